@@ -144,7 +144,7 @@ func (a *app) opened(run *dumpdir.Run, err error, chosen dumpdir.Selection) (*du
 		warn(a, run.Warnings)
 	}
 	if err == nil {
-		warn(a, dumpdir.ChoiceWarnings(dumpdir.Chosen{Run: run, By: chosen}))
+		warn(a, dumpdir.ChoiceWarnings(dumpdir.RunSelection{Run: run, By: chosen}))
 	}
 	return run, err
 }

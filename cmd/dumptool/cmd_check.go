@@ -77,12 +77,12 @@ The inputs must have been dumped (dump_mode all).`,
 		stemsFlag(&opts.open.Stem),
 		cmdFlag{"strict-replicas", yes(&opts.Ranks.StrictReplicas), "sums that ranks hold in different roundings are a finding (HCCL_DETERMINISTIC=true)", judging, 0},
 		cmdFlag{"extract", text(&opts.extract), "write each WRONG or MISFIT operator to folder `DIR`: inputs, outputs, and scripts that run it again", reporting, 0},
-		cmdFlag{"extract-max", &opts.extractMax, "most bytes `SIZE` of the arrays of an operator for --extract", reporting, rare},
+		cmdFlag{"extract-max", &opts.extractMax, "largest `SIZE` of the arrays of one operator for --extract", reporting, rare},
 		cmdFlag{"seed", whole(&opts.Seed, 0, math.MaxInt64, "want a number of at least 0"), "seed `N` of the random signs and samples", judging, rare},
-		cmdFlag{"full", yes(&opts.Full), "compute everything, whatever it costs", judging, 0},
+		cmdFlag{"full", yes(&opts.Full), "compute everything, whatever the cost", judging, 0},
 		cmdFlag{"budget", whole(&opts.Budget, 0, math.MaxInt64, "want a number of at least 0"), "budget of one operator, `N` multiply-adds (or elements, without products); larger operators are sampled; 0: no limit", judging, rare},
 		cmdFlag{"types", text(&opts.types), "print the `TYPES` that are known, with inputs and attributes, or --types=LayerNorm,Conv2D these, and end", more, 0},
-		cmdFlag{"all", yes(&opts.all), "list every operator without a verdict, and what is missing, in place of one line per reason", reporting, 0},
+		cmdFlag{"all", yes(&opts.all), "list every operator without a verdict, with what is missing, instead of one line per reason", reporting, 0},
 		cmdFlag{"require-coverage", shareOf(&opts.Require), "fail unless this `SHARE` of the operators is judged, such as 90%, 0.9", ci, 0},
 		cmdFlag{"fail-on", several(&opts.FailOn, check.Findings), filled("`STATUSES` that count as a finding: %s", check.Findings), ci, 0},
 		jobsFlag(&opts.Workers, "`N` operators at a time; default: one per CPU"))...)
@@ -140,7 +140,7 @@ func (o *checkOptions) openRun(ctx context.Context, a *app, paths []string) (*du
 	run, err := dumpdir.Open(ctx, paths, o.open)
 	if err == nil && len(paths) == 1 {
 		if reference, npu, ok := inspect.Sides(run, paths[0]); ok {
-			a.say([]batch.Message{batch.Infof("%s holds both sides: %s is checked, %s is not (dumptool compare sets one beside the other)", paths[0], npu, reference)})
+			a.say([]batch.Message{batch.Infof("%s holds both sides: %s is checked, %s is not (dumptool compare compares the two)", paths[0], npu, reference)})
 			run, err = dumpdir.Open(ctx, []string{npu}, o.open)
 		}
 	}
@@ -165,7 +165,7 @@ func noDumps(ctx context.Context, path string) error {
 	}
 	in, err := (&sidefile.Files{Fusion: path}).Load()
 	if role == sidefile.IRFile || err == nil && in.Fusion != nil && len(in.Fusion.Ops) > 0 {
-		return usagef("%s is a graph: want the dumps, and it beside them: %s", path, lang.CommandLine("check", "DUMPS", "--graph-file", lang.PathArgument(path)))
+		return usagef("%s is a graph: give the dumps as the path, and the graph beside them: %s", path, lang.CommandLine("check", "DUMPS", "--graph-file", lang.PathArgument(path)))
 	}
 	return nil
 }

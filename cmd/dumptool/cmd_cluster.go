@@ -103,7 +103,7 @@ func newClusterJobCommand(a *app, on string, summary lang.Text, write func(*clus
 				return asUsage(err)
 			}
 			if parts := opts.parts(line); on != onSlurm && !store.Remote(parts) {
-				a.warnf("%s is a local path: add a volume there to every pod", parts)
+				a.warnf("%s is a local path: mount a volume there in every pod", parts)
 			}
 			_, err = a.out.WriteString(text)
 			return unlessClosed(err)
@@ -118,7 +118,7 @@ func newClusterJobCommand(a *app, on string, summary lang.Text, write func(*clus
 		cmdFlag{"memory", text(&j.Memory), "memory of a shard, `SIZE` such as 512Mi or 8Gi", more, 0},
 		cmdFlag{"merge-memory", text(&j.MergeMemory), "memory of the merge, `SIZE` such as 8Gi", more, 0})
 	if on != onVolcano {
-		define(cmd, parallelFlag(&j.Parallel, "shards at a time; default: as many as there is room for"))
+		define(cmd, parallelFlag(&j.Parallel, "shards at a time; default: as many as the cluster has room for"))
 	}
 	file, example := map[string]string{onSlurm: "submit.sh", onKubernetes: "jobs.yaml", onVolcano: "job.yaml"}[on], "--cpus 8"
 	if on == onSlurm {
@@ -277,7 +277,7 @@ func (o *clusterOptions) resolve(a *app, cmd *cobra.Command, args []string) (*in
 	line.inherit(cmd)
 	j.OwnWorkers = line.given("jobs")
 	if line.given("shard") || line.given("run") {
-		return nil, usagef("--shard and --run are what cluster adds")
+		return nil, usagef("cluster adds --shard and --run itself: remove them")
 	}
 	if err := a.shareable(line); err != nil {
 		return nil, err
@@ -300,7 +300,7 @@ func (o *clusterOptions) divide(line *innerLine) error {
 	case out == "":
 		return usagef("no folder for the files of the shards: give -out to %s, or --work", line.name)
 	case slices.Contains([]string{".", "..", string(filepath.Separator)}, base) || store.Remote(out) && store.Dir(store.Clean(out)) == store.Clean(out):
-		return usagef("-out %s: no folder can stand beside it: give a folder for the files of the shards (--work)", out)
+		return usagef("-out %s: no folder can be created beside it: give a folder for the files of the shards (--work)", out)
 	}
 	all := func(*pflag.Flag) bool { return true }
 	words, run := strings.Fields(line.name), []string{"--run", j.Run}

@@ -129,10 +129,10 @@ func (o *compareOptions) prepare(cmd *cobra.Command, a *app, args []string) (*co
 		return nil, a.notCompared(err)
 	}
 	if n := plan.Others(); n > 0 {
-		a.say([]batch.Message{batch.Infof("%s left alone, neither dumps nor arrays", lang.CountText(n, "other file"))})
+		a.say([]batch.Message{batch.Infof("%s ignored: neither dumps nor arrays", lang.CountText(n, "other file"))})
 	}
 	if plan.HoldsWeights() {
-		a.say([]batch.Message{batch.Infof("these look like weights: 'dumptool compare checkpoints' finds them under other names and in other layouts, and knows no limits")})
+		a.say([]batch.Message{batch.Infof("these look like weights: 'dumptool compare checkpoints' finds them under other names and in other layouts, and needs no limits")})
 	}
 	if n := plan.Reads(); n > 0 {
 		a.say([]batch.Message{batch.Infof("no graph file found: inferring the data flow from tensor contents (reads %d more inputs of one side; --flow files skips this)", n)})
@@ -181,11 +181,11 @@ func runCompare(cmd *cobra.Command, a *app, o *compareOptions, args []string) er
 func (o *compareOptions) forShard() error {
 	switch {
 	case o.FailFast:
-		return usagef("--fail-fast: shards do not know of each other's failures")
+		return usagef("--fail-fast: a shard does not see the failures of other shards")
 	case o.UpdateBaseline:
 		return usagef("--update-baseline: the merge of the shards writes it")
 	case o.output.pictures.Plots:
-		return usagef("--show-graph: shards keep no plots; 'compare detail' and a run of some operators (--ops) do")
+		return usagef("--show-graph: shards draw no plots; use 'compare detail', or a run of some operators (--ops)")
 	}
 	o.Bins, o.Axes = true, true
 	elements := o.output.look.Elements
@@ -283,7 +283,7 @@ func (o *compareOptions) resolve(ctx context.Context, a *app, args []string) err
 	}
 	o.Axes = a.streams.OutWidth > 0
 	if o.Unshard == plan.UnshardOff && o.Groups.Mesh != nil {
-		return usagef("--parallel is of ranks that are compared with their part of the reference: leave --unshard off out")
+		return usagef("--parallel describes ranks that are compared with their part of the reference: remove --unshard off")
 	}
 	if err := cmp.Or(readGroups(&o.Groups, o.groups), o.load(o.output.out)); err != nil {
 		return err
@@ -299,7 +299,7 @@ func (o *compareOptions) resolve(ctx context.Context, a *app, args []string) err
 func warnOfModels(a *app, cmd *cobra.Command) {
 	given := cmd.Flag("model").Value.String()
 	if ref, npu, parted := strings.Cut(given, ":"); parted {
-		warn(a, []lang.Sentence{lang.Say("--model %s: %s of the reference, %s of the NPU data; a name with a colon goes to --ref-model and --npu-model", given, ref, npu)})
+		warn(a, []lang.Sentence{lang.Say("--model %s: read as %s for the reference and %s for the NPU data; use --ref-model and --npu-model for a name with a colon", given, ref, npu)})
 	}
 }
 
@@ -393,7 +393,7 @@ func recognise(paths []string, files *sidefile.Files, ir *string) error {
 			sidefile.ExecutionFile: &files.Execution, sidefile.ConsumersFile: &files.Consumers, sidefile.FusionFile: &files.Fusion, sidefile.IRFile: ir,
 		}[role]
 		if *to != "" {
-			return usagef("--graph-file %s and %s give the same information: give only one of them", path, *to)
+			return usagef("--graph-file %s and %s give the same information: use only one of them", path, *to)
 		}
 		*to = path
 	}
@@ -484,9 +484,9 @@ func (a *app) findTwoSides(ctx context.Context, o *comparison) error {
 			lang.CommandLine("compare", lang.PathArgument(o.Ref), "--stems", strings.Join(sides.Stems[:2], ",")))
 	case sides.Stems != nil:
 		o.NPU, o.Stems = o.Ref, [2]string(sides.Stems)
-		a.say([]batch.Message{batch.Infof("%s holds two sides: files named %s are the reference, files named %s the NPU's (--stems)", o.Ref, o.Stems[0], o.Stems[1])})
+		a.say([]batch.Message{batch.Infof("%s holds two sides: files named %s are the reference, files named %s the NPU data (--stems)", o.Ref, o.Stems[0], o.Stems[1])})
 	default:
-		a.say([]batch.Message{batch.Infof("%s holds two sides: %s is the reference, %s the NPU's", o.Ref, sides.Reference, sides.NPU)})
+		a.say([]batch.Message{batch.Infof("%s holds two sides: %s is the reference, %s the NPU data", o.Ref, sides.Reference, sides.NPU)})
 		o.Ref, o.NPU = sides.Reference, sides.NPU
 	}
 	return nil

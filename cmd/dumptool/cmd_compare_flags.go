@@ -72,8 +72,8 @@ func (o *comparison) judge() []cmdFlag {
 		{"gate", gate(), "fail by `METRICS` of a whole tensor; cosine>=0.99, red<=0.01 (relative Euclidean distance), mean_rel<=0.01 (also undefined because a reference of zeros differs), sqnr>=30 (dB), ulp<=4 (of the NPU's type), with commas between them", judging, onLimits},
 		{"op-config|op-config-name", text(&o.files.OpConfig), "limits per operator in `FILE` (op_name,atol,rtol)", judging, onLimits | onHPAA},
 		{"tol-mode", named(&o.Judge.Mode, limits.TolModes(), metrics.IsClose, metrics.BothExceeded, metrics.EitherExceeded), "error `RULE`: isclose (beyond atol + rtol*|cpu|), both-exceeded, either-exceeded", judging, rare | onLimits | onHPAA},
-		{"nan-policy", choice(&v.NaN, limits.NaNPolicies()), "`POLICY` for NaN and infinities: strict, equal, hpaa (replaced as HPAA does), ignore (left out; a tensor with no other elements fails)", judging, rare | onLimits | onHPAA},
-		{"max-error-ratio", decimal(&v.MaxErrorRatio, share, "want a share from 0 to 1"), "`SHARE` of error elements that still passes", judging, rare | onLimits},
+		{"nan-policy", choice(&v.NaN, limits.NaNPolicies()), "`POLICY` for NaN and infinities: strict, equal, hpaa (replaced as HPAA does), ignore (not counted; a tensor with no other elements fails)", judging, rare | onLimits | onHPAA},
+		{"max-error-ratio", decimal(&v.MaxErrorRatio, share, "want a share from 0 to 1"), "a tensor passes with at most this `SHARE` of error elements", judging, rare | onLimits},
 		{"min-cos", number(&v.Gates.MinCos, -1), "fail below this cosine `C`", judging, hidden | onLimits},
 		{"max-red", number(&v.Gates.MaxRED, 0), "fail above this relative Euclidean distance `D`", judging, hidden | onLimits},
 		{"max-mean-rel", number(&v.Gates.MaxMeanRel, 0), "fail above this mean relative error `E`, and where it is undefined because a reference of zeros differs", judging, hidden | onLimits},
@@ -135,13 +135,13 @@ func (o *comparison) pairs() []cmdFlag {
 	return append(nodeFlags(&o.files.NameMap, &o.Pair.SkipKeys, &o.Pair.Exclude),
 		cmdFlag{"graph-file", texts(&o.graphFiles), "`FILE` with the data flow or the execution order; recognised by its content: an execution order of MindSpore, a map of consumers of HPAA, the graph of an offline model (JSON or ge_proto_*.txt), or a graph of MindSpore or folder of graphs", facts, onOrder | onHPAA | onMsaccucmp},
 		cmdFlag{"fusion|f|fusion-rule-file", text(&o.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", facts, hidden},
-		cmdFlag{"round", round(&o.Pair.Rounds), "of several rounds of one tensor compare `WHICH`: all, first, last, or a number from 0", pairing, rare},
+		cmdFlag{"round", round(&o.Pair.Rounds), "compare `WHICH` of several rounds of one tensor: all, first, last, or a number from 0", pairing, rare},
 		cmdFlag{"unshard", choice(&o.Unshard, plan.Unshards()), "compare tensors of several ranks with their part of a reference of one rank, found by values, `WHEN`: auto where the ranks are sharded, off", pairing, rare},
 		cmdFlag{"match-rows", text(&o.files.Rows), "compare the rows that both sides have, of runs with another batch, padding or token layout, `BY`: auto (equal token ids), off, or a file with lines REF,NPU of row numbers from 0; default: off", pairing, rare},
-		cmdFlag{"stems", parsed(&o.Stems, parseStems), "both sides lie in one folder: names of files of the reference begin or end with A, names of the NPU's with B, by `A,B`", pairing, rare},
-		cmdFlag{"pair", named(&o.Pair.NamesOnly, []string{"rules", "names"}, false, true), "pair tensors by `WHAT`: rules (by equal names, and where these leave tensors without partner by spellings of exporters, by names that ATC joins, by places of modules), or names (equal names only)", pairing, rare},
-		cmdFlag{"fuzzy", yes(&o.Pair.Fuzzy), "pair calls of msprobe that have no partner by their order, whatever their numbers are", pairing, rare},
-		cmdFlag{"mask", text(&o.Mask), "tensor `NAME` beside log_probs: its zeros mark padding, which does not count; default: response_mask, where it is", judging, rare},
+		cmdFlag{"stems", parsed(&o.Stems, parseStems), "both sides are in one folder: `A,B` are the beginnings or ends of file names, A for the reference, B for the NPU", pairing, rare},
+		cmdFlag{"pair", named(&o.Pair.NamesOnly, []string{"rules", "names"}, false, true), "pair tensors by `WHAT`: rules (equal names; what remains, by the spellings of exporters, the names that ATC joins, the places of modules), or names (equal names only)", pairing, rare},
+		cmdFlag{"fuzzy", yes(&o.Pair.Fuzzy), "pair msprobe calls without a partner by their order, ignoring their numbers", pairing, rare},
+		cmdFlag{"mask", text(&o.Mask), "tensor `NAME` beside log_probs: its zeros mark padding, which does not count; default: response_mask, if present", judging, rare},
 		cmdFlag{"inputs", yes(&o.Pair.Inputs), "compare the inputs in dumps too; default: if the reference has inputs", pairing, rare})
 }
 
@@ -160,7 +160,7 @@ func stemsFlag(to *dumpdir.Stem) cmdFlag {
 		stems, err := parseStems(text)
 		return dumpdir.Stem{Own: stems[1], Other: stems[0]}, err
 	}
-	return cmdFlag{"stems", parsed(to, read), "of a folder of both sides, as --stems of compare: only files whose names begin or end with B, by `A,B`", choosing, rare}
+	return cmdFlag{"stems", parsed(to, read), "for a folder with both sides, like --stems of compare: only files whose names begin or end with B, by `A,B`", choosing, rare}
 }
 
 // round chooses among several rounds of one tensor.
@@ -187,7 +187,7 @@ func (o *comparison) operators() []cmdFlag {
 	return []cmdFlag{
 		opsFlag(&o.ops),
 		{"ops-from", text(&o.files.Ops), "only operators of the names in `FILE`, one a line", choosing, hidden},
-		{"result", text(&o.files.Logs), "folder `DIR` with the logs of 'hpaa import', which say why the NPU lacks tensors; default: that of the reports", facts, rare | onHPAA},
+		{"result", text(&o.files.Logs), "folder `DIR` with the logs of 'hpaa import', which say why the NPU lacks tensors; default: the folder of the reports", facts, rare | onHPAA},
 	}
 }
 
@@ -196,16 +196,16 @@ func (o *comparison) shapes() []cmdFlag {
 	s := &o.Shape
 	return []cmdFlag{
 		{"auto-layout", bare("true", named(&s.AutoLayout, []string{"auto", "true", "false", "off"}, align.LayoutByValues, align.LayoutByShape, align.LayoutOff, align.LayoutOff)),
-			"permute the axes of NPU tensors `WHEN`: auto where the values agree by one permutation and no other, true where one known permutation has the reference's shape, off", pairing, rare | onLayouts},
+			"permute the axes of NPU tensors `WHEN`: auto if exactly one permutation makes the values agree, true if one known permutation has the reference's shape, off", pairing, rare | onLayouts},
 		{"transpose", byKey(&s.Transpose, permutation), "permute the axes of an NPU tensor: `OP=PERM`, such as conv1=0,3,1,2", pairing, rare | onLayouts},
-		{"ref-format", axisOrder(&s.RefFormat), "axis `ORDER` of the reference, such as NHWC; default: as shapes and dumps say", pairing, rare | onLayouts},
+		{"ref-format", axisOrder(&s.RefFormat), "axis `ORDER` of the reference, such as NHWC; default: from shapes and dumps", pairing, rare | onLayouts},
 		{"npu-format", axisOrder(&s.NPUFormat, "NC1HWC0", "FRACTAL_Z", "FRACTAL_NZ", "NDC1HWC0", "FRACTAL_Z_3D"), "`LAYOUT` of arrays and raw files of the NPU whose names have none, such as NC1HWC0", pairing, rare | onLayouts},
 		{"original-format", axisOrder(&s.OriginalFormat), "axis `ORDER` of the original shapes in dumps, where several would fit", pairing, rare | onLayouts},
 		{"crop-padding", yes(&s.CropPadding), "compare the common part where the NPU tensor is longer on one axis and zero there", pairing, rare | onLayouts},
 		{"force-compare", yes(&s.Force), "compare tensors of one size and different shapes too", pairing, rare | onLayouts},
 		{"strict-dtype", yes(&s.StrictDType), "different element types are a failure", pairing, rare | onLayouts},
-		{"ref-dtype", elementType(&s.RefDType), "element `TYPE` of raw files of the reference whose names have none; default: that of the NPU tensor", pairing, rare | onLayouts},
-		{"bin-dtype|npu-dtype", elementType(&s.NPUDType), "element `TYPE` of raw files of the NPU whose names have none; default: that of the reference", pairing, rare | onLayouts},
+		{"ref-dtype", elementType(&s.RefDType), "element `TYPE` of reference raw files whose names have none; default: the type of the NPU tensor", pairing, rare | onLayouts},
+		{"bin-dtype|npu-dtype", elementType(&s.NPUDType), "element `TYPE` of NPU raw files whose names have none; default: the type of the reference", pairing, rare | onLayouts},
 		{"max-elems", whole(&s.MaxElements, 0, math.MaxInt64, "want a number from 1, or 0 for all"), "compare the first `N` elements only; such tensors cannot pass", choosing, rare | onLayouts},
 	}
 }
@@ -283,9 +283,9 @@ func (o *comparison) graph() []cmdFlag {
 // verdict uses.
 func (o *comparison) acceptance() []cmdFlag {
 	return []cmdFlag{
-		{"noise", text(&o.Second), "`PATH` of a reference of lower precision; how far it is from the first is the noise that the verdict allows", facts, onLimits},
+		{"noise", text(&o.Second), "`PATH` of a second reference of lower precision; its distance from the first is the noise that the verdict allows", facts, onLimits},
 		{"standard", choice(&o.Standard.Name, standard.Names()), "judge single operators by the acceptance standard `NAME` instead: cann-eco, cann-mixed, cann-l0, cann-l1, cann-l2 (the last three need --third)", judging, rare | onLimits},
-		{"third", text(&o.Third), "`PATH` of a third-party result for --standard, paired with the reference as the NPU data is", judging, rare | onLimits},
+		{"third", text(&o.Third), "`PATH` of a third-party result for --standard, paired with the reference like the NPU data", judging, rare | onLimits},
 		{"check", choice(&o.Check, conclude.CheckModes()), "compute `OPERATORS` of the NPU again from their own dumped inputs: suspects (operators that the evidence suspects or cannot clear), all, none", judging, rare | onLimits},
 		{"hf32", bare(string(limits.HF32On), choice(&o.Judge.Verdict.HF32, limits.HF32s())), "whether float32 products use HF32, that is inputs rounded to 11 bits: auto (on if all products of a kind show it; off with --standard), on, off", judging, rare | onLimits},
 	}
@@ -300,7 +300,7 @@ func (o *comparison) chooseStandard() error {
 	case name != "" && o.Second != "":
 		return usagef("--noise is for the verdict by evidence: it cannot be used with --standard")
 	case name != "" && o.Judge.Verdict.Mode == limits.ByEvidence:
-		return usagef("--standard %s replaces --verdict evidence: give only one of them", name)
+		return usagef("--standard %s replaces --verdict evidence: use only one of them", name)
 	case name != "" && o.Judge.Verdict.Gates != (limits.Gates{}):
 		return usagef("--standard %s does not use gates such as --min-cos", name)
 	case name.NeedsThird() && o.Third == "":
@@ -355,8 +355,8 @@ func (o *comparison) failures() []cmdFlag {
 		{"fail-on", each(&o.FailOn, failNames, failNames[:4], failStatus), filled("`STATUSES` that fail; %s", failNames), ci, 0},
 		{"exit-zero", yes(&o.ExitZero), "failures do not change the exit status", ci, 0},
 		{"baseline", text(&o.BaselineFile), "failures in `FILE` are known; only new and worse ones fail", ci, 0},
-		{updateFlag, yes(&o.UpdateBaseline), "write what this run found to the file of --baseline", ci, rare},
-		{"baseline-slack", decimal(&o.Slack, func(x float64) bool { return x >= 1 }, "want a factor from 1"), "a known failure may grow by this `FACTOR`", ci, rare},
+		{updateFlag, yes(&o.UpdateBaseline), "write the findings of this run to the file of --baseline", ci, rare},
+		{"baseline-slack", decimal(&o.Slack, func(x float64) bool { return x >= 1 }, "want a factor from 1"), "a known failure may get worse by up to this `FACTOR`", ci, rare},
 		{"require-coverage", required(&o.Coverage), "fail unless this `SHARE` is compared; of the reference: all, 90%, 0.9, or a number of tensors", ci, 0},
 	}
 }

@@ -56,7 +56,7 @@ func (o *compareOutput) flags() []cmdFlag {
 func (o *compareOutput) looks() []cmdFlag {
 	extra := yes(&o.look.HPAA.ExtraColumns)
 	o.extraGiven = func() bool { return extra.given != "" }
-	return append(reportFlags[*record.Report](&o.reportOptions, "`FORMATS` of the reports: %s; default: text, with -out html, json and csv, of HPAA's sides html, json and hpaa"), []cmdFlag{
+	return append(reportFlags[*record.Report](&o.reportOptions, "`FORMATS` of the reports: %s; default: text; with -out html, json and csv; for data of HPAA html, json and hpaa"), []cmdFlag{
 		{"rows", choice(&o.rows, []string{"all", "bad", "full"}), "`WHICH` rows compare.json, junit.xml and report.html hold: all, or bad (without rows that passed); default: all, up to 1000000", reporting, rare},
 		{"extra-columns", extra, "append dumptool's own columns to HPAA's in cpu_vs_npu.csv; with --format hpaa only if given", reporting, rare | onHPAA},
 		{"matrix", yes(&o.look.Matrix), "print the rounds of text as a matrix of ranks and steps", reporting, rare},
@@ -171,7 +171,7 @@ type comparedRun struct {
 // interrupted, all reports without plots are there.
 func (o *compareOutput) write(ctx context.Context, a *app, opt *conclude.Options, run comparedRun) error {
 	ropt := o.look
-	ropt.Text.Lang, ropt.Kept, ropt.Elements.Mode = a.lang(), run.Listed.Kept, opt.Judge.Mode
+	ropt.Text.Lang, ropt.SkipLines, ropt.Elements.Mode = a.lang(), run.Listed.Kept, opt.Judge.Mode
 	ropt.Page.Lang, ropt.Page.NoPaths = string(a.global.lang), o.noPaths // the browser's language unless --lang is given
 	rep := run.Report
 	if ropt.OnlyBad = o.rows == "bad" || o.rows == "" && rep.Len() > manyRows; ropt.OnlyBad && o.rows == "" {

@@ -32,7 +32,7 @@ func newCompareDetailCommand(a *app) *cobra.Command {
 	opts.Top, opts.Keep, opts.KLD = 20, true, true
 	cmd := &cobra.Command{
 		Use:   "detail --op NAME[:output:K] --cpu PATH --npu PATH",
-		Short: "look into the tensors of one operator",
+		Short: "examine the tensors of one operator",
 		Long: `detail compares the tensors of one operator and shows everything about them: the
 statistics of both sides, all metrics, and the worst elements with their
 coordinates. With -out both tensors are written as .npy files in the same shape
@@ -44,7 +44,7 @@ and order, and the worst elements as a CSV file.`,
 	}
 	cmd.Long += formatHelp[*record.Row]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	define(cmd, slices.Concat([]cmdFlag{
-		{"op", text(&opts.op), "operator `NAME`, or the end of one that no other has; NAME:output:K for one of its tensors", choosing, 0},
+		{"op", text(&opts.op), "operator `NAME`, or a unique end of it; NAME:output:K for one of its tensors", choosing, 0},
 		{"topn", whole(&opts.Top, 1, maxWorst, fmt.Sprintf("want 1 to %d", maxWorst)), "show the worst `N` elements", reporting, 0},
 		outFlag(&opts.out, "write tensors and elements to folder `DIR`"),
 		(*exitZero)(&opts.ExitZero).flag("failures do not change the exit status"),
@@ -129,7 +129,7 @@ func newCompareDeterminismCommand(a *app) *cobra.Command {
 	opts := &compareDeterminismOptions{comparison: newComparison(), failOn: "differ"}
 	cmd := &cobra.Command{
 		Use:   "determinism RUN1 RUN2...",
-		Short: "check that runs of one network give the same bits",
+		Short: "check that runs of one network are equal bit for bit",
 		Long: `determinism compares the tensors of two or more runs of the same network bit for
 bit, and lists the tensors that differ in execution order: how many different
 contents there are, and how far they are from the first run. With three runs or
@@ -225,8 +225,8 @@ are not loaded.`,
 	cmd.Long += formatHelp[*checkpoint.Report]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	define(cmd,
 		cmdFlag{"allow", text(&opts.allowed), "accept tensors of these `STATUSES` too, separated by commas: scaled, lora, only_a, only_b", ci, 0},
-		cmdFlag{"adapter", text(&opts.Adapter), "`FOLDER` of an adapter (LoRA): B is A with it", pairing, 0},
-		cmdFlag{"write-map", text(&opts.writeMap), "write tensors that are one on both sides to `FILE`, for --map-node-dict", reporting, 0},
+		cmdFlag{"adapter", text(&opts.Adapter), "`FOLDER` of an adapter (LoRA): B is A with this adapter merged", pairing, 0},
+		cmdFlag{"write-map", text(&opts.writeMap), "write the pairs of tensors with equal elements to `FILE`, for --map-node-dict", reporting, 0},
 		cmdFlag{"all", yes(&opts.all), "list all tensors", reporting, 0},
 		jobsFlag(&opts.Workers, "`N` workers; default: one per CPU, at most 16"),
 		(*exitZero)(&opts.exitZero).flag("differences do not change the exit status"))
@@ -310,7 +310,7 @@ func runCompareJudge(_ context.Context, a *app, opts *compareJudgeOptions, args 
 		return err
 	}
 	if doc.Interrupted {
-		a.warnf("%s is of a run that was interrupted: rows are missing", args[0])
+		a.warnf("%s belongs to an interrupted run: rows are missing", args[0])
 	}
 	if n := doc.LeftOut; n > 0 {
 		a.say([]batch.Message{batch.Warnf("%s lacks %s that passed (--rows bad): by other limits they are UNDECIDED",

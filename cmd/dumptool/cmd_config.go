@@ -58,7 +58,7 @@ func schemaFlag(to *dumpconf.Schema, known ...dumpconf.Schema) *value[dumpconf.S
 // targetFlags lists the flags for the schema and the target of a configuration.
 func targetFlags(o *dumpconf.Options) []cmdFlag {
 	schema := schemaFlag(&o.Schema, dumpconf.SchemaACL, dumpconf.SchemaMindSpore, dumpconf.SchemaGE, dumpconf.SchemaTF, dumpconf.SchemaMsprobe)
-	return append([]cmdFlag{{"schema", schema, "the file is of this `SCHEMA`: acl, mindspore, ge, tf or msprobe; default: as its keys say", facts, 0}}, makingFlags(o)...)
+	return append([]cmdFlag{{"schema", schema, "the file is of this `SCHEMA`: acl, mindspore, ge, tf or msprobe; default: from its keys", facts, 0}}, makingFlags(o)...)
 }
 
 // makingFlags lists the targetFlags that also apply to files that do not exist yet.
@@ -145,7 +145,7 @@ func runConfigExplain(ctx context.Context, a *app, opts *configExplainOptions, a
 		return err
 	}
 	r := dumpconf.Check(name, src, opts.Options)
-	e := &report.ConfigExplanation{Name: name, Explanation: dumpconf.Explain(r, opts.Options), Refused: r.Refused()}
+	e := &report.ConfigExplanation{Name: name, Explanation: dumpconf.Explain(r, opts.Options), Refused: r.FirstError()}
 	if err := printResult(a, opts.json.format(), e, report.Options{}); err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (o *configOutput) flags() []cmdFlag {
 func (o *configOutput) check(inputs ...string) error {
 	if o.out == "" {
 		if o.force {
-			return usagef("--force goes with -out only")
+			return usagef("--force needs -out")
 		}
 		return nil
 	}
@@ -213,13 +213,13 @@ func (o *configOutput) check(inputs ...string) error {
 
 // isThere returns the error for a file that would be replaced.
 func (o *configOutput) isThere() error {
-	return hintf(usagef("%s is there already", o.out), "--force replaces it")
+	return hintf(usagef("%s already exists", o.out), "--force replaces it")
 }
 
 // writeConfig writes a new configuration and returns its check, under the name of the output.
 func (a *app) writeConfig(o *configOutput, text []byte, opt dumpconf.Options) (*dumpconf.Report, error) {
 	r := dumpconf.Check(o.out, text, opt)
-	if first := r.Refused(); first != nil {
+	if first := r.FirstError(); first != nil {
 		return nil, usagef("%s: %s", report.ConfigName(o.out), a.inLang(first.Message))
 	}
 	if o.out == "" {
@@ -302,8 +302,8 @@ warnings), and 3 if a file could not be read or written.`,
 	define(cmd, targetFlags(&opts.Options)...)
 	formatFlag[*report.ConfigChecks](cmd, &opts.format)
 	define(cmd,
-		cmdFlag{"check-fs", yes(&opts.checkFS), "look at the folders that the file names", facts, 0},
-		cmdFlag{"check-env", yes(&opts.checkEnv), "look at the environment that overrules the file", facts, 0},
+		cmdFlag{"check-fs", yes(&opts.checkFS), "check the folders named in the file too", facts, 0},
+		cmdFlag{"check-env", yes(&opts.checkEnv), "check the environment variables that override the file too", facts, 0},
 		cmdFlag{"world-size", whole(&opts.WorldSize, 0, math.MaxInt64, "want a number from 0"), "the job has `N` ranks, for files of msprobe; default: unknown", facts, 0},
 		cmdFlag{"strict", yes(&opts.strict), "exit with 1 for warnings too", ci, 0},
 		cmdFlag{"fix", yes(&opts.fix), "print the change that repairs what can be repaired", reporting, 0},
@@ -326,13 +326,13 @@ func (o *configCheckOptions) resolve(args []string) error {
 	case stdin > 1:
 		return usagef("- is given %d times, stdin can be read once", stdin)
 	case o.write && !o.fix:
-		return usagef("--write goes with --fix only")
+		return usagef("--write needs --fix")
 	case o.write && slices.Contains(args, stdinArg):
 		return usagef("--write cannot change stdin")
 	case o.fix && slices.ContainsFunc(args, isFolder):
-		return usagef("--fix goes with files, not with the folder of a dump")
+		return usagef("--fix works on files, not on the folder of a dump")
 	case o.fix && !o.write && o.format != "text":
-		return usagef("--fix prints a diff, not %s; add --write to print what is left in the file", o.format)
+		return usagef("--fix prints a diff, not %s; add --write to print the findings that remain in the file", o.format)
 	}
 	if o.checkFS {
 		o.Stat = dumpconf.StatFolder

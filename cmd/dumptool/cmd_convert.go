@@ -83,14 +83,14 @@ func (o *convertOptions) define(cmd *cobra.Command) {
 	define(cmd, slices.Concat([]cmdFlag{pathFlag(&o.paths, "dump `PATH`: a file, a list of files, or a folder")}, roundFlags(&o.Rounds), []cmdFlag{
 		outFlag(&o.Out, "output folder `DIR`"), json,
 		opsFlag(&o.ops), findFlag(&o.find), containerFlag(&o.Version),
-		{"no-recursive", yes(&o.flat), "do not look into the folders of a folder", choosing, 0},
+		{"no-recursive", yes(&o.flat), "do not search subfolders", choosing, 0},
 		{"output-tensor|o", tensorNumber(&o.Output), "convert output `N` only; for a single file", choosing, 0},
 		{"input-tensor|i", tensorNumber(&o.Input), "convert input `N` only; for a single file", choosing, 0},
 		{"format|f", target, "target `FORMAT`, such as NCHW or ND", pairing, 0},
 		{"shape|s", hostShape(&o.Shape), "host `SHAPE` in the order of the target, such as 1,3,224,224; for a single file", pairing, 0},
 		{"original-format", axisOrder(&o.Order), "axis `ORDER` of the original shapes, where several would fit", pairing, 0},
 		{"c0", count(&o.C0), "channel block of a device layout to make; default: by element type", pairing, 0},
-		{"groups", count(&o.Groups), "groups of FRACTAL_Z tensors; default: as the file says", pairing, 0},
+		{"groups", count(&o.Groups), "groups of FRACTAL_Z tensors; default: from the file", pairing, 0},
 		{"hidden-size", count(&o.HiddenSize), "hidden size of RNN layouts", pairing, 0},
 		{"input-size", count(&o.InputSize), "input size of RNN layouts", pairing, 0},
 		{"custom-script-path|c", text(&o.custom), "folder `DIR` with converters of your own in DIR/format_convert", pairing, 0},
@@ -115,7 +115,7 @@ func runConvert(cmd *cobra.Command, a *app, opts *convertOptions, args []string)
 	case err != nil:
 		return err
 	case spec.On() && opt.Type.Extracts():
-		return usagef("-t %s copies from one file: not with --shard", opt.Type)
+		return usagef("-t %s copies from one file: it cannot be used with --shard", opt.Type)
 	case opt.Type.Extracts():
 		return opts.extract(ctx, a, paths)
 	}
@@ -198,7 +198,7 @@ func (o *convertOptions) check(paths []string) (err error) {
 	case o.custom == "":
 		return nil
 	case o.Type == convert.Safetensors:
-		return usagef("-c converts into a file a tensor: not with -t safetensors")
+		return usagef("-c converts each tensor into a file: it cannot be used with -t safetensors")
 	}
 	if o.Custom, err = convert.NewCustom(o.custom); err != nil {
 		return usagef("-c: %v", err)
@@ -250,7 +250,7 @@ func (o *convertOptions) extract(ctx context.Context, a *app, paths []string) er
 	case len(paths) != 1:
 		return usagef("-t %s is for one HDF5 file, there are %d paths", o.Type, len(paths))
 	case o.Target != nil || o.SkipExisting || bool(o.json) || o.find != "":
-		return usagef("-t %s copies what is stored in one file: not with -f, --skip-existing, --json or --find", o.Type)
+		return usagef("-t %s copies the stored data of one file: it cannot be used with -f, --skip-existing, --json or --find", o.Type)
 	}
 	x.In = paths[0]
 	var err error
@@ -263,7 +263,7 @@ func (o *convertOptions) extract(ctx context.Context, a *app, paths []string) er
 		err = a.writeExtract(ctx, &x)
 	}
 	if errors.Is(err, convert.ErrNotHDF5) {
-		return usagef("-t %s is for HDF5 files: %s is none", o.Type, x.In)
+		return usagef("-t %s is for HDF5 files: %s is not one", o.Type, x.In)
 	}
 	return err
 }

@@ -65,7 +65,7 @@ if nothing else was found, or with --all. Ranks with equal answers are joined.`,
 
 func (o *findOptions) define(cmd *cobra.Command) {
 	define(cmd, slices.Concat([]cmdFlag{pathFlag(&o.Paths, "`PATH` of a folder of dumps, or of saved graphs; default: the working folder")}, roundFlags(&o.Rounds), []cmdFlag{
-		{"ir", texts(&o.IR), "graph of MindSpore in `PATH` to use instead of those found", choosing, 0},
+		{"ir", texts(&o.IR), "graph of MindSpore in `PATH` to use instead of the graphs found", choosing, 0},
 		{"by", choice(&o.by, find.Kinds), "`KIND` of the query: line, code, op, id, node, param, order or file", choosing, 0},
 		{"up", count(&o.Up), "show `N` levels of producers of every operator too", reporting, 0},
 		{"down", count(&o.Down), "show `N` levels of consumers of every operator too", reporting, 0},
@@ -73,8 +73,8 @@ func (o *findOptions) define(cmd *cobra.Command) {
 		{"all", yes(&o.All), "also show results of low confidence", reporting, 0},
 		{"limit", count(&o.Limit), "show at most `N` operators; 0: all", reporting, 0},
 		{"paths", yes(&o.paths), "print only the dump files, one path a line", reporting, 0},
-		{"no-files", yes(&o.NoFiles), "do not look for dumps", choosing, 0},
-		jobsFlag(&o.Workers, "`N` ranks looked into at a time; default: one per CPU"),
+		{"no-files", yes(&o.NoFiles), "do not search for dumps", choosing, 0},
+		jobsFlag(&o.Workers, "`N` ranks examined at a time; default: one per CPU"),
 		o.json.flag("print one JSON object"),
 	})...)
 	exclusive(cmd, "paths", "json")

@@ -68,7 +68,7 @@ func (o *inspectOptions) define(cmd *cobra.Command) {
 		opsFlag(&o.ops), findFlag(&o.find), containerFlag(&o.Version),
 		{"stats", yes(&o.Stats), "show minimum, maximum, mean and the number of NaN and Inf of every tensor", reporting, 0},
 		{"long", yes(&o.long), "show all files and tensors, however many there are", reporting, 0},
-		{"script", yes(&o.Script), "show the line of the script that every operator comes from", reporting, 0},
+		{"script", yes(&o.Script), "show the line of the script for every operator", reporting, 0},
 		readersFlag(&o.Workers),
 		o.json.flag("print one JSON object a file"),
 	})...)
@@ -91,7 +91,7 @@ func runInspect(ctx context.Context, a *app, opts *inspectOptions, args []string
 	if err != nil {
 		return err
 	}
-	warn(a, dumpdir.ChoiceWarnings(dumpdir.Chosen{Run: run, By: opt.Rounds}))
+	warn(a, dumpdir.ChoiceWarnings(dumpdir.RunSelection{Run: run, By: opt.Rounds}))
 	out := &resultPrinter{app: a, format: opts.json.format()}
 	headed := false
 	if inspect.HasHead(run) {

@@ -96,7 +96,7 @@ func newMergeCommand(a *app) *cobra.Command {
 	var output reportOptions
 	var zero exitZero
 	cmd := mergeCommand(a, mergeKinds(), outFlag(&output.out, "write the reports to folder `DIR`"),
-		cmdFlag{"format", several(&output.formats, nil), "`FORMATS` of the reports; default: as the shards were told", reporting, 0},
+		cmdFlag{"format", several(&output.formats, nil), "`FORMATS` of the reports; default: the formats of the shards", reporting, 0},
 		noPathsFlag(&output.noPaths), zero.flag("findings do not change the exit status"), sameAsJSON(func() {}))
 	exclusive(cmd, "json", "format")
 	cmd.Short = "make one report of the documents of shards, or of several machines"
@@ -136,7 +136,7 @@ func mergeCommand(a *app, kinds []*mergeKind, flags ...cmdFlag) *cobra.Command {
 			return runMerge(cmd.Context(), a, &merging{mergeOptions: opts, own: cmd.Flags()}, kinds...)
 		},
 	}
-	define(cmd, slices.Concat(flags, waitFlags(&opts.wait, &opts.missing, &opts.allowMissing), []cmdFlag{runFlag(&opts.run, "take documents of the run `ID` only")})...)
+	define(cmd, slices.Concat(flags, waitFlags(&opts.wait, &opts.missing, &opts.allowMissing), []cmdFlag{runFlag(&opts.run, "use only documents of the run `ID`")})...)
 	return cmd
 }
 
@@ -145,7 +145,7 @@ func waitFlags(wait *time.Duration, missing, allow *bool) []cmdFlag {
 	return []cmdFlag{
 		{"wait", duration(wait), "wait at most `TIME`, such as 6h, until all shards are there", choosing, onShards},
 		{"missing", yes(missing), "only print the numbers of the shards that are missing: 3,17,40-42", choosing, onShards},
-		{"allow-missing", yes(allow), "make a report of the shards that are there, as for an interrupted run", choosing, onShards},
+		{"allow-missing", yes(allow), "make a report of the shards that exist, as for an interrupted run", choosing, onShards},
 	}
 }
 
@@ -258,7 +258,7 @@ func (m *merging) find(kinds []*mergeKind) (*mergeKind, error) {
 	switch {
 	case len(present) > 1:
 		return nil, hintf(usagef("%s: there are documents of %s and of %s", where, present[0].command, present[1].command),
-			"'dumptool %s merge' takes the documents of one command", present[0].command)
+			"'dumptool %s merge' reads only the documents of one command", present[0].command)
 	case len(present) == 1:
 		kind = present[0]
 	}
@@ -421,7 +421,7 @@ func (m *merging) mergeCompared(o *compareOptions) error {
 		return err
 	}
 	if o.KLD && !hasFormat(m.docs[0].Argv, divergence) {
-		return hintf(usagef("--format %s: the documents have no divergence of Kullback and Leibler", divergence), "give --format %s to the shards", divergence)
+		return hintf(usagef("--format %s: the documents have no Kullback-Leibler divergence", divergence), "use --format %s for the shards", divergence)
 	}
 	o.Axes = m.a.streams.OutWidth > 0
 	rep, err := o.Merge(m.ctx, m.docs, m.origin)

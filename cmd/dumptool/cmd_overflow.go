@@ -215,7 +215,7 @@ of all shards.`,
 	}
 	cmd.Long += formatHelp[*overflow.Report]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	defineOverflow[*overflow.Report](cmd, opts, "overflow records do not change the exit status", append([]cmdFlag{
-		{"top-num|n", orAll(&opts.MaxRecords, 1, 0), "look into the first `N` records of each rank, or all", choosing, 0},
+		{"top-num|n", orAll(&opts.MaxRecords, 1, 0), "examine the first `N` records of each rank, or all", choosing, 0},
 		{"all", yes(&opts.All), "show all records in full", reporting, 0},
 		irFlag(&opts.open.IR),
 	}, opts.shards.flags()...)...)
@@ -337,7 +337,7 @@ not read finished steps again.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case opts.Headroom == "" && opts.list != "":
-				return usagef("--write-list lists what overflows by --headroom: add it")
+				return usagef("--write-list lists the operators that overflow by --headroom: add --headroom")
 			case opts.Headroom == "":
 				return runOverflow(cmd, a, opts, args, "scanning", overflow.Scan)
 			case opts.shards.shard != "" || opts.shards.resume:
@@ -349,7 +349,7 @@ not read finished steps again.`,
 	cmd.Long += formatHelp[*overflow.ScanReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	defineOverflow[*overflow.ScanReport](cmd, opts, "bad tensors do not change the exit status", append([]cmdFlag{
 		{"headroom", bare(overflow.HeadroomTypes[0], choice(&opts.Headroom, overflow.HeadroomTypes)), filled("which operators of a clean run overflow in `TYPE`: %s; default: float16", overflow.HeadroomTypes), judging, 0},
-		{"write-list", text(&opts.list), "with --headroom: write what overflows to `FILE`: names for ATC --keep_dtype, types for --modify_mixlist (*.json), modules of PyTorch", reporting, 0},
+		{"write-list", text(&opts.list), "with --headroom: write the operators that overflow to `FILE`: names for ATC --keep_dtype, types for --modify_mixlist (*.json), modules of PyTorch", reporting, 0},
 		{"all", yes(&opts.All), "show all tensors, also good ones", choosing, 0},
 		irFlag(&opts.open.IR),
 		stemsFlag(&opts.open.Stem),

@@ -442,7 +442,7 @@ func TestDecodeFolder(t *testing.T) {
 		t.Errorf("exit status %d", got.code)
 	}
 	for _, part := range []string{
-		"5 of 6 records report an overflow", "4 of 9 files could not be decoded completely", "left out 8 files, no overflow record\n",
+		"5 of 6 records report an overflow", "4 of 9 files could not be decoded completely", "ignored 8 files, no overflow record\n",
 		"dumptool: 3/jkl: output 1: opdebug: old layout: payload cut off at 0x3: found 3 bytes, wanted 2048 (at least 1048)\n",
 	} {
 		wantContains(t, got.err, part)
@@ -506,7 +506,7 @@ func TestDecodeOut(t *testing.T) {
 		}
 	}
 	// A folder inside another, from an earlier run.
-	if got := runDecode(t, dir, "."); !strings.Contains(got.err, "5 of 5 records") || !strings.Contains(got.err, "left out 10 JSON files whose records are listed too") {
+	if got := runDecode(t, dir, "."); !strings.Contains(got.err, "5 of 5 records") || !strings.Contains(got.err, "ignored 10 JSON files whose records are listed too") {
 		t.Errorf("got %s", got.err)
 	}
 
@@ -571,8 +571,8 @@ func TestDecodeJSON(t *testing.T) {
 		"extended":      {name, extended(), 1, "old AI Core[0]=0x20 float_overflow overflowed", ""},
 		"any name":      {"x", record.AppendJSON(nil), 1, "new AIV[3]=0x20 float_overflow overflowed", ""},
 		"mindspore":     {name, decodeMindSpore(t, old), 1, "old AI Core[0]=0x20 float_overflow overflowed", ""},
-		"misread":       {name, decodeMindSpore(t, decodeCore(0, 32)), 1, "new rescued maybe overflowed", "only unit, model, stream and task are left"},
-		"misread words": {name, decodeMindSpore(t, decodeCore(1, 32, 0, 0, 16)), 1, "new rescued overflowed", "made with the layout of older devices"},
+		"misread":       {name, decodeMindSpore(t, decodeCore(0, 32)), 1, "new rescued maybe overflowed", "only unit, model, stream and task of the record remain"},
+		"misread words": {name, decodeMindSpore(t, decodeCore(1, 32, 0, 0, 16)), 1, "new rescued overflowed", "written with the layout of older devices"},
 		"misread, not valid": {
 			name, decodeMindSpore(t, decodeNew(0, 0, 3, 80, 1, 2, 3)), 0, "new rescued not valid", "valid is 0, wanted 1",
 		},

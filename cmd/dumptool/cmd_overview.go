@@ -28,7 +28,7 @@ func newOverviewCommand(a *app) *cobra.Command {
 	opts := new(overviewOptions)
 	cmd := &cobra.Command{
 		Use:   overviewName,
-		Short: "show what is at a path, and which commands fit",
+		Short: "show what a path holds, and which commands fit",
 		Long: `A path in place of a command: what lies there - who wrote it, ranks, steps,
 operators, element types, overflow records, a reference beside it, mistakes in its
 configuration - and the commands that make sense, filled in.
@@ -82,7 +82,7 @@ func runOverview(ctx context.Context, a *app, opts *overviewOptions, args []stri
 	if err := run.Choose(ctx, opts.rounds, nil, dumpdir.HeaderOptions{}); err != nil {
 		return err
 	}
-	warn(a, dumpdir.ChoiceWarnings(dumpdir.Chosen{Run: run, By: opts.rounds}))
+	warn(a, dumpdir.ChoiceWarnings(dumpdir.RunSelection{Run: run, By: opts.rounds}))
 	o, err := a.overview(ctx, run)
 	if err != nil {
 		return err

@@ -124,7 +124,7 @@ func (o *reportCommandOptions) check(a *app, args []string) error {
 // drawDocuments draws the plots of documents, with a progress bar.
 func (a *app) drawDocuments(ctx context.Context, docs *report.Documents, folder *report.Folder) ([]error, error) {
 	if docs.HasPlots() == 0 {
-		a.say([]batch.Message{batch.Warnf("--show-graph: the comparison has nothing to draw, compare --show-graph keeps it")})
+		a.say([]batch.Message{batch.Warnf("--show-graph: the comparison has no data for plots; run compare with --show-graph")})
 		return nil, nil
 	}
 	return watched(a, "drawing", func(observe func(batch.Event)) ([]error, error) { return docs.WritePlots(ctx, folder, observe) })

@@ -113,7 +113,7 @@ type shardOptions struct {
 
 func (o *shardOptions) flags() []cmdFlag {
 	return []cmdFlag{
-		{shardFlag, text(&o.shard), "do part `I/N` of the work, I from 0, for a merge; auto/N: I as the scheduler says", more, onShards},
+		{shardFlag, text(&o.shard), "do part `I/N` of the work, I from 0; merge joins the parts; auto/N: I from the scheduler", more, onShards},
 		runFlag(&o.run, "`ID` of the run; a merge takes only documents of this run"),
 		{"compress", yes(&o.compress), "with --shard: write the document as .json.zst, which merge, report and judge read", more, rare | onShards},
 		{"resume|retry-errors", yes(&o.resume), "continue the same work in -out: keep its results, and do only the missing part (not fetched, or not reached)", more, rare | onShards},
@@ -188,7 +188,7 @@ func (a *app) isComplete(path string) {
 
 // unfetched returns the error of a shard whose document lacks some data.
 func unfetched(n int) error {
-	return hintf(incompletef("%s could not be fetched", lang.CountText(n, "tensor")), "the same command line with --resume does just these again")
+	return hintf(incompletef("%s could not be fetched", lang.CountText(n, "tensor")), "the same command line with --resume repeats only these")
 }
 
 // shardWritten prints where the document of a shard is.

@@ -82,11 +82,11 @@ func TestATB(t *testing.T) {
 func TestForeign(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ head, want string }{
-		"notes.db":                 {"SQLite format 3\x00", "an SQLite database: dumptool has no use for it"},
+		"notes.db":                 {"SQLite format 3\x00", "an SQLite database: dumptool does not use it"},
 		"net.safetensors.1":        {"\x40\x00\x00\x00\x00\x00\x00\x00{\"w\":{}}", "a safetensors file: dumptool reads it if its name ends in .safetensors"},
 		"ge_proto_00001_Build.txt": {"graph {\n  op {\n    name: 'a'\n  }\n}\n", "a graph as text (protobuf): use it with -f of compare"},
-		"libascendcl.so":           {"\x7fELF\x02\x01\x01\x00", "an ELF program or library: dumptool has no use for it"},
-		"noise":                    {"\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a", "and none of the other files that dumptool knows"},
+		"libascendcl.so":           {"\x7fELF\x02\x01\x01\x00", "an ELF program or library: dumptool does not use it"},
+		"noise":                    {"\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a", "nor another kind of file that dumptool reads"},
 	} {
 		dir := t.TempDir()
 		path, out := filepath.Join(dir, name), filepath.Join(dir, "out")

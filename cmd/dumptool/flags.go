@@ -179,7 +179,7 @@ func roundFlags(to *dumpdir.Selection) []cmdFlag {
 		{"rank", rounds(&to.Rank, dumpdir.ParseNumbers), "only these `RANKS`, such as 0,3-5,10; devices are ranks", choosing, 0},
 		{"step|iteration", rounds(&to.Step, dumpdir.ParseNumbers), "only these `STEPS`, such as 0,3-5,10; iterations are steps", choosing, 0},
 		{"graph", rounds(&to.Graph, dumpdir.ParseNumbers), "only graphs, or models, of these `IDS`", choosing, rare},
-		{"model|net", rounds(&to.Model, dumpdir.ParseNames), "only networks or models of these `NAMES`, with | between them", choosing, rare},
+		{"model|net", rounds(&to.Model, dumpdir.ParseNames), "only networks or models of these `NAMES`, separated by |", choosing, rare},
 	}
 }
 
@@ -199,7 +199,7 @@ func sideFlags(ref, npu *dumpdir.Selection) (all []cmdFlag) {
 
 // opsFlag chooses operators of runs; readOps reads its values.
 func opsFlag(to *[]string) cmdFlag {
-	return cmdFlag{"ops", texts(to), "only operators of these `NAMES`; with commas between them; * and ? stand for any characters, or for one; also re:PATTERN, or @file with one a line", choosing, 0}
+	return cmdFlag{"ops", texts(to), "only operators of these `NAMES`, separated by commas; * matches any characters, ? matches one; also re:PATTERN, or @file with one name per line", choosing, 0}
 }
 
 // readOps makes a set of the operators of --ops and more; nil for all.
@@ -251,7 +251,7 @@ func (a *app) found(ctx context.Context, query string, opt find.Options) (map[st
 
 // irFlag names graphs of MindSpore.
 func irFlag(to *string) cmdFlag {
-	return cmdFlag{"ir", text(to), "graph of MindSpore in `PATH`, or folder of graphs, in place of those in the run; off: none", facts, 0}
+	return cmdFlag{"ir", text(to), "graph of MindSpore in `PATH`, or folder of graphs, in place of the graphs of the run; off: none", facts, 0}
 }
 
 // checkIR checks the value of --ir.
@@ -277,18 +277,18 @@ func readersFlag(to *int) cmdFlag {
 
 // containerFlag sets the container version of the dumps.
 func containerFlag(to *int) cmdFlag {
-	return cmdFlag{"version|v", whole(to, 0, 2, "want 1 or 2"), "dump container `1|2`: protobuf or binary; default: as the file says", choosing, rare}
+	return cmdFlag{"version|v", whole(to, 0, 2, "want 1 or 2"), "dump container `1|2`: protobuf or binary; default: from the file", choosing, rare}
 }
 
 // nodeFlags are flags of HPAA's scripts: they rename operators and skip some.
 func nodeFlags(nameMap *string, skipKeys *[]string, exclude **dumpdir.NameSet) []cmdFlag {
-	return append(skipFlags(skipKeys, exclude, pairing), cmdFlag{"map-node-dict", text(nameMap), "`FILE` of names that differ; or the text of one, such as '{\"cpu_name\":\"npu_name\"}'; FILE.yaml is a mapping of msprobe: data, cell, layer or API", pairing, onHPAA})
+	return append(skipFlags(skipKeys, exclude, pairing), cmdFlag{"map-node-dict", text(nameMap), "`FILE` with pairs of names that differ; or its text, such as '{\"cpu_name\":\"npu_name\"}'; FILE.yaml is a mapping of msprobe: data, cell, layer or API", pairing, onHPAA})
 }
 
 // skipFlags are the nodeFlags that skip operators.
 func skipFlags(skipKeys *[]string, exclude **dumpdir.NameSet, in group) []cmdFlag {
 	return []cmdFlag{
-		{"skip-keys", nameLists(skipKeys), "skip operators whose name contains one of `KEYS`, with commas between them", in, rare | onHPAA},
+		{"skip-keys", nameLists(skipKeys), "skip operators whose name contains one of `KEYS`, separated by commas", in, rare | onHPAA},
 		{"exclude-node-list", nameSet(exclude), "skip operators of these `NAMES`, or re:PATTERN", in, rare | onHPAA},
 	}
 }
@@ -343,8 +343,8 @@ func (j jsonFlag) format() string {
 // groupFlags describe the groups of ranks.
 func groupFlags(mesh *[]ranks.Axis, file *string) []cmdFlag {
 	return []cmdFlag{
-		{"parallel", parsed(mesh, ranks.ParseMesh), "`AXES` of the mesh of ranks, such as tp=2,dp=4; of tp, cp, ep, dp, pp and order=tp-cp-ep-dp-pp; default: what the dump says", facts, 0},
-		{"groups", text(file), "`FILE` with groups that the dump names and does not list, a line NAME: 0,3,5 each", facts, 0},
+		{"parallel", parsed(mesh, ranks.ParseMesh), "`AXES` of the mesh of ranks, such as tp=2,dp=4; of tp, cp, ep, dp, pp and order=tp-cp-ep-dp-pp; default: from the dump", facts, 0},
+		{"groups", text(file), "`FILE` with the ranks of groups that the dump only names, one line NAME: 0,3,5 for each group", facts, 0},
 	}
 }
 
@@ -395,10 +395,10 @@ func (o *globalOptions) s3Flags() []cmdFlag {
 	s.PathStyle, s.Block, s.Cache, s.Spool, s.Concurrency, s.RetryTime = "auto", 8<<20, 64<<20, store.Spool, store.Concurrency, store.RetryTime
 	return []cmdFlag{
 		{"s3-endpoint", text(&s.Endpoint), "`URL` of the object storage; default: AWS_ENDPOINT_URL_S3, else AWS", storage, 0},
-		{"s3-region", text(&s.Region), "its `REGION`; default: AWS_REGION, else as the endpoint says", storage, 0},
-		{"s3-path-style", choice(&s.PathStyle, []string{"auto", "on", "off"}), "buckets in the path, not in the name of the host; auto: on, except for AWS and OBS", storage, 0},
+		{"s3-region", text(&s.Region), "region `REGION` of the object storage; default: AWS_REGION, else from the endpoint", storage, 0},
+		{"s3-path-style", choice(&s.PathStyle, []string{"auto", "on", "off"}), "put the bucket into the path of URLs, not into the host name; auto: on, except for AWS and OBS", storage, 0},
 		{"s3-no-sign", yes(&s.NoSign), "do not sign requests, for public buckets", storage, 0},
-		{"s3-block", (*sizeFlag)(&s.Block), "bytes of a request that reads", storage, 0},
+		{"s3-block", (*sizeFlag)(&s.Block), "bytes of one read request", storage, 0},
 		{"s3-concurrency", whole(&s.Concurrency, math.MinInt, math.MaxInt, "want a number"), "requests that read at the same time", storage, 0},
 		{"s3-retry-time", duration(&s.RetryTime), "how long a failed request is retried", storage, 0},
 		{"s3-cache", (*sizeFlag)(&s.Cache), "bytes of objects in memory", storage, 0},
@@ -426,7 +426,7 @@ func (a *app) abortStale(out string, age time.Duration) error {
 			u.Path, u.Begun.UTC().Format(time.DateTime))))
 	}
 	if err == nil && len(removed) == 0 {
-		a.msg.Infof("%s", a.inLang(lang.Say("%s: no uploads that were begun more than %v ago", out, age)))
+		a.msg.Infof("%s", a.inLang(lang.Say("%s: no unfinished uploads older than %v", out, age)))
 	}
 	return err
 }

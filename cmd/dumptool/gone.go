@@ -9,10 +9,10 @@ import (
 )
 
 // noPlan is the advice for removed commands and flags about plans.
-const noPlan = "shards need no plan: give each of them the whole command line and --shard"
+const noPlan = "shards need no plan: each of them gets the whole command line and --shard"
 
 // noDims is the advice for removed flags about files that described the parts of tensors on ranks.
-const noDims = "compare finds by their values how the tensors of ranks are cut: ranks.maps in compare.json lists it, and --parallel names the axes of the ranks"
+const noDims = "compare finds by value how tensors are divided over ranks: see ranks.maps in compare.json; --parallel names the axes of the ranks"
 
 // noLimitsFile is the advice for files of limits, which --profile took.
 const noLimitsFile = "files of limits are gone: their keys are flags, such as --atol, and settings in the file of --config"
@@ -37,7 +37,7 @@ var gone = map[string]string{
 	"--write-dims":              noDims,
 	"--plan":                    noPlan,
 	"--plan-ignore":             noPlan,
-	"--shard-by":                "the bytes to read are shared out",
+	"--shard-by":                "work is divided by the bytes to read",
 	"--s3-retries":              "--s3-retry-time 5m says for how long a request is tried again",
 	"--shards":                  "--shard I/N already gives the number of shards",
 }

@@ -46,13 +46,13 @@ func TestRankFlags(t *testing.T) {
 		args []string
 		want string
 	}{
-		{append(sides, "--parallel", "tp=4"), "--parallel: the axes make 4 ranks, the dump has 2, the largest of which is 1"},
-		{[]string{"check", "run", "--parallel", "tp=4"}, "--parallel: the axes make 4 ranks, the dump has 2, the largest of which is 1"},
+		{append(sides, "--parallel", "tp=4"), "--parallel: the axes make 4 ranks, the dump has 2, up to rank 1"},
+		{[]string{"check", "run", "--parallel", "tp=4"}, "--parallel: the axes make 4 ranks, the dump has 2, up to rank 1"},
 		{append(sides, "--groups", "groups.txt"), `--groups groups.txt: line 1, column 4: found "b", want different ranks such as 0,3,5`},
 		{[]string{"check", "run", "--groups", "groups.txt"}, `--groups groups.txt: line 1, column 4: found "b", want different ranks such as 0,3,5`},
 		{append(sides, "--groups", "none.txt"), "none.txt"},
-		{append(sides, "--parallel", "tp=2", "--unshard", "off"), "leave --unshard off out"},
-		{append(sides, "--dims", "dims.yaml"), "--dims is gone: compare finds by their values how the tensors of ranks are cut: ranks.maps in compare.json lists it, and --parallel names the axes of the ranks"},
+		{append(sides, "--parallel", "tp=2", "--unshard", "off"), "remove --unshard off"},
+		{append(sides, "--dims", "dims.yaml"), "--dims is gone: compare finds by value how tensors are divided over ranks: see ranks.maps in compare.json; --parallel names the axes of the ranks"},
 		{append(sides, "--write-dims", "dims.yaml"), "--write-dims is gone: compare finds by their values"},
 	} {
 		if _, stderr, code := runTold(t, dir, c.args...); code != 2 || !strings.Contains(stderr, c.want) {

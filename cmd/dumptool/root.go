@@ -38,7 +38,7 @@ func (o *globalOptions) flags() []cmdFlag {
 		{"verbose", yes(&o.verbose), "print debug logs", global, 0},
 		{"log-format", &o.logFormat, "format of messages and logs", global, 0},
 		{"color", &o.color, "statuses, severities and carets in colour; auto: on a terminal, unless NO_COLOR is set", global, 0},
-		{"lang", &o.lang, "language of texts for people; default: as LC_ALL, LC_MESSAGES or LANG says", global, 0},
+		{"lang", &o.lang, "language of messages; default: from LC_ALL, LC_MESSAGES or LANG", global, 0},
 		{configFlag, text(&o.config), "read settings from `FILE` instead of dumptool.yaml", global, 0},
 		unpackMaxFlag(&o.unpackMax),
 	}, o.s3Flags()...)

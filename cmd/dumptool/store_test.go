@@ -154,8 +154,8 @@ func TestStoreMessages(t *testing.T) {
 		{"compare --cpu s3://bkt/run7 --npu s3://bkt/run7/x -out obs://bkt/run7/", 2, "-out obs://bkt/run7/ is the folder of --cpu: choose another folder"},
 		{"compare --cpu s3://bkt/run7 --npu s3://bkt/run7/x -out s3://none/x", 3, "cannot write to s3://none/x/cpu_vs_npu.csv: " + noBucket},
 		{"report s3://bkt/run7/x -out obs://bkt/run7/x", 2, "output obs://bkt/run7/x is also the input s3://bkt/run7/x"},
-		{"config new overflow --dump-path /data/dump -out s3://bkt/run7/a.npy", 2, "s3://bkt/run7/a.npy is there already"},
-		{"convert -d s3://bkt/run7 -out x -f NCHW -c s3://bkt/run7", 2, "-c: s3://bkt/run7 is in object storage: Python runs what is in a local folder only"},
+		{"config new overflow --dump-path /data/dump -out s3://bkt/run7/a.npy", 2, "s3://bkt/run7/a.npy already exists"},
+		{"convert -d s3://bkt/run7 -out x -f NCHW -c s3://bkt/run7", 2, "-c: s3://bkt/run7 is in object storage: Python runs scripts from a local folder only"},
 	} {
 		r := runApp(t, strings.Fields(tt.line))
 		if r.Code != tt.code || !strings.Contains(r.Out+r.Err, tt.want) {

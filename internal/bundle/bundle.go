@@ -171,7 +171,7 @@ func (*stored) Close() error { return nil }
 var (
 	special = lang.Text{EN: "links, devices and pipes"}
 	outside = lang.Text{EN: "names that lead out of their folder"}
-	below   = lang.Text{EN: "names below that of a file"}
+	below   = lang.Text{EN: "names below the name of a file"}
 )
 
 func (b *Bundle) omit(name string, why lang.Text) { b.omitted[why] = append(b.omitted[why], name) }
@@ -255,7 +255,7 @@ func (b *Bundle) warn() {
 		}
 	}
 	if n > 0 {
-		b.opt.Warn(lang.Say("%s: %d of its files are left out: %s", b.path, n, lang.Join(why, lang.Text{EN: ", "})))
+		b.opt.Warn(lang.Say("%s: %d of its files are not used: %s", b.path, n, lang.Join(why, lang.Text{EN: ", "})))
 	}
 }
 
@@ -370,7 +370,7 @@ func (s *scratch) reserve(size int64) (off int64, err error) {
 
 // full returns the error of more bytes than allowed.
 func (s *scratch) full(size int64) error {
-	return lang.Errorf("%d more bytes unpacked would be more than the %d that %s may take ($TMPDIR, --unpack-max)", size, s.limit, os.TempDir())
+	return lang.Errorf("unpacking %d more bytes would exceed the %d bytes that %s may take ($TMPDIR, --unpack-max)", size, s.limit, os.TempDir())
 }
 
 // add copies data of a size into the file.

@@ -132,7 +132,7 @@ func (b *Bundle) walk(in *tar.Reader, keep func(*tar.Header, io.Reader) (*member
 		case err != nil && !errors.Is(err, tar.ErrInsecurePath):
 			return b.tarError(err)
 		case n > MaxMembers:
-			return b.broken(lang.Errorf("found more than %d members, want at most that", MaxMembers))
+			return b.broken(lang.Errorf("found more members than the %d that are allowed", MaxMembers))
 		}
 		if err := b.addHeader(h, in, keep); err != nil {
 			return b.tarError(err)

@@ -104,7 +104,7 @@ func (c *checker) isGraphUnfit() bool {
 	if wrong == 0 || 10*wrong <= known {
 		return false
 	}
-	c.Warnings = append(c.Warnings, lang.Say("the graph does not fit these dumps: the attributes of %d of %d operators do not go with their shapes, first %s (%s): %v; none of it is used",
+	c.Warnings = append(c.Warnings, lang.Say("the graph does not fit these dumps: the attributes of %d of %d operators do not match their shapes, first %s (%s): %v; the graph is not used",
 		wrong, known, first.Op, first.File, first.EvidenceText()))
 	return true
 }

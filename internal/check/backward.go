@@ -357,7 +357,7 @@ func (x *execution) bindMove(ctx context.Context, c *boundCall, input string) (o
 	switch {
 	case op != nil || err != nil:
 	case reason == recompute.NoAttributes:
-		v = &recompute.Verdict{Status: recompute.Undecided, Reason: reason, Why: lang.Say("%s does not tell where its elements come from", x.forward.Names()[0])}
+		v = &recompute.Verdict{Status: recompute.Undecided, Reason: reason, Why: lang.Say("%s does not determine which input element each output element comes from", x.forward.Names()[0])}
 	default:
 		v = &recompute.Verdict{Status: recompute.Undecided, Reason: reason}
 	}

@@ -184,15 +184,15 @@ func (r *Report) nothing() (why, todo lang.Sentence) {
 	none := r.Summary.Undecided
 	switch {
 	case len(r.Operators) == 0 && r.unchosen > 0:
-		return lang.Say("no operator is left: the selected names leave out %s", lang.CountText(r.unchosen, "operator")), todo
+		return lang.Say("no operator is left: the selected names exclude %s", lang.CountText(r.unchosen, "operator")), todo
 	case r.Ranks == nil && len(r.Operators) == 0 && len(r.Rounds) > 0:
-		return lang.Say("there is one rank only: nothing to set beside it"), todo
+		return lang.Say("there is one rank only: nothing to compare it with"), todo
 	case r.Ranks != nil && len(r.Operators) == 0:
 		return lang.Say("no communication and no replica of %d ranks could be checked", r.Ranks.World),
 			lang.Say("that needs tensors, or digests (md5) in dump.json")
 	case len(r.Operators) == 0:
 		return lang.Say("there are no dumps of operators"),
-			lang.Say("to see what lies there: %s", lang.CommandLine(append([]string{"inspect"}, lang.PathArguments(r.Paths)...)...))
+			lang.Say("to list the files there: %s", lang.CommandLine(append([]string{"inspect"}, lang.PathArguments(r.Paths)...)...))
 	case r.tables:
 		return lang.Say("there are statistics only: check needs tensors"), todo
 	case none[string(recompute.NoInputs)] == len(r.Operators) && r.outputsOnly():
@@ -225,7 +225,7 @@ var reasons = map[recompute.Reason]lang.Sentence{
 	recompute.InPlace:        lang.Say("the output was written over an input"),
 	recompute.IllConditioned: lang.Say("rounding alone could change the result too much"),
 	recompute.InputChanged:   lang.Say("an input changed after it was read"),
-	recompute.InputDiffers:   lang.Say("a file is not what dump.json says"),
+	recompute.InputDiffers:   lang.Say("a file differs from its entry in dump.json"),
 	recompute.NotCompared:    lang.Say("no formula is known for an output"),
 	recompute.OverBudget:     lang.Say("it is too large to be computed in parts"),
 	recompute.NoReason:       lang.Say("no attribute values explain the output; give the graph (-f)"),

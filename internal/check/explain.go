@@ -94,7 +94,7 @@ func (o *Operator) setEvidence(more lang.Sentence) {
 		w := t.Elems[0]
 		npu := lang.Text{EN: short(*w.NPU), ZH: short(*w.NPU)}
 		if *w.NPU == *w.Computed { // different integers that are equal as float64
-			npu = lang.Say("%s off it", short(t.Worst)).Text()
+			npu = lang.Say("%s away from it", short(t.Worst)).Text()
 		}
 		text := lang.Say("%s beyond the bound, first at %d %s; the worst, at %d %s: computed %v, NPU %v",
 			lang.CountText(int(t.Bad), "element"), t.FirstBad.Offset, tensor.Shape(t.FirstBad.Coord), w.Offset, tensor.Shape(w.Coord), short(*w.Computed), npu)
@@ -106,7 +106,7 @@ func (o *Operator) setEvidence(more lang.Sentence) {
 	case o.Reason == string(recompute.ByShape):
 		o.set(more, lang.Sentence{})
 	default:
-		o.set(lang.Say("%s within the bound, but not as rounding leaves it", lang.CountText(len(o.Outputs), "output")), more)
+		o.set(lang.Say("%s within the bound, but the errors are not distributed like rounding", lang.CountText(len(o.Outputs), "output")), more)
 	}
 }
 

@@ -394,7 +394,7 @@ func isPattern(row []byte, typ tensor.DType) bool {
 // report adds a finding: to the row of the operator that it reaches, or as a note.
 func (c *checker) report(u *Unwritten) {
 	rows := rowsOf(u.Rows, u.Of)
-	if u.Text = lang.Say("%s of %s were never written; no written row was seen to depend on them", rows, u.Op); u.Reaches != "" {
+	if u.Text = lang.Say("%s of %s were never written; no written row was found to depend on them", rows, u.Op); u.Reaches != "" {
 		u.Text = lang.Say("%s of %s were never written; they reach %s at %s", rows, u.Op, rowsOf(u.ReachedRows, u.ReachedOf), u.Reaches)
 	}
 	u.TextZH = u.Text.Text().Chinese()

@@ -58,7 +58,7 @@ func openAdapter(dir string, isOnA bool) (*adapter, error) {
 		IsTransposed bool            `json:"fan_in_fan_out"`
 		IsDoRA       bool            `json:"use_dora"`
 	}
-	if err := jsonpos.Of(text).Decode(&config); err != nil {
+	if err := jsonpos.ReaderOf(text).Decode(&config); err != nil {
 		return nil, safefile.WithPath(path, err)
 	}
 	if config.Kind != "LORA" || config.IsDoRA || config.Alpha == 0 {
@@ -139,7 +139,7 @@ func alphaOf(module string, alpha float64, patterns json.RawMessage) (float64, e
 	if len(patterns) == 0 || string(patterns) == "null" {
 		return alpha, nil
 	}
-	isFound, r := false, jsonpos.Of(patterns)
+	isFound, r := false, jsonpos.ReaderOf(patterns)
 	err := r.Object(func(key string) error {
 		var number float64
 		pattern, err := regexp.Compile(`^(.*\.)?(` + key + `)$`)

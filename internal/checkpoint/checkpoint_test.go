@@ -304,9 +304,9 @@ func TestIndex(t *testing.T) {
 	w := made(2, 16, func(i, j int) float32 { return float32(16*i + j) })
 	for _, c := range []struct{ index, want string }{
 		{`{"weight_map":{"w":"1.safetensors","v":"1.safetensors"}}`, ""},
-		{`{"weight_map":{"w":"1.safetensors","v":"2.safetensors"}}`, "2.safetensors: missing, although model.safetensors.index.json lists 1 tensor in it|1.safetensors: v: the index does not say that it is in this file"},
-		{`{"weight_map":{"w":"1.safetensors"}}`, "1.safetensors: v: the index does not say that it is in this file"},
-		{`{"weight_map":{"w":"1.safetensors","v":"1.safetensors","x":"1.safetensors"}}`, "1.safetensors: x: the index says that it is in this file, which does not have it"},
+		{`{"weight_map":{"w":"1.safetensors","v":"2.safetensors"}}`, "2.safetensors: missing, although model.safetensors.index.json lists 1 tensor in this file|1.safetensors: v: the index does not list it in this file"},
+		{`{"weight_map":{"w":"1.safetensors"}}`, "1.safetensors: v: the index does not list it in this file"},
+		{`{"weight_map":{"w":"1.safetensors","v":"1.safetensors","x":"1.safetensors"}}`, "1.safetensors: x: the index lists it in this file, which does not have it"},
 		{`{"weight_map":{"w":"1.safetensors","v":"1.safetensors","w":"2.safetensors"}}`, "model.safetensors.index.json: w: listed twice, in 1.safetensors and 2.safetensors"},
 	} {
 		dir := t.TempDir()

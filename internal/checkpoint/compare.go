@@ -75,9 +75,9 @@ type comparison struct {
 	matcher
 	a, b    *side
 	opt     Options
-	adapter *adapter // nil for none
-	indexes []int    // of A's weights
-	found   []*found // by A's weights, nil for none by contents
+	adapter *adapter     // nil for none
+	indexes []int        // of A's weights
+	found   []*lineMatch // by A's weights, nil for none by contents
 	// paired are B's weights that A's weights without equal contents are compared with, by name; -1 for none.
 	paired []int32
 }
@@ -103,7 +103,7 @@ func (c *comparison) digest(ctx context.Context, s *side, k kind, isWanted func(
 // match pairs weights by contents, then by name.
 func (c *comparison) match(ctx context.Context) error {
 	every := func(int) bool { return true }
-	c.found = make([]*found, len(c.a.tensors))
+	c.found = make([]*lineMatch, len(c.a.tensors))
 	for _, s := range []*side{c.a, c.b} {
 		if err := c.digest(ctx, s, rows, every); err != nil {
 			return err
@@ -249,7 +249,7 @@ func (c *comparison) pairBiases() {
 			continue
 		}
 		as := c.found[m]
-		f := &found{of: columns, on: columns, lines: make([]line, len(as.lines))}
+		f := &lineMatch{of: columns, on: columns, lines: make([]line, len(as.lines))}
 		for k, l := range as.lines {
 			f.lines[k] = noLine
 			if l.weight < 0 {
@@ -261,7 +261,7 @@ func (c *comparison) pairBiases() {
 				}
 			}
 		}
-		if float64(f.known()) < minKnown*float64(len(f.lines)) || c.paired[i] >= 0 && f.isOrdered() && f.lines[0].weight == c.paired[i] {
+		if float64(f.count()) < minKnown*float64(len(f.lines)) || c.paired[i] >= 0 && f.isOrdered() && f.lines[0].weight == c.paired[i] {
 			continue
 		}
 		c.found[i], c.paired[i] = f, -1
@@ -286,7 +286,7 @@ func (c *comparison) onlyB() (all []Row, err error) {
 			continue
 		}
 		row := Row{Status: OnlyB, B: []string{w.name}, Shape: w.shape, DType: w.tensor.DType, Elements: w.shape.Elements()}
-		k, isFound := w.foundBy()
+		k, isFound := w.mainKind()
 		if !isFound {
 			if len(w.digests[rows]) == 0 || slices.ContainsFunc(w.digests[rows], func(d uint64) bool { return !own[d] }) {
 				all = append(all, row)
@@ -305,8 +305,8 @@ func (c *comparison) onlyB() (all []Row, err error) {
 	return all, nil
 }
 
-// foundBy returns the kind of lines, rows or columns, that has the largest share of lines found on A.
-func (w *weight) foundBy() (k kind, isFound bool) {
+// mainKind returns the kind of lines, rows or columns, that has the largest share of lines found on A.
+func (w *weight) mainKind() (k kind, isFound bool) {
 	most := 0.0
 	for i, owners := range w.owners {
 		if share := claimedOf(owners); share > most {
@@ -348,11 +348,11 @@ func (c *comparison) row(ctx context.Context, i int) Row {
 }
 
 // status is the status of a weight whose elements are equal, and how it lies on side B.
-func (c *comparison) status(i int, f *found) (Status, lang.Sentence) {
+func (c *comparison) status(i int, f *lineMatch) (Status, lang.Sentence) {
 	w, partners := c.a.tensors[i], f.partners()
 	first := c.b.tensors[partners[0]]
 	how := f.describe()
-	missing := len(f.lines) - f.known()
+	missing := len(f.lines) - f.count()
 	switch {
 	case f.same > 0:
 		return Unknown, lang.Say("%d tensors are alike", f.same)

@@ -16,18 +16,18 @@ type line struct {
 
 var noLine = line{weight: -1}
 
-// found is where the lines of a weight of side A are on side B.
-type found struct {
+// lineMatch is where the lines of a weight of side A are on side B.
+type lineMatch struct {
 	of, on kind // kinds of the lines on A and on B
 	lines  []line
 	// same is the number of B's weights with the same content, if the names do not say which is meant.
 	same int
 }
 
-func (f *found) isTransposed() bool { return f.of+f.on == rows+columns }
+func (f *lineMatch) isTransposed() bool { return f.of+f.on == rows+columns }
 
-// known is the number of lines that were found.
-func (f *found) known() (n int) {
+// count is the number of lines that were found.
+func (f *lineMatch) count() (n int) {
 	for _, l := range f.lines {
 		if l.weight >= 0 {
 			n++
@@ -37,7 +37,7 @@ func (f *found) known() (n int) {
 }
 
 // partners are B's weights with the lines, in the order of the lines.
-func (f *found) partners() (all []int32) {
+func (f *lineMatch) partners() (all []int32) {
 	for _, l := range f.lines {
 		if l.weight >= 0 && !slices.Contains(all, l.weight) {
 			all = append(all, l.weight)
@@ -118,7 +118,7 @@ func plain(name string) string {
 }
 
 // match finds the lines of a weight on side B, nil if fewer than half of them are there.
-func (m *matcher) match(w *weight, of, on kind, x index) *found {
+func (m *matcher) match(w *weight, of, on kind, x index) *lineMatch {
 	digests := w.digests[of]
 	if len(digests) == 0 {
 		return nil
@@ -134,7 +134,7 @@ func (m *matcher) match(w *weight, of, on kind, x index) *found {
 			}
 		}
 	}
-	f := &found{of: of, on: on, lines: make([]line, len(digests))}
+	f := &lineMatch{of: of, on: on, lines: make([]line, len(digests))}
 	// rank says how likely a line of B is meant: by name, by the other lines, and because nothing else is there.
 	rank := func(e entry) int {
 		n := 2 * votes[e.line.weight]
@@ -172,7 +172,7 @@ func (m *matcher) match(w *weight, of, on kind, x index) *found {
 			empty++ // padding
 		}
 	}
-	if known := f.known(); known == 0 || float64(known) < minKnown*float64(len(f.lines)-empty) {
+	if known := f.count(); known == 0 || float64(known) < minKnown*float64(len(f.lines)-empty) {
 		return nil
 	}
 	f.same = m.alike(w, f, places, isNamed)
@@ -181,7 +181,7 @@ func (m *matcher) match(w *weight, of, on kind, x index) *found {
 
 // keepWhole drops the lines that were found elsewhere if most lines are on one weight of B, in the same places: of tied
 // weights one may have a wrong line, which the other one still has.
-func (m *matcher) keepWhole(f *found) {
+func (m *matcher) keepWhole(f *lineMatch) {
 	count := map[int32]int{}
 	for i, l := range f.lines {
 		if l.weight >= 0 && l.at == int64(i) {
@@ -201,7 +201,7 @@ func (m *matcher) keepWhole(f *found) {
 }
 
 // alike returns the number of B's weights that hold exactly the lines of w, 0 if there is one or the name decides.
-func (m *matcher) alike(w *weight, f *found, places []index, isNamed bool) int {
+func (m *matcher) alike(w *weight, f *lineMatch, places []index, isNamed bool) int {
 	partners := f.partners()
 	if len(partners) != 1 || isNamed && m.named[plain(w.name)] == partners[0] {
 		return 0
@@ -241,7 +241,7 @@ func (m *matcher) owner(on kind, l line) int32 {
 }
 
 // claim notes that A's weight i has the lines of f.
-func (m *matcher) claim(i int, f *found) {
+func (m *matcher) claim(i int, f *lineMatch) {
 	for _, l := range f.lines {
 		if l.weight < 0 {
 			continue
@@ -258,7 +258,7 @@ func (m *matcher) claim(i int, f *found) {
 
 // fill finds the partners of lines whose elements differ, from the lines before and behind them: the step from line
 // to line goes on, as long as B's line is not found to be another one.
-func (m *matcher) fill(i int, f *found) {
+func (m *matcher) fill(i int, f *lineMatch) {
 	step := func(at, d int) int64 {
 		if p := at + d; p >= 0 && p < len(f.lines) && f.lines[p].weight == f.lines[at].weight {
 			return f.lines[at].at - f.lines[p].at
@@ -275,7 +275,7 @@ func (m *matcher) fill(i int, f *found) {
 			return false
 		}
 		f.lines[at] = l
-		m.claim(i, &found{on: f.on, lines: f.lines[at : at+1]})
+		m.claim(i, &lineMatch{on: f.on, lines: f.lines[at : at+1]})
 		return true
 	}
 	for at := range f.lines {
@@ -291,7 +291,7 @@ func (m *matcher) fill(i int, f *found) {
 }
 
 // fillRest pairs the lines that are left over with those that are left over on the partners, in their order.
-func (m *matcher) fillRest(i int, f *found) {
+func (m *matcher) fillRest(i int, f *lineMatch) {
 	free := line{weight: noLine.weight}
 	partners := f.partners()
 	next := func() bool {
@@ -307,7 +307,7 @@ func (m *matcher) fillRest(i int, f *found) {
 	for at := range f.lines {
 		if f.lines[at].weight < 0 && next() {
 			f.lines[at] = free
-			m.claim(i, &found{on: f.on, lines: f.lines[at : at+1]})
+			m.claim(i, &lineMatch{on: f.on, lines: f.lines[at : at+1]})
 		}
 	}
 }

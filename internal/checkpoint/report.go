@@ -169,9 +169,9 @@ func (r *Report) headline() lang.Sentence {
 	rest := strings.Join(counts, ", ")
 	switch {
 	case r.isNothing():
-		return lang.Say("NOTHING ALIKE: no tensor of %s has the elements or the name of one of %s", r.Paths[0], r.Paths[1])
+		return lang.Say("NOTHING ALIKE: no tensor of %s has the elements or the name of a tensor of %s", r.Paths[0], r.Paths[1])
 	case first == nil && len(r.Problems) > 0:
-		return lang.Say("NOT COMPARED: %d of what belongs to the sides could not be read; else %s", len(r.Problems), rest)
+		return lang.Say("NOT COMPARED: %d files or tensors of the two sides could not be read; otherwise %s", len(r.Problems), rest)
 	case first == nil:
 		return lang.Say("EQUAL: %s: %s", lang.CountText(len(r.Rows), "tensor"), rest)
 	case first.Status == Different:
@@ -195,7 +195,7 @@ func (r *Report) Outcome(exitZero bool) batch.Outcome {
 	}
 	switch {
 	case len(r.Problems) > 0:
-		return batch.Outcomef(batch.Incomplete, "%d of what belongs to the sides could not be read", len(r.Problems))
+		return batch.Outcomef(batch.Incomplete, "%d files or tensors of the two sides could not be read", len(r.Problems))
 	case r.isNothing():
 		return batch.Outcomef(batch.Nothing, "nothing is alike").AsShown()
 	case bad > 0 && !exitZero:
@@ -226,7 +226,7 @@ type run struct {
 }
 
 // runs divides lines into runs. Lines of B may follow each other in steps of more than one.
-func (f *found) runs() (all []run) {
+func (f *lineMatch) runs() (all []run) {
 	for i, l := range f.lines {
 		if l.weight < 0 {
 			continue
@@ -243,10 +243,10 @@ func (f *found) runs() (all []run) {
 }
 
 // isOrdered reports whether the lines lie on one weight in their order, without gaps.
-func (f *found) isOrdered() bool { return len(f.runs()) == 1 }
+func (f *lineMatch) isOrdered() bool { return len(f.runs()) == 1 }
 
 // describe says which lines of B hold the lines of A.
-func (f *found) describe() lang.Sentence {
+func (f *lineMatch) describe() lang.Sentence {
 	all := f.runs()
 	first := all[0]
 	isEven := true
@@ -267,7 +267,7 @@ func (f *found) describe() lang.Sentence {
 
 // interleaving finds an order in which every group of lines has its parts interleaved: line k of part p of a group is
 // its line k*parts+p on B. group is 0 for another order.
-func (f *found) interleaving() (group, parts int) {
+func (f *lineMatch) interleaving() (group, parts int) {
 	n := len(f.lines)
 	for group = 4; group <= n; group++ {
 		for parts = 2; n%group == 0 && parts <= group/2; parts++ {
@@ -279,7 +279,7 @@ func (f *found) interleaving() (group, parts int) {
 	return 0, 0
 }
 
-func (f *found) isInterleaved(group, parts int) bool {
+func (f *lineMatch) isInterleaved(group, parts int) bool {
 	size := group / parts
 	for i, l := range f.lines {
 		of, part, k := i/group, i%group/size, i%size

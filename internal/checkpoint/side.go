@@ -210,7 +210,7 @@ func (s *side) add(file, prefix string, names []string) {
 		}
 		w := newWeight(file, prefix+cmp.Or(name, store.Base(file)), t)
 		if names != nil && !listed[w.name] {
-			s.fail(file, w.name, lang.Errorf("the index does not say that it is in this file"))
+			s.fail(file, w.name, lang.Errorf("the index does not list it in this file"))
 		}
 		delete(listed, w.name)
 		if w.err != nil {
@@ -220,7 +220,7 @@ func (s *side) add(file, prefix string, names []string) {
 		s.tensors = append(s.tensors, w)
 	}
 	for _, name := range slices.Sorted(maps.Keys(listed)) {
-		s.fail(file, name, lang.Errorf("the index says that it is in this file, which does not have it"))
+		s.fail(file, name, lang.Errorf("the index lists it in this file, which does not have it"))
 	}
 	for _, kind := range unreadable {
 		if i := slices.IndexFunc(s.tensors, func(t *weight) bool { return endsIn(t.name, kind.tensors) }); i >= 0 {
@@ -238,7 +238,7 @@ func (s *side) openIndex(index string) error {
 	}
 	files := map[string][]string{}
 	at := map[string]string{}
-	r := jsonpos.Of(text)
+	r := jsonpos.ReaderOf(text)
 	err = r.Object(func(key string) error {
 		if key != "weight_map" {
 			return r.Skip()
@@ -265,7 +265,7 @@ func (s *side) openIndex(index string) error {
 	for _, file := range slices.Sorted(maps.Keys(files)) {
 		full := store.Join(store.Dir(index), file)
 		if _, err := store.Stat(full); errors.Is(err, fs.ErrNotExist) {
-			s.fail(full, "", lang.Errorf("missing, although %s lists %s in it", store.Base(index), lang.CountText(len(files[file]), "tensor")))
+			s.fail(full, "", lang.Errorf("missing, although %s lists %s in this file", store.Base(index), lang.CountText(len(files[file]), "tensor")))
 			continue
 		}
 		s.add(full, "", files[file])

@@ -72,7 +72,7 @@ func (e *elements) decode(part []byte) []float64 {
 
 // compareLines compares the lines of a weight whose digests do not prove that they are equal, and sets status and
 // numbers of its row.
-func (c *comparison) compareLines(ctx context.Context, row *Row, i int, f *found) {
+func (c *comparison) compareLines(ctx context.Context, row *Row, i int, f *lineMatch) {
 	w := c.a.tensors[i]
 	row.Transposed = f.isTransposed()
 	var isRounded bool

@@ -110,7 +110,7 @@ func (p *Run) suggest(ctx context.Context, s Selector, rep *record.Report) lang.
 		return conclude.NothingCompared(rep, p.opt.Pair.Rounds).Hint
 	}
 	if near = nearest(s.String(), names); len(near) == 0 {
-		return lang.Say("operators are called like %s", names[0])
+		return lang.Say("operators have names like %s", names[0])
 	}
 	return lang.Say("did you mean %s?", strings.Join(near, ", "))
 }

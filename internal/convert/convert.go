@@ -180,7 +180,7 @@ func (o *Options) Open(ctx context.Context, paths []string, noRecursive bool) (*
 	if err := in.Choose(ctx, o.Rounds, o.Ops, dumpdir.HeaderOptions{Version: o.Version, Workers: o.Workers}); err != nil {
 		return nil, nil, err
 	}
-	warnings := slices.Concat(in.TreeWarnings(), dumpdir.ChoiceWarnings(dumpdir.Chosen{Run: in, By: o.Rounds}))
+	warnings := slices.Concat(in.TreeWarnings(), dumpdir.ChoiceWarnings(dumpdir.RunSelection{Run: in, By: o.Rounds}))
 	if !in.Single && (o.Input != nil || o.Output != nil || o.Shape != nil) {
 		warnings = append(warnings, lang.Say("-o, -i and -s are for a single file: not used"))
 		o.Input, o.Output, o.Shape = nil, nil, nil
@@ -239,7 +239,7 @@ func (s *Summary) Outcome(in Inputs, out string) batch.Outcome {
 			text = lang.Say("%s, %d kept", text, s.Skipped)
 		}
 		if s.NotDumps > 0 {
-			text = lang.Say("%s, %s left alone", text, lang.CountText(s.NotDumps, "other file"))
+			text = lang.Say("%s, %s ignored", text, lang.CountText(s.NotDumps, "other file"))
 		}
 		o.Messages = append(o.Messages, batch.Infof("%s", text))
 	}

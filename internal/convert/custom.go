@@ -47,7 +47,7 @@ type Custom struct {
 // warning.
 func NewCustom(dir string) (*Custom, error) {
 	if store.Remote(dir) {
-		return nil, lang.Errorf("%s is in object storage: Python runs what is in a local folder only", dir)
+		return nil, lang.Errorf("%s is in object storage: Python runs scripts from a local folder only", dir)
 	}
 	if info, err := os.Stat(dir); err != nil {
 		return nil, err

@@ -52,7 +52,7 @@ func (x *Extraction) Write(ctx context.Context) (*hdf5.Extracted, error) {
 	out := &newFile{ctx: ctx, path: x.Out}
 	defer out.abort()
 	w := bufio.NewWriter(out)
-	done, err := hdf5.Extract(w, f, size, func(path []string) bool { return x.Ops.TakenFrom(path) >= 0 })
+	done, err := hdf5.Extract(w, f, size, func(path []string) bool { return x.Ops.PrefixLength(path) >= 0 })
 	if err == nil {
 		err = w.Flush()
 	}
@@ -103,7 +103,7 @@ func (x *Extraction) Commands() (commands, left []string, err error) {
 	var last []string
 	// keep returns false: this only lists the datasets.
 	_, err = hdf5.Extract(io.Discard, f, size, func(path []string) bool {
-		n := x.Ops.TakenFrom(path)
+		n := x.Ops.PrefixLength(path)
 		if n < 0 {
 			return false
 		}
@@ -172,7 +172,7 @@ func (x *Extraction) Outcome(done *hdf5.Extracted) batch.Outcome {
 func (x *Extraction) CommandOutcome(commands, left []string) batch.Outcome {
 	var all []batch.Message
 	for _, name := range left {
-		all = append(all, batch.Errorf("%s: no command can have the name %s: -t h5 copies it", x.In, name))
+		all = append(all, batch.Errorf("%s: the name %s cannot be written in a shell command: -t h5 copies it", x.In, name))
 	}
 	o := x.baseOutcome(len(commands), len(left))
 	o.Messages = all

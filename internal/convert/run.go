@@ -187,9 +187,9 @@ func jobs(files []*dumpdir.File) []Job {
 
 // The reasons to skip a file without opening it.
 var (
-	errProduct    = lang.Errorf("the dump that it was made from is there")
+	errProduct    = lang.Errorf("the dump it was converted from is present")
 	errStatistics = lang.Errorf("it holds statistics, no tensors")
-	errSide       = lang.Errorf("it lies beside dumps and holds no tensors")
+	errSide       = lang.Errorf("it is in a folder of dumps and holds no tensors")
 )
 
 // skipReason returns the reason to skip a file without opening it, nil for none. A side file is

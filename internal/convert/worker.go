@@ -120,7 +120,7 @@ func (r *run) checkTwins(job *Job, of *tensorfile.File) error {
 			err = errors.Join(err, f.Close())
 		}
 		if why == nil && err == nil && same {
-			return lang.Errorf("its outputs would have the same names as those of %s", twin.Path())
+			return lang.Errorf("its outputs would have the same names as the outputs of %s", twin.Path())
 		}
 	}
 	return nil
@@ -139,7 +139,7 @@ func (r *run) arraySkipReason(f *tensorfile.File) (why, err error) {
 		case !r.isSingle && (r.opt.Target != nil || r.opt.Type == Npy || r.opt.Type == MSNpy):
 			return errArray, nil
 		case r.opt.Target != nil:
-			return nil, lang.Errorf("an .npy array without a layout in its name has none to convert: -f is for dumps")
+			return nil, lang.Errorf("an .npy array without a layout in its name cannot be converted: -f is for dumps")
 		}
 	}
 	if errors.Is(t.Err, tensorfile.ErrNoData) && !r.isSingle {
@@ -216,7 +216,7 @@ func (c *conversion) convertDump(r *Result) {
 			r.Err = lang.Failed(err)
 			return
 		}
-		r.Warnings = append(r.Warnings, lang.Say("%v: taken as not cut by threads", err))
+		r.Warnings = append(r.Warnings, lang.Say("%v: treated as not divided between threads", err))
 	}
 	for i := range c.f.Tensors {
 		t := &c.f.Tensors[i]

@@ -330,7 +330,7 @@ func (c *conversion) reformat(row *Row, t *tensorfile.Tensor, name namer) error 
 			request.Original, from = opt.ShapeOf(c.ctx, c.job.Path(), t)
 		}
 		if request.Original != nil {
-			row.Warnings = append(row.Warnings, lang.Say("the original shape %v is that of the graph %s", request.Original, from))
+			row.Warnings = append(row.Warnings, lang.Say("the original shape %v comes from the graph %s", request.Original, from))
 			plan, err = layout.NewPlan(request)
 		}
 	}
@@ -400,7 +400,7 @@ func cropTo(got, want tensor.Shape) (*layout.Plan, error) {
 	}
 	plan, err := layout.Crop(got, want)
 	if err != nil {
-		return &layout.Plan{Shape: got}, lang.Errorf("the converter returned %v, which cannot be cut to %v: left as it is", got, want)
+		return &layout.Plan{Shape: got}, lang.Errorf("the converter returned %v, which cannot be cut to %v: used unchanged", got, want)
 	}
 	return plan, nil
 }

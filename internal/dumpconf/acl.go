@@ -69,7 +69,7 @@ var aclDump = keyTable{name: "dump", description: Text{EN: `"dump"`}, keys: []Ke
 
 var aclItem = keyTable{name: "dump_list", description: Text{EN: `an item of "dump_list"`}, keys: []Key{
 	{Name: "model_name", Type: TypeString, Since: firstVersion, rule: "ACL010", aclKey: "model_name",
-		Doc:      Text{EN: "models to dump, as their OM files are called without suffix; all when empty"},
+		Doc:      Text{EN: "models to dump: the names of their OM files without suffix; all when empty"},
 		Question: Text{EN: "Models to dump, with commas between (empty: all)?"}},
 	{Name: "layer", Type: TypeStrings, Since: firstVersion, rule: "ACL011", aclKey: "layer",
 		Doc:      Text{EN: "operators to dump, by name; all when empty"},
@@ -102,7 +102,7 @@ func aclProfiles() []Profile {
 			aclItem.field("optype_blacklist"), aclItem.field("opname_blacklist")}, more...)
 	}
 	executed, anyFolder := aclItem.field("layer").withPlaceholder("executed_op"), field("dump_path")
-	executed.About = Text{EN: "operators after which to look"}
+	executed.About = Text{EN: "operators after which the watched outputs are dumped"}
 	executed.Question = Text{EN: "Operators after which to look, with commas between?"}
 	anyFolder.Question = Text{EN: "Folder for the dump files (empty: environment or working folder)?"}
 	return []Profile{
@@ -117,7 +117,7 @@ func aclProfiles() []Profile {
 			Fields: []Field{path, field("dump_mode", "all"), field("dump_data", "tensor"), field("dump_level"), field("dump_op_switch", "on").asFixed()},
 		},
 		{
-			Name: "stats", About: Text{EN: "statistics in place of tensors: the first look at a large model"}, Since: sinceCANN70,
+			Name: "stats", About: Text{EN: "statistics instead of tensors: the first step for a large model"}, Since: sinceCANN70,
 			next: []string{"next.folder", "next.load-order", "next.unset-collect", "next.csv"}, hasList: true,
 			Fields: filters(field("dump_mode", "all"), field("dump_data", "stats").asFixed(), field("dump_level", "op"), field("dump_step"),
 				field("dump_stats", aclDump.find("dump_stats").Values...).withPreset(func(b *builder, all []string) []string { return onlyIf(b.opt.isA2(), all) })),

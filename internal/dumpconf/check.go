@@ -285,8 +285,8 @@ func (c *Checks) Count(s Severity) int {
 	return n
 }
 
-// Bad returns the number of files with errors or warnings.
-func (c *Checks) Bad() int {
+// FaultyFiles returns the number of files with errors or warnings.
+func (c *Checks) FaultyFiles() int {
 	n := 0
 	for i := range c.Files {
 		if worst, found := c.Files[i].Report().Worst(); found && worst >= Warning {
@@ -415,8 +415,8 @@ func (r *Report) RuntimeError() *Finding {
 	return first
 }
 
-// Refused returns RuntimeError, else the first error, else nil.
-func (r *Report) Refused() *Finding {
+// FirstError returns RuntimeError, else the first error, else nil.
+func (r *Report) FirstError() *Finding {
 	first := r.RuntimeError()
 	if errors := r.errors(); first == nil && len(errors) > 0 {
 		first = &errors[0]

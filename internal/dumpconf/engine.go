@@ -174,7 +174,7 @@ var engineRules = []rule{
 			r.debugMode(e)
 		}},
 	{id: "GE007", severity: Warning, checks: "operator names of dumpLayer are not separated by spaces",
-		message: Text{EN: "separate operator names by spaces: %s is taken as part of a name"},
+		message: Text{EN: "separate operator names by spaces: %s is read as part of a name"},
 		caution: Text{EN: "separate operator names by spaces"},
 		engine: func(e *EngineOptions, r *reporter) {
 			s := e.at("dumpLayer")
@@ -239,11 +239,11 @@ func enginePathForm(e *EngineOptions, r *reporter) {
 	at := placeholder().FindStringIndex(p.Value)
 	switch {
 	case colon && isIPv4(host):
-		r.report(partSpan(p, 0, len(host)+1), show(host+":"), Text{EN: "names another host, which this option does not know"})
+		r.report(partSpan(p, 0, len(host)+1), show(host+":"), Text{EN: "names another host, which this option does not support"})
 	case at != nil:
 		r.report(partSpan(p, at[0], at[1]-at[0]), show(p.Value[at[0]:at[1]]), Text{EN: "is not expanded; write the full path"})
 	case strings.TrimSpace(p.Value) != p.Value:
-		r.report(p.valueSpan(), show(p.Value), Text{EN: "has blanks around it, which are taken as part of the name"})
+		r.report(p.valueSpan(), show(p.Value), Text{EN: "has blanks around it, which become part of the name"})
 	}
 }
 

@@ -147,7 +147,7 @@ func (e *explainer) errors() {
 	if count == 0 {
 		return
 	}
-	first := e.r.Refused()
+	first := e.r.FirstError()
 	code := ""
 	if first.Code != "" {
 		code = " (" + first.Code + ")"

@@ -36,7 +36,7 @@ func aclExplained(t *testing.T) map[string]explained {
 			patterns: []string{model + "ResNet-101/{model_id}/{data_index}/" + opName, model + "ResNet-50/{model_id}/{data_index}/" + opName},
 			en: []string{"what: model dump: tensors of the outputs", "which: model ResNet-101: all operators",
 				"which: model ResNet-50: operators conv1conv1_relu, res2a_branch2ares2a_branch2a_relu, res2a_branch1, pool1",
-				"which: every step", `where: "$HOME/output" is taken literally`, "format: binary dump files", "environment: NPU_COLLECT_PATH must not", "care: large"},
+				"which: every step", `where: "$HOME/output" is used literally`, "format: binary dump files", "environment: NPU_COLLECT_PATH must not", "care: large"},
 			zh:       []string{"what: 输出的张量", "which: 模型 ResNet-50：算子 conv1conv1_relu", "which: 所有迭代", "where: 不会展开"},
 			commands: []string{"dumptool inspect --stats '$HOME/output'", "dumptool convert -d '$HOME/output' -out out -f NCHW", "dumptool compare --cpu GOLDEN --npu '$HOME/output'", "dumptool overflow scan '$HOME/output'"},
 			not:      []string{"single-operator"},
@@ -83,7 +83,7 @@ func aclExplained(t *testing.T) map[string]explained {
 			patterns: []string{"/data/npu_dump/{time}/{device_id}/yolo_a/{model_id}/{data_index}/" + opName + ".csv",
 				"/data/npu_dump/{time}/{device_id}/yolo_b/{model_id}/{data_index}/{op_type}.stem_conv.{task_id}.{stream_id}.{timestamp}.csv"},
 			en: []string{"what: statistics of the inputs and outputs", "which: model yolo_b: not operators head (input1)", "which: from p to q",
-				"which: steps 0, 3-5", "which: operators of the graph, not the aclnn kernels", "format: CSV", "format: Max, L2norm", "read: CSV files are read"},
+				"which: steps 0, 3-5", "which: operators of the graph, not the aclnn kernels", "format: CSV", "format: Max, L2norm", "read: CSV files are plain text"},
 			zh:       []string{"what: 输入和输出的统计信息", "which: 迭代 0, 3-5"},
 			commands: []string{"dumptool overflow scan /data/npu_dump", "dumptool compare --cpu GOLDEN --npu /data/npu_dump -out report"},
 		},
@@ -101,22 +101,22 @@ func aclExplained(t *testing.T) map[string]explained {
 		"filters that the target ignores": {
 			text: acl(`"dump_list":[{}],"dump_step":"0","dump_data":"stats","dump_level":"op"`), target: "6.0",
 			patterns: []string{"/d/{time}/{device_id}/{model_name}/{model_id}/{data_index}/" + opName},
-			en: []string{"what: tensors of the outputs", "which: every step", "format: binary dump files", "ignored: dump.dump_step (line 1): newer",
-				"ignored: dump.dump_data (line 1): newer", "ignored: dump.dump_level (line 1): newer"},
+			en: []string{"what: tensors of the outputs", "which: every step", "format: binary dump files", "ignored: dump.dump_step (line 1): not supported",
+				"ignored: dump.dump_data (line 1): not supported", "ignored: dump.dump_level (line 1): not supported"},
 			not: []string{"statistics of", "not the aclnn", "first, then"},
 		},
 		"overflow that the target ignores": {
 			text: acl(`"dump_debug":"on","dump_mode":"all"`), target: "6.0", inactive: true,
-			en:  []string{"what: nothing: version 6.0 does not know dump_debug", "ignored: dump.dump_debug (line 1): newer"},
+			en:  []string{"what: nothing: version 6.0 does not support dump_debug", "ignored: dump.dump_debug (line 1): not supported"},
 			not: []string{"overflow dump", `while dump_debug`},
 		},
 		"exception that the target ignores": {
 			text: acl(`"dump_scene":"lite_exception","dump_mode":"all"`), target: "7.0", inactive: true,
-			en:  []string{"what: nothing: version 7.0 does not know dump_scene"},
+			en:  []string{"what: nothing: version 7.0 does not support dump_scene"},
 			not: []string{"exception dump", "exception scene"},
 		},
 		"scene that the target does not know": {
-			text: acl(`"dump_scene":"aic_err_norm_dump"`), target: "8.0", inactive: true, en: []string{"what: nothing: version 8.0 does not know dump_scene"},
+			text: acl(`"dump_scene":"aic_err_norm_dump"`), target: "8.0", inactive: true, en: []string{"what: nothing: version 8.0 does not support dump_scene"},
 		},
 		"candidate of the release": {
 			text: acl(`"dump_list":[{}],"dump_data":"stats"`), target: "7.0.RC1",
@@ -131,7 +131,7 @@ func aclExplained(t *testing.T) map[string]explained {
 		"scene of the environment": {
 			text: `{"dump":{"dump_scene":"lite_exception"}}`, opt: Options{Env: env("ASCEND_DUMP_SCENE=aic_err_norm_dump", "NPU_COLLECT_PATH=/c")},
 			patterns: []string{"/c/extra-info/data-dump/{device_id}/{op_type}.{op_name}.{task_id}.{stream_id}.{timestamp}"},
-			en:       []string{"what: exception dump, normal", "environment: ASCEND_DUMP_SCENE is set and decides"},
+			en:       []string{"what: exception dump, normal", "environment: ASCEND_DUMP_SCENE is set and determines how much"},
 			not:      []string{"brief:", "older name"},
 		},
 		"first scene of the environment": {
@@ -142,7 +142,7 @@ func aclExplained(t *testing.T) map[string]explained {
 		"collect path and exception": {
 			text: `{"dump":{"dump_scene":"aic_err_brief_dump"}}`, opt: Options{Env: env("NPU_COLLECT_PATH=/c")},
 			patterns: []string{"/c/extra-info/data-dump/{device_id}/{op_type}.{op_name}.{task_id}.{stream_id}.{timestamp}"},
-			en:       []string{"what: exception dump, normal", "environment: NPU_COLLECT_PATH is set and decides"},
+			en:       []string{"what: exception dump, normal", "environment: NPU_COLLECT_PATH is set and determines how much"},
 		},
 		"scene of the environment only": {
 			text: `{"dump":{"dump_path":"/d"}}`, opt: Options{Env: env("ASCEND_DUMP_SCENE=aic_err_brief_dump")},
@@ -200,7 +200,7 @@ func aclExplained(t *testing.T) map[string]explained {
 		"empty list": {text: `{"dump":{"dump_path":"/d","dump_list":[]}}`, inactive: true, en: []string{"what: nothing: dump_list is empty"}},
 		"empty dump": {text: `{"dump":{}}`, inactive: true, en: []string{`what: nothing: "dump" is empty`}},
 		"no dump":    {text: `{}`, inactive: true, en: []string{`what: nothing: there is no "dump"`}},
-		"other tool": {text: `{"task":"x","level":"y","dump_path":"/d"}`, inactive: true, en: []string{"what: nothing: msprobe does not know the task", "what: has errors"}, zh: []string{"what: msprobe"}},
+		"other tool": {text: `{"task":"x","level":"y","dump_path":"/d"}`, inactive: true, en: []string{"what: nothing: msprobe does not support the task", "what: has errors"}, zh: []string{"what: msprobe"}},
 		"msprobe, statistics": {
 			text:     `{"task":"statistics","dump_path":"/d","rank":[0,"4-6"],"step":[0,"3-5"],"level":"L1","statistics":{"list":["relu"],"data_mode":["forward","input"],"summary_mode":"md5","tensor_list":["conv"]}}`,
 			patterns: []string{"/d/step{step}/rank{rank}/dump.json", "/d/step{step}/rank{rank}/dump_tensor_data/{name}.{input|output}.{n}.{pt|npy}"},
@@ -254,7 +254,7 @@ func otherExplained(t *testing.T) map[string]explained {
 		"dynamic graphs": {text: e2e(`"enable":true`), opt: Options{Backend: "pynative"}, inactive: true, en: []string{"what: use msprobe"}},
 		"common settings newer than 1.3": {text: common(`"saved_data":"statistic"`, `"file_format":"npy"`), target: "1.3",
 			patterns: []string{"/d/rank_{rank_id}/Net/{graph_id}/{iteration}/" + opName},
-			en:       []string{"what: tensors of the inputs and outputs", "ignored: common_dump_settings.saved_data (line 1): newer"}, not: []string{"O2", "statistic.csv"}},
+			en:       []string{"what: tensors of the inputs and outputs", "ignored: common_dump_settings.saved_data (line 1): not supported"}, not: []string{"O2", "statistic.csv"}},
 		"on CPU": {text: e2e(`"enable":true`, `"support_device":[0,1]`), opt: Options{SoC: "cpu"},
 			patterns: []string{"/d/rank_{rank_id}/Net/{graph_id}/{iteration}/" + opName + npy + ".{dtype}.npy"},
 			en:       []string{"ignored: support_device (line 1): not used on CPU"}, not: []string{"others do not dump"}},
@@ -307,7 +307,7 @@ func otherExplained(t *testing.T) map[string]explained {
 		"path of the environment": {
 			text: e2e(`"enable":true`, `"path":`), opt: Options{Env: env("MS_DIAGNOSTIC_DATA_PATH=/diag/")},
 			patterns: []string{"/diag/debug_dump/rank_{rank_id}/Net/{graph_id}/{iteration}/" + opName + npy + ".{dtype}.npy"},
-			en:       []string{"where: MS_DIAGNOSTIC_DATA_PATH decides"},
+			en:       []string{"where: MS_DIAGNOSTIC_DATA_PATH"},
 		},
 		"path unknown": {
 			text:     e2e(`"enable":true`, `"path":`),

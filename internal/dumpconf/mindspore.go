@@ -38,7 +38,7 @@ var mindSporeRoot = keyTable{description: Text{EN: "the top level"}, keys: []Key
 
 var mindSporeCommon = keyTable{name: "common_dump_settings", description: Text{EN: `"common_dump_settings"`}, keys: []Key{
 	{Name: "dump_mode", Type: TypeUint, Values: []string{"0", "1", "2"}, Since: sinceMS10, rule: "MS018", isRequired: true, isTranslated: true,
-		Doc: Text{EN: "0 all operators, 1 those in kernels, 2 those marked by set_dump"}},
+		Doc: Text{EN: "0 all operators, 1 operators in kernels, 2 operators marked by set_dump"}},
 	{Name: "path", Type: TypeString, Since: sinceMS10, rule: "MS014", aclKey: "dump_path", isTranslated: true,
 		Doc:      Text{EN: "absolute path of the folder for the dump files"},
 		Question: Text{EN: "Folder for the dump files (absolute path)?"}},

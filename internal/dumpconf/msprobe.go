@@ -81,7 +81,7 @@ var msprobeRules = []rule{
 			}
 		}},
 	{id: "MP005", severity: Warning, checks: "both list and scope are set",
-		message: Text{EN: "list and scope are both set, and only one of them counts; leave one of them empty"},
+		message: Text{EN: "list and scope are both set, and only one of them takes effect; make one of them empty"},
 		run: func(r *reporter) {
 			for _, name := range msprobeTasks {
 				task := r.msprobe.child(name)
@@ -98,13 +98,13 @@ var msprobeRules = []rule{
 			p := root.at("dump_path")
 			switch {
 			case root.Present() && p.isAbsentOrEmpty():
-				r.report(p.spanIn(root), Text{EN: "dump_path is missing: msprobe then wants the path in the script"})
+				r.report(p.spanIn(root), Text{EN: "dump_path is missing: msprobe then needs the path in the script"})
 			case p.OK && p.Node.Kind == jsonpos.String && !path.IsAbs(p.Value):
 				r.report(p.valueSpan(), lang.Say("dump_path %s is relative: it depends on where the script is started", show(p.Value)))
 			}
 		}},
 	{id: "MP007", severity: Warning, checks: "a key that msprobe does not know",
-		guess: true, message: Text{EN: "msprobe does not know the key %s%s"},
+		guess: true, message: Text{EN: "msprobe does not support the key %s%s"},
 		run: func(r *reporter) {
 			for _, s := range r.read.unknown {
 				r.unknownKey(s, s.object.table.names())

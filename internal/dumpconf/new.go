@@ -50,7 +50,7 @@ func New(profile string, values Values, opt Options) (*NewFile, error) {
 		for i, p := range all {
 			names[i] = p.Name
 		}
-		return nil, lang.Errorf("profile %s is not known, want one of %s", show(profile), list(names))
+		return nil, lang.Errorf("unknown profile %s, want one of %s", show(profile), list(names))
 	}
 	p := &all[i]
 	if target := opt.TargetVersion; !p.Since.IsNewest() && target.Before(p.Since) {
@@ -128,11 +128,11 @@ func (b *builder) checkField(f *Field, values []string) error {
 		scene := f.Key == "dump_scene"
 		switch {
 		case f.Key == "dump_path" && !isRemote(v) && shellExpansion().MatchString(v):
-			return lang.Errorf("dump_path %s is taken literally by the runtime, which expands neither ~ nor variables: write the folder out", show(v))
+			return lang.Errorf("dump_path %s is used literally by the runtime, which expands neither ~ nor variables: write the full path", show(v))
 		case scene && v == watcherScene:
-			return lang.Errorf("profile %s takes dump_scene %s, found %s; use profile %s", b.Name, list(f.Values), show(v), v)
+			return lang.Errorf("profile %s needs dump_scene %s, found %s; use profile %s", b.Name, list(f.Values), show(v), v)
 		case scene && !slices.Contains(f.Values, v):
-			return lang.Errorf("profile %s takes dump_scene %s, found %s", b.Name, list(f.Values), show(v))
+			return lang.Errorf("profile %s needs dump_scene %s, found %s", b.Name, list(f.Values), show(v))
 		case hasSince && b.opt.TargetVersion.lacks(since):
 			return lang.Errorf("%s %s needs version %v or later, the target is %v", f.Key, v, since, b.opt.TargetVersion)
 		case f.wantsNumbers() && !isNumber(v) && f.Values != nil:

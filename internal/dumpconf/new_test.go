@@ -353,7 +353,7 @@ func TestNewRefuses(t *testing.T) {
 		rule    string // in the RefusedError
 		want    string
 	}{
-		{profile: "modell", want: `profile "modell" is not known`},
+		{profile: "modell", want: `unknown profile "modell"`},
 		{profile: "watcher", opt: Options{TargetVersion: Version{Major: 7}}, want: "needs version 8.0.RC3"},
 		{profile: "model", values: Values{"iteration": {"0"}}, want: `no key "iteration", want one of dump_path`},
 		{profile: "op", values: Values{"dump_op_switch": {"off"}}, want: "no key"},
@@ -373,7 +373,7 @@ func TestNewRefuses(t *testing.T) {
 		{profile: "ms-e2e", values: Values{"enable": {"yes"}}, want: `must be true or false, found "yes"`},
 		{profile: "ms-e2e", values: Values{"dump_mode": {"all"}}, want: `dump_mode must be one of 0, 1, 2, found "all"`},
 		{profile: "exception", values: Values{"dump_scene": {"watcher"}}, want: "use profile watcher"},
-		{profile: "exception", values: Values{"dump_scene": {"foo"}}, want: `takes dump_scene lite_exception, aic_err_brief_dump, aic_err_norm_dump, aic_err_detail_dump, found "foo"`},
+		{profile: "exception", values: Values{"dump_scene": {"foo"}}, want: `needs dump_scene lite_exception, aic_err_brief_dump, aic_err_norm_dump, aic_err_detail_dump, found "foo"`},
 		{profile: "exception", values: Values{"dump_scene": {"aic_err_norm_dump"}}, opt: Options{TargetVersion: Version{Major: 8}}, want: "needs version 8.2"},
 		{profile: "model", values: Values{"dump_path": {"~/x"}}, want: "expands neither ~ nor variables"},
 		{profile: "overflow", values: Values{"dump_path": {"$HOME/x"}}, want: "expands neither"},

@@ -375,12 +375,12 @@ var fileRules = []rule{
 			}
 		}},
 	{id: "ACL008", severity: Warning, checks: "a key occurs twice in one object",
-		message: Text{EN: "the key %s is given twice; only this last one counts, that of line %d, column %d does not"},
+		message: Text{EN: "the key %s is given twice; the runtime uses this value, not the value in line %d, column %d"},
 		ignored: Text{EN: "given twice; only the last one counts"},
 		run:     func(r *reporter) { r.duplicates(r.root, "") }},
 	{id: "ACL091", severity: Warning, checks: "a key or value is newer than the target version",
-		message: Text{EN: "%s is known since version %v only; version %v %s it"},
-		ignored: Text{EN: "newer than the target version, which does not know it"},
+		message: Text{EN: "%s needs version %v or later; version %v %s it"},
+		ignored: Text{EN: "not supported by the target version, which is older"},
 		run: func(r *reporter) {
 			target := r.opt.TargetVersion
 			for _, u := range r.read.used {
@@ -450,7 +450,7 @@ var targetRules = []rule{
 			r.reportIf(r.opt.SoC != "" && !productName().MatchString(r.opt.soc()), r.top(), show(r.opt.SoC), strings.Join(knownProducts, ", "))
 		}},
 	{id: "CFG003", severity: Info, checks: "a backend or product that means nothing for the schema",
-		message: Text{EN: "%s means something for MindSpore only, and this is a file for %s"},
+		message: Text{EN: "%s applies to MindSpore only, and this file is for %s"},
 		run: func(r *reporter) {
 			other := r.schema != SchemaMindSpore
 			r.reportIf(other && r.opt.Backend != "", r.top(), lang.Say("the backend %s", show(r.opt.Backend)), r.schema)

@@ -149,7 +149,7 @@ var aclPathRules = []rule{
 			}
 		}},
 	{id: "ACL027", severity: Warning, checks: "dump_path has blanks at its ends",
-		message: Text{EN: "dump_path %s has blanks around it, which are taken as part of the name"},
+		message: Text{EN: "dump_path %s has blanks around it, which become part of the name"},
 		acl:     func(a *ACL, r *reporter) { r.reportBlanks(a.at("dump_path")) }},
 	{id: "ACL023", severity: Error, code: "EP0003", stage: stagePath, checks: "dump_path is not a folder that can be read and written",
 		message: Text{EN: "dump_path %s %s"},
@@ -160,7 +160,7 @@ var aclPathRules = []rule{
 			}
 		}},
 	{id: "ACL024", severity: Warning, checks: "dump_path is relative",
-		message: Text{EN: "dump_path %s is taken from the working directory of the program; prefer an absolute path"},
+		message: Text{EN: "dump_path %s is relative to the working directory of the program; prefer an absolute path"},
 		acl: func(a *ACL, r *reporter) {
 			p := a.at("dump_path")
 			r.reportIf(isLocal(p.Value) && !strings.HasPrefix(p.Value, "/") && remoteFault(p.Value).IsZero() && !placeholder().MatchString(p.Value),
@@ -174,7 +174,7 @@ var aclPathRules = []rule{
 		}},
 	{id: "ACL026", severity: Warning, checks: "an environment variable overrides dump_path",
 		message:   Text{EN: "the environment variable %s overrides dump_path for exception dumps"},
-		condition: (*ACL).exception, ignored: Text{EN: "a variable of the environment comes before it"},
+		condition: (*ACL).exception, ignored: Text{EN: "an environment variable takes precedence"},
 		acl: func(a *ACL, r *reporter) {
 			for _, name := range []string{"ASCEND_DUMP_PATH", "NPU_COLLECT_PATH", "ASCEND_WORK_PATH"} {
 				value, ok := r.opt.env(name)
@@ -396,7 +396,7 @@ var aclWatcherRules = []rule{
 			}
 		}},
 	{id: "ACL043", severity: Error, code: "EP0005", stage: stageScene, checks: "the watcher scene with another dump_mode than output",
-		message: Text{EN: `dump_mode %s does not go with dump_scene "watcher"; only "output" does`},
+		message: Text{EN: `dump_mode %s cannot be used with dump_scene "watcher": only "output" can`},
 		acl: func(a *ACL, r *reporter) {
 			if m := a.at("dump_mode"); a.watcher() && m.Value != "" && m.Value != "output" {
 				r.report(m.valueSpan(), show(m.Value)).repair(m, "output")

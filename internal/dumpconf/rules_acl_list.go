@@ -29,7 +29,7 @@ var aclListRules = []rule{
 			r.reportIf(modelName != m.Value, m.valueSpan(), show(m.Value)).suggest(modelName)
 		}},
 	{id: "ACL064", severity: Warning, checks: "a model_name that occurs twice",
-		message: Text{EN: "model_name %s must be unique; it is already that of line %d"},
+		message: Text{EN: "model_name %s must be unique; it is already used in line %d"},
 		acl: func(a *ACL, r *reporter) {
 			seen := make(map[string]Setting)
 			for _, it := range a.items() {
@@ -47,7 +47,7 @@ var aclListRules = []rule{
 		}},
 	{id: "ACL065", severity: Warning, checks: "items with and without model_name",
 		guess: true, message: Text{EN: "an item without model_name applies to all models, also to those that are named in other items"},
-		caution: Text{EN: "the item has no model_name and so applies to all models, also to those of other items"},
+		caution: Text{EN: "the item has no model_name and so applies to all models, also to models of other items"},
 		acl: func(a *ACL, r *reporter) {
 			named := slices.ContainsFunc(a.items(), func(it *Object) bool { return it.at("model_name").Present() })
 			for _, it := range a.items() {
@@ -226,7 +226,7 @@ var aclStatsRules = []rule{
 		guess: true, message: Text{EN: "dump_stats is empty; fill it, or remove the key to get all but L2norm"},
 		acl: func(a *ACL, r *reporter) { r.reportIf(a.at("dump_stats").isEmpty(), a.at("dump_stats").valueSpan()) }},
 	{id: "ACL082", severity: Info, checks: "dump_stats on another product than Atlas A2",
-		message: Text{EN: "dump_stats works on Atlas A2 products only, as the documentation says"},
+		message: Text{EN: "dump_stats works on Atlas A2 products only, according to the documentation"},
 		caution: Text{EN: "works on Atlas A2 only"},
 		acl: func(a *ACL, r *reporter) {
 			r.reportIf(a.at("dump_stats").Present() && !r.opt.isA2(), a.at("dump_stats").keySpan())
@@ -236,7 +236,7 @@ var aclStatsRules = []rule{
 // aclSurroundingsRules check conflicts with other keys of the file, the environment and the host.
 var aclSurroundingsRules = []rule{
 	{id: "ACL090", severity: Warning, checks: "profiler and dump in one file",
-		message: Text{EN: "the profiler is switched on beside a dump, which distorts its times; use one of them at a time"},
+		message: Text{EN: "the profiler is on together with a dump, which distorts its times; use one of them at a time"},
 		caution: Text{EN: "the profiler is on too, the dump distorts its times"},
 		acl: func(a *ACL, r *reporter) {
 			if m := r.root.Get("profiler"); m != nil && a.Dump.isFilled() {
@@ -251,7 +251,7 @@ var aclSurroundingsRules = []rule{
 			r.reportIf(ok && a.Dumps() && !a.exception(), a.Dump.keySpan(), shorten(value))
 		}},
 	{id: "ACL093", severity: Info, checks: "a dump in a container",
-		message: Text{EN: "dumps inside Docker are not supported, as the documentation says"},
-		caution: Text{EN: "dumps in containers are not supported, as the documentation says"},
+		message: Text{EN: "dumps inside Docker are not supported, according to the documentation"},
+		caution: Text{EN: "dumps in containers are not supported, according to the documentation"},
 		acl:     func(a *ACL, r *reporter) { r.reportIf(r.opt.Container && a.Dump.isFilled(), a.Dump.keySpan()) }},
 }

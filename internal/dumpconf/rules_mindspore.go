@@ -44,7 +44,7 @@ var mindSporeShapeRules = []rule{
 		run: func(r *reporter) {
 			for _, s := range r.read.unknown {
 				if table := r.tableOfKey(s); table != nil {
-					r.report(s.span(), show(s.member.Key), lang.Say(": it belongs into %s", table.description))
+					r.report(s.span(), show(s.member.Key), lang.Say(": it belongs in %s", table.description))
 				} else {
 					r.unknownKey(s, s.object.table.names())
 				}
@@ -137,13 +137,13 @@ var mindSporeCommonRules = []rule{
 			r.reportBadChar(m.at("net_name"), notInName(), Text{EN: `letters, digits, "-" and "_"`})
 		}},
 	{id: "MS016", severity: Error, checks: "dump_mode is not 0, 1 or 2, or not for the target",
-		message: Text{EN: "dump_mode must be 0 (all operators), 1 (those in kernels) or 2 (those marked by set_dump)%s"},
+		message: Text{EN: "dump_mode must be 0 (all operators), 1 (operators in kernels) or 2 (operators marked by set_dump)%s"},
 		ms: func(m *MindSpore, r *reporter) {
 			switch s := m.at("dump_mode"); {
 			case s.OK && s.Uint > 2:
 				r.report(s.valueSpan(), lang.Say(", found %s", s.Node.Text))
 			case s.Uint == 2 && r.opt.TargetVersion.Before(sinceMS15):
-				r.report(s.valueSpan(), Text{EN: "; 2 is known since version 1.5 only"})
+				r.report(s.valueSpan(), Text{EN: "; 2 needs version 1.5 or later"})
 			case s.Uint == 2 && r.opt.noNPU():
 				r.reportAs(Warning, s.valueSpan(), Text{EN: "; 2 is rejected on CPU and GPU"})
 			}
@@ -218,7 +218,7 @@ var mindSporeIterationRules = []rule{
 			}
 		}},
 	{id: "MS023", severity: Warning, checks: "initial_iteration is behind all steps",
-		message: Text{EN: "initial_iteration %d is behind all steps of iteration; nothing will match"},
+		message: Text{EN: "initial_iteration %d is after all steps of iteration: no step matches"},
 		ms: func(m *MindSpore, r *reporter) {
 			start := m.at("initial_iteration")
 			isLater := func(p lang.Step) bool { return p.Fault == lang.StepRest || p.Valid() && p.To >= start.Uint }
@@ -243,13 +243,13 @@ var mindSporeOldRules = []rule{
 			r.reportIf(m.Common.Present() && r.opt.TargetVersion.Before(sinceMS12) && !isEnabled, m.at("enable").spanIn(m.Common), r.opt.TargetVersion)
 		}},
 	{id: "MS063", severity: Error, checks: "op_debug_mode of async_dump_settings is not 0 to 3, for version 1.0 or 1.1",
-		message: Text{EN: "op_debug_mode %d is not known in async_dump_settings; use 0 (off) or 1 to 3 (overflow)"},
+		message: Text{EN: "async_dump_settings does not support op_debug_mode %d; use 0 (off) or 1 to 3 (overflow)"},
 		ms: func(m *MindSpore, r *reporter) {
 			s := m.Async.at("op_debug_mode")
 			r.reportIf(s.OK && s.Uint > 3 && r.opt.TargetVersion.Before(sinceMS12), s.valueSpan(), s.Uint)
 		}},
 	{id: "MS064", severity: Error, checks: "statistics with e2e_dump_settings on Ascend, for version 2.0",
-		message: Text{EN: "saved_data %s does not go with e2e_dump_settings on Ascend in version 2.0; use tensor, or leave the block out"},
+		message: Text{EN: "saved_data %s cannot be used with e2e_dump_settings on Ascend in version 2.0; use tensor, or remove the block"},
 		ms: func(m *MindSpore, r *reporter) {
 			v := r.opt.TargetVersion
 			r.reportIf(v.Major == 2 && v.Minor == 0 && m.E2E.Present() && m.savesStatistics() && !r.opt.noNPU() && !r.opt.isKernelByKernel(),
@@ -318,9 +318,9 @@ func (r *reporter) kernel(s Setting, k Kernel) {
 	case strings.Contains(s.Value, " "):
 		r.report(s.valueSpan(), show(s.Value), lang.Say("contains spaces, which are removed: it means %s", show(k.Pattern)))
 	case k.Kind == KernelName && !k.Unclosed && !opSuffix().MatchString(k.Pattern):
-		r.reportAs(Info, s.valueSpan(), show(s.Value), Text{EN: "is taken as the exact full name of an operator, but lacks the suffix such as -op12"})
+		r.reportAs(Info, s.valueSpan(), show(s.Value), Text{EN: "must match the full name of an operator, but lacks a suffix such as -op12"})
 	case k.Kind == KernelType && !k.Unclosed && k.Pattern != "" && len(k.Pattern) <= 2:
-		r.reportAs(Info, s.valueSpan(), show(s.Value), Text{EN: "is taken as a part of an operator type and may match more than is meant"})
+		r.reportAs(Info, s.valueSpan(), show(s.Value), Text{EN: "matches part of an operator type and may match more than intended"})
 	}
 }
 
@@ -332,11 +332,11 @@ const longestRegex = 4096 // bytes
 func regexFault(k Kernel, target Version) lang.Sentence {
 	switch {
 	case k.Unclosed:
-		return lang.Say("the closing bracket is missing, so it is taken as %s", k.Kind)
+		return lang.Say("the closing bracket is missing, so it is read as %s", k.Kind)
 	case k.Kind != KernelRegex:
 		return lang.Sentence{}
 	case target.Before(sinceMS23):
-		return lang.Say("name-regex is known since version 2.3 only")
+		return lang.Say("name-regex needs version 2.3 or later")
 	case strings.Contains(k.Pattern, `\`):
 		return lang.Say("backslashes do not work, write [0-9] for digits")
 	case len(k.Pattern) > longestRegex:
@@ -405,8 +405,8 @@ var mindSporeDataRules = []rule{
 	{id: "MS029", severity: Error, checks: "file_format is not bin or npy", message: sentenceMessage,
 		run: (*reporter).reportValues},
 	{id: "MS030", severity: Warning, checks: "file_format beside e2e_dump_settings",
-		guess: true, message: Text{EN: "file_format is not used beside e2e_dump_settings; the files are npy"},
-		ignored: Text{EN: "not used beside e2e_dump_settings: the files are npy"},
+		guess: true, message: Text{EN: "file_format has no effect with e2e_dump_settings: the files are npy"},
+		ignored: Text{EN: "no effect with e2e_dump_settings: the files are npy"},
 		ms: func(m *MindSpore, r *reporter) {
 			r.reportIf(m.at("file_format").Present() && m.hasE2E(), m.at("file_format").keySpan())
 		}},
@@ -442,15 +442,15 @@ func (r *reporter) statistic(item Setting, seen map[string]bool) {
 // mindSporeDebugRules check op_debug_mode and the keys that depend on it.
 var mindSporeDebugRules = []rule{
 	{id: "MS031", severity: Error, checks: "op_debug_mode is not known",
-		message: Text{EN: "op_debug_mode %d is not known; use 0 (off), 3 (overflow)%s"},
+		message: Text{EN: "op_debug_mode %d is not supported; use 0 (off), 3 (overflow)%s"},
 		ms: func(m *MindSpore, r *reporter) {
 			s, old := m.at("op_debug_mode"), r.opt.TargetVersion.Before(sinceMS20)
-			r.reportIf(old && s.Uint > 3, s.valueSpan(), s.Uint, Text{EN: "; 4 is known since version 2 only"})
+			r.reportIf(old && s.Uint > 3, s.valueSpan(), s.Uint, Text{EN: "; 4 needs version 2 or later"})
 			r.reportIf(!old && s.Uint > 4, s.valueSpan(), s.Uint, Text{EN: " or 4 (failing operators)"})
 		}},
 	{id: "MS032", severity: Warning, checks: "op_debug_mode 1 or 2 for version 2 or later",
 		message: Text{EN: "op_debug_mode %d is treated as 3, all overflows"},
-		ignored: Text{EN: "taken as 3, all overflows"},
+		ignored: Text{EN: "treated as 3, all overflows"},
 		ms: func(m *MindSpore, r *reporter) {
 			s := m.at("op_debug_mode")
 			r.reportIf((s.Uint == 1 || s.Uint == 2) && !r.opt.TargetVersion.Before(sinceMS20), s.valueSpan(), s.Uint).suggest("3")

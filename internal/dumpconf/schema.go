@@ -78,7 +78,7 @@ func CheckContent(name string, src []byte) error {
 		slices.ContainsFunc(root.Members, func(m jsonpos.Member) bool { return slices.Contains(otherRuntimeKeys, m.Key) }) {
 		return nil
 	}
-	return lang.Errorf("%s is JSON, but no dump configuration: it has none of the keys dump, common_dump_settings, task and ge.exec.*; --schema says what it is meant to be", name)
+	return lang.Errorf("%s is JSON, but no dump configuration: it has none of the keys dump, common_dump_settings, task and ge.exec.*; --schema gives its kind", name)
 }
 
 // KeyType is the required type of a key's value.

@@ -235,7 +235,7 @@ func (t *Tree) expectedOps() []string {
 // mindSporeTreeRules compare a configuration with its dump.
 var mindSporeTreeRules = []rule{
 	{id: "MS070", severity: Error, checks: "an iteration that was asked for is not there", guess: true,
-		message: Text{EN: "iteration %s asked for, %s dumped: %s"},
+		message: Text{EN: "iteration %s requested, %s dumped: %s"},
 		ms: treeRule(func(m *MindSpore, t *Tree, r *reporter) {
 			var dumped any = lang.Say("none")
 			if len(t.Steps) > 0 {
@@ -248,7 +248,7 @@ var mindSporeTreeRules = []rule{
 			}
 		})},
 	{id: "MS071", severity: Error, checks: "a device that was asked for has no dumps", guess: true,
-		message: Text{EN: "%s asked for, nothing dumped"},
+		message: Text{EN: "%s requested, nothing dumped"},
 		ms: treeRule(func(m *MindSpore, t *Tree, r *reporter) {
 			devices := m.at("support_device").Elems
 			configured := valuesOf(devices)

@@ -153,7 +153,7 @@ func (r *Run) readHeaders(ctx context.Context, opt HeaderOptions, jobs []headerJ
 // mayBeOtherText reports whether a file may be a text without numbers, such as README.txt beside
 // dumps.
 func mayBeOtherText(f *File) bool {
-	return !f.Given() && strings.EqualFold(path.Ext(f.Name), ".txt") && filename.Parse(f.Name).Grammar == filename.Plain
+	return !f.IsGiven() && strings.EqualFold(path.Ext(f.Name), ".txt") && filename.Parse(f.Name).Grammar == filename.Plain
 }
 
 // isOtherText reports whether a text has no numbers.
@@ -260,7 +260,7 @@ func (h *header) addMembers(f *File, src *tensorfile.File) {
 	for i := range src.Tensors {
 		t := &src.Tensors[i]
 		if seen[t.Name] {
-			h.repeated = append(h.repeated, lang.Errorf("two tensors have the name %q: the first one is taken", t.Name))
+			h.repeated = append(h.repeated, lang.Errorf("two tensors have the name %q: the first one is used", t.Name))
 			continue
 		}
 		seen[t.Name] = true

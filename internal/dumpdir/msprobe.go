@@ -66,7 +66,7 @@ func dumpJSON(f *Folder) *File {
 		}
 		looked := 0
 		for _, file := range f.files {
-			if path.Ext(file.Name) == ".json" || isLines(file) || file.Given() {
+			if path.Ext(file.Name) == ".json" || isLines(file) || file.IsGiven() {
 				looked++
 			}
 			if looked > mostLists {
@@ -89,7 +89,7 @@ func isLines(f *File) bool { return path.Ext(f.Name) == msprobe.LinesExt }
 
 // isDumpJSON reports whether a file has the content of a dump.json, or of a list of ptdbg_ascend.
 func isDumpJSON(f *File) bool {
-	if f.Err != nil || path.Ext(f.Name) != ".json" && !isLines(f) && !f.Given() || slices.Contains([]string{msprobe.StackName, msprobe.ConstructName}, f.Name) {
+	if f.Err != nil || path.Ext(f.Name) != ".json" && !isLines(f) && !f.IsGiven() || slices.Contains([]string{msprobe.StackName, msprobe.ConstructName}, f.Name) {
 		return false
 	}
 	head, err := readHead(f.Path(), msprobe.HeadBytes)
@@ -180,7 +180,7 @@ func finishMSProbe(r *reader, folders []*Folder) {
 			d := &msprobeFolder{reader: r, folder: f, file: file, at: r.coordinatesOf(f, "", ""), claimed: claimed}
 			d.read()
 			if others := otherLists(f); len(others) > 0 {
-				r.run.problem(OtherLists, file.Path(), *d.at, lang.Errorf("other lists of calls lie beside it: %s; give one of the files as the path", lang.FirstNames(others)))
+				r.run.problem(OtherLists, file.Path(), *d.at, lang.Errorf("other lists of calls are in the same folder: %s; give one of the files as the path", lang.FirstNames(others)))
 			}
 		}
 	}
@@ -263,7 +263,7 @@ func (d *msprobeFolder) read() {
 			return
 		}
 	}
-	if d.folder.given() { // the tensors are in files beside it
+	if d.folder.isGiven() { // the tensors are in files beside it
 		d.run.Single = false
 	}
 	d.readSides()
@@ -397,7 +397,7 @@ func (d *msprobeFolder) tensorFile(l *msprobe.Leaf, known *Statistics) *File {
 	where := store.Join(store.Dir(d.file.Path()), tensorFolder(d.file.Name), name)
 	file := &File{Folder: d.folder, Name: name, Role: Tensors, path: where}
 	err := os.ErrNotExist
-	if d.folder.given() { // the files beside it are not listed
+	if d.folder.isGiven() { // the files beside it are not listed
 		var info fs.FileInfo
 		if info, err = store.Stat(where); err == nil {
 			file.Size = info.Size()

@@ -106,7 +106,7 @@ func (s *NameSet) Wants(op *Op) bool {
 	if _, ok := s.Match(op.Names()...); ok {
 		return true
 	}
-	return slices.ContainsFunc(op.Tensors, func(t Tensor) bool { return t.Operator != nil && s.TakenFrom(t.Path) >= 0 })
+	return slices.ContainsFunc(op.Tensors, func(t Tensor) bool { return t.Operator != nil && s.PrefixLength(t.Path) >= 0 })
 }
 
 // keep drops the tensors of an operator that are not in the set, if the operator itself is not.
@@ -115,13 +115,13 @@ func (s *NameSet) keep(op *Op) {
 		return
 	}
 	if _, whole := s.Match(op.Names()...); !whole {
-		op.Tensors = slices.DeleteFunc(op.Tensors, func(t Tensor) bool { return s.TakenFrom(t.Path) < 0 })
+		op.Tensors = slices.DeleteFunc(op.Tensors, func(t Tensor) bool { return s.PrefixLength(t.Path) < 0 })
 	}
 }
 
-// TakenFrom returns the number of components of the shortest beginning of a path that is in the
+// PrefixLength returns the number of components of the shortest beginning of a path that is in the
 // set, such as Op, Op/12, /Op/12/ or /Op/12/input/self: -1 if no beginning is, 0 for the nil set.
-func (s *NameSet) TakenFrom(path []string) int {
+func (s *NameSet) PrefixLength(path []string) int {
 	if s == nil {
 		return 0
 	}

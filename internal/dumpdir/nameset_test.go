@@ -63,11 +63,11 @@ func TestTakenFrom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := set.TakenFrom(path); got != tt.want {
+		if got := set.PrefixLength(path); got != tt.want {
 			t.Errorf("%q: %d components, want %d", tt.names, got, tt.want)
 		}
 	}
-	if got := (*NameSet)(nil).TakenFrom(path); got != 0 {
+	if got := (*NameSet)(nil).PrefixLength(path); got != 0 {
 		t.Errorf("no set: %d components, want 0", got)
 	}
 }

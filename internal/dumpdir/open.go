@@ -89,7 +89,7 @@ func (r *reader) locate() {
 	known := false
 	for _, f := range r.run.folders {
 		r.locateFolder(f, parsePath(f.Dir))
-		known = known || f.At.Known()
+		known = known || f.At.IsKnown()
 	}
 	if known {
 		return
@@ -110,7 +110,7 @@ func absolutePath(f *Folder) (folderPath, bool) {
 		return nil, false
 	}
 	written := store.Clean(f.Path)
-	if f.given() {
+	if f.isGiven() {
 		abs, written = store.Dir(abs), store.Dir(written)
 	}
 	if archive, name, ok := store.InArchive(abs); ok { // an archive is named after the packed folder

@@ -167,7 +167,7 @@ func (r *Run) Others() (n int) {
 	for _, f := range r.Files {
 		ext := strings.ToLower(path.Ext(f.Name))
 		isOther := f.Role == Unknown || f.Role == Side && (slices.Contains(useless, ext) || !slices.Contains(sideNames, ext))
-		if isOther && f.Err == nil && !f.Given() && !f.Folder.side {
+		if isOther && f.Err == nil && !f.IsGiven() && !f.Folder.side {
 			n++
 		}
 	}

@@ -80,15 +80,15 @@ func (r *Run) findKnown() {
 	}
 }
 
-// Chosen is a run and the selection of its rounds.
-type Chosen struct {
+// RunSelection is a run and the selection of its rounds.
+type RunSelection struct {
 	Run *Run
 	By  Selection
 }
 
 // ChoiceWarnings warns of coordinates that rounds are chosen by and that no run has: then all
 // rounds are chosen.
-func ChoiceWarnings(all ...Chosen) []lang.Sentence {
+func ChoiceWarnings(all ...RunSelection) []lang.Sentence {
 	var warnings []lang.Sentence
 	for i, c := range coordinates {
 		chosen, known := false, false
@@ -98,7 +98,7 @@ func ChoiceWarnings(all ...Chosen) []lang.Sentence {
 			}
 		}
 		if chosen && !known {
-			warnings = append(warnings, lang.Say("no round has a %s: --%[1]s leaves out nothing", c.name))
+			warnings = append(warnings, lang.Say("no round has a %s: --%[1]s excludes nothing", c.name))
 		}
 	}
 	return warnings
@@ -328,13 +328,13 @@ var coordinates = [...]struct {
 	{"folder", func(c *Coordinates) *string { return &c.Folder }, nil},
 }
 
-// Known reports whether a coordinate other than the folder is known.
-func (c Coordinates) Known() bool {
+// IsKnown reports whether a coordinate other than the folder is known.
+func (c Coordinates) IsKnown() bool {
 	return c.withoutFolder() != Coordinates{}
 }
 
 // IsZero reports whether JSON leaves the coordinates out.
-func (c Coordinates) IsZero() bool { return !c.Known() }
+func (c Coordinates) IsZero() bool { return !c.IsKnown() }
 
 func (c Coordinates) withoutFolder() Coordinates {
 	c.Folder = ""

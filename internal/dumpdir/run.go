@@ -208,8 +208,8 @@ func (f *File) Path() string {
 // MarshalText implements encoding.TextMarshaler: the path.
 func (f *File) MarshalText() ([]byte, error) { return []byte(f.Path()), nil }
 
-// Given reports whether the file itself was given to Open, not a folder above it.
-func (f *File) Given() bool { return f.path == "" }
+// IsGiven reports whether the file itself was given to Open, not a folder above it.
+func (f *File) IsGiven() bool { return f.path == "" }
 
 // Root is the given path above the file. Names of other files in a file must not lead out of it.
 func (f *File) Root() string {
@@ -258,8 +258,8 @@ type Folder struct {
 	listed   bool   // list is set
 }
 
-// given reports whether the folder stands for a file that was given.
-func (f *Folder) given() bool { return len(f.files) == 1 && f.files[0].path == "" }
+// isGiven reports whether the folder stands for a file that was given.
+func (f *Folder) isGiven() bool { return len(f.files) == 1 && f.files[0].path == "" }
 
 // Record is a file of overflow records.
 type Record struct {

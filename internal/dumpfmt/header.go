@@ -268,7 +268,7 @@ func (p *part) dropUnnamed() {
 // other than 0.
 func (p *part) useInline() (warnings []lang.Sentence) {
 	if p.size != 0 && p.size != uint64(p.n) {
-		warnings = append(warnings, lang.Say("%s holds %d bytes, its size says %s", p.name(), p.n, count(p.size)))
+		warnings = append(warnings, lang.Say("%s has %d bytes, its recorded size is %s", p.name(), p.n, count(p.size)))
 	}
 	return warnings
 }

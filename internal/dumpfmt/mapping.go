@@ -104,7 +104,7 @@ func (m *Mapping) add(line int, text string) {
 		m.bad(line, text, "has no original name")
 	default:
 		if old, dup := m.original[stored]; dup && old != original && len(m.Warnings) < maxMappingLines {
-			m.Warnings = append(m.Warnings, lang.Say("mapping line %d gives %q another original name, which counts", line, stored))
+			m.Warnings = append(m.Warnings, lang.Say("mapping line %d gives %q another original name, which is used", line, stored))
 		}
 		m.original[stored] = original
 	}

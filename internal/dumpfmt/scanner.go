@@ -54,7 +54,7 @@ func (s *scanner) seek(off int64) { s.off, s.spent = off, 0 }
 // spend takes n bytes off the memory budget.
 func (s *scanner) spend(n int64) error {
 	if n > memoryBudget-s.spent {
-		return &UnsupportedError{What: lang.Say("a header that takes more than %d MiB of memory (reached at 0x%x)", memoryBudget>>20, s.off)}
+		return &UnsupportedError{What: lang.Say("a header that needs more than %d MiB of memory (reached at 0x%x)", memoryBudget>>20, s.off)}
 	}
 	s.spent += n
 	return nil

@@ -107,7 +107,7 @@ func (h *tlvHead) place() error {
 		off = p.place(off, h.scanner.size)
 	}
 	if spare := h.scanner.size - off; spare > 0 {
-		return broken(off, lang.Say("file"), lang.Sentence{}, lang.Say("goes on for %d bytes after the last tensor", spare))
+		return broken(off, lang.Say("file"), lang.Sentence{}, lang.Say("continues for %d bytes after the last tensor", spare))
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func (h *tlvHead) read() error {
 		}
 		if tag == tlvInputs || tag == tlvOutputs {
 			if h.seen[tag] {
-				return broken(at, lang.Say("record tag"), lang.Plain(fmt.Sprint(tag)), lang.Say("stands there twice"))
+				return broken(at, lang.Say("record tag"), lang.Plain(fmt.Sprint(tag)), lang.Say("is given twice"))
 			}
 			h.seen[tag] = true
 		}

@@ -17,24 +17,24 @@ type builder struct {
 	root   *root
 	graphs []*loaded
 	kind   Kind
-	dumps  map[thing]*dumps
+	dumps  map[graphItem]*dumps
 	uses   map[*loaded]map[int][]graph.Use
 	files  map[*loaded]store.Source
 }
 
 func (b *builder) build(hits []hit) []Result {
 	hits = slices.Concat(hits, b.levels(hits))
-	var things []thing
-	readers, nodes := make(map[thing][]graph.Consumer), make(nodeSets)
+	var things []graphItem
+	readers, nodes := make(map[graphItem][]graph.Consumer), make(nodeSets)
 	for _, h := range hits {
-		things = append(things, h.thing)
+		things = append(things, h.graphItem)
 		switch {
 		case h.node >= 0:
-			nodes.add(h.thing)
+			nodes.add(h.graphItem)
 		case b.kind != File:
-			readers[h.thing] = h.graph.Readers(h.param)
-			for _, c := range readers[h.thing] {
-				things = append(things, thing{h.graph, c.Node, -1})
+			readers[h.graphItem] = h.graph.Readers(h.param)
+			for _, c := range readers[h.graphItem] {
+				things = append(things, graphItem{h.graph, c.Node, -1})
 			}
 		}
 	}
@@ -43,7 +43,7 @@ func (b *builder) build(hits []hit) []Result {
 		b.uses[g] = g.Consumers(of)
 		for _, uses := range b.uses[g] {
 			for _, u := range uses {
-				things = append(things, thing{g, u.Node, -1})
+				things = append(things, graphItem{g, u.Node, -1})
 			}
 		}
 		if f, err := store.Open(g.file.path); err == nil { // without it the types are missing
@@ -61,7 +61,7 @@ func (b *builder) build(hits []hit) []Result {
 	for _, h := range hits {
 		place := Place{Match: h.match, Confidence: h.conf, Rank: b.root.rank, Graph: h.graph.id(), IR: text(h.graph.file.name)}
 		if h.node < 0 {
-			results = append(results, b.parameter(&h, place, readers[h.thing]))
+			results = append(results, b.parameter(&h, place, readers[h.graphItem]))
 		} else {
 			results = append(results, b.operator(&h, place))
 		}
@@ -73,10 +73,10 @@ func (b *builder) build(hits []hit) []Result {
 // the graphs.
 func (b *builder) levels(hits []hit) []hit {
 	var all []hit
-	seen, found := make(map[thing]bool), make(nodeSets)
+	seen, found := make(map[graphItem]bool), make(nodeSets)
 	for _, h := range hits {
-		if seen[h.thing] = true; h.node >= 0 {
-			found.add(h.thing)
+		if seen[h.graphItem] = true; h.node >= 0 {
+			found.add(h.graphItem)
 		}
 	}
 	walk := func(match Match, count int, next func(g *loaded, of map[int]bool) map[int]bool) {
@@ -85,9 +85,9 @@ func (b *builder) levels(hits []hit) []hit {
 			for k := 1; k <= count && len(of) > 0; k++ {
 				fresh := make(map[int]bool)
 				for i := range next(g, of) {
-					if x := (thing{g, i, -1}); !seen[x] {
+					if x := (graphItem{g, i, -1}); !seen[x] {
 						seen[x], fresh[i] = true, true
-						all = append(all, hit{thing: x, match: match, conf: High, level: k})
+						all = append(all, hit{graphItem: x, match: match, conf: High, level: k})
 					}
 				}
 				of = fresh
@@ -137,14 +137,14 @@ func (b *builder) operator(h *hit, place Place) *Operator {
 	if f, via := g.Script(n); via != graph.ViaNone {
 		op.Source, op.SourceVia, op.Code = text(fmt.Sprintf("%s:%d", g.Text(f.Path), f.Line)), text(string(via)), text(g.Text(f.Code))
 	}
-	if d := b.dumps[h.thing]; d != nil {
+	if d := b.dumps[h.graphItem]; d != nil {
 		op.Files, op.Ambiguous, op.dumps, op.Rows = b.names(d.files), b.names(d.ambiguous), d.files, d.rows
 		for _, r := range d.rows {
 			op.Statistics = append(op.Statistics, fmt.Sprintf("%s#%d", b.tree.name(r.Statistics.File), r.Statistics.Line))
 		}
 		slices.Sort(op.Statistics)
 	}
-	op.NotDumped = b.isUndumped(h.thing)
+	op.NotDumped = b.isUndumped(h.graphItem)
 	b.addEdges(op, g, h.node)
 	if b.opt.Stack {
 		for _, s := range g.Stacks(n) {
@@ -221,7 +221,7 @@ func (b *builder) addEdges(op *Operator, g *loaded, node int) {
 		if u.Output < len(op.Outputs) {
 			out, to := &op.Outputs[u.Output], Link{g.nodeName(u.Node), u.Input}
 			out.To = append(out.To, to)
-			if out.dumped == nil && !b.isUndumped(thing{g, u.Node, -1}) {
+			if out.dumped == nil && !b.isUndumped(graphItem{g, u.Node, -1}) {
 				out.dumped = &to
 			}
 		}
@@ -249,7 +249,7 @@ func (b *builder) parameter(h *hit, place Place, readers []graph.Consumer) *Para
 	g := h.graph
 	p := &g.Params[h.param]
 	out := &Parameter{Place: place, Param: strings.Clone(p.Name), Number: positive(p.Number), Files: []string{}, Consumers: []Consumer{}}
-	if d := b.dumps[h.thing]; d != nil {
+	if d := b.dumps[h.graphItem]; d != nil {
 		out.dumps = d.files
 		if b.kind != File {
 			out.Files = b.names(d.files)
@@ -263,7 +263,7 @@ func (b *builder) parameter(h *hit, place Place, readers []graph.Consumer) *Para
 		for _, i := range c.Via {
 			one.Via = append(one.Via, g.nodeName(i))
 		}
-		if d := b.dumps[thing{g, c.Node, -1}]; d != nil {
+		if d := b.dumps[graphItem{g, c.Node, -1}]; d != nil {
 			one.Files = b.names(d.files)
 		}
 		out.Consumers = append(out.Consumers, one)
@@ -277,7 +277,7 @@ const levelsAbove = 8
 // nodeSets maps graphs to sets of nodes.
 type nodeSets map[*loaded]map[int]bool
 
-func (s nodeSets) add(x thing) {
+func (s nodeSets) add(x graphItem) {
 	if s[x.graph] == nil {
 		s[x.graph] = make(map[int]bool)
 	}
@@ -318,8 +318,8 @@ func (g *loaded) reading(of map[int]bool) map[int]bool {
 }
 
 // above returns the direct and indirect producers of nodes.
-func above(nodes nodeSets) []thing {
-	var all []thing
+func above(nodes nodeSets) []graphItem {
+	var all []graphItem
 	for g, of := range nodes {
 		seen := make(map[int]bool)
 		for level := 0; level < levelsAbove && len(of) > 0; level++ {
@@ -330,7 +330,7 @@ func above(nodes nodeSets) []thing {
 					continue
 				}
 				seen[i] = true
-				all = append(all, thing{g, i, -1})
+				all = append(all, graphItem{g, i, -1})
 			}
 		}
 	}
@@ -338,7 +338,7 @@ func above(nodes nodeSets) []thing {
 }
 
 // isUndumped reports whether an operator has no dump although the tree has dumps.
-func (b *builder) isUndumped(x thing) bool {
+func (b *builder) isUndumped(x graphItem) bool {
 	d := b.dumps[x]
 	return b.root.dumped && (d == nil || len(d.files)+len(d.ambiguous)+len(d.rows) == 0)
 }
@@ -361,7 +361,7 @@ func (b *builder) dumpedAbove(g *loaded, sources []graph.Source) (dumped []Link,
 		for _, s := range sources {
 			switch {
 			case s.Node < 0:
-			case !b.isUndumped(thing{g, s.Node, -1}):
+			case !b.isUndumped(graphItem{g, s.Node, -1}):
 				if l := g.link(s); !slices.Contains(dumped, l) {
 					dumped = append(dumped, l)
 				}

@@ -48,15 +48,15 @@ func identify(name, graph string) (*fileID, bool) {
 	return id, true
 }
 
-// thing is a node or a parameter of a graph.
-type thing struct {
+// graphItem is a node or a parameter of a graph.
+type graphItem struct {
 	graph       *loaded
 	node, param int // the other is -1
 }
 
 // resolver maps file names to nodes and parameters of graphs.
 type resolver struct {
-	names, lasts, params map[string][]thing
+	names, lasts, params map[string][]graphItem
 }
 
 // lastPart returns the part of a name behind the last slash.
@@ -64,7 +64,7 @@ func lastPart(name string) string { return name[strings.LastIndexByte(name, '/')
 
 // newResolver indexes the nodes and parameters that the normalised names norms may mean.
 func newResolver(graphs []*loaded, norms map[string]bool) *resolver {
-	r := &resolver{names: make(map[string][]thing), lasts: make(map[string][]thing), params: make(map[string][]thing)}
+	r := &resolver{names: make(map[string][]graphItem), lasts: make(map[string][]graphItem), params: make(map[string][]graphItem)}
 	lengths := make(map[int]bool) // most names differ in length, which is cheap to check
 	for norm := range norms {
 		lengths[len(norm)] = true
@@ -76,19 +76,19 @@ func newResolver(graphs []*loaded, norms map[string]bool) *resolver {
 			last := lastPart(name)
 			if lengths[len(name)] {
 				if norm := filename.Normalise(name); norms[norm] {
-					r.names[norm] = append(r.names[norm], thing{g, i, -1})
+					r.names[norm] = append(r.names[norm], graphItem{g, i, -1})
 				}
 			}
 			if lengths[len(last)] {
 				if norm := filename.Normalise(last); norms[norm] {
 					key := lastKey(n.Type, norm)
-					r.lasts[key] = append(r.lasts[key], thing{g, i, -1})
+					r.lasts[key] = append(r.lasts[key], graphItem{g, i, -1})
 				}
 			}
 		}
 		for i := range g.Params {
 			if norm := filename.Normalise(g.Params[i].Name); norms[norm] {
-				r.params[norm] = append(r.params[norm], thing{g, -1, i})
+				r.params[norm] = append(r.params[norm], graphItem{g, -1, i})
 			}
 		}
 	}
@@ -99,7 +99,7 @@ func lastKey(opType, last string) string { return strings.ToLower(opType) + "\x0
 
 // candidates returns the things that a file may belong to: found by the whole name, else by last
 // segment and type, else a parameter. Things in the graph of the file's folder are preferred.
-func (r *resolver) candidates(id *fileID) []thing {
+func (r *resolver) candidates(id *fileID) []graphItem {
 	all := r.params[id.norm]
 	if id.opType != parameterType {
 		if found := r.names[id.norm]; len(found) > 0 {
@@ -110,7 +110,7 @@ func (r *resolver) candidates(id *fileID) []thing {
 			return nil
 		}
 	}
-	own := slices.DeleteFunc(slices.Clone(all), func(x thing) bool {
+	own := slices.DeleteFunc(slices.Clone(all), func(x graphItem) bool {
 		return x.graph.file.Graph < 0 || strconv.Itoa(x.graph.file.Graph) != id.graph
 	})
 	if len(own) > 0 {
@@ -139,8 +139,8 @@ func (r *root) hasDumps() bool {
 }
 
 // dumpsOf finds the files of things by name.
-func (r *root) dumpsOf(graphs []*loaded, things []thing) map[thing]*dumps {
-	of := make(map[thing]*dumps, len(things))
+func (r *root) dumpsOf(graphs []*loaded, things []graphItem) map[graphItem]*dumps {
+	of := make(map[graphItem]*dumps, len(things))
 	if r.bare != nil {
 		for _, x := range things {
 			of[x] = x.graph.dumps(x.node)
@@ -290,7 +290,7 @@ func (r *root) hitsOf(targets []target, graphs []*loaded) []hit {
 			if x.node < 0 {
 				match = MatchParam
 			}
-			hits = append(hits, hit{thing: x, match: match, file: t.id})
+			hits = append(hits, hit{graphItem: x, match: match, file: t.id})
 		}
 	}
 	return hits
@@ -416,7 +416,7 @@ func bareFiles(targets []target, graphs []*loaded) []hit {
 	for _, g := range graphs {
 		for i, ops := range g.ops {
 			if id := targetOf(targets, ops); id != nil {
-				hits = append(hits, hit{thing: thing{g, i, -1}, match: MatchFile, file: id})
+				hits = append(hits, hit{graphItem: graphItem{g, i, -1}, match: MatchFile, file: id})
 			}
 		}
 	}

@@ -148,13 +148,13 @@ func (s *search) root(ctx context.Context, r *root) *rootResult {
 
 // addHits appends the new hits of a later stage.
 func addHits(hits, more []hit) []hit {
-	seen := make(map[thing]bool, len(hits)+len(more))
+	seen := make(map[graphItem]bool, len(hits)+len(more))
 	for _, h := range hits {
-		seen[h.thing] = true
+		seen[h.graphItem] = true
 	}
 	for _, h := range more {
-		if !seen[h.thing] {
-			seen[h.thing] = true
+		if !seen[h.graphItem] {
+			seen[h.graphItem] = true
 			hits = append(hits, h)
 		}
 	}
@@ -431,7 +431,7 @@ func (a *Answer) ChosenOutcome() batch.Outcome {
 	case len(a.chosen) > 0:
 		return a.withMessages(batch.Outcome{})
 	case len(a.Results) > 0:
-		return a.withMessages(batch.Outcomef(batch.Nothing, "%q was found, but no dump that is surely of it", a.Query))
+		return a.withMessages(batch.Outcomef(batch.Nothing, "%q was found, but no dump certainly belongs to it", a.Query))
 	case a.Graphs > 0:
 		return a.withMessages(batch.Outcomef(batch.Nothing, "nothing found for %q", a.Query))
 	}
@@ -464,7 +464,7 @@ func (a *Answer) ended() batch.Outcome {
 	case len(a.Unreadable) > 0:
 		return batch.Outcomef(batch.Incomplete, "%s could not be read completely", lang.CountText(len(a.Unreadable), "file"))
 	case len(a.Results) > 0 && a.Graphs == 0:
-		return batch.Outcome{Messages: []batch.Message{batch.Infof("no graph files below the folder: found by what the dumps say of themselves")}}
+		return batch.Outcome{Messages: []batch.Message{batch.Infof("no graph files below the folder: using the information in the dumps")}}
 	case a.Graphs == 0:
 		return batch.Outcomef(batch.Nothing, "no graph files below the folder").
 			WithHint("MindSpore saves them to {path}/rank_N/graphs (dump) or by MS_DEV_SAVE_GRAPHS=2")

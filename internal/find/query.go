@@ -199,7 +199,7 @@ func contains(s, part string, right func(before, after byte) bool) bool {
 
 // hit is a node or a parameter that matches a query.
 type hit struct {
-	thing
+	graphItem
 	match Match
 	conf  Confidence // empty if it depends on the other hits
 	level int        // distance of a producer or consumer from a match, from 1
@@ -251,16 +251,16 @@ type matcher struct {
 	path     func(string) bool
 	from, to int32
 	code     func(string) bool
-	asked    []answer // cached answers, by path or code of the graph
+	answers  []answer // cached answers, by path or code of the graph
 }
 
 // answer is a cached result of a predicate.
 type answer uint8
 
 const (
-	notAsked answer = iota
-	yes
-	no
+	notEvaluated answer = iota
+	matching
+	notMatching
 )
 
 // script returns a stage that matches the stacks of nodes: frames other than blocks, or only
@@ -270,10 +270,10 @@ func (m matcher) script(blocks bool) func([]*loaded) []hit {
 	return func(graphs []*loaded) []hit {
 		var hits []hit
 		for _, g := range graphs {
-			m.asked = make([]answer, g.TextCount())
+			m.answers = make([]answer, g.TextCount())
 			for i := range g.Nodes {
 				if match := m.node(g, &g.Nodes[i]); match != "" && blocks == (match == MatchBlock) {
-					hits = append(hits, hit{thing: thing{g, i, -1}, match: match, conf: confidences[match]})
+					hits = append(hits, hit{graphItem: graphItem{g, i, -1}, match: match, conf: confidences[match]})
 				}
 			}
 		}
@@ -291,20 +291,20 @@ func (m *matcher) is(g *loaded, f graph.Frame) bool {
 
 // ask evaluates a predicate on a text once.
 func (m *matcher) ask(g *loaded, t graph.Text, is func(string) bool) bool {
-	if m.asked[t] == notAsked {
-		m.asked[t] = no
+	if m.answers[t] == notEvaluated {
+		m.answers[t] = notMatching
 		if is(g.Text(t)) {
-			m.asked[t] = yes
+			m.answers[t] = matching
 		}
 	}
-	return m.asked[t] == yes
+	return m.answers[t] == matching
 }
 
 // node returns how a node matches: by its own line, as a caller, as part of a fused operator, as a
 // gradient, or by the block around it.
 func (m *matcher) node(g *loaded, n *graph.Node) Match {
 	forward := g.Forward(n)
-	if !m.any(g, n) && (forward == nil || !m.any(g, forward)) {
+	if !m.matchesAny(g, n) && (forward == nil || !m.matchesAny(g, forward)) {
 		return ""
 	}
 	best := Match("")
@@ -342,7 +342,7 @@ func (m *matcher) node(g *loaded, n *graph.Node) Match {
 	return best
 }
 
-func (m *matcher) any(g *loaded, n *graph.Node) bool {
+func (m *matcher) matchesAny(g *loaded, n *graph.Node) bool {
 	return slices.ContainsFunc(g.Frames(n), func(f graph.Frame) bool { return m.is(g, f) })
 }
 
@@ -366,7 +366,7 @@ func nodesWhere(graphs []*loaded, match Match, conf Confidence, is func(g *loade
 	for _, g := range graphs {
 		for i := range g.Nodes {
 			if is(g, &g.Nodes[i]) {
-				hits = append(hits, hit{thing: thing{g, i, -1}, match: match, conf: conf})
+				hits = append(hits, hit{graphItem: graphItem{g, i, -1}, match: match, conf: conf})
 			}
 		}
 	}
@@ -438,7 +438,7 @@ func paramsWhere(graphs []*loaded, conf Confidence, is func(p *graph.Param) bool
 	for _, g := range graphs {
 		for i := range g.Params {
 			if is(&g.Params[i]) {
-				hits = append(hits, hit{thing: thing{g, -1, i}, match: MatchParam, conf: conf})
+				hits = append(hits, hit{graphItem: graphItem{g, -1, i}, match: MatchParam, conf: conf})
 			}
 		}
 	}

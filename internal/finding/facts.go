@@ -118,7 +118,7 @@ func (f *Facts) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil
 	}
-	in := jsonpos.Of(data)
+	in := jsonpos.ReaderOf(data)
 	return in.Object(func(name string) error {
 		var value json.RawMessage
 		if err := in.Decode(&value); err != nil {
@@ -128,7 +128,7 @@ func (f *Facts) UnmarshalJSON(data []byte) error {
 			return lang.Errorf("more than %d facts", mostFacts)
 		}
 		if slices.ContainsFunc(*f, func(x Fact) bool { return x.Name == name }) {
-			return lang.Errorf("fact %q stands twice", jsonpos.Shorten(name, shownName))
+			return lang.Errorf("duplicate fact %q", jsonpos.Shorten(name, shownName))
 		}
 		var compact bytes.Buffer // removes the line breaks of lists in indented documents
 		if err := json.Compact(&compact, value); err != nil {

@@ -36,14 +36,14 @@ var (
 	unread  = lang.Text{EN: "this version of dumptool does not read it"}
 	packed  = lang.Text{EN: "unpack it first"}
 	mounted = lang.Text{EN: "dumptool reads it when its own path is given"}
-	useless = lang.Text{EN: "dumptool has no use for it"}
+	useless = lang.Text{EN: "dumptool does not use it"}
 )
 
 // kinds is ordered by precedence: magic numbers before patterns of texts.
 var kinds = []Kind{
 	{lang.Text{EN: "an empty file"}, lang.Text{EN: "there is nothing to read"}, func(head []byte) bool { return len(head) == 0 }},
 	{lang.Text{EN: "a ZIP archive"}, mounted, magic("PK\x03\x04", "PK\x05\x06")},
-	{lang.Text{EN: "a Python pickle"}, lang.Text{EN: "of these dumptool reads consumer maps (--consumer-map)"}, magic("\x80\x02", "\x80\x03", "\x80\x04", "\x80\x05", "}q\x00", "]q\x00", "(dp0\n", "(lp0\n")},
+	{lang.Text{EN: "a Python pickle"}, lang.Text{EN: "dumptool reads only consumer maps of this kind (--consumer-map)"}, magic("\x80\x02", "\x80\x03", "\x80\x04", "\x80\x05", "}q\x00", "]q\x00", "(dp0\n", "(lp0\n")},
 	{lang.Text{EN: "a safetensors file"}, lang.Text{EN: "dumptool reads it if its name ends in .safetensors"}, isSafetensors},
 	{lang.Text{EN: "a gzip archive"}, mounted, magic("\x1f\x8b")},
 	{lang.Text{EN: "foreign¦a bzip2 archive"}, packed, magic("BZh")},
@@ -53,7 +53,7 @@ var kinds = []Kind{
 	{lang.Text{EN: "a tar archive"}, mounted, func(head []byte) bool { return len(head) > 262 && string(head[257:262]) == "ustar" }},
 	{lang.Text{EN: "an SQLite database"}, useless, magic("SQLite format 3\x00")},
 	{lang.Text{EN: "an ELF program or library"}, useless, magic("\x7fELF")},
-	{lang.Text{EN: "an offline model (.om)"}, lang.Text{EN: "atc --mode=1 makes JSON of it, which -f of compare takes"}, magic("IMOD")},
+	{lang.Text{EN: "an offline model (.om)"}, lang.Text{EN: "atc --mode=1 converts it to JSON, which -f of compare reads"}, magic("IMOD")},
 	{lang.Text{EN: "a picture"}, useless, magic("\x89PNG\r\n\x1a\n", "\xff\xd8\xff", "GIF8")},
 	{lang.Text{EN: "a PDF document"}, useless, magic("%PDF-")},
 	{lang.Text{EN: "a graph of MindSpore (IR)"}, unread, text(`^\s*(# ?IR entry|subgraph @|#attrs)`)},
@@ -111,7 +111,7 @@ func (f *Files) Sentences() []lang.Sentence {
 		if rest := found[i:]; i == maxLines-1 && len(rest) > 1 {
 			return append(all, f.others(rest))
 		}
-		about := lang.Say("none of the files that dumptool knows")
+		about := lang.Say("not a kind of file that dumptool reads")
 		if k != nil {
 			about = lang.Say("%s", k)
 		}

@@ -118,7 +118,7 @@ func (g *Graph) addFused(op Op, index int) error {
 	}
 	if old, added := g.add(op); !added && len(g.Warnings) < maxWarnings {
 		g.Warnings = append(g.Warnings,
-			lang.Say("graph[%d].op[%d]: the operator %q comes again, the first counts (graph %d)", op.Section, index, op.Name, old.Section))
+			lang.Say("graph[%d].op[%d]: duplicate operator %q, the first counts (graph %d)", op.Section, index, op.Name, old.Section))
 	}
 	return nil
 }

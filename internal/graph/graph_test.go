@@ -85,7 +85,7 @@ func TestFusionCycle(t *testing.T) {
 
 func TestFusionTwice(t *testing.T) {
 	f := mustFusion(t, `{"graph":[{"op":[{"name":"a","id":2}]},{"op":[{"name":"a","id":1},{"name":"b","id":0}]}]}`)
-	want := []string{`graph[1].op[0]: the operator "a" comes again, the first counts (graph 0)`}
+	want := []string{`graph[1].op[0]: duplicate operator "a", the first counts (graph 0)`}
 	if diff := cmp.Diff(fmt.Sprint(want), fmt.Sprint(f.Warnings)); diff != "" || len(f.Ops) != 2 || f.Ops[1].Section != 1 {
 		t.Errorf("%+v\n%s", f.Ops, diff)
 	}

@@ -33,7 +33,7 @@ func (g *IR) Producers(n *Node, input int) []Source {
 		return nil
 	}
 	w := producers{g: g}
-	w.todo = append(w.todo, wanted{at: g.inputs[int(n.inputs.from)+input]})
+	w.todo = append(w.todo, outputRef{at: g.inputs[int(n.inputs.from)+input]})
 	for len(w.todo) > 0 {
 		next := w.todo[len(w.todo)-1]
 		w.todo = w.todo[:len(w.todo)-1]
@@ -46,14 +46,14 @@ func (g *IR) Producers(n *Node, input int) []Source {
 type producers struct {
 	g     *IR
 	found []Source
-	seen  map[wanted]bool
+	seen  map[outputRef]bool
 	// todo is a stack of outputs to follow; recursion could be as deep as the file has nodes, since
 	// tuples nest.
-	todo []wanted
+	todo []outputRef
 }
 
-// wanted is an output of a node, or all outputs of a tuple.
-type wanted struct {
+// outputRef is an output of a node, or all outputs of a tuple.
+type outputRef struct {
 	at     ref
 	output int
 	chosen bool // selected by a TupleGetItem
@@ -69,12 +69,12 @@ func (w *producers) follow(at ref, output int, chosen bool) {
 		n := &w.g.Nodes[at]
 		inputs := w.g.inputs[n.inputs.from:n.inputs.to]
 		if transparent[n.Type] && len(inputs) > 0 {
-			k := wanted{at, output, chosen}
+			k := outputRef{at, output, chosen}
 			if w.seen[k] {
 				return
 			}
 			if w.seen == nil {
-				w.seen = make(map[wanted]bool)
+				w.seen = make(map[outputRef]bool)
 			}
 			w.seen[k] = true
 		}
@@ -94,7 +94,7 @@ func (w *producers) follow(at ref, output int, chosen bool) {
 				continue
 			}
 			for _, in := range slices.Backward(inputs) {
-				w.todo = append(w.todo, wanted{at: in})
+				w.todo = append(w.todo, outputRef{at: in})
 			}
 			return
 		default:

@@ -69,7 +69,7 @@ line 8: found "Tensor", want (types) or (name)
 		"attributes with line feeds": {text: irHead + "  %0 = A() {s: \"x\ny\"}\n      : () -> (<Tensor[Float32], (2)>)\n      : (A-op0)\n}\n"},
 		"operands": {
 			text: irHead + node("%0 = A(%0, %para9_y, U, \"%7\", %x)") + "}\n",
-			want: "line 4: found \"%0\", want a node or parameter that stands above\nline 4: found \"%x\", want a node or parameter that stands above\n",
+			want: "line 4: found \"%0\", want a node or parameter defined above\nline 4: found \"%x\", want a node or parameter defined above\n",
 		},
 		"nodes": {
 			text: irHead + "  %0: A()\n  % = B()\n  Returns\n  C\n  }\n...\n  Return(%0)\n      : (<Tensor[Float32], (2)>)\n      what\n}\n",

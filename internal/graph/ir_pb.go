@@ -90,7 +90,7 @@ func (r *protoReader) read() error {
 		return r.fields(r.offset+length, r.graphField)
 	})
 	if err == nil && !r.found {
-		err = &IRError{0, lang.Say("no graph found, want that of debug_graph.proto")}
+		err = &IRError{0, lang.Say("no graph found, want a graph as in debug_graph.proto")}
 	}
 	return err
 }
@@ -133,9 +133,9 @@ func (r *protoReader) fields(end int64, read func(number protowire.Number, lengt
 							return err
 						}
 					}
-					return &IRError{start, lang.Say("a message of %d bytes where %d are left, the file is cut", n, r.size-r.offset)}
+					return &IRError{start, lang.Say("a message of %d bytes where %d are left: the file is truncated", n, r.size-r.offset)}
 				}
-				return &IRError{start, lang.Say("a message of %d bytes inside one with %d left", n, end-r.offset)}
+				return &IRError{start, lang.Say("a message of %d bytes inside a message with %d bytes left", n, end-r.offset)}
 			}
 			if err := read(number, int64(n)); err != nil {
 				return err

@@ -41,7 +41,7 @@ func ReadIR(in io.Reader) (*IR, error) {
 	err := r.read()
 	r.resolve()
 	if n := r.lines.tooLong; n > 0 {
-		r.graph.Warnings = append(r.graph.Warnings, lang.Say("%d lines are longer than %d bytes, their ends are left out", n, maxIRLine))
+		r.graph.Warnings = append(r.graph.Warnings, lang.Say("%d lines are longer than %d bytes: only their beginnings are used", n, maxIRLine))
 	}
 	r.graph.texts.index = nil
 	r.graph.Misfits.Sort()
@@ -112,7 +112,7 @@ const (
 	wantTypes    = "(types) or (name)"
 	wantName     = "a name in brackets"
 	wantLocation = "a line of a script such as net.py:88/code/"
-	wantOperand  = "a node or parameter that stands above"
+	wantOperand  = "a node or parameter defined above"
 )
 
 // misfit records a line, or a part of it, that does not fit.

@@ -43,7 +43,7 @@ func TestReadText(t *testing.T) {
 
 func TestTextTwice(t *testing.T) {
 	g := mustFusion(t, "graph { op { name: 'a' id: 2 } } graph { op { name: 'a' } op { name: 'b' } }")
-	want := []string{`graph[1].op[0]: the operator "a" comes again, the first counts (graph 0)`}
+	want := []string{`graph[1].op[0]: duplicate operator "a", the first counts (graph 0)`}
 	if diff := cmp.Diff(fmt.Sprint(want), fmt.Sprint(g.Warnings)); diff != "" || len(g.Ops) != 2 || g.Ops[1].Section != 1 {
 		t.Errorf("%+v\n%s", g.Ops, diff)
 	}

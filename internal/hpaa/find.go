@@ -14,8 +14,8 @@ import (
 	"dumptool/internal/store"
 )
 
-// Found is the result of a search for pieces.
-type Found struct {
+// SearchResult is the result of a search for pieces.
+type SearchResult struct {
 	Pieces []*Piece
 	// Others lists files that are no pieces; Misfits counts the others whose names do not fit the
 	// pattern.
@@ -38,7 +38,7 @@ type Source struct {
 }
 
 // Find lists the pieces. The error is a *DescriptionError, or an error of a file or folder.
-func (s *Source) Find() (*Found, error) {
+func (s *Source) Find() (*SearchResult, error) {
 	if s.Pattern == nil {
 		return s.readDescription()
 	}
@@ -50,8 +50,8 @@ func (s *Source) Find() (*Found, error) {
 }
 
 // matchFiles makes pieces of the files whose names fit the pattern.
-func (s *Source) matchFiles(files []string) *Found {
-	found := new(Found)
+func (s *Source) matchFiles(files []string) *SearchResult {
+	found := new(SearchResult)
 	for _, name := range files {
 		p, err := s.Pattern.Match(name)
 		if err != nil {
@@ -94,7 +94,7 @@ func (s *Source) list() ([]string, error) {
 }
 
 // readDescription lists the pieces of the description.
-func (s *Source) readDescription() (*Found, error) {
+func (s *Source) readDescription() (*SearchResult, error) {
 	file, err := safefile.Open(s.Description)
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (s *Source) readDescription() (*Found, error) {
 		return nil, err
 	}
 	_ = store.Preload(store.Dir(s.Description)) // files that it cannot list are opened one by one
-	found := &Found{Pieces: pieces}
+	found := &SearchResult{Pieces: pieces}
 	var bad DescriptionError
 	known := map[string]bool{}
 	for _, p := range pieces {
@@ -247,7 +247,7 @@ func (p *Pattern) addField(text string) (string, error) {
 	case form != "" && expr != "":
 		return "", lang.Errorf("{%s}: only {output}, {round} and {piece} have a base", lang.Clip(text))
 	case name != "*" && name != "n" && slices.ContainsFunc(p.fields, func(f field) bool { return f.name == name }):
-		return "", lang.Errorf("{%s} comes again", name)
+		return "", lang.Errorf("duplicate {%s}", name)
 	}
 	f := field{name: name}
 	if expr == "" {

@@ -135,7 +135,7 @@ type Sum struct{ File, MD5 string }
 
 // Import joins pieces and writes the arrays. Failures of an output are errors of its row and do not
 // stop the import; the returned error is an error of ctx or of the arrays' folder.
-func Import(ctx context.Context, found *Found, opt Options) (*Result, error) {
+func Import(ctx context.Context, found *SearchResult, opt Options) (*Result, error) {
 	r := &Result{Schema: Schema, Rows: []*Row{}, Others: append([]Other{}, found.Others...), Misfits: found.Misfits}
 	pieces := r.rename(found.Pieces, &opt)
 	pieces = r.choose(pieces, &opt)
@@ -185,7 +185,7 @@ func (r *Result) warnNames(opt *Options, renamedNodes, inReference, notInReferen
 	if opt.Filter != nil && opt.Filter.Map != nil {
 		for _, e := range opt.Filter.Map.Entries {
 			if !renamedNodes[filename.Normalise(e.NPU)] {
-				r.warn("--map-node-dict: no piece is of %q", e.NPU)
+				r.warn("--map-node-dict: no piece belongs to %q", e.NPU)
 			}
 		}
 	}
@@ -434,7 +434,7 @@ func (r *Result) Messages() []batch.Message {
 		}
 		all = append(all, batch.Errorf("%s: %s: %s", row.Label, string(row.Code), row.PieceError))
 		if exists(row.Path) {
-			all = append(all, batch.Warnf("%s is left from an earlier run and was not written again", row.Path))
+			all = append(all, batch.Warnf("%s is from an earlier run and was not written again", row.Path))
 		}
 	}
 	return all
@@ -455,7 +455,7 @@ func (r *Result) Outcome(out string, ignoreOthers bool) batch.Outcome {
 	o := batch.Outcome{}
 	switch {
 	case len(r.Rows) == 0 && len(r.Read) > 0:
-		return batch.Outcomef(batch.Nothing, "all pieces were left out (%s; --skip-keys, --exclude-node-list, --round)",
+		return batch.Outcomef(batch.Nothing, "no piece was selected (%s; --skip-keys, --exclude-node-list, --round)",
 			lang.CountText(len(r.Read), "piece"))
 	case len(r.Rows) == 0 && r.Misfits > 0:
 		return batch.Outcomef(batch.Nothing, "no piece found: no name of %s fits the pattern", lang.CountText(r.Misfits, "file"))
@@ -475,7 +475,7 @@ func (r *Result) Outcome(out string, ignoreOthers bool) batch.Outcome {
 
 // Lacking returns the pieces without a shape or an element type: neither their description, nor the
 // options, a header or a reference has it.
-func (o *Options) Lacking(found *Found) []string {
+func (o *Options) Lacking(found *SearchResult) []string {
 	var files []string
 	for _, p := range found.Pieces {
 		encoding := p.Encoding

@@ -144,7 +144,7 @@ func TestImportAgainstSlow(t *testing.T) {
 		}
 		want := joined(parts, axis, most)
 		shuffled := rapid.Permutation(pieces).Draw(rt, "order")
-		r, err := Import(context.Background(), &Found{Pieces: shuffled}, Options{Out: filepath.Join(dir, "npu"), Axis: axis, Workers: 2})
+		r, err := Import(context.Background(), &SearchResult{Pieces: shuffled}, Options{Out: filepath.Join(dir, "npu"), Axis: axis, Workers: 2})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -231,7 +231,7 @@ func TestEveryPieceHasOnePlace(t *testing.T) {
 		}
 		opt := Options{Out: filepath.Join(dir, "npu"), Filter: &dumpdir.NodeFilter{SkipKeys: []string{"ski"}, Exclude: exclude}, Workers: 3,
 			Rounds: Rounds{All: rapid.Bool().Draw(rt, "all rounds"), First: rapid.Bool().Draw(rt, "first")}}
-		r, err := Import(context.Background(), &Found{Pieces: pieces, Others: []Other{{File: "other"}}}, opt)
+		r, err := Import(context.Background(), &SearchResult{Pieces: pieces, Others: []Other{{File: "other"}}}, opt)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -308,22 +308,22 @@ func TestCodes(t *testing.T) {
 		"missing":   {[]Piece{{Shape: two}, {Shape: two, Number: 2}}, nil, "MISSING_PIECE piece 1 of 0 to 2 is missing"},
 		"first":     {[]Piece{{Shape: two, Number: 1}}, nil, "MISSING_PIECE piece 0 of 0 to 1 is missing"},
 		"far":       {[]Piece{{Shape: two, Number: 1<<31 - 1}}, nil, "MISSING_PIECE piece 0 of 0 to 2147483647 is missing"},
-		"twice":     {[]Piece{{Shape: two}, {Shape: two, Number: 1}, {Shape: two}}, nil, "DUPLICATE_PIECE piece 0 comes twice: 0 and 2"},
+		"twice":     {[]Piece{{Shape: two}, {Shape: two, Number: 1}, {Shape: two}}, nil, "DUPLICATE_PIECE duplicate piece 0: 0 and 2"},
 		"both":      {[]Piece{{Shape: two}, {Shape: two}, {Shape: two, Number: 2}}, nil, "MISSING_PIECE piece 1 of 0 to 2 is missing"},
 		"rank":      {[]Piece{{Shape: two}, {Shape: tensor.Shape{2, 1}, Number: 1}}, nil, "CONCAT_SHAPE 0 has (2,) and 1 (2, 1), want the same lengths but on axis 0"},
 		"scalars":   {[]Piece{{Shape: tensor.Shape{}}, {Shape: tensor.Shape{}, Number: 1}}, []string{"00", "00"}, "CONCAT_SHAPE 2 pieces are scalars, want one piece"},
 		"axis":      {[]Piece{{Shape: two, Axis: axis(1)}}, nil, "CONCAT_SHAPE axis 1 of 0, which has (2,)"},
 		"axes":      {[]Piece{{Shape: two, Axis: axis(0)}, {Shape: two, Number: 1, Axis: axis(1)}}, nil, "CONCAT_SHAPE 0 is joined on axis 0, 1 on axis 1"},
-		"types":     {[]Piece{{Shape: two}, {Shape: tensor.Shape{1}, Number: 1, DType: tensor.Float16}}, nil, "CONCAT_SHAPE 0 is of int8, 1 of float16"},
+		"types":     {[]Piece{{Shape: two}, {Shape: tensor.Shape{1}, Number: 1, DType: tensor.Float16}}, nil, "CONCAT_SHAPE 0 has the element type int8, 1 has float16"},
 		"models":    {[]Piece{{Shape: two, ModelShape: two}, {Shape: two, Number: 1, ModelShape: tensor.Shape{3}}}, nil, "CONCAT_SHAPE 0 has the model shape (2,), 1 has (3,)"},
 		"size":      {[]Piece{{Shape: two}}, []string{"00 11 22"}, "SIZE_MISMATCH 0: found 3 bytes, want 2 for (2,) of int8"},
 		"bin":       {[]Piece{{Shape: two, Encoding: Bin}}, []string{"123"}, "SIZE_MISMATCH 0: found 3 bytes, want 2 for (2,) of int8"},
-		"skip":      {[]Piece{{Shape: two, Skip: 9}}, nil, "SIZE_MISMATCH 0: found 5 bytes, want a header of 9 to leave out"},
+		"skip":      {[]Piece{{Shape: two, Skip: 9}}, nil, "SIZE_MISMATCH 0: found 5 bytes, want a header of 9 bytes to skip"},
 		"hex":       {[]Piece{{Shape: two}}, []string{"00 1"}, "BAD_HEX 0: line 1, column 5: found the end of the file, want the second digit of a byte (hex)"},
 		"hex first": {[]Piece{{Shape: two}, {Shape: two, Number: 2}}, []string{"00 00", "00 00 00"}, "SIZE_MISMATCH 1: found 3 bytes, want 2 for (2,) of int8"},
 		"several":   {[]Piece{{Shape: two}, {Shape: two, Number: 1}}, []string{"00", "z"}, "SIZE_MISMATCH 0: found 1 bytes, want 2 for (2,) of int8; 1: line 1, column 1: found \"z\", want a hex digit (hex)"},
 		"npy":       {[]Piece{{Shape: two, Encoding: Npy}}, nil, "READ_ERROR 0: npy: "},
-		"no shape":  {[]Piece{{}}, nil, "READ_ERROR 0: nothing says the shape"},
+		"no shape":  {[]Piece{{}}, nil, "READ_ERROR 0: the shape is unknown"},
 		"huge":      {[]Piece{{Shape: tensor.Shape{1 << 60}}, {Shape: tensor.Shape{1 << 60}, Number: 1}}, nil, "CONCAT_SHAPE"},
 	}
 	for name, tt := range tests {
@@ -339,7 +339,7 @@ func TestCodes(t *testing.T) {
 				p.File, p.Node = fmt.Sprint(i), "n"
 				pieces = append(pieces, write(t, dir, p, text))
 			}
-			r, err := Import(context.Background(), &Found{Pieces: pieces}, Options{Out: filepath.Join(dir, "npu")})
+			r, err := Import(context.Background(), &SearchResult{Pieces: pieces}, Options{Out: filepath.Join(dir, "npu")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -368,7 +368,7 @@ func TestNodesWhole(t *testing.T) {
 		write(t, dir, Piece{File: "b0", Node: "b", Shape: one}, "00"),
 		write(t, dir, Piece{File: "b1", Node: "b", Output: 1, Number: 1, Shape: one}, "00"),
 	}
-	r, err := Import(context.Background(), &Found{Pieces: pieces}, Options{Out: filepath.Join(dir, "npu")})
+	r, err := Import(context.Background(), &SearchResult{Pieces: pieces}, Options{Out: filepath.Join(dir, "npu")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -381,7 +381,7 @@ func TestNodesWhole(t *testing.T) {
 		got = append(got, text)
 	}
 	const bad = `a1: line 1, column 2: found the end of the file, want the second digit of a byte (hex)`
-	want := []string{"a BAD_HEX left out with a:1: " + bad, "a:1 BAD_HEX " + bad, "b b_0.npy", "b:1 MISSING_PIECE piece 0 of 0 to 1 is missing"}
+	want := []string{"a BAD_HEX excluded together with a:1: " + bad, "a:1 BAD_HEX " + bad, "b b_0.npy", "b:1 MISSING_PIECE piece 0 of 0 to 1 is missing"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
@@ -413,7 +413,7 @@ func TestNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	opt := Options{Out: filepath.Join(dir, "npu"), Filter: &dumpdir.NodeFilter{Map: names}, Names: []string{"a/b", "a:b", long, "npu_x", "c/d", "e"}, Sums: true}
-	r, err := Import(context.Background(), &Found{Pieces: pieces}, opt)
+	r, err := Import(context.Background(), &SearchResult{Pieces: pieces}, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -437,7 +437,7 @@ func TestNames(t *testing.T) {
 		t.Errorf("read %q, want %q", r.Read, want)
 	}
 	warnings := fmt.Sprint(r.Warnings)
-	for _, want := range []string{`--map-node-dict: no piece is of "npu_y"`, "--nodename-log: 1 of its names have no piece"} {
+	for _, want := range []string{`--map-node-dict: no piece belongs to "npu_y"`, "--nodename-log: 1 of its names have no piece"} {
 		if !strings.Contains(warnings, want) {
 			t.Errorf("warnings %s, want %s", warnings, want)
 		}
@@ -482,7 +482,7 @@ func TestReference(t *testing.T) {
 	}
 	strange := write(t, dir, Piece{File: "s", Node: "strange"}, "00")
 	opt := Options{Out: filepath.Join(dir, "npu"), Reference: reference, DType: tensor.Float16, Axis: -1}
-	r, err := Import(context.Background(), &Found{Pieces: append(pieces, strange)}, opt)
+	r, err := Import(context.Background(), &SearchResult{Pieces: append(pieces, strange)}, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -597,7 +597,7 @@ func TestCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	out := filepath.Join(dir, "npu")
-	if _, err := Import(ctx, &Found{Pieces: []*Piece{p}}, Options{Out: out}); !errors.Is(err, context.Canceled) {
+	if _, err := Import(ctx, &SearchResult{Pieces: []*Piece{p}}, Options{Out: out}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 	w := &worker{opt: &Options{Out: out}, inputs: map[string]bool{}}

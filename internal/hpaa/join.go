@@ -42,7 +42,7 @@ func checkNumbers(pieces []*Piece) *PieceError {
 		case p.Number > next:
 			return &PieceError{MissingPiece, lang.Say("piece %d of 0 to %d is missing", next, last)}
 		case p.Number < next && duplicate == nil:
-			duplicate = &PieceError{DuplicatePiece, lang.Say("piece %d comes twice: %s and %s", p.Number, sorted[i-1].File, p.File)}
+			duplicate = &PieceError{DuplicatePiece, lang.Say("duplicate piece %d: %s and %s", p.Number, sorted[i-1].File, p.File)}
 		case p.Number == next:
 			next++
 		}
@@ -83,7 +83,7 @@ func join(pieces []*stored, defaultAxis int) (*joinPlan, *PieceError) {
 	for _, p := range pieces[1:] {
 		switch {
 		case p.dtype != first.dtype:
-			return nil, concatError("%s is of %s, %s of %s", first.File, first.dtype, p.File, p.dtype)
+			return nil, concatError("%s has the element type %s, %s has %s", first.File, first.dtype, p.File, p.dtype)
 		case len(p.shape) != rank || !isEqualExcept(p.shape, first.shape, j.axis):
 			return nil, concatError("%s has %v and %s %v, want the same lengths but on axis %d", first.File, first.shape, p.File, p.shape, j.axis)
 		}

@@ -62,7 +62,7 @@ func describePiece(p *Piece, h hints) (*stored, *PieceError) {
 		s.skip = max(0, h.skip)
 	}
 	if s.skip > s.size {
-		return nil, &PieceError{SizeMismatch, lang.Say("found %d bytes, want a header of %d to leave out", s.size, s.skip)}
+		return nil, &PieceError{SizeMismatch, lang.Say("found %d bytes, want a header of %d bytes to skip", s.size, s.skip)}
 	}
 	head := make([]byte, min(headBytes, s.size-s.skip))
 	if err := format.ReadFull(file, head, s.skip); err != nil {
@@ -147,9 +147,9 @@ func (s *stored) missing(h hints) *PieceError {
 	case h.err != nil:
 		return readError(h.err)
 	case h.notInReference:
-		return &PieceError{NotInModel, lang.Say("the reference has no such tensor, which would give the %s", lang.Say(what))}
+		return &PieceError{NotInModel, lang.Say("the reference has no such tensor, so the %s is unknown", lang.Say(what))}
 	}
-	return &PieceError{ReadError, lang.Say("nothing says the %s", lang.Say(what))}
+	return &PieceError{ReadError, lang.Say("the %s is unknown", lang.Say(what))}
 }
 
 // detect detects the encoding: Bin if the file has the size of the elements, else the only text
@@ -175,9 +175,9 @@ func (s *stored) detect(head []byte) *PieceError {
 	case !prefixed && digits != 4 && digits != 8 && digits != 16:
 		s.encoding = Hex
 	case prefixed:
-		return &PieceError{ReadError, lang.Say("the encoding does not show: numbers with 0x have 2, 4, 8 or 16 digits each")}
+		return &PieceError{ReadError, lang.Say("the encoding is ambiguous: numbers with 0x have 2, 4, 8 or 16 digits each")}
 	default:
-		return &PieceError{ReadError, lang.Say("the encoding does not show: %d digits in a row are %s or a number of words%d; say which", digits, Hex, 4*digits)}
+		return &PieceError{ReadError, lang.Say("the encoding is ambiguous: %d digits in a row are %s or a number of words%d; give the encoding", digits, Hex, 4*digits)}
 	}
 	return nil
 }

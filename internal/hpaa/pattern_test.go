@@ -65,11 +65,11 @@ func TestPatternErrors(t *testing.T) {
 		"{output}.dat":           `has no {node}`,
 		"{node":                  `column 1: a brace without its partner`,
 		"a}{node}":               `column 2: a brace without its partner`,
-		"{node}{node}":           `column 7: {node} comes again`,
+		"{node}{node}":           `column 7: duplicate {node}`,
 		"{node}.{peace}":         `column 8: no field {peace}, want {node}`,
 		"{node}.{piece:oct}":     `want {piece:hex} or {piece:int}`,
 		"{node:hex}":             `only {output}, {round} and {piece} have a base`,
-		"{node}.{piece}.{piece}": `{piece} comes again`,
+		"{node}.{piece}.{piece}": `duplicate {piece}`,
 		"{no{de}":                `column 1: no field {no{de}`,
 	} {
 		if p, err := ParsePattern(text); err == nil || !strings.Contains(err.Error(), want) || p != nil {

@@ -128,7 +128,7 @@ func (p *Piece) check() error {
 	case p.File == "":
 		return lang.Errorf("no file")
 	case strings.ContainsRune(p.File, 0):
-		return lang.Errorf("file: %q has a character that no path has", lang.Clip(p.File))
+		return lang.Errorf("file: %q has a character that is not allowed in a path", lang.Clip(p.File))
 	case p.Node == "":
 		return lang.Errorf("no node")
 	}
@@ -367,7 +367,7 @@ func (p *Piece) fromJSON(text []byte) error {
 	}
 	for before, again := range doc.Root.Repeated() {
 		_, column := doc.Position(again.KeyStart)
-		return lang.Errorf("column %d: the key %q comes again", column, lang.Clip(before.Key))
+		return lang.Errorf("column %d: duplicate key %q", column, lang.Clip(before.Key))
 	}
 	for _, m := range doc.Root.Members {
 		text, given, err := valueText(m.Key, m.Value)
@@ -427,7 +427,7 @@ func readCSV(in io.Reader) ([]*Piece, error) {
 		if err := checkKey(title[i]); err != nil {
 			bad.add(1, err)
 		} else if seen[title[i]] {
-			bad.add(1, lang.Errorf("the column %q comes again", title[i]))
+			bad.add(1, lang.Errorf("duplicate column %q", title[i]))
 		}
 		seen[title[i]] = true
 	}

@@ -236,7 +236,7 @@ func (w *worker) checkAll(ctx context.Context, u unit, memory *buffers) {
 				codes[k] = bad.Code
 			}
 			if first == nil {
-				first = &PieceError{bad.Code, lang.Say("left out with %s: %s", g.row.Label, all[0])}
+				first = &PieceError{bad.Code, lang.Say("excluded together with %s: %s", g.row.Label, all[0])}
 			}
 		}
 		texts[k] = someOf(all)

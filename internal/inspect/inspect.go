@@ -53,12 +53,12 @@ type File struct {
 	// Entry has the path.
 	Entry *dumpdir.File `json:"file"`
 	// Container is the file format, null if unknown.
-	Container Known `json:"container"`
+	Container NullableText `json:"container"`
 	// OpType, OpName and DumpTime (microseconds) are null if neither the file nor its name has
 	// them.
-	OpType   Known `json:"op_type"`
-	OpName   Known `json:"op_name"`
-	DumpTime Time  `json:"dump_time"`
+	OpType   NullableText `json:"op_type"`
+	OpName   NullableText `json:"op_name"`
+	DumpTime Time         `json:"dump_time"`
 	// Inputs and Outputs list the tensors of an operator.
 	Inputs  []Tensor `json:"inputs"`
 	Outputs []Tensor `json:"outputs"`
@@ -114,11 +114,11 @@ func newFile(e *dumpdir.File, err error) *File {
 	return f
 }
 
-// Known is a text that is null in documents if unknown.
-type Known string
+// NullableText is a text that is null in documents if unknown.
+type NullableText string
 
 // MarshalJSON implements json.Marshaler.
-func (k Known) MarshalJSON() ([]byte, error) {
+func (k NullableText) MarshalJSON() ([]byte, error) {
 	if k == "" {
 		return []byte("null"), nil
 	}
@@ -359,7 +359,7 @@ func (o Options) cost(e *dumpdir.File) int64 {
 		panels = 8 << 20 // to read an array in Fortran order
 	)
 	switch {
-	case e.Given() && sideOf(e.Name) >= 0:
+	case e.IsGiven() && sideOf(e.Name) >= 0:
 		return e.Size
 	case !o.Stats:
 		return header
@@ -395,7 +395,7 @@ func (f *File) Messages() []batch.Message {
 func (s *Summary) Outcome(run *dumpdir.Run) batch.Outcome {
 	o, total := s.ended(run), s.Files+s.Failed
 	if total > 0 && s.NotDumps > 0 {
-		o.Messages = append(o.Messages, batch.Infof("left out %s, neither dump nor array", lang.CountText(s.NotDumps, "file")))
+		o.Messages = append(o.Messages, batch.Infof("ignored %s, neither dump nor array", lang.CountText(s.NotDumps, "file")))
 	}
 	return o
 }

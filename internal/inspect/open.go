@@ -56,13 +56,13 @@ func IsLarge(run *dumpdir.Run) bool {
 // HasHead reports whether a run has properties beside its files: a folder was given, or several
 // rounds are known.
 func HasHead(run *dumpdir.Run) bool {
-	return isOrdered(run) || !run.Single && slices.ContainsFunc(run.Files, func(f *dumpdir.File) bool { return !f.Given() })
+	return isOrdered(run) || !run.Single && slices.ContainsFunc(run.Files, func(f *dumpdir.File) bool { return !f.IsGiven() })
 }
 
 // isOrdered reports whether an operator's place in the run is informative: the run is large, or
 // ranks, steps, graphs or models are known.
 func isOrdered(run *dumpdir.Run) bool {
-	return IsLarge(run) || !run.Single && slices.ContainsFunc(run.Rounds, func(r *dumpdir.Round) bool { return r.At.Known() })
+	return IsLarge(run) || !run.Single && slices.ContainsFunc(run.Rounds, func(r *dumpdir.Round) bool { return r.At.IsKnown() })
 }
 
 // place is the place of a file in a run.

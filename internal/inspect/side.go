@@ -34,7 +34,7 @@ func (c Count) Text() lang.Text { return lang.CountText(c.N, c.Noun) }
 
 // sideKind is a kind of file beside the dumps; a new kind needs a row in sideKinds.
 type sideKind struct {
-	container Known
+	container NullableText
 	what      lang.Text
 	is        func(name string) bool
 	read      func(in io.Reader, size int64) ([]Count, misfit.List, error)
@@ -64,7 +64,7 @@ func between(begin, end string) func(string) bool {
 // side summarises a file without tensors, or its readable part. It returns false for files of other
 // kinds.
 func (w *worker) side(f *File, kind int) bool {
-	if kind < 0 || !f.Entry.Given() {
+	if kind < 0 || !f.Entry.IsGiven() {
 		return false
 	}
 	k := &sideKinds[kind]

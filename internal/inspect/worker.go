@@ -27,7 +27,7 @@ func (w *worker) file(ctx context.Context, e *dumpdir.File) *File {
 	f := newFile(e, e.Err)
 	name := filename.Parse(e.Name)
 	if f.Name, f.HasName = name.Dump, name.HasDump; f.HasName || name.Grammar == filename.Sync {
-		f.OpType, f.OpName = Known(name.OpType), Known(name.OpName)
+		f.OpType, f.OpName = NullableText(name.OpType), NullableText(name.OpName)
 	}
 	if p := w.places[e]; p != nil {
 		f.setPlace(p, w.opt.Script)
@@ -80,7 +80,7 @@ func (w *worker) file(ctx context.Context, e *dumpdir.File) *File {
 }
 
 // msprobe is the container of values listed by msprobe.
-const msprobe = Known(dumpdir.MSProbe)
+const msprobe = NullableText(dumpdir.MSProbe)
 
 // setPlace copies the file's place in the run.
 func (f *File) setPlace(p *place, script bool) {
@@ -95,7 +95,7 @@ func (f *File) setPlace(p *place, script bool) {
 		f.Script = p.script
 	}
 	if p.op != nil && f.OpName == "" && f.OpType == "" {
-		f.OpName, f.OpType = Known(p.op.Name), Known(p.op.Type)
+		f.OpName, f.OpType = NullableText(p.op.Name), NullableText(p.op.Type)
 	}
 }
 
@@ -106,7 +106,7 @@ func (w *worker) wants(f *File, t *tensorfile.Tensor) bool {
 }
 
 // errSide says why a side file is not opened.
-var errSide = lang.Errorf("it lies beside dumps and holds no tensors")
+var errSide = lang.Errorf("it is in a folder of dumps and holds no tensors")
 
 // table sets the problems of a table.
 func (w *worker) table(f *File) {
@@ -138,7 +138,7 @@ func (f *File) fail(err error, single bool) {
 
 // describe copies the properties of the file as a whole.
 func (f *File) describe(src *tensorfile.File) {
-	if f.Container, f.Values = Known(src.Container), src.Values; src.Named {
+	if f.Container, f.Values = NullableText(src.Container), src.Values; src.Named {
 		f.Tensors = []Tensor{}
 	}
 	// Exception dumps name no operator; their number is a date, not a timestamp.
@@ -151,7 +151,7 @@ func (f *File) describe(src *tensorfile.File) {
 	}
 	f.OpDebug = src.IsRecord(f.Entry.Name)
 	if op.Name != "" {
-		f.OpName = Known(op.Name)
+		f.OpName = NullableText(op.Name)
 	}
 	f.DumpTime = cmp.Or(Time(op.Time), f.DumpTime)
 	f.Buffers, f.Spaces = newBlobs(op.Buffers), newBlobs(op.Spaces)

@@ -40,7 +40,7 @@ func parse(src []byte) *parser {
 	switch c := p.peek(); {
 	case p.atEnd():
 	case c == '}' || c == ']':
-		p.problem(ExtraData, p.pos, p.next(), "\"%c\" closes nothing: the document has already ended", c)
+		p.problem(ExtraData, p.pos, p.next(), "unexpected \"%c\": the document has already ended", c)
 	default:
 		p.problem(ExtraData, p.pos, p.next(), "extra data after the end of the document")
 	}
@@ -74,7 +74,7 @@ func (p *parser) stop(cause Cause, en string, limit int) {
 // value reads the value at the current position. The caller has skipped space and checked for the end and separators.
 func (p *parser) value() *Value {
 	if p.values++; p.values > MaxValues {
-		p.stop(TooMany, "the document holds more than %d values; what follows was not read", MaxValues)
+		p.stop(TooMany, "the document holds more than %d values; the rest was not read", MaxValues)
 	}
 	v := &Value{Start: p.pos, End: p.pos}
 	if p.stopped {
@@ -97,7 +97,7 @@ func (p *parser) value() *Value {
 
 func (p *parser) container(v *Value, c byte) {
 	if len(p.open) >= MaxDepth {
-		p.stop(TooDeep, "brackets are nested more than %d levels deep; what follows was not read", MaxDepth)
+		p.stop(TooDeep, "brackets are nested more than %d levels deep; the rest was not read", MaxDepth)
 		return
 	}
 	p.take()

@@ -62,8 +62,8 @@ func NewReader(in io.Reader, maxSize int64) *Reader {
 	return &Reader{in: in, maxSize: maxSize, line: 1, column: 1, token: -1}
 }
 
-// Of returns a reader of a text in memory, which it does not modify.
-func Of(text []byte) *Reader {
+// ReaderOf returns a reader of a text in memory, which it does not modify.
+func ReaderOf(text []byte) *Reader {
 	return &Reader{buf: text, err: io.EOF, size: int64(len(text)), maxSize: int64(len(text)), line: 1, column: 1, token: -1}
 }
 
@@ -189,13 +189,13 @@ func (r *Reader) Decode(v any) error {
 	return r.failedAt(offset, path, err)
 }
 
-// mostTried limits the children of a value that culprit tries.
-const mostTried = 256
+// maxTried limits the children of a value that culprit tries.
+const maxTried = 256
 
 // culprit finds the value that prevents decoding a text to a type: the innermost value whose
 // replacement by null or 0 helps.
 func culprit(text []byte, into reflect.Type) (path []step, at int) {
-	v, err := Of(text).Value()
+	v, err := ReaderOf(text).Value()
 	if err != nil {
 		return nil, 0
 	}
@@ -204,7 +204,7 @@ func culprit(text []byte, into reflect.Type) (path []step, at int) {
 		return json.Unmarshal(slices.Concat(text[:of.Start], []byte(instead), text[of.End:]), reflect.New(into).Interface()) == nil
 	}
 	try := func(of *Value, s step) bool {
-		if tried++; tried > mostTried || !decodes(of, "null") && !decodes(of, "0") {
+		if tried++; tried > maxTried || !decodes(of, "null") && !decodes(of, "0") {
 			return false
 		}
 		v, path, at, tried = of, append(path, s), of.Start, 0
@@ -413,7 +413,7 @@ func (r *Reader) fill() bool {
 	if r.err != nil {
 		return false
 	}
-	if drop := r.kept(); drop > 0 {
+	if drop := r.firstNeeded(); drop > 0 {
 		gone := r.buf[:drop]
 		r.line, r.column = advance(r.line, r.column, gone)
 		r.base += int64(drop)
@@ -440,8 +440,8 @@ func (r *Reader) fill() bool {
 	return false
 }
 
-// kept returns the index in buf of the first byte still needed. It does not split a character.
-func (r *Reader) kept() int {
+// firstNeeded returns the index in buf of the first byte still needed. It does not split a character.
+func (r *Reader) firstNeeded() int {
 	first := r.pos
 	if r.token >= 0 {
 		first = int(r.token - r.base)

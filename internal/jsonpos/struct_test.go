@@ -50,8 +50,8 @@ func TestStruct(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		`{"a":1,` + "\n" + ` "a":2}`:   `a, line 2, column 6: key "a" stands twice`,
-		`{"a":1,` + "\n" + ` "A":2}`:   `key "a" stands twice`,
+		`{"a":1,` + "\n" + ` "a":2}`:   `a, line 2, column 6: duplicate key "a"`,
+		`{"a":1,` + "\n" + ` "A":2}`:   `duplicate key "a"`,
 		`{"b":1}`:                      "b",
 		`{"c":[1,` + "\n" + `true]}`:   "c[1], line 2, column 1: found bool",
 		`[]`:                           "wanted an object",
@@ -85,7 +85,7 @@ func TestStructOwn(t *testing.T) {
 		t.Errorf("sum %d, %+v, error %v", sum, v, err)
 	}
 	twice := jsonpos.NewReader(strings.NewReader(`{"b":1,"b":2}`), 1<<20)
-	if err := twice.Struct(&v, map[string]func() error{"b": twice.Skip}); err == nil || !strings.Contains(err.Error(), `key "b" stands twice`) {
+	if err := twice.Struct(&v, map[string]func() error{"b": twice.Skip}); err == nil || !strings.Contains(err.Error(), `duplicate key "b"`) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -162,17 +162,17 @@ func Join(sentences []Sentence, separator Text) Sentence {
 func (s Sentence) IsZero() bool { return s.s == nil }
 
 // Text formats the sentence in both languages.
-func (s Sentence) Text() Text { return Text{EN: s.in(false), ZH: s.in(true)} }
+func (s Sentence) Text() Text { return Text{EN: s.inLanguage(false), ZH: s.inLanguage(true)} }
 
 // String formats the sentence in English.
-func (s Sentence) String() string { return s.in(false) }
+func (s Sentence) String() string { return s.inLanguage(false) }
 
-// in formats the sentence in English or Chinese.
-func (s Sentence) in(zh bool) string {
+// inLanguage formats the sentence in English or Chinese.
+func (s Sentence) inLanguage(zh bool) string {
 	if s.s == nil {
 		return ""
 	}
-	format := s.s.template.in(zh)
+	format := s.s.template.inLanguage(zh)
 	if len(s.s.args) == 0 {
 		if s.s.template.ZH == "" {
 			format = strings.ReplaceAll(format, "%%", "%")
@@ -183,11 +183,11 @@ func (s Sentence) in(zh bool) string {
 	for i, a := range s.s.args {
 		switch a := a.(type) {
 		case Text:
-			own[i] = a.in(zh)
+			own[i] = a.inLanguage(zh)
 		case Sentence:
-			own[i] = a.in(zh)
+			own[i] = a.inLanguage(zh)
 		case interface{ Text() Text }:
-			own[i] = a.Text().in(zh)
+			own[i] = a.Text().inLanguage(zh)
 		case error:
 			own[i] = errorIn(a, zh)
 		default:
@@ -197,8 +197,8 @@ func (s Sentence) in(zh bool) string {
 	return fmt.Sprintf(strings.ReplaceAll(format, "%w", "%v"), own...)
 }
 
-// in returns the text in English or Chinese.
-func (t Text) in(zh bool) string {
+// inLanguage returns the text in English or Chinese.
+func (t Text) inLanguage(zh bool) string {
 	if zh {
 		return t.Chinese()
 	}
@@ -337,7 +337,7 @@ type sentenceError struct {
 }
 
 // Text returns the message in both languages.
-func (e *sentenceError) Text() Text { return Text{EN: e.Error(), ZH: e.sentence.in(true)} }
+func (e *sentenceError) Text() Text { return Text{EN: e.Error(), ZH: e.sentence.inLanguage(true)} }
 
 // Unwrap returns the fmt error, which wraps the causes.
 func (e *sentenceError) Unwrap() error { return e.error }

@@ -63,7 +63,7 @@ func ShellWord(s string) string {
 	switch {
 	case plainWord().MatchString(s) && !strings.HasPrefix(s, "="): // zsh expands =NAME to a path
 		return s
-	case strings.ContainsFunc(s, Hidden) || !utf8.ValidString(s):
+	case strings.ContainsFunc(s, IsInvisible) || !utf8.ValidString(s):
 		return printed(s)
 	}
 	return singleQuoted(s)
@@ -78,7 +78,7 @@ func printed(s string) string {
 	b.WriteString(`"$(printf '`)
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
-		if Hidden(r) || r == utf8.RuneError || strings.ContainsRune("'\"`\\%!", r) || i == 0 && r == '-' {
+		if IsInvisible(r) || r == utf8.RuneError || strings.ContainsRune("'\"`\\%!", r) || i == 0 && r == '-' {
 			for _, c := range []byte(s[i : i+n]) {
 				fmt.Fprintf(&b, `\%03o`, c)
 			}
@@ -91,6 +91,6 @@ func printed(s string) string {
 	return b.String()
 }
 
-// Hidden reports whether a character is invisible, such as control characters and marks of text direction. Spaces of
+// IsInvisible reports whether a character is invisible, such as control characters and marks of text direction. Spaces of
 // all widths are not hidden.
-func Hidden(r rune) bool { return !unicode.IsPrint(r) && !unicode.Is(unicode.Zs, r) }
+func IsInvisible(r rune) bool { return !unicode.IsPrint(r) && !unicode.Is(unicode.Zs, r) }

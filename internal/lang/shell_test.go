@@ -20,7 +20,7 @@ func TestShellLine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := words.Draw(t, "words")
 		line := ShellLine(append([]string{"printf", `%s\0`, "."}, want...))
-		if strings.ContainsFunc(line, Hidden) || !utf8.ValidString(line) {
+		if strings.ContainsFunc(line, IsInvisible) || !utf8.ValidString(line) {
 			t.Errorf("%q: a terminal does not show all of it", line)
 		}
 		for _, shell := range []string{"sh", "bash"} {

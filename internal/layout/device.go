@@ -146,7 +146,7 @@ func (pl *planner) infer(rule *rule, p params) (reading, params, error) {
 // the size of the padded array is unknown.
 func (pl *planner) keepPadding(isKnown bool) error {
 	if !isKnown {
-		return &MissingError{pl.Source, lang.Say("the host shape: the dump records no original shape; give it with -s")}
+		return &MissingError{pl.Source, lang.Say("the host shape is unknown: the dump records no original shape; give it with -s")}
 	}
 	pl.warn("the dump records no original shape: padding is kept")
 	return nil
@@ -221,7 +221,7 @@ func (pl *planner) choose(fitting []reading) reading {
 	chosen := fitting[max(find(pl.Target), 0)]
 	for _, r := range fitting {
 		if r.dims != chosen.dims {
-			pl.warn("host shape %v can be read as %s and as %s: taken as the first (--original-format or -s with all axes says otherwise)",
+			pl.warn("host shape %v can be read as %s and as %s: read as the first (--original-format, or -s with all axes, overrides this)",
 				pl.hostShape(), chosen, r)
 			break
 		}
@@ -354,7 +354,7 @@ func (pl *planner) afterMatrix(s step, host tensor.Shape) error {
 			return pl.unsupported(lang.Say("the host rank is %d, want %d", len(host), len(next.canonical())))
 		}
 		order = &next.orders()[0]
-		pl.warn("the axis order of %v is not recorded: taken as %s (--original-format says otherwise)", host, *order)
+		pl.warn("the axis order of %v is not recorded: assumed to be %s (--original-format overrides this)", host, *order)
 	}
 	if !next.has(*order) || len(host) != len(order.String()) {
 		return pl.unsupported(lang.Say("different axes"))

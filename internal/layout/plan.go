@@ -186,7 +186,7 @@ func (pl *planner) fromHost() error {
 		return pl.toMatrix(rule, pl.Shape)
 	}
 	if ruleOf(pl.Target) != nil {
-		return pl.unsupported(lang.Say("the axis order of the tensor is not known; give it with --original-format"))
+		return pl.unsupported(lang.Say("the axis order of the tensor is unknown; give it with --original-format"))
 	}
 	return pl.unsupported(lang.Sentence{})
 }

@@ -13,8 +13,8 @@ import (
 
 // Limits of the kept misfits.
 const (
-	// Most is the number of kept misfits per file; others are only counted.
-	Most    = 300
+	// MaxKept is the number of kept misfits per file; others are only counted.
+	MaxKept = 300
 	maxText = 120 // bytes of a kept text
 )
 
@@ -51,7 +51,7 @@ type List struct {
 
 // Add adds a misfit. The text is copied, cut to maxText bytes.
 func (l *List) Add(line int, offset int64, found []byte, wanted string) {
-	if l.Count++; len(l.First) >= Most {
+	if l.Count++; len(l.First) >= MaxKept {
 		return
 	}
 	found = bytes.TrimSpace(found)
@@ -68,7 +68,7 @@ func (l *List) Add(line int, offset int64, found []byte, wanted string) {
 
 // Append appends the misfits of another list.
 func (l *List) Append(other *List) {
-	l.First = append(l.First, other.First[:min(len(other.First), Most-len(l.First))]...)
+	l.First = append(l.First, other.First[:min(len(other.First), MaxKept-len(l.First))]...)
 	l.Count += other.Count
 }
 

@@ -17,15 +17,15 @@ func TestList(t *testing.T) {
 	if got := l.First[1].String(); got != `byte 99: found "`+strings.Repeat("x", 120)+`...", want less` {
 		t.Error(got)
 	}
-	for i := range Most {
+	for i := range MaxKept {
 		behind.Add(i+1, -1, nil, "")
 	}
 	l.Append(&behind)
 	l.Append(&behind)
-	if l.Count != 2+2*Most || len(l.First) != Most || l.First[Most-1].Line != Most-2 {
+	if l.Count != 2+2*MaxKept || len(l.First) != MaxKept || l.First[MaxKept-1].Line != MaxKept-2 {
 		t.Errorf("%d of %d kept", len(l.First), l.Count)
 	}
-	if l.Add(1, 1, nil, ""); len(l.First) != Most || l.Count != 3+2*Most {
+	if l.Add(1, 1, nil, ""); len(l.First) != MaxKept || l.Count != 3+2*MaxKept {
 		t.Errorf("%d of %d kept", len(l.First), l.Count)
 	}
 	if l.Clear(); l.Count != 0 || len(l.First) != 0 {

@@ -184,7 +184,7 @@ func (e *MisreadError) Error() string { return e.Text().String() }
 // Text returns the error in both languages.
 func (e *MisreadError) Text() lang.Text {
 	r := &e.Rescued
-	return lang.Say("opdebug: json: new layout record was read with the old layout; left are %v, model_id %d, stream_id %d, task_id %d",
+	return lang.Say("opdebug: json: new layout record was read with the old layout; remaining fields: %v, model_id %d, stream_id %d, task_id %d",
 		r.Unit, r.ModelID, r.StreamID, r.TaskID).Text()
 }
 
@@ -279,7 +279,7 @@ func (h *Header) warnings(l *layout) []lang.Sentence {
 	}
 	known := h.Version <= 1
 	if !known {
-		out = append(out, lang.Say("version %d is not known, wanted 0 or 1: status words read: %d",
+		out = append(out, lang.Say("version %d is unknown, wanted 0 or 1: status words read: %d",
 			h.Version, l.statusWords()))
 	}
 	expected := versionLayout(l.unit, h.Version)

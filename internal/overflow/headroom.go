@@ -361,7 +361,7 @@ func (r *HeadroomReport) headline() lang.Sentence {
 	switch {
 	case !r.Clean:
 		s := &r.scan.Rows[slices.IndexFunc(r.scan.Rows, isBadRow)]
-		return lang.Say("HEADROOM %s: not a clean run: %s has NaN, infinities or numbers at the limit of their type; 'dumptool overflow scan' says where they come from, a run in a wider type has none",
+		return lang.Say("HEADROOM %s: not a clean run: %s has NaN, infinities or numbers at the limit of their type; 'dumptool overflow scan' shows their origin; a run in a wider type has none",
 			r.Type, (&Headroom{OpName: s.OpName, OpType: s.OpType, row: s}).Label())
 	case len(r.Rows) == 0:
 		return lang.Say("HEADROOM %s: no operator with floating-point numbers was read", r.Type)
@@ -459,7 +459,7 @@ func (r *HeadroomReport) Outcome(bool) (o batch.Outcome) {
 		}
 	}
 	if masks > 0 {
-		o.Messages = []batch.Message{batch.Infof("the smallest numbers of %s are left out: they stand for minus infinity, as masks have it", lang.CountText(masks, "operator"))}
+		o.Messages = []batch.Message{batch.Infof("the smallest numbers of %s are left out: they stand for minus infinity, as in masks", lang.CountText(masks, "operator"))}
 	}
 	return o
 }

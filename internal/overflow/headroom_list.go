@@ -28,7 +28,7 @@ func (r *HeadroomReport) List(path string) (*List, error) {
 	for i := range r.Rows {
 		h := &r.Rows[i]
 		if isJSON && msprobe.ParseName(h.OpName).Direction != "" {
-			return nil, lang.Errorf("%s: --modify_mixlist wants types of CANN, and this run has calls of a framework: a name without .json gets their modules", path)
+			return nil, lang.Errorf("%s: --modify_mixlist needs CANN operator types, and this run has framework calls: a name without .json gets their modules", path)
 		}
 		if h.Status != Overflows {
 			continue

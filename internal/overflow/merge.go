@@ -118,7 +118,7 @@ func (r rounds) add(d *shard.Document, at dumpdir.Coordinates) error {
 	case other == nil:
 		r[at] = d
 	case other == d || d.Shard != nil:
-	case !at.Known():
+	case !at.IsKnown():
 		return lang.Errorf("%s: has a round without rank and step, as %s has: name the rank, such as rank=7:PATH", d.Path, other.Path)
 	default:
 		return lang.Errorf("%s: has %s, as %s has", d.Path, at, other.Path)

@@ -150,7 +150,7 @@ func (r *ScanReport) Outcome(bool) batch.Outcome {
 		return r.nothingOutcome("neither dumps nor arrays among %s")
 	case n > 0 && r.Unfetched() > 0:
 		return batch.Outcomef(batch.Incomplete, "%s, %s could not be read, %d of them since object storage did not answer", found, filesOrTensors(n), r.Unfetched()).
-			WithHint("the same command line with --resume does just these again")
+			WithHint("the same command line with --resume repeats only these")
 	case n > 0:
 		return batch.Outcomef(batch.Incomplete, "%s, %s could not be read", found, filesOrTensors(n))
 	}
@@ -198,7 +198,7 @@ func (r *Report) Outcome(reported bool) batch.Outcome {
 	case r.Total > 0:
 		return batch.Outcomef(batch.Found, "%s found", records).AsShown()
 	}
-	o := batch.Outcome{Messages: []batch.Message{batch.Infof("no overflow recorded, %s seen", lang.CountText(r.Dumps, "operator dump"))}}
+	o := batch.Outcome{Messages: []batch.Message{batch.Infof("no overflow recorded in %s", lang.CountText(r.Dumps, "operator dump"))}}
 	if !reported {
 		for _, t := range NothingFound {
 			o.Messages = append(o.Messages, batch.Hintf(t.EN))
@@ -258,7 +258,7 @@ var NothingFound = []lang.Text{
 	{EN: "overflow dump excludes model dump and single-operator dump: only one of them can be on (dump_debug)"},
 	{EN: "another device or rank may have overflowed: look at its folder too"},
 	{EN: "inside a container the dump path is a path of the container"},
-	{EN: "in saturation mode infinities become the largest value: 'dumptool overflow scan' finds those in ordinary dumps"},
+	{EN: "in saturation mode infinities become the largest value: 'dumptool overflow scan' finds such values in ordinary dumps"},
 }
 
 // Verdict says where the bad values of an operator come from.

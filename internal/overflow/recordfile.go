@@ -137,7 +137,7 @@ func (d *recordReader) read(file *dumpdir.File) *RecordFile {
 	case ext == ".json":
 		f.readJSON()
 	case !f.isUserPath && (ext == ".npy" || ext == ".bin" || ext == ".csv" || ext == ".txt"):
-		f.setNotRecord(lang.Say("the name is not that of a dump"))
+		f.setNotRecord(lang.Say("the name is not the name of a dump"))
 	default:
 		f.readDump()
 	}
@@ -216,7 +216,7 @@ func (f *RecordFile) parseJSON(data []byte) {
 	case errors.As(r.Err, &misread):
 		r.Err, r.Rescued = nil, &misread.Rescued
 		r.Warnings = append(r.Warnings, misread.Rescued.Warnings...)
-		r.Warnings = append(r.Warnings, lang.Say("the file was made with the layout of older devices: of the record only unit, model, stream and task are left"))
+		r.Warnings = append(r.Warnings, lang.Say("the file was written with the layout of older devices: only unit, model, stream and task of the record remain"))
 	}
 	f.add(r)
 }

@@ -98,7 +98,7 @@ func TestRecordReader(t *testing.T) {
 		"1/Opdebug.Node_OpDebug.9.3.1700000000000004.output.0.json":   "Opdebug.Node_OpDebug.9.3.1700000000000004.0 @1700000000000004 rescued, task 65, overflowed false false",
 		"1/Opdebug.Node_OpDebug.9.3.1700000000000005.output.0.json":   "Opdebug.Node_OpDebug.9.3.1700000000000005.0 @1700000000000005 failed",
 		"1/x.json":                     "left: opdebug: json at 0x1: unexpected end of JSON input",
-		"1/raw.bin":                    "left: the name is not that of a dump",
+		"1/raw.bin":                    "left: the name is not the name of a dump",
 		"2/Add.a.7.3.1700000000000000": `left: the dump of operator "net/a", no overflow record`,
 		"2/hash":                       "hash.0 @0 task 5, overflowed true true",
 	}

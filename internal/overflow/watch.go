@@ -146,7 +146,7 @@ func (r *WatchReport) Outcome(bool) batch.Outcome {
 	}
 	o.Messages = []batch.Message{batch.Infof("%s, %s compared", found, lang.CountText(r.Dumps, "dump"))}
 	if r.Early > 0 {
-		o.Messages = append(o.Messages, batch.Infof("left out %s from before the watched operator ran", lang.CountText(r.Early, "dump")))
+		o.Messages = append(o.Messages, batch.Infof("ignored %s from before the watched operator ran", lang.CountText(r.Early, "dump")))
 	}
 	return o
 }

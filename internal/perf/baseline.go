@@ -157,7 +157,7 @@ func DefaultThresholds() Thresholds {
 // failures lists regressions with their counts, such as SLOWER 2, NEW 1; empty for none. An
 // operator may count more than once.
 func (r *Report) failures(f FailOn) string {
-	if r.Before == nil {
+	if r.BaselineSummary == nil {
 		return ""
 	}
 	counts := make(map[string]int)
@@ -168,7 +168,7 @@ func (r *Report) failures(f FailOn) string {
 	}
 	const missing = "MISSING"
 	if slices.Contains(f, FailMissing) {
-		counts[missing] = len(r.Before.Missing)
+		counts[missing] = len(r.BaselineSummary.Missing)
 	}
 	var parts []string
 	for _, what := range []string{string(Slower), string(RepeatedMoves), string(L1Conflicts), string(IMBConflicts), string(New), missing} {

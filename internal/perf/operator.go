@@ -86,14 +86,14 @@ type Derived struct {
 func derive(c *Counters) (d Derived, err error) {
 	bytes, ok := total(c.Get(dma0c0Byte), c.Get(dma0c1Byte), c.Get(dma1c0Byte), c.Get(dma1c1Byte))
 	if d.DDRBytes = bytes; !ok {
-		return Derived{}, lang.Errorf("the DMA channels have more bytes than an int64 holds")
+		return Derived{}, lang.Errorf("the sum of the bytes of the DMA channels exceeds int64")
 	}
 	v, m, t := c.Get(VME), c.Get(MME), c.Get(MTE)
 	vm, tm, vt, a := c.Get(PalVMEMME), c.Get(PalMTEMME), c.Get(PalVMEMTE), c.Get(PalTotal)
 	if v.Known && m.Known && vm.Known {
 		exclusive, ok := sum([]int64{v.N, m.N}, []int64{vm.N})
 		if !ok {
-			return Derived{}, lang.Errorf("vme_cycle and mme_cycle add up to more than an int64 holds")
+			return Derived{}, lang.Errorf("the sum of vme_cycle and mme_cycle exceeds int64")
 		}
 		d.Compute = count(max(v.N, m.N, exclusive))
 	}
@@ -102,7 +102,7 @@ func derive(c *Counters) (d Derived, err error) {
 	}
 	exclusive, ok := sum([]int64{v.N, m.N, t.N, a.N}, []int64{vm.N, tm.N, vt.N})
 	if !ok {
-		return Derived{}, lang.Errorf("the cycles of VME, MME and MTE add up to more than an int64 holds")
+		return Derived{}, lang.Errorf("the sum of the cycles of VME, MME and MTE exceeds int64")
 	}
 	d.Union = count(max(d.Compute.N, t.N, exclusive))
 	d.ExposedData = count(d.Union.N - d.Compute.N)
@@ -366,7 +366,7 @@ func explain(o *Operator) lang.Sentence {
 	case ClassIdle:
 		return lang.Say("mcu_cycle is 0: it did not run, or was not counted")
 	case ClassInconsistent:
-		return lang.Say("VME %d, MME %d, MTE %d of %d cycles, together VME+MME %d, MTE+MME %d, VME+MTE %d, all %d: counters wrapped (32 bits) or are sums over other things than mcu_cycle; not analysed",
+		return lang.Say("VME %d, MME %d, MTE %d of %d cycles, together VME+MME %d, MTE+MME %d, VME+MTE %d, all %d: counters wrapped (32 bits) or cover other work than mcu_cycle; not analysed",
 			o.Get(VME).N, o.Get(MME).N, moveCycles, mcu, o.Get(PalVMEMME).N, o.Get(PalMTEMME).N, o.Get(PalVMEMTE).N, o.Get(PalTotal).N)
 	case ClassSync:
 		wait := o.Get(SynWait).N
@@ -385,12 +385,12 @@ func explain(o *Operator) lang.Sentence {
 		return lang.Say("%s, most in %s (%s): tile shapes that fill the unit, fp16, fewer VME passes", both, busier, ofMCU(cycles))
 	case ClassSerial:
 		shorter := o.shorter()
-		return lang.Say("%s, and overlap for %s of the shorter one: with full overlap up to %d of %d cycles would go; double buffering", both, percent(o.HiddenData.N, shorter), shorter-o.HiddenData.N, mcu)
+		return lang.Say("%s, and only %s of the shorter one overlaps: full overlap would save up to %d of %d cycles; use double buffering", both, percent(o.HiddenData.N, shorter), shorter-o.HiddenData.N, mcu)
 	}
 	if o.Confidence == Medium {
-		return lang.Say("%s: near the ridge, both have to shrink", both)
+		return lang.Say("%s: near the ridge of the roofline, reduce both data movement and computation", both)
 	}
-	return lang.Say("%s: neither leads", both)
+	return lang.Say("%s: neither data movement nor computation dominates", both)
 }
 
 // hints is short advice by class.

@@ -70,14 +70,14 @@ type Options struct {
 	Workers int      `json:"-"`
 }
 
-// Hidden is a skipped operator; in documents a list of its name and the reason.
-type Hidden struct {
+// SkippedOperator is a skipped operator; in documents a list of its name and the reason.
+type SkippedOperator struct {
 	Name   string
 	Reason dumpdir.NodeSkip
 }
 
 // MarshalJSON implements json.Marshaler.
-func (h Hidden) MarshalJSON() ([]byte, error) {
+func (h SkippedOperator) MarshalJSON() ([]byte, error) {
 	return jsonpos.Marshal([]string{h.Name, string(h.Reason)}, ""), nil
 }
 
@@ -121,10 +121,10 @@ type Report struct {
 	// Total is the mcu_cycle of all operators that were not skipped.
 	Total int64 `json:"total_mcu_cycle"`
 	// Before is the baseline, nil for none.
-	*Before
+	*BaselineSummary
 	// Operators lists the remaining operators by rank, Hidden the skipped operators in table order.
-	Operators []*Operator `json:"-"`
-	Hidden    []Hidden    `json:"hidden"`
+	Operators []*Operator       `json:"-"`
+	Hidden    []SkippedOperator `json:"hidden"`
 	// TopNames lists the operators that a report for people shows.
 	TopNames []string `json:"top"`
 	// Cores lists the cores with tables. Relation says how the table combines the runs of
@@ -143,8 +143,8 @@ type Report struct {
 	Notes []Note `json:"notes"`
 }
 
-// Before summarises a baseline.
-type Before struct {
+// BaselineSummary summarises a baseline.
+type BaselineSummary struct {
 	// Files lists the tables of the baseline.
 	Files []string `json:"baseline_files"`
 	// Total is the mcu_cycle of all operators that the options keep.
@@ -189,11 +189,11 @@ func (r *Report) Listed() []*Operator {
 // Top returns the operators that a report for people shows.
 func (r *Report) Top() []*Operator {
 	all := r.Listed()
-	return all[:r.Shown(len(all))]
+	return all[:r.NumShown(len(all))]
 }
 
-// Shown returns how many of n operators a report for people shows.
-func (r *Report) Shown(n int) int {
+// NumShown returns how many of n operators a report for people shows.
+func (r *Report) NumShown(n int) int {
 	if r.Options.Top <= 0 {
 		return n
 	}
@@ -255,10 +255,10 @@ func (r *Report) readBaseline(ctx context.Context, mode DumpMode, selected *sele
 	}
 	before := selectOperators(then, &r.Options)
 	r.Problems = append(append(r.Problems, then.problems...), before.problems...)
-	r.Before = &Before{Files: then.files, Total: before.total, Missing: []string{}}
+	r.BaselineSummary = &BaselineSummary{Files: then.files, Total: before.total, Missing: []string{}}
 	for _, o := range before.rows {
 		if !selected.known[o.at()] {
-			r.Before.Missing = append(r.Before.Missing, o.Name)
+			r.BaselineSummary.Missing = append(r.BaselineSummary.Missing, o.Name)
 		}
 	}
 	return before, nil
@@ -275,7 +275,7 @@ func (r *Report) addNotes(current *tables, selected *selection) {
 		r.note(NoteDumping, "counted while tensors were dumped: cycles are higher than in a plain run")
 	}
 	if len(r.Unknown) > 0 {
-		r.note(NoteColumns, "columns that are not known: %s", strings.Join(r.Unknown, ", "))
+		r.note(NoteColumns, "unknown columns: %s", strings.Join(r.Unknown, ", "))
 	}
 	if n, columns := r.withoutClass(); n > 0 {
 		r.note(NoteNoClass, "no class for %s without %s", lang.CountText(n, "operator"), strings.Join(columns, ", "))
@@ -329,7 +329,7 @@ type selection struct {
 	rows []*Operator
 	// known holds the operators in rows, and operators of unusable lines.
 	known     map[occurrence]bool
-	hidden    []Hidden
+	hidden    []SkippedOperator
 	unmatched []string
 	runs      []*Runs
 	total     int64
@@ -338,7 +338,7 @@ type selection struct {
 
 // selectOperators renames and filters operators in this order: names of the reference, _span, keys, names.
 func selectOperators(t *tables, opt *Options) *selection {
-	c := &selection{known: make(map[occurrence]bool), hidden: []Hidden{}, runs: []*Runs{}}
+	c := &selection{known: make(map[occurrence]bool), hidden: []SkippedOperator{}, runs: []*Runs{}}
 	skip := func(name string) dumpdir.NodeSkip {
 		if opt.NoSpan && strings.Contains(name, span) {
 			return SkipSpan
@@ -355,7 +355,7 @@ func selectOperators(t *tables, opt *Options) *selection {
 		}
 		switch reason := skip(o.Name); {
 		case reason != "" && !o.bad:
-			c.hidden = append(c.hidden, Hidden{o.Name, reason})
+			c.hidden = append(c.hidden, SkippedOperator{o.Name, reason})
 		case reason == "":
 			c.add(o)
 		}
@@ -384,7 +384,7 @@ func (c *selection) add(o *Operator) {
 			c.total, c.rows = all, append(c.rows, o)
 			return
 		}
-		err = lang.Errorf("mcu_cycle: all operators up to this one add up to more than an int64 holds")
+		err = lang.Errorf("mcu_cycle: the sum over all operators up to this one exceeds int64")
 	}
 	c.problems = append(c.problems, Problem{o.File, o.Line, 0, lang.Error(err)})
 }

@@ -69,8 +69,8 @@ func summary(r *Report, dir string) string {
 	for _, h := range r.Hidden {
 		fmt.Fprintf(&b, "hidden %s %s\n", h.Name, h.Reason)
 	}
-	if r.Before != nil {
-		fmt.Fprintf(&b, "before %d, missing %q\n", r.Before.Total, r.Before.Missing)
+	if r.BaselineSummary != nil {
+		fmt.Fprintf(&b, "before %d, missing %q\n", r.BaselineSummary.Total, r.BaselineSummary.Missing)
 	}
 	if r.Relation != "" {
 		fmt.Fprintf(&b, "runs %s\n", r.Relation)
@@ -152,7 +152,7 @@ func TestAnalyze(t *testing.T) {
 		"sums that are too large": {
 			map[string]string{"x.csv": "name,mcu_cycle,vme_cycle,mme_cycle,pal_vme_mme_cycle\na," + most + ",1,1,0\nb,1,,,\nc,0," + most + ",1,0\nd,0," + most + ",1,1\n"}, []string{"x.csv"}, Options{},
 			"1 a#1 at 0: " + most + " \n2 d#1 at 3: 0 \n" +
-				"x.csv: line 3: mcu_cycle: all operators up to this one add up to more than an int64 holds\nx.csv: line 4: vme_cycle and mme_cycle add up to more than an int64 holds\ntotal " + most + "\n",
+				"x.csv: line 3: mcu_cycle: the sum over all operators up to this one exceeds int64\nx.csv: line 4: the sum of vme_cycle and mme_cycle exceeds int64\ntotal " + most + "\n",
 		},
 		"cores": {
 			map[string]string{
@@ -160,14 +160,14 @@ func TestAnalyze(t *testing.T) {
 				"op_perf_2.csv": "name,mcu_cycle\nz,1\n", "op_perf_x.csv": "", "op_perf.txt": "",
 			}, []string{"."}, Options{},
 			"1 a#1 at 1: 4000  IMBALANCE core 10 of 2, pld 12\n2 b#1 at 0: 2  core 2 of 2, pld \n3 a#2 at 2: 1  core 10 of 1, pld 1\n" +
-				"NOT_A_CORE: op_perf_x.csv is not read: its name has no number of a core\nCORE_MISSING: not on all of the 2 cores: a\n" +
+				"NOT_A_CORE: op_perf_x.csv is not read: its name has no core number\nCORE_MISSING: not on all of the 2 cores: a\n" +
 				"op_perf_2.csv: core 2 was read already, from op_perf_02.csv\ntotal 4003\n",
 		},
 		"cores that cannot be added up": {
 			map[string]string{"op_perf_0.csv": "name,mcu_cycle,mte_pld_byte\na," + most + ",0\nb,1," + most + "\nc,x,1\n", "op_perf_1.csv": "name,mcu_cycle,mte_pld_byte\na,1,0\nb,1,1\nc,2,1\n"},
 			[]string{"op_perf_1.csv", "op_perf_0.csv"}, Options{},
 			"1 c#1 at 0: 2  core 1 of 1, pld 1\nop_perf_0.csv: line 4, column 2: mcu_cycle: x is no number\n" +
-				"op_perf_0.csv: line 2: the mcu_cycle of 2 cores add up to more than an int64 holds\nop_perf_0.csv: line 3: the mte_pld_byte of 2 cores add up to more than an int64 holds\ntotal 2\n",
+				"op_perf_0.csv: line 2: the sum of the mcu_cycle of 2 cores exceeds int64\nop_perf_0.csv: line 3: the sum of the mte_pld_byte of 2 cores exceeds int64\ntotal 2\n",
 		},
 		"cores beside the table": {
 			map[string]string{"op_perf.csv": "name,mcu_cycle,mte_pld_byte\na,7,9\n", "op_perf_0.csv": "name,mcu_cycle\na,3\n", "op_perf_1.csv": "name,mcu_cycle\na,3000\n"},
@@ -190,7 +190,7 @@ func TestAnalyze(t *testing.T) {
 			map[string]string{
 				"0.csv": "name,mcu_cycle\na,1\n", "1.csv": many, "2.csv": many, "3.csv": many, "4.csv": many,
 			}, []string{"0.csv", "1.csv", "2.csv", "3.csv", "4.csv"}, Options{Filter: filter(t, "{}", []string{"op"})},
-			"1 a#1 at 0: 1 \n" + strings.Repeat("hidden op SKIP_KEY\n", 3*maxRows) + "4.csv: it is one too many: the tables have more than 131072 rows together\ntotal 1\n",
+			"1 a#1 at 0: 1 \n" + strings.Repeat("hidden op SKIP_KEY\n", 3*maxRows) + "4.csv: the tables have more than 131072 rows together: this one and all after it are not read\ntotal 1\n",
 		},
 		"unreadable table": {
 			map[string]string{"d/result/op_perf.csv": "name,cycles\na,1\n"}, []string{"d"}, Options{},

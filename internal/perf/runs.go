@@ -255,7 +255,7 @@ func foldRow(cores []coreFile, onCores []onCore) (Row, *Cores, error) {
 	row := *slowest.row
 	all, ok := sum(cycles, nil)
 	if !ok {
-		return row, nil, lang.Errorf("the mcu_cycle of %d cores add up to more than an int64 holds", len(cycles))
+		return row, nil, lang.Errorf("the sum of the mcu_cycle of %d cores exceeds int64", len(cycles))
 	}
 	stat.Sum, stat.NumKnown = all, len(cycles)
 	for _, c := range Columns() {
@@ -268,7 +268,7 @@ func foldRow(cores []coreFile, onCores []onCore) (Row, *Cores, error) {
 		}
 		bytes, ok := total(each...)
 		if !ok {
-			return row, nil, lang.Errorf("the %s of %d cores add up to more than an int64 holds", c, len(each))
+			return row, nil, lang.Errorf("the sum of the %s of %d cores exceeds int64", c, len(each))
 		}
 		row.Set(c, bytes)
 	}

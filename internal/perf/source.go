@@ -308,7 +308,7 @@ func (t *tables) open(path string, read map[string]tableResult) *table {
 		return nil
 	}
 	if t.rows += len(l.rows); t.rows > maxAllRows {
-		t.problems = append(t.problems, Problem{File: path, What: lang.Say("it is one too many: the tables have more than %d rows together", maxAllRows)})
+		t.problems = append(t.problems, Problem{File: path, What: lang.Say("the tables have more than %d rows together: this one and all after it are not read", maxAllRows)})
 		return nil
 	}
 	t.files = append(t.files, path)
@@ -346,7 +346,7 @@ func (t *tables) openCores(s *source, read map[string]tableResult) (cores []core
 		}
 	}
 	for _, path := range s.others {
-		t.notes = append(t.notes, Note{NoteNoCore, lang.Say("%s is not read: its name has no number of a core", path)})
+		t.notes = append(t.notes, Note{NoteNoCore, lang.Say("%s is not read: its name has no core number", path)})
 	}
 	return cores, all
 }

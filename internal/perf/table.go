@@ -149,7 +149,7 @@ func (t *table) readHeadings(line string, hasNoNames bool) error {
 			h.unknown = key
 		}
 		if seen[key] {
-			return lang.Errorf("the column %s comes twice in the first line", key)
+			return lang.Errorf("duplicate column %s in the first line", key)
 		}
 		seen[key] = true
 		t.headings = append(t.headings, h)

@@ -145,9 +145,9 @@ func (m *machine) result() any {
 	switch {
 	case m.err != nil:
 	case m.strict && len(m.stack)+len(m.marks) > 0:
-		m.fail("found %d values left over, wanted none", len(m.stack)+len(m.marks))
+		m.fail("found %d unused values, wanted none", len(m.stack)+len(m.marks))
 	case m.strict && m.pos < len(m.data):
-		m.fail("found %d bytes behind the end, wanted none", len(m.data)-m.pos)
+		m.fail("found %d bytes after the end, wanted none", len(m.data)-m.pos)
 	default:
 		c := checker{make(map[any]int)}
 		_, m.err = c.walk(v, 0)
@@ -178,7 +178,7 @@ func (m *machine) failWith(err error) {
 // charge accounts for n bytes of memory.
 func (m *machine) charge(n int) {
 	if m.memory -= int64(n); m.memory < 0 {
-		m.fail("found values that take more memory than %d bytes of a file may, wanted fewer", len(m.data))
+		m.fail("found more values than the memory allowed for a file of %d bytes can hold, wanted fewer", len(m.data))
 	}
 }
 

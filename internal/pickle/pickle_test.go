@@ -158,9 +158,9 @@ var malformed = []struct{ program, want string }{
 	{"", "end of file at 0x0: found no STOP opcode"},
 	{"N", "end of file at 0x1: found no STOP opcode"},
 	{".", "STOP at 0x0: found an empty stack, wanted a value"},
-	{"NN.", "STOP at 0x2: found 1 values left over"},
+	{"NN.", "STOP at 0x2: found 1 unused values"},
 	{"N(.", "STOP at 0x2: found an empty stack"},
-	{"N.N", "STOP at 0x1: found 1 bytes behind the end"},
+	{"N.N", "STOP at 0x1: found 1 bytes after the end"},
 	{"\x00.", "0x00 at 0x0: no such opcode"},
 	{"\x80\x06N.", "PROTO at 0x0: found protocol 6, wanted 5 at most"},
 	{"X\xff\xff\xff\x7fab", "BINUNICODE at 0x0: found 2 bytes more in the file, wanted 2147483647"},
@@ -302,7 +302,7 @@ func TestMemory(t *testing.T) {
 		"one list in sets":  "(" + strings.Repeat("N", 10000) + "lp0\n0(" + strings.Repeat("c__builtin__\nset\n(g0\ntR", 5000) + "l.",
 	} {
 		v, err := read(strings.NewReader(program))
-		if v != nil || err == nil || !strings.Contains(err.Error(), "take more memory than") {
+		if v != nil || err == nil || !strings.Contains(err.Error(), "more values than the memory") {
 			t.Errorf("%s: %T, %v", what, v, err)
 		}
 	}

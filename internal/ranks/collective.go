@@ -107,7 +107,7 @@ func (e *Event) part(j, i int) (piece, error) {
 		}
 		return piece{j, first, m.In[i].Elements()}, nil
 	case len(m.In) != 1:
-		return piece{}, lang.Errorf("%w: rank %d puts in %d tensors, want 1 or %d", errSplits, e.Group[j], len(m.In), n)
+		return piece{}, lang.Errorf("%w: rank %d contributes %d tensors, want 1 or %d", errSplits, e.Group[j], len(m.In), n)
 	}
 	t := m.In[0]
 	rows, row := int64(0), int64(1)
@@ -170,8 +170,8 @@ func (f *reader) judge(e *Event) judgement {
 	if !e.skip.IsZero() {
 		return judgement{skip: e.skip}
 	}
-	if e.api().Pattern == trace.AllToAll && e.comms[0].Untold && e.comms[0].Sent == nil && !f.findSplits(e) {
-		return judgement{skip: lang.Say("the splits are not known")}
+	if e.api().Pattern == trace.AllToAll && e.comms[0].ArgsMissing && e.comms[0].Sent == nil && !f.findSplits(e) {
+		return judgement{skip: lang.Say("the splits are unknown")}
 	}
 	p, err := e.plan()
 	if err != nil {
@@ -185,7 +185,7 @@ func (f *reader) judge(e *Event) judgement {
 
 // noElements is the judgement of an event without stored tensors whose digests or statistics prove nothing.
 func noElements() judgement {
-	return judgement{skip: lang.Say("no tensors, and no digests that say enough")}
+	return judgement{skip: lang.Say("no tensors, and the digests prove nothing")}
 }
 
 // note makes a note about an event.

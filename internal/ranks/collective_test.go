@@ -357,7 +357,7 @@ func TestNotChecked(t *testing.T) {
 		build      func(b *ranktest.Built)
 	}{
 		{"a member that is not there", "rank 1 not in the dump", func(b *ranktest.Built) { b.Comm(0, 0, "all_reduce", two, []*trace.Tensor{a}, []*trace.Tensor{c}, nil) }},
-		{"one rank without a group", "a group of one", func(b *ranktest.Built) {
+		{"one rank without a group", "a group of one rank", func(b *ranktest.Built) {
 			b.Comm(0, 0, "all_reduce", nil, []*trace.Tensor{a}, []*trace.Tensor{c}, nil)
 		}},
 		{"other types", "members have different types", func(b *ranktest.Built) {
@@ -392,12 +392,12 @@ func TestNotChecked(t *testing.T) {
 				b.Comm(0, i, "all_reduce", two, []*trace.Tensor{a}, []*trace.Tensor{c}, func(m *trace.Comm) { m.Op = []trace.Reduction{trace.Sum, trace.Avg}[i] })
 			}
 		}},
-		{"an unknown reduction", "a reduction that is not known", func(b *ranktest.Built) {
+		{"an unknown reduction", "an unknown reduction", func(b *ranktest.Built) {
 			for i := range 2 {
 				b.Comm(0, i, "all_reduce", two, []*trace.Tensor{a}, []*trace.Tensor{c}, func(m *trace.Comm) { m.Op = trace.ReductionOf("RedOpType.BXOR") })
 			}
 		}},
-		{"digests alone", "no tensors, and no digests that say enough", func(b *ranktest.Built) {
+		{"digests alone", "no tensors, and the digests prove nothing", func(b *ranktest.Built) {
 			for i := range 2 {
 				b.Comm(0, i, "all_reduce", two, []*trace.Tensor{{Name: "x", DType: d, Shape: tensor.Shape{4}, Digest: "00000000"}}, []*trace.Tensor{c}, nil)
 			}
@@ -408,7 +408,7 @@ func TestNotChecked(t *testing.T) {
 				b.Comm(0, i, "all_reduce", two, []*trace.Tensor{z}, []*trace.Tensor{z}, nil)
 			}
 		}},
-		{"a group that nobody has named", "the group is not known", func(b *ranktest.Built) {
+		{"a group that nobody has named", "the group is unknown", func(b *ranktest.Built) {
 			for i := range 2 {
 				b.Comm(0, i, "all_reduce", nil, []*trace.Tensor{[]*trace.Tensor{a, c}[i]}, []*trace.Tensor{ranktest.Of(d, 9, 9, 9, 100)}, nil)
 			}

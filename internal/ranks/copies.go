@@ -203,7 +203,7 @@ func (c *copies) describe(found *Finding, bad []damage) {
 	}
 	found.Facts = finding.Facts{}.Int("elements", total.Count).Int("of", total.Total).Int("first_bad", total.First).Int("last_bad", total.Last).List("from", from)
 	if len(e.Group) == 1 {
-		found.Evidence = lang.Say("a group of one rank gives back its input, but %d of %d elements differ from it, the first at %d",
+		found.Evidence = lang.Say("a group of one rank returns its input unchanged, but %d of %d elements differ from it, the first at %d",
 			total.Count, total.Total, total.First)
 		return
 	}

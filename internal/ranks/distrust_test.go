@@ -36,7 +36,7 @@ func TestDistrust(t *testing.T) {
 			for i, letter := range test.events {
 				size := int64(strings.ToLower(string(letter))[0])
 				m := trace.CommOf("all_reduce")
-				m.In, m.Untold = []*trace.Tensor{{DType: tensor.Float32, Shape: tensor.Shape{size}}}, test.untold
+				m.In, m.ArgsMissing = []*trace.Tensor{{DType: tensor.Float32, Shape: tensor.Shape{size}}}, test.untold
 				events = append(events, &Event{Calls: []*trace.Call{{}}, comms: []*trace.Comm{m}, assumed: test.assumed})
 				if letter < 'a' {
 					judged[i].found = []*Finding{{}}
@@ -97,7 +97,7 @@ func TestPairsOfBatches(t *testing.T) {
 func addBatch(b *ranktest.Built, step, rank int, function string, x *trace.Tensor) {
 	part := trace.CommOf(function)
 	var in, out []*trace.Tensor
-	if part.Untold = true; part.API.Pattern == trace.Send {
+	if part.ArgsMissing = true; part.API.Pattern == trace.Send {
 		in = []*trace.Tensor{x}
 	} else {
 		out = []*trace.Tensor{x}

@@ -162,7 +162,7 @@ func (b *eventBuilder) add(rank int, c *trace.Call, m *trace.Comm) {
 			skip: lang.Say("rank %d is not in the group of %s", rank, g.text)})
 		return
 	}
-	key := eventKey{api: m.API.Names[0], group: g, guessed: assumed && m.Untold}
+	key := eventKey{api: m.API.Names[0], group: g, guessed: assumed && m.ArgsMissing}
 	if m.API.Pattern.IsPair() {
 		key.api, key.tag = "send", m.Tag
 	}
@@ -221,7 +221,7 @@ func (e *Event) complete() {
 	case len(silent) > 0:
 		e.skip = lang.Say("%s without such a call with this group", trace.RankText(silent))
 	case len(e.Group) < 2 && e.assumed: // the other ranks are not in the dump
-		e.skip = lang.Say("a group of one")
+		e.skip = lang.Say("a group of one rank")
 	default:
 		e.skip = e.misfit()
 	}

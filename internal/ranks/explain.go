@@ -130,7 +130,7 @@ func (r *reducer) without(w *sampled, k, i int) float64 {
 		case first:
 			v, first = x, false
 		default:
-			v = r.op.Of(v, x)
+			v = r.op.Combine(v, x)
 		}
 	}
 	return v
@@ -322,7 +322,7 @@ func (r *reducer) finding(k Kind, who int, violating []int) *Finding {
 	}
 	share := 100 * float64(m.bad) / float64(m.total)
 	f.Facts = finding.Facts{}.Int("elements", m.bad).Int("of", m.total).Int("first_bad", m.first).Number("worst_ratio", m.worst).List("violating", ranks)
-	f.Evidence = lang.Say("%s: %d of %d elements (%.3g %%) leave the bound of the %s",
+	f.Evidence = lang.Say("%s: %d of %d elements (%.3g %%) exceed the bound of the %s",
 		trace.RankText(ranks), m.bad, m.total, share, r.opText())
 	return f
 }

@@ -25,7 +25,7 @@ type fed struct {
 // given judges the data of some ranks in some steps.
 func (f *fed) given(t *rapid.T, ranks, steps []int) []string {
 	var run ranktest.Built
-	var all []*unshard.Given
+	var all []*unshard.RankContents
 	for i, step := range steps {
 		var ref ranktest.Built
 		read := func(b *ranktest.Built, rank int, samples [][]int32) {
@@ -163,8 +163,8 @@ func TestWrongPart(t *testing.T) {
 }
 
 // held returns the experts of ranks; layers lists, for each layer, the experts of each rank.
-func held(layers ...[][]int) (*Run, *unshard.Given) {
-	s, g := &trace.Step{Calls: make(map[int][]*trace.Call)}, &unshard.Given{}
+func held(layers ...[][]int) (*Run, *unshard.RankContents) {
+	s, g := &trace.Step{Calls: make(map[int][]*trace.Call)}, &unshard.RankContents{}
 	for layer, ranks := range layers {
 		for rank, experts := range ranks {
 			for e, at := range experts {

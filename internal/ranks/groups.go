@@ -172,11 +172,11 @@ func (g *Groups) Check(rounds []*dumpdir.Round) error {
 func CheckMesh(mesh []Axis, ranks []int, groups GroupList) error {
 	n, top := worldOf(mesh), slices.Max(slices.Concat(append(groups, ranks, []int{0})...))
 	if n != len(ranks) && (top+1 == len(ranks) || n <= top) {
-		return lang.Errorf("the axes make %d ranks, the dump has %d, the largest of which is %d", n, len(ranks), top)
+		return lang.Errorf("the axes make %d ranks, the dump has %d, up to rank %d", n, len(ranks), top)
 	}
 	for _, g := range groups {
 		if !along(mesh, g) {
-			return lang.Errorf("the dump has the group %s, which does not lie along these axes", trace.Ranges(g))
+			return lang.Errorf("the dump has the group %s, which does not match these axes", trace.Ranges(g))
 		}
 	}
 	return nil

@@ -135,12 +135,12 @@ func TestParse(t *testing.T) {
 		err    string
 	}{
 		{[]int{0, 1, 2, 3, 4, 5, 6, 7}, GroupList{{0, 1}, {0, 2, 4, 6}, {0, 1, 2, 3, 4, 5, 6, 7}, {3}}, ""},
-		{[]int{0, 1, 2, 3}, nil, "the axes make 8 ranks, the dump has 4, the largest of which is 3"},
+		{[]int{0, 1, 2, 3}, nil, "the axes make 8 ranks, the dump has 4, up to rank 3"},
 		{[]int{0, 1}, GroupList{{0, 1}, {0, 1, 2, 3, 4, 5, 6, 7}}, ""}, // two of eight
 		{[]int{0, 3}, nil, ""},
-		{[]int{0, 8}, nil, "the axes make 8 ranks, the dump has 2, the largest of which is 8"},
-		{[]int{0, 1, 2, 3, 4, 5, 6, 7}, GroupList{{0, 3}}, "the dump has the group 0,3, which does not lie along these axes"},
-		{[]int{0, 1, 2, 3, 4, 5, 6, 7}, GroupList{{0, 2}}, "the dump has the group 0,2, which does not lie along these axes"},
+		{[]int{0, 8}, nil, "the axes make 8 ranks, the dump has 2, up to rank 8"},
+		{[]int{0, 1, 2, 3, 4, 5, 6, 7}, GroupList{{0, 3}}, "the dump has the group 0,3, which does not match these axes"},
+		{[]int{0, 1, 2, 3, 4, 5, 6, 7}, GroupList{{0, 2}}, "the dump has the group 0,2, which does not match these axes"},
 	} {
 		if err := CheckMesh(mesh, c.ranks, c.groups); text(err) != c.err {
 			t.Errorf("%v %v: %v, want %s", c.ranks, c.groups, err, c.err)

@@ -246,8 +246,8 @@ func distrust(events []*Event, judged []judgement) {
 		}
 		function, shapes := keys(e)
 		alike := counts[shapes]
-		if 2*counts[function].wrong >= counts[function].all || e.comms[e.firstPresent()].Untold && alike.wrong >= fewestAlike && 2*alike.wrong >= alike.all {
-			judged[i] = judgement{skip: lang.Say("the group is not known")}
+		if 2*counts[function].wrong >= counts[function].all || e.comms[e.firstPresent()].ArgsMissing && alike.wrong >= fewestAlike && 2*alike.wrong >= alike.all {
+			judged[i] = judgement{skip: lang.Say("the group is unknown")}
 		}
 	}
 }

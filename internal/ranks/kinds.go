@@ -155,7 +155,7 @@ func (f *Finding) Weight() string {
 // device, without a link.
 func (f *Finding) Advice() lang.Text {
 	if f.Kind == Corrupt && len(f.Members) == 1 {
-		return lang.Text{EN: "no link takes part in a group of one: look for a buffer that is read or written before the copy ends, and check the memory of this device"}
+		return lang.Text{EN: "a group of one rank uses no link: look for a buffer that is read or written before the copy ends, and check the memory of this device"}
 	}
 	return MeaningOf(f.Kind).Advice
 }

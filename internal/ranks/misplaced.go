@@ -15,7 +15,7 @@ import (
 
 // Misplaced finds ranks with data or experts of the reference that they should not have; steps has what the ranks of
 // each step were given. Where the reference has the data of a call, it also decides whether the data is stale.
-func (r *Run) Misplaced(steps []*unshard.Given) []*Finding {
+func (r *Run) Misplaced(steps []*unshard.RankContents) []*Finding {
 	var refuted, found []*Finding
 	known := make(map[string]bool) // experts of earlier steps
 	for _, g := range steps {
@@ -38,7 +38,7 @@ func (r *Run) Misplaced(steps []*unshard.Given) []*Finding {
 }
 
 // staleInputs finds ranks that read data of another step of the reference.
-func staleInputs(g *unshard.Given) (found []*Finding) {
+func staleInputs(g *unshard.RankContents) (found []*Finding) {
 	named := make(map[int]bool)
 	for _, in := range g.Inputs {
 		if rank := in.Tensor.Call.Rank; in.Stale != "" && !named[rank] {
@@ -51,7 +51,7 @@ func staleInputs(g *unshard.Given) (found []*Finding) {
 
 // wrongParts finds ranks that hold the part of another rank. Of several suspects it names the ranks whose part occurs
 // on the fewest other ranks and steps.
-func wrongParts(g *unshard.Given, steps []*unshard.Given) (found []*Finding) {
+func wrongParts(g *unshard.RankContents, steps []*unshard.RankContents) (found []*Finding) {
 	for _, suspects := range trace.GroupBy(slices.Values(g.Inputs), func(in *unshard.Input) (string, bool) { return in.Key(), in.Surplus }) {
 		least := -1
 		var named []*unshard.Input
@@ -103,7 +103,7 @@ func positionsText(in *unshard.Input) string {
 // support counts the inputs of other ranks and steps with the same positions along an axis, and returns the smallest
 // count of all axes. Inputs of the same step with the same positions along all axes are suspects too, and do not
 // count.
-func support(in *unshard.Input, steps []*unshard.Given) int {
+func support(in *unshard.Input, steps []*unshard.RankContents) int {
 	least := -1
 	for k, x := range in.Axes {
 		if x == "" {
@@ -127,7 +127,7 @@ func support(in *unshard.Input, steps []*unshard.Given) int {
 
 // wrongExperts finds ranks that hold the experts of other ranks. If the dump lacks ranks nothing is found: the
 // lacking ranks may hold the missing experts.
-func (r *Run) wrongExperts(g *unshard.Given) (found []*Finding) {
+func (r *Run) wrongExperts(g *unshard.RankContents) (found []*Finding) {
 	if len(g.Experts) == 0 {
 		return nil
 	}

@@ -33,7 +33,7 @@ func (f *reader) judgeReduction(e *Event, p *plan) judgement {
 		}
 	}
 	if op == trace.NoReduction {
-		return judgement{skip: lang.Say("a reduction that is not known")}
+		return judgement{skip: lang.Say("an unknown reduction")}
 	}
 	r, err := f.reduceAgain(e, p, op)
 	for _, other := range e.otherReductions() {
@@ -64,7 +64,7 @@ func (f *reader) reduceAgain(e *Event, p *plan, op trace.Reduction) (*reducer, e
 
 // otherReductions lists the reductions besides the sum to try if the arguments of the calls are not in the dump.
 func (e *Event) otherReductions() []trace.Reduction {
-	if !e.comms[0].Untold {
+	if !e.comms[0].ArgsMissing {
 		return nil
 	}
 	return []trace.Reduction{trace.Maximum, trace.Minimum, trace.Avg, trace.Product}
@@ -211,7 +211,7 @@ func (r *reducer) fold() {
 		sizes = trace.Maximum
 	}
 	for k, x := range r.x {
-		r.exact[k], r.size[k] = r.op.Of(r.exact[k], x), sizes.Of(r.size[k], math.Abs(x))
+		r.exact[k], r.size[k] = r.op.Combine(r.exact[k], x), sizes.Combine(r.size[k], math.Abs(x))
 	}
 }
 

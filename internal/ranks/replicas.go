@@ -414,12 +414,12 @@ func (r *replicas) finding(in *instance, set []int, classes [][]int, o odd, rank
 		return f
 	}
 	f.Facts = finding.Facts{}.Int("elements", d.Count).Int("of", d.Total).Int("first_bad", d.First)
-	f.Evidence = lang.Say("%s: %d of %d elements differ from those of %s", path, d.Count, d.Total, trace.RankText(other))
+	f.Evidence = lang.Say("%s: %d of %d elements differ from the elements of %s", path, d.Count, d.Total, trace.RankText(other))
 	if d.Count == 1 && bits.OnesCount64(d.Xor) == 1 && f.Kind == Replica {
 		f.Kind = ReplicaBit
 		bit := bits.TrailingZeros64(d.Xor)
 		f.Facts = f.Facts.Int("bit", int64(bit))
-		f.Evidence = lang.Say("%s: bit %d of element %d differs from that of %s", path, bit, d.First, trace.RankText(other))
+		f.Evidence = lang.Say("%s: bit %d of element %d differs from the bit in %s", path, bit, d.First, trace.RankText(other))
 		if o.isTie {
 			r.byOutlier(f, in, other[0], rank, d.First)
 		}

@@ -191,7 +191,7 @@ func (r *Report) failed(err error) {
 // Clean says that everything that was checked is right.
 func (r *Report) Clean() lang.Sentence {
 	if !r.Checked() {
-		return lang.Say("NOTHING CHECKED: none of %s of %d ranks could be", lang.CountText(r.Events.Skipped, "communication"), r.World)
+		return lang.Say("NOTHING CHECKED: none of %s of %d ranks could be checked", lang.CountText(r.Events.Skipped, "communication"), r.World)
 	}
 	return lang.Say("OK: %s and %s of replicas of %d ranks are as they should be",
 		lang.CountText(r.Events.Checked, "communication"), lang.CountText(r.Replicas.Sets, "set"), r.World)

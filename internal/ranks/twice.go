@@ -135,10 +135,10 @@ func (t *twice) judge(classes [][]*trace.Call) {
 			f.Confidence, f.Alt = high, nil
 		}
 	}
-	f.Evidence = lang.Say("equal inputs on %s, another output %d on rank %d", trace.RankText(all), index, f.Rank)
+	f.Evidence = lang.Say("equal inputs on %s, but output %d differs on rank %d", trace.RankText(all), index, f.Rank)
 	if known {
 		f.Facts = finding.Facts{}.Int("elements", d.count).Int("of", d.total)
-		f.Evidence = lang.Say("equal inputs on %s, but %d of %d elements of output %d are others on rank %d",
+		f.Evidence = lang.Say("equal inputs on %s, but %d of %d elements of output %d differ on rank %d",
 			trace.RankText(all), d.count, d.total, index, f.Rank)
 	}
 	t.found = append(t.found, f)
@@ -221,7 +221,7 @@ func (t *twice) staleInputs() {
 		}
 		for _, r := range all {
 			if r.same {
-				t.found = append(t.found, newFinding(r.c, StaleInput, medium, lang.Say("its data equals its data of the previous step, which no other rank's does")))
+				t.found = append(t.found, newFinding(r.c, StaleInput, medium, lang.Say("its data are the same as in the previous step; on the other ranks the data changed")))
 			}
 		}
 	}

@@ -43,7 +43,7 @@ func TestUntoldReduction(t *testing.T) {
 							if !told {
 								ranks = nil
 							}
-							b.Comm(0, rank, "all_reduce", ranks, []*trace.Tensor{ranktest.Of(d, values(rank+5*n)...)}, []*trace.Tensor{ranktest.Of(d, y...)}, func(m *trace.Comm) { m.Untold = true })
+							b.Comm(0, rank, "all_reduce", ranks, []*trace.Tensor{ranktest.Of(d, values(rank+5*n)...)}, []*trace.Tensor{ranktest.Of(d, y...)}, func(m *trace.Comm) { m.ArgsMissing = true })
 						}
 					}
 				}
@@ -65,7 +65,7 @@ func TestUntoldReduction(t *testing.T) {
 func TestUntoldZeros(t *testing.T) {
 	const d = tensor.Float32
 	b := new(ranktest.Built)
-	untold := func(m *trace.Comm) { m.Untold = true }
+	untold := func(m *trace.Comm) { m.ArgsMissing = true }
 	for rank := range 4 {
 		if rank > 1 {
 			b.Comm(0, rank, "all_reduce", nil, []*trace.Tensor{ranktest.Of(d, make([]float64, 8)...)}, []*trace.Tensor{ranktest.Of(d, make([]float64, 8)...)}, untold)

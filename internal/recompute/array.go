@@ -350,7 +350,7 @@ func cat(axis int, all ...*Array) *Array {
 	shape[axis] = 0
 	for _, x := range all {
 		if m.err != nil || len(x.shape) != len(shape) {
-			return m.fail("arrays of %d and %d axes behind each other", len(shape), len(x.shape))
+			return m.fail("arrays of %d and %d axes cannot be concatenated", len(shape), len(x.shape))
 		}
 		shape[axis] += x.shape[axis]
 		exact = exact && x.a == nil
@@ -365,7 +365,7 @@ func cat(axis int, all ...*Array) *Array {
 		for _, x := range all {
 			n := int(x.shape[axis]) * inner
 			if len(x.v) != n*outer {
-				return m.fail("shapes %s and %s behind each other along axis %d", all[0].shape, x.shape, axis)
+				return m.fail("shapes %s and %s cannot be concatenated along axis %d", all[0].shape, x.shape, axis)
 			}
 			copy(z.v[at:], x.v[o*n:(o+1)*n])
 			if !exact {

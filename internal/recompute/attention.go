@@ -187,7 +187,7 @@ func attentionCut(p *problem, h Attributes) *cutting {
 	}
 	k, ok := headsOf(p.Inputs[1].Shape, h, q.d)
 	if !ok || k.b != q.b || k.d != q.d || k.n == 0 || q.n%k.n != 0 {
-		return misfit("k of shape %s beside q of shape %s", p.Inputs[1].Shape, p.Inputs[0].Shape)
+		return misfit("k of shape %s does not fit q of shape %s", p.Inputs[1].Shape, p.Inputs[0].Shape)
 	}
 	ofV := q.d
 	if s := p.Inputs[2].Shape; len(s) == 3 && k.n > 0 {
@@ -195,7 +195,7 @@ func attentionCut(p *problem, h Attributes) *cutting {
 	}
 	v, ok := headsOf(p.Inputs[2].Shape, h, ofV)
 	if !ok || v.b != k.b || v.n != k.n || v.s != k.s {
-		return misfit("v of shape %s beside k of shape %s", p.Inputs[2].Shape, p.Inputs[1].Shape)
+		return misfit("v of shape %s does not fit k of shape %s", p.Inputs[2].Shape, p.Inputs[1].Shape)
 	}
 	if _, of, turned := strings.Cut(h["layout"].Value.Text, "_"); turned { // input_output, such as BNSD_BSND
 		h = h.merge(Attributes{"layout": {Text(of), h["layout"].Source}})

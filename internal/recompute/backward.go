@@ -51,7 +51,7 @@ func summedCut(p *problem, _ Attributes) *cutting {
 	}
 	out := c.out[0].shape
 	if s, ok := broadcast(all, out); !ok || s.Elements() != all.Elements() {
-		return misfit("inputs give the shape %s, the output has %s", all, out)
+		return misfit("the shape computed from the inputs is %s, the output has %s", all, out)
 	} else if len(out) > len(all) {
 		all = s
 	}

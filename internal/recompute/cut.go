@@ -108,7 +108,7 @@ func elementwise(p *problem, _ Attributes) *cutting {
 	}
 	if !all.Equal(p.Outputs[0].Shape) {
 		if all.Elements() != p.Outputs[0].elements() {
-			return misfit("inputs give the shape %s, the output has %s", all, p.Outputs[0].Shape)
+			return misfit("the shape computed from the inputs is %s, the output has %s", all, p.Outputs[0].Shape)
 		}
 		c.out[0].shape = all
 	}

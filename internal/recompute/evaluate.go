@@ -76,7 +76,7 @@ type judge struct {
 }
 
 // errTooLarge: the operator cannot be cut into parts that fit in memory.
-var errTooLarge = lang.Errorf("the operator cannot be cut into parts that memory holds")
+var errTooLarge = lang.Errorf("the operator cannot be divided into parts that fit into memory")
 
 // run compares the outputs with the formula under attributes h, in all cells or in a sample.
 func (j *judge) run(h Attributes, few bool) (*result, error) {

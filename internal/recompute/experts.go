@@ -193,7 +193,7 @@ const scalesOfExperts = 4
 func initRouting(c *call) []*Array {
 	x, rows, experts := c.in(0), c.in(1), c.in(2)
 	if c.err != nil || len(rows.v) != len(experts.v) || len(x.shape) != 2 || x.shape[0] == 0 {
-		return []*Array{c.fail("indices of shape %s beside shape %s", rows.shape, experts.shape)}
+		return []*Array{c.fail("indices of shape %s and shape %s do not broadcast", rows.shape, experts.shape)}
 	}
 	n := len(rows.v)
 	order := upTo(n)
@@ -244,7 +244,7 @@ func finalizeRouting(c *call) *Array {
 	x, index := c.in(0), c.in(5)
 	tokens := int(c.shapes[0][0])
 	if c.err != nil || tokens == 0 || len(index.v)%tokens != 0 || len(x.shape) < 2 {
-		return c.fail("indices of shape %s beside shape %s", index.shape, c.shapes[0])
+		return c.fail("indices of shape %s and shape %s do not broadcast", index.shape, c.shapes[0])
 	}
 	chosen, columns := len(index.v)/tokens, int(x.shape[len(x.shape)-1])
 	shape := tensor.Shape{int64(tokens), int64(chosen), int64(columns)}
@@ -263,7 +263,7 @@ func finalizeRouting(c *call) *Array {
 	if c.has(3) {
 		bias, experts := c.in(3), c.in(6)
 		if c.err != nil || len(experts.v) != tokens*chosen || len(bias.v)%columns != 0 {
-			return c.fail("indices of shape %s beside shape %s", experts.shape, c.shapes[0])
+			return c.fail("indices of shape %s and shape %s do not broadcast", experts.shape, c.shapes[0])
 		}
 		y = y.add(bias.move(shape, 0, func(i int) int { return c.rowAt(experts.v[i/columns], len(bias.v)/columns)*columns + i%columns }))
 	}

@@ -276,7 +276,7 @@ func (j *judge) decide() (*Verdict, error) {
 		err = j.decideWithinBounds(v, best)
 		if name, ok := j.implausible(best); ok {
 			v.Status, v.Reason, v.Confidence, v.Extent = Misfit, NoReason, Suspect, ""
-			v.Why = lang.Say("only %s=%s explains the output, which is no number that people choose", name, best.attrs[name].Value)
+			v.Why = lang.Say("only %s=%s explains the output, an implausible value", name, best.attrs[name].Value)
 		}
 	}
 	if v.Status != Misfit { // else the formula does not hold

@@ -166,7 +166,7 @@ func sliceView(p *problem, h Attributes) (view, lang.Sentence) {
 			v.source = source.Source
 		}
 		if steps[k] < 1 || begin[k] < 0 || n > 0 && (begin[k] >= x[k] || (n-1) > (x[k]-1-begin[k])/steps[k]) {
-			return view{}, lang.Say("the slice leaves the input")
+			return view{}, lang.Say("the slice exceeds the input")
 		}
 		v.offset += begin[k] * v.strides[k]
 		v.strides[k] *= steps[k]
@@ -326,7 +326,7 @@ func padCut(p *problem, h Attributes) *cutting {
 	reflects := slices.Contains(reflectingModes, mode)
 	for k, n := range out {
 		if most := max(before[k], n-x[k]-before[k]); reflects && (before[k] < 0 || before[k]+x[k] > n) || reflects && x[k] == 0 && n > 0 || mode == "reflect" && most >= x[k] || mode == "symmetric" && most > x[k] {
-			return misfit("paddings %s of shape %s give no %s", h["before"].Value, x, out)
+			return misfit("paddings %s of shape %s cannot give %s", h["before"].Value, x, out)
 		}
 		if n == x[k] || !reflects {
 			c.free = append(c.free, freeAxis{size: n, in: []span{{axis: k, begin: -before[k]}}, out: []span{{axis: k}}})

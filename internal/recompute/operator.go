@@ -37,7 +37,7 @@ func (t *Tensor) HeldType() (tensor.DType, error) {
 	}
 	var v tensor.ValueType
 	err := t.visit(min(typeSample, t.elements()), v.Add)
-	return v.Held(), err
+	return v.DType(), err
 }
 
 // visit calls add with the first n elements of a tensor, in order, some at a time.

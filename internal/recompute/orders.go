@@ -327,7 +327,7 @@ func (c *call) offsets(x *Array, axes []int, indices []*Array) (tensor.Shape, []
 	for _, index := range indices {
 		s, ok := broadcast(beside, index.shape)
 		if !ok {
-			c.fail("indices of shape %s beside shape %s", index.shape, beside)
+			c.fail("indices of shape %s and shape %s do not broadcast", index.shape, beside)
 			return nil, nil
 		}
 		beside = s

@@ -28,19 +28,19 @@ type Expectation struct {
 type Piece struct {
 	*Operator
 	Expectation
-	InputCuts, OutputCuts []*Cut
+	InputCuts, OutputCuts []*PieceRange
 }
 
-// Cut is the part of a tensor in a piece: its first coordinate, and the shape in which the formula sees the whole
+// PieceRange is the part of a tensor in a piece: its first coordinate, and the shape in which the formula sees the whole
 // tensor.
-type Cut struct {
+type PieceRange struct {
 	From []int64      `json:"from"`
 	Of   tensor.Shape `json:"of"`
 }
 
 // Whole reports whether no tensor of the piece was cut.
 func (p *Piece) Whole() bool {
-	cut := func(c *Cut) bool { return c != nil }
+	cut := func(c *PieceRange) bool { return c != nil }
 	return !slices.ContainsFunc(p.InputCuts, cut) && !slices.ContainsFunc(p.OutputCuts, cut)
 }
 
@@ -51,7 +51,7 @@ func PieceOf(ctx context.Context, op *Operator, v *Verdict, maxBytes int64) (*Pi
 	if f == nil {
 		return nil, nil
 	}
-	p := &Piece{Operator: op.WithInputs(op.Inputs), InputCuts: make([]*Cut, len(op.Inputs)), OutputCuts: make([]*Cut, len(op.Outputs))}
+	p := &Piece{Operator: op.WithInputs(op.Inputs), InputCuts: make([]*PieceRange, len(op.Inputs)), OutputCuts: make([]*PieceRange, len(op.Outputs))}
 	p.Full = true
 	if !p.fits(f, v.Attributes, maxBytes) {
 		if ok, err := p.cut(f, v, maxBytes); !ok || err != nil {
@@ -59,15 +59,15 @@ func PieceOf(ctx context.Context, op *Operator, v *Verdict, maxBytes int64) (*Pi
 		}
 	}
 	e, err := expect(ctx, p.Operator, f, v.Attributes)
-	if e == nil || err != nil || e.Bad == 0 && v.bad() > 0 {
+	if e == nil || err != nil || e.Bad == 0 && v.countBad() > 0 {
 		return nil, err
 	}
 	p.Expectation = *e
 	return p, nil
 }
 
-// bad counts the bad elements of all outputs.
-func (v *Verdict) bad() (n int64) {
+// countBad counts the bad elements of all outputs.
+func (v *Verdict) countBad() (n int64) {
 	for _, o := range v.Outputs {
 		n += o.Bad
 	}
@@ -176,7 +176,7 @@ func (c *cutting) part(op *Operator, box cell) *Operator {
 
 // read sets the sources of the tensors of a piece.
 func (p *Piece) read(c *cutting, whole *Operator, box cell) error {
-	part := func(t, of *Tensor, v view, spans func(f int) span) (*Cut, error) {
+	part := func(t, of *Tensor, v view, spans func(f int) span) (*PieceRange, error) {
 		if t == nil || t.elements() == of.elements() {
 			return nil, nil
 		}
@@ -194,7 +194,7 @@ func (p *Piece) read(c *cutting, whole *Operator, box cell) error {
 			return nil, err
 		}
 		t.Source, err = plan.Reader(offsetSource{of.Source, first}, decoder.UnitSize(), new(layout.Buffers))
-		return &Cut{lo, v.shape}, err
+		return &PieceRange{lo, v.shape}, err
 	}
 	for k, t := range p.Inputs {
 		var err error

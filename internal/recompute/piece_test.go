@@ -88,7 +88,7 @@ func TestBoundsOfSmallNumbers(t *testing.T) {
 	}
 	op := &Operator{Formula: "Relu", Inputs: []*Tensor{half(x)}, Outputs: []*Tensor{half(y)}, Attributes: Attributes{}}
 	v, err := Judge(context.Background(), op)
-	if err != nil || v.Status != Wrong || v.bad() != n/4 {
+	if err != nil || v.Status != Wrong || v.countBad() != n/4 {
 		t.Fatalf("%+v, %v", v, err)
 	}
 	p, err := PieceOf(context.Background(), op, v, 1<<20)
@@ -112,10 +112,10 @@ func mustWhole(t *testing.T, x *Tensor) []float64 {
 }
 
 // comparePiece compares the elements of a piece with the elements of the whole tensor at its place.
-func comparePiece(t *testing.T, name string, q *Tensor, cut *Cut, whole, part []float64) {
+func comparePiece(t *testing.T, name string, q *Tensor, cut *PieceRange, whole, part []float64) {
 	t.Helper()
 	if cut == nil {
-		cut = &Cut{make([]int64, len(q.Shape)), q.Shape}
+		cut = &PieceRange{make([]int64, len(q.Shape)), q.Shape}
 	}
 	strides := cut.Of.Strides()
 	for i, v := range part {

@@ -12,7 +12,7 @@ import (
 func planes(p *problem, _ Attributes) *cutting {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	if axes := len(x) - 2; axes < 1 || axes > maxSpatial {
-		return misfit("shape %s: want 1 to %d axes behind those of images and channels", x, maxSpatial)
+		return misfit("shape %s: want 1 to %d axes after the axes of images and channels", x, maxSpatial)
 	}
 	if len(out) != len(x) || x[0] != out[0] || x[1] != out[1] {
 		return misfit("the output has the shape %s, the input %s", out, x)

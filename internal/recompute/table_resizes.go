@@ -26,7 +26,7 @@ func convTranspose(p *problem, h Attributes) (*linear, lang.Sentence) {
 	}
 	for k := range axes {
 		if extra := out[2+k] - g.transposedSize(k, x[2+k]); g.stride[k] < 1 || g.dilation[k] < 1 || g.before[k] < 0 || extra < 0 || extra >= max(g.stride[k], g.dilation[k]) {
-			return nil, lang.Say("%s do not make %s of %s", h.geometry(), out, x)
+			return nil, lang.Say("%s cannot produce %s from %s", h.geometry(), out, x)
 		}
 	}
 	pixels, size, channels := out[2:].Elements(), w[2:].Elements(), x[1]/groups
@@ -125,7 +125,7 @@ func convFilterGrad(p *problem, h Attributes) (*linear, lang.Sentence) {
 	}
 	for k := range axes {
 		if !g.fits(k, x[2+k], dy[2+k]) {
-			return nil, lang.Say("%s do not make %s of %s", h.geometry(), dy, x)
+			return nil, lang.Say("%s cannot produce %s from %s", h.geometry(), dy, x)
 		}
 	}
 	pixels, size := dy[2:].Elements(), w[2:].Elements()

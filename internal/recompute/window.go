@@ -66,13 +66,13 @@ func conv2D(p *problem, h Attributes) (*linear, lang.Sentence) {
 	}
 	for i := range axes {
 		if !g.fits(i, x[2+i], out[2+i]) {
-			return nil, lang.Say("%s do not make %s of %s", h.geometry(), out, x)
+			return nil, lang.Say("%s cannot produce %s from %s", h.geometry(), out, x)
 		}
 	}
 	g.padding = paddingModes[h["padding_mode"].Value.Text]
 	for i := range axes {
 		if most := x[2+i] - 1; g.padding != nil && (g.before[i] > most || (out[2+i]-1)*g.stride[i]+g.extent(i)-x[2+i]-g.before[i] > most) {
-			return nil, lang.Say("%s do not make %s of %s", h.geometry(), out, x)
+			return nil, lang.Say("%s cannot produce %s from %s", h.geometry(), out, x)
 		}
 	}
 	pixels := out[2:].Elements()

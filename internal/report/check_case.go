@@ -35,10 +35,10 @@ type caseTensor struct {
 	Expected string `json:"expected,omitempty"`
 	Bound    string `json:"bound,omitempty"`
 	// Cut is the place of the array in the tensor, if it is a part of it.
-	Cut    *recompute.Cut `json:"cut,omitempty"`
-	DType  string         `json:"dtype"`
-	Shape  tensor.Shape   `json:"shape"`
-	Format string         `json:"format,omitempty"`
+	Cut    *recompute.PieceRange `json:"cut,omitempty"`
+	DType  string                `json:"dtype"`
+	Shape  tensor.Shape          `json:"shape"`
+	Format string                `json:"format,omitempty"`
 }
 
 // caseDocument is op.json.
@@ -115,7 +115,7 @@ func (w *caseWriter) write() error {
 	op, inputCut, outputCut := w.Whole, noCut, noCut
 	if p := w.Piece; p != nil {
 		op = p.Operator
-		inputCut, outputCut = func(k int) *recompute.Cut { return p.InputCuts[k] }, func(k int) *recompute.Cut { return p.OutputCuts[k] }
+		inputCut, outputCut = func(k int) *recompute.PieceRange { return p.InputCuts[k] }, func(k int) *recompute.PieceRange { return p.OutputCuts[k] }
 	}
 	doc := caseDocument{Schema: caseSchema, Formula: op.Formula, Row: w.Row, Inputs: []*caseTensor{}, Outputs: []*caseTensor{}}
 	for k, t := range op.Inputs {
@@ -143,7 +143,7 @@ func (w *caseWriter) write() error {
 	return w.err
 }
 
-func noCut(int) *recompute.Cut { return nil }
+func noCut(int) *recompute.PieceRange { return nil }
 
 func text(s string) func(io.Writer) error {
 	return func(w io.Writer) error {
@@ -153,7 +153,7 @@ func text(s string) func(io.Writer) error {
 }
 
 // tensor writes a tensor of the dump in host order.
-func (w *caseWriter) tensor(t *recompute.Tensor, name string, cut *recompute.Cut) *caseTensor {
+func (w *caseWriter) tensor(t *recompute.Tensor, name string, cut *recompute.PieceRange) *caseTensor {
 	one := &caseTensor{DType: t.DType.String(), Shape: append(tensor.Shape{}, t.Shape...), Cut: cut}
 	if w.Piece == nil {
 		return one

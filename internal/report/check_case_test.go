@@ -30,7 +30,7 @@ func TestCaseOfPart(t *testing.T) {
 	data := binary.LittleEndian.AppendUint64(nil, big)
 	x := &recompute.Tensor{DType: tensor.Int64, Stored: tensor.Int64, Shape: tensor.Shape{1}, Source: bytesOf(data)}
 	op := &recompute.Operator{Formula: "Neg", Inputs: []*recompute.Tensor{x}, Outputs: []*recompute.Tensor{x}}
-	piece := &recompute.Piece{Operator: op, InputCuts: []*recompute.Cut{{From: []int64{3}, Of: tensor.Shape{9}}}, OutputCuts: []*recompute.Cut{nil},
+	piece := &recompute.Piece{Operator: op, InputCuts: []*recompute.PieceRange{{From: []int64{3}, Of: tensor.Shape{9}}}, OutputCuts: []*recompute.PieceRange{nil},
 		Expectation: recompute.Expectation{Values: [][]float64{{-big}}, Bounds: [][]float64{{0}}, Bad: 1}}
 	dir := t.TempDir()
 	c := NewCases(dir)

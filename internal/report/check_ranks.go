@@ -44,7 +44,7 @@ func (p *printer) ranks(r *ranks.Report, paths []string) {
 		facts.add(p.say("Replicas"), p.say("%d sets checked, %d wrong, %d differ by rounding", r.Replicas.Sets, r.Replicas.Wrong, r.Replicas.Drift))
 	}
 	if l := r.Located; l != nil && l.Of > 0 {
-		facts.add(p.say("Located"), p.say("%s %% of %s in the reference by their values", strconv.FormatFloat(math.Floor(1000*float64(l.Tensors)/float64(l.Of))/10, 'f', -1, 64), lang.CountText(l.Of, "tensor")))
+		facts.add(p.say("Located"), p.say("%s %% of %s found in the reference by value", strconv.FormatFloat(math.Floor(1000*float64(l.Tensors)/float64(l.Of))/10, 'f', -1, 64), lang.CountText(l.Of, "tensor")))
 	}
 	for _, n := range r.Notes {
 		facts.add(p.say("check_ranks¦Note"), p.say("%s: %s of %s, %s", n.Kind, ranks.MeaningOf(n.Kind).Short, trace.RankText(n.Ranks), lang.CountText(n.Count, "time")))

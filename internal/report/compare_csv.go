@@ -61,7 +61,7 @@ func csvColumns(opt CSVOptions) []Column[labelled] {
 	columns = append(columns,
 		words("status", func(r labelled) record.Status { return r.Status }),
 		words("reason", func(r labelled) string { return codesText(r.Reasons) }))
-	for _, m := range metrics.ShownIn(metrics.ExtraColumns) {
+	for _, m := range metrics.ReportMetrics(metrics.ExtraColumns) {
 		columns = append(columns, words(m.Title, func(r labelled) string { return plainDecimal(m.Of(r.result)) }))
 	}
 	columns = append(columns,
@@ -99,7 +99,7 @@ func plainDecimal(m metrics.Metric) string {
 
 // metricColumns returns the columns of the metrics that a report shows, with all digits.
 func metricColumns(report metrics.Report) (columns []Column[labelled]) {
-	for _, m := range metrics.ShownIn(report) {
+	for _, m := range metrics.ReportMetrics(report) {
 		columns = append(columns, numbers(m.Title, func(r labelled) metrics.Metric { return m.Of(r.result) }))
 	}
 	return columns

@@ -104,7 +104,7 @@ func statisticsTable(r *metrics.Result) Table[*statistic] {
 		numbers("npu", func(s *statistic) string { return s.npu }).ranked(2),
 	}}
 	rows := map[string]*statistic{} // by title; the reference comes first
-	for _, m := range metrics.ShownIn(metrics.Sides) {
+	for _, m := range metrics.ReportMetrics(metrics.Sides) {
 		text := shortMetric(m.Of(r))
 		if m.Unit == metrics.UnitCount {
 			text = exactMetric(m.Of(r))
@@ -120,11 +120,11 @@ func statisticsTable(r *metrics.Result) Table[*statistic] {
 }
 
 // metricsTable lists the metrics.
-func metricsTable(r *metrics.Result) Table[metrics.Shown] {
-	return Table[metrics.Shown]{Rows: metrics.ShownIn(metrics.Detail), Columns: []Column[metrics.Shown]{
-		words("metric", func(m metrics.Shown) string { return m.Title }).titled("METRIC"),
-		numbers("value", func(m metrics.Shown) metrics.Metric { return m.Of(r) }).titled("VALUE").ranked(1),
-		numbers("at", func(m metrics.Shown) string {
+func metricsTable(r *metrics.Result) Table[metrics.TitledMetric] {
+	return Table[metrics.TitledMetric]{Rows: metrics.ReportMetrics(metrics.Detail), Columns: []Column[metrics.TitledMetric]{
+		words("metric", func(m metrics.TitledMetric) string { return m.Title }).titled("METRIC"),
+		numbers("value", func(m metrics.TitledMetric) metrics.Metric { return m.Of(r) }).titled("VALUE").ranked(1),
+		numbers("at", func(m metrics.TitledMetric) string {
 			i := metrics.Index(m.Name + "_offset")
 			if i < 0 {
 				return ""

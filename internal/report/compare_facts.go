@@ -71,7 +71,7 @@ func (t Text) pairedBy(c *record.Coverage) []string {
 	if rules == nil {
 		return nil
 	}
-	return []string{t.say("names differ, paired by rule (--pair names leaves them out): %s", strings.Join(rules, ", "))}
+	return []string{t.say("names differ, paired by rule (--pair names does not pair them): %s", strings.Join(rules, ", "))}
 }
 
 // cannotFail says for how many tensors atol exceeds every value, so that no error can break the limits; empty if the
@@ -443,7 +443,7 @@ func (t Text) problemFacts(r *record.Report) []fact {
 		return titleOf(row) + t.say(": ") + t.join(string(row.Status), places.of(o), why)
 	})
 	if ambiguous := byOperator(r, record.Ambiguous); len(ambiguous) > 0 {
-		lines = append(lines, t.say("--map-node-dict decides which tensors belong together: %s",
+		lines = append(lines, t.say("--map-node-dict pairs these tensors: %s",
 			lang.ShellLine([]string{"--map-node-dict", "{" + jsonpos.Quote(ambiguous[0].Op) + `:"NPU_NAME"}`})))
 	}
 	if r.Any(mayMatch) {

@@ -96,7 +96,7 @@ func writeHPAA(folder *Folder, r *record.Report, opt Options) error {
 			return err
 		}
 	}
-	for _, log := range SkipLogs(r, opt.Kept) {
+	for _, log := range SkipLogs(r, opt.SkipLines) {
 		if err := folder.Write(log.Name, log.Write); err != nil {
 			return err
 		}

@@ -263,7 +263,7 @@ func junitMetrics(row *record.Row) []junitProperty {
 		{"atol", allDigits(row.Limits.Atol)},
 		{"rtol", allDigits(row.Limits.Rtol)},
 	}
-	for _, m := range metrics.ShownIn(metrics.JUnit) {
+	for _, m := range metrics.ReportMetrics(metrics.JUnit) {
 		all = append(all, junitProperty{m.Title, exactMetric(m.Of(r))})
 	}
 	return append(all, junitProperty{"class_mismatch", strconv.FormatInt(r.Mismatch.Count, 10)})

@@ -388,7 +388,7 @@ func TestAmbiguousRounds(t *testing.T) {
                 net/fc2: AMBIGUOUS, 6 tensors, ranks 0-1 steps 0-2, 2 NPU tensors by rule name
                 net/prob: AMBIGUOUS, 5 tensors, rank 0 steps 0-2; rank 1 steps 0-1, 2 NPU tensors by rule name
                 net/prob: SHAPE_MISMATCH, rank 1 step 2, (2, 3) against (3, 2)
-                --map-node-dict decides which tensors belong together: --map-node-dict '{"net/conv1":"NPU_NAME"}'
+                --map-node-dict pairs these tensors: --map-node-dict '{"net/conv1":"NPU_NAME"}'
 `
 	if !strings.Contains(got, want) {
 		t.Errorf("(-want +got):\n%s", cmp.Diff(want, got))

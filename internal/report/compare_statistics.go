@@ -37,7 +37,7 @@ func byFewNumbers(r *record.Report, compared int) lang.Sentence {
 		}
 		text = lang.Say("%s. Differences that it causes are not judged", text)
 		if len(origins) > 0 {
-			text = lang.Say("%s; besides it %s", text, foldedOrigins(r, origins))
+			text = lang.Say("%s; in addition %s", text, foldedOrigins(r, origins))
 		}
 		return orKnown(r, "FAIL", text)
 	case len(origins) == 1:
@@ -206,7 +206,7 @@ func (t Text) statisticsFacts(r *record.Report) (facts []fact) {
 		return facts
 	}
 	ops, isMsprobe := withProducers(r, origins[:min(len(origins), mostStarts)])
-	lines = []string{t.say("dump the tensors of %s: elements that changed places do not show in max, min, mean and norm, so the fault may be in what made the inputs", strings.Join(ops, ", "))}
+	lines = []string{t.say("dump the tensors of %s: elements that changed places do not show in max, min, mean and norm, so the fault may be in the operators that produced the inputs", strings.Join(ops, ", "))}
 	if isMsprobe {
 		for i := range ops {
 			ops[i] = jsonpos.Quote(ops[i])

@@ -179,7 +179,7 @@ func (t Text) findingFacts(r *record.Report) []fact {
 		if f.OutputsBad {
 			among = lang.Text{EN: "outputs of the network among them"}
 		}
-		add(t.say("compare_summary¦Spread"), t.say("%s bad from the first bad one on, %s", tensors(max(len(f.Chain), 1)), among))
+		add(t.say("compare_summary¦Spread"), t.say("%s bad: the first bad one and all that it affects, %s", tensors(max(len(f.Chain), 1)), among))
 	}
 	return facts
 }

@@ -45,14 +45,14 @@ First NaN/inf   net/log2 (Conv2D), 3 of 4 elements
 First overflow  net/log2 (Conv2D), 3 of 4 elements
 Largest jump    net/conv1 (Conv2D): mean_rel is 4200 x the mean_rel of its
                   inputs
-Spread          3 tensors bad from the first bad one on, outputs of the network
-                  among them
+Spread          3 tensors bad: the first bad one and all that it affects,
+                  outputs of the network among them
 Not compared    net/mat: SHAPE_MISMATCH, (2, 3) against (3, 2)
                 net/type: DTYPE_MISMATCH, the element types differ
                 net/twin: AMBIGUOUS, several tensors match
                 net/torn: ERROR, 32 bytes at 0x80, found 7
                 net/cat: ERROR, piece 2 of 4; 32 bytes at 0x80, found 7
-                --map-node-dict decides which tensors belong together:
+                --map-node-dict pairs these tensors:
                   --map-node-dict '{"net/twin":"NPU_NAME"}'
 
 Rows around the first bad one, in execution order (RED: rms error / rms of the
@@ -135,7 +135,7 @@ func TestCompareTextLongLists(t *testing.T) {
 	for _, want := range []string{
 		"                op9: AMBIGUOUS, several tensors match\n                and 2 more\n",
 		"Suspects        6 tensors before the first bad one not compared, the fault may be there: op0, op1, op2, op3, op4 and 1 more\n",
-		"Spread          2 tensors bad from the first bad one on, no output of the network among them\n",
+		"Spread          2 tensors bad: the first bad one and all that it affects, no output of the network among them\n",
 		"Baseline        b.json\n                updated\n",
 	} {
 		if !strings.Contains(got, want) {

@@ -73,7 +73,7 @@ func otherSteps(r *record.Report) lang.Sentence {
 			continue
 		}
 		if n++; n == 1 {
-			text = lang.Say("step %s of the NPU beside step %s of the reference", npu, ref)
+			text = lang.Say("step %s of the NPU is compared with step %s of the reference", npu, ref)
 		}
 	}
 	if n > 1 {

@@ -156,10 +156,10 @@ func configMessages(f *dumpconf.FileCheck, written bool) []batch.Message {
 	name := ConfigName(f.Name)
 	var all []batch.Message
 	if f.Changed() && !written && !shownAsDiff(f) {
-		all = append(all, batch.Warnf("%s is no UTF-8: its change cannot be shown, --write makes it", name))
+		all = append(all, batch.Warnf("%s is not UTF-8: the change cannot be shown, --write makes it", name))
 	}
 	if f.Report().More && (f.After == nil || written) {
-		all = append(all, batch.Warnf("%s: there is more to find, once this is repaired", name))
+		all = append(all, batch.Warnf("%s: more findings may appear once this is repaired", name))
 	}
 	switch {
 	case f.After == nil || written && !f.Written:
@@ -174,9 +174,9 @@ func configMessages(f *dumpconf.FileCheck, written bool) []batch.Message {
 		all = append(all, batch.Infof("%s: findings now %s, after this change %s", name, howMany(f.Before), howMany(f.After)))
 	case len(f.Before.Findings) == 0:
 	case written:
-		all = append(all, batch.Infof("%s is not changed: nothing can be repaired without a decision of yours", name))
+		all = append(all, batch.Infof("%s is not changed: nothing can be repaired automatically", name))
 	default:
-		all = append(all, batch.Infof("%s: nothing can be repaired without a decision of yours", name))
+		all = append(all, batch.Infof("%s: nothing can be repaired automatically", name))
 	}
 	return all
 }
@@ -209,7 +209,7 @@ func configSummary(c *dumpconf.Checks) lang.Sentence {
 	case len(c.Files) > 1 && found.IsZero():
 		return lang.Say("nothing found in %d files", len(c.Files))
 	case len(c.Files) > 1:
-		return lang.Say("%s in %d of %d files", found, c.Bad(), len(c.Files))
+		return lang.Say("%s in %d of %d files", found, c.FaultyFiles(), len(c.Files))
 	case found.IsZero():
 		return lang.Say("nothing found in %s (checked as %s)", ConfigName(last.Name), last.Before.Schema)
 	default:

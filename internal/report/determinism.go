@@ -268,9 +268,9 @@ var placesWord = map[determinism.Places]lang.Text{
 func placesText(p determinism.Places) lang.Text {
 	switch p {
 	case determinism.SamePlaces:
-		return lang.Text{EN: ", always at the same elements: look for a race on a part of the tensor"}
+		return lang.Text{EN: ", always at the same elements: suspect a race on a part of the tensor"}
 	case determinism.Scattered:
-		return lang.Text{EN: ", at changing elements: look for an order of additions that changes"}
+		return lang.Text{EN: ", at changing elements: suspect a changing order of additions"}
 	}
 	return lang.Text{}
 }

@@ -50,7 +50,7 @@ func TestWriteDeterminism(t *testing.T) {
 	const want = `DIFFERENT: 2 of 4 tensors differ between 3 runs; 1 not in all runs; 1 left out; drift@1 is a FAULT
 
 First           drift@1
-                3 contents in 3 runs, always at the same elements: look for a race on a part of the tensor
+                3 contents in 3 runs, always at the same elements: suspect a race on a part of the tensor
 Order           natural order of names
 
 TENSOR             CONTENTS  DIFFER  FIRST  MAX_ABS  CAUSE    NOTE

@@ -225,7 +225,7 @@ func (p *printer) scriptText(op *find.Operator) string {
 	case "fused":
 		return p.join(text, p.say("of a fused operator"))
 	case "forward":
-		return p.join(text, p.say("gradient of it"))
+		return p.join(text, p.say("its gradient"))
 	case "library":
 		return p.join(text, p.say("of the library"))
 	}

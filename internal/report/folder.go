@@ -98,8 +98,8 @@ func WriteFiles[R any](f *Folder, formats []string, result R, opt Options) (fail
 func writeFile[R any](f *Folder, format string, result R, opt Options) error {
 	w := WriterOf[R](format)
 	err := f.Write(w.File, func(out io.Writer) error { return w.render(out, result, opt) })
-	if err == nil && w.beside != nil {
-		err = w.beside(f, result, opt)
+	if err == nil && w.writeExtra != nil {
+		err = w.writeExtra(f, result, opt)
 	}
 	return err
 }

@@ -67,7 +67,7 @@ func listFormats() []Format {
 			textual("", Text.WriteConfigExplanation),
 		}},
 		{"csv", "a table; compare: HPAA's columns, followed by more", []Writer{
-			with(writes(hpaaTable, WriteCompareCSV), writeTablesBeside),
+			withExtraFiles(writes(hpaaTable, WriteCompareCSV), writeTablesBeside),
 			plainly("", WriteCompareDetailCSV),
 			plainly("determinism.csv", WriteDeterminismCSV),
 			plainly("", WriteJudgementCSV),
@@ -76,14 +76,14 @@ func listFormats() []Format {
 			plainly("overflow_watch.csv", WriteWatchCSV),
 			plainly("headroom.csv", WriteHeadroomCSV),
 			plainly("checkpoints.csv", WriteCheckpointsCSV),
-			with(plainly("check.csv", WriteCheckCSV), func(f *Folder, r *check.Report, _ Options) error { return writeRanksBeside(f, checkRanksFile, r.Ranks) }),
+			withExtraFiles(plainly("check.csv", WriteCheckCSV), func(f *Folder, r *check.Report, _ Options) error { return writeRanksBeside(f, checkRanksFile, r.Ranks) }),
 			plainly("perf.csv", WritePerfCSV),
 		}},
 		{HPAAFormat, "the files of HPAA: its table, errors of each operator, logs, op_config.csv", []Writer{
-			with(writes(hpaaTable, WriteCompareCSV).keeping(Keep{Errors: true}), writeHPAA),
+			withExtraFiles(writes(hpaaTable, WriteCompareCSV).keeping(Keep{Errors: true}), writeHPAA),
 		}},
 		{documentFormat, "all results, for programs", []Writer{
-			plainly(documentName, writeCompareJSON).keeping(Keep{Worst: true, Bins: true, Pictures: true}).ofBad(),
+			plainly(documentName, writeCompareJSON).keeping(Keep{Worst: true, Bins: true, Pictures: true}).badRowsOnly(),
 			plainly("", WriteCompareDetailJSON),
 			plainly("determinism.json", writeDocument[*determinism.Report]),
 			plainly("", WriteJudgementJSON),
@@ -105,7 +105,7 @@ func listFormats() []Format {
 			plainly("", WriteConfigExplanationJSON),
 		}},
 		{"junit", "a test case for each tensor, for CI services", []Writer{
-			plainly("junit.xml", WriteCompareJUnit).keeping(Keep{Worst: true}).ofBad(),
+			plainly("junit.xml", WriteCompareJUnit).keeping(Keep{Worst: true}).badRowsOnly(),
 			plainly("check_junit.xml", WriteCheckJUnit),
 		}},
 		{"md", "Markdown, for a comment on a code host", []Writer{
@@ -119,10 +119,10 @@ func listFormats() []Format {
 			plainly("result_msaccucmp.csv", WriteCompareMsaccucmp).keeping(Keep{Divergence: true}),
 		}},
 		{"msprobe", "a table with the columns of msprobe", []Writer{
-			with(plainly(msprobeName+".csv", WriteCompareMSProbe).keeping(Keep{Calls: true}), writeMSProbeRounds),
+			withExtraFiles(plainly(msprobeName+".csv", WriteCompareMSProbe).keeping(Keep{Calls: true}), writeMSProbeRounds),
 		}},
 		{pageFormat, "a page for a browser, in one file", []Writer{
-			writes("report.html", writePage).keeping(Keep{Worst: true, Bins: true, Pictures: true}).ofBad(),
+			writes("report.html", writePage).keeping(Keep{Worst: true, Bins: true, Pictures: true}).badRowsOnly(),
 			paged("determinism.html", func(o *page.Options) *json.RawMessage { return &o.Determinism }, writeDocument[*determinism.Report]),
 			paged("overflow.html", overflowPage, writeDocument[*overflow.Report]),
 			paged("overflow_scan.html", overflowPage, writeDocument[*overflow.ScanReport]),
@@ -131,7 +131,7 @@ func listFormats() []Format {
 			paged("check.html", func(o *page.Options) *json.RawMessage { return &o.Checked }, writeDocument[*check.Report]),
 			paged("perf.html", func(o *page.Options) *json.RawMessage { return &o.Perf }, WritePerfJSON),
 		}},
-		{"sarif", "for services that show findings beside the source", []Writer{
+		{"sarif", "for services that show findings in the source code", []Writer{
 			plainly("", WriteConfigChecksSARIF),
 			plainly("compare.sarif", sarifOf(placesOfCompare, func(r *record.Report) string { return r.Tool })),
 			plainly("overflow.sarif", sarifOf(analysisPlaces, func(r *overflow.Report) string { return r.Tool })),
@@ -154,8 +154,8 @@ const (
 type Format struct {
 	// Name is the value of --format.
 	Name string
-	// For is the purpose of the format, for the help.
-	For string
+	// Purpose is the purpose of the format, for the help.
+	Purpose string
 	// Writers has a writer for each type of result that the format can show.
 	Writers []Writer
 }
@@ -172,8 +172,8 @@ type Writer struct {
 
 	result reflect.Type
 	write  func(w io.Writer, result any, opt Options) error
-	// beside writes further files next to the report; may be nil.
-	beside func(f *Folder, result any, opt Options) error
+	// writeExtra writes further files next to the report; may be nil.
+	writeExtra func(f *Folder, result any, opt Options) error
 }
 
 // Keep lists the data of a comparison, beside the rows, that a report shows.
@@ -190,8 +190,8 @@ func (w Writer) keeping(k Keep) Writer {
 	return w
 }
 
-// ofBad returns a writer that omits rows with Options.OnlyBad.
-func (w Writer) ofBad() Writer {
+// badRowsOnly returns a writer that omits rows with Options.OnlyBad.
+func (w Writer) badRowsOnly() Writer {
 	w.fewer = true
 	return w
 }
@@ -199,22 +199,22 @@ func (w Writer) ofBad() Writer {
 // render writes a result.
 func (w *Writer) render(out io.Writer, result any, opt Options) error {
 	if r, ok := result.(*record.Report); ok {
-		result = w.shown(r, opt)
+		result = w.selectRows(r, opt)
 	}
 	return w.write(out, result, opt)
 }
 
-// shown returns the part of a comparison that the report shows.
-func (w *Writer) shown(r *record.Report, opt Options) *record.Report {
+// selectRows returns the part of a comparison that the report shows.
+func (w *Writer) selectRows(r *record.Report, opt Options) *record.Report {
 	if w.fewer && opt.OnlyBad {
 		return r.BadRows()
 	}
 	return r
 }
 
-// with returns a writer that writes further files next to its reports.
-func with[R any](w Writer, beside func(f *Folder, result R, opt Options) error) Writer {
-	w.beside = func(f *Folder, result any, opt Options) error { return beside(f, result.(R), opt) }
+// withExtraFiles returns a writer that writes further files next to its reports.
+func withExtraFiles[R any](w Writer, beside func(f *Folder, result R, opt Options) error) Writer {
+	w.writeExtra = func(f *Folder, result any, opt Options) error { return beside(f, result.(R), opt) }
 	return w
 }
 
@@ -230,8 +230,8 @@ type Options struct {
 	OnlyBad bool
 	// Page holds the options of an HTML page.
 	Page page.Options
-	// Kept holds the lines of an import for the logs of a comparison.
-	Kept []sidefile.SkipLine
+	// SkipLines holds the lines of an import for the logs of a comparison.
+	SkipLines []sidefile.SkipLine
 	// Gather gathers the pictures of a comparison, nil for none; Plots draws some of them beside
 	// the reports.
 	Gather Gather
@@ -333,7 +333,7 @@ func FormatHelp[R any]() string {
 		if width == 0 {
 			line = fmt.Sprintf("  %-10s ", f.Name)
 		}
-		b.WriteString(line + f.For + "\n")
+		b.WriteString(line + f.Purpose + "\n")
 	}
 	return b.String()
 }

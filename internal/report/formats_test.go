@@ -253,7 +253,7 @@ func TestFormats(t *testing.T) {
 	t.Parallel()
 	var opt Options
 	for _, f := range Formats() {
-		if f.Name == "" || f.For == "" || len(f.Writers) == 0 || readers[f.Name] == nil {
+		if f.Name == "" || f.Purpose == "" || len(f.Writers) == 0 || readers[f.Name] == nil {
 			t.Errorf("format %q lacks a name, what it is for, a writer, or a reader here", f.Name)
 			continue
 		}
@@ -313,7 +313,7 @@ func TestFormatNames(t *testing.T) {
 	}
 	help := FormatHelp[*record.Report]()
 	for _, f := range FormatsOf[*record.Report]() {
-		if !strings.Contains(help, "  "+f.Name+" ") || !strings.Contains(help, f.Writers[0].File) || !strings.Contains(help, f.For+"\n") {
+		if !strings.Contains(help, "  "+f.Name+" ") || !strings.Contains(help, f.Writers[0].File) || !strings.Contains(help, f.Purpose+"\n") {
 			t.Errorf("the help lacks %s:\n%s", f.Name, help)
 		}
 	}

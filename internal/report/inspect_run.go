@@ -70,7 +70,7 @@ func (p *printer) overviewFacts(o *inspect.Overview, shown shownFacts) (facts fa
 		facts.add(p.say("Order"), p.sourcesText(run, shown.sources, func(r *dumpdir.Round) lang.Sentence { return r.Order.Source })...)
 		facts.add(p.say("Data flow"), p.sourcesText(run, shown.sources, func(r *dumpdir.Round) lang.Sentence {
 			if r.Flow.Source.IsZero() {
-				return lang.Say("not known")
+				return lang.Say("unknown")
 			}
 			return r.Flow.Source
 		})...)

@@ -59,7 +59,7 @@ func (t Text) WriteJudgement(w io.Writer, j *conclude.Judgement) error {
 	p.text(p.say("%d of %d compared tensors pass, %d fail, %d are undecided", j.Counts[record.Pass], j.Compared,
 		j.Counts[record.Fail], j.Counts[limits.Undecided]))
 	if j.Counts[limits.Undecided] > j.LeftOut {
-		p.text(p.say("UNDECIDED: compare.json does not tell; run compare again with these limits"))
+		p.text(p.say("UNDECIDED: compare.json does not hold enough to decide; run compare again with these limits"))
 	}
 	changed := slices.DeleteFunc(pointers(j.Rows), func(r *conclude.JudgedRow) bool { return r.Was == r.Status && r.Status != record.Fail })
 	if len(changed) > 0 {

@@ -34,7 +34,7 @@ func TestWriteJudgement(t *testing.T) {
 	t.Parallel()
 	text := rendered(t, func(w io.Writer) error { return Text{}.WriteJudgement(w, judged()) })
 	const want = `2 of 4 compared tensors pass, 1 fail, 1 are undecided
-UNDECIDED: compare.json does not tell; run compare again with these limits
+UNDECIDED: compare.json does not hold enough to decide; run compare again with these limits
 
 TENSOR    WAS   NOW        ERRORS  OF
 better:1  FAIL  PASS            0   8

@@ -127,10 +127,10 @@ func (o *RecordOutput) Outcome(run *dumpdir.Run, s *overflow.DecodeSummary) batc
 		say("report¦%s written to %s", lang.CountText(len(o.Files), "file"), o.dir)
 	}
 	if s.Records > 0 && s.NotRecords > 0 {
-		say("left out %s, no overflow record", lang.CountText(s.NotRecords, "file"))
+		say("ignored %s, no overflow record", lang.CountText(s.NotRecords, "file"))
 	}
 	if s.Copies > 0 {
-		say("left out %s whose records are listed too", lang.CountText(s.Copies, "JSON file"))
+		say("ignored %s whose records are listed too", lang.CountText(s.Copies, "JSON file"))
 	}
 	return out
 }

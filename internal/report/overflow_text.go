@@ -115,7 +115,7 @@ func (p *printer) orders(orders []overflow.OrderSource) {
 	for _, o := range byKind(orders) {
 		text := p.orderSource(&o) + fmt.Sprintf(p.say(", %d of %d operators known"), o.NumKnown, o.Total)
 		if o.By == dumpdir.ByName {
-			text = p.say("not known, by name")
+			text = p.say("unknown, by name")
 		}
 		if o.Rounds > 1 {
 			text += fmt.Sprintf(p.say(", in %d rounds"), o.Rounds)
@@ -170,7 +170,7 @@ func (p *printer) summary(r *overflow.Report) {
 	case r.Total == 0 && r.Dumps == 0 && r.Unread() > 0:
 		// Nothing could be read: the problems say why.
 	case r.Total == 0:
-		p.line("", p.say("No overflow recorded; operator dumps found: %d. What usually explains that:", r.Dumps))
+		p.line("", p.say("No overflow recorded; operator dumps found: %d. Usual reasons:", r.Dumps))
 		for _, t := range overflow.NothingFound {
 			p.line(textIndent, "- "+p.Lang.Text(t))
 		}

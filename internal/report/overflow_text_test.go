@@ -155,7 +155,7 @@ func TestOrders(t *testing.T) {
 		{By: dumpdir.ByName, Source: "natural order of names", Total: 5, Rounds: 1},
 	}
 	text := rendered(t, func(w io.Writer) error { return Text{}.WriteScan(w, r) })
-	want := "Execution order: execution order a.csv, ... (2), 7 of 8 operators known, in 3 rounds\nExecution order: not known, by name\n\n"
+	want := "Execution order: execution order a.csv, ... (2), 7 of 8 operators known, in 3 rounds\nExecution order: unknown, by name\n\n"
 	if !strings.HasPrefix(text, want) {
 		t.Errorf("%s\nwant %s", text, want)
 	}

@@ -48,7 +48,7 @@ func perfColumns(r *perf.Report) []Column[*perf.Operator] {
 	for _, c := range derived {
 		columns = append(columns, c.in(InCSV))
 	}
-	if r.Before != nil {
+	if r.BaselineSummary != nil {
 		columns = append(columns, baselineColumns()...)
 	}
 	if len(r.Cores) > 0 {
@@ -174,7 +174,7 @@ func (t Text) WritePerfMarkdown(w io.Writer, r *perf.Report) error {
 func (p *printer) perf(r *perf.Report) error {
 	t := p.Text
 	p.text(t.perfSummary(r))
-	if r.Before != nil {
+	if r.BaselineSummary != nil {
 		p.gap()
 		p.text(t.perfBefore(r))
 	}
@@ -260,12 +260,12 @@ func (t Text) perfBefore(r *perf.Report) string {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[name], name))
 		}
 	}
-	if n := len(r.Before.Missing); n > 0 {
-		parts = append(parts, t.say("%d gone (%s)", n, lang.FirstNames(r.Before.Missing)))
+	if n := len(r.BaselineSummary.Missing); n > 0 {
+		parts = append(parts, t.say("%d gone (%s)", n, lang.FirstNames(r.BaselineSummary.Missing)))
 	}
-	text := t.say("Baseline: %d cycles", r.Before.Total)
-	if r.Before.Total > 0 {
-		text += t.say(" (now %s)", growthText(r.Total-r.Before.Total, r.Before.Total))
+	text := t.say("Baseline: %d cycles", r.BaselineSummary.Total)
+	if r.BaselineSummary.Total > 0 {
+		text += t.say(" (now %s)", growthText(r.Total-r.BaselineSummary.Total, r.BaselineSummary.Total))
 	}
 	return t.join(append([]string{text}, parts...)...)
 }
@@ -337,7 +337,7 @@ func (t Text) classText(o *perf.Operator) string {
 // perfChanged returns the operators that changed since the baseline, largest growth first, and the
 // number of further ones.
 func perfChanged(r *perf.Report) (changed []*perf.Operator, more int) {
-	if r.Before == nil {
+	if r.BaselineSummary == nil {
 		return nil, 0
 	}
 	for _, o := range r.Listed() {
@@ -352,7 +352,7 @@ func perfChanged(r *perf.Report) (changed []*perf.Operator, more int) {
 		}
 		return cmp.Compare(y.N, x.N)
 	})
-	shown := r.Shown(len(changed))
+	shown := r.NumShown(len(changed))
 	return changed[:shown], len(changed) - shown
 }
 
@@ -418,8 +418,8 @@ func (t Text) perfFacts(r *perf.Report) factList {
 	var facts factList
 	add := func(en string, lines ...string) { facts.add(t.say(en), lines...) }
 	add("Tables", lang.FirstNames(r.Files))
-	if r.Before != nil {
-		add("Baseline", lang.FirstNames(r.Before.Files))
+	if r.BaselineSummary != nil {
+		add("Baseline", lang.FirstNames(r.BaselineSummary.Files))
 	}
 	if len(r.Cores) > 0 {
 		var cores []string

@@ -96,7 +96,7 @@ func TestPerfDocument(t *testing.T) {
 	if err := cmp.Or(json.Unmarshal(text, &d), json.Unmarshal(text, &top)); err != nil {
 		t.Fatal(err)
 	}
-	if d.Schema != perf.Schema || d.Total != r.Total || d.BaselineTotal != r.Before.Total || d.Relation != r.Relation ||
+	if d.Schema != perf.Schema || d.Total != r.Total || d.BaselineTotal != r.BaselineSummary.Total || d.Relation != r.Relation ||
 		len(d.Operators) != len(r.Operators) || len(d.Hidden) != len(r.Hidden) || len(d.Problems) != 2 || len(d.Read) != len(r.Operators) || len(d.Notes) != len(r.Notes) {
 		t.Errorf("%+v", d)
 	}

@@ -78,7 +78,7 @@ func TestPrintedMap(t *testing.T) {
 		var b strings.Builder
 		p := Text{Lang: English}.to(&b)
 		p.facts(p.problemFacts(reportOf(row)))
-		args := dumptest.ShellArgs(t, "dumptool "+lineWith(t, b.String(), "belong together: "))
+		args := dumptest.ShellArgs(t, "dumptool "+lineWith(t, b.String(), "pairs these tensors: "))
 		in, err := (&sidefile.Files{NameMap: args[1]}).Load()
 		if err != nil || len(in.NameMap.Entries) != 1 || in.NameMap.Entries[0].Ref != name {
 			t.Errorf("%q: %q: %v", name, args, err)

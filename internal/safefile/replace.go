@@ -57,7 +57,7 @@ func mayReplace(path string, info fs.FileInfo) error {
 		return err
 	}
 	if n := links(info); n > 1 {
-		return lang.Errorf("the file has %d names (hard links), which a new file would part; it is not changed", n)
+		return lang.Errorf("the file has %d names (hard links), which a new file would separate; it is not changed", n)
 	}
 	return nil
 }

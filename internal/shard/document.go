@@ -148,7 +148,7 @@ func (d *Document) read() error {
 		err = in.End()
 	}
 	if err != nil {
-		return lang.Errorf("%s: is cut or no document: %w", d.Path, err)
+		return lang.Errorf("%s: truncated, or not a document of dumptool: %w", d.Path, err)
 	}
 	if d.Schema == "" {
 		return lang.Errorf("%s: has no schema: not a document of dumptool", d.Path)
@@ -332,7 +332,7 @@ func (d *Document) fits(first *Document) error {
 	case a == nil && b == nil:
 		return nil
 	case a == nil || b == nil:
-		return lang.Errorf("%s: of this document and %s one belongs to a shard, the other to a whole run: merge the shards first", d.Path, first.name())
+		return lang.Errorf("%s: this document and %s do not fit together, one belongs to a shard and the other to a whole run: merge the shards first", d.Path, first.name())
 	case a.Of < 1 || a.Of > MaxShards || a.Index < 0 || a.Index >= a.Of:
 		return lang.Errorf("%s: shard %s: want 0 to %d of at most %d", d.Path, a, max(a.Of, 1)-1, MaxShards)
 	case a.Of != b.Of:

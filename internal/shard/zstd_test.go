@@ -54,14 +54,14 @@ func TestCompressed(t *testing.T) {
 		"plain":        {[]byte(text), ""},
 		"compressed":   {whole, ""},
 		"two frames":   {append(written(t, text[:20]), written(t, text[20:])...), ""},
-		"cut":          {whole[:len(whole)-8], "is cut or no document"},
+		"cut":          {whole[:len(whole)-8], "truncated, or not a document"},
 		"no table":     {whole[:len(whole)-sizeOfHead-sizeOfEntry-sizeOfFoot], ""},
-		"cut before":   {whole[:len(whole)-sizeOfHead-sizeOfEntry-sizeOfFoot-1], "is cut or no document"},
-		"its magic":    {whole[:4], "is cut or no document"},
-		"broken":       {broken, "is cut or no document"},
-		"empty":        {nil, "is cut or no document"},
-		"a wide frame": {wide.Bytes(), "is cut or no document"},
-		"no JSON":      {written(t, "text"), "is cut or no document"},
+		"cut before":   {whole[:len(whole)-sizeOfHead-sizeOfEntry-sizeOfFoot-1], "truncated, or not a document"},
+		"its magic":    {whole[:4], "truncated, or not a document"},
+		"broken":       {broken, "truncated, or not a document"},
+		"empty":        {nil, "truncated, or not a document"},
+		"a wide frame": {wide.Bytes(), "truncated, or not a document"},
+		"no JSON":      {written(t, "text"), "truncated, or not a document"},
 	} {
 		if err := os.WriteFile(path, tt.data, 0o600); err != nil {
 			t.Fatal(err)

@@ -476,7 +476,7 @@ func choose(r *align.Ref, f *tensorfile.File) error {
 			for i := range f.Tensors {
 				names = append(names, f.Tensors[i].Name)
 			}
-			return lang.Errorf("%d tensors are in it: name one behind a colon, such as %s:%s", len(names), r.Path, names[0])
+			return lang.Errorf("the file has %d tensors: append a colon and the name of one, such as %s:%s", len(names), r.Path, names[0])
 		}
 		r.Member = f.Tensors[0].Name
 		return nil

@@ -309,7 +309,7 @@ func (in *Inputs) readOpConfig(r io.Reader, _ string) error {
 	}
 	for _, e := range config.Entries {
 		if e.Mode != "" {
-			return lang.Errorf("line %d: mode %q of %s is not known, want an empty one", e.Line, e.Mode, e.Name)
+			return lang.Errorf("line %d: unknown mode %q of %s, want an empty one", e.Line, e.Mode, e.Name)
 		}
 	}
 	in.OpConfig = config

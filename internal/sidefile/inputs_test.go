@@ -57,7 +57,7 @@ func TestLoadBroken(t *testing.T) {
 		want  string
 	}{
 		"limits":       {Files{OpConfig: bad}, OpConfigFile, bad + ": line 2: "},
-		"mode":         {Files{OpConfig: filepath.Join(dir, "mode")}, OpConfigFile, `line 2: mode "x" of a is not known`},
+		"mode":         {Files{OpConfig: filepath.Join(dir, "mode")}, OpConfigFile, `line 2: unknown mode "x" of a`},
 		"no limits":    {Files{OpConfig: gone}, OpConfigFile, gone + ": no such file"},
 		"map":          {Files{NameMap: "@" + bad}, NameMapFile, bad + ": name map: line 1"},
 		"map, no file": {Files{NameMap: "{"}, NameMapFile, "name map: line 1"},

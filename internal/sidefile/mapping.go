@@ -67,13 +67,13 @@ func (m *NameMap) document(top *yaml.Node) error {
 		}
 		return nil
 	case top.Kind != yaml.MappingNode:
-		return lang.Errorf("%s: found no mapping, want NPU names with those of the reference behind a colon", placeOf(top))
+		return lang.Errorf("%s: found no mapping, want NPU names, each followed by a colon and the reference name", placeOf(top))
 	case hasKey(top, "ms_api") || hasKey(top, "pt_api"):
 		return m.call(top)
 	}
 	for i := 0; i+1 < len(top.Content); i += 2 {
 		npu, ref := top.Content[i], top.Content[i+1]
-		err := lang.Errorf("%s: want a name, and one behind its colon", placeOf(npu))
+		err := lang.Errorf("%s: want two names with a colon between them", placeOf(npu))
 		switch {
 		case npu.Kind != yaml.ScalarNode:
 		case ref.Kind == yaml.ScalarNode:
@@ -139,7 +139,7 @@ func (m *NameMap) layer(class, names *yaml.Node) error {
 		npu, ref := names.Content[i], names.Content[i+1]
 		switch {
 		case npu.Kind != yaml.ScalarNode || ref.Kind != yaml.ScalarNode || npu.Value == "" || ref.Value == "":
-			return lang.Errorf("%s: want the name of a layer, and one behind its colon", placeOf(npu))
+			return lang.Errorf("%s: want two layer names with a colon between them", placeOf(npu))
 		case section[npu.Value] != "":
 			return lang.Errorf("%s: %q was mapped before in %q", placeOf(npu), npu.Value, class.Value)
 		}
@@ -190,7 +190,7 @@ func (m *NameMap) call(n *yaml.Node) error {
 func parsePositions(list *yaml.Node) (all []string, err error) {
 	for _, n := range list.Content {
 		if _, err := strconv.ParseUint(n.Value, 10, 16); err != nil || slices.Contains(all, n.Value) {
-			return nil, lang.Errorf("%s: found %q, want places of values, each once", placeOf(n), n.Value)
+			return nil, lang.Errorf("%s: found %q, want positions of values, each once", placeOf(n), n.Value)
 		}
 		all = append(all, n.Value)
 	}

@@ -113,7 +113,7 @@ func titleColumns(row []string) ([]string, error) {
 		case s != "" && !slices.Contains(known, columns[i]):
 			return nil, lang.Errorf("column %q, want %s", s, strings.Join(known, ", "))
 		case s != "" && slices.Contains(columns[:i], columns[i]):
-			return nil, lang.Errorf("column %q comes twice", s)
+			return nil, lang.Errorf("duplicate column %q", s)
 		}
 	}
 	if !slices.Contains(columns, "atol") && !slices.Contains(columns, "rtol") {
@@ -154,7 +154,7 @@ func (c *OpConfig) add(columns, row []string, line int) error {
 		}
 	}
 	if e.Name == "" {
-		return lang.Errorf("the name is empty, want that of an operator")
+		return lang.Errorf("the name is empty, want the name of an operator")
 	}
 	if old, added := c.index.Add(e.Name, len(c.Entries)); !added {
 		return lang.Errorf("%q has limits in line %d already, want one line for an operator", e.Name, c.Entries[old].Line)

@@ -43,7 +43,7 @@ var badConfigs = []struct{ text, want string }{
 	{",1,1", "the name is empty"},
 	{"a,1,1\nb,1,1\na,2,2", `line 3: "a" has limits in line 1 already`},
 	{"op_name,atol,tolerance\n", `line 1: column "tolerance", want op_name, atol, rtol, mode`},
-	{"op_name,atol,Atol\n", `column "Atol" comes twice`},
+	{"op_name,atol,Atol\n", `duplicate column "Atol"`},
 	{"a,\"1", "line 1"},
 	{"a,1,1\nhello\n", `line 2: "hello" is one column, want op_name, atol, rtol, mode`},
 	{"op_name,atol\nhello\n", `line 2: "hello" is one column, want op_name, atol`},

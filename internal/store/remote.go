@@ -106,13 +106,13 @@ func (l location) prefix() string {
 }
 
 // errMissing is the error of a path without an object at or below it.
-var errMissing = lang.Errorf("no such object, and none below it%w", hidden{fs.ErrNotExist})
+var errMissing = lang.Errorf("no such object, and none below it%w", silentError{fs.ErrNotExist})
 
-// hidden is an error for errors.Is that adds nothing to the message.
-type hidden struct{ error }
+// silentError is an error for errors.Is that adds nothing to the message.
+type silentError struct{ error }
 
-func (hidden) Error() string   { return "" }
-func (h hidden) Unwrap() error { return h.error }
+func (silentError) Error() string   { return "" }
+func (h silentError) Unwrap() error { return h.error }
 
 // isMark reports whether an object marks a folder, which may be empty.
 func isMark(o Object) bool { return o.Size == 0 && strings.HasSuffix(o.Key, "/") }
@@ -149,15 +149,15 @@ func (l location) noteChange() {
 	}
 }
 
-// from returns the index of the first object whose key is not less than key.
-func (k *listing) from(key string) int {
+// indexFrom returns the index of the first object whose key is not less than key.
+func (k *listing) indexFrom(key string) int {
 	i, _ := slices.BinarySearchFunc(k.objects, key, func(o Object, key string) int { return strings.Compare(o.Key, key) })
 	return i
 }
 
 // object returns the object with a key.
 func (k *listing) object(key string) (Object, bool) {
-	if i := k.from(key); i < len(k.objects) && k.objects[i].Key == key {
+	if i := k.indexFrom(key); i < len(k.objects) && k.objects[i].Key == key {
 		return k.objects[i], true
 	}
 	return Object{}, false
@@ -165,13 +165,13 @@ func (k *listing) object(key string) (Object, bool) {
 
 // has reports whether objects lie below a prefix.
 func (k *listing) has(prefix string) bool {
-	i := k.from(prefix)
+	i := k.indexFrom(prefix)
 	return i < len(k.objects) && strings.HasPrefix(k.objects[i].Key, prefix)
 }
 
 // shallow returns the objects and prefixes directly below a prefix, like List with shallow.
 func (k *listing) shallow(prefix string) (objects []Object, prefixes []string) {
-	for i := k.from(prefix); i < len(k.objects) && strings.HasPrefix(k.objects[i].Key, prefix); {
+	for i := k.indexFrom(prefix); i < len(k.objects) && strings.HasPrefix(k.objects[i].Key, prefix); {
 		o := k.objects[i]
 		slash := strings.IndexByte(o.Key[len(prefix):], '/')
 		if slash < 0 {
@@ -181,7 +181,7 @@ func (k *listing) shallow(prefix string) (objects []Object, prefixes []string) {
 		}
 		below := o.Key[:len(prefix)+slash+1]
 		prefixes = append(prefixes, below)
-		i = k.from(below[:len(below)-1] + "0") // the character after the slash
+		i = k.indexFrom(below[:len(below)-1] + "0") // the character after the slash
 	}
 	return objects, prefixes
 }

@@ -95,7 +95,7 @@ func conformNew(t *testing.T, s *s3, bucket string) {
 			t.Fatal(err)
 		}
 		err := s.create(bucket, key, pattern(n+7), true)
-		if !errors.Is(err, fs.ErrExist) || err.Error() != "an object of that name is there already" {
+		if !errors.Is(err, fs.ErrExist) || err.Error() != "an object of that name already exists" {
 			t.Errorf("%s: again: %v", key, err)
 		}
 		if got := readAll(t, s.mustOpen(t, bucket, key)); !bytes.Equal(got, data) {

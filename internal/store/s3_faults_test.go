@@ -1089,7 +1089,7 @@ func TestStalls(t *testing.T) {
 			list := second(s.List(bucket, "", false))
 			_, uploads := s.uploads(bucket, "")
 			for doing, err := range map[string]error{"Head": head, "read": s.explain("read", read), "List": list, "uploads": s.explain("list", uploads)} {
-				if !IsTransport(err) || !strings.Contains(err.Error(), "no byte came for 50ms") {
+				if !IsTransport(err) || !strings.Contains(err.Error(), "no data received for 50ms") {
 					t.Errorf("%s: %v", doing, err)
 				}
 			}
@@ -1183,7 +1183,7 @@ func TestSums(t *testing.T) {
 			got, err := read()
 			sum := md5.Sum(data)
 			if tt.isWrong {
-				if !IsTransport(err) || !strings.Contains(err.Error(), "cannot read run/x: the received bytes differ from the object: the MD5 of what came is ") ||
+				if !IsTransport(err) || !strings.Contains(err.Error(), "cannot read run/x: the received bytes differ from the object: the MD5 of the received data is ") ||
 					!strings.Contains(err.Error(), ", the ETag of the object "+hex.EncodeToString(sum[:])) {
 					t.Errorf("error %v", err)
 				}

@@ -139,7 +139,7 @@ func stallTime(err error) time.Duration {
 // doWatched makes a request and cancels it if no byte comes for some time.
 func doWatched(transport http.RoundTripper, req *http.Request, stall time.Duration) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
-	end := time.AfterFunc(stall, func() { cancel(stallError{lang.Errorf("no byte came for %v", stall), stall}) })
+	end := time.AfterFunc(stall, func() { cancel(stallError{lang.Errorf("no data received for %v", stall), stall}) })
 	resp, err := transport.RoundTrip(req.WithContext(ctx))
 	if err != nil {
 		end.Stop()

@@ -30,9 +30,9 @@ func (s *s3) inWords(doing string, err error) error {
 	case answer == nil:
 		return lang.Errorf("cannot %s: %w; endpoint %s", doing, networkCause(err), s.where())
 	case answer.code == "NoSuchBucket":
-		return lang.Errorf("no such bucket; endpoint %s%w", s.where(), hidden{answer})
+		return lang.Errorf("no such bucket; endpoint %s%w", s.where(), silentError{answer})
 	case answer.status == http.StatusNotFound && (answer.code == "NoSuchKey" || answer.code == ""):
-		return lang.Errorf("no such object%w", hidden{answer})
+		return lang.Errorf("no such object%w", silentError{answer})
 	case answer.status == http.StatusNotFound:
 		return answer
 	case errors.Is(answer, fs.ErrPermission) && wrongKey[answer.code] != "":

@@ -105,8 +105,8 @@ const (
 	maxProbe = 3 * time.Second
 	// lostProbe is the interval between probes once requests fail at once.
 	lostProbe = 10 * time.Second
-	// toldAfter is the downtime before the user is told, in units of firstWait.
-	toldAfter = 10
+	// noticeAfter is the downtime before the user is told, in units of firstWait.
+	noticeAfter = 10
 )
 
 // enter waits while the store is down, and reports whether the caller's request is the probe. Once
@@ -230,7 +230,7 @@ func (h *health) scheduleProbe(err error) {
 		return
 	}
 	h.next = now.Add(min(pause, left))
-	if !h.hasTold && now.Sub(h.since) >= toldAfter*h.set.firstWait {
+	if !h.hasTold && now.Sub(h.since) >= noticeAfter*h.set.firstWait {
 		h.hasTold = true
 		if h.set.Note != nil {
 			h.set.Note(lang.Say("object storage does not answer since %s, retrying for %s more: %v; endpoint %s",

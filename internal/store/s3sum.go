@@ -61,7 +61,7 @@ func (f *s3Object) noteSum(o *Object, whole bool) {
 // compareSum returns an error if the MD5 found is not the ETag.
 func (o *Object) compareSum(found []byte) error {
 	if text := hex.EncodeToString(found); !strings.EqualFold(text, o.ETag) {
-		return lang.Errorf("%w: the MD5 of what came is %s, the ETag of the object %s", errSum, text, o.ETag)
+		return lang.Errorf("%w: the MD5 of the received data is %s, the ETag of the object %s", errSum, text, o.ETag)
 	}
 	return nil
 }

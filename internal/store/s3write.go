@@ -324,13 +324,13 @@ func hashes(data []byte) (md5Sum, shaSum string) {
 }
 
 // errExists is the error of an object that would replace another one.
-var errExists = lang.Errorf("an object of that name is there already%w", hidden{fs.ErrExist})
+var errExists = lang.Errorf("an object of that name already exists%w", silentError{fs.ErrExist})
 
 // noteUnconditional tells the user once that another process may have written in between.
 func (s *s3) noteUnconditional() {
 	s.unconditional.Do(func() {
 		if s.set.Note != nil {
-			s.set.Note(lang.Say("%s does not support If-None-Match: an existing object was looked for only before writing", s.endpoint))
+			s.set.Note(lang.Say("%s does not support If-None-Match: an existing object could only be detected before writing", s.endpoint))
 		}
 	})
 }

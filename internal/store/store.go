@@ -171,7 +171,7 @@ func stat(path string) (fs.FileInfo, error) {
 		info, err := os.Stat(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			err = missing{err, path}
+			err = missingError{err, path}
 		case errors.Is(err, syscall.ENOTDIR):
 			err = belowError(err, path)
 		}
@@ -189,28 +189,28 @@ func belowError(err error, path string) error {
 	for at := filepath.Dir(path); at != filepath.Dir(at); at = filepath.Dir(at) {
 		if info, failed := os.Stat(at); failed == nil && info.Mode().IsRegular() {
 			rest, _ := filepath.Rel(at, filepath.Clean(path))
-			return lang.Errorf("%s: %s is a file; what is in an archive is called '%s!%s'%w", path, at, at, filepath.ToSlash(rest), hidden{err})
+			return lang.Errorf("%s: %s is a file; a path inside an archive is written '%s!%s'%w", path, at, at, filepath.ToSlash(rest), silentError{err})
 		}
 	}
 	return err
 }
 
-// missing is the error of a missing path, without the name of the system call.
-type missing struct {
+// missingError is the error of a missing path, without the name of the system call.
+type missingError struct {
 	error
 	path string
 }
 
 // Error names the path as the user wrote it.
-func (m missing) Error() string { return m.Text().String() }
+func (m missingError) Error() string { return m.Text().String() }
 
 // Text is the error in both languages.
-func (m missing) Text() lang.Text {
+func (m missingError) Text() lang.Text {
 	return lang.Say("no such file or folder: %s", m.path).Text()
 }
 
 // Unwrap returns the error of the system.
-func (m missing) Unwrap() error { return m.error }
+func (m missingError) Unwrap() error { return m.error }
 
 // Lstat is Stat without following a link.
 func Lstat(path string) (fs.FileInfo, error) {

@@ -285,7 +285,7 @@ func (a *Accumulator) Stats() Stats {
 	}
 	low, high := a.finite.low+0, a.finite.high+0 // -0 + 0 is 0
 	// Rounding must not carry the mean beyond the bounds.
-	mean := float64(a.huge.Over(finite)/hugeScale) + a.finite.sum.Over(finite)
+	mean := float64(a.huge.DividedBy(finite)/hugeScale) + a.finite.sum.DividedBy(finite)
 	mean = min(max(mean, low), high)
 	s.Min, s.Max, s.Mean = &low, &high, &mean
 	if a.squares != nil {
@@ -430,9 +430,9 @@ func (s Sum) Merge(t Sum) Sum {
 // Total returns the sum rounded to float64.
 func (s Sum) Total() float64 { return s.Value + s.Rest }
 
-// Over returns the sum divided by n, from 1 to 2^53: the quotient of the rounded sum, corrected by
+// DividedBy returns the sum divided by n, from 1 to 2^53: the quotient of the rounded sum, corrected by
 // the rounding errors of the sum and of the quotient.
-func (s Sum) Over(n int64) float64 {
+func (s Sum) DividedBy(n int64) float64 {
 	total := Sum{Value: s.Value}.Plus(s.Rest)
 	quotient := total.Value / float64(n)
 	remainder := exact.Remainder(total.Value, quotient, float64(n)) + total.Rest

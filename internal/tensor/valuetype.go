@@ -133,10 +133,10 @@ func (v *ValueType) Fits(d DType, share float64) bool {
 // damagedShare is the share of damaged elements of a tensor that tells its type.
 const damagedShare = 0.01
 
-// Held is the type of the numbers: bfloat16, float16 or float32, the coarsest that fits nearly all
+// DType is the type of the numbers: bfloat16, float16 or float32, the coarsest that fits nearly all
 // elements where enough of them tell, else the coarsest that fits all: limits must not accuse a
 // tensor of few or plain elements.
-func (v *ValueType) Held() DType {
+func (v *ValueType) DType() DType {
 	if v.Fine < LeastFine {
 		return v.Coarsest(0)
 	}

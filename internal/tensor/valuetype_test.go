@@ -57,8 +57,8 @@ func TestHeld(t *testing.T) {
 		{"empty", nil, BFloat16},
 	} {
 		var v ValueType
-		if v.Add(tt.values); v.Held() != tt.want {
-			t.Errorf("%s: %s, want %s", tt.name, v.Held(), tt.want)
+		if v.Add(tt.values); v.DType() != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, v.DType(), tt.want)
 		}
 	}
 }

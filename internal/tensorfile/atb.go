@@ -40,19 +40,19 @@ func readATB(f *File, src *source) error {
 func (f *File) follow(head *atb.Header) error {
 	path, err := inRun(f.Path, head.Link)
 	if err != nil {
-		return lang.Errorf("the data are those of another file: %w", err)
+		return lang.Errorf("the data are in another file: %w", err)
 	}
 	file, err := openRegular(path)
 	if err != nil {
-		return lang.Errorf("the data are those of another file: %w", err)
+		return lang.Errorf("the data are in another file: %w", err)
 	}
 	f.linked = file
 	other, err := atb.Read(file, file.Size())
 	switch {
 	case err != nil:
-		return lang.Errorf("the data are those of %s: %w", path, err)
+		return lang.Errorf("the data are in %s: %w", path, err)
 	case other.Data == nil:
-		return lang.Errorf("the data are those of %s, which has those of another file itself", path)
+		return lang.Errorf("the data are in %s, which refers to another file itself", path)
 	}
 	if !head.HasType {
 		head.DType, head.HasType, head.Shape, head.Format = other.DType, true, other.Shape, other.Format

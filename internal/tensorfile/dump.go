@@ -51,7 +51,7 @@ func (f *File) add(kind tensor.Kind, tensors []tensor.Tensor, details []dumpfmt.
 	for i, t := range tensors {
 		one := Tensor{Tensor: t, Kind: kind, Index: i, Address: details[i].Address, Err: details[i].Err}
 		if need, ok := surplus(&t); ok && one.Err == nil && !f.Op.dump.IsOpDebug() {
-			one.Warnings = append(one.Warnings, lang.Say("%v elements of %s need %d bytes, found %d: the first are taken", t.Shape, t.DType, need, t.Size))
+			one.Warnings = append(one.Warnings, lang.Say("%v elements of %s need %d bytes, found %d: only the first are used", t.Shape, t.DType, need, t.Size))
 		}
 		f.Tensors = append(f.Tensors, one)
 	}
@@ -168,6 +168,6 @@ func resolveScalar(info *filename.Info, size int64) {
 // warnFormat warns of an unknown format in the file's name.
 func (f *File) warnFormat(info *filename.Info) {
 	if info.UnknownFormat != "" {
-		f.Warnings = append(f.Warnings, lang.Say("the format %q in the name is not known: the elements are taken as they lie", info.UnknownFormat))
+		f.Warnings = append(f.Warnings, lang.Say("the format %q in the name is not known: the elements are used as stored", info.UnknownFormat))
 	}
 }

@@ -55,7 +55,7 @@ func readRaw(f *File, src *source) error {
 		return err
 	}
 	if need, _ := t.DType.Bytes(t.Shape.Elements()); need < t.Size {
-		f.Warnings = append(f.Warnings, lang.Say("%v elements of %s need %d bytes, found %d: the first are taken", t.Shape, t.DType, need, t.Size))
+		f.Warnings = append(f.Warnings, lang.Say("%v elements of %s need %d bytes, found %d: only the first are used", t.Shape, t.DType, need, t.Size))
 	}
 	t.Data = io.NewSectionReader(data, 0, t.Size)
 	f.Tensors = []Tensor{{Kind: cmp.Or(info.Kind, tensor.Output), Index: info.Index, Tensor: t}}
@@ -75,7 +75,7 @@ func (r rawTensor) describe(t *tensor.Tensor) error {
 		t.DType = r.hint.DType
 	}
 	if t.DType == tensor.Undefined {
-		return lang.Errorf("the element type of the raw file is not known: its name does not say it")
+		return lang.Errorf("the element type of the raw file is unknown: its name does not contain it")
 	}
 	all, ok := t.DType.Elements(t.Size)
 	if !ok {

@@ -81,7 +81,7 @@ func TestOpenRaw(t *testing.T) {
 		{what: "no whole elements", name: "x.bin", size: 14, hint: RawHint{DType: tensor.Float32}, err: "(3,) elements of float32 need 12 bytes, found 14"},
 		{what: "absurd", name: "x_output_0_shape_4611686018427387904_4_Float16_ND.bin", size: 4, err: "shape (4611686018427387904, 4) has too many elements"},
 		{what: "absurd size", name: "x_output_0_shape_4611686018427387904_Float64_ND.bin", size: 4, err: "shape (4611686018427387904,) has too many elements"},
-		{what: "no type", name: "conv.bin", size: 4, hint: RawHint{Shape: dims(1)}, err: "the element type of the raw file is not known: its name does not say it"},
+		{what: "no type", name: "conv.bin", size: 4, hint: RawHint{Shape: dims(1)}, err: "the element type of the raw file is unknown: its name does not contain it"},
 		{what: "no elements", name: "b.output.0.3.string.ND.bin", size: 3, err: "tensor: unsupported element type string"},
 		{what: "unknown format", name: "b.output.0.3.int8.XY.bin", size: 3, err: `the file name has the unknown format "XY"`},
 	}

@@ -251,7 +251,7 @@ func (e *ForeignError) Error() string { return e.Text().String() }
 // Text describes the kind of the file.
 func (e *ForeignError) Text() lang.Text {
 	if e.Kind == nil {
-		return lang.Say("%v, and none of the other files that dumptool knows", dumpfmt.ErrNotDump).Text()
+		return lang.Say("%v, nor another kind of file that dumptool reads", dumpfmt.ErrNotDump).Text()
 	}
 	return lang.Say("%v, but %s", dumpfmt.ErrNotDump, e.Kind).Text()
 }

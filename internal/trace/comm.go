@@ -92,8 +92,8 @@ const (
 	Product
 )
 
-// Of reduces two numbers. An average is a sum; the division comes at the end.
-func (r Reduction) Of(a, b float64) float64 {
+// Combine reduces two numbers. An average is a sum; the division comes at the end.
+func (r Reduction) Combine(a, b float64) float64 {
 	switch r {
 	case Maximum:
 		return max(a, b)
@@ -124,8 +124,8 @@ type Comm struct {
 	In, Out   []*Tensor
 	// Sent and Received are the splits along the first axis, nil for equal splits.
 	Sent, Received []int64
-	// Untold: the dump has the tensors of the call, but not its arguments. The splits are found from the rows.
-	Untold bool
+	// ArgsMissing: the dump has the tensors of the call, but not its arguments. The splits are found from the rows.
+	ArgsMissing bool
 	// Parts are the sends and receives of a batch.
 	Parts []*Comm
 }

@@ -244,8 +244,8 @@ const (
 	MemoryBudget = 96 << 20
 )
 
-// Known returns the digest of a tensor if it needs no reading: the dump has it, or it was read before.
-func (d *Digests) Known(t *Tensor) string {
+// Cached returns the digest of a tensor if it needs no reading: the dump has it, or it was read before.
+func (d *Digests) Cached(t *Tensor) string {
 	if t.Digest == "" && t.mark == "" {
 		return ""
 	}

@@ -126,7 +126,7 @@ func TestReadAll(t *testing.T) {
 	}
 	marks := make(map[string]bool)
 	for _, x := range all[1:] {
-		if d.Known(x) != d.Mark(x) {
+		if d.Cached(x) != d.Mark(x) {
 			t.Error("the digest of a tensor that was read is not known")
 		}
 		marks[d.Mark(x)] = true
@@ -134,7 +134,7 @@ func TestReadAll(t *testing.T) {
 	if len(marks) != 100 || marks[""] {
 		t.Errorf("%d digests of 100 tensors", len(marks))
 	}
-	if got := d.Known(stored("", 1, 2)); got != "" {
+	if got := d.Cached(stored("", 1, 2)); got != "" {
 		t.Errorf("the digest %s is known of a tensor that nobody read", got)
 	}
 }

@@ -319,7 +319,7 @@ func (f *Files) openJoined(t *Tensor) (*Values, error) {
 		if err == nil {
 			open = append(open, v)
 			if v.DType != open[0].DType {
-				err = &ReadError{p.Of, lang.Errorf("elements of %s, those of another rank are %s", v.DType, open[0].DType)}
+				err = &ReadError{p.Of, lang.Errorf("elements of %s, but of %s on another rank", v.DType, open[0].DType)}
 			}
 		}
 		if err != nil {

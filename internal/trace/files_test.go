@@ -106,7 +106,7 @@ func TestJoined(t *testing.T) {
 	other := ranktest.IntTensor(tensor.Shape{rows, 3}, make([]int32, 3*rows))
 	x := &trace.Tensor{Name: "types", DType: tensor.Float32, Shape: tensor.Shape{rows, columns}, File: ranktest.NoFile,
 		Pieces: []trace.Piece{piece(0, 0, rows, 5), {Of: other, From: []int64{0, 5}}}}
-	if err := new(trace.Files).Floats(make([]float64, 4), []*trace.Tensor{x}, 0); err == nil || !strings.Contains(err.Error(), "elements of int32, those of another rank are float32") {
+	if err := new(trace.Files).Floats(make([]float64, 4), []*trace.Tensor{x}, 0); err == nil || !strings.Contains(err.Error(), "elements of int32, but of float32 on another rank") {
 		t.Errorf("pieces of two types: %v", err)
 	}
 }

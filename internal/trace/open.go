@@ -43,7 +43,7 @@ func Open(rounds []*dumpdir.Round) (*Run, []lang.Sentence) {
 		}
 	}
 	if odd > 0 {
-		warnings = append(warnings, lang.Say("%s have no group that can be read and count as if they named none, first %s", lang.CountText(odd, "communication"), first))
+		warnings = append(warnings, lang.Say("%s have an unreadable group, which is ignored, first %s", lang.CountText(odd, "communication"), first))
 	}
 	return New(all), append(warnings, severalPrograms(all)...)
 }
@@ -211,7 +211,7 @@ func commOfFiles(name string, c *Call) *Comm {
 		m.Parts = batchOfFiles(c)
 		return m
 	}
-	m.Out, m.Untold = c.Out, true
+	m.Out, m.ArgsMissing = c.Out, true
 	in := m.API.in
 	if typeAPI(name) != nil { // the data comes before counts and displacements
 		in = 0
@@ -229,13 +229,13 @@ func commOfFiles(name string, c *Call) *Comm {
 func batchOfFiles(c *Call) (parts []*Comm) {
 	for _, t := range c.In {
 		part := CommOf("isend")
-		part.In, part.Untold = []*Tensor{t}, true
+		part.In, part.ArgsMissing = []*Tensor{t}, true
 		parts = append(parts, part)
 	}
 	for _, t := range c.Out {
 		if !slices.ContainsFunc(c.In, func(in *Tensor) bool { return in.Path == t.Path }) {
 			part := CommOf("irecv")
-			part.Out, part.Untold = []*Tensor{t}, true
+			part.Out, part.ArgsMissing = []*Tensor{t}, true
 			parts = append(parts, part)
 		}
 	}

@@ -128,13 +128,13 @@ func (s Style) Paint(text string) string {
 // Go strings: control characters, newlines, invisible and direction-changing characters, invalid
 // UTF-8. Names in dumps and of files are untrusted.
 func Escape(s string) string {
-	if strings.IndexFunc(s, lang.Hidden) < 0 && utf8.ValidString(s) {
+	if strings.IndexFunc(s, lang.IsInvisible) < 0 && utf8.ValidString(s) {
 		return s
 	}
 	var b strings.Builder
 	for len(s) > 0 {
 		r, n := utf8.DecodeRuneInString(s)
-		if lang.Hidden(r) || r == utf8.RuneError && n == 1 {
+		if lang.IsInvisible(r) || r == utf8.RuneError && n == 1 {
 			quoted := strconv.Quote(s[:n])
 			b.WriteString(quoted[1 : len(quoted)-1])
 		} else {

@@ -106,7 +106,7 @@ func FuzzEscape(f *testing.F) {
 	f.Add("a\x1b[2J\r\nb\xff")
 	f.Fuzz(func(t *testing.T, s string) {
 		got := Escape(s)
-		if !utf8.ValidString(got) || strings.IndexFunc(got, lang.Hidden) >= 0 {
+		if !utf8.ValidString(got) || strings.IndexFunc(got, lang.IsInvisible) >= 0 {
 			t.Errorf("Escape(%q) = %q is not safe", s, got)
 		}
 		if again := Escape(got); again != got {

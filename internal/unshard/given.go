@@ -9,8 +9,8 @@ import (
 	"dumptool/internal/unshard/locate"
 )
 
-// Given lists the data and the experts of the reference that the ranks of a step have.
-type Given struct {
+// RankContents lists the data and the experts of the reference that the ranks of a step have.
+type RankContents struct {
 	// Inputs are integers that no call of the rank computed, at the call that first reads them.
 	Inputs  []*Input
 	Experts []*Expert

@@ -341,7 +341,7 @@ func (u *unsharder) arrange(r *tensorRole) {
 
 // tokensOf returns the positions of a part's tokens in the flat list of all tokens. The first two axes of the joined
 // tensor form this list.
-func tokensOf(t *trace.Tensor, m *locate.Map) (k locate.Known, ok bool) {
+func tokensOf(t *trace.Tensor, m *locate.Map) (k locate.KnownIndex, ok bool) {
 	if len(t.Pieces) == 0 || len(t.Shape) != 3 {
 		return k, false
 	}
@@ -358,8 +358,8 @@ func tokensOf(t *trace.Tensor, m *locate.Map) (k locate.Known, ok bool) {
 		}
 	}
 	k.Full = len(rows)
-	for _, i := range m.Axes[0].Or(int(t.Shape[0])) {
-		for _, j := range m.Axes[1].Or(int(batch)) {
+	for _, i := range m.Axes[0].OrIdentity(int(t.Shape[0])) {
+		for _, j := range m.Axes[1].OrIdentity(int(batch)) {
 			if i < 0 || j < 0 {
 				return k, false
 			}

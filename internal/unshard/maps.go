@@ -129,7 +129,7 @@ func (l *Location) same(o *Location) bool {
 	if l.Map == nil || o.Map == nil {
 		return l.Partial == o.Partial && l.Map == o.Map
 	}
-	return l.Partial == o.Partial && l.Map.Same(&o.Map.Map)
+	return l.Partial == o.Partial && l.Map.Equal(&o.Map.Map)
 }
 
 // Maps returns the maps of a step; step is its name, such as 3.
@@ -185,7 +185,7 @@ func (p *roleMaps) axes(ranks []int) []MapAxis {
 				kinds = append(kinds, kind)
 			}
 			var list [][2]int
-			for _, r := range x.Or(int(full)).Runs() {
+			for _, r := range x.OrIdentity(int(full)).Runs() {
 				list = append(list, [2]int{r.From, r.N})
 			}
 			key := fmt.Sprint(list)

@@ -27,7 +27,7 @@ type Located struct {
 	// Sources maps an input of a communication to the equal output of an operator.
 	Sources map[*trace.Tensor]*trace.Tensor
 	// Given lists the data and the experts of the reference that the ranks have.
-	Given Given
+	Given RankContents
 }
 
 // Locate finds the positions of the tensors of a step in a step of the reference, by their values. Several ranks of
@@ -367,13 +367,13 @@ func (u *unsharder) roles(calls []*trace.Call) (all []*tensorRole) {
 func (u *unsharder) learn(r *tensorRole) {
 	partial := 0
 	for _, in := range r.all {
-		if u.summands[u.Known(in.part)] && slices.Contains(in.part.Call.Out, in.part) && in.part.Call.Comm == nil {
+		if u.summands[u.Cached(in.part)] && slices.Contains(in.part.Call.Out, in.part) && in.part.Call.Comm == nil {
 			partial++
 		}
 		if m := in.part.Call.Comm; m != nil && m.API.Sums() && slices.Contains(m.In, in.part) {
 			partial++
 		}
-		r.byToken = r.byToken || !r.params && (in.part.Call.Expert() >= 0 || u.tokens[u.Known(in.part)])
+		r.byToken = r.byToken || !r.params && (in.part.Call.Expert() >= 0 || u.tokens[u.Cached(in.part)])
 	}
 	if 2*partial > len(r.all) {
 		for _, in := range r.all {

@@ -94,7 +94,7 @@ func (g *Aligner) matchNPU(a *Alignment, format *tensor.Format) error {
 	case len(c.fits) > 0 && (t.fromDump() || !asItLies):
 		a.NPU.plan = c.fits[0].plan
 	case asItLies:
-		a.note(lang.Say("compared as it lies in %s: the reference has the shape of the stored tensor", t.Format))
+		a.note(lang.Say("compared in the layout %s: the reference has the shape of the stored tensor", t.Format))
 		return nil
 	case c.squeezed != nil:
 		a.NPU.plan = c.squeezed

@@ -27,8 +27,8 @@ type Tokens struct {
 	only  [2]*Tokens // of one side each
 }
 
-// Only returns the tokens for a tensor of one side that is read alone.
-func (t *Tokens) Only(npu bool) *Tokens {
+// ForSide returns the tokens for a tensor of one side that is read alone.
+func (t *Tokens) ForSide(npu bool) *Tokens {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	side, grid := 0, t.Ref

@@ -122,8 +122,8 @@ func (a *Alignment) Readers(from *Buffers) (*Readers, error) {
 // keptReader reads zeros in place of the elements that are not kept.
 type keptReader struct {
 	metrics.Reader
-	kept []bool
-	size int // of an element, in bytes
+	selected []bool
+	size     int // of an element, in bytes
 }
 
 // ReadElements implements metrics.Reader.
@@ -131,7 +131,7 @@ func (r *keptReader) ReadElements(dst []byte, first int64) error {
 	if err := r.Reader.ReadElements(dst, first); err != nil {
 		return err
 	}
-	for i, kept := range r.kept[first : first+int64(len(dst)/r.size)] {
+	for i, kept := range r.selected[first : first+int64(len(dst)/r.size)] {
 		if !kept {
 			clear(dst[i*r.size : (i+1)*r.size])
 		}

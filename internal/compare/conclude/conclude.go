@@ -122,7 +122,7 @@ func shift(round *record.Round, rows []record.Row, first int) {
 // across is the network of several rounds, nil for a single round.
 func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *diagnose.Network) {
 	mode := o.Judge.Verdict.Mode
-	known := diagnose.Network{LaterStep: isLater(round.Step), Graph: round.Pairing.Flow, Within: plan.Within(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.Classes(), HF32: o.Judge.Verdict.HF32, Flow: o.Judge.Verdict.Flow}
+	known := diagnose.Network{LaterStep: isLater(round.Step), Graph: round.Pairing.Flow, Within: plan.OperatorsByModule(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.Classes(), HF32: o.Judge.Verdict.HF32, Flow: o.Judge.Verdict.Flow}
 	if across != nil {
 		known.Graph, known.Within, known.Across = across.Graph, across.Within, true
 	}

@@ -170,7 +170,7 @@ func (o *Options) addRows(p *mergePart, rounds []mergedRound) error {
 		for i := x.first; i < x.first+x.rows(); i++ {
 			row := &p.Rows[i]
 			if name := x.round().Name; row.Round != name {
-				return lang.Errorf("row %d is of the round %q, and stands among those of %q", i, row.Round, name)
+				return lang.Errorf("row %d belongs to the round %q, but is among the rows of %q", i, row.Round, name)
 			}
 			o.retain(row)
 			p.sums.add(i-x.first+x.at, row)
@@ -187,7 +187,7 @@ func mergeable(doc, first *record.Report) error {
 	case doc.LeftOut > 0:
 		return lang.Errorf("lacks %s that passed: make it with --rows all", lang.Count(doc.LeftOut, "row"))
 	case doc.FailedFast:
-		return lang.Errorf("ends with its first failure (--fail-fast)")
+		return lang.Errorf("stops at its first failure (--fail-fast)")
 	case doc.Verdict != first.Verdict:
 		return lang.Errorf("judged by %s, the first document by %s", doc.Verdict, first.Verdict)
 	}
@@ -309,7 +309,7 @@ func mergeSide(all, more []record.ListedRound) []record.ListedRound {
 			continue
 		}
 		all[i].Paired, all[i].Outputs = all[i].Paired || r.Paired, max(all[i].Outputs, r.Outputs)
-		if !all[i].Dumps.Known() {
+		if !all[i].Dumps.HasFacts() {
 			all[i].Dumps = r.Dumps
 		}
 	}

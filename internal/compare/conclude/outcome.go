@@ -73,7 +73,7 @@ func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 	switch n := rep.Counts[record.Error]; {
 	case n > 0 && rep.Unfetched() > 0:
 		return batch.Outcomef(batch.Incomplete, "%s could not be read, %d of them since object storage did not answer; %d of %d others failed", lang.CountText(n, "tensor"), rep.Unfetched(), failed, rep.Len()-n).
-			WithHint("the same command line with --resume does just these again")
+			WithHint("the same command line with --resume repeats only these")
 	case n > 0:
 		return batch.Outcomef(batch.Incomplete, "%s could not be read%s, %d of %d others failed", lang.CountText(n, "tensor"), firstUnread(rep), failed, rep.Len()-n)
 	case slices.ContainsFunc(o.SideFiles.Problems, func(e *sidefile.FileError) bool { return e.Given }):
@@ -131,7 +131,7 @@ func NothingCompared(rep *record.Report, rounds plan.Rounds) batch.Outcome {
 	switch {
 	case ambiguous > 0 && ambiguous+skipped == rep.Len():
 		return nothingf("%s AMBIGUOUS: each has several partners", tensorsAre(ambiguous)).
-			WithHint("--map-node-dict says which operators belong together")
+			WithHint("--map-node-dict pairs the operators")
 	case len(c.RefOnly) > 0 && len(c.NPUOnly) > 0:
 		near := slices.MinFunc(c.NPUOnly[:min(len(c.NPUOnly), comparedNames)], func(a, b string) int { return lang.Distance(c.RefOnly[0], a) - lang.Distance(c.RefOnly[0], b) })
 		return nothing(left).WithHint("--map-node-dict pairs names that differ, such as %s and %s", c.RefOnly[0], near)
@@ -142,10 +142,10 @@ func NothingCompared(rep *record.Report, rounds plan.Rounds) batch.Outcome {
 	case skipped > 0:
 		return nothingf("%s skipped, %s", lang.CountText(skipped, "tensor"), left)
 	case rep.Len() == 0 && rounds != (plan.Rounds{}):
-		return nothingf("--round %s leaves no tensor", rounds)
+		return nothingf("--round %s selects no tensor", rounds)
 	case rep.Len() == 0 && len(c.Rounds) > 0:
 		return nothingf("the two sides have no round in common: %s", c.Rounds[0]).
-			WithHint("--ref-rank, --npu-rank and the like choose one round of each side, whatever they are called")
+			WithHint("--ref-rank, --npu-rank and similar flags choose one round of each side; their numbers may differ")
 	}
 	return nothing(left)
 }

@@ -215,7 +215,7 @@ func (o *Options) judgeAcross(rep *record.Report, from, end int, ranges []rowRan
 		for op, sources := range r.Pairing.Flow {
 			known.Graph[diagnose.Key(op, r.Name)] = keyed(sources, r.Name)
 		}
-		for op, inside := range plan.Within(rep.Rows[at.first:at.end]) {
+		for op, inside := range plan.OperatorsByModule(rep.Rows[at.first:at.end]) {
 			for _, name := range inside {
 				key := diagnose.Key(op, r.Name)
 				known.Within[key] = append(known.Within[key], diagnose.Key(name, r.Name))

@@ -241,7 +241,7 @@ func (r *Row) cause(inputs []*Row, runs []recomputed) (Cause, lang.Sentence) {
 	case worst.Flipped && !worst.narrow && worst.Elements > fewElements:
 		return Fault, lang.Say("equal inputs, one bit of element %d differs", *worst.First)
 	case !e.adds:
-		return Fault, lang.Say("equal inputs, and the operator adds nothing")
+		return Fault, lang.Say("equal inputs, and the operator has no sums")
 	case e.rough > 0 && e.exact > 0 && worst.ulp() > 1:
 		return Fault, lang.Say("equal inputs, but some runs differ by more than any order of float32 sums explains")
 	case worst.narrow && worst.ulp() <= 1:

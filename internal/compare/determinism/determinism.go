@@ -30,7 +30,7 @@ type Report struct {
 	Runs []string `json:"runs"`
 	// OrderSource says where the execution order comes from.
 	OrderSource lang.Sentence `json:"order_source"`
-	Found
+	Summary
 	// Missing lists rounds, then tensors, that some run lacks, each with the run; null for none.
 	Missing       []lang.Sentence `json:"missing"`
 	MissingRounds int             `json:"-"` // number of rounds in Missing
@@ -47,8 +47,8 @@ type Report struct {
 	Recomputed bool `json:"-"`
 }
 
-// Found summarises the rows of a Report.
-type Found struct {
+// Summary summarises the rows of a Report.
+type Summary struct {
 	// Tensors counts the rows, Differing the rows that differ, Unread the rows that could not
 	// be read.
 	Tensors   int `json:"tensors"`
@@ -74,7 +74,7 @@ func (d *Report) Whole() bool { return len(d.Missing)+len(d.LeftOut) == 0 && !d.
 
 // Conclude computes the summary of the rows.
 func (d *Report) Conclude() {
-	d.Found = Found{Tensors: len(d.Rows), First: d.name(d.FirstRow()), Start: d.name(d.StartRow()), Origin: d.name(d.OriginRow()), Groups: d.group()}
+	d.Summary = Summary{Tensors: len(d.Rows), First: d.name(d.FirstRow()), Start: d.name(d.StartRow()), Origin: d.name(d.OriginRow()), Groups: d.group()}
 	for i := range d.Rows {
 		r := &d.Rows[i]
 		if r.Differs() {

@@ -213,7 +213,7 @@ func newBitDrift(d tensor.DType) *bitDrift {
 // text describes the difference in bits of tensors with equal values.
 func (b *bitDrift) text() lang.Sentence {
 	if b.count == 0 {
-		return lang.Say("equal elements, other bytes behind them")
+		return lang.Say("equal elements, but different bytes after them")
 	}
 	var kinds []lang.Sentence
 	for _, k := range []struct {

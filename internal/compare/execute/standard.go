@@ -109,7 +109,7 @@ func (e *executor) alignThird(ctx context.Context, x *plan.Pair, a *align.Alignm
 	case b.NPU.DType.Host().Complex():
 		why = lang.Say("%s is %s", e.thirdName(), b.NPU.DType)
 	case !b.Ref.Shape.Equal(a.Ref.Shape) || b.Shape.Elements() != a.Shape.Elements():
-		why = lang.Say("%s has the reference in another order of axes", e.thirdName())
+		why = lang.Say("%s has another axis order than the reference", e.thirdName())
 	case b.Orders() > 1: // choose the order with the best agreement
 		row := record.Row{Op: x.Row.Op, Limits: x.Row.Limits, Notes: slices.Clone(b.Notes)}
 		used, _, err = e.compareOrders(ctx, b, &Part{Row: &row})

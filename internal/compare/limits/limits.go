@@ -242,7 +242,7 @@ func (g *Gates) broken(f *facts) []finding.Finding {
 		switch {
 		case gate.limit == nil || !gate.metric.Defined() && !gate.lacks:
 		case !gate.metric.Defined():
-			broken(lang.Say("squares of the values leave the range of float64: no metric for --%s %g", gate.flag, *gate.limit))
+			broken(lang.Say("squares of the values exceed the range of float64: no metric for --%s %g", gate.flag, *gate.limit))
 		case gate.least && !(v >= *gate.limit):
 			broken(lang.Say("%.6g is below --%s %g", v, gate.flag, *gate.limit))
 		case !gate.least && !(v <= *gate.limit):
@@ -272,7 +272,7 @@ func (o *Verdict) warnings(f *facts) []finding.Finding {
 		warn(finding.Saturation, finding.Medium, lang.Say("%d elements are at the limit of the type on both sides", f.saturatedBoth))
 	}
 	if left := f.total - f.bothFinite; left > 0 && o.NaN == NaNIgnore {
-		warn(finding.NPUNaN, finding.High, lang.Say("%d pairs that are not finite were left out", left))
+		warn(finding.NPUNaN, finding.High, lang.Say("%d pairs that are not finite were skipped", left))
 	}
 	return reasons
 }

@@ -23,7 +23,7 @@ func JudgeStatistics(row *record.Row) {
 		}
 		return
 	}
-	if lost(s.NPU.Max, s.Ref.Max) || lost(s.NPU.Min, s.Ref.Min) {
+	if isLost(s.NPU.Max, s.Ref.Max) || isLost(s.NPU.Min, s.Ref.Min) {
 		fail(finding.NPUNaN, lang.Say("max %s and min %s of the NPU, %s and %s of the reference",
 			s.NPU.Max, s.NPU.Min, s.Ref.Max, s.Ref.Min))
 		return
@@ -42,8 +42,8 @@ func JudgeStatistics(row *record.Row) {
 	}
 }
 
-// lost reports whether a number is finite in the reference and not finite on the NPU.
-func lost(npu, ref metrics.Metric) bool {
+// isLost reports whether a number is finite in the reference and not finite on the NPU.
+func isLost(npu, ref metrics.Metric) bool {
 	finite := func(m metrics.Metric) bool { return !math.IsNaN(m.Value()) && !math.IsInf(m.Value(), 0) }
 	return npu.Defined() && ref.Defined() && !finite(npu) && finite(ref)
 }

@@ -78,7 +78,7 @@ func (s ErrorSample) Unpack(total int64) (*ErrorSample, error) {
 		offset := last + int64(distance)
 		switch {
 		case n <= 0:
-			return nil, lang.Errorf("offset %d is torn", len(errors))
+			return nil, lang.Errorf("offset %d is incomplete", len(errors))
 		case len(errors) == most:
 			return nil, lang.Errorf("more than %d offsets", most)
 		case distance > math.MaxInt64 || offset < last || offset >= total || distance == 0 && len(errors) > 0:
@@ -90,7 +90,7 @@ func (s ErrorSample) Unpack(total int64) (*ErrorSample, error) {
 	abs, ok := unpackFloats(s.Abs, len(errors))
 	rel, okRel := unpackFloats(s.Rel, len(errors))
 	if !ok || !okRel {
-		return nil, lang.Errorf("%d and %d bytes of errors, want 4 or 8 for each of %d", len(s.Abs), len(s.Rel), len(errors))
+		return nil, lang.Errorf("%d and %d bytes of errors, want 4 or 8 bytes for each of %d errors", len(s.Abs), len(s.Rel), len(errors))
 	}
 	for i := range errors {
 		errors[i].Abs, errors[i].Rel = abs(i), rel(i)

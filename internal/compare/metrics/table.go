@@ -107,20 +107,20 @@ type Column struct {
 	Title string
 }
 
-// Shown is a metric with its title in a report.
-type Shown struct {
+// TitledMetric is a metric with its title in a report.
+type TitledMetric struct {
 	Title string
 	*Definition
 }
 
-// ShownIn returns the metrics of a report, in the order of the report.
-func ShownIn(report Report) (shown []Shown) {
+// ReportMetrics returns the metrics of a report, in the order of the report.
+func ReportMetrics(report Report) (shown []TitledMetric) {
 	for i := range Table {
 		if c, ok := Table[i].In[report]; ok {
-			shown = append(shown, Shown{c.Title, &Table[i]})
+			shown = append(shown, TitledMetric{c.Title, &Table[i]})
 		}
 	}
-	slices.SortStableFunc(shown, func(a, b Shown) int { return cmp.Compare(a.In[report].Place, b.In[report].Place) })
+	slices.SortStableFunc(shown, func(a, b TitledMetric) int { return cmp.Compare(a.In[report].Place, b.In[report].Place) })
 	return shown
 }
 

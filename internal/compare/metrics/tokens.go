@@ -34,7 +34,7 @@ type Tokens struct {
 
 // Sentence says how the tokens compare.
 func (t *Tokens) Sentence() lang.Sentence {
-	text := lang.Say("%d of %d tokens count; none is finite on both sides", t.Counted, t.Positions)
+	text := lang.Say("%d of %d tokens count; none of them is finite on both sides", t.Counted, t.Positions)
 	if w := t.Worst; w != nil {
 		text = lang.Say("%d of %d tokens count; mean |d| %.4g, k1 %.4g, k3 %.4g, largest ratio %.4g at sequence %d position %d; %.4g %% beyond 2x",
 			t.Counted, t.Positions, t.MeanAbs.OrNaN(), t.K1.OrNaN(), t.K3.OrNaN(), t.Ratio.OrNaN(), w.Sequence, w.Position, 100*float64(t.Beyond)/float64(t.Counted-t.NonFinite))

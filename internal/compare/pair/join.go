@@ -397,7 +397,7 @@ func (j *join) count(r *rule, ref, npu []*Tensor) {
 			for _, at := range here {
 				for _, i := range at {
 					if len(there) > 0 {
-						j.why[i] = lang.Say("without the number its name is that of %d of the reference's operators and of %d of the NPU's: --map-node-dict decides", len(there), len(here))
+						j.why[i] = lang.Say("%d operators of the reference and %d of the NPU have this name without its number: use --map-node-dict to choose", len(there), len(here))
 					}
 				}
 			}

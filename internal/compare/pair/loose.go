@@ -146,9 +146,9 @@ func (j *join) pairLoosely(r *rule, refs, same []int, i int) {
 	first := j.ref[refs[0]].Name()
 	switch {
 	case len(refs) > 1:
-		j.why[i] = lang.Say("by rule %s it may belong to %s or to %s: --map-node-dict decides", r.name, first, j.ref[refs[1]].Name())
+		j.why[i] = lang.Say("by rule %s it may belong to %s or to %s: use --map-node-dict to choose", r.name, first, j.ref[refs[1]].Name())
 	case len(same) > 1:
-		j.why[i] = lang.Say("by rule %s %d tensors may belong to %s: --map-node-dict decides", r.name, len(same), first)
+		j.why[i] = lang.Say("by rule %s %d tensors may belong to %s: use --map-node-dict to choose", r.name, len(same), first)
 	case !j.haveSameShape(refs[0], i):
 		j.why[i] = lang.Say("by rule %s it would belong to %s, but their shapes differ or are unknown", r.name, first)
 	default:

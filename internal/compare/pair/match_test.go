@@ -174,7 +174,7 @@ func TestMatch(t *testing.T) {
 			want: lines("0-2 op number", "1-1 op number", "2-0 op number")},
 		"number: equal names come first": {ref: lines("a_Add-op1.npy", "a_Add-op5.npy"), npu: lines("a_Add-op5.npy", "a_Add-op9.npy"), want: lines("0-1 op number", "1-0 stem")},
 		"number: not as many": {ref: lines("a_Add-op1.npy", "a_Add-op2.npy"), npu: lines("a_Add-op5.npy"),
-			want: lines("ref 0", "ref 1", "npu 0 without the number its name is that of 2 of the reference's operators and of 1 of the NPU's: --map-node-dict decides")},
+			want: lines("ref 0", "ref 1", "npu 0 2 operators of the reference and 1 of the NPU have this name without its number: use --map-node-dict to choose")},
 		"number: a name without one": {ref: lines("a_Add.npy"), npu: lines("a_Add-op5.npy"), want: lines("ref 0", "npu 0")},
 		"number: outputs go along":   {ref: lines("A.a-op1.1.2.1624605159829577 k=0", "A.a-op1.1.2.1624605159829577 k=1"), npu: lines("A.a-op7.1.2.1624605159829577 k=1", "A.a-op7.1.2.1624605159829577 k=0"), want: lines("0-1 op number", "1-0 op number")},
 		"slices: equal threads":      {ref: lines(dump1+".4.1.0", dump1+".4.1.1"), npu: lines(late1+".4.2.1", late1+".4.2.0"), want: lines("0-1 name", "1-0 name")},
@@ -213,7 +213,7 @@ func TestMatchMap(t *testing.T) {
 	}
 	opt.Map = nameMap(t, `{"gone":"a"}`)
 	got := Match(ref[:1], npu[:1], opt)
-	if len(got.UnmatchedNPU) != 1 || got.UnmatchedNPU[0].Why.String() != "the name map gives it to gone, which has no free tensor for it" {
+	if len(got.UnmatchedNPU) != 1 || got.UnmatchedNPU[0].Why.String() != "the name map pairs it with gone, which has no free tensor left" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -228,7 +228,7 @@ func TestMatchFusion(t *testing.T) {
 		"one origin, two results": {lines("net_relu1.1.5.npy", "net_conv1.0.5.npy"), lines(conv, trans), lines("0-0 fusion", "0-1 fusion", "ref 1")},
 		"the exact name":          {lines("x.npy op=net/relu1 k=1"), lines(conv), lines("0-0 fusion")},
 		"with a shape":            {lines("x.npy op=net/relu1_1_8_8_64 k=1 shape=1x8x8x64"), lines(conv), lines("0-0 fusion")},
-		"the origin is missing":   {lines("net_conv1relu1.0.5.npy"), lines(conv), lines("ref 0", "npu 0 it stands for the model's net/relu1:output:1, which the reference lacks")},
+		"the origin is missing":   {lines("net_conv1relu1.0.5.npy"), lines(conv), lines("ref 0", "npu 0 it belongs to net/relu1:output:1 of the model, which the reference lacks")},
 		"two runs of the NPU":     {lines("Conv2D.net_conv1relu1.9.9.1624605150000000"), lines(conv), lines("0-0 name")},
 		"without an origin":       {lines("net_conv1relu1.1.5.npy"), lines(conv + " k=1"), lines("0-0 normalised")},
 		"an input":                {lines("input_x.0.5.npy"), lines("Conv2D.net_conv1relu1.3.16.1624605159829577.input.0.npy"), lines("0-0 fusion")},

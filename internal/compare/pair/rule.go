@@ -138,7 +138,7 @@ func mappedNPU(opt *Options, t *Tensor) *Tensor {
 }
 
 func whyMapped(opt *Options, t *Tensor) lang.Sentence {
-	return lang.Say("the name map gives it to %s, which has no free tensor for it", mappedNPU(opt, t).Name())
+	return lang.Say("the name map pairs it with %s, which has no free tensor left", mappedNPU(opt, t).Name())
 }
 
 func hasFusion(opt *Options) bool { return opt.Fusion != nil }
@@ -166,7 +166,7 @@ func outputWithOrigin(opt *Options, t *Tensor) *Tensor {
 }
 
 func whyFused(opt *Options, t *Tensor) lang.Sentence {
-	return lang.Say("it stands for the model's %s, which the reference lacks", tensorName(origin(opt, t)))
+	return lang.Say("it belongs to %s of the model, which the reference lacks", tensorName(origin(opt, t)))
 }
 
 // tensorName names a tensor as reports do: op:output:k.

@@ -150,8 +150,8 @@ func callOf(op *dumpdir.Op) (script string, modules []string) {
 	return op.Script(), op.Call.Modules
 }
 
-// Within returns, for each module among the rows, the operators that run inside it.
-func Within(rows []record.Row) map[string][]string {
+// OperatorsByModule returns, for each module among the rows, the operators that run inside it.
+func OperatorsByModule(rows []record.Row) map[string][]string {
 	names := make(map[string]string) // from names of modules to names of rows
 	for i := range rows {
 		if row := &rows[i]; row.Script != "" || row.Modules != nil {

@@ -36,7 +36,7 @@ func (o *Options) pairRounds(sharded *sharding, ref, npu []*dumpdir.Round) (pair
 		paired.DropDiffering()
 	}
 	sharded.joinReferences(paired)
-	wanted := o.Pair.Rounds.wanted(paired.Pairs)
+	wanted := o.Pair.Rounds.selectedRound(paired.Pairs)
 	for i, x := range paired.Pairs {
 		if wanted == nil || x.NPU == wanted {
 			chosen = append(chosen, i)
@@ -63,7 +63,7 @@ func (p *Planner) pairRounds() {
 	keys, names := p.npu.roundKeys(), roundNames(chosen)
 	for i, x := range chosen {
 		p.rounds = append(p.rounds, &Round{pair: x, Round: record.Round{
-			Name: names[i], At: at(x.At), RefAt: at(x.Ref.At), Notes: x.Notes, Findings: record.NoFindings(),
+			Name: names[i], At: recordCoordinates(x.At), RefAt: recordCoordinates(x.Ref.At), Notes: x.Notes, Findings: record.NoFindings(),
 			Pairing: record.Pairing{Place: i, Key: keys[x.NPU]}}})
 		if p.sharding != nil && p.sharding.byRound[x.NPU] != nil {
 			r := p.rounds[i]
@@ -72,7 +72,7 @@ func (p *Planner) pairRounds() {
 	}
 	p.placeUnread()
 	p.listed = &record.Listed{Ref: p.ref.listed(paired.Ref, p.options.Pair.Ops == nil), NPU: p.npu.listed(paired.NPU, false),
-		Inputs: p.options.Pair.Inputs || hasInputs(p.ref.named), Others: p.others(keys)}
+		Inputs: p.options.Pair.Inputs || hasInputs(p.ref.named), Others: p.unrequestedRounds(keys)}
 	if p.share != nil {
 		p.rounds = slices.DeleteFunc(p.rounds, func(r *Round) bool { return !p.share.pairs[bothRounds(r.pair)] })
 	}
@@ -83,7 +83,7 @@ func (p *Planner) pairRounds() {
 func (s *Side) listed(alone []*dumpdir.Round, outputs bool) []record.ListedRound {
 	all := make([]record.ListedRound, len(s.rounds))
 	for i, r := range s.rounds {
-		all[i] = record.ListedRound{At: at(r.At), Folder: r.At.Folder, Paired: !slices.Contains(alone, r), Dumps: s.dumps[r]}
+		all[i] = record.ListedRound{At: recordCoordinates(r.At), Folder: r.At.Folder, Paired: !slices.Contains(alone, r), Dumps: s.dumps[r]}
 		if outputs && !all[i].Paired {
 			all[i].Outputs = s.outputsIn(r)
 		}
@@ -91,8 +91,8 @@ func (s *Side) listed(alone []*dumpdir.Round, outputs bool) []record.ListedRound
 	return all
 }
 
-// others returns the keys of the NPU rounds that were not requested.
-func (p *Planner) others(keys map[*dumpdir.Round]string) []string {
+// unrequestedRounds returns the keys of the NPU rounds that were not requested.
+func (p *Planner) unrequestedRounds(keys map[*dumpdir.Round]string) []string {
 	out := map[string]bool{}
 	for round, key := range keys {
 		if !slices.Contains(p.npu.rounds, round) {
@@ -207,13 +207,13 @@ func (s *Side) outputsIn(round *dumpdir.Round) int {
 	return n
 }
 
-// at converts coordinates for records.
-func at(c dumpdir.Coordinates) record.At {
+// recordCoordinates converts coordinates for records.
+func recordCoordinates(c dumpdir.Coordinates) record.At {
 	return record.At{Rank: c.Rank, Step: c.Step, Graph: c.Graph, Model: c.Model}
 }
 
-// wanted returns the selected NPU round, nil for all.
-func (r Rounds) wanted(pairs []dumpdir.RoundPair) *dumpdir.Round {
+// selectedRound returns the selected NPU round, nil for all.
+func (r Rounds) selectedRound(pairs []dumpdir.RoundPair) *dumpdir.Round {
 	if r == (Rounds{}) {
 		return nil
 	}

@@ -285,9 +285,9 @@ const minSideShare = 0.9
 
 // ChoiceWarnings warns of coordinates in the selection of rounds that do not exist on any side.
 func ChoiceWarnings(sides ...*Side) []lang.Sentence {
-	all := make([]dumpdir.Chosen, len(sides))
+	all := make([]dumpdir.RunSelection, len(sides))
 	for i, s := range sides {
-		all[i] = dumpdir.Chosen{Run: s.run, By: s.chosen}
+		all[i] = dumpdir.RunSelection{Run: s.run, By: s.chosen}
 	}
 	return dumpdir.ChoiceWarnings(all...)
 }

@@ -41,7 +41,7 @@ func (p *Planner) addMasks() error {
 	case len(masks[0])+len(masks[1]) == 0:
 		return Nothingf("--mask: no tensor is called %s in %s or %s", name, p.ref.Path, p.npu.Path)
 	case tokens == 0:
-		return Nothingf("--mask: no pair is called like log_probs, logprobs or logps")
+		return Nothingf("--mask: no pair has a name like log_probs, logprobs or logps")
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ type sharding struct {
 	byRound     map[*dumpdir.Round]*ShardedStep        // by round of the NPU
 	Run         *ranks.Run                             // the compared rounds of the NPU
 	coordinates map[*dumpdir.Round]dumpdir.Coordinates // steps of all rounds of the NPU
-	Given       []*unshard.Given
+	Given       []*unshard.RankContents
 	Maps        []*unshard.Map // tensors and their parts of the reference
 }
 

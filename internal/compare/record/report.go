@@ -339,8 +339,8 @@ type Software struct {
 	File    string `json:"file"`
 }
 
-// Known reports whether the dumps have any facts.
-func (d *Dumps) Known() bool { return d.Files > 0 || d.Newest > 0 || len(d.Software) > 0 }
+// HasFacts reports whether the dumps have any facts.
+func (d *Dumps) HasFacts() bool { return d.Files > 0 || d.Newest > 0 || len(d.Software) > 0 }
 
 // Add adds the dumps of another round.
 func (d *Dumps) Add(o *Dumps) {

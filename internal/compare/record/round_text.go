@@ -25,7 +25,7 @@ func TextOfAll(rounds []Round, text func(*Round) lang.Sentence) lang.Sentence {
 	if first.IsZero() {
 		first = lang.Say("none")
 	}
-	return lang.Say("%s in the first round, another source or number in %d of %d rounds", first, others, len(rounds))
+	return lang.Say("%s in the first round; %d of %d rounds have another source or number", first, others, len(rounds))
 }
 
 // UnmatchedNames warns of requested operators that no round has.

@@ -78,7 +78,7 @@ func (s *Self) check() error {
 	case !slices.Contains(selfStatuses, s.Status):
 		return lang.Errorf("self is %q, want one of %s", excerpt([]byte(s.Status)), selfStatuses)
 	case s.IsWrong() && len(s.Why) == 0:
-		return lang.Errorf("self is wrong, and nothing says why")
+		return lang.Errorf("self is wrong, but no reason is given")
 	}
 	return nil
 }

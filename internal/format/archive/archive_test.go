@@ -312,7 +312,7 @@ func malformed(t testing.TB) []badFile {
 		{"header beyond", patch(stored, directorySignature, 42, 0xff, 0xff, 0xff), "at 0xffffff: no room for the header"},
 		{"no header", patch(stored, directorySignature, 42, 1), "found \"K\\x03\\x04\\x14\", want the header of an entry"},
 		{"another name", patch(stored, localSignature, 30, 'b'), "another name"},
-		{"longer header", patch(stored, localSignature, 28, 0xff, 0xff), "runs into what follows it"},
+		{"longer header", patch(stored, localSignature, 28, 0xff, 0xff), "overlaps the data after it"},
 		{"deflated beyond", patch(deflated, directorySignature, 20, 0xff, 0xff), "has 65535 bytes of data"},
 		{"deflated too small", patch(deflated, directorySignature, 24, 0, 0, 0, 0x7f), "the entry has 2130706432 bytes, more than 24 deflated ones can be"},
 		{"inflates to less", patch(deflated, directorySignature, 24, 0xe9), "the entry inflates to 1000 bytes, want 1001"},

@@ -252,7 +252,7 @@ func (e *Entry) dataOffset() (int64, error) {
 	}
 	begin := e.header + localLength + name + extra
 	if begin > e.limit {
-		return 0, broken(e.header, "the header of the entry runs into what follows it at 0x%x", e.limit)
+		return 0, broken(e.header, "the header of the entry overlaps the data after it at 0x%x", e.limit)
 	}
 	return begin, nil
 }

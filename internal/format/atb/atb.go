@@ -98,7 +98,7 @@ func (p *parser) lines(text []byte) (begin int64, err error) {
 		case !ok:
 			return 0, broken(int64(off), "found %.40q in the header, want KEY=VALUE", line)
 		case p.seen[key]:
-			return 0, broken(int64(off), "%.40s comes twice in the header", key)
+			return 0, broken(int64(off), "duplicate %.40s in the header", key)
 		case key == keyEnd:
 			return int64(off + n + 1), nil
 		}
@@ -137,7 +137,7 @@ func (p *parser) set(key, value string) error {
 		p.Format = tensor.FormatWord(v[0]).Format()
 	case keyDType:
 		if p.DType, p.HasType = dtypes[v[0]]; !p.HasType {
-			return lang.Errorf("the element type %d is not known", v[0])
+			return lang.Errorf("the element type %d is unknown", v[0])
 		}
 	case keyDims:
 		p.Shape = v // empty for a scalar
@@ -162,7 +162,7 @@ func integers(text string, count int) ([]int64, error) {
 		all = append(all, v)
 	}
 	if count != anyCount && len(all) != count {
-		return nil, lang.Errorf("found %.40q, want %d of them", text, count)
+		return nil, lang.Errorf("found %.40q, want %d values", text, count)
 	}
 	return all, nil
 }
@@ -192,7 +192,7 @@ func (p *parser) data(file io.ReaderAt, begin, size int64) error {
 // Check compares size with the size of the elements.
 func (h *Header) Check(size int64) error {
 	if !h.HasType {
-		return lang.Errorf("the header does not say the element type")
+		return lang.Errorf("the header does not contain the element type")
 	}
 	n, ok := h.Shape.Count()
 	need, fits := h.DType.Bytes(n)

@@ -195,7 +195,7 @@ func (c *chunked) decode(d *decoder, at int64) error {
 	})
 }
 
-// load decodes a chunk into d.plain, unless it is there already.
+// load decodes a chunk into d.plain, unless it is already decoded.
 func (c *chunked) load(d *decoder, ch *chunk, place []int64) error {
 	if d.plain != nil && d.loaded == ch.addr {
 		return nil

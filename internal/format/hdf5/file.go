@@ -98,7 +98,7 @@ func (f *file) offset(addr, n int64) (int64, error) {
 // hold counts n bytes as held.
 func (f *file) hold(n int64) error {
 	if f.heldBytes += n; f.heldBytes > maxHeld*f.size+heldSlack {
-		return broken(-1, "what is in the file would take more memory than the file has bytes")
+		return broken(-1, "the content of the file would need more memory than the file has bytes")
 	}
 	return nil
 }

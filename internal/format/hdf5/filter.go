@@ -206,7 +206,7 @@ func unshuffle(dst, src []byte, first, count, unit int) {
 func checkFletcher(b []byte) ([]byte, error) {
 	n := len(b) - 4
 	if n < 0 {
-		return nil, lang.Errorf("the data of a chunk has %d bytes, want at least the 4 of a sum", len(b))
+		return nil, lang.Errorf("the data of a chunk has %d bytes, want at least the 4 bytes of its checksum", len(b))
 	}
 	want, got := binary.LittleEndian.Uint32(b[n:]), fletcher32(b[:n])
 	// Old versions of the library swapped the bytes in both halves.

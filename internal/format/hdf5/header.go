@@ -183,7 +183,7 @@ func (h *header) add(kind, flags int, data *cursor) error {
 			return data.err
 		}
 		if h.seen[b.addr] {
-			return broken(at, "the object header comes to the block at address 0x%x again", b.addr)
+			return broken(at, "the object header refers again to the block at address 0x%x", b.addr)
 		}
 		if h.seen == nil {
 			h.seen = make(map[int64]bool)

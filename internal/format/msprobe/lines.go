@@ -84,7 +84,7 @@ func misfitOf(line string, err error) (found, wanted lang.Sentence) {
 
 // line reads a line.
 func (l *Lines) line(text []byte) error {
-	l.Reader = jsonpos.Of(text)
+	l.Reader = jsonpos.ReaderOf(text)
 	l.Python = true
 	t := &leaf{reader: &l.reader}
 	var name []string

@@ -252,7 +252,7 @@ func Read(in io.Reader, each func(*Entry)) (Header, error) {
 	case err == nil && !r.hasData:
 		err = lang.Errorf(`found no "data", wanted an object with an entry for each call`)
 	case err == nil && r.header.Task == "":
-		err = lang.Errorf(`found no "task", wanted what was dumped, such as tensor or statistics`)
+		err = lang.Errorf(`found no "task", wanted the kind of dump, such as tensor or statistics`)
 	case err != nil && r.entries > 0 && r.header.Task != "":
 		return r.header, &CutError{r.entries, withOffset(err)}
 	case err != nil:

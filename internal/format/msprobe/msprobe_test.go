@@ -269,7 +269,7 @@ func TestReadRefused(t *testing.T) {
 		{"name number", `{"task": "t", "data": {"A": {"output": [{"type": "T", "data_name": 3}]}}}`, `found "3", wanted a text`},
 		{"grad list", `{"task": "t", "data": {"A": {"output": [{"type": "T", "requires_grad": []}]}}}`, `found "["`},
 		{"deep", `{"task": "t", "data": {"A": {"output": ` + strings.Repeat("[", 1100), `more than 1000 levels`},
-		{"many", `{"task": "t", "data": {"A": {"output": [` + strings.Repeat("null,", 1<<20) + `null]}}}`, `of a file may, wanted fewer`},
+		{"many", `{"task": "t", "data": {"A": {"output": [` + strings.Repeat("null,", 1<<20) + `null]}}}`, `the memory allowed for a file`},
 		{"cut in the first entry", `{"task": "tensor", "data": {"A": {"input_args": [{`, `offset 50: data.A.input_args[0]`},
 		{"trailing", `{"task": "tensor", "data": {}} x`, `wanted the end of the file`},
 	} {

@@ -45,7 +45,7 @@ func (r *reader) add(p *place, l Leaf) error {
 	l.setName(p.name)
 	r.leaves++
 	if r.memory += leafMemory + int64(len(l.Name)); r.memory > freeMemory+memoryFactor*r.Offset() {
-		return lang.Errorf("%.100s: found %d values that take more memory than %d bytes of a file may, wanted fewer", p.entry.API, r.leaves, r.Offset())
+		return lang.Errorf("%.100s: found %d values, more than the memory allowed for a file of %d bytes can hold", p.entry.API, r.leaves, r.Offset())
 	}
 	if p.entry.Leaves == nil {
 		p.entry.Leaves = make([]Leaf, 0, usualLeaves)

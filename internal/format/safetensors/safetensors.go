@@ -110,11 +110,11 @@ func checkPlaces(tensors []entry, size int64) error {
 	for i, e := range tensors {
 		switch {
 		case e.end > size:
-			return broken("%q: the data from %d to %d goes beyond the %d bytes that are there: the file is truncated", shorten(e.name), e.begin, e.end, size)
+			return broken("%q: the data from %d to %d goes beyond the end at %d bytes: the file is truncated", shorten(e.name), e.begin, e.end, size)
 		case e.begin > end:
 			return broken("bytes %d to %d of the data belong to no tensor: a hole", end, e.begin)
 		case e.begin < end:
-			return broken("%q: the data from %d to %d overlaps that of %q, which ends at %d", shorten(e.name), e.begin, e.end, shorten(tensors[i-1].name), end)
+			return broken("%q: the data from %d to %d overlaps the data of %q, which end at %d", shorten(e.name), e.begin, e.end, shorten(tensors[i-1].name), end)
 		}
 		end = e.end
 	}
@@ -177,7 +177,7 @@ func parseHeader(in *io.SectionReader, most int) (*header, error) {
 	r := jsonpos.NewReader(in, in.Size())
 	err := r.Object(func(key string) error {
 		if h.seen[key] {
-			return broken("the key %q comes twice", shorten(key))
+			return broken("duplicate key %q", shorten(key))
 		}
 		h.seen[key] = true
 		if key == keyMetadata {
@@ -204,7 +204,7 @@ func (h *header) texts(r *jsonpos.Reader) error {
 	seen := map[string]bool{}
 	return r.Object(func(key string) error {
 		if seen[key] {
-			return broken("the key %q of %s comes twice", shorten(key), keyMetadata)
+			return broken("duplicate key %q of %s", shorten(key), keyMetadata)
 		}
 		seen[key] = true
 		if r.Kind() != jsonpos.String {
@@ -221,7 +221,7 @@ func (e *entry) read(r *jsonpos.Reader) error {
 	seen := map[string]bool{}
 	err := r.Object(func(key string) error {
 		if seen[key] {
-			return broken("%q: the key %q comes twice", shorten(e.name), shorten(key))
+			return broken("%q: duplicate key %q", shorten(e.name), shorten(key))
 		}
 		seen[key] = true
 		switch key {
@@ -394,7 +394,7 @@ func AppendHeader(dst []byte, entries []Entry) ([]byte, error) {
 		case at+size < at:
 			return nil, lang.Errorf("%q: %v%v is too large for safetensors", e.Name, e.DType, e.Shape)
 		case seen[e.Name]:
-			return nil, lang.Errorf("%q: the name comes twice", e.Name)
+			return nil, lang.Errorf("%q: duplicate name", e.Name)
 		}
 		seen[e.Name] = true
 		text.WriteByte("{,"[min(i, 1)])

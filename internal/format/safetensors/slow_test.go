@@ -104,7 +104,7 @@ func slowObject(text []byte) ([]slowMember, error) {
 			return nil, err
 		}
 		if slices.ContainsFunc(all, func(other slowMember) bool { return other.key == m.key }) {
-			return nil, fmt.Errorf("key %q comes twice", m.key)
+			return nil, fmt.Errorf("duplicate key %q", m.key)
 		}
 		all = append(all, m)
 	}

@@ -136,7 +136,7 @@ func (w *walker) addTensor(t *object) error {
 	case len(w.contents.Tensors) == maxTensors:
 		return unsupported("the file has more than %d tensors", maxTensors)
 	case w.memory < 0:
-		return unsupported("the names of the first %d tensors take more memory than a file of %d bytes may", len(w.contents.Tensors), w.size)
+		return unsupported("the names of the first %d tensors need more memory than is allowed for a file of %d bytes", len(w.contents.Tensors), w.size)
 	}
 	row := format.Tensor{Path: slices.Clone(w.path), Name: w.name(), Details: t.Details}
 	row.TorchDType = t.scalar

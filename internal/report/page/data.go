@@ -59,9 +59,9 @@ type run struct {
 	Compared  int             `json:"compared"`
 	Baseline  *baseline       `json:"baseline"`
 	// Ranks holds the findings between ranks, null for none.
-	Ranks    *between `json:"ranks,omitempty"`
-	Warnings []text   `json:"warnings"`
-	Facts    []fact   `json:"facts,omitempty"`
+	Ranks    *rankFindings `json:"ranks,omitempty"`
+	Warnings []text        `json:"warnings"`
+	Facts    []fact        `json:"facts,omitempty"`
 	// Few: some rows have only statistics or digests.
 	Few bool `json:"few,omitempty"`
 	// Dumps describes the files of the reference and of the NPU.
@@ -145,7 +145,7 @@ func dataOf(c *Comparison) *run {
 		d.Facts = append(d.Facts, x)
 	}
 	if r.LeftOut > 0 {
-		d.Warnings = append(d.Warnings, textOf(lang.Say("left out here: %s of %d, which passed (--rows all shows them)", lang.CountText(r.LeftOut, "row"), r.Total())))
+		d.Warnings = append(d.Warnings, textOf(lang.Say("not shown: %s of %d, which passed (--rows all shows them)", lang.CountText(r.LeftOut, "row"), r.Total())))
 	}
 	if l := r.Listed; l != nil {
 		d.Dumps = [2]dumps{dumpsOf(l.Ref), dumpsOf(l.NPU)}
@@ -153,7 +153,7 @@ func dataOf(c *Comparison) *run {
 	if b := r.Baseline; b != nil {
 		d.Baseline = &baseline{b.File, b.Missing, b.Updated}
 	}
-	d.Ranks, _ = betweenOf(r.Ranks) // ranks of another version are not shown
+	d.Ranks, _ = readRankFindings(r.Ranks) // ranks of another version are not shown
 	d.Rounds, d.Round = roundsOf(r)
 	d.Cols, d.Codes = c.rows.columns(c), c.rows.listed
 	return d

@@ -85,7 +85,7 @@ func documentOf[T any](text json.RawMessage, of string) (*T, error) {
 		return nil, nil
 	}
 	doc := new(T)
-	if err := jsonpos.Of(text).Decode(doc); err != nil {
+	if err := jsonpos.ReaderOf(text).Decode(doc); err != nil {
 		return nil, lang.Errorf("%s document: %w", of, err)
 	}
 	return doc, nil

@@ -311,14 +311,14 @@ func writeChinese(to *bytes.Buffer, english string) {
 	to.WriteString("};\n")
 }
 
-// made holds the assets of a page: the frame is a text with placeholders.
-type made struct {
+// pageAssets holds the assets of a page: the frame is a text with placeholders.
+type pageAssets struct {
 	frame, style, policy string
 	script               []byte
 }
 
 // assets joins the parts of the page, once.
-var assets = sync.OnceValue(func() made {
+var assets = sync.OnceValue(func() pageAssets {
 	read := func(name string) []byte {
 		text, err := files.ReadFile(name)
 		if err != nil {
@@ -326,7 +326,7 @@ var assets = sync.OnceValue(func() made {
 		}
 		return text
 	}
-	m := made{frame: string(read("page.html")), style: string(read("page.css"))}
+	m := pageAssets{frame: string(read("page.html")), style: string(read("page.css"))}
 	var script bytes.Buffer
 	script.WriteString("(function () {\n\"use strict\";\nvar CODES = ")
 	script.Write(codes())

@@ -15,8 +15,8 @@ const (
 	Permuted  Kind = "PERMUTED"
 	NotLocal  Kind = "UNKNOWN"
 	maxBlocks      = 4
-	// lost is the maximum share of unmatched slices, 0 to 1, of an axis with a known kind.
-	lost = 0.1
+	// maxUnmatched is the maximum share of unmatched slices, 0 to 1, of an axis with a known kind.
+	maxUnmatched = 0.1
 )
 
 // Kind classifies the index of an axis whose length in the reference is full.
@@ -41,7 +41,7 @@ func (x Index) Kind(full int) Kind {
 		equal = equal && r.N == runs[len(runs)-1].N
 	}
 	switch n := len(runs); {
-	case float64(unmatched) > lost*float64(len(x)):
+	case float64(unmatched) > maxUnmatched*float64(len(x)):
 		return NotLocal
 	case n == 1 && runs[0].N == full:
 		return Whole

@@ -9,7 +9,7 @@ import (
 // Learner finds the positions of the tensors of a rank, role by role. Indexes that it finds for one role are
 // candidates for later roles.
 type Learner struct {
-	known []Known
+	known []KnownIndex
 }
 
 // Pair is a tensor of a rank and the reference tensor of the same name.
@@ -92,7 +92,7 @@ func (l *Learner) Learn(instances []Pair) Role {
 	for axis, x := range best.role.Axes {
 		best.role.Axes[axis] = l.mend(x, best.role.whole[axis])
 	}
-	best.role.Known = slices.ContainsFunc(l.known, func(k Known) bool { return slices.Equal(k.Index, best.role.Axes[0]) })
+	best.role.Known = slices.ContainsFunc(l.known, func(k KnownIndex) bool { return slices.Equal(k.Index, best.role.Axes[0]) })
 	l.add(&best.role)
 	return best.role
 }
@@ -182,13 +182,13 @@ func (l *Learner) assume(instances []Pair) Role {
 func (l *Learner) add(r *Role) {
 	for axis, x := range r.Axes {
 		if x != nil && x.isComplete() {
-			l.Keep(Known{x, r.whole[axis]})
+			l.Keep(KnownIndex{x, r.whole[axis]})
 		}
 	}
 	if len(r.whole) != 3 || r.Axes[0] == nil && r.Axes[1] == nil {
 		return
 	}
-	first, second := r.Axes[0].Or(r.whole[0]), r.Axes[1].Or(r.whole[1])
+	first, second := r.Axes[0].OrIdentity(r.whole[0]), r.Axes[1].OrIdentity(r.whole[1])
 	if !first.isComplete() || !second.isComplete() {
 		return
 	}
@@ -198,11 +198,11 @@ func (l *Learner) add(r *Role) {
 			flat = append(flat, i*r.whole[1]+j)
 		}
 	}
-	l.Keep(Known{flat, r.whole[0] * r.whole[1]})
+	l.Keep(KnownIndex{flat, r.whole[0] * r.whole[1]})
 }
 
-// Or returns the index, or the identity of n slices for nil.
-func (x Index) Or(n int) Index {
+// OrIdentity returns the index, or the identity of n slices for nil.
+func (x Index) OrIdentity(n int) Index {
 	if x != nil {
 		return x
 	}
@@ -214,14 +214,14 @@ func (x Index) Or(n int) Index {
 }
 
 // Keep adds an index to the candidates.
-func (l *Learner) Keep(k Known) {
-	if !slices.ContainsFunc(l.known, func(o Known) bool { return slices.Equal(o.Index, k.Index) }) {
+func (l *Learner) Keep(k KnownIndex) {
+	if !slices.ContainsFunc(l.known, func(o KnownIndex) bool { return slices.Equal(o.Index, k.Index) }) {
 		l.known = append(l.known, k)
 	}
 }
 
-// Same reports whether two maps select the same slices.
-func (m *Map) Same(o *Map) bool { return slices.EqualFunc(m.Axes, o.Axes, slices.Equal) }
+// Equal reports whether two maps select the same slices.
+func (m *Map) Equal(o *Map) bool { return slices.EqualFunc(m.Axes, o.Axes, slices.Equal) }
 
 // key returns a map as text.
 func (m *Map) key() string {

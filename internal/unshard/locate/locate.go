@@ -76,9 +76,9 @@ type Map struct {
 	Score float64
 }
 
-// Known is an index that was found for an axis of another tensor of this rank. Full is the length of the axis in the
+// KnownIndex is an index that was found for an axis of another tensor of this rank. Full is the length of the axis in the
 // reference.
-type Known struct {
+type KnownIndex struct {
 	Index Index
 	Full  int
 }
@@ -99,7 +99,7 @@ const (
 )
 
 // Find finds the position of a part in the whole; ok is false if it is not found.
-func Find(part, whole *Array, known []Known) (m Map, ok bool) {
+func Find(part, whole *Array, known []KnownIndex) (m Map, ok bool) {
 	if len(part.Shape) != len(whole.Shape) || len(part.Values) == 0 || len(whole.Values) == 0 {
 		return Map{}, false
 	}
@@ -124,7 +124,7 @@ func Find(part, whole *Array, known []Known) (m Map, ok bool) {
 		}
 	}
 	if len(cut) == 1 {
-		if x, score := byKnown(part, whole, cut[0], known); x != nil {
+		if x, score := bestKnown(part, whole, cut[0], known); x != nil {
 			m := Map{make([]Index, len(part.Shape)), score}
 			m.Axes[cut[0]] = x
 			return m, true
@@ -197,10 +197,10 @@ func (m *Map) isAmbiguous(whole *Array) bool {
 	return false
 }
 
-// byKnown returns the known index that explains the part best along an axis, nil for none, and the share that it
+// bestKnown returns the known index that explains the part best along an axis, nil for none, and the share that it
 // explains, 0 to 1. Some integers may differ, since an integer may be the choice between nearly equal values, such as
 // an argmax.
-func byKnown(part, whole *Array, axis int, known []Known) (best Index, score float64) {
+func bestKnown(part, whole *Array, axis int, known []KnownIndex) (best Index, score float64) {
 	least := math.Inf(1)
 	for _, k := range known {
 		if len(k.Index) != part.Shape[axis] || k.Full != whole.Shape[axis] || !k.Index.isComplete() {
@@ -242,7 +242,7 @@ func isLike(a, b *Array, limit float64) bool {
 type choice map[int]Index
 
 // combinations lists the choices of indexes for all cut axes except the free one.
-func combinations(part, whole *Array, cut []int, free int, known []Known) []choice {
+func combinations(part, whole *Array, cut []int, free int, known []KnownIndex) []choice {
 	all := []choice{{}}
 	for _, k := range cut {
 		if k == free {
@@ -264,7 +264,7 @@ func combinations(part, whole *Array, cut []int, free int, known []Known) []choi
 }
 
 // candidates lists the indexes that an axis may have: known ones, then equal blocks.
-func candidates(n, full int, known []Known) (all []Index) {
+func candidates(n, full int, known []KnownIndex) (all []Index) {
 	for _, k := range known {
 		if len(k.Index) == n && k.Full == full && k.Index.isComplete() {
 			all = append(all, k.Index)

@@ -90,7 +90,7 @@ func TestSeveralAxes(t *testing.T) {
 	}
 	odd := pick(Run{3, 5}, Run{11, 7})
 	part = noisy(Take(Take(whole, 0, zigzag), 2, odd), 2, 0.01)
-	if m, ok := Find(part, whole, []Known{{odd, 24}}); !ok || !slices.Equal(m.Axes[0], zigzag) || !slices.Equal(m.Axes[2], odd) {
+	if m, ok := Find(part, whole, []KnownIndex{{odd, 24}}); !ok || !slices.Equal(m.Axes[0], zigzag) || !slices.Equal(m.Axes[2], odd) {
 		t.Error(ok, m)
 	}
 }
@@ -200,7 +200,7 @@ func TestFewSlices(t *testing.T) {
 	for seed := range uint64(300) {
 		whole := random(seed, 8, 48)
 		part := noisy(Take(Take(whole, 0, pick(Run{0, 1})), 1, block), seed, 0.01)
-		m, ok := Find(part, whole, []Known{{fused, 48}, {block, 48}})
+		m, ok := Find(part, whole, []KnownIndex{{fused, 48}, {block, 48}})
 		if !ok || !slices.Equal(m.Axes[1], block) || !slices.Equal(m.Axes[0], pick(Run{0, 1})) {
 			t.Errorf("seed %d: %v %v", seed, m, ok)
 		}

@@ -28,7 +28,7 @@ func Rows(part, whole *Array) (m Map, ok bool) {
 		}
 	}
 	m.Axes = make([]Index, len(part.Shape))
-	if m.Score = float64(hit) / float64(max(n, 1)); !slices.Equal(x, Index(nil).Or(whole.Shape[0])) {
+	if m.Score = float64(hit) / float64(max(n, 1)); !slices.Equal(x, Index(nil).OrIdentity(whole.Shape[0])) {
 		m.Axes[0] = x
 	}
 	return m, m.Score >= enough

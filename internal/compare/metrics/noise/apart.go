@@ -161,10 +161,10 @@ func (s *side) addValues(values []float64, total int64) {
 	}
 }
 
-// held returns the type of the numbers.
-func (s *side) held() tensor.DType {
+// valueType returns the type of the numbers.
+func (s *side) valueType() tensor.DType {
 	if s.dtype == tensor.Float32 && s.values.Fine == tensor.LeastFine {
-		return s.values.Held()
+		return s.values.DType()
 	}
 	return s.dtype
 }
@@ -197,7 +197,7 @@ func (a *aparts) finish() *Apart {
 	if a == nil || a.fractional {
 		return nil
 	}
-	found := &Apart{Elements: a.count[0], BFloat16: a.count[1], Float16: a.count[2], Ref: a.sides[0].held(), NPU: a.sides[1].held()}
+	found := &Apart{Elements: a.count[0], BFloat16: a.count[1], Float16: a.count[2], Ref: a.sides[0].valueType(), NPU: a.sides[1].valueType()}
 	// Few elements suffice to show a coarser type that the other side contradicts.
 	ref, npu := a.sides[0].coarsest(), a.sides[1].coarsest()
 	switch {

@@ -40,7 +40,7 @@ func (s Strata) Has(offset int64) bool {
 	if s.first(stratum+1) <= block { // the borders of strata are rounded down
 		stratum++
 	}
-	return block == s.chosen(stratum)
+	return block == s.sampledBlock(stratum)
 }
 
 // Runs yields the offsets and lengths of the sampled elements in order: the sampled blocks, or
@@ -56,7 +56,7 @@ func (s Strata) Runs(total int64, maxLen int) iter.Seq2[int64, int] {
 			return
 		}
 		for stratum := range int64(strataCount) {
-			if !yield(s.chosen(stratum)*blockElements, blockElements) {
+			if !yield(s.sampledBlock(stratum)*blockElements, blockElements) {
 				return
 			}
 		}
@@ -68,8 +68,8 @@ func (s Strata) first(stratum int64) int64 {
 	return s.blocks * stratum / strataCount
 }
 
-// chosen returns the sampled block of a stratum.
-func (s Strata) chosen(stratum int64) int64 {
+// sampledBlock returns the sampled block of a stratum.
+func (s Strata) sampledBlock(stratum int64) int64 {
 	first := s.first(stratum)
 	x := uint64(s.blocks)*0x9e3779b97f4a7c15 + uint64(stratum)
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
