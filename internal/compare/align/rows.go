@@ -253,8 +253,8 @@ func (a *Alignment) selectRows(t *Tokens) bool {
 	return true
 }
 
-// readings lists readings of both sides that fit together, of the first kind that fits: axes of their own first, then
-// the same axes.
+// readings lists readings of both sides that fit together, of the first kind that fits, or pairs and rows: axes of
+// their own first, then the same axes.
 func (t *Tokens) readings(a *Alignment) (all [][2]reading) {
 	const most = 8
 	for _, r := range t.Ref.readings(a.Ref.Shape) {
@@ -272,10 +272,14 @@ func (t *Tokens) readings(a *Alignment) (all [][2]reading) {
 		}
 		return sum
 	}
+	if len(all) == 0 {
+		return nil
+	}
 	slices.SortStableFunc(all, func(x, y [2]reading) int {
 		return cmp.Or(cmp.Compare(x[0].kind, y[0].kind), cmp.Compare(cost(x), cost(y)))
 	})
-	all = slices.DeleteFunc(all, func(x [2]reading) bool { return x[0].kind != all[0][0].kind })
+	first := max(all[0][0].kind, byRow)
+	all = slices.DeleteFunc(all, func(x [2]reading) bool { return max(x[0].kind, byRow) != first })
 	return all[:min(len(all), most)]
 }
 
@@ -292,7 +296,7 @@ func (a *Alignment) read(t *Tokens, as [2]reading) bool {
 	return true
 }
 
-// distance returns the sum of the squared differences of finite samples, NaN if they cannot be read.
+// distance returns the mean of the squared differences of finite samples, NaN if they cannot be read.
 func (a *Alignment) distance() (sum float64) {
 	places := spread(count(a.Shape))
 	ref, err := a.Ref.samples(places)
@@ -300,12 +304,14 @@ func (a *Alignment) distance() (sum float64) {
 	if err != nil || err2 != nil || ref == nil || npu == nil {
 		return math.NaN()
 	}
+	finite := 0.
 	for k, r := range ref {
 		if d := npu[k] - r; d-d == 0 {
 			sum += float64(d * d)
+			finite++
 		}
 	}
-	return sum
+	return sum / finite
 }
 
 // agrees reports whether samples of both sides agree in every place.
