@@ -48,10 +48,23 @@ func (s *stale) otherNumber(i int) float64 {
 // no stands for no input.
 const no = -1
 
+// winners are the numbers that an operator selects from any others, by the name of its formula.
+var winners = map[string]float64{
+	"ReduceMax": math.MaxFloat32, "ArgMax": math.MaxFloat32, "ArgMaxWithValue": math.MaxFloat32,
+	"ReduceMin": -math.MaxFloat32, "ArgMin": -math.MaxFloat32, "ArgMinWithValue": -math.MaxFloat32,
+}
+
+// isMasked reports whether a mask keeps a number from being selected: numbers of masks are below -9000, or above 9000
+// where the smallest number is selected.
+func isMasked(v, winner float64) bool {
+	const least = 9000
+	return math.Abs(v) > least && math.Signbit(v) != math.Signbit(winner)
+}
+
 // run computes the outputs with other numbers in place of unwritten elements, except in the input kept; there other
-// numbers stand for NaN and infinities only. The written elements of the input blank become 0. The result is nil if the
-// operator cannot be computed.
-func (t *trial) run(ctx context.Context, kept, blank int) ([][]float64, error) {
+// numbers stand for NaN and infinities only, and winner for each element that is not masked unless winner is 0. The
+// written elements of the input blank become 0. The result is nil if the operator cannot be computed.
+func (t *trial) run(ctx context.Context, kept, blank int, winner float64) ([][]float64, error) {
 	inputs := slices.Clone(t.op.Inputs)
 	for k, s := range t.stale {
 		if s == nil {
@@ -62,6 +75,8 @@ func (t *trial) run(ctx context.Context, kept, blank int) ([][]float64, error) {
 			switch {
 			case on && k != kept:
 				values[i] = s.otherNumber(i)
+			case on && winner != 0 && !isMasked(values[i], winner):
+				values[i] = winner
 			case on && values[i]-values[i] != 0:
 				values[i] = 1 + 2*s.otherNumber(i)
 			case !on && k == blank:
@@ -88,7 +103,7 @@ func isFar(a, b float64) bool {
 // spread marks the elements of the outputs that depend on unwritten elements of the inputs, and notes the operator if
 // some depend on written elements of the same input too. The outputs are right.
 func (f *follower) spread(ctx context.Context, x *execution, t *trial, of *memory) error {
-	clean, err := t.run(ctx, no, no)
+	clean, err := t.run(ctx, no, no, 0)
 	if err != nil || clean == nil {
 		return err
 	}
@@ -101,11 +116,11 @@ func (f *follower) spread(ctx context.Context, x *execution, t *trial, of *memor
 		if s == nil {
 			continue
 		}
-		kept, err := t.run(ctx, n, no)
+		kept, err := t.run(ctx, n, no, winners[t.op.Formula])
 		if err != nil || kept == nil {
 			return err
 		}
-		bare, err := t.run(ctx, no, n)
+		bare, err := t.run(ctx, no, n, 0)
 		if err != nil || bare == nil {
 			return err
 		}
@@ -145,9 +160,10 @@ func (t *trial) isBeside(shape tensor.Shape, i int) bool {
 	return false
 }
 
-// leaveOut notes the rows of attention behind the last sequence: its formula takes them from the output.
+// leaveOut notes the rows behind the last sequence or group that an operator does not write: the formula takes them from
+// the output, or does not compute them, which leaves 0 with the bound 0. The outputs are right.
 func (f *follower) leaveOut(ctx context.Context, x *execution, op *recompute.Operator, attrs recompute.Attributes) error {
-	if _, has := attrs["lengths"]; !has {
+	if _, has := attrs["lengths"]; !has && op.Formula != groupedProduct {
 		return nil
 	}
 	as, one, other := *op, *op.Outputs[0], make(doubles, op.Outputs[0].Shape.Elements())
@@ -166,7 +182,8 @@ func (f *follower) leaveOut(ctx context.Context, x *execution, op *recompute.Ope
 	}
 	on := make([]bool, len(other))
 	for i := range on {
-		on[i] = e.Values[0][i] == other[i] && values[i] != 0
+		v := e.Values[0][i]
+		on[i] = values[i] != 0 && (v == other[i] || v == 0 && e.Bounds[0][i] == 0)
 	}
 	if slices.Contains(on, true) {
 		f.sizes[sizeOf(op.Outputs[0])] = true

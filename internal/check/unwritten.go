@@ -40,6 +40,8 @@ type Unwritten struct {
 const (
 	// maxFollowed limits the elements of a followed tensor, maxKept the bytes that are kept of a round.
 	maxFollowed, maxKept = 1 << 24, 1 << 28
+	// groupedProduct is the formula of a product with a matrix for each group of rows.
+	groupedProduct = "GroupedMatmul"
 	// fewestDistinct is the number of different elements from which equal rows are no coincidence.
 	fewestDistinct = 16
 )
@@ -92,8 +94,15 @@ func returnsMemory(op *dumpdir.Op) bool {
 	return t.NoiseWay() == optype.NoiseGarbage
 }
 
-// hasLengths reports whether an operator leaves rows behind the lengths of sequences unwritten.
-func hasLengths(op *dumpdir.Op) bool { return hasArgument(op, "actual_seq") }
+// hasLengths reports whether an operator may leave rows behind the lengths of sequences or groups unwritten. Dumps of
+// CANN do not name the inputs: there the formula decides.
+func hasLengths(op *dumpdir.Op) bool {
+	if op.Call != nil {
+		return hasArgument(op, "actual_seq") || hasArgument(op, "group_list")
+	}
+	formula := recompute.FormulaOf(op.Type).Name
+	return formula == "Attention" || formula == groupedProduct
+}
 
 // roundsWithMemory returns the rounds with operators that leave memory unwritten. Names tell: a resumed scan does not
 // read the headers of other rounds again.
@@ -262,14 +271,16 @@ func (f *follower) step(ctx context.Context, x *execution) error {
 			}
 		}
 		return err
-	case given == nil:
-		return f.leaveOut(ctx, x, op, v.Attributes)
+	case given != nil:
+		t, err := newTrial(f, op, v.Attributes, marks)
+		if err == nil {
+			err = f.spread(ctx, x, t, given)
+		}
+		if err != nil || !hasLengths(x.op) {
+			return err
+		}
 	}
-	t, err := newTrial(f, op, v.Attributes, marks)
-	if err != nil {
-		return err
-	}
-	return f.spread(ctx, x, t, given)
+	return f.leaveOut(ctx, x, op, v.Attributes)
 }
 
 // add notes an output with elements that may be unwritten.

@@ -222,6 +222,8 @@ func (o *Operator) arrange(f *formula, order []string, raw Attributes) error {
 	}
 	given := o.Inputs
 	o.Inputs = nil
+	// Kernels of several steps take optional inputs without elements for absent.
+	areAbsent := f.class == Tabled || f.class == Linear
 	isUnread := func(t *Tensor) bool { return t != nil && t.elements() > 0 }
 	pad := func(k int) {
 		for len(o.Inputs) < k {
@@ -242,7 +244,7 @@ func (o *Operator) arrange(f *formula, order []string, raw Attributes) error {
 			pad(place(name))
 			o.Inputs = append(o.Inputs, o.splitList(given[i:], order[i+1:], raw)...)
 			return nil
-		case name == "-" || given[i] == nil:
+		case name == "-" || given[i] == nil || given[i].elements() == 0 && strings.HasSuffix(spec, "?") && areAbsent:
 		case strings.Contains(spec, "!"):
 			v, err := valueOf(given[i])
 			if err != nil {

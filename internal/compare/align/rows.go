@@ -1,6 +1,8 @@
 package align
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"sync"
 
@@ -142,7 +144,7 @@ func (t *Tokens) partners(of func(row, positions int64) int64) (all [][2]int64) 
 // reading is a way to read the axes of a tensor as axes of tokens.
 type reading struct {
 	kind  kind
-	heads bool         // sequences and heads share an axis
+	split bool         // sequences and heads share an axis, or positions and sequences in this order
 	shape tensor.Shape // with axes of their own for them
 	axes  []int        // of shape, the axes of the kind
 }
@@ -191,10 +193,13 @@ func (g Grid) readings(s tensor.Shape) (all []reading) {
 		case size == g.Sequences:
 			add(reading{shape: s}, axis)
 		case size%g.Sequences == 0:
-			add(reading{shape: slices.Concat(s[:axis], tensor.Shape{g.Sequences, size / g.Sequences}, s[axis+1:]), heads: true}, axis)
+			add(reading{shape: slices.Concat(s[:axis], tensor.Shape{g.Sequences, size / g.Sequences}, s[axis+1:]), split: true}, axis)
 		}
 		if g.Sequences > 1 && size == g.Rows() {
 			all = append(all, reading{kind: byRow, shape: s, axes: []int{axis}})
+			if g.Positions > 1 {
+				all = append(all, reading{kind: byRow, shape: slices.Concat(s[:axis], tensor.Shape{g.Positions, g.Sequences}, s[axis+1:]), axes: []int{axis + 1, axis}, split: true})
+			}
 		}
 	}
 	if g.Sequences == 1 {
@@ -209,43 +214,32 @@ func (g Grid) readings(s tensor.Shape) (all []reading) {
 }
 
 // selectRows restricts both sides to the rows of common tokens. It returns false if no axes of tokens are found. Equal
-// tensors of one shape, such as weights, have none.
+// tensors of one shape, such as weights, have none. Of several readings, the
+// values decide.
 func (a *Alignment) selectRows(t *Tokens) bool {
 	if a.Ref.second != nil || a.NPU.second != nil || a.Ref.Shape.Equal(a.NPU.Shape) && a.agrees() {
 		return false
 	}
-	var ref, npu *reading
-	least := 0
-	refs, npus := t.Ref.readings(a.Ref.Shape), t.NPU.readings(a.NPU.Shape)
-	for i := range refs {
-		for k := range npus {
-			r, n := &refs[i], &npus[k]
-			if r.kind != n.kind || !r.rest().Equal(n.rest()) || t.pick(r.kind).count == 0 {
-				continue
-			}
-			cost := 4 * int(r.kind) // then axes of their own, then the same axes
-			for _, odd := range []bool{r.heads, n.heads, !slices.Equal(r.axes, n.axes)} {
-				if odd {
-					cost++
-				}
-			}
-			if ref == nil || cost < least {
-				ref, npu, least = r, n, cost
-			}
+	const clearly = 2
+	all := t.readings(a)
+	best, least := -1, 0.
+	for i := range all {
+		if !a.read(t, all[i]) {
+			continue
+		}
+		apart := 0.
+		if len(all) > 1 {
+			apart = a.distance()
+		}
+		if best < 0 || clearly*apart < least {
+			best, least = i, apart
 		}
 	}
-	if ref == nil {
+	if best < 0 {
 		return false
 	}
-	p := t.pick(ref.kind)
-	var plans [2]*layout.Plan
-	for side, r := range []*reading{ref, npu} {
-		var err error
-		if plans[side], err = r.plan(p.runs[side]); err != nil {
-			return false
-		}
-	}
-	a.Ref.second, a.NPU.second, a.Shape = plans[0], plans[1], plans[0].Shape
+	a.read(t, all[best])
+	ref := all[best][0]
 	rows := t.pick(max(ref.kind, byRow))
 	sizes := func(g Grid) int64 { return g.Rows() }
 	switch ref.kind {
@@ -257,6 +251,67 @@ func (a *Alignment) selectRows(t *Tokens) bool {
 	a.Common = &record.Common{Axis: ref.axes[0], Ref: sizes(t.Ref), NPU: sizes(t.NPU), Matched: rows.count, Counts: true}
 	a.note(lang.Say("%d matched rows, of %d in the reference and %d on the NPU", a.Common.Matched, a.Common.Ref, a.Common.NPU))
 	return true
+}
+
+// readings lists readings of both sides that fit together, of the first kind that fits, or pairs and rows: axes of
+// their own first, then the same axes.
+func (t *Tokens) readings(a *Alignment) (all [][2]reading) {
+	const most = 8
+	for _, r := range t.Ref.readings(a.Ref.Shape) {
+		for _, n := range t.NPU.readings(a.NPU.Shape) {
+			if r.kind == n.kind && r.rest().Equal(n.rest()) && t.pick(r.kind).count > 0 {
+				all = append(all, [2]reading{r, n})
+			}
+		}
+	}
+	cost := func(x [2]reading) (sum int) {
+		for _, odd := range []bool{x[0].split, x[1].split, !slices.Equal(x[0].axes, x[1].axes)} {
+			if odd {
+				sum++
+			}
+		}
+		return sum
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(all, func(x, y [2]reading) int {
+		return cmp.Or(cmp.Compare(x[0].kind, y[0].kind), cmp.Compare(cost(x), cost(y)))
+	})
+	first := max(all[0][0].kind, byRow)
+	all = slices.DeleteFunc(all, func(x [2]reading) bool { return max(x[0].kind, byRow) != first })
+	return all[:min(len(all), most)]
+}
+
+// read restricts both sides to the rows of readings; false if that cannot be planned.
+func (a *Alignment) read(t *Tokens, as [2]reading) bool {
+	var plans [2]*layout.Plan
+	for side, runs := range t.pick(as[0].kind).runs {
+		var err error
+		if plans[side], err = as[side].plan(runs); err != nil {
+			return false
+		}
+	}
+	a.Ref.second, a.NPU.second, a.Shape = plans[0], plans[1], plans[0].Shape
+	return true
+}
+
+// distance returns the mean of the squared differences of finite samples, NaN if they cannot be read.
+func (a *Alignment) distance() (sum float64) {
+	places := spread(count(a.Shape))
+	ref, err := a.Ref.samples(places)
+	npu, err2 := a.NPU.samples(places)
+	if err != nil || err2 != nil || ref == nil || npu == nil {
+		return math.NaN()
+	}
+	finite := 0.
+	for k, r := range ref {
+		if d := npu[k] - r; d-d == 0 {
+			sum += float64(d * d)
+			finite++
+		}
+	}
+	return sum / finite
 }
 
 // agrees reports whether samples of both sides agree in every place.

@@ -99,8 +99,8 @@ func allExcuses() []Rule {
 		{"rounded-on-one-side", "a float32 input without a producer has values of float16 or bfloat16 on one side only: COARSE, suspected", "excuse", func(s *step) bool {
 			return s.isStart() && s.isRoundedOnOneSide(s.j) && s.to(verdict.Suspect, verdict.Coarse)
 		}},
-		{"batch-mixed", "rows were matched by --match-rows, and the output depends on all rows: it has no row axis, or the operator normalises over rows: BATCH_MIXED, suspected", "excuse", func(s *step) bool {
-			return s.isMixed() && s.to(verdict.Suspect, verdict.Mixed)
+		{"batch-mixed", "rows were matched by --match-rows, and the output is beyond its limit and depends on all rows: it has no row axis, or the operator normalises over rows: BATCH_MIXED, suspected", "excuse", func(s *step) bool {
+			return s.verdict.Level != verdict.Clean && s.isMixed() && s.to(verdict.Suspect, verdict.Mixed)
 		}},
 		{"random", "the operator draws random numbers; its type is otherwise unknown, or more than 10 % of the elements are 0 on one side only, as after dropout: RANDOM, suspected", "excuse", func(s *step) bool {
 			return s.computes() && s.typ.Random && (s.typ.Class == optype.Unknown || s.verdict.Level == verdict.Origin && 10*s.noise.OneSided > s.noise.Count) && s.to(verdict.Suspect, verdict.Drawn)
