@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"strings"
 
 	"dumptool/internal/tensor"
@@ -72,12 +73,9 @@ func newIndex(all []*weight, k kind, isWanted func(i int) bool) index {
 
 // find returns the lines with a digest.
 func (x index) find(digest uint64) index {
-	from, _ := slices.BinarySearchFunc(x, digest, func(e entry, d uint64) int { return cmp.Compare(e.digest, d) })
-	to := from
-	for to < len(x) && x[to].digest == digest {
-		to++
-	}
-	return x[from:to]
+	from := sort.Search(len(x), func(i int) bool { return x[i].digest >= digest })
+	n := sort.Search(len(x)-from, func(i int) bool { return x[from+i].digest > digest })
+	return x[from : from+n]
 }
 
 func (x index) has(l line) bool {
