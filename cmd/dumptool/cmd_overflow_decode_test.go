@@ -218,7 +218,7 @@ func TestDecodeRecords(t *testing.T) {
 		"version 0 zero":   {decodeName, decodeDump(t, op, decodeCore(0, 0)), 0, "new", "all status words are 0"},
 		"four zeros":       {decodeName, decodeDump(t, op, decodeCore(1, 0, 0, 0, 0)), 0, "new", "all status words are 0"},
 		"fourth word":      {decodeName, decodeDump(t, op, decodeCore(1, 0, 0, 0, 32)), 1, "new AIV[3]=0x20 float_overflow overflowed", ""},
-		"version 2":        {decodeName, decodeDump(t, op, decodeCore(2, 0, 0, 16, 0)), 1, "new AIV[2]=0x10 int_overflow overflowed", "version 2 is not known"},
+		"version 2":        {decodeName, decodeDump(t, op, decodeCore(2, 0, 0, 16, 0)), 1, "new AIV[2]=0x10 int_overflow overflowed", "version 2 is unknown, wanted 0 or 1"},
 		"sdma":             {decodeName, decodeDump(t, op, decodeNew(0, 1, 3, 80, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11)), 1, "new SDMA[0]=0xb reduce_overflow overflowed", ""},
 		"aicpu":            {decodeName, decodeDump(t, op, decodeNew(0, 1, 2, 64, 1, 2, 3, 4, 5, 6, 7, 3)), 1, "new AICPU[0]=0x3 timeout overflowed", ""},
 		"not valid":        {decodeName, decodeDump(t, op, decodeNew(0, 0, 0, 88, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 32)), 0, "new AIC[0]=0x20 float_overflow not valid", "valid is 0, wanted 1: the entry does not count as an overflow"},

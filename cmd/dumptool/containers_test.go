@@ -117,7 +117,7 @@ func TestForeign(t *testing.T) {
 	writeTo(t, path, []byte("IMOD\x00\x01\x00\x00"))
 	for _, flag := range []string{"-f", "--op-config", "--consumer-map"} {
 		r := runArgs(t, "compare", "--cpu", filepath.Join(network, "cpu"), "--npu", filepath.Join(network, "npu"), flag, path, "--out", filepath.Join(t.TempDir(), "out"))
-		if all := strings.Join(strings.Fields(r.out+r.err), " "); !strings.Contains(all, "the file is an offline model (.om): atc --mode=1 makes JSON of it") {
+		if all := strings.Join(strings.Fields(r.out+r.err), " "); !strings.Contains(all, "the file is an offline model (.om): atc --mode=1 converts it to JSON") {
 			t.Errorf("%s: exit %d: %s%s", flag, r.code, r.out, r.err)
 		}
 	}

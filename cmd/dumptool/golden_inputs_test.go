@@ -66,7 +66,7 @@ var inputErrors = map[string][]string{
 	"size":               {"bytes", "data_offsets", "63 bits"},
 	"hole":               {"belong to no tensor"},
 	"overlap":            {"overlap", "belong to"},
-	"twice":              {"twice"},
+	"twice":              {"duplicate"},
 	"checksum":           {"checksum"},
 	"not HDF5":           {"HDF5"},
 	"address":            {"outside", "beyond"},

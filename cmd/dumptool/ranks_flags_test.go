@@ -53,7 +53,7 @@ func TestRankFlags(t *testing.T) {
 		{append(sides, "--groups", "none.txt"), "none.txt"},
 		{append(sides, "--parallel", "tp=2", "--unshard", "off"), "remove --unshard off"},
 		{append(sides, "--dims", "dims.yaml"), "--dims is gone: compare finds by value how tensors are divided over ranks: see ranks.maps in compare.json; --parallel names the axes of the ranks"},
-		{append(sides, "--write-dims", "dims.yaml"), "--write-dims is gone: compare finds by their values"},
+		{append(sides, "--write-dims", "dims.yaml"), "--write-dims is gone: compare finds by value"},
 	} {
 		if _, stderr, code := runTold(t, dir, c.args...); code != 2 || !strings.Contains(stderr, c.want) {
 			t.Errorf("%v: exit %d: %s, want %s", c.args, code, stderr, c.want)

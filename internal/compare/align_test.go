@@ -484,8 +484,8 @@ func TestDeviceReference(t *testing.T) {
 		original, _ := hostArray("NCHW", a)
 		npu := dumpOf(t, "op", nil, []dumptest.TensorContent{dumped(tensor.Float16, f, stored0, original, stored(tensor.Float16, values...))})
 		row := pairOf(t, "op.npy", array(tensor.Float16, stored0, values...), "Conv2D.op.1.2.1600000000000000", npu, nil)
-		if row.Status != record.Pass || !row.Shape.Equal(stored0) || !strings.Contains(fmt.Sprint(row.Notes), "as it lies in "+f.String()) {
-			t.Errorf("%s: %s %v %v %v, want PASS as it lies", f, row.Status, row.Shape, row.Notes, row.Err)
+		if row.Status != record.Pass || !row.Shape.Equal(stored0) || !strings.Contains(fmt.Sprint(row.Notes), "in the layout "+f.String()) {
+			t.Errorf("%s: %s %v %v %v, want PASS in the layout of the dump", f, row.Status, row.Shape, row.Notes, row.Err)
 		}
 		values[1]++
 		row = pairOf(t, "op.npy", array(tensor.Float32, stored0, values...), "Conv2D.op.1.2.1600000000000000", npu, nil)
