@@ -50,10 +50,6 @@ func (r *result) bad() int64     { return r.count(func(t *tally) int64 { return 
 func (r *result) beyond() int64  { return r.count(func(t *tally) int64 { return t.beyond }) }
 func (r *result) checked() int64 { return r.count(func(t *tally) int64 { return t.checked }) }
 
-// finite counts the elements that are finite in the output and within its type's range as computed: only a finite
-// element shows the value of a number.
-func (r *result) finite() int64 { return r.count(func(t *tally) int64 { return int64(t.used) }) }
-
 // judge finds out what an operator computed. It holds the state of one call of Judge.
 type judge struct {
 	ctx     context.Context

@@ -1,9 +1,11 @@
 package recompute
 
 import (
+	"math"
 	"slices"
 	"strings"
 
+	"dumptool/internal/exact"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
@@ -37,9 +39,13 @@ func (j *judge) decideBad(v *Verdict, r *result) error {
 		v.Reason, v.Confidence, v.Why = ByOperandBits, High, eightBits
 		return err
 	}
+	few, err := j.hasFewDependents(r)
+	if err != nil {
+		return err
+	}
 	overflows := j.overflows(r)
-	proven := overflows || j.isDecided(r)
-	if !proven {
+	proven := overflows || !few && j.isDecided(r)
+	if !proven && !few {
 		if proven, err = j.isPart(r); err != nil {
 			return err
 		}
@@ -52,7 +58,7 @@ func (j *judge) decideBad(v *Verdict, r *result) error {
 	case j.machine.lacksInput: // another form of the formula needs the missing input
 		*v = *undecided(NoInputs, lang.Sentence{})
 	case proven:
-	case r.finite() < 2*minFitElements && j.hasOpenNumber():
+	case few:
 		*v = *undecided(NoAttributes, lang.Say("too few elements to infer %s: give it by --attr, or the graph by -f", j.openNames()))
 	default:
 		v.Status, v.Reason, v.Confidence, v.Extent = Misfit, NoReason, Suspect, ""
@@ -63,9 +69,33 @@ func (j *judge) decideBad(v *Verdict, r *result) error {
 	return nil
 }
 
-// hasOpenNumber reports whether a number is unknown that can be fitted.
-func (j *judge) hasOpenNumber() bool {
-	return slices.ContainsFunc(j.formula.attrs, func(a attribute) bool { return a.fit != nil && !j.isKnown(a) })
+// hasFewDependents reports whether bad elements may depend on an unknown number that changes too few finite elements
+// to be fitted to them. The elements around the worst one are counted.
+func (j *judge) hasFewDependents(r *result) (bool, error) {
+	j.around = j.worst
+	defer func() { j.around = 0 }()
+	for _, a := range j.formula.attrs {
+		x, ok := r.attrs[a.names[0]].Value.Number()
+		if a.fit == nil || j.isKnown(a) || !ok {
+			continue
+		}
+		if a.fit.log {
+			x = exact.Log(max(x, 1e-12))
+		}
+		s, err := j.slopesAt(r.attrs, &a, x, nil)
+		if err != nil {
+			return false, err
+		}
+		if s == nil || len(s.wantedSteps()) >= 2*minFitElements {
+			continue
+		}
+		for i, v := range s.v {
+			if !(math.Abs(s.got[i]-v) <= s.tol[i]) && s.slope[i] != 0 {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
 }
 
 // openNames lists the unknown attributes, separated by commas.
@@ -108,9 +138,6 @@ func (j *judge) isDecided(r *result) bool {
 		case a.fit != nil:
 			numbers++
 		}
-	}
-	if numbers > 0 && r.finite() < 2*minFitElements { // too few elements to fit a number
-		return false
 	}
 	return numbers < 2 && !j.implausibleFit && !j.machine.lacksInput && !j.op.Open && (!j.formula.open || j.isGiven(poolGeometry) && !j.op.mayBeFused())
 }
