@@ -28,9 +28,13 @@ func (r *reader) shortenFolders() {
 		common[at] = commonFolders(folders[at])
 	}
 	if r.areModules(common) {
+		shared := make(map[Coordinates]int, len(folders))
+		for at, all := range folders {
+			shared[at] = commonFolders(all)
+		}
 		for _, e := range r.entries {
 			if e.file.Folder.Producer == Arrays {
-				folder := cutFolders(e.at.Folder, commonFolders(folders[e.at.withoutFolder()]))
+				folder := cutFolders(e.at.Folder, shared[e.at.withoutFolder()])
 				e.op = strings.TrimPrefix(folder+"/"+e.op, "/")
 			}
 		}
