@@ -188,9 +188,8 @@ func suspectOf(row *record.Row, steps map[string]*plan.ShardedStep) suspect {
 }
 
 // suspects returns the operators with a suspected output, and the names to recompute next, in the order of the data
-// flow: of the operators at which an error may begin, and if all of these were computed, of the operators that they
-// damaged, because a second error may hide there.
-// stage is 0 for the first, 1 for the second.
+// flow: of the operators at which an error may begin (stage 0), and if all of these were computed, of the operators
+// that they damaged, because a second error may hide there (stage 1).
 func (a *recheck) suspects() (names []string, stage int, known map[suspect]bool) {
 	known = make(map[suspect]bool)
 	var lists [2][]string // where an error may begin, damaged
