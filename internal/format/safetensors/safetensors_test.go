@@ -25,6 +25,7 @@ func TestGolden(t *testing.T) {
 		"datatype": `element type "F4_NEW" is not supported`,
 		"hole":     "of the data belong to no tensor",
 		"header":   "header: a, line 1, column 9: found the end of the file",
+		"twice":    `duplicate key "a"`,
 	})
 }
 
