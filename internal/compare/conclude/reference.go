@@ -53,27 +53,36 @@ func (a *recheck) computeReference(ctx context.Context) (more bool, err error) {
 // found. Such an operator reads the outputs of the reference's operators whose outputs the NPU's operator read, and
 // the NPU's tensor for an input that no dumped operator produced. Its attributes are the attributes on the NPU.
 func (a *recheck) computeGolden(ctx context.Context, rows []*record.Row, found map[record.OutputAt]*record.Self) error {
-	golden := map[record.OutputAt]*record.Row{}
+	operators := map[suspect]bool{}
 	var names []string
 	for _, row := range rows {
-		if found[row.OnReference()] == nil && len(row.Reads) > 0 && row.RefPath == row.RefFile {
-			golden[record.OutputAt{File: row.NPUPath, Output: row.Output}] = row
+		if found[row.OnReference()] == nil {
+			operators[suspect{round: row.Round, name: row.NPUName()}] = true
 			names = append(names, row.NPUName())
 		}
 	}
-	if len(names) == 0 {
+	outputs := map[record.OutputAt]*record.Row{}
+	for _, row := range a.rep.All() {
+		if operators[suspect{round: row.Round, name: row.NPUName()}] && row.Kind == string(tensor.Output) && row.Compared() && row.RefPath == row.RefFile {
+			outputs[record.OutputAt{File: row.NPUPath, Output: row.Output}] = row
+		}
+	}
+	if len(outputs) == 0 {
 		return nil
 	}
 	selves, _, err := a.opt.selves(ctx, a.Plan, true, names, func(op *dumpdir.Op) {
+		var rows []*record.Row
 		for i := range op.Tensors {
-			if t := &op.Tensors[i]; t.Kind == tensor.Output {
-				if row := golden[record.OutputAt{File: t.File.Path(), Output: t.Index}]; row != nil {
-					a.replace(op, row)
-				}
+			t := &op.Tensors[i]
+			if row := outputs[record.OutputAt{File: t.File.Path(), Output: t.Index}]; row != nil && t.Kind == tensor.Output {
+				rows = append(rows, row)
 			}
 		}
+		if len(rows) > 0 {
+			a.replace(op, rows)
+		}
 	})
-	for _, row := range golden {
+	for _, row := range outputs {
 		if self := selves[record.OutputAt{File: row.RefPath, Op: row.NPUName(), Output: row.Output}]; self != nil {
 			found[row.OnReference()] = self
 		}
@@ -81,34 +90,42 @@ func (a *recheck) computeGolden(ctx context.Context, rows []*record.Row, found m
 	return err
 }
 
-// replace replaces the tensors of an operator of the NPU by the reference's tensors. The output of the reference may
-// be as inexact as the NPU's type: an input of the NPU is rounded to it.
-func (a *recheck) replace(op *dumpdir.Op, row *record.Row) {
+// replace replaces the tensors of an operator of the NPU by the reference's tensors. rows are its outputs. The outputs
+// of the reference may be as inexact as the NPU's type: an input of the NPU is rounded to it.
+func (a *recheck) replace(op *dumpdir.Op, rows []*record.Row) {
 	for i := range op.Tensors {
 		t := &op.Tensors[i]
-		switch {
-		case t.Kind == tensor.Output && t.Index == row.Output:
-			*t = dumpdir.NewTensor(t.Kind, t.Index, row.RefPath, row.NPUDType)
-		case t.Kind == tensor.Input:
-			if p := a.producerOf(row, t.Index); p != nil {
+		switch t.Kind {
+		case tensor.Output:
+			for _, row := range rows {
+				if row.Output == t.Index {
+					*t = dumpdir.NewTensor(t.Kind, t.Index, row.RefPath, row.NPUDType)
+				}
+			}
+		case tensor.Input:
+			if p := a.producerOf(rows, t.Index); p != nil {
 				*t = dumpdir.NewTensor(t.Kind, t.Index, p.RefPath, p.RefDType)
 			}
 		}
 	}
 }
 
-// producerOf returns the latest output before a row that equals, on the NPU, an input of the row's operator; nil if no
-// dumped operator produced the input.
-func (a *recheck) producerOf(row *record.Row, input int) (latest *record.Row) {
-	i := slices.IndexFunc(row.Reads, func(read record.InputRead) bool { return read.NPU && read.Input == input && !read.Constant })
-	if i < 0 {
-		return nil
-	}
-	read := &row.Reads[i]
-	count, _ := read.Shape.Count()
-	for _, p := range a.rep.All() {
-		if p.Compared() && p.Round == row.Round && p.Op != row.Op && p.Order <= row.Order && p.Result.NPUCRC == read.CRC && p.Result.Total == count && p.NPUDType.String() == read.DType && p.RefPath == p.RefFile && (latest == nil || p.Order > latest.Order) {
-			latest = p
+// producerOf returns the latest output before an operator that equals an input of it on the NPU; nil if no dumped
+// operator produced the input. rows are the outputs of the operator.
+func (a *recheck) producerOf(rows []*record.Row, input int) (latest *record.Row) {
+	of := rows[0]
+	for _, row := range rows {
+		i := slices.IndexFunc(row.Reads, func(read record.InputRead) bool { return read.NPU && read.Input == input && !read.Constant })
+		if i < 0 {
+			continue
+		}
+		read := &row.Reads[i]
+		count, _ := read.Shape.Count()
+		for _, p := range a.rep.All() {
+			if p.Compared() && p.Round == of.Round && p.Op != of.Op && p.Order <= of.Order && p.Result.NPUCRC == read.CRC && p.Result.Total == count &&
+				p.NPUDType.String() == read.DType && p.RefPath == p.RefFile && (latest == nil || p.Order > latest.Order) {
+				latest = p
+			}
 		}
 	}
 	return latest
