@@ -108,7 +108,7 @@ type recheck struct {
 	steps map[string]*plan.ShardedStep
 	found map[record.OutputAt]*record.Self // the results
 	// computed and referred are the operators that were recomputed on the NPU and in the reference. room is how many
-	// more operators may be recomputed in each stage, see suspects.
+	// more operators may be recomputed of both lists, see suspects.
 	computed, referred map[string]bool
 	room               [2]int
 }
@@ -116,13 +116,18 @@ type recheck struct {
 // computeSuspects recomputes suspects until none are left.
 func (a *recheck) computeSuspects(ctx context.Context) error {
 	for more := true; more; {
-		names, stage, is := a.suspects()
-		if all := len(names); all > a.room[stage] {
-			if names = names[:a.room[stage]]; len(names) > 0 {
-				a.rep.Listed.Warnings = append(a.rep.Listed.Warnings, lang.Say("%d operators are suspected: the first %d in the data flow were computed again from their own inputs (--check all computes every one)", all, len(names)))
-			}
+		lists, is := a.suspects()
+		var names []string
+		all := 0
+		for i, list := range lists {
+			all += len(list)
+			list = list[:min(len(list), a.room[i])]
+			a.room[i] -= len(list)
+			names = append(names, list...)
 		}
-		a.room[stage] -= len(names)
+		if len(names) > 0 && len(names) < all {
+			a.rep.Listed.Warnings = append(a.rep.Listed.Warnings, lang.Say("%d operators are suspected: the first %d in the data flow were computed again from their own inputs (--check all computes every one)", all, len(names)))
+		}
 		if len(a.computed) == 0 {
 			names = doubtful(a.rep, a.steps, names, is)
 		}
@@ -188,31 +193,26 @@ func suspectOf(row *record.Row, steps map[string]*plan.ShardedStep) suspect {
 }
 
 // suspects returns the operators with a suspected output, and the names to recompute next, in the order of the data
-// flow: of the operators at which an error may begin (stage 0), and if all of these were computed, of the operators
-// that they damaged, because a second error may hide there (stage 1).
-func (a *recheck) suspects() (names []string, stage int, known map[suspect]bool) {
+// flow: of the operators at which an error may begin, and of the operators that they damaged, because a second error
+// may hide there. Both are recomputed together: an operator is also judged by its peers.
+func (a *recheck) suspects() (names [2][]string, known map[suspect]bool) {
 	known = make(map[suspect]bool)
-	var lists [2][]string // where an error may begin, damaged
-	named := [2]map[string]bool{{}, {}}
-	for _, row := range a.rep.All() {
-		e := row.Evidence
-		mayBegin := e != nil && e.Level >= record.SuspectedOrigin || row.Status == record.ShapeMismatch && row.Common != nil
-		if row.Kind != string(tensor.Output) || row.NPUPath == "" || !mayBegin && (e == nil || row.Status != record.Fail) {
-			continue
-		}
-		known[suspectOf(row, a.steps)] = true
-		i := 1
-		if mayBegin {
-			i = 0
-		}
-		if name := row.NPUName(); !a.computed[name] && !named[i][name] {
-			lists[i], named[i][name] = append(lists[i], name), true
+	named := map[string]bool{}
+	for i := range names {
+		for _, row := range a.rep.All() {
+			e := row.Evidence
+			mayBegin := e != nil && e.Level >= record.SuspectedOrigin || row.Status == record.ShapeMismatch && row.Common != nil
+			isDamaged := e != nil && row.Status == record.Fail
+			if row.Kind != string(tensor.Output) || row.NPUPath == "" || i == 0 && !mayBegin || !mayBegin && !isDamaged {
+				continue
+			}
+			known[suspectOf(row, a.steps)] = true
+			if name := row.NPUName(); !a.computed[name] && !named[name] {
+				names[i], named[name] = append(names[i], name), true
+			}
 		}
 	}
-	if len(lists[0]) == 0 {
-		stage = 1
-	}
-	return lists[stage], stage, known
+	return names, known
 }
 
 const (
