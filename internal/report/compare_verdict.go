@@ -439,8 +439,9 @@ func power(r *record.Report) lang.Sentence {
 	return lang.Say("; faults above %s %% would have been seen in %d %% of %s", digits(fewDigits)(100*p.Size), int(100*p.Share), which)
 }
 
-// beyondLimits counts the rows with status ROUNDING of which the evidence, or recomputation, could show a fault or could
-// not, and returns their largest share of elements beyond the limits and their lowest cosine.
+// beyondLimits counts the rows with status ROUNDING: with judged, the rows in which the evidence or recomputation would
+// have shown a fault, else the other rows. It returns their number, their largest share of elements beyond the limits
+// and their lowest cosine.
 func beyondLimits(r *record.Report, judged bool) (n int, worst lang.Sentence) {
 	share, least := 0.0, metrics.Metric{}
 	for _, row := range r.All() {

@@ -214,13 +214,13 @@ func (g Grid) readings(s tensor.Shape) (all []reading) {
 }
 
 // selectRows restricts both sides to the rows of common tokens. It returns false if no axes of tokens are found. Equal
-// tensors of one shape, such as weights, have none. Of several readings, the
-// values decide.
+// tensors of one shape, such as weights, have none. If the shapes allow several readings, the reading counts under which
+// the values agree best.
 func (a *Alignment) selectRows(t *Tokens) bool {
 	if a.Ref.second != nil || a.NPU.second != nil || a.Ref.Shape.Equal(a.NPU.Shape) && a.agrees() {
 		return false
 	}
-	const clearly = 2
+	const clearly = 2 // factor by which a later reading has to be better than a more common one before it
 	all := t.readings(a)
 	best, least := -1, 0.
 	for i := range all {
@@ -253,8 +253,8 @@ func (a *Alignment) selectRows(t *Tokens) bool {
 	return true
 }
 
-// readings lists readings of both sides that fit together, of the first kind that fits, or pairs and rows: axes of
-// their own first, then the same axes.
+// readings lists pairs of readings of the two sides that fit together, the most common first: axes of their own, then
+// shared axes. All are of the first kind that fits; pairs and rows count as one kind.
 func (t *Tokens) readings(a *Alignment) (all [][2]reading) {
 	const most = 8
 	for _, r := range t.Ref.readings(a.Ref.Shape) {

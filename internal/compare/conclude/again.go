@@ -117,6 +117,7 @@ type recheck struct {
 func (a *recheck) computeSuspects(ctx context.Context) error {
 	for more := true; more; {
 		lists, is := a.suspects()
+		first := len(a.computed) == 0
 		var names []string
 		all := 0
 		for i, list := range lists {
@@ -125,10 +126,10 @@ func (a *recheck) computeSuspects(ctx context.Context) error {
 			a.room[i] -= len(list)
 			names = append(names, list...)
 		}
-		if len(names) > 0 && len(names) < all {
+		if first && len(names) < all {
 			a.rep.Listed.Warnings = append(a.rep.Listed.Warnings, lang.Say("%d operators are suspected: the first %d in the data flow were computed again from their own inputs (--check all computes every one)", all, len(names)))
 		}
-		if len(a.computed) == 0 {
+		if first {
 			names = doubtful(a.rep, a.steps, names, is)
 		}
 		for _, name := range names {

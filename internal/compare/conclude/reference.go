@@ -114,7 +114,7 @@ func (a *recheck) replace(op *dumpdir.Op, rows []*record.Row) {
 // operator produced the input. rows are the outputs of the operator.
 func (a *recheck) producerOf(rows []*record.Row, input int) (latest *record.Row) {
 	of := rows[0]
-	for _, row := range rows {
+	for _, row := range rows { // one of them has the inputs that were read
 		i := slices.IndexFunc(row.Reads, func(read record.InputRead) bool { return read.NPU && read.Input == input && !read.Constant })
 		if i < 0 {
 			continue

@@ -136,7 +136,8 @@ func (r *row) findProducer(latest *producers) {
 			by[side] = latest[side][c]
 		}
 	}
-	if p := by[npuSide]; p != nil && by[refSide] != nil && p.digest(refSide) == r.digest(refSide) { // of outputs that are equal in the reference, the one that the NPU read
+	// Several outputs may be equal in the reference: the producer is the output that is equal on the NPU, too.
+	if p := by[npuSide]; p != nil && by[refSide] != nil && p.digest(refSide) == r.digest(refSide) {
 		by[refSide] = p
 	}
 	if r.producer = cmp.Or(by[refSide], by[npuSide]); r.producer == nil || r.producer.operator == r.operator {
