@@ -132,10 +132,11 @@ func TestPartlySaid(t *testing.T) {
 
 // vectorOf returns a tensor of one axis with float32 numbers.
 func vectorOf(v []float64) *Tensor {
-	return &Tensor{DType: tensor.Float32, Stored: tensor.Float32, Shape: tensor.Shape{int64(len(v))}, Source: numbers{v, tensor.Float32}}
+	return float32Tensor(v, int64(len(v)))
 }
 
-// TestProjection: a healthy large product is OK by projection, and one wrong element, row or column is found.
+// TestProjection: a healthy large product is OK by projection, and one wrong element, row or column is found, also if the
+// output has the columns in another order than the right factor.
 func TestProjection(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(2, 2))
@@ -164,20 +165,34 @@ func TestProjection(t *testing.T) {
 	} {
 		v := append([]float64{}, y...)
 		change(v)
-		out := &Tensor{DType: tensor.Float32, Stored: tensor.Float32, Shape: tensor.Shape{m, n}, Source: numbers{v, tensor.Float32}}
-		got, err := Judge(context.Background(), &Operator{Formula: "MatMul", Inputs: []*Tensor{a, b}, Outputs: []*Tensor{out}, Seed: 1, Fused: new(bool),
-			Attributes: attributesOf("transpose_x1=0 transpose_x2=0 activation=none")})
-		if err != nil {
-			t.Fatal(err)
+		const c, e = 12, 25 // the columns of the right factor have two axes, which the output exchanges
+		exchanged := make([]float64, m*n)
+		for i, value := range v {
+			row, column := i/n, i%n
+			exchanged[row*n+column%e*c+column/e] = value
 		}
-		want := Wrong
-		if name == "healthy" {
-			want = OK
-		}
-		if got.Status != want || got.Outputs[0].How != "projected" {
-			t.Errorf("%s: %s %s, %+v", name, got.Status, got.Reason, got.Outputs[0])
+		for _, op := range []Operator{
+			{Formula: "MatMul", Inputs: []*Tensor{a, b}, Outputs: []*Tensor{float32Tensor(v, m, n)}, Attributes: attributesOf("transpose_x1=0 transpose_x2=0 activation=none")},
+			{Formula: "Einsum", Inputs: []*Tensor{a, float32Tensor(right, k, c, e)}, Outputs: []*Tensor{float32Tensor(exchanged, m, e, c)}, Attributes: attributesOf("equation=md,dce->mec")},
+		} {
+			op.Seed, op.Fused = 1, new(bool)
+			got, err := Judge(context.Background(), &op)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := Wrong
+			if name == "healthy" {
+				want = OK
+			}
+			if got.Status != want || got.Outputs[0].How != "projected" {
+				t.Errorf("%s, %s: %s %s, %+v", name, op.Formula, got.Status, got.Reason, got.Outputs[0])
+			}
 		}
 	}
+}
+
+func float32Tensor(v []float64, shape ...int64) *Tensor {
+	return &Tensor{DType: tensor.Float32, Stored: tensor.Float32, Shape: shape, Source: numbers{v, tensor.Float32}}
 }
 
 func scale(v []float64, by float64) {

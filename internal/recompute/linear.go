@@ -2,6 +2,7 @@ package recompute
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -458,10 +459,8 @@ func (j *judge) compareRows(r *result, l *linear, rows []rowOf, out *feed, t *ta
 	}
 	for _, w := range l.addends {
 		b := m.exact(x.shape, m.alloc(len(x.v)))
-		for i, o := range rows {
-			if err := gather(w.feed, b.v[int64(i)*l.n:][:l.n], func(c int64) int64 { return l.offset(o.part, o.row, c) }); err != nil {
-				return &TensorError{tensor.Input, 2, err}
-			}
+		if err := l.gather(j.ctx, w.feed, b.v, rows); err != nil {
+			return &TensorError{tensor.Input, 2, err}
 		}
 		x = x.add(b.times(beta))
 	}
@@ -473,13 +472,8 @@ func (j *judge) compareRows(r *result, l *linear, rows []rowOf, out *feed, t *ta
 		return nil //nolint:nilerr // the attributes do not fit the shapes
 	}
 	y := m.exact(x.shape, m.alloc(len(x.v)))
-	for i, o := range rows {
-		if m.isStopped() {
-			return m.err
-		}
-		if err := gather(out, y.v[int64(i)*l.n:][:l.n], func(c int64) int64 { return l.offset(o.part, o.row, c) }); err != nil {
-			return &TensorError{tensor.Output, 0, err}
-		}
+	if err := l.gather(j.ctx, out, y.v, rows); err != nil {
+		return &TensorError{tensor.Output, 0, err}
 	}
 	nonFinite := slices.ContainsFunc(s.v, func(v float64) bool { return v-v != 0 })
 	offset := func(i int) int64 { o := rows[int64(i)/l.n]; return l.offset(o.part, o.row, int64(i)%l.n) }
@@ -517,31 +511,42 @@ func (l *linear) scaleColumns(x *Array, rows []rowOf, d tensor.DType) *Array {
 	return z
 }
 
-// gather reads elements at offsets, in one read if they are close to each other.
-func gather(f *feed, dst []float64, offset func(i int64) int64) error {
-	n := int64(len(dst))
-	first, last := offset(0), offset(n-1)
-	if last-first == n-1 {
-		v, err := f.values64(first, n)
-		copy(dst, v)
+// gather sets dst to the elements of rows of one part in a tensor of the output's shape: in one read if few elements lie
+// between them, column by column if the rows are adjacent in the tensor, such as the pixels of an image, and otherwise
+// in halves.
+func (l *linear) gather(ctx context.Context, f *feed, dst []float64, rows []rowOf) error {
+	if err := ctx.Err(); err != nil || len(rows) == 0 || l.n == 0 {
 		return err
 	}
-	if span := last - first + 1; span > 0 && span <= 4*cellElements {
-		v, err := f.values64(first, span)
-		if err != nil {
-			return err
-		}
-		for i := range dst {
-			dst[i] = v[offset(int64(i))-first]
-		}
-		return nil
+	starts := make([]int64, len(rows))
+	for i, o := range rows {
+		starts[i] = l.offset(o.part, o.row, 0)
 	}
-	for i := range dst {
-		v, err := f.values64(offset(int64(i)), 1)
+	columns := make([]int64, l.n)
+	for c := range columns {
+		columns[c] = l.offset(rows[0].part, rows[0].row, int64(c)) - starts[0]
+	}
+	first, height := slices.Min(starts), slices.Max(starts)-slices.Min(starts)+1
+	if span := height + columns[l.n-1]; span <= 4*max(cellElements, int64(len(dst))) {
+		values, err := f.values64(first, span)
+		for i, start := range starts {
+			for c, at := range columns {
+				dst[i*len(columns)+c] = values[start-first+at]
+			}
+		}
+		return err
+	}
+	if half := len(rows) / 2; height > int64(len(rows)) {
+		return cmp.Or(l.gather(ctx, f, dst[:int64(half)*l.n], rows[:half]), l.gather(ctx, f, dst[int64(half)*l.n:], rows[half:]))
+	}
+	for c, at := range columns {
+		values, err := f.values64(first+at, height)
 		if err != nil {
 			return err
 		}
-		dst[i] = v[0]
+		for i, start := range starts {
+			dst[i*len(columns)+c] = values[start-first]
+		}
 	}
 	return nil
 }

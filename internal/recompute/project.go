@@ -140,36 +140,29 @@ func (p *projection) addColumn(c int64, line []float64) {
 	}
 }
 
-// addOutputs adds the signed elements of rows of a tensor in output order, times scale, to the cells, and the squares
-// of their rounding steps to steps unless steps is nil.
-func (l *linear) addOutputs(f *feed, o rowOf, rows int64, p *projection, scale float64, sums, steps []float64, format *tensor.Float) error {
-	add := func(row, column int64, v float64) {
-		at := row*p.blocks + column/p.width
-		sums[at] += float64(scale * float64(p.signs[column]*v))
-		if steps != nil {
-			s := stepOf(format, v)
-			steps[at] += float64(s * s)
+// addOutputs adds the signed elements of rows of a tensor of the output's shape, times scale, to the cells, and the
+// squares of their rounding steps to steps unless steps is nil.
+func (l *linear) addOutputs(ctx context.Context, f *feed, o rowOf, rows int64, p *projection, scale float64, sums, steps []float64, format *tensor.Float) error {
+	together := max(1, rowElements/max(1, l.n))
+	values := make([]float64, min(together, rows)*l.n)
+	for from := int64(0); from < rows; from += together {
+		list := make([]rowOf, min(together, rows-from))
+		for i := range list {
+			list[i] = rowOf{o.part, o.row + from + int64(i)}
 		}
-	}
-	if l.n == 1 || l.offset(o.part, o.row, 1) == l.offset(o.part, o.row, 0)+1 {
-		for r := range rows {
-			v, err := f.values64(l.offset(o.part, o.row+r, 0), l.n)
-			if err != nil {
-				return err
-			}
-			for c, y := range v {
-				add(r, int64(c), y)
-			}
-		}
-		return nil
-	}
-	for c := range l.n {
-		v, err := f.values64(l.offset(o.part, o.row, c), rows)
-		if err != nil {
+		if err := l.gather(ctx, f, values[:int64(len(list))*l.n], list); err != nil {
 			return err
 		}
-		for r, y := range v {
-			add(int64(r), c, y)
+		for i := range list {
+			cells := (from + int64(i)) * p.blocks
+			for column, v := range values[int64(i)*l.n:][:l.n] {
+				at := cells + int64(column)/p.width
+				sums[at] += float64(scale * float64(p.signs[column]*v))
+				if steps != nil {
+					s := stepOf(format, v)
+					steps[at] += float64(s * s)
+				}
+			}
 		}
 	}
 	return nil
@@ -234,11 +227,11 @@ func (j *judge) compareCells(l *linear, o rowOf, rows int64, p *projection, f *f
 	out := j.op.Outputs[0]
 	format := formatOf(out.DType)
 	sums, steps := make([]float64, rows*p.blocks), make([]float64, rows*p.blocks)
-	if err := l.addOutputs(f, o, rows, p, 1, sums, steps, &format); err != nil {
+	if err := l.addOutputs(j.ctx, f, o, rows, p, 1, sums, steps, &format); err != nil {
 		return &TensorError{tensor.Output, 0, err}
 	}
 	for _, w := range l.addends {
-		if err := l.addOutputs(w.feed, o, rows, p, -1, sums, nil, &format); err != nil {
+		if err := l.addOutputs(j.ctx, w.feed, o, rows, p, -1, sums, nil, &format); err != nil {
 			return &TensorError{tensor.Input, 2, err}
 		}
 	}

@@ -75,5 +75,8 @@ for threshold in (.5, .25, .75):
     boxes, scores = torch.cat((corner, corner + torch.randint(8, 25, (24, 2)).double()/8), 1), torch.randperm(24).double()/8
     case(f'overlaps above {threshold}', 'Nms', [boxes, scores], [torchvision.ops.nms(boxes, scores, threshold)], iou_threshold=threshold)
 
+for equation, a, b in [('bd,dce->bec', R(3, 4), R(4, 2, 5)), ('bd,dcef->becf', R(3, 4), R(4, 2, 3, 2)), ('abd,dce->ebca', R(2, 3, 4), R(4, 2, 3))]:  # columns in another order
+    case(equation, 'Einsum', [a, b], [torch.einsum(equation, a, b)], equation=equation)
+
 json.dump(cases, sys.stdout, separators=(',', ':'))
 print()
