@@ -180,22 +180,23 @@ func (w *weight) digest(ctx context.Context, k kind, grid tensor.Float) error {
 		}
 		for at := first / length; len(text) > 0; at++ {
 			part := text[:min(length*c.size, int64(len(text)))]
-			all[at], text = c.addRow(all[at], part), text[len(part):]
+			all[at], text = all[at]+c.digest(part, uint64(first%length*c.size/8)), text[len(part):]
 		}
 	}
 	w.digests[k] = all
 	return nil
 }
 
-// addRow adds codes to the digest of a line.
-func (c *codes) addRow(digest uint64, text []byte) uint64 {
+// digest is the digest of codes that begin at a word of their line.
+func (c *codes) digest(text []byte, word uint64) (digest uint64) {
 	for ; len(text) >= 8; text = text[8:] {
-		digest = mix(digest, c.positive(binary.LittleEndian.Uint64(text)))
+		digest += mix(c.positive(binary.LittleEndian.Uint64(text)), word)
+		word++
 	}
 	if len(text) > 0 {
 		var last [8]byte
 		copy(last[:], text)
-		digest = mix(digest, c.positive(binary.LittleEndian.Uint64(last[:])))
+		digest += mix(c.positive(binary.LittleEndian.Uint64(last[:])), word)
 	}
 	return digest
 }
@@ -211,7 +212,7 @@ func (c *codes) addColumns(all, words []uint64, text []byte, first int64) {
 		}
 		if lines := all[row/c.rows*c.columns+column:]; at%per == per-1 || at == c.rows-1 {
 			for i, w := range word {
-				lines[i] = mix(lines[i], c.positive(w))
+				lines[i] += mix(c.positive(w), uint64(at/per))
 			}
 			clear(word)
 		}
@@ -239,16 +240,17 @@ func (c *codes) positive(word uint64) uint64 {
 // emptyLine is the digest of a line of zeros.
 func (w *weight) emptyLine(k kind, grid tensor.Float) uint64 {
 	digest := uint64(w.length(k))
-	for range (w.length(k)*w.codesOf(grid).size + 7) / 8 {
-		digest = mix(digest, 0)
+	for word := range uint64(w.length(k)*w.codesOf(grid).size+7) / 8 {
+		digest += mix(0, word)
 	}
 	return digest
 }
 
-// mix adds a word to a digest: a product of 128 bits whose halves are combined.
-func mix(digest, word uint64) uint64 {
-	high, low := bits.Mul64(digest^word^0x9e3779b97f4a7c15, 0xd6e8feb86659fd93)
-	return high ^ low ^ bits.RotateLeft64(digest, 23)
+// mix is the share of a word in the digest of a line, which is their sum: a product of 128 bits whose halves are combined.
+// at is the place of the word in the line.
+func mix(word, at uint64) uint64 {
+	high, low := bits.Mul64(word^(at+1)*0x9e3779b97f4a7c15, 0xd6e8feb86659fd93)
+	return high ^ low
 }
 
 // fits reports whether all numbers of the type of the elements are numbers of grid.
