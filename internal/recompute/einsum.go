@@ -128,10 +128,7 @@ func einsum(p *problem, h Attributes) (*linear, lang.Sentence) {
 		return offset(out.strides(parts), shapeOf(parts), part) + offset(out.strides(rows), shapeOf(rows), row) + offset(out.strides(columns), shapeOf(columns), column)
 	}
 	if bias := p.input(2); bias != nil && adds {
-		if !bias.Shape.Equal(p.Outputs[0].Shape) {
-			return nil, lang.Say("a bias of shape %s", bias.Shape)
-		}
-		l.addends = append(l.addends, p.cached(bias))
+		return l, l.addBroadcast(bias, p.Outputs[0].Shape)
 	}
 	return l, lang.Sentence{}
 }

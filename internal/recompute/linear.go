@@ -28,7 +28,7 @@ type linear struct {
 	// columns returns the numbers added to the columns of a part, nil for none. addends are tensors of the output's
 	// shape that are added.
 	columns func(part int64) ([]float64, error)
-	addends []*cachedTensor
+	addends []*feed
 	// scales multiply the columns after that, rowScales the rows of all parts, and shifts are then added to the
 	// columns; nil for none. An integer output is rounded after these steps.
 	scales, rowScales, shifts []float64
@@ -457,9 +457,9 @@ func (j *judge) compareRows(r *result, l *linear, rows []rowOf, out *feed, t *ta
 	if l.scales != nil {
 		x = l.scaleColumns(x, rows, j.op.Outputs[0].DType)
 	}
-	for _, w := range l.addends {
+	for _, f := range l.addends {
 		b := m.exact(x.shape, m.alloc(len(x.v)))
-		if err := l.gather(j.ctx, w.feed, b.v, rows); err != nil {
+		if err := l.gather(j.ctx, f, b.v, rows); err != nil {
 			return &TensorError{tensor.Input, 2, err}
 		}
 		x = x.add(b.times(beta))

@@ -156,17 +156,37 @@ func matMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 	l.offset = func(part, row, column int64) int64 { return (part*l.rows+row)*l.n + column }
 	adds := l.scale(h)
 	if bias := p.input(2); bias != nil && bias.elements() > 0 && h["added"].Value.Text != "no" && adds {
-		w := p.cached(bias)
-		switch bias.elements() {
-		case l.n:
-			l.columns = func(int64) ([]float64, error) { return w.run(0, l.n) }
-		case l.parts * l.rows * l.n:
-			l.addends = append(l.addends, w)
-		default:
-			return nil, lang.Say("a bias of shape %s", bias.Shape)
+		out := p.Outputs[0].Shape
+		if all, ok := broadcast(bias.Shape, out); bias.elements() != l.n || ok && all.Equal(out) && len(bias.Shape) > 0 && bias.Shape[len(bias.Shape)-1] != l.n {
+			return l, l.addBroadcast(bias, out)
 		}
+		w := p.cached(bias)
+		l.columns = func(int64) ([]float64, error) { return w.run(0, l.n) }
 	}
 	return l, lang.Sentence{}
+}
+
+// addBroadcast adds a tensor to the product: one with as many elements as the output, or one that is broadcast to it.
+func (l *linear) addBroadcast(t *Tensor, out tensor.Shape) lang.Sentence {
+	v := view{shape: out}
+	if t.elements() != out.Elements() {
+		if all, ok := broadcast(t.Shape, out); !ok || !all.Equal(out) {
+			return lang.Say("a bias of shape %s", t.Shape)
+		}
+		shape := padShape(t.Shape, len(out))
+		v.strides = shape.Strides()
+		for k, n := range shape {
+			if n == 1 {
+				v.strides[k] = 0
+			}
+		}
+	}
+	f, err := newFeed(t, v)
+	if err != nil {
+		return lang.Error(err)
+	}
+	l.addends = append(l.addends, f)
+	return lang.Sentence{}
 }
 
 // fullyConnected is a product with a weight row for each output; the input is flattened to rows.
@@ -299,12 +319,14 @@ func (l *linear) addExtras(p *problem) lang.Sentence {
 		if t == nil || t.elements() == 0 {
 			continue
 		}
-		w := p.cached(t)
 		switch {
 		case l.columns == nil && t.elements() == out.Shape[1]:
+			w := p.cached(t)
 			l.columns = func(part int64) ([]float64, error) { return w.run(part*l.n, l.n) }
 		case t.Shape.Equal(out.Shape):
-			l.addends = append(l.addends, w)
+			if why := l.addBroadcast(t, out.Shape); !why.IsZero() {
+				return why
+			}
 		default:
 			return lang.Say("an input of shape %s", t.Shape)
 		}

@@ -230,8 +230,8 @@ func (j *judge) compareCells(l *linear, o rowOf, rows int64, p *projection, f *f
 	if err := l.addOutputs(j.ctx, f, o, rows, p, 1, sums, steps, &format); err != nil {
 		return &TensorError{tensor.Output, 0, err}
 	}
-	for _, w := range l.addends {
-		if err := l.addOutputs(j.ctx, w.feed, o, rows, p, -1, sums, nil, &format); err != nil {
+	for _, added := range l.addends {
+		if err := l.addOutputs(j.ctx, added, o, rows, p, -1, sums, nil, &format); err != nil {
 			return &TensorError{tensor.Input, 2, err}
 		}
 	}

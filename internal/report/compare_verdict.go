@@ -340,6 +340,9 @@ func oneOrigin(row *record.Row) lang.Sentence {
 			rowTitle(row), inBrackets(row), a.Name, a.NPU, a.Ref)
 	case code == finding.ReferenceDiffers || code == finding.InputDiffers:
 		return lang.Say("%s%s computes the right result from its own inputs, but differs from the reference: compare inputs, weights and attributes", rowTitle(row), inBrackets(row))
+	case row.Kind == string(tensor.Input) && e != nil && e.Score >= 1.5:
+		return lang.Say("%s%s is wrong: an operator before it, which was not dumped, adds an error, %s x the error that rounding explains",
+			rowTitle(row), inBrackets(row), digits(fewDigits)(float64(e.Score)))
 	case e == nil || e.Score == 0:
 		return lang.Say("1 operator is wrong: %s%s", rowTitle(row), inBrackets(row))
 	case e.Score < 1.5:

@@ -251,7 +251,7 @@ func pattern(ref, npu *numbers, d *difference) string {
 	within := max(0.02*math.Abs(k-1), 4*rounding[npu.dtype], alike)
 	is := func(x, r, k float64) bool { return math.Abs(x-float64(k*r)) <= within*max(math.Abs(k), 1)*most }
 	switch {
-	case math.Abs(k-1) > 1e-4 && is(npu.Max.Value(), ref.Max.Value(), k) && is(npu.Min.Value(), ref.Min.Value(), k) &&
+	case math.Abs(k-1) > max(1e-4, 2*within) && is(npu.Max.Value(), ref.Max.Value(), k) && is(npu.Min.Value(), ref.Min.Value(), k) &&
 		(!ref.Mean.Defined() || !npu.Mean.Defined() || math.Abs(npu.Mean.Value()-float64(k*ref.Mean.Value())) <= max(within, 0.02)*ref.rms()*k):
 		return fmt.Sprintf("%s x%.4g", finding.Scale, k)
 	case math.Abs(k-1) < 0.02 && math.Abs(ref.Max.Value()+ref.Min.Value()) > 4*within*most && is(npu.Max.Value(), ref.Min.Value(), -1) && is(npu.Min.Value(), ref.Max.Value(), -1):
