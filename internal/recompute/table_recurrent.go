@@ -10,18 +10,21 @@ import (
 // recurrents are the formulas of recurrent layers and cells, and of whole attention modules of torch.nn. Weights are
 // in the order of PyTorch: for each layer and direction weight_ih, weight_hh and, if present, bias_ih, bias_hh.
 var recurrents = []formula{
-	layersOf("LSTM", 4, lstmStep), layersOf("GRU", 3, gruStep), layersOf("RNN", 1, rnnStep),
-	cellOf("LSTMCell", 4, lstmStep), cellOf("GRUCell", 3, gruStep), cellOf("RNNCell", 1, rnnStep),
+	layersOf("LSTM", 4, lstmStep), layersOf("GRU", 3, gruStep), layersOf("RNN", 1, rnnStep, nonlinearity),
+	cellOf("LSTMCell", 4, lstmStep), cellOf("GRUCell", 3, gruStep), cellOf("RNNCell", 1, rnnStep, nonlinearity),
 	{name: "MultiheadAttention", class: Linear, noise: unbounded, inputs: "q k v in_weight in_bias? out_weight out_bias? mask? padding?", cut: uncut, outputs: 2, compute: multihead, open: true,
 		attrs: []attribute{usualHeads, flags("batch_first", false)}, forms: []form{newForm("nn.MultiheadAttention", "query:q! key:k! value:v! key_padding_mask:padding need_weights:- attn_mask:mask average_attn_weights:- is_causal:- in_proj_weight:in_weight! in_proj_bias:in_bias out_proj.weight:out_weight! out_proj.bias:out_bias")}},
 }
 
-func layersOf(name string, gates int64, f step) formula {
-	return formula{name: name, class: Linear, noise: unbounded, forms: []form{newForm("nn."+name, "hx:h parameters*:weights!")}, inputs: "x h? c? weights*", cut: uncut, outputs: 3, compute: recurrent(gates, f, (*recurrence).layers), attrs: []attribute{flags("batch_first", false)}, open: true}
+// nonlinearity is the function of a plain recurrent layer.
+var nonlinearity = texts("nonlinearity", "tanh relu")
+
+func layersOf(name string, gates int64, f step, attrs ...attribute) formula {
+	return formula{name: name, class: Linear, noise: unbounded, forms: []form{newForm("nn."+name, "hx:h parameters*:weights!")}, inputs: "x h? c? weights*", cut: uncut, outputs: 3, compute: recurrent(gates, f, (*recurrence).layers), attrs: append(attrs, flags("batch_first", false)), open: true}
 }
 
-func cellOf(name string, gates int64, f step) formula {
-	return formula{name: name, class: Linear, noise: unbounded, forms: []form{newForm("nn."+name, "hx:h parameters*:weights!")}, inputs: "x h? c? weights*", cut: uncut, outputs: 2, compute: recurrent(gates, f, (*recurrence).cell)}
+func cellOf(name string, gates int64, f step, attrs ...attribute) formula {
+	return formula{name: name, class: Linear, noise: unbounded, forms: []form{newForm("nn."+name, "hx:h parameters*:weights!")}, inputs: "x h? c? weights*", cut: uncut, outputs: 2, compute: recurrent(gates, f, (*recurrence).cell), attrs: attrs}
 }
 
 // affineRows returns the products of the last axis of x with the rows of a matrix, plus the bias unless bias is nil.
@@ -89,7 +92,7 @@ func (x *Array) swapFirstAxes() *Array {
 
 // step computes the next state of a cell: in is the input times its weights, own the state h times its weights, for
 // all gates.
-type step func(in, own, h, c *Array) (nextH, nextC *Array)
+type step func(op *call, in, own, h, c *Array) (nextH, nextC *Array)
 
 // gate returns part k, of equal parts, of the last axis.
 func gate(x *Array, k, of int64) *Array {
@@ -101,20 +104,22 @@ func gate(x *Array, k, of int64) *Array {
 	return x.part(axis, k*n, (k+1)*n)
 }
 
-func lstmStep(in, own, _, c *Array) (h, next *Array) {
+func lstmStep(_ *call, in, own, _, c *Array) (h, next *Array) {
 	all := in.add(own)
 	next = sigmoid(gate(all, 1, 4)).mul(c).add(sigmoid(gate(all, 0, 4)).mul(gate(all, 2, 4).tanh()))
 	return sigmoid(gate(all, 3, 4)).mul(next.tanh()), next
 }
 
-func gruStep(in, own, h, _ *Array) (next, _ *Array) {
+func gruStep(_ *call, in, own, h, _ *Array) (next, _ *Array) {
 	reset := sigmoid(gate(in, 0, 3).add(gate(own, 0, 3)))
 	update := sigmoid(gate(in, 1, 3).add(gate(own, 1, 3)))
 	fresh := gate(in, 2, 3).add(reset.mul(gate(own, 2, 3))).tanh()
 	return fresh.add(update.mul(h.sub(fresh))), nil
 }
 
-func rnnStep(in, own, _, _ *Array) (next, _ *Array) { return in.add(own).tanh(), nil }
+func rnnStep(op *call, in, own, _, _ *Array) (next, _ *Array) {
+	return activate(in.add(own), op.word("nonlinearity")), nil
+}
 
 // recurrent returns the computation of a layer or a cell with a number of gates.
 func recurrent(gates int64, f step, run func(r *recurrence, x *Array) []*Array) func(c *call) []*Array {
@@ -162,7 +167,7 @@ func (r *recurrence) bias(of, k int) *Array {
 // cell computes one step.
 func (r *recurrence) cell(x *Array) []*Array {
 	shape := slices.Concat(x.shape[:len(x.shape)-1], tensor.Shape{r.hidden})
-	h, c := r.step(x.affineRows(r.weights[0], r.bias(0, 2)), r.state(1, shape).affineRows(r.weights[1], r.bias(0, 3)), r.state(1, shape), r.state(2, shape))
+	h, c := r.step(r.call, x.affineRows(r.weights[0], r.bias(0, 2)), r.state(1, shape).affineRows(r.weights[1], r.bias(0, 3)), r.state(1, shape), r.state(2, shape))
 	return []*Array{h, c}
 }
 
@@ -204,7 +209,7 @@ func (r *recurrence) layers(x *Array) []*Array {
 					t = times - 1 - t
 				}
 				now := in.part(0, t, t+1).reshape(batch, -1)
-				h, c = r.step(now, h.affineRows(r.weights[of*r.each+1], r.bias(of, 3)), h, c)
+				h, c = r.step(r.call, now, h.affineRows(r.weights[of*r.each+1], r.bias(of, 3)), h, c)
 				if r.isStopped() {
 					return []*Array{h}
 				}

@@ -1,6 +1,7 @@
 package recompute
 
 import (
+	"math"
 	"slices"
 
 	"dumptool/internal/lang"
@@ -175,10 +176,38 @@ var filterGradGeometry = choice("strides pads dilations", func(p *problem) []Att
 var resizes = []formula{
 	{name: "Interpolate", class: Plain, noise: unbounded, inputs: "x", cut: planes, compute: oneOutput(interpolate), attrs: []attribute{
 		texts("mode", "nearest linear nearest-exact cubic"),
-		flags("align_corners", false), flags("half_pixel_centers", true), choice("scales", func(*problem) []Attributes { return []Attributes{{"scales": {Numbers(), FromDefault}}} })}, forms: []form{newForm("ResizeBilinearV2 ResizeBilinearV2D", "x -? :mode=linear"), newForm("ResizeNearestNeighborV2 ResizeNearestNeighborV2D", "x -? :mode=nearest"), newForm("interpolate upsample", "size:- scale_factor:scales mode=nearest align_corners=0 recompute_scale_factor:-==0 :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), newForm("interpolate", "size:- scale_factor:- mode=nearest align_corners=0 recompute_scale_factor:-==1 :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), newForm("nn.Upsample", "", &optype.Type{Noise: optype.NoiseMove}), newForm("nn.UpsamplingNearest2d nn.UpsamplingBilinear2d", "")}},
+		flags("align_corners", false), flags("half_pixel_centers", true), scales}, forms: []form{newForm("ResizeBilinearV2 ResizeBilinearV2D", "x -? :mode=linear"), newForm("ResizeNearestNeighborV2 ResizeNearestNeighborV2D", "x -? :mode=nearest"), newForm("interpolate upsample", "size:- scale_factor:scales mode=nearest align_corners=0 recompute_scale_factor:-==0 :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), newForm("interpolate", "size:- scale_factor:- mode=nearest align_corners=0 recompute_scale_factor:-==1 :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), newForm("nn.Upsample", "", &optype.Type{Noise: optype.NoiseMove}), newForm("nn.UpsamplingNearest2d nn.UpsamplingBilinear2d", "")}},
 	{name: "Im2col", class: Move, inputs: "x", cut: uncut, compute: oneOutput(im2col), read: readPairs, attrs: []attribute{onlyKnown("ksize"), onlyKnown("strides"), onlyKnown("pads"), onlyKnown("dilations")}, forms: []form{newForm("unfold", "kernel_size:ksize dilation=1 padding=0 stride=1", copies)}},
 	{name: "Diagonal", class: Move, inputs: "x", compute: first(identity), cut: copyCut(diagonalView), attrs: []attribute{constant("offset", 0), constant("dim1", 0), constant("dim2", 1)}, forms: []form{newForm("diagonal", "offset=0 dim1=0 dim2=1", &optype.Type{Noise: optype.NoiseMove})}},
 }
+
+// scales are the factors of an image's axes: none, so that they follow from the sizes, or one factor for all axes, the
+// quotient of small integers, whose products with the sizes are rounded down to the sizes of the output.
+var scales = choice("scales", func(p *problem) []Attributes {
+	const largestDenominator = 20
+	all := []Attributes{{"scales": {Numbers(), FromDefault}}}
+	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
+	if len(x) != len(out) || len(x) < 3 {
+		return all
+	}
+	least := 0.0
+	for k := 2; k < len(x); k++ {
+		least = max(least, float64(out[k])/float64(x[k]))
+	}
+	tried := map[float64]bool{}
+	for q := 1.0; q <= largestDenominator; q++ {
+		scale, fits, exact := math.Ceil(least*q-1e-9)/q, true, true
+		for k := 2; k < len(x); k++ {
+			size := float64(float64(x[k])*scale) + 1e-9
+			fits = fits && int64(size) == out[k]
+			exact = exact && size-float64(out[k]) < 1e-6
+		}
+		if fits && !exact && !tried[scale] {
+			all, tried[scale] = append(all, Attributes{"scales": {Numbers(scale), FromValues}}), true
+		}
+	}
+	return all
+})
 
 // readPairs repeats a single number of a window for both axes of an image.
 func readPairs(_ *problem, raw Attributes) Attributes {

@@ -134,4 +134,8 @@ for dt in (torch.float32, torch.float16, torch.bfloat16):
     call('Torch.add', T.add, -w, w, alpha=.3, dt=dt)
 w = torch.cat((torch.tensor([1.7, 1.7000001, 1.6999999]), torch.linspace(1.69, 1.71, 100)))
 call('Functional.threshold', f.threshold, w, 1.7, .1, dt=torch.bfloat16, own=True); call('Functional.hardshrink', f.hardshrink, w, 1.7, dt=torch.bfloat16, own=True)
+# arguments that a module's dump does not hold, and sizes that are rounded
+for c in (nn.RNN(6, 8, nonlinearity='relu', batch_first=True), nn.RNN(6, 8, bias=False)): call('Module.net.rnn.RNN', lambda a, c=c: c(a), R(B, 5, 6), params=dict(c.named_parameters()), dt=torch.float32)
+call('Module.net.up.Upsample', nn.Upsample(scale_factor=1.5, mode='bilinear'), R(2, 4, 7, 9)); call('Module.net.up.Upsample', nn.Upsample(scale_factor=1.7), R(2, 4, 12, 5)); call('Functional.interpolate', f.interpolate, R(2, 4, 7, 9), scale_factor=2.3, mode='bilinear', recompute_scale_factor=True)
+call('Torch.addmm', T.addmm, R(6, 1), R(6, 7), R(7, 6), beta=.5, alpha=2.); call('Torch.baddbmm', T.baddbmm, R(3, 1, 6), R(3, 5, 7), R(3, 7, 6), beta=.5); call('Torch.einsum', T.einsum, 'bd,dce->bec', R(3, 4), R(4, 2, 5))
 json.dump(dict(task='tensor', level='L1', framework='pytorch', dump_data_dir='/d', data=data), open(d + '/dump.json', 'w'))
