@@ -37,7 +37,7 @@ var attentions = []formula{
 	{name: "Glu", class: Tabled, noise: halvesProduct, inputs: "x", cut: halvesCut, compute: oneOutput(func(c *call) *Array {
 		a, b := c.halves()
 		return a.mul(sigmoid(b))
-	}), attrs: []attribute{halvedAxis}, forms: []form{newForm("glu", "dim:axis=-1")}},
+	}), attrs: []attribute{halvedAxis}, forms: []form{newForm("glu", "dim:axis=-1"), newForm("nn.GLU", "")}},
 	{name: "RotaryMul", class: Plain, noise: halvesProduct, inputs: "x cos sin", cut: halvesOfLines,
 		compute: oneOutput(func(c *call) *Array { return c.rotate(c.in(0), c.in(1), c.in(2)) }), read: readRotation, attrs: []attribute{rotation},
 		forms: []form{newForm("RotaryMul", ""), newForm("RotaryPositionEmbedding", "x cos sin ~* ?mode=half"), newForm("npu_rotary_mul", "r1:cos! r2:sin! rotary_mode:mode=half"), newForm("npu_rotary_position_embedding", "x! cos! sin! mode=0")}},

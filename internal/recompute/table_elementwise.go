@@ -25,7 +25,7 @@ var elementwiseOperators = []formula{
 	unary("Tanh tanh nn.Tanh", Tabled, smooth(1), (*Array).tanh),
 	unary("Erf erf", Tabled, smooth(1.13), (*Array).erf),
 	unary("Sigmoid sigmoid nn.Sigmoid", Tabled, smooth(1), sigmoid),
-	unary("LogSigmoid logsigmoid", Tabled, smooth(1), func(x *Array) *Array { return softplus(x.neg()).neg() }),
+	unary("LogSigmoid logsigmoid nn.LogSigmoid", Tabled, smooth(1), func(x *Array) *Array { return softplus(x.neg()).neg() }),
 	unary("Softsign softsign nn.Softsign", Divided, smooth(1), func(x *Array) *Array { return x.div(x.abs().plus(1)) }),
 	unary("Selu selu nn.SELU", Tabled, smooth(1.76), func(x *Array) *Array { return elu(x, 1.6732632423543772).times(1.0507009873554805) }),
 	unary("Mish mish npu_mish nn.Mish", Tabled, smooth(1.1), mish),

@@ -216,7 +216,7 @@ var losses = []formula{
 		}
 		some := y.compare(c.number(0), func(x, y float64) bool { return x > y })
 		return c.reduceLoss(some.where(y.mul(y.log().sub(x)), c.number(0)), nil)
-	}), attrs: []attribute{constant("log_target", 0), lossReduction}, forms: []form{newForm("KLDiv", ""), newForm("kl_div", "target:y! size_average:- reduce:- reduction=mean log_target=0", &optype.Type{Noise: optype.NoiseLoss})}},
+	}), attrs: []attribute{constant("log_target", 0), lossReduction}, forms: []form{newForm("KLDiv", ""), newForm("nn.KLDivLoss", "target:y!", &optype.Type{Noise: optype.NoiseLoss}), newForm("kl_div", "target:y! size_average:- reduce:- reduction=mean log_target=0", &optype.Type{Noise: optype.NoiseLoss})}},
 	{name: "PairwiseDistance", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		d := c.in(0).sub(c.in(1)).plus(c.num("epsilon"))
 		return d.norm(c.num("p"), len(d.shape)-1)
@@ -225,7 +225,7 @@ var losses = []formula{
 		x, y, axes := c.in(0), c.in(1), c.ints("axes")
 		size := func(x *Array) *Array { return x.norm(2, axes...).atLeast(c.num("epsilon")) }
 		return x.mul(y).sum(axes...).div(size(x).mul(size(y)))
-	}), attrs: []attribute{reducedAxes, epsilon(1e-8)}, forms: []form{newForm("cosine_similarity", "x1:x! x2:y! dim:axes=1 eps:epsilon=1e-8")}},
+	}), attrs: []attribute{reducedAxes, epsilon(1e-8)}, forms: []form{newForm("nn.CosineSimilarity", "x1:x! x2:y!"), newForm("cosine_similarity", "x1:x! x2:y! dim:axes=1 eps:epsilon=1e-8")}},
 }
 
 // loss returns the row of a loss: the mean or sum of a function of two inputs.

@@ -65,7 +65,7 @@ var moves = []formula{
 	}), forms: []form{newForm("Tile BroadcastTo Expand", "x -"), newForm("TileD BroadcastToD", "x"), newForm("expand expand_as repeat broadcast_to tile", "sizes*:-")}},
 	{name: "Pad", class: Move, inputs: "x", cut: padCut, compute: oneOutput(pad), read: readPads, attrs: []attribute{choice("before", padsOf),
 		texts("mode", "constant reflect edge symmetric circular"), realNumber("value", 0)},
-		forms: []form{newForm("nn.ZeroPad1d nn.ZeroPad2d nn.ZeroPad3d", ":mode=constant :value=0"), newForm("nn.ReflectionPad1d nn.ReflectionPad2d nn.ReflectionPad3d", ":mode=reflect"), newForm("nn.ReplicationPad1d nn.ReplicationPad2d nn.ReplicationPad3d", ":mode=edge"),
+		forms: []form{newForm("nn.ConstantPad1d nn.ConstantPad2d nn.ConstantPad3d", ":mode=constant"), newForm("nn.ZeroPad1d nn.ZeroPad2d nn.ZeroPad3d", ":mode=constant :value=0"), newForm("nn.ReflectionPad1d nn.ReflectionPad2d nn.ReflectionPad3d", ":mode=reflect"), newForm("nn.ReplicationPad1d nn.ReplicationPad2d nn.ReplicationPad3d", ":mode=edge"),
 			newForm("Pad", "x paddings! :mode=constant :value=0"), newForm("PadV3", "x paddings! value!?"), newForm("PadD", "x :mode=constant :value=0"), newForm("PadV3D", "x"),
 			newForm("pad", "pad:last_pads mode=constant value=0")}},
 	{name: "Gather", class: Move, noise: gathers, inputs: "x indices", compute: first(identity), cut: copyCut(gatherView),
