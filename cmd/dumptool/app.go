@@ -242,8 +242,8 @@ func printNext[R any](p *resultPrinter, result R) error {
 
 // execute runs the command that args name.
 func (a *app) execute(ctx context.Context, args []string) error {
-	a.likeHPAA = slices.ContainsFunc(args, isHPAAs)
 	a.asHPAA = len(args) > 0 && toolOf(args[0]) != nil && toolOf(args[0]).name == hpaaTool
+	a.likeHPAA = a.asHPAA || slices.ContainsFunc(args, isHPAAs)
 	args, unused, err := fromTool(args)
 	if err != nil {
 		return err

@@ -286,7 +286,7 @@ var tools = []tool{
 			{names: "out|output", value: true, flag: "--out"},
 		}},
 	}},
-	{name: hpaaTool, commands: []toolCommand{{"", []string{"compare"}, [][]string{{"--format", "hpaa,html"}}, nil}}},
+	{name: hpaaTool, commands: []toolCommand{{"", []string{"compare"}, nil, nil}}},
 	{name: "run_npu_data_analysis", commands: []toolCommand{{"", []string{"hpaa", "import"}, nil, nil}}},
 	{name: "msprobe", before: []toolFlag{{names: "f|framework", value: true}}, commands: []toolCommand{
 		{"compare", []string{"compare"}, [][]string{{"--format", "msprobe,html"}, {"--out", "./output"}}, []toolFlag{

@@ -179,7 +179,7 @@ func TestFromTool(t *testing.T) {
 		{"msaccucmp convert -d x -out o -f NCHW", "convert -d x -out o -f NCHW"},
 		{"msaccucmp overflow -d x -out o -n 2", "overflow analyze --dump-path x --out o --top-num 2"},
 		{"msaccucmp file_compare -m a.npy -g b.npy -out o", "compare --npu a.npy --cpu b.npy --out o --format msaccucmp,html"},
-		{"run_precision_analysis --cpu_dir=a --npu_dir b --show_graph=True", "compare --cpu_dir=a --npu_dir b --show_graph=True --format hpaa,html"},
+		{"run_precision_analysis --cpu_dir=a --npu_dir b --show_graph=True", "compare --cpu_dir=a --npu_dir b --show_graph=True"},
 		{"run_npu_data_analysis.py --npu_dir a --skip_keys=conv", "hpaa import --npu_dir a --skip_keys=conv"},
 		{"msprobe -f pytorch compare -o out -c -s -dm m.yaml", "compare --out out --map-node-dict @m.yaml --format msprobe,html"},
 	} {

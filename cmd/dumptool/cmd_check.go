@@ -83,7 +83,7 @@ The inputs must have been dumped (dump_mode all).`,
 		cmdFlag{"budget", whole(&opts.Budget, 0, math.MaxInt64, "want a number of at least 0"), "budget of one operator, `N` multiply-adds (or elements, without products); larger operators are sampled; 0: no limit", judging, rare},
 		cmdFlag{"types", text(&opts.types), "print the `TYPES` that are known, with inputs and attributes, or --types=LayerNorm,Conv2D these, and end", more, 0},
 		cmdFlag{"all", yes(&opts.all), "list every operator without a verdict, with what is missing, instead of one line per reason", reporting, 0},
-		cmdFlag{"require-coverage", shareOf(&opts.Require), "fail unless this `SHARE` of the operators is judged, such as 90%, 0.9", ci, 0},
+		cmdFlag{"require-coverage", shareOf(&opts.Require), "fail unless this `SHARE` of the operators is judged, such as all, 90%, 0.9", ci, 0},
 		cmdFlag{"fail-on", several(&opts.FailOn, check.Findings), filled("`STATUSES` that count as a finding: %s", check.Findings), ci, 0},
 		jobsFlag(&opts.Workers, "`N` operators at a time; default: one per CPU"))...)
 	cmd.Flag("types").NoOptDefVal = allTypes

@@ -261,13 +261,13 @@ func (o *compareOptions) earlier(a *app, cmd *cobra.Command, plan *compare.Run, 
 
 // resolve checks the flags, and reads the files that they name.
 func (o *compareOptions) resolve(ctx context.Context, a *app, args []string) error {
-	chosen := o.output.out != "" && (a.getenv(memoryPath) == "" || !safefile.SameFile(o.output.out, store.Join(a.getenv(memoryPath), "result")))
 	if err := cmp.Or(o.checkFailures(), o.chooseStandard(), a.comparePaths(ctx, o.comparison, &o.output.out, args)); err != nil {
 		return err
 	}
 	if a.asHPAA && o.output.out == "" { // HPAA's result folder; with $DUMP_MEMORY_PATH it is below that
 		o.output.out = "result"
 	}
+	chosen := a.getenv(memoryPath) == "" || !safefile.SameFile(o.output.out, store.Join(a.getenv(memoryPath), "result"))
 	if err := o.output.check(); err != nil {
 		return err
 	}

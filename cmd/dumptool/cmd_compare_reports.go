@@ -177,8 +177,9 @@ func (o *compareOutput) write(ctx context.Context, a *app, opt *conclude.Options
 	if ropt.OnlyBad = o.rows == "bad" || o.rows == "" && rep.Len() > manyRows; ropt.OnlyBad && o.rows == "" {
 		a.say([]batch.Message{batch.Infof("%d rows: those that passed are left out of compare.json, junit.xml and report.html (--rows all keeps them)", rep.Len())})
 	}
-	if o.out != "" && o.rows == "" && !ropt.OnlyBad && rep.Len() >= largeRows {
-		a.say([]batch.Message{batch.Infof("%d rows: compare.json becomes large; --rows bad leaves out those that passed", rep.Len())})
+	passed := rep.Counts[record.Pass] + rep.Counts[record.Rounding]
+	if o.out != "" && o.rows == "" && !ropt.OnlyBad && rep.Len() >= largeRows && 2*passed >= rep.Len() {
+		a.say([]batch.Message{batch.Infof("%d rows: compare.json becomes large; --rows bad leaves out the %d that passed", rep.Len(), passed)})
 	}
 	if o.out == "" {
 		if o.pictures.Plots {

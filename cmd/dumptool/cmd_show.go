@@ -14,6 +14,7 @@ import (
 	"dumptool/internal/compare/plan"
 	"dumptool/internal/lang"
 	"dumptool/internal/report"
+	"dumptool/internal/safefile"
 	"dumptool/internal/show"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
@@ -132,28 +133,59 @@ func runShow(ctx context.Context, a *app, opts *showOptions, name string) error 
 	return printResult(a, opts.format, w, report.Options{})
 }
 
-// partnerOf returns the tensor of a run with which compare pairs a tensor, as show takes it.
+// partnerOf returns the tensor of a run with which compare pairs a tensor, as show takes it: in the folder of the run
+// that has the place of the tensor's folder, else in the whole run.
 func partnerOf(ctx context.Context, name, run string) (string, error) {
 	path, of, err := tensorfile.Split(name)
 	if err != nil {
 		return "", err
 	}
-	p, err := plan.New(ctx, plan.Options{Ref: run, NPU: path, Pair: plan.PairOptions{Inputs: of.Kind == tensor.Input}})
+	if path, err = store.Abs(path); err != nil { // rank and step are in the folders above
+		return "", err
+	}
+	for _, folder := range []string{equalPlace(run, store.Dir(path)), run} {
+		if partner, err := partnerIn(ctx, folder, path, of); partner != "" || err != nil && folder == run {
+			return partner, err
+		}
+	}
+	return "", lang.Errorf("%s has no tensor with the name of %s, or several: give its file to --cpu", run, name)
+}
+
+// equalPlace returns the folder of a run whose path below the run is the longest end of the path of another folder,
+// and the run if there is none.
+func equalPlace(run, folder string) string {
+	found, below := run, ""
+	for dir := folder; store.Dir(dir) != dir; dir = store.Dir(dir) {
+		below = store.Join(store.Base(dir), below)
+		place := store.Join(run, below)
+		if info, err := store.Stat(place); err == nil && info.IsDir() && !safefile.SameFile(place, folder) {
+			found = place
+		}
+	}
+	return found
+}
+
+// partnerIn returns the partner of a tensor in a folder, empty for none. Without a selector it is the first output's,
+// else the first input's, as show chooses.
+func partnerIn(ctx context.Context, folder, path string, of tensorfile.Selector) (partner string, err error) {
+	p, err := plan.New(ctx, plan.Options{Ref: folder, NPU: path, Pair: plan.PairOptions{Inputs: of.Kind == tensor.Input}})
 	if err != nil {
 		return "", err
 	}
 	defer p.ClosePools()
 	for i := range p.Pairs {
 		ref, npu := p.Pairs[i].Ref, p.Pairs[i].NPU
-		switch {
-		case ref == nil || npu == nil || !of.IsZero() && of != selectorOf(npu):
-		case ref.Single:
-			return ref.Path, nil
-		default:
-			return fmt.Sprintf("%s:%v", ref.Path, selectorOf(ref)), nil
+		if ref == nil || npu == nil || !of.IsZero() && of != selectorOf(npu) || partner != "" && npu.Kind != tensor.Output {
+			continue
+		}
+		if partner = ref.Path; !ref.Single {
+			partner = fmt.Sprintf("%s:%v", ref.Path, selectorOf(ref))
+		}
+		if npu.Kind == tensor.Output {
+			break
 		}
 	}
-	return "", lang.Errorf("no tensor of %s has the name of %s: give its file to --cpu", run, name)
+	return partner, nil
 }
 
 // selectorOf returns what selects a tensor in its file.

@@ -180,6 +180,9 @@ func shareOf(to *float64) *value[float64] {
 	v := decimal(to, func(x float64) bool { return x >= 0 && x <= 1 }, "want a share from 0 to 1 (or a percentage up to 100%)")
 	read := v.read
 	v.read = func(text string) (float64, error) {
+		if text == "all" {
+			text = "100%"
+		}
 		if share, percent := asShare(text); percent {
 			text = showDecimal(share)
 		}

@@ -2,7 +2,6 @@ package dumpdir
 
 import (
 	"cmp"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -111,8 +110,7 @@ func RuntimeFile(folder string) string {
 func finishHPAA(r *reader, folders []*Folder) {
 	for _, f := range folders {
 		if name := RuntimeFile(f.Path); name != "" && !f.side {
-			dir, _ := store.Rel(f.Path, store.Dir(name)) // both begin with the folder of the run
-			file := &File{Folder: &Folder{Path: name, Dir: path.Join(f.Dir, filepath.ToSlash(dir))}, Name: sidefile.RuntimeName}
+			file := &File{Folder: &Folder{Path: name, Dir: filepath.ToSlash(store.Dir(name))}, Name: sidefile.RuntimeName}
 			r.readOrder(file, ByRuntime, sidefile.ReadRuntime, func(folder *Folder) bool { return folder == f })
 		}
 	}

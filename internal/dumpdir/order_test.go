@@ -190,7 +190,8 @@ func TestOrderOfPairs(t *testing.T) {
 	pair := PairRounds(ref.Rounds, npu.Rounds).Pairs[0]
 	sources := pair.Sources()
 	o, places, err := sources.Rank([]Item{{Names: []string{"a"}}, {Names: []string{"b"}}})
-	if err != nil || o.Source.String() != "runtime file node_runtime.file, 2 of 2 operators known" || places[0] != 1 || places[1] != 0 {
+	want := "runtime file " + ref.Paths[0] + "/node_runtime.file, 2 of 2 operators known"
+	if err != nil || o.Source.String() != want || places[0] != 1 || places[1] != 0 {
 		t.Errorf("%+v, %v, %v", o, places, err)
 	}
 	if root := ref.Rounds[0].Ops[0].Tensors[0].File.Root(); root != ref.Paths[0] {

@@ -19,8 +19,8 @@ import (
 // are several.
 func checkColumns(t Text, several bool) []Column[*check.Operator] {
 	type row = *check.Operator
-	rank := words("rank", func(o row) string { return o.At.Rank }).titled("RANK")
-	step := words("step", func(o row) string { return o.At.Step }).titled("STEP")
+	rank := words("rank", func(o row) string { return o.At.Rank }).titled("RANK").ranked(3)
+	step := words("step", func(o row) string { return o.At.Step }).titled("STEP").ranked(4)
 	if !several {
 		rank, step = rank.in(InCSV|InJSON), step.in(InCSV|InJSON)
 	}
@@ -32,13 +32,13 @@ func checkColumns(t Text, several bool) []Column[*check.Operator] {
 	}
 	return []Column[row]{
 		words("op", func(o row) string { return o.Op }).titled("OPERATOR"),
-		words("op_type", func(o row) string { return o.Type }).titled("TYPE"),
+		words("op_type", func(o row) string { return o.Type }).titled("TYPE").ranked(5),
 		rank, step,
-		words("status", func(o row) string { return string(o.Status) }).titled("STATUS"),
-		words("reason", func(o row) string { return o.Reason }).titled("REASON"),
+		words("status", func(o row) string { return string(o.Status) }).titled("STATUS").ranked(1),
+		words("reason", func(o row) string { return o.Reason }).titled("REASON").ranked(2),
 		words("extent", func(o row) string { return string(o.Extent) }).in(InCSV | InJSON),
 		words("confidence", func(o row) string { return string(o.Confidence) }).in(InCSV | InJSON),
-		words("checked", func(o row) string { return t.word(first(o).How) }).titled("CHECKED"),
+		words("checked", func(o row) string { return t.word(first(o).How) }).titled("CHECKED").ranked(7),
 		numbers("bad", func(o row) int64 { return first(o).Bad }).in(InCSV | InJSON),
 		numbers("worst_ratio", func(o row) *float64 {
 			x := float64(first(o).Worst)
@@ -46,9 +46,9 @@ func checkColumns(t Text, several bool) []Column[*check.Operator] {
 				return nil
 			}
 			return &x
-		}).titled("WORST/BOUND"),
+		}).titled("WORST/BOUND").ranked(6),
 		numbers("beyond_narrow", func(o row) int64 { return first(o).Beyond }).in(InCSV | InJSON),
-		words("attributes", t.attributesText).titled("ATTRIBUTES"),
+		words("attributes", t.attributesText).titled("ATTRIBUTES").ranked(8),
 		words("file", func(o row) string { return o.File }).in(InCSV | InJSON),
 	}
 }
@@ -127,7 +127,7 @@ func (p *printer) notOK(r *check.Report) {
 	}
 	if len(lines) > 0 {
 		p.blank()
-		printTable(p, Table[*check.Operator]{checkColumns(p.Text, len(r.Rounds) > 1), lines}, minName)
+		printTable(p, Table[*check.Operator]{checkColumns(p.Text, len(r.Rounds) > 1), lines}, minAround)
 	}
 	if single < len(rows) {
 		p.blank()

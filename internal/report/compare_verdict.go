@@ -255,10 +255,13 @@ func faults(r *record.Report) lang.Sentence {
 	if b := r.Baseline; b != nil && (b.Updated || len(b.Known) > 0) && (b.Updated || len(b.New)+len(b.Worse) == 0) {
 		return lang.Say("KNOWN FAILURES: %s, all of them in the baseline", originCount(len(origins)))
 	}
-	damaged := 0 // by all origins together
+	damaged, gates := 0, 0 // by all origins together
 	for _, row := range r.All() {
 		if row.Downstream {
 			damaged++
+		}
+		if finding.Has(row.Reasons, finding.Gate) {
+			gates++
 		}
 	}
 	var text lang.Sentence
@@ -296,6 +299,9 @@ func faults(r *record.Report) lang.Sentence {
 		text = lang.Say("%s; %s damaged by it", text, tensors(damaged))
 	case damaged > 0:
 		text = lang.Say("%s; %s damaged by them", text, tensors(damaged))
+	}
+	if gates > 0 && len(origins) > 0 {
+		text = lang.Say("%s; %d of %s break a gate", text, gates, tensors(comparedRows(r)))
 	}
 	if b := r.Baseline; b != nil && len(b.Known) > 0 {
 		text = lang.Say("%s; %d known to the baseline", text, len(b.Known))

@@ -115,7 +115,9 @@ func newPlan(ctx context.Context, opt *Options, ref, npu *Side, mine *share) (*P
 // openSides lists both runs and reads the headers of the rounds to compare.
 func openSides(ctx context.Context, opt *Options) (ref, npu *Side, mine *share, err error) {
 	err = runBoth(func() (err error) {
-		ref, err = listSide(ctx, opt, opt.Ref, opt.RefRounds, opt.StemOf(false))
+		if ref, err = listSide(ctx, opt, opt.Ref, opt.RefRounds, opt.StemOf(false)); err == nil {
+			ref.serveAllRanks()
+		}
 		return err
 	}, func() (err error) {
 		npu, err = listSide(ctx, opt, opt.NPU, opt.NPURounds, opt.StemOf(true))

@@ -127,6 +127,15 @@ func listSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 	return s, nil
 }
 
+// serveAllRanks makes a reference of one rank the partner of the chosen ranks of the NPU, whatever its own rank is.
+func (s *Side) serveAllRanks() {
+	other := func(r *dumpdir.Round) bool { return r.At.Rank != s.run.Rounds[0].At.Rank }
+	if len(s.rounds) == 0 && !slices.ContainsFunc(s.run.Rounds, other) {
+		s.chosen.Rank = dumpdir.Choice{}
+		s.rounds = s.run.Select(s.chosen)
+	}
+}
+
 // headers returns the options for reading the headers of some rounds.
 func (o *Options) headers(rounds map[*dumpdir.Round]bool) dumpdir.HeaderOptions {
 	return dumpdir.HeaderOptions{Version: o.Version, Workers: o.Workers, Rounds: rounds}
