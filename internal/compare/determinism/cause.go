@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -44,6 +45,8 @@ const (
 	mostExplained = 1024
 	// fewElements: in a tensor of at most this many elements a single differing element may be chance.
 	fewElements = 64
+	// singleFraction is the number of fraction bits of float32.
+	singleFraction = 23
 )
 
 // call is an execution of an operator in a round.
@@ -207,6 +210,9 @@ func (r *Row) evidence(runs []recomputed) (e evidence) {
 		case isCommunication, self.IsWrong():
 			e.wrong = append(e.wrong, drift.Run)
 		}
+		if self != nil {
+			drift.hold(self.DType)
+		}
 		e.adds = e.adds || isCommunication || self != nil && self.Adds
 		e.random = e.random || self.IsRandom()
 		if self != nil && self.Beyond > 0 {
@@ -238,13 +244,13 @@ func (r *Row) cause(inputs []*Row, runs []recomputed) (Cause, lang.Sentence) {
 		return Unknown, lang.Say("it cannot be computed again in every run")
 	case differ:
 		return Inherited, lang.Say("right result from its own inputs in every run")
-	case worst.Flipped && !worst.narrow && worst.Elements > fewElements:
+	case worst.Flipped && !worst.isNarrow() && worst.Elements > fewElements:
 		return Fault, lang.Say("equal inputs, one bit of element %d differs", *worst.First)
 	case !e.adds:
 		return Fault, lang.Say("equal inputs, and the operator has no sums")
 	case e.rough > 0 && e.exact > 0 && worst.ulp() > 1:
 		return Fault, lang.Say("equal inputs, but some runs differ by more than any order of float32 sums explains")
-	case worst.narrow && worst.ulp() <= 1:
+	case worst.isNarrow() && worst.ulp() <= 1:
 		return RoundingStep, lang.Say("equal inputs, sums in another order: 1 ulp")
 	}
 	return SumOrder, lang.Say("equal inputs, sums in another order: %g ulp", worst.ulp())
@@ -271,12 +277,23 @@ func (r *Row) worst() *Drift {
 	return worst
 }
 
-// ulp returns the largest distance from the first run in ulp, 0 if elements were not compared.
+// hold says that the elements are numbers of a type, which may be coarser than the stored type.
+func (d *Drift) hold(dtype string) {
+	t, _ := tensor.ParseDType(dtype)
+	if f, ok := tensor.ScalarFloat(t); ok && f.Mantissa < d.fraction {
+		d.fraction, d.unused = f.Mantissa, d.unused+d.fraction-f.Mantissa
+	}
+}
+
+// isNarrow reports whether the numbers have fewer bits than float32.
+func (d *Drift) isNarrow() bool { return d.fraction > 0 && d.fraction < singleFraction }
+
+// ulp returns the largest distance from the first run in ulp of the numbers, 0 if elements were not compared.
 func (d *Drift) ulp() float64 {
 	if !d.MaxULP.Defined() {
 		return 0
 	}
-	return d.MaxULP.Value()
+	return math.Ldexp(d.MaxULP.Value(), -d.unused)
 }
 
 // ULP returns the largest distance of the runs from the first run in ulp, 0 if elements were not compared.

@@ -17,7 +17,9 @@ func TestCause(t *testing.T) {
 	wrong, random := self("wrong", 1, true), &record.Self{Status: "undecided", Reason: "RANDOM"}
 	equal, other := &Row{Kind: "input", Distinct: 1}, &Row{Kind: "input", Distinct: 2}
 	flip := Drift{Flipped: true, Elements: 1000, First: new(int64(7))}
-	half := Drift{narrow: true, Elements: 1000}
+	half := Drift{fraction: 10, Elements: 1000}
+	held := &record.Self{Status: "ok", Adds: true, DType: "float16"}
+	flip.fraction = 23 // float32
 	for _, c := range []struct {
 		name   string
 		a, b   *record.Self
@@ -42,6 +44,7 @@ func TestCause(t *testing.T) {
 		{"beyond float32 sums in one run", sum, rough, []*Row{equal}, half, 3, Fault, "equal inputs, but some runs differ by more than any order of float32 sums explains"},
 		{"beyond float32 sums in both runs", rough, rough, []*Row{equal}, half, 3, SumOrder, "equal inputs, sums in another order: 3 ulp"},
 		{"a step of float16", sum, sum, []*Row{equal}, half, 1, RoundingStep, "equal inputs, sums in another order: 1 ulp"},
+		{"a step of float16 in float32 files", held, held, []*Row{equal}, flip, 8192, RoundingStep, "equal inputs, sums in another order: 1 ulp"},
 		{"equal values, other bits", sum, sum, []*Row{equal}, Drift{Flipped: true, Elements: 1000}, 0, SumOrder, "equal inputs, sums in another order: 0 ulp"},
 	} {
 		first, second := Drift{Run: "a", File: new("a")}, c.drift
