@@ -188,7 +188,7 @@ func (d *Report) recompute(ctx context.Context, opt *Options, path string, names
 
 // evidence has the results of recomputing an output in all runs.
 type evidence struct {
-	wrong, right []string // runs
+	wrong, right, within []string // runs; within: computed again and not wrong, maybe with wide bounds
 	// adds: the order of additions may change the output. random: the operator draws it.
 	adds, random bool
 	// rough and exact count the runs with and without elements beyond the bound of float32 sums.
@@ -213,6 +213,9 @@ func (r *Row) evidence(runs []recomputed) (e evidence) {
 		if self != nil {
 			drift.hold(self.DType)
 		}
+		if isRight || self.IsWithinBounds() {
+			e.within = append(e.within, drift.Run)
+		}
 		e.adds = e.adds || isCommunication || self != nil && self.Adds
 		e.random = e.random || self.IsRandom()
 		if self != nil && self.Beyond > 0 {
@@ -234,8 +237,8 @@ func (r *Row) cause(inputs []*Row, runs []recomputed) (Cause, lang.Sentence) {
 	switch {
 	case e.random:
 		return Random, lang.Say("its output is random")
-	case len(e.wrong) > 0 && len(e.right) > 0:
-		return Fault, lang.Say("wrong result from its own inputs in %s, right in %s", strings.Join(e.wrong, ", "), strings.Join(e.right, ", "))
+	case len(e.wrong) > 0 && len(e.within) > 0:
+		return Fault, lang.Say("wrong result from its own inputs in %s, right in %s", strings.Join(e.wrong, ", "), strings.Join(e.within, ", "))
 	case len(e.wrong) == files:
 		return Unknown, lang.Say("wrong result from its own inputs in every run: see 'dumptool check'")
 	case len(e.right) > 0 && len(e.right) < files && !differ:

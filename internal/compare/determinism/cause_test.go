@@ -20,6 +20,7 @@ func TestCause(t *testing.T) {
 	half := Drift{fraction: 10, Elements: 1000}
 	held := &record.Self{Status: "ok", Adds: true, DType: "float16"}
 	flip.fraction = 23 // float32
+	wide := &record.Self{Status: "low", Width: 1000, Adds: true}
 	for _, c := range []struct {
 		name   string
 		a, b   *record.Self
@@ -34,6 +35,8 @@ func TestCause(t *testing.T) {
 		{"wrong in one run", sum, wrong, []*Row{equal}, Drift{}, 9, Fault, "wrong result from its own inputs in b, right in a"},
 		{"wrong in one run, other inputs", wrong, sum, []*Row{other}, Drift{}, 9, Fault, "wrong result from its own inputs in a, right in b"},
 		{"wrong in both runs", wrong, wrong, []*Row{equal}, Drift{}, 9, Unknown, "wrong result from its own inputs in every run: see 'dumptool check'"},
+		{"wrong in one run, wide bounds in the other", wide, wrong, []*Row{equal}, Drift{}, 9, Fault, "wrong result from its own inputs in b, right in a"},
+		{"wide bounds in one run", sum, wide, []*Row{equal, other}, Drift{}, 9, Unknown, "it cannot be computed again in every run"},
 		{"right in one run", sum, nil, []*Row{equal}, Drift{}, 9, Fault, "equal inputs, but the result is right in a only"},
 		{"right in one run, other inputs", sum, nil, []*Row{equal, other}, Drift{}, 9, Unknown, "it cannot be computed again in every run"},
 		{"wrong or unknown", wrong, nil, []*Row{equal}, Drift{}, 9, Unknown, "it cannot be computed again in every run"},

@@ -62,6 +62,9 @@ func (s *Self) IsRight() bool {
 	return s != nil && (s.Status == selfOK || s.Status == selfLow && s.Width <= mostWidth)
 }
 
+// IsWithinBounds reports whether the output was computed again and is not wrong, however wide the bounds are.
+func (s *Self) IsWithinBounds() bool { return s != nil && (s.Status == selfOK || s.Status == selfLow) }
+
 // Confidence returns the confidence in IsRight.
 func (s *Self) Confidence() finding.Confidence {
 	if s.Status == selfLow {
