@@ -241,14 +241,14 @@ func (r *Row) cause(inputs []*Row, runs []recomputed) (Cause, lang.Sentence) {
 		return Fault, lang.Say("wrong result from its own inputs in %s, right in %s", strings.Join(e.wrong, ", "), strings.Join(e.within, ", "))
 	case len(e.wrong) == files:
 		return Unknown, lang.Say("wrong result from its own inputs in every run: see 'dumptool check'")
+	case !differ && len(e.within) == files && worst.Flipped && !worst.isNarrow() && worst.Elements > fewElements:
+		return Fault, lang.Say("equal inputs, one bit of element %d differs", *worst.First)
 	case len(e.right) > 0 && len(e.right) < files && !differ:
 		return Fault, lang.Say("equal inputs, but the result is right in %s only", strings.Join(e.right, ", "))
 	case len(e.right) < files:
 		return Unknown, lang.Say("it cannot be computed again in every run")
 	case differ:
 		return Inherited, lang.Say("right result from its own inputs in every run")
-	case worst.Flipped && !worst.isNarrow() && worst.Elements > fewElements:
-		return Fault, lang.Say("equal inputs, one bit of element %d differs", *worst.First)
 	case !e.adds:
 		return Fault, lang.Say("equal inputs, and the operator has no sums")
 	case e.rough > 0 && e.exact > 0 && worst.ulp() > 1:

@@ -42,6 +42,7 @@ func TestCause(t *testing.T) {
 		{"wrong or unknown", wrong, nil, []*Row{equal}, Drift{}, 9, Unknown, "it cannot be computed again in every run"},
 		{"other inputs", right, right, []*Row{equal, other}, Drift{}, 9, Inherited, "right result from its own inputs in every run"},
 		{"one bit", sum, sum, []*Row{equal}, flip, 64, Fault, "equal inputs, one bit of element 7 differs"},
+		{"one bit, wide bounds", wide, wide, []*Row{equal}, flip, 64, Fault, "equal inputs, one bit of element 7 differs"},
 		{"one bit of few elements", sum, sum, []*Row{equal}, Drift{Flipped: true, Elements: 2, First: new(int64(1))}, 64, SumOrder, "equal inputs, sums in another order: 64 ulp"},
 		{"no sums", right, right, []*Row{equal}, Drift{}, 1, Fault, "equal inputs, and the operator has no sums"},
 		{"beyond float32 sums in one run", sum, rough, []*Row{equal}, half, 3, Fault, "equal inputs, but some runs differ by more than any order of float32 sums explains"},
