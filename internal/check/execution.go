@@ -402,7 +402,7 @@ func (x *execution) setVerdict(v *recompute.Verdict) {
 	for name, a := range v.Attributes {
 		r.Attributes[name] = a
 	}
-	r.Hypotheses, r.Notes, r.Headroom, r.singles, r.adds = v.Hypotheses, v.Notes, v.Inside, v.Singles, v.Adds
+	r.Hypotheses, r.Notes, r.Headroom, r.singles = v.Hypotheses, v.Notes, v.Inside, v.Singles
 	if !v.Why.IsZero() && v.Status == recompute.Undecided {
 		r.set(lang.Say("%v: %s", reasons[v.Reason], v.Why), lang.Sentence{})
 	}
@@ -413,7 +413,7 @@ func (x *execution) setVerdict(v *recompute.Verdict) {
 	for _, o := range v.Outputs {
 		t := outputs[o.Index]
 		out := Output{Tensor: t, Elements: o.Elements, Checked: o.Checked, How: o.How, Bad: o.Bad, Beyond: o.Beyond, Worst: tensor.Number(o.Worst), RMS: tensor.Number(o.RMS),
-			Overflow: o.Overflow, Skipped: o.Skipped, Chi: o.Chi, MaxZ: o.MaxZ, Elems: []Element{}, file: x.fileOf(t.Index), width: o.Width}
+			Overflow: o.Overflow, Skipped: o.Skipped, Chi: o.Chi, MaxZ: o.MaxZ, Elems: []Element{}, file: x.fileOf(t.Index), width: o.Width, adds: v.Adds}
 		if o.First >= 0 {
 			out.FirstBad = &Element{Offset: o.First, Coord: t.Shape.Coordinates(o.First)}
 		}

@@ -132,7 +132,6 @@ type Operator struct {
 
 	size     int64 // bytes of the tensors
 	singles  bool  // a product of float32
-	adds     bool  // the order of its additions may change its outputs
 	known    bool  // a graph has the operator
 	inGraph  bool  // a graph gave attributes
 	evidence lang.Sentence
@@ -184,6 +183,7 @@ type Output struct {
 
 	file  string // of the tensor
 	width float64
+	adds  bool // the order of its additions may change it
 }
 
 // Element is an element of an output.

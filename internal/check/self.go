@@ -93,7 +93,7 @@ func (o *Operator) self(out *Output) *record.Self {
 			status = recompute.Low
 		}
 	}
-	s := &record.Self{Status: status.Key(), Bad: out.Bad, Elements: out.Elements, Width: jsonpos.Float(out.width), Beyond: out.Beyond, Adds: o.adds, Attributes: recompute.Attributes(o.Attributes).Text("")}
+	s := &record.Self{Status: status.Key(), Bad: out.Bad, Elements: out.Elements, Width: jsonpos.Float(out.width), Beyond: out.Beyond, Adds: out.adds, DType: out.DType, Attributes: recompute.Attributes(o.Attributes).Text("")}
 	switch status {
 	case recompute.Wrong:
 		s.Reason = o.Reason

@@ -58,6 +58,7 @@ func summedCut(p *problem, _ Attributes) *cutting {
 	for k, n := range all {
 		to := alignRight(out, k, all)
 		if n == 1 || to < 0 {
+			c.sums = c.sums || n > 1
 			continue
 		}
 		f := freeAxis{size: n, out: []span{{axis: to}}}

@@ -40,6 +40,8 @@ type cutting struct {
 	axis int
 	// pointwise: each output element depends only on the input elements at the same position.
 	pointwise bool
+	// sums: input elements along the axes that the output lacks are added.
+	sums bool
 	// maxCells limits the computed cells unless the operator asks for all, 0 for no limit.
 	maxCells int64
 	// why says why the attributes do not fit the shapes, zero if they do.
@@ -50,12 +52,13 @@ type cutting struct {
 // elements, and an output element depends on input elements at other positions.
 func (f *formula) hasSums(op *Operator, h Attributes) bool {
 	switch f.class {
-	case Move, Exact, Converted, Integral:
+	case Move, Converted, Integral:
 		return false
 	case Linear, Reduced:
 		return true
 	}
-	return !f.cut(&problem{Operator: op}, h).pointwise
+	c := f.cut(&problem{Operator: op}, h)
+	return c.sums || f.class != Exact && !c.pointwise
 }
 
 // cutter computes the cutting of a formula.

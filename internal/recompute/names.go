@@ -253,7 +253,7 @@ func (x *nameTable) noiseByName(name string) *optype.Type {
 }
 
 // families are the prefixes of PyTorch functions in the names of msprobe.
-var families = []string{"functional", "torch", "tensor", "mint", "npu", "aten"}
+var families = []string{"functional", "torch", "tensor", "mint", "npu", "aten", "vf"}
 
 // TypeOf returns how noise passes through the operators of a type, by the name in CANN, MindSpore or msprobe, in any
 // case. It is Unknown for other names: nothing is guessed from a part of a name.

@@ -43,11 +43,11 @@ var functions = []formula{
 	{name: "HardShrink", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		x, n := c.in(0), c.num("lambd")
 		return x.abs().compare(x.m.number(n), func(x, y float64) bool { return x > y }).where(x, x.m.number(0))
-	}), attrs: []attribute{realNumber("lambd", .5)}, forms: []form{newForm("HardShrink nn.Hardshrink", ""), newForm("hardshrink", "lambd=0.5")}},
+	}), attrs: []attribute{realNumber("lambd", .5).withFit(fit{log: true})}, forms: []form{newForm("HardShrink nn.Hardshrink", ""), newForm("hardshrink", "lambd=0.5")}},
 	{name: "SoftShrink", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		x, n := c.in(0), c.num("lambd")
 		return x.plus(-n).atLeast(0).add(x.plus(n).atMost(0))
-	}), attrs: []attribute{realNumber("lambd", .5)}, forms: []form{newForm("SoftShrink nn.Softshrink", ""), newForm("softshrink", "lambd=0.5")}},
+	}), attrs: []attribute{realNumber("lambd", .5).withFit(fit{log: true})}, forms: []form{newForm("SoftShrink nn.Softshrink", ""), newForm("softshrink", "lambd=0.5")}},
 	{name: "ThresholdV2D", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		x := c.in(0)
 		return x.compare(c.number(c.num("threshold")), func(x, y float64) bool { return x > y }).where(x, c.number(c.num("value")))

@@ -3,6 +3,7 @@ package recompute
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"dumptool/internal/tensor"
 )
@@ -20,7 +21,9 @@ var recurrents = []formula{
 var nonlinearity = texts("nonlinearity", "tanh relu")
 
 func layersOf(name string, gates int64, f step, attrs ...attribute) formula {
-	return formula{name: name, class: Linear, noise: unbounded, forms: []form{newForm("nn."+name, "hx:h parameters*:weights!")}, inputs: "x h? c? weights*", cut: uncut, outputs: 3, compute: recurrent(gates, f, (*recurrence).layers), attrs: append(attrs, flags("batch_first", false)), open: true}
+	// torch.lstm and torch.gru draw random numbers in training with dropout.
+	function := newForm(strings.ToLower(name), "hx:h params:weights! has_biases:- num_layers:- dropout:- train==False bidirectional:- batch_first")
+	return formula{name: name, class: Linear, noise: unbounded, forms: []form{newForm("nn."+name, "hx:h parameters*:weights!"), function}, inputs: "x h? c? weights*", cut: uncut, outputs: 3, compute: recurrent(gates, f, (*recurrence).layers), attrs: append(attrs, flags("batch_first", false)), open: true}
 }
 
 func cellOf(name string, gates int64, f step, attrs ...attribute) formula {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -44,6 +45,8 @@ const (
 	mostExplained = 1024
 	// fewElements: in a tensor of at most this many elements a single differing element may be chance.
 	fewElements = 64
+	// singleFraction is the number of fraction bits of float32.
+	singleFraction = 23
 )
 
 // call is an execution of an operator in a round.
@@ -185,7 +188,7 @@ func (d *Report) recompute(ctx context.Context, opt *Options, path string, names
 
 // evidence has the results of recomputing an output in all runs.
 type evidence struct {
-	wrong, right []string // runs
+	wrong, right, within []string // runs; within: computed again and not wrong, maybe with wide bounds
 	// adds: the order of additions may change the output. random: the operator draws it.
 	adds, random bool
 	// rough and exact count the runs with and without elements beyond the bound of float32 sums.
@@ -206,6 +209,12 @@ func (r *Row) evidence(runs []recomputed) (e evidence) {
 			e.right = append(e.right, drift.Run)
 		case isCommunication, self.IsWrong():
 			e.wrong = append(e.wrong, drift.Run)
+		}
+		if self != nil {
+			drift.hold(self.DType)
+		}
+		if isRight || self.IsWithinBounds() {
+			e.within = append(e.within, drift.Run)
 		}
 		e.adds = e.adds || isCommunication || self != nil && self.Adds
 		e.random = e.random || self.IsRandom()
@@ -228,23 +237,23 @@ func (r *Row) cause(inputs []*Row, runs []recomputed) (Cause, lang.Sentence) {
 	switch {
 	case e.random:
 		return Random, lang.Say("its output is random")
-	case len(e.wrong) > 0 && len(e.right) > 0:
-		return Fault, lang.Say("wrong result from its own inputs in %s, right in %s", strings.Join(e.wrong, ", "), strings.Join(e.right, ", "))
+	case len(e.wrong) > 0 && len(e.within) > 0:
+		return Fault, lang.Say("wrong result from its own inputs in %s, right in %s", strings.Join(e.wrong, ", "), strings.Join(e.within, ", "))
 	case len(e.wrong) == files:
 		return Unknown, lang.Say("wrong result from its own inputs in every run: see 'dumptool check'")
+	case !differ && len(e.within) == files && worst.Flipped && !worst.isNarrow() && worst.Elements > fewElements:
+		return Fault, lang.Say("equal inputs, one bit of element %d differs", *worst.First)
 	case len(e.right) > 0 && len(e.right) < files && !differ:
 		return Fault, lang.Say("equal inputs, but the result is right in %s only", strings.Join(e.right, ", "))
 	case len(e.right) < files:
 		return Unknown, lang.Say("it cannot be computed again in every run")
 	case differ:
 		return Inherited, lang.Say("right result from its own inputs in every run")
-	case worst.Flipped && !worst.narrow && worst.Elements > fewElements:
-		return Fault, lang.Say("equal inputs, one bit of element %d differs", *worst.First)
 	case !e.adds:
 		return Fault, lang.Say("equal inputs, and the operator has no sums")
 	case e.rough > 0 && e.exact > 0 && worst.ulp() > 1:
 		return Fault, lang.Say("equal inputs, but some runs differ by more than any order of float32 sums explains")
-	case worst.narrow && worst.ulp() <= 1:
+	case worst.isNarrow() && worst.ulp() <= 1:
 		return RoundingStep, lang.Say("equal inputs, sums in another order: 1 ulp")
 	}
 	return SumOrder, lang.Say("equal inputs, sums in another order: %g ulp", worst.ulp())
@@ -271,12 +280,23 @@ func (r *Row) worst() *Drift {
 	return worst
 }
 
-// ulp returns the largest distance from the first run in ulp, 0 if elements were not compared.
+// hold says that the elements are numbers of a type, which may be coarser than the stored type.
+func (d *Drift) hold(dtype string) {
+	t, _ := tensor.ParseDType(dtype)
+	if f, ok := tensor.ScalarFloat(t); ok && f.Mantissa < d.fraction {
+		d.fraction, d.unused = f.Mantissa, d.unused+d.fraction-f.Mantissa
+	}
+}
+
+// isNarrow reports whether the numbers have fewer bits than float32.
+func (d *Drift) isNarrow() bool { return d.fraction > 0 && d.fraction < singleFraction }
+
+// ulp returns the largest distance from the first run in ulp of the numbers, 0 if elements were not compared.
 func (d *Drift) ulp() float64 {
 	if !d.MaxULP.Defined() {
 		return 0
 	}
-	return d.MaxULP.Value()
+	return math.Ldexp(d.MaxULP.Value(), -d.unused)
 }
 
 // ULP returns the largest distance of the runs from the first run in ulp, 0 if elements were not compared.

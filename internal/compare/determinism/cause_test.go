@@ -17,7 +17,10 @@ func TestCause(t *testing.T) {
 	wrong, random := self("wrong", 1, true), &record.Self{Status: "undecided", Reason: "RANDOM"}
 	equal, other := &Row{Kind: "input", Distinct: 1}, &Row{Kind: "input", Distinct: 2}
 	flip := Drift{Flipped: true, Elements: 1000, First: new(int64(7))}
-	half := Drift{narrow: true, Elements: 1000}
+	half := Drift{fraction: 10, Elements: 1000}
+	held := &record.Self{Status: "ok", Adds: true, DType: "float16"}
+	flip.fraction = 23 // float32
+	wide := &record.Self{Status: "low", Width: 1000, Adds: true}
 	for _, c := range []struct {
 		name   string
 		a, b   *record.Self
@@ -32,16 +35,20 @@ func TestCause(t *testing.T) {
 		{"wrong in one run", sum, wrong, []*Row{equal}, Drift{}, 9, Fault, "wrong result from its own inputs in b, right in a"},
 		{"wrong in one run, other inputs", wrong, sum, []*Row{other}, Drift{}, 9, Fault, "wrong result from its own inputs in a, right in b"},
 		{"wrong in both runs", wrong, wrong, []*Row{equal}, Drift{}, 9, Unknown, "wrong result from its own inputs in every run: see 'dumptool check'"},
+		{"wrong in one run, wide bounds in the other", wide, wrong, []*Row{equal}, Drift{}, 9, Fault, "wrong result from its own inputs in b, right in a"},
+		{"wide bounds in one run", sum, wide, []*Row{equal, other}, Drift{}, 9, Unknown, "it cannot be computed again in every run"},
 		{"right in one run", sum, nil, []*Row{equal}, Drift{}, 9, Fault, "equal inputs, but the result is right in a only"},
 		{"right in one run, other inputs", sum, nil, []*Row{equal, other}, Drift{}, 9, Unknown, "it cannot be computed again in every run"},
 		{"wrong or unknown", wrong, nil, []*Row{equal}, Drift{}, 9, Unknown, "it cannot be computed again in every run"},
 		{"other inputs", right, right, []*Row{equal, other}, Drift{}, 9, Inherited, "right result from its own inputs in every run"},
 		{"one bit", sum, sum, []*Row{equal}, flip, 64, Fault, "equal inputs, one bit of element 7 differs"},
+		{"one bit, wide bounds", wide, wide, []*Row{equal}, flip, 64, Fault, "equal inputs, one bit of element 7 differs"},
 		{"one bit of few elements", sum, sum, []*Row{equal}, Drift{Flipped: true, Elements: 2, First: new(int64(1))}, 64, SumOrder, "equal inputs, sums in another order: 64 ulp"},
 		{"no sums", right, right, []*Row{equal}, Drift{}, 1, Fault, "equal inputs, and the operator has no sums"},
 		{"beyond float32 sums in one run", sum, rough, []*Row{equal}, half, 3, Fault, "equal inputs, but some runs differ by more than any order of float32 sums explains"},
 		{"beyond float32 sums in both runs", rough, rough, []*Row{equal}, half, 3, SumOrder, "equal inputs, sums in another order: 3 ulp"},
 		{"a step of float16", sum, sum, []*Row{equal}, half, 1, RoundingStep, "equal inputs, sums in another order: 1 ulp"},
+		{"a step of float16 in float32 files", held, held, []*Row{equal}, flip, 8192, RoundingStep, "equal inputs, sums in another order: 1 ulp"},
 		{"equal values, other bits", sum, sum, []*Row{equal}, Drift{Flipped: true, Elements: 1000}, 0, SumOrder, "equal inputs, sums in another order: 0 ulp"},
 	} {
 		first, second := Drift{Run: "a", File: new("a")}, c.drift

@@ -234,7 +234,9 @@ type Drift struct {
 	Elements int64 `json:"-"`
 	Flipped  bool  `json:"-"`
 	places   uint64
-	narrow   bool // the type has fewer bits than float32
+	// fraction is the number of fraction bits of the numbers, unused the number of further bits that the stored type has:
+	// float32 files may hold numbers of bfloat16 and float16. fraction is 0 for integers.
+	fraction, unused int
 }
 
 // CRC is a checksum; in documents eight hexadecimal digits.

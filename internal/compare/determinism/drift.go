@@ -176,9 +176,8 @@ func (d *Drift) compare(ctx context.Context, a, b *align.Tensor) error {
 	}
 	d.Compared, d.Bits, d.places = true, stored.count, stored.places
 	d.Elements, d.Flipped = a.Stored.Elements(), stored.count == 1 && stored.flips == 1
-	f, isFloat := tensor.ScalarFloat(a.DType)
-	single, _ := tensor.ScalarFloat(tensor.Float32)
-	d.narrow = isFloat && f.Mantissa < single.Mantissa
+	f, _ := tensor.ScalarFloat(a.DType)
+	d.fraction = f.Mantissa
 	if d.Differ == 0 {
 		d.Why = stored.text()
 	}

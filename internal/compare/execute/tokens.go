@@ -97,22 +97,22 @@ func (e *executor) countTokens(ctx context.Context, a *align.Alignment, mask str
 	return nil
 }
 
-// LocateTokens finds, for log probabilities whose worst token is beyond the limits, the first tensor of the round in
-// execution order whose row for this token is beyond the limits of its tensor. Such tensors have the axes of the tokens
-// first, or one axis with all tokens. Tensors that cannot be read are warnings of the report.
+// LocateTokens finds, for log probabilities, the first failing tensor of the round in execution order whose row for the
+// worst token is beyond its limits: in tensors that pass, rounding alone may exceed them. Such tensors have the axes of
+// the tokens first, or one axis with all tokens. Tensors that cannot be read are warnings of the report.
 func LocateTokens(p *plan.Plan, opt *Options, rep *record.Report, parts []Part) {
 	defer p.ClosePools()
 	e := newExecutor(p, opt)
 	for i := range parts {
 		own := parts[i].Row
-		if own.Tokens == nil || own.Tokens.Worst == nil || own.Errors == 0 ||
+		if own.Tokens == nil || own.Tokens.Worst == nil ||
 			!slices.ContainsFunc(rep.Rounds, func(r record.Round) bool { return r.Name == own.Round && r.OrderKnown }) {
 			continue
 		}
 		var earlier []*Part
 		for k := range parts {
 			row := parts[k].Row
-			if row.Round == own.Round && row.Kind == string(tensor.Output) && row.Order < own.Order && row.Compared() && !row.Result.Complex && hasTokens(row.Shape, own.Tokens.Shape) {
+			if row.Round == own.Round && row.Kind == string(tensor.Output) && row.Order < own.Order && row.Status.Bad() && row.Compared() && !row.Result.Complex && hasTokens(row.Shape, own.Tokens.Shape) {
 				earlier = append(earlier, &parts[k])
 			}
 		}

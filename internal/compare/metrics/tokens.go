@@ -19,8 +19,8 @@ type Tokens struct {
 	TokenNumbers
 	// Worst is the token with the largest ratio, nil if no token is finite on both sides.
 	Worst *Token `json:"worst_token"`
-	// First names the first tensor of the round, in execution order, that is beyond its limits in the row of Worst;
-	// empty if there is none, or if it is unknown.
+	// First names the first failing tensor of the round, in execution order, that is beyond its limits in the row of
+	// Worst; empty if there is none, or if it is unknown.
 	First string `json:"first_apart,omitempty"`
 	// Sequences and Places are the numbers for each sequence and for each position in the sequences. An entry stands for
 	// SequenceFold or PlaceFold successive ones.

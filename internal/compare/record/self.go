@@ -25,6 +25,8 @@ type Self struct {
 	// of additions may change the output.
 	Beyond int64 `json:"-"`
 	Adds   bool  `json:"-"`
+	// DType is the type to which the output is rounded; a float32 file may hold numbers of a coarser type.
+	DType string `json:"-"`
 	// Attributes are the attributes with which the operator was computed, as text.
 	Attributes string `json:"-"`
 	// BothRight: the reference's operator computes the right result from its own inputs, too, with the same attributes.
@@ -59,6 +61,9 @@ func (s *Self) IsCrashed() bool { return s != nil && s.Status == selfCrashed }
 func (s *Self) IsRight() bool {
 	return s != nil && (s.Status == selfOK || s.Status == selfLow && s.Width <= mostWidth)
 }
+
+// IsWithinBounds reports whether the output was computed again and is not wrong, however wide the bounds are.
+func (s *Self) IsWithinBounds() bool { return s != nil && (s.Status == selfOK || s.Status == selfLow) }
 
 // Confidence returns the confidence in IsRight.
 func (s *Self) Confidence() finding.Confidence {
