@@ -77,7 +77,7 @@ func runConfigNew(ctx context.Context, a *app, opts *configNewOptions, flags *pf
 	if err != nil {
 		return a.refused(err)
 	}
-	return a.deliver(opts, made)
+	return a.writeConfiguration(opts, made)
 }
 
 // saysMore reports whether any flag but --lang is set. --lang also sets the language of the
@@ -123,8 +123,8 @@ func (a *app) refused(err error) error {
 	return asUsage(err)
 }
 
-// deliver writes a configuration and prints the next steps.
-func (a *app) deliver(opts *configNewOptions, made *dumpconf.NewFile) error {
+// writeConfiguration writes a configuration and prints the next steps.
+func (a *app) writeConfiguration(opts *configNewOptions, made *dumpconf.NewFile) error {
 	opts.Schema = made.Report.Schema
 	r, err := a.writeConfig(&opts.output, made.Text, opts.Options)
 	if err != nil {

@@ -151,7 +151,7 @@ func (a *app) helpFor() help {
 
 // allHelp is the flag that prints the whole help; --help prints a screen.
 func (a *app) allHelp() pflag.Value {
-	v := yes(&a.wholeHelp)
+	v := boolSwitch(&a.wholeHelp)
 	v.read = func(text string) (bool, error) {
 		whole, err := strconv.ParseBool(text)
 		switch {
@@ -249,7 +249,7 @@ func (h help) list(text string) string {
 func (h help) wrap(text string) string {
 	var b, paragraph strings.Builder
 	flush := func() {
-		b.WriteString(h.fit(paragraph.String(), 0))
+		b.WriteString(h.wrapIfLong(paragraph.String(), 0))
 		paragraph.Reset()
 	}
 	for line := range strings.Lines(text) {
@@ -258,14 +258,14 @@ func (h help) wrap(text string) string {
 			continue
 		}
 		flush()
-		b.WriteString(h.fit(line, textColumn(line)))
+		b.WriteString(h.wrapIfLong(line, textColumn(line)))
 	}
 	flush()
 	return b.String()
 }
 
-// fit returns a text, broken by wrapWords if one of its lines is too long.
-func (h help) fit(text string, indent int) string {
+// wrapIfLong returns a text, broken by wrapWords if one of its lines is too long.
+func (h help) wrapIfLong(text string, indent int) string {
 	for line := range strings.Lines(text) {
 		if ui.Columns.StringWidth(strings.TrimSuffix(line, "\n")) > h.width {
 			return wrapWords(text, h.width, indent)

@@ -171,7 +171,7 @@ func (x *execution) bind(context.Context) (op *recompute.Operator, warnings []la
 		return nil, nil, nil, err
 	}
 	if len(x.out) > 1 { // a single output may be any one: others are unconnected or were not dumped
-		x.arrange(formula.Outputs)
+		x.moveOutputsFirst(formula.Outputs)
 	}
 	if formula.Name != "" && len(x.out) > 0 {
 		if err = x.substituteInputs(formula.IsOfImages); err != nil {
@@ -182,15 +182,15 @@ func (x *execution) bind(context.Context) (op *recompute.Operator, warnings []la
 	if v := x.refusal(formula.Name, len(x.in) > 0); v != nil {
 		return nil, nil, v, nil
 	}
-	if op, warnings, err = recompute.Bind(formula, x.placeInputs(x.in), x.out, x.given()); err == nil {
+	if op, warnings, err = recompute.Bind(formula, x.placeInputs(x.in), x.out, x.attributes()); err == nil {
 		op.Overlap, op.Fused = x.overlap(), x.row.Fused
 		op.AttributesComplete = len(x.graphs) > 0 && op.Fused != nil && !*op.Fused
 	}
 	return op, warnings, nil, err
 }
 
-// arrange moves the outputs at the given positions to the front.
-func (x *execution) arrange(first []int) {
+// moveOutputsFirst moves the outputs at the given positions to the front.
+func (x *execution) moveOutputsFirst(first []int) {
 	for k := range x.out {
 		if !slices.Contains(first, k) {
 			first = append(slices.Clip(first), k)
@@ -233,7 +233,7 @@ func (x *execution) errorOf(err error) error {
 func (x *execution) tensors(kind tensor.Kind, images bool) (all []*recompute.Tensor, err error) {
 	for i := range x.op.Tensors {
 		t := &x.op.Tensors[i]
-		if t.Kind != kind || t.Table || t.Whole() || t.File.Err != nil {
+		if t.Kind != kind || t.Table || t.IsWholeFile() || t.File.Err != nil {
 			continue
 		}
 		one, err := x.tensor(t, images)
@@ -265,7 +265,7 @@ func (x *execution) tensor(t *dumpdir.Tensor, images bool) (*recompute.Tensor, e
 	if err != nil {
 		return nil, err
 	}
-	one, err := x.host(s, t, images)
+	one, err := x.toHost(s, t, images)
 	if err == nil {
 		err = x.watch(one, t, s)
 	}
@@ -290,8 +290,8 @@ func saysType(f *tensorfile.File, s *tensorfile.Tensor, t *dumpdir.Tensor) bool 
 	return s.Origin != tensor.Undefined || !f.IsArray && f.Container != "npz"
 }
 
-// host converts a tensor to a host layout; images become channels-first.
-func (x *execution) host(s *tensorfile.Tensor, t *dumpdir.Tensor, images bool) (*recompute.Tensor, error) {
+// toHost converts a tensor to a host layout; images become channels-first.
+func (x *execution) toHost(s *tensorfile.Tensor, t *dumpdir.Tensor, images bool) (*recompute.Tensor, error) {
 	one := &recompute.Tensor{DType: cmp.Or(s.Origin, s.DType), Stored: s.DType}
 	if t.Leaf != nil && t.Leaf.Tensor != nil {
 		one.DType = cmp.Or(t.Leaf.Tensor.ElementType(), one.DType)

@@ -230,8 +230,8 @@ func findPython(ctx context.Context) (string, error) {
 	return "", lang.Errorf("converters of your own (-c) need numpy, which %s cannot import", strings.Join(tried, ", "))
 }
 
-// answer is the answer of the process to a call.
-type answer struct {
+// callReply is the answer of the process to a call.
+type callReply struct {
 	Error string `json:"error"`
 	// Unusable is the reason why the module is not a converter.
 	Unusable string `json:"unusable"`
@@ -252,7 +252,7 @@ func (c *child) call(ctx context.Context, job call) error {
 	if err != nil {
 		return c.deathError(ctx)
 	}
-	var a answer
+	var a callReply
 	if err := json.Unmarshal(reply, &a); err != nil {
 		return c.deathError(ctx)
 	}
@@ -272,7 +272,7 @@ func (c *child) deathError(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if last := c.stderr.last(); last != "" {
+	if last := c.stderr.lastLine(); last != "" {
 		return lang.Errorf("%w: %s", errChildGone, last)
 	}
 	return errChildGone
@@ -302,8 +302,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last returns the last line that is not empty.
-func (t *tail) last() string {
+// lastLine returns the last line that is not empty.
+func (t *tail) lastLine() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	text := bytes.TrimSpace(t.text)

@@ -79,7 +79,7 @@ func (r *run) convert(ctx context.Context, job Job, p *fileProgress) Result {
 	default:
 		c.convertDump(&res)
 	}
-	c.finish(&res)
+	c.writeMerged(&res)
 	return res
 }
 
@@ -247,7 +247,7 @@ func (c *conversion) convertTensor(t *tensorfile.Tensor, name namer) Row {
 	row := Row{Kind: string(t.Kind), Index: t.Index, Name: t.Name}
 	row.setResult(guard.Do(func() error {
 		if c.run.opt.Target == nil {
-			return c.plain(&row, t, name)
+			return c.writeUnchanged(&row, t, name)
 		}
 		return c.reformat(&row, t, name)
 	}))
@@ -272,7 +272,7 @@ func (c *conversion) applySlices() error {
 		if t.Index >= len(part) {
 			continue
 		}
-		if c.run.opt.Target != nil && t.Holds(t.Shape) {
+		if c.run.opt.Target != nil && t.CoversShape(t.Shape) {
 			continue
 		}
 		t.Shape = part[t.Index]

@@ -38,7 +38,7 @@ var msprobeProducer = producer{name: MSProbe, locate: locateMSProbe, identify: i
 // dumpJSONs are the names of the list of operators.
 var dumpJSONs = []string{msprobe.DumpName, msprobe.DebugName}
 
-func locateMSProbe(p folderPath, f *Folder) (place, bool) {
+func locateMSProbe(p folderPath, f *Folder) (pathMeaning, bool) {
 	if holds := f.parent; holds != nil && dumpJSON(holds) != nil && path.Base(f.Dir) == tensorFolder(dumpJSON(holds).Name) {
 		return locateAny(p[:max(len(p)-1, 0)]), true
 	}
@@ -294,7 +294,7 @@ func (d *msprobeFolder) read() {
 	if d.missing > 0 {
 		d.run.problem(NoElements, d.file.Path(), *d.at, lang.Errorf("the files of %d of %d tensors are missing: their statistics are used", d.missing, d.named))
 	}
-	if err := d.odd.orNil(); err != nil {
+	if err := d.odd.nilIfEmpty(); err != nil {
 		d.run.problem(BadSide, d.file.Path(), *d.at, err)
 	}
 	d.msprobes = append(d.msprobes, msprobeDump{d.at, d.file, header, d.calls})
@@ -401,11 +401,11 @@ func (d *msprobeFolder) tensorFile(l *msprobe.Leaf, known *Statistics) *File {
 		var info fs.FileInfo
 		if info, err = store.Stat(where); err == nil {
 			file.Size = info.Size()
-			_, err = store.Within(store.Dir(d.file.Path()), where)
+			_, err = store.ResolveWithin(store.Dir(d.file.Path()), where)
 		}
 	}
 	switch {
-	case errors.Is(err, os.ErrNotExist) && known.Suffice():
+	case errors.Is(err, os.ErrNotExist) && known.CanReplaceElements():
 		d.missing++
 		return nil
 	case errors.Is(err, os.ErrNotExist):
@@ -419,9 +419,9 @@ func (d *msprobeFolder) tensorFile(l *msprobe.Leaf, known *Statistics) *File {
 }
 
 // spotOf is the spot of a leaf of a call. at is the index of the call in the run.
-func spotOf(c *Call, at, leaf int) Spot {
+func spotOf(c *Call, at, leaf int) MSProbePosition {
 	l, typ := &c.Leaves[leaf], recompute.TypeOfCall(c.API)
-	s := Spot{Tensor: strings.TrimPrefix(l.Name, c.API+"."), Call: at, Leaf: leaf, RequiresGrad: l.Tensor.RequiresGrad != nil && *l.Tensor.RequiresGrad}
+	s := MSProbePosition{Tensor: strings.TrimPrefix(l.Name, c.API+"."), Call: at, Leaf: leaf, RequiresGrad: l.Tensor.RequiresGrad != nil && *l.Tensor.RequiresGrad}
 	switch {
 	case l.Kind == tensor.Input && typ.Buffer != optype.NoInput:
 		inputs, beta := 0, 1.0
@@ -477,7 +477,7 @@ func statisticsOf(t *msprobe.Tensor) (s *Statistics, odd lang.Sentence) {
 		odd = cmp.Or(odd, lang.Say("md5 %.80q is no digest", s.Digest))
 		s.Digest = ""
 	}
-	return s, cmp.Or(odd, s.tidy())
+	return s, cmp.Or(odd, s.dropImpossible())
 }
 
 // digest is the form of a digest: CRC-32, a checksum of 64 bits, MD5, SHA-1 or SHA-256.

@@ -149,7 +149,7 @@ func TestOrderOfUser(t *testing.T) {
 	if o := r.Rounds[0].Order; o.By != ByRuntime || !o.IsKnown() || o.Source.String() != "order file o, 2 of 2 operators known" {
 		t.Errorf("%+v", o)
 	}
-	if err := r.Arrange(Sources{By: ByTimestamp}); err != nil || r.Rounds[0].Ops[0].Name != "x" || r.Rounds[0].Ops[0].Place != 0 || r.Rounds[0].Ops[1].Place != 1 {
+	if err := r.SortOperators(Sources{By: ByTimestamp}); err != nil || r.Rounds[0].Ops[0].Name != "x" || r.Rounds[0].Ops[0].Place != 0 || r.Rounds[0].Ops[1].Place != 1 {
 		t.Errorf("%v", err)
 	}
 }

@@ -79,8 +79,8 @@ func Pow(x, y float64) float64 {
 // quarter is pi/2 in parts of 33 bits, whose products with numbers of 20 bits are exact.
 var quarter = [...]float64{0x1.921fb544p+0, 0x1.0b4611a6p-34, 0x1.3198a2e037073p-69}
 
-// turn returns x modulo pi/2, and the number of quarter turns removed, modulo 4.
-func turn(x float64) (rest pair, quadrant int) {
+// reduceQuarterTurns returns x modulo pi/2, and the number of quarter turns removed, modulo 4.
+func reduceQuarterTurns(x float64) (rest pair, quadrant int) {
 	const most = 1 << 19
 	n := math.RoundToEven(x / (math.Pi / 2))
 	if math.Abs(n) < most {
@@ -135,7 +135,7 @@ func quadrants(x float64, ahead int) float64 {
 	if x == 0 && ahead == 0 {
 		return x
 	}
-	r, n := turn(x)
+	r, n := reduceQuarterTurns(x)
 	n += ahead
 	v := wave(r, n&1 == 1)
 	if n&2 == 2 {

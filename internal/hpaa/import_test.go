@@ -231,7 +231,7 @@ func TestEveryPieceHasOnePlace(t *testing.T) {
 		}
 		opt := Options{Out: filepath.Join(dir, "npu"), Filter: &dumpdir.NodeFilter{SkipKeys: []string{"ski"}, Exclude: exclude}, Workers: 3,
 			Rounds: Rounds{All: rapid.Bool().Draw(rt, "all rounds"), First: rapid.Bool().Draw(rt, "first")}}
-		r, err := Import(context.Background(), &SearchResult{Pieces: pieces, Others: []Other{{File: "other"}}}, opt)
+		r, err := Import(context.Background(), &SearchResult{Pieces: pieces, Others: []UnusedFile{{File: "other"}}}, opt)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -393,7 +393,7 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	dir, one := t.TempDir(), tensor.Shape{1}
 	long := strings.Repeat("n", 300)
-	at := func(text string) *sidefile.Instant {
+	at := func(text string) *sidefile.Moment {
 		i, ok := sidefile.ParseInstant(text)
 		if !ok {
 			t.Fatal(text)

@@ -185,7 +185,7 @@ func (j *joinPlan) write(ctx context.Context, shared *buffers, w func(block []by
 			if row < j.rows-1 {
 				continue
 			}
-			if err := readers[i].finish(ctx); err != nil {
+			if err := readers[i].checkLength(ctx); err != nil {
 				return err
 			}
 			_ = readers[i].Close()
@@ -206,7 +206,7 @@ func (r *reader) pass(ctx context.Context, n int64, w func(block []byte) error) 
 			return err
 		}
 		if len(block) == 0 {
-			if err := r.finish(ctx); err != nil {
+			if err := r.checkLength(ctx); err != nil {
 				return err
 			}
 			return sizeError(r.decoded, r.piece.dtype, r.piece.shape, r.piece.wantBytes)

@@ -183,15 +183,15 @@ func (w *worker) write(ctx context.Context, g *group, memory *buffers) (*safefil
 		maxBytes += s.size
 	}
 	file.Reserve(min(int64(len(header))+g.join.shape.Elements()*int64(dec.Host().Size()), maxBytes))
-	if err := guard.Do(func() error { return fill(ctx, file, g.join, dec, header, memory) }); err != nil {
+	if err := guard.Do(func() error { return writeArray(ctx, file, g.join, dec, header, memory) }); err != nil {
 		file.Abort()
 		return nil, err
 	}
 	return file, nil
 }
 
-// fill writes an array.
-func fill(ctx context.Context, file io.Writer, j *joinPlan, dec tensor.Decoder, header []byte, memory *buffers) error {
+// writeArray writes an array.
+func writeArray(ctx context.Context, file io.Writer, j *joinPlan, dec tensor.Decoder, header []byte, memory *buffers) error {
 	if _, err := file.Write(header); err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func fill(ctx context.Context, file io.Writer, j *joinPlan, dec tensor.Decoder, 
 func (s *stored) check(ctx context.Context, memory *buffers) error {
 	r := newReader(s, memory, false)
 	defer r.Close() //nolint:errcheck // read only
-	return guard.Do(func() error { return r.finish(ctx) })
+	return guard.Do(func() error { return r.checkLength(ctx) })
 }
 
 // checkAll checks all pieces of a unit with a broken piece and sets the errors of the rows.

@@ -84,7 +84,7 @@ func (all *Operators) addTensors(op *Operator, o *dumpdir.Op) {
 				op.Bytes += t.File.Size
 			}
 		}
-		if t.Table && !t.Whole() {
+		if t.Table && !t.IsWholeFile() {
 			row := newStatistics(o, t)
 			op.addTensor(&row.Tensor, first)
 		}
@@ -143,8 +143,8 @@ func (o *Operator) addTensor(t *Tensor, counted bool) {
 	o.Stats.Inf = sum(o.Stats.Inf, t.Stats.Inf)
 	o.Stats.PosInf = sum(o.Stats.PosInf, t.Stats.PosInf)
 	o.Stats.NegInf = sum(o.Stats.NegInf, t.Stats.NegInf)
-	o.Stats.Min = extreme(o.Stats.Min, t.Stats.Min, func(a, b tensor.Number) bool { return a < b })
-	o.Stats.Max = extreme(o.Stats.Max, t.Stats.Max, func(a, b tensor.Number) bool { return a > b })
+	o.Stats.Min = moreExtreme(o.Stats.Min, t.Stats.Min, func(a, b tensor.Number) bool { return a < b })
+	o.Stats.Max = moreExtreme(o.Stats.Max, t.Stats.Max, func(a, b tensor.Number) bool { return a > b })
 }
 
 // sum adds counts; nil is unknown.
@@ -155,8 +155,8 @@ func sum(a, b *int64) *int64 {
 	return new(*a + *b)
 }
 
-// extreme returns b if it is beyond a, else a; nil is none.
-func extreme(a, b *tensor.Number, beyond func(a, b tensor.Number) bool) *tensor.Number {
+// moreExtreme returns b if it is beyond a, else a; nil is none.
+func moreExtreme(a, b *tensor.Number, beyond func(a, b tensor.Number) bool) *tensor.Number {
 	if a == nil || b != nil && beyond(*b, *a) {
 		return b
 	}

@@ -80,7 +80,7 @@ func (w *worker) side(f *File, kind int) bool {
 	for _, c := range counts {
 		f.Counts[strings.ReplaceAll(c.Noun, " ", "_")+"s"] = c.N
 	}
-	f.keep(&misfits, w.opt.Misfits)
+	f.countMisfits(&misfits, w.opt.Misfits)
 	return true
 }
 
@@ -104,8 +104,8 @@ func sideOf(name string) int {
 	return slices.IndexFunc(sideKinds[:], func(k sideKind) bool { return k.is(name) })
 }
 
-// keep counts the misfits of the file, and lists them if listed is set.
-func (f *File) keep(all *misfit.List, listed bool) {
+// countMisfits counts the misfits of the file, and lists them if listed is set.
+func (f *File) countMisfits(all *misfit.List, listed bool) {
 	f.MisfitCount = all.Count
 	for i := range all.First {
 		if m := &all.First[i]; listed {

@@ -153,7 +153,7 @@ func (r *Reader) Offset() int64 {
 // Value reads a value with all its contents, at most MaxValues values.
 func (r *Reader) Value() (*Value, error) {
 	r.values = 0
-	err := r.keep(func() (err error) {
+	err := r.keepText(func() (err error) {
 		r.whole, err = r.value()
 		return err
 	})
@@ -165,7 +165,7 @@ func (r *Reader) Value() (*Value, error) {
 
 // Decode reads a value into what v points to, as json.Unmarshal does.
 func (r *Reader) Decode(v any) error {
-	if err := r.keep(r.Skip); err != nil {
+	if err := r.keepText(r.Skip); err != nil {
 		return err
 	}
 	text := r.buf[r.token-r.base : r.pos]
@@ -302,8 +302,8 @@ func (r *Reader) Mismatch(v *Value, wanted string) error {
 	return r.errorAt(int64(v.Start), pathText(path), found, wanted)
 }
 
-// keep reads a value and keeps its text until the next value is read.
-func (r *Reader) keep(read func() error) error {
+// keepText reads a value and keeps its text until the next value is read.
+func (r *Reader) keepText(read func() error) error {
 	r.token = -1
 	r.space()
 	r.token, r.keeping = r.offset(), true
@@ -460,21 +460,21 @@ func (r *Reader) unexpected(wanted string) error {
 	}
 	if r.pos < len(r.buf) {
 		_, size := utf8.DecodeRune(r.buf[r.pos:])
-		return r.wrong(strconv.Quote(string(r.buf[r.pos:r.pos+size])), wanted)
+		return r.errorHere(strconv.Quote(string(r.buf[r.pos:r.pos+size])), wanted)
 	}
 	if !errors.Is(r.err, io.EOF) {
 		return r.err
 	}
-	return r.wrong("the end of the file", wanted)
+	return r.errorHere("the end of the file", wanted)
 }
 
-// wrong returns an error at the current position.
-func (r *Reader) wrong(found, wanted string) error {
-	return r.errorAt(r.offset(), r.where(), found, wanted)
+// errorHere returns an error at the current position.
+func (r *Reader) errorHere(found, wanted string) error {
+	return r.errorAt(r.offset(), r.valuePath(), found, wanted)
 }
 
-// where returns the path of the current value.
-func (r *Reader) where() string { return pathText(r.path) }
+// valuePath returns the path of the current value.
+func (r *Reader) valuePath() string { return pathText(r.path) }
 
 func (r *Reader) errorAt(offset int64, path, found, wanted string) error {
 	e := &Error{Path: path, Offset: offset, Found: found, Wanted: wanted}
@@ -540,7 +540,7 @@ func (r *Reader) word(valid func([]byte) bool, wanted string) error {
 		r.pos++
 	}
 	if text := r.buf[start-r.base : r.pos]; !valid(text) {
-		return r.errorAt(start, r.where(), strconv.Quote(excerpt(text)), wanted)
+		return r.errorAt(start, r.valuePath(), strconv.Quote(excerpt(text)), wanted)
 	}
 	return nil
 }

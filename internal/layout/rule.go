@@ -71,8 +71,8 @@ func (r *rule) orders() []tensor.Format {
 	return hostOrders[:4]
 }
 
-// has reports whether f is an order of the axes of the rule.
-func (r *rule) has(f tensor.Format) bool {
+// isAxisOrder reports whether f is an order of the axes of the rule.
+func (r *rule) isAxisOrder(f tensor.Format) bool {
 	order, ok := Order(f)
 	return ok && (len(order) == 5) == r.axes3D
 }
@@ -90,20 +90,20 @@ func (r *rule) withBlocks(dev tensor.Shape, p params) (params, error) {
 	return p, nil
 }
 
-// fit checks device shape dev against host sizes d.
-func (r *rule) fit(d dims5, dev tensor.Shape, p params) error {
+// checkSizes checks device shape dev against host sizes d.
+func (r *rule) checkSizes(d dims5, dev tensor.Shape, p params) error {
 	want, err := r.relations(d, p)
 	if err != nil {
 		return err
 	}
-	return fits(r.format, d.shape(r.canonical()), dev, dev, want)
+	return matchDimensions(r.format, d.shape(r.canonical()), dev, dev, want)
 }
 
 // canonical is the order in which host sizes are printed: NCHW or NCDHW.
 func (r *rule) canonical() string { return r.orders()[0].String() }
 
-// fits compares part of a device shape with the relations, dimension by dimension.
-func fits(f tensor.Format, host, dev, part tensor.Shape, want []relation) error {
+// matchDimensions compares part of a device shape with the relations, dimension by dimension.
+func matchDimensions(f tensor.Format, host, dev, part tensor.Shape, want []relation) error {
 	if len(want) != len(part) {
 		return &ShapeError{Format: f, Stored: dev, Host: host,
 			Relation: lang.Say("rank is %d, want %d", len(part), len(want))}
@@ -231,8 +231,8 @@ func IsHost(f tensor.Format) bool {
 	return ok || f == tensor.ND || f == tensor.NC || f == tensor.CN || f == tensor.NCL || f == tensor.MD
 }
 
-// named assigns a shape in the given order to the named axes.
-func named(order string, s tensor.Shape) dims5 {
+// nameAxes assigns a shape in the given order to the named axes.
+func nameAxes(order string, s tensor.Shape) dims5 {
 	d := dims5{1, 1, 1, 1, 1}
 	for i, letter := range order {
 		d[strings.IndexRune(axisNames, letter)] = s[i]
@@ -298,14 +298,14 @@ func (r reading) String() string {
 func readings(f tensor.Format, s tensor.Shape) []reading {
 	order := f.String()
 	if len(s) == len(order) {
-		return []reading{{f, named(order, s)}}
+		return []reading{{f, nameAxes(order, s)}}
 	}
 	if len(s) == 0 || len(s) > len(order) {
 		return nil
 	}
-	expanded := reading{f, named(expansion[f][len(s)], s)}
+	expanded := reading{f, nameAxes(expansion[f][len(s)], s)}
 	if len(order) == 5 && len(s) == 4 {
-		return []reading{{f, named(strings.Replace(order, "D", "", 1), s)}, expanded}
+		return []reading{{f, nameAxes(strings.Replace(order, "D", "", 1), s)}, expanded}
 	}
 	return []reading{expanded}
 }

@@ -33,15 +33,15 @@ type source struct {
 	length int64         // length of the first axis
 }
 
-// content identifies a tensor with bad elements by its content.
-type content struct {
+// tensorKey identifies a tensor with bad elements by its content.
+type tensorKey struct {
 	TypeAndCount
 	kinds         Kinds
 	nan, pos, neg int64 // -1 if unknown
 	low, high     uint64
 }
 
-func contentOf(t *Tensor) content {
+func contentOf(t *Tensor) tensorKey {
 	count := func(n *int64) int64 {
 		if n == nil {
 			return -1
@@ -54,7 +54,7 @@ func contentOf(t *Tensor) content {
 		}
 		return math.Float64bits(*x + 0) // -0 becomes 0
 	}
-	return content{typeAndCount(t), t.badElements.Kinds, count(t.NaN), count(t.PosInf), count(t.NegInf), bits(t.Min), bits(t.Max)}
+	return tensorKey{typeAndCount(t), t.badElements.Kinds, count(t.NaN), count(t.PosInf), count(t.NegInf), bits(t.Min), bits(t.Max)}
 }
 
 // typeAndCount returns the type and the number of elements of a tensor.
@@ -68,7 +68,7 @@ func typeAndCount(t *Tensor) TypeAndCount {
 
 // resolver follows bad elements through the operators of a round in execution order.
 type resolver struct {
-	outputs map[content]source      // outputs so far
+	outputs map[tensorKey]source    // outputs so far
 	inPlace map[TypeAndCount]source // tensors that calls changed in place
 	buffers map[TypeAndCount]source // uninitialised memory
 }
@@ -86,14 +86,14 @@ func (r *ScanReport) resolve() {
 	resolvers := make(map[dumpdir.Coordinates]*resolver)
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		round := rounds[row.At()]
+		round := rounds[row.Coordinates()]
 		if round == nil {
 			continue
 		}
-		s := resolvers[row.At()]
+		s := resolvers[row.Coordinates()]
 		if s == nil {
-			s = &resolver{make(map[content]source), make(map[TypeAndCount]source), make(map[TypeAndCount]source)}
-			resolvers[row.At()] = s
+			s = &resolver{make(map[tensorKey]source), make(map[TypeAndCount]source), make(map[TypeAndCount]source)}
+			resolvers[row.Coordinates()] = s
 		}
 		row.fromDocument()
 		s.resolve(row)
@@ -101,7 +101,7 @@ func (r *ScanReport) resolve() {
 			t := &row.Tensors[k]
 			switch {
 			case t.Bad:
-				files[row.At()][t.badElements.File] = true
+				files[row.Coordinates()][t.badElements.File] = true
 			case t.IsIntended:
 				round.Intended++
 			case t.Unwritten:
@@ -112,7 +112,7 @@ func (r *ScanReport) resolve() {
 	for at, round := range rounds {
 		round.BadFiles = len(files[at])
 	}
-	r.Rows = slices.DeleteFunc(r.Rows, func(row ScanRow) bool { return rounds[row.At()] != nil && !r.All && !row.Bad() })
+	r.Rows = slices.DeleteFunc(r.Rows, func(row ScanRow) bool { return rounds[row.Coordinates()] != nil && !r.All && !row.HasOverflow() })
 }
 
 // toDocument copies the data that resolve needs into the JSON fields of a shard's document.
@@ -335,7 +335,7 @@ func propagatedKinds(row *ScanRow, typ *optype.Type, kinds Kinds) Kinds {
 		return 0
 	}
 	if mayChangeSign(row, typ) {
-		kinds |= kinds.opposite()
+		kinds |= kinds.negated()
 	}
 	return kinds
 }
@@ -423,7 +423,7 @@ func isMove(typ *optype.Type) bool {
 
 // judge sets the verdict of the row.
 func (s *ScanRow) judge(in *inputs) {
-	if s.Verdict, s.Reason, s.ReasonZH = "", "", ""; !s.Bad() {
+	if s.Verdict, s.Reason, s.ReasonZH = "", "", ""; !s.HasOverflow() {
 		return
 	}
 	s.Verdict, _ = judge(s.Tensors)

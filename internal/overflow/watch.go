@@ -85,8 +85,8 @@ type Change struct {
 	end int64 // end of the last run
 }
 
-// At returns the coordinates of the change.
-func (c *Change) At() dumpdir.Coordinates {
+// Coordinates returns the coordinates of the change.
+func (c *Change) Coordinates() dumpdir.Coordinates {
 	return dumpdir.Coordinates{Rank: c.Rank, Step: c.Step, Graph: c.Graph, Model: c.Model, Folder: c.Folder}
 }
 

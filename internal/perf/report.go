@@ -164,7 +164,7 @@ func (r *Report) Microseconds(o *Operator) *float64 {
 
 // DDRUse returns the used share of the peak DDR transfer during an operator; nil if unknown.
 func (r *Report) DDRUse(o *Operator) *float64 {
-	use := o.DDRBytes.Of(o.Get(MCU))
+	use := o.DDRBytes.Quotient(o.Get(MCU))
 	if use == nil || r.PeakBPC <= 0 {
 		return nil
 	}
@@ -172,8 +172,8 @@ func (r *Report) DDRUse(o *Operator) *float64 {
 	return &share
 }
 
-// Listed returns the operators that reports list.
-func (r *Report) Listed() []*Operator {
+// ListedOperators returns the operators that reports list.
+func (r *Report) ListedOperators() []*Operator {
 	if len(r.Classes) == 0 {
 		return r.Operators
 	}
@@ -186,9 +186,9 @@ func (r *Report) Listed() []*Operator {
 	return all
 }
 
-// Top returns the operators that a report for people shows.
-func (r *Report) Top() []*Operator {
-	all := r.Listed()
+// RowLimit returns the operators that a report for people shows.
+func (r *Report) RowLimit() []*Operator {
+	all := r.ListedOperators()
 	return all[:r.NumShown(len(all))]
 }
 
@@ -226,7 +226,7 @@ func Analyze(ctx context.Context, opt Options) (*Report, error) {
 	r.judge(selected, before)
 	r.addNotes(current, selected)
 	r.rank()
-	for _, o := range r.Top() {
+	for _, o := range r.RowLimit() {
 		r.TopNames = append(r.TopNames, o.Name)
 	}
 	if len(r.Problems) > 0 {
@@ -378,7 +378,7 @@ func (c *selection) add(o *Operator) {
 		return
 	}
 	var err error
-	if o.Derived, err = derive(&o.Counters); err == nil {
+	if o.DerivedCounters, err = derive(&o.Counters); err == nil {
 		all, ok := sum([]int64{c.total, o.Get(MCU).N}, nil)
 		if ok {
 			c.total, c.rows = all, append(c.rows, o)
@@ -436,8 +436,8 @@ func (r *Report) rank() {
 		o.Rank = i + 1
 		mcu := o.Get(MCU)
 		before += mcu.N // no overflow, since the total has none
-		if o.Share = mcu.Of(all); o.Share != nil {
-			o.Cumulative = count(before).Of(all)
+		if o.Share = mcu.Quotient(all); o.Share != nil {
+			o.Cumulative = count(before).Quotient(all)
 		}
 	}
 }

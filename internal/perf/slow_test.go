@@ -200,7 +200,7 @@ func TestSlowly(t *testing.T) {
 		o := &Operator{Row: row}
 		want := slowDerived(slow)
 		var err error
-		o.Derived, err = derive(&row.Counters)
+		o.DerivedCounters, err = derive(&row.Counters)
 		fits := true
 		for _, x := range want {
 			fits = fits && x.Num().IsInt64()

@@ -130,9 +130,9 @@ func order(all []*Finding, clocks map[*trace.Call]int) {
 	})
 }
 
-// spread finds the calls that a finding may have damaged: later calls of its rank, and calls of ranks that
+// damagedCalls finds the calls that a finding may have damaged: later calls of its rank, and calls of ranks that
 // communicate with a damaged rank. It also returns the first damaged call of each rank in the step of the finding.
-func (r *Run) spread(f *Finding, events map[*trace.Step][]*Event) (*Spread, map[int]int) {
+func (r *Run) damagedCalls(f *Finding, events map[*trace.Step][]*Event) (*Spread, map[int]int) {
 	var inStep map[int]int
 	out := &Spread{Steps: []string{}}
 	reached := map[int]int{f.Rank: f.call.Place} // the first damaged call of each rank

@@ -37,7 +37,7 @@ func (e *Event) plan() (*plan, error) {
 			p.pieces = append(p.pieces, all)
 		}
 	}
-	return p, e.fits(p)
+	return p, e.checkOutputSize(p)
 }
 
 // expectedPieces returns the expected pieces of a member: pieces of the inputs, or of the reduction of all inputs;
@@ -77,8 +77,8 @@ func (e *Event) expectedPieces(i int) (all []piece, err error) {
 	return all, nil
 }
 
-// fits returns an error if the size of an output differs from the plan.
-func (e *Event) fits(p *plan) error {
+// checkOutputSize returns an error if the size of an output differs from the plan.
+func (e *Event) checkOutputSize(p *plan) error {
 	for i := range e.Group {
 		var want int64
 		if p.ranges != nil {

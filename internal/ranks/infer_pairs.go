@@ -16,7 +16,7 @@ type side struct {
 func sides(s *trace.Step, p trace.Pattern) (all []side) {
 	for _, rank := range s.Ranks() {
 		for _, c := range s.Calls[rank] {
-			for _, m := range c.Comm.Each() {
+			for _, m := range c.Comm.Transfers() {
 				if m.API.Pattern == p && (len(m.In) > 0 || len(m.Out) > 0) {
 					all = append(all, side{rank, m})
 				}

@@ -129,8 +129,8 @@ func (r *Report) add(o *Report) {
 	}
 }
 
-// Found counts the findings with more than low confidence.
-func (r *Report) Found() (n int) {
+// CountFindings counts the findings with more than low confidence.
+func (r *Report) CountFindings() (n int) {
 	for _, f := range r.Findings {
 		if f.Weight() != "weak" {
 			n++

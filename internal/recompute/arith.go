@@ -324,8 +324,8 @@ func (p preference) pick(x, y float64) float64 {
 	return y
 }
 
-// choose returns for each pair of elements the preferred one, with the larger of both bounds.
-func (x *Array) choose(y *Array, by preference) *Array {
+// selectPreferred returns for each pair of elements the preferred one, with the larger of both bounds.
+func (x *Array) selectPreferred(y *Array, by preference) *Array {
 	p, q, z := broadcastPair(x, y)
 	x.m.selects = true
 	for i, s := range p.v {
@@ -344,11 +344,11 @@ func (x *Array) choose(y *Array, by preference) *Array {
 	return z
 }
 
-func (x *Array) max(y *Array) *Array { return x.choose(y, larger) }
-func (x *Array) min(y *Array) *Array { return x.choose(y, smaller) }
+func (x *Array) max(y *Array) *Array { return x.selectPreferred(y, larger) }
+func (x *Array) min(y *Array) *Array { return x.selectPreferred(y, smaller) }
 
-// where returns elements of y where x is not 0, elements of other elsewhere.
-func (x *Array) where(y, other *Array) *Array {
+// selectWhere returns elements of y where x is not 0, elements of other elsewhere.
+func (x *Array) selectWhere(y, other *Array) *Array {
 	shape, _ := broadcast(x.shape, y.shape)
 	p, q, z := broadcastPair(y, other)
 	if shape, ok := broadcast(shape, p.shape); ok && x.m.err == nil && !shape.Equal(p.shape) {
@@ -515,8 +515,8 @@ func (x *Array) mean(axes ...int) *Array {
 	return s.mul(&Array{m: x.m, v: []float64{1 / n}, a: []float64{x.m.narrow.u / n}, b: []float64{x.m.wide.u / n}})
 }
 
-// extreme returns the preferred element of every line, with the largest bound of the line.
-func (x *Array) extreme(by preference, axes ...int) *Array {
+// reducePreferred returns the preferred element of every line, with the largest bound of the line.
+func (x *Array) reducePreferred(by preference, axes ...int) *Array {
 	return x.reduce(axes, func(z *Array, line int, r row) {
 		if len(r.v) == 0 {
 			return
@@ -532,5 +532,5 @@ func (x *Array) extreme(by preference, axes ...int) *Array {
 	})
 }
 
-func (x *Array) largest(axes ...int) *Array  { return x.extreme(larger, axes...) }
-func (x *Array) smallest(axes ...int) *Array { return x.extreme(smaller, axes...) }
+func (x *Array) largest(axes ...int) *Array  { return x.reducePreferred(larger, axes...) }
+func (x *Array) smallest(axes ...int) *Array { return x.reducePreferred(smaller, axes...) }

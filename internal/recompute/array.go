@@ -170,8 +170,8 @@ func (x *Array) set(i int, v, a, b float64) {
 	x.v[i], x.a[i], x.b[i] = v, a, b
 }
 
-// move returns an array whose element i is element source(i) of x, or fill where source(i) is negative.
-func (x *Array) move(shape tensor.Shape, fill float64, source func(i int) int) *Array {
+// gatherFrom returns an array whose element i is element source(i) of x, or fill where source(i) is negative.
+func (x *Array) gatherFrom(shape tensor.Shape, fill float64, source func(i int) int) *Array {
 	if x.m.err != nil {
 		return x
 	}

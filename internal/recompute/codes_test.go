@@ -134,7 +134,7 @@ func runByCode(t *testing.T, f *formula, op *Operator, h Attributes) *tally {
 func runPlainly(t *testing.T, f *formula, op *Operator, h Attributes) *tally {
 	t.Helper()
 	slow := *f
-	slow.cut = func(p *problem, h Attributes) *cutting {
+	slow.cut = func(p *problem, h Attributes) *cutRule {
 		c := f.cut(p, h)
 		c.pointwise = false
 		return c

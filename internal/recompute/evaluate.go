@@ -46,9 +46,9 @@ func (r *result) count(what func(t *tally) int64) (n int64) {
 	return n
 }
 
-func (r *result) bad() int64     { return r.count(func(t *tally) int64 { return t.bad }) }
-func (r *result) beyond() int64  { return r.count(func(t *tally) int64 { return t.beyond }) }
-func (r *result) checked() int64 { return r.count(func(t *tally) int64 { return t.checked }) }
+func (r *result) hasBadElement() int64 { return r.count(func(t *tally) int64 { return t.bad }) }
+func (r *result) countBeyond() int64   { return r.count(func(t *tally) int64 { return t.beyond }) }
+func (r *result) checked() int64       { return r.count(func(t *tally) int64 { return t.checked }) }
 
 // judge finds out what an operator computed. It holds the state of one call of Judge.
 type judge struct {
@@ -166,7 +166,7 @@ func (j *judge) evaluateCells(p *problem, r *result, few bool) error {
 			return err
 		}
 	}
-	s := &sweep{judge: j, problem: p, grid: g, in: in, out: out, result: r, tallies: r.tallies[first:]}
+	s := &cellSweep{judge: j, problem: p, grid: g, in: in, out: out, result: r, tallies: r.tallies[first:]}
 	r.total += n
 	for i := int64(0); i < n && r.why.IsZero(); i += step {
 		if err := s.cell(i); err != nil {
@@ -180,8 +180,8 @@ func (j *judge) evaluateCells(p *problem, r *result, few bool) error {
 	return nil
 }
 
-// sweep compares the cells of a problem's outputs, one after the other.
-type sweep struct {
+// cellSweep compares the cells of a problem's outputs, one after the other.
+type cellSweep struct {
 	*judge
 	*problem
 	*grid
@@ -192,7 +192,7 @@ type sweep struct {
 
 // cell computes the formula in cell i and compares the outputs. If the attributes do not fit the shapes, the reason
 // goes to the result.
-func (s *sweep) cell(i int64) error {
+func (s *cellSweep) cell(i int64) error {
 	if err := s.judge.ctx.Err(); err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func (s *sweep) cell(i int64) error {
 
 // addLength counts missing and surplus elements of an output as bad. CANN may dump all memory reserved for an output:
 // surplus elements after right ones prove nothing there.
-func (s *sweep) addLength(c *evaluatedCell, k int, t *tally) {
+func (s *cellSweep) addLength(c *evaluatedCell, k int, t *tally) {
 	l := c.lengths[k]
 	if l == nil {
 		return
@@ -248,7 +248,7 @@ func (r *result) add(m *machine) {
 	}
 }
 
-func feedsOf(p *problem, c *cutting) (in, out []*feed, err error) {
+func feedsOf(p *problem, c *cutRule) (in, out []*feed, err error) {
 	for k, t := range p.Inputs {
 		f, err := newFeed(t, c.in[k])
 		if err != nil {

@@ -84,17 +84,17 @@ var operators = slices.Concat(elementwiseOperators, moves, reductions, normOpera
 // unary returns the row of a function of each element of one input. The first name is also the name of
 // the formula.
 func unary(names string, class Class, noise *optype.Type, f func(x *Array) *Array) formula {
-	return elementwiseRow(names, "x", class, noise, first(f))
+	return elementwiseRow(names, "x", class, noise, unaryFormula(f))
 }
 
 // binary returns the row of a function of each pair of elements of two inputs.
 func binary(names string, class Class, noise *optype.Type, f func(x, y *Array) *Array) formula {
-	return elementwiseRow(names, "x1 x2", class, noise, both(f))
+	return elementwiseRow(names, "x1 x2", class, noise, binaryFormula(f))
 }
 
 // withNumber returns the row of a function of each element and a number, which is an attribute.
 func withNumber(names string, class Class, noise *optype.Type, f func(x *Array, n float64) *Array, number attribute) formula {
-	row := elementwiseRow(names, "x", class, noise, oneOutput(func(c *call) *Array { return f(c.in(0), c.num(number.names[0])) }))
+	row := elementwiseRow(names, "x", class, noise, oneOutput(func(c *call) *Array { return f(c.input(0), c.num(number.names[0])) }))
 	row.attrs = []attribute{number}
 	return row
 }
@@ -109,8 +109,8 @@ func noiseOnly(noise *optype.Type, names string) formula {
 	return formula{noise: noise, forms: []form{newForm(names, "")}}
 }
 
-// also returns the row with further names.
-func (f formula) also(names, inputs string, noise ...*optype.Type) formula {
+// withNames returns the row with further names.
+func (f formula) withNames(names, inputs string, noise ...*optype.Type) formula {
 	f.forms = append(slices.Clip(f.forms), newForm(names, inputs, noise...))
 	return f
 }
@@ -121,14 +121,14 @@ func (f formula) idempotent() formula {
 	return f
 }
 
-// first returns the computation of a formula of the first input alone.
-func first(f func(x *Array) *Array) func(c *call) []*Array {
-	return func(c *call) []*Array { return []*Array{f(c.in(0))} }
+// unaryFormula returns the computation of a formula of the first input alone.
+func unaryFormula(f func(x *Array) *Array) func(c *call) []*Array {
+	return func(c *call) []*Array { return []*Array{f(c.input(0))} }
 }
 
-// both returns the computation of a formula of two inputs.
-func both(f func(x, y *Array) *Array) func(c *call) []*Array {
-	return func(c *call) []*Array { return []*Array{f(c.in(0), c.in(1))} }
+// binaryFormula returns the computation of a formula of two inputs.
+func binaryFormula(f func(x, y *Array) *Array) func(c *call) []*Array {
+	return func(c *call) []*Array { return []*Array{f(c.input(0), c.input(1))} }
 }
 
 // oneOutput returns the computation of a formula with one output.

@@ -73,7 +73,7 @@ func permutations(p *problem) (all []Attributes) {
 
 // concatCut is the cutter of concatenations. With pack, inputs are stacked along a new axis.
 func concatCut(pack bool) cutter {
-	return func(p *problem, h Attributes) *cutting {
+	return func(p *problem, h Attributes) *cutRule {
 		c, out := wholeTensors(p), p.Outputs[0].Shape
 		k, ok := axisIn(h, len(out))
 		if !ok {
@@ -316,7 +316,7 @@ func padsOf(p *problem) []Attributes {
 	}, func(i int64) Attributes { return Attributes{"before": {integers(sizes.Coordinates(i)...), FromValues}} })
 }
 
-func padCut(p *problem, h Attributes) *cutting {
+func padCut(p *problem, h Attributes) *cutRule {
 	c, x, out := wholeTensors(p), p.Inputs[0].Shape, p.Outputs[0].Shape
 	before, ok := h["before"].Value.Integers()
 	if !ok || len(before) != len(x) || len(out) != len(x) {
@@ -355,7 +355,7 @@ var reflectingModes = slices.Sorted(maps.Keys(paddingModes))
 
 // pad returns the part of the padded input that lies in the cell.
 func pad(c *call) *Array {
-	x, shape := c.in(0), c.shapes[0]
+	x, shape := c.input(0), c.shapes[0]
 	before := c.ints("before")
 	if c.err != nil {
 		return x
@@ -388,7 +388,7 @@ func pad(c *call) *Array {
 		}
 		from[i] = int(offset)
 	})
-	return x.move(shape, fill, func(i int) int { return from[i] })
+	return x.gatherFrom(shape, fill, func(i int) int { return from[i] })
 }
 
 // readPads reads the paddings before each axis from pairs.

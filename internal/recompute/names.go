@@ -319,7 +319,7 @@ func CallOfFile(name string) string {
 	if at := strings.LastIndex(name, "_"); isDigits(name[at+1:]) {
 		number = name[at+1:]
 	}
-	return msprobe.Name{Callee: words[family] + "." + strings.Join(words[family+1:], "_"), Number: number}.In(msprobe.Forward)
+	return msprobe.Name{Callee: words[family] + "." + strings.Join(words[family+1:], "_"), Number: number}.InDirection(msprobe.Forward)
 }
 
 // wordsOfFile splits a file name at _, without the number and the direction at its end, and returns the index of the

@@ -203,7 +203,7 @@ func Bind(t Formula, inputs, outputs []*Tensor, raw Attributes) (op *Operator, w
 		}
 	}
 	if len(order) > 0 {
-		if err := op.arrange(f, order, raw); err != nil {
+		if err := op.orderInputs(f, order, raw); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -213,9 +213,9 @@ func Bind(t Formula, inputs, outputs []*Tensor, raw Attributes) (op *Operator, w
 	return op, op.setAttributes(f, raw), nil
 }
 
-// arrange puts the inputs in the order of the formula. Values of attributes that the operator takes as inputs are
+// orderInputs puts the inputs in the order of the formula. Values of attributes that the operator takes as inputs are
 // read and added to raw. order is described at form.inputs.
-func (o *Operator) arrange(f *formula, order []string, raw Attributes) error {
+func (o *Operator) orderInputs(f *formula, order []string, raw Attributes) error {
 	names := strings.Fields(f.inputs)
 	place := func(name string) int {
 		return slices.IndexFunc(names, func(n string) bool { return strings.TrimRight(n, "?*") == name })

@@ -39,10 +39,10 @@ var attentions = []formula{
 		return a.mul(sigmoid(b))
 	}), attrs: []attribute{halvedAxis}, forms: []form{newForm("glu", "dim:axis=-1")}},
 	{name: "RotaryMul", class: Plain, noise: halvesProduct, inputs: "x cos sin", cut: halvesOfLines,
-		compute: oneOutput(func(c *call) *Array { return c.rotate(c.in(0), c.in(1), c.in(2)) }), read: readRotation, attrs: []attribute{rotation},
+		compute: oneOutput(func(c *call) *Array { return c.rotate(c.input(0), c.input(1), c.input(2)) }), read: readRotation, attrs: []attribute{rotation},
 		forms: []form{newForm("RotaryMul", ""), newForm("RotaryPositionEmbedding", "x cos sin ~* ?mode=half"), newForm("npu_rotary_mul", "r1:cos! r2:sin! rotary_mode:mode=half"), newForm("npu_rotary_position_embedding", "x! cos! sin! mode=0")}},
 	{name: "ApplyRotaryPosEmb", class: Plain, noise: halvesProduct, inputs: "query key cos sin", cut: uncut, outputs: 2, compute: func(c *call) []*Array {
-		return []*Array{c.rotate(c.in(0), c.in(2), c.in(3)), c.rotate(c.in(1), c.in(2), c.in(3))}
+		return []*Array{c.rotate(c.input(0), c.input(2), c.input(3)), c.rotate(c.input(1), c.input(2), c.input(3))}
 	}, read: readRotation, attrs: []attribute{rotation}, forms: []form{newForm("ApplyRotaryPosEmb", "")}},
 	{name: "TopKRouter", class: Tabled, inputs: "x weight", cut: tokensCut, outputs: 2, compute: topKRouter, attrs: []attribute{texts("mode", "chosen all sigmoid sigmoid_share")},
 		forms: []form{newForm("TopKRouter", ""), newForm("module.TopKRouter module.MoERouter", inputsOfRouter)}},

@@ -10,10 +10,10 @@ import (
 // moves are the formulas that copy elements. Most describe a view of the input whose elements, in C order, are the
 // output.
 var moves = []formula{
-	{name: "Identity", class: Move, inputs: "x", cut: flat, compute: first(identity), repeats: true, forms: []form{
+	{name: "Identity", class: Move, inputs: "x", cut: flat, compute: unaryFormula(identity), repeats: true, forms: []form{
 		newForm("Identity IdentityN Reshape Squeeze SqueezeV2 SqueezeV3 Unsqueeze UnsqueezeV2 UnsqueezeV3 ExpandDims Flatten FlattenV2 TransData", "x"), newForm("Assign", "- x"), newForm("nn.Flatten nn.Identity", ""), newForm("npu_format_cast", "acl_format:-", &optype.Type{Noise: optype.NoiseMove}),
 		newForm("conj resolve_conj resolve_neg positive", ""), newForm("reshape view flatten ravel squeeze unsqueeze contiguous clone detach view_as reshape_as unflatten", "shape*:-")}},
-	{name: "Transpose", class: Move, inputs: "x", compute: first(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
+	{name: "Transpose", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		perm, _ := h["perm"].Value.Integers()
 		return permutedView(p.Inputs[0].Shape, toInts(perm))
 	}), attrs: []attribute{choice("perm", permutations)}, forms: []form{newForm("Transpose", "x perm!"), newForm("TransposeD", "x"), newForm("permute", "dims*:perm", copies),
@@ -32,12 +32,12 @@ var moves = []formula{
 			}
 			return all
 		})}, forms: []form{newForm("Pack Stack", "x*"), newForm("stack", "tensors:x dim:axis=0"), newForm("ms.stack", "tensors:x axis=0")}},
-	{name: "Split", class: Move, inputs: "x", compute: first(identity), each: true, cut: copyCut(splitView),
+	{name: "Split", class: Move, inputs: "x", compute: unaryFormula(identity), each: true, cut: copyCut(splitView),
 		attrs: []attribute{axisWhere(func(p *problem, k int) bool {
 			_, why := splitView(p, Attributes{"axis": {integers(k), FromShape}})
 			return why.IsZero()
 		})}, forms: []form{newForm("Split", "axis! x"), newForm("SplitV", "x - axis!"), newForm("SplitD SplitVD", "x"), newForm("split chunk tensor_split", "sizes:- dim:axis=0")}},
-	{name: "Unpack", class: Move, inputs: "x", compute: first(identity), each: true, cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
+	{name: "Unpack", class: Move, inputs: "x", compute: unaryFormula(identity), each: true, cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		x := p.Inputs[0].Shape
 		k, ok := axisIn(h, len(x))
 		if !ok || x[k] != int64(p.outputs) {
@@ -46,10 +46,10 @@ var moves = []formula{
 		strides := x.Strides()
 		return view{shape: slices.Delete(slices.Clone(x), k, k+1), strides: slices.Delete(slices.Clone(strides), k, k+1), offset: int64(p.output) * strides[k]}, lang.Sentence{}
 	}), attrs: []attribute{axisWhere(func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == int64(p.outputs) })}, forms: []form{newForm("Unpack Unstack", "x"), newForm("unbind", "dim:axis=0")}},
-	{name: "StridedSlice", class: Move, inputs: "x", compute: first(identity), cut: copyCut(sliceView), read: readSlice, attrs: []attribute{choice("begin strides", slicesOf).withKind(openKind), onlyKnown("shape")},
+	{name: "StridedSlice", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(sliceView), read: readSlice, attrs: []attribute{choice("begin strides", slicesOf).withKind(openKind), onlyKnown("shape")},
 		forms: []form{newForm("Slice", "x begin! size!"), newForm("StridedSlice", "x begin! end! strides!"), newForm("SliceD StridedSliceD", "x"),
 			newForm("__getitem__", "", gathers), newForm("narrow", "", copies), newForm("select", "")}}, // the index is not known
-	{name: "Tile", class: Move, inputs: "x", compute: first(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
+	{name: "Tile", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		x := padShape(p.Inputs[0].Shape, len(p.Outputs[0].Shape))
 		var v view
 		if x == nil {
@@ -68,7 +68,7 @@ var moves = []formula{
 		forms: []form{newForm("nn.ZeroPad1d nn.ZeroPad2d nn.ZeroPad3d", ":mode=constant :value=0"), newForm("nn.ReflectionPad1d nn.ReflectionPad2d nn.ReflectionPad3d", ":mode=reflect"), newForm("nn.ReplicationPad1d nn.ReplicationPad2d nn.ReplicationPad3d", ":mode=edge"),
 			newForm("Pad", "x paddings! :mode=constant :value=0"), newForm("PadV3", "x paddings! value!?"), newForm("PadD", "x :mode=constant :value=0"), newForm("PadV3D", "x"),
 			newForm("pad", "pad:last_pads mode=constant value=0")}},
-	{name: "Gather", class: Move, noise: gathers, inputs: "x indices", compute: first(identity), cut: copyCut(gatherView),
+	{name: "Gather", class: Move, noise: gathers, inputs: "x indices", compute: unaryFormula(identity), cut: copyCut(gatherView),
 		attrs: []attribute{axisWhere(func(p *problem, k int) bool {
 			x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 			index := p.Inputs[1].Shape
@@ -81,7 +81,7 @@ var moves = []formula{
 			newForm("ms.gather", "input_params:x! input_indices:indices! axis batch_dims=0", gathers), newForm("ms.Embedding", "input:indices! embedding_table:x! :axis=0", embeddings)}},
 	{name: "Index", class: Move, noise: gathers, inputs: "x indices*", cut: uncut, compute: oneOutput(takeIndexed), read: readIndexed, attrs: []attribute{indexedAxes},
 		forms: []form{newForm("Index", "x indexed_sizes! - indices*")}},
-	{name: "OneHot", class: Move, noise: quantises, inputs: "x on? off?", ofOutput: true, compute: oneOutput(oneHot), cut: func(p *problem, h Attributes) *cutting {
+	{name: "OneHot", class: Move, noise: quantises, inputs: "x on? off?", ofOutput: true, compute: oneOutput(oneHot), cut: func(p *problem, h Attributes) *cutRule {
 		c, out := wholeTensors(p), p.Outputs[0].Shape
 		k, ok := axisIn(h, len(out))
 		if !ok || !slices.Delete(slices.Clone(out), k, k+1).Equal(p.Inputs[0].Shape) {

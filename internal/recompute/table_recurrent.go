@@ -68,7 +68,7 @@ func (x *Array) part(axis int, from, to int64) *Array {
 	shape := slices.Clone(x.shape)
 	shape[axis] = to - from
 	inner, n, count := int(x.shape[axis+1:].Elements()), int(x.shape[axis]), int(to-from)
-	return x.move(shape, 0, func(i int) int {
+	return x.gatherFrom(shape, 0, func(i int) int {
 		return (i/inner/count*n+int(from)+i/inner%count)*inner + i%inner
 	})
 }
@@ -81,7 +81,7 @@ func (x *Array) swapFirstAxes() *Array {
 	shape := slices.Clone(x.shape)
 	shape[0], shape[1] = shape[1], shape[0]
 	inner, rows, columns := int(shape[2:].Elements()), int(shape[0]), int(shape[1])
-	return x.move(shape, 0, func(i int) int {
+	return x.gatherFrom(shape, 0, func(i int) int {
 		at := i / inner
 		return (at%columns*rows+at/columns)*inner + i%inner
 	})
@@ -119,7 +119,7 @@ func rnnStep(in, own, _, _ *Array) (next, _ *Array) { return in.add(own).tanh(),
 // recurrent returns the computation of a layer or a cell with a number of gates.
 func recurrent(gates int64, f step, run func(r *recurrence, x *Array) []*Array) func(c *call) []*Array {
 	return func(c *call) []*Array {
-		x, weights := c.in(0), c.inputs[min(3, len(c.inputs)):]
+		x, weights := c.input(0), c.inputs[min(3, len(c.inputs)):]
 		if c.err != nil || len(x.shape) == 0 || len(weights) < 2 || len(weights[1].shape) != 2 || weights[1].shape[0] != gates*weights[1].shape[1] {
 			return []*Array{c.fail("weights do not fit")}
 		}
@@ -145,8 +145,8 @@ type recurrence struct {
 
 // state returns an initial state, zeros if it is absent.
 func (r *recurrence) state(k int, shape tensor.Shape) *Array {
-	if r.has(k) {
-		return r.in(k).reshape(shape...)
+	if r.hasInput(k) {
+		return r.input(k).reshape(shape...)
 	}
 	return r.exact(shape, make([]float64, shape.Elements()))
 }
@@ -180,7 +180,7 @@ func (r *recurrence) layers(x *Array) []*Array {
 	isUnbatched := len(x.shape) == 2
 	if isUnbatched {
 		x = x.reshape(x.shape[0], 1, x.shape[1])
-	} else if r.is("batch_first") {
+	} else if r.isAttributeTrue("batch_first") {
 		x = x.swapFirstAxes()
 	}
 	if r.err != nil || len(x.shape) != 3 {
@@ -218,7 +218,7 @@ func (r *recurrence) layers(x *Array) []*Array {
 		}
 		x = cat(2, both...)
 	}
-	if !isUnbatched && r.is("batch_first") {
+	if !isUnbatched && r.isAttributeTrue("batch_first") {
 		x = x.swapFirstAxes()
 	}
 	all := []*Array{x, cat(0, lastH...)}
@@ -245,12 +245,12 @@ var usualHeads = choice("heads", func(p *problem) (all []Attributes) {
 // multihead is torch.nn.MultiheadAttention: projections of query, key and value, attention of each head, and the
 // projection of the concatenated heads. The second output is the mean of the weights over the heads.
 func multihead(c *call) []*Array {
-	q, k, v, w := c.in(0), c.in(1), c.in(2), c.in(3)
+	q, k, v, w := c.input(0), c.input(1), c.input(2), c.input(3)
 	heads := int64(c.num("heads"))
 	if c.err != nil || len(q.shape) != 3 || len(k.shape) != 3 || len(w.shape) != 2 || heads < 1 {
 		return []*Array{c.fail("a query of shape %s and weights of shape %s", q.shape, w.shape)}
 	}
-	if !c.is("batch_first") {
+	if !c.isAttributeTrue("batch_first") {
 		q, k, v = q.swapFirstAxes(), k.swapFirstAxes(), v.swapFirstAxes()
 	}
 	batch, n := q.shape[0], q.shape[2]
@@ -259,8 +259,8 @@ func multihead(c *call) []*Array {
 	}
 	project := func(x *Array, i int64) *Array {
 		var bias *Array
-		if c.has(4) {
-			bias = c.in(4).part(0, i*n, (i+1)*n)
+		if c.hasInput(4) {
+			bias = c.input(4).part(0, i*n, (i+1)*n)
 		}
 		return x.affineRows(w.part(0, i*n, (i+1)*n), bias)
 	}
@@ -290,11 +290,11 @@ func multihead(c *call) []*Array {
 		weights = append(weights, mean.times(1/float64(heads)).reshape(1, mean.shape[0], mean.shape[1]))
 	}
 	var bias *Array
-	if c.has(6) {
-		bias = c.in(6)
+	if c.hasInput(6) {
+		bias = c.input(6)
 	}
-	y := cat(0, rows...).affineRows(c.in(5), bias)
-	if !c.is("batch_first") {
+	y := cat(0, rows...).affineRows(c.input(5), bias)
+	if !c.isAttributeTrue("batch_first") {
 		y = y.swapFirstAxes()
 	}
 	return []*Array{y, cat(0, weights...)}
@@ -304,21 +304,21 @@ func multihead(c *call) []*Array {
 func (c *call) maskedScores(scores *Array, batch, head, heads int64) *Array {
 	apply := func(k int, mask *Array) {
 		if c.types[k] == tensor.Bool {
-			scores = mask.where(c.number(math.Inf(-1)), scores)
+			scores = mask.selectWhere(c.number(math.Inf(-1)), scores)
 			return
 		}
 		scores = scores.add(mask)
 	}
-	if c.has(7) {
-		mask := c.in(7)
+	if c.hasInput(7) {
+		mask := c.input(7)
 		if len(mask.shape) == 3 {
 			at := batch*heads + head
 			mask = mask.part(0, at, at+1).reshape(mask.shape[1:]...)
 		}
 		apply(7, mask)
 	}
-	if c.has(8) {
-		apply(8, c.in(8).part(0, batch, batch+1))
+	if c.hasInput(8) {
+		apply(8, c.input(8).part(0, batch, batch+1))
 	}
 	return scores
 }

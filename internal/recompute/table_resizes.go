@@ -124,7 +124,7 @@ func convFilterGrad(p *problem, h Attributes) (*linear, lang.Sentence) {
 		return nil, lang.Say("%s for weights of shape %s", h.geometry(), w)
 	}
 	for k := range axes {
-		if !g.fits(k, x[2+k], dy[2+k]) {
+		if !g.hasOutputCount(k, x[2+k], dy[2+k]) {
 			return nil, lang.Say("%s cannot produce %s from %s", h.geometry(), dy, x)
 		}
 	}
@@ -177,7 +177,7 @@ var resizes = []formula{
 		texts("mode", "nearest linear nearest-exact cubic"),
 		flags("align_corners", false), flags("half_pixel_centers", true), choice("scales", func(*problem) []Attributes { return []Attributes{{"scales": {Numbers(), FromDefault}}} })}, forms: []form{newForm("ResizeBilinearV2 ResizeBilinearV2D", "x -? :mode=linear"), newForm("ResizeNearestNeighborV2 ResizeNearestNeighborV2D", "x -? :mode=nearest"), newForm("interpolate upsample", "size:- scale_factor:scales mode=nearest align_corners=0 recompute_scale_factor:- :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), newForm("interpolate", "size:- scale_factor:- mode=nearest align_corners=0 recompute_scale_factor:-==1 :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), newForm("nn.Upsample", "", &optype.Type{Noise: optype.NoiseMove}), newForm("nn.UpsamplingNearest2d nn.UpsamplingBilinear2d", "")}},
 	{name: "Im2col", class: Move, inputs: "x", cut: uncut, compute: oneOutput(im2col), read: readPairs, attrs: []attribute{onlyKnown("ksize"), onlyKnown("strides"), onlyKnown("pads"), onlyKnown("dilations")}, forms: []form{newForm("unfold", "kernel_size:ksize dilation=1 padding=0 stride=1", copies)}},
-	{name: "Diagonal", class: Move, inputs: "x", compute: first(identity), cut: copyCut(diagonalView), attrs: []attribute{constant("offset", 0), constant("dim1", 0), constant("dim2", 1)}, forms: []form{newForm("diagonal", "offset=0 dim1=0 dim2=1", &optype.Type{Noise: optype.NoiseMove})}},
+	{name: "Diagonal", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(diagonalView), attrs: []attribute{constant("offset", 0), constant("dim1", 0), constant("dim2", 1)}, forms: []form{newForm("diagonal", "offset=0 dim1=0 dim2=1", &optype.Type{Noise: optype.NoiseMove})}},
 }
 
 // readPairs repeats a single number of a window for both axes of an image.
@@ -222,7 +222,7 @@ func diagonalView(p *problem, h Attributes) (view, lang.Sentence) {
 
 // im2col returns the elements of all windows: channels and kernel positions are one axis, windows the last axis.
 func im2col(c *call) *Array {
-	x, kernel := c.in(0), c.attrs["ksize"]
+	x, kernel := c.input(0), c.attrs["ksize"]
 	k, _ := kernel.Value.Integers()
 	w, ok := windowOf(c.attrs, k)
 	if c.err != nil || !ok || len(x.shape) != 4 || len(k) != 2 {
@@ -240,7 +240,7 @@ func im2col(c *call) *Array {
 	if c.isTooLarge(shape) {
 		return x
 	}
-	return x.move(shape, 0, func(i int) int {
+	return x.gatherFrom(shape, 0, func(i int) int {
 		at, rest := int64(i)%windows, int64(i)/windows
 		q, channel := rest%size, rest/size
 		place := count.Coordinates(at)

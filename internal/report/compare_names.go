@@ -32,7 +32,7 @@ func rowLabel(r *record.Row) string {
 func CompareLabels(r *record.Report) []string {
 	names, labels := labelsOf(r), make([]string, r.Len())
 	for i, row := range r.All() {
-		labels[i] = names.of(row)
+		labels[i] = names.labelOf(row)
 	}
 	return labels
 }
@@ -46,17 +46,17 @@ type labels struct {
 
 // labelsOf prepares the labels of a report's rows.
 func labelsOf(r *record.Report) *labels {
-	r = r.Whole() // labels must agree in all reports of a run
+	r = r.Full() // labels must agree in all reports of a run
 	n := new(labels)
-	n.alike = repeated(r, rowLabel)
+	n.alike = repeatedNames(r, rowLabel)
 	if len(n.alike) > 0 {
-		n.still = repeated(r, n.inRound)
+		n.still = repeatedNames(r, n.inRound)
 	}
 	return n
 }
 
-// repeated returns the names that several rows have.
-func repeated(r *record.Report, name func(*record.Row) string) map[string]bool {
+// repeatedNames returns the names that several rows have.
+func repeatedNames(r *record.Report, name func(*record.Row) string) map[string]bool {
 	seen, again := map[string]bool{}, map[string]bool{}
 	for _, row := range r.All() {
 		label := name(row)
@@ -77,8 +77,8 @@ func (n *labels) inRound(row *record.Row) string {
 	return label
 }
 
-// of returns the label of a row.
-func (n *labels) of(row *record.Row) string {
+// labelOf returns the label of a row.
+func (n *labels) labelOf(row *record.Row) string {
 	label := n.inRound(row)
 	if row.NPUOp != "" && n.still[label] {
 		label += " (" + row.NPUOp + ")"
@@ -139,8 +139,8 @@ const opNamesFile = "op_names.csv"
 // WriteTable writes op_names.csv: the operator of each file.
 func (f *FileNames) WriteTable(w io.Writer) error {
 	return Table[[2]string]{Rows: f.pairs, Columns: []Column[[2]string]{
-		words("file", func(p [2]string) string { return p[0] + ".csv" }),
-		words("op_name", func(p [2]string) string { return p[1] }),
+		textColumn("file", func(p [2]string) string { return p[0] + ".csv" }),
+		textColumn("op_name", func(p [2]string) string { return p[1] }),
 	}}.CSV(w)
 }
 

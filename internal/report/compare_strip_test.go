@@ -47,7 +47,7 @@ func stripped(levels string) *record.Report {
 func stripText(t *testing.T, text Text, r *record.Report) string {
 	t.Helper()
 	var b strings.Builder
-	p := text.to(&b)
+	p := text.printerTo(&b)
 	p.strip(r)
 	if p.err != nil {
 		t.Fatal(p.err)

@@ -32,12 +32,12 @@ func (f *folds[R]) joined(rows []*R) []folded[R] {
 		one := *row
 		all[i] = folded[R]{&one, 1}
 	}
-	all = f.along(all, func(c *dumpdir.Coordinates) *string { return &c.Rank })
-	return f.along(all, func(c *dumpdir.Coordinates) *string { return &c.Step })
+	all = f.foldAxis(all, func(c *dumpdir.Coordinates) *string { return &c.Rank })
+	return f.foldAxis(all, func(c *dumpdir.Coordinates) *string { return &c.Step })
 }
 
-// along joins alike rows along one axis.
-func (f *folds[R]) along(rows []folded[R], axis func(*dumpdir.Coordinates) *string) []folded[R] {
+// foldAxis joins alike rows along one axis.
+func (f *folds[R]) foldAxis(rows []folded[R], axis func(*dumpdir.Coordinates) *string) []folded[R] {
 	type id struct {
 		place  dumpdir.Coordinates
 		key    string

@@ -32,9 +32,9 @@ func digits(n int) form {
 	}
 }
 
-// short formats x with four digits, whole numbers in full, and numbers near 1 with enough digits to
+// fourDigits formats x with four digits, whole numbers in full, and numbers near 1 with enough digits to
 // show the difference.
-func short(x float64) string {
+func fourDigits(x float64) string {
 	if x == math.Trunc(x) && math.Abs(x) < 1e6 {
 		return strconv.FormatFloat(x, 'f', -1, 64)
 	}
@@ -47,7 +47,7 @@ func short(x float64) string {
 
 // formApart returns the first of short, 6 and 9 digits that shows the difference of two numbers.
 func formApart(a, b metrics.Metric) form {
-	for _, f := range []form{short, digits(6)} {
+	for _, f := range []form{fourDigits, digits(6)} {
 		if f(a.Value()) != f(b.Value()) {
 			return f
 		}
@@ -103,7 +103,7 @@ func orElse(m metrics.Metric, other string, f form) string {
 
 // exactMetric formats a metric for programs, shortMetric for people.
 func exactMetric(m metrics.Metric) string { return orElse(m, undefined, allDigits) }
-func shortMetric(m metrics.Metric) string { return orElse(m, noValue, short) }
+func shortMetric(m metrics.Metric) string { return orElse(m, noValue, fourDigits) }
 
 // difference returns a difference of elements as a metric; NaN is undefined.
 func difference(x float64) metrics.Metric { return metrics.NumberIf(x, !math.IsNaN(x)) }

@@ -66,20 +66,20 @@ func (t Text) paint(s ui.Style, text string) string {
 	return s.Paint(text)
 }
 
-// say formats one of two constant texts, which are formats for the same arguments; arguments that
+// format formats one of two constant texts, which are formats for the same arguments; arguments that
 // are texts or sentences are translated too.
-func (t Text) say(en string, args ...any) string {
-	return t.of(lang.Say(en, args...))
+func (t Text) format(en string, args ...any) string {
+	return t.sentence(lang.Say(en, args...))
 }
 
-// of returns a sentence in the language.
-func (t Text) of(s lang.Sentence) string { return t.Lang.Text(s.Text()) }
+// sentence returns a sentence in the language.
+func (t Text) sentence(s lang.Sentence) string { return t.Lang.Text(s.Text()) }
 
-// all returns sentences in the language.
-func (t Text) all(sentences []lang.Sentence) []string {
+// sentences returns sentences in the language.
+func (t Text) sentences(sentences []lang.Sentence) []string {
 	var texts []string
 	for _, s := range sentences {
-		texts = append(texts, t.of(s))
+		texts = append(texts, t.sentence(s))
 	}
 	return texts
 }
@@ -92,8 +92,8 @@ func count(n int, noun string) lang.Text {
 // tensors formats a number of tensors.
 func tensors(n int) lang.Text { return count(n, "tensor") }
 
-// to returns a printer to w.
-func (t Text) to(w io.Writer) *printer { return &printer{Text: t, w: w} }
+// printerTo returns a printer to w.
+func (t Text) printerTo(w io.Writer) *printer { return &printer{Text: t, w: w} }
 
 // printer writes lines and keeps the first error.
 type printer struct {
@@ -188,11 +188,11 @@ func (p *printer) legend(codes []string, words func(code string) string) {
 	var parts []string
 	for i, code := range codes {
 		if text := words(code); code != "" && text != "" && !slices.Contains(codes[:i], code) {
-			parts = append(parts, p.say("%s: %s", code, text))
+			parts = append(parts, p.format("%s: %s", code, text))
 		}
 	}
 	if parts != nil {
-		p.text(p.say("Codes: %s", strings.Join(parts, p.Lang.Text(lang.Text{EN: "; "}))))
+		p.text(p.format("Codes: %s", strings.Join(parts, p.Lang.Text(lang.Text{EN: "; "}))))
 	}
 }
 
@@ -201,7 +201,7 @@ func (p *printer) line(indent, text string) { p.wrapped(indent, indent+textInden
 
 // labeled writes an indented line with a label.
 func (p *printer) labeled(en, text string) {
-	p.line(textIndent, p.say("%s: ", p.say(en))+text)
+	p.line(textIndent, p.format("%s: ", p.format(en))+text)
 }
 
 // fact is an item of a summary: a label, lines of text, and files.
@@ -242,7 +242,7 @@ func (p *printer) facts(facts []fact) {
 			label = ""
 		}
 		for _, file := range f.files {
-			p.path(pad(label, labelWidth), file.side+p.say(": "), file.path)
+			p.path(pad(label, labelWidth), file.side+p.format(": "), file.path)
 			label = ""
 		}
 	}
@@ -261,8 +261,10 @@ func (p *printer) grid(indent string, g Grid, width int) {
 	}
 }
 
-// fits reports whether the terminal is wide enough for a table.
-func (p *printer) fits(g Grid) bool { return p.Width <= 0 || len(textIndent)+g.Width() <= p.Width }
+// fitsTerminal reports whether the terminal is wide enough for a table.
+func (p *printer) fitsTerminal(g Grid) bool {
+	return p.Width <= 0 || len(textIndent)+g.Width() <= p.Width
+}
 
 // path writes a line with a label and a path. On a narrow terminal the path gets its own line,
 // indented less if that keeps it whole.

@@ -267,7 +267,7 @@ func lockNew(f *os.File) bool {
 		return !errors.Is(err, errLocked)
 	}
 	info, err := f.Stat()
-	return err != nil || links(info) > 0
+	return err != nil || hardLinkCount(info) > 0
 }
 
 // tempName returns a hidden name with the final name, the machine and the process that writes it.

@@ -225,7 +225,7 @@ func (w *Window) read(ctx context.Context, opt *Options, v *view) (err error) {
 	if !ok {
 		return lang.Errorf("shape %v has too many elements", v.shape)
 	}
-	if w.At, err = v.place(ctx, opt, total); err != nil || total == 0 {
+	if w.At, err = v.selectedElement(ctx, opt, total); err != nil || total == 0 {
 		w.First, w.Rows = []int64{}, []Row{}
 		return err
 	}
@@ -295,8 +295,8 @@ func abs(z complex128) float64 {
 	return math.Sqrt(float64(re*re) + float64(im*im))
 }
 
-// place returns the element to show.
-func (v *view) place(ctx context.Context, opt *Options, total int64) ([]int64, error) {
+// selectedElement returns the element to show.
+func (v *view) selectedElement(ctx context.Context, opt *Options, total int64) ([]int64, error) {
 	switch {
 	case opt.At != nil:
 		if len(opt.At) != len(v.shape) {
@@ -311,16 +311,16 @@ func (v *view) place(ctx context.Context, opt *Options, total int64) ([]int64, e
 	case v.ref == nil || total == 0:
 		return make([]int64, len(v.shape)), nil
 	}
-	worst, err := v.worst(ctx, opt.Limits, total)
+	worst, err := v.worstOffset(ctx, opt.Limits, total)
 	if err != nil {
 		return nil, err
 	}
 	return v.shape.Coordinates(worst), nil
 }
 
-// worst returns the offset of the worst element: of another class, or furthest beyond the limits;
+// worstOffset returns the offset of the worst element: of another class, or furthest beyond the limits;
 // the first of equals.
-func (v *view) worst(ctx context.Context, limits metrics.Limits, total int64) (int64, error) {
+func (v *view) worstOffset(ctx context.Context, limits metrics.Limits, total int64) (int64, error) {
 	at, most := int64(0), -1.0
 	sides := [2]metrics.Reader{v.ref, v.npu}
 	var decoders [2]tensor.Decoder
@@ -393,12 +393,12 @@ func gridOf(shape tensor.Shape, at []int64, window [2]int64) grid {
 		}
 		width := min(window[1], size)
 		rows := (size + width - 1) / width
-		row, height := around(place/width, rows, window[0])
+		row, height := centredRange(place/width, rows, window[0])
 		return grid{first: tensor.Shape{row * width}[:n], start: row * width, stride: width, height: height, width: width, row: row, flat: true, size: size}
 	}
 	g := grid{first: slices.Clone(at), stride: shape[n-1], size: shape[n-1]}
-	g.row, g.height = around(at[n-2], shape[n-2], window[0])
-	column, width := around(at[n-1], shape[n-1], window[1])
+	g.row, g.height = centredRange(at[n-2], shape[n-2], window[0])
+	column, width := centredRange(at[n-1], shape[n-1], window[1])
 	g.first[n-2], g.first[n-1], g.width = g.row, column, width
 	strides := shape.Strides()
 	for i, x := range g.first {
@@ -407,8 +407,8 @@ func gridOf(shape tensor.Shape, at []int64, window [2]int64) grid {
 	return g
 }
 
-// around returns the range of at most most indexes below size that is centred on place.
-func around(place, size, most int64) (first, count int64) {
+// centredRange returns the range of at most most indexes below size that is centred on place.
+func centredRange(place, size, most int64) (first, count int64) {
 	count = min(size, most)
 	return min(max(0, place-count/2), size-count), count
 }
@@ -445,7 +445,7 @@ func find(name string, side *Side) (*align.Ref, error) {
 	}
 	defer f.Close()
 	if of.IsZero() {
-		if err := choose(r, f); err != nil {
+		if err := chooseTensor(r, f); err != nil {
 			return nil, safefile.WithPath(path, err)
 		}
 	}
@@ -464,9 +464,9 @@ func find(name string, side *Side) (*align.Ref, error) {
 	return r, nil
 }
 
-// choose selects the tensor if none is named: the only tensor, or the first output of an operator,
+// chooseTensor selects the tensor if none is named: the only tensor, or the first output of an operator,
 // else its first input.
-func choose(r *align.Ref, f *tensorfile.File) error {
+func chooseTensor(r *align.Ref, f *tensorfile.File) error {
 	switch {
 	case len(f.Tensors) == 0:
 		return lang.Errorf("no tensor in it")

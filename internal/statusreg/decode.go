@@ -22,8 +22,8 @@ type Entry struct {
 	Unofficial bool      // not stated by the vendor for this register
 }
 
-// Known reports whether a source documents the entry.
-func (e *Entry) Known() bool { return e.Name != "" }
+// IsDocumented reports whether a source documents the entry.
+func (e *Entry) IsDocumented() bool { return e.Name != "" }
 
 // Result is a decoded value.
 type Result struct {
@@ -57,7 +57,7 @@ func Decode(r Register, v Value) Result {
 	}
 	for k, rows := range [][]bitRow{t.bits, t.upper} {
 		for i := range rows {
-			if bit := 32*k + rows[i].bit; v.Has(bit) {
+			if bit := 32*k + rows[i].bit; v.HasBit(bit) {
 				res.Entries = append(res.Entries, t.bitEntry(r, &rows[i], bit))
 			}
 		}
@@ -178,7 +178,7 @@ func (t *table) global(n int) int {
 
 // note returns a remark on a bit outside of the device's valid mask.
 func (t *table) note(n int) lang.Text {
-	if t.width == 0 || t.valid.Has(n) {
+	if t.width == 0 || t.valid.HasBit(n) {
 		return lang.Text{}
 	}
 	return lang.Text{EN: "outside the valid mask of 950"}

@@ -156,10 +156,10 @@ func Real(path string) (string, error) {
 // ErrOutside is wrapped by the errors of Within for paths that lead out of the folder.
 var ErrOutside = lang.Errorf("is outside of")
 
-// Within returns the absolute path, without symbolic links, of a file at or below the folder root.
+// ResolveWithin returns the absolute path, without symbolic links, of a file at or below the folder root.
 // Paths from the contents of files are untrusted and must pass Within before they are opened:
 // neither ".." nor symbolic links may lead out of the folder.
-func Within(root, path string) (string, error) {
+func ResolveWithin(root, path string) (string, error) {
 	var real [2]string
 	for i, p := range []string{root, path} {
 		p, err := Abs(p)

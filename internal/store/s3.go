@@ -60,7 +60,7 @@ func newS3(set S3Settings) (*s3, error) {
 	if err != nil {
 		return nil, err
 	}
-	set.surroundings()
+	set.fillFromEnvironment()
 	at, err := set.server()
 	if err != nil {
 		return nil, lang.Errorf("%s: %w", set.endpointFrom, err)
@@ -79,7 +79,7 @@ func newS3(set S3Settings) (*s3, error) {
 		shared: sharedTable{byID: map[string]*shared{}, spool: &spool{max: max(set.Spool, 0), note: set.Note}},
 		parts:  &parts{left: partsBudget},
 	}
-	s.health = health{set: &s.set, where: s.where, changed: make(chan struct{})}
+	s.health = health{set: &s.set, where: s.describeServer, changed: make(chan struct{})}
 	if at.Scheme == "http" && !loopback(at.Hostname()) && set.Note != nil {
 		s.keys.used = sync.OnceFunc(func() {
 			set.Note(lang.Say("%s (%s) is not encrypted: data and session tokens can be read on the way", s.endpoint, set.endpointFrom))
@@ -134,8 +134,8 @@ func (set *S3Settings) transport() (*http.Transport, error) {
 	return t, nil
 }
 
-// where describes the server for messages.
-func (s *s3) where() string {
+// describeServer describes the server for messages.
+func (s *s3) describeServer() string {
 	text := s.endpoint
 	if s.virtual {
 		text += ", virtual-host style"
@@ -164,11 +164,11 @@ func (s *s3) Head(bucket, key string) (Object, error) {
 	if err != nil {
 		return Object{}, s.explain("read "+key, err)
 	}
-	return object(&found), nil
+	return fromClient(&found), nil
 }
 
-// object converts an object of the client library. Some listings have quotes around the ETag.
-func object(o *minio.ObjectInfo) Object {
+// fromClient converts an object of the client library. Some listings have quotes around the ETag.
+func fromClient(o *minio.ObjectInfo) Object {
 	return Object{Key: o.Key, Size: o.Size, ModTime: o.LastModified, ETag: strings.Trim(o.ETag, `"`)}
 }
 

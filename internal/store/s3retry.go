@@ -172,12 +172,12 @@ func (h *health) noteFailure(probes, progress bool, begun time.Time, err error) 
 func (h *health) endProbe(probes bool) {
 	if probes {
 		h.isProbing = false
-		h.wake()
+		h.wakeWaiting()
 	}
 }
 
-// wake wakes all waiting requests.
-func (h *health) wake() {
+// wakeWaiting wakes all waiting requests.
+func (h *health) wakeWaiting() {
 	close(h.changed)
 	h.changed = make(chan struct{})
 }
@@ -189,7 +189,7 @@ func (h *health) noteAnswer(begun time.Time) {
 		if begun.Before(h.since) {
 			return
 		}
-		h.wake()
+		h.wakeWaiting()
 		if h.hasTold && h.set.Note != nil {
 			h.set.Note(lang.Say("object storage answers again after %s", duration(time.Since(h.since))))
 		}
@@ -224,7 +224,7 @@ func (h *health) scheduleProbe(err error) {
 	if left <= 0 {
 		if !h.isLost {
 			h.isLost = true
-			h.wake()
+			h.wakeWaiting()
 		}
 		h.next = now.Add(min(lostProbe, 100*h.set.firstWait))
 		return

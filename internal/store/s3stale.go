@@ -91,7 +91,7 @@ func (s *s3) listUploads(bucket, prefix string) (all []minio.ObjectMultipartInfo
 		if len(page.Uploads) > 0 {
 			first = page.Uploads[0].Key + "\x00" + page.Uploads[0].UploadID
 		}
-		if err := trail.follow(first, key+"\x00"+id); err != nil {
+		if err := trail.recordPage(first, key+"\x00"+id); err != nil {
 			return nil, err
 		}
 	}

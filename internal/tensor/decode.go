@@ -350,9 +350,9 @@ func (d DType) packing() *packing {
 // Packed reports whether several elements of the type share a byte.
 func (d DType) Packed() bool { return d.packing() != nil }
 
-// locate returns the packing of d, the byte that holds packed element first
+// packedPosition returns the packing of d, the byte that holds packed element first
 // and the number of the element in that byte.
-func locate(d DType, first int64) (p *packing, offset int64, k int) {
+func packedPosition(d DType, first int64) (p *packing, offset int64, k int) {
 	p = d.packing()
 	if p == nil {
 		panic("tensor: elements of type " + d.String() + " are not packed")
@@ -367,7 +367,7 @@ func locate(d DType, first int64) (p *packing, offset int64, k int) {
 // with element first of src. Codes are the bare bits: a Decoder extends the sign of an int4. It
 // panics if d is not packed or src is too short.
 func Unpack(dst, src []byte, d DType, first int64) {
-	p, offset, k := locate(d, first)
+	p, offset, k := packedPosition(d, first)
 	src = src[offset:]
 	if k > 0 && len(dst) > 0 {
 		n := min(p.per-k, len(dst))
@@ -417,7 +417,7 @@ func (p *packing) unpackBytes(dst, src []byte) {
 // first, first+1, ... of dst and leaves the other elements of dst as they are. Bits above the code
 // are dropped. It panics if d is not packed or dst is too short.
 func Pack(dst, src []byte, d DType, first int64) {
-	p, offset, k := locate(d, first)
+	p, offset, k := packedPosition(d, first)
 	dst = dst[offset:]
 	if k > 0 && len(src) > 0 {
 		n := min(p.per-k, len(src))

@@ -48,9 +48,9 @@ var containers = []*Container{
 	// that numpy lacks.
 	{Name: "npy", Single: true, is: begins(npy.Magic), read: readArray},
 	// An HDF5 file may begin with other data; then its name claims it.
-	{Name: "hdf5", Named: true, is: either(begins(hdf5.Magic), claims("hdf5")), read: readNamed(hdf5.Open)},
+	{Name: "hdf5", Named: true, is: anyOf(begins(hdf5.Magic), claims("hdf5")), read: readNamed(hdf5.Open)},
 	// torch.save writes a zip file; before PyTorch 1.6 it wrote another form.
-	{Name: "pt", Named: true, is: either(func(head []byte, _ *source) bool { return torch.IsLegacy(head) }, zipHolds(torch.IsArchive, "pt")), read: readTorch},
+	{Name: "pt", Named: true, is: anyOf(func(head []byte, _ *source) bool { return torch.IsLegacy(head) }, zipHolds(torch.IsArchive, "pt")), read: readTorch},
 	{Name: "npz", Named: true, is: zipHolds(holdsArrays, "npz"), read: readNamed(npz.Open)},
 	// safetensors files (Hugging Face) have no magic number.
 	{Name: "safetensors", Named: true, is: claims("safetensors"), read: readNamed(safetensors.Open)},
@@ -73,8 +73,8 @@ func claims(container string) func([]byte, *source) bool {
 	return func(_ []byte, src *source) bool { return filename.Container(src.name) == container }
 }
 
-// either returns the disjunction of two predicates.
-func either(one, other func([]byte, *source) bool) func([]byte, *source) bool {
+// anyOf returns the disjunction of two predicates.
+func anyOf(one, other func([]byte, *source) bool) func([]byte, *source) bool {
 	return func(head []byte, src *source) bool { return one(head, src) || other(head, src) }
 }
 
@@ -173,9 +173,9 @@ func (s *source) archive() (*archive.Archive, error) {
 	return s.zip, s.zipErr
 }
 
-// Claimed reports whether a zip file with this name and these entries holds tensors: a file of
+// HoldsTensors reports whether a zip file with this name and these entries holds tensors: a file of
 // torch.save, or of numpy, which needs the name .npz too. Other zip files are archives of files.
-func Claimed(name string, entries []string) bool {
+func HoldsTensors(name string, entries []string) bool {
 	root := ""
 	isTorch := slices.ContainsFunc(entries, func(e string) (ok bool) {
 		root, ok = strings.CutSuffix(e, "data.pkl")

@@ -114,7 +114,7 @@ func Open(path string, opt Options) (*File, error) {
 		return nil, err
 	}
 	if opt.Whole {
-		store.Whole(file)
+		store.AnnounceFullRead(file)
 	}
 	src := &source{file: file, size: file.Size(), name: cmp.Or(opt.Name, store.Base(path)), opt: opt}
 	f := &File{Path: path, file: file}

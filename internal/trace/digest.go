@@ -111,7 +111,7 @@ func (d *Digests) read(t *Tensor) (string, bool) {
 		var crc uint32
 		var bytes int64
 		unsaid := t.numbers == 0 // it is unknown whether the elements are finite
-		err := d.each([]*Tensor{t}, 0, t.Elements(), func(host []byte, h tensor.Host, _ int64) error {
+		err := d.eachBlock([]*Tensor{t}, 0, t.Elements(), func(host []byte, h tensor.Host, _ int64) error {
 			crc = crc32.Update(crc, castagnoli, host)
 			bytes += int64(len(host))
 			if unsaid && !h.Complex() {

@@ -40,8 +40,8 @@ func numbersIn(name string) (all []number) {
 	}
 }
 
-// follows reports whether the part before a number is one of the words.
-func (n number) follows(name string, words []string) bool {
+// isAfterWord reports whether the part before a number is one of the words.
+func (n number) isAfterWord(name string, words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
 		before, ok := strings.CutSuffix(name[:n.from-1], word)
 		return ok && (before == "" || strings.ContainsAny(before[len(before)-1:], separators))
@@ -57,9 +57,9 @@ func ParseName(name string) (role string, layer, expert int) {
 	for _, n := range numbersIn(name) {
 		value, _ := strconv.Atoi(name[n.from:n.to])
 		switch {
-		case n.follows(name, layerWords):
+		case n.isAfterWord(name, layerWords):
 			layer = value
-		case n.follows(name, expertWords):
+		case n.isAfterWord(name, expertWords):
 			expert = value
 		case !strings.HasPrefix(name, commPrefix):
 			continue
@@ -87,7 +87,7 @@ func WithExpert(name string, n int) string { return renumbered(name, expertWords
 
 func renumbered(name string, words []string, n int) string {
 	for _, old := range slices.Backward(numbersIn(name)) {
-		if old.follows(name, words) {
+		if old.isAfterWord(name, words) {
 			name = name[:old.from] + strconv.Itoa(n) + name[old.to:]
 		}
 	}

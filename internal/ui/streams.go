@@ -78,8 +78,8 @@ func (m *ColorMode) String() string { return string(*m) }
 // Type implements the value of a flag.
 func (m *ColorMode) Type() string { return "auto|always|never" }
 
-// On reports whether to use colours on a stream; terminal: the stream is a terminal.
-func (m ColorMode) On(terminal bool, getenv func(name string) string) bool {
+// IsEnabled reports whether to use colours on a stream; terminal: the stream is a terminal.
+func (m ColorMode) IsEnabled(terminal bool, getenv func(name string) string) bool {
 	switch m {
 	case ColorAlways:
 		return true

@@ -25,7 +25,7 @@ type Tokens struct {
 	Rows [][2]int64
 
 	mu    sync.Mutex
-	picks [kinds]*picked
+	picks [kinds]*commonPositions
 	only  [2]*Tokens // of one side each
 }
 
@@ -59,14 +59,14 @@ const (
 	kinds
 )
 
-// picked lists the positions that both tensors have along the joined axes: per side as runs of neighbouring
+// commonPositions lists the positions that both tensors have along the joined axes: per side as runs of neighbouring
 // positions, in the order of the reference. count is the number of positions.
-type picked struct {
+type commonPositions struct {
 	runs  [2][]layout.Run
 	count int64
 }
 
-func (p *picked) add(at ...int64) {
+func (p *commonPositions) add(at ...int64) {
 	p.count++
 	for side, first := range at {
 		runs := p.runs[side]
@@ -80,13 +80,13 @@ func (p *picked) add(at ...int64) {
 
 // pick returns the selection of a kind, without positions if there is none: of byPosition if a position of one side
 // belongs to several positions of the other.
-func (t *Tokens) pick(k kind) *picked {
+func (t *Tokens) pick(k kind) *commonPositions {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.picks[k] != nil {
 		return t.picks[k]
 	}
-	p, s := new(picked), [2]int64{t.Ref.Positions, t.NPU.Positions}
+	p, s := new(commonPositions), [2]int64{t.Ref.Positions, t.NPU.Positions}
 	switch k {
 	case byPair:
 		together := map[[2]int64][][2]int64{} // rows by the sequences of both sides
@@ -149,8 +149,8 @@ type reading struct {
 	axes  []int        // of shape, the axes of the kind
 }
 
-// rest returns the sizes of the other axes that are longer than 1.
-func (r *reading) rest() tensor.Shape {
+// otherAxes returns the sizes of the other axes that are longer than 1.
+func (r *reading) otherAxes() tensor.Shape {
 	s := slices.Clone(r.shape)
 	for _, axis := range r.axes {
 		s[axis] = 1
@@ -248,7 +248,7 @@ func (a *Alignment) selectRows(t *Tokens) bool {
 	case bySequence:
 		sizes = func(g Grid) int64 { return g.Sequences }
 	}
-	a.Common = &record.Common{Axis: ref.axes[0], Ref: sizes(t.Ref), NPU: sizes(t.NPU), Matched: rows.count, Counts: true}
+	a.Common = &record.CommonPart{Axis: ref.axes[0], Ref: sizes(t.Ref), NPU: sizes(t.NPU), Matched: rows.count, Counts: true}
 	a.note(lang.Say("%d matched rows, of %d in the reference and %d on the NPU", a.Common.Matched, a.Common.Ref, a.Common.NPU))
 	return true
 }
@@ -259,7 +259,7 @@ func (t *Tokens) readings(a *Alignment) (all [][2]reading) {
 	const most = 8
 	for _, r := range t.Ref.readings(a.Ref.Shape) {
 		for _, n := range t.NPU.readings(a.NPU.Shape) {
-			if r.kind == n.kind && r.rest().Equal(n.rest()) && t.pick(r.kind).count > 0 {
+			if r.kind == n.kind && r.otherAxes().Equal(n.otherAxes()) && t.pick(r.kind).count > 0 {
 				all = append(all, [2]reading{r, n})
 			}
 		}
@@ -298,7 +298,7 @@ func (a *Alignment) read(t *Tokens, as [2]reading) bool {
 
 // distance returns the mean of the squared differences of finite samples, NaN if they cannot be read.
 func (a *Alignment) distance() (sum float64) {
-	places := spread(count(a.Shape))
+	places := sampleOffsets(count(a.Shape))
 	ref, err := a.Ref.samples(places)
 	npu, err2 := a.NPU.samples(places)
 	if err != nil || err2 != nil || ref == nil || npu == nil {
@@ -316,7 +316,7 @@ func (a *Alignment) distance() (sum float64) {
 
 // agrees reports whether samples of both sides agree in every place.
 func (a *Alignment) agrees() bool {
-	places := spread(count(a.Ref.Shape))
+	places := sampleOffsets(count(a.Ref.Shape))
 	ref, err := a.Ref.samples(places)
 	if err != nil || ref == nil {
 		return false // the comparison reports the error

@@ -317,7 +317,7 @@ func (t *tensors) checkStatistics(r *Row) {
 		case it.Err != nil:
 			r.fail(it, it.Err)
 			return
-		case it.Statistics == nil || !it.Statistics.Suffice():
+		case it.Statistics == nil || !it.Statistics.CanReplaceElements():
 			r.fail(it, errElements)
 			return
 		}
@@ -325,7 +325,7 @@ func (t *tensors) checkStatistics(r *Row) {
 		if i > 0 {
 			r.Drifts[i].Why = difference(t.items[0].Statistics, s, digests)
 		}
-		contents[fmt.Sprint(s.DType, s.Shape, content(s, digests))] = true
+		contents[fmt.Sprint(s.DType, s.Shape, contentText(s, digests))] = true
 	}
 	if r.Distinct = len(contents); r.Distinct > 1 {
 		r.Status = record.Fail
@@ -335,8 +335,8 @@ func (t *tensors) checkStatistics(r *Row) {
 // compared are the statistics that are compared.
 var compared = []dumpdir.Statistic{dumpdir.Max, dumpdir.Min, dumpdir.Mean, dumpdir.Norm}
 
-// content returns the digest, or the numbers as text.
-func content(s *dumpdir.Statistics, digests bool) string {
+// contentText returns the digest, or the numbers as text.
+func contentText(s *dumpdir.Statistics, digests bool) string {
 	if digests {
 		return s.Digest
 	}

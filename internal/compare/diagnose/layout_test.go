@@ -194,10 +194,10 @@ func TestAxisOrders(t *testing.T) {
 		seen := map[string]bool{}
 		for _, known := range all {
 			axes := known.axes
-			if sorted := slices.Sorted(slices.Values(axes)); !slices.Equal(sorted, numbers(rank)) {
+			if sorted := slices.Sorted(slices.Values(axes)); !slices.Equal(sorted, countingNumbers(rank)) {
 				t.Errorf("%v is no permutation", axes)
 			}
-			if seen[axesText(axes)] || slices.Equal(axes, numbers(rank)) {
+			if seen[axesText(axes)] || slices.Equal(axes, countingNumbers(rank)) {
 				t.Errorf("%v is there twice or does nothing", axes)
 			}
 			seen[axesText(axes)] = true

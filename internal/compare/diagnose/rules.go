@@ -23,7 +23,7 @@ type Rule struct {
 
 // step is a row while the rules are applied.
 type step struct {
-	*judged
+	*evidenceRow
 	j         *Judgement
 	op        *verdict.Operator
 	badInside bool // an origin inside the module explains the row
@@ -41,8 +41,8 @@ func (s *step) apply(rules []Rule) {
 	}
 }
 
-// to sets the level and the kind of the verdict, and returns true.
-func (s *step) to(level verdict.Level, kind verdict.Kind) bool {
+// setVerdict sets the level and the kind of the verdict, and returns true.
+func (s *step) setVerdict(level verdict.Level, kind verdict.Kind) bool {
 	s.verdict.Level, s.verdict.Kind = level, kind
 	return true
 }
@@ -74,48 +74,48 @@ func allHypotheses() []Rule {
 func allExcuses() []Rule {
 	return []Rule{
 		{"numbers-lost", "the reference has NaN or infinity where the NPU has a number, and no input has such elements: origin NONFINITE", "lost", func(s *step) bool {
-			return s.losesNumbers() && !slices.ContainsFunc(s.inputs(), s.j.mayLose) && s.to(verdict.Origin, verdict.NonFinite)
+			return s.losesNumbers() && !slices.ContainsFunc(s.inputs(), s.j.mayLose) && s.setVerdict(verdict.Origin, verdict.NonFinite)
 		}},
 		{"numbers-lost-before", "the reference has NaN or infinity where the NPU has a number, as in an input: INPUT_NAN", "lost", func(s *step) bool {
-			return s.losesNumbers() && s.to(s.verdict.Level, verdict.InputNaN)
+			return s.losesNumbers() && s.setVerdict(s.verdict.Level, verdict.InputNaN)
 		}},
 		{"second-reference", "with `--noise`: the error exceeds 6 x the distance of the two references, and its ratio to this distance is 3 x larger than for any input (9 x behind an origin): origin NOISE", "second", (*step).beyondSecond},
 		{"within-second", "with `--noise`: suspected, but the error is below 3 x the distance of the two references: explained", "second", func(s *step) bool {
-			return s.hasSecond() && s.verdict.Level == verdict.Suspect && s.beyond < limits.NoiseGrowth && s.to(verdict.Clean, verdict.None)
+			return s.hasSecond() && s.verdict.Level == verdict.Suspect && s.beyond < limits.NoiseGrowth && s.setVerdict(verdict.Clean, verdict.None)
 		}},
 		{"unread", "some rows have entirely different values, but the outputs of all operators that read the tensor agree: UNREAD, suspected", "excuse", func(s *step) bool {
-			return !s.isInput && s.j.unread != nil && s.j.unread[s.index] && s.to(verdict.Suspect, verdict.Unread)
+			return !s.isInput && s.j.unread != nil && s.j.unread[s.index] && s.setVerdict(verdict.Suspect, verdict.Unread)
 		}},
 		{"unwritten", "rows of memory that no operator wrote differ, and the error of the written rows is explained: UNWRITTEN, suspected", "excuse", func(s *step) bool {
-			return s.unwritten.rows > 0 && s.noise.RMS > 0 && s.verdict.Level != verdict.Origin && s.to(verdict.Suspect, verdict.Unwritten)
+			return s.unwritten.rows > 0 && s.noise.RMS > 0 && s.verdict.Level != verdict.Origin && s.setVerdict(verdict.Suspect, verdict.Unwritten)
 		}},
 		{"unwritten-read", "the error of the written rows is explained only if the operator reads rows of an input that were never written: origin UNWRITTEN", "excuse", func(s *step) bool {
 			return s.verdict.Kind == verdict.Unwritten
 		}},
 		{"masked", "the error is in positions that a mask excludes, and the error of all other positions is within the limit: UNREAD, suspected", "excuse", func(s *step) bool {
 			m := s.source.Masked
-			return m != nil && m.RMS <= max(s.verdict.Limit*s.verdict.Sum, s.noise.Rounding) && s.to(verdict.Suspect, verdict.Unread)
+			return m != nil && m.RMS <= max(s.verdict.Limit*s.verdict.Sum, s.noise.Rounding) && s.setVerdict(verdict.Suspect, verdict.Unread)
 		}},
 		{"rounded-on-one-side", "a float32 input without a producer has values of float16 or bfloat16 on one side only: COARSE, suspected", "excuse", func(s *step) bool {
-			return s.isStart() && s.isRoundedOnOneSide(s.j) && s.to(verdict.Suspect, verdict.Coarse)
+			return s.isStart() && s.isRoundedOnOneSide(s.j) && s.setVerdict(verdict.Suspect, verdict.Coarse)
 		}},
 		{"batch-mixed", "rows were matched by --match-rows, and the output is beyond its limit and depends on all rows: it has no row axis, or the operator normalises over rows: BATCH_MIXED, suspected", "excuse", func(s *step) bool {
-			return s.verdict.Level != verdict.Clean && s.isMixed() && s.to(verdict.Suspect, verdict.Mixed)
+			return s.verdict.Level != verdict.Clean && s.isMixed() && s.setVerdict(verdict.Suspect, verdict.Mixed)
 		}},
 		{"random", "the operator draws random numbers; its type is otherwise unknown, or more than 10 % of the elements are 0 on one side only, as after dropout: RANDOM, suspected", "excuse", func(s *step) bool {
-			return s.computes() && s.typ.Random && (s.typ.Class == optype.Unknown || s.verdict.Level == verdict.Origin && 10*s.noise.OneSided > s.noise.Count) && s.to(verdict.Suspect, verdict.Drawn)
+			return s.computes() && s.typ.Random && (s.typ.Class == optype.Unknown || s.verdict.Level == verdict.Origin && 10*s.noise.OneSided > s.noise.Count) && s.setVerdict(verdict.Suspect, verdict.Drawn)
 		}},
 		{"sized-by-values", "the length of the output depends on values (nonzero, a boolean index) and differs: INDEX_TIE, suspected", "excuse", func(s *step) bool {
-			return s.computes() && s.source.Common != nil && !s.isMatched() && s.isSizedByValues() && s.to(verdict.Suspect, verdict.Tied)
+			return s.computes() && s.source.Common != nil && !s.isMatched() && s.isSizedByValues() && s.setVerdict(verdict.Suspect, verdict.Tied)
 		}},
 		{"indices-behind", "indices differ, and an input is or depends on an origin: INDEX, explained", "excuse", func(s *step) bool {
-			return s.choosesIndices() && s.op.Tainted && s.to(verdict.Clean, verdict.Selected)
+			return s.choosesIndices() && s.op.Tainted && s.setVerdict(verdict.Clean, verdict.Selected)
 		}},
 		{"indices-wrong", "indices differ without ties: more than half of them although the values are not close, all by the same number, with wrong selected values, or from equal inputs: origin INDEX", "excuse", func(s *step) bool {
-			return s.choosesIndices() && s.hasWrongIndices() && s.to(verdict.Origin, verdict.Selected)
+			return s.choosesIndices() && s.hasWrongIndices() && s.setVerdict(verdict.Origin, verdict.Selected)
 		}},
 		{"indices-tie", "indices differ, and indices-behind and indices-wrong do not hold: the values are equal within rounding: INDEX_TIE, suspected", "excuse", func(s *step) bool {
-			return s.choosesIndices() && s.to(verdict.Suspect, verdict.Tied)
+			return s.choosesIndices() && s.setVerdict(verdict.Suspect, verdict.Tied)
 		}},
 		{"fewer-bits", "within the limits, but with fewer mantissa bits than one or two float32 tensors of the same operator type: COARSE, suspected", "", (*step).warnOfPrecision},
 	}
@@ -134,7 +134,7 @@ func allPlaces() []Rule {
 		}},
 		{"unpaired-before", "an input without a producer is far off (SCORE > 8, rms error > 10 %), and between it and the last compared output are only operators that one side alone ran: origin, named by these operators", "place", (*step).isBehindUnpaired},
 		{"renumbered", "integers from outside the run, or an input such as a cache without a producer, differ entirely, but all operators that read them agree: INDEX_DIFFERS, suspected", "place", func(s *step) bool {
-			return s.isInput && s.j.unread != nil && s.j.unread[s.index] && s.to(verdict.Suspect, verdict.Renumbered) && s.acquit()
+			return s.isInput && s.j.unread != nil && s.j.unread[s.index] && s.setVerdict(verdict.Suspect, verdict.Renumbered) && s.acquit()
 		}},
 		{"outside", "it comes from outside the run (parameters of the first step, integers, inputs of the first operator): origin STARTED_APART, unless both sides are equal after one rounding to the coarser type", "place", func(s *step) bool {
 			holds := s.outside && !(s.noise.Type.Integer && len(s.j.origins) > 0)
@@ -152,10 +152,10 @@ func allPlaces() []Rule {
 			return holds && s.acquit()
 		}},
 		{"behind-random", "an input without a producer is another tensor (cosine < 0.9), and random numbers differed before it: RANDOM, suspected", "place", func(s *step) bool {
-			return s.start && s.j.drawn && s.origin && s.apart() && s.to(verdict.Suspect, verdict.Drawn) && s.acquit()
+			return s.start && s.j.drawn && s.origin && s.isOtherTensor() && s.setVerdict(verdict.Suspect, verdict.Drawn) && s.acquit()
 		}},
 		{"carried", "an input without a producer, not of the first operator: origin only if the order is known and it is another tensor (cosine < 0.9)", "place", func(s *step) bool {
-			s.origin = s.origin && (!s.start || s.j.Ordered && s.apart())
+			s.origin = s.origin && (!s.start || s.j.Ordered && s.isOtherTensor())
 			return s.start
 		}},
 		{"no-producers", "neither its inputs nor the order of the operators is known: origin only if the error has a form that rounding does not have, or exceeds 25 % of the reference (rms)", "place", func(s *step) bool {
@@ -176,35 +176,35 @@ func allPlaces() []Rule {
 		{"computed-wrong", "computed again from its dumped inputs, the output is wrong on the NPU, and it is unexplained, fails or differs from the reference: origin", "again", func(s *step) bool {
 			holds := s.mayStandAlone() && s.source.Self.IsWrong() && (s.verdict.Level != verdict.Clean || s.failed() || !s.agrees())
 			s.origin = s.origin || holds
-			return holds && s.to(verdict.Origin, s.verdict.Kind)
+			return holds && s.setVerdict(verdict.Origin, s.verdict.Kind)
 		}},
 		{"right-behind", "computed again, the output is right, and its inputs depend on an origin or have another length: explained", "again", func(s *step) bool {
-			return s.isRight() && s.origin && (len(s.fedBy) > 0 || slices.ContainsFunc(s.inputs(), (*row).hasOtherLength)) && s.to(verdict.Clean, s.verdict.Kind) && s.acquit()
+			return s.isRight() && s.origin && (len(s.fedBy) > 0 || slices.ContainsFunc(s.inputs(), (*row).hasOtherLength)) && s.setVerdict(verdict.Clean, s.verdict.Kind) && s.acquit()
 		}},
 		{"right-not-finite", "computed again, the output is right, and its NaN and infinities come from inputs that differ only by rounding: POLE, suspected", "again", func(s *step) bool {
-			return s.isRight() && s.origin && s.verdict.Kind == verdict.NonFinite && s.source.Argument == nil && len(s.badInputs()) == 0 && s.hasOtherInput() && s.to(verdict.Suspect, verdict.AtPole) && s.acquit()
+			return s.isRight() && s.origin && s.verdict.Kind == verdict.NonFinite && s.source.Argument == nil && len(s.badInputs()) == 0 && s.hasOtherInput() && s.setVerdict(verdict.Suspect, verdict.AtPole) && s.acquit()
 		}},
 		{"right-at-pole", "computed again, the output is right; few elements of a division or of an operator of unknown type are off: AMPLIFIED, suspected", "again", func(s *step) bool {
-			return s.isRight() && s.origin && s.verdict.Kind == verdict.Sparse && (s.verdict.Class == optype.Unknown || s.verdict.Class == optype.Divide) && len(s.badInputs()) == 0 && s.to(verdict.Suspect, verdict.Amplified) && s.acquit()
+			return s.isRight() && s.origin && s.verdict.Kind == verdict.Sparse && (s.verdict.Class == optype.Unknown || s.verdict.Class == optype.Divide) && len(s.badInputs()) == 0 && s.setVerdict(verdict.Suspect, verdict.Amplified) && s.acquit()
 		}},
 		{"right-and-usual", "computed again, the output is right, and its error is at most 4 x the median error of tensors with its name: AMPLIFIED, suspected", "again", func(s *step) bool {
-			return s.isRight() && s.origin && s.hasUsualError() && s.to(verdict.Suspect, verdict.Amplified) && s.acquit()
+			return s.isRight() && s.origin && s.hasUsualError() && s.setVerdict(verdict.Suspect, verdict.Amplified) && s.acquit()
 		}},
 		{"right-on-both-sides", "computed again, the outputs of the NPU and of the reference are right for their inputs, with the same attributes, and no input failed: AMPLIFIED, suspected", "again", func(s *step) bool {
-			return s.isRight() && s.origin && s.source.Self.BothRight && s.source.Argument == nil && !slices.ContainsFunc(s.inputs(), (*row).failed) && s.hasOtherInput() && s.to(verdict.Suspect, verdict.Amplified) && s.acquit()
+			return s.isRight() && s.origin && s.source.Self.BothRight && s.source.Argument == nil && !slices.ContainsFunc(s.inputs(), (*row).failed) && s.hasOtherInput() && s.setVerdict(verdict.Suspect, verdict.Amplified) && s.acquit()
 		}},
 		{"right-with-other-inputs", "computed again, the output is right for the NPU's inputs, and no rule above explains its difference from the reference: origin INPUT_DIFFERS, ARGUMENTS_DIFFER or REFERENCE_DIFFERS", "again", func(s *step) bool {
 			s.cleared = s.isRight() && s.origin
 			return s.cleared
 		}},
 		{"suspect-right", "suspected, but computed again the output is right: explained", "again", func(s *step) bool {
-			return s.isRight() && s.verdict.Level == verdict.Suspect && s.verdict.Kind < verdict.Drawn && len(s.operator.through) == 0 && s.to(verdict.Clean, s.verdict.Kind)
+			return s.isRight() && s.verdict.Level == verdict.Suspect && s.verdict.Kind < verdict.Drawn && len(s.operator.through) == 0 && s.setVerdict(verdict.Clean, s.verdict.Kind)
 		}},
 		{"other-expert", "the operator read rows, of another expert of a mixture of experts, that the reference's operator did not read: INDEX, suspected, no origin", "", func(s *step) bool {
-			return s.origin && !s.isInput && s.operator.lost && !s.source.Part.IsLost() && s.to(verdict.Suspect, verdict.Selected) && s.acquit()
+			return s.origin && !s.isInput && s.operator.lost && !s.source.Part.IsLost() && s.setVerdict(verdict.Suspect, verdict.Selected) && s.acquit()
 		}},
 		{"another-tensor", "an origin without a producer has nothing in common with the reference (cosine < 0.9): STARTED_APART", "", func(s *step) bool {
-			return s.origin && s.isStart() && s.apart() && s.to(s.verdict.Level, verdict.Apart)
+			return s.origin && s.isStart() && s.isOtherTensor() && s.setVerdict(s.verdict.Level, verdict.Apart)
 		}},
 	}
 }
@@ -234,7 +234,7 @@ func (s *step) otherFunction() bool {
 // byValues judges a row of an unknown operator, or with guessed inputs, once more: with the operator and the inputs
 // that the values of the references show. If the level differs, the second verdict counts.
 func (s *step) byValues() bool {
-	x, o := s.judged, s.operator
+	x, o := s.evidenceRow, s.operator
 	dumped := len(o.inputs) > 0 && s.op.Type == (optype.Type{}) // the inputs are known, the type is not
 	if x.isInput || o.looped || !x.guessed && !(o.known && len(o.inputs) == 0) && !dumped || s.op.IsAlwaysClean() {
 		return false
@@ -297,7 +297,7 @@ func (s *step) beyondSecond() bool {
 	}
 	rms, most := float64(second.RMS), float64(second.Max)
 	apart := math.Sqrt(float64(rms*rms) + float64(floor*floor))
-	s.beyond = max(over(out.RMS, apart), over(out.Max, max(most, 8*floor, 4*rms)))
+	s.beyond = max(ratioOrZero(out.RMS, apart), ratioOrZero(out.Max, max(most, 8*floor, 4*rms)))
 	limit := 1.0
 	for _, in := range s.inputs() {
 		if before := s.j.judgementOf(in); before != nil {
@@ -309,11 +309,11 @@ func (s *step) beyondSecond() bool {
 		limit *= limits.NoiseGrowth
 	}
 	return s.hasSecond() && s.beyond > limits.Noise && s.beyond > limit && (s.verdict.Level != verdict.Origin || s.verdict.Kind == verdict.Value) &&
-		s.to(verdict.Origin, verdict.BeyondNoise)
+		s.setVerdict(verdict.Origin, verdict.BeyondNoise)
 }
 
-// over returns a/b, 0 if a is 0, infinite if only b is 0.
-func over(a, b float64) float64 {
+// ratioOrZero returns a/b, 0 if a is 0, infinite if only b is 0.
+func ratioOrZero(a, b float64) float64 {
 	if a == 0 {
 		return 0
 	}
@@ -400,7 +400,7 @@ func (s *step) isGap() bool {
 		return false
 	}
 	s.gap, s.origin, s.verdict.Level = self.gap, true, verdict.Origin
-	s.fedBy = slices.DeleteFunc(slices.Clone(s.fedBy), func(o *judged) bool { return o == self })
+	s.fedBy = slices.DeleteFunc(slices.Clone(s.fedBy), func(o *evidenceRow) bool { return o == self })
 	return true
 }
 

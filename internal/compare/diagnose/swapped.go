@@ -27,7 +27,7 @@ const (
 
 // findSwapped finds pairs of failing rows that have each other's NPU tensor: two swapped files. A
 // row with several possible partners gets none.
-func (n *network) findSwapped() {
+func (n *dataFlow) findSwapped() {
 	var compared, shaped []*row
 	for i := range n.rows {
 		switch r := &n.rows[i]; {

@@ -19,20 +19,20 @@ import (
 
 // explain returns why the row has its status: the fault of an origin, the origins that damaged
 // it, or the share of rounding.
-func (x *judged) explain() []finding.Finding {
+func (x *evidenceRow) explain() []finding.Finding {
 	switch {
 	case !x.compared:
 		return x.bySelf(finding.Merge(x.shapeInputBad(), x.patterns()))
 	case x.origin:
 		return x.bySelf(x.cause())
 	case x.status == record.Fail && len(x.fedBy) > 0:
-		return single(finding.LayerInputBad, x.confidence(), x.fed())
+		return single(finding.LayerInputBad, x.confidence(), x.addBadInputs())
 	case x.status == record.Rounding:
 		return single(finding.Accumulated, x.confidence(), x.rounding())
 	case x.status == record.Warn && x.source.Self.IsWrong():
-		return finding.Merge(x.agreed(), x.modelNaN())
+		return finding.Merge(x.wrongButAgreeing(), x.modelNaN())
 	case x.status == record.Warn && x.verdict.Level == verdict.Suspect:
-		return finding.Merge(single(x.excused()), x.modelNaN())
+		return finding.Merge(single(x.describeExcuse()), x.modelNaN())
 	case x.status.Passes():
 		return x.modelNaN()
 	}
@@ -40,7 +40,7 @@ func (x *judged) explain() []finding.Finding {
 }
 
 // confidence returns how sure the verdict is.
-func (x *judged) confidence() finding.Confidence {
+func (x *evidenceRow) confidence() finding.Confidence {
 	v := &x.verdict
 	switch {
 	case x.guessed && len(x.related) == 0 || v.Class == optype.Unknown || v.Score < 1.3*v.Limit && v.PeakScore < 3:
@@ -53,7 +53,7 @@ func (x *judged) confidence() finding.Confidence {
 
 // cause describes the fault of an origin: a pattern that only a fault makes, or the form of its
 // error.
-func (x *judged) cause() []finding.Finding {
+func (x *evidenceRow) cause() []finding.Finding {
 	if len(x.unpaired) > 0 {
 		return single(finding.CameIn, finding.Medium, lang.Say("its producer has no partner on the other side: %s (RED %s, cosine %s)",
 			someOf(x.unpaired, ""), metricText(x.result().RED), metricText(x.result().Cosine)))
@@ -61,7 +61,7 @@ func (x *judged) cause() []finding.Finding {
 	if x.gap != nil {
 		return single(finding.CameIn, finding.Medium, lang.Say("inside this module, before %s: no dumped operator produced this input, and it differs (RED %s, cosine %s)", rowName(x.gap.source), metricText(x.gap.result().RED), metricText(x.gap.result().Cosine)))
 	}
-	own := x.own()
+	own := x.ownPatterns()
 	if len(own) > 0 && !x.wasChanged() && x.verdict.Kind != verdict.ZeroRows {
 		own[0].Evidence = joined(own[0].Evidence, x.excess())
 		return finding.Merge(own, x.patterns())
@@ -101,7 +101,7 @@ func (x *judged) cause() []finding.Finding {
 }
 
 // startedApart describes an input from outside the run that differs.
-func (x *judged) startedApart() lang.Sentence {
+func (x *evidenceRow) startedApart() lang.Sentence {
 	n := x.noise
 	count, by := n.Apart.Count()
 	if n.Type.Integer {
@@ -116,7 +116,7 @@ func joined(parts ...lang.Sentence) lang.Sentence {
 }
 
 // code returns the code for the form of the error.
-func (x *judged) code() finding.Code {
+func (x *evidenceRow) code() finding.Code {
 	n, v, res := x.noise, &x.verdict, x.result()
 	switch kind := v.Kind; {
 	case x.misread != nil || x.wasChanged():
@@ -147,13 +147,13 @@ func (x *judged) code() finding.Code {
 
 // wasChanged reports whether an input is a copy of an output in the reference, while on the NPU it
 // holds other elements, although the output is right.
-func (x *judged) wasChanged() bool {
+func (x *evidenceRow) wasChanged() bool {
 	p := x.producer
 	return p != nil && x.isInput && !p.failed() && p.compared && p.digest(refSide) == x.digest(refSide) && p.digest(npuSide) != x.digest(npuSide)
 }
 
 // describeError describes the error of an origin.
-func (x *judged) describeError() lang.Sentence {
+func (x *evidenceRow) describeError() lang.Sentence {
 	n, v := x.noise, &x.verdict
 	if x.code() == finding.Unrelated {
 		return lang.Say("the tensors have nothing in common, cosine %s: other input, step, weights, or another tensor?", metricText(x.result().Cosine))
@@ -188,13 +188,13 @@ func (x *judged) describeError() lang.Sentence {
 const unrelatedCosine = 0.3
 
 // unrelated reports whether the two sides have nothing in common.
-func (x *judged) unrelated() bool {
+func (x *evidenceRow) unrelated() bool {
 	res := x.result()
 	return res != nil && res.Cosine.Defined() && math.Abs(res.Cosine.Value()) < unrelatedCosine && x.noise.RefStd > 0 && !x.noise.Constant
 }
 
 // scaledPart describes the range of an axis that is multiplied by a factor, unless it is the whole axis.
-func (x *judged) scaledPart() lang.Sentence {
+func (x *evidenceRow) scaledPart() lang.Sentence {
 	n := x.noise
 	last := len(n.Shape) - 1
 	if last < 0 {
@@ -252,7 +252,7 @@ func scaledRange(g *noise.Groups) (first, end int64, factor float64, ok bool) {
 const differentData = 0.5
 
 // excess compares the error with the expected error.
-func (x *judged) excess() lang.Sentence {
+func (x *evidenceRow) excess() lang.Sentence {
 	if x.noise == nil || x.noise.RMS == 0 {
 		return lang.Sentence{}
 	}
@@ -268,7 +268,7 @@ func (x *judged) excess() lang.Sentence {
 }
 
 // madeOf names the inputs; the operator's own inputs by their kind and number.
-func (x *judged) madeOf() lang.Sentence {
+func (x *evidenceRow) madeOf() lang.Sentence {
 	names, through := someOf(x.inputs(), x.source.Op+":"), x.operator.through
 	switch {
 	case len(x.related) > 0:
@@ -283,8 +283,8 @@ func (x *judged) madeOf() lang.Sentence {
 	return names
 }
 
-// fed names the origins that damaged the row.
-func (x *judged) fed() lang.Sentence {
+// addBadInputs names the origins that damaged the row.
+func (x *evidenceRow) addBadInputs() lang.Sentence {
 	origins := make([]*row, len(x.fedBy))
 	for i, o := range x.fedBy {
 		origins[i] = o.row
@@ -297,13 +297,13 @@ func (x *judged) fed() lang.Sentence {
 }
 
 // rounding says how much of the error rounding explains.
-func (x *judged) rounding() lang.Sentence {
+func (x *evidenceRow) rounding() lang.Sentence {
 	return lang.Say("rounding of %s over %d operators: rms error %s, expected %s",
 		x.noise.Type.Name, x.depth, number(x.noise.RMS), number(x.verdict.Sum))
 }
 
-// excused describes a difference that is no fault, or the growth of an error.
-func (x *judged) excused() (finding.Code, finding.Confidence, lang.Sentence) {
+// describeExcuse describes a difference that is no fault, or the growth of an error.
+func (x *evidenceRow) describeExcuse() (finding.Code, finding.Confidence, lang.Sentence) {
 	n, confidence := x.noise, x.confidence()
 	switch x.verdict.Kind {
 	case verdict.Drawn:

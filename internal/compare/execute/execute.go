@@ -175,7 +175,7 @@ func newExecutor(p *plan.Plan, opt *Options) *executor {
 	slots, open := opt.Workers, opt.Workers
 	if store.Remote(opt.Ref) || store.Remote(opt.NPU) {
 		slots = min(slots, runtime.GOMAXPROCS(0))
-		open = max(store.Ahead(open, opt.Ref), store.Ahead(open, opt.NPU))
+		open = max(store.PrefetchJobs(open, opt.Ref), store.PrefetchJobs(open, opt.NPU))
 	}
 	if opt.Pool == nil {
 		opt.Pool = metrics.NewPool()

@@ -81,7 +81,7 @@ func (e *Engine) elements(r *Result, p *Partial, s *node) {
 	for i := range p.listed {
 		r.Listed = append(r.Listed, e.decoded(&p.listed[i]))
 	}
-	r.Worst = e.worst(p)
+	r.Worst = e.worstErrors(p)
 }
 
 func (e *Engine) errors(f *failures, sum tensor.Sum) Errors {
@@ -91,7 +91,7 @@ func (e *Engine) errors(f *failures, sum tensor.Sum) Errors {
 	return Errors{Count: f.count, First: e.element(&f.first), Last: e.element(&f.last), MaxAbs: f.maxAbs, MeanAbs: valueOf(sum) / float64(f.count)}
 }
 
-func (e *Engine) worst(p *Partial) (worst []Element) {
+func (e *Engine) worstErrors(p *Partial) (worst []Element) {
 	ranked := p.worst.entries[:max(0, min(len(p.worst.entries), e.request.Top-len(p.mismatched)))]
 	if n := len(p.mismatched) + len(ranked); n > 0 {
 		worst = slices.Grow(p.lists.worst[:0], n)

@@ -133,7 +133,7 @@ func (p *Pool) Pictures(ctx context.Context, req Request, res *Result, how Pictu
 	}
 	g := newGatherer(e, res)
 	if how.Sample {
-		if g.strata = noise.NewStrata(e.total); !g.strata.Whole() {
+		if g.strata = noise.NewStrata(e.total); !g.strata.IsComplete() {
 			g.OfSample, g.Every = noise.SampleElements, g.Sample.Every
 		}
 	}
@@ -144,7 +144,7 @@ func (p *Pool) Pictures(ctx context.Context, req Request, res *Result, how Pictu
 	if err := e.walk(ctx, ref, npu, g.strata.Runs(e.total, e.readElements), g.count); err != nil {
 		return nil, err
 	}
-	return g.finish(), nil
+	return g.buildPictures(), nil
 }
 
 // gatherer computes the pictures of a pair.
@@ -217,7 +217,7 @@ func (g *gatherer) survey(b *block) {
 	g.Window.add(b)
 	g.find(b)
 	g.addMaps(b)
-	if g.strata.Has(b.first) {
+	if g.strata.HasBlock(b.first) {
 		b.countULP(g.ULP, g.special)
 	}
 	for _, offset := range g.nonFiniteErrors {
@@ -348,8 +348,8 @@ func (g *gatherer) separate(b *block) {
 		}
 		b.abs[i], b.n.values[i], b.r.values[i] = 0, 0, 0
 	}
-	b.n.keep(b.count)
-	b.r.keep(b.count)
+	b.n.truncate(b.count)
+	b.r.truncate(b.count)
 }
 
 // plan chooses the bins of the second pass.
@@ -432,8 +432,8 @@ func (g *gatherer) countErrors(abs, rel []float64) {
 	}
 }
 
-// finish adds the worst errors to the sampled ones, and turns counts into pictures.
-func (g *gatherer) finish() *Pictures {
+// buildPictures adds the worst errors to the sampled ones, and turns counts into pictures.
+func (g *gatherer) buildPictures() *Pictures {
 	if g.binsSampled() {
 		g.eachSampled(g.countErrors)
 	}

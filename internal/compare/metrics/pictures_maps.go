@@ -114,8 +114,8 @@ func (m *mapper) alloc() *mapper {
 	return m
 }
 
-// locate sets the runs of count elements from an offset on.
-func (m *mapper) locate(first int64, count int) {
+// setRuns sets the runs of count elements from an offset on.
+func (m *mapper) setRuns(first int64, count int) {
 	m.runs = m.runs[:0]
 	row, at := first/m.size%m.rows, first%m.size
 	for i := 0; i < count; {
@@ -148,7 +148,7 @@ func (m *mapper) cell(position int32) int32 {
 // addMaps adds a block whose errors have been found.
 func (g *gatherer) addMaps(b *block) {
 	for _, m := range g.maps {
-		m.locate(b.first, b.count)
+		m.setRuns(b.first, b.count)
 		m.add(b.abs, b.flags[:b.count], b.errors.Count)
 		for _, i := range g.special {
 			m.nonFinite[m.cell(i)]++

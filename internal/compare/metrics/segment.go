@@ -179,7 +179,7 @@ func (b *buffers) walk(ctx context.Context, e *Engine, p *Partial, ref, npu Read
 			e.request.Visit(at, refRead, npuRead)
 		}
 		for i := 0; i < count; i += blockElements {
-			l.begin(at+int64(i), min(blockElements, count-i), refRead[i*e.ref.size:], npuRead[i*e.npu.size:])
+			l.reset(at+int64(i), min(blockElements, count-i), refRead[i*e.ref.size:], npuRead[i*e.npu.size:])
 			visit(&l)
 		}
 	}

@@ -23,8 +23,8 @@ func Match(ref, npu []Tensor, opt Options) *Result {
 	refs, npus := ofKind(ref, opt.Kind), ofKind(npu, opt.Kind)
 	refStems, npuStems := stems(refs), stems(npus)
 	var old []Superseded
-	refs, res.Superseded = latest(refs, false, npuStems)
-	npus, old = latest(npus, true, refStems)
+	refs, res.Superseded = latestExecutions(refs, false, npuStems)
+	npus, old = latestExecutions(npus, true, refStems)
 	res.Superseded = append(res.Superseded, old...)
 
 	s := &skips{opt.SkipKeys, opt.Exclude, make(map[string]bool)}
@@ -189,12 +189,12 @@ type occurrence struct {
 	slice         string
 }
 
-// latest returns the tensors of the latest execution of each operator, and the superseded tensors. Tensors without a
+// latestExecutions returns the tensors of the latest execution of each operator, and the superseded tensors. Tensors without a
 // timestamp are always kept.
 //
 // A short number may be part of a name: layer1.0.1 and layer1.0.2 may be two modules of a network. They count as
 // modules if the other side has files with all these names.
-func latest(tensors []*Tensor, npu bool, otherStems map[string]bool) (kept []*Tensor, old []Superseded) {
+func latestExecutions(tensors []*Tensor, npu bool, otherStems map[string]bool) (kept []*Tensor, old []Superseded) {
 	groups := make(map[occurrence][]*Tensor)
 	first := make(map[occurrence]*Tensor, len(tensors)) // most operators run once
 	for _, t := range tensors {

@@ -61,7 +61,7 @@ type Plan struct {
 	// Calls are the msprobe calls, if a report shows them.
 	Calls []record.CallPair
 	// Listed describes the files of both runs, inventory is their fingerprint.
-	Listed    *record.Listed
+	Listed    *record.Listing
 	inventory string
 	// Unused are the names in op_config.csv that match no tensor.
 	Unused    []string
@@ -96,7 +96,7 @@ func newPlan(ctx context.Context, opt *Options, ref, npu *Side, mine *share) (*P
 	}
 	npu.warnOfDevice()
 	p.listed.Warnings = slices.Concat(warnOfSwap(ref, npu), ref.Warnings, npu.Warnings, ChoiceWarnings(ref, npu), p.Warnings)
-	p.listed.Stale = p.stale()
+	p.listed.Stale = p.missingMapNames()
 	p.listed.OfOptions, p.listed.Kept = opt.Warnings, opt.SideFiles.Kept
 	if err := p.Sort(); err != nil {
 		return nil, err
@@ -135,11 +135,11 @@ func openSides(ctx context.Context, opt *Options) (ref, npu *Side, mine *share, 
 		if sharded.open(opt, npu); ref.FromTables || npu.FromTables {
 			sharded.matchNames(ref, npu)
 		} else {
-			err = sharded.locate(ctx, opt, ref, npu)
+			err = sharded.locateReference(ctx, opt, ref, npu)
 		}
 	}
-	ref.forget()
-	npu.forget()
+	ref.dropListing()
+	npu.dropListing()
 	return ref, npu, mine, err
 }
 
@@ -172,7 +172,7 @@ type Planner struct {
 	// is paired.
 	olderBy map[supersededBy][]int
 	calls   []record.CallPair
-	listed  *record.Listed
+	listed  *record.Listing
 	// misplaced are unreadable files that belong to no operator.
 	misplaced []misplaced
 	// skipped indexes the lines of logs by tensor name; built on first use.
@@ -213,8 +213,8 @@ func (p *Planner) plan() *Plan {
 	return plan
 }
 
-// stale returns the names in the name map that are missing on their side.
-func (p *Planner) stale() (all []lang.Sentence) {
+// missingMapNames returns the names in the name map that are missing on their side.
+func (p *Planner) missingMapNames() (all []lang.Sentence) {
 	if m := p.options.SideFiles.NameMap; m != nil {
 		for _, name := range m.Missing(p.ref.names(), p.npu.names()) {
 			all = append(all, lang.Say("--map-node-dict: %s", name))
@@ -223,8 +223,8 @@ func (p *Planner) stale() (all []lang.Sentence) {
 	return all
 }
 
-// Others counts the files of both runs that are neither dumps nor arrays.
-func (p *Plan) Others() int { return p.leftAlone }
+// CountOtherFiles counts the files of both runs that are neither dumps nor arrays.
+func (p *Plan) CountOtherFiles() int { return p.leftAlone }
 
 // Listing returns the fingerprint of the listed files of both runs.
 func (p *Plan) Listing() string { return p.inventory }

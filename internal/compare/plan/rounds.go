@@ -71,16 +71,16 @@ func (p *Planner) pairRounds() {
 		}
 	}
 	p.placeUnread()
-	p.listed = &record.Listed{Ref: p.ref.listed(paired.Ref, p.options.Pair.Ops == nil), NPU: p.npu.listed(paired.NPU, false),
+	p.listed = &record.Listing{Ref: p.ref.listRounds(paired.Ref, p.options.Pair.Ops == nil), NPU: p.npu.listRounds(paired.NPU, false),
 		Inputs: p.options.Pair.Inputs || hasInputs(p.ref.named), Others: p.unrequestedRounds(keys)}
 	if p.share != nil {
 		p.rounds = slices.DeleteFunc(p.rounds, func(r *Round) bool { return !p.share.pairs[bothRounds(r.pair)] })
 	}
 }
 
-// listed returns the rounds of a side; alone are the rounds without a partner. With outputs it counts the outputs of
+// listRounds returns the rounds of a side; alone are the rounds without a partner. With outputs it counts the outputs of
 // the rounds without a partner.
-func (s *Side) listed(alone []*dumpdir.Round, outputs bool) []record.ListedRound {
+func (s *Side) listRounds(alone []*dumpdir.Round, outputs bool) []record.ListedRound {
 	all := make([]record.ListedRound, len(s.rounds))
 	for i, r := range s.rounds {
 		all[i] = record.ListedRound{At: recordCoordinates(r.At), Folder: r.At.Folder, Paired: !slices.Contains(alone, r), Dumps: s.dumps[r]}
@@ -126,7 +126,7 @@ func bothRounds(x dumpdir.RoundPair) [2]*dumpdir.Round { return [2]*dumpdir.Roun
 // their tensors.
 func (o *Options) divide(ref, npu *Side, sharded *sharding) *share {
 	spec := o.Shard
-	if !spec.On() {
+	if !spec.IsSharded() {
 		spec.Of = 1
 	}
 	paired, chosen := o.pairRounds(sharded, ref.rounds, npu.rounds)

@@ -103,7 +103,7 @@ func (r *Round) Status() Status {
 func (r *Report) HeadlineRound() int {
 	best := -1
 	for i := range r.Rounds {
-		if best < 0 || r.Rounds[i].before(&r.Rounds[best]) {
+		if best < 0 || r.Rounds[i].hasPriorityOver(&r.Rounds[best]) {
 			best = i
 		}
 	}
@@ -118,8 +118,8 @@ func (r *Report) FirstBadRound() int {
 	return -1
 }
 
-// before reports whether the findings of r have priority over the findings of the other round.
-func (r *Round) before(other *Round) bool {
+// hasPriorityOver reports whether the findings of r have priority over the findings of the other round.
+func (r *Round) hasPriorityOver(other *Round) bool {
 	if a, b := r.weight(), other.weight(); a != b {
 		return a > b
 	}

@@ -45,8 +45,8 @@ func (j *judge) input(v *value) {
 }
 
 // producers returns the outputs that may have produced a tensor, the latest first.
-func (j *judge) producers(x *numbers) []*value {
-	all := j.made.near(x)
+func (j *judge) producers(x *sideStatistics) []*value {
+	all := j.made.nearTensors(x)
 	return all[:min(candidates, len(all))]
 }
 
@@ -58,7 +58,7 @@ func (j *judge) judgeProduced(v *value) bool {
 		return false
 	}
 	from, intact := made[0], false
-	if i := slices.IndexFunc(made, func(p *value) bool { return near(p.npu, v.npu) }); i >= 0 {
+	if i := slices.IndexFunc(made, func(p *value) bool { return isSameReading(p.npu, v.npu) }); i >= 0 {
 		from, intact = made[i], true
 	}
 	v.from = from
@@ -90,7 +90,7 @@ func (v *value) overwritten(from *value) bool {
 	}
 	between := differ(from.npu, v.npu).z
 	return between > max(copied+float64(2*max(from.npu.coarse, v.npu.coarse)), 4*from.z) &&
-		!module && !(v.op.backward && between <= 4*v.own(optype.NoiseProduct))
+		!module && !(v.op.backward && between <= 4*v.roundingError(optype.NoiseProduct))
 }
 
 // isDistinctive reports whether statistics identify the tensor, so that equal statistics in the reference mean the
@@ -102,7 +102,7 @@ func (v *value) isDistinctive() bool {
 // reportOverwritten makes a tensor with overwritten memory an origin, unless the same memory was reported before.
 func (j *judge) reportOverwritten(v *value, why lang.Sentence) {
 	v.consequence(origin)
-	if !slices.ContainsFunc(j.damaged, func(other *numbers) bool { return near(other, v.npu) }) {
+	if !slices.ContainsFunc(j.damaged, func(other *sideStatistics) bool { return isSameReading(other, v.npu) }) {
 		j.damaged = append(j.damaged, v.npu)
 		j.reportOrigin(v, string(finding.Memory), finding.Medium, why)
 	}
@@ -110,8 +110,8 @@ func (j *judge) reportOverwritten(v *value, why lang.Sentence) {
 
 // writerBetween returns the name of the operator that wrote the tensor x on the NPU and runs between two other
 // operators; empty without such an operator.
-func (j *judge) writerBetween(from, to *op, x *numbers) string {
-	wrote := func(v *value) bool { return near(v.npu, x) }
+func (j *judge) writerBetween(from, to *op, x *sideStatistics) string {
+	wrote := func(v *value) bool { return isSameReading(v.npu, x) }
 	for _, o := range j.ops {
 		if !o.module && o.npuCall > from.npuCall && o.npuCall < to.npuCall && slices.ContainsFunc(o.outs, wrote) {
 			return o.name
@@ -123,7 +123,7 @@ func (j *judge) writerBetween(from, to *op, x *numbers) string {
 // judgeOrphan judges a tensor that was produced by an operator without a partner, and reports whether it is such a
 // tensor.
 func (j *judge) judgeOrphan(v *value) bool {
-	if !v.float() || len(j.orphans.near(v.ref)) == 0 {
+	if !v.float() || len(j.orphans.nearTensors(v.ref)) == 0 {
 		return false
 	}
 	run := j.forward

@@ -53,14 +53,14 @@ func Judge(rows []record.Row, unbounded []int) (f record.Findings, noVerdict lan
 	}
 	for _, v := range judged {
 		v.conclude()
-		v.link()
+		v.setSources()
 	}
 	return j.findings(rows), j.noVerdict
 }
 
-// link sets the rows that a tensor comes from, if they are known: of an input the row of its producer, of an output
+// setSources sets the rows that a tensor comes from, if they are known: of an input the row of its producer, of an output
 // the producers of the operator's inputs, or the inputs themselves if they have no producer.
-func (v *value) link() {
+func (v *value) setSources() {
 	var from []int
 	switch {
 	case v.from != nil:
@@ -183,8 +183,8 @@ func (v *value) conclude() {
 	}
 }
 
-// short formats a number with 6 digits.
-func short(m metrics.Metric) string {
+// formatNumber formats a number with 6 digits.
+func formatNumber(m metrics.Metric) string {
 	if !m.Defined() {
 		return "-"
 	}
@@ -266,10 +266,10 @@ func (v *value) comparable() bool {
 }
 
 // sameKind reports whether two tensors have digests of one kind, such as MD5: digests of one length.
-func sameKind(a, b *numbers) bool { return a.Digest != "" && len(a.Digest) == len(b.Digest) }
+func sameKind(a, b *sideStatistics) bool { return a.Digest != "" && len(a.Digest) == len(b.Digest) }
 
 // otherKind reports whether two tensors have digests of different kinds.
-func otherKind(a, b *numbers) bool { return a.Digest != "" && b.Digest != "" && !sameKind(a, b) }
+func otherKind(a, b *sideStatistics) bool { return a.Digest != "" && b.Digest != "" && !sameKind(a, b) }
 
 // makers returns the outputs whose reference digest is the tensor's. differ reports whether any such output differs
 // on the NPU.
@@ -283,7 +283,7 @@ func (d *digests) makers(v *value) (makers []*value, differ bool) {
 }
 
 func (d *digests) visit(o *op) {
-	if forward := d.byName[o.call.In(msprobe.Forward)]; o.backward {
+	if forward := d.byName[o.call.InDirection(msprobe.Forward)]; o.backward {
 		o.bad = forward != nil && forward.bad || (forward == nil || !forward.paired) && d.any
 	}
 	seen := 0

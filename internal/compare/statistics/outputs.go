@@ -39,8 +39,8 @@ const (
 	noisyIndex = 0.05
 )
 
-// own returns the rounding error of an operator that passes noise in the given way, relative to the output.
-func (v *value) own(way optype.Noise) float64 {
+// roundingError returns the rounding error of an operator that passes noise in the given way, relative to the output.
+func (v *value) roundingError(way optype.Noise) float64 {
 	u := v.grid()
 	if v.float() {
 		u = max(u, resolved)
@@ -87,11 +87,11 @@ func (c *call) largestNoise() float64 { return largestOf(c.entries, noiseIn) }
 // isDrawn reports whether the output of a random operator holds other random numbers. Dropout outside of training
 // draws none: it passes its input on.
 func (c *call) isDrawn(v *value) bool {
-	if v.same || slices.ContainsFunc(c.ins, func(in *value) bool { return near(in.ref, v.ref) }) {
+	if v.same || slices.ContainsFunc(c.ins, func(in *value) bool { return isSameReading(in.ref, v.ref) }) {
 		return false
 	}
 	noise := c.largestNoise()
-	return !v.float() || max(v.norm, v.mean)*math.Sqrt(v.ref.n) > 0.05+float64(5*noise) || v.z > follows*max(v.own(c.noise), noise)
+	return !v.float() || max(v.norm, v.mean)*math.Sqrt(v.ref.n) > 0.05+float64(5*noise) || v.z > follows*max(v.roundingError(c.noise), noise)
 }
 
 // judgeIntegers judges an output of integers or bools.
@@ -165,7 +165,7 @@ func (j *judge) judgeFloats(c *call, v *value) {
 		v.consequence(c.taint)
 		v.expected = max(j.forward, j.backward)
 	case e >= unknown:
-		v.noise = v.corrected(e, j.largest)
+		v.noise = v.noiseOfPassed(e, j.largest)
 	default:
 		j.test(c, v, e)
 	}
@@ -174,7 +174,7 @@ func (j *judge) judgeFloats(c *call, v *value) {
 // judgeNonFinite judges an output with NaN or infinities on the NPU where the reference is finite.
 func (j *judge) judgeNonFinite(c *call, v *value, made []*value) {
 	switch {
-	case len(made) > 0 && near(made[0].npu, v.npu), c.taint == origin:
+	case len(made) > 0 && isSameReading(made[0].npu, v.npu), c.taint == origin:
 		v.consequence(origin)
 	case slices.ContainsFunc(c.ins, (*value).reachesZero):
 		v.consequence(came)
@@ -204,7 +204,7 @@ func (v *value) constantPattern(c *call) string {
 		return ""
 	case v.npu.Max.Value() == 0:
 		return string(finding.ZeroOutput)
-	case v.z > 4*v.own(c.noise):
+	case v.z > 4*v.roundingError(c.noise):
 		return "CONSTANT"
 	}
 	return ""
@@ -215,11 +215,11 @@ func (v *value) constantPattern(c *call) string {
 func (j *judge) notCopied(c *call, v *value) bool {
 	for _, in := range c.ins {
 		if !in.paired() || in.ref.dtype != v.ref.dtype || in.npu.dtype != v.npu.dtype || in.ref.n <= 1 ||
-			!near(in.ref, v.ref) || !in.npu.finite() || in.row.Output != 0 && !c.backward || in.taint == unread {
+			!isSameReading(in.ref, v.ref) || !in.npu.finite() || in.row.Output != 0 && !c.backward || in.taint == unread {
 			continue
 		}
 		d := differ(in.npu, v.npu)
-		if near(in.npu, v.npu) || d.z <= copied+float64(2*max(in.npu.coarse, v.npu.coarse)) {
+		if isSameReading(in.npu, v.npu) || d.z <= copied+float64(2*max(in.npu.coarse, v.npu.coarse)) {
 			return false
 		}
 		j.reportOrigin(v, cmp.Or(pattern(in.npu, v.npu, &d), string(finding.NotCopied)), finding.High, lang.Say("the reference writes back the elements that it reads; the NPU reads %s and writes %s", in.npu.text(), v.npu.text()))
@@ -232,7 +232,7 @@ func (j *judge) notCopied(c *call, v *value) bool {
 // output of an operator inside. It reports whether the output was judged.
 func (j *judge) judgeRepeated(c *call, v *value, made []*value) bool {
 	from := made[0]
-	intact := slices.IndexFunc(made, func(p *value) bool { return near(p.npu, v.npu) })
+	intact := slices.IndexFunc(made, func(p *value) bool { return isSameReading(p.npu, v.npu) })
 	switch {
 	case intact >= 0:
 		v.noise, v.taint = made[intact].noise, made[intact].taint
@@ -240,7 +240,7 @@ func (j *judge) judgeRepeated(c *call, v *value, made []*value) bool {
 		return false
 	case cmp.Or(c.taint, from.taint) != clean:
 		v.consequence(cmp.Or(c.taint, from.taint))
-	case v.z > follows*max(from.noise, v.own(c.noise), resolved):
+	case v.z > follows*max(from.noise, v.roundingError(c.noise), resolved):
 		j.reportOrigin(v, cmp.Or(v.pattern(), string(finding.NotCopied)), finding.High, lang.Say("in the reference it is the output of %s unchanged: %s", from.op.name, v.text()))
 	default:
 		v.noise, v.taint = max(from.noise, v.z), clean
@@ -250,7 +250,7 @@ func (j *judge) judgeRepeated(c *call, v *value, made []*value) bool {
 
 // test compares the differences of an output with the limits that follow from the expected noise e.
 func (j *judge) test(c *call, v *value, e float64) {
-	u, magnitude := v.own(c.noise), v.ref.magnitude()
+	u, magnitude := v.roundingError(c.noise), v.ref.magnitude()
 	coarse, ratio, wide := max(v.ref.coarse, v.npu.coarse), 1.0, 1.0
 	if c.isLate() {
 		ratio = lateRatio
@@ -281,7 +281,7 @@ func (j *judge) test(c *call, v *value, e float64) {
 		if score > 0 && !c.isLate() {
 			j.used = max(fades*j.used, score*share)
 		}
-		v.noise, v.taint = v.corrected(v.expected, j.largest), clean
+		v.noise, v.taint = v.noiseOfPassed(v.expected, j.largest), clean
 		v.expected = e
 		return
 	case c.tied && score*share <= certain:
@@ -295,7 +295,7 @@ func (j *judge) test(c *call, v *value, e float64) {
 		j.reportCameIn(c.ins[i], j.runAt(c.op))
 		return
 	}
-	if from := j.suspect(c); from != nil {
+	if from := j.narrowInput(c); from != nil {
 		v.consequence(origin)
 		j.reportOrigin(from, cmp.Or(from.pattern(), "VALUE"), finding.Low, lang.Say("it differs by %.2g of its limit, more than any earlier tensor, and its reader %s by %.2g of its own limit: %s", from.score, c.name, score, from.text()))
 		return
@@ -314,8 +314,8 @@ func (j *judge) test(c *call, v *value, e float64) {
 	j.reportOrigin(v, kind, confidence, why)
 }
 
-// suspect returns a tensor that passed by a narrow margin and is an input of a wrong output, nil if there is none.
-func (j *judge) suspect(c *call) *value {
+// narrowInput returns a tensor that passed by a narrow margin and is an input of a wrong output, nil if there is none.
+func (j *judge) narrowInput(c *call) *value {
 	for _, in := range c.ins {
 		if !in.paired() {
 			continue
@@ -337,9 +337,9 @@ func (j *judge) isLookup(c *call) bool {
 	})
 }
 
-// corrected returns the noise of an output that passed: the expected noise e, lowered to the noise that the output's
+// noiseOfPassed returns the noise of an output that passed: the expected noise e, lowered to the noise that the output's
 // own numbers show, but not below half of the rounding error.
-func (v *value) corrected(e, rounding float64) float64 {
+func (v *value) noiseOfPassed(e, rounding float64) float64 {
 	mask, moved := v.ref.isMask(), v.max != 0 || v.min != 0
 	largest := 0.0
 	if !mask {
@@ -360,5 +360,5 @@ func (v *value) corrected(e, rounding float64) float64 {
 	if !moved || v.op.isLate() {
 		all = max(seen, max(v.norm, v.mean)*math.Sqrt(v.ref.n))
 	}
-	return min(1, max(min(e, max(3*all, e/part)), seen, min(max(v.own(v.op.noise), rounding)/2, e)))
+	return min(1, max(min(e, max(3*all, e/part)), seen, min(max(v.roundingError(v.op.noise), rounding)/2, e)))
 }

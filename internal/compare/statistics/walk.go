@@ -29,8 +29,8 @@ const (
 	unread       // garbage that no operator reads
 )
 
-// first returns the taint that is first in the list, clean if both are clean.
-func first(a, b taint) taint {
+// earlierTaint returns the taint that is first in the list, clean if both are clean.
+func earlierTaint(a, b taint) taint {
 	if a == clean || b != clean && b < a {
 		return b
 	}
@@ -44,9 +44,9 @@ type value struct {
 	place *record.Statistics
 	leaf  int // position among the tensors of the call of the reference
 	op    *op
-	ref   *numbers
-	npu   *numbers // nil without a partner
-	from  *value   // the producer of an input, nil if it is not known
+	ref   *sideStatistics
+	npu   *sideStatistics // nil without a partner
+	from  *value          // the producer of an input, nil if it is not known
 	difference
 	// noise is the relative error that the tensor may have, taint the reason why it may have a larger one.
 	noise float64
@@ -113,11 +113,11 @@ func (m memory) add(v *value) { m[v.ref.mark()] = append(m[v.ref.mark()], v) }
 // full search takes quadratic time.
 const mostAlike = 256
 
-// near returns the tensors that are near x, the latest first.
-func (m memory) near(x *numbers) (found []*value) {
+// nearTensors returns the tensors that are near x, the latest first.
+func (m memory) nearTensors(x *sideStatistics) (found []*value) {
 	all := m[x.mark()]
 	for _, v := range slices.Backward(all[max(0, len(all)-mostAlike):]) {
-		if near(v.ref, x) {
+		if isSameReading(v.ref, x) {
 			found = append(found, v)
 		}
 	}
@@ -133,11 +133,11 @@ type judge struct {
 	few     bool // fewer than half of the operators have a partner
 	drifted bool // the weights drifted apart: the compared step is a later one
 
-	made     memory           // outputs so far
-	orphans  memory           // outputs so far of operators without a partner
-	damaged  []*numbers       // overwritten tensors that were reported
-	byModule map[string]taint // taints of the operators inside, by module
-	seen     [came]bool       // taints that arose so far
+	made     memory            // outputs so far
+	orphans  memory            // outputs so far of operators without a partner
+	damaged  []*sideStatistics // overwritten tensors that were reported
+	byModule map[string]taint  // taints of the operators inside, by module
+	seen     [came]bool        // taints that arose so far
 
 	// forward and backward are the noise of the run so far in each pass, largest is the largest rounding error of its
 	// types.
@@ -165,8 +165,8 @@ func newJudge(rows []record.Row) *judge {
 		slices.SortStableFunc(o.ins, byLeaf)
 		slices.SortStableFunc(o.outs, byLeaf)
 	}
-	j.coarse(func(v *value) *numbers { return v.ref })
-	j.coarse(func(v *value) *numbers { return v.npu })
+	j.coarse(func(v *value) *sideStatistics { return v.ref })
+	j.coarse(func(v *value) *sideStatistics { return v.npu })
 	for _, v := range j.all {
 		if v.paired() {
 			v.difference = differ(v.ref, v.npu)
@@ -231,7 +231,7 @@ func newOp(row *record.Row) *op {
 
 // coarse marks all tensors of 16 bits of a side if their statistics were computed in 16 bits: nearly all norms of
 // float16 are numbers of float16.
-func (j *judge) coarse(side func(*value) *numbers) {
+func (j *judge) coarse(side func(*value) *sideStatistics) {
 	norms, half := 0, 0
 	float16, _ := tensor.FloatOf(tensor.Float16)
 	for _, v := range j.all {
@@ -306,7 +306,7 @@ type call struct {
 
 // add adds a tensor whose noise reaches the outputs.
 func (c *call) add(v *value, gradient bool) {
-	c.entries, c.taint = append(c.entries, entry{v, v.noise, gradient}), first(c.taint, v.taint)
+	c.entries, c.taint = append(c.entries, entry{v, v.noise, gradient}), earlierTaint(c.taint, v.taint)
 }
 
 // guess lets the first output stand for inputs that are not known, with the given noise.
@@ -383,7 +383,7 @@ func (j *judge) visit(o *op) {
 			continue
 		}
 		if j.output(c, v); v.taint != unread {
-			passed = first(passed, v.taint)
+			passed = earlierTaint(passed, v.taint)
 		}
 		if v.float() {
 			j.anyFloat, j.largest = true, max(j.largest, v.rounding())
@@ -425,9 +425,9 @@ func (c *call) chooses() bool {
 // addForward adds the inputs of the forward call to a backward call. The gradients of a module's parameters also get
 // the incoming gradients of its backward call.
 func (j *judge) addForward(c *call) {
-	forward := j.byName[c.call.In(msprobe.Forward)]
+	forward := j.byName[c.call.InDirection(msprobe.Forward)]
 	if c.gradients {
-		if back := j.byName[c.call.In(msprobe.Backward)]; back != nil && back.paired {
+		if back := j.byName[c.call.InDirection(msprobe.Backward)]; back != nil && back.paired {
 			for _, v := range back.ins {
 				if v.paired() && v.taint != unread {
 					c.add(v, true)

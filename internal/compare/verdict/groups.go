@@ -42,7 +42,7 @@ func (o *Operator) batchNormalisedGroups(e *expectation) {
 		return
 	}
 	relative, inverse := spreadOf(&in.Channels, func(g int) float64 { return float64(in.Channels.RefStd[g]) })
-	e.channels = o.gained(&s.Channels, relative, inverse, s.Channels.RefStd)
+	e.channels = o.scaledGroupError(&s.Channels, relative, inverse, s.Channels.RefStd)
 	gain := 0.0
 	for g := range e.channels {
 		gain = max(gain, channelGain(s, in, g))
@@ -156,12 +156,12 @@ func (o *Operator) normalisedGroups(e *expectation) {
 		return
 	}
 	relative, inverse := o.rowGains(in)
-	e.rows = o.gained(&s.Rows, relative, inverse, s.Rows.RefRMS)
+	e.rows = o.scaledGroupError(&s.Rows, relative, inverse, s.Rows.RefRMS)
 	e.channels = inProportion(&s.Channels, s.RefRMS, e.Sum, 0.7)
 }
 
-// gained returns the expected error of groups that a norm scales to the given sizes.
-func (o *Operator) gained(groups *noise.Groups, relative, inverse []float64, size []float32) []float64 {
+// scaledGroupError returns the expected error of groups that a norm scales to the given sizes.
+func (o *Operator) scaledGroupError(groups *noise.Groups, relative, inverse []float64, size []float32) []float64 {
 	eps := epsilon(o.Out.Type)
 	return byGroup(groups, func(g int) float64 {
 		to := float64(size[g])

@@ -216,11 +216,11 @@ func (o *Operator) measure() Verdict {
 	v := Verdict{Expectation: e.Expectation, Limit: o.limit(e.Class)}
 	eps := epsilon(s.Type)
 	v.Score = ratio(s.RMS, v.Sum)
-	v.RowScore, v.medianRow = worst(s.Rows.RMS, e.rows)
-	v.ChannelScore, v.medianChannel = worst(s.Channels.RMS, e.channels)
+	v.RowScore, v.medianRow = ratioStatistics(s.Rows.RMS, e.rows)
+	v.ChannelScore, v.medianChannel = ratioStatistics(s.Channels.RMS, e.channels)
 	switch {
 	case e.peaks != nil && len(e.peaks) == len(s.Rows.Max):
-		v.PeakScore, _ = worst(s.Rows.Max, e.peaks)
+		v.PeakScore, _ = ratioStatistics(s.Rows.Max, e.peaks)
 		v.Exact = true
 	case v.Class == optype.Move && len(o.Inputs) > 0:
 		v.PeakScore = ratio(s.Max, largest(o.Inputs, func(in *noise.Noise) float64 { return in.Max })+float64(eps*s.RefMax)+smallest(s.Type))
@@ -228,7 +228,7 @@ func (o *Operator) measure() Verdict {
 	case o.Type.Form == optype.InstanceNorm || o.Type.Form == optype.GroupNorm:
 		v.PeakScore = ratio(s.Max, 6*v.Sum)
 	default:
-		peak, _ := worst(s.Rows.Max, e.rows)
+		peak, _ := ratioStatistics(s.Rows.Max, e.rows)
 		v.PeakScore = peak / 6
 	}
 	relative := v.Sum / max(s.RefRMS, tiny)
@@ -264,8 +264,8 @@ func chanceRatio(groups *noise.Groups) float64 {
 	return 1
 }
 
-// worst returns the largest and the median ratio of an error to its expected error.
-func worst(errors []float32, expected []float64) (most, median float64) {
+// ratioStatistics returns the largest and the median ratio of an error to its expected error.
+func ratioStatistics(errors []float32, expected []float64) (most, median float64) {
 	if len(errors) != len(expected) || len(errors) == 0 {
 		return 0, 0
 	}

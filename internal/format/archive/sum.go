@@ -95,7 +95,7 @@ func (s *storedReader) verify() error {
 		from, to := s.sum.gap(s.entry.Size)
 		n := min(int64(len(buf)), to-from)
 		if got, err := s.ReadAt(buf[:n], from); int64(got) < n {
-			return short(s.begin+from, got, int(n), err)
+			return shortRead(s.begin+from, got, int(n), err)
 		}
 	}
 	return s.sum.err
@@ -106,7 +106,7 @@ func (e *Entry) compare(begin int64, crc uint32) error {
 	if crc == e.crc || e.archive.unchecked {
 		return nil
 	}
-	return broken(begin, "the entry %q has the CRC-32 %08x, want %08x", e.Name, crc, e.crc)
+	return formatError(begin, "the entry %q has the CRC-32 %08x, want %08x", e.Name, crc, e.crc)
 }
 
 const (

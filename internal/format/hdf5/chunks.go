@@ -213,7 +213,7 @@ func (c *chunked) load(d *decoder, ch *chunk, place []int64) error {
 		return err
 	}
 	if limit := 2*c.chunkBytes + 4096; ch.size > limit {
-		return broken(off, "the data of a chunk has %d bytes, want at most %d", ch.size, limit)
+		return formatError(off, "the data of a chunk has %d bytes, want at most %d", ch.size, limit)
 	}
 	d.plain = nil
 	d.in = slices.Grow(d.in[:0], int(ch.size))[:ch.size]

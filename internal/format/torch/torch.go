@@ -34,7 +34,7 @@ import (
 // FormatError is the error of an invalid file.
 type FormatError struct{ lang.Problem }
 
-func broken(format string, args ...any) error {
+func formatError(format string, args ...any) error {
 	return &FormatError{lang.Problem{Sentence: lang.Say(format, args...)}}
 }
 
@@ -70,7 +70,7 @@ func open(r io.ReaderAt, size int64, hasObjects bool) (*format.Contents, error) 
 		}
 		return nil, unsupported("a tar archive, want a file of torch.save")
 	}
-	return nil, broken("the file begins with % x, want a file of torch.save", head[:min(len(head), 4)])
+	return nil, formatError("the file begins with % x, want a file of torch.save", head[:min(len(head), 4)])
 }
 
 // tarHead is the length of an entry header in a tar file.
@@ -145,7 +145,7 @@ func openZip(r io.ReaderAt, size int64, u *unpickler) (*format.Contents, error) 
 	case len(found) == 0:
 		return nil, unsupported("the archive has no %s, want a file of torch.save", pickleEntry)
 	case len(found) > 1:
-		return nil, broken("the archive has %.100q and %.100q, want one %s", found[0], found[1], pickleEntry)
+		return nil, formatError("the archive has %.100q and %.100q, want one %s", found[0], found[1], pickleEntry)
 	}
 	if _, ok := f.entries[f.root+"constants.pkl"]; ok {
 		return nil, unsupported("a TorchScript archive, want a file of torch.save")
@@ -207,7 +207,7 @@ func (f *zipFile) bigEndian() (bool, error) {
 	case err != nil:
 		return false, err
 	case string(text) != "little" && string(text) != "big":
-		return false, broken("%s: found %q, want little or big", name, text)
+		return false, formatError("%s: found %q, want little or big", name, text)
 	}
 	return string(text) == "big", nil
 }
@@ -216,7 +216,7 @@ func (f *zipFile) bigEndian() (bool, error) {
 func (f *zipFile) entry(name string) (*io.SectionReader, error) {
 	e, ok := f.entries[f.root+name]
 	if !ok {
-		return nil, broken("the archive has no entry %.100q", f.root+name)
+		return nil, formatError("the archive has no entry %.100q", f.root+name)
 	}
 	data, err := e.Data()
 	if err != nil {
@@ -325,7 +325,7 @@ func openLegacy(r io.ReaderAt, size int64, u *unpickler) (*format.Contents, erro
 	}
 	list, ok := keys.(*pickle.Sequence)
 	if !ok {
-		return nil, broken("found a %s before 0x%x, want the list of storages", pickle.TypeName(keys), f.at)
+		return nil, formatError("found a %s before 0x%x, want the list of storages", pickle.TypeName(keys), f.at)
 	}
 	if err := f.findRecords(list.Items, u.kinds); err != nil {
 		return nil, err
@@ -372,7 +372,7 @@ func (f *legacyFile) findRecords(keys []any, kinds map[string]elementType) error
 	for _, k := range keys {
 		key, ok := k.(string)
 		if !ok {
-			return broken("found a %s in the list of storages, want a text", pickle.TypeName(k))
+			return formatError("found a %s in the list of storages, want a text", pickle.TypeName(k))
 		}
 		unit := int64(kinds[key].dtype.UnitSize())
 		if unit == 0 || f.size-f.at < 8 {
@@ -385,7 +385,7 @@ func (f *legacyFile) findRecords(keys []any, kinds map[string]elementType) error
 		f.at += int64(len(b))
 		count := int64(binary.LittleEndian.Uint64(b[:]))
 		if count < 0 {
-			return broken("storage %.100q has %d elements at 0x%x", key, count, f.at-int64(len(b)))
+			return formatError("storage %.100q has %d elements at 0x%x", key, count, f.at-int64(len(b)))
 		}
 		length := min(count, (f.size-f.at)/unit) * unit
 		f.records[key] = io.NewSectionReader(f.r, f.at, length)

@@ -19,8 +19,8 @@ type side struct {
 	Round    []int           `json:"round"`
 	Status   []int           `json:"status"`
 	Mark     []record.Mark   `json:"mark"`
-	MeanRel  numbers         `json:"mean_rel"`
-	Score    numbers         `json:"score"`
+	MeanRel  numberList      `json:"mean_rel"`
+	Score    numberList      `json:"score"`
 }
 
 // sideOf makes the columns of the comparison before another one.
@@ -28,7 +28,7 @@ func sideOf(c *Comparison, noPaths bool) *side {
 	r := c.Before
 	s := &side{Title: titleOf(r.Args, noPaths), Headline: text(c.BeforeHeadline), Statuses: record.Statuses()}
 	if own := titleOf(c.Args, noPaths); own == s.Title && !noPaths {
-		before, after := toldApart(c.Paths[0], c.Paths[1])
+		before, after := distinguishColors(c.Paths[0], c.Paths[1])
 		s.Title, s.After = before+": "+s.Title, after+": "+own
 	}
 	for i := range r.Rounds {

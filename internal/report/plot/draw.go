@@ -91,8 +91,8 @@ func escape(name string) string {
 	return b.String()
 }
 
-// cut replaces the middle of an ASCII text longer than most bytes.
-func cut(name string, most int) string {
+// shortenLabel replaces the middle of an ASCII text longer than most bytes.
+func shortenLabel(name string, most int) string {
 	if len(name) <= most {
 		return name
 	}
@@ -151,7 +151,7 @@ func number(x float64, digits int) string {
 func linear(low, high float64) axis {
 	span := high - low
 	if !(span > 1e-300 && span < 1e300) || span < 1e-14*max(math.Abs(low), math.Abs(high)) {
-		return ends(low, high)
+		return endTicks(low, high)
 	}
 	step := stepOf(span / 6)
 	first, last := math.Ceil(low/step), math.Floor(high/step)
@@ -162,7 +162,7 @@ func linear(low, high float64) axis {
 		a = append(a, tick{(x - low) / span, number(x, max(min(digits, 17), 2))})
 	}
 	if len(a) < 2 {
-		return ends(low, high)
+		return endTicks(low, high)
 	}
 	return a
 }
@@ -178,8 +178,8 @@ func stepOf(x float64) float64 {
 	return 10 * power
 }
 
-// ends returns ticks at both ends.
-func ends(low, high float64) axis {
+// endTicks returns ticks at both ends.
+func endTicks(low, high float64) axis {
 	if low == high {
 		return axis{{0.5, number(low, 6)}}
 	}
@@ -351,10 +351,10 @@ func counts(g metrics.Grid, sides ...[]int64) panel {
 	}
 	switch {
 	case g.Low == g.High:
-		p.x = ends(g.Low, g.High)
+		p.x = endTicks(g.Low, g.High)
 	case g.Log:
 		if p.x = decades(log10(g.Low), log10(g.High)); len(p.x) < 2 {
-			p.x = ends(g.Low, g.High)
+			p.x = endTicks(g.Low, g.High)
 		}
 	default:
 		p.x = linear(g.Low, g.High)

@@ -224,8 +224,8 @@ func TestTexts(t *testing.T) {
 	for _, c := range [][2]string{
 		{escape("conv1/a b~"), "conv1/a b~"},
 		{escape("卷积\n\u202e\U0001f600\xff"), `\u5377\u79EF\u000A\u202E\U0001F600\uFFFD`},
-		{cut("abcdefghij", 10), "abcdefghij"},
-		{cut("abcdefghijk", 10), "abcd...ijk"},
+		{shortenLabel("abcdefghij", 10), "abcdefghij"},
+		{shortenLabel("abcdefghijk", 10), "abcd...ijk"},
 		{ordinal(2), "2nd"}, {ordinal(3), "3rd"}, {ordinal(11), "11th"}, {ordinal(21), "21st"}, {ordinal(113), "113th"},
 		{number(0, 3), "0"}, {number(-0.25, 2), "-0.25"}, {number(5000, 2), "5000"}, {number(1e7, 2), "1e+07"}, {number(2e-5, 2), "2e-05"},
 		{notes("a", "", "b", counted(0, "%d c"), counted(3, "%d d")), "a   b   3 d"},

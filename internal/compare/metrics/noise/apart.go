@@ -6,11 +6,11 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Apart tells whether both sides of an input are the same numbers, each rounded to the type of its side. Two numbers
+// InputDifference tells whether both sides of an input are the same numbers, each rounded to the type of its side. Two numbers
 // count as equal if they differ by at most half a unit in the last place of one side plus half a unit of the other.
 // Two masks (numbers that stand for minus infinity) count as equal, too. So do a number beyond the range of the other
 // side's type and the limit or infinity of this type.
-type Apart struct {
+type InputDifference struct {
 	// Elements counts the unequal pairs by the types of the containers. Float16 and BFloat16 count them as if one
 	// side had this type.
 	Elements int64 `json:"elements"`
@@ -23,7 +23,7 @@ type Apart struct {
 }
 
 // Count returns the number of unequal pairs for the coarser of the two number types, and this type.
-func (a *Apart) Count() (count int64, by tensor.DType) {
+func (a *InputDifference) Count() (count int64, by tensor.DType) {
 	for _, d := range Coarser {
 		if a.Ref == d || a.NPU == d {
 			if d == tensor.BFloat16 {
@@ -38,8 +38,8 @@ func (a *Apart) Count() (count int64, by tensor.DType) {
 // damagedShare is the share of elements (0 to 1) that may be damaged in a tensor whose other elements show its type.
 const damagedShare = 0.01
 
-// aparts collects Apart over the pairs of a segment.
-type aparts struct {
+// inputDifferences collects Apart over the pairs of a segment.
+type inputDifferences struct {
 	sides      [2]side // the reference, the NPU
 	count      [3]int64
 	fractional bool // an integer is paired with a fraction: quantised numbers, not comparable
@@ -72,21 +72,21 @@ func (s *side) half(x float64) float64 {
 	if x == 0 {
 		return s.normal
 	}
-	return s.at(x) / 2
+	return s.unitOf(x) / 2
 }
 
 // newAparts returns a collector for pairs of two types, nil if a type has no units in the last place.
-func newAparts(ref, npu tensor.DType) *aparts {
+func newAparts(ref, npu tensor.DType) *inputDifferences {
 	r, ok := newSide(ref)
 	n, also := newSide(npu)
 	if !ok || !also {
 		return nil
 	}
-	return &aparts{sides: [2]side{r, n}}
+	return &inputDifferences{sides: [2]side{r, n}}
 }
 
 // add adds pairs of a tensor of total elements.
-func (a *aparts) add(n, r []float64, total int64) {
+func (a *inputDifferences) add(n, r []float64, total int64) {
 	a.sides[0].addValues(r, total)
 	a.sides[1].addValues(n, total)
 	ref, npu := &a.sides[0], &a.sides[1]
@@ -119,7 +119,7 @@ func (s *side) isBeyond(x, other float64) bool {
 }
 
 // addPair counts a pair of different numbers.
-func (a *aparts) addPair(x, y float64) {
+func (a *inputDifferences) addPair(x, y float64) {
 	ref, npu := &a.sides[0], &a.sides[1]
 	if ref.integer != npu.integer {
 		a.fractional = a.fractional || x != math.Trunc(x) || y != math.Trunc(y)
@@ -182,7 +182,7 @@ func (s *side) coarsest() tensor.DType {
 }
 
 // merge adds the pairs of another segment.
-func (a *aparts) merge(next *aparts) {
+func (a *inputDifferences) merge(next *inputDifferences) {
 	for k := range a.count {
 		a.count[k] += next.count[k]
 	}
@@ -193,11 +193,11 @@ func (a *aparts) merge(next *aparts) {
 }
 
 // finish returns the counts, nil if the pairs are not comparable.
-func (a *aparts) finish() *Apart {
+func (a *inputDifferences) finish() *InputDifference {
 	if a == nil || a.fractional {
 		return nil
 	}
-	found := &Apart{Elements: a.count[0], BFloat16: a.count[1], Float16: a.count[2], Ref: a.sides[0].valueType(), NPU: a.sides[1].valueType()}
+	found := &InputDifference{Elements: a.count[0], BFloat16: a.count[1], Float16: a.count[2], Ref: a.sides[0].valueType(), NPU: a.sides[1].valueType()}
 	// Few elements suffice to show a coarser type that the other side contradicts.
 	ref, npu := a.sides[0].coarsest(), a.sides[1].coarsest()
 	switch {

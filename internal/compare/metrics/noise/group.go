@@ -141,9 +141,9 @@ func resized(s []float64, count int) []float64 {
 	return s[:count]
 }
 
-// spread returns the sum of squared distances of the references from a number, computed from
+// squaredDistances returns the sum of squared distances of the references from a number, computed from
 // the means and standard deviations of the rows.
-func (c *Collector) spread(from float64) (sum float64) {
+func (c *Collector) squaredDistances(from float64) (sum float64) {
 	last := len(c.means) - 1
 	count := float64(c.rows.elements(0))
 	for k, mean := range c.means {
