@@ -27,7 +27,7 @@ type HeaderOptions struct {
 	// Workers is the number of files read at a time; 0 means one per CPU.
 	Workers int
 	Observe func(batch.Event)
-	// Rounds are the rounds to read, in a run after Settle; nil for all files.
+	// Rounds are the rounds to read, in a run after FixRounds; nil for all files.
 	Rounds map[*Round]bool
 }
 

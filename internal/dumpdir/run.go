@@ -94,7 +94,7 @@ type Round struct {
 
 	folders []*Folder // folders of the tensors
 	side    Sources   // sources in the run
-	sources Sources   // sources in the run and from Arrange
+	sources Sources   // sources in the run and from SortOperators
 }
 
 // Op is one execution of an operator.

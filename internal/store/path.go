@@ -153,11 +153,11 @@ func Real(path string) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// ErrOutside is wrapped by the errors of Within for paths that lead out of the folder.
+// ErrOutside is wrapped by the errors of ResolveWithin for paths that lead out of the folder.
 var ErrOutside = lang.Errorf("is outside of")
 
 // ResolveWithin returns the absolute path, without symbolic links, of a file at or below the folder root.
-// Paths from the contents of files are untrusted and must pass Within before they are opened:
+// Paths from the contents of files are untrusted and must pass ResolveWithin before they are opened:
 // neither ".." nor symbolic links may lead out of the folder.
 func ResolveWithin(root, path string) (string, error) {
 	var real [2]string

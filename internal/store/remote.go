@@ -245,7 +245,7 @@ type source struct {
 // prefetch calls Prefetch of the underlying source.
 func (s *source) prefetch(off, n int64) { Prefetch(s.Source, off, n) }
 
-// readWhole calls Whole of the underlying source.
+// readWhole calls AnnounceFullRead of the underlying source.
 func (s *source) readWhole() { AnnounceFullRead(s.Source) }
 
 // ReadAt implements io.ReaderAt.

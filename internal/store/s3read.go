@@ -121,7 +121,7 @@ func (f *s3Object) Close() error {
 	return nil
 }
 
-// readWhole implements the function Whole.
+// readWhole implements the function AnnounceFullRead.
 func (f *s3Object) readWhole() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

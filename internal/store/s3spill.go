@@ -112,7 +112,7 @@ type spool struct {
 	hasSaid  bool // the user was told that there is no more space
 }
 
-// reserve reserves n bytes; give releases them.
+// reserve reserves n bytes; release releases them.
 func (s *spool) reserve(n int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -260,7 +260,7 @@ func (u *upload) isThere(ctx context.Context, isOurs func(etag string) bool) boo
 }
 
 // createObject makes the request that creates the object. If isNew it sends If-None-Match. Some servers
-// refuse or ignore it: so place checks for the object before, and repeats a refused request without
+// refuse or ignore it: so createObject checks for the object before, and repeats a refused request without
 // the header. After a lost response an existing object may be our own.
 func (u *upload) createObject(timeout time.Duration, do func(context.Context, minio.PutObjectOptions) error, isOurs func(etag string) bool) error {
 	var opt minio.PutObjectOptions

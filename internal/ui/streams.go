@@ -51,7 +51,7 @@ func columns(f *os.File) int {
 	return width
 }
 
-// ColorMode says when to use colours. It implements a flag value; the zero value is invalid, and On
+// ColorMode says when to use colours. It implements a flag value; the zero value is invalid, and IsEnabled
 // treats it as ColorAuto.
 type ColorMode string
 

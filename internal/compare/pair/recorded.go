@@ -93,7 +93,7 @@ func inSequence(all []RecorderPosition) []execution {
 type recordedMatch struct {
 	nameMap    *sidefile.NameMap
 	refs, npus map[string][]int64
-	places     map[string]int // positions of the reference's tensors, by Recorded.place
+	places     map[string]int // positions of the reference's tensors, by RecorderPosition.key
 	bySeq      bool
 }
 

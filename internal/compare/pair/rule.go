@@ -188,7 +188,7 @@ type Options struct {
 	Fusion *graph.Graph      // of the compiler, nil for none
 	// Calls named the Call of tensors; nil if they have none.
 	Calls *Calls
-	// Recorded: tensors have a Recorded.
+	// Recorded: tensors have a RecorderPosition.
 	Recorded bool
 	// Given are pairs that replace all rules, nil for none. A tensor of the reference may be in
 	// several pairs.

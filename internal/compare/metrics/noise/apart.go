@@ -38,7 +38,7 @@ func (a *InputDifference) Count() (count int64, by tensor.DType) {
 // damagedShare is the share of elements (0 to 1) that may be damaged in a tensor whose other elements show its type.
 const damagedShare = 0.01
 
-// inputDifferences collects Apart over the pairs of a segment.
+// inputDifferences collects each InputDifference over the pairs of a segment.
 type inputDifferences struct {
 	sides      [2]side // the reference, the NPU
 	count      [3]int64
