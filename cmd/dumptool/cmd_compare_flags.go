@@ -66,10 +66,10 @@ func (o *comparison) judge() []cmdFlag {
 	finite := func(x float64) bool { return x >= 0 && !math.IsInf(x, 0) }
 	return []cmdFlag{
 		{"verdict", choice(&v.Mode, limits.VerdictModes()), "`RULE` that decides: evidence of a fault, or limits; default: limits if any are given, else evidence", judging, onLimits},
-		{"profile", profile(&l.Profile), "`NAME` of a set of limits; hpaa, dtype (by element type), torch, exact", judging, onLimits},
+		{"profile", limitsProfile(&l.Profile), "`NAME` of a set of limits; hpaa, dtype (by element type), torch, exact", judging, onLimits},
 		{"atol", number(&l.Atol, 0), "absolute limit `A`; hpaa: 0.005", judging, onLimits},
 		{"rtol", number(&l.Rtol, 0), "limit relative to the reference `R`; hpaa: 0.2", judging, onLimits},
-		{"gate", gate(), "fail by `METRICS` of a whole tensor; cosine>=0.99, red<=0.01 (relative Euclidean distance), mean_rel<=0.01 (also undefined because a reference of zeros differs), sqnr>=30 (dB), ulp<=4 (of the NPU's type), with commas between them", judging, onLimits},
+		{"gate", metricGate(), "fail by `METRICS` of a whole tensor; cosine>=0.99, red<=0.01 (relative Euclidean distance), mean_rel<=0.01 (also undefined because a reference of zeros differs), sqnr>=30 (dB), ulp<=4 (of the NPU's type), with commas between them", judging, onLimits},
 		{"op-config|op-config-name", text(&o.files.OpConfig), "limits per operator in `FILE` (op_name,atol,rtol)", judging, onLimits | onHPAA},
 		{"tol-mode", byName(&o.Judge.Mode, limits.TolModes(), metrics.IsClose, metrics.BothExceeded, metrics.EitherExceeded), "error `RULE`: isclose (beyond atol + rtol*|cpu|), both-exceeded, either-exceeded", judging, rare | onLimits | onHPAA},
 		{"nan-policy", choice(&v.NaN, limits.NaNPolicies()), "`POLICY` for NaN and infinities: strict, equal, hpaa (replaced as HPAA does), ignore (not counted; a tensor with no other elements fails)", judging, rare | onLimits | onHPAA},
@@ -84,8 +84,8 @@ func (o *comparison) judge() []cmdFlag {
 	}
 }
 
-// profile reads the name of a set of limits.
-func profile(to *limits.Profile) *value[limits.Profile] {
+// limitsProfile reads the name of a set of limits.
+func limitsProfile(to *limits.Profile) *value[limits.Profile] {
 	v := choice(to, limits.Profiles())
 	byName := v.read
 	v.read = func(text string) (limits.Profile, error) {
@@ -105,8 +105,8 @@ var gates = []struct{ metric, op, flag string }{
 // gateForm matches the limit of a metric.
 var gateForm = lang.Pattern(`^\s*([a-z_-]+)\s*([<>]=)\s*(\S+)\s*$`)
 
-// gate is another spelling of the limits of metrics.
-func gate() *spelling {
+// metricGate is another spelling of the limits of metrics.
+func metricGate() *spelling {
 	flags := func() (names []string) {
 		for _, g := range gates {
 			names = append(names, g.flag)

@@ -45,8 +45,8 @@ func (w *watched) readRemaining(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// watch wraps the source of a tensor in watched if dump.json has statistics of it.
-func (x *execution) watch(one *recompute.Tensor, of *dumpdir.Tensor, in *tensorfile.Tensor) error {
+// watchSource wraps the source of a tensor in watched if dump.json has statistics of it.
+func (x *execution) watchSource(one *recompute.Tensor, of *dumpdir.Tensor, in *tensorfile.Tensor) error {
 	if of.Statistics == nil || one.Source == nil {
 		return nil
 	}

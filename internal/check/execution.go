@@ -267,7 +267,7 @@ func (x *execution) tensor(t *dumpdir.Tensor, images bool) (*recompute.Tensor, e
 	}
 	one, err := x.toHost(s, t, images)
 	if err == nil {
-		err = x.watch(one, t, s)
+		err = x.watchSource(one, t, s)
 	}
 	if err == nil && !saysType(f, s, t) {
 		one.DType, err = one.HeldType()
@@ -299,14 +299,14 @@ func (x *execution) toHost(s *tensorfile.Tensor, t *dumpdir.Tensor, images bool)
 	stored, err := s.Stored()
 	if unsupported, ok := errors.AsType[*tensor.UnsupportedType](err); ok {
 		one.Stored, one.Shape = unsupported.DType, s.Shape
-		return x.note(one, s), nil
+		return x.recordStorage(one, s), nil
 	} else if err != nil {
 		return nil, err
 	}
 	one.Shape, one.Source = stored, s.Elements()
 	target := tensor.NCHW
 	if layout.IsHost(s.Format) && (!images || s.Format == tensor.ND || s.Format == target) {
-		return x.note(one, s), nil
+		return x.recordStorage(one, s), nil
 	}
 	plan, err := hostPlan(s, stored, images)
 	if err != nil {
@@ -314,15 +314,15 @@ func (x *execution) toHost(s *tensorfile.Tensor, t *dumpdir.Tensor, images bool)
 	}
 	one.Shape = plan.Shape
 	if plan.Copies() {
-		return x.note(one, s), nil
+		return x.recordStorage(one, s), nil
 	}
 	buffers := new(layout.Buffers)
 	one.Source, err = plan.Reader(one.Source, s.DType.UnitSize(), buffers)
-	return x.note(one, s), err
+	return x.recordStorage(one, s), err
 }
 
-// note records how a tensor is stored.
-func (x *execution) note(one *recompute.Tensor, s *tensorfile.Tensor) *recompute.Tensor {
+// recordStorage records how a tensor is stored.
+func (x *execution) recordStorage(one *recompute.Tensor, s *tensorfile.Tensor) *recompute.Tensor {
 	if x.stored == nil {
 		x.stored = map[*recompute.Tensor]*tensorfile.Tensor{}
 	}

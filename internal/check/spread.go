@@ -61,10 +61,10 @@ func isMasked(v, winner float64) bool {
 	return math.Abs(v) > least && math.Signbit(v) != math.Signbit(winner)
 }
 
-// run computes the outputs with other numbers in place of unwritten elements, except in the input kept; there other
+// recompute computes the outputs with other numbers in place of unwritten elements, except in the input kept; there other
 // numbers stand for NaN and infinities only, and winner for each element that is not masked unless winner is 0. The
 // written elements of the input blank become 0. The result is nil if the operator cannot be computed.
-func (t *perturbation) run(ctx context.Context, kept, blank int, winner float64) ([][]float64, error) {
+func (t *perturbation) recompute(ctx context.Context, kept, blank int, winner float64) ([][]float64, error) {
 	inputs := slices.Clone(t.op.Inputs)
 	for k, s := range t.stale {
 		if s == nil {
@@ -103,7 +103,7 @@ func isFar(a, b float64) bool {
 // propagate marks the elements of the outputs that depend on unwritten elements of the inputs, and notes the operator if
 // some depend on written elements of the same input too. The outputs are right.
 func (f *unwrittenTracker) propagate(ctx context.Context, x *execution, t *perturbation, of *memory) error {
-	clean, err := t.run(ctx, no, no, 0)
+	clean, err := t.recompute(ctx, no, no, 0)
 	if err != nil || clean == nil {
 		return err
 	}
@@ -116,11 +116,11 @@ func (f *unwrittenTracker) propagate(ctx context.Context, x *execution, t *pertu
 		if s == nil {
 			continue
 		}
-		kept, err := t.run(ctx, n, no, winners[t.op.Formula])
+		kept, err := t.recompute(ctx, n, no, winners[t.op.Formula])
 		if err != nil || kept == nil {
 			return err
 		}
-		bare, err := t.run(ctx, no, n, 0)
+		bare, err := t.recompute(ctx, no, n, 0)
 		if err != nil || bare == nil {
 			return err
 		}

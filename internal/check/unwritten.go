@@ -147,7 +147,7 @@ func (c *checker) findUnwritten(ctx context.Context, jobs []job) error {
 		f := &unwrittenTracker{checker: c, known: map[uint64]*unwrittenMask{}, rows: map[uint64]bool{}, sizes: map[int]bool{}, left: maxKept}
 		for _, j := range jobs[first:end] {
 			if round.Order.IsKnown() && returnsMemory(j.op) {
-				f.visit(j, func(x *execution) error {
+				f.withOperator(j, func(x *execution) error {
 					_, out := f.tensors(x)
 					for _, h := range out {
 						f.sizes[sizeOf(h.Tensor)] = true
@@ -159,7 +159,7 @@ func (c *checker) findUnwritten(ctx context.Context, jobs []job) error {
 		for i, j := range jobs[first:end] {
 			f.place = first + i
 			if ctx.Err() == nil && f.left >= 0 && round.Order.IsKnown() && (len(f.sizes) > 0 || hasLengths(j.op)) && !isBackward(j.op) {
-				f.visit(j, func(x *execution) error { return f.step(ctx, x) })
+				f.withOperator(j, func(x *execution) error { return f.followOperator(ctx, x) })
 			}
 		}
 		for _, m := range f.memories {
@@ -172,9 +172,9 @@ func (c *checker) findUnwritten(ctx context.Context, jobs []job) error {
 	return ctx.Err()
 }
 
-// visit opens an operator for do. Files that cannot be read were reported when the operator was judged; a bug of the
+// withOperator opens an operator for do. Files that cannot be read were reported when the operator was judged; a bug of the
 // program is a problem.
-func (f *unwrittenTracker) visit(j job, do func(*execution) error) {
+func (f *unwrittenTracker) withOperator(j job, do func(*execution) error) {
 	x := &execution{checker: f.checker, job: j, outcome: &outcome{row: Operator{Op: j.op.Names()[0], Type: typeOf(j.op), Attributes: map[string]recompute.Attribute{}}}}
 	defer x.close()
 	err := guard.Do(func() error { return do(x) })
@@ -233,8 +233,8 @@ func read(t *recompute.Tensor) loadedTensor {
 	return loadedTensor{t, content}
 }
 
-// step follows unwritten elements through an operator.
-func (f *unwrittenTracker) step(ctx context.Context, x *execution) error {
+// followOperator follows unwritten elements through an operator.
+func (f *unwrittenTracker) followOperator(ctx context.Context, x *execution) error {
 	in, out := f.tensors(x)
 	if returnsMemory(x.op) {
 		for _, h := range out {

@@ -124,7 +124,7 @@ func (c *Custom) Close() {
 	if c == nil || c.child == nil {
 		return
 	}
-	c.child.stop()
+	c.child.killOnInterrupt()
 	c.child = nil
 }
 
@@ -268,7 +268,7 @@ func (c *child) call(ctx context.Context, job call) error {
 // deathError returns the error of a process that does not answer any more. Its last output is complete
 // only after waiting for the process.
 func (c *child) deathError(ctx context.Context) error {
-	c.stop()
+	c.killOnInterrupt()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -278,7 +278,7 @@ func (c *child) deathError(ctx context.Context) error {
 	return errChildGone
 }
 
-func (c *child) stop() {
+func (c *child) killOnInterrupt() {
 	_ = c.in.Close()
 	_ = c.cmd.Process.Kill()
 	_ = c.cmd.Wait()

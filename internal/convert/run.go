@@ -82,9 +82,9 @@ func Run(ctx context.Context, opt Options, in *dumpdir.Run, observe func(batch.E
 	return sum, err
 }
 
-func newRun(opt Options, in *dumpdir.Run) *run {
+func newRun(opt Options, in *dumpdir.Run) *runState {
 	workers := opt.workers()
-	return &run{
+	return &runState{
 		opt: opt, isSingle: in.Single, members: membersOf(in), memory: sync.Pool{New: func() any { return new(memory) }},
 		slots: make(chan struct{}, workers), parts: make(chan struct{}, min(workers, memoryBudget/2/partMemory)),
 	}
@@ -117,7 +117,7 @@ func checkFolder(out string) error {
 }
 
 // convertAll converts the files, several at a time within the memory budget.
-func (r *run) convertAll(ctx context.Context, all []Job, observe func(batch.Event), emit func(Result)) error {
+func (r *runState) convertAll(ctx context.Context, all []Job, observe func(batch.Event), emit func(Result)) error {
 	p := newProgress(all, observe)
 	opt := batch.Options{Workers: r.opt.workers(), Budget: memoryBudget, Observe: p.job}
 	return batch.Run(ctx, opt, all, r.cost, func(ctx context.Context, job Job) Result {
@@ -194,7 +194,7 @@ var (
 
 // skipReason returns the reason to skip a file without opening it, nil for none. A side file is
 // recognised by its name only: it must be opened if it is the only file given.
-func (r *run) skipReason(f *dumpdir.File) error {
+func (r *runState) skipReason(f *dumpdir.File) error {
 	switch {
 	case f.Role == dumpdir.Product:
 		return errProduct
@@ -207,7 +207,7 @@ func (r *run) skipReason(f *dumpdir.File) error {
 }
 
 // cost estimates the memory for a file.
-func (r *run) cost(j Job) int64 {
+func (r *runState) cost(j Job) int64 {
 	const base = 2 << 20
 	if r.opt.Target == nil {
 		return base

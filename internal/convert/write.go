@@ -449,10 +449,10 @@ func (c *conversion) fillParts(f *safefile.File, src elements, enc encoding, enc
 		workers.Add(1)
 		k := int64(0) // the current part
 		guard.Go(func() error {
-			p := part{conversion: c, file: f, src: src, header: int64(len(enc.header)), encoder: encoder}
+			p := partWorker{conversion: c, file: f, src: src, header: int64(len(enc.header)), encoder: encoder}
 			defer p.close()
 			for k = next.Add(1) - 1; k < count && !failed.Load(); k = next.Add(1) - 1 {
-				if err := p.run(max(0, k*partElements-enc.lead), min((k+1)*partElements-enc.lead, src.n)); err != nil {
+				if err := p.writeElements(max(0, k*partElements-enc.lead), min((k+1)*partElements-enc.lead, src.n)); err != nil {
 					return err
 				}
 			}
@@ -474,8 +474,8 @@ func (c *conversion) fillParts(f *safefile.File, src elements, enc encoding, enc
 	return nil
 }
 
-// part converts parts of a tensor in one worker.
-type part struct {
+// partWorker converts parts of a tensor in one worker.
+type partWorker struct {
 	*conversion
 	file    *safefile.File
 	src     elements
@@ -487,7 +487,7 @@ type part struct {
 }
 
 // open opens a reader and an encoding for this worker.
-func (p *part) open() (err error) {
+func (p *partWorker) open() (err error) {
 	p.mem = p.conversion.run.memory.Get().(*memory)
 	if p.enc, err = p.encoder(p.mem); err == nil {
 		p.src.Source, err = p.src.openAnother(&p.mem.layout)
@@ -495,14 +495,14 @@ func (p *part) open() (err error) {
 	return err
 }
 
-func (p *part) close() {
+func (p *partWorker) close() {
 	if p.mem != nil {
 		p.conversion.run.memory.Put(p.mem)
 	}
 }
 
-// run writes the elements [first, end).
-func (p *part) run(first, end int64) error {
+// writeElements writes the elements [first, end).
+func (p *partWorker) writeElements(first, end int64) error {
 	r := p.conversion.run
 	r.parts <- struct{}{}
 	defer func() { <-r.parts }()

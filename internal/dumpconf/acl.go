@@ -196,8 +196,8 @@ func (a *ACL) exception() bool { return slices.Contains(exceptionScenes, a.scene
 // mode returns dump_mode or its default.
 func (a *ACL) mode() string { return a.setting("dump_mode").orDefault() }
 
-// stats reports whether statistics are dumped instead of tensors.
-func (a *ACL) stats() bool { return a.setting("dump_data").Value == "stats" }
+// dumpsStatistics reports whether statistics are dumped instead of tensors.
+func (a *ACL) dumpsStatistics() bool { return a.setting("dump_data").Value == "stats" }
 
 // Dumps reports whether the file switches on any dump of the runtime. dump_kernel_data, the data of
 // Ascend C kernels, does not count.

@@ -93,7 +93,7 @@ func Check(name string, src []byte, opt Options) *Report {
 }
 
 // ignored returns why the runtime never reaches a stage, or an empty sentence if it does.
-func (c *check) ignored(s stage) lang.Sentence {
+func (c *check) ignored(s validationStep) lang.Sentence {
 	switch {
 	case c.acl == nil || s <= stageScene:
 		return lang.Sentence{}
@@ -353,7 +353,7 @@ type Finding struct {
 
 	rule      *rule
 	syntax    bool // about the JSON syntax, not about settings
-	stage     stage
+	stage     validationStep
 	order     int  // of the rule, in the table
 	wholeFile bool // the edit applies to the file, not to the text decoded from it
 }

@@ -126,8 +126,8 @@ func (e *EngineOptions) scene() string {
 // mode returns the dump mode or its default.
 func (e *EngineOptions) mode() string { return cmp.Or(e.setting("dumpMode").Value, "output") }
 
-// stats reports whether statistics are dumped instead of tensors.
-func (e *EngineOptions) stats() bool { return e.setting("dumpData").Value == "stats" }
+// dumpsStatistics reports whether statistics are dumped instead of tensors.
+func (e *EngineOptions) dumpsStatistics() bool { return e.setting("dumpData").Value == "stats" }
 
 // geRules apply to the graph engine only.
 var geRules = []rule{

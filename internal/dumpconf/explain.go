@@ -108,9 +108,9 @@ func (e *explainer) files(parts ...string) {
 	e.out.Patterns = append(e.out.Patterns, b.String())
 }
 
-// run adds a command and its purpose. %s in the command is replaced by the folder, whose shell
+// addCommand adds a command and its purpose. %s in the command is replaced by the folder, whose shell
 // variables stay unexpanded.
-func (e *explainer) run(folder, command, why string) {
+func (e *explainer) addCommand(folder, command, why string) {
 	words := strings.Fields(command)
 	words[slices.Index(words, "%s")] = lang.PathArgument(folder)
 	line := lang.ShellLine(words)
@@ -128,7 +128,7 @@ func (e *explainer) enables(folder string, lacking ...string) {
 	if len(lacking) > 0 {
 		e.addText("read.compare-only", list(lacking))
 	} else {
-		e.run(folder, "dumptool check %s", "why.check")
+		e.addCommand(folder, "dumptool check %s", "why.check")
 	}
 	e.out.readText = e.lines["read"][len(e.lines["read"])-1]
 }
@@ -305,7 +305,7 @@ func (e *explainer) engine(o *EngineOptions) {
 }
 
 func (e *explainer) engineDump(o *EngineOptions, folders string) {
-	data, file := dataAndFile(o.stats())
+	data, file := dataAndFile(o.dumpsStatistics())
 	e.active("what.graph-dump", data, sides(o.mode()))
 	layers := strings.Fields(o.setting("dumpLayer").Value)
 	e.sayIf(len(layers) > 0, "which.operators", names(layers))
@@ -317,8 +317,8 @@ func (e *explainer) engineDump(o *EngineOptions, folders string) {
 	e.addText("which.every-device")
 	root := localPath(o.setting("dumpPath").Value)
 	e.files(root, folders, file)
-	e.enables(root, missingName(!o.stats(), o.setting("dumpData").key.Name+" tensor"), missingName(o.mode() == "all", o.setting("dumpMode").key.Name+" all"))
-	if o.stats() {
+	e.enables(root, missingName(!o.dumpsStatistics(), o.setting("dumpData").key.Name+" tensor"), missingName(o.mode() == "all", o.setting("dumpMode").key.Name+" all"))
+	if o.dumpsStatistics() {
 		e.addText("format.csv-engine")
 		e.readStatistics(root)
 		e.addText("read.csv-engine")

@@ -73,12 +73,12 @@ func (e *explainer) newerSwitches(a *ACL) string {
 
 // aclOrdinary describes dumps of models and single operators.
 func (e *explainer) aclOrdinary(a *ACL, k aclKinds) {
-	data, file := dataAndFile(a.stats())
+	data, file := dataAndFile(a.dumpsStatistics())
 	root := localPath(a.setting("dump_path").Value)
 	if k.models {
 		e.active("what.model-dump", data, sides(a.mode()))
 		for _, it := range firstN(maxNames, a.items()) {
-			e.item(it)
+			e.describeItem(it)
 			folders, name := modelFolders, file
 			if model := it.setting("model_name").Value; model != "" {
 				folders = strings.Replace(folders, "{model_name}", pathName(model), 1)
@@ -104,8 +104,8 @@ func (e *explainer) aclOrdinary(a *ACL, k aclKinds) {
 	e.sayIf(steps != "", "care.steps-chosen")
 	e.addText("which.every-device")
 	e.sayIf(!k.kernel && !e.opt.TargetVersion.IsBefore(sinceCANN85), "care.kernel-data-too")
-	e.enables(root, missingName(!a.stats(), `"dump_data": "tensor"`), missingName(a.mode() == "all", `"dump_mode": "all"`))
-	if a.stats() {
+	e.enables(root, missingName(!a.dumpsStatistics(), `"dump_data": "tensor"`), missingName(a.mode() == "all", `"dump_mode": "all"`))
+	if a.dumpsStatistics() {
 		columns := text("word.default-statistics")
 		if v := valuesOf(a.setting("dump_stats").Elems); len(v) > 0 {
 			columns = names(v)
@@ -128,8 +128,8 @@ func dataAndFile(stats bool) (data Text, file string) {
 	return text("word.tensors"), opFile
 }
 
-// item describes the models and operators of an item of dump_list.
-func (e *explainer) item(it *Object) {
+// describeItem describes the models and operators of an item of dump_list.
+func (e *explainer) describeItem(it *Object) {
 	model := text("word.every-model")
 	if it.setting("model_name").Value != "" {
 		model = text("word.model", shorten(printable(it.setting("model_name").Value)))
@@ -162,18 +162,18 @@ func (e *explainer) blacklist(model Text, entries []*Object, kind Text) {
 
 // readTensors adds the commands for tensor files; dumps adds the conversion of dump files.
 func (e *explainer) readTensors(folder string, dumps bool) {
-	e.run(folder, "dumptool inspect --stats %s", "why.inspect")
+	e.addCommand(folder, "dumptool inspect --stats %s", "why.inspect")
 	if dumps {
-		e.run(folder, "dumptool convert -d %s -out out -f NCHW", "why.convert-host")
+		e.addCommand(folder, "dumptool convert -d %s -out out -f NCHW", "why.convert-host")
 	}
-	e.run(folder, "dumptool compare --cpu GOLDEN --npu %s -out report", "why.compare")
-	e.run(folder, "dumptool overflow scan %s", "why.scan")
+	e.addCommand(folder, "dumptool compare --cpu GOLDEN --npu %s -out report", "why.compare")
+	e.addCommand(folder, "dumptool overflow scan %s", "why.scan")
 }
 
 // readStatistics adds the commands for files with statistics.
 func (e *explainer) readStatistics(folder string) {
-	e.run(folder, "dumptool overflow scan %s", "why.scan-statistics")
-	e.run(folder, "dumptool compare --cpu GOLDEN --npu %s -out report", "why.compare")
+	e.addCommand(folder, "dumptool overflow scan %s", "why.scan-statistics")
+	e.addCommand(folder, "dumptool compare --cpu GOLDEN --npu %s -out report", "why.compare")
 }
 
 // overflowFiles describes the files of an overflow dump of any schema of the runtime.
@@ -188,8 +188,8 @@ func (e *explainer) overflowFiles(root, folders string) {
 }
 
 func (e *explainer) readOverflow(root string) {
-	e.run(root, "dumptool overflow analyze -d %s", "why.analyze")
-	e.run(root, "dumptool overflow decode --extended %s", "why.decode")
+	e.addCommand(root, "dumptool overflow analyze -d %s", "why.analyze")
+	e.addCommand(root, "dumptool overflow decode --extended %s", "why.decode")
 }
 
 // aclPlace describes where paths begin.
@@ -221,7 +221,7 @@ func (e *explainer) aclSurroundings(k aclKinds) {
 		e.addText("care.slow")
 	}
 	e.sayIf(k.models, "care.no-core")
-	e.sayIf((k.models || k.ops) && !e.r.ACL.stats() && !e.opt.TargetVersion.IsBefore(sinceCANN70), "care.large-model")
+	e.sayIf((k.models || k.ops) && !e.r.ACL.dumpsStatistics() && !e.opt.TargetVersion.IsBefore(sinceCANN70), "care.large-model")
 }
 
 // exceptionFolder is the folder of exception dumps below their root.
@@ -250,8 +250,8 @@ func (e *explainer) exception(scene, path string) {
 	e.sayIf(scene == "lite_exception", "care.lite-alias")
 	e.sayIf(scene != "aic_err_norm_dump", "format.exception-names")
 	folder := strings.TrimSuffix(root, "/") + "/extra-info/data-dump"
-	e.run(folder, "dumptool inspect --stats %s", "why.inspect")
-	e.run(folder, "dumptool convert -d %s -out out", "why.convert")
+	e.addCommand(folder, "dumptool inspect --stats %s", "why.inspect")
+	e.addCommand(folder, "dumptool convert -d %s -out out", "why.convert")
 	_, variable := e.sceneVariable()
 	e.sayIf(e.r.Engine == nil && variable == "", "environment.scene-order")
 }
@@ -321,9 +321,9 @@ func (e *explainer) watcher(a *ACL) {
 	e.sayIf(len(a.items()) == 0, "which.nothing-watched")
 	e.sayIf(count > 2*maxNames, "where.more-pairs")
 	e.addText("format.dump-files", sides("output"))
-	e.run(root, "dumptool overflow watch %s", "why.watch")
-	e.run(root, "dumptool inspect --stats %s", "why.inspect")
-	e.run(root, "dumptool convert -d %s -out out -f NCHW", "why.convert-host")
+	e.addCommand(root, "dumptool overflow watch %s", "why.watch")
+	e.addCommand(root, "dumptool inspect --stats %s", "why.inspect")
+	e.addCommand(root, "dumptool convert -d %s -out out -f NCHW", "why.convert-host")
 	e.addText("care.watcher-limits")
 }
 

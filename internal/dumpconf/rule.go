@@ -10,13 +10,13 @@ import (
 	"dumptool/internal/lang"
 )
 
-// stage is a step of validation in the ACL runtime. It stops at the first error, and some settings
+// validationStep is a step of validation in the ACL runtime. It stops at the first error, and some settings
 // make it skip later stages.
-type stage int
+type validationStep int
 
 const (
-	stageLint   stage = iota // never checked by the runtime
-	stageLimits              // size and nesting, before parsing
+	stageLint   validationStep = iota // never checked by the runtime
+	stageLimits                       // size and nesting, before parsing
 	stageParse
 	stageDump
 	stageTypes     // of the keys of dump
@@ -36,7 +36,7 @@ type rule struct {
 	id       string
 	severity Severity // the worst, if findings differ
 	code     string   // the runtime's code, for findings of this severity
-	stage    stage
+	stage    validationStep
 	checks   string // the fault, for the documentation
 	message  Text
 	// guess marks rules about missing, ignored or unknown settings, which cannot be known in a text

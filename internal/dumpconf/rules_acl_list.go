@@ -88,7 +88,7 @@ var aclListRules = []rule{
 		guess: true, message: Text{EN: `this dumps all tensors of all models at every step, which is very large; consider dump_data "stats", layer or dump_step`},
 		acl: func(a *ACL, r *reporter) {
 			i := slices.IndexFunc(a.items(), func(it *Object) bool { return len(it.presentSettings("model_name", "layer", "opname_range")) == 0 })
-			if i >= 0 && a.mode() == "all" && !a.stats() && a.setting("dump_step").Value == "" && !a.opSwitch() && !a.overflow() && a.scene() == "" {
+			if i >= 0 && a.mode() == "all" && !a.dumpsStatistics() && a.setting("dump_step").Value == "" && !a.opSwitch() && !a.overflow() && a.scene() == "" {
 				r.report(a.items()[i].keySpan())
 			}
 		}},

@@ -278,7 +278,7 @@ func (r *Run) addNamed(j headerJob, h *header) (*Round, []*Op) {
 	for _, err := range h.repeated {
 		r.problem(Unreadable, j.file.Path(), j.round.At, err)
 	}
-	j.drop()
+	j.removeFile()
 	type execution struct {
 		op  string
 		seq int64
@@ -346,7 +346,7 @@ func (r *Run) addHeader(j headerJob, h *header, rounds map[*Folder]*Round) (*Rou
 	case h.isRecord:
 		j.file.Role = Overflow
 		r.Records = append(r.Records, Record{j.file, at})
-		j.drop()
+		j.removeFile()
 		return nil, nil
 	}
 	for _, err := range h.cut {
@@ -400,8 +400,8 @@ func (j *headerJob) keepValue(h *header) bool {
 // isWhole reports whether a tensor stands for the whole file of the job.
 func (j *headerJob) isWhole(t Tensor) bool { return t.IsWholeFile() && t.File == j.file }
 
-// drop removes the file from its operator.
-func (j *headerJob) drop() {
+// removeFile removes the file from its operator.
+func (j *headerJob) removeFile() {
 	if j.op != nil {
 		j.op.Tensors = slices.DeleteFunc(j.op.Tensors, j.isWhole)
 	}

@@ -188,7 +188,7 @@ func PairRounds(ref, npu []*Round) *RoundPairs {
 		m := matcher{ref: valuesOf(ref, c.value), npu: valuesOf(npu, c.value)}
 		m.shared = slices.ContainsFunc(m.npu, func(v string) bool { return slices.Contains(m.ref, v) })
 		matchers[i] = m
-		if note := matchers[i].note(c.name); !note.IsZero() {
+		if note := matchers[i].coordinateNote(c.name); !note.IsZero() {
 			p.Notes = append(p.Notes, note)
 		}
 	}
@@ -288,8 +288,8 @@ func (m *matcher) match(ref, npu string) bool {
 	return len(m.ref) == 1 || len(m.npu) == 1 && !m.shared
 }
 
-// note is the note about a coordinate with several values on one side and none on the other.
-func (m *matcher) note(name string) lang.Sentence {
+// coordinateNote is the note about a coordinate with several values on one side and none on the other.
+func (m *matcher) coordinateNote(name string) lang.Sentence {
 	switch {
 	case len(m.ref) == 0 && len(m.npu) > 1:
 		return lang.Say("the reference has no %s: it is compared with each of the NPU's %d", lang.Say(name), len(m.npu))

@@ -67,13 +67,13 @@ func (s *Statistics) dropImpossible() (odd lang.Sentence) {
 		high, isHigh := s.Values.Get(pair[0])
 		low, isLow := s.Values.Get(pair[1])
 		if isHigh && isLow && high < low {
-			s.Values.drop(pair[0])
-			s.Values.drop(pair[1])
+			s.Values.setUnknown(pair[0])
+			s.Values.setUnknown(pair[1])
 			odd = cmp.Or(odd, lang.Say("%s %v is below %s %v", pair[0], high, pair[1], low))
 		}
 	}
 	if norm, _ := s.Values.Get(Norm); norm < 0 {
-		s.Values.drop(Norm)
+		s.Values.setUnknown(Norm)
 		odd = cmp.Or(odd, lang.Say("norm %v is negative", norm))
 	}
 	return odd
@@ -157,8 +157,8 @@ func (n *Numbers) Set(what Statistic, v float64) {
 	n.values[what] = v
 }
 
-// drop makes a statistic unknown.
-func (n *Numbers) drop(what Statistic) { n.known &^= 1 << what }
+// setUnknown makes a statistic unknown.
+func (n *Numbers) setUnknown(what Statistic) { n.known &^= 1 << what }
 
 // IsEmpty reports whether all statistics are unknown.
 func (n *Numbers) IsEmpty() bool { return n.known == 0 }

@@ -102,8 +102,8 @@ func reduceQuarterTurns(x float64) (rest pair, quadrant int) {
 	return pair{hi, lo}, int(new(big.Int).And(count, big.NewInt(3)).Int64())
 }
 
-// wave returns the sine or cosine of an angle within half a turn by its Taylor series.
-func wave(r pair, cosine bool) float64 {
+// sineOrCosine returns the sine or cosine of an angle within half a turn by its Taylor series.
+func sineOrCosine(r pair, cosine bool) float64 {
 	const terms = 16
 	square, tail := float64(r.hi*r.hi), 0.0
 	first := 3
@@ -137,7 +137,7 @@ func quadrants(x float64, ahead int) float64 {
 	}
 	r, n := reduceQuarterTurns(x)
 	n += ahead
-	v := wave(r, n&1 == 1)
+	v := sineOrCosine(r, n&1 == 1)
 	if n&2 == 2 {
 		return -v
 	}

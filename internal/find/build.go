@@ -95,7 +95,7 @@ func (b *builder) levels(hits []matchedNode) []matchedNode {
 		}
 	}
 	walk(MatchUp, b.opt.Up, (*loadedGraph).producersOf)
-	walk(MatchDown, b.opt.Down, (*loadedGraph).reading)
+	walk(MatchDown, b.opt.Down, (*loadedGraph).consumersOf)
 	slices.SortFunc(all, func(x, y matchedNode) int {
 		return cmp.Or(x.match.compare(y.match), x.level-y.level, slices.Index(b.graphs, x.graph)-slices.Index(b.graphs, y.graph), x.node-y.node)
 	})
@@ -306,8 +306,8 @@ func (g *loadedGraph) sources(node int) (all []graph.Source) {
 	return all
 }
 
-// reading returns the consumers of a set of nodes.
-func (g *loadedGraph) reading(of map[int]bool) map[int]bool {
+// consumersOf returns the consumers of a set of nodes.
+func (g *loadedGraph) consumersOf(of map[int]bool) map[int]bool {
 	down := make(map[int]bool)
 	for _, uses := range g.Consumers(of) {
 		for _, u := range uses {

@@ -105,11 +105,11 @@ func (s *search) root(ctx context.Context, r *root) *rootResult {
 		out.graphs = len(graphs)
 	}
 	for _, g := range graphs {
-		out.notes = append(out.notes, g.notes()...)
+		out.notes = append(out.notes, g.oddities()...)
 	}
 	stages := s.query.stages()
 	if s.isFile {
-		stages = []stage{{File, func(graphs []*loadedGraph) []matchedNode { return r.hitsOf(s.targets, graphs) }, false}}
+		stages = []matchStage{{File, func(graphs []*loadedGraph) []matchedNode { return r.hitsOf(s.targets, graphs) }, false}}
 	}
 	out.stage = len(stages)
 	var hits []matchedNode

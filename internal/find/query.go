@@ -206,44 +206,44 @@ type matchedNode struct {
 	file  *fileID    // the queried file
 }
 
-// stage is a way to match. The first stage with a hit anywhere wins.
-type stage struct {
+// matchStage is a way to match. The first stage with a hit anywhere wins.
+type matchStage struct {
 	kind Kind
 	find func(graphs []*loadedGraph) []matchedNode
 	low  bool // shown only if no other stage finds anything
 }
 
 // stages returns the ways to match a query, best first.
-func (q *Query) stages() []stage {
+func (q *Query) stages() []matchStage {
 	switch q.Kind {
 	case Line:
 		m := matcher{path: q.matchesPath, from: q.from, to: q.to}
-		return []stage{{Line, m.script(false), false}, {Line, m.script(true), true}}
+		return []matchStage{{Line, m.script(false), false}, {Line, m.script(true), true}}
 	case Code:
 		return q.codeStages()
 	case Node:
-		return []stage{{Node, q.nodes, false}}
+		return []matchStage{{Node, q.nodes, false}}
 	case Order:
-		return []stage{{Order, q.places, false}}
+		return []matchStage{{Order, q.places, false}}
 	case ID:
-		return append([]stage{{ID, q.ids, false}, {Param, q.paramSuffixes, false}}, append(q.codeStages(), q.part())...)
+		return append([]matchStage{{ID, q.ids, false}, {Param, q.paramSuffixes, false}}, append(q.codeStages(), q.part())...)
 	case Param:
-		return []stage{{Param, q.params, false}, {Param, q.paramSuffixes, false}}
+		return []matchStage{{Param, q.params, false}, {Param, q.paramSuffixes, false}}
 	case Op:
 		return append(q.opStages(), q.part())
 	}
-	all := []stage{{Param, q.params, false}}
+	all := []matchStage{{Param, q.params, false}}
 	if q.isCode() {
 		return append(all, q.codeStages()...)
 	}
-	all = append(append(all, q.opStages()...), stage{Param, q.paramSuffixes, false})
+	all = append(append(all, q.opStages()...), matchStage{Param, q.paramSuffixes, false})
 	return append(append(all, q.codeStages()...), q.part())
 }
 
-func (q *Query) codeStages() []stage {
+func (q *Query) codeStages() []matchStage {
 	part := plainCode(q.Text)
 	m := matcher{code: func(code string) bool { return inCode(plainCode(code), part) }}
-	return []stage{{Code, m.script(false), false}, {Code, m.script(true), true}}
+	return []matchStage{{Code, m.script(false), false}, {Code, m.script(true), true}}
 }
 
 // matcher matches frames by path and lines, or by code.
@@ -390,17 +390,17 @@ func (q *Query) ids(graphs []*loadedGraph) []matchedNode {
 }
 
 // opStages match names of operators, from the whole name down to the scope.
-func (q *Query) opStages() []stage {
-	by := func(match Match, conf Confidence, is func(n *graph.Node) bool) stage {
-		return stage{Op, func(graphs []*loadedGraph) []matchedNode {
+func (q *Query) opStages() []matchStage {
+	by := func(match Match, conf Confidence, is func(n *graph.Node) bool) matchStage {
+		return matchStage{Op, func(graphs []*loadedGraph) []matchedNode {
 			return nodesWhere(graphs, match, conf, func(_ *loadedGraph, n *graph.Node) bool { return is(n) })
 		}, false}
 	}
-	name := func(is func(name string) bool) stage {
+	name := func(is func(name string) bool) matchStage {
 		return by(MatchName, "", func(n *graph.Node) bool { return n.OpName() != "" && is(n.Name) })
 	}
 	slashed, below := strings.ReplaceAll(q.Text, "--", "/"), "/"+q.Text
-	return []stage{
+	return []matchStage{
 		name(func(name string) bool { return name == q.Text || name == slashed }),
 		name(func(name string) bool { return filename.SameNormalised(name, q.Text) }),
 		name(func(name string) bool { return lastPart(name) == q.Text }),
@@ -411,9 +411,9 @@ func (q *Query) opStages() []stage {
 }
 
 // part matches a part of a name; a number at its end must match whole.
-func (q *Query) part() stage {
+func (q *Query) part() matchStage {
 	text := strings.ToLower(q.Text)
-	return stage{Op, func(graphs []*loadedGraph) []matchedNode {
+	return matchStage{Op, func(graphs []*loadedGraph) []matchedNode {
 		return nodesWhere(graphs, MatchPart, Low, func(_ *loadedGraph, n *graph.Node) bool {
 			return contains(strings.ToLower(n.Name), text, func(_, after byte) bool {
 				return !isDigit(text[len(text)-1]) || !isDigit(after)

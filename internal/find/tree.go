@@ -358,8 +358,8 @@ func (g *loadedGraph) id() *int {
 	return &id
 }
 
-// notes returns oddities of the graph.
-func (g *loadedGraph) notes() []lang.Sentence {
+// oddities returns oddities of the graph.
+func (g *loadedGraph) oddities() []lang.Sentence {
 	var all []lang.Sentence
 	for _, warning := range g.Warnings {
 		all = append(all, lang.Say("%s: %s", g.file.name, warning))

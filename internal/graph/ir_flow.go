@@ -289,8 +289,8 @@ func cutOperands(b []byte) []byte {
 	return b[1:]
 }
 
-// split splits operands; the result is valid until the next call.
-func (r *irReader) split(b []byte) [][]byte {
+// splitOperands splits operands; the result is valid until the next call.
+func (r *irReader) splitOperands(b []byte) [][]byte {
 	r.operands = splitOperands(r.operands[:0], b)
 	return r.operands
 }
@@ -335,15 +335,15 @@ func (r *irReader) operand(b []byte) ref {
 		if !ok || len(rest) > 0 && rest[0] != '(' {
 			return noRef
 		}
-		return r.lookup(number)
+		return r.nodeByNumber(number)
 	case '$':
 		return r.crossOperand(b)
 	}
 	return noRef
 }
 
-// lookup returns the node with a number in the current subgraph; noRef if it is not defined above.
-func (r *irReader) lookup(number int32) ref {
+// nodeByNumber returns the node with a number in the current subgraph; noRef if it is not defined above.
+func (r *irReader) nodeByNumber(number int32) ref {
 	at := r.first + int(number)
 	if at < len(r.graph.Nodes) && r.graph.Nodes[at].Number == number {
 		return ref(at)

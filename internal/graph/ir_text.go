@@ -89,7 +89,7 @@ func (r *irReader) read() error {
 			return r.end(offset)
 		}
 		if err != nil {
-			r.drop()
+			r.endTruncated()
 			return err
 		}
 		text := bytes.TrimLeft(line, " \t")
@@ -163,7 +163,7 @@ func (r *irReader) end(size int64) error {
 	cut := r.open
 	switch {
 	case cut:
-		r.drop()
+		r.endTruncated()
 	default:
 		r.endNode()
 	}
@@ -182,8 +182,8 @@ func (r *irReader) end(size int64) error {
 	return nil
 }
 
-// drop ends the current node where the file is truncated, and removes it if its name has not been read.
-func (r *irReader) drop() {
+// endTruncated ends the current node where the file is truncated, and removes it if its name has not been read.
+func (r *irReader) endTruncated() {
 	if r.node >= 0 && !r.named {
 		g := r.graph
 		n := &g.Nodes[r.node]
@@ -220,7 +220,7 @@ func (r *irReader) subgraphLine(text []byte) {
 	}
 	r.startSubgraph(bytes.TrimSpace(name))
 	r.open = true
-	for _, formal := range r.split(cutOperands(formals)) {
+	for _, formal := range r.splitOperands(cutOperands(formals)) {
 		if number, name, ok := cutParam(formal); ok {
 			r.addParam(number, name)
 		}
@@ -312,7 +312,7 @@ func (r *irReader) nodeLine(text []byte) bool {
 	}
 	r.node, r.named, r.typed, r.kind, r.stack = len(g.Nodes), false, false, Own, 0
 	isItem := n.Type == "TupleGetItem"
-	for i, operand := range r.split(cutOperands(rest)) {
+	for i, operand := range r.splitOperands(cutOperands(rest)) {
 		in := r.operand(operand)
 		if in == noRef && isItem && i == 1 {
 			n.item = constantIndex(operand)

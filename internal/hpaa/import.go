@@ -140,12 +140,12 @@ func Import(ctx context.Context, found *SearchResult, opt Options) (*Result, err
 	pieces := r.rename(found.Pieces, &opt)
 	pieces = r.choose(pieces, &opt)
 	groups := groupPieces(pieces)
-	units := r.plan(groups, &opt)
+	units := r.planUnits(groups, &opt)
 	w := &worker{opt: &opt, inputs: map[string]bool{}, rooms: sync.Pool{New: func() any { return newBuffers(blockBytes) }}}
 	for _, p := range found.Pieces {
 		w.inputs[resolved(p.Path)] = true
 	}
-	if err := w.run(ctx, units); err != nil {
+	if err := w.joinUnits(ctx, units); err != nil {
 		return r, err
 	}
 	r.setOrder()
@@ -284,9 +284,9 @@ type group struct {
 	join   *joinPlan
 }
 
-// unit is the work of one worker: the outputs of a node, which are written together, or not at all
+// workUnit is the work of one worker: the outputs of a node, which are written together, or not at all
 // if a piece of one is broken.
-type unit struct {
+type workUnit struct {
 	groups []*group
 	first  int // index of the first group
 }
@@ -312,14 +312,14 @@ func groupPieces(pieces []namedPiece) []*group {
 	return groups
 }
 
-// plan names the groups and makes a unit of the groups of each node.
-func (r *Result) plan(groups []*group, opt *Options) []unit {
+// planUnits names the groups and makes a unit of the groups of each node.
+func (r *Result) planUnits(groups []*group, opt *Options) []workUnit {
 	type key struct {
 		name  string
 		round int64
 	}
-	outputs, units := map[string]map[int]bool{}, map[key]*unit{}
-	var all []unit
+	outputs, units := map[string]map[int]bool{}, map[key]*workUnit{}
+	var all []workUnit
 	for _, g := range groups {
 		r.Rows = append(r.Rows, g.row)
 		if outputs[g.row.Node] == nil {
@@ -338,7 +338,7 @@ func (r *Result) plan(groups []*group, opt *Options) []unit {
 			k.round = g.row.Round
 		}
 		if units[k] == nil {
-			units[k] = &unit{first: i}
+			units[k] = &workUnit{first: i}
 		}
 		units[k].groups = append(units[k].groups, g)
 	}
@@ -346,7 +346,7 @@ func (r *Result) plan(groups []*group, opt *Options) []unit {
 		slices.SortFunc(u.groups, func(a, b *group) int { return cmp.Compare(a.row.Output, b.row.Output) })
 		all = append(all, *u)
 	}
-	slices.SortFunc(all, func(a, b unit) int { return a.first - b.first })
+	slices.SortFunc(all, func(a, b workUnit) int { return a.first - b.first })
 	nameRows(r.Rows, opt, func(node string) bool { return len(outputs[node]) > 1 })
 	return all
 }

@@ -603,7 +603,7 @@ func TestCanceled(t *testing.T) {
 	w := &worker{opt: &Options{Out: out}, inputs: map[string]bool{}}
 	w.rooms.New = func() any { return newBuffers(blockBytes) }
 	g := &group{row: &Row{Node: "n", Path: filepath.Join(out, "n.npy"), Pieces: []*Piece{p}}}
-	w.unit(ctx, unit{groups: []*group{g}})
+	w.joinNode(ctx, workUnit{groups: []*group{g}})
 	if entries, _ := os.ReadDir(out); len(entries) > 0 {
 		t.Errorf("%s is left", entries[0].Name())
 	}

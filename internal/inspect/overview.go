@@ -373,17 +373,17 @@ func (o *Overview) Suggest() {
 
 // IsKnown reports whether any command can use the run.
 func (o *Overview) IsKnown() bool {
-	return o.HasTensors() || o.Run.Records > 0 || slices.ContainsFunc(steps[:], func(s step) bool { return s.args(o) != nil })
+	return o.HasTensors() || o.Run.Records > 0 || slices.ContainsFunc(steps[:], func(s suggestedCommand) bool { return s.args(o) != nil })
 }
 
-// step is a possible command; args returns nil if it does not apply.
-type step struct {
+// suggestedCommand is a possible command; args returns nil if it does not apply.
+type suggestedCommand struct {
 	why  lang.Text
 	args func(o *Overview) []string
 }
 
 // steps lists the commands, most useful first.
-var steps = [...]step{
+var steps = [...]suggestedCommand{
 	{lang.Text{EN: "which operator went wrong first, and why"}, func(o *Overview) []string {
 		if o.Run.Reference == "" {
 			return nil

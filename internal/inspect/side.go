@@ -61,9 +61,9 @@ func between(begin, end string) func(string) bool {
 	return func(name string) bool { return strings.HasPrefix(name, begin) && strings.HasSuffix(name, end) }
 }
 
-// side summarises a file without tensors, or its readable part. It returns false for files of other
+// summariseUnreadable summarises a file without tensors, or its readable part. It returns false for files of other
 // kinds.
-func (w *worker) side(f *File, kind int) bool {
+func (w *worker) summariseUnreadable(f *File, kind int) bool {
 	if kind < 0 || !f.Entry.IsGiven() {
 		return false
 	}
@@ -92,7 +92,7 @@ func (w *worker) looseProto(f *File) bool {
 	}
 	found := newFile(f.Entry, nil)
 	found.At = dumpdir.Coordinates{}
-	if !w.side(found, 0) || found.Partial {
+	if !w.summariseUnreadable(found, 0) || found.Partial {
 		return false
 	}
 	*f = *found

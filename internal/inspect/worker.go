@@ -38,7 +38,7 @@ func (w *worker) file(ctx context.Context, e *dumpdir.File) *File {
 	case e.Role == dumpdir.Table:
 		w.table(f)
 		return f
-	case w.side(f, sideOf(e.Name)):
+	case w.summariseUnreadable(f, sideOf(e.Name)):
 		return f
 	case e.Role == dumpdir.Side && !w.run.Single:
 		f.NotDump, f.why = true, errSide

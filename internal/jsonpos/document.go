@@ -289,7 +289,7 @@ func Shorten(s string, most int) string {
 	return s
 }
 
-func pathText(steps []step) string {
+func pathText(steps []pathStep) string {
 	path := ""
 	for _, s := range steps {
 		if s.index >= 0 {

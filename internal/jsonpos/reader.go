@@ -42,17 +42,17 @@ type Reader struct {
 	base         int64
 	line, column int
 
-	token            int64  // buf keeps the text from this offset on, -1 for none
-	keeping          bool   // a value is being read whole
-	whole            *Value // the last result of Value
-	path             []step // from the document to the current value
-	depth            int    // number of open brackets
-	values           int    // read by the current call of Value
-	keyStart, keyEnd int64  // of the current member
+	token            int64      // buf keeps the text from this offset on, -1 for none
+	keeping          bool       // a value is being read whole
+	whole            *Value     // the last result of Value
+	path             []pathStep // from the document to the current value
+	depth            int        // number of open brackets
+	values           int        // read by the current call of Value
+	keyStart, keyEnd int64      // of the current member
 }
 
-// step leads from a value to a child.
-type step struct {
+// pathStep leads from a value to a child.
+type pathStep struct {
 	key   string
 	index int // of an element, -1 for a member
 }
@@ -96,7 +96,7 @@ func (r *Reader) Object(member func(key string) error) error {
 		if err != nil {
 			return err
 		}
-		r.path = append(r.path, step{key, -1})
+		r.path = append(r.path, pathStep{key, -1})
 		return member(key)
 	})
 }
@@ -104,7 +104,7 @@ func (r *Reader) Object(member func(key string) error) error {
 // Array reads an array. It calls element for every element; element must read it.
 func (r *Reader) Array(element func(index int) error) error {
 	return r.container('[', ']', "an array", func(i int) error {
-		r.path = append(r.path, step{index: i})
+		r.path = append(r.path, pathStep{index: i})
 		return element(i)
 	})
 }
@@ -194,7 +194,7 @@ const maxTried = 256
 
 // culprit finds the value that prevents decoding a text to a type: the innermost value whose
 // replacement by null or 0 helps.
-func culprit(text []byte, into reflect.Type) (path []step, at int) {
+func culprit(text []byte, into reflect.Type) (path []pathStep, at int) {
 	v, err := ReaderOf(text).Value()
 	if err != nil {
 		return nil, 0
@@ -203,19 +203,19 @@ func culprit(text []byte, into reflect.Type) (path []step, at int) {
 	decodes := func(of *Value, instead string) bool {
 		return json.Unmarshal(slices.Concat(text[:of.Start], []byte(instead), text[of.End:]), reflect.New(into).Interface()) == nil
 	}
-	try := func(of *Value, s step) bool {
+	try := func(of *Value, s pathStep) bool {
 		if tried++; tried > maxTried || !decodes(of, "null") && !decodes(of, "0") {
 			return false
 		}
 		v, path, at, tried = of, append(path, s), of.Start, 0
 		return true
 	}
-	member := func(m Member) bool { return try(m.Value, step{m.Key, -1}) }
+	member := func(m Member) bool { return try(m.Value, pathStep{m.Key, -1}) }
 	for found := true; found; {
 		in := v
 		found = slices.ContainsFunc(in.Members, member)
 		for i := 0; !found && i < len(in.Elems); i++ {
-			found = try(in.Elems[i], step{index: i})
+			found = try(in.Elems[i], pathStep{index: i})
 		}
 	}
 	return path, at
@@ -224,7 +224,7 @@ func culprit(text []byte, into reflect.Type) (path []step, at int) {
 // Failed adds the place of the next value to an error.
 func (r *Reader) Failed(err error) error { return r.failedAt(r.Offset(), r.path, err) }
 
-func (r *Reader) failedAt(offset int64, path []step, err error) error {
+func (r *Reader) failedAt(offset int64, path []pathStep, err error) error {
 	e := &Error{Path: pathText(path), Offset: offset, Err: err}
 	e.Line, e.Column = advance(r.line, r.column, r.buf[:offset-r.base])
 	return e
@@ -282,12 +282,12 @@ func (r *Reader) Mismatch(v *Value, wanted string) error {
 		}
 		n := len(path)
 		for i := range in.Members {
-			if path = append(path[:n], step{in.Members[i].Key, -1}); find(in.Members[i].Value) {
+			if path = append(path[:n], pathStep{in.Members[i].Key, -1}); find(in.Members[i].Value) {
 				return true
 			}
 		}
 		for i, e := range in.Elems {
-			if path = append(path[:n], step{index: i}); find(e) {
+			if path = append(path[:n], pathStep{index: i}); find(e) {
 				return true
 			}
 		}

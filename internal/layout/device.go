@@ -107,13 +107,13 @@ func (pl *planner) fromNamed(rule *rule) error {
 // order of the target, else from the recorded original shape. Its order is usually not
 // recorded, so infer tries every order of the rule's axes and keeps the orders that make the
 // device shape.
-func (pl *planner) infer(rule *rule, p params) (reading, params, error) {
+func (pl *planner) infer(rule *rule, p params) (shapeReading, params, error) {
 	host := pl.hostShape()
 	if len(host) == 0 {
 		if err := pl.keepPadding(rule.padded != nil); err != nil {
-			return reading{}, p, err
+			return shapeReading{}, p, err
 		}
-		return reading{rule.orders()[0], rule.padded(pl.Shape)}, p, nil
+		return shapeReading{rule.orders()[0], rule.padded(pl.Shape)}, p, nil
 	}
 	orders := rule.orders()
 	switch {
@@ -121,7 +121,7 @@ func (pl *planner) infer(rule *rule, p params) (reading, params, error) {
 		orders = []tensor.Format{pl.Target}
 	case pl.Order != nil:
 		if !rule.isAxisOrder(*pl.Order) {
-			return reading{}, p, &UnsupportedError{From: rule.format, To: *pl.Order, Why: lang.Say("the original format has different axes")}
+			return shapeReading{}, p, &UnsupportedError{From: rule.format, To: *pl.Order, Why: lang.Say("the original format has different axes")}
 		}
 		orders = []tensor.Format{*pl.Order}
 	}
@@ -133,11 +133,11 @@ func (pl *planner) infer(rule *rule, p params) (reading, params, error) {
 			order = pl.Target
 		}
 		if d := (dims5{host[0], host[1], 1, 1, 1}); rule.checkSizes(d, pl.Shape, used) == nil {
-			fitting = []reading{{order, d}}
+			fitting = []shapeReading{{order, d}}
 		}
 	}
 	if len(fitting) == 0 {
-		return reading{}, p, pl.misfit(rule, orders, host, p, err)
+		return shapeReading{}, p, pl.misfit(rule, orders, host, p, err)
 	}
 	return pl.chooseReading(fitting), used, nil
 }
@@ -155,8 +155,8 @@ func (pl *planner) keepPadding(isKnown bool) error {
 // fitting returns the readings of a host shape that make the device shape, and the parameters
 // for it. MindSpore rounds the output channels of a group up to C0 instead of 16; fitting tries
 // that if 16 does not fit.
-func fitting(rule *rule, orders []tensor.Format, host, dev tensor.Shape, p params) ([]reading, params, error) {
-	var all []reading
+func fitting(rule *rule, orders []tensor.Format, host, dev tensor.Shape, p params) ([]shapeReading, params, error) {
+	var all []shapeReading
 	var first error
 	for _, cout := range []int64{16, p.c0} {
 		p.cout = cout
@@ -209,9 +209,9 @@ func (pl *planner) misfit(rule *rule, orders []tensor.Format, host tensor.Shape,
 
 // chooseReading picks one of several readings that make the device shape: the recorded order, else the
 // order of the target, else the first (NCHW, NCDHW). It warns if the sizes differ.
-func (pl *planner) chooseReading(fitting []reading) reading {
+func (pl *planner) chooseReading(fitting []shapeReading) shapeReading {
 	find := func(f tensor.Format) int {
-		return slices.IndexFunc(fitting, func(r reading) bool { return r.order == f })
+		return slices.IndexFunc(fitting, func(r shapeReading) bool { return r.order == f })
 	}
 	if pl.OriginalFormat != nil {
 		if i := find(*pl.OriginalFormat); i >= 0 {

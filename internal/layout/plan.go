@@ -497,7 +497,7 @@ func Strided(want tensor.Shape, strides []int64) (*Plan, error) {
 
 // viewPlan plans a view of a dense array: a shape with its strides.
 func viewPlan(stored, want tensor.Shape, strides []int64) *Plan {
-	return &Plan{Shape: want, Format: tensor.ND, steps: []step{{m: view(stored, denseAxes(want), strides)}}}
+	return &Plan{Shape: want, Format: tensor.ND, steps: []step{{m: arrayView(stored, denseAxes(want), strides)}}}
 }
 
 // permutation is the map of a host array stored in the order from.
@@ -506,11 +506,11 @@ func permutation(stored, wanted dims5, from, to string) *Map {
 	for _, axis := range stored.axes(from) {
 		strides = append(strides, axis.Stride)
 	}
-	return view(stored.shape(from), wanted.axes(to), strides)
+	return arrayView(stored.shape(from), wanted.axes(to), strides)
 }
 
-// view is the map from axes to a dense array in which they have the given strides.
-func view(stored tensor.Shape, axes []Axis, strides []int64) *Map {
+// arrayView is the map from axes to a dense array in which they have the given strides.
+func arrayView(stored tensor.Shape, axes []Axis, strides []int64) *Map {
 	b := block{spans: make([]span, len(axes))}
 	for i, a := range axes {
 		b.spans[i] = linear(a.Size, strides[i])

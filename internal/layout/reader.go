@@ -260,16 +260,16 @@ func (m *Map) windows(hostOrder []int, unit int64, limits sizes) windows {
 		}
 		whole := size * stride
 		if whole*unit > limits.minTile && (whole > most || run == limits.goodRun) {
-			w.step = m.step(w, granule[a], top[a], unit, limits)
+			w.step = m.windowStep(w, granule[a], top[a], unit, limits)
 			break
 		}
 	}
 	return w
 }
 
-// step chooses the number of positions in a window: whole blocks of granule positions, or equal
+// windowStep chooses the number of positions in a window: whole blocks of granule positions, or equal
 // parts of a block that is too large.
-func (m *Map) step(w windows, granule, top, unit int64, limits sizes) int64 {
+func (m *Map) windowStep(w windows, granule, top, unit int64, limits sizes) int64 {
 	most := max(1, windowTiles*limits.maxTile/unit/w.stride)
 	step := min(w.size, max(1, limits.minTile/unit/w.stride))
 	if most < granule {

@@ -277,15 +277,15 @@ var expansion = map[tensor.Format][5]string{
 	tensor.DHWNC: {1: "C", 2: "NC", 3: "WNC", 4: "HWNC"},
 }
 
-// reading is one way to read a recorded shape: an axis order and the sizes it
+// shapeReading is one way to read a recorded shape: an axis order and the sizes it
 // gives the named axes.
-type reading struct {
+type shapeReading struct {
 	order tensor.Format
 	dims  dims5
 }
 
 // String prints the sizes by axis, such as NHWC (N=2 H=3 W=4 C=5).
-func (r reading) String() string {
+func (r shapeReading) String() string {
 	var sizes []string
 	for i, n := range r.dims.shape(r.order.String()) {
 		sizes = append(sizes, fmt.Sprintf("%c=%d", r.order.String()[i], n))
@@ -295,17 +295,17 @@ func (r reading) String() string {
 
 // readings lists the ways to read shape s in the order of format f: as it is if the rank agrees,
 // else by the expansion rule. Four dimensions in an order of five axes are first read with D = 1.
-func readings(f tensor.Format, s tensor.Shape) []reading {
+func readings(f tensor.Format, s tensor.Shape) []shapeReading {
 	order := f.String()
 	if len(s) == len(order) {
-		return []reading{{f, nameAxes(order, s)}}
+		return []shapeReading{{f, nameAxes(order, s)}}
 	}
 	if len(s) == 0 || len(s) > len(order) {
 		return nil
 	}
-	expanded := reading{f, nameAxes(expansion[f][len(s)], s)}
+	expanded := shapeReading{f, nameAxes(expansion[f][len(s)], s)}
 	if len(order) == 5 && len(s) == 4 {
-		return []reading{{f, nameAxes(strings.Replace(order, "D", "", 1), s)}, expanded}
+		return []shapeReading{{f, nameAxes(strings.Replace(order, "D", "", 1), s)}, expanded}
 	}
-	return []reading{expanded}
+	return []shapeReading{expanded}
 }

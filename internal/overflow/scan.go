@@ -173,7 +173,7 @@ func Scan(ctx context.Context, run *dumpdir.Run, opt Options) (*ScanReport, erro
 	}
 	for _, u := range w.units {
 		if u.isMine() && !s.finished[stepOf(u.rounds[0].At)] {
-			s.plan(u, &opt)
+			s.listRows(u, &opt)
 		}
 	}
 	s.files, s.unfinished = make(map[fileOf]bool), make([]int, len(s.rows))
@@ -308,8 +308,8 @@ func (s *scanner) addProblems(ofRun []Problem, earlier *ScanReport) {
 	}
 }
 
-// plan lists the rows of a unit in their order, and the files to read for them.
-func (s *scanner) plan(u *unit, opt *Options) {
+// listRows lists the rows of a unit in their order, and the files to read for them.
+func (s *scanner) listRows(u *unit, opt *Options) {
 	byTime, first, place := true, len(s.rows), 0 // byTime: all rounds of the step are ordered by timestamps
 	var jobs []scanJob
 	for _, round := range u.rounds {

@@ -464,12 +464,12 @@ func (c *Change) block(e elementMap, at int64, old, is []byte) {
 			}
 			c.Bytes++
 		}
-		c.extend(first, last)
+		c.addRuns(first, last)
 	}
 }
 
-// extend adds elements behind the known runs.
-func (c *Change) extend(first, last int64) {
+// addRuns adds elements behind the known runs.
+func (c *Change) addRuns(first, last int64) {
 	follows := c.NumRanges > 0 && c.end == first
 	if c.end = last + 1; !follows {
 		c.NumRanges++

@@ -303,15 +303,15 @@ func shortNumber(x float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(x, 'f', 1, 64), ".0")
 }
 
-// times formats a factor.
-func times(x float64) string { return "x " + strconv.FormatFloat(x, 'f', 2, 64) }
+// factorText formats a factor.
+func factorText(x float64) string { return "x " + strconv.FormatFloat(x, 'f', 2, 64) }
 
 // factor formats after/before with a leading blank; empty if before is 0.
 func factor(after, before int64) string {
 	if before == 0 {
 		return ""
 	}
-	return " (" + times(float64(after)/float64(before)) + ")"
+	return " (" + factorText(float64(after)/float64(before)) + ")"
 }
 
 // bytesText formats a number of bytes.
@@ -348,7 +348,7 @@ func conflicts(o *Operator, code Code, c Column) Advice {
 
 func imbalance(o *Operator) Advice {
 	c := o.Cores
-	return Advice{Imbalance, lang.Say("core %d takes %d cycles, the mean of %d cores is %s (%s): split the work evenly", c.Slowest, c.Cycles, c.NumKnown, shortNumber(c.Mean()), times(*c.Imbalance()))}
+	return Advice{Imbalance, lang.Say("core %d takes %d cycles, the mean of %d cores is %s (%s): split the work evenly", c.Slowest, c.Cycles, c.NumKnown, shortNumber(c.Mean()), factorText(*c.Imbalance()))}
 }
 
 // unitNames maps units of class compute to their spelling in the manual.

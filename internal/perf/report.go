@@ -251,7 +251,7 @@ func (r *Report) readBaseline(ctx context.Context, mode DumpMode, selected *sele
 		return nil, lang.Errorf("baseline: no table of operators in %s, want op_perf.csv or op_perf_{core}.csv", r.Baseline)
 	}
 	if mode != then.mode && mode != ModeUnknown && then.mode != ModeUnknown {
-		r.note(NoteBaseline, "the baseline was counted in another way: one of the two was counted while tensors were dumped, which takes more cycles")
+		r.addNote(NoteBaseline, "the baseline was counted in another way: one of the two was counted while tensors were dumped, which takes more cycles")
 	}
 	before := selectOperators(then, &r.Options)
 	r.Problems = append(append(r.Problems, then.problems...), before.problems...)
@@ -264,27 +264,27 @@ func (r *Report) readBaseline(ctx context.Context, mode DumpMode, selected *sele
 	return before, nil
 }
 
-// note adds a note; the arguments are passed to lang.Say.
-func (r *Report) note(code NoteCode, en string, args ...any) {
+// addNote adds a note; the arguments are passed to lang.Say.
+func (r *Report) addNote(code NoteCode, en string, args ...any) {
 	r.Notes = append(r.Notes, Note{code, lang.Say(en, args...)})
 }
 
 // addNotes adds notes on oddities of the tables as a whole.
 func (r *Report) addNotes(current *tables, selected *selection) {
 	if current.mode == ModeDumping {
-		r.note(NoteDumping, "counted while tensors were dumped: cycles are higher than in a plain run")
+		r.addNote(NoteDumping, "counted while tensors were dumped: cycles are higher than in a plain run")
 	}
 	if len(r.Unknown) > 0 {
-		r.note(NoteColumns, "unknown columns: %s", strings.Join(r.Unknown, ", "))
+		r.addNote(NoteColumns, "unknown columns: %s", strings.Join(r.Unknown, ", "))
 	}
 	if n, columns := r.withoutClass(); n > 0 {
-		r.note(NoteNoClass, "no class for %s without %s", lang.CountText(n, "operator"), strings.Join(columns, ", "))
+		r.addNote(NoteNoClass, "no class for %s without %s", lang.CountText(n, "operator"), strings.Join(columns, ", "))
 	}
 	if len(selected.unmatched) > 0 {
-		r.note(NoteUnmatched, "--exclude-node-list: no operator is called %s", strings.Join(selected.unmatched, ", "))
+		r.addNote(NoteUnmatched, "--exclude-node-list: no operator is called %s", strings.Join(selected.unmatched, ", "))
 	}
 	if r.Relation == RelationUnknown {
-		r.note(NoteRelation, "mcu_cycle of the table is neither sum, mean, maximum, first nor last of the runs in perf/")
+		r.addNote(NoteRelation, "mcu_cycle of the table is neither sum, mean, maximum, first nor last of the runs in perf/")
 	}
 	var unstable []string
 	for _, runs := range r.Runs {
@@ -293,7 +293,7 @@ func (r *Report) addNotes(current *tables, selected *selection) {
 		}
 	}
 	if len(unstable) > 0 {
-		r.note(NoteUnstable, "runs differ by more than %s x the median: %s; the ranking uses the table (%s of the runs)",
+		r.addNote(NoteUnstable, "runs differ by more than %s x the median: %s; the ranking uses the table (%s of the runs)",
 			r.Thresholds.Unstable, lang.FirstNames(unstable), relationTexts[r.Relation])
 	}
 }

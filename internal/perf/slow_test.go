@@ -413,7 +413,7 @@ func TestRuns(t *testing.T) {
 		}
 		row := &Row{Name: "op"}
 		row.Set(MCU, count(mcu.Num().Int64()))
-		if got := relate([]*Operator{{Row: row}}, []*Runs{runs}); got != relation {
+		if got := firstRelation([]*Operator{{Row: row}}, []*Runs{runs}); got != relation {
 			t.Fatalf("%v of runs %d: %s, want %s", mcu, cycles, got, relation)
 		}
 		seen[relation]++

@@ -86,16 +86,16 @@ var opcodes = [256]opcode{
 	'R':  {"REDUCE", reduce},
 	'i':  {"INST", refuseInst},
 	'b':  {"BUILD", build},
-	'o':  {"OBJ", refuse},
-	'P':  {"PERSID", refuse},
+	'o':  {"OBJ", refusedError},
+	'P':  {"PERSID", refusedError},
 	'Q':  {"BINPERSID", persistent},
 	0x81: {"NEWOBJ", newObject},
-	0x92: {"NEWOBJ_EX", refuse},
-	0x82: {"EXT1", refuse},
-	0x83: {"EXT2", refuse},
-	0x84: {"EXT4", refuse},
-	0x97: {"NEXT_BUFFER", refuse},
-	0x98: {"READONLY_BUFFER", refuse},
+	0x92: {"NEWOBJ_EX", refusedError},
+	0x82: {"EXT1", refusedError},
+	0x83: {"EXT2", refusedError},
+	0x84: {"EXT4", refusedError},
+	0x97: {"NEXT_BUFFER", refusedError},
+	0x98: {"READONLY_BUFFER", refusedError},
 }
 
 // text pushes parse's result for the rest of the line.
@@ -268,7 +268,7 @@ func globalOnStack(m *machine) {
 	a, ok := attr.(string)
 	mod, ok2 := module.(string)
 	if !ok || !ok2 {
-		refuse(m)
+		refusedError(m)
 		return
 	}
 	m.pushName("STACK_GLOBAL", mod, a)
@@ -289,7 +289,7 @@ func reduce(m *machine) {
 // newObject makes an object of a class, as reduce does.
 func newObject(m *machine) {
 	if !m.dialect.Objects {
-		refuse(m)
+		refusedError(m)
 		return
 	}
 	reduce(m)
@@ -298,18 +298,18 @@ func newObject(m *machine) {
 // build drops the state of an object.
 func build(m *machine) {
 	if m.dialect.Stateful == nil {
-		refuse(m)
+		refusedError(m)
 		return
 	}
 	if m.pop(); m.err == nil && !m.dialect.Stateful(m.top()) {
-		refuse(m)
+		refusedError(m)
 	}
 }
 
 // persistent pushes the object of a persistent id.
 func persistent(m *machine) {
 	if m.dialect.Persistent == nil {
-		refuse(m)
+		refusedError(m)
 		return
 	}
 	if id := m.pop(); m.err == nil {
@@ -317,13 +317,13 @@ func persistent(m *machine) {
 	}
 }
 
-func refuse(m *machine) { m.failWith(&RefusedError{}) }
+func refusedError(m *machine) { m.failWith(&RefusedError{}) }
 
 func refuseInst(m *machine) {
 	b := m.data[m.pos:]
 	lines := bytes.SplitN(b[:min(len(b), 2*maxShown)], []byte("\n"), 3)
 	if len(lines) < 3 {
-		refuse(m)
+		refusedError(m)
 		return
 	}
 	m.failWith(&RefusedError{Name: shorten(fmt.Sprintf("%s.%s", lines[0], lines[1]))})

@@ -55,13 +55,13 @@ func (w *walk) run() {
 		case left < 0:
 			return
 		case !moved: // deadlock: the first rank proceeds all the same
-			w.pass(w.step.InOrder(left)[w.at[left]], w.now[left]+1)
+			w.passCall(w.step.InOrder(left)[w.at[left]], w.now[left]+1)
 		}
 	}
 }
 
-// pass sets the clock of a call and goes on to the next.
-func (w *walk) pass(c *trace.Call, clock int) {
+// passCall sets the clock of a call and goes on to the next.
+func (w *walk) passCall(c *trace.Call, clock int) {
 	w.clocks[c] = clock
 	w.now[c.Rank] = clock
 	w.at[c.Rank] = c.Place + 1
@@ -83,7 +83,7 @@ func (w *walk) tryCall(c *trace.Call) bool {
 		}
 		clock = max(clock, w.clocks[sender]+1)
 	}
-	w.pass(c, clock)
+	w.passCall(c, clock)
 	return true
 }
 
@@ -103,7 +103,7 @@ func (w *walk) tryCollective(e *Event) bool {
 	}
 	for _, c := range e.Calls {
 		if c != nil && c.Place == w.at[c.Rank] {
-			w.pass(c, clock)
+			w.passCall(c, clock)
 		}
 	}
 	return true

@@ -52,7 +52,7 @@ func (r *reducer) explain(violating []int) ([]*Finding, error) {
 	asked := violating[:min(len(violating), maxViolators)]
 	all := r.hypotheses()
 	for _, i := range asked {
-		if err := r.test(all, i); err != nil {
+		if err := r.countExplained(all, i); err != nil {
 			return nil, err
 		}
 	}
@@ -159,8 +159,8 @@ func (t *tally) isExplained(share float64) bool {
 	return t.out == 0 || share > violated && float64(t.out) <= explained*float64(t.n)
 }
 
-// test counts a member for each hypothesis that explains it.
-func (r *reducer) test(all []*hypothesis, i int) error {
+// countExplained counts a member for each hypothesis that explains it.
+func (r *reducer) countExplained(all []*hypothesis, i int) error {
 	part := r.plan.ranges[i]
 	share := float64(r.members[i].bad) / float64(r.members[i].total)
 	tallies := make([]tally, len(all))

@@ -73,7 +73,7 @@ func (r *Run) inferSteps(f *reader, all []*trace.Step, mesh []Axis) GroupList {
 		p := r.programOf(steps[0])
 		n := &inference{reader: f, steps: steps, world: len(p.ranks), mesh: mesh, votes: p.votes}
 		for _, s := range steps {
-			n.step(s)
+			n.scoreStep(s)
 			n.pairs(s, true)
 		}
 		for _, s := range steps {
@@ -97,8 +97,8 @@ func (r *Run) inferStep(f *reader, s *trace.Step, mesh []Axis) {
 	r.inferred = true
 }
 
-// step scores groups for each communication of a step.
-func (n *inference) step(s *trace.Step) {
+// scoreStep scores groups for each communication of a step.
+func (n *inference) scoreStep(s *trace.Step) {
 	type key struct {
 		API           string
 		CountElements int
@@ -151,7 +151,7 @@ func (n *inference) scoreGroups(u *ungroupedCalls) {
 		if groups == nil {
 			continue
 		}
-		c := candidate{s, n.share(u, groups)}
+		c := candidate{s, n.sharedLeading(u, groups)}
 		if c.share > explainedMembers {
 			if n.votes[u.kind] == nil {
 				n.votes[u.kind] = make(map[spacing]float64)
@@ -200,9 +200,9 @@ func (n *inference) explainsMore(u *ungroupedCalls, a, b candidate) bool {
 	return cmp.Or(cmp.Compare(a.share, b.share), size, cmp.Compare(a.stride, b.stride)) > 0
 }
 
-// share returns the share of members, 0 to 1, that hold the result of their group. Members with uniform results do
+// sharedLeading returns the share of members, 0 to 1, that hold the result of their group. Members with uniform results do
 // not count; see vote.
-func (n *inference) share(u *ungroupedCalls, groups [][]int) float64 {
+func (n *inference) sharedLeading(u *ungroupedCalls, groups [][]int) float64 {
 	right, wrong := 0, 0
 	for _, g := range groups {
 		e := u.event(g)
@@ -236,7 +236,7 @@ func (n *inference) vote(e *Event) (right, wrong int) {
 	}
 	for _, op := range append([]trace.Reduction{e.comms[0].Op}, e.otherReductions()...) {
 		r := &reducer{reader: n.reader, event: e, plan: p, op: op, reduced: &n.reader.reduced}
-		if r.prepare() != nil || !r.skip.IsZero() {
+		if r.setPrecision() != nil || !r.skip.IsZero() {
 			wrong = max(wrong, len(e.Group)-right)
 			continue
 		}

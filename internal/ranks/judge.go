@@ -207,7 +207,7 @@ func (r *Report) judgeEvents(ctx context.Context, events []*Event, opt Options) 
 		r.failed(j.err)
 		if !j.skip.IsZero() {
 			events[i].skip = j.skip
-			r.Events.skip(j)
+			r.Events.countSkipped(j)
 			continue
 		}
 		r.Events.Checked++
@@ -292,7 +292,7 @@ func lowPrecision(events []*Event, judged []judgement) {
 		usual := errs[len(errs)/2]
 		for _, e := range same {
 			if j := &judged[places[e]]; j.everywhere > 0 && usual <= lowLargest && usual <= lowFactors*errs[0] && j.everywhere <= lowFactors*usual {
-				j.found, j.notes = nil, append(j.notes, e.note(LowPrecisionComm))
+				j.found, j.notes = nil, append(j.notes, e.addNote(LowPrecisionComm))
 			}
 		}
 	}

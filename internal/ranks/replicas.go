@@ -95,8 +95,8 @@ func (p pairs) add(a, b int, equal bool) {
 	}
 }
 
-// share returns the share of equal parameters, 0 to 1, and the number of compared parameters.
-func (p pairs) share(a, b int) (share float64, all int) {
+// equalShare returns the share of equal parameters, 0 to 1, and the number of compared parameters.
+func (p pairs) equalShare(a, b int) (share float64, all int) {
 	n := p[[2]int{a, b}]
 	if n == nil {
 		return 0, 0
@@ -188,15 +188,15 @@ const (
 
 // areReplicas reports whether two ranks should hold equal parameters of a role.
 func (r *replicas) areReplicas(key roleKey, a, b int, axes int) bool {
-	vectors, n := r.families[family{key.program, true}].share(a, b)
+	vectors, n := r.families[family{key.program, true}].equalShare(a, b)
 	if axes == 1 && n > 0 && vectors >= equalVectors {
 		return true
 	}
-	matrices, others := r.families[family{key.program, false}].share(a, b)
+	matrices, others := r.families[family{key.program, false}].equalShare(a, b)
 	if others > 0 && matrices >= equalMatrices && !key.isExpert && !key.isInput {
 		return true
 	}
-	role, n := r.learned[key].share(a, b)
+	role, n := r.learned[key].equalShare(a, b)
 	if key.isExpert && role <= equalRole { // often unequal: a rank may hold the experts of another position
 		return r.samePlace(a, b) && (others == 0 || matrices >= equalMatrices) && r.placesHold(key)
 	}

@@ -164,8 +164,8 @@ type Reason struct {
 	Count int    `json:"count"`
 }
 
-// skip counts a skipped event.
-func (c *EventCount) skip(j *judgement) {
+// countSkipped counts a skipped event.
+func (c *EventCount) countSkipped(j *judgement) {
 	c.Skipped++
 	t := j.skip.Text()
 	c.addReason(Reason{Text: t.String(), ZH: t.Chinese(), Count: 1})

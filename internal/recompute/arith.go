@@ -316,8 +316,8 @@ const (
 	smaller preference = false
 )
 
-// pick returns one of two numbers; NaN takes precedence.
-func (p preference) pick(x, y float64) float64 {
+// preferred returns one of two numbers; NaN takes precedence.
+func (p preference) preferred(x, y float64) float64 {
 	if x != x || p == larger && x > y || p == smaller && x < y {
 		return x
 	}
@@ -329,7 +329,7 @@ func (x *Array) selectPreferred(y *Array, by preference) *Array {
 	p, q, z := broadcastPair(x, y)
 	x.m.selects = true
 	for i, s := range p.v {
-		z.v[i] = by.pick(s, q.v[i])
+		z.v[i] = by.preferred(s, q.v[i])
 	}
 	if p.a == nil && q.a == nil {
 		z.a, z.b = nil, nil
@@ -523,7 +523,7 @@ func (x *Array) reducePreferred(by preference, axes ...int) *Array {
 		}
 		v, ea, eb := r.v[0], 0.0, 0.0
 		for _, s := range r.v {
-			v = by.pick(s, v)
+			v = by.preferred(s, v)
 		}
 		for i, e := range r.a {
 			ea, eb = max(ea, e), max(eb, r.b[i])

@@ -133,38 +133,38 @@ func (j *judge) mayLackKeys(r *result) bool {
 // attributes lengths and lengths_kv are the ends of the sequences in q and in k and v.
 const packed = "TND"
 
-// heads is a tensor as b batches of n heads with s rows of d elements, and the strides of these axes.
-type heads struct {
+// headTensor is a tensor as b batches of n heads with s rows of d elements, and the strides of these axes.
+type headTensor struct {
 	b, n, s, d     int64
 	sb, sn, ss, sd int64
 }
 
 // headsOf finds the heads of a tensor. d is the number of elements of a head where the layout does not determine it;
 // with 0 it follows from the attribute heads.
-func headsOf(shape tensor.Shape, h Attributes, d int64) (heads, bool) {
+func headsOf(shape tensor.Shape, h Attributes, d int64) (headTensor, bool) {
 	layout, _, _ := strings.Cut(h["layout"].Value.Text, "_")
 	if len(shape) == 3 && (layout == "BNSD" || layout == "") { // no batch axis
 		shape = slices.Concat(tensor.Shape{1}, shape)
 	}
 	switch {
 	case len(shape) == 3 && layout == packed:
-		return heads{1, shape[1], shape[0], shape[2], shape.Elements(), shape[2], shape[1] * shape[2], 1}, true
+		return headTensor{1, shape[1], shape[0], shape[2], shape.Elements(), shape[2], shape[1] * shape[2], 1}, true
 	case len(shape) == 4 && (layout == "BNSD" || layout == ""):
-		return heads{shape[0], shape[1], shape[2], shape[3], shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3], 1}, true
+		return headTensor{shape[0], shape[1], shape[2], shape[3], shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3], 1}, true
 	case len(shape) == 4 && layout == "BSND":
-		return heads{shape[0], shape[2], shape[1], shape[3], shape[1] * shape[2] * shape[3], shape[3], shape[2] * shape[3], 1}, true
+		return headTensor{shape[0], shape[2], shape[1], shape[3], shape[1] * shape[2] * shape[3], shape[3], shape[2] * shape[3], 1}, true
 	case len(shape) == 4 && layout == "SBND": // the output is in the layout SBH
-		return heads{shape[1], shape[2], shape[0], shape[3], shape[2] * shape[3], shape[3], shape[1] * shape[2] * shape[3], 1}, true
+		return headTensor{shape[1], shape[2], shape[0], shape[3], shape[2] * shape[3], shape[3], shape[1] * shape[2] * shape[3], 1}, true
 	case len(shape) != 3 || layout != "BSH" && layout != "SBH" && layout != "SBND":
-		return heads{}, false
+		return headTensor{}, false
 	}
 	if n, ok := h["heads"].Value.Number(); d == 0 && ok && n >= 1 {
 		d = shape[2] / int64(n)
 	}
 	if d == 0 || shape[2]%d != 0 {
-		return heads{}, false
+		return headTensor{}, false
 	}
-	x := heads{shape[0], shape[2] / d, shape[1], d, shape[1] * shape[2], d, shape[2], 1}
+	x := headTensor{shape[0], shape[2] / d, shape[1], d, shape[1] * shape[2], d, shape[2], 1}
 	if layout != "BSH" {
 		x.b, x.s, x.sb, x.ss = shape[1], shape[0], shape[2], shape[1]*shape[2]
 	}
@@ -172,7 +172,7 @@ func headsOf(shape tensor.Shape, h Attributes, d int64) (heads, bool) {
 }
 
 // view returns the heads as a view with n/group groups of heads.
-func (x *heads) view(group int64) view {
+func (x *headTensor) view(group int64) view {
 	return view{shape: tensor.Shape{x.b, x.n / group, group, x.s, x.d}, strides: []int64{x.sb, x.sn * group, x.sn, x.ss, x.sd}}
 }
 
@@ -236,7 +236,7 @@ func attentionCut(p *problem, h Attributes) *cutRule {
 // statisticsOf returns views of the statistics that fused attention returns after its result: the largest score and
 // the sum of the exponentials, or the logarithm of the sum of the exponentials of the scores. It ends at an output of
 // another shape.
-func statisticsOf(outputs []*Tensor, h Attributes, q heads, group int64) (all []view) {
+func statisticsOf(outputs []*Tensor, h Attributes, q headTensor, group int64) (all []view) {
 	for i, t := range outputs {
 		last := t.Shape[max(0, len(t.Shape)-1):].Elements()
 		shape, layout := tensor.Shape{q.b, q.n, q.s, last}, Attributes{}
@@ -256,7 +256,7 @@ func statisticsOf(outputs []*Tensor, h Attributes, q heads, group int64) (all []
 
 // maskShape returns the shape in which a mask or a bias broadcasts to the scores. A mask of three axes has a matrix
 // for each batch.
-func maskShape(s tensor.Shape, isMask bool, h Attributes, q, k heads) (tensor.Shape, bool) {
+func maskShape(s tensor.Shape, isMask bool, h Attributes, q, k headTensor) (tensor.Shape, bool) {
 	if isMask && len(s) == 3 && s[0] == q.b && h["masked"].Value.Text == "out" {
 		s = tensor.Shape{s[0], 1, s[1], s[2]}
 	}
@@ -268,7 +268,7 @@ func maskShape(s tensor.Shape, isMask bool, h Attributes, q, k heads) (tensor.Sh
 }
 
 // biasShape returns the shape in which a tensor broadcasts to the scores of all batches and heads.
-func biasShape(s tensor.Shape, q, k heads) (tensor.Shape, bool) {
+func biasShape(s tensor.Shape, q, k headTensor) (tensor.Shape, bool) {
 	s = padShape(s, 4)
 	group := q.n / k.n
 	fits := len(s) == 4 && (s[0] == 1 || s[0] == q.b) && (s[1] == 1 || s[1] == q.n) && (s[2] == 1 || s[2] == q.s) && s[3] == k.s
@@ -387,7 +387,7 @@ func (c *call) scoreFlags(scores *Array, causal int64) *Array {
 	if !isMasked {
 		return t
 	}
-	keep := c.word("masked") == "keep"
+	keep := c.textAttribute("masked") == "keep"
 	for i, v := range c.input(3).expand(scores.shape).v {
 		t.v[i] *= flag((v != 0) == keep)
 	}
@@ -397,7 +397,7 @@ func (c *call) scoreFlags(scores *Array, causal int64) *Array {
 // hasFlagMask reports whether the mask holds flags, not numbers to add. Kernels also accept 0 and 1 of any type as
 // flags.
 func (c *call) hasFlagMask() bool {
-	return c.hasInput(3) && (!isFloat(c.types[3]) || c.word("masked") == "out" && !slices.ContainsFunc(c.input(3).v, func(v float64) bool { return v != 0 && v != 1 }))
+	return c.hasInput(3) && (!isFloat(c.types[3]) || c.textAttribute("masked") == "out" && !slices.ContainsFunc(c.input(3).v, func(v float64) bool { return v != 0 && v != 1 }))
 }
 
 // band returns the range of distances from the diagonal, column minus row, of the columns that are used. behind is
@@ -430,7 +430,7 @@ type sequenceSpan struct{ first, end int }
 // columns.
 func (c *call) sequence(batch, row, columns int) (q, k sequenceSpan) {
 	rows := int(c.free[3].size)
-	if c.word("layout") != packed {
+	if c.textAttribute("layout") != packed {
 		return sequenceSpan{0, c.lengthOf("lengths", batch, rows)}, sequenceSpan{0, c.lengthOf("lengths_kv", batch, columns)}
 	}
 	ofQ, isQ := c.attrs["lengths"].Value.Integers()

@@ -173,8 +173,8 @@ type call struct {
 	types  []tensor.DType // of the inputs
 }
 
-// tie reports whether element i lies on a tie, so that either rounding is right.
-func (c *call) tie(i int) bool { return c.ties != nil && c.ties[i] }
+// isTie reports whether element i lies on a tie, so that either rounding is right.
+func (c *call) isTie(i int) bool { return c.ties != nil && c.ties[i] }
 
 // input returns an input; if it is absent the evaluation fails.
 func (c *call) input(k int) *Array {
@@ -212,8 +212,8 @@ func (c *call) ints(name string) []int {
 	return toInts(all)
 }
 
-// word returns an attribute with a text value, empty if it is absent.
-func (c *call) word(name string) string { return c.attrs[name].Value.Text }
+// textAttribute returns an attribute with a text value, empty if it is absent.
+func (c *call) textAttribute(name string) string { return c.attrs[name].Value.Text }
 
 func toInts(all []int64) []int {
 	ints := make([]int, len(all))

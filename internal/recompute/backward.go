@@ -280,7 +280,7 @@ func (p *problem) product(x1, x2 *Tensor, h Attributes, turned1, turned2 float64
 // timesWeight multiplies a gradient by the weight of a norm, if there is one.
 func (c *call) timesWeight(dy *Array) *Array {
 	if c.hasInput(1) {
-		return dy.mul(c.weight(1))
+		return dy.mul(c.normWeight(1))
 	}
 	return dy
 }

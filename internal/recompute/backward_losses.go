@@ -19,7 +19,7 @@ func (c *call) crossEntropyGrad(softened bool) *Array {
 	if c.err != nil {
 		return x
 	}
-	switch c.word("reduction") {
+	switch c.textAttribute("reduction") {
 	case "mean":
 		dy = dy.div(c.number(total))
 	case "sum":
@@ -109,10 +109,10 @@ func (c *call) targetWeights(shape tensor.Shape, axis int, softened bool) (all *
 func lossGrad(name, inputs string, f func(c *call) *Array, attrs ...attribute) formula {
 	return gradientRow(name, inputs, uncut, func(c *call) *Array {
 		slope, dy := f(c), c.input(len(c.inputs)-1)
-		if c.err != nil || len(slope.shape) == 0 && c.word("reduction") == "batchmean" {
-			return c.fail("reduction %q", c.word("reduction"))
+		if c.err != nil || len(slope.shape) == 0 && c.textAttribute("reduction") == "batchmean" {
+			return c.fail("reduction %q", c.textAttribute("reduction"))
 		}
-		switch c.word("reduction") {
+		switch c.textAttribute("reduction") {
 		case "mean":
 			dy = dy.div(c.number(float64(len(slope.v))))
 		case "batchmean":

@@ -134,7 +134,7 @@ func (p positionSource) ReadElements(dst []byte, first int64) error {
 // is too large, or it is not a correct copy.
 func GradientOfMove(ctx context.Context, forward *Operator, of *Tensor, grads []*Tensor, gradient *Tensor) (*Operator, Reason, error) {
 	f := formulaOf(forward.Formula)
-	if refuse(f, forward) != nil {
+	if unjudgeable(f, forward) != nil {
 		return nil, NoAttributes, nil
 	}
 	if max(of.elements(), forward.Outputs[0].elements()) > maxElements {
@@ -155,7 +155,7 @@ func GradientOfMove(ctx context.Context, forward *Operator, of *Tensor, grads []
 			inputs[i] = &Tensor{DType: tensor.Float64, Stored: tensor.Float64, Shape: t.Shape, Source: constantSource(0)}
 		}
 	}
-	places, err := expect(ctx, forward.WithInputs(inputs), f, best.attrs)
+	places, err := computeOutputs(ctx, forward.WithInputs(inputs), f, best.attrs)
 	if err != nil || places == nil {
 		return nil, NoAttributes, err
 	}

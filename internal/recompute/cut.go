@@ -330,8 +330,8 @@ func (g *grid) cellAt(offset int64) (i int64) {
 	return i
 }
 
-// box returns the part of a tensor that belongs to a cell.
-func (c *cell) box(shape tensor.Shape, spans func(f int) span) (lo, hi []int64) {
+// boxOf returns the part of a tensor that belongs to a cell.
+func (c *cell) boxOf(shape tensor.Shape, spans func(f int) span) (lo, hi []int64) {
 	lo, hi = make([]int64, len(shape)), slices.Clone(shape)
 	for f := range c.lo {
 		if s := spans(f); s.axis >= 0 {

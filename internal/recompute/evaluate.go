@@ -74,8 +74,8 @@ type judge struct {
 // errTooLarge: the operator cannot be cut into parts that fit in memory.
 var errTooLarge = lang.Errorf("the operator cannot be divided into parts that fit into memory")
 
-// run compares the outputs with the formula under attributes h, in all cells or in a sample.
-func (j *judge) run(h Attributes, few bool) (*result, error) {
+// evaluateAttributes compares the outputs with the formula under attributes h, in all cells or in a sample.
+func (j *judge) evaluateAttributes(h Attributes, few bool) (*result, error) {
 	r := &result{attrs: h, inside: noInside()}
 	err := cmp.Or(j.evaluate(r, few), j.ctx.Err())
 	if err == nil && r.why.IsZero() {
@@ -211,7 +211,7 @@ func (s *cellSweep) cell(i int64) error {
 		}
 		var tie func(i int) bool
 		if s.formula.class == Quantised {
-			tie = c.tie
+			tie = c.isTie
 		}
 		t := s.tallies[k].newLike()
 		t.mustShowNaN, t.overflowsFloat32 = !c.selects && s.formula.class != Move, m.maxMagnitude > math.MaxFloat32
@@ -298,7 +298,7 @@ func (g *grid) read(m *machine, p *problem, h Attributes, box cell, in, out []*f
 			continue
 		}
 		c.types = append(c.types, p.Inputs[k].DType)
-		lo, hi := box.box(f.shape, func(i int) span { return g.free[i].in[k] })
+		lo, hi := box.boxOf(f.shape, func(i int) span { return g.free[i].in[k] })
 		x, err := f.read(m, lo, hi)
 		if err != nil {
 			return nil, &TensorError{tensor.Input, k, err}
@@ -311,7 +311,7 @@ func (g *grid) read(m *machine, p *problem, h Attributes, box cell, in, out []*f
 		c.nonFinite = c.nonFinite || !finite(x.v)
 	}
 	for k, f := range out {
-		lo, hi := box.box(f.shape, func(i int) span { return g.free[i].out[k] })
+		lo, hi := box.boxOf(f.shape, func(i int) span { return g.free[i].out[k] })
 		y, err := f.read(m, lo, hi)
 		if err != nil {
 			return nil, &TensorError{tensor.Output, k, err}
@@ -368,7 +368,7 @@ func (c *evaluatedCell) shorten(k int) bool {
 	want, got := x.shape[axis], y.shape[axis]
 	both := min(want, got)
 	c.lengths[k] = &lengthMismatch{axis, got, want, max(x.shape.Elements(), y.shape.Elements()) / max(want, got) * (max(want, got) - both)}
-	c.outputs[k], c.got[k] = x.part(axis, 0, both), y.part(axis, 0, both)
+	c.outputs[k], c.got[k] = x.slice(axis, 0, both), y.slice(axis, 0, both)
 	return true
 }
 

@@ -39,7 +39,7 @@ func (j *judge) fitAttribute(start *result, all []Attributes) (*result, error) {
 				if !ok {
 					continue
 				}
-				r, err := j.run(h.merge(Attributes{a.names[0]: {Number(x), FromFit}}), true)
+				r, err := j.evaluateAttributes(h.merge(Attributes{a.names[0]: {Number(x), FromFit}}), true)
 				if err != nil {
 					return nil, err
 				}
@@ -56,7 +56,7 @@ func (j *judge) fitAttribute(start *result, all []Attributes) (*result, error) {
 		return nil, nil
 	}
 	if best.cells < best.total {
-		r, err := j.run(best.attrs, false)
+		r, err := j.evaluateAttributes(best.attrs, false)
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +84,7 @@ func (j *judge) simplify(r *result, name string) (*result, error) {
 	for digits := 1; digits <= mostDigits && r.explains(); digits++ {
 		h := r.attrs.merge(Attributes{name: {Number(roundDigits(x, digits)), FromFit}})
 		for _, few := range []bool{true, false} {
-			s, err := j.run(h, few)
+			s, err := j.evaluateAttributes(h, few)
 			if err != nil {
 				return nil, err
 			}
@@ -123,8 +123,8 @@ func starts(best Attributes, all []Attributes, name string) (some []Attributes) 
 	return some
 }
 
-// scale converts a position of the search to the number: the search moves along logarithms if log is set.
-func (f *fitRule) scale(x float64) float64 {
+// positionToNumber converts a position of the search to the number: the search moves along logarithms if log is set.
+func (f *fitRule) positionToNumber(x float64) float64 {
 	if f.log {
 		return exact.Exp(x)
 	}
@@ -143,11 +143,11 @@ type slopes struct {
 func (j *judge) slopesAt(start Attributes, a *attribute, x float64, counts func(i int) bool) (*slopes, error) {
 	const delta = 1e-5
 	h := float64(delta * max(1, math.Abs(x)))
-	low, err := j.sample(start, a.names[0], a.fit.scale(x))
+	low, err := j.sample(start, a.names[0], a.fit.positionToNumber(x))
 	if err != nil || low == nil {
 		return nil, err
 	}
-	high, err := j.sample(start, a.names[0], a.fit.scale(x+h))
+	high, err := j.sample(start, a.names[0], a.fit.positionToNumber(x+h))
 	if err != nil || high == nil {
 		return nil, err
 	}
@@ -304,7 +304,7 @@ func (j *judge) solveFrom(start Attributes, a *attribute, x float64, counts func
 		}
 	}
 	step, _ := densestCentre(allowed)
-	x = a.fit.scale(x + step)
+	x = a.fit.positionToNumber(x + step)
 	return x, x-x == 0, nil
 }
 

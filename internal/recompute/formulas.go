@@ -37,7 +37,7 @@ type formula struct {
 	name  string
 	class Class
 	// forms are the names of the operator, grouped by the order of inputs.
-	forms []form
+	forms []nameGroup
 	// noise says how noise passes through the operator, nil for the noise of its class.
 	noise *optype.Type
 	// inputs are the names of the inputs in order: NAME? may be absent, NAME* stands for all further inputs.
@@ -101,12 +101,12 @@ func withNumber(names string, class Class, noise *optype.Type, f func(x *Array, 
 
 func elementwiseRow(names, inputs string, class Class, noise *optype.Type, compute func(c *call) []*Array) formula {
 	name, _, _ := strings.Cut(names, " ")
-	return formula{name: name, class: class, noise: noise, inputs: inputs, cut: elementwise, compute: compute, forms: []form{newForm(names, "")}}
+	return formula{name: name, class: class, noise: noise, inputs: inputs, cut: elementwise, compute: compute, forms: []nameGroup{newForm(names, "")}}
 }
 
 // noiseOnly returns the row of operators without a formula.
 func noiseOnly(noise *optype.Type, names string) formula {
-	return formula{noise: noise, forms: []form{newForm(names, "")}}
+	return formula{noise: noise, forms: []nameGroup{newForm(names, "")}}
 }
 
 // withNames returns the row with further names.
@@ -190,7 +190,7 @@ var noiseOfClass = [...]*optype.Type{Move: copies, Exact: lipschitz, Plain: unbo
 	Reduced: {Class: optype.Reduce}, Linear: matrices, Converted: copies, Integral: quantises, Quantised: quantises}
 
 // noiseOf returns how noise passes through the operators of a form.
-func (f *formula) noiseOf(as *form) *optype.Type {
+func (f *formula) noiseOf(as *nameGroup) *optype.Type {
 	switch {
 	case as.noise != nil:
 		return as.noise

@@ -131,7 +131,7 @@ func readQuant(_ *problem, raw Attributes) Attributes {
 // roundToIntegers rounds to the integer type of the first output. Elements close to a half are ties; for NaN any
 // integer is accepted.
 func (c *call) roundToIntegers(x *Array) *Array {
-	mode := c.word("round_mode")
+	mode := c.textAttribute("round_mode")
 	round := roundings[map[string]string{"": "rint", "round": "rint"}[mode]]
 	if round == nil {
 		round = roundings[mode]
@@ -301,7 +301,7 @@ func groupedMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 	// Every row is a part. alpha 1 prevents projections, which would project every part.
 	l := &linear{parts: ends[len(ends)-1], rows: 1, k: b.rows, n: b.cols, byColumn: b.transposed, alpha: 1, beta: 1}
 	l.left = func(part, _ int64, dst []float64) error {
-		v, err := rows.run(part*l.k, l.k)
+		v, err := rows.readRun(part*l.k, l.k)
 		copy(dst, v)
 		return err
 	}
@@ -310,7 +310,7 @@ func groupedMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 		if l.byColumn {
 			each = l.k
 		}
-		return b.t.run(groupOf(part)*l.k*l.n+from*each, (to-from)*each)
+		return b.t.readRun(groupOf(part)*l.k*l.n+from*each, (to-from)*each)
 	}
 	l.offset = func(part, _, column int64) int64 { return part*l.n + column }
 	if bias := p.input(2); bias != nil && bias.elements() > 0 {
@@ -318,7 +318,7 @@ func groupedMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 			return nil, lang.Say("a bias of shape %s", bias.Shape)
 		}
 		all := p.cached(bias)
-		l.columns = func(part int64) ([]float64, error) { return all.run(groupOf(part)*l.n, l.n) }
+		l.columns = func(part int64) ([]float64, error) { return all.readRun(groupOf(part)*l.n, l.n) }
 	}
 	return l, lang.Sentence{}
 }

@@ -151,9 +151,9 @@ func readRotation(_ *problem, raw Attributes) Attributes {
 
 // rotate rotates pairs of elements, in one of the modes of rotations.
 func (c *call) rotate(x, cos, sin *Array) *Array {
-	mode := slices.Index(rotations, c.word("mode"))
+	mode := slices.Index(rotations, c.textAttribute("mode"))
 	if c.err != nil || mode < 0 || len(x.shape) == 0 || x.shape[len(x.shape)-1]%2 != 0 || mode == 2 && x.shape[len(x.shape)-1]%4 != 0 {
-		return c.fail("rotation %q of shape %s", c.word("mode"), x.shape)
+		return c.fail("rotation %q of shape %s", c.textAttribute("mode"), x.shape)
 	}
 	n := int(x.shape[len(x.shape)-1])
 	if mode == 3 {
@@ -216,7 +216,7 @@ func topKRouter(c *call) []*Array {
 		experts := int(of.shape[1])
 		return of.gatherFrom(c.shapes[0], 0, func(i int) int { return i/most*experts + int(picked.v[i]) })
 	}
-	switch c.word("mode") {
+	switch c.textAttribute("mode") {
 	case "all":
 		return []*Array{chosen(softmax(logits, false, 1)), picked}
 	case "sigmoid":

@@ -7,7 +7,7 @@ import (
 
 // interpolate resizes an image as torch.nn.functional.interpolate does, one axis after the other.
 func interpolate(c *call) *Array {
-	x, mode := c.input(0), c.word("mode")
+	x, mode := c.input(0), c.textAttribute("mode")
 	if c.err != nil {
 		return x
 	}

@@ -170,7 +170,7 @@ func Judge(ctx context.Context, op *Operator) (*Verdict, error) {
 	if f == nil {
 		return undecidedVerdict(NoType, lang.Sentence{}), nil
 	}
-	if v := refuse(f, op); v != nil {
+	if v := unjudgeable(f, op); v != nil {
 		return v, nil
 	}
 	if overwritten, err := f.isOverwritten(ctx, op); overwritten || err != nil {
@@ -199,8 +199,8 @@ func newJudge(ctx context.Context, op *Operator, f *formula) *judge {
 	return j
 }
 
-// refuse returns the verdict on an operator that lacks something or has nothing to compare, nil if it can be judged.
-func refuse(f *formula, op *Operator) *Verdict {
+// unjudgeable returns the verdict on an operator that lacks something or has nothing to compare, nil if it can be judged.
+func unjudgeable(f *formula, op *Operator) *Verdict {
 	if missing, name := f.findMissing(op); missing != NoReason {
 		return undecidedVerdict(missing, lang.Plain(name))
 	}
@@ -304,7 +304,7 @@ func (j *judge) bestHypothesis(all []Attributes) (best *result, tried int, why l
 	for tried < len(all) && (best == nil || !best.explains()) {
 		var candidates []*result
 		for more := true; tried < len(all) && more; tried++ {
-			r, err := j.run(all[tried], len(all) > 1)
+			r, err := j.evaluateAttributes(all[tried], len(all) > 1)
 			if err != nil {
 				return nil, tried, lang.Sentence{}, err
 			}
@@ -321,7 +321,7 @@ func (j *judge) bestHypothesis(all []Attributes) (best *result, tried int, why l
 				break // the sample already shows that it is no better
 			}
 			if r.cells < r.total {
-				if r, err = j.run(r.attrs, false); err != nil {
+				if r, err = j.evaluateAttributes(r.attrs, false); err != nil {
 					return nil, tried, lang.Sentence{}, err
 				}
 			}
@@ -466,7 +466,7 @@ func (j *judge) findBetterValue(r *result) (*result, string, error) {
 		}
 		for _, c := range append(a.choices(&problem{ctx: j.ctx, Operator: j.op}), others...) {
 			for _, few := range []bool{true, false} {
-				s, err := j.run(j.roundAttributes(j.normaliseAxes(r.attrs.merge(c))), few)
+				s, err := j.evaluateAttributes(j.roundAttributes(j.normaliseAxes(r.attrs.merge(c))), few)
 				if err != nil {
 					return nil, "", err
 				}

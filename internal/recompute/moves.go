@@ -362,7 +362,7 @@ func pad(c *call) *Array {
 	}
 	from := make([]int, shape.Elements())
 	own, fill := x.shape.Strides(), 0.0
-	beyond := paddingModes[c.word("mode")]
+	beyond := paddingModes[c.textAttribute("mode")]
 	if beyond == nil {
 		fill = c.num("value")
 	}

@@ -59,8 +59,8 @@ func kthValue(c *call, line []float64) float64 {
 	return line[int(k)-1]
 }
 
-// mode returns the most frequent number, the smallest of several.
-func mode(_ *call, line []float64) (most float64) {
+// mostFrequent returns the most frequent number, the smallest of several.
+func mostFrequent(_ *call, line []float64) (most float64) {
 	best, n := 0, 0
 	for i, v := range line {
 		if n++; i > 0 && ascending(v, line[i-1]) != 0 {
@@ -100,7 +100,7 @@ func cumulate(by preference) func(c *call) []*Array {
 		x.lines(c.ints("axes"), func(_, first int, beside []int) {
 			at := 0
 			for i, k := range beside {
-				if v := x.v[first+k]; i == 0 || by.pick(v, x.v[first+beside[at]]) == v || v != v {
+				if v := x.v[first+k]; i == 0 || by.preferred(v, x.v[first+beside[at]]) == v || v != v {
 					at = i
 				}
 				best.v[first+k], places.v[first+k] = x.v[first+beside[at]], float64(at)

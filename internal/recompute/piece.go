@@ -58,7 +58,7 @@ func PieceOf(ctx context.Context, op *Operator, v *Verdict, maxBytes int64) (*Pi
 			return nil, err
 		}
 	}
-	e, err := expect(ctx, p.Operator, f, v.Attributes)
+	e, err := computeOutputs(ctx, p.Operator, f, v.Attributes)
 	if e == nil || err != nil || e.Bad == 0 && v.countBad() > 0 {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (p *Piece) chooseCut(f *formula, v *Verdict, maxBytes int64) (bool, error) 
 		}
 		box.lo[k] = min(max(0, place-n/2), size-n)
 		box.hi[k] = box.lo[k] + n
-		p.Operator = c.part(whole, box)
+		p.Operator = c.partOf(whole, box)
 		return p.isSmallEnough(f, v.Attributes, maxBytes)
 	}
 	for k := range c.free {
@@ -149,15 +149,15 @@ func (c *cutRule) isPlain() bool {
 		})
 }
 
-// part returns the operator for a box, with tensors that have shapes but no source yet.
-func (c *cutRule) part(op *Operator, box cell) *Operator {
+// partOf returns the operator for a box, with tensors that have shapes but no source yet.
+func (c *cutRule) partOf(op *Operator, box cell) *Operator {
 	q := op.WithInputs(nil)
 	shaped := func(t *Tensor, v view, spans func(f int) span) *Tensor {
 		if t == nil {
 			return nil
 		}
 		one := *t
-		lo, hi := box.box(v.shape, spans)
+		lo, hi := box.boxOf(v.shape, spans)
 		one.Shape = make(tensor.Shape, len(lo))
 		for i := range lo {
 			one.Shape[i] = hi[i] - lo[i]
@@ -180,7 +180,7 @@ func (p *Piece) read(c *cutRule, whole *Operator, box cell) error {
 		if t == nil || t.elements() == of.elements() {
 			return nil, nil
 		}
-		lo, _ := box.box(v.shape, spans)
+		lo, _ := box.boxOf(v.shape, spans)
 		first, strides := int64(0), v.shape.Strides()
 		for i, n := range lo {
 			first += n * strides[i]
@@ -227,15 +227,15 @@ func Expected(ctx context.Context, op *Operator, h Attributes) (*Expectation, er
 			return nil, nil
 		}
 	}
-	return expect(ctx, op, f, h)
+	return computeOutputs(ctx, op, f, h)
 }
 
-// expect computes the outputs of an operator of any size; nil if the attributes do not fit the shapes.
-func expect(ctx context.Context, op *Operator, f *formula, h Attributes) (*Expectation, error) {
+// computeOutputs computes the outputs of an operator of any size; nil if the attributes do not fit the shapes.
+func computeOutputs(ctx context.Context, op *Operator, f *formula, h Attributes) (*Expectation, error) {
 	n := len(op.Outputs)
 	j := newJudge(ctx, op, f)
 	j.expected = &Expectation{Values: make([][]float64, n), Bounds: make([][]float64, n)}
-	r, err := j.run(h, false)
+	r, err := j.evaluateAttributes(h, false)
 	if err != nil || !r.why.IsZero() {
 		return nil, err
 	}

@@ -295,11 +295,11 @@ const quantSamples, quantTurns = 1 << 12, 8
 // quantScale fits scale and offset: each output element allows an interval of the scale, and the scale that most
 // intervals contain is taken.
 var quantScale = choice("scale offset", func(p *problem) (all []Attributes) {
-	x, err := newCachedTensor(p.Inputs[0]).run(0, min(p.Inputs[0].elements(), quantSamples))
+	x, err := newCachedTensor(p.Inputs[0]).readRun(0, min(p.Inputs[0].elements(), quantSamples))
 	if err != nil || p.Outputs[0].elements() != p.Inputs[0].elements() {
 		return nil
 	}
-	y, err := newCachedTensor(p.Outputs[0]).run(0, int64(len(x)))
+	y, err := newCachedTensor(p.Outputs[0]).readRun(0, int64(len(x)))
 	if err != nil {
 		return nil
 	}

@@ -166,6 +166,6 @@ func (j *judge) isPart(r *result) (bool, error) {
 	output := slices.IndexFunc(r.tallies, func(t *tally) bool { return t.bad > 0 })
 	j.damage = newDamage(output, j.op.Outputs[output].Shape)
 	defer func() { j.damage = nil }()
-	_, err := j.run(r.attrs, false)
+	_, err := j.evaluateAttributes(r.attrs, false)
 	return err == nil && j.damage.isPart(), err
 }

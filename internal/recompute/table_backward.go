@@ -137,7 +137,7 @@ func (f formula) asGate() formula {
 // gradientRow returns the row of another, not elementwise, gradient.
 func gradientRow(names, inputs string, cut cutter, f func(c *call) *Array, attrs ...attribute) formula {
 	name, _, _ := strings.Cut(names, " ")
-	return formula{name: name, class: Norm, noise: unbounded, inputs: inputs, cut: cut, compute: oneOutput(f), attrs: attrs, forms: []form{newForm(names, "")}}
+	return formula{name: name, class: Norm, noise: unbounded, inputs: inputs, cut: cut, compute: oneOutput(f), attrs: attrs, forms: []nameGroup{newForm(names, "")}}
 }
 
 // backwards are the formulas of gradients. Inputs of the forward formula come first, so that its attributes can be
@@ -170,7 +170,7 @@ var backwards = []formula{
 	}).withOrder("dy x").withAttrs(realNumber("alpha", 1.0/6, .2), realNumber("beta", .5)),
 	factorGrad("FastGeluGrad", "x dy", func(x *Array) *Array { return swishSlope(x, 1.702) }).withOrder("dy x"),
 	elementwiseGrad("SwishGrad", "x dy", Tabled, func(c *call) *Array { return c.input(1).mul(swishSlope(c.input(0), c.num("scale")).roundedBetween()) }).ofSeveralKernels().withOrder("dy x -?").withAttrs(realNumber("scale", 1)).withNames("SiluGrad", "dy x :scale=1"),
-	elementwiseGrad("GeluGrad", "x dy", Tabled, func(c *call) *Array { return c.input(1).mul(geluSlope(c.input(0), c.word("approximate"))) }).withOrder("dy x -? :approximate=tanh").
+	elementwiseGrad("GeluGrad", "x dy", Tabled, func(c *call) *Array { return c.input(1).mul(geluSlope(c.input(0), c.textAttribute("approximate"))) }).withOrder("dy x -? :approximate=tanh").
 		withAttrs(texts("approximate", "none tanh")).withNames("GeluGradV2", "dy x"),
 	elementwiseGrad("EluGrad", "x dy", Tabled, func(c *call) *Array {
 		return c.input(1).mul(positive(c.input(0)).selectWhere(c.number(1), c.input(0).atMost(0).exp().times(c.num("alpha"))))
@@ -297,7 +297,7 @@ var backwards = []formula{
 		return unit.reshape(x.shape...).mul(c.input(1)).sum(slices.Delete(upTo(len(x.shape)), 1, 2)...).reshape(-1)
 	}, divisors, epsilon()).withoutNames(),
 
-	{name: "MaxPoolGrad", class: Reduced, noise: gates, inputs: "x dy", cut: sameImages, compute: oneOutput((*call).maxPoolGrad), read: readPool, attrs: []attribute{ofForward(poolGeometry)}, isOfImages: true, forms: []form{newForm("MaxPoolGrad", "x - dy", &optype.Type{Class: optype.Gated, Form: optype.Pooled})}},
+	{name: "MaxPoolGrad", class: Reduced, noise: gates, inputs: "x dy", cut: sameImages, compute: oneOutput((*call).maxPoolGrad), read: readPool, attrs: []attribute{ofForward(poolGeometry)}, isOfImages: true, forms: []nameGroup{newForm("MaxPoolGrad", "x - dy", &optype.Type{Class: optype.Gated, Form: optype.Pooled})}},
 	{name: "AvgPoolGrad", class: Reduced, noise: unbounded, inputs: "dy", cut: sameImages, compute: oneOutput((*call).avgPoolGrad), read: readPool, attrs: []attribute{ofForward(poolGeometry), flags("exclusive", true), constant("divisor", 0)}},
 	{name: "AdaptiveAvgPoolGrad", class: Reduced, noise: unbounded, inputs: "dy", cut: sameImages, compute: oneOutput((*call).adaptiveGrad)},
 
@@ -306,7 +306,7 @@ var backwards = []formula{
 		return permutedView(p.Inputs[0].Shape, inverse(toInts(perm)))
 	}), attrs: []attribute{choice("perm", inversePermutations)}},
 	{name: "EmbeddingDenseGrad", class: Reduced, noise: scatters, inputs: "indices dy", cut: rowsOfEmbedding, compute: oneOutput((*call).embeddingGrad), ofOutput: true,
-		attrs: []attribute{oneOf("axis", integers(0)), onlyKnown("padding_idx"), constant("scale_grad_by_freq", 0)}, forms: []form{newForm("EmbeddingDenseGrad", "dy indices", scatters)}},
+		attrs: []attribute{oneOf("axis", integers(0)), onlyKnown("padding_idx"), constant("scale_grad_by_freq", 0)}, forms: []nameGroup{newForm("EmbeddingDenseGrad", "dy indices", scatters)}},
 	gradientRow(moveGrad, "places*", uncut, (*call).moveGrad).withoutNames(),
 
 	gradientRow("CrossEntropyGrad", "x target weight? dy", lossRows, func(c *call) *Array { return c.crossEntropyGrad(true) }, constant("ignore_index", -100), labelSmoothing, ofForward(lossReduction)).ofSeveralKernels().withoutNames(),

@@ -39,7 +39,7 @@ func convTranspose(p *problem, h Attributes) (*linear, lang.Sentence) {
 		all := make([]float64, 0, (to-from)*l.k)
 		for c := from; c < to; c++ {
 			for in := part * channels; in < (part+1)*channels; in++ {
-				v, err := weights.run((in*w[1]+c)*size, size)
+				v, err := weights.readRun((in*w[1]+c)*size, size)
 				if err != nil {
 					return nil, err
 				}
@@ -81,7 +81,7 @@ func (w *window) transposedPatch(image *cachedTensor, x tensor.Shape, base, chan
 			if *to = 0; o < 0 {
 				continue
 			}
-			v, err := image.run(base+c*size+o, 1)
+			v, err := image.readRun(base+c*size+o, 1)
 			if err != nil {
 				return err
 			}
@@ -133,7 +133,7 @@ func convFilterGrad(p *problem, h Attributes) (*linear, lang.Sentence) {
 	image, grads := p.cached(p.Inputs[0]), p.cached(p.Inputs[1])
 	l.left = func(part, row int64, dst []float64) error {
 		for n := range x[0] {
-			v, err := grads.run((n*dy[1]+part*l.rows+row)*pixels, pixels)
+			v, err := grads.readRun((n*dy[1]+part*l.rows+row)*pixels, pixels)
 			if err != nil {
 				return err
 			}
@@ -175,9 +175,9 @@ var filterGradGeometry = choice("strides pads dilations", func(p *problem) []Att
 var resizes = []formula{
 	{name: "Interpolate", class: Plain, noise: unbounded, inputs: "x", cut: planes, compute: oneOutput(interpolate), attrs: []attribute{
 		texts("mode", "nearest linear nearest-exact cubic"),
-		flags("align_corners", false), flags("half_pixel_centers", true), choice("scales", func(*problem) []Attributes { return []Attributes{{"scales": {Numbers(), FromDefault}}} })}, forms: []form{newForm("ResizeBilinearV2 ResizeBilinearV2D", "x -? :mode=linear"), newForm("ResizeNearestNeighborV2 ResizeNearestNeighborV2D", "x -? :mode=nearest"), newForm("interpolate upsample", "size:- scale_factor:scales mode=nearest align_corners=0 recompute_scale_factor:- :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), newForm("interpolate", "size:- scale_factor:- mode=nearest align_corners=0 recompute_scale_factor:-==1 :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), newForm("nn.Upsample", "", &optype.Type{Noise: optype.NoiseMove}), newForm("nn.UpsamplingNearest2d nn.UpsamplingBilinear2d", "")}},
-	{name: "Im2col", class: Move, inputs: "x", cut: uncut, compute: oneOutput(im2col), read: readPairs, attrs: []attribute{onlyKnown("ksize"), onlyKnown("strides"), onlyKnown("pads"), onlyKnown("dilations")}, forms: []form{newForm("unfold", "kernel_size:ksize dilation=1 padding=0 stride=1", copies)}},
-	{name: "Diagonal", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(diagonalView), attrs: []attribute{constant("offset", 0), constant("dim1", 0), constant("dim2", 1)}, forms: []form{newForm("diagonal", "offset=0 dim1=0 dim2=1", &optype.Type{Noise: optype.NoiseMove})}},
+		flags("align_corners", false), flags("half_pixel_centers", true), choice("scales", func(*problem) []Attributes { return []Attributes{{"scales": {Numbers(), FromDefault}}} })}, forms: []nameGroup{newForm("ResizeBilinearV2 ResizeBilinearV2D", "x -? :mode=linear"), newForm("ResizeNearestNeighborV2 ResizeNearestNeighborV2D", "x -? :mode=nearest"), newForm("interpolate upsample", "size:- scale_factor:scales mode=nearest align_corners=0 recompute_scale_factor:- :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), newForm("interpolate", "size:- scale_factor:- mode=nearest align_corners=0 recompute_scale_factor:-==1 :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), newForm("nn.Upsample", "", &optype.Type{Noise: optype.NoiseMove}), newForm("nn.UpsamplingNearest2d nn.UpsamplingBilinear2d", "")}},
+	{name: "Im2col", class: Move, inputs: "x", cut: uncut, compute: oneOutput(im2col), read: readPairs, attrs: []attribute{onlyKnown("ksize"), onlyKnown("strides"), onlyKnown("pads"), onlyKnown("dilations")}, forms: []nameGroup{newForm("unfold", "kernel_size:ksize dilation=1 padding=0 stride=1", copies)}},
+	{name: "Diagonal", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(diagonalView), attrs: []attribute{constant("offset", 0), constant("dim1", 0), constant("dim2", 1)}, forms: []nameGroup{newForm("diagonal", "offset=0 dim1=0 dim2=1", &optype.Type{Noise: optype.NoiseMove})}},
 }
 
 // readPairs repeats a single number of a window for both axes of an image.

@@ -84,7 +84,7 @@ func conv2D(p *problem, h Attributes) (*linear, lang.Sentence) {
 		return g.patch(image, x, (row/pixels*x[1]+part*w[1])*x[2:].Elements(), w[1], at, dst)
 	}
 	l.right = func(part, from, to int64) ([]float64, error) {
-		return weights.run((part*l.n+from)*l.k, (to-from)*l.k)
+		return weights.readRun((part*l.n+from)*l.k, (to-from)*l.k)
 	}
 	l.offset = func(part, row, column int64) int64 {
 		return (row/pixels*out[1]+part*l.n+column)*pixels + row%pixels
@@ -142,7 +142,7 @@ func (w *window) patch(image *cachedTensor, x tensor.Shape, base, channels int64
 			if !inside || first >= end {
 				continue
 			}
-			v, err := image.run(offset+first, end-first)
+			v, err := image.readRun(offset+first, end-first)
 			if err != nil {
 				return err
 			}
@@ -167,7 +167,7 @@ func (w *window) sourceIndex(place, n int64) int64 {
 // copyPadded sets dst to a line of a window, with the padding mode for elements outside the image.
 func (w *window) copyPadded(image *cachedTensor, offset, begin, n int64, dst []float64) error {
 	for q := range dst {
-		v, err := image.run(offset+w.sourceIndex(begin+int64(q)*w.dilation[len(w.dilation)-1], n), 1)
+		v, err := image.readRun(offset+w.sourceIndex(begin+int64(q)*w.dilation[len(w.dilation)-1], n), 1)
 		if err != nil {
 			return err
 		}

@@ -38,7 +38,7 @@ func checkColumns(t Text, several bool) []Column[*check.Operator] {
 		textColumn("reason", func(o row) string { return o.Reason }).titled("REASON"),
 		textColumn("extent", func(o row) string { return string(o.Extent) }).onlyIn(InCSV | InJSON),
 		textColumn("confidence", func(o row) string { return string(o.Confidence) }).onlyIn(InCSV | InJSON),
-		textColumn("checked", func(o row) string { return t.word(first(o).How) }).titled("CHECKED"),
+		textColumn("checked", func(o row) string { return t.translate(first(o).How) }).titled("CHECKED"),
 		numberColumn("bad", func(o row) int64 { return first(o).Bad }).onlyIn(InCSV | InJSON),
 		numberColumn("worst_ratio", func(o row) *float64 {
 			x := float64(first(o).Worst)
@@ -53,15 +53,15 @@ func checkColumns(t Text, several bool) []Column[*check.Operator] {
 	}
 }
 
-// word translates a word of documents.
-func (t Text) word(word string) string { return t.Lang.Text(lang.Text{EN: word}) }
+// translate translates a word of documents.
+func (t Text) translate(word string) string { return t.Lang.Text(lang.Text{EN: word}) }
 
 // attributesText lists attributes with their sources.
 func (t Text) attributesText(o *check.Operator) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(o.Attributes)) {
 		a := o.Attributes[name]
-		all = append(all, fmt.Sprintf("%s=%s (%s)", name, a.Value, t.word(string(a.Source))))
+		all = append(all, fmt.Sprintf("%s=%s (%s)", name, a.Value, t.translate(string(a.Source))))
 	}
 	return strings.Join(all, " ")
 }
@@ -95,14 +95,14 @@ func (p *printer) check(r *check.Report) error {
 		p.ranks(r.Ranks, r.Paths)
 	}
 	if first := r.Summary.First; first != nil && (r.Ranks == nil || len(r.Ranks.Findings) == 0) {
-		p.blank()
+		p.writeBlankLine()
 		p.facts(p.firstWrong(r, &r.Operators[*first]))
 	}
 	p.notOK(r)
 	if r.Summary.Operators == 0 {
 		return p.err
 	}
-	p.blank()
+	p.writeBlankLine()
 	p.facts(p.checkFacts(r))
 	return p.err
 }
@@ -126,11 +126,11 @@ func (p *printer) notOK(r *check.Report) {
 		lines, single = nil, 0
 	}
 	if len(lines) > 0 {
-		p.blank()
+		p.writeBlankLine()
 		printTable(p, Table[*check.Operator]{checkColumns(p.Text, len(r.Rounds) > 1), lines}, minName)
 	}
 	if single < len(rows) {
-		p.blank()
+		p.writeBlankLine()
 		printTable(p, checkGroups(rows[single:]), minName)
 	}
 	var codes []string
@@ -143,7 +143,7 @@ func (p *printer) notOK(r *check.Report) {
 }
 
 // operatorFolds joins an operator of several ranks and steps with one verdict: the largest error stands for all.
-var operatorFolds = folds[check.Operator]{
+var operatorFolds = rankStepFolds[check.Operator]{
 	at:   func(o *check.Operator) dumpdir.Coordinates { return o.At },
 	move: func(o *check.Operator, at dumpdir.Coordinates) { o.At = at },
 	key: func(o *check.Operator) string {
@@ -164,7 +164,7 @@ func worstRatio(o *check.Operator) float64 {
 const proofOfUnwritten = "to prove it, run again with torch.utils.deterministic.fill_uninitialized_memory: unwritten rows become NaN"
 
 // firstWrong describes the first wrong operator.
-func (p *printer) firstWrong(r *check.Report, o *check.Operator) []fact {
+func (p *printer) firstWrong(r *check.Report, o *check.Operator) []summaryItem {
 	name := opText(o.Type, o.Op)
 	if at := o.At.String(); at != "" {
 		name += ", " + at
@@ -191,7 +191,7 @@ func (p *printer) firstWrong(r *check.Report, o *check.Operator) []fact {
 	case !slices.Contains(o.Notes, recompute.ByPeers): // which needs the others of its kind
 		lines = append(lines, p.format("reproduce: %s", reproduce(r, o)))
 	}
-	return []fact{{label: p.format("First wrong"), lines: lines}}
+	return []summaryItem{{label: p.format("First wrong"), lines: lines}}
 }
 
 // reproduce returns the command that writes the files to run an operator again.
@@ -211,7 +211,7 @@ func roundFlags(ranks, steps, op string) (words []string) {
 }
 
 // checkFacts describes the coverage, the sources of attributes and the order.
-func (p *printer) checkFacts(r *check.Report) []fact {
+func (p *printer) checkFacts(r *check.Report) []summaryItem {
 	s := &r.Summary
 	covered := p.format("%d of %d operators judged (%.1f %% of the bytes)", s.Judged, s.Operators, 100*s.Share)
 	var not []string
@@ -225,13 +225,13 @@ func (p *printer) checkFacts(r *check.Report) []fact {
 	if len(not) > 0 {
 		covered += p.format("; not: %s", strings.Join(not, ", "))
 	}
-	facts := []fact{{label: p.format("check¦Coverage"), lines: []string{covered}}}
+	facts := []summaryItem{{label: p.format("check¦Coverage"), lines: []string{covered}}}
 	for _, some := range []struct {
 		label  string
 		status recompute.Status
 	}{{p.format("Crashed"), recompute.Crashed}, {p.format("check¦Suspects"), recompute.Misfit}, {p.format("Undecided"), recompute.Undecided}} {
 		if lines := p.unjudged(r, some.status); len(lines) > 0 {
-			facts = append(facts, fact{label: some.label, lines: lines})
+			facts = append(facts, summaryItem{label: some.label, lines: lines})
 		}
 	}
 	var unwritten []string
@@ -241,7 +241,7 @@ func (p *printer) checkFacts(r *check.Report) []fact {
 		}
 	}
 	if len(unwritten) > 0 {
-		facts = append(facts, fact{label: p.format("Unwritten"), lines: firstOf(p.Text, unwritten, 5, func(note string) string { return note })})
+		facts = append(facts, summaryItem{label: p.format("Unwritten"), lines: firstOf(p.Text, unwritten, 5, func(note string) string { return note })})
 	}
 	sources := map[recompute.Source]int{}
 	for i := range r.Operators {
@@ -252,11 +252,11 @@ func (p *printer) checkFacts(r *check.Report) []fact {
 	var from []string
 	for _, source := range recompute.Sources {
 		if n := sources[source]; n > 0 {
-			from = append(from, fmt.Sprintf("%s %d", p.word(string(source)), n))
+			from = append(from, fmt.Sprintf("%s %d", p.translate(string(source)), n))
 		}
 	}
 	if len(from) > 0 {
-		facts = append(facts, fact{label: p.format("Attributes"), lines: []string{strings.Join(from, ", ")}})
+		facts = append(facts, summaryItem{label: p.format("Attributes"), lines: []string{strings.Join(from, ", ")}})
 	}
 	var orders []string
 	for _, o := range r.Orders {
@@ -266,7 +266,7 @@ func (p *printer) checkFacts(r *check.Report) []fact {
 	}
 	if len(orders) > 0 {
 		const most = 2
-		facts = append(facts, fact{label: p.format("check¦Order"), lines: firstOf(p.Text, orders, most, func(order string) string { return order })})
+		facts = append(facts, summaryItem{label: p.format("check¦Order"), lines: firstOf(p.Text, orders, most, func(order string) string { return order })})
 	}
 	return facts
 }

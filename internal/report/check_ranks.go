@@ -28,7 +28,7 @@ const (
 // tensors that it may have damaged, the other findings, the coverage, and the matrix of ranks and
 // layers.
 func (p *printer) ranks(r *ranks.Report, paths []string) {
-	p.blank()
+	p.writeBlankLine()
 	var facts factList
 	if len(r.Findings) > 0 {
 		f := r.Findings[0]
@@ -144,7 +144,7 @@ func (p *printer) matrix(m *ranks.Matrix) {
 	if m == nil {
 		return
 	}
-	p.blank()
+	p.writeBlankLine()
 	if p.markdown {
 		p.print("```text\n")
 		defer p.print("```\n")

@@ -59,12 +59,12 @@ func (t Text) WriteCheckpoints(w io.Writer, r *checkpoint.Report) error {
 		rows = rows[:min(len(rows), maxShown)]
 	}
 	if left -= len(rows); len(rows) > 0 {
-		p.blank()
+		p.writeBlankLine()
 		printTable(p, p.checkpointTable(rows), minName)
 	}
 	p.printOmitted(left, lang.Text{EN: "%d more (--all shows all)"})
 	if len(r.Problems) > 0 {
-		p.blank()
+		p.writeBlankLine()
 		p.text(p.format("Could not be read:"))
 		for i := range r.Problems {
 			q := &r.Problems[i]

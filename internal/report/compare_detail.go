@@ -19,25 +19,25 @@ import (
 func (t Text) WriteCompareDetail(w io.Writer, row *record.Row) error {
 	p := t.printerTo(w)
 	p.text(string(row.Status) + p.format(": ") + rowTitle(row))
-	p.blank()
+	p.writeBlankLine()
 	p.facts(p.detailFacts(row))
 	if !row.Compared() {
 		return p.err
 	}
 	result := row.Result
-	p.blank()
+	p.writeBlankLine()
 	p.table("", statisticsTable(result).Grid(p.Lang).Fit(p.Width))
-	p.blank()
+	p.writeBlankLine()
 	p.table("", metricsTable(result).Grid(p.Lang).Fit(p.Width))
 	if x := row.Tokens; x != nil {
-		p.blank()
+		p.writeBlankLine()
 		p.text(p.format("The sequences and positions that differ most, by the mean of |d|:"))
 		p.table("", tokenTable("SEQUENCE", worstTokens(x.Sequences, x.SequenceFold)).Grid(p.Lang).Fit(p.Width))
-		p.blank()
+		p.writeBlankLine()
 		p.table("", tokenTable("POSITION", worstTokens(x.Places, x.PlaceFold)).Grid(p.Lang).Fit(p.Width))
 	}
 	if len(result.Worst) > 0 {
-		p.blank()
+		p.writeBlankLine()
 		p.text(p.format("The elements that differ most:"))
 		p.table("", elementsTable(row.Shape, result.Worst).Grid(p.Lang).Fit(p.Width))
 	}
@@ -45,11 +45,11 @@ func (t Text) WriteCompareDetail(w io.Writer, row *record.Row) error {
 }
 
 // detailFacts describes a row beside the tables.
-func (t Text) detailFacts(row *record.Row) []fact {
-	facts := []fact{{label: t.format("Files"), files: t.filesOf(row)}}
+func (t Text) detailFacts(row *record.Row) []summaryItem {
+	facts := []summaryItem{{label: t.format("Files"), files: t.filesOf(row)}}
 	add := func(label string, lines ...string) {
 		if len(lines) > 0 {
-			facts = append(facts, fact{label: label, lines: lines})
+			facts = append(facts, summaryItem{label: label, lines: lines})
 		}
 	}
 	if row.Rule != "" {

@@ -13,7 +13,7 @@ import (
 )
 
 // runFacts describes the compared runs and the method.
-func (t Text) runFacts(r *record.Report) []fact {
+func (t Text) runFacts(r *record.Report) []summaryItem {
 	c := &r.Coverage
 	lines := []string{t.format("%d of %s of the reference compared (%.3g %%)", c.Compared, tensors(c.Reference), 100*c.Ratio())}
 	lines = append(append(lines, t.commonRows(r)...), t.pairedBy(c)...)
@@ -23,19 +23,19 @@ func (t Text) runFacts(r *record.Report) []fact {
 	if near := nearNames(r); len(near) > 0 {
 		lines = append(lines, t.format("nearest names, which --map-node-dict can pair (%d): %s", len(near), t.shortList(near)))
 	}
-	facts := []fact{{label: t.format("Coverage"), lines: lines},
+	facts := []summaryItem{{label: t.format("Coverage"), lines: lines},
 		{label: t.format("Limits"), lines: []string{t.format("profile %s, tolerance mode %s, NaN policy %s", r.Profile, r.TolMode, r.NaNPolicy)}}}
 	if gate := t.cannotFail(r); gate != "" {
 		facts[len(facts)-1].lines = append(facts[len(facts)-1].lines, gate)
 	}
 	if r.Verdict != "" {
-		facts = append(facts, fact{label: t.format("Verdict"), lines: t.verdictLines(r)})
+		facts = append(facts, summaryItem{label: t.format("Verdict"), lines: t.verdictLines(r)})
 	}
 	if !r.OrderSource.IsZero() {
-		facts = append(facts, fact{label: t.format("Order"), lines: []string{t.sentence(r.OrderSource)}})
+		facts = append(facts, summaryItem{label: t.format("Order"), lines: []string{t.sentence(r.OrderSource)}})
 	}
 	if guessed := t.guessedAxes(r); len(guessed) > 0 {
-		facts = append(facts, fact{label: t.format("Axis order"), lines: guessed})
+		facts = append(facts, summaryItem{label: t.format("Axis order"), lines: guessed})
 	}
 	graph := t.sentence(r.GraphSource)
 	switch {
@@ -52,12 +52,12 @@ func (t Text) runFacts(r *record.Report) []fact {
 			graph = t.format("unknown")
 		}
 	}
-	facts = append(facts, fact{label: t.format("Inputs"), lines: []string{graph}})
+	facts = append(facts, summaryItem{label: t.format("Inputs"), lines: []string{graph}})
 	if r.Baseline != nil {
 		facts = append(facts, t.baselineFact(r))
 	}
 	if len(r.Warnings) > 0 {
-		facts = append(facts, fact{label: t.format("Warnings"), lines: t.sentences(r.Warnings)})
+		facts = append(facts, summaryItem{label: t.format("Warnings"), lines: t.sentences(r.Warnings)})
 	}
 	return facts
 }
@@ -203,7 +203,7 @@ func unordered(r *record.Report) bool {
 }
 
 // baselineFact describes the difference to the baseline.
-func (t Text) baselineFact(r *record.Report) fact {
+func (t Text) baselineFact(r *record.Report) summaryItem {
 	b := r.Baseline
 	lines := slices.Concat([]string{b.File}, t.nameLists([]nameList{{t.format("new failures"), rowLabels(r, b.New)}, {t.format("known and worse"), rowLabels(r, b.Worse)},
 		{t.format("known failures"), rowLabels(r, b.Known)}, {t.format("fixed, update the baseline"), rowLabels(r, b.Fixed)},
@@ -211,7 +211,7 @@ func (t Text) baselineFact(r *record.Report) fact {
 	if b.Updated {
 		lines = append(lines, t.format("updated"))
 	}
-	return fact{label: t.format("Baseline"), lines: lines}
+	return summaryItem{label: t.format("Baseline"), lines: lines}
 }
 
 // nameList is a labelled list of names.
@@ -319,8 +319,8 @@ func standardRows(r *record.Report, status record.Status) []int {
 
 // standardFacts lists the tensors that do not meet the standard, and the tensors that it cannot
 // judge, with numbers.
-func (t Text) standardFacts(r *record.Report) []fact {
-	var facts []fact
+func (t Text) standardFacts(r *record.Report) []summaryItem {
+	var facts []summaryItem
 	for _, list := range []struct {
 		label  string
 		status record.Status
@@ -328,7 +328,7 @@ func (t Text) standardFacts(r *record.Report) []fact {
 		{t.format("Failing"), record.Fail}, {t.format("To investigate"), record.Warn}, {t.format("Not judged"), record.Skip},
 	} {
 		if rows := standardRows(r, list.status); len(rows) > 0 {
-			facts = append(facts, fact{label: list.label, lines: firstOf(t, rows, compareWorst, func(i int) string {
+			facts = append(facts, summaryItem{label: list.label, lines: firstOf(t, rows, compareWorst, func(i int) string {
 				row := r.Row(i)
 				return rowTitle(row) + t.format(": ") + t.whyNot(row)
 			})})
@@ -425,7 +425,7 @@ func (p *placer) firstOfAll(o sameOperator) *record.Row {
 
 // problemFacts lists the operators that should have been compared and were not. The remedy for
 // ambiguous operators is given once.
-func (t Text) problemFacts(r *record.Report) []fact {
+func (t Text) problemFacts(r *record.Report) []summaryItem {
 	missed := byOperator(r, record.ShapeMismatch, record.DTypeMismatch, record.Ambiguous, record.Error)
 	if len(missed) == 0 {
 		return nil
@@ -449,5 +449,5 @@ func (t Text) problemFacts(r *record.Report) []fact {
 	if r.Any(mayMatch) {
 		lines = append(lines, t.format("--match-rows auto compares the rows that both sides have, of runs with another batch, padding or token layout"))
 	}
-	return []fact{{label: t.format("Not compared"), lines: lines}}
+	return []summaryItem{{label: t.format("Not compared"), lines: lines}}
 }

@@ -104,10 +104,10 @@ type FileNames struct {
 func NewFileNames() *FileNames {
 	f := &FileNames{taken: map[string]int{}}
 	for _, stem := range reservedStems {
-		f.taken[fold(stem)] = 1
+		f.taken[foldCase(stem)] = 1
 	}
 	for _, file := range FilesOf[*record.Report]() {
-		f.taken[fold(strings.TrimSuffix(file, filepath.Ext(file)))] = 1
+		f.taken[foldCase(strings.TrimSuffix(file, filepath.Ext(file)))] = 1
 	}
 	return f
 }
@@ -118,17 +118,17 @@ func NewFileNames() *FileNames {
 func (f *FileNames) Stem(name string) string {
 	base := safeStem(name)
 	stem := base
-	if n := f.taken[fold(base)]; n > 0 {
+	if n := f.taken[foldCase(base)]; n > 0 {
 		for {
 			n++
 			stem = base + "~" + strconv.Itoa(n)
-			if f.taken[fold(stem)] == 0 {
+			if f.taken[foldCase(stem)] == 0 {
 				break
 			}
 		}
-		f.taken[fold(base)] = n
+		f.taken[foldCase(base)] = n
 	}
-	f.taken[fold(stem)] = 1
+	f.taken[foldCase(stem)] = 1
 	f.pairs = append(f.pairs, [2]string{stem, name})
 	return stem
 }
@@ -144,8 +144,8 @@ func (f *FileNames) WriteTable(w io.Writer) error {
 	}}.CSV(w)
 }
 
-// fold returns equal texts for names that are equal ignoring case.
-func fold(stem string) string { return strings.ToLower(strings.ToUpper(stem)) }
+// foldCase returns equal texts for names that are equal ignoring case.
+func foldCase(stem string) string { return strings.ToLower(strings.ToUpper(stem)) }
 
 // safeStem replaces characters that file names cannot contain and cuts long names.
 func safeStem(name string) string {

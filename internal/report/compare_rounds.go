@@ -67,8 +67,8 @@ func roundName(at record.At) string {
 // span is a range of neighbours on an axis, inclusive.
 type span struct{ from, to int }
 
-// single returns n spans of one value each.
-func single(n int) []span {
+// oneValueSpans returns n spans of one value each.
+func oneValueSpans(n int) []span {
 	spans := make([]span, n)
 	for i := range spans {
 		spans[i] = span{i, i}
@@ -113,10 +113,10 @@ func (n *graphRounds) status(rank, step int) string {
 // merge joins neighbouring ranks and steps with equal statuses.
 func (n *graphRounds) merge() (ranks, steps []span) {
 	ranks = merged(len(n.ranks), func(a, b int) bool {
-		return !slices.ContainsFunc(single(len(n.steps)), func(s span) bool { return n.status(a, s.from) != n.status(b, s.from) })
+		return !slices.ContainsFunc(oneValueSpans(len(n.steps)), func(s span) bool { return n.status(a, s.from) != n.status(b, s.from) })
 	})
 	steps = merged(len(n.steps), func(a, b int) bool {
-		return !slices.ContainsFunc(single(len(n.ranks)), func(r span) bool { return n.status(r.from, a) != n.status(r.from, b) })
+		return !slices.ContainsFunc(oneValueSpans(len(n.ranks)), func(r span) bool { return n.status(r.from, a) != n.status(r.from, b) })
 	})
 	return ranks, steps
 }
@@ -147,7 +147,7 @@ const maxRanks = 16
 // matrices returns the tables of statuses for a terminal: one with all ranks and steps if it fits,
 // else merged ranks and steps in as many parts as needed.
 func (n *graphRounds) matrices(width int) []Grid {
-	ranks, steps := single(len(n.ranks)), single(len(n.steps))
+	ranks, steps := oneValueSpans(len(n.ranks)), oneValueSpans(len(n.steps))
 	if g := n.matrix(ranks, steps).Grid(English); len(ranks) <= maxRanks && g.Width() <= width {
 		return []Grid{g}
 	}
@@ -389,7 +389,7 @@ func (p *printer) rounds(r *record.Report, names shortNames) {
 	if len(r.Rounds) < 2 {
 		return
 	}
-	p.blank()
+	p.writeBlankLine()
 	p.text(p.roundsText(r))
 	networks := networksOf(r.Rounds)
 	switch {
@@ -423,7 +423,7 @@ func (p *printer) matrices(r *record.Report, networks []graphRounds, names short
 	if len(bad) == 0 {
 		return
 	}
-	p.blank()
+	p.writeBlankLine()
 	p.table("", p.firstBadTable(networks, bad[:min(compareWorst, len(bad))], names).Grid(p.Lang))
 	if more := len(bad) - compareWorst; more > 0 {
 		p.text(p.format("and %d more", more))

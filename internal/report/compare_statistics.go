@@ -181,7 +181,7 @@ func foldedOrigins(r *record.Report, origins []int) lang.Sentence {
 const mostStarts = 5
 
 // statisticsFacts describes differences from the start, the origins and the next step.
-func (t Text) statisticsFacts(r *record.Report) (facts []fact) {
+func (t Text) statisticsFacts(r *record.Report) (facts []summaryItem) {
 	m := &r.Meaning
 	if r.Verdict != byStatistics {
 		return nil
@@ -199,7 +199,7 @@ func (t Text) statisticsFacts(r *record.Report) (facts []fact) {
 		lines = append(lines, fmt.Sprintf("%s %s%s: %s", s.Op, s.Tensor, kind, t.sentence(s.Why)))
 	}
 	if len(lines) > 0 {
-		facts = append(facts, fact{label: t.format("Start"), lines: lines})
+		facts = append(facts, summaryItem{label: t.format("Start"), lines: lines})
 	}
 	origins := statisticsOrigins(r)
 	if len(origins) == 0 {
@@ -213,7 +213,7 @@ func (t Text) statisticsFacts(r *record.Report) (facts []fact) {
 		}
 		lines = append(lines, fmt.Sprintf(`{"task": "tensor", "level": "L1", "rank": [], "step": [], "tensor": {"scope": [], "list": [%s]}}`, strings.Join(ops, ", ")))
 	}
-	return append(facts, fact{label: t.format("Next"), lines: lines})
+	return append(facts, summaryItem{label: t.format("Next"), lines: lines})
 }
 
 // withProducers returns the operators of rows and those that made their inputs, and whether

@@ -71,9 +71,9 @@ func stripOf(r *record.Report, most int) (cells []record.Mark, first, each int, 
 	return cells, first, each, r.Row(order[0]).Round
 }
 
-// strip prints all rows in execution order as one line of the terminal's width; nothing without a
+// printStrip prints all rows in execution order as one line of the terminal's width; nothing without a
 // terminal.
-func (p *printer) strip(r *record.Report) {
+func (p *printer) printStrip(r *record.Report) {
 	if p.Width <= 2*len(textIndent) {
 		return
 	}
@@ -81,7 +81,7 @@ func (p *printer) strip(r *record.Report) {
 	if cells == nil {
 		return
 	}
-	p.blank()
+	p.writeBlankLine()
 	p.text(p.stripTitle(r, round, each) + p.format(":"))
 	var line strings.Builder
 	used := map[record.Mark]bool{}

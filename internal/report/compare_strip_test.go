@@ -48,7 +48,7 @@ func stripText(t *testing.T, text Text, r *record.Report) string {
 	t.Helper()
 	var b strings.Builder
 	p := text.printerTo(&b)
-	p.strip(r)
+	p.printStrip(r)
 	if p.err != nil {
 		t.Fatal(p.err)
 	}

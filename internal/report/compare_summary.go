@@ -118,13 +118,13 @@ func allOf(n int) lang.Text {
 const notableJump = 10
 
 // findingFacts describes where the run went wrong: with several rounds, in the headline's round.
-func (t Text) findingFacts(r *record.Report) []fact {
+func (t Text) findingFacts(r *record.Report) []summaryItem {
 	if r.Standard != "" {
 		return t.standardFacts(r)
 	}
 	f := &r.Findings
 	facts := slices.Concat(t.meaningFacts(r), t.statisticsFacts(r))
-	add := func(label string, lines ...string) { facts = append(facts, fact{label: label, lines: lines}) }
+	add := func(label string, lines ...string) { facts = append(facts, summaryItem{label: label, lines: lines}) }
 	round, title := "", rowTitle
 	if f.FirstBad >= 0 && f.FirstBad < r.Len() {
 		row := r.Row(f.FirstBad)
@@ -135,7 +135,7 @@ func (t Text) findingFacts(r *record.Report) []fact {
 			}
 			return rowTitle(row)
 		}
-		facts = append(facts, fact{t.format("First bad"), t.firstBad(row), t.filesOf(row)})
+		facts = append(facts, summaryItem{t.format("First bad"), t.firstBad(row), t.filesOf(row)})
 		good := rowAt(r, f.LastGood)
 		if good != nil {
 			add(t.format("Last good"), title(good))
@@ -156,7 +156,7 @@ func (t Text) findingFacts(r *record.Report) []fact {
 		facts = append(facts, *failing)
 	}
 	if i := f.FirstDamaged; i >= 0 && i != f.FirstBad && i < r.Len() {
-		facts = append(facts, fact{t.format("report¦First damaged"), t.firstBad(r.Row(i)), t.filesOf(r.Row(i))})
+		facts = append(facts, summaryItem{t.format("report¦First damaged"), t.firstBad(r.Row(i)), t.filesOf(r.Row(i))})
 	}
 	if row := rowAt(r, f.FirstNaN); row != nil && row.Compared() {
 		result := row.Result
@@ -186,9 +186,9 @@ func (t Text) findingFacts(r *record.Report) []fact {
 
 // meaningFacts qualifies the verdict: whether the inputs were equal, what could not be judged, and
 // other remarks.
-func (t Text) meaningFacts(r *record.Report) (facts []fact) {
+func (t Text) meaningFacts(r *record.Report) (facts []summaryItem) {
 	m := &r.Meaning
-	add := func(label string, lines ...string) { facts = append(facts, fact{label: label, lines: lines}) }
+	add := func(label string, lines ...string) { facts = append(facts, summaryItem{label: label, lines: lines}) }
 	if in := m.Inputs; in != nil {
 		switch all := in.Equal + in.Rounding + in.Differ; {
 		case all == 0:
@@ -302,7 +302,7 @@ func orderKnown(r *record.Report) bool {
 
 // allOrigins lists the origins by evidence if there are several, or if no order makes one of them
 // the first; nil if there is nothing to list.
-func (t Text) allOrigins(r *record.Report) *fact {
+func (t Text) allOrigins(r *record.Report) *summaryItem {
 	origins, places := operatorsOf(r), t.placer(r)
 	if r.Verdict != byEvidence || len(origins) == 0 || len(origins) == 1 && r.Findings.FirstBad >= 0 {
 		return nil
@@ -311,7 +311,7 @@ func (t Text) allOrigins(r *record.Report) *fact {
 	if r.Findings.FirstBad < 0 {
 		lines = []string{t.format("neither the data flow nor the execution order is known (--graph-file gives it)")}
 	}
-	return &fact{label: t.format("Origins"), lines: append(lines, firstOf(t, origins, compareWorst, func(o sameOperator) string {
+	return &summaryItem{label: t.format("Origins"), lines: append(lines, firstOf(t, origins, compareWorst, func(o sameOperator) string {
 		row := places.firstOfAll(o)
 		line := rowTitle(row)
 		if reasons := t.reasonLines(row); len(reasons) > 0 {
@@ -327,20 +327,20 @@ func (t Text) allOrigins(r *record.Report) *fact {
 // withoutOrder lists the failures of a run without an execution order, in which no row is the first
 // bad one: with known data flow, the failing operators whose inputs pass. It is nil if there is an
 // order.
-func (t Text) withoutOrder(r *record.Report) *fact {
+func (t Text) withoutOrder(r *record.Report) *summaryItem {
 	if r.Findings.FirstBad >= 0 || orderKnown(r) || r.Verdict == byEvidence {
 		return nil
 	}
 	if origins := r.Findings.Origins; len(origins) > 0 {
 		lines := []string{t.format("failing operators whose inputs pass; the execution order is not known (--graph-file gives it)")}
-		return &fact{label: t.format("Origins"), lines: append(lines, firstOf(t, origins, compareWorst, func(i int) string { return rowTitle(r.Row(i)) })...)}
+		return &summaryItem{label: t.format("Origins"), lines: append(lines, firstOf(t, origins, compareWorst, func(i int) string { return rowTitle(r.Row(i)) })...)}
 	}
 	failing, places := byOperator(r, record.Fail), t.placer(r)
 	if len(failing) == 0 {
 		return nil
 	}
 	lines := []string{t.format("by name, the execution order is not known (--graph-file gives it)")}
-	return &fact{label: t.format("compare_summary¦Failing"), lines: append(lines, firstOf(t, failing, compareWorst, func(o sameOperator) string { return t.join(titleOf(o.Row), places.roundsOf(o)) })...)}
+	return &summaryItem{label: t.format("compare_summary¦Failing"), lines: append(lines, firstOf(t, failing, compareWorst, func(o sameOperator) string { return t.join(titleOf(o.Row), places.roundsOf(o)) })...)}
 }
 
 // foldedTitle returns the title of a row in at most two lines of a terminal, leaving out outer

@@ -41,18 +41,18 @@ func (t Text) WriteCompare(w io.Writer, r *record.Report) error {
 		p.text(p.format("Names in tables are without their common beginning %s", names.prefix))
 	}
 	p.rounds(r, names)
-	p.strip(r)
+	p.printStrip(r)
 	if facts := slices.Concat(p.findingFacts(r), p.tokenFacts(r), p.problemFacts(r)); len(facts) > 0 {
-		p.blank()
+		p.writeBlankLine()
 		p.facts(facts)
 	}
 	switch {
 	case len(around) > 0:
-		p.blank()
+		p.writeBlankLine()
 		p.text(p.aroundText(r))
 		p.table("", p.aroundTable(around, names, p.codes()).Grid(p.Lang).fit(p.Width, minAround))
 	case len(worst) > 0:
-		p.blank()
+		p.writeBlankLine()
 		p.text(p.format("The worst rows (numbers over finite elements):"))
 		p.table("", worstTable(r, worst, names, p.codes()).Grid(p.Lang).Fit(p.Width))
 	}
@@ -60,7 +60,7 @@ func (t Text) WriteCompare(w io.Writer, r *record.Report) error {
 	if all := ranksOf(r); all != nil {
 		p.ranks(all, npuPaths(r))
 	}
-	p.blank()
+	p.writeBlankLine()
 	p.facts(p.runFacts(r))
 	return p.err
 }
@@ -429,7 +429,7 @@ func (t Text) markdownRounds(b *strings.Builder, r *record.Report) {
 		if n.name != "" {
 			b.WriteString(markdown(n.name) + ":\n\n")
 		}
-		ranks, steps := single(len(n.ranks)), single(len(n.steps))
+		ranks, steps := oneValueSpans(len(n.ranks)), oneValueSpans(len(n.steps))
 		if len(ranks) > maxRanks || len(steps) > maxMarkdownSteps {
 			ranks, steps = n.merge()
 		}
@@ -442,7 +442,7 @@ func (t Text) markdownRounds(b *strings.Builder, r *record.Report) {
 }
 
 // markdownFacts writes facts as a list.
-func (t Text) markdownFacts(b *strings.Builder, facts []fact) {
+func (t Text) markdownFacts(b *strings.Builder, facts []summaryItem) {
 	if len(facts) > 0 {
 		b.WriteString("\n")
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // tokenFacts gives the numbers of log probabilities, a line for each of their rows, the largest ratio first.
-func (t Text) tokenFacts(r *record.Report) []fact {
+func (t Text) tokenFacts(r *record.Report) []summaryItem {
 	var rows []*record.Row
 	for _, row := range r.All() {
 		if row.Tokens != nil {
@@ -26,7 +26,7 @@ func (t Text) tokenFacts(r *record.Report) []fact {
 	lines := firstOf(t, rows, compareWorst, func(row *record.Row) string {
 		return rowTitle(row) + t.format(": ") + t.sentence(row.Tokens.Sentence())
 	})
-	return []fact{{label: t.format("Tokens"), lines: lines}}
+	return []summaryItem{{label: t.format("Tokens"), lines: lines}}
 }
 
 // tokenSet is a set of successive sequences or positions.

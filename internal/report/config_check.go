@@ -292,7 +292,7 @@ func (p *printer) findings(name string, r *dumpconf.Report) {
 		p.finding(name, f.TextRange, f.Severity.String(), p.sentence(f.Message)+configCodes(f))
 		p.excerpt(text, f.TextRange)
 		if f.Suggestion != "" {
-			p.wrapped("      = ", "        ", p.format("suggestion: ")+f.Suggestion)
+			p.writeWrapped("      = ", "        ", p.format("suggestion: ")+f.Suggestion)
 		}
 		for _, other := range f.Related {
 			p.finding(name, other.TextRange, "note", p.sentence(other.Message))
@@ -490,7 +490,7 @@ func (t Text) WriteConfigExplanation(w io.Writer, e *ConfigExplanation) error {
 	for _, s := range e.Sections {
 		p.print("\n" + t.Lang.Text(s.Title) + "\n")
 		for _, line := range s.Lines {
-			p.wrapped("  - ", "    ", t.Lang.Text(line))
+			p.writeWrapped("  - ", "    ", t.Lang.Text(line))
 		}
 	}
 	return p.err

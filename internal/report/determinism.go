@@ -85,7 +85,7 @@ func (t Text) WriteDeterminism(w io.Writer, d *determinism.Report) error {
 	}
 	r := &d.Rows[first]
 	p.text(p.format("DIFFERENT: %d of %s differ between %d runs%s%s", d.Differing, tensors(d.Tensors), len(d.Runs), restText(d), p.explainedText(d)))
-	p.blank()
+	p.writeBlankLine()
 	var facts factList
 	facts.add(p.format("report¦First"), p.driftName(r), p.format("%d contents in %d runs%s", r.Distinct, len(d.Runs), placesText(r.Places)))
 	facts.add(p.format("Order"), p.sentence(d.OrderSource))
@@ -99,7 +99,7 @@ func (t Text) WriteDeterminism(w io.Writer, d *determinism.Report) error {
 		facts.add(p.format("Groups"), p.groupLines(d.Groups)...)
 	}
 	p.facts(facts)
-	p.blank()
+	p.writeBlankLine()
 	var shown []driftedRow
 	var why []string
 	for _, r := range pointers(d.Rows) {
@@ -112,8 +112,8 @@ func (t Text) WriteDeterminism(w io.Writer, d *determinism.Report) error {
 		p.text(p.format("and %d more", d.Differing-shownDrifts))
 	}
 	if len(why) > 0 {
-		p.blank()
-		p.facts([]fact{{label: p.format("Why"), lines: why}})
+		p.writeBlankLine()
+		p.facts([]summaryItem{{label: p.format("Why"), lines: why}})
 	}
 	p.leftOut(d)
 	return p.err
@@ -122,8 +122,8 @@ func (t Text) WriteDeterminism(w io.Writer, d *determinism.Report) error {
 // leftOut lists existing data that was not compared.
 func (p *printer) leftOut(d *determinism.Report) {
 	if len(d.LeftOut) > 0 {
-		p.blank()
-		p.facts([]fact{{label: p.format("determinism¦Left out"), lines: firstOf(p.Text, d.LeftOut, shownLeftOut, p.sentence)}})
+		p.writeBlankLine()
+		p.facts([]summaryItem{{label: p.format("determinism¦Left out"), lines: firstOf(p.Text, d.LeftOut, shownLeftOut, p.sentence)}})
 	}
 }
 

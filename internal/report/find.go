@@ -25,7 +25,7 @@ func (t Text) WriteFound(w io.Writer, a *find.SearchResult) error {
 	}
 	p.text(p.foundHead(a))
 	for _, ranks := range sameAnswers(a.Results) {
-		p.blank()
+		p.writeBlankLine()
 		switch first := ranks[0].(type) {
 		case *find.Operator:
 			p.foundOperator(first, ranks)
@@ -34,7 +34,7 @@ func (t Text) WriteFound(w io.Writer, a *find.SearchResult) error {
 		}
 	}
 	if a.More > 0 {
-		p.blank()
+		p.writeBlankLine()
 		p.text(p.format("%d more: --limit 0 shows all", a.More))
 	}
 	return p.err
@@ -184,7 +184,7 @@ func (p *printer) foundFiles(label string, ranks []find.Result, of func(find.Res
 		label = pad("", labelWidth)
 	}
 	if others > 0 {
-		p.wrapped(label, pad("", labelWidth), p.format("%s of %s", count(others, "file"), p.ranksText(rest)))
+		p.writeWrapped(label, pad("", labelWidth), p.format("%s of %s", count(others, "file"), p.ranksText(rest)))
 	}
 }
 
@@ -349,7 +349,7 @@ func (p *printer) foundParam(q *find.Parameter, ranks []find.Result) {
 		if len(c.Via) > 0 {
 			line += p.format(" through %s", strings.Join(lastNames(c.Via), ", "))
 		}
-		p.facts([]fact{{label: textIndent + p.format("read by"), lines: []string{line}}})
+		p.facts([]summaryItem{{label: textIndent + p.format("read by"), lines: []string{line}}})
 		p.foundFiles("", ranks, func(r find.Result) []string { return r.(*find.Parameter).Consumers[i].Files })
 	}
 }

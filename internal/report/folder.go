@@ -123,7 +123,7 @@ func WriteDocument[R any](f *Folder, result R, compress bool) (path string, err 
 // earlier lists the unchanged reports of an earlier run in the folder, from its compare.json. If
 // that has no list of files, it lists the files of operators with errors.
 func (f *Folder) earlier() []record.File {
-	if _, ok := f.regular(documentName); !ok {
+	if _, ok := f.regularFileInfo(documentName); !ok {
 		return nil
 	}
 	_ = store.Preload(f.Dir) // most of them are reports; later calls read again
@@ -165,7 +165,7 @@ func (f *Folder) opFiles(r *record.Report) []record.File {
 			continue
 		}
 		name := names.Stem(labels.labelOf(row)) + ".csv"
-		if info, ok := f.regular(name); ok && f.listsErrors(name) {
+		if info, ok := f.regularFileInfo(name); ok && f.listsErrors(name) {
 			files = append(files, record.File{Name: name, Size: info.Size()})
 		}
 	}
@@ -178,12 +178,12 @@ func (f *Folder) unchanged(file record.File) bool {
 	if file.Name == documentName || file.Name == OpConfigName || strings.ContainsAny(file.Name, `/\`) || !filepath.IsLocal(file.Name) {
 		return false
 	}
-	info, ok := f.regular(file.Name)
+	info, ok := f.regularFileInfo(file.Name)
 	return ok && info.Size() == file.Size && f.notInput(file.Name) == nil
 }
 
-// regular returns the info of a file in the folder; ok is false for links and devices.
-func (f *Folder) regular(name string) (info fs.FileInfo, ok bool) {
+// regularFileInfo returns the info of a file in the folder; ok is false for links and devices.
+func (f *Folder) regularFileInfo(name string) (info fs.FileInfo, ok bool) {
 	info, err := store.Lstat(store.Join(f.Dir, name))
 	return info, err == nil && info.Mode().IsRegular()
 }

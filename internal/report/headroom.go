@@ -52,7 +52,7 @@ func (t Text) WriteHeadroom(w io.Writer, r *overflow.HeadroomReport) error {
 		rows = rows[:min(len(rows), maxShown)]
 	}
 	if len(rows) > 0 {
-		p.blank()
+		p.writeBlankLine()
 		printTable(p, p.headroomTable(rows, len(r.Rounds) > 1), minName)
 	}
 	p.printOmitted(left, lang.Text{EN: "%d more (--all shows all)"})

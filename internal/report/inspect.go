@@ -63,7 +63,7 @@ func (p *printer) misfits(f *inspect.File) {
 		} else if m.Offset != nil {
 			place = p.format("byte %d", *m.Offset)
 		}
-		p.facts([]fact{{label: textIndent + textIndent + place, lines: []string{m.Found, p.format("want %s", m.Wanted)}}})
+		p.facts([]summaryItem{{label: textIndent + textIndent + place, lines: []string{m.Found, p.format("want %s", m.Wanted)}}})
 	}
 	if rest := f.MisfitCount - len(f.Misfits); rest > 0 {
 		p.line(textIndent, p.format("%d more", rest))

@@ -48,7 +48,7 @@ func (t Text) WriteOverview(w io.Writer, o *inspect.Overview) error {
 	if len(o.Next) == 0 {
 		return p.err
 	}
-	p.blank()
+	p.writeBlankLine()
 	for _, c := range o.Next {
 		p.print(fmt.Sprintf(command, c.Line, p.sentence(c.Why)))
 	}

@@ -63,7 +63,7 @@ func (t Text) WriteJudgement(w io.Writer, j *conclude.Judgement) error {
 	}
 	changed := slices.DeleteFunc(pointers(j.Rows), func(r *conclude.JudgedRow) bool { return r.Was == r.Status && r.Status != record.Fail })
 	if len(changed) > 0 {
-		p.blank()
+		p.writeBlankLine()
 		p.table("", judgedTable(changed).Grid(p.Lang).Fit(p.Width))
 	}
 	return p.err

@@ -25,8 +25,8 @@ const (
 func (t Text) WriteAnalysis(w io.Writer, r *overflow.Report) error {
 	p := t.printerTo(w)
 	if shown := p.analysisGroups(r); shown >= 0 {
-		p.blank()
-		p.record(&r.Records[shown], shown, isFirst(r, shown))
+		p.writeBlankLine()
+		p.printRecord(&r.Records[shown], shown, isFirst(r, shown))
 		p.printOmitted(len(r.Records)-1, lang.Text{EN: "%d more are not shown in full (--all shows all)"})
 	} else {
 		p.records(r)
@@ -41,16 +41,16 @@ func (p *printer) records(r *overflow.Report) {
 	p.summary(r)
 	for i := range r.Records {
 		if len(r.Records) > 1 {
-			p.blank()
+			p.writeBlankLine()
 		}
-		p.record(&r.Records[i], i, isFirst(r, i))
+		p.printRecord(&r.Records[i], i, isFirst(r, i))
 	}
 }
 
 // printOmitted prints the number of omitted items, if any.
 func (p *printer) printOmitted(n int, text lang.Text) {
 	if n > 0 {
-		p.blank()
+		p.writeBlankLine()
 		p.line("", fmt.Sprintf(p.Lang.Text(text), n))
 	}
 }
@@ -70,12 +70,12 @@ func (t Text) WriteScan(w io.Writer, r *overflow.ScanReport) error {
 	}
 	graphs := severalGraphs(r.Rows)
 	if shown := p.scanGroups(r); shown >= 0 {
-		p.blank()
+		p.writeBlankLine()
 		p.row(&r.Rows[shown], graphs, 0)
 		p.printOmitted(len(r.Rows)-1, lang.Text{EN: "%d more are not shown in full (--all shows all, good ones too)"})
 	} else {
 		for _, line := range scanFolds.joined(pointers(r.Rows)) {
-			p.blank()
+			p.writeBlankLine()
 			p.row(line.row, graphs, line.count-1)
 		}
 	}
@@ -85,7 +85,7 @@ func (t Text) WriteScan(w io.Writer, r *overflow.ScanReport) error {
 
 // scanFolds joins an operator of several ranks and steps whose tensors hold the same kinds of bad elements: the
 // numbers are of the first file.
-var scanFolds = folds[overflow.ScanRow]{
+var scanFolds = rankStepFolds[overflow.ScanRow]{
 	at:   (*overflow.ScanRow).Coordinates,
 	move: func(s *overflow.ScanRow, at dumpdir.Coordinates) { s.Rank, s.Step = at.Rank, at.Step },
 	key: func(s *overflow.ScanRow) string {
@@ -162,7 +162,7 @@ func severalGraphs(rows []overflow.ScanRow) bool {
 	return false
 }
 
-func (p *printer) verdict(v overflow.Verdict) string { return p.word(string(v)) }
+func (p *printer) verdict(v overflow.Verdict) string { return p.translate(string(v)) }
 
 // summary prints the first record of each device, or that there is none.
 func (p *printer) summary(r *overflow.Report) {
@@ -238,8 +238,8 @@ func (p *printer) time(micros uint64) string {
 	return ""
 }
 
-// record prints one record with its analysis.
-func (p *printer) record(r *overflow.Record, i int, first bool) {
+// printRecord prints one record with its analysis.
+func (p *printer) printRecord(r *overflow.Record, i int, first bool) {
 	p.line("", p.head(i, p.rankAndStep(r.Coordinates(), first), p.op(r)))
 	p.labeled("verdict", p.conclusion(r))
 	p.line(textIndent, p.ids(r))
@@ -250,7 +250,7 @@ func (p *printer) record(r *overflow.Record, i int, first bool) {
 	p.path(textIndent, p.format("record: "), r.File)
 	if r.Op != nil {
 		p.path(textIndent, p.format("dump: "), r.Op.File)
-		p.labeled("matched by", p.rule(r.Op.MatchedBy))
+		p.labeled("matched by", p.ruleText(r.Op.MatchedBy))
 	}
 	p.tensors(r.Tensors)
 	for i := range r.Producers {
@@ -353,10 +353,10 @@ func (p *printer) origin(r *overflow.Record) string {
 	return p.join(parts...)
 }
 
-// rule describes the rule that found an operator.
-func (p *printer) rule(r overflow.Rule) string {
+// ruleText describes the rule that found an operator.
+func (p *printer) ruleText(r overflow.Rule) string {
 	base, elsewhere := strings.CutSuffix(string(r), overflow.OtherFolder)
-	where := p.word(base)
+	where := p.translate(base)
 	if elsewhere {
 		return p.format("%s"+overflow.OtherFolder, where)
 	}
@@ -416,7 +416,7 @@ func (p *printer) problemList(title string, problems []overflow.Problem, all boo
 			continue
 		}
 		if n == 0 {
-			p.blank()
+			p.writeBlankLine()
 			p.line("", title)
 		}
 		if n++; all || n <= maxShown {

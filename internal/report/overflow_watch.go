@@ -77,7 +77,7 @@ func (t Text) WriteWatch(w io.Writer, r *overflow.WatchReport) error {
 		}
 	}
 	if len(r.Rows) > 0 {
-		p.blank()
+		p.writeBlankLine()
 		p.table("", Table[*overflow.Change]{watchColumns, pointers(r.Rows)}.Grid(p.Lang))
 	}
 	p.problems(r.Problems, true)

@@ -179,13 +179,13 @@ func (p *printer) perf(r *perf.Report) error {
 		p.text(t.perfBefore(r))
 	}
 	if len(r.RowLimit()) > 0 {
-		p.blank()
+		p.writeBlankLine()
 		const least = 20 // names of fused operators differ at their ends
 		printTable(p, t.perfTop(r), least)
 	}
 	changed, more := perfChanged(r)
 	if len(changed) > 0 {
-		p.blank()
+		p.writeBlankLine()
 		p.text(p.format("Changed since the baseline:"))
 		p.gap()
 		printTable(p, t.perfChanges(changed), minName)
@@ -196,15 +196,15 @@ func (p *printer) perf(r *perf.Report) error {
 	}
 	for i, o := range perfAdvised(r, changed) {
 		if i == 0 {
-			p.blank()
+			p.writeBlankLine()
 		}
-		p.item("", t.perfHeading(o))
+		p.writeItem("", t.perfHeading(o))
 		for _, text := range t.perfTexts(o) {
-			p.item(textIndent, text)
+			p.writeItem(textIndent, text)
 		}
 	}
 	if facts := t.perfFacts(r); len(facts) > 0 {
-		p.blank()
+		p.writeBlankLine()
 		p.facts(facts)
 	}
 	return p.err

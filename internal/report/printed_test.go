@@ -48,7 +48,7 @@ func TestPrintedCommands(t *testing.T) {
 					t.Fatal(err)
 				}
 				p := text.printerTo(&of)
-				p.facts([]fact{{label: "x", lines: p.findingLines(&f, []string{name})}})
+				p.facts([]summaryItem{{label: "x", lines: p.findingLines(&f, []string{name})}})
 				broken := "\n" + pad("", labelWidth) + textIndent
 				out := strings.NewReplacer(broken+"dumptool", " dumptool", broken+"eval", " eval").Replace(b.String() + of.String())
 				if ui.Escape(strings.ReplaceAll(out, "\n", "")) != strings.ReplaceAll(out, "\n", "") || !utf8.ValidString(out) {

@@ -63,7 +63,7 @@ func (p *printer) window(s *show.Window, title string, side func(*show.Row) []me
 	if s.Reference == nil {
 		title = ""
 	}
-	p.blank()
+	p.writeBlankLine()
 	p.print(strings.TrimSpace(title+" "+slicePlace(s)) + "\n")
 	columns := []Column[*show.Row]{numberColumn("", func(r *show.Row) int64 { return r.Index })}
 	first := int64(0)

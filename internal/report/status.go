@@ -188,7 +188,7 @@ func (p *printer) bits(c statusColumns) {
 		head = bit + mask
 	}
 	if p.Width > 0 {
-		meaning, advice, beside = share(p.Width-len(textIndent)-head, meaning, advice)
+		meaning, advice, beside = splitWidth(p.Width-len(textIndent)-head, meaning, advice)
 	}
 	for i := range c.bits {
 		lead := ""
@@ -216,9 +216,9 @@ func (p *printer) bits(c statusColumns) {
 	}
 }
 
-// share divides the width of a terminal between two texts of the given widths. beside is false if
+// splitWidth divides the width of a terminal between two texts of the given widths. beside is false if
 // they should be printed one below the other.
-func share(width, left, right int) (l, r int, beside bool) {
+func splitWidth(width, left, right int) (l, r int, beside bool) {
 	const least = 24 // columns of readable text
 	switch {
 	case right == 0:

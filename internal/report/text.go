@@ -112,16 +112,16 @@ func (p *printer) print(text string) {
 	}
 }
 
-// blank writes an empty line between two parts.
-func (p *printer) blank() {
+// writeBlankLine writes an empty line between two parts.
+func (p *printer) writeBlankLine() {
 	if p.started {
 		p.print("\n")
 	}
 }
 
-// wrapped writes text, escaped and wrapped at the width of the terminal, with the prefix first on
+// writeWrapped writes text, escaped and wrapped at the width of the terminal, with the prefix first on
 // its first line and rest on the others.
-func (p *printer) wrapped(first, rest, text string) { p.wrappedWith("", first, rest, text) }
+func (p *printer) writeWrapped(first, rest, text string) { p.wrappedWith("", first, rest, text) }
 
 // wrappedWith is wrapped, with the first occurrence of word and a colon, a status or a severity,
 // highlighted.
@@ -150,7 +150,7 @@ const textIndent = "  "
 // gap writes the blank line that Markdown needs between paragraphs and tables.
 func (p *printer) gap() {
 	if p.markdown {
-		p.blank()
+		p.writeBlankLine()
 	}
 }
 
@@ -160,11 +160,11 @@ func (p *printer) text(text string) {
 		p.print(markdown(text) + "\n")
 		return
 	}
-	p.wrapped("", "", text)
+	p.writeWrapped("", "", text)
 }
 
-// item writes an indented text, in Markdown an item of a list.
-func (p *printer) item(indent, text string) {
+// writeItem writes an indented text, in Markdown an item of a list.
+func (p *printer) writeItem(indent, text string) {
 	if p.markdown {
 		p.print(indent + "- " + markdown(text) + "\n")
 		return
@@ -197,27 +197,27 @@ func (p *printer) legend(codes []string, words func(code string) string) {
 }
 
 // line writes an indented text.
-func (p *printer) line(indent, text string) { p.wrapped(indent, indent+textIndent, text) }
+func (p *printer) line(indent, text string) { p.writeWrapped(indent, indent+textIndent, text) }
 
 // labeled writes an indented line with a label.
 func (p *printer) labeled(en, text string) {
 	p.line(textIndent, p.format("%s: ", p.format(en))+text)
 }
 
-// fact is an item of a summary: a label, lines of text, and files.
-type fact struct {
+// summaryItem is an item of a summary: a label, lines of text, and files.
+type summaryItem struct {
 	label string
 	lines []string
 	files []sideFile
 }
 
 // factList collects facts.
-type factList []fact
+type factList []summaryItem
 
 // add adds a fact with the non-empty lines, if there are any.
 func (f *factList) add(label string, lines ...string) {
 	if lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" }); len(lines) > 0 {
-		*f = append(*f, fact{label: label, lines: lines})
+		*f = append(*f, summaryItem{label: label, lines: lines})
 	}
 }
 
@@ -228,7 +228,7 @@ type sideFile struct{ side, path string }
 const labelWidth = 16
 
 // facts writes labels with texts beside them.
-func (p *printer) facts(facts []fact) {
+func (p *printer) facts(facts []summaryItem) {
 	if p.markdown {
 		var b strings.Builder
 		p.markdownFacts(&b, facts)
@@ -238,7 +238,7 @@ func (p *printer) facts(facts []fact) {
 	for _, f := range facts {
 		label := f.label
 		for _, line := range f.lines {
-			p.wrapped(pad(label, labelWidth), pad("", labelWidth)+textIndent, line)
+			p.writeWrapped(pad(label, labelWidth), pad("", labelWidth)+textIndent, line)
 			label = ""
 		}
 		for _, file := range f.files {

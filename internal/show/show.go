@@ -114,8 +114,8 @@ func (e *PlaceError) Text() lang.Text {
 	return lang.Say("there is no element %v in the shape %v", tensor.Shape(e.At), e.Shape).Text()
 }
 
-// view is a pair of tensors, or one, in the shown order.
-type view struct {
+// shownTensors is a pair of tensors, or one, in the shown order.
+type shownTensors struct {
 	shape    tensor.Shape
 	ref, npu metrics.Reader
 	types    [2]tensor.DType // of the reference, of the tensor
@@ -151,7 +151,7 @@ func (w *Window) single(ctx context.Context, opt *Options, of *align.Ref) error 
 		return safefile.WithPath(of.Path, err)
 	}
 	w.Notes = append(w.Notes, slices.Concat(f.Warnings, t.Warnings)...)
-	v := view{shape: w.Tensor.StoredShape, npu: t.Elements(), types: [2]tensor.DType{1: t.DType}}
+	v := shownTensors{shape: w.Tensor.StoredShape, npu: t.Elements(), types: [2]tensor.DType{1: t.DType}}
 	w.Format = t.Format
 	plan, err := hostPlan(t, v.shape, opt)
 	if err != nil {
@@ -212,11 +212,11 @@ func (w *Window) pair(ctx context.Context, opt *Options, ref, of *align.Ref) err
 	if layout.IsHost(w.Reference.StoredFormat) {
 		w.Format = w.Reference.StoredFormat
 	}
-	return w.read(ctx, opt, &view{shape: a.Shape, ref: r.Ref, npu: r.NPU, types: [2]tensor.DType{a.Ref.DType, a.NPU.DType}})
+	return w.read(ctx, opt, &shownTensors{shape: a.Shape, ref: r.Ref, npu: r.NPU, types: [2]tensor.DType{a.Ref.DType, a.NPU.DType}})
 }
 
 // read fills the window from a view.
-func (w *Window) read(ctx context.Context, opt *Options, v *view) (err error) {
+func (w *Window) read(ctx context.Context, opt *Options, v *shownTensors) (err error) {
 	w.Shape = v.shape
 	if w.Shape == nil {
 		w.Shape = tensor.Shape{}
@@ -245,7 +245,7 @@ func (w *Window) read(ctx context.Context, opt *Options, v *view) (err error) {
 			if row.Reference, err = readValues(v.ref, v.types[0], at, n); err != nil {
 				return err
 			}
-			row.mark(opt.Limits)
+			row.compareRow(opt.Limits)
 		}
 		w.Rows = append(w.Rows, row)
 	}
@@ -260,8 +260,8 @@ func readValues(from metrics.Reader, dtype tensor.DType, first, n int64) ([]metr
 	return metrics.ReadValues(dtype, buf)
 }
 
-// mark compares a row with its reference.
-func (r *Row) mark(limits metrics.Limits) {
+// compareRow compares a row with its reference.
+func (r *Row) compareRow(limits metrics.Limits) {
 	r.Marks = make([]Mark, len(r.Values))
 	for i, v := range r.Values {
 		r.Marks[i], _ = judge(complex(v.Real, v.Imag), complex(r.Reference[i].Real, r.Reference[i].Imag), limits)
@@ -296,7 +296,7 @@ func abs(z complex128) float64 {
 }
 
 // selectedElement returns the element to show.
-func (v *view) selectedElement(ctx context.Context, opt *Options, total int64) ([]int64, error) {
+func (v *shownTensors) selectedElement(ctx context.Context, opt *Options, total int64) ([]int64, error) {
 	switch {
 	case opt.At != nil:
 		if len(opt.At) != len(v.shape) {
@@ -320,7 +320,7 @@ func (v *view) selectedElement(ctx context.Context, opt *Options, total int64) (
 
 // worstOffset returns the offset of the worst element: of another class, or furthest beyond the limits;
 // the first of equals.
-func (v *view) worstOffset(ctx context.Context, limits metrics.Limits, total int64) (int64, error) {
+func (v *shownTensors) worstOffset(ctx context.Context, limits metrics.Limits, total int64) (int64, error) {
 	at, most := int64(0), -1.0
 	sides := [2]metrics.Reader{v.ref, v.npu}
 	var decoders [2]tensor.Decoder

@@ -30,9 +30,9 @@ func scheme(path string) string {
 	return ""
 }
 
-// split splits a remote path after the bucket, s3://bucket and /key, or after the Mark of an
+// splitPath splits a remote path after the bucket, s3://bucket and /key, or after the Mark of an
 // archive.
-func split(path string) (root, rest string) {
+func splitPath(path string) (root, rest string) {
 	if m, mark := mountOf(path); m != nil {
 		return path[:mark+len(Mark)], path[mark+len(Mark):]
 	}
@@ -76,7 +76,7 @@ func Dir(path string) string {
 	if !Remote(path) {
 		return filepath.Dir(path)
 	}
-	root, rest := split(path)
+	root, rest := splitPath(path)
 	return root + rest[:max(0, strings.LastIndexByte(rest, '/'))]
 }
 
@@ -118,7 +118,7 @@ func Clean(path string) string {
 	if !Remote(path) {
 		return filepath.Clean(path)
 	}
-	root, rest := split(path)
+	root, rest := splitPath(path)
 	return root + strings.TrimSuffix(rest, "/")
 }
 

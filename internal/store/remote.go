@@ -71,7 +71,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // parsePath parses a remote path and finds its storage.
 func parsePath(path string) (location, error) {
-	root, rest := split(path)
+	root, rest := splitPath(path)
 	if m, _ := mountOf(path); m != nil {
 		return location{path: path, key: strings.TrimPrefix(rest, "/"), remote: &m.remote, objects: m}, nil
 	}

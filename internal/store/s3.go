@@ -28,7 +28,7 @@ type s3 struct {
 	virtual  bool   // the bucket is part of the host name
 
 	slots  chan struct{} // a slot for each concurrent reading request
-	heads  *heads
+	heads  *headCache
 	blocks *blocks
 	shared sharedTable
 	active atomic.Int64 // sources that are read beyond their heads
@@ -74,7 +74,7 @@ func newS3(set S3Settings) (*s3, error) {
 	s := &s3{
 		set: set, keys: set.keychain(), endpoint: at.String(), virtual: set.virtualHost(at.Hostname()),
 		slots:  make(chan struct{}, set.Concurrency),
-		heads:  &heads{max: set.Cache / 8, byID: map[string][]byte{}}, // heads count towards the cache size
+		heads:  &headCache{max: set.Cache / 8, byID: map[string][]byte{}}, // heads count towards the cache size
 		blocks: &blocks{max: max(set.Cache-set.Cache/8, set.Block), bySpan: map[span]*list.Element{}},
 		shared: sharedTable{byID: map[string]*shared{}, spool: &spool{max: max(set.Spool, 0), note: set.Note}},
 		parts:  &parts{left: partsBudget},
@@ -157,7 +157,7 @@ func (s *s3) limits() (requests, objects int) {
 // Head implements Objects.
 func (s *s3) Head(bucket, key string) (Object, error) {
 	var found minio.ObjectInfo
-	err := s.request(headTimeout, func(ctx context.Context) (err error) {
+	err := s.retryRequest(headTimeout, func(ctx context.Context) (err error) {
 		found, err = s.core.StatObject(ctx, bucket, key, minio.StatObjectOptions{})
 		return err
 	})
@@ -174,7 +174,7 @@ func fromClient(o *minio.ObjectInfo) Object {
 
 // Remove implements Objects.
 func (s *s3) Remove(bucket, key string) error {
-	err := s.request(headTimeout, func(ctx context.Context) error {
+	err := s.retryRequest(headTimeout, func(ctx context.Context) error {
 		return s.core.RemoveObject(ctx, bucket, key, minio.RemoveObjectOptions{})
 	})
 	if answer := status(err); answer != nil && answer.status == http.StatusNotFound && answer.code != "NoSuchBucket" {

@@ -344,7 +344,7 @@ func TestShare(t *testing.T) {
 		if f.isWhole = active%2 == 0; f.isWhole {
 			each = 1
 		}
-		n := f.share(active)
+		n := f.blockShare(active)
 		if n > s.set.Block || n < minBlock || n > minBlock && each*active*n > s.set.Cache {
 			t.Errorf("%d readers have blocks of %d", active, n)
 		}
@@ -357,7 +357,7 @@ func TestShare(t *testing.T) {
 // TestHeads checks that heads are cached up to a number of bytes.
 func TestHeads(t *testing.T) {
 	const limit = 8 << 20
-	h := &heads{max: limit, byID: map[string][]byte{}}
+	h := &headCache{max: limit, byID: map[string][]byte{}}
 	for i := range limit/headSize + 10 {
 		h.cacheHead(fmt.Sprint(i), make([]byte, headSize))
 	}

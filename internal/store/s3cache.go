@@ -74,7 +74,7 @@ func (b *blocks) makeRoom(at span) (data []byte) {
 		if k == nil {
 			break
 		}
-		b.drop(k)
+		b.evict(k)
 		if size := int64(cap(k.data)); data == nil && size >= at.n && size/2 < at.n {
 			data = k.data[:at.n]
 		} else {
@@ -130,8 +130,8 @@ func (b *blocks) nextEvicted(id string) (best *block) {
 	return best
 }
 
-// drop evicts a block. If its object will be opened again, the block goes to the disk.
-func (b *blocks) drop(k *block) {
+// evict evicts a block. If its object will be opened again, the block goes to the disk.
+func (b *blocks) evict(k *block) {
 	if k.err == nil && k.object.kept.Load() > 0 {
 		k.object.disk.write(k)
 	}
@@ -155,7 +155,7 @@ func (b *blocks) setLoaded(k *block, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if k.err = err; err != nil {
-		b.drop(k)
+		b.evict(k)
 		freeBuffer(k.data)
 	}
 	close(k.ready)
@@ -190,7 +190,7 @@ func (b *blocks) dropInvalid(c *shared, why error) {
 		e = e.Next()
 		if k.object == c && k.users == 0 {
 			k.err = why
-			b.drop(k)
+			b.evict(k)
 			freeBuffer(k.data)
 		}
 	}
@@ -200,9 +200,9 @@ func (b *blocks) dropInvalid(c *shared, why error) {
 // whole of small files.
 const headSize = 64 << 10
 
-// heads caches the first bytes of objects, as much as was read before they were closed. Eviction is
+// headCache caches the first bytes of objects, as much as was read before they were closed. Eviction is
 // random: with least-recently-used eviction, repeated walks of a large folder would never hit.
-type heads struct {
+type headCache struct {
 	max int64
 
 	mu    sync.Mutex
@@ -211,14 +211,14 @@ type heads struct {
 }
 
 // get returns the first bytes of an object, nil if not cached.
-func (h *heads) get(id string) []byte {
+func (h *headCache) get(id string) []byte {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.byID[id]
 }
 
 // cacheHead caches the first bytes of an object.
-func (h *heads) cacheHead(id string, data []byte) {
+func (h *headCache) cacheHead(id string, data []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.bytes += int64(len(data) - len(h.byID[id]))
@@ -233,7 +233,7 @@ func (h *heads) cacheHead(id string, data []byte) {
 }
 
 // drop removes the first bytes of an object.
-func (h *heads) drop(id string) {
+func (h *headCache) drop(id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.bytes -= int64(len(h.byID[id]))

@@ -269,7 +269,7 @@ func (f *s3Object) chooseBlocks() {
 	if f.block > 0 {
 		return
 	}
-	size := f.share(f.s.active.Add(1))
+	size := f.blockShare(f.s.active.Add(1))
 	if f.isWhole {
 		const unit = 4 << 10
 		most := min(size/4*5, f.s.set.Block)
@@ -291,9 +291,9 @@ func (f *s3Object) blockAt(off, size int64) span {
 	return span{f.id, start, min(size, f.size-start)}
 }
 
-// share returns the largest block size, minBlock times a power of two, of which the cache holds two
+// blockShare returns the largest block size, minBlock times a power of two, of which the cache holds two
 // for every active source, or one if it is read whole.
-func (f *s3Object) share(active int64) int64 {
+func (f *s3Object) blockShare(active int64) int64 {
 	size := f.s.set.Block
 	if !f.isWhole {
 		active *= 2

@@ -17,7 +17,7 @@ func (s *s3) retry(do func() (progress bool, err error)) error {
 	wait := s.set.firstWait
 	var since, last time.Time // the first of consecutive failures, and the last one
 	for tries := 0; ; {
-		probes, err := s.health.enter(s.set.Context)
+		probes, err := s.health.waitUntilUp(s.set.Context)
 		if err != nil {
 			return err
 		}
@@ -56,9 +56,9 @@ func (s *s3) retry(do func() (progress bool, err error)) error {
 	}
 }
 
-// request is retry for requests that cannot be continued, each with a timeout. Cancellation of the
+// retryRequest is retry for requests that cannot be continued, each with a timeout. Cancellation of the
 // run does not stop them, so that their effect is complete or absent.
-func (s *s3) request(timeout time.Duration, do func(ctx context.Context) error) error {
+func (s *s3) retryRequest(timeout time.Duration, do func(ctx context.Context) error) error {
 	return s.retry(func() (bool, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), timeout)
 		defer cancel()
@@ -109,9 +109,9 @@ const (
 	noticeAfter = 10
 )
 
-// enter waits while the store is down, and reports whether the caller's request is the probe. Once
+// waitUntilUp waits while the store is down, and reports whether the caller's request is the probe. Once
 // requests fail at once it returns the last error of the store.
-func (h *health) enter(ctx context.Context) (probes bool, err error) {
+func (h *health) waitUntilUp(ctx context.Context) (probes bool, err error) {
 	for {
 		h.mu.Lock()
 		if !h.isDown {

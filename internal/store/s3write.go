@@ -132,7 +132,7 @@ func (u *upload) fail(err error) error {
 // send starts to upload the part, or uploads it at once if memory is short.
 func (u *upload) send() error {
 	if u.id == "" {
-		err := u.s.request(headTimeout, func(ctx context.Context) (err error) {
+		err := u.s.retryRequest(headTimeout, func(ctx context.Context) (err error) {
 			u.id, err = u.s.core.NewMultipartUpload(ctx, u.bucket, u.key, minio.PutObjectOptions{})
 			return err
 		})
@@ -178,7 +178,7 @@ func (u *upload) sendPart(number int, part []byte) bool {
 	}
 	md5Sum, shaSum := hashes(part)
 	var sent minio.ObjectPart
-	err := u.s.request(writeTimeout, func(ctx context.Context) (err error) {
+	err := u.s.retryRequest(writeTimeout, func(ctx context.Context) (err error) {
 		sent, err = u.s.core.PutObjectPart(ctx, u.bucket, u.key, u.id, number, bytes.NewReader(part), int64(len(part)),
 			minio.PutObjectPartOptions{Md5Base64: md5Sum, Sha256Hex: shaSum, DisableContentSha256: true})
 		return err
@@ -265,7 +265,7 @@ func (u *upload) isThere(ctx context.Context, isOurs func(etag string) bool) boo
 func (u *upload) createObject(timeout time.Duration, do func(context.Context, minio.PutObjectOptions) error, isOurs func(etag string) bool) error {
 	var opt minio.PutObjectOptions
 	if u.isNew {
-		err := u.s.request(headTimeout, func(ctx context.Context) error {
+		err := u.s.retryRequest(headTimeout, func(ctx context.Context) error {
 			_, err := u.s.core.StatObject(ctx, u.bucket, u.key, minio.StatObjectOptions{})
 			return err
 		})
@@ -289,11 +289,11 @@ func (u *upload) createObject(timeout time.Duration, do func(context.Context, mi
 		}
 		return err
 	}
-	err := u.s.request(timeout, request)
+	err := u.s.retryRequest(timeout, request)
 	if answer := status(err); answer != nil && u.isNew && answer.status == http.StatusNotImplemented {
 		u.s.noteUnconditional()
 		opt = minio.PutObjectOptions{}
-		err = u.s.request(timeout, request)
+		err = u.s.retryRequest(timeout, request)
 	}
 	return err
 }
@@ -305,7 +305,7 @@ func (u *upload) Abort() {
 	}
 	u.inFlight.Wait() // a part that arrives later would stay
 	if u.id != "" {
-		_ = u.s.abort(u.bucket, u.key, u.id) // the caller has a better error, or discards the object
+		_ = u.s.abortUpload(u.bucket, u.key, u.id) // the caller has a better error, or discards the object
 	}
 	u.close(false)
 }
@@ -335,9 +335,9 @@ func (s *s3) noteUnconditional() {
 	})
 }
 
-// abort removes the parts of an upload. A missing upload is no error.
-func (s *s3) abort(bucket, key, id string) error {
-	err := s.request(headTimeout, func(ctx context.Context) error {
+// abortUpload removes the parts of an upload. A missing upload is no error.
+func (s *s3) abortUpload(bucket, key, id string) error {
+	err := s.retryRequest(headTimeout, func(ctx context.Context) error {
 		return s.core.AbortMultipartUpload(ctx, bucket, key, id)
 	})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -349,12 +349,12 @@ func (s *s3) abort(bucket, key, id string) error {
 // Writable implements Objects: it starts an upload and aborts it.
 func (s *s3) Writable(bucket, key string) error {
 	var id string
-	err := s.request(headTimeout, func(ctx context.Context) (err error) {
+	err := s.retryRequest(headTimeout, func(ctx context.Context) (err error) {
 		id, err = s.core.NewMultipartUpload(ctx, bucket, key, minio.PutObjectOptions{})
 		return err
 	})
 	if err == nil {
-		err = s.abort(bucket, key, id)
+		err = s.abortUpload(bucket, key, id)
 	}
 	return s.explain("write "+key, err)
 }

@@ -219,7 +219,7 @@ func (a *Accumulator) addValues(values []float64, index int64) {
 	for i, x := range values {
 		if !(math.Abs(x) < a.limits.quiet) {
 			if c := a.limits.classOf(x); c != ordinary {
-				a.note(c, Element{index + int64(i), x})
+				a.countSpecial(c, Element{index + int64(i), x})
 				if c < atLimit {
 					continue
 				}
@@ -252,13 +252,13 @@ func (a *Accumulator) addComplex(parts []float64, index int64) {
 			c, x = other, y
 		}
 		if c != ordinary {
-			a.note(c, Element{index, x})
+			a.countSpecial(c, Element{index, x})
 		}
 	}
 }
 
-// note counts an element that is not ordinary, in its class.
-func (a *Accumulator) note(c class, e Element) {
+// countSpecial counts an element that is not ordinary, in its class.
+func (a *Accumulator) countSpecial(c class, e Element) {
 	a.counts[c]++
 	first := &a.firstAtLimit
 	if c < atLimit {

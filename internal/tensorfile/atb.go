@@ -18,7 +18,7 @@ var ErrNoData = atb.ErrNoData
 
 // readATB reads a tensor of the Ascend Transformer Boost library. Every error is an error of the
 // tensor, not of the file.
-func readATB(f *File, src *source) error {
+func readATB(f *File, src *containerInput) error {
 	info := filename.Parse(src.name)
 	head, err := atb.Read(src.file, src.size)
 	if err == nil && head.Link != "" {

@@ -34,7 +34,7 @@ func (o *Operator) Origin(output int) *dumpfmt.OriginalOp {
 }
 
 // readDump reads the dump of one execution of an operator.
-func readDump(f *File, src *source) error {
+func readDump(f *File, src *containerInput) error {
 	d, err := dumpfmt.Read(src.file, src.size, dumpfmt.Options{Version: src.opt.Version})
 	if err != nil {
 		return err

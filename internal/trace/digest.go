@@ -115,7 +115,7 @@ func (d *Digests) read(t *Tensor) (string, bool) {
 			crc = crc32.Update(crc, castagnoli, host)
 			bytes += int64(len(host))
 			if unsaid && !h.Complex() {
-				d.note(t, host, h)
+				d.recordNonFinite(t, host, h)
 			}
 			return nil
 		})
@@ -131,9 +131,9 @@ func (d *Digests) read(t *Tensor) (string, bool) {
 	return mark, mark != ""
 }
 
-// note records that a tensor has NaN or infinities if a block of its elements has some, else that it is finite so
+// recordNonFinite records that a tensor has NaN or infinities if a block of its elements has some, else that it is finite so
 // far.
-func (d *Digests) note(t *Tensor, host []byte, h tensor.Host) {
+func (d *Digests) recordNonFinite(t *Tensor, host []byte, h tensor.Host) {
 	if t.numbers == 0 {
 		t.numbers = finite
 	}

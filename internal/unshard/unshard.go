@@ -217,7 +217,7 @@ func (u *unsharder) findNeighbours(calls []*trace.Call) {
 			if !reads {
 				continue
 			}
-			for _, mark := range u.marks(t, shapes, lists) {
+			for _, mark := range u.lookupKeys(t, shapes, lists) {
 				for _, from := range waiting[mark] {
 					u.partners[from] = t
 				}
@@ -228,7 +228,7 @@ func (u *unsharder) findNeighbours(calls []*trace.Call) {
 			if !makes {
 				continue
 			}
-			for _, mark := range u.marks(t, shapes, lists) {
+			for _, mark := range u.lookupKeys(t, shapes, lists) {
 				u.producers[mark] = t
 			}
 		}
@@ -246,9 +246,9 @@ func (u *unsharder) findNeighbours(calls []*trace.Call) {
 	}
 }
 
-// marks returns the keys under which to look up a tensor of an operator: its own mark if a communicated tensor has
+// lookupKeys returns the keys under which to look up a tensor of an operator: its own mark if a communicated tensor has
 // its size, and the mark of its elements if a list of communicated tensors has its size.
-func (u *unsharder) marks(t *trace.Tensor, shapes, lists map[int64]bool) (all []string) {
+func (u *unsharder) lookupKeys(t *trace.Tensor, shapes, lists map[int64]bool) (all []string) {
 	if shapes[t.Elements()] {
 		all = append(all, u.Mark(t))
 	}

@@ -104,14 +104,14 @@ func (o *Options) judgeRounds(rep *record.Report) {
 		} else {
 			round, at := &rep.Rounds[i], ranges[i]
 			o.judgeRound(round, rep.Rows[at.first:at.end], nil)
-			shift(round, rep.Rows[at.first:at.end], at.first)
+			rowShift(round, rep.Rows[at.first:at.end], at.first)
 		}
 		i = end
 	}
 }
 
-// shift converts row indexes of a round to indexes in the report.
-func shift(round *record.Round, rows []record.Row, first int) {
+// rowShift converts row indexes of a round to indexes in the report.
+func rowShift(round *record.Round, rows []record.Row, first int) {
 	round.Shift(first)
 	for k := range rows {
 		rows[k].Verdict.Shift(first)

@@ -227,7 +227,7 @@ func (o *Options) judgeAcross(rep *record.Report, from, end int, ranges []rowRan
 	}
 	rows := rep.Rows[first:last]
 	o.judgeRound(&all, rows, known)
-	shift(&all, rows, first)
+	rowShift(&all, rows, first)
 	for i := range rounds {
 		r, at := &rounds[i], ranges[from+i]
 		r.Unfit, r.NoVerdict = all.Unfit, all.NoVerdict

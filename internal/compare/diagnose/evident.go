@@ -275,7 +275,7 @@ func (j *Judgement) judge(r *row) evidenceRow {
 	x.leftOut = x.leaveOutSelected(&op)
 	x.verdict = x.judgeWritten(j, &op)
 	x.outside = j.isOutside(&x)
-	s := &step{evidenceRow: &x, j: j, op: &op, badInside: badInside, start: r.isInput && len(x.inputs()) == 0 && j.walked > 0}
+	s := &ruleState{evidenceRow: &x, j: j, op: &op, badInside: badInside, start: r.isInput && len(x.inputs()) == 0 && j.walked > 0}
 	s.apply(hypotheses)
 	x.leftOut += x.verdict.LeftOut
 	x.biasOfInputs = op.BiasOfInputs()

@@ -162,7 +162,7 @@ func (j *Judgement) containerOf(r *row) *evidenceRow {
 
 // hasUsualError reports whether the error of a row is the usual one of tensors of its name. NaN and infinities of one
 // side are never usual.
-func (s *step) hasUsualError() bool {
+func (s *ruleState) hasUsualError() bool {
 	absolute, relative := s.j.usualErrors(s.row)
 	return s.noise.NonFinite == 0 && (s.noise.RMS <= limits.Usual*absolute || s.row.relativeError() <= limits.Usual*relative)
 }

@@ -60,7 +60,7 @@ func (r *row) judge() []finding.Finding {
 	inputs := r.inputBad()
 	if uneven := r.source.Uneven; len(inputs) == 0 && !finding.Has(findings, finding.CalcError) && uneven != nil && !r.rounding {
 		// Rounding may also concentrate in part of an axis, if a norm amplifies some columns.
-		findings = append(findings, single(finding.CalcError, finding.Medium, unevenText(uneven))...)
+		findings = append(findings, oneFinding(finding.CalcError, finding.Medium, unevenText(uneven))...)
 	}
 	findings = append(findings, inputs...)
 	if len(findings) == 0 {
@@ -78,7 +78,7 @@ func (r *row) modelNaN() []finding.Finding {
 	if r.result().Mismatch.Count > 0 {
 		return nil
 	}
-	return single(finding.ModelNaN, finding.High, modelNaN(r.result()))
+	return oneFinding(finding.ModelNaN, finding.High, modelNaN(r.result()))
 }
 
 // nonFinite finds NaN and infinities of the NPU that come from no input: a
@@ -100,9 +100,9 @@ func (r *row) nonFinite() []finding.Finding {
 // madeNonFinite returns the cause of NaN and infinities of the NPU.
 func (r *row) madeNonFinite() []finding.Finding {
 	if evidence := halfOverflow(r.result()); !evidence.IsZero() {
-		return single(finding.OverflowFP16, overflowConfidence(r.result()), evidence)
+		return oneFinding(finding.OverflowFP16, overflowConfidence(r.result()), evidence)
 	}
-	return single(finding.NPUNaN, finding.High, npuNaN(r.result()))
+	return oneFinding(finding.NPUNaN, finding.High, npuNaN(r.result()))
 }
 
 // confidence returns the confidence of a finding: known if the inputs are known, guessed if they are inferred.
@@ -123,7 +123,7 @@ func (r *row) jumped() []finding.Finding {
 	if r.source.Uneven != nil {
 		evidence = append(evidence, unevenText(r.source.Uneven))
 	}
-	return single(finding.CalcError, r.confidence(finding.High, finding.Medium), lang.Join(evidence, semicolon))
+	return oneFinding(finding.CalcError, r.confidence(finding.High, finding.Medium), lang.Join(evidence, semicolon))
 }
 
 // jumps returns the evidence of the jump rules: a jump of the mean relative error, a fall of the
@@ -164,7 +164,7 @@ func (r *row) accumulated() []finding.Finding {
 	if res.MeanRel.Value() > bound {
 		return nil
 	}
-	return single(finding.Accumulated, r.confidence(finding.Medium, finding.Low), lang.Say(
+	return oneFinding(finding.Accumulated, r.confidence(finding.Medium, finding.Low), lang.Say(
 		"mean relative error %s <= %s = %d x %s of the inputs (%s) + %s of rounding in %s (sums of %d terms assumed)",
 		number(res.MeanRel.Value()), number(bound), growth, number(in.meanRel.Value()), r.inputNames(), number(rounding), res.NPUDType, assumedSum))
 }
@@ -208,7 +208,7 @@ func (r *row) unknown() []finding.Finding {
 	if len(r.resolved().rows) == 0 {
 		add(lang.Say("no inputs are known (first operator, with other input data?)"))
 	}
-	return single(finding.Unknown, finding.Low, lang.Join(parts, semicolon))
+	return oneFinding(finding.Unknown, finding.Low, lang.Join(parts, semicolon))
 }
 
 // factual adds facts to the findings that have none.
@@ -353,15 +353,15 @@ func (x *evidenceRow) bySelf(findings []finding.Finding) []finding.Finding {
 	case x.cleared && x.verdict.Kind == verdict.Unwritten: // the memory that it read is at fault
 	case x.cleared:
 		if others := x.badInputs(); len(others) > 0 {
-			return finding.Merge(single(finding.InputDiffers, self.Confidence(), lang.Say("it computes the right result from its own inputs, but %s of the reference differ beyond rounding", someOf(others, ""))), findings)
+			return finding.Merge(oneFinding(finding.InputDiffers, self.Confidence(), lang.Say("it computes the right result from its own inputs, but %s of the reference differ beyond rounding", someOf(others, ""))), findings)
 		}
 		if a := x.source.Argument; a != nil {
-			return finding.Merge(single(finding.ArgumentsDiffer, self.Confidence(), lang.Say("it computes the right result from its own inputs, but its argument %s is %.100s, %.100s in the reference", a.Name, a.NPU, a.Ref)), findings)
+			return finding.Merge(oneFinding(finding.ArgumentsDiffer, self.Confidence(), lang.Say("it computes the right result from its own inputs, but its argument %s is %.100s, %.100s in the reference", a.Name, a.NPU, a.Ref)), findings)
 		}
-		return finding.Merge(single(finding.ReferenceDiffers, self.Confidence(), lang.Say("it computes the right result from its own inputs: compare the weights and attributes of both sides")), findings)
+		return finding.Merge(oneFinding(finding.ReferenceDiffers, self.Confidence(), lang.Say("it computes the right result from its own inputs: compare the weights and attributes of both sides")), findings)
 	}
 	if a := x.source.Argument; a != nil {
-		return append(findings, single(finding.ArgumentsDiffer, finding.Low, lang.Say("also differs: its argument %s is %.100s, %.100s in the reference", a.Name, a.NPU, a.Ref))...)
+		return append(findings, oneFinding(finding.ArgumentsDiffer, finding.Low, lang.Say("also differs: its argument %s is %.100s, %.100s in the reference", a.Name, a.NPU, a.Ref))...)
 	}
 	return findings
 }
@@ -384,5 +384,5 @@ func (x *evidenceRow) hasOtherInput() bool {
 // wrongButAgreeing returns the findings of a row that is wrong by recomputation but agrees with the reference.
 func (x *evidenceRow) wrongButAgreeing() []finding.Finding {
 	own := x.source.Self.Why
-	return finding.Merge(single(finding.SelfWrong, own[0].Confidence, lang.Say("computed again from its own inputs: %s; the reference agrees with the NPU", own[0].Evidence)), own)
+	return finding.Merge(oneFinding(finding.SelfWrong, own[0].Confidence, lang.Say("computed again from its own inputs: %s; the reference agrees with the NPU", own[0].Evidence)), own)
 }

@@ -403,7 +403,7 @@ func (r *row) patterns() []finding.Finding {
 		}
 		if r.wasBad && r.compared {
 			all = insertFindings(all, r.duplicates)
-			all = finding.Merge(all, single(finding.ModelNaN, finding.High, modelNaN(r.result())))
+			all = finding.Merge(all, oneFinding(finding.ModelNaN, finding.High, modelNaN(r.result())))
 		}
 		r.known = &all
 	}

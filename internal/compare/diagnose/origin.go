@@ -74,7 +74,7 @@ func (c *Conclusion) Reasons(index int) []finding.Finding {
 
 // locateFirstBad finds the first bad row and the rows before it.
 func (n *dataFlow) locateFirstBad(v *record.Findings) {
-	bad := n.counted(v)
+	bad := n.isCountedBad(v)
 	for _, r := range n.order {
 		if !bad(r) {
 			continue
@@ -108,7 +108,7 @@ func (n *dataFlow) lastGoodBefore(v *record.Findings, good func(*row) bool) {
 
 // origins finds the bad rows whose inputs are known and all pass.
 func (n *dataFlow) origins(v *record.Findings) {
-	bad := n.counted(v)
+	bad := n.isCountedBad(v)
 	v.FirstDamaged = -1
 	for _, r := range n.order {
 		if r.operator.known && bad(r) && !slices.ContainsFunc(r.resolved().rows, bad) {
@@ -117,9 +117,9 @@ func (n *dataFlow) origins(v *record.Findings) {
 	}
 }
 
-// counted returns a predicate for rows that count as bad: all failing rows, or only the rows that do not fail by
+// isCountedBad returns a predicate for rows that count as bad: all failing rows, or only the rows that do not fail by
 // rounding if inputs do not explain some of these. It also sets FirstDamaged.
-func (n *dataFlow) counted(v *record.Findings) func(*row) bool {
+func (n *dataFlow) isCountedBad(v *record.Findings) func(*row) bool {
 	origin := false
 	for _, r := range n.order {
 		if !r.failed() || r.rounding || r.hasInputBad {

@@ -77,8 +77,8 @@ func (s *side) elementsAt(offsets []int64) (values []complex128, stored []byte) 
 	return values, stored
 }
 
-// run returns n elements from first on, none if n is negative.
-func (s *side) run(first, n int64) []complex128 {
+// readRun returns n elements from first on, none if n is negative.
+func (s *side) readRun(first, n int64) []complex128 {
 	if n <= 0 {
 		return nil
 	}

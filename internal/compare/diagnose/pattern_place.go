@@ -158,7 +158,7 @@ func (p *pair) tryShift(windows []window, k int64, size int, f hypothesisFit) hy
 	for i := range windows {
 		w := &windows[i]
 		if w.reached == nil {
-			w.reached = p.ref.run(w.from, w.to-w.from)
+			w.reached = p.ref.readRun(w.from, w.to-w.from)
 		}
 		for i, n := range w.n {
 			if at := w.first + int64(i) + k - w.from; at >= 0 && at < int64(len(w.reached)) {

@@ -50,8 +50,8 @@ func Examine(ctx context.Context, in Tensors) (found []finding.Finding, uneven *
 	return found, mostUneven(p.result), nil
 }
 
-// single returns one finding, none without evidence.
-func single(code finding.Code, confidence finding.Confidence, evidence lang.Sentence) []finding.Finding {
+// oneFinding returns one finding, none without evidence.
+func oneFinding(code finding.Code, confidence finding.Confidence, evidence lang.Sentence) []finding.Finding {
 	if evidence.IsZero() {
 		return nil
 	}

@@ -135,8 +135,8 @@ func (r *row) inputBad() []finding.Finding {
 	if len(bad) == 0 {
 		return nil
 	}
-	return single(finding.LayerInputBad, r.confidence(finding.Medium, finding.Low), lang.Say("bad input %s%s",
-		andMore(lang.Join(bad, lang.Text{EN: ", "}), more), r.guess()))
+	return oneFinding(finding.LayerInputBad, r.confidence(finding.Medium, finding.Low), lang.Say("bad input %s%s",
+		andMore(lang.Join(bad, lang.Text{EN: ", "}), more), r.howInputsAreKnown()))
 }
 
 // shapeInputBad is inputBad for a row with different shapes: a preceding operator is a reason

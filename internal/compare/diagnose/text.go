@@ -26,13 +26,13 @@ func (x *evidenceRow) explain() []finding.Finding {
 	case x.origin:
 		return x.bySelf(x.cause())
 	case x.status == record.Fail && len(x.fedBy) > 0:
-		return single(finding.LayerInputBad, x.confidence(), x.addBadInputs())
+		return oneFinding(finding.LayerInputBad, x.confidence(), x.addBadInputs())
 	case x.status == record.Rounding:
-		return single(finding.Accumulated, x.confidence(), x.rounding())
+		return oneFinding(finding.Accumulated, x.confidence(), x.rounding())
 	case x.status == record.Warn && x.source.Self.IsWrong():
 		return finding.Merge(x.wrongButAgreeing(), x.modelNaN())
 	case x.status == record.Warn && x.verdict.Level == verdict.Suspect:
-		return finding.Merge(single(x.describeExcuse()), x.modelNaN())
+		return finding.Merge(oneFinding(x.describeExcuse()), x.modelNaN())
 	case x.status.Passes():
 		return x.modelNaN()
 	}
@@ -55,11 +55,11 @@ func (x *evidenceRow) confidence() finding.Confidence {
 // error.
 func (x *evidenceRow) cause() []finding.Finding {
 	if len(x.unpaired) > 0 {
-		return single(finding.CameIn, finding.Medium, lang.Say("its producer has no partner on the other side: %s (RED %s, cosine %s)",
+		return oneFinding(finding.CameIn, finding.Medium, lang.Say("its producer has no partner on the other side: %s (RED %s, cosine %s)",
 			someOf(x.unpaired, ""), metricText(x.result().RED), metricText(x.result().Cosine)))
 	}
 	if x.gap != nil {
-		return single(finding.CameIn, finding.Medium, lang.Say("inside this module, before %s: no dumped operator produced this input, and it differs (RED %s, cosine %s)", rowName(x.gap.source), metricText(x.gap.result().RED), metricText(x.gap.result().Cosine)))
+		return oneFinding(finding.CameIn, finding.Medium, lang.Say("inside this module, before %s: no dumped operator produced this input, and it differs (RED %s, cosine %s)", rowName(x.gap.source), metricText(x.gap.result().RED), metricText(x.gap.result().Cosine)))
 	}
 	own := x.ownPatterns()
 	if len(own) > 0 && !x.wasChanged() && x.verdict.Kind != verdict.ZeroRows {
@@ -68,36 +68,36 @@ func (x *evidenceRow) cause() []finding.Finding {
 	}
 	code, confidence := x.code(), x.confidence()
 	if x.noise == nil {
-		return finding.Merge(x.patterns(), single(finding.Unknown, finding.Low, lang.Say("beyond the limits; the error that rounding explains is unknown")))
+		return finding.Merge(x.patterns(), oneFinding(finding.Unknown, finding.Low, lang.Say("beyond the limits; the error that rounding explains is unknown")))
 	}
 	switch code {
 	case finding.NPUNaN:
 		if x.lost && x.noise.NonFinite == 0 {
-			return single(finding.ModelNaN, finding.High, lang.Say("the reference is NaN or infinite at %d elements where the NPU has numbers", lostNumbers(x.result())))
+			return oneFinding(finding.ModelNaN, finding.High, lang.Say("the reference is NaN or infinite at %d elements where the NPU has numbers", lostNumbers(x.result())))
 		}
 		return x.madeNonFinite()
 	case finding.StartedApart:
 		if x.outside {
-			return single(code, finding.High, x.startedApart())
+			return oneFinding(code, finding.High, x.startedApart())
 		}
-		return single(code, finding.High, lang.Say("no compared operator produced it, and it is a different tensor: cosine %s", metricText(x.result().Cosine)))
+		return oneFinding(code, finding.High, lang.Say("no compared operator produced it, and it is a different tensor: cosine %s", metricText(x.result().Cosine)))
 	case finding.Memory:
 		if x.misread == nil {
-			return finding.Merge(single(code, finding.High, lang.Say("the reference reads the output of %s here; on the NPU the tensor was overwritten in between (%d of %d elements)",
+			return finding.Merge(oneFinding(code, finding.High, lang.Say("the reference reads the output of %s here; on the NPU the tensor was overwritten in between (%d of %d elements)",
 				x.producer.source.Name(), x.result().StrictErrors(), x.noise.Elements)), x.patterns())
 		}
-		return single(code, finding.High, lang.Say("the NPU read %s here, the reference %s", x.misread.source.Name(), x.producer.source.Name()))
+		return oneFinding(code, finding.High, lang.Say("the NPU read %s here, the reference %s", x.misread.source.Name(), x.producer.source.Name()))
 	case finding.Unwritten:
-		return finding.Merge(single(code, finding.High, lang.Say("%s; here they spread into written rows", x.unwritten.describe())), x.patterns())
+		return finding.Merge(oneFinding(code, finding.High, lang.Say("%s; here they spread into written rows", x.unwritten.describe())), x.patterns())
 	case finding.OverflowFP16:
-		return single(code, finding.High, lang.Say("%d elements are beyond the range of %s (largest %s)",
+		return oneFinding(code, finding.High, lang.Say("%d elements are beyond the range of %s (largest %s)",
 			x.noise.Overflows, x.noise.Type.Name, element(x.noise.Type.Max)))
 	}
 	parts := []lang.Sentence{x.describeError(), x.scaledPart(), x.excess()}
 	if x.source.Uneven != nil && x.verdict.Kind != verdict.Scaled {
 		parts = append(parts, unevenText(x.source.Uneven))
 	}
-	return finding.Merge(single(code, confidence, joined(parts...)), x.patterns())
+	return finding.Merge(oneFinding(code, confidence, joined(parts...)), x.patterns())
 }
 
 // startedApart describes an input from outside the run that differs.
@@ -372,11 +372,11 @@ func (e element) String() string { return strconv.FormatFloat(float64(e), 'g', 6
 var semicolon = lang.Text{EN: "; "}
 
 func (r *row) inputNames() lang.Sentence {
-	return lang.Say("%s%s", someOf(r.resolved().rows, ""), r.guess())
+	return lang.Say("%s%s", someOf(r.resolved().rows, ""), r.howInputsAreKnown())
 }
 
-// guess says how the inputs are known if no graph names them.
-func (r *row) guess() lang.Sentence {
+// howInputsAreKnown says how the inputs are known if no graph names them.
+func (r *row) howInputsAreKnown() lang.Sentence {
 	switch in := r.resolved(); {
 	case in.inferred:
 		return lang.Say(", inferred from the execution order")

@@ -105,7 +105,7 @@ func (x *evidenceRow) findHeldType(j *Judgement) {
 
 // warnOfPrecision suspects a tensor with fewer mantissa bits than a few others of the same operator type, if the
 // limits allow its error.
-func (s *step) warnOfPrecision() bool {
+func (s *ruleState) warnOfPrecision() bool {
 	if !s.coarser || s.failed() || s.verdict.Level != verdict.Clean || s.op.Tainted || len(s.op.Inputs) == 0 {
 		return false
 	}

@@ -51,7 +51,7 @@ func Run(ctx context.Context, p *plan.Plan, opt *Options, observe func(batch.Eve
 	defer e.findShared(jobs)()
 	stopped := false
 	err := batch.Run(ctx, batch.Options{Workers: e.open, Observe: e.progress.pairDone}, jobs, func(i int) int64 { return sizeOf(&p.Pairs[i]) },
-		func(ctx context.Context, i int) *Part { return e.part(ctx, i) },
+		func(ctx context.Context, i int) *Part { return e.comparePair(ctx, i) },
 		func(_ int, part *Part) {
 			if part == nil || stopped {
 				return

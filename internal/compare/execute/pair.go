@@ -19,8 +19,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// part compares a pair; nil if ctx ended first.
-func (e *executor) part(ctx context.Context, i int) *Part {
+// comparePair compares a pair; nil if ctx ended first.
+func (e *executor) comparePair(ctx context.Context, i int) *Part {
 	x := &e.plan.Pairs[i]
 	part := &Part{Pair: i, Row: x.Row}
 	if x.Row.Pair.Status != "" {

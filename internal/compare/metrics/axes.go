@@ -282,7 +282,7 @@ func (p *axisPlan) profiles(used []AxisProfile, s *axisSums, total int64) []Axis
 	profiles := used[:0]
 	for i := len(p.outer) - 1; i >= 0; i-- {
 		a := &p.outer[i]
-		profile := a.profile(profiles, total)
+		profile := a.emptyProfile(profiles, total)
 		for k := range profile.Bins {
 			b := &profile.Bins[k]
 			b.SumAbs, b.SumRel = s.outer.abs[a.first+k], s.outer.rel[a.first+k]
@@ -297,7 +297,7 @@ func (p *axisPlan) profiles(used []AxisProfile, s *axisSums, total int64) []Axis
 	}
 	for i := len(p.inner) - 1; i >= 0; i-- {
 		a := &p.inner[i]
-		profile := a.profile(profiles, total)
+		profile := a.emptyProfile(profiles, total)
 		for column := range columns {
 			profile.Bins[column/a.stride%a.size/a.fold].add(&AxisBin{SumAbs: s.columns.abs[column], SumRel: s.columns.rel[column], Errors: s.columns.errors[column]})
 		}
@@ -306,9 +306,9 @@ func (p *axisPlan) profiles(used []AxisProfile, s *axisSums, total int64) []Axis
 	return profiles
 }
 
-// profile returns the profile of an axis with only the counts set. It reuses the bins of the
+// emptyProfile returns the profile of an axis with only the counts set. It reuses the bins of the
 // profile that others had at the next index.
-func (a *axis) profile(others []AxisProfile, total int64) AxisProfile {
+func (a *axis) emptyProfile(others []AxisProfile, total int64) AxisProfile {
 	var bins []AxisBin
 	if k := len(others); k < cap(others) {
 		bins = others[:k+1][k].Bins

@@ -71,7 +71,7 @@ func (b *block) compute() {
 		if !b.e.direct {
 			b.subtract()
 		}
-		b.relate()
+		b.computeDifferences()
 		if !special {
 			b.addNoise(b.maxRatio())
 		}

@@ -91,11 +91,11 @@ func newListed(table *[256]float64) *hasCodeTable {
 		if i+1 < n {
 			next = l.values[i+1]
 		}
-		l.steps = append(l.steps, l.step(i-l.zero, (x+next)/2))
+		l.steps = append(l.steps, l.upperMidpoint(i-l.zero, (x+next)/2))
 	}
 	if l.below {
 		first := l.values[0] - float64((l.values[1]-l.values[0])/2)
-		l.steps = append([]float64{l.step(-l.zero-1, first)}, l.steps...)
+		l.steps = append([]float64{l.upperMidpoint(-l.zero-1, first)}, l.steps...)
 	}
 	smallest := l.values[slices.IndexFunc(l.values, func(x float64) bool { return x > 0 })]
 	l.first = int64(math.Float64bits(smallest/4) >> nearShift)
@@ -108,9 +108,9 @@ func newListed(table *[256]float64) *hasCodeTable {
 	return l
 }
 
-// step returns the smallest float64 that rounds up at the midpoint of codes k and k+1,
+// upperMidpoint returns the smallest float64 that rounds up at the midpoint of codes k and k+1,
 // where ties go to the even code.
-func (l *hasCodeTable) step(k int, middle float64) float64 {
+func (l *hasCodeTable) upperMidpoint(k int, middle float64) float64 {
 	if k&1 != 0 {
 		return middle
 	}

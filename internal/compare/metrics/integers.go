@@ -20,11 +20,11 @@ func (s *side) cutOff(i int) float64 {
 	if !s.number.is64Bit() || math.Abs(x) < 1<<53 {
 		return 0
 	}
-	return float64(int64(s.exact[i] - wrapped(x)))
+	return float64(int64(s.exact[i] - wrapInt64(x)))
 }
 
-// wrapped returns an integral value modulo 2^64; |x| may be up to 2^64.
-func wrapped(x float64) uint64 {
+// wrapInt64 returns an integral value modulo 2^64; |x| may be up to 2^64.
+func wrapInt64(x float64) uint64 {
 	if math.Abs(x) < 1<<62 {
 		return uint64(int64(x))
 	}

@@ -88,7 +88,7 @@ func (t *minLimits) addMargin(l Limits, abs, r []float64) {
 		if i == len(abs) {
 			return
 		}
-		t.margin = max(t.margin, l.share(abs[i], math.Abs(r[i])))
+		t.margin = max(t.margin, l.limitShare(abs[i], math.Abs(r[i])))
 	}
 }
 
@@ -103,8 +103,8 @@ func (l Limits) scaled(share float64) Limits {
 	return Limits{part(l.Atol), part(l.Rtol), l.Mode}
 }
 
-// share returns |d|/limit, also if the limit exceeds the range of float64.
-func (l Limits) share(abs, ref float64) float64 {
+// limitShare returns |d|/limit, also if the limit exceeds the range of float64.
+func (l Limits) limitShare(abs, ref float64) float64 {
 	limit := l.limit(ref)
 	if math.IsInf(limit, 1) {
 		const small = 0x1p-515

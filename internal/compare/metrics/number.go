@@ -116,7 +116,7 @@ func ReadValues(d tensor.DType, src []byte) ([]Value, error) {
 	}
 	var all []Value
 	for chunk := range slices.Chunk(src, d.UnitSize()) {
-		all = append(all, n.single(chunk))
+		all = append(all, n.decodeOne(chunk))
 	}
 	return all, nil
 }

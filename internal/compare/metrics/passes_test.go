@@ -32,7 +32,7 @@ var passes = []struct {
 		}
 	}},
 	{"classify", (*block).classify},
-	{"relate", (*block).relate},
+	{"relate", (*block).computeDifferences},
 	{"noise", func(b *block) { b.addNoise(b.maxRatio()) }},
 	{"sum", (*block).sum},
 	{"bound", (*block).bound},

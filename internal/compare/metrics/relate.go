@@ -6,8 +6,8 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// relate computes |d| and |d|/|r|, and adds them to sums, counts and histograms.
-func (b *block) relate() {
+// computeDifferences computes |d| and |d|/|r|, and adds them to sums, counts and histograms.
+func (b *block) computeDifferences() {
 	b.quotients = b.e.strata.HasBlock(b.first)
 	var c kernel.Ratios
 	if b.equal {

@@ -123,8 +123,8 @@ func NewTokenCounter(shape tensor.Shape, kept []bool) *TokenCounter {
 		c.tokens.Shape = [2]int64{shape[:len(shape)-1].Elements(), shape[len(shape)-1]}
 	}
 	var sequences, places int
-	c.tokens.SequenceFold, sequences = fold(c.tokens.Shape[0], mostTokenBins)
-	c.tokens.PlaceFold, places = fold(c.tokens.Shape[1], mostTokenBins)
+	c.tokens.SequenceFold, sequences = equalCells(c.tokens.Shape[0], mostTokenBins)
+	c.tokens.PlaceFold, places = equalCells(c.tokens.Shape[1], mostTokenBins)
 	c.sequences, c.byPlace = make([]tokenSums, sequences), make([]tokenSums, places)
 	if maps := newMappers(c.tokens.Shape[:], total); maps != nil {
 		c.heat = maps[0]
@@ -187,7 +187,7 @@ func (c *TokenCounter) Finish() *Tokens {
 		t.Places = append(t.Places, c.byPlace[i].metrics())
 	}
 	if c.heat != nil {
-		m := c.heat.finish()
+		m := c.heat.buildMap()
 		t.Map = &m
 	}
 	return t

@@ -500,13 +500,13 @@ func nearestUnmatched(of, others *callSide) map[string]string {
 	for _, c := range lost {
 		found, known := byName[c.base]
 		if !known {
-			word := c.word()
+			word := c.distinctiveName()
 			least := len(word) // the distance of words without a common letter
 			for _, other := range left {
 				if other.Direction != c.Direction || msprobe.IsModule(other.Callee) != msprobe.IsModule(c.Callee) {
 					continue
 				}
-				if d := lang.Distance(word, other.word()); d < least {
+				if d := lang.Distance(word, other.distinctiveName()); d < least {
 					found, least = other.source.API, d
 				}
 			}
@@ -532,8 +532,8 @@ func (s *callSide) unpaired(others *callSide) (all []*call) {
 	return all
 }
 
-// word returns the distinctive part of a name: the function, or the place and class of a module.
-func (c *call) word() string {
+// distinctiveName returns the distinctive part of a name: the function, or the place and class of a module.
+func (c *call) distinctiveName() string {
 	if _, path, ok := cutModule(c.Callee); ok {
 		return path
 	}

@@ -40,9 +40,9 @@ func newJoin(opt *Options, ref, npu []*Tensor) *join {
 	}
 }
 
-// run applies all rules to the tensors that are not skipped, and sorts pairs and ambiguities by
+// pairAll applies all rules to the tensors that are not skipped, and sorts pairs and ambiguities by
 // position.
-func (j *join) run(skipped map[*Tensor]*Skipped) {
+func (j *join) pairAll(skipped map[*Tensor]*Skipped) {
 	active := func(t *Tensor) *Tensor {
 		if skipped[t] != nil {
 			return nil
@@ -101,7 +101,7 @@ func mapped(tensors []*Tensor, as func(*Tensor) *Tensor) []*Tensor {
 }
 
 // views returns tensors in the view of a rule.
-func (j *join) views(tensors []*Tensor, as view) []*Tensor {
+func (j *join) views(tensors []*Tensor, as namedView) []*Tensor {
 	if as == nil {
 		return tensors
 	}

@@ -27,7 +27,7 @@ func Match(ref, npu []Tensor, opt Options) *Result {
 	npus, old = latestExecutions(npus, true, refStems)
 	res.Superseded = append(res.Superseded, old...)
 
-	s := &skips{opt.SkipKeys, opt.Exclude, make(map[string]bool)}
+	s := &skipReasons{opt.SkipKeys, opt.Exclude, make(map[string]bool)}
 	skipped := make(map[*Tensor]*Skipped)
 	for _, side := range [][]*Tensor{refs, npus} {
 		for _, t := range side {
@@ -37,7 +37,7 @@ func Match(ref, npu []Tensor, opt Options) *Result {
 		}
 	}
 	j := newJoin(&opt, refs, npus)
-	j.run(skipped)
+	j.pairAll(skipped)
 	c := &collector{join: j, res: res, skipped: skipped, refDone: make([]bool, len(refs)), npuDone: make([]bool, len(npus))}
 	c.collect()
 	if len(skipped) > 0 {
@@ -100,7 +100,7 @@ func (c *collector) collectSkipped() {
 	j := c.join
 	j.pairs, j.ambiguous = nil, nil
 	copy(j.decided, c.npuDone)
-	j.run(nil)
+	j.pairAll(nil)
 	for _, p := range j.pairs {
 		why := c.skipped[j.ref[p.Ref]]
 		if why == nil {
@@ -157,15 +157,15 @@ func (c *collector) collectRest() {
 	}
 }
 
-// skips has the reasons to leave tensors out, and records which are used.
-type skips struct {
+// skipReasons has the reasons to leave tensors out, and records which are used.
+type skipReasons struct {
 	keys    []string
 	exclude *dumpdir.NameSet
 	used    map[string]bool
 }
 
 // reason returns why t is skipped; nil if it is not.
-func (s *skips) reason(t *Tensor) *Skipped {
+func (s *skipReasons) reason(t *Tensor) *Skipped {
 	for _, k := range s.keys {
 		for _, name := range t.Names() {
 			if k != "" && strings.Contains(name, k) {

@@ -111,13 +111,13 @@ func (m *recordedMatch) partner(e execution) (execution, bool) {
 			name = entry.Ref
 		}
 	}
-	if p, ok := m.counted(e, []string{e.op}, []string{name}); ok {
+	if p, ok := m.kthExecution(e, []string{e.op}, []string{name}); ok {
 		return p, true
 	}
 	for _, same := range sameOperators {
 		for side := range same {
 			if slices.Contains(same[side], name) {
-				if p, ok := m.counted(e, same[side], same[1-side]); ok {
+				if p, ok := m.kthExecution(e, same[side], same[1-side]); ok {
 					return p, true
 				}
 			}
@@ -126,7 +126,7 @@ func (m *recordedMatch) partner(e execution) (execution, bool) {
 	for _, prefix := range devicePrefixes {
 		for side := range prefix {
 			if rest, ok := strings.CutPrefix(name, prefix[side]); ok {
-				if p, ok := m.counted(e, []string{e.op}, []string{prefix[1-side] + rest}); ok {
+				if p, ok := m.kthExecution(e, []string{e.op}, []string{prefix[1-side] + rest}); ok {
 					return p, true
 				}
 			}
@@ -135,9 +135,9 @@ func (m *recordedMatch) partner(e execution) (execution, bool) {
 	return execution{}, false
 }
 
-// counted returns the k-th execution of refOps, where e is the k-th execution of npuOps; with
+// kthExecution returns the k-th execution of refOps, where e is the k-th execution of npuOps; with
 // bySeq the execution with the Seq of e.
-func (m *recordedMatch) counted(e execution, npuOps, refOps []string) (execution, bool) {
+func (m *recordedMatch) kthExecution(e execution, npuOps, refOps []string) (execution, bool) {
 	var refs, npus []execution
 	for _, op := range refOps {
 		for _, seq := range m.refs[op] {

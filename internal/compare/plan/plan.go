@@ -84,7 +84,7 @@ func New(ctx context.Context, opt Options) (*Plan, error) {
 }
 
 // newPlan is New for sides that are open; mine is the share of the rounds to compare.
-func newPlan(ctx context.Context, opt *Options, ref, npu *Side, mine *share) (*Plan, error) {
+func newPlan(ctx context.Context, opt *Options, ref, npu *Side, mine *roundShare) (*Plan, error) {
 	fromStatistics, err := opt.chooseStatistics(ref, npu)
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func newPlan(ctx context.Context, opt *Options, ref, npu *Side, mine *share) (*P
 }
 
 // openSides lists both runs and reads the headers of the rounds to compare.
-func openSides(ctx context.Context, opt *Options) (ref, npu *Side, mine *share, err error) {
+func openSides(ctx context.Context, opt *Options) (ref, npu *Side, mine *roundShare, err error) {
 	err = runBoth(func() (err error) {
 		ref, err = listSide(ctx, opt, opt.Ref, opt.RefRounds, opt.StemOf(false))
 		return err
@@ -163,7 +163,7 @@ type Planner struct {
 
 	options  *Options
 	ref, npu *Side
-	share    *share // nil for all rounds
+	share    *roundShare // nil for all rounds
 	sharding *sharding
 	rounds   []*Round
 	// otherRounds are the NPU rounds named in OtherRounds.
@@ -183,7 +183,7 @@ type Planner struct {
 func PlanSides(opt *Options, ref, npu *Side) *Planner { return planSides(opt, ref, npu, nil) }
 
 // planSides is PlanSides for a share of the rounds, nil for all.
-func planSides(opt *Options, ref, npu *Side, mine *share) *Planner {
+func planSides(opt *Options, ref, npu *Side, mine *roundShare) *Planner {
 	p := &Planner{options: opt, ref: ref, npu: npu, share: mine, olderBy: map[supersededBy][]int{}}
 	if mine != nil {
 		p.sharding = mine.sharding

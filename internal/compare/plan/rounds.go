@@ -108,8 +108,8 @@ func (p *Planner) unrequestedRounds(keys map[*dumpdir.Round]string) []string {
 	return slices.Sorted(maps.Keys(out))
 }
 
-// share is the part of the rounds that a run compares: all rounds, or the rounds of a shard.
-type share struct {
+// roundShare is the part of the rounds that a run compares: all rounds, or the rounds of a shard.
+type roundShare struct {
 	pairs map[[2]*dumpdir.Round]bool
 	// foreign: tensors that belong to no round are compared by another shard.
 	foreign bool
@@ -124,7 +124,7 @@ func bothRounds(x dumpdir.RoundPair) [2]*dumpdir.Round { return [2]*dumpdir.Roun
 // stay together, and so do the ranks of a step that is sharded differently. Tensors without a round belong to the
 // shard with the first round. Rounds of the reference without a partner are distributed over the shards, which count
 // their tensors.
-func (o *Options) divide(ref, npu *Side, sharded *sharding) *share {
+func (o *Options) divide(ref, npu *Side, sharded *sharding) *roundShare {
 	spec := o.Shard
 	if !spec.IsSharded() {
 		spec.Of = 1
@@ -159,7 +159,7 @@ func (o *Options) divide(ref, npu *Side, sharded *sharding) *share {
 		}
 	}
 	shards := shard.Balance(sizes, keys, spec.Of)
-	mine := &share{pairs: map[[2]*dumpdir.Round]bool{}, foreign: spec.Index > 0}
+	mine := &roundShare{pairs: map[[2]*dumpdir.Round]bool{}, foreign: spec.Index > 0}
 	if len(chosen) > 0 {
 		mine.foreign = shards[group[0]] != spec.Index
 	}

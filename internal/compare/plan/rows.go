@@ -292,7 +292,7 @@ func (m *matcher) fromFile(ctx context.Context, from *sidefile.RowMap) (*align.T
 	t := &align.Tokens{}
 	if at != nil {
 		t.Ref, t.NPU = ids[0].grid(), ids[1].grid()
-	} else if t.Ref, t.NPU, err = m.guess(); err != nil {
+	} else if t.Ref, t.NPU, err = m.frequentSizes(); err != nil {
 		return nil, err
 	} else {
 		m.guessed = true
@@ -316,9 +316,9 @@ func (m *matcher) fromFile(ctx context.Context, from *sidefile.RowMap) (*align.T
 	return t, nil
 }
 
-// guess returns the sizes of the axes before the last one, at most two, that are most frequent among tensors whose last
+// frequentSizes returns the sizes of the axes before the last one, at most two, that are most frequent among tensors whose last
 // axis has one size on both sides.
-func (m *matcher) guess() (ref, npu align.Grid, err error) {
+func (m *matcher) frequentSizes() (ref, npu align.Grid, err error) {
 	const looked = 64 // pairs
 	type grids [2]align.Grid
 	found, best := map[grids]int{}, grids{}

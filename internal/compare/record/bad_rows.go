@@ -22,7 +22,7 @@ func (r *Report) BadRows() *Report {
 		}
 	}
 	findings := func(f *Findings) {
-		for _, i := range f.single() {
+		for _, i := range f.ofSingleRow() {
 			add(*i)
 		}
 		for _, list := range f.lists() {
@@ -115,7 +115,7 @@ func (b badRows) places(rows []int) []int {
 
 func (b badRows) findings(f *Findings) Findings {
 	x := *f
-	for _, i := range x.single() {
+	for _, i := range x.ofSingleRow() {
 		*i = b.keptIndex(*i)
 	}
 	for _, list := range x.lists() {

@@ -157,7 +157,7 @@ func (f Findings) withLists() *Findings {
 // check reports findings that name rows which do not exist.
 func (f *Findings) check(rows int) error {
 	var all []int
-	for _, i := range f.single() {
+	for _, i := range f.ofSingleRow() {
 		if *i >= 0 {
 			all = append(all, *i)
 		}

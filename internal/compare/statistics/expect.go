@@ -91,7 +91,7 @@ var formulas = [...]struct {
 	optype.NoiseExponent:  {(*terms).exponent, (*terms).exponentGradient},
 	optype.NoiseNorm:      {(*terms).norm, (*terms).normGradient},
 	optype.NoiseSums:      {(*terms).linear, (*terms).linearGradient},
-	optype.NoiseReduce:    {(*terms).reduce, (*terms).reduceGradient},
+	optype.NoiseReduce:    {(*terms).reduceTerms, (*terms).reduceGradient},
 	optype.NoiseLoss:      {(*terms).loss, (*terms).lossGradient},
 	optype.NoiseRanks:     {(*terms).ranks, (*terms).gradient},
 	optype.NoiseAttention: {(*terms).attention, (*terms).gradient},
@@ -101,15 +101,15 @@ var formulas = [...]struct {
 
 // expectCapped is expect limited to 1, which allows any error; NaN becomes 1, too.
 func (c *call) expectCapped(v *value) float64 {
-	if e := c.expect(v); e < 1 {
+	if e := c.expectedNoise(v); e < 1 {
 		return e
 	}
 	return 1
 }
 
-// expect returns the noise that an output may have, relative to its root mean square; 1 allows any error. It is NaN
+// expectedNoise returns the noise that an output may have, relative to its root mean square; 1 allows any error. It is NaN
 // if an input is not finite.
-func (c *call) expect(v *value) float64 {
+func (c *call) expectedNoise(v *value) float64 {
 	rms := v.ref.rms()
 	if rms <= 0 {
 		rms = v.npu.rms()
@@ -245,7 +245,7 @@ func (t *terms) linear() float64 {
 	return max(noise*w, 0.7*noise) + sumOf(others, entry.absolute)/t.rms + clamp(t.own, t.own*w, amplified*t.own)
 }
 
-func (t *terms) reduce() float64 {
+func (t *terms) reduceTerms() float64 {
 	x := t.in[0]
 	if t.trait() == optype.Spreads {
 		return 2 * (float64(x.noise*clamp(1, x.ref.rms()/max(x.ref.deviation(), 1e-30), 100)) + t.own)

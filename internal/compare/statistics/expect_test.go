@@ -70,7 +70,7 @@ func (x *expected) check(t *testing.T) {
 	if x.outputs != nil {
 		c.outputs = []*value{{ref: x.outputs}}
 	}
-	if got := c.expect(v); math.Abs(got-x.want) > 1e-12*x.want {
+	if got := c.expectedNoise(v); math.Abs(got-x.want) > 1e-12*x.want {
 		t.Errorf("%s, gradient %d: %.15g is expected, want %.15g", x.name, x.index, got, x.want)
 	}
 }

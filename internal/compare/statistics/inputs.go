@@ -289,7 +289,7 @@ func (j *judge) judgeStart(v *value, parameter bool) {
 	switch {
 	case j.drifted && parameter && !v.shape && v.z <= mostDrift:
 		v.noise = min(1, 3*v.z)
-		v.note(string(finding.Drifted))
+		v.setEvidence(string(finding.Drifted))
 	case v.op.unreliable && (j.noisyChoice || len(j.origins) > 0):
 		j.startTaint(v, flip)
 	default:

@@ -137,12 +137,12 @@ func (v *value) set(status record.Status, code finding.Code, confidence finding.
 // alike.
 func (v *value) fail(code finding.Code, kind string, confidence finding.Confidence, why lang.Sentence) {
 	v.set(record.Fail, code, confidence, why)
-	v.note(kind)
+	v.setEvidence(kind)
 	v.row.Evidence.Level, v.row.Evidence.Start = record.IsOrigin, code == finding.StartedApart
 }
 
-// note sets the evidence of a row. kind names the form of the error, or says why a difference is no fault.
-func (v *value) note(kind string) { v.row.Evidence = v.evidence(kind) }
+// setEvidence sets the evidence of a row. kind names the form of the error, or says why a difference is no fault.
+func (v *value) setEvidence(kind string) { v.row.Evidence = v.evidence(kind) }
 
 // evidence describes the error of a tensor.
 func (v *value) evidence(kind string) *record.Evidence {
@@ -161,7 +161,7 @@ func (v *value) conclude() {
 		e.Lambda, e.Score, e.Expected, e.Judged = jsonpos.Float(v.noise), jsonpos.Float(v.score), jsonpos.Float(v.expected*v.ref.rms()), v.judged
 		return
 	} else if e == nil {
-		v.note("")
+		v.setEvidence("")
 	}
 	if v.same || v.taint == unread {
 		return
@@ -227,7 +227,7 @@ func (j *judge) byDigests() {
 	d := &digests{judge: j}
 	for _, o := range j.ops {
 		if o.refCall >= 0 && o.paired {
-			d.visit(o)
+			d.addDigests(o)
 		}
 	}
 	repeat := d.computed >= repeatLeast && float64(d.equal) >= repeatShare*float64(d.computed)
@@ -271,10 +271,10 @@ func sameKind(a, b *sideStatistics) bool { return a.Digest != "" && len(a.Digest
 // otherKind reports whether two tensors have digests of different kinds.
 func otherKind(a, b *sideStatistics) bool { return a.Digest != "" && b.Digest != "" && !sameKind(a, b) }
 
-// makers returns the outputs whose reference digest is the tensor's. differ reports whether any such output differs
+// producersOf returns the outputs whose reference digest is the tensor's. differ reports whether any such output differs
 // on the NPU.
-func (d *digests) makers(v *value) (makers []*value, differ bool) {
-	for _, p := range d.made[v.ref.mark()] {
+func (d *digests) producersOf(v *value) (makers []*value, differ bool) {
+	for _, p := range d.made[v.ref.memoryKey()] {
 		if p.ref.Digest == v.ref.Digest {
 			makers, differ = append(makers, p), differ || !p.same
 		}
@@ -282,7 +282,7 @@ func (d *digests) makers(v *value) (makers []*value, differ bool) {
 	return makers, differ
 }
 
-func (d *digests) visit(o *op) {
+func (d *digests) addDigests(o *op) {
 	if forward := d.byName[o.call.InDirection(msprobe.Forward)]; o.backward {
 		o.bad = forward != nil && forward.bad || (forward == nil || !forward.paired) && d.any
 	}
@@ -303,7 +303,7 @@ func (d *digests) visit(o *op) {
 		if !v.comparable() {
 			continue
 		}
-		_, passed := d.makers(v)
+		_, passed := d.producersOf(v)
 		d.any = d.any || !v.same
 		d.made.add(v)
 		if passed || !v.same && o.module && d.innerTaint(o) != clean {
@@ -316,7 +316,7 @@ func (d *digests) visit(o *op) {
 		case bad || o.noise == optype.NoiseGarbage:
 		case o.noise == optype.NoiseRandom && !v.same:
 			v.taint = random
-			v.note(string(finding.Random))
+			v.setEvidence(string(finding.Random))
 		default:
 			if o.noise != optype.NoiseMove && v.float() {
 				if d.computed++; v.same {
@@ -332,7 +332,7 @@ func (d *digests) visit(o *op) {
 
 // readOther handles an input whose digest differs.
 func (d *digests) readOther(v *value) {
-	made, differ := d.makers(v)
+	made, differ := d.producersOf(v)
 	parameter := v.isParameter()
 	switch {
 	case len(made) > 0 && !differ:

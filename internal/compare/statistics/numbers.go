@@ -164,7 +164,7 @@ type mark struct {
 	digest      string
 }
 
-func (x *sideStatistics) mark() mark {
+func (x *sideStatistics) memoryKey() mark {
 	if !x.hasRange() {
 		return mark{n: x.n, digest: x.Digest}
 	}

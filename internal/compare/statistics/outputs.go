@@ -64,7 +64,7 @@ func (j *judge) output(c *call, v *value) {
 		v.noise, v.taint = v.seenNoise()
 	case v.shape && c.typ.Sized && c.taint != origin && c.largestNoise() > 0:
 		j.startTaint(v, cmp.Or(c.taint, flip))
-		v.note(string(finding.Flip))
+		v.setEvidence(string(finding.Flip))
 	case v.shape && c.taint == clean:
 		j.reportOrigin(v, string(finding.ShapeDiffers), finding.High, v.text())
 	case v.shape:
@@ -73,7 +73,7 @@ func (j *judge) output(c *call, v *value) {
 		v.noise = c.largestNoise()
 	case c.noise == optype.NoiseRandom && !c.backward && c.isDrawn(v):
 		j.startTaint(v, random)
-		v.note("RANDOM")
+		v.setEvidence("RANDOM")
 	case !v.float():
 		j.judgeIntegers(c, v)
 	default:
@@ -118,7 +118,7 @@ func (j *judge) judgeIntegers(c *call, v *value) {
 		j.reportOrigin(v, string(finding.Exact), finding.Low, lang.Say("the inputs differ by only %.1g, too little to change the choice: %s", noise, v.text()))
 	default:
 		j.startTaint(v, flip)
-		v.note("FLIP")
+		v.setEvidence("FLIP")
 	}
 }
 
@@ -167,7 +167,7 @@ func (j *judge) judgeFloats(c *call, v *value) {
 	case e >= unknown:
 		v.noise = v.noiseOfPassed(e, j.largest)
 	default:
-		j.test(c, v, e)
+		j.testDifferences(c, v, e)
 	}
 }
 
@@ -248,8 +248,8 @@ func (j *judge) judgeRepeated(c *call, v *value, made []*value) bool {
 	return true
 }
 
-// test compares the differences of an output with the limits that follow from the expected noise e.
-func (j *judge) test(c *call, v *value, e float64) {
+// testDifferences compares the differences of an output with the limits that follow from the expected noise e.
+func (j *judge) testDifferences(c *call, v *value, e float64) {
 	u, magnitude := v.roundingError(c.noise), v.ref.magnitude()
 	coarse, ratio, wide := max(v.ref.coarse, v.npu.coarse), 1.0, 1.0
 	if c.isLate() {
@@ -286,7 +286,7 @@ func (j *judge) test(c *call, v *value, e float64) {
 		return
 	case c.tied && score*share <= certain:
 		j.startTaint(v, flip)
-		v.note(string(finding.Flip))
+		v.setEvidence(string(finding.Flip))
 		return
 	}
 	v.expected = e

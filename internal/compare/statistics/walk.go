@@ -107,7 +107,7 @@ func (o *op) trait() optype.Trait {
 // memory finds tensors of the reference by their marks.
 type memory map[mark][]*value
 
-func (m memory) add(v *value) { m[v.ref.mark()] = append(m[v.ref.mark()], v) }
+func (m memory) add(v *value) { m[v.ref.memoryKey()] = append(m[v.ref.memoryKey()], v) }
 
 // mostAlike limits the search among tensors with one mark to the latest ones: if many tensors have the same bounds, a
 // full search takes quadratic time.
@@ -115,7 +115,7 @@ const mostAlike = 256
 
 // nearTensors returns the tensors that are near x, the latest first.
 func (m memory) nearTensors(x *sideStatistics) (found []*value) {
-	all := m[x.mark()]
+	all := m[x.memoryKey()]
 	for _, v := range slices.Backward(all[max(0, len(all)-mostAlike):]) {
 		if isSameReading(v.ref, x) {
 			found = append(found, v)
@@ -309,8 +309,8 @@ func (c *call) add(v *value, gradient bool) {
 	c.entries, c.taint = append(c.entries, entry{v, v.noise, gradient}), earlierTaint(c.taint, v.taint)
 }
 
-// guess lets the first output stand for inputs that are not known, with the given noise.
-func (c *call) guess(noise float64) {
+// assumeInputNoise lets the first output stand for inputs that are not known, with the given noise.
+func (c *call) assumeInputNoise(noise float64) {
 	if len(c.outs) > 0 && c.outs[0].ref != nil {
 		c.entries = append(c.entries, entry{c.outs[0], noise, false})
 	}
@@ -320,7 +320,7 @@ func (c *call) guess(noise float64) {
 func (j *judge) walk() {
 	for _, o := range j.ops {
 		if o.refCall >= 0 && o.paired {
-			j.visit(o)
+			j.judgeOperator(o)
 			continue
 		}
 		for _, v := range o.outs {
@@ -331,8 +331,8 @@ func (j *judge) walk() {
 	}
 }
 
-// visit judges the inputs and outputs of an operator.
-func (j *judge) visit(o *op) {
+// judgeOperator judges the inputs and outputs of an operator.
+func (j *judge) judgeOperator(o *op) {
 	c := &call{op: o}
 	worst := 0.0
 	for _, v := range o.ins {
@@ -366,7 +366,7 @@ func (j *judge) visit(o *op) {
 		if c.taint = j.hiddenTaint(worst, false, max(j.forward, j.backward)); c.taint == clean && len(j.origins) > 0 {
 			c.taint = origin
 		}
-		c.guess(max(j.forward, j.backward, 2*j.largest))
+		c.assumeInputNoise(max(j.forward, j.backward, 2*j.largest))
 	}
 	j.noisyChoice = j.noisyChoice || c.chooses()
 	run := &j.forward
@@ -438,9 +438,9 @@ func (j *judge) addForward(c *call) {
 	known := forward != nil && forward.paired && forward != c.op
 	switch {
 	case c.gradients && !slices.ContainsFunc(c.entries, func(e entry) bool { return e.gradient }):
-		c.guess(1)
+		c.assumeInputNoise(1)
 	case c.backward && !known:
-		c.guess(4 * max(j.forward, j.backward, 2*j.largest))
+		c.assumeInputNoise(4 * max(j.forward, j.backward, 2*j.largest))
 	}
 	if !known {
 		return

@@ -85,8 +85,8 @@ func hypot(values ...float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// split separates the inputs whose groups are aligned with the groups of the output from the other inputs.
-func (o *Operator) split(same func(in *noise.Noise) bool) (aligned, others []*noise.Noise) {
+// splitAligned separates the inputs whose groups are aligned with the groups of the output from the other inputs.
+func (o *Operator) splitAligned(same func(in *noise.Noise) bool) (aligned, others []*noise.Noise) {
 	for _, in := range o.Inputs {
 		if same(in) {
 			aligned = append(aligned, in)
@@ -98,7 +98,7 @@ func (o *Operator) split(same func(in *noise.Noise) bool) (aligned, others []*no
 }
 
 func (o *Operator) alignedRows() (aligned, others []*noise.Noise) {
-	return o.split(func(in *noise.Noise) bool { return sameRows(in, o.Out) })
+	return o.splitAligned(func(in *noise.Noise) bool { return sameRows(in, o.Out) })
 }
 
 func sameShape(a, b *noise.Noise) bool { return slices.Equal(a.Shape, b.Shape) }
@@ -128,7 +128,7 @@ func (o *Operator) lipschitzGroups(e *expectation) {
 			e.peaks[g] += float64(2 * eps * s.RefMax)
 		}
 	}
-	aligned, others = o.split(func(in *noise.Noise) bool { return sameShape(in, s) && sameChannels(in, s) })
+	aligned, others = o.splitAligned(func(in *noise.Noise) bool { return sameShape(in, s) && sameChannels(in, s) })
 	if len(aligned) == 0 {
 		return
 	}

@@ -212,7 +212,7 @@ func (o *Operator) ZeroDivisor() *noise.Noise {
 // measure computes the scores: errors divided by expected errors.
 func (o *Operator) measure() Verdict {
 	s := o.Out
-	e := o.expect()
+	e := o.expectedError()
 	v := Verdict{Expectation: e.Expectation, Limit: o.limit(e.Class)}
 	eps := epsilon(s.Type)
 	v.Score = ratio(s.RMS, v.Sum)
@@ -314,12 +314,12 @@ func (o *Operator) isCoarse(v *Verdict) bool {
 	return !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return in.Bits <= s.Bits })
 }
 
-// crest is the largest error divided by the root mean square error.
-func crest(n *noise.Noise) float64 { return n.Max / max(n.RMS, tiny) }
+// peakToRMS is the largest error divided by the root mean square error.
+func peakToRMS(n *noise.Noise) float64 { return n.Max / max(n.RMS, tiny) }
 
-// local finds a part of the tensor whose error stands out from the error of the whole: an operator that amplifies all
+// findLocalError finds a part of the tensor whose error stands out from the error of the whole: an operator that amplifies all
 // errors has no such part.
-func (o *Operator) local(v *Verdict, k float64) Kind {
+func (o *Operator) findLocalError(v *Verdict, k float64) Kind {
 	s, convolved := o.Out, o.Type.Form == optype.Convolution
 	of := classes[v.Class]
 	if o.Type.Class == optype.Gated { // no selector is known
@@ -346,12 +346,12 @@ func (o *Operator) local(v *Verdict, k float64) Kind {
 	if !v.Exact {
 		peak /= chanceRatio(&s.Rows)
 	}
-	stands, far := peak > limits.Peak*b, crest(s)
+	stands, far := peak > limits.Peak*b, peakToRMS(s)
 	large := s.Max > of.relative*v.Sum/max(s.RefRMS, tiny)*s.RefAtMax
 	switch {
-	case stands && peak > limits.Peak && far > max(8, 2.5*largest(o.Inputs, crest)) && (large || v.Class == optype.Unknown && o.mixes()),
+	case stands && peak > limits.Peak && far > max(8, 2.5*largest(o.Inputs, peakToRMS)) && (large || v.Class == optype.Unknown && o.mixes()),
 		// Sums even out outliers of the inputs, products do not.
-		stands && of.amplifies && far > max(limits.FarCrest, 1.5*largest(o.Inputs, crest)) && large:
+		stands && of.amplifies && far > max(limits.FarCrest, 1.5*largest(o.Inputs, peakToRMS)) && large:
 		return Sparse
 	}
 	return None

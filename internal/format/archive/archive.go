@@ -164,7 +164,7 @@ func unsupported(off int64, format string, args ...any) error {
 	return &UnsupportedError{Problem: problem(off, format, args)}
 }
 
-func split(off int64) error {
+func splitRanges(off int64) error {
 	return &UnsupportedError{problem(off, "an archive of several files is not supported", nil), true}
 }
 

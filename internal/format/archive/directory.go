@@ -71,7 +71,7 @@ func parseEnd(r io.ReaderAt, b []byte, at int64) (end, error) {
 		}
 	}
 	if disk != 0 || first != 0 || uint64(here) != e.entries {
-		return end{}, split(at)
+		return end{}, splitRanges(at)
 	}
 	return e, e.check(at)
 }
@@ -102,7 +102,7 @@ func findEnd64(r io.ReaderAt, at int64) (int64, end, error) {
 	}
 	here, entries := u64(b[24:]), u64(b[32:])
 	if u32(b[16:]) != 0 || u32(b[20:]) != 0 || here != entries {
-		return 0, end{}, split(found)
+		return 0, end{}, splitRanges(found)
 	}
 	size, directory := u64(b[40:]), u64(b[48:])
 	if size > uint64(found) || directory > uint64(found) {

@@ -173,7 +173,7 @@ func (s *sum) add(p []byte, off int64) {
 		var n int
 		switch {
 		case i < len(s.parts) && s.parts[i].from <= off:
-			n = s.extend(i, p, off)
+			n = s.addBytes(i, p, off)
 		case len(s.parts) < maxParts:
 			s.parts = slices.Insert(s.parts, i, part{off, off, 0})
 		case i == len(s.parts):
@@ -185,9 +185,9 @@ func (s *sum) add(p []byte, off int64) {
 	}
 }
 
-// extend adds bytes at off to part i, which contains or touches off, up to the next part. Parts
+// addBytes adds bytes at off to part i, which contains or touches off, up to the next part. Parts
 // that touch are joined. It returns the number of bytes of p that are summed now.
-func (s *sum) extend(i int, p []byte, off int64) int {
+func (s *sum) addBytes(i int, p []byte, off int64) int {
 	x := &s.parts[i]
 	known := int(min(int64(len(p)), x.to-off))
 	p = p[known:]

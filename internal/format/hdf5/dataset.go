@@ -265,7 +265,7 @@ func (l *dataLocator) inChunks(dims tensor.Shape, find func(*chunked) (index, er
 		return unsupported("chunks of shape %v with %d bytes an element, more than %d MiB, are not supported; rewrite the dataset with h5repack",
 			x.chunk, unit, maxChunk>>20)
 	}
-	x.plan(decoderMemory)
+	x.chooseWindows(decoderMemory)
 	if m := l.o.firstMessage(msgFilters); m != nil {
 		c, err := l.f.parse(m)
 		if err != nil {

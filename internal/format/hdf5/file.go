@@ -198,8 +198,8 @@ func openFile(r io.ReaderAt, size int64) (*file, []lang.Sentence, error) {
 	return f, warnings, nil
 }
 
-// sizes parses the sizes of addresses and lengths.
-func (f *file) sizes(c *cursor) {
+// parseSizes parses the sizes of addresses and lengths.
+func (f *file) parseSizes(c *cursor) {
 	at := c.offset()
 	f.offsetSize, f.lengthSize = c.u8(), c.u8()
 	for _, n := range []int{f.offsetSize, f.lengthSize} {
@@ -214,7 +214,7 @@ func (f *file) sizes(c *cursor) {
 // the file.
 func (f *file) oldSuperblock(c *cursor, version int) (end int64) {
 	c.skip(4)
-	f.sizes(c)
+	f.parseSizes(c)
 	c.skip(1 + 2 + 2 + 4 + 4*version)
 	f.base = c.address()
 	c.address()
@@ -228,7 +228,7 @@ func (f *file) oldSuperblock(c *cursor, version int) (end int64) {
 // newSuperblock parses versions 2 and 3 after the version number. open: a program has the file open
 // for writing.
 func (f *file) newSuperblock(c *cursor) (end int64, open bool) {
-	f.sizes(c)
+	f.parseSizes(c)
 	open = c.u8()&1 != 0
 	n := c.p + 4*f.offsetSize + 4
 	if n > len(c.b) {
@@ -361,8 +361,8 @@ func (c *cursor) verify(signature string) error {
 	return nil
 }
 
-// part returns the next n bytes as a separate structure.
-func (c *cursor) part(n int) *cursor {
+// substructure returns the next n bytes as a separate structure.
+func (c *cursor) substructure(n int) *cursor {
 	at := c.offset()
 	return &cursor{f: c.f, b: c.nextBytes(n), off: at, err: c.err}
 }

@@ -78,7 +78,7 @@ func (c *cursor) filter(f *filter, version int) (name string) {
 		c.pad(length)
 	}
 	f.unit = 1
-	if data := c.part(4 * values); f.id == filterShuffle && values > 0 {
+	if data := c.substructure(4 * values); f.id == filterShuffle && values > 0 {
 		f.unit = max(1, data.u32())
 	}
 	if version == 1 && values%2 == 1 {

@@ -140,7 +140,7 @@ func (l *lister) node(addr int64, heap *localHeap) error {
 		name, k := c.length(), link{addr: c.address()}
 		cache := c.u32()
 		c.skip(4)
-		scratch := c.part(16)
+		scratch := c.substructure(16)
 		if c.err != nil {
 			return c.err
 		}

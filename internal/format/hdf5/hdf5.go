@@ -180,7 +180,7 @@ func newWalker(f *file) *walker {
 
 // walk finds all datasets.
 func (w *walker) walk() error {
-	o, err := w.f.object(w.f.root)
+	o, err := w.f.parseObject(w.f.root)
 	if err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (w *walker) linksOf(addr int64, o *objectHeader) ([]link, error) {
 	}
 	if o == nil {
 		var err error
-		if o, err = w.f.object(addr); err != nil {
+		if o, err = w.f.parseObject(addr); err != nil {
 			return nil, err
 		}
 	}
@@ -251,7 +251,7 @@ func (w *walker) followLink(group int64, l *link) error {
 		m := w.found[i]
 		return w.add(m.dataset, m.err)
 	}
-	o, err := w.f.object(addr)
+	o, err := w.f.parseObject(addr)
 	switch {
 	case err != nil:
 		return w.add(&dataset{}, err)

@@ -64,8 +64,8 @@ type header struct {
 // block is a part of a header with messages.
 type block struct{ addr, size int64 }
 
-// object parses the object header at an address.
-func (f *file) object(addr int64) (*objectHeader, error) {
+// parseObject parses the object header at an address.
+func (f *file) parseObject(addr int64) (*objectHeader, error) {
 	first, err := f.at(addr, 4)
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (h *header) readOld(addr int64) error {
 		for ; count > 0 && c.remaining() >= 8; count-- {
 			kind, size, flags := c.u16(), c.u16(), c.u8()
 			c.skip(3)
-			if err := h.add(kind, flags, c.part(size)); err != nil {
+			if err := h.add(kind, flags, c.substructure(size)); err != nil {
 				return err
 			}
 		}
@@ -163,7 +163,7 @@ func (h *header) newMessages(c *cursor, tracked bool) error {
 	for c.remaining() >= head {
 		kind, size, flags := c.u8(), c.u16(), c.u8()
 		c.skip(head - 4)
-		if err := h.add(kind, flags, c.part(size)); err != nil {
+		if err := h.add(kind, flags, c.substructure(size)); err != nil {
 			return err
 		}
 	}
@@ -223,7 +223,7 @@ func (f *file) shared(c *cursor, kind int) (*cursor, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	o, err := f.object(addr)
+	o, err := f.parseObject(addr)
 	if err != nil {
 		return nil, err
 	}
@@ -305,7 +305,7 @@ func (f *file) attribute(c *cursor) (a attribute, err error) {
 	}
 	var parts [3]*cursor // name, datatype, dataspace
 	for i, n := range sizes {
-		parts[i] = c.part(n)
+		parts[i] = c.substructure(n)
 		if version == 1 {
 			c.pad(n)
 		}

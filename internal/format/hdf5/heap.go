@@ -96,7 +96,7 @@ func (h *heap) get(id []byte) (*cursor, error) {
 	case c.err != nil || first>>6 != 0:
 		return nil, formatError(-1, "heap: id %x of a version that is not 0", id)
 	case first>>4&3 == 2:
-		c = c.part(first&15 + 1)
+		c = c.substructure(first&15 + 1)
 		return c, c.err
 	case first>>4&3 != 0:
 		return nil, unsupported("a message of more than %d bytes in a fractal heap is not supported", h.maxDirect)

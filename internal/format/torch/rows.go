@@ -22,7 +22,7 @@ type file struct {
 	size      int64
 	bigEndian bool
 	// record returns the bytes of a storage, possibly fewer than it should have.
-	record func(*storage) record
+	record func(*storage) storageBytes
 }
 
 // Limits of tensors: their number, and the bytes of each besides names, within maxMemory. A pickle
@@ -44,14 +44,14 @@ type walker struct {
 	// seen are the containers already walked: each is walked once.
 	seen map[any]bool
 	// records caches storages by key.
-	records map[string]record
+	records map[string]storageBytes
 	// memory is the number of bytes left for rows, values the number of bytes left for values other than tensors.
 	memory, values int64
 	unlisted       int // number of values beyond the limits
 }
 
-// record is a storage in the file.
-type record struct {
+// storageBytes is a storage in the file.
+type storageBytes struct {
 	data   *io.SectionReader
 	verify func() error // compares it with its checksum, nil for none
 	err    error
@@ -59,7 +59,7 @@ type record struct {
 
 // contents lists the tensors in the value of a pickle depth first, in the order of the file.
 func contents(v any, f file) (*format.Contents, error) {
-	w := &walker{file: f, contents: &format.Contents{}, seen: make(map[any]bool), records: make(map[string]record),
+	w := &walker{file: f, contents: &format.Contents{}, seen: make(map[any]bool), records: make(map[string]storageBytes),
 		memory: maxMemory(f.size), values: maxValueBytes}
 	if err := w.walk(v); err != nil {
 		return nil, err
@@ -255,7 +255,7 @@ func (w *walker) data(t *pickledTensor) (*io.SectionReader, error) {
 		return io.NewSectionReader(bytes.NewReader(nil), 0, 0), nil
 	}
 	s := t.storage
-	stored, err := w.part(s)
+	stored, err := w.storageBytes(s)
 	if err != nil {
 		return nil, err
 	}
@@ -275,8 +275,8 @@ func (w *walker) data(t *pickledTensor) (*io.SectionReader, error) {
 	return data, nil
 }
 
-// part returns the bytes of a storage, all that the pickle claims.
-func (w *walker) part(s *storage) (*io.SectionReader, error) {
+// storageBytes returns the bytes of a storage, all that the pickle claims.
+func (w *walker) storageBytes(s *storage) (*io.SectionReader, error) {
 	r, ok := w.records[s.key]
 	if !ok {
 		r = w.record(s)

@@ -166,7 +166,7 @@ func openZip(r io.ReaderAt, size int64, u *unpickler) (*format.Contents, error) 
 	if err != nil {
 		return nil, lang.Errorf("%s: %w", pickleEntry, refusal(err))
 	}
-	c, err := contents(v, file{size: size, bigEndian: bigEndian, record: f.record})
+	c, err := contents(v, file{size: size, bigEndian: bigEndian, record: f.storageBytes})
 	if err != nil {
 		return nil, err
 	}
@@ -241,14 +241,14 @@ func (f *zipFile) read(name string, most int64) ([]byte, error) {
 	return b, nil
 }
 
-// record returns the bytes of a storage.
-func (f *zipFile) record(s *storage) record {
+// storageBytes returns the bytes of a storage.
+func (f *zipFile) storageBytes(s *storage) storageBytes {
 	name := "data/" + s.key
 	data, err := f.entry(name)
 	if err != nil {
-		return record{err: err}
+		return storageBytes{err: err}
 	}
-	return record{data: data, verify: f.entries[f.root+name].Verify}
+	return storageBytes{data: data, verify: f.entries[f.root+name].Verify}
 }
 
 // refusal explains the error of a pickle with more than tensors and plain data.
@@ -330,7 +330,7 @@ func openLegacy(r io.ReaderAt, size int64, u *unpickler) (*format.Contents, erro
 	if err := f.findRecords(list.Items, u.kinds); err != nil {
 		return nil, err
 	}
-	return contents(object, file{size: size, record: f.record})
+	return contents(object, file{size: size, record: f.storageBytes})
 }
 
 // pickle reads the next pickle. Its length is unknown, so parsing is repeated with more bytes until
@@ -397,11 +397,11 @@ func (f *legacyFile) findRecords(keys []any, kinds map[string]elementType) error
 	return nil
 }
 
-// record returns the bytes of a storage.
-func (f *legacyFile) record(s *storage) record {
+// storageBytes returns the bytes of a storage.
+func (f *legacyFile) storageBytes(s *storage) storageBytes {
 	data, ok := f.records[s.key]
 	if !ok {
-		return record{err: lang.Errorf("storage %.100q is not in the file", s.key)}
+		return storageBytes{err: lang.Errorf("storage %.100q is not in the file", s.key)}
 	}
-	return record{data: data}
+	return storageBytes{data: data}
 }

@@ -24,7 +24,7 @@ var checkMarks = map[recompute.Status]record.Mark{recompute.OK: record.MarkPasse
 // checkReader makes the head and the rows of a check. An operator is a row.
 type checkReader struct {
 	*check.Report
-	run     *run
+	run     *runPage
 	rounds  map[dumpdir.Coordinates]int
 	marks   []record.Mark // the highest mark of each round
 	modules modules
@@ -32,8 +32,8 @@ type checkReader struct {
 }
 
 // checkOf returns the head and the rows of a check.
-func checkOf(r *check.Report) *run {
-	c := &checkReader{Report: r, rounds: map[dumpdir.Coordinates]int{}, run: &run{
+func checkOf(r *check.Report) *runPage {
+	c := &checkReader{Report: r, rounds: map[dumpdir.Coordinates]int{}, run: &runPage{
 		Tool: r.Tool, Args: r.RecheckArguments(), Headline: text{EN: r.Summary.Headline.String(), ZH: r.Summary.HeadlineZH}, Graph: text{EN: r.Graph},
 		Reference: r.Summary.Operators, Compared: r.Summary.Judged, Share: &r.Summary.Share, Meanings: map[finding.Code]text{},
 	}}
@@ -143,7 +143,7 @@ func (c *checkReader) add(i int) {
 }
 
 // checkRows returns the operators of a check, most important first, with their details and pictures.
-func checkRows(d *run, r *check.Report) rowData {
+func checkRows(d *runPage, r *check.Report) rowData {
 	order := make([]int, len(r.Operators))
 	for i := range order {
 		order[i] = i

@@ -23,22 +23,22 @@ type data struct {
 	Title string `json:"title"`
 	Lang  string `json:"lang"`
 	// Run is null in a page without a comparison.
-	Run *run `json:"run"`
+	Run *runPage `json:"run"`
 	// Before is the comparison shown beside Run, null for none.
-	Before      *side           `json:"before"`
-	Overflow    *overflowData   `json:"overflow"`
-	Headroom    *headroomData   `json:"headroom"`
-	Checkpoints *checkpointData `json:"checkpoints"`
-	Determinism *determinism    `json:"determinism"`
-	Perf        *performance    `json:"perf"`
+	Before      *otherComparison `json:"before"`
+	Overflow    *overflowData    `json:"overflow"`
+	Headroom    *headroomData    `json:"headroom"`
+	Checkpoints *checkpointData  `json:"checkpoints"`
+	Determinism *determinism     `json:"determinism"`
+	Perf        *performance     `json:"perf"`
 	// Check is a check, whose rows are operators; null for none.
-	Check *run `json:"check"`
+	Check *runPage `json:"check"`
 
 	checked *check.Report
 }
 
-// run is the head and the rows of a comparison or a check.
-type run struct {
+// runPage is the head and the rows of a comparison or a check.
+type runPage struct {
 	Tool      string   `json:"tool"`
 	Args      []string `json:"args"`
 	Profile   string   `json:"profile"`
@@ -61,7 +61,7 @@ type run struct {
 	// Ranks holds the findings between ranks, null for none.
 	Ranks    *rankFindings `json:"ranks,omitempty"`
 	Warnings []text        `json:"warnings"`
-	Facts    []fact        `json:"facts,omitempty"`
+	Facts    []factJSON    `json:"facts,omitempty"`
 	// Few: some rows have only statistics or digests.
 	Few bool `json:"few,omitempty"`
 	// Dumps describes the files of the reference and of the NPU.
@@ -84,8 +84,8 @@ type run struct {
 	Problems []overflow.Problem    `json:"problems,omitempty"`
 }
 
-// fact is a Fact of a Comparison.
-type fact struct {
+// factJSON is a Fact of a Comparison.
+type factJSON struct {
 	Label text   `json:"label"`
 	Lines []text `json:"lines"`
 }
@@ -122,9 +122,9 @@ type baseline struct {
 }
 
 // dataOf makes the head and the columns of a comparison.
-func dataOf(c *Comparison) *run {
+func dataOf(c *Comparison) *runPage {
 	r := c.Report
-	d := &run{
+	d := &runPage{
 		Tool: r.Tool, Args: append([]string{}, r.Args...), Profile: r.Profile, NaNPolicy: r.NaNPolicy, TolMode: r.TolMode, Verdict: r.Verdict, Why: textOf(r.VerdictWhy),
 		Standard: r.Standard, Effective: r.Effective, Headline: text(c.Headline), Order: textOf(r.OrderSource), Graph: textOf(r.GraphSource),
 		Coverage: r.Coverage, Reference: r.Coverage.Reference, Compared: r.Coverage.Compared,
@@ -138,7 +138,7 @@ func dataOf(c *Comparison) *run {
 		d.Warnings = append(d.Warnings, textOf(w))
 	}
 	for _, f := range c.Facts {
-		x := fact{Label: text(f.Label)}
+		x := factJSON{Label: text(f.Label)}
 		for _, line := range f.Lines {
 			x.Lines = append(x.Lines, text(line))
 		}

@@ -238,7 +238,7 @@ func (c *chunker) close() {
 // rowData is a run with functions that make the details and the pictures of its rows. order lists the
 // rows with details, most important first.
 type rowData struct {
-	*run
+	*runPage
 	order    []int
 	detail   func(row int) *detail
 	pictures func(row int) *metrics.Pictures // nil for none

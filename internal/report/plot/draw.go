@@ -101,8 +101,8 @@ func shortenLabel(name string, most int) string {
 	return name[:head] + dots + name[len(name)-(most-len(dots)-head):]
 }
 
-// notes joins a panel's title and remarks.
-func notes(title string, more ...string) string {
+// panelCaption joins a panel's title and remarks.
+func panelCaption(title string, more ...string) string {
 	for _, s := range more {
 		if s != "" {
 			title += "   " + s
@@ -111,8 +111,8 @@ func notes(title string, more ...string) string {
 	return title
 }
 
-// counted formats a number, empty for 0.
-func counted(n int64, format string) string {
+// countText formats a number, empty for 0.
+func countText(n int64, format string) string {
 	if n == 0 {
 		return ""
 	}
@@ -219,7 +219,7 @@ func scatterOf(p *metrics.Pictures, what string, undefined int64, of func(metric
 		every = "every " + ordinal(p.Sample.Every) + " error and the worst"
 	}
 	panel := panel{
-		title: notes(what, every, counted(undefined, "%d not shown: reference 0"), counted(p.Sample.NonFiniteErrors, "%d not finite: ticks at the top")),
+		title: panelCaption(what, every, countText(undefined, "%d not shown: reference 0"), countText(p.Sample.NonFiniteErrors, "%d not finite: ticks at the top")),
 		below: "element",
 		x:     linear(0, float64(p.Total)),
 	}
@@ -290,7 +290,7 @@ func histogramOf(what string, nonFinite, undefined int64, b metrics.Bins) panel 
 	if b.Log {
 		scale = "log scale, bins equal in log10"
 	}
-	p.title = notes(what, binsText(grid), scale, counted(undefined, "%d not shown: reference 0"), counted(nonFinite, "%d not finite: not shown"))
+	p.title = panelCaption(what, binsText(grid), scale, countText(undefined, "%d not shown: reference 0"), countText(nonFinite, "%d not finite: not shown"))
 	p.draw = func(a *area) {
 		if grid.Count == 0 {
 			a.text("no finite errors")
@@ -305,14 +305,14 @@ func binsText(g metrics.Grid) string {
 	if g.Count == 1 {
 		return "1 bin"
 	}
-	return counted(int64(g.Count), "%d bins")
+	return countText(int64(g.Count), "%d bins")
 }
 
 // valuesOf draws the distributions of both sides' values.
 func valuesOf(p *metrics.Pictures) panel {
 	grid := p.Values.Grid()
 	d := counts(grid, p.Values.Ref, p.Values.NPU)
-	d.title = notes("values", binsText(grid), nonFinite("CPU", &p.RefStats), nonFinite("NPU", &p.NPUStats))
+	d.title = panelCaption("values", binsText(grid), nonFinite("CPU", &p.RefStats), nonFinite("NPU", &p.NPUStats))
 	d.draw = func(a *area) {
 		if grid.Count == 0 {
 			a.text("no finite values")

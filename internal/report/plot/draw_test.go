@@ -228,7 +228,7 @@ func TestTexts(t *testing.T) {
 		{shortenLabel("abcdefghijk", 10), "abcd...ijk"},
 		{ordinal(2), "2nd"}, {ordinal(3), "3rd"}, {ordinal(11), "11th"}, {ordinal(21), "21st"}, {ordinal(113), "113th"},
 		{number(0, 3), "0"}, {number(-0.25, 2), "-0.25"}, {number(5000, 2), "5000"}, {number(1e7, 2), "1e+07"}, {number(2e-5, 2), "2e-05"},
-		{notes("a", "", "b", counted(0, "%d c"), counted(3, "%d d")), "a   b   3 d"},
+		{panelCaption("a", "", "b", countText(0, "%d c"), countText(3, "%d d")), "a   b   3 d"},
 		{errorsText(&metrics.Pictures{Total: 300, Errors: 1}), "1 of 300 elements are errors (0.333 %)"},
 		{errorsText(new(metrics.Pictures)), "0 of 0 elements are errors (0 %)"},
 		{fmt.Sprint(linear(0, 3000)), "[{0 0} {0.16666666666666666 500} {0.3333333333333333 1000} {0.5 1500} {0.6666666666666666 2000} {0.8333333333333334 2500} {1 3000}]"},

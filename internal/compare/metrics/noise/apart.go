@@ -67,8 +67,8 @@ func newSide(d tensor.DType) (s side, ok bool) {
 	return s, true
 }
 
-// half returns half an ulp of a number. A 0 may be a flushed subnormal number.
-func (s *side) half(x float64) float64 {
+// halfULP returns half an ulp of a number. A 0 may be a flushed subnormal number.
+func (s *side) halfULP(x float64) float64 {
 	if x == 0 {
 		return s.normal
 	}
@@ -97,7 +97,7 @@ func (a *inputDifferences) add(n, r []float64, total int64) {
 			continue
 		}
 		// Most pairs differ by rounding. Sums with NaN or infinity are not below the largest number.
-		if half := ref.half(x) + npu.half(y); math.Abs(x-y) <= half && half <= math.MaxFloat64 && !mixed {
+		if half := ref.halfULP(x) + npu.halfULP(y); math.Abs(x-y) <= half && half <= math.MaxFloat64 && !mixed {
 			continue
 		}
 		if !(x != x && y != y) && !(ref.isMask(x) && npu.isMask(y)) && !npu.isBeyond(y, x) && !ref.isBeyond(x, y) {
@@ -124,7 +124,7 @@ func (a *inputDifferences) addPair(x, y float64) {
 	if ref.integer != npu.integer {
 		a.fractional = a.fractional || x != math.Trunc(x) || y != math.Trunc(y)
 	}
-	d, half := math.Abs(x-y), ref.half(x)+npu.half(y)
+	d, half := math.Abs(x-y), ref.halfULP(x)+npu.halfULP(y)
 	if d <= half && !math.IsInf(half, 0) { // half is infinite beyond the range of the type
 		return
 	}
@@ -134,7 +134,7 @@ func (a *inputDifferences) addPair(x, y float64) {
 	}
 	for k := range coarserSides {
 		c := &coarserSides[k]
-		more := max(c.half(x), c.half(y))
+		more := max(c.halfULP(x), c.halfULP(y))
 		if ref.dtype == c.dtype || npu.dtype == c.dtype { // its unit is already in half
 			more = 0
 		}
@@ -192,8 +192,8 @@ func (a *inputDifferences) merge(next *inputDifferences) {
 	a.fractional = a.fractional || next.fractional
 }
 
-// finish returns the counts, nil if the pairs are not comparable.
-func (a *inputDifferences) finish() *InputDifference {
+// counts returns the counts, nil if the pairs are not comparable.
+func (a *inputDifferences) counts() *InputDifference {
 	if a == nil || a.fractional {
 		return nil
 	}

@@ -84,7 +84,7 @@ func TestApart(t *testing.T) {
 		total := int64(len(tt.ref))
 		whole := newAparts(tt.refType, tt.npuType)
 		whole.add(tt.npu, tt.ref, total)
-		got := whole.finish()
+		got := whole.counts()
 		if !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
 			continue
@@ -99,7 +99,7 @@ func TestApart(t *testing.T) {
 			first.add(tt.npu[:at], tt.ref[:at], total)
 			second.add(tt.npu[at:], tt.ref[at:], total)
 			first.merge(second)
-			if got := first.finish(); !reflect.DeepEqual(got, tt.want) {
+			if got := first.counts(); !reflect.DeepEqual(got, tt.want) {
 				t.Errorf("%s, in two parts at %d: %+v, want %+v", tt.name, at, got, tt.want)
 			}
 		}

@@ -35,7 +35,7 @@ func (c *Collector) Finish(differences iter.Seq2[float64, int64]) *Noise {
 		grid.LoneBFloat16, grid.LoneFloat16 = c.soleReference(1), c.soleReference(2)
 		n.Grid = &grid
 	}
-	n.Apart = c.aparts.finish()
+	n.Apart = c.aparts.counts()
 	if shift := c.singles.shift; shift == shift {
 		n.Shift = shift
 	}
@@ -48,7 +48,7 @@ func (c *Collector) Finish(differences iter.Seq2[float64, int64]) *Noise {
 	c.totals(n, &rows)
 	n.P90 = c.excludedD.quantile(differences, n.Count)
 	n.Softmax = rows.rowsSumToOne
-	n.View = c.view(n, &rows, &channels)
+	n.View = c.errorAfterLinearMap(n, &rows, &channels)
 	if n.RMS > 0 {
 		n.GroupScale, n.GroupMean = max(rows.scale, channels.scale), max(rows.mean, channels.mean)
 	}
@@ -182,8 +182,8 @@ func (c *Collector) sumOctaves() (s octaveSums) {
 	return s
 }
 
-// view returns the relative error after the least favourable linear map.
-func (c *Collector) view(n *Noise, rows, channels *summary) float64 {
+// errorAfterLinearMap returns the relative error after the least favourable linear map.
+func (c *Collector) errorAfterLinearMap(n *Noise, rows, channels *summary) float64 {
 	const most = 1e3
 	if n.RefRMS == 0 {
 		if n.RMS == 0 {

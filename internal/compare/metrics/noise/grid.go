@@ -142,7 +142,7 @@ func (n *Noise) WithType(d tensor.DType) *Noise {
 	for _, g := range []*Groups{&as.Rows, &as.Channels} {
 		g.Rounding = slices.Clone(g.Rounding)
 		for i, x := range g.Rounding {
-			g.Rounding[i] = narrow(rounding(float64(x)))
+			g.Rounding[i] = toFloat32(rounding(float64(x)))
 		}
 	}
 	g := n.Grid
