@@ -254,8 +254,8 @@ func (m *matcher) recordClaim(i int, f *lineMatch) {
 	}
 }
 
-// pairRemainingLines finds the partners of lines whose elements differ, from the lines before and behind them: the step from line
-// to line goes on, as long as B's line is not found to be another one.
+// pairRemainingLines gives lines whose elements differ a partner from the partner of the line before or behind: the
+// step between the partners of consecutive lines stays the same, unless that line of B has a partner already.
 func (m *matcher) pairRemainingLines(i int, f *lineMatch) {
 	step := func(at, d int) int64 {
 		if p := at + d; p >= 0 && p < len(f.lines) && f.lines[p].weight == f.lines[at].weight {
@@ -263,18 +263,17 @@ func (m *matcher) pairRemainingLines(i int, f *lineMatch) {
 		}
 		return int64(-d)
 	}
-	try := func(at, d int) bool {
+	try := func(at, d int) {
 		if at+d < 0 || at+d >= len(f.lines) || f.lines[at+d].weight < 0 {
-			return false
+			return
 		}
 		from := f.lines[at+d]
 		l := line{from.weight, from.at + step(at+d, d)}
 		if l.at < 0 || l.at >= m.b[l.weight].lines(f.on) || m.owner(f.on, l) != 0 {
-			return false
+			return
 		}
 		f.lines[at] = l
 		m.recordClaim(i, &lineMatch{on: f.on, lines: f.lines[at : at+1]})
-		return true
 	}
 	for at := range f.lines {
 		if f.lines[at].weight < 0 {
@@ -288,7 +287,7 @@ func (m *matcher) pairRemainingLines(i int, f *lineMatch) {
 	}
 }
 
-// pairByPosition pairs the lines that are left over with those that are left over on the partners, in their order.
+// pairByPosition pairs the remaining lines of A with the remaining lines of the partner weights, in order.
 func (m *matcher) pairByPosition(i int, f *lineMatch) {
 	free := line{weight: noLine.weight}
 	partners := f.partners()

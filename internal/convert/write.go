@@ -111,7 +111,7 @@ func (m *memory) packer(dtype tensor.DType) func([]byte) []byte {
 		size, _ := dtype.Bytes(int64(len(codes)))
 		packed := resized(&m.out, size)
 		clear(packed)
-		tensor.Pack(packed, codes, dtype, 0)
+		tensor.Pack(packed, codes, dtype)
 		return packed
 	}
 }

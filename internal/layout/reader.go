@@ -81,11 +81,6 @@ func newStepReader(m *Map, toDevice bool, src Source, unit int, buf *Buffers) *R
 // a window, and no window goes beyond end. A new Reader expects all elements.
 func (r *Reader) Expect(first, end int64) { r.next, r.end = first, min(end, r.count) }
 
-// Window is the largest number of elements gathered at once, 1 if nothing is gathered. If
-// several Readers share a result, their ranges should be several windows long: both neighbours
-// read the blocks at a border.
-func (r *Reader) Window() int64 { return max(1, r.windows.step*r.windows.stride) }
-
 // ReadElements fills dst with the elements from first on.
 func (r *Reader) ReadElements(dst []byte, first int64) error {
 	n := int64(len(dst)) / r.unit

@@ -65,10 +65,9 @@ const (
 	explainedMembers  = 0.9
 )
 
-// inferSteps sets the groups of communications of the steps without a named group, program by program, and returns
-// these groups. With a mesh, groups lie along its consecutive axes.
-func (r *Run) inferSteps(f *reader, all []*trace.Step, mesh []Axis) GroupList {
-	var found [][]int
+// inferSteps sets the groups of communications of the steps without a named group, program by program. With a mesh,
+// groups lie along its consecutive axes.
+func (r *Run) inferSteps(f *reader, all []*trace.Step, mesh []Axis) {
 	for _, steps := range trace.GroupBy(slices.Values(all), func(s *trace.Step) (dumpdir.Coordinates, bool) { return s.Program(), true }) {
 		p := r.programOf(steps[0])
 		n := &inference{reader: f, steps: steps, world: len(p.ranks), mesh: mesh, votes: p.votes}
@@ -83,9 +82,7 @@ func (r *Run) inferSteps(f *reader, all []*trace.Step, mesh []Axis) GroupList {
 		for i := range n.held {
 			n.decide(&n.held[i])
 		}
-		found = append(found, n.found...)
 	}
-	return newGroupList(slices.Values(found))
 }
 
 // inferStep infers the groups of a step from this step alone.

@@ -33,7 +33,7 @@ func (t Text) WriteCompare(w io.Writer, r *record.Report) error {
 	p := t.printerTo(w)
 	around, worst := aroundFirstBad(r), []int(nil)
 	if around == nil {
-		worst = r.Worst(compareWorst)
+		worst = r.Worst()
 	}
 	names := p.shortNames(r, around, worst)
 	p.compareVerdict(p.CompareVerdict(r))
@@ -401,7 +401,7 @@ func (t Text) WriteCompareMarkdown(w io.Writer, r *record.Report) error {
 	if around := aroundFirstBad(r); len(around) > 0 {
 		b.WriteString("\n")
 		t.aroundTable(around, shortNames{}, 1).Markdown(&b)
-	} else if worst := r.Worst(compareWorst); len(worst) > 0 {
+	} else if worst := r.Worst(); len(worst) > 0 {
 		b.WriteString("\n")
 		worstTable(r, worst, shortNames{}, 1).Markdown(&b)
 	}

@@ -119,7 +119,7 @@ func twoRounds() *inspect.Overview {
 		Paths: []string{"d\x1b"}, Producers: []dumpdir.Producer{dumpdir.MindSpore, dumpdir.Arrays},
 		Rounds: []*dumpdir.Round{
 			{At: at("0", "3"), Ops: ops(2), Order: dumpdir.Order{Source: lang.Plain("timestamps of the dumps"), Known: 2, Of: 2}},
-			{At: at("1", "10"), Ops: ops(3), Order: dumpdir.Order{Source: lang.Plain("natural order of names"), Of: 3, Rejected: lang.Plains([]string{"x.csv: knows 1 of 3 operators"})},
+			{At: at("1", "10"), Ops: ops(3), Order: dumpdir.Order{Source: lang.Plain("natural order of names"), Of: 3, Rejected: []lang.Sentence{lang.Plain("x.csv: knows 1 of 3 operators")}},
 				Flow: dumpdir.Flow{Source: lang.Plain("graph f.json"), Known: 3, Of: 3}},
 		},
 		Files: []*dumpdir.File{file(dumpdir.Tensors, 5), file(dumpdir.Side, 7), file(dumpdir.Tensors, 6)},
@@ -174,7 +174,7 @@ func found() *find.SearchResult {
 		Consumers: []find.Consumer{{Node: text("%4"), OpName: text("Default/net/Conv2D-op515"), Input: 1, Via: []string{"Default/Cast-op2"}, Files: []string{"a.npy"}}}}
 	offset := int64(17)
 	return &find.SearchResult{Schema: find.Schema, Query: "conv\x1b", Kind: find.Op, Results: []find.Result{conv(0), conv(1), relu, weight}, More: 2, Graphs: 2,
-		Unreadable: []find.Unreadable{{Path: "g.ir", Error: lang.Plain("the file is cut"), Offset: &offset}}, Notes: lang.Plains([]string{"ids repeat"})}
+		Unreadable: []find.Unreadable{{Path: "g.ir", Error: lang.Plain("the file is cut"), Offset: &offset}}, Notes: []lang.Sentence{lang.Plain("ids repeat")}}
 }
 
 // converted has a converted tensor and one that failed.

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/minio/minio-go/v7"
 
@@ -226,7 +225,7 @@ func (u *upload) Commit() error {
 // putWhole uploads an object smaller than a part.
 func (u *upload) putWhole() error {
 	md5Sum, shaSum := hashes(u.part)
-	return u.createObject(writeTimeout, func(ctx context.Context, opt minio.PutObjectOptions) error {
+	return u.createObject(func(ctx context.Context, opt minio.PutObjectOptions) error {
 		opt.DisableContentSha256 = true
 		_, err := u.s.core.PutObject(ctx, u.bucket, u.key, bytes.NewReader(u.part), int64(len(u.part)), md5Sum, shaSum, opt)
 		return err
@@ -244,7 +243,7 @@ func (u *upload) complete() error {
 		parts[i] = minio.CompletePart{PartNumber: i + 1, ETag: u.sent[i+1]}
 	}
 	isOurs := func(etag string) bool { return strings.HasSuffix(etag, "-"+strconv.Itoa(u.parts)) }
-	return u.createObject(finishTimeout, func(ctx context.Context, opt minio.PutObjectOptions) error {
+	return u.createObject(func(ctx context.Context, opt minio.PutObjectOptions) error {
 		_, err := u.s.core.CompleteMultipartUpload(ctx, u.bucket, u.key, u.id, parts, opt)
 		if answer := status(err); answer != nil && answer.status == http.StatusNotFound && u.isThere(ctx, isOurs) {
 			return nil
@@ -262,7 +261,7 @@ func (u *upload) isThere(ctx context.Context, isOurs func(etag string) bool) boo
 // createObject makes the request that creates the object. If isNew it sends If-None-Match. Some servers
 // refuse or ignore it: so createObject checks for the object before, and repeats a refused request without
 // the header. After a lost response an existing object may be our own.
-func (u *upload) createObject(timeout time.Duration, do func(context.Context, minio.PutObjectOptions) error, isOurs func(etag string) bool) error {
+func (u *upload) createObject(do func(context.Context, minio.PutObjectOptions) error, isOurs func(etag string) bool) error {
 	var opt minio.PutObjectOptions
 	if u.isNew {
 		err := u.s.retryRequest(headTimeout, func(ctx context.Context) error {
@@ -289,11 +288,11 @@ func (u *upload) createObject(timeout time.Duration, do func(context.Context, mi
 		}
 		return err
 	}
-	err := u.s.retryRequest(timeout, request)
+	err := u.s.retryRequest(writeTimeout, request)
 	if answer := status(err); answer != nil && u.isNew && answer.status == http.StatusNotImplemented {
 		u.s.noteUnconditional()
 		opt = minio.PutObjectOptions{}
-		err = u.s.retryRequest(timeout, request)
+		err = u.s.retryRequest(writeTimeout, request)
 	}
 	return err
 }

@@ -413,17 +413,11 @@ func (p *packing) unpackBytes(dst, src []byte) {
 	}
 }
 
-// Pack is the reverse of Unpack: it stores the codes of src, one per byte, as the packed elements
-// first, first+1, ... of dst and leaves the other elements of dst as they are. Bits above the code
-// are dropped. It panics if d is not packed or dst is too short.
-func Pack(dst, src []byte, d DType, first int64) {
-	p, offset, k := packedPosition(d, first)
-	dst = dst[offset:]
-	if k > 0 && len(src) > 0 {
-		n := min(p.per-k, len(src))
-		p.packByte(&dst[0], src[:n], k)
-		dst, src = dst[1:], src[n:]
-	}
+// Pack is the reverse of Unpack: it stores the codes of src, one per byte, as the first packed
+// elements of dst and leaves the other elements of dst as they are. Bits above the code are
+// dropped. It panics if d is not packed or dst is too short.
+func Pack(dst, src []byte, d DType) {
+	p, _, _ := packedPosition(d, 0)
 	for len(src) >= p.per {
 		var b byte
 		for k, code := range src[:p.per] {
@@ -432,15 +426,8 @@ func Pack(dst, src []byte, d DType, first int64) {
 		dst[0] = b
 		dst, src = dst[1:], src[p.per:]
 	}
-	if len(src) > 0 {
-		p.packByte(&dst[0], src, 0)
-	}
-}
-
-// packByte replaces codes k, k+1, ... of one byte.
-func (p *packing) packByte(b *byte, src []byte, k int) {
 	for i, code := range src {
-		shift := p.shifts[k+i]
-		*b = *b&^(p.mask<<shift) | code&p.mask<<shift
+		shift := p.shifts[i]
+		dst[0] = dst[0]&^(p.mask<<shift) | code&p.mask<<shift
 	}
 }

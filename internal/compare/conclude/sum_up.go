@@ -293,7 +293,7 @@ func (o *Options) warnings(rep *record.Report) []lang.Sentence {
 	}
 	for i := range rep.Rounds {
 		if rep.Rounds[i].Unfit {
-			all = append(all, lang.Say("by the graph (%s) too many operators would be origins: it does not fit the data and is not used for the verdict", rep.Rounds[i].GraphSource))
+			all = append(all, lang.Say("the graph (%s) does not fit the data: with its edges too many operators would be origins. The verdict does not use it", rep.Rounds[i].GraphSource))
 		}
 	}
 	return append(all, rep.Listed.OfOptions...)

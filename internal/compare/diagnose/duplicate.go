@@ -81,7 +81,7 @@ func (r *row) duplicate(others []*row) []finding.Finding {
 	for i, other := range others {
 		names[i] = other.source.Name()
 	}
-	found := oneFinding(finding.Duplicate, finding.Medium, lang.Say("the NPU tensor equals that of %s (CRC-32C %08x), the references differ (stale buffer?)", firstOf(names), r.result().NPUCRC))
+	found := oneFinding(finding.Duplicate, finding.Medium, lang.Say("the NPU tensor equals the NPU tensor of %s (CRC-32C %08x), but the references of the two differ (stale buffer?)", firstOf(names), r.result().NPUCRC))
 	found[0].Facts = found[0].Facts.Int(finding.OtherRow, int64(others[0].index))
 	return found
 }

@@ -161,9 +161,6 @@ func (j *Judgement) Origins() []int {
 	return rows
 }
 
-// Through returns the operators without compared tensors between a row and its inputs.
-func (j *Judgement) Through(row int) []string { return j.rows[row].resolved().through }
-
 // judge judges the rows of a network. It repeats the walk if the first walk shows that products
 // have inputs of fewer bits, or that nothing reads some wrong rows.
 func judge(n *dataFlow) *Judgement {

@@ -348,20 +348,20 @@ func (x *evidenceRow) bySelf(findings []finding.Finding) []finding.Finding {
 	case self.IsWrong():
 		own := slices.Clone(self.Why)
 		own[0].Confidence = finding.High
-		own[0].Evidence = joined(lang.Say("computed again from its own inputs: %s", own[0].Evidence), x.excess())
+		own[0].Evidence = joined(lang.Say("recomputed from the NPU inputs: %s", own[0].Evidence), x.excess())
 		return finding.Merge(own, findings)
 	case x.cleared && x.verdict.Kind == verdict.Unwritten: // the memory that it read is at fault
 	case x.cleared:
 		if others := x.badInputs(); len(others) > 0 {
-			return finding.Merge(oneFinding(finding.InputDiffers, self.Confidence(), lang.Say("it computes the right result from its own inputs, but %s of the reference differ beyond rounding", someOf(others, ""))), findings)
+			return finding.Merge(oneFinding(finding.InputDiffers, self.Confidence(), lang.Say("the NPU result is right for the NPU inputs, but %s of the reference differ by more than rounding", someOf(others, ""))), findings)
 		}
 		if a := x.source.Argument; a != nil {
-			return finding.Merge(oneFinding(finding.ArgumentsDiffer, self.Confidence(), lang.Say("it computes the right result from its own inputs, but its argument %s is %.100s, %.100s in the reference", a.Name, a.NPU, a.Ref)), findings)
+			return finding.Merge(oneFinding(finding.ArgumentsDiffer, self.Confidence(), lang.Say("the NPU result is right for the NPU inputs, but argument %s is %.100s on the NPU and %.100s in the reference", a.Name, a.NPU, a.Ref)), findings)
 		}
-		return finding.Merge(oneFinding(finding.ReferenceDiffers, self.Confidence(), lang.Say("it computes the right result from its own inputs: compare the weights and attributes of both sides")), findings)
+		return finding.Merge(oneFinding(finding.ReferenceDiffers, self.Confidence(), lang.Say("the NPU result is right for the NPU inputs: compare the weights and attributes of both sides")), findings)
 	}
 	if a := x.source.Argument; a != nil {
-		return append(findings, oneFinding(finding.ArgumentsDiffer, finding.Low, lang.Say("also differs: its argument %s is %.100s, %.100s in the reference", a.Name, a.NPU, a.Ref))...)
+		return append(findings, oneFinding(finding.ArgumentsDiffer, finding.Low, lang.Say("argument %s also differs: %.100s on the NPU, %.100s in the reference", a.Name, a.NPU, a.Ref))...)
 	}
 	return findings
 }
@@ -384,5 +384,5 @@ func (x *evidenceRow) hasOtherInput() bool {
 // wrongButAgreeing returns the findings of a row that is wrong by recomputation but agrees with the reference.
 func (x *evidenceRow) wrongButAgreeing() []finding.Finding {
 	own := x.source.Self.Why
-	return finding.Merge(oneFinding(finding.SelfWrong, own[0].Confidence, lang.Say("computed again from its own inputs: %s; the reference agrees with the NPU", own[0].Evidence)), own)
+	return finding.Merge(oneFinding(finding.SelfWrong, own[0].Confidence, lang.Say("recomputed from the NPU inputs: %s; the reference agrees with the NPU", own[0].Evidence)), own)
 }

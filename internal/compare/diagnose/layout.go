@@ -227,7 +227,7 @@ func isReversed(axes []int) bool {
 func movedText(known axisOrder) lang.Sentence {
 	switch {
 	case known.from != "":
-		return lang.Say("the NPU data were taken for %s and are %s", known.to, known.from)
+		return lang.Say("the NPU data were read as %s but are %s", known.to, known.from)
 	case isReversed(known.axes):
 		return lang.Say("the NPU data are in the order of the reference and were read in the reverse order of axes, as with a wrong fortran_order")
 	}

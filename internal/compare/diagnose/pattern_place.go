@@ -45,7 +45,7 @@ func tail(p *pair) lang.Sentence {
 		return lang.Sentence{}
 	}
 	p.facts = p.facts.Int("first", first).Int("count", p.errors)
-	return lang.Say("every element before offset %d of %d passes, %s %% of those from there on are errors (>= 50 %%), p < 1e-6", first, r.Total, number(100*ratio))
+	return lang.Say("every element before offset %d of %d passes, %s %% of the elements behind it are errors (>= 50 %%), p < 1e-6", first, r.Total, number(100*ratio))
 }
 
 // strided tests whether all listed errors are at offsets with a common step.

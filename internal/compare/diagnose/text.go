@@ -55,7 +55,7 @@ func (x *evidenceRow) confidence() finding.Confidence {
 // error.
 func (x *evidenceRow) cause() []finding.Finding {
 	if len(x.unpaired) > 0 {
-		return oneFinding(finding.CameIn, finding.Medium, lang.Say("its producer has no partner on the other side: %s (RED %s, cosine %s)",
+		return oneFinding(finding.CameIn, finding.Medium, lang.Say("the operator that produced this tensor has no partner on the other side: %s (RED %s, cosine %s)",
 			someOf(x.unpaired, ""), metricText(x.result().RED), metricText(x.result().Cosine)))
 	}
 	if x.gap != nil {
@@ -80,7 +80,7 @@ func (x *evidenceRow) cause() []finding.Finding {
 		if x.outside {
 			return oneFinding(code, finding.High, x.startedApart())
 		}
-		return oneFinding(code, finding.High, lang.Say("no compared operator produced it, and it is a different tensor: cosine %s", metricText(x.result().Cosine)))
+		return oneFinding(code, finding.High, lang.Say("no compared operator produced this tensor, and the two sides have nothing in common: cosine %s", metricText(x.result().Cosine)))
 	case finding.Memory:
 		if x.misread == nil {
 			return finding.Merge(oneFinding(code, finding.High, lang.Say("the reference reads the output of %s here; on the NPU the tensor was overwritten in between (%d of %d elements)",
@@ -88,7 +88,7 @@ func (x *evidenceRow) cause() []finding.Finding {
 		}
 		return oneFinding(code, finding.High, lang.Say("the NPU read %s here, the reference %s", x.misread.source.Name(), x.producer.source.Name()))
 	case finding.Unwritten:
-		return finding.Merge(oneFinding(code, finding.High, lang.Say("%s; here they spread into written rows", x.unwritten.describe())), x.patterns())
+		return finding.Merge(oneFinding(code, finding.High, lang.Say("%s; this operator mixes these rows with written rows", x.unwritten.describe())), x.patterns())
 	case finding.OverflowFP16:
 		return oneFinding(code, finding.High, lang.Say("%d elements are beyond the range of %s (largest %s)",
 			x.noise.Overflows, x.noise.Type.Name, element(x.noise.Type.Max)))
@@ -173,11 +173,11 @@ func (x *evidenceRow) describeError() lang.Sentence {
 	case verdict.Constant:
 		return lang.Say("all elements of the NPU tensor are the same")
 	case verdict.Coarse:
-		return lang.Say("the elements use %d of %d mantissa bits, those of the inputs more (sums in bfloat16?)", n.Bits, n.Type.Mantissa)
+		return lang.Say("the elements use %d of %d mantissa bits, the inputs use more (sums in bfloat16?)", n.Bits, n.Type.Mantissa)
 	case verdict.Selected:
 		return lang.Say("%d of %d indices differ, and the values that they point to are not ties", n.Differing, n.Elements)
 	case verdict.BeyondNoise:
-		return lang.Say("the error is %s x that of the second reference", number(x.beyond))
+		return lang.Say("the error is %s x the error of the second reference", number(x.beyond))
 	case verdict.Step:
 		return lang.Say("more elements are one quantisation step off than ties explain")
 	}
@@ -307,9 +307,9 @@ func (x *evidenceRow) describeExcuse() (finding.Code, finding.Confidence, lang.S
 	n, confidence := x.noise, x.confidence()
 	switch x.verdict.Kind {
 	case verdict.Drawn:
-		return finding.Random, confidence, lang.Say("draws other numbers: the seeds differ")
+		return finding.Random, confidence, lang.Say("random numbers: the two sides used different seeds")
 	case verdict.Mixed:
-		return finding.BatchMixed, finding.High, lang.Say("follows from all rows of the batch, and the batches differ: not judged")
+		return finding.BatchMixed, finding.High, lang.Say("depends on all rows of the batch, and the batches of the two sides differ: not judged")
 	case verdict.Coarse:
 		if a := n.Apart; x.isStart() && a != nil && a.Ref != a.NPU { // documents of earlier versions have no Apart
 			side, by := lang.Text{EN: "the NPU"}, a.NPU
@@ -318,29 +318,29 @@ func (x *evidenceRow) describeExcuse() (finding.Code, finding.Confidence, lang.S
 			}
 			return finding.PrecisionLoss, finding.High, lang.Say("%s holds %s numbers here, the other side float32: rounded on one side", side, by)
 		}
-		return finding.PrecisionLoss, confidence, lang.Say("computes in %s; others of its kind keep the bits of float32", x.held)
+		return finding.PrecisionLoss, confidence, lang.Say("this operator computes in %s; other operators of its type keep float32 precision", x.held)
 	case verdict.Tied:
 		if c := x.source.Common; c != nil && x.source.Self.IsRight() {
-			return finding.IndexTie, confidence, lang.Say("%d elements, %d in the reference: the number depends on values, and it is right for the operator's own inputs", c.NPU, c.Ref)
+			return finding.IndexTie, confidence, lang.Say("%d elements, %d in the reference: the number depends on the input values and is right for the NPU inputs", c.NPU, c.Ref)
 		} else if c != nil {
-			return finding.IndexTie, confidence, lang.Say("%d elements, %d in the reference: the number depends on values, which may tie", c.NPU, c.Ref)
+			return finding.IndexTie, confidence, lang.Say("%d elements, %d in the reference: the number depends on the input values, which may tie", c.NPU, c.Ref)
 		}
 		return finding.IndexTie, confidence, lang.Say("%d of %d indices differ, but point to values that are equal except for rounding", n.Differing, n.Elements)
 	case verdict.Renumbered:
 		if !n.Type.Integer {
-			return finding.IndexDiffers, confidence, lang.Say("another tensor, cosine %s, and what reads it agrees: rows or blocks in another order?", metricText(x.result().Cosine))
+			return finding.IndexDiffers, confidence, lang.Say("the two sides have nothing in common (cosine %s), but the operators that read this tensor agree: rows or blocks in another order?", metricText(x.result().Cosine))
 		}
 		return finding.IndexDiffers, finding.High, lang.Say("%d of %d integers from outside the run differ, but the operators that read them agree: renumbered indices, a seed or an address", n.Differing, n.Elements)
 	case verdict.AtPole:
 		if x.source.Self.IsRight() {
-			return finding.Pole, finding.High, lang.Say("%d of %d elements are NaN or infinite: the right result of its own inputs, which differ from the reference by rounding only", n.NonFinite, n.Elements)
+			return finding.Pole, finding.High, lang.Say("%d of %d elements are NaN or infinite: the right result for the NPU inputs, which differ from the reference by rounding only", n.NonFinite, n.Elements)
 		}
 		return finding.Pole, finding.Medium, lang.Say("%d of %d elements are NaN or infinite, and as many elements of an input are 0 on one side alone: divisors too small for the type", n.NonFinite, n.Elements)
 	case verdict.Unwritten:
 		return finding.Unwritten, finding.High, lang.Say("%s, and differ; the other rows agree", x.unwritten.describe())
 	case verdict.Unread:
 		if m := x.source.Masked; m != nil {
-			return finding.Unread, confidence, lang.Say("%s excludes %d of %d positions; at the others the rms error is %s", m.By, m.Excluded, m.Positions, number(m.RMS))
+			return finding.Unread, confidence, lang.Say("%s excludes %d of %d positions; at the remaining positions the rms error is %s", m.By, m.Excluded, m.Positions, number(m.RMS))
 		}
 		return finding.Unread, confidence, lang.Say("%d of %d rows differ but are never read: every operator that reads the tensor agrees", n.RowsOff, n.Rows.Count)
 	}

@@ -66,7 +66,7 @@ func largerExcess(u *record.Unevenness) float64 {
 
 // unevenText describes where the errors are and how much worse they are there.
 func unevenText(u *record.Unevenness) lang.Sentence {
-	what, ratio := lang.Text{EN: "mean |d|"}, timesText(float64(u.Half), lang.Text{EN: "that of the other half"})
+	what, ratio := lang.Text{EN: "mean |d|"}, timesText(float64(u.Half), lang.Text{EN: "the value of the other half"})
 	if u.Counted {
 		what = lang.Text{EN: "the error rate"}
 	}

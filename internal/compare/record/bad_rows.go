@@ -165,7 +165,7 @@ func (r *Report) PictureRows(n int) []int {
 			add(i)
 		}
 	}
-	for _, i := range r.Worst(worstShown) {
+	for _, i := range r.Worst() {
 		add(i)
 	}
 	for _, status := range []Status{Fail, Warn} {

@@ -129,7 +129,7 @@ func documentOf(r *Report) *document {
 	s := &d.Summary
 	s.counts, s.Origins, s.Coverage, s.FirstBad = countsOf(r.Counts), r.originsJSON(), c.Ratio(), r.firstBad()
 	s.FirstDamaged, s.LastGood, s.Suspects, s.FirstNaN = r.rowName(f.FirstDamaged), r.rowName(f.LastGood), r.names(f.Suspects), r.rowName(f.FirstNaN)
-	s.FirstOverflow, s.LargestJump, s.Jump, s.Worst = r.rowName(f.FirstOverflow), r.rowName(f.LargestJump), f.largestJump(), r.names(r.Worst(worstShown))
+	s.FirstOverflow, s.LargestJump, s.Jump, s.Worst = r.rowName(f.FirstOverflow), r.rowName(f.LargestJump), f.largestJump(), r.names(r.Worst())
 	if b := r.Baseline; b != nil {
 		d.Baseline = &baselineJSON{&Baseline{File: b.File, Missing: copyList(b.Missing), Updated: b.Updated}, r.names(b.New), r.names(b.Known), r.names(b.Worse), r.names(b.Fixed)}
 	}

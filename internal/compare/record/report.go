@@ -177,10 +177,10 @@ func (r *Report) Count() {
 	}
 }
 
-// Worst returns the indexes of the compared rows that did not pass, at most n:
+// Worst returns the indexes of the compared rows that did not pass, at most worstShown:
 // failures first, then by the share of errors, by the mean relative and by the
 // largest absolute error.
-func (r *Report) Worst(n int) []int {
+func (r *Report) Worst() []int {
 	type rank struct {
 		row int
 		by  [4]float64 // the most important first; larger is worse
@@ -199,8 +199,8 @@ func (r *Report) Worst(n int) []int {
 			orLeast(result.MeanRel), orLeast(result.MaxAbs.Metric)}})
 	}
 	slices.SortStableFunc(all, func(a, b rank) int { return slices.Compare(b.by[:], a.by[:]) })
-	worst := make([]int, 0, min(n, len(all)))
-	for _, a := range all[:min(n, len(all))] {
+	worst := make([]int, 0, min(worstShown, len(all)))
+	for _, a := range all[:min(worstShown, len(all))] {
 		worst = append(worst, a.row)
 	}
 	return worst

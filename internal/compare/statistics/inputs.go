@@ -71,7 +71,7 @@ func (j *judge) judgeProduced(v *value) bool {
 	case v.overwritten(from):
 		why := lang.Say("the reference reads the output of %s here; the NPU reads %s, but %[1]s wrote %[3]s", from.op.name, v.npu.text(), from.npu.text())
 		if between := j.writerBetween(from.op, v.op, v.npu); between != "" {
-			why = lang.Say("%s; %s, between them, wrote exactly this value: in place", why, between)
+			why = lang.Say("%s; %s, which runs between the two operators, wrote exactly this value (overwritten in place)", why, between)
 		}
 		j.reportOverwritten(v, why)
 	}
@@ -207,7 +207,7 @@ func (j *judge) judgeUnproduced(v *value) {
 	case v.op.backward && !v.shape && v.z <= sums*max(run, u, resolved):
 		v.noise = max(run, u, v.z)
 	case v.op.backward:
-		j.reportOrigin(v, string(finding.CameIn), finding.Medium, lang.Say("a gradient that no dumped operator produced differs by %.2g; earlier gradients by %.2g", v.z, max(run, u)))
+		j.reportOrigin(v, string(finding.CameIn), finding.Medium, lang.Say("no dumped operator produced this gradient; relative difference %.2g, of earlier gradients at most %.2g", v.z, max(run, u)))
 	case run > 0 && !v.shape && v.z <= follows*run, j.modules && !v.shape && v.z < min(betweenModules, cancelled*run):
 		v.noise, v.doubtful = max(run, v.z), v.z > follows*run
 	case j.modules, v.place.RequiresGrad && run > 0:
@@ -235,7 +235,7 @@ func (j *judge) reportCameIn(v *value, run float64) {
 		j.reportOrigin(place, string(finding.CameIn), confidence, lang.Say("NaN or infinities come from outside: no dumped operator produced %s of %s: %s", v.place.Tensor, v.op.name, v.text()))
 		return
 	}
-	j.reportOrigin(place, string(finding.CameIn), confidence, lang.Say("no dumped operator produced %s of %s; it differs by %.2g, earlier tensors by at most %.2g", v.place.Tensor, v.op.name, v.z, run))
+	j.reportOrigin(place, string(finding.CameIn), confidence, lang.Say("no dumped operator produced %s of %s; relative difference %.2g, of earlier tensors at most %.2g", v.place.Tensor, v.op.name, v.z, run))
 }
 
 // runAt returns the noise of the run at a call.

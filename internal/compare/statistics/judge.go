@@ -237,7 +237,7 @@ func (j *judge) byDigests() {
 	}
 	for _, v := range d.found {
 		if repeat || !v.ref.float() || v.op.noise == optype.NoiseMove {
-			j.reportOrigin(v, string(finding.DigestDiffers), confidence, lang.Say("its inputs have equal digests, but its output differs: %s", v.text()))
+			j.reportOrigin(v, string(finding.DigestDiffers), confidence, lang.Say("the digests of the operator's inputs are equal on both sides, but its output differs: %s", v.text()))
 		}
 	}
 	switch {

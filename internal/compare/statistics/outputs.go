@@ -111,9 +111,9 @@ func (j *judge) judgeIntegers(c *call, v *value) {
 	case (c.typ.Indices != 0 || c.typ.Class == optype.Index) && (v.npu.Min.Value() < 0 && v.ref.Min.Value() >= 0 || v.npu.Max.Value() >= c.longest(v) && v.ref.Max.Value() < c.longest(v)):
 		j.reportOrigin(v, string(finding.Exact), finding.High, lang.Say("an index is outside of the input: %s", v.text()))
 	case c.typ.Indices != 0 && noise < noisyIndex && (v.max != 0 || v.min != 0) && v.ref.n >= crowd*(1+v.ref.Max.Value()-v.ref.Min.Value()):
-		j.reportOrigin(v, string(finding.Exact), finding.Low, lang.Say("%.0f elements for each index, and none has the largest or smallest one any more: %s", crowd, v.text()))
+		j.reportOrigin(v, string(finding.Exact), finding.Low, lang.Say("the output has at least %.0f elements for each possible index, but the largest or smallest index of the reference does not occur: %s", crowd, v.text()))
 	case !floats && !c.tied && c.noise != optype.NoiseRandom:
-		j.reportOrigin(v, string(finding.Exact), finding.High, lang.Say("integers of equal integers differ: %s", v.text()))
+		j.reportOrigin(v, string(finding.Exact), finding.High, lang.Say("the integer inputs are equal on both sides, but the integer output differs: %s", v.text()))
 	case floats && few && !c.tied && !j.seen[flip]:
 		j.reportOrigin(v, string(finding.Exact), finding.Low, lang.Say("the inputs differ by only %.1g, too little to change the choice: %s", noise, v.text()))
 	default:
@@ -160,7 +160,7 @@ func (j *judge) judgeFloats(c *call, v *value) {
 	switch {
 	case hard != "" && (c.taint == clean || !c.module && !c.isLate() && c.taint != origin && c.noise != optype.NoiseLipschitz) &&
 		!(vague && v.expected >= unknown) && v.ref.magnitude() > 3e-7:
-		j.reportOrigin(v, hard, finding.High, lang.Say("%s; its inputs are not constant", v.text()))
+		j.reportOrigin(v, hard, finding.High, lang.Say("%s; the operator's inputs are not constant", v.text()))
 	case c.taint != clean:
 		v.consequence(c.taint)
 		v.expected = max(j.forward, j.backward)
@@ -181,7 +181,7 @@ func (j *judge) judgeNonFinite(c *call, v *value, made []*value) {
 		v.set(record.Warn, finding.NPUNaN, finding.Medium, lang.Say("NaN or infinities result from an input that rounds to 0 on the NPU: %s", v.text()))
 	case !c.nan && !(j.nan && (c.isLate() || c.module)):
 		j.nan = true
-		j.reportOrigin(v, "NAN", finding.High, lang.Say("NaN or infinities appear here: %s; its inputs are finite", v.text()))
+		j.reportOrigin(v, "NAN", finding.High, lang.Say("the operator's output has NaN or infinities: %s; its inputs are finite", v.text()))
 	default:
 		v.consequence(cmp.Or(c.taint, origin))
 	}
@@ -222,7 +222,7 @@ func (j *judge) notCopied(c *call, v *value) bool {
 		if isSameReading(in.npu, v.npu) || d.z <= copied+float64(2*max(in.npu.coarse, v.npu.coarse)) {
 			return false
 		}
-		j.reportOrigin(v, cmp.Or(pattern(in.npu, v.npu, &d), string(finding.NotCopied)), finding.High, lang.Say("the reference writes back the elements that it reads; the NPU reads %s and writes %s", in.npu.text(), v.npu.text()))
+		j.reportOrigin(v, cmp.Or(pattern(in.npu, v.npu, &d), string(finding.NotCopied)), finding.High, lang.Say("in the reference this operator leaves its input unchanged; on the NPU it reads %s and writes %s", in.npu.text(), v.npu.text()))
 		return true
 	}
 	return false
@@ -241,7 +241,7 @@ func (j *judge) judgeRepeated(c *call, v *value, made []*value) bool {
 	case cmp.Or(c.taint, from.taint) != clean:
 		v.consequence(cmp.Or(c.taint, from.taint))
 	case v.z > follows*max(from.noise, v.roundingError(c.noise), resolved):
-		j.reportOrigin(v, cmp.Or(v.pattern(), string(finding.NotCopied)), finding.High, lang.Say("in the reference it is the output of %s unchanged: %s", from.op.name, v.text()))
+		j.reportOrigin(v, cmp.Or(v.pattern(), string(finding.NotCopied)), finding.High, lang.Say("in the reference this tensor is the unchanged output of %s: %s", from.op.name, v.text()))
 	default:
 		v.noise, v.taint = max(from.noise, v.z), clean
 	}
@@ -297,19 +297,19 @@ func (j *judge) testDifferences(c *call, v *value, e float64) {
 	}
 	if from := j.narrowInput(c); from != nil {
 		v.consequence(origin)
-		j.reportOrigin(from, cmp.Or(from.pattern(), "VALUE"), finding.Low, lang.Say("it differs by %.2g of its limit, more than any earlier tensor, and its reader %s by %.2g of its own limit: %s", from.score, c.name, score, from.text()))
+		j.reportOrigin(from, cmp.Or(from.pattern(), "VALUE"), finding.Low, lang.Say("the difference is %.2g of this tensor's limit, more than for any earlier tensor; for %s, which reads this tensor, it is %.2g of the limit: %s", from.score, c.name, score, from.text()))
 		return
 	}
 	kind, confidence := cmp.Or(v.pattern(), "VALUE"), finding.Medium
 	if _, sure := kindOf(kind); sure || score > certain {
 		confidence = finding.High
 	}
-	why := lang.Say("differs by %.3g of the norm, %.3g of the mean (beside the rms), %.3g of max or min; expected %.2g: %s", v.norm, v.mean, v.bounds, e, v.text())
+	why := lang.Say("relative difference %.3g of the norm, %.3g of the mean (relative to the rms), %.3g of max or min; expected %.2g: %s", v.norm, v.mean, v.bounds, e, v.text())
 	if j.isLookup(c) {
 		why = lang.Say("%s; only the largest and smallest index are known, and agree: other indices, or a wrong lookup", why)
 	}
 	if c.noise == optype.NoiseRanks {
-		why = lang.Say("%s; its inputs agree on this rank: look at the other ranks, or at the collective", why)
+		why = lang.Say("%s; the inputs of this rank agree: check the other ranks, or the collective", why)
 	}
 	j.reportOrigin(v, kind, confidence, why)
 }
