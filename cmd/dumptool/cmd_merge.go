@@ -343,8 +343,8 @@ type mergeable[T any] interface {
 	Outcome(reported bool) batch.Outcome
 }
 
-// reportKind returns the kind of documents for a report. summary is of its command, usage of
-// --exit-zero.
+// reportKind returns the kind of documents for a report. summary is the summary of the merge command, usage the help
+// of its flag --exit-zero.
 func reportKind[T any, R mergeable[T]](merge func([]shard.Document, []R) (R, error), command, schema, summary, usage string) *mergeKind {
 	return &mergeKind{
 		command: command, schema: schema, exits: []int{exitFound}, file: report.WriterOf[R]("json").File, format: oneFormat[R],

@@ -166,7 +166,7 @@ func (s *Sources) Rank(items []Item) (Order, []int, error) {
 			case 2*r.known < o.Of:
 				o.Rejected = append(o.Rejected, lang.Say("%s covers only %d of %d operators and is not used", r.source, r.known, o.Of))
 			default:
-				o.use(source.by, r)
+				o.setSource(source.by, r)
 				return o, r.places, nil
 			}
 		}
@@ -191,13 +191,13 @@ func (s *Sources) rankBy(items []Item) (Order, []int, error) {
 		if r.known == 0 && o.Of > 0 {
 			return Order{}, nil, lang.Errorf("%s covers none of the %d operators", r.source, o.Of)
 		}
-		o.use(s.By, r)
+		o.setSource(s.By, r)
 		return o, r.places, nil
 	}
 	return Order{}, nil, lang.Errorf("order %q, want %s or %s", s.By, strings.Join(names, ", "), ByName)
 }
 
-func (o *Order) use(by OrderBy, r *ranking) {
+func (o *Order) setSource(by OrderBy, r *ranking) {
 	o.By, o.Name, o.Known = by, r.source, r.known
 	name := lang.Text{EN: r.source, ZH: SourceName(r.source).Chinese()}
 	o.Source = lang.Say("%s, %d of %d operators known", name, r.known, o.Of)

@@ -111,8 +111,8 @@ func text(s string) *string {
 	return new(strings.Clone(s))
 }
 
-// positive returns a pointer to a number, nil for 0.
-func positive(n int32) *int {
+// positiveOrNil returns a pointer to a number, nil for 0.
+func positiveOrNil(n int32) *int {
 	if n <= 0 {
 		return nil
 	}
@@ -122,7 +122,7 @@ func positive(n int32) *int {
 func (b *builder) operator(h *matchedNode, place TreePosition) *Operator {
 	g, n := h.graph, &h.graph.Nodes[h.node]
 	op := &Operator{
-		TreePosition: place, IRLine: positive(n.Line), Node: text(g.Label(n)), Subgraph: strings.Clone(g.Subgraphs[n.Subgraph]), OpType: strings.Clone(n.Type), OpName: text(n.OpName()),
+		TreePosition: place, IRLine: positiveOrNil(n.Line), Node: text(g.Label(n)), Subgraph: strings.Clone(g.Subgraphs[n.Subgraph]), OpType: strings.Clone(n.Type), OpName: text(n.OpName()),
 		Files: []string{}, Ambiguous: []string{}, Statistics: []string{}, Level: h.level,
 	}
 	if h.file != nil {
@@ -248,7 +248,7 @@ func (g *loadedGraph) nodeName(node int) string {
 func (b *builder) parameter(h *matchedNode, place TreePosition, readers []graph.Consumer) *Parameter {
 	g := h.graph
 	p := &g.Params[h.param]
-	out := &Parameter{TreePosition: place, Param: strings.Clone(p.Name), Number: positive(p.Number), Files: []string{}, Consumers: []Consumer{}}
+	out := &Parameter{TreePosition: place, Param: strings.Clone(p.Name), Number: positiveOrNil(p.Number), Files: []string{}, Consumers: []Consumer{}}
 	if d := b.dumps[h.graphItem]; d != nil {
 		out.dumps = d.files
 		if b.kind != File {

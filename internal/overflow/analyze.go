@@ -51,7 +51,7 @@ func Analyze(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error
 	report := &Report{Schema: Schema, Records: []Record{}, Problems: w.problems, All: opt.All}
 	report.Listed = len(run.Files)
 	if !w.isListed() {
-		report.Others = othersOf(run)
+		report.Others = describeOtherFiles(run)
 	}
 	recordFiles := make(map[*unit][]dumpdir.Record)
 	for _, r := range run.Records {

@@ -134,8 +134,8 @@ type Inputs struct {
 	Others []lang.Text `json:"others,omitempty"`
 }
 
-// othersOf describes the files of a run without tensors.
-func othersOf(run *dumpdir.Run) (texts []lang.Text) {
+// describeOtherFiles describes the files of a run without tensors.
+func describeOtherFiles(run *dumpdir.Run) (texts []lang.Text) {
 	for _, m := range run.OtherFiles() {
 		texts = append(texts, m.Text.Text())
 	}

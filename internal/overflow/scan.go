@@ -169,7 +169,7 @@ func Scan(ctx context.Context, run *dumpdir.Run, opt Options) (*ScanReport, erro
 	}
 	s.Listed = len(run.Files)
 	if !w.isListed() {
-		s.Others = othersOf(run)
+		s.Others = describeOtherFiles(run)
 	}
 	for _, u := range w.units {
 		if u.isMine() && !s.finished[stepOf(u.rounds[0].At)] {

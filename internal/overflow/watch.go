@@ -109,7 +109,7 @@ func Watch(ctx context.Context, run *dumpdir.Run, opt Options) (*WatchReport, er
 		jobs = append(jobs, watchedOps(round, opt.Ops)...)
 	}
 	if r.Listed = len(run.Files); len(jobs) == 0 {
-		r.Others = othersOf(run)
+		r.Others = describeOtherFiles(run)
 	}
 	err := batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, jobs, (*watchedOp).size,
 		func(ctx context.Context, w *watchedOp) watchResult { return w.compare(ctx) },

@@ -65,7 +65,7 @@ type Options struct {
 	// MHz is the clock, PeakBPC the peak bytes per cycle of the DDR; 0 if unknown.
 	MHz     float64 `json:"mhz,omitempty"`
 	PeakBPC float64 `json:"peak_bpc,omitempty"`
-	// Mode says whether tensors were dumped meanwhile, according to the environment.
+	// Mode says whether tensors were dumped during the profiling, according to the environment.
 	Mode    DumpMode `json:"-"`
 	Workers int      `json:"-"`
 }

@@ -194,9 +194,9 @@ func (r *Run) cross(e *Event, reached map[int]int) {
 	}
 }
 
-// mayCarry reports whether the event may have carried data between two ranks: from the rank with number from to the
+// mayHaveCarried reports whether the event may have carried data between two ranks: from the rank with number from to the
 // rank of a call whose position in the order is unknown.
-func (e *Event) mayCarry(to *trace.Call, from int) bool {
+func (e *Event) mayHaveCarried(to *trace.Call, from int) bool {
 	i := e.member(to.Rank)
 	return i >= 0 && from != to.Rank && e.member(from) >= 0 && e.Calls[i] != nil && e.Calls[i].Unplaced
 }

@@ -382,7 +382,7 @@ func (r *Report) conclude(run *Run, events map[*trace.Step][]*Event, clocks map[
 		damages := func(g *Finding) bool { return g.mayDamage(f, spread(g)) }
 		late := func(g *Finding) bool { // g may be the cause of f: the position of f in the order is a guess
 			return f.call.Unplaced && g.Own && g.Weight() != "weak" && g.call.Step == f.call.Step && !f.call.IsSooner(g.call) &&
-				(damages(g) || slices.ContainsFunc(events[f.call.Step], func(e *Event) bool { return e.mayCarry(f.call, g.Rank) }))
+				(damages(g) || slices.ContainsFunc(events[f.call.Step], func(e *Event) bool { return e.mayHaveCarried(f.call, g.Rank) }))
 		}
 		if f.Class == ComputeClass && !f.Own && (slices.ContainsFunc(r.Findings, damages) || slices.ContainsFunc(all[i+1:], late)) {
 			continue // damaged by the other finding

@@ -224,7 +224,7 @@ func (r *reducer) bound(exact, size float64) float64 {
 	case r.op == trace.Product:
 		return float64(r.growth*math.Abs(exact)) + float64(n*p.smallest)
 	}
-	// The last term is the error of exact, which is computed in float64.
+	// The last term is the rounding error of the variable exact: it is a float64 sum.
 	return float64(r.growth*size) + float64(p.spacing*math.Abs(exact)) + float64(n*p.smallest) + float64(n*0x1p-52*size)
 }
 

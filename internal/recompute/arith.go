@@ -34,7 +34,7 @@ func (x *Array) mapElements(values values1, errors errors1) *Array {
 		return x
 	}
 	z := m.array(x.shape)
-	a, b := x.errs()
+	a, b := x.errorBounds()
 	m.blocks(len(z.v), func(lo, hi int) {
 		v, x := z.v[lo:hi], x.v[lo:hi]
 		values(v, x)
@@ -48,8 +48,8 @@ func (x *Array) mapElements(values values1, errors errors1) *Array {
 func (x *Array) mapPairs(y *Array, values values2, errors errors2) *Array {
 	p, q, z := broadcastPair(x, y)
 	m := x.m
-	pa, pb := p.errs()
-	qa, qb := q.errs()
+	pa, pb := p.errorBounds()
+	qa, qb := q.errorBounds()
 	m.blocks(len(z.v), func(lo, hi int) {
 		v, x, y := z.v[lo:hi], p.v[lo:hi], q.v[lo:hi]
 		values(v, x, y)
@@ -334,8 +334,8 @@ func (x *Array) selectPreferred(y *Array, by preference) *Array {
 	if p.a == nil && q.a == nil {
 		z.a, z.b = nil, nil
 	} else {
-		pa, pb := p.errs()
-		qa, qb := q.errs()
+		pa, pb := p.errorBounds()
+		qa, qb := q.errorBounds()
 		for i := range z.v {
 			z.a[i], z.b[i] = max(pa[i], qa[i]), max(pb[i], qb[i])
 		}
@@ -367,8 +367,8 @@ func (x *Array) selectWhere(y, other *Array) *Array {
 	if p.a == nil && q.a == nil {
 		z.a, z.b = nil, nil
 	} else {
-		pa, pb := p.errs()
-		qa, qb := q.errs()
+		pa, pb := p.errorBounds()
+		qa, qb := q.errorBounds()
 		for i, s := range on.v {
 			if z.a[i], z.b[i] = qa[i], qb[i]; s != 0 {
 				z.a[i], z.b[i] = pa[i], pb[i]
@@ -474,7 +474,7 @@ func (x *Array) reduce(axes []int, f func(z *Array, line int, r row)) *Array {
 		kept[k] = 1
 	}
 	z := x.m.array(kept)
-	a, b := x.errs()
+	a, b := x.errorBounds()
 	var gathered row
 	x.lines(axes, func(line, first int, beside []int) {
 		n := len(beside)

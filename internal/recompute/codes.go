@@ -172,7 +172,7 @@ func (t *tally) addCodes(x, v *Array, out *feed, counts []pairCount) (ok bool) {
 	}
 	y := make([]float64, len(counts))
 	out.decode(y, raw)
-	a, b := v.errs()
+	a, b := v.errorBounds()
 	for i, c := range counts {
 		k, one := c.in, *t.newLike()
 		one.add(&Array{m: m, v: v.v[k : k+1], a: a[k : k+1], b: b[k : k+1]}, m.exact(nil, y[i:i+1]), x.v[k]-x.v[k] != 0, nil, func(int) int64 { return 0 })

@@ -398,7 +398,7 @@ func (j *judge) sample(h Attributes, name string, x float64) (*cellSample, error
 func (j *judge) sampleOf(c *evaluatedCell) *cellSample {
 	s, t := new(cellSample), newTally(j.op.Outputs[0].DType, j.formula.class)
 	n := len(c.got[0].v)
-	_, b := c.outputs[0].errs()
+	_, b := c.outputs[0].errorBounds()
 	step := max(1, n/sampleElements)
 	for i := j.sampled % step; i < n; i += step {
 		v, got := c.outputs[0].v[i], c.got[0].v[i]

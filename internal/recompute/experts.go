@@ -120,7 +120,7 @@ func (c *call) maskGroups(score, got *Array) *Array {
 		return c.fail("%d groups of shape %s", groups, score.shape)
 	}
 	each, k := int(score.shape[1]/groups), int(got.shape[1])
-	_, tol := score.errs()
+	_, tol := score.errorBounds()
 	masked := score.gatherFrom(score.shape, 0, func(i int) int { return i })
 	for row := range int(score.shape[0]) {
 		low, high := make([]float64, groups), make([]float64, groups)

@@ -256,7 +256,7 @@ func (x *Array) ranking(got *Array, most int) *Array {
 		return x
 	}
 	columns := int(x.shape[1])
-	_, tol := x.errs()
+	_, tol := x.errorBounds()
 	out := x.m.exact(got.shape, x.m.alloc(len(got.v)))
 	for row := range int(x.shape[0]) {
 		if x.m.isStopped() {

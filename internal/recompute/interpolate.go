@@ -97,7 +97,7 @@ func (x *Array) weightedTaps(axis int, taps [][]int64, weights [][]float64) *Arr
 	shape[axis] = int64(len(taps))
 	n, inner := int(x.shape[axis]), int(shape[axis+1:].Elements())
 	z := m.array(shape)
-	xa, xb := x.errs()
+	xa, xb := x.errorBounds()
 	off := float64(4 * single * float64(n)) // error of a weight
 	for i := range z.v {
 		if i%cellElements == 0 && m.isStopped() {

@@ -237,7 +237,8 @@ func sliceShapes(x, out tensor.Shape) (all []tensor.Shape) {
 // maxAlignments limits the ways to omit axes: all ways for 8 axes.
 const maxAlignments = 70
 
-// slices lists the slices of the input that explain most of some elements of an output of the same rank.
+// slices lists the slices of the input that explain the largest share of a sample of output elements, for an output
+// of the same rank.
 func (p *problem) slices() []Attributes {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	choices, total := slicesUpTo(x, out, math.MaxInt64)

@@ -258,7 +258,7 @@ func (j *judge) collector(output int, x, y *Array, t *tally, offset func(i int) 
 		n := j.op.Outputs[output].elements()
 		e.Values[output], e.Bounds[output] = make([]float64, n), make([]float64, n)
 	}
-	_, b := x.errs()
+	_, b := x.errorBounds()
 	return func(i int, bad bool) {
 		v, at := x.v[i], offset(i)
 		bound, d := t.tolerance(v, b[i], y.v[i]), math.Abs(y.v[i]-v)

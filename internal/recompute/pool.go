@@ -53,7 +53,7 @@ func (c *call) reduceWindows(w *windows, f func(below *Array) *Array, each func(
 		if each != nil && c.err == nil {
 			each(below, one, first, n, places)
 		}
-		a, b := one.errs()
+		a, b := one.errorBounds()
 		for p := range planes.Elements() {
 			to, from := p*positions+first, p*n
 			copy(z.v[to:], one.v[from:][:n])

@@ -33,11 +33,11 @@ func (c *call) scatter(x *Array, to []int, u *Array, add bool) *Array {
 		return x
 	}
 	z := c.array(x.shape)
-	a, b := x.errs()
+	a, b := x.errorBounds()
 	copy(z.v, x.v)
 	copy(z.a, a)
 	copy(z.b, b)
-	ua, ub := u.errs()
+	ua, ub := u.errorBounds()
 	count, size := map[int]int{}, map[int]float64{}
 	for i, k := range to {
 		switch {

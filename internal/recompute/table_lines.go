@@ -353,7 +353,7 @@ func (x *Array) firstAxisRange(first, n int64) *Array {
 
 // append appends rows.
 func (x *Array) append(rows *Array) {
-	a, b := rows.errs()
+	a, b := rows.errorBounds()
 	x.v, x.a, x.b = append(x.v, rows.v...), append(x.a, a...), append(x.b, b...)
 }
 

@@ -35,7 +35,7 @@ func (x *Array) affineRows(w, bias *Array) *Array {
 	shape := slices.Clone(x.shape)
 	shape[len(shape)-1] = w.shape[0]
 	z := m.array(shape)
-	xa, xb := x.errs()
+	xa, xb := x.errorBounds()
 	n := 1 + 2*math.Sqrt(float64(inner))
 	for i := range z.v {
 		if i%rows == 0 && m.isStopped() {

@@ -109,7 +109,7 @@ const rough = 0x1p-30
 // add compares computed elements x with elements y of the NPU. nonFinite: an input of the cell is NaN or infinite.
 // nearTie reports elements that may be rounded to either of two integers.
 func (t *tally) add(x, y *Array, nonFinite bool, nearTie func(i int) bool, offset func(i int) int64) {
-	a, b := x.errs()
+	a, b := x.errorBounds()
 	t.checked += int64(len(x.v))
 	for i := 0; i < len(x.v); i++ {
 		if t.float && t.mark == nil {

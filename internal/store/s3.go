@@ -148,9 +148,9 @@ func (s *s3) describeServer() string {
 	return text
 }
 
-// limits returns the maximum number of concurrent requests, and the number of objects for which the
+// requestLimits returns the maximum number of concurrent requests, and the number of objects for which the
 // cache has room for two small blocks each.
-func (s *s3) limits() (requests, objects int) {
+func (s *s3) requestLimits() (requests, objects int) {
 	return s.set.Concurrency, min(s.set.Concurrency, int(s.set.Cache/(2*minBlock)))
 }
 

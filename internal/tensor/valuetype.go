@@ -98,8 +98,8 @@ func (v *ValueType) addChunk(values []float64) {
 	v.Fine = min(v.Fine+int64(fine), LeastFine)
 }
 
-// The smallest normal numbers of float16 and of float32, and what makes whole numbers of the
-// subnormal numbers of float16 and bfloat16.
+// halfNormal and singleNormal are the smallest normal numbers of float16 and float32. halfUnits and bfloatUnits are
+// the factors by which subnormal numbers of float16 and bfloat16 become whole numbers.
 const (
 	halfNormal   = 0x1p-14
 	halfUnits    = 0x1p24

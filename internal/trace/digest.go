@@ -148,11 +148,11 @@ func (d *Digests) recordNonFinite(t *Tensor, host []byte, h tensor.Host) {
 }
 
 // IsNotFinite reports whether a tensor is known to have NaN or infinities.
-func (d *Digests) IsNotFinite(t *Tensor) bool { return d.numbersOf(t) == notFinite }
+func (d *Digests) IsNotFinite(t *Tensor) bool { return d.finitenessOf(t) == notFinite }
 
-// numbersOf returns whether a tensor has NaN or infinities. If the dump has neither a digest nor statistics, the
+// finitenessOf tells whether a tensor has NaN or infinities. If the dump has neither a digest nor statistics, the
 // elements are read.
-func (d *Digests) numbersOf(t *Tensor) finiteness {
+func (d *Digests) finitenessOf(t *Tensor) finiteness {
 	if t.numbers == 0 && t.Digest == "" && t.Stored() {
 		d.read(t)
 	}
@@ -231,7 +231,7 @@ func IsFinite(v float64) bool { return v-v == 0 }
 func (d *Digests) AreFinite(all []*Tensor, mayRead bool) bool {
 	return len(all) > 0 && !slices.ContainsFunc(all, func(t *Tensor) bool {
 		if mayRead {
-			return d.numbersOf(t) != finite
+			return d.finitenessOf(t) != finite
 		}
 		return t.numbers == notFinite || t.numbers == 0 && t.Digest != ""
 	})

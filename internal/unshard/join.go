@@ -24,7 +24,7 @@ func OpenReference(rounds []*dumpdir.Round) *trace.Step {
 type joiner struct {
 	u     *unsharder
 	step  *trace.Step
-	sums  map[string]*trace.Tensor // for the current rank: the sum by the digest of a summand
+	sums  map[string]*trace.Tensor // sums of the current rank, by the digest of each summand
 	lists map[int64]bool           // total elements of summands that are passed as lists
 	shift map[int]int              // number of the first layer, by rank
 	// experts has the number of the first expert, by layer and rank.

@@ -164,7 +164,7 @@ func (d *Drift) compare(ctx context.Context, a, b *align.Tensor) error {
 		return nil
 	}
 	stored := newBitDrift(a.DType)
-	res, err := metrics.Compare(ctx, metrics.Request{Shape: a.Stored, RefDType: a.DType, NPUDType: b.DType, Visit: stored.visit}, a.Elements(), b.Elements())
+	res, err := metrics.Compare(ctx, metrics.Request{Shape: a.Stored, RefDType: a.DType, NPUDType: b.DType, Visit: stored.compareBits}, a.Elements(), b.Elements())
 	if err != nil {
 		return err
 	}
@@ -228,8 +228,8 @@ func (b *bitDrift) text() lang.Sentence {
 	return lang.Say("equal in value, not in bits: %s, first at %d", lang.Join(kinds, lang.Text{EN: ", "}), b.first)
 }
 
-// visit compares elements from an offset on, in words of 8 bytes or elements of 16 bytes.
-func (b *bitDrift) visit(at int64, left, right []byte) {
+// compareBits compares elements from an offset on, in words of 8 bytes or elements of 16 bytes.
+func (b *bitDrift) compareBits(at int64, left, right []byte) {
 	if bytes.Equal(left, right) {
 		return
 	}

@@ -224,9 +224,9 @@ const (
 	lastFew  = 8
 )
 
-// feedOf finds the inputs of a row and its operator type from the values of the references, if no graph names them.
+// inferInputs finds the inputs of a row and its operator type from the values of the references, if no graph names them.
 // If several combinations produce the tensor it takes the combination with the largest errors.
-func (j *Judgement) feedOf(r *row) (inputs []*row, op optype.Type, found bool) {
+func (j *Judgement) inferInputs(r *row) (inputs []*row, op optype.Type, found bool) {
 	worst := -1.0
 	out, ok := verdict.NewOutput(r.noise)
 	if !ok {

@@ -377,8 +377,8 @@ func (f *hypothesisFit) varied() bool {
 	return len(f.values) >= minDistinct && len(f.wants) >= minDistinct
 }
 
-// isExplained reports whether the hypothesis explains the pair: 99 % of the samples pass, 95 % of the wrong samples and 95
-// % of the telling samples. To exclude hypotheses under which everything passes, the samples must come closer by a
+// isExplained reports whether the hypothesis explains the pair: 99 % of the samples pass, 95 % of the samples
+// that were wrong without it, and 95 % of the telling samples (see the field). To exclude hypotheses under which everything passes, the samples must come closer by a
 // factor of 10, nine in ten of the samples that change must come closer, and the values must vary.
 func (f *hypothesisFit) isExplained() bool {
 	return f.tried >= 4 && f.passed*100 >= f.tried*99 && f.wrong > 0 && f.fixed*100 >= f.wrong*95 && f.better > 9*f.worse && f.after <= closer*f.before &&

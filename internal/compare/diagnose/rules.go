@@ -242,7 +242,7 @@ func (s *ruleState) byValues() bool {
 	inputs, known, found := x.inputs(), *s.op, s.op.Type.Class == optype.Unknown
 	known.Guessed, known.Inputs, known.Tainted = false, nil, false
 	if x.guessed {
-		inputs, known.Type, found = s.j.feedOf(x.row)
+		inputs, known.Type, found = s.j.inferInputs(x.row)
 		// The second root of a first step of Adam equals the size of the gradient: a coincidence of values.
 		found = found && (s.typ.Class == optype.Unknown || s.typ.Class == known.Type.Class)
 	}

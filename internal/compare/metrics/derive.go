@@ -321,7 +321,7 @@ func (e *Engine) angles(r *Result, s *node, equal bool) {
 		r.CosineRaw = NumberOf(s.product() / (math.Sqrt(nn) * math.Sqrt(rr)))
 	}
 	r.Cosine = NumberOf(min(max(r.CosineRaw.Value(), -1), 1))
-	if !n.constant() && !ref.constant() {
+	if !n.isConstant() && !ref.isConstant() {
 		r.Pearson = NumberOf(min(max(s.co/(math.Sqrt(n.m2)*math.Sqrt(ref.m2)), -1), 1))
 	}
 	if equal {

@@ -118,8 +118,8 @@ func (m moment) square() float64 {
 	return m.m2 + float64(float64(float64(m.count)*m.mean)*m.mean)
 }
 
-// constant reports whether the values are equal up to rounding.
-func (m moment) constant() bool {
+// isConstant reports whether the values are equal up to rounding.
+func (m moment) isConstant() bool {
 	limit := 4 * 0x1p-52 * m.mean
 	return m.m2 <= float64(float64(limit*limit)*float64(m.count))
 }

@@ -231,8 +231,8 @@ func differ(ref, npu *sideStatistics) difference {
 	return d
 }
 
-// pattern names the form of the differences of a tensor, empty if it has no name.
-func (v *value) pattern() string { return pattern(v.ref, v.npu, &v.difference) }
+// faultPattern names the form of the differences of a tensor, empty if it has no name.
+func (v *value) faultPattern() string { return pattern(v.ref, v.npu, &v.difference) }
 
 // pattern names the form in which four numbers differ from the numbers of the reference. The first rule that holds
 // decides.

@@ -241,7 +241,7 @@ func (j *judge) judgeRepeated(c *call, v *value, made []*value) bool {
 	case cmp.Or(c.taint, from.taint) != clean:
 		v.consequence(cmp.Or(c.taint, from.taint))
 	case v.z > follows*max(from.noise, v.roundingError(c.noise), resolved):
-		j.reportOrigin(v, cmp.Or(v.pattern(), string(finding.NotCopied)), finding.High, lang.Say("in the reference this tensor is the unchanged output of %s: %s", from.op.name, v.text()))
+		j.reportOrigin(v, cmp.Or(v.faultPattern(), string(finding.NotCopied)), finding.High, lang.Say("in the reference this tensor is the unchanged output of %s: %s", from.op.name, v.text()))
 	default:
 		v.noise, v.taint = max(from.noise, v.z), clean
 	}
@@ -297,10 +297,10 @@ func (j *judge) testDifferences(c *call, v *value, e float64) {
 	}
 	if from := j.narrowInput(c); from != nil {
 		v.consequence(origin)
-		j.reportOrigin(from, cmp.Or(from.pattern(), "VALUE"), finding.Low, lang.Say("the difference is %.2g of this tensor's limit, more than for any earlier tensor; for %s, which reads this tensor, it is %.2g of the limit: %s", from.score, c.name, score, from.text()))
+		j.reportOrigin(from, cmp.Or(from.faultPattern(), "VALUE"), finding.Low, lang.Say("the difference is %.2g of this tensor's limit, more than for any earlier tensor; for %s, which reads this tensor, it is %.2g of the limit: %s", from.score, c.name, score, from.text()))
 		return
 	}
-	kind, confidence := cmp.Or(v.pattern(), "VALUE"), finding.Medium
+	kind, confidence := cmp.Or(v.faultPattern(), "VALUE"), finding.Medium
 	if _, sure := kindOf(kind); sure || score > certain {
 		confidence = finding.High
 	}

@@ -122,7 +122,7 @@ const (
 type sum struct {
 	reading   sync.Mutex // one Verify at a time
 	once      sync.Once
-	isDecided atomic.Bool // err is known
+	isDecided atomic.Bool // the checksum was compared, err has the result
 	err       error
 	mu        sync.Mutex
 	parts     []part // sorted, separate; the first begins at 0

@@ -134,8 +134,8 @@ type tick struct {
 	label string
 }
 
-// number formats a number beside an axis.
-func number(x float64, digits int) string {
+// axisNumber formats a number beside an axis.
+func axisNumber(x float64, digits int) string {
 	text := strconv.FormatFloat(x+0, 'g', digits, 64)
 	if x = math.Abs(x); x != 0 && (x < 1e-4 || x >= 1e7) {
 		return text
@@ -159,7 +159,7 @@ func linear(low, high float64) axis {
 	var a axis
 	for i := first; i <= last && len(a) < 20; i++ {
 		x := float64(i * step)
-		a = append(a, tick{(x - low) / span, number(x, max(min(digits, 17), 2))})
+		a = append(a, tick{(x - low) / span, axisNumber(x, max(min(digits, 17), 2))})
 	}
 	if len(a) < 2 {
 		return endTicks(low, high)
@@ -181,11 +181,11 @@ func stepOf(x float64) float64 {
 // endTicks returns ticks at both ends.
 func endTicks(low, high float64) axis {
 	if low == high {
-		return axis{{0.5, number(low, 6)}}
+		return axis{{0.5, axisNumber(low, 6)}}
 	}
-	a, b := number(low, 6), number(high, 6)
+	a, b := axisNumber(low, 6), axisNumber(high, 6)
 	if a == b {
-		a, b = number(low, 17), number(high, 17)
+		a, b = axisNumber(low, 17), axisNumber(high, 17)
 	}
 	return axis{{0, a}, {1, b}}
 }

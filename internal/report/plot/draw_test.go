@@ -227,7 +227,7 @@ func TestTexts(t *testing.T) {
 		{shortenLabel("abcdefghij", 10), "abcdefghij"},
 		{shortenLabel("abcdefghijk", 10), "abcd...ijk"},
 		{ordinal(2), "2nd"}, {ordinal(3), "3rd"}, {ordinal(11), "11th"}, {ordinal(21), "21st"}, {ordinal(113), "113th"},
-		{number(0, 3), "0"}, {number(-0.25, 2), "-0.25"}, {number(5000, 2), "5000"}, {number(1e7, 2), "1e+07"}, {number(2e-5, 2), "2e-05"},
+		{axisNumber(0, 3), "0"}, {axisNumber(-0.25, 2), "-0.25"}, {axisNumber(5000, 2), "5000"}, {axisNumber(1e7, 2), "1e+07"}, {axisNumber(2e-5, 2), "2e-05"},
 		{panelCaption("a", "", "b", countText(0, "%d c"), countText(3, "%d d")), "a   b   3 d"},
 		{errorsText(&metrics.Pictures{Total: 300, Errors: 1}), "1 of 300 elements are errors (0.333 %)"},
 		{errorsText(new(metrics.Pictures)), "0 of 0 elements are errors (0 %)"},
