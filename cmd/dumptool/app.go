@@ -208,7 +208,7 @@ func printResult[R any](a *app, format string, result R, opt report.Options) err
 
 // text returns the options for text on stdout.
 func (a *app) text() report.Text {
-	return report.Text{Lang: a.lang(), Width: a.streams.OutWidth, ASCII: !lang.UnicodeLocale(a.getenv), Color: a.global.color.On(a.streams.OutTTY, a.getenv)}
+	return report.Text{Lang: a.lang(), Width: a.streams.OutWidth, ASCII: !lang.UnicodeLocale(a.getenv), Color: a.global.color.IsEnabled(a.streams.OutTTY, a.getenv)}
 }
 
 // lang returns the language of texts for people.
@@ -351,7 +351,7 @@ func (a *app) useArchives(ctx context.Context) {
 		progress := a.msg.Progress("unpacking")
 		defer progress.Close()
 		b, err := bundle.Open(path, bundle.Options{
-			Max: a.global.unpackMax, Shared: a.shared, Tensors: tensorfile.Claimed, Context: ctx,
+			Max: a.global.unpackMax, Shared: a.shared, Tensors: tensorfile.HoldsTensors, Context: ctx,
 			Watch: func(done, total int64) { progress.Observe(0, 1, done, total) },
 			Warn:  func(s lang.Sentence) { warn(a, []lang.Sentence{s}) },
 		})

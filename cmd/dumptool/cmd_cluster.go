@@ -114,7 +114,7 @@ func newClusterJobCommand(a *app, on string, summary lang.Text, write func(*clus
 	*j = cluster.Job{Name: "dumptool", CPUs: 4, Memory: "1Gi", MergeMemory: "8Gi", Image: "registry.example/dumptool:1", Secret: "s3-credentials", Deadline: 6 * time.Hour}
 	opts.define(cmd, "folder `DIR` for the files of the shards; default: beside -out of the command")
 	define(cmd, cmdFlag{"name", text(&j.Name), "`NAME` at the beginning of all job names", more, 0},
-		cmdFlag{"cpus", whole(&j.CPUs, math.MinInt, math.MaxInt, "want a number"), "CPUs of a shard", more, 0},
+		cmdFlag{"cpus", integerBetween(&j.CPUs, math.MinInt, math.MaxInt, "want a number"), "CPUs of a shard", more, 0},
 		cmdFlag{"memory", text(&j.Memory), "memory of a shard, `SIZE` such as 512Mi or 8Gi", more, 0},
 		cmdFlag{"merge-memory", text(&j.MergeMemory), "memory of the merge, `SIZE` such as 8Gi", more, 0})
 	if on != onVolcano {
@@ -138,7 +138,7 @@ func newClusterJobCommand(a *app, on string, summary lang.Text, write func(*clus
 
 // parallelFlag limits the shards that run at a time.
 func parallelFlag(to *int, usage string) cmdFlag {
-	return cmdFlag{"parallel", whole(to, 0, math.MaxInt, "want a number from 0"), usage, more, 0}
+	return cmdFlag{"parallel", integerBetween(to, 0, math.MaxInt, "want a number from 0"), usage, more, 0}
 }
 
 // sbatchWords splits each value into the words of a shell.
@@ -161,11 +161,11 @@ func (o *clusterOptions) ofScheduler(on string, line *innerLine, secretGiven boo
 	j, parts := &o.job, o.parts(line)
 	inputs := slices.Concat(line.inputs(), line.args)
 	for _, in := range inputs {
-		if line.name != "convert" && within(parts, in) { // convert leaves its output out, as a single run does
+		if line.name != "convert" && isWithin(parts, in) { // convert leaves its output out, as a single run does
 			return usagef("the shards would write to %s inside %s, which they read: choose another folder by --work or -out", parts, in)
 		}
 	}
-	if !secretGiven && !slices.ContainsFunc(append(inputs, parts, line.out()), store.Remote) {
+	if !secretGiven && !slices.ContainsFunc(append(inputs, parts, line.lastOut()), store.Remote) {
 		j.Secret = ""
 	}
 	switch j.Logs = store.Join(o.folder(line), "logs"); {
@@ -180,8 +180,8 @@ func (o *clusterOptions) ofScheduler(on string, line *innerLine, secretGiven boo
 	return nil
 }
 
-// within reports whether path equals folder or lies in it.
-func within(path, folder string) bool {
+// isWithin reports whether path equals folder or lies in it.
+func isWithin(path, folder string) bool {
 	path, pathErr := store.Abs(path)
 	folder, folderErr := store.Abs(folder)
 	if pathErr != nil || folderErr != nil {
@@ -235,11 +235,11 @@ func runClusterLocal(cmd *cobra.Command, a *app, opts *clusterOptions, args []st
 	}
 	local := cluster.Local{Program: program, Name: os.Args[0], In: a.streams.In, Out: a.streams.Out, Err: a.streams.Err, JSON: a.global.logFormat == ui.LogJSON}
 	status, err := local.Run(cmd.Context(), &opts.job)
-	return cmp.Or(err, ended(status))
+	return cmp.Or(err, endedError(status))
 }
 
-// ended returns the error for a command that has reported its own end.
-func ended(status int) error {
+// endedError returns the error for a command that has reported its own end.
+func endedError(status int) error {
 	if status == 0 {
 		return nil
 	}
@@ -247,7 +247,7 @@ func ended(status int) error {
 }
 
 func (o *clusterOptions) define(cmd *cobra.Command, work string) {
-	define(cmd, cmdFlag{"shards|n", whole(&o.job.N, 1, shard.MaxShards, shardsWanted), "number of shards `N`", choosing, 0},
+	define(cmd, cmdFlag{"shards|n", integerBetween(&o.job.N, 1, shard.MaxShards, shardsWanted), "number of shards `N`", choosing, 0},
 		cmdFlag{"work", text(&o.work), work, more, 0},
 		runFlag(&o.job.Run, "`ID` of the run; default: a new one"))
 }
@@ -274,9 +274,9 @@ func (o *clusterOptions) resolve(a *app, cmd *cobra.Command, args []string) (*in
 	if err != nil {
 		return nil, err
 	}
-	line.inherit(cmd)
-	j.OwnWorkers = line.given("jobs")
-	if line.given("shard") || line.given("run") {
+	line.prependInherited(cmd)
+	j.OwnWorkers = line.hasFlag("jobs")
+	if line.hasFlag("shard") || line.hasFlag("run") {
 		return nil, usagef("cluster adds --shard and --run itself: remove them")
 	}
 	if err := a.shareable(line); err != nil {
@@ -291,7 +291,7 @@ var shardCommands = []string{"compare", "overflow scan", "overflow analyze", "co
 // divide makes the steps of the job. The merge gets the whole command line, from which it derives
 // the files and options that the shards must have had.
 func (o *clusterOptions) divide(line *innerLine) error {
-	j, out := &o.job, line.out()
+	j, out := &o.job, line.lastOut()
 	base := store.Base(store.Clean(out))
 	switch {
 	case line.name == "convert" && out == "":
@@ -318,7 +318,7 @@ func (o *clusterOptions) divide(line *innerLine) error {
 func (o *clusterOptions) folder(line *innerLine) string {
 	work := o.work
 	if work == "" {
-		out := store.Clean(line.out())
+		out := store.Clean(line.lastOut())
 		work = store.Join(store.Dir(out), store.Base(out)+".shards")
 	}
 	return store.Join(work, o.job.Run)
@@ -327,7 +327,7 @@ func (o *clusterOptions) folder(line *innerLine) string {
 // parts returns the folder that the shards write to. All shards of convert share the output folder.
 func (o *clusterOptions) parts(line *innerLine) string {
 	if line.name == "convert" {
-		return line.out()
+		return line.lastOut()
 	}
 	return o.folder(line)
 }
@@ -381,15 +381,15 @@ func (a *app) parseLine(args []string) (*innerLine, error) {
 	if err != nil {
 		return nil, helpHint(cmd, asUsage(lang.Errorf("%s: %w", l.name, flagError(cmd, err))))
 	}
-	if l.given(helpFlag) {
+	if l.hasFlag(helpFlag) {
 		return nil, usagef("see 'dumptool %s --help' for the command itself", l.name)
 	}
 	l.args = cmd.Flags().Args()
 	return l, nil
 }
 
-// inherit prepends the inherited flags set on cmd.
-func (l *innerLine) inherit(cmd *cobra.Command) {
+// prependInherited prepends the inherited flags set on cmd.
+func (l *innerLine) prependInherited(cmd *cobra.Command) {
 	var values []innerValue
 	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
 		if !f.Changed {
@@ -402,13 +402,13 @@ func (l *innerLine) inherit(cmd *cobra.Command) {
 	l.values = append(values, l.values...)
 }
 
-// given reports whether the line has a flag.
-func (l *innerLine) given(name string) bool {
+// hasFlag reports whether the line has a flag.
+func (l *innerLine) hasFlag(name string) bool {
 	return slices.ContainsFunc(l.values, func(v innerValue) bool { return v.flag.Name == name })
 }
 
-// out returns the last value of --out, or "".
-func (l *innerLine) out() string {
+// lastOut returns the last value of --out, or "".
+func (l *innerLine) lastOut() string {
 	text := ""
 	for _, v := range l.values {
 		if v.flag.Name == "out" {

@@ -54,7 +54,7 @@ func runClusterMerge(cmd *cobra.Command, a *app, o *clusterMergeOptions, args []
 		return err
 	}
 	ctx := cmd.Context()
-	w := &awaited{of: o.job.N, look: func() (shard.Origin, error) { return a.originOf(ctx, o.job.ShardArgs(0)) }}
+	w := &mergeInputs{of: o.job.N, look: func() (shard.Origin, error) { return a.originOf(ctx, o.job.ShardArgs(0)) }}
 	if w.now, err = w.look(); err != nil {
 		return err
 	}
@@ -79,9 +79,9 @@ func runClusterMerge(cmd *cobra.Command, a *app, o *clusterMergeOptions, args []
 	return nil
 }
 
-// awaited describes the documents that a merge of cluster waits for: the ones that shards would
+// mergeInputs describes the documents that a merge of cluster waits for: the ones that shards would
 // write now.
-type awaited struct {
+type mergeInputs struct {
 	of   int
 	now  shard.Origin
 	look func() (shard.Origin, error)
@@ -90,9 +90,9 @@ type awaited struct {
 	stale int
 }
 
-// choose keeps the documents that shards would write now. If all shards are there and agree on
+// retainUnfinished keeps the documents that shards would write now. If all shards are there and agree on
 // another listing of files, it lists the files again.
-func (w *awaited) choose(docs []shard.Document) ([]shard.Document, error) {
+func (w *mergeInputs) retainUnfinished(docs []shard.Document) ([]shard.Document, error) {
 	if len(docs) == w.of && docs[0].Listing != w.now.Listing && docs[0].Listing != w.seen &&
 		!slices.ContainsFunc(docs, func(d shard.Document) bool { return d.Listing != docs[0].Listing }) {
 		now, err := w.look()
@@ -109,7 +109,7 @@ func (w *awaited) choose(docs []shard.Document) ([]shard.Document, error) {
 }
 
 // folders returns an error if the folder of a shard is missing below path.
-func (w *awaited) folders(path string) error {
+func (w *mergeInputs) folders(path string) error {
 	entries, err := store.ReadDir(path)
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func (w *awaited) folders(path string) error {
 }
 
 // none returns the error if no document matches what shards would write now.
-func (w *awaited) none(where string) error {
+func (w *mergeInputs) none(where string) error {
 	e := &shard.MissingError{Path: where, Of: w.of, Stale: w.stale}
 	for i := range w.of {
 		e.Missing = append(e.Missing, i)

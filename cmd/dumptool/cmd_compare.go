@@ -97,7 +97,7 @@ of every bad tensor, logs, op_config.csv.`,
 // flags lists the flags without the flags about shards.
 func (o *compareOptions) flags() []cmdFlag {
 	return slices.Concat(o.sides(), o.operators(), o.pairs(), o.ofRanks(), o.shapes(), o.graph(), o.acceptance(), o.execution(), o.judge(), o.failures(), []cmdFlag{
-		{"fail-fast", yes(&o.FailFast), "stop after the first failure by limits in execution order", ci, rare},
+		{"fail-fast", boolSwitch(&o.FailFast), "stop after the first failure by limits in execution order", ci, rare},
 	}, o.output.flags())
 }
 
@@ -115,10 +115,10 @@ func (o *compareOptions) prepare(cmd *cobra.Command, a *app, args []string) (*co
 	if err := o.resolve(cmd.Context(), a, args); err != nil {
 		return nil, err
 	}
-	o.Args = given(cmd.Flags())
+	o.Args = sharedReportFlags(cmd.Flags())
 	warnOfModels(a, cmd)
 	o.warnOfTables(a, cmd)
-	if o.Shard.On() {
+	if o.Shard.IsSharded() {
 		if err := o.forShard(); err != nil {
 			return nil, err
 		}
@@ -128,7 +128,7 @@ func (o *compareOptions) prepare(cmd *cobra.Command, a *app, args []string) (*co
 	if err != nil {
 		return nil, a.notCompared(err)
 	}
-	if n := plan.Others(); n > 0 {
+	if n := plan.CountOtherFiles(); n > 0 {
 		a.say([]batch.Message{batch.Infof("%s ignored: neither dumps nor arrays", lang.CountText(n, "other file"))})
 	}
 	if plan.HoldsWeights() {
@@ -158,7 +158,7 @@ func runCompare(cmd *cobra.Command, a *app, o *compareOptions, args []string) er
 	switch {
 	case err != nil:
 		return err
-	case o.Shard.On():
+	case o.Shard.IsSharded():
 		return o.compareShard(ctx, a, cmd, plan)
 	}
 	if o.shards.resume {
@@ -239,7 +239,7 @@ func (o *compareOptions) earlier(a *app, cmd *cobra.Command, plan *compare.Run, 
 	origin := o.Origin
 	origin.Listing = plan.Listing()
 	d := o.shards.earlier(a, path, &origin)
-	if d == nil || o.KLD && o.Shard.On() && !hasFormat(d.Argv, divergence) {
+	if d == nil || o.KLD && o.Shard.IsSharded() && !hasFormat(d.Argv, divergence) {
 		return nil, false
 	}
 	rep, err := conclude.ReadReport(path)
@@ -247,13 +247,13 @@ func (o *compareOptions) earlier(a *app, cmd *cobra.Command, plan *compare.Run, 
 		return nil, false
 	}
 	complete = !rep.Unfinished()
-	if o.Shard.On() { // broken files may have been repaired
+	if o.Shard.IsSharded() { // broken files may have been repaired
 		complete = complete && rep.Counts[record.Error] == 0
 	}
 	switch {
 	case complete:
 		a.isComplete(path)
-	case !o.Shard.On() && !slices.Equal(reportWords(cmd.Flags(), d.Argv), reportWords(cmd.Flags(), origin.Argv)): // the rows have the data for the earlier reports
+	case !o.Shard.IsSharded() && !slices.Equal(reportWords(cmd.Flags(), d.Argv), reportWords(cmd.Flags(), origin.Argv)): // the rows have the data for the earlier reports
 		return nil, false
 	}
 	return rep, complete

@@ -66,12 +66,12 @@ func (o *comparison) judge() []cmdFlag {
 	finite := func(x float64) bool { return x >= 0 && !math.IsInf(x, 0) }
 	return []cmdFlag{
 		{"verdict", choice(&v.Mode, limits.VerdictModes()), "`RULE` that decides: evidence of a fault, or limits; default: limits if any are given, else evidence", judging, onLimits},
-		{"profile", profile(&l.Profile), "`NAME` of a set of limits; hpaa, dtype (by element type), torch, exact", judging, onLimits},
+		{"profile", limitsProfile(&l.Profile), "`NAME` of a set of limits; hpaa, dtype (by element type), torch, exact", judging, onLimits},
 		{"atol", number(&l.Atol, 0), "absolute limit `A`; hpaa: 0.005", judging, onLimits},
 		{"rtol", number(&l.Rtol, 0), "limit relative to the reference `R`; hpaa: 0.2", judging, onLimits},
-		{"gate", gate(), "fail by `METRICS` of a whole tensor; cosine>=0.99, red<=0.01 (relative Euclidean distance), mean_rel<=0.01 (also undefined because a reference of zeros differs), sqnr>=30 (dB), ulp<=4 (of the NPU's type), with commas between them", judging, onLimits},
+		{"gate", metricGate(), "fail by `METRICS` of a whole tensor; cosine>=0.99, red<=0.01 (relative Euclidean distance), mean_rel<=0.01 (also undefined because a reference of zeros differs), sqnr>=30 (dB), ulp<=4 (of the NPU's type), with commas between them", judging, onLimits},
 		{"op-config|op-config-name", text(&o.files.OpConfig), "limits per operator in `FILE` (op_name,atol,rtol)", judging, onLimits | onHPAA},
-		{"tol-mode", named(&o.Judge.Mode, limits.TolModes(), metrics.IsClose, metrics.BothExceeded, metrics.EitherExceeded), "error `RULE`: isclose (beyond atol + rtol*|cpu|), both-exceeded, either-exceeded", judging, rare | onLimits | onHPAA},
+		{"tol-mode", byName(&o.Judge.Mode, limits.TolModes(), metrics.IsClose, metrics.BothExceeded, metrics.EitherExceeded), "error `RULE`: isclose (beyond atol + rtol*|cpu|), both-exceeded, either-exceeded", judging, rare | onLimits | onHPAA},
 		{"nan-policy", choice(&v.NaN, limits.NaNPolicies()), "`POLICY` for NaN and infinities: strict, equal, hpaa (replaced as HPAA does), ignore (not counted; a tensor with no other elements fails)", judging, rare | onLimits | onHPAA},
 		{"max-error-ratio", decimal(&v.MaxErrorRatio, share, "want a share from 0 to 1"), "a tensor passes with at most this `SHARE` of error elements", judging, rare | onLimits},
 		{"min-cos", number(&v.Gates.MinCos, -1), "fail below this cosine `C`", judging, hidden | onLimits},
@@ -84,8 +84,8 @@ func (o *comparison) judge() []cmdFlag {
 	}
 }
 
-// profile reads the name of a set of limits.
-func profile(to *limits.Profile) *value[limits.Profile] {
+// limitsProfile reads the name of a set of limits.
+func limitsProfile(to *limits.Profile) *value[limits.Profile] {
 	v := choice(to, limits.Profiles())
 	byName := v.read
 	v.read = func(text string) (limits.Profile, error) {
@@ -105,8 +105,8 @@ var gates = []struct{ metric, op, flag string }{
 // gateForm matches the limit of a metric.
 var gateForm = lang.Pattern(`^\s*([a-z_-]+)\s*([<>]=)\s*(\S+)\s*$`)
 
-// gate is another spelling of the limits of metrics.
-func gate() *spelling {
+// metricGate is another spelling of the limits of metrics.
+func metricGate() *spelling {
 	flags := func() (names []string) {
 		for _, g := range gates {
 			names = append(names, g.flag)
@@ -139,10 +139,10 @@ func (o *comparison) pairs() []cmdFlag {
 		cmdFlag{"unshard", choice(&o.Unshard, plan.Unshards()), "compare tensors of several ranks with their part of a reference of one rank, found by values, `WHEN`: auto where the ranks are sharded, off", pairing, rare},
 		cmdFlag{"match-rows", text(&o.files.Rows), "compare the rows that both sides have, of runs with another batch, padding or token layout, `BY`: auto (equal token ids), off, or a file with lines REF,NPU of row numbers from 0; default: off", pairing, rare},
 		cmdFlag{"stems", parsed(&o.Stems, parseStems), "both sides are in one folder: `A,B` are the beginnings or ends of file names, A for the reference, B for the NPU", pairing, rare},
-		cmdFlag{"pair", named(&o.Pair.NamesOnly, []string{"rules", "names"}, false, true), "pair tensors by `WHAT`: rules (equal names; what remains, by the spellings of exporters, the names that ATC joins, the places of modules), or names (equal names only)", pairing, rare},
-		cmdFlag{"fuzzy", yes(&o.Pair.Fuzzy), "pair msprobe calls without a partner by their order, ignoring their numbers", pairing, rare},
+		cmdFlag{"pair", byName(&o.Pair.NamesOnly, []string{"rules", "names"}, false, true), "pair tensors by `WHAT`: rules (equal names; what remains, by the spellings of exporters, the names that ATC joins, the places of modules), or names (equal names only)", pairing, rare},
+		cmdFlag{"fuzzy", boolSwitch(&o.Pair.Fuzzy), "pair msprobe calls without a partner by their order, ignoring their numbers", pairing, rare},
 		cmdFlag{"mask", text(&o.Mask), "tensor `NAME` beside log_probs: its zeros mark padding, which does not count; default: response_mask, if present", judging, rare},
-		cmdFlag{"inputs", yes(&o.Pair.Inputs), "compare the inputs in dumps too; default: if the reference has inputs", pairing, rare})
+		cmdFlag{"inputs", boolSwitch(&o.Pair.Inputs), "compare the inputs in dumps too; default: if the reference has inputs", pairing, rare})
 }
 
 // parseStems reads the stems of both sides.
@@ -195,18 +195,18 @@ func (o *comparison) operators() []cmdFlag {
 func (o *comparison) shapes() []cmdFlag {
 	s := &o.Shape
 	return []cmdFlag{
-		{"auto-layout", bare("true", named(&s.AutoLayout, []string{"auto", "true", "false", "off"}, align.LayoutByValues, align.LayoutByShape, align.LayoutOff, align.LayoutOff)),
+		{"auto-layout", bare("true", byName(&s.AutoLayout, []string{"auto", "true", "false", "off"}, align.LayoutByValues, align.LayoutByShape, align.LayoutOff, align.LayoutOff)),
 			"permute the axes of NPU tensors `WHEN`: auto if exactly one permutation makes the values agree, true if one known permutation has the reference's shape, off", pairing, rare | onLayouts},
 		{"transpose", byKey(&s.Transpose, permutation), "permute the axes of an NPU tensor: `OP=PERM`, such as conv1=0,3,1,2", pairing, rare | onLayouts},
 		{"ref-format", axisOrder(&s.RefFormat), "axis `ORDER` of the reference, such as NHWC; default: from shapes and dumps", pairing, rare | onLayouts},
 		{"npu-format", axisOrder(&s.NPUFormat, "NC1HWC0", "FRACTAL_Z", "FRACTAL_NZ", "NDC1HWC0", "FRACTAL_Z_3D"), "`LAYOUT` of arrays and raw files of the NPU whose names have none, such as NC1HWC0", pairing, rare | onLayouts},
 		{"original-format", axisOrder(&s.OriginalFormat), "axis `ORDER` of the original shapes in dumps, where several would fit", pairing, rare | onLayouts},
-		{"crop-padding", yes(&s.CropPadding), "compare the common part where the NPU tensor is longer on one axis and zero there", pairing, rare | onLayouts},
-		{"force-compare", yes(&s.Force), "compare tensors of one size and different shapes too", pairing, rare | onLayouts},
-		{"strict-dtype", yes(&s.StrictDType), "different element types are a failure", pairing, rare | onLayouts},
+		{"crop-padding", boolSwitch(&s.CropPadding), "compare the common part where the NPU tensor is longer on one axis and zero there", pairing, rare | onLayouts},
+		{"force-compare", boolSwitch(&s.Force), "compare tensors of one size and different shapes too", pairing, rare | onLayouts},
+		{"strict-dtype", boolSwitch(&s.StrictDType), "different element types are a failure", pairing, rare | onLayouts},
 		{"ref-dtype", elementType(&s.RefDType), "element `TYPE` of reference raw files whose names have none; default: the type of the NPU tensor", pairing, rare | onLayouts},
 		{"bin-dtype|npu-dtype", elementType(&s.NPUDType), "element `TYPE` of NPU raw files whose names have none; default: the type of the reference", pairing, rare | onLayouts},
-		{"max-elems", whole(&s.MaxElements, 0, math.MaxInt64, "want a number from 1, or 0 for all"), "compare the first `N` elements only; such tensors cannot pass", choosing, rare | onLayouts},
+		{"max-elems", integerBetween(&s.MaxElements, 0, math.MaxInt64, "want a number from 1, or 0 for all"), "compare the first `N` elements only; such tensors cannot pass", choosing, rare | onLayouts},
 	}
 }
 
@@ -353,9 +353,9 @@ func failStatus(name string) (record.Status, error) {
 func (o *comparison) failures() []cmdFlag {
 	return []cmdFlag{
 		{"fail-on", each(&o.FailOn, failNames, failNames[:4], failStatus), filled("`STATUSES` that fail; %s", failNames), ci, 0},
-		{"exit-zero", yes(&o.ExitZero), "failures do not change the exit status", ci, 0},
+		{"exit-zero", boolSwitch(&o.ExitZero), "failures do not change the exit status", ci, 0},
 		{"baseline", text(&o.BaselineFile), "failures in `FILE` are known; only new and worse ones fail", ci, 0},
-		{updateFlag, yes(&o.UpdateBaseline), "write the findings of this run to the file of --baseline", ci, rare},
+		{updateFlag, boolSwitch(&o.UpdateBaseline), "write the findings of this run to the file of --baseline", ci, rare},
 		{"baseline-slack", decimal(&o.Slack, func(x float64) bool { return x >= 1 }, "want a factor from 1"), "a known failure may get worse by up to this `FACTOR`", ci, rare},
 		{"require-coverage", required(&o.Coverage), "fail unless this `SHARE` is compared; of the reference: all, 90%, 0.9, or a number of tensors", ci, 0},
 	}

@@ -41,32 +41,32 @@ func newCompareOutput() compareOutput {
 // flags lists the flags for the reports of a run.
 func (o *compareOutput) flags() []cmdFlag {
 	elements, pictures := &o.look.Elements, &o.pictures
-	return append(o.looks(), []cmdFlag{
-		{"topn", whole(&o.topN, 1, maxWorst, fmt.Sprintf("want 1 to %d", maxWorst)), "keep the worst `N` elements of bad tensors", closer, rare},
-		{"diff-cnt", whole(&elements.Count, 1, math.MaxInt, "want at least 1"), "at most `N` error elements in the CSV of an operator", closer, rare | onHPAA},
-		{"diff-order", named(&elements.Worst, []string{"index", "worst"}, false, true), "`ORDER` of these elements: index or worst", closer, rare | onHPAA},
-		{"show-graph", yes(&pictures.Plots), "with -out: draw plots of bad tensors; three of each, as PNG files", closer, 0},
+	return append(o.reportStyleFlags(), []cmdFlag{
+		{"topn", integerBetween(&o.topN, 1, maxWorst, fmt.Sprintf("want 1 to %d", maxWorst)), "keep the worst `N` elements of bad tensors", closer, rare},
+		{"diff-cnt", integerBetween(&elements.Count, 1, math.MaxInt, "want at least 1"), "at most `N` error elements in the CSV of an operator", closer, rare | onHPAA},
+		{"diff-order", byName(&elements.Worst, []string{"index", "worst"}, false, true), "`ORDER` of these elements: index or worst", closer, rare | onHPAA},
+		{"show-graph", boolSwitch(&pictures.Plots), "with -out: draw plots of bad tensors; three of each, as PNG files", closer, 0},
 		{"pictures", orAll(&pictures.Kept, 0, record.AllPictures), "keep the pictures of `N` tensors in compare.json, the most telling first, or of all", closer, rare},
-		{"max-bins", whole(&pictures.Bins.Max, math.MinInt, mostBins, fmt.Sprintf("want at most %d, more than a plot is wide", mostBins)), "at most `N` bins in the histograms of plots and pictures", closer, rare},
-		{"min-bins", whole(&pictures.Bins.Min, 1, math.MaxInt, "want at least 1"), "at least `N` bins", closer, rare},
+		{"max-bins", integerBetween(&pictures.Bins.Max, math.MinInt, mostBins, fmt.Sprintf("want at most %d, more than a plot is wide", mostBins)), "at most `N` bins in the histograms of plots and pictures", closer, rare},
+		{"min-bins", integerBetween(&pictures.Bins.Min, 1, math.MaxInt, "want at least 1"), "at least `N` bins", closer, rare},
 	}...)
 }
 
-// looks lists the flags for the look of the reports of any comparison.
-func (o *compareOutput) looks() []cmdFlag {
-	extra := yes(&o.look.HPAA.ExtraColumns)
+// reportStyleFlags lists the flags for the look of the reports of any comparison.
+func (o *compareOutput) reportStyleFlags() []cmdFlag {
+	extra := boolSwitch(&o.look.HPAA.ExtraColumns)
 	o.extraGiven = func() bool { return extra.given != "" }
 	return append(reportFlags[*record.Report](&o.reportOptions, "`FORMATS` of the reports: %s; default: text; with -out html, json and csv; for data of HPAA html, json and hpaa"), []cmdFlag{
 		{"rows", choice(&o.rows, []string{"all", "bad", "full"}), "`WHICH` rows compare.json, junit.xml and report.html hold: all, or bad (without rows that passed); default: all, up to 1000000", reporting, rare},
 		{"extra-columns", extra, "append dumptool's own columns to HPAA's in cpu_vs_npu.csv; with --format hpaa only if given", reporting, rare | onHPAA},
-		{"matrix", yes(&o.look.Matrix), "print the rounds of text as a matrix of ranks and steps", reporting, rare},
-		{"hpaa-version", named(&o.look.HPAA.Successor, []string{"successor"}, true), "columns of cpu_vs_npu.csv: `successor` adds cos_sim", reporting, rare | onHPAA},
-		{"bom", yes(&o.look.HPAA.BOM), "start CSV files with a byte order mark, for Excel", reporting, rare | onHPAA},
+		{"matrix", boolSwitch(&o.look.Matrix), "print the rounds of text as a matrix of ranks and steps", reporting, rare},
+		{"hpaa-version", byName(&o.look.HPAA.Successor, []string{"successor"}, true), "columns of cpu_vs_npu.csv: `successor` adds cos_sim", reporting, rare | onHPAA},
+		{"bom", boolSwitch(&o.look.HPAA.BOM), "start CSV files with a byte order mark, for Excel", reporting, rare | onHPAA},
 	}...)
 }
 
-// given lists the flags that change a report, and both sides however they were given.
-func given(flags *pflag.FlagSet) []string {
+// sharedReportFlags lists the flags that change a report, and both sides however they were given.
+func sharedReportFlags(flags *pflag.FlagSet) []string {
 	for _, side := range []string{"cpu", "npu"} {
 		flags.Lookup(side).Changed = true
 	}

@@ -45,7 +45,7 @@ and order, and the worst elements as a CSV file.`,
 	cmd.Long += formatHelp[*record.Row]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	define(cmd, slices.Concat([]cmdFlag{
 		{"op", text(&opts.op), "operator `NAME`, or a unique end of it; NAME:output:K for one of its tensors", choosing, 0},
-		{"topn", whole(&opts.Top, 1, maxWorst, fmt.Sprintf("want 1 to %d", maxWorst)), "show the worst `N` elements", reporting, 0},
+		{"topn", integerBetween(&opts.Top, 1, maxWorst, fmt.Sprintf("want 1 to %d", maxWorst)), "show the worst `N` elements", reporting, 0},
 		outFlag(&opts.out, "write tensors and elements to folder `DIR`"),
 		(*exitZero)(&opts.ExitZero).flag("failures do not change the exit status"),
 	}, opts.sides(), opts.judge(), opts.pairs(), opts.shapes())...)
@@ -227,7 +227,7 @@ are not loaded.`,
 		cmdFlag{"allow", text(&opts.allowed), "accept tensors of these `STATUSES` too, separated by commas: scaled, lora, only_a, only_b", ci, 0},
 		cmdFlag{"adapter", text(&opts.Adapter), "`FOLDER` of an adapter (LoRA): B is A with this adapter merged", pairing, 0},
 		cmdFlag{"write-map", text(&opts.writeMap), "write the pairs of tensors with equal elements to `FILE`, for --map-node-dict", reporting, 0},
-		cmdFlag{"all", yes(&opts.all), "list all tensors", reporting, 0},
+		cmdFlag{"all", boolSwitch(&opts.all), "list all tensors", reporting, 0},
 		jobsFlag(&opts.Workers, "`N` workers; default: one per CPU, at most 16"),
 		(*exitZero)(&opts.exitZero).flag("differences do not change the exit status"))
 	addReportFlags[*checkpoint.Report](cmd, &opts.output)

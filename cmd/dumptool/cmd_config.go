@@ -52,7 +52,7 @@ func schemaFlag(to *dumpconf.Schema, known ...dumpconf.Schema) *value[dumpconf.S
 	for _, s := range known {
 		list = append(list, s.String())
 	}
-	return named(to, list, known...)
+	return byName(to, list, known...)
 }
 
 // targetFlags lists the flags for the schema and the target of a configuration.
@@ -131,7 +131,7 @@ and error.`,
 	}
 	cmd.Long += exitStatus(exitFound, exitInterrupted)
 	define(cmd, append(targetFlags(&opts.Options),
-		cmdFlag{"check-env", yes(&opts.checkEnv), "take the environment into account", facts, 0},
+		cmdFlag{"check-env", boolSwitch(&opts.checkEnv), "take the environment into account", facts, 0},
 		opts.exitZero.flag("errors do not change the exit status"), opts.json.flag("print a JSON object"))...)
 	return cmd
 }
@@ -190,7 +190,7 @@ type configOutput struct {
 func (o *configOutput) flags() []cmdFlag {
 	return []cmdFlag{
 		outFlag(&o.out, "write to `FILE`, not to stdout"),
-		{"force", yes(&o.force), "replace the file of -out", reporting, 0},
+		{"force", boolSwitch(&o.force), "replace the file of -out", reporting, 0},
 	}
 }
 
@@ -302,12 +302,12 @@ warnings), and 3 if a file could not be read or written.`,
 	define(cmd, targetFlags(&opts.Options)...)
 	formatFlag[*report.ConfigChecks](cmd, &opts.format)
 	define(cmd,
-		cmdFlag{"check-fs", yes(&opts.checkFS), "check the folders named in the file too", facts, 0},
-		cmdFlag{"check-env", yes(&opts.checkEnv), "check the environment variables that override the file too", facts, 0},
-		cmdFlag{"world-size", whole(&opts.WorldSize, 0, math.MaxInt64, "want a number from 0"), "the job has `N` ranks, for files of msprobe; default: unknown", facts, 0},
-		cmdFlag{"strict", yes(&opts.strict), "exit with 1 for warnings too", ci, 0},
-		cmdFlag{"fix", yes(&opts.fix), "print the change that repairs what can be repaired", reporting, 0},
-		cmdFlag{"write", yes(&opts.write), "with --fix: make the change", reporting, 0},
+		cmdFlag{"check-fs", boolSwitch(&opts.checkFS), "check the folders named in the file too", facts, 0},
+		cmdFlag{"check-env", boolSwitch(&opts.checkEnv), "check the environment variables that override the file too", facts, 0},
+		cmdFlag{"world-size", integerBetween(&opts.WorldSize, 0, math.MaxInt64, "want a number from 0"), "the job has `N` ranks, for files of msprobe; default: unknown", facts, 0},
+		cmdFlag{"strict", boolSwitch(&opts.strict), "exit with 1 for warnings too", ci, 0},
+		cmdFlag{"fix", boolSwitch(&opts.fix), "print the change that repairs what can be repaired", reporting, 0},
+		cmdFlag{"write", boolSwitch(&opts.write), "with --fix: make the change", reporting, 0},
 		opts.exitZero.flag("errors do not change the exit status"))
 	return cmd
 }

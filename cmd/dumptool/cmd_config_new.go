@@ -77,7 +77,7 @@ func runConfigNew(ctx context.Context, a *app, opts *configNewOptions, flags *pf
 	if err != nil {
 		return a.refused(err)
 	}
-	return a.deliver(opts, made)
+	return a.writeConfiguration(opts, made)
 }
 
 // saysMore reports whether any flag but --lang is set. --lang also sets the language of the
@@ -123,8 +123,8 @@ func (a *app) refused(err error) error {
 	return asUsage(err)
 }
 
-// deliver writes a configuration and prints the next steps.
-func (a *app) deliver(opts *configNewOptions, made *dumpconf.NewFile) error {
+// writeConfiguration writes a configuration and prints the next steps.
+func (a *app) writeConfiguration(opts *configNewOptions, made *dumpconf.NewFile) error {
 	opts.Schema = made.Report.Schema
 	r, err := a.writeConfig(&opts.output, made.Text, opts.Options)
 	if err != nil {
@@ -258,7 +258,7 @@ func (o *configNewOptions) addField(profile string, field *dumpconf.Field) {
 	}
 	f.profiles = append(f.profiles, profile)
 	if field.Type != dumpconf.TypeBool {
-		f.values = append(f.values, missing(field.Values, f.values)...)
+		f.values = append(f.values, valuesNotIn(field.Values, f.values)...)
 	}
 	i := slices.IndexFunc(f.abouts, func(a fieldAbout) bool { return a.Text == field.About })
 	if i < 0 {
@@ -285,16 +285,16 @@ func (o *configNewOptions) usage(f *profileFlag) string {
 	var lists [][]string
 	for _, a := range f.abouts {
 		names := a.profiles
-		if len(missing(ofMindSpore, names)) == 0 {
-			names = append(missing(names, ofMindSpore), "ms-*")
+		if len(valuesNotIn(ofMindSpore, names)) == 0 {
+			names = append(valuesNotIn(names, ofMindSpore), "ms-*")
 		}
 		templates, lists = append(templates, "%s (%s)"), append(lists, []string{a.String()}, names)
 	}
 	return filled(strings.Join(templates, "; "), lists...)
 }
 
-// missing returns the values that are not in others.
-func missing(values, others []string) []string {
+// valuesNotIn returns the values that are not in others.
+func valuesNotIn(values, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return slices.Contains(others, v) })
 }
 

@@ -83,7 +83,7 @@ func (o *convertOptions) define(cmd *cobra.Command) {
 	define(cmd, slices.Concat([]cmdFlag{pathFlag(&o.paths, "dump `PATH`: a file, a list of files, or a folder")}, roundFlags(&o.Rounds), []cmdFlag{
 		outFlag(&o.Out, "output folder `DIR`"), json,
 		opsFlag(&o.ops), findFlag(&o.find), containerFlag(&o.Version),
-		{"no-recursive", yes(&o.flat), "do not search subfolders", choosing, 0},
+		{"no-recursive", boolSwitch(&o.flat), "do not search subfolders", choosing, 0},
 		{"output-tensor|o", tensorNumber(&o.Output), "convert output `N` only; for a single file", choosing, 0},
 		{"input-tensor|i", tensorNumber(&o.Input), "convert input `N` only; for a single file", choosing, 0},
 		{"format|f", target, "target `FORMAT`, such as NCHW or ND", pairing, 0},
@@ -95,7 +95,7 @@ func (o *convertOptions) define(cmd *cobra.Command) {
 		{"input-size", count(&o.InputSize), "input size of RNN layouts", pairing, 0},
 		{"custom-script-path|c", text(&o.custom), "folder `DIR` with converters of your own in DIR/format_convert", pairing, 0},
 		{"type|t", choice(&o.Type, convert.Types), filled("output `TYPE`: %s", names(convert.Types)), pairing, 0},
-		{"skip-existing", yes(&o.SkipExisting), "keep output files that are there already", choosing, 0},
+		{"skip-existing", boolSwitch(&o.SkipExisting), "keep output files that are there already", choosing, 0},
 		{abortStaleFlag, duration(&o.abortStale), "first remove unfinished uploads below -out that are older than `AGE`, such as 24h", more, 0},
 		jobsFlag(&o.Workers, "`N` files converted at a time; default: one per CPU and one more"),
 	}, o.shards.flags())...)
@@ -114,13 +114,13 @@ func runConvert(cmd *cobra.Command, a *app, opts *convertOptions, args []string)
 	switch {
 	case err != nil:
 		return err
-	case spec.On() && opt.Type.Extracts():
+	case spec.IsSharded() && opt.Type.Extracts():
 		return usagef("-t %s copies from one file: it cannot be used with --shard", opt.Type)
 	case opt.Type.Extracts():
 		return opts.extract(ctx, a, paths)
 	}
 	in, err := opts.open(cmd, a, args, spec)
-	if err != nil || spec.On() && opts.shards.done(a, convert.DocumentPath(opt.Out, spec), &opt.Origin, isConverted) {
+	if err != nil || spec.IsSharded() && opts.shards.isFinished(a, convert.DocumentPath(opt.Out, spec), &opt.Origin, isConverted) {
 		return err
 	}
 	sum, err := watched(a, "converting", func(observe func(batch.Event)) (convert.Summary, error) {
@@ -129,7 +129,7 @@ func runConvert(cmd *cobra.Command, a *app, opts *convertOptions, args []string)
 	switch {
 	case err != nil:
 		return err
-	case spec.On(): // its document lists failures
+	case spec.IsSharded(): // its document lists failures
 		a.shardWritten(spec, convert.DocumentPath(opt.Out, spec))
 		return nil
 	}
@@ -150,7 +150,7 @@ func (o *convertOptions) resolve(a *app, paths []string) (spec shard.Spec, err e
 // open lists the files, and sets the origin of the document.
 func (o *convertOptions) open(cmd *cobra.Command, a *app, args []string, spec shard.Spec) (in *dumpdir.Run, err error) {
 	ctx, paths := cmd.Context(), convert.SplitPaths(append(o.paths, args...))
-	if o.Only, err = a.found(ctx, o.find, find.Options{Paths: paths, Rounds: o.Rounds, Workers: o.Workers}); err != nil {
+	if o.Only, err = a.findDumps(ctx, o.find, find.Options{Paths: paths, Rounds: o.Rounds, Workers: o.Workers}); err != nil {
 		return nil, err
 	}
 	in, warnings, err := o.Open(ctx, paths, o.flat)

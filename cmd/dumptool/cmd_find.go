@@ -69,11 +69,11 @@ func (o *findOptions) define(cmd *cobra.Command) {
 		{"by", choice(&o.by, find.Kinds), "`KIND` of the query: line, code, op, id, node, param, order or file", choosing, 0},
 		{"up", count(&o.Up), "show `N` levels of producers of every operator too", reporting, 0},
 		{"down", count(&o.Down), "show `N` levels of consumers of every operator too", reporting, 0},
-		{"stack", yes(&o.Stack), "show the whole call stack", reporting, 0},
-		{"all", yes(&o.All), "also show results of low confidence", reporting, 0},
+		{"stack", boolSwitch(&o.Stack), "show the whole call stack", reporting, 0},
+		{"all", boolSwitch(&o.All), "also show results of low confidence", reporting, 0},
 		{"limit", count(&o.Limit), "show at most `N` operators; 0: all", reporting, 0},
-		{"paths", yes(&o.paths), "print only the dump files, one path a line", reporting, 0},
-		{"no-files", yes(&o.NoFiles), "do not search for dumps", choosing, 0},
+		{"paths", boolSwitch(&o.paths), "print only the dump files, one path a line", reporting, 0},
+		{"no-files", boolSwitch(&o.NoFiles), "do not search for dumps", choosing, 0},
 		jobsFlag(&o.Workers, "`N` ranks examined at a time; default: one per CPU"),
 		o.json.flag("print one JSON object"),
 	})...)
@@ -99,7 +99,7 @@ func runFind(ctx context.Context, a *app, opts *findOptions, args []string) erro
 	if err != nil {
 		return asUsage(err)
 	}
-	answer, err := watched(a, "looking", func(observe func(batch.Event)) (*find.Answer, error) {
+	answer, err := watched(a, "looking", func(observe func(batch.Event)) (*find.SearchResult, error) {
 		opts.Observe = observe
 		return find.Run(ctx, q, opts.Options)
 	})

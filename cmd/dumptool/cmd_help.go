@@ -120,7 +120,7 @@ func (h help) topicNames() string {
 		all = append(all, t.name)
 	}
 	last := len(all) - 1
-	return strings.Join(all[:last], ", ") + h.word(" or ") + all[last]
+	return strings.Join(all[:last], ", ") + h.translateLine(" or ") + all[last]
 }
 
 // Help texts are written for helpWidth columns. A narrower terminal gets broken lines; on a wider
@@ -151,7 +151,7 @@ func (a *app) helpFor() help {
 
 // allHelp is the flag that prints the whole help; --help prints a screen.
 func (a *app) allHelp() pflag.Value {
-	v := yes(&a.wholeHelp)
+	v := boolSwitch(&a.wholeHelp)
 	v.read = func(text string) (bool, error) {
 		whole, err := strconv.ParseBool(text)
 		switch {
@@ -200,11 +200,11 @@ func (h help) text(cmd *cobra.Command) string {
 		about, _, _ = strings.Cut(about, "\n\n")
 	}
 	about = strings.TrimRight(h.wrap(about), "\n")
-	return about + "\n\n" + h.usage(cmd) + h.word(exitStatusTitle) + h.wrap(h.list(status))
+	return about + "\n\n" + h.usage(cmd) + h.translateLine(exitStatusTitle) + h.wrap(h.list(status))
 }
 
-// word translates a word or line of help.
-func (h help) word(english string) string {
+// translateLine translates a word or line of help.
+func (h help) translateLine(english string) string {
 	if h.chinese {
 		return lang.Chinese(english)
 	}
@@ -214,7 +214,7 @@ func (h help) word(english string) string {
 // title translates a title of help.
 func (h help) title(english string) string {
 	if h.chinese {
-		return h.word(english) + "："
+		return h.translateLine(english) + "："
 	}
 	return english + ":"
 }
@@ -238,7 +238,7 @@ func (h help) list(text string) string {
 		const gap = "  "
 		start := strings.LastIndex(line, gap) + len(gap)
 		if start >= len(gap) {
-			lines[i] = line[:start] + h.word(line[start:])
+			lines[i] = line[:start] + h.translateLine(line[start:])
 		}
 	}
 	return strings.Join(lines, "\n")
@@ -249,7 +249,7 @@ func (h help) list(text string) string {
 func (h help) wrap(text string) string {
 	var b, paragraph strings.Builder
 	flush := func() {
-		b.WriteString(h.fit(paragraph.String(), 0))
+		b.WriteString(h.wrapIfLong(paragraph.String(), 0))
 		paragraph.Reset()
 	}
 	for line := range strings.Lines(text) {
@@ -258,14 +258,14 @@ func (h help) wrap(text string) string {
 			continue
 		}
 		flush()
-		b.WriteString(h.fit(line, textColumn(line)))
+		b.WriteString(h.wrapIfLong(line, textColumn(line)))
 	}
 	flush()
 	return b.String()
 }
 
-// fit returns a text, broken by wrapWords if one of its lines is too long.
-func (h help) fit(text string, indent int) string {
+// wrapIfLong returns a text, broken by wrapWords if one of its lines is too long.
+func (h help) wrapIfLong(text string, indent int) string {
 	for line := range strings.Lines(text) {
 		if ui.Columns.StringWidth(strings.TrimSuffix(line, "\n")) > h.width {
 			return wrapWords(text, h.width, indent)
@@ -300,7 +300,7 @@ func wrapWords(text string, width, indent int) string {
 // usage returns the usage lines of a command, and its flags in groups.
 func (h help) usage(cmd *cobra.Command) string {
 	var b strings.Builder
-	b.WriteString(h.title("Usage") + "\n  " + strings.ReplaceAll(cmd.UseLine(), "[flags]", h.word("[flags]")) + "\n")
+	b.WriteString(h.title("Usage") + "\n  " + strings.ReplaceAll(cmd.UseLine(), "[flags]", h.translateLine("[flags]")) + "\n")
 	if cmd.HasAvailableSubCommands() {
 		b.WriteString("  " + cmd.CommandPath() + " COMMAND\n")
 	}
@@ -327,15 +327,15 @@ func (h help) usage(cmd *cobra.Command) string {
 	}
 	b.WriteString("\n")
 	if cmd.HasAvailableSubCommands() && !takesArguments(cmd) {
-		fmt.Fprintf(&b, h.word("'%s COMMAND --help' says more about a command.\n"), cmd.CommandPath())
+		fmt.Fprintf(&b, h.translateLine("'%s COMMAND --help' says more about a command.\n"), cmd.CommandPath())
 	}
 	if h.brief {
-		fmt.Fprintf(&b, h.word("'%s --help-all' says more and lists all flags.\n"), cmd.CommandPath())
+		fmt.Fprintf(&b, h.translateLine("'%s --help-all' says more and lists all flags.\n"), cmd.CommandPath())
 	} else if cmd.HasParent() {
-		b.WriteString(h.word("'dumptool --help-all' also lists the flags of object storage (s3://).\n"))
+		b.WriteString(h.translateLine("'dumptool --help-all' also lists the flags of object storage (s3://).\n"))
 	}
 	if set := sets[judging]; set != nil && set.Lookup("verdict") != nil {
-		b.WriteString(h.wrap(fmt.Sprintf(h.word("'dumptool help TOPIC': %s.\n"), h.topicNames())))
+		b.WriteString(h.wrap(fmt.Sprintf(h.translateLine("'dumptool help TOPIC': %s.\n"), h.topicNames())))
 	}
 	return b.String()
 }
@@ -387,7 +387,7 @@ func (h help) flag(f *pflag.Flag) *pflag.Flag {
 	shown, end := *f, "; "
 	switch {
 	case h.chinese && f.Name == helpFlag:
-		shown.Usage = h.word("help for a command")
+		shown.Usage = h.translateLine("help for a command")
 	case h.chinese:
 		shown.Usage, end = usageInChinese(f), "；"
 	}

@@ -114,20 +114,20 @@ func (o *hpaaImportOptions) define(cmd *cobra.Command) {
 		{"piece-pattern", parsed(&src.Pattern, hpaa.ParsePattern), "`PATTERN` of the paths of the pieces, such as {node}@{output}.{piece:hex}.dat", choosing, 0},
 		{"npu-dir", text(&src.Dir), "folder of the pieces in `DIR`; default: dump_data", choosing, 0},
 		{"round", importRounds(&o.Rounds), "import `WHICH` of several rounds of one output: all, first, last, or a number", choosing, 0},
-		{"allow-outside", yes(&src.AllowOutside), "accept pieces outside of the folder of their description", choosing, 0},
-		{"ignore-others", yes(&o.ignoreOthers), "files that do not fit the pattern do not change the exit status", ci, 0},
+		{"allow-outside", boolSwitch(&src.AllowOutside), "accept pieces outside of the folder of their description", choosing, 0},
+		{"ignore-others", boolSwitch(&o.ignoreOthers), "files that do not fit the pattern do not change the exit status", ci, 0},
 	}, nodeFlags(&o.nameMap, &o.Filter.SkipKeys, &o.Filter.Exclude), []cmdFlag{
 		{"nodename-log", text(&o.nodeNames), "use the node names of another run, from its dump_memory_nodename.log in `FILE`", pairing, 0},
 		{"encoding", encoding, "`ENCODING` of pieces whose description has none; default: auto", pairing, 0},
-		{"skip", whole(&o.Skip, 0, math.MaxInt64, "want a number from 0"), "bytes of header of pieces whose description has none", pairing, 0},
+		{"skip", integerBetween(&o.Skip, 0, math.MaxInt64, "want a number from 0"), "bytes of header of pieces whose description has none", pairing, 0},
 		{"dtype", elementType(&o.DType), "element `TYPE` of pieces whose description has none, such as float16", pairing, 0},
 		{"shape", byKey(&o.Shapes, pieceShape), "shape of pieces whose description has none: `NODE=SHAPE`, such as conv1=2,3,5; without NODE= of all", pairing, 0},
 		{"like", text(&o.like), "take unknown types and shapes from the run in `PATH`, such as cpu: its shapes divided by the number of pieces", pairing, 0},
-		{"default-concat-dim", whole(&o.Axis, -1, math.MaxInt, "want an axis from 0, or -1 for the first whose length is not 1"), "join pieces whose description has no axis on this `AXIS`; -1: the first whose length is not 1", pairing, 0},
+		{"default-concat-dim", integerBetween(&o.Axis, -1, math.MaxInt, "want an axis from 0, or -1 for the first whose length is not 1"), "join pieces whose description has no axis on this `AXIS`; -1: the first whose length is not 1", pairing, 0},
 		{"result", text(&o.result), "write the logs to `DIR`; default: result", reporting, 0},
 		{"node-runtime-filename", text(&o.runtime), "write the order of the nodes to `FILE`, if times are known; default: node_runtime.file beside the logs", reporting, 0},
-		{"md5", yes(&o.Sums), "write md5.csv with the digest of every piece", reporting, 0},
-		{"perf-all-nodes", yes(&allNodes), "for dumptool perf; here it changes nothing", more, 0},
+		{"md5", boolSwitch(&o.Sums), "write md5.csv with the digest of every piece", reporting, 0},
+		{"perf-all-nodes", boolSwitch(&allNodes), "for dumptool perf; here it changes nothing", more, 0},
 		jobsFlag(&o.Workers, "`N` nodes joined at a time; default: one per CPU"),
 	})...)
 	exclusive(cmd, "pieces", "piece-pattern")
@@ -149,7 +149,7 @@ func runHPAAImport(ctx context.Context, a *app, o *hpaaImportOptions, args []str
 	if err != nil {
 		return o.notFound(a, err)
 	}
-	if lacking := o.Lacking(found); len(lacking) > 0 {
+	if lacking := o.IncompletePieces(found); len(lacking) > 0 {
 		return usagef("the shape and the element type of %s are unknown: give them in the description, by --shape and --dtype, or by --like", lang.FirstNames(lacking))
 	}
 	r, err := watched(a, "importing", func(observe func(batch.Event)) (*hpaa.Result, error) {

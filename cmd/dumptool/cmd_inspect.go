@@ -66,9 +66,9 @@ order; null means unknown. A file or tensor that cannot be read has the key
 func (o *inspectOptions) define(cmd *cobra.Command) {
 	define(cmd, slices.Concat([]cmdFlag{morePaths(&o.paths)}, roundFlags(&o.Rounds), []cmdFlag{
 		opsFlag(&o.ops), findFlag(&o.find), containerFlag(&o.Version),
-		{"stats", yes(&o.Stats), "show minimum, maximum, mean and the number of NaN and Inf of every tensor", reporting, 0},
-		{"long", yes(&o.long), "show all files and tensors, however many there are", reporting, 0},
-		{"script", yes(&o.Script), "show the line of the script for every operator", reporting, 0},
+		{"stats", boolSwitch(&o.Stats), "show minimum, maximum, mean and the number of NaN and Inf of every tensor", reporting, 0},
+		{"long", boolSwitch(&o.long), "show all files and tensors, however many there are", reporting, 0},
+		{"script", boolSwitch(&o.Script), "show the line of the script for every operator", reporting, 0},
 		readersFlag(&o.Workers),
 		o.json.flag("print one JSON object a file"),
 	})...)
@@ -84,7 +84,7 @@ func runInspect(ctx context.Context, a *app, opts *inspectOptions, args []string
 	if opt.Ops, err = readOps(opts.ops); err != nil {
 		return err
 	}
-	if opt.Only, err = a.found(ctx, opts.find, find.Options{Paths: args, Rounds: opt.Rounds, Workers: opt.Workers}); err != nil {
+	if opt.Only, err = a.findDumps(ctx, opts.find, find.Options{Paths: args, Rounds: opt.Rounds, Workers: opt.Workers}); err != nil {
 		return err
 	}
 	run, err := inspect.Open(ctx, *opt, args)

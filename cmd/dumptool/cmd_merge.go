@@ -50,7 +50,7 @@ var (
 		},
 		shown: func() []cmdFlag {
 			o := newCompareOptions()
-			return append(o.output.looks(), o.failures()...)
+			return append(o.output.reportStyleFlags(), o.failures()...)
 		}}
 	mergeAnalyses = reportKind(overflow.MergeAnalyses, "overflow analyze", overflow.Schema,
 		"make one report of what all shards of 'overflow analyze' wrote",
@@ -83,7 +83,7 @@ type merging struct {
 	// own holds the report flags of the merge. They override the flags in the documents.
 	own *pflag.FlagSet
 	// awaited, if not nil, tells which documents count.
-	awaited *awaited
+	awaited *mergeInputs
 
 	ctx  context.Context
 	a    *app
@@ -96,7 +96,7 @@ func newMergeCommand(a *app) *cobra.Command {
 	var output reportOptions
 	var zero exitZero
 	cmd := mergeCommand(a, mergeKinds(), outFlag(&output.out, "write the reports to folder `DIR`"),
-		cmdFlag{"format", several(&output.formats, nil), "`FORMATS` of the reports; default: the formats of the shards", reporting, 0},
+		cmdFlag{"format", listOfTexts(&output.formats, nil), "`FORMATS` of the reports; default: the formats of the shards", reporting, 0},
 		noPathsFlag(&output.noPaths), zero.flag("findings do not change the exit status"), sameAsJSON(func() {}))
 	exclusive(cmd, "json", "format")
 	cmd.Short = "make one report of the documents of shards, or of several machines"
@@ -144,8 +144,8 @@ func mergeCommand(a *app, kinds []*mergeKind, flags ...cmdFlag) *cobra.Command {
 func waitFlags(wait *time.Duration, missing, allow *bool) []cmdFlag {
 	return []cmdFlag{
 		{"wait", duration(wait), "wait at most `TIME`, such as 6h, until all shards are there", choosing, onShards},
-		{"missing", yes(missing), "only print the numbers of the shards that are missing: 3,17,40-42", choosing, onShards},
-		{"allow-missing", yes(allow), "make a report of the shards that exist, as for an interrupted run", choosing, onShards},
+		{"missing", boolSwitch(missing), "only print the numbers of the shards that are missing: 3,17,40-42", choosing, onShards},
+		{"allow-missing", boolSwitch(allow), "make a report of the shards that exist, as for an interrupted run", choosing, onShards},
 	}
 }
 
@@ -178,7 +178,7 @@ func runMerge(ctx context.Context, a *app, m *merging, kinds ...*mergeKind) erro
 	}
 	look := func() error {
 		err := find()
-		if i := slices.IndexFunc(m.docs, func(d shard.Document) bool { return !d.Final() }); err == nil && m.wait > 0 && i >= 0 {
+		if i := slices.IndexFunc(m.docs, func(d shard.Document) bool { return !d.IsReproducible() }); err == nil && m.wait > 0 && i >= 0 {
 			err = lang.Errorf("%s: the shard may be tried again", m.docs[i].Path) // the last attempt accepts the document as it is
 		}
 		return err
@@ -217,7 +217,7 @@ func runMerge(ctx context.Context, a *app, m *merging, kinds ...*mergeKind) erro
 	m.setOrigin()
 	m.origin.Interrupted = m.origin.Interrupted || isMissing
 	flags, merge := kind.begin(m)
-	if err = m.fill(flags); err == nil {
+	if err = m.setFlags(flags); err == nil {
 		err = merge()
 	}
 	if coded := new(codedError); isMissing && (err == nil || errors.As(err, &coded) && coded.code != exitUsage) {
@@ -266,7 +266,7 @@ func (m *merging) find(kinds []*mergeKind) (*mergeKind, error) {
 		return nil, err
 	}
 	if awaited != nil {
-		if m.docs, err = awaited.choose(m.docs); err != nil {
+		if m.docs, err = awaited.retainUnfinished(m.docs); err != nil {
 			return nil, err
 		}
 		if len(m.docs) == 0 {
@@ -303,8 +303,8 @@ func (m *merging) setOrigin() {
 	}
 }
 
-// fill sets flags as the documents say, and as the merge itself says.
-func (m *merging) fill(all []cmdFlag) error {
+// setFlags sets flags as the documents say, and as the merge itself says.
+func (m *merging) setFlags(all []cmdFlag) error {
 	flags, first := pflag.NewFlagSet("", pflag.ContinueOnError), &m.docs[0]
 	flags.SetNormalizeFunc(normalizeFlag)
 	defineIn(flags, all...)
@@ -343,8 +343,8 @@ type mergeable[T any] interface {
 	Outcome(reported bool) batch.Outcome
 }
 
-// reportKind returns the kind of documents for a report. summary is of its command, usage of
-// --exit-zero.
+// reportKind returns the kind of documents for a report. summary is the summary of the merge command, usage the help
+// of its flag --exit-zero.
 func reportKind[T any, R mergeable[T]](merge func([]shard.Document, []R) (R, error), command, schema, summary, usage string) *mergeKind {
 	return &mergeKind{
 		command: command, schema: schema, exits: []int{exitFound}, file: report.WriterOf[R]("json").File, format: oneFormat[R],

@@ -89,7 +89,7 @@ func (o *overflowTreeOptions) prepare(cmd *cobra.Command, a *app, args []string,
 		if o.Shard, err = o.shards.resolve(a, o.output.out); err != nil {
 			return nil, origin, err
 		}
-		if o.shards.resume && !o.Shard.On() && !slices.Contains(o.output.formats, "json") {
+		if o.shards.resume && !o.Shard.IsSharded() && !slices.Contains(o.output.formats, "json") {
 			return nil, origin, usagef("--resume needs the document of the earlier run: --format json in both")
 		}
 	}
@@ -117,7 +117,7 @@ func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOp
 		return err
 	}
 	r, complete := earlierOverflow[R](a, o, &origin)
-	if complete && o.Shard.On() {
+	if complete && o.Shard.IsSharded() {
 		return nil
 	}
 	if !complete {
@@ -128,7 +128,7 @@ func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOp
 		})
 	}
 	var none R
-	if err != nil && (any(r) == any(none) || o.Shard.On()) {
+	if err != nil && (any(r) == any(none) || o.Shard.IsSharded()) {
 		return err
 	}
 	if d, ok := any(r).(overflowDocument); ok {
@@ -141,7 +141,7 @@ func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOp
 	if err != nil {
 		return cmp.Or(writeReports(a, &o.output, r, report.Options{}), err)
 	}
-	if o.Shard.On() { // a shard only needs a complete document
+	if o.Shard.IsSharded() { // a shard only needs a complete document
 		return writeShard(a, o, r)
 	}
 	return concludeReport(a, &o.output, o.exitZero, r, r.Outcome(o.output.printsText()))
@@ -164,8 +164,8 @@ func earlierOverflow[R overflowReport](a *app, o *overflowTreeOptions, origin *s
 		var none R
 		return none, false
 	}
-	complete = d.Final()
-	if o.Shard.On() { // broken files may have been repaired
+	complete = d.IsReproducible()
+	if o.Shard.IsSharded() { // broken files may have been repaired
 		complete = complete && any(r).(overflowDocument).Unread() == 0
 	}
 	if complete {
@@ -216,7 +216,7 @@ of all shards.`,
 	cmd.Long += formatHelp[*overflow.Report]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	defineOverflow[*overflow.Report](cmd, opts, "overflow records do not change the exit status", append([]cmdFlag{
 		{"top-num|n", orAll(&opts.MaxRecords, 1, 0), "examine the first `N` records of each rank, or all", choosing, 0},
-		{"all", yes(&opts.All), "show all records in full", reporting, 0},
+		{"all", boolSwitch(&opts.All), "show all records in full", reporting, 0},
 		irFlag(&opts.open.IR),
 	}, opts.shards.flags()...)...)
 	a.shardable[cmd] = opts
@@ -264,8 +264,8 @@ counts too. Where some files could not be read it is 3 in any case.`,
 	}
 	cmd.Long += exitStatus(exitFound, exitNothing, exitInterrupted)
 	define(cmd, append(roundFlags(&opts.rounds), morePaths(&opts.paths),
-		cmdFlag{"extended", yes(&opts.extended), "print causes, hex values, time and warnings too", reporting, 0},
-		cmdFlag{"json", yes(new(bool)), "print JSON, which is the only form", reporting, hidden},
+		cmdFlag{"extended", boolSwitch(&opts.extended), "print causes, hex values, time and warnings too", reporting, 0},
+		cmdFlag{"json", boolSwitch(new(bool)), "print JSON, which is the only form", reporting, hidden},
 		outFlag(&opts.out, "write files to folder `DIR`, not to stdout"), opts.exitZero.flag("overflows do not change the exit status"))...)
 	return cmd
 }
@@ -350,7 +350,7 @@ not read finished steps again.`,
 	defineOverflow[*overflow.ScanReport](cmd, opts, "bad tensors do not change the exit status", append([]cmdFlag{
 		{"headroom", bare(overflow.HeadroomTypes[0], choice(&opts.Headroom, overflow.HeadroomTypes)), filled("which operators of a clean run overflow in `TYPE`: %s; default: float16", overflow.HeadroomTypes), judging, 0},
 		{"write-list", text(&opts.list), "with --headroom: write the operators that overflow to `FILE`: names for ATC --keep_dtype, types for --modify_mixlist (*.json), modules of PyTorch", reporting, 0},
-		{"all", yes(&opts.All), "show all tensors, also good ones", choosing, 0},
+		{"all", boolSwitch(&opts.All), "show all tensors, also good ones", choosing, 0},
 		irFlag(&opts.open.IR),
 		stemsFlag(&opts.open.Stem),
 	}, opts.shards.flags()...)...)
@@ -471,7 +471,7 @@ func runOverflowStatus(ctx context.Context, a *app, opts *overflowStatusOptions,
 		args = []string{stdinArg}
 	}
 	// Report all mistakes before the first result.
-	values := make([][]statusreg.Found, len(args))
+	values := make([][]statusreg.FoundValue, len(args))
 	for i, arg := range args {
 		var err error
 		if arg == stdinArg {
@@ -493,7 +493,7 @@ func runOverflowStatus(ctx context.Context, a *app, opts *overflowStatusOptions,
 const stdinArg = "-"
 
 // explainAll explains the values of all arguments.
-func (a *app) explainAll(ctx context.Context, list *report.StatusList, args []string, values [][]statusreg.Found) error {
+func (a *app) explainAll(ctx context.Context, list *report.StatusList, args []string, values [][]statusreg.FoundValue) error {
 	for i, arg := range args {
 		err := list.Explain(0, values[i])
 		if arg == stdinArg {

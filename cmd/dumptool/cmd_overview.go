@@ -71,7 +71,7 @@ func runOverview(ctx context.Context, a *app, opts *overviewOptions, args []stri
 	args = slices.DeleteFunc(slices.Clone(args), func(file string) bool { // a file below another path is no run of its own
 		info, err := store.Stat(file)
 		return err == nil && !info.IsDir() && slices.ContainsFunc(args, func(root string) bool {
-			_, err := store.Within(root, file)
+			_, err := store.ResolveWithin(root, file)
 			return root != file && err == nil
 		})
 	})

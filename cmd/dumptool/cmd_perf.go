@@ -82,7 +82,7 @@ func (o *perfOptions) define(cmd *cobra.Command) {
 	th, positive := &o.Thresholds, func(x float64) bool { return x > 0 && !math.IsInf(x, 0) }
 	define(cmd, append(nodeFlags(&o.nameMap, &o.Filter.SkipKeys, &o.Filter.Exclude), []cmdFlag{
 		{"baseline", text(&o.Baseline), "compare with the table or folder in `PATH`", judging, 0},
-		{"perf-all-nodes", not(&o.NoSpan), "operators with _span in their names too", choosing, 0},
+		{"perf-all-nodes", inverseSwitch(&o.NoSpan), "operators with _span in their names too", choosing, 0},
 		{"sort", choice(&o.Sort, perf.SortKeys), filled("order by `KEY`: %s", names(perf.SortKeys)), reporting, 0},
 		{"class", choices(&o.Classes, perf.Classes(), nil), filled("list operators of these `CLASSES` only: %s", names(perf.Classes())), reporting, 0},
 		{"top", count(&o.Top), "text and md show the first `N` operators; 0: all", reporting, 0},

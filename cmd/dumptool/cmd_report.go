@@ -49,7 +49,7 @@ tensors beside the page, if compare ran with --show-graph too.`,
 	cmd.Long += exitStatus(exitInterrupted)
 	define(cmd, outFlag(&opts.out, "write the page to `FILE`, or as report.html to a folder; default: stdout"),
 		cmdFlag{"title", text(&opts.Title), "`TEXT` above the page", reporting, 0},
-		cmdFlag{"show-graph", yes(&opts.showGraph), "with -out: draw plots of bad tensors; beside the page, as PNG files", reporting, 0},
+		cmdFlag{"show-graph", boolSwitch(&opts.showGraph), "with -out: draw plots of bad tensors; beside the page, as PNG files", reporting, 0},
 		noPathsFlag(&opts.NoPaths))
 	return cmd
 }

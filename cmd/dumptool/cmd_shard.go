@@ -115,8 +115,8 @@ func (o *shardOptions) flags() []cmdFlag {
 	return []cmdFlag{
 		{shardFlag, text(&o.shard), "do part `I/N` of the work, I from 0; merge joins the parts; auto/N: I from the scheduler", more, onShards},
 		runFlag(&o.run, "`ID` of the run; a merge takes only documents of this run"),
-		{"compress", yes(&o.compress), "with --shard: write the document as .json.zst, which merge, report and judge read", more, rare | onShards},
-		{"resume|retry-errors", yes(&o.resume), "continue the same work in -out: keep its results, and do only the missing part (not fetched, or not reached)", more, rare | onShards},
+		{"compress", boolSwitch(&o.compress), "with --shard: write the document as .json.zst, which merge, report and judge read", more, rare | onShards},
+		{"resume|retry-errors", boolSwitch(&o.resume), "continue the same work in -out: keep its results, and do only the missing part (not fetched, or not reached)", more, rare | onShards},
 	}
 }
 
@@ -129,11 +129,11 @@ func (o *shardOptions) resolve(a *app, out string) (shard.Spec, error) {
 	switch {
 	case err != nil:
 		return spec, asUsage(err)
-	case spec.On() && out == "":
+	case spec.IsSharded() && out == "":
 		return spec, usagef("--shard needs the folder that all shards write to (-out)")
-	case o.compress && !spec.On():
+	case o.compress && !spec.IsSharded():
 		return spec, usagef("--compress needs --shard")
-	case o.resume && !spec.On() && !o.wholeRuns:
+	case o.resume && !spec.IsSharded() && !o.wholeRuns:
 		return spec, usagef("--resume needs --shard")
 	case o.resume && out == "":
 		return spec, usagef("--resume needs the folder of the earlier run (-out)")
@@ -144,10 +144,10 @@ func (o *shardOptions) resolve(a *app, out string) (shard.Spec, error) {
 // origin returns the origin of a command's document.
 func (o *shardOptions) origin(cmd *cobra.Command, args []string, spec shard.Spec, listing string) shard.Origin {
 	origin := shard.Origin{Tool: toolName(), Listing: listing, Options: optionsOf(cmd.Flags()), RunID: o.run}
-	if spec.On() {
+	if spec.IsSharded() {
 		origin.Shard = &spec
 	}
-	if spec.On() || o.ofReports {
+	if spec.IsSharded() || o.ofReports {
 		origin.Argv = argvOf(cmd, args)
 	}
 	return origin
@@ -170,9 +170,9 @@ func (o *shardOptions) earlier(a *app, path string, origin *shard.Origin) *shard
 	return &d
 }
 
-// done reports whether --resume finds the finished document of a shard at path. complete reports
+// isFinished reports whether --resume finds the finished document of a shard at path. complete reports
 // whether a document has no gaps.
-func (o *shardOptions) done(a *app, path string, origin *shard.Origin, complete func(d *shard.Document) bool) bool {
+func (o *shardOptions) isFinished(a *app, path string, origin *shard.Origin, complete func(d *shard.Document) bool) bool {
 	d := o.earlier(a, path, origin)
 	if d == nil || !complete(d) {
 		return false

@@ -59,7 +59,7 @@ element, or without --cpu at the first one.`,
 		cmdFlag{"at", indices(&opts.At), "the place `I,J,...`; default: the worst one, else the first", choosing, 0},
 		cmdFlag{"window", window(&opts.Window), "at most `HxW` rows and columns", reporting, 0},
 		cmdFlag{"target-format|f", target, "target `FORMAT`, such as NCHW or ND; default: the original one", pairing, 0},
-		cmdFlag{"raw", yes(&opts.Raw), "the elements as they are stored, in the layout of the device", pairing, 0},
+		cmdFlag{"raw", boolSwitch(&opts.Raw), "the elements as they are stored, in the layout of the device", pairing, 0},
 		cmdFlag{"atol", decimal(&opts.Limits.Atol, isLimit, "want a finite number from 0"), "absolute limit `A` of marked elements", judging, 0},
 		cmdFlag{"rtol", decimal(&opts.Limits.Rtol, isLimit, "want a finite number from 0"), "relative limit `R` of marked elements", judging, 0})
 	formatFlag[*show.Window](cmd, &opts.format)

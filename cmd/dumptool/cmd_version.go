@@ -32,7 +32,7 @@ func newVersionCommand(a *app) *cobra.Command {
 // versionFlag adds dumptool --version.
 func versionFlag(a *app, root *cobra.Command) {
 	wanted := false
-	define(root, cmdFlag{"version", yes(&wanted), "print the version of dumptool", more, 0})
+	define(root, cmdFlag{"version", boolSwitch(&wanted), "print the version of dumptool", more, 0})
 	notSetting(root.Flag("version"))
 	withoutIt := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {

@@ -230,8 +230,8 @@ func findFlag(query *string) cmdFlag {
 	return cmdFlag{"find", text(query), "only the dumps that 'dumptool find' returns for `QUERY`, such as resnet.py:88", choosing, 0}
 }
 
-// found returns the dumps that --find chooses below paths, by absolute path; nil for all.
-func (a *app) found(ctx context.Context, query string, opt find.Options) (map[string]bool, error) {
+// findDumps returns the dumps that --find chooses below paths, by absolute path; nil for all.
+func (a *app) findDumps(ctx context.Context, query string, opt find.Options) (map[string]bool, error) {
 	if query == "" {
 		return nil, nil
 	}
@@ -246,7 +246,7 @@ func (a *app) found(ctx context.Context, query string, opt find.Options) (map[st
 	case err != nil:
 		return nil, err
 	}
-	return answer.Chosen(), a.conclude(answer.ChosenOutcome())
+	return answer.SelectedDumps(), a.conclude(answer.ChosenOutcome())
 }
 
 // irFlag names graphs of MindSpore.
@@ -267,7 +267,7 @@ func checkIR(ir string) error {
 
 // jobsFlag sets the number of workers.
 func jobsFlag(to *int, usage string) cmdFlag {
-	return cmdFlag{"jobs|j|max-cores", whole(to, 0, 1<<20, "want at least 1, or 0 for one per CPU"), usage, more, rare}
+	return cmdFlag{"jobs|j|max-cores", integerBetween(to, 0, 1<<20, "want at least 1, or 0 for one per CPU"), usage, more, rare}
 }
 
 // readersFlag is jobsFlag for commands that only read files.
@@ -277,7 +277,7 @@ func readersFlag(to *int) cmdFlag {
 
 // containerFlag sets the container version of the dumps.
 func containerFlag(to *int) cmdFlag {
-	return cmdFlag{"version|v", whole(to, 0, 2, "want 1 or 2"), "dump container `1|2`: protobuf or binary; default: from the file", choosing, rare}
+	return cmdFlag{"version|v", integerBetween(to, 0, 2, "want 1 or 2"), "dump container `1|2`: protobuf or binary; default: from the file", choosing, rare}
 }
 
 // nodeFlags are flags of HPAA's scripts: they rename operators and skip some.
@@ -311,7 +311,7 @@ func outFlag(out *string, usage string) cmdFlag {
 type exitZero bool
 
 func (z *exitZero) flag(usage string) cmdFlag {
-	return cmdFlag{"exit-zero", yes((*bool)(z)), usage, ci, 0}
+	return cmdFlag{"exit-zero", boolSwitch((*bool)(z)), usage, ci, 0}
 }
 
 // of applies the flag to an outcome.
@@ -329,7 +329,7 @@ func (z exitZero) of(o batch.Outcome) batch.Outcome {
 type jsonFlag bool
 
 func (j *jsonFlag) flag(usage string) cmdFlag {
-	return cmdFlag{"json", yes((*bool)(j)), usage, reporting, 0}
+	return cmdFlag{"json", boolSwitch((*bool)(j)), usage, reporting, 0}
 }
 
 // format returns the name of the format.
@@ -397,9 +397,9 @@ func (o *globalOptions) s3Flags() []cmdFlag {
 		{"s3-endpoint", text(&s.Endpoint), "`URL` of the object storage; default: AWS_ENDPOINT_URL_S3, else AWS", storage, 0},
 		{"s3-region", text(&s.Region), "region `REGION` of the object storage; default: AWS_REGION, else from the endpoint", storage, 0},
 		{"s3-path-style", choice(&s.PathStyle, []string{"auto", "on", "off"}), "put the bucket into the path of URLs, not into the host name; auto: on, except for AWS and OBS", storage, 0},
-		{"s3-no-sign", yes(&s.NoSign), "do not sign requests, for public buckets", storage, 0},
+		{"s3-no-sign", boolSwitch(&s.NoSign), "do not sign requests, for public buckets", storage, 0},
 		{"s3-block", (*sizeFlag)(&s.Block), "bytes of one read request", storage, 0},
-		{"s3-concurrency", whole(&s.Concurrency, math.MinInt, math.MaxInt, "want a number"), "requests that read at the same time", storage, 0},
+		{"s3-concurrency", integerBetween(&s.Concurrency, math.MinInt, math.MaxInt, "want a number"), "requests that read at the same time", storage, 0},
 		{"s3-retry-time", duration(&s.RetryTime), "how long a failed request is retried", storage, 0},
 		{"s3-cache", (*sizeFlag)(&s.Cache), "bytes of objects in memory", storage, 0},
 		{"s3-spool", (*sizeFlag)(&s.Spool), "bytes of objects kept in $TMPDIR: objects that are read again and do not fit into memory", storage, 0},

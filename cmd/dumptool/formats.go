@@ -28,7 +28,7 @@ func formatFlag[R any](cmd *cobra.Command, format *string) {
 
 // sameAsJSON is --json, another spelling of --format json, which calls choose.
 func sameAsJSON(choose func()) cmdFlag {
-	json := yes(new(bool))
+	json := boolSwitch(new(bool))
 	json.read = func(text string) (bool, error) {
 		yes, err := strconv.ParseBool(text)
 		if yes {
@@ -74,7 +74,7 @@ func reportFlags[R any](o *reportOptions, usage string) []cmdFlag {
 	names := report.FormatNames[R]()
 	all := []cmdFlag{
 		outFlag(&o.out, "write the reports to folder `DIR`"),
-		{"format", several(&o.formats, names), filled(usage, names), reporting, 0},
+		{"format", listOfTexts(&o.formats, names), filled(usage, names), reporting, 0},
 		sameAsJSON(func() { o.formats = []string{"json"} }),
 	}
 	if slices.Contains(names, "html") {
@@ -85,7 +85,7 @@ func reportFlags[R any](o *reportOptions, usage string) []cmdFlag {
 
 // noPathsFlag shortens paths in pages that are passed on.
 func noPathsFlag(to *bool) cmdFlag {
-	return cmdFlag{"no-paths", yes(to), "in the page (html), keep only the last part of every path", reporting, rare}
+	return cmdFlag{"no-paths", boolSwitch(to), "in the page (html), keep only the last part of every path", reporting, rare}
 }
 
 // checkReports checks the flags for reports of results of type R.

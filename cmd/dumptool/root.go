@@ -34,8 +34,8 @@ type globalOptions struct {
 func (o *globalOptions) flags() []cmdFlag {
 	o.logFormat, o.color = ui.LogText, ui.ColorAuto
 	return append([]cmdFlag{
-		{"quiet|q", yes(&o.quiet), "print errors only, no other messages and no progress", global, 0},
-		{"verbose", yes(&o.verbose), "print debug logs", global, 0},
+		{"quiet|q", boolSwitch(&o.quiet), "print errors only, no other messages and no progress", global, 0},
+		{"verbose", boolSwitch(&o.verbose), "print debug logs", global, 0},
 		{"log-format", &o.logFormat, "format of messages and logs", global, 0},
 		{"color", &o.color, "statuses, severities and carets in colour; auto: on a terminal, unless NO_COLOR is set", global, 0},
 		{"lang", &o.lang, "language of messages; default: from LC_ALL, LC_MESSAGES or LANG", global, 0},
@@ -47,7 +47,7 @@ func (o *globalOptions) flags() []cmdFlag {
 // messages returns the options for the message printer.
 func (a *app) messages() ui.MessageOptions {
 	o := &a.global
-	return ui.MessageOptions{Quiet: o.quiet, Verbose: o.verbose, Format: o.logFormat, Color: o.color.On(a.streams.ErrTTY, a.getenv), Chinese: a.lang() == report.Chinese}
+	return ui.MessageOptions{Quiet: o.quiet, Verbose: o.verbose, Format: o.logFormat, Color: o.color.IsEnabled(a.streams.ErrTTY, a.getenv), Chinese: a.lang() == report.Chinese}
 }
 
 // allCommands returns the commands of dumptool, or only the one that the command line begins with:

@@ -76,7 +76,7 @@ func (a *app) applySettings(cmd *cobra.Command) error {
 		}
 		return v, ok
 	}
-	return fill(cmd, lookup)
+	return setFlags(cmd, lookup)
 }
 
 // settingsFile returns the configuration file that the user names, empty for none.
@@ -92,8 +92,8 @@ func (a *app) wholeTree(root *cobra.Command) *cobra.Command {
 	return newRootCommand(newApp(a.streams))
 }
 
-// fill sets flags of cmd from lookup, unless they, or another spelling of them, are set already.
-func fill(cmd *cobra.Command, lookup func(*pflag.Flag) (config.Value, bool)) (err error) {
+// setFlags sets flags of cmd from lookup, unless they, or another spelling of them, are set already.
+func setFlags(cmd *cobra.Command, lookup func(*pflag.Flag) (config.Value, bool)) (err error) {
 	given := map[string]bool{}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { given[f.Name] = f.Changed })
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

@@ -37,8 +37,8 @@ func bare[T any](word string, v *value[T]) *value[T] {
 	return v
 }
 
-// without returns the value of a flag that was given without one.
-func (v *value[T]) without() string {
+// defaultValue returns the value of a flag that was given without one.
+func (v *value[T]) defaultValue() string {
 	if v.kind == "bool" {
 		return "true"
 	}
@@ -115,19 +115,19 @@ func text[S ~string](to *S) *value[S] {
 	return &value[S]{to: to, kind: "string", read: func(text string) (S, error) { return S(text), nil }, show: func(s S) string { return string(s) }}
 }
 
-// yes is a switch.
-func yes(to *bool) *value[bool] {
+// boolSwitch is a switch.
+func boolSwitch(to *bool) *value[bool] {
 	return &value[bool]{to: to, kind: "bool", read: strconv.ParseBool, show: strconv.FormatBool}
 }
 
-// not is a switch with the opposite meaning of its option.
-func not(to *bool) *value[bool] {
+// inverseSwitch is a switch with the opposite meaning of its option.
+func inverseSwitch(to *bool) *value[bool] {
 	return &value[bool]{to: to, kind: "bool", show: func(b bool) string { return strconv.FormatBool(!b) },
 		read: func(text string) (bool, error) { b, err := strconv.ParseBool(text); return !b, err }}
 }
 
-// whole is an integer from least to most.
-func whole[N int | int64 | uint64](to *N, least, most N, want string) *value[N] {
+// integerBetween is an integer from least to most.
+func integerBetween[N int | int64 | uint64](to *N, least, most N, want string) *value[N] {
 	return &value[N]{to: to, kind: "int", show: func(n N) string { return strconv.FormatInt(int64(n), 10) }, read: func(text string) (N, error) {
 		n, err := strconv.ParseInt(text, 0, 64)
 		if err != nil || n < int64(least) || n > int64(most) {
@@ -139,12 +139,12 @@ func whole[N int | int64 | uint64](to *N, least, most N, want string) *value[N] 
 
 // count is an integer from 0.
 func count[N int | int64](to *N) *value[N] {
-	return whole(to, 0, math.MaxInt32, "want a number from 0")
+	return integerBetween(to, 0, math.MaxInt32, "want a number from 0")
 }
 
 // orAll is an integer from least, or all.
 func orAll(to *int, least, all int) *value[int] {
-	number := whole(to, least, math.MaxInt, "")
+	number := integerBetween(to, least, math.MaxInt, "")
 	return &value[int]{to: to, kind: "string",
 		read: func(text string) (int, error) {
 			if strings.EqualFold(text, "all") {
@@ -234,9 +234,9 @@ func duration(to *time.Duration) *value[time.Duration] {
 	}}
 }
 
-// named chooses an option by its name, in any letter case and with _ for -. The default has no name
+// byName chooses an option by its name, in any letter case and with _ for -. The default has no name
 // if it is not in options.
-func named[T comparable](to *T, known []string, options ...T) *value[T] {
+func byName[T comparable](to *T, known []string, options ...T) *value[T] {
 	v := &value[T]{to: to, kind: "string", known: known}
 	if i := slices.Index(options, *to); i >= 0 {
 		v.given = known[i]
@@ -256,7 +256,7 @@ func named[T comparable](to *T, known []string, options ...T) *value[T] {
 }
 
 // choice is one of the known values.
-func choice[S ~string](to *S, known []S) *value[S] { return named(to, names(known), known...) }
+func choice[S ~string](to *S, known []S) *value[S] { return byName(to, names(known), known...) }
 
 // oneOf finds a known value, in any letter case and with _ for -.
 func oneOf[S ~string](flag, value string, known []S) (S, error) {
@@ -501,8 +501,8 @@ func texts(to *[]string) *list[[]string] {
 	return &list[[]string]{to: to, texts: *to, read: func(texts []string) ([]string, error) { return texts, nil }}
 }
 
-// several accepts texts, also several in one value with commas between them.
-func several(to *[]string, known []string) *list[[]string] {
+// listOfTexts accepts texts, also several in one value with commas between them.
+func listOfTexts(to *[]string, known []string) *list[[]string] {
 	l := texts(to)
 	l.commas, l.known = true, known
 	return l

@@ -174,14 +174,16 @@ var (
 	below   = lang.Text{EN: "names below the name of a file"}
 )
 
-func (b *Bundle) omit(name string, why lang.Text) { b.omitted[why] = append(b.omitted[why], name) }
+func (b *Bundle) noteOmitted(name string, why lang.Text) {
+	b.omitted[why] = append(b.omitted[why], name)
+}
 
 // add adds a file or a folder, unless its name is not allowed. It replaces a file of the same name.
 func (b *Bundle) add(name string, folder bool, m *member) {
 	clean, ok := localName(name)
 	switch {
 	case !ok:
-		b.omit(name, outside)
+		b.noteOmitted(name, outside)
 		return
 	case clean == "." || clean == "":
 		return
@@ -222,7 +224,7 @@ func (b *Bundle) omitNested() {
 				break
 			}
 			if at = at[:slash]; b.members[at] != nil {
-				b.omit(name, below)
+				b.noteOmitted(name, below)
 				delete(b.members, name)
 				break
 			}
@@ -338,7 +340,7 @@ func (s *scratch) open() (err error) {
 	if s.file, s.remove, err = safefile.Scratch(); err != nil {
 		return err
 	}
-	s.limit = store.Spare(s.max)
+	s.limit = store.TempSpace(s.max)
 	return nil
 }
 

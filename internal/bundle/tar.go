@@ -81,12 +81,12 @@ func (b *Bundle) unpackTar(c *compression) (bool, error) {
 	in := &watchedReader{r: io.NewSectionReader(b.file, 0, b.file.Size()), bundle: b}
 	out, err := c.open(bufio.NewReaderSize(in, 1<<20))
 	if err != nil {
-		return false, b.broken(err)
+		return false, b.refused(err)
 	}
 	buffered := bufio.NewReaderSize(out, 256<<10)
 	if head, err := buffered.Peek(blockBytes); !isTar(head) {
 		if err != nil && !errors.Is(err, io.EOF) {
-			return false, b.broken(err)
+			return false, b.refused(err)
 		}
 		return false, nil
 	}
@@ -97,7 +97,7 @@ func (b *Bundle) unpackTar(c *compression) (bool, error) {
 		defer b.opt.Watch(0, 0)
 	}
 	if _, err := b.scratch.reserve(0); err != nil {
-		return false, b.broken(err)
+		return false, b.refused(err)
 	}
 	bounded := &boundedReader{r: buffered, scratch: &b.scratch, left: b.scratch.limit}
 	err = b.walk(tar.NewReader(bounded), func(h *tar.Header, data io.Reader) (*member, error) {
@@ -108,13 +108,13 @@ func (b *Bundle) unpackTar(c *compression) (bool, error) {
 		return &member{size: h.Size, from: from}, err
 	})
 	if err == nil {
-		err = b.drain(bounded)
+		err = b.readTrailer(bounded)
 	}
 	return true, err
 }
 
-// drain reads what follows the end of a tar archive: the decoder checks the checksum at the end of the stream.
-func (b *Bundle) drain(in io.Reader) error {
+// readTrailer reads what follows the end of a tar archive: the decoder checks the checksum at the end of the stream.
+func (b *Bundle) readTrailer(in io.Reader) error {
 	_, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, in, make([]byte, 64<<10))
 	if err == nil {
 		return nil
@@ -132,7 +132,7 @@ func (b *Bundle) walk(in *tar.Reader, keep func(*tar.Header, io.Reader) (*member
 		case err != nil && !errors.Is(err, tar.ErrInsecurePath):
 			return b.tarError(err)
 		case n > MaxMembers:
-			return b.broken(lang.Errorf("found more members than the %d that are allowed", MaxMembers))
+			return b.refused(lang.Errorf("found more members than the %d that are allowed", MaxMembers))
 		}
 		if err := b.addHeader(h, in, keep); err != nil {
 			return b.tarError(err)
@@ -153,7 +153,7 @@ func (b *Bundle) tarError(err error) error {
 	case errors.Is(err, zstd.ErrCRCMismatch):
 		err = lang.Errorf("the unpacked data does not match its checksum: %w", err)
 	}
-	return b.broken(err)
+	return b.refused(err)
 }
 
 // addHeader adds a file of a tar archive.
@@ -166,15 +166,15 @@ func (b *Bundle) addHeader(h *tar.Header, in io.Reader, keep func(*tar.Header, i
 	case h.Typeflag == tar.TypeDir:
 		b.add(h.Name, true, nil)
 		return nil
-	case h.Typeflag == tar.TypeLink && b.linked(h) != nil:
-		b.add(h.Name, false, b.linked(h))
+	case h.Typeflag == tar.TypeLink && b.hardLinkTarget(h) != nil:
+		b.add(h.Name, false, b.hardLinkTarget(h))
 		return nil
 	case h.Typeflag != tar.TypeReg && h.Typeflag != tar.TypeCont:
-		b.omit(h.Name, special)
+		b.noteOmitted(h.Name, special)
 		return nil
 	}
 	if _, ok := localName(h.Name); !ok {
-		b.omit(h.Name, outside)
+		b.noteOmitted(h.Name, outside)
 		return nil
 	}
 	m, err := keep(h, in)
@@ -184,8 +184,8 @@ func (b *Bundle) addHeader(h *tar.Header, in io.Reader, keep func(*tar.Header, i
 	return err
 }
 
-// linked returns the earlier file that a hard link names, nil for none.
-func (b *Bundle) linked(h *tar.Header) *member {
+// hardLinkTarget returns the earlier file that a hard link names, nil for none.
+func (b *Bundle) hardLinkTarget(h *tar.Header) *member {
 	name, ok := localName(h.Linkname)
 	if !ok {
 		return nil

@@ -23,9 +23,9 @@ func (b *Bundle) readZip(name string) (bool, error) {
 	case errors.As(err, &unsupported) && unsupported.Split:
 		return false, b.unpack(split, "7z x")
 	case errors.As(err, &unsupported) && strings.HasSuffix(name, ".zip"):
-		return false, b.broken(err)
+		return false, b.refused(err)
 	case err != nil && strings.HasSuffix(name, ".zip") && b.file.Size() >= leastZip:
-		return false, b.broken(err)
+		return false, b.refused(err)
 	case err != nil:
 		return false, nil //nolint:nilerr // the reader of tensors reports the error
 	}
@@ -44,7 +44,7 @@ func (b *Bundle) readZip(name string) (bool, error) {
 	if err := zip.Check(); errors.As(err, &unsupported) {
 		return false, b.unpack(method, "7z x")
 	} else if err != nil {
-		return false, b.broken(err)
+		return false, b.refused(err)
 	}
 	for i := range zip.Entries {
 		b.addEntry(&zip.Entries[i])
@@ -57,7 +57,7 @@ func (b *Bundle) addEntry(e *archive.Entry) {
 	m := &member{size: e.Size, entry: e}
 	if e.Special() {
 		if m.damage = e.CheckSpecial(); m.damage == nil {
-			b.omit(e.Name, special)
+			b.noteOmitted(e.Name, special)
 			return
 		}
 	}
@@ -81,8 +81,8 @@ func (e *RefusedError) Text() lang.Text {
 // Unwrap returns the cause.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// broken returns a RefusedError.
-func (b *Bundle) broken(err error) error { return &RefusedError{b.path, err} }
+// refused returns a RefusedError.
+func (b *Bundle) refused(err error) error { return &RefusedError{b.path, err} }
 
 // maxInflated is the largest file, in bytes, that is inflated in memory. The first headerBytes bytes, enough for a
 // header, are read without inflating the rest.

@@ -8,8 +8,8 @@ import (
 	"dumptool/internal/recompute"
 )
 
-// given returns the attributes from graphs and from --attr, by their names in the graph. --attr wins.
-func (x *execution) given() recompute.Attributes {
+// attributes returns the attributes from graphs and from --attr, by their names in the graph. --attr wins.
+func (x *execution) attributes() recompute.Attributes {
 	all := recompute.Attributes{}
 	for _, op := range x.graphs {
 		for name, a := range op.Attributes {

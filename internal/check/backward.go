@@ -137,7 +137,7 @@ func closeGradients(parts []*gradient) {
 
 // rowsOf returns the rows of the table for the forward call of a backward call.
 func (x *execution) rowsOf(api string) []recompute.Call {
-	_, rows := recompute.CallsOf(msprobe.ParseName(api).In(msprobe.Forward), x.round.Header.Framework)
+	_, rows := recompute.CallsOf(msprobe.ParseName(api).InDirection(msprobe.Forward), x.round.Header.Framework)
 	return rows
 }
 
@@ -167,7 +167,7 @@ func countJudged(parts []*gradient) (n int) {
 func (x *execution) gradients(ctx context.Context, forward *dumpdir.Op) (parts []*gradient, err error) {
 	c := boundCall{}
 	if rows := x.rowsOf(x.op.Call.API); rows != nil {
-		c, _ = choose(rows, forward.Call)
+		c, _ = bindFormula(rows, forward.Call)
 	}
 	for i := range x.op.Call.Leaves {
 		l := &x.op.Call.Leaves[i]
@@ -248,7 +248,7 @@ func (x *execution) bindGradient(ctx context.Context, c *boundCall, gradient *ms
 			named[own] = append(named[own], one)
 		}
 	}
-	op, warnings = recompute.BindCall(g.Formula, named, x.out, c.raw, x.given())
+	op, warnings = recompute.BindCall(g.Formula, named, x.out, c.raw, x.attributes())
 	op.Open = c.open
 	if y := named[recompute.ForwardOutput]; len(y) > 0 && c.inputs[recompute.ForwardOutput] == nil {
 		op.Saved = y[0]
@@ -352,7 +352,7 @@ func (x *execution) bindMove(ctx context.Context, c *boundCall, input string) (o
 	if len(named[input]) == 0 || len(outputs) == 0 {
 		return nil, nil, &recompute.Verdict{Status: recompute.Undecided, Reason: recompute.NoInputs}, nil
 	}
-	forward, warnings := recompute.BindCall(c.formula, named, outputs, c.raw, x.given())
+	forward, warnings := recompute.BindCall(c.formula, named, outputs, c.raw, x.attributes())
 	op, reason, err := recompute.GradientOfMove(ctx, forward, named[input][0], grads, x.out[0])
 	switch {
 	case op != nil || err != nil:
@@ -415,7 +415,7 @@ func (x *execution) isForwardWrong(ctx context.Context, forward *dumpdir.Op) (bo
 // typeOfBackward returns the function and direction of a backward call, such as relu.backward; empty for an unknown
 // function.
 func typeOfBackward(api string) string {
-	function, _ := recompute.CallsOf(msprobe.ParseName(api).In(msprobe.Forward), "")
+	function, _ := recompute.CallsOf(msprobe.ParseName(api).InDirection(msprobe.Forward), "")
 	if function == "" {
 		return ""
 	}

@@ -156,7 +156,7 @@ func bind(row *recompute.Call, given map[string]*argument, parameters, seen bool
 		if place++; spec.Rest && spec.Keyword == "parameters" {
 			given[key] = allParameters(given, used)
 		} else if spec.Rest || !seen && endsInList(row, i) {
-			if a := rest(given, place-1, used); a != nil {
+			if a := joinArguments(given, place-1, used); a != nil {
 				given[key] = a
 			}
 		}
@@ -197,8 +197,8 @@ func allParameters(given map[string]*argument, used map[string]bool) *argument {
 	return all
 }
 
-// rest joins the positional arguments from an index on, nil for none.
-func rest(given map[string]*argument, from int, used map[string]bool) *argument {
+// joinArguments joins the positional arguments from an index on, nil for none.
+func joinArguments(given map[string]*argument, from int, used map[string]bool) *argument {
 	first := given[strconv.Itoa(from)]
 	if first == nil || given[strconv.Itoa(from+1)] == nil {
 		return first
@@ -275,9 +275,9 @@ func (c *boundCall) bindArgument(spec *recompute.Argument, a *argument) bool {
 	return ok
 }
 
-// choose binds a call to the first row of the table that accepts all arguments. It also returns the rows behind this
+// bindFormula binds a call to the first row of the table that accepts all arguments. It also returns the rows behind this
 // row.
-func choose(rows []recompute.Call, call *dumpdir.Call) (c boundCall, rest []recompute.Call) {
+func bindFormula(rows []recompute.Call, call *dumpdir.Call) (c boundCall, rest []recompute.Call) {
 	for i := range rows {
 		one, ok := bind(&rows[i], arguments(call), msprobe.IsModule(call.API), !call.NamesOnly)
 		if ok && recompute.HasInputs(one.formula, one.inputs) {
@@ -300,7 +300,7 @@ func (x *execution) bindCall(ctx context.Context) (op *recompute.Operator, warni
 			rows = slices.Concat(rows, recompute.AtenCalls(x.op.Call.API))
 		}
 	}
-	c, rest := choose(rows, x.op.Call)
+	c, rest := bindFormula(rows, x.op.Call)
 	x.in, x.rest = nil, rest
 	if x.out, err = x.tensors(tensor.Output, false); err != nil {
 		return nil, nil, nil, err
@@ -316,7 +316,7 @@ func (x *execution) bindCall(ctx context.Context) (op *recompute.Operator, warni
 	if v := x.refusal(c.formula, len(inputs) > 0); v != nil {
 		return nil, nil, v, nil
 	}
-	op, warnings = recompute.BindCall(c.formula, inputs, x.out, c.raw, x.given())
+	op, warnings = recompute.BindCall(c.formula, inputs, x.out, c.raw, x.attributes())
 	op.Open, op.ByEnding = c.open, c.byEnding
 	return op, warnings, nil, nil
 }

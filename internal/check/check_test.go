@@ -31,7 +31,7 @@ type truth struct {
 var renamed = map[string]string{"ax": "axes", "act": "activation", "dilation": "dilations", "concat_dim": "axis", "split_dim": "axis"}
 
 // given returns the attributes of a golden operator as --attr.
-func (tr *truth) given(t *testing.T) (all []Given) {
+func (tr *truth) given(t *testing.T) (all []UserAttribute) {
 	t.Helper()
 	for name, v := range tr.Attrs {
 		if n, ok := renamed[name]; ok {

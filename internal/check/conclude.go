@@ -80,7 +80,7 @@ func (r *Report) headline() lang.Sentence {
 	case 2*s.Judged < s.Operators && r.ranksChecked():
 		return lang.Say("%s; of their operators only %d of %d could be judged", r.Ranks.Clean().Text(), s.Judged, s.Operators)
 	case s.Judged == 0 && s.Operators > 0 && s.Count(recompute.Crashed) == 0 && !r.Interrupted:
-		why, todo := r.nothing()
+		why, todo := r.explainNothingJudged()
 		if todo.IsZero() {
 			todo = why
 		} else {
@@ -145,7 +145,7 @@ func (r *Report) Outcome(reported bool) batch.Outcome {
 	case unread > 0:
 		o = batch.Outcomef(batch.Incomplete, "%s could not be read", lang.CountText(unread, "file"))
 	case !r.judgeable() && !r.ranksChecked():
-		why, todo := r.nothing()
+		why, todo := r.explainNothingJudged()
 		if o = batch.Outcomef(batch.Nothing, "%v", why); !todo.IsZero() {
 			o = o.WithHint("%v", todo)
 		}
@@ -179,8 +179,8 @@ func (r *Report) judgeable() bool {
 	})
 }
 
-// nothing says why no operator could be judged, and what to do; todo is zero if nothing helps.
-func (r *Report) nothing() (why, todo lang.Sentence) {
+// explainNothingJudged says why no operator could be judged, and what to do; todo is zero if nothing helps.
+func (r *Report) explainNothingJudged() (why, todo lang.Sentence) {
 	none := r.Summary.Undecided
 	switch {
 	case len(r.Operators) == 0 && r.unchosen > 0:

@@ -34,8 +34,8 @@ func (w *watched) ReadElements(dst []byte, first int64) error {
 	return nil
 }
 
-// rest reads the remaining elements.
-func (w *watched) rest(ctx context.Context) error {
+// readRemaining reads the remaining elements.
+func (w *watched) readRemaining(ctx context.Context) error {
 	block := make([]byte, min(w.count-w.next, layout.BlockElements)*w.unit)
 	for w.next < w.count && ctx.Err() == nil {
 		if err := w.ReadElements(block[:min(w.count-w.next, layout.BlockElements)*w.unit], w.next); err != nil {
@@ -45,8 +45,8 @@ func (w *watched) rest(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// watch wraps the source of a tensor in watched if dump.json has statistics of it.
-func (x *execution) watch(one *recompute.Tensor, of *dumpdir.Tensor, in *tensorfile.Tensor) error {
+// watchSource wraps the source of a tensor in watched if dump.json has statistics of it.
+func (x *execution) watchSource(one *recompute.Tensor, of *dumpdir.Tensor, in *tensorfile.Tensor) error {
 	if of.Statistics == nil || one.Source == nil {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (x *execution) watch(one *recompute.Tensor, of *dumpdir.Tensor, in *tensorf
 func (x *execution) crossCheck(ctx context.Context, v *recompute.Verdict) (*recompute.Verdict, error) {
 	for _, w := range x.watched {
 		if w.next < w.count && v.Status != recompute.OK {
-			if err := w.rest(ctx); err != nil {
+			if err := w.readRemaining(ctx); err != nil {
 				return nil, lang.Errorf("%s: %w", w.of.Statistics.Spot.Tensor, err)
 			}
 		}

@@ -63,7 +63,7 @@ func TestCrashOfSelf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, unread, err := Selves(context.Background(), run, crashing("Sin"), func(dumpdir.Coordinates) bool { return false })
+	all, unread, err := RecomputeOperators(context.Background(), run, crashing("Sin"), func(dumpdir.Coordinates) bool { return false })
 	if err != nil || len(all) != 1 || len(unread) != 1 || !strings.Contains(unread[0].String(), "internal error") {
 		t.Fatal(all, unread, err)
 	}

@@ -83,7 +83,7 @@ func TestDamage(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				opt.Attributes = []Given{g}
+				opt.Attributes = []UserAttribute{g}
 			}
 			run, err := dumpdir.Open(context.Background(), []string{dir}, open)
 			if err != nil {

@@ -171,7 +171,7 @@ func (x *execution) bind(context.Context) (op *recompute.Operator, warnings []la
 		return nil, nil, nil, err
 	}
 	if len(x.out) > 1 { // a single output may be any one: others are unconnected or were not dumped
-		x.arrange(formula.Outputs)
+		x.moveOutputsFirst(formula.Outputs)
 	}
 	if formula.Name != "" && len(x.out) > 0 {
 		if err = x.substituteInputs(formula.IsOfImages); err != nil {
@@ -182,15 +182,15 @@ func (x *execution) bind(context.Context) (op *recompute.Operator, warnings []la
 	if v := x.refusal(formula.Name, len(x.in) > 0); v != nil {
 		return nil, nil, v, nil
 	}
-	if op, warnings, err = recompute.Bind(formula, x.placeInputs(x.in), x.out, x.given()); err == nil {
+	if op, warnings, err = recompute.Bind(formula, x.placeInputs(x.in), x.out, x.attributes()); err == nil {
 		op.Overlap, op.Fused = x.overlap(), x.row.Fused
 		op.AttributesComplete = len(x.graphs) > 0 && op.Fused != nil && !*op.Fused
 	}
 	return op, warnings, nil, err
 }
 
-// arrange moves the outputs at the given positions to the front.
-func (x *execution) arrange(first []int) {
+// moveOutputsFirst moves the outputs at the given positions to the front.
+func (x *execution) moveOutputsFirst(first []int) {
 	for k := range x.out {
 		if !slices.Contains(first, k) {
 			first = append(slices.Clip(first), k)
@@ -233,7 +233,7 @@ func (x *execution) errorOf(err error) error {
 func (x *execution) tensors(kind tensor.Kind, images bool) (all []*recompute.Tensor, err error) {
 	for i := range x.op.Tensors {
 		t := &x.op.Tensors[i]
-		if t.Kind != kind || t.Table || t.Whole() || t.File.Err != nil {
+		if t.Kind != kind || t.Table || t.IsWholeFile() || t.File.Err != nil {
 			continue
 		}
 		one, err := x.tensor(t, images)
@@ -265,9 +265,9 @@ func (x *execution) tensor(t *dumpdir.Tensor, images bool) (*recompute.Tensor, e
 	if err != nil {
 		return nil, err
 	}
-	one, err := x.host(s, t, images)
+	one, err := x.toHost(s, t, images)
 	if err == nil {
-		err = x.watch(one, t, s)
+		err = x.watchSource(one, t, s)
 	}
 	if err == nil && !saysType(f, s, t) {
 		one.DType, err = one.HeldType()
@@ -290,8 +290,8 @@ func saysType(f *tensorfile.File, s *tensorfile.Tensor, t *dumpdir.Tensor) bool 
 	return s.Origin != tensor.Undefined || !f.IsArray && f.Container != "npz"
 }
 
-// host converts a tensor to a host layout; images become channels-first.
-func (x *execution) host(s *tensorfile.Tensor, t *dumpdir.Tensor, images bool) (*recompute.Tensor, error) {
+// toHost converts a tensor to a host layout; images become channels-first.
+func (x *execution) toHost(s *tensorfile.Tensor, t *dumpdir.Tensor, images bool) (*recompute.Tensor, error) {
 	one := &recompute.Tensor{DType: cmp.Or(s.Origin, s.DType), Stored: s.DType}
 	if t.Leaf != nil && t.Leaf.Tensor != nil {
 		one.DType = cmp.Or(t.Leaf.Tensor.ElementType(), one.DType)
@@ -299,14 +299,14 @@ func (x *execution) host(s *tensorfile.Tensor, t *dumpdir.Tensor, images bool) (
 	stored, err := s.Stored()
 	if unsupported, ok := errors.AsType[*tensor.UnsupportedType](err); ok {
 		one.Stored, one.Shape = unsupported.DType, s.Shape
-		return x.note(one, s), nil
+		return x.recordStorage(one, s), nil
 	} else if err != nil {
 		return nil, err
 	}
 	one.Shape, one.Source = stored, s.Elements()
 	target := tensor.NCHW
 	if layout.IsHost(s.Format) && (!images || s.Format == tensor.ND || s.Format == target) {
-		return x.note(one, s), nil
+		return x.recordStorage(one, s), nil
 	}
 	plan, err := hostPlan(s, stored, images)
 	if err != nil {
@@ -314,15 +314,15 @@ func (x *execution) host(s *tensorfile.Tensor, t *dumpdir.Tensor, images bool) (
 	}
 	one.Shape = plan.Shape
 	if plan.Copies() {
-		return x.note(one, s), nil
+		return x.recordStorage(one, s), nil
 	}
 	buffers := new(layout.Buffers)
 	one.Source, err = plan.Reader(one.Source, s.DType.UnitSize(), buffers)
-	return x.note(one, s), err
+	return x.recordStorage(one, s), err
 }
 
-// note records how a tensor is stored.
-func (x *execution) note(one *recompute.Tensor, s *tensorfile.Tensor) *recompute.Tensor {
+// recordStorage records how a tensor is stored.
+func (x *execution) recordStorage(one *recompute.Tensor, s *tensorfile.Tensor) *recompute.Tensor {
 	if x.stored == nil {
 		x.stored = map[*recompute.Tensor]*tensorfile.Tensor{}
 	}

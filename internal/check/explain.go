@@ -73,7 +73,7 @@ func examine(ctx context.Context, t *recompute.Tensor, expected doubles, noPictu
 		return nil, nil, err
 	}
 	found, _, err := diagnose.Examine(ctx, diagnose.Tensors{Result: result, Request: request, Ref: expected, NPU: t.Source})
-	found = finding.Without(found, finding.Bias)
+	found = finding.ExceptCode(found, finding.Bias)
 	if noPictures || err != nil {
 		return found, nil, err
 	}
@@ -92,12 +92,12 @@ func (o *Operator) setEvidence(more lang.Sentence) {
 			continue
 		}
 		w := t.Elems[0]
-		npu := lang.Text{EN: short(*w.NPU), ZH: short(*w.NPU)}
+		npu := lang.Text{EN: formatNumber(*w.NPU), ZH: formatNumber(*w.NPU)}
 		if *w.NPU == *w.Computed { // different integers that are equal as float64
-			npu = lang.Say("%s away from it", short(t.Worst)).Text()
+			npu = lang.Say("%s away from it", formatNumber(t.Worst)).Text()
 		}
 		text := lang.Say("%s beyond the bound, first at %d %s; the worst, at %d %s: computed %v, NPU %v",
-			lang.CountText(int(t.Bad), "element"), t.FirstBad.Offset, tensor.Shape(t.FirstBad.Coord), w.Offset, tensor.Shape(w.Coord), short(*w.Computed), npu)
+			lang.CountText(int(t.Bad), "element"), t.FirstBad.Offset, tensor.Shape(t.FirstBad.Coord), w.Offset, tensor.Shape(w.Coord), formatNumber(*w.Computed), npu)
 		o.set(text, more)
 		return
 	}
@@ -120,8 +120,8 @@ func (o *Operator) set(text, more lang.Sentence) {
 // EvidenceText returns the evidence in both languages.
 func (o *Operator) EvidenceText() lang.Sentence { return o.evidence }
 
-// short formats a number for people: integers with all of their digits.
-func short(x tensor.Number) string {
+// formatNumber formats a number for people: integers with all of their digits.
+func formatNumber(x tensor.Number) string {
 	bits := 32
 	if v := float64(x); v == math.Trunc(v) {
 		bits = 64

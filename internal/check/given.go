@@ -53,7 +53,7 @@ func (c *checker) checkGiven(run *dumpdir.Run) error {
 }
 
 // check looks up the operator or type of an attribute, and the name of the attribute.
-func (g *Given) check(ops, types map[string][]string) error {
+func (g *UserAttribute) check(ops, types map[string][]string) error {
 	all, name := ops, g.Op
 	if g.Type != "" {
 		all, name = types, g.Type

@@ -56,7 +56,7 @@ func (c *checker) judgePeers(ctx context.Context, jobs []job) error {
 			return c.Operators[i].Reason != string(recompute.NoType) || jobs[i].op.Call == nil
 		})
 		if unknown {
-			if err := c.learn(ctx, jobs, kind); err != nil {
+			if err := c.guessFormula(ctx, jobs, kind); err != nil {
 				return err
 			}
 		}
@@ -67,19 +67,19 @@ func (c *checker) judgePeers(ctx context.Context, jobs []job) error {
 	return nil
 }
 
-// fits reports whether an operator computed what its formula says.
-func (o *Operator) fits() bool {
+// matchesFormula reports whether an operator computed what its formula says.
+func (o *Operator) matchesFormula() bool {
 	return (o.Status == recompute.OK || o.Status == recompute.Low) && slices.ContainsFunc(o.Outputs, func(t Output) bool { return t.Checked > 0 })
 }
 
-// learn guesses the formula of a type that has none, and judges its operators with the guess.
-func (c *checker) learn(ctx context.Context, jobs []job, kind []int) error {
+// guessFormula guesses the formula of a type that has none, and judges its operators with the guess.
+func (c *checker) guessFormula(ctx context.Context, jobs []job, kind []int) error {
 	for _, guess := range recompute.Guesses() {
 		rows, fit := []recompute.Call{guess}, 0
 		for k := range probes {
 			i := kind[k*(len(kind)-1)/(probes-1)]
 			switch o := c.check(ctx, jobs[i], rows); {
-			case o.row.fits():
+			case o.row.matchesFormula():
 				fit++
 			case o.row.Status == recompute.Crashed:
 				c.Operators[i] = o.row
@@ -121,7 +121,7 @@ func (c *checker) judgeKind(kind []int, learned bool) {
 		}
 		n := same[o.Op]
 		judged++
-		if o.fits() {
+		if o.matchesFormula() {
 			fit++
 			n[0]++
 		} else {
@@ -167,7 +167,7 @@ func (c *checker) judgeChoices(ctx context.Context, jobs []job) error {
 	for _, name := range uniform {
 		kinds := map[string][]int{} // by type
 		for i := range c.Operators {
-			if o := &c.Operators[i]; o.fits() && o.Attributes[name].Source != "" && o.Attributes[name].Source != recompute.FromDefault {
+			if o := &c.Operators[i]; o.matchesFormula() && o.Attributes[name].Source != "" && o.Attributes[name].Source != recompute.FromDefault {
 				kinds[o.Type] = append(kinds[o.Type], i)
 			}
 		}
@@ -200,7 +200,7 @@ func (c *checker) judgeValues(ctx context.Context, jobs []job, kind []int, name 
 			continue
 		}
 		switch other := c.withValue(ctx, jobs[i], &c.Operators[i], name, common); {
-		case other.fits(): // the other value was the first that was tried
+		case other.matchesFormula(): // the other value was the first that was tried
 			n++
 		case other.Status == recompute.Wrong || other.Status == recompute.Misfit:
 			suspects[i] = other
@@ -238,7 +238,7 @@ func (c *checker) needOther(ctx context.Context, jobs []job, kind []int, name st
 			break
 		}
 		tried++
-		if other := c.withValue(ctx, jobs[i], o, name, value); !other.fits() { // UNDECIDED: the value does not fit the shapes
+		if other := c.withValue(ctx, jobs[i], o, name, value); !other.matchesFormula() { // UNDECIDED: the value does not fit the shapes
 			wrong++
 		}
 	}
@@ -254,7 +254,7 @@ func (c *checker) withValue(ctx context.Context, j job, o *Operator, name string
 		if own == name {
 			a.Value = value
 		}
-		opt.Attributes = append(opt.Attributes, Given{Op: o.Op, Name: own, Value: a.Value})
+		opt.Attributes = append(opt.Attributes, UserAttribute{Op: o.Op, Name: own, Value: a.Value})
 	}
 	c.opt = &opt
 	other := c.check(ctx, j, nil).row

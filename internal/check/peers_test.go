@@ -178,7 +178,7 @@ func TestPeersOfStep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, unread, err := Selves(t.Context(), run, Options{Ops: one, Seed: 1}, func(at dumpdir.Coordinates) bool { return strings.Contains(together, at.Step) })
+		found, unread, err := RecomputeOperators(t.Context(), run, Options{Ops: one, Seed: 1}, func(at dumpdir.Coordinates) bool { return strings.Contains(together, at.Step) })
 		if err != nil || len(unread) > 0 {
 			t.Fatal(unread, err)
 		}

@@ -26,7 +26,7 @@ func (x *execution) producerOutput(p graph.Producer, images bool) (*recompute.Te
 		if t.Kind != tensor.Output || p.Output >= 0 && t.Index != p.Output {
 			continue
 		}
-		if of != nil || t.Table || t.Whole() || t.File.Err != nil {
+		if of != nil || t.Table || t.IsWholeFile() || t.File.Err != nil {
 			return nil, nil //nolint:nilerr // an unreadable output is reported at its own operator
 		}
 		of = t
@@ -137,7 +137,7 @@ func (x *execution) madeInside(ctx context.Context, out *recompute.Tensor) (bool
 		}
 		for k := range op.Tensors {
 			t := &op.Tensors[k]
-			if t.Kind != tensor.Output || t.Table || t.Whole() || t.File.Err != nil || t.Leaf == nil || t.Leaf.Tensor == nil || !t.Leaf.Tensor.Shape.Equal(out.Shape) {
+			if t.Kind != tensor.Output || t.Table || t.IsWholeFile() || t.File.Err != nil || t.Leaf == nil || t.Leaf.Tensor == nil || !t.Leaf.Tensor.Shape.Equal(out.Shape) {
 				continue
 			}
 			one, err := x.tensor(t, false)

@@ -21,8 +21,8 @@ const (
 // Parts are what can be checked.
 var Parts = []string{Operators, Comm, Replicas}
 
-// wants reports whether a part is checked. By default all parts are, and without a whole run only operators.
-func (o *Options) wants(part string) bool {
+// includes reports whether a part is checked. By default all parts are, and without a whole run only operators.
+func (o *Options) includes(part string) bool {
 	if len(o.Only) > 0 {
 		return slices.Contains(o.Only, part)
 	}
@@ -33,17 +33,17 @@ func (o *Options) wants(part string) bool {
 // same causal order. In a run of a single rank only groups of one rank can be judged; they are reported if they are
 // wrong.
 func (c *checker) judgeRanks(ctx context.Context, run *dumpdir.Run) error {
-	if !c.opt.wants(Comm) && !c.opt.wants(Replicas) {
+	if !c.opt.includes(Comm) && !c.opt.includes(Replicas) {
 		return nil
 	}
 	r, warnings := ranks.Open(run.Select(c.opt.Select), run.Rounds)
 	alone := len(r.Ranks) == 1
-	if len(r.Ranks) == 0 || alone && (!c.opt.wants(Comm) || !r.HasGroupsOfOne()) {
+	if len(r.Ranks) == 0 || alone && (!c.opt.includes(Comm) || !r.HasGroupsOfOne()) {
 		return nil
 	}
 	c.Warnings = append(c.Warnings, warnings...)
 	opt := c.opt.Ranks
-	opt.NoComm, opt.NoReplicas, opt.Workers = !c.opt.wants(Comm), alone || !c.opt.wants(Replicas), c.opt.Workers
+	opt.NoComm, opt.NoReplicas, opt.Workers = !c.opt.includes(Comm), alone || !c.opt.includes(Replicas), c.opt.Workers
 	for i := range c.Operators {
 		if o := &c.Operators[i]; o.Status == recompute.Wrong {
 			if f := r.Claim(o.At, o.Op, ranks.Compute, finding.High, o.EvidenceText()); f != nil {

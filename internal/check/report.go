@@ -61,8 +61,8 @@ type Report struct {
 // again lists the options that can change the verdict on an operator.
 var again = []string{"attr", "budget", "fusion", "full", "graph-file", "ir", "seed", "version"}
 
-// Again returns the arguments with which an operator is judged as in the report.
-func (r *Report) Again() []string {
+// RecheckArguments returns the arguments with which an operator is judged as in the report.
+func (r *Report) RecheckArguments() []string {
 	args := lang.PathArguments(r.Paths)
 	for _, word := range r.Argv {
 		if name, _, _ := strings.Cut(strings.TrimPrefix(word, "--"), "="); slices.Contains(again, name) {
@@ -128,7 +128,7 @@ type Operator struct {
 	// Notes are remarks.
 	Notes []recompute.Note `json:"notes,omitempty"`
 	// Headroom lists the largest numbers between the inputs and the outputs.
-	Headroom []recompute.Inside `json:"headroom,omitempty"`
+	Headroom []recompute.LargestIntermediate `json:"headroom,omitempty"`
 
 	size     int64 // bytes of the tensors
 	singles  bool  // a product of float32

@@ -38,7 +38,7 @@ type Options struct {
 	// Workers is the number of operators at a time; 0 means one per CPU.
 	Workers int
 	// Attributes are the attributes of --attr.
-	Attributes []Given
+	Attributes []UserAttribute
 	// Graph: use graphs to find attributes. GraphFile is the graph that the user gave, empty for none.
 	Graph     bool
 	GraphFile string
@@ -73,14 +73,14 @@ type Options struct {
 	peers func(*Operator) string
 }
 
-// Given is an attribute that the user gives for an operator, or for a type.
-type Given struct {
+// UserAttribute is an attribute that the user gives for an operator, or for a type.
+type UserAttribute struct {
 	Op, Type, Name string
 	Value          recompute.Value
 }
 
 // ParseGiven reads OP.KEY=VALUE, or TYPE:NAME.KEY=VALUE.
-func ParseGiven(text string) (g Given, err error) {
+func ParseGiven(text string) (g UserAttribute, err error) {
 	left, value, ok := strings.Cut(text, "=")
 	dot := strings.LastIndexByte(left, '.')
 	if !ok || dot <= 0 || dot == len(left)-1 || value == "" {
@@ -96,7 +96,7 @@ func ParseGiven(text string) (g Given, err error) {
 
 // chooses reports whether an operator is selected by its names.
 func (o *Options) chooses(op *dumpdir.Op) bool {
-	return o.Ops.Wants(op) && !slices.ContainsFunc(op.Names(), func(name string) bool { return o.Filter.Skip(name) != "" })
+	return o.Ops.Includes(op) && !slices.ContainsFunc(op.Names(), func(name string) bool { return o.Filter.Skip(name) != "" })
 }
 
 // checker makes the rows of a report.
@@ -158,7 +158,7 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 			if several && trace.IsCommunication(op) || msprobe.ParseName(op.Names()[0]).Direction == msprobe.Gradients { // not operators
 				continue
 			}
-			if !opt.wants(Operators) || !slices.ContainsFunc(op.Tensors, func(t dumpdir.Tensor) bool { return t.File.Err == nil && !t.Whole() }) {
+			if !opt.includes(Operators) || !slices.ContainsFunc(op.Tensors, func(t dumpdir.Tensor) bool { return t.File.Err == nil && !t.IsWholeFile() }) {
 				continue
 			}
 			if !opt.chooses(op) {
@@ -169,7 +169,7 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 		}
 	}
 	for _, p := range run.Problems {
-		if opt.Select.Wants(p.At) && (p.Kind == dumpdir.Unreadable || p.Kind == dumpdir.Cut) {
+		if opt.Select.Includes(p.At) && (p.Kind == dumpdir.Unreadable || p.Kind == dumpdir.Cut) {
 			c.Problems = append(c.Problems, Problem{p.Path, lang.Error(p.Err), p.Kind})
 		}
 	}
@@ -242,7 +242,7 @@ func (c *checker) run(ctx context.Context, jobs []job) error {
 				of = map[string]int{}
 				rows[jobs[i].round] = of
 			}
-			o.row.FedBy = jobs[i].fedBy(of)
+			o.row.FedBy = jobs[i].producersOf(of)
 			of[filename.Normalise(jobs[i].op.Name)] = len(c.Operators)
 			c.Operators = append(c.Operators, o.row)
 			c.Problems, c.Warnings = append(c.Problems, o.problems...), append(c.Warnings, o.warnings...)
@@ -250,8 +250,8 @@ func (c *checker) run(ctx context.Context, jobs []job) error {
 		})
 }
 
-// fedBy returns the last of the rows before the operator that wrote its inputs, by the data flow.
-func (j job) fedBy(rows map[string]int) (from []int) {
+// producersOf returns the last of the rows before the operator that wrote its inputs, by the data flow.
+func (j job) producersOf(rows map[string]int) (from []int) {
 	if j.round.Flow.Graph == nil {
 		return nil
 	}

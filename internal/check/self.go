@@ -24,11 +24,11 @@ func OpenRun(ctx context.Context, path string, files sidefile.Files, opt dumpdir
 	return dumpdir.Open(ctx, []string{path}, opt)
 }
 
-// Selves computes the operators of a run again for a comparison. It returns the judgement of each output, and what
+// RecomputeOperators computes the operators of a run again for a comparison. It returns the judgement of each output, and what
 // could not be read. Operators without dumped inputs and operators of unknown types are left out, except on ranks
 // that are judged together.
-func Selves(ctx context.Context, run *dumpdir.Run, opt Options, together func(dumpdir.Coordinates) bool) (all map[record.OutputAt]*record.Self, unread []lang.Sentence, err error) {
-	all, opt.Only = map[record.OutputAt]*record.Self{}, []string{Operators}
+func RecomputeOperators(ctx context.Context, run *dumpdir.Run, opt Options, together func(dumpdir.Coordinates) bool) (all map[record.OutputAt]*record.RecomputedOutput, unread []lang.Sentence, err error) {
+	all, opt.Only = map[record.OutputAt]*record.RecomputedOutput{}, []string{Operators}
 	opt.compared = true
 	opt.peers = func(o *Operator) string { // steps are judged independently
 		if !together(o.At) {
@@ -43,8 +43,8 @@ func Selves(ctx context.Context, run *dumpdir.Run, opt Options, together func(du
 	for i := range r.Operators {
 		o := &r.Operators[i]
 		for k := range o.Outputs {
-			if out := &o.Outputs[k]; len(o.Inputs) > 0 && o.says(out) {
-				all[record.OutputAt{File: out.file, Op: o.Op, Output: out.Index}] = o.self(out)
+			if out := &o.Outputs[k]; len(o.Inputs) > 0 && o.appliesTo(out) {
+				all[record.OutputAt{File: out.file, Op: o.Op, Output: out.Index}] = o.outputJudgement(out)
 			}
 		}
 	}
@@ -62,9 +62,9 @@ func Selves(ctx context.Context, run *dumpdir.Run, opt Options, together func(du
 	return all, unread, nil
 }
 
-// says reports whether the verdict of the operator applies to an output. If nothing of an output was computed, OK
+// appliesTo reports whether the verdict of the operator applies to an output. If nothing of an output was computed, OK
 // does not apply to it, nor UNDECIDED because of another output.
-func (o *Operator) says(out *Output) bool {
+func (o *Operator) appliesTo(out *Output) bool {
 	right := o.Status == recompute.OK || o.Status == recompute.Low || o.Reason == string(recompute.NotCompared)
 	return !right || out.Checked > 0 || out.Elements == 0
 }
@@ -85,15 +85,15 @@ func (o *Operator) isRight(out *Output) bool {
 	return false
 }
 
-// self returns the judgement of an output. If the operator is WRONG, an output without wrong elements is OK.
-func (o *Operator) self(out *Output) *record.Self {
+// outputJudgement returns the judgement of an output. If the operator is WRONG, an output without wrong elements is OK.
+func (o *Operator) outputJudgement(out *Output) *record.RecomputedOutput {
 	status := o.Status
 	if o.isRight(out) {
 		if status = recompute.OK; out.Beyond > 0 {
 			status = recompute.Low
 		}
 	}
-	s := &record.Self{Status: status.Key(), Bad: out.Bad, Elements: out.Elements, Width: jsonpos.Float(out.width), Beyond: out.Beyond, Adds: out.adds, DType: out.DType, Attributes: recompute.Attributes(o.Attributes).Text("")}
+	s := &record.RecomputedOutput{Status: status.Key(), Bad: out.Bad, Elements: out.Elements, Width: jsonpos.Float(out.width), Beyond: out.Beyond, Adds: out.adds, DType: out.DType, Attributes: recompute.Attributes(o.Attributes).Text("")}
 	switch status {
 	case recompute.Wrong:
 		s.Reason = o.Reason

@@ -10,19 +10,19 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// trial computes an operator with other numbers in its inputs, to see which elements of the outputs depend on them.
-type trial struct {
+// perturbation computes an operator with other numbers in its inputs, to see which elements of the outputs depend on them.
+type perturbation struct {
 	op    *recompute.Operator
 	attrs recompute.Attributes
 	// stale and values are the unwritten elements and the elements of each input, nil for an input without unwritten
 	// elements.
-	stale  []*stale
+	stale  []*unwrittenMask
 	values [][]float64
 }
 
 // newTrial returns the trial of an operator. marks are the unwritten elements of inputs by their content.
-func newTrial(f *follower, op *recompute.Operator, attrs recompute.Attributes, marks map[uint64]*stale) (*trial, error) {
-	t := &trial{op, attrs, make([]*stale, len(op.Inputs)), make([][]float64, len(op.Inputs))}
+func newTrial(f *unwrittenTracker, op *recompute.Operator, attrs recompute.Attributes, marks map[uint64]*unwrittenMask) (*perturbation, error) {
+	t := &perturbation{op, attrs, make([]*unwrittenMask, len(op.Inputs)), make([][]float64, len(op.Inputs))}
 	for k, in := range op.Inputs {
 		if h := f.load(in); h.content != nil && marks[contentOf(h.content)] != nil {
 			values, err := in.Values()
@@ -37,7 +37,7 @@ func newTrial(f *follower, op *recompute.Operator, attrs recompute.Attributes, m
 
 // otherNumber returns the number that element i would have if the memory held other numbers: by itself small, so that it
 // decides no maximum, and none is the mean of others.
-func (s *stale) otherNumber(i int) float64 {
+func (s *unwrittenMask) otherNumber(i int) float64 {
 	if s.other != nil {
 		return s.other[i]
 	}
@@ -61,10 +61,10 @@ func isMasked(v, winner float64) bool {
 	return math.Abs(v) > least && math.Signbit(v) != math.Signbit(winner)
 }
 
-// run computes the outputs with other numbers in place of unwritten elements, except in the input kept; there other
+// recompute computes the outputs with other numbers in place of unwritten elements, except in the input kept; there other
 // numbers stand for NaN and infinities only, and winner for each element that is not masked unless winner is 0. The
 // written elements of the input blank become 0. The result is nil if the operator cannot be computed.
-func (t *trial) run(ctx context.Context, kept, blank int, winner float64) ([][]float64, error) {
+func (t *perturbation) recompute(ctx context.Context, kept, blank int, winner float64) ([][]float64, error) {
 	inputs := slices.Clone(t.op.Inputs)
 	for k, s := range t.stale {
 		if s == nil {
@@ -100,10 +100,10 @@ func isFar(a, b float64) bool {
 	return a != b && !(math.Abs(a-b) <= relative*max(math.Abs(a), math.Abs(b)))
 }
 
-// spread marks the elements of the outputs that depend on unwritten elements of the inputs, and notes the operator if
+// propagate marks the elements of the outputs that depend on unwritten elements of the inputs, and notes the operator if
 // some depend on written elements of the same input too. The outputs are right.
-func (f *follower) spread(ctx context.Context, x *execution, t *trial, of *memory) error {
-	clean, err := t.run(ctx, no, no, 0)
+func (f *unwrittenTracker) propagate(ctx context.Context, x *execution, t *perturbation, of *memory) error {
+	clean, err := t.recompute(ctx, no, no, 0)
 	if err != nil || clean == nil {
 		return err
 	}
@@ -116,11 +116,11 @@ func (f *follower) spread(ctx context.Context, x *execution, t *trial, of *memor
 		if s == nil {
 			continue
 		}
-		kept, err := t.run(ctx, n, no, winners[t.op.Formula])
+		kept, err := t.recompute(ctx, n, no, winners[t.op.Formula])
 		if err != nil || kept == nil {
 			return err
 		}
-		bare, err := t.run(ctx, no, n, 0)
+		bare, err := t.recompute(ctx, no, n, 0)
 		if err != nil || bare == nil {
 			return err
 		}
@@ -137,10 +137,10 @@ func (f *follower) spread(ctx context.Context, x *execution, t *trial, of *memor
 		f.sizes[sizeOf(one)] = true
 		h := f.load(one)
 		if !slices.Contains(on[k], true) {
-			f.know(h, nil, false)
+			f.recordUnwritten(h, nil, false)
 			continue
 		}
-		f.know(h, &stale{of, on[k], clean[k]}, isInPlace(x.op))
+		f.recordUnwritten(h, &unwrittenMask{of, on[k], clean[k]}, isInPlace(x.op))
 		if counts[k] && of.Reaches == "" {
 			of.Reaches, of.reached = x.row.Op, f.place
 			of.ReachedRows, of.ReachedOf = rangesOf(on[k], one.Shape)
@@ -151,7 +151,7 @@ func (f *follower) spread(ctx context.Context, x *execution, t *trial, of *memor
 
 // isBeside reports whether element i of an output lies at the place of an unwritten element of an input of the same
 // shape: it pads a batch and does not count.
-func (t *trial) isBeside(shape tensor.Shape, i int) bool {
+func (t *perturbation) isBeside(shape tensor.Shape, i int) bool {
 	for n, s := range t.stale {
 		if s != nil && t.op.Inputs[n].Shape.Equal(shape) && s.on[i] {
 			return true
@@ -162,7 +162,7 @@ func (t *trial) isBeside(shape tensor.Shape, i int) bool {
 
 // leaveOut notes the rows behind the last sequence or group that an operator does not write: the formula takes them from
 // the output, or does not compute them, which leaves 0 with the bound 0. The outputs are right.
-func (f *follower) leaveOut(ctx context.Context, x *execution, op *recompute.Operator, attrs recompute.Attributes) error {
+func (f *unwrittenTracker) leaveOut(ctx context.Context, x *execution, op *recompute.Operator, attrs recompute.Attributes) error {
 	if _, has := attrs["lengths"]; !has && op.Formula != groupedProduct {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (f *follower) leaveOut(ctx context.Context, x *execution, op *recompute.Ope
 		return err
 	}
 	for i := range other {
-		other[i] = new(stale).otherNumber(i)
+		other[i] = new(unwrittenMask).otherNumber(i)
 	}
 	one.Stored, one.Source = tensor.Float64, other
 	as.Outputs = append([]*recompute.Tensor{&one}, op.Outputs[1:]...)
@@ -187,7 +187,7 @@ func (f *follower) leaveOut(ctx context.Context, x *execution, op *recompute.Ope
 	}
 	if slices.Contains(on, true) {
 		f.sizes[sizeOf(op.Outputs[0])] = true
-		f.know(f.load(op.Outputs[0]), &stale{of: f.add(x, held{Tensor: op.Outputs[0]}), on: on}, true)
+		f.recordUnwritten(f.load(op.Outputs[0]), &unwrittenMask{of: f.add(x, loadedTensor{Tensor: op.Outputs[0]}), on: on}, true)
 	}
 	return nil
 }

@@ -129,7 +129,7 @@ func TestFusedCalls(t *testing.T) {
 // formulasOf returns the formulas that a call of PyTorch may have.
 func formulasOf(op string) map[string]bool {
 	all := map[string]bool{}
-	_, rows := recompute.CallsOf(msprobe.ParseName(op).In(msprobe.Forward), "pytorch")
+	_, rows := recompute.CallsOf(msprobe.ParseName(op).InDirection(msprobe.Forward), "pytorch")
 	for _, row := range rows {
 		if !isBackwardName(op) {
 			all[row.Formula] = true

@@ -46,12 +46,12 @@ const (
 	fewestDistinct = 16
 )
 
-// follower follows unwritten elements through the operators of a round.
-type follower struct {
+// unwrittenTracker follows unwritten elements through the operators of a round.
+type unwrittenTracker struct {
 	*checker
 	memories []*memory
 	// known are the unwritten elements of tensors by their content, nil for none.
-	known map[uint64]*stale
+	known map[uint64]*unwrittenMask
 	// rows are the contents of rows of written tensors.
 	rows map[uint64]bool
 	// sizes are the sizes in bytes of the tensors that may have unwritten elements; others are not read.
@@ -71,16 +71,16 @@ type memory struct {
 	used    bool
 }
 
-// stale marks the elements of a tensor that are unwritten, or depend on unwritten elements.
-type stale struct {
+// unwrittenMask marks the elements of a tensor that are unwritten, or depend on unwritten elements.
+type unwrittenMask struct {
 	of *memory
 	on []bool
 	// other are the elements that the tensor would have if the memory held other numbers, nil for any.
 	other []float64
 }
 
-// held is a tensor with its content.
-type held struct {
+// loadedTensor is a tensor with its content.
+type loadedTensor struct {
 	*recompute.Tensor
 	content []byte
 }
@@ -144,10 +144,10 @@ func (c *checker) findUnwritten(ctx context.Context, jobs []job) error {
 		for end < len(jobs) && jobs[end].round == round {
 			end++
 		}
-		f := &follower{checker: c, known: map[uint64]*stale{}, rows: map[uint64]bool{}, sizes: map[int]bool{}, left: maxKept}
+		f := &unwrittenTracker{checker: c, known: map[uint64]*unwrittenMask{}, rows: map[uint64]bool{}, sizes: map[int]bool{}, left: maxKept}
 		for _, j := range jobs[first:end] {
 			if round.Order.IsKnown() && returnsMemory(j.op) {
-				f.visit(j, func(x *execution) error {
+				f.withOperator(j, func(x *execution) error {
 					_, out := f.tensors(x)
 					for _, h := range out {
 						f.sizes[sizeOf(h.Tensor)] = true
@@ -159,7 +159,7 @@ func (c *checker) findUnwritten(ctx context.Context, jobs []job) error {
 		for i, j := range jobs[first:end] {
 			f.place = first + i
 			if ctx.Err() == nil && f.left >= 0 && round.Order.IsKnown() && (len(f.sizes) > 0 || hasLengths(j.op)) && !isBackward(j.op) {
-				f.visit(j, func(x *execution) error { return f.step(ctx, x) })
+				f.withOperator(j, func(x *execution) error { return f.followOperator(ctx, x) })
 			}
 		}
 		for _, m := range f.memories {
@@ -172,9 +172,9 @@ func (c *checker) findUnwritten(ctx context.Context, jobs []job) error {
 	return ctx.Err()
 }
 
-// visit opens an operator for do. Files that cannot be read were reported when the operator was judged; a bug of the
+// withOperator opens an operator for do. Files that cannot be read were reported when the operator was judged; a bug of the
 // program is a problem.
-func (f *follower) visit(j job, do func(*execution) error) {
+func (f *unwrittenTracker) withOperator(j job, do func(*execution) error) {
 	x := &execution{checker: f.checker, job: j, outcome: &outcome{row: Operator{Op: j.op.Names()[0], Type: typeOf(j.op), Attributes: map[string]recompute.Attribute{}}}}
 	defer x.close()
 	err := guard.Do(func() error { return do(x) })
@@ -185,10 +185,10 @@ func (f *follower) visit(j job, do func(*execution) error) {
 }
 
 // tensors returns the inputs and outputs of floating-point numbers.
-func (f *follower) tensors(x *execution) (in, out []held) {
+func (f *unwrittenTracker) tensors(x *execution) (in, out []loadedTensor) {
 	for i := range x.op.Tensors {
 		t := &x.op.Tensors[i]
-		if t.Table || t.Whole() || t.File.Err != nil {
+		if t.Table || t.IsWholeFile() || t.File.Err != nil {
 			continue
 		}
 		one, err := x.tensor(t, false)
@@ -218,23 +218,23 @@ func rowBytes(t *recompute.Tensor) int {
 }
 
 // load reads a tensor that may have unwritten elements; content is nil for others.
-func (f *follower) load(t *recompute.Tensor) held {
+func (f *unwrittenTracker) load(t *recompute.Tensor) loadedTensor {
 	if t == nil || t.Source == nil || !f.sizes[sizeOf(t)] {
-		return held{t, nil}
+		return loadedTensor{t, nil}
 	}
 	return read(t)
 }
 
-func read(t *recompute.Tensor) held {
+func read(t *recompute.Tensor) loadedTensor {
 	content := make([]byte, sizeOf(t))
 	if t.Source.ReadElements(content, 0) != nil {
 		content = nil
 	}
-	return held{t, content}
+	return loadedTensor{t, content}
 }
 
-// step follows unwritten elements through an operator.
-func (f *follower) step(ctx context.Context, x *execution) error {
+// followOperator follows unwritten elements through an operator.
+func (f *unwrittenTracker) followOperator(ctx context.Context, x *execution) error {
 	in, out := f.tensors(x)
 	if returnsMemory(x.op) {
 		for _, h := range out {
@@ -242,7 +242,7 @@ func (f *follower) step(ctx context.Context, x *execution) error {
 		}
 		return nil
 	}
-	marks := map[uint64]*stale{} // by the content of inputs
+	marks := map[uint64]*unwrittenMask{} // by the content of inputs
 	var given *memory
 	for _, h := range in {
 		if s := f.find(h, nil, isInPlace(x.op)); s != nil {
@@ -274,7 +274,7 @@ func (f *follower) step(ctx context.Context, x *execution) error {
 	case given != nil:
 		t, err := newTrial(f, op, v.Attributes, marks)
 		if err == nil {
-			err = f.spread(ctx, x, t, given)
+			err = f.propagate(ctx, x, t, given)
 		}
 		if err != nil || !hasLengths(x.op) {
 			return err
@@ -284,7 +284,7 @@ func (f *follower) step(ctx context.Context, x *execution) error {
 }
 
 // add notes an output with elements that may be unwritten.
-func (f *follower) add(x *execution, h held) *memory {
+func (f *unwrittenTracker) add(x *execution, h loadedTensor) *memory {
 	f.left -= len(h.content)
 	m := &memory{Unwritten: &Unwritten{Op: x.row.Op, At: x.round.At}, content: h.content, now: h.content, like: h.Tensor}
 	f.memories = append(f.memories, m)
@@ -293,7 +293,7 @@ func (f *follower) add(x *execution, h held) *memory {
 
 // find returns the unwritten elements of a tensor, nil for none. given is the memory that the operator behind an output
 // was given, nil for none. inPlace: the operator writes into a memory that it was given.
-func (f *follower) find(h held, given *memory, inPlace bool) *stale {
+func (f *unwrittenTracker) find(h loadedTensor, given *memory, inPlace bool) *unwrittenMask {
 	isMemory := false
 	for _, m := range f.memories {
 		if h.content == nil || !bytes.Equal(m.content, h.content) || m.like.Stored != h.Stored {
@@ -301,7 +301,7 @@ func (f *follower) find(h held, given *memory, inPlace bool) *stale {
 		}
 		if isMemory = true; inPlace && !m.used {
 			m.used = true
-			return &stale{of: m, on: slices.Repeat([]bool{true}, int(h.Shape.Elements()))}
+			return &unwrittenMask{of: m, on: slices.Repeat([]bool{true}, int(h.Shape.Elements()))}
 		}
 	}
 	if h.content == nil || isMemory {
@@ -309,8 +309,8 @@ func (f *follower) find(h held, given *memory, inPlace bool) *stale {
 	}
 	s, isKnown := f.known[contentOf(h.content)]
 	if !isKnown {
-		s = f.rest(h, given)
-		f.know(h, s, true)
+		s = f.staleRows(h, given)
+		f.recordUnwritten(h, s, true)
 	}
 	if s == nil || s.of.Reaches != "" {
 		return nil
@@ -319,21 +319,21 @@ func (f *follower) find(h held, given *memory, inPlace bool) *stale {
 }
 
 // copyToView notes the bytes of a memory after an operator has copied into a view of it.
-func (f *follower) copyToView(before, after []byte) {
+func (f *unwrittenTracker) copyToView(before, after []byte) {
 	for _, m := range f.memories {
 		if at := bytes.Index(m.now, before); at >= 0 && len(before) == len(after) && len(after) > 0 && len(after) < len(m.now) {
 			m.now = slices.Concat(m.now[:at], after, m.now[at+len(after):])
-			h := held{m.like, m.now}
+			h := loadedTensor{m.like, m.now}
 			f.left -= len(m.now)
-			f.know(h, f.rest(h, m), true)
+			f.recordUnwritten(h, f.staleRows(h, m), true)
 			return
 		}
 	}
 }
 
-// know notes the unwritten elements of a tensor, nil for none. isThere: the tensor lies in the memory; whenever that has
+// recordUnwritten notes the unwritten elements of a tensor, nil for none. isThere: the tensor lies in the memory; whenever that has
 // been written further, fewer of its rows are unwritten.
-func (f *follower) know(h held, s *stale, isThere bool) {
+func (f *unwrittenTracker) recordUnwritten(h loadedTensor, s *unwrittenMask, isThere bool) {
 	if f.known[contentOf(h.content)] = s; s == nil {
 		f.noteRows(h)
 		return
@@ -345,7 +345,7 @@ func (f *follower) know(h held, s *stale, isThere bool) {
 }
 
 // noteRows notes the rows of a written tensor.
-func (f *follower) noteRows(h held) {
+func (f *unwrittenTracker) noteRows(h loadedTensor) {
 	const kept = 32 // bytes of an entry
 	for row := range slices.Chunk(h.content, rowBytes(h.Tensor)) {
 		f.rows[contentOf(row)] = true
@@ -353,16 +353,16 @@ func (f *follower) noteRows(h held) {
 	}
 }
 
-// rest returns the rows of a tensor that still have the content of a memory, nil for none. Zeros are no evidence, and
+// staleRows returns the rows of a tensor that still have the content of a memory, nil for none. Zeros are no evidence, and
 // neither are few different elements without a fill pattern. Unless the memory was given to the operator, neither are
 // rows of earlier tensors, and first rows alone: a kernel that was not dumped may write there what it wrote before.
-func (f *follower) rest(h held, given *memory) *stale {
+func (f *unwrittenTracker) staleRows(h loadedTensor, given *memory) *unwrittenMask {
 	for _, m := range f.memories {
 		if h.content == nil || len(m.content) != len(h.content) || m.like.Stored != h.Stored || m.Reaches != "" || given != nil && given != m {
 			continue
 		}
 		width, unit := min(rowBytes(h.Tensor), rowBytes(m.like)), h.Stored.UnitSize()
-		s := &stale{of: m, on: make([]bool, h.Shape.Elements())}
+		s := &unwrittenMask{of: m, on: make([]bool, h.Shape.Elements())}
 		distinct, isFilled := map[string]bool{}, false
 		for at := 0; at+width <= len(h.content); at += width {
 			row := h.content[at : at+width]

@@ -27,11 +27,11 @@ type adapter struct {
 	*side
 	isOnA bool // the adapter belongs to the weights of A, else of B
 	// changes are by the plain names of the weights that they change.
-	changes map[string]*change
+	changes map[string]*weightChange
 }
 
-// change is scale * left * right, added to a weight, or a weight that replaces it.
-type change struct {
+// weightChange is scale * left * right, added to a weight, or a weight that replaces it.
+type weightChange struct {
 	name        string // in the adapter
 	left, right *weight
 	scale       float64
@@ -64,19 +64,19 @@ func openAdapter(dir string, isOnA bool) (*adapter, error) {
 	if config.Kind != "LORA" || config.IsDoRA || config.Alpha == 0 {
 		return nil, lang.Errorf("%s: peft_type %q, lora_alpha %g, use_dora %t: want LORA, a number and false", path, config.Kind, config.Alpha, config.IsDoRA)
 	}
-	a := &adapter{side: &side{path: dir}, isOnA: isOnA, changes: map[string]*change{}}
+	a := &adapter{side: &side{path: dir}, isOnA: isOnA, changes: map[string]*weightChange{}}
 	file := safefile.InFolder(dir, adapterModel+"safetensors", adapterModel+"bin")
 	a.add(file, "", nil)
 	for _, w := range a.tensors {
-		part := loraName.FindStringSubmatch(plain(w.name))
+		part := loraName.FindStringSubmatch(withoutWrappers(w.name))
 		if part == nil {
-			a.changes[plain(w.name)] = &change{name: w.name, whole: w}
+			a.changes[withoutWrappers(w.name)] = &weightChange{name: w.name, whole: w}
 			continue
 		}
 		key := part[1] + ".weight"
 		c := a.changes[key]
 		if c == nil {
-			c = &change{name: w.name, isTransposed: config.IsTransposed || part[2] != ""}
+			c = &weightChange{name: w.name, isTransposed: config.IsTransposed || part[2] != ""}
 			if c.scale, err = alphaOf(part[1], config.Alpha, config.Alphas); err != nil {
 				return nil, safefile.WithPath(path, err)
 			}
@@ -122,7 +122,7 @@ func (s *side) adapterBeside(other *side, dir string) (*adapter, error) {
 
 // unused returns the changes that no tensor was compared with.
 func (a *adapter) unused(all []Row) []Problem {
-	used := map[*change]bool{}
+	used := map[*weightChange]bool{}
 	for i := range all {
 		used[all[i].change] = true
 	}
@@ -170,7 +170,7 @@ type product struct {
 }
 
 // product reads the factors of a change. It is nil for a weight that replaces another one.
-func (d *change) product() (*product, error) {
+func (d *weightChange) product() (*product, error) {
 	if d.whole != nil {
 		return nil, nil
 	}
@@ -202,7 +202,7 @@ func (p *product) line(first, n int64) {
 }
 
 // fits reports whether a weight has the shape of a change.
-func (d *change) fits(w *weight) bool {
+func (d *weightChange) fits(w *weight) bool {
 	if d.whole != nil {
 		return d.whole.shape.Equal(w.shape)
 	}
@@ -219,8 +219,8 @@ func (c *comparison) adapted(a *weight) int32 {
 	if c.adapter == nil {
 		return -1
 	}
-	d := c.adapter.changes[plain(a.name)]
-	if j, ok := c.named[plain(a.name)]; ok && d != nil && d.fits(a) && a.shape.Equal(c.b.tensors[j].shape) {
+	d := c.adapter.changes[withoutWrappers(a.name)]
+	if j, ok := c.named[withoutWrappers(a.name)]; ok && d != nil && d.fits(a) && a.shape.Equal(c.b.tensors[j].shape) {
 		return j
 	}
 	return -1
@@ -233,7 +233,7 @@ func (c *comparison) adapt(ctx context.Context, row *Row, a, b *weight) {
 	if !c.adapter.isOnA {
 		base, merged, side = b, a, "B"
 	}
-	d := c.adapter.changes[plain(a.name)]
+	d := c.adapter.changes[withoutWrappers(a.name)]
 	row.change = d
 	p, err := d.product()
 	if err != nil {

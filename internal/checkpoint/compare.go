@@ -38,7 +38,7 @@ func Compare(ctx context.Context, opt Options) (*Report, error) {
 		c.indexes = append(c.indexes, i)
 	}
 	for i, w := range b.tensors {
-		c.named[plain(w.name)] = int32(i)
+		c.named[withoutWrappers(w.name)] = int32(i)
 	}
 	if c.adapter, err = a.adapterBeside(b, opt.Adapter); err != nil {
 		return nil, err
@@ -132,18 +132,18 @@ func (c *comparison) match(ctx context.Context) error {
 	}
 	for i, f := range c.found {
 		if f != nil {
-			c.fill(i, f)
+			c.pairRemainingLines(i, f)
 		}
 	}
 	for i, f := range c.found {
 		if f != nil {
-			c.fillRest(i, f)
+			c.pairByPosition(i, f)
 		}
 	}
 	c.paired = make([]int32, len(c.a.tensors))
 	for i, w := range c.a.tensors {
 		c.paired[i] = c.adapted(w)
-		if j, ok := c.named[plain(w.name)]; ok && c.found[i] == nil && claimed(c.b.tensors[j]) < 1 {
+		if j, ok := c.named[withoutWrappers(w.name)]; ok && c.found[i] == nil && claimed(c.b.tensors[j]) < 1 {
 			c.paired[i] = j
 		}
 	}
@@ -205,7 +205,7 @@ func (c *comparison) matchAll(of, on kind, x index) {
 		}
 		if f := c.matcher.match(w, of, on, x); f != nil {
 			c.found[i] = f
-			c.claim(i, f)
+			c.recordClaim(i, f)
 		}
 	}
 }
@@ -265,7 +265,7 @@ func (c *comparison) pairBiases() {
 			continue
 		}
 		c.found[i], c.paired[i] = f, -1
-		c.claim(i, f)
+		c.recordClaim(i, f)
 	}
 }
 

@@ -102,8 +102,8 @@ type matcher struct {
 	grid  tensor.Float // that both sides are rounded to
 }
 
-// plain is a name without the wrappers of frameworks around a model.
-func plain(name string) string {
+// withoutWrappers is a name without the wrappers of frameworks around a model.
+func withoutWrappers(name string) string {
 	for again := true; again; {
 		again = false
 		for _, wrapper := range []string{"module.", "model.", "transformer.", "base_model.", "_orig_mod."} {
@@ -121,7 +121,7 @@ func (m *matcher) match(w *weight, of, on kind, x index) *lineMatch {
 	if len(digests) == 0 {
 		return nil
 	}
-	name, isNamed := m.named[plain(w.name)]
+	name, isNamed := m.named[withoutWrappers(w.name)]
 	votes := map[int32]int{}
 	places := make([]index, len(digests))
 	for i, digest := range digests {
@@ -173,7 +173,7 @@ func (m *matcher) match(w *weight, of, on kind, x index) *lineMatch {
 	if known := f.count(); known == 0 || float64(known) < minKnown*float64(len(f.lines)-empty) {
 		return nil
 	}
-	f.same = m.alike(w, f, places, isNamed)
+	f.same = m.countIdentical(w, f, places, isNamed)
 	return f
 }
 
@@ -198,10 +198,10 @@ func (m *matcher) keepWhole(f *lineMatch) {
 	}
 }
 
-// alike returns the number of B's weights that hold exactly the lines of w, 0 if there is one or the name decides.
-func (m *matcher) alike(w *weight, f *lineMatch, places []index, isNamed bool) int {
+// countIdentical returns the number of B's weights that hold exactly the lines of w, 0 if there is one or the name decides.
+func (m *matcher) countIdentical(w *weight, f *lineMatch, places []index, isNamed bool) int {
 	partners := f.partners()
-	if len(partners) != 1 || isNamed && m.named[plain(w.name)] == partners[0] {
+	if len(partners) != 1 || isNamed && m.named[withoutWrappers(w.name)] == partners[0] {
 		return 0
 	}
 	count := map[int32]int{}
@@ -238,8 +238,8 @@ func (m *matcher) owner(on kind, l line) int32 {
 	return 0
 }
 
-// claim notes that A's weight i has the lines of f.
-func (m *matcher) claim(i int, f *lineMatch) {
+// recordClaim notes that A's weight i has the lines of f.
+func (m *matcher) recordClaim(i int, f *lineMatch) {
 	for _, l := range f.lines {
 		if l.weight < 0 {
 			continue
@@ -254,27 +254,26 @@ func (m *matcher) claim(i int, f *lineMatch) {
 	}
 }
 
-// fill finds the partners of lines whose elements differ, from the lines before and behind them: the step from line
-// to line goes on, as long as B's line is not found to be another one.
-func (m *matcher) fill(i int, f *lineMatch) {
+// pairRemainingLines gives lines whose elements differ a partner from the partner of the line before or behind: the
+// step between the partners of consecutive lines stays the same, unless that line of B has a partner already.
+func (m *matcher) pairRemainingLines(i int, f *lineMatch) {
 	step := func(at, d int) int64 {
 		if p := at + d; p >= 0 && p < len(f.lines) && f.lines[p].weight == f.lines[at].weight {
 			return f.lines[at].at - f.lines[p].at
 		}
 		return int64(-d)
 	}
-	try := func(at, d int) bool {
+	try := func(at, d int) {
 		if at+d < 0 || at+d >= len(f.lines) || f.lines[at+d].weight < 0 {
-			return false
+			return
 		}
 		from := f.lines[at+d]
 		l := line{from.weight, from.at + step(at+d, d)}
 		if l.at < 0 || l.at >= m.b[l.weight].lines(f.on) || m.owner(f.on, l) != 0 {
-			return false
+			return
 		}
 		f.lines[at] = l
-		m.claim(i, &lineMatch{on: f.on, lines: f.lines[at : at+1]})
-		return true
+		m.recordClaim(i, &lineMatch{on: f.on, lines: f.lines[at : at+1]})
 	}
 	for at := range f.lines {
 		if f.lines[at].weight < 0 {
@@ -288,8 +287,8 @@ func (m *matcher) fill(i int, f *lineMatch) {
 	}
 }
 
-// fillRest pairs the lines that are left over with those that are left over on the partners, in their order.
-func (m *matcher) fillRest(i int, f *lineMatch) {
+// pairByPosition pairs the remaining lines of A with the remaining lines of the partner weights, in order.
+func (m *matcher) pairByPosition(i int, f *lineMatch) {
 	free := line{weight: noLine.weight}
 	partners := f.partners()
 	next := func() bool {
@@ -305,7 +304,7 @@ func (m *matcher) fillRest(i int, f *lineMatch) {
 	for at := range f.lines {
 		if f.lines[at].weight < 0 && next() {
 			f.lines[at] = free
-			m.claim(i, &lineMatch{on: f.on, lines: f.lines[at : at+1]})
+			m.recordClaim(i, &lineMatch{on: f.on, lines: f.lines[at : at+1]})
 		}
 	}
 }

@@ -90,8 +90,8 @@ type Row struct {
 	// Factor is B divided by A for SCALED.
 	Factor *tensor.Number `json:"factor,omitempty"`
 
-	problem *Problem // of UNREAD, unless its side has it
-	change  *change  // of the adapter
+	problem *Problem      // of UNREAD, unless its side has it
+	change  *weightChange // of the adapter
 }
 
 // Element is an element of A, by its coordinates there, with the values of both sides.

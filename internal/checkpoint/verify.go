@@ -119,7 +119,7 @@ func (c *comparison) compareLines(ctx context.Context, row *Row, i int, f *lineM
 	if row.Status, row.How = c.status(i, f); missing > 0 {
 		row.Status, row.How = OnlyA, lang.Say("%d of %d %s are not on the other side", missing, len(f.lines), f.of)
 	}
-	row.settle(isRounded)
+	row.setStatus(isRounded)
 }
 
 // fail notes that a weight cannot be read.
@@ -153,8 +153,8 @@ func (c *comparison) count(row *Row, a, b *elements, k, at int64, isRounded *boo
 	*isRounded = *isRounded || x != y && x == x
 }
 
-// settle sets the status by the elements that differ.
-func (r *Row) settle(isRounded bool) {
+// setStatus sets the status by the elements that differ.
+func (r *Row) setStatus(isRounded bool) {
 	r.Rounded = isRounded && r.Differing == 0
 	switch {
 	case r.Differing > 0:
@@ -189,7 +189,7 @@ func (c *comparison) comparePaired(ctx context.Context, row *Row, a, b *weight) 
 		}
 	}
 	row.Status = Equal
-	row.settle(isRounded)
+	row.setStatus(isRounded)
 	if factor := products / squares; row.Status == Different && a.isFloat && isFactor(x, y, factor) {
 		number := tensor.Number(factor)
 		row.Status, row.Factor, row.Layout = Scaled, &number, ""

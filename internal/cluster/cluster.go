@@ -76,7 +76,7 @@ func (j *Job) Check() error {
 	if err := checkSbatch(j.Sbatch); err != nil {
 		return err
 	}
-	for _, args := range j.words() {
+	for _, args := range j.userTexts() {
 		for _, a := range args {
 			if err := checkControl(a); err != nil {
 				return err
@@ -86,8 +86,8 @@ func (j *Job) Check() error {
 	return nil
 }
 
-// words returns all user texts in scripts and manifests.
-func (j *Job) words() [][]string {
+// userTexts returns all user texts in scripts and manifests.
+func (j *Job) userTexts() [][]string {
 	return [][]string{j.Line, j.Shard, j.Merge, j.Sbatch, {j.Run, j.Logs, j.Image, j.Secret, j.Queue}}
 }
 

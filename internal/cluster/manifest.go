@@ -183,7 +183,7 @@ func containerArg(s string) string { return yamlString(strings.ReplaceAll(s, "$"
 
 // checkText refuses texts that YAML cannot hold.
 func (j *Job) checkText() error {
-	for _, list := range j.words() {
+	for _, list := range j.userTexts() {
 		for _, w := range list {
 			if !utf8.ValidString(w) {
 				return lang.Errorf("argument %q is no UTF-8, which manifests cannot hold", w)

@@ -109,7 +109,7 @@ func (p *Run) suggest(ctx context.Context, s Selector, rep *record.Report) lang.
 	if len(names) == 0 {
 		return conclude.NothingCompared(rep, p.opt.Pair.Rounds).Hint
 	}
-	if near = nearest(s.String(), names); len(near) == 0 {
+	if near = nearestNames(s.String(), names); len(near) == 0 {
 		return lang.Say("operators have names like %s", names[0])
 	}
 	return lang.Say("did you mean %s?", strings.Join(near, ", "))
@@ -135,9 +135,9 @@ func operatorNames(ctx context.Context, opt conclude.Options) ([]string, error) 
 	return names, nil
 }
 
-// nearest returns the names most similar to a word, the nearest first: names that contain it, else names within a
+// nearestNames returns the names most similar to a word, the nearest first: names that contain it, else names within a
 // small edit distance.
-func nearest(word string, names []string) []string {
+func nearestNames(word string, names []string) []string {
 	type candidate struct {
 		name string
 		far  int

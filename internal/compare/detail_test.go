@@ -22,7 +22,7 @@ func TestNearest(t *testing.T) {
 		"conv2/": "Default/conv2/Conv2D-op2", "Default_conv1_Conv2D-op1": "Default/conv1/Conv2D-op1",
 		"RELU": "relu relu_1", "sofmax": "softmax", "sfotmax": "softmax", "batchnorm": "",
 	} {
-		if got := strings.Join(nearest(word, names), " "); got != want {
+		if got := strings.Join(nearestNames(word, names), " "); got != want {
 			t.Errorf("%s: %q, want %q", word, got, want)
 		}
 	}

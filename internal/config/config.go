@@ -194,15 +194,15 @@ func (f *file) check(parents []string, tree map[string]any, schema Schema) error
 			return lang.Errorf("%s: must be a value, not a group of settings", f.source(path))
 		case !isFlag:
 			return lang.Errorf("%s: must be the settings of the command, not a value", f.source(path))
-		case !plain(tree[key]):
+		case !isScalarOrList(tree[key]):
 			return lang.Errorf("%s: the elements of a list must be values", f.source(path))
 		}
 	}
 	return nil
 }
 
-// plain reports whether value is a scalar or a list of scalars.
-func plain(value any) bool {
+// isScalarOrList reports whether value is a scalar or a list of scalars.
+func isScalarOrList(value any) bool {
 	list, ok := value.([]any)
 	return !ok || !slices.ContainsFunc(list, func(element any) bool {
 		switch element.(type) {

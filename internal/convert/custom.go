@@ -124,7 +124,7 @@ func (c *Custom) Close() {
 	if c == nil || c.child == nil {
 		return
 	}
-	c.child.stop()
+	c.child.killOnInterrupt()
 	c.child = nil
 }
 
@@ -230,8 +230,8 @@ func findPython(ctx context.Context) (string, error) {
 	return "", lang.Errorf("converters of your own (-c) need numpy, which %s cannot import", strings.Join(tried, ", "))
 }
 
-// answer is the answer of the process to a call.
-type answer struct {
+// callReply is the answer of the process to a call.
+type callReply struct {
 	Error string `json:"error"`
 	// Unusable is the reason why the module is not a converter.
 	Unusable string `json:"unusable"`
@@ -252,7 +252,7 @@ func (c *child) call(ctx context.Context, job call) error {
 	if err != nil {
 		return c.deathError(ctx)
 	}
-	var a answer
+	var a callReply
 	if err := json.Unmarshal(reply, &a); err != nil {
 		return c.deathError(ctx)
 	}
@@ -268,17 +268,17 @@ func (c *child) call(ctx context.Context, job call) error {
 // deathError returns the error of a process that does not answer any more. Its last output is complete
 // only after waiting for the process.
 func (c *child) deathError(ctx context.Context) error {
-	c.stop()
+	c.killOnInterrupt()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if last := c.stderr.last(); last != "" {
+	if last := c.stderr.lastLine(); last != "" {
 		return lang.Errorf("%w: %s", errChildGone, last)
 	}
 	return errChildGone
 }
 
-func (c *child) stop() {
+func (c *child) killOnInterrupt() {
 	_ = c.in.Close()
 	_ = c.cmd.Process.Kill()
 	_ = c.cmd.Wait()
@@ -302,8 +302,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last returns the last line that is not empty.
-func (t *tail) last() string {
+// lastLine returns the last line that is not empty.
+func (t *tail) lastLine() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	text := bytes.TrimSpace(t.text)

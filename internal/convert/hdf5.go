@@ -43,7 +43,7 @@ type Extraction struct {
 
 // Write writes the new file completely or not at all, and not if nothing is selected. The error is
 // ErrNotHDF5, or from reading or writing.
-func (x *Extraction) Write(ctx context.Context) (*hdf5.Extracted, error) {
+func (x *Extraction) Write(ctx context.Context) (*hdf5.ExtractResult, error) {
 	f, size, err := x.open()
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func (x *Extraction) open() (f safefile.Input, size int64, err error) {
 }
 
 // Outcome returns the outcome of an extraction.
-func (x *Extraction) Outcome(done *hdf5.Extracted) batch.Outcome {
+func (x *Extraction) Outcome(done *hdf5.ExtractResult) batch.Outcome {
 	var all []batch.Message
 	for _, left := range done.Left {
 		all = append(all, batch.Errorf("%s: not copied: %s", x.In, left))

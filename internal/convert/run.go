@@ -55,7 +55,7 @@ func Run(ctx context.Context, opt Options, in *dumpdir.Run, observe func(batch.E
 		all, d = jobsOfShard(all, *spec), newDocument(in, opt.Origin)
 	}
 	var sum Summary
-	var records ledger
+	var records outcomeLists
 	var broken error
 	err := r.convertAll(ctx, all, observe, func(res Result) {
 		sum.add(&res)
@@ -82,9 +82,9 @@ func Run(ctx context.Context, opt Options, in *dumpdir.Run, observe func(batch.E
 	return sum, err
 }
 
-func newRun(opt Options, in *dumpdir.Run) *run {
+func newRun(opt Options, in *dumpdir.Run) *runState {
 	workers := opt.workers()
-	return &run{
+	return &runState{
 		opt: opt, isSingle: in.Single, members: membersOf(in), memory: sync.Pool{New: func() any { return new(memory) }},
 		slots: make(chan struct{}, workers), parts: make(chan struct{}, min(workers, memoryBudget/2/partMemory)),
 	}
@@ -117,14 +117,14 @@ func checkFolder(out string) error {
 }
 
 // convertAll converts the files, several at a time within the memory budget.
-func (r *run) convertAll(ctx context.Context, all []Job, observe func(batch.Event), emit func(Result)) error {
+func (r *runState) convertAll(ctx context.Context, all []Job, observe func(batch.Event), emit func(Result)) error {
 	p := newProgress(all, observe)
 	opt := batch.Options{Workers: r.opt.workers(), Budget: memoryBudget, Observe: p.job}
 	return batch.Run(ctx, opt, all, r.cost, func(ctx context.Context, job Job) Result {
 		r.slots <- struct{}{}
 		defer func() { <-r.slots }()
 		file := &fileProgress{progress: p, left: job.Size}
-		defer file.finish()
+		defer file.addRemaining()
 		var res Result
 		err := guard.Do(func() error {
 			res = r.convert(ctx, job, file)
@@ -194,7 +194,7 @@ var (
 
 // skipReason returns the reason to skip a file without opening it, nil for none. A side file is
 // recognised by its name only: it must be opened if it is the only file given.
-func (r *run) skipReason(f *dumpdir.File) error {
+func (r *runState) skipReason(f *dumpdir.File) error {
 	switch {
 	case f.Role == dumpdir.Product:
 		return errProduct
@@ -207,7 +207,7 @@ func (r *run) skipReason(f *dumpdir.File) error {
 }
 
 // cost estimates the memory for a file.
-func (r *run) cost(j Job) int64 {
+func (r *runState) cost(j Job) int64 {
 	const base = 2 << 20
 	if r.opt.Target == nil {
 		return base
@@ -294,8 +294,8 @@ func (f *fileProgress) add(bytes int64) {
 	f.show()
 }
 
-// finish adds the rest of a file; its job is reported next.
-func (f *fileProgress) finish() {
+// addRemaining adds the rest of a file; its job is reported next.
+func (f *fileProgress) addRemaining() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.event.DoneCost += f.left
@@ -305,13 +305,13 @@ func (f *fileProgress) finish() {
 // failedListName is the name of the list of failures in the output folder.
 const failedListName = "convert_failed_file_list.txt"
 
-// ledger lists the failures and the shortened names of a run.
-type ledger struct {
+// outcomeLists lists the failures and the shortened names of a run.
+type outcomeLists struct {
 	failed    []string
 	shortened map[string][]dumpdir.Renamed // by folder
 }
 
-func (l *ledger) add(r *Result) {
+func (l *outcomeLists) add(r *Result) {
 	if line, ok := failedLine(r); ok {
 		l.failed = append(l.failed, line)
 	}
@@ -324,7 +324,7 @@ func (l *ledger) add(r *Result) {
 }
 
 // shorten adds a shortened name in a folder.
-func (l *ledger) shorten(dir string, name dumpdir.Renamed) {
+func (l *outcomeLists) shorten(dir string, name dumpdir.Renamed) {
 	if l.shortened == nil {
 		l.shortened = map[string][]dumpdir.Renamed{}
 	}
@@ -353,7 +353,7 @@ func failedLine(r *Result) (string, bool) {
 
 // writeFailed writes the list of this run's failures, or removes the list of an earlier run if
 // there are none.
-func (l *ledger) writeFailed(out string) error {
+func (l *outcomeLists) writeFailed(out string) error {
 	path := store.Join(out, failedListName)
 	if len(l.failed) == 0 {
 		if err := store.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -368,7 +368,7 @@ func (l *ledger) writeFailed(out string) error {
 }
 
 // writeMappings adds lines to the mapping.csv of folders and keeps existing lines.
-func (l *ledger) writeMappings() error {
+func (l *outcomeLists) writeMappings() error {
 	var all error
 	for dir, names := range l.shortened {
 		all = errors.Join(all, dumpdir.AddMapping(dir, names))

@@ -50,9 +50,9 @@ func (c *conversion) addPending(row *Row, p product, src elements) error {
 	return nil
 }
 
-// finish writes the pending tensors to one file and sets the path in their rows. If that fails, the
+// writeMerged writes the pending tensors to one file and sets the path in their rows. If that fails, the
 // rows are dropped.
-func (c *conversion) finish(r *Result) {
+func (c *conversion) writeMerged(r *Result) {
 	if len(c.pending) == 0 {
 		return
 	}
@@ -103,7 +103,7 @@ func (c *conversion) writePending(path string) error {
 	for _, e := range entries {
 		h := c.pending[e.Name]
 		unit := int64(e.DType.UnitSize())
-		err := c.fill(f, h.src, encoding{lead: at / unit, encode: h.encode})
+		err := c.writeArray(f, h.src, encoding{lead: at / unit, encode: h.encode})
 		if err == nil {
 			err = h.src.check()
 		}

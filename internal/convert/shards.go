@@ -73,7 +73,7 @@ func newDocument(in *dumpdir.Run, origin shard.Origin) *Document {
 
 // add adds the result of a file.
 func (d *Document) add(r *Result, out string) {
-	var l ledger
+	var l outcomeLists
 	l.add(r)
 	row := listEntry{Place: r.Job.place}
 	for _, line := range l.failed {
@@ -143,14 +143,14 @@ func Merge(docs []shard.Document, out string, remove bool) (Summary, Inputs, err
 		all = d
 	}
 	slices.SortStableFunc(all.Files, func(a, b listEntry) int { return cmp.Compare(a.Place, b.Place) })
-	var records ledger
+	var records outcomeLists
 	for _, f := range all.Files {
 		if f.Failed != "" {
 			records.failed = append(records.failed, string(f.Failed))
 		}
 		for _, n := range f.Renamed {
 			dir := store.Join(out, filepath.FromSlash(string(n.Dir)))
-			if _, err := store.Within(out, dir); err != nil {
+			if _, err := store.ResolveWithin(out, dir); err != nil {
 				return Summary{}, Inputs{}, lang.Errorf("file %d of the documents: %w", f.Place, err)
 			}
 			records.shorten(dir, dumpdir.Renamed{Stored: string(n.Stored), Original: string(n.Original)})

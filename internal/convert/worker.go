@@ -18,8 +18,8 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// run is the shared state of one run.
-type run struct {
+// runState is the shared state of one run.
+type runState struct {
 	opt      Options
 	isSingle bool      // a single file was given
 	memory   sync.Pool // of *memory
@@ -37,7 +37,7 @@ type run struct {
 
 // conversion is the state of converting one file.
 type conversion struct {
-	run      *run
+	run      *runState
 	mem      *memory
 	ctx      context.Context
 	job      Job
@@ -52,7 +52,7 @@ type conversion struct {
 // namer returns the name of the output file of a product.
 type namer func(product) string
 
-func (r *run) convert(ctx context.Context, job Job, p *fileProgress) Result {
+func (r *runState) convert(ctx context.Context, job Job, p *fileProgress) Result {
 	res := newResult(job, nil)
 	f, why, err := r.open(job.File)
 	if f != nil {
@@ -79,12 +79,12 @@ func (r *run) convert(ctx context.Context, job Job, p *fileProgress) Result {
 	default:
 		c.convertDump(&res)
 	}
-	c.finish(&res)
+	c.writeMerged(&res)
 	return res
 }
 
 // open opens a file to convert. why is the reason to skip it, by its name or by its content.
-func (r *run) open(file *dumpdir.File) (f *tensorfile.File, why, err error) {
+func (r *runState) open(file *dumpdir.File) (f *tensorfile.File, why, err error) {
 	if file.Err != nil {
 		return nil, nil, file.Err
 	}
@@ -111,7 +111,7 @@ func (r *run) open(file *dumpdir.File) (f *tensorfile.File, why, err error) {
 
 // checkTwins returns an error for a file whose outputs would have the names of an earlier converted
 // file. The result does not depend on the order of execution.
-func (r *run) checkTwins(job *Job, of *tensorfile.File) error {
+func (r *runState) checkTwins(job *Job, of *tensorfile.File) error {
 	for _, twin := range job.twins {
 		f, why, err := r.open(twin)
 		same := filename.Safe(twin.Name) == job.Base
@@ -131,7 +131,7 @@ var errArray = lang.Errorf("an array needs no conversion; -f converts one with a
 
 // arraySkipReason returns the reason to skip a file of one tensor without an operator, or the error of
 // converting it. -f converts only arrays with a device layout in their names.
-func (r *run) arraySkipReason(f *tensorfile.File) (why, err error) {
+func (r *runState) arraySkipReason(f *tensorfile.File) (why, err error) {
 	t := &f.Tensors[0]
 	if f.IsArray {
 		switch {
@@ -247,7 +247,7 @@ func (c *conversion) convertTensor(t *tensorfile.Tensor, name namer) Row {
 	row := Row{Kind: string(t.Kind), Index: t.Index, Name: t.Name}
 	row.setResult(guard.Do(func() error {
 		if c.run.opt.Target == nil {
-			return c.plain(&row, t, name)
+			return c.writeUnchanged(&row, t, name)
 		}
 		return c.reformat(&row, t, name)
 	}))
@@ -272,7 +272,7 @@ func (c *conversion) applySlices() error {
 		if t.Index >= len(part) {
 			continue
 		}
-		if c.run.opt.Target != nil && t.Holds(t.Shape) {
+		if c.run.opt.Target != nil && t.CoversShape(t.Shape) {
 			continue
 		}
 		t.Shape = part[t.Index]
@@ -379,7 +379,7 @@ var errHostOrder = lang.Errorf("its tensors are in host order: -f is for dumps")
 
 // namedSkipReason returns the reason to skip a file that names its tensors, or the error of converting
 // it.
-func (r *run) namedSkipReason() (why, err error) {
+func (r *runState) namedSkipReason() (why, err error) {
 	switch {
 	case r.opt.Target == nil:
 		return nil, nil

@@ -111,7 +111,7 @@ func (m *memory) packer(dtype tensor.DType) func([]byte) []byte {
 		size, _ := dtype.Bytes(int64(len(codes)))
 		packed := resized(&m.out, size)
 		clear(packed)
-		tensor.Pack(packed, codes, dtype, 0)
+		tensor.Pack(packed, codes, dtype)
 		return packed
 	}
 }
@@ -134,7 +134,7 @@ func (c *conversion) write(path string, to Type, src elements, shape tensor.Shap
 	case c.isParted(f, src, enc):
 		err = c.fillParts(f, src, enc, func(m *memory) (encoding, error) { return m.encoding(to, src.dtype, shape) })
 	default:
-		err = c.fill(f, src, enc)
+		err = c.writeArray(f, src, enc)
 	}
 	if err == nil {
 		err = src.check()
@@ -151,21 +151,21 @@ func (c *conversion) fillTorch(f io.Writer, src elements, enc encoding, shape te
 	if err != nil {
 		return err
 	}
-	enc.lead = w.Lead()
-	if err := c.fill(w, src, enc); err != nil {
+	enc.lead = w.PrefixLength()
+	if err := c.writeArray(w, src, enc); err != nil {
 		return err
 	}
 	return w.Close()
 }
 
-// fill writes the header and the elements sequentially.
-func (c *conversion) fill(w io.Writer, src elements, enc encoding) error {
+// writeArray writes the header and the elements sequentially.
+func (c *conversion) writeArray(w io.Writer, src elements, enc encoding) error {
 	if len(enc.header) > 0 {
 		if _, err := w.Write(enc.header); err != nil {
 			return err
 		}
 	}
-	return c.each(c.mem, src, enc, 0, src.n, func(out []byte, _ int64) error {
+	return c.eachBlock(c.mem, src, enc, 0, src.n, func(out []byte, _ int64) error {
 		_, err := w.Write(out)
 		return err
 	})
@@ -184,10 +184,10 @@ func (e *encoding) block(unit int) int64 {
 	return layout.BlockElements * max(1, blockBytes/(layout.BlockElements*size))
 }
 
-// each calls write with the encoded elements [first, end) of src, block by block, with the index of
+// eachBlock calls write with the encoded elements [first, end) of src, block by block, with the index of
 // the first element. The first block is shorter by enc.lead elements, so that writes end at
 // multiples of a block in the file, which is faster than unaligned writes.
-func (c *conversion) each(mem *memory, src elements, enc encoding, first, end int64, write func(out []byte, first int64) error) error {
+func (c *conversion) eachBlock(mem *memory, src elements, enc encoding, first, end int64, write func(out []byte, first int64) error) error {
 	unit := int64(src.dtype.UnitSize())
 	whole := enc.block(int(unit))
 	for first < end {
@@ -225,8 +225,8 @@ func resized(b *[]byte, n int64) []byte {
 	return (*b)[:n]
 }
 
-// plain writes a tensor in its stored order.
-func (c *conversion) plain(row *Row, t *tensorfile.Tensor, name namer) error {
+// writeUnchanged writes a tensor in its stored order.
+func (c *conversion) writeUnchanged(row *Row, t *tensorfile.Tensor, name namer) error {
 	shape, err := t.Stored()
 	if err != nil {
 		return err
@@ -449,10 +449,10 @@ func (c *conversion) fillParts(f *safefile.File, src elements, enc encoding, enc
 		workers.Add(1)
 		k := int64(0) // the current part
 		guard.Go(func() error {
-			p := part{conversion: c, file: f, src: src, header: int64(len(enc.header)), encoder: encoder}
+			p := partWorker{conversion: c, file: f, src: src, header: int64(len(enc.header)), encoder: encoder}
 			defer p.close()
 			for k = next.Add(1) - 1; k < count && !failed.Load(); k = next.Add(1) - 1 {
-				if err := p.run(max(0, k*partElements-enc.lead), min((k+1)*partElements-enc.lead, src.n)); err != nil {
+				if err := p.writeElements(max(0, k*partElements-enc.lead), min((k+1)*partElements-enc.lead, src.n)); err != nil {
 					return err
 				}
 			}
@@ -474,8 +474,8 @@ func (c *conversion) fillParts(f *safefile.File, src elements, enc encoding, enc
 	return nil
 }
 
-// part converts parts of a tensor in one worker.
-type part struct {
+// partWorker converts parts of a tensor in one worker.
+type partWorker struct {
 	*conversion
 	file    *safefile.File
 	src     elements
@@ -487,7 +487,7 @@ type part struct {
 }
 
 // open opens a reader and an encoding for this worker.
-func (p *part) open() (err error) {
+func (p *partWorker) open() (err error) {
 	p.mem = p.conversion.run.memory.Get().(*memory)
 	if p.enc, err = p.encoder(p.mem); err == nil {
 		p.src.Source, err = p.src.openAnother(&p.mem.layout)
@@ -495,14 +495,14 @@ func (p *part) open() (err error) {
 	return err
 }
 
-func (p *part) close() {
+func (p *partWorker) close() {
 	if p.mem != nil {
 		p.conversion.run.memory.Put(p.mem)
 	}
 }
 
-// run writes the elements [first, end).
-func (p *part) run(first, end int64) error {
+// writeElements writes the elements [first, end).
+func (p *partWorker) writeElements(first, end int64) error {
 	r := p.conversion.run
 	r.parts <- struct{}{}
 	defer func() { <-r.parts }()
@@ -516,7 +516,7 @@ func (p *part) run(first, end int64) error {
 	if converted, ok := p.src.Source.(*layout.Reader); ok {
 		converted.Expect(first, end)
 	}
-	return p.each(p.mem, p.src, p.enc, first, end, func(out []byte, first int64) error {
+	return p.eachBlock(p.mem, p.src, p.enc, first, end, func(out []byte, first int64) error {
 		_, err := p.file.WriteAt(out, p.header+first*p.enc.unit)
 		return err
 	})

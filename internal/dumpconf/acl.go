@@ -152,7 +152,7 @@ func forBlacklists(b *builder, level []string) []string {
 
 // sceneForVersion returns the name of the scene in the target version.
 func sceneForVersion(b *builder, scene []string) []string {
-	if b.opt.TargetVersion.Before(sinceCANN82) {
+	if b.opt.TargetVersion.IsBefore(sinceCANN82) {
 		return []string{"lite_exception"}
 	}
 	return scene
@@ -165,27 +165,27 @@ type ACL struct {
 }
 
 func readACL(d *decoder, root *jsonpos.Value) *ACL {
-	a := &ACL{Root: d.top(root, &aclRoot)}
+	a := &ACL{Root: d.readDocument(root, &aclRoot)}
 	a.Dump = a.Root.child("dump")
-	if steps := a.at("dump_step").Value; steps != "" {
+	if steps := a.setting("dump_step").Value; steps != "" {
 		a.Steps = lang.ParseSteps(steps)
 	}
 	return a
 }
 
-func (a *ACL) at(key string) Setting { return a.Dump.at(key) }
+func (a *ACL) setting(key string) Setting { return a.Dump.setting(key) }
 
 // items returns the items of dump_list.
-func (a *ACL) items() []*Object { return a.at("dump_list").Objects }
+func (a *ACL) items() []*Object { return a.setting("dump_list").Objects }
 
 // opSwitch reports whether single operator calls are dumped.
-func (a *ACL) opSwitch() bool { return a.at("dump_op_switch").Value == "on" }
+func (a *ACL) opSwitch() bool { return a.setting("dump_op_switch").Value == "on" }
 
 // overflow reports whether overflowing operators are dumped.
-func (a *ACL) overflow() bool { return a.at("dump_debug").Value == "on" }
+func (a *ACL) overflow() bool { return a.setting("dump_debug").Value == "on" }
 
 // scene returns dump_scene; empty if absent.
-func (a *ACL) scene() string { return a.at("dump_scene").Value }
+func (a *ACL) scene() string { return a.setting("dump_scene").Value }
 
 // watcher reports whether memory is watched.
 func (a *ACL) watcher() bool { return a.scene() == watcherScene }
@@ -194,22 +194,22 @@ func (a *ACL) watcher() bool { return a.scene() == watcherScene }
 func (a *ACL) exception() bool { return slices.Contains(exceptionScenes, a.scene()) }
 
 // mode returns dump_mode or its default.
-func (a *ACL) mode() string { return a.at("dump_mode").orDefault() }
+func (a *ACL) mode() string { return a.setting("dump_mode").orDefault() }
 
-// stats reports whether statistics are dumped instead of tensors.
-func (a *ACL) stats() bool { return a.at("dump_data").Value == "stats" }
+// dumpsStatistics reports whether statistics are dumped instead of tensors.
+func (a *ACL) dumpsStatistics() bool { return a.setting("dump_data").Value == "stats" }
 
 // Dumps reports whether the file switches on any dump of the runtime. dump_kernel_data, the data of
 // Ascend C kernels, does not count.
 func (a *ACL) Dumps() bool {
-	return a.at("dump_list").isFilled() || a.opSwitch() || a.overflow() || a.scene() != ""
+	return a.setting("dump_list").isFilled() || a.opSwitch() || a.overflow() || a.scene() != ""
 }
 
 // aclKinds lists the kinds of dumps that an acl.json switches on.
 type aclKinds struct{ exception, overflow, watcher, ops, models, kernel bool }
 
 func (a *ACL) kinds() aclKinds {
-	k := aclKinds{kernel: a.at("dump_kernel_data").Value != ""}
+	k := aclKinds{kernel: a.setting("dump_kernel_data").Value != ""}
 	switch {
 	case a.exception():
 		k.exception = true
@@ -218,7 +218,7 @@ func (a *ACL) kinds() aclKinds {
 	case a.overflow():
 		k.overflow = true
 	default:
-		k.ops, k.models = a.opSwitch(), a.at("dump_list").isFilled()
+		k.ops, k.models = a.opSwitch(), a.setting("dump_list").isFilled()
 	}
 	return k
 }

@@ -73,7 +73,7 @@ func Check(name string, src []byte, opt Options) *Report {
 	case SchemaGE, SchemaTF:
 		c.engine = readEngine(&c.read, c.root, c.schema == SchemaTF)
 	case SchemaMsprobe:
-		c.msprobe = c.read.top(c.root, &msprobeRoot)
+		c.msprobe = c.read.readDocument(c.root, &msprobeRoot)
 	}
 	for order, rule := range rules(c.schema) {
 		(&reporter{check: c, rule: rule, order: order}).apply()
@@ -93,7 +93,7 @@ func Check(name string, src []byte, opt Options) *Report {
 }
 
 // ignored returns why the runtime never reaches a stage, or an empty sentence if it does.
-func (c *check) ignored(s stage) lang.Sentence {
+func (c *check) ignored(s validationStep) lang.Sentence {
 	switch {
 	case c.acl == nil || s <= stageScene:
 		return lang.Sentence{}
@@ -164,14 +164,14 @@ func (c *check) sortFindings() []Finding {
 	return out
 }
 
-// related returns a second place for a finding.
-func (c *check) related(start, end int, message Text) []Related {
+// relatedRange returns a second place for a finding.
+func (c *check) relatedRange(start, end int, message Text) []Related {
 	line, column := c.doc.Position(start)
-	return []Related{{Place{line, column, start, end - start}, lang.Say("%s", message)}}
+	return []Related{{TextRange{line, column, start, end - start}, lang.Say("%s", message)}}
 }
 
-// top returns the place of findings about the whole text.
-func (c *check) top() span {
+// wholeText returns the place of findings about the whole text.
+func (c *check) wholeText() span {
 	if c.root == nil {
 		return span{}
 	}
@@ -323,9 +323,9 @@ func (s Severity) String() string { return severityNames[s] }
 // MarshalText implements encoding.TextMarshaler.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Place is a range of the text. Line and Column count from 1, columns in characters; Offset and
+// TextRange is a range of the text. Line and Column count from 1, columns in characters; Offset and
 // Length are bytes of the document's UTF-8 text.
-type Place struct {
+type TextRange struct {
 	Line   int `json:"line"`
 	Column int `json:"column"`
 	Offset int `json:"-"`
@@ -334,7 +334,7 @@ type Place struct {
 
 // Related is a second place of a finding.
 type Related struct {
-	Place
+	TextRange
 	Message lang.Sentence `json:"message"`
 }
 
@@ -343,7 +343,7 @@ type Finding struct {
 	Rule     string   `json:"rule"`
 	Severity Severity `json:"severity"`
 	Path     string   `json:"path"` // like dump.dump_list[0].layer; empty for the whole file
-	Place
+	TextRange
 	Message    lang.Sentence  `json:"message"`
 	Code       string         `json:"code"`                 // the runtime's own error code, or empty
 	Suggestion string         `json:"suggestion,omitempty"` // what to write instead, or empty
@@ -353,7 +353,7 @@ type Finding struct {
 
 	rule      *rule
 	syntax    bool // about the JSON syntax, not about settings
-	stage     stage
+	stage     validationStep
 	order     int  // of the rule, in the table
 	wholeFile bool // the edit applies to the file, not to the text decoded from it
 }

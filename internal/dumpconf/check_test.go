@@ -109,40 +109,40 @@ func TestTypedACL(t *testing.T) {
 	src := `{"dump":{"dump_path":"/d","dump_step":"0|3-5","dump_list":[{"model_name":"m","layer":["a","b"]},
  {"opname_blacklist":[{"name":"x","pos":["input1"]}],"opname_range":[{"begin":"p","end":"q"}]}]}}`
 	a := Check("", []byte(src), Options{}).ACL
-	if p := a.at("dump_path"); !p.OK || p.Value != "/d" || p.Path != "dump.dump_path" {
+	if p := a.setting("dump_path"); !p.OK || p.Value != "/d" || p.Path != "dump.dump_path" {
 		t.Errorf("dump_path %+v", p)
 	}
-	if a.at("dump_mode").Present() || a.mode() != "output" {
-		t.Errorf("dump_mode %+v, mode %q", a.at("dump_mode"), a.mode())
+	if a.setting("dump_mode").Present() || a.mode() != "output" {
+		t.Errorf("dump_mode %+v, mode %q", a.setting("dump_mode"), a.mode())
 	}
 	if len(a.Steps) != 2 || a.Steps[1].From != 3 || a.Steps[1].To != 5 {
 		t.Errorf("steps %+v", a.Steps)
 	}
 	items := a.items()
-	if len(items) != 2 || items[0].at("model_name").Value != "m" || items[0].at("layer").Elems[1].Value != "b" {
+	if len(items) != 2 || items[0].setting("model_name").Value != "m" || items[0].setting("layer").Elems[1].Value != "b" {
 		t.Fatalf("items %+v", items)
 	}
-	layer := items[0].at("layer").Elems[1]
+	layer := items[0].setting("layer").Elems[1]
 	if got := src[layer.Node.Start:layer.Node.End]; got != `"b"` || layer.Path != "dump.dump_list[0].layer[1]" {
 		t.Errorf("second layer is %s at %s", got, layer.Path)
 	}
-	if e := items[1].at("opname_blacklist").Objects[0]; e.at("name").Value != "x" || e.at("pos").Elems[0].Value != "input1" {
+	if e := items[1].setting("opname_blacklist").Objects[0]; e.setting("name").Value != "x" || e.setting("pos").Elems[0].Value != "input1" {
 		t.Errorf("blacklist %+v", e)
 	}
-	if r := items[1].at("opname_range").Objects[0]; r.at("begin").Value != "p" || r.at("end").Value != "q" {
+	if r := items[1].setting("opname_range").Objects[0]; r.setting("begin").Value != "p" || r.setting("end").Value != "q" {
 		t.Errorf("range %+v", r)
 	}
 }
 
 func TestTypedMindSpore(t *testing.T) {
 	m := Check("", []byte(e2e(`"enable":true,"sample_num":7`, `"kernels":["Conv2D","name-regex(a.*)"]`, `"iteration":"0|5-8"`)), Options{}).MindSpore
-	if !m.at("enable").isTrue() || m.at("sample_num").Uint != 7 || m.at("net_name").Value != "Net" || len(m.Steps) != 2 {
+	if !m.setting("enable").isTrue() || m.setting("sample_num").Uint != 7 || m.setting("net_name").Value != "Net" || len(m.Steps) != 2 {
 		t.Errorf("read %+v", m)
 	}
 	if len(m.Kernels) != 2 || m.Kernels[1].Kind != KernelRegex || m.Kernels[1].Pattern != "a.*" {
 		t.Errorf("kernels %+v", m.Kernels)
 	}
-	if d := m.at("support_device").Elems; len(d) != 1 || d[0].Uint != 0 || !d[0].OK {
+	if d := m.setting("support_device").Elems; len(d) != 1 || d[0].Uint != 0 || !d[0].OK {
 		t.Errorf("devices %+v", d)
 	}
 }
@@ -173,9 +173,9 @@ func TestDuplicateNamesBothPlaces(t *testing.T) {
 	}
 	f := r.Findings[0]
 	if f.Line != 2 || f.Column != 1 || f.Related[0].Line != 1 || f.Related[0].Column != 10 {
-		t.Errorf("places %+v, %+v", f.Place, f.Related[0].Place)
+		t.Errorf("places %+v, %+v", f.TextRange, f.Related[0].TextRange)
 	}
-	if got := r.ACL.at("dump_path").Value; got != "/b" {
+	if got := r.ACL.setting("dump_path").Value; got != "/b" {
 		t.Errorf("dump_path is %q, want the last", got)
 	}
 }

@@ -68,21 +68,21 @@ func readEngine(d *decoder, root *jsonpos.Value, tf bool) *EngineOptions {
 	if tf {
 		table = &tfOptions
 	}
-	e := &EngineOptions{TF: tf, Root: d.top(root, table)}
-	if v := e.at("dumpStep").Value; v != "" && !strings.EqualFold(v, "none") {
+	e := &EngineOptions{TF: tf, Root: d.readDocument(root, table)}
+	if v := e.setting("dumpStep").Value; v != "" && !strings.EqualFold(v, "none") {
 		e.Steps = lang.ParseSteps(v)
 	}
 	return e
 }
 
-// at returns a setting by its name in the graph engine.
-func (e *EngineOptions) at(name string) Setting {
+// setting returns a setting by its name in the graph engine.
+func (e *EngineOptions) setting(name string) Setting {
 	if !e.TF {
-		return e.Root.at("ge.exec." + name)
+		return e.Root.setting("ge.exec." + name)
 	}
 	for _, r := range engineRows {
 		if r.ge == name && r.tf != "" {
-			return e.Root.at(r.tf)
+			return e.Root.setting(r.tf)
 		}
 	}
 	return Setting{key: &Key{Name: name}}
@@ -90,7 +90,7 @@ func (e *EngineOptions) at(name string) Setting {
 
 // isOn reports whether a switch is on: "1" in the graph engine, true in the adapter.
 func (e *EngineOptions) isOn(name string) bool {
-	s := e.at(name)
+	s := e.setting(name)
 	return s.Value == "1" || e.TF && s.isTrue()
 }
 
@@ -100,20 +100,20 @@ func (e *EngineOptions) hasDump() bool { return e.isOn("enableDump") || e.isOn("
 // switchOn returns the switch of the active dump, the ordinary dump first.
 func (e *EngineOptions) switchOn() Setting {
 	if e.isOn("enableDump") {
-		return e.at("enableDump")
+		return e.setting("enableDump")
 	}
-	return e.at("enableDumpDebug")
+	return e.setting("enableDumpDebug")
 }
 
 // overflows reports whether the overflow dump is on and effective: the graph engine needs a mode,
 // the TensorFlow adapter has a default.
 func (e *EngineOptions) overflows() bool {
-	return e.isOn("enableDumpDebug") && (e.TF || e.at("dumpDebugMode").Value != "")
+	return e.isOn("enableDumpDebug") && (e.TF || e.setting("dumpDebugMode").Value != "")
 }
 
 // scene returns the ACL runtime's name of the exception dump, empty for none.
 func (e *EngineOptions) scene() string {
-	switch e.at("enable_exception_dump").Value {
+	switch e.setting("enable_exception_dump").Value {
 	case "1":
 		return "aic_err_norm_dump"
 	case "2":
@@ -124,10 +124,10 @@ func (e *EngineOptions) scene() string {
 }
 
 // mode returns the dump mode or its default.
-func (e *EngineOptions) mode() string { return cmp.Or(e.at("dumpMode").Value, "output") }
+func (e *EngineOptions) mode() string { return cmp.Or(e.setting("dumpMode").Value, "output") }
 
-// stats reports whether statistics are dumped instead of tensors.
-func (e *EngineOptions) stats() bool { return e.at("dumpData").Value == "stats" }
+// dumpsStatistics reports whether statistics are dumped instead of tensors.
+func (e *EngineOptions) dumpsStatistics() bool { return e.setting("dumpData").Value == "stats" }
 
 // geRules apply to the graph engine only.
 var geRules = []rule{
@@ -159,7 +159,7 @@ var engineRules = []rule{
 		message: sentenceMessage,
 		engine: func(e *EngineOptions, r *reporter) {
 			r.reportTypes()
-			for _, s := range []Setting{e.at("enableDump"), e.at("enableDumpDebug")} {
+			for _, s := range []Setting{e.setting("enableDump"), e.setting("enableDumpDebug")} {
 				if s.OK && !e.TF && s.Value != "0" && s.Value != "1" {
 					r.report(s.valueSpan(), lang.Say("%s must be \"0\" or \"1\", found %s", s.key.Name, show(s.Value)))
 				}
@@ -177,7 +177,7 @@ var engineRules = []rule{
 		message: Text{EN: "separate operator names by spaces: %s is read as part of a name"},
 		caution: Text{EN: "separate operator names by spaces"},
 		engine: func(e *EngineOptions, r *reporter) {
-			s := e.at("dumpLayer")
+			s := e.setting("dumpLayer")
 			if i := strings.IndexAny(s.Value, ",|;"); i >= 0 {
 				words := strings.FieldsFunc(s.Value, func(c rune) bool { return strings.ContainsRune(",|; ", c) })
 				r.report(partSpan(s, i, 1), show(s.Value[i:i+1])).repair(s, strings.Join(words, " "))
@@ -192,7 +192,7 @@ var engineRules = []rule{
 	{id: "GE011", severity: Warning, checks: "a file without any dump option",
 		guess: true, message: Text{EN: "there is no dump option in this file"},
 		engine: func(e *EngineOptions, r *reporter) {
-			r.reportIf(e.Root.Present() && len(r.read.used) == 0, r.top())
+			r.reportIf(e.Root.Present() && len(r.read.used) == 0, r.wholeText())
 		}},
 	{id: "GE012", severity: Warning, checks: "the path has a variable, blanks at its ends or a host",
 		message: Text{EN: "%s in the path of the dump %s"},
@@ -216,12 +216,12 @@ var tfRules = []rule{
 }
 
 func checkBothOn(e *EngineOptions, r *reporter) {
-	r.reportIf(e.isOn("enableDump") && e.isOn("enableDumpDebug"), e.at("enableDumpDebug").keySpan())
+	r.reportIf(e.isOn("enableDump") && e.isOn("enableDumpDebug"), e.setting("enableDumpDebug").keySpan())
 }
 
 // enginePath checks the folder of a dump that is on.
 func (r *reporter) enginePath(e *EngineOptions, required Text) {
-	switch p := e.at("dumpPath"); {
+	switch p := e.setting("dumpPath"); {
 	case !e.hasDump() || p.isWrongType():
 	case !p.Present():
 		r.report(e.switchOn().keySpan(), required)
@@ -234,7 +234,7 @@ func (r *reporter) enginePath(e *EngineOptions, required Text) {
 
 // enginePathForm reports parts of a path that the engine takes literally.
 func enginePathForm(e *EngineOptions, r *reporter) {
-	p := e.at("dumpPath")
+	p := e.setting("dumpPath")
 	host, _, colon := strings.Cut(p.Value, ":")
 	at := placeholder().FindStringIndex(p.Value)
 	switch {
@@ -257,13 +257,13 @@ func (r *reporter) engineSteps(e *EngineOptions, int32Only bool) {
 		case s.Valid() && int32Only && s.To > math.MaxInt32:
 			fault = Text{EN: "is beyond 32 bits"}
 		}
-		r.reportIf(fault != Text{}, stepSpan(s, e.at("dumpStep")), show(s.Text), fault)
+		r.reportIf(fault != Text{}, stepSpan(s, e.setting("dumpStep")), show(s.Text), fault)
 	}
-	r.reportIf(len(e.Steps) > maxSteps, e.at("dumpStep").valueSpan(), fmt.Sprint(maxSteps), Text{EN: "pieces are allowed at most"})
+	r.reportIf(len(e.Steps) > maxSteps, e.setting("dumpStep").valueSpan(), fmt.Sprint(maxSteps), Text{EN: "pieces are allowed at most"})
 }
 
 func (r *reporter) debugMode(e *EngineOptions) {
-	m, debug := e.at("dumpDebugMode"), e.at("enableDumpDebug")
+	m, debug := e.setting("dumpDebugMode"), e.setting("enableDumpDebug")
 	known := slices.Contains(dumpDebugModes, m.Value)
 	switch isDebugOn := e.isOn("enableDumpDebug"); {
 	case m.OK && known && r.opt.isA2A3() && m.Value != "all":

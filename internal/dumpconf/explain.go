@@ -38,7 +38,7 @@ var sectionNames = []string{"what", "which", "where", "format", "ignored", "envi
 // errors is explained as intended.
 func Explain(r *Report, opt Options) *Explanation {
 	e := &explainer{r: r.effective(opt.TargetVersion), opt: &opt, out: &Explanation{Schema: r.Schema}, lines: make(map[string][]Text)}
-	e.errors()
+	e.addErrors()
 	switch {
 	case r.ACL != nil:
 		e.acl(e.r.ACL)
@@ -49,7 +49,7 @@ func Explain(r *Report, opt Options) *Explanation {
 	case r.msprobe != nil:
 		e.msprobe(r.msprobe)
 	default:
-		e.say("what.unreadable")
+		e.addText("what.unreadable")
 	}
 	e.ignored()
 	var paths []Text
@@ -73,8 +73,8 @@ type explainer struct {
 	lines map[string][]Text
 }
 
-// say adds the text of a key; the section is the part of the key before the first dot.
-func (e *explainer) say(key string, args ...any) {
+// addText adds the text of a key; the section is the part of the key before the first dot.
+func (e *explainer) addText(key string, args ...any) {
 	section, _, _ := strings.Cut(key, ".")
 	e.add(section, text(key, args...))
 }
@@ -82,7 +82,7 @@ func (e *explainer) say(key string, args ...any) {
 // sayIf calls say if the condition holds.
 func (e *explainer) sayIf(condition bool, key string, args ...any) {
 	if condition {
-		e.say(key, args...)
+		e.addText(key, args...)
 	}
 }
 
@@ -93,7 +93,7 @@ func (e *explainer) add(section string, line Text) {
 // active calls say for a dump that is switched on.
 func (e *explainer) active(key string, args ...any) {
 	e.out.Active = true
-	e.say(key, args...)
+	e.addText(key, args...)
 }
 
 // files adds a path pattern.
@@ -108,9 +108,9 @@ func (e *explainer) files(parts ...string) {
 	e.out.Patterns = append(e.out.Patterns, b.String())
 }
 
-// run adds a command and its purpose. %s in the command is replaced by the folder, whose shell
+// addCommand adds a command and its purpose. %s in the command is replaced by the folder, whose shell
 // variables stay unexpanded.
-func (e *explainer) run(folder, command, why string) {
+func (e *explainer) addCommand(folder, command, why string) {
 	words := strings.Fields(command)
 	words[slices.Index(words, "%s")] = lang.PathArgument(folder)
 	line := lang.ShellLine(words)
@@ -118,7 +118,7 @@ func (e *explainer) run(folder, command, why string) {
 		line = strings.Replace(line, lang.ShellWord(folder), `"`+folder+`"`, 1)
 	}
 	e.out.Commands = append(e.out.Commands, line)
-	e.say("read.command", line, text(why))
+	e.addText("read.command", line, text(why))
 }
 
 // enables adds the command that computes the operators of the dump again, or, if any text of lacking is not empty,
@@ -126,9 +126,9 @@ func (e *explainer) run(folder, command, why string) {
 func (e *explainer) enables(folder string, lacking ...string) {
 	lacking = slices.DeleteFunc(lacking, func(s string) bool { return s == "" })
 	if len(lacking) > 0 {
-		e.say("read.compare-only", list(lacking))
+		e.addText("read.compare-only", list(lacking))
 	} else {
-		e.run(folder, "dumptool check %s", "why.check")
+		e.addCommand(folder, "dumptool check %s", "why.check")
 	}
 	e.out.readText = e.lines["read"][len(e.lines["read"])-1]
 }
@@ -141,8 +141,8 @@ func missingName(ok bool, setting string) string {
 	return setting
 }
 
-// errors adds the errors for which the runtime refuses the file.
-func (e *explainer) errors() {
+// addErrors adds the errors for which the runtime refuses the file.
+func (e *explainer) addErrors() {
 	count := e.r.Count(Error)
 	if count == 0 {
 		return
@@ -153,7 +153,7 @@ func (e *explainer) errors() {
 		code = " (" + first.Code + ")"
 	}
 	at := fmt.Sprintf("%d:%d", first.Line, first.Column)
-	e.say("what.refused", count, at, code, first.Message)
+	e.addText("what.refused", count, at, code, first.Message)
 }
 
 // maxNames is the number of names that a line lists.
@@ -179,11 +179,11 @@ func firstN[T any](n int, values []T) []T { return values[:min(len(values), n)] 
 func (e *explainer) steps(stepsText string, chosen []lang.Step) {
 	switch valid := validSteps(chosen); {
 	case stepsText == "" || chosen == nil:
-		e.say("which.every-step")
+		e.addText("which.every-step")
 	case len(valid) == 0:
-		e.say("which.no-step", quoted(stepsText))
+		e.addText("which.no-step", quoted(stepsText))
 	default:
-		e.say("which.steps", names(valid))
+		e.addText("which.steps", names(valid))
 	}
 }
 
@@ -228,8 +228,8 @@ func (r *Report) effective(target Version) *Report {
 		out.ACL = readACL(d, r.Doc.Root)
 	case r.MindSpore != nil:
 		out.MindSpore = readMindSpore(d, r.Doc.Root)
-		if target.Before(sinceMS12) {
-			out.MindSpore.debug = out.MindSpore.Async.at("op_debug_mode")
+		if target.IsBefore(sinceMS12) {
+			out.MindSpore.debug = out.MindSpore.Async.setting("op_debug_mode")
 		}
 	}
 	return &out
@@ -283,15 +283,15 @@ func (e *explainer) engine(o *EngineOptions) {
 	case o.isOn("enableDump"):
 		e.engineDump(o, folders)
 	case o.overflows():
-		kind := cmp.Or(o.at("dumpDebugMode").Value, "all")
+		kind := cmp.Or(o.setting("dumpDebugMode").Value, "all")
 		e.active("what.engine-overflow-dump", shorten(printable(kind)))
-		e.overflowFiles(localPath(o.at("dumpPath").Value), folders)
+		e.overflowFiles(localPath(o.setting("dumpPath").Value), folders)
 	case o.isOn("enableDumpDebug"):
-		e.say("what.no-debug-mode")
+		e.addText("what.no-debug-mode")
 	}
 	if scene := o.scene(); scene != "" {
 		e.exception(scene, "")
-		e.say("care.exception-first")
+		e.addText("care.exception-first")
 	}
 	e.sayIf(!e.out.Active && !o.hasDump(), "what.engine-off")
 	if !e.out.Active {
@@ -305,26 +305,26 @@ func (e *explainer) engine(o *EngineOptions) {
 }
 
 func (e *explainer) engineDump(o *EngineOptions, folders string) {
-	data, file := dataAndFile(o.stats())
+	data, file := dataAndFile(o.dumpsStatistics())
 	e.active("what.graph-dump", data, sides(o.mode()))
-	layers := strings.Fields(o.at("dumpLayer").Value)
+	layers := strings.Fields(o.setting("dumpLayer").Value)
 	e.sayIf(len(layers) > 0, "which.operators", names(layers))
 	e.sayIf(len(layers) == 0, "which.all-operators")
 	if len(layers) == 1 {
 		file = strings.Replace(file, "{op_name}", pathName(layers[0]), 1)
 	}
-	e.steps(o.at("dumpStep").Value, o.Steps)
-	e.say("which.every-device")
-	root := localPath(o.at("dumpPath").Value)
+	e.steps(o.setting("dumpStep").Value, o.Steps)
+	e.addText("which.every-device")
+	root := localPath(o.setting("dumpPath").Value)
 	e.files(root, folders, file)
-	e.enables(root, missingName(!o.stats(), o.at("dumpData").key.Name+" tensor"), missingName(o.mode() == "all", o.at("dumpMode").key.Name+" all"))
-	if o.stats() {
-		e.say("format.csv-engine")
+	e.enables(root, missingName(!o.dumpsStatistics(), o.setting("dumpData").key.Name+" tensor"), missingName(o.mode() == "all", o.setting("dumpMode").key.Name+" all"))
+	if o.dumpsStatistics() {
+		e.addText("format.csv-engine")
 		e.readStatistics(root)
-		e.say("read.csv-engine")
+		e.addText("read.csv-engine")
 		return
 	}
-	e.say("format.dump-files", sides(o.mode()))
+	e.addText("format.dump-files", sides(o.mode()))
 	e.readTensors(root, true)
-	e.say("care.large-graph")
+	e.addText("care.large-graph")
 }

@@ -13,7 +13,7 @@ const (
 )
 
 func (e *explainer) acl(a *ACL) {
-	k, path := a.kinds(), a.at("dump_path").Value
+	k, path := a.kinds(), a.setting("dump_path").Value
 	switch {
 	case k.exception:
 		e.exception(e.scene(a.scene()), path)
@@ -29,7 +29,7 @@ func (e *explainer) acl(a *ACL) {
 		e.kernelData(a)
 	}
 	if scene, variable := e.sceneVariable(); variable != "" && !e.out.Active {
-		e.say("what.by-variable")
+		e.addText("what.by-variable")
 		e.exception(e.scene(scene), path)
 		k.exception = true
 	}
@@ -45,15 +45,15 @@ func (e *explainer) acl(a *ACL) {
 func (e *explainer) sayNoDump(a *ACL) {
 	switch newer := e.newerSwitches(a); {
 	case newer != "":
-		e.say("what.newer-keys", e.opt.TargetVersion, newer)
+		e.addText("what.newer-keys", e.opt.TargetVersion, newer)
 	case !a.Dump.Present():
-		e.say("what.no-dump-object")
+		e.addText("what.no-dump-object")
 	case len(a.Dump.Node.Members) == 0:
-		e.say("what.empty-dump")
-	case a.at("dump_list").OK:
-		e.say("what.empty-list")
+		e.addText("what.empty-dump")
+	case a.setting("dump_list").OK:
+		e.addText("what.empty-list")
 	default:
-		e.say("what.nothing-on")
+		e.addText("what.nothing-on")
 	}
 }
 
@@ -73,17 +73,17 @@ func (e *explainer) newerSwitches(a *ACL) string {
 
 // aclOrdinary describes dumps of models and single operators.
 func (e *explainer) aclOrdinary(a *ACL, k aclKinds) {
-	data, file := dataAndFile(a.stats())
-	root := localPath(a.at("dump_path").Value)
+	data, file := dataAndFile(a.dumpsStatistics())
+	root := localPath(a.setting("dump_path").Value)
 	if k.models {
 		e.active("what.model-dump", data, sides(a.mode()))
 		for _, it := range firstN(maxNames, a.items()) {
-			e.item(it)
+			e.describeItem(it)
 			folders, name := modelFolders, file
-			if model := it.at("model_name").Value; model != "" {
+			if model := it.setting("model_name").Value; model != "" {
 				folders = strings.Replace(folders, "{model_name}", pathName(model), 1)
 			}
-			if layers := valuesOf(it.at("layer").Elems); len(layers) == 1 {
+			if layers := valuesOf(it.setting("layer").Elems); len(layers) == 1 {
 				name = strings.Replace(name, "{op_name}", pathName(layers[0]), 1)
 			}
 			e.files(root, "{time}/{device_id}", folders, name)
@@ -95,27 +95,27 @@ func (e *explainer) aclOrdinary(a *ACL, k aclKinds) {
 		e.active("what.op-dump", data, sides(a.mode()))
 		e.files(root, "{time}/{device_id}", file)
 	}
-	level, steps := a.at("dump_level").Value, a.at("dump_step").Value
+	level, steps := a.setting("dump_level").Value, a.setting("dump_step").Value
 	e.sayIf(level == "op", "which.graph-level")
 	e.sayIf(level == "kernel", "which.kernel-level")
 	e.sayIf(level != "op" && level != "kernel", "which.both-levels")
 	e.steps(steps, a.Steps)
 	e.sayIf(steps != "", "environment.engine-step")
 	e.sayIf(steps != "", "care.steps-chosen")
-	e.say("which.every-device")
-	e.sayIf(!k.kernel && !e.opt.TargetVersion.Before(sinceCANN85), "care.kernel-data-too")
-	e.enables(root, missingName(!a.stats(), `"dump_data": "tensor"`), missingName(a.mode() == "all", `"dump_mode": "all"`))
-	if a.stats() {
+	e.addText("which.every-device")
+	e.sayIf(!k.kernel && !e.opt.TargetVersion.IsBefore(sinceCANN85), "care.kernel-data-too")
+	e.enables(root, missingName(!a.dumpsStatistics(), `"dump_data": "tensor"`), missingName(a.mode() == "all", `"dump_mode": "all"`))
+	if a.dumpsStatistics() {
 		columns := text("word.default-statistics")
-		if v := valuesOf(a.at("dump_stats").Elems); len(v) > 0 {
+		if v := valuesOf(a.setting("dump_stats").Elems); len(v) > 0 {
 			columns = names(v)
 		}
-		e.say("format.csv", columns)
+		e.addText("format.csv", columns)
 		e.readStatistics(root)
-		e.say("read.csv")
+		e.addText("read.csv")
 		return
 	}
-	e.say("format.dump-files", sides(a.mode()))
+	e.addText("format.dump-files", sides(a.mode()))
 	e.readTensors(root, true)
 }
 
@@ -128,32 +128,32 @@ func dataAndFile(stats bool) (data Text, file string) {
 	return text("word.tensors"), opFile
 }
 
-// item describes the models and operators of an item of dump_list.
-func (e *explainer) item(it *Object) {
+// describeItem describes the models and operators of an item of dump_list.
+func (e *explainer) describeItem(it *Object) {
 	model := text("word.every-model")
-	if it.at("model_name").Value != "" {
-		model = text("word.model", shorten(printable(it.at("model_name").Value)))
+	if it.setting("model_name").Value != "" {
+		model = text("word.model", shorten(printable(it.setting("model_name").Value)))
 	}
 	ops := text("word.all-operators")
-	if layers := valuesOf(it.at("layer").Elems); len(layers) > 0 {
+	if layers := valuesOf(it.setting("layer").Elems); len(layers) > 0 {
 		ops = text("word.operators", names(layers))
 	}
-	e.say("which.item", model, ops)
-	for _, rg := range firstN(maxNames, it.at("opname_range").Objects) {
-		e.say("which.range", model, shorten(printable(rg.at("begin").Value)), shorten(printable(rg.at("end").Value)))
+	e.addText("which.item", model, ops)
+	for _, rg := range firstN(maxNames, it.setting("opname_range").Objects) {
+		e.addText("which.range", model, shorten(printable(rg.setting("begin").Value)), shorten(printable(rg.setting("end").Value)))
 	}
-	e.blacklist(model, it.at("optype_blacklist").Objects, text("word.of-type"))
-	e.blacklist(model, it.at("opname_blacklist").Objects, text("word.of-name"))
+	e.blacklist(model, it.setting("optype_blacklist").Objects, text("word.of-type"))
+	e.blacklist(model, it.setting("opname_blacklist").Objects, text("word.of-name"))
 }
 
 func (e *explainer) blacklist(model Text, entries []*Object, kind Text) {
 	var out []string
 	for _, b := range entries {
-		name := b.at("name").Value
-		if pos := valuesOf(b.at("pos").Elems); len(pos) > 0 {
+		name := b.setting("name").Value
+		if pos := valuesOf(b.setting("pos").Elems); len(pos) > 0 {
 			name += " (" + strings.Join(pos, " ") + ")"
 		}
-		if b.at("name").Value != "" {
+		if b.setting("name").Value != "" {
 			out = append(out, name)
 		}
 	}
@@ -162,34 +162,34 @@ func (e *explainer) blacklist(model Text, entries []*Object, kind Text) {
 
 // readTensors adds the commands for tensor files; dumps adds the conversion of dump files.
 func (e *explainer) readTensors(folder string, dumps bool) {
-	e.run(folder, "dumptool inspect --stats %s", "why.inspect")
+	e.addCommand(folder, "dumptool inspect --stats %s", "why.inspect")
 	if dumps {
-		e.run(folder, "dumptool convert -d %s -out out -f NCHW", "why.convert-host")
+		e.addCommand(folder, "dumptool convert -d %s -out out -f NCHW", "why.convert-host")
 	}
-	e.run(folder, "dumptool compare --cpu GOLDEN --npu %s -out report", "why.compare")
-	e.run(folder, "dumptool overflow scan %s", "why.scan")
+	e.addCommand(folder, "dumptool compare --cpu GOLDEN --npu %s -out report", "why.compare")
+	e.addCommand(folder, "dumptool overflow scan %s", "why.scan")
 }
 
 // readStatistics adds the commands for files with statistics.
 func (e *explainer) readStatistics(folder string) {
-	e.run(folder, "dumptool overflow scan %s", "why.scan-statistics")
-	e.run(folder, "dumptool compare --cpu GOLDEN --npu %s -out report", "why.compare")
+	e.addCommand(folder, "dumptool overflow scan %s", "why.scan-statistics")
+	e.addCommand(folder, "dumptool compare --cpu GOLDEN --npu %s -out report", "why.compare")
 }
 
 // overflowFiles describes the files of an overflow dump of any schema of the runtime.
 func (e *explainer) overflowFiles(root, folders string) {
-	e.say("which.overflowing")
+	e.addText("which.overflowing")
 	e.files(root, folders, opFile)
 	e.files(root, folders, opdebugFile)
-	e.say("format.dump-files", sides("all"))
-	e.say("format.opdebug-files")
+	e.addText("format.dump-files", sides("all"))
+	e.addText("format.opdebug-files")
 	e.readOverflow(root)
 	e.sayIf(e.r.Engine == nil, "care.status-check")
 }
 
 func (e *explainer) readOverflow(root string) {
-	e.run(root, "dumptool overflow analyze -d %s", "why.analyze")
-	e.run(root, "dumptool overflow decode --extended %s", "why.decode")
+	e.addCommand(root, "dumptool overflow analyze -d %s", "why.analyze")
+	e.addCommand(root, "dumptool overflow decode --extended %s", "why.decode")
 }
 
 // aclPlace describes where paths begin.
@@ -198,11 +198,11 @@ func (e *explainer) aclPlace(p string, k aclKinds) {
 	case k.exception || p == "":
 	case isRemote(p):
 		host, _, _ := strings.Cut(p, ":")
-		e.say("where.on-host", host)
+		e.addText("where.on-host", host)
 	case placeholder().MatchString(p):
-		e.say("where.literal", quoted(p))
+		e.addText("where.literal", quoted(p))
 	case !strings.HasPrefix(p, "/"):
-		e.say("where.relative", quoted(p))
+		e.addText("where.relative", quoted(p))
 	}
 	e.sayIf(p != "" && !k.exception, "where.must-exist")
 	e.sayIf(k.inFolders(), "where.time")
@@ -217,11 +217,11 @@ func (e *explainer) aclSurroundings(k aclKinds) {
 		e.sayIf(!set, "environment.collect-unset")
 		scene, variable := e.sceneVariable()
 		e.sayIf(variable == sceneVariable, "environment.scene-is-set", variable, scene)
-		e.say("environment.load-order")
-		e.say("care.slow")
+		e.addText("environment.load-order")
+		e.addText("care.slow")
 	}
 	e.sayIf(k.models, "care.no-core")
-	e.sayIf((k.models || k.ops) && !e.r.ACL.stats() && !e.opt.TargetVersion.Before(sinceCANN70), "care.large-model")
+	e.sayIf((k.models || k.ops) && !e.r.ACL.dumpsStatistics() && !e.opt.TargetVersion.IsBefore(sinceCANN70), "care.large-model")
 }
 
 // exceptionFolder is the folder of exception dumps below their root.
@@ -232,17 +232,17 @@ func (e *explainer) exception(scene, path string) {
 	const timePattern = "{YYYYMMDDHHMMSSmmm}"
 	root := e.exceptionRoot(path)
 	parts := text("word.exception-parts")
-	e.say("which.failing-operator")
+	e.addText("which.failing-operator")
 	switch scene {
 	case "aic_err_norm_dump":
 		e.active("what.exception-normal", parts)
 		e.files(root, exceptionFolder, opFile)
-		e.say("format.dump-files", sides("all"))
+		e.addText("format.dump-files", sides("all"))
 	case "aic_err_detail_dump":
 		e.active("what.exception-detailed", parts)
 		e.files(root, exceptionFolder, "*.{stream_id}.{task_id}.{timestamp}.core")
-		e.say("read.core-files")
-		e.say("care.detail-needs")
+		e.addText("read.core-files")
+		e.addText("care.detail-needs")
 	default:
 		e.active("what.exception-brief", parts)
 		e.files(root, exceptionFolder, "exception_info.{stream_id}.{task_id}."+timePattern)
@@ -250,8 +250,8 @@ func (e *explainer) exception(scene, path string) {
 	e.sayIf(scene == "lite_exception", "care.lite-alias")
 	e.sayIf(scene != "aic_err_norm_dump", "format.exception-names")
 	folder := strings.TrimSuffix(root, "/") + "/extra-info/data-dump"
-	e.run(folder, "dumptool inspect --stats %s", "why.inspect")
-	e.run(folder, "dumptool convert -d %s -out out", "why.convert")
+	e.addCommand(folder, "dumptool inspect --stats %s", "why.inspect")
+	e.addCommand(folder, "dumptool convert -d %s -out out", "why.convert")
 	_, variable := e.sceneVariable()
 	e.sayIf(e.r.Engine == nil && variable == "", "environment.scene-order")
 }
@@ -262,7 +262,7 @@ const sceneVariable = "ASCEND_DUMP_SCENE"
 // sceneVariable returns the scene set by the environment and the variable that sets it; both are
 // empty if the file decides.
 func (e *explainer) sceneVariable() (scene, variable string) {
-	if v, set := e.opt.env(sceneVariable); set && !e.opt.TargetVersion.Before(sinceCANN85) && slices.Contains(exceptionScenes[1:], v) {
+	if v, set := e.opt.env(sceneVariable); set && !e.opt.TargetVersion.IsBefore(sinceCANN85) && slices.Contains(exceptionScenes[1:], v) {
 		return v, sceneVariable
 	}
 	if _, set := e.opt.env("NPU_COLLECT_PATH"); set {
@@ -277,7 +277,7 @@ func (e *explainer) scene(file string) string {
 	if variable == "" {
 		return file
 	}
-	e.say("environment.scene-decided", variable, scene)
+	e.addText("environment.scene-decided", variable, scene)
 	return scene
 }
 
@@ -297,18 +297,18 @@ func (e *explainer) exceptionRoot(path string) string {
 // watcher describes a dump of the memory watcher.
 func (e *explainer) watcher(a *ACL) {
 	e.active("what.watcher")
-	root := localPath(a.at("dump_path").Value)
+	root := localPath(a.setting("dump_path").Value)
 	folders := "{time}/{device_id}/" + modelFolders
 	count := 0
 	for _, it := range firstN(maxNames, a.items()) {
-		watched, after := valuesOf(it.at("watcher_nodes").Elems), valuesOf(it.at("layer").Elems)
+		watched, after := valuesOf(it.setting("watcher_nodes").Elems), valuesOf(it.setting("layer").Elems)
 		ops := text("word.every-operator")
 		if len(after) > 0 {
 			ops = text("word.operators", names(after))
 		} else {
 			after = []string{"{executed}"}
 		}
-		e.say("which.watched", names(watched), ops)
+		e.addText("which.watched", names(watched), ops)
 		for _, x := range after {
 			for _, w := range watched {
 				if count++; count > 2*maxNames {
@@ -320,18 +320,18 @@ func (e *explainer) watcher(a *ACL) {
 	}
 	e.sayIf(len(a.items()) == 0, "which.nothing-watched")
 	e.sayIf(count > 2*maxNames, "where.more-pairs")
-	e.say("format.dump-files", sides("output"))
-	e.run(root, "dumptool overflow watch %s", "why.watch")
-	e.run(root, "dumptool inspect --stats %s", "why.inspect")
-	e.run(root, "dumptool convert -d %s -out out -f NCHW", "why.convert-host")
-	e.say("care.watcher-limits")
+	e.addText("format.dump-files", sides("output"))
+	e.addCommand(root, "dumptool overflow watch %s", "why.watch")
+	e.addCommand(root, "dumptool inspect --stats %s", "why.inspect")
+	e.addCommand(root, "dumptool convert -d %s -out out -f NCHW", "why.convert-host")
+	e.addText("care.watcher-limits")
 }
 
 // kernelData describes the output of Ascend C kernels.
 func (e *explainer) kernelData(a *ACL) {
-	e.active("what.kernel-data", shorten(printable(a.at("dump_kernel_data").Value)))
+	e.active("what.kernel-data", shorten(printable(a.setting("dump_kernel_data").Value)))
 	_, root := e.opt.firstEnv("ASCEND_DUMP_PATH", "ASCEND_WORK_PATH")
-	e.files(cmp.Or(root, localPath(a.at("dump_path").Value)), "[printf/]{time}/asc_kernel_data_{aic|aiv|simt}_{core}.bin")
-	e.say("format.kernel-files")
-	e.say("environment.kernel-path")
+	e.files(cmp.Or(root, localPath(a.setting("dump_path").Value)), "[printf/]{time}/asc_kernel_data_{aic|aiv|simt}_{core}.bin")
+	e.addText("format.kernel-files")
+	e.addText("environment.kernel-path")
 }

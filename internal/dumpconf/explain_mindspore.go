@@ -9,7 +9,7 @@ const diagnosticFolder = "$MS_DIAGNOSTIC_DATA_PATH/debug_dump"
 
 func (e *explainer) mindSpore(m *MindSpore) {
 	if reason := e.offReason(m); reason != "" {
-		e.say(reason)
+		e.addText(reason)
 		return
 	}
 	e.out.Active = true
@@ -17,8 +17,8 @@ func (e *explainer) mindSpore(m *MindSpore) {
 	e.mindSporeScope(m)
 	e.mindSporeFiles(m)
 	e.mindSporeSurroundings(m)
-	kernels, devices := m.at("kernels"), m.at("support_device")
-	e.addIgnored(m.debugMode() != 0 && m.at("dump_mode").Uint == 1 && len(m.Kernels) > 0, kernels, ruleOf("MS033").ignored)
+	kernels, devices := m.setting("kernels"), m.setting("support_device")
+	e.addIgnored(m.debugMode() != 0 && m.setting("dump_mode").Uint == 1 && len(m.Kernels) > 0, kernels, ruleOf("MS033").ignored)
 	e.addIgnored(devices.Present() && e.opt.isCPU(), devices, text("word.not-on-cpu"))
 }
 
@@ -29,7 +29,7 @@ func (e *explainer) offReason(m *MindSpore) string {
 	switch {
 	case !m.Common.Present():
 		return "what.no-common"
-	case m.at("support_device").isEmpty() && !e.opt.isCPU():
+	case m.setting("support_device").isEmpty() && !e.opt.isCPU():
 		return "what.no-device"
 	case e.opt.backend() == "pynative":
 		return "what.pynative"
@@ -37,11 +37,11 @@ func (e *explainer) offReason(m *MindSpore) string {
 		return "what.left-to-msprobe"
 	case m.hasE2E() && e.opt.lacksE2EDump():
 		return "what.no-e2e-dump"
-	case target.Before(sinceMS12) && !m.at("enable").isTrue() && !m.Async.at("enable").isTrue():
+	case target.IsBefore(sinceMS12) && !m.setting("enable").isTrue() && !m.Async.setting("enable").isTrue():
 		return "what.neither-on"
-	case byDevice && e.opt.isKernelByKernel() && !target.Before(sinceMS24):
+	case byDevice && e.opt.isKernelByKernel() && !target.IsBefore(sinceMS24):
 		return "what.backend-without-e2e"
-	case byDevice && !target.IsNewest() && !target.Before(sinceMS26):
+	case byDevice && !target.IsNewest() && !target.IsBefore(sinceMS26):
 		return "what.release-without-e2e"
 	default:
 		return ""
@@ -51,8 +51,8 @@ func (e *explainer) offReason(m *MindSpore) string {
 // framework reports whether the framework itself writes the files. Before 2.3 the key enable
 // decides, later the presence of e2e_dump_settings.
 func (e *explainer) framework(m *MindSpore) bool {
-	if e.opt.TargetVersion.Before(sinceMS23) {
-		return m.at("enable").isTrue() || e.opt.noNPU()
+	if e.opt.TargetVersion.IsBefore(sinceMS23) {
+		return m.setting("enable").isTrue() || e.opt.noNPU()
 	}
 	return m.hasE2E() || e.opt.noNPU()
 }
@@ -61,50 +61,50 @@ func (e *explainer) mindSporeMode(m *MindSpore) {
 	saved := text("word.tensors")
 	switch {
 	case m.debugMode() == 4:
-	case m.at("saved_data").Value == "statistic":
+	case m.setting("saved_data").Value == "statistic":
 		saved = text("word.statistics")
-	case m.at("saved_data").Value == "full":
+	case m.setting("saved_data").Value == "full":
 		saved = text("word.tensors-and-statistics")
 	}
 	switch m.debugMode() {
 	case 0:
-		e.say("what.ms-dump", saved, sides(m.mode()))
+		e.addText("what.ms-dump", saved, sides(m.mode()))
 	case 1, 2, 3:
-		e.say("what.ms-overflow-dump", saved)
-		e.sayIf(m.at("overflow_number").Uint > 0, "what.at-most-overflows", m.at("overflow_number").Value)
+		e.addText("what.ms-overflow-dump", saved)
+		e.sayIf(m.setting("overflow_number").Uint > 0, "what.at-most-overflows", m.setting("overflow_number").Value)
 	default:
-		e.say("what.ms-exception-dump")
+		e.addText("what.ms-exception-dump")
 	}
 	switch {
-	case e.framework(m) && (m.at("enable").isTrue() || !m.hasE2E()):
-		e.say("what.framework-sync")
+	case e.framework(m) && (m.setting("enable").isTrue() || !m.hasE2E()):
+		e.addText("what.framework-sync")
 	case e.framework(m):
-		e.say("what.framework-async")
+		e.addText("what.framework-async")
 	default:
-		e.say("what.device-async")
+		e.addText("what.device-async")
 	}
 }
 
 func (e *explainer) mindSporeScope(m *MindSpore) {
 	switch {
 	case m.debugMode() != 0:
-		e.say("which.all-overflowing")
-	case m.at("dump_mode").Uint == 1:
+		e.addText("which.all-overflowing")
+	case m.setting("dump_mode").Uint == 1:
 		e.kernels(m)
-	case m.at("dump_mode").Uint == 2:
-		e.say("which.marked")
+	case m.setting("dump_mode").Uint == 2:
+		e.addText("which.marked")
 	default:
-		e.say("which.all-operators")
+		e.addText("which.all-operators")
 	}
 	if m.debugMode() == 4 {
-		e.say("which.every-step")
+		e.addText("which.every-step")
 	} else {
-		e.steps(m.at("iteration").Value, m.Steps)
+		e.steps(m.setting("iteration").Value, m.Steps)
 	}
-	e.sayIf(m.at("initial_iteration").Uint > 0, "which.counter-start", m.at("initial_iteration").Value)
-	ids := unique(valuesOf(m.at("support_device").Elems))
+	e.sayIf(m.setting("initial_iteration").Uint > 0, "which.counter-start", m.setting("initial_iteration").Value)
+	ids := unique(valuesOf(m.setting("support_device").Elems))
 	e.sayIf(len(ids) > 0 && !e.opt.isCPU(), "which.devices", names(ids))
-	e.sayIf(m.at("sample_mode").Uint == 1 && m.debugMode() == 0, "which.samples", m.at("sample_num").orDefault())
+	e.sayIf(m.setting("sample_mode").Uint == 1 && m.debugMode() == 0, "which.samples", m.setting("sample_num").orDefault())
 }
 
 // kernels describes the operators that the entries of kernels match.
@@ -122,30 +122,30 @@ func (e *explainer) kernels(m *MindSpore) {
 }
 
 func (e *explainer) mindSporeSurroundings(m *MindSpore) {
-	e.say("environment.ms-variable")
-	e.say("environment.useless-output")
-	old := e.opt.TargetVersion.Before(sinceMS23)
+	e.addText("environment.ms-variable")
+	e.addText("environment.useless-output")
+	old := e.opt.TargetVersion.IsBefore(sinceMS23)
 	e.sayIf(e.framework(m), "environment.sink-mode")
 	e.sayIf(!e.framework(m) && !old, "environment.sink-size")
 	e.sayIf(old, "environment.no-dynamic-graphs")
 	e.sayIf(!old, "environment.msprobe-graphs")
-	e.say("care.op-numbers")
-	e.sayIf(m.debugMode() == 0 && m.savesTensors() && !e.opt.TargetVersion.Before(sinceMS16), "care.large-network")
+	e.addText("care.op-numbers")
+	e.sayIf(m.debugMode() == 0 && m.savesTensors() && !e.opt.TargetVersion.IsBefore(sinceMS16), "care.large-network")
 }
 
 // mindSporeFiles lists MindSpore's files and the commands that read them.
 func (e *explainer) mindSporeFiles(m *MindSpore) {
-	root := m.at("path").Value
+	root := m.setting("path").Value
 	if root == "" {
 		root = diagnosticFolder
 		if v, set := e.opt.env("MS_DIAGNOSTIC_DATA_PATH"); set {
 			root = strings.TrimSuffix(v, "/") + "/debug_dump"
 		}
-		e.say("where.diagnostic-path")
+		e.addText("where.diagnostic-path")
 	}
-	net := cmp.Or(m.at("net_name").Value, "{net_name}")
+	net := cmp.Or(m.setting("net_name").Value, "{net_name}")
 	switch {
-	case e.opt.TargetVersion.Before(Version{Major: 1, Minor: 3}):
+	case e.opt.TargetVersion.IsBefore(Version{Major: 1, Minor: 3}):
 		e.oldFiles(m, root, net)
 	case e.framework(m):
 		e.rankFiles(m, root, net, e.opt.TargetVersion)
@@ -166,7 +166,7 @@ func (e *explainer) tensorName(m *MindSpore, target Version) string {
 		io = mode
 	}
 	name := opFile + "." + io + ".{slot}.{format}"
-	if !target.Before(sinceMS24) {
+	if !target.IsBefore(sinceMS24) {
 		name += ".{dtype}"
 	}
 	return name + ".npy"
@@ -175,12 +175,12 @@ func (e *explainer) tensorName(m *MindSpore, target Version) string {
 // rankFiles adds the layout since 1.3.
 func (e *explainer) rankFiles(m *MindSpore, root, net string, target Version) {
 	folders := "rank_{rank_id}/" + net + "/{graph_id}/{iteration}"
-	e.dataFiles(m, root, folders, e.framework(m) || m.at("file_format").Value == "npy", target)
-	if m.at("save_kernel_args").isTrue() {
+	e.dataFiles(m, root, folders, e.framework(m) || m.setting("file_format").Value == "npy", target)
+	if m.setting("save_kernel_args").isTrue() {
 		e.files(root, folders, "{op_type}.{op_name}.json")
 	}
-	e.say("where.graph-folders")
-	e.say("where.mapping")
+	e.addText("where.graph-folders")
+	e.addText("where.mapping")
 }
 
 // dataFiles adds the tensor and statistics files below folders.
@@ -207,10 +207,10 @@ func (m *MindSpore) writesStatistics() bool { return m.savesStatistics() && m.de
 func (e *explainer) deviceFiles(m *MindSpore, root, net string) {
 	target := e.opt.TargetVersion
 	e.sayIf(target.IsNewest(), "where.three-layouts")
-	if target.IsNewest() || target.Before(sinceMS23) {
+	if target.IsNewest() || target.IsBefore(sinceMS23) {
 		e.rankFiles(m, root, net, Version{Major: 2, Minor: 2})
 	}
-	if !target.Before(sinceMS23) {
+	if !target.IsBefore(sinceMS23) {
 		e.runtimeFiles(m, root)
 	}
 }
@@ -222,7 +222,7 @@ func (e *explainer) runtimeFiles(m *MindSpore, root string) {
 		return
 	}
 	const folders = "{step_id}/{time}/{device_id}/{model_name}/{model_id}/{iteration_id}"
-	isNpy := m.at("file_format").Value == "npy"
+	isNpy := m.setting("file_format").Value == "npy"
 	e.dataFiles(m, root, folders, isNpy, Version{})
 	if m.debugMode() != 0 {
 		name := opdebugFile
@@ -235,7 +235,7 @@ func (e *explainer) runtimeFiles(m *MindSpore, root string) {
 
 // oldFiles adds the layouts before 1.3.
 func (e *explainer) oldFiles(m *MindSpore, root, net string) {
-	if e.framework(m) && m.at("enable").isTrue() {
+	if e.framework(m) && m.setting("enable").isTrue() {
 		e.files(root, net, "{device_id}/iteration_{iteration}/{op_name}_{input|output}_{slot}_shape_{d}_{d}_{dtype}_{format}.bin")
 		return
 	}
@@ -244,26 +244,26 @@ func (e *explainer) oldFiles(m *MindSpore, root, net string) {
 
 // arrays reports whether tensors are written as .npy.
 func (e *explainer) arrays(m *MindSpore) bool {
-	return !e.opt.TargetVersion.Before(Version{Major: 1, Minor: 3}) && (e.framework(m) || m.at("file_format").Value == "npy")
+	return !e.opt.TargetVersion.IsBefore(Version{Major: 1, Minor: 3}) && (e.framework(m) || m.setting("file_format").Value == "npy")
 }
 
 func (e *explainer) mindSporeFormat(m *MindSpore) {
 	switch {
 	case !m.writesTensors():
 	case e.arrays(m):
-		e.say("format.npy")
+		e.addText("format.npy")
 	case e.framework(m):
-		e.say("format.raw")
+		e.addText("format.raw")
 	default:
-		e.say("format.dump-files", sides(m.mode()))
+		e.addText("format.dump-files", sides(m.mode()))
 	}
-	e.sayIf(e.framework(m) && m.at("trans_flag").Present() && !m.at("trans_flag").isTrue(), "format.device-layout")
+	e.sayIf(e.framework(m) && m.setting("trans_flag").Present() && !m.setting("trans_flag").isTrue(), "format.device-layout")
 	if m.writesStatistics() {
 		columns := Text{EN: "max, min, l2norm"}
-		if v := valuesOf(m.at("statistic_category").Elems); len(v) > 0 {
+		if v := valuesOf(m.setting("statistic_category").Elems); len(v) > 0 {
 			columns = names(v)
 		}
-		e.say("format.statistic-csv", columns)
+		e.addText("format.statistic-csv", columns)
 	}
 }
 
@@ -276,7 +276,7 @@ func (e *explainer) readMindSpore(m *MindSpore, root string) {
 	}
 	if !m.writesTensors() {
 		e.readStatistics(root)
-		e.say("read.statistic-csv")
+		e.addText("read.statistic-csv")
 		return
 	}
 	e.readTensors(root, !e.arrays(m) && !e.framework(m))

@@ -12,29 +12,29 @@ import (
 
 // msprobe describes a configuration of msprobe.
 func (e *explainer) msprobe(o *Object) {
-	task, level := cmp.Or(o.at("task").Value, "statistics"), cmp.Or(o.at("level").Value, "L1")
+	task, level := cmp.Or(o.setting("task").Value, "statistics"), cmp.Or(o.setting("level").Value, "L1")
 	if !slices.Contains(msprobeTasks, task) {
-		e.say("what.msprobe-unknown", quoted(task))
+		e.addText("what.msprobe-unknown", quoted(task))
 		return
 	}
-	switch enable := o.at("dump_enable").Node; {
+	switch enable := o.setting("dump_enable").Node; {
 	case enable != nil && enable.Kind == jsonpos.Bool && enable.Text == "false":
-		e.say("what.msprobe-disabled")
+		e.addText("what.msprobe-disabled")
 	default:
 		e.out.Active = true
 	}
-	scope, root := o.child(task), o.at("dump_path").Value
+	scope, root := o.child(task), o.setting("dump_path").Value
 	dumps := task == "statistics" || task == "tensor"
 	if dumps {
 		e.msprobeDump(o, scope, task, level)
 	}
 	e.sayIf(!dumps, "what.msprobe-task", task)
 	if key := levelTexts[level]; key != "" {
-		e.say(key)
+		e.addText(key)
 	}
 	e.msprobeScope(scope)
 	e.msprobeRounds(o)
-	e.say("environment.msprobe")
+	e.addText("environment.msprobe")
 	if root == "" || level == "L2" || !dumps {
 		return
 	}
@@ -64,7 +64,7 @@ func (e *explainer) msprobeDump(o, scope *Object, task, level string) {
 	if task == "tensor" {
 		data = text("word.tensors-and-statistics")
 	}
-	e.say("what.msprobe-dump", data, sides(side))
+	e.addText("what.msprobe-dump", data, sides(side))
 	e.sayIf(is("forward") && !is("backward"), "which.only-forward")
 	e.sayIf(is("backward") && !is("forward"), "which.only-backward")
 	digest := slices.ContainsFunc(textsAt(scope, "summary_mode"), func(s string) bool { return s == "md5" || s == "xor" })
@@ -72,7 +72,7 @@ func (e *explainer) msprobeDump(o, scope *Object, task, level string) {
 	all := len(textsAt(o, "step"))+len(textsAt(scope, "list"))+len(textsAt(scope, "scope")) == 0
 	e.sayIf(task == "tensor" && all, "care.msprobe-large")
 	e.sayIf(level == "L1" || level == "mix", "care.msprobe-risk")
-	root := localPath(o.at("dump_path").Value)
+	root := localPath(o.setting("dump_path").Value)
 	if root == "" {
 		return
 	}
@@ -89,7 +89,7 @@ func (e *explainer) msprobeScope(scope *Object) {
 	list, from, tensors := textsAt(scope, "list"), textsAt(scope, "scope"), textsAt(scope, "tensor_list")
 	e.sayIf(len(list) > 0, "which.msprobe-list", names(list))
 	if len(from) == 2 {
-		e.say("which.msprobe-scope", shorten(printable(from[0])), shorten(printable(from[1])))
+		e.addText("which.msprobe-scope", shorten(printable(from[0])), shorten(printable(from[1])))
 	}
 	e.sayIf(len(from) != 0 && len(from) != 2, "which.msprobe-no-scope", len(from))
 	e.sayIf(len(tensors) > 0, "which.msprobe-tensors", names(tensors))
@@ -106,10 +106,10 @@ func (e *explainer) msprobeRounds(o *Object) {
 
 // textsAt returns the strings and numbers of a setting that is a list or one of them.
 func textsAt(o *Object, key string) (texts []string) {
-	if o.table.find(key) == nil || !o.at(key).Present() {
+	if o.table.find(key) == nil || !o.setting(key).Present() {
 		return nil
 	}
-	node := o.at(key).Node
+	node := o.setting(key).Node
 	for _, v := range append([]*jsonpos.Value{node}, node.Elems...) {
 		if (v.Kind == jsonpos.String || v.Kind == jsonpos.Number) && v.Text != "" {
 			texts = append(texts, v.Text)

@@ -102,7 +102,7 @@ func mindSporeProfiles() []Profile {
 	formatOfDevice := format.withPreset(func(b *builder, v []string) []string { return onlyIf(!b.opt.needsE2ESettings(), v) })
 	ofFramework := func(f Field) Field {
 		return f.withPreset(func(b *builder, v []string) []string {
-			return onlyIf(b.opt.needsE2ESettings() && !b.opt.TargetVersion.Before(sinceMS12), v)
+			return onlyIf(b.opt.needsE2ESettings() && !b.opt.TargetVersion.IsBefore(sinceMS12), v)
 		})
 	}
 	enable, trans, calc := e2e("enable", "true"), e2e("trans_flag", "true"), e2e("stat_calc_mode")
@@ -168,24 +168,24 @@ type MindSpore struct {
 }
 
 func readMindSpore(d *decoder, root *jsonpos.Value) *MindSpore {
-	m := &MindSpore{Root: d.top(root, &mindSporeRoot)}
+	m := &MindSpore{Root: d.readDocument(root, &mindSporeRoot)}
 	m.Common, m.E2E, m.Async = m.Root.child("common_dump_settings"), m.Root.child("e2e_dump_settings"), m.Root.child("async_dump_settings")
-	m.debug = m.at("op_debug_mode")
-	for _, s := range m.at("kernels").Elems {
+	m.debug = m.setting("op_debug_mode")
+	for _, s := range m.setting("kernels").Elems {
 		m.Kernels = append(m.Kernels, ParseKernel(s.Value))
 	}
-	if s := m.at("iteration"); s.OK && s.Value != "all" {
+	if s := m.setting("iteration"); s.OK && s.Value != "all" {
 		m.Steps = lang.ParseSteps(s.Value)
 	}
 	return m
 }
 
-// at returns a setting of common_dump_settings or e2e_dump_settings, which share no key.
-func (m *MindSpore) at(key string) Setting {
+// setting returns a setting of common_dump_settings or e2e_dump_settings, which share no key.
+func (m *MindSpore) setting(key string) Setting {
 	if m.E2E.table.find(key) != nil {
-		return m.E2E.at(key)
+		return m.E2E.setting(key)
 	}
-	return m.Common.at(key)
+	return m.Common.setting(key)
 }
 
 // hasE2E reports whether the key e2e_dump_settings is present.
@@ -196,19 +196,19 @@ func (m *MindSpore) debugMode() uint64 { return m.debug.Uint }
 
 // savesStatistics reports whether saved_data includes statistics.
 func (m *MindSpore) savesStatistics() bool {
-	saved := m.at("saved_data").Value
+	saved := m.setting("saved_data").Value
 	return saved == "statistic" || saved == "full"
 }
 
 // savesTensors reports whether saved_data includes tensors, which is the default.
-func (m *MindSpore) savesTensors() bool { return m.at("saved_data").Value != "statistic" }
+func (m *MindSpore) savesTensors() bool { return m.setting("saved_data").Value != "statistic" }
 
 // inputOutput maps values of input_output to names of the ACL runtime.
 var inputOutput = []string{"all", "input", "output"}
 
 // mode returns the ACL runtime's name of input_output.
 func (m *MindSpore) mode() string {
-	if v := m.at("input_output").Uint; v < uint64(len(inputOutput)) && m.debugMode() == 0 {
+	if v := m.setting("input_output").Uint; v < uint64(len(inputOutput)) && m.debugMode() == 0 {
 		return inputOutput[v]
 	}
 	return "all"

@@ -85,7 +85,7 @@ var msprobeRules = []rule{
 		run: func(r *reporter) {
 			for _, name := range msprobeTasks {
 				task := r.msprobe.child(name)
-				list, scope := task.at("list"), task.at("scope")
+				list, scope := task.setting("list"), task.setting("scope")
 				both := list.Present() && scope.Present() && len(list.Node.Elems) > 0 && len(scope.Node.Elems) > 0
 				r.reportIf(both, scope.keySpan())
 			}
@@ -95,7 +95,7 @@ var msprobeRules = []rule{
 		run: func(r *reporter) {
 			r.reportTypes()
 			root := r.msprobe
-			p := root.at("dump_path")
+			p := root.setting("dump_path")
 			switch {
 			case root.Present() && p.isAbsentOrEmpty():
 				r.report(p.spanIn(root), Text{EN: "dump_path is missing: msprobe then needs the path in the script"})
@@ -121,7 +121,7 @@ type rangeItem struct {
 
 // parseRanges returns the elements of a list of ranks or steps.
 func (r *reporter) parseRanges(key string) []rangeItem {
-	s := r.msprobe.at(key)
+	s := r.msprobe.setting(key)
 	switch {
 	case !s.Present() || s.Node.Kind == jsonpos.Invalid:
 		return nil

@@ -37,7 +37,7 @@ func TestVersionOrder(t *testing.T) {
 	order := []string{"1.9", "2.0.RC1", "2.0.RC2", "2.0", "2.3", "2.10", "8.0.RC3", "8.0", "8.2", ""}
 	for i, a := range order {
 		for j, b := range order {
-			if got := version(t, a).Before(version(t, b)); got != (i < j) {
+			if got := version(t, a).IsBefore(version(t, b)); got != (i < j) {
 				t.Errorf("%q before %q is %v", a, b, got)
 			}
 		}

@@ -53,7 +53,7 @@ func New(profile string, values Values, opt Options) (*NewFile, error) {
 		return nil, lang.Errorf("unknown profile %s, want one of %s", show(profile), list(names))
 	}
 	p := &all[i]
-	if target := opt.TargetVersion; !p.Since.IsNewest() && target.Before(p.Since) {
+	if target := opt.TargetVersion; !p.Since.IsNewest() && target.IsBefore(p.Since) {
 		return nil, lang.Errorf("profile %s needs version %v or later, the target is %v", profile, p.Since, target)
 	}
 	opt = Options{Schema: p.Schema, TargetVersion: opt.TargetVersion, SoC: opt.SoC, Backend: opt.Backend, Devices: opt.Devices}
@@ -169,15 +169,15 @@ func (b *builder) value(key string) string {
 // isGiven reports whether the key was given.
 func (b *builder) isGiven(key string) bool { return len(b.userValues[key]) > 0 }
 
-// choose returns the values of a field; nil omits it. Defaults of keys that the target version does
+// valuesOf returns the values of a field; nil omits it. Defaults of keys that the target version does
 // not know are omitted.
-func (b *builder) choose(f *Field) []string {
+func (b *builder) valuesOf(f *Field) []string {
 	if b.isGiven(f.Key) && !f.isFixed {
 		return b.userValues[f.Key]
 	}
 	since, until := f.row.Since, f.row.Until
 	switch target := b.opt.TargetVersion; {
-	case !since.IsNewest() && target.Before(since), !until.IsNewest() && !target.Before(until):
+	case !since.IsNewest() && target.IsBefore(since), !until.IsNewest() && !target.IsBefore(until):
 		return nil
 	case f.preset != nil:
 		return f.preset(b, f.Default)
@@ -220,7 +220,7 @@ func isNumber(v string) bool { return isDigits(v) && (v == "0" || v[0] != '0') }
 func (b *builder) build() *jsonpos.Value {
 	root := jsonObject()
 	for i := range b.Fields {
-		b.fieldValues[i] = b.choose(&b.Fields[i])
+		b.fieldValues[i] = b.valuesOf(&b.Fields[i])
 	}
 	for i := range b.Fields {
 		f := &b.Fields[i]
@@ -252,7 +252,7 @@ func (b *builder) object(root *jsonpos.Value, t *keyTable) *jsonpos.Value {
 // items returns dump_list: an item for each model, or one for all models.
 func (b *builder) items() *jsonpos.Value {
 	items := &jsonpos.Value{Kind: jsonpos.Array}
-	if b.value("dump_op_switch") == "on" && b.opt.TargetVersion.Before(sinceCANN82) {
+	if b.value("dump_op_switch") == "on" && b.opt.TargetVersion.IsBefore(sinceCANN82) {
 		return items
 	}
 	models := b.values("model_name")
@@ -285,8 +285,8 @@ func printable(s string) string {
 // quoted returns s as a JSON string for a message.
 func quoted(s string) string { return jsonpos.Quote(shorten(printable(s))) }
 
-// say adds a next step.
-func (b *builder) say(key string, args ...any) {
+// addStep adds a next step.
+func (b *builder) addStep(key string, args ...any) {
 	b.steps = append(b.steps, text(key, args...))
 }
 
@@ -294,7 +294,7 @@ func (b *builder) say(key string, args ...any) {
 func (b *builder) placeholders() {
 	for i, f := range b.Fields {
 		if f.Placeholder && !b.isGiven(f.Key) && b.fieldValues[i] != nil {
-			b.say("next.placeholder", f.Key, list(b.fieldValues[i]))
+			b.addStep("next.placeholder", f.Key, list(b.fieldValues[i]))
 		}
 	}
 }
@@ -305,23 +305,23 @@ func (b *builder) nextStep(key string) {
 	switch {
 	case key == "next.folder" && path == "": // the environment decides
 	case key == "next.folder" && isRemote(path):
-		b.say("next.remote-folder", printable(path))
+		b.addStep("next.remote-folder", printable(path))
 	case key == "next.folder":
-		b.say(key, lang.ShellLine([]string{"mkdir", "-p", lang.PathArgument(path)}))
+		b.addStep(key, lang.ShellLine([]string{"mkdir", "-p", lang.PathArgument(path)}))
 	case key == "next.analyze":
-		b.say(key, lang.CommandLine("overflow", "analyze", "-d", lang.PathArgument(localPath(path))))
+		b.addStep(key, lang.CommandLine("overflow", "analyze", "-d", lang.PathArgument(localPath(path))))
 	case key == "next.exception-folder":
-		b.say(key, text("where.exception-order"))
-	case key == "next.large-model" && b.opt.TargetVersion.Before(sinceCANN70):
-		b.say("next.large-model-old")
-	case key == "next.large-network" && b.opt.TargetVersion.Before(sinceMS16):
-		b.say("next.large-network-old")
+		b.addStep(key, text("where.exception-order"))
+	case key == "next.large-model" && b.opt.TargetVersion.IsBefore(sinceCANN70):
+		b.addStep("next.large-model-old")
+	case key == "next.large-network" && b.opt.TargetVersion.IsBefore(sinceMS16):
+		b.addStep("next.large-network-old")
 	case key == "next.ms-files":
-		b.say(key, printable(b.value("path")))
+		b.addStep(key, printable(b.value("path")))
 	case key == nextOfBackend:
 		b.backendSteps()
 	default:
-		b.say(key)
+		b.addStep(key)
 	}
 }
 
@@ -333,27 +333,27 @@ func (b *builder) backendSteps() {
 	target := b.opt.TargetVersion
 	switch {
 	case b.opt.needsMsprobe():
-		b.say("next.left-to-msprobe")
+		b.addStep("next.left-to-msprobe")
 		return
 	case b.isByFramework() && b.opt.lacksE2EDump():
-		b.say("next.no-e2e-dump")
+		b.addStep("next.no-e2e-dump")
 		return
 	case b.isByFramework():
-		b.say("next.sink-mode")
+		b.addStep("next.sink-mode")
 		return
-	case target.Before(sinceMS23): // the device dumps by default
+	case target.IsBefore(sinceMS23): // the device dumps by default
 		return
-	case target.Before(sinceMS24):
+	case target.IsBefore(sinceMS24):
 	case target.IsNewest():
-		b.say("next.o2-until-26")
-	case target.Before(sinceMS26):
-		b.say("next.o2-only")
+		b.addStep("next.o2-until-26")
+	case target.IsBefore(sinceMS26):
+		b.addStep("next.o2-only")
 	default:
-		b.say("next.release-without-e2e")
+		b.addStep("next.release-without-e2e")
 		return
 	}
 	if !b.opt.isKernelByKernel() {
-		b.say("environment.sink-size")
+		b.addStep("environment.sink-size")
 	}
 }
 

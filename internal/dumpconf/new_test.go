@@ -202,7 +202,7 @@ func TestNewForEveryTarget(t *testing.T) {
 				for _, soc := range []string{"", "A2"} {
 					opt := Options{TargetVersion: version(t, v), Backend: backend, SoC: soc, Devices: []uint64{0, 3}}
 					m, err := New(p.Name, nil, opt)
-					if !p.Since.IsNewest() && opt.TargetVersion.Before(p.Since) {
+					if !p.Since.IsNewest() && opt.TargetVersion.IsBefore(p.Since) {
 						if err == nil || !strings.Contains(err.Error(), p.Since.String()) {
 							t.Errorf("%s for %s: %v", p.Name, v, err)
 						}
@@ -253,8 +253,8 @@ func checkMade(t interface{ Errorf(string, ...any) }, p Profile, m *NewFile, opt
 	// support them since 2.3.
 	target := opt.TargetVersion
 	byDevice := p.Name == "ms-async" && opt.Backend != "O2" ||
-		p.Schema == SchemaMindSpore && opt.Backend == "O2" && !target.Before(sinceMS26) ||
-		p.Name == "ms-e2e" && opt.Backend == "O2" && !target.Before(sinceMS23)
+		p.Schema == SchemaMindSpore && opt.Backend == "O2" && !target.IsBefore(sinceMS26) ||
+		p.Name == "ms-e2e" && opt.Backend == "O2" && !target.IsBefore(sinceMS23)
 	if !byDevice && !e.Active {
 		t.Errorf("%s dumps nothing:\n%s", p.Name, m.Text)
 	}

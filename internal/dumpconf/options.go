@@ -118,12 +118,12 @@ func (o *Options) isKernelByKernel() bool {
 
 // needsMsprobe reports whether the release no longer dumps with this backend.
 func (o *Options) needsMsprobe() bool {
-	return o.isGraphEngine() && !o.noNPU() && !o.TargetVersion.Before(sinceMS26)
+	return o.isGraphEngine() && !o.noNPU() && !o.TargetVersion.IsBefore(sinceMS26)
 }
 
 // lacksE2EDump reports whether the framework cannot dump with this backend.
 func (o *Options) lacksE2EDump() bool {
-	return o.isGraphEngine() && !o.noNPU() && !o.TargetVersion.Before(sinceMS23)
+	return o.isGraphEngine() && !o.noNPU() && !o.TargetVersion.IsBefore(sinceMS23)
 }
 
 // needsE2ESettings reports whether MindSpore needs e2e_dump_settings. For an unknown backend it
@@ -135,7 +135,7 @@ func (o *Options) needsE2ESettings() bool {
 	case o.isGraphEngine():
 		return false
 	default:
-		return !o.TargetVersion.Before(sinceMS24)
+		return !o.TargetVersion.IsBefore(sinceMS24)
 	}
 }
 
@@ -173,8 +173,8 @@ func ParseVersion(text string) (Version, error) {
 // IsNewest reports whether v is the zero value.
 func (v Version) IsNewest() bool { return v == Version{} }
 
-// Before reports whether v is an earlier release than w. The newest release is before no other.
-func (v Version) Before(w Version) bool {
+// IsBefore reports whether v is an earlier release than w. The newest release is before no other.
+func (v Version) IsBefore(w Version) bool {
 	if v.IsNewest() {
 		return false
 	}
@@ -191,7 +191,7 @@ func (v Version) lacks(w Version) bool {
 	if w.Candidate == 0 && v.Major == w.Major && v.Minor == w.Minor {
 		return false
 	}
-	return v.Before(w)
+	return v.IsBefore(w)
 }
 
 // candidate orders release candidates before the release.

@@ -10,13 +10,13 @@ import (
 	"dumptool/internal/lang"
 )
 
-// stage is a step of validation in the ACL runtime. It stops at the first error, and some settings
+// validationStep is a step of validation in the ACL runtime. It stops at the first error, and some settings
 // make it skip later stages.
-type stage int
+type validationStep int
 
 const (
-	stageLint   stage = iota // never checked by the runtime
-	stageLimits              // size and nesting, before parsing
+	stageLint   validationStep = iota // never checked by the runtime
+	stageLimits                       // size and nesting, before parsing
 	stageParse
 	stageDump
 	stageTypes     // of the keys of dump
@@ -36,7 +36,7 @@ type rule struct {
 	id       string
 	severity Severity // the worst, if findings differ
 	code     string   // the runtime's code, for findings of this severity
-	stage    stage
+	stage    validationStep
 	checks   string // the fault, for the documentation
 	message  Text
 	// guess marks rules about missing, ignored or unknown settings, which cannot be known in a text
@@ -185,9 +185,9 @@ func (r *reporter) reportAs(severity Severity, s span, args ...any) *Finding {
 	r.count++
 	f := &Finding{
 		rule: r.rule, Rule: r.rule.id, Severity: severity, Code: r.rule.code, Path: s.path,
-		Place:   Place{Offset: s.start, Length: s.end - s.start},
-		Message: lang.Say(r.rule.message.EN, args...),
-		stage:   r.rule.stage, order: r.order,
+		TextRange: TextRange{Offset: s.start, Length: s.end - s.start},
+		Message:   lang.Say(r.rule.message.EN, args...),
+		stage:     r.rule.stage, order: r.order,
 	}
 	if severity != r.rule.severity {
 		f.Code, f.stage = "", stageLint // the runtime does not reject this
@@ -326,7 +326,7 @@ var syntaxRules = []rule{
 		guess: true, message: Text{EN: "the top level must be an object {...}, found %s"},
 		run: func(r *reporter) {
 			if r.root != nil && r.root.Kind != jsonpos.Object && r.root.Kind != jsonpos.Invalid {
-				r.report(r.top(), r.root.Kind)
+				r.report(r.wholeText(), r.root.Kind)
 			}
 		}},
 }
@@ -389,7 +389,7 @@ var fileRules = []rule{
 			if r.acl == nil {
 				return
 			}
-			scene := r.acl.at("dump_scene")
+			scene := r.acl.setting("dump_scene")
 			if since, hasSince := scene.key.since[scene.Value]; hasSince && target.lacks(since) && !scene.key.isNewerThan(target) {
 				r.report(scene.valueSpan(), "dump_scene "+jsonpos.Quote(scene.Value), since, target, Text{EN: "rejects"})
 			}
@@ -429,7 +429,7 @@ func (r *reporter) duplicates(v *jsonpos.Value, path string) {
 		}
 		line, column := r.doc.Position(first.KeyStart)
 		f := r.report(span{jsonpos.JoinPath(path, again.Key), again.KeyStart, again.KeyEnd}, show(again.Key), line, column)
-		f.Related = r.related(first.KeyStart, first.KeyEnd, Text{EN: "this one does not count"})
+		f.Related = r.relatedRange(first.KeyStart, first.KeyEnd, Text{EN: "this one does not count"})
 	}
 	for i := range v.Members {
 		r.duplicates(v.Members[i].Value, jsonpos.JoinPath(path, v.Members[i].Key))
@@ -447,14 +447,14 @@ var targetRules = []rule{
 	{id: "CFG002", severity: Warning, checks: "a product that is not known",
 		message: Text{EN: "%s is no known product, so nothing is checked for it; known are %s"},
 		run: func(r *reporter) {
-			r.reportIf(r.opt.SoC != "" && !productName().MatchString(r.opt.soc()), r.top(), show(r.opt.SoC), strings.Join(knownProducts, ", "))
+			r.reportIf(r.opt.SoC != "" && !productName().MatchString(r.opt.soc()), r.wholeText(), show(r.opt.SoC), strings.Join(knownProducts, ", "))
 		}},
 	{id: "CFG003", severity: Info, checks: "a backend or product that means nothing for the schema",
 		message: Text{EN: "%s applies to MindSpore only, and this file is for %s"},
 		run: func(r *reporter) {
 			other := r.schema != SchemaMindSpore
-			r.reportIf(other && r.opt.Backend != "", r.top(), lang.Say("the backend %s", show(r.opt.Backend)), r.schema)
-			r.reportIf(other && r.opt.noNPU(), r.top(), lang.Say("the product %s", show(r.opt.SoC)), r.schema)
+			r.reportIf(other && r.opt.Backend != "", r.wholeText(), lang.Say("the backend %s", show(r.opt.Backend)), r.schema)
+			r.reportIf(other && r.opt.noNPU(), r.wholeText(), lang.Say("the product %s", show(r.opt.SoC)), r.schema)
 		}},
 	{id: "CFG004", severity: Warning, checks: "an acl.json with settings of MindSpore",
 		message: Text{EN: "the ACL runtime does not read common_dump_settings, and MindSpore not \"dump\": make two files"},

@@ -15,8 +15,8 @@ var aclShapeRules = []rule{
 	{id: "ACL004", severity: Warning, checks: `there is no "dump", or it is empty`,
 		guess: true, message: Text{EN: "nothing will be dumped: %s"},
 		acl: func(a *ACL, r *reporter) {
-			r.reportIf(r.root == nil && len(r.doc.Source()) == 0, r.top(), Text{EN: "the file is empty"})
-			r.reportIf(a.Root.Present() && a.Root.Node.Get("dump") == nil, r.top(), Text{EN: `there is no "dump" object`})
+			r.reportIf(r.root == nil && len(r.doc.Source()) == 0, r.wholeText(), Text{EN: "the file is empty"})
+			r.reportIf(a.Root.Present() && a.Root.Node.Get("dump") == nil, r.wholeText(), Text{EN: `there is no "dump" object`})
 			r.reportIf(a.Dump.Present() && !a.Dump.isFilled(), a.Dump.keySpan(), Text{EN: `"dump" is empty`})
 		}},
 	{id: "ACL005", severity: Error, code: "EP0001", stage: stageDump, checks: `"dump" is not an object`, message: sentenceMessage,
@@ -88,7 +88,7 @@ var aclValueRules = []rule{
 					r.report(e.valueSpan(), lastOf(e.Path), list(e.key.Values))
 				}
 			}
-			kernel := a.at("dump_kernel_data")
+			kernel := a.setting("dump_kernel_data")
 			r.reportIf(kernel.isEmpty(), kernel.valueSpan(), kernel.key.Name, list(kernel.key.Values))
 		}},
 	{id: "ACL013", severity: Error, code: "EP0002", stage: stageValues, checks: "a value is not among those of its key", message: sentenceMessage,
@@ -96,7 +96,7 @@ var aclValueRules = []rule{
 	{id: "ACL014", severity: Error, code: "EP0002", stage: stageValues, checks: "a part of dump_kernel_data is not known",
 		message: Text{EN: "%s is no part of dump_kernel_data; give a comma list without spaces of %s"},
 		acl: func(a *ACL, r *reporter) {
-			s, offset := a.at("dump_kernel_data"), 0
+			s, offset := a.setting("dump_kernel_data"), 0
 			for piece := range strings.SplitSeq(s.Value, ",") {
 				if s.Value != "" && !slices.Contains(s.key.Values, piece) {
 					at, best := partSpan(s, offset, len(piece)), r.nearest(piece, s.key.Values)
@@ -128,7 +128,7 @@ var aclPathRules = []rule{
 	{id: "ACL020", severity: Error, code: "EP0001", stage: stagePath, checks: "dump_path is missing or empty outside exception scenes",
 		guess: true, message: Text{EN: "dump_path is required%s"},
 		acl: func(a *ACL, r *reporter) {
-			p, advice := a.at("dump_path"), Text{EN: ": name an existing folder"}
+			p, advice := a.setting("dump_path"), Text{EN: ": name an existing folder"}
 			if p.Present() {
 				advice = Text{EN: " and must not be empty: name an existing folder"}
 			}
@@ -137,24 +137,24 @@ var aclPathRules = []rule{
 	{id: "ACL021", severity: Error, code: "EP0003", stage: stagePath, checks: "dump_path is too long",
 		message: Text{EN: "dump_path has %d bytes; at most %d are allowed"},
 		acl: func(a *ACL, r *reporter) {
-			p := a.at("dump_path")
+			p := a.setting("dump_path")
 			r.reportIf(len(p.Value) > maxPath, p.valueSpan(), len(p.Value), maxPath)
 		}},
 	{id: "ACL022", severity: Warning, code: "EP0003", checks: "dump_path contains a variable, which is not expanded",
 		message: Text{EN: "%s in dump_path is not expanded; write the full path"},
 		acl: func(a *ACL, r *reporter) {
-			p := a.at("dump_path")
+			p := a.setting("dump_path")
 			if at := placeholder().FindStringIndex(p.Value); at != nil && !isRemote(p.Value) {
 				r.report(partSpan(p, at[0], at[1]-at[0]), show(p.Value[at[0]:at[1]]))
 			}
 		}},
 	{id: "ACL027", severity: Warning, checks: "dump_path has blanks at its ends",
 		message: Text{EN: "dump_path %s has blanks around it, which become part of the name"},
-		acl:     func(a *ACL, r *reporter) { r.reportBlanks(a.at("dump_path")) }},
+		acl:     func(a *ACL, r *reporter) { r.reportBlanks(a.setting("dump_path")) }},
 	{id: "ACL023", severity: Error, code: "EP0003", stage: stagePath, checks: "dump_path is not a folder that can be read and written",
 		message: Text{EN: "dump_path %s %s"},
 		acl: func(a *ACL, r *reporter) {
-			if p := a.at("dump_path"); isLocal(p.Value) && remoteFault(p.Value).IsZero() && len(p.Value) <= maxPath && r.opt.Stat != nil {
+			if p := a.setting("dump_path"); isLocal(p.Value) && remoteFault(p.Value).IsZero() && len(p.Value) <= maxPath && r.opt.Stat != nil {
 				fault := folderFaults[r.opt.Stat(p.Value)]
 				r.reportIf(fault != Text{}, p.valueSpan(), show(p.Value), fault)
 			}
@@ -162,14 +162,14 @@ var aclPathRules = []rule{
 	{id: "ACL024", severity: Warning, checks: "dump_path is relative",
 		message: Text{EN: "dump_path %s is relative to the working directory of the program; prefer an absolute path"},
 		acl: func(a *ACL, r *reporter) {
-			p := a.at("dump_path")
+			p := a.setting("dump_path")
 			r.reportIf(isLocal(p.Value) && !strings.HasPrefix(p.Value, "/") && remoteFault(p.Value).IsZero() && !placeholder().MatchString(p.Value),
 				p.valueSpan(), show(p.Value))
 		}},
 	{id: "ACL025", severity: Error, code: "EP0003", stage: stagePath, checks: "dump_path has a colon but is no proper IPv4:path",
 		message: Text{EN: "dump_path %s: the remote form is IPv4:path, but %s"},
 		acl: func(a *ACL, r *reporter) {
-			p, fault := a.at("dump_path"), remoteFault(a.at("dump_path").Value)
+			p, fault := a.setting("dump_path"), remoteFault(a.setting("dump_path").Value)
 			r.reportIf(!fault.IsZero(), p.valueSpan(), show(p.Value), fault)
 		}},
 	{id: "ACL026", severity: Warning, checks: "an environment variable overrides dump_path",
@@ -178,7 +178,7 @@ var aclPathRules = []rule{
 		acl: func(a *ACL, r *reporter) {
 			for _, name := range []string{"ASCEND_DUMP_PATH", "NPU_COLLECT_PATH", "ASCEND_WORK_PATH"} {
 				value, ok := r.opt.env(name)
-				r.reportIf(ok && a.exception() && a.at("dump_path").Present(), a.at("dump_path").keySpan(), name+"="+shorten(value))
+				r.reportIf(ok && a.exception() && a.setting("dump_path").Present(), a.setting("dump_path").keySpan(), name+"="+shorten(value))
 			}
 		}},
 }
@@ -249,25 +249,25 @@ var aclStepRules = []rule{
 		acl: func(a *ACL, r *reporter) {
 			text := ""
 			if len(a.Steps) <= maxSteps {
-				text = repairSteps(a.at("dump_step").Value)
+				text = repairSteps(a.setting("dump_step").Value)
 			}
 			for _, s := range a.usableSteps() {
-				f := r.reportIf(!s.Valid() && s.Fault != lang.StepReversed, stepSpan(s, a.at("dump_step")), show(s.Text), stepFaults[s.Fault])
+				f := r.reportIf(!s.Valid() && s.Fault != lang.StepReversed, stepSpan(s, a.setting("dump_step")), show(s.Text), stepFaults[s.Fault])
 				if text != "" {
-					f.repair(a.at("dump_step"), text)
+					f.repair(a.setting("dump_step"), text)
 				}
 			}
 		}},
 	{id: "ACL031", severity: Error, code: "EP0003", stage: stageStep, checks: "dump_step has more than 100 pieces",
 		message: Text{EN: "dump_step has more than %d pieces"},
 		acl: func(a *ACL, r *reporter) {
-			r.reportIf(len(a.Steps) > maxSteps, a.at("dump_step").valueSpan(), maxSteps)
+			r.reportIf(len(a.Steps) > maxSteps, a.setting("dump_step").valueSpan(), maxSteps)
 		}},
 	{id: "ACL032", severity: Error, code: "EP0003", stage: stageStep, checks: "a range of dump_step starts after its end",
 		message: Text{EN: "range %s of dump_step starts after its end"},
 		acl: func(a *ACL, r *reporter) {
 			for _, s := range a.usableSteps() {
-				r.reportIf(s.Fault == lang.StepReversed, stepSpan(s, a.at("dump_step")), show(s.Text)).suggest(fmt.Sprintf("%d-%d", s.To, s.From))
+				r.reportIf(s.Fault == lang.StepReversed, stepSpan(s, a.setting("dump_step")), show(s.Text)).suggest(fmt.Sprintf("%d-%d", s.To, s.From))
 			}
 		}},
 	{id: "ACL033", severity: Info, checks: "a range of dump_step has equal ends",
@@ -275,7 +275,7 @@ var aclStepRules = []rule{
 		acl: func(a *ACL, r *reporter) {
 			for _, s := range a.usableSteps() {
 				one := fmt.Sprint(s.From)
-				r.reportIf(s.Valid() && s.Range && s.From == s.To, stepSpan(s, a.at("dump_step")), show(s.Text), one).suggest(one)
+				r.reportIf(s.Valid() && s.Range && s.From == s.To, stepSpan(s, a.setting("dump_step")), show(s.Text), one).suggest(one)
 			}
 		}},
 	{id: "ACL034", severity: Info, checks: "pieces of dump_step overlap",
@@ -284,7 +284,7 @@ var aclStepRules = []rule{
 			steps := a.usableSteps()
 			for i, s := range steps {
 				if j := slices.IndexFunc(steps[:i], s.Overlaps); j >= 0 {
-					r.report(stepSpan(s, a.at("dump_step")), show(s.Text), show(steps[j].Text))
+					r.report(stepSpan(s, a.setting("dump_step")), show(s.Text), show(steps[j].Text))
 				}
 			}
 		}},
@@ -340,20 +340,20 @@ var aclSceneRules = []rule{
 	{id: "ACL049", severity: Info, checks: "dump_scene aic_err_detail_dump has conditions",
 		message: Text{EN: "aic_err_detail_dump needs Atlas A2 or A3 and driver 25.0.RC1 or later, must be set before aclrtSetDevice, and ends the process after an error"},
 		acl: func(a *ACL, r *reporter) {
-			r.reportIf(a.scene() == "aic_err_detail_dump", a.at("dump_scene").valueSpan())
+			r.reportIf(a.scene() == "aic_err_detail_dump", a.setting("dump_scene").valueSpan())
 		}},
 	{id: "ACL053", severity: Info, checks: "dump_scene lite_exception has a newer name",
 		message: Text{EN: "lite_exception is an alias; prefer aic_err_brief_dump from version 8.2 on"},
 		acl: func(a *ACL, r *reporter) {
-			r.reportIf(a.scene() == "lite_exception" && !r.opt.TargetVersion.Before(sinceCANN82), a.at("dump_scene").valueSpan()).suggest("aic_err_brief_dump")
+			r.reportIf(a.scene() == "lite_exception" && !r.opt.TargetVersion.IsBefore(sinceCANN82), a.setting("dump_scene").valueSpan()).suggest("aic_err_brief_dump")
 		}},
 	{id: "ACL050", severity: Error, code: "EP0005", stage: stageDebug, checks: "dump_debug and dump_op_switch both on",
 		message: Text{EN: `dump_debug and dump_op_switch cannot both be "on"; remove one of them`},
-		acl:     func(a *ACL, r *reporter) { r.reportIf(a.overflow() && a.opSwitch(), a.at("dump_debug").keySpan()) }},
+		acl:     func(a *ACL, r *reporter) { r.reportIf(a.overflow() && a.opSwitch(), a.setting("dump_debug").keySpan()) }},
 	{id: "ACL051", severity: Error, checks: "dump_debug on with a model dump",
 		guess: true, message: Text{EN: `dump_debug "on" excludes a model dump: remove dump_list`},
 		acl: func(a *ACL, r *reporter) {
-			r.reportIf(a.overflow() && a.at("dump_list").isFilled(), a.at("dump_list").keySpan())
+			r.reportIf(a.overflow() && a.setting("dump_list").isFilled(), a.setting("dump_list").keySpan())
 		}},
 	{id: "ACL052", severity: Warning, checks: "dump_debug on with keys that have no effect then",
 		guess: true, message: Text{EN: `%s has no effect when dump_debug is "on", and is not checked`},
@@ -366,18 +366,18 @@ var aclSceneRules = []rule{
 	{id: "ACL060", severity: Warning, checks: "no key switches any dump on",
 		guess: true, message: Text{EN: `this dumps nothing: add dump_list, dump_op_switch "on", dump_debug "on", dump_scene or dump_kernel_data`},
 		acl: func(a *ACL, r *reporter) {
-			r.reportIf(a.Dump.isFilled() && !a.at("dump_list").Present() && !a.Dumps() && !a.at("dump_kernel_data").Present() && !a.at("dump_scene").Present(),
+			r.reportIf(a.Dump.isFilled() && !a.setting("dump_list").Present() && !a.Dumps() && !a.setting("dump_kernel_data").Present() && !a.setting("dump_scene").Present(),
 				a.Dump.keySpan())
 		}},
 	{id: "ACL061", severity: Warning, checks: "an empty dump_list with dump_op_switch off",
 		guess: true, message: Text{EN: "an empty dump_list dumps nothing; use [{}] for all models"},
 		acl: func(a *ACL, r *reporter) {
-			r.reportIf(a.at("dump_list").isEmpty() && !a.Dumps() && !a.at("dump_kernel_data").Present(), a.at("dump_list").valueSpan()).suggest("[{}]")
+			r.reportIf(a.setting("dump_list").isEmpty() && !a.Dumps() && !a.setting("dump_kernel_data").Present(), a.setting("dump_list").valueSpan()).suggest("[{}]")
 		}},
 	{id: "ACL067", severity: Info, checks: "dump_op_switch on with an empty dump_list, the old form",
 		guess: true, message: Text{EN: "an empty dump_list is the old form for single operators; use [{}] on current releases"},
 		acl: func(a *ACL, r *reporter) {
-			r.reportIf(a.at("dump_list").isEmpty() && a.opSwitch() && !r.opt.TargetVersion.Before(sinceCANN82), a.at("dump_list").valueSpan()).suggest("[{}]")
+			r.reportIf(a.setting("dump_list").isEmpty() && a.opSwitch() && !r.opt.TargetVersion.IsBefore(sinceCANN82), a.setting("dump_list").valueSpan()).suggest("[{}]")
 		}},
 }
 
@@ -398,14 +398,14 @@ var aclWatcherRules = []rule{
 	{id: "ACL043", severity: Error, code: "EP0005", stage: stageScene, checks: "the watcher scene with another dump_mode than output",
 		message: Text{EN: `dump_mode %s cannot be used with dump_scene "watcher": only "output" can`},
 		acl: func(a *ACL, r *reporter) {
-			if m := a.at("dump_mode"); a.watcher() && m.Value != "" && m.Value != "output" {
+			if m := a.setting("dump_mode"); a.watcher() && m.Value != "" && m.Value != "output" {
 				r.report(m.valueSpan(), show(m.Value)).repair(m, "output")
 			}
 		}},
 	{id: "ACL044", severity: Error, code: "EP0001", stage: stageList, checks: "an item without watcher_nodes in the watcher scene",
 		guess: true, message: Text{EN: `watcher_nodes is required in every item with dump_scene "watcher"%s`},
 		item: func(it *Object, r *reporter) {
-			advice, watched := Text{}, it.at("watcher_nodes")
+			advice, watched := Text{}, it.setting("watcher_nodes")
 			if watched.Present() {
 				advice = Text{EN: " and must not be empty"}
 			}
@@ -414,32 +414,32 @@ var aclWatcherRules = []rule{
 	{id: "ACL045", severity: Error, code: "EP0005", stage: stageList, checks: "an item with model_name in the watcher scene",
 		message: Text{EN: `model_name is not allowed with dump_scene "watcher"; remove it`},
 		item: func(it *Object, r *reporter) {
-			r.reportIf(r.acl.watcher() && it.at("model_name").Present(), it.at("model_name").keySpan())
+			r.reportIf(r.acl.watcher() && it.setting("model_name").Present(), it.setting("model_name").keySpan())
 		}},
 	{id: "ACL046", severity: Error, code: "EP0005", stage: stageList, checks: "watcher_nodes outside the watcher scene",
 		guess: true, message: Text{EN: `watcher_nodes needs dump_scene "watcher"%s`},
 		item: func(it *Object, r *reporter) {
-			hint, watched := lang.Sentence{}, it.at("watcher_nodes")
+			hint, watched := lang.Sentence{}, it.setting("watcher_nodes")
 			if r.acl.scene() != "" {
-				hint = describeFound(r.acl.at("dump_scene"))
+				hint = describeFound(r.acl.setting("dump_scene"))
 			}
 			r.reportIf(!r.acl.watcher() && watched.Present(), watched.keySpan(), hint).suggest(`"dump_scene": "watcher"`)
 		}},
 	{id: "ACL047", severity: Warning, checks: "the watcher scene with an empty or missing dump_list",
 		guess: true, message: Text{EN: "there is nothing to watch: list operators in watcher_nodes of an item of dump_list"},
 		acl: func(a *ACL, r *reporter) {
-			r.reportIf(a.watcher() && !a.at("dump_list").Present(), a.at("dump_scene").valueSpan())
-			r.reportIf(a.watcher() && a.at("dump_list").isEmpty(), a.at("dump_list").valueSpan())
+			r.reportIf(a.watcher() && !a.setting("dump_list").Present(), a.setting("dump_scene").valueSpan())
+			r.reportIf(a.watcher() && a.setting("dump_list").isEmpty(), a.setting("dump_list").valueSpan())
 		}},
 	{id: "ACL048", severity: Warning, checks: "a layer the watcher scene makes no file for",
 		message: Text{EN: "no file is made for the layer %s: %s"},
 		ignored: Text{EN: "no file is made for this layer"},
 		item: func(it *Object, r *reporter) {
 			watched := make(map[string]bool)
-			for _, name := range valuesOf(it.at("watcher_nodes").Elems) {
+			for _, name := range valuesOf(it.setting("watcher_nodes").Elems) {
 				watched[name] = true
 			}
-			for _, l := range it.at("layer").Elems {
+			for _, l := range it.setting("layer").Elems {
 				switch {
 				case !l.OK || !r.acl.watcher():
 				case strings.HasPrefix(l.Value, "Hcom"):

@@ -24,7 +24,7 @@ var aclListRules = []rule{
 		message: Text{EN: "model_name %s matches no model: give the name without folder and suffix"},
 		caution: Text{EN: "matches no model: the name has a folder or suffix"},
 		item: func(it *Object, r *reporter) {
-			m := it.at("model_name")
+			m := it.setting("model_name")
 			modelName := strings.TrimSuffix(m.Value[strings.LastIndexByte(m.Value, '/')+1:], ".om")
 			r.reportIf(modelName != m.Value, m.valueSpan(), show(m.Value)).suggest(modelName)
 		}},
@@ -33,7 +33,7 @@ var aclListRules = []rule{
 		acl: func(a *ACL, r *reporter) {
 			seen := make(map[string]Setting)
 			for _, it := range a.items() {
-				m := it.at("model_name")
+				m := it.setting("model_name")
 				first, isRepeated := seen[m.Value]
 				switch {
 				case m.Value == "" || isRepeated && r.isFull():
@@ -41,7 +41,7 @@ var aclListRules = []rule{
 					seen[m.Value] = m
 				default:
 					line, _ := r.doc.Position(first.Node.Start)
-					r.report(m.valueSpan(), show(m.Value), line).Related = r.related(first.Node.Start, first.Node.End, Text{EN: "the first"})
+					r.report(m.valueSpan(), show(m.Value), line).Related = r.relatedRange(first.Node.Start, first.Node.End, Text{EN: "the first"})
 				}
 			}
 		}},
@@ -49,9 +49,9 @@ var aclListRules = []rule{
 		guess: true, message: Text{EN: "an item without model_name applies to all models, also to those that are named in other items"},
 		caution: Text{EN: "the item has no model_name and so applies to all models, also to models of other items"},
 		acl: func(a *ACL, r *reporter) {
-			named := slices.ContainsFunc(a.items(), func(it *Object) bool { return it.at("model_name").Present() })
+			named := slices.ContainsFunc(a.items(), func(it *Object) bool { return it.setting("model_name").Present() })
 			for _, it := range a.items() {
-				r.reportIf(named && !it.at("model_name").Present(), it.keySpan())
+				r.reportIf(named && !it.setting("model_name").Present(), it.keySpan())
 			}
 		}},
 	{id: "ACL066", severity: Warning, checks: "an empty name in layer or watcher_nodes",
@@ -79,16 +79,16 @@ var aclListRules = []rule{
 	{id: "ACL069", severity: Warning, checks: "blanks around a model_name or a name of a blacklist",
 		message: Text{EN: "name %s has blanks around it and never matches"},
 		item: func(it *Object, r *reporter) {
-			r.reportBlanks(it.at("model_name"))
+			r.reportBlanks(it.setting("model_name"))
 			for _, e := range blacklisted(it) {
-				r.reportBlanks(e.at("name"))
+				r.reportBlanks(e.setting("name"))
 			}
 		}},
 	{id: "ACL083", severity: Warning, checks: "inputs and outputs of all operators of all models at all steps, as tensors",
 		guess: true, message: Text{EN: `this dumps all tensors of all models at every step, which is very large; consider dump_data "stats", layer or dump_step`},
 		acl: func(a *ACL, r *reporter) {
 			i := slices.IndexFunc(a.items(), func(it *Object) bool { return len(it.presentSettings("model_name", "layer", "opname_range")) == 0 })
-			if i >= 0 && a.mode() == "all" && !a.stats() && a.at("dump_step").Value == "" && !a.opSwitch() && !a.overflow() && a.scene() == "" {
+			if i >= 0 && a.mode() == "all" && !a.dumpsStatistics() && a.setting("dump_step").Value == "" && !a.opSwitch() && !a.overflow() && a.scene() == "" {
 				r.report(a.items()[i].keySpan())
 			}
 		}},
@@ -112,7 +112,7 @@ var aclListRules = []rule{
 		ignored: Text{EN: "a blacklist entry without name has no effect"},
 		item: func(it *Object, r *reporter) {
 			for _, e := range blacklisted(it) {
-				r.reportIf(e.at("name").isAbsentOrEmpty(), e.at("name").spanIn(e))
+				r.reportIf(e.setting("name").isAbsentOrEmpty(), e.setting("name").spanIn(e))
 			}
 		}},
 	{id: "ACL073", severity: Warning, checks: "a position of a blacklist that is not inputN or outputN",
@@ -120,7 +120,7 @@ var aclListRules = []rule{
 		ignored: Text{EN: "the graph engine does not understand this position and ignores it"},
 		item: func(it *Object, r *reporter) {
 			for _, e := range blacklisted(it) {
-				for _, p := range e.at("pos").Elems {
+				for _, p := range e.setting("pos").Elems {
 					if p.OK && !position().MatchString(p.Value) {
 						f := r.report(p.valueSpan(), show(p.Value))
 						if m := loosePosition().FindStringSubmatch(strings.ToLower(p.Value)); m != nil {
@@ -132,17 +132,17 @@ var aclListRules = []rule{
 		}},
 	{id: "ACL074", severity: Error, code: "EP0005", stage: stageList, checks: `opname_range without dump_level "op"`,
 		guess: true, message: Text{EN: `%s needs "dump_level": "op"%s`},
-		item: func(it *Object, r *reporter) { r.requireValue(it.at("opname_range"), "dump_level", "op") }},
+		item: func(it *Object, r *reporter) { r.requireValue(it.setting("opname_range"), "dump_level", "op") }},
 	{id: "ACL075", severity: Error, code: "EP0001", stage: stageList, checks: "opname_range without model_name",
 		guess: true, message: Text{EN: "opname_range needs a model_name: a range belongs to a model"},
 		item: func(it *Object, r *reporter) {
-			r.reportIf(it.at("opname_range").isFilled() && it.at("model_name").isAbsentOrEmpty(), it.at("opname_range").keySpan())
+			r.reportIf(it.setting("opname_range").isFilled() && it.setting("model_name").isAbsentOrEmpty(), it.setting("opname_range").keySpan())
 		}},
 	{id: "ACL076", severity: Error, code: "EP0003", stage: stageList, checks: "a range without begin or end",
 		guess: true, message: Text{EN: "%s of the range is %s; both ends are needed"},
 		item: func(it *Object, r *reporter) {
-			for _, rg := range it.at("opname_range").Objects {
-				for _, end := range []Setting{rg.at("begin"), rg.at("end")} {
+			for _, rg := range it.setting("opname_range").Objects {
+				for _, end := range []Setting{rg.setting("begin"), rg.setting("end")} {
 					fault := Text{EN: "missing"}
 					if end.Present() {
 						fault = Text{EN: "empty"}
@@ -191,7 +191,7 @@ func blacklists(it *Object) []Setting {
 
 // blacklisted returns the entries of all blacklists of an item.
 func blacklisted(it *Object) []*Object {
-	return slices.Concat(it.at("optype_blacklist").Objects, it.at("opname_blacklist").Objects)
+	return slices.Concat(it.setting("optype_blacklist").Objects, it.setting("opname_blacklist").Objects)
 }
 
 // reportBlanks reports a string with blanks around it.
@@ -204,7 +204,7 @@ func (r *reporter) reportBlanks(s Setting) {
 // requireValue reports an array that requires a value of another key of dump, unless that key is already
 // reported as mistyped.
 func (r *reporter) requireValue(s Setting, key, value string) {
-	if other := r.acl.at(key); s.isFilled() && other.Value != value && !other.isWrongType() {
+	if other := r.acl.setting(key); s.isFilled() && other.Value != value && !other.isWrongType() {
 		r.insert(r.report(s.keySpan(), s.key.Name, describeFound(other)), r.acl.Dump, key, value)
 	}
 }
@@ -221,15 +221,17 @@ func describeFound(s Setting) lang.Sentence {
 var aclStatsRules = []rule{
 	{id: "ACL080", severity: Error, code: "EP0005", stage: stageStats, checks: `dump_stats without dump_data "stats"`,
 		guess: true, message: Text{EN: `%s needs "dump_data": "stats"%s`},
-		acl: func(a *ACL, r *reporter) { r.requireValue(a.at("dump_stats"), "dump_data", "stats") }},
+		acl: func(a *ACL, r *reporter) { r.requireValue(a.setting("dump_stats"), "dump_data", "stats") }},
 	{id: "ACL081", severity: Error, code: "EP0001", stage: stageStats, checks: "an empty dump_stats",
 		guess: true, message: Text{EN: "dump_stats is empty; fill it, or remove the key to get all but L2norm"},
-		acl: func(a *ACL, r *reporter) { r.reportIf(a.at("dump_stats").isEmpty(), a.at("dump_stats").valueSpan()) }},
+		acl: func(a *ACL, r *reporter) {
+			r.reportIf(a.setting("dump_stats").isEmpty(), a.setting("dump_stats").valueSpan())
+		}},
 	{id: "ACL082", severity: Info, checks: "dump_stats on another product than Atlas A2",
 		message: Text{EN: "dump_stats works on Atlas A2 products only, according to the documentation"},
 		caution: Text{EN: "works on Atlas A2 only"},
 		acl: func(a *ACL, r *reporter) {
-			r.reportIf(a.at("dump_stats").Present() && !r.opt.isA2(), a.at("dump_stats").keySpan())
+			r.reportIf(a.setting("dump_stats").Present() && !r.opt.isA2(), a.setting("dump_stats").keySpan())
 		}},
 }
 

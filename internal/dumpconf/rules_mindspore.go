@@ -23,9 +23,9 @@ var mindSporeShapeRules = []rule{
 			switch {
 			case r.root == nil || r.root.Kind == jsonpos.Invalid:
 			case r.root.Kind != jsonpos.Object:
-				r.report(r.top(), lang.Say("the top level must be an object {...}, found %s", r.root.Kind))
+				r.report(r.wholeText(), lang.Say("the top level must be an object {...}, found %s", r.root.Kind))
 			case r.root.Get("common_dump_settings") == nil:
-				r.report(r.top(), Text{EN: "common_dump_settings not found"})
+				r.report(r.wholeText(), Text{EN: "common_dump_settings not found"})
 			}
 			r.reportTypes()
 		}},
@@ -58,7 +58,7 @@ var mindSporeShapeRules = []rule{
 	{id: "MS011", severity: Error, checks: "op_debug_mode is missing and there is no e2e_dump_settings",
 		guess: true, message: Text{EN: "op_debug_mode is required where e2e_dump_settings is missing; write 0 for an ordinary dump"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.reportIf(m.Common.Present() && !m.at("op_debug_mode").Present() && !m.hasE2E() && !r.opt.noNPU() && !r.opt.TargetVersion.Before(sinceMS12),
+			r.reportIf(m.Common.Present() && !m.setting("op_debug_mode").Present() && !m.hasE2E() && !r.opt.noNPU() && !r.opt.TargetVersion.IsBefore(sinceMS12),
 				m.Common.keySpan()).suggest(`"op_debug_mode": 0`)
 		}},
 	{id: "MS018", severity: Error, checks: "a number that is quoted, negative, fractional or none", message: sentenceMessage,
@@ -71,18 +71,18 @@ var mindSporeShapeRules = []rule{
 		guess: true, message: Text{EN: "async_dump_settings is ignored since version 1.2; leave e2e_dump_settings out for an asynchronous dump"},
 		ignored: Text{EN: "not used since version 1.2"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.reportIf(m.Async.Present() && !r.opt.TargetVersion.Before(sinceMS12), m.Async.keySpan())
+			r.reportIf(m.Async.Present() && !r.opt.TargetVersion.IsBefore(sinceMS12), m.Async.keySpan())
 		}},
 	{id: "MS056", severity: Warning, checks: "synchronous and asynchronous dump both on, for version 1.0 or 1.1",
 		message: Text{EN: "synchronous and asynchronous dump are both on; only the synchronous one is effective"},
 		ignored: Text{EN: "only the synchronous dump is effective"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.reportIf(m.at("enable").isTrue() && m.Async.at("enable").isTrue() && r.opt.TargetVersion.Before(sinceMS12), m.Async.at("enable").keySpan())
+			r.reportIf(m.setting("enable").isTrue() && m.Async.setting("enable").isTrue() && r.opt.TargetVersion.IsBefore(sinceMS12), m.Async.setting("enable").keySpan())
 		}},
 	{id: "MS057", severity: Error, checks: "enable or trans_flag is missing, for versions before 2.0",
 		guess: true, message: Text{EN: "%s is required in e2e_dump_settings before version 2.0"},
 		ms: func(m *MindSpore, r *reporter) {
-			if r.opt.TargetVersion.Before(sinceMS20) {
+			if r.opt.TargetVersion.IsBefore(sinceMS20) {
 				r.reportMissing(m.E2E)
 			}
 		}},
@@ -105,12 +105,12 @@ var mindSporeCommonRules = []rule{
 	{id: "MS012", severity: Error, checks: "path is missing or empty",
 		guess: true, message: Text{EN: "path is missing or empty; %s"},
 		ms: func(m *MindSpore, r *reporter) {
-			if !m.Common.Present() || !m.at("path").isAbsentOrEmpty() {
+			if !m.Common.Present() || !m.setting("path").isAbsentOrEmpty() {
 				return
 			}
-			at := m.at("path").spanIn(m.Common)
+			at := m.setting("path").spanIn(m.Common)
 			switch _, known := r.opt.env("MS_DIAGNOSTIC_DATA_PATH"); {
-			case r.opt.TargetVersion.Before(sinceMS16):
+			case r.opt.TargetVersion.IsBefore(sinceMS16):
 				r.report(at, Text{EN: "it is required before version 1.6"})
 			case known:
 			case r.opt.Env != nil:
@@ -122,27 +122,27 @@ var mindSporeCommonRules = []rule{
 	{id: "MS013", severity: Error, checks: "path is relative",
 		message: Text{EN: `path must start with "/", found %s`},
 		ms: func(m *MindSpore, r *reporter) {
-			p := m.at("path")
+			p := m.setting("path")
 			r.reportIf(p.Value != "" && !strings.HasPrefix(p.Value, "/"), p.valueSpan(), show(p.Value))
 		}},
 	{id: "MS014", severity: Error, checks: "path is no string or has characters that are not allowed", message: sentenceMessage,
 		ms: func(m *MindSpore, r *reporter) {
 			r.reportTypes()
-			r.reportBadChar(m.at("path"), notInPath(), Text{EN: `letters, digits, "/", "-" and "_"`})
+			r.reportBadChar(m.setting("path"), notInPath(), Text{EN: `letters, digits, "/", "-" and "_"`})
 		}},
 	{id: "MS015", severity: Error, checks: "net_name is no string, empty or has characters that are not allowed", message: sentenceMessage,
 		ms: func(m *MindSpore, r *reporter) {
 			r.reportTypes()
-			r.reportIf(m.at("net_name").isEmpty(), m.at("net_name").valueSpan(), Text{EN: "net_name must not be empty"})
-			r.reportBadChar(m.at("net_name"), notInName(), Text{EN: `letters, digits, "-" and "_"`})
+			r.reportIf(m.setting("net_name").isEmpty(), m.setting("net_name").valueSpan(), Text{EN: "net_name must not be empty"})
+			r.reportBadChar(m.setting("net_name"), notInName(), Text{EN: `letters, digits, "-" and "_"`})
 		}},
 	{id: "MS016", severity: Error, checks: "dump_mode is not 0, 1 or 2, or not for the target",
 		message: Text{EN: "dump_mode must be 0 (all operators), 1 (operators in kernels) or 2 (operators marked by set_dump)%s"},
 		ms: func(m *MindSpore, r *reporter) {
-			switch s := m.at("dump_mode"); {
+			switch s := m.setting("dump_mode"); {
 			case s.OK && s.Uint > 2:
 				r.report(s.valueSpan(), lang.Say(", found %s", s.Node.Text))
-			case s.Uint == 2 && r.opt.TargetVersion.Before(sinceMS15):
+			case s.Uint == 2 && r.opt.TargetVersion.IsBefore(sinceMS15):
 				r.report(s.valueSpan(), Text{EN: "; 2 needs version 1.5 or later"})
 			case s.Uint == 2 && r.opt.noNPU():
 				r.reportAs(Warning, s.valueSpan(), Text{EN: "; 2 is rejected on CPU and GPU"})
@@ -151,7 +151,7 @@ var mindSporeCommonRules = []rule{
 	{id: "MS017", severity: Error, checks: "input_output is not 0, 1 or 2",
 		message: Text{EN: "input_output must be 0 (both), 1 (inputs) or 2 (outputs), found %s"},
 		ms: func(m *MindSpore, r *reporter) {
-			if s := m.at("input_output"); s.OK && s.Uint > 2 {
+			if s := m.setting("input_output"); s.OK && s.Uint > 2 {
 				r.report(s.valueSpan(), s.Node.Text)
 			}
 		}},
@@ -159,7 +159,7 @@ var mindSporeCommonRules = []rule{
 		guess: true, message: Text{EN: "the dump is off for %s: support_device does not list it"},
 		caution: Text{EN: "a device in use is not in the list and does not dump"},
 		ms: func(m *MindSpore, r *reporter) {
-			s := m.at("support_device")
+			s := m.setting("support_device")
 			if !s.OK || r.opt.isCPU() {
 				return
 			}
@@ -189,8 +189,8 @@ var notInIteration = lang.Pattern(`[^0-9|-]`)
 var mindSporeIterationRules = []rule{
 	{id: "MS020", severity: Error, checks: "iteration is no string", message: sentenceMessage,
 		ms: func(m *MindSpore, r *reporter) {
-			n := m.at("iteration").Node
-			if n != nil && n.Kind == jsonpos.Number && isDigits(n.Text) && r.opt.TargetVersion.Before(sinceMS12) {
+			n := m.setting("iteration").Node
+			if n != nil && n.Kind == jsonpos.Number && isDigits(n.Text) && r.opt.TargetVersion.IsBefore(sinceMS12) {
 				return // documented for these versions
 			}
 			r.reportTypes()
@@ -198,7 +198,7 @@ var mindSporeIterationRules = []rule{
 	{id: "MS021", severity: Error, checks: "iteration has characters that are not allowed",
 		message: Text{EN: `iteration %s: %s is not allowed; use digits, "-" and "|", or "all"`},
 		ms: func(m *MindSpore, r *reporter) {
-			s := m.at("iteration")
+			s := m.setting("iteration")
 			at := notInIteration().FindStringIndex(s.Value)
 			if s.Value == "all" || at == nil {
 				return
@@ -212,15 +212,15 @@ var mindSporeIterationRules = []rule{
 		guess: true, message: Text{EN: "%s in iteration matches no step: it %s"},
 		ignored: Text{EN: "a piece matches no step"},
 		ms: func(m *MindSpore, r *reporter) {
-			legal := !notInIteration().MatchString(m.at("iteration").Value)
+			legal := !notInIteration().MatchString(m.setting("iteration").Value)
 			for _, p := range m.Steps {
-				r.reportIf(legal && !p.Valid() && p.Fault != lang.StepRest, stepSpan(p, m.at("iteration")), show(p.Text), stepFaults[p.Fault])
+				r.reportIf(legal && !p.Valid() && p.Fault != lang.StepRest, stepSpan(p, m.setting("iteration")), show(p.Text), stepFaults[p.Fault])
 			}
 		}},
 	{id: "MS023", severity: Warning, checks: "initial_iteration is behind all steps",
 		message: Text{EN: "initial_iteration %d is after all steps of iteration: no step matches"},
 		ms: func(m *MindSpore, r *reporter) {
-			start := m.at("initial_iteration")
+			start := m.setting("initial_iteration")
 			isLater := func(p lang.Step) bool { return p.Fault == lang.StepRest || p.Valid() && p.To >= start.Uint }
 			r.reportIf(start.OK && len(m.Steps) > 0 && !slices.ContainsFunc(m.Steps, isLater), start.valueSpan(), start.Uint)
 		}},
@@ -239,21 +239,21 @@ var mindSporeOldRules = []rule{
 	{id: "MS062", severity: Warning, checks: "neither dump is on, for version 1.0 or 1.1",
 		guess: true, message: Text{EN: "this dumps nothing in version %v: set enable in e2e_dump_settings or async_dump_settings to true"},
 		ms: func(m *MindSpore, r *reporter) {
-			isEnabled := m.at("enable").isTrue() || m.Async.at("enable").isTrue() || m.at("enable").isWrongType() || m.Async.at("enable").isWrongType()
-			r.reportIf(m.Common.Present() && r.opt.TargetVersion.Before(sinceMS12) && !isEnabled, m.at("enable").spanIn(m.Common), r.opt.TargetVersion)
+			isEnabled := m.setting("enable").isTrue() || m.Async.setting("enable").isTrue() || m.setting("enable").isWrongType() || m.Async.setting("enable").isWrongType()
+			r.reportIf(m.Common.Present() && r.opt.TargetVersion.IsBefore(sinceMS12) && !isEnabled, m.setting("enable").spanIn(m.Common), r.opt.TargetVersion)
 		}},
 	{id: "MS063", severity: Error, checks: "op_debug_mode of async_dump_settings is not 0 to 3, for version 1.0 or 1.1",
 		message: Text{EN: "async_dump_settings does not support op_debug_mode %d; use 0 (off) or 1 to 3 (overflow)"},
 		ms: func(m *MindSpore, r *reporter) {
-			s := m.Async.at("op_debug_mode")
-			r.reportIf(s.OK && s.Uint > 3 && r.opt.TargetVersion.Before(sinceMS12), s.valueSpan(), s.Uint)
+			s := m.Async.setting("op_debug_mode")
+			r.reportIf(s.OK && s.Uint > 3 && r.opt.TargetVersion.IsBefore(sinceMS12), s.valueSpan(), s.Uint)
 		}},
 	{id: "MS064", severity: Error, checks: "statistics with e2e_dump_settings on Ascend, for version 2.0",
 		message: Text{EN: "saved_data %s cannot be used with e2e_dump_settings on Ascend in version 2.0; use tensor, or remove the block"},
 		ms: func(m *MindSpore, r *reporter) {
 			v := r.opt.TargetVersion
 			r.reportIf(v.Major == 2 && v.Minor == 0 && m.E2E.Present() && m.savesStatistics() && !r.opt.noNPU() && !r.opt.isKernelByKernel(),
-				m.at("saved_data").valueSpan(), show(m.at("saved_data").Value)).suggest("tensor")
+				m.setting("saved_data").valueSpan(), show(m.setting("saved_data").Value)).suggest("tensor")
 		}},
 }
 
@@ -265,18 +265,18 @@ var mindSporeKernelRules = []rule{
 		guess: true, message: Text{EN: "kernels is used with dump_mode 1 only, found %d; it is ignored"},
 		ignored: Text{EN: "used with dump_mode 1 only"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.reportIf(m.at("dump_mode").OK && m.at("dump_mode").Uint != 1 && len(m.at("kernels").Elems) > 0, m.at("kernels").keySpan(), m.at("dump_mode").Uint)
+			r.reportIf(m.setting("dump_mode").OK && m.setting("dump_mode").Uint != 1 && len(m.setting("kernels").Elems) > 0, m.setting("kernels").keySpan(), m.setting("dump_mode").Uint)
 		}},
 	{id: "MS041", severity: Warning, checks: "dump_mode 1 with empty kernels",
 		guess: true, message: Text{EN: "kernels is empty and so matches all operators, although dump_mode is 1"},
 		ms: func(m *MindSpore, r *reporter) {
 			matches := slices.ContainsFunc(m.Kernels, func(k Kernel) bool { return k.Pattern != "" || k.Kind == KernelRegex })
-			r.reportIf(m.at("dump_mode").Uint == 1 && m.at("kernels").OK && !matches, m.at("kernels").valueSpan())
+			r.reportIf(m.setting("dump_mode").Uint == 1 && m.setting("kernels").OK && !matches, m.setting("kernels").valueSpan())
 		}},
 	{id: "MS042", severity: Warning, checks: "an entry of kernels that may not match as meant",
 		message: Text{EN: "kernels entry %s %s"},
 		ms: func(m *MindSpore, r *reporter) {
-			for i, s := range m.at("kernels").Elems {
+			for i, s := range m.setting("kernels").Elems {
 				if s.OK {
 					r.kernel(s, m.Kernels[i])
 				}
@@ -286,7 +286,7 @@ var mindSporeKernelRules = []rule{
 		message: Text{EN: "kernels entry %s: %s; use name-regex(<pattern for the whole name>) without backslashes"},
 		caution: Text{EN: "the regular expression does not work as meant"},
 		ms: func(m *MindSpore, r *reporter) {
-			for i, s := range m.at("kernels").Elems {
+			for i, s := range m.setting("kernels").Elems {
 				if !s.OK || r.isFull() {
 					continue
 				}
@@ -298,12 +298,12 @@ var mindSporeKernelRules = []rule{
 		message: Text{EN: "%s is listed twice"},
 		ms: func(m *MindSpore, r *reporter) {
 			names, ids := make(map[string]bool), make(map[uint64]bool)
-			for i, s := range m.at("kernels").Elems {
+			for i, s := range m.setting("kernels").Elems {
 				pattern := fmt.Sprint(m.Kernels[i].Kind, m.Kernels[i].Pattern)
 				r.reportIf(s.OK && names[pattern], s.valueSpan(), show(s.Value))
 				names[pattern] = names[pattern] || s.OK
 			}
-			for _, s := range m.at("support_device").Elems {
+			for _, s := range m.setting("support_device").Elems {
 				r.reportIf(s.OK && ids[s.Uint], s.valueSpan(), deviceName(s.Uint))
 				ids[s.Uint] = ids[s.Uint] || s.OK
 			}
@@ -335,7 +335,7 @@ func regexFault(k Kernel, target Version) lang.Sentence {
 		return lang.Say("the closing bracket is missing, so it is read as %s", k.Kind)
 	case k.Kind != KernelRegex:
 		return lang.Sentence{}
-	case target.Before(sinceMS23):
+	case target.IsBefore(sinceMS23):
 		return lang.Say("name-regex needs version 2.3 or later")
 	case strings.Contains(k.Pattern, `\`):
 		return lang.Say("backslashes do not work, write [0-9] for digits")
@@ -370,29 +370,29 @@ var mindSporeDataRules = []rule{
 	{id: "MS025", severity: Error, checks: "statistics on CPU",
 		message: Text{EN: "saved_data %s: statistics are not available on CPU; use tensor"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.reportIf(m.savesStatistics() && r.opt.isCPU(), m.at("saved_data").valueSpan(), show(m.at("saved_data").Value)).suggest("tensor")
+			r.reportIf(m.savesStatistics() && r.opt.isCPU(), m.setting("saved_data").valueSpan(), show(m.setting("saved_data").Value)).suggest("tensor")
 		}},
 	{id: "MS026", severity: Error, checks: "statistics without e2e_dump_settings need file_format npy",
 		guess: true, message: Text{EN: `saved_data %s needs "file_format": "npy" where e2e_dump_settings is missing`},
 		ms: func(m *MindSpore, r *reporter) {
-			if !m.savesStatistics() || m.hasE2E() || r.opt.noNPU() || m.at("file_format").Value == "npy" || m.at("file_format").isWrongType() {
+			if !m.savesStatistics() || m.hasE2E() || r.opt.noNPU() || m.setting("file_format").Value == "npy" || m.setting("file_format").isWrongType() {
 				return
 			}
 			if r.lacksE2E() {
 				return // MS051 reports the missing block
 			}
-			r.insert(r.report(m.at("saved_data").valueSpan(), show(m.at("saved_data").Value)), m.Common, "file_format", "npy")
+			r.insert(r.report(m.setting("saved_data").valueSpan(), show(m.setting("saved_data").Value)), m.Common, "file_format", "npy")
 		}},
 	{id: "MS027", severity: Warning, checks: "statistic_category without statistics",
 		guess: true, message: Text{EN: `statistic_category is ignored while saved_data is "tensor"; write "statistic" or "full"`},
 		ignored: Text{EN: `not used while saved_data is "tensor"`},
 		ms: func(m *MindSpore, r *reporter) {
-			r.reportIf(m.at("statistic_category").Present() && (!m.at("saved_data").Present() || m.at("saved_data").Value == "tensor"), m.at("statistic_category").keySpan())
+			r.reportIf(m.setting("statistic_category").Present() && (!m.setting("saved_data").Present() || m.setting("saved_data").Value == "tensor"), m.setting("statistic_category").keySpan())
 		}},
 	{id: "MS028", severity: Error, checks: "statistic_category is empty, or has an item that is unknown, not for the device or listed twice", message: sentenceMessage,
 		ignored: Text{EN: "not computed on the device"},
 		ms: func(m *MindSpore, r *reporter) {
-			s, seen := m.at("statistic_category"), make(map[string]bool)
+			s, seen := m.setting("statistic_category"), make(map[string]bool)
 			if s.isEmpty() {
 				r.reportAs(Info, s.valueSpan(), Text{EN: "statistic_category is empty; the default is max, min, l2norm"})
 			}
@@ -408,7 +408,7 @@ var mindSporeDataRules = []rule{
 		guess: true, message: Text{EN: "file_format has no effect with e2e_dump_settings: the files are npy"},
 		ignored: Text{EN: "no effect with e2e_dump_settings: the files are npy"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.reportIf(m.at("file_format").Present() && m.hasE2E(), m.at("file_format").keySpan())
+			r.reportIf(m.setting("file_format").Present() && m.hasE2E(), m.setting("file_format").keySpan())
 		}},
 }
 
@@ -424,7 +424,7 @@ func (r *reporter) statistic(item Setting, seen map[string]bool) {
 	isRepeated := seen[name]
 	seen[name] = true
 	m := r.check.ms
-	onDevice := m.at("stat_calc_mode").Value == "device" && !r.opt.noNPU() && !m.savesTensors()
+	onDevice := m.setting("stat_calc_mode").Value == "device" && !r.opt.noNPU() && !m.savesTensors()
 	switch {
 	case !slices.Contains(hostStatistics, item.Value):
 		best := r.nearest(item.Value, hostStatistics)
@@ -444,7 +444,7 @@ var mindSporeDebugRules = []rule{
 	{id: "MS031", severity: Error, checks: "op_debug_mode is not known",
 		message: Text{EN: "op_debug_mode %d is not supported; use 0 (off), 3 (overflow)%s"},
 		ms: func(m *MindSpore, r *reporter) {
-			s, old := m.at("op_debug_mode"), r.opt.TargetVersion.Before(sinceMS20)
+			s, old := m.setting("op_debug_mode"), r.opt.TargetVersion.IsBefore(sinceMS20)
 			r.reportIf(old && s.Uint > 3, s.valueSpan(), s.Uint, Text{EN: "; 4 needs version 2 or later"})
 			r.reportIf(!old && s.Uint > 4, s.valueSpan(), s.Uint, Text{EN: " or 4 (failing operators)"})
 		}},
@@ -452,38 +452,38 @@ var mindSporeDebugRules = []rule{
 		message: Text{EN: "op_debug_mode %d is treated as 3, all overflows"},
 		ignored: Text{EN: "treated as 3, all overflows"},
 		ms: func(m *MindSpore, r *reporter) {
-			s := m.at("op_debug_mode")
-			r.reportIf((s.Uint == 1 || s.Uint == 2) && !r.opt.TargetVersion.Before(sinceMS20), s.valueSpan(), s.Uint).suggest("3")
+			s := m.setting("op_debug_mode")
+			r.reportIf((s.Uint == 1 || s.Uint == 2) && !r.opt.TargetVersion.IsBefore(sinceMS20), s.valueSpan(), s.Uint).suggest("3")
 		}},
 	{id: "MS033", severity: Warning, checks: "op_debug_mode is on and filters are set, which are ignored then",
 		guess: true, message: Text{EN: "%s is ignored while op_debug_mode is %d: only operators that overflow or fail are dumped"},
 		ignored: Text{EN: "not used while op_debug_mode is not 0"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.reportIf(m.debugMode() != 0 && m.at("dump_mode").Uint != 0, m.at("dump_mode").valueSpan(), "dump_mode", m.debugMode())
-			r.reportIf(m.debugMode() == 4 && m.at("iteration").OK && m.at("iteration").Value != "all", m.at("iteration").valueSpan(), "iteration", m.debugMode())
+			r.reportIf(m.debugMode() != 0 && m.setting("dump_mode").Uint != 0, m.setting("dump_mode").valueSpan(), "dump_mode", m.debugMode())
+			r.reportIf(m.debugMode() == 4 && m.setting("iteration").OK && m.setting("iteration").Value != "all", m.setting("iteration").valueSpan(), "iteration", m.debugMode())
 		}},
 	{id: "MS034", severity: Warning, checks: "op_debug_mode 3 with input_output other than 0",
 		message: Text{EN: "input_output is forced to 0 while op_debug_mode is 3"},
 		ignored: Text{EN: "forced to 0 (both) while op_debug_mode is 3"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.reportIf(m.debugMode() == 3 && m.at("input_output").Uint != 0, m.at("input_output").valueSpan())
+			r.reportIf(m.debugMode() == 3 && m.setting("input_output").Uint != 0, m.setting("input_output").valueSpan())
 		}},
 	{id: "MS035", severity: Error, checks: "overflow_number without op_debug_mode 3",
 		guess: true, message: Text{EN: "overflow_number needs op_debug_mode 3, found %d; remove it otherwise"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.reportIf(m.at("overflow_number").Present() && m.debugMode() != 3 && !m.at("op_debug_mode").isWrongType(), m.at("overflow_number").keySpan(), m.debugMode())
+			r.reportIf(m.setting("overflow_number").Present() && m.debugMode() != 3 && !m.setting("op_debug_mode").isWrongType(), m.setting("overflow_number").keySpan(), m.debugMode())
 		}},
 	{id: "MS060", severity: Warning, checks: "op_debug_mode is on for CPU or GPU",
 		message: Text{EN: "op_debug_mode %d saves nothing on CPU and GPU; write 0"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.reportIf(m.debugMode() != 0 && r.opt.noNPU(), m.at("op_debug_mode").valueSpan(), m.debugMode()).suggest("0")
+			r.reportIf(m.debugMode() != 0 && r.opt.noNPU(), m.setting("op_debug_mode").valueSpan(), m.debugMode()).suggest("0")
 		}},
 	{id: "MS036", severity: Warning, checks: "op_debug_mode 4 with saved_data or sampling",
 		message: Text{EN: "%s while op_debug_mode is 4"},
 		ignored: Text{EN: "not used while op_debug_mode is 4"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.reportIf(m.debugMode() == 4 && m.savesStatistics(), m.at("saved_data").valueSpan(), Text{EN: `saved_data is forced to "tensor"`})
-			r.reportIf(m.debugMode() == 4 && m.at("sample_mode").Uint != 0, m.at("sample_mode").valueSpan(), Text{EN: "sampling is off"})
+			r.reportIf(m.debugMode() == 4 && m.savesStatistics(), m.setting("saved_data").valueSpan(), Text{EN: `saved_data is forced to "tensor"`})
+			r.reportIf(m.debugMode() == 4 && m.setting("sample_mode").Uint != 0, m.setting("sample_mode").valueSpan(), Text{EN: "sampling is off"})
 		}},
 }
 
@@ -495,18 +495,18 @@ var mindSporeE2ERules = []rule{
 		guess: true, message: Text{EN: `stat_calc_mode "device" is forced back to "host"%s`},
 		ignored: Text{EN: `forced back to "host"`},
 		ms: func(m *MindSpore, r *reporter) {
-			switch s := m.at("stat_calc_mode"); {
+			switch s := m.setting("stat_calc_mode"); {
 			case s.Value != "device":
 			case r.opt.noNPU():
 				r.report(s.valueSpan(), Text{EN: " without an NPU"})
-			case m.savesTensors() && !m.at("saved_data").isWrongType():
+			case m.savesTensors() && !m.setting("saved_data").isWrongType():
 				r.report(s.valueSpan(), Text{EN: `: it needs saved_data "statistic"`})
 			}
 		}},
 	{id: "MS054", severity: Error, checks: "sample_mode or sample_num is out of range, or sample_num is not read", guess: true, message: sentenceMessage,
 		ignored: Text{EN: "read only when sample_mode is 1"},
 		ms: func(m *MindSpore, r *reporter) {
-			mode, num := m.at("sample_mode"), m.at("sample_num")
+			mode, num := m.setting("sample_mode"), m.setting("sample_num")
 			if mode.OK && mode.Uint > 1 {
 				r.report(mode.valueSpan(), lang.Say("sample_mode must be 0 (off) or 1 (head and tail), found %s", mode.Node.Text))
 			}
@@ -521,7 +521,7 @@ var mindSporeE2ERules = []rule{
 		guess: true, message: Text{EN: "sample_mode 1 is ignored %s"},
 		ignored: Text{EN: "sampling does not work here"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.reportIf(m.at("sample_mode").Uint == 1 && r.opt.noNPU(), m.at("sample_mode").valueSpan(), Text{EN: "on CPU and GPU"})
+			r.reportIf(m.setting("sample_mode").Uint == 1 && r.opt.noNPU(), m.setting("sample_mode").valueSpan(), Text{EN: "on CPU and GPU"})
 			for _, s := range r.read.unknown {
 				v := s.member.Value
 				r.reportIf(!m.hasE2E() && s.member.Key == "sample_mode" && v.Kind == jsonpos.Number && v.Text == "1", s.span(), Text{EN: "without e2e_dump_settings"})
@@ -539,7 +539,7 @@ var mindSporeBackendRules = []rule{
 	{id: "MS061", severity: Warning, checks: "e2e_dump_settings for the graph engine, from version 2.4 on",
 		guess: true, message: Text{EN: "backend %s has no e2e_dump_settings since version 2.4; leave the block out"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.reportIf(m.E2E.Present() && r.opt.isGraphEngine() && !r.opt.noNPU() && !r.opt.TargetVersion.Before(sinceMS24),
+			r.reportIf(m.E2E.Present() && r.opt.isGraphEngine() && !r.opt.noNPU() && !r.opt.TargetVersion.IsBefore(sinceMS24),
 				m.E2E.keySpan(), r.opt.Backend)
 		}},
 	{id: "MS058", severity: Info, checks: "dynamic graphs, or the graph engine from version 2.6 on",
@@ -547,9 +547,9 @@ var mindSporeBackendRules = []rule{
 		run: func(r *reporter) {
 			switch {
 			case r.opt.backend() == "pynative":
-				r.report(r.top(), Text{EN: "in dynamic graph mode"})
-			case r.opt.isGraphEngine() && !r.opt.TargetVersion.Before(sinceMS26):
-				r.report(r.top(), Text{EN: "with the graph engine any more, since version 2.6"})
+				r.report(r.wholeText(), Text{EN: "in dynamic graph mode"})
+			case r.opt.isGraphEngine() && !r.opt.TargetVersion.IsBefore(sinceMS26):
+				r.report(r.wholeText(), Text{EN: "with the graph engine any more, since version 2.6"})
 			}
 		}},
 }
@@ -557,5 +557,5 @@ var mindSporeBackendRules = []rule{
 // lacksE2E reports whether the backend writes nothing because e2e_dump_settings is missing.
 func (c *check) lacksE2E() bool {
 	return c.ms.Common.Present() && !c.ms.hasE2E() && c.opt.isKernelByKernel() && !c.opt.noNPU() &&
-		!c.opt.TargetVersion.Before(sinceMS24)
+		!c.opt.TargetVersion.IsBefore(sinceMS24)
 }

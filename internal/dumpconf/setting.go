@@ -101,8 +101,8 @@ type Object struct {
 	settings []Setting // present keys, in table order
 }
 
-// at returns the setting of a key.
-func (o *Object) at(name string) Setting {
+// setting returns the setting of a key.
+func (o *Object) setting(name string) Setting {
 	for _, s := range o.settings {
 		if s.key.Name == name {
 			return s
@@ -117,7 +117,7 @@ func (o *Object) at(name string) Setting {
 
 // child returns the object that is the value of a key.
 func (o *Object) child(name string) *Object {
-	if s := o.at(name); len(s.Objects) > 0 {
+	if s := o.setting(name); len(s.Objects) > 0 {
 		return s.Objects[0]
 	}
 	return &Object{Path: jsonpos.JoinPath(o.Path, name), table: o.table.find(name).members}
@@ -133,7 +133,7 @@ func (o *Object) isFilled() bool { return o.Present() && len(o.Node.Members) > 0
 func (o *Object) presentSettings(names ...string) []Setting {
 	var out []Setting
 	for _, name := range names {
-		if s := o.at(name); s.Present() {
+		if s := o.setting(name); s.Present() {
 			out = append(out, s)
 		}
 	}
@@ -193,8 +193,8 @@ func (u unknownKey) span() span {
 	return span{jsonpos.JoinPath(u.object.Path, u.member.Key), u.member.KeyStart, u.member.KeyEnd}
 }
 
-// top reads a document; anything but an object is empty.
-func (d *decoder) top(root *jsonpos.Value, table *keyTable) *Object {
+// readDocument reads a document; anything but an object is empty.
+func (d *decoder) readDocument(root *jsonpos.Value, table *keyTable) *Object {
 	if root == nil || root.Kind != jsonpos.Object {
 		return &Object{table: table}
 	}
@@ -238,7 +238,7 @@ func (d *decoder) read(s *Setting, want KeyType) {
 		s.OK = err == nil
 	}
 	if !s.OK {
-		d.wrong(s, want)
+		d.noteWrongType(s, want)
 	} else if want == TypeString && s.key.Values != nil && !s.key.hasOwnRule {
 		d.enums = append(d.enums, *s)
 		if best := lang.Nearest(s.Value, s.key.Values); best != "" && lang.SameButForm(best, s.Value) {
@@ -271,9 +271,9 @@ func (d *decoder) elements(s *Setting, want KeyType) {
 	}
 }
 
-// wrong notes a value of the wrong type. The obviously intended value is kept, so that other rules
+// noteWrongType notes a value of the wrong type. The obviously intended value is kept, so that other rules
 // see the repaired configuration. A missing value is reported by the parser.
-func (d *decoder) wrong(s *Setting, want KeyType) {
+func (d *decoder) noteWrongType(s *Setting, want KeyType) {
 	s.Value = ""
 	if s.Node.Kind != jsonpos.Invalid {
 		m := typeError{*s, want}

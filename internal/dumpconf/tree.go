@@ -203,9 +203,9 @@ func appendNew(list []string, seen map[string]bool, names ...string) []string {
 	return list
 }
 
-// has reports whether an operator has a dump, by full name, or by type and last segment as in files
+// hasDump reports whether an operator has a dump, by full name, or by type and last segment as in files
 // of releases up to 2.2.
-func (t *Tree) has(name string) bool {
+func (t *Tree) hasDump(name string) bool {
 	last := lastSegment(name)
 	return t.names[filename.Normalise(name)] || t.lastSegments[strings.ToLower(typeOf(last))+"\x00"+filename.Normalise(last)]
 }
@@ -220,7 +220,7 @@ func typeOf(last string) string {
 
 // missing returns the operators without a dump.
 func (t *Tree) missing(names []string) []string {
-	return slices.DeleteFunc(slices.Clone(names), t.has)
+	return slices.DeleteFunc(slices.Clone(names), t.hasDump)
 }
 
 // expectedOps returns the operators that should be dumped. Order is better than GraphOps, which has nodes
@@ -243,14 +243,14 @@ var mindSporeTreeRules = []rule{
 			}
 			for _, p := range m.Steps {
 				if missing := missingSteps(p, t.Steps); missing != "" && m.debugMode() == 0 {
-					r.report(stepSpan(p, m.at("iteration")), missing, dumped, t.missingReason(p, missing))
+					r.report(stepSpan(p, m.setting("iteration")), missing, dumped, t.missingReason(p, missing))
 				}
 			}
 		})},
 	{id: "MS071", severity: Error, checks: "a device that was asked for has no dumps", guess: true,
 		message: Text{EN: "%s requested, nothing dumped"},
 		ms: treeRule(func(m *MindSpore, t *Tree, r *reporter) {
-			devices := m.at("support_device").Elems
+			devices := m.setting("support_device").Elems
 			configured := valuesOf(devices)
 			other := func(rank string) bool { return !slices.Contains(configured, rank) }
 			// Ranks of several hosts are no device ids.
@@ -263,15 +263,15 @@ var mindSporeTreeRules = []rule{
 		})},
 	{id: "MS072", severity: Info, checks: "inputs or outputs alone were dumped", guess: true, message: sentenceMessage,
 		ms: treeRule(func(m *MindSpore, _ *Tree, r *reporter) {
-			s := m.at("input_output")
+			s := m.setting("input_output")
 			r.reportIf(s.Uint == 2, s.valueSpan(), lang.Say("only outputs were dumped (input_output 2): for an input take the output of its producer, which dumptool find names"))
 			r.reportIf(s.Uint == 1, s.valueSpan(), lang.Say("only inputs were dumped (input_output 1): for an output take the input of its consumer, which dumptool find names"))
 		})},
 	{id: "MS073", severity: Error, checks: "an operator of kernels has no dump", guess: true,
 		message: Text{EN: "kernels entry %s: %s"},
 		ms: treeRule(func(m *MindSpore, t *Tree, r *reporter) {
-			for i, s := range m.at("kernels").Elems {
-				if s.OK && m.at("dump_mode").Uint == 1 && m.debugMode() == 0 && len(t.GraphOps) > 0 {
+			for i, s := range m.setting("kernels").Elems {
+				if s.OK && m.setting("dump_mode").Uint == 1 && m.debugMode() == 0 && len(t.GraphOps) > 0 {
 					if fault := t.kernelFault(m.Kernels[i]); !fault.IsZero() {
 						r.report(s.valueSpan(), show(s.Value), fault)
 					}
@@ -281,12 +281,12 @@ var mindSporeTreeRules = []rule{
 	{id: "MS074", severity: Info, checks: "statistics alone were dumped", guess: true,
 		message: Text{EN: "statistics only: no tensor files are expected"},
 		ms: treeRule(func(m *MindSpore, _ *Tree, r *reporter) {
-			r.reportIf(m.at("saved_data").Value == "statistic", m.at("saved_data").valueSpan())
+			r.reportIf(m.setting("saved_data").Value == "statistic", m.setting("saved_data").valueSpan())
 		})},
 	{id: "MS075", severity: Info, checks: "operators that overflow alone were dumped", guess: true,
 		message: Text{EN: "only overflowing operators are kept: missing operators did not overflow"},
 		ms: treeRule(func(m *MindSpore, _ *Tree, r *reporter) {
-			r.reportIf(m.debugMode() != 0, m.at("op_debug_mode").valueSpan())
+			r.reportIf(m.debugMode() != 0, m.setting("op_debug_mode").valueSpan())
 		})},
 	{id: "MS076", severity: Error, checks: "nearly all operators have dumps, or nearly none", guess: true,
 		message: Text{EN: "%d of %d operators of the execution order were not dumped: %s"},
@@ -294,13 +294,13 @@ var mindSporeTreeRules = []rule{
 			missing, all := t.missing(t.Order), len(t.Order)
 			// Other shares result from a choice that is not visible here.
 			isFew, isMost := len(missing)*20 < all, len(missing)*20 > all*19
-			r.reportIf(m.dumpsAll() && len(missing) > 0 && (isFew || isMost), m.at("dump_mode").valueSpan(), len(missing), all, lang.FirstNames(missing))
+			r.reportIf(m.dumpsAll() && len(missing) > 0 && (isFew || isMost), m.setting("dump_mode").valueSpan(), len(missing), all, lang.FirstNames(missing))
 		})},
 	{id: "MS077", severity: Error, checks: "names of operators are too long for files", guess: true,
 		message: Text{EN: "file name too long: set reserve_class_name_in_scope=False (%s: %s)"},
 		ms: treeRule(func(m *MindSpore, t *Tree, r *reporter) {
 			long := slices.DeleteFunc(t.missing(t.Order), func(name string) bool { return !isTooLong(name) })
-			r.reportIf(m.dumpsAll() && len(long) > 0 && !t.Mapped, m.at("dump_mode").valueSpan(), lang.CountText(len(long), "operator"), lang.FirstNames(long))
+			r.reportIf(m.dumpsAll() && len(long) > 0 && !t.Mapped, m.setting("dump_mode").valueSpan(), lang.CountText(len(long), "operator"), lang.FirstNames(long))
 		})},
 	{id: "MS078", severity: Info, checks: "a graph that was saved has no dumps", guess: true,
 		message: Text{EN: "graph %s was not executed, or its operators are in the folder of its root graph"},
@@ -322,7 +322,7 @@ func treeRule(check func(m *MindSpore, t *Tree, r *reporter)) func(*MindSpore, *
 
 // dumpsAll reports whether every operator should be dumped.
 func (m *MindSpore) dumpsAll() bool {
-	return m.at("dump_mode").OK && m.at("dump_mode").Uint == 0 && m.debugMode() == 0
+	return m.setting("dump_mode").OK && m.setting("dump_mode").Uint == 0 && m.debugMode() == 0
 }
 
 // missingReason explains why the missing steps of a piece were not dumped.

@@ -32,21 +32,21 @@ const (
 	atbAfter  = "after"
 )
 
-func locateATB(p folderPath, f *Folder) (place, bool) {
+func locateATB(p folderPath, f *Folder) (pathMeaning, bool) {
 	if !writtenByATB(f) {
-		return place{}, false
+		return pathMeaning{}, false
 	}
 	for i := range p {
 		m := atbProcess().FindStringSubmatch(p[i].Name)
 		if m == nil || !p.at(i+1).IsNumber() {
 			continue
 		}
-		return place{
+		return pathMeaning{
 			at: Coordinates{Rank: number(m[1]), Step: number(p[i+1].Value), Folder: number(m[2])},
 			op: atbName(p[i+2:]),
 		}, true
 	}
-	return place{op: atbName(p)}, true
+	return pathMeaning{op: atbName(p)}, true
 }
 
 // writtenByATB reports whether a folder holds ATB's tensors or statistics.

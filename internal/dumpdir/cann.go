@@ -20,19 +20,19 @@ import (
 // above it counts as CANN's too.
 var cannProducer = producer{name: CANN, locate: locateCANN}
 
-func locateCANN(p folderPath, f *Folder) (place, bool) {
+func locateCANN(p folderPath, f *Folder) (pathMeaning, bool) {
 	if at, ok := locateTime(p); ok {
 		return at, true
 	}
 	isDump := func(file *File) bool { n := filename.Parse(file.Name); return n.HasDump }
 	if !slices.ContainsFunc(f.files, isDump) {
-		return place{}, false
+		return pathMeaning{}, false
 	}
 	return locateAny(p), true
 }
 
 // locateTime reads the folders around a start time above a device, false for none.
-func locateTime(p folderPath) (place, bool) {
+func locateTime(p folderPath) (pathMeaning, bool) {
 	time := -1
 	for i := range p {
 		if p[i].Kind == filename.TimeFolder && p.at(i+1).Kind == filename.NumberFolder {
@@ -40,9 +40,9 @@ func locateTime(p folderPath) (place, bool) {
 		}
 	}
 	if time < 0 {
-		return place{}, false
+		return pathMeaning{}, false
 	}
-	at := place{start: p[time].Value, at: Coordinates{Rank: number(p[time+1].Value)}}
+	at := pathMeaning{start: p[time].Value, at: Coordinates{Rank: number(p[time+1].Value)}}
 	rest := p[time+2:]
 	if n := len(rest); n >= 2 && rest[n-1].IsNumber() && rest[n-2].IsNumber() {
 		at.at.Graph, at.at.Step = number(rest[n-2].Value), number(rest[n-1].Value)
@@ -58,7 +58,7 @@ func locateTime(p folderPath) (place, bool) {
 		rest = append(slices.Clone(rest), filename.Folder{Name: at.at.Step})
 		at.at.Step = number(above.Value)
 	}
-	if rank := p[:time].last(filename.RankFolder); rank >= 0 {
+	if rank := p[:time].lastOfKind(filename.RankFolder); rank >= 0 {
 		at.at.Rank = number(p[rank].Value)
 	}
 	at.at.Folder = rest.join()
@@ -81,12 +81,12 @@ const hpaaResult = "result"
 // hpaaResults are names of HPAA's results. Each identifies its folder.
 var hpaaResults = []string{sidefile.RuntimeName, sidefile.ConsumersName, "dump_memory_nodename.log", "check_skip.log", "concate_skip.log", "invalid_out_nodename.log"}
 
-func locateHPAA(p folderPath, f *Folder) (place, bool) {
+func locateHPAA(p folderPath, f *Folder) (pathMeaning, bool) {
 	if store.Base(f.Path) == hpaaResult && slices.ContainsFunc(f.files, func(file *File) bool { return slices.Contains(hpaaResults, file.Name) }) {
-		return place{side: true}, true
+		return pathMeaning{side: true}, true
 	}
 	if len(f.files) == 0 || RuntimeFile(f.Path) == "" {
-		return place{}, false
+		return pathMeaning{}, false
 	}
 	return locateAny(p), true
 }

@@ -38,7 +38,7 @@ func (s *Statistics) Contradiction(src *tensorfile.Tensor, all *tensor.Stats) er
 	for _, what := range []Statistic{Max, Min, Mean, Norm} {
 		if jsonValue, ok := s.Values.Get(what); ok {
 			if v, differs := stats.differs(what, jsonValue); differs {
-				return differ(what, short(jsonValue), short(v))
+				return differ(what, formatNumber(jsonValue), formatNumber(v))
 			}
 		}
 	}
@@ -57,8 +57,8 @@ func isCodes(stored, d tensor.DType) bool {
 	return isByte(stored) && !isByte(d) && d != tensor.Bool && d.Bits() <= 8
 }
 
-// short formats a number in few digits.
-func short(x float64) string {
+// formatNumber formats a number in few digits.
+func formatNumber(x float64) string {
 	if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
 		return strconv.FormatFloat(x, 'f', -1, 64)
 	}
@@ -90,29 +90,29 @@ func newFileStats(d tensor.DType, s *tensor.Stats) *fileStats {
 func (f *fileStats) differs(what Statistic, jsonValue float64) (v float64, differs bool) {
 	switch what {
 	case Max:
-		return f.extreme(jsonValue, (*tensor.Stats).Highest)
+		return f.compareExtreme(jsonValue, (*tensor.Stats).Highest)
 	case Min:
-		return f.extreme(jsonValue, (*tensor.Stats).Lowest)
+		return f.compareExtreme(jsonValue, (*tensor.Stats).Lowest)
 	case Mean:
 		return f.mean(jsonValue)
 	}
 	return f.norm(jsonValue)
 }
 
-// extreme compares the largest or the smallest element, exactly in the type. Some devices skip
+// compareExtreme compares the largest or the smallest element, exactly in the type. Some devices skip
 // NaN.
-func (f *fileStats) extreme(jsonValue float64, get func(*tensor.Stats) *float64) (v float64, differs bool) {
+func (f *fileStats) compareExtreme(jsonValue float64, get func(*tensor.Stats) *float64) (v float64, differs bool) {
 	numbers := *f.Stats
 	numbers.Count, numbers.NaN = f.Count-f.NaN, 0
-	if other := get(&numbers); other != nil && f.same(jsonValue, *other) {
+	if other := get(&numbers); other != nil && f.isDecimalOf(jsonValue, *other) {
 		return *other, false
 	}
 	v = *get(f.Stats)
-	return v, !f.same(jsonValue, v)
+	return v, !f.isDecimalOf(jsonValue, v)
 }
 
-// same reports whether the decimal number may be v in the type of the statistics.
-func (f *fileStats) same(jsonValue, v float64) bool {
+// isDecimalOf reports whether the decimal number may be v in the type of the statistics.
+func (f *fileStats) isDecimalOf(jsonValue, v float64) bool {
 	fraction, exp := math.Frexp(v)
 	half := math.Ldexp(math.Ceil(math.Abs(fraction))/2, exp-f.digits) // half of the last digit; 0 for zero
 	return jsonValue == v || float32(jsonValue) == float32(v) || jsonValue != jsonValue && v != v || math.Abs(jsonValue-v) < max(half, f.tiny)

@@ -102,7 +102,7 @@ func TestContradiction(t *testing.T) {
 		{"float32 in float16", tensor.Float32, tensor.Float16, []float64{1}, [4]float64{1, 1, 1, 1}, "dtype float32, the file holds float16"},
 		{"no dtype", tensor.Undefined, tensor.Float16, []float64{1}, [4]float64{2, 1, 1, 1}, "max 2, the file holds 1"},
 	} {
-		s := &Statistics{DType: c.said, Shape: tensor.Shape{int64(len(c.values))}, Spot: Spot{Tensor: "input.0"}}
+		s := &Statistics{DType: c.said, Shape: tensor.Shape{int64(len(c.values))}, Spot: MSProbePosition{Tensor: "input.0"}}
 		for what, v := range c.four {
 			if v != none {
 				s.Values.Set(Statistic(what), v)
@@ -127,7 +127,7 @@ func TestContradiction(t *testing.T) {
 		if !strings.HasPrefix(c.want, "dtype") {
 			check(c.name+", another shape", fmt.Sprintf("shape %v, the file holds (1, 3)", s.Shape), nil)
 		}
-		s.Spot = Spot{}
+		s.Spot = MSProbePosition{}
 		check(c.name+", of another table", "", statsOf(c.values))
 	}
 }
@@ -155,7 +155,7 @@ func TestContradictionOfTypes(t *testing.T) {
 				break
 			}
 			digits := v * (1 + 1e-5)
-			if !h.same(v, v) || high > v+h.tiny && h.same(high, v) || low < v-h.tiny && h.same(low, v) || !h.same(digits, v) {
+			if !h.isDecimalOf(v, v) || high > v+h.tiny && h.isDecimalOf(high, v) || low < v-h.tiny && h.isDecimalOf(low, v) || !h.isDecimalOf(digits, v) {
 				t.Fatalf("%s %v", d, v)
 			}
 		}

@@ -24,7 +24,7 @@ func (r *reader) shortenFolders() {
 	}
 	common := make(map[Coordinates]int)
 	programs := make(map[Coordinates]map[string]string) // whole folders to shortened ones
-	for at := range r.repeated(folders) {
+	for at := range r.duplicateRounds(folders) {
 		common[at] = commonFolders(folders[at])
 	}
 	if r.areModules(common) {
@@ -104,8 +104,8 @@ func (r *reader) areModules(common map[Coordinates]int) bool {
 	return isIndex || slices.Contains(slices.Collect(maps.Values(isShared)), false)
 }
 
-// repeated returns the rounds with the same tensor in several folders.
-func (r *reader) repeated(folders map[Coordinates][]string) map[Coordinates]bool {
+// duplicateRounds returns the rounds with the same tensor in several folders.
+func (r *reader) duplicateRounds(folders map[Coordinates][]string) map[Coordinates]bool {
 	type key struct {
 		at         Coordinates
 		op, opType string

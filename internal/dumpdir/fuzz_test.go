@@ -29,7 +29,7 @@ func FuzzCoordinates(f *testing.F) {
 		folder.files = []*File{{Folder: folder, Name: base, path: base}}
 		r := &reader{run: &Run{folders: []*Folder{folder}, Files: folder.files}, at: map[folderDevice]*Coordinates{}}
 		r.locateFolder(folder, parsePath(folder.Dir))
-		r.identify(false)
+		r.setRoles(false)
 		at := folder.At
 		for _, c := range coordinates[:3] {
 			value := *c.value(&at)

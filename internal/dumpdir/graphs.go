@@ -127,7 +127,7 @@ func (r *reader) readGraphs(reader *GraphFiles, f *Folder, targets []*Round) {
 		}
 	}
 	for _, g := range rounds {
-		g.finish()
+		g.attach()
 	}
 }
 
@@ -307,8 +307,8 @@ func (f *flow) connect(i, level int) {
 	}
 }
 
-// finish gives the round its graph and the lines of the script.
-func (r *roundGraph) finish() {
+// attach gives the round its graph and the lines of the script.
+func (r *roundGraph) attach() {
 	if len(r.found) == 0 {
 		return
 	}

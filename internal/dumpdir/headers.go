@@ -27,7 +27,7 @@ type HeaderOptions struct {
 	// Workers is the number of files read at a time; 0 means one per CPU.
 	Workers int
 	Observe func(batch.Event)
-	// Rounds are the rounds to read, in a run after Settle; nil for all files.
+	// Rounds are the rounds to read, in a run after FixRounds; nil for all files.
 	Rounds map[*Round]bool
 }
 
@@ -46,10 +46,10 @@ func (r *Run) ReadHeaders(ctx context.Context, opt HeaderOptions) error {
 	return r.readHeaders(ctx, opt, append(jobs, r.unknownFiles(wanted)...))
 }
 
-// Settle fixes the rounds before ReadHeaders of some of them. It opens unknown files outside all
+// FixRounds fixes the rounds before ReadHeaders of some of them. It opens unknown files outside all
 // rounds, which may make new rounds. In a round that may have no tensors at all, it opens files
 // until it finds a tensor.
-func (r *Run) Settle(ctx context.Context, opt HeaderOptions) error {
+func (r *Run) FixRounds(ctx context.Context, opt HeaderOptions) error {
 	if err := r.readHeaders(ctx, opt, r.unknownFiles(func(round *Round) bool { return round == nil })); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ const largestRecord = 2 << 20
 func (r *Round) isCertain() bool {
 	return slices.ContainsFunc(r.Ops, func(op *Op) bool {
 		return slices.ContainsFunc(op.Tensors, func(t Tensor) bool {
-			return !mayBeOtherText(t.File) && (!t.Whole() || t.File.Size > largestRecord && tensorfile.ContainerOf(t.File.Name) == nil)
+			return !mayBeOtherText(t.File) && (!t.IsWholeFile() || t.File.Size > largestRecord && tensorfile.ContainerOf(t.File.Name) == nil)
 		})
 	})
 }
@@ -89,8 +89,8 @@ func (r *Round) isCertain() bool {
 func (r *Round) headerJobs() (jobs []headerJob) {
 	for _, op := range r.Ops {
 		for i := range op.Tensors {
-			if t := &op.Tensors[i]; t.Whole() || mayBeOtherText(t.File) {
-				jobs = append(jobs, headerJob{t.File, r, op, t.Whole(), mayBeOtherText(t.File)})
+			if t := &op.Tensors[i]; t.IsWholeFile() || mayBeOtherText(t.File) {
+				jobs = append(jobs, headerJob{t.File, r, op, t.IsWholeFile(), mayBeOtherText(t.File)})
 			}
 		}
 	}
@@ -134,7 +134,7 @@ func (r *Run) readHeaders(ctx context.Context, opt HeaderOptions, jobs []headerJ
 		return err
 	}
 	for round, ops := range named {
-		round.distinguish(ops)
+		round.prefixFileNames(ops)
 	}
 	changed := len(jobs) > 0
 	for _, round := range r.Rounds {
@@ -147,7 +147,7 @@ func (r *Run) readHeaders(ctx context.Context, opt HeaderOptions, jobs []headerJ
 		return nil
 	}
 	slices.SortFunc(r.Rounds, func(a, b *Round) int { return a.At.Compare(b.At) })
-	return r.Arrange(r.sources)
+	return r.SortOperators(r.sources)
 }
 
 // mayBeOtherText reports whether a file may be a text without numbers, such as README.txt beside
@@ -278,7 +278,7 @@ func (r *Run) addNamed(j headerJob, h *header) (*Round, []*Op) {
 	for _, err := range h.repeated {
 		r.problem(Unreadable, j.file.Path(), j.round.At, err)
 	}
-	j.drop()
+	j.removeFile()
 	type execution struct {
 		op  string
 		seq int64
@@ -291,7 +291,7 @@ func (r *Run) addNamed(j headerJob, h *header) (*Round, []*Op) {
 		}
 		e := execution{t.Operator.Name, t.Operator.Seq}
 		if at[e] == nil {
-			at[e] = &Op{Name: strings.TrimSuffix(t.Member, t.below()), seq: e.seq}
+			at[e] = &Op{Name: strings.TrimSuffix(t.Member, t.memberSuffix()), seq: e.seq}
 			ops = append(ops, at[e])
 		}
 		at[e].Tensors = append(at[e].Tensors, t)
@@ -300,9 +300,9 @@ func (r *Run) addNamed(j headerJob, h *header) (*Round, []*Op) {
 	return j.round, ops
 }
 
-// distinguish puts the name of the file before the name of each operator if two files of the round
+// prefixFileNames puts the name of the file before the name of each operator if two files of the round
 // have tensors of the same name.
-func (r *Round) distinguish(named []*Op) {
+func (r *Round) prefixFileNames(named []*Op) {
 	files, shared := make(map[string]*File, len(r.Ops)), false
 	for _, op := range r.Ops {
 		if len(op.Tensors) == 0 {
@@ -346,7 +346,7 @@ func (r *Run) addHeader(j headerJob, h *header, rounds map[*Folder]*Round) (*Rou
 	case h.isRecord:
 		j.file.Role = Overflow
 		r.Records = append(r.Records, Record{j.file, at})
-		j.drop()
+		j.removeFile()
 		return nil, nil
 	}
 	for _, err := range h.cut {
@@ -398,10 +398,10 @@ func (j *headerJob) keepValue(h *header) bool {
 }
 
 // isWhole reports whether a tensor stands for the whole file of the job.
-func (j *headerJob) isWhole(t Tensor) bool { return t.Whole() && t.File == j.file }
+func (j *headerJob) isWhole(t Tensor) bool { return t.IsWholeFile() && t.File == j.file }
 
-// drop removes the file from its operator.
-func (j *headerJob) drop() {
+// removeFile removes the file from its operator.
+func (j *headerJob) removeFile() {
 	if j.op != nil {
 		j.op.Tensors = slices.DeleteFunc(j.op.Tensors, j.isWhole)
 	}

@@ -76,7 +76,7 @@ func ops(r *Round) []string {
 		var tensors []string
 		for _, t := range op.Tensors {
 			one := fmt.Sprintf("%.1s%d%s", t.Kind, t.Index, t.Slice)
-			if t.Whole() {
+			if t.IsWholeFile() {
 				one = "*"
 			}
 			if t.Table {

@@ -33,9 +33,9 @@ var (
 // debugFolder is the folder of overflow records, beside the folders of nets.
 const debugFolder = "debug_files"
 
-func locateMindSpore(p folderPath, _ *Folder) (place, bool) {
+func locateMindSpore(p folderPath, _ *Folder) (pathMeaning, bool) {
 	if _, ok := locateTime(p); ok {
-		return place{}, false
+		return pathMeaning{}, false
 	}
 	if n := len(p); n > 0 && slices.Contains(mindsporeSides, p[n-1].Name) {
 		at, ok := locateMindSpore(p[:n-1], nil)
@@ -45,16 +45,16 @@ func locateMindSpore(p folderPath, _ *Folder) (place, bool) {
 		at.side = true
 		return at, true
 	}
-	if rank := p.last(filename.RankFolder); rank >= 0 {
+	if rank := p.lastOfKind(filename.RankFolder); rank >= 0 {
 		return locateRank(number(p[rank].Value), p[rank+1:])
 	}
-	if graph := p.last(filename.GraphFolder); graph >= 0 {
+	if graph := p.lastOfKind(filename.GraphFolder); graph >= 0 {
 		if device, ok := deviceFolder(p.at(graph - 1)); ok {
 			return locateGraph(device, p[graph:])
 		}
 	}
-	if step := p.last(filename.IterationFolder); step >= 0 {
-		at := place{at: Coordinates{Step: number(p[step].Value), Folder: p[step+1:].join()}}
+	if step := p.lastOfKind(filename.IterationFolder); step >= 0 {
+		at := pathMeaning{at: Coordinates{Step: number(p[step].Value), Folder: p[step+1:].join()}}
 		net := step - 1
 		if device, ok := deviceFolder(p.at(net)); ok {
 			at.at.Rank = device
@@ -63,7 +63,7 @@ func locateMindSpore(p folderPath, _ *Folder) (place, bool) {
 		at.at.Model = p.at(net).Name
 		return at, at.at.Model != ""
 	}
-	return place{}, false
+	return pathMeaning{}, false
 }
 
 // deviceFolder returns the device in the name of a folder.
@@ -75,8 +75,8 @@ func deviceFolder(f filename.Folder) (string, bool) {
 }
 
 // locateRank reads the folders below the folder of a rank.
-func locateRank(rank string, p folderPath) (place, bool) {
-	at := place{at: Coordinates{Rank: rank}}
+func locateRank(rank string, p folderPath) (pathMeaning, bool) {
+	at := pathMeaning{at: Coordinates{Rank: rank}}
 	switch {
 	case p.at(0).Name == debugFolder:
 		if p.at(1).IsNumber() {
@@ -97,8 +97,8 @@ func locateRank(rank string, p folderPath) (place, bool) {
 }
 
 // locateGraph reads the coordinates in the folder names of a path, beginning at the folder of the net and graph.
-func locateGraph(device string, p folderPath) (place, bool) {
-	at := place{at: Coordinates{Rank: device, Model: p[0].Value, Graph: number(p[0].Name[strings.LastIndexByte(p[0].Name, '_')+1:])}}
+func locateGraph(device string, p folderPath) (pathMeaning, bool) {
+	at := pathMeaning{at: Coordinates{Rank: device, Model: p[0].Value, Graph: number(p[0].Name[strings.LastIndexByte(p[0].Name, '_')+1:])}}
 	rest := p[1:]
 	if len(rest) > 0 && rest[0].IsNumber() {
 		at.at.Graph = number(rest[0].Value)

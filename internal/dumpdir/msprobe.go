@@ -38,7 +38,7 @@ var msprobeProducer = producer{name: MSProbe, locate: locateMSProbe, identify: i
 // dumpJSONs are the names of the list of operators.
 var dumpJSONs = []string{msprobe.DumpName, msprobe.DebugName}
 
-func locateMSProbe(p folderPath, f *Folder) (place, bool) {
+func locateMSProbe(p folderPath, f *Folder) (pathMeaning, bool) {
 	if holds := f.parent; holds != nil && dumpJSON(holds) != nil && path.Base(f.Dir) == tensorFolder(dumpJSON(holds).Name) {
 		return locateAny(p[:max(len(p)-1, 0)]), true
 	}
@@ -294,7 +294,7 @@ func (d *msprobeFolder) read() {
 	if d.missing > 0 {
 		d.run.problem(NoElements, d.file.Path(), *d.at, lang.Errorf("the files of %d of %d tensors are missing: their statistics are used", d.missing, d.named))
 	}
-	if err := d.odd.orNil(); err != nil {
+	if err := d.odd.nilIfEmpty(); err != nil {
 		d.run.problem(BadSide, d.file.Path(), *d.at, err)
 	}
 	d.msprobes = append(d.msprobes, msprobeDump{d.at, d.file, header, d.calls})
@@ -307,11 +307,11 @@ func (d *msprobeFolder) read() {
 // readSides reads the stacks and modules of the calls, if there are any.
 func (d *msprobeFolder) readSides() {
 	stacks, parents := map[string]*msprobe.Stack{}, msprobe.Parents{}
-	d.side(msprobe.SideName(d.file.Name, msprobe.StackName), func(in io.Reader) (err error) {
+	d.readSideFile(msprobe.SideName(d.file.Name, msprobe.StackName), func(in io.Reader) (err error) {
 		stacks, err = msprobe.ReadStack(in)
 		return err
 	})
-	d.side(msprobe.SideName(d.file.Name, msprobe.ConstructName), func(in io.Reader) (err error) {
+	d.readSideFile(msprobe.SideName(d.file.Name, msprobe.ConstructName), func(in io.Reader) (err error) {
 		parents, err = msprobe.ReadConstruct(in)
 		return err
 	})
@@ -332,8 +332,8 @@ func (d *msprobeFolder) readSides() {
 	}
 }
 
-// side reads a file beside dump.json.
-func (d *msprobeFolder) side(name string, read func(io.Reader) error) {
+// readSideFile reads a file beside dump.json.
+func (d *msprobeFolder) readSideFile(name string, read func(io.Reader) error) {
 	where := store.Join(store.Dir(d.file.Path()), name)
 	if info, err := store.Stat(where); err != nil || !info.Mode().IsRegular() {
 		return
@@ -401,11 +401,11 @@ func (d *msprobeFolder) tensorFile(l *msprobe.Leaf, known *Statistics) *File {
 		var info fs.FileInfo
 		if info, err = store.Stat(where); err == nil {
 			file.Size = info.Size()
-			_, err = store.Within(store.Dir(d.file.Path()), where)
+			_, err = store.ResolveWithin(store.Dir(d.file.Path()), where)
 		}
 	}
 	switch {
-	case errors.Is(err, os.ErrNotExist) && known.Suffice():
+	case errors.Is(err, os.ErrNotExist) && known.CanReplaceElements():
 		d.missing++
 		return nil
 	case errors.Is(err, os.ErrNotExist):
@@ -419,9 +419,9 @@ func (d *msprobeFolder) tensorFile(l *msprobe.Leaf, known *Statistics) *File {
 }
 
 // spotOf is the spot of a leaf of a call. at is the index of the call in the run.
-func spotOf(c *Call, at, leaf int) Spot {
+func spotOf(c *Call, at, leaf int) MSProbePosition {
 	l, typ := &c.Leaves[leaf], recompute.TypeOfCall(c.API)
-	s := Spot{Tensor: strings.TrimPrefix(l.Name, c.API+"."), Call: at, Leaf: leaf, RequiresGrad: l.Tensor.RequiresGrad != nil && *l.Tensor.RequiresGrad}
+	s := MSProbePosition{Tensor: strings.TrimPrefix(l.Name, c.API+"."), Call: at, Leaf: leaf, RequiresGrad: l.Tensor.RequiresGrad != nil && *l.Tensor.RequiresGrad}
 	switch {
 	case l.Kind == tensor.Input && typ.Buffer != optype.NoInput:
 		inputs, beta := 0, 1.0
@@ -477,7 +477,7 @@ func statisticsOf(t *msprobe.Tensor) (s *Statistics, odd lang.Sentence) {
 		odd = cmp.Or(odd, lang.Say("md5 %.80q is no digest", s.Digest))
 		s.Digest = ""
 	}
-	return s, cmp.Or(odd, s.tidy())
+	return s, cmp.Or(odd, s.dropImpossible())
 }
 
 // digest is the form of a digest: CRC-32, a checksum of 64 bits, MD5, SHA-1 or SHA-256.
@@ -514,8 +514,8 @@ const equalTensors = "equal tensors of "
 // only if no function has the output. Calls with inputs but without a known producer are left
 // out.
 func flowOfCalls(calls []*Call) *graph.Graph {
-	made := make(map[mark]graph.Producer, len(calls))
-	byModule := make(map[mark]graph.Producer)
+	made := make(map[contentKey]graph.Producer, len(calls))
+	byModule := make(map[contentKey]graph.Producer)
 	var ops []graph.Op
 	found := false
 	for _, c := range calls {
@@ -549,7 +549,7 @@ func flowOfCalls(calls []*Call) *graph.Graph {
 			if l.Tensor == nil || l.Kind.IsInput() {
 				continue
 			}
-			if m := markOf(l.Tensor); m != (mark{}) {
+			if m := markOf(l.Tensor); m != (contentKey{}) {
 				to[m] = graph.Producer{Op: c.API, Output: l.Index}
 			}
 		}
@@ -560,8 +560,8 @@ func flowOfCalls(calls []*Call) *graph.Graph {
 	return graph.New(ops)
 }
 
-// mark identifies the elements of a tensor: by digest, else by type, shape and statistics.
-type mark struct {
+// contentKey identifies the elements of a tensor: by digest, else by type, shape and statistics.
+type contentKey struct {
 	digest, dtype string
 	shape         uint64 // a hash
 	statistics    [4]uint64
@@ -569,9 +569,9 @@ type mark struct {
 
 // markOf is the mark of a tensor, the zero value if too little is known. Norm 0 is too little:
 // many tensors are all zero.
-func markOf(t *msprobe.Tensor) mark {
+func markOf(t *msprobe.Tensor) contentKey {
 	const prime = 1099511628211 // of FNV-1a
-	m := mark{shape: 14695981039346656037}
+	m := contentKey{shape: 14695981039346656037}
 	for _, d := range t.Shape {
 		m.shape = (m.shape ^ uint64(d)) * prime
 	}
@@ -580,7 +580,7 @@ func markOf(t *msprobe.Tensor) mark {
 		return m
 	}
 	if n := &t.Norm; n.Kind != jsonpos.Number || n.Value == 0 || math.IsInf(n.Value, 0) || math.IsNaN(n.Value) || t.Mean.Kind != jsonpos.Number {
-		return mark{}
+		return contentKey{}
 	}
 	m.dtype = t.DType
 	for i, n := range []*msprobe.Number{&t.Max, &t.Min, &t.Mean, &t.Norm} {

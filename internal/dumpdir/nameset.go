@@ -98,8 +98,8 @@ func (s *NameSet) Match(names ...string) (string, bool) {
 	return "", false
 }
 
-// Wants reports whether the set has the operator, or a group in the path of one of its tensors.
-func (s *NameSet) Wants(op *Op) bool {
+// Includes reports whether the set has the operator, or a group in the path of one of its tensors.
+func (s *NameSet) Includes(op *Op) bool {
 	if s == nil {
 		return true
 	}
@@ -109,8 +109,8 @@ func (s *NameSet) Wants(op *Op) bool {
 	return slices.ContainsFunc(op.Tensors, func(t Tensor) bool { return t.Operator != nil && s.PrefixLength(t.Path) >= 0 })
 }
 
-// keep drops the tensors of an operator that are not in the set, if the operator itself is not.
-func (s *NameSet) keep(op *Op) {
+// dropUnwanted drops the tensors of an operator that are not in the set, if the operator itself is not.
+func (s *NameSet) dropUnwanted(op *Op) {
 	if s == nil {
 		return
 	}

@@ -32,11 +32,11 @@ func TestNameSetWants(t *testing.T) {
 		{Name: "12345", Header: "net/conv"}:     true,
 		{Name: "net_conv", Header: "net/other"}: true,
 	} {
-		if got := set.Wants(op); got != want {
+		if got := set.Includes(op); got != want {
 			t.Errorf("%s %s: %v, want %v", op.Name, op.Header, got, want)
 		}
 	}
-	if none := (*NameSet)(nil); !none.Wants(&Op{Name: "x"}) {
+	if none := (*NameSet)(nil); !none.Includes(&Op{Name: "x"}) {
 		t.Error("no set does not want all")
 	}
 }

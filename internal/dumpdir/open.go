@@ -25,9 +25,9 @@ func Open(ctx context.Context, paths []string, opt Options) (*Run, error) {
 	if err := r.run.walk(ctx, opt); err != nil {
 		return nil, err
 	}
-	r.locate()
-	r.identify(opt.NoRaw)
-	r.finish()
+	r.setCoordinates()
+	r.setRoles(opt.NoRaw)
+	r.readSideFiles()
 	r.group()
 	switch {
 	case !opt.Graphs || opt.IR == NoIR:
@@ -38,7 +38,7 @@ func Open(ctx context.Context, paths []string, opt Options) (*Run, error) {
 	}
 	r.run.findKnown()
 	r.run.findProblems()
-	return r.run, r.run.Arrange(opt.Sources)
+	return r.run, r.run.SortOperators(opt.Sources)
 }
 
 // reader makes a run of listed files.
@@ -83,9 +83,9 @@ type sideOrder struct {
 // round.
 const rootFolders = 8
 
-// locate sets producer and coordinates of each folder, from its path below the given path. If no
+// setCoordinates sets producer and coordinates of each folder, from its path below the given path. If no
 // folder has a coordinate, it tries again with the last folders of the given path.
-func (r *reader) locate() {
+func (r *reader) setCoordinates() {
 	known := false
 	for _, f := range r.run.folders {
 		r.locateFolder(f, parsePath(f.Dir))
@@ -174,12 +174,12 @@ func (r *reader) locateFolder(f *Folder, p folderPath) {
 	}
 }
 
-// identify sets the role of every file. With noRaw, raw files hold no tensors.
-func (r *reader) identify(noRaw bool) {
+// setRoles sets the role of every file. With noRaw, raw files hold no tensors.
+func (r *reader) setRoles(noRaw bool) {
 	converted := false
 	r.entries = slices.Grow(r.entries, len(r.run.Files)) // usually all are tensors
 	for _, f := range r.run.Files {
-		id := f.Folder.identify(f)
+		id := f.Folder.contentOf(f)
 		switch {
 		case id.mayBeNamed && tensorfile.IsNamed(f.Path()):
 			id.raw, id.kind = false, ""
@@ -230,8 +230,8 @@ func sourceOfAll(name string) string {
 	return ""
 }
 
-// identify returns the content of a file by its name and folder.
-func (f *Folder) identify(file *File) identity {
+// contentOf returns the content of a file by its name and folder.
+func (f *Folder) contentOf(file *File) identity {
 	switch {
 	case f.side:
 		return identity{role: Side}
@@ -270,8 +270,8 @@ func isProduct(f *Folder, others []*Folder) bool {
 	})
 }
 
-// finish lets every producer read its side files.
-func (r *reader) finish() {
+// readSideFiles lets every producer read its side files.
+func (r *reader) readSideFiles() {
 	for _, p := range producers {
 		var folders []*Folder
 		for _, f := range r.run.folders {

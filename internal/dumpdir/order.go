@@ -49,8 +49,8 @@ type Sources struct {
 	ir, dumpFlow *graph.Graph
 }
 
-// or returns s with its missing sources from t. By stays.
-func (s Sources) or(t *Sources) Sources {
+// orElse returns s with its missing sources from t. By stays.
+func (s Sources) orElse(t *Sources) Sources {
 	s.Runtime, s.Execution = cmp.Or(s.Runtime, t.Runtime), cmp.Or(s.Execution, t.Execution)
 	s.dumpJSON, s.statistics = cmp.Or(s.dumpJSON, t.dumpJSON), cmp.Or(s.statistics, t.statistics)
 	s.Fusion, s.Consumers = cmp.Or(s.Fusion, t.Fusion), cmp.Or(s.Consumers, t.Consumers)
@@ -166,7 +166,7 @@ func (s *Sources) Rank(items []Item) (Order, []int, error) {
 			case 2*r.known < o.Of:
 				o.Rejected = append(o.Rejected, lang.Say("%s covers only %d of %d operators and is not used", r.source, r.known, o.Of))
 			default:
-				o.use(source.by, r)
+				o.setSource(source.by, r)
 				return o, r.places, nil
 			}
 		}
@@ -191,13 +191,13 @@ func (s *Sources) rankBy(items []Item) (Order, []int, error) {
 		if r.known == 0 && o.Of > 0 {
 			return Order{}, nil, lang.Errorf("%s covers none of the %d operators", r.source, o.Of)
 		}
-		o.use(s.By, r)
+		o.setSource(s.By, r)
 		return o, r.places, nil
 	}
 	return Order{}, nil, lang.Errorf("order %q, want %s or %s", s.By, strings.Join(names, ", "), ByName)
 }
 
-func (o *Order) use(by OrderBy, r *ranking) {
+func (o *Order) setSource(by OrderBy, r *ranking) {
 	o.By, o.Name, o.Known = by, r.source, r.known
 	name := lang.Text{EN: r.source, ZH: SourceName(r.source).Chinese()}
 	o.Source = lang.Say("%s, %d of %d operators known", name, r.known, o.Of)
@@ -274,7 +274,7 @@ func byGraph(g *graph.Graph, items []Item) *ranking {
 	if g == nil {
 		return nil
 	}
-	return byKey(g.Source+", topological", items, func(item *Item) (int, bool) { return g.Place(item.Names...) }, cmp.Compare)
+	return byKey(g.Source+", topological", items, func(item *Item) (int, bool) { return g.TopologicalIndex(item.Names...) }, cmp.Compare)
 }
 
 // bySequence ranks items by the numbers of their executions.
@@ -477,20 +477,20 @@ func (r *reader) attachOrders(round *Round) {
 	}
 }
 
-// Arrange orders the operators of all rounds by the given sources and the sources in the run, and
+// SortOperators orders the operators of all rounds by the given sources and the sources in the run, and
 // sets their data flows.
-func (r *Run) Arrange(given Sources) error {
+func (r *Run) SortOperators(given Sources) error {
 	r.sources = given
 	for _, round := range r.Rounds {
-		if err := round.arrange(&given); err != nil {
+		if err := round.sortOperators(&given); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *Round) arrange(given *Sources) error {
-	sources := given.or(&r.side)
+func (r *Round) sortOperators(given *Sources) error {
+	sources := given.orElse(&r.side)
 	r.sources = sources
 	items := r.items()
 	order, places, err := sources.Rank(items)
@@ -586,4 +586,4 @@ func (o *Op) Names() []string {
 }
 
 // Sources are the sources of the NPU's round, with missing ones from the reference's round.
-func (p *RoundPair) Sources() Sources { return p.NPU.sources.or(&p.Ref.sources) }
+func (p *RoundPair) Sources() Sources { return p.NPU.sources.orElse(&p.Ref.sources) }

@@ -80,8 +80,8 @@ func TestRank(t *testing.T) {
 		}
 	}
 	o, _, err := (&Sources{Runtime: list(t, "x\nop2"), Execution: list(t, "y")}).Rank(items)
-	want := []string{"runtime file r covers only 1 of 5 operators and is not used", "runtime file r covers only 0 of 5 operators and is not used"}
-	if diff := cmp.Diff(lang.Plains(want), o.Rejected); diff != "" || err != nil {
+	want := []lang.Sentence{lang.Plain("runtime file r covers only 1 of 5 operators and is not used"), lang.Plain("runtime file r covers only 0 of 5 operators and is not used")}
+	if diff := cmp.Diff(want, o.Rejected); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
 	}
 }
@@ -149,7 +149,7 @@ func TestOrderOfUser(t *testing.T) {
 	if o := r.Rounds[0].Order; o.By != ByRuntime || !o.IsKnown() || o.Source.String() != "order file o, 2 of 2 operators known" {
 		t.Errorf("%+v", o)
 	}
-	if err := r.Arrange(Sources{By: ByTimestamp}); err != nil || r.Rounds[0].Ops[0].Name != "x" || r.Rounds[0].Ops[0].Place != 0 || r.Rounds[0].Ops[1].Place != 1 {
+	if err := r.SortOperators(Sources{By: ByTimestamp}); err != nil || r.Rounds[0].Ops[0].Name != "x" || r.Rounds[0].Ops[0].Place != 0 || r.Rounds[0].Ops[1].Place != 1 {
 		t.Errorf("%v", err)
 	}
 }
@@ -173,8 +173,8 @@ func TestGraphOrders(t *testing.T) {
 	if round.Order.IsKnown() || round.Flow.Graph != nil {
 		t.Errorf("order %+v, flow %+v", round.Order, round.Flow)
 	}
-	want := []string{"consumer map map has 1 of 4 operators of this run: it is not used for the data flow", "fusion graph f.json: 0 of its 2 operators occur in this run: it is not used"}
-	if diff := cmp.Diff(lang.Plains(want), round.Flow.Rejected); diff != "" {
+	want := []lang.Sentence{lang.Plain("consumer map map has 1 of 4 operators of this run: it is not used for the data flow"), lang.Plain("fusion graph f.json: 0 of its 2 operators occur in this run: it is not used")}
+	if diff := cmp.Diff(want, round.Flow.Rejected); diff != "" {
 		t.Error(diff)
 	}
 	if len(round.Order.Rejected) != 0 { // graphs are rejected in Flow

@@ -161,9 +161,9 @@ func (r *Run) findRepeated() {
 	}
 }
 
-// Others counts the files that are neither dumps nor arrays nor useful side files: texts, logs and
+// CountOtherFiles counts the files that are neither dumps nor arrays nor useful side files: texts, logs and
 // pictures.
-func (r *Run) Others() (n int) {
+func (r *Run) CountOtherFiles() (n int) {
 	for _, f := range r.Files {
 		ext := strings.ToLower(path.Ext(f.Name))
 		isOther := f.Role == Unknown || f.Role == Side && (slices.Contains(useless, ext) || !slices.Contains(sideNames, ext))

@@ -35,7 +35,7 @@ type producer struct {
 	name Producer
 	// locate reads the folders of a path. It returns false if the producer did not write the
 	// folder, by the path and the files in it.
-	locate func(p folderPath, f *Folder) (place, bool)
+	locate func(p folderPath, f *Folder) (pathMeaning, bool)
 	// identify returns the content of a file by its name; nil for identifyByName.
 	identify func(f *File) identity
 	// finish reads the side files of the folders after all files are listed; nil for a producer
@@ -71,8 +71,8 @@ func (p folderPath) at(i int) filename.Folder {
 	return p[i]
 }
 
-// last returns the index of the last folder of a kind, -1 for none.
-func (p folderPath) last(kind filename.FolderKind) int {
+// lastOfKind returns the index of the last folder of a kind, -1 for none.
+func (p folderPath) lastOfKind(kind filename.FolderKind) int {
 	for i, folder := range slices.Backward(p) {
 		if folder.Kind == kind {
 			return i
@@ -90,8 +90,8 @@ func (p folderPath) join() string {
 	return path.Join(names...)
 }
 
-// place is the meaning of a path.
-type place struct {
+// pathMeaning is the meaning of a path.
+type pathMeaning struct {
 	at Coordinates
 	// start is the time at which the dump began, empty when unknown.
 	start string
@@ -197,12 +197,12 @@ func deviceOf(n *filename.Info) string {
 // arraysProducer has arrays and other files of no known producer, or moved out of the folders of
 // their producer. Folders named like ranks and steps are ranks and steps; other folders have no
 // meaning.
-var arraysProducer = producer{name: Arrays, locate: func(p folderPath, _ *Folder) (place, bool) { return locateAny(p), true }}
+var arraysProducer = producer{name: Arrays, locate: func(p folderPath, _ *Folder) (pathMeaning, bool) { return locateAny(p), true }}
 
 // locateAny reads folders such as rank_0, device_0, step_0, step0 and iteration_0,
 // in any order.
-func locateAny(p folderPath) place {
-	var at place
+func locateAny(p folderPath) pathMeaning {
+	var at pathMeaning
 	var rest folderPath
 	for _, folder := range p {
 		switch folder.Kind {

@@ -44,12 +44,12 @@ func ParseNames(text string) (Choice, error) {
 	return c, nil
 }
 
-// all reports whether all values are wanted.
-func (c *Choice) all() bool { return c.steps == nil && c.names == nil }
+// isAll reports whether all values are wanted.
+func (c *Choice) isAll() bool { return c.steps == nil && c.names == nil }
 
-// wants reports whether a value is wanted. An unknown (empty) value is.
-func (c *Choice) wants(value string) bool {
-	if value == "" || c.all() || slices.Contains(c.names, value) {
+// includes reports whether a value is wanted. An unknown (empty) value is.
+func (c *Choice) includes(value string) bool {
+	if value == "" || c.isAll() || slices.Contains(c.names, value) {
 		return true
 	}
 	n, ok := parseNumber(value)
@@ -61,9 +61,9 @@ type Selection struct {
 	Rank, Step, Graph, Model Choice
 }
 
-// Wants reports whether a selection chooses a round.
-func (s *Selection) Wants(at Coordinates) bool {
-	return s.Rank.wants(at.Rank) && s.Step.wants(at.Step) && s.Graph.wants(at.Graph) && s.Model.wants(at.Model)
+// Includes reports whether a selection chooses a round.
+func (s *Selection) Includes(at Coordinates) bool {
+	return s.Rank.includes(at.Rank) && s.Step.includes(at.Step) && s.Graph.includes(at.Graph) && s.Model.includes(at.Model)
 }
 
 // knownCoordinates are the coordinates with a known value in a run.
@@ -93,7 +93,7 @@ func ChoiceWarnings(all ...RunSelection) []lang.Sentence {
 	for i, c := range coordinates {
 		chosen, known := false, false
 		for _, one := range all {
-			if c.choice != nil && !c.choice(&one.By).all() {
+			if c.choice != nil && !c.choice(&one.By).isAll() {
 				chosen, known = true, known || one.Run.known[i]
 			}
 		}
@@ -106,7 +106,7 @@ func ChoiceWarnings(all ...RunSelection) []lang.Sentence {
 
 // Select returns the rounds that a selection chooses.
 func (r *Run) Select(s Selection) []*Round {
-	return slices.DeleteFunc(slices.Clone(r.Rounds), func(round *Round) bool { return !s.Wants(round.At) })
+	return slices.DeleteFunc(slices.Clone(r.Rounds), func(round *Round) bool { return !s.Includes(round.At) })
 }
 
 // Choose drops rounds and operators that are not chosen, with their files and problems. A file
@@ -121,29 +121,29 @@ func (r *Run) Choose(ctx context.Context, s Selection, ops *NameSet, opt HeaderO
 	chosen := make(map[*File]bool)
 	for _, round := range r.Rounds {
 		for _, op := range round.Ops {
-			wanted := s.Wants(round.At) && ops.Wants(op)
+			wanted := s.Includes(round.At) && ops.Includes(op)
 			for i := range op.Tensors {
 				f := op.Tensors[i].File
 				chosen[f] = chosen[f] || wanted
 			}
 		}
-		round.Ops = slices.DeleteFunc(round.Ops, func(op *Op) bool { return !ops.Wants(op) })
+		round.Ops = slices.DeleteFunc(round.Ops, func(op *Op) bool { return !ops.Includes(op) })
 		for _, op := range round.Ops {
-			ops.keep(op)
+			ops.dropUnwanted(op)
 		}
 	}
 	total := len(r.Files)
 	r.Files = slices.DeleteFunc(r.Files, func(f *File) bool {
 		wanted, ofOp := chosen[f]
 		if !ofOp {
-			wanted = ops == nil && s.Wants(f.Folder.At)
+			wanted = ops == nil && s.Includes(f.Folder.At)
 		}
 		return !wanted
 	})
 	r.NotChosen += total - len(r.Files)
-	r.Rounds = slices.DeleteFunc(r.Rounds, func(round *Round) bool { return !s.Wants(round.At) || len(round.Ops) == 0 })
-	r.Records = slices.DeleteFunc(r.Records, func(x Record) bool { return ops != nil || !s.Wants(x.At) })
-	r.Problems = slices.DeleteFunc(r.Problems, func(p Problem) bool { return !s.Wants(p.At) })
+	r.Rounds = slices.DeleteFunc(r.Rounds, func(round *Round) bool { return !s.Includes(round.At) || len(round.Ops) == 0 })
+	r.Records = slices.DeleteFunc(r.Records, func(x Record) bool { return ops != nil || !s.Includes(x.At) })
+	r.Problems = slices.DeleteFunc(r.Problems, func(p Problem) bool { return !s.Includes(p.At) })
 	return nil
 }
 
@@ -188,7 +188,7 @@ func PairRounds(ref, npu []*Round) *RoundPairs {
 		m := matcher{ref: valuesOf(ref, c.value), npu: valuesOf(npu, c.value)}
 		m.shared = slices.ContainsFunc(m.npu, func(v string) bool { return slices.Contains(m.ref, v) })
 		matchers[i] = m
-		if note := matchers[i].note(c.name); !note.IsZero() {
+		if note := matchers[i].coordinateNote(c.name); !note.IsZero() {
 			p.Notes = append(p.Notes, note)
 		}
 	}
@@ -288,8 +288,8 @@ func (m *matcher) match(ref, npu string) bool {
 	return len(m.ref) == 1 || len(m.npu) == 1 && !m.shared
 }
 
-// note is the note about a coordinate with several values on one side and none on the other.
-func (m *matcher) note(name string) lang.Sentence {
+// coordinateNote is the note about a coordinate with several values on one side and none on the other.
+func (m *matcher) coordinateNote(name string) lang.Sentence {
 	switch {
 	case len(m.ref) == 0 && len(m.npu) > 1:
 		return lang.Say("the reference has no %s: it is compared with each of the NPU's %d", lang.Say(name), len(m.npu))

@@ -231,7 +231,7 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%s: %d files are left, %d left out of 5", test.name, kept, r.NotChosen)
 		}
 		for _, round := range r.Rounds {
-			if !test.s.Wants(round.At) || slices.ContainsFunc(round.Ops, func(op *Op) bool { return !test.ops.Wants(op) }) {
+			if !test.s.Includes(round.At) || slices.ContainsFunc(round.Ops, func(op *Op) bool { return !test.ops.Includes(op) }) {
 				t.Errorf("%s: round %s has %s", test.name, round.At, ops(round))
 			}
 		}

@@ -94,7 +94,7 @@ type Round struct {
 
 	folders []*Folder // folders of the tensors
 	side    Sources   // sources in the run
-	sources Sources   // sources in the run and from Arrange
+	sources Sources   // sources in the run and from SortOperators
 }
 
 // Op is one execution of an operator.
@@ -164,8 +164,8 @@ func NewTensor(kind tensor.Kind, index int, path string, dtype tensor.DType) Ten
 	return Tensor{Kind: kind, Index: index, File: &File{Name: store.Base(path), path: path}, Leaf: &msprobe.Leaf{Tensor: &msprobe.Tensor{DType: dtype.String()}}}
 }
 
-// below is the part of Member after the operator, empty if the file does not tell the operator.
-func (t *Tensor) below() string {
+// memberSuffix is the part of Member after the operator, empty if the file does not tell the operator.
+func (t *Tensor) memberSuffix() string {
 	if t.Operator == nil {
 		return ""
 	}
@@ -178,8 +178,8 @@ func (t *Tensor) below() string {
 	return t.Member[at:]
 }
 
-// Whole reports whether the tensor stands for all tensors of its file.
-func (t *Tensor) Whole() bool { return t.Kind == "" }
+// IsWholeFile reports whether the tensor stands for all tensors of its file.
+func (t *Tensor) IsWholeFile() bool { return t.Kind == "" }
 
 // File is a file of a run.
 type File struct {

@@ -26,14 +26,14 @@ type Statistics struct {
 	// Digest is the MD5 or SHA1 of the elements, empty for none.
 	Digest string
 	// Spot is the place of a tensor of msprobe, the zero value for others.
-	Spot Spot
+	Spot MSProbePosition
 	// File is the table, Line the line of the row, from 1.
 	File *File
 	Line int
 }
 
-// Spot is the place of a tensor among the calls of a run, with attributes from the call.
-type Spot struct {
+// MSProbePosition is the place of a tensor among the calls of a run, with attributes from the call.
+type MSProbePosition struct {
 	Tensor string // in its call, such as input.1 or parameters.weight
 	// Call is the index of the call in the run, Leaf the index of the tensor in its call, from 0.
 	Call, Leaf int
@@ -54,26 +54,26 @@ func (s *Statistics) Number(what Statistic) *float64 {
 	return nil
 }
 
-// Suffice reports whether the statistics can replace missing elements: there is a number or a
+// CanReplaceElements reports whether the statistics can replace missing elements: there is a number or a
 // digest, or the tensor has no elements.
-func (s *Statistics) Suffice() bool {
+func (s *Statistics) CanReplaceElements() bool {
 	n, _ := s.Shape.Count()
 	return !s.Values.IsEmpty() || s.Digest != "" || s.Shape != nil && n == 0
 }
 
-// tidy drops impossible numbers and describes the first of them; empty for none.
-func (s *Statistics) tidy() (odd lang.Sentence) {
+// dropImpossible drops impossible numbers and describes the first of them; empty for none.
+func (s *Statistics) dropImpossible() (odd lang.Sentence) {
 	for _, pair := range [][2]Statistic{{Max, Min}, {FiniteMax, FiniteMin}} {
 		high, isHigh := s.Values.Get(pair[0])
 		low, isLow := s.Values.Get(pair[1])
 		if isHigh && isLow && high < low {
-			s.Values.drop(pair[0])
-			s.Values.drop(pair[1])
+			s.Values.setUnknown(pair[0])
+			s.Values.setUnknown(pair[1])
 			odd = cmp.Or(odd, lang.Say("%s %v is below %s %v", pair[0], high, pair[1], low))
 		}
 	}
 	if norm, _ := s.Values.Get(Norm); norm < 0 {
-		s.Values.drop(Norm)
+		s.Values.setUnknown(Norm)
 		odd = cmp.Or(odd, lang.Say("norm %v is negative", norm))
 	}
 	return odd
@@ -157,8 +157,8 @@ func (n *Numbers) Set(what Statistic, v float64) {
 	n.values[what] = v
 }
 
-// drop makes a statistic unknown.
-func (n *Numbers) drop(what Statistic) { n.known &^= 1 << what }
+// setUnknown makes a statistic unknown.
+func (n *Numbers) setUnknown(what Statistic) { n.known &^= 1 << what }
 
 // IsEmpty reports whether all statistics are unknown.
 func (n *Numbers) IsEmpty() bool { return n.known == 0 }
@@ -214,7 +214,7 @@ func readStatistics(in io.Reader, row func(*statisticRow)) error {
 	for {
 		cells, err := r.Read()
 		if errors.Is(err, io.EOF) {
-			return bad.orNil()
+			return bad.nilIfEmpty()
 		}
 		if err != nil {
 			return lang.Errorf("statistics: %w", err)
@@ -229,7 +229,7 @@ func readStatistics(in io.Reader, row func(*statisticRow)) error {
 			bad.add(line, found, wanted)
 			continue
 		}
-		if odd := s.tidy(); !odd.IsZero() {
+		if odd := s.dropImpossible(); !odd.IsZero() {
 			bad.add(line, odd, lang.Say("want numbers of a tensor"))
 		}
 		row(&s)
@@ -275,7 +275,7 @@ func (e *TableError) addAt(place lang.Sentence, line int, found, wanted lang.Sen
 	e.Misfits.Add(line, -1, []byte(found.String()), strings.TrimPrefix(wanted.String(), "want "))
 }
 
-func (e *TableError) orNil() error {
+func (e *TableError) nilIfEmpty() error {
 	if e.Misfits.Count == 0 {
 		return nil
 	}

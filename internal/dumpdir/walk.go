@@ -97,7 +97,7 @@ func (r *Run) walk(ctx context.Context, opt Options) error {
 		}
 		switch {
 		case err != nil:
-			w.given(given, nil, err, only)
+			w.addGiven(given, nil, err, only)
 		case root != given:
 			if err := w.folder(ctx, root, ".", nil); err != nil {
 				return err
@@ -109,15 +109,15 @@ func (r *Run) walk(ctx context.Context, opt Options) error {
 			}
 			continue
 		default:
-			w.given(given, info, nil, only)
+			w.addGiven(given, info, nil, only)
 		}
 		r.Single = len(r.Paths) == 1
 	}
 	return nil
 }
 
-// given adds a given file, or a tensor in it, unless the file is listed already.
-func (w *walker) given(name string, info fs.FileInfo, err error, only tensorfile.Selector) {
+// addGiven adds a given file, or a tensor in it, unless the file is listed already.
+func (w *walker) addGiven(name string, info fs.FileInfo, err error, only tensorfile.Selector) {
 	abs := absolute(name)
 	if w.seen[abs] || w.seen[store.Dir(abs)] {
 		return

@@ -162,7 +162,7 @@ func (r *reader) mayRead(version int, magic bool) bool {
 // and wraps ErrNotDump if nothing suggests that the file is a dump.
 func Read(r io.ReaderAt, size int64, opt Options) (*Dump, error) {
 	if size < 0 {
-		return nil, broken(0, lang.Say("file size"), lang.Plain(fmt.Sprint(size)), lang.Say("is negative"))
+		return nil, formatError(0, lang.Say("file size"), lang.Plain(fmt.Sprint(size)), lang.Say("is negative"))
 	}
 	s := newScanner(r, size)
 	defer s.release()
@@ -211,7 +211,7 @@ type FormatError struct {
 	Problem lang.Sentence // the problem, with the wanted value
 }
 
-func broken(off int64, what, found, problem lang.Sentence) *FormatError {
+func formatError(off int64, what, found, problem lang.Sentence) *FormatError {
 	return &FormatError{Off: off, What: what, Found: found, Problem: problem}
 }
 

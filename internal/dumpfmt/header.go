@@ -12,8 +12,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// fill makes the tensors and blobs of a Dump from the placed parts.
-func (s *scanner) fill(d *Dump) {
+// buildDump makes the tensors and blobs of a Dump from the placed parts.
+func (s *scanner) buildDump(d *Dump) {
 	d.Inputs, d.InputDetails = s.tensors("input")
 	d.Outputs, d.OutputDetails = s.tensors("output")
 	for _, p := range s.parts {
@@ -82,7 +82,7 @@ func newShape(dims []uint64, p *part, what string) (tensor.Shape, error) {
 	shape := make(tensor.Shape, len(dims))
 	for i, d := range dims {
 		if d > math.MaxInt64 {
-			return nil, broken(p.descriptorAt, lang.Say("%s dimension %d", lang.Say(what, p.name()), i), lang.Plain(fmt.Sprint(d)), lang.Say("exceeds 63 bits"))
+			return nil, formatError(p.descriptorAt, lang.Say("%s dimension %d", lang.Say(what, p.name()), i), lang.Plain(fmt.Sprint(d)), lang.Say("exceeds 63 bits"))
 		}
 		shape[i] = int64(d)
 	}
@@ -105,12 +105,12 @@ func readV1(s *scanner) (d *Dump, sure bool, err error) {
 		return nil, sure, err
 	}
 	if !holdsData(s.parts, sure) {
-		return nil, sure, broken(0, lang.Say("message"), lang.Sentence{}, lang.Say("holds no tensor bytes"))
+		return nil, sure, formatError(0, lang.Say("message"), lang.Sentence{}, lang.Say("holds no tensor bytes"))
 	}
 	for _, p := range s.parts {
 		d.Warnings = append(d.Warnings, p.useInline()...)
 	}
-	s.fill(d)
+	s.buildDump(d)
 	return d, true, nil
 }
 
@@ -139,7 +139,7 @@ const lengthSize = 8
 func headerLength(s *scanner) (int64, error) {
 	s.seek(0)
 	if s.size <= lengthSize {
-		return 0, broken(0, lang.Say("file"), lang.Say("of %d bytes", s.size), lang.Say("is too short for a header"))
+		return 0, formatError(0, lang.Say("file"), lang.Say("of %d bytes", s.size), lang.Say("is too short for a header"))
 	}
 	b, err := s.peek(lengthSize, s.size)
 	if err != nil {
@@ -147,7 +147,7 @@ func headerLength(s *scanner) (int64, error) {
 	}
 	n, rest := binary.LittleEndian.Uint64(b), s.size-lengthSize
 	if n > uint64(rest) {
-		return 0, broken(0, lang.Say("header length"), lang.Plain(count(n)), exceeds(rest))
+		return 0, formatError(0, lang.Say("header length"), lang.Plain(count(n)), exceeds(rest))
 	}
 	return int64(n), nil
 }
@@ -163,18 +163,18 @@ func readV2(s *scanner) (d *Dump, sure bool, err error) {
 		return nil, sure, err
 	}
 	if len(s.parts) == 0 && d.Version == "" && d.OpName == "" {
-		return nil, false, broken(lengthSize, lang.Say("header"), lang.Say("of %d bytes", n), lang.Say("names neither operator nor tensor"))
+		return nil, false, formatError(lengthSize, lang.Say("header"), lang.Say("of %d bytes", n), lang.Say("names neither operator nor tensor"))
 	}
-	d.Warnings = append(d.Warnings, locate(s.parts, lengthSize+n, s.size)...)
+	d.Warnings = append(d.Warnings, placeParts(s.parts, lengthSize+n, s.size)...)
 	d.HeaderSize = n
-	s.fill(d)
+	s.buildDump(d)
 	return d, true, nil
 }
 
-// locate places the parts one after another from off to end, the file size. Bytes inside a
+// placeParts places the parts one after another from off to end, the file size. Bytes inside a
 // descriptor are used if the descriptor has size 0, or if that makes the file complete. Otherwise
 // the file is truncated, and each part beyond its end has an error.
-func locate(parts []*part, off, end int64) (warnings []lang.Sentence) {
+func placeParts(parts []*part, off, end int64) (warnings []lang.Sentence) {
 	inline := func(p *part) bool { return p.isInline && p.size == 0 }
 	anyInline := func(p *part) bool { return p.isInline }
 	if !fitsInFile(parts, off, end, inline) && fitsInFile(parts, off, end, anyInline) {
@@ -279,7 +279,7 @@ func (p *part) place(off, end int64) (next int64) {
 	rest := max(0, end-off)
 	p.off, p.n, p.isInline = min(off, end), int64(min(p.size, uint64(rest))), false
 	if p.size > uint64(rest) {
-		p.err = broken(off, lang.Say("%s data length", p.name()), lang.Plain(count(p.size)), exceeds(rest))
+		p.err = formatError(off, lang.Say("%s data length", p.name()), lang.Plain(count(p.size)), exceeds(rest))
 	}
 	if p.size > uint64(math.MaxInt64-off) {
 		return math.MaxInt64

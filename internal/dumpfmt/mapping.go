@@ -97,11 +97,11 @@ func (m *Mapping) add(line int, text string) {
 	}
 	switch {
 	case !ok:
-		m.bad(line, text, "has no comma")
+		m.formatError(line, text, "has no comma")
 	case stored == "":
-		m.bad(line, text, "has no stored name")
+		m.formatError(line, text, "has no stored name")
 	case original == "":
-		m.bad(line, text, "has no original name")
+		m.formatError(line, text, "has no original name")
 	default:
 		if old, dup := m.original[stored]; dup && old != original && len(m.Warnings) < maxMappingLines {
 			m.Warnings = append(m.Warnings, lang.Say("mapping line %d gives %q another original name, which is used", line, stored))
@@ -129,7 +129,7 @@ func cutCell(line string) (cell, rest string, more bool) {
 	return strings.TrimSpace(cell), rest, more
 }
 
-func (m *Mapping) bad(line int, text, problem string) {
+func (m *Mapping) formatError(line int, text, problem string) {
 	const longest = 80
 	if len(m.Bad) == maxMappingLines {
 		return

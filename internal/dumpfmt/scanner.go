@@ -51,8 +51,8 @@ func (s *scanner) release() {
 // seek continues at off with the full memory budget.
 func (s *scanner) seek(off int64) { s.off, s.spent = off, 0 }
 
-// spend takes n bytes off the memory budget.
-func (s *scanner) spend(n int64) error {
+// chargeMemory takes n bytes off the memory budget.
+func (s *scanner) chargeMemory(n int64) error {
 	if n > memoryBudget-s.spent {
 		return &UnsupportedError{What: lang.Say("a header that needs more than %d MiB of memory (reached at 0x%x)", memoryBudget>>20, s.off)}
 	}
@@ -78,7 +78,7 @@ func (s *scanner) peek(n int, end int64) ([]byte, error) {
 // bytes returns the next n bytes; the caller has checked that the file has them. They are valid
 // until the next call.
 func (s *scanner) bytes(n int64) (b []byte, err error) {
-	if err := s.spend(n); err != nil {
+	if err := s.chargeMemory(n); err != nil {
 		return nil, err
 	}
 	if n <= int64(len(s.buf)) {
@@ -106,7 +106,7 @@ func (s *scanner) varintOf(what, part string, end int64) (uint64, error) {
 		if len(b) < maxVarint {
 			problem = "is cut off"
 		}
-		return 0, broken(s.off, lang.Say(what+part), lang.Sentence{}, lang.Say(problem))
+		return 0, formatError(s.off, lang.Say(what+part), lang.Sentence{}, lang.Say(problem))
 	}
 	s.off += int64(n)
 	return v, nil
@@ -123,7 +123,7 @@ func (s *scanner) length(what string, end int64) (int64, error) {
 		return 0, err
 	}
 	if rest := end - s.off; v > uint64(rest) {
-		return 0, broken(at, lang.Say("%s length", lang.Say(what)), lang.Plain(count(v)), exceeds(rest))
+		return 0, formatError(at, lang.Say("%s length", lang.Say(what)), lang.Plain(count(v)), exceeds(rest))
 	}
 	return int64(v), nil
 }

@@ -107,14 +107,14 @@ func (h *tlvHead) place() error {
 		off = p.place(off, h.scanner.size)
 	}
 	if spare := h.scanner.size - off; spare > 0 {
-		return broken(off, lang.Say("file"), lang.Sentence{}, lang.Say("continues for %d bytes after the last tensor", spare))
+		return formatError(off, lang.Say("file"), lang.Sentence{}, lang.Say("continues for %d bytes after the last tensor", spare))
 	}
 	return nil
 }
 
 func (h *tlvHead) dump(headerSize int64) *Dump {
 	d := &Dump{Version: strconv.FormatUint(uint64(h.version), 10), HeaderSize: headerSize}
-	h.fill(d)
+	h.buildDump(d)
 	for i := range d.Inputs {
 		d.Inputs[i].DType = tlvDType(d.InputDetails[i].StoredDType)
 	}
@@ -151,7 +151,7 @@ func (h *tlvHead) read() error {
 		}
 		if tag == tlvInputs || tag == tlvOutputs {
 			if h.seen[tag] {
-				return broken(at, lang.Say("record tag"), lang.Plain(fmt.Sprint(tag)), lang.Say("is given twice"))
+				return formatError(at, lang.Say("record tag"), lang.Plain(fmt.Sprint(tag)), lang.Say("is given twice"))
 			}
 			h.seen[tag] = true
 		}
@@ -172,7 +172,7 @@ func (h *tlvHead) read() error {
 
 // record parses the tag and length of a record and returns the end of its value.
 func (h *tlvHead) record(end int64) (tag uint32, valueEnd int64, err error) {
-	if err := h.spend(fieldCost); err != nil {
+	if err := h.chargeMemory(fieldCost); err != nil {
 		return 0, 0, err
 	}
 	if tag, err = h.u32("record tag", end); err != nil {
@@ -184,7 +184,7 @@ func (h *tlvHead) record(end int64) (tag uint32, valueEnd int64, err error) {
 		return 0, 0, err
 	}
 	if rest := end - h.off; int64(n) > rest {
-		return 0, 0, broken(at, lang.Say("record length"), lang.Plain(count(uint64(n))), exceeds(rest))
+		return 0, 0, formatError(at, lang.Say("record length"), lang.Plain(count(uint64(n))), exceeds(rest))
 	}
 	return tag, h.off + int64(n), nil
 }
@@ -198,10 +198,10 @@ func (h *tlvHead) list(kind string, end int64) error {
 		return err
 	}
 	if rest := end - h.off; int64(n) > rest/fixed {
-		return broken(at, lang.Say("%s count", lang.Say(kind)), lang.Plain(fmt.Sprint(n)), lang.Say("exceeds what the %d bytes of the list can hold", rest))
+		return formatError(at, lang.Say("%s count", lang.Say(kind)), lang.Plain(fmt.Sprint(n)), lang.Say("exceeds what the %d bytes of the list can hold", rest))
 	}
 	for range int(n) {
-		if err := h.spend(descriptorCost); err != nil {
+		if err := h.chargeMemory(descriptorCost); err != nil {
 			return err
 		}
 		t := h.add(kind)
@@ -214,7 +214,7 @@ func (h *tlvHead) list(kind string, end int64) error {
 		}
 	}
 	if rest := end - h.off; rest > 0 {
-		return broken(h.off, lang.Say("%s list", lang.Say(kind)), lang.Sentence{}, lang.Say("has %d bytes more than its %d tensors", rest, n))
+		return formatError(h.off, lang.Say("%s list", lang.Say(kind)), lang.Sentence{}, lang.Say("has %d bytes more than its %d tensors", rest, n))
 	}
 	return nil
 }
@@ -230,7 +230,7 @@ func tlvFixedSize(kind string) int64 {
 func (h *tlvHead) tensor(t *part, end int64) error {
 	fixed := tlvFixedSize(t.kind)
 	if rest := end - h.off; rest < fixed {
-		return broken(h.off, lang.Say("descriptor"), lang.Say("of %d bytes", fixed), exceeds(rest))
+		return formatError(h.off, lang.Say("descriptor"), lang.Say("of %d bytes", fixed), exceeds(rest))
 	}
 	b, err := h.peek(int(fixed), end)
 	if err != nil {
@@ -258,7 +258,7 @@ func (h *tlvHead) tensor(t *part, end int64) error {
 	records := int64(word())
 	h.off += fixed
 	if rest := end - h.off; records > rest {
-		return broken(h.off-4, lang.Say("list length"), lang.Plain(count(uint64(records))), exceeds(rest))
+		return formatError(h.off-4, lang.Say("list length"), lang.Plain(count(uint64(records))), exceeds(rest))
 	}
 	return h.records(t, h.off+records)
 }
@@ -293,9 +293,9 @@ func (h *tlvHead) records(t *part, end int64) error {
 func (h *tlvHead) dims(dims []uint64, what string, end int64) ([]uint64, error) {
 	n := end - h.off
 	if n%8 != 0 {
-		return nil, broken(h.off, lang.Say(what), lang.Say("of %d bytes", n), lang.Say("is not a list of 8-byte dimensions"))
+		return nil, formatError(h.off, lang.Say(what), lang.Say("of %d bytes", n), lang.Say("is not a list of 8-byte dimensions"))
 	}
-	if err := h.spend(n); err != nil {
+	if err := h.chargeMemory(n); err != nil {
 		return nil, err
 	}
 	b, err := h.bytes(n)
@@ -314,7 +314,7 @@ func (h *tlvHead) u32(what string, end int64) (uint32, error) {
 		return 0, err
 	}
 	if len(b) < 4 {
-		return 0, broken(h.off, lang.Say(what), lang.Sentence{}, lang.Say("is cut off"))
+		return 0, formatError(h.off, lang.Say(what), lang.Sentence{}, lang.Say("is cut off"))
 	}
 	h.off += 4
 	return binary.LittleEndian.Uint32(b), nil

@@ -54,7 +54,7 @@ func (w *walker) message(m message, end int64, top bool) error {
 		if err != nil {
 			return err
 		}
-		if err := w.spend(fieldCost); err != nil {
+		if err := w.chargeMemory(fieldCost); err != nil {
 			return err
 		}
 		num, typ := protowire.DecodeTag(tag)
@@ -64,8 +64,8 @@ func (w *walker) message(m message, end int64, top bool) error {
 			return nil
 		case f == nil:
 			err = w.skipUnknown(at, num, typ, end)
-		case !f.fits(typ):
-			err = broken(at, lang.Say(f.name), lang.Sentence{}, lang.Say("has wire type %d", typ))
+		case !f.acceptsWireType(typ):
+			err = formatError(at, lang.Say(f.name), lang.Sentence{}, lang.Say("has wire type %d", typ))
 		case typ == protowire.VarintType:
 			var v uint64
 			v, err = w.varint(f.name, end)
@@ -78,7 +78,7 @@ func (w *walker) message(m message, end int64, top bool) error {
 			if f.open != nil {
 				f.open(w)
 			}
-			err = w.nested(f, end)
+			err = w.nestedMessage(f, end)
 		default:
 			err = w.copy(f, end)
 		}
@@ -114,14 +114,14 @@ func (w *walker) noteCutOff(f *field, num protowire.Number, typ protowire.Type, 
 
 // descriptor parses a message field of DumpData. Errors in it get its name and index.
 func (w *walker) descriptor(f *field, num protowire.Number, end int64) error {
-	if err := w.spend(descriptorCost); err != nil {
+	if err := w.chargeMemory(descriptorCost); err != nil {
 		return err
 	}
 	at, index := w.off, len(w.dump.Attrs)
 	if f.open(w); num != attrField {
 		w.part.descriptorAt, index = at, w.part.index
 	}
-	if err := w.nested(f, end); err != nil {
+	if err := w.nestedMessage(f, end); err != nil {
 		if fe, ok := errors.AsType[*FormatError](err); ok {
 			fe.What = lang.Say("%s %d %s", lang.Say(f.name), index, fe.What)
 		}
@@ -133,13 +133,13 @@ func (w *walker) descriptor(f *field, num protowire.Number, end int64) error {
 	return nil
 }
 
-// nested parses a message field.
-func (w *walker) nested(f *field, end int64) error {
+// nestedMessage parses a message field.
+func (w *walker) nestedMessage(f *field, end int64) error {
 	n, err := w.length(f.name, end)
 	if err != nil {
 		return err
 	}
-	if err := w.spend(messageCost); err != nil {
+	if err := w.chargeMemory(messageCost); err != nil {
 		return err
 	}
 	return w.message(*f.sub, w.off+n, false)
@@ -155,7 +155,7 @@ func (w *walker) copy(f *field, end int64) error {
 	if f.kind == numbers {
 		cost = numbersCost
 	}
-	if err := w.spend(min(n, memoryBudget) * cost); err != nil {
+	if err := w.chargeMemory(min(n, memoryBudget) * cost); err != nil {
 		return err
 	}
 	if f.kind == text {
@@ -187,7 +187,7 @@ func (w *walker) payload(f *field, end int64) error {
 // skipUnknown skips a field that the message does not have.
 func (w *walker) skipUnknown(at int64, num protowire.Number, typ protowire.Type, end int64) error {
 	if !num.IsValid() || w.isStrict {
-		return broken(at, lang.Say("field"), lang.Plain(fmt.Sprint(num)), lang.Say("is no field of a dump header"))
+		return formatError(at, lang.Say("field"), lang.Plain(fmt.Sprint(num)), lang.Say("is no field of a dump header"))
 	}
 	var n int64
 	var err error
@@ -201,10 +201,10 @@ func (w *walker) skipUnknown(at int64, num protowire.Number, typ protowire.Type,
 	case protowire.Fixed64Type:
 		n = 8
 	default:
-		err = broken(at, lang.Say("field"), lang.Plain(fmt.Sprint(num)), lang.Say("has wire type %d", typ))
+		err = formatError(at, lang.Say("field"), lang.Plain(fmt.Sprint(num)), lang.Say("has wire type %d", typ))
 	}
 	if err == nil && n > end-w.off {
-		err = broken(at, lang.Say("field"), lang.Plain(fmt.Sprint(num)), lang.Say("is cut off"))
+		err = formatError(at, lang.Say("field"), lang.Plain(fmt.Sprint(num)), lang.Say("is cut off"))
 	}
 	w.off += n
 	return err
@@ -290,8 +290,8 @@ func (m message) find(num protowire.Number) *field {
 	return &m[num]
 }
 
-// fits reports whether the field may have a wire type.
-func (f *field) fits(typ protowire.Type) bool {
+// acceptsWireType reports whether the field may have a wire type.
+func (f *field) acceptsWireType(typ protowire.Type) bool {
 	switch f.kind {
 	case number:
 		return typ == protowire.VarintType

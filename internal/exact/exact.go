@@ -65,7 +65,7 @@ func multiple(n, high float64, rest pair) pair {
 
 // Log returns the natural logarithm of x, NaN for negative x and -Inf for 0.
 func Log(x float64) float64 {
-	if special(x) {
+	if isNotFinite(x) {
 		return specialLog(x)
 	}
 	m, e := logOfFraction(x)
@@ -74,7 +74,7 @@ func Log(x float64) float64 {
 
 // Log2 returns the binary logarithm of x; it is exact for powers of two.
 func Log2(x float64) float64 {
-	if special(x) {
+	if isNotFinite(x) {
 		return specialLog(x)
 	}
 	m, e := logOfFraction(x)
@@ -83,7 +83,7 @@ func Log2(x float64) float64 {
 
 // Log10 returns the decimal logarithm of x; it is exact for powers of ten.
 func Log10(x float64) float64 {
-	if special(x) {
+	if isNotFinite(x) {
 		return specialLog(x)
 	}
 	m, e := logOfFraction(x)
@@ -101,8 +101,8 @@ var reciprocals = func() (all [64]float64) {
 	return all
 }()
 
-// special reports whether the logarithm of x is no finite number.
-func special(x float64) bool { return !(x > 0) || math.IsInf(x, 1) }
+// isNotFinite reports whether the logarithm of x is no finite number.
+func isNotFinite(x float64) bool { return !(x > 0) || math.IsInf(x, 1) }
 
 func specialLog(x float64) float64 {
 	switch {

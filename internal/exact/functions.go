@@ -79,8 +79,8 @@ func Pow(x, y float64) float64 {
 // quarter is pi/2 in parts of 33 bits, whose products with numbers of 20 bits are exact.
 var quarter = [...]float64{0x1.921fb544p+0, 0x1.0b4611a6p-34, 0x1.3198a2e037073p-69}
 
-// turn returns x modulo pi/2, and the number of quarter turns removed, modulo 4.
-func turn(x float64) (rest pair, quadrant int) {
+// reduceQuarterTurns returns x modulo pi/2, and the number of quarter turns removed, modulo 4.
+func reduceQuarterTurns(x float64) (rest pair, quadrant int) {
 	const most = 1 << 19
 	n := math.RoundToEven(x / (math.Pi / 2))
 	if math.Abs(n) < most {
@@ -102,8 +102,8 @@ func turn(x float64) (rest pair, quadrant int) {
 	return pair{hi, lo}, int(new(big.Int).And(count, big.NewInt(3)).Int64())
 }
 
-// wave returns the sine or cosine of an angle within half a turn by its Taylor series.
-func wave(r pair, cosine bool) float64 {
+// sineOrCosine returns the sine or cosine of an angle within half a turn by its Taylor series.
+func sineOrCosine(r pair, cosine bool) float64 {
 	const terms = 16
 	square, tail := float64(r.hi*r.hi), 0.0
 	first := 3
@@ -135,9 +135,9 @@ func quadrants(x float64, ahead int) float64 {
 	if x == 0 && ahead == 0 {
 		return x
 	}
-	r, n := turn(x)
+	r, n := reduceQuarterTurns(x)
 	n += ahead
-	v := wave(r, n&1 == 1)
+	v := sineOrCosine(r, n&1 == 1)
 	if n&2 == 2 {
 		return -v
 	}

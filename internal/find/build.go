@@ -15,14 +15,14 @@ import (
 type builder struct {
 	*search
 	root   *root
-	graphs []*loaded
+	graphs []*loadedGraph
 	kind   Kind
 	dumps  map[graphItem]*dumps
-	uses   map[*loaded]map[int][]graph.Use
-	files  map[*loaded]store.Source
+	uses   map[*loadedGraph]map[int][]graph.Use
+	files  map[*loadedGraph]store.Source
 }
 
-func (b *builder) build(hits []hit) []Result {
+func (b *builder) build(hits []matchedNode) []Result {
 	hits = slices.Concat(hits, b.levels(hits))
 	var things []graphItem
 	readers, nodes := make(map[graphItem][]graph.Consumer), make(nodeSets)
@@ -38,7 +38,7 @@ func (b *builder) build(hits []hit) []Result {
 			}
 		}
 	}
-	b.uses, b.files = make(map[*loaded]map[int][]graph.Use), make(map[*loaded]store.Source)
+	b.uses, b.files = make(map[*loadedGraph]map[int][]graph.Use), make(map[*loadedGraph]store.Source)
 	for g, of := range nodes {
 		b.uses[g] = g.Consumers(of)
 		for _, uses := range b.uses[g] {
@@ -53,13 +53,13 @@ func (b *builder) build(hits []hit) []Result {
 	}
 	if !b.opt.NoFiles {
 		if b.root.dumped = b.root.hasDumps(); b.root.dumped {
-			things = append(things, above(nodes)...)
+			things = append(things, upstream(nodes)...)
 		}
 		b.dumps = b.root.dumpsOf(b.graphs, things)
 	}
 	var results []Result
 	for _, h := range hits {
-		place := Place{Match: h.match, Confidence: h.conf, Rank: b.root.rank, Graph: h.graph.id(), IR: text(h.graph.file.name)}
+		place := TreePosition{Match: h.match, Confidence: h.conf, Rank: b.root.rank, Graph: h.graph.id(), IR: text(h.graph.file.name)}
 		if h.node < 0 {
 			results = append(results, b.parameter(&h, place, readers[h.graphItem]))
 		} else {
@@ -71,15 +71,15 @@ func (b *builder) build(hits []hit) []Result {
 
 // levels returns the producers and consumers of the hits, Up and Down levels deep, in the order of
 // the graphs.
-func (b *builder) levels(hits []hit) []hit {
-	var all []hit
+func (b *builder) levels(hits []matchedNode) []matchedNode {
+	var all []matchedNode
 	seen, found := make(map[graphItem]bool), make(nodeSets)
 	for _, h := range hits {
 		if seen[h.graphItem] = true; h.node >= 0 {
 			found.add(h.graphItem)
 		}
 	}
-	walk := func(match Match, count int, next func(g *loaded, of map[int]bool) map[int]bool) {
+	walk := func(match Match, count int, next func(g *loadedGraph, of map[int]bool) map[int]bool) {
 		for _, g := range b.graphs {
 			of := found[g]
 			for k := 1; k <= count && len(of) > 0; k++ {
@@ -87,16 +87,16 @@ func (b *builder) levels(hits []hit) []hit {
 				for i := range next(g, of) {
 					if x := (graphItem{g, i, -1}); !seen[x] {
 						seen[x], fresh[i] = true, true
-						all = append(all, hit{graphItem: x, match: match, conf: High, level: k})
+						all = append(all, matchedNode{graphItem: x, match: match, conf: High, level: k})
 					}
 				}
 				of = fresh
 			}
 		}
 	}
-	walk(MatchUp, b.opt.Up, (*loaded).feeding)
-	walk(MatchDown, b.opt.Down, (*loaded).reading)
-	slices.SortFunc(all, func(x, y hit) int {
+	walk(MatchUp, b.opt.Up, (*loadedGraph).producersOf)
+	walk(MatchDown, b.opt.Down, (*loadedGraph).consumersOf)
+	slices.SortFunc(all, func(x, y matchedNode) int {
 		return cmp.Or(x.match.compare(y.match), x.level-y.level, slices.Index(b.graphs, x.graph)-slices.Index(b.graphs, y.graph), x.node-y.node)
 	})
 	return all
@@ -111,18 +111,18 @@ func text(s string) *string {
 	return new(strings.Clone(s))
 }
 
-// positive returns a pointer to a number, nil for 0.
-func positive(n int32) *int {
+// positiveOrNil returns a pointer to a number, nil for 0.
+func positiveOrNil(n int32) *int {
 	if n <= 0 {
 		return nil
 	}
 	return new(int(n))
 }
 
-func (b *builder) operator(h *hit, place Place) *Operator {
+func (b *builder) operator(h *matchedNode, place TreePosition) *Operator {
 	g, n := h.graph, &h.graph.Nodes[h.node]
 	op := &Operator{
-		Place: place, IRLine: positive(n.Line), Node: text(g.Label(n)), Subgraph: strings.Clone(g.Subgraphs[n.Subgraph]), OpType: strings.Clone(n.Type), OpName: text(n.OpName()),
+		TreePosition: place, IRLine: positiveOrNil(n.Line), Node: text(g.Label(n)), Subgraph: strings.Clone(g.Subgraphs[n.Subgraph]), OpType: strings.Clone(n.Type), OpName: text(n.OpName()),
 		Files: []string{}, Ambiguous: []string{}, Statistics: []string{}, Level: h.level,
 	}
 	if h.file != nil {
@@ -169,7 +169,7 @@ func (b *builder) names(files []*dumpdir.File) []string {
 }
 
 // addEdges adds the inputs and outputs with the operators at their other ends.
-func (b *builder) addEdges(op *Operator, g *loaded, node int) {
+func (b *builder) addEdges(op *Operator, g *loadedGraph, node int) {
 	n := &g.Nodes[node]
 	var ins, outs []graph.TensorType
 	if f := b.files[g]; f != nil {
@@ -188,14 +188,14 @@ func (b *builder) addEdges(op *Operator, g *loaded, node int) {
 		in := Input{Slot: Slot{Index: k}, From: []Link{}, Via: []string{}}
 		sources := g.Producers(n, k)
 		for _, s := range sources {
-			in.From = append(in.From, g.link(s))
+			in.From = append(in.From, g.linkTo(s))
 		}
 		if len(sources) == 1 {
-			if end, via := g.Through(sources[0]); len(via) > 0 {
+			if end, via := g.FollowViews(sources[0]); len(via) > 0 {
 				for _, i := range via {
 					in.Via = append(in.Via, strings.Clone(g.Nodes[i].Name))
 				}
-				in.End = []Link{g.link(end)}
+				in.End = []Link{g.linkTo(end)}
 			}
 		}
 		constants = constants || len(sources) == 0
@@ -231,8 +231,8 @@ func (b *builder) addEdges(op *Operator, g *loaded, node int) {
 // maxOutputs limits the listed outputs without known types.
 const maxOutputs = 1024
 
-// link returns a link to an output of a node, or to a parameter.
-func (g *loaded) link(s graph.Source) Link {
+// linkTo returns a link to an output of a node, or to a parameter.
+func (g *loadedGraph) linkTo(s graph.Source) Link {
 	if s.Node < 0 {
 		return Link{"param:" + g.Params[s.Param].Name, s.Output}
 	}
@@ -240,15 +240,15 @@ func (g *loaded) link(s graph.Source) Link {
 }
 
 // nodeName returns the full name of a node, else its label.
-func (g *loaded) nodeName(node int) string {
+func (g *loadedGraph) nodeName(node int) string {
 	n := &g.Nodes[node]
 	return strings.Clone(cmp.Or(n.OpName(), g.Label(n)))
 }
 
-func (b *builder) parameter(h *hit, place Place, readers []graph.Consumer) *Parameter {
+func (b *builder) parameter(h *matchedNode, place TreePosition, readers []graph.Consumer) *Parameter {
 	g := h.graph
 	p := &g.Params[h.param]
-	out := &Parameter{Place: place, Param: strings.Clone(p.Name), Number: positive(p.Number), Files: []string{}, Consumers: []Consumer{}}
+	out := &Parameter{TreePosition: place, Param: strings.Clone(p.Name), Number: positiveOrNil(p.Number), Files: []string{}, Consumers: []Consumer{}}
 	if d := b.dumps[h.graphItem]; d != nil {
 		out.dumps = d.files
 		if b.kind != File {
@@ -275,7 +275,7 @@ func (b *builder) parameter(h *hit, place Place, readers []graph.Consumer) *Para
 const levelsAbove = 8
 
 // nodeSets maps graphs to sets of nodes.
-type nodeSets map[*loaded]map[int]bool
+type nodeSets map[*loadedGraph]map[int]bool
 
 func (s nodeSets) add(x graphItem) {
 	if s[x.graph] == nil {
@@ -284,8 +284,8 @@ func (s nodeSets) add(x graphItem) {
 	s[x.graph][x.node] = true
 }
 
-// feeding returns the producers of a set of nodes.
-func (g *loaded) feeding(of map[int]bool) map[int]bool {
+// producersOf returns the producers of a set of nodes.
+func (g *loadedGraph) producersOf(of map[int]bool) map[int]bool {
 	up := make(map[int]bool)
 	for i := range of {
 		for _, s := range g.sources(i) {
@@ -298,7 +298,7 @@ func (g *loaded) feeding(of map[int]bool) map[int]bool {
 }
 
 // sources returns the sources of a node's inputs.
-func (g *loaded) sources(node int) (all []graph.Source) {
+func (g *loadedGraph) sources(node int) (all []graph.Source) {
 	n := &g.Nodes[node]
 	for k := range g.InputCount(n) {
 		all = append(all, g.Producers(n, k)...)
@@ -306,8 +306,8 @@ func (g *loaded) sources(node int) (all []graph.Source) {
 	return all
 }
 
-// reading returns the consumers of a set of nodes.
-func (g *loaded) reading(of map[int]bool) map[int]bool {
+// consumersOf returns the consumers of a set of nodes.
+func (g *loadedGraph) consumersOf(of map[int]bool) map[int]bool {
 	down := make(map[int]bool)
 	for _, uses := range g.Consumers(of) {
 		for _, u := range uses {
@@ -317,13 +317,13 @@ func (g *loaded) reading(of map[int]bool) map[int]bool {
 	return down
 }
 
-// above returns the direct and indirect producers of nodes.
-func above(nodes nodeSets) []graphItem {
+// upstream returns the direct and indirect producers of nodes.
+func upstream(nodes nodeSets) []graphItem {
 	var all []graphItem
 	for g, of := range nodes {
 		seen := make(map[int]bool)
 		for level := 0; level < levelsAbove && len(of) > 0; level++ {
-			of = g.feeding(of)
+			of = g.producersOf(of)
 			for i := range of {
 				if seen[i] {
 					delete(of, i)
@@ -347,14 +347,14 @@ func (b *builder) isUndumped(x graphItem) bool {
 // index.
 func holdsInput(files []*dumpdir.File, index int) bool {
 	return slices.ContainsFunc(files, func(f *dumpdir.File) bool {
-		id, ok := identify(f.Name, "")
+		id, ok := parseDumpName(f.Name, "")
 		return ok && !id.excludes("input", index)
 	})
 }
 
 // dumpedAbove returns the nearest operators with dumps above an input, and the operators without
 // dumps in between; nothing if all producers of the input were dumped.
-func (b *builder) dumpedAbove(g *loaded, sources []graph.Source) (dumped []Link, through []string) {
+func (b *builder) dumpedAbove(g *loadedGraph, sources []graph.Source) (dumped []Link, through []string) {
 	seen := make(map[int]bool)
 	for level := 0; level < levelsAbove && len(sources) > 0; level++ {
 		var up []graph.Source
@@ -362,12 +362,12 @@ func (b *builder) dumpedAbove(g *loaded, sources []graph.Source) (dumped []Link,
 			switch {
 			case s.Node < 0:
 			case !b.isUndumped(graphItem{g, s.Node, -1}):
-				if l := g.link(s); !slices.Contains(dumped, l) {
+				if l := g.linkTo(s); !slices.Contains(dumped, l) {
 					dumped = append(dumped, l)
 				}
 			case !seen[s.Node]:
 				seen[s.Node] = true
-				through = append(through, g.link(s).Name)
+				through = append(through, g.linkTo(s).Name)
 				up = append(up, g.sources(s.Node)...)
 			}
 		}

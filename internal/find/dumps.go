@@ -23,9 +23,9 @@ type fileID struct {
 // parameterType is the operator type in the names of parameters' dumps.
 const parameterType = "Parameter"
 
-// identify parses the name of a dump. It returns false for other files, and for overflow records,
+// parseDumpName parses the name of a dump. It returns false for other files, and for overflow records,
 // whose names do not identify an operator.
-func identify(name, graph string) (*fileID, bool) {
+func parseDumpName(name, graph string) (*fileID, bool) {
 	n := filename.Parse(name)
 	id := &fileID{op: n.OpName, opType: n.OpType, graph: graph}
 	switch {
@@ -50,7 +50,7 @@ func identify(name, graph string) (*fileID, bool) {
 
 // graphItem is a node or a parameter of a graph.
 type graphItem struct {
-	graph       *loaded
+	graph       *loadedGraph
 	node, param int // the other is -1
 }
 
@@ -63,7 +63,7 @@ type resolver struct {
 func lastPart(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
 // newResolver indexes the nodes and parameters that the normalised names norms may mean.
-func newResolver(graphs []*loaded, norms map[string]bool) *resolver {
+func newResolver(graphs []*loadedGraph, norms map[string]bool) *resolver {
 	r := &resolver{names: make(map[string][]graphItem), lasts: make(map[string][]graphItem), params: make(map[string][]graphItem)}
 	lengths := make(map[int]bool) // most names differ in length, which is cheap to check
 	for norm := range norms {
@@ -133,13 +133,13 @@ func mayBeDump(f *dumpdir.File) bool {
 // hasDumps reports whether any operator has a dump.
 func (r *root) hasDumps() bool {
 	return r.bare == nil && (len(r.rounds) > 0 || slices.ContainsFunc(r.files, func(f *dumpdir.File) bool {
-		_, ok := identify(f.Name, "")
+		_, ok := parseDumpName(f.Name, "")
 		return ok && mayBeDump(f)
 	}))
 }
 
 // dumpsOf finds the files of things by name.
-func (r *root) dumpsOf(graphs []*loaded, things []graphItem) map[graphItem]*dumps {
+func (r *root) dumpsOf(graphs []*loadedGraph, things []graphItem) map[graphItem]*dumps {
 	of := make(map[graphItem]*dumps, len(things))
 	if r.bare != nil {
 		for _, x := range things {
@@ -176,7 +176,7 @@ func (r *root) dumpsOf(graphs []*loaded, things []graphItem) map[graphItem]*dump
 		if !mayBeDump(f) {
 			continue
 		}
-		if id, ok := identify(f.Name, f.Folder.At.Graph); ok {
+		if id, ok := parseDumpName(f.Name, f.Folder.At.Graph); ok {
 			add(found{id: id, file: f})
 		}
 	}
@@ -229,7 +229,7 @@ func (t *tree) targets(q *Query, opt *Options) (all []target, known bool) {
 				return t.targetOf(nil, f), true
 			}
 		}
-		if id, ok := identify(base, ""); ok {
+		if id, ok := parseDumpName(base, ""); ok {
 			return []target{{id: id}}, true
 		}
 		return nil, true
@@ -247,7 +247,7 @@ func (t *tree) targets(q *Query, opt *Options) (all []target, known bool) {
 		}
 	}
 	if q.Kind == File || q.isDumpName() {
-		if id, ok := identify(base, ""); ok {
+		if id, ok := parseDumpName(base, ""); ok {
 			return []target{{id: id}}, true
 		}
 		return nil, true
@@ -259,7 +259,7 @@ func (t *tree) targetOf(all []target, f *dumpdir.File) []target {
 	if t.isBare() {
 		return append(all, target{file: f})
 	}
-	if id, ok := identify(f.Name, f.Folder.At.Graph); ok {
+	if id, ok := parseDumpName(f.Name, f.Folder.At.Graph); ok {
 		if r := t.rootOf(f); r != nil {
 			return append(all, target{id, r, f})
 		}
@@ -271,7 +271,7 @@ func (t *tree) targetOf(all []target, f *dumpdir.File) []target {
 func (t *tree) isBare() bool { return len(t.roots) > 0 && t.roots[0].bare != nil }
 
 // hitsOf returns the things that the target files belong to.
-func (r *root) hitsOf(targets []target, graphs []*loaded) []hit {
+func (r *root) hitsOf(targets []target, graphs []*loadedGraph) []matchedNode {
 	if r.bare != nil {
 		return bareFiles(targets, graphs)
 	}
@@ -280,7 +280,7 @@ func (r *root) hitsOf(targets []target, graphs []*loaded) []hit {
 		norms[t.id.norm] = true
 	}
 	names := newResolver(graphs, norms)
-	var hits []hit
+	var hits []matchedNode
 	for _, t := range targets {
 		if t.root != nil && t.root != r {
 			continue
@@ -290,7 +290,7 @@ func (r *root) hitsOf(targets []target, graphs []*loaded) []hit {
 			if x.node < 0 {
 				match = MatchParam
 			}
-			hits = append(hits, hit{graphItem: x, match: match, file: t.id})
+			hits = append(hits, matchedNode{graphItem: x, match: match, file: t.id})
 		}
 	}
 	return hits
@@ -311,7 +311,7 @@ func (t *tree) bareRoots(ctx context.Context, opt *Options, headers bool) error 
 	roots := make(map[dumpdir.Coordinates]*root)
 	var keys []dumpdir.Coordinates
 	for _, round := range t.run.Rounds {
-		if !opt.Rounds.Wants(round.At) {
+		if !opt.Rounds.Includes(round.At) {
 			continue
 		}
 		at := round.At
@@ -394,7 +394,7 @@ func locations(lines []string) []graph.Location {
 }
 
 // dumps returns the files of a node.
-func (g *loaded) dumps(node int) *dumps {
+func (g *loadedGraph) dumps(node int) *dumps {
 	d := &dumps{}
 	for _, op := range g.ops[node] {
 		for i := range op.Tensors {
@@ -411,12 +411,12 @@ func (g *loaded) dumps(node int) *dumps {
 }
 
 // bareFiles returns the operators of the target files.
-func bareFiles(targets []target, graphs []*loaded) []hit {
-	var hits []hit
+func bareFiles(targets []target, graphs []*loadedGraph) []matchedNode {
+	var hits []matchedNode
 	for _, g := range graphs {
 		for i, ops := range g.ops {
 			if id := targetOf(targets, ops); id != nil {
-				hits = append(hits, hit{graphItem: graphItem{g, i, -1}, match: MatchFile, file: id})
+				hits = append(hits, matchedNode{graphItem: graphItem{g, i, -1}, match: MatchFile, file: id})
 			}
 		}
 	}
@@ -430,7 +430,7 @@ func targetOf(targets []target, ops []*dumpdir.Op) *fileID {
 			for i := range op.Tensors {
 				if x := &op.Tensors[i]; x.File == t.file {
 					id := fileID{op: op.Name, opType: op.Type}
-					if !x.Whole() {
+					if !x.IsWholeFile() {
 						id.FileTensor = FileTensor{new(string(x.Kind)), &x.Index}
 					}
 					return &id

@@ -24,12 +24,12 @@ import (
 
 // Run searches for a query. The error is an error of ctx, or of a missing folder; see IsUsage.
 // Unreadable files are listed in the answer.
-func Run(ctx context.Context, q *Query, opt Options) (*Answer, error) {
+func Run(ctx context.Context, q *Query, opt Options) (*SearchResult, error) {
 	t, err := openTree(ctx, &opt)
 	if err != nil {
 		return nil, err
 	}
-	a := &Answer{Schema: Schema, Query: q.Text, Kind: q.Kind, Results: []Result{}, Unreadable: []Unreadable{}, Notes: []lang.Sentence{}}
+	a := &SearchResult{Schema: Schema, Query: q.Text, Kind: q.Kind, Results: []Result{}, Unreadable: []Unreadable{}, Notes: []lang.Sentence{}}
 	s := &search{tree: t, query: q, opt: &opt}
 	if targets, isFile := t.targets(q, &opt); isFile {
 		s.isFile, s.targets = true, targets
@@ -105,14 +105,14 @@ func (s *search) root(ctx context.Context, r *root) *rootResult {
 		out.graphs = len(graphs)
 	}
 	for _, g := range graphs {
-		out.notes = append(out.notes, g.notes()...)
+		out.notes = append(out.notes, g.oddities()...)
 	}
 	stages := s.query.stages()
 	if s.isFile {
-		stages = []stage{{File, func(graphs []*loaded) []hit { return r.hitsOf(s.targets, graphs) }, false}}
+		stages = []matchStage{{File, func(graphs []*loadedGraph) []matchedNode { return r.hitsOf(s.targets, graphs) }, false}}
 	}
 	out.stage = len(stages)
-	var hits []hit
+	var hits []matchedNode
 	for i, one := range stages {
 		hits = addHits(hits, one.find(graphs))
 		if len(hits) > 0 && out.stage == len(stages) {
@@ -126,9 +126,9 @@ func (s *search) root(ctx context.Context, r *root) *rootResult {
 		out.hints.collect(s, r, graphs)
 		return out
 	}
-	slices.SortStableFunc(hits, func(a, b hit) int { return a.match.compare(b.match) })
+	slices.SortStableFunc(hits, func(a, b matchedNode) int { return a.match.compare(b.match) })
 	out.name = hits[0].opName()
-	perGraph := make(map[*loaded]int)
+	perGraph := make(map[*loadedGraph]int)
 	for i := range hits {
 		out.mixed = out.mixed || hits[i].opName() != out.name
 		perGraph[hits[i].graph]++
@@ -147,7 +147,7 @@ func (s *search) root(ctx context.Context, r *root) *rootResult {
 }
 
 // addHits appends the new hits of a later stage.
-func addHits(hits, more []hit) []hit {
+func addHits(hits, more []matchedNode) []matchedNode {
 	seen := make(map[graphItem]bool, len(hits)+len(more))
 	for _, h := range hits {
 		seen[h.graphItem] = true
@@ -162,7 +162,7 @@ func addHits(hits, more []hit) []hit {
 }
 
 // opName returns the name under which hits are grouped.
-func (h *hit) opName() string {
+func (h *matchedNode) opName() string {
 	if h.node < 0 {
 		return h.graph.Params[h.param].Name
 	}
@@ -170,7 +170,7 @@ func (h *hit) opName() string {
 }
 
 // conclude builds the answer from the best stage's results in all roots.
-func (s *search) conclude(a *Answer, found []*rootResult) {
+func (s *search) conclude(a *SearchResult, found []*rootResult) {
 	best, name, mixed, repeats := -1, "", false, false
 	for _, r := range found {
 		a.Graphs += r.graphs
@@ -202,14 +202,14 @@ func (s *search) conclude(a *Answer, found []*rootResult) {
 		a.More += r.more
 	}
 	for _, r := range a.Results {
-		if p := r.Where(); p.Confidence == "" {
+		if p := r.Position(); p.Confidence == "" {
 			p.Confidence = High
 			if mixed {
 				p.Confidence = Medium
 			}
 		}
 	}
-	slices.SortStableFunc(a.Results, func(x, y Result) int { return x.Where().Match.compare(y.Where().Match) })
+	slices.SortStableFunc(a.Results, func(x, y Result) int { return x.Position().Match.compare(y.Position().Match) })
 	if limit := s.opt.Limit; limit > 0 && len(a.Results) > limit {
 		a.More += len(a.Results) - limit
 		a.Results = a.Results[:limit]
@@ -232,7 +232,7 @@ func (s *search) conclude(a *Answer, found []*rootResult) {
 	a.chosen = make(map[string]bool)
 	for _, r := range a.Results {
 		a.paths = append(a.paths, s.pathsOf(r)...)
-		if r.Where().Confidence != Low {
+		if r.Position().Confidence != Low {
 			for _, f := range r.tensors() {
 				a.chosen[absolute(f.Path())] = true
 			}
@@ -250,20 +250,20 @@ func (op *Operator) tensors() []*dumpdir.File {
 		return op.dumps
 	}
 	return slices.DeleteFunc(slices.Clone(op.dumps), func(f *dumpdir.File) bool {
-		id, ok := identify(f.Name, "")
+		id, ok := parseDumpName(f.Name, "")
 		return !ok || id.IO == nil || id.excludes(*op.IO, *op.Index)
 	})
 }
 
-// Chosen returns the absolute paths of the dumps that the query selects: dumps that certainly
+// SelectedDumps returns the absolute paths of the dumps that the query selects: dumps that certainly
 // belong to results of high or medium confidence.
-func (a *Answer) Chosen() map[string]bool { return a.chosen }
+func (a *SearchResult) SelectedDumps() map[string]bool { return a.chosen }
 
 // addSideProblems adds unusable files beside the dumps.
-func (s *search) addSideProblems(a *Answer) {
+func (s *search) addSideProblems(a *SearchResult) {
 	for i := range s.tree.run.Problems {
 		p := &s.tree.run.Problems[i]
-		if p.Kind != dumpdir.BadSide || !s.opt.Rounds.Wants(p.At) {
+		if p.Kind != dumpdir.BadSide || !s.opt.Rounds.Includes(p.At) {
 			continue
 		}
 		name := s.relative(p.Path)
@@ -310,7 +310,7 @@ func (s *search) pathsOf(r Result) []string {
 }
 
 // Paths returns the openable paths of all dumps that certainly belong to a result, each once.
-func (a *Answer) Paths() []string {
+func (a *SearchResult) Paths() []string {
 	seen := make(map[string]bool)
 	var all []string
 	for _, p := range a.paths {
@@ -335,7 +335,7 @@ type hints struct {
 // maxNames limits the names kept for hints.
 const maxNames = 20000
 
-func (h *hints) collect(s *search, r *root, graphs []*loaded) {
+func (h *hints) collect(s *search, r *root, graphs []*loadedGraph) {
 	h.lines, h.names = make(map[int32]bool), make(map[string]bool)
 	ids := make(map[string]bool)
 	name := func(names ...string) {
@@ -366,7 +366,7 @@ func (h *hints) collect(s *search, r *root, graphs []*loaded) {
 		return
 	}
 	for _, f := range r.files {
-		if id, ok := identify(f.Name, ""); ok {
+		if id, ok := parseDumpName(f.Name, ""); ok {
 			if at := strings.LastIndex(id.op, "-op"); at >= 0 && !ids[id.op[at+len("-op"):]] {
 				h.foreign = true
 				return
@@ -378,7 +378,7 @@ func (h *hints) collect(s *search, r *root, graphs []*loaded) {
 // nearestLines is the number of lines in a hint.
 const nearestLines = 5
 
-func (s *search) addHints(a *Answer, found []*rootResult) {
+func (s *search) addHints(a *SearchResult, found []*rootResult) {
 	all := hints{lines: make(map[int32]bool), names: make(map[string]bool)}
 	for _, r := range found {
 		h := &r.hints
@@ -396,7 +396,7 @@ func (s *search) addHints(a *Answer, found []*rootResult) {
 	case (a.Kind == Line || a.Kind == Code) && all.frames == 0:
 		add("the graph was saved without call stacks")
 	case len(all.lines) > 0:
-		add("%s has operators at lines %s", path.Base(s.query.path), s.query.nearest(all.lines))
+		add("%s has operators at lines %s", path.Base(s.query.path), s.query.nearestLines(all.lines))
 	}
 	if a.Kind != Line && a.Kind != Node && a.Kind != Order {
 		if near := lang.NearestOf(s.query.Text, slices.Collect(maps.Keys(all.names)), 3); len(near) > 0 {
@@ -408,8 +408,8 @@ func (s *search) addHints(a *Answer, found []*rootResult) {
 	}
 }
 
-// nearest lists the lines nearest to the queried lines, in ascending order.
-func (q *Query) nearest(lines map[int32]bool) string {
+// nearestLines lists the lines nearest to the queried lines, in ascending order.
+func (q *Query) nearestLines(lines map[int32]bool) string {
 	all := slices.Collect(maps.Keys(lines))
 	distance := func(line int32) int64 { return max(int64(q.from)-int64(line), int64(line)-int64(q.to)) }
 	slices.SortFunc(all, func(a, b int32) int { return cmp.Or(cmp.Compare(distance(a), distance(b)), cmp.Compare(a, b)) })
@@ -423,10 +423,10 @@ func (q *Query) nearest(lines map[int32]bool) string {
 }
 
 // Outcome returns the outcome of the search.
-func (a *Answer) Outcome() batch.Outcome { return a.withMessages(a.ended()) }
+func (a *SearchResult) Outcome() batch.Outcome { return a.withMessages(a.ended()) }
 
 // ChosenOutcome returns the outcome of a search for dumps; finding none is batch.Nothing.
-func (a *Answer) ChosenOutcome() batch.Outcome {
+func (a *SearchResult) ChosenOutcome() batch.Outcome {
 	switch {
 	case len(a.chosen) > 0:
 		return a.withMessages(batch.Outcome{})
@@ -438,7 +438,7 @@ func (a *Answer) ChosenOutcome() batch.Outcome {
 	return a.Outcome()
 }
 
-func (a *Answer) withMessages(o batch.Outcome) batch.Outcome {
+func (a *SearchResult) withMessages(o batch.Outcome) batch.Outcome {
 	say := func(notes []lang.Sentence) {
 		for _, note := range notes {
 			o.Messages = append(o.Messages, batch.Message{Text: note})
@@ -457,7 +457,7 @@ func (a *Answer) withMessages(o batch.Outcome) batch.Outcome {
 	return o
 }
 
-func (a *Answer) ended() batch.Outcome {
+func (a *SearchResult) ended() batch.Outcome {
 	switch {
 	case len(a.Unreadable) > 0 && len(a.Results) == 0:
 		return batch.Outcomef(batch.Incomplete, "nothing found for %q, but %s could not be read completely", a.Query, lang.CountText(len(a.Unreadable), "file"))

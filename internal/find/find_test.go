@@ -126,7 +126,7 @@ func smallTree(t testing.TB, nodes int) string {
 	return dir
 }
 
-func ask(t testing.TB, query string, opt Options) *Answer {
+func ask(t testing.TB, query string, opt Options) *SearchResult {
 	t.Helper()
 	q, err := ParseQuery(query, Auto)
 	if err != nil {
@@ -148,7 +148,7 @@ func TestEveryName(t *testing.T) {
 		name := fmt.Sprintf("Default/net/layer%d/Op%d-op%d", i%5, i%3, i)
 		for _, query := range []string{name, strings.ReplaceAll(name, "/", "--"), fmt.Sprintf("op%d", i), fmt.Sprintf("%%%d", i), fmt.Sprintf("net.py:%d", 10+i), fmt.Sprintf("f%d( x )", i)} {
 			a := ask(t, query, Options{Paths: []string{dir}})
-			if len(a.Results) != 2 || *a.Results[0].(*Operator).OpName != name || *a.Results[1].Where().Rank != 1 || a.Results[0].Where().Confidence != High {
+			if len(a.Results) != 2 || *a.Results[0].(*Operator).OpName != name || *a.Results[1].Position().Rank != 1 || a.Results[0].Position().Confidence != High {
 				t.Errorf("%s: %d results", query, len(a.Results))
 			}
 		}
@@ -212,7 +212,7 @@ func FuzzQuery(f *testing.F) {
 			t.Fatal(err)
 		}
 		for i := range a.Results {
-			if p := a.Results[i].Where(); p.Match == "" || p.Confidence == "" || p.IR == nil {
+			if p := a.Results[i].Position(); p.Match == "" || p.Confidence == "" || p.IR == nil {
 				t.Errorf("%q: %+v", text, p)
 			}
 		}
@@ -265,13 +265,13 @@ func TestAlikeRanks(t *testing.T) {
 			alone = append(alone, ask(t, query, opt).Results...)
 		}
 		slices.SortStableFunc(alone, func(a, b Result) int {
-			return slices.Index(matchOrder, a.Where().Match) - slices.Index(matchOrder, b.Where().Match)
+			return slices.Index(matchOrder, a.Position().Match) - slices.Index(matchOrder, b.Position().Match)
 		})
 		for i := range alone { // one rank alone may be more certain
-			alone[i].Where().Confidence = ""
+			alone[i].Position().Confidence = ""
 		}
 		for i := range want.Results {
-			want.Results[i].Where().Confidence = ""
+			want.Results[i].Position().Confidence = ""
 		}
 		if diff := cmp.Diff(asJSON(t, alone), asJSON(t, want.Results)); diff != "" {
 			t.Errorf("%s: a rank alone answers otherwise:\n%s", query, diff)

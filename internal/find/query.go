@@ -197,8 +197,8 @@ func contains(s, part string, right func(before, after byte) bool) bool {
 	return false
 }
 
-// hit is a node or a parameter that matches a query.
-type hit struct {
+// matchedNode is a node or a parameter that matches a query.
+type matchedNode struct {
 	graphItem
 	match Match
 	conf  Confidence // empty if it depends on the other hits
@@ -206,44 +206,44 @@ type hit struct {
 	file  *fileID    // the queried file
 }
 
-// stage is a way to match. The first stage with a hit anywhere wins.
-type stage struct {
+// matchStage is a way to match. The first stage with a hit anywhere wins.
+type matchStage struct {
 	kind Kind
-	find func(graphs []*loaded) []hit
+	find func(graphs []*loadedGraph) []matchedNode
 	low  bool // shown only if no other stage finds anything
 }
 
 // stages returns the ways to match a query, best first.
-func (q *Query) stages() []stage {
+func (q *Query) stages() []matchStage {
 	switch q.Kind {
 	case Line:
 		m := matcher{path: q.matchesPath, from: q.from, to: q.to}
-		return []stage{{Line, m.script(false), false}, {Line, m.script(true), true}}
+		return []matchStage{{Line, m.script(false), false}, {Line, m.script(true), true}}
 	case Code:
 		return q.codeStages()
 	case Node:
-		return []stage{{Node, q.nodes, false}}
+		return []matchStage{{Node, q.nodes, false}}
 	case Order:
-		return []stage{{Order, q.places, false}}
+		return []matchStage{{Order, q.places, false}}
 	case ID:
-		return append([]stage{{ID, q.ids, false}, {Param, q.paramSuffixes, false}}, append(q.codeStages(), q.part())...)
+		return append([]matchStage{{ID, q.ids, false}, {Param, q.paramSuffixes, false}}, append(q.codeStages(), q.part())...)
 	case Param:
-		return []stage{{Param, q.params, false}, {Param, q.paramSuffixes, false}}
+		return []matchStage{{Param, q.params, false}, {Param, q.paramSuffixes, false}}
 	case Op:
 		return append(q.opStages(), q.part())
 	}
-	all := []stage{{Param, q.params, false}}
+	all := []matchStage{{Param, q.params, false}}
 	if q.isCode() {
 		return append(all, q.codeStages()...)
 	}
-	all = append(append(all, q.opStages()...), stage{Param, q.paramSuffixes, false})
+	all = append(append(all, q.opStages()...), matchStage{Param, q.paramSuffixes, false})
 	return append(append(all, q.codeStages()...), q.part())
 }
 
-func (q *Query) codeStages() []stage {
+func (q *Query) codeStages() []matchStage {
 	part := plainCode(q.Text)
 	m := matcher{code: func(code string) bool { return inCode(plainCode(code), part) }}
-	return []stage{{Code, m.script(false), false}, {Code, m.script(true), true}}
+	return []matchStage{{Code, m.script(false), false}, {Code, m.script(true), true}}
 }
 
 // matcher matches frames by path and lines, or by code.
@@ -251,29 +251,29 @@ type matcher struct {
 	path     func(string) bool
 	from, to int32
 	code     func(string) bool
-	answers  []answer // cached answers, by path or code of the graph
+	answers  []cachedMatch // cached answers, by path or code of the graph
 }
 
-// answer is a cached result of a predicate.
-type answer uint8
+// cachedMatch is a cached result of a predicate.
+type cachedMatch uint8
 
 const (
-	notEvaluated answer = iota
+	notEvaluated cachedMatch = iota
 	matching
 	notMatching
 )
 
 // script returns a stage that matches the stacks of nodes: frames other than blocks, or only
 // blocks.
-func (m matcher) script(blocks bool) func([]*loaded) []hit {
+func (m matcher) script(blocks bool) func([]*loadedGraph) []matchedNode {
 	confidences := map[Match]Confidence{MatchLine: High, MatchBlock: Low, MatchStack: Medium, MatchFused: Medium, MatchBackward: Medium}
-	return func(graphs []*loaded) []hit {
-		var hits []hit
+	return func(graphs []*loadedGraph) []matchedNode {
+		var hits []matchedNode
 		for _, g := range graphs {
-			m.answers = make([]answer, g.TextCount())
+			m.answers = make([]cachedMatch, g.TextCount())
 			for i := range g.Nodes {
 				if match := m.node(g, &g.Nodes[i]); match != "" && blocks == (match == MatchBlock) {
-					hits = append(hits, hit{graphItem: graphItem{g, i, -1}, match: match, conf: confidences[match]})
+					hits = append(hits, matchedNode{graphItem: graphItem{g, i, -1}, match: match, conf: confidences[match]})
 				}
 			}
 		}
@@ -281,16 +281,16 @@ func (m matcher) script(blocks bool) func([]*loaded) []hit {
 	}
 }
 
-// is reports whether a frame matches the query.
-func (m *matcher) is(g *loaded, f graph.Frame) bool {
+// matchesFrame reports whether a frame matches the query.
+func (m *matcher) matchesFrame(g *loadedGraph, f graph.Frame) bool {
 	if m.code != nil {
-		return m.ask(g, f.Code, m.code)
+		return m.evaluate(g, f.Code, m.code)
 	}
-	return f.Line <= m.to && f.End >= m.from && m.ask(g, f.Path, m.path)
+	return f.Line <= m.to && f.End >= m.from && m.evaluate(g, f.Path, m.path)
 }
 
-// ask evaluates a predicate on a text once.
-func (m *matcher) ask(g *loaded, t graph.Text, is func(string) bool) bool {
+// evaluate evaluates a predicate on a text once.
+func (m *matcher) evaluate(g *loadedGraph, t graph.Text, is func(string) bool) bool {
 	if m.answers[t] == notEvaluated {
 		m.answers[t] = notMatching
 		if is(g.Text(t)) {
@@ -302,7 +302,7 @@ func (m *matcher) ask(g *loaded, t graph.Text, is func(string) bool) bool {
 
 // node returns how a node matches: by its own line, as a caller, as part of a fused operator, as a
 // gradient, or by the block around it.
-func (m *matcher) node(g *loaded, n *graph.Node) Match {
+func (m *matcher) node(g *loadedGraph, n *graph.Node) Match {
 	forward := g.Forward(n)
 	if !m.matchesAny(g, n) && (forward == nil || !m.matchesAny(g, forward)) {
 		return ""
@@ -324,7 +324,7 @@ func (m *matcher) node(g *loaded, n *graph.Node) Match {
 		}
 		for _, f := range s.Frames {
 			switch {
-			case !m.is(g, f):
+			case !m.matchesFrame(g, f):
 			case !g.IsBlock(f):
 				better([...]Match{graph.Own: MatchStack, graph.Fused: MatchFused, graph.Forward: MatchBackward}[s.Kind])
 			case s.Kind == graph.Own:
@@ -334,7 +334,7 @@ func (m *matcher) node(g *loaded, n *graph.Node) Match {
 	}
 	if !hasForward && forward != nil {
 		for _, s := range g.Stacks(forward) {
-			if user := g.User(s); s.Kind == graph.Own && m.is(g, user) && !g.IsBlock(user) {
+			if user := g.UserFrame(s); s.Kind == graph.Own && m.matchesFrame(g, user) && !g.IsBlock(user) {
 				better(MatchBackward)
 			}
 		}
@@ -342,65 +342,65 @@ func (m *matcher) node(g *loaded, n *graph.Node) Match {
 	return best
 }
 
-func (m *matcher) matchesAny(g *loaded, n *graph.Node) bool {
-	return slices.ContainsFunc(g.Frames(n), func(f graph.Frame) bool { return m.is(g, f) })
+func (m *matcher) matchesAny(g *loadedGraph, n *graph.Node) bool {
+	return slices.ContainsFunc(g.Frames(n), func(f graph.Frame) bool { return m.matchesFrame(g, f) })
 }
 
 // isLine reports whether the query matches the line that the user wrote for the operator. A block
 // matches by its first line only: an if creates an operator, a def does not.
-func (m *matcher) isLine(g *loaded, own graph.Stack) bool {
-	user := g.User(own)
+func (m *matcher) isLine(g *loadedGraph, own graph.Stack) bool {
+	user := g.UserFrame(own)
 	if !g.IsBlock(user) {
-		return m.is(g, user)
+		return m.matchesFrame(g, user)
 	}
 	if g.IsDefinition(user) {
 		return false
 	}
 	user.End = user.Line
-	return m.is(g, user)
+	return m.matchesFrame(g, user)
 }
 
 // nodesWhere returns the nodes that satisfy a predicate.
-func nodesWhere(graphs []*loaded, match Match, conf Confidence, is func(g *loaded, n *graph.Node) bool) []hit {
-	var hits []hit
+func nodesWhere(graphs []*loadedGraph, match Match, conf Confidence, is func(g *loadedGraph, n *graph.Node) bool) []matchedNode {
+	var hits []matchedNode
 	for _, g := range graphs {
 		for i := range g.Nodes {
 			if is(g, &g.Nodes[i]) {
-				hits = append(hits, hit{graphItem: graphItem{g, i, -1}, match: match, conf: conf})
+				hits = append(hits, matchedNode{graphItem: graphItem{g, i, -1}, match: match, conf: conf})
 			}
 		}
 	}
 	return hits
 }
 
-func (q *Query) nodes(graphs []*loaded) []hit {
-	return nodesWhere(graphs, MatchNode, "", func(g *loaded, n *graph.Node) bool {
+func (q *Query) nodes(graphs []*loadedGraph) []matchedNode {
+	return nodesWhere(graphs, MatchNode, "", func(g *loadedGraph, n *graph.Node) bool {
 		return !g.Proto && n.Number == q.number && (!q.inGraph || g.Subgraphs[n.Subgraph] == q.subgraph)
 	})
 }
 
-func (q *Query) places(graphs []*loaded) []hit {
-	return nodesWhere(graphs, MatchOrder, "", func(g *loaded, n *graph.Node) bool {
+func (q *Query) places(graphs []*loadedGraph) []matchedNode {
+	return nodesWhere(graphs, MatchOrder, "", func(g *loadedGraph, n *graph.Node) bool {
 		return int(q.number) <= len(g.names) && n.OpName() == g.names[q.number-1]
 	})
 }
 
-func (q *Query) ids(graphs []*loaded) []hit {
-	return nodesWhere(graphs, MatchID, "", func(_ *loaded, n *graph.Node) bool { return n.ID() == q.id })
+func (q *Query) ids(graphs []*loadedGraph) []matchedNode {
+	return nodesWhere(graphs, MatchID, "", func(_ *loadedGraph, n *graph.Node) bool { return n.ID() == q.id })
 }
 
 // opStages match names of operators, from the whole name down to the scope.
-func (q *Query) opStages() []stage {
-	by := func(match Match, conf Confidence, is func(n *graph.Node) bool) stage {
-		return stage{Op, func(graphs []*loaded) []hit {
-			return nodesWhere(graphs, match, conf, func(_ *loaded, n *graph.Node) bool { return is(n) })
+func (q *Query) opStages() []matchStage {
+	by := func(match Match, conf Confidence, is func(n *graph.Node) bool) matchStage {
+		return matchStage{Op, func(graphs []*loadedGraph) []matchedNode {
+			return nodesWhere(graphs, match, conf, func(_ *loadedGraph, n *graph.Node) bool { return is(n) })
 		}, false}
 	}
-	name := func(is func(name string) bool) stage {
+	name := func(is func(name string) bool) matchStage {
 		return by(MatchName, "", func(n *graph.Node) bool { return n.OpName() != "" && is(n.Name) })
 	}
 	slashed, below := strings.ReplaceAll(q.Text, "--", "/"), "/"+q.Text
-	return []stage{
+	return []matchStage{
 		name(func(name string) bool { return name == q.Text || name == slashed }),
 		name(func(name string) bool { return filename.SameNormalised(name, q.Text) }),
 		name(func(name string) bool { return lastPart(name) == q.Text }),
@@ -411,10 +411,10 @@ func (q *Query) opStages() []stage {
 }
 
 // part matches a part of a name; a number at its end must match whole.
-func (q *Query) part() stage {
+func (q *Query) part() matchStage {
 	text := strings.ToLower(q.Text)
-	return stage{Op, func(graphs []*loaded) []hit {
-		return nodesWhere(graphs, MatchPart, Low, func(_ *loaded, n *graph.Node) bool {
+	return matchStage{Op, func(graphs []*loadedGraph) []matchedNode {
+		return nodesWhere(graphs, MatchPart, Low, func(_ *loadedGraph, n *graph.Node) bool {
 			return contains(strings.ToLower(n.Name), text, func(_, after byte) bool {
 				return !isDigit(text[len(text)-1]) || !isDigit(after)
 			})
@@ -433,12 +433,12 @@ func hasSegments(scope, part string) bool {
 }
 
 // paramsWhere returns the parameters that satisfy a predicate.
-func paramsWhere(graphs []*loaded, conf Confidence, is func(p *graph.Param) bool) []hit {
-	var hits []hit
+func paramsWhere(graphs []*loadedGraph, conf Confidence, is func(p *graph.Param) bool) []matchedNode {
+	var hits []matchedNode
 	for _, g := range graphs {
 		for i := range g.Params {
 			if is(&g.Params[i]) {
-				hits = append(hits, hit{graphItem: graphItem{g, -1, i}, match: MatchParam, conf: conf})
+				hits = append(hits, matchedNode{graphItem: graphItem{g, -1, i}, match: MatchParam, conf: conf})
 			}
 		}
 	}
@@ -446,7 +446,7 @@ func paramsWhere(graphs []*loaded, conf Confidence, is func(p *graph.Param) bool
 }
 
 // params matches a parameter by name or number.
-func (q *Query) params(graphs []*loaded) []hit {
+func (q *Query) params(graphs []*loadedGraph) []matchedNode {
 	return paramsWhere(graphs, High, func(p *graph.Param) bool {
 		switch {
 		case p.Name == q.Text:
@@ -460,7 +460,7 @@ func (q *Query) params(graphs []*loaded) []hit {
 	})
 }
 
-func (q *Query) paramSuffixes(graphs []*loaded) []hit {
+func (q *Query) paramSuffixes(graphs []*loadedGraph) []matchedNode {
 	suffix := "." + strings.TrimPrefix(q.Text, ".")
 	return paramsWhere(graphs, Medium, func(p *graph.Param) bool { return strings.HasSuffix(p.Name, suffix) })
 }

@@ -34,8 +34,8 @@ type Options struct {
 // Schema is the schema of an Answer document.
 const Schema = "dumptool/find/1"
 
-// Answer is the result of a search, and its document.
-type Answer struct {
+// SearchResult is the result of a search, and its document.
+type SearchResult struct {
 	Schema string `json:"schema"`
 	// Query is the text of the query.
 	Query string `json:"query"`
@@ -110,14 +110,14 @@ func (m Match) compare(other Match) int {
 
 // Result is an *Operator or a *Parameter.
 type Result interface {
-	// Where returns the place of the result.
-	Where() *Place
+	// Position returns the place of the result.
+	Position() *TreePosition
 	// tensors returns the dumps that a query selects.
 	tensors() []*dumpdir.File
 }
 
-// Place is the place of a result in a tree.
-type Place struct {
+// TreePosition is the place of a result in a tree.
+type TreePosition struct {
 	// Match is the way in which the result matches the query, Confidence the confidence in it.
 	Match      Match      `json:"match"`
 	Confidence Confidence `json:"confidence"`
@@ -128,12 +128,12 @@ type Place struct {
 	IR    *string `json:"ir"`
 }
 
-// Where implements Result.
-func (p *Place) Where() *Place { return p }
+// Position implements Result.
+func (p *TreePosition) Position() *TreePosition { return p }
 
 // Operator is a found operator. Unknown properties are nil.
 type Operator struct {
-	Place
+	TreePosition
 	// IRLine is the operator's line in the file IR.
 	IRLine *int `json:"ir_line"`
 	// Node is the name in the graph, Subgraph the subgraph of the file.
@@ -251,7 +251,7 @@ type Row struct {
 
 // Parameter is a found parameter.
 type Parameter struct {
-	Place
+	TreePosition
 	// Param is the name, Number the number in the graph, null if it has none.
 	Param  string `json:"param"`
 	Number *int   `json:"number"`

@@ -224,7 +224,7 @@ func (t *tree) chooseGraphs(opt *Options) {
 		if len(opt.IR) == 0 {
 			r.graphs = bestGraphs(r.graphs)
 		}
-		r.graphs = slices.DeleteFunc(r.graphs, func(g graphFile) bool { return !opt.Rounds.Wants(r.at(g.Graph)) })
+		r.graphs = slices.DeleteFunc(r.graphs, func(g graphFile) bool { return !opt.Rounds.Includes(r.coordinatesOf(g.Graph)) })
 		slices.SortStableFunc(r.graphs, func(a, b graphFile) int {
 			return cmp.Or(cmp.Compare(a.Graph, b.Graph), lang.CompareNatural(a.name, b.name))
 		})
@@ -243,8 +243,8 @@ func (t *tree) expectGraphs() {
 	}
 }
 
-// at returns the coordinates of a graph of the root.
-func (r *root) at(id int) dumpdir.Coordinates {
+// coordinatesOf returns the coordinates of a graph of the root.
+func (r *root) coordinatesOf(id int) dumpdir.Coordinates {
 	at := dumpdir.Coordinates{}
 	if r.rank != nil {
 		at.Rank = strconv.Itoa(*r.rank)
@@ -286,7 +286,7 @@ func (t *tree) assignFiles(opt *Options) {
 		if id, ok := orderGraph(f.Name); ok && path.Base(filepath.ToSlash(store.Dir(f.Path()))) == orderFolder {
 			r.orders[id] = f.Path()
 		}
-		if opt.Rounds.Wants(f.Folder.At) {
+		if opt.Rounds.Includes(f.Folder.At) {
 			r.files = append(r.files, f)
 		}
 	}
@@ -294,7 +294,7 @@ func (t *tree) assignFiles(opt *Options) {
 		return
 	}
 	for _, round := range t.run.Rounds {
-		if !opt.Rounds.Wants(round.At) {
+		if !opt.Rounds.Includes(round.At) {
 			continue
 		}
 		seen := make(map[*root]bool)
@@ -339,8 +339,8 @@ func orderGraph(name string) (int, bool) {
 	return n, ok && ok2 && err == nil && n >= 0
 }
 
-// loaded is a graph in memory.
-type loaded struct {
+// loadedGraph is a graph in memory.
+type loadedGraph struct {
 	*graph.IR
 	file  graphFile
 	names []string       // in execution order
@@ -350,7 +350,7 @@ type loaded struct {
 }
 
 // id returns the number of the graph, nil if unknown.
-func (g *loaded) id() *int {
+func (g *loadedGraph) id() *int {
 	if g.file.Graph < 0 {
 		return nil
 	}
@@ -358,8 +358,8 @@ func (g *loaded) id() *int {
 	return &id
 }
 
-// notes returns oddities of the graph.
-func (g *loaded) notes() []lang.Sentence {
+// oddities returns oddities of the graph.
+func (g *loadedGraph) oddities() []lang.Sentence {
 	var all []lang.Sentence
 	for _, warning := range g.Warnings {
 		all = append(all, lang.Say("%s: %s", g.file.name, warning))
@@ -372,9 +372,9 @@ func (g *loaded) notes() []lang.Sentence {
 
 // load reads the graphs of a root. Protobuf files are used for graphs whose text is missing or has
 // no nodes.
-func (r *root) load(ctx context.Context, reader *dumpdir.GraphFiles) (all []*loaded, bad []Unreadable) {
+func (r *root) load(ctx context.Context, reader *dumpdir.GraphFiles) (all []*loadedGraph, bad []Unreadable) {
 	if r.bare != nil {
-		return []*loaded{{IR: graph.NewIR(r.bare.specs), file: graphFile{Saved: graph.Saved{Graph: r.bare.id}}, ops: r.bare.ops}}, nil
+		return []*loadedGraph{{IR: graph.NewIR(r.bare.specs), file: graphFile{Saved: graph.Saved{Graph: r.bare.id}}, ops: r.bare.ops}}, nil
 	}
 	hasNodes := make(map[int]bool)
 	for _, proto := range []bool{false, true} {
@@ -388,11 +388,11 @@ func (r *root) load(ctx context.Context, reader *dumpdir.GraphFiles) (all []*loa
 			}
 			if g != nil && len(g.Nodes) > 0 {
 				hasNodes[f.Graph] = true
-				all = append(all, &loaded{IR: g, file: f})
+				all = append(all, &loadedGraph{IR: g, file: f})
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *loaded) int {
+	slices.SortStableFunc(all, func(a, b *loadedGraph) int {
 		return cmp.Or(cmp.Compare(a.file.Graph, b.file.Graph), lang.CompareNatural(a.file.name, b.file.name))
 	})
 	for _, g := range all {
@@ -415,7 +415,7 @@ func unreadable(name string, err error) Unreadable {
 }
 
 // readOrder reads the execution order of the graph.
-func (g *loaded) readOrder(file string) error {
+func (g *loadedGraph) readOrder(file string) error {
 	return safefile.Read(file, func(in safefile.Input) error {
 		order, err := sidefile.ReadExecutionOrder(in, store.Base(file))
 		if err != nil {

@@ -62,10 +62,10 @@ func (f Facts) Get(name string) (x float64, ok bool) {
 }
 
 // Shift returns facts whose row indexes are increased by rows.
-func (f Facts) Shift(rows int) Facts { return f.Moved(func(i int) int { return i + rows }) }
+func (f Facts) Shift(rows int) Facts { return f.Renumbered(func(i int) int { return i + rows }) }
 
-// Moved returns facts with row indexes mapped by place, without facts whose new index is negative.
-func (f Facts) Moved(place func(int) int) Facts {
+// Renumbered returns facts with row indexes mapped by place, without facts whose new index is negative.
+func (f Facts) Renumbered(place func(int) int) Facts {
 	moved := slices.Clone(f)[:0]
 	for _, fact := range f {
 		if fact.Name == InputRow || fact.Name == OtherRow {

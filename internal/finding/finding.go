@@ -24,15 +24,15 @@ type Finding struct {
 // is included, so that pages made from the document have both languages.
 type List []Finding
 
-// listed is a finding in a List.
-type listed struct {
+// listEntry is a finding in a List.
+type listEntry struct {
 	Finding
 	Chinese string `json:"evidence_zh,omitempty"`
 }
 
 // MarshalJSON implements json.Marshaler. A nil list is written as an empty one.
 func (l List) MarshalJSON() ([]byte, error) {
-	all := make([]listed, len(l))
+	all := make([]listEntry, len(l))
 	for i, f := range l {
 		all[i].Finding = f
 		if text := f.Evidence.Text(); text.Chinese() != text.String() {
@@ -44,7 +44,7 @@ func (l List) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (l *List) UnmarshalJSON(data []byte) error {
-	var all []listed
+	var all []listEntry
 	err := json.Unmarshal(data, &all)
 	*l = nil
 	for _, x := range all {
@@ -76,8 +76,8 @@ func Has(findings []Finding, code Code) bool {
 	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Code == code })
 }
 
-// Without returns the findings with other codes.
-func Without(findings []Finding, code Code) []Finding {
+// ExceptCode returns the findings with other codes.
+func ExceptCode(findings []Finding, code Code) []Finding {
 	return slices.DeleteFunc(slices.Clone(findings), func(f Finding) bool { return f.Code == code })
 }
 

@@ -109,7 +109,7 @@ func (f *Files) Sentences() []lang.Sentence {
 	var all []lang.Sentence
 	for i, k := range found {
 		if rest := found[i:]; i == maxLines-1 && len(rest) > 1 {
-			return append(all, f.others(rest))
+			return append(all, f.describeKinds(rest))
 		}
 		about := lang.Say("not a kind of file that dumptool reads")
 		if k != nil {
@@ -124,8 +124,8 @@ func (f *Files) Sentences() []lang.Sentence {
 	return all
 }
 
-// others returns a sentence about several kinds.
-func (f *Files) others(kinds []*Kind) lang.Sentence {
+// describeKinds returns a sentence about several kinds.
+func (f *Files) describeKinds(kinds []*Kind) lang.Sentence {
 	n := 0
 	for _, k := range kinds {
 		n += f.counts[k]

@@ -34,8 +34,8 @@ const OriginalNames = "_datadump_original_op_names"
 // ReadFusionAttributes reads the compiler's graph with the attributes of its operators.
 func ReadFusionAttributes(in io.Reader) (*Graph, error) { return readFusion(in, true) }
 
-// keep stores an attribute, unless its name shows that it cannot affect the result of the operator.
-func (op *Op) keep(key string, a *Attribute) {
+// storeAttribute stores an attribute, unless its name shows that it cannot affect the result of the operator.
+func (op *Op) storeAttribute(key string, a *Attribute) {
 	if key == "" || a == nil || strings.HasPrefix(key, "_") && key != OriginalNames {
 		return
 	}
@@ -67,7 +67,7 @@ func (r *fusionReader) opAttributes(op *Op) error {
 	one := func(key string) error {
 		a := &Attribute{}
 		err := r.value(a, 0)
-		op.keep(key, a)
+		op.storeAttribute(key, a)
 		return err
 	}
 	switch r.Kind() {
@@ -89,7 +89,7 @@ func (r *fusionReader) opAttributes(op *Op) error {
 			}
 			return r.Skip()
 		})
-		op.keep(key, a)
+		op.storeAttribute(key, a)
 		return err
 	})
 }
@@ -155,13 +155,13 @@ func (r *textReader) opAttribute(op *Op) error {
 		}
 		return r.skip()
 	})
-	op.keep(key, a)
+	op.storeAttribute(key, a)
 	return err
 }
 
 // eitherOf reads a field whose value is a message, or numbers.
 func (r *textReader) eitherOf(a *Attribute, read func(field []byte) error) error {
-	if _, err := r.accept(":"); err != nil {
+	if _, err := r.nextIfAny(":"); err != nil {
 		return err
 	}
 	c, err := r.peek()
@@ -204,7 +204,7 @@ func (g *IR) Attributes(in io.ReaderAt, n *Node) map[string]Attribute {
 	for _, part := range splitOperands(nil, inner[1:end]) {
 		key, value, ok := strings.Cut(string(part), ":")
 		if ok {
-			op.keep(strings.TrimSpace(key), irValue(strings.TrimSpace(value)))
+			op.storeAttribute(strings.TrimSpace(key), irValue(strings.TrimSpace(value)))
 		}
 	}
 	return op.Attributes

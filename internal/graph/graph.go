@@ -206,9 +206,9 @@ func (g *Graph) Topological() []string {
 	return names
 }
 
-// Place returns the topological index of the operator with the first known name of names, exact or as written in file
+// TopologicalIndex returns the topological index of the operator with the first known name of names, exact or as written in file
 // names. The graph must not change after the first call.
-func (g *Graph) Place(names ...string) (int, bool) {
+func (g *Graph) TopologicalIndex(names ...string) (int, bool) {
 	g.placed.Do(func() {
 		for i, name := range g.Topological() {
 			g.places.Add(name, i)

@@ -283,11 +283,11 @@ func TestTopologicalMatchesASlowSearch(t *testing.T) {
 			t.Error(diff)
 		}
 		for i, name := range want {
-			if place, ok := g.Place("none", name); place != i || !ok {
+			if place, ok := g.TopologicalIndex("none", name); place != i || !ok {
 				t.Errorf("%s has the place %d, want %d", name, place, i)
 			}
 		}
-		if _, ok := g.Place("none"); ok {
+		if _, ok := g.TopologicalIndex("none"); ok {
 			t.Error("an operator that the graph lacks has a place")
 		}
 	})

@@ -190,10 +190,10 @@ func (t *texts) add(b []byte, clean func([]byte) []byte) Text {
 	if clean != nil {
 		kept = clean(b)
 	}
-	s := t.arena.keep(kept)
+	s := t.arena.copyString(kept)
 	key := s
 	if len(kept) != len(b) {
-		key = t.arena.keep(b)
+		key = t.arena.copyString(b)
 	}
 	i := Text(len(t.all))
 	t.all, t.flags = append(t.all, s), append(t.flags, textFlags(s))
@@ -206,8 +206,8 @@ type arena struct{ b strings.Builder }
 
 const arenaChunk = 64 << 10
 
-// keep copies b to a string; invalid UTF-8 is replaced.
-func (a *arena) keep(b []byte) string {
+// copyString copies b to a string; invalid UTF-8 is replaced.
+func (a *arena) copyString(b []byte) string {
 	if len(b) == 0 {
 		return ""
 	}

@@ -37,7 +37,7 @@ func (g *IR) Producers(n *Node, input int) []Source {
 	for len(w.todo) > 0 {
 		next := w.todo[len(w.todo)-1]
 		w.todo = w.todo[:len(w.todo)-1]
-		w.follow(next.at, next.output, next.chosen)
+		w.sourcesOf(next.at, next.output, next.chosen)
 	}
 	return w.found
 }
@@ -59,8 +59,8 @@ type outputRef struct {
 	chosen bool // selected by a TupleGetItem
 }
 
-// follow finds the sources of an output; chosen says that a TupleGetItem selects the output.
-func (w *producers) follow(at ref, output int, chosen bool) {
+// sourcesOf finds the sources of an output; chosen says that a TupleGetItem selects the output.
+func (w *producers) sourcesOf(at ref, output int, chosen bool) {
 	for at != noRef {
 		if i, ok := at.param(); ok {
 			w.add(Source{-1, i, output})
@@ -178,9 +178,9 @@ func (g *IR) Readers(param int) []Consumer {
 // forwarding lists the operators whose output carries the values of input 0.
 var forwarding = map[string]bool{load: true, depend: true, tupleGetItem: true, "Cast": true, "TransData": true}
 
-// Through follows a source upwards through casts and layout changes. It returns the end of the walk
+// FollowViews follows a source upwards through casts and layout changes. It returns the end of the walk
 // and the nodes passed, the nearest to s first.
-func (g *IR) Through(s Source) (end Source, via []int) {
+func (g *IR) FollowViews(s Source) (end Source, via []int) {
 	seen := make(map[int]bool)
 	for s.Node >= 0 && !seen[s.Node] {
 		n := &g.Nodes[s.Node]
@@ -289,8 +289,8 @@ func cutOperands(b []byte) []byte {
 	return b[1:]
 }
 
-// split splits operands; the result is valid until the next call.
-func (r *irReader) split(b []byte) [][]byte {
+// splitOperands splits operands; the result is valid until the next call.
+func (r *irReader) splitOperands(b []byte) [][]byte {
 	r.operands = splitOperands(r.operands[:0], b)
 	return r.operands
 }
@@ -335,15 +335,15 @@ func (r *irReader) operand(b []byte) ref {
 		if !ok || len(rest) > 0 && rest[0] != '(' {
 			return noRef
 		}
-		return r.lookup(number)
+		return r.nodeByNumber(number)
 	case '$':
 		return r.crossOperand(b)
 	}
 	return noRef
 }
 
-// lookup returns the node with a number in the current subgraph; noRef if it is not defined above.
-func (r *irReader) lookup(number int32) ref {
+// nodeByNumber returns the node with a number in the current subgraph; noRef if it is not defined above.
+func (r *irReader) nodeByNumber(number int32) ref {
 	at := r.first + int(number)
 	if at < len(r.graph.Nodes) && r.graph.Nodes[at].Number == number {
 		return ref(at)

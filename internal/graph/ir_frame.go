@@ -40,16 +40,16 @@ type Stack struct {
 	Frames []Frame
 }
 
-// Via says which stack gave the script line of a node.
-type Via string
+// StackSource says which stack gave the script line of a node.
+type StackSource string
 
 // Sources of a script line.
 const (
-	ViaNone    Via = ""
-	ViaOwn     Via = "own"
-	ViaFused   Via = "fused"
-	ViaForward Via = "forward"
-	ViaLibrary Via = "library" // no line of the user is known
+	ViaNone    StackSource = ""
+	ViaOwn     StackSource = "own"
+	ViaFused   StackSource = "fused"
+	ViaForward StackSource = "forward"
+	ViaLibrary StackSource = "library" // no line of the user is known
 )
 
 // libraryFolders lists the folders of MindSpore's Python code.
@@ -133,9 +133,9 @@ func (g *IR) Stacks(n *Node) []Stack {
 	return stacks
 }
 
-// User returns the frame that the user wrote: the innermost frame outside of the library, preferably not of a block;
+// UserFrame returns the frame that the user wrote: the innermost frame outside of the library, preferably not of a block;
 // else the innermost.
-func (g *IR) User(s Stack) Frame {
+func (g *IR) UserFrame(s Stack) Frame {
 	for _, f := range s.Frames {
 		if !g.IsLibrary(f) && !g.IsBlock(f) {
 			return f
@@ -150,18 +150,18 @@ func (g *IR) User(s Stack) Frame {
 }
 
 // Script returns the line of the script that a node comes from.
-func (g *IR) Script(n *Node) (Frame, Via) {
+func (g *IR) Script(n *Node) (Frame, StackSource) {
 	stacks := g.Stacks(n)
 	var library *Frame
 	for _, wanted := range []struct {
 		kind StackKind
-		via  Via
+		via  StackSource
 	}{{Own, ViaOwn}, {Fused, ViaFused}, {Forward, ViaForward}} {
 		for _, s := range stacks {
 			if s.Kind != wanted.kind {
 				continue
 			}
-			f := g.User(s)
+			f := g.UserFrame(s)
 			if !g.IsLibrary(f) {
 				return f, wanted.via
 			}
@@ -211,7 +211,7 @@ func (g *IR) forwardUser(n *Node) (Frame, bool) {
 	}
 	for _, s := range g.Stacks(f) {
 		if s.Kind == Own {
-			user := g.User(s)
+			user := g.UserFrame(s)
 			return user, !g.IsLibrary(user)
 		}
 	}

@@ -212,7 +212,7 @@ func (r *protoReader) graphField(number protowire.Number, length int64) error {
 	case graphParam:
 		err = eachField(b, func(field protowire.Number, value []byte, _ uint64) error {
 			if field == paramName && r.isText(offset, "name", value) {
-				p := Param{Name: r.names.keep(value), Number: int32(len(r.graph.Params) + 1)}
+				p := Param{Name: r.names.copyString(value), Number: int32(len(r.graph.Params) + 1)}
 				r.graph.Params = append(r.graph.Params, p)
 			}
 			return nil
@@ -296,7 +296,7 @@ func (r *protoReader) node(b []byte, offset int64) error {
 		case nodeScope:
 			scope = value
 		case nodeFullName:
-			n.Name = r.names.keep(value)
+			n.Name = r.names.copyString(value)
 		case nodeSource:
 			source = value
 		}
@@ -308,7 +308,7 @@ func (r *protoReader) node(b []byte, offset int64) error {
 	}
 	n.inputs.to = int32(len(g.inputs))
 	if n.Name == "" && len(scope) > 0 {
-		n.Name, n.scopeOnly = r.names.keep(scope), true
+		n.Name, n.scopeOnly = r.names.copyString(scope), true
 	}
 	kind, stack := Own, uint16(0)
 	for line := range bytes.Lines(source) {

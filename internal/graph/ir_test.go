@@ -306,7 +306,7 @@ func checkIR(t *testing.T, g *IR, file []byte) {
 				if s.Node >= len(g.Nodes) || s.Param >= len(g.Params) || (s.Node < 0) == (s.Param < 0) {
 					t.Fatalf("node %d: producer %+v", i, s)
 				}
-				g.Through(s)
+				g.FollowViews(s)
 			}
 		}
 		if i < 20 {

@@ -89,7 +89,7 @@ func (r *irReader) read() error {
 			return r.end(offset)
 		}
 		if err != nil {
-			r.drop()
+			r.endTruncated()
 			return err
 		}
 		text := bytes.TrimLeft(line, " \t")
@@ -100,7 +100,7 @@ func (r *irReader) read() error {
 			return &IRError{offset, lang.Say("more nodes than any graph has")}
 		}
 		r.offset = offset
-		r.take(text, len(line)-len(text))
+		r.readLine(text, len(line)-len(text))
 	}
 }
 
@@ -120,15 +120,15 @@ func (r *irReader) misfit(text []byte, wanted string) {
 	r.graph.Misfits.Add(int(r.lines.line), r.offset, text, wanted)
 }
 
-// take reads a line; blanks is the number of blanks before the text.
-func (r *irReader) take(text []byte, blanks int) {
+// readLine reads a line; blanks is the number of blanks before the text.
+func (r *irReader) readLine(text []byte, blanks int) {
 	switch c := text[0]; {
 	case c == '%' && (blanks < nodeDepth && r.nodeLine(text) || r.paramLine(text)):
 	case c == 'R' && blanks < nodeDepth && bytes.HasPrefix(text, []byte("Return(")):
-		r.finish()
+		r.endNode()
 		r.returned = true
 	case c == '}' && blanks == 0 && len(text) == 1 && r.subgraph >= 0:
-		r.finish()
+		r.endNode()
 		r.subgraph, r.open = -1, false
 	case c == 's' && bytes.HasPrefix(text, []byte("subgraph @")):
 		r.subgraphLine(text)
@@ -163,9 +163,9 @@ func (r *irReader) end(size int64) error {
 	cut := r.open
 	switch {
 	case cut:
-		r.drop()
+		r.endTruncated()
 	default:
-		r.finish()
+		r.endNode()
 	}
 	switch {
 	case size == 0:
@@ -182,8 +182,8 @@ func (r *irReader) end(size int64) error {
 	return nil
 }
 
-// drop ends the current node where the file is truncated, and removes it if its name has not been read.
-func (r *irReader) drop() {
+// endTruncated ends the current node where the file is truncated, and removes it if its name has not been read.
+func (r *irReader) endTruncated() {
 	if r.node >= 0 && !r.named {
 		g := r.graph
 		n := &g.Nodes[r.node]
@@ -193,11 +193,11 @@ func (r *irReader) drop() {
 		}
 		g.Nodes = g.Nodes[:r.node]
 	}
-	r.finish()
+	r.endNode()
 }
 
-// finish ends the current node. Without types, the lines collected in between were no attribute: they become misfits.
-func (r *irReader) finish() {
+// endNode ends the current node. Without types, the lines collected in between were no attribute: they become misfits.
+func (r *irReader) endNode() {
 	if r.between.Count > 0 && !r.typed {
 		r.graph.Misfits.Append(&r.between)
 	}
@@ -207,7 +207,7 @@ func (r *irReader) finish() {
 
 // subgraphLine reads subgraph @name parent: [subgraph @other](%para6_x, %para7_y) {.
 func (r *irReader) subgraphLine(text []byte) {
-	r.finish()
+	r.endNode()
 	r.isIR = true
 	text = text[len("subgraph @"):]
 	end := bytes.IndexByte(text, '(')
@@ -220,7 +220,7 @@ func (r *irReader) subgraphLine(text []byte) {
 	}
 	r.startSubgraph(bytes.TrimSpace(name))
 	r.open = true
-	for _, formal := range r.split(cutOperands(formals)) {
+	for _, formal := range r.splitOperands(cutOperands(formals)) {
 		if number, name, ok := cutParam(formal); ok {
 			r.addParam(number, name)
 		}
@@ -228,7 +228,7 @@ func (r *irReader) subgraphLine(text []byte) {
 }
 
 func (r *irReader) startSubgraph(name []byte) {
-	s := r.types.keep(name)
+	s := r.types.copyString(name)
 	r.subgraph = int32(len(r.graph.Subgraphs))
 	r.graph.Subgraphs = append(r.graph.Subgraphs, s)
 	if _, known := r.subgraphs[s]; !known {
@@ -269,7 +269,7 @@ func cutParam(text []byte) (number int32, name []byte, ok bool) {
 func (r *irReader) addParam(number int32, name []byte) ref {
 	g := r.graph
 	i := int32(len(g.Params))
-	g.Params = append(g.Params, Param{Name: r.types.keep(name), Number: number})
+	g.Params = append(g.Params, Param{Name: r.types.copyString(name), Number: number})
 	if _, known := r.params[number]; !known && number > 0 {
 		r.params[number] = i
 	}
@@ -299,7 +299,7 @@ func (r *irReader) nodeLine(text []byte) bool {
 	if r.subgraph < 0 {
 		r.startSubgraph(nil)
 	}
-	r.finish()
+	r.endNode()
 	operator, rest := cutOperator(rest)
 	g := r.graph
 	n := Node{
@@ -308,11 +308,11 @@ func (r *irReader) nodeLine(text []byte) bool {
 		debug: "equivoutput",
 	}
 	if string(debug) != n.debug { // the oldest writers give all nodes the same name
-		n.debug = r.types.keep(debug)
+		n.debug = r.types.copyString(debug)
 	}
 	r.node, r.named, r.typed, r.kind, r.stack = len(g.Nodes), false, false, Own, 0
 	isItem := n.Type == "TupleGetItem"
-	for i, operand := range r.split(cutOperands(rest)) {
+	for i, operand := range r.splitOperands(cutOperands(rest)) {
 		in := r.operand(operand)
 		if in == noRef && isItem && i == 1 {
 			n.item = constantIndex(operand)
@@ -345,7 +345,7 @@ func (r *irReader) typeOf(operator []byte) string {
 	if r.known == nil {
 		r.known = make(map[string]string)
 	}
-	s := r.types.keep(operator)
+	s := r.types.copyString(operator)
 	r.known[s] = s
 	return s
 }
@@ -454,7 +454,7 @@ func (r *irReader) setName(text []byte, scopeOnly bool) {
 		return
 	}
 	n := &r.graph.Nodes[r.node]
-	n.Name, n.scopeOnly = r.types.keep(text[from+1:to]), scopeOnly
+	n.Name, n.scopeOnly = r.types.copyString(text[from+1:to]), scopeOnly
 	r.named = true
 }
 

@@ -140,7 +140,7 @@ func (r *textReader) attribute(o *Origin) error {
 		return err
 	}
 	if bad, wanted := o.set(key, values); wanted != "" {
-		return r.wrong(lang.Plain(fmt.Sprintf("%s %q", key, values[bad])), lang.Say(wanted))
+		return r.lineError(lang.Plain(fmt.Sprintf("%s %q", key, values[bad])), lang.Say(wanted))
 	}
 	return nil
 }
@@ -159,8 +159,8 @@ type textReader struct {
 // maxText is the longest kept word or string, in bytes.
 const maxText = 64 << 10
 
-// fill refills an empty buffer; io.EOF means the end of the file.
-func (r *textReader) fill() error {
+// refill refills an empty buffer; io.EOF means the end of the file.
+func (r *textReader) refill() error {
 	for r.pos == r.end {
 		n, err := r.in.Read(r.buf)
 		r.pos, r.end = 0, n
@@ -171,24 +171,24 @@ func (r *textReader) fill() error {
 	return nil
 }
 
-// wrong returns an error with the current line.
-func (r *textReader) wrong(found, wanted lang.Sentence) error {
+// lineError returns an error with the current line.
+func (r *textReader) lineError(found, wanted lang.Sentence) error {
 	return lang.Errorf("line %d: found %s, wanted %s", r.line, found, wanted)
 }
 
 // wrongByte returns the error for a byte returned by peek.
 func (r *textReader) wrongByte(c byte, wanted lang.Sentence) error {
 	if c == 0 {
-		return r.wrong(lang.Say("the end of the file"), wanted)
+		return r.lineError(lang.Say("the end of the file"), wanted)
 	}
-	return r.wrong(lang.Plain(strconv.QuoteToASCII(string([]byte{c}))), wanted)
+	return r.lineError(lang.Plain(strconv.QuoteToASCII(string([]byte{c}))), wanted)
 }
 
 // peek returns the next byte outside of blanks and comments, 0 at the end of the file.
 func (r *textReader) peek() (byte, error) {
 	for comment := false; ; r.pos++ {
 		if r.pos == r.end {
-			if err := r.fill(); errors.Is(err, io.EOF) {
+			if err := r.refill(); errors.Is(err, io.EOF) {
 				return 0, nil
 			} else if err != nil {
 				return 0, err
@@ -202,15 +202,15 @@ func (r *textReader) peek() (byte, error) {
 		case c == '#':
 			comment = true
 		case c == 0:
-			return 0, r.wrong(lang.Say("a zero byte"), lang.Say("text"))
+			return 0, r.lineError(lang.Say("a zero byte"), lang.Say("text"))
 		default:
 			return c, nil
 		}
 	}
 }
 
-// accept consumes and returns the next byte if it is in some, else returns 0.
-func (r *textReader) accept(some string) (byte, error) {
+// nextIfAny consumes and returns the next byte if it is in some, else returns 0.
+func (r *textReader) nextIfAny(some string) (byte, error) {
 	c, err := r.peek()
 	if err != nil || c == 0 || strings.IndexByte(some, c) < 0 {
 		return 0, err
@@ -223,7 +223,7 @@ func (r *textReader) accept(some string) (byte, error) {
 // consume the value. Extensions, whose names stand in brackets, are skipped.
 func (r *textReader) fields(end byte, read func(field []byte) error) error {
 	for {
-		c, err := r.accept(",;")
+		c, err := r.nextIfAny(",;")
 		if err == nil && c == 0 {
 			c, err = r.peek()
 		}
@@ -257,10 +257,10 @@ func (r *textReader) fields(end byte, read func(field []byte) error) error {
 
 // message reads a message and calls read for each of its fields.
 func (r *textReader) message(read func(field []byte) error) error {
-	if _, err := r.accept(":"); err != nil {
+	if _, err := r.nextIfAny(":"); err != nil {
 		return err
 	}
-	open, err := r.accept("{<")
+	open, err := r.nextIfAny("{<")
 	if err != nil {
 		return err
 	}
@@ -279,7 +279,7 @@ func (r *textReader) message(read func(field []byte) error) error {
 
 // text reads a string value.
 func (r *textReader) text(s *string) error {
-	if _, err := r.accept(":"); err != nil {
+	if _, err := r.nextIfAny(":"); err != nil {
 		return err
 	}
 	c, err := r.peek()
@@ -297,16 +297,16 @@ func (r *textReader) text(s *string) error {
 // scalars calls take for a string, number or word, or for each element of a list. take returns a description of the
 // expected text, empty if it accepts the text.
 func (r *textReader) scalars(take func(text string) (wanted string)) error {
-	if _, err := r.accept(":"); err != nil {
+	if _, err := r.nextIfAny(":"); err != nil {
 		return err
 	}
-	list, err := r.accept("[")
+	list, err := r.nextIfAny("[")
 	if err != nil {
 		return err
 	}
 	for {
 		if list != 0 {
-			if c, err := r.accept("],"); err != nil || c == ']' {
+			if c, err := r.nextIfAny("],"); err != nil || c == ']' {
 				return err
 			} else if c == ',' {
 				continue
@@ -317,7 +317,7 @@ func (r *textReader) scalars(take func(text string) (wanted string)) error {
 			return err
 		}
 		if wanted := take(string(text)); wanted != "" {
-			return r.wrong(lang.Plain(strconv.Quote(string(text))), lang.Say(wanted))
+			return r.lineError(lang.Plain(strconv.Quote(string(text))), lang.Say(wanted))
 		}
 		if list == 0 {
 			return nil
@@ -343,7 +343,7 @@ func (r *textReader) scalar() ([]byte, error) {
 
 // skip skips the value of a field, or the bracketed name of an extension.
 func (r *textReader) skip() error {
-	if _, err := r.accept(":"); err != nil {
+	if _, err := r.nextIfAny(":"); err != nil {
 		return err
 	}
 	for depth := 0; ; {
@@ -386,7 +386,7 @@ var wordBytes = func() (set [256]bool) {
 func (r *textReader) word() ([]byte, error) {
 	r.token = r.token[:0]
 	for {
-		if err := r.fill(); errors.Is(err, io.EOF) {
+		if err := r.refill(); errors.Is(err, io.EOF) {
 			return r.token, nil
 		} else if err != nil {
 			return nil, err
@@ -398,7 +398,7 @@ func (r *textReader) word() ([]byte, error) {
 		r.token = append(r.token, r.buf[r.pos:n]...)
 		r.pos = n
 		if len(r.token) > maxText {
-			return nil, r.wrong(lang.Say("a word of more than %d bytes", maxText), lang.Say("a shorter one"))
+			return nil, r.lineError(lang.Say("a word of more than %d bytes", maxText), lang.Say("a shorter one"))
 		}
 		if n < r.end {
 			return r.token, nil
@@ -409,7 +409,7 @@ func (r *textReader) word() ([]byte, error) {
 // quoted reads a string: adjacent quoted literals. keep appends it to the token.
 func (r *textReader) quoted(keep bool) error {
 	for {
-		quote, err := r.accept(`"'`)
+		quote, err := r.nextIfAny(`"'`)
 		if err != nil || quote == 0 {
 			return err
 		}
@@ -427,7 +427,7 @@ func (r *textReader) literal(quote byte, keep bool) error {
 		case err != nil:
 			return err
 		case c == '\n':
-			return r.wrong(lang.Say("the end of the line"), lang.Say("the end of a string"))
+			return r.lineError(lang.Say("the end of the line"), lang.Say("the end of a string"))
 		case c == quote:
 			return nil
 		case c == '\\' && keep:
@@ -439,7 +439,7 @@ func (r *textReader) literal(quote byte, keep bool) error {
 		case err != nil:
 			return err
 		case keep && len(r.token) == maxText:
-			return r.wrong(lang.Say("a string of more than %d bytes", maxText), lang.Say("a shorter one"))
+			return r.lineError(lang.Say("a string of more than %d bytes", maxText), lang.Say("a shorter one"))
 		case keep:
 			r.token = append(r.token, c)
 		}
@@ -449,8 +449,8 @@ func (r *textReader) literal(quote byte, keep bool) error {
 // nextByte reads a byte of a literal.
 func (r *textReader) nextByte() (byte, error) {
 	if r.pos == r.end {
-		if err := r.fill(); errors.Is(err, io.EOF) {
-			return 0, r.wrong(lang.Say("the end of the file"), lang.Say("the end of a string"))
+		if err := r.refill(); errors.Is(err, io.EOF) {
+			return 0, r.lineError(lang.Say("the end of the file"), lang.Say("the end of a string"))
 		} else if err != nil {
 			return 0, err
 		}
@@ -492,7 +492,7 @@ func (r *textReader) escaped() (byte, error) {
 	}
 	v, err := strconv.ParseUint(string(text), base, 8)
 	if err != nil {
-		return 0, r.wrong(lang.Say("the escape %q", `\`+string(text)), lang.Say(`one such as \n or \101`))
+		return 0, r.lineError(lang.Say("the escape %q", `\`+string(text)), lang.Say(`one such as \n or \101`))
 	}
 	return byte(v), nil
 }

@@ -181,7 +181,7 @@ func (t *textForm) decodeNumbers(dst, src []byte, last bool) (written, read int,
 			return len(dst) - len(d), len(src) - len(s), &textError{at, lang.Plain("0x")}
 		}
 		if len(number) < 2*t.bytes {
-			return len(dst) - len(d), len(src) - len(s), t.wrong(src, number)
+			return len(dst) - len(d), len(src) - len(s), t.syntaxError(src, number)
 		}
 		wrong := uint16(0)
 		for i := range t.bytes {
@@ -191,14 +191,14 @@ func (t *textForm) decodeNumbers(dst, src []byte, last bool) (written, read int,
 		}
 		rest := number[2*t.bytes:]
 		if wrong&notHex != 0 || len(rest) > 0 && !separators[rest[0]] {
-			return len(dst) - len(d), len(src) - len(s), t.wrong(src, number)
+			return len(dst) - len(d), len(src) - len(s), t.syntaxError(src, number)
 		}
 		d, s = d[t.bytes:], rest
 	}
 }
 
-// wrong returns the error of number, which is the tail of src.
-func (t *textForm) wrong(src, number []byte) *textError {
+// syntaxError returns the error of number, which is the tail of src.
+func (t *textForm) syntaxError(src, number []byte) *textError {
 	n := 0
 	for n < len(number) && n < 2*t.bytes && isDigit(number[n]) {
 		n++

@@ -19,7 +19,7 @@ type SearchResult struct {
 	Pieces []*Piece
 	// Others lists files that are no pieces; Misfits counts the others whose names do not fit the
 	// pattern.
-	Others  []Other
+	Others  []UnusedFile
 	Misfits int
 }
 
@@ -55,7 +55,7 @@ func (s *Source) matchFiles(files []string) *SearchResult {
 	for _, name := range files {
 		p, err := s.Pattern.Match(name)
 		if err != nil {
-			found.Others = append(found.Others, Other{name, lang.Plain(err.Error())})
+			found.Others = append(found.Others, UnusedFile{name, lang.Plain(err.Error())})
 			found.Misfits++
 			continue
 		}
@@ -115,7 +115,7 @@ func (s *Source) readDescription() (*SearchResult, error) {
 		}
 		known[resolved(p.Path)] = true
 	}
-	if err := bad.orNil(); err != nil {
+	if err := bad.nilIfEmpty(); err != nil {
 		return nil, err
 	}
 	files, err := s.list()
@@ -125,7 +125,7 @@ func (s *Source) readDescription() (*SearchResult, error) {
 	for _, name := range files {
 		path := store.Join(s.Dir, filepath.FromSlash(name))
 		if !known[resolved(path)] && !safefile.SameFile(path, s.Description) {
-			found.Others = append(found.Others, Other{name, lang.Say("not described")})
+			found.Others = append(found.Others, UnusedFile{name, lang.Say("not described")})
 		}
 	}
 	return found, nil
@@ -152,9 +152,9 @@ func (s *Source) pathOf(name string) (string, error) {
 	if s.AllowOutside {
 		return path, nil
 	}
-	_, err := store.Within(folder, path)
+	_, err := store.ResolveWithin(folder, path)
 	if errors.Is(err, store.ErrOutside) && s.Top != "" {
-		_, err = store.Within(s.Top, path)
+		_, err = store.ResolveWithin(s.Top, path)
 	}
 	if errors.Is(err, store.ErrOutside) {
 		return "", errOutside

@@ -70,7 +70,7 @@ type Result struct {
 	// Rows lists the outputs, ordered by their first piece found.
 	Rows []*Row `json:"tensors"`
 	// Others lists files and pieces that are no part of an output, in the order found.
-	Others []Other `json:"others"`
+	Others []UnusedFile `json:"others"`
 	// Misfits counts the Others whose names do not fit the pattern.
 	Misfits int `json:"-"`
 	// Read lists the node name of every piece, in the order found.
@@ -123,8 +123,8 @@ type Array struct {
 	Axis *int `json:"axis,omitempty"`
 }
 
-// Other is a file, or a piece, that is no part of an output.
-type Other struct {
+// UnusedFile is a file, or a piece, that is no part of an output.
+type UnusedFile struct {
 	// File is the file, Why the reason why it was left out.
 	File string        `json:"other"`
 	Why  lang.Sentence `json:"why"`
@@ -136,16 +136,16 @@ type Sum struct{ File, MD5 string }
 // Import joins pieces and writes the arrays. Failures of an output are errors of its row and do not
 // stop the import; the returned error is an error of ctx or of the arrays' folder.
 func Import(ctx context.Context, found *SearchResult, opt Options) (*Result, error) {
-	r := &Result{Schema: Schema, Rows: []*Row{}, Others: append([]Other{}, found.Others...), Misfits: found.Misfits}
+	r := &Result{Schema: Schema, Rows: []*Row{}, Others: append([]UnusedFile{}, found.Others...), Misfits: found.Misfits}
 	pieces := r.rename(found.Pieces, &opt)
 	pieces = r.choose(pieces, &opt)
 	groups := groupPieces(pieces)
-	units := r.plan(groups, &opt)
+	units := r.planUnits(groups, &opt)
 	w := &worker{opt: &opt, inputs: map[string]bool{}, rooms: sync.Pool{New: func() any { return newBuffers(blockBytes) }}}
 	for _, p := range found.Pieces {
 		w.inputs[resolved(p.Path)] = true
 	}
-	if err := w.run(ctx, units); err != nil {
+	if err := w.joinUnits(ctx, units); err != nil {
 		return r, err
 	}
 	r.setOrder()
@@ -273,7 +273,7 @@ func (r *Result) choose(pieces []namedPiece, opt *Options) []namedPiece {
 
 // addOther adds a piece to the others.
 func (r *Result) addOther(p namedPiece, en string, args ...any) {
-	r.Others = append(r.Others, Other{p.File, lang.Say(en, args...)})
+	r.Others = append(r.Others, UnusedFile{p.File, lang.Say(en, args...)})
 }
 
 // group holds the pieces of an output in one round, and its row.
@@ -284,9 +284,9 @@ type group struct {
 	join   *joinPlan
 }
 
-// unit is the work of one worker: the outputs of a node, which are written together, or not at all
+// workUnit is the work of one worker: the outputs of a node, which are written together, or not at all
 // if a piece of one is broken.
-type unit struct {
+type workUnit struct {
 	groups []*group
 	first  int // index of the first group
 }
@@ -312,14 +312,14 @@ func groupPieces(pieces []namedPiece) []*group {
 	return groups
 }
 
-// plan names the groups and makes a unit of the groups of each node.
-func (r *Result) plan(groups []*group, opt *Options) []unit {
+// planUnits names the groups and makes a unit of the groups of each node.
+func (r *Result) planUnits(groups []*group, opt *Options) []workUnit {
 	type key struct {
 		name  string
 		round int64
 	}
-	outputs, units := map[string]map[int]bool{}, map[key]*unit{}
-	var all []unit
+	outputs, units := map[string]map[int]bool{}, map[key]*workUnit{}
+	var all []workUnit
 	for _, g := range groups {
 		r.Rows = append(r.Rows, g.row)
 		if outputs[g.row.Node] == nil {
@@ -338,7 +338,7 @@ func (r *Result) plan(groups []*group, opt *Options) []unit {
 			k.round = g.row.Round
 		}
 		if units[k] == nil {
-			units[k] = &unit{first: i}
+			units[k] = &workUnit{first: i}
 		}
 		units[k].groups = append(units[k].groups, g)
 	}
@@ -346,7 +346,7 @@ func (r *Result) plan(groups []*group, opt *Options) []unit {
 		slices.SortFunc(u.groups, func(a, b *group) int { return cmp.Compare(a.row.Output, b.row.Output) })
 		all = append(all, *u)
 	}
-	slices.SortFunc(all, func(a, b unit) int { return a.first - b.first })
+	slices.SortFunc(all, func(a, b workUnit) int { return a.first - b.first })
 	nameRows(r.Rows, opt, func(node string) bool { return len(outputs[node]) > 1 })
 	return all
 }
@@ -381,7 +381,7 @@ func nameRows(rows []*Row, opt *Options, hasSeveral func(node string) bool) {
 func (r *Result) setOrder() {
 	type timedFile struct {
 		name string
-		at   sidefile.Instant
+		at   sidefile.Moment
 	}
 	var nodes []timedFile
 	place := map[string]int{}
@@ -473,9 +473,9 @@ func (r *Result) Outcome(out string, ignoreOthers bool) batch.Outcome {
 	return o
 }
 
-// Lacking returns the pieces without a shape or an element type: neither their description, nor the
+// IncompletePieces returns the pieces without a shape or an element type: neither their description, nor the
 // options, a header or a reference has it.
-func (o *Options) Lacking(found *SearchResult) []string {
+func (o *Options) IncompletePieces(found *SearchResult) []string {
 	var files []string
 	for _, p := range found.Pieces {
 		encoding := p.Encoding

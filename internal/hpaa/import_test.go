@@ -231,7 +231,7 @@ func TestEveryPieceHasOnePlace(t *testing.T) {
 		}
 		opt := Options{Out: filepath.Join(dir, "npu"), Filter: &dumpdir.NodeFilter{SkipKeys: []string{"ski"}, Exclude: exclude}, Workers: 3,
 			Rounds: Rounds{All: rapid.Bool().Draw(rt, "all rounds"), First: rapid.Bool().Draw(rt, "first")}}
-		r, err := Import(context.Background(), &SearchResult{Pieces: pieces, Others: []Other{{File: "other"}}}, opt)
+		r, err := Import(context.Background(), &SearchResult{Pieces: pieces, Others: []UnusedFile{{File: "other"}}}, opt)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -393,7 +393,7 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	dir, one := t.TempDir(), tensor.Shape{1}
 	long := strings.Repeat("n", 300)
-	at := func(text string) *sidefile.Instant {
+	at := func(text string) *sidefile.Moment {
 		i, ok := sidefile.ParseInstant(text)
 		if !ok {
 			t.Fatal(text)
@@ -603,7 +603,7 @@ func TestCanceled(t *testing.T) {
 	w := &worker{opt: &Options{Out: out}, inputs: map[string]bool{}}
 	w.rooms.New = func() any { return newBuffers(blockBytes) }
 	g := &group{row: &Row{Node: "n", Path: filepath.Join(out, "n.npy"), Pieces: []*Piece{p}}}
-	w.unit(ctx, unit{groups: []*group{g}})
+	w.joinNode(ctx, workUnit{groups: []*group{g}})
 	if entries, _ := os.ReadDir(out); len(entries) > 0 {
 		t.Errorf("%s is left", entries[0].Name())
 	}

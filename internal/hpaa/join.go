@@ -95,7 +95,7 @@ func join(pieces []*stored, defaultAxis int) (*joinPlan, *PieceError) {
 	if n, ok := j.shape.Count(); !ok || n > maxElements {
 		return nil, concatError("%v has too many elements", j.shape)
 	}
-	j.split(model.model)
+	j.setLengths(model.model)
 	return j, nil
 }
 
@@ -112,9 +112,9 @@ func isEqualExcept(a, b tensor.Shape, axis int) bool {
 	return true
 }
 
-// split sets the row lengths of each piece and the kept parts: everything, or less if the model's
+// setLengths sets the row lengths of each piece and the kept parts: everything, or less if the model's
 // shape is shorter on the axis and equal on all others.
-func (j *joinPlan) split(model tensor.Shape) {
+func (j *joinPlan) setLengths(model tensor.Shape) {
 	j.rows, j.lengths, j.keptLengths = 1, make([]int64, len(j.pieces)), make([]int64, len(j.pieces))
 	innerSize := int64(1)
 	remaining := int64(1)
@@ -174,9 +174,9 @@ func (j *joinPlan) write(ctx context.Context, shared *buffers, w func(block []by
 				readers[i] = newReader(p, own, isInterleaved && len(j.pieces) > manyPieces)
 			}
 			if j.rows > 0 {
-				err := readers[i].pass(ctx, j.keptLengths[i]*unit, w)
+				err := readers[i].copyBytes(ctx, j.keptLengths[i]*unit, w)
 				if err == nil {
-					err = readers[i].pass(ctx, (j.lengths[i]-j.keptLengths[i])*unit, nil)
+					err = readers[i].copyBytes(ctx, (j.lengths[i]-j.keptLengths[i])*unit, nil)
 				}
 				if err != nil {
 					return err
@@ -185,7 +185,7 @@ func (j *joinPlan) write(ctx context.Context, shared *buffers, w func(block []by
 			if row < j.rows-1 {
 				continue
 			}
-			if err := readers[i].finish(ctx); err != nil {
+			if err := readers[i].checkLength(ctx); err != nil {
 				return err
 			}
 			_ = readers[i].Close()
@@ -195,8 +195,8 @@ func (j *joinPlan) write(ctx context.Context, shared *buffers, w func(block []by
 	return nil
 }
 
-// pass passes the next n bytes of a piece to w; a nil w skips them.
-func (r *reader) pass(ctx context.Context, n int64, w func(block []byte) error) error {
+// copyBytes passes the next n bytes of a piece to w; a nil w skips them.
+func (r *reader) copyBytes(ctx context.Context, n int64, w func(block []byte) error) error {
 	for n > 0 {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -206,7 +206,7 @@ func (r *reader) pass(ctx context.Context, n int64, w func(block []byte) error) 
 			return err
 		}
 		if len(block) == 0 {
-			if err := r.finish(ctx); err != nil {
+			if err := r.checkLength(ctx); err != nil {
 				return err
 			}
 			return sizeError(r.decoded, r.piece.dtype, r.piece.shape, r.piece.wantBytes)

@@ -41,7 +41,7 @@ type Piece struct {
 	// ModelShape is the shape of the output in the model, nil if unknown.
 	ModelShape tensor.Shape
 	// Time is when the operator ran, nil if unknown.
-	Time *sidefile.Instant
+	Time *sidefile.Moment
 
 	// line is the line of the piece in its description, for errors; 0 for none.
 	line int
@@ -287,8 +287,8 @@ func (e *DescriptionError) add(line int, err error) {
 	e.Problems = append(e.Problems, lang.Say("line %d: %v", line, err))
 }
 
-// orNil returns the error, nil without problems.
-func (e *DescriptionError) orNil() error {
+// nilIfEmpty returns the error, nil without problems.
+func (e *DescriptionError) nilIfEmpty() error {
 	if len(e.Problems) == 0 {
 		return nil
 	}
@@ -348,7 +348,7 @@ func readJSONLines(in io.Reader) ([]*Piece, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	if err := bad.orNil(); err != nil {
+	if err := bad.nilIfEmpty(); err != nil {
 		return nil, err
 	}
 	return pieces, nil
@@ -451,7 +451,7 @@ func readCSV(in io.Reader) ([]*Piece, error) {
 		}
 		pieces = append(pieces, p)
 	}
-	if err := bad.orNil(); err != nil {
+	if err := bad.nilIfEmpty(); err != nil {
 		return nil, err
 	}
 	return pieces, nil

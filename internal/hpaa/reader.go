@@ -122,7 +122,7 @@ func (r *reader) start() error {
 func (r *reader) next(n int64) ([]byte, error) {
 	for before := int64(-1); len(r.ready) == 0 && r.decoded > before; {
 		before = r.decoded
-		if err := r.fill(); err != nil {
+		if err := r.decodeBlock(); err != nil {
 			return nil, err
 		}
 	}
@@ -132,8 +132,8 @@ func (r *reader) next(n int64) ([]byte, error) {
 	return elements, nil
 }
 
-// fill decodes the next block, none at the end of the file. Errors are *PieceErrors.
-func (r *reader) fill() error {
+// decodeBlock decodes the next block, none at the end of the file. Errors are *PieceErrors.
+func (r *reader) decodeBlock() error {
 	if err := r.decode(); err != nil {
 		return asPieceError(err)
 	}
@@ -217,14 +217,14 @@ func (r *reader) addDecoded(carried, n int) {
 	}
 }
 
-// finish reads the rest of the file and checks the number of bytes against the shape.
-func (r *reader) finish(ctx context.Context) error {
+// checkLength reads the rest of the file and checks the number of bytes against the shape.
+func (r *reader) checkLength(ctx context.Context) error {
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		before := r.decoded
-		if err := r.fill(); err != nil {
+		if err := r.decodeBlock(); err != nil {
 			return err
 		}
 		if r.decoded == before {

@@ -41,8 +41,8 @@ func resolved(path string) string {
 	return path
 }
 
-// run joins the pieces of all units.
-func (w *worker) run(ctx context.Context, units []unit) error {
+// joinUnits joins the pieces of all units.
+func (w *worker) joinUnits(ctx context.Context, units []workUnit) error {
 	if len(units) == 0 {
 		return ctx.Err()
 	}
@@ -50,16 +50,16 @@ func (w *worker) run(ctx context.Context, units []unit) error {
 		return err
 	}
 	opt := batch.Options{Workers: w.opt.Workers, Observe: w.opt.Observe}
-	cost := func(u unit) int64 { return int64(len(u.groups)) }
-	return batch.Run(ctx, opt, units, cost, func(ctx context.Context, u unit) (done struct{}) {
-		w.unit(ctx, u)
+	cost := func(u workUnit) int64 { return int64(len(u.groups)) }
+	return batch.Run(ctx, opt, units, cost, func(ctx context.Context, u workUnit) (done struct{}) {
+		w.joinNode(ctx, u)
 		return done
 	}, func(int, struct{}) {})
 }
 
-// unit joins the outputs of a node. If a piece is broken nothing is written, and all pieces are
+// joinNode joins the outputs of a node. If a piece is broken nothing is written, and all pieces are
 // checked to report every broken piece.
-func (w *worker) unit(ctx context.Context, u unit) {
+func (w *worker) joinNode(ctx context.Context, u workUnit) {
 	broken := false
 	for _, g := range u.groups {
 		broken = !w.describePieces(g) || broken
@@ -76,7 +76,7 @@ func (w *worker) unit(ctx context.Context, u unit) {
 		if broken {
 			break
 		}
-		g.plan(w.opt)
+		g.planJoin(w.opt)
 		file, err := w.write(ctx, g, memory)
 		var piece *PieceError
 		switch {
@@ -128,8 +128,8 @@ func (w *worker) describePieces(g *group) bool {
 	return ok
 }
 
-// plan plans how the pieces of a group are joined; errors are set on its row.
-func (g *group) plan(opt *Options) {
+// planJoin plans how the pieces of a group are joined; errors are set on its row.
+func (g *group) planJoin(opt *Options) {
 	if g.row.PieceError = checkNumbers(g.row.Pieces); g.row.PieceError != nil {
 		return
 	}
@@ -183,15 +183,15 @@ func (w *worker) write(ctx context.Context, g *group, memory *buffers) (*safefil
 		maxBytes += s.size
 	}
 	file.Reserve(min(int64(len(header))+g.join.shape.Elements()*int64(dec.Host().Size()), maxBytes))
-	if err := guard.Do(func() error { return fill(ctx, file, g.join, dec, header, memory) }); err != nil {
+	if err := guard.Do(func() error { return writeArray(ctx, file, g.join, dec, header, memory) }); err != nil {
 		file.Abort()
 		return nil, err
 	}
 	return file, nil
 }
 
-// fill writes an array.
-func fill(ctx context.Context, file io.Writer, j *joinPlan, dec tensor.Decoder, header []byte, memory *buffers) error {
+// writeArray writes an array.
+func writeArray(ctx context.Context, file io.Writer, j *joinPlan, dec tensor.Decoder, header []byte, memory *buffers) error {
 	if _, err := file.Write(header); err != nil {
 		return err
 	}
@@ -214,11 +214,11 @@ func fill(ctx context.Context, file io.Writer, j *joinPlan, dec tensor.Decoder, 
 func (s *stored) check(ctx context.Context, memory *buffers) error {
 	r := newReader(s, memory, false)
 	defer r.Close() //nolint:errcheck // read only
-	return guard.Do(func() error { return r.finish(ctx) })
+	return guard.Do(func() error { return r.checkLength(ctx) })
 }
 
 // checkAll checks all pieces of a unit with a broken piece and sets the errors of the rows.
-func (w *worker) checkAll(ctx context.Context, u unit, memory *buffers) {
+func (w *worker) checkAll(ctx context.Context, u workUnit, memory *buffers) {
 	var first *PieceError // of all outputs
 	texts := make([]lang.Sentence, len(u.groups))
 	codes := make([]Code, len(u.groups))

@@ -34,7 +34,7 @@ func needsHeaders(run *dumpdir.Run) bool {
 		return (f.Role == dumpdir.Unknown || c != nil && c.Named) && f.Err == nil
 	}) || slices.ContainsFunc(run.Rounds, func(round *dumpdir.Round) bool {
 		return slices.ContainsFunc(round.Ops, func(op *dumpdir.Op) bool {
-			return slices.ContainsFunc(op.Tensors, func(t dumpdir.Tensor) bool { return t.Table && t.Whole() })
+			return slices.ContainsFunc(op.Tensors, func(t dumpdir.Tensor) bool { return t.Table && t.IsWholeFile() })
 		})
 	})
 }
@@ -65,8 +65,8 @@ func isOrdered(run *dumpdir.Run) bool {
 	return IsLarge(run) || !run.Single && slices.ContainsFunc(run.Rounds, func(r *dumpdir.Round) bool { return r.At.IsKnown() })
 }
 
-// place is the place of a file in a run.
-type place struct {
+// filePosition is the place of a file in a run.
+type filePosition struct {
 	at dumpdir.Coordinates
 	// op is the operator of the file according to its folders, nil for a table and if the folders
 	// do not say.
@@ -87,15 +87,15 @@ type place struct {
 
 // places maps files to their places in the run. It removes the tensors from the run, which are most
 // of its memory if a dump.json lists them.
-func places(run *dumpdir.Run, stats bool) map[*dumpdir.File]*place {
-	all, ordered := make(map[*dumpdir.File]*place), isOrdered(run)
+func places(run *dumpdir.Run, stats bool) map[*dumpdir.File]*filePosition {
+	all, ordered := make(map[*dumpdir.File]*filePosition), isOrdered(run)
 	for _, round := range run.Rounds {
 		for _, op := range round.Ops {
 			for i := range op.Tensors {
 				t := &op.Tensors[i]
 				p := all[t.File]
 				if p == nil {
-					p = &place{at: round.At, order: -1}
+					p = &filePosition{at: round.At, order: -1}
 					all[t.File] = p
 				}
 				if op.Call != nil && !t.Table {
@@ -126,7 +126,7 @@ func places(run *dumpdir.Run, stats bool) map[*dumpdir.File]*place {
 	return all
 }
 
-func (p *place) addMember(name string) {
+func (p *filePosition) addMember(name string) {
 	if p.members == nil {
 		p.members = make(map[string]bool)
 	}

@@ -13,11 +13,11 @@ type Operators struct {
 	// Rows is in execution order: of the first round, then further operators of later rounds.
 	Rows []*Operator
 
-	byFile map[source]fileOf
+	byFile map[inspectedSource]fileOf
 }
 
-// source is a file, or a tensor of a file with named tensors.
-type source struct {
+// inspectedSource is a file, or a tensor of a file with named tensors.
+type inspectedSource struct {
 	file   *dumpdir.File
 	member string
 }
@@ -50,7 +50,7 @@ type fileOf struct {
 // NewOperators lists the operators of a run without their files' contents. script requests the
 // script lines.
 func NewOperators(run *dumpdir.Run, script bool) *Operators {
-	all := &Operators{byFile: make(map[source]fileOf)}
+	all := &Operators{byFile: make(map[inspectedSource]fileOf)}
 	byName := make(map[[2]string]*Operator)
 	for _, round := range run.Rounds {
 		for _, o := range round.Ops {
@@ -76,7 +76,7 @@ func (all *Operators) addTensors(op *Operator, o *dumpdir.Op) {
 	first := op.Times == 1
 	for i := range o.Tensors {
 		t := &o.Tensors[i]
-		at := source{t.File, t.Member}
+		at := inspectedSource{t.File, t.Member}
 		if _, known := all.byFile[at]; !known && !t.Table {
 			all.byFile[at] = fileOf{op, first}
 			op.Files++
@@ -84,7 +84,7 @@ func (all *Operators) addTensors(op *Operator, o *dumpdir.Op) {
 				op.Bytes += t.File.Size
 			}
 		}
-		if t.Table && !t.Whole() {
+		if t.Table && !t.IsWholeFile() {
 			row := newStatistics(o, t)
 			op.addTensor(&row.Tensor, first)
 		}
@@ -95,7 +95,7 @@ func (all *Operators) addTensors(op *Operator, o *dumpdir.Op) {
 func (all *Operators) Add(f *File) {
 	for i := range f.Tensors {
 		t := &f.Tensors[i]
-		if of, ok := all.byFile[source{f.Entry, t.Name()}]; ok {
+		if of, ok := all.byFile[inspectedSource{f.Entry, t.Name()}]; ok {
 			of.op.Bytes += t.Size
 			if t.Err != nil {
 				of.op.Failed++
@@ -103,7 +103,7 @@ func (all *Operators) Add(f *File) {
 			of.op.addTensor(t, of.counted)
 		}
 	}
-	of, ok := all.byFile[source{file: f.Entry}]
+	of, ok := all.byFile[inspectedSource{file: f.Entry}]
 	if !ok || f.NotDump || len(f.Tensors) > 0 {
 		return
 	}
@@ -143,8 +143,8 @@ func (o *Operator) addTensor(t *Tensor, counted bool) {
 	o.Stats.Inf = sum(o.Stats.Inf, t.Stats.Inf)
 	o.Stats.PosInf = sum(o.Stats.PosInf, t.Stats.PosInf)
 	o.Stats.NegInf = sum(o.Stats.NegInf, t.Stats.NegInf)
-	o.Stats.Min = extreme(o.Stats.Min, t.Stats.Min, func(a, b tensor.Number) bool { return a < b })
-	o.Stats.Max = extreme(o.Stats.Max, t.Stats.Max, func(a, b tensor.Number) bool { return a > b })
+	o.Stats.Min = moreExtreme(o.Stats.Min, t.Stats.Min, func(a, b tensor.Number) bool { return a < b })
+	o.Stats.Max = moreExtreme(o.Stats.Max, t.Stats.Max, func(a, b tensor.Number) bool { return a > b })
 }
 
 // sum adds counts; nil is unknown.
@@ -155,8 +155,8 @@ func sum(a, b *int64) *int64 {
 	return new(*a + *b)
 }
 
-// extreme returns b if it is beyond a, else a; nil is none.
-func extreme(a, b *tensor.Number, beyond func(a, b tensor.Number) bool) *tensor.Number {
+// moreExtreme returns b if it is beyond a, else a; nil is none.
+func moreExtreme(a, b *tensor.Number, beyond func(a, b tensor.Number) bool) *tensor.Number {
 	if a == nil || b != nil && beyond(*b, *a) {
 		return b
 	}

@@ -106,8 +106,8 @@ const (
 // configuration; nil skips configurations.
 func NewOverview(ctx context.Context, run *dumpdir.Run, check func(path string) (Configuration, bool)) (*Overview, error) {
 	o := &Overview{Schema: OverviewSchema, Of: run, Rounds: []Round{}, Ranks: ranks.NewSurvey(run.Rounds), Run: Head{
-		Paths: listed(run.Paths), Producers: listed(run.Producers), Files: len(run.Files), Records: len(run.Records),
-		Problems: listed(run.Problems), Warnings: listed(run.Warnings),
+		Paths: emptyIfNil(run.Paths), Producers: emptyIfNil(run.Producers), Files: len(run.Files), Records: len(run.Records),
+		Problems: emptyIfNil(run.Problems), Warnings: emptyIfNil(run.Warnings),
 	}}
 	for _, f := range run.Files {
 		o.Run.Bytes += f.Size
@@ -128,8 +128,8 @@ func NewOverview(ctx context.Context, run *dumpdir.Run, check func(path string) 
 	return o, nil
 }
 
-// listed returns a list that is [] in documents if empty.
-func listed[T any](all []T) []T {
+// emptyIfNil returns a list that is [] in documents if empty.
+func emptyIfNil[T any](all []T) []T {
 	if all == nil {
 		return []T{}
 	}
@@ -373,17 +373,17 @@ func (o *Overview) Suggest() {
 
 // IsKnown reports whether any command can use the run.
 func (o *Overview) IsKnown() bool {
-	return o.HasTensors() || o.Run.Records > 0 || slices.ContainsFunc(steps[:], func(s step) bool { return s.args(o) != nil })
+	return o.HasTensors() || o.Run.Records > 0 || slices.ContainsFunc(steps[:], func(s suggestedCommand) bool { return s.args(o) != nil })
 }
 
-// step is a possible command; args returns nil if it does not apply.
-type step struct {
+// suggestedCommand is a possible command; args returns nil if it does not apply.
+type suggestedCommand struct {
 	why  lang.Text
 	args func(o *Overview) []string
 }
 
 // steps lists the commands, most useful first.
-var steps = [...]step{
+var steps = [...]suggestedCommand{
 	{lang.Text{EN: "which operator went wrong first, and why"}, func(o *Overview) []string {
 		if o.Run.Reference == "" {
 			return nil
@@ -443,13 +443,13 @@ var steps = [...]step{
 		return []string{"config", "explain", lang.PathArgument(o.Run.Configurations[0].Path)}
 	}},
 	{lang.Text{EN: "the page of the comparison"}, func(o *Overview) []string {
-		if p := o.named(comparison); p != "" {
+		if p := o.topLevelPath(comparison); p != "" {
 			return []string{"report", p, "-out", "report.html"}
 		}
 		return nil
 	}},
 	{lang.Text{EN: "the verdict again, by other limits"}, func(o *Overview) []string {
-		if p := o.named(comparison); p != "" {
+		if p := o.topLevelPath(comparison); p != "" {
 			return []string{"compare", "judge", p, "--atol", "0.001", "--rtol", "0.01"}
 		}
 		return nil
@@ -506,8 +506,8 @@ func (o *Overview) onFile(command []string, is func(*dumpdir.File) bool) []strin
 	return append(slices.Clone(command), o.npu()[0])
 }
 
-// named returns the path of the top-level file with a name.
-func (o *Overview) named(name string) string {
+// topLevelPath returns the path of the top-level file with a name.
+func (o *Overview) topLevelPath(name string) string {
 	i := slices.IndexFunc(o.Of.Files, func(f *dumpdir.File) bool { return path.Base(f.Name) == name && f.Folder.Dir == "." })
 	if i < 0 {
 		return ""

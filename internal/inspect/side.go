@@ -61,9 +61,9 @@ func between(begin, end string) func(string) bool {
 	return func(name string) bool { return strings.HasPrefix(name, begin) && strings.HasSuffix(name, end) }
 }
 
-// side summarises a file without tensors, or its readable part. It returns false for files of other
+// summariseUnreadable summarises a file without tensors, or its readable part. It returns false for files of other
 // kinds.
-func (w *worker) side(f *File, kind int) bool {
+func (w *worker) summariseUnreadable(f *File, kind int) bool {
 	if kind < 0 || !f.Entry.IsGiven() {
 		return false
 	}
@@ -80,7 +80,7 @@ func (w *worker) side(f *File, kind int) bool {
 	for _, c := range counts {
 		f.Counts[strings.ReplaceAll(c.Noun, " ", "_")+"s"] = c.N
 	}
-	f.keep(&misfits, w.opt.Misfits)
+	f.countMisfits(&misfits, w.opt.Misfits)
 	return true
 }
 
@@ -92,7 +92,7 @@ func (w *worker) looseProto(f *File) bool {
 	}
 	found := newFile(f.Entry, nil)
 	found.At = dumpdir.Coordinates{}
-	if !w.side(found, 0) || found.Partial {
+	if !w.summariseUnreadable(found, 0) || found.Partial {
 		return false
 	}
 	*f = *found
@@ -104,8 +104,8 @@ func sideOf(name string) int {
 	return slices.IndexFunc(sideKinds[:], func(k sideKind) bool { return k.is(name) })
 }
 
-// keep counts the misfits of the file, and lists them if listed is set.
-func (f *File) keep(all *misfit.List, listed bool) {
+// countMisfits counts the misfits of the file, and lists them if listed is set.
+func (f *File) countMisfits(all *misfit.List, listed bool) {
 	f.MisfitCount = all.Count
 	for i := range all.First {
 		if m := &all.First[i]; listed {

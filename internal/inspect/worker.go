@@ -18,7 +18,7 @@ import (
 type worker struct {
 	opt    Options
 	run    *dumpdir.Run
-	places map[*dumpdir.File]*place
+	places map[*dumpdir.File]*filePosition
 	block  []byte
 }
 
@@ -38,7 +38,7 @@ func (w *worker) file(ctx context.Context, e *dumpdir.File) *File {
 	case e.Role == dumpdir.Table:
 		w.table(f)
 		return f
-	case w.side(f, sideOf(e.Name)):
+	case w.summariseUnreadable(f, sideOf(e.Name)):
 		return f
 	case e.Role == dumpdir.Side && !w.run.Single:
 		f.NotDump, f.why = true, errSide
@@ -56,7 +56,7 @@ func (w *worker) file(ctx context.Context, e *dumpdir.File) *File {
 	f.describe(src)
 	slices := f.slices(src)
 	for i := range src.Tensors {
-		if !w.wants(f, &src.Tensors[i]) {
+		if !w.isSelected(f, &src.Tensors[i]) {
 			continue
 		}
 		t := w.tensor(ctx, f, &src.Tensors[i], slices)
@@ -83,7 +83,7 @@ func (w *worker) file(ctx context.Context, e *dumpdir.File) *File {
 const msprobe = NullableText(dumpdir.MSProbe)
 
 // setPlace copies the file's place in the run.
-func (f *File) setPlace(p *place, script bool) {
+func (f *File) setPlace(p *filePosition, script bool) {
 	f.At, f.Statistics = p.at, p.rows
 	if p.values != nil {
 		f.Container, f.Tensors = msprobe, p.values
@@ -99,8 +99,8 @@ func (f *File) setPlace(p *place, script bool) {
 	}
 }
 
-// wants reports whether a tensor belongs to the selected operators; a file may also hold tensors of other operators.
-func (w *worker) wants(f *File, t *tensorfile.Tensor) bool {
+// isSelected reports whether a tensor belongs to the selected operators; a file may also hold tensors of other operators.
+func (w *worker) isSelected(f *File, t *tensorfile.Tensor) bool {
 	p := w.places[f.Entry]
 	return t.Name == "" || w.opt.Ops == nil || p != nil && p.members[t.Name]
 }
@@ -121,7 +121,7 @@ func (w *worker) table(f *File) {
 	}
 	if rows, ok := errors.AsType[*dumpdir.TableError](f.Err); ok {
 		f.Partial = true
-		f.keep(&rows.Misfits, w.opt.Misfits)
+		f.countMisfits(&rows.Misfits, w.opt.Misfits)
 	}
 }
 
@@ -206,7 +206,7 @@ func (t *Tensor) name(src *tensorfile.Tensor) {
 
 // elements checks that the bytes hold the elements, and computes statistics.
 func (w *worker) elements(ctx context.Context, f *File, src *tensorfile.Tensor, t *Tensor) error {
-	if t.Slice != nil && !src.Holds(src.Shape) {
+	if t.Slice != nil && !src.CoversShape(src.Shape) {
 		src.Shape = t.Slice
 	}
 	shape, err := src.Stored()

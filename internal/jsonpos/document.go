@@ -289,7 +289,7 @@ func Shorten(s string, most int) string {
 	return s
 }
 
-func pathText(steps []step) string {
+func pathText(steps []pathStep) string {
 	path := ""
 	for _, s := range steps {
 		if s.index >= 0 {
@@ -338,7 +338,7 @@ func Visible(text []byte) []byte {
 	var out []byte
 	done := 0 // length of the copied text
 	for i := 0; i < len(text); {
-		if i+8 <= len(text) && plain(binary.LittleEndian.Uint64(text[i:])) {
+		if i+8 <= len(text) && isPrintableASCII(binary.LittleEndian.Uint64(text[i:])) {
 			i += 8
 			continue
 		}
@@ -364,8 +364,8 @@ func Visible(text []byte) []byte {
 	return append(out, text[done:]...)
 }
 
-// plain reports whether eight bytes are all below 0x7f.
-func plain(eight uint64) bool {
+// isPrintableASCII reports whether eight bytes are all below 0x7f.
+func isPrintableASCII(eight uint64) bool {
 	const each = 0x0101010101010101
 	return (eight|(eight+each))&(0x80*each) == 0
 }

@@ -100,7 +100,7 @@ func (p *parser) container(v *Value, c byte) {
 		p.stop(TooDeep, "brackets are nested more than %d levels deep; the rest was not read", MaxDepth)
 		return
 	}
-	p.take()
+	p.consumeMark()
 	p.open = append(p.open, c)
 	items := items{p: p, v: v}
 	if c == '[' {
@@ -160,7 +160,7 @@ func (p *parser) colon(keyEnd int) bool {
 	case p.atEnd():
 		return false
 	case c == ':':
-		p.take()
+		p.consumeMark()
 	case c == '=':
 		p.problem(MissingColon, p.pos, p.next(), `found "=" where ":" is expected`).replace(":")
 		p.pos = p.next()
@@ -212,7 +212,7 @@ func (s *items) read() {
 			if s.commaEnd > 0 {
 				p.problem(TrailingComma, s.comma, s.commaEnd, "trailing comma before \"%c\"; remove it", c).replace("")
 			}
-			p.take()
+			p.consumeMark()
 			return
 		case c == '}' || c == ']':
 			if s.wrongBracket(c) {
@@ -269,7 +269,7 @@ func (s *items) separator(c byte) {
 		p.problem(MissingComma, start, end, "found a semicolon where a comma is expected").replace(",")
 		p.pos = end
 	default:
-		p.take()
+		p.consumeMark()
 	}
 	s.comma, s.commaEnd = start, end
 }
@@ -352,8 +352,8 @@ func (p *parser) peekAt(pos int) byte {
 	return fullWidth[r]
 }
 
-// take consumes a punctuation mark and reports a full-width one.
-func (p *parser) take() {
+// consumeMark consumes a punctuation mark and reports a full-width one.
+func (p *parser) consumeMark() {
 	if end := p.next(); end > p.pos+1 {
 		c := p.peek()
 		p.problem(FullWidth, p.pos, end, "full-width %s; use \"%c\"", p.src[p.pos:end], c).replace(string(c))

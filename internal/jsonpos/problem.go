@@ -106,7 +106,7 @@ var ending = []Cause{OpenString, WrongBracket, Truncated, ExtraData, Unexpected,
 func (d *Document) repairable() bool {
 	var edits []Edit
 	for _, p := range d.Problems {
-		if !p.sure(d.src) {
+		if !p.isCertain(d.src) {
 			return false
 		}
 		edits = append(edits, p.Edits...)
@@ -115,7 +115,7 @@ func (d *Document) repairable() bool {
 		return false
 	}
 	p := parse(Apply(d.src, edits))
-	return len(p.problems) == 0 && same(d.Root, p.root)
+	return len(p.problems) == 0 && isEqual(d.Root, p.root)
 }
 
 var (
@@ -123,8 +123,8 @@ var (
 	plainText  = lang.Pattern(`^"([\pL\pN_./|$~%@+-]+( [\pL\pN_./|$~%@+-]+)*)?"$`)
 )
 
-// sure reports whether the problem's edits are certainly the intended text.
-func (p Problem) sure(src []byte) bool {
+// isCertain reports whether the problem's edits are certainly the intended text.
+func (p Problem) isCertain(src []byte) bool {
 	if len(p.Edits) == 0 {
 		return false
 	}
@@ -149,16 +149,16 @@ func (p Problem) sure(src []byte) bool {
 	}
 }
 
-// same reports whether two values are equal.
-func same(v, w *Value) bool {
+// isEqual reports whether two values are equal.
+func isEqual(v, w *Value) bool {
 	if v == nil || w == nil {
 		return v == w
 	}
 	if v.Kind != w.Kind || v.Kind == Invalid || v.Text != w.Text {
 		return false
 	}
-	return slices.EqualFunc(v.Elems, w.Elems, same) &&
-		slices.EqualFunc(v.Members, w.Members, func(a, b Member) bool { return a.Key == b.Key && same(a.Value, b.Value) })
+	return slices.EqualFunc(v.Elems, w.Elems, isEqual) &&
+		slices.EqualFunc(v.Members, w.Members, func(a, b Member) bool { return a.Key == b.Key && isEqual(a.Value, b.Value) })
 }
 
 // Apply applies edits. Of overlapping edits the largest is applied, of equally large edits the

@@ -42,17 +42,17 @@ type Reader struct {
 	base         int64
 	line, column int
 
-	token            int64  // buf keeps the text from this offset on, -1 for none
-	keeping          bool   // a value is being read whole
-	whole            *Value // the last result of Value
-	path             []step // from the document to the current value
-	depth            int    // number of open brackets
-	values           int    // read by the current call of Value
-	keyStart, keyEnd int64  // of the current member
+	token            int64      // buf keeps the text from this offset on, -1 for none
+	keeping          bool       // a value is being read whole
+	whole            *Value     // the last result of Value
+	path             []pathStep // from the document to the current value
+	depth            int        // number of open brackets
+	values           int        // read by the current call of Value
+	keyStart, keyEnd int64      // of the current member
 }
 
-// step leads from a value to a child.
-type step struct {
+// pathStep leads from a value to a child.
+type pathStep struct {
 	key   string
 	index int // of an element, -1 for a member
 }
@@ -96,7 +96,7 @@ func (r *Reader) Object(member func(key string) error) error {
 		if err != nil {
 			return err
 		}
-		r.path = append(r.path, step{key, -1})
+		r.path = append(r.path, pathStep{key, -1})
 		return member(key)
 	})
 }
@@ -104,7 +104,7 @@ func (r *Reader) Object(member func(key string) error) error {
 // Array reads an array. It calls element for every element; element must read it.
 func (r *Reader) Array(element func(index int) error) error {
 	return r.container('[', ']', "an array", func(i int) error {
-		r.path = append(r.path, step{index: i})
+		r.path = append(r.path, pathStep{index: i})
 		return element(i)
 	})
 }
@@ -153,7 +153,7 @@ func (r *Reader) Offset() int64 {
 // Value reads a value with all its contents, at most MaxValues values.
 func (r *Reader) Value() (*Value, error) {
 	r.values = 0
-	err := r.keep(func() (err error) {
+	err := r.keepText(func() (err error) {
 		r.whole, err = r.value()
 		return err
 	})
@@ -165,7 +165,7 @@ func (r *Reader) Value() (*Value, error) {
 
 // Decode reads a value into what v points to, as json.Unmarshal does.
 func (r *Reader) Decode(v any) error {
-	if err := r.keep(r.Skip); err != nil {
+	if err := r.keepText(r.Skip); err != nil {
 		return err
 	}
 	text := r.buf[r.token-r.base : r.pos]
@@ -194,7 +194,7 @@ const maxTried = 256
 
 // culprit finds the value that prevents decoding a text to a type: the innermost value whose
 // replacement by null or 0 helps.
-func culprit(text []byte, into reflect.Type) (path []step, at int) {
+func culprit(text []byte, into reflect.Type) (path []pathStep, at int) {
 	v, err := ReaderOf(text).Value()
 	if err != nil {
 		return nil, 0
@@ -203,19 +203,19 @@ func culprit(text []byte, into reflect.Type) (path []step, at int) {
 	decodes := func(of *Value, instead string) bool {
 		return json.Unmarshal(slices.Concat(text[:of.Start], []byte(instead), text[of.End:]), reflect.New(into).Interface()) == nil
 	}
-	try := func(of *Value, s step) bool {
+	try := func(of *Value, s pathStep) bool {
 		if tried++; tried > maxTried || !decodes(of, "null") && !decodes(of, "0") {
 			return false
 		}
 		v, path, at, tried = of, append(path, s), of.Start, 0
 		return true
 	}
-	member := func(m Member) bool { return try(m.Value, step{m.Key, -1}) }
+	member := func(m Member) bool { return try(m.Value, pathStep{m.Key, -1}) }
 	for found := true; found; {
 		in := v
 		found = slices.ContainsFunc(in.Members, member)
 		for i := 0; !found && i < len(in.Elems); i++ {
-			found = try(in.Elems[i], step{index: i})
+			found = try(in.Elems[i], pathStep{index: i})
 		}
 	}
 	return path, at
@@ -224,7 +224,7 @@ func culprit(text []byte, into reflect.Type) (path []step, at int) {
 // Failed adds the place of the next value to an error.
 func (r *Reader) Failed(err error) error { return r.failedAt(r.Offset(), r.path, err) }
 
-func (r *Reader) failedAt(offset int64, path []step, err error) error {
+func (r *Reader) failedAt(offset int64, path []pathStep, err error) error {
 	e := &Error{Path: pathText(path), Offset: offset, Err: err}
 	e.Line, e.Column = advance(r.line, r.column, r.buf[:offset-r.base])
 	return e
@@ -282,12 +282,12 @@ func (r *Reader) Mismatch(v *Value, wanted string) error {
 		}
 		n := len(path)
 		for i := range in.Members {
-			if path = append(path[:n], step{in.Members[i].Key, -1}); find(in.Members[i].Value) {
+			if path = append(path[:n], pathStep{in.Members[i].Key, -1}); find(in.Members[i].Value) {
 				return true
 			}
 		}
 		for i, e := range in.Elems {
-			if path = append(path[:n], step{index: i}); find(e) {
+			if path = append(path[:n], pathStep{index: i}); find(e) {
 				return true
 			}
 		}
@@ -302,8 +302,8 @@ func (r *Reader) Mismatch(v *Value, wanted string) error {
 	return r.errorAt(int64(v.Start), pathText(path), found, wanted)
 }
 
-// keep reads a value and keeps its text until the next value is read.
-func (r *Reader) keep(read func() error) error {
+// keepText reads a value and keeps its text until the next value is read.
+func (r *Reader) keepText(read func() error) error {
 	r.token = -1
 	r.space()
 	r.token, r.keeping = r.offset(), true
@@ -460,21 +460,21 @@ func (r *Reader) unexpected(wanted string) error {
 	}
 	if r.pos < len(r.buf) {
 		_, size := utf8.DecodeRune(r.buf[r.pos:])
-		return r.wrong(strconv.Quote(string(r.buf[r.pos:r.pos+size])), wanted)
+		return r.errorHere(strconv.Quote(string(r.buf[r.pos:r.pos+size])), wanted)
 	}
 	if !errors.Is(r.err, io.EOF) {
 		return r.err
 	}
-	return r.wrong("the end of the file", wanted)
+	return r.errorHere("the end of the file", wanted)
 }
 
-// wrong returns an error at the current position.
-func (r *Reader) wrong(found, wanted string) error {
-	return r.errorAt(r.offset(), r.where(), found, wanted)
+// errorHere returns an error at the current position.
+func (r *Reader) errorHere(found, wanted string) error {
+	return r.errorAt(r.offset(), r.valuePath(), found, wanted)
 }
 
-// where returns the path of the current value.
-func (r *Reader) where() string { return pathText(r.path) }
+// valuePath returns the path of the current value.
+func (r *Reader) valuePath() string { return pathText(r.path) }
 
 func (r *Reader) errorAt(offset int64, path, found, wanted string) error {
 	e := &Error{Path: path, Offset: offset, Found: found, Wanted: wanted}
@@ -540,7 +540,7 @@ func (r *Reader) word(valid func([]byte) bool, wanted string) error {
 		r.pos++
 	}
 	if text := r.buf[start-r.base : r.pos]; !valid(text) {
-		return r.errorAt(start, r.where(), strconv.Quote(excerpt(text)), wanted)
+		return r.errorAt(start, r.valuePath(), strconv.Quote(excerpt(text)), wanted)
 	}
 	return nil
 }

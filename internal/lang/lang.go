@@ -134,15 +134,6 @@ func Plain(text string) Sentence {
 	return Sentence{&sentence{template: Text{EN: text, ZH: text}}}
 }
 
-// Plains converts texts that are the same in both languages.
-func Plains(texts []string) []Sentence {
-	var all []Sentence
-	for _, t := range texts {
-		all = append(all, Plain(t))
-	}
-	return all
-}
-
 // Join joins sentences with a separator.
 func Join(sentences []Sentence, separator Text) Sentence {
 	if len(sentences) == 0 {

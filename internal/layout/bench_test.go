@@ -111,7 +111,7 @@ func BenchmarkReader(b *testing.B) {
 						}
 					}
 				}
-				b.ReportMetric(float64(r.Window()), "window")
+				b.ReportMetric(float64(max(1, r.windows.step*r.windows.stride)), "window")
 				report(b)
 			})
 		}

@@ -26,7 +26,7 @@ func (pl *planner) fromDevice() error {
 	// A host shape of two dimensions, or a batch of matrices, is the weight of
 	// a MatMul unless its axes are known to be others.
 	isMatrix := pl.Groups <= 1 && len(host) >= 2 && (len(host) == 2 || len(pl.Shape) > matrix.tail) &&
-		matrix.fit(pl.Source, host, pl.Shape, pl.matrixParams(matrix, host)) == nil
+		matrix.checkHostShape(pl.Source, host, pl.Shape, pl.matrixParams(matrix, host)) == nil
 	if !isMatrix {
 		return pl.fromNamed(rule)
 	}
@@ -44,9 +44,9 @@ func (pl *planner) fromDevice() error {
 // from the user is in the order of the target.
 func (pl *planner) orderKnown(rule *rule) bool {
 	if len(pl.TargetShape) > 0 {
-		return rule.has(pl.Target)
+		return rule.isAxisOrder(pl.Target)
 	}
-	return pl.Order != nil && rule.has(*pl.Order) || pl.OriginalFormat != nil && rule.has(*pl.OriginalFormat)
+	return pl.Order != nil && rule.isAxisOrder(*pl.Order) || pl.OriginalFormat != nil && rule.isAxisOrder(*pl.OriginalFormat)
 }
 
 // hostShape is the host shape that the user gave, else the recorded one.
@@ -68,7 +68,7 @@ func (pl *planner) fromNamed(rule *rule) error {
 	}
 	_, namedTarget := Order(pl.Target)
 	switch {
-	case namedTarget && !rule.has(pl.Target):
+	case namedTarget && !rule.isAxisOrder(pl.Target):
 		return pl.unsupported(lang.Say("different axes"))
 	case !namedTarget && pl.Target != tensor.ND && ruleOf(pl.Target) == nil && ndRuleOf(pl.Target) == nil:
 		return pl.unsupported(lang.Sentence{})
@@ -107,21 +107,21 @@ func (pl *planner) fromNamed(rule *rule) error {
 // order of the target, else from the recorded original shape. Its order is usually not
 // recorded, so infer tries every order of the rule's axes and keeps the orders that make the
 // device shape.
-func (pl *planner) infer(rule *rule, p params) (reading, params, error) {
+func (pl *planner) infer(rule *rule, p params) (shapeReading, params, error) {
 	host := pl.hostShape()
 	if len(host) == 0 {
 		if err := pl.keepPadding(rule.padded != nil); err != nil {
-			return reading{}, p, err
+			return shapeReading{}, p, err
 		}
-		return reading{rule.orders()[0], rule.padded(pl.Shape)}, p, nil
+		return shapeReading{rule.orders()[0], rule.padded(pl.Shape)}, p, nil
 	}
 	orders := rule.orders()
 	switch {
-	case len(pl.TargetShape) > 0 && rule.has(pl.Target):
+	case len(pl.TargetShape) > 0 && rule.isAxisOrder(pl.Target):
 		orders = []tensor.Format{pl.Target}
 	case pl.Order != nil:
-		if !rule.has(*pl.Order) {
-			return reading{}, p, &UnsupportedError{From: rule.format, To: *pl.Order, Why: lang.Say("the original format has different axes")}
+		if !rule.isAxisOrder(*pl.Order) {
+			return shapeReading{}, p, &UnsupportedError{From: rule.format, To: *pl.Order, Why: lang.Say("the original format has different axes")}
 		}
 		orders = []tensor.Format{*pl.Order}
 	}
@@ -132,14 +132,14 @@ func (pl *planner) infer(rule *rule, p params) (reading, params, error) {
 		if slices.Contains(orders, pl.Target) {
 			order = pl.Target
 		}
-		if d := (dims5{host[0], host[1], 1, 1, 1}); rule.fit(d, pl.Shape, used) == nil {
-			fitting = []reading{{order, d}}
+		if d := (dims5{host[0], host[1], 1, 1, 1}); rule.checkSizes(d, pl.Shape, used) == nil {
+			fitting = []shapeReading{{order, d}}
 		}
 	}
 	if len(fitting) == 0 {
-		return reading{}, p, pl.misfit(rule, orders, host, p, err)
+		return shapeReading{}, p, pl.misfit(rule, orders, host, p, err)
 	}
-	return pl.choose(fitting), used, nil
+	return pl.chooseReading(fitting), used, nil
 }
 
 // keepPadding warns that a result without an original shape keeps the padding. It is an error if
@@ -155,14 +155,14 @@ func (pl *planner) keepPadding(isKnown bool) error {
 // fitting returns the readings of a host shape that make the device shape, and the parameters
 // for it. MindSpore rounds the output channels of a group up to C0 instead of 16; fitting tries
 // that if 16 does not fit.
-func fitting(rule *rule, orders []tensor.Format, host, dev tensor.Shape, p params) ([]reading, params, error) {
-	var all []reading
+func fitting(rule *rule, orders []tensor.Format, host, dev tensor.Shape, p params) ([]shapeReading, params, error) {
+	var all []shapeReading
 	var first error
 	for _, cout := range []int64{16, p.c0} {
 		p.cout = cout
 		for _, f := range orders {
 			for _, r := range readings(f, host) {
-				err := rule.fit(r.dims, dev, p)
+				err := rule.checkSizes(r.dims, dev, p)
 				if err == nil {
 					all = append(all, r)
 				} else if first == nil {
@@ -191,7 +191,7 @@ func (pl *planner) misfit(rule *rule, orders []tensor.Format, host tensor.Shape,
 		return &ShapeError{Format: rule.format, Stored: pl.Shape, Host: host,
 			Relation: lang.Say("the host rank is %d, want %d", len(host), len(likely.String()))}
 	}
-	err := rule.fit(all[0].dims, pl.Shape, p)
+	err := rule.checkSizes(all[0].dims, pl.Shape, p)
 	if err == nil {
 		err = first
 	}
@@ -207,11 +207,11 @@ func (pl *planner) misfit(rule *rule, orders []tensor.Format, host tensor.Shape,
 	return shape
 }
 
-// choose picks one of several readings that make the device shape: the recorded order, else the
+// chooseReading picks one of several readings that make the device shape: the recorded order, else the
 // order of the target, else the first (NCHW, NCDHW). It warns if the sizes differ.
-func (pl *planner) choose(fitting []reading) reading {
+func (pl *planner) chooseReading(fitting []shapeReading) shapeReading {
 	find := func(f tensor.Format) int {
-		return slices.IndexFunc(fitting, func(r reading) bool { return r.order == f })
+		return slices.IndexFunc(fitting, func(r shapeReading) bool { return r.order == f })
 	}
 	if pl.OriginalFormat != nil {
 		if i := find(*pl.OriginalFormat); i >= 0 {
@@ -251,7 +251,7 @@ func (pl *planner) fromMatrix(rule *ndRule, host tensor.Shape) error {
 	if rule == &fractalNZ && len(pl.Shape) == 1 && IsHost(pl.Target) && (len(host) == 0 || host.Elements() == pl.Shape.Elements()) {
 		// One-dimensional tensors are tagged FRACTAL_NZ but not blocked.
 		pl.TargetShape = host // groups the elements, which stay in their order
-		return pl.keep(pl.Target)
+		return pl.planUnchanged(pl.Target)
 	}
 	p := pl.matrixParams(rule, host)
 	if p.c0 <= 0 || p.n0 <= 0 {
@@ -295,13 +295,13 @@ func (pl *planner) paddedMatrix(rule *ndRule, dev tensor.Shape) (tensor.Shape, e
 // FRACTAL_NZ is a row or a column; if both fit, the data decides (holdsColumn).
 func (pl *planner) unpack(rule *ndRule, host, dev tensor.Shape, p params) (step, error) {
 	var s step
-	err := rule.fit(pl.Source, host, dev, p)
+	err := rule.checkHostShape(pl.Source, host, dev, p)
 	if err == nil {
 		s.m = rule.mapTo(host, dev, p, denseAxes(host))
 	}
 	if rule == &fractalNZ && len(host) == 1 && host[0] > 1 {
 		column := tensor.Shape{host[0], 1}
-		if rule.fit(pl.Source, column, dev, p) == nil {
+		if rule.checkHostShape(pl.Source, column, dev, p) == nil {
 			s.column = rule.mapTo(column, dev, p, denseAxes(column))
 		}
 	}
@@ -319,7 +319,7 @@ func (pl *planner) afterMatrix(s step, host tensor.Shape) error {
 	switch {
 	case namedTarget && order != nil && *order != pl.Target && len(letters) == len(host):
 		// The original order is known and differs: the host strides permute.
-		d := named(order.String(), host)
+		d := nameAxes(order.String(), host)
 		pl.plan.Shape = d.shape(letters)
 		axes := make([]Axis, len(host))
 		strides := pl.plan.Shape.Strides()
@@ -356,11 +356,11 @@ func (pl *planner) afterMatrix(s step, host tensor.Shape) error {
 		order = &next.orders()[0]
 		pl.warn("the axis order of %v is not recorded: assumed to be %s (--original-format overrides this)", host, *order)
 	}
-	if !next.has(*order) || len(host) != len(order.String()) {
+	if !next.isAxisOrder(*order) || len(host) != len(order.String()) {
 		return pl.unsupported(lang.Say("different axes"))
 	}
 	pl.add(s)
-	return pl.toDevice(next, named(order.String(), host), order.String())
+	return pl.toDevice(next, nameAxes(order.String(), host), order.String())
 }
 
 // matrixOrder is the axis order of the host shape behind a matrix layout, nil if unknown. A

@@ -139,7 +139,7 @@ var fractalZ3DTranspose = rule{
 		w := dev[1] * p.n0 * p.c0
 		h := w * d[axW]
 		n1 := h * d[axH]
-		return one(split(d[axN], p.c0, 1, n1), linear(d[axC], p.c0),
+		return singleBlock(split(d[axN], p.c0, 1, n1), linear(d[axC], p.c0),
 			linear(d[axD], n1*ceilDiv(d[axN], p.c0)), linear(d[axH], h), linear(d[axW], w))
 	},
 }
@@ -160,7 +160,7 @@ var fractalZWino = rule{
 	place: func(d dims5, dev tensor.Shape, p params) blockList {
 		w := 8 * p.c0
 		n8 := w * d[axH] * d[axW]
-		return one(split(d[axN], 8, p.c0, n8), split(d[axC], p.c0, 1, n8*2*dev[1]), linear(d[axD], 0),
+		return singleBlock(split(d[axN], 8, p.c0, n8), split(d[axC], p.c0, 1, n8*2*dev[1]), linear(d[axD], 0),
 			linear(d[axH], w*d[axW]), linear(d[axW], w))
 	},
 }

@@ -46,16 +46,16 @@ func TestOriginalOrderIsFound(t *testing.T) {
 			order := tt.original.String()
 			full := tt.host
 			if len(full) < len(order) {
-				full = named(expansion[tt.original][len(full)], full).shape(order)
+				full = nameAxes(expansion[tt.original][len(full)], full).shape(order)
 			}
 			host := numbers(full.Elements(), 4)
 			p := params{c0: tt.c0, n0: 16, cout: 16, groups: 1}
-			want, err := rule.relations(named(order, full), p)
+			want, err := rule.relations(nameAxes(order, full), p)
 			if err != nil {
 				t.Fatal(err)
 			}
 			dev := shapeOf(want)
-			device := collect(t, newStepReader(rule.mapTo(named(order, full), dev, p, order), true, host, 4, &Buffers{}), 4)
+			device := collect(t, newStepReader(rule.mapTo(nameAxes(order, full), dev, p, order), true, host, 4, &Buffers{}), 4)
 			pl := plan(t, Request{DType: tensor.Float32, Source: tt.source, Shape: dev, Original: tt.host, Target: tt.target})
 			if !pl.Shape.Equal(tt.want) {
 				t.Errorf("shape %v, want %v", pl.Shape, tt.want)

@@ -245,11 +245,11 @@ func (s span) clip(lo, hi int64) (span, bool) {
 // offset there, and its loops, innermost first.
 type run struct {
 	pos, off int64
-	loops    []loop
+	loops    []axisLoop
 }
 
-// loop is n steps, each step axis positions and stride device elements wide.
-type loop struct {
+// axisLoop is n steps, each step axis positions and stride device elements wide.
+type axisLoop struct {
 	n, step, stride int64
 }
 
@@ -261,7 +261,7 @@ func digits(levels []level, a, b int64) []run {
 	}
 	top := levels[len(levels)-1]
 	if len(levels) == 1 {
-		return []run{{pos: a, off: a * top.stride, loops: []loop{{b - a, 1, top.stride}}}}
+		return []run{{pos: a, off: a * top.stride, loops: []axisLoop{{b - a, 1, top.stride}}}}
 	}
 	lower := levels[:len(levels)-1]
 	place := int64(1)
@@ -289,7 +289,7 @@ func digits(levels []level, a, b int64) []run {
 	if end > first {
 		full := inside(first, 0, place)
 		for i := range full {
-			full[i].loops = append(full[i].loops, loop{end - first, place, top.stride})
+			full[i].loops = append(full[i].loops, axisLoop{end - first, place, top.stride})
 		}
 		all = append(all, full...)
 	}

@@ -68,7 +68,7 @@ var c1hwc0 = rule{
 	place: func(d dims5, dev tensor.Shape, p params) blockList {
 		w := p.c0
 		h := w * d[axW]
-		return one(split(d[axN], p.c0, 1, h*d[axH]), linear(d[axC], 0), linear(d[axD], 0),
+		return singleBlock(split(d[axN], p.c0, 1, h*d[axH]), linear(d[axC], 0), linear(d[axD], 0),
 			linear(d[axH], h), linear(d[axW], w))
 	},
 	padded: func(dev tensor.Shape) dims5 {
@@ -95,7 +95,7 @@ var c1hwncoc0 = rule{
 		n := p.c0 * p.c0
 		w := n * dev[3]
 		h := w * d[axW]
-		return one(linear(d[axN], n), split(d[axC], p.c0, p.c0+1, h*d[axH]), linear(d[axD], 0),
+		return singleBlock(linear(d[axN], n), split(d[axC], p.c0, p.c0+1, h*d[axH]), linear(d[axD], 0),
 			linear(d[axH], h), linear(d[axW], w))
 	},
 	padded: func(dev tensor.Shape) dims5 {
@@ -118,9 +118,9 @@ func placeNC1HWC0(d dims5, _ tensor.Shape, p params) blockList {
 	h := w * d[axW]
 	c1 := h * d[axH]
 	depth := c1 * ceilDiv(d[axC], p.c0)
-	return one(linear(d[axN], depth*d[axD]), split(d[axC], p.c0, 1, c1), linear(d[axD], depth),
+	return singleBlock(linear(d[axN], depth*d[axD]), split(d[axC], p.c0, 1, c1), linear(d[axD], depth),
 		linear(d[axH], h), linear(d[axW], w))
 }
 
-// one makes the list of a single block. The spans are in the order of axisNames.
-func one(spans ...span) blockList { return listOf(block{spans: spans}) }
+// singleBlock makes the list of a single block. The spans are in the order of axisNames.
+func singleBlock(spans ...span) blockList { return listOf(block{spans: spans}) }

@@ -258,8 +258,8 @@ func (r *ndRule) matrixOf(host tensor.Shape) (batch tensor.Shape, m, n int64) {
 	return host[:len(host)-2], host[len(host)-2], n
 }
 
-// fit checks that a host shape makes device shape dev.
-func (r *ndRule) fit(f tensor.Format, host, dev tensor.Shape, p params) error {
+// checkHostShape checks that a host shape makes device shape dev.
+func (r *ndRule) checkHostShape(f tensor.Format, host, dev tensor.Shape, p params) error {
 	if len(host) == 0 {
 		return &ShapeError{Format: f, Stored: dev, Host: host, Relation: lang.Say("the host shape has no dimensions")}
 	}
@@ -277,7 +277,7 @@ func (r *ndRule) fit(f tensor.Format, host, dev tensor.Shape, p params) error {
 	if err != nil {
 		return err
 	}
-	return fits(f, host, dev, dev[cut:], want)
+	return matchDimensions(f, host, dev, dev[cut:], want)
 }
 
 // mapTo makes the map of a host shape. axes are the sizes and host strides of its axes, in the

@@ -87,7 +87,7 @@ func NewPlan(r Request) (*Plan, error) {
 		}
 	}
 	pl := &planner{Request: r, plan: &Plan{Format: r.Target}}
-	if err := pl.work(); err != nil {
+	if err := pl.planRule(); err != nil {
 		return nil, err
 	}
 	return pl.plan, nil
@@ -109,10 +109,10 @@ func (pl *planner) unsupported(why lang.Sentence) error {
 	return &UnsupportedError{From: pl.Source, To: pl.Target, Why: why}
 }
 
-func (pl *planner) work() error {
+func (pl *planner) planRule() error {
 	pl.relabel()
 	if pl.Source == pl.Target {
-		return pl.keep(pl.Target)
+		return pl.planUnchanged(pl.Target)
 	}
 	if IsHost(pl.Source) {
 		return pl.fromHost()
@@ -137,9 +137,9 @@ func (pl *planner) relabel() {
 	}
 }
 
-// keep plans a result with the elements in their order. A target shape of as many elements regroups
+// planUnchanged plans a result with the elements in their order. A target shape of as many elements regroups
 // them; a smaller one crops.
-func (pl *planner) keep(format tensor.Format) error {
+func (pl *planner) planUnchanged(format tensor.Format) error {
 	pl.plan.Format = format
 	pl.plan.Shape = pl.Shape
 	if len(pl.TargetShape) == 0 {
@@ -163,12 +163,12 @@ func (pl *planner) fromHost() error {
 	case namedSource && namedTarget:
 		return pl.permute(from, to)
 	case pl.Target == tensor.ND:
-		return pl.keep(tensor.ND)
+		return pl.planUnchanged(tensor.ND)
 	case pl.Source == tensor.ND && namedTarget:
 		if len(pl.Shape) == len(to) {
 			pl.warn("ND has no axis names: elements stay in their order (--original-format names the axes)")
 		}
-		return pl.keep(tensor.ND)
+		return pl.planUnchanged(tensor.ND)
 	case IsHost(pl.Target):
 		return pl.unsupported(lang.Sentence{})
 	}
@@ -176,7 +176,7 @@ func (pl *planner) fromHost() error {
 		pl.warn("the shape %v is not used: %s takes its shape from the tensor", pl.TargetShape, pl.Target)
 	}
 	if rule := ruleOf(pl.Target); rule != nil && namedSource {
-		d := named(from, pl.Shape)
+		d := nameAxes(from, pl.Shape)
 		if !rule.axes3D && d[axD] != 1 {
 			return pl.unsupported(lang.Say("D is %d, want 1", d[axD]))
 		}
@@ -196,14 +196,14 @@ func (pl *planner) permute(from, to string) error {
 	if len(from) != len(to) {
 		return pl.unsupported(lang.Say("different axes"))
 	}
-	stored := named(from, pl.Shape)
+	stored := nameAxes(from, pl.Shape)
 	wanted := stored
 	if len(pl.TargetShape) > 0 {
 		if len(pl.TargetShape) != len(to) {
 			return &ShapeError{Format: pl.Target, Stored: stored.shape(to), Host: pl.TargetShape,
 				Relation: lang.Say("rank is %d, want %d", len(pl.TargetShape), len(to))}
 		}
-		wanted = named(to, pl.TargetShape)
+		wanted = nameAxes(to, pl.TargetShape)
 		for i := range wanted {
 			if wanted[i] > stored[i] {
 				return &ShapeError{Format: pl.Source, Stored: pl.Shape, Host: pl.TargetShape,
@@ -497,7 +497,7 @@ func Strided(want tensor.Shape, strides []int64) (*Plan, error) {
 
 // viewPlan plans a view of a dense array: a shape with its strides.
 func viewPlan(stored, want tensor.Shape, strides []int64) *Plan {
-	return &Plan{Shape: want, Format: tensor.ND, steps: []step{{m: view(stored, denseAxes(want), strides)}}}
+	return &Plan{Shape: want, Format: tensor.ND, steps: []step{{m: arrayView(stored, denseAxes(want), strides)}}}
 }
 
 // permutation is the map of a host array stored in the order from.
@@ -506,11 +506,11 @@ func permutation(stored, wanted dims5, from, to string) *Map {
 	for _, axis := range stored.axes(from) {
 		strides = append(strides, axis.Stride)
 	}
-	return view(stored.shape(from), wanted.axes(to), strides)
+	return arrayView(stored.shape(from), wanted.axes(to), strides)
 }
 
-// view is the map from axes to a dense array in which they have the given strides.
-func view(stored tensor.Shape, axes []Axis, strides []int64) *Map {
+// arrayView is the map from axes to a dense array in which they have the given strides.
+func arrayView(stored tensor.Shape, axes []Axis, strides []int64) *Map {
 	b := block{spans: make([]span, len(axes))}
 	for i, a := range axes {
 		b.spans[i] = linear(a.Size, strides[i])

@@ -65,7 +65,7 @@ func TestNamedLayoutsMatchTheFormulas(t *testing.T) {
 					t.Fatalf("shape %v, want %v", home.Shape, permuted.Shape)
 				}
 				offset := func(o int64) int64 {
-					d := named(f.String(), host.Coordinates(o))
+					d := nameAxes(f.String(), host.Coordinates(o))
 					if !r.axes3D {
 						d[axD] = 0
 					}
@@ -97,7 +97,7 @@ func checkBothWays(t *rapid.T, there *Plan, host tensor.Shape, unit int, offset 
 
 // slowPermute changes the order of axes element by element.
 func slowPermute(src *memory, shape tensor.Shape, from, to string) *memory {
-	target := named(from, shape).shape(to)
+	target := nameAxes(from, shape).shape(to)
 	out := newMemory(shape.Elements(), src.unit)
 	strides := target.Strides()
 	for o := range shape.Elements() {

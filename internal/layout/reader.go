@@ -81,11 +81,6 @@ func newStepReader(m *Map, toDevice bool, src Source, unit int, buf *Buffers) *R
 // a window, and no window goes beyond end. A new Reader expects all elements.
 func (r *Reader) Expect(first, end int64) { r.next, r.end = first, min(end, r.count) }
 
-// Window is the largest number of elements gathered at once, 1 if nothing is gathered. If
-// several Readers share a result, their ranges should be several windows long: both neighbours
-// read the blocks at a border.
-func (r *Reader) Window() int64 { return max(1, r.windows.step*r.windows.stride) }
-
 // ReadElements fills dst with the elements from first on.
 func (r *Reader) ReadElements(dst []byte, first int64) error {
 	n := int64(len(dst)) / r.unit
@@ -260,16 +255,16 @@ func (m *Map) windows(hostOrder []int, unit int64, limits sizes) windows {
 		}
 		whole := size * stride
 		if whole*unit > limits.minTile && (whole > most || run == limits.goodRun) {
-			w.step = m.step(w, granule[a], top[a], unit, limits)
+			w.step = m.windowStep(w, granule[a], top[a], unit, limits)
 			break
 		}
 	}
 	return w
 }
 
-// step chooses the number of positions in a window: whole blocks of granule positions, or equal
+// windowStep chooses the number of positions in a window: whole blocks of granule positions, or equal
 // parts of a block that is too large.
-func (m *Map) step(w windows, granule, top, unit int64, limits sizes) int64 {
+func (m *Map) windowStep(w windows, granule, top, unit int64, limits sizes) int64 {
 	most := max(1, windowTiles*limits.maxTile/unit/w.stride)
 	step := min(w.size, max(1, limits.minTile/unit/w.stride))
 	if most < granule {

@@ -71,8 +71,8 @@ func (r *rule) orders() []tensor.Format {
 	return hostOrders[:4]
 }
 
-// has reports whether f is an order of the axes of the rule.
-func (r *rule) has(f tensor.Format) bool {
+// isAxisOrder reports whether f is an order of the axes of the rule.
+func (r *rule) isAxisOrder(f tensor.Format) bool {
 	order, ok := Order(f)
 	return ok && (len(order) == 5) == r.axes3D
 }
@@ -90,20 +90,20 @@ func (r *rule) withBlocks(dev tensor.Shape, p params) (params, error) {
 	return p, nil
 }
 
-// fit checks device shape dev against host sizes d.
-func (r *rule) fit(d dims5, dev tensor.Shape, p params) error {
+// checkSizes checks device shape dev against host sizes d.
+func (r *rule) checkSizes(d dims5, dev tensor.Shape, p params) error {
 	want, err := r.relations(d, p)
 	if err != nil {
 		return err
 	}
-	return fits(r.format, d.shape(r.canonical()), dev, dev, want)
+	return matchDimensions(r.format, d.shape(r.canonical()), dev, dev, want)
 }
 
 // canonical is the order in which host sizes are printed: NCHW or NCDHW.
 func (r *rule) canonical() string { return r.orders()[0].String() }
 
-// fits compares part of a device shape with the relations, dimension by dimension.
-func fits(f tensor.Format, host, dev, part tensor.Shape, want []relation) error {
+// matchDimensions compares part of a device shape with the relations, dimension by dimension.
+func matchDimensions(f tensor.Format, host, dev, part tensor.Shape, want []relation) error {
 	if len(want) != len(part) {
 		return &ShapeError{Format: f, Stored: dev, Host: host,
 			Relation: lang.Say("rank is %d, want %d", len(part), len(want))}
@@ -231,8 +231,8 @@ func IsHost(f tensor.Format) bool {
 	return ok || f == tensor.ND || f == tensor.NC || f == tensor.CN || f == tensor.NCL || f == tensor.MD
 }
 
-// named assigns a shape in the given order to the named axes.
-func named(order string, s tensor.Shape) dims5 {
+// nameAxes assigns a shape in the given order to the named axes.
+func nameAxes(order string, s tensor.Shape) dims5 {
 	d := dims5{1, 1, 1, 1, 1}
 	for i, letter := range order {
 		d[strings.IndexRune(axisNames, letter)] = s[i]
@@ -277,15 +277,15 @@ var expansion = map[tensor.Format][5]string{
 	tensor.DHWNC: {1: "C", 2: "NC", 3: "WNC", 4: "HWNC"},
 }
 
-// reading is one way to read a recorded shape: an axis order and the sizes it
+// shapeReading is one way to read a recorded shape: an axis order and the sizes it
 // gives the named axes.
-type reading struct {
+type shapeReading struct {
 	order tensor.Format
 	dims  dims5
 }
 
 // String prints the sizes by axis, such as NHWC (N=2 H=3 W=4 C=5).
-func (r reading) String() string {
+func (r shapeReading) String() string {
 	var sizes []string
 	for i, n := range r.dims.shape(r.order.String()) {
 		sizes = append(sizes, fmt.Sprintf("%c=%d", r.order.String()[i], n))
@@ -295,17 +295,17 @@ func (r reading) String() string {
 
 // readings lists the ways to read shape s in the order of format f: as it is if the rank agrees,
 // else by the expansion rule. Four dimensions in an order of five axes are first read with D = 1.
-func readings(f tensor.Format, s tensor.Shape) []reading {
+func readings(f tensor.Format, s tensor.Shape) []shapeReading {
 	order := f.String()
 	if len(s) == len(order) {
-		return []reading{{f, named(order, s)}}
+		return []shapeReading{{f, nameAxes(order, s)}}
 	}
 	if len(s) == 0 || len(s) > len(order) {
 		return nil
 	}
-	expanded := reading{f, named(expansion[f][len(s)], s)}
+	expanded := shapeReading{f, nameAxes(expansion[f][len(s)], s)}
 	if len(order) == 5 && len(s) == 4 {
-		return []reading{{f, named(strings.Replace(order, "D", "", 1), s)}, expanded}
+		return []shapeReading{{f, nameAxes(strings.Replace(order, "D", "", 1), s)}, expanded}
 	}
-	return []reading{expanded}
+	return []shapeReading{expanded}
 }

@@ -205,7 +205,7 @@ func (v vector) mapping(t *testing.T) *Map {
 		nd := ndRuleOf(v.layout)
 		p := params{c0: 16, n0: 16, cout: 16, hidden: v.hidden, input: v.input}
 		nd.blocks(v.device[len(v.device)-nd.tail:], v.shape[len(v.shape)-1], &p)
-		if err := nd.fit(v.layout, v.shape, v.device, p); err != nil {
+		if err := nd.checkHostShape(v.layout, v.shape, v.device, p); err != nil {
 			t.Fatal(err)
 		}
 		return nd.mapTo(v.shape, v.device, p, denseAxes(v.shape))
@@ -214,8 +214,8 @@ func (v vector) mapping(t *testing.T) *Map {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := named(v.host.String(), v.shape)
-	if err := r.fit(d, v.device, p); err != nil {
+	d := nameAxes(v.host.String(), v.shape)
+	if err := r.checkSizes(d, v.device, p); err != nil {
 		t.Fatal(err)
 	}
 	return r.mapTo(d, v.device, p, v.host.String())

@@ -30,11 +30,11 @@ type Misfit struct {
 
 // String returns the place, the found and the wanted text.
 func (m *Misfit) String() string {
-	return fmt.Sprintf("%s: found %q, want %s", m.Place(), m.Found, m.Wanted)
+	return fmt.Sprintf("%s: found %q, want %s", m.Position(), m.Found, m.Wanted)
 }
 
-// Place returns the line, or the byte for files without lines.
-func (m *Misfit) Place() string {
+// Position returns the line, or the byte for files without lines.
+func (m *Misfit) Position() string {
 	if m.Line > 0 {
 		return fmt.Sprintf("line %d", m.Line)
 	}

@@ -37,7 +37,7 @@ func (r *Record) AppendJSON(dst []byte) []byte {
 
 // AppendJSON appends the rescued fields in the form of a new-layout record; lost status words are
 // null.
-func (r *Rescued) AppendJSON(dst []byte) []byte {
+func (r *MisreadRemainder) AppendJSON(dst []byte) []byte {
 	var data members
 	data.add("model_id", r.ModelID)
 	data.add("stream_id", r.StreamID)
@@ -417,13 +417,13 @@ func (r *Record) warnUnread(o *object) {
 	}
 }
 
-// Rescued is the remainder of a new-layout record that was read with the old layout and stored with
+// MisreadRemainder is the remainder of a new-layout record that was read with the old layout and stored with
 // the old layout's fields only, as in MindSpore's JSON files on devices with the new layout.
 //
 // The old layout's first area lies over the header and the first three ids.
 // All further fields of the entry fall between the old layout's fields, except
 // the last of four status words.
-type Rescued struct {
+type MisreadRemainder struct {
 	Header     Header
 	Unit       Unit
 	ModelID    uint64
@@ -452,7 +452,7 @@ func rescue(r *Record) error {
 		return err
 	}
 	l := h.layout(unit)
-	out := Rescued{
+	out := MisreadRemainder{
 		Header:   h,
 		Unit:     unit,
 		ModelID:  dha.TaskType,

@@ -117,32 +117,32 @@ var (
 // from the fields it belongs to.
 var layouts = [...]layout{
 	{DHA, slices.Concat(
-		run(0, modelID, streamID, taskID, taskType, pcStart, paraBase),
-		run(512, status(1)))},
+		placeFields(0, modelID, streamID, taskID, taskType, pcStart, paraBase),
+		placeFields(512, status(1)))},
 	{L2, slices.Concat(
-		run(128, modelID, streamID, taskID, taskType, pcStart, paraBase),
-		run(768, status(1)))},
+		placeFields(128, modelID, streamID, taskID, taskType, pcStart, paraBase),
+		placeFields(768, status(1)))},
 	{AICore, slices.Concat(
-		run(256, modelID, streamID, taskID, taskType, pcStart, paraBase),
-		run(1024, kernelCode, blockIdx, status(1)))},
+		placeFields(256, modelID, streamID, taskID, taskType, pcStart, paraBase),
+		placeFields(1024, kernelCode, blockIdx, status(1)))},
 	{AIC, coreFields(status(1))},
 	{AIC, coreFields(status(4))},
 	{AIV, coreFields(status(1))},
 	{AIV, coreFields(status(4))},
-	{AICPU, run(headerSize, modelID, streamID, taskID, taskType, contextID,
+	{AICPU, placeFields(headerSize, modelID, streamID, taskID, taskType, contextID,
 		cpuID, threadID, status(1))},
-	{SDMA, run(headerSize, modelID, streamID, taskID, taskType, contextID,
+	{SDMA, placeFields(headerSize, modelID, streamID, taskID, taskType, contextID,
 		threadID, srcAddr, dstAddr, channelID, status(1))},
 }
 
 // coreFields returns the fields of an AIC or AIV entry.
 func coreFields(status field) []field {
-	return run(headerSize, modelID, streamID, taskID, taskType, contextID,
+	return placeFields(headerSize, modelID, streamID, taskID, taskType, contextID,
 		threadID, pcStart, paraBase, coreID, blockID, status)
 }
 
-// run places fields one after another, from offset on.
-func run(offset int, fields ...field) []field {
+// placeFields places fields one after another, from offset on.
+func placeFields(offset int, fields ...field) []field {
 	for i := range fields {
 		fields[i].offset = offset
 		offset += fields[i].words * wordSize

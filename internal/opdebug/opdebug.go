@@ -175,7 +175,7 @@ func (e *JSONError) Unwrap() error { return e.Err }
 // MisreadError reports a JSON file made from a new-layout record by a reader that knows only the
 // old layout. Rescued holds the remaining fields.
 type MisreadError struct {
-	Rescued Rescued
+	Rescued MisreadRemainder
 }
 
 // Error names the remaining ids.

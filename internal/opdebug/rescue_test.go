@@ -22,7 +22,7 @@ func TestRescueGolden(t *testing.T) {
 				t.Fatalf("ParseJSON = %v, %v", r, err)
 			}
 			a := truth.Areas[0]
-			want := opdebug.Rescued{
+			want := opdebug.MisreadRemainder{
 				Header: truth.Header, Unit: a.Unit,
 				ModelID: a.ModelID, StreamID: a.StreamID, TaskID: a.TaskID,
 			}
@@ -44,16 +44,16 @@ func TestRescueNumbers(t *testing.T) {
 	const ids = `"para_base":"0x41","pc_start":"0x18c","status":0,`
 	tests := []struct {
 		name, dha string
-		want      opdebug.Rescued
+		want      opdebug.MisreadRemainder
 	}{
 		{"v0 AIC", `"model_id":1515870810,` + ids + `"stream_id":1,"task_id":377957122048,"task_type":365`,
-			opdebug.Rescued{Header: validHeader(opdebug.AIC, 0), Unit: opdebug.AIC}},
+			opdebug.MisreadRemainder{Header: validHeader(opdebug.AIC, 0), Unit: opdebug.AIC}},
 		{"v1 AIV", `"model_id":5810838106,` + ids + `"stream_id":4294967297,"task_id":481036337152,"task_type":365`,
-			opdebug.Rescued{Header: validHeader(opdebug.AIV, 1), Unit: opdebug.AIV, LastStatus: 77, HasStatus: true}},
+			opdebug.MisreadRemainder{Header: validHeader(opdebug.AIV, 1), Unit: opdebug.AIV, LastStatus: 77, HasStatus: true}},
 		{"v0 AICPU", `"model_id":1515870810,` + ids + `"stream_id":8589934593,"task_id":274877906944,"task_type":365`,
-			opdebug.Rescued{Header: validHeader(opdebug.AICPU, 0), Unit: opdebug.AICPU}},
+			opdebug.MisreadRemainder{Header: validHeader(opdebug.AICPU, 0), Unit: opdebug.AICPU}},
 		{"v1 SDMA", `"model_id":5810838106,` + ids + `"stream_id":12884901889,"task_id":343597383680,"task_type":365`,
-			opdebug.Rescued{Header: validHeader(opdebug.SDMA, 1), Unit: opdebug.SDMA}},
+			opdebug.MisreadRemainder{Header: validHeader(opdebug.SDMA, 1), Unit: opdebug.SDMA}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

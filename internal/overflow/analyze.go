@@ -51,11 +51,11 @@ func Analyze(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error
 	report := &Report{Schema: Schema, Records: []Record{}, Problems: w.problems, All: opt.All}
 	report.Listed = len(run.Files)
 	if !w.isListed() {
-		report.Others = othersOf(run)
+		report.Others = describeOtherFiles(run)
 	}
 	recordFiles := make(map[*unit][]dumpdir.Record)
 	for _, r := range run.Records {
-		if u := w.unitByKey[w.unitOf(r.At)]; u != nil && u.isMine() && opt.Select.Wants(r.At) {
+		if u := w.unitByKey[w.unitOf(r.At)]; u != nil && u.isMine() && opt.Select.Includes(r.At) {
 			recordFiles[u] = append(recordFiles[u], r)
 		}
 	}
@@ -79,7 +79,7 @@ func Analyze(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error
 		return nil, err
 	}
 	report.add(records)
-	report.conclude(opt.Shard.On())
+	report.conclude(opt.Shard.IsSharded())
 	return report, nil
 }
 
@@ -113,7 +113,7 @@ func (r *Report) recordsOf(ctx context.Context, u *unit, files []dumpdir.Record,
 		}
 		sizes[rounds[key]] += sizeToRead(x)
 	}
-	mine := u.Has(sizes, keys)
+	mine := u.MarkUnits(sizes, keys)
 	return slices.DeleteFunc(records, func(x *Record) bool { return !mine[rounds[roundOf(x)]] }), nil
 }
 
@@ -168,7 +168,7 @@ func match(ctx context.Context, files []dumpdir.Record, dumps *dumps, opt *Optio
 			if d, rule := dumpOf(f, record.area, dumps); d != nil {
 				record.Op = newOperator(d, rule)
 			}
-			if opt.Ops == nil || record.Op != nil && opt.Ops.Wants(record.Op.op) {
+			if opt.Ops == nil || record.Op != nil && opt.Ops.Includes(record.Op.op) {
 				records = append(records, record)
 			}
 		}
@@ -206,7 +206,7 @@ func (r *Report) add(records []*Record) {
 		r.Records = append(r.Records, *record)
 		for _, p := range record.problems {
 			if !hasProblem[p.File] {
-				p.At, p.Place = record.At(), 1+record.Place
+				p.At, p.Place = record.Coordinates(), 1+record.Place
 				r.Problems = append(r.Problems, p)
 			}
 		}
@@ -251,8 +251,8 @@ type Producer struct {
 	sources []dumpdir.Tensor
 }
 
-// Bad reports whether the output has NaN, infinities or values at the limit of the type.
-func (p *Producer) Bad() bool {
+// HasOverflow reports whether the output has NaN, infinities or values at the limit of the type.
+func (p *Producer) HasOverflow() bool {
 	return slices.ContainsFunc(p.Tensors, func(t Tensor) bool { return t.Bad })
 }
 

@@ -185,7 +185,7 @@ func TestUnits(t *testing.T) {
 	if len(r.Problems) != 2 || r.Unread() != 1 {
 		t.Errorf("problems %+v", r.Problems)
 	}
-	if text := r.Records[1].Words()[0].Entries; len(text) != 1 || !text[0].Numeric {
+	if text := r.Records[1].DecodeStatus()[0].Entries; len(text) != 1 || !text[0].Numeric {
 		t.Errorf("status %+v", text)
 	}
 }

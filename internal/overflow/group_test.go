@@ -29,7 +29,7 @@ func TestGroups(t *testing.T) {
 	add("4", "", "", 8)
 	var got []string
 	for _, g := range r.Groups() {
-		got = append(got, fmt.Sprint(g.First(), g.Members, g.Ranks, g.Steps))
+		got = append(got, fmt.Sprint(g.FirstMember(), g.Members, g.Ranks, g.Steps))
 	}
 	want := []string{
 		"4 [4 5] [3 4] []", "6 [6] [4] []", // no step comes first

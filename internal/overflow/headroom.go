@@ -136,7 +136,7 @@ func FindHeadroom(ctx context.Context, run *dumpdir.Run, opt Options) (*Headroom
 		return nil, err
 	}
 	if r.Clean {
-		r.fill(checked)
+		r.setRows(checked)
 	}
 	r.conclude()
 	if r.Headline = r.headline(); err != nil {
@@ -152,8 +152,8 @@ type executionKey struct {
 	name, file string
 }
 
-// fill makes the rows. The intermediate numbers of a module count only if the calls inside of it were not dumped.
-func (r *HeadroomReport) fill(checked *check.Report) {
+// setRows makes the rows. The intermediate numbers of a module count only if the calls inside of it were not dumped.
+func (r *HeadroomReport) setRows(checked *check.Report) {
 	ops, outerModules, isBF16 := map[executionKey]*check.Operator{}, map[executionKey]bool{}, false
 	for i := range checked.Operators {
 		o := &checked.Operators[i]
@@ -163,13 +163,13 @@ func (r *HeadroomReport) fill(checked *check.Report) {
 		s := &r.scan.Rows[i]
 		isBF16 = isBF16 || s.hasResult(func(t *Tensor) bool { return t.DType == tensor.BFloat16.String() })
 		for _, module := range s.modules() {
-			outerModules[executionKey{at: s.At(), name: module}] = true
+			outerModules[executionKey{at: s.Coordinates(), name: module}] = true
 		}
 	}
 	largestOutput := map[dumpdir.Coordinates]float64{} // the largest output so far
 	for i := range r.scan.Rows {
 		s := &r.scan.Rows[i]
-		h := Headroom{OpType: s.OpType, OpName: s.OpName, Script: s.Script, Modules: s.modules(), At: s.At(), File: s.op.Tensors[0].File.Path(), Order: len(r.Rows), Margins: []Margin{}, row: s}
+		h := Headroom{OpType: s.OpType, OpName: s.OpName, Script: s.Script, Modules: s.modules(), At: s.Coordinates(), File: s.op.Tensors[0].File.Path(), Order: len(r.Rows), Margins: []Margin{}, row: s}
 		isKnown, why := outerModules[executionKey{at: h.At, name: h.OpName}], lang.Sentence{}
 		if h.IsWide = isBF16 && s.hasResult((*Tensor).isWide) && !s.hasResult((*Tensor).isNarrow); !h.IsWide && recompute.TypeOfOperator(s.OpType, s.OpName).Noise != optype.NoiseGarbage {
 			largestOutput[h.At] = h.addTensors(largestOutput[h.At])
@@ -205,7 +205,7 @@ func (t *Tensor) isWide() bool {
 
 func (t *Tensor) isNarrow() bool { return !t.isWide() }
 
-func isBadRow(s ScanRow) bool { return s.Bad() }
+func isBadRow(s ScanRow) bool { return s.HasOverflow() }
 
 // hasResult reports whether any floating-point result satisfies the predicate.
 func (s *ScanRow) hasResult(is func(t *Tensor) bool) bool {
@@ -268,7 +268,7 @@ func isMask(low, high float64) bool {
 }
 
 // addInside adds a margin for the largest number of each class of intermediate numbers.
-func (h *Headroom) addInside(all []recompute.Inside) {
+func (h *Headroom) addInside(all []recompute.LargestIntermediate) {
 	for _, x := range all {
 		h.Margins = append(h.Margins, Margin{Where: x.Class, Log2: x.Log2, IsBound: recompute.InsideOf(x.Class).IsBound, IsPart: x.IsPart})
 	}

@@ -31,8 +31,8 @@ const (
 // bothSigns has all kinds except NaN.
 const bothSigns = HasHigh | HasLow
 
-// opposite returns the kinds after a change of sign.
-func (k Kinds) opposite() Kinds {
+// negated returns the kinds after a change of sign.
+func (k Kinds) negated() Kinds {
 	s := k & HasNaN
 	if k&HasHigh != 0 {
 		s |= HasLow
@@ -181,7 +181,7 @@ func argumentsOf(op *dumpdir.Op) (a Arguments) {
 		}
 	}
 	if typ.Class == optype.Multiply || typ.Class == optype.Divide {
-		a.Kinds |= a.Kinds.opposite()
+		a.Kinds |= a.Kinds.negated()
 	}
 	a.InPlace = inPlaceTensor(op.Call)
 	return a

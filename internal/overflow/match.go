@@ -41,13 +41,13 @@ const OtherFolder = ", other folder"
 
 // dumps indexes the dumps of a run by the places in which a match may search.
 type dumps struct {
-	at map[place][]*dump
+	at map[runPart][]*dump
 	// parents has every folder above a dump.
 	parents map[string]bool
 }
 
-// place is a folder, a step of a rank, or the whole run, optionally restricted to a task.
-type place struct {
+// runPart is a folder, a step of a rank, or the whole run, optionally restricted to a task.
+type runPart struct {
 	dir, rank, step string
 	task            int64 // its lower 16 bits, or anyTask
 }
@@ -59,17 +59,17 @@ const (
 )
 
 func newDumps(ops []*dump) *dumps {
-	d := &dumps{map[place][]*dump{}, map[string]bool{}}
+	d := &dumps{map[runPart][]*dump{}, map[string]bool{}}
 	for _, op := range ops {
-		task, folder := int64(op.name.TaskID&taskMask), place{dir: op.dir, task: anyTask}
+		task, folder := int64(op.name.TaskID&taskMask), runPart{dir: op.dir, task: anyTask}
 		if d.at[folder] == nil {
 			for dir := store.Dir(op.dir); !d.parents[dir]; dir = store.Dir(dir) {
 				d.parents[dir] = true
 			}
 		}
-		places := []place{folder, {dir: op.dir, task: task}, {task: task}}
+		places := []runPart{folder, {dir: op.dir, task: task}, {task: task}}
 		if op.at.Rank != "" && op.at.Step != "" {
-			places = append(places, place{rank: op.at.Rank, step: op.at.Step, task: task})
+			places = append(places, runPart{rank: op.at.Rank, step: op.at.Step, task: task})
 		}
 		for _, p := range places {
 			d.at[p] = append(d.at[p], op)
@@ -97,24 +97,24 @@ func dumpOf(record *recordSource, area *opdebug.Area, all *dumps) (*dump, Rule) 
 		rules = append(rules, rule{ByFileName, int64(name.task & taskMask), name.hasEqualIDs})
 	}
 	for _, r := range rules {
-		if d := latest(record, all.at[place{dir: record.dir, task: r.task}], payload, r.fits); d != nil {
+		if d := bestFittingDump(record, all.at[runPart{dir: record.dir, task: r.task}], payload, r.fits); d != nil {
 			return d, r.name
 		}
 		if !all.parents[record.dir] {
 			continue
 		}
 		inside := func(d *dump) bool { return r.fits(d) && d.dir != record.dir && isBelow(d.dir, record.dir) }
-		if d := latest(record, all.at[place{task: r.task}], payload, inside); d != nil {
+		if d := bestFittingDump(record, all.at[runPart{task: r.task}], payload, inside); d != nil {
 			return d, r.name + OtherFolder
 		}
 	}
 	for _, r := range rules {
 		isElsewhere := func(d *dump) bool { return r.fits(d) && d.dir != record.dir && sameStep(d.at, record.at) }
-		if d := latest(record, all.at[place{rank: record.at.Rank, step: record.at.Step, task: r.task}], payload, isElsewhere); d != nil {
+		if d := bestFittingDump(record, all.at[runPart{rank: record.at.Rank, step: record.at.Step, task: r.task}], payload, isElsewhere); d != nil {
 			return d, r.name + OtherFolder
 		}
 	}
-	guess := latest(record, all.at[place{dir: record.dir, task: anyTask}], payload, func(d *dump) bool {
+	guess := bestFittingDump(record, all.at[runPart{dir: record.dir, task: anyTask}], payload, func(d *dump) bool {
 		return d.timestamp <= record.timestamp
 	})
 	return guess, ByTimestamp
@@ -149,10 +149,10 @@ func (i ids) hasEqualThread(d *dump) bool {
 	return !i.hasThread || !d.name.HasThread || i.context == d.name.ContextID && i.thread == d.name.ThreadID
 }
 
-// latest returns the best fitting dump: a dump with the thread of the record before a dump without thread; then the
+// bestFittingDump returns the best fitting dump: a dump with the thread of the record before a dump without thread; then the
 // latest dump not after the record, since the device writes the dump just before the record; then the earliest dump
 // after the record.
-func latest(record *recordSource, candidates []*dump, payload ids, fits func(*dump) bool) *dump {
+func bestFittingDump(record *recordSource, candidates []*dump, payload ids, fits func(*dump) bool) *dump {
 	var best *dump
 	at := record.timestamp
 	isBetter := func(a, b *dump) bool {

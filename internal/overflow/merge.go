@@ -72,7 +72,7 @@ func MergeAnalyses(docs []shard.Document, reports []*Report) (*Report, error) {
 			record := &r.Records[k]
 			record.Rank = cmp.Or(record.Rank, docs[i].Rank)
 			record.Device = record.Rank
-			if err := seen.add(&docs[i], record.At()); err != nil {
+			if err := seen.add(&docs[i], record.Coordinates()); err != nil {
 				return nil, err
 			}
 		}
@@ -145,23 +145,23 @@ type Group struct {
 	Ranks, Steps []string
 }
 
-// First returns the index of the first member.
-func (g *Group) First() int { return g.Members[0] }
+// FirstMember returns the index of the first member.
+func (g *Group) FirstMember() int { return g.Members[0] }
 
 // Groups groups the records by operator, or by their ids if the operator is unknown, in the order of the first
 // members.
 func (r *Report) Groups() []Group {
 	return group(r.Records, func(r *Record) (string, dumpdir.Coordinates) {
 		if r.Op == nil {
-			return fmt.Sprintf("%v %d %d", r.Unit, r.StreamID, r.TaskID), r.At()
+			return fmt.Sprintf("%v %d %d", r.Unit, r.StreamID, r.TaskID), r.Coordinates()
 		}
-		return r.Op.Type + "\n" + r.Op.Name, r.At()
+		return r.Op.Type + "\n" + r.Op.Name, r.Coordinates()
 	})
 }
 
 // Groups groups the rows by operator, in the order of the first members.
 func (r *ScanReport) Groups() []Group {
-	return group(r.Rows, func(s *ScanRow) (string, dumpdir.Coordinates) { return s.OpType + "\n" + s.OpName, s.At() })
+	return group(r.Rows, func(s *ScanRow) (string, dumpdir.Coordinates) { return s.OpType + "\n" + s.OpName, s.Coordinates() })
 }
 
 func group[T any](all []T, key func(*T) (string, dumpdir.Coordinates)) []Group {

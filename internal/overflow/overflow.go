@@ -115,7 +115,7 @@ func problemsOf(problems []dumpdir.Problem, run *dumpdir.Run, chosen *dumpdir.Se
 	}
 	all := []Problem{}
 	for _, p := range problems {
-		if !chosen.Wants(p.At) {
+		if !chosen.Includes(p.At) {
 			continue
 		}
 		if p.Kind == dumpdir.BadSide && tables[p.Path] {
@@ -134,8 +134,8 @@ type Inputs struct {
 	Others []lang.Text `json:"others,omitempty"`
 }
 
-// othersOf describes the files of a run without tensors.
-func othersOf(run *dumpdir.Run) (texts []lang.Text) {
+// describeOtherFiles describes the files of a run without tensors.
+func describeOtherFiles(run *dumpdir.Run) (texts []lang.Text) {
 	for _, m := range run.OtherFiles() {
 		texts = append(texts, m.Text.Text())
 	}
@@ -242,7 +242,7 @@ var verdictAdvice = map[Verdict]lang.Text{
 // advice lists what to do about a record: by its verdict, then by the causes in its status.
 func advice(r *Record) []lang.Text {
 	all := []lang.Text{verdictAdvice[r.Verdict]}
-	for _, s := range r.Words() {
+	for _, s := range r.DecodeStatus() {
 		for _, e := range s.Entries {
 			if e.Advice != (lang.Text{}) && !slices.Contains(all, e.Advice) {
 				all = append(all, e.Advice)
@@ -320,7 +320,7 @@ func judge(tensors []Tensor, producers ...Producer) (v Verdict, why lang.Text) {
 		return CameIn, lang.Text{EN: "an input is bad already"}
 	case in.unread > 0:
 		return CannotTell, lang.Text{EN: "not every input could be read"}
-	case in.all == 0 && slices.ContainsFunc(producers, func(p Producer) bool { return p.Bad() }):
+	case in.all == 0 && slices.ContainsFunc(producers, func(p Producer) bool { return p.HasOverflow() }):
 		return CameIn, lang.Text{EN: "an output that it reads is bad already"}
 	case in.all == 0 && out.bad > 0 && len(producers) > 0 && !slices.ContainsFunc(producers, func(p Producer) bool { return !p.isKnown() || len(p.Through) > 0 }):
 		return ProducedHere, lang.Text{EN: "the outputs of other operators that it reads are clean, an output is not"}

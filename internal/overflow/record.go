@@ -75,16 +75,16 @@ type Record struct {
 	problems []Problem
 }
 
-// At returns the coordinates of the record.
-func (r *Record) At() dumpdir.Coordinates {
+// Coordinates returns the coordinates of the record.
+func (r *Record) Coordinates() dumpdir.Coordinates {
 	return dumpdir.Coordinates{Rank: r.Rank, Step: r.Step, Graph: r.Graph, Model: r.Model, Folder: r.Folder}
 }
 
 // StatusText formats the status words in hex.
 func (r *Record) StatusText() string { return hexWords(r.Status) }
 
-// Words decodes the status words.
-func (r *Record) Words() []statusreg.Result { return decodeWords(r.Unit, r.Status) }
+// DecodeStatus decodes the status words.
+func (r *Record) DecodeStatus() []statusreg.Result { return decodeWords(r.Unit, r.Status) }
 
 // Cause is the meaning of a bit or code in a status word.
 type Cause struct {
@@ -156,7 +156,7 @@ func newRecord(f *recordSource, r *opdebug.Record) (*Record, error) {
 		return nil, lang.Errorf("no overflow recorded: every status is 0")
 	default:
 		area = &record.Units[len(record.Units)-1]
-		record.locate(area)
+		record.setLocation(area)
 	}
 	record.area = area
 	record.Unit, record.ModelID, record.StreamID, record.TaskID = area.Unit, area.ModelID, area.StreamID, area.TaskID
@@ -169,13 +169,13 @@ func newRecord(f *recordSource, r *opdebug.Record) (*Record, error) {
 			record.Warnings = append(record.Warnings, lang.Say("%s overflowed too: status %s%s", a.Unit, hexWords(a.Status), bracketed(DecodeStatus(&a))))
 		}
 	}
-	words := record.Words()
+	words := record.DecodeStatus()
 	record.Causes = causesOf(words)
 	return record, otherFault(area.Unit, words)
 }
 
-// locate sets the location on the device. The layouts of records name the fields differently.
-func (r *Record) locate(a *opdebug.Area) {
+// setLocation sets the location on the device. The layouts of records name the fields differently.
+func (r *Record) setLocation(a *opdebug.Area) {
 	for _, f := range a.Fields() {
 		switch f.Name {
 		case "core_id":
@@ -260,7 +260,7 @@ var registers = map[opdebug.Unit]statusreg.Register{
 
 // compareRecords orders records by rank, step and time.
 func compareRecords(a, b *Record) int {
-	return cmp.Or(compareSteps(a.At(), b.At()), cmp.Compare(a.Timestamp, b.Timestamp), a.At().Compare(b.At()), strings.Compare(a.File, b.File))
+	return cmp.Or(compareSteps(a.Coordinates(), b.Coordinates()), cmp.Compare(a.Timestamp, b.Timestamp), a.Coordinates().Compare(b.Coordinates()), strings.Compare(a.File, b.File))
 }
 
 // judge reads the tensors of the operator and sets the verdict.

@@ -36,7 +36,7 @@ type DecodedRecord struct {
 
 	Record *opdebug.Record
 	// Rescued has the remaining fields of a record that was decoded with a wrong layout.
-	Rescued *opdebug.Rescued
+	Rescued *opdebug.MisreadRemainder
 	// Warnings are oddities of the record and of the file.
 	Warnings []lang.Sentence
 	Err      error
@@ -407,7 +407,7 @@ func (s *recordSource) readJSON() {
 }
 
 // rescuedRecord returns a record with the remaining fields of a record that was decoded with the wrong layout.
-func rescuedRecord(r *opdebug.Rescued) *opdebug.Record {
+func rescuedRecord(r *opdebug.MisreadRemainder) *opdebug.Record {
 	area := opdebug.Area{Unit: r.Unit, ModelID: r.ModelID, StreamID: r.StreamID, TaskID: r.TaskID,
 		ContextID: noID, ThreadID: noID}
 	if r.HasStatus && r.LastStatus != 0 { // the other words are lost

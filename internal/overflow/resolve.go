@@ -24,8 +24,8 @@ const (
 	unwritten              // uninitialised memory
 )
 
-// source is the origin of the bad elements of a tensor.
-type source struct {
+// elementOrigin is the origin of the bad elements of a tensor.
+type elementOrigin struct {
 	cause  cause
 	kinds  Kinds
 	row    *ScanRow      // the row that made them; nil for a mask from outside
@@ -33,15 +33,15 @@ type source struct {
 	length int64         // length of the first axis
 }
 
-// content identifies a tensor with bad elements by its content.
-type content struct {
+// tensorKey identifies a tensor with bad elements by its content.
+type tensorKey struct {
 	TypeAndCount
 	kinds         Kinds
 	nan, pos, neg int64 // -1 if unknown
 	low, high     uint64
 }
 
-func contentOf(t *Tensor) content {
+func contentOf(t *Tensor) tensorKey {
 	count := func(n *int64) int64 {
 		if n == nil {
 			return -1
@@ -54,7 +54,7 @@ func contentOf(t *Tensor) content {
 		}
 		return math.Float64bits(*x + 0) // -0 becomes 0
 	}
-	return content{typeAndCount(t), t.badElements.Kinds, count(t.NaN), count(t.PosInf), count(t.NegInf), bits(t.Min), bits(t.Max)}
+	return tensorKey{typeAndCount(t), t.badElements.Kinds, count(t.NaN), count(t.PosInf), count(t.NegInf), bits(t.Min), bits(t.Max)}
 }
 
 // typeAndCount returns the type and the number of elements of a tensor.
@@ -68,9 +68,9 @@ func typeAndCount(t *Tensor) TypeAndCount {
 
 // resolver follows bad elements through the operators of a round in execution order.
 type resolver struct {
-	outputs map[content]source      // outputs so far
-	inPlace map[TypeAndCount]source // tensors that calls changed in place
-	buffers map[TypeAndCount]source // uninitialised memory
+	outputs map[tensorKey]elementOrigin    // outputs so far
+	inPlace map[TypeAndCount]elementOrigin // tensors that calls changed in place
+	buffers map[TypeAndCount]elementOrigin // uninitialised memory
 }
 
 // resolve finds the origin of bad elements in the open rounds. Elements that a call was asked to write, and
@@ -86,14 +86,14 @@ func (r *ScanReport) resolve() {
 	resolvers := make(map[dumpdir.Coordinates]*resolver)
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		round := rounds[row.At()]
+		round := rounds[row.Coordinates()]
 		if round == nil {
 			continue
 		}
-		s := resolvers[row.At()]
+		s := resolvers[row.Coordinates()]
 		if s == nil {
-			s = &resolver{make(map[content]source), make(map[TypeAndCount]source), make(map[TypeAndCount]source)}
-			resolvers[row.At()] = s
+			s = &resolver{make(map[tensorKey]elementOrigin), make(map[TypeAndCount]elementOrigin), make(map[TypeAndCount]elementOrigin)}
+			resolvers[row.Coordinates()] = s
 		}
 		row.fromDocument()
 		s.resolve(row)
@@ -101,7 +101,7 @@ func (r *ScanReport) resolve() {
 			t := &row.Tensors[k]
 			switch {
 			case t.Bad:
-				files[row.At()][t.badElements.File] = true
+				files[row.Coordinates()][t.badElements.File] = true
 			case t.IsIntended:
 				round.Intended++
 			case t.Unwritten:
@@ -112,7 +112,7 @@ func (r *ScanReport) resolve() {
 	for at, round := range rounds {
 		round.BadFiles = len(files[at])
 	}
-	r.Rows = slices.DeleteFunc(r.Rows, func(row ScanRow) bool { return rounds[row.At()] != nil && !r.All && !row.Bad() })
+	r.Rows = slices.DeleteFunc(r.Rows, func(row ScanRow) bool { return rounds[row.Coordinates()] != nil && !r.All && !row.HasOverflow() })
 }
 
 // toDocument copies the data that resolve needs into the JSON fields of a shard's document.
@@ -147,8 +147,8 @@ func (s *ScanRow) isRelevant() bool {
 // inputs summarises the explained inputs of an operator.
 type inputs struct {
 	intended        Kinds
-	intendedSource  *source // source of the first input with infinities that a call was asked to write
-	unwrittenSource *source // source of the first input with uninitialised memory
+	intendedSource  *elementOrigin // source of the first input with infinities that a call was asked to write
+	unwrittenSource *elementOrigin // source of the first input with uninitialised memory
 }
 
 // resolve classifies the bad tensors of a row.
@@ -175,7 +175,7 @@ func (r *resolver) resolve(row *ScanRow) {
 		case in.unwrittenSource != nil:
 			r.inPlace[*w] = *in.unwrittenSource
 		case kinds != 0:
-			r.inPlace[*w] = source{cause: intended, kinds: kinds, row: row}
+			r.inPlace[*w] = elementOrigin{cause: intended, kinds: kinds, row: row}
 		}
 	}
 	row.judge(&in)
@@ -220,24 +220,24 @@ func (r *resolver) classifyInputs(row *ScanRow) (in inputs) {
 }
 
 // sourceOfInput returns the origin of the bad elements of an input.
-func (r *resolver) sourceOfInput(row *ScanRow, t *Tensor) source {
+func (r *resolver) sourceOfInput(row *ScanRow, t *Tensor) elementOrigin {
 	if s, ok := r.outputs[contentOf(t)]; ok {
 		return s
 	}
-	for _, known := range []map[TypeAndCount]source{r.inPlace, r.buffers} {
+	for _, known := range []map[TypeAndCount]elementOrigin{r.inPlace, r.buffers} {
 		if s, ok := known[typeAndCount(t)]; ok && t.badElements.Kinds&^s.kinds == 0 && (s.cause == intended || holdsOnly(t, &s)) {
 			return s
 		}
 	}
 	if isMaskFromOutside(row, t) {
-		return source{cause: intended, kinds: t.badElements.Kinds}
+		return elementOrigin{cause: intended, kinds: t.badElements.Kinds}
 	}
-	return source{}
+	return elementOrigin{}
 }
 
 // holdsOnly reports whether all bad elements of a tensor are in rows of a source. Statistics do not show the rows;
 // their bad elements count as contained.
-func holdsOnly(t *Tensor, s *source) bool {
+func holdsOnly(t *Tensor, s *elementOrigin) bool {
 	return t.FromStatistics && s.row.FromStatistics() || liesWithin(t.badElements.Rows, rowsOf(t), s.rows, s.length)
 }
 
@@ -335,7 +335,7 @@ func propagatedKinds(row *ScanRow, typ *optype.Type, kinds Kinds) Kinds {
 		return 0
 	}
 	if mayChangeSign(row, typ) {
-		kinds |= kinds.opposite()
+		kinds |= kinds.negated()
 	}
 	return kinds
 }
@@ -393,8 +393,8 @@ func extremes(t *Tensor) (n int64, known bool) {
 }
 
 // sourceOfOutput returns the origin of the bad elements of an output.
-func (r *resolver) sourceOfOutput(row *ScanRow, t *Tensor, typ *optype.Type, in *inputs, explained Kinds) source {
-	s := source{kinds: t.badElements.Kinds, row: row, rows: t.badElements.Rows, length: rowsOf(t)}
+func (r *resolver) sourceOfOutput(row *ScanRow, t *Tensor, typ *optype.Type, in *inputs, explained Kinds) elementOrigin {
+	s := elementOrigin{kinds: t.badElements.Kinds, row: row, rows: t.badElements.Rows, length: rowsOf(t)}
 	isModule := msprobe.IsModule(row.OpName)
 	switch {
 	case typ.NoiseWay() == optype.NoiseGarbage:
@@ -423,7 +423,7 @@ func isMove(typ *optype.Type) bool {
 
 // judge sets the verdict of the row.
 func (s *ScanRow) judge(in *inputs) {
-	if s.Verdict, s.Reason, s.ReasonZH = "", "", ""; !s.Bad() {
+	if s.Verdict, s.Reason, s.ReasonZH = "", "", ""; !s.HasOverflow() {
 		return
 	}
 	s.Verdict, _ = judge(s.Tensors)

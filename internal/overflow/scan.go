@@ -63,13 +63,13 @@ type ScanRow struct {
 	round *dumpdir.Round
 }
 
-// At returns the coordinates of the row.
-func (s *ScanRow) At() dumpdir.Coordinates {
+// Coordinates returns the coordinates of the row.
+func (s *ScanRow) Coordinates() dumpdir.Coordinates {
 	return dumpdir.Coordinates{Rank: s.Rank, Step: s.Step, Graph: s.Graph, Model: s.Model, Folder: s.Folder}
 }
 
-// Bad reports whether any tensor of the row is bad.
-func (s *ScanRow) Bad() bool {
+// HasOverflow reports whether any tensor of the row is bad.
+func (s *ScanRow) HasOverflow() bool {
 	return slices.ContainsFunc(s.Tensors, func(t Tensor) bool { return t.Bad })
 }
 
@@ -169,11 +169,11 @@ func Scan(ctx context.Context, run *dumpdir.Run, opt Options) (*ScanReport, erro
 	}
 	s.Listed = len(run.Files)
 	if !w.isListed() {
-		s.Others = othersOf(run)
+		s.Others = describeOtherFiles(run)
 	}
 	for _, u := range w.units {
 		if u.isMine() && !s.finished[stepOf(u.rounds[0].At)] {
-			s.plan(u, &opt)
+			s.listRows(u, &opt)
 		}
 	}
 	s.files, s.unfinished = make(map[fileOf]bool), make([]int, len(s.rows))
@@ -185,14 +185,14 @@ func Scan(ctx context.Context, run *dumpdir.Run, opt Options) (*ScanReport, erro
 		return nil, err
 	}
 	s.addProblems(w.problems, opt.Previous)
-	if err == nil && opt.Headroom == "" && !opt.Shard.On() {
+	if err == nil && opt.Headroom == "" && !opt.Shard.IsSharded() {
 		var bugs []check.Problem
 		s.Memory, bugs, err = check.FindUnwritten(ctx, run, check.Options{Select: opt.Select, Ops: opt.Ops, Workers: opt.Workers, Graph: true, Budget: check.DefaultBudget, Seed: 1})
 		for _, p := range bugs {
 			s.Problems = append(s.Problems, newProblem(p.File, lang.Errorf("%v", p.Err)))
 		}
 	}
-	return s.finish(opt.Shard.On()), err
+	return s.collectRows(opt.Shard.IsSharded()), err
 }
 
 // readJobs reads files and passes their tensors to emit in the order of the jobs.
@@ -282,7 +282,7 @@ func (s *scanner) addFinished(earlier *ScanReport) {
 		}
 	}
 	for i := range earlier.Rows {
-		if row := earlier.Rows[i]; s.finished[stepOf(row.At())] {
+		if row := earlier.Rows[i]; s.finished[stepOf(row.Coordinates())] {
 			row.Place = cmp.Or(row.Place, i+1)
 			s.Rows = append(s.Rows, row)
 		}
@@ -308,14 +308,14 @@ func (s *scanner) addProblems(ofRun []Problem, earlier *ScanReport) {
 	}
 }
 
-// plan lists the rows of a unit in their order, and the files to read for them.
-func (s *scanner) plan(u *unit, opt *Options) {
+// listRows lists the rows of a unit in their order, and the files to read for them.
+func (s *scanner) listRows(u *unit, opt *Options) {
 	byTime, first, place := true, len(s.rows), 0 // byTime: all rounds of the step are ordered by timestamps
 	var jobs []scanJob
 	for _, round := range u.rounds {
 		o, known, garbage := round.Order, len(s.rows), hasUnwritten(round)
 		for _, op := range round.Ops {
-			if !opt.Ops.Wants(op) {
+			if !opt.Ops.Includes(op) {
 				continue
 			}
 			for _, tensors := range byFile(op.Tensors) {
@@ -381,7 +381,7 @@ func partOf(u *unit, jobs []scanJob, first, rows int) []scanJob {
 		sizes[head(j.row-first)] += j.cost()
 		keys[head(j.row-first)] += relative(j.tensors[0].File) + "\x00"
 	}
-	mine := u.Has(sizes, keys)
+	mine := u.MarkUnits(sizes, keys)
 	return slices.DeleteFunc(jobs, func(j scanJob) bool { return !mine[head(j.row-first)] })
 }
 
@@ -433,7 +433,7 @@ func pattern(a, b string) string {
 func (s *scanner) add(j scanJob, tensors []Tensor) {
 	row, file, round := &s.rows[j.row], j.tensors[0].File, s.roundOfRow[j.row]
 	for _, p := range tensorProblems(tensors) {
-		p.At, p.Place = row.At(), 1+j.place
+		p.At, p.Place = row.Coordinates(), 1+j.place
 		s.Problems = append(s.Problems, p)
 	}
 	row.Tensors = append(row.Tensors, tensors...)
@@ -455,9 +455,9 @@ func (s *scanner) add(j scanJob, tensors []Tensor) {
 	}
 }
 
-// finish collects the rows with opened tensors, without good rows unless all are wanted. Documents to be merged keep
+// collectRows collects the rows with opened tensors, without good rows unless all are wanted. Documents to be merged keep
 // Place.
-func (s *scanner) finish(keepPlaces bool) *ScanReport {
+func (s *scanner) collectRows(keepPlaces bool) *ScanReport {
 	for key, bad := range s.files {
 		r := &s.Rounds[key.round]
 		r.Files++
@@ -474,7 +474,7 @@ func (s *scanner) finish(keepPlaces bool) *ScanReport {
 	for i := range s.rows {
 		row := &s.rows[i]
 		if s.unfinished[i] > 0 {
-			unfinished[stepOf(row.At())] = true
+			unfinished[stepOf(row.Coordinates())] = true
 			continue
 		}
 		if !row.isRelevant() && !s.All || !slices.ContainsFunc(row.Tensors, func(t Tensor) bool { return !t.unopened }) {
@@ -512,7 +512,9 @@ func (r *ScanReport) sumUp() {
 // order is marked only if no other row of the round is bad. Open rounds are resolved, except in documents to be
 // merged, which keep Place instead.
 func (r *ScanReport) conclude(keepPlaces bool) {
-	slices.SortStableFunc(r.Rows, func(a, b ScanRow) int { return cmp.Or(compareSteps(a.At(), b.At()), cmp.Compare(a.Place, b.Place)) })
+	slices.SortStableFunc(r.Rows, func(a, b ScanRow) int {
+		return cmp.Or(compareSteps(a.Coordinates(), b.Coordinates()), cmp.Compare(a.Place, b.Place))
+	})
 	if keepPlaces {
 		for i := range r.Rows {
 			r.Rows[i].toDocument()
@@ -525,14 +527,14 @@ func (r *ScanReport) conclude(keepPlaces bool) {
 	seen := make(map[string]bool)
 	bad := make(map[dumpdir.Coordinates]int)
 	for i := range r.Rows {
-		if r.Rows[i].Bad() {
-			bad[r.Rows[i].At()]++
+		if r.Rows[i].HasOverflow() {
+			bad[r.Rows[i].Coordinates()]++
 		}
 	}
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		row.First = row.Bad() && !seen[row.Rank] && (!row.Unordered || bad[row.At()] == 1)
-		seen[row.Rank] = seen[row.Rank] || row.Bad()
+		row.First = row.HasOverflow() && !seen[row.Rank] && (!row.Unordered || bad[row.Coordinates()] == 1)
+		seen[row.Rank] = seen[row.Rank] || row.HasOverflow()
 		if !keepPlaces {
 			row.Place = 0
 		}

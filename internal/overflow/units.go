@@ -10,9 +10,9 @@ import (
 	"dumptool/internal/store"
 )
 
-// work is a run, divided into independent units. A shard does whole units; units larger than the share of a shard are
+// unitList is a run, divided into independent units. A shard does whole units; units larger than the share of a shard are
 // divided among several.
-type work struct {
+type unitList struct {
 	*dumpdir.Run
 	opt       *Options
 	units     []*unit
@@ -44,12 +44,12 @@ type division struct {
 }
 
 // openUnits divides the listed run into units, and reads the headers of the units of this shard.
-func openUnits(ctx context.Context, run *dumpdir.Run, opt *Options, d division) (*work, error) {
+func openUnits(ctx context.Context, run *dumpdir.Run, opt *Options, d division) (*unitList, error) {
 	headers := dumpdir.HeaderOptions{Workers: opt.Workers, Rounds: make(map[*dumpdir.Round]bool)}
-	if err := run.Settle(ctx, headers); err != nil {
+	if err := run.FixRounds(ctx, headers); err != nil {
 		return nil, err
 	}
-	w := &work{Run: run, opt: opt, unitByKey: make(map[string]*unit), unitOf: d.keyFunc(run, opt)}
+	w := &unitList{Run: run, opt: opt, unitByKey: make(map[string]*unit), unitOf: d.keyFunc(run, opt)}
 	w.problems = problemsOf(run.Problems, run, &opt.Select)
 	for _, round := range run.Select(opt.Select) {
 		u := w.unit(round.At)
@@ -59,7 +59,7 @@ func openUnits(ctx context.Context, run *dumpdir.Run, opt *Options, d division) 
 		}
 	}
 	for _, r := range run.Records {
-		if d.records && opt.Select.Wants(r.At) {
+		if d.records && opt.Select.Includes(r.At) {
 			w.unit(r.At).size += r.File.Size
 		}
 	}
@@ -83,7 +83,7 @@ func openUnits(ctx context.Context, run *dumpdir.Run, opt *Options, d division) 
 }
 
 // unit returns the unit of a round or a record.
-func (w *work) unit(at dumpdir.Coordinates) *unit {
+func (w *unitList) unit(at dumpdir.Coordinates) *unit {
 	key := w.unitOf(at)
 	u := w.unitByKey[key]
 	if u == nil {
@@ -95,7 +95,7 @@ func (w *work) unit(at dumpdir.Coordinates) *unit {
 }
 
 // divide assigns the units to shards.
-func (w *work) divide() {
+func (w *unitList) divide() {
 	sizes, keys := make([]int64, len(w.units)), make([]string, len(w.units))
 	for i, u := range w.units {
 		sizes[i], keys[i] = u.size, fmt.Sprintf("%08d", i)
@@ -106,7 +106,7 @@ func (w *work) divide() {
 }
 
 // isListed reports whether a file of the chosen rounds and records has content, according to the listing.
-func (w *work) isListed() bool {
+func (w *unitList) isListed() bool {
 	return slices.ContainsFunc(w.units, func(u *unit) bool { return u.size > 0 })
 }
 
@@ -143,7 +143,7 @@ func byRank(run *dumpdir.Run, opt *Options) func(dumpdir.Coordinates) string {
 		}
 	}
 	for _, r := range run.Records {
-		if opt.Select.Wants(r.At) {
+		if opt.Select.Includes(r.At) {
 			add(r.File, r.At)
 		}
 	}

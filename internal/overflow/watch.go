@@ -85,8 +85,8 @@ type Change struct {
 	end int64 // end of the last run
 }
 
-// At returns the coordinates of the change.
-func (c *Change) At() dumpdir.Coordinates {
+// Coordinates returns the coordinates of the change.
+func (c *Change) Coordinates() dumpdir.Coordinates {
 	return dumpdir.Coordinates{Rank: c.Rank, Step: c.Step, Graph: c.Graph, Model: c.Model, Folder: c.Folder}
 }
 
@@ -109,7 +109,7 @@ func Watch(ctx context.Context, run *dumpdir.Run, opt Options) (*WatchReport, er
 		jobs = append(jobs, watchedOps(round, opt.Ops)...)
 	}
 	if r.Listed = len(run.Files); len(jobs) == 0 {
-		r.Others = othersOf(run)
+		r.Others = describeOtherFiles(run)
 	}
 	err := batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, jobs, (*watchedOp).size,
 		func(ctx context.Context, w *watchedOp) watchResult { return w.compare(ctx) },
@@ -464,12 +464,12 @@ func (c *Change) block(e elementMap, at int64, old, is []byte) {
 			}
 			c.Bytes++
 		}
-		c.extend(first, last)
+		c.addRuns(first, last)
 	}
 }
 
-// extend adds elements behind the known runs.
-func (c *Change) extend(first, last int64) {
+// addRuns adds elements behind the known runs.
+func (c *Change) addRuns(first, last int64) {
 	follows := c.NumRanges > 0 && c.end == first
 	if c.end = last + 1; !follows {
 		c.NumRanges++

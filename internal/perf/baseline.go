@@ -41,9 +41,9 @@ func statusOf(o *Operator, th *Thresholds) Status {
 	switch {
 	case !before.Known || !after.Known:
 		return Unknown
-	case th.Regress.grew(before.N, after.N, th.MinCycles):
+	case th.Regress.hasGrown(before.N, after.N, th.MinCycles):
 		return Slower
-	case th.Regress.shrank(before.N, after.N, th.MinCycles):
+	case th.Regress.hasShrunk(before.N, after.N, th.MinCycles):
 		return Faster
 	}
 	return Same
@@ -78,7 +78,7 @@ func advise(o *Operator, th *Thresholds) []Advice {
 // grewIn reports whether a counter grew since the baseline.
 func grewIn(o *Operator, c Column, share Ratio, minimum int64) bool {
 	before, after := o.BaselineCount(c), o.Get(c)
-	return before.Known && after.Known && share.grew(before.N, after.N, minimum)
+	return before.Known && after.Known && share.hasGrown(before.N, after.N, minimum)
 }
 
 // Failure is a kind of regression that --fail-on can select.
@@ -101,9 +101,9 @@ func FailNames() []Failure {
 // FailOn lists the failures that count.
 type FailOn []Failure
 
-// reasons returns the failures of an operator, by their names in reports. A finding needs a row of
+// failuresOf returns the failures of an operator, by their names in reports. A finding needs a row of
 // the baseline to fail.
-func (f FailOn) reasons(o *Operator) []string {
+func (f FailOn) failuresOf(o *Operator) []string {
 	var all []string
 	add := func(failure Failure, found bool, name string) {
 		if found && slices.Contains(f, failure) {
@@ -111,7 +111,7 @@ func (f FailOn) reasons(o *Operator) []string {
 		}
 	}
 	add(FailSlower, o.Status == Slower, string(Slower))
-	for _, code := range o.Worse() {
+	for _, code := range o.Regressions() {
 		add(FailMoves, code == RepeatedMoves, string(code))
 		add(FailConflicts, code != RepeatedMoves, string(code))
 	}
@@ -162,7 +162,7 @@ func (r *Report) failures(f FailOn) string {
 	}
 	counts := make(map[string]int)
 	for _, o := range r.Operators {
-		for _, what := range f.reasons(o) {
+		for _, what := range f.failuresOf(o) {
 			counts[what]++
 		}
 	}

@@ -200,8 +200,8 @@ func (c Count) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, c.N, 10), nil
 }
 
-// Of returns the quotient of two counts, nil if one is unknown or the divisor is 0.
-func (c Count) Of(other Count) *float64 {
+// Quotient returns the quotient of two counts, nil if one is unknown or the divisor is 0.
+func (c Count) Quotient(other Count) *float64 {
 	if !c.Known || !other.Known || other.N == 0 {
 		return nil
 	}
@@ -369,12 +369,12 @@ func (r Ratio) compare(x, y int64) int { return compareProducts(uint64(x), r.den
 // atLeast reports whether x >= r*y.
 func (r Ratio) atLeast(x, y int64) bool { return r.compare(x, y) >= 0 }
 
-// grew reports whether a non-negative number grew by more than the share r, and by at least minimum.
-func (r Ratio) grew(before, after, minimum int64) bool {
+// hasGrown reports whether a non-negative number grew by more than the share r, and by at least minimum.
+func (r Ratio) hasGrown(before, after, minimum int64) bool {
 	return after > before && after-before >= minimum && r.compare(after-before, before) > 0
 }
 
-// shrank reports whether a non-negative number fell by more than the share r, and by at least minimum.
-func (r Ratio) shrank(before, after, minimum int64) bool {
+// hasShrunk reports whether a non-negative number fell by more than the share r, and by at least minimum.
+func (r Ratio) hasShrunk(before, after, minimum int64) bool {
 	return after < before && before-after >= minimum && r.compare(before-after, before) > 0
 }

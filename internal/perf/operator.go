@@ -16,7 +16,7 @@ type Operator struct {
 	Name       string
 	Occurrence int
 	At         int
-	Derived
+	DerivedCounters
 	Verdict
 	// Advice lists findings beside the class, ordered by code.
 	Advice []Advice
@@ -58,8 +58,8 @@ func (o *Operator) Codes() []string {
 	return all
 }
 
-// Worse returns the codes of the findings that compare with the baseline.
-func (o *Operator) Worse() []Code {
+// Regressions returns the codes of the findings that compare with the baseline.
+func (o *Operator) Regressions() []Code {
 	var all []Code
 	for _, a := range o.Advice {
 		if o.Before != nil && a.Code != Imbalance {
@@ -69,8 +69,8 @@ func (o *Operator) Worse() []Code {
 	return all
 }
 
-// Derived holds sums of an operator's counters. A sum of an unknown counter is unknown.
-type Derived struct {
+// DerivedCounters holds sums of an operator's counters. A sum of an unknown counter is unknown.
+type DerivedCounters struct {
 	// Compute counts cycles in which VME or MME ran, Union cycles in which VME, MME or MTE ran.
 	Compute, Union Count
 	// ExposedData counts cycles of Union without maths, ExposedCompute cycles without moves, and
@@ -83,17 +83,17 @@ type Derived struct {
 }
 
 // derive computes the derived numbers. A sum beyond int64 is an error.
-func derive(c *Counters) (d Derived, err error) {
+func derive(c *Counters) (d DerivedCounters, err error) {
 	bytes, ok := total(c.Get(dma0c0Byte), c.Get(dma0c1Byte), c.Get(dma1c0Byte), c.Get(dma1c1Byte))
 	if d.DDRBytes = bytes; !ok {
-		return Derived{}, lang.Errorf("the sum of the bytes of the DMA channels exceeds int64")
+		return DerivedCounters{}, lang.Errorf("the sum of the bytes of the DMA channels exceeds int64")
 	}
 	v, m, t := c.Get(VME), c.Get(MME), c.Get(MTE)
 	vm, tm, vt, a := c.Get(PalVMEMME), c.Get(PalMTEMME), c.Get(PalVMEMTE), c.Get(PalTotal)
 	if v.Known && m.Known && vm.Known {
 		exclusive, ok := sum([]int64{v.N, m.N}, []int64{vm.N})
 		if !ok {
-			return Derived{}, lang.Errorf("the sum of vme_cycle and mme_cycle exceeds int64")
+			return DerivedCounters{}, lang.Errorf("the sum of vme_cycle and mme_cycle exceeds int64")
 		}
 		d.Compute = count(max(v.N, m.N, exclusive))
 	}
@@ -102,7 +102,7 @@ func derive(c *Counters) (d Derived, err error) {
 	}
 	exclusive, ok := sum([]int64{v.N, m.N, t.N, a.N}, []int64{vm.N, tm.N, vt.N})
 	if !ok {
-		return Derived{}, lang.Errorf("the sum of the cycles of VME, MME and MTE exceeds int64")
+		return DerivedCounters{}, lang.Errorf("the sum of the cycles of VME, MME and MTE exceeds int64")
 	}
 	d.Union = count(max(d.Compute.N, t.N, exclusive))
 	d.ExposedData = count(d.Union.N - d.Compute.N)
@@ -124,7 +124,7 @@ type Quotient struct {
 }
 
 // Of returns the quotient for an operator; nil if a number is unknown or the divisor is 0.
-func (q *Quotient) Of(o *Operator) *float64 { return q.num(o).Of(q.den(o)) }
+func (q *Quotient) Of(o *Operator) *float64 { return q.num(o).Quotient(q.den(o)) }
 
 // Quotients lists the quotients: the share of the shorter of moves and maths that ran beside the
 // other, shares of mcu_cycle and of the union, and bytes per cycle. For rows folded from several
@@ -303,15 +303,15 @@ func shortNumber(x float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(x, 'f', 1, 64), ".0")
 }
 
-// times formats a factor.
-func times(x float64) string { return "x " + strconv.FormatFloat(x, 'f', 2, 64) }
+// factorText formats a factor.
+func factorText(x float64) string { return "x " + strconv.FormatFloat(x, 'f', 2, 64) }
 
 // factor formats after/before with a leading blank; empty if before is 0.
 func factor(after, before int64) string {
 	if before == 0 {
 		return ""
 	}
-	return " (" + times(float64(after)/float64(before)) + ")"
+	return " (" + factorText(float64(after)/float64(before)) + ")"
 }
 
 // bytesText formats a number of bytes.
@@ -348,7 +348,7 @@ func conflicts(o *Operator, code Code, c Column) Advice {
 
 func imbalance(o *Operator) Advice {
 	c := o.Cores
-	return Advice{Imbalance, lang.Say("core %d takes %d cycles, the mean of %d cores is %s (%s): split the work evenly", c.Slowest, c.Cycles, c.NumKnown, shortNumber(c.Mean()), times(*c.Imbalance()))}
+	return Advice{Imbalance, lang.Say("core %d takes %d cycles, the mean of %d cores is %s (%s): split the work evenly", c.Slowest, c.Cycles, c.NumKnown, shortNumber(c.Mean()), factorText(*c.Imbalance()))}
 }
 
 // unitNames maps units of class compute to their spelling in the manual.

@@ -65,7 +65,7 @@ type Options struct {
 	// MHz is the clock, PeakBPC the peak bytes per cycle of the DDR; 0 if unknown.
 	MHz     float64 `json:"mhz,omitempty"`
 	PeakBPC float64 `json:"peak_bpc,omitempty"`
-	// Mode says whether tensors were dumped meanwhile, according to the environment.
+	// Mode says whether tensors were dumped during the profiling, according to the environment.
 	Mode    DumpMode `json:"-"`
 	Workers int      `json:"-"`
 }
@@ -164,7 +164,7 @@ func (r *Report) Microseconds(o *Operator) *float64 {
 
 // DDRUse returns the used share of the peak DDR transfer during an operator; nil if unknown.
 func (r *Report) DDRUse(o *Operator) *float64 {
-	use := o.DDRBytes.Of(o.Get(MCU))
+	use := o.DDRBytes.Quotient(o.Get(MCU))
 	if use == nil || r.PeakBPC <= 0 {
 		return nil
 	}
@@ -172,8 +172,8 @@ func (r *Report) DDRUse(o *Operator) *float64 {
 	return &share
 }
 
-// Listed returns the operators that reports list.
-func (r *Report) Listed() []*Operator {
+// ListedOperators returns the operators that reports list.
+func (r *Report) ListedOperators() []*Operator {
 	if len(r.Classes) == 0 {
 		return r.Operators
 	}
@@ -186,9 +186,9 @@ func (r *Report) Listed() []*Operator {
 	return all
 }
 
-// Top returns the operators that a report for people shows.
-func (r *Report) Top() []*Operator {
-	all := r.Listed()
+// RowLimit returns the operators that a report for people shows.
+func (r *Report) RowLimit() []*Operator {
+	all := r.ListedOperators()
 	return all[:r.NumShown(len(all))]
 }
 
@@ -226,7 +226,7 @@ func Analyze(ctx context.Context, opt Options) (*Report, error) {
 	r.judge(selected, before)
 	r.addNotes(current, selected)
 	r.rank()
-	for _, o := range r.Top() {
+	for _, o := range r.RowLimit() {
 		r.TopNames = append(r.TopNames, o.Name)
 	}
 	if len(r.Problems) > 0 {
@@ -251,7 +251,7 @@ func (r *Report) readBaseline(ctx context.Context, mode DumpMode, selected *sele
 		return nil, lang.Errorf("baseline: no table of operators in %s, want op_perf.csv or op_perf_{core}.csv", r.Baseline)
 	}
 	if mode != then.mode && mode != ModeUnknown && then.mode != ModeUnknown {
-		r.note(NoteBaseline, "the baseline was counted in another way: one of the two was counted while tensors were dumped, which takes more cycles")
+		r.addNote(NoteBaseline, "the baseline was counted in another way: one of the two was counted while tensors were dumped, which takes more cycles")
 	}
 	before := selectOperators(then, &r.Options)
 	r.Problems = append(append(r.Problems, then.problems...), before.problems...)
@@ -264,27 +264,27 @@ func (r *Report) readBaseline(ctx context.Context, mode DumpMode, selected *sele
 	return before, nil
 }
 
-// note adds a note; the arguments are passed to lang.Say.
-func (r *Report) note(code NoteCode, en string, args ...any) {
+// addNote adds a note; the arguments are passed to lang.Say.
+func (r *Report) addNote(code NoteCode, en string, args ...any) {
 	r.Notes = append(r.Notes, Note{code, lang.Say(en, args...)})
 }
 
 // addNotes adds notes on oddities of the tables as a whole.
 func (r *Report) addNotes(current *tables, selected *selection) {
 	if current.mode == ModeDumping {
-		r.note(NoteDumping, "counted while tensors were dumped: cycles are higher than in a plain run")
+		r.addNote(NoteDumping, "counted while tensors were dumped: cycles are higher than in a plain run")
 	}
 	if len(r.Unknown) > 0 {
-		r.note(NoteColumns, "unknown columns: %s", strings.Join(r.Unknown, ", "))
+		r.addNote(NoteColumns, "unknown columns: %s", strings.Join(r.Unknown, ", "))
 	}
 	if n, columns := r.withoutClass(); n > 0 {
-		r.note(NoteNoClass, "no class for %s without %s", lang.CountText(n, "operator"), strings.Join(columns, ", "))
+		r.addNote(NoteNoClass, "no class for %s without %s", lang.CountText(n, "operator"), strings.Join(columns, ", "))
 	}
 	if len(selected.unmatched) > 0 {
-		r.note(NoteUnmatched, "--exclude-node-list: no operator is called %s", strings.Join(selected.unmatched, ", "))
+		r.addNote(NoteUnmatched, "--exclude-node-list: no operator is called %s", strings.Join(selected.unmatched, ", "))
 	}
 	if r.Relation == RelationUnknown {
-		r.note(NoteRelation, "mcu_cycle of the table is neither sum, mean, maximum, first nor last of the runs in perf/")
+		r.addNote(NoteRelation, "mcu_cycle of the table is neither sum, mean, maximum, first nor last of the runs in perf/")
 	}
 	var unstable []string
 	for _, runs := range r.Runs {
@@ -293,7 +293,7 @@ func (r *Report) addNotes(current *tables, selected *selection) {
 		}
 	}
 	if len(unstable) > 0 {
-		r.note(NoteUnstable, "runs differ by more than %s x the median: %s; the ranking uses the table (%s of the runs)",
+		r.addNote(NoteUnstable, "runs differ by more than %s x the median: %s; the ranking uses the table (%s of the runs)",
 			r.Thresholds.Unstable, lang.FirstNames(unstable), relationTexts[r.Relation])
 	}
 }
@@ -378,7 +378,7 @@ func (c *selection) add(o *Operator) {
 		return
 	}
 	var err error
-	if o.Derived, err = derive(&o.Counters); err == nil {
+	if o.DerivedCounters, err = derive(&o.Counters); err == nil {
 		all, ok := sum([]int64{c.total, o.Get(MCU).N}, nil)
 		if ok {
 			c.total, c.rows = all, append(c.rows, o)
@@ -436,8 +436,8 @@ func (r *Report) rank() {
 		o.Rank = i + 1
 		mcu := o.Get(MCU)
 		before += mcu.N // no overflow, since the total has none
-		if o.Share = mcu.Of(all); o.Share != nil {
-			o.Cumulative = count(before).Of(all)
+		if o.Share = mcu.Quotient(all); o.Share != nil {
+			o.Cumulative = count(before).Quotient(all)
 		}
 	}
 }

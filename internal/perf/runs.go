@@ -80,9 +80,9 @@ var relations = []struct {
 	{RelationFirst, func(r *Runs, mcu int64) bool { return mcu == r.First }},
 }
 
-// relate returns the first relation that holds for every operator with runs. Names that the table
+// firstRelation returns the first relation that holds for every operator with runs. Names that the table
 // has several times are ignored: no row belongs to their runs.
-func relate(all []*Operator, runs []*Runs) Relation {
+func firstRelation(all []*Operator, runs []*Runs) Relation {
 	var index filename.Index
 	times := make(map[string]int)
 	for i, o := range all {

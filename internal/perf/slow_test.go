@@ -200,7 +200,7 @@ func TestSlowly(t *testing.T) {
 		o := &Operator{Row: row}
 		want := slowDerived(slow)
 		var err error
-		o.Derived, err = derive(&row.Counters)
+		o.DerivedCounters, err = derive(&row.Counters)
 		fits := true
 		for _, x := range want {
 			fits = fits && x.Num().IsInt64()
@@ -413,7 +413,7 @@ func TestRuns(t *testing.T) {
 		}
 		row := &Row{Name: "op"}
 		row.Set(MCU, count(mcu.Num().Int64()))
-		if got := relate([]*Operator{{Row: row}}, []*Runs{runs}); got != relation {
+		if got := firstRelation([]*Operator{{Row: row}}, []*Runs{runs}); got != relation {
 			t.Fatalf("%v of runs %d: %s, want %s", mcu, cycles, got, relation)
 		}
 		seen[relation]++

@@ -26,8 +26,8 @@ const (
 	npuName     = "npu"
 )
 
-// source holds the tables of a folder, which belong together.
-type source struct {
+// tableFolder holds the tables of a folder, which belong together.
+type tableFolder struct {
 	folder string
 	table  string // path of op_perf.csv, empty for none
 	cores  []coreFile
@@ -43,9 +43,9 @@ type coreFile struct {
 }
 
 // findSources finds the tables at paths, which are files and folders.
-func findSources(paths []string) ([]*source, error) {
-	var all []*source
-	byFolder := make(map[string]*source)
+func findSources(paths []string) ([]*tableFolder, error) {
+	var all []*tableFolder
+	byFolder := make(map[string]*tableFolder)
 	for _, path := range paths {
 		info, err := store.Stat(path)
 		if err != nil {
@@ -63,12 +63,12 @@ func findSources(paths []string) ([]*source, error) {
 		}
 		folder, core, isCore := store.Dir(path), 0, false
 		if core, isCore = coreOf(store.Base(path)); !isCore {
-			all = append(all, &source{folder: folder, table: path})
+			all = append(all, &tableFolder{folder: folder, table: path})
 			continue
 		}
 		s := byFolder[folder]
 		if s == nil {
-			s = &source{folder: folder}
+			s = &tableFolder{folder: folder}
 			byFolder[folder] = s
 			all = append(all, s)
 		}
@@ -82,7 +82,7 @@ func findSources(paths []string) ([]*source, error) {
 
 // findInFolder finds the tables in the subfolder result, else in the folder itself; nil if there
 // are none.
-func findInFolder(path string) (*source, error) {
+func findInFolder(path string) (*tableFolder, error) {
 	for _, folder := range []string{store.Join(path, resultName), path} {
 		s, err := listFolder(folder)
 		if err != nil {
@@ -96,12 +96,12 @@ func findInFolder(path string) (*source, error) {
 }
 
 // listFolder lists the tables in a folder, nil if it has none.
-func listFolder(folder string) (*source, error) {
+func listFolder(folder string) (*tableFolder, error) {
 	names, err := natural(folder)
 	if err != nil {
 		return nil, err
 	}
-	s := &source{folder: folder}
+	s := &tableFolder{folder: folder}
 	for _, name := range names {
 		path := store.Join(folder, name)
 		core, isCore := coreOf(name)
@@ -162,7 +162,7 @@ const (
 
 // mode returns the mode shown by the folder: a folder result has the tensors beside it, in npu, if
 // they were dumped.
-func (s *source) mode() DumpMode {
+func (s *tableFolder) mode() DumpMode {
 	folder, err := store.Abs(s.folder)
 	if err != nil || store.Base(folder) != resultName {
 		return ModeUnknown
@@ -210,7 +210,7 @@ func readAll(ctx context.Context, workers int, files []file) (map[string]tableRe
 }
 
 // files returns the tables of a source.
-func (s *source) files() []file {
+func (s *tableFolder) files() []file {
 	var all []file
 	if s.table != "" {
 		all = append(all, file{path: s.table})
@@ -270,7 +270,7 @@ func load(ctx context.Context, opt *Options, paths []string) (*tables, error) {
 	return t, nil
 }
 
-func (t *tables) add(s *source, read map[string]tableResult, th *Thresholds) {
+func (t *tables) add(s *tableFolder, read map[string]tableResult, th *Thresholds) {
 	main := t.open(s.table, read)
 	missing := t.missing
 	cores, perCore := t.openCores(s, read)
@@ -334,7 +334,7 @@ func withoutPath(err error, path string) lang.Sentence {
 }
 
 // openCores returns the readable tables of cores.
-func (t *tables) openCores(s *source, read map[string]tableResult) (cores []coreFile, all []*table) {
+func (t *tables) openCores(s *tableFolder, read map[string]tableResult) (cores []coreFile, all []*table) {
 	for _, c := range s.cores {
 		if i := slices.IndexFunc(cores, func(o coreFile) bool { return o.core == c.core }); i >= 0 {
 			t.problems = append(t.problems, Problem{File: c.path, What: lang.Say("core %d was read already, from %s", c.core, cores[i].path)})
@@ -378,7 +378,7 @@ func joinCores(all []*Operator, rows []Row, stats []*Cores) {
 	}
 }
 
-func (t *tables) addRuns(s *source, read map[string]tableResult, all []*Operator, th *Thresholds) {
+func (t *tables) addRuns(s *tableFolder, read map[string]tableResult, all []*Operator, th *Thresholds) {
 	var perRun []cycles
 	for _, path := range s.runs {
 		l := read[path]
@@ -393,7 +393,7 @@ func (t *tables) addRuns(s *source, read map[string]tableResult, all []*Operator
 	if len(runs) == 0 {
 		return
 	}
-	relation := relate(all, runs)
+	relation := firstRelation(all, runs)
 	if t.relation != "" && t.relation != relation {
 		relation = RelationUnknown
 	}

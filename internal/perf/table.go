@@ -63,8 +63,8 @@ type Row struct {
 	bad bool
 }
 
-// Extra returns the cells of the unknown columns, nil for none.
-func (r *Row) Extra() map[string]string {
+// UnknownColumns returns the cells of the unknown columns, nil for none.
+func (r *Row) UnknownColumns() map[string]string {
 	if r.cells == "" {
 		return nil
 	}

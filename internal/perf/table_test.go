@@ -25,7 +25,7 @@ func cellsOf(t *table) string {
 				fmt.Fprintf(&b, " %s=%v", c, v)
 			}
 		}
-		extra := row.Extra()
+		extra := row.UnknownColumns()
 		for _, h := range t.headings {
 			if text, ok := extra[h.unknown]; ok {
 				fmt.Fprintf(&b, " %s:%s", h.unknown, text)
@@ -174,7 +174,7 @@ func FuzzReadTable(f *testing.F) {
 			if row.bad || strings.ContainsAny(row.Name, "\r\n") {
 				continue
 			}
-			row.Extra()
+			row.UnknownColumns()
 			want = append(want, row)
 			text.WriteString("\n\"" + strings.ReplaceAll(row.Name, `"`, `""`) + `"`)
 			for _, c := range Columns() {

@@ -65,7 +65,7 @@ func (m *machine) pushName(opcode, module, attr string) {
 		m.failWith(&RefusedError{Name: shorten(n.String())})
 		return
 	}
-	m.charge(dictMemory)
+	m.chargeMemory(dictMemory)
 	m.push(n)
 }
 
@@ -75,7 +75,7 @@ func (m *machine) pushObject(v any, err error) {
 		m.failWith(err)
 		return
 	}
-	m.charge(objectMemory)
+	m.chargeMemory(objectMemory)
 	m.push(v)
 }
 
@@ -128,7 +128,7 @@ func encode(m *machine, args []any) bool {
 	}
 	text, ok := args[0].(string)
 	n := utf8.RuneCountInString(text)
-	if m.charge(n); !ok || m.err != nil {
+	if m.chargeMemory(n); !ok || m.err != nil {
 		return ok
 	}
 	b := make([]byte, 0, n)
@@ -150,7 +150,7 @@ func makeOrderedDict(m *machine, args []any) bool {
 		if len(args) != 1 || !ok {
 			return false
 		}
-		m.charge(2 * valueMemory * len(pairs.Items))
+		m.chargeMemory(2 * valueMemory * len(pairs.Items))
 		for _, p := range pairs.Items {
 			pair, ok := p.(*Sequence)
 			if !ok || len(pair.Items) != 2 || m.err != nil {

@@ -103,7 +103,7 @@ func (m *machine) run() (v any, size int, err error) {
 		m.step()
 	}
 	if v = m.result(); m.err != nil {
-		return nil, 0, m.located()
+		return nil, 0, m.errorAtOpcode()
 	}
 	return v, m.pos, nil
 }
@@ -112,7 +112,7 @@ func (m *machine) run() (v any, size int, err error) {
 func (m *machine) step() {
 	m.start, m.opcode = m.pos, ""
 	if m.start == len(m.data) {
-		m.cut("found no STOP opcode")
+		m.setTruncated("found no STOP opcode")
 		return
 	}
 	code := m.data[m.start]
@@ -127,8 +127,8 @@ func (m *machine) step() {
 	op.run(m)
 }
 
-// located returns the error with the place of the last opcode.
-func (m *machine) located() error {
+// errorAtOpcode returns the error with the place of the last opcode.
+func (m *machine) errorAtOpcode() error {
 	var refused *RefusedError
 	if !errors.As(m.err, &refused) {
 		return &FormatError{Off: int64(m.start), Opcode: m.opcode, Problem: lang.Error(m.err), cut: errors.Is(m.err, io.ErrUnexpectedEOF)}
@@ -158,8 +158,8 @@ func (m *machine) result() any {
 // fail sets an error, unless one is set.
 func (m *machine) fail(format string, args ...any) { m.failWith(lang.Errorf(format, args...)) }
 
-// cut sets the error of a truncated pickle.
-func (m *machine) cut(format string, args ...any) {
+// setTruncated sets the error of a truncated pickle.
+func (m *machine) setTruncated(format string, args ...any) {
 	m.failWith(cutError{lang.Say(format, args...)})
 }
 
@@ -175,8 +175,8 @@ func (m *machine) failWith(err error) {
 	}
 }
 
-// charge accounts for n bytes of memory.
-func (m *machine) charge(n int) {
+// chargeMemory accounts for n bytes of memory.
+func (m *machine) chargeMemory(n int) {
 	if m.memory -= int64(n); m.memory < 0 {
 		m.fail("found more values than the memory allowed for a file of %d bytes can hold, wanted fewer", len(m.data))
 	}
@@ -185,7 +185,7 @@ func (m *machine) charge(n int) {
 // bytes returns the next n bytes of the program.
 func (m *machine) bytes(n uint64) []byte {
 	if left := len(m.data) - m.pos; n > uint64(left) {
-		m.cut("found %d bytes more in the file, wanted %d", left, n)
+		m.setTruncated("found %d bytes more in the file, wanted %d", left, n)
 	}
 	if m.err != nil {
 		return nil
@@ -208,7 +208,7 @@ func (m *machine) uint(n int) (v uint64) {
 func (m *machine) line() string {
 	i := bytes.IndexByte(m.data[m.pos:], '\n')
 	if i < 0 {
-		m.cut("found no end of its line")
+		m.setTruncated("found no end of its line")
 	}
 	if m.err != nil {
 		return ""
@@ -218,33 +218,33 @@ func (m *machine) line() string {
 	return s
 }
 
-// room returns values with room for n more, each charged memory bytes.
-func room[T any](m *machine, values []T, n, memory int) []T {
+// growList returns values with room for n more, each charged memory bytes.
+func growList[T any](m *machine, values []T, n, memory int) []T {
 	if n <= cap(values)-len(values) {
 		return values
 	}
 	n = max(n, cap(values))
-	if m.charge(n * memory); m.err != nil {
+	if m.chargeMemory(n * memory); m.err != nil {
 		return values
 	}
 	return append(make([]T, 0, cap(values)+n), values...)
 }
 
 func (m *machine) push(v any) {
-	m.charge(valueMemory)
-	if m.stack = room(m, m.stack, 1, valueMemory); m.err == nil {
+	m.chargeMemory(valueMemory)
+	if m.stack = growList(m, m.stack, 1, valueMemory); m.err == nil {
 		m.stack = append(m.stack, v)
 	}
 }
 
 func (m *machine) pushMark() {
-	if m.marks = room(m, m.marks, 1, valueMemory); m.err == nil {
+	if m.marks = growList(m, m.marks, 1, valueMemory); m.err == nil {
 		m.marks = append(m.marks, len(m.stack))
 	}
 }
 
-// above returns the values above the last mark.
-func (m *machine) above() []any {
+// aboveMark returns the values above the last mark.
+func (m *machine) aboveMark() []any {
 	floor := 0
 	if n := len(m.marks); n > 0 {
 		floor = m.marks[n-1]
@@ -253,7 +253,7 @@ func (m *machine) above() []any {
 }
 
 func (m *machine) top() any {
-	values := m.above()
+	values := m.aboveMark()
 	if len(values) == 0 {
 		m.fail("found an empty stack, wanted a value")
 		return nil
@@ -277,7 +277,7 @@ func (m *machine) popMark() []any {
 		m.fail("found no mark on the stack, wanted one")
 		return nil
 	}
-	values := m.above()
+	values := m.aboveMark()
 	m.stack, m.marks = m.stack[:m.marks[n-1]], m.marks[:n-1]
 	return values
 }

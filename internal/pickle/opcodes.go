@@ -64,8 +64,8 @@ var opcodes = [256]opcode{
 	0x87: {"TUPLE3", tuple(3)},
 	'}':  {"EMPTY_DICT", func(m *machine) { m.pushDict(nil) }},
 	'd':  {"DICT", func(m *machine) { m.pushDict(m.popMark()) }},
-	's':  {"SETITEM", func(m *machine) { value, key := m.pop(), m.pop(); m.fill(m.targetDict(), []any{key, value}) }},
-	'u':  {"SETITEMS", func(m *machine) { values := m.popMark(); m.fill(m.targetDict(), values) }},
+	's':  {"SETITEM", func(m *machine) { value, key := m.pop(), m.pop(); m.setItems(m.targetDict(), []any{key, value}) }},
+	'u':  {"SETITEMS", func(m *machine) { values := m.popMark(); m.setItems(m.targetDict(), values) }},
 	0x8f: {"EMPTY_SET", func(m *machine) { m.pushSequence(Set, nil) }},
 	0x90: {"ADDITEMS", func(m *machine) { values := m.popMark(); m.target(Set, values...) }},
 	0x91: {"FROZENSET", func(m *machine) { m.pushSequence(FrozenSet, m.popMark()) }},
@@ -86,23 +86,23 @@ var opcodes = [256]opcode{
 	'R':  {"REDUCE", reduce},
 	'i':  {"INST", refuseInst},
 	'b':  {"BUILD", build},
-	'o':  {"OBJ", refuse},
-	'P':  {"PERSID", refuse},
+	'o':  {"OBJ", refusedError},
+	'P':  {"PERSID", refusedError},
 	'Q':  {"BINPERSID", persistent},
 	0x81: {"NEWOBJ", newObject},
-	0x92: {"NEWOBJ_EX", refuse},
-	0x82: {"EXT1", refuse},
-	0x83: {"EXT2", refuse},
-	0x84: {"EXT4", refuse},
-	0x97: {"NEXT_BUFFER", refuse},
-	0x98: {"READONLY_BUFFER", refuse},
+	0x92: {"NEWOBJ_EX", refusedError},
+	0x82: {"EXT1", refusedError},
+	0x83: {"EXT2", refusedError},
+	0x84: {"EXT4", refusedError},
+	0x97: {"NEXT_BUFFER", refusedError},
+	0x98: {"READONLY_BUFFER", refusedError},
 }
 
 // text pushes parse's result for the rest of the line.
 func text(parse func(string) (any, error)) func(*machine) {
 	return func(m *machine) {
 		s := m.line()
-		if m.charge(len(s)); m.err == nil {
+		if m.chargeMemory(len(s)); m.err == nil {
 			m.decoded(parse(s))
 		}
 	}
@@ -112,7 +112,7 @@ func text(parse func(string) (any, error)) func(*machine) {
 func sized(n int, decode func([]byte) (any, error)) func(*machine) {
 	return func(m *machine) {
 		b := m.bytes(m.uint(n))
-		if m.charge(len(b)); m.err == nil {
+		if m.chargeMemory(len(b)); m.err == nil {
 			m.decoded(decode(b))
 		}
 	}
@@ -137,7 +137,7 @@ func popOne(m *machine) {
 
 func tuple(n int) func(*machine) {
 	return func(m *machine) {
-		values := m.above()
+		values := m.aboveMark()
 		if len(values) < n {
 			m.fail("found %d values on the stack, wanted %d", len(values), n)
 			return
@@ -150,7 +150,7 @@ func tuple(n int) func(*machine) {
 // pushSequence pushes a sequence with a copy of values.
 func (m *machine) pushSequence(k Kind, values []any) {
 	if m.err == nil {
-		m.charge(seqMemory)
+		m.chargeMemory(seqMemory)
 		s := &Sequence{Kind: k}
 		m.add(s, values)
 		m.push(s)
@@ -159,7 +159,7 @@ func (m *machine) pushSequence(k Kind, values []any) {
 
 // add adds values to a sequence; a set holds each value once.
 func (m *machine) add(s *Sequence, values []any) {
-	if s.Items = room(m, s.Items, len(values), valueMemory); m.err != nil {
+	if s.Items = growList(m, s.Items, len(values), valueMemory); m.err != nil {
 		return
 	}
 	if s.Kind == List || s.Kind == Tuple {
@@ -167,7 +167,7 @@ func (m *machine) add(s *Sequence, values []any) {
 		return
 	}
 	for _, v := range values {
-		if _, found := s.positions.put(m, v, len(s.Items)); !found && m.err == nil {
+		if _, found := s.positions.positionOf(m, v, len(s.Items)); !found && m.err == nil {
 			s.Items = append(s.Items, v)
 		}
 	}
@@ -185,26 +185,26 @@ func (m *machine) target(k Kind, values ...any) {
 
 func (m *machine) pushDict(values []any) {
 	if m.err == nil {
-		m.charge(dictMemory)
+		m.chargeMemory(dictMemory)
 		d := new(Dict)
-		m.fill(d, values)
+		m.setItems(d, values)
 		m.push(d)
 	}
 }
 
-// fill sets alternating keys and values of list. A repeated key replaces the value, as in Python.
-func (m *machine) fill(d *Dict, list []any) {
+// setItems sets alternating keys and values of list. A repeated key replaces the value, as in Python.
+func (m *machine) setItems(d *Dict, list []any) {
 	if len(list)%2 != 0 {
 		m.fail("found a key without a value")
 	}
 	for i := 0; i+1 < len(list) && m.err == nil; i += 2 {
-		at, found := d.positions.put(m, list[i], len(d.Items))
+		at, found := d.positions.positionOf(m, list[i], len(d.Items))
 		switch {
 		case m.err != nil:
 		case found:
 			d.Items[at].Value = list[i+1]
 		default:
-			if d.Items = room(m, d.Items, 1, itemMemory); m.err == nil {
+			if d.Items = growList(m, d.Items, 1, itemMemory); m.err == nil {
 				d.Items = append(d.Items, Item{list[i], list[i+1]})
 			}
 		}
@@ -223,7 +223,7 @@ func (m *machine) targetDict() *Dict {
 
 func (m *machine) memoize(i uint64) {
 	v := m.top()
-	m.charge(keyMemory)
+	m.chargeMemory(keyMemory)
 	if m.err == nil {
 		m.memo[i] = v
 	}
@@ -259,7 +259,7 @@ func protocol(m *machine) {
 func frame(m *machine) {
 	n := m.uint(8)
 	if left := len(m.data) - m.pos; n > uint64(left) {
-		m.cut("found %d bytes more in the file, wanted a frame of %d", left, n)
+		m.setTruncated("found %d bytes more in the file, wanted a frame of %d", left, n)
 	}
 }
 
@@ -268,7 +268,7 @@ func globalOnStack(m *machine) {
 	a, ok := attr.(string)
 	mod, ok2 := module.(string)
 	if !ok || !ok2 {
-		refuse(m)
+		refusedError(m)
 		return
 	}
 	m.pushName("STACK_GLOBAL", mod, a)
@@ -289,7 +289,7 @@ func reduce(m *machine) {
 // newObject makes an object of a class, as reduce does.
 func newObject(m *machine) {
 	if !m.dialect.Objects {
-		refuse(m)
+		refusedError(m)
 		return
 	}
 	reduce(m)
@@ -298,18 +298,18 @@ func newObject(m *machine) {
 // build drops the state of an object.
 func build(m *machine) {
 	if m.dialect.Stateful == nil {
-		refuse(m)
+		refusedError(m)
 		return
 	}
 	if m.pop(); m.err == nil && !m.dialect.Stateful(m.top()) {
-		refuse(m)
+		refusedError(m)
 	}
 }
 
 // persistent pushes the object of a persistent id.
 func persistent(m *machine) {
 	if m.dialect.Persistent == nil {
-		refuse(m)
+		refusedError(m)
 		return
 	}
 	if id := m.pop(); m.err == nil {
@@ -317,13 +317,13 @@ func persistent(m *machine) {
 	}
 }
 
-func refuse(m *machine) { m.failWith(&RefusedError{}) }
+func refusedError(m *machine) { m.failWith(&RefusedError{}) }
 
 func refuseInst(m *machine) {
 	b := m.data[m.pos:]
 	lines := bytes.SplitN(b[:min(len(b), 2*maxShown)], []byte("\n"), 3)
 	if len(lines) < 3 {
-		refuse(m)
+		refusedError(m)
 		return
 	}
 	m.failWith(&RefusedError{Name: shorten(fmt.Sprintf("%s.%s", lines[0], lines[1]))})

@@ -50,8 +50,8 @@ type Item struct {
 // positions maps the identities of keys to indexes in Items.
 type positions map[any]int
 
-// put returns the position of a key; a new key gets the position next.
-func (p *positions) put(m *machine, key any, next int) (at int, found bool) {
+// positionOf returns the position of a key; a new key gets the position next.
+func (p *positions) positionOf(m *machine, key any, next int) (at int, found bool) {
 	id, err := identity(key, 0)
 	if err != nil {
 		m.failWith(err)
@@ -59,19 +59,19 @@ func (p *positions) put(m *machine, key any, next int) (at int, found bool) {
 	}
 	switch id := id.(type) { // types that identity allocates
 	case bytesKey:
-		m.charge(len(id))
+		m.chargeMemory(len(id))
 	case longKey:
-		m.charge(len(id))
+		m.chargeMemory(len(id))
 	case tupleKey:
-		m.charge(len(id))
+		m.chargeMemory(len(id))
 	}
 	if m.err != nil {
 		return 0, false
 	}
 	if at, found = (*p)[id]; !found {
-		m.charge(keyMemory)
+		m.chargeMemory(keyMemory)
 		if *p == nil {
-			m.charge(2 * keyMemory)
+			m.chargeMemory(2 * keyMemory)
 			*p = make(positions)
 		}
 		(*p)[id] = next

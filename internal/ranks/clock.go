@@ -55,13 +55,13 @@ func (w *walk) run() {
 		case left < 0:
 			return
 		case !moved: // deadlock: the first rank proceeds all the same
-			w.pass(w.step.InOrder(left)[w.at[left]], w.now[left]+1)
+			w.passCall(w.step.InOrder(left)[w.at[left]], w.now[left]+1)
 		}
 	}
 }
 
-// pass sets the clock of a call and goes on to the next.
-func (w *walk) pass(c *trace.Call, clock int) {
+// passCall sets the clock of a call and goes on to the next.
+func (w *walk) passCall(c *trace.Call, clock int) {
 	w.clocks[c] = clock
 	w.now[c.Rank] = clock
 	w.at[c.Rank] = c.Place + 1
@@ -83,7 +83,7 @@ func (w *walk) tryCall(c *trace.Call) bool {
 		}
 		clock = max(clock, w.clocks[sender]+1)
 	}
-	w.pass(c, clock)
+	w.passCall(c, clock)
 	return true
 }
 
@@ -103,7 +103,7 @@ func (w *walk) tryCollective(e *Event) bool {
 	}
 	for _, c := range e.Calls {
 		if c != nil && c.Place == w.at[c.Rank] {
-			w.pass(c, clock)
+			w.passCall(c, clock)
 		}
 	}
 	return true
@@ -130,9 +130,9 @@ func order(all []*Finding, clocks map[*trace.Call]int) {
 	})
 }
 
-// spread finds the calls that a finding may have damaged: later calls of its rank, and calls of ranks that
+// damagedCalls finds the calls that a finding may have damaged: later calls of its rank, and calls of ranks that
 // communicate with a damaged rank. It also returns the first damaged call of each rank in the step of the finding.
-func (r *Run) spread(f *Finding, events map[*trace.Step][]*Event) (*Spread, map[int]int) {
+func (r *Run) damagedCalls(f *Finding, events map[*trace.Step][]*Event) (*Spread, map[int]int) {
 	var inStep map[int]int
 	out := &Spread{Steps: []string{}}
 	reached := map[int]int{f.Rank: f.call.Place} // the first damaged call of each rank
@@ -194,9 +194,9 @@ func (r *Run) cross(e *Event, reached map[int]int) {
 	}
 }
 
-// mayCarry reports whether the event may have carried data between two ranks: from the rank with number from to the
+// mayHaveCarried reports whether the event may have carried data between two ranks: from the rank with number from to the
 // rank of a call whose position in the order is unknown.
-func (e *Event) mayCarry(to *trace.Call, from int) bool {
+func (e *Event) mayHaveCarried(to *trace.Call, from int) bool {
 	i := e.member(to.Rank)
 	return i >= 0 && from != to.Rank && e.member(from) >= 0 && e.Calls[i] != nil && e.Calls[i].Unplaced
 }

@@ -5,8 +5,8 @@ import (
 	"dumptool/internal/trace"
 )
 
-// piece is the n elements from first on in the input of a member.
-type piece struct {
+// inputPiece is the n elements from first on in the input of a member.
+type inputPiece struct {
 	from     int // index of a member in the group
 	first, n int64
 }
@@ -14,10 +14,10 @@ type piece struct {
 // plan has the expected outputs of the members: pieces for copies, ranges for reductions.
 type plan struct {
 	// pieces are the expected pieces of each member, to be joined; nil for a member that gets nothing.
-	pieces [][]piece
+	pieces [][]inputPiece
 	// ranges are the expected parts of the reduction of all inputs, one for each member; empty for a member that gets
 	// nothing.
-	ranges []piece
+	ranges []inputPiece
 }
 
 // errSplits: the sizes of the parts do not add up to the size of the whole.
@@ -32,27 +32,27 @@ func (e *Event) plan() (*plan, error) {
 		case err != nil:
 			return nil, err
 		case e.api().Pattern.Sums() && len(e.Group) > 1:
-			p.ranges = append(p.ranges, append(all, piece{})[0])
+			p.ranges = append(p.ranges, append(all, inputPiece{})[0])
 		default:
 			p.pieces = append(p.pieces, all)
 		}
 	}
-	return p, e.fits(p)
+	return p, e.checkOutputSize(p)
 }
 
 // expectedPieces returns the expected pieces of a member: pieces of the inputs, or of the reduction of all inputs;
 // nil for a member that gets nothing.
-func (e *Event) expectedPieces(i int) (all []piece, err error) {
+func (e *Event) expectedPieces(i int) (all []inputPiece, err error) {
 	var each []int // members that send their part i
 	root := e.member(e.root())
-	whole := func(j int) piece { return piece{j, 0, trace.CountElements(e.comms[j].In)} }
+	whole := func(j int) inputPiece { return inputPiece{j, 0, trace.CountElements(e.comms[j].In)} }
 	switch p := e.api().Pattern; {
 	case (p == trace.ReduceRoot || p == trace.GatherRoot) && i != root, p.IsPair() && i == 0:
 		return nil, nil
 	case p == trace.AllReduce, p == trace.ReduceRoot, p.IsPair():
-		return []piece{whole(0)}, nil
+		return []inputPiece{whole(0)}, nil
 	case p == trace.Broadcast:
-		return []piece{whole(root)}, nil
+		return []inputPiece{whole(root)}, nil
 	case p == trace.AllGather, p == trace.GatherRoot:
 		for j := range e.Group {
 			all = append(all, whole(j))
@@ -68,7 +68,7 @@ func (e *Event) expectedPieces(i int) (all []piece, err error) {
 		}
 	}
 	for _, j := range each {
-		part, err := e.part(j, i)
+		part, err := e.inputPart(j, i)
 		if err != nil {
 			return nil, err
 		}
@@ -77,8 +77,8 @@ func (e *Event) expectedPieces(i int) (all []piece, err error) {
 	return all, nil
 }
 
-// fits returns an error if the size of an output differs from the plan.
-func (e *Event) fits(p *plan) error {
+// checkOutputSize returns an error if the size of an output differs from the plan.
+func (e *Event) checkOutputSize(p *plan) error {
 	for i := range e.Group {
 		var want int64
 		if p.ranges != nil {
@@ -96,8 +96,8 @@ func (e *Event) fits(p *plan) error {
 	return nil
 }
 
-// part returns part i of the input of member j: a tensor of its list, a split of its first axis, or an equal part.
-func (e *Event) part(j, i int) (piece, error) {
+// inputPart returns part i of the input of member j: a tensor of its list, a split of its first axis, or an equal part.
+func (e *Event) inputPart(j, i int) (inputPiece, error) {
 	m, n := e.comms[j], len(e.Group)
 	switch {
 	case len(m.In) == n && n > 1 && (len(m.In) > 1 && m.Sent == nil):
@@ -105,9 +105,9 @@ func (e *Event) part(j, i int) (piece, error) {
 		for _, t := range m.In[:i] {
 			first += t.Elements()
 		}
-		return piece{j, first, m.In[i].Elements()}, nil
+		return inputPiece{j, first, m.In[i].Elements()}, nil
 	case len(m.In) != 1:
-		return piece{}, lang.Errorf("%w: rank %d contributes %d tensors, want 1 or %d", errSplits, e.Group[j], len(m.In), n)
+		return inputPiece{}, lang.Errorf("%w: rank %d contributes %d tensors, want 1 or %d", errSplits, e.Group[j], len(m.In), n)
 	}
 	t := m.In[0]
 	rows, row := int64(0), int64(1)
@@ -119,15 +119,15 @@ func (e *Event) part(j, i int) (piece, error) {
 	}
 	if m.Sent == nil {
 		if rows%int64(n) != 0 {
-			return piece{}, lang.Errorf("%w: %d rows of rank %d among %d", errSplits, rows, e.Group[j], n)
+			return inputPiece{}, lang.Errorf("%w: %d rows of rank %d among %d", errSplits, rows, e.Group[j], n)
 		}
 		each := rows / int64(n) * row
-		return piece{j, int64(i) * each, each}, nil
+		return inputPiece{j, int64(i) * each, each}, nil
 	}
 	var total, before int64
 	for k, s := range m.Sent {
 		if s < 0 {
-			return piece{}, lang.Errorf("%w: rank %d sends %d rows", errSplits, e.Group[j], s)
+			return inputPiece{}, lang.Errorf("%w: rank %d sends %d rows", errSplits, e.Group[j], s)
 		}
 		total += s
 		if k < i {
@@ -135,12 +135,12 @@ func (e *Event) part(j, i int) (piece, error) {
 		}
 	}
 	if len(m.Sent) != n || total != rows {
-		return piece{}, lang.Errorf("%w: rank %d sends %v of %d rows to %d ranks", errSplits, e.Group[j], m.Sent, rows, n)
+		return inputPiece{}, lang.Errorf("%w: rank %d sends %v of %d rows to %d ranks", errSplits, e.Group[j], m.Sent, rows, n)
 	}
 	if r := e.comms[i].Received; r != nil && (len(r) != n || r[j] != m.Sent[i]) {
-		return piece{}, lang.Errorf("%w: rank %d sends %d rows and rank %d receives %v", errSplits, e.Group[j], m.Sent[i], e.Group[i], r)
+		return inputPiece{}, lang.Errorf("%w: rank %d sends %d rows and rank %d receives %v", errSplits, e.Group[j], m.Sent[i], e.Group[i], r)
 	}
-	return piece{j, before * row, m.Sent[i] * row}, nil
+	return inputPiece{j, before * row, m.Sent[i] * row}, nil
 }
 
 // judgement is the result of judging an event.
@@ -188,7 +188,7 @@ func noElements() judgement {
 	return judgement{skip: lang.Say("no tensors, and the digests prove nothing")}
 }
 
-// note makes a note about an event.
-func (e *Event) note(k Kind) *Note {
+// addNote makes a note about an event.
+func (e *Event) addNote(k Kind) *Note {
 	return newNote(e.Step, k, e.Calls[e.firstPresent()].Name, e.Group)
 }

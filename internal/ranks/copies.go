@@ -11,7 +11,7 @@ import (
 // damage is a piece that a member holds with other elements than were sent.
 type damage struct {
 	member int
-	piece
+	inputPiece
 	at    int64 // the first element of the piece in the member's output
 	index int   // index among the pieces of the member
 }
@@ -22,7 +22,7 @@ func (f *reader) judgeCopies(e *Event, p *plan) judgement {
 	for i, pieces := range p.pieces {
 		var at int64
 		for k, part := range pieces {
-			d := damage{member: i, piece: part, at: at, index: k}
+			d := damage{member: i, inputPiece: part, at: at, index: k}
 			in, out := e.comms[part.from].In, e.comms[i].Out
 			at += part.n
 			equal, known := trace.SameDigests(in, part.first, out, d.at, part.n)

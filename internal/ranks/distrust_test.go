@@ -42,7 +42,7 @@ func TestDistrust(t *testing.T) {
 					judged[i].found = []*Finding{{}}
 				}
 			}
-			distrust(events, judged)
+			lowerConfidence(events, judged)
 			got := ""
 			for i, letter := range test.events {
 				if judged[i].skip.IsZero() {

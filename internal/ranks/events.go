@@ -129,7 +129,7 @@ func (r *Run) events(s *trace.Step, groups *Groups) []*Event {
 	for _, rank := range s.Ranks() {
 		clear(b.counts)
 		for _, c := range s.Calls[rank] {
-			for _, m := range c.Comm.Each() {
+			for _, m := range c.Comm.Transfers() {
 				b.add(rank, c, m)
 			}
 		}
@@ -279,8 +279,8 @@ func (e *Event) roleKey() string {
 	return key
 }
 
-// link sets Event.before; events are in the order of the run.
-func link(events []*Event) {
+// linkPrevious sets Event.before; events are in the order of the run.
+func linkPrevious(events []*Event) {
 	last := make(map[string]*Event)
 	for _, e := range events {
 		key := e.roleKey()

@@ -52,7 +52,7 @@ func (r *reducer) explain(violating []int) ([]*Finding, error) {
 	asked := violating[:min(len(violating), maxViolators)]
 	all := r.hypotheses()
 	for _, i := range asked {
-		if err := r.test(all, i); err != nil {
+		if err := r.countExplained(all, i); err != nil {
 			return nil, err
 		}
 	}
@@ -87,7 +87,7 @@ func (r *reducer) hypotheses() []*hypothesis {
 	var all []*hypothesis
 	for k := range r.event.Group {
 		all = append(all, &hypothesis{kind: MissingRank, who: k, order: 2, value: func(w *sampled, i int) (float64, float64) {
-			return r.without(w, k, i), 0
+			return r.reduceWithout(w, k, i), 0
 		}})
 		if r.op == trace.Sum || r.op == trace.Avg {
 			all = append(all, &hypothesis{kind: DoubleRank, who: k, order: 3, value: func(w *sampled, i int) (float64, float64) {
@@ -115,8 +115,8 @@ func (r *reducer) hypotheses() []*hypothesis {
 	return all
 }
 
-// without reduces element i of a window without member k.
-func (r *reducer) without(w *sampled, k, i int) float64 {
+// reduceWithout reduces element i of a window without member k.
+func (r *reducer) reduceWithout(w *sampled, k, i int) float64 {
 	switch r.op {
 	case trace.Sum:
 		return w.exact[i] - w.x[k][i]
@@ -153,14 +153,14 @@ func (t *tally) add(y, value, bound float64) {
 	}
 }
 
-// holds reports whether a hypothesis explains a member. share is the share of the member's elements, 0 to 1, that
+// isExplained reports whether a hypothesis explains a member. share is the share of the member's elements, 0 to 1, that
 // differ from the reduction.
-func (t *tally) holds(share float64) bool {
+func (t *tally) isExplained(share float64) bool {
 	return t.out == 0 || share > violated && float64(t.out) <= explained*float64(t.n)
 }
 
-// test counts a member for each hypothesis that explains it.
-func (r *reducer) test(all []*hypothesis, i int) error {
+// countExplained counts a member for each hypothesis that explains it.
+func (r *reducer) countExplained(all []*hypothesis, i int) error {
 	part := r.plan.ranges[i]
 	share := float64(r.members[i].bad) / float64(r.members[i].total)
 	tallies := make([]tally, len(all))
@@ -208,7 +208,7 @@ func (r *reducer) test(all []*hypothesis, i int) error {
 
 // count counts a member if the hypothesis explains it, and reports whether it does.
 func (h *hypothesis) count(t *tally, share float64) bool {
-	if t.n == 0 || !t.holds(share) {
+	if t.n == 0 || !t.isExplained(share) {
 		return false
 	}
 	h.held++

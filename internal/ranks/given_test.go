@@ -199,7 +199,7 @@ func TestWrongExperts(t *testing.T) {
 	} {
 		r, g := held(c.layers...)
 		if c.ranks != nil {
-			r.programOf(r.Steps[0]).extend(c.ranks)
+			r.programOf(r.Steps[0]).extendWorld(c.ranks)
 		}
 		got := ""
 		for _, f := range r.wrongExperts(g) {

@@ -175,15 +175,15 @@ func CheckMesh(mesh []Axis, ranks []int, groups GroupList) error {
 		return lang.Errorf("the axes make %d ranks, the dump has %d, up to rank %d", n, len(ranks), top)
 	}
 	for _, g := range groups {
-		if !along(mesh, g) {
+		if !isMeshGroup(mesh, g) {
 			return lang.Errorf("the dump has the group %s, which does not match these axes", trace.Ranges(g))
 		}
 	}
 	return nil
 }
 
-// along reports whether a group has exactly the ranks that differ along some axes of a mesh.
-func along(mesh []Axis, group []int) bool {
+// isMeshGroup reports whether a group has exactly the ranks that differ along some axes of a mesh.
+func isMeshGroup(mesh []Axis, group []int) bool {
 	n := 1
 	for i, a := range mesh {
 		size := a.Size

@@ -19,7 +19,7 @@ type inference struct {
 	mesh  []Axis        // nil without --parallel
 	// votes sums, by kind of communication and spacing, the shares of communications that the groups explain.
 	votes map[string]map[spacing]float64
-	held  []undecided
+	held  []ungroupedCalls
 	found [][]int
 }
 
@@ -35,8 +35,8 @@ func (s spacing) groups(ranks []int) [][]int {
 	return all
 }
 
-// undecided has the calls of a communication on all ranks, whose groups are not known yet.
-type undecided struct {
+// ungroupedCalls has the calls of a communication on all ranks, whose groups are not known yet.
+type ungroupedCalls struct {
 	kind  string
 	ranks []int
 	calls map[int]*trace.Call
@@ -44,7 +44,7 @@ type undecided struct {
 }
 
 // event returns the communication within a group of the ranks.
-func (u *undecided) event(ranks []int) *Event {
+func (u *ungroupedCalls) event(ranks []int) *Event {
 	e := &Event{Group: ranks, Calls: make([]*trace.Call, len(ranks)), comms: make([]*trace.Comm, len(ranks)), group: &group{ranks: ranks}}
 	for i, rank := range ranks {
 		e.Calls[i], e.comms[i] = u.calls[rank], u.calls[rank].Comm
@@ -65,15 +65,14 @@ const (
 	explainedMembers  = 0.9
 )
 
-// inferSteps sets the groups of communications of the steps without a named group, program by program, and returns
-// these groups. With a mesh, groups lie along its consecutive axes.
-func (r *Run) inferSteps(f *reader, all []*trace.Step, mesh []Axis) GroupList {
-	var found [][]int
+// inferSteps sets the groups of communications of the steps without a named group, program by program. With a mesh,
+// groups lie along its consecutive axes.
+func (r *Run) inferSteps(f *reader, all []*trace.Step, mesh []Axis) {
 	for _, steps := range trace.GroupBy(slices.Values(all), func(s *trace.Step) (dumpdir.Coordinates, bool) { return s.Program(), true }) {
 		p := r.programOf(steps[0])
 		n := &inference{reader: f, steps: steps, world: len(p.ranks), mesh: mesh, votes: p.votes}
 		for _, s := range steps {
-			n.step(s)
+			n.scoreStep(s)
 			n.pairs(s, true)
 		}
 		for _, s := range steps {
@@ -83,9 +82,7 @@ func (r *Run) inferSteps(f *reader, all []*trace.Step, mesh []Axis) GroupList {
 		for i := range n.held {
 			n.decide(&n.held[i])
 		}
-		found = append(found, n.found...)
 	}
-	return newGroupList(slices.Values(found))
 }
 
 // inferStep infers the groups of a step from this step alone.
@@ -97,13 +94,13 @@ func (r *Run) inferStep(f *reader, s *trace.Step, mesh []Axis) {
 	r.inferred = true
 }
 
-// step scores groups for each communication of a step.
-func (n *inference) step(s *trace.Step) {
+// scoreStep scores groups for each communication of a step.
+func (n *inference) scoreStep(s *trace.Step) {
 	type key struct {
 		API           string
 		CountElements int
 	}
-	sets := make(map[key]*undecided)
+	sets := make(map[key]*ungroupedCalls)
 	var order []key
 	for _, rank := range s.Ranks() {
 		counts := make(map[string]int)
@@ -116,7 +113,7 @@ func (n *inference) step(s *trace.Step) {
 			k := key{kind, counts[kind]}
 			counts[kind]++
 			if sets[k] == nil {
-				sets[k] = &undecided{kind: kind, calls: make(map[int]*trace.Call)}
+				sets[k] = &ungroupedCalls{kind: kind, calls: make(map[int]*trace.Call)}
 				order = append(order, k)
 			}
 			sets[k].ranks = append(sets[k].ranks, rank)
@@ -124,7 +121,7 @@ func (n *inference) step(s *trace.Step) {
 		}
 	}
 	for _, k := range order {
-		n.try(sets[k])
+		n.scoreGroups(sets[k])
 		n.held = append(n.held, *sets[k])
 	}
 }
@@ -144,21 +141,21 @@ func shapesText(m *trace.Comm) (text string) {
 	return text
 }
 
-// try scores the groups of each spacing for a communication and keeps the best.
-func (n *inference) try(u *undecided) {
+// scoreGroups scores the groups of each spacing for a communication and keeps the best.
+func (n *inference) scoreGroups(u *ungroupedCalls) {
 	for _, s := range n.spacings() {
 		groups := s.groups(u.ranks)
 		if groups == nil {
 			continue
 		}
-		c := candidate{s, n.share(u, groups)}
+		c := candidate{s, n.sharedLeading(u, groups)}
 		if c.share > explainedMembers {
 			if n.votes[u.kind] == nil {
 				n.votes[u.kind] = make(map[spacing]float64)
 			}
 			n.votes[u.kind][s] += c.share
 		}
-		if u.best.size == 0 || n.better(u, c, u.best) {
+		if u.best.size == 0 || n.explainsMore(u, c, u.best) {
 			u.best = c
 		}
 	}
@@ -190,9 +187,9 @@ func (n *inference) spacings() (all []spacing) {
 	return slices.DeleteFunc(all, func(s spacing) bool { return s.size < 2 || s.stride*s.size > n.world })
 }
 
-// better reports whether a explains more members than b, or as many with smaller groups: a sum over more ranks has a
+// explainsMore reports whether a explains more members than b, or as many with smaller groups: a sum over more ranks has a
 // wider bound. Broadcasts prefer the largest groups.
-func (n *inference) better(u *undecided, a, b candidate) bool {
+func (n *inference) explainsMore(u *ungroupedCalls, a, b candidate) bool {
 	size := cmp.Compare(b.size, a.size)
 	if u.calls[u.ranks[0]].Comm.API.Pattern == trace.Broadcast {
 		size = -size
@@ -200,9 +197,9 @@ func (n *inference) better(u *undecided, a, b candidate) bool {
 	return cmp.Or(cmp.Compare(a.share, b.share), size, cmp.Compare(a.stride, b.stride)) > 0
 }
 
-// share returns the share of members, 0 to 1, that hold the result of their group. Members with uniform results do
+// sharedLeading returns the share of members, 0 to 1, that hold the result of their group. Members with uniform results do
 // not count; see vote.
-func (n *inference) share(u *undecided, groups [][]int) float64 {
+func (n *inference) sharedLeading(u *ungroupedCalls, groups [][]int) float64 {
 	right, wrong := 0, 0
 	for _, g := range groups {
 		e := u.event(g)
@@ -236,7 +233,7 @@ func (n *inference) vote(e *Event) (right, wrong int) {
 	}
 	for _, op := range append([]trace.Reduction{e.comms[0].Op}, e.otherReductions()...) {
 		r := &reducer{reader: n.reader, event: e, plan: p, op: op, reduced: &n.reader.reduced}
-		if r.prepare() != nil || !r.skip.IsZero() {
+		if r.setPrecision() != nil || !r.skip.IsZero() {
 			wrong = max(wrong, len(e.Group)-right)
 			continue
 		}
@@ -266,11 +263,11 @@ func (n *inference) isTelling(m *trace.Comm) bool {
 	return slices.ContainsFunc(m.Out, func(t *trace.Tensor) bool { return !n.IsUniform(t) })
 }
 
-// fit counts the elements of a member that match or contradict an expected result. Matching 0, NaN and infinity are
+// hypothesisFit counts the elements of a member that match or contradict an expected result. Matching 0, NaN and infinity are
 // not counted, since they fit many groups.
-type fit struct{ counted, bad int }
+type hypothesisFit struct{ counted, bad int }
 
-func (f *fit) add(y float64, good bool) {
+func (f *hypothesisFit) add(y float64, good bool) {
 	switch {
 	case !good:
 		f.counted++
@@ -281,11 +278,13 @@ func (f *fit) add(y float64, good bool) {
 }
 
 // isGood reports whether nearly all counted elements are right.
-func (f *fit) isGood() bool { return float64(f.bad) <= (1-explainedElements)*float64(f.counted) }
+func (f *hypothesisFit) isGood() bool {
+	return float64(f.bad) <= (1-explainedElements)*float64(f.counted)
+}
 
 // holdsCopies reports whether a member holds copies of its pieces in the plan.
 func (r *reducer) holdsCopies(i int) (bool, error) {
-	var f fit
+	var f hypothesisFit
 	var at int64
 	for _, part := range r.plan.pieces[i] {
 		some := min(part.n, sample)
@@ -309,7 +308,7 @@ func (r *reducer) holdsSum(i int) (bool, error) {
 	if err := errors.Join(r.reduce(part.first, some), r.Floats(r.y, r.event.comms[i].Out, 0)); err != nil {
 		return false, err
 	}
-	var f fit
+	var f hypothesisFit
 	for k, y := range r.y {
 		judged := r.judge(y, r.exact[k], r.size[k], r.bound(r.exact[k], r.size[k]))
 		f.add(y, judged == good || judged == overflowed && y-y != 0)
@@ -369,7 +368,7 @@ func (n *inference) voteExchange(e *Event) (right, wrong int) {
 // decide sets the groups of calls: to the best spacing if it explains most members, or if it explains some of them
 // and was the best for other calls of the same kind; else to the spacing that was the best for most other calls of
 // the kind.
-func (n *inference) decide(u *undecided) {
+func (n *inference) decide(u *ungroupedCalls) {
 	pick := u.best.spacing
 	if u.best.share <= explainedMembers && (u.best.share == 0 || n.votes[u.kind][pick] == 0) {
 		most := 0.0

@@ -6,19 +6,19 @@ import (
 	"dumptool/internal/trace"
 )
 
-// side is a send or a receive of a rank.
-type side struct {
+// transferSide is a send or a receive of a rank.
+type transferSide struct {
 	rank int
 	*trace.Comm
 }
 
 // sides returns the sends or the receives of all ranks of a step.
-func sides(s *trace.Step, p trace.Pattern) (all []side) {
+func sides(s *trace.Step, p trace.Pattern) (all []transferSide) {
 	for _, rank := range s.Ranks() {
 		for _, c := range s.Calls[rank] {
-			for _, m := range c.Comm.Each() {
+			for _, m := range c.Comm.Transfers() {
 				if m.API.Pattern == p && (len(m.In) > 0 || len(m.Out) > 0) {
-					all = append(all, side{rank, m})
+					all = append(all, transferSide{rank, m})
 				}
 			}
 		}
@@ -27,10 +27,10 @@ func sides(s *trace.Step, p trace.Pattern) (all []side) {
 }
 
 // isKnown reports whether the peer rank is known.
-func (s *side) isKnown() bool { return s.Root >= 0 }
+func (s *transferSide) isKnown() bool { return s.Root >= 0 }
 
 // connect makes two sides peers.
-func connect(from, to *side) { from.Root, to.Root = to.rank, from.rank }
+func connect(from, to *transferSide) { from.Root, to.Root = to.rank, from.rank }
 
 // pairs matches sends and receives whose peer no call names: a receive belongs to the send with equal elements.
 // Tensors whose elements are all equal match several sends; with telling they stay unmatched for a later pass.
@@ -40,7 +40,7 @@ func (n *inference) pairs(s *trace.Step, telling bool) {
 		if to.isKnown() || telling && !n.isTelling(to.Comm) {
 			continue
 		}
-		i := slices.IndexFunc(sends, func(from side) bool {
+		i := slices.IndexFunc(sends, func(from transferSide) bool {
 			return !from.isKnown() && from.rank != to.rank && n.areEqual(from.In, to.Out)
 		})
 		if i >= 0 {
@@ -82,7 +82,7 @@ func (n *inference) usualPairs(s *trace.Step) {
 
 // freeSend returns an unmatched send of a rank with the size of the received tensor. If all are matched, it frees a
 // send whose receiver may have got the same values from a third rank.
-func (n *inference) freeSend(s *trace.Step, sender int, to *side) *side {
+func (n *inference) freeSend(s *trace.Step, sender int, to *transferSide) *transferSide {
 	for _, free := range []bool{true, false} {
 		for _, from := range sides(s, trace.Send) {
 			if from.rank != sender || from.isKnown() == free || trace.CountElements(from.In) != trace.CountElements(to.Out) {
@@ -98,7 +98,7 @@ func (n *inference) freeSend(s *trace.Step, sender int, to *side) *side {
 
 // sentByOther moves the receiver of a send to an unmatched send of equal values on a third rank, and reports whether
 // there is one.
-func (n *inference) sentByOther(s *trace.Step, from *side) bool {
+func (n *inference) sentByOther(s *trace.Step, from *transferSide) bool {
 	for _, got := range sides(s, trace.Receive) {
 		if got.rank != from.Root || got.Root != from.rank || !n.areEqual(from.In, got.Out) {
 			continue

@@ -127,7 +127,7 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 		out.Mesh[i].Count = worldOf(out.Mesh) / out.Mesh[i].Size
 	}
 	groups := r.NamedGroups()
-	out.Groups = groups.from(FromDump)
+	out.Groups = groups.withSource(FromDump)
 	f := newReader(opt.Version)
 	defer f.Close()
 	for _, err := range f.DescribeAll(r.Steps) {
@@ -137,9 +137,9 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 	if inferred {
 		r.inferSteps(f, r.Steps, opt.Groups.Mesh)
 		groups = r.NamedGroups()
-		out.Groups = groups.from(FromValues)
+		out.Groups = groups.withSource(FromValues)
 		if opt.Groups.Mesh != nil {
-			out.Groups = groups.from(FromMesh)
+			out.Groups = groups.withSource(FromMesh)
 		}
 	}
 	if out.Mesh == nil {
@@ -158,7 +158,7 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 		byStep[s] = r.events(s, &opt.Groups)
 		events = append(events, byStep[s]...)
 	}
-	link(events)
+	linkPrevious(events)
 	if !opt.NoComm {
 		if err := out.judgeEvents(ctx, events, opt); err != nil {
 			return nil, err
@@ -199,7 +199,7 @@ func (r *Report) judgeEvents(ctx context.Context, events []*Event, opt Options) 
 	if err != nil {
 		return err
 	}
-	distrust(events, judged)
+	lowerConfidence(events, judged)
 	lowPrecision(events, judged)
 	for i := range judged {
 		j := &judged[i]
@@ -207,7 +207,7 @@ func (r *Report) judgeEvents(ctx context.Context, events []*Event, opt Options) 
 		r.failed(j.err)
 		if !j.skip.IsZero() {
 			events[i].skip = j.skip
-			r.Events.skip(j)
+			r.Events.countSkipped(j)
 			continue
 		}
 		r.Events.Checked++
@@ -222,9 +222,9 @@ func (r *Report) judgeEvents(ctx context.Context, events []*Event, opt Options) 
 // fewestAlike is the least number of wrong events with the same shapes that prove an assumed group wrong.
 const fewestAlike = 3
 
-// distrust skips events with a wrong assumed group: most such events of a function are wrong, or most events with the
+// lowerConfidence skips events with a wrong assumed group: most such events of a function are wrong, or most events with the
 // same shapes if the dump has tensors only.
-func distrust(events []*Event, judged []judgement) {
+func lowerConfidence(events []*Event, judged []judgement) {
 	type count struct{ wrong, all int }
 	counts := make(map[string]count)
 	keys := func(e *Event) (function, shapes string) {
@@ -292,7 +292,7 @@ func lowPrecision(events []*Event, judged []judgement) {
 		usual := errs[len(errs)/2]
 		for _, e := range same {
 			if j := &judged[places[e]]; j.everywhere > 0 && usual <= lowLargest && usual <= lowFactors*errs[0] && j.everywhere <= lowFactors*usual {
-				j.found, j.notes = nil, append(j.notes, e.note(LowPrecisionComm))
+				j.found, j.notes = nil, append(j.notes, e.addNote(LowPrecisionComm))
 			}
 		}
 	}
@@ -318,9 +318,9 @@ func (r *Run) judgeReplicas(ctx context.Context, out *Report, opt Options, event
 	if err := d.ReadAll(ctx, opt.Workers, rep.tensors()); err != nil {
 		return err
 	}
-	rep.learn()
+	rep.countEqualRanks()
 	rep.compare()
-	two := &twice{Digests: d, run: r}
+	two := &differingCalls{Digests: d, run: r}
 	if err := two.compare(ctx, opt.Workers); err != nil {
 		return err
 	}
@@ -374,15 +374,15 @@ func (r *Report) conclude(run *Run, events map[*trace.Step][]*Event, clocks map[
 	r.Findings = []*Finding{}
 	spread := func(f *Finding) map[int]int {
 		if f.Spread == nil && len(r.Findings) < maxSpread {
-			f.Spread, reached[f] = run.spread(f, events)
+			f.Spread, reached[f] = run.damagedCalls(f, events)
 		}
 		return reached[f]
 	}
 	for i, f := range all {
-		damages := func(g *Finding) bool { return g.reaches(f, spread(g)) }
+		damages := func(g *Finding) bool { return g.mayDamage(f, spread(g)) }
 		late := func(g *Finding) bool { // g may be the cause of f: the position of f in the order is a guess
 			return f.call.Unplaced && g.Own && g.Weight() != "weak" && g.call.Step == f.call.Step && !f.call.IsSooner(g.call) &&
-				(damages(g) || slices.ContainsFunc(events[f.call.Step], func(e *Event) bool { return e.mayCarry(f.call, g.Rank) }))
+				(damages(g) || slices.ContainsFunc(events[f.call.Step], func(e *Event) bool { return e.mayHaveCarried(f.call, g.Rank) }))
 		}
 		if f.Class == ComputeClass && !f.Own && (slices.ContainsFunc(r.Findings, damages) || slices.ContainsFunc(all[i+1:], late)) {
 			continue // damaged by the other finding
@@ -394,9 +394,9 @@ func (r *Report) conclude(run *Run, events map[*trace.Step][]*Event, clocks map[
 	r.Notes = foldNotes(r.Notes)
 }
 
-// reaches reports whether a finding may have damaged the operator of finding g. inStep has the first damaged call of
+// mayDamage reports whether a finding may have damaged the operator of finding g. inStep has the first damaged call of
 // each rank in the step of the finding.
-func (f *Finding) reaches(g *Finding, inStep map[int]int) bool {
+func (f *Finding) mayDamage(g *Finding, inStep map[int]int) bool {
 	switch {
 	case f.Spread == nil || f.Weight() == "weak" || !f.call.Step.IsOrdered() || f.call == g.call:
 		return false

@@ -56,7 +56,7 @@ func wrongParts(g *unshard.RankContents, steps []*unshard.RankContents) (found [
 		least := -1
 		var named []*unshard.Input
 		for _, in := range suspects {
-			switch n := support(in, steps); {
+			switch n := countAlongAxis(in, steps); {
 			case least < 0 || n < least:
 				least, named = n, []*unshard.Input{in}
 			case n == least:
@@ -100,10 +100,10 @@ func positionsText(in *unshard.Input) string {
 	return strings.Join(axes, "; ")
 }
 
-// support counts the inputs of other ranks and steps with the same positions along an axis, and returns the smallest
+// countAlongAxis counts the inputs of other ranks and steps with the same positions along an axis, and returns the smallest
 // count of all axes. Inputs of the same step with the same positions along all axes are suspects too, and do not
 // count.
-func support(in *unshard.Input, steps []*unshard.RankContents) int {
+func countAlongAxis(in *unshard.Input, steps []*unshard.RankContents) int {
 	least := -1
 	for k, x := range in.Axes {
 		if x == "" {
@@ -191,8 +191,8 @@ func (p *placement) isUneven() bool {
 // replicas returns the number of ranks that should hold each expert.
 func (p *placement) replicas() int { return len(p.ranks) * p.local / p.all }
 
-// numbers returns the numbers of experts in the reference, ascending.
-func numbers(held []*unshard.Expert) []int {
+// expertNumbers returns the numbers of experts in the reference, ascending.
+func expertNumbers(held []*unshard.Expert) []int {
 	all := make([]int, len(held))
 	for i, x := range held {
 		all[i] = x.Number
@@ -210,13 +210,13 @@ func (p *placement) finding(layers map[string]map[int][]*unshard.Expert, layer s
 	}
 	var all []suspect
 	for i, rank := range p.ranks {
-		mine := numbers(p.held[rank])
+		mine := expertNumbers(p.held[rank])
 		if !slices.ContainsFunc(mine, func(e int) bool { return p.counts[e] > p.replicas() }) {
 			continue
 		}
 		s := suspect{rank: rank, inPlace: mine[0] == i*p.local%p.all}
 		for other, held := range layers {
-			if other != layer && len(held[rank]) > 0 && slices.Equal(numbers(held[rank]), mine) {
+			if other != layer && len(held[rank]) > 0 && slices.Equal(expertNumbers(held[rank]), mine) {
 				s.support++
 			}
 		}
@@ -239,7 +239,7 @@ func (p *placement) finding(layers map[string]map[int][]*unshard.Expert, layer s
 			f.Alt, f.Confidence = append(f.Alt, s.rank), low
 		}
 	}
-	mine := numbers(p.held[f.Rank])
+	mine := expertNumbers(p.held[f.Rank])
 	f.Facts = finding.Facts{}.List("experts", mine)
 	f.Evidence = lang.Say("it holds experts %s of the reference, which are held %d times, others fewer times",
 		strings.ReplaceAll(groupKey(mine), " ", ", "), p.counts[mine[0]])

@@ -165,8 +165,8 @@ func TestMerge(t *testing.T) {
 	if len(r.Notes) != 2 || r.Notes[0].Count != 5 || r.Notes[1].Kind != RoutingFlip {
 		t.Errorf("%d notes", len(r.Notes))
 	}
-	if len(r.Findings) != 2 || r.Found() != 1 || r.Findings[0].Evidence.Text() != (lang.Text{EN: "old", ZH: "旧"}) {
-		t.Errorf("%d findings, %d of them more than weak, %v", len(r.Findings), r.Found(), r.Findings[0].Evidence.Text())
+	if len(r.Findings) != 2 || r.CountFindings() != 1 || r.Findings[0].Evidence.Text() != (lang.Text{EN: "old", ZH: "旧"}) {
+		t.Errorf("%d findings, %d of them more than weak, %v", len(r.Findings), r.CountFindings(), r.Findings[0].Evidence.Text())
 	}
 	if none, err := Merge([][]byte{nil, nil}); none != nil || err != nil {
 		t.Errorf("of no documents: %s %v", none, err)

@@ -56,7 +56,7 @@ func (f *reader) judgeReduction(e *Event, p *plan) judgement {
 // reduceAgain compares the outputs of the members of an event with a reduction of their inputs.
 func (f *reader) reduceAgain(e *Event, p *plan, op trace.Reduction) (*reducer, error) {
 	r := &reducer{reader: f, event: e, plan: p, op: op, reduced: &f.reduced}
-	if err := r.prepare(); err != nil || !r.skip.IsZero() {
+	if err := r.setPrecision(); err != nil || !r.skip.IsZero() {
 		return r, err
 	}
 	return r, r.check()
@@ -109,8 +109,8 @@ type reduced struct {
 	exact, size, limits, x, y, first []float64
 }
 
-// prepare determines the precision of the elements. Elements stored in float32 may have a shorter type.
-func (r *reducer) prepare() error {
+// setPrecision determines the precision of the elements. Elements stored in float32 may have a shorter type.
+func (r *reducer) setPrecision() error {
 	in := r.event.comms[0].In
 	d, _ := trace.DTypeOf(in)
 	if d == tensor.Undefined || d == tensor.Float32 {
@@ -189,7 +189,7 @@ func (r *reducer) reduce(from, n int64) error {
 			}
 			continue
 		}
-		r.fold()
+		r.addInput()
 	}
 	n64 := float64(len(r.event.Group))
 	for k := range r.exact {
@@ -204,8 +204,8 @@ func (r *reducer) reduce(from, n int64) error {
 	return nil
 }
 
-// fold adds the input of another member to the reduction.
-func (r *reducer) fold() {
+// addInput adds the input of another member to the reduction.
+func (r *reducer) addInput() {
 	sizes := r.op // reduction of the absolute values
 	if r.op == trace.Minimum {
 		sizes = trace.Maximum
@@ -224,7 +224,7 @@ func (r *reducer) bound(exact, size float64) float64 {
 	case r.op == trace.Product:
 		return float64(r.growth*math.Abs(exact)) + float64(n*p.smallest)
 	}
-	// The last term is the error of exact, which is computed in float64.
+	// The last term is the rounding error of the variable exact: it is a float64 sum.
 	return float64(r.growth*size) + float64(p.spacing*math.Abs(exact)) + float64(n*p.smallest) + float64(n*0x1p-52*size)
 }
 
@@ -336,11 +336,11 @@ func (r *reducer) conclude() judgement {
 		differ = differ || r.members[i].differs
 	}
 	if overflow {
-		j.notes = append(j.notes, e.note(OverflowInSum))
+		j.notes = append(j.notes, e.addNote(OverflowInSum))
 	}
 	if len(violating) == 0 {
 		if differ {
-			j.notes = append(j.notes, e.note(RoundingPerRank))
+			j.notes = append(j.notes, e.addNote(RoundingPerRank))
 		}
 		return j
 	}
@@ -350,7 +350,7 @@ func (r *reducer) conclude() judgement {
 			return failed(err)
 		}
 		if late {
-			j.notes = append(j.notes, e.note(InputTooLate))
+			j.notes = append(j.notes, e.addNote(InputTooLate))
 			j.skip = lang.Say("the inputs were dumped after the communication")
 			return j
 		}

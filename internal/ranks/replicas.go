@@ -95,8 +95,8 @@ func (p pairs) add(a, b int, equal bool) {
 	}
 }
 
-// share returns the share of equal parameters, 0 to 1, and the number of compared parameters.
-func (p pairs) share(a, b int) (share float64, all int) {
+// equalShare returns the share of equal parameters, 0 to 1, and the number of compared parameters.
+func (p pairs) equalShare(a, b int) (share float64, all int) {
 	n := p[[2]int{a, b}]
 	if n == nil {
 		return 0, 0
@@ -152,8 +152,8 @@ func (r *replicas) tensors() (all []*trace.Tensor) {
 	return all
 }
 
-// learn counts which ranks hold equal parameters.
-func (r *replicas) learn() {
+// countEqualRanks counts which ranks hold equal parameters.
+func (r *replicas) countEqualRanks() {
 	for _, key := range r.keys {
 		role := make(pairs)
 		r.learned[key] = role
@@ -188,15 +188,15 @@ const (
 
 // areReplicas reports whether two ranks should hold equal parameters of a role.
 func (r *replicas) areReplicas(key roleKey, a, b int, axes int) bool {
-	vectors, n := r.families[family{key.program, true}].share(a, b)
+	vectors, n := r.families[family{key.program, true}].equalShare(a, b)
 	if axes == 1 && n > 0 && vectors >= equalVectors {
 		return true
 	}
-	matrices, others := r.families[family{key.program, false}].share(a, b)
+	matrices, others := r.families[family{key.program, false}].equalShare(a, b)
 	if others > 0 && matrices >= equalMatrices && !key.isExpert && !key.isInput {
 		return true
 	}
-	role, n := r.learned[key].share(a, b)
+	role, n := r.learned[key].equalShare(a, b)
 	if key.isExpert && role <= equalRole { // often unequal: a rank may hold the experts of another position
 		return r.samePlace(a, b) && (others == 0 || matrices >= equalMatrices) && r.placesHold(key)
 	}
@@ -289,8 +289,8 @@ func (r *replicas) compareSet(key roleKey, in *instance, set []int) {
 	}
 }
 
-// odd has the replicas that are probably wrong.
-type odd struct {
+// suspectReplicas has the replicas that are probably wrong.
+type suspectReplicas struct {
 	suspects, alt []int
 	stale         []int // suspects whose parameter equals their parameter of the previous step
 	isTie         bool  // any rank of suspects and alt may be wrong
@@ -307,8 +307,8 @@ func (r *replicas) previous(key roleKey, in *instance, rank int) *trace.Tensor {
 	return nil
 }
 
-// unmoved reports whether a parameter of a rank equals the parameter of the previous step, and whether that is known.
-func (r *replicas) unmoved(key roleKey, in *instance, rank int) (same, known bool) {
+// isStale reports whether a parameter of a rank equals the parameter of the previous step, and whether that is known.
+func (r *replicas) isStale(key roleKey, in *instance, rank int) (same, known bool) {
 	before := r.previous(key, in, rank)
 	if before == nil {
 		return false, false
@@ -316,16 +316,16 @@ func (r *replicas) unmoved(key roleKey, in *instance, rank int) (same, known boo
 	return r.Equal(before, in.has[rank])
 }
 
-// moves reports whether more than a quarter of the other parameters of a role change in this step; known is false
+// hasMoved reports whether more than a quarter of the other parameters of a role change in this step; known is false
 // without other instances.
-func (r *replicas) moves(key roleKey, in *instance) (moves, known bool) {
+func (r *replicas) hasMoved(key roleKey, in *instance) (moves, known bool) {
 	moved, all := 0, 0
 	for _, other := range r.roles[key] {
 		if other.step != in.step || other == in {
 			continue
 		}
 		for _, rank := range other.ranks {
-			if same, ok := r.unmoved(key, other, rank); ok {
+			if same, ok := r.isStale(key, other, rank); ok {
 				all++
 				if !same {
 					moved++
@@ -338,14 +338,14 @@ func (r *replicas) moves(key roleKey, in *instance) (moves, known bool) {
 
 // oddOne finds the wrong replicas: the minority. Of two equal halves the half is wrong that did not change although
 // other parameters did, or that changed although others did not.
-func (r *replicas) oddOne(key roleKey, in *instance, set []int, classes [][]int) odd {
-	o := odd{isTie: len(classes[0]) == len(classes[1])}
+func (r *replicas) oddOne(key roleKey, in *instance, set []int, classes [][]int) suspectReplicas {
+	o := suspectReplicas{isTie: len(classes[0]) == len(classes[1])}
 	for _, c := range classes[1:] {
 		o.suspects = append(o.suspects, c...)
 	}
-	moves, known := r.moves(key, in)
+	moves, known := r.hasMoved(key, in)
 	still := slices.DeleteFunc(slices.Clone(set), func(rank int) bool {
-		same, ok := r.unmoved(key, in, rank)
+		same, ok := r.isStale(key, in, rank)
 		return !ok || !same
 	})
 	if o.isTie && known && len(still) > 0 && len(still) < len(set) {
@@ -385,7 +385,7 @@ func (r *replicas) heldByOthers(in *instance, set []int) (all []int) {
 }
 
 // finding describes a wrong replica.
-func (r *replicas) finding(in *instance, set []int, classes [][]int, o odd, rank int) *Finding {
+func (r *replicas) finding(in *instance, set []int, classes [][]int, o suspectReplicas, rank int) *Finding {
 	f := newFinding(in.has[rank].Call, Replica, high, lang.Sentence{})
 	f.Members = set
 	if slices.Contains(o.stale, rank) {

@@ -381,7 +381,7 @@ func TestOutsider(t *testing.T) {
 	}
 	run := runOf(&b)
 	events := run.events(run.Steps[0], &Groups{})
-	link(events)
+	linkPrevious(events)
 	clocks(run.Steps, events)
 	var got []string
 	for _, e := range events {

@@ -129,8 +129,8 @@ func (r *Report) add(o *Report) {
 	}
 }
 
-// Found counts the findings with more than low confidence.
-func (r *Report) Found() (n int) {
+// CountFindings counts the findings with more than low confidence.
+func (r *Report) CountFindings() (n int) {
 	for _, f := range r.Findings {
 		if f.Weight() != "weak" {
 			n++
@@ -164,8 +164,8 @@ type Reason struct {
 	Count int    `json:"count"`
 }
 
-// skip counts a skipped event.
-func (c *EventCount) skip(j *judgement) {
+// countSkipped counts a skipped event.
+func (c *EventCount) countSkipped(j *judgement) {
 	c.Skipped++
 	t := j.skip.Text()
 	c.addReason(Reason{Text: t.String(), ZH: t.Chinese(), Count: 1})

@@ -35,7 +35,7 @@ func Open(rounds, all []*dumpdir.Round) (*Run, []lang.Sentence) {
 	for round, at := range trace.StepsOf(all) {
 		at.Step = ""
 		if p := r.programs[at]; p != nil {
-			p.extend(trace.RanksOf([]*dumpdir.Round{round}))
+			p.extendWorld(trace.RanksOf([]*dumpdir.Round{round}))
 		}
 	}
 	return r, warnings
@@ -52,15 +52,15 @@ func newRun(t *trace.Run, further []int) *Run {
 		}
 		ranks := s.Ranks()
 		p.ranks = append(p.ranks, ranks...)
-		p.extend(ranks)
-		p.extend(further)
+		p.extendWorld(ranks)
+		p.extendWorld(further)
 		for c := range s.AllCalls() {
 			if c.Comm != nil {
-				p.extend([]int{c.Comm.Root})
+				p.extendWorld([]int{c.Comm.Root})
 			}
 		}
 		for _, g := range groupsOf(s.AllCalls()) {
-			p.extend(g)
+			p.extendWorld(g)
 		}
 	}
 	for _, p := range r.programs {
@@ -70,8 +70,8 @@ func newRun(t *trace.Run, further []int) *Run {
 	return r
 }
 
-// extend extends the world to the largest of the ranks.
-func (p *program) extend(ranks []int) {
+// extendWorld extends the world to the largest of the ranks.
+func (p *program) extendWorld(ranks []int) {
 	const maxWorld = 1 << 20
 	for top := min(slices.Max(append([]int{0}, ranks...)), maxWorld); len(p.world) <= top; {
 		p.world = append(p.world, len(p.world))

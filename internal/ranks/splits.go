@@ -68,9 +68,9 @@ func (x *exchange) solve() bool {
 		to[j] = len(x.in[j])
 	}
 	first, last := 0, n-1
-	for ; first < n && x.take(first, from, to, 1); first++ {
+	for ; first < n && x.removeRows(first, from, to, 1); first++ {
 	}
-	for ; last > first && x.take(last, from, to, -1); last-- {
+	for ; last > first && x.removeRows(last, from, to, -1); last-- {
 	}
 	left := 0
 	for j := range n {
@@ -88,9 +88,9 @@ func (x *exchange) solve() bool {
 	return true
 }
 
-// take removes the rows of a member's output from the remaining rows, at the front (by 1) or at the back (by -1). It
+// removeRows removes the rows of a member's output from the remaining rows, at the front (by 1) or at the back (by -1). It
 // removes nothing and returns false if the member holds other rows.
-func (x *exchange) take(i int, from, to []int, by int) bool {
+func (x *exchange) removeRows(i int, from, to []int, by int) bool {
 	held, n, got := x.out[i], len(x.in), make([]int, len(x.in))
 	total := 0
 	for k := range n {

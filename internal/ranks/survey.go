@@ -51,7 +51,7 @@ func NewSurvey(rounds []*dumpdir.Round) *Survey {
 		return nil
 	}
 	groups := newGroupList(slices.Values(named))
-	s := &Survey{Groups: groups.from(FromDump), Axes: groups.Axes(), Missing: []int{}}
+	s := &Survey{Groups: groups.withSource(FromDump), Axes: groups.Axes(), Missing: []int{}}
 	for name, n := range calls {
 		s.Calls = append(s.Calls, CallCount{name, n})
 	}
@@ -92,8 +92,8 @@ const (
 	FromValues = "values"
 )
 
-// from returns the groups with their source.
-func (l GroupList) from(source string) []Group {
+// withSource returns the groups with their source.
+func (l GroupList) withSource(source string) []Group {
 	all := make([]Group, len(l))
 	for i, g := range l {
 		all[i] = Group{g, source}

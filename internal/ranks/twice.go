@@ -11,8 +11,8 @@ import (
 	"dumptool/internal/trace"
 )
 
-// twice finds operators that several ranks run with equal inputs and parameters, but with different results.
-type twice struct {
+// differingCalls finds operators that several ranks run with equal inputs and parameters, but with different results.
+type differingCalls struct {
 	*trace.Digests
 	run *Run
 	// equal and unequal count the sets of calls with equal inputs by role: with equal results, and with different
@@ -24,7 +24,7 @@ type twice struct {
 }
 
 // compare compares the operators of all steps.
-func (t *twice) compare(ctx context.Context, workers int) error {
+func (t *differingCalls) compare(ctx context.Context, workers int) error {
 	t.equal, t.unequal = make(map[string]int), make(map[string]int)
 	alike := t.sameNames()
 	if err := t.ReadAll(ctx, workers, tensorsOf(alike, read)); err != nil {
@@ -77,7 +77,7 @@ func tensorsOf(groups [][]*trace.Call, of func(*trace.Call) []*trace.Tensor) (al
 }
 
 // sameNames groups the operators of a step and stage by name.
-func (t *twice) sameNames() (all [][]*trace.Call) {
+func (t *differingCalls) sameNames() (all [][]*trace.Call) {
 	for _, s := range t.run.Steps {
 		stages := s.Stages()
 		for _, calls := range trace.GroupBy(s.AllCalls(), func(c *trace.Call) (string, bool) {
@@ -93,7 +93,7 @@ func (t *twice) sameNames() (all [][]*trace.Call) {
 
 // judge decides whether different results are a fault: ranks may do different things by design, and results of one
 // device may differ by rounding. classes groups calls with equal inputs by result, the largest class first.
-func (t *twice) judge(classes [][]*trace.Call) {
+func (t *differingCalls) judge(classes [][]*trace.Call) {
 	good, bad := classes[0], classes[1][0]
 	ranks := func(calls []*trace.Call) (all []int) {
 		for _, c := range calls {
@@ -162,7 +162,7 @@ type difference struct {
 }
 
 // measure compares two results.
-func (t *twice) measure(a, b *trace.Tensor) (d difference, known bool) {
+func (t *differingCalls) measure(a, b *trace.Tensor) (d difference, known bool) {
 	if !trace.AllStored([]*trace.Tensor{a, b}) {
 		return d, false
 	}
@@ -196,7 +196,7 @@ func (t *twice) measure(a, b *trace.Tensor) (d difference, known bool) {
 
 // staleInputs finds ranks that read the same data as in the previous step, while other ranks do not. The data are
 // integers, read by the first operator with integer inputs.
-func (t *twice) staleInputs() {
+func (t *differingCalls) staleInputs() {
 	for _, next := range t.run.Steps {
 		s := next.Before
 		if s == nil {

@@ -34,7 +34,7 @@ func (x *Array) mapElements(values values1, errors errors1) *Array {
 		return x
 	}
 	z := m.array(x.shape)
-	a, b := x.errs()
+	a, b := x.errorBounds()
 	m.blocks(len(z.v), func(lo, hi int) {
 		v, x := z.v[lo:hi], x.v[lo:hi]
 		values(v, x)
@@ -48,8 +48,8 @@ func (x *Array) mapElements(values values1, errors errors1) *Array {
 func (x *Array) mapPairs(y *Array, values values2, errors errors2) *Array {
 	p, q, z := broadcastPair(x, y)
 	m := x.m
-	pa, pb := p.errs()
-	qa, qb := q.errs()
+	pa, pb := p.errorBounds()
+	qa, qb := q.errorBounds()
 	m.blocks(len(z.v), func(lo, hi int) {
 		v, x, y := z.v[lo:hi], p.v[lo:hi], q.v[lo:hi]
 		values(v, x, y)
@@ -316,26 +316,26 @@ const (
 	smaller preference = false
 )
 
-// pick returns one of two numbers; NaN takes precedence.
-func (p preference) pick(x, y float64) float64 {
+// preferred returns one of two numbers; NaN takes precedence.
+func (p preference) preferred(x, y float64) float64 {
 	if x != x || p == larger && x > y || p == smaller && x < y {
 		return x
 	}
 	return y
 }
 
-// choose returns for each pair of elements the preferred one, with the larger of both bounds.
-func (x *Array) choose(y *Array, by preference) *Array {
+// selectPreferred returns for each pair of elements the preferred one, with the larger of both bounds.
+func (x *Array) selectPreferred(y *Array, by preference) *Array {
 	p, q, z := broadcastPair(x, y)
 	x.m.selects = true
 	for i, s := range p.v {
-		z.v[i] = by.pick(s, q.v[i])
+		z.v[i] = by.preferred(s, q.v[i])
 	}
 	if p.a == nil && q.a == nil {
 		z.a, z.b = nil, nil
 	} else {
-		pa, pb := p.errs()
-		qa, qb := q.errs()
+		pa, pb := p.errorBounds()
+		qa, qb := q.errorBounds()
 		for i := range z.v {
 			z.a[i], z.b[i] = max(pa[i], qa[i]), max(pb[i], qb[i])
 		}
@@ -344,11 +344,11 @@ func (x *Array) choose(y *Array, by preference) *Array {
 	return z
 }
 
-func (x *Array) max(y *Array) *Array { return x.choose(y, larger) }
-func (x *Array) min(y *Array) *Array { return x.choose(y, smaller) }
+func (x *Array) max(y *Array) *Array { return x.selectPreferred(y, larger) }
+func (x *Array) min(y *Array) *Array { return x.selectPreferred(y, smaller) }
 
-// where returns elements of y where x is not 0, elements of other elsewhere.
-func (x *Array) where(y, other *Array) *Array {
+// selectWhere returns elements of y where x is not 0, elements of other elsewhere.
+func (x *Array) selectWhere(y, other *Array) *Array {
 	shape, _ := broadcast(x.shape, y.shape)
 	p, q, z := broadcastPair(y, other)
 	if shape, ok := broadcast(shape, p.shape); ok && x.m.err == nil && !shape.Equal(p.shape) {
@@ -367,8 +367,8 @@ func (x *Array) where(y, other *Array) *Array {
 	if p.a == nil && q.a == nil {
 		z.a, z.b = nil, nil
 	} else {
-		pa, pb := p.errs()
-		qa, qb := q.errs()
+		pa, pb := p.errorBounds()
+		qa, qb := q.errorBounds()
 		for i, s := range on.v {
 			if z.a[i], z.b[i] = qa[i], qb[i]; s != 0 {
 				z.a[i], z.b[i] = pa[i], pb[i]
@@ -474,7 +474,7 @@ func (x *Array) reduce(axes []int, f func(z *Array, line int, r row)) *Array {
 		kept[k] = 1
 	}
 	z := x.m.array(kept)
-	a, b := x.errs()
+	a, b := x.errorBounds()
 	var gathered row
 	x.lines(axes, func(line, first int, beside []int) {
 		n := len(beside)
@@ -515,15 +515,15 @@ func (x *Array) mean(axes ...int) *Array {
 	return s.mul(&Array{m: x.m, v: []float64{1 / n}, a: []float64{x.m.narrow.u / n}, b: []float64{x.m.wide.u / n}})
 }
 
-// extreme returns the preferred element of every line, with the largest bound of the line.
-func (x *Array) extreme(by preference, axes ...int) *Array {
+// reducePreferred returns the preferred element of every line, with the largest bound of the line.
+func (x *Array) reducePreferred(by preference, axes ...int) *Array {
 	return x.reduce(axes, func(z *Array, line int, r row) {
 		if len(r.v) == 0 {
 			return
 		}
 		v, ea, eb := r.v[0], 0.0, 0.0
 		for _, s := range r.v {
-			v = by.pick(s, v)
+			v = by.preferred(s, v)
 		}
 		for i, e := range r.a {
 			ea, eb = max(ea, e), max(eb, r.b[i])
@@ -532,5 +532,5 @@ func (x *Array) extreme(by preference, axes ...int) *Array {
 	})
 }
 
-func (x *Array) largest(axes ...int) *Array  { return x.extreme(larger, axes...) }
-func (x *Array) smallest(axes ...int) *Array { return x.extreme(smaller, axes...) }
+func (x *Array) largest(axes ...int) *Array  { return x.reducePreferred(larger, axes...) }
+func (x *Array) smallest(axes ...int) *Array { return x.reducePreferred(smaller, axes...) }

@@ -153,8 +153,8 @@ func (m *machine) array(shape tensor.Shape) *Array {
 	return &Array{m: m, shape: shape, v: m.alloc(n), a: m.alloc(n), b: m.alloc(n)}
 }
 
-// errs returns the bounds of an array, zeros for values without error.
-func (x *Array) errs() (a, b []float64) {
+// errorBounds returns the bounds of an array, zeros for values without error.
+func (x *Array) errorBounds() (a, b []float64) {
 	if x.a == nil {
 		z := x.m.zeros(len(x.v))
 		return z, z
@@ -170,8 +170,8 @@ func (x *Array) set(i int, v, a, b float64) {
 	x.v[i], x.a[i], x.b[i] = v, a, b
 }
 
-// move returns an array whose element i is element source(i) of x, or fill where source(i) is negative.
-func (x *Array) move(shape tensor.Shape, fill float64, source func(i int) int) *Array {
+// gatherFrom returns an array whose element i is element source(i) of x, or fill where source(i) is negative.
+func (x *Array) gatherFrom(shape tensor.Shape, fill float64, source func(i int) int) *Array {
 	if x.m.err != nil {
 		return x
 	}
@@ -369,7 +369,7 @@ func cat(axis int, all ...*Array) *Array {
 			}
 			copy(z.v[at:], x.v[o*n:(o+1)*n])
 			if !exact {
-				a, b := x.errs()
+				a, b := x.errorBounds()
 				copy(z.a[at:], a[o*n:(o+1)*n])
 				copy(z.b[at:], b[o*n:(o+1)*n])
 			}

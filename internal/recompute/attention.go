@@ -29,10 +29,10 @@ var scaleOfHeads = choice("scale", func(p *problem) (all []Attributes) {
 		}
 	}
 	return append(all, Attributes{"scale": {Number(1), FromValues}})
-}).withFit(fit{})
+}).withFit(fitRule{})
 
 // layouts lists the usual orders of axes. The list is not complete.
-var layouts = unsure(choice("layout", func(p *problem) (all []Attributes) {
+var layouts = incompleteAttribute(choice("layout", func(p *problem) (all []Attributes) {
 	for _, layout := range []string{"BNSD", "BSND", "BSH", "SBH"} {
 		if len(layout) == p.rank() || p.rank() == 3 && layout == "BNSD" { // BNSD without the batch axis
 			all = append(all, Attributes{"layout": {Text(layout), FromValues}})
@@ -45,7 +45,7 @@ var layouts = unsure(choice("layout", func(p *problem) (all []Attributes) {
 }))
 
 // headCounts lists usual numbers of heads that are concatenated on one axis. The list is not complete.
-var headCounts = unsure(choice("heads", func(p *problem) (all []Attributes) {
+var headCounts = incompleteAttribute(choice("heads", func(p *problem) (all []Attributes) {
 	const most = 1 << 15 // elements of q: a larger one takes too long
 	q := p.Inputs[0].Shape
 	if len(q) != 3 || slices.Contains([]string{"BNSD", packed}, p.Attributes["layout"].Value.Text) || q.Elements() > most {
@@ -133,38 +133,38 @@ func (j *judge) mayLackKeys(r *result) bool {
 // attributes lengths and lengths_kv are the ends of the sequences in q and in k and v.
 const packed = "TND"
 
-// heads is a tensor as b batches of n heads with s rows of d elements, and the strides of these axes.
-type heads struct {
+// headTensor is a tensor as b batches of n heads with s rows of d elements, and the strides of these axes.
+type headTensor struct {
 	b, n, s, d     int64
 	sb, sn, ss, sd int64
 }
 
 // headsOf finds the heads of a tensor. d is the number of elements of a head where the layout does not determine it;
 // with 0 it follows from the attribute heads.
-func headsOf(shape tensor.Shape, h Attributes, d int64) (heads, bool) {
+func headsOf(shape tensor.Shape, h Attributes, d int64) (headTensor, bool) {
 	layout, _, _ := strings.Cut(h["layout"].Value.Text, "_")
 	if len(shape) == 3 && (layout == "BNSD" || layout == "") { // no batch axis
 		shape = slices.Concat(tensor.Shape{1}, shape)
 	}
 	switch {
 	case len(shape) == 3 && layout == packed:
-		return heads{1, shape[1], shape[0], shape[2], shape.Elements(), shape[2], shape[1] * shape[2], 1}, true
+		return headTensor{1, shape[1], shape[0], shape[2], shape.Elements(), shape[2], shape[1] * shape[2], 1}, true
 	case len(shape) == 4 && (layout == "BNSD" || layout == ""):
-		return heads{shape[0], shape[1], shape[2], shape[3], shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3], 1}, true
+		return headTensor{shape[0], shape[1], shape[2], shape[3], shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3], 1}, true
 	case len(shape) == 4 && layout == "BSND":
-		return heads{shape[0], shape[2], shape[1], shape[3], shape[1] * shape[2] * shape[3], shape[3], shape[2] * shape[3], 1}, true
+		return headTensor{shape[0], shape[2], shape[1], shape[3], shape[1] * shape[2] * shape[3], shape[3], shape[2] * shape[3], 1}, true
 	case len(shape) == 4 && layout == "SBND": // the output is in the layout SBH
-		return heads{shape[1], shape[2], shape[0], shape[3], shape[2] * shape[3], shape[3], shape[1] * shape[2] * shape[3], 1}, true
+		return headTensor{shape[1], shape[2], shape[0], shape[3], shape[2] * shape[3], shape[3], shape[1] * shape[2] * shape[3], 1}, true
 	case len(shape) != 3 || layout != "BSH" && layout != "SBH" && layout != "SBND":
-		return heads{}, false
+		return headTensor{}, false
 	}
 	if n, ok := h["heads"].Value.Number(); d == 0 && ok && n >= 1 {
 		d = shape[2] / int64(n)
 	}
 	if d == 0 || shape[2]%d != 0 {
-		return heads{}, false
+		return headTensor{}, false
 	}
-	x := heads{shape[0], shape[2] / d, shape[1], d, shape[1] * shape[2], d, shape[2], 1}
+	x := headTensor{shape[0], shape[2] / d, shape[1], d, shape[1] * shape[2], d, shape[2], 1}
 	if layout != "BSH" {
 		x.b, x.s, x.sb, x.ss = shape[1], shape[0], shape[2], shape[1]*shape[2]
 	}
@@ -172,12 +172,12 @@ func headsOf(shape tensor.Shape, h Attributes, d int64) (heads, bool) {
 }
 
 // view returns the heads as a view with n/group groups of heads.
-func (x *heads) view(group int64) view {
+func (x *headTensor) view(group int64) view {
 	return view{shape: tensor.Shape{x.b, x.n / group, group, x.s, x.d}, strides: []int64{x.sb, x.sn * group, x.sn, x.ss, x.sd}}
 }
 
 // attentionCut is the cutter of Attention: batches, groups, heads and rows of q.
-func attentionCut(p *problem, h Attributes) *cutting {
+func attentionCut(p *problem, h Attributes) *cutRule {
 	q, ok := headsOf(p.Inputs[0].Shape, h, 0)
 	if !ok {
 		return misfit("q of shape %s in the layout %q", p.Inputs[0].Shape, h["layout"].Value.Text)
@@ -236,7 +236,7 @@ func attentionCut(p *problem, h Attributes) *cutting {
 // statisticsOf returns views of the statistics that fused attention returns after its result: the largest score and
 // the sum of the exponentials, or the logarithm of the sum of the exponentials of the scores. It ends at an output of
 // another shape.
-func statisticsOf(outputs []*Tensor, h Attributes, q heads, group int64) (all []view) {
+func statisticsOf(outputs []*Tensor, h Attributes, q headTensor, group int64) (all []view) {
 	for i, t := range outputs {
 		last := t.Shape[max(0, len(t.Shape)-1):].Elements()
 		shape, layout := tensor.Shape{q.b, q.n, q.s, last}, Attributes{}
@@ -256,7 +256,7 @@ func statisticsOf(outputs []*Tensor, h Attributes, q heads, group int64) (all []
 
 // maskShape returns the shape in which a mask or a bias broadcasts to the scores. A mask of three axes has a matrix
 // for each batch.
-func maskShape(s tensor.Shape, isMask bool, h Attributes, q, k heads) (tensor.Shape, bool) {
+func maskShape(s tensor.Shape, isMask bool, h Attributes, q, k headTensor) (tensor.Shape, bool) {
 	if isMask && len(s) == 3 && s[0] == q.b && h["masked"].Value.Text == "out" {
 		s = tensor.Shape{s[0], 1, s[1], s[2]}
 	}
@@ -268,7 +268,7 @@ func maskShape(s tensor.Shape, isMask bool, h Attributes, q, k heads) (tensor.Sh
 }
 
 // biasShape returns the shape in which a tensor broadcasts to the scores of all batches and heads.
-func biasShape(s tensor.Shape, q, k heads) (tensor.Shape, bool) {
+func biasShape(s tensor.Shape, q, k headTensor) (tensor.Shape, bool) {
 	s = padShape(s, 4)
 	group := q.n / k.n
 	fits := len(s) == 4 && (s[0] == 1 || s[0] == q.b) && (s[1] == 1 || s[1] == q.n) && (s[2] == 1 || s[2] == q.s) && s[3] == k.s
@@ -282,35 +282,35 @@ func biasShape(s tensor.Shape, q, k heads) (tensor.Shape, bool) {
 }
 
 func attention(c *call) []*Array {
-	q, k, v := c.in(0), c.in(1), c.in(2)
+	q, k, v := c.input(0), c.input(1), c.input(2)
 	causal := int64(c.num("causal"))
 	if c.err != nil || causal < 0 || causal > 2 && causal != banded {
 		return []*Array{c.fail("a mask of mode %d, want 0 to 4", causal)}
 	}
 	scores, scale := q.dots(k), c.num("scale")
-	c.holds(scoresOfHeads, scores, 1)
+	c.recordIntermediate(scoresOfHeads, scores, 1)
 	switch {
-	case !c.has(4):
+	case !c.hasInput(4):
 		scores = scores.times(scale)
 	case c.num("pse_type") == 1: // scale (q k' + pse), by the documents of CANN
-		scores = scores.add(c.in(4)).times(scale)
+		scores = scores.add(c.input(4)).times(scale)
 	case c.num("pse_type") == 0:
-		scores = scores.times(scale).add(c.in(4))
+		scores = scores.times(scale).add(c.input(4))
 	default:
 		return []*Array{c.fail("pse_type %v, want 0 or 1", c.num("pse_type"))}
 	}
-	if c.has(3) && !c.hasFlagMask() && causal == 0 {
-		scores = scores.add(c.in(3))
+	if c.hasInput(3) && !c.hasFlagMask() && causal == 0 {
+		scores = scores.add(c.input(3))
 	}
 	taken := c.scoreFlags(scores, causal)
 	if taken != nil {
-		scores = taken.where(scores, c.number(math.Inf(-1)))
+		scores = taken.selectWhere(scores, c.number(math.Inf(-1)))
 	}
 	largest := scores.largest(4)
 	powers := scores.sub(largest).exp()
 	sum := powers.sum(4)
 	weights := powers.div(sum)
-	y := weights.weigh(v, formatOf(c.types[0]))
+	y := weights.weightedRowSums(v, formatOf(c.types[0]))
 	c.acceptLeaks(weights, v, y)
 	if c.err != nil {
 		return nil
@@ -369,7 +369,7 @@ func (c *call) scoreFlags(scores *Array, causal int64) *Array {
 	isMasked := c.hasFlagMask() && causal == 0
 	_, hasRows := c.attrs["lengths"]
 	_, hasColumns := c.attrs["lengths_kv"]
-	if c.err != nil || !isMasked && causal == 0 && !c.is("band") && !hasRows && !hasColumns {
+	if c.err != nil || !isMasked && causal == 0 && !c.isAttributeTrue("band") && !hasRows && !hasColumns {
 		return nil
 	}
 	t := c.exact(scores.shape, c.alloc(len(scores.v)))
@@ -387,8 +387,8 @@ func (c *call) scoreFlags(scores *Array, causal int64) *Array {
 	if !isMasked {
 		return t
 	}
-	keep := c.word("masked") == "keep"
-	for i, v := range c.in(3).expand(scores.shape).v {
+	keep := c.textAttribute("masked") == "keep"
+	for i, v := range c.input(3).expand(scores.shape).v {
 		t.v[i] *= flag((v != 0) == keep)
 	}
 	return t
@@ -397,14 +397,14 @@ func (c *call) scoreFlags(scores *Array, causal int64) *Array {
 // hasFlagMask reports whether the mask holds flags, not numbers to add. Kernels also accept 0 and 1 of any type as
 // flags.
 func (c *call) hasFlagMask() bool {
-	return c.has(3) && (!isFloat(c.types[3]) || c.word("masked") == "out" && !slices.ContainsFunc(c.in(3).v, func(v float64) bool { return v != 0 && v != 1 }))
+	return c.hasInput(3) && (!isFloat(c.types[3]) || c.textAttribute("masked") == "out" && !slices.ContainsFunc(c.input(3).v, func(v float64) bool { return v != 0 && v != 1 }))
 }
 
 // band returns the range of distances from the diagonal, column minus row, of the columns that are used. behind is
 // the distance of the last column from the last row.
 func (c *call) band(causal int64, behind int) (low, high float64) {
 	low, high = math.Inf(-1), math.Inf(1)
-	if causal == banded || c.is("band") {
+	if causal == banded || c.isAttributeTrue("band") {
 		if n, ok := c.attrs["pre_tokens"].Value.Number(); ok {
 			low = -n
 		}
@@ -423,15 +423,15 @@ func (c *call) band(causal int64, behind int) (low, high float64) {
 	return low, high
 }
 
-// stretch is the rows or the columns of a sequence, without the one at end.
-type stretch struct{ first, end int }
+// sequenceSpan is the rows or the columns of a sequence, without the one at end.
+type sequenceSpan struct{ first, end int }
 
 // sequence returns the rows and the columns of the sequence with a row. Rows behind the last sequence have no
 // columns.
-func (c *call) sequence(batch, row, columns int) (q, k stretch) {
+func (c *call) sequence(batch, row, columns int) (q, k sequenceSpan) {
 	rows := int(c.free[3].size)
-	if c.word("layout") != packed {
-		return stretch{0, c.lengthOf("lengths", batch, rows)}, stretch{0, c.lengthOf("lengths_kv", batch, columns)}
+	if c.textAttribute("layout") != packed {
+		return sequenceSpan{0, c.lengthOf("lengths", batch, rows)}, sequenceSpan{0, c.lengthOf("lengths_kv", batch, columns)}
 	}
 	ofQ, isQ := c.attrs["lengths"].Value.Integers()
 	ofK, isK := c.attrs["lengths_kv"].Value.Integers()
@@ -440,12 +440,12 @@ func (c *call) sequence(batch, row, columns int) (q, k stretch) {
 		return q, k
 	}
 	for i := range ofQ {
-		q, k = stretch{q.end, int(min(ofQ[i], int64(rows)))}, stretch{k.end, int(min(ofK[i], int64(columns)))}
+		q, k = sequenceSpan{q.end, int(min(ofQ[i], int64(rows)))}, sequenceSpan{k.end, int(min(ofK[i], int64(columns)))}
 		if row < q.end {
 			return q, k
 		}
 	}
-	return q, stretch{columns, columns}
+	return q, sequenceSpan{columns, columns}
 }
 
 // lengthOf returns the number of rows or columns of a batch that are used, from an attribute with one number for all
@@ -493,9 +493,9 @@ func (x *Array) dots(y *Array) *Array {
 	return z
 }
 
-// weigh returns the sums of the rows of y weighted by the rows of x. The matrix unit gets the weights rounded to the
+// weightedRowSums returns the sums of the rows of y weighted by the rows of x. The matrix unit gets the weights rounded to the
 // type of the inputs.
-func (x *Array) weigh(y *Array, format tensor.Float) *Array {
+func (x *Array) weightedRowSums(y *Array, format tensor.Float) *Array {
 	m := x.m
 	if m.err != nil || len(x.shape) != 5 || len(y.shape) != 5 || x.shape[4] != y.shape[3] {
 		return m.fail("rows of %s times %s", x.shape, y.shape)

@@ -173,11 +173,11 @@ type call struct {
 	types  []tensor.DType // of the inputs
 }
 
-// tie reports whether element i lies on a tie, so that either rounding is right.
-func (c *call) tie(i int) bool { return c.ties != nil && c.ties[i] }
+// isTie reports whether element i lies on a tie, so that either rounding is right.
+func (c *call) isTie(i int) bool { return c.ties != nil && c.ties[i] }
 
-// in returns an input; if it is absent the evaluation fails.
-func (c *call) in(k int) *Array {
+// input returns an input; if it is absent the evaluation fails.
+func (c *call) input(k int) *Array {
 	if k >= len(c.inputs) || c.inputs[k] == nil {
 		c.lacksInput = true
 		return c.fail("there is no input %d", k)
@@ -185,8 +185,8 @@ func (c *call) in(k int) *Array {
 	return c.inputs[k]
 }
 
-// has reports whether an input is present.
-func (c *call) has(k int) bool { return k < len(c.inputs) && c.inputs[k] != nil }
+// hasInput reports whether an input is present.
+func (c *call) hasInput(k int) bool { return k < len(c.inputs) && c.inputs[k] != nil }
 
 // num returns an attribute of one number.
 func (c *call) num(name string) float64 {
@@ -197,8 +197,8 @@ func (c *call) num(name string) float64 {
 	return x
 }
 
-// is reports whether an attribute is true. An absent attribute is false.
-func (c *call) is(name string) bool {
+// isAttributeTrue reports whether an attribute is true. An absent attribute is false.
+func (c *call) isAttributeTrue(name string) bool {
 	x, _ := c.attrs[name].Value.Number()
 	return x != 0
 }
@@ -212,8 +212,8 @@ func (c *call) ints(name string) []int {
 	return toInts(all)
 }
 
-// word returns an attribute with a text value, empty if it is absent.
-func (c *call) word(name string) string { return c.attrs[name].Value.Text }
+// textAttribute returns an attribute with a text value, empty if it is absent.
+func (c *call) textAttribute(name string) string { return c.attrs[name].Value.Text }
 
 func toInts(all []int64) []int {
 	ints := make([]int, len(all))
@@ -245,7 +245,7 @@ type attribute struct {
 	// it is known.
 	choices func(p *problem) []Attributes
 	// fit says how a number is fitted to the output, nil for attributes that are not fitted.
-	fit *fit
+	fit *fitRule
 }
 
 // attributeKind says how an unknown attribute is treated.
@@ -269,8 +269,8 @@ const (
 	usualKind
 )
 
-// fit says how a number is fitted to the elements of an output.
-type fit struct {
+// fitRule says how a number is fitted to the elements of an output.
+type fitRule struct {
 	// log: the number is positive, and its logarithm is fitted.
 	log bool
 	// natural is the usual value of a number whose other values only scale the output, such as e for the base of a
@@ -326,11 +326,11 @@ func realNumber(name string, values ...float64) attribute {
 	for i, x := range values {
 		all[i] = Number(x)
 	}
-	return oneOf(name, all...).withFit(fit{})
+	return oneOf(name, all...).withFit(fitRule{})
 }
 
 // withFit returns the attribute as a number to fit.
-func (a attribute) withFit(f fit) attribute {
+func (a attribute) withFit(f fitRule) attribute {
 	a.kind, a.fit = realKind, &f
 	return a
 }
@@ -343,7 +343,7 @@ func constant(name string, value float64) attribute {
 // epsilon returns the attribute for the number that norms add to a variance, with usual values: powers of ten with one
 // digit, and the machine epsilons of float32, float16 and bfloat16 that nn.RMSNorm takes by default.
 func epsilon(values ...float64) attribute {
-	return realNumber("epsilon", append(slices.Clip(values), 1e-5, 1e-6, 1e-12, 1e-3, 1e-4, 1e-7, 1e-8, 0, 2e-5, 1e-9, 1e-10, 1e-2, 0x1p-23, 0x1p-10, 0x1p-7)...).withFit(fit{log: true, maxPlausible: .1, digits: 1})
+	return realNumber("epsilon", append(slices.Clip(values), 1e-5, 1e-6, 1e-12, 1e-3, 1e-4, 1e-7, 1e-8, 0, 2e-5, 1e-9, 1e-10, 1e-2, 0x1p-23, 0x1p-10, 0x1p-7)...).withFit(fitRule{log: true, maxPlausible: .1, digits: 1})
 }
 
 // labelSmoothing is the share, 0 to 1, of the target that all classes get. Modules do not dump it; .1 is usual.
@@ -351,7 +351,7 @@ var labelSmoothing = oneOf("label_smoothing", Number(0), Number(.1)).withKind(op
 
 // baseOf returns the attribute for the base of powers or logarithms; -1 stands for e.
 func baseOf(natural float64, values ...float64) attribute {
-	return realNumber("base", values...).withFit(fit{log: true, start: math.E, natural: natural}).withKind(usualKind)
+	return realNumber("base", values...).withFit(fitRule{log: true, start: math.E, natural: natural}).withKind(usualKind)
 }
 
 // onlyKnown returns an attribute that has no effect unless it is known.

@@ -40,7 +40,7 @@ func (x *Array) withRounding(d tensor.DType) *Array {
 }
 
 // summedCut is the cutter along the axes that the output has; the gradient is summed over the other axes.
-func summedCut(p *problem, _ Attributes) *cutting {
+func summedCut(p *problem, _ Attributes) *cutRule {
 	c, all := wholeTensors(p), tensor.Shape(nil)
 	for k, t := range p.Inputs {
 		s, ok := broadcast(all, c.in[k].shape)
@@ -73,7 +73,7 @@ func summedCut(p *problem, _ Attributes) *cutting {
 // alongLines returns a cutter that divides the work along every axis of the output except the axes in the attribute
 // "axes"; with all, along every axis.
 func alongLines(all bool) cutter {
-	return func(p *problem, h Attributes) *cutting {
+	return func(p *problem, h Attributes) *cutRule {
 		x, c := p.Outputs[0].Shape, wholeTensors(p)
 		rest, kept := upTo(len(x)), slices.Clone(x)
 		axes, ok := h["axes"].Value.Integers()
@@ -104,7 +104,7 @@ func alongLines(all bool) cutter {
 }
 
 // perChannel is the cutter along the channels, for an output with one element for each channel.
-func perChannel(p *problem, _ Attributes) *cutting {
+func perChannel(p *problem, _ Attributes) *cutRule {
 	x, c := p.Inputs[0].Shape, wholeTensors(p)
 	if len(x) < 2 || p.Outputs[0].elements() != x[1] {
 		return misfit("the output has the shape %s, the input %s", p.Outputs[0].Shape, x)
@@ -126,7 +126,7 @@ func perChannel(p *problem, _ Attributes) *cutting {
 }
 
 // sameImages is the cutter along images and channels.
-func sameImages(p *problem, _ Attributes) *cutting {
+func sameImages(p *problem, _ Attributes) *cutRule {
 	x, dy := p.Outputs[0].Shape, p.Inputs[len(p.Inputs)-1].Shape
 	if axes := len(x) - 2; axes < 1 || axes > maxSpatial || len(dy) != len(x) || !slices.Equal(dy[:2], x[:2]) || len(p.Inputs) > 1 && !p.Inputs[0].Shape.Equal(x) {
 		return misfit("gradients of shape %s for images of shape %s", dy, x)
@@ -161,7 +161,7 @@ var gateTie = math.NaN()
 // gateGradient returns dy where the gate is 1, and 0 where it is 0. At a gateTie it follows the NPU's element if the
 // element has a possible value: dy, 0 or half of dy.
 func (c *call) gateGradient(dy, gate *Array) *Array {
-	z := gate.where(dy, c.number(0))
+	z := gate.selectWhere(dy, c.number(0))
 	if c.err != nil || len(c.got) == 0 {
 		return z
 	}
@@ -222,8 +222,8 @@ func geluSlope(x *Array, form string) *Array {
 // dropoutGrad passes the gradients of the elements that the forward call kept, scaled. Dropped elements are 0 in the
 // output y.
 func dropoutGrad(c *call) *Array {
-	x, y, dy, p := c.in(0), c.in(1), c.in(2), c.num("p")
-	if c.err != nil || !c.is("training") || p == 0 {
+	x, y, dy, p := c.input(0), c.input(1), c.input(2), c.num("p")
+	if c.err != nil || !c.isAttributeTrue("training") || p == 0 {
 		return dy
 	}
 	if p >= 1 {
@@ -280,8 +280,8 @@ func (p *problem) product(x1, x2 *Tensor, h Attributes, turned1, turned2 float64
 
 // timesWeight multiplies a gradient by the weight of a norm, if there is one.
 func (c *call) timesWeight(dy *Array) *Array {
-	if c.has(1) {
-		return dy.mul(c.weight(1))
+	if c.hasInput(1) {
+		return dy.mul(c.normWeight(1))
 	}
 	return dy
 }
@@ -311,8 +311,8 @@ func (c *call) normGrad(x, g *Array, centred bool, axes ...int) *Array {
 
 // gammaGrad returns the gradient of the weight of a norm along the last axes.
 func (c *call) gammaGrad(centred bool, axes ...int) *Array {
-	unit, _ := c.normalise(c.in(0), centred, axes...)
-	return sumTo(unit.mul(c.in(1)), c.shapes[0])
+	unit, _ := c.normalise(c.input(0), centred, axes...)
+	return sumTo(unit.mul(c.input(1)), c.shapes[0])
 }
 
 // groupChannels reshapes images to (image, group, elements of the group).

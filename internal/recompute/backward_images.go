@@ -90,7 +90,7 @@ func (c *call) poolWindow(dy *Array) (w window, under func(axis int, o, q int64)
 	}
 	in, out := c.shapes[0][2:], dy.shape[2:]
 	for i := range k {
-		if k[i] < 1 || w.extent(i) > in[i]+2*w.before[i]+1 || !w.fits(i, in[i], out[i]) {
+		if k[i] < 1 || w.extent(i) > in[i]+2*w.before[i]+1 || !w.hasOutputCount(i, in[i], out[i]) {
 			c.fail("ksize %s, %s do not make images of %s of %s", kernel.Value, c.attrs.geometry(), out, in)
 			return w, nil
 		}
@@ -100,7 +100,7 @@ func (c *call) poolWindow(dy *Array) (w window, under func(axis int, o, q int64)
 
 // maxPoolGrad passes each gradient to the largest element of its window, or to any of several equal ones.
 func (c *call) maxPoolGrad() *Array {
-	x, dy := c.in(0), c.in(1)
+	x, dy := c.input(0), c.input(1)
 	w, under := c.poolWindow(dy)
 	if c.err != nil {
 		return dy
@@ -145,7 +145,7 @@ func (c *call) maxPoolGrad() *Array {
 
 // avgPoolGrad passes an equal share of each gradient to all elements of its window.
 func (c *call) avgPoolGrad() *Array {
-	dy := c.in(0)
+	dy := c.input(0)
 	w, under := c.poolWindow(dy)
 	if c.err != nil {
 		return dy
@@ -154,7 +154,7 @@ func (c *call) avgPoolGrad() *Array {
 	windows := int(out.Elements())
 	c.walkWindows(dy, w.kernel, under, func(at int, below []int) {
 		n := float64(len(below))
-		if !c.is("exclusive") {
+		if !c.isAttributeTrue("exclusive") {
 			n = 1
 			for axis, o := range out.Coordinates(int64(at % windows)) {
 				inside := 0
@@ -178,7 +178,7 @@ func (c *call) avgPoolGrad() *Array {
 
 // adaptiveGrad is the gradient of adaptive.
 func (c *call) adaptiveGrad() *Array {
-	dy := c.in(0)
+	dy := c.input(0)
 	if c.err != nil {
 		return dy
 	}

@@ -10,7 +10,7 @@ import (
 // crossEntropyGrad is the gradient of the logits of a cross entropy, or without softened of the log probabilities of
 // NLLLoss.
 func (c *call) crossEntropyGrad(softened bool) *Array {
-	x, dy := c.in(0), c.in(3)
+	x, dy := c.input(0), c.input(3)
 	if c.err != nil || len(x.shape) == 0 {
 		return c.fail("logits of shape %s", x.shape)
 	}
@@ -19,7 +19,7 @@ func (c *call) crossEntropyGrad(softened bool) *Array {
 	if c.err != nil {
 		return x
 	}
-	switch c.word("reduction") {
+	switch c.textAttribute("reduction") {
 	case "mean":
 		dy = dy.div(c.number(total))
 	case "sum":
@@ -36,7 +36,7 @@ func (c *call) crossEntropyGrad(softened bool) *Array {
 
 // lossRows is the cutter along the first axis of logits with several axes. Targets that are classes are not cut,
 // because the divisor of the mean is the sum of the weights of all targets.
-func lossRows(p *problem, _ Attributes) *cutting {
+func lossRows(p *problem, _ Attributes) *cutRule {
 	c, x := wholeTensors(p), p.Inputs[0].Shape
 	if len(x) < 2 || !p.Outputs[0].Shape.Equal(x) {
 		return c
@@ -56,7 +56,7 @@ func lossRows(p *problem, _ Attributes) *cutting {
 // targetWeights returns the target distribution of a cross entropy times the class weights, and the divisor of its
 // mean.
 func (c *call) targetWeights(shape tensor.Shape, axis int, softened bool) (all *Array, total float64) {
-	target, classes, inner := c.in(1), int(shape[axis]), int(shape[axis+1:].Elements())
+	target, classes, inner := c.input(1), int(shape[axis]), int(shape[axis+1:].Elements())
 	smoothing := 0.0
 	if softened {
 		smoothing = c.num("label_smoothing")
@@ -68,12 +68,12 @@ func (c *call) targetWeights(shape tensor.Shape, axis int, softened bool) (all *
 		first, whole = int(c.lo[0])*inner, int(c.free[0].size)*inner
 	}
 	ofClasses := !isFloat(c.types[1])
-	if c.has(2) && len(c.in(2).v) != classes || ofClasses && len(target.v) != whole || !ofClasses && len(target.v) != len(all.v) {
+	if c.hasInput(2) && len(c.input(2).v) != classes || ofClasses && len(target.v) != whole || !ofClasses && len(target.v) != len(all.v) {
 		return c.fail("targets of shape %s for logits of shape %s", target.shape, shape), 0
 	}
 	weight := func(class int) float64 {
-		if c.has(2) {
-			return c.in(2).v[class]
+		if c.hasInput(2) {
+			return c.input(2).v[class]
 		}
 		return 1
 	}
@@ -108,11 +108,11 @@ func (c *call) targetWeights(shape tensor.Shape, axis int, softened bool) (all *
 // is multiplied by the element's share in the reduction.
 func lossGrad(name, inputs string, f func(c *call) *Array, attrs ...attribute) formula {
 	return gradientRow(name, inputs, uncut, func(c *call) *Array {
-		slope, dy := f(c), c.in(len(c.inputs)-1)
-		if c.err != nil || len(slope.shape) == 0 && c.word("reduction") == "batchmean" {
-			return c.fail("reduction %q", c.word("reduction"))
+		slope, dy := f(c), c.input(len(c.inputs)-1)
+		if c.err != nil || len(slope.shape) == 0 && c.textAttribute("reduction") == "batchmean" {
+			return c.fail("reduction %q", c.textAttribute("reduction"))
 		}
-		switch c.word("reduction") {
+		switch c.textAttribute("reduction") {
 		case "mean":
 			dy = dy.div(c.number(float64(len(slope.v))))
 		case "batchmean":

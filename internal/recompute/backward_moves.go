@@ -36,7 +36,7 @@ const maxEmbeddingCells = 1 << 8
 
 // rowsOfEmbedding is the cutter of the gradient of an embedding: the output as rows along an axis, with the axes
 // before and after it flattened.
-func rowsOfEmbedding(p *problem, h Attributes) *cutting {
+func rowsOfEmbedding(p *problem, h Attributes) *cutRule {
 	c, out, n := wholeTensors(p), p.Outputs[0].Shape, p.Inputs[0].elements()
 	k, ok := axisIn(h, len(out))
 	if !ok || n == 0 {
@@ -60,7 +60,7 @@ func rowsOfEmbedding(p *problem, h Attributes) *cutting {
 
 // embeddingGrad adds up the gradients of each row that was selected by indices. The padding row has none.
 func (c *call) embeddingGrad() *Array {
-	indices, dy, shape := c.in(0), c.in(1), c.shapes[0]
+	indices, dy, shape := c.input(0), c.input(1), c.shapes[0]
 	if c.err != nil {
 		return dy
 	}
@@ -80,7 +80,7 @@ func (c *call) embeddingGrad() *Array {
 			continue
 		}
 		scale := 1.0
-		if c.is("scale_grad_by_freq") {
+		if c.isAttributeTrue("scale_grad_by_freq") {
 			scale = times[v]
 		}
 		for o := range int(shape[0]) {
@@ -100,7 +100,7 @@ const moveGrad, firstPlace = "MoveGrad", 1 << 52
 func (c *call) moveGrad() *Array {
 	s := c.newShareSums()
 	for k := 0; k+1 < len(c.inputs); k += 2 {
-		from, dy := c.in(k), c.in(k+1)
+		from, dy := c.input(k), c.input(k+1)
 		if c.err != nil || len(from.v) != len(dy.v) {
 			return c.fail("gradients of shape %s for shape %s", dy.shape, from.shape)
 		}
@@ -134,14 +134,14 @@ func (p positionSource) ReadElements(dst []byte, first int64) error {
 // is too large, or it is not a correct copy.
 func GradientOfMove(ctx context.Context, forward *Operator, of *Tensor, grads []*Tensor, gradient *Tensor) (*Operator, Reason, error) {
 	f := formulaOf(forward.Formula)
-	if refuse(f, forward) != nil {
+	if unjudgeable(f, forward) != nil {
 		return nil, NoAttributes, nil
 	}
 	if max(of.elements(), forward.Outputs[0].elements()) > maxElements {
 		return nil, OverBudget, nil
 	}
 	j := newJudge(ctx, forward, f)
-	best, _, _, err := j.choose(j.hypotheses())
+	best, _, _, err := j.bestHypothesis(j.hypotheses())
 	if err != nil || best == nil || !best.explains() {
 		return nil, NoAttributes, err
 	}
@@ -155,7 +155,7 @@ func GradientOfMove(ctx context.Context, forward *Operator, of *Tensor, grads []
 			inputs[i] = &Tensor{DType: tensor.Float64, Stored: tensor.Float64, Shape: t.Shape, Source: constantSource(0)}
 		}
 	}
-	places, err := expect(ctx, forward.WithInputs(inputs), f, best.attrs)
+	places, err := computeOutputs(ctx, forward.WithInputs(inputs), f, best.attrs)
 	if err != nil || places == nil {
 		return nil, NoAttributes, err
 	}

@@ -55,7 +55,7 @@ const (
 func (j *judge) mantissaBits(t *Tensor, n int64) (most int, err error) {
 	const fraction = 52 // bits of a float64
 	fine, format := 0, formatOf(t.DType)
-	err = t.visit(min(n, t.elements()), func(values []float64) {
+	err = t.eachBlock(min(n, t.elements()), func(values []float64) {
 		for _, x := range values {
 			if x-x != 0 || math.Abs(x) < format.Normal() { // subnormal numbers have fewer bits
 				continue

@@ -24,7 +24,7 @@ type pairOfCodes struct{ in, out uint32 }
 
 // byCode compares the output by pairs of codes and adds the result to t. It is not done for formulas of several
 // inputs, and not if an element is bad, because the place of the bad element is needed then.
-func (j *judge) byCode(p *problem, h Attributes, c *cutting, t *tally) (done bool, err error) {
+func (j *judge) byCode(p *problem, h Attributes, c *cutRule, t *tally) (done bool, err error) {
 	if !c.pointwise || j.expected != nil || j.formula.class == Quantised || len(p.Outputs) != 1 ||
 		slices.ContainsFunc(p.Inputs[1:], func(t *Tensor) bool { return t != nil }) {
 		return false, nil
@@ -172,7 +172,7 @@ func (t *tally) addCodes(x, v *Array, out *feed, counts []pairCount) (ok bool) {
 	}
 	y := make([]float64, len(counts))
 	out.decode(y, raw)
-	a, b := v.errs()
+	a, b := v.errorBounds()
 	for i, c := range counts {
 		k, one := c.in, *t.newLike()
 		one.add(&Array{m: m, v: v.v[k : k+1], a: a[k : k+1], b: b[k : k+1]}, m.exact(nil, y[i:i+1]), x.v[k]-x.v[k] != 0, nil, func(int) int64 { return 0 })

@@ -78,7 +78,7 @@ func compareByCode(t *testing.T, f *formula, op *Operator, h Attributes) {
 	t.Helper()
 	x, y := op.Inputs[0], op.Outputs[0]
 	name := f.name + " of " + x.DType.String()
-	e, err := expect(context.Background(), op, f, h)
+	e, err := computeOutputs(context.Background(), op, f, h)
 	if err != nil || e == nil {
 		t.Fatalf("%s: %v", name, err)
 	}
@@ -134,12 +134,12 @@ func runByCode(t *testing.T, f *formula, op *Operator, h Attributes) *tally {
 func runPlainly(t *testing.T, f *formula, op *Operator, h Attributes) *tally {
 	t.Helper()
 	slow := *f
-	slow.cut = func(p *problem, h Attributes) *cutting {
+	slow.cut = func(p *problem, h Attributes) *cutRule {
 		c := f.cut(p, h)
 		c.pointwise = false
 		return c
 	}
-	r, err := newJudge(context.Background(), op, &slow).run(h, false)
+	r, err := newJudge(context.Background(), op, &slow).evaluateAttributes(h, false)
 	if err != nil || !r.why.IsZero() {
 		t.Fatalf("%s: %s %v", f.name, r.why, err)
 	}

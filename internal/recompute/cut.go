@@ -31,8 +31,8 @@ type freeAxis struct {
 	in, out []span
 }
 
-// cutting describes how a formula sees the tensors of an operator and along which axes it may be cut.
-type cutting struct {
+// cutRule describes how a formula sees the tensors of an operator and along which axes it may be cut.
+type cutRule struct {
 	// out has the outputs that are judged; further outputs are not.
 	in, out []view
 	free    []freeAxis
@@ -62,13 +62,13 @@ func (f *formula) hasSums(op *Operator, h Attributes) bool {
 }
 
 // cutter computes the cutting of a formula.
-type cutter func(p *problem, h Attributes) *cutting
+type cutter func(p *problem, h Attributes) *cutRule
 
-func misfit(format string, args ...any) *cutting { return &cutting{why: lang.Say(format, args...)} }
+func misfit(format string, args ...any) *cutRule { return &cutRule{why: lang.Say(format, args...)} }
 
 // wholeTensors returns the tensors in their own shapes, with no free axes.
-func wholeTensors(p *problem) *cutting {
-	c := new(cutting)
+func wholeTensors(p *problem) *cutRule {
+	c := new(cutRule)
 	for _, t := range p.Inputs {
 		v := view{}
 		if t != nil {
@@ -83,10 +83,10 @@ func wholeTensors(p *problem) *cutting {
 }
 
 // uncut cutters see whole tensors.
-func uncut(p *problem, _ Attributes) *cutting { return wholeTensors(p) }
+func uncut(p *problem, _ Attributes) *cutRule { return wholeTensors(p) }
 
 // flat cutters see the first input and output as one row of elements.
-func flat(p *problem, h Attributes) *cutting {
+func flat(p *problem, h Attributes) *cutRule {
 	n := p.Inputs[0].elements()
 	if n != p.Outputs[0].elements() {
 		return misfit("%d elements of %d", p.Outputs[0].elements(), n)
@@ -97,7 +97,7 @@ func flat(p *problem, h Attributes) *cutting {
 }
 
 // elementwise cutters cut along all axes of the output, to which the inputs are broadcast.
-func elementwise(p *problem, _ Attributes) *cutting {
+func elementwise(p *problem, _ Attributes) *cutRule {
 	c, all := wholeTensors(p), tensor.Shape(nil)
 	for k, t := range p.Inputs {
 		if t == nil {
@@ -147,7 +147,7 @@ func alignSameRank(s tensor.Shape, k int, whole tensor.Shape) int {
 }
 
 // cutAlong adds free axes: axes of the first output, and the axes of the other tensors that belong to them.
-func (c *cutting) cutAlong(axes []int, how axisMapper) *cutting {
+func (c *cutRule) cutAlong(axes []int, how axisMapper) *cutRule {
 	whole := c.out[0].shape
 	for _, k := range axes {
 		if whole[k] == 1 {
@@ -167,7 +167,7 @@ func (c *cutting) cutAlong(axes []int, how axisMapper) *cutting {
 
 // lines cutters cut the shape of the first input along all axes except the attribute axes. Outputs have the same
 // shape, or length 1 along these axes.
-func lines(p *problem, h Attributes) *cutting {
+func lines(p *problem, h Attributes) *cutRule {
 	axes, ok := h["axes"].Value.Integers()
 	if !ok {
 		return misfit("attribute %s is %q, want axes", "axes", h["axes"].Value)
@@ -177,7 +177,7 @@ func lines(p *problem, h Attributes) *cutting {
 
 // linesCut returns the cutter lines for known axes.
 func linesCut(axes ...int64) cutter {
-	return func(p *problem, _ Attributes) *cutting {
+	return func(p *problem, _ Attributes) *cutRule {
 		x, c := p.Inputs[0].Shape, wholeTensors(p)
 		rest, kept := upTo(len(x)), slices.Clone(x)
 		for _, k := range axes {
@@ -205,7 +205,7 @@ func linesCut(axes ...int64) cutter {
 }
 
 // cutAlongShape is cutAlong with the axes of shape x in place of the first output's shape.
-func (c *cutting) cutAlongShape(x tensor.Shape, axes []int) *cutting {
+func (c *cutRule) cutAlongShape(x tensor.Shape, axes []int) *cutRule {
 	out := c.out[0].shape
 	c.out[0].shape = x
 	c.cutAlong(axes, alignSameRank)
@@ -215,7 +215,7 @@ func (c *cutting) cutAlongShape(x tensor.Shape, axes []int) *cutting {
 
 // copyCut returns a cutter for copies: see gives the view of the first input whose elements are the output.
 func copyCut(see func(p *problem, h Attributes) (view, lang.Sentence)) cutter {
-	return func(p *problem, h Attributes) *cutting {
+	return func(p *problem, h Attributes) *cutRule {
 		c := wholeTensors(p)
 		v, why := see(p, h)
 		if !why.IsZero() {
@@ -233,7 +233,7 @@ func copyCut(see func(p *problem, h Attributes) (view, lang.Sentence)) cutter {
 }
 
 // biasCut is the cutter of BiasAdd: the bias lies along the attribute axis.
-func biasCut(p *problem, h Attributes) *cutting {
+func biasCut(p *problem, h Attributes) *cutRule {
 	c, x := wholeTensors(p), p.Inputs[0].Shape
 	k, ok := axisIn(h, len(x))
 	if !ok || x[k] != p.Inputs[1].elements() || !x.Equal(p.Outputs[0].Shape) {
@@ -245,7 +245,7 @@ func biasCut(p *problem, h Attributes) *cutting {
 }
 
 // images cutters cut along the first axis.
-func images(p *problem, _ Attributes) *cutting {
+func images(p *problem, _ Attributes) *cutRule {
 	if !p.Inputs[0].Shape.Equal(p.Outputs[0].Shape) {
 		return misfit("the output has the shape %s, the input %s", p.Outputs[0].Shape, p.Inputs[0].Shape)
 	}
@@ -260,14 +260,14 @@ const (
 
 // grid divides the free axes into cells of size elements along each axis.
 type grid struct {
-	*cutting
+	*cutRule
 	size, count []int64
 }
 
 // cut chooses cells of about cellElements, longest along the last axes. ok is false if even the smallest cells have
 // more than maxElements.
-func (c *cutting) cut() (g *grid, ok bool) {
-	g = &grid{cutting: c, size: make([]int64, len(c.free)), count: make([]int64, len(c.free))}
+func (c *cutRule) cut() (g *grid, ok bool) {
+	g = &grid{cutRule: c, size: make([]int64, len(c.free)), count: make([]int64, len(c.free))}
 	largest := func() (most int64) {
 		for i, v := range append(slices.Clip(c.in), c.out...) {
 			n := v.shape.Elements()
@@ -333,8 +333,8 @@ func (g *grid) cellAt(offset int64) (i int64) {
 	return i
 }
 
-// box returns the part of a tensor that belongs to a cell.
-func (c *cell) box(shape tensor.Shape, spans func(f int) span) (lo, hi []int64) {
+// boxOf returns the part of a tensor that belongs to a cell.
+func (c *cell) boxOf(shape tensor.Shape, spans func(f int) span) (lo, hi []int64) {
 	lo, hi = make([]int64, len(shape)), slices.Clone(shape)
 	for f := range c.lo {
 		if s := spans(f); s.axis >= 0 {

@@ -102,7 +102,7 @@ func einsum(p *problem, h Attributes) (*linear, lang.Sentence) {
 	along := [2][]int64{offsetsOf(shapeOf(summed), terms[0].strides(summed)), offsetsOf(shapeOf(summed), terms[1].strides(summed))}
 	line := func(t *term, at int64, along []int64, dst []float64) error {
 		for i, o := range along {
-			v, err := t.t.run(at+o, 1)
+			v, err := t.t.readRun(at+o, 1)
 			if err != nil {
 				return err
 			}

@@ -46,9 +46,9 @@ func (r *result) count(what func(t *tally) int64) (n int64) {
 	return n
 }
 
-func (r *result) bad() int64     { return r.count(func(t *tally) int64 { return t.bad }) }
-func (r *result) beyond() int64  { return r.count(func(t *tally) int64 { return t.beyond }) }
-func (r *result) checked() int64 { return r.count(func(t *tally) int64 { return t.checked }) }
+func (r *result) hasBadElement() int64 { return r.count(func(t *tally) int64 { return t.bad }) }
+func (r *result) countBeyond() int64   { return r.count(func(t *tally) int64 { return t.beyond }) }
+func (r *result) checked() int64       { return r.count(func(t *tally) int64 { return t.checked }) }
 
 // judge finds out what an operator computed. It holds the state of one call of Judge.
 type judge struct {
@@ -74,8 +74,8 @@ type judge struct {
 // errTooLarge: the operator cannot be cut into parts that fit in memory.
 var errTooLarge = lang.Errorf("the operator cannot be divided into parts that fit into memory")
 
-// run compares the outputs with the formula under attributes h, in all cells or in a sample.
-func (j *judge) run(h Attributes, few bool) (*result, error) {
+// evaluateAttributes compares the outputs with the formula under attributes h, in all cells or in a sample.
+func (j *judge) evaluateAttributes(h Attributes, few bool) (*result, error) {
 	r := &result{attrs: h, inside: noInside()}
 	err := cmp.Or(j.evaluate(r, few), j.ctx.Err())
 	if err == nil && r.why.IsZero() {
@@ -166,7 +166,7 @@ func (j *judge) evaluateCells(p *problem, r *result, few bool) error {
 			return err
 		}
 	}
-	s := &sweep{judge: j, problem: p, grid: g, in: in, out: out, result: r, tallies: r.tallies[first:]}
+	s := &cellSweep{judge: j, problem: p, grid: g, in: in, out: out, result: r, tallies: r.tallies[first:]}
 	r.total += n
 	for i := int64(0); i < n && r.why.IsZero(); i += step {
 		if err := s.cell(i); err != nil {
@@ -180,8 +180,8 @@ func (j *judge) evaluateCells(p *problem, r *result, few bool) error {
 	return nil
 }
 
-// sweep compares the cells of a problem's outputs, one after the other.
-type sweep struct {
+// cellSweep compares the cells of a problem's outputs, one after the other.
+type cellSweep struct {
 	*judge
 	*problem
 	*grid
@@ -192,7 +192,7 @@ type sweep struct {
 
 // cell computes the formula in cell i and compares the outputs. If the attributes do not fit the shapes, the reason
 // goes to the result.
-func (s *sweep) cell(i int64) error {
+func (s *cellSweep) cell(i int64) error {
 	if err := s.judge.ctx.Err(); err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (s *sweep) cell(i int64) error {
 		}
 		var tie func(i int) bool
 		if s.formula.class == Quantised {
-			tie = c.tie
+			tie = c.isTie
 		}
 		t := s.tallies[k].newLike()
 		t.mustShowNaN, t.overflowsFloat32 = !c.selects && s.formula.class != Move, m.maxMagnitude > math.MaxFloat32
@@ -226,7 +226,7 @@ func (s *sweep) cell(i int64) error {
 
 // addLength counts missing and surplus elements of an output as bad. CANN may dump all memory reserved for an output:
 // surplus elements after right ones prove nothing there.
-func (s *sweep) addLength(c *evaluatedCell, k int, t *tally) {
+func (s *cellSweep) addLength(c *evaluatedCell, k int, t *tally) {
 	l := c.lengths[k]
 	if l == nil {
 		return
@@ -248,7 +248,7 @@ func (r *result) add(m *machine) {
 	}
 }
 
-func feedsOf(p *problem, c *cutting) (in, out []*feed, err error) {
+func feedsOf(p *problem, c *cutRule) (in, out []*feed, err error) {
 	for k, t := range p.Inputs {
 		f, err := newFeed(t, c.in[k])
 		if err != nil {
@@ -298,7 +298,7 @@ func (g *grid) read(m *machine, p *problem, h Attributes, box cell, in, out []*f
 			continue
 		}
 		c.types = append(c.types, p.Inputs[k].DType)
-		lo, hi := box.box(f.shape, func(i int) span { return g.free[i].in[k] })
+		lo, hi := box.boxOf(f.shape, func(i int) span { return g.free[i].in[k] })
 		x, err := f.read(m, lo, hi)
 		if err != nil {
 			return nil, &TensorError{tensor.Input, k, err}
@@ -311,7 +311,7 @@ func (g *grid) read(m *machine, p *problem, h Attributes, box cell, in, out []*f
 		c.nonFinite = c.nonFinite || !finite(x.v)
 	}
 	for k, f := range out {
-		lo, hi := box.box(f.shape, func(i int) span { return g.free[i].out[k] })
+		lo, hi := box.boxOf(f.shape, func(i int) span { return g.free[i].out[k] })
 		y, err := f.read(m, lo, hi)
 		if err != nil {
 			return nil, &TensorError{tensor.Output, k, err}
@@ -368,7 +368,7 @@ func (c *evaluatedCell) shorten(k int) bool {
 	want, got := x.shape[axis], y.shape[axis]
 	both := min(want, got)
 	c.lengths[k] = &lengthMismatch{axis, got, want, max(x.shape.Elements(), y.shape.Elements()) / max(want, got) * (max(want, got) - both)}
-	c.outputs[k], c.got[k] = x.part(axis, 0, both), y.part(axis, 0, both)
+	c.outputs[k], c.got[k] = x.slice(axis, 0, both), y.slice(axis, 0, both)
 	return true
 }
 
@@ -398,7 +398,7 @@ func (j *judge) sample(h Attributes, name string, x float64) (*cellSample, error
 func (j *judge) sampleOf(c *evaluatedCell) *cellSample {
 	s, t := new(cellSample), newTally(j.op.Outputs[0].DType, j.formula.class)
 	n := len(c.got[0].v)
-	_, b := c.outputs[0].errs()
+	_, b := c.outputs[0].errorBounds()
 	step := max(1, n/sampleElements)
 	for i := j.sampled % step; i < n; i += step {
 		v, got := c.outputs[0].v[i], c.got[0].v[i]

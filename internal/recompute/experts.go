@@ -10,7 +10,7 @@ import (
 
 // gatingCut is the cutter along tokens, with all tokens flattened to rows. Outputs are the weights of the selected
 // experts, their indices, and a third one with an element for each selected expert or for each expert.
-func gatingCut(p *problem, _ Attributes) *cutting {
+func gatingCut(p *problem, _ Attributes) *cutRule {
 	x, outs := p.Inputs[0].Shape, p.Outputs
 	if len(x) < 2 || len(outs) < 2 || len(outs[0].Shape) != len(x) || !outs[1].Shape.Equal(outs[0].Shape) || isFloat(outs[1].DType) {
 		return misfit("the output has the shape %s, the input %s", outs[0].Shape, x)
@@ -46,19 +46,19 @@ func gatingCut(p *problem, _ Attributes) *cutting {
 // chooseColumns returns the elements of each row of x at the given columns.
 func (x *Array) chooseColumns(columns *Array) *Array {
 	n, all := int(columns.shape[1]), int(x.shape[1])
-	return x.move(columns.shape, 0, func(i int) int { return i/n*all + int(columns.v[i]) })
+	return x.gatherFrom(columns.shape, 0, func(i int) int { return i/n*all + int(columns.v[i]) })
 }
 
 // gatingSoftmax returns the largest probabilities of each token, the indices of the experts, and the position of each
 // pair if all first choices precede all second choices. A finished token has no expert.
 func gatingSoftmax(c *call) []*Array {
-	share := softmax(c.in(0), false, 1)
+	share := softmax(c.input(0), false, 1)
 	if c.err != nil {
 		return nil
 	}
 	got := c.got[1]
-	if c.has(1) && int64(len(c.in(1).v)) != got.shape[0] {
-		return []*Array{c.fail("finished of shape %s, want one bool for each token", c.in(1).shape)}
+	if c.hasInput(1) && int64(len(c.input(1).v)) != got.shape[0] {
+		return []*Array{c.fail("finished of shape %s, want one bool for each token", c.input(1).shape)}
 	}
 	picked := share.ranking(got, int(got.shape[1]))
 	if c.err != nil {
@@ -69,8 +69,8 @@ func gatingSoftmax(c *call) []*Array {
 	for i := range rows.v {
 		token := i / n
 		rows.v[i] = float64(int64(i%n)*c.free[0].size + int64(token) + c.lo[0])
-		if c.has(1) && c.in(1).v[token] != 0 {
-			picked.v[i] = float64(c.in(0).shape[1])
+		if c.hasInput(1) && c.input(1).v[token] != 0 {
+			picked.v[i] = float64(c.input(0).shape[1])
 			y.set(i, c.got[0].v[i], 0, 0)
 		}
 	}
@@ -80,17 +80,17 @@ func gatingSoftmax(c *call) []*Array {
 // gatingTopK returns the weights of the experts with the best scores, their indices, and the weights of all experts.
 // Experts are selected from the groups with the best scores.
 func gatingTopK(c *call) []*Array {
-	x := c.in(0)
+	x := c.input(0)
 	if renorm, ok := c.attrs["renorm"].Value.Number(); c.err != nil || ok && renorm != 0 {
 		return []*Array{c.fail("renorm %v, want 0", renorm)}
 	}
 	weight := softmax(x, false, 1)
-	if c.is("norm_type") {
+	if c.isAttributeTrue("norm_type") {
 		weight = sigmoid(x)
 	}
 	score := weight
-	if c.has(1) {
-		bias := c.in(1)
+	if c.hasInput(1) {
+		bias := c.input(1)
 		if int64(len(bias.v)) != x.shape[1] {
 			return []*Array{c.fail("a bias of shape %s for %d experts", bias.shape, x.shape[1])}
 		}
@@ -103,7 +103,7 @@ func gatingTopK(c *call) []*Array {
 		return nil
 	}
 	y := weight.chooseColumns(picked)
-	if c.is("norm_type") {
+	if c.isAttributeTrue("norm_type") {
 		y = y.div(y.sum(1).plus(c.num("epsilon")))
 	}
 	return []*Array{y.times(c.num("routed_scaling_factor")), picked, weight}
@@ -120,13 +120,13 @@ func (c *call) maskGroups(score, got *Array) *Array {
 		return c.fail("%d groups of shape %s", groups, score.shape)
 	}
 	each, k := int(score.shape[1]/groups), int(got.shape[1])
-	_, tol := score.errs()
-	masked := score.move(score.shape, 0, func(i int) int { return i })
+	_, tol := score.errorBounds()
+	masked := score.gatherFrom(score.shape, 0, func(i int) int { return i })
 	for row := range int(score.shape[0]) {
 		low, high := make([]float64, groups), make([]float64, groups)
 		for g := range low {
 			first := row*int(score.shape[1]) + g*each
-			low[g], high[g] = groupScore(score.v[first:][:each], tol[first:][:each], c.is("group_select_mode"))
+			low[g], high[g] = groupScore(score.v[first:][:each], tol[first:][:each], c.isAttributeTrue("group_select_mode"))
 		}
 		for g := range low {
 			surely, maybe := 0, 0 // counts of better groups
@@ -166,7 +166,7 @@ func groupScore(v, tol []float64, two bool) (low, high float64) {
 }
 
 // columnsCut is the cutter along the last axis of the first output, which floating-point inputs share.
-func columnsCut(p *problem, _ Attributes) *cutting {
+func columnsCut(p *problem, _ Attributes) *cutRule {
 	c := wholeTensors(p)
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	if len(x) < 2 || len(out) != 2 || x[len(x)-1] != out[1] {
@@ -191,7 +191,7 @@ const scalesOfExperts = 4
 // initRouting sorts the rows of tokens by their experts. It also returns the new position of each row, and the sorted
 // experts. Rows of one expert may be in any order: the NPU's order is used.
 func initRouting(c *call) []*Array {
-	x, rows, experts := c.in(0), c.in(1), c.in(2)
+	x, rows, experts := c.input(0), c.input(1), c.input(2)
 	if c.err != nil || len(rows.v) != len(experts.v) || len(x.shape) != 2 || x.shape[0] == 0 {
 		return []*Array{c.fail("indices of shape %s and shape %s do not broadcast", rows.shape, experts.shape)}
 	}
@@ -221,7 +221,7 @@ func initRouting(c *call) []*Array {
 	if shape[0] > int64(n) {
 		return []*Array{c.fail("%d rows of %d", shape[0], n)}
 	}
-	y := x.move(shape, 0, func(i int) int { return from[i/columns]%tokens*columns + i%columns })
+	y := x.gatherFrom(shape, 0, func(i int) int { return from[i/columns]%tokens*columns + i%columns })
 	return []*Array{y, places, sorted}[:len(c.got)]
 }
 
@@ -241,7 +241,7 @@ func orderOfRows(places, expertOf []float64) (from []int, ok bool) {
 // scale, and adds other inputs. The rows of all first experts precede the rows of all second experts; with
 // drop_pad_mode 2 and 3 the rows of a token are adjacent.
 func finalizeRouting(c *call) *Array {
-	x, index := c.in(0), c.in(5)
+	x, index := c.input(0), c.input(5)
 	tokens := int(c.shapes[0][0])
 	if c.err != nil || tokens == 0 || len(index.v)%tokens != 0 || len(x.shape) < 2 {
 		return c.fail("indices of shape %s and shape %s do not broadcast", index.shape, c.shapes[0])
@@ -252,7 +252,7 @@ func finalizeRouting(c *call) *Array {
 	if c.isTooLarge(shape) {
 		return x
 	}
-	y := x.move(shape, 0, func(i int) int {
+	y := x.gatherFrom(shape, 0, func(i int) int {
 		token, k := i/columns/chosen, i/columns%chosen
 		at := k*tokens + token
 		if isByToken {
@@ -260,20 +260,20 @@ func finalizeRouting(c *call) *Array {
 		}
 		return c.rowAt(index.v[at], len(x.v)/columns)*columns + i%columns
 	})
-	if c.has(3) {
-		bias, experts := c.in(3), c.in(6)
+	if c.hasInput(3) {
+		bias, experts := c.input(3), c.input(6)
 		if c.err != nil || len(experts.v) != tokens*chosen || len(bias.v)%columns != 0 {
 			return c.fail("indices of shape %s and shape %s do not broadcast", experts.shape, c.shapes[0])
 		}
-		y = y.add(bias.move(shape, 0, func(i int) int { return c.rowAt(experts.v[i/columns], len(bias.v)/columns)*columns + i%columns }))
+		y = y.add(bias.gatherFrom(shape, 0, func(i int) int { return c.rowAt(experts.v[i/columns], len(bias.v)/columns)*columns + i%columns }))
 	}
-	if c.has(4) {
-		y = y.mul(c.in(4).reshape(int64(tokens), int64(chosen), 1))
+	if c.hasInput(4) {
+		y = y.mul(c.input(4).reshape(int64(tokens), int64(chosen), 1))
 	}
 	y = y.sum(1).reshape(int64(tokens), int64(columns))
 	for k := 1; k <= 2; k++ {
-		if c.has(k) {
-			y = y.add(c.in(k))
+		if c.hasInput(k) {
+			y = y.add(c.input(k))
 		}
 	}
 	return y

@@ -19,10 +19,10 @@ const (
 	fitSlack = 1.05
 )
 
-// fit returns the result with one attribute fitted to the elements, trying each set of values of the other
+// fitAttribute returns the result with one attribute fitted to the elements, trying each set of values of the other
 // attributes. It returns nil if that explains less than half of what start leaves unexplained, or if the number is
 // implausible.
-func (j *judge) fit(start *result, all []Attributes) (*result, error) {
+func (j *judge) fitAttribute(start *result, all []Attributes) (*result, error) {
 	var best *result
 	var of attribute
 	defer func() { j.around, j.sampled = 0, 0 }()
@@ -39,7 +39,7 @@ func (j *judge) fit(start *result, all []Attributes) (*result, error) {
 				if !ok {
 					continue
 				}
-				r, err := j.run(h.merge(Attributes{a.names[0]: {Number(x), FromFit}}), true)
+				r, err := j.evaluateAttributes(h.merge(Attributes{a.names[0]: {Number(x), FromFit}}), true)
 				if err != nil {
 					return nil, err
 				}
@@ -56,13 +56,13 @@ func (j *judge) fit(start *result, all []Attributes) (*result, error) {
 		return nil, nil
 	}
 	if best.cells < best.total {
-		r, err := j.run(best.attrs, false)
+		r, err := j.evaluateAttributes(best.attrs, false)
 		if err != nil {
 			return nil, err
 		}
 		best = r
 	}
-	if !best.why.IsZero() || !best.explains() && 2*best.bad() >= start.bad() {
+	if !best.why.IsZero() || !best.explains() && 2*best.hasBadElement() >= start.hasBadElement() {
 		return nil, nil
 	}
 	best, err := j.simplify(best, of.names[0])
@@ -70,7 +70,7 @@ func (j *judge) fit(start *result, all []Attributes) (*result, error) {
 		return nil, err
 	}
 	if x, _ := best.attrs[of.names[0]].Value.Number(); of.fit.maxPlausible > 0 && x > of.fit.maxPlausible || of.fit.isFactor(x) {
-		j.implausibleFit = best.bad() == 0
+		j.implausibleFit = best.hasBadElement() == 0
 		return nil, nil
 	}
 	return best, nil
@@ -84,11 +84,11 @@ func (j *judge) simplify(r *result, name string) (*result, error) {
 	for digits := 1; digits <= mostDigits && r.explains(); digits++ {
 		h := r.attrs.merge(Attributes{name: {Number(roundDigits(x, digits)), FromFit}})
 		for _, few := range []bool{true, false} {
-			s, err := j.run(h, few)
+			s, err := j.evaluateAttributes(h, few)
 			if err != nil {
 				return nil, err
 			}
-			if !s.why.IsZero() || !s.explains() || s.beyond() > r.beyond() {
+			if !s.why.IsZero() || !s.explains() || s.countBeyond() > r.countBeyond() {
 				break
 			}
 			if !few {
@@ -123,8 +123,8 @@ func starts(best Attributes, all []Attributes, name string) (some []Attributes) 
 	return some
 }
 
-// scale converts a position of the search to the number: the search moves along logarithms if log is set.
-func (f *fit) scale(x float64) float64 {
+// positionToNumber converts a position of the search to the number: the search moves along logarithms if log is set.
+func (f *fitRule) positionToNumber(x float64) float64 {
 	if f.log {
 		return exact.Exp(x)
 	}
@@ -143,11 +143,11 @@ type slopes struct {
 func (j *judge) slopesAt(start Attributes, a *attribute, x float64, counts func(i int) bool) (*slopes, error) {
 	const delta = 1e-5
 	h := float64(delta * max(1, math.Abs(x)))
-	low, err := j.sample(start, a.names[0], a.fit.scale(x))
+	low, err := j.sample(start, a.names[0], a.fit.positionToNumber(x))
 	if err != nil || low == nil {
 		return nil, err
 	}
-	high, err := j.sample(start, a.names[0], a.fit.scale(x+h))
+	high, err := j.sample(start, a.names[0], a.fit.positionToNumber(x+h))
 	if err != nil || high == nil {
 		return nil, err
 	}
@@ -193,8 +193,8 @@ func (j *judge) solve(start Attributes, a attribute, part bool) (float64, bool, 
 		if err != nil || c == nil {
 			return 0, false, err
 		}
-		j.sampled = c.worst()
-		if counts, ok = j.sampleOf(c).wrong(); !ok {
+		j.sampled = c.worstElement()
+		if counts, ok = j.sampleOf(c).isBeyondWide(); !ok {
 			return 0, false, nil
 		}
 	}
@@ -215,8 +215,8 @@ func (j *judge) solve(start Attributes, a attribute, part bool) (float64, bool, 
 	return 0, false, nil
 }
 
-// worst returns the index of the element of the first output with the largest relative error.
-func (c *evaluatedCell) worst() (worst int) {
+// worstElement returns the index of the element of the first output with the largest relative error.
+func (c *evaluatedCell) worstElement() (worst int) {
 	largest := 0.0
 	for i, got := range c.got[0].v {
 		if e := math.Abs(got-c.outputs[0].v[i]) / max(math.Abs(got), math.SmallestNonzeroFloat64); e > largest {
@@ -226,9 +226,9 @@ func (c *evaluatedCell) worst() (worst int) {
 	return worst
 }
 
-// wrong returns a predicate for elements beyond the wide bound; some is false without such elements, or if they are more
+// isBeyondWide returns a predicate for elements beyond the wide bound; some is false without such elements, or if they are more
 // than half.
-func (s *cellSample) wrong() (counts func(i int) bool, some bool) {
+func (s *cellSample) isBeyondWide() (counts func(i int) bool, some bool) {
 	wrong, n := make([]bool, len(s.v)), 0
 	for i, v := range s.v {
 		if wrong[i] = !(math.Abs(s.got[i]-v) <= s.tol[i]); wrong[i] {
@@ -254,7 +254,7 @@ func (j *judge) implausible(r *result) (name string, ok bool) {
 
 // isFactor reports whether a fitted value imitates a wrong factor of the output: it is near the natural value and has
 // more digits than people choose.
-func (f *fit) isFactor(x float64) bool {
+func (f *fitRule) isFactor(x float64) bool {
 	const near, digits = .025, 2
 	return f.natural > 0 && roundDigits(x, digits) != x && math.Abs(exact.Log(x)/exact.Log(f.natural)-1) < near
 }
@@ -304,7 +304,7 @@ func (j *judge) solveFrom(start Attributes, a *attribute, x float64, counts func
 		}
 	}
 	step, _ := densestCentre(allowed)
-	x = a.fit.scale(x + step)
+	x = a.fit.positionToNumber(x + step)
 	return x, x-x == 0, nil
 }
 

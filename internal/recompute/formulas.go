@@ -37,7 +37,7 @@ type formula struct {
 	name  string
 	class Class
 	// forms are the names of the operator, grouped by the order of inputs.
-	forms []form
+	forms []nameGroup
 	// noise says how noise passes through the operator, nil for the noise of its class.
 	noise *optype.Type
 	// inputs are the names of the inputs in order: NAME? may be absent, NAME* stands for all further inputs.
@@ -84,33 +84,33 @@ var operators = slices.Concat(elementwiseOperators, moves, reductions, normOpera
 // unary returns the row of a function of each element of one input. The first name is also the name of
 // the formula.
 func unary(names string, class Class, noise *optype.Type, f func(x *Array) *Array) formula {
-	return elementwiseRow(names, "x", class, noise, first(f))
+	return elementwiseRow(names, "x", class, noise, unaryFormula(f))
 }
 
 // binary returns the row of a function of each pair of elements of two inputs.
 func binary(names string, class Class, noise *optype.Type, f func(x, y *Array) *Array) formula {
-	return elementwiseRow(names, "x1 x2", class, noise, both(f))
+	return elementwiseRow(names, "x1 x2", class, noise, binaryFormula(f))
 }
 
 // withNumber returns the row of a function of each element and a number, which is an attribute.
 func withNumber(names string, class Class, noise *optype.Type, f func(x *Array, n float64) *Array, number attribute) formula {
-	row := elementwiseRow(names, "x", class, noise, oneOutput(func(c *call) *Array { return f(c.in(0), c.num(number.names[0])) }))
+	row := elementwiseRow(names, "x", class, noise, oneOutput(func(c *call) *Array { return f(c.input(0), c.num(number.names[0])) }))
 	row.attrs = []attribute{number}
 	return row
 }
 
 func elementwiseRow(names, inputs string, class Class, noise *optype.Type, compute func(c *call) []*Array) formula {
 	name, _, _ := strings.Cut(names, " ")
-	return formula{name: name, class: class, noise: noise, inputs: inputs, cut: elementwise, compute: compute, forms: []form{newForm(names, "")}}
+	return formula{name: name, class: class, noise: noise, inputs: inputs, cut: elementwise, compute: compute, forms: []nameGroup{newForm(names, "")}}
 }
 
 // noiseOnly returns the row of operators without a formula.
 func noiseOnly(noise *optype.Type, names string) formula {
-	return formula{noise: noise, forms: []form{newForm(names, "")}}
+	return formula{noise: noise, forms: []nameGroup{newForm(names, "")}}
 }
 
-// also returns the row with further names.
-func (f formula) also(names, inputs string, noise ...*optype.Type) formula {
+// withNames returns the row with further names.
+func (f formula) withNames(names, inputs string, noise ...*optype.Type) formula {
 	f.forms = append(slices.Clip(f.forms), newForm(names, inputs, noise...))
 	return f
 }
@@ -121,14 +121,14 @@ func (f formula) idempotent() formula {
 	return f
 }
 
-// first returns the computation of a formula of the first input alone.
-func first(f func(x *Array) *Array) func(c *call) []*Array {
-	return func(c *call) []*Array { return []*Array{f(c.in(0))} }
+// unaryFormula returns the computation of a formula of the first input alone.
+func unaryFormula(f func(x *Array) *Array) func(c *call) []*Array {
+	return func(c *call) []*Array { return []*Array{f(c.input(0))} }
 }
 
-// both returns the computation of a formula of two inputs.
-func both(f func(x, y *Array) *Array) func(c *call) []*Array {
-	return func(c *call) []*Array { return []*Array{f(c.in(0), c.in(1))} }
+// binaryFormula returns the computation of a formula of two inputs.
+func binaryFormula(f func(x, y *Array) *Array) func(c *call) []*Array {
+	return func(c *call) []*Array { return []*Array{f(c.input(0), c.input(1))} }
 }
 
 // oneOutput returns the computation of a formula with one output.
@@ -190,7 +190,7 @@ var noiseOfClass = [...]*optype.Type{Move: copies, Exact: lipschitz, Plain: unbo
 	Reduced: {Class: optype.Reduce}, Linear: matrices, Converted: copies, Integral: quantises, Quantised: quantises}
 
 // noiseOf returns how noise passes through the operators of a form.
-func (f *formula) noiseOf(as *form) *optype.Type {
+func (f *formula) noiseOf(as *nameGroup) *optype.Type {
 	switch {
 	case as.noise != nil:
 		return as.noise

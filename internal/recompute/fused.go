@@ -13,11 +13,11 @@ import (
 // geGlu returns one half of x times the gelu of the other half, and the gelu.
 func geGlu(c *call) []*Array {
 	a, b := c.halves()
-	if c.is("activate_left") {
+	if c.isAttributeTrue("activate_left") {
 		a, b = b, a
 	}
 	form := "none"
-	if c.is("tanh") {
+	if c.isAttributeTrue("tanh") {
 		form = "tanh"
 	}
 	g := gelu(b, form)
@@ -32,8 +32,8 @@ func readGeGlu(_ *problem, raw Attributes) Attributes {
 	return raw
 }
 
-// groupsCut is the cutter along images. The moments of groups have one row for each image.
-func groupsCut(p *problem, h Attributes) *cutting {
+// imageCutter is the cutter along images. The moments of groups have one row for each image.
+func imageCutter(p *problem, h Attributes) *cutRule {
 	c := images(p, h)
 	if !c.why.IsZero() {
 		return c
@@ -54,13 +54,13 @@ func groupsCut(p *problem, h Attributes) *cutting {
 // maskedSoftmax is a softmax over the elements whose mask is 0. Rows without such elements are not defined and copied
 // from the NPU.
 func maskedSoftmax(c *call) *Array {
-	x := c.in(0).times(c.num("scale"))
+	x := c.input(0).times(c.num("scale"))
 	last := len(x.shape) - 1
-	if c.err != nil || !c.has(1) {
+	if c.err != nil || !c.hasInput(1) {
 		return softmax(x, false, last)
 	}
-	taken := c.in(1).mapSteps(func(v float64) float64 { return flag(v == 0) }).expand(x.shape)
-	y := softmax(taken.where(x, c.number(math.Inf(-1))), false, last)
+	taken := c.input(1).mapSteps(func(v float64) float64 { return flag(v == 0) }).expand(x.shape)
+	y := softmax(taken.selectWhere(x, c.number(math.Inf(-1))), false, last)
 	if c.err == nil {
 		y.copyEmptyRows(c.got[0], taken)
 	}
@@ -81,8 +81,8 @@ func reshapedView(p *problem, h Attributes) (view, lang.Sentence) {
 	return permutedView(shape, toInts(perm))
 }
 
-// parametersCut is the elementwise cutter for parameters that lie along one axis.
-func parametersCut(p *problem, h Attributes) *cutting {
+// parameterCutter is the elementwise cutter for parameters that lie along one axis.
+func parameterCutter(p *problem, h Attributes) *cutRule {
 	x := p.Inputs[0].Shape
 	k, ok := axisIn(h, len(x))
 	if !ok || !x.Equal(p.Outputs[0].Shape) {
@@ -131,7 +131,7 @@ func readQuant(_ *problem, raw Attributes) Attributes {
 // roundToIntegers rounds to the integer type of the first output. Elements close to a half are ties; for NaN any
 // integer is accepted.
 func (c *call) roundToIntegers(x *Array) *Array {
-	mode := c.word("round_mode")
+	mode := c.textAttribute("round_mode")
 	round := roundings[map[string]string{"": "rint", "round": "rint"}[mode]]
 	if round == nil {
 		round = roundings[mode]
@@ -161,21 +161,21 @@ func (c *call) roundToIntegers(x *Array) *Array {
 
 // quantiseBy multiplies by scales or divides by them (div_mode), adds offsets and rounds.
 func quantiseBy(c *call) *Array {
-	x, scale := c.in(0), c.in(1)
-	if c.is("div_mode") {
+	x, scale := c.input(0), c.input(1)
+	if c.isAttributeTrue("div_mode") {
 		x = x.div(scale)
 	} else {
 		x = c.mulScale(x, scale)
 	}
-	if c.has(2) {
-		x = x.add(c.in(2))
+	if c.hasInput(2) {
+		x = x.add(c.input(2))
 	}
 	return c.roundToIntegers(x)
 }
 
 // mulScale multiplies by a scale, or by its square if sqrt_mode says that the scale is a square root.
 func (c *call) mulScale(x, scale *Array) *Array {
-	if x = x.mul(scale); c.is("sqrt_mode") {
+	if x = x.mul(scale); c.isAttributeTrue("sqrt_mode") {
 		x = x.mul(scale)
 	}
 	return x
@@ -184,9 +184,9 @@ func (c *call) mulScale(x, scale *Array) *Array {
 // dynamicQuant scales each line so that its largest absolute value becomes the largest integer. It also returns the
 // scales.
 func dynamicQuant(c *call) []*Array {
-	x := c.in(0)
-	if c.has(1) {
-		x = x.mul(c.in(1))
+	x := c.input(0)
+	if c.hasInput(1) {
+		x = x.mul(c.input(1))
 	}
 	if c.err != nil || len(x.shape) == 0 {
 		return []*Array{c.fail("lines of shape %s", x.shape)}
@@ -301,7 +301,7 @@ func groupedMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 	// Every row is a part. alpha 1 prevents projections, which would project every part.
 	l := &linear{parts: ends[len(ends)-1], rows: 1, k: b.rows, n: b.cols, byColumn: b.transposed, alpha: 1, beta: 1}
 	l.left = func(part, _ int64, dst []float64) error {
-		v, err := rows.run(part*l.k, l.k)
+		v, err := rows.readRun(part*l.k, l.k)
 		copy(dst, v)
 		return err
 	}
@@ -310,7 +310,7 @@ func groupedMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 		if l.byColumn {
 			each = l.k
 		}
-		return b.t.run(groupOf(part)*l.k*l.n+from*each, (to-from)*each)
+		return b.t.readRun(groupOf(part)*l.k*l.n+from*each, (to-from)*each)
 	}
 	l.offset = func(part, _, column int64) int64 { return part*l.n + column }
 	if bias := p.input(2); bias != nil && bias.elements() > 0 {
@@ -318,7 +318,7 @@ func groupedMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 			return nil, lang.Say("a bias of shape %s", bias.Shape)
 		}
 		all := p.cached(bias)
-		l.columns = func(part int64) ([]float64, error) { return all.run(groupOf(part)*l.n, l.n) }
+		l.columns = func(part int64) ([]float64, error) { return all.readRun(groupOf(part)*l.n, l.n) }
 	}
 	return l, lang.Sentence{}
 }

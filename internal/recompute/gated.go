@@ -43,12 +43,12 @@ var diagonal = choice("diagonal", func(p *problem) (all []Attributes) {
 // triangle keeps the elements of matrices for which belongs is true, and sets the others to 0.
 func triangle(belongs func(row, column, diagonal int) bool) func(c *call) *Array {
 	return func(c *call) *Array {
-		x, diagonal := c.in(0), int(c.num("diagonal"))
+		x, diagonal := c.input(0), int(c.num("diagonal"))
 		if c.err != nil || len(x.shape) < 2 {
 			return c.fail("a triangle of shape %s", x.shape)
 		}
 		rows, columns := int(x.shape[len(x.shape)-2]), int(x.shape[len(x.shape)-1])
-		return x.move(x.shape, 0, func(i int) int {
+		return x.gatherFrom(x.shape, 0, func(i int) int {
 			if !belongs(i/columns%rows, i%columns, diagonal) {
 				return -1
 			}
@@ -58,7 +58,7 @@ func triangle(belongs func(row, column, diagonal int) bool) func(c *call) *Array
 }
 
 // matricesCut is the cutter along all axes except the last two.
-func matricesCut(p *problem, _ Attributes) *cutting {
+func matricesCut(p *problem, _ Attributes) *cutRule {
 	x := p.Inputs[0].Shape
 	if len(x) < 2 || !x.Equal(p.Outputs[0].Shape) {
 		return misfit("the output has the shape %s, the input %s", p.Outputs[0].Shape, x)
@@ -73,7 +73,7 @@ var halvedAxis = axisWhere(func(p *problem, k int) bool {
 })
 
 // halvesCut is the cutter along all axes except the axis of the halves.
-func halvesCut(p *problem, h Attributes) *cutting {
+func halvesCut(p *problem, h Attributes) *cutRule {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	k, ok := axisIn(h, len(x))
 	half := slices.Clone(x)
@@ -88,7 +88,7 @@ func halvesCut(p *problem, h Attributes) *cutting {
 
 // halves returns the two halves of the input along an axis.
 func (c *call) halves() (a, b *Array) {
-	x := c.in(0)
+	x := c.input(0)
 	k, ok := axisIn(c.attrs, len(x.shape))
 	if c.err != nil || !ok {
 		x = c.fail("axis %s", c.attrs["axis"].Value)
@@ -99,13 +99,13 @@ func (c *call) halves() (a, b *Array) {
 	offsets := make([]int, shape.Elements())
 	walk(shape, strides, func(i, offset int) { offsets[i] = offset })
 	part := func(begin int) *Array {
-		return x.move(shape, 0, func(i int) int { return offsets[i] + begin })
+		return x.gatherFrom(shape, 0, func(i int) int { return offsets[i] + begin })
 	}
 	return part(0), part(int(shape[k] * strides[k]))
 }
 
 // halvesOfLines is the cutter lastWhole for a last axis of even length.
-func halvesOfLines(p *problem, h Attributes) *cutting {
+func halvesOfLines(p *problem, h Attributes) *cutRule {
 	if rank := p.rank(); rank > 0 && p.Inputs[0].Shape[rank-1]%2 != 0 {
 		return misfit("halves of shape %s", p.Inputs[0].Shape)
 	}
@@ -113,7 +113,7 @@ func halvesOfLines(p *problem, h Attributes) *cutting {
 }
 
 // lastWhole is the elementwise cutter without the last axis.
-func lastWhole(p *problem, h Attributes) *cutting {
+func lastWhole(p *problem, h Attributes) *cutRule {
 	c := elementwise(p, h)
 	c.pointwise = false
 	if x := p.Inputs[0].Shape; c.why.IsZero() && (len(x) == 0 || !x.Equal(p.Outputs[0].Shape)) {
@@ -151,20 +151,20 @@ func readRotation(_ *problem, raw Attributes) Attributes {
 
 // rotate rotates pairs of elements, in one of the modes of rotations.
 func (c *call) rotate(x, cos, sin *Array) *Array {
-	mode := slices.Index(rotations, c.word("mode"))
+	mode := slices.Index(rotations, c.textAttribute("mode"))
 	if c.err != nil || mode < 0 || len(x.shape) == 0 || x.shape[len(x.shape)-1]%2 != 0 || mode == 2 && x.shape[len(x.shape)-1]%4 != 0 {
-		return c.fail("rotation %q of shape %s", c.word("mode"), x.shape)
+		return c.fail("rotation %q of shape %s", c.textAttribute("mode"), x.shape)
 	}
 	n := int(x.shape[len(x.shape)-1])
 	if mode == 3 {
-		x = x.move(x.shape, 0, func(i int) int {
+		x = x.gatherFrom(x.shape, 0, func(i int) int {
 			at := i % n
 			return i - at + 2*at%n + 2*at/n
 		})
 	}
 	apart := []int{n / 2, 1, n / 4, n / 2}[mode] // distance of the elements of a pair
 	isFirst := func(i int) bool { return i%n/apart%2 == 0 }
-	turned := x.move(x.shape, 0, func(i int) int {
+	turned := x.gatherFrom(x.shape, 0, func(i int) int {
 		if isFirst(i) {
 			return i + apart
 		}
@@ -180,7 +180,7 @@ func (c *call) rotate(x, cos, sin *Array) *Array {
 
 // tokensCut is the cutter along tokens, with all tokens flattened to rows. Outputs are the weights of the selected
 // experts and their indices.
-func tokensCut(p *problem, _ Attributes) *cutting {
+func tokensCut(p *problem, _ Attributes) *cutRule {
 	x, w, outs := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs
 	if len(x) < 2 || len(w) != 2 || x[len(x)-1] != w[1] {
 		return misfit("tokens of shape %s, experts of shape %s", x, w)
@@ -202,7 +202,7 @@ func tokensCut(p *problem, _ Attributes) *cutting {
 // topKRouter selects for each token the experts whose rows have the largest products with it. If rounding decides
 // between experts, the NPU's choice is accepted.
 func topKRouter(c *call) []*Array {
-	x, w := c.in(0), c.in(1)
+	x, w := c.input(0), c.input(1)
 	if c.err != nil {
 		return nil
 	}
@@ -214,9 +214,9 @@ func topKRouter(c *call) []*Array {
 	}
 	chosen := func(of *Array) *Array {
 		experts := int(of.shape[1])
-		return of.move(c.shapes[0], 0, func(i int) int { return i/most*experts + int(picked.v[i]) })
+		return of.gatherFrom(c.shapes[0], 0, func(i int) int { return i/most*experts + int(picked.v[i]) })
 	}
-	switch c.word("mode") {
+	switch c.textAttribute("mode") {
 	case "all":
 		return []*Array{chosen(softmax(logits, false, 1)), picked}
 	case "sigmoid":
@@ -256,7 +256,7 @@ func (x *Array) ranking(got *Array, most int) *Array {
 		return x
 	}
 	columns := int(x.shape[1])
-	_, tol := x.errs()
+	_, tol := x.errorBounds()
 	out := x.m.exact(got.shape, x.m.alloc(len(got.v)))
 	for row := range int(x.shape[0]) {
 		if x.m.isStopped() {

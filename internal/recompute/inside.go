@@ -51,8 +51,8 @@ func InsideOf(key string) InsideText {
 	return InsideText{}
 }
 
-// Inside is the largest intermediate value of a class.
-type Inside struct {
+// LargestIntermediate is the largest intermediate value of a class.
+type LargestIntermediate struct {
 	// Class is sum_of_squares (norms), scores (attention), exp (softmax and losses) or products.
 	Class string `json:"class"`
 	// Log2 is the binary logarithm of the largest size.
@@ -78,8 +78,8 @@ func (l *largestInside) take(class insideClass, v float64) {
 	}
 }
 
-// holds records elements of an array, times a factor, as intermediate values.
-func (m *machine) holds(class insideClass, x *Array, factor float64) {
+// recordIntermediate records elements of an array, times a factor, as intermediate values.
+func (m *machine) recordIntermediate(class insideClass, x *Array, factor float64) {
 	for _, v := range x.v {
 		if class != powersOfE {
 			v = math.Abs(v)
@@ -90,18 +90,18 @@ func (m *machine) holds(class insideClass, x *Array, factor float64) {
 
 // holdsMean records the sums of squares of the lines of x, computed from the means of the squares.
 func (x *Array) holdsMean(squares *Array) {
-	x.m.holds(squareSums, squares, float64(len(x.v)/max(1, len(squares.v))))
+	x.m.recordIntermediate(squareSums, squares, float64(len(x.v)/max(1, len(squares.v))))
 }
 
-// insides lists the largest values for a verdict.
-func (r *result) insides() (all []Inside) {
+// largestIntermediates lists the largest values for a verdict.
+func (r *result) largestIntermediates() (all []LargestIntermediate) {
 	for i, v := range r.inside {
 		log := exact.Log2(v)
 		if insideClass(i) == powersOfE {
 			log = float64(v * math.Log2E)
 		}
 		if log-log == 0 {
-			all = append(all, Inside{insides[i].key, log, r.how != ""})
+			all = append(all, LargestIntermediate{insides[i].key, log, r.how != ""})
 		}
 	}
 	return all

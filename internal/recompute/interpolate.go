@@ -7,7 +7,7 @@ import (
 
 // interpolate resizes an image as torch.nn.functional.interpolate does, one axis after the other.
 func interpolate(c *call) *Array {
-	x, mode := c.in(0), c.word("mode")
+	x, mode := c.input(0), c.textAttribute("mode")
 	if c.err != nil {
 		return x
 	}
@@ -22,11 +22,11 @@ func interpolate(c *call) *Array {
 		if len(scales) == axes && scales[k] > 0 {
 			step = 1 / scales[k]
 		}
-		taps, weights := tapsOf(mode, n, out, step, c.is("align_corners"), c.is("half_pixel_centers"))
+		taps, weights := tapsOf(mode, n, out, step, c.isAttributeTrue("align_corners"), c.isAttributeTrue("half_pixel_centers"))
 		if taps == nil {
 			return c.fail("mode %q", mode)
 		}
-		x = x.blend(2+k, taps, weights)
+		x = x.weightedTaps(2+k, taps, weights)
 	}
 	return x
 }
@@ -61,7 +61,7 @@ func tapsOf(mode string, n, out int64, step float64, corners, centers bool) (tap
 			low := math.Floor(at)
 			t := at - low
 			taps[i] = []int64{inside(low - 1), inside(low), inside(low + 1), inside(low + 2)}
-			weights[i] = []float64{far(t + 1), near(t), near(1 - t), far(2 - t)}
+			weights[i] = []float64{cubicFar(t + 1), cubicNear(t), cubicNear(1 - t), cubicFar(2 - t)}
 		case "area":
 			begin, end := i*n/out, ((i+1)*n+out-1)/out
 			for k := begin; k < end; k++ {
@@ -74,21 +74,21 @@ func tapsOf(mode string, n, out int64, step float64, corners, centers bool) (tap
 	return taps, weights
 }
 
-// near and far are the weights of cubic convolution (Keys, 1981) with a = -0.75, for pixels at a distance of at most
+// cubicNear and far are the weights of cubic convolution (Keys, 1981) with a = -0.75, for pixels at a distance of at most
 // 1, and of 1 to 2.
-func near(t float64) float64 {
+func cubicNear(t float64) float64 {
 	const a = -.75
 	return float64(float64(float64((a+2)*t)-(a+3))*t*t) + 1
 }
 
-func far(t float64) float64 {
+func cubicFar(t float64) float64 {
 	const a = -.75
 	return float64((float64((float64((t-5)*a))*t)+8*a)*t) - 4*a
 }
 
-// blend computes each element along an axis as the weighted sum of its taps. A kernel's weights have errors from
+// weightedTaps computes each element along an axis as the weighted sum of its taps. A kernel's weights have errors from
 // rounding the position in the image.
-func (x *Array) blend(axis int, taps [][]int64, weights [][]float64) *Array {
+func (x *Array) weightedTaps(axis int, taps [][]int64, weights [][]float64) *Array {
 	m := x.m
 	if m.err != nil {
 		return x
@@ -97,7 +97,7 @@ func (x *Array) blend(axis int, taps [][]int64, weights [][]float64) *Array {
 	shape[axis] = int64(len(taps))
 	n, inner := int(x.shape[axis]), int(shape[axis+1:].Elements())
 	z := m.array(shape)
-	xa, xb := x.errs()
+	xa, xb := x.errorBounds()
 	off := float64(4 * single * float64(n)) // error of a weight
 	for i := range z.v {
 		if i%cellElements == 0 && m.isStopped() {

@@ -120,7 +120,7 @@ type Output struct {
 	Overflow, Skipped int64
 	// First is the offset of the first bad element, -1 for none. Spots are the worst elements, at most 3.
 	First int64
-	Spots []Spot
+	Spots []ComputedElement
 	// Chi is the root mean square of all sums of a projection, MaxZ the largest one, in standard deviations of
 	// healthy rounding; 0 without a projection.
 	Chi, MaxZ float64
@@ -146,10 +146,10 @@ type Verdict struct {
 	// Adds: the formula has sums, so that the order of additions may change the outputs.
 	Adds bool
 	// Inside are the largest values between inputs and outputs.
-	Inside []Inside
+	Inside []LargestIntermediate
 }
 
-func undecided(reason Reason, why lang.Sentence) *Verdict {
+func undecidedVerdict(reason Reason, why lang.Sentence) *Verdict {
 	return &Verdict{Status: Undecided, Reason: reason, Why: why}
 }
 
@@ -168,17 +168,17 @@ func (v *Verdict) IsMostlyRight() bool {
 func Judge(ctx context.Context, op *Operator) (*Verdict, error) {
 	f := formulaOf(op.Formula)
 	if f == nil {
-		return undecided(NoType, lang.Sentence{}), nil
+		return undecidedVerdict(NoType, lang.Sentence{}), nil
 	}
-	if v := refuse(f, op); v != nil {
+	if v := unjudgeable(f, op); v != nil {
 		return v, nil
 	}
 	if overwritten, err := f.isOverwritten(ctx, op); overwritten || err != nil {
-		return undecided(InPlace, lang.Sentence{}), err
+		return undecidedVerdict(InPlace, lang.Sentence{}), err
 	}
 	v, err := newJudge(ctx, op, f).decide()
 	if errors.Is(err, errTooLarge) {
-		return undecided(OverBudget, lang.Error(err)), nil
+		return undecidedVerdict(OverBudget, lang.Error(err)), nil
 	}
 	return v, err
 }
@@ -199,30 +199,30 @@ func newJudge(ctx context.Context, op *Operator, f *formula) *judge {
 	return j
 }
 
-// refuse returns the verdict on an operator that lacks something or has nothing to compare, nil if it can be judged.
-func refuse(f *formula, op *Operator) *Verdict {
+// unjudgeable returns the verdict on an operator that lacks something or has nothing to compare, nil if it can be judged.
+func unjudgeable(f *formula, op *Operator) *Verdict {
 	if missing, name := f.findMissing(op); missing != NoReason {
-		return undecided(missing, lang.Plain(name))
+		return undecidedVerdict(missing, lang.Plain(name))
 	}
 	for _, t := range append(slices.Clip(op.Inputs), op.Outputs...) {
 		if t == nil {
 			continue
 		}
 		if _, err := tensor.NewDecoder(t.Stored); err != nil || t.Stored.Host().Complex() {
-			return undecided(NoDType, lang.Plain(t.Stored.String()))
+			return undecidedVerdict(NoDType, lang.Plain(t.Stored.String()))
 		}
 	}
 	if f.writes && op.Overlap == nil && !op.Called {
-		return undecided(InPlace, lang.Sentence{})
+		return undecidedVerdict(InPlace, lang.Sentence{})
 	}
 	if op.hasUnreadInput {
-		return undecided(NoAttributes, lang.Say("an input is given that the formula does not read"))
+		return undecidedVerdict(NoAttributes, lang.Say("an input is given that the formula does not read"))
 	}
 	if op.Outputs[0].elements() == 0 && !f.sized {
 		return &Verdict{Status: OK, Confidence: High}
 	}
 	if slices.ContainsFunc(op.Inputs, func(t *Tensor) bool { return t != nil && t.elements() == 0 }) && f.class != Move {
-		return undecided(NoInputs, lang.Sentence{})
+		return undecidedVerdict(NoInputs, lang.Sentence{})
 	}
 	return nil
 }
@@ -233,12 +233,12 @@ func (j *judge) decide() (*Verdict, error) {
 	if err := j.ctx.Err(); err != nil { // the list may be incomplete
 		return nil, err
 	}
-	best, tried, why, err := j.choose(all)
+	best, tried, why, err := j.bestHypothesis(all)
 	if err != nil {
 		return nil, err
 	}
 	if best == nil {
-		v := undecided(NoAttributes, why)
+		v := undecidedVerdict(NoAttributes, why)
 		v.Hypotheses = tried
 		return v, nil
 	}
@@ -247,7 +247,7 @@ func (j *judge) decide() (*Verdict, error) {
 		if spots := best.tallies[0].spots; len(spots) > 0 {
 			j.worst = spots[0].Offset
 		}
-		fitted, err := j.fit(best, all)
+		fitted, err := j.fitAttribute(best, all)
 		if err != nil {
 			return nil, err
 		}
@@ -255,22 +255,22 @@ func (j *judge) decide() (*Verdict, error) {
 		// 0 overflow with any number.
 		if before := best.tallies[0].overflow; fitted != nil && (2*fitted.tallies[0].overflow < fitted.checked() || fitted.tallies[0].overflow <= before) {
 			if j.machine.lacksInput { // another form of the formula needs the missing input and may explain the output without this number
-				return undecided(NoInputs, lang.Sentence{}), nil
+				return undecidedVerdict(NoInputs, lang.Sentence{}), nil
 			}
 			best, v.Attributes = fitted, fitted.attrs
 			v.Notes = append(v.Notes, UnusualAttribute)
 		}
 	}
-	j.fill(v, best)
+	j.setCounts(v, best)
 	v.Singles = j.isFloat32Product()
 	if _, ok := best.attrs[operands]; ok {
 		v.Notes = append(v.Notes, Autocast)
 	}
 	if j.isInexact(best) {
 		d := j.op.Outputs[0].DType
-		return undecided(NoDType, lang.Say("%s beyond 2^53: float64 does not hold all of these integers", d)), nil
+		return undecidedVerdict(NoDType, lang.Say("%s beyond 2^53: float64 does not hold all of these integers", d)), nil
 	}
-	if best.bad() > 0 {
+	if best.hasBadElement() > 0 {
 		err = j.decideBad(v, best)
 	} else {
 		err = j.decideWithinBounds(v, best)
@@ -280,7 +280,7 @@ func (j *judge) decide() (*Verdict, error) {
 		}
 	}
 	if v.Status != Misfit { // else the formula does not hold
-		v.Inside = best.insides()
+		v.Inside = best.largestIntermediates()
 	}
 	return v, err
 }
@@ -298,13 +298,13 @@ func (j *judge) isInexact(r *result) bool {
 // maxFull is the number of hypotheses that are computed in full after several were compared on a sample.
 const maxFull = 2
 
-// choose runs the hypotheses and returns the result that explains most elements; nil if no hypothesis fits the
+// bestHypothesis runs the hypotheses and returns the result that explains most elements; nil if no hypothesis fits the
 // shapes, and why then says what did not fit.
-func (j *judge) choose(all []Attributes) (best *result, tried int, why lang.Sentence, err error) {
+func (j *judge) bestHypothesis(all []Attributes) (best *result, tried int, why lang.Sentence, err error) {
 	for tried < len(all) && (best == nil || !best.explains()) {
 		var candidates []*result
 		for more := true; tried < len(all) && more; tried++ {
-			r, err := j.run(all[tried], len(all) > 1)
+			r, err := j.evaluateAttributes(all[tried], len(all) > 1)
 			if err != nil {
 				return nil, tried, lang.Sentence{}, err
 			}
@@ -313,7 +313,7 @@ func (j *judge) choose(all []Attributes) (best *result, tried int, why lang.Sent
 				continue
 			}
 			candidates = append(candidates, r)
-			more = r.beyond() > 0 || r.checked() == 0
+			more = r.countBeyond() > 0 || r.checked() == 0
 		}
 		slices.SortStableFunc(candidates, func(r, s *result) int { return r.compare(s) })
 		for i, r := range candidates[:min(len(candidates), maxFull)] {
@@ -321,7 +321,7 @@ func (j *judge) choose(all []Attributes) (best *result, tried int, why lang.Sent
 				break // the sample already shows that it is no better
 			}
 			if r.cells < r.total {
-				if r, err = j.run(r.attrs, false); err != nil {
+				if r, err = j.evaluateAttributes(r.attrs, false); err != nil {
 					return nil, tried, lang.Sentence{}, err
 				}
 			}
@@ -337,7 +337,7 @@ func (j *judge) choose(all []Attributes) (best *result, tried int, why lang.Sent
 }
 
 // explains reports whether the result has no bad elements and no systematic error.
-func (r *result) explains() bool { return r.bad() == 0 && r.systematic.reason == NoReason }
+func (r *result) explains() bool { return r.hasBadElement() == 0 && r.systematic.reason == NoReason }
 
 // compare orders results by the share of unexplained elements, the best first.
 func (r *result) compare(s *result) int {
@@ -347,7 +347,7 @@ func (r *result) compare(s *result) int {
 		}
 		return n
 	}
-	x, y := float64(r.bad())/float64(max(1, r.checked())), float64(s.bad())/float64(max(1, s.checked()))
+	x, y := float64(r.hasBadElement())/float64(max(1, r.checked())), float64(s.hasBadElement())/float64(max(1, s.checked()))
 	switch {
 	case x != y && (x < y):
 		return -1
@@ -358,9 +358,9 @@ func (r *result) compare(s *result) int {
 			return -1
 		}
 		return 1
-	case r.bad() == 0 && r.beyond() == 0 && s.beyond() > 0:
+	case r.hasBadElement() == 0 && r.countBeyond() == 0 && s.countBeyond() > 0:
 		return -1
-	case s.bad() == 0 && s.beyond() == 0 && r.beyond() > 0:
+	case s.hasBadElement() == 0 && s.countBeyond() == 0 && r.countBeyond() > 0:
 		return 1
 	case sizes(r) < sizes(s):
 		return -1
@@ -370,8 +370,8 @@ func (r *result) compare(s *result) int {
 	return 0
 }
 
-// fill copies the counts of a result to the verdict.
-func (j *judge) fill(v *Verdict, r *result) {
+// setCounts copies the counts of a result to the verdict.
+func (j *judge) setCounts(v *Verdict, r *result) {
 	for k, t := range r.tallies {
 		o := Output{Index: k, Elements: j.op.Outputs[k].elements(), Checked: t.checked, How: "all", Bad: t.bad, Beyond: t.beyond, Worst: t.worst,
 			RMS: t.root(t.wideRatios), Width: t.width(), Overflow: t.overflow, Skipped: t.skipped, First: t.first, Spots: t.spots}
@@ -412,7 +412,7 @@ func (j *judge) inPlace() (bool, error) {
 // decideWithinBounds judges an operator whose elements all lie within the wide bound.
 func (j *judge) decideWithinBounds(v *Verdict, r *result) error {
 	v.Status, v.Confidence = OK, High
-	isLow := r.beyond() > 0 || r.exceedsNarrow()
+	isLow := r.countBeyond() > 0 || r.exceedsNarrow()
 	isCoarse, err := false, error(nil)
 	if isLow || j.formula.class == Norm || j.formula.class == Linear { // their results need all bits of their type
 		isCoarse, err = j.isCoarse()
@@ -432,7 +432,7 @@ func (j *judge) decideWithinBounds(v *Verdict, r *result) error {
 	shape := r.systematic
 	if shape.reason == NoReason {
 		if r.relativeBound() > maxRelativeBound {
-			*v = *undecided(IllConditioned, lang.Sentence{})
+			*v = *undecidedVerdict(IllConditioned, lang.Sentence{})
 			return nil
 		}
 		if !isCoarse {
@@ -453,7 +453,7 @@ func (j *judge) decideWithinBounds(v *Verdict, r *result) error {
 // findBetterValue tries other values for each known attribute. It returns the first result with all elements within
 // the narrow bound, and the name of the attribute; nil if there is none.
 func (j *judge) findBetterValue(r *result) (*result, string, error) {
-	if r.beyond() == 0 {
+	if r.countBeyond() == 0 {
 		return nil, "", nil
 	}
 	for _, a := range j.formula.attrs {
@@ -466,11 +466,11 @@ func (j *judge) findBetterValue(r *result) (*result, string, error) {
 		}
 		for _, c := range append(a.choices(&problem{ctx: j.ctx, Operator: j.op}), others...) {
 			for _, few := range []bool{true, false} {
-				s, err := j.run(j.roundAttributes(j.normaliseAxes(r.attrs.merge(c))), few)
+				s, err := j.evaluateAttributes(j.roundAttributes(j.normaliseAxes(r.attrs.merge(c))), few)
 				if err != nil {
 					return nil, "", err
 				}
-				if !s.why.IsZero() || !s.explains() || s.beyond() > 0 || s.exceedsNarrow() {
+				if !s.why.IsZero() || !s.explains() || s.countBeyond() > 0 || s.exceedsNarrow() {
 					break
 				}
 				if !few {
@@ -486,7 +486,7 @@ func (j *judge) findBetterValue(r *result) (*result, string, error) {
 // nearly all elements beyond the narrow bound. It returns nothing for other attributes and outputs.
 func (j *judge) fitOther(r *result, a attribute) ([]Attributes, error) {
 	const nearlyAll, digits = 0.9, 2
-	if a.fit == nil || float64(r.beyond()) < nearlyAll*float64(r.checked()) || r.checked() < 2*minFitElements {
+	if a.fit == nil || float64(r.countBeyond()) < nearlyAll*float64(r.checked()) || r.checked() < 2*minFitElements {
 		return nil, nil
 	}
 	wide := j.machine.wide
@@ -520,7 +520,7 @@ func (r *result) relativeBound() (widest float64) {
 // findSystematic looks for systematic errors if all elements lie within the wide bound and some beyond the narrow
 // one.
 func (r *result) findSystematic(d tensor.DType, class Class) systematic {
-	if r.bad() > 0 || r.beyond() == 0 && !r.exceedsNarrow() {
+	if r.hasBadElement() > 0 || r.countBeyond() == 0 && !r.exceedsNarrow() {
 		return systematic{}
 	}
 	if r.relativeBound() < maxRelativeBound {

@@ -73,7 +73,7 @@ func permutations(p *problem) (all []Attributes) {
 
 // concatCut is the cutter of concatenations. With pack, inputs are stacked along a new axis.
 func concatCut(pack bool) cutter {
-	return func(p *problem, h Attributes) *cutting {
+	return func(p *problem, h Attributes) *cutRule {
 		c, out := wholeTensors(p), p.Outputs[0].Shape
 		k, ok := axisIn(h, len(out))
 		if !ok {
@@ -237,7 +237,8 @@ func sliceShapes(x, out tensor.Shape) (all []tensor.Shape) {
 // maxAlignments limits the ways to omit axes: all ways for 8 axes.
 const maxAlignments = 70
 
-// slices lists the slices of the input that explain most of some elements of an output of the same rank.
+// slices lists the slices of the input that explain the largest share of a sample of output elements, for an output
+// of the same rank.
 func (p *problem) slices() []Attributes {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	choices, total := slicesUpTo(x, out, math.MaxInt64)
@@ -316,7 +317,7 @@ func padsOf(p *problem) []Attributes {
 	}, func(i int64) Attributes { return Attributes{"before": {integers(sizes.Coordinates(i)...), FromValues}} })
 }
 
-func padCut(p *problem, h Attributes) *cutting {
+func padCut(p *problem, h Attributes) *cutRule {
 	c, x, out := wholeTensors(p), p.Inputs[0].Shape, p.Outputs[0].Shape
 	before, ok := h["before"].Value.Integers()
 	if !ok || len(before) != len(x) || len(out) != len(x) {
@@ -355,14 +356,14 @@ var reflectingModes = slices.Sorted(maps.Keys(paddingModes))
 
 // pad returns the part of the padded input that lies in the cell.
 func pad(c *call) *Array {
-	x, shape := c.in(0), c.shapes[0]
+	x, shape := c.input(0), c.shapes[0]
 	before := c.ints("before")
 	if c.err != nil {
 		return x
 	}
 	from := make([]int, shape.Elements())
 	own, fill := x.shape.Strides(), 0.0
-	beyond := paddingModes[c.word("mode")]
+	beyond := paddingModes[c.textAttribute("mode")]
 	if beyond == nil {
 		fill = c.num("value")
 	}
@@ -388,7 +389,7 @@ func pad(c *call) *Array {
 		}
 		from[i] = int(offset)
 	})
-	return x.move(shape, fill, func(i int) int { return from[i] })
+	return x.gatherFrom(shape, fill, func(i int) int { return from[i] })
 }
 
 // readPads reads the paddings before each axis from pairs.

@@ -11,7 +11,7 @@ import (
 	"dumptool/internal/optype"
 )
 
-// form is a group of names of an operator that take its inputs in the same order.
+// nameGroup is a group of names of an operator that take its inputs in the same order.
 //
 // A name is written with the namespace that it belongs to:
 //
@@ -21,7 +21,7 @@ import (
 //	module.X    another module, which may compute more, such as a rounding between two steps;
 //	            *X stands for all classes that end in X
 //	ms.softmax  a function or cell of MindSpore with arguments of its own
-type form struct {
+type nameGroup struct {
 	names string
 	// inputs are the inputs in the order in which the operator has them, empty for the order of the formula.
 	//
@@ -41,8 +41,8 @@ type form struct {
 }
 
 // newForm returns a form, with its own noise if one is given.
-func newForm(names, inputs string, noise ...*optype.Type) form {
-	f := form{names: names, inputs: inputs}
+func newForm(names, inputs string, noise ...*optype.Type) nameGroup {
+	f := nameGroup{names: names, inputs: inputs}
 	if len(noise) > 0 {
 		f.noise = noise[0]
 	}
@@ -60,8 +60,8 @@ const (
 	ofMindSpore
 )
 
-// split returns the namespace of a name in the table and the name without its prefix.
-func split(name string) (namespace, string) {
+// splitNamespace returns the namespace of a name in the table and the name without its prefix.
+func splitNamespace(name string) (namespace, string) {
 	prefix, rest, _ := strings.Cut(name, ".")
 	switch prefix {
 	case "nn":
@@ -156,7 +156,7 @@ func (f *formula) call(inputs string) (c Call) {
 
 // isInMindSpore reports whether MindSpore has the functions of a form with the same arguments: functions of one
 // tensor or of two.
-func (f *form) isInMindSpore() bool {
+func (f *nameGroup) isInMindSpore() bool {
 	first, _, _ := strings.Cut(f.inputs, " ")
 	return first == "" || argumentOf(first).Name == "x2"
 }
@@ -182,9 +182,9 @@ var table = sync.OnceValue(func() *nameTable {
 })
 
 // add adds the names of a form. If several rows have a name, its noise is the noise of the first row.
-func (x *nameTable) add(f *formula, as *form) {
+func (x *nameTable) add(f *formula, as *nameGroup) {
 	for name := range strings.FieldsSeq(as.names) {
-		space, name := split(name)
+		space, name := splitNamespace(name)
 		x.addNoise(space, name, f.noiseOf(as))
 		if f.name == "" {
 			if space == aWideModule {
@@ -319,7 +319,7 @@ func CallOfFile(name string) string {
 	if at := strings.LastIndex(name, "_"); isDigits(name[at+1:]) {
 		number = name[at+1:]
 	}
-	return msprobe.Name{Callee: words[family] + "." + strings.Join(words[family+1:], "_"), Number: number}.In(msprobe.Forward)
+	return msprobe.Name{Callee: words[family] + "." + strings.Join(words[family+1:], "_"), Number: number}.InDirection(msprobe.Forward)
 }
 
 // wordsOfFile splits a file name at _, without the number and the direction at its end, and returns the index of the

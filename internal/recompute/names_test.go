@@ -60,7 +60,7 @@ func TestNamedOnce(t *testing.T) {
 		for k := range f.forms {
 			as := &f.forms[k]
 			for name := range strings.FieldsSeq(as.names) {
-				space, name := split(name)
+				space, name := splitNamespace(name)
 				low := strings.ToLower(name)
 				if other, ok := formulas[low]; ok && space == aType && f.name != "" {
 					t.Errorf("type %s has the formulas %s and %s", name, other, f.name)

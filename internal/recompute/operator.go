@@ -36,12 +36,12 @@ func (t *Tensor) HeldType() (tensor.DType, error) {
 		return t.DType, nil
 	}
 	var v tensor.ValueType
-	err := t.visit(min(typeSample, t.elements()), v.Add)
+	err := t.eachBlock(min(typeSample, t.elements()), v.Add)
 	return v.DType(), err
 }
 
-// visit calls add with the first n elements of a tensor, in order, some at a time.
-func (t *Tensor) visit(n int64, add func(values []float64)) error {
+// eachBlock calls add with the first n elements of a tensor, in order, some at a time.
+func (t *Tensor) eachBlock(n int64, add func(values []float64)) error {
 	f, err := newFeed(t, view{shape: t.Shape})
 	for first := int64(0); err == nil && first < n; first += cellElements {
 		var part []float64
@@ -203,7 +203,7 @@ func Bind(t Formula, inputs, outputs []*Tensor, raw Attributes) (op *Operator, w
 		}
 	}
 	if len(order) > 0 {
-		if err := op.arrange(f, order, raw); err != nil {
+		if err := op.orderInputs(f, order, raw); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -213,9 +213,9 @@ func Bind(t Formula, inputs, outputs []*Tensor, raw Attributes) (op *Operator, w
 	return op, op.setAttributes(f, raw), nil
 }
 
-// arrange puts the inputs in the order of the formula. Values of attributes that the operator takes as inputs are
+// orderInputs puts the inputs in the order of the formula. Values of attributes that the operator takes as inputs are
 // read and added to raw. order is described at form.inputs.
-func (o *Operator) arrange(f *formula, order []string, raw Attributes) error {
+func (o *Operator) orderInputs(f *formula, order []string, raw Attributes) error {
 	names := strings.Fields(f.inputs)
 	place := func(name string) int {
 		return slices.IndexFunc(names, func(n string) bool { return strings.TrimRight(n, "?*") == name })
@@ -568,9 +568,9 @@ func List(names ...string) (all []ListedForm) {
 }
 
 // listForm returns a form with its names in a namespace. Names is empty if there is none.
-func (f *formula) listForm(as *form, space namespace) (one ListedForm) {
+func (f *formula) listForm(as *nameGroup, space namespace) (one ListedForm) {
 	for name := range strings.FieldsSeq(as.names) {
-		if s, name := split(name); s == space {
+		if s, name := splitNamespace(name); s == space {
 			one.Names = append(one.Names, name)
 		}
 	}

@@ -11,13 +11,13 @@ import (
 
 // extremes returns the preferred element of each line and its index.
 func extremes(by preference) func(c *call) []*Array {
-	return func(c *call) []*Array { return c.withPlaces(c.in(0).extreme(by, c.ints("axes")...), 1) }
+	return func(c *call) []*Array { return c.withPlaces(c.input(0).reducePreferred(by, c.ints("axes")...), 1) }
 }
 
 // argExtreme returns the index of the preferred element of each line, and the element.
 func argExtreme(by preference) func(c *call) []*Array {
 	return func(c *call) []*Array {
-		all := c.withPlaces(c.in(0).extreme(by, c.ints("axes")...), 0)
+		all := c.withPlaces(c.input(0).reducePreferred(by, c.ints("axes")...), 0)
 		slices.Reverse(all)
 		return all
 	}
@@ -26,7 +26,7 @@ func argExtreme(by preference) func(c *call) []*Array {
 // orderStatistic returns an element of each line and its index. f selects it from the sorted line.
 func orderStatistic(f func(c *call, line []float64) float64) func(c *call) []*Array {
 	return func(c *call) []*Array {
-		return c.withPlaces(c.in(0).reduce(c.ints("axes"), func(z *Array, line int, r row) {
+		return c.withPlaces(c.input(0).reduce(c.ints("axes"), func(z *Array, line int, r row) {
 			if all := slices.SortedFunc(slices.Values(r.v), ascending); len(all) > 0 {
 				z.set(line, f(c, all), 0, 0)
 			}
@@ -59,8 +59,8 @@ func kthValue(c *call, line []float64) float64 {
 	return line[int(k)-1]
 }
 
-// mode returns the most frequent number, the smallest of several.
-func mode(_ *call, line []float64) (most float64) {
+// mostFrequent returns the most frequent number, the smallest of several.
+func mostFrequent(_ *call, line []float64) (most float64) {
 	best, n := 0, 0
 	for i, v := range line {
 		if n++; i > 0 && ascending(v, line[i-1]) != 0 {
@@ -79,7 +79,7 @@ func (c *call) withPlaces(best *Array, k int) []*Array {
 	if c.err != nil || k >= len(c.got) || len(c.got[k].v) != len(best.v) {
 		return []*Array{best}
 	}
-	x, got, z := c.in(0), c.got[k], best.mapSteps(func(float64) float64 { return 0 })
+	x, got, z := c.input(0), c.got[k], best.mapSteps(func(float64) float64 { return 0 })
 	x.lines(c.ints("axes"), func(line, first int, beside []int) {
 		isBest := func(i int) bool { return ascending(x.v[first+beside[i]], best.v[line]) == 0 }
 		at := slices.IndexFunc(upTo(len(beside)), isBest)
@@ -95,12 +95,12 @@ func (c *call) withPlaces(best *Array, k int) []*Array {
 // element is there, else the last one.
 func cumulate(by preference) func(c *call) []*Array {
 	return func(c *call) []*Array {
-		x := c.in(0)
+		x := c.input(0)
 		best, places := c.exact(x.shape, c.alloc(len(x.v))), c.exact(x.shape, c.alloc(len(x.v)))
 		x.lines(c.ints("axes"), func(_, first int, beside []int) {
 			at := 0
 			for i, k := range beside {
-				if v := x.v[first+k]; i == 0 || by.pick(v, x.v[first+beside[at]]) == v || v != v {
+				if v := x.v[first+k]; i == 0 || by.preferred(v, x.v[first+beside[at]]) == v || v != v {
 					at = i
 				}
 				best.v[first+k], places.v[first+k] = x.v[first+beside[at]], float64(at)
@@ -117,7 +117,7 @@ func cumulate(by preference) func(c *call) []*Array {
 }
 
 func cumsum(c *call) *Array {
-	x, axes := c.in(0), c.ints("axes")
+	x, axes := c.input(0), c.ints("axes")
 	z := c.array(x.shape)
 	if c.err != nil {
 		return z
@@ -127,13 +127,13 @@ func cumsum(c *call) *Array {
 		n := 1 + 2*math.Sqrt(float64(len(beside)))
 		for i := range beside {
 			k := first + beside[i]
-			if c.is("reverse") {
+			if c.isAttributeTrue("reverse") {
 				k = first + beside[len(beside)-1-i]
 			}
 			v := x.v[k]
 			before, sizeBefore := sum, size
 			sum, size = sum+v, size+math.Abs(v)
-			if c.is("exclusive") {
+			if c.isAttributeTrue("exclusive") {
 				z.set(k, before, float64(c.narrow.u*n*sizeBefore), float64(c.wide.u*n*sizeBefore))
 			} else {
 				z.set(k, sum, float64(c.narrow.u*n*size), float64(c.wide.u*n*size))
@@ -145,7 +145,7 @@ func cumsum(c *call) *Array {
 
 // unique returns the distinct elements, in the order of their first occurrence or sorted.
 func unique(c *call) *Array {
-	x := c.in(0)
+	x := c.input(0)
 	if c.err != nil {
 		return x
 	}
@@ -156,10 +156,10 @@ func unique(c *call) *Array {
 			seen[v], first = true, append(first, i)
 		}
 	}
-	if c.is("sorted") {
+	if c.isAttributeTrue("sorted") {
 		slices.SortFunc(first, func(i, k int) int { return ascending(x.v[i], x.v[k]) })
 	}
-	return x.move(tensor.Shape{int64(len(first))}, 0, func(i int) int { return first[i] })
+	return x.gatherFrom(tensor.Shape{int64(len(first))}, 0, func(i int) int { return first[i] })
 }
 
 // rankedAxis is the axis along which the output may be shorter than the input.
@@ -173,7 +173,7 @@ var rankedAxis = choice("axis", func(p *problem) (all []Attributes) {
 })
 
 // rankedCut is the cutter along all axes except the axis along which the output may be shorter.
-func rankedCut(p *problem, h Attributes) *cutting {
+func rankedCut(p *problem, h Attributes) *cutRule {
 	c, x, out := wholeTensors(p), p.Inputs[0].Shape, p.Outputs[0].Shape
 	k, ok := axisIn(h, len(x))
 	if !ok || len(out) != len(x) || out[k] > x[k] || !slices.Equal(x[:k], out[:k]) || !slices.Equal(x[k+1:], out[k+1:]) {
@@ -185,7 +185,7 @@ func rankedCut(p *problem, h Attributes) *cutting {
 // topK returns the first elements of each sorted line and their indices, in the NPU's order if the operator does not
 // sort.
 func topK(c *call) []*Array {
-	x, shape := c.in(0), c.shapes[0]
+	x, shape := c.input(0), c.shapes[0]
 	axis, ok := axisIn(c.attrs, len(x.shape))
 	if c.err != nil || !ok {
 		return []*Array{c.fail("axis %s", c.attrs["axis"].Value)}
@@ -196,13 +196,13 @@ func topK(c *call) []*Array {
 	z.lines([]int{axis}, func(_, first int, _ []int) { firsts = append(firsts, first) })
 	beside := int(shape[axis+1:].Elements())
 	x.lines([]int{axis}, func(line, first int, along []int) {
-		in := sortLine(x, first, along, c.is("largest"))
+		in := sortLine(x, first, along, c.isAttributeTrue("largest"))
 		places := upTo(int(shape[axis]))
 		for i := range places {
 			places[i] = firsts[line] + i*beside
 		}
-		if !c.is("sorted") {
-			places = sortLine(got, 0, places, c.is("largest"))
+		if !c.isAttributeTrue("sorted") {
+			places = sortLine(got, 0, places, c.isAttributeTrue("largest"))
 		}
 		in = in[:len(places)]
 		if len(c.got) > 1 && len(c.got[1].v) == len(z.v) {
@@ -304,7 +304,7 @@ var indexedAxes = choice("axes", func(p *problem) (all []Attributes) {
 
 // takeIndexed selects elements of the first input by indices along some axes, which are broadcast to each other.
 func takeIndexed(c *call) *Array {
-	x, axes := c.in(0), c.ints("axes")
+	x, axes := c.input(0), c.ints("axes")
 	if c.err != nil || len(axes) != len(c.inputs)-1 || len(axes) == 0 || !slices.IsSorted(axes) || axes[0] < 0 || axes[len(axes)-1] >= len(x.shape) {
 		return c.fail("%d indices of axes %s of shape %s", len(c.inputs)-1, c.attrs["axes"].Value, x.shape)
 	}
@@ -317,7 +317,7 @@ func takeIndexed(c *call) *Array {
 	if c.err != nil {
 		return x
 	}
-	return x.move(shape, 0, func(i int) int { return from[i] })
+	return x.gatherFrom(shape, 0, func(i int) int { return from[i] })
 }
 
 // offsets returns the shape of x indexed along axes, and the offset in x of each element. The axes of the indices,
@@ -397,7 +397,7 @@ func (g *gatheredSource) ReadElements(dst []byte, first int64) error {
 }
 
 func oneHot(c *call) *Array {
-	x, shape := c.in(0), c.shapes[0]
+	x, shape := c.input(0), c.shapes[0]
 	k, ok := axisIn(c.attrs, len(shape))
 	if c.err != nil || !ok {
 		return c.fail("axis %s", c.attrs["axis"].Value)
@@ -409,11 +409,11 @@ func oneHot(c *call) *Array {
 	s := slices.Repeat(tensor.Shape{1}, len(shape))
 	s[k] = shape[k]
 	on, off := c.number(1), c.number(0)
-	if c.has(1) {
-		on = c.in(1)
+	if c.hasInput(1) {
+		on = c.input(1)
 	}
-	if c.has(2) {
-		off = c.in(2)
+	if c.hasInput(2) {
+		off = c.input(2)
 	}
-	return x.compare(c.exact(s, classes), func(x, y float64) bool { return x == y }).where(on, off)
+	return x.compare(c.exact(s, classes), func(x, y float64) bool { return x == y }).selectWhere(on, off)
 }

@@ -38,8 +38,8 @@ type PieceRange struct {
 	Of   tensor.Shape `json:"of"`
 }
 
-// Whole reports whether no tensor of the piece was cut.
-func (p *Piece) Whole() bool {
+// IsUncut reports whether no tensor of the piece was cut.
+func (p *Piece) IsUncut() bool {
 	cut := func(c *PieceRange) bool { return c != nil }
 	return !slices.ContainsFunc(p.InputCuts, cut) && !slices.ContainsFunc(p.OutputCuts, cut)
 }
@@ -53,12 +53,12 @@ func PieceOf(ctx context.Context, op *Operator, v *Verdict, maxBytes int64) (*Pi
 	}
 	p := &Piece{Operator: op.WithInputs(op.Inputs), InputCuts: make([]*PieceRange, len(op.Inputs)), OutputCuts: make([]*PieceRange, len(op.Outputs))}
 	p.Full = true
-	if !p.fits(f, v.Attributes, maxBytes) {
-		if ok, err := p.cut(f, v, maxBytes); !ok || err != nil {
+	if !p.isSmallEnough(f, v.Attributes, maxBytes) {
+		if ok, err := p.chooseCut(f, v, maxBytes); !ok || err != nil {
 			return nil, err
 		}
 	}
-	e, err := expect(ctx, p.Operator, f, v.Attributes)
+	e, err := computeOutputs(ctx, p.Operator, f, v.Attributes)
 	if e == nil || err != nil || e.Bad == 0 && v.countBad() > 0 {
 		return nil, err
 	}
@@ -74,9 +74,9 @@ func (v *Verdict) countBad() (n int64) {
 	return n
 }
 
-// fits reports whether a piece is small enough. Besides the dumped elements each output has its computed values and
+// isSmallEnough reports whether a piece is small enough. Besides the dumped elements each output has its computed values and
 // bounds, 12 bytes an element.
-func (p *Piece) fits(f *formula, h Attributes, maxBytes int64) bool {
+func (p *Piece) isSmallEnough(f *formula, h Attributes, maxBytes int64) bool {
 	size, elements := int64(0), int64(0)
 	for _, t := range p.Inputs {
 		if t != nil {
@@ -97,8 +97,8 @@ func (p *Piece) fits(f *formula, h Attributes, maxBytes int64) bool {
 	return why.IsZero() && l.cost() <= maxExpectedProduct
 }
 
-// cut chooses the largest part that fits, longest along the last axes of the formula.
-func (p *Piece) cut(f *formula, v *Verdict, maxBytes int64) (bool, error) {
+// chooseCut chooses the largest part that fits, longest along the last axes of the formula.
+func (p *Piece) chooseCut(f *formula, v *Verdict, maxBytes int64) (bool, error) {
 	if f.each || f.cut == nil {
 		return false, nil
 	}
@@ -120,13 +120,13 @@ func (p *Piece) cut(f *formula, v *Verdict, maxBytes int64) (bool, error) {
 		}
 		box.lo[k] = min(max(0, place-n/2), size-n)
 		box.hi[k] = box.lo[k] + n
-		p.Operator = c.part(whole, box)
-		return p.fits(f, v.Attributes, maxBytes)
+		p.Operator = c.partOf(whole, box)
+		return p.isSmallEnough(f, v.Attributes, maxBytes)
 	}
 	for k := range c.free {
 		grow(k, 1)
 	}
-	if !p.fits(f, v.Attributes, maxBytes) {
+	if !p.isSmallEnough(f, v.Attributes, maxBytes) {
 		return false, nil
 	}
 	for k := len(c.free) - 1; k >= 0; k-- {
@@ -140,7 +140,7 @@ func (p *Piece) cut(f *formula, v *Verdict, maxBytes int64) (bool, error) {
 
 // isPlain reports whether a formula sees all tensors in their own order, so that a part of a tensor is a tensor for
 // the same formula.
-func (c *cutting) isPlain() bool {
+func (c *cutRule) isPlain() bool {
 	strange := func(v view) bool { return v.strides != nil || v.offset != 0 || v.source != nil }
 	shifted := func(s span) bool { return s.begin != 0 }
 	return !slices.ContainsFunc(c.in, strange) && !slices.ContainsFunc(c.out, strange) &&
@@ -149,15 +149,15 @@ func (c *cutting) isPlain() bool {
 		})
 }
 
-// part returns the operator for a box, with tensors that have shapes but no source yet.
-func (c *cutting) part(op *Operator, box cell) *Operator {
+// partOf returns the operator for a box, with tensors that have shapes but no source yet.
+func (c *cutRule) partOf(op *Operator, box cell) *Operator {
 	q := op.WithInputs(nil)
 	shaped := func(t *Tensor, v view, spans func(f int) span) *Tensor {
 		if t == nil {
 			return nil
 		}
 		one := *t
-		lo, hi := box.box(v.shape, spans)
+		lo, hi := box.boxOf(v.shape, spans)
 		one.Shape = make(tensor.Shape, len(lo))
 		for i := range lo {
 			one.Shape[i] = hi[i] - lo[i]
@@ -175,12 +175,12 @@ func (c *cutting) part(op *Operator, box cell) *Operator {
 }
 
 // read sets the sources of the tensors of a piece.
-func (p *Piece) read(c *cutting, whole *Operator, box cell) error {
+func (p *Piece) read(c *cutRule, whole *Operator, box cell) error {
 	part := func(t, of *Tensor, v view, spans func(f int) span) (*PieceRange, error) {
 		if t == nil || t.elements() == of.elements() {
 			return nil, nil
 		}
-		lo, _ := box.box(v.shape, spans)
+		lo, _ := box.boxOf(v.shape, spans)
 		first, strides := int64(0), v.shape.Strides()
 		for i, n := range lo {
 			first += n * strides[i]
@@ -227,19 +227,19 @@ func Expected(ctx context.Context, op *Operator, h Attributes) (*Expectation, er
 			return nil, nil
 		}
 	}
-	return expect(ctx, op, f, h)
+	return computeOutputs(ctx, op, f, h)
 }
 
-// expect computes the outputs of an operator of any size; nil if the attributes do not fit the shapes.
-func expect(ctx context.Context, op *Operator, f *formula, h Attributes) (*Expectation, error) {
+// computeOutputs computes the outputs of an operator of any size; nil if the attributes do not fit the shapes.
+func computeOutputs(ctx context.Context, op *Operator, f *formula, h Attributes) (*Expectation, error) {
 	n := len(op.Outputs)
 	j := newJudge(ctx, op, f)
 	j.expected = &Expectation{Values: make([][]float64, n), Bounds: make([][]float64, n)}
-	r, err := j.run(h, false)
+	r, err := j.evaluateAttributes(h, false)
 	if err != nil || !r.why.IsZero() {
 		return nil, err
 	}
-	j.expected.Bad = r.bad()
+	j.expected.Bad = r.hasBadElement()
 	return j.expected, nil
 }
 
@@ -258,7 +258,7 @@ func (j *judge) collector(output int, x, y *Array, t *tally, offset func(i int) 
 		n := j.op.Outputs[output].elements()
 		e.Values[output], e.Bounds[output] = make([]float64, n), make([]float64, n)
 	}
-	_, b := x.errs()
+	_, b := x.errorBounds()
 	return func(i int, bad bool) {
 		v, at := x.v[i], offset(i)
 		bound, d := t.tolerance(v, b[i], y.v[i]), math.Abs(y.v[i]-v)
@@ -274,7 +274,7 @@ func (j *judge) collector(output int, x, y *Array, t *tally, offset func(i int) 
 }
 
 // rowsOfProduct is the cutter of matrix products: batch axes, rows and columns of the result.
-func rowsOfProduct(p *problem, h Attributes) *cutting {
+func rowsOfProduct(p *problem, h Attributes) *cutRule {
 	c := wholeTensors(p)
 	x1, x2, out := c.in[0].shape, c.in[1].shape, c.out[0].shape
 	rank := len(out)
@@ -301,7 +301,7 @@ func rowsOfProduct(p *problem, h Attributes) *cutting {
 }
 
 // imagesOfConvolution is the cutter of convolutions: images and, without groups, filters.
-func imagesOfConvolution(p *problem, _ Attributes) *cutting {
+func imagesOfConvolution(p *problem, _ Attributes) *cutRule {
 	c := wholeTensors(p)
 	x, w, out := c.in[0].shape, c.in[1].shape, c.out[0].shape
 	images, filters := freeAxis{size: out[0], in: []span{{axis: 0}, {axis: -1}}, out: []span{{axis: 0}}}, freeAxis{size: out[1], in: []span{{axis: -1}, {axis: 0}}, out: []span{{axis: 1}}}

@@ -45,7 +45,7 @@ func TestPieceOf(t *testing.T) {
 		}
 		const most = 6000
 		p, err := PieceOf(context.Background(), op, v, most)
-		if err != nil || p == nil || p.Whole() || p.Bad != 1 || !p.fits(formulaOf(c.formula), v.Attributes, most) {
+		if err != nil || p == nil || p.IsUncut() || p.Bad != 1 || !p.isSmallEnough(formulaOf(c.formula), v.Attributes, most) {
 			t.Errorf("%s %s: no piece with the wrong element alone, %v", c.formula, c.attrs, err)
 			continue
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 // planes is the cutter along images and channels.
-func planes(p *problem, _ Attributes) *cutting {
+func planes(p *problem, _ Attributes) *cutRule {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	if axes := len(x) - 2; axes < 1 || axes > maxSpatial {
 		return misfit("shape %s: want 1 to %d axes after the axes of images and channels", x, maxSpatial)
@@ -53,7 +53,7 @@ func (c *call) reduceWindows(w *windows, f func(below *Array) *Array, each func(
 		if each != nil && c.err == nil {
 			each(below, one, first, n, places)
 		}
-		a, b := one.errs()
+		a, b := one.errorBounds()
 		for p := range planes.Elements() {
 			to, from := p*positions+first, p*n
 			copy(z.v[to:], one.v[from:][:n])
@@ -86,7 +86,7 @@ func (w *windows) patches(out tensor.Shape, first, n int64) (*Array, []int) {
 		}
 	}
 	plane := int(in.Elements())
-	return w.x.move(slices.Concat(w.x.shape[:2], tensor.Shape{n, size}), w.fill, func(i int) int {
+	return w.x.gatherFrom(slices.Concat(w.x.shape[:2], tensor.Shape{n, size}), w.fill, func(i int) int {
 		p, k := i/len(from), from[i%len(from)]
 		if k < 0 {
 			return -1
@@ -128,7 +128,7 @@ func (c *call) largestInWindows(w *windows) []*Array {
 
 // pool returns the largest element or the mean of each window.
 func (c *call) pool(mean bool) []*Array {
-	x, kernel := c.in(0), c.attrs["ksize"]
+	x, kernel := c.input(0), c.attrs["ksize"]
 	k, _ := kernel.Value.Integers()
 	w, ok := windowOf(c.attrs, k)
 	if c.err != nil || !ok || len(k) != len(x.shape)-2 {
@@ -136,7 +136,7 @@ func (c *call) pool(mean bool) []*Array {
 	}
 	in, out := x.shape[2:], c.shapes[0][2:]
 	for i := range k {
-		if k[i] < 1 || w.extent(i) > in[i]+2*w.before[i]+1 || !w.fits(i, in[i], out[i]) {
+		if k[i] < 1 || w.extent(i) > in[i]+2*w.before[i]+1 || !w.hasOutputCount(i, in[i], out[i]) {
 			return []*Array{c.fail("ksize %s, %s do not make images of %s of %s", kernel.Value, c.attrs.geometry(), out, in)}
 		}
 	}
@@ -156,7 +156,7 @@ func (c *call) pool(mean bool) []*Array {
 		n := int64(1)
 		for axis, o := range out.Coordinates(int64(i)) {
 			low, high := -w.before[axis], in[axis]+w.before[axis]
-			if c.is("exclusive") {
+			if c.isAttributeTrue("exclusive") {
 				low, high = 0, in[axis]
 			}
 			inside := int64(0)
@@ -203,7 +203,7 @@ func adaptiveKernel(out tensor.Shape, begin, end func(axis int, o int64) int64) 
 
 // adaptive returns the mean of windows that divide an image as evenly as possible.
 func adaptive(c *call) *Array {
-	x := c.in(0)
+	x := c.input(0)
 	if c.err != nil {
 		return x
 	}
@@ -281,8 +281,8 @@ func readPool(p *problem, raw Attributes) Attributes {
 
 // quantise rounds x*scale + offset to integers. Numbers close to a half may be rounded either way.
 func quantise(c *call) *Array {
-	x, scale, offset := c.in(0), c.num("scale"), c.num("offset")
-	if c.is("sqrt_mode") {
+	x, scale, offset := c.input(0), c.num("scale"), c.num("offset")
+	if c.isAttributeTrue("sqrt_mode") {
 		scale = float64(scale * scale)
 	}
 	return c.roundToIntegers(x.times(scale).plus(offset))
@@ -295,11 +295,11 @@ const quantSamples, quantTurns = 1 << 12, 8
 // quantScale fits scale and offset: each output element allows an interval of the scale, and the scale that most
 // intervals contain is taken.
 var quantScale = choice("scale offset", func(p *problem) (all []Attributes) {
-	x, err := newCachedTensor(p.Inputs[0]).run(0, min(p.Inputs[0].elements(), quantSamples))
+	x, err := newCachedTensor(p.Inputs[0]).readRun(0, min(p.Inputs[0].elements(), quantSamples))
 	if err != nil || p.Outputs[0].elements() != p.Inputs[0].elements() {
 		return nil
 	}
-	y, err := newCachedTensor(p.Outputs[0]).run(0, int64(len(x)))
+	y, err := newCachedTensor(p.Outputs[0]).readRun(0, int64(len(x)))
 	if err != nil {
 		return nil
 	}
@@ -376,7 +376,7 @@ var quantScale = choice("scale offset", func(p *problem) (all []Attributes) {
 })
 
 // dequantCut is the cutter for scales along the channels.
-func dequantCut(p *problem, h Attributes) *cutting {
+func dequantCut(p *problem, h Attributes) *cutRule {
 	x, n := p.Inputs[0].Shape, p.Inputs[1].elements()
 	c := wholeTensors(p)
 	axis := len(x) - 1
@@ -393,15 +393,15 @@ func dequantCut(p *problem, h Attributes) *cutting {
 
 // dequantise multiplies by the scale. A uint64 holds it as float32 in its lower half.
 func dequantise(c *call) *Array {
-	x, q := c.in(0), c.in(1)
+	x, q := c.input(0), c.input(1)
 	if c.err == nil && (c.types[1] == tensor.Uint64 || c.types[1] == tensor.Int64) {
 		lowFloats(q.v)
 	}
 	y := x.mul(q)
-	if c.is("sqrt_mode") {
+	if c.isAttributeTrue("sqrt_mode") {
 		y = y.mul(q)
 	}
-	if c.is("relu_flag") {
+	if c.isAttributeTrue("relu_flag") {
 		y = relu(y)
 	}
 	return y

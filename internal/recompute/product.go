@@ -29,8 +29,8 @@ func newCachedTensor(t *Tensor) *cachedTensor {
 	return w
 }
 
-// run returns n elements from first on. The slice is valid until the next call.
-func (w *cachedTensor) run(first, n int64) ([]float64, error) {
+// readRun returns n elements from first on. The slice is valid until the next call.
+func (w *cachedTensor) readRun(first, n int64) ([]float64, error) {
 	if w.err != nil {
 		return nil, w.err
 	}
@@ -77,12 +77,12 @@ func matrixOf(o *Operator, t *Tensor, turned bool) matrix {
 func (m *matrix) row(part, row int64, dst []float64) error {
 	base := part * m.rows * m.cols
 	if !m.transposed {
-		v, err := m.t.run(base+row*m.cols, m.cols)
+		v, err := m.t.readRun(base+row*m.cols, m.cols)
 		copy(dst, v)
 		return err
 	}
 	for k := range dst {
-		v, err := m.t.run(base+int64(k)*m.rows+row, 1)
+		v, err := m.t.readRun(base+int64(k)*m.rows+row, 1)
 		if err != nil {
 			return err
 		}
@@ -94,7 +94,7 @@ func (m *matrix) row(part, row int64, dst []float64) error {
 // transposedRows copies n rows of a transposed matrix to dst.
 func (m *matrix) transposedRows(part, row, n int64, dst []float64) error {
 	for k := range m.cols {
-		v, err := m.t.run(part*m.rows*m.cols+k*m.rows+row, n)
+		v, err := m.t.readRun(part*m.rows*m.cols+k*m.rows+row, n)
 		if err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func matMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 		if b.transposed {
 			each = b.rows
 		}
-		return b.t.run(broadcastIndex(before, b.before, part)*b.rows*b.cols+from*each, (to-from)*each)
+		return b.t.readRun(broadcastIndex(before, b.before, part)*b.rows*b.cols+from*each, (to-from)*each)
 	}
 	l.offset = func(part, row, column int64) int64 { return (part*l.rows+row)*l.n + column }
 	adds := l.scale(h)
@@ -161,7 +161,7 @@ func matMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 			return l, l.addBroadcast(bias, out)
 		}
 		w := p.cached(bias)
-		l.columns = func(int64) ([]float64, error) { return w.run(0, l.n) }
+		l.columns = func(int64) ([]float64, error) { return w.readRun(0, l.n) }
 	}
 	return l, lang.Sentence{}
 }
@@ -322,7 +322,7 @@ func (l *linear) addExtras(p *problem) lang.Sentence {
 		switch {
 		case l.columns == nil && t.elements() == out.Shape[1]:
 			w := p.cached(t)
-			l.columns = func(part int64) ([]float64, error) { return w.run(part*l.n, l.n) }
+			l.columns = func(part int64) ([]float64, error) { return w.readRun(part*l.n, l.n) }
 		case t.Shape.Equal(out.Shape):
 			if why := l.addBroadcast(t, out.Shape); !why.IsZero() {
 				return why

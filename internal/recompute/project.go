@@ -43,11 +43,11 @@ type projection struct {
 // standard deviations of the wide and of the narrow rounding.
 type projectionResult struct {
 	cells, maxZ, sum, strict float64
-	hits                     []hit
+	hits                     []deviatingRow
 }
 
-// hit is a row with a larger deviation than rounding explains; z is its largest deviation.
-type hit struct {
+// deviatingRow is a row with a larger deviation than rounding explains; z is its largest deviation.
+type deviatingRow struct {
 	rowOf
 	z float64
 }
@@ -276,7 +276,7 @@ func (j *judge) compareCells(l *linear, o rowOf, rows int64, p *projection, f *f
 		}
 		all.maxZ = max(all.maxZ, most)
 		if most > cellHit || math.Sqrt(rowSum/float64(p.blocks)) > rowHit {
-			all.hits = append(all.hits, hit{rowOf{o.part, o.row + r}, most})
+			all.hits = append(all.hits, deviatingRow{rowOf{o.part, o.row + r}, most})
 		}
 	}
 	return nil
@@ -284,7 +284,7 @@ func (j *judge) compareCells(l *linear, o rowOf, rows int64, p *projection, f *f
 
 // worstRows returns the rows to compute in full: the maxHits rows with the largest deviations, in order.
 func (p *projectionResult) worstRows() (rows []rowOf) {
-	slices.SortStableFunc(p.hits, func(a, b hit) int {
+	slices.SortStableFunc(p.hits, func(a, b deviatingRow) int {
 		switch {
 		case a.z > b.z:
 			return -1

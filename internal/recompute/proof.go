@@ -17,7 +17,7 @@ func (j *judge) allKnown() bool {
 
 // decideBad judges an operator with elements beyond the wide bound.
 func (j *judge) decideBad(v *Verdict, r *result) error {
-	bad, n := r.bad(), r.checked()
+	bad, n := r.hasBadElement(), r.checked()
 	share := 1 - float64(bad)/float64(n)
 	v.Extent = Part
 	if share < .05 { // of the elements are right
@@ -28,7 +28,7 @@ func (j *judge) decideBad(v *Verdict, r *result) error {
 	case err != nil:
 		return err
 	case inPlace:
-		*v = *undecided(InPlace, lang.Sentence{})
+		*v = *undecidedVerdict(InPlace, lang.Sentence{})
 		return nil
 	}
 	v.Status, v.Reason, v.Confidence = Wrong, ByCalcError, Medium
@@ -56,10 +56,10 @@ func (j *judge) decideBad(v *Verdict, r *result) error {
 	case proven && !r.length.IsZero():
 		v.Reason, v.Why = ByShape, r.length
 	case j.machine.lacksInput: // another form of the formula needs the missing input
-		*v = *undecided(NoInputs, lang.Sentence{})
+		*v = *undecidedVerdict(NoInputs, lang.Sentence{})
 	case proven:
 	case few:
-		*v = *undecided(NoAttributes, lang.Say("too few elements to infer %s: give it by --attr, or the graph by -f", j.openNames()))
+		*v = *undecidedVerdict(NoAttributes, lang.Say("too few elements to infer %s: give it by --attr, or the graph by -f", j.openNames()))
 	default:
 		v.Status, v.Reason, v.Confidence, v.Extent = Misfit, NoReason, Suspect, ""
 		if open := j.openNames(); open != "" {
@@ -144,7 +144,7 @@ func (j *judge) isDecided(r *result) bool {
 
 // isPart reports whether usual values of the attributes explain all elements except a part of the output.
 func (j *judge) isPart(r *result) (bool, error) {
-	share, single := 1-float64(r.bad())/float64(r.checked()), !j.op.Open
+	share, single := 1-float64(r.hasBadElement())/float64(r.checked()), !j.op.Open
 	for _, a := range j.formula.attrs {
 		if r.attrs[a.names[0]].Source == FromFit {
 			return false, nil
@@ -155,9 +155,9 @@ func (j *judge) isPart(r *result) (bool, error) {
 	// be a part; nearlyAll the explained share with which scattered elements count as a part.
 	const fewChecked, most, nearlyAll = 8, .5, .99
 	switch {
-	case r.checked() < fewChecked || share < most && r.bad() > 1 || j.mayLackKeys(r):
+	case r.checked() < fewChecked || share < most && r.hasBadElement() > 1 || j.mayLackKeys(r):
 		return false, nil
-	case single && (share >= nearlyAll || r.bad() == 1):
+	case single && (share >= nearlyAll || r.hasBadElement() == 1):
 		return true, nil
 	}
 	if r.damage != nil {
@@ -166,6 +166,6 @@ func (j *judge) isPart(r *result) (bool, error) {
 	output := slices.IndexFunc(r.tallies, func(t *tally) bool { return t.bad > 0 })
 	j.damage = newDamage(output, j.op.Outputs[output].Shape)
 	defer func() { j.damage = nil }()
-	_, err := j.run(r.attrs, false)
+	_, err := j.evaluateAttributes(r.attrs, false)
 	return err == nil && j.damage.isPart(), err
 }

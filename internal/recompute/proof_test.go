@@ -152,7 +152,7 @@ func TestDensestCentre(t *testing.T) {
 // TestFactors: a base of a logarithm near e with many digits is a wrong factor of the output: a result f*ln(x) looks
 // like a logarithm to the base e^(1/f).
 func TestFactors(t *testing.T) {
-	natural := fit{natural: math.E}
+	natural := fitRule{natural: math.E}
 	for x, want := range map[float64]bool{
 		math.E: true, // many digits
 		2.7:    false, 2: false, 10: false, 3: false,
@@ -163,7 +163,7 @@ func TestFactors(t *testing.T) {
 		if got := natural.isFactor(x); got != want {
 			t.Errorf("%v: %t, want %t", x, got, want)
 		}
-		if (&fit{}).isFactor(x) {
+		if (&fitRule{}).isFactor(x) {
 			t.Errorf("%v: a factor of an attribute without a natural value", x)
 		}
 	}

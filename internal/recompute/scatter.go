@@ -21,7 +21,7 @@ func (c *call) fitUpdates(shape tensor.Shape, u *Array) *Array {
 			}
 		}
 		walk(shape, strides, func(i, offset int) { from[i] = offset })
-		return u.move(shape, 0, func(i int) int { return from[i] })
+		return u.gatherFrom(shape, 0, func(i int) int { return from[i] })
 	}
 	return u.expand(shape)
 }
@@ -33,11 +33,11 @@ func (c *call) scatter(x *Array, to []int, u *Array, add bool) *Array {
 		return x
 	}
 	z := c.array(x.shape)
-	a, b := x.errs()
+	a, b := x.errorBounds()
 	copy(z.v, x.v)
 	copy(z.a, a)
 	copy(z.b, b)
-	ua, ub := u.errs()
+	ua, ub := u.errorBounds()
 	count, size := map[int]int{}, map[int]float64{}
 	for i, k := range to {
 		switch {
@@ -112,7 +112,7 @@ func (c *call) elementsAt(x, index *Array) []int {
 
 // writeRows adds or copies rows of updates to the rows along an axis that the indices select.
 func (c *call) writeRows(add bool) *Array {
-	x, index, u := c.in(0), c.in(1), c.in(2)
+	x, index, u := c.input(0), c.input(1), c.input(2)
 	k, ok := axisIn(c.attrs, len(x.shape))
 	if c.err != nil || !ok {
 		return c.fail("axis %s of shape %s", c.attrs["axis"].Value, x.shape)

@@ -63,9 +63,9 @@ func (s *suppression) isHigher(x, y float64) bool {
 	return x-y > float64(s.ofScores*(math.Abs(x)+math.Abs(y)))
 }
 
-// keep returns the boxes that suppression keeps, at most maxBoxes. Where the overlap is so near to the threshold that
+// keptBoxes returns the boxes that suppression keeps, at most maxBoxes. Where the overlap is so near to the threshold that
 // rounding decides, it decides as the NPU did, whose kept boxes are got.
-func (s *suppression) keep(c *call, got []float64, threshold float64, maxBoxes int) (all []int) {
+func (s *suppression) keptBoxes(c *call, got []float64, threshold float64, maxBoxes int) (all []int) {
 	delta := float64(threshold * float64(overlapSteps*s.ofBoxes))
 	low, high := threshold-delta, threshold+delta
 	// nearest is the largest overlap of each box with a kept box: infinite for a box that cannot be kept, the
@@ -88,7 +88,7 @@ func (s *suppression) keep(c *call, got []float64, threshold float64, maxBoxes i
 			i = s.order[next]
 		}
 		if len(all) < len(got) {
-			if k, ok := place(got[len(all)], len(s.order)); ok && nearest[k] <= high && (i < 0 || !s.isHigher(s.scores[i], s.scores[k])) {
+			if k, ok := indexOf(got[len(all)], len(s.order)); ok && nearest[k] <= high && (i < 0 || !s.isHigher(s.scores[i], s.scores[k])) {
 				i = k
 			}
 		}
@@ -104,14 +104,14 @@ func (s *suppression) keep(c *call, got []float64, threshold float64, maxBoxes i
 	return all
 }
 
-// place returns a number as an index; ok is false unless it is a whole number from 0 to n-1.
-func place(x float64, n int) (k int, ok bool) {
+// indexOf returns a number as an index; ok is false unless it is a whole number from 0 to n-1.
+func indexOf(x float64, n int) (k int, ok bool) {
 	return int(x), x >= 0 && x < float64(n) && x == math.Trunc(x)
 }
 
 // suppress returns the indices of the kept boxes.
 func suppress(c *call) *Array {
-	boxes, scores := c.in(0), c.in(1)
+	boxes, scores := c.input(0), c.input(1)
 	if c.err != nil {
 		return boxes
 	}
@@ -126,7 +126,7 @@ func suppress(c *call) *Array {
 	if least, ok := c.attrs["score_threshold"].Value.Number(); ok {
 		s.least = least
 	}
-	all := s.keep(c, got, c.num(overlapThreshold), most)
+	all := s.keptBoxes(c, got, c.num(overlapThreshold), most)
 	c.dynamicLength = true
 	z := c.exact(tensor.Shape{int64(len(all))}, c.alloc(len(all)))
 	for i, k := range all {
@@ -171,7 +171,7 @@ func (p *problem) overlaps() (low, high float64) {
 	}
 	isKept, all := make([]bool, len(scores)), make([]int, 0, len(got))
 	for _, x := range got {
-		if k, ok := place(x, len(scores)); ok && !isKept[k] {
+		if k, ok := indexOf(x, len(scores)); ok && !isKept[k] {
 			isKept[k], all = true, append(all, k)
 		}
 	}

@@ -10,7 +10,7 @@ import "dumptool/internal/optype"
 // times.
 var attentions = []formula{
 	{name: "Attention", class: Tabled, noise: attentionNoise, inputs: "q k v mask? bias?", cut: attentionCut, outputs: 3, states: true, compute: attention, read: readAttention,
-		attrs: []attribute{onlyKnown("pre_tokens"), onlyKnown("next_tokens"), onlyKnown("lengths"), onlyKnown("lengths_kv"), layouts, headCounts, pseOrder, scaleOfHeads, oneOf("causal", Number(0), Number(1), Number(2)).withKind(usualKind), maskBand, texts("masked", "out keep")}, forms: []form{
+		attrs: []attribute{onlyKnown("pre_tokens"), onlyKnown("next_tokens"), onlyKnown("lengths"), onlyKnown("lengths_kv"), layouts, headCounts, pseOrder, scaleOfHeads, oneOf("causal", Number(0), Number(1), Number(2)).withKind(usualKind), maskBand, texts("masked", "out keep")}, forms: []nameGroup{
 			{names: "FlashAttentionScore", inputs: "q k v bias? ~ -? mask? ~ lengths! lengths_kv! ~* :masked=out ?scale=1 ?pse_type=1", outputs: []int{3, 0, 1}},
 			newForm("PromptFlashAttention", "q k v bias? mask? lengths! lengths_kv! ~* :masked=out ?scale=1 ?layout=BSH ?next_tokens=0"),
 			newForm("IncreFlashAttention", "q k v bias? mask? lengths_kv! ~* :masked=out ?scale=1 ?layout=BSH"),
@@ -33,19 +33,19 @@ var attentions = []formula{
 	{name: "SwiGlu", class: Tabled, noise: halvesProduct, inputs: "x", cut: halvesCut, compute: oneOutput(func(c *call) *Array {
 		a, b := c.halves()
 		return swish(a, 1).mul(b)
-	}), attrs: []attribute{halvedAxis}, forms: []form{newForm("SwiGlu", ""), newForm("npu_swiglu swiglu", "dim:axis=-1"), newForm("module.SwiGLU module.SiluAndMul", ":axis=-1")}},
+	}), attrs: []attribute{halvedAxis}, forms: []nameGroup{newForm("SwiGlu", ""), newForm("npu_swiglu swiglu", "dim:axis=-1"), newForm("module.SwiGLU module.SiluAndMul", ":axis=-1")}},
 	{name: "Glu", class: Tabled, noise: halvesProduct, inputs: "x", cut: halvesCut, compute: oneOutput(func(c *call) *Array {
 		a, b := c.halves()
 		return a.mul(sigmoid(b))
-	}), attrs: []attribute{halvedAxis}, forms: []form{newForm("glu", "dim:axis=-1"), newForm("nn.GLU", "")}},
+	}), attrs: []attribute{halvedAxis}, forms: []nameGroup{newForm("glu", "dim:axis=-1"), newForm("nn.GLU", "")}},
 	{name: "RotaryMul", class: Plain, noise: halvesProduct, inputs: "x cos sin", cut: halvesOfLines,
-		compute: oneOutput(func(c *call) *Array { return c.rotate(c.in(0), c.in(1), c.in(2)) }), read: readRotation, attrs: []attribute{rotation},
-		forms: []form{newForm("RotaryMul", ""), newForm("RotaryPositionEmbedding", "x cos sin ~* ?mode=half"), newForm("npu_rotary_mul", "r1:cos! r2:sin! rotary_mode:mode=half"), newForm("npu_rotary_position_embedding", "x! cos! sin! mode=0")}},
+		compute: oneOutput(func(c *call) *Array { return c.rotate(c.input(0), c.input(1), c.input(2)) }), read: readRotation, attrs: []attribute{rotation},
+		forms: []nameGroup{newForm("RotaryMul", ""), newForm("RotaryPositionEmbedding", "x cos sin ~* ?mode=half"), newForm("npu_rotary_mul", "r1:cos! r2:sin! rotary_mode:mode=half"), newForm("npu_rotary_position_embedding", "x! cos! sin! mode=0")}},
 	{name: "ApplyRotaryPosEmb", class: Plain, noise: halvesProduct, inputs: "query key cos sin", cut: uncut, outputs: 2, compute: func(c *call) []*Array {
-		return []*Array{c.rotate(c.in(0), c.in(2), c.in(3)), c.rotate(c.in(1), c.in(2), c.in(3))}
-	}, read: readRotation, attrs: []attribute{rotation}, forms: []form{newForm("ApplyRotaryPosEmb", "")}},
+		return []*Array{c.rotate(c.input(0), c.input(2), c.input(3)), c.rotate(c.input(1), c.input(2), c.input(3))}
+	}, read: readRotation, attrs: []attribute{rotation}, forms: []nameGroup{newForm("ApplyRotaryPosEmb", "")}},
 	{name: "TopKRouter", class: Tabled, inputs: "x weight", cut: tokensCut, outputs: 2, compute: topKRouter, attrs: []attribute{texts("mode", "chosen all sigmoid sigmoid_share")},
-		forms: []form{newForm("TopKRouter", ""), newForm("module.TopKRouter module.MoERouter", inputsOfRouter)}},
+		forms: []nameGroup{newForm("TopKRouter", ""), newForm("module.TopKRouter module.MoERouter", inputsOfRouter)}},
 
 	noiseOnly(attentionEffect, "flash_attention"),
 	noiseOnly(halvesProduct, "apply_rotary_emb rotary_mul"),

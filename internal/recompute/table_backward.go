@@ -95,7 +95,7 @@ func elementwiseGrad(names, inputs string, class Class, f func(c *call) *Array) 
 
 // factorGrad returns the row of a gradient of the form dy*f(x), where x is the first input.
 func factorGrad(names, inputs string, f func(x *Array) *Array) formula {
-	return elementwiseGrad(names, inputs, Tabled, func(c *call) *Array { return c.in(1).mul(f(c.in(0))) })
+	return elementwiseGrad(names, inputs, Tabled, func(c *call) *Array { return c.input(1).mul(f(c.input(0))) })
 }
 
 // ofSeveralKernels marks a row whose operator runs as several kernels, each rounding to the type of the output.
@@ -137,21 +137,23 @@ func (f formula) asGate() formula {
 // gradientRow returns the row of another, not elementwise, gradient.
 func gradientRow(names, inputs string, cut cutter, f func(c *call) *Array, attrs ...attribute) formula {
 	name, _, _ := strings.Cut(names, " ")
-	return formula{name: name, class: Norm, noise: unbounded, inputs: inputs, cut: cut, compute: oneOutput(f), attrs: attrs, forms: []form{newForm(names, "")}}
+	return formula{name: name, class: Norm, noise: unbounded, inputs: inputs, cut: cut, compute: oneOutput(f), attrs: attrs, forms: []nameGroup{newForm(names, "")}}
 }
 
 // backwards are the formulas of gradients. Inputs of the forward formula come first, so that its attributes can be
 // used unchanged.
 var backwards = []formula{
-	elementwiseGrad("Relu6Grad", "x dy", Exact, func(c *call) *Array { return c.gateGradient(c.in(1), gateBetween(c.in(0), c.number(0), c.number(6))) }).withOrder("dy x").asGate(),
+	elementwiseGrad("Relu6Grad", "x dy", Exact, func(c *call) *Array {
+		return c.gateGradient(c.input(1), gateBetween(c.input(0), c.number(0), c.number(6)))
+	}).withOrder("dy x").asGate(),
 	factorGrad("AbsGrad", "x dy", func(x *Array) *Array { return x.mapSteps(sign) }),
-	elementwiseGrad("NegGrad", "dy", Exact, func(c *call) *Array { return c.in(0).neg() }).withoutNames(),
+	elementwiseGrad("NegGrad", "dy", Exact, func(c *call) *Array { return c.input(0).neg() }).withoutNames(),
 	factorGrad("SquareGrad", "x dy", func(x *Array) *Array { return x.times(2) }).withoutNames(),
-	elementwiseGrad("SqrtGrad", "y dy", Divided, func(c *call) *Array { return c.in(1).div(c.in(0).times(2)) }),
+	elementwiseGrad("SqrtGrad", "y dy", Divided, func(c *call) *Array { return c.input(1).div(c.input(0).times(2)) }),
 	factorGrad("RsqrtGrad", "y dy", func(y *Array) *Array { return square(y).mul(y).times(-.5).roundedBetween() }).ofSeveralKernels(),
 	factorGrad("ReciprocalGrad InvGrad", "y dy", func(y *Array) *Array { return square(y).neg().roundedBetween() }).ofSeveralKernels(),
 	factorGrad("ExpGrad", "y dy", identity).withoutNames(),
-	elementwiseGrad("LogGrad", "x dy", Divided, func(c *call) *Array { return c.in(1).div(c.in(0)) }).withoutNames(),
+	elementwiseGrad("LogGrad", "x dy", Divided, func(c *call) *Array { return c.input(1).div(c.input(0)) }).withoutNames(),
 	factorGrad("SinGrad", "x dy", func(x *Array) *Array { return x.cos().roundedBetween() }).ofSeveralKernels().withoutNames(),
 	factorGrad("CosGrad", "x dy", func(x *Array) *Array { return x.sin().neg().roundedBetween() }).ofSeveralKernels().withoutNames(),
 	factorGrad("ErfGrad", "x dy", func(x *Array) *Array { return bell(x, 1, 2/math.Sqrt(math.Pi)).roundedBetween() }).ofSeveralKernels().withoutNames(),
@@ -161,157 +163,169 @@ var backwards = []formula{
 		return t.add(x.mul(sigmoid(x)).mul(square(t).neg().plus(1)))
 	}).withOrder("dy x -?"),
 	factorGrad("HardSwishGrad", "x dy", func(x *Array) *Array {
-		return below(x, -3).where(x.m.number(0), below(x, 3).where(x.times(1.0/3).plus(.5), x.m.number(1)))
+		return isLower(x, -3).selectWhere(x.m.number(0), isLower(x, 3).selectWhere(x.times(1.0/3).plus(.5), x.m.number(1)))
 	}).withOrder("dy x"),
 	elementwiseGrad("HardSigmoidGrad", "x dy", Plain, func(c *call) *Array {
-		return c.gateGradient(c.in(1), gateBetween(c.in(0).times(c.num("alpha")).plus(c.num("beta")), c.number(0), c.number(1))).times(c.num("alpha"))
+		return c.gateGradient(c.input(1), gateBetween(c.input(0).times(c.num("alpha")).plus(c.num("beta")), c.number(0), c.number(1))).times(c.num("alpha"))
 	}).withOrder("dy x").withAttrs(realNumber("alpha", 1.0/6, .2), realNumber("beta", .5)),
 	factorGrad("FastGeluGrad", "x dy", func(x *Array) *Array { return swishSlope(x, 1.702) }).withOrder("dy x"),
-	elementwiseGrad("SwishGrad", "x dy", Tabled, func(c *call) *Array { return c.in(1).mul(swishSlope(c.in(0), c.num("scale")).roundedBetween()) }).ofSeveralKernels().withOrder("dy x -?").withAttrs(realNumber("scale", 1)).also("SiluGrad", "dy x :scale=1"),
-	elementwiseGrad("GeluGrad", "x dy", Tabled, func(c *call) *Array { return c.in(1).mul(geluSlope(c.in(0), c.word("approximate"))) }).withOrder("dy x -? :approximate=tanh").
-		withAttrs(texts("approximate", "none tanh")).also("GeluGradV2", "dy x"),
+	elementwiseGrad("SwishGrad", "x dy", Tabled, func(c *call) *Array { return c.input(1).mul(swishSlope(c.input(0), c.num("scale")).roundedBetween()) }).ofSeveralKernels().withOrder("dy x -?").withAttrs(realNumber("scale", 1)).withNames("SiluGrad", "dy x :scale=1"),
+	elementwiseGrad("GeluGrad", "x dy", Tabled, func(c *call) *Array { return c.input(1).mul(geluSlope(c.input(0), c.textAttribute("approximate"))) }).withOrder("dy x -? :approximate=tanh").
+		withAttrs(texts("approximate", "none tanh")).withNames("GeluGradV2", "dy x"),
 	elementwiseGrad("EluGrad", "x dy", Tabled, func(c *call) *Array {
-		return c.in(1).mul(positive(c.in(0)).where(c.number(1), c.in(0).atMost(0).exp().times(c.num("alpha"))))
+		return c.input(1).mul(positive(c.input(0)).selectWhere(c.number(1), c.input(0).atMost(0).exp().times(c.num("alpha"))))
 	}).withAttrs(realNumber("alpha", 1)).withoutNames(),
-	elementwiseGrad("LeakyReluGrad", "x dy", Plain, func(c *call) *Array { return positive(c.in(0)).where(c.in(1), c.in(1).times(c.num("negative_slope"))) }).withOrder("dy x").
+	elementwiseGrad("LeakyReluGrad", "x dy", Plain, func(c *call) *Array {
+		return positive(c.input(0)).selectWhere(c.input(1), c.input(1).times(c.num("negative_slope")))
+	}).withOrder("dy x").
 		withAttrs(realNumber("negative_slope", 0, .01, .1, .2)).asGate(),
 	elementwiseGrad("SoftplusGrad", "x dy", Tabled, func(c *call) *Array {
-		scaled := c.in(0).times(c.num("beta"))
-		return c.in(1).mul(below(scaled, c.num("threshold")).where(sigmoid(scaled), c.number(1)))
-	}).withOrder("dy x :beta=1 :threshold=inf").withAttrs(realNumber("beta", 1), constant("threshold", 20)).also("SoftplusV2Grad", "dy x"),
-	elementwiseGrad("ClipByValueGrad", "x low high dy", Exact, func(c *call) *Array { return c.gateGradient(c.in(3), gateBetween(c.in(0), c.in(1), c.in(2))) }).withoutNames(),
+		scaled := c.input(0).times(c.num("beta"))
+		return c.input(1).mul(isLower(scaled, c.num("threshold")).selectWhere(sigmoid(scaled), c.number(1)))
+	}).withOrder("dy x :beta=1 :threshold=inf").withAttrs(realNumber("beta", 1), constant("threshold", 20)).withNames("SoftplusV2Grad", "dy x"),
+	elementwiseGrad("ClipByValueGrad", "x low high dy", Exact, func(c *call) *Array {
+		return c.gateGradient(c.input(3), gateBetween(c.input(0), c.input(1), c.input(2)))
+	}).withoutNames(),
 	elementwiseGrad("DropoutGrad", "x y dy", Plain, dropoutGrad).withAttrs(realNumber("p", 0, .1, .5, .2, .3), flags("training", true)).withoutNames(),
 
 	elementwiseGrad("BroadcastGrad", "dy", Exact, func(c *call) *Array {
 		if _, ok := c.attrs["beta"]; ok {
-			return c.in(0).times(c.num("beta"))
+			return c.input(0).times(c.num("beta"))
 		}
-		return c.in(0)
+		return c.input(0)
 	}).withAttrs(onlyKnown("beta")).withoutNames(),
-	elementwiseGrad("AxpyGrad", "dy", Plain, func(c *call) *Array { return c.in(0).times(c.num("alpha")) }).withAttrs(realNumber("alpha", 1)).withoutNames(),
-	elementwiseGrad("SubScaledGrad", "dy", Plain, func(c *call) *Array { return c.in(0).times(-c.num("alpha")) }).withAttrs(realNumber("alpha", 1)).withoutNames(),
-	elementwiseGrad("MulGrad", "x2 dy", Plain, func(c *call) *Array { return c.in(1).mul(c.in(0)) }).ofSeveralKernels().withoutNames(),
-	elementwiseGrad("AddcmulGrad", "x2 dy", Plain, func(c *call) *Array { return c.in(1).mul(c.in(0)).roundedBetween().times(c.num("value")) }).withAttrs(realNumber("value", 1)).ofSeveralKernels().withoutNames(),
-	elementwiseGrad("DivGrad", "x2 dy", Divided, func(c *call) *Array { return c.in(1).div(c.in(0)) }).ofSeveralKernels().withoutNames(),
+	elementwiseGrad("AxpyGrad", "dy", Plain, func(c *call) *Array { return c.input(0).times(c.num("alpha")) }).withAttrs(realNumber("alpha", 1)).withoutNames(),
+	elementwiseGrad("SubScaledGrad", "dy", Plain, func(c *call) *Array { return c.input(0).times(-c.num("alpha")) }).withAttrs(realNumber("alpha", 1)).withoutNames(),
+	elementwiseGrad("MulGrad", "x2 dy", Plain, func(c *call) *Array { return c.input(1).mul(c.input(0)) }).ofSeveralKernels().withoutNames(),
+	elementwiseGrad("AddcmulGrad", "x2 dy", Plain, func(c *call) *Array { return c.input(1).mul(c.input(0)).roundedBetween().times(c.num("value")) }).withAttrs(realNumber("value", 1)).ofSeveralKernels().withoutNames(),
+	elementwiseGrad("DivGrad", "x2 dy", Divided, func(c *call) *Array { return c.input(1).div(c.input(0)) }).ofSeveralKernels().withoutNames(),
 	elementwiseGrad("DivisorGrad", "x1 x2 dy", Divided, func(c *call) *Array {
-		return c.in(2).mul(c.in(0).div(c.in(1)).roundedBetween().div(c.in(1)).roundedBetween()).neg()
+		return c.input(2).mul(c.input(0).div(c.input(1)).roundedBetween().div(c.input(1)).roundedBetween()).neg()
 	}).ofSeveralKernels().withoutNames(),
 	elementwiseGrad("PowGrad", "x1 x2 dy", Tabled, func(c *call) *Array {
-		return c.in(2).mul(c.in(0).pow(c.in(1).plus(-1)).roundedBetween().mul(c.in(1)).roundedBetween())
+		return c.input(2).mul(c.input(0).pow(c.input(1).plus(-1)).roundedBetween().mul(c.input(1)).roundedBetween())
 	}).ofSeveralKernels().withoutNames(),
-	elementwiseGrad("MaximumGrad", "x1 x2 dy", Exact, func(c *call) *Array { return c.gateGradient(c.in(2), c.in(0).mapPairsExactly(c.in(1), gateAbove)) }).withoutNames(),
-	elementwiseGrad("MinimumGrad", "x1 x2 dy", Exact, func(c *call) *Array { return c.gateGradient(c.in(2), c.in(1).mapPairsExactly(c.in(0), gateAbove)) }).withoutNames(),
-	elementwiseGrad("SelectGrad", "mask dy", Exact, func(c *call) *Array { return c.in(0).where(c.in(1), c.number(0)) }).withoutNames(),
-	elementwiseGrad("MaskedFillGrad", "mask dy", Exact, func(c *call) *Array { return c.in(0).where(c.number(0), c.in(1)) }).withoutNames(),
+	elementwiseGrad("MaximumGrad", "x1 x2 dy", Exact, func(c *call) *Array {
+		return c.gateGradient(c.input(2), c.input(0).mapPairsExactly(c.input(1), gateAbove))
+	}).withoutNames(),
+	elementwiseGrad("MinimumGrad", "x1 x2 dy", Exact, func(c *call) *Array {
+		return c.gateGradient(c.input(2), c.input(1).mapPairsExactly(c.input(0), gateAbove))
+	}).withoutNames(),
+	elementwiseGrad("SelectGrad", "mask dy", Exact, func(c *call) *Array { return c.input(0).selectWhere(c.input(1), c.number(0)) }).withoutNames(),
+	elementwiseGrad("MaskedFillGrad", "mask dy", Exact, func(c *call) *Array { return c.input(0).selectWhere(c.number(0), c.input(1)) }).withoutNames(),
 
 	{name: "MatMulGrad", class: Linear, noise: unbounded, inputs: "x2 dy", linear: matMulGrad, cut: uncut, read: readTransposes, steps: true, attrs: []attribute{constant("transpose_x2", 0), onlyKnown("alpha")}},
 	{name: "MatMulWeightGrad", class: Linear, noise: unbounded, inputs: "x1 dy", linear: matMulWeightGrad, cut: uncut, read: readTransposes, steps: true, attrs: []attribute{constant("transpose_x2", 0), onlyKnown("alpha")}},
 
-	{name: "ReduceSumGrad", class: Exact, noise: unbounded, inputs: "dy", cut: alongLines(true), compute: oneOutput(func(c *call) *Array { return c.in(0).expand(c.shapes[0]) }), attrs: []attribute{ofForward(reducedAxes)}, ofOutput: true},
+	{name: "ReduceSumGrad", class: Exact, noise: unbounded, inputs: "dy", cut: alongLines(true), compute: oneOutput(func(c *call) *Array { return c.input(0).expand(c.shapes[0]) }), attrs: []attribute{ofForward(reducedAxes)}, ofOutput: true},
 	{name: "ReduceMeanGrad", class: Divided, noise: unbounded, inputs: "dy", cut: alongLines(false), compute: oneOutput(func(c *call) *Array {
 		n := 1.0
 		for _, k := range c.ints("axes") {
 			n *= float64(c.shapes[0][k])
 		}
-		return c.in(0).div(c.number(n)).expand(c.shapes[0])
+		return c.input(0).div(c.number(n)).expand(c.shapes[0])
 	}), attrs: []attribute{ofForward(reducedAxes)}, ofOutput: true},
-	gradientRow("LogSumExpGrad", "x y dy", alongLines(false), func(c *call) *Array { return c.in(2).mul(c.in(0).sub(c.in(1)).roundedBetween().exp()) }, ofForward(reducedAxes)).ofSeveralKernels().withoutNames(),
+	gradientRow("LogSumExpGrad", "x y dy", alongLines(false), func(c *call) *Array { return c.input(2).mul(c.input(0).sub(c.input(1)).roundedBetween().exp()) }, ofForward(reducedAxes)).ofSeveralKernels().withoutNames(),
 	gradientRow("LpNormGrad", "x y dy", alongLines(false), func(c *call) *Array {
 		if p := c.num("p"); p != 2 {
 			return c.fail("a norm of order %v", p)
 		}
-		return c.in(2).mul(c.in(0).div(c.in(1)).roundedBetween())
+		return c.input(2).mul(c.input(0).div(c.input(1)).roundedBetween())
 	}, ofForward(reducedAxes), realNumber("p", 2)).ofSeveralKernels().withoutNames(),
 	gradientRow("VarGrad", "x dy", alongLines(false), func(c *call) *Array {
-		x, axes := c.in(0), c.ints("axes")
+		x, axes := c.input(0), c.ints("axes")
 		_, distance, _ := moments(x, axes...)
-		if c.err != nil || len(c.in(1).v) == 0 {
+		if c.err != nil || len(c.input(1).v) == 0 {
 			return x
 		}
-		n := float64(len(x.v)/len(c.in(1).v)) - c.num("correction")
-		return distance.mul(c.in(1)).roundedBetween().times(2 / n)
+		n := float64(len(x.v)/len(c.input(1).v)) - c.num("correction")
+		return distance.mul(c.input(1)).roundedBetween().times(2 / n)
 	}, ofForward(reducedAxes), correction).ofSeveralKernels().withoutNames(),
 
-	gradientRow("LogSoftmaxGrad", "y dy", lines, func(c *call) *Array { return c.in(1).sub(c.in(0).exp().mul(c.in(1).sum(c.ints("axes")...))) }, anyAxes).withOrder("dy y"),
-	gradientRow("LayerNormGrad", "x gamma? dy", lines, func(c *call) *Array { return c.normGrad(c.in(0), c.timesWeight(c.in(2)), true, c.ints("axes")...) }, normAxes, epsilon(), unitOffset).withOrder("dy x - - gamma").readBy(fromBegin),
+	gradientRow("LogSoftmaxGrad", "y dy", lines, func(c *call) *Array { return c.input(1).sub(c.input(0).exp().mul(c.input(1).sum(c.ints("axes")...))) }, anyAxes).withOrder("dy y"),
+	gradientRow("LayerNormGrad", "x gamma? dy", lines, func(c *call) *Array {
+		return c.normGrad(c.input(0), c.timesWeight(c.input(2)), true, c.ints("axes")...)
+	}, normAxes, epsilon(), unitOffset).withOrder("dy x - - gamma").readBy(fromBegin),
 	gradientRow("LayerNormGammaGrad", "x dy", uncut, func(c *call) *Array { return c.gammaGrad(true, c.ints("axes")...) }, axesOfGradient, epsilon()).withoutNames().readBy(fromBegin),
-	gradientRow("RmsNormGrad", "x gamma? dy", lines, func(c *call) *Array { return c.normGrad(c.in(0), c.timesWeight(c.in(2)), false, c.ints("axes")...) }, normAxes, epsilon(), unitOffset).withOrder("dy x - gamma").readBy(fromBegin),
+	gradientRow("RmsNormGrad", "x gamma? dy", lines, func(c *call) *Array {
+		return c.normGrad(c.input(0), c.timesWeight(c.input(2)), false, c.ints("axes")...)
+	}, normAxes, epsilon(), unitOffset).withOrder("dy x - gamma").readBy(fromBegin),
 	gradientRow("RmsNormGammaGrad", "x dy", uncut, func(c *call) *Array { return c.gammaGrad(false, c.ints("axes")...) }, axesOfGradient, epsilon()).withoutNames().readBy(fromBegin),
 	gradientRow("BatchNormGrad", "x scale? dy", channelsCut, func(c *call) *Array {
-		x := c.in(0)
-		dx := c.normGrad(x, c.in(2), true, slices.Delete(upTo(len(x.shape)), 1, 2)...)
-		if c.has(1) {
-			dx = dx.mul(channels(x, c.in(1)))
+		x := c.input(0)
+		dx := c.normGrad(x, c.input(2), true, slices.Delete(upTo(len(x.shape)), 1, 2)...)
+		if c.hasInput(1) {
+			dx = dx.mul(channels(x, c.input(1)))
 		}
 		return dx
 	}, epsilon()).ofSeveralKernels().withoutNames(),
 	gradientRow("BatchNormScaleGrad", "x dy", perChannel, func(c *call) *Array {
-		x := c.in(0)
+		x := c.input(0)
 		axes := slices.Delete(upTo(len(x.shape)), 1, 2)
 		unit, _ := c.normalise(x, true, axes...)
-		return unit.mul(c.in(1)).sum(axes...).reshape(-1)
+		return unit.mul(c.input(1)).sum(axes...).reshape(-1)
 	}, epsilon()).ofSeveralKernels().withoutNames(),
 	gradientRow("BNInferGrad", "dy scale? variance", linesCut(1), func(c *call) *Array {
-		dy := c.in(0)
-		g := dy.mul(channels(dy, c.in(2)).plus(c.num("epsilon")).rsqrt())
-		if c.has(1) {
-			g = g.mul(channels(dy, c.in(1)))
+		dy := c.input(0)
+		g := dy.mul(channels(dy, c.input(2)).plus(c.num("epsilon")).rsqrt())
+		if c.hasInput(1) {
+			g = g.mul(channels(dy, c.input(1)))
 		}
 		return g
 	}, epsilon()).withoutNames(),
 	gradientRow("BNInferScaleGrad", "x mean variance dy", perChannel, func(c *call) *Array {
-		x := c.in(0)
-		unit := c.standardise(x, channels(x, c.in(1)), channels(x, c.in(2)))
-		return unit.mul(c.in(3)).sum(slices.Delete(upTo(len(x.shape)), 1, 2)...).reshape(-1)
+		x := c.input(0)
+		unit := c.standardise(x, channels(x, c.input(1)), channels(x, c.input(2)))
+		return unit.mul(c.input(3)).sum(slices.Delete(upTo(len(x.shape)), 1, 2)...).reshape(-1)
 	}, epsilon()).withoutNames(),
 	gradientRow("ChannelsGrad", "dy", perChannel, func(c *call) *Array {
-		return c.in(0).sum(slices.Delete(upTo(len(c.in(0).shape)), 1, 2)...).reshape(-1)
+		return c.input(0).sum(slices.Delete(upTo(len(c.input(0).shape)), 1, 2)...).reshape(-1)
 	}).withoutNames(),
 	gradientRow("GroupNormGrad", "x gamma? dy", images, func(c *call) *Array {
-		x, g := c.in(0), c.in(2)
-		if c.has(1) {
-			g = g.mul(channels(x, c.in(1)))
+		x, g := c.input(0), c.input(2)
+		if c.hasInput(1) {
+			g = g.mul(channels(x, c.input(1)))
 		}
 		return c.normGrad(c.groupChannels(x), c.groupChannels(g), true, 2).reshape(x.shape...)
 	}, divisors, epsilon()).withoutNames(),
 	gradientRow("GroupNormGammaGrad", "x dy", uncut, func(c *call) *Array {
-		x := c.in(0)
+		x := c.input(0)
 		unit, _ := c.normalise(c.groupChannels(x), true, 2)
 		if c.err != nil {
 			return x
 		}
-		return unit.reshape(x.shape...).mul(c.in(1)).sum(slices.Delete(upTo(len(x.shape)), 1, 2)...).reshape(-1)
+		return unit.reshape(x.shape...).mul(c.input(1)).sum(slices.Delete(upTo(len(x.shape)), 1, 2)...).reshape(-1)
 	}, divisors, epsilon()).withoutNames(),
 
-	{name: "MaxPoolGrad", class: Reduced, noise: gates, inputs: "x dy", cut: sameImages, compute: oneOutput((*call).maxPoolGrad), read: readPool, attrs: []attribute{ofForward(poolGeometry)}, isOfImages: true, forms: []form{newForm("MaxPoolGrad", "x - dy", &optype.Type{Class: optype.Gated, Form: optype.Pooled})}},
+	{name: "MaxPoolGrad", class: Reduced, noise: gates, inputs: "x dy", cut: sameImages, compute: oneOutput((*call).maxPoolGrad), read: readPool, attrs: []attribute{ofForward(poolGeometry)}, isOfImages: true, forms: []nameGroup{newForm("MaxPoolGrad", "x - dy", &optype.Type{Class: optype.Gated, Form: optype.Pooled})}},
 	{name: "AvgPoolGrad", class: Reduced, noise: unbounded, inputs: "dy", cut: sameImages, compute: oneOutput((*call).avgPoolGrad), read: readPool, attrs: []attribute{ofForward(poolGeometry), flags("exclusive", true), constant("divisor", 0)}},
 	{name: "AdaptiveAvgPoolGrad", class: Reduced, noise: unbounded, inputs: "dy", cut: sameImages, compute: oneOutput((*call).adaptiveGrad)},
 
-	{name: "TransposeGrad", class: Move, noise: unbounded, inputs: "dy", compute: first(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
+	{name: "TransposeGrad", class: Move, noise: unbounded, inputs: "dy", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		perm, _ := h["perm"].Value.Integers()
 		return permutedView(p.Inputs[0].Shape, inverse(toInts(perm)))
 	}), attrs: []attribute{choice("perm", inversePermutations)}},
 	{name: "EmbeddingDenseGrad", class: Reduced, noise: scatters, inputs: "indices dy", cut: rowsOfEmbedding, compute: oneOutput((*call).embeddingGrad), ofOutput: true,
-		attrs: []attribute{oneOf("axis", integers(0)), onlyKnown("padding_idx"), constant("scale_grad_by_freq", 0)}, forms: []form{newForm("EmbeddingDenseGrad", "dy indices", scatters)}},
+		attrs: []attribute{oneOf("axis", integers(0)), onlyKnown("padding_idx"), constant("scale_grad_by_freq", 0)}, forms: []nameGroup{newForm("EmbeddingDenseGrad", "dy indices", scatters)}},
 	gradientRow(moveGrad, "places*", uncut, (*call).moveGrad).withoutNames(),
 
 	gradientRow("CrossEntropyGrad", "x target weight? dy", lossRows, func(c *call) *Array { return c.crossEntropyGrad(true) }, constant("ignore_index", -100), labelSmoothing, ofForward(lossReduction)).ofSeveralKernels().withoutNames(),
 	gradientRow("NLLLossGrad", "x target weight? dy", lossRows, func(c *call) *Array { return c.crossEntropyGrad(false) }, constant("ignore_index", -100), ofForward(lossReduction)).ofSeveralKernels().withoutNames(),
-	lossGrad("MseLossGrad", "x y dy", func(c *call) *Array { return c.in(0).sub(c.in(1)).roundedBetween().times(2) }),
-	lossGrad("L1LossGrad", "x y dy", func(c *call) *Array { return c.in(0).sub(c.in(1)).mapSteps(sign) }),
+	lossGrad("MseLossGrad", "x y dy", func(c *call) *Array { return c.input(0).sub(c.input(1)).roundedBetween().times(2) }),
+	lossGrad("L1LossGrad", "x y dy", func(c *call) *Array { return c.input(0).sub(c.input(1)).mapSteps(sign) }),
 	lossGrad("SmoothL1LossGrad", "x y dy", func(c *call) *Array {
-		d, beta := c.in(0).sub(c.in(1)), c.num("beta")
+		d, beta := c.input(0).sub(c.input(1)), c.num("beta")
 		if beta == 0 {
 			return d.mapSteps(sign)
 		}
 		return d.times(1 / beta).atLeast(-1).atMost(1)
 	}, constant("beta", 1)),
 	lossGrad("SigmoidCrossEntropyGrad", "x y weight? pos_weight? dy", func(c *call) *Array {
-		y := c.in(1)
+		y := c.input(1)
 		right := y
-		if c.has(3) {
-			right = y.mul(c.in(3))
+		if c.hasInput(3) {
+			right = y.mul(c.input(3))
 		}
-		return c.weightLosses(right.add(y.neg().plus(1)).mul(sigmoid(c.in(0))).sub(right), 2)
+		return c.weightLosses(right.add(y.neg().plus(1)).mul(sigmoid(c.input(0))).sub(right), 2)
 	}),
 }

@@ -36,59 +36,59 @@ var elementwiseOperators = []formula{
 	unary("LogicalNot logical_not", Integral, nil, func(x *Array) *Array { return x.mapSteps(func(v float64) float64 { return flag(v == 0) }) }),
 	rounding("Floor floor", math.Floor), rounding("Ceil ceil", math.Ceil), rounding("Rint Round round", math.RoundToEven), rounding("Trunc trunc fix", math.Trunc),
 
-	withNumber("Muls", Plain, multiplication, (*Array).times, realNumber("value", 1)).also("deg2rad", ":value=0.017453292519943295").also("rad2deg", ":value=57.29577951308232").
-		also("mul multiply __mul__ __rmul__ __imul__", ""), // a factor that was not dumped
-	withNumber("Adds", Plain, lipschitz, (*Array).plus, realNumber("value", 0)).also("add sub __add__ __radd__ __iadd__ __sub__ __isub__", "", addition),
-	withNumber("Swish Silu", Tabled, smooth(1.1), swish, realNumber("scale", 1)).also("silu npu_silu nn.SiLU ms.SiLU module.SiLUActivation", ":scale=1").also("module.QuickGELUActivation", ":scale=1.702"),
+	withNumber("Muls", Plain, multiplication, (*Array).times, realNumber("value", 1)).withNames("deg2rad", ":value=0.017453292519943295").withNames("rad2deg", ":value=57.29577951308232").
+		withNames("mul multiply __mul__ __rmul__ __imul__", ""), // a factor that was not dumped
+	withNumber("Adds", Plain, lipschitz, (*Array).plus, realNumber("value", 0)).withNames("add sub __add__ __radd__ __iadd__ __sub__ __isub__", "", addition),
+	withNumber("Swish Silu", Tabled, smooth(1.1), swish, realNumber("scale", 1)).withNames("silu npu_silu nn.SiLU ms.SiLU module.SiLUActivation", ":scale=1").withNames("module.QuickGELUActivation", ":scale=1.702"),
 	{name: "Elu", class: Tabled, noise: smooth(1), inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
-		x, scale := c.in(0), c.num("scale")
-		return positive(x).where(x.times(scale), x.atMost(0).times(c.num("input_scale")).exp().plus(-1).times(float64(c.num("alpha")*scale)))
-	}), attrs: []attribute{realNumber("alpha", 1), constant("scale", 1), constant("input_scale", 1)}, forms: []form{newForm("Elu nn.ELU", ""), newForm("elu", "alpha=1 scale=1 input_scale=1"), newForm("ms.elu", "input_x:x! alpha=1")}},
-	withNumber("CeluV2 nn.CELU", Tabled, smooth(1), func(x *Array, alpha float64) *Array { return positive(x).where(x, elu(x.times(1/alpha), alpha)) }, realNumber("alpha", 1)).also("celu", "alpha=1", smooth(1)),
+		x, scale := c.input(0), c.num("scale")
+		return positive(x).selectWhere(x.times(scale), x.atMost(0).times(c.num("input_scale")).exp().plus(-1).times(float64(c.num("alpha")*scale)))
+	}), attrs: []attribute{realNumber("alpha", 1), constant("scale", 1), constant("input_scale", 1)}, forms: []nameGroup{newForm("Elu nn.ELU", ""), newForm("elu", "alpha=1 scale=1 input_scale=1"), newForm("ms.elu", "input_x:x! alpha=1")}},
+	withNumber("CeluV2 nn.CELU", Tabled, smooth(1), func(x *Array, alpha float64) *Array { return positive(x).selectWhere(x, elu(x.times(1/alpha), alpha)) }, realNumber("alpha", 1)).withNames("celu", "alpha=1", smooth(1)),
 	withNumber("LeakyRelu LeakyReluD nn.LeakyReLU", Plain, selects, leaky, realNumber("negative_slope", .01, .1, .2, .3, .05, 0)).
-		also("leaky_relu", "negative_slope=0.01").also("ms.leaky_relu", "alpha:negative_slope=0.2"),
+		withNames("leaky_relu", "negative_slope=0.01").withNames("ms.leaky_relu", "alpha:negative_slope=0.2"),
 	{name: "Exp", class: Tabled, noise: exponents, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
-		return c.in(0).times(c.num("scale")).plus(c.num("shift")).times(logOfBase(c.num("base"))).exp()
-	}), attrs: []attribute{baseOf(0, -1, 2, 10), constant("scale", 1), constant("shift", 0)}, forms: []form{newForm("Exp", ""), newForm("exp", ":base=-1"), newForm("exp2", ":base=2")}},
+		return c.input(0).times(c.num("scale")).plus(c.num("shift")).times(logOfBase(c.num("base"))).exp()
+	}), attrs: []attribute{baseOf(0, -1, 2, 10), constant("scale", 1), constant("shift", 0)}, forms: []nameGroup{newForm("Exp", ""), newForm("exp", ":base=-1"), newForm("exp2", ":base=2")}},
 	{name: "Log", class: Tabled, noise: logarithms, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
-		return c.in(0).times(c.num("scale")).plus(c.num("shift")).log().times(1 / logOfBase(c.num("base")))
-	}), attrs: []attribute{baseOf(math.E, -1, 2, 10), constant("scale", 1), constant("shift", 0)}, forms: []form{newForm("Log", ""), newForm("log", ":base=-1"), newForm("log2", ":base=2"), newForm("log10", ":base=10")}},
+		return c.input(0).times(c.num("scale")).plus(c.num("shift")).log().times(1 / logOfBase(c.num("base")))
+	}), attrs: []attribute{baseOf(math.E, -1, 2, 10), constant("scale", 1), constant("shift", 0)}, forms: []nameGroup{newForm("Log", ""), newForm("log", ":base=-1"), newForm("log2", ":base=2"), newForm("log10", ":base=10")}},
 	{name: "Softplus", class: Tabled, noise: smooth(1), inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
-		x, beta := c.in(0), c.num("beta")
+		x, beta := c.input(0), c.num("beta")
 		scaled, threshold := x.times(beta), c.num("threshold")
-		return scaled.compare(scaled.m.number(threshold), func(x, y float64) bool { return x > y }).where(x, softplus(scaled).times(1/beta))
-	}), attrs: []attribute{realNumber("beta", 1), constant("threshold", 20)}, forms: []form{newForm("Softplus", ":beta=1 :threshold=20"), newForm("SoftplusV2 nn.Softplus", ""), newForm("softplus", "beta=1 threshold=20")}},
-	{name: "Gelu", class: Tabled, noise: smooth(1.13), inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array { return gelu(c.in(0), c.word("approximate")) }),
-		attrs: []attribute{texts("approximate", "tanh none")}, forms: []form{newForm("Gelu GeluV2 nn.GELU module.*GELUActivation module.*GELUTanh", ""), newForm("gelu npu_gelu ms.gelu", "approximate=none")}},
+		return scaled.compare(scaled.m.number(threshold), func(x, y float64) bool { return x > y }).selectWhere(x, softplus(scaled).times(1/beta))
+	}), attrs: []attribute{realNumber("beta", 1), constant("threshold", 20)}, forms: []nameGroup{newForm("Softplus", ":beta=1 :threshold=20"), newForm("SoftplusV2 nn.Softplus", ""), newForm("softplus", "beta=1 threshold=20")}},
+	{name: "Gelu", class: Tabled, noise: smooth(1.13), inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array { return gelu(c.input(0), c.textAttribute("approximate")) }),
+		attrs: []attribute{texts("approximate", "tanh none")}, forms: []nameGroup{newForm("Gelu GeluV2 nn.GELU module.*GELUActivation module.*GELUTanh", ""), newForm("gelu npu_gelu ms.gelu", "approximate=none")}},
 	{name: "HardSigmoid", class: Plain, noise: smooth(1), inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
-		return c.in(0).times(c.num("alpha")).plus(c.num("beta")).atLeast(0).atMost(1)
-	}), attrs: []attribute{realNumber("alpha", 1.0/6, .2), realNumber("beta", .5)}, forms: []form{newForm("HardSigmoid HSigmoid", ""), newForm("hardsigmoid nn.Hardsigmoid", ":alpha=0.16666666666666666 :beta=0.5")}},
-	{name: "PRelu", class: Plain, noise: weightedSelect, inputs: "x weight", cut: linesCut(1), compute: both(func(x, w *Array) *Array {
-		return positive(x).where(x, x.mul(channels(x, w)))
-	}), isOfImages: true, forms: []form{newForm("PRelu", ""), newForm("prelu nn.PReLU", "weight!")}},
+		return c.input(0).times(c.num("alpha")).plus(c.num("beta")).atLeast(0).atMost(1)
+	}), attrs: []attribute{realNumber("alpha", 1.0/6, .2), realNumber("beta", .5)}, forms: []nameGroup{newForm("HardSigmoid HSigmoid", ""), newForm("hardsigmoid nn.Hardsigmoid", ":alpha=0.16666666666666666 :beta=0.5")}},
+	{name: "PRelu", class: Plain, noise: weightedSelect, inputs: "x weight", cut: linesCut(1), compute: binaryFormula(func(x, w *Array) *Array {
+		return positive(x).selectWhere(x, x.mul(channels(x, w)))
+	}), isOfImages: true, forms: []nameGroup{newForm("PRelu", ""), newForm("prelu nn.PReLU", "weight!")}},
 	{name: "Power", class: Tabled, noise: powers, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
-		return c.in(0).times(c.num("scale")).plus(c.num("shift")).pow(c.number(c.num("power")))
-	}), attrs: []attribute{realNumber("power", 1, 2, .5, 3, -1, -.5), constant("scale", 1), constant("shift", 0)}, forms: []form{newForm("Power", ""), newForm("pow __pow__ __ipow__", "")}},
-	{name: "ClipByValue", class: Exact, inputs: "x low high", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.in(0).max(c.in(1)).min(c.in(2)) }), repeats: true,
-		forms: []form{newForm("ClipByValue ClipByValueD", ""), newForm("hardtanh", "min_val:low=-1 max_val:high=1"), newForm("clamp clip", "min:low=-inf max:high=inf")}},
-	{name: "Cast", class: Converted, inputs: "x", cut: elementwise, compute: oneOutput(convert), attrs: []attribute{texts("mode", "rint trunc floor ceil round")}, forms: []form{newForm("Cast", ""), newForm("to type type_as half float double bfloat16 int long bool byte char short npu_dtype_cast", "dtype*:- :mode=trunc"), newForm("ms.cast", "dtype:- :mode=trunc")}},
+		return c.input(0).times(c.num("scale")).plus(c.num("shift")).pow(c.number(c.num("power")))
+	}), attrs: []attribute{realNumber("power", 1, 2, .5, 3, -1, -.5), constant("scale", 1), constant("shift", 0)}, forms: []nameGroup{newForm("Power", ""), newForm("pow __pow__ __ipow__", "")}},
+	{name: "ClipByValue", class: Exact, inputs: "x low high", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.input(0).max(c.input(1)).min(c.input(2)) }), repeats: true,
+		forms: []nameGroup{newForm("ClipByValue ClipByValueD", ""), newForm("hardtanh", "min_val:low=-1 max_val:high=1"), newForm("clamp clip", "min:low=-inf max:high=inf")}},
+	{name: "Cast", class: Converted, inputs: "x", cut: elementwise, compute: oneOutput(convert), attrs: []attribute{texts("mode", "rint trunc floor ceil round")}, forms: []nameGroup{newForm("Cast", ""), newForm("to type type_as half float double bfloat16 int long bool byte char short npu_dtype_cast", "dtype*:- :mode=trunc"), newForm("ms.cast", "dtype:- :mode=trunc")}},
 
-	binary("Add AddV2", Exact, addition, (*Array).add).also("add __add__ __radd__ __iadd__", "other:x2 alpha:-==1"),
-	{name: "FusedMulAdd", class: Plain, inputs: "x1 x2 x3", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.in(0).mul(c.in(1)).add(c.in(2)) }), forms: []form{
+	binary("Add AddV2", Exact, addition, (*Array).add).withNames("add __add__ __radd__ __iadd__", "other:x2 alpha:-==1"),
+	{name: "FusedMulAdd", class: Plain, inputs: "x1 x2 x3", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.input(0).mul(c.input(1)).add(c.input(2)) }), forms: []nameGroup{
 		newForm("FusedMulAdd", ""), newForm("FusedMulAddN", "x1 x3 x2"), // x1 times the number x3, plus x2
 		newForm("addcmul", "input:x3 tensor1:x1! tensor2:x2! value:-==1", &optype.Type{Noise: optype.NoiseLipschitz})}},
-	{name: "Axpy", class: Plain, noise: unbounded, inputs: "x1 x2", cut: elementwise, steps: true, compute: oneOutput(func(c *call) *Array { return c.in(0).add(c.in(1).times(c.num("alpha")).roundedBetween()) }), attrs: []attribute{realNumber("alpha", 1)},
-		forms: []form{newForm("Axpy", ""), newForm("AxpyV2", "x1 x2 alpha!"), newForm("add", "input:x1! other:x2 alpha")}},
-	binary("Sub SubV2", Exact, addition, (*Array).sub).also("sub subtract __sub__ __isub__", "other:x2 alpha:-==1").
-		also("__rsub__", "input:x2 other:x1").also("rsub", "input:x2 other:x1 alpha:-==1"),
-	{name: "SubScaled", class: Plain, noise: unbounded, inputs: "x1 x2", cut: elementwise, steps: true, compute: oneOutput(func(c *call) *Array { return c.in(0).sub(c.in(1).times(c.num("alpha")).roundedBetween()) }), attrs: []attribute{realNumber("alpha", 1)},
-		forms: []form{newForm("sub subtract", "input:x1 other:x2 alpha"), newForm("rsub", "input:x2 other:x1 alpha")}},
+	{name: "Axpy", class: Plain, noise: unbounded, inputs: "x1 x2", cut: elementwise, steps: true, compute: oneOutput(func(c *call) *Array { return c.input(0).add(c.input(1).times(c.num("alpha")).roundedBetween()) }), attrs: []attribute{realNumber("alpha", 1)},
+		forms: []nameGroup{newForm("Axpy", ""), newForm("AxpyV2", "x1 x2 alpha!"), newForm("add", "input:x1! other:x2 alpha")}},
+	binary("Sub SubV2", Exact, addition, (*Array).sub).withNames("sub subtract __sub__ __isub__", "other:x2 alpha:-==1").
+		withNames("__rsub__", "input:x2 other:x1").withNames("rsub", "input:x2 other:x1 alpha:-==1"),
+	{name: "SubScaled", class: Plain, noise: unbounded, inputs: "x1 x2", cut: elementwise, steps: true, compute: oneOutput(func(c *call) *Array { return c.input(0).sub(c.input(1).times(c.num("alpha")).roundedBetween()) }), attrs: []attribute{realNumber("alpha", 1)},
+		forms: []nameGroup{newForm("sub subtract", "input:x1 other:x2 alpha"), newForm("rsub", "input:x2 other:x1 alpha")}},
 	binary("Mul Multiply mul multiply __mul__ __rmul__ __imul__", Plain, multiplication, (*Array).mul),
-	binary("RealDiv Div div divide true_divide __truediv__ __itruediv__ __div__", Divided, nil, (*Array).div).also("__rtruediv__ __rdiv__", "input:x2 other:x1"),
-	binary("Maximum maximum", Exact, nil, (*Array).max).also("max", "other:x2!", extremal).also("clamp_min", "min:x2"),
-	binary("Minimum minimum", Exact, nil, (*Array).min).also("min", "other:x2!", extremal).also("clamp_max", "max:x2"),
+	binary("RealDiv Div div divide true_divide __truediv__ __itruediv__ __div__", Divided, nil, (*Array).div).withNames("__rtruediv__ __rdiv__", "input:x2 other:x1"),
+	binary("Maximum maximum", Exact, nil, (*Array).max).withNames("max", "other:x2!", extremal).withNames("clamp_min", "min:x2"),
+	binary("Minimum minimum", Exact, nil, (*Array).min).withNames("min", "other:x2!", extremal).withNames("clamp_max", "max:x2"),
 	binary("SquaredDifference", Plain, nil, func(x, y *Array) *Array { return square(x.sub(y)) }),
-	binary("Pow", Tabled, powers, (*Array).pow).also("pow __pow__ __ipow__ float_power", "exponent:x2").also("__rpow__", "input:x2 other:x1", quotients),
+	binary("Pow", Tabled, powers, (*Array).pow).withNames("pow __pow__ __ipow__ float_power", "exponent:x2").withNames("__rpow__", "input:x2 other:x1", quotients),
 	comparison("Greater gt greater __gt__", func(x, y float64) bool { return x > y }),
 	comparison("GreaterEqual ge greater_equal __ge__", func(x, y float64) bool { return x >= y }),
 	comparison("Less lt less __lt__", func(x, y float64) bool { return x < y }),
@@ -100,21 +100,21 @@ var elementwiseOperators = []formula{
 	bitwise("BitwiseAnd bitwise_and __and__", func(x, y int64) int64 { return x & y }),
 	bitwise("BitwiseOr bitwise_or __or__", func(x, y int64) int64 { return x | y }),
 	bitwise("BitwiseXor bitwise_xor __xor__", func(x, y int64) int64 { return x ^ y }),
-	{name: "AddN", class: Plain, noise: lipschitz, inputs: "x*", cut: elementwise, compute: oneOutput(fold((*Array).add)), forms: []form{newForm("AddN AccumulateNV2", "")}},
+	{name: "AddN", class: Plain, noise: lipschitz, inputs: "x*", cut: elementwise, compute: oneOutput(combineInputs((*Array).add)), forms: []nameGroup{newForm("AddN AccumulateNV2", "")}},
 	{name: "Eltwise", class: Plain, inputs: "x*", cut: elementwise, compute: oneOutput(eltwise), read: readCoefficients,
-		attrs: []attribute{oneOf("mode", Number(1), Number(0), Number(2)), coefficients}, forms: []form{newForm("Eltwise", "")}},
-	{name: "BiasAdd", class: Exact, inputs: "x bias", cut: biasCut, compute: both((*Array).add),
-		attrs: []attribute{axisWhere(func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == p.Inputs[1].elements() })}, forms: []form{newForm("BiasAdd", "")}},
-	{name: "SelectV2", class: Exact, inputs: "mask x1 x2", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.in(0).where(c.in(1), c.in(2)) }),
-		forms: []form{newForm("Select SelectV2", ""), newForm("Tensor.where", "input:x1 condition:mask! other:x2"), newForm("where", "condition:mask! input:x1 other:x2")}},
-	{name: "MaskedFill", class: Exact, noise: selects, inputs: "x mask value", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.in(1).where(c.in(2), c.in(0)) }),
-		forms: []form{newForm("MaskedFill MaskedFillD", ""), newForm("masked_fill", "mask! value")}},
+		attrs: []attribute{oneOf("mode", Number(1), Number(0), Number(2)), coefficients}, forms: []nameGroup{newForm("Eltwise", "")}},
+	{name: "BiasAdd", class: Exact, inputs: "x bias", cut: biasCut, compute: binaryFormula((*Array).add),
+		attrs: []attribute{axisWhere(func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == p.Inputs[1].elements() })}, forms: []nameGroup{newForm("BiasAdd", "")}},
+	{name: "SelectV2", class: Exact, inputs: "mask x1 x2", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.input(0).selectWhere(c.input(1), c.input(2)) }),
+		forms: []nameGroup{newForm("Select SelectV2", ""), newForm("Tensor.where", "input:x1 condition:mask! other:x2"), newForm("where", "condition:mask! input:x1 other:x2")}},
+	{name: "MaskedFill", class: Exact, noise: selects, inputs: "x mask value", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.input(1).selectWhere(c.input(2), c.input(0)) }),
+		forms: []nameGroup{newForm("MaskedFill MaskedFillD", ""), newForm("masked_fill", "mask! value")}},
 
-	{name: "ReluGrad", class: Exact, noise: gates, inputs: "dy x", cut: elementwise, compute: both(func(dy, x *Array) *Array { return positive(x).where(dy, dy.m.number(0)) }),
-		forms: []form{newForm("ReluGrad ReluGradV2", "")}},
-	{name: "SigmoidGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: both(func(y, dy *Array) *Array { return dy.mul(y).mul(y.neg().plus(1)) }), forms: []form{newForm("SigmoidGrad", "")}},
-	{name: "TanhGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: both(func(y, dy *Array) *Array { return dy.mul(square(y).neg().plus(1)) }), forms: []form{newForm("TanhGrad", "")}},
-	{name: "Apply", class: Plain, inputs: "x*", writes: true, cut: uncut, compute: func(*call) []*Array { return nil }, forms: []form{
+	{name: "ReluGrad", class: Exact, noise: gates, inputs: "dy x", cut: elementwise, compute: binaryFormula(func(dy, x *Array) *Array { return positive(x).selectWhere(dy, dy.m.number(0)) }),
+		forms: []nameGroup{newForm("ReluGrad ReluGradV2", "")}},
+	{name: "SigmoidGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: binaryFormula(func(y, dy *Array) *Array { return dy.mul(y).mul(y.neg().plus(1)) }), forms: []nameGroup{newForm("SigmoidGrad", "")}},
+	{name: "TanhGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: binaryFormula(func(y, dy *Array) *Array { return dy.mul(square(y).neg().plus(1)) }), forms: []nameGroup{newForm("TanhGrad", "")}},
+	{name: "Apply", class: Plain, inputs: "x*", writes: true, cut: uncut, compute: func(*call) []*Array { return nil }, forms: []nameGroup{
 		newForm("AssignAdd AssignSub", ""), newForm("ScatterUpdate ScatterNdUpdate", "", scatters)}},
 
 	noiseOnly(addition, "iadd isub"),
@@ -150,16 +150,16 @@ func fastGelu(x *Array) *Array             { return x.mul(sigmoid(x.times(1.702)
 func fastGeluV2(x *Array) *Array {
 	distance := x.times(.7071).abs().atMost(1.769).plus(-1.769)
 	bow := square(distance).times(-.1444).plus(.5)
-	return x.mul(positive(x).where(bow, bow.neg()).plus(.5))
+	return x.mul(positive(x).selectWhere(bow, bow.neg()).plus(.5))
 }
 
 func positive(x *Array) *Array {
 	return x.compare(x.m.number(0), func(x, y float64) bool { return x > y })
 }
 
-func leaky(x *Array, slope float64) *Array { return positive(x).where(x, x.times(slope)) }
+func leaky(x *Array, slope float64) *Array { return positive(x).selectWhere(x, x.times(slope)) }
 func elu(x *Array, alpha float64) *Array {
-	return positive(x).where(x, x.atMost(0).exp().plus(-1).times(alpha))
+	return positive(x).selectWhere(x, x.atMost(0).exp().plus(-1).times(alpha))
 }
 
 // gelu computes erf by tanh in the form tanh, exactly in the form none.
@@ -205,7 +205,7 @@ func eltwise(c *call) *Array {
 		}
 	}
 	if mode := int(c.num("mode")); mode >= 0 && mode < len(ways) {
-		return fold(ways[mode])(c)
+		return combineInputs(ways[mode])(c)
 	}
 	return c.fail("mode %v, want 0, 1 or 2", c.num("mode"))
 }
@@ -233,7 +233,7 @@ func halfAway(x float64) float64 { return math.Trunc(x + math.Copysign(.5, x)) }
 // convert converts to the type of the output.
 func convert(c *call) *Array {
 	d := c.dtypes[0]
-	x := c.in(0)
+	x := c.input(0)
 	if isFloat(d) {
 		return x
 	}
@@ -244,9 +244,9 @@ func convert(c *call) *Array {
 		return x // beyond the range the tally accepts wrapped and saturated integers
 	}
 	low, high := integerRange(d)
-	f := roundings[c.word("mode")]
+	f := roundings[c.textAttribute("mode")]
 	if f == nil {
-		return c.fail("rounding %q", c.word("mode"))
+		return c.fail("rounding %q", c.textAttribute("mode"))
 	}
 	z := x.mapSteps(func(v float64) float64 { return min(max(f(v), low), high) })
 	for i, v := range x.v { // beyond the range some kernels return the smallest integer
@@ -266,13 +266,13 @@ func integerRange(d tensor.DType) (low, high float64) {
 	return -math.Ldexp(1, bits-1), math.Ldexp(1, bits-1) - 1
 }
 
-// fold combines all inputs by a function, from the first to the last.
-func fold(f func(x, y *Array) *Array) func(c *call) *Array {
+// combineInputs combines all inputs by a function, from the first to the last.
+func combineInputs(f func(x, y *Array) *Array) func(c *call) *Array {
 	return func(c *call) *Array {
-		x := c.in(0)
+		x := c.input(0)
 		for k := 1; k < len(c.inputs); k++ {
-			if c.has(k) {
-				x = f(x, c.in(k))
+			if c.hasInput(k) {
+				x = f(x, c.input(k))
 			}
 		}
 		return x

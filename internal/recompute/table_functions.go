@@ -26,33 +26,33 @@ var functions = []formula{
 	}),
 	{name: "BitwiseNot", class: Integral, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		if c.types[0] == tensor.Bool {
-			return c.in(0).mapSteps(func(v float64) float64 { return flag(v == 0) })
+			return c.input(0).mapSteps(func(v float64) float64 { return flag(v == 0) })
 		}
-		return c.in(0).mapSteps(func(v float64) float64 { return float64(^int64(v)) })
-	}), forms: []form{newForm("Invert BitwiseNot", ""), newForm("bitwise_not __invert__", "")}},
+		return c.input(0).mapSteps(func(v float64) float64 { return float64(^int64(v)) })
+	}), forms: []nameGroup{newForm("Invert BitwiseNot", ""), newForm("bitwise_not __invert__", "")}},
 	unary("IsNan isnan", Integral, nil, indicator(func(v float64) bool { return v != v })),
 	unary("IsInf isinf", Integral, nil, indicator(func(v float64) bool { return math.IsInf(v, 0) })),
 	unary("IsFinite isfinite", Integral, nil, indicator(func(v float64) bool { return v-v == 0 })),
 	{name: "Logit", class: Tabled, noise: unbounded, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
-		x := c.in(0)
+		x := c.input(0)
 		if eps := c.num("epsilon"); eps >= 0 {
 			x = x.atLeast(eps).atMost(1 - eps)
 		}
 		return x.div(x.neg().plus(1)).log()
-	}), attrs: []attribute{constant("epsilon", -1)}, forms: []form{newForm("logit", "eps:epsilon")}},
+	}), attrs: []attribute{constant("epsilon", -1)}, forms: []nameGroup{newForm("logit", "eps:epsilon")}},
 	{name: "HardShrink", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
-		x, n := c.in(0), c.num("lambd")
-		return x.abs().compare(x.m.number(n), func(x, y float64) bool { return x > y }).where(x, x.m.number(0))
-	}), attrs: []attribute{realNumber("lambd", .5).withFit(fit{log: true})}, forms: []form{newForm("HardShrink nn.Hardshrink", ""), newForm("hardshrink", "lambd=0.5")}},
+		x, n := c.input(0), c.num("lambd")
+		return x.abs().compare(x.m.number(n), func(x, y float64) bool { return x > y }).selectWhere(x, x.m.number(0))
+	}), attrs: []attribute{realNumber("lambd", .5).withFit(fitRule{log: true})}, forms: []nameGroup{newForm("HardShrink nn.Hardshrink", ""), newForm("hardshrink", "lambd=0.5")}},
 	{name: "SoftShrink", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
-		x, n := c.in(0), c.num("lambd")
+		x, n := c.input(0), c.num("lambd")
 		return x.plus(-n).atLeast(0).add(x.plus(n).atMost(0))
-	}), attrs: []attribute{realNumber("lambd", .5).withFit(fit{log: true})}, forms: []form{newForm("SoftShrink nn.Softshrink", ""), newForm("softshrink", "lambd=0.5")}},
+	}), attrs: []attribute{realNumber("lambd", .5).withFit(fitRule{log: true})}, forms: []nameGroup{newForm("SoftShrink nn.Softshrink", ""), newForm("softshrink", "lambd=0.5")}},
 	{name: "ThresholdV2D", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
-		x := c.in(0)
-		return x.compare(c.number(c.num("threshold")), func(x, y float64) bool { return x > y }).where(x, c.number(c.num("value")))
-	}), attrs: []attribute{realNumber("threshold", 0), realNumber("value", 0)}, forms: []form{newForm("ThresholdV2D", ""), newForm("ThresholdV2", "x threshold! value!?"), newForm("threshold", "threshold value", &optype.Type{Noise: optype.NoiseLipschitz})}},
-	{name: "NanToNum", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(nanToNum), attrs: []attribute{onlyKnown("nan"), onlyKnown("posinf"), onlyKnown("neginf")}, forms: []form{newForm("nan_to_num", "nan=0 posinf=inf neginf=-inf")}},
+		x := c.input(0)
+		return x.compare(c.number(c.num("threshold")), func(x, y float64) bool { return x > y }).selectWhere(x, c.number(c.num("value")))
+	}), attrs: []attribute{realNumber("threshold", 0), realNumber("value", 0)}, forms: []nameGroup{newForm("ThresholdV2D", ""), newForm("ThresholdV2", "x threshold! value!?"), newForm("threshold", "threshold value", &optype.Type{Noise: optype.NoiseLipschitz})}},
+	{name: "NanToNum", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(nanToNum), attrs: []attribute{onlyKnown("nan"), onlyKnown("posinf"), onlyKnown("neginf")}, forms: []nameGroup{newForm("nan_to_num", "nan=0 posinf=inf neginf=-inf")}},
 
 	binary("Atan2", Tabled, unbounded, func(y, x *Array) *Array {
 		return y.mapPairs(x, func(v, y, x []float64) {
@@ -64,13 +64,13 @@ var functions = []formula{
 				e[i] = (ey[i]+ex[i])/max(math.Abs(x[i])+math.Abs(y[i])-ex[i]-ey[i], tiny) + float64(c.tf*math.Abs(s)) + 2*c.u
 			}
 		})
-	}).also("atan2 arctan2", "other:x2!"),
-	binary("Hypot", Divided, unbounded, func(x, y *Array) *Array { return square(x).add(square(y)).sqrt() }).also("hypot", "other:x2!"),
-	binary("CopySign", Exact, nil, func(x, y *Array) *Array { return x.mapPairsExactly(y, math.Copysign) }).also("copysign", "other:x2"),
-	binary("Fmax", Exact, nil, func(x, y *Array) *Array { return x.mapPairsExactly(y, numberFirst(larger)) }).also("fmax", "other:x2!"),
-	binary("Fmin", Exact, nil, func(x, y *Array) *Array { return x.mapPairsExactly(y, numberFirst(smaller)) }).also("fmin", "other:x2!"),
+	}).withNames("atan2 arctan2", "other:x2!"),
+	binary("Hypot", Divided, unbounded, func(x, y *Array) *Array { return square(x).add(square(y)).sqrt() }).withNames("hypot", "other:x2!"),
+	binary("CopySign", Exact, nil, func(x, y *Array) *Array { return x.mapPairsExactly(y, math.Copysign) }).withNames("copysign", "other:x2"),
+	binary("Fmax", Exact, nil, func(x, y *Array) *Array { return x.mapPairsExactly(y, numberFirst(larger)) }).withNames("fmax", "other:x2!"),
+	binary("Fmin", Exact, nil, func(x, y *Array) *Array { return x.mapPairsExactly(y, numberFirst(smaller)) }).withNames("fmin", "other:x2!"),
 	binary("Xlogy xlogy", Tabled, unbounded, func(x, y *Array) *Array {
-		return x.compare(x.m.number(0), func(x, y float64) bool { return x == y }).where(x.m.number(0), x.mul(y.log()))
+		return x.compare(x.m.number(0), func(x, y float64) bool { return x == y }).selectWhere(x.m.number(0), x.mul(y.log()))
 	}),
 	binary("Heaviside", Exact, nil, func(x, y *Array) *Array {
 		return x.mapPairsExactly(y, func(x, y float64) float64 {
@@ -79,23 +79,23 @@ var functions = []formula{
 			}
 			return max(0, sign(x))
 		})
-	}).also("heaviside", "values:x2!"),
+	}).withNames("heaviside", "values:x2!"),
 	binary("FloorMod remainder __mod__", Plain, unbounded, func(x, y *Array) *Array { return x.modulo(y, math.Floor) }),
 	binary("Mod fmod", Plain, unbounded, func(x, y *Array) *Array { return x.modulo(y, math.Trunc) }),
-	binary("FloorDiv floor_divide __floordiv__", Plain, unbounded, func(x, y *Array) *Array { return x.quotient(y, math.Floor) }).also("div divide", "input:x1 other:x2 rounding_mode:-==floor"),
-	binary("TruncateDiv", Plain, unbounded, func(x, y *Array) *Array { return x.quotient(y, math.Trunc) }).also("div divide", "input:x1 other:x2 rounding_mode:-==trunc"),
+	binary("FloorDiv floor_divide __floordiv__", Plain, unbounded, func(x, y *Array) *Array { return x.quotient(y, math.Floor) }).withNames("div divide", "input:x1 other:x2 rounding_mode:-==floor"),
+	binary("TruncateDiv", Plain, unbounded, func(x, y *Array) *Array { return x.quotient(y, math.Trunc) }).withNames("div divide", "input:x1 other:x2 rounding_mode:-==trunc"),
 	bitwise("LeftShift __lshift__ bitwise_left_shift", func(x, y int64) int64 { return x << min(uint64(y), 63) }),
 	bitwise("RightShift __rshift__ bitwise_right_shift", func(x, y int64) int64 { return x >> min(uint64(y), 63) }),
-	comparison("LogicalXor", func(x, y float64) bool { return (x != 0) != (y != 0) }).also("logical_xor", "other:x2!"),
+	comparison("LogicalXor", func(x, y float64) bool { return (x != 0) != (y != 0) }).withNames("logical_xor", "other:x2!"),
 	// Names of files do not tell the number of a call: it is fitted.
-	{name: "Addcmul", class: Plain, noise: unbounded, inputs: "x x1 x2", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.in(0).add(c.in(1).mul(c.in(2)).times(c.num("value"))) }),
-		attrs: []attribute{realNumber("value", 1)}, forms: []form{newForm("Addcmul", "x x1 x2 value!"), newForm("addcmul", "tensor1:x1! tensor2:x2! value=1"), newForm("addcmul", "input:x! tensor1:x1! tensor2:x2! value")}},
-	{name: "Addcdiv", class: Divided, noise: quotients, inputs: "x x1 x2", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.in(0).add(c.in(1).times(c.num("value")).div(c.in(2))) }),
-		attrs: []attribute{realNumber("value", 1)}, forms: []form{newForm("Addcdiv", "x x1 x2 value!"), newForm("addcdiv", "tensor1:x1! tensor2:x2! value=1"), newForm("addcdiv", "input:x! tensor1:x1! tensor2:x2! value")}},
+	{name: "Addcmul", class: Plain, noise: unbounded, inputs: "x x1 x2", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.input(0).add(c.input(1).mul(c.input(2)).times(c.num("value"))) }),
+		attrs: []attribute{realNumber("value", 1)}, forms: []nameGroup{newForm("Addcmul", "x x1 x2 value!"), newForm("addcmul", "tensor1:x1! tensor2:x2! value=1"), newForm("addcmul", "input:x! tensor1:x1! tensor2:x2! value")}},
+	{name: "Addcdiv", class: Divided, noise: quotients, inputs: "x x1 x2", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.input(0).add(c.input(1).times(c.num("value")).div(c.input(2))) }),
+		attrs: []attribute{realNumber("value", 1)}, forms: []nameGroup{newForm("Addcdiv", "x x1 x2 value!"), newForm("addcdiv", "tensor1:x1! tensor2:x2! value=1"), newForm("addcdiv", "input:x! tensor1:x1! tensor2:x2! value")}},
 	{name: "Lerp", class: Plain, noise: unbounded, inputs: "start end weight", cut: elementwise, compute: oneOutput(func(c *call) *Array {
-		start, end, w := c.in(0), c.in(1), c.in(2)
+		start, end, w := c.input(0), c.input(1), c.input(2)
 		return start.add(w.mul(end.sub(start))).withTermRoundings(start, end)
-	}), forms: []form{newForm("Lerp", "", &optype.Type{Noise: optype.NoiseLipschitz}), newForm("lerp", "end! weight", &optype.Type{Noise: optype.NoiseLipschitz})}},
+	}), forms: []nameGroup{newForm("Lerp", "", &optype.Type{Noise: optype.NoiseLipschitz}), newForm("lerp", "end! weight", &optype.Type{Noise: optype.NoiseLipschitz})}},
 }
 
 // curve returns the computation of a function f. Errors of the argument are multiplied by its derivative, slope.
@@ -126,7 +126,7 @@ func numberFirst(by preference) func(x, y float64) float64 {
 		case y != y:
 			return x
 		}
-		return by.pick(x, y)
+		return by.preferred(x, y)
 	}
 }
 
@@ -200,7 +200,7 @@ func nanToNum(c *call) *Array {
 	}
 	nan, high, low := number("nan", math.NaN()), number("posinf", math.Inf(1)), number("neginf", math.Inf(-1))
 	c.selects = true
-	return c.in(0).mapSteps(func(v float64) float64 {
+	return c.input(0).mapSteps(func(v float64) float64 {
 		switch {
 		case v != v:
 			return nan

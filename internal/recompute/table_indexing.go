@@ -16,50 +16,50 @@ import (
 var indexings = []formula{
 	{name: "GetItem", class: Move, noise: gathers, inputs: "x indices*?", cut: getItemCut, sized: true, compute: oneOutput(func(c *call) *Array {
 		if len(c.inputs) == 1 {
-			return c.in(0)
+			return c.input(0)
 		}
-		return c.takeAt(c.in(0), c.ints("axes_of_tensors"), c.inputs[1:])
-	}), read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 1) }, attrs: []attribute{onlyKnownText("index"), onlyKnown("axes_of_tensors")}, forms: []form{newForm("__getitem__", "index:indices[]"), newForm("Aten.index Torch.index", "indices[]")}},
+		return c.takeAt(c.input(0), c.ints("axes_of_tensors"), c.inputs[1:])
+	}), read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 1) }, attrs: []attribute{onlyKnownText("index"), onlyKnown("axes_of_tensors")}, forms: []nameGroup{newForm("__getitem__", "index:indices[]"), newForm("Aten.index Torch.index", "indices[]")}},
 	{name: "SetItem", class: Move, noise: unbounded, inputs: "x value indices*?", cut: uncut, compute: oneOutput(setItem),
-		read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 2) }, attrs: []attribute{onlyKnownText("index"), onlyKnown("axes_of_tensors"), constant("accumulate", 0)}, forms: []form{newForm("__setitem__", "index:indices[] value", &optype.Type{Noise: optype.NoiseMove}), newForm("index_put", "indices[] values:value! accumulate=0 unsafe:-", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newForm("_index_put_impl", "indices[] values:value! accumulate=0 unsafe:-")}},
+		read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 2) }, attrs: []attribute{onlyKnownText("index"), onlyKnown("axes_of_tensors"), constant("accumulate", 0)}, forms: []nameGroup{newForm("__setitem__", "index:indices[] value", &optype.Type{Noise: optype.NoiseMove}), newForm("index_put", "indices[] values:value! accumulate=0 unsafe:-", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newForm("_index_put_impl", "indices[] values:value! accumulate=0 unsafe:-")}},
 	{name: "GatherElements", class: Move, noise: gathers, inputs: "x index", cut: uncut, compute: oneOutput(func(c *call) *Array {
-		from := c.elementsAt(c.in(0), c.in(1))
-		return c.in(0).move(c.in(1).shape, 0, func(i int) int { return from[i] })
-	}), attrs: []attribute{axisWhere(anyAxis)}, forms: []form{newForm("GatherElements", "", gathers), newForm("GatherD", "x axis! index"), newForm("gather", "dim:axis index! sparse_grad:-", gathers), newForm("take_along_dim", "indices:index! dim:axis", &optype.Type{Noise: optype.NoiseMove})}},
+		from := c.elementsAt(c.input(0), c.input(1))
+		return c.input(0).gatherFrom(c.input(1).shape, 0, func(i int) int { return from[i] })
+	}), attrs: []attribute{axisWhere(anyAxis)}, forms: []nameGroup{newForm("GatherElements", "", gathers), newForm("GatherD", "x axis! index"), newForm("gather", "dim:axis index! sparse_grad:-", gathers), newForm("take_along_dim", "indices:index! dim:axis", &optype.Type{Noise: optype.NoiseMove})}},
 	{name: "ScatterElements", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array {
-		to := c.elementsAt(c.in(0), c.in(1))
-		return c.scatter(c.in(0), to, c.fitUpdates(c.in(1).shape, c.in(2)), c.word("reduction") == "add")
-	}), attrs: []attribute{axisWhere(anyAxis), texts("reduction", "none add")}, forms: []form{newForm("ScatterElements", "", scatters), newForm("scatter", "dim:axis index! src:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newForm("scatter", "dim:axis index! value:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newForm("scatter_add", "dim:axis index! src:updates! :reduction=add", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
-	{name: "IndexAdd", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.writeRows(true) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}, forms: []form{newForm("index_add", "dim:axis index! source:updates! alpha=1", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
-	{name: "IndexCopy", class: Move, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.writeRows(false) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}, forms: []form{newForm("index_copy", "dim:axis index! source:updates! :alpha=1"), newForm("index_fill", "dim:axis index! value:updates :alpha=1")}},
+		to := c.elementsAt(c.input(0), c.input(1))
+		return c.scatter(c.input(0), to, c.fitUpdates(c.input(1).shape, c.input(2)), c.textAttribute("reduction") == "add")
+	}), attrs: []attribute{axisWhere(anyAxis), texts("reduction", "none add")}, forms: []nameGroup{newForm("ScatterElements", "", scatters), newForm("scatter", "dim:axis index! src:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newForm("scatter", "dim:axis index! value:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newForm("scatter_add", "dim:axis index! src:updates! :reduction=add", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
+	{name: "IndexAdd", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.writeRows(true) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}, forms: []nameGroup{newForm("index_add", "dim:axis index! source:updates! alpha=1", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
+	{name: "IndexCopy", class: Move, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.writeRows(false) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}, forms: []nameGroup{newForm("index_copy", "dim:axis index! source:updates! :alpha=1"), newForm("index_fill", "dim:axis index! value:updates :alpha=1")}},
 	{name: "Take", class: Move, noise: gathers, inputs: "x index", cut: uncut, compute: oneOutput(func(c *call) *Array {
-		from := c.placesIn(c.in(1), int64(len(c.in(0).v)))
-		return c.in(0).move(c.in(1).shape, 0, func(i int) int { return from[i] })
-	}), forms: []form{newForm("take", "index!", gathers)}},
+		from := c.placesIn(c.input(1), int64(len(c.input(0).v)))
+		return c.input(0).gatherFrom(c.input(1).shape, 0, func(i int) int { return from[i] })
+	}), forms: []nameGroup{newForm("take", "index!", gathers)}},
 	{name: "MaskedSelect", class: Move, noise: gathers, inputs: "x mask", cut: uncut, sized: true, compute: oneOutput(func(c *call) *Array {
 		x, on := c.maskedOffsets()
-		return x.move(tensor.Shape{int64(len(on))}, 0, func(i int) int { return on[i] })
-	}), forms: []form{newForm("MaskedSelect", "", &optype.Type{Class: optype.Move, Gathers: true, Sized: true}), newForm("masked_select", "mask!", &optype.Type{Noise: optype.NoiseMove, Sized: true})}},
+		return x.gatherFrom(tensor.Shape{int64(len(on))}, 0, func(i int) int { return on[i] })
+	}), forms: []nameGroup{newForm("MaskedSelect", "", &optype.Type{Class: optype.Move, Gathers: true, Sized: true}), newForm("masked_select", "mask!", &optype.Type{Noise: optype.NoiseMove, Sized: true})}},
 	{name: "MaskedScatter", class: Move, noise: unbounded, inputs: "x mask updates", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		x, on := c.maskedOffsets()
-		if u := c.in(2); c.err == nil && len(u.v) < len(on) {
+		if u := c.input(2); c.err == nil && len(u.v) < len(on) {
 			return c.fail("%d updates for %d elements of a mask", len(u.v), len(on))
 		}
-		return c.scatter(x, on, c.in(2), false)
-	}), forms: []form{newForm("MaskedScatter", ""), newForm("masked_scatter", "mask! source:updates!")}},
-	{name: "NonZero", class: Integral, inputs: "x", cut: uncut, sized: true, compute: nonZero, outputs: maxAxes, forms: []form{newForm("NonZero", "", foundPlaces), newForm("Where", ""), newForm("where", "condition:x!"), newForm("nonzero", "as_tuple:-", foundPlaces)}},
-	{name: "Roll", class: Move, inputs: "x", cut: uncut, compute: oneOutput(roll), attrs: []attribute{onlyKnown("shifts"), choice("axes", func(*problem) []Attributes { return []Attributes{{"axes": {Numbers(), FromDefault}}} })}, forms: []form{newForm("Roll", "", copies), newForm("roll", "shifts dims:axes", copies)}},
+		return c.scatter(x, on, c.input(2), false)
+	}), forms: []nameGroup{newForm("MaskedScatter", ""), newForm("masked_scatter", "mask! source:updates!")}},
+	{name: "NonZero", class: Integral, inputs: "x", cut: uncut, sized: true, compute: nonZero, outputs: maxAxes, forms: []nameGroup{newForm("NonZero", "", foundPlaces), newForm("Where", ""), newForm("where", "condition:x!"), newForm("nonzero", "as_tuple:-", foundPlaces)}},
+	{name: "Roll", class: Move, inputs: "x", cut: uncut, compute: oneOutput(roll), attrs: []attribute{onlyKnown("shifts"), choice("axes", func(*problem) []Attributes { return []Attributes{{"axes": {Numbers(), FromDefault}}} })}, forms: []nameGroup{newForm("Roll", "", copies), newForm("roll", "shifts dims:axes", copies)}},
 	{name: "ReverseV2", class: Move, inputs: "x", cut: uncut, compute: oneOutput(func(c *call) *Array {
-		x, axes := c.in(0), c.ints("axes")
+		x, axes := c.input(0), c.ints("axes")
 		x.checkAxes(axes)
 		return c.mapCoordinates(x, func(at []int64) {
 			for _, k := range axes {
 				at[k] = x.shape[k] - 1 - at[k]
 			}
 		})
-	}), attrs: []attribute{anyAxes}, forms: []form{newForm("ReverseV2", "x axes!", copies), newForm("ReverseV2D", "x"), newForm("flip", "dims*:axes", copies), newForm("fliplr", ":axes=1"), newForm("flipud", ":axes=0")}},
-	{name: "RepeatInterleave", class: Move, inputs: "x repeats", cut: uncut, compute: oneOutput(repeatInterleave), attrs: []attribute{onlyKnown("axis")}, forms: []form{newForm("RepeatInterleave", ""), newForm("repeat_interleave", "repeats dim:axis output_size:-", copies)}},
-	{name: "Narrow", class: Move, inputs: "x", compute: first(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
+	}), attrs: []attribute{anyAxes}, forms: []nameGroup{newForm("ReverseV2", "x axes!", copies), newForm("ReverseV2D", "x"), newForm("flip", "dims*:axes", copies), newForm("fliplr", ":axes=1"), newForm("flipud", ":axes=0")}},
+	{name: "RepeatInterleave", class: Move, inputs: "x repeats", cut: uncut, compute: oneOutput(repeatInterleave), attrs: []attribute{onlyKnown("axis")}, forms: []nameGroup{newForm("RepeatInterleave", ""), newForm("repeat_interleave", "repeats dim:axis output_size:-", copies)}},
+	{name: "Narrow", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
 			start, ok := integer(h, "start")
 			length, has := integer(h, "length")
@@ -69,8 +69,8 @@ var indexings = []formula{
 			v.shape[k], v.offset = length, start*stride
 			return ok && has && length >= 0 && start >= 0 && start <= n-length
 		})
-	}), attrs: []attribute{onlyKnown("axis"), onlyKnown("start"), onlyKnown("length")}, forms: []form{newForm("narrow", "dim:axis start length", copies)}},
-	{name: "SelectAt", class: Move, inputs: "x", compute: first(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
+	}), attrs: []attribute{onlyKnown("axis"), onlyKnown("start"), onlyKnown("length")}, forms: []nameGroup{newForm("narrow", "dim:axis start length", copies)}},
+	{name: "SelectAt", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
 			at, ok := integer(h, "at")
 			if at < 0 {
@@ -79,8 +79,8 @@ var indexings = []formula{
 			v.shape, v.strides, v.offset = slices.Delete(v.shape, k, k+1), slices.Delete(v.strides, k, k+1), at*stride
 			return ok && at >= 0 && at < n
 		})
-	}), attrs: []attribute{onlyKnown("axis"), onlyKnown("at")}, forms: []form{newForm("select", "dim:axis index:at")}},
-	{name: "Unfold", class: Move, inputs: "x", compute: first(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
+	}), attrs: []attribute{onlyKnown("axis"), onlyKnown("at")}, forms: []nameGroup{newForm("select", "dim:axis index:at")}},
+	{name: "Unfold", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
 			size, ok := integer(h, "size")
 			step, has := integer(h, "step")
@@ -91,14 +91,14 @@ var indexings = []formula{
 			v.shape, v.strides = append(v.shape, size), append(v.strides, stride)
 			return true
 		})
-	}), attrs: []attribute{onlyKnown("axis"), onlyKnown("size"), onlyKnown("step")}, forms: []form{newForm("Tensor.unfold", "dimension:axis size step")}},
-	{name: "DepthToSpace", class: Move, inputs: "x", compute: first(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
+	}), attrs: []attribute{onlyKnown("axis"), onlyKnown("size"), onlyKnown("step")}, forms: []nameGroup{newForm("Tensor.unfold", "dimension:axis size step")}},
+	{name: "DepthToSpace", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return blocksView(p, h, true)
-	}), attrs: []attribute{blockSize, blockMode}, forms: []form{newForm("DepthToSpace", "", copies), newForm("pixel_shuffle", "upscale_factor:block_size :mode=CRD"), newForm("nn.PixelShuffle", ":mode=CRD")}},
-	{name: "SpaceToDepth", class: Move, inputs: "x", compute: first(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
+	}), attrs: []attribute{blockSize, blockMode}, forms: []nameGroup{newForm("DepthToSpace", "", copies), newForm("pixel_shuffle", "upscale_factor:block_size :mode=CRD"), newForm("nn.PixelShuffle", ":mode=CRD")}},
+	{name: "SpaceToDepth", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return blocksView(p, h, false)
-	}), attrs: []attribute{blockSize, blockMode}, forms: []form{newForm("SpaceToDepth", "", copies), newForm("pixel_unshuffle", "downscale_factor:block_size :mode=CRD"), newForm("nn.PixelUnshuffle", ":mode=CRD")}},
-	{name: "ShuffleChannel", class: Move, inputs: "x", compute: first(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
+	}), attrs: []attribute{blockSize, blockMode}, forms: []nameGroup{newForm("SpaceToDepth", "", copies), newForm("pixel_unshuffle", "downscale_factor:block_size :mode=CRD"), newForm("nn.PixelUnshuffle", ":mode=CRD")}},
+	{name: "ShuffleChannel", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		x := p.Inputs[0].Shape
 		g, ok := integer(h, "num_groups")
 		if !ok || len(x) < 2 || g < 1 || x[1]%g != 0 {
@@ -107,32 +107,32 @@ var indexings = []formula{
 		s := x.Strides()
 		each := x[1] / g
 		return view{shape: slices.Concat(tensor.Shape{x[0], each, g}, x[2:]), strides: slices.Concat([]int64{s[0], s[1], s[1] * each}, s[2:])}, lang.Sentence{}
-	}), attrs: []attribute{divisors}, forms: []form{newForm("channel_shuffle", "groups:num_groups")}},
-	{name: "Fill", class: Move, noise: unbounded, inputs: "value", cut: func(p *problem, _ Attributes) *cutting {
+	}), attrs: []attribute{divisors}, forms: []nameGroup{newForm("channel_shuffle", "groups:num_groups")}},
+	{name: "Fill", class: Move, noise: unbounded, inputs: "value", cut: func(p *problem, _ Attributes) *cutRule {
 		c := wholeTensors(p)
 		if p.Inputs[0].elements() != 1 {
 			return misfit("a value of shape %s", p.Inputs[0].Shape)
 		}
 		c.in[0].shape = tensor.Shape{}
 		return c.cutAlong(upTo(len(c.out[0].shape)), alignRight)
-	}, compute: oneOutput(convert), attrs: []attribute{texts("mode", "trunc")}, forms: []form{newForm("Fill", "- value"), newForm("zeros", ":value=0 size*:-", &optype.Type{Noise: optype.NoiseMove}), newForm("ones", ":value=1 size*:-", &optype.Type{Noise: optype.NoiseMove}), newForm("full", "size:- fill_value:value", &optype.Type{Noise: optype.NoiseMove}), newForm("full_like new_full", "input:- value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newForm("fill", "input:- value"), newForm("full_like new_full", "input:- fill_value:value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newForm("new_zeros", ":value=0 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newForm("new_ones", ":value=1 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
-	{name: "ZerosLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: first(func(x *Array) *Array { return x.mapSteps(func(float64) float64 { return 0 }) }), forms: []form{newForm("ZerosLike", ""), newForm("zeros_like", "", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newForm("zero", "")}},
-	{name: "OnesLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: first(func(x *Array) *Array { return x.mapSteps(func(float64) float64 { return 1 }) }), forms: []form{newForm("OnesLike", ""), newForm("ones_like", "", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
-	{name: "Copy", class: Converted, noise: unbounded, inputs: "x", cut: func(p *problem, _ Attributes) *cutting {
+	}, compute: oneOutput(convert), attrs: []attribute{texts("mode", "trunc")}, forms: []nameGroup{newForm("Fill", "- value"), newForm("zeros", ":value=0 size*:-", &optype.Type{Noise: optype.NoiseMove}), newForm("ones", ":value=1 size*:-", &optype.Type{Noise: optype.NoiseMove}), newForm("full", "size:- fill_value:value", &optype.Type{Noise: optype.NoiseMove}), newForm("full_like new_full", "input:- value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newForm("fill", "input:- value"), newForm("full_like new_full", "input:- fill_value:value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newForm("new_zeros", ":value=0 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newForm("new_ones", ":value=1 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
+	{name: "ZerosLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: unaryFormula(func(x *Array) *Array { return x.mapSteps(func(float64) float64 { return 0 }) }), forms: []nameGroup{newForm("ZerosLike", ""), newForm("zeros_like", "", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newForm("zero", "")}},
+	{name: "OnesLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: unaryFormula(func(x *Array) *Array { return x.mapSteps(func(float64) float64 { return 1 }) }), forms: []nameGroup{newForm("OnesLike", ""), newForm("ones_like", "", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
+	{name: "Copy", class: Converted, noise: unbounded, inputs: "x", cut: func(p *problem, _ Attributes) *cutRule {
 		x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 		if s, ok := broadcast(x, out); !ok || !s.Equal(out) {
 			return misfit("the output has the shape %s, the input %s", out, x)
 		}
 		return wholeTensors(p).cutAlong(upTo(len(out)), alignRight)
-	}, compute: oneOutput(convert), attrs: []attribute{texts("mode", "trunc")}, forms: []form{newForm("copy", "input:- src:x!")}},
+	}, compute: oneOutput(convert), attrs: []attribute{texts("mode", "trunc")}, forms: []nameGroup{newForm("copy", "input:- src:x!")}},
 	{name: "Range", class: Plain, noise: unbounded, inputs: "start step", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		n := c.exact(c.shapes[0], c.alloc(int(c.shapes[0].Elements())))
 		for i := range n.v {
 			n.v[i] = float64(i)
 		}
-		return c.in(0).add(n.mul(c.in(1))).withTermRoundings(c.in(0))
-	}), forms: []form{newForm("Range", "start - step"), newForm("arange", "end:- :start=0 :step=1", &optype.Type{Noise: optype.NoiseMove}), newForm("arange", "start end:- step=1", &optype.Type{Noise: optype.NoiseMove})}},
-	{name: "Dropout", class: Plain, noise: unbounded, inputs: "x", cut: elementwise, compute: oneOutput(dropout), attrs: []attribute{realNumber("p", 0, .1, .5, .2, .3), flags("training", true)}, forms: []form{newForm("dropout", "p=0.5 training=1", &optype.Type{Class: optype.Move, Random: true}), newForm("nn.Dropout", "", &optype.Type{Class: optype.Move, Random: true})}},
+		return c.input(0).add(n.mul(c.input(1))).withTermRoundings(c.input(0))
+	}), forms: []nameGroup{newForm("Range", "start - step"), newForm("arange", "end:- :start=0 :step=1", &optype.Type{Noise: optype.NoiseMove}), newForm("arange", "start end:- step=1", &optype.Type{Noise: optype.NoiseMove})}},
+	{name: "Dropout", class: Plain, noise: unbounded, inputs: "x", cut: elementwise, compute: oneOutput(dropout), attrs: []attribute{realNumber("p", 0, .1, .5, .2, .3), flags("training", true)}, forms: []nameGroup{newForm("dropout", "p=0.5 training=1", &optype.Type{Class: optype.Move, Random: true}), newForm("nn.Dropout", "", &optype.Type{Class: optype.Move, Random: true})}},
 }
 
 func anyAxis(*problem, int) bool { return true }
@@ -216,7 +216,7 @@ func withTensorAxes(p *problem, raw Attributes, first int) Attributes {
 	return raw.merge(Attributes{"axes_of_tensors": {integers(axes...), index.Source}})
 }
 
-func getItemCut(p *problem, h Attributes) *cutting {
+func getItemCut(p *problem, h Attributes) *cutRule {
 	items, ok := indexItems(h["index"].Value.Text, p.Inputs[1:])
 	if !ok {
 		return misfit("index %s of shape %s", h["index"].Value, p.Inputs[0].Shape)
@@ -272,23 +272,23 @@ func (c *call) takeAt(x *Array, axes []int, tensors []*Array) *Array {
 	if c.err != nil {
 		return x
 	}
-	return x.move(shape, 0, func(i int) int { return from[i] })
+	return x.gatherFrom(shape, 0, func(i int) int { return from[i] })
 }
 
 // setItem writes a value at an index. If several values are written to one element, every one is accepted.
 func setItem(c *call) *Array {
-	x, value := c.in(0), c.in(1)
+	x, value := c.input(0), c.input(1)
 	if c.err != nil {
 		return x
 	}
 	tensors := make([]*Tensor, len(c.inputs)-2)
 	for i := range tensors {
-		tensors[i] = &Tensor{DType: c.types[2+i], Shape: c.in(2 + i).shape}
+		tensors[i] = &Tensor{DType: c.types[2+i], Shape: c.input(2 + i).shape}
 	}
 	if c.err != nil {
 		return x
 	}
-	items, ok := indexItems(c.word("index"), tensors)
+	items, ok := indexItems(c.textAttribute("index"), tensors)
 	v, axes, fits := view{}, []int(nil), false
 	if ok {
 		v, axes, fits = indexView(x.shape, items)
@@ -308,32 +308,32 @@ func setItem(c *call) *Array {
 	for i, at := range places.v {
 		to[i] = int(at)
 	}
-	return c.scatter(x, to, c.fitUpdates(places.shape, value), c.is("accumulate"))
+	return c.scatter(x, to, c.fitUpdates(places.shape, value), c.isAttributeTrue("accumulate"))
 }
 
 // maskedOffsets returns the first input, broadcast with the mask (the second input), and the offsets where the mask
 // is not 0.
 func (c *call) maskedOffsets() (x *Array, on []int) {
 	if c.err != nil {
-		return c.in(0), nil
+		return c.input(0), nil
 	}
-	shape, ok := broadcast(c.in(0).shape, c.in(1).shape)
+	shape, ok := broadcast(c.input(0).shape, c.input(1).shape)
 	if !ok {
-		return c.fail("a mask of shape %s for shape %s", c.in(1).shape, c.in(0).shape), nil
+		return c.fail("a mask of shape %s for shape %s", c.input(1).shape, c.input(0).shape), nil
 	}
 	c.dynamicLength = true
-	for i, v := range c.in(1).expand(shape).v {
+	for i, v := range c.input(1).expand(shape).v {
 		if v != 0 {
 			on = append(on, i)
 		}
 	}
-	return c.in(0).expand(shape), on
+	return c.input(0).expand(shape), on
 }
 
 // nonZero returns the coordinates of the elements that are not 0: as rows of one output, or as one output for each
 // axis.
 func nonZero(c *call) []*Array {
-	all := c.coordinatesOf(c.in(0))
+	all := c.coordinatesOf(c.input(0))
 	if len(c.shapes) > 1 || len(c.shapes[0]) == 1 {
 		return all
 	}
@@ -353,7 +353,7 @@ func (c *call) mapCoordinates(x *Array, source func(at []int64)) *Array {
 		return x
 	}
 	strides := x.shape.Strides()
-	return x.move(x.shape, 0, func(i int) int {
+	return x.gatherFrom(x.shape, 0, func(i int) int {
 		at, offset := x.shape.Coordinates(int64(i)), int64(0)
 		source(at)
 		for k, n := range at {
@@ -365,13 +365,13 @@ func (c *call) mapCoordinates(x *Array, source func(at []int64)) *Array {
 
 // roll shifts elements along axes, cyclically; without axes along the flattened array.
 func roll(c *call) *Array {
-	x, shifts, axes := c.in(0), c.ints("shifts"), c.ints("axes")
+	x, shifts, axes := c.input(0), c.ints("shifts"), c.ints("axes")
 	if x.checkAxes(axes); c.err != nil || len(axes) > 0 && len(axes) != len(shifts) || len(axes) == 0 && len(shifts) != 1 {
 		return c.fail("shifts %s along axes %s", c.attrs["shifts"].Value, c.attrs["axes"].Value)
 	}
 	if len(axes) == 0 {
 		n := len(x.v)
-		return x.move(x.shape, 0, func(i int) int { return ((i-shifts[0])%n + n) % n })
+		return x.gatherFrom(x.shape, 0, func(i int) int { return ((i-shifts[0])%n + n) % n })
 	}
 	return c.mapCoordinates(x, func(at []int64) {
 		for i, k := range axes {
@@ -383,7 +383,7 @@ func roll(c *call) *Array {
 
 // repeatInterleave repeats each row along an axis, or each element of the flattened array.
 func repeatInterleave(c *call) *Array {
-	x, repeats := c.in(0), c.in(1)
+	x, repeats := c.input(0), c.input(1)
 	k, ok := axisIn(c.attrs, len(x.shape))
 	if _, has := c.attrs["axis"]; !has {
 		x, k, ok = x.reshape(-1), 0, true
@@ -401,7 +401,7 @@ func repeatInterleave(c *call) *Array {
 	}
 	shape, inner := slices.Clone(x.shape), int(x.shape[k+1:].Elements())
 	shape[k] = int64(len(rows))
-	return x.move(shape, 0, func(i int) int {
+	return x.gatherFrom(shape, 0, func(i int) int {
 		row, outer := i/inner%len(rows), i/inner/len(rows)
 		return (outer*int(x.shape[k])+rows[row])*inner + i%inner
 	})
@@ -411,8 +411,8 @@ func repeatInterleave(c *call) *Array {
 // accepted if the number of zeros is plausible: within 6 standard deviations of the binomial distribution. Elements
 // whose input is 0, such as masked probabilities, do not count.
 func dropout(c *call) *Array {
-	x, p := c.in(0), c.num("p")
-	if c.err != nil || !c.is("training") || p == 0 {
+	x, p := c.input(0), c.num("p")
+	if c.err != nil || !c.isAttributeTrue("training") || p == 0 {
 		return x
 	}
 	got := c.got[0]
@@ -433,5 +433,5 @@ func dropout(c *call) *Array {
 	if math.Abs(zeros-float64(n*p)) > float64(sigmas*math.Sqrt(float64(n*p)*(1-p)))+1 {
 		return kept
 	}
-	return got.mapSteps(func(v float64) float64 { return flag(v != 0) }).where(kept, c.number(0))
+	return got.mapSteps(func(v float64) float64 { return flag(v != 0) }).selectWhere(kept, c.number(0))
 }

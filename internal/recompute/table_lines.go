@@ -10,34 +10,34 @@ import (
 
 // lineOperators are the formulas of sums, norms, moments and orders of lines.
 var lineOperators = []formula{
-	{name: "ReduceStd", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array { return c.variance().sqrt() }), attrs: []attribute{reducedAxes, correction}, forms: []form{newForm("ReduceStd", "", &optype.Type{Noise: optype.NoiseReduce}), newForm("std", "dim:axes unbiased:correction=1 keepdim:-", spreads), newForm("std", "dim:axes correction=1 keepdim:-", spreads)}},
-	{name: "ReduceVar", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput((*call).variance), attrs: []attribute{reducedAxes, correction}, forms: []form{newForm("var", "dim:axes unbiased:correction=1 keepdim:-", spreads), newForm("var", "dim:axes correction=1 keepdim:-", spreads)}},
-	{name: "LpNorm", class: Reduced, noise: unbounded, inputs: "x", cut: lines, read: readOrder, compute: oneOutput(func(c *call) *Array { return c.in(0).norm(c.num("p"), c.ints("axes")...) }), attrs: []attribute{reducedAxes, realNumber("p", 2, 1)}, forms: []form{newForm("LpNorm", "", &optype.Type{Noise: optype.NoiseReduce}), newForm("LpNormV2", ""), newForm("norm", "p=2 dim:axes keepdim:-", spreads), newForm("linalg.norm linalg.vector_norm", "dim:axes keepdim:-"), newForm("vector_norm", "ord:p=2 dim:axes keepdim:-")}},
+	{name: "ReduceStd", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array { return c.variance().sqrt() }), attrs: []attribute{reducedAxes, correction}, forms: []nameGroup{newForm("ReduceStd", "", &optype.Type{Noise: optype.NoiseReduce}), newForm("std", "dim:axes unbiased:correction=1 keepdim:-", spreads), newForm("std", "dim:axes correction=1 keepdim:-", spreads)}},
+	{name: "ReduceVar", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput((*call).variance), attrs: []attribute{reducedAxes, correction}, forms: []nameGroup{newForm("var", "dim:axes unbiased:correction=1 keepdim:-", spreads), newForm("var", "dim:axes correction=1 keepdim:-", spreads)}},
+	{name: "LpNorm", class: Reduced, noise: unbounded, inputs: "x", cut: lines, read: readOrder, compute: oneOutput(func(c *call) *Array { return c.input(0).norm(c.num("p"), c.ints("axes")...) }), attrs: []attribute{reducedAxes, realNumber("p", 2, 1)}, forms: []nameGroup{newForm("LpNorm", "", &optype.Type{Noise: optype.NoiseReduce}), newForm("LpNormV2", ""), newForm("norm", "p=2 dim:axes keepdim:-", spreads), newForm("linalg.norm linalg.vector_norm", "dim:axes keepdim:-"), newForm("vector_norm", "ord:p=2 dim:axes keepdim:-")}},
 	{name: "LpNormalize", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array {
-		x := c.in(0)
+		x := c.input(0)
 		return x.div(x.norm(c.num("p"), c.ints("axes")...).atLeast(c.num("epsilon")))
-	}), attrs: []attribute{anyAxes, constant("p", 2), epsilon(1e-12)}, forms: []form{newForm("normalize", "p=2 dim:axes=1 eps:epsilon=1e-12", &optype.Type{Class: optype.Normalise, Parameters: 1<<1 | 1<<2 | 1<<3, Trait: optype.KeepsMean})}},
+	}), attrs: []attribute{anyAxes, constant("p", 2), epsilon(1e-12)}, forms: []nameGroup{newForm("normalize", "p=2 dim:axes=1 eps:epsilon=1e-12", &optype.Type{Class: optype.Normalise, Parameters: 1<<1 | 1<<2 | 1<<3, Trait: optype.KeepsMean})}},
 	reduction("ReduceLogSumExp", Tabled, func(x *Array, axes ...int) *Array {
 		top := x.largest(axes...)
 		return x.sub(top).exp().sum(axes...).log().add(top)
-	}).also("ReduceLogSumExp", "x axes!").also("logsumexp", "dim:axes keepdim:-", &optype.Type{Noise: optype.NoiseExponent}),
+	}).withNames("ReduceLogSumExp", "x axes!").withNames("logsumexp", "dim:axes keepdim:-", &optype.Type{Noise: optype.NoiseExponent}),
 	reduction("ReduceAll", Integral, func(x *Array, axes ...int) *Array {
 		return indicator(func(v float64) bool { return v != 0 })(x).smallest(axes...)
-	}).also("ReduceAll", "x axes!").also("ReduceAllD", "x").also("all", "dim:axes keepdim:-"),
+	}).withNames("ReduceAll", "x axes!").withNames("ReduceAllD", "x").withNames("all", "dim:axes keepdim:-"),
 	reduction("ReduceAny", Integral, func(x *Array, axes ...int) *Array {
 		return indicator(func(v float64) bool { return v != 0 })(x).largest(axes...)
-	}).also("ReduceAny", "x axes!").also("ReduceAnyD", "x").also("any", "dim:axes keepdim:-"),
+	}).withNames("ReduceAny", "x axes!").withNames("ReduceAnyD", "x").withNames("any", "dim:axes keepdim:-"),
 	reduction("CountNonzero", Integral, func(x *Array, axes ...int) *Array {
 		return indicator(func(v float64) bool { return v != 0 })(x).sum(axes...)
-	}).also("count_nonzero", "dim:axes"),
+	}).withNames("count_nonzero", "dim:axes"),
 	{name: "AMinMax", class: Exact, inputs: "x", cut: lines, outputs: 2, compute: func(c *call) []*Array {
 		axes := c.ints("axes")
-		return []*Array{c.in(0).smallest(axes...), c.in(0).largest(axes...)}
-	}, attrs: []attribute{reducedAxes}, forms: []form{newForm("aminmax", "dim:axes keepdim:-")}},
-	{name: "Softmin", class: Tabled, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array { return softmax(c.in(0).neg(), false, c.ints("axes")...) }), attrs: []attribute{anyAxes}, forms: []form{newForm("softmin", "dim:axes"), newForm("nn.Softmin", "")}},
-	{name: "Cumprod", class: Reduced, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(cumprod), attrs: []attribute{lastAxes, flags("exclusive", false), flags("reverse", false)}, forms: []form{newForm("Cumprod", "x axes!"), newForm("CumprodD", "x"), newForm("cumprod", "dim:axes :exclusive=0 :reverse=0")}},
-	{name: "Sort", class: Exact, inputs: "x", cut: lines, outputs: 2, compute: func(c *call) []*Array { return c.sort(c.got[len(c.got)-1]) }, attrs: []attribute{lastAxes, flags("descending", false)}, forms: []form{newForm("Sort", "", sorts), newForm("sort", "dim:axes=-1 descending=0 stable:-", sorts)}},
-	{name: "ArgSort", class: Integral, inputs: "x", cut: lines, compute: func(c *call) []*Array { return c.sort(c.got[0])[1:] }, attrs: []attribute{lastAxes, flags("descending", false)}, forms: []form{newForm("argsort", "dim:axes=-1 descending=0 stable:-", indices)}},
+		return []*Array{c.input(0).smallest(axes...), c.input(0).largest(axes...)}
+	}, attrs: []attribute{reducedAxes}, forms: []nameGroup{newForm("aminmax", "dim:axes keepdim:-")}},
+	{name: "Softmin", class: Tabled, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array { return softmax(c.input(0).neg(), false, c.ints("axes")...) }), attrs: []attribute{anyAxes}, forms: []nameGroup{newForm("softmin", "dim:axes"), newForm("nn.Softmin", "")}},
+	{name: "Cumprod", class: Reduced, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(cumprod), attrs: []attribute{lastAxes, flags("exclusive", false), flags("reverse", false)}, forms: []nameGroup{newForm("Cumprod", "x axes!"), newForm("CumprodD", "x"), newForm("cumprod", "dim:axes :exclusive=0 :reverse=0")}},
+	{name: "Sort", class: Exact, inputs: "x", cut: lines, outputs: 2, compute: func(c *call) []*Array { return c.sort(c.got[len(c.got)-1]) }, attrs: []attribute{lastAxes, flags("descending", false)}, forms: []nameGroup{newForm("Sort", "", sorts), newForm("sort", "dim:axes=-1 descending=0 stable:-", sorts)}},
+	{name: "ArgSort", class: Integral, inputs: "x", cut: lines, compute: func(c *call) []*Array { return c.sort(c.got[0])[1:] }, attrs: []attribute{lastAxes, flags("descending", false)}, forms: []nameGroup{newForm("argsort", "dim:axes=-1 descending=0 stable:-", indices)}},
 }
 
 // correction is subtracted from the divisor of a variance: 1 for the sample variance.
@@ -45,7 +45,7 @@ var correction = oneOf("correction", Number(1), Number(0))
 
 // variance returns the mean squared distance from the mean, divided by n minus the correction.
 func (c *call) variance() *Array {
-	x, axes := c.in(0), c.ints("axes")
+	x, axes := c.input(0), c.ints("axes")
 	_, distance, _ := moments(x, axes...)
 	sum := square(distance).sum(axes...)
 	if c.err != nil || len(sum.v) == 0 {
@@ -77,7 +77,7 @@ func (x *Array) norm(p float64, axes ...int) *Array {
 		return x.abs().sum(axes...)
 	case p == 2:
 		sum := square(x).sum(axes...)
-		x.m.holds(squareSums, sum, 1)
+		x.m.recordIntermediate(squareSums, sum, 1)
 		return sum.sqrt()
 	}
 	return x.abs().pow(x.m.number(p)).sum(axes...).pow(x.m.number(1 / p))
@@ -86,19 +86,19 @@ func (x *Array) norm(p float64, axes ...int) *Array {
 // cumprod returns for each element the product of all elements up to it; with exclusive the product of the elements
 // before it.
 func cumprod(c *call) *Array {
-	x := c.in(0)
+	x := c.input(0)
 	z := c.array(x.shape)
 	x.lines(c.ints("axes"), func(_, first int, beside []int) {
 		product := 1.0
 		for n := range beside {
 			k := first + beside[n]
-			if c.is("reverse") {
+			if c.isAttributeTrue("reverse") {
 				k = first + beside[len(beside)-1-n]
 			}
 			before := product
 			product = float64(product * x.v[k])
 			v := product
-			if c.is("exclusive") {
+			if c.isAttributeTrue("exclusive") {
 				v = before
 			}
 			c.trackMagnitude(v)
@@ -111,12 +111,12 @@ func cumprod(c *call) *Array {
 
 // sort returns the sorted elements of each line and their indices. Equal elements come in the NPU's order, got.
 func (c *call) sort(got *Array) []*Array {
-	x := c.in(0)
+	x := c.input(0)
 	if c.err != nil {
 		return nil
 	}
 	values, places := c.exact(x.shape, c.alloc(len(x.v))), c.exact(x.shape, c.alloc(len(x.v)))
-	descending := c.is("descending")
+	descending := c.isAttributeTrue("descending")
 	x.lines(c.ints("axes"), func(_, first int, beside []int) {
 		order := sortLine(x, first, beside, descending)
 		if len(got.v) == len(x.v) {
@@ -157,17 +157,17 @@ func orderOf(x, got *Array, to []int, first int, beside, order []int) []int {
 
 // Losses are not cut: the tensors of a network's losses are small.
 var losses = []formula{
-	{name: "CrossEntropy", class: Tabled, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: oneOutput(crossEntropy), attrs: []attribute{constant("ignore_index", -100), labelSmoothing, lossReduction}, forms: []form{newForm("CrossEntropyLoss", "", &optype.Type{Noise: optype.NoiseLoss}), newForm("cross_entropy", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean label_smoothing=0", &optype.Type{Noise: optype.NoiseLoss}), newForm("nn.CrossEntropyLoss", "target!", &optype.Type{Noise: optype.NoiseLoss})}},
+	{name: "CrossEntropy", class: Tabled, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: oneOutput(crossEntropy), attrs: []attribute{constant("ignore_index", -100), labelSmoothing, lossReduction}, forms: []nameGroup{newForm("CrossEntropyLoss", "", &optype.Type{Noise: optype.NoiseLoss}), newForm("cross_entropy", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean label_smoothing=0", &optype.Type{Noise: optype.NoiseLoss}), newForm("nn.CrossEntropyLoss", "target!", &optype.Type{Noise: optype.NoiseLoss})}},
 	{name: "SoftmaxCrossEntropyWithLogits", class: Tabled, noise: unbounded, inputs: "x labels", cut: uncut, outputs: 2, compute: func(c *call) []*Array {
-		x, labels := c.in(0), c.in(1)
+		x, labels := c.input(0), c.input(1)
 		last := len(x.shape) - 1
 		if c.err != nil || last < 0 {
 			return []*Array{c.fail("logits of shape %s", x.shape)}
 		}
 		return []*Array{softmax(x, true, last).mul(labels).sum(last).neg().reshape(x.shape[:last]...), softmax(x, false, last).sub(labels)}
-	}, forms: []form{newForm("SoftmaxCrossEntropyWithLogits", "", &optype.Type{Noise: optype.NoiseLoss})}},
+	}, forms: []nameGroup{newForm("SoftmaxCrossEntropyWithLogits", "", &optype.Type{Noise: optype.NoiseLoss})}},
 	{name: "SparseSoftmaxCrossEntropyWithLogits", class: Tabled, noise: unbounded, inputs: "x target", cut: uncut, outputs: 2, compute: func(c *call) []*Array {
-		x := c.in(0)
+		x := c.input(0)
 		last := len(x.shape) - 1
 		c.attrs = c.attrs.merge(Attributes{"reduction": {Text("none"), FromDefault}, "ignore_index": {Number(-1), FromDefault}})
 		if c.err != nil || last != 1 {
@@ -177,60 +177,60 @@ var losses = []formula{
 		for i := range classes.v {
 			classes.v[i] = float64(i)
 		}
-		chosen := c.in(1).reshape(-1, 1).compare(classes, func(x, y float64) bool { return x == y })
+		chosen := c.input(1).reshape(-1, 1).compare(classes, func(x, y float64) bool { return x == y })
 		return []*Array{c.likelihood(softmax(x, true, last), 0), softmax(x, false, last).sub(chosen)}
-	}, forms: []form{newForm("SparseSoftmaxCrossEntropyWithLogits", "", &optype.Type{Noise: optype.NoiseLoss})}},
-	{name: "NLLLoss", class: Plain, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.likelihood(c.in(0), 0) }), attrs: []attribute{constant("ignore_index", -100), lossReduction}, forms: []form{newForm("NLLLoss", "", &optype.Type{Noise: optype.NoiseLoss}), newForm("nll_loss", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}), newForm("nn.NLLLoss", "target!", &optype.Type{Noise: optype.NoiseLoss})}},
-	loss("MseLoss", func(x, y *Array) *Array { return square(x.sub(y)) }).also("MseLoss", "", &optype.Type{Noise: optype.NoiseLoss}).also("mse_loss", "target:y! size_average:- reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}).also("nn.MSELoss", "target:y!", &optype.Type{Noise: optype.NoiseLoss}),
-	loss("L1Loss", func(x, y *Array) *Array { return x.sub(y).abs() }).also("LpLoss", "x y").also("l1_loss", "target:y! size_average:- reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}).also("nn.L1Loss", "target:y!"),
+	}, forms: []nameGroup{newForm("SparseSoftmaxCrossEntropyWithLogits", "", &optype.Type{Noise: optype.NoiseLoss})}},
+	{name: "NLLLoss", class: Plain, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.likelihood(c.input(0), 0) }), attrs: []attribute{constant("ignore_index", -100), lossReduction}, forms: []nameGroup{newForm("NLLLoss", "", &optype.Type{Noise: optype.NoiseLoss}), newForm("nll_loss", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}), newForm("nn.NLLLoss", "target!", &optype.Type{Noise: optype.NoiseLoss})}},
+	loss("MseLoss", func(x, y *Array) *Array { return square(x.sub(y)) }).withNames("MseLoss", "", &optype.Type{Noise: optype.NoiseLoss}).withNames("mse_loss", "target:y! size_average:- reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}).withNames("nn.MSELoss", "target:y!", &optype.Type{Noise: optype.NoiseLoss}),
+	loss("L1Loss", func(x, y *Array) *Array { return x.sub(y).abs() }).withNames("LpLoss", "x y").withNames("l1_loss", "target:y! size_average:- reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}).withNames("nn.L1Loss", "target:y!"),
 	{name: "SmoothL1LossV2", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
-		beta, d := c.num("beta"), c.in(0).sub(c.in(1)).abs()
+		beta, d := c.num("beta"), c.input(0).sub(c.input(1)).abs()
 		if beta == 0 {
 			return c.reduceLoss(d, nil)
 		}
-		return c.reduceLoss(below(d, beta).where(square(d).times(.5/beta), d.plus(-beta/2)), nil)
-	}), attrs: []attribute{constant("beta", 1), lossReduction}, forms: []form{newForm("SmoothL1LossV2", ""), newForm("smooth_l1_loss", "target:y! size_average:- reduce:- reduction=mean beta=1", &optype.Type{Noise: optype.NoiseLoss})}},
+		return c.reduceLoss(isLower(d, beta).selectWhere(square(d).times(.5/beta), d.plus(-beta/2)), nil)
+	}), attrs: []attribute{constant("beta", 1), lossReduction}, forms: []nameGroup{newForm("SmoothL1LossV2", ""), newForm("smooth_l1_loss", "target:y! size_average:- reduce:- reduction=mean beta=1", &optype.Type{Noise: optype.NoiseLoss})}},
 	{name: "HuberLoss", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
-		delta, d := c.num("delta"), c.in(0).sub(c.in(1)).abs()
-		return c.reduceLoss(below(d, delta).where(square(d).times(.5), d.plus(-delta/2).times(delta)), nil)
-	}), attrs: []attribute{constant("delta", 1), lossReduction}, forms: []form{newForm("huber_loss", "target:y! reduction=mean delta=1")}},
+		delta, d := c.num("delta"), c.input(0).sub(c.input(1)).abs()
+		return c.reduceLoss(isLower(d, delta).selectWhere(square(d).times(.5), d.plus(-delta/2).times(delta)), nil)
+	}), attrs: []attribute{constant("delta", 1), lossReduction}, forms: []nameGroup{newForm("huber_loss", "target:y! reduction=mean delta=1")}},
 	{name: "BinaryCrossEntropy", class: Tabled, noise: unbounded, inputs: "x y weight?", cut: uncut, compute: oneOutput(func(c *call) *Array {
-		x, y := c.in(0), c.in(1)
+		x, y := c.input(0), c.input(1)
 		// PyTorch clamps the logarithms to at least -100.
 		one := y.mul(x.log().atLeast(-100)).add(y.neg().plus(1).mul(x.neg().plus(1).log().atLeast(-100))).neg()
 		return c.reduceLoss(c.weightLosses(one, 2), nil)
-	}), attrs: []attribute{lossReduction}, forms: []form{newForm("BinaryCrossEntropy", "", &optype.Type{Noise: optype.NoiseLoss}), newForm("binary_cross_entropy", "target:y! weight size_average:- reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}), newForm("nn.BCELoss", "target:y!")}},
+	}), attrs: []attribute{lossReduction}, forms: []nameGroup{newForm("BinaryCrossEntropy", "", &optype.Type{Noise: optype.NoiseLoss}), newForm("binary_cross_entropy", "target:y! weight size_average:- reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}), newForm("nn.BCELoss", "target:y!")}},
 	{name: "SigmoidCrossEntropyWithLogitsV2", class: Tabled, noise: unbounded, inputs: "x y weight? pos_weight?", cut: uncut, compute: oneOutput(func(c *call) *Array {
-		x, y := c.in(0), c.in(1)
+		x, y := c.input(0), c.input(1)
 		positive := softplus(x.neg()) // -log sigmoid(x)
-		if c.has(3) {
-			positive = positive.mul(c.in(3))
+		if c.hasInput(3) {
+			positive = positive.mul(c.input(3))
 		}
 		one := y.mul(positive).add(y.neg().plus(1).mul(softplus(x)))
 		return c.reduceLoss(c.weightLosses(one, 2), nil)
-	}), attrs: []attribute{lossReduction}, forms: []form{newForm("SigmoidCrossEntropyWithLogitsV2", ""), newForm("SigmoidCrossEntropyWithLogits", "x y :reduction=none"), newForm("binary_cross_entropy_with_logits", "target:y! weight size_average:- reduce:- reduction=mean pos_weight", &optype.Type{Noise: optype.NoiseLoss}), newForm("nn.BCEWithLogitsLoss", "target:y! pos_weight")}},
+	}), attrs: []attribute{lossReduction}, forms: []nameGroup{newForm("SigmoidCrossEntropyWithLogitsV2", ""), newForm("SigmoidCrossEntropyWithLogits", "x y :reduction=none"), newForm("binary_cross_entropy_with_logits", "target:y! weight size_average:- reduce:- reduction=mean pos_weight", &optype.Type{Noise: optype.NoiseLoss}), newForm("nn.BCEWithLogitsLoss", "target:y! pos_weight")}},
 	{name: "KLDiv", class: Tabled, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
-		x, y := c.in(0), c.in(1)
-		if c.is("log_target") {
+		x, y := c.input(0), c.input(1)
+		if c.isAttributeTrue("log_target") {
 			return c.reduceLoss(y.exp().mul(y.sub(x)), nil)
 		}
 		some := y.compare(c.number(0), func(x, y float64) bool { return x > y })
-		return c.reduceLoss(some.where(y.mul(y.log().sub(x)), c.number(0)), nil)
-	}), attrs: []attribute{constant("log_target", 0), lossReduction}, forms: []form{newForm("KLDiv", ""), newForm("nn.KLDivLoss", "target:y!", &optype.Type{Noise: optype.NoiseLoss}), newForm("kl_div", "target:y! size_average:- reduce:- reduction=mean log_target=0", &optype.Type{Noise: optype.NoiseLoss})}},
+		return c.reduceLoss(some.selectWhere(y.mul(y.log().sub(x)), c.number(0)), nil)
+	}), attrs: []attribute{constant("log_target", 0), lossReduction}, forms: []nameGroup{newForm("KLDiv", ""), newForm("nn.KLDivLoss", "target:y!", &optype.Type{Noise: optype.NoiseLoss}), newForm("kl_div", "target:y! size_average:- reduce:- reduction=mean log_target=0", &optype.Type{Noise: optype.NoiseLoss})}},
 	{name: "PairwiseDistance", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
-		d := c.in(0).sub(c.in(1)).plus(c.num("epsilon"))
+		d := c.input(0).sub(c.input(1)).plus(c.num("epsilon"))
 		return d.norm(c.num("p"), len(d.shape)-1)
-	}), attrs: []attribute{constant("p", 2), epsilon(1e-6)}, forms: []form{newForm("pairwise_distance", "x1:x! x2:y! p=2 eps:epsilon=1e-6 keepdim:-")}},
+	}), attrs: []attribute{constant("p", 2), epsilon(1e-6)}, forms: []nameGroup{newForm("pairwise_distance", "x1:x! x2:y! p=2 eps:epsilon=1e-6 keepdim:-")}},
 	{name: "CosineSimilarity", class: Norm, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
-		x, y, axes := c.in(0), c.in(1), c.ints("axes")
+		x, y, axes := c.input(0), c.input(1), c.ints("axes")
 		size := func(x *Array) *Array { return x.norm(2, axes...).atLeast(c.num("epsilon")) }
 		return x.mul(y).sum(axes...).div(size(x).mul(size(y)))
-	}), attrs: []attribute{reducedAxes, epsilon(1e-8)}, forms: []form{newForm("nn.CosineSimilarity", "x1:x! x2:y!"), newForm("cosine_similarity", "x1:x! x2:y! dim:axes=1 eps:epsilon=1e-8")}},
+	}), attrs: []attribute{reducedAxes, epsilon(1e-8)}, forms: []nameGroup{newForm("nn.CosineSimilarity", "x1:x! x2:y!"), newForm("cosine_similarity", "x1:x! x2:y! dim:axes=1 eps:epsilon=1e-8")}},
 }
 
 // loss returns the row of a loss: the mean or sum of a function of two inputs.
 func loss(name string, f func(x, y *Array) *Array) formula {
-	return formula{name: name, class: Reduced, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.reduceLoss(f(c.in(0), c.in(1)), nil) }), attrs: []attribute{lossReduction}}
+	return formula{name: name, class: Reduced, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.reduceLoss(f(c.input(0), c.input(1)), nil) }), attrs: []attribute{lossReduction}}
 }
 
 // lossReduction is mean, sum, batchmean or none.
@@ -241,16 +241,16 @@ var lossReduction = choice("reduction", func(p *problem) []Attributes {
 	return texts("reduction", "mean sum batchmean none").choices(p)
 }).withKind(textKind)
 
-func below(x *Array, n float64) *Array {
+func isLower(x *Array, n float64) *Array {
 	return x.compare(x.m.number(n), func(x, y float64) bool { return x < y })
 }
 
 // weightLosses multiplies losses by input k, if it is present.
 func (c *call) weightLosses(x *Array, k int) *Array {
-	if !c.has(k) {
+	if !c.hasInput(k) {
 		return x
 	}
-	return x.mul(c.in(k))
+	return x.mul(c.input(k))
 }
 
 // reduceLoss applies the reduction to the losses of all elements. The divisor of a mean is the sum of the weights, if
@@ -261,14 +261,14 @@ func (c *call) reduceLoss(x, weights *Array) *Array {
 	}
 	all := upTo(len(x.shape))
 	n := c.number(float64(len(x.v)))
-	switch c.word("reduction") {
+	switch c.textAttribute("reduction") {
 	case "none":
 		return x
 	case "sum":
 		return x.sum(all...)
 	case "batchmean":
 		if len(x.shape) == 0 {
-			return c.fail("reduction %q", c.word("reduction"))
+			return c.fail("reduction %q", c.textAttribute("reduction"))
 		}
 		n = c.number(float64(x.shape[0]))
 	case "mean":
@@ -276,7 +276,7 @@ func (c *call) reduceLoss(x, weights *Array) *Array {
 			n = weights.sum(all...)
 		}
 	default:
-		return c.fail("reduction %q", c.word("reduction"))
+		return c.fail("reduction %q", c.textAttribute("reduction"))
 	}
 	return x.sum(all...).div(n)
 }
@@ -292,8 +292,8 @@ func crossEntropy(c *call) *Array {
 		if smoothing != 0 {
 			target = target.times(1 - smoothing).plus(smoothing / float64(x.shape[axis]))
 		}
-		if c.has(2) {
-			target = target.mul(channels(x, c.in(2)))
+		if c.hasInput(2) {
+			target = target.mul(channels(x, c.input(2)))
 		}
 		if losses = logs.mul(target).sum(axis).neg(); c.err == nil {
 			losses = losses.reshape(slices.Delete(slices.Clone(losses.shape), axis, axis+1)...)
@@ -304,7 +304,7 @@ func crossEntropy(c *call) *Array {
 
 // overRows computes the losses of a few rows of logits and targets at a time, to save memory, and reduces them.
 func (c *call) overRows(f func(x, target *Array) (losses, weights *Array)) *Array {
-	x, target := c.in(0), c.in(1)
+	x, target := c.input(0), c.input(1)
 	if c.err != nil || len(x.shape) == 0 {
 		return c.fail("logits of shape %s", x.shape)
 	}
@@ -353,13 +353,13 @@ func (x *Array) firstAxisRange(first, n int64) *Array {
 
 // append appends rows.
 func (x *Array) append(rows *Array) {
-	a, b := rows.errs()
+	a, b := rows.errorBounds()
 	x.v, x.a, x.b = append(x.v, rows.v...), append(x.a, a...), append(x.b, b...)
 }
 
 // likelihood is the negative log-likelihood of the target class. With label smoothing all classes contribute.
 func (c *call) likelihood(logs *Array, smoothing float64) *Array {
-	target := c.in(1)
+	target := c.input(1)
 	if c.err != nil || len(logs.shape) == 0 {
 		return c.fail("logits of shape %s", logs.shape)
 	}
@@ -374,7 +374,7 @@ func (c *call) likelihoods(logs, target *Array, smoothing float64) (losses, weig
 	axis := min(1, len(logs.shape)-1)
 	classes, inner := int(logs.shape[axis]), int(logs.shape[axis+1:].Elements())
 	rest := slices.Delete(slices.Clone(logs.shape), axis, axis+1)
-	if int64(len(target.v)) != rest.Elements() || c.has(2) && len(c.in(2).v) != classes {
+	if int64(len(target.v)) != rest.Elements() || c.hasInput(2) && len(c.input(2).v) != classes {
 		return c.fail("targets of shape %s for logits of shape %s", target.shape, logs.shape), nil
 	}
 	ignored, from := c.num("ignore_index"), make([]int, len(target.v))
@@ -387,25 +387,25 @@ func (c *call) likelihoods(logs, target *Array, smoothing float64) (losses, weig
 			from[i] = (i/inner*classes+int(v))*inner + i%inner
 		}
 	}
-	chosen := logs.move(rest, 0, func(i int) int { return from[i] })
+	chosen := logs.gatherFrom(rest, 0, func(i int) int { return from[i] })
 	weights = c.exact(rest, c.alloc(len(from)))
 	all := c.number(1) // weights of all classes
-	if c.has(2) {
-		all = channels(logs, c.in(2))
+	if c.hasInput(2) {
+		all = channels(logs, c.input(2))
 	}
 	for i, k := range from {
 		switch weights.v[i] = 1; {
 		case k < 0:
 			weights.v[i] = 0
-		case c.has(2):
-			weights.v[i] = c.in(2).v[int(target.v[i])]
+		case c.hasInput(2):
+			weights.v[i] = c.input(2).v[int(target.v[i])]
 		}
 	}
 	losses = chosen.mul(weights).neg()
 	if smoothing != 0 {
 		even := logs.mul(all).sum(axis).reshape(rest...).neg().times(smoothing / float64(classes))
 		kept := indicator(func(v float64) bool { return v != ignored })(target).reshape(rest...)
-		losses = losses.times(1 - smoothing).add(kept.where(even, c.number(0)))
+		losses = losses.times(1 - smoothing).add(kept.selectWhere(even, c.number(0)))
 	}
 	return losses, weights
 }

@@ -9,72 +9,72 @@ import (
 
 // normOperators normalise lines, groups or channels, to a standard deviation or a sum of 1.
 var normOperators = []formula{
-	{name: "Softmax", class: Tabled, noise: exponents, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array { return softmax(c.in(0), false, c.ints("axes")...) }), attrs: []attribute{anyAxes},
-		forms: []form{newForm("Softmax SoftmaxV2 nn.Softmax", ""), newForm("softmax", "dim:axes"), newForm("ms.softmax", "axis:axes=-1")}},
+	{name: "Softmax", class: Tabled, noise: exponents, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array { return softmax(c.input(0), false, c.ints("axes")...) }), attrs: []attribute{anyAxes},
+		forms: []nameGroup{newForm("Softmax SoftmaxV2 nn.Softmax", ""), newForm("softmax", "dim:axes"), newForm("ms.softmax", "axis:axes=-1")}},
 	{name: "LogSoftmax", class: Tabled, noise: &optype.Type{Class: optype.Lipschitz, Factor: 2, Transcendental: true, Form: optype.LogSoftmax}, inputs: "x", cut: lines,
-		compute: oneOutput(func(c *call) *Array { return softmax(c.in(0), true, c.ints("axes")...) }), attrs: []attribute{anyAxes},
-		forms: []form{newForm("LogSoftmax LogSoftmaxV2 nn.LogSoftmax", ""), newForm("log_softmax", "dim:axes"), newForm("ms.log_softmax", "logits:x! axis:axes=-1")}},
+		compute: oneOutput(func(c *call) *Array { return softmax(c.input(0), true, c.ints("axes")...) }), attrs: []attribute{anyAxes},
+		forms: []nameGroup{newForm("LogSoftmax LogSoftmaxV2 nn.LogSoftmax", ""), newForm("log_softmax", "dim:axes"), newForm("ms.log_softmax", "logits:x! axis:axes=-1")}},
 	{name: "SoftmaxGrad", class: Reduced, noise: unbounded, inputs: "y dy", cut: lines, compute: oneOutput(func(c *call) *Array {
-		y, dy := c.in(0), c.in(1)
+		y, dy := c.input(0), c.input(1)
 		return dy.sub(y.mul(dy).sum(c.ints("axes")...)).mul(y)
-	}), attrs: []attribute{anyAxes}, forms: []form{newForm("SoftmaxGrad", "")}},
+	}), attrs: []attribute{anyAxes}, forms: []nameGroup{newForm("SoftmaxGrad", "")}},
 	{name: "LayerNorm", class: Norm, noise: layerNorms, inputs: "x gamma? beta?", cut: lines, read: fromBegin, outputs: 3, compute: layerNorm(false), attrs: []attribute{normAxes, epsilon(), unitOffset},
-		forms: []form{newForm("LayerNorm", ""), newForm("layer_norm", "normalized_shape weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"), newForm("nn.LayerNorm module.*LayerNorm", "weight:gamma bias:beta"),
+		forms: []nameGroup{newForm("LayerNorm", ""), newForm("layer_norm", "normalized_shape weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"), newForm("nn.LayerNorm module.*LayerNorm", "weight:gamma bias:beta"),
 			newForm("ms.layer_norm", "normalized_shape weight:gamma bias:beta eps:epsilon=1e-5"), newForm("ms.LayerNorm", "gamma beta")}},
 	{name: "LayerNormV3", class: Norm, noise: layerNorms, inputs: "x gamma? beta?", cut: lines, read: fromBegin, outputs: 3, compute: layerNorm(true), attrs: []attribute{normAxes, epsilon()},
-		forms: []form{newForm("LayerNormV3", ""), newForm("LayerNormV4", "x - gamma? beta?")}},
+		forms: []nameGroup{newForm("LayerNormV3", ""), newForm("LayerNormV4", "x - gamma? beta?")}},
 	{name: "RmsNorm", class: Norm, noise: rootMeanNorms, inputs: "x gamma?", cut: lines, outputs: 2, compute: func(c *call) []*Array {
-		y, scale := rmsNorm(c, c.in(0), 1)
+		y, scale := rmsNorm(c, c.input(0), 1)
 		return []*Array{y, scale}
-	}, attrs: []attribute{normAxes, epsilon(), unitOffset}, forms: []form{newForm("RmsNorm", ""), newForm("rms_norm", "normalized_shape weight:gamma eps:epsilon"), newForm("npu_rms_norm", "gamma epsilon=1e-6"),
+	}, attrs: []attribute{normAxes, epsilon(), unitOffset}, forms: []nameGroup{newForm("RmsNorm", ""), newForm("rms_norm", "normalized_shape weight:gamma eps:epsilon"), newForm("npu_rms_norm", "gamma epsilon=1e-6"),
 		newForm("module.*RMSNorm module.*RmsNorm module.T5LayerNorm", "weight:gamma")}},
 	// AddRmsNorm has no class of noise: it also returns the sum, and neither input alone bounds the norm of the sum.
 	{name: "AddRmsNorm", class: Norm, noise: sumNorms, inputs: "x1 x2 gamma", cut: lines, outputs: 3, compute: func(c *call) []*Array {
-		x := c.in(0).add(c.in(1))
+		x := c.input(0).add(c.input(1))
 		y, scale := rmsNorm(c, x, 2)
 		return []*Array{y, scale, x}
-	}, attrs: []attribute{gammaAxes, epsilon(1e-6)}, forms: []form{newForm("AddRmsNorm", ""),
+	}, attrs: []attribute{gammaAxes, epsilon(1e-6)}, forms: []nameGroup{newForm("AddRmsNorm", ""),
 		newForm("npu_add_rms_norm", "x1! x2! gamma! epsilon=1e-6", &optype.Type{Noise: optype.NoiseNorm, Parameters: 1 << 2, Trait: optype.KeepsMean})}},
 	{name: "AddLayerNorm", class: Norm, noise: sumNorms, inputs: "x1 x2 gamma beta bias?", cut: lines, read: fromBegin, outputs: 4, compute: addLayerNorm, attrs: []attribute{gammaAxes, epsilon()},
-		forms: []form{newForm("AddLayerNorm", ""), newForm("npu_add_layer_norm", "x1! x2! gamma! beta! epsilon=1e-5 additional_output:-")}},
+		forms: []nameGroup{newForm("AddLayerNorm", ""), newForm("npu_add_layer_norm", "x1! x2! gamma! beta! epsilon=1e-5 additional_output:-")}},
 	{name: "BNInfer", class: Norm, noise: batchNorms, inputs: "x scale offset mean variance", cut: channelsCut, compute: oneOutput(batchNorm), attrs: []attribute{activation, epsilon(), flags("is_training", false)}, isOfImages: true,
-		forms: []form{newForm("BNInfer", ""), newForm("Torch.batch_norm Aten.batch_norm Torch.native_batch_norm Aten.native_batch_norm",
+		forms: []nameGroup{newForm("BNInfer", ""), newForm("Torch.batch_norm Aten.batch_norm Torch.native_batch_norm Aten.native_batch_norm",
 			"input:x! weight:scale bias:offset running_mean:mean! running_var:variance! training:-==0 momentum:- eps:epsilon=1e-5 cudnn_enabled:- :activation=none :is_training=0"),
 			newForm("batch_norm", "input:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :activation=none :is_training=0"),
 			newForm("ms.batch_norm", "input_x:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :activation=none :is_training=0")}},
 	{name: "BatchNorm", class: Norm, noise: batchNorms, inputs: "x scale? offset? mean? variance?", cut: channelsCut, steps: true, compute: oneOutput(func(c *call) *Array {
-		x := c.in(0)
+		x := c.input(0)
 		axes := slices.Delete(upTo(len(x.shape)), 1, 2)
-		if !c.is("is_training") {
-			return c.affine(c.standardise(x, channels(x, c.in(3)), channels(x, c.in(4))), 1, channels)
+		if !c.isAttributeTrue("is_training") {
+			return c.affine(c.standardise(x, channels(x, c.input(3)), channels(x, c.input(4))), 1, channels)
 		}
 		mean, _, variance := moments(x, axes...)
 		scale := variance.plus(c.num("epsilon")).rsqrt().roundedBetween()
 		// Kernels compute a*x + b with b = -a*mean; PyTorch's kernels round both terms to bfloat16.
 		return c.affine(x.mul(scale).roundedBetween().sub(mean.roundedBetween().mul(scale).roundedBetween()), 1, channels)
 	}), attrs: []attribute{flags("is_training", true), epsilon()}, isOfImages: true,
-		forms: []form{newForm("BatchNorm", ""), newForm("Torch.batch_norm Aten.batch_norm Torch.native_batch_norm Aten.native_batch_norm",
+		forms: []nameGroup{newForm("BatchNorm", ""), newForm("Torch.batch_norm Aten.batch_norm Torch.native_batch_norm Aten.native_batch_norm",
 			"input:x! weight:scale bias:offset running_mean:- running_var:- training:-==1 momentum:- eps:epsilon=1e-5 cudnn_enabled:- :is_training=1"),
 			newForm("batch_norm", "input:x! running_mean:- running_var:- weight:scale bias:offset training:-==1 momentum:- eps:epsilon=1e-5 :is_training=1"),
 			newForm("batch_norm", "input:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :is_training=0"),
 			newForm("instance_norm", "input:x! running_mean:mean! running_var:variance! weight:scale bias:offset use_input_stats:-==0 momentum:- eps:epsilon=1e-5 :is_training=0", instanceNorms),
 			newForm("nn.BatchNorm1d", inputsOfBatchNorm, &optype.Type{Noise: optype.NoiseNorm, Parameters: 1<<1 | 1<<2 | 1<<3 | 1<<4}), newForm("nn.BatchNorm2d nn.BatchNorm3d", inputsOfBatchNorm)}},
 	{name: "BNTrainingUpdate", class: Norm, noise: unbounded, inputs: "x sum square_sum scale offset mean variance", cut: channelsCut, outputs: 5, compute: bnTrainingUpdate,
-		attrs: []attribute{onlyKnown("factor"), epsilon()}, isOfImages: true, forms: []form{newForm("BNTrainingUpdate", "")}},
+		attrs: []attribute{onlyKnown("factor"), epsilon()}, isOfImages: true, forms: []nameGroup{newForm("BNTrainingUpdate", "")}},
 	{name: "InstanceNorm", class: Norm, noise: instanceNorms, inputs: "x gamma? beta?", cut: images,
-		compute: func(c *call) []*Array { return groupNorm(c, channelsOf(c.in(0))) }, attrs: []attribute{epsilon()}, isOfImages: true,
-		forms: []form{newForm("InstanceNorm", ""), newForm("nn.InstanceNorm1d nn.InstanceNorm2d nn.InstanceNorm3d", "weight:gamma bias:beta running_mean:- running_var:- num_batches_tracked:-"), newForm("Torch.instance_norm Aten.instance_norm",
+		compute: func(c *call) []*Array { return groupNorm(c, channelsOf(c.input(0))) }, attrs: []attribute{epsilon()}, isOfImages: true,
+		forms: []nameGroup{newForm("InstanceNorm", ""), newForm("nn.InstanceNorm1d nn.InstanceNorm2d nn.InstanceNorm3d", "weight:gamma bias:beta running_mean:- running_var:- num_batches_tracked:-"), newForm("Torch.instance_norm Aten.instance_norm",
 			"input:x! weight:gamma bias:beta running_mean:- running_var:- use_input_stats:-==1 momentum:- eps:epsilon=1e-5 cudnn_enabled:-"),
 			newForm("instance_norm", "input:x! running_mean:- running_var:- weight:gamma bias:beta use_input_stats:-==1 momentum:- eps:epsilon=1e-5")}},
 	{name: "GroupNorm", class: Norm, noise: groupNorms, inputs: "x gamma? beta?", cut: images,
 		compute: func(c *call) []*Array { return groupNorm(c, int64(c.num("num_groups"))) }, attrs: []attribute{divisors, epsilon()}, isOfImages: true,
-		forms: []form{newForm("GroupNorm", ""), newForm("group_norm", "num_groups weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"), newForm("nn.GroupNorm", "weight:gamma bias:beta")}},
+		forms: []nameGroup{newForm("GroupNorm", ""), newForm("group_norm", "num_groups weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"), newForm("nn.GroupNorm", "weight:gamma bias:beta")}},
 	{name: "L2Normalize", class: Norm, noise: layerNorms, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array {
-		x := c.in(0)
+		x := c.input(0)
 		sum := square(x).sum(c.ints("axes")...)
-		c.holds(squareSums, sum, 1)
+		c.recordIntermediate(squareSums, sum, 1)
 		return x.div(sum.atLeast(c.num("epsilon")).sqrt())
-	}), attrs: []attribute{anyAxes, epsilon(1e-12)}, forms: []form{newForm("L2Normalize", "")}},
+	}), attrs: []attribute{anyAxes, epsilon(1e-12)}, forms: []nameGroup{newForm("L2Normalize", "")}},
 
 	noiseOnly(layerNorms, "native_layer_norm fused_layer_norm npu_layer_norm_eval"),
 	noiseOnly(batchNorms, "BNInferenceD BNInference Scale"),
@@ -106,7 +106,7 @@ func channels(x, t *Array) *Array {
 // softmax returns the softmax along axes, or its logarithm.
 func softmax(x *Array, log bool, axes ...int) *Array {
 	largest := x.largest(axes...)
-	x.m.holds(powersOfE, largest, 1)
+	x.m.recordIntermediate(powersOfE, largest, 1)
 	z := x.sub(largest)
 	e := z.exp()
 	s := e.sum(axes...)
@@ -123,12 +123,12 @@ func moments(x *Array, axes ...int) (mean, distance, variance *Array) {
 	return mean, distance, square(distance).mean(axes...)
 }
 
-// weight returns the weight of a norm in input k.
-func (c *call) weight(k int) *Array {
-	if c.is("unit_offset") {
-		return c.in(k).plus(1)
+// normWeight returns the weight of a norm in input k.
+func (c *call) normWeight(k int) *Array {
+	if c.isAttributeTrue("unit_offset") {
+		return c.input(k).plus(1)
 	}
-	return c.in(k)
+	return c.input(k)
 }
 
 // standardise returns (x - mean) / sqrt(variance + epsilon). Kernels may compute a*x + b with b = -a*mean instead:
@@ -140,11 +140,11 @@ func (c *call) standardise(x, mean, variance *Array) *Array {
 // affine multiplies x by the weight in input k and adds the bias in input k+1, if they are present. beside gives a
 // parameter the shape to broadcast to x.
 func (c *call) affine(x *Array, k int, beside func(x, t *Array) *Array) *Array {
-	if c.has(k) {
-		x = x.mul(beside(x, c.weight(k)))
+	if c.hasInput(k) {
+		x = x.mul(beside(x, c.normWeight(k)))
 	}
-	if c.has(k + 1) {
-		x = x.add(beside(x, c.in(k+1)))
+	if c.hasInput(k + 1) {
+		x = x.add(beside(x, c.input(k+1)))
 	}
 	return x
 }
@@ -154,8 +154,8 @@ func asIs(_, t *Array) *Array { return t }
 // layerNorm returns the norm, the mean, and the variance or (inverse) the reciprocal standard deviation.
 func layerNorm(inverse bool) func(c *call) []*Array {
 	return func(c *call) []*Array {
-		mean, distance, variance := moments(c.in(0), c.ints("axes")...)
-		c.in(0).holdsMean(variance)
+		mean, distance, variance := moments(c.input(0), c.ints("axes")...)
+		c.input(0).holdsMean(variance)
 		scale := variance.plus(c.num("epsilon")).rsqrt()
 		spread := variance
 		if inverse {
@@ -170,8 +170,8 @@ func rmsNorm(c *call, x *Array, gamma int) (y, scale *Array) {
 	x.holdsMean(mean)
 	scale = mean.plus(c.num("epsilon")).rsqrt()
 	y = x.mul(scale).roundedBetween()
-	if c.has(gamma) {
-		y = y.mul(c.weight(gamma))
+	if c.hasInput(gamma) {
+		y = y.mul(c.normWeight(gamma))
 	}
 	return y, scale
 }
@@ -179,7 +179,7 @@ func rmsNorm(c *call, x *Array, gamma int) (y, scale *Array) {
 // groupNorm normalises groups of channels; instance norm has one channel in a group. It also returns the means and
 // the reciprocal standard deviations.
 func groupNorm(c *call, groups int64) []*Array {
-	x := c.in(0)
+	x := c.input(0)
 	if x.m.err != nil || len(x.shape) < 2 || groups < 1 || x.shape[1]%groups != 0 {
 		return []*Array{c.fail("%d groups of shape %s", groups, x.shape)}
 	}
@@ -190,14 +190,14 @@ func groupNorm(c *call, groups int64) []*Array {
 
 // batchNorm normalises by moments that are inputs.
 func batchNorm(c *call) *Array {
-	x := c.in(0)
-	p := func(k int) *Array { return channels(x, c.in(k)) }
+	x := c.input(0)
+	p := func(k int) *Array { return channels(x, c.input(k)) }
 	mean, variance := p(3), p(4)
-	if c.is("is_training") { // exporters of training graphs may keep the name
+	if c.isAttributeTrue("is_training") { // exporters of training graphs may keep the name
 		mean, _, variance = moments(x, slices.Delete(upTo(len(x.shape)), 1, 2)...)
 	}
 	y := c.standardise(x, mean, variance).mul(p(1)).add(p(2))
-	return activate(y, c.word("activation"))
+	return activate(y, c.textAttribute("activation"))
 }
 
 // activations are the functions that may be fused into an operator, the likely ones first.
@@ -236,9 +236,9 @@ var activation = choice("activation", func(p *problem) []Attributes {
 
 // addLayerNorm returns the norm of a sum, its mean, the reciprocal standard deviation, and the sum.
 func addLayerNorm(c *call) []*Array {
-	x := c.in(0).add(c.in(1))
-	if c.has(4) {
-		x = x.add(c.in(4))
+	x := c.input(0).add(c.input(1))
+	if c.hasInput(4) {
+		x = x.add(c.input(4))
 	}
 	return append(c.layerNormOf(x, 2), x)
 }
@@ -263,11 +263,11 @@ var gammaAxes = choice("axes", func(p *problem) (all []Attributes) {
 // bnTrainingUpdate gets the sums of the batch as inputs. It returns the output, the running moments (if factor, the
 // weight of the batch, is known), and the moments of the batch.
 func bnTrainingUpdate(c *call) []*Array {
-	x := c.in(0)
+	x := c.input(0)
 	if c.err != nil {
 		return nil
 	}
-	p := func(k int) *Array { return channels(x, c.in(k)) }
+	p := func(k int) *Array { return channels(x, c.input(k)) }
 	n := float64(len(x.v)) / float64(channelsOf(x))
 	mean := p(1).times(1 / n)
 	variance := p(2).times(1 / n).sub(square(mean)).atLeast(0)
@@ -281,7 +281,7 @@ func bnTrainingUpdate(c *call) []*Array {
 }
 
 // channelsCut is the cutter along the channels. Parameters and moments have one element for each channel.
-func channelsCut(p *problem, _ Attributes) *cutting {
+func channelsCut(p *problem, _ Attributes) *cutRule {
 	x := p.Inputs[0].Shape
 	if len(x) < 2 || !x.Equal(p.Outputs[0].Shape) {
 		return misfit("the output has the shape %s, the input %s", p.Outputs[0].Shape, x)

@@ -8,15 +8,15 @@ import (
 // optimisers are the formulas of one step of an optimiser. The first inputs are the states, and the outputs are their
 // new values.
 var optimisers = []formula{
-	optimiser("ApplyAdam", "var m v beta1_power beta2_power lr beta1 beta2 epsilon grad", applyAdam, flags("use_nesterov", false)).also("ApplyAdam ApplyAdamD", "").
-		also("npu_apply_adam", "beta1_power beta2_power lr beta1 beta2 epsilon grad! use_locking:- use_nesterov=0 out:var!"),
-	optimiser("ApplyAdamW", "var m v beta1_power beta2_power lr weight_decay beta1 beta2 epsilon grad max_grad_norm?", applyAdamW, flags("amsgrad", false), flags("maximize", false)).also("ApplyAdamW", "").
-		also("npu_apply_adam_w", "beta1_power beta2_power lr weight_decay beta1 beta2 epsilon grad! max_grad_norm amsgrad=0 maximize=0 out:var!"),
-	optimiser("ApplyMomentum", "var accum lr grad momentum", applyMomentum, flags("use_nesterov", false)).also("ApplyMomentum ApplyMomentumD", ""),
-	optimiser("SGD", "var accum gradient lr momentum stat", applySGD, constant("dampening", 0), constant("weight_decay", 0), flags("nesterov", false)).also("SGD", "var gradient lr accum momentum stat"),
+	optimiser("ApplyAdam", "var m v beta1_power beta2_power lr beta1 beta2 epsilon grad", applyAdam, flags("use_nesterov", false)).withNames("ApplyAdam ApplyAdamD", "").
+		withNames("npu_apply_adam", "beta1_power beta2_power lr beta1 beta2 epsilon grad! use_locking:- use_nesterov=0 out:var!"),
+	optimiser("ApplyAdamW", "var m v beta1_power beta2_power lr weight_decay beta1 beta2 epsilon grad max_grad_norm?", applyAdamW, flags("amsgrad", false), flags("maximize", false)).withNames("ApplyAdamW", "").
+		withNames("npu_apply_adam_w", "beta1_power beta2_power lr weight_decay beta1 beta2 epsilon grad! max_grad_norm amsgrad=0 maximize=0 out:var!"),
+	optimiser("ApplyMomentum", "var accum lr grad momentum", applyMomentum, flags("use_nesterov", false)).withNames("ApplyMomentum ApplyMomentumD", ""),
+	optimiser("SGD", "var accum gradient lr momentum stat", applySGD, constant("dampening", 0), constant("weight_decay", 0), flags("nesterov", false)).withNames("SGD", "var gradient lr accum momentum stat"),
 	optimiser("ApplyGradientDescent", "var alpha delta", func(c *call) []*Array {
-		return []*Array{c.in(0).sub(c.setting(1).mul(c.in(2)))}
-	}).also("ApplyGradientDescent", ""),
+		return []*Array{c.input(0).sub(c.setting(1).mul(c.input(2)))}
+	}).withNames("ApplyGradientDescent", ""),
 }
 
 func optimiser(name, inputs string, step func(c *call) []*Array, attrs ...attribute) formula {
@@ -25,67 +25,67 @@ func optimiser(name, inputs string, step func(c *call) []*Array, attrs ...attrib
 
 // setting returns an input with a scalar setting of the optimiser. Its kernel gets it rounded to float32.
 func (c *call) setting(k int) *Array {
-	return c.in(k).mapElements(func(v, x []float64) { copy(v, x) }, func(e, _, x, ex []float64, _ *bounds) {
+	return c.input(k).mapElements(func(v, x []float64) { copy(v, x) }, func(e, _, x, ex []float64, _ *bounds) {
 		for i, s := range x {
 			e[i] = ex[i] + float64(single*math.Abs(s))
 		}
 	})
 }
 
-// rest returns 1 - x.
-func rest(x *Array) *Array { return x.neg().plus(1) }
+// complement returns 1 - x.
+func complement(x *Array) *Array { return x.neg().plus(1) }
 
 // moving returns the next moving average: share*old + (1-share)*next.
-func moving(old, next, share *Array) *Array { return old.mul(share).add(next.mul(rest(share))) }
+func moving(old, next, share *Array) *Array { return old.mul(share).add(next.mul(complement(share))) }
 
 // applyAdam gets powers of beta1 and beta2 that include the current step.
 func applyAdam(c *call) []*Array {
-	grad, beta1, beta2 := c.in(9), c.setting(6), c.setting(7)
-	m, v := moving(c.in(1), grad, beta1), moving(c.in(2), square(grad), beta2)
+	grad, beta1, beta2 := c.input(9), c.setting(6), c.setting(7)
+	m, v := moving(c.input(1), grad, beta1), moving(c.input(2), square(grad), beta2)
 	step := m
-	if c.is("use_nesterov") {
+	if c.isAttributeTrue("use_nesterov") {
 		step = moving(m, grad, beta1)
 	}
-	rate := c.setting(5).mul(rest(c.setting(4)).sqrt()).div(rest(c.setting(3)))
-	return []*Array{c.in(0).sub(rate.mul(step).div(v.sqrt().add(c.setting(8)))), m, v}
+	rate := c.setting(5).mul(complement(c.setting(4)).sqrt()).div(complement(c.setting(3)))
+	return []*Array{c.input(0).sub(rate.mul(step).div(v.sqrt().add(c.setting(8)))), m, v}
 }
 
 // applyAdamW gets powers of beta1 and beta2 that do not include the current step, and applies weight decay.
 func applyAdamW(c *call) []*Array {
-	grad, lr, beta1, beta2 := c.in(10), c.setting(5), c.setting(7), c.setting(8)
-	if c.is("maximize") {
+	grad, lr, beta1, beta2 := c.input(10), c.setting(5), c.setting(7), c.setting(8)
+	if c.isAttributeTrue("maximize") {
 		grad = grad.neg()
 	}
-	m, v := moving(c.in(1), grad, beta1), moving(c.in(2), square(grad), beta2)
+	m, v := moving(c.input(1), grad, beta1), moving(c.input(2), square(grad), beta2)
 	most := v
-	if c.is("amsgrad") {
-		most = c.in(11).max(v)
+	if c.isAttributeTrue("amsgrad") {
+		most = c.input(11).max(v)
 	}
-	spread := most.div(rest(c.setting(4).mul(beta2))).sqrt().add(c.setting(9))
-	kept := c.in(0).mul(rest(lr.mul(c.setting(6))))
-	return []*Array{kept.sub(lr.div(rest(c.setting(3).mul(beta1))).mul(m.div(spread))), m, v}
+	spread := most.div(complement(c.setting(4).mul(beta2))).sqrt().add(c.setting(9))
+	kept := c.input(0).mul(complement(lr.mul(c.setting(6))))
+	return []*Array{kept.sub(lr.div(complement(c.setting(3).mul(beta1))).mul(m.div(spread))), m, v}
 }
 
 func applyMomentum(c *call) []*Array {
-	lr, grad, momentum := c.setting(2), c.in(3), c.setting(4)
-	accum := c.in(1).mul(momentum).add(grad)
+	lr, grad, momentum := c.setting(2), c.input(3), c.setting(4)
+	accum := c.input(1).mul(momentum).add(grad)
 	step := accum
-	if c.is("use_nesterov") {
+	if c.isAttributeTrue("use_nesterov") {
 		step = grad.add(accum.mul(momentum))
 	}
-	return []*Array{c.in(0).sub(step.mul(lr)), accum}
+	return []*Array{c.input(0).sub(step.mul(lr)), accum}
 }
 
 // applySGD starts the accumulator with the gradient where stat is not 0.
 func applySGD(c *call) []*Array {
-	grad, lr, momentum := c.in(2).add(c.in(0).times(c.num("weight_decay"))), c.setting(3), c.setting(4)
-	accum := c.in(1).mul(momentum).add(grad.times(1 - c.num("dampening")))
-	accum = positive(c.in(5)).where(grad, accum)
+	grad, lr, momentum := c.input(2).add(c.input(0).times(c.num("weight_decay"))), c.setting(3), c.setting(4)
+	accum := c.input(1).mul(momentum).add(grad.times(1 - c.num("dampening")))
+	accum = positive(c.input(5)).selectWhere(grad, accum)
 	step := accum
-	if c.is("nesterov") {
+	if c.isAttributeTrue("nesterov") {
 		step = grad.add(accum.mul(momentum))
 	}
-	return []*Array{c.in(0).sub(step.mul(lr)), accum}
+	return []*Array{c.input(0).sub(step.mul(lr)), accum}
 }
 
 // isOverwritten reports whether a state of an optimiser is identical to its new value: then the input was dumped

@@ -14,20 +14,20 @@ var recurrents = []formula{
 	layersOf("LSTM", 4, lstmStep), layersOf("GRU", 3, gruStep), layersOf("RNN", 1, rnnStep, nonlinearity),
 	cellOf("LSTMCell", 4, lstmStep), cellOf("GRUCell", 3, gruStep), cellOf("RNNCell", 1, rnnStep, nonlinearity),
 	{name: "MultiheadAttention", class: Linear, noise: unbounded, inputs: "q k v in_weight in_bias? out_weight out_bias? mask? padding?", cut: uncut, outputs: 2, compute: multihead, open: true,
-		attrs: []attribute{usualHeads, flags("batch_first", false)}, forms: []form{newForm("nn.MultiheadAttention", "query:q! key:k! value:v! key_padding_mask:padding need_weights:- attn_mask:mask average_attn_weights:- is_causal:- in_proj_weight:in_weight! in_proj_bias:in_bias out_proj.weight:out_weight! out_proj.bias:out_bias")}},
+		attrs: []attribute{usualHeads, flags("batch_first", false)}, forms: []nameGroup{newForm("nn.MultiheadAttention", "query:q! key:k! value:v! key_padding_mask:padding need_weights:- attn_mask:mask average_attn_weights:- is_causal:- in_proj_weight:in_weight! in_proj_bias:in_bias out_proj.weight:out_weight! out_proj.bias:out_bias")}},
 }
 
 // nonlinearity is the function of a plain recurrent layer.
 var nonlinearity = texts("nonlinearity", "tanh relu")
 
-func layersOf(name string, gates int64, f step, attrs ...attribute) formula {
+func layersOf(name string, gates int64, f cellStep, attrs ...attribute) formula {
 	// torch.lstm and torch.gru draw random numbers in training with dropout.
 	function := newForm(strings.ToLower(name), "hx:h params:weights! has_biases:- num_layers:- dropout:- train==False bidirectional:- batch_first")
-	return formula{name: name, class: Linear, noise: unbounded, forms: []form{newForm("nn."+name, "hx:h parameters*:weights!"), function}, inputs: "x h? c? weights*", cut: uncut, outputs: 3, compute: recurrent(gates, f, (*recurrence).layers), attrs: append(attrs, flags("batch_first", false)), open: true}
+	return formula{name: name, class: Linear, noise: unbounded, forms: []nameGroup{newForm("nn."+name, "hx:h parameters*:weights!"), function}, inputs: "x h? c? weights*", cut: uncut, outputs: 3, compute: recurrent(gates, f, (*recurrence).layers), attrs: append(attrs, flags("batch_first", false)), open: true}
 }
 
-func cellOf(name string, gates int64, f step, attrs ...attribute) formula {
-	return formula{name: name, class: Linear, noise: unbounded, forms: []form{newForm("nn."+name, "hx:h parameters*:weights!")}, inputs: "x h? c? weights*", cut: uncut, outputs: 2, compute: recurrent(gates, f, (*recurrence).cell), attrs: attrs}
+func cellOf(name string, gates int64, f cellStep, attrs ...attribute) formula {
+	return formula{name: name, class: Linear, noise: unbounded, forms: []nameGroup{newForm("nn."+name, "hx:h parameters*:weights!")}, inputs: "x h? c? weights*", cut: uncut, outputs: 2, compute: recurrent(gates, f, (*recurrence).cell), attrs: attrs}
 }
 
 // affineRows returns the products of the last axis of x with the rows of a matrix, plus the bias unless bias is nil.
@@ -41,7 +41,7 @@ func (x *Array) affineRows(w, bias *Array) *Array {
 	shape := slices.Clone(x.shape)
 	shape[len(shape)-1] = w.shape[0]
 	z := m.array(shape)
-	xa, xb := x.errs()
+	xa, xb := x.errorBounds()
 	n := 1 + 2*math.Sqrt(float64(inner))
 	for i := range z.v {
 		if i%rows == 0 && m.isStopped() {
@@ -66,15 +66,15 @@ func (x *Array) affineRows(w, bias *Array) *Array {
 	return z
 }
 
-// part returns the elements from up to but excluding to of an axis.
-func (x *Array) part(axis int, from, to int64) *Array {
+// slice returns the elements from up to but excluding to of an axis.
+func (x *Array) slice(axis int, from, to int64) *Array {
 	if x.m.err != nil || axis >= len(x.shape) || from < 0 || to > x.shape[axis] {
 		return x.m.fail("elements %d to %d of axis %d of shape %s", from, to, axis, x.shape)
 	}
 	shape := slices.Clone(x.shape)
 	shape[axis] = to - from
 	inner, n, count := int(x.shape[axis+1:].Elements()), int(x.shape[axis]), int(to-from)
-	return x.move(shape, 0, func(i int) int {
+	return x.gatherFrom(shape, 0, func(i int) int {
 		return (i/inner/count*n+int(from)+i/inner%count)*inner + i%inner
 	})
 }
@@ -87,47 +87,47 @@ func (x *Array) swapFirstAxes() *Array {
 	shape := slices.Clone(x.shape)
 	shape[0], shape[1] = shape[1], shape[0]
 	inner, rows, columns := int(shape[2:].Elements()), int(shape[0]), int(shape[1])
-	return x.move(shape, 0, func(i int) int {
+	return x.gatherFrom(shape, 0, func(i int) int {
 		at := i / inner
 		return (at%columns*rows+at/columns)*inner + i%inner
 	})
 }
 
-// step computes the next state of a cell: in is the input times its weights, own the state h times its weights, for
+// cellStep computes the next state of a cell: in is the input times its weights, own the state h times its weights, for
 // all gates.
-type step func(op *call, in, own, h, c *Array) (nextH, nextC *Array)
+type cellStep func(op *call, in, own, h, c *Array) (nextH, nextC *Array)
 
-// gate returns part k, of equal parts, of the last axis.
-func gate(x *Array, k, of int64) *Array {
+// gatePart returns part k, of equal parts, of the last axis.
+func gatePart(x *Array, k, of int64) *Array {
 	axis := len(x.shape) - 1
 	if axis < 0 {
 		return x.m.fail("gates of a number")
 	}
 	n := x.shape[axis] / of
-	return x.part(axis, k*n, (k+1)*n)
+	return x.slice(axis, k*n, (k+1)*n)
 }
 
 func lstmStep(_ *call, in, own, _, c *Array) (h, next *Array) {
 	all := in.add(own)
-	next = sigmoid(gate(all, 1, 4)).mul(c).add(sigmoid(gate(all, 0, 4)).mul(gate(all, 2, 4).tanh()))
-	return sigmoid(gate(all, 3, 4)).mul(next.tanh()), next
+	next = sigmoid(gatePart(all, 1, 4)).mul(c).add(sigmoid(gatePart(all, 0, 4)).mul(gatePart(all, 2, 4).tanh()))
+	return sigmoid(gatePart(all, 3, 4)).mul(next.tanh()), next
 }
 
 func gruStep(_ *call, in, own, h, _ *Array) (next, _ *Array) {
-	reset := sigmoid(gate(in, 0, 3).add(gate(own, 0, 3)))
-	update := sigmoid(gate(in, 1, 3).add(gate(own, 1, 3)))
-	fresh := gate(in, 2, 3).add(reset.mul(gate(own, 2, 3))).tanh()
+	reset := sigmoid(gatePart(in, 0, 3).add(gatePart(own, 0, 3)))
+	update := sigmoid(gatePart(in, 1, 3).add(gatePart(own, 1, 3)))
+	fresh := gatePart(in, 2, 3).add(reset.mul(gatePart(own, 2, 3))).tanh()
 	return fresh.add(update.mul(h.sub(fresh))), nil
 }
 
 func rnnStep(op *call, in, own, _, _ *Array) (next, _ *Array) {
-	return activate(in.add(own), op.word("nonlinearity")), nil
+	return activate(in.add(own), op.textAttribute("nonlinearity")), nil
 }
 
 // recurrent returns the computation of a layer or a cell with a number of gates.
-func recurrent(gates int64, f step, run func(r *recurrence, x *Array) []*Array) func(c *call) []*Array {
+func recurrent(gates int64, f cellStep, run func(r *recurrence, x *Array) []*Array) func(c *call) []*Array {
 	return func(c *call) []*Array {
-		x, weights := c.in(0), c.inputs[min(3, len(c.inputs)):]
+		x, weights := c.input(0), c.inputs[min(3, len(c.inputs)):]
 		if c.err != nil || len(x.shape) == 0 || len(weights) < 2 || len(weights[1].shape) != 2 || weights[1].shape[0] != gates*weights[1].shape[1] {
 			return []*Array{c.fail("weights do not fit")}
 		}
@@ -145,16 +145,16 @@ func recurrent(gates int64, f step, run func(r *recurrence, x *Array) []*Array) 
 // recurrence is a recurrent layer or cell. each is the number of weights of a layer in one direction.
 type recurrence struct {
 	*call
-	step    step
+	step    cellStep
 	hidden  int64
 	weights []*Array
 	each    int
 }
 
-// state returns an initial state, zeros if it is absent.
-func (r *recurrence) state(k int, shape tensor.Shape) *Array {
-	if r.has(k) {
-		return r.in(k).reshape(shape...)
+// initialState returns an initial state, zeros if it is absent.
+func (r *recurrence) initialState(k int, shape tensor.Shape) *Array {
+	if r.hasInput(k) {
+		return r.input(k).reshape(shape...)
 	}
 	return r.exact(shape, make([]float64, shape.Elements()))
 }
@@ -170,7 +170,7 @@ func (r *recurrence) bias(of, k int) *Array {
 // cell computes one step.
 func (r *recurrence) cell(x *Array) []*Array {
 	shape := slices.Concat(x.shape[:len(x.shape)-1], tensor.Shape{r.hidden})
-	h, c := r.step(r.call, x.affineRows(r.weights[0], r.bias(0, 2)), r.state(1, shape).affineRows(r.weights[1], r.bias(0, 3)), r.state(1, shape), r.state(2, shape))
+	h, c := r.step(r.call, x.affineRows(r.weights[0], r.bias(0, 2)), r.initialState(1, shape).affineRows(r.weights[1], r.bias(0, 3)), r.initialState(1, shape), r.initialState(2, shape))
 	return []*Array{h, c}
 }
 
@@ -188,7 +188,7 @@ func (r *recurrence) layers(x *Array) []*Array {
 	isUnbatched := len(x.shape) == 2
 	if isUnbatched {
 		x = x.reshape(x.shape[0], 1, x.shape[1])
-	} else if r.is("batch_first") {
+	} else if r.isAttributeTrue("batch_first") {
 		x = x.swapFirstAxes()
 	}
 	if r.err != nil || len(x.shape) != 3 {
@@ -197,21 +197,21 @@ func (r *recurrence) layers(x *Array) []*Array {
 	times, batch := x.shape[0], x.shape[1]
 	count := len(r.weights) / r.each
 	states := tensor.Shape{int64(count), batch, r.hidden}
-	h0, c0 := r.state(1, states), r.state(2, states)
+	h0, c0 := r.initialState(1, states), r.initialState(2, states)
 	var lastH, lastC []*Array
 	for layer := range count / directions {
 		var both []*Array
 		for d := range directions {
 			of := layer*directions + d
 			one := tensor.Shape{batch, r.hidden}
-			h, c := h0.part(0, int64(of), int64(of+1)).reshape(one...), c0.part(0, int64(of), int64(of+1)).reshape(one...)
+			h, c := h0.slice(0, int64(of), int64(of+1)).reshape(one...), c0.slice(0, int64(of), int64(of+1)).reshape(one...)
 			in := x.affineRows(r.weights[of*r.each], r.bias(of, 2))
 			steps := make([]*Array, times)
 			for t := range times {
 				if d == 1 {
 					t = times - 1 - t
 				}
-				now := in.part(0, t, t+1).reshape(batch, -1)
+				now := in.slice(0, t, t+1).reshape(batch, -1)
 				h, c = r.step(r.call, now, h.affineRows(r.weights[of*r.each+1], r.bias(of, 3)), h, c)
 				if r.isStopped() {
 					return []*Array{h}
@@ -226,7 +226,7 @@ func (r *recurrence) layers(x *Array) []*Array {
 		}
 		x = cat(2, both...)
 	}
-	if !isUnbatched && r.is("batch_first") {
+	if !isUnbatched && r.isAttributeTrue("batch_first") {
 		x = x.swapFirstAxes()
 	}
 	all := []*Array{x, cat(0, lastH...)}
@@ -253,12 +253,12 @@ var usualHeads = choice("heads", func(p *problem) (all []Attributes) {
 // multihead is torch.nn.MultiheadAttention: projections of query, key and value, attention of each head, and the
 // projection of the concatenated heads. The second output is the mean of the weights over the heads.
 func multihead(c *call) []*Array {
-	q, k, v, w := c.in(0), c.in(1), c.in(2), c.in(3)
+	q, k, v, w := c.input(0), c.input(1), c.input(2), c.input(3)
 	heads := int64(c.num("heads"))
 	if c.err != nil || len(q.shape) != 3 || len(k.shape) != 3 || len(w.shape) != 2 || heads < 1 {
 		return []*Array{c.fail("a query of shape %s and weights of shape %s", q.shape, w.shape)}
 	}
-	if !c.is("batch_first") {
+	if !c.isAttributeTrue("batch_first") {
 		q, k, v = q.swapFirstAxes(), k.swapFirstAxes(), v.swapFirstAxes()
 	}
 	batch, n := q.shape[0], q.shape[2]
@@ -267,10 +267,10 @@ func multihead(c *call) []*Array {
 	}
 	project := func(x *Array, i int64) *Array {
 		var bias *Array
-		if c.has(4) {
-			bias = c.in(4).part(0, i*n, (i+1)*n)
+		if c.hasInput(4) {
+			bias = c.input(4).slice(0, i*n, (i+1)*n)
 		}
-		return x.affineRows(w.part(0, i*n, (i+1)*n), bias)
+		return x.affineRows(w.slice(0, i*n, (i+1)*n), bias)
 	}
 	q, k, v = project(q, 0), project(k, 1), project(v, 2)
 	each := n / heads
@@ -283,7 +283,7 @@ func multihead(c *call) []*Array {
 				return []*Array{q}
 			}
 			head := func(x *Array) *Array {
-				return x.part(0, b, b+1).part(2, h*each, (h+1)*each).reshape(-1, each)
+				return x.slice(0, b, b+1).slice(2, h*each, (h+1)*each).reshape(-1, each)
 			}
 			scores := head(q).affineRows(head(k), nil).times(1 / math.Sqrt(float64(each)))
 			p := softmax(c.maskedScores(scores, b, h, heads), false, 1)
@@ -298,11 +298,11 @@ func multihead(c *call) []*Array {
 		weights = append(weights, mean.times(1/float64(heads)).reshape(1, mean.shape[0], mean.shape[1]))
 	}
 	var bias *Array
-	if c.has(6) {
-		bias = c.in(6)
+	if c.hasInput(6) {
+		bias = c.input(6)
 	}
-	y := cat(0, rows...).affineRows(c.in(5), bias)
-	if !c.is("batch_first") {
+	y := cat(0, rows...).affineRows(c.input(5), bias)
+	if !c.isAttributeTrue("batch_first") {
 		y = y.swapFirstAxes()
 	}
 	return []*Array{y, cat(0, weights...)}
@@ -312,21 +312,21 @@ func multihead(c *call) []*Array {
 func (c *call) maskedScores(scores *Array, batch, head, heads int64) *Array {
 	apply := func(k int, mask *Array) {
 		if c.types[k] == tensor.Bool {
-			scores = mask.where(c.number(math.Inf(-1)), scores)
+			scores = mask.selectWhere(c.number(math.Inf(-1)), scores)
 			return
 		}
 		scores = scores.add(mask)
 	}
-	if c.has(7) {
-		mask := c.in(7)
+	if c.hasInput(7) {
+		mask := c.input(7)
 		if len(mask.shape) == 3 {
 			at := batch*heads + head
-			mask = mask.part(0, at, at+1).reshape(mask.shape[1:]...)
+			mask = mask.slice(0, at, at+1).reshape(mask.shape[1:]...)
 		}
 		apply(7, mask)
 	}
-	if c.has(8) {
-		apply(8, c.in(8).part(0, batch, batch+1))
+	if c.hasInput(8) {
+		apply(8, c.input(8).slice(0, batch, batch+1))
 	}
 	return scores
 }

@@ -4,34 +4,34 @@ import "dumptool/internal/optype"
 
 // reductions combine the elements of lines, or depend on their order.
 var reductions = []formula{
-	reduction("ReduceSum", Reduced, (*Array).sum).also("ReduceSum", "x axes!", totals).also("ReduceSumD BiasAddGrad", "x", totals).also("sum ms.sum", "dim:axes keepdim:-", totals),
-	reduction("ReduceMean", Reduced, (*Array).mean).also("ReduceMean ReduceMeanWithCast", "x axes!").also("ReduceMeanD", "x").also("mean", "dim:axes keepdim:-").also("ms.mean", "x! axis:axes keep_dims:-"),
-	orderRow("ReduceMax", extremes(larger), reducedAxes).also("ReduceMax", "x axes!").also("ReduceMaxD", "x").also("amax max", "dim:axes keepdim:-").also("ms.amax", "axis:axes keepdims:-"),
-	orderRow("ReduceMin", extremes(smaller), reducedAxes).also("ReduceMin", "x axes!").also("ReduceMinD", "x").also("amin min", "dim:axes keepdim:-").also("ms.amin", "axis:axes keepdims:-"),
-	orderRow("Median", orderStatistic(median), reducedAxes).also("median", "dim:axes keepdim:-", sorts),
-	orderRow("KthValue", orderStatistic(kthValue), reducedAxes, attribute{names: []string{"k"}}).also("kthvalue", "k dim:axes=-1 keepdim:-", sorts),
-	orderRow("Mode", orderStatistic(mode), reducedAxes).also("mode", "dim:axes=-1 keepdim:-", sorts),
-	orderRow("Cummax", cumulate(larger), lastAxes).also("Cummax", "", sorts).also("cummax", "dim:axes", sorts),
-	orderRow("Cummin", cumulate(smaller), lastAxes).also("Cummin", "", sorts).also("cummin", "dim:axes", sorts),
-	reduction("ReduceProd", Reduced, (*Array).product).also("ReduceProd", "x axes!", &optype.Type{Noise: optype.NoiseReduce}).also("ReduceProdD", "x", &optype.Type{Noise: optype.NoiseReduce}).
-		also("prod", "dim:axes keepdim:-", spreads),
-	{name: "L2Loss", class: Reduced, noise: unbounded, inputs: "x", cut: uncut, compute: first(func(x *Array) *Array { return square(x).sum(upTo(len(x.shape))...).times(.5) }), forms: []form{newForm("L2Loss", "")}},
+	reduction("ReduceSum", Reduced, (*Array).sum).withNames("ReduceSum", "x axes!", totals).withNames("ReduceSumD BiasAddGrad", "x", totals).withNames("sum ms.sum", "dim:axes keepdim:-", totals),
+	reduction("ReduceMean", Reduced, (*Array).mean).withNames("ReduceMean ReduceMeanWithCast", "x axes!").withNames("ReduceMeanD", "x").withNames("mean", "dim:axes keepdim:-").withNames("ms.mean", "x! axis:axes keep_dims:-"),
+	orderRow("ReduceMax", extremes(larger), reducedAxes).withNames("ReduceMax", "x axes!").withNames("ReduceMaxD", "x").withNames("amax max", "dim:axes keepdim:-").withNames("ms.amax", "axis:axes keepdims:-"),
+	orderRow("ReduceMin", extremes(smaller), reducedAxes).withNames("ReduceMin", "x axes!").withNames("ReduceMinD", "x").withNames("amin min", "dim:axes keepdim:-").withNames("ms.amin", "axis:axes keepdims:-"),
+	orderRow("Median", orderStatistic(median), reducedAxes).withNames("median", "dim:axes keepdim:-", sorts),
+	orderRow("KthValue", orderStatistic(kthValue), reducedAxes, attribute{names: []string{"k"}}).withNames("kthvalue", "k dim:axes=-1 keepdim:-", sorts),
+	orderRow("Mode", orderStatistic(mostFrequent), reducedAxes).withNames("mode", "dim:axes=-1 keepdim:-", sorts),
+	orderRow("Cummax", cumulate(larger), lastAxes).withNames("Cummax", "", sorts).withNames("cummax", "dim:axes", sorts),
+	orderRow("Cummin", cumulate(smaller), lastAxes).withNames("Cummin", "", sorts).withNames("cummin", "dim:axes", sorts),
+	reduction("ReduceProd", Reduced, (*Array).product).withNames("ReduceProd", "x axes!", &optype.Type{Noise: optype.NoiseReduce}).withNames("ReduceProdD", "x", &optype.Type{Noise: optype.NoiseReduce}).
+		withNames("prod", "dim:axes keepdim:-", spreads),
+	{name: "L2Loss", class: Reduced, noise: unbounded, inputs: "x", cut: uncut, compute: unaryFormula(func(x *Array) *Array { return square(x).sum(upTo(len(x.shape))...).times(.5) }), forms: []nameGroup{newForm("L2Loss", "")}},
 	{name: "ArgMax", class: Integral, noise: indices, inputs: "x", cut: lines, compute: argExtreme(larger), attrs: []attribute{oneAxis},
-		forms: []form{newForm("ArgMax ArgMaxV2", "x axes!"), newForm("ArgMaxD", "x"), newForm("argmax", "dim:axes keepdim:-")}},
+		forms: []nameGroup{newForm("ArgMax ArgMaxV2", "x axes!"), newForm("ArgMaxD", "x"), newForm("argmax", "dim:axes keepdim:-")}},
 	{name: "ArgMin", class: Integral, noise: indices, inputs: "x", cut: lines, compute: argExtreme(smaller), attrs: []attribute{oneAxis},
-		forms: []form{newForm("ArgMin", "x axes!"), newForm("ArgMinD", "x"), newForm("argmin", "dim:axes keepdim:-")}},
-	{name: "ArgMaxWithValue", class: Exact, noise: placed, inputs: "x", cut: lines, outputs: 2, compute: argExtreme(larger), attrs: []attribute{oneAxis}, forms: []form{newForm("ArgMaxWithValue", "")}},
-	{name: "ArgMinWithValue", class: Exact, noise: placed, inputs: "x", cut: lines, outputs: 2, compute: argExtreme(smaller), attrs: []attribute{oneAxis}, forms: []form{newForm("ArgMinWithValue", "")}},
+		forms: []nameGroup{newForm("ArgMin", "x axes!"), newForm("ArgMinD", "x"), newForm("argmin", "dim:axes keepdim:-")}},
+	{name: "ArgMaxWithValue", class: Exact, noise: placed, inputs: "x", cut: lines, outputs: 2, compute: argExtreme(larger), attrs: []attribute{oneAxis}, forms: []nameGroup{newForm("ArgMaxWithValue", "")}},
+	{name: "ArgMinWithValue", class: Exact, noise: placed, inputs: "x", cut: lines, outputs: 2, compute: argExtreme(smaller), attrs: []attribute{oneAxis}, forms: []nameGroup{newForm("ArgMinWithValue", "")}},
 	{name: "Cumsum", class: Reduced, noise: &optype.Type{Class: optype.Reduce, Form: optype.Cumulative, Noise: optype.NoiseLipschitz}, inputs: "x", cut: lines, compute: oneOutput(cumsum),
 		attrs: []attribute{lastAxes, flags("exclusive", false), flags("reverse", false)},
-		forms: []form{newForm("Cumsum", "x axes!"), newForm("CumsumD", "x"), newForm("cumsum", "dim:axes :exclusive=0 :reverse=0"), newForm("ms.cumsum", "x! axis:axes :exclusive=0 :reverse=0")}},
+		forms: []nameGroup{newForm("Cumsum", "x axes!"), newForm("CumsumD", "x"), newForm("cumsum", "dim:axes :exclusive=0 :reverse=0"), newForm("ms.cumsum", "x! axis:axes :exclusive=0 :reverse=0")}},
 	{name: "TopK", class: Exact, noise: sorts, inputs: "x", cut: rankedCut, outputs: 2, compute: topK, attrs: []attribute{rankedAxis, flags("largest", true), flags("sorted", true)},
-		forms: []form{newForm("TopK TopKV2", "x -"), newForm("TopKD", "x -?"), newForm("topk", "k:- dim:axis=-1 largest=1 sorted=1")}},
+		forms: []nameGroup{newForm("TopK TopKV2", "x -"), newForm("TopKD", "x -?"), newForm("topk", "k:- dim:axis=-1 largest=1 sorted=1")}},
 	{name: "NonMaxSuppressionV3", class: Integral, noise: foundPlaces, inputs: "boxes scores", cut: uncut, sized: true, compute: oneOutput(suppress),
 		attrs: []attribute{choice(overlapThreshold, overlapThresholds), onlyKnown("max_output_size"), onlyKnown("score_threshold")},
-		forms: []form{newForm("NonMaxSuppressionV3", "boxes scores max_output_size! iou_threshold! score_threshold!"), newForm("Nms", ""), newForm("nms", "boxes! scores! iou_threshold")}},
+		forms: []nameGroup{newForm("NonMaxSuppressionV3", "boxes scores max_output_size! iou_threshold! score_threshold!"), newForm("Nms", ""), newForm("nms", "boxes! scores! iou_threshold")}},
 	{name: "Unique", class: Move, noise: &optype.Type{Class: optype.Move, Indices: 1 << 1, Sized: true}, inputs: "x", cut: uncut, sized: true, compute: oneOutput(unique), attrs: []attribute{constant("sorted", 0)},
-		forms: []form{newForm("Unique", ""), newForm("unique", "sorted:-==1 return_inverse:- return_counts:- :sorted=1")}},
+		forms: []nameGroup{newForm("Unique", ""), newForm("unique", "sorted:-==1 return_inverse:- return_counts:- :sorted=1")}},
 
 	noiseOnly(indices, "ArgSort searchsorted"),
 	noiseOnly(foundPlaces, "NonMaxSuppression NonMaxSuppressionV6 NonMaxSuppressionV7"),
@@ -50,5 +50,5 @@ func orderRow(name string, compute func(c *call) []*Array, attrs ...attribute) f
 
 // reduction returns the row of a function of lines along the axes that the output lacks. The names are added by also.
 func reduction(name string, class Class, f func(x *Array, axes ...int) *Array) formula {
-	return formula{name: name, class: class, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array { return f(c.in(0), c.ints("axes")...) }), attrs: []attribute{reducedAxes}}
+	return formula{name: name, class: class, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array { return f(c.input(0), c.ints("axes")...) }), attrs: []attribute{reducedAxes}}
 }

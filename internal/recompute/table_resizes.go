@@ -40,7 +40,7 @@ func convTranspose(p *problem, h Attributes) (*linear, lang.Sentence) {
 		all := make([]float64, 0, (to-from)*l.k)
 		for c := from; c < to; c++ {
 			for in := part * channels; in < (part+1)*channels; in++ {
-				v, err := weights.run((in*w[1]+c)*size, size)
+				v, err := weights.readRun((in*w[1]+c)*size, size)
 				if err != nil {
 					return nil, err
 				}
@@ -82,7 +82,7 @@ func (w *window) transposedPatch(image *cachedTensor, x tensor.Shape, base, chan
 			if *to = 0; o < 0 {
 				continue
 			}
-			v, err := image.run(base+c*size+o, 1)
+			v, err := image.readRun(base+c*size+o, 1)
 			if err != nil {
 				return err
 			}
@@ -125,7 +125,7 @@ func convFilterGrad(p *problem, h Attributes) (*linear, lang.Sentence) {
 		return nil, lang.Say("%s for weights of shape %s", h.geometry(), w)
 	}
 	for k := range axes {
-		if !g.fits(k, x[2+k], dy[2+k]) {
+		if !g.hasOutputCount(k, x[2+k], dy[2+k]) {
 			return nil, lang.Say("%s cannot produce %s from %s", h.geometry(), dy, x)
 		}
 	}
@@ -134,7 +134,7 @@ func convFilterGrad(p *problem, h Attributes) (*linear, lang.Sentence) {
 	image, grads := p.cached(p.Inputs[0]), p.cached(p.Inputs[1])
 	l.left = func(part, row int64, dst []float64) error {
 		for n := range x[0] {
-			v, err := grads.run((n*dy[1]+part*l.rows+row)*pixels, pixels)
+			v, err := grads.readRun((n*dy[1]+part*l.rows+row)*pixels, pixels)
 			if err != nil {
 				return err
 			}
@@ -176,9 +176,9 @@ var filterGradGeometry = choice("strides pads dilations", func(p *problem) []Att
 var resizes = []formula{
 	{name: "Interpolate", class: Plain, noise: unbounded, inputs: "x", cut: planes, compute: oneOutput(interpolate), attrs: []attribute{
 		texts("mode", "nearest linear nearest-exact cubic"),
-		flags("align_corners", false), flags("half_pixel_centers", true), scales}, forms: []form{newForm("ResizeBilinearV2 ResizeBilinearV2D", "x -? :mode=linear"), newForm("ResizeNearestNeighborV2 ResizeNearestNeighborV2D", "x -? :mode=nearest"), newForm("interpolate upsample", "size:- scale_factor:scales mode=nearest align_corners=0 recompute_scale_factor:-==0 :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), newForm("interpolate", "size:- scale_factor:- mode=nearest align_corners=0 recompute_scale_factor:-==1 :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), newForm("nn.Upsample", "", &optype.Type{Noise: optype.NoiseMove}), newForm("nn.UpsamplingNearest2d nn.UpsamplingBilinear2d", "")}},
-	{name: "Im2col", class: Move, inputs: "x", cut: uncut, compute: oneOutput(im2col), read: readPairs, attrs: []attribute{onlyKnown("ksize"), onlyKnown("strides"), onlyKnown("pads"), onlyKnown("dilations")}, forms: []form{newForm("unfold", "kernel_size:ksize dilation=1 padding=0 stride=1", copies)}},
-	{name: "Diagonal", class: Move, inputs: "x", compute: first(identity), cut: copyCut(diagonalView), attrs: []attribute{constant("offset", 0), constant("dim1", 0), constant("dim2", 1)}, forms: []form{newForm("diagonal", "offset=0 dim1=0 dim2=1", &optype.Type{Noise: optype.NoiseMove})}},
+		flags("align_corners", false), flags("half_pixel_centers", true), scales}, forms: []nameGroup{newForm("ResizeBilinearV2 ResizeBilinearV2D", "x -? :mode=linear"), newForm("ResizeNearestNeighborV2 ResizeNearestNeighborV2D", "x -? :mode=nearest"), newForm("interpolate upsample", "size:- scale_factor:scales mode=nearest align_corners=0 recompute_scale_factor:-==0 :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), newForm("interpolate", "size:- scale_factor:- mode=nearest align_corners=0 recompute_scale_factor:-==1 :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), newForm("nn.Upsample", "", &optype.Type{Noise: optype.NoiseMove}), newForm("nn.UpsamplingNearest2d nn.UpsamplingBilinear2d", "")}},
+	{name: "Im2col", class: Move, inputs: "x", cut: uncut, compute: oneOutput(im2col), read: readPairs, attrs: []attribute{onlyKnown("ksize"), onlyKnown("strides"), onlyKnown("pads"), onlyKnown("dilations")}, forms: []nameGroup{newForm("unfold", "kernel_size:ksize dilation=1 padding=0 stride=1", copies)}},
+	{name: "Diagonal", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(diagonalView), attrs: []attribute{constant("offset", 0), constant("dim1", 0), constant("dim2", 1)}, forms: []nameGroup{newForm("diagonal", "offset=0 dim1=0 dim2=1", &optype.Type{Noise: optype.NoiseMove})}},
 }
 
 // scales are the factors of an image's axes: none, so that they follow from the sizes, or one factor for all axes, the
@@ -251,7 +251,7 @@ func diagonalView(p *problem, h Attributes) (view, lang.Sentence) {
 
 // im2col returns the elements of all windows: channels and kernel positions are one axis, windows the last axis.
 func im2col(c *call) *Array {
-	x, kernel := c.in(0), c.attrs["ksize"]
+	x, kernel := c.input(0), c.attrs["ksize"]
 	k, _ := kernel.Value.Integers()
 	w, ok := windowOf(c.attrs, k)
 	if c.err != nil || !ok || len(x.shape) != 4 || len(k) != 2 {
@@ -269,7 +269,7 @@ func im2col(c *call) *Array {
 	if c.isTooLarge(shape) {
 		return x
 	}
-	return x.move(shape, 0, func(i int) int {
+	return x.gatherFrom(shape, 0, func(i int) int {
 		at, rest := int64(i)%windows, int64(i)/windows
 		q, channel := rest%size, rest/size
 		place := count.Coordinates(at)

@@ -26,8 +26,8 @@ func stepOf(f *tensor.Float, v float64) float64 {
 	return math.Float64frombits(uint64(max(exponent-f.Mantissa, f.MinExp-f.Mantissa+1, -1022)+1023) << 52)
 }
 
-// Spot is an element with its computed value.
-type Spot struct {
+// ComputedElement is an element with its computed value.
+type ComputedElement struct {
 	Offset   int64
 	Computed float64
 	NPU      float64
@@ -55,7 +55,7 @@ type tally struct {
 	checked, bad, beyond, overflow, skipped int64
 	worst                                   float64
 	first                                   int64 // offset of the first bad element, -1 for none
-	spots                                   []Spot
+	spots                                   []ComputedElement
 	used                                    float64
 	// Sums over the used elements: squares of the ratio of the difference to the narrow and the wide bound, squares
 	// of the wide and the narrow bound, of computed values, of differences; difference times value, absolute
@@ -109,7 +109,7 @@ const rough = 0x1p-30
 // add compares computed elements x with elements y of the NPU. nonFinite: an input of the cell is NaN or infinite.
 // nearTie reports elements that may be rounded to either of two integers.
 func (t *tally) add(x, y *Array, nonFinite bool, nearTie func(i int) bool, offset func(i int) int64) {
-	a, b := x.errs()
+	a, b := x.errorBounds()
 	t.checked += int64(len(x.v))
 	for i := 0; i < len(x.v); i++ {
 		if t.float && t.mark == nil {
@@ -281,11 +281,11 @@ func (t *tally) addBad(v, y, d, tol float64, offset int64) {
 	if !(ratio <= math.MaxFloat64) {
 		ratio, t.infinite = math.Inf(1), true
 	}
-	t.keepSpot(Spot{offset, v, y, ratio})
+	t.keepSpot(ComputedElement{offset, v, y, ratio})
 }
 
 // keepSpot keeps an element if it is one of the worst.
-func (t *tally) keepSpot(s Spot) {
+func (t *tally) keepSpot(s ComputedElement) {
 	at := len(t.spots)
 	for at > 0 && (t.spots[at-1].ratio < s.ratio || t.spots[at-1].ratio == s.ratio && t.spots[at-1].Offset > s.Offset) {
 		at--

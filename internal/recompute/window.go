@@ -39,8 +39,8 @@ func (a Attributes) geometry() lang.Sentence {
 // extent returns the number of elements that a window spans along an axis.
 func (w *window) extent(axis int) int64 { return (w.kernel[axis]-1)*w.dilation[axis] + 1 }
 
-// fits reports whether windows over n elements along an axis give out outputs, with a padding shorter than a window.
-func (w *window) fits(axis int, n, out int64) bool {
+// hasOutputCount reports whether windows over n elements along an axis give out outputs, with a padding shorter than a window.
+func (w *window) hasOutputCount(axis int, n, out int64) bool {
 	s, before, e := w.stride[axis], w.before[axis], w.extent(axis)
 	if s < 1 || w.dilation[axis] < 1 || before < 0 || before >= e && before > 0 {
 		return false
@@ -65,7 +65,7 @@ func conv2D(p *problem, h Attributes) (*linear, lang.Sentence) {
 		return nil, lang.Say("%s for weights of shape %s", h.geometry(), w)
 	}
 	for i := range axes {
-		if !g.fits(i, x[2+i], out[2+i]) {
+		if !g.hasOutputCount(i, x[2+i], out[2+i]) {
 			return nil, lang.Say("%s cannot produce %s from %s", h.geometry(), out, x)
 		}
 	}
@@ -84,7 +84,7 @@ func conv2D(p *problem, h Attributes) (*linear, lang.Sentence) {
 		return g.patch(image, x, (row/pixels*x[1]+part*w[1])*x[2:].Elements(), w[1], at, dst)
 	}
 	l.right = func(part, from, to int64) ([]float64, error) {
-		return weights.run((part*l.n+from)*l.k, (to-from)*l.k)
+		return weights.readRun((part*l.n+from)*l.k, (to-from)*l.k)
 	}
 	l.offset = func(part, row, column int64) int64 {
 		return (row/pixels*out[1]+part*l.n+column)*pixels + row%pixels
@@ -142,7 +142,7 @@ func (w *window) patch(image *cachedTensor, x tensor.Shape, base, channels int64
 			if !inside || first >= end {
 				continue
 			}
-			v, err := image.run(offset+first, end-first)
+			v, err := image.readRun(offset+first, end-first)
 			if err != nil {
 				return err
 			}
@@ -167,7 +167,7 @@ func (w *window) sourceIndex(place, n int64) int64 {
 // copyPadded sets dst to a line of a window, with the padding mode for elements outside the image.
 func (w *window) copyPadded(image *cachedTensor, offset, begin, n int64, dst []float64) error {
 	for q := range dst {
-		v, err := image.run(offset+w.sourceIndex(begin+int64(q)*w.dilation[len(w.dilation)-1], n), 1)
+		v, err := image.readRun(offset+w.sourceIndex(begin+int64(q)*w.dilation[len(w.dilation)-1], n), 1)
 		if err != nil {
 			return err
 		}
@@ -226,7 +226,7 @@ var convGeometry = choice("strides pads dilations", func(p *problem) (all []Attr
 // windows combines the geometries of all axes, with equal strides and dilations.
 func (p *problem) windows(x, kernel, out tensor.Shape, dilations []int64) (all []Attributes) {
 	joined := [][][3]int64{nil}
-	odd := func(g [][3]int64) int64 { return oddity(g, x, kernel, out) }
+	odd := func(g [][3]int64) int64 { return implausibility(g, x, kernel, out) }
 	for k := range x {
 		var next [][][3]int64
 		own := geometries(x[k], kernel[k], out[k], dilations)
@@ -256,9 +256,9 @@ func (p *problem) windows(x, kernel, out tensor.Shape, dilations []int64) (all [
 	return all
 }
 
-// oddity measures how unlikely a geometry is: dilated, or with paddings that differ between front and back or between
+// implausibility measures how unlikely a geometry is: dilated, or with paddings that differ between front and back or between
 // axes.
-func oddity(g [][3]int64, x, kernel, out tensor.Shape) int64 {
+func implausibility(g [][3]int64, x, kernel, out tensor.Shape) int64 {
 	score := 8 * (g[0][2] - 1)
 	for k := range g {
 		e := (kernel[k]-1)*g[k][2] + 1

@@ -164,7 +164,7 @@ func TestWindowFits(t *testing.T) {
 		{1, 5, 2, 13, false}, // a whole window lies in the padding
 	} {
 		w := window{stride: []int64{c.stride}, before: []int64{c.before}, dilation: []int64{c.dilation}, kernel: []int64{3}}
-		if got := w.fits(0, 8, c.out); got != c.want {
+		if got := w.hasOutputCount(0, 8, c.out); got != c.want {
 			t.Errorf("%+v: %t, want %t", c, got, c.want)
 		}
 	}

@@ -19,10 +19,10 @@ import (
 // are several.
 func checkColumns(t Text, several bool) []Column[*check.Operator] {
 	type row = *check.Operator
-	rank := words("rank", func(o row) string { return o.At.Rank }).titled("RANK").ranked(3)
-	step := words("step", func(o row) string { return o.At.Step }).titled("STEP").ranked(4)
+	rank := textColumn("rank", func(o row) string { return o.At.Rank }).titled("RANK").ranked(3)
+	step := textColumn("step", func(o row) string { return o.At.Step }).titled("STEP").ranked(4)
 	if !several {
-		rank, step = rank.in(InCSV|InJSON), step.in(InCSV|InJSON)
+		rank, step = rank.onlyIn(InCSV|InJSON), step.onlyIn(InCSV|InJSON)
 	}
 	first := func(o row) *check.Output {
 		if len(o.Outputs) == 0 {
@@ -31,37 +31,37 @@ func checkColumns(t Text, several bool) []Column[*check.Operator] {
 		return &o.Outputs[0]
 	}
 	return []Column[row]{
-		words("op", func(o row) string { return o.Op }).titled("OPERATOR"),
-		words("op_type", func(o row) string { return o.Type }).titled("TYPE").ranked(5),
+		textColumn("op", func(o row) string { return o.Op }).titled("OPERATOR"),
+		textColumn("op_type", func(o row) string { return o.Type }).titled("TYPE").ranked(5),
 		rank, step,
-		words("status", func(o row) string { return string(o.Status) }).titled("STATUS").ranked(1),
-		words("reason", func(o row) string { return o.Reason }).titled("REASON").ranked(2),
-		words("extent", func(o row) string { return string(o.Extent) }).in(InCSV | InJSON),
-		words("confidence", func(o row) string { return string(o.Confidence) }).in(InCSV | InJSON),
-		words("checked", func(o row) string { return t.word(first(o).How) }).titled("CHECKED").ranked(7),
-		numbers("bad", func(o row) int64 { return first(o).Bad }).in(InCSV | InJSON),
-		numbers("worst_ratio", func(o row) *float64 {
+		textColumn("status", func(o row) string { return string(o.Status) }).titled("STATUS").ranked(1),
+		textColumn("reason", func(o row) string { return o.Reason }).titled("REASON").ranked(2),
+		textColumn("extent", func(o row) string { return string(o.Extent) }).onlyIn(InCSV | InJSON),
+		textColumn("confidence", func(o row) string { return string(o.Confidence) }).onlyIn(InCSV | InJSON),
+		textColumn("checked", func(o row) string { return t.translate(first(o).How) }).titled("CHECKED").ranked(7),
+		numberColumn("bad", func(o row) int64 { return first(o).Bad }).onlyIn(InCSV | InJSON),
+		numberColumn("worst_ratio", func(o row) *float64 {
 			x := float64(first(o).Worst)
 			if first(o).Checked == 0 {
 				return nil
 			}
 			return &x
 		}).titled("WORST/BOUND").ranked(6),
-		numbers("beyond_narrow", func(o row) int64 { return first(o).Beyond }).in(InCSV | InJSON),
-		words("attributes", t.attributesText).titled("ATTRIBUTES").ranked(8),
-		words("file", func(o row) string { return o.File }).in(InCSV | InJSON),
+		numberColumn("beyond_narrow", func(o row) int64 { return first(o).Beyond }).onlyIn(InCSV | InJSON),
+		textColumn("attributes", t.attributesText).titled("ATTRIBUTES").ranked(8),
+		textColumn("file", func(o row) string { return o.File }).onlyIn(InCSV | InJSON),
 	}
 }
 
-// word translates a word of documents.
-func (t Text) word(word string) string { return t.Lang.Text(lang.Text{EN: word}) }
+// translate translates a word of documents.
+func (t Text) translate(word string) string { return t.Lang.Text(lang.Text{EN: word}) }
 
 // attributesText lists attributes with their sources.
 func (t Text) attributesText(o *check.Operator) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(o.Attributes)) {
 		a := o.Attributes[name]
-		all = append(all, fmt.Sprintf("%s=%s (%s)", name, a.Value, t.word(string(a.Source))))
+		all = append(all, fmt.Sprintf("%s=%s (%s)", name, a.Value, t.translate(string(a.Source))))
 	}
 	return strings.Join(all, " ")
 }
@@ -73,15 +73,15 @@ func WriteCheckCSV(w io.Writer, r *check.Report) error {
 
 // WriteCheckMarkdown writes the text of WriteCheck as Markdown.
 func (t Text) WriteCheckMarkdown(w io.Writer, r *check.Report) error {
-	p := t.to(w)
-	p.print("## " + t.say("Operators computed again") + "\n\n")
+	p := t.printerTo(w)
+	p.print("## " + t.format("Operators computed again") + "\n\n")
 	p.markdown = true
 	return p.check(r)
 }
 
 // WriteCheck prints the verdict, the first wrong operator, the operators that are not OK and the
 // coverage.
-func (t Text) WriteCheck(w io.Writer, r *check.Report) error { return t.to(w).check(r) }
+func (t Text) WriteCheck(w io.Writer, r *check.Report) error { return t.printerTo(w).check(r) }
 
 // gravest are the statuses in the order in which operators are listed.
 var gravest = []recompute.Status{recompute.Wrong, recompute.Crashed, recompute.Misfit, recompute.Low, recompute.Undecided}
@@ -90,19 +90,19 @@ var gravest = []recompute.Status{recompute.Wrong, recompute.Crashed, recompute.M
 const groupedFrom = 20
 
 func (p *printer) check(r *check.Report) error {
-	p.text(p.of(r.Summary.Headline))
+	p.text(p.sentence(r.Summary.Headline))
 	if r.Ranks != nil {
 		p.ranks(r.Ranks, r.Paths)
 	}
 	if first := r.Summary.First; first != nil && (r.Ranks == nil || len(r.Ranks.Findings) == 0) {
-		p.blank()
+		p.writeBlankLine()
 		p.facts(p.firstWrong(r, &r.Operators[*first]))
 	}
 	p.notOK(r)
 	if r.Summary.Operators == 0 {
 		return p.err
 	}
-	p.blank()
+	p.writeBlankLine()
 	p.facts(p.checkFacts(r))
 	return p.err
 }
@@ -126,11 +126,11 @@ func (p *printer) notOK(r *check.Report) {
 		lines, single = nil, 0
 	}
 	if len(lines) > 0 {
-		p.blank()
+		p.writeBlankLine()
 		printTable(p, Table[*check.Operator]{checkColumns(p.Text, len(r.Rounds) > 1), lines}, minAround)
 	}
 	if single < len(rows) {
-		p.blank()
+		p.writeBlankLine()
 		printTable(p, checkGroups(rows[single:]), minName)
 	}
 	var codes []string
@@ -138,22 +138,22 @@ func (p *printer) notOK(r *check.Report) {
 		codes = append(codes, o.Reason)
 	}
 	p.legend(codes, func(code string) string {
-		return cmp.Or(p.Lang.Text(finding.Code(code).Words()), p.of(r.Reason(&check.Operator{Reason: code})))
+		return cmp.Or(p.Lang.Text(finding.Code(code).Words()), p.sentence(r.Reason(&check.Operator{Reason: code})))
 	})
 }
 
 // operatorFolds joins an operator of several ranks and steps with one verdict: the largest error stands for all.
-var operatorFolds = folds[check.Operator]{
+var operatorFolds = rankStepFolds[check.Operator]{
 	at:   func(o *check.Operator) dumpdir.Coordinates { return o.At },
 	move: func(o *check.Operator, at dumpdir.Coordinates) { o.At = at },
 	key: func(o *check.Operator) string {
 		return fmt.Sprintf("%q %q %s %s %s", o.Op, o.Type, o.Status, o.Reason, english.attributesText(o))
 	},
-	stands: func(o, more *check.Operator) bool { return worst(more) > worst(o) },
+	stands: func(o, more *check.Operator) bool { return worstRatio(more) > worstRatio(o) },
 }
 
-// worst returns the largest error of the first output, relative to its bound.
-func worst(o *check.Operator) float64 {
+// worstRatio returns the largest error of the first output, relative to its bound.
+func worstRatio(o *check.Operator) float64 {
 	if len(o.Outputs) == 0 {
 		return 0
 	}
@@ -164,7 +164,7 @@ func worst(o *check.Operator) float64 {
 const proofOfUnwritten = "to prove it, run again with torch.utils.deterministic.fill_uninitialized_memory: unwritten rows become NaN"
 
 // firstWrong describes the first wrong operator.
-func (p *printer) firstWrong(r *check.Report, o *check.Operator) []fact {
+func (p *printer) firstWrong(r *check.Report, o *check.Operator) []summaryItem {
 	name := opText(o.Type, o.Op)
 	if at := o.At.String(); at != "" {
 		name += ", " + at
@@ -172,31 +172,31 @@ func (p *printer) firstWrong(r *check.Report, o *check.Operator) []fact {
 	if o.Script != "" {
 		name += "  " + o.Script
 	}
-	lines := []string{name, p.of(o.EvidenceText())}
-	sure := p.say("report.firstWrong¦%s", confidenceText(finding.Confidence(o.Confidence)))
+	lines := []string{name, p.sentence(o.EvidenceText())}
+	sure := p.format("report.firstWrong¦%s", confidenceText(finding.Confidence(o.Confidence)))
 	switch o.Extent {
 	case recompute.All:
-		sure += p.say(", all")
+		sure += p.format(", all")
 	case recompute.Part:
-		sure += p.say(", part")
+		sure += p.format(", part")
 	}
-	verdict := o.Reason + p.say(" (%s)", sure)
+	verdict := o.Reason + p.format(" (%s)", sure)
 	if attrs := p.attributesText(o); attrs != "" {
-		verdict += p.say(": ") + attrs
+		verdict += p.format(": ") + attrs
 	}
 	lines = append(lines, verdict)
 	switch {
 	case o.Reason == string(recompute.ByUnwritten):
-		lines = append(lines, p.say(proofOfUnwritten))
+		lines = append(lines, p.format(proofOfUnwritten))
 	case !slices.Contains(o.Notes, recompute.ByPeers): // which needs the others of its kind
-		lines = append(lines, p.say("reproduce: %s", reproduce(r, o)))
+		lines = append(lines, p.format("reproduce: %s", reproduce(r, o)))
 	}
-	return []fact{{label: p.say("First wrong"), lines: lines}}
+	return []summaryItem{{label: p.format("First wrong"), lines: lines}}
 }
 
 // reproduce returns the command that writes the files to run an operator again.
 func reproduce(r *check.Report, o *check.Operator) string {
-	args := append([]string{"check"}, r.Again()...)
+	args := append([]string{"check"}, r.RecheckArguments()...)
 	return lang.CommandLine(append(append(args, roundFlags(o.At.Rank, o.At.Step, o.Op)...), "--extract", "repro")...)
 }
 
@@ -211,9 +211,9 @@ func roundFlags(ranks, steps, op string) (words []string) {
 }
 
 // checkFacts describes the coverage, the sources of attributes and the order.
-func (p *printer) checkFacts(r *check.Report) []fact {
+func (p *printer) checkFacts(r *check.Report) []summaryItem {
 	s := &r.Summary
-	covered := p.say("%d of %d operators judged (%.1f %% of the bytes)", s.Judged, s.Operators, 100*s.Share)
+	covered := p.format("%d of %d operators judged (%.1f %% of the bytes)", s.Judged, s.Operators, 100*s.Share)
 	var not []string
 	for _, reason := range slices.Sorted(maps.Keys(s.Undecided)) {
 		part := fmt.Sprintf("%d %s", s.Undecided[reason], reason)
@@ -223,25 +223,25 @@ func (p *printer) checkFacts(r *check.Report) []fact {
 		not = append(not, part)
 	}
 	if len(not) > 0 {
-		covered += p.say("; not: %s", strings.Join(not, ", "))
+		covered += p.format("; not: %s", strings.Join(not, ", "))
 	}
-	facts := []fact{{label: p.say("check¦Coverage"), lines: []string{covered}}}
+	facts := []summaryItem{{label: p.format("check¦Coverage"), lines: []string{covered}}}
 	for _, some := range []struct {
 		label  string
 		status recompute.Status
-	}{{p.say("Crashed"), recompute.Crashed}, {p.say("check¦Suspects"), recompute.Misfit}, {p.say("Undecided"), recompute.Undecided}} {
+	}{{p.format("Crashed"), recompute.Crashed}, {p.format("check¦Suspects"), recompute.Misfit}, {p.format("Undecided"), recompute.Undecided}} {
 		if lines := p.unjudged(r, some.status); len(lines) > 0 {
-			facts = append(facts, fact{label: some.label, lines: lines})
+			facts = append(facts, summaryItem{label: some.label, lines: lines})
 		}
 	}
 	var unwritten []string
 	for i := range r.Unwritten {
 		if u := &r.Unwritten[i]; u.Reaches == "" {
-			unwritten = append(unwritten, p.of(u.Text))
+			unwritten = append(unwritten, p.sentence(u.Text))
 		}
 	}
 	if len(unwritten) > 0 {
-		facts = append(facts, fact{label: p.say("Unwritten"), lines: firstOf(p.Text, unwritten, 5, func(note string) string { return note })})
+		facts = append(facts, summaryItem{label: p.format("Unwritten"), lines: firstOf(p.Text, unwritten, 5, func(note string) string { return note })})
 	}
 	sources := map[recompute.Source]int{}
 	for i := range r.Operators {
@@ -252,21 +252,21 @@ func (p *printer) checkFacts(r *check.Report) []fact {
 	var from []string
 	for _, source := range recompute.Sources {
 		if n := sources[source]; n > 0 {
-			from = append(from, fmt.Sprintf("%s %d", p.word(string(source)), n))
+			from = append(from, fmt.Sprintf("%s %d", p.translate(string(source)), n))
 		}
 	}
 	if len(from) > 0 {
-		facts = append(facts, fact{label: p.say("Attributes"), lines: []string{strings.Join(from, ", ")}})
+		facts = append(facts, summaryItem{label: p.format("Attributes"), lines: []string{strings.Join(from, ", ")}})
 	}
 	var orders []string
 	for _, o := range r.Orders {
-		if text := p.of(o.Source); text != "" && !slices.Contains(orders, text) {
+		if text := p.sentence(o.Source); text != "" && !slices.Contains(orders, text) {
 			orders = append(orders, text)
 		}
 	}
 	if len(orders) > 0 {
 		const most = 2
-		facts = append(facts, fact{label: p.say("check¦Order"), lines: firstOf(p.Text, orders, most, func(order string) string { return order })})
+		facts = append(facts, summaryItem{label: p.format("check¦Order"), lines: firstOf(p.Text, orders, most, func(order string) string { return order })})
 	}
 	return facts
 }
@@ -281,7 +281,7 @@ func (p *printer) unjudged(r *check.Report, status recompute.Status) (lines []st
 		if o.Status != status || o.EvidenceText().IsZero() {
 			continue
 		}
-		text := opText(o.Type, o.Op) + ": " + p.of(o.EvidenceText())
+		text := opText(o.Type, o.Op) + ": " + p.sentence(o.EvidenceText())
 		at, known := seen[text]
 		switch {
 		case known && !p.All:
@@ -294,10 +294,10 @@ func (p *printer) unjudged(r *check.Report, status recompute.Status) (lines []st
 		}
 	}
 	for at, n := range again {
-		lines[at] += p.say(" (and in %s)", lang.CountText(n, "more round"))
+		lines[at] += p.format(" (and in %s)", lang.CountText(n, "more round"))
 	}
 	if left > 0 {
-		lines = append(lines, p.say("%s: --all lists them", lang.CountText(left, "more operator")))
+		lines = append(lines, p.format("%s: --all lists them", lang.CountText(left, "more operator")))
 	}
 	return lines
 }
@@ -349,11 +349,11 @@ func checkGroups(rows []*check.Operator) Table[*checkGroup] {
 		}
 	}
 	return Table[*checkGroup]{[]Column[*checkGroup]{
-		numbers("count", func(g *checkGroup) int { return g.count }).titled("COUNT"),
-		words("type", (*checkGroup).typesText).titled("TYPE"),
-		words("status", func(g *checkGroup) string { return string(g.first.Status) }).titled("STATUS"),
-		words("reason", func(g *checkGroup) string { return g.first.Reason }).titled("REASON"),
-		words("first", func(g *checkGroup) string { return g.first.Op }).titled("FIRST"),
+		numberColumn("count", func(g *checkGroup) int { return g.count }).titled("COUNT"),
+		textColumn("type", (*checkGroup).typesText).titled("TYPE"),
+		textColumn("status", func(g *checkGroup) string { return string(g.first.Status) }).titled("STATUS"),
+		textColumn("reason", func(g *checkGroup) string { return g.first.Reason }).titled("REASON"),
+		textColumn("first", func(g *checkGroup) string { return g.first.Op }).titled("FIRST"),
 	}, groups}
 }
 
@@ -365,7 +365,7 @@ func WriteCheckJUnit(w io.Writer, r *check.Report) error {
 	for i := range r.Operators {
 		o := &r.Operators[i]
 		c := junitCase{Class: escapeLines(cmp.Or(o.Type, "operator")), Name: escapeLines(o.Op)}
-		why := &junitOutcome{Message: escapeLines(english.of(r.Reason(o))), Type: o.Reason}
+		why := &junitOutcome{Message: escapeLines(english.sentence(r.Reason(o))), Type: o.Reason}
 		switch o.Status {
 		case recompute.Wrong:
 			c.Failure = why
@@ -382,18 +382,18 @@ func WriteCheckJUnit(w io.Writer, r *check.Report) error {
 		cases[i] = c
 	}
 	between := rankCases(r.Ranks, &suite)
-	return writeJUnit(w, &suite, &junitProperties{[]junitProperty{{"verdict", escapeLines(english.of(r.Summary.Headline))}}}, before(between, slices.Values(cases)))
+	return writeJUnit(w, &suite, &junitProperties{[]junitProperty{{"verdict", escapeLines(english.sentence(r.Summary.Headline))}}}, concatenate(between, slices.Values(cases)))
 }
 
 // WriteCheckTypes prints the table of operator types that check knows.
 func (t Text) WriteCheckTypes(w io.Writer, types []recompute.ListedForm) error {
-	p := t.to(w)
+	p := t.printerTo(w)
 	printTable(p, Table[*recompute.ListedForm]{[]Column[*recompute.ListedForm]{
-		words("types", func(r *recompute.ListedForm) string { return strings.Join(r.Names, " ") }).titled("TYPE"),
-		words("of", func(r *recompute.ListedForm) string { return r.Framework }).titled("check¦OF"),
-		words("inputs", func(r *recompute.ListedForm) string { return r.Inputs }).titled("INPUTS"),
-		words("class", func(r *recompute.ListedForm) string { return r.Class }).titled("BOUND"),
-		words("attributes", func(r *recompute.ListedForm) string { return strings.Join(p.all(r.Attributes), p.say("; ")) }).titled("ATTRIBUTES"),
+		textColumn("types", func(r *recompute.ListedForm) string { return strings.Join(r.Names, " ") }).titled("TYPE"),
+		textColumn("of", func(r *recompute.ListedForm) string { return r.Framework }).titled("check¦OF"),
+		textColumn("inputs", func(r *recompute.ListedForm) string { return r.Inputs }).titled("INPUTS"),
+		textColumn("class", func(r *recompute.ListedForm) string { return r.Class }).titled("BOUND"),
+		textColumn("attributes", func(r *recompute.ListedForm) string { return strings.Join(p.sentences(r.Attributes), p.format("; ")) }).titled("ATTRIBUTES"),
 	}, pointers(types)}, minName)
 	return p.err
 }

@@ -92,7 +92,7 @@ func (c *Cases) Write(one *check.Case) {
 	switch {
 	case one.Piece == nil:
 		c.empty++
-	case !one.Piece.Whole():
+	case !one.Piece.IsUncut():
 		c.parts++
 	}
 }
@@ -197,7 +197,7 @@ func (w *caseWriter) readme(to io.Writer) error {
 	switch p := w.Piece; {
 	case p == nil:
 		part = lang.Say("\nThe arrays are missing: no part of the operator within --extract-max shows the fault.\nop.json describes the operator.\n")
-	case !p.Whole():
+	case !p.IsUncut():
 		part = lang.Say("\nThe operator is larger than --extract-max allows. The arrays are the part of it around the\nworst element, in which %d elements of the outputs are wrong: op.json says under `cut` where\neach begins, and in which shape.\n", p.Bad)
 	}
 	text := lang.Say(`# %s (%s): %s

@@ -28,26 +28,26 @@ const (
 // tensors that it may have damaged, the other findings, the coverage, and the matrix of ranks and
 // layers.
 func (p *printer) ranks(r *ranks.Report, paths []string) {
-	p.blank()
+	p.writeBlankLine()
 	var facts factList
 	if len(r.Findings) > 0 {
 		f := r.Findings[0]
-		facts.add(p.say("First wrong"), p.findingLines(f, paths)...)
+		facts.add(p.format("First wrong"), p.findingLines(f, paths)...)
 		if s := f.Spread; s != nil && s.Tensors > 0 {
-			facts.add(p.say("Spread"), p.join(p.say("%s of %s", lang.CountText(s.Tensors, "tensor"), trace.RankText(s.Ranks)), p.listed(s.Steps, "step")))
+			facts.add(p.format("Spread"), p.join(p.format("%s of %s", lang.CountText(s.Tensors, "tensor"), trace.RankText(s.Ranks)), p.rangesText(s.Steps, "step")))
 		}
-		facts.add(p.say("Others"), firstOf(p.Text, onRanks(r.Findings[1:]), shownFindings, p.findingLine)...)
+		facts.add(p.format("Others"), firstOf(p.Text, onRanks(r.Findings[1:]), shownFindings, p.findingLine)...)
 	}
-	facts.add(p.say("Ranks"), p.meshText(r))
+	facts.add(p.format("Ranks"), p.meshText(r))
 	if r.Checked() || r.Events.Skipped > 0 { // not for a shard
-		facts.add(p.say("Events"), p.eventsText(r))
-		facts.add(p.say("Replicas"), p.say("%d sets checked, %d wrong, %d differ by rounding", r.Replicas.Sets, r.Replicas.Wrong, r.Replicas.Drift))
+		facts.add(p.format("Events"), p.eventsText(r))
+		facts.add(p.format("Replicas"), p.format("%d sets checked, %d wrong, %d differ by rounding", r.Replicas.Sets, r.Replicas.Wrong, r.Replicas.Drift))
 	}
 	if l := r.Located; l != nil && l.Of > 0 {
-		facts.add(p.say("Located"), p.say("%s %% of %s found in the reference by value", strconv.FormatFloat(math.Floor(1000*float64(l.Tensors)/float64(l.Of))/10, 'f', -1, 64), lang.CountText(l.Of, "tensor")))
+		facts.add(p.format("Located"), p.format("%s %% of %s found in the reference by value", strconv.FormatFloat(math.Floor(1000*float64(l.Tensors)/float64(l.Of))/10, 'f', -1, 64), lang.CountText(l.Of, "tensor")))
 	}
 	for _, n := range r.Notes {
-		facts.add(p.say("check_ranks¦Note"), p.say("%s: %s of %s, %s", n.Kind, ranks.MeaningOf(n.Kind).Short, trace.RankText(n.Ranks), lang.CountText(n.Count, "time")))
+		facts.add(p.format("check_ranks¦Note"), p.format("%s: %s of %s, %s", n.Kind, ranks.MeaningOf(n.Kind).Short, trace.RankText(n.Ranks), lang.CountText(n.Count, "time")))
 	}
 	p.facts(facts)
 	p.matrix(r.Matrix)
@@ -55,17 +55,17 @@ func (p *printer) ranks(r *ranks.Report, paths []string) {
 
 // findingLines describes a finding: what is wrong, where, and how to inspect it.
 func (p *printer) findingLines(f *ranks.Finding, paths []string) []string {
-	where := p.join(f.Op, behind("step ", f.Step), p.Lang.Text(trace.RankText(f.Members)))
+	where := p.join(f.Op, withLabel("step ", f.Step), p.Lang.Text(trace.RankText(f.Members)))
 	if f.Script != "" {
 		where += "     " + f.Script
 	}
-	lines := []string{where, p.say("%s (%s confidence): %s", f.Kind, confidenceText(f.Confidence), f.Evidence.Text())}
+	lines := []string{where, p.format("%s (%s confidence): %s", f.Kind, confidenceText(f.Confidence), f.Evidence.Text())}
 	if advice := f.Advice(); advice.String() != "" {
 		lines = append(lines, p.Lang.Text(advice))
 	}
 	args := append([]string{"inspect"}, lang.PathArguments(paths)...)
 	args = append(args, roundFlags(strings.ReplaceAll(trace.Ranges(f.Members), ",", "|"), f.Step, f.Op)...)
-	return append(lines, p.say("look at it: %s", lang.CommandLine(append(args, "--stats")...)))
+	return append(lines, p.format("look at it: %s", lang.CommandLine(append(args, "--stats")...)))
 }
 
 // rankLine is a finding of several ranks and steps, with the evidence of the first.
@@ -99,7 +99,7 @@ func onRanks(findings []*ranks.Finding) (lines []rankLine) {
 
 // findingLine describes a finding in one line.
 func (p *printer) findingLine(f rankLine) string {
-	return strings.TrimSpace(p.say("%s %s %s %s: %s", p.listed(f.steps, "step"), trace.RankText(f.ranks), f.Kind, f.Op, f.Evidence.Text()))
+	return strings.TrimSpace(p.format("%s %s %s %s: %s", p.rangesText(f.steps, "step"), trace.RankText(f.ranks), f.Kind, f.Op, f.Evidence.Text()))
 }
 
 // meshText describes the numbers of ranks and steps, and the groups.
@@ -110,15 +110,15 @@ func (p *printer) meshText(r *ranks.Report) string {
 		if r.Mesh[0].Name == "" && len(r.Groups) > 0 {
 			source = r.Groups[0].Source
 		}
-		text += p.say(": %s, from %s", ranks.AxesText(r.Mesh), source)
+		text += p.format(": %s, from %s", ranks.AxesText(r.Mesh), source)
 	}
-	return text + p.say("; %s", lang.CountText(r.Steps, "step"))
+	return text + p.format("; %s", lang.CountText(r.Steps, "step"))
 }
 
 // eventsText describes how many communications were checked, and why others were not.
 func (p *printer) eventsText(r *ranks.Report) string {
 	e := &r.Events
-	text := p.say("%d checked, %d wrong", e.Checked, e.Wrong)
+	text := p.format("%d checked, %d wrong", e.Checked, e.Wrong)
 	if e.Skipped == 0 {
 		return text
 	}
@@ -130,7 +130,7 @@ func (p *printer) eventsText(r *ranks.Report) string {
 		}
 		why = append(why, fmt.Sprintf("%d (%s)", reason.Count, p.Lang.Text(lang.Text{EN: reason.Text})))
 	}
-	return text + p.say("; %d not checked: %s", e.Skipped, strings.Join(why, ", "))
+	return text + p.format("; %d not checked: %s", e.Skipped, strings.Join(why, ", "))
 }
 
 // Limits of the matrix of ranks and layers.
@@ -144,18 +144,18 @@ func (p *printer) matrix(m *ranks.Matrix) {
 	if m == nil {
 		return
 	}
-	p.blank()
+	p.writeBlankLine()
 	if p.markdown {
 		p.print("```text\n")
 		defer p.print("```\n")
 	}
 	layers := m.Layers[:min(len(m.Layers), maxMatrixColumns)]
 	width := len(strconv.Itoa(layers[len(layers)-1])) + 1
-	head := pad(p.say("RANKS"), labelWidth)
+	head := pad(p.format("RANKS"), labelWidth)
 	for _, n := range layers {
 		head += pad(strconv.Itoa(n), width)
 	}
-	p.print(head + p.say("  step %s by layer: . clean  x origin  c communication  # spread\n", m.Step))
+	p.print(head + p.format("  step %s by layer: . clean  x origin  c communication  # spread\n", m.Step))
 	for _, row := range m.Rows[:min(len(m.Rows), maxMatrixRows)] {
 		line := pad(trace.Ranges(row.Ranks), labelWidth)
 		for i := range layers {
@@ -169,20 +169,20 @@ func (p *printer) matrix(m *ranks.Matrix) {
 func rankColumns() []Column[*ranks.Finding] {
 	type row = *ranks.Finding
 	return []Column[row]{
-		words("step", func(f row) string { return f.Step }),
-		numbers("rank", func(f row) int { return f.Rank }),
-		words("kind", func(f row) string { return string(f.Kind) }),
-		words("class", func(f row) string { return string(f.Class) }),
-		words("confidence", func(f row) string { return string(f.Confidence) }),
-		words("op", func(f row) string { return f.Op }),
-		words("module", func(f row) string { return f.Module }),
-		words("members", func(f row) string { return trace.Ranges(f.Members) }),
-		words("alt", func(f row) string { return trace.Ranges(f.Alt) }),
-		words("evidence", func(f row) string { return english.of(f.Evidence) }),
-		words("spread_ranks", func(f row) string { return trace.Ranges(spreadOf(f).Ranks) }),
-		words("spread_steps", func(f row) string { return strings.Join(spreadOf(f).Steps, " ") }),
-		numbers("spread_tensors", func(f row) int { return spreadOf(f).Tensors }),
-		words("script", func(f row) string { return f.Script }),
+		textColumn("step", func(f row) string { return f.Step }),
+		numberColumn("rank", func(f row) int { return f.Rank }),
+		textColumn("kind", func(f row) string { return string(f.Kind) }),
+		textColumn("class", func(f row) string { return string(f.Class) }),
+		textColumn("confidence", func(f row) string { return string(f.Confidence) }),
+		textColumn("op", func(f row) string { return f.Op }),
+		textColumn("module", func(f row) string { return f.Module }),
+		textColumn("members", func(f row) string { return trace.Ranges(f.Members) }),
+		textColumn("alt", func(f row) string { return trace.Ranges(f.Alt) }),
+		textColumn("evidence", func(f row) string { return english.sentence(f.Evidence) }),
+		textColumn("spread_ranks", func(f row) string { return trace.Ranges(spreadOf(f).Ranks) }),
+		textColumn("spread_steps", func(f row) string { return strings.Join(spreadOf(f).Steps, " ") }),
+		numberColumn("spread_tensors", func(f row) int { return spreadOf(f).Tensors }),
+		textColumn("script", func(f row) string { return f.Script }),
 	}
 }
 
@@ -221,7 +221,7 @@ func rankCases(r *ranks.Report, suite *junitCounts) (all []junitCase) {
 	}
 	for _, f := range r.Findings {
 		c := junitCase{Class: "ranks", Name: escapeLines("step " + f.Step + " rank " + trace.Ranges([]int{f.Rank}) + ": " + f.Op)}
-		why := &junitOutcome{Message: escapeLines(english.of(lang.Say("%s: %s", f.Headline(), f.Evidence))), Type: string(f.Kind)}
+		why := &junitOutcome{Message: escapeLines(english.sentence(lang.Say("%s: %s", f.Headline(), f.Evidence))), Type: string(f.Kind)}
 		suite.Tests++
 		if f.Weight() == weakFinding {
 			why.Type = ""
@@ -239,8 +239,8 @@ func rankCases(r *ranks.Report, suite *junitCounts) (all []junitCase) {
 // weakFinding is the weight of findings with low confidence.
 const weakFinding = "weak"
 
-// before yields the cases first, then the rest.
-func before(first []junitCase, rest iter.Seq[junitCase]) iter.Seq[junitCase] {
+// concatenate yields the cases first, then the rest.
+func concatenate(first []junitCase, rest iter.Seq[junitCase]) iter.Seq[junitCase] {
 	return func(yield func(junitCase) bool) {
 		for _, c := range first {
 			if !yield(c) {
@@ -253,7 +253,7 @@ func before(first []junitCase, rest iter.Seq[junitCase]) iter.Seq[junitCase] {
 
 // rankPlaces returns the findings between ranks whose call has a script line. The first is an
 // error, the others are errors unless they are weak.
-func rankPlaces(r *ranks.Report) (all []place) {
+func rankPlaces(r *ranks.Report) (all []fileFinding) {
 	if r == nil {
 		return nil
 	}
@@ -261,23 +261,23 @@ func rankPlaces(r *ranks.Report) (all []place) {
 		if f.Script == "" {
 			continue
 		}
-		p := place{rule: string(f.Kind), about: ranks.MeaningOf(f.Kind).Short.String(), level: levelError, title: f.Op, key: f.Op + " step " + f.Step + " rank " + trace.Ranges([]int{f.Rank})}
+		p := fileFinding{rule: string(f.Kind), about: ranks.MeaningOf(f.Kind).Short.String(), level: levelError, title: f.Op, key: f.Op + " step " + f.Step + " rank " + trace.Ranges([]int{f.Rank})}
 		if f.Weight() == weakFinding {
 			p.level = levelWarning
 		}
 		p.setFile(f.Script, "")
-		p.text = english.of(lang.Say("%s: %s", f.Headline(), f.Evidence))
+		p.text = english.sentence(lang.Say("%s: %s", f.Headline(), f.Evidence))
 		all = append(all, p)
 	}
 	return all
 }
 
 // placesOfCheck returns the findings between ranks, then the wrong operators.
-func placesOfCheck(r *check.Report) []place {
+func placesOfCheck(r *check.Report) []fileFinding {
 	all := rankPlaces(r.Ranks)
 	for i := range r.Operators {
 		o := &r.Operators[i]
-		p := place{rule: string(o.Status), about: "operator " + strings.ToLower(string(o.Status)), title: o.Op, key: o.Op + " " + o.At.String()}
+		p := fileFinding{rule: string(o.Status), about: "operator " + strings.ToLower(string(o.Status)), title: o.Op, key: o.Op + " " + o.At.String()}
 		switch o.Status {
 		case recompute.Wrong, recompute.Crashed:
 			p.level = levelError
@@ -287,7 +287,7 @@ func placesOfCheck(r *check.Report) []place {
 			continue
 		}
 		p.setFile(o.Script, o.File)
-		p.text = o.Op + ": " + string(o.Status) + "; " + english.of(r.Reason(o))
+		p.text = o.Op + ": " + string(o.Status) + "; " + english.sentence(r.Reason(o))
 		all = append(all, p)
 	}
 	return all
@@ -295,6 +295,6 @@ func placesOfCheck(r *check.Report) []place {
 
 // placesOfCompare returns an unproven pass, the findings between ranks, then the rows that did not
 // pass.
-func placesOfCompare(r *record.Report) []place {
+func placesOfCompare(r *record.Report) []fileFinding {
 	return slices.Concat(unprovenPlace(r), rankPlaces(ranksOf(r)), comparePlaces(r))
 }

@@ -14,25 +14,25 @@ import (
 // checkpointTable lists tensors.
 func (t Text) checkpointTable(rows []*checkpoint.Row) Table[*checkpoint.Row] {
 	return Table[*checkpoint.Row]{Rows: rows, Columns: []Column[*checkpoint.Row]{
-		words("status", func(r *checkpoint.Row) checkpoint.Status { return r.Status }).titled("STATUS"),
-		words("a", func(r *checkpoint.Row) string { return r.A }).titled("A"),
-		words("b", func(r *checkpoint.Row) string { return strings.Join(r.B, " ") }).in(InCSV),
-		words("b", func(r *checkpoint.Row) string {
+		textColumn("status", func(r *checkpoint.Row) checkpoint.Status { return r.Status }).titled("STATUS"),
+		textColumn("a", func(r *checkpoint.Row) string { return r.A }).titled("A"),
+		textColumn("b", func(r *checkpoint.Row) string { return strings.Join(r.B, " ") }).onlyIn(InCSV),
+		textColumn("b", func(r *checkpoint.Row) string {
 			if len(r.B) < 2 {
 				return strings.Join(r.B, "")
 			}
 			return fmt.Sprintf("%s +%d", r.B[0], len(r.B)-1)
-		}).titled("B").in(InText),
-		words("shape", func(r *checkpoint.Row) string { return r.Shape.String() }).in(InCSV),
-		words("dtype", func(r *checkpoint.Row) string { return r.DType.String() }).in(InCSV),
-		numbers("elements", func(r *checkpoint.Row) int64 { return r.Elements }).in(InCSV),
-		numbers("differing", func(r *checkpoint.Row) int64 { return r.Differing }).titled("DIFFERING").optional(),
-		words("layout", func(r *checkpoint.Row) checkpoint.Status { return r.Layout }).in(InCSV),
-		words("how", func(r *checkpoint.Row) string {
+		}).titled("B").onlyIn(InText),
+		textColumn("shape", func(r *checkpoint.Row) string { return r.Shape.String() }).onlyIn(InCSV),
+		textColumn("dtype", func(r *checkpoint.Row) string { return r.DType.String() }).onlyIn(InCSV),
+		numberColumn("elements", func(r *checkpoint.Row) int64 { return r.Elements }).onlyIn(InCSV),
+		numberColumn("differing", func(r *checkpoint.Row) int64 { return r.Differing }).titled("DIFFERING").optional(),
+		textColumn("layout", func(r *checkpoint.Row) checkpoint.Status { return r.Layout }).onlyIn(InCSV),
+		textColumn("how", func(r *checkpoint.Row) string {
 			if r.How.IsZero() {
 				return ""
 			}
-			return t.of(r.How)
+			return t.sentence(r.How)
 		}).titled("HOW").optional().ranked(1),
 	}}
 }
@@ -44,8 +44,8 @@ func WriteCheckpointsCSV(w io.Writer, r *checkpoint.Report) error {
 
 // WriteCheckpoints prints the tensors that are not the same, or not certain, or all.
 func (t Text) WriteCheckpoints(w io.Writer, r *checkpoint.Report) error {
-	p := t.to(w)
-	p.text(p.of(r.Headline))
+	p := t.printerTo(w)
+	p.text(p.sentence(r.Headline))
 	rows := pointers(r.Rows)
 	order := checkpoint.Statuses()
 	slices.SortStableFunc(rows, func(a, b *checkpoint.Row) int { return slices.Index(order, a.Status) - slices.Index(order, b.Status) })
@@ -59,16 +59,16 @@ func (t Text) WriteCheckpoints(w io.Writer, r *checkpoint.Report) error {
 		rows = rows[:min(len(rows), maxShown)]
 	}
 	if left -= len(rows); len(rows) > 0 {
-		p.blank()
+		p.writeBlankLine()
 		printTable(p, p.checkpointTable(rows), minName)
 	}
-	p.left(left, lang.Text{EN: "%d more (--all shows all)"})
+	p.printOmitted(left, lang.Text{EN: "%d more (--all shows all)"})
 	if len(r.Problems) > 0 {
-		p.blank()
-		p.text(p.say("Could not be read:"))
+		p.writeBlankLine()
+		p.text(p.format("Could not be read:"))
 		for i := range r.Problems {
 			q := &r.Problems[i]
-			p.text("  " + ui.Escape(q.File) + ": " + p.of(q.Text()))
+			p.text("  " + ui.Escape(q.File) + ": " + p.sentence(q.Text()))
 		}
 	}
 	return p.err

@@ -23,8 +23,8 @@ type CSVOptions struct {
 	BOM bool
 }
 
-// begin writes the byte order mark if requested.
-func (o *CSVOptions) begin(w io.Writer) (err error) {
+// writeByteOrderMark writes the byte order mark if requested.
+func (o *CSVOptions) writeByteOrderMark(w io.Writer) (err error) {
 	if o.BOM {
 		_, err = io.WriteString(w, "\ufeff")
 	}
@@ -41,50 +41,50 @@ type labelled struct {
 // csvColumns returns the columns of cpu_vs_npu.csv.
 func csvColumns(opt CSVOptions) []Column[labelled] {
 	columns := []Column[labelled]{
-		words("op_name", func(r labelled) string {
+		textColumn("op_name", func(r labelled) string {
 			return r.label + "(atol=" + allDigits(r.Limits.Atol) + ",rtol=" + allDigits(r.Limits.Rtol) + ")"
 		}),
-		words("nan/inf", func(r labelled) string { return pythonBool(r.result.HPAA.NonFinite) }),
-		words("errors/total", func(r labelled) string { return ratioText(r.result.HPAA.Count, r.result.Total) }),
+		textColumn("nan/inf", func(r labelled) string { return pythonBool(r.result.HPAA.NonFinite) }),
+		textColumn("errors/total", func(r labelled) string { return ratioText(r.result.HPAA.Count, r.result.Total) }),
 	}
 	if opt.Successor {
 		columns = append(columns, metricColumns(metrics.Successor)...)
 	}
 	columns = append(columns,
-		words("1st_diff_offset/offset_dim/data_shape", firstDifference),
-		numbers("ref_value", func(r labelled) numeral { return hpaaValue(r, func(e *metrics.Element) metrics.Value { return e.Ref }) }),
-		numbers("npu_value", func(r labelled) numeral { return hpaaValue(r, func(e *metrics.Element) metrics.Value { return e.NPU }) }))
+		textColumn("1st_diff_offset/offset_dim/data_shape", firstDifference),
+		numberColumn("ref_value", func(r labelled) numeral { return hpaaValue(r, func(e *metrics.Element) metrics.Value { return e.Ref }) }),
+		numberColumn("npu_value", func(r labelled) numeral { return hpaaValue(r, func(e *metrics.Element) metrics.Value { return e.NPU }) }))
 	columns = append(columns, metricColumns(metrics.HPAATable)...)
 	if !opt.ExtraColumns {
 		return columns
 	}
 	columns = append(columns,
-		words("status", func(r labelled) record.Status { return r.Status }),
-		words("reason", func(r labelled) string { return codesText(r.Reasons) }))
+		textColumn("status", func(r labelled) record.Status { return r.Status }),
+		textColumn("reason", func(r labelled) string { return codesText(r.Reasons) }))
 	for _, m := range metrics.ReportMetrics(metrics.ExtraColumns) {
-		columns = append(columns, words(m.Title, func(r labelled) string { return plainDecimal(m.Of(r.result)) }))
+		columns = append(columns, textColumn(m.Title, func(r labelled) string { return plainDecimal(m.Of(r.result)) }))
 	}
 	columns = append(columns,
-		numbers("order", func(r labelled) int { return r.Order }),
-		words("dtype_ref", func(r labelled) tensor.DType { return r.result.RefDType }),
-		words("dtype_npu", func(r labelled) tensor.DType { return r.result.NPUDType }))
+		numberColumn("order", func(r labelled) int { return r.Order }),
+		textColumn("dtype_ref", func(r labelled) tensor.DType { return r.result.RefDType }),
+		textColumn("dtype_npu", func(r labelled) tensor.DType { return r.result.NPUDType }))
 	columns = append(columns,
-		numbers("errors", func(r labelled) int64 { return r.result.HPAA.Count }),
-		numbers("total", func(r labelled) int64 { return r.result.Total }),
-		words("ratio", func(r labelled) string {
+		numberColumn("errors", func(r labelled) int64 { return r.result.HPAA.Count }),
+		numberColumn("total", func(r labelled) int64 { return r.result.Total }),
+		textColumn("ratio", func(r labelled) string {
 			return plainDecimal(metrics.NumberOf(record.Share(r.result.HPAA.Count, r.result.Total)))
 		}),
-		words("score", func(r labelled) string {
+		textColumn("score", func(r labelled) string {
 			if r.Evidence == nil {
 				return undefined
 			}
 			return plainDecimal(metrics.NumberOf(float64(r.Evidence.Score)))
 		}),
-		words("shape", func(r labelled) string { return r.Shape.String() }),
-		words("ref_file", func(r labelled) string { return asText(r.RefFile) }),
-		words("npu_file", func(r labelled) string { return asText(r.NPUFile) }))
+		textColumn("shape", func(r labelled) string { return r.Shape.String() }),
+		textColumn("ref_file", func(r labelled) string { return asText(r.RefFile) }),
+		textColumn("npu_file", func(r labelled) string { return asText(r.NPUFile) }))
 	for i, c := range (&record.At{}).Coordinates() {
-		columns = append(columns, words(c.Name, func(r labelled) string { return r.At.Coordinates()[i].Value }))
+		columns = append(columns, textColumn(c.Name, func(r labelled) string { return r.At.Coordinates()[i].Value }))
 	}
 	return columns
 }
@@ -100,7 +100,7 @@ func plainDecimal(m metrics.Metric) string {
 // metricColumns returns the columns of the metrics that a report shows, with all digits.
 func metricColumns(report metrics.Report) (columns []Column[labelled]) {
 	for _, m := range metrics.ReportMetrics(report) {
-		columns = append(columns, numbers(m.Title, func(r labelled) metrics.Metric { return m.Of(r.result) }))
+		columns = append(columns, numberColumn(m.Title, func(r labelled) metrics.Metric { return m.Of(r.result) }))
 	}
 	return columns
 }
@@ -114,12 +114,12 @@ func WriteCompareCSV(w io.Writer, r *record.Report, opt Options) error {
 	if r.Verdict == byStatistics && !opt.folder {
 		return writeStatisticsCSV(w, r, opt)
 	}
-	if err := opt.HPAA.begin(w); err != nil {
+	if err := opt.HPAA.writeByteOrderMark(w); err != nil {
 		return err
 	}
 	labels, columns := labelsOf(r), csvColumns(opt.HPAA)
 	if r.Any(func(row *record.Row) bool { return row.Script != "" || row.Modules != nil }) {
-		columns = append(columns, words("script", func(r labelled) string { return r.Script }), words("modules", func(r labelled) string { return modulePath(r.Row) }))
+		columns = append(columns, textColumn("script", func(r labelled) string { return r.Script }), textColumn("modules", func(r labelled) string { return modulePath(r.Row) }))
 	}
 	if r.Any(func(row *record.Row) bool { return row.Tokens != nil }) {
 		columns = append(columns, tokenColumns(func(r labelled) *metrics.TokenNumbers {
@@ -134,7 +134,7 @@ func WriteCompareCSV(w io.Writer, r *record.Report, opt Options) error {
 			if !row.Compared() {
 				continue
 			}
-			if !yield(labelled{row, labels.of(row), row.Result}) {
+			if !yield(labelled{row, labels.labelOf(row), row.Result}) {
 				return
 			}
 		}
@@ -207,11 +207,11 @@ type OpErrors struct {
 // opErrors returns the table of {op}.csv.
 func opErrors(elements []metrics.Element) Table[metrics.Element] {
 	return Table[metrics.Element]{Rows: elements, Columns: []Column[metrics.Element]{
-		numbers("index", func(e metrics.Element) int64 { return e.Offset }),
-		numbers("std_value", func(e metrics.Element) numeral { return numeral(element(e.Ref, allDigits)) }),
-		numbers("npu_value", func(e metrics.Element) numeral { return numeral(element(e.NPU, allDigits)) }),
-		numbers("abs_diff", func(e metrics.Element) metrics.Metric { return difference(e.Abs) }),
-		numbers("relative_diff", func(e metrics.Element) metrics.Metric { return difference(e.Rel) }),
+		numberColumn("index", func(e metrics.Element) int64 { return e.Offset }),
+		numberColumn("std_value", func(e metrics.Element) numeral { return numeral(element(e.Ref, allDigits)) }),
+		numberColumn("npu_value", func(e metrics.Element) numeral { return numeral(element(e.NPU, allDigits)) }),
+		numberColumn("abs_diff", func(e metrics.Element) metrics.Metric { return difference(e.Abs) }),
+		numberColumn("relative_diff", func(e metrics.Element) metrics.Metric { return difference(e.Rel) }),
 	}}
 }
 
@@ -229,11 +229,11 @@ func isOpErrors(r io.Reader) bool {
 // WriteOpErrors writes {op}.csv: erroneous elements of a row. std_value is the value of the
 // reference, as in HPAA; undefined differences are NA.
 func WriteOpErrors(w io.Writer, row *record.Row, opt OpErrors) error {
-	return opErrors(erroneous(row, opt)).CSV(w)
+	return opErrors(writeErroneous(row, opt)).CSV(w)
 }
 
-// erroneous returns the elements of {op}.csv.
-func erroneous(row *record.Row, opt OpErrors) []metrics.Element {
+// writeErroneous returns the elements of {op}.csv.
+func writeErroneous(row *record.Row, opt OpErrors) []metrics.Element {
 	if !row.Compared() {
 		return nil
 	}

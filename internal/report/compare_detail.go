@@ -17,69 +17,69 @@ import (
 // WriteCompareDetail prints everything about one row: the verdict with its reasons, the statistics
 // of both sides, the metrics, and the worst elements with coordinates.
 func (t Text) WriteCompareDetail(w io.Writer, row *record.Row) error {
-	p := t.to(w)
-	p.text(string(row.Status) + p.say(": ") + rowTitle(row))
-	p.blank()
+	p := t.printerTo(w)
+	p.text(string(row.Status) + p.format(": ") + rowTitle(row))
+	p.writeBlankLine()
 	p.facts(p.detailFacts(row))
 	if !row.Compared() {
 		return p.err
 	}
 	result := row.Result
-	p.blank()
+	p.writeBlankLine()
 	p.table("", statisticsTable(result).Grid(p.Lang).Fit(p.Width))
-	p.blank()
+	p.writeBlankLine()
 	p.table("", metricsTable(result).Grid(p.Lang).Fit(p.Width))
 	if x := row.Tokens; x != nil {
-		p.blank()
-		p.text(p.say("The sequences and positions that differ most, by the mean of |d|:"))
+		p.writeBlankLine()
+		p.text(p.format("The sequences and positions that differ most, by the mean of |d|:"))
 		p.table("", tokenTable("SEQUENCE", worstTokens(x.Sequences, x.SequenceFold)).Grid(p.Lang).Fit(p.Width))
-		p.blank()
+		p.writeBlankLine()
 		p.table("", tokenTable("POSITION", worstTokens(x.Places, x.PlaceFold)).Grid(p.Lang).Fit(p.Width))
 	}
 	if len(result.Worst) > 0 {
-		p.blank()
-		p.text(p.say("The elements that differ most:"))
+		p.writeBlankLine()
+		p.text(p.format("The elements that differ most:"))
 		p.table("", elementsTable(row.Shape, result.Worst).Grid(p.Lang).Fit(p.Width))
 	}
 	return p.err
 }
 
 // detailFacts describes a row beside the tables.
-func (t Text) detailFacts(row *record.Row) []fact {
-	facts := []fact{{label: t.say("Files"), files: t.filesOf(row)}}
+func (t Text) detailFacts(row *record.Row) []summaryItem {
+	facts := []summaryItem{{label: t.format("Files"), files: t.filesOf(row)}}
 	add := func(label string, lines ...string) {
 		if len(lines) > 0 {
-			facts = append(facts, fact{label: label, lines: lines})
+			facts = append(facts, summaryItem{label: label, lines: lines})
 		}
 	}
 	if row.Rule != "" {
-		add(t.say("Paired by"), row.Rule)
+		add(t.format("Paired by"), row.Rule)
 	}
-	add(t.say("Notes"), t.all(slices.Concat(row.Notes, row.Warnings))...)
+	add(t.format("Notes"), t.sentences(slices.Concat(row.Notes, row.Warnings))...)
 	reasons := t.reasonLines(row)
 	if !row.Compared() && len(reasons) == 0 {
 		reasons = []string{t.whyNot(row)}
 	}
-	add(t.say("Reasons"), reasons...)
-	add(t.say("By itself"), t.byItself(row.Self)...)
+	add(t.format("Reasons"), reasons...)
+	add(t.format("By itself"), t.byItself(row.Self)...)
 	if row.Err != nil {
-		add(t.say("Error"), t.of(lang.Error(row.Err)))
+		add(t.format("Error"), t.sentence(lang.Error(row.Err)))
 	}
 	if !row.Compared() {
 		return facts
 	}
 	l := &row.Limits
-	add("Shape", t.say("%s, reference %s, NPU %s", row.Shape, row.RefDType, row.NPUDType))
-	add(t.say("Limits"), fmt.Sprintf("atol %s, rtol %s (%s)", allDigits(l.Atol), allDigits(l.Rtol), l.Source()))
-	add(t.say("Errors"), t.errorsText(row))
+	add("Shape", t.format("%s, reference %s, NPU %s", row.Shape, row.RefDType, row.NPUDType))
+	add(t.format("Limits"), fmt.Sprintf("atol %s, rtol %s (%s)", allDigits(l.Atol), allDigits(l.Rtol), l.Source()))
+	add(t.format("Errors"), t.errorsText(row))
 	if row.Tokens != nil {
-		add(t.say("Tokens"), t.of(row.Tokens.Sentence()))
+		add(t.format("Tokens"), t.sentence(row.Tokens.Sentence()))
 	}
 	return facts
 }
 
 // byItself describes the recomputation of an output from the inputs of its operator.
-func (t Text) byItself(s *record.Self) []string {
+func (t Text) byItself(s *record.RecomputedOutput) []string {
 	if s == nil {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (t Text) byItself(s *record.Self) []string {
 		line += ", " + s.Reason
 	}
 	for _, why := range s.Why {
-		line += t.say(": ") + t.of(why.Evidence)
+		line += t.format(": ") + t.sentence(why.Evidence)
 	}
 	return []string{line}
 }
@@ -99,9 +99,9 @@ type statistic struct{ name, ref, npu string }
 // statisticsTable lists the statistics of the two sides.
 func statisticsTable(r *metrics.Result) Table[*statistic] {
 	t := Table[*statistic]{Columns: []Column[*statistic]{
-		words("statistic", func(s *statistic) string { return s.name }).titled("STATISTIC"),
-		numbers("reference", func(s *statistic) string { return s.ref }).titled("REFERENCE").ranked(1),
-		numbers("npu", func(s *statistic) string { return s.npu }).ranked(2),
+		textColumn("statistic", func(s *statistic) string { return s.name }).titled("STATISTIC"),
+		numberColumn("reference", func(s *statistic) string { return s.ref }).titled("REFERENCE").ranked(1),
+		numberColumn("npu", func(s *statistic) string { return s.npu }).ranked(2),
 	}}
 	rows := map[string]*statistic{} // by title; the reference comes first
 	for _, m := range metrics.ReportMetrics(metrics.Sides) {
@@ -122,9 +122,9 @@ func statisticsTable(r *metrics.Result) Table[*statistic] {
 // metricsTable lists the metrics.
 func metricsTable(r *metrics.Result) Table[metrics.TitledMetric] {
 	return Table[metrics.TitledMetric]{Rows: metrics.ReportMetrics(metrics.Detail), Columns: []Column[metrics.TitledMetric]{
-		words("metric", func(m metrics.TitledMetric) string { return m.Title }).titled("METRIC"),
-		numbers("value", func(m metrics.TitledMetric) metrics.Metric { return m.Of(r) }).titled("VALUE").ranked(1),
-		numbers("at", func(m metrics.TitledMetric) string {
+		textColumn("metric", func(m metrics.TitledMetric) string { return m.Title }).titled("METRIC"),
+		numberColumn("value", func(m metrics.TitledMetric) metrics.Metric { return m.Of(r) }).titled("VALUE").ranked(1),
+		numberColumn("at", func(m metrics.TitledMetric) string {
 			i := metrics.Index(m.Name + "_offset")
 			if i < 0 {
 				return ""
@@ -137,14 +137,14 @@ func metricsTable(r *metrics.Result) Table[metrics.TitledMetric] {
 // elementsTable lists the elements with the largest differences.
 func elementsTable(shape tensor.Shape, worst []metrics.Element) Table[metrics.Element] {
 	return Table[metrics.Element]{Rows: worst, Columns: []Column[metrics.Element]{
-		words("coordinates", func(e metrics.Element) string {
+		textColumn("coordinates", func(e metrics.Element) string {
 			return "(" + tensor.Shape(record.Coordinates(shape, e.Offset)).Join(", ") + ")"
 		}).titled("COORDINATES"),
-		numbers("offset", func(e metrics.Element) int64 { return e.Offset }).titled("OFFSET").ranked(5),
-		numbers("reference", func(e metrics.Element) string { return element(e.Ref, digits(shownDigits)) }).titled("REFERENCE").ranked(1),
-		numbers("npu", func(e metrics.Element) string { return element(e.NPU, digits(shownDigits)) }).ranked(2),
-		numbers("abs", func(e metrics.Element) metrics.Metric { return difference(e.Abs) }).titled("ABS").ranked(3),
-		numbers("rel", func(e metrics.Element) metrics.Metric { return difference(e.Rel) }).titled("REL").ranked(4),
+		numberColumn("offset", func(e metrics.Element) int64 { return e.Offset }).titled("OFFSET").ranked(5),
+		numberColumn("reference", func(e metrics.Element) string { return element(e.Ref, digits(shownDigits)) }).titled("REFERENCE").ranked(1),
+		numberColumn("npu", func(e metrics.Element) string { return element(e.NPU, digits(shownDigits)) }).ranked(2),
+		numberColumn("abs", func(e metrics.Element) metrics.Metric { return difference(e.Abs) }).titled("ABS").ranked(3),
+		numberColumn("rel", func(e metrics.Element) metrics.Metric { return difference(e.Rel) }).titled("REL").ranked(4),
 	}}
 }
 
@@ -156,7 +156,7 @@ func WriteCompareDetailCSV(w io.Writer, row *record.Row) error {
 	ref.Name = "ref_value"
 	var axes []Column[metrics.Element]
 	for i := range row.Shape {
-		axes = append(axes, numbers("axis"+strconv.Itoa(i), func(e metrics.Element) int64 {
+		axes = append(axes, numberColumn("axis"+strconv.Itoa(i), func(e metrics.Element) int64 {
 			return axisCoordinates(row.Shape, e.Offset)[i]
 		}))
 	}

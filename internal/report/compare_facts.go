@@ -13,51 +13,51 @@ import (
 )
 
 // runFacts describes the compared runs and the method.
-func (t Text) runFacts(r *record.Report) []fact {
+func (t Text) runFacts(r *record.Report) []summaryItem {
 	c := &r.Coverage
-	lines := []string{t.say("%d of %s of the reference compared (%.3g %%)", c.Compared, tensors(c.Reference), 100*c.Ratio())}
+	lines := []string{t.format("%d of %s of the reference compared (%.3g %%)", c.Compared, tensors(c.Reference), 100*c.Ratio())}
 	lines = append(append(lines, t.commonRows(r)...), t.pairedBy(c)...)
-	lines = append(lines, t.nameLists([]nameList{{t.say("only in the reference"), c.RefOnly}, {t.say("only in the NPU run"), c.NPUOnly},
-		{t.say("skipped"), c.Skipped}, {t.say("unread"), c.Unread}, {t.say("rounds of one side only"), t.all(c.Rounds)},
-		{t.say("older files of the same name"), c.Superseded}, {t.say("in op_config.csv only"), c.Unused}})...)
+	lines = append(lines, t.nameLists([]nameList{{t.format("only in the reference"), c.RefOnly}, {t.format("only in the NPU run"), c.NPUOnly},
+		{t.format("skipped"), c.Skipped}, {t.format("unread"), c.Unread}, {t.format("rounds of one side only"), t.sentences(c.Rounds)},
+		{t.format("older files of the same name"), c.Superseded}, {t.format("in op_config.csv only"), c.Unused}})...)
 	if near := nearNames(r); len(near) > 0 {
-		lines = append(lines, t.say("nearest names, which --map-node-dict can pair (%d): %s", len(near), t.shortList(near)))
+		lines = append(lines, t.format("nearest names, which --map-node-dict can pair (%d): %s", len(near), t.shortList(near)))
 	}
-	facts := []fact{{label: t.say("Coverage"), lines: lines},
-		{label: t.say("Limits"), lines: []string{t.say("profile %s, tolerance mode %s, NaN policy %s", r.Profile, r.TolMode, r.NaNPolicy)}}}
+	facts := []summaryItem{{label: t.format("Coverage"), lines: lines},
+		{label: t.format("Limits"), lines: []string{t.format("profile %s, tolerance mode %s, NaN policy %s", r.Profile, r.TolMode, r.NaNPolicy)}}}
 	if gate := t.cannotFail(r); gate != "" {
 		facts[len(facts)-1].lines = append(facts[len(facts)-1].lines, gate)
 	}
 	if r.Verdict != "" {
-		facts = append(facts, fact{label: t.say("Verdict"), lines: t.verdictLines(r)})
+		facts = append(facts, summaryItem{label: t.format("Verdict"), lines: t.verdictLines(r)})
 	}
 	if !r.OrderSource.IsZero() {
-		facts = append(facts, fact{label: t.say("Order"), lines: []string{t.of(r.OrderSource)}})
+		facts = append(facts, summaryItem{label: t.format("Order"), lines: []string{t.sentence(r.OrderSource)}})
 	}
 	if guessed := t.guessedAxes(r); len(guessed) > 0 {
-		facts = append(facts, fact{label: t.say("Axis order"), lines: guessed})
+		facts = append(facts, summaryItem{label: t.format("Axis order"), lines: guessed})
 	}
-	graph := t.of(r.GraphSource)
+	graph := t.sentence(r.GraphSource)
 	switch {
 	case graph == "" && unordered(r):
-		graph = t.say("unknown")
+		graph = t.format("unknown")
 	case graph == "" && r.Verdict == byStatistics:
-		graph = t.say("tensors of the reference with the same statistics")
+		graph = t.format("tensors of the reference with the same statistics")
 	case graph == "":
-		graph = t.say("unknown, the preceding operator counts as the input")
+		graph = t.format("unknown, the preceding operator counts as the input")
 		if r.Verdict == byEvidence {
-			graph = t.say("unknown, the preceding tensors count as inputs (--graph-file separates faults better)")
+			graph = t.format("unknown, the preceding tensors count as inputs (--graph-file separates faults better)")
 		}
 		if !orderKnown(r) {
-			graph = t.say("unknown")
+			graph = t.format("unknown")
 		}
 	}
-	facts = append(facts, fact{label: t.say("Inputs"), lines: []string{graph}})
+	facts = append(facts, summaryItem{label: t.format("Inputs"), lines: []string{graph}})
 	if r.Baseline != nil {
 		facts = append(facts, t.baselineFact(r))
 	}
 	if len(r.Warnings) > 0 {
-		facts = append(facts, fact{label: t.say("Warnings"), lines: t.all(r.Warnings)})
+		facts = append(facts, summaryItem{label: t.format("Warnings"), lines: t.sentences(r.Warnings)})
 	}
 	return facts
 }
@@ -71,7 +71,7 @@ func (t Text) pairedBy(c *record.Coverage) []string {
 	if rules == nil {
 		return nil
 	}
-	return []string{t.say("names differ, paired by rule (--pair names does not pair them): %s", strings.Join(rules, ", "))}
+	return []string{t.format("names differ, paired by rule (--pair names does not pair them): %s", strings.Join(rules, ", "))}
 }
 
 // cannotFail says for how many tensors atol exceeds every value, so that no error can break the limits; empty if the
@@ -92,7 +92,7 @@ func (t Text) cannotFail(r *record.Report) string {
 	if n == 0 {
 		return ""
 	}
-	return t.say("atol is above every value of %s: these limits cannot fail there", tensors(n))
+	return t.format("atol is above every value of %s: these limits cannot fail there", tensors(n))
 }
 
 // matchedRows counts the rows of the reference, and the rows that were matched, in all rounds.
@@ -114,8 +114,8 @@ func mayMatch(row *record.Row) bool {
 // commonRows says which tensors have another length on the NPU, so that only the part that both sides
 // have was compared.
 func (t Text) commonRows(r *record.Report) (lines []string) {
-	found := map[record.Common]int{}
-	var order []record.Common
+	found := map[record.CommonPart]int{}
+	var order []record.CommonPart
 	for _, row := range r.All() {
 		if row.Common == nil || !row.Common.Counts {
 			continue
@@ -131,14 +131,14 @@ func (t Text) commonRows(r *record.Report) (lines []string) {
 	}
 	for _, c := range order {
 		if c.Matched > 0 {
-			lines = append(lines, t.say("%s with %d rows on the NPU and %d in the reference: the %d matched rows were compared (--match-rows)", tensors(found[c]), c.NPU, c.Ref, c.Matched))
+			lines = append(lines, t.format("%s with %d rows on the NPU and %d in the reference: the %d matched rows were compared (--match-rows)", tensors(found[c]), c.NPU, c.Ref, c.Matched))
 			continue
 		}
 		which := lang.Text{EN: "first"}
 		if c.Trailing {
 			which = lang.Text{EN: "last"}
 		}
-		lines = append(lines, t.say("%s with %d positions on axis %d on the NPU and %d in the reference: the %s %d were compared (ROWS)", tensors(found[c]), c.NPU, c.Axis, c.Ref, which, min(c.Ref, c.NPU)))
+		lines = append(lines, t.format("%s with %d positions on axis %d on the NPU and %d in the reference: the %s %d were compared (ROWS)", tensors(found[c]), c.NPU, c.Axis, c.Ref, which, min(c.Ref, c.NPU)))
 	}
 	return lines
 }
@@ -159,20 +159,20 @@ func nearNames(r *record.Report) []string {
 
 // verdictLines says how tensors are judged.
 func (t Text) verdictLines(r *record.Report) []string {
-	lines := []string{t.say("report¦by evidence: the errors that operators add beyond rounding")}
+	lines := []string{t.format("report¦by evidence: the errors that operators add beyond rounding")}
 	switch {
 	case r.Standard != "":
-		lines = []string{t.say("by the standard %s for single operators; the limits count error elements only", r.Standard)}
+		lines = []string{t.format("by the standard %s for single operators; the limits count error elements only", r.Standard)}
 	case r.Verdict == byLimits:
-		lines = []string{t.say("by limits")}
+		lines = []string{t.format("by limits")}
 	case r.Verdict == byStatistics: // the headline says it
 		return nil
 	}
 	if !r.VerdictWhy.IsZero() {
-		lines = append(lines, t.of(r.VerdictWhy))
+		lines = append(lines, t.sentence(r.VerdictWhy))
 	}
 	if r.Effective != "" {
-		lines = append(lines, t.say("the float32 tensors of the NPU hold %s numbers", r.Effective))
+		lines = append(lines, t.format("the float32 tensors of the NPU hold %s numbers", r.Effective))
 	}
 	return lines
 }
@@ -184,7 +184,7 @@ func (t Text) guessedAxes(r *record.Report) []string {
 	for _, row := range r.All() {
 		for _, n := range row.Notes {
 			if isGuess(n, row) {
-				lines = append(lines, rowInRound(row)+t.say(": ")+t.of(n))
+				lines = append(lines, rowInRound(row)+t.format(": ")+t.sentence(n))
 			}
 		}
 	}
@@ -203,15 +203,15 @@ func unordered(r *record.Report) bool {
 }
 
 // baselineFact describes the difference to the baseline.
-func (t Text) baselineFact(r *record.Report) fact {
+func (t Text) baselineFact(r *record.Report) summaryItem {
 	b := r.Baseline
-	lines := slices.Concat([]string{b.File}, t.nameLists([]nameList{{t.say("new failures"), rowLabels(r, b.New)}, {t.say("known and worse"), rowLabels(r, b.Worse)},
-		{t.say("known failures"), rowLabels(r, b.Known)}, {t.say("fixed, update the baseline"), rowLabels(r, b.Fixed)},
-		{t.say("missing in this run"), b.Missing}}))
+	lines := slices.Concat([]string{b.File}, t.nameLists([]nameList{{t.format("new failures"), rowLabels(r, b.New)}, {t.format("known and worse"), rowLabels(r, b.Worse)},
+		{t.format("known failures"), rowLabels(r, b.Known)}, {t.format("fixed, update the baseline"), rowLabels(r, b.Fixed)},
+		{t.format("missing in this run"), b.Missing}}))
 	if b.Updated {
-		lines = append(lines, t.say("updated"))
+		lines = append(lines, t.format("updated"))
 	}
-	return fact{label: t.say("Baseline"), lines: lines}
+	return summaryItem{label: t.format("Baseline"), lines: lines}
 }
 
 // nameList is a labelled list of names.
@@ -225,7 +225,7 @@ func (t Text) nameLists(lists []nameList) []string {
 	var lines []string
 	for _, l := range lists {
 		if len(l.names) > 0 {
-			lines = append(lines, t.say("%s (%d): %s", l.label, len(l.names), t.shortList(l.names)))
+			lines = append(lines, t.format("%s (%d): %s", l.label, len(l.names), t.shortList(l.names)))
 		}
 	}
 	return lines
@@ -245,7 +245,7 @@ func rowLabels(r *record.Report, rows []int) []string {
 // shortList joins the first names.
 func (t Text) shortList(names []string) string {
 	if more := len(names) - listed; more > 0 {
-		return strings.Join(names[:listed], ", ") + t.say(" and %d more", more)
+		return strings.Join(names[:listed], ", ") + t.format(" and %d more", more)
 	}
 	return strings.Join(names, ", ")
 }
@@ -262,13 +262,13 @@ func firstCodes(row *record.Row, most int) string {
 // numbers cover pairs that are finite on both sides.
 func worstTable(r *record.Report, worst []int, names shortNames, codes int) Table[labelled] {
 	t := Table[labelled]{Columns: []Column[labelled]{
-		words("op", func(row labelled) string { return names.inRound(row.Row) }).titled("OP"),
-		words("status", func(row labelled) record.Status { return row.Status }).titled("STATUS").ranked(4),
-		numbers("errors/total", func(row labelled) string { return ratioText(row.Errors, row.result.Total) }).titled("ERRORS/TOTAL").ranked(1),
-		numbers("max_abs", func(row labelled) string { return orElse(row.result.MaxAbs.Metric, noValue, digits(fewDigits)) }).ranked(3),
-		numbers("mean_rel", func(row labelled) string { return orElse(row.result.MeanRel, noValue, digits(fewDigits)) }).ranked(6),
-		numbers("cosine", func(row labelled) string { return orElse(row.result.Cosine, noValue, cosine) }).ranked(5),
-		words("reason", func(row labelled) string { return firstCodes(row.Row, codes) }).titled("REASON").ranked(2),
+		textColumn("op", func(row labelled) string { return names.inRound(row.Row) }).titled("OP"),
+		textColumn("status", func(row labelled) record.Status { return row.Status }).titled("STATUS").ranked(4),
+		numberColumn("errors/total", func(row labelled) string { return ratioText(row.Errors, row.result.Total) }).titled("ERRORS/TOTAL").ranked(1),
+		numberColumn("max_abs", func(row labelled) string { return orElse(row.result.MaxAbs.Metric, noValue, digits(fewDigits)) }).ranked(3),
+		numberColumn("mean_rel", func(row labelled) string { return orElse(row.result.MeanRel, noValue, digits(fewDigits)) }).ranked(6),
+		numberColumn("cosine", func(row labelled) string { return orElse(row.result.Cosine, noValue, cosine) }).ranked(5),
+		textColumn("reason", func(row labelled) string { return firstCodes(row.Row, codes) }).titled("REASON").ranked(2),
 	}}
 	for _, i := range worst {
 		row := r.Row(i)
@@ -292,9 +292,9 @@ func byStandard(r *record.Report, compared, misses int) lang.Sentence {
 		}
 		return orKnown(r, fmt.Sprintf("FAIL (%s)", r.Standard), text)
 	case misses > 0 && misses == n[record.Error]:
-		return lang.Say("ERROR (%s): the standard is met by %s compared%s", r.Standard, all(compared), tail)
+		return lang.Say("ERROR (%s): the standard is met by %s compared%s", r.Standard, allOf(compared), tail)
 	case misses > 0:
-		return lang.Say("FAIL (%s): the standard is met by %s compared%s", r.Standard, all(compared), tail)
+		return lang.Say("FAIL (%s): the standard is met by %s compared%s", r.Standard, allOf(compared), tail)
 	case !r.Meaning.NoVerdict.IsZero():
 		return noVerdict(r)
 	case n[record.Partial] > 0:
@@ -302,7 +302,7 @@ func byStandard(r *record.Report, compared, misses int) lang.Sentence {
 	case n[record.Warn] > 0:
 		return lang.Say("PASS with warnings (%s): %d of %s with a warning%s", r.Standard, n[record.Warn], tensors(compared), tail)
 	}
-	return lang.Say("PASS (%s): the standard is met by %s%s%s", r.Standard, all(compared), numberless(r), tail)
+	return lang.Say("PASS (%s): the standard is met by %s%s%s", r.Standard, allOf(compared), numberless(r), tail)
 }
 
 // standardRows returns the rows of a status whose reason is the standard, including rows whose
@@ -319,18 +319,18 @@ func standardRows(r *record.Report, status record.Status) []int {
 
 // standardFacts lists the tensors that do not meet the standard, and the tensors that it cannot
 // judge, with numbers.
-func (t Text) standardFacts(r *record.Report) []fact {
-	var facts []fact
+func (t Text) standardFacts(r *record.Report) []summaryItem {
+	var facts []summaryItem
 	for _, list := range []struct {
 		label  string
 		status record.Status
 	}{
-		{t.say("Failing"), record.Fail}, {t.say("To investigate"), record.Warn}, {t.say("Not judged"), record.Skip},
+		{t.format("Failing"), record.Fail}, {t.format("To investigate"), record.Warn}, {t.format("Not judged"), record.Skip},
 	} {
 		if rows := standardRows(r, list.status); len(rows) > 0 {
-			facts = append(facts, fact{label: list.label, lines: firstOf(t, rows, compareWorst, func(i int) string {
+			facts = append(facts, summaryItem{label: list.label, lines: firstOf(t, rows, compareWorst, func(i int) string {
 				row := r.Row(i)
-				return rowTitle(row) + t.say(": ") + t.whyNot(row)
+				return rowTitle(row) + t.format(": ") + t.whyNot(row)
 			})})
 		}
 	}
@@ -353,11 +353,11 @@ func byOperator(r *record.Report, statuses ...record.Status) []sameOperator {
 			rows = append(rows, row)
 		}
 	}
-	return grouped(rows, func(row *record.Row) string { return row.Op + " " + string(row.Status) })
+	return groupBy(rows, func(row *record.Row) string { return row.Op + " " + string(row.Status) })
 }
 
-// grouped groups rows by a key.
-func grouped(rows []*record.Row, key func(*record.Row) string) []sameOperator {
+// groupBy groups rows by a key.
+func groupBy(rows []*record.Row, key func(*record.Row) string) []sameOperator {
 	var all []sameOperator
 	index := map[string]int{}
 	for _, row := range rows {
@@ -379,7 +379,7 @@ func grouped(rows []*record.Row, key func(*record.Row) string) []sameOperator {
 // placer describes the rounds of operators' rows.
 type placer struct {
 	Text
-	networks []network
+	networks []graphRounds
 	rounds   map[string]*record.Round
 }
 
@@ -391,20 +391,20 @@ func (t Text) placer(r *record.Report) *placer {
 	return p
 }
 
-// of returns the number of rows and their rounds; empty for one row of a run with one round.
-func (p *placer) of(o sameOperator) string {
+// roundsOf returns the number of rows and their rounds; empty for one row of a run with one round.
+func (p *placer) roundsOf(o sameOperator) string {
 	count, where := "", ""
 	if o.count > 1 {
 		count = p.Lang.Text(tensors(o.count))
 	}
 	if len(p.rounds) > 1 {
-		where = p.where(o)
+		where = p.roundsOfOperator(o)
 	}
 	return p.join(count, where)
 }
 
-// where returns the rounds of an operator's rows.
-func (p *placer) where(o sameOperator) string {
+// roundsOfOperator returns the rounds of an operator's rows.
+func (p *placer) roundsOfOperator(o sameOperator) string {
 	var at []*record.Round
 	for _, name := range o.rounds {
 		if round := p.rounds[name]; round != nil && (len(at) == 0 || at[len(at)-1] != round) {
@@ -414,18 +414,18 @@ func (p *placer) where(o sameOperator) string {
 	return p.placesOf(p.networks, at)
 }
 
-// everywhere returns the first row with the rounds of all rows in place of its own.
-func (p *placer) everywhere(o sameOperator) *record.Row {
+// firstOfAll returns the first row with the rounds of all rows in place of its own.
+func (p *placer) firstOfAll(o sameOperator) *record.Row {
 	row := *o.Row
 	if len(o.rounds) > 1 {
-		row.Round = p.where(o)
+		row.Round = p.roundsOfOperator(o)
 	}
 	return &row
 }
 
 // problemFacts lists the operators that should have been compared and were not. The remedy for
 // ambiguous operators is given once.
-func (t Text) problemFacts(r *record.Report) []fact {
+func (t Text) problemFacts(r *record.Report) []summaryItem {
 	missed := byOperator(r, record.ShapeMismatch, record.DTypeMismatch, record.Ambiguous, record.Error)
 	if len(missed) == 0 {
 		return nil
@@ -436,18 +436,18 @@ func (t Text) problemFacts(r *record.Report) []fact {
 		why := t.whyNot(row)
 		if row.Status == record.Ambiguous {
 			if explained { // the files named are the first operator's
-				why, _, _ = strings.Cut(why, t.say(": "))
+				why, _, _ = strings.Cut(why, t.format(": "))
 			}
 			explained = true
 		}
-		return titleOf(row) + t.say(": ") + t.join(string(row.Status), places.of(o), why)
+		return titleOf(row) + t.format(": ") + t.join(string(row.Status), places.roundsOf(o), why)
 	})
 	if ambiguous := byOperator(r, record.Ambiguous); len(ambiguous) > 0 {
-		lines = append(lines, t.say("--map-node-dict pairs these tensors: %s",
+		lines = append(lines, t.format("--map-node-dict pairs these tensors: %s",
 			lang.ShellLine([]string{"--map-node-dict", "{" + jsonpos.Quote(ambiguous[0].Op) + `:"NPU_NAME"}`})))
 	}
 	if r.Any(mayMatch) {
-		lines = append(lines, t.say("--match-rows auto compares the rows that both sides have, of runs with another batch, padding or token layout"))
+		lines = append(lines, t.format("--match-rows auto compares the rows that both sides have, of runs with another batch, padding or token layout"))
 	}
-	return []fact{{label: t.say("Not compared"), lines: lines}}
+	return []summaryItem{{label: t.format("Not compared"), lines: lines}}
 }

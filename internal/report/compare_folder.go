@@ -67,7 +67,7 @@ func WriteComparison(f *Folder, formats []string, r *record.Report, opt Options)
 	}
 	if slices.Contains(formats, documentFormat) {
 		// Files that could not be removed stay listed as dumptool's.
-		r.Files = slices.Concat(f.Written, slices.DeleteFunc(before, f.wrote))
+		r.Files = slices.Concat(f.Written, slices.DeleteFunc(before, f.hasWritten))
 		slices.SortFunc(r.Files, func(a, b record.File) int { return strings.Compare(a.Name, b.Name) })
 		failed = append(failed, WriteFiles(f, []string{documentFormat}, r, opt)...)
 	}
@@ -87,7 +87,7 @@ func writeHPAA(folder *Folder, r *record.Report, opt Options) error {
 		if !ok {
 			continue
 		}
-		renamed = renamed || stem != labels.of(row)
+		renamed = renamed || stem != labels.labelOf(row)
 		if !row.HasErrors() { // has plots only
 			continue
 		}
@@ -173,7 +173,7 @@ type Gather func(draw func(row int, pictures *metrics.Pictures) func() error) (f
 func gatherPictures(f *Folder, r *record.Report, labels *labels, gather Gather) []error {
 	stems, _ := operatorStems(r, labels, true)
 	return gather(func(row int, pictures *metrics.Pictures) func() error {
-		label := labels.of(r.Row(row))
+		label := labels.labelOf(r.Row(row))
 		files, err := plot.Draw(label, pictures)
 		return func() error {
 			if err != nil {
@@ -199,12 +199,12 @@ func operatorStems(r *record.Report, names *labels, plots bool) (stems map[int]s
 	stems, files = map[int]string{}, NewFileNames()
 	for i, row := range r.All() {
 		if row.Compared() && row.HasErrors() {
-			stems[i] = files.Stem(names.of(row))
+			stems[i] = files.Stem(names.labelOf(row))
 		}
 	}
 	for i, row := range r.All() {
 		if plots && row.Compared() && row.Status == record.Fail && stems[i] == "" { // rows with errors have one already
-			stems[i] = files.Stem(names.of(row))
+			stems[i] = files.Stem(names.labelOf(row))
 		}
 	}
 	return stems, files
@@ -241,7 +241,7 @@ func withoutRow(lines []sidefile.SkipLine, r *record.Report, labels *labels) []s
 	}
 	var known filename.Index
 	for i, row := range r.All() {
-		known.Add(labels.of(row), i)
+		known.Add(labels.labelOf(row), i)
 		known.Add(rowLabel(row), i)
 	}
 	return slices.DeleteFunc(slices.Clone(lines), func(l sidefile.SkipLine) bool {
@@ -262,7 +262,7 @@ func writeSkipLog(w io.Writer, r *record.Report, labels *labels, kept []sidefile
 		}
 		code, log := skipCode(row)
 		if log == name {
-			line(labels.of(row), code, english.whyNot(row))
+			line(labels.labelOf(row), code, english.whyNot(row))
 		}
 	}
 	for _, l := range kept {
@@ -321,16 +321,16 @@ func (t Text) whyNot(row *record.Row) string {
 	var parts []string
 	for _, reason := range row.Reasons {
 		if !reason.Evidence.IsZero() {
-			parts = append(parts, t.of(reason.Evidence))
+			parts = append(parts, t.sentence(reason.Evidence))
 		}
 	}
 	if row.Err != nil {
-		if text := t.of(lang.Error(row.Err)); !strings.Contains(strings.Join(parts, "; "), text) {
+		if text := t.sentence(lang.Error(row.Err)); !strings.Contains(strings.Join(parts, "; "), text) {
 			parts = append(parts, text)
 		}
 	}
 	if len(parts) == 0 {
 		parts = append(parts, t.Lang.Text(compareStatusText[row.Status]))
 	}
-	return strings.Join(parts, t.say("; "))
+	return strings.Join(parts, t.format("; "))
 }

@@ -66,7 +66,7 @@ func WriteCompareJUnit(w io.Writer, r *record.Report) error {
 		}
 	}
 	unproven := ""
-	if r.Meaning.Unproven() {
+	if r.Meaning.CannotShowFault() {
 		unproven = english.CompareVerdict(r)
 	}
 	for i, row := range r.All() {
@@ -80,7 +80,7 @@ func WriteCompareJUnit(w io.Writer, r *record.Report) error {
 		}
 	}
 	between := rankCases(ranksOf(r), &suite)
-	return writeJUnit(w, &suite, properties, before(between, func(yield func(junitCase) bool) {
+	return writeJUnit(w, &suite, properties, concatenate(between, func(yield func(junitCase) bool) {
 		for i, row := range r.All() {
 			if !yield(junitCaseOf(row, worse[i], unproven)) {
 				return

@@ -59,30 +59,30 @@ func msaccucmpColumns(r *record.Report) []Column[*msaccucmpRow] {
 	type row = *msaccucmpRow
 	address := func(file func(*record.Row) string) (columns []Column[row]) {
 		if anyOfEach(r, func(row *record.Row) bool { return isDump(file(row)) }) {
-			columns = append(columns, words("Address", func(row) string { return notANumber }))
+			columns = append(columns, textColumn("Address", func(row) string { return notANumber }))
 		}
 		return columns
 	}
 	metric := func(name string, of func(*accuracy) metrics.Metric) Column[row] {
-		return numbers(name, func(r row) numeral { return numeral(orElse(of(&r.accuracy), notANumber, sixDecimals)) })
+		return numberColumn(name, func(r row) numeral { return numeral(orElse(of(&r.accuracy), notANumber, sixDecimals)) })
 	}
 	columns := slices.Concat(
 		[]Column[row]{
-			numbers("Index", func(r row) int { return r.index }),
-			words("OpType", func(r row) string { return orNaN(r.OpType) }),
-			words("NPUDump", func(r row) string { return orStar(npuName(r.Row), r.Status == record.UnmatchedRef) }),
-			words("DataType", func(r row) string { return dtypeText(r.NPUDType) }),
+			numberColumn("Index", func(r row) int { return r.index }),
+			textColumn("OpType", func(r row) string { return orNaN(r.OpType) }),
+			textColumn("NPUDump", func(r row) string { return orStar(npuName(r.Row), r.Status == record.UnmatchedRef) }),
+			textColumn("DataType", func(r row) string { return dtypeText(r.NPUDType) }),
 		},
 		address(func(r *record.Row) string { return r.NPUFile }),
 		[]Column[row]{
-			words("GroundTruth", func(r row) string { return orStar(r.Op, r.Status == record.UnmatchedNPU) }),
-			words("DataType", func(r row) string { return dtypeText(r.RefDType) }),
+			textColumn("GroundTruth", func(r row) string { return orStar(r.Op, r.Status == record.UnmatchedNPU) }),
+			textColumn("DataType", func(r row) string { return dtypeText(r.RefDType) }),
 		},
 		address(func(r *record.Row) string { return r.RefFile }),
 		[]Column[row]{
-			words("TensorIndex", tensorIndex),
-			words("Shape", func(r row) string { return "[" + shownShape(r.Row).Join(",") + "]" }),
-			words("OverFlow", func(r row) string { return overflowCell(r.result) }),
+			textColumn("TensorIndex", tensorIndex),
+			textColumn("Shape", func(r row) string { return "[" + shownShape(r.Row).Join(",") + "]" }),
+			textColumn("OverFlow", func(r row) string { return overflowCell(r.result) }),
 		})
 	if anyOfEach(r, func(row *record.Row) bool { return recordedPath(row.NPUFile) != "" || recordedPath(row.RefFile) != "" }) {
 		columns = recordedColumns()
@@ -93,12 +93,12 @@ func msaccucmpColumns(r *record.Report) []Column[*msaccucmpRow] {
 		metric("AccumulatedRelativeError", func(a *accuracy) metrics.Metric { return a.accRel }),
 		metric("RelativeEuclideanDistance", func(a *accuracy) metrics.Metric { return a.red }),
 		metric("KullbackLeiblerDivergence", func(a *accuracy) metrics.Metric { return a.kld }),
-		words("StandardDeviation", func(r row) string { return spreads(r.result) }),
+		textColumn("StandardDeviation", func(r row) string { return spreads(r.result) }),
 		metric("MeanAbsoluteError", func(a *accuracy) metrics.Metric { return a.meanAbs }),
 		metric("RootMeanSquareError", func(a *accuracy) metrics.Metric { return a.rmse }),
 		metric("MaxRelativeError", func(a *accuracy) metrics.Metric { return a.maxRel }),
 		metric("MeanRelativeError", func(a *accuracy) metrics.Metric { return a.meanRel }),
-		words("CompareFailReason", failReason))
+		textColumn("CompareFailReason", failReason))
 }
 
 // anyOfEach reports whether any row, in memory or not, satisfies is.
@@ -122,12 +122,12 @@ func recordedColumns() []Column[*msaccucmpRow] {
 		return ""
 	}
 	return []Column[row]{
-		numbers("Index", func(r row) numeral { return numeral(orNaN(part(r, 2))) }),
-		words("NPUDump", func(r row) string { return orStar(part(r, 1), r.Status == record.UnmatchedRef) }),
-		words("NPUDumpPath", func(r row) string { return orStar(recordedPath(r.NPUFile), r.Status == record.UnmatchedRef) }),
-		words("GroundTruthPath", func(r row) string { return orStar(recordedPath(r.RefFile), r.Status == record.UnmatchedNPU) }),
-		words("DataType", func(r row) string { return dtypeText(r.NPUDType) }),
-		words("Shape", func(r row) string { return "[" + shownShape(r.Row).Join(",") + "]" }),
+		numberColumn("Index", func(r row) numeral { return numeral(orNaN(part(r, 2))) }),
+		textColumn("NPUDump", func(r row) string { return orStar(part(r, 1), r.Status == record.UnmatchedRef) }),
+		textColumn("NPUDumpPath", func(r row) string { return orStar(recordedPath(r.NPUFile), r.Status == record.UnmatchedRef) }),
+		textColumn("GroundTruthPath", func(r row) string { return orStar(recordedPath(r.RefFile), r.Status == record.UnmatchedNPU) }),
+		textColumn("DataType", func(r row) string { return dtypeText(r.NPUDType) }),
+		textColumn("Shape", func(r row) string { return "[" + shownShape(r.Row).Join(",") + "]" }),
 	}
 }
 
@@ -220,11 +220,11 @@ func spreads(r *metrics.Result) string {
 	if r == nil {
 		return notANumber
 	}
-	return spread(&r.NPU) + "," + spread(&r.Ref)
+	return meanAndDeviation(&r.NPU) + "," + meanAndDeviation(&r.Ref)
 }
 
-// spread formats mean and standard deviation of one side; values below 0.001 are 0.
-func spread(s *metrics.SideStats) string {
+// meanAndDeviation formats mean and standard deviation of one side; values below 0.001 are 0.
+func meanAndDeviation(s *metrics.SideStats) string {
 	mean, std := s.Mean, s.Std
 	switch {
 	case s.NaN > 0 || s.PosInf > 0 && s.NegInf > 0:
@@ -271,7 +271,7 @@ func accuracyOf(r *metrics.Result) accuracy {
 		a.cosine, a.red = metrics.NumberOf(1), metrics.NumberOf(0)
 	}
 	if !a.finite {
-		a.cover(r)
+		a.coverAllPairs(r)
 	}
 	if a.accRel.Defined() && r.Total > 0 {
 		a.meanRel = metrics.NumberOf(a.accRel.Value() / float64(r.Total))
@@ -279,8 +279,8 @@ func accuracyOf(r *metrics.Result) accuracy {
 	return a
 }
 
-// cover extends the metrics from finite pairs to all pairs.
-func (a *accuracy) cover(r *metrics.Result) {
+// coverAllPairs extends the metrics from finite pairs to all pairs.
+func (a *accuracy) coverAllPairs(r *metrics.Result) {
 	const f, p, n, x = metrics.Finite, metrics.PosInf, metrics.NegInf, metrics.NaN
 	c := &r.Classes
 	opposite := c[p][n] + c[n][p]

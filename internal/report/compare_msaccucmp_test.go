@@ -176,7 +176,7 @@ func TestMsaccucmpSpread(t *testing.T) {
 		{nil, "(NaN;NaN)"},
 	} {
 		side := slowSide(c.values)
-		if got := spread(&side); got != c.want {
+		if got := meanAndDeviation(&side); got != c.want {
 			t.Errorf("%v: %s, want %s", c.values, got, c.want)
 		}
 	}

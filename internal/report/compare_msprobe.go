@@ -381,7 +381,7 @@ func msprobeColumns(mode msprobeMode) []Column[*msprobeRow] {
 	type row = *msprobeRow
 	var columns []Column[row]
 	both := func(npuName, refName string, of func(l *msprobe.Leaf) string) {
-		columns = append(columns, words(npuName, func(r row) string { return of(r.NPU) }), words(refName, func(r row) string { return of(r.Ref) }))
+		columns = append(columns, textColumn(npuName, func(r row) string { return of(r.NPU) }), textColumn(refName, func(r row) string { return of(r.Ref) }))
 	}
 	both("NPU Name", "Bench Name", func(l *msprobe.Leaf) string {
 		if l == nil {
@@ -394,7 +394,7 @@ func msprobeColumns(mode msprobeMode) []Column[*msprobeRow] {
 	both("NPU Requires_grad", "Bench Requires_grad", gradCell)
 	each := func(cell func(r row, i int) any, names ...string) {
 		for i, name := range names {
-			columns = append(columns, numbers(name, func(r row) any { return cell(r, i) }))
+			columns = append(columns, numberColumn(name, func(r row) any { return cell(r, i) }))
 		}
 	}
 	switch mode {
@@ -416,18 +416,18 @@ func msprobeColumns(mode msprobeMode) []Column[*msprobeRow] {
 		each(func(r row, i int) any { return r.ref[i] }, "Bench max", "Bench min", "Bench mean", "Bench l2norm")
 	}
 	columns = append(columns,
-		words("Requires_grad Consistent", func(r row) string {
+		textColumn("Requires_grad Consistent", func(r row) string {
 			n, b := gradCell(r.NPU), gradCell(r.Ref)
 			if n == notAvailable || b == notAvailable {
 				return notAvailable
 			}
 			return pythonBool(n == b)
 		}),
-		words("Result", func(r row) string { return judgments[r.judgment] }),
-		words("Err_message", func(r row) string { return strings.Join(r.messages, "; ") }),
-		words("NPU_Stack_Info", func(r row) string { return r.stack }))
+		textColumn("Result", func(r row) string { return judgments[r.judgment] }),
+		textColumn("Err_message", func(r row) string { return strings.Join(r.messages, "; ") }),
+		textColumn("NPU_Stack_Info", func(r row) string { return r.stack }))
 	if mode == byTensors {
-		columns = append(columns, words("Data_name", func(r row) string { return "[" + dataName(r.NPU) + ", " + dataName(r.Ref) + "]" }))
+		columns = append(columns, textColumn("Data_name", func(r row) string { return "[" + dataName(r.NPU) + ", " + dataName(r.Ref) + "]" }))
 	}
 	return columns
 }

@@ -59,19 +59,19 @@ func judgeCall(api string, rows []msprobeRow) {
 	switch r := &rows[first]; r.mode {
 	case byTensors:
 		if in.thousandth > goodThousandth && out.thousandth < badThousandth {
-			r.found(fails, "error thousandth: the share of relative errors below 0.001 falls from that of the inputs")
+			r.addFault(fails, "error thousandth: the share of relative errors below 0.001 falls from that of the inputs")
 		}
 		if in.cosine > goodCosine && in.cosine-out.cosine > cosineFall {
-			r.found(warns, "warning cosine: the cosine falls from that of the inputs")
+			r.addFault(warns, "warning cosine: the cosine falls from that of the inputs")
 		}
 	case byNumbers:
 		for _, o := range outputs {
 			if in.norm < goodNorm && o.numbers.norm.Value() > badNorm {
-				o.found(fails, "error norm: the norm differs, those of the inputs do not")
+				o.addFault(fails, "error norm: the norm differs, those of the inputs do not")
 			}
 		}
 		if in.norm == 0 && out.norm > goodNorm || in.norm > 0 && out.norm/in.norm > normRatio {
-			r.found(warns, "warning norm: the norm differs by more than those of the inputs")
+			r.addFault(warns, "warning norm: the norm differs by more than those of the inputs")
 		}
 	}
 }
@@ -104,8 +104,8 @@ func worstOf(rows []*msprobeRow) worstNumbers {
 	return w
 }
 
-// found adds a fault of a value.
-func (r *msprobeRow) found(j judgment, message string) {
+// addFault adds a fault of a value.
+func (r *msprobeRow) addFault(j judgment, message string) {
 	r.judgment = max(r.judgment, j)
 	r.messages = append(r.messages, message)
 }
@@ -114,31 +114,31 @@ func (r *msprobeRow) found(j judgment, message string) {
 func (r *msprobeRow) judge() {
 	n, b := r.NPU, r.Ref
 	if gradCell(n) != notAvailable && gradCell(b) != notAvailable && gradCell(n) != gradCell(b) {
-		r.found(fails, "error requires_grad: they differ")
+		r.addFault(fails, "error requires_grad: they differ")
 	}
 	if r.mode == byDigests {
 		if digestOf(n) != digestOf(b) {
-			r.found(fails, "error digest: they differ")
+			r.addFault(fails, "error digest: they differ")
 		}
 		return
 	}
 	switch {
 	case n.Tensor != nil && b.Tensor != nil:
 		if lostNumbers(n.Tensor.Max, b.Tensor.Max) || lostNumbers(n.Tensor.Min, b.Tensor.Min) {
-			r.found(fails, "error nonfinite: max or min of the NPU is NaN or infinite")
+			r.addFault(fails, "error nonfinite: max or min of the NPU is NaN or infinite")
 		}
 		if !sameType(n.Tensor, b.Tensor) {
-			r.found(fails, "error dtype: they differ")
+			r.addFault(fails, "error dtype: they differ")
 		}
 		if !n.Tensor.Shape.Equal(b.Tensor.Shape) {
-			r.found(fails, "error shape: they differ")
+			r.addFault(fails, "error shape: they differ")
 		}
 	case n.Value != nil && b.Value != nil:
 		if n.Value.Text != b.Value.Text {
-			r.found(fails, "error scalar: they differ")
+			r.addFault(fails, "error scalar: they differ")
 		}
 	case typeCell(n) != typeCell(b):
-		r.found(fails, "error dtype: they differ")
+		r.addFault(fails, "error dtype: they differ")
 	}
 }
 

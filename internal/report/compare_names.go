@@ -32,7 +32,7 @@ func rowLabel(r *record.Row) string {
 func CompareLabels(r *record.Report) []string {
 	names, labels := labelsOf(r), make([]string, r.Len())
 	for i, row := range r.All() {
-		labels[i] = names.of(row)
+		labels[i] = names.labelOf(row)
 	}
 	return labels
 }
@@ -46,17 +46,17 @@ type labels struct {
 
 // labelsOf prepares the labels of a report's rows.
 func labelsOf(r *record.Report) *labels {
-	r = r.Whole() // labels must agree in all reports of a run
+	r = r.Full() // labels must agree in all reports of a run
 	n := new(labels)
-	n.alike = repeated(r, rowLabel)
+	n.alike = repeatedNames(r, rowLabel)
 	if len(n.alike) > 0 {
-		n.still = repeated(r, n.inRound)
+		n.still = repeatedNames(r, n.inRound)
 	}
 	return n
 }
 
-// repeated returns the names that several rows have.
-func repeated(r *record.Report, name func(*record.Row) string) map[string]bool {
+// repeatedNames returns the names that several rows have.
+func repeatedNames(r *record.Report, name func(*record.Row) string) map[string]bool {
 	seen, again := map[string]bool{}, map[string]bool{}
 	for _, row := range r.All() {
 		label := name(row)
@@ -77,8 +77,8 @@ func (n *labels) inRound(row *record.Row) string {
 	return label
 }
 
-// of returns the label of a row.
-func (n *labels) of(row *record.Row) string {
+// labelOf returns the label of a row.
+func (n *labels) labelOf(row *record.Row) string {
 	label := n.inRound(row)
 	if row.NPUOp != "" && n.still[label] {
 		label += " (" + row.NPUOp + ")"
@@ -104,10 +104,10 @@ type FileNames struct {
 func NewFileNames() *FileNames {
 	f := &FileNames{taken: map[string]int{}}
 	for _, stem := range reservedStems {
-		f.taken[fold(stem)] = 1
+		f.taken[foldCase(stem)] = 1
 	}
 	for _, file := range FilesOf[*record.Report]() {
-		f.taken[fold(strings.TrimSuffix(file, filepath.Ext(file)))] = 1
+		f.taken[foldCase(strings.TrimSuffix(file, filepath.Ext(file)))] = 1
 	}
 	return f
 }
@@ -118,17 +118,17 @@ func NewFileNames() *FileNames {
 func (f *FileNames) Stem(name string) string {
 	base := safeStem(name)
 	stem := base
-	if n := f.taken[fold(base)]; n > 0 {
+	if n := f.taken[foldCase(base)]; n > 0 {
 		for {
 			n++
 			stem = base + "~" + strconv.Itoa(n)
-			if f.taken[fold(stem)] == 0 {
+			if f.taken[foldCase(stem)] == 0 {
 				break
 			}
 		}
-		f.taken[fold(base)] = n
+		f.taken[foldCase(base)] = n
 	}
-	f.taken[fold(stem)] = 1
+	f.taken[foldCase(stem)] = 1
 	f.pairs = append(f.pairs, [2]string{stem, name})
 	return stem
 }
@@ -139,13 +139,13 @@ const opNamesFile = "op_names.csv"
 // WriteTable writes op_names.csv: the operator of each file.
 func (f *FileNames) WriteTable(w io.Writer) error {
 	return Table[[2]string]{Rows: f.pairs, Columns: []Column[[2]string]{
-		words("file", func(p [2]string) string { return p[0] + ".csv" }),
-		words("op_name", func(p [2]string) string { return p[1] }),
+		textColumn("file", func(p [2]string) string { return p[0] + ".csv" }),
+		textColumn("op_name", func(p [2]string) string { return p[1] }),
 	}}.CSV(w)
 }
 
-// fold returns equal texts for names that are equal ignoring case.
-func fold(stem string) string { return strings.ToLower(strings.ToUpper(stem)) }
+// foldCase returns equal texts for names that are equal ignoring case.
+func foldCase(stem string) string { return strings.ToLower(strings.ToUpper(stem)) }
 
 // safeStem replaces characters that file names cannot contain and cuts long names.
 func safeStem(name string) string {

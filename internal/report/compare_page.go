@@ -29,7 +29,7 @@ func writeComparedPage(w io.Writer, c *page.Comparison, opt Options) error {
 
 // pageFacts returns, in both languages, the facts of the text that the page has no cards for.
 func pageFacts(r *record.Report) (all []page.Fact) {
-	of := func(l Lang) []fact {
+	of := func(l Lang) []summaryItem {
 		t := Text{Lang: l}
 		return append(t.meaningFacts(r), t.statisticsFacts(r)...)
 	}

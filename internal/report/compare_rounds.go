@@ -11,15 +11,15 @@ import (
 	"dumptool/internal/lang"
 )
 
-// network holds the rounds of one graph and model, by rank and step.
-type network struct {
+// graphRounds holds the rounds of one graph and model, by rank and step.
+type graphRounds struct {
 	name         string // such as graph 1 model net; empty if all rounds share one
 	ranks, steps []string
 	rounds       map[[2]string]*record.Round
 }
 
 // networksOf sorts rounds by rank and step; nil if several rounds have the same rank and step.
-func networksOf(rounds []record.Round) (all []network) {
+func networksOf(rounds []record.Round) (all []graphRounds) {
 	index := map[[2]string]int{}
 	for i := range rounds {
 		r := &rounds[i]
@@ -28,7 +28,7 @@ func networksOf(rounds []record.Round) (all []network) {
 		if !seen {
 			at = len(all)
 			index[id] = at
-			all = append(all, network{name: roundName(record.At{Graph: r.At.Graph, Model: r.At.Model}), rounds: map[[2]string]*record.Round{}})
+			all = append(all, graphRounds{name: roundName(record.At{Graph: r.At.Graph, Model: r.At.Model}), rounds: map[[2]string]*record.Round{}})
 		}
 		n := &all[at]
 		place := [2]string{r.At.Rank, r.At.Step}
@@ -67,8 +67,8 @@ func roundName(at record.At) string {
 // span is a range of neighbours on an axis, inclusive.
 type span struct{ from, to int }
 
-// single returns n spans of one value each.
-func single(n int) []span {
+// oneValueSpans returns n spans of one value each.
+func oneValueSpans(n int) []span {
 	spans := make([]span, n)
 	for i := range spans {
 		spans[i] = span{i, i}
@@ -102,7 +102,7 @@ var roundStatus = map[record.Status]string{record.ShapeMismatch: "MISMATCH", rec
 	record.UnmatchedRef: "UNMATCHED", record.UnmatchedNPU: "UNMATCHED"}
 
 // status returns the status at a rank and a step as a cell.
-func (n *network) status(rank, step int) string {
+func (n *graphRounds) status(rank, step int) string {
 	r := n.rounds[[2]string{n.ranks[rank], n.steps[step]}]
 	if r == nil {
 		return noValue
@@ -111,18 +111,18 @@ func (n *network) status(rank, step int) string {
 }
 
 // merge joins neighbouring ranks and steps with equal statuses.
-func (n *network) merge() (ranks, steps []span) {
+func (n *graphRounds) merge() (ranks, steps []span) {
 	ranks = merged(len(n.ranks), func(a, b int) bool {
-		return !slices.ContainsFunc(single(len(n.steps)), func(s span) bool { return n.status(a, s.from) != n.status(b, s.from) })
+		return !slices.ContainsFunc(oneValueSpans(len(n.steps)), func(s span) bool { return n.status(a, s.from) != n.status(b, s.from) })
 	})
 	steps = merged(len(n.steps), func(a, b int) bool {
-		return !slices.ContainsFunc(single(len(n.ranks)), func(r span) bool { return n.status(r.from, a) != n.status(r.from, b) })
+		return !slices.ContainsFunc(oneValueSpans(len(n.ranks)), func(r span) bool { return n.status(r.from, a) != n.status(r.from, b) })
 	})
 	return ranks, steps
 }
 
 // matrix returns the table of statuses with ranks as rows and steps as columns.
-func (n *network) matrix(ranks, steps []span) Table[span] {
+func (n *graphRounds) matrix(ranks, steps []span) Table[span] {
 	corner, noSteps := "rank/step", len(n.steps) == 1 && n.steps[0] == ""
 	switch noRanks := len(n.ranks) == 1 && n.ranks[0] == ""; {
 	case noRanks:
@@ -130,13 +130,13 @@ func (n *network) matrix(ranks, steps []span) Table[span] {
 	case noSteps:
 		corner = "rank"
 	}
-	t := Table[span]{Rows: ranks, Columns: []Column[span]{words(corner, func(rank span) string { return rank.label(n.ranks) })}}
+	t := Table[span]{Rows: ranks, Columns: []Column[span]{textColumn(corner, func(rank span) string { return rank.label(n.ranks) })}}
 	for _, step := range steps {
 		name := step.label(n.steps)
 		if noSteps {
 			name = "status"
 		}
-		t.Columns = append(t.Columns, words(name, func(rank span) string { return n.status(rank.from, step.from) }))
+		t.Columns = append(t.Columns, textColumn(name, func(rank span) string { return n.status(rank.from, step.from) }))
 	}
 	return t
 }
@@ -146,8 +146,8 @@ const maxRanks = 16
 
 // matrices returns the tables of statuses for a terminal: one with all ranks and steps if it fits,
 // else merged ranks and steps in as many parts as needed.
-func (n *network) matrices(width int) []Grid {
-	ranks, steps := single(len(n.ranks)), single(len(n.steps))
+func (n *graphRounds) matrices(width int) []Grid {
+	ranks, steps := oneValueSpans(len(n.ranks)), oneValueSpans(len(n.steps))
 	if g := n.matrix(ranks, steps).Grid(English); len(ranks) <= maxRanks && g.Width() <= width {
 		return []Grid{g}
 	}
@@ -169,7 +169,7 @@ func (n *network) matrices(width int) []Grid {
 
 // places describes rounds of the network, such as ranks 0-2,4 steps 3-7; empty if none belongs to
 // it.
-func (n *network) places(rounds []*record.Round) string {
+func (n *graphRounds) places(rounds []*record.Round) string {
 	in := map[*record.Round]bool{}
 	for _, r := range rounds {
 		in[r] = true
@@ -225,7 +225,7 @@ func rangesText(noun string, axis []string, values []int) string {
 }
 
 // placesOf describes rounds by rank and step if networks have them, else by name.
-func (t Text) placesOf(networks []network, rounds []*record.Round) string {
+func (t Text) placesOf(networks []graphRounds, rounds []*record.Round) string {
 	var texts []string
 	for i := range networks {
 		if text := networks[i].places(rounds); text != "" {
@@ -278,12 +278,12 @@ func badOperators(r *record.Report) []badOperator {
 }
 
 // firstBadTable lists the first bad operators with their rounds.
-func (t Text) firstBadTable(networks []network, all []badOperator, names shortNames) Table[badOperator] {
+func (t Text) firstBadTable(networks []graphRounds, all []badOperator, names shortNames) Table[badOperator] {
 	return Table[badOperator]{Rows: all, Columns: []Column[badOperator]{
-		words("first_bad", func(b badOperator) string { return names.of(b.row) }).titled("FIRST BAD"),
-		words("type", func(b badOperator) string { return b.row.OpType }).titled("TYPE").optional(),
-		numbers("rounds", func(b badOperator) int { return len(b.rounds) }).titled("ROUNDS"),
-		words("where", func(b badOperator) string { return t.placesOf(networks, b.rounds) }).titled("WHERE"),
+		textColumn("first_bad", func(b badOperator) string { return names.shortName(b.row) }).titled("FIRST BAD"),
+		textColumn("type", func(b badOperator) string { return b.row.OpType }).titled("TYPE").optional(),
+		numberColumn("rounds", func(b badOperator) int { return len(b.rounds) }).titled("ROUNDS"),
+		textColumn("where", func(b badOperator) string { return t.placesOf(networks, b.rounds) }).titled("WHERE"),
 	}}
 }
 
@@ -297,16 +297,16 @@ func roundTable(r *record.Report) Table[*record.Round] {
 		return titleOf(r.Row(i))
 	}
 	return Table[round]{Rows: pointers(r.Rounds), Columns: []Column[round]{
-		words("round", func(x round) string { return x.Name }).where(func(x round) bool { return x.At == record.At{} }).optional(),
-		words("rank", func(x round) string { return x.At.Rank }).optional(),
-		words("step", func(x round) string { return x.At.Step }).optional(),
-		words("graph", func(x round) string { return x.At.Graph }).optional(),
-		words("model", func(x round) string { return x.At.Model }).optional(),
-		words("status", func(x round) record.Status { return x.Status() }).titled("STATUS"),
-		numbers("failed/compared", func(x round) string { return fmt.Sprintf("%d/%d", x.Counts[record.Fail], comparedOf(x)) }).titled("FAILED/COMPARED"),
-		words("first bad", func(x round) string { return row(x.Findings.FirstBad) }).titled("FIRST BAD").optional(),
-		words("last good", func(x round) string { return row(x.Findings.LastGood) }).titled("LAST GOOD").optional(),
-		words("largest jump", func(x round) string { return row(x.Findings.JumpOfOrigin()) }).where(func(x round) bool { return !(x.Findings.Jump < notableJump) }).titled("LARGEST JUMP").optional(),
+		textColumn("round", func(x round) string { return x.Name }).onlyFor(func(x round) bool { return x.At == record.At{} }).optional(),
+		textColumn("rank", func(x round) string { return x.At.Rank }).optional(),
+		textColumn("step", func(x round) string { return x.At.Step }).optional(),
+		textColumn("graph", func(x round) string { return x.At.Graph }).optional(),
+		textColumn("model", func(x round) string { return x.At.Model }).optional(),
+		textColumn("status", func(x round) record.Status { return x.Status() }).titled("STATUS"),
+		numberColumn("failed/compared", func(x round) string { return fmt.Sprintf("%d/%d", x.Counts[record.Fail], comparedOf(x)) }).titled("FAILED/COMPARED"),
+		textColumn("first bad", func(x round) string { return row(x.Findings.FirstBad) }).titled("FIRST BAD").optional(),
+		textColumn("last good", func(x round) string { return row(x.Findings.LastGood) }).titled("LAST GOOD").optional(),
+		textColumn("largest jump", func(x round) string { return row(x.Findings.JumpOfOrigin()) }).onlyFor(func(x round) bool { return !(x.Findings.Jump < notableJump) }).titled("LARGEST JUMP").optional(),
 	}}
 }
 
@@ -327,7 +327,7 @@ func (t Text) roundsText(r *record.Report) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, status))
 		}
 	}
-	return t.say("%d rounds: %s", len(r.Rounds), t.join(parts...))
+	return t.format("%d rounds: %s", len(r.Rounds), t.join(parts...))
 }
 
 // maxRounds is the number of rounds up to which the text lists each round.
@@ -369,17 +369,17 @@ func foldRounds(r *record.Report) []foldedRounds {
 }
 
 // foldedTable lists groups of rounds.
-func (t Text) foldedTable(networks []network, all []foldedRounds, names shortNames) Table[foldedRounds] {
+func (t Text) foldedTable(networks []graphRounds, all []foldedRounds, names shortNames) Table[foldedRounds] {
 	return Table[foldedRounds]{Rows: all, Columns: []Column[foldedRounds]{
-		words("status", func(f foldedRounds) record.Status { return f.status }).titled("STATUS"),
-		words("first_bad", func(f foldedRounds) string {
+		textColumn("status", func(f foldedRounds) record.Status { return f.status }).titled("STATUS"),
+		textColumn("first_bad", func(f foldedRounds) string {
 			if f.row == nil {
 				return ""
 			}
-			return names.of(f.row)
+			return names.shortName(f.row)
 		}).titled("FIRST BAD").optional(),
-		numbers("rounds", func(f foldedRounds) int { return len(f.rounds) }).titled("ROUNDS"),
-		words("where", func(f foldedRounds) string { return t.placesOf(networks, f.rounds) }).titled("WHERE"),
+		numberColumn("rounds", func(f foldedRounds) int { return len(f.rounds) }).titled("ROUNDS"),
+		textColumn("where", func(f foldedRounds) string { return t.placesOf(networks, f.rounds) }).titled("WHERE"),
 	}}
 }
 
@@ -389,7 +389,7 @@ func (p *printer) rounds(r *record.Report, names shortNames) {
 	if len(r.Rounds) < 2 {
 		return
 	}
-	p.blank()
+	p.writeBlankLine()
 	p.text(p.roundsText(r))
 	networks := networksOf(r.Rounds)
 	switch {
@@ -406,14 +406,14 @@ func (p *printer) rounds(r *record.Report, names shortNames) {
 }
 
 // matrices prints the statuses of rounds by ranks and steps, and the first bad operators.
-func (p *printer) matrices(r *record.Report, networks []network, names shortNames) {
+func (p *printer) matrices(r *record.Report, networks []graphRounds, names shortNames) {
 	width := p.Width
 	if width <= 0 {
 		width = math.MaxInt
 	}
 	for i := range networks {
 		if networks[i].name != "" {
-			p.text(networks[i].name + p.say(":"))
+			p.text(networks[i].name + p.format(":"))
 		}
 		for _, part := range networks[i].matrices(width) {
 			p.table("", part)
@@ -423,9 +423,9 @@ func (p *printer) matrices(r *record.Report, networks []network, names shortName
 	if len(bad) == 0 {
 		return
 	}
-	p.blank()
+	p.writeBlankLine()
 	p.table("", p.firstBadTable(networks, bad[:min(compareWorst, len(bad))], names).Grid(p.Lang))
 	if more := len(bad) - compareWorst; more > 0 {
-		p.text(p.say("and %d more", more))
+		p.text(p.format("and %d more", more))
 	}
 }

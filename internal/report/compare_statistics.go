@@ -181,7 +181,7 @@ func foldedOrigins(r *record.Report, origins []int) lang.Sentence {
 const mostStarts = 5
 
 // statisticsFacts describes differences from the start, the origins and the next step.
-func (t Text) statisticsFacts(r *record.Report) (facts []fact) {
+func (t Text) statisticsFacts(r *record.Report) (facts []summaryItem) {
 	m := &r.Meaning
 	if r.Verdict != byStatistics {
 		return nil
@@ -189,31 +189,31 @@ func (t Text) statisticsFacts(r *record.Report) (facts []fact) {
 	var lines []string
 	for i, s := range m.Start {
 		if i == mostStarts {
-			lines = append(lines, t.say("and %d more", len(m.Start)-i))
+			lines = append(lines, t.format("and %d more", len(m.Start)-i))
 			break
 		}
 		kind := ""
 		if s.Parameter {
-			kind = t.say(" (parameter)")
+			kind = t.format(" (parameter)")
 		}
-		lines = append(lines, fmt.Sprintf("%s %s%s: %s", s.Op, s.Tensor, kind, t.of(s.Why)))
+		lines = append(lines, fmt.Sprintf("%s %s%s: %s", s.Op, s.Tensor, kind, t.sentence(s.Why)))
 	}
 	if len(lines) > 0 {
-		facts = append(facts, fact{label: t.say("Start"), lines: lines})
+		facts = append(facts, summaryItem{label: t.format("Start"), lines: lines})
 	}
 	origins := statisticsOrigins(r)
 	if len(origins) == 0 {
 		return facts
 	}
 	ops, isMsprobe := withProducers(r, origins[:min(len(origins), mostStarts)])
-	lines = []string{t.say("dump the tensors of %s: elements that changed places do not show in max, min, mean and norm, so the fault may be in the operators that produced the inputs", strings.Join(ops, ", "))}
+	lines = []string{t.format("dump the tensors of %s: elements that changed places do not show in max, min, mean and norm, so the fault may be in the operators that produced the inputs", strings.Join(ops, ", "))}
 	if isMsprobe {
 		for i := range ops {
 			ops[i] = jsonpos.Quote(ops[i])
 		}
 		lines = append(lines, fmt.Sprintf(`{"task": "tensor", "level": "L1", "rank": [], "step": [], "tensor": {"scope": [], "list": [%s]}}`, strings.Join(ops, ", ")))
 	}
-	return append(facts, fact{label: t.say("Next"), lines: lines})
+	return append(facts, summaryItem{label: t.format("Next"), lines: lines})
 }
 
 // withProducers returns the operators of rows and those that made their inputs, and whether
@@ -243,7 +243,7 @@ var noiseNumbers = []struct {
 	of          func(*record.Evidence) metrics.Metric
 	rank        int
 }{
-	{"z", "Z", func(e *record.Evidence) metrics.Metric { return beside(float64(e.RMS), float64(e.RefRMS)) }, 4},
+	{"z", "Z", func(e *record.Evidence) metrics.Metric { return quotient(float64(e.RMS), float64(e.RefRMS)) }, 4},
 	{"lambda", "LAMBDA", func(e *record.Evidence) metrics.Metric {
 		return metrics.NumberOf(float64(e.Lambda))
 	}, 10},
@@ -255,8 +255,8 @@ var noiseNumbers = []struct {
 	}, 2},
 }
 
-// beside returns the quotient of two numbers, undefined if the divisor is 0.
-func beside(x, size float64) metrics.Metric {
+// quotient returns the quotient of two numbers, undefined if the divisor is 0.
+func quotient(x, size float64) metrics.Metric {
 	if size == 0 {
 		return metrics.Metric{}
 	}
@@ -267,12 +267,12 @@ func beside(x, size float64) metrics.Metric {
 func (t Text) statisticsColumns(rows []aroundRow) []Column[aroundRow] {
 	var all []Column[aroundRow]
 	if !slices.ContainsFunc(rows, func(r aroundRow) bool { return r.hasStatistics() && r.Statistics.Ref.Max.Defined() }) {
-		return append(all, words("digest", func(r aroundRow) string {
+		return append(all, textColumn("digest", func(r aroundRow) string {
 			if r.Statistics.Ref.Digest == r.Statistics.NPU.Digest {
 				return r.Statistics.Ref.Digest
 			}
 			return cmp.Or(r.Statistics.Ref.Digest, noValue) + " / " + cmp.Or(r.Statistics.NPU.Digest, noValue)
-		}).where(aroundRow.hasStatistics).titled("DIGEST").ranked(2))
+		}).onlyFor(aroundRow.hasStatistics).titled("DIGEST").ranked(2))
 	}
 	for _, n := range record.StatisticNumbers {
 		if !slices.ContainsFunc(rows, func(r aroundRow) bool {
@@ -280,19 +280,19 @@ func (t Text) statisticsColumns(rows []aroundRow) []Column[aroundRow] {
 		}) {
 			continue
 		}
-		all = append(all, numbers(n.Name, func(r aroundRow) string {
+		all = append(all, numberColumn(n.Name, func(r aroundRow) string {
 			ref, npu := n.Of(&r.Statistics.Ref), n.Of(&r.Statistics.NPU)
 			if ref.Defined() == npu.Defined() && ref.Value() == npu.Value() {
-				return orElse(ref, noValue, short)
+				return orElse(ref, noValue, fourDigits)
 			}
 			form := formApart(ref, npu)
 			return orElse(ref, noValue, form) + " / " + orElse(npu, noValue, form)
-		}).where(aroundRow.hasStatistics).named(strings.ToUpper(n.Name)).ranked(statisticRanks[n.Name]))
+		}).onlyFor(aroundRow.hasStatistics).withHeading(strings.ToUpper(n.Name)).ranked(statisticRanks[n.Name]))
 	}
 	for _, n := range noiseNumbers {
-		all = append(all, numbers(n.name, func(r aroundRow) string {
+		all = append(all, numberColumn(n.name, func(r aroundRow) string {
 			return orElse(n.of(r.Evidence), "", digits(fewDigits))
-		}).where(aroundRow.hasEvidence).titled(n.title).ranked(n.rank))
+		}).onlyFor(aroundRow.hasEvidence).titled(n.title).ranked(n.rank))
 	}
 	return all
 }
@@ -311,34 +311,34 @@ func definedOrEmpty(m metrics.Metric) any {
 // writeStatisticsCSV writes the statistics of both sides for all rows that have them, their
 // differences and the part explained by noise.
 func writeStatisticsCSV(w io.Writer, r *record.Report, opt Options) error {
-	if err := opt.HPAA.begin(w); err != nil {
+	if err := opt.HPAA.writeByteOrderMark(w); err != nil {
 		return err
 	}
 	type row = *record.Row
 	columns := []Column[row]{
-		words("op_name", func(r row) string { return r.Op }),
-		words("tensor", func(r row) string { return r.Statistics.Place(r) }),
-		words("status", func(r row) record.Status { return r.Status }),
-		words("reason", func(r row) string { return codesText(r.Reasons) }),
-		words("shape", func(r row) string { return r.Shape.Join(", ") }),
-		words("dtype_ref", func(r row) tensor.DType { return r.RefDType }),
-		words("dtype_npu", func(r row) tensor.DType { return r.NPUDType }),
+		textColumn("op_name", func(r row) string { return r.Op }),
+		textColumn("tensor", func(r row) string { return r.Statistics.Place(r) }),
+		textColumn("status", func(r row) record.Status { return r.Status }),
+		textColumn("reason", func(r row) string { return codesText(r.Reasons) }),
+		textColumn("shape", func(r row) string { return r.Shape.Join(", ") }),
+		textColumn("dtype_ref", func(r row) tensor.DType { return r.RefDType }),
+		textColumn("dtype_npu", func(r row) tensor.DType { return r.NPUDType }),
 	}
 	for _, n := range record.StatisticNumbers {
-		columns = append(columns, numbers("ref_"+n.Name, func(r row) any { return definedOrEmpty(n.Of(&r.Statistics.Ref)) }),
-			numbers("npu_"+n.Name, func(r row) any { return definedOrEmpty(n.Of(&r.Statistics.NPU)) }))
+		columns = append(columns, numberColumn("ref_"+n.Name, func(r row) any { return definedOrEmpty(n.Of(&r.Statistics.Ref)) }),
+			numberColumn("npu_"+n.Name, func(r row) any { return definedOrEmpty(n.Of(&r.Statistics.NPU)) }))
 	}
-	columns = append(columns, words("ref_digest", func(r row) string { return r.Statistics.Ref.Digest }), words("npu_digest", func(r row) string { return r.Statistics.NPU.Digest }))
+	columns = append(columns, textColumn("ref_digest", func(r row) string { return r.Statistics.Ref.Digest }), textColumn("npu_digest", func(r row) string { return r.Statistics.NPU.Digest }))
 	for _, n := range noiseNumbers {
-		columns = append(columns, numbers(n.name, func(r row) any {
+		columns = append(columns, numberColumn(n.name, func(r row) any {
 			if r.Evidence == nil {
 				return ""
 			}
 			return definedOrEmpty(n.of(r.Evidence))
 		}))
 	}
-	columns = append(columns, words("rank", func(r row) string { return r.At.Rank }), words("step", func(r row) string { return r.At.Step }),
-		words("script", func(r row) string { return r.Script }), words("modules", modulePath))
+	columns = append(columns, textColumn("rank", func(r row) string { return r.At.Rank }), textColumn("step", func(r row) string { return r.At.Step }),
+		textColumn("script", func(r row) string { return r.Script }), textColumn("modules", modulePath))
 	return writeCSV(w, columns, func(yield func(row) bool) {
 		for _, row := range r.All() {
 			if row.Statistics != nil && row.Judged() && !yield(row) {

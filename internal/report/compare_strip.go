@@ -71,9 +71,9 @@ func stripOf(r *record.Report, most int) (cells []record.Mark, first, each int, 
 	return cells, first, each, r.Row(order[0]).Round
 }
 
-// strip prints all rows in execution order as one line of the terminal's width; nothing without a
+// printStrip prints all rows in execution order as one line of the terminal's width; nothing without a
 // terminal.
-func (p *printer) strip(r *record.Report) {
+func (p *printer) printStrip(r *record.Report) {
 	if p.Width <= 2*len(textIndent) {
 		return
 	}
@@ -81,24 +81,24 @@ func (p *printer) strip(r *record.Report) {
 	if cells == nil {
 		return
 	}
-	p.blank()
-	p.text(p.stripTitle(r, round, each) + p.say(":"))
+	p.writeBlankLine()
+	p.text(p.stripTitle(r, round, each) + p.format(":"))
 	var line strings.Builder
 	used := map[record.Mark]bool{}
-	for _, s := range alike(cells) {
+	for _, s := range equalRuns(cells) {
 		mark := cells[s.from]
 		used[mark] = true
 		line.WriteString(p.paint(stripCells[mark].style, strings.Repeat(p.stripCell(mark), s.to+1-s.from)))
 	}
 	p.print(textIndent + line.String() + "\n")
 	if first >= 0 {
-		mark := p.say("^ first bad")
+		mark := p.format("^ first bad")
 		width := ui.Columns.StringWidth(mark)
 		switch {
 		case len(textIndent)+first+width <= p.Width:
 			p.print(textIndent + strings.Repeat(" ", first) + mark + "\n")
 		case first+1 >= width:
-			p.print(textIndent + strings.Repeat(" ", first+1-width) + p.say("first bad ^") + "\n")
+			p.print(textIndent + strings.Repeat(" ", first+1-width) + p.format("first bad ^") + "\n")
 		}
 	}
 	var legend []string
@@ -110,24 +110,24 @@ func (p *printer) strip(r *record.Report) {
 	p.line(textIndent, p.join(legend...))
 }
 
-// alike returns runs of equal cells.
-func alike(cells []record.Mark) []span {
+// equalRuns returns runs of equal cells.
+func equalRuns(cells []record.Mark) []span {
 	return merged(len(cells), func(i, j int) bool { return cells[i] == cells[j] })
 }
 
 // stripTitle describes the strip: its round, the order and the rows per cell.
 func (t Text) stripTitle(r *record.Report, round string, each int) string {
-	title := t.say("All tensors")
+	title := t.format("All tensors")
 	if round != "" {
-		title = t.say("All tensors of %s", round)
+		title = t.format("All tensors of %s", round)
 	}
 	if orderKnown(r) {
-		title += t.say(" in execution order")
+		title += t.format(" in execution order")
 	} else {
-		title += t.say(" (execution order unknown)")
+		title += t.format(" (execution order unknown)")
 	}
 	if each > 1 {
-		title = t.say("%s, the worst of each %d", title, each)
+		title = t.format("%s, the worst of each %d", title, each)
 	}
 	return title
 }
@@ -165,8 +165,8 @@ func (t Text) guiltyAxis(row *record.Row) []string {
 		if float64(a.Axis) != axis {
 			continue
 		}
-		label := t.say("axis %d, mean |d|: ", a.Axis)
-		tail := t.say("  worst in [%g, %g) of %d", first, end, a.Size)
+		label := t.format("axis %d, mean |d|: ", a.Axis)
+		tail := t.format("  worst in [%g, %g) of %d", first, end, a.Size)
 		room := t.Width - labelWidth - ui.Columns.StringWidth(label) - ui.Columns.StringWidth(tail) - 1
 		var means []float64
 		for _, b := range a.Bins {
@@ -225,7 +225,7 @@ func (t Text) writeStripSVG(w io.Writer, r *record.Report) {
 	}
 	title := t.stripTitle(r, "", each) // without names, which might contain markup
 	fmt.Fprintf(w, "\n<svg width=\"%d\" height=\"%d\" role=\"img\" aria-label=\"%s\"><title>%s</title>", svgWidth, svgHeight, title, title)
-	for _, s := range alike(cells) {
+	for _, s := range equalRuns(cells) {
 		c := &stripCells[cells[s.from]]
 		x, end := s.from*svgWidth/len(cells), (s.to+1)*svgWidth/len(cells)
 		fmt.Fprintf(w, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\"/>", x, svgHeight-2-c.height, max(end-x, 1), c.height, c.fill)

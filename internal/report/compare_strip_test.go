@@ -47,8 +47,8 @@ func stripped(levels string) *record.Report {
 func stripText(t *testing.T, text Text, r *record.Report) string {
 	t.Helper()
 	var b strings.Builder
-	p := text.to(&b)
-	p.strip(r)
+	p := text.printerTo(&b)
+	p.printStrip(r)
 	if p.err != nil {
 		t.Fatal(p.err)
 	}

@@ -36,7 +36,7 @@ func (t Text) CompareVerdict(r *record.Report) string {
 	if n := len(r.Coverage.Rounds); n > 0 && r.Len() > 0 {
 		verdict = lang.Say("%s; %s of one side only", verdict, rounds(n))
 	}
-	return t.of(verdict)
+	return t.sentence(verdict)
 }
 
 // rounds formats a number of rounds.
@@ -105,8 +105,8 @@ func comparedRows(r *record.Report) int {
 	return n + r.LeftOut
 }
 
-// all formats "all n tensors".
-func all(n int) lang.Text {
+// allOf formats "all n tensors".
+func allOf(n int) lang.Text {
 	if n == 1 {
 		return lang.Text{EN: "the only tensor"}
 	}
@@ -118,13 +118,13 @@ func all(n int) lang.Text {
 const notableJump = 10
 
 // findingFacts describes where the run went wrong: with several rounds, in the headline's round.
-func (t Text) findingFacts(r *record.Report) []fact {
+func (t Text) findingFacts(r *record.Report) []summaryItem {
 	if r.Standard != "" {
 		return t.standardFacts(r)
 	}
 	f := &r.Findings
 	facts := slices.Concat(t.meaningFacts(r), t.statisticsFacts(r))
-	add := func(label string, lines ...string) { facts = append(facts, fact{label: label, lines: lines}) }
+	add := func(label string, lines ...string) { facts = append(facts, summaryItem{label: label, lines: lines}) }
 	round, title := "", rowTitle
 	if f.FirstBad >= 0 && f.FirstBad < r.Len() {
 		row := r.Row(f.FirstBad)
@@ -135,17 +135,17 @@ func (t Text) findingFacts(r *record.Report) []fact {
 			}
 			return rowTitle(row)
 		}
-		facts = append(facts, fact{t.say("First bad"), t.firstBad(row), t.filesOf(row)})
+		facts = append(facts, summaryItem{t.format("First bad"), t.firstBad(row), t.filesOf(row)})
 		good := rowAt(r, f.LastGood)
 		if good != nil {
-			add(t.say("Last good"), title(good))
+			add(t.format("Last good"), title(good))
 		}
 		if suspects := rowLabels(r, f.Suspects); len(suspects) > 0 {
 			where := lang.Text{EN: "before the first bad one"}
 			if good != nil {
 				where = lang.Text{EN: "between the last good and the first bad one"}
 			}
-			add(t.say("Suspects"), t.say("%s %s not compared, the fault may be there: %s",
+			add(t.format("Suspects"), t.format("%s %s not compared, the fault may be there: %s",
 				tensors(len(suspects)), where, t.shortList(suspects)))
 		}
 	}
@@ -156,22 +156,22 @@ func (t Text) findingFacts(r *record.Report) []fact {
 		facts = append(facts, *failing)
 	}
 	if i := f.FirstDamaged; i >= 0 && i != f.FirstBad && i < r.Len() {
-		facts = append(facts, fact{t.say("report¦First damaged"), t.firstBad(r.Row(i)), t.filesOf(r.Row(i))})
+		facts = append(facts, summaryItem{t.format("report¦First damaged"), t.firstBad(r.Row(i)), t.filesOf(r.Row(i))})
 	}
 	if row := rowAt(r, f.FirstNaN); row != nil && row.Compared() {
 		result := row.Result
 		bad := result.NPU.NaN + result.NPU.PosInf + result.NPU.NegInf
-		add(t.say("First NaN/inf"), t.say("%s, %d of %d elements", title(row), bad, result.Total))
+		add(t.format("First NaN/inf"), t.format("%s, %d of %d elements", title(row), bad, result.Total))
 	}
 	if row, n, total := firstReferenceNaN(r, round); row != nil {
-		add(t.say("Reference NaN"), t.say("%s, the reference is NaN or infinite at %d of %d elements where the NPU is finite", title(row), n, total))
+		add(t.format("Reference NaN"), t.format("%s, the reference is NaN or infinite at %d of %d elements where the NPU is finite", title(row), n, total))
 	}
 	if row := rowAt(r, f.FirstOverflow); row != nil && (f.FirstOverflow != f.FirstNaN || row.Result.Overflowed > row.Result.NPU.NaN) { // NaN alone is no overflow
 		result := row.Result
-		add(t.say("First overflow"), t.say("%s, %d of %d elements", title(row), result.Overflowed, result.Total))
+		add(t.format("First overflow"), t.format("%s, %d of %d elements", title(row), result.Overflowed, result.Total))
 	}
 	if row := rowAt(r, f.JumpOfOrigin()); row != nil && f.Jump >= notableJump {
-		add(t.say("Largest jump"), t.say("%s: mean_rel is %s x the mean_rel of its inputs", title(row), short(f.Jump)))
+		add(t.format("Largest jump"), t.format("%s: mean_rel is %s x the mean_rel of its inputs", title(row), fourDigits(f.Jump)))
 	}
 	// The spread needs the data flow.
 	if first := f.FirstBad >= 0 && !r.GraphSource.IsZero(); first && (len(f.Chain) > 1 || f.OutputsBad) {
@@ -179,43 +179,43 @@ func (t Text) findingFacts(r *record.Report) []fact {
 		if f.OutputsBad {
 			among = lang.Text{EN: "outputs of the network among them"}
 		}
-		add(t.say("compare_summary¦Spread"), t.say("%s bad: the first bad one and all that it affects, %s", tensors(max(len(f.Chain), 1)), among))
+		add(t.format("compare_summary¦Spread"), t.format("%s bad: the first bad one and all that it affects, %s", tensors(max(len(f.Chain), 1)), among))
 	}
 	return facts
 }
 
 // meaningFacts qualifies the verdict: whether the inputs were equal, what could not be judged, and
 // other remarks.
-func (t Text) meaningFacts(r *record.Report) (facts []fact) {
+func (t Text) meaningFacts(r *record.Report) (facts []summaryItem) {
 	m := &r.Meaning
-	add := func(label string, lines ...string) { facts = append(facts, fact{label: label, lines: lines}) }
+	add := func(label string, lines ...string) { facts = append(facts, summaryItem{label: label, lines: lines}) }
 	if in := m.Inputs; in != nil {
 		switch all := in.Equal + in.Rounding + in.Differ; {
 		case all == 0:
-			add(t.say("Start"), t.say("inputs and weights are not among the dumps"))
+			add(t.format("Start"), t.format("inputs and weights are not among the dumps"))
 		case in.Differ > 0:
-			add(t.say("Start"), t.say("%d of %d inputs and weights are not the same", in.Differ, all))
+			add(t.format("Start"), t.format("%d of %d inputs and weights are not the same", in.Differ, all))
 		case in.Rounding > 0:
-			add(t.say("Start"), t.say("%d of %d inputs and weights are equal, the others differ by rounding", in.Equal, all))
+			add(t.format("Start"), t.format("%d of %d inputs and weights are equal, the others differ by rounding", in.Equal, all))
 		case all == 1:
-			add(t.say("Start"), t.say("the only input or weight is equal"))
+			add(t.format("Start"), t.format("the only input or weight is equal"))
 		default:
-			add(t.say("Start"), t.say("all %d inputs and weights are equal", all))
+			add(t.format("Start"), t.format("all %d inputs and weights are equal", all))
 		}
 	}
 	if p := m.Power; p != nil && 10*(p.Of-p.Judged) > p.Of {
-		text := t.say("%d of %s not judged: only faults above %d %% would have been seen there%s", p.Of-p.Judged, tensors(p.Of), int(100*record.MostPower), moreToDump(r))
+		text := t.format("%d of %s not judged: only faults above %d %% would have been seen there%s", p.Of-p.Judged, tensors(p.Of), int(100*record.MostPower), moreToDump(r))
 		if p.Deepest != "" {
-			text += t.say(" (the last that was judged: %s)", p.Deepest)
+			text += t.format(" (the last that was judged: %s)", p.Deepest)
 		}
-		add(t.say("Not judged"), text)
+		add(t.format("Not judged"), text)
 	}
 	if len(m.Notes) > 0 {
 		var lines []string
 		for _, note := range m.Notes {
-			lines = append(lines, t.of(note))
+			lines = append(lines, t.sentence(note))
 		}
-		add(t.say("compare_summary¦Notes"), lines...)
+		add(t.format("compare_summary¦Notes"), lines...)
 	}
 	return facts
 }
@@ -302,23 +302,23 @@ func orderKnown(r *record.Report) bool {
 
 // allOrigins lists the origins by evidence if there are several, or if no order makes one of them
 // the first; nil if there is nothing to list.
-func (t Text) allOrigins(r *record.Report) *fact {
+func (t Text) allOrigins(r *record.Report) *summaryItem {
 	origins, places := operatorsOf(r), t.placer(r)
 	if r.Verdict != byEvidence || len(origins) == 0 || len(origins) == 1 && r.Findings.FirstBad >= 0 {
 		return nil
 	}
 	var lines []string
 	if r.Findings.FirstBad < 0 {
-		lines = []string{t.say("neither the data flow nor the execution order is known (--graph-file gives it)")}
+		lines = []string{t.format("neither the data flow nor the execution order is known (--graph-file gives it)")}
 	}
-	return &fact{label: t.say("Origins"), lines: append(lines, firstOf(t, origins, compareWorst, func(o sameOperator) string {
-		row := places.everywhere(o)
+	return &summaryItem{label: t.format("Origins"), lines: append(lines, firstOf(t, origins, compareWorst, func(o sameOperator) string {
+		row := places.firstOfAll(o)
 		line := rowTitle(row)
 		if reasons := t.reasonLines(row); len(reasons) > 0 {
-			line += t.say(": ") + reasons[0]
+			line += t.format(": ") + reasons[0]
 		}
 		if e := row.Evidence; e != nil && len(e.FedBy) > 0 {
-			line += t.say(" (also fed by %s)", t.shortList(rowLabels(r, e.FedBy)))
+			line += t.format(" (also fed by %s)", t.shortList(rowLabels(r, e.FedBy)))
 		}
 		return line
 	})...)}
@@ -327,20 +327,20 @@ func (t Text) allOrigins(r *record.Report) *fact {
 // withoutOrder lists the failures of a run without an execution order, in which no row is the first
 // bad one: with known data flow, the failing operators whose inputs pass. It is nil if there is an
 // order.
-func (t Text) withoutOrder(r *record.Report) *fact {
+func (t Text) withoutOrder(r *record.Report) *summaryItem {
 	if r.Findings.FirstBad >= 0 || orderKnown(r) || r.Verdict == byEvidence {
 		return nil
 	}
 	if origins := r.Findings.Origins; len(origins) > 0 {
-		lines := []string{t.say("failing operators whose inputs pass; the execution order is not known (--graph-file gives it)")}
-		return &fact{label: t.say("Origins"), lines: append(lines, firstOf(t, origins, compareWorst, func(i int) string { return rowTitle(r.Row(i)) })...)}
+		lines := []string{t.format("failing operators whose inputs pass; the execution order is not known (--graph-file gives it)")}
+		return &summaryItem{label: t.format("Origins"), lines: append(lines, firstOf(t, origins, compareWorst, func(i int) string { return rowTitle(r.Row(i)) })...)}
 	}
 	failing, places := byOperator(r, record.Fail), t.placer(r)
 	if len(failing) == 0 {
 		return nil
 	}
-	lines := []string{t.say("by name, the execution order is not known (--graph-file gives it)")}
-	return &fact{label: t.say("compare_summary¦Failing"), lines: append(lines, firstOf(t, failing, compareWorst, func(o sameOperator) string { return t.join(titleOf(o.Row), places.of(o)) })...)}
+	lines := []string{t.format("by name, the execution order is not known (--graph-file gives it)")}
+	return &summaryItem{label: t.format("compare_summary¦Failing"), lines: append(lines, firstOf(t, failing, compareWorst, func(o sameOperator) string { return t.join(titleOf(o.Row), places.roundsOf(o)) })...)}
 }
 
 // foldedTitle returns the title of a row in at most two lines of a terminal, leaving out outer
@@ -374,12 +374,12 @@ func (t Text) firstBad(row *record.Row) []string {
 // errorsText returns the number of erroneous elements, and the first of them.
 func (t Text) errorsText(row *record.Row) string {
 	total := row.Result.Total
-	text := t.say("%d of %d elements are errors", row.Errors, total)
+	text := t.format("%d of %d elements are errors", row.Errors, total)
 	if row.Errors > 0 && total > 0 {
-		text += t.say(" (%.3g %%)", 100*float64(row.Errors)/float64(total))
+		text += t.format(" (%.3g %%)", 100*float64(row.Errors)/float64(total))
 	}
 	if e := row.First; e != nil {
-		text += t.say(", first at %d (%s): reference %s, NPU %s", e.Offset, tensor.Shape(record.Coordinates(row.Shape, e.Offset)).Join(", "),
+		text += t.format(", first at %d (%s): reference %s, NPU %s", e.Offset, tensor.Shape(record.Coordinates(row.Shape, e.Offset)).Join(", "),
 			element(e.Ref, digits(shownDigits)), element(e.NPU, digits(shownDigits)))
 	}
 	return text
@@ -388,18 +388,18 @@ func (t Text) errorsText(row *record.Row) string {
 // statisticsText formats the statistics of both sides.
 func (t Text) statisticsText(s *record.Statistics) string {
 	if s.ByDigest() {
-		return t.say("digest: reference %s, NPU %s", s.Ref.Digest, s.NPU.Digest)
+		return t.format("digest: reference %s, NPU %s", s.Ref.Digest, s.NPU.Digest)
 	}
 	side := func(s *record.SideStatistics) string {
 		var parts []string
 		for _, n := range record.StatisticNumbers {
 			if x := n.Of(s); x.Defined() {
-				parts = append(parts, n.Name+" "+short(x.Value()))
+				parts = append(parts, n.Name+" "+fourDigits(x.Value()))
 			}
 		}
 		return cmp.Or(strings.Join(parts, " "), noValue)
 	}
-	return t.say("reference: %s; NPU: %s", side(&s.Ref), side(&s.NPU))
+	return t.format("reference: %s; NPU: %s", side(&s.Ref), side(&s.NPU))
 }
 
 // reasonLines formats the reasons of a row.
@@ -408,10 +408,10 @@ func (t Text) reasonLines(row *record.Row) []string {
 	for _, reason := range row.Reasons {
 		line := string(reason.Code)
 		if reason.Confidence != "" {
-			line += t.say(" (%s confidence)", confidenceText(reason.Confidence))
+			line += t.format(" (%s confidence)", confidenceText(reason.Confidence))
 		}
 		if !reason.Evidence.IsZero() {
-			line += t.say(": ") + t.of(reason.Evidence)
+			line += t.format(": ") + t.sentence(reason.Evidence)
 		}
 		lines = append(lines, line)
 	}
@@ -427,7 +427,7 @@ func confidenceText(c finding.Confidence) lang.Text {
 func (t Text) filesOf(row *record.Row) []sideFile {
 	var files []sideFile
 	if row.RefFile != "" {
-		files = append(files, sideFile{t.say("reference"), row.RefFile})
+		files = append(files, sideFile{t.format("reference"), row.RefFile})
 	}
 	if row.NPUFile != "" {
 		files = append(files, sideFile{"NPU", row.NPUFile})
@@ -442,7 +442,7 @@ func firstOf[R any](t Text, rows []R, most int, line func(R) string) []string {
 		lines = append(lines, line(r))
 	}
 	if more := len(rows) - most; more > 0 {
-		lines = append(lines, t.say("and %d more", more))
+		lines = append(lines, t.format("and %d more", more))
 	}
 	return lines
 }

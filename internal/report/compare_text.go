@@ -30,37 +30,37 @@ const (
 // the first bad operator with details, the rows around it, or the worst rows if the execution order
 // is unknown, and the coverage.
 func (t Text) WriteCompare(w io.Writer, r *record.Report) error {
-	p := t.to(w)
+	p := t.printerTo(w)
 	around, worst := aroundFirstBad(r), []int(nil)
 	if around == nil {
-		worst = r.Worst(compareWorst)
+		worst = r.Worst()
 	}
 	names := p.shortNames(r, around, worst)
 	p.compareVerdict(p.CompareVerdict(r))
 	if names.prefix != "" {
-		p.text(p.say("Names in tables are without their common beginning %s", names.prefix))
+		p.text(p.format("Names in tables are without their common beginning %s", names.prefix))
 	}
 	p.rounds(r, names)
-	p.strip(r)
+	p.printStrip(r)
 	if facts := slices.Concat(p.findingFacts(r), p.tokenFacts(r), p.problemFacts(r)); len(facts) > 0 {
-		p.blank()
+		p.writeBlankLine()
 		p.facts(facts)
 	}
 	switch {
 	case len(around) > 0:
-		p.blank()
+		p.writeBlankLine()
 		p.text(p.aroundText(r))
 		p.table("", p.aroundTable(around, names, p.codes()).Grid(p.Lang).fit(p.Width, minAround))
 	case len(worst) > 0:
-		p.blank()
-		p.text(p.say("The worst rows (numbers over finite elements):"))
+		p.writeBlankLine()
+		p.text(p.format("The worst rows (numbers over finite elements):"))
 		p.table("", worstTable(r, worst, names, p.codes()).Grid(p.Lang).Fit(p.Width))
 	}
-	p.reasons(r, around, worst)
+	p.explainCodes(r, around, worst)
 	if all := ranksOf(r); all != nil {
 		p.ranks(all, npuPaths(r))
 	}
-	p.blank()
+	p.writeBlankLine()
 	p.facts(p.runFacts(r))
 	return p.err
 }
@@ -77,8 +77,8 @@ func (p *printer) compareVerdict(text string) {
 	}
 }
 
-// reasons explains the codes in the table of the rows around the first bad row, or of the worst rows.
-func (p *printer) reasons(r *record.Report, around []aroundRow, worst []int) {
+// explainCodes explains the codes in the table of the rows around the first bad row, or of the worst rows.
+func (p *printer) explainCodes(r *record.Report, around []aroundRow, worst []int) {
 	var codes []string
 	add := func(row *record.Row) {
 		for _, reason := range row.Reasons[:min(p.codes(), len(row.Reasons))] {
@@ -86,7 +86,7 @@ func (p *printer) reasons(r *record.Report, around []aroundRow, worst []int) {
 		}
 	}
 	for i := range around {
-		if around[i].shown() {
+		if around[i].isShown() {
 			add(around[i].Row)
 		}
 	}
@@ -110,12 +110,12 @@ func (t Text) codes() int {
 // aroundText explains the table of the rows around the first bad row.
 func (t Text) aroundText(r *record.Report) string {
 	if r.Verdict == byEvidence {
-		return t.say("Rows around the first bad one, in execution order (RED: rms error / rms of the reference; EXPECTED: the RED that input errors and rounding explain; SCORE: RED / EXPECTED):")
+		return t.format("Rows around the first bad one, in execution order (RED: rms error / rms of the reference; EXPECTED: the RED that input errors and rounding explain; SCORE: RED / EXPECTED):")
 	}
 	if r.Verdict == byStatistics {
-		return t.say("Rows around the first bad one, in execution order (reference / NPU where they differ; Z: the difference; EXPECTED: the difference that noise explains; B: Z / limit, a fault above 1):")
+		return t.format("Rows around the first bad one, in execution order (reference / NPU where they differ; Z: the difference; EXPECTED: the difference that noise explains; B: Z / limit, a fault above 1):")
 	}
-	return t.say("Rows around the first bad one, in execution order (RED: rms error / rms of the reference; TREND: RED / RED of the inputs or of the previous operator):")
+	return t.format("Rows around the first bad one, in execution order (RED: rms error / rms of the reference; TREND: RED / RED of the inputs or of the previous operator):")
 }
 
 // shortNames returns the shortened names of the operators in a report's tables.
@@ -262,36 +262,36 @@ const (
 func (t Text) aroundTable(rows []aroundRow, names shortNames, codes int) Table[aroundRow] {
 	type row = aroundRow
 	number := func(rank int, name string, cell func(row) string) Column[row] {
-		return numbers(name, cell).where(func(r row) bool { return r.result != nil }).ranked(rank)
+		return numberColumn(name, cell).onlyFor(func(r row) bool { return r.result != nil }).ranked(rank)
 	}
 	all := []Column[row]{
-		words("op", func(r row) string {
+		textColumn("op", func(r row) string {
 			switch {
 			case r.Row == nil:
 				return otherMark + ellipsis
 			case r.culprit:
-				return culpritMark + names.of(r.Row)
+				return culpritMark + names.shortName(r.Row)
 			}
-			return otherMark + names.of(r.Row)
-		}).titled(otherMark + "OP").in(InText),
-		words("op", func(r row) string {
+			return otherMark + names.shortName(r.Row)
+		}).titled(otherMark + "OP").onlyIn(InText),
+		textColumn("op", func(r row) string {
 			switch {
 			case r.Row == nil:
 				return ellipsis
 			case r.culprit:
-				return names.of(r.Row) + t.say(" (first bad)")
+				return names.shortName(r.Row) + t.format(" (first bad)")
 			}
-			return names.of(r.Row)
-		}).in(InCSV),
-		words("status", func(r row) record.Status { return r.Status }).where(aroundRow.shown).titled("STATUS").ranked(3),
+			return names.shortName(r.Row)
+		}).onlyIn(InCSV),
+		textColumn("status", func(r row) record.Status { return r.Status }).onlyFor(aroundRow.isShown).titled("STATUS").ranked(3),
 		number(4, "errors/total", func(r row) string { return ratioText(r.Errors, r.result.Total) }).titled("ERRORS/TOTAL"),
 		number(7, "max_abs", func(r row) string { return orElse(r.result.MaxAbs.Metric, noValue, digits(fewDigits)) }),
 		number(5, "red", func(r row) string { return orElse(r.result.RED, noValue, digits(fewDigits)) }),
 		number(2, "trend", func(r row) string { return r.trend }),
-		number(4, "expected", func(r row) string { return digits(fewDigits)(r.Evidence.Relative()) }).where(aroundRow.hasEvidence).titled("EXPECTED"),
-		number(2, "score", func(r row) string { return digits(fewDigits)(float64(r.Evidence.Score)) }).where(aroundRow.hasEvidence).titled("SCORE"),
+		number(4, "expected", func(r row) string { return digits(fewDigits)(r.Evidence.Relative()) }).onlyFor(aroundRow.hasEvidence).titled("EXPECTED"),
+		number(2, "score", func(r row) string { return digits(fewDigits)(float64(r.Evidence.Score)) }).onlyFor(aroundRow.hasEvidence).titled("SCORE"),
 		number(6, "cosine", func(r row) string { return orElse(r.result.Cosine, noValue, cosine) }),
-		words("reason", func(r row) string { return firstCodes(r.Row, codes) }).where(aroundRow.shown).titled("REASON").ranked(1),
+		textColumn("reason", func(r row) string { return firstCodes(r.Row, codes) }).onlyFor(aroundRow.isShown).titled("REASON").ranked(1),
 	}
 	if slices.ContainsFunc(rows, aroundRow.hasStatistics) {
 		all = slices.Concat(all[:3], t.statisticsColumns(rows), all[len(all)-1:])
@@ -308,8 +308,8 @@ func (t Text) aroundTable(rows []aroundRow, names shortNames, codes int) Table[a
 	})}
 }
 
-// shown reports whether it is a row, not a gap.
-func (r aroundRow) shown() bool { return r.Row != nil }
+// isShown reports whether it is a row, not a gap.
+func (r aroundRow) isShown() bool { return r.Row != nil }
 
 // hasStatistics reports whether the row has statistics of the tensors.
 func (r aroundRow) hasStatistics() bool { return r.Row != nil && r.Statistics != nil }
@@ -362,15 +362,17 @@ func beforeNumber(prefix string) string {
 	return prefix
 }
 
-// of returns the short name of a row.
-func (n shortNames) of(row *record.Row) string { return strings.TrimPrefix(rowLabel(row), n.prefix) }
+// shortName returns the short name of a row.
+func (n shortNames) shortName(row *record.Row) string {
+	return strings.TrimPrefix(rowLabel(row), n.prefix)
+}
 
 // inRound returns the short name of a row with its round.
 func (n shortNames) inRound(row *record.Row) string {
 	if row.Round == "" {
-		return n.of(row)
+		return n.shortName(row)
 	}
-	return n.of(row) + "@" + row.Round
+	return n.shortName(row) + "@" + row.Round
 }
 
 // npuPaths returns the paths of the NPU data, as given.
@@ -389,7 +391,7 @@ func (t Text) WriteCompareMarkdown(w io.Writer, r *record.Report) error {
 	var b strings.Builder
 	b.WriteString("## " + markdown(t.CompareVerdict(r)) + "\n")
 	if all := ranksOf(r); all != nil {
-		p := t.to(&b)
+		p := t.printerTo(&b)
 		p.markdown = true
 		p.ranks(all, npuPaths(r))
 	}
@@ -399,7 +401,7 @@ func (t Text) WriteCompareMarkdown(w io.Writer, r *record.Report) error {
 	if around := aroundFirstBad(r); len(around) > 0 {
 		b.WriteString("\n")
 		t.aroundTable(around, shortNames{}, 1).Markdown(&b)
-	} else if worst := r.Worst(compareWorst); len(worst) > 0 {
+	} else if worst := r.Worst(); len(worst) > 0 {
 		b.WriteString("\n")
 		worstTable(r, worst, shortNames{}, 1).Markdown(&b)
 	}
@@ -427,7 +429,7 @@ func (t Text) markdownRounds(b *strings.Builder, r *record.Report) {
 		if n.name != "" {
 			b.WriteString(markdown(n.name) + ":\n\n")
 		}
-		ranks, steps := single(len(n.ranks)), single(len(n.steps))
+		ranks, steps := oneValueSpans(len(n.ranks)), oneValueSpans(len(n.steps))
 		if len(ranks) > maxRanks || len(steps) > maxMarkdownSteps {
 			ranks, steps = n.merge()
 		}
@@ -440,7 +442,7 @@ func (t Text) markdownRounds(b *strings.Builder, r *record.Report) {
 }
 
 // markdownFacts writes facts as a list.
-func (t Text) markdownFacts(b *strings.Builder, facts []fact) {
+func (t Text) markdownFacts(b *strings.Builder, facts []summaryItem) {
 	if len(facts) > 0 {
 		b.WriteString("\n")
 	}
@@ -448,14 +450,14 @@ func (t Text) markdownFacts(b *strings.Builder, facts []fact) {
 		for i, line := range f.lines {
 			switch {
 			case i == 0:
-				b.WriteString("- **" + f.label + "**" + t.say(": "))
+				b.WriteString("- **" + f.label + "**" + t.format(": "))
 			default:
 				b.WriteString("  - ")
 			}
 			b.WriteString(markdown(line) + "\n")
 		}
 		for _, file := range f.files {
-			b.WriteString("  - " + markdown(file.side+t.say(": ")+file.path) + "\n")
+			b.WriteString("  - " + markdown(file.side+t.format(": ")+file.path) + "\n")
 		}
 	}
 }

@@ -344,7 +344,7 @@ func TestShorten(t *testing.T) {
 
 func TestFloatShort(t *testing.T) {
 	for x, want := range map[float64]string{0: "0", 1: "1", 0.99999997: "0.99999997", 4200: "4200", 1e6: "1e+06", 0.0001: "0.0001", 123456.7: "1.235e+05", math.Inf(-1): "-inf"} {
-		if got := short(x); got != want {
+		if got := fourDigits(x); got != want {
 			t.Errorf("%v is %q, want %q", x, got, want)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // tokenFacts gives the numbers of log probabilities, a line for each of their rows, the largest ratio first.
-func (t Text) tokenFacts(r *record.Report) []fact {
+func (t Text) tokenFacts(r *record.Report) []summaryItem {
 	var rows []*record.Row
 	for _, row := range r.All() {
 		if row.Tokens != nil {
@@ -23,8 +23,10 @@ func (t Text) tokenFacts(r *record.Report) []fact {
 	slices.SortStableFunc(rows, func(a, b *record.Row) int {
 		return cmp.Compare(b.Tokens.Ratio.OrNaN(), a.Tokens.Ratio.OrNaN())
 	})
-	lines := firstOf(t, rows, compareWorst, func(row *record.Row) string { return rowTitle(row) + t.say(": ") + t.of(row.Tokens.Sentence()) })
-	return []fact{{label: t.say("Tokens"), lines: lines}}
+	lines := firstOf(t, rows, compareWorst, func(row *record.Row) string {
+		return rowTitle(row) + t.format(": ") + t.sentence(row.Tokens.Sentence())
+	})
+	return []summaryItem{{label: t.format("Tokens"), lines: lines}}
 }
 
 // tokenSet is a set of successive sequences or positions.
@@ -56,7 +58,7 @@ func worstTokens(all []metrics.TokenNumbers, fold int64) (worst []tokenSet) {
 
 // tokenTable lists sets of tokens.
 func tokenTable(title string, sets []tokenSet) Table[tokenSet] {
-	return Table[tokenSet]{Rows: sets, Columns: append([]Column[tokenSet]{words("places", func(s tokenSet) string { return s.places }).titled(title)},
+	return Table[tokenSet]{Rows: sets, Columns: append([]Column[tokenSet]{textColumn("places", func(s tokenSet) string { return s.places }).titled(title)},
 		tokenColumns(func(s tokenSet) *metrics.TokenNumbers { return s.TokenNumbers }, shortMetric)...)}
 }
 
@@ -73,7 +75,7 @@ func tokenColumns[R any](of func(R) *metrics.TokenNumbers, number func(metrics.M
 		{"largest_ratio", "RATIO", func(n *metrics.TokenNumbers) numeral { return numeral(number(n.Ratio)) }},
 		{"tokens_beyond_2x", "BEYOND_2X", func(n *metrics.TokenNumbers) numeral { return numeral(strconv.FormatInt(n.Beyond, 10)) }},
 	} {
-		all = append(all, numbers(c.name, func(r R) numeral {
+		all = append(all, numberColumn(c.name, func(r R) numeral {
 			if n := of(r); n != nil {
 				return c.cell(n)
 			}

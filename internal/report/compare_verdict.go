@@ -47,7 +47,7 @@ func ranksOf(r *record.Report) *ranks.Report {
 // firstOfRanks returns the first finding between ranks, nil for none.
 func firstOfRanks(r *record.Report) *ranks.Finding {
 	all := ranksOf(r)
-	if all == nil || all.Found() == 0 || r.Interrupted {
+	if all == nil || all.CountFindings() == 0 || r.Interrupted {
 		return nil
 	}
 	return all.Findings[0]
@@ -138,14 +138,14 @@ func verdictAlone(r *record.Report) lang.Sentence {
 		return lang.Say("PARTIAL: of %d of %s only a part was compared", n[record.Partial], tensors(compared))
 	case r.LowCoverage() && evidence:
 		return lowCoverage(r)
-	case evidence && r.Meaning.Unproven():
+	case evidence && r.Meaning.CannotShowFault():
 		return withoutProof(r, compared)
 	case evidence:
 		return healthy(r, compared)
 	case n[record.Warn] > 0:
-		return lang.Say("PASS with warnings: %s within the limits, %d of them with a warning%s%s", all(compared), n[record.Warn], numberless(r), besideLimits(r))
+		return lang.Say("PASS with warnings: %s within the limits, %d of them with a warning%s%s", allOf(compared), n[record.Warn], numberless(r), besideLimits(r))
 	}
-	return lang.Say("PASS: %s within the limits%s%s", all(compared), numberless(r), besideLimits(r))
+	return lang.Say("PASS: %s within the limits%s%s", allOf(compared), numberless(r), besideLimits(r))
 }
 
 // The verdict modes of reports.
@@ -214,7 +214,7 @@ func operatorsOf(r *record.Report) []sameOperator {
 	for _, i := range originsOf(r) {
 		rows = append(rows, r.Row(i))
 	}
-	return grouped(rows, func(row *record.Row) string {
+	return groupBy(rows, func(row *record.Row) string {
 		if row.Kind == string(tensor.Output) {
 			return row.Op
 		}
@@ -230,7 +230,7 @@ func originNames(r *record.Report, origins []sameOperator) lang.Sentence {
 	var names []lang.Sentence
 	places := english.placer(r)
 	for _, o := range origins[:min(mostOrigins, len(origins))] {
-		row := places.everywhere(o)
+		row := places.firstOfAll(o)
 		names = append(names, lang.Say("%s%s", rowTitle(row), inBrackets(row)))
 	}
 	list := lang.Join(names, comma)
@@ -270,7 +270,7 @@ func faults(r *record.Report) lang.Sentence {
 		text = lang.Say("FAIL: %d of %s break a gate", r.Counts[record.Fail], tensors(comparedRows(r)))
 	case len(origins) == 1 && len(origins[0].rounds) > 1:
 		o := origins[0]
-		text = lang.Say("FAIL: %s (%s)", oneOrigin(english.placer(r).everywhere(o)), o.Round)
+		text = lang.Say("FAIL: %s (%s)", oneOrigin(english.placer(r).firstOfAll(o)), o.Round)
 	case len(r.Rounds) > 1 && len(origins) > 1:
 		bad := map[string]bool{}
 		for _, o := range origins {

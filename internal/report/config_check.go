@@ -39,7 +39,7 @@ func ConfigName(name string) string {
 
 // WriteConfigChecks writes the findings of all files.
 func (t Text) WriteConfigChecks(w io.Writer, c *ConfigChecks) error {
-	p := t.to(w)
+	p := t.printerTo(w)
 	for i := range c.Files {
 		p.findings(ConfigName(c.Files[i].Name), c.Files[i].Report())
 	}
@@ -289,14 +289,14 @@ func (p *printer) findings(name string, r *dumpconf.Report) {
 	text := configTextOf(r)
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		p.finding(name, f.Place, f.Severity.String(), p.of(f.Message)+configCodes(f))
-		p.excerpt(text, f.Place)
+		p.finding(name, f.TextRange, f.Severity.String(), p.sentence(f.Message)+configCodes(f))
+		p.excerpt(text, f.TextRange)
 		if f.Suggestion != "" {
-			p.wrapped("      = ", "        ", p.say("suggestion: ")+f.Suggestion)
+			p.writeWrapped("      = ", "        ", p.format("suggestion: ")+f.Suggestion)
 		}
 		for _, other := range f.Related {
-			p.finding(name, other.Place, "note", p.of(other.Message))
-			p.excerpt(text, other.Place)
+			p.finding(name, other.TextRange, "note", p.sentence(other.Message))
+			p.excerpt(text, other.TextRange)
 		}
 	}
 }
@@ -310,12 +310,12 @@ func configCodes(f *dumpconf.Finding) string {
 }
 
 // finding prints the place, the severity and the message of a finding.
-func (p *printer) finding(name string, at dumpconf.Place, kind, message string) {
+func (p *printer) finding(name string, at dumpconf.TextRange, kind, message string) {
 	p.wrappedWith(kind, "", tabText, fmt.Sprintf("%s:%d:%d: %s: %s", name, at.Line, at.Column, kind, message))
 }
 
 // excerpt prints the line of a place, and a mark below it.
-func (p *printer) excerpt(text configText, at dumpconf.Place) {
+func (p *printer) excerpt(text configText, at dumpconf.TextRange) {
 	if len(text) == 0 {
 		return
 	}
@@ -345,13 +345,13 @@ func configTextOf(r *dumpconf.Report) configText {
 }
 
 // span returns the byte range of a place.
-func (t configText) span(at dumpconf.Place) (start, end int) {
+func (t configText) span(at dumpconf.TextRange) (start, end int) {
 	start = min(max(at.Offset, 0), len(t))
 	return start, start + min(max(at.Length, 0), len(t)-start)
 }
 
 // end returns the line and column behind a place.
-func (t configText) end(at dumpconf.Place) (line, column int) {
+func (t configText) end(at dumpconf.TextRange) (line, column int) {
 	start, end := t.span(at)
 	covered := t[start:end]
 	if i := bytes.LastIndexByte(covered, '\n'); i >= 0 {
@@ -485,12 +485,12 @@ type ConfigExplanation struct {
 // WriteConfigExplanation writes an explanation: the file and its schema, then the sections with
 // their lines.
 func (t Text) WriteConfigExplanation(w io.Writer, e *ConfigExplanation) error {
-	p := t.to(w)
+	p := t.printerTo(w)
 	p.print(ui.Escape(ConfigName(e.Name)) + " (" + e.Schema.String() + ")\n")
 	for _, s := range e.Sections {
 		p.print("\n" + t.Lang.Text(s.Title) + "\n")
 		for _, line := range s.Lines {
-			p.wrapped("  - ", "    ", t.Lang.Text(line))
+			p.writeWrapped("  - ", "    ", t.Lang.Text(line))
 		}
 	}
 	return p.err
@@ -500,9 +500,9 @@ func (t Text) WriteConfigExplanation(w io.Writer, e *ConfigExplanation) error {
 func WriteConfigExplanationJSON(w io.Writer, e *ConfigExplanation) error {
 	type section = dumpconf.Section
 	sections := Table[section]{Rows: e.Sections, Columns: []Column[section]{
-		words("name", func(s section) string { return s.Name }),
-		words("title", func(s section) string { return s.Title.String() }),
-		words("lines", func(s section) any {
+		textColumn("name", func(s section) string { return s.Name }),
+		textColumn("title", func(s section) string { return s.Title.String() }),
+		textColumn("lines", func(s section) any {
 			lines := []string{}
 			for _, line := range s.Lines {
 				lines = append(lines, line.String())

@@ -122,13 +122,13 @@ func sarifResults(uri string, r *dumpconf.Report) []sarifResult {
 		f := &r.Findings[i]
 		result := sarifResult{
 			RuleID: f.Rule, Level: sarifLevel(f.Severity), Message: sarifMessage{f.Message.String()},
-			Locations: []sarifLocation{sarifLocationOf(uri, text, f.Place)},
+			Locations: []sarifLocation{sarifLocationOf(uri, text, f.TextRange)},
 		}
 		if p := (sarifProperties{f.Path, f.Code, f.Suggestion}); p != (sarifProperties{}) {
 			result.Properties = &p
 		}
 		for id, other := range f.Related {
-			location := sarifLocationOf(uri, text, other.Place)
+			location := sarifLocationOf(uri, text, other.TextRange)
 			location.ID, location.Message = &id, &sarifMessage{other.Message.String()}
 			result.Related = append(result.Related, location)
 		}
@@ -158,7 +158,7 @@ func sarifRules(results []sarifResult) []sarifRule {
 	return rules
 }
 
-func sarifLocationOf(uri string, text configText, at dumpconf.Place) (l sarifLocation) {
+func sarifLocationOf(uri string, text configText, at dumpconf.TextRange) (l sarifLocation) {
 	l.Physical.Artifact.URI = uri
 	line, column := text.end(at)
 	l.Physical.Region = &sarifRegion{StartLine: at.Line, StartColumn: at.Column, EndColumn: column}

@@ -20,28 +20,28 @@ type runDrift struct {
 
 // driftColumns are the columns of a tensor in one run.
 var driftColumns = []Column[runDrift]{
-	words("tensor", func(d runDrift) string { return english.driftName(d.row) }),
-	words("status", func(d runDrift) record.Status { return d.row.Status }),
-	words("distinct", func(d runDrift) int { return d.row.Distinct }),
-	words("places", func(d runDrift) determinism.Places { return d.row.Places }),
-	words("cause", func(d runDrift) determinism.Cause { return d.row.Cause }),
-	words("run", func(d runDrift) string { return d.Run }),
-	words("crc32c", func(d runDrift) string {
+	textColumn("tensor", func(d runDrift) string { return english.driftName(d.row) }),
+	textColumn("status", func(d runDrift) record.Status { return d.row.Status }),
+	textColumn("distinct", func(d runDrift) int { return d.row.Distinct }),
+	textColumn("places", func(d runDrift) determinism.Places { return d.row.Places }),
+	textColumn("cause", func(d runDrift) determinism.Cause { return d.row.Cause }),
+	textColumn("run", func(d runDrift) string { return d.Run }),
+	textColumn("crc32c", func(d runDrift) string {
 		if d.CRC == nil {
 			return undefined
 		}
 		return fmt.Sprintf("%08x", *d.CRC)
 	}),
-	words("differ", func(d runDrift) int64 { return d.Differ }),
-	words("first", func(d runDrift) any {
+	textColumn("differ", func(d runDrift) int64 { return d.Differ }),
+	textColumn("first", func(d runDrift) any {
 		if d.First == nil {
 			return undefined
 		}
 		return *d.First
 	}),
-	words("max_abs", func(d runDrift) metrics.Metric { return d.MaxAbs }),
-	words("max_ulp", func(d runDrift) metrics.Metric { return d.MaxULP }),
-	words("why", func(d runDrift) string { return d.Why.String() }),
+	textColumn("max_abs", func(d runDrift) metrics.Metric { return d.MaxAbs }),
+	textColumn("max_ulp", func(d runDrift) metrics.Metric { return d.MaxULP }),
+	textColumn("why", func(d runDrift) string { return d.Why.String() }),
 }
 
 // WriteDeterminismCSV writes a line for each tensor and run.
@@ -61,7 +61,7 @@ func WriteDeterminismCSV(w io.Writer, d *determinism.Report) error {
 func (t Text) driftName(r *determinism.Row) string {
 	label := rowInRound(&record.Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round})
 	if r.Execution > 0 {
-		label += t.say(" execution %d", r.Execution)
+		label += t.format(" execution %d", r.Execution)
 	}
 	return label
 }
@@ -76,7 +76,7 @@ const (
 // WriteDeterminism prints whether the runs agree, and the first tensors that differ, in execution
 // order.
 func (t Text) WriteDeterminism(w io.Writer, d *determinism.Report) error {
-	p := t.to(w)
+	p := t.printerTo(w)
 	first := d.FirstRow()
 	if first < 0 {
 		p.text(p.sameText(d))
@@ -84,22 +84,22 @@ func (t Text) WriteDeterminism(w io.Writer, d *determinism.Report) error {
 		return p.err
 	}
 	r := &d.Rows[first]
-	p.text(p.say("DIFFERENT: %d of %s differ between %d runs%s%s", d.Differing, tensors(d.Tensors), len(d.Runs), restText(d), p.explainedText(d)))
-	p.blank()
+	p.text(p.format("DIFFERENT: %d of %s differ between %d runs%s%s", d.Differing, tensors(d.Tensors), len(d.Runs), restText(d), p.explainedText(d)))
+	p.writeBlankLine()
 	var facts factList
-	facts.add(p.say("report¦First"), p.driftName(r), p.say("%d contents in %d runs%s", r.Distinct, len(d.Runs), placesText(r.Places)))
-	facts.add(p.say("Order"), p.of(d.OrderSource))
+	facts.add(p.format("report¦First"), p.driftName(r), p.format("%d contents in %d runs%s", r.Distinct, len(d.Runs), placesText(r.Places)))
+	facts.add(p.format("Order"), p.sentence(d.OrderSource))
 	if i := d.StartRow(); i >= 0 {
-		facts.add(p.say("Start"), p.say("the runs started from different data: %s differs, and no earlier output does", p.driftName(&d.Rows[i])))
+		facts.add(p.format("Start"), p.format("the runs started from different data: %s differs, and no earlier output does", p.driftName(&d.Rows[i])))
 	}
 	if i := d.OriginRow(); i >= 0 {
-		facts.add(p.say("Origin"), p.say("%s: the inputs of its operator agree", p.driftName(&d.Rows[i])))
+		facts.add(p.format("Origin"), p.format("%s: the inputs of its operator agree", p.driftName(&d.Rows[i])))
 	}
 	if len(d.Groups) < len(d.Runs) {
-		facts.add(p.say("Groups"), p.groupLines(d.Groups)...)
+		facts.add(p.format("Groups"), p.groupLines(d.Groups)...)
 	}
 	p.facts(facts)
-	p.blank()
+	p.writeBlankLine()
 	var shown []driftedRow
 	var why []string
 	for _, r := range pointers(d.Rows) {
@@ -109,11 +109,11 @@ func (t Text) WriteDeterminism(w io.Writer, d *determinism.Report) error {
 	}
 	p.table("", p.differingTable(shown).Grid(p.Lang).Fit(p.Width))
 	if d.Differing > shownDrifts {
-		p.text(p.say("and %d more", d.Differing-shownDrifts))
+		p.text(p.format("and %d more", d.Differing-shownDrifts))
 	}
 	if len(why) > 0 {
-		p.blank()
-		p.facts([]fact{{label: p.say("Why"), lines: why}})
+		p.writeBlankLine()
+		p.facts([]summaryItem{{label: p.format("Why"), lines: why}})
 	}
 	p.leftOut(d)
 	return p.err
@@ -122,8 +122,8 @@ func (t Text) WriteDeterminism(w io.Writer, d *determinism.Report) error {
 // leftOut lists existing data that was not compared.
 func (p *printer) leftOut(d *determinism.Report) {
 	if len(d.LeftOut) > 0 {
-		p.blank()
-		p.facts([]fact{{label: p.say("determinism¦Left out"), lines: firstOf(p.Text, d.LeftOut, shownLeftOut, p.of)}})
+		p.writeBlankLine()
+		p.facts([]summaryItem{{label: p.format("determinism¦Left out"), lines: firstOf(p.Text, d.LeftOut, shownLeftOut, p.sentence)}})
 	}
 }
 
@@ -133,22 +133,22 @@ func (t Text) sameText(d *determinism.Report) string {
 	read := d.Tensors - unread
 	switch {
 	case read == 0:
-		return t.say("NOTHING COMPARED: %s could not be read", tensors(unread))
+		return t.format("NOTHING COMPARED: %s could not be read", tensors(unread))
 	case unread == 0 && d.Empty():
-		return t.say("NOTHING COMPARED: %s without elements", tensors(read))
+		return t.format("NOTHING COMPARED: %s without elements", tensors(read))
 	case unread > 0:
 		if read == 1 {
-			return t.say("SAME: 1 tensor that could be read is equal, bit for bit, in %d runs; %s could not be read%s", runs, tensors(unread), restText(d))
+			return t.format("SAME: 1 tensor that could be read is equal, bit for bit, in %d runs; %s could not be read%s", runs, tensors(unread), restText(d))
 		}
-		return t.say("SAME: %s that could be read are equal, bit for bit, in %d runs; %s could not be read%s", tensors(read), runs, tensors(unread), restText(d))
+		return t.format("SAME: %s that could be read are equal, bit for bit, in %d runs; %s could not be read%s", tensors(read), runs, tensors(unread), restText(d))
 	case !d.Whole() && read == 1:
-		return t.say("SAME: the only tensor that was compared is equal, bit for bit, in %d runs%s", runs, restText(d))
+		return t.format("SAME: the only tensor that was compared is equal, bit for bit, in %d runs%s", runs, restText(d))
 	case !d.Whole():
-		return t.say("SAME: the %s that were compared are equal, bit for bit, in %d runs%s", tensors(read), runs, restText(d))
+		return t.format("SAME: the %s that were compared are equal, bit for bit, in %d runs%s", tensors(read), runs, restText(d))
 	case read == 1:
-		return t.say("SAME: the only tensor is equal, bit for bit, in %d runs", runs)
+		return t.format("SAME: the only tensor is equal, bit for bit, in %d runs", runs)
 	}
-	return t.say("SAME: all %s are equal, bit for bit, in %d runs", tensors(read), runs)
+	return t.format("SAME: all %s are equal, bit for bit, in %d runs", tensors(read), runs)
 }
 
 // restText counts the tensors that were not compared.
@@ -172,13 +172,13 @@ type driftedRow struct {
 // differingTable lists tensors that differ.
 func (t Text) differingTable(rows []driftedRow) Table[driftedRow] {
 	return Table[driftedRow]{Rows: rows, Columns: []Column[driftedRow]{
-		words("tensor", func(d driftedRow) string { return t.driftName(d.Row) }).titled("TENSOR"),
-		numbers("contents", func(d driftedRow) int { return d.Distinct }).titled("CONTENTS").ranked(2),
-		numbers("differ", func(d driftedRow) string { return d.differ }).titled("DIFFER").ranked(1),
-		numbers("first", func(d driftedRow) string { return d.first }).titled("determinism¦FIRST").ranked(4),
-		numbers("max_abs", func(d driftedRow) string { return d.maxAbs }).ranked(3),
-		words("cause", func(d driftedRow) determinism.Cause { return d.Cause }).titled("CAUSE"),
-		words("note", func(d driftedRow) string { return t.noteText(d.Row) }).titled("NOTE").ranked(5),
+		textColumn("tensor", func(d driftedRow) string { return t.driftName(d.Row) }).titled("TENSOR"),
+		numberColumn("contents", func(d driftedRow) int { return d.Distinct }).titled("CONTENTS").ranked(2),
+		numberColumn("differ", func(d driftedRow) string { return d.differ }).titled("DIFFER").ranked(1),
+		numberColumn("first", func(d driftedRow) string { return d.first }).titled("determinism¦FIRST").ranked(4),
+		numberColumn("max_abs", func(d driftedRow) string { return d.maxAbs }).ranked(3),
+		textColumn("cause", func(d driftedRow) determinism.Cause { return d.Cause }).titled("CAUSE"),
+		textColumn("note", func(d driftedRow) string { return t.noteText(d.Row) }).titled("NOTE").ranked(5),
 	}}
 }
 
@@ -215,7 +215,7 @@ func (t Text) driftWhy(r *determinism.Row) []string {
 	var lines []string
 	for _, d := range pointers(r.Drifts) {
 		if !d.Why.IsZero() {
-			lines = append(lines, t.say("%s in %s: %s", t.driftName(r), d.Run, d.Why))
+			lines = append(lines, t.format("%s in %s: %s", t.driftName(r), d.Run, d.Why))
 		}
 	}
 	return lines
@@ -224,9 +224,9 @@ func (t Text) driftWhy(r *determinism.Row) []string {
 // noteText returns the reason of the cause, and whether the same elements differ in all runs.
 func (t Text) noteText(r *determinism.Row) string {
 	if r.Places == determinism.UnknownPlaces {
-		return t.of(r.Why)
+		return t.sentence(r.Why)
 	}
-	return t.say("%s; places: %s", r.Why, placesWord[r.Places])
+	return t.format("%s; places: %s", r.Why, placesWord[r.Places])
 }
 
 // explainedText counts the causes of the outputs that differ.

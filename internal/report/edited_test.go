@@ -137,7 +137,7 @@ func readersOf() map[string]func(path string) error {
 // with the fault and the file; nothing panics.
 func TestEditedDocuments(t *testing.T) {
 	rep := everything()
-	rep.Listed = &record.Listed{Ref: []record.ListedRound{{Paired: true}}, NPU: []record.ListedRound{{Paired: true}}}
+	rep.Listed = &record.Listing{Ref: []record.ListedRound{{Paired: true}}, NPU: []record.ListedRound{{Paired: true}}}
 	rep.Rounds = []record.Round{{Findings: rep.Findings, Counts: rep.Counts}}
 	for i := range rep.Rows {
 		rep.Rows[i].Round = ""

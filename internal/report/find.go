@@ -18,14 +18,14 @@ import (
 
 // WriteFound prints the results of a search: a part for every operator and parameter. Ranks with
 // equal answers share a part.
-func (t Text) WriteFound(w io.Writer, a *find.Answer) error {
-	p := t.to(w)
+func (t Text) WriteFound(w io.Writer, a *find.SearchResult) error {
+	p := t.printerTo(w)
 	if len(a.Results) == 0 {
 		return nil
 	}
 	p.text(p.foundHead(a))
 	for _, ranks := range sameAnswers(a.Results) {
-		p.blank()
+		p.writeBlankLine()
 		switch first := ranks[0].(type) {
 		case *find.Operator:
 			p.foundOperator(first, ranks)
@@ -34,14 +34,14 @@ func (t Text) WriteFound(w io.Writer, a *find.Answer) error {
 		}
 	}
 	if a.More > 0 {
-		p.blank()
-		p.text(p.say("%d more: --limit 0 shows all", a.More))
+		p.writeBlankLine()
+		p.text(p.format("%d more: --limit 0 shows all", a.More))
 	}
 	return p.err
 }
 
 // foundHead returns the numbers of operators and parameters found.
-func (p *printer) foundHead(a *find.Answer) string {
+func (p *printer) foundHead(a *find.SearchResult) string {
 	params := 0
 	for _, r := range a.Results {
 		if _, ok := r.(*find.Parameter); ok {
@@ -54,7 +54,7 @@ func (p *printer) foundHead(a *find.Answer) string {
 		}
 		return p.Lang.Text(count(n, noun))
 	}
-	return a.Query + p.say(": ") + p.join(some(len(a.Results)-params, "operator"), some(params, "parameter"))
+	return a.Query + p.format(": ") + p.join(some(len(a.Results)-params, "operator"), some(params, "parameter"))
 }
 
 // sameAnswers groups results that differ only in their rank, ordered by the first of each group.
@@ -77,10 +77,10 @@ func sameAnswers(results []find.Result) [][]find.Result {
 // answerKey returns a key that equal answers of several ranks share; an answer without a rank is
 // unique.
 func answerKey(r find.Result) string {
-	if r.Where().Rank == nil {
+	if r.Position().Rank == nil {
 		return fmt.Sprintf("%p", r)
 	}
-	shared := func(place *find.Place) {
+	shared := func(place *find.TreePosition) {
 		if place.Rank = nil; place.IR != nil {
 			place.IR = new(path.Base(*place.IR))
 		}
@@ -88,12 +88,12 @@ func answerKey(r find.Result) string {
 	switch r := r.(type) {
 	case *find.Operator:
 		o := *r
-		shared(&o.Place)
+		shared(&o.TreePosition)
 		o.Files, o.Ambiguous, o.Statistics, o.FileTensor = nil, nil, nil, nil
 		return string(marshal(o, ""))
 	case *find.Parameter:
 		q := *r
-		shared(&q.Place)
+		shared(&q.TreePosition)
 		q.Files, q.Consumers = nil, slices.Clone(q.Consumers)
 		for i := range q.Consumers {
 			q.Consumers[i].Files = nil
@@ -107,7 +107,7 @@ func answerKey(r find.Result) string {
 func (p *printer) ranksText(ranks []find.Result) string {
 	var values []string
 	for _, r := range ranks {
-		if rank := r.Where().Rank; rank != nil {
+		if rank := r.Position().Rank; rank != nil {
 			values = append(values, strconv.Itoa(*rank))
 		}
 	}
@@ -118,7 +118,7 @@ func (p *printer) ranksText(ranks []find.Result) string {
 		return "rank " + values[0]
 	}
 	slices.SortFunc(values, lang.CompareNatural)
-	return p.say("ranks %s", lang.Ranges(slices.Compact(values)))
+	return p.format("ranks %s", lang.Ranges(slices.Compact(values)))
 }
 
 // matchTexts describes the kinds of matches that need an explanation.
@@ -133,12 +133,12 @@ var matchTexts = map[find.Match]lang.Text{
 }
 
 // matchText describes how a result matches, with the confidence unless it is high.
-func (p *printer) matchText(place *find.Place, level int) string {
+func (p *printer) matchText(place *find.TreePosition, level int) string {
 	switch place.Match {
 	case find.MatchUp:
-		return p.say("producer, level %d", level)
+		return p.format("producer, level %d", level)
 	case find.MatchDown:
-		return p.say("consumer, level %d", level)
+		return p.format("consumer, level %d", level)
 	}
 	text := p.Lang.Text(matchTexts[place.Match])
 	if place.Confidence == find.High {
@@ -152,21 +152,21 @@ func (p *printer) matchText(place *find.Place, level int) string {
 func (p *printer) foundOperator(op *find.Operator, ranks []find.Result) {
 	p.print(ui.Escape(strings.TrimLeft(op.OpType+"  "+cmp.Or(deref(op.OpName), "-"), " ")) + "\n")
 	var facts factList
-	facts.add(textIndent+p.say("match"), p.matchText(&op.Place, op.Level))
-	facts.add(textIndent+p.say("graph"), p.graphText(op), p.ranksText(ranks))
+	facts.add(textIndent+p.format("match"), p.matchText(&op.TreePosition, op.Level))
+	facts.add(textIndent+p.format("graph"), p.graphText(op), p.ranksText(ranks))
 	if op.Source != nil {
-		facts.add(textIndent+p.say("script"), p.scriptText(op))
+		facts.add(textIndent+p.format("script"), p.scriptText(op))
 	}
-	facts.add(textIndent+p.say("stack"), p.stackTexts(op.Stack)...)
-	facts.add(textIndent+p.say("inputs"), p.inputTexts(op.Inputs)...)
-	facts.add(textIndent+p.say("outputs"), p.outputTexts(op.Outputs)...)
-	facts.add(textIndent+p.say("report¦statistics"), p.rowTexts(op.Rows)...)
+	facts.add(textIndent+p.format("stack"), p.stackTexts(op.Stack)...)
+	facts.add(textIndent+p.format("inputs"), p.inputTexts(op.Inputs)...)
+	facts.add(textIndent+p.format("outputs"), p.outputTexts(op.Outputs)...)
+	facts.add(textIndent+p.format("report¦statistics"), p.rowTexts(op.Rows)...)
 	if op.NotDumped {
-		facts.add(textIndent+p.say("files"), p.say("none: it was not dumped"))
+		facts.add(textIndent+p.format("files"), p.format("none: it was not dumped"))
 	}
 	p.facts(facts)
-	p.foundFiles(p.say("files"), ranks, func(r find.Result) []string { return r.(*find.Operator).Files })
-	p.foundFiles(p.say("perhaps"), ranks, func(r find.Result) []string { return r.(*find.Operator).Ambiguous })
+	p.foundFiles(p.format("files"), ranks, func(r find.Result) []string { return r.(*find.Operator).Files })
+	p.foundFiles(p.format("perhaps"), ranks, func(r find.Result) []string { return r.(*find.Operator).Ambiguous })
 }
 
 // foundFiles prints the files of the first rank, and counts the files of the others.
@@ -184,7 +184,7 @@ func (p *printer) foundFiles(label string, ranks []find.Result, of func(find.Res
 		label = pad("", labelWidth)
 	}
 	if others > 0 {
-		p.wrapped(label, pad("", labelWidth), p.say("%s of %s", count(others, "file"), p.ranksText(rest)))
+		p.writeWrapped(label, pad("", labelWidth), p.format("%s of %s", count(others, "file"), p.ranksText(rest)))
 	}
 }
 
@@ -206,10 +206,10 @@ func (p *printer) graphText(op *find.Operator) string {
 		if op.Subgraph != "" {
 			node = "@" + op.Subgraph + ":" + node
 		}
-		text = p.say("%s of %s", node, text)
+		text = p.format("%s of %s", node, text)
 	}
 	if op.Order != nil {
-		text = p.join(text, p.say("%d of %d in execution order", *op.Order, *op.OrderTotal))
+		text = p.join(text, p.format("%d of %d in execution order", *op.Order, *op.OrderTotal))
 	}
 	return text
 }
@@ -223,11 +223,11 @@ func (p *printer) scriptText(op *find.Operator) string {
 	text += "  (" + *op.Source + ")"
 	switch deref(op.SourceVia) {
 	case "fused":
-		return p.join(text, p.say("of a fused operator"))
+		return p.join(text, p.format("of a fused operator"))
 	case "forward":
-		return p.join(text, p.say("its gradient"))
+		return p.join(text, p.format("its gradient"))
 	case "library":
-		return p.join(text, p.say("of the library"))
+		return p.join(text, p.format("of the library"))
 	}
 	return text
 }
@@ -285,15 +285,15 @@ func (p *printer) inputTexts(inputs []find.Input) []string {
 		case len(in.Via) > 0:
 			via := slices.Clone(in.Via)
 			slices.Reverse(via)
-			line += p.say("  from %s through %s", linksText(in.End, true), strings.Join(lastNames(via), ", "))
+			line += p.format("  from %s through %s", linksText(in.End, true), strings.Join(lastNames(via), ", "))
 		case len(in.From) > 0:
-			line += p.say("  from %s", linksText(in.From, true))
+			line += p.format("  from %s", linksText(in.From, true))
 		case in.DType == nil:
 			continue // a constant
 		}
 		lines = append(lines, line)
 		if len(in.Dumped) > 0 {
-			lines = append(lines, p.say("   dumped: %s, through %s (no dump)", linksText(in.Dumped, true), lang.FirstNames(lastNames(in.Undumped))))
+			lines = append(lines, p.format("   dumped: %s, through %s (no dump)", linksText(in.Dumped, true), lang.FirstNames(lastNames(in.Undumped))))
 		}
 	}
 	return lines
@@ -313,7 +313,7 @@ func (p *printer) outputTexts(outputs []find.Output) []string {
 	for _, out := range outputs {
 		line := strings.TrimRight(fmt.Sprintf("%d  %s", out.Index, typeText(out.DType, out.Format, out.Shape)), " ")
 		if len(out.To) > 0 {
-			line += p.say("  to %s", linksText(out.To, false))
+			line += p.format("  to %s", linksText(out.To, false))
 		}
 		lines = append(lines, line)
 	}
@@ -337,19 +337,19 @@ func (p *printer) rowTexts(rows []find.Row) []string {
 
 // foundParam prints a parameter with the operators that read it.
 func (p *printer) foundParam(q *find.Parameter, ranks []find.Result) {
-	p.print(p.say("Parameter  %s", ui.Escape(q.Param)) + "\n")
+	p.print(p.format("Parameter  %s", ui.Escape(q.Param)) + "\n")
 	var facts factList
-	facts.add(textIndent+p.say("match"), p.matchText(&q.Place, 0))
-	facts.add(textIndent+p.say("graph"), deref(q.IR), p.ranksText(ranks))
+	facts.add(textIndent+p.format("match"), p.matchText(&q.TreePosition, 0))
+	facts.add(textIndent+p.format("graph"), deref(q.IR), p.ranksText(ranks))
 	p.facts(facts)
-	p.foundFiles(p.say("files"), ranks, func(r find.Result) []string { return r.(*find.Parameter).Files })
+	p.foundFiles(p.format("files"), ranks, func(r find.Result) []string { return r.(*find.Parameter).Files })
 	for i := range q.Consumers {
 		c := &q.Consumers[i]
-		line := p.say("input %d of %s", c.Input, cmp.Or(deref(c.OpName), deref(c.Node)))
+		line := p.format("input %d of %s", c.Input, cmp.Or(deref(c.OpName), deref(c.Node)))
 		if len(c.Via) > 0 {
-			line += p.say(" through %s", strings.Join(lastNames(c.Via), ", "))
+			line += p.format(" through %s", strings.Join(lastNames(c.Via), ", "))
 		}
-		p.facts([]fact{{label: textIndent + p.say("read by"), lines: []string{line}}})
+		p.facts([]summaryItem{{label: textIndent + p.format("read by"), lines: []string{line}}})
 		p.foundFiles("", ranks, func(r find.Result) []string { return r.(*find.Parameter).Consumers[i].Files })
 	}
 }

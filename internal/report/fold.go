@@ -8,8 +8,8 @@ import (
 	"dumptool/internal/lang"
 )
 
-// folds describes rows that a text joins if they are alike but for their rank and step.
-type folds[R any] struct {
+// rankStepFolds describes rows that a text joins if they are alike but for their rank and step.
+type rankStepFolds[R any] struct {
 	// at returns the place of a row, move sets it.
 	at   func(*R) dumpdir.Coordinates
 	move func(*R, dumpdir.Coordinates)
@@ -26,18 +26,18 @@ type folded[R any] struct {
 }
 
 // joined joins alike rows of several ranks, then of several steps, in the order of the first ones.
-func (f *folds[R]) joined(rows []*R) []folded[R] {
+func (f *rankStepFolds[R]) joined(rows []*R) []folded[R] {
 	all := make([]folded[R], len(rows))
 	for i, row := range rows {
 		one := *row
 		all[i] = folded[R]{&one, 1}
 	}
-	all = f.along(all, func(c *dumpdir.Coordinates) *string { return &c.Rank })
-	return f.along(all, func(c *dumpdir.Coordinates) *string { return &c.Step })
+	all = f.foldAxis(all, func(c *dumpdir.Coordinates) *string { return &c.Rank })
+	return f.foldAxis(all, func(c *dumpdir.Coordinates) *string { return &c.Step })
 }
 
-// along joins alike rows along one axis.
-func (f *folds[R]) along(rows []folded[R], axis func(*dumpdir.Coordinates) *string) []folded[R] {
+// foldAxis joins alike rows along one axis.
+func (f *rankStepFolds[R]) foldAxis(rows []folded[R], axis func(*dumpdir.Coordinates) *string) []folded[R] {
 	type id struct {
 		place  dumpdir.Coordinates
 		key    string

@@ -123,7 +123,7 @@ func WriteDocument[R any](f *Folder, result R, compress bool) (path string, err 
 // earlier lists the unchanged reports of an earlier run in the folder, from its compare.json. If
 // that has no list of files, it lists the files of operators with errors.
 func (f *Folder) earlier() []record.File {
-	if _, ok := f.regular(documentName); !ok {
+	if _, ok := f.regularFileInfo(documentName); !ok {
 		return nil
 	}
 	_ = store.Preload(f.Dir) // most of them are reports; later calls read again
@@ -164,8 +164,8 @@ func (f *Folder) opFiles(r *record.Report) []record.File {
 		if !row.HasErrors() {
 			continue
 		}
-		name := names.Stem(labels.of(row)) + ".csv"
-		if info, ok := f.regular(name); ok && f.listsErrors(name) {
+		name := names.Stem(labels.labelOf(row)) + ".csv"
+		if info, ok := f.regularFileInfo(name); ok && f.listsErrors(name) {
 			files = append(files, record.File{Name: name, Size: info.Size()})
 		}
 	}
@@ -178,18 +178,18 @@ func (f *Folder) unchanged(file record.File) bool {
 	if file.Name == documentName || file.Name == OpConfigName || strings.ContainsAny(file.Name, `/\`) || !filepath.IsLocal(file.Name) {
 		return false
 	}
-	info, ok := f.regular(file.Name)
+	info, ok := f.regularFileInfo(file.Name)
 	return ok && info.Size() == file.Size && f.notInput(file.Name) == nil
 }
 
-// regular returns the info of a file in the folder; ok is false for links and devices.
-func (f *Folder) regular(name string) (info fs.FileInfo, ok bool) {
+// regularFileInfo returns the info of a file in the folder; ok is false for links and devices.
+func (f *Folder) regularFileInfo(name string) (info fs.FileInfo, ok bool) {
 	info, err := store.Lstat(store.Join(f.Dir, name))
 	return info, err == nil && info.Mode().IsRegular()
 }
 
-// wrote reports whether this run has written a file, ignoring case if the file system does.
-func (f *Folder) wrote(file record.File) bool {
+// hasWritten reports whether this run has written a file, ignoring case if the file system does.
+func (f *Folder) hasWritten(file record.File) bool {
 	return slices.ContainsFunc(f.Written, func(w record.File) bool {
 		if w.Name == file.Name || !strings.EqualFold(w.Name, file.Name) {
 			return w.Name == file.Name
@@ -204,7 +204,7 @@ func (f *Folder) wrote(file record.File) bool {
 // files that it could not remove. Plots stay: the user's notes may refer to them by name.
 func (f *Folder) removeStale(before []record.File) []record.File {
 	return slices.DeleteFunc(before, func(file record.File) bool {
-		if f.wrote(file) || !f.unchanged(file) {
+		if f.hasWritten(file) || !f.unchanged(file) {
 			return true
 		}
 		if isPlot(file.Name) {
@@ -225,7 +225,7 @@ func (f *Folder) foreign(before []record.File) []string {
 	var names []string
 	for _, e := range entries {
 		file := record.File{Name: e.Name()}
-		if !e.Type().IsRegular() || f.wrote(file) || f.notInput(file.Name) != nil {
+		if !e.Type().IsRegular() || f.hasWritten(file) || f.notInput(file.Name) != nil {
 			continue
 		}
 		if isReport(file.Name) || isTable(file.Name) && f.listsErrors(file.Name) ||

@@ -68,61 +68,61 @@ func listFormats() []Format {
 		}},
 		{"csv", "a table; compare: HPAA's columns, followed by more", []Writer{
 			withExtraFiles(writes(hpaaTable, WriteCompareCSV), writeTablesBeside),
-			plainly("", WriteCompareDetailCSV),
-			plainly("determinism.csv", WriteDeterminismCSV),
-			plainly("", WriteJudgementCSV),
-			plainly("overflow.csv", WriteAnalysisCSV),
-			plainly("overflow_scan.csv", WriteScanCSV),
-			plainly("overflow_watch.csv", WriteWatchCSV),
-			plainly("headroom.csv", WriteHeadroomCSV),
-			plainly("checkpoints.csv", WriteCheckpointsCSV),
-			withExtraFiles(plainly("check.csv", WriteCheckCSV), func(f *Folder, r *check.Report, _ Options) error { return writeRanksBeside(f, checkRanksFile, r.Ranks) }),
-			plainly("perf.csv", WritePerfCSV),
+			ignoringOptions("", WriteCompareDetailCSV),
+			ignoringOptions("determinism.csv", WriteDeterminismCSV),
+			ignoringOptions("", WriteJudgementCSV),
+			ignoringOptions("overflow.csv", WriteAnalysisCSV),
+			ignoringOptions("overflow_scan.csv", WriteScanCSV),
+			ignoringOptions("overflow_watch.csv", WriteWatchCSV),
+			ignoringOptions("headroom.csv", WriteHeadroomCSV),
+			ignoringOptions("checkpoints.csv", WriteCheckpointsCSV),
+			withExtraFiles(ignoringOptions("check.csv", WriteCheckCSV), func(f *Folder, r *check.Report, _ Options) error { return writeRanksBeside(f, checkRanksFile, r.Ranks) }),
+			ignoringOptions("perf.csv", WritePerfCSV),
 		}},
 		{HPAAFormat, "the files of HPAA: its table, errors of each operator, logs, op_config.csv", []Writer{
-			withExtraFiles(writes(hpaaTable, WriteCompareCSV).keeping(Keep{Errors: true}), writeHPAA),
+			withExtraFiles(writes(hpaaTable, WriteCompareCSV).withDetails(Keep{Errors: true}), writeHPAA),
 		}},
 		{documentFormat, "all results, for programs", []Writer{
-			plainly(documentName, writeCompareJSON).keeping(Keep{Worst: true, Bins: true, Pictures: true}).badRowsOnly(),
-			plainly("", WriteCompareDetailJSON),
-			plainly("determinism.json", writeDocument[*determinism.Report]),
-			plainly("", WriteJudgementJSON),
-			plainly("", writeLine[Version]),
-			plainly("", writeLine[*inspect.File]),
-			plainly("", writeLine[*inspect.Overview]),
-			plainly("", writeDocument[*show.Window]),
-			plainly("", writeEscaped[*convert.Result]),
-			plainly("", writeEscaped[*hpaa.Result]),
-			plainly("", writeDocument[*find.Answer]),
-			plainly("overflow.json", writeDocument[*overflow.Report]),
-			plainly("overflow_scan.json", writeDocument[*overflow.ScanReport]),
-			plainly("overflow_watch.json", writeDocument[*overflow.WatchReport]),
-			plainly("headroom.json", writeDocument[*overflow.HeadroomReport]),
-			plainly("checkpoints.json", writeDocument[*checkpoint.Report]),
-			plainly("check.json", writeDocument[*check.Report]),
-			plainly("perf.json", WritePerfJSON),
-			plainly("", WriteConfigChecksJSON),
-			plainly("", WriteConfigExplanationJSON),
+			ignoringOptions(documentName, writeCompareJSON).withDetails(Keep{Worst: true, Bins: true, Pictures: true}).badRowsOnly(),
+			ignoringOptions("", WriteCompareDetailJSON),
+			ignoringOptions("determinism.json", writeDocument[*determinism.Report]),
+			ignoringOptions("", WriteJudgementJSON),
+			ignoringOptions("", writeLine[Version]),
+			ignoringOptions("", writeLine[*inspect.File]),
+			ignoringOptions("", writeLine[*inspect.Overview]),
+			ignoringOptions("", writeDocument[*show.Window]),
+			ignoringOptions("", writeEscaped[*convert.Result]),
+			ignoringOptions("", writeEscaped[*hpaa.Result]),
+			ignoringOptions("", writeDocument[*find.SearchResult]),
+			ignoringOptions("overflow.json", writeDocument[*overflow.Report]),
+			ignoringOptions("overflow_scan.json", writeDocument[*overflow.ScanReport]),
+			ignoringOptions("overflow_watch.json", writeDocument[*overflow.WatchReport]),
+			ignoringOptions("headroom.json", writeDocument[*overflow.HeadroomReport]),
+			ignoringOptions("checkpoints.json", writeDocument[*checkpoint.Report]),
+			ignoringOptions("check.json", writeDocument[*check.Report]),
+			ignoringOptions("perf.json", WritePerfJSON),
+			ignoringOptions("", WriteConfigChecksJSON),
+			ignoringOptions("", WriteConfigExplanationJSON),
 		}},
 		{"junit", "a test case for each tensor, for CI services", []Writer{
-			plainly("junit.xml", WriteCompareJUnit).keeping(Keep{Worst: true}).badRowsOnly(),
-			plainly("check_junit.xml", WriteCheckJUnit),
+			ignoringOptions("junit.xml", WriteCompareJUnit).withDetails(Keep{Worst: true}).badRowsOnly(),
+			ignoringOptions("check_junit.xml", WriteCheckJUnit),
 		}},
 		{"md", "Markdown, for a comment on a code host", []Writer{
 			textual("compare.md", Text.WriteCompareMarkdown),
-			plainly("overflow.md", WriteAnalysisMarkdown),
-			plainly("overflow_scan.md", WriteScanMarkdown),
+			ignoringOptions("overflow.md", WriteAnalysisMarkdown),
+			ignoringOptions("overflow_scan.md", WriteScanMarkdown),
 			textual("check.md", Text.WriteCheckMarkdown),
 			textual("perf.md", Text.WritePerfMarkdown),
 		}},
 		{"msaccucmp", "a table with the columns of msaccucmp", []Writer{
-			plainly("result_msaccucmp.csv", WriteCompareMsaccucmp).keeping(Keep{Divergence: true}),
+			ignoringOptions("result_msaccucmp.csv", WriteCompareMsaccucmp).withDetails(Keep{Divergence: true}),
 		}},
 		{"msprobe", "a table with the columns of msprobe", []Writer{
-			withExtraFiles(plainly(msprobeName+".csv", WriteCompareMSProbe).keeping(Keep{Calls: true}), writeMSProbeRounds),
+			withExtraFiles(ignoringOptions(msprobeName+".csv", WriteCompareMSProbe).withDetails(Keep{Calls: true}), writeMSProbeRounds),
 		}},
 		{pageFormat, "a page for a browser, in one file", []Writer{
-			writes("report.html", writePage).keeping(Keep{Worst: true, Bins: true, Pictures: true}).badRowsOnly(),
+			writes("report.html", writePage).withDetails(Keep{Worst: true, Bins: true, Pictures: true}).badRowsOnly(),
 			paged("determinism.html", func(o *page.Options) *json.RawMessage { return &o.Determinism }, writeDocument[*determinism.Report]),
 			paged("overflow.html", overflowPage, writeDocument[*overflow.Report]),
 			paged("overflow_scan.html", overflowPage, writeDocument[*overflow.ScanReport]),
@@ -132,11 +132,11 @@ func listFormats() []Format {
 			paged("perf.html", func(o *page.Options) *json.RawMessage { return &o.Perf }, WritePerfJSON),
 		}},
 		{"sarif", "for services that show findings in the source code", []Writer{
-			plainly("", WriteConfigChecksSARIF),
-			plainly("compare.sarif", sarifOf(placesOfCompare, func(r *record.Report) string { return r.Tool })),
-			plainly("overflow.sarif", sarifOf(analysisPlaces, func(r *overflow.Report) string { return r.Tool })),
-			plainly("overflow_scan.sarif", sarifOf(scanPlaces, func(r *overflow.ScanReport) string { return r.Tool })),
-			plainly("check.sarif", sarifOf(placesOfCheck, func(r *check.Report) string { return r.Tool })),
+			ignoringOptions("", WriteConfigChecksSARIF),
+			ignoringOptions("compare.sarif", sarifOf(placesOfCompare, func(r *record.Report) string { return r.Tool })),
+			ignoringOptions("overflow.sarif", sarifOf(analysisPlaces, func(r *overflow.Report) string { return r.Tool })),
+			ignoringOptions("overflow_scan.sarif", sarifOf(scanPlaces, func(r *overflow.ScanReport) string { return r.Tool })),
+			ignoringOptions("check.sarif", sarifOf(placesOfCheck, func(r *check.Report) string { return r.Tool })),
 		}},
 	}
 }
@@ -184,8 +184,8 @@ type Keep struct {
 	Worst, Errors, Divergence, Bins, Calls, Pictures bool
 }
 
-// keeping returns a writer whose reports show more than the rows.
-func (w Writer) keeping(k Keep) Writer {
+// withDetails returns a writer whose reports show more than the rows.
+func (w Writer) withDetails(k Keep) Writer {
 	w.Keep = k
 	return w
 }
@@ -248,8 +248,8 @@ func writes[R any](file string, write func(w io.Writer, result R, opt Options) e
 		write: func(w io.Writer, result any, opt Options) error { return write(w, result.(R), opt) }}
 }
 
-// plainly returns a writer that ignores the options.
-func plainly[R any](file string, write func(w io.Writer, result R) error) Writer {
+// ignoringOptions returns a writer that ignores the options.
+func ignoringOptions[R any](file string, write func(w io.Writer, result R) error) Writer {
 	return writes(file, func(w io.Writer, result R, _ Options) error { return write(w, result) })
 }
 

@@ -119,7 +119,7 @@ func twoRounds() *inspect.Overview {
 		Paths: []string{"d\x1b"}, Producers: []dumpdir.Producer{dumpdir.MindSpore, dumpdir.Arrays},
 		Rounds: []*dumpdir.Round{
 			{At: at("0", "3"), Ops: ops(2), Order: dumpdir.Order{Source: lang.Plain("timestamps of the dumps"), Known: 2, Of: 2}},
-			{At: at("1", "10"), Ops: ops(3), Order: dumpdir.Order{Source: lang.Plain("natural order of names"), Of: 3, Rejected: lang.Plains([]string{"x.csv: knows 1 of 3 operators"})},
+			{At: at("1", "10"), Ops: ops(3), Order: dumpdir.Order{Source: lang.Plain("natural order of names"), Of: 3, Rejected: []lang.Sentence{lang.Plain("x.csv: knows 1 of 3 operators")}},
 				Flow: dumpdir.Flow{Source: lang.Plain("graph f.json"), Known: 3, Of: 3}},
 		},
 		Files: []*dumpdir.File{file(dumpdir.Tensors, 5), file(dumpdir.Side, 7), file(dumpdir.Tensors, 6)},
@@ -147,10 +147,10 @@ func threeOperators() *inspect.Operators {
 
 // found has an operator of two ranks with a file each, one matched by a part of its name, and a
 // parameter.
-func found() *find.Answer {
-	at := func(rank int, match find.Match, confidence find.Confidence) find.Place {
+func found() *find.SearchResult {
+	at := func(rank int, match find.Match, confidence find.Confidence) find.TreePosition {
 		ir := fmt.Sprintf("rank_%d/graphs/g.ir", rank)
-		return find.Place{Match: match, Confidence: confidence, Rank: &rank, Graph: new(int), IR: &ir}
+		return find.TreePosition{Match: match, Confidence: confidence, Rank: &rank, Graph: new(int), IR: &ir}
 	}
 	text := func(s string) *string { return &s }
 	number := func(n int) *int { return &n }
@@ -159,7 +159,7 @@ func found() *find.Answer {
 	said.Values.Set(dumpdir.NaNs, 2)
 	conv := func(rank int) find.Result {
 		return &find.Operator{
-			Place: at(rank, find.MatchLine, find.High), IRLine: number(57), Node: text("%4"), Subgraph: "g", OpType: "Conv2D", OpName: text("Default/net/Conv2D-op515"),
+			TreePosition: at(rank, find.MatchLine, find.High), IRLine: number(57), Node: text("%4"), Subgraph: "g", OpType: "Conv2D", OpName: text("Default/net/Conv2D-op515"),
 			Order: number(4), OrderTotal: number(21), Source: text("/home/u/resnet.py:88"), SourceVia: text("own"), Code: text("x = self.conv1(x)"),
 			Files: []string{fmt.Sprintf("rank_%d/a\nb.npy", rank)}, Ambiguous: []string{}, Statistics: []string{"s.csv#2"},
 			Inputs: []find.Input{{Slot: find.Slot{DType: text("Float16"), Format: text("NC1HWC0"), Shape: tensor.Shape{2, 1, 3, 3, 16}}, From: []find.Link{{Name: "Default/TransData-op1", Index: 1}}, Via: []string{}},
@@ -169,12 +169,12 @@ func found() *find.Answer {
 			Rows:    []find.Row{{Kind: tensor.Input, Statistics: said}},
 		}
 	}
-	relu := &find.Operator{Place: at(0, find.MatchPart, find.Low), OpType: "call", Files: []string{}, Ambiguous: []string{"c.npy"}, Source: text("nn/x.py:3"), SourceVia: text("library")}
-	weight := &find.Parameter{Place: at(0, find.MatchParam, find.Medium), Param: "conv1.weight", Number: number(2), Files: []string{"w.npy"},
+	relu := &find.Operator{TreePosition: at(0, find.MatchPart, find.Low), OpType: "call", Files: []string{}, Ambiguous: []string{"c.npy"}, Source: text("nn/x.py:3"), SourceVia: text("library")}
+	weight := &find.Parameter{TreePosition: at(0, find.MatchParam, find.Medium), Param: "conv1.weight", Number: number(2), Files: []string{"w.npy"},
 		Consumers: []find.Consumer{{Node: text("%4"), OpName: text("Default/net/Conv2D-op515"), Input: 1, Via: []string{"Default/Cast-op2"}, Files: []string{"a.npy"}}}}
 	offset := int64(17)
-	return &find.Answer{Schema: find.Schema, Query: "conv\x1b", Kind: find.Op, Results: []find.Result{conv(0), conv(1), relu, weight}, More: 2, Graphs: 2,
-		Unreadable: []find.Unreadable{{Path: "g.ir", Error: lang.Plain("the file is cut"), Offset: &offset}}, Notes: lang.Plains([]string{"ids repeat"})}
+	return &find.SearchResult{Schema: find.Schema, Query: "conv\x1b", Kind: find.Op, Results: []find.Result{conv(0), conv(1), relu, weight}, More: 2, Graphs: 2,
+		Unreadable: []find.Unreadable{{Path: "g.ir", Error: lang.Plain("the file is cut"), Offset: &offset}}, Notes: []lang.Sentence{lang.Plain("ids repeat")}}
 }
 
 // converted has a converted tensor and one that failed.
@@ -195,7 +195,7 @@ func imported() *hpaa.Result {
 			{Node: "c", Label: "c", Pieces: []*hpaa.Piece{{File: "d/3"}}, Path: "npu/c.npy", PieceError: &hpaa.PieceError{Code: hpaa.DuplicatePiece, Problem: lang.Plain("piece 0 comes twice")}},
 			{Node: "d", Label: "d", Pieces: []*hpaa.Piece{{File: "d/4"}}, Path: "npu/d.npy", PieceError: &hpaa.PieceError{Code: hpaa.NotInModel, Problem: lang.Plain("the reference has no such tensor")}},
 		},
-		Others: []hpaa.Other{{File: "README", Why: lang.Say("not described")}},
+		Others: []hpaa.UnusedFile{{File: "README", Why: lang.Say("not described")}},
 		Read:   []string{"net/<a>", "net/<a>", "b", "c", "d"}, Unknown: []string{"d", "b"}, Order: []string{"b", "net/<a>"},
 		Sums: []hpaa.Sum{{File: "d/0", MD5: "00"}}, Warnings: []lang.Sentence{lang.Say("odd")},
 	}

@@ -71,7 +71,7 @@ func (g Grid) fit(width, least int) Grid {
 // status are highlighted.
 func (g Grid) Print(w io.Writer, indent string, t Text) error {
 	if t.Width > 0 {
-		g = g.cut(max(1, t.Width-len(indent)))
+		g = g.narrowColumns(max(1, t.Width-len(indent)))
 	}
 	var text strings.Builder
 	for row := range g[0].cells {
@@ -105,8 +105,8 @@ func widest(cells []string) int {
 	return width
 }
 
-// cut narrows the widest text columns until a row has at most width columns.
-func (g Grid) cut(width int) Grid {
+// narrowColumns narrows the widest text columns until a row has at most width columns.
+func (g Grid) narrowColumns(width int) Grid {
 	g = slices.Clone(g)
 	for total := g.Width(); total > width; total-- {
 		widest := -1

@@ -13,9 +13,9 @@ import (
 // gridOf returns a grid of rows of three cells, the second of which are numbers.
 func gridOf(rows ...[3]string) Grid {
 	return Table[[3]string]{Rows: rows, Columns: []Column[[3]string]{
-		words("name", func(r [3]string) string { return r[0] }),
-		numbers("size", func(r [3]string) string { return r[1] }),
-		words("type", func(r [3]string) string { return r[2] }),
+		textColumn("name", func(r [3]string) string { return r[0] }),
+		numberColumn("size", func(r [3]string) string { return r[1] }),
+		textColumn("type", func(r [3]string) string { return r[2] }),
 	}}.Grid(English)
 }
 

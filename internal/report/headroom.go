@@ -12,27 +12,27 @@ import (
 // headroomTable lists operators.
 func (t Text) headroomTable(rows []*overflow.Headroom, severalRounds bool) Table[*overflow.Headroom] {
 	isBeside := func(*overflow.Headroom) bool { return severalRounds }
-	least := of(func(h *overflow.Headroom) (m overflow.Margin, ok bool) {
+	least := columnsOfPart(func(h *overflow.Headroom) (m overflow.Margin, ok bool) {
 		if len(h.Margins) > 0 {
 			m = h.Margins[0]
 		}
 		return m, len(h.Margins) > 0
-	}, words("where", func(m overflow.Margin) string { return m.Where }).in(InCSV), words("index", func(m overflow.Margin) int { return m.Index }).in(InCSV),
-		words("log2", func(m overflow.Margin) float64 { return m.Log2 }).in(InCSV), words("bits", func(m overflow.Margin) float64 { return m.Bits }).in(InCSV),
-		words("bound", func(m overflow.Margin) bool { return m.IsBound }).in(InCSV))
+	}, textColumn("where", func(m overflow.Margin) string { return m.Where }).onlyIn(InCSV), textColumn("index", func(m overflow.Margin) int { return m.Index }).onlyIn(InCSV),
+		textColumn("log2", func(m overflow.Margin) float64 { return m.Log2 }).onlyIn(InCSV), textColumn("bits", func(m overflow.Margin) float64 { return m.Bits }).onlyIn(InCSV),
+		textColumn("bound", func(m overflow.Margin) bool { return m.IsBound }).onlyIn(InCSV))
 	return Table[*overflow.Headroom]{Rows: rows, Columns: slices.Concat([]Column[*overflow.Headroom]{
-		words("status", func(h *overflow.Headroom) overflow.HeadroomStatus { return h.Status }).titled("STATUS"),
-		words("operator", (*overflow.Headroom).Label).titled("OPERATOR").in(InText),
-		words("margin", func(h *overflow.Headroom) string { return cmp.Or(t.of(h.Text()), noValue) }).titled("headroom¦MARGIN").in(InText),
-		words("op_type", func(h *overflow.Headroom) string { return h.OpType }).in(InCSV),
-		words("op_name", func(h *overflow.Headroom) string { return h.OpName }).in(InCSV),
+		textColumn("status", func(h *overflow.Headroom) overflow.HeadroomStatus { return h.Status }).titled("STATUS"),
+		textColumn("operator", (*overflow.Headroom).Label).titled("OPERATOR").onlyIn(InText),
+		textColumn("margin", func(h *overflow.Headroom) string { return cmp.Or(t.sentence(h.Text()), noValue) }).titled("headroom¦MARGIN").onlyIn(InText),
+		textColumn("op_type", func(h *overflow.Headroom) string { return h.OpType }).onlyIn(InCSV),
+		textColumn("op_name", func(h *overflow.Headroom) string { return h.OpName }).onlyIn(InCSV),
 	}, least, []Column[*overflow.Headroom]{
-		words("rank", func(h *overflow.Headroom) string { return h.At.Rank }).where(isBeside).titled("RANK").optional().ranked(1),
-		words("step", func(h *overflow.Headroom) string { return h.At.Step }).where(isBeside).titled("STEP").optional().ranked(2),
-		words("reason", func(h *overflow.Headroom) string { return t.Lang.Text(lang.Text{EN: h.Reason, ZH: h.ReasonZH}) }).titled("REASON").optional().ranked(3),
-		words("order", func(h *overflow.Headroom) int { return h.Order }).in(InCSV),
-		words("file", func(h *overflow.Headroom) string { return h.File }).in(InCSV),
-		words("script", func(h *overflow.Headroom) string { return h.Script }).in(InCSV),
+		textColumn("rank", func(h *overflow.Headroom) string { return h.At.Rank }).onlyFor(isBeside).titled("RANK").optional().ranked(1),
+		textColumn("step", func(h *overflow.Headroom) string { return h.At.Step }).onlyFor(isBeside).titled("STEP").optional().ranked(2),
+		textColumn("reason", func(h *overflow.Headroom) string { return t.Lang.Text(lang.Text{EN: h.Reason, ZH: h.ReasonZH}) }).titled("REASON").optional().ranked(3),
+		textColumn("order", func(h *overflow.Headroom) int { return h.Order }).onlyIn(InCSV),
+		textColumn("file", func(h *overflow.Headroom) string { return h.File }).onlyIn(InCSV),
+		textColumn("script", func(h *overflow.Headroom) string { return h.Script }).onlyIn(InCSV),
 	})}
 }
 
@@ -43,8 +43,8 @@ func WriteHeadroomCSV(w io.Writer, r *overflow.HeadroomReport) error {
 
 // WriteHeadroom prints the operators that overflow or nearly do, or all.
 func (t Text) WriteHeadroom(w io.Writer, r *overflow.HeadroomReport) error {
-	p := t.to(w)
-	p.text(p.of(r.Headline))
+	p := t.printerTo(w)
+	p.text(p.sentence(r.Headline))
 	rows, left := pointers(r.Rows), 0
 	if !r.All {
 		rows = slices.DeleteFunc(rows, func(h *overflow.Headroom) bool { return h.Status != overflow.Overflows && h.Status != overflow.Tight })
@@ -52,10 +52,10 @@ func (t Text) WriteHeadroom(w io.Writer, r *overflow.HeadroomReport) error {
 		rows = rows[:min(len(rows), maxShown)]
 	}
 	if len(rows) > 0 {
-		p.blank()
+		p.writeBlankLine()
 		printTable(p, p.headroomTable(rows, len(r.Rounds) > 1), minName)
 	}
-	p.left(left, lang.Text{EN: "%d more (--all shows all)"})
+	p.printOmitted(left, lang.Text{EN: "%d more (--all shows all)"})
 	p.problems(r.Problems, r.All)
 	return p.err
 }

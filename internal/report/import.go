@@ -59,8 +59,8 @@ func WriteImport(f *Folder, r *hpaa.Result, runtime string, inputs ...string) (k
 	if len(r.Sums) > 0 {
 		failed = appendFailed(failed, f.Write(sumsName, func(w io.Writer) error {
 			return Table[hpaa.Sum]{Columns: []Column[hpaa.Sum]{
-				words("file", func(s hpaa.Sum) string { return s.File }),
-				words("md5", func(s hpaa.Sum) string { return s.MD5 }),
+				textColumn("file", func(s hpaa.Sum) string { return s.File }),
+				textColumn("md5", func(s hpaa.Sum) string { return s.MD5 }),
 			}, Rows: r.Sums}.CSV(w)
 		}))
 	}

@@ -17,7 +17,7 @@ import (
 // WriteInspected prints the contents of a file: its path, then the contents, indented. Tensors are
 // one table, or two, the second with the statistics, if one is too wide for the terminal.
 func (t Text) WriteInspected(w io.Writer, f *inspect.File) error {
-	p := t.to(w)
+	p := t.printerTo(w)
 	p.print(ui.Escape(f.Entry.Path()) + "\n")
 	for _, line := range p.aboutFile(f) {
 		p.print(textIndent + ui.Escape(line) + "\n")
@@ -50,23 +50,23 @@ func (p *printer) misfits(f *inspect.File) {
 	if f.MisfitCount == 0 {
 		return
 	}
-	text := p.say("does not fit: %s", lang.CountText(f.MisfitCount, "place"))
+	text := p.format("does not fit: %s", lang.CountText(f.MisfitCount, "place"))
 	if len(f.Misfits) == 0 {
-		p.line(textIndent, text+p.say(" (--verbose lists them)"))
+		p.line(textIndent, text+p.format(" (--verbose lists them)"))
 		return
 	}
 	p.line(textIndent, text)
 	for _, m := range f.Misfits {
 		place := ""
 		if m.Line != nil {
-			place = p.say("line %d", *m.Line)
+			place = p.format("line %d", *m.Line)
 		} else if m.Offset != nil {
-			place = p.say("byte %d", *m.Offset)
+			place = p.format("byte %d", *m.Offset)
 		}
-		p.facts([]fact{{label: textIndent + textIndent + place, lines: []string{m.Found, p.say("want %s", m.Wanted)}}})
+		p.facts([]summaryItem{{label: textIndent + textIndent + place, lines: []string{m.Found, p.format("want %s", m.Wanted)}}})
 	}
 	if rest := f.MisfitCount - len(f.Misfits); rest > 0 {
-		p.line(textIndent, p.say("%d more", rest))
+		p.line(textIndent, p.format("%d more", rest))
 	}
 }
 
@@ -76,7 +76,7 @@ func (p *printer) inspected(rows []inspected) {
 		return
 	}
 	whole := Table[inspected]{slices.Concat(inspectedColumns, statsColumns), rows}.Grid(p.Lang)
-	if p.fits(whole) {
+	if p.fitsTerminal(whole) {
 		p.grid(textIndent, whole, 0)
 		return
 	}
@@ -90,7 +90,7 @@ func (p *printer) inspected(rows []inspected) {
 func (t Text) aboutFile(f *inspect.File) []string {
 	var lines []string
 	if f.OriginalName != "" {
-		lines = append(lines, t.say("originally %s", f.OriginalName))
+		lines = append(lines, t.format("originally %s", f.OriginalName))
 	}
 	switch {
 	case f.OpType != "" && f.OpName != "":
@@ -99,11 +99,11 @@ func (t Text) aboutFile(f *inspect.File) []string {
 		lines = append(lines, string(f.OpType+f.OpName))
 	}
 	if f.Script != "" {
-		lines = append(lines, t.say("script %s", f.Script))
+		lines = append(lines, t.format("script %s", f.Script))
 	}
 	container := string(f.Container)
 	if f.DumpTime != 0 {
-		container = t.say("%s, dumped %s", container, dumpTime(uint64(f.DumpTime)))
+		container = t.format("%s, dumped %s", container, dumpTime(uint64(f.DumpTime)))
 	}
 	if f.Side == nil {
 		lines = append(lines, container)
@@ -112,10 +112,10 @@ func (t Text) aboutFile(f *inspect.File) []string {
 		lines = append(lines, t.aboutName(f))
 	}
 	if n := len(f.Values); n > 0 {
-		lines = append(lines, t.say("%s besides tensors (--json lists them)", lang.CountText(n, "value")))
+		lines = append(lines, t.format("%s besides tensors (--json lists them)", lang.CountText(n, "value")))
 	}
 	if f.Sliced {
-		lines = append(lines, t.say("slices of thread %d (FFTS+)", f.Name.ThreadID))
+		lines = append(lines, t.format("slices of thread %d (FFTS+)", f.Name.ThreadID))
 	}
 	for i := range f.Outputs {
 		if r := f.Outputs[i].Record; r != nil {
@@ -151,19 +151,19 @@ func (t Text) aboutName(f *inspect.File) string {
 	n := f.Name
 	text := fmt.Sprintf("task %d", n.TaskID)
 	if n.HasStream {
-		text += t.say(", stream %d", n.StreamID)
+		text += t.format(", stream %d", n.StreamID)
 	}
 	if n.HasCore {
-		text += t.say(", core type %d, core %d", n.CoreType, n.CoreID)
+		text += t.format(", core type %d, core %d", n.CoreType, n.CoreID)
 	}
 	if n.HasThread {
-		text += t.say(", task type %d, context %d, thread %d", n.TaskType, n.ContextID, n.ThreadID)
+		text += t.format(", task type %d, context %d, thread %d", n.TaskType, n.ContextID, n.ThreadID)
 	}
 	if n.HasDevice {
-		text += t.say(", device %d", n.DeviceID)
+		text += t.format(", device %d", n.DeviceID)
 	}
 	if n.Timestamp != uint64(f.DumpTime) {
-		text += t.say(", timestamp %d", n.Timestamp)
+		text += t.format(", timestamp %d", n.Timestamp)
 	}
 	return text
 }
@@ -178,14 +178,14 @@ func dumpTime(micros uint64) string {
 
 // aboutRecord summarises an overflow record, a line per unit.
 func (t Text) aboutRecord(r *opdebug.Record) []string {
-	title := t.say("overflow record: ")
+	title := t.format("overflow record: ")
 	switch {
 	case !r.Valid():
-		return []string{title + t.say("not valid")}
+		return []string{title + t.format("not valid")}
 	case r.Empty():
-		return []string{title + t.say("report¦empty")}
+		return []string{title + t.format("report¦empty")}
 	case !r.Overflowed():
-		return []string{title + t.say("no overflow")}
+		return []string{title + t.format("no overflow")}
 	}
 	var lines []string
 	for _, area := range r.Overflows() {
@@ -229,57 +229,57 @@ func inspectedRows(f *inspect.File) []inspected {
 var (
 	inspectedColumns = slices.Concat(
 		[]Column[inspected]{
-			words("operator", func(r inspected) string { return r.op }).titled("OPERATOR").optional(),
-			words("tensor", func(r inspected) string { return r.name }).titled("TENSOR"),
+			textColumn("operator", func(r inspected) string { return r.op }).titled("OPERATOR").optional(),
+			textColumn("tensor", func(r inspected) string { return r.name }).titled("TENSOR"),
 		},
-		of(func(r inspected) (*inspect.Tensor, bool) { return r.tensor, r.tensor != nil },
-			words("dtype", (*inspect.Tensor).TypeName).titled("DTYPE"),
-			words("format", formatText).titled("FORMAT"),
-			words("shape", func(t *inspect.Tensor) string { return shapeText(t.Shape) }).titled("SHAPE"),
-			words("slice", func(t *inspect.Tensor) string {
+		columnsOfPart(func(r inspected) (*inspect.Tensor, bool) { return r.tensor, r.tensor != nil },
+			textColumn("dtype", (*inspect.Tensor).TypeName).titled("DTYPE"),
+			textColumn("format", formatText).titled("FORMAT"),
+			textColumn("shape", func(t *inspect.Tensor) string { return shapeText(t.Shape) }).titled("SHAPE"),
+			textColumn("slice", func(t *inspect.Tensor) string {
 				if t.Slice == nil {
 					return ""
 				}
 				return shapeText(t.Slice)
 			}).titled("SLICE").optional(),
-			words("original", originalText).titled("ORIGINAL").optional(),
-			numbers("groups", func(t *inspect.Tensor) any {
+			textColumn("original", originalText).titled("ORIGINAL").optional(),
+			numberColumn("groups", func(t *inspect.Tensor) any {
 				if t.Groups == nil || *t.Groups == 0 {
 					return nil
 				}
 				return *t.Groups
 			}).titled("GROUPS").optional(),
-			numbers("c0", func(t *inspect.Tensor) int64 { return t.C0 }).given().optional(),
-			words("strides", stridesText).titled("STRIDES").optional(),
-			words("device", deviceText).titled("DEVICE").optional(),
+			numberColumn("c0", func(t *inspect.Tensor) int64 { return t.C0 }).emptyIfZero().optional(),
+			textColumn("strides", stridesText).titled("STRIDES").optional(),
+			textColumn("device", deviceText).titled("DEVICE").optional(),
 		),
-		[]Column[inspected]{numbers("bytes", func(r inspected) any {
+		[]Column[inspected]{numberColumn("bytes", func(r inspected) any {
 			if r.row != nil && r.size == 0 { // a table row whose tensor is missing
 				return nil
 			}
 			return r.size
 		}).titled("BYTES").optional()},
 	)
-	statsColumns = slices.Concat(of(func(r inspected) (s *inspect.Stats, ok bool) {
+	statsColumns = slices.Concat(columnsOfPart(func(r inspected) (s *inspect.Stats, ok bool) {
 		if r.tensor != nil {
 			s = r.tensor.Stats
 		}
 		return s, s != nil
 	},
-		numbers("min", func(s *inspect.Stats) string { return numberText(s.Min) }).titled("MIN").optional(),
-		numbers("max", func(s *inspect.Stats) string { return numberText(s.Max) }).titled("MAX").optional(),
-		numbers("mean", func(s *inspect.Stats) string { return numberText(s.Mean) }).titled("MEAN").optional(),
-		numbers("nan", func(s *inspect.Stats) *int64 { return s.NaN }).optional(),
-		numbers("+inf", func(s *inspect.Stats) *int64 { return s.PosInf }).optional(),
-		numbers("-inf", func(s *inspect.Stats) *int64 { return s.NegInf }).optional(),
-	), of(func(r inspected) (*inspect.Statistics, bool) { return r.row, r.row != nil },
-		numbers("norm", func(s *inspect.Statistics) any {
+		numberColumn("min", func(s *inspect.Stats) string { return numberText(s.Min) }).titled("MIN").optional(),
+		numberColumn("max", func(s *inspect.Stats) string { return numberText(s.Max) }).titled("MAX").optional(),
+		numberColumn("mean", func(s *inspect.Stats) string { return numberText(s.Mean) }).titled("MEAN").optional(),
+		numberColumn("nan", func(s *inspect.Stats) *int64 { return s.NaN }).optional(),
+		numberColumn("+inf", func(s *inspect.Stats) *int64 { return s.PosInf }).optional(),
+		numberColumn("-inf", func(s *inspect.Stats) *int64 { return s.NegInf }).optional(),
+	), columnsOfPart(func(r inspected) (*inspect.Statistics, bool) { return r.row, r.row != nil },
+		numberColumn("norm", func(s *inspect.Statistics) any {
 			if s.Norm == nil {
 				return nil
 			}
 			return numeral(numberText(s.Norm))
 		}).titled("NORM").optional(),
-		words("digest", func(s *inspect.Statistics) string { return s.Digest }).titled("DIGEST").optional(),
+		textColumn("digest", func(s *inspect.Statistics) string { return s.Digest }).titled("DIGEST").optional(),
 	))
 )
 

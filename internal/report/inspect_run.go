@@ -29,7 +29,7 @@ type shownFacts struct{ problems, sources, configurations int }
 // order, problems, and sensible commands. If that is too long, each fact and each command gets one
 // line.
 func (t Text) WriteOverview(w io.Writer, o *inspect.Overview) error {
-	p := t.to(w)
+	p := t.printerTo(w)
 	paths := firstOf(p.Text, o.Of.Paths, 2, ui.Escape)
 	facts := p.overviewFacts(o, shownFacts{problems: 3, sources: 2, configurations: 2})
 	lines, command := len(paths)+1+2*len(o.Next), "# %[2]s\n%[1]s\n"
@@ -48,9 +48,9 @@ func (t Text) WriteOverview(w io.Writer, o *inspect.Overview) error {
 	if len(o.Next) == 0 {
 		return p.err
 	}
-	p.blank()
+	p.writeBlankLine()
 	for _, c := range o.Next {
-		p.print(fmt.Sprintf(command, c.Line, p.of(c.Why)))
+		p.print(fmt.Sprintf(command, c.Line, p.sentence(c.Why)))
 	}
 	return p.err
 }
@@ -59,28 +59,28 @@ func (t Text) WriteOverview(w io.Writer, o *inspect.Overview) error {
 func (p *printer) overviewFacts(o *inspect.Overview, shown shownFacts) (facts factList) {
 	run := o.Of
 	if len(run.Rounds) > 0 || len(run.Records) > 0 {
-		facts.add(p.say("Written by"), p.producersText(o))
+		facts.add(p.format("Written by"), p.producersText(o))
 	}
-	facts.add(p.say("Ranks"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Rank }))
-	facts.add(p.say("Steps"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Step }))
-	facts.add(p.say("Graphs"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Graph }))
-	facts.add(p.say("Models"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Model }))
+	facts.add(p.format("Ranks"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Rank }))
+	facts.add(p.format("Steps"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Step }))
+	facts.add(p.format("Graphs"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Graph }))
+	facts.add(p.format("Models"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Model }))
 	if len(run.Rounds) > 0 {
-		facts.add(p.say("Operators"), p.operatorsText(run))
-		facts.add(p.say("Order"), p.sourcesText(run, shown.sources, func(r *dumpdir.Round) lang.Sentence { return r.Order.Source })...)
-		facts.add(p.say("Data flow"), p.sourcesText(run, shown.sources, func(r *dumpdir.Round) lang.Sentence {
+		facts.add(p.format("Operators"), p.operatorsText(run))
+		facts.add(p.format("Order"), p.sourcesText(run, shown.sources, func(r *dumpdir.Round) lang.Sentence { return r.Order.Source })...)
+		facts.add(p.format("Data flow"), p.sourcesText(run, shown.sources, func(r *dumpdir.Round) lang.Sentence {
 			if r.Flow.Source.IsZero() {
 				return lang.Say("unknown")
 			}
 			return r.Flow.Source
 		})...)
 	}
-	facts.add(p.say("Types"), p.typesText(o))
+	facts.add(p.format("Types"), p.typesText(o))
 	if s := o.Ranks; s != nil {
-		facts.add(p.say("Groups"), p.groupsText(s)...)
-		facts.add(p.say("Calls"), p.callsText(s))
+		facts.add(p.format("Groups"), p.groupsText(s)...)
+		facts.add(p.format("Calls"), p.callsText(s))
 	}
-	facts.add(p.say("Files"), p.filesText(run))
+	facts.add(p.format("Files"), p.filesText(run))
 	if o.Run.Reference != "" && len(run.Paths) == 1 {
 		reference, npu := o.Run.Reference, o.Run.NPU
 		stems := o.Run.Stems
@@ -88,13 +88,13 @@ func (p *printer) overviewFacts(o *inspect.Overview, shown shownFacts) (facts fa
 			reference, npu = stems[0], stems[1]
 		}
 		if len(stems) > 2 {
-			facts.add(p.say("Sides"), p.say("%d, by the names of files: %s; --stems chooses two", len(stems), ui.Escape(strings.Join(stems, ", "))))
+			facts.add(p.format("Sides"), p.format("%d, by the names of files: %s; --stems chooses two", len(stems), ui.Escape(strings.Join(stems, ", "))))
 		} else {
-			facts.add(p.say("Sides"), p.say("reference %s, NPU %s", ui.Escape(reference), ui.Escape(npu)))
+			facts.add(p.format("Sides"), p.format("reference %s, NPU %s", ui.Escape(reference), ui.Escape(npu)))
 		}
 	}
-	facts.add(p.say("Configuration"), p.configurationsText(o, shown.configurations)...)
-	facts.add(p.say("Problems"), p.problemsText(&o.Run, shown.problems)...)
+	facts.add(p.format("Configuration"), p.configurationsText(o, shown.configurations)...)
+	facts.add(p.format("Problems"), p.problemsText(&o.Run, shown.problems)...)
 	return facts
 }
 
@@ -108,7 +108,7 @@ func (p *printer) typesText(o *inspect.Overview) string {
 		}
 	}
 	if text != "" && o.Run.Headers < files {
-		text += p.say(" (by %d of %d headers)", o.Run.Headers, files)
+		text += p.format(" (by %d of %d headers)", o.Run.Headers, files)
 	}
 	return text
 }
@@ -117,9 +117,9 @@ func (p *printer) typesText(o *inspect.Overview) string {
 func (p *printer) configurationsText(o *inspect.Overview, most int) []string {
 	return firstOf(p.Text, pointers(o.Run.Configurations), most, func(c *inspect.Configuration) string {
 		if c.Errors+c.Warnings == 0 {
-			return p.say("%s: no mistakes found", ui.Escape(c.Path))
+			return p.format("%s: no mistakes found", ui.Escape(c.Path))
 		}
-		return p.say("%s: %s, %s", ui.Escape(c.Path), lang.CountText(c.Errors, "error"), lang.CountText(c.Warnings, "warning"))
+		return p.format("%s: %s, %s", ui.Escape(c.Path), lang.CountText(c.Errors, "error"), lang.CountText(c.Warnings, "warning"))
 	})
 }
 
@@ -128,7 +128,7 @@ func (p *printer) producersText(o *inspect.Overview) string {
 	var names []string
 	for _, one := range o.Run.Producers {
 		if one == dumpdir.Arrays {
-			names = append(names, p.say("no known producer"))
+			names = append(names, p.format("no known producer"))
 			continue
 		}
 		name := producerNames[one]
@@ -137,7 +137,7 @@ func (p *printer) producersText(o *inspect.Overview) string {
 		}
 		names = append(names, name)
 	}
-	return cmp.Or(strings.Join(names, ", "), p.say("unknown writer"))
+	return cmp.Or(strings.Join(names, ", "), p.format("unknown writer"))
 }
 
 // producerNames maps producers to their usual names.
@@ -160,7 +160,7 @@ func valuesText(run *dumpdir.Run, of func(*dumpdir.Coordinates) string) string {
 // operatorsText returns the number of operators per round.
 func (p *printer) operatorsText(run *dumpdir.Run) string {
 	if len(run.Rounds) == 0 {
-		return p.say("none")
+		return p.format("none")
 	}
 	count := func(r *dumpdir.Round) int { return len(r.Ops) }
 	least, most := count(run.Rounds[0]), 0
@@ -171,9 +171,9 @@ func (p *printer) operatorsText(run *dumpdir.Run) string {
 	case len(run.Rounds) == 1:
 		return strconv.Itoa(most)
 	case least == most:
-		return p.say("%d in each of %d rounds", most, len(run.Rounds))
+		return p.format("%d in each of %d rounds", most, len(run.Rounds))
 	}
-	return p.say("%d to %d in %d rounds", least, most, len(run.Rounds))
+	return p.format("%d to %d in %d rounds", least, most, len(run.Rounds))
 }
 
 // sourcesText lists the sources of rounds, with numbers of rounds if they differ.
@@ -181,7 +181,7 @@ func (p *printer) sourcesText(run *dumpdir.Run, most int, of func(*dumpdir.Round
 	counts := make(map[string]int)
 	var all []string
 	for _, r := range run.Rounds {
-		source := p.of(of(r))
+		source := p.sentence(of(r))
 		if counts[source]++; counts[source] == 1 {
 			all = append(all, source)
 		}
@@ -200,9 +200,9 @@ const shownGroups = 8
 // groupsText describes the groups that communicate, and their missing members.
 func (p *printer) groupsText(s *ranks.Survey) []string {
 	if len(s.Groups) == 0 {
-		return []string{p.say("not named by the dump")}
+		return []string{p.format("not named by the dump")}
 	}
-	text := p.say("%s, from %s", ranks.AxesText(s.Axes), s.Groups[0].Source)
+	text := p.format("%s, from %s", ranks.AxesText(s.Axes), s.Groups[0].Source)
 	if len(s.Groups) <= shownGroups {
 		var all []string
 		for _, g := range s.Groups {
@@ -212,7 +212,7 @@ func (p *printer) groupsText(s *ranks.Survey) []string {
 	}
 	lines := []string{text}
 	if len(s.Missing) > 0 {
-		lines = append(lines, p.say("%s of these groups are not here", trace.RankText(s.Missing)))
+		lines = append(lines, p.format("%s of these groups are not here", trace.RankText(s.Missing)))
 	}
 	return lines
 }
@@ -246,21 +246,21 @@ func (p *printer) filesText(run *dumpdir.Run) string {
 	var parts []string
 	for _, k := range fileKinds {
 		if n := counts[k.role]; n > 0 {
-			parts = append(parts, p.say("%d %s", n, k.name))
+			parts = append(parts, p.format("%d %s", n, k.name))
 		}
 	}
-	return p.say("%s; %d bytes", strings.Join(parts, ", "), size)
+	return p.format("%s; %d bytes", strings.Join(parts, ", "), size)
 }
 
 // problemsText lists the first problems of a run.
 func (p *printer) problemsText(run *inspect.Head, most int) []string {
-	lines := firstOf(p.Text, pointers(run.Problems), most, func(q *dumpdir.Problem) string { return p.of(lang.Error(q)) })
-	return append(lines, firstOf(p.Text, run.Warnings, most, func(s lang.Sentence) string { return ui.Escape(p.of(s)) })...)
+	lines := firstOf(p.Text, pointers(run.Problems), most, func(q *dumpdir.Problem) string { return p.sentence(lang.Error(q)) })
+	return append(lines, firstOf(p.Text, run.Warnings, most, func(s lang.Sentence) string { return ui.Escape(p.sentence(s)) })...)
 }
 
 // WriteOperators prints the operators of a run in execution order, one per line.
 func (t Text) WriteOperators(w io.Writer, ops *inspect.Operators) error {
-	p := t.to(w)
+	p := t.printerTo(w)
 	if len(ops.Rows) == 0 {
 		return p.err
 	}
@@ -275,25 +275,25 @@ func (t Text) WriteOperators(w io.Writer, ops *inspect.Operators) error {
 // operatorColumns are the columns of an operator over all of its executions.
 var operatorColumns = slices.Concat(
 	[]Column[*inspect.Operator]{
-		words("operator", func(o *inspect.Operator) string { return o.Name }).titled("OPERATOR"),
-		words("type", func(o *inspect.Operator) string { return o.Type }).titled("TYPE").optional().ranked(2),
-		words("script", func(o *inspect.Operator) string { return o.Script }).titled("SCRIPT").given().optional(),
-		numbers("times", func(o *inspect.Operator) int { return o.Times }).titled("TIMES").ranked(3),
-		numbers("failed", func(o *inspect.Operator) int { return o.Failed }).titled("FAILED").given().optional().ranked(1),
-		numbers("in", func(o *inspect.Operator) int { return o.Inputs }).titled("IN").ranked(10),
-		numbers("out", func(o *inspect.Operator) int { return o.Outputs }).titled("OUT").ranked(9),
+		textColumn("operator", func(o *inspect.Operator) string { return o.Name }).titled("OPERATOR"),
+		textColumn("type", func(o *inspect.Operator) string { return o.Type }).titled("TYPE").optional().ranked(2),
+		textColumn("script", func(o *inspect.Operator) string { return o.Script }).titled("SCRIPT").emptyIfZero().optional(),
+		numberColumn("times", func(o *inspect.Operator) int { return o.Times }).titled("TIMES").ranked(3),
+		numberColumn("failed", func(o *inspect.Operator) int { return o.Failed }).titled("FAILED").emptyIfZero().optional().ranked(1),
+		numberColumn("in", func(o *inspect.Operator) int { return o.Inputs }).titled("IN").ranked(10),
+		numberColumn("out", func(o *inspect.Operator) int { return o.Outputs }).titled("OUT").ranked(9),
 	},
-	of(func(o *inspect.Operator) (*inspect.Tensor, bool) { return o.First, o.First != nil },
-		words("dtype", (*inspect.Tensor).TypeName).titled("DTYPE").optional().ranked(5),
-		words("format", formatText).titled("FORMAT").optional().ranked(14),
-		words("shape", func(t *inspect.Tensor) string { return shapeText(t.Shape) }).titled("SHAPE").optional().ranked(4),
+	columnsOfPart(func(o *inspect.Operator) (*inspect.Tensor, bool) { return o.First, o.First != nil },
+		textColumn("dtype", (*inspect.Tensor).TypeName).titled("DTYPE").optional().ranked(5),
+		textColumn("format", formatText).titled("FORMAT").optional().ranked(14),
+		textColumn("shape", func(t *inspect.Tensor) string { return shapeText(t.Shape) }).titled("SHAPE").optional().ranked(4),
 	),
-	of(func(o *inspect.Operator) (*inspect.Stats, bool) { return o.Stats, o.Stats != nil },
-		numbers("min", func(s *inspect.Stats) string { return numberText(s.Min) }).titled("MIN").optional().ranked(8),
-		numbers("max", func(s *inspect.Stats) string { return numberText(s.Max) }).titled("MAX").optional().ranked(7),
-		numbers("nan", func(s *inspect.Stats) *int64 { return s.NaN }).optional().ranked(6),
-		numbers("+inf", func(s *inspect.Stats) *int64 { return s.PosInf }).optional().ranked(11),
-		numbers("-inf", func(s *inspect.Stats) *int64 { return s.NegInf }).optional().ranked(12),
+	columnsOfPart(func(o *inspect.Operator) (*inspect.Stats, bool) { return o.Stats, o.Stats != nil },
+		numberColumn("min", func(s *inspect.Stats) string { return numberText(s.Min) }).titled("MIN").optional().ranked(8),
+		numberColumn("max", func(s *inspect.Stats) string { return numberText(s.Max) }).titled("MAX").optional().ranked(7),
+		numberColumn("nan", func(s *inspect.Stats) *int64 { return s.NaN }).optional().ranked(6),
+		numberColumn("+inf", func(s *inspect.Stats) *int64 { return s.PosInf }).optional().ranked(11),
+		numberColumn("-inf", func(s *inspect.Stats) *int64 { return s.NegInf }).optional().ranked(12),
 	),
-	[]Column[*inspect.Operator]{numbers("bytes", func(o *inspect.Operator) int64 { return o.Bytes }).titled("BYTES").ranked(13)},
+	[]Column[*inspect.Operator]{numberColumn("bytes", func(o *inspect.Operator) int64 { return o.Bytes }).titled("BYTES").ranked(13)},
 )

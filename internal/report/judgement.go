@@ -14,20 +14,20 @@ import (
 func judgedTable(rows []*conclude.JudgedRow) Table[*conclude.JudgedRow] {
 	type row = *conclude.JudgedRow
 	return Table[row]{Rows: rows, Columns: []Column[row]{
-		words("op_name", judgedLabel).titled("TENSOR").in(InText | InCSV),
-		words("op", func(r row) string { return r.Op }).in(InJSON),
-		words("kind", func(r row) string { return r.Kind }).in(InJSON),
-		words("output", func(r row) int { return r.Output }).in(InJSON),
-		words("round", func(r row) string { return r.Round }).in(InJSON),
-		words("was", func(r row) record.Status { return r.Was }).titled("judgement¦WAS").ranked(3),
-		words("status", func(r row) record.Status { return r.Status }).titled("NOW").ranked(1),
-		numbers("atol", func(r row) float64 { return r.Limits.Atol }).in(InCSV | InJSON),
-		numbers("rtol", func(r row) float64 { return r.Limits.Rtol }).in(InCSV | InJSON),
-		words("source", func(r row) string { return r.Limits.Source() }).in(InJSON),
-		numbers("total", func(r row) int64 { return r.Total }).in(InJSON),
-		numbers("errors", func(r row) *int64 { return r.Errors }).titled("ERRORS").ranked(2),
-		numbers("total", func(r row) int64 { return r.Total }).titled("OF").in(InText | InCSV).ranked(4),
-		words("reasons", func(r row) []finding.Finding { return list(r.Reasons) }).in(InJSON),
+		textColumn("op_name", judgedLabel).titled("TENSOR").onlyIn(InText | InCSV),
+		textColumn("op", func(r row) string { return r.Op }).onlyIn(InJSON),
+		textColumn("kind", func(r row) string { return r.Kind }).onlyIn(InJSON),
+		textColumn("output", func(r row) int { return r.Output }).onlyIn(InJSON),
+		textColumn("round", func(r row) string { return r.Round }).onlyIn(InJSON),
+		textColumn("was", func(r row) record.Status { return r.Was }).titled("judgement¦WAS").ranked(3),
+		textColumn("status", func(r row) record.Status { return r.Status }).titled("NOW").ranked(1),
+		numberColumn("atol", func(r row) float64 { return r.Limits.Atol }).onlyIn(InCSV | InJSON),
+		numberColumn("rtol", func(r row) float64 { return r.Limits.Rtol }).onlyIn(InCSV | InJSON),
+		textColumn("source", func(r row) string { return r.Limits.Source() }).onlyIn(InJSON),
+		numberColumn("total", func(r row) int64 { return r.Total }).onlyIn(InJSON),
+		numberColumn("errors", func(r row) *int64 { return r.Errors }).titled("ERRORS").ranked(2),
+		numberColumn("total", func(r row) int64 { return r.Total }).titled("OF").onlyIn(InText | InCSV).ranked(4),
+		textColumn("reasons", func(r row) []finding.Finding { return list(r.Reasons) }).onlyIn(InJSON),
 	}}
 }
 
@@ -52,18 +52,18 @@ func WriteJudgementCSV(w io.Writer, j *conclude.Judgement) error {
 
 // WriteJudgement prints the rows of a judgement that fail, are undecided or changed.
 func (t Text) WriteJudgement(w io.Writer, j *conclude.Judgement) error {
-	p := t.to(w)
+	p := t.printerTo(w)
 	if why := j.NoVerdict(); !why.IsZero() {
-		p.text(p.say("NO VERDICT: %s", why))
+		p.text(p.format("NO VERDICT: %s", why))
 	}
-	p.text(p.say("%d of %d compared tensors pass, %d fail, %d are undecided", j.Counts[record.Pass], j.Compared,
+	p.text(p.format("%d of %d compared tensors pass, %d fail, %d are undecided", j.Counts[record.Pass], j.Compared,
 		j.Counts[record.Fail], j.Counts[limits.Undecided]))
 	if j.Counts[limits.Undecided] > j.LeftOut {
-		p.text(p.say("UNDECIDED: compare.json does not hold enough to decide; run compare again with these limits"))
+		p.text(p.format("UNDECIDED: compare.json does not hold enough to decide; run compare again with these limits"))
 	}
 	changed := slices.DeleteFunc(pointers(j.Rows), func(r *conclude.JudgedRow) bool { return r.Was == r.Status && r.Status != record.Fail })
 	if len(changed) > 0 {
-		p.blank()
+		p.writeBlankLine()
 		p.table("", judgedTable(changed).Grid(p.Lang).Fit(p.Width))
 	}
 	return p.err

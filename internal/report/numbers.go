@@ -16,14 +16,14 @@ const (
 	noValue   = "-"
 )
 
-// form formats a number. All forms print nan, inf and -inf as words.
-type form func(x float64) string
+// formatNumberAs formats a number. All forms print nan, inf and -inf as words.
+type formatNumberAs func(x float64) string
 
 // allDigits formats x with all digits; parsing gives x again.
 func allDigits(x float64) string { return jsonpos.FormatFloat(x) }
 
 // digits formats numbers with n significant digits.
-func digits(n int) form {
+func digits(n int) formatNumberAs {
 	return func(x float64) string {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			return allDigits(x)
@@ -32,9 +32,9 @@ func digits(n int) form {
 	}
 }
 
-// short formats x with four digits, whole numbers in full, and numbers near 1 with enough digits to
+// fourDigits formats x with four digits, whole numbers in full, and numbers near 1 with enough digits to
 // show the difference.
-func short(x float64) string {
+func fourDigits(x float64) string {
 	if x == math.Trunc(x) && math.Abs(x) < 1e6 {
 		return strconv.FormatFloat(x, 'f', -1, 64)
 	}
@@ -46,8 +46,8 @@ func short(x float64) string {
 }
 
 // formApart returns the first of short, 6 and 9 digits that shows the difference of two numbers.
-func formApart(a, b metrics.Metric) form {
-	for _, f := range []form{short, digits(6)} {
+func formApart(a, b metrics.Metric) formatNumberAs {
+	for _, f := range []formatNumberAs{fourDigits, digits(6)} {
 		if f(a.Value()) != f(b.Value()) {
 			return f
 		}
@@ -68,7 +68,7 @@ func cosine(x float64) string {
 const manyDigits = 1e15
 
 // decimals formats numbers with n decimals, and large numbers with an exponent.
-func decimals(n int) form {
+func decimals(n int) formatNumberAs {
 	return func(x float64) string {
 		switch {
 		case math.IsNaN(x) || math.IsInf(x, 0):
@@ -94,7 +94,7 @@ func hpaaNumber(x float64) string {
 }
 
 // orElse formats a metric; other stands for an undefined one.
-func orElse(m metrics.Metric, other string, f form) string {
+func orElse(m metrics.Metric, other string, f formatNumberAs) string {
 	if !m.Defined() {
 		return other
 	}
@@ -103,13 +103,13 @@ func orElse(m metrics.Metric, other string, f form) string {
 
 // exactMetric formats a metric for programs, shortMetric for people.
 func exactMetric(m metrics.Metric) string { return orElse(m, undefined, allDigits) }
-func shortMetric(m metrics.Metric) string { return orElse(m, noValue, short) }
+func shortMetric(m metrics.Metric) string { return orElse(m, noValue, fourDigits) }
 
 // difference returns a difference of elements as a metric; NaN is undefined.
 func difference(x float64) metrics.Metric { return metrics.NumberIf(x, !math.IsNaN(x)) }
 
 // element formats an element: integers in full, others with f, complex numbers as 1+2j.
-func element(v metrics.Value, f form) string {
+func element(v metrics.Value, f formatNumberAs) string {
 	h := v.DType.Host()
 	switch {
 	case h.Integer():

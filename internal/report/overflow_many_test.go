@@ -21,7 +21,7 @@ func TestManyTensors(t *testing.T) {
 	all[7].Bad, all[7].Stats = true, &overflow.Stats{PosInf: &one}
 	for width, lines := range map[int]int{0: 301, 120: 3} {
 		var b bytes.Buffer
-		p := Text{Width: width}.to(&b)
+		p := Text{Width: width}.printerTo(&b)
 		p.tensors(all)
 		if got := strings.Count(b.String(), "\n"); got != lines {
 			t.Errorf("width %d: %d lines, want %d:\n%.400s", width, got, lines, b.String())

@@ -251,14 +251,14 @@ func areaColumns() []Column[*opdebug.Area] {
 		return all
 	}
 	return []Column[row]{
-		words("unit", func(a row) string { return a.Unit.String() }),
-		words("register", func(a row) string { return overflow.UnitRegister(a.Unit).String() }),
-		words("ids_hex", row.HexIDs),
-		words("status", func(a row) []uint64 { return a.Status }),
-		words("status_hex", func(a row) []string {
+		textColumn("unit", func(a row) string { return a.Unit.String() }),
+		textColumn("register", func(a row) string { return overflow.UnitRegister(a.Unit).String() }),
+		textColumn("ids_hex", row.HexIDs),
+		textColumn("status", func(a row) []uint64 { return a.Status }),
+		textColumn("status_hex", func(a row) []string {
 			return texts(a, func(r statusreg.Result) string { return r.Value.String() })
 		}),
-		words("causes", func(a row) any {
+		textColumn("causes", func(a row) any {
 			rows := wordEntries(overflow.DecodeStatus(a), func(r *statusreg.Result) []statusreg.Entry {
 				if r.Value.IsZero() {
 					return nil // there is no cause
@@ -267,7 +267,7 @@ func areaColumns() []Column[*opdebug.Area] {
 			})
 			return Table[wordEntry]{entryColumns(), rows}
 		}),
-		words("unknown", func(a row) []string {
+		textColumn("unknown", func(a row) []string {
 			return texts(a, func(r statusreg.Result) string { return r.Unknown.String() })
 		}),
 	}

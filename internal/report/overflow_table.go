@@ -25,36 +25,36 @@ func tensorTable(tensors []overflow.Tensor) Table[*overflow.Tensor] {
 
 var tensorColumns = slices.Concat(
 	[]Column[*overflow.Tensor]{
-		words("tensor", tensorName).titled("TENSOR"),
-		words("dtype", func(t *overflow.Tensor) string { return t.DType }).titled("overflow¦DTYPE"),
-		words("format", func(t *overflow.Tensor) string { return t.Format }).titled("FORMAT"),
-		words("shape", func(t *overflow.Tensor) tensor.Shape { return t.Shape }).titled("SHAPE"),
+		textColumn("tensor", tensorName).titled("TENSOR"),
+		textColumn("dtype", func(t *overflow.Tensor) string { return t.DType }).titled("overflow¦DTYPE"),
+		textColumn("format", func(t *overflow.Tensor) string { return t.Format }).titled("FORMAT"),
+		textColumn("shape", func(t *overflow.Tensor) tensor.Shape { return t.Shape }).titled("SHAPE"),
 	},
-	of(func(t *overflow.Tensor) (*overflow.Stats, bool) { return t.Stats, t.Stats != nil },
-		numbers("count", func(s *overflow.Stats) *int64 { return s.Count }).in(InCSV),
-		numbers("nan", func(s *overflow.Stats) *int64 { return s.NaN }),
-		numbers("+inf", func(s *overflow.Stats) *int64 { return s.PosInf }),
-		numbers("-inf", func(s *overflow.Stats) *int64 { return s.NegInf }),
-		numbers("saturated", func(s *overflow.Stats) any {
+	columnsOfPart(func(t *overflow.Tensor) (*overflow.Stats, bool) { return t.Stats, t.Stats != nil },
+		numberColumn("count", func(s *overflow.Stats) *int64 { return s.Count }).onlyIn(InCSV),
+		numberColumn("nan", func(s *overflow.Stats) *int64 { return s.NaN }),
+		numberColumn("+inf", func(s *overflow.Stats) *int64 { return s.PosInf }),
+		numberColumn("-inf", func(s *overflow.Stats) *int64 { return s.NegInf }),
+		numberColumn("saturated", func(s *overflow.Stats) any {
 			if s.Saturated == nil {
 				return nil
 			}
 			return *s.Saturated + s.HalfTraces
 		}).titled("LIMIT"),
-		numbers("min", func(s *overflow.Stats) *float64 { return s.Min }).titled("overflow_table¦MIN"),
-		numbers("max", func(s *overflow.Stats) *float64 { return s.Max }).titled("overflow_table¦MAX"),
-		numbers("mean", func(s *overflow.Stats) *float64 { return s.Mean }).titled("MEAN"),
+		numberColumn("min", func(s *overflow.Stats) *float64 { return s.Min }).titled("overflow_table¦MIN"),
+		numberColumn("max", func(s *overflow.Stats) *float64 { return s.Max }).titled("overflow_table¦MAX"),
+		numberColumn("mean", func(s *overflow.Stats) *float64 { return s.Mean }).titled("MEAN"),
 	),
-	[]Column[*overflow.Tensor]{words("first bad", firstBadText).titled("overflow_table¦FIRST BAD").in(InText)},
-	of(firstBadOf,
-		words("first_bad", func(e *overflow.Element) int64 { return e.Index }).in(InCSV),
-		words("coordinates", func(e *overflow.Element) string { return tensor.Shape(e.Coord).Join(" ") }).in(InCSV),
+	[]Column[*overflow.Tensor]{textColumn("first bad", firstBadText).titled("overflow_table¦FIRST BAD").onlyIn(InText)},
+	columnsOfPart(firstBadOf,
+		textColumn("first_bad", func(e *overflow.Element) int64 { return e.Index }).onlyIn(InCSV),
+		textColumn("coordinates", func(e *overflow.Element) string { return tensor.Shape(e.Coord).Join(" ") }).onlyIn(InCSV),
 	),
-	[]Column[*overflow.Tensor]{words("error", func(t *overflow.Tensor) string { return t.Error }).in(InCSV)},
+	[]Column[*overflow.Tensor]{textColumn("error", func(t *overflow.Tensor) string { return t.Error }).onlyIn(InCSV)},
 )
 
 // fromStatistics marks tensors known only from a table of statistics.
-var fromStatistics = words("from_statistics", func(t *overflow.Tensor) bool { return t.FromStatistics }).given()
+var fromStatistics = textColumn("from_statistics", func(t *overflow.Tensor) bool { return t.FromStatistics }).emptyIfZero()
 
 // firstBadText returns the first bad value of a tensor, and its place.
 func firstBadText(t *overflow.Tensor) any {
@@ -87,37 +87,37 @@ func tensorName(t *overflow.Tensor) string { return fmt.Sprintf("%s %d", t.Kind,
 // recordColumns are the columns of a record; unknown cells are empty.
 var recordColumns = slices.Concat(
 	[]Column[*overflow.Record]{
-		words("record", func(r *overflow.Record) string { return r.File }),
-		words("device", func(r *overflow.Record) string { return r.Rank }), // the name in older reports
-		words("step", func(r *overflow.Record) string { return r.Step }),
-		words("model", func(r *overflow.Record) string { return r.Model }),
-		words("timestamp", func(r *overflow.Record) uint64 { return r.Timestamp }),
-		words("time", func(r *overflow.Record) string { return overflow.Time(r.Timestamp) }),
-		words("acc_type", func(r *overflow.Record) string { return r.Unit.String() }),
-		words("task_id", func(r *overflow.Record) uint64 { return r.TaskID }),
-		words("stream_id", func(r *overflow.Record) uint64 { return r.StreamID }),
-		words("context_id", func(r *overflow.Record) *uint64 { return r.ContextID }),
-		words("thread_id", func(r *overflow.Record) *uint64 { return r.ThreadID }),
+		textColumn("record", func(r *overflow.Record) string { return r.File }),
+		textColumn("device", func(r *overflow.Record) string { return r.Rank }), // the name in older reports
+		textColumn("step", func(r *overflow.Record) string { return r.Step }),
+		textColumn("model", func(r *overflow.Record) string { return r.Model }),
+		textColumn("timestamp", func(r *overflow.Record) uint64 { return r.Timestamp }),
+		textColumn("time", func(r *overflow.Record) string { return overflow.Time(r.Timestamp) }),
+		textColumn("acc_type", func(r *overflow.Record) string { return r.Unit.String() }),
+		textColumn("task_id", func(r *overflow.Record) uint64 { return r.TaskID }),
+		textColumn("stream_id", func(r *overflow.Record) uint64 { return r.StreamID }),
+		textColumn("context_id", func(r *overflow.Record) *uint64 { return r.ContextID }),
+		textColumn("thread_id", func(r *overflow.Record) *uint64 { return r.ThreadID }),
 	},
 	placeColumns,
 	[]Column[*overflow.Record]{
-		words("status", (*overflow.Record).StatusText),
-		words("causes", causesText),
-		words("verdict", func(r *overflow.Record) string { return string(r.Verdict) }),
+		textColumn("status", (*overflow.Record).StatusText),
+		textColumn("causes", causesText),
+		textColumn("verdict", func(r *overflow.Record) string { return string(r.Verdict) }),
 	},
-	of(func(r *overflow.Record) (*overflow.Operator, bool) { return r.Op, r.Op != nil },
-		words("op_type", func(o *overflow.Operator) string { return o.Type }),
-		words("op_name", func(o *overflow.Operator) string { return o.Name }),
-		words("op_file", func(o *overflow.Operator) string { return o.File }),
-		words("matched_by", func(o *overflow.Operator) string { return string(o.MatchedBy) }),
+	columnsOfPart(func(r *overflow.Record) (*overflow.Operator, bool) { return r.Op, r.Op != nil },
+		textColumn("op_type", func(o *overflow.Operator) string { return o.Type }),
+		textColumn("op_name", func(o *overflow.Operator) string { return o.Name }),
+		textColumn("op_file", func(o *overflow.Operator) string { return o.File }),
+		textColumn("matched_by", func(o *overflow.Operator) string { return string(o.MatchedBy) }),
 	),
 )
 
 // placeColumns locate the overflow on the device.
 var placeColumns = []Column[*overflow.Record]{
-	words("core_id", func(r *overflow.Record) *uint64 { return r.CoreID }).titled("core"),
-	words("block", func(r *overflow.Record) *uint64 { return r.Block }).titled("block"),
-	words("pc_start", func(r *overflow.Record) string { return r.PCStart }).titled("pc"),
+	textColumn("core_id", func(r *overflow.Record) *uint64 { return r.CoreID }).titled("core"),
+	textColumn("block", func(r *overflow.Record) *uint64 { return r.Block }).titled("block"),
+	textColumn("pc_start", func(r *overflow.Record) string { return r.PCStart }).titled("pc"),
 }
 
 // pointer returns a pointer to v, nil unless ok.
@@ -144,28 +144,28 @@ func causesText(r *overflow.Record) string {
 
 // scanColumns are the columns of a scanned file.
 var scanColumns = []Column[*overflow.ScanRow]{
-	words("file", func(s *overflow.ScanRow) string { return s.File }),
-	words("device", func(s *overflow.ScanRow) string { return s.Rank }), // the name in older reports
-	words("step", func(s *overflow.ScanRow) string { return s.Step }),
-	words("timestamp", func(s *overflow.ScanRow) uint64 { return s.Timestamp }),
-	words("time", func(s *overflow.ScanRow) string { return overflow.Time(s.Timestamp) }),
-	words("op_type", func(s *overflow.ScanRow) string { return s.OpType }),
-	words("op_name", func(s *overflow.ScanRow) string { return s.OpName }),
-	words("first", func(s *overflow.ScanRow) bool { return s.First }),
-	words("verdict", func(s *overflow.ScanRow) string { return string(s.Verdict) }),
+	textColumn("file", func(s *overflow.ScanRow) string { return s.File }),
+	textColumn("device", func(s *overflow.ScanRow) string { return s.Rank }), // the name in older reports
+	textColumn("step", func(s *overflow.ScanRow) string { return s.Step }),
+	textColumn("timestamp", func(s *overflow.ScanRow) uint64 { return s.Timestamp }),
+	textColumn("time", func(s *overflow.ScanRow) string { return overflow.Time(s.Timestamp) }),
+	textColumn("op_type", func(s *overflow.ScanRow) string { return s.OpType }),
+	textColumn("op_name", func(s *overflow.ScanRow) string { return s.OpName }),
+	textColumn("first", func(s *overflow.ScanRow) bool { return s.First }),
+	textColumn("verdict", func(s *overflow.ScanRow) string { return string(s.Verdict) }),
 }
 
 // Coordinates of rounds beyond the columns device, step and model of a record, or device and step
 // of a scanned file.
 var (
-	recordRoundColumns = of(func(r *overflow.Record) (dumpdir.Coordinates, bool) { return r.At(), true }, roundColumns[:2]...)
-	scanRoundColumns   = of(func(s *overflow.ScanRow) (dumpdir.Coordinates, bool) { return s.At(), true }, roundColumns...)
+	recordRoundColumns = columnsOfPart(func(r *overflow.Record) (dumpdir.Coordinates, bool) { return r.Coordinates(), true }, roundColumns[:2]...)
+	scanRoundColumns   = columnsOfPart(func(s *overflow.ScanRow) (dumpdir.Coordinates, bool) { return s.Coordinates(), true }, roundColumns...)
 )
 
 var roundColumns = []Column[dumpdir.Coordinates]{
-	words("rank", func(c dumpdir.Coordinates) string { return c.Rank }).given(),
-	words("graph", func(c dumpdir.Coordinates) string { return c.Graph }).given(),
-	words("model", func(c dumpdir.Coordinates) string { return c.Model }).given(),
+	textColumn("rank", func(c dumpdir.Coordinates) string { return c.Rank }).emptyIfZero(),
+	textColumn("graph", func(c dumpdir.Coordinates) string { return c.Graph }).emptyIfZero(),
+	textColumn("model", func(c dumpdir.Coordinates) string { return c.Model }).emptyIfZero(),
 }
 
 // withTensor is a row with one of its tensors, nil for none.
@@ -174,17 +174,17 @@ type withTensor[R any] struct {
 	tensor *overflow.Tensor
 }
 
-// besides returns columns of rows, then of their tensors, then of their rounds.
-func besides[R any](columns, rounds []Column[R]) []Column[withTensor[R]] {
+// joinColumns returns columns of rows, then of their tensors, then of their rounds.
+func joinColumns[R any](columns, rounds []Column[R]) []Column[withTensor[R]] {
 	alone := func(r withTensor[R]) (R, bool) { return r.of, true }
 	tensor := func(r withTensor[R]) (*overflow.Tensor, bool) { return r.tensor, r.tensor != nil }
-	return slices.Concat(of(alone, columns...), of(tensor, tensorColumns...), of(alone, rounds...), of(tensor, fromStatistics))
+	return slices.Concat(columnsOfPart(alone, columns...), columnsOfPart(tensor, tensorColumns...), columnsOfPart(alone, rounds...), columnsOfPart(tensor, fromStatistics))
 }
 
 // WriteAnalysisCSV writes a line for every tensor of every record; a record without tensors has one
 // line.
 func WriteAnalysisCSV(w io.Writer, r *overflow.Report) error {
-	t := Table[withTensor[*overflow.Record]]{Columns: besides(recordColumns, recordRoundColumns)}
+	t := Table[withTensor[*overflow.Record]]{Columns: joinColumns(recordColumns, recordRoundColumns)}
 	for _, record := range pointers(r.Records) {
 		for _, one := range pointers(record.Tensors) {
 			t.Rows = append(t.Rows, withTensor[*overflow.Record]{record, one})
@@ -198,8 +198,8 @@ func WriteAnalysisCSV(w io.Writer, r *overflow.Report) error {
 
 // WriteScanCSV writes a line for every tensor.
 func WriteScanCSV(w io.Writer, r *overflow.ScanReport) error {
-	columns := besides(scanColumns, scanRoundColumns)
-	bad := words("bad", func(r withTensor[*overflow.ScanRow]) bool { return r.tensor.Bad })
+	columns := joinColumns(scanColumns, scanRoundColumns)
+	bad := textColumn("bad", func(r withTensor[*overflow.ScanRow]) bool { return r.tensor.Bad })
 	t := Table[withTensor[*overflow.ScanRow]]{Columns: slices.Insert(columns, len(scanColumns), bad)}
 	for _, row := range pointers(r.Rows) {
 		for _, one := range pointers(row.Tensors) {
@@ -258,7 +258,7 @@ func WriteAnalysisMarkdown(w io.Writer, r *overflow.Report) error {
 func WriteScanMarkdown(w io.Writer, r *overflow.ScanReport) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Overflow scan\n\nfiles: %d, tensors: %d, files with bad tensors: %d\n", r.Files, r.Tensors, r.BadFiles)
-	columns := slices.Concat(withRank(named(scanColumns, "file", "device", "step", "time", "verdict")), scanRoundColumns[1:])
+	columns := slices.Concat(withRank(sameHeading(scanColumns, "file", "device", "step", "time", "verdict")), scanRoundColumns[1:])
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		name := opText(row.OpType, row.OpName)
@@ -339,7 +339,7 @@ func (p *printer) analysisGroups(r *overflow.Report) int {
 		return -1
 	}
 	groups := r.Groups()
-	p.line("", p.say("%s of %s, in the order of step and rank:", lang.CountText(r.Total, "overflow record"), count(len(groups), "operator")))
+	p.line("", p.format("%s of %s, in the order of step and rank:", lang.CountText(r.Total, "overflow record"), count(len(groups), "operator")))
 	p.groups(groups, func(g *overflow.Group) string {
 		var statuses []string
 		verdicts := make(map[overflow.Verdict]int)
@@ -349,10 +349,10 @@ func (p *printer) analysisGroups(r *overflow.Report) int {
 			}
 			verdicts[r.Records[i].Verdict]++
 		}
-		first := &r.Records[g.First()]
-		return p.groupLine(p.op(first), g, first.At(), p.status(statuses), p.verdicts(verdicts))
+		first := &r.Records[g.FirstMember()]
+		return p.groupLine(p.op(first), g, first.Coordinates(), p.status(statuses), p.verdicts(verdicts))
 	})
-	return groups[0].First()
+	return groups[0].FirstMember()
 }
 
 // scanGroups prints a line for each operator with rows, and returns the index of the first row; -1,
@@ -362,16 +362,16 @@ func (p *printer) scanGroups(r *overflow.ScanReport) int {
 		return -1
 	}
 	groups := r.Groups()
-	p.line("", p.say("%s with bad tensors, in the order of step and rank:", count(len(groups), "operator")))
+	p.line("", p.format("%s with bad tensors, in the order of step and rank:", count(len(groups), "operator")))
 	p.groups(groups, func(g *overflow.Group) string {
 		verdicts := make(map[overflow.Verdict]int)
 		for _, i := range g.Members {
 			verdicts[r.Rows[i].Verdict]++
 		}
-		first := &r.Rows[g.First()]
-		return p.groupLine(opText(first.OpType, first.OpName), g, first.At(), "", p.verdicts(verdicts))
+		first := &r.Rows[g.FirstMember()]
+		return p.groupLine(opText(first.OpType, first.OpName), g, first.Coordinates(), "", p.verdicts(verdicts))
 	})
-	return groups[0].First()
+	return groups[0].FirstMember()
 }
 
 // groups prints a line for each of the first groups.
@@ -380,7 +380,7 @@ func (p *printer) groups(groups []overflow.Group, line func(*overflow.Group) str
 		p.line(textIndent, line(&groups[i]))
 	}
 	if n := len(groups) - maxGroups; n > 0 {
-		p.line(textIndent, p.say("%s more", count(n, "operator")))
+		p.line(textIndent, p.format("%s more", count(n, "operator")))
 	}
 }
 
@@ -388,22 +388,22 @@ func (p *printer) groups(groups []overflow.Group, line func(*overflow.Group) str
 func (p *printer) groupLine(name string, g *overflow.Group, first dumpdir.Coordinates, status, verdict string) string {
 	from := ""
 	if len(g.Ranks) > 1 || len(g.Steps) > 1 {
-		rank, step := behind("rank ", first.Rank), behind("step ", first.Step)
+		rank, step := withLabel("rank ", first.Rank), withLabel("step ", first.Step)
 		if rank != "" && step != "" {
 			rank += " "
 		}
-		from = p.say("first ") + rank + step
+		from = p.format("first ") + rank + step
 	}
-	places := p.join(p.listed(g.Ranks, "rank"), p.listed(g.Steps, "step"), from, status, verdict)
-	return name + fmt.Sprintf(p.say("  %d x: "), len(g.Members)) + places
+	places := p.join(p.rangesText(g.Ranks, "rank"), p.rangesText(g.Steps, "step"), from, status, verdict)
+	return name + fmt.Sprintf(p.format("  %d x: "), len(g.Members)) + places
 }
 
-// listed formats ranks or steps with runs joined.
-func (p *printer) listed(values []string, noun string) string {
+// rangesText formats ranks or steps with runs joined.
+func (p *printer) rangesText(values []string, noun string) string {
 	if len(values) > 1 && p.Lang != Chinese {
 		noun += "s"
 	}
-	return behind(noun+" ", lang.Ranges(values))
+	return withLabel(noun+" ", lang.Ranges(values))
 }
 
 // status formats the first statuses.
@@ -411,12 +411,12 @@ func (p *printer) status(words []string) string {
 	const most = 3
 	text := strings.Join(words[:min(most, len(words))], ", ")
 	if text == "" {
-		text = p.say("lost")
+		text = p.format("lost")
 	}
 	if len(words) > most {
 		text += ", ..."
 	}
-	return p.say("status ") + text
+	return p.format("status ") + text
 }
 
 // verdicts formats verdicts, with counts if they differ.
@@ -428,7 +428,7 @@ func (p *printer) verdicts(counts map[overflow.Verdict]int) string {
 		case len(counts) == 1:
 			all = append(all, p.verdict(v))
 		default:
-			all = append(all, fmt.Sprintf(p.say("%s %d x"), p.verdict(v), n))
+			all = append(all, fmt.Sprintf(p.format("%s %d x"), p.verdict(v), n))
 		}
 	}
 	return p.join(all...)

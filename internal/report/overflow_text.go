@@ -23,15 +23,15 @@ const (
 // WriteAnalysis prints the records by rank; the first of each rank leads and is marked. Without a
 // record it prints the usual reasons.
 func (t Text) WriteAnalysis(w io.Writer, r *overflow.Report) error {
-	p := t.to(w)
+	p := t.printerTo(w)
 	if shown := p.analysisGroups(r); shown >= 0 {
-		p.blank()
-		p.record(&r.Records[shown], shown, isFirst(r, shown))
-		p.left(len(r.Records)-1, lang.Text{EN: "%d more are not shown in full (--all shows all)"})
+		p.writeBlankLine()
+		p.printRecord(&r.Records[shown], shown, isFirst(r, shown))
+		p.printOmitted(len(r.Records)-1, lang.Text{EN: "%d more are not shown in full (--all shows all)"})
 	} else {
 		p.records(r)
 	}
-	p.left(r.Total-len(r.Records), lang.Text{EN: "%d more not shown (-n all shows all)"})
+	p.printOmitted(r.Total-len(r.Records), lang.Text{EN: "%d more not shown (-n all shows all)"})
 	p.problems(r.Problems, r.All)
 	return p.err
 }
@@ -41,16 +41,16 @@ func (p *printer) records(r *overflow.Report) {
 	p.summary(r)
 	for i := range r.Records {
 		if len(r.Records) > 1 {
-			p.blank()
+			p.writeBlankLine()
 		}
-		p.record(&r.Records[i], i, isFirst(r, i))
+		p.printRecord(&r.Records[i], i, isFirst(r, i))
 	}
 }
 
-// left prints the number of omitted items, if any.
-func (p *printer) left(n int, text lang.Text) {
+// printOmitted prints the number of omitted items, if any.
+func (p *printer) printOmitted(n int, text lang.Text) {
 	if n > 0 {
-		p.blank()
+		p.writeBlankLine()
 		p.line("", fmt.Sprintf(p.Lang.Text(text), n))
 	}
 }
@@ -58,11 +58,11 @@ func (p *printer) left(n int, text lang.Text) {
 // WriteScan prints the rows by rank, step and execution order; the first bad row of each rank is
 // marked.
 func (t Text) WriteScan(w io.Writer, r *overflow.ScanReport) error {
-	p := t.to(w)
+	p := t.printerTo(w)
 	for i := range r.Memory {
 		if u := &r.Memory[i]; u.Reaches != "" {
-			p.line("", p.say("UNWRITTEN: %v", u.Text))
-			p.line("", p.say(proofOfUnwritten))
+			p.line("", p.format("UNWRITTEN: %v", u.Text))
+			p.line("", p.format(proofOfUnwritten))
 		}
 	}
 	if len(r.Rows) > 0 {
@@ -70,12 +70,12 @@ func (t Text) WriteScan(w io.Writer, r *overflow.ScanReport) error {
 	}
 	graphs := severalGraphs(r.Rows)
 	if shown := p.scanGroups(r); shown >= 0 {
-		p.blank()
+		p.writeBlankLine()
 		p.row(&r.Rows[shown], graphs, 0)
-		p.left(len(r.Rows)-1, lang.Text{EN: "%d more are not shown in full (--all shows all, good ones too)"})
+		p.printOmitted(len(r.Rows)-1, lang.Text{EN: "%d more are not shown in full (--all shows all, good ones too)"})
 	} else {
 		for _, line := range scanFolds.joined(pointers(r.Rows)) {
-			p.blank()
+			p.writeBlankLine()
 			p.row(line.row, graphs, line.count-1)
 		}
 	}
@@ -85,8 +85,8 @@ func (t Text) WriteScan(w io.Writer, r *overflow.ScanReport) error {
 
 // scanFolds joins an operator of several ranks and steps whose tensors hold the same kinds of bad elements: the
 // numbers are of the first file.
-var scanFolds = folds[overflow.ScanRow]{
-	at:   (*overflow.ScanRow).At,
+var scanFolds = rankStepFolds[overflow.ScanRow]{
+	at:   (*overflow.ScanRow).Coordinates,
 	move: func(s *overflow.ScanRow, at dumpdir.Coordinates) { s.Rank, s.Step = at.Rank, at.Step },
 	key: func(s *overflow.ScanRow) string {
 		key := fmt.Sprintf("%q %q %v %s %q", cmp.Or(s.OpName, s.File), s.OpType, s.First, s.Verdict, s.Reason)
@@ -113,14 +113,14 @@ func (p *printer) orders(orders []overflow.OrderSource) {
 		return
 	}
 	for _, o := range byKind(orders) {
-		text := p.orderSource(&o) + fmt.Sprintf(p.say(", %d of %d operators known"), o.NumKnown, o.Total)
+		text := p.orderSource(&o) + fmt.Sprintf(p.format(", %d of %d operators known"), o.NumKnown, o.Total)
 		if o.By == dumpdir.ByName {
-			text = p.say("unknown, by name")
+			text = p.format("unknown, by name")
 		}
 		if o.Rounds > 1 {
-			text += fmt.Sprintf(p.say(", in %d rounds"), o.Rounds)
+			text += fmt.Sprintf(p.format(", in %d rounds"), o.Rounds)
 		}
-		p.line("", p.say("Execution order: ")+text)
+		p.line("", p.format("Execution order: ")+text)
 	}
 }
 
@@ -162,7 +162,7 @@ func severalGraphs(rows []overflow.ScanRow) bool {
 	return false
 }
 
-func (p *printer) verdict(v overflow.Verdict) string { return p.word(string(v)) }
+func (p *printer) verdict(v overflow.Verdict) string { return p.translate(string(v)) }
 
 // summary prints the first record of each device, or that there is none.
 func (p *printer) summary(r *overflow.Report) {
@@ -170,15 +170,15 @@ func (p *printer) summary(r *overflow.Report) {
 	case r.Total == 0 && r.Dumps == 0 && r.Unread() > 0:
 		// Nothing could be read: the problems say why.
 	case r.Total == 0:
-		p.line("", p.say("No overflow recorded; operator dumps found: %d. Usual reasons:", r.Dumps))
+		p.line("", p.format("No overflow recorded; operator dumps found: %d. Usual reasons:", r.Dumps))
 		for _, t := range overflow.NothingFound {
 			p.line(textIndent, "- "+p.Lang.Text(t))
 		}
 	case len(r.Records) > 1:
-		p.line("", p.say("%d overflow records; the first of each rank:", r.Total))
+		p.line("", p.format("%d overflow records; the first of each rank:", r.Total))
 		for i := range r.Records {
 			if record := &r.Records[i]; isFirst(r, i) {
-				p.line(textIndent, p.head(i, p.where(record.At(), false), p.op(record))+p.say(" - ")+p.verdict(record.Verdict))
+				p.line(textIndent, p.head(i, p.rankAndStep(record.Coordinates(), false), p.op(record))+p.format(" - ")+p.verdict(record.Verdict))
 			}
 		}
 	}
@@ -188,25 +188,25 @@ func (p *printer) summary(r *overflow.Report) {
 func (p *printer) head(i int, where, what string) string {
 	text := fmt.Sprintf("#%d ", i+1)
 	if where != "" {
-		text += where + p.say(": ")
+		text += where + p.format(": ")
 	}
 	return text + what
 }
 
-// where formats a rank and a step, and whether this is the first of the rank.
-func (p *printer) where(at dumpdir.Coordinates, first bool) string {
-	rank := behind("rank ", at.Rank)
+// rankAndStep formats a rank and a step, and whether this is the first of the rank.
+func (p *printer) rankAndStep(at dumpdir.Coordinates, first bool) string {
+	rank := withLabel("rank ", at.Rank)
 	switch {
 	case first && at.Rank == "":
-		rank = p.say("FIRST")
+		rank = p.format("FIRST")
 	case first:
-		rank = p.say("FIRST of rank %s", at.Rank)
+		rank = p.format("FIRST of rank %s", at.Rank)
 	}
-	return p.join(rank, behind("step ", at.Step))
+	return p.join(rank, withLabel("step ", at.Step))
 }
 
-// behind prefixes text with a label; empty for empty text.
-func behind(label, text string) string {
+// withLabel prefixes text with a label; empty for empty text.
+func withLabel(label, text string) string {
 	if text == "" {
 		return ""
 	}
@@ -215,17 +215,17 @@ func behind(label, text string) string {
 
 // graph formats the graph and the model of a round.
 func (p *printer) graph(at dumpdir.Coordinates) string {
-	return p.join(behind(p.say("graph "), at.Graph), behind(p.say("model "), at.Model), behind(p.say("folder "), at.Folder))
+	return p.join(withLabel(p.format("graph "), at.Graph), withLabel(p.format("model "), at.Model), withLabel(p.format("folder "), at.Folder))
 }
 
 // op names the operator of a record.
 func (p *printer) op(r *overflow.Record) string {
 	if r.Op == nil {
-		return p.say("operator not found")
+		return p.format("operator not found")
 	}
-	name := opText(r.Op.Type, r.Op.Name) + behind("  ", r.Op.Script)
+	name := opText(r.Op.Type, r.Op.Name) + withLabel("  ", r.Op.Script)
 	if r.Op.Guess {
-		name += p.say(" (a guess)")
+		name += p.format(" (a guess)")
 	}
 	return name
 }
@@ -238,19 +238,19 @@ func (p *printer) time(micros uint64) string {
 	return ""
 }
 
-// record prints one record with its analysis.
-func (p *printer) record(r *overflow.Record, i int, first bool) {
-	p.line("", p.head(i, p.where(r.At(), first), p.op(r)))
+// printRecord prints one record with its analysis.
+func (p *printer) printRecord(r *overflow.Record, i int, first bool) {
+	p.line("", p.head(i, p.rankAndStep(r.Coordinates(), first), p.op(r)))
 	p.labeled("verdict", p.conclusion(r))
 	p.line(textIndent, p.ids(r))
 	p.causes(r)
 	if at := p.origin(r); at != "" {
 		p.line(textIndent, at)
 	}
-	p.path(textIndent, p.say("record: "), r.File)
+	p.path(textIndent, p.format("record: "), r.File)
 	if r.Op != nil {
-		p.path(textIndent, p.say("dump: "), r.Op.File)
-		p.labeled("matched by", p.rule(r.Op.MatchedBy))
+		p.path(textIndent, p.format("dump: "), r.Op.File)
+		p.labeled("matched by", p.ruleText(r.Op.MatchedBy))
 	}
 	p.tensors(r.Tensors)
 	for i := range r.Producers {
@@ -260,7 +260,7 @@ func (p *printer) record(r *overflow.Record, i int, first bool) {
 		p.labeled("advice", p.Lang.Text(t))
 	}
 	for _, w := range r.Warnings {
-		p.labeled("warning", p.of(w))
+		p.labeled("warning", p.sentence(w))
 	}
 }
 
@@ -269,32 +269,32 @@ func (p *printer) record(r *overflow.Record, i int, first bool) {
 func (p *printer) producer(from *overflow.Producer) string {
 	text := "[" + from.Type + "] " + from.Op
 	if from.Output != nil {
-		text += p.say(" output %d", *from.Output)
+		text += p.format(" output %d", *from.Output)
 	}
 	if len(from.Through) > 0 {
-		text += p.say(" through %s (no dump)", lang.FirstNames(lastNames(from.Through)))
+		text += p.format(" through %s (no dump)", lang.FirstNames(lastNames(from.Through)))
 	}
-	text += behind("  ", from.Script)
+	text += withLabel("  ", from.Script)
 	if len(from.Tensors) == 0 {
-		return text + p.say(": no dump")
+		return text + p.format(": no dump")
 	}
 	for i := range from.Tensors {
 		t := &from.Tensors[i]
 		switch bad := firstBadText(t); {
 		case t.Stats == nil:
-			return text + p.say(": %s", t.Text())
+			return text + p.format(": %s", t.Text())
 		case t.Bad:
-			return text + p.say(": bad, %s", bad)
+			return text + p.format(": bad, %s", bad)
 		}
 	}
-	return text + p.say(": clean")
+	return text + p.format(": clean")
 }
 
 // causes prints the meanings of the status words.
 func (p *printer) causes(r *overflow.Record) {
 	var keys, meanings []string
 	width, later := 0, false
-	words := r.Words()
+	words := r.DecodeStatus()
 	for i := range words {
 		word := &words[i]
 		entries := entriesOf(word)
@@ -304,7 +304,7 @@ func (p *printer) causes(r *overflow.Record) {
 				key = p.bit(&entries[j])
 			}
 			if len(r.Status) > 1 {
-				key = fmt.Sprintf(p.say("word %d  "), i) + key
+				key = fmt.Sprintf(p.format("word %d  "), i) + key
 			}
 			keys, meanings = append(keys, key), append(meanings, p.meaning(word.Register, &entries[j]))
 			width = max(width, ui.Columns.StringWidth(key))
@@ -315,7 +315,7 @@ func (p *printer) causes(r *overflow.Record) {
 		p.line(textIndent+textIndent, pad(keys[i], width+columnGap)+meanings[i])
 	}
 	if later {
-		p.line(textIndent+textIndent, p.say("(words 1 to 3 are not documented: their bits are read like those of word 0)"))
+		p.line(textIndent+textIndent, p.format("(words 1 to 3 are not documented: their bits are read like those of word 0)"))
 	}
 }
 
@@ -324,55 +324,55 @@ func (p *printer) conclusion(r *overflow.Record) string {
 	if r.Reason == "" {
 		return p.verdict(r.Verdict)
 	}
-	return p.verdict(r.Verdict) + p.say(" - ") + p.Lang.Text(lang.Text{EN: r.Reason, ZH: cmp.Or(r.ReasonZH, r.Reason)})
+	return p.verdict(r.Verdict) + p.format(" - ") + p.Lang.Text(lang.Text{EN: r.Reason, ZH: cmp.Or(r.ReasonZH, r.Reason)})
 }
 
 // ids formats the ids of a record's task, and its status.
 func (p *printer) ids(r *overflow.Record) string {
 	thread := ""
 	if r.ContextID != nil && r.ThreadID != nil {
-		thread = p.join(fmt.Sprintf("%s %d", p.say("context"), *r.ContextID), fmt.Sprintf("%s %d", p.say("thread"), *r.ThreadID))
+		thread = p.join(fmt.Sprintf("%s %d", p.format("context"), *r.ContextID), fmt.Sprintf("%s %d", p.format("thread"), *r.ThreadID))
 	}
 	status := r.StatusText()
 	if status == "" {
-		status = p.say("lost")
+		status = p.format("lost")
 	}
-	return r.Unit.String() + p.say(": ") + p.join(
-		fmt.Sprintf("%s %d", p.say("task"), r.TaskID),
-		fmt.Sprintf("%s %d", p.say("stream"), r.StreamID),
-		thread, p.say("status ")+status)
+	return r.Unit.String() + p.format(": ") + p.join(
+		fmt.Sprintf("%s %d", p.format("task"), r.TaskID),
+		fmt.Sprintf("%s %d", p.format("stream"), r.StreamID),
+		thread, p.format("status ")+status)
 }
 
 // origin formats when and where the overflow happened: the known ones of model, core, block and
 // program counter.
 func (p *printer) origin(r *overflow.Record) string {
-	parts := []string{p.time(r.Timestamp), behind(p.say("model "), r.Model)}
+	parts := []string{p.time(r.Timestamp), withLabel(p.format("model "), r.Model)}
 	for _, c := range placeColumns {
-		parts = append(parts, behind(p.Lang.Text(c.Title)+" ", exact(c.Cell(r))))
+		parts = append(parts, withLabel(p.Lang.Text(c.Title)+" ", exact(c.Cell(r))))
 	}
 	return p.join(parts...)
 }
 
-// rule describes the rule that found an operator.
-func (p *printer) rule(r overflow.Rule) string {
+// ruleText describes the rule that found an operator.
+func (p *printer) ruleText(r overflow.Rule) string {
 	base, elsewhere := strings.CutSuffix(string(r), overflow.OtherFolder)
-	where := p.word(base)
+	where := p.translate(base)
 	if elsewhere {
-		return p.say("%s"+overflow.OtherFolder, where)
+		return p.format("%s"+overflow.OtherFolder, where)
 	}
 	return where
 }
 
 // row prints one row of a scan, with its graph if there are several; it stands for more alike rows.
 func (p *printer) row(r *overflow.ScanRow, graphs bool, more int) {
-	where := p.where(r.At(), r.First)
+	where := p.rankAndStep(r.Coordinates(), r.First)
 	if graphs {
-		where = p.join(where, p.graph(r.At()))
+		where = p.join(where, p.graph(r.Coordinates()))
 	}
 	where = p.join(where, p.time(r.Timestamp))
-	what := opText(r.OpType, r.OpName) + behind("  ", r.Script)
+	what := opText(r.OpType, r.OpName) + withLabel("  ", r.Script)
 	if where != "" && what != "" {
-		where += p.say(": ")
+		where += p.format(": ")
 	}
 	if head := where + what; head != "" {
 		p.line("", head)
@@ -382,18 +382,18 @@ func (p *printer) row(r *overflow.ScanRow, graphs bool, more int) {
 		files = []string{r.File}
 	}
 	for _, name := range files {
-		p.path(textIndent, p.say("file: "), name)
+		p.path(textIndent, p.format("file: "), name)
 	}
 	if more > 0 {
-		p.line(textIndent, p.say("alike in %s (--format csv has their numbers)", lang.CountText(more, "more round")))
+		p.line(textIndent, p.format("alike in %s (--format csv has their numbers)", lang.CountText(more, "more round")))
 	}
 	if r.Verdict != "" {
 		verdict := p.verdict(r.Verdict)
 		if r.FromStatistics() {
-			verdict += p.say(", from statistics")
+			verdict += p.format(", from statistics")
 		}
 		if r.Reason != "" {
-			verdict += p.say(" - ") + p.Lang.Text(lang.Text{EN: r.Reason, ZH: cmp.Or(r.ReasonZH, r.Reason)})
+			verdict += p.format(" - ") + p.Lang.Text(lang.Text{EN: r.Reason, ZH: cmp.Or(r.ReasonZH, r.Reason)})
 		}
 		p.labeled("verdict", verdict)
 	}
@@ -403,9 +403,9 @@ func (p *printer) row(r *overflow.ScanRow, graphs bool, more int) {
 // problems lists the records without an overflow, then the unreadable files, then oddities of the
 // folders.
 func (p *printer) problems(problems []overflow.Problem, all bool) {
-	p.problemList(p.say("Records without an overflow:"), problems, all, func(q *overflow.Problem) bool { return q.Empty })
-	p.problemList(p.say("Could not be read:"), problems, all, (*overflow.Problem).Unread)
-	p.problemList(p.say("In the folders:"), problems, all, func(q *overflow.Problem) bool { return !q.Empty && !q.Unread() })
+	p.problemList(p.format("Records without an overflow:"), problems, all, func(q *overflow.Problem) bool { return q.Empty })
+	p.problemList(p.format("Could not be read:"), problems, all, (*overflow.Problem).Unread)
+	p.problemList(p.format("In the folders:"), problems, all, func(q *overflow.Problem) bool { return !q.Empty && !q.Unread() })
 }
 
 // problemList lists the problems that satisfy is, the first maxShown unless all is set.
@@ -416,15 +416,15 @@ func (p *printer) problemList(title string, problems []overflow.Problem, all boo
 			continue
 		}
 		if n == 0 {
-			p.blank()
+			p.writeBlankLine()
 			p.line("", title)
 		}
 		if n++; all || n <= maxShown {
-			p.line(textIndent, p.of(problemText(&problems[i])))
+			p.line(textIndent, p.sentence(problemText(&problems[i])))
 		}
 	}
 	if n > maxShown && !all {
-		p.line(textIndent, fmt.Sprintf(p.say("%d more (--all shows all)"), n-maxShown))
+		p.line(textIndent, fmt.Sprintf(p.format("%d more (--all shows all)"), n-maxShown))
 	}
 }
 
@@ -449,7 +449,7 @@ func (p *printer) tensors(tensors []overflow.Tensor) {
 		p.tensorGrid(t.Grid(p.Lang))
 	}
 	if left := all - len(t.Rows); left > 0 {
-		p.line(textIndent, p.say("and %s more", count(left, "tensor")))
+		p.line(textIndent, p.format("and %s more", count(left, "tensor")))
 	}
 	for i := range tensors {
 		if t := &tensors[i]; t.Stats == nil {
@@ -482,10 +482,10 @@ func (p *printer) tensorGrid(g Grid) {
 	}
 	upper, lower := slices.Concat(what, bad), slices.Concat(what[:1], counts)
 	switch {
-	case p.fits(g):
+	case p.fitsTerminal(g):
 		p.grid(textIndent, g, 0)
 		return
-	case p.fits(upper) && p.fits(lower):
+	case p.fitsTerminal(upper) && p.fitsTerminal(lower):
 		p.grid(textIndent, upper, 0)
 		p.grid(textIndent, lower, 0)
 		return

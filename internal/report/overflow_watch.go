@@ -12,31 +12,31 @@ import (
 
 // watchColumns are the columns of a change of watched memory.
 var watchColumns = []Column[*overflow.Change]{
-	words("rank", func(c *overflow.Change) string { return c.Rank }).optional(),
-	words("step", func(c *overflow.Change) string { return c.Step }).optional(),
-	words("op_type", func(c *overflow.Change) string { return c.OpType }).in(InCSV),
-	words("op", func(c *overflow.Change) string { return c.Op }).titled("OPERATOR"),
-	words("after", func(c *overflow.Change) string { return c.After }).titled("CHANGED AFTER"),
-	words("before", func(c *overflow.Change) string { return c.Before }).in(InCSV),
-	words("first", func(c *overflow.Change) bool { return c.First }).in(InCSV),
-	words("timestamp", func(c *overflow.Change) uint64 { return c.Timestamp }).in(InCSV),
-	words("tensor", changedTensor).titled("TENSOR"),
-	words("dtype", func(c *overflow.Change) string { return c.DType.String() }).titled("overflow¦DTYPE"),
-	words("shape", func(c *overflow.Change) tensor.Shape { return c.Shape }).in(InCSV),
-	words("elements", elementsText).titled("ELEMENTS").in(InText),
-	numbers("elements", func(c *overflow.Change) int64 { return c.Elements }).in(InCSV),
-	numbers("of", func(c *overflow.Change) int64 { return c.Total }).in(InCSV),
-	words("ranges", runsText).in(InCSV),
-	numbers("runs", func(c *overflow.Change) int64 { return c.NumRanges }).in(InCSV),
-	numbers("first_byte", func(c *overflow.Change) int64 { return c.FirstByte }).in(InCSV),
-	numbers("bytes", func(c *overflow.Change) int64 { return c.Bytes }).titled("BYTES"),
-	numbers("size", func(c *overflow.Change) int64 { return c.Size }).in(InCSV),
-	words("was", func(c *overflow.Change) string { return c.OldValue }).titled("WAS"),
-	words("is", func(c *overflow.Change) string { return c.NewValue }).titled("IS"),
-	words("file", func(c *overflow.Change) string { return c.File }).in(InCSV),
-	words("before_file", func(c *overflow.Change) string { return c.BeforeFile }).in(InCSV),
-	words("graph", func(c *overflow.Change) string { return c.Graph }).in(InCSV),
-	words("model", func(c *overflow.Change) string { return c.Model }).in(InCSV),
+	textColumn("rank", func(c *overflow.Change) string { return c.Rank }).optional(),
+	textColumn("step", func(c *overflow.Change) string { return c.Step }).optional(),
+	textColumn("op_type", func(c *overflow.Change) string { return c.OpType }).onlyIn(InCSV),
+	textColumn("op", func(c *overflow.Change) string { return c.Op }).titled("OPERATOR"),
+	textColumn("after", func(c *overflow.Change) string { return c.After }).titled("CHANGED AFTER"),
+	textColumn("before", func(c *overflow.Change) string { return c.Before }).onlyIn(InCSV),
+	textColumn("first", func(c *overflow.Change) bool { return c.First }).onlyIn(InCSV),
+	textColumn("timestamp", func(c *overflow.Change) uint64 { return c.Timestamp }).onlyIn(InCSV),
+	textColumn("tensor", changedTensor).titled("TENSOR"),
+	textColumn("dtype", func(c *overflow.Change) string { return c.DType.String() }).titled("overflow¦DTYPE"),
+	textColumn("shape", func(c *overflow.Change) tensor.Shape { return c.Shape }).onlyIn(InCSV),
+	textColumn("elements", elementsText).titled("ELEMENTS").onlyIn(InText),
+	numberColumn("elements", func(c *overflow.Change) int64 { return c.Elements }).onlyIn(InCSV),
+	numberColumn("of", func(c *overflow.Change) int64 { return c.Total }).onlyIn(InCSV),
+	textColumn("ranges", runsText).onlyIn(InCSV),
+	numberColumn("runs", func(c *overflow.Change) int64 { return c.NumRanges }).onlyIn(InCSV),
+	numberColumn("first_byte", func(c *overflow.Change) int64 { return c.FirstByte }).onlyIn(InCSV),
+	numberColumn("bytes", func(c *overflow.Change) int64 { return c.Bytes }).titled("BYTES"),
+	numberColumn("size", func(c *overflow.Change) int64 { return c.Size }).onlyIn(InCSV),
+	textColumn("was", func(c *overflow.Change) string { return c.OldValue }).titled("WAS"),
+	textColumn("is", func(c *overflow.Change) string { return c.NewValue }).titled("IS"),
+	textColumn("file", func(c *overflow.Change) string { return c.File }).onlyIn(InCSV),
+	textColumn("before_file", func(c *overflow.Change) string { return c.BeforeFile }).onlyIn(InCSV),
+	textColumn("graph", func(c *overflow.Change) string { return c.Graph }).onlyIn(InCSV),
+	textColumn("model", func(c *overflow.Change) string { return c.Model }).onlyIn(InCSV),
 }
 
 func changedTensor(c *overflow.Change) string { return fmt.Sprintf("%s %d", c.Kind, c.Index) }
@@ -59,7 +59,7 @@ func runsText(c *overflow.Change) string {
 
 // elementsIn lists the differing elements within a sentence.
 func (p *printer) elementsIn(c *overflow.Change) string {
-	return strings.NewReplacer(" ", ", ", "-", p.say(" to ")).Replace(runsText(c)) + fmt.Sprintf(p.say(" of %d"), c.Total)
+	return strings.NewReplacer(" ", ", ", "-", p.format(" to ")).Replace(runsText(c)) + fmt.Sprintf(p.format(" of %d"), c.Total)
 }
 
 // elementsText lists the differing elements.
@@ -70,14 +70,14 @@ func elementsText(c *overflow.Change) lang.Text {
 // WriteWatch prints the operator that first changed the memory of each watched operator, and then
 // all changes.
 func (t Text) WriteWatch(w io.Writer, r *overflow.WatchReport) error {
-	p := t.to(w)
+	p := t.printerTo(w)
 	for i := range r.Rows {
 		if c := &r.Rows[i]; c.First {
 			p.line("", p.firstChange(c))
 		}
 	}
 	if len(r.Rows) > 0 {
-		p.blank()
+		p.writeBlankLine()
 		p.table("", Table[*overflow.Change]{watchColumns, pointers(r.Rows)}.Grid(p.Lang))
 	}
 	p.problems(r.Problems, true)
@@ -86,15 +86,15 @@ func (t Text) WriteWatch(w io.Writer, r *overflow.WatchReport) error {
 
 // firstChange describes the first change of an operator's memory.
 func (p *printer) firstChange(c *overflow.Change) string {
-	where := p.Lang.Text(c.At().Text())
+	where := p.Lang.Text(c.Coordinates().Text())
 	if where != "" {
 		where = " (" + where + ")"
 	}
-	since := p.say("its own dump")
+	since := p.format("its own dump")
 	if c.Before != "" {
-		since = p.say("the dump after %s", c.Before)
+		since = p.format("the dump after %s", c.Before)
 	}
-	return p.say("%s%s first changed after %s: %s, elements %s, %s -> %s, since %s",
+	return p.format("%s%s first changed after %s: %s, elements %s, %s -> %s, since %s",
 		c.Op, where, c.After, changedTensor(c), p.elementsIn(c), c.OldValue, c.NewValue, since)
 }
 

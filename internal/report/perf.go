@@ -27,50 +27,50 @@ func (l wordList) String() string { return strings.Join(l, "; ") }
 func perfColumns(r *perf.Report) []Column[*perf.Operator] {
 	type op = *perf.Operator
 	derived := derivedColumns(r)
-	columns := []Column[op]{words("name", func(o op) string { return o.Name }).says("The name, that of the reference if a map has one.")}
+	columns := []Column[op]{textColumn("name", func(o op) string { return o.Name }).withDescription("The name, that of the reference if a map has one.")}
 	for _, c := range perf.Columns() {
-		columns = append(columns, numbers(c.String(), func(o op) perf.Count { return o.Get(c) }).says("A counter, as HPAA's manual names it: null where the tables do not have it."))
+		columns = append(columns, numberColumn(c.String(), func(o op) perf.Count { return o.Get(c) }).withDescription("A counter, as HPAA's manual names it: null where the tables do not have it."))
 	}
 	columns = append(columns,
-		words("rank", func(o op) int { return o.Rank }).says("The place in the order of the report, from 1."),
-		words("occurrence", func(o op) int { return o.Occurrence }).says("The number among the operators of the name, from 1."),
-		words("at", func(o op) int { return o.At }).says("The place in the tables, from 0."),
-		words("file", func(o op) string { return o.File }).says("The table."),
-		words("line", func(o op) int { return o.Line }).says("The line of the table."),
-		numbers("share_of_total", func(o op) *float64 { return o.Share }).says("The share of the cycles of all operators."),
-		numbers("cumulative", func(o op) *float64 { return o.Cumulative }).says("The share of the operators up to this one."),
-		words("class", func(o op) perf.Class { return o.Class }).says("What the cycles are bound by."),
-		words("confidence", func(o op) perf.Confidence { return o.Confidence }).says("How certain the class is: high, medium, low or none."),
-		words("evidence", func(o op) wordList { return list(o.Evidence) }).says("The columns that decided about the class, or what contradicts itself."),
-		words("unit", func(o op) string { return o.Unit }).given().says("The busier unit of class compute: mme or vme."),
-		words("derived", func(o op) any { return objectOf(derived, o) }).in(InJSON).says("Numbers that follow from the counters."),
+		textColumn("rank", func(o op) int { return o.Rank }).withDescription("The place in the order of the report, from 1."),
+		textColumn("occurrence", func(o op) int { return o.Occurrence }).withDescription("The number among the operators of the name, from 1."),
+		textColumn("at", func(o op) int { return o.At }).withDescription("The place in the tables, from 0."),
+		textColumn("file", func(o op) string { return o.File }).withDescription("The table."),
+		textColumn("line", func(o op) int { return o.Line }).withDescription("The line of the table."),
+		numberColumn("share_of_total", func(o op) *float64 { return o.Share }).withDescription("The share of the cycles of all operators."),
+		numberColumn("cumulative", func(o op) *float64 { return o.Cumulative }).withDescription("The share of the operators up to this one."),
+		textColumn("class", func(o op) perf.Class { return o.Class }).withDescription("What the cycles are bound by."),
+		textColumn("confidence", func(o op) perf.Confidence { return o.Confidence }).withDescription("How certain the class is: high, medium, low or none."),
+		textColumn("evidence", func(o op) wordList { return list(o.Evidence) }).withDescription("The columns that decided about the class, or what contradicts itself."),
+		textColumn("unit", func(o op) string { return o.Unit }).emptyIfZero().withDescription("The busier unit of class compute: mme or vme."),
+		textColumn("derived", func(o op) any { return objectOf(derived, o) }).onlyIn(InJSON).withDescription("Numbers that follow from the counters."),
 	)
 	for _, c := range derived {
-		columns = append(columns, c.in(InCSV))
+		columns = append(columns, c.onlyIn(InCSV))
 	}
 	if r.BaselineSummary != nil {
 		columns = append(columns, baselineColumns()...)
 	}
 	if len(r.Cores) > 0 {
-		columns = append(columns, of(func(o op) (*perf.Cores, bool) { return o.Cores, o.Cores != nil }, coreColumns...)...)
+		columns = append(columns, columnsOfPart(func(o op) (*perf.Cores, bool) { return o.Cores, o.Cores != nil }, coreColumns...)...)
 	}
 	return append(columns,
-		words("advice", func(o op) wordList { return list(o.Codes()) }).says("The codes of the findings."),
-		words("explanation", func(o op) string { return o.Text.String() }).in(InCSV),
-		words("explanation", func(o op) lang.Text { return o.Text.Text() }).in(InJSON).says("Why it is of its class, and what helps."),
-		words("advice_text", func(o op) []lang.Text {
+		textColumn("advice", func(o op) wordList { return list(o.Codes()) }).withDescription("The codes of the findings."),
+		textColumn("explanation", func(o op) string { return o.Text.String() }).onlyIn(InCSV),
+		textColumn("explanation", func(o op) lang.Text { return o.Text.Text() }).onlyIn(InJSON).withDescription("Why it is of its class, and what helps."),
+		textColumn("advice_text", func(o op) []lang.Text {
 			texts := []lang.Text{}
 			for _, a := range o.Advice {
 				texts = append(texts, a.Text.Text())
 			}
 			return texts
-		}).in(InJSON).says("The findings in words."),
-		words("extra", func(o op) any {
-			if all := o.Extra(); all != nil {
+		}).onlyIn(InJSON).withDescription("The findings in words."),
+		textColumn("extra", func(o op) any {
+			if all := o.UnknownColumns(); all != nil {
 				return all
 			}
 			return nil
-		}).in(InJSON).says("The cells of columns that are not known."),
+		}).onlyIn(InJSON).withDescription("The cells of columns that are not known."),
 	)
 }
 
@@ -78,22 +78,22 @@ func perfColumns(r *perf.Report) []Column[*perf.Operator] {
 func derivedColumns(r *perf.Report) []Column[*perf.Operator] {
 	type op = *perf.Operator
 	columns := []Column[op]{
-		numbers("compute", func(o op) perf.Count { return o.Compute }).says("Cycles in which VME or MME ran."),
-		numbers("union", func(o op) perf.Count { return o.Union }).says("Cycles in which VME, MME or MTE ran."),
-		words("inconsistent", func(o op) *bool { return o.Inconsistent }).says("Whether units overlap longer than one of them ran."),
-		numbers("exposed_data", func(o op) perf.Count { return o.ExposedData }).says("Cycles of moves without maths."),
-		numbers("exposed_compute", func(o op) perf.Count { return o.ExposedCompute }).says("Cycles of maths without moves."),
-		numbers("hidden_data", func(o op) perf.Count { return o.HiddenData }).says("Cycles of moves beside maths."),
+		numberColumn("compute", func(o op) perf.Count { return o.Compute }).withDescription("Cycles in which VME or MME ran."),
+		numberColumn("union", func(o op) perf.Count { return o.Union }).withDescription("Cycles in which VME, MME or MTE ran."),
+		textColumn("inconsistent", func(o op) *bool { return o.Inconsistent }).withDescription("Whether units overlap longer than one of them ran."),
+		numberColumn("exposed_data", func(o op) perf.Count { return o.ExposedData }).withDescription("Cycles of moves without maths."),
+		numberColumn("exposed_compute", func(o op) perf.Count { return o.ExposedCompute }).withDescription("Cycles of maths without moves."),
+		numberColumn("hidden_data", func(o op) perf.Count { return o.HiddenData }).withDescription("Cycles of moves beside maths."),
 	}
 	for _, q := range perf.Quotients() {
-		columns = append(columns, numbers(q.Name, q.Of).says(q.Doc))
+		columns = append(columns, numberColumn(q.Name, q.Of).withDescription(q.Doc))
 	}
-	columns = append(columns, numbers("ddr_bytes", func(o op) perf.Count { return o.DDRBytes }).says("Bytes of all DMA channels."))
+	columns = append(columns, numberColumn("ddr_bytes", func(o op) perf.Count { return o.DDRBytes }).withDescription("Bytes of all DMA channels."))
 	if r.PeakBPC > 0 {
-		columns = append(columns, numbers("ddr_use", r.DDRUse).says("The share of what the DDR can move, where --peak-bpc is given."))
+		columns = append(columns, numberColumn("ddr_use", r.DDRUse).withDescription("The share of what the DDR can move, where --peak-bpc is given."))
 	}
 	if r.MHz > 0 {
-		columns = append(columns, numbers("mcu_us", r.Microseconds).says("Microseconds, where --mhz is given."))
+		columns = append(columns, numberColumn("mcu_us", r.Microseconds).withDescription("Microseconds, where --mhz is given."))
 	}
 	return columns
 }
@@ -102,27 +102,27 @@ func derivedColumns(r *perf.Report) []Column[*perf.Operator] {
 func baselineColumns() []Column[*perf.Operator] {
 	type op = *perf.Operator
 	base := func(c perf.Column) Column[op] {
-		return numbers("base_"+c.String(), func(o op) perf.Count { return o.BaselineCount(c) }).says("The counter of the baseline.")
+		return numberColumn("base_"+c.String(), func(o op) perf.Count { return o.BaselineCount(c) }).withDescription("The counter of the baseline.")
 	}
 	mcu := base(perf.MCU)
 	mcu.Key = "baseline_mcu_cycle"
 	return []Column[op]{
-		words("status", func(o op) perf.Status { return o.Status }).says("How mcu_cycle is beside the baseline: SLOWER, FASTER, SAME, NEW or UNKNOWN."),
+		textColumn("status", func(o op) perf.Status { return o.Status }).withDescription("How mcu_cycle is beside the baseline: SLOWER, FASTER, SAME, NEW or UNKNOWN."),
 		mcu, base(perf.PLDByte), base(perf.L1Conflict), base(perf.IMConflict),
-		numbers("growth", func(o op) perf.Count { return o.Growth() }).says("By how many cycles mcu_cycle grew."),
+		numberColumn("growth", func(o op) perf.Count { return o.Growth() }).withDescription("By how many cycles mcu_cycle grew."),
 	}
 }
 
 // coreColumns are the columns of an operator on several cores.
 var coreColumns = []Column[*perf.Cores]{
-	numbers("slowest_core", func(c *perf.Cores) int { return c.Slowest }).says("The core with the largest mcu_cycle."),
-	numbers("mean", (*perf.Cores).Mean).says("The mean of mcu_cycle over the cores."),
-	numbers("imbalance", (*perf.Cores).Imbalance).says("How many times the mean the slowest core takes."),
+	numberColumn("slowest_core", func(c *perf.Cores) int { return c.Slowest }).withDescription("The core with the largest mcu_cycle."),
+	numberColumn("mean", (*perf.Cores).Mean).withDescription("The mean of mcu_cycle over the cores."),
+	numberColumn("imbalance", (*perf.Cores).Imbalance).withDescription("How many times the mean the slowest core takes."),
 }
 
 // WritePerfCSV writes a line for every operator.
 func WritePerfCSV(w io.Writer, r *perf.Report) error {
-	return Table[*perf.Operator]{perfColumns(r), r.Listed()}.CSV(w)
+	return Table[*perf.Operator]{perfColumns(r), r.ListedOperators()}.CSV(w)
 }
 
 // WritePerfJSON writes a performance report as one JSON object: an indented head, then a line for
@@ -134,7 +134,7 @@ func WritePerfJSON(w io.Writer, r *perf.Report) error {
 		*perf.Report
 		Operators [0]struct{} `json:"operators"`
 	}{Report: r}, "  "), []byte(end)))
-	columns, operators, before := Table[*perf.Operator]{Columns: perfColumns(r)}.columns(InJSON), r.Listed(), "\n    "
+	columns, operators, before := Table[*perf.Operator]{Columns: perfColumns(r)}.columns(InJSON), r.ListedOperators(), "\n    "
 	var line []byte
 	for _, o := range operators {
 		line = appendObject(append(line[:0], before...), columns, o)
@@ -161,12 +161,12 @@ func countText(c perf.Count) string { return cmp.Or(c.String(), noValue) }
 
 // WritePerf prints where the cycles of a network go: the top operators with their bounds and
 // advice, and the changes since the baseline.
-func (t Text) WritePerf(w io.Writer, r *perf.Report) error { return t.to(w).perf(r) }
+func (t Text) WritePerf(w io.Writer, r *perf.Report) error { return t.printerTo(w).perf(r) }
 
 // WritePerfMarkdown writes the text of WritePerf as Markdown.
 func (t Text) WritePerfMarkdown(w io.Writer, r *perf.Report) error {
-	p := t.to(w)
-	p.print("## " + t.say("Operator performance") + "\n\n")
+	p := t.printerTo(w)
+	p.print("## " + t.format("Operator performance") + "\n\n")
 	p.markdown = true
 	return p.perf(r)
 }
@@ -178,33 +178,33 @@ func (p *printer) perf(r *perf.Report) error {
 		p.gap()
 		p.text(t.perfBefore(r))
 	}
-	if len(r.Top()) > 0 {
-		p.blank()
+	if len(r.RowLimit()) > 0 {
+		p.writeBlankLine()
 		const least = 20 // names of fused operators differ at their ends
 		printTable(p, t.perfTop(r), least)
 	}
 	changed, more := perfChanged(r)
 	if len(changed) > 0 {
-		p.blank()
-		p.text(p.say("Changed since the baseline:"))
+		p.writeBlankLine()
+		p.text(p.format("Changed since the baseline:"))
 		p.gap()
 		printTable(p, t.perfChanges(changed), minName)
 		if more > 0 {
 			p.gap()
-			p.text(p.say("%d more (csv and json have all)", more))
+			p.text(p.format("%d more (csv and json have all)", more))
 		}
 	}
 	for i, o := range perfAdvised(r, changed) {
 		if i == 0 {
-			p.blank()
+			p.writeBlankLine()
 		}
-		p.item("", t.perfHeading(o))
+		p.writeItem("", t.perfHeading(o))
 		for _, text := range t.perfTexts(o) {
-			p.item(textIndent, text)
+			p.writeItem(textIndent, text)
 		}
 	}
 	if facts := t.perfFacts(r); len(facts) > 0 {
-		p.blank()
+		p.writeBlankLine()
 		p.facts(facts)
 	}
 	return p.err
@@ -212,13 +212,13 @@ func (p *printer) perf(r *perf.Report) error {
 
 // perfSummary returns the total cycles and their shares by class.
 func (t Text) perfSummary(r *perf.Report) string {
-	cycles := t.say("%d cycles", r.Total)
+	cycles := t.format("%d cycles", r.Total)
 	if r.MHz > 0 {
-		cycles += t.say(" (%s ms at %s MHz)", digits(6)(float64(r.Total)/r.MHz/1000), digits(-1)(r.MHz))
+		cycles += t.format(" (%s ms at %s MHz)", digits(6)(float64(r.Total)/r.MHz/1000), digits(-1)(r.MHz))
 	}
 	head := t.join(t.Lang.Text(count(len(r.Operators), "operator")), cycles)
 	if shares := t.classShares(r); shares != "" {
-		head += t.say(": ") + shares
+		head += t.format(": ") + shares
 	}
 	return head
 }
@@ -250,7 +250,7 @@ func (t Text) perfBefore(r *perf.Report) string {
 	counts := map[string]int{}
 	for _, o := range r.Operators {
 		counts[string(o.Status)]++
-		for _, code := range o.Worse() {
+		for _, code := range o.Regressions() {
 			counts[string(code)]++
 		}
 	}
@@ -261,11 +261,11 @@ func (t Text) perfBefore(r *perf.Report) string {
 		}
 	}
 	if n := len(r.BaselineSummary.Missing); n > 0 {
-		parts = append(parts, t.say("%d gone (%s)", n, lang.FirstNames(r.BaselineSummary.Missing)))
+		parts = append(parts, t.format("%d gone (%s)", n, lang.FirstNames(r.BaselineSummary.Missing)))
 	}
-	text := t.say("Baseline: %d cycles", r.BaselineSummary.Total)
+	text := t.format("Baseline: %d cycles", r.BaselineSummary.Total)
 	if r.BaselineSummary.Total > 0 {
-		text += t.say(" (now %s)", growthText(r.Total-r.BaselineSummary.Total, r.BaselineSummary.Total))
+		text += t.format(" (now %s)", growthText(r.Total-r.BaselineSummary.Total, r.BaselineSummary.Total))
 	}
 	return t.join(append([]string{text}, parts...)...)
 }
@@ -290,7 +290,7 @@ func (t Text) perfTop(r *perf.Report) Table[*perf.Operator] {
 	}
 	share := func(name, quotient string) Column[op] {
 		q := quotients[quotient]
-		return numbers(name, func(o op) string {
+		return numberColumn(name, func(o op) string {
 			if o.Class == perf.ClassInconsistent {
 				return noValue
 			}
@@ -298,24 +298,24 @@ func (t Text) perfTop(r *perf.Report) Table[*perf.Operator] {
 		})
 	}
 	columns := []Column[op]{
-		numbers("rank", func(o op) int { return o.Rank }).titled("perf¦RANK").ranked(1),
-		words("name", perfName).titled("NAME"),
-		numbers("mcu", func(o op) string { return countText(o.Get(perf.MCU)) }).titled("MCU").ranked(2),
-		numbers("share", func(o op) string { return shareText(o.Share) }).titled("SHARE").ranked(4),
-		numbers("cum", func(o op) string { return shareText(o.Cumulative) }).titled("CUM").ranked(9),
-		words("class", t.classText).titled("CLASS").ranked(3),
+		numberColumn("rank", func(o op) int { return o.Rank }).titled("perf¦RANK").ranked(1),
+		textColumn("name", perfName).titled("NAME"),
+		numberColumn("mcu", func(o op) string { return countText(o.Get(perf.MCU)) }).titled("MCU").ranked(2),
+		numberColumn("share", func(o op) string { return shareText(o.Share) }).titled("SHARE").ranked(4),
+		numberColumn("cum", func(o op) string { return shareText(o.Cumulative) }).titled("CUM").ranked(9),
+		textColumn("class", t.classText).titled("CLASS").ranked(3),
 		share("data", "share_mte").titled("DATA").ranked(5),
 		share("compute", "share_compute").titled("COMPUTE").ranked(6),
 		share("overlap", "overlap").titled("OVERLAP").ranked(8),
-		words("advice", func(o op) string { return t.Lang.Text(o.Hint()) }).titled("ADVICE").ranked(7),
+		textColumn("advice", func(o op) string { return t.Lang.Text(o.Hint()) }).titled("ADVICE").ranked(7),
 	}
 	if r.MHz > 0 {
-		columns = slices.Insert(columns, 3, numbers("us", func(o op) string { return sixDigits(r.Microseconds(o)) }).titled("US").ranked(10))
+		columns = slices.Insert(columns, 3, numberColumn("us", func(o op) string { return sixDigits(r.Microseconds(o)) }).titled("US").ranked(10))
 	}
 	if r.PeakBPC > 0 {
-		columns = slices.Insert(columns, len(columns)-1, numbers("ddr", func(o op) string { return shareText(r.DDRUse(o)) }).titled("DDR").ranked(11))
+		columns = slices.Insert(columns, len(columns)-1, numberColumn("ddr", func(o op) string { return shareText(r.DDRUse(o)) }).titled("DDR").ranked(11))
 	}
-	return Table[op]{columns, r.Top()}
+	return Table[op]{columns, r.RowLimit()}
 }
 
 // perfName returns the name of an operator, with its number from the second occurrence on.
@@ -329,7 +329,7 @@ func perfName(o *perf.Operator) string {
 // classText returns the class of an operator, marked if its confidence is low.
 func (t Text) classText(o *perf.Operator) string {
 	if o.Confidence == perf.Low {
-		return t.say("%s (low)", o.Class)
+		return t.format("%s (low)", o.Class)
 	}
 	return string(o.Class)
 }
@@ -340,8 +340,8 @@ func perfChanged(r *perf.Report) (changed []*perf.Operator, more int) {
 	if r.BaselineSummary == nil {
 		return nil, 0
 	}
-	for _, o := range r.Listed() {
-		if o.Status != perf.Same || len(o.Worse()) > 0 {
+	for _, o := range r.ListedOperators() {
+		if o.Status != perf.Same || len(o.Regressions()) > 0 {
 			changed = append(changed, o)
 		}
 	}
@@ -360,17 +360,17 @@ func perfChanged(r *perf.Report) (changed []*perf.Operator, more int) {
 func (t Text) perfChanges(changed []*perf.Operator) Table[*perf.Operator] {
 	type op = *perf.Operator
 	return Table[op]{Rows: changed, Columns: []Column[op]{
-		words("name", perfName).titled("NAME"),
-		words("status", func(o op) perf.Status { return o.Status }).titled("STATUS").ranked(1),
-		numbers("mcu", func(o op) string { return countText(o.Get(perf.MCU)) }).titled("MCU").ranked(4),
-		numbers("before", func(o op) string { return countText(o.BaselineCount(perf.MCU)) }).titled("BEFORE").ranked(5),
-		numbers("change", func(o op) string {
+		textColumn("name", perfName).titled("NAME"),
+		textColumn("status", func(o op) perf.Status { return o.Status }).titled("STATUS").ranked(1),
+		numberColumn("mcu", func(o op) string { return countText(o.Get(perf.MCU)) }).titled("MCU").ranked(4),
+		numberColumn("before", func(o op) string { return countText(o.BaselineCount(perf.MCU)) }).titled("BEFORE").ranked(5),
+		numberColumn("change", func(o op) string {
 			if by, was := o.Growth(), o.BaselineCount(perf.MCU); by.Known && was.N > 0 {
 				return growthText(by.N, was.N)
 			}
 			return noValue
 		}).titled("CHANGE").ranked(2),
-		words("findings", func(o op) string { return joined(o.Worse()) }).titled("FINDINGS").ranked(3),
+		textColumn("findings", func(o op) string { return joined(o.Regressions()) }).titled("FINDINGS").ranked(3),
 	}}
 }
 
@@ -379,13 +379,13 @@ func (t Text) perfChanges(changed []*perf.Operator) Table[*perf.Operator] {
 func perfAdvised(r *perf.Report, changed []*perf.Operator) []*perf.Operator {
 	says := func(o *perf.Operator) bool { return o.Class != perf.ClassUnknown && o.Class != perf.ClassIdle }
 	var all []*perf.Operator
-	for _, o := range r.Top() {
+	for _, o := range r.RowLimit() {
 		if says(o) || len(o.Advice) > 0 {
 			all = append(all, o)
 		}
 	}
 	for _, o := range changed {
-		if len(o.Worse()) > 0 && !slices.Contains(all, o) {
+		if len(o.Regressions()) > 0 && !slices.Contains(all, o) {
 			all = append(all, o)
 		}
 	}
@@ -394,21 +394,21 @@ func perfAdvised(r *perf.Report, changed []*perf.Operator) []*perf.Operator {
 
 // perfHeading names an operator with its class and runs.
 func (t Text) perfHeading(o *perf.Operator) string {
-	head := t.say("%s, rank %d: %s", perfName(o), o.Rank, o.Class)
+	head := t.format("%s, rank %d: %s", perfName(o), o.Rank, o.Class)
 	if o.Confidence != perf.NoClass {
-		head += t.say("perf¦ (%s)", confidenceText(finding.Confidence(o.Confidence)))
+		head += t.format("perf¦ (%s)", confidenceText(finding.Confidence(o.Confidence)))
 	}
 	if runs := o.Runs; runs != nil && runs.Unstable {
-		head += t.say("; %d runs of %d to %d cycles, median %s", runs.N, runs.Min, runs.Max, strconv.FormatFloat(runs.Median, 'f', -1, 64))
+		head += t.format("; %d runs of %d to %d cycles, median %s", runs.N, runs.Min, runs.Max, strconv.FormatFloat(runs.Median, 'f', -1, 64))
 	}
 	return head
 }
 
 // perfTexts explains an operator with advice.
 func (t Text) perfTexts(o *perf.Operator) []string {
-	texts := []string{t.of(o.Text)}
+	texts := []string{t.sentence(o.Text)}
 	for _, a := range o.Advice {
-		texts = append(texts, string(a.Code)+t.say(": ")+t.of(a.Text))
+		texts = append(texts, string(a.Code)+t.format(": ")+t.sentence(a.Text))
 	}
 	return texts
 }
@@ -416,7 +416,7 @@ func (t Text) perfTexts(o *perf.Operator) []string {
 // perfFacts describes the read tables and the basis of the classes.
 func (t Text) perfFacts(r *perf.Report) factList {
 	var facts factList
-	add := func(en string, lines ...string) { facts.add(t.say(en), lines...) }
+	add := func(en string, lines ...string) { facts.add(t.format(en), lines...) }
 	add("Tables", lang.FirstNames(r.Files))
 	if r.BaselineSummary != nil {
 		add("Baseline", lang.FirstNames(r.BaselineSummary.Files))
@@ -429,20 +429,20 @@ func (t Text) perfFacts(r *perf.Report) factList {
 		add("Cores", lang.Ranges(cores))
 	}
 	if r.Relation != "" {
-		add("Runs", t.say("%s with runs in perf/; the table has their %s", count(len(r.Runs), "operator"), r.Relation.Text()))
+		add("Runs", t.format("%s with runs in perf/; the table has their %s", count(len(r.Runs), "operator"), r.Relation.Text()))
 	}
 	add("Left out", t.leftOutTexts(r))
-	if listed := len(r.Listed()); listed < len(r.Operators) {
-		add("Listed", t.say("%d of %s: class %s", listed, count(len(r.Operators), "operator"), joined(r.Classes)))
+	if listed := len(r.ListedOperators()); listed < len(r.Operators) {
+		add("Listed", t.format("%d of %s: class %s", listed, count(len(r.Operators), "operator"), joined(r.Classes)))
 	}
 	if n := len(r.Missing); n > 0 {
-		add("Missing", t.say("%d of %d columns: %s", n, len(perf.Columns()), lang.FirstNames(r.Missing)))
+		add("Missing", t.format("%d of %d columns: %s", n, len(perf.Columns()), lang.FirstNames(r.Missing)))
 	}
 	for _, note := range r.Notes {
-		add("Note", t.of(note.Text))
+		add("Note", t.sentence(note.Text))
 	}
 	th := &r.Thresholds
-	add("Thresholds", t.say("busy %s, lead %s, half %s, small %s, wait %s, conflict %s; growth %s, %d bytes, %d cycles; slower %s; cores and runs %s (--help says what they are)",
+	add("Thresholds", t.format("busy %s, lead %s, half %s, small %s, wait %s, conflict %s; growth %s, %d bytes, %d cycles; slower %s; cores and runs %s (--help says what they are)",
 		th.Busy, th.Lead, th.Half, th.Small, th.Wait, th.Conflict, th.Grow, th.MinBytes, th.MinCycles, th.Regress, th.Imbalance))
 	return facts
 }

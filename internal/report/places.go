@@ -15,8 +15,8 @@ import (
 	"dumptool/internal/overflow"
 )
 
-// place is a finding with its file, for services that show findings beside files.
-type place struct {
+// fileFinding is a finding with its file, for services that show findings beside files.
+type fileFinding struct {
 	// rule is the code of the finding, about its description.
 	rule, about string
 	// level is error, warning or note.
@@ -36,7 +36,7 @@ const (
 )
 
 // setFile sets the place from a script line, FILE:LINE, else from a file.
-func (p *place) setFile(script, file string) {
+func (p *fileFinding) setFile(script, file string) {
 	p.file = file
 	if i := strings.LastIndexByte(script, ':'); i > 0 {
 		if line, err := strconv.Atoi(script[i+1:]); err == nil && line > 0 {
@@ -46,13 +46,13 @@ func (p *place) setFile(script, file string) {
 }
 
 // unprovenPlace returns a place at the first file of a comparison that proves nothing.
-func unprovenPlace(r *record.Report) []place {
-	if !r.Meaning.Unproven() {
+func unprovenPlace(r *record.Report) []fileFinding {
+	if !r.Meaning.CannotShowFault() {
 		return nil
 	}
 	for _, row := range r.All() {
 		if name := cmp.Or(row.NPUFile, row.RefFile); name != "" {
-			return []place{{rule: "NO_PROOF", about: "the comparison proves nothing", level: levelWarning, file: fileOf(name), title: "verdict", text: english.CompareVerdict(r), key: "verdict"}}
+			return []fileFinding{{rule: "NO_PROOF", about: "the comparison proves nothing", level: levelWarning, file: fileOf(name), title: "verdict", text: english.CompareVerdict(r), key: "verdict"}}
 		}
 	}
 	return nil
@@ -60,17 +60,17 @@ func unprovenPlace(r *record.Report) []place {
 
 // comparePlaces returns the rows that did not pass. Rows damaged by an origin, and rows known to
 // the baseline, are notes.
-func comparePlaces(r *record.Report) (all []place) {
+func comparePlaces(r *record.Report) (all []fileFinding) {
 	names := labelsOf(r)
 	for _, row := range r.All() {
-		p := place{level: levelOfRow(row), title: names.of(row), key: row.Name()}
+		p := fileFinding{level: levelOfRow(row), title: names.labelOf(row), key: row.Name()}
 		if p.level == "" {
 			continue
 		}
 		p.rule = string(cmp.Or(row.FirstCode(), finding.Code(row.Status)))
 		p.about = strings.ToLower(strings.ReplaceAll(p.rule, "_", " "))
 		p.setFile(row.Script, fileOf(cmp.Or(row.NPUFile, row.RefFile)))
-		p.text = fmt.Sprintf("%s: %s", names.of(row), row.Status)
+		p.text = fmt.Sprintf("%s: %s", names.labelOf(row), row.Status)
 		if row.Compared() {
 			p.text += fmt.Sprintf(", %d of %d elements are errors", row.Errors, row.Result.Total)
 		}
@@ -110,7 +110,7 @@ func levelOfRow(row *record.Row) string {
 }
 
 // analysisPlaces returns the overflow records.
-func analysisPlaces(r *overflow.Report) (all []place) {
+func analysisPlaces(r *overflow.Report) (all []fileFinding) {
 	for i := range r.Records {
 		x := &r.Records[i]
 		p := placeOf(x.Verdict)
@@ -133,7 +133,7 @@ func analysisPlaces(r *overflow.Report) (all []place) {
 }
 
 // scanPlaces returns the operators with bad tensors.
-func scanPlaces(r *overflow.ScanReport) (all []place) {
+func scanPlaces(r *overflow.ScanReport) (all []fileFinding) {
 	for i := range r.Rows {
 		x := &r.Rows[i]
 		if x.Verdict == "" {
@@ -150,8 +150,8 @@ func scanPlaces(r *overflow.ScanReport) (all []place) {
 }
 
 // placeOf returns a place for an overflow verdict; overflows that came in are notes.
-func placeOf(v overflow.Verdict) place {
-	p := place{rule: strings.ToUpper(strings.ReplaceAll(string(v), " ", "_")), about: "overflow: " + string(v), level: levelError}
+func placeOf(v overflow.Verdict) fileFinding {
+	p := fileFinding{rule: strings.ToUpper(strings.ReplaceAll(string(v), " ", "_")), about: "overflow: " + string(v), level: levelError}
 	switch v {
 	case overflow.CameIn, overflow.CameFromRank:
 		p.level = levelNote
@@ -163,7 +163,7 @@ func placeOf(v overflow.Verdict) place {
 
 // sarifOf returns a writer of places as a SARIF 2.1.0 (OASIS) log; tool returns the program and its
 // version. Files are named as given: a result without lines has no region.
-func sarifOf[R any](places func(R) []place, tool func(R) string) func(io.Writer, R) error {
+func sarifOf[R any](places func(R) []fileFinding, tool func(R) string) func(io.Writer, R) error {
 	return func(w io.Writer, result R) error {
 		run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}, Invocations: []sarifInvocation{{Successful: true}}}
 		all := places(result)
@@ -185,7 +185,7 @@ func sarifOf[R any](places func(R) []place, tool func(R) string) func(io.Writer,
 }
 
 // sarifRulesOf returns the rules of places, ordered by name.
-func sarifRulesOf(all []place) []sarifRule {
+func sarifRulesOf(all []fileFinding) []sarifRule {
 	rules := []sarifRule{}
 	for _, p := range all {
 		if slices.ContainsFunc(rules, func(r sarifRule) bool { return r.ID == p.rule }) {

@@ -47,8 +47,8 @@ func TestPrintedCommands(t *testing.T) {
 				if err := text.WriteCheck(&b, r); err != nil {
 					t.Fatal(err)
 				}
-				p := text.to(&of)
-				p.facts([]fact{{label: "x", lines: p.findingLines(&f, []string{name})}})
+				p := text.printerTo(&of)
+				p.facts([]summaryItem{{label: "x", lines: p.findingLines(&f, []string{name})}})
 				broken := "\n" + pad("", labelWidth) + textIndent
 				out := strings.NewReplacer(broken+"dumptool", " dumptool", broken+"eval", " eval").Replace(b.String() + of.String())
 				if ui.Escape(strings.ReplaceAll(out, "\n", "")) != strings.ReplaceAll(out, "\n", "") || !utf8.ValidString(out) {
@@ -76,7 +76,7 @@ func TestPrintedMap(t *testing.T) {
 		row := passing("a")
 		row.Op, row.Status = name, record.Ambiguous
 		var b strings.Builder
-		p := Text{Lang: English}.to(&b)
+		p := Text{Lang: English}.printerTo(&b)
 		p.facts(p.problemFacts(reportOf(row)))
 		args := dumptest.ShellArgs(t, "dumptool "+lineWith(t, b.String(), "pairs these tensors: "))
 		in, err := (&sidefile.Files{NameMap: args[1]}).Load()

@@ -16,14 +16,14 @@ var shownMarks = map[show.Mark]string{show.Beyond: "*", show.OtherClass: "!"}
 
 // WriteWindow prints a part of a tensor, and below it the same part of its reference.
 func (t Text) WriteWindow(w io.Writer, s *show.Window) error {
-	p := t.to(w)
+	p := t.printerTo(w)
 	var facts factList
-	facts.add(p.say("Tensor"), p.tensorText(&s.Tensor))
+	facts.add(p.format("Tensor"), p.tensorText(&s.Tensor))
 	if s.Reference != nil {
-		facts.add(p.say("Reference"), p.tensorText(s.Reference))
+		facts.add(p.format("Reference"), p.tensorText(s.Reference))
 	}
-	facts.add(p.say("Shape"), s.Shape.String()+" "+s.Format.String())
-	facts.add(p.say("Notes"), p.all(s.Notes)...)
+	facts.add(p.format("Shape"), s.Shape.String()+" "+s.Format.String())
+	facts.add(p.format("Notes"), p.sentences(s.Notes)...)
 	marked := map[show.Mark]int{}
 	for i := range s.Rows {
 		for _, m := range s.Rows[i].Marks {
@@ -31,17 +31,17 @@ func (t Text) WriteWindow(w io.Writer, s *show.Window) error {
 		}
 	}
 	if s.Reference != nil && len(s.Rows) > 0 {
-		facts.add(p.say("Place"), tensor.Shape(s.At).String())
-		facts.add(p.say("Marked"), p.say("among the elements shown: %d beyond atol %s, rtol %s (*), %d NaN or infinite on one side only (!)", marked[show.Beyond], allDigits(float64(s.Atol)), allDigits(float64(s.Rtol)), marked[show.OtherClass]))
+		facts.add(p.format("Place"), tensor.Shape(s.At).String())
+		facts.add(p.format("Marked"), p.format("among the elements shown: %d beyond atol %s, rtol %s (*), %d NaN or infinite on one side only (!)", marked[show.Beyond], allDigits(float64(s.Atol)), allDigits(float64(s.Rtol)), marked[show.OtherClass]))
 	}
 	p.facts(facts)
 	if len(s.Rows) == 0 {
-		p.text(p.say("The tensor has no elements."))
+		p.text(p.format("The tensor has no elements."))
 		return p.err
 	}
-	p.window(s, p.say("NPU"), func(r *show.Row) []metrics.Value { return r.Values }, true)
+	p.window(s, p.format("NPU"), func(r *show.Row) []metrics.Value { return r.Values }, true)
 	if s.Reference != nil {
-		p.window(s, p.say("Reference"), func(r *show.Row) []metrics.Value { return r.Reference }, false)
+		p.window(s, p.format("Reference"), func(r *show.Row) []metrics.Value { return r.Reference }, false)
 	}
 	return p.err
 }
@@ -51,11 +51,11 @@ func (p *printer) tensorText(s *show.Side) string {
 	name := ui.Escape(s.Name)
 	switch s.Kind {
 	case tensor.Input:
-		name = p.say("input %d", s.Index)
+		name = p.format("input %d", s.Index)
 	case tensor.Output:
-		name = p.say("output %d", s.Index)
+		name = p.format("output %d", s.Index)
 	}
-	return ui.Escape(s.File) + p.say(": ") + name + p.say(", ") + s.DType.String() + " " + s.StoredFormat.String() + " " + s.StoredShape.String()
+	return ui.Escape(s.File) + p.format(": ") + name + p.format(", ") + s.DType.String() + " " + s.StoredFormat.String() + " " + s.StoredShape.String()
 }
 
 // window prints the elements of one side, with row and column indexes.
@@ -63,15 +63,15 @@ func (p *printer) window(s *show.Window, title string, side func(*show.Row) []me
 	if s.Reference == nil {
 		title = ""
 	}
-	p.blank()
+	p.writeBlankLine()
 	p.print(strings.TrimSpace(title+" "+slicePlace(s)) + "\n")
-	columns := []Column[*show.Row]{numbers("", func(r *show.Row) int64 { return r.Index })}
+	columns := []Column[*show.Row]{numberColumn("", func(r *show.Row) int64 { return r.Index })}
 	first := int64(0)
 	if len(s.First) > 1 {
 		first = s.First[len(s.First)-1]
 	}
 	for i := range s.Columns {
-		columns = append(columns, numbers(strconv.FormatInt(first+i, 10), func(r *show.Row) string {
+		columns = append(columns, numberColumn(strconv.FormatInt(first+i, 10), func(r *show.Row) string {
 			values := side(r)
 			if i >= int64(len(values)) {
 				return ""

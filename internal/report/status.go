@@ -18,10 +18,10 @@ import (
 func (p *printer) writeStatus(where string, r *statusreg.Result) {
 	heading := fmt.Sprintf("%s %v (%v)", r.Register, decimal(r.Value), r.Value)
 	if title := p.Lang.Text(r.Register.Title()); title != "" {
-		heading += p.say(", ") + title
+		heading += p.format(", ") + title
 	}
 	if where != "" {
-		heading = where + p.say(": ") + heading
+		heading = where + p.format(": ") + heading
 	}
 	p.line("", heading)
 	p.bits(p.columnsOf(r))
@@ -41,7 +41,7 @@ type StatusList struct {
 }
 
 // Explain writes the values found in a line of a text; line 0 is none.
-func (l *StatusList) Explain(line int, values []statusreg.Found) error {
+func (l *StatusList) Explain(line int, values []statusreg.FoundValue) error {
 	for _, v := range values {
 		if v.Register == statusreg.None {
 			v.Register = l.Register
@@ -69,14 +69,14 @@ func (l *StatusList) Outcome() batch.Outcome {
 // add writes a value of a line.
 func (l *StatusList) add(line int, r *statusreg.Result) error {
 	l.Values++
-	p := l.to(l.W)
+	p := l.printerTo(l.W)
 	switch {
 	case l.JSON && l.Values == 1:
 		p.print("[\n" + string(statusJSON(r)))
 	case l.JSON:
 		p.print(",\n" + string(statusJSON(r)))
 	case line > 0:
-		p.writeStatus(p.say("line %d", line), r)
+		p.writeStatus(p.format("line %d", line), r)
 	default:
 		p.writeStatus("", r)
 	}
@@ -117,7 +117,7 @@ func (t Text) columnsOf(r *statusreg.Result) (c statusColumns) {
 		c.add(t.bit(e), shortMask(e), t.meaning(r.Register, e), t.Lang.Text(e.Advice))
 	}
 	if len(entries) == 0 {
-		c.add("", "", t.nothing(r.Register), "")
+		c.add("", "", t.zeroMeaning(r.Register), "")
 	}
 	return c
 }
@@ -127,26 +127,26 @@ func (c *statusColumns) add(bit, mask, meaning, advice string) {
 	c.meanings, c.advice = append(c.meanings, meaning), append(c.advice, advice)
 }
 
-// nothing returns the meaning of 0 in a register without a documented one.
-func (t Text) nothing(r statusreg.Register) string {
+// zeroMeaning returns the meaning of 0 in a register without a documented one.
+func (t Text) zeroMeaning(r statusreg.Register) string {
 	switch r {
 	case statusreg.AICore, statusreg.DHA:
-		return t.say("no bit is set: no overflow")
+		return t.format("no bit is set: no overflow")
 	case statusreg.AICPU:
-		return t.say("no error code")
+		return t.format("no error code")
 	}
-	return t.say("no bit is set")
+	return t.format("no bit is set")
 }
 
 // bit names the bit or the code.
 func (t Text) bit(e *statusreg.Entry) string {
 	switch {
 	case e.IsCode:
-		return t.say("code %d", e.Code)
+		return t.format("code %d", e.Code)
 	case e.Global >= 0:
-		return t.say("bit %d (number %d)", e.Bit, e.Global)
+		return t.format("bit %d (number %d)", e.Bit, e.Global)
 	}
-	return t.say("bit %d", e.Bit)
+	return t.format("bit %d", e.Bit)
 }
 
 // shortMask returns the mask; for a bit beyond 64 a shift, since the mask would be mostly zeros.
@@ -160,15 +160,15 @@ func shortMask(e *statusreg.Entry) string {
 // meaning returns the meaning of a bit. The names of AIC_ERROR's bits are used by logs and
 // documents and so are shown; names of other registers are our own.
 func (t Text) meaning(r statusreg.Register, e *statusreg.Entry) string {
-	if !e.Known() {
-		return t.say("not documented") + t.remark(t.Lang.Text(e.Note))
+	if !e.IsDocumented() {
+		return t.format("not documented") + t.remark(t.Lang.Text(e.Note))
 	}
 	text := t.Lang.Text(e.Meaning)
 	if r == statusreg.AICError && !e.Mask.IsZero() {
-		text = e.Name + t.say(": ") + text
+		text = e.Name + t.format(": ") + text
 	}
 	if e.Unofficial {
-		text += t.remark(t.say("unofficial"))
+		text += t.remark(t.format("unofficial"))
 	}
 	return text + t.remark(t.Lang.Text(e.Note))
 }
@@ -177,7 +177,7 @@ func (t Text) remark(text string) string {
 	if text == "" {
 		return ""
 	}
-	return t.say(" (") + text + ")"
+	return t.format(" (") + text + ")"
 }
 
 // bits prints columns; the last two are wrapped if the terminal is too narrow.
@@ -188,7 +188,7 @@ func (p *printer) bits(c statusColumns) {
 		head = bit + mask
 	}
 	if p.Width > 0 {
-		meaning, advice, beside = share(p.Width-len(textIndent)-head, meaning, advice)
+		meaning, advice, beside = splitWidth(p.Width-len(textIndent)-head, meaning, advice)
 	}
 	for i := range c.bits {
 		lead := ""
@@ -216,9 +216,9 @@ func (p *printer) bits(c statusColumns) {
 	}
 }
 
-// share divides the width of a terminal between two texts of the given widths. beside is false if
+// splitWidth divides the width of a terminal between two texts of the given widths. beside is false if
 // they should be printed one below the other.
-func share(width, left, right int) (l, r int, beside bool) {
+func splitWidth(width, left, right int) (l, r int, beside bool) {
 	const least = 24 // columns of readable text
 	switch {
 	case right == 0:
@@ -273,22 +273,22 @@ func wordEntries(words []statusreg.Result, entries func(*statusreg.Result) []sta
 // entryColumns are all columns of an entry.
 func entryColumns() []Column[wordEntry] {
 	return []Column[wordEntry]{
-		words("mask", func(e wordEntry) string { return e.Mask.String() }),
-		words("name", func(e wordEntry) string { return e.Name }),
-		words("en", func(e wordEntry) string { return e.Meaning.String() }),
-		words("zh", func(e wordEntry) string { return e.Meaning.Chinese() }),
-		words("advice", func(e wordEntry) string { return e.Advice.String() }),
-		words("code", func(e wordEntry) *uint64 { return pointer(e.Code, e.IsCode) }).given(),
-		words("number", func(e wordEntry) *int { return pointer(e.Global, e.Global >= 0) }).given(),
-		words("word", func(e wordEntry) *int { return e.word }).given(),
-		words("numeric", func(e wordEntry) bool { return e.Numeric }).given(),
-		words("unofficial", func(e wordEntry) bool { return e.Unofficial }).given(),
-		words("note", func(e wordEntry) string {
+		textColumn("mask", func(e wordEntry) string { return e.Mask.String() }),
+		textColumn("name", func(e wordEntry) string { return e.Name }),
+		textColumn("en", func(e wordEntry) string { return e.Meaning.String() }),
+		textColumn("zh", func(e wordEntry) string { return e.Meaning.Chinese() }),
+		textColumn("advice", func(e wordEntry) string { return e.Advice.String() }),
+		textColumn("code", func(e wordEntry) *uint64 { return pointer(e.Code, e.IsCode) }).emptyIfZero(),
+		textColumn("number", func(e wordEntry) *int { return pointer(e.Global, e.Global >= 0) }).emptyIfZero(),
+		textColumn("word", func(e wordEntry) *int { return e.word }).emptyIfZero(),
+		textColumn("numeric", func(e wordEntry) bool { return e.Numeric }).emptyIfZero(),
+		textColumn("unofficial", func(e wordEntry) bool { return e.Unofficial }).emptyIfZero(),
+		textColumn("note", func(e wordEntry) string {
 			if e.word != nil && *e.word > 0 {
 				return furtherWord.String()
 			}
 			return e.Note.String()
-		}).given(),
+		}).emptyIfZero(),
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // printedStatus returns a decoded value as a terminal shows it.
 func printedStatus(t Text, where string, r *statusreg.Result) string {
 	var b strings.Builder
-	t.to(&b).writeStatus(where, r)
+	t.printerTo(&b).writeStatus(where, r)
 	return b.String()
 }
 
@@ -55,7 +55,7 @@ func TestStatusColumns(t *testing.T) {
 	text := func(lang Lang, width int, r statusreg.Register, v uint64) string {
 		res := statusreg.Decode(r, statusreg.Value{v})
 		s := Text{Lang: lang, Width: width}
-		return "\n" + printedStatus(s, s.say("line %d", 14), &res)
+		return "\n" + printedStatus(s, s.format("line %d", 14), &res)
 	}
 	tests := map[string]struct {
 		got, want string

@@ -55,19 +55,19 @@ const (
 	InJSON
 )
 
-// words returns a column of text, numbers a column of numbers.
-func words[R, V any](name string, cell func(R) V) Column[R] {
+// textColumn returns a column of text, numbers a column of numbers.
+func textColumn[R, V any](name string, cell func(R) V) Column[R] {
 	return Column[R]{Name: name, Cell: func(r R) any { return cell(r) }}
 }
 
-func numbers[R, V any](name string, cell func(R) V) Column[R] {
-	c := words(name, cell)
+func numberColumn[R, V any](name string, cell func(R) V) Column[R] {
+	c := textColumn(name, cell)
 	c.Right = true
 	return c
 }
 
-// given makes zero values and empty lists empty cells.
-func (c Column[R]) given() Column[R] {
+// emptyIfZero makes zero values and empty lists empty cells.
+func (c Column[R]) emptyIfZero() Column[R] {
 	cell := c.Cell
 	c.Cell = func(r R) any {
 		v := reflect.ValueOf(cell(r))
@@ -79,8 +79,8 @@ func (c Column[R]) given() Column[R] {
 	return c
 }
 
-// where makes cells empty unless is holds for the row.
-func (c Column[R]) where(is func(R) bool) Column[R] {
+// onlyFor makes cells empty unless is holds for the row.
+func (c Column[R]) onlyFor(is func(R) bool) Column[R] {
 	cell := c.Cell
 	c.Cell = func(r R) any {
 		if !is(r) {
@@ -91,8 +91,8 @@ func (c Column[R]) where(is func(R) bool) Column[R] {
 	return c
 }
 
-// in limits a column to some forms.
-func (c Column[R]) in(f Forms) Column[R] {
+// onlyIn limits a column to some forms.
+func (c Column[R]) onlyIn(f Forms) Column[R] {
 	c.In = f
 	return c
 }
@@ -103,14 +103,14 @@ func (c Column[R]) titled(en string) Column[R] {
 	return c
 }
 
-// named sets a heading that is the same in both languages.
-func (c Column[R]) named(title string) Column[R] {
+// withHeading sets a heading that is the same in both languages.
+func (c Column[R]) withHeading(title string) Column[R] {
 	c.Title = lang.Text{EN: title, ZH: title}
 	return c
 }
 
-// says sets the description of a column.
-func (c Column[R]) says(doc string) Column[R] {
+// withDescription sets the description of a column.
+func (c Column[R]) withDescription(doc string) Column[R] {
 	c.Doc = doc
 	return c
 }
@@ -127,8 +127,8 @@ func (c Column[R]) ranked(rank int) Column[R] {
 	return c
 }
 
-// of converts columns of a part of the rows; cells are empty for rows without the part.
-func of[R, P any](part func(R) (p P, ok bool), columns ...Column[P]) []Column[R] {
+// columnsOfPart converts columns of a part of the rows; cells are empty for rows without the part.
+func columnsOfPart[R, P any](part func(R) (p P, ok bool), columns ...Column[P]) []Column[R] {
 	all := make([]Column[R], len(columns))
 	for i, c := range columns {
 		all[i] = Column[R]{c.Name, c.Key, c.Title, c.Right, c.Optional, c.Rank, c.In, c.Doc, func(r R) any {
@@ -141,8 +141,8 @@ func of[R, P any](part func(R) (p P, ok bool), columns ...Column[P]) []Column[R]
 	return all
 }
 
-// named returns the columns with some names, in their order.
-func named[R any](columns []Column[R], names ...string) []Column[R] {
+// sameHeading returns the columns with some names, in their order.
+func sameHeading[R any](columns []Column[R], names ...string) []Column[R] {
 	return slices.DeleteFunc(slices.Clone(columns), func(c Column[R]) bool { return !slices.Contains(names, c.Name) })
 }
 
@@ -203,8 +203,8 @@ func exact(v any) string {
 	return fmt.Sprint(v)
 }
 
-// shown formats a cell for people.
-func shown(v any, l Lang) string {
+// cellText formats a cell for people.
+func cellText(v any, l Lang) string {
 	switch v := v.(type) {
 	case lang.Text:
 		return l.Text(v)
@@ -352,7 +352,7 @@ func (t Table[R]) Grid(l Lang) Grid {
 	for _, c := range t.columns(InText) {
 		cells, empty := []string{ui.Escape(cmp.Or(l.Text(c.Title), strings.ToUpper(c.Name)))}, true
 		for _, r := range t.Rows {
-			cell := ui.Escape(shown(c.Cell(r), l))
+			cell := ui.Escape(cellText(c.Cell(r), l))
 			cells, empty = append(cells, cell), empty && cell == ""
 		}
 		if !c.Optional || !empty {

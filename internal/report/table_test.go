@@ -71,9 +71,9 @@ func TestTable(t *testing.T) {
 	type row struct{ name, note, number string }
 	table := Table[row]{
 		Columns: []Column[row]{
-			words("name", func(r row) string { return r.name }),
-			words("note", func(r row) string { return r.note }).ranked(2),
-			numbers("n", func(r row) numeral { return numeral(r.number) }).ranked(1),
+			textColumn("name", func(r row) string { return r.name }),
+			textColumn("note", func(r row) string { return r.note }).ranked(2),
+			numberColumn("n", func(r row) numeral { return numeral(r.number) }).ranked(1),
 			{Name: "empty", Optional: true, Cell: func(row) any { return nil }},
 		},
 		Rows: []row{{"a|b", "=1", "-7"}, {"a_long_name_of_an_operator", "x", "12"}},

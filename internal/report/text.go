@@ -66,20 +66,20 @@ func (t Text) paint(s ui.Style, text string) string {
 	return s.Paint(text)
 }
 
-// say formats one of two constant texts, which are formats for the same arguments; arguments that
+// format formats one of two constant texts, which are formats for the same arguments; arguments that
 // are texts or sentences are translated too.
-func (t Text) say(en string, args ...any) string {
-	return t.of(lang.Say(en, args...))
+func (t Text) format(en string, args ...any) string {
+	return t.sentence(lang.Say(en, args...))
 }
 
-// of returns a sentence in the language.
-func (t Text) of(s lang.Sentence) string { return t.Lang.Text(s.Text()) }
+// sentence returns a sentence in the language.
+func (t Text) sentence(s lang.Sentence) string { return t.Lang.Text(s.Text()) }
 
-// all returns sentences in the language.
-func (t Text) all(sentences []lang.Sentence) []string {
+// sentences returns sentences in the language.
+func (t Text) sentences(sentences []lang.Sentence) []string {
 	var texts []string
 	for _, s := range sentences {
-		texts = append(texts, t.of(s))
+		texts = append(texts, t.sentence(s))
 	}
 	return texts
 }
@@ -92,8 +92,8 @@ func count(n int, noun string) lang.Text {
 // tensors formats a number of tensors.
 func tensors(n int) lang.Text { return count(n, "tensor") }
 
-// to returns a printer to w.
-func (t Text) to(w io.Writer) *printer { return &printer{Text: t, w: w} }
+// printerTo returns a printer to w.
+func (t Text) printerTo(w io.Writer) *printer { return &printer{Text: t, w: w} }
 
 // printer writes lines and keeps the first error.
 type printer struct {
@@ -112,16 +112,16 @@ func (p *printer) print(text string) {
 	}
 }
 
-// blank writes an empty line between two parts.
-func (p *printer) blank() {
+// writeBlankLine writes an empty line between two parts.
+func (p *printer) writeBlankLine() {
 	if p.started {
 		p.print("\n")
 	}
 }
 
-// wrapped writes text, escaped and wrapped at the width of the terminal, with the prefix first on
+// writeWrapped writes text, escaped and wrapped at the width of the terminal, with the prefix first on
 // its first line and rest on the others.
-func (p *printer) wrapped(first, rest, text string) { p.wrappedWith("", first, rest, text) }
+func (p *printer) writeWrapped(first, rest, text string) { p.wrappedWith("", first, rest, text) }
 
 // wrappedWith is wrapped, with the first occurrence of word and a colon, a status or a severity,
 // highlighted.
@@ -150,7 +150,7 @@ const textIndent = "  "
 // gap writes the blank line that Markdown needs between paragraphs and tables.
 func (p *printer) gap() {
 	if p.markdown {
-		p.blank()
+		p.writeBlankLine()
 	}
 }
 
@@ -160,11 +160,11 @@ func (p *printer) text(text string) {
 		p.print(markdown(text) + "\n")
 		return
 	}
-	p.wrapped("", "", text)
+	p.writeWrapped("", "", text)
 }
 
-// item writes an indented text, in Markdown an item of a list.
-func (p *printer) item(indent, text string) {
+// writeItem writes an indented text, in Markdown an item of a list.
+func (p *printer) writeItem(indent, text string) {
 	if p.markdown {
 		p.print(indent + "- " + markdown(text) + "\n")
 		return
@@ -188,36 +188,36 @@ func (p *printer) legend(codes []string, words func(code string) string) {
 	var parts []string
 	for i, code := range codes {
 		if text := words(code); code != "" && text != "" && !slices.Contains(codes[:i], code) {
-			parts = append(parts, p.say("%s: %s", code, text))
+			parts = append(parts, p.format("%s: %s", code, text))
 		}
 	}
 	if parts != nil {
-		p.text(p.say("Codes: %s", strings.Join(parts, p.Lang.Text(lang.Text{EN: "; "}))))
+		p.text(p.format("Codes: %s", strings.Join(parts, p.Lang.Text(lang.Text{EN: "; "}))))
 	}
 }
 
 // line writes an indented text.
-func (p *printer) line(indent, text string) { p.wrapped(indent, indent+textIndent, text) }
+func (p *printer) line(indent, text string) { p.writeWrapped(indent, indent+textIndent, text) }
 
 // labeled writes an indented line with a label.
 func (p *printer) labeled(en, text string) {
-	p.line(textIndent, p.say("%s: ", p.say(en))+text)
+	p.line(textIndent, p.format("%s: ", p.format(en))+text)
 }
 
-// fact is an item of a summary: a label, lines of text, and files.
-type fact struct {
+// summaryItem is an item of a summary: a label, lines of text, and files.
+type summaryItem struct {
 	label string
 	lines []string
 	files []sideFile
 }
 
 // factList collects facts.
-type factList []fact
+type factList []summaryItem
 
 // add adds a fact with the non-empty lines, if there are any.
 func (f *factList) add(label string, lines ...string) {
 	if lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" }); len(lines) > 0 {
-		*f = append(*f, fact{label: label, lines: lines})
+		*f = append(*f, summaryItem{label: label, lines: lines})
 	}
 }
 
@@ -228,7 +228,7 @@ type sideFile struct{ side, path string }
 const labelWidth = 16
 
 // facts writes labels with texts beside them.
-func (p *printer) facts(facts []fact) {
+func (p *printer) facts(facts []summaryItem) {
 	if p.markdown {
 		var b strings.Builder
 		p.markdownFacts(&b, facts)
@@ -238,11 +238,11 @@ func (p *printer) facts(facts []fact) {
 	for _, f := range facts {
 		label := f.label
 		for _, line := range f.lines {
-			p.wrapped(pad(label, labelWidth), pad("", labelWidth)+textIndent, line)
+			p.writeWrapped(pad(label, labelWidth), pad("", labelWidth)+textIndent, line)
 			label = ""
 		}
 		for _, file := range f.files {
-			p.path(pad(label, labelWidth), file.side+p.say(": "), file.path)
+			p.path(pad(label, labelWidth), file.side+p.format(": "), file.path)
 			label = ""
 		}
 	}
@@ -261,8 +261,10 @@ func (p *printer) grid(indent string, g Grid, width int) {
 	}
 }
 
-// fits reports whether the terminal is wide enough for a table.
-func (p *printer) fits(g Grid) bool { return p.Width <= 0 || len(textIndent)+g.Width() <= p.Width }
+// fitsTerminal reports whether the terminal is wide enough for a table.
+func (p *printer) fitsTerminal(g Grid) bool {
+	return p.Width <= 0 || len(textIndent)+g.Width() <= p.Width
+}
 
 // path writes a line with a label and a path. On a narrow terminal the path gets its own line,
 // indented less if that keeps it whole.

@@ -40,7 +40,7 @@ func TestColor(t *testing.T) {
 		Name: "error.json", Before: dumpconf.Check("error.json", []byte("{\"dump\": {\"dump_path\": 5,\n \"dump_mode\": \"no\"}}"), dumpconf.Options{}),
 	}}}}
 	grid := Table[string]{[]Column[string]{
-		words("name", func(s string) string { return "op" }), words("status", func(s string) string { return s }), words("last", func(string) string { return "x" }),
+		textColumn("name", func(s string) string { return "op" }), textColumn("status", func(s string) string { return s }), textColumn("last", func(string) string { return "x" }),
 	}, []string{"PASS", "SHAPE_MISMATCH"}}.Grid(English)
 	for name, tt := range map[string]struct {
 		print func(Text) func(io.Writer) error

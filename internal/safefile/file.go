@@ -91,7 +91,7 @@ func (f *File) Path() string { return f.path }
 // Write implements io.Writer.
 func (f *File) Write(p []byte) (int, error) {
 	n, err := f.out.Write(p)
-	return n, f.note(err)
+	return n, f.keepFirstError(err)
 }
 
 // reserveBytes is the size from which Reserve is worth a system call.
@@ -101,7 +101,7 @@ const reserveBytes = 64 << 10
 // The final length is the number of bytes written.
 func (f *File) Reserve(size int64) {
 	if t, ok := f.out.(*temp); ok && size >= reserveBytes {
-		reserve(t.File, size)
+		allocate(t.File, size)
 	}
 }
 
@@ -115,10 +115,10 @@ func (f *File) WritesAt() bool {
 func (f *File) WriteAt(p []byte, off int64) (int, error) {
 	out, ok := f.out.(io.WriterAt)
 	if !ok {
-		return 0, f.note(errors.ErrUnsupported)
+		return 0, f.keepFirstError(errors.ErrUnsupported)
 	}
 	n, err := out.WriteAt(p, off)
-	return n, f.note(err)
+	return n, f.keepFirstError(err)
 }
 
 // Commit gives the file its final name and atomically replaces an existing file. If it or any
@@ -149,8 +149,8 @@ func (f *File) Abort() {
 	f.out.Abort()
 }
 
-// note keeps the first write error and returns err with the final name.
-func (f *File) note(err error) error {
+// keepFirstError keeps the first write error and returns err with the final name.
+func (f *File) keepFirstError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -267,7 +267,7 @@ func lockNew(f *os.File) bool {
 		return !errors.Is(err, errLocked)
 	}
 	info, err := f.Stat()
-	return err != nil || links(info) > 0
+	return err != nil || hardLinkCount(info) > 0
 }
 
 // tempName returns a hidden name with the final name, the machine and the process that writes it.

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// links returns the number of hard links of a file.
-func links(info fs.FileInfo) uint64 {
+// hardLinkCount returns the number of hard links of a file.
+func hardLinkCount(info fs.FileInfo) uint64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(s.Nlink) //nolint:unconvert // other systems have other types
 	}

@@ -56,7 +56,7 @@ func mayReplace(path string, info fs.FileInfo) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	if n := links(info); n > 1 {
+	if n := hardLinkCount(info); n > 1 {
 		return lang.Errorf("the file has %d names (hard links), which a new file would separate; it is not changed", n)
 	}
 	return nil

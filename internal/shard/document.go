@@ -55,16 +55,16 @@ func Find(paths []string, names ...string) ([]Document, error) {
 	}
 	var failed error
 	err := batch.Run(context.Background(), batch.Options{}, docs, nil,
-		func(_ context.Context, d Document) found { err := d.read(); return found{d, err} },
-		func(i int, f found) { docs[i], failed = f.Document, cmp.Or(failed, f.err) })
+		func(_ context.Context, d Document) readDocument { err := d.read(); return readDocument{d, err} },
+		func(i int, f readDocument) { docs[i], failed = f.Document, cmp.Or(failed, f.err) })
 	if err := cmp.Or(failed, err); err != nil {
 		return nil, err
 	}
 	return docs, nil
 }
 
-// found is a document with the error of reading it.
-type found struct {
+// readDocument is a document with the error of reading it.
+type readDocument struct {
 	Document
 	err error
 }
@@ -76,7 +76,7 @@ func find(path string, names []string) ([]string, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return []string{path}, old(path)
+		return []string{path}, oldVersionError(path)
 	}
 	files, folders, err := inFolder(path, names)
 	if err != nil || len(files) > 0 {
@@ -105,15 +105,15 @@ func inFolder(path string, names []string) (files, folders []string, err error) 
 			folders = append(folders, below)
 		case slices.Contains(names, strings.TrimSuffix(e.Name(), Ending)):
 			files = append(files, below)
-		case old(below) != nil:
-			return nil, nil, old(below)
+		case oldVersionError(below) != nil:
+			return nil, nil, oldVersionError(below)
 		}
 	}
 	return files, folders, nil
 }
 
-// old returns an error for a file of an older version.
-func old(path string) error {
+// oldVersionError returns an error for a file of an older version.
+func oldVersionError(path string) error {
 	if !oldName().MatchString(store.Base(path)) {
 		return nil
 	}
@@ -239,8 +239,8 @@ type Origin struct {
 	Unfetched int `json:"unfetched,omitempty"`
 }
 
-// Final reports whether repeating the work would give the same document.
-func (o *Origin) Final() bool { return !o.Interrupted && o.Unfetched == 0 }
+// IsReproducible reports whether repeating the work would give the same document.
+func (o *Origin) IsReproducible() bool { return !o.Interrupted && o.Unfetched == 0 }
 
 // Option is an option and its value.
 type Option struct {
@@ -304,7 +304,7 @@ func Check(docs []Document) error {
 	shards := make(map[int]*Document)
 	for i := range docs {
 		first, d := &docs[0], &docs[i]
-		if err := d.fits(first); err != nil || d.Shard == nil {
+		if err := d.checkMergeable(first); err != nil || d.Shard == nil {
 			if err != nil {
 				return err
 			}
@@ -318,8 +318,8 @@ func Check(docs []Document) error {
 	return nil
 }
 
-// fits returns why a document cannot be merged with another one, nil if it can.
-func (d *Document) fits(first *Document) error {
+// checkMergeable returns why a document cannot be merged with another one, nil if it can.
+func (d *Document) checkMergeable(first *Document) error {
 	if a, b := major(d.Tool), major(first.Tool); a != b && a != "" && b != "" {
 		return lang.Errorf("%s: made by %s, %s by %s", d.Path, d.Tool, first.name(), first.Tool)
 	}
@@ -339,7 +339,7 @@ func (d *Document) fits(first *Document) error {
 		return lang.Errorf("%s: is one of %d shards, %s one of %d", d.Path, a.Of, first.name(), b.Of)
 	case d.Listing != first.Listing:
 		return lang.Errorf("%s: shards %d and %d saw different files (listing %s, %s): the folders changed between them; run them again",
-			store.Dir(store.Dir(d.Path)), b.Index, a.Index, short(first.Listing), short(d.Listing))
+			store.Dir(store.Dir(d.Path)), b.Index, a.Index, shortHash(first.Listing), shortHash(d.Listing))
 	}
 	return nil
 }
@@ -405,8 +405,8 @@ func major(tool string) string {
 // versionForm matches a version with numbers.
 var versionForm = lang.Pattern(`^v?(\d+)\.\d+`)
 
-// short returns the beginning of a hash.
-func short(hash string) string {
+// shortHash returns the beginning of a hash.
+func shortHash(hash string) string {
 	const digits = 12
 	if len(hash) <= digits {
 		return hash

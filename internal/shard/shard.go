@@ -33,15 +33,15 @@ type Spec struct {
 	Of    int `json:"of"`
 }
 
-// On reports whether the process does only a part of the work.
-func (s Spec) On() bool { return s.Of > 0 }
+// IsSharded reports whether the process does only a part of the work.
+func (s Spec) IsSharded() bool { return s.Of > 0 }
 
 // String returns the form of the command line: 2/4.
 func (s Spec) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
 
 // Folder returns the shard's output folder, shard-00002-of-00004; empty for all of the work.
 func (s Spec) Folder() string {
-	if !s.On() {
+	if !s.IsSharded() {
 		return ""
 	}
 	return fmt.Sprintf("shard-%05d-of-%05d", s.Index, s.Of)
@@ -130,7 +130,7 @@ func inWords(numbers []int) string {
 // Share returns the items of a shard in their order; all items for the zero Spec. Items with one
 // key stay together, and the keys are balanced by the sizes of their items.
 func Share[T any](spec Spec, all []T, key func(T) string, size func(T) int64) []T {
-	if !spec.On() {
+	if !spec.IsSharded() {
 		return all
 	}
 	group := make(map[string]int)
@@ -195,8 +195,8 @@ type Portion struct {
 // there.
 func (p *Portion) IsFirst() bool { return len(p.Mine) > 0 && p.Mine[0] == 0 }
 
-// Has marks the unit's pieces that belong to the shard.
-func (p *Portion) Has(sizes []int64, keys []string) []bool {
+// MarkUnits marks the unit's pieces that belong to the shard.
+func (p *Portion) MarkUnits(sizes []int64, keys []string) []bool {
 	parts, mine := Balance(sizes, keys, p.Of), make([]bool, len(sizes))
 	for i, part := range parts {
 		mine[i] = slices.Contains(p.Mine, part)

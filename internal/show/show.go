@@ -114,8 +114,8 @@ func (e *PlaceError) Text() lang.Text {
 	return lang.Say("there is no element %v in the shape %v", tensor.Shape(e.At), e.Shape).Text()
 }
 
-// view is a pair of tensors, or one, in the shown order.
-type view struct {
+// shownTensors is a pair of tensors, or one, in the shown order.
+type shownTensors struct {
 	shape    tensor.Shape
 	ref, npu metrics.Reader
 	types    [2]tensor.DType // of the reference, of the tensor
@@ -151,7 +151,7 @@ func (w *Window) single(ctx context.Context, opt *Options, of *align.Ref) error 
 		return safefile.WithPath(of.Path, err)
 	}
 	w.Notes = append(w.Notes, slices.Concat(f.Warnings, t.Warnings)...)
-	v := view{shape: w.Tensor.StoredShape, npu: t.Elements(), types: [2]tensor.DType{1: t.DType}}
+	v := shownTensors{shape: w.Tensor.StoredShape, npu: t.Elements(), types: [2]tensor.DType{1: t.DType}}
 	w.Format = t.Format
 	plan, err := hostPlan(t, v.shape, opt)
 	if err != nil {
@@ -212,11 +212,11 @@ func (w *Window) pair(ctx context.Context, opt *Options, ref, of *align.Ref) err
 	if layout.IsHost(w.Reference.StoredFormat) {
 		w.Format = w.Reference.StoredFormat
 	}
-	return w.read(ctx, opt, &view{shape: a.Shape, ref: r.Ref, npu: r.NPU, types: [2]tensor.DType{a.Ref.DType, a.NPU.DType}})
+	return w.read(ctx, opt, &shownTensors{shape: a.Shape, ref: r.Ref, npu: r.NPU, types: [2]tensor.DType{a.Ref.DType, a.NPU.DType}})
 }
 
 // read fills the window from a view.
-func (w *Window) read(ctx context.Context, opt *Options, v *view) (err error) {
+func (w *Window) read(ctx context.Context, opt *Options, v *shownTensors) (err error) {
 	w.Shape = v.shape
 	if w.Shape == nil {
 		w.Shape = tensor.Shape{}
@@ -225,7 +225,7 @@ func (w *Window) read(ctx context.Context, opt *Options, v *view) (err error) {
 	if !ok {
 		return lang.Errorf("shape %v has too many elements", v.shape)
 	}
-	if w.At, err = v.place(ctx, opt, total); err != nil || total == 0 {
+	if w.At, err = v.selectedElement(ctx, opt, total); err != nil || total == 0 {
 		w.First, w.Rows = []int64{}, []Row{}
 		return err
 	}
@@ -245,7 +245,7 @@ func (w *Window) read(ctx context.Context, opt *Options, v *view) (err error) {
 			if row.Reference, err = readValues(v.ref, v.types[0], at, n); err != nil {
 				return err
 			}
-			row.mark(opt.Limits)
+			row.compareRow(opt.Limits)
 		}
 		w.Rows = append(w.Rows, row)
 	}
@@ -260,8 +260,8 @@ func readValues(from metrics.Reader, dtype tensor.DType, first, n int64) ([]metr
 	return metrics.ReadValues(dtype, buf)
 }
 
-// mark compares a row with its reference.
-func (r *Row) mark(limits metrics.Limits) {
+// compareRow compares a row with its reference.
+func (r *Row) compareRow(limits metrics.Limits) {
 	r.Marks = make([]Mark, len(r.Values))
 	for i, v := range r.Values {
 		r.Marks[i], _ = judge(complex(v.Real, v.Imag), complex(r.Reference[i].Real, r.Reference[i].Imag), limits)
@@ -295,8 +295,8 @@ func abs(z complex128) float64 {
 	return math.Sqrt(float64(re*re) + float64(im*im))
 }
 
-// place returns the element to show.
-func (v *view) place(ctx context.Context, opt *Options, total int64) ([]int64, error) {
+// selectedElement returns the element to show.
+func (v *shownTensors) selectedElement(ctx context.Context, opt *Options, total int64) ([]int64, error) {
 	switch {
 	case opt.At != nil:
 		if len(opt.At) != len(v.shape) {
@@ -311,16 +311,16 @@ func (v *view) place(ctx context.Context, opt *Options, total int64) ([]int64, e
 	case v.ref == nil || total == 0:
 		return make([]int64, len(v.shape)), nil
 	}
-	worst, err := v.worst(ctx, opt.Limits, total)
+	worst, err := v.worstOffset(ctx, opt.Limits, total)
 	if err != nil {
 		return nil, err
 	}
 	return v.shape.Coordinates(worst), nil
 }
 
-// worst returns the offset of the worst element: of another class, or furthest beyond the limits;
+// worstOffset returns the offset of the worst element: of another class, or furthest beyond the limits;
 // the first of equals.
-func (v *view) worst(ctx context.Context, limits metrics.Limits, total int64) (int64, error) {
+func (v *shownTensors) worstOffset(ctx context.Context, limits metrics.Limits, total int64) (int64, error) {
 	at, most := int64(0), -1.0
 	sides := [2]metrics.Reader{v.ref, v.npu}
 	var decoders [2]tensor.Decoder
@@ -393,12 +393,12 @@ func gridOf(shape tensor.Shape, at []int64, window [2]int64) grid {
 		}
 		width := min(window[1], size)
 		rows := (size + width - 1) / width
-		row, height := around(place/width, rows, window[0])
+		row, height := centredRange(place/width, rows, window[0])
 		return grid{first: tensor.Shape{row * width}[:n], start: row * width, stride: width, height: height, width: width, row: row, flat: true, size: size}
 	}
 	g := grid{first: slices.Clone(at), stride: shape[n-1], size: shape[n-1]}
-	g.row, g.height = around(at[n-2], shape[n-2], window[0])
-	column, width := around(at[n-1], shape[n-1], window[1])
+	g.row, g.height = centredRange(at[n-2], shape[n-2], window[0])
+	column, width := centredRange(at[n-1], shape[n-1], window[1])
 	g.first[n-2], g.first[n-1], g.width = g.row, column, width
 	strides := shape.Strides()
 	for i, x := range g.first {
@@ -407,8 +407,8 @@ func gridOf(shape tensor.Shape, at []int64, window [2]int64) grid {
 	return g
 }
 
-// around returns the range of at most most indexes below size that is centred on place.
-func around(place, size, most int64) (first, count int64) {
+// centredRange returns the range of at most most indexes below size that is centred on place.
+func centredRange(place, size, most int64) (first, count int64) {
 	count = min(size, most)
 	return min(max(0, place-count/2), size-count), count
 }
@@ -445,7 +445,7 @@ func find(name string, side *Side) (*align.Ref, error) {
 	}
 	defer f.Close()
 	if of.IsZero() {
-		if err := choose(r, f); err != nil {
+		if err := chooseTensor(r, f); err != nil {
 			return nil, safefile.WithPath(path, err)
 		}
 	}
@@ -464,9 +464,9 @@ func find(name string, side *Side) (*align.Ref, error) {
 	return r, nil
 }
 
-// choose selects the tensor if none is named: the only tensor, or the first output of an operator,
+// chooseTensor selects the tensor if none is named: the only tensor, or the first output of an operator,
 // else its first input.
-func choose(r *align.Ref, f *tensorfile.File) error {
+func chooseTensor(r *align.Ref, f *tensorfile.File) error {
 	switch {
 	case len(f.Tensors) == 0:
 		return lang.Errorf("no tensor in it")

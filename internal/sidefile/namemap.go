@@ -55,7 +55,7 @@ func ParseNameMap(text string) (*NameMap, error) {
 }
 
 func (m *NameMap) parse(s *scanner) error {
-	if !s.take('{') {
+	if !s.skip('{') {
 		return s.unexpected(lang.Plain("{"))
 	}
 	err := s.list('}', func() error {
@@ -63,7 +63,7 @@ func (m *NameMap) parse(s *scanner) error {
 		if err != nil {
 			return err
 		}
-		if !s.take(':') {
+		if !s.skip(':') {
 			return s.unexpected(lang.Say("a colon"))
 		}
 		npu, npuPos, err := s.str()
@@ -163,8 +163,8 @@ func (s *scanner) space() {
 	}
 }
 
-// take skips white space, and c if it is next.
-func (s *scanner) take(c byte) bool {
+// skip skips white space, and c if it is next.
+func (s *scanner) skip(c byte) bool {
 	s.space()
 	if s.pos < len(s.text) && s.text[s.pos] == c {
 		s.pos++
@@ -192,14 +192,14 @@ func (s *scanner) checkEnd() error {
 
 // list calls item for every element up to closer, after the opening bracket.
 func (s *scanner) list(closer byte, item func() error) error {
-	for !s.take(closer) {
+	for !s.skip(closer) {
 		if err := item(); err != nil {
 			return err
 		}
-		if s.take(',') {
+		if s.skip(',') {
 			continue
 		}
-		if !s.take(closer) {
+		if !s.skip(closer) {
 			return s.unexpected(lang.Say("a comma or %q", closer))
 		}
 		break

@@ -79,19 +79,19 @@ const pickleStart = 0x80
 // timedNode is an operator with its time.
 type timedNode struct {
 	name string
-	at   Instant
+	at   Moment
 }
 
-// Instant is a finite number. It stays an integer if written as one, because nanoseconds do not fit
+// Moment is a finite number. It stays an integer if written as one, because nanoseconds do not fit
 // a float64.
-type Instant struct {
+type Moment struct {
 	whole bool
 	n     int64
 	f     float64
 }
 
 // Compare compares instants exactly.
-func (a Instant) Compare(b Instant) int {
+func (a Moment) Compare(b Moment) int {
 	switch {
 	case a.whole && b.whole:
 		return cmp.Compare(a.n, b.n)
@@ -102,7 +102,7 @@ func (a Instant) Compare(b Instant) int {
 	return cmp.Compare(a.f, b.f)
 }
 
-func (a Instant) exact() *big.Float {
+func (a Moment) exact() *big.Float {
 	if a.whole {
 		return new(big.Float).SetInt64(a.n)
 	}
@@ -110,13 +110,13 @@ func (a Instant) exact() *big.Float {
 }
 
 // ParseInstant parses a finite number.
-func ParseInstant(s string) (Instant, bool) {
+func ParseInstant(s string) (Moment, bool) {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
-		return Instant{whole: true, n: n}, true
+		return Moment{whole: true, n: n}, true
 	}
 	f, err := strconv.ParseFloat(s, 64)
 	finite := err == nil && f-f == 0
-	return Instant{f: f}, finite && strings.ContainsAny(s[:1], "+-.0123456789")
+	return Moment{f: f}, finite && strings.ContainsAny(s[:1], "+-.0123456789")
 }
 
 // parseNodes parses the lines of a runtime file.
@@ -150,11 +150,11 @@ func parseNodes(text string) ([]timedNode, error) {
 }
 
 // cutNumber splits a line at the separators before its number.
-func cutNumber(line string) (name string, at Instant, ok bool) {
+func cutNumber(line string) (name string, at Moment, ok bool) {
 	const separators = ",\t :"
 	i := strings.LastIndexAny(line, separators)
 	if i < 0 {
-		return "", Instant{}, false
+		return "", Moment{}, false
 	}
 	name = strings.TrimRight(line[:i], separators)
 	if line[i+1:] != "" {

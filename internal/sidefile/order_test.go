@@ -121,7 +121,7 @@ func TestReadIterations(t *testing.T) {
 		}
 		var lines []string
 		for _, m := range got.Misfits.First {
-			lines = append(lines, strings.TrimPrefix(m.Place(), "line "))
+			lines = append(lines, strings.TrimPrefix(m.Position(), "line "))
 		}
 		if !slices.Equal(got.Numbers, want.numbers) || strings.Join(lines, " ") != want.misfits {
 			t.Errorf("%q: %v, misfits in lines %v", text, got.Numbers, lines)

@@ -22,8 +22,8 @@ type Entry struct {
 	Unofficial bool      // not stated by the vendor for this register
 }
 
-// Known reports whether a source documents the entry.
-func (e *Entry) Known() bool { return e.Name != "" }
+// IsDocumented reports whether a source documents the entry.
+func (e *Entry) IsDocumented() bool { return e.Name != "" }
 
 // Result is a decoded value.
 type Result struct {
@@ -57,7 +57,7 @@ func Decode(r Register, v Value) Result {
 	}
 	for k, rows := range [][]bitRow{t.bits, t.upper} {
 		for i := range rows {
-			if bit := 32*k + rows[i].bit; v.Has(bit) {
+			if bit := 32*k + rows[i].bit; v.HasBit(bit) {
 				res.Entries = append(res.Entries, t.bitEntry(r, &rows[i], bit))
 			}
 		}
@@ -91,7 +91,7 @@ func (r *Result) Undocumented() []Entry {
 		entries = append(entries, Entry{
 			Mask: Bit(n), Bit: n, Code: 1, Global: t.global(n),
 			Meaning: lang.Say("bit %d (%v): not documented", n, Bit(n)).Text(),
-			Note:    t.note(n),
+			Note:    t.maskRemark(n),
 		})
 	}
 	slices.SortStableFunc(entries, func(a, b Entry) int { return a.Bit - b.Bit })
@@ -150,7 +150,7 @@ func (t *table) findCode(code uint64) *codeRow {
 
 func (t *table) bitEntry(r Register, row *bitRow, n int) Entry {
 	e := documented(r, uint64(n), row.flags, row.name, lang.Text{EN: row.en})
-	e.Mask, e.Bit, e.Code, e.Global, e.Note = Bit(n), n, 1, t.global(n), t.note(n)
+	e.Mask, e.Bit, e.Code, e.Global, e.Note = Bit(n), n, 1, t.global(n), t.maskRemark(n)
 	return e
 }
 
@@ -176,9 +176,9 @@ func (t *table) global(n int) int {
 	return t.base + n
 }
 
-// note returns a remark on a bit outside of the device's valid mask.
-func (t *table) note(n int) lang.Text {
-	if t.width == 0 || t.valid.Has(n) {
+// maskRemark returns a remark on a bit outside of the device's valid mask.
+func (t *table) maskRemark(n int) lang.Text {
+	if t.width == 0 || t.valid.HasBit(n) {
 		return lang.Text{}
 	}
 	return lang.Text{EN: "outside the valid mask of 950"}

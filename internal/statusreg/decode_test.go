@@ -119,7 +119,7 @@ func TestEntry(t *testing.T) {
 		Mask: Value{0x70000}, Bit: 16, IsCode: true, Code: 2, Global: -1, Name: "underflow",
 		Meaning: lang.Text{EN: "atomic add underflowed"}, Advice: atomicAdvice, Numeric: true, Unofficial: true,
 	}
-	if e != want || !e.Known() {
+	if e != want || !e.IsDocumented() {
 		t.Errorf("code 2 of l2 is %+v, want %+v", e, want)
 	}
 }
@@ -143,7 +143,7 @@ func TestUndocumented(t *testing.T) {
 		for _, e := range res.Undocumented() {
 			en = append(en, e.Meaning.String())
 			zh = append(zh, e.Meaning.Chinese())
-			if e.Known() || e.Global != -1 {
+			if e.IsDocumented() || e.Global != -1 {
 				t.Errorf("%v %v: %+v", c.register, c.value, e)
 			}
 		}
@@ -245,7 +245,7 @@ func checkComplete(t *testing.T, res Result) {
 	var known, unknown Value
 	last := -1
 	for _, e := range res.Entries {
-		if !e.Known() || e.Meaning.EN == "" || e.Meaning.Chinese() == "" || e.Bit <= last || !known.And(e.Mask).IsZero() {
+		if !e.IsDocumented() || e.Meaning.EN == "" || e.Meaning.Chinese() == "" || e.Bit <= last || !known.And(e.Mask).IsZero() {
 			t.Fatalf("%v %v: entry %+v", res.Register, res.Value, e)
 		}
 		known, last = known.Or(e.Mask), e.Bit
@@ -255,7 +255,7 @@ func checkComplete(t *testing.T, res Result) {
 	}
 	last = -1
 	for _, e := range res.Undocumented() {
-		if e.Known() || e.Meaning.EN == "" || e.Meaning.Chinese() == "" || e.Bit <= last || !unknown.And(e.Mask).IsZero() {
+		if e.IsDocumented() || e.Meaning.EN == "" || e.Meaning.Chinese() == "" || e.Bit <= last || !unknown.And(e.Mask).IsZero() {
 			t.Fatalf("%v %v: not documented %+v", res.Register, res.Value, e)
 		}
 		unknown, last = unknown.Or(e.Mask), e.Bit

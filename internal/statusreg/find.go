@@ -8,8 +8,8 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Found is a value in a text.
-type Found struct {
+// FoundValue is a value in a text.
+type FoundValue struct {
 	Register Register // the register named by the text, None if unnamed
 	Value    Value
 	Text     string // the part of the text that holds the value
@@ -30,13 +30,13 @@ type Found struct {
 //
 // Other numbers of a line, such as times and ids, are ignored. A Finder does the same for several
 // consecutive lines.
-func FindInText(line string) []Found { return new(Finder).Find(line) }
+func FindInText(line string) []FoundValue { return new(Finder).Find(line) }
 
 // ParseText parses one number, or an excerpt of a log with values.
-func ParseText(text string) ([]Found, error) {
+func ParseText(text string) ([]FoundValue, error) {
 	v, err := ParseValue(text)
 	if err == nil {
-		return []Found{{Value: v}}, nil
+		return []FoundValue{{Value: v}}, nil
 	}
 	if found := FindInText(text); len(found) > 0 {
 		return found, nil
@@ -58,7 +58,7 @@ type Finder struct {
 }
 
 // Find returns the values of the next line, in their order. See FindInText.
-func (f *Finder) Find(line string) []Found {
+func (f *Finder) Find(line string) []FoundValue {
 	if found := plainNumbers(line); found != nil {
 		if f.inList {
 			for i := range found {
@@ -69,7 +69,7 @@ func (f *Finder) Find(line string) []Found {
 		return found
 	}
 	lower := strings.ToLower(line)
-	var found []Found
+	var found []FoundValue
 	for i := range logForms {
 		form := &logForms[i]
 		if !strings.Contains(lower, form.hint) {
@@ -82,13 +82,13 @@ func (f *Finder) Find(line string) []Found {
 	if strings.Contains(lower, "status") {
 		found = append(found, f.statuses(line)...)
 	}
-	f.follow(line)
-	slices.SortStableFunc(found, func(a, b Found) int { return a.offset - b.offset })
+	f.trackJSON(line)
+	slices.SortStableFunc(found, func(a, b FoundValue) int { return a.offset - b.offset })
 	return found
 }
 
-// follow updates the JSON state.
-func (f *Finder) follow(line string) {
+// trackJSON updates the JSON state.
+func (f *Finder) trackJSON(line string) {
 	if strings.HasPrefix(line, "}") || strings.Contains(line, `"magic"`) {
 		f.unit = None
 	}
@@ -113,7 +113,7 @@ type logForm struct {
 	pattern  func() *regexp.Regexp
 	register Register
 	// values returns the values of a match; m holds the offsets of the pattern and its group.
-	values func(r Register, line string, m []int) []Found
+	values func(r Register, line string, m []int) []FoundValue
 }
 
 var logForms = []logForm{
@@ -144,41 +144,41 @@ var (
 
 // plainNumbers returns the values of a line that contains only numbers, commas and one pair of
 // brackets.
-func plainNumbers(line string) []Found {
+func plainNumbers(line string) []FoundValue {
 	text := strings.TrimSpace(line)
 	text = strings.TrimSpace(strings.TrimSuffix(text, ","))
 	text = strings.TrimLeft(text, "[(")
 	text = strings.TrimRight(text, ")]")
-	var found []Found
+	var found []FoundValue
 	for _, word := range strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(", \t", c) }) {
 		v, err := ParseValue(word)
 		if err != nil {
 			return nil
 		}
-		found = append(found, Found{Value: v, Text: word})
+		found = append(found, FoundValue{Value: v, Text: word})
 	}
 	return found
 }
 
 // errcode parses the words in parentheses.
-func errcode(r Register, line string, m []int) []Found {
+func errcode(r Register, line string, m []int) []FoundValue {
 	v, err := ParseErrcode(line[m[2]:m[3]])
 	if err != nil {
 		return nil
 	}
-	return []Found{{r, v, line[m[0]:m[1]], m[0]}}
+	return []FoundValue{{r, v, line[m[0]:m[1]], m[0]}}
 }
 
 // wholeNumbers returns the numbers of a match that are not part of something else.
-func wholeNumbers(r Register, line string, m []int) []Found {
+func wholeNumbers(r Register, line string, m []int) []FoundValue {
 	if !endsNumber(line[m[3]:]) {
 		return nil
 	}
-	var found []Found
+	var found []FoundValue
 	for _, at := range numberToken().FindAllStringIndex(line[m[2]:m[3]], -1) {
 		text := line[m[2]+at[0] : m[2]+at[1]]
 		if v, err := ParseValue(text); err == nil {
-			found = append(found, Found{r, v, text, m[2] + at[0]})
+			found = append(found, FoundValue{r, v, text, m[2] + at[0]})
 		}
 	}
 	return found
@@ -186,7 +186,7 @@ func wholeNumbers(r Register, line string, m []int) []Found {
 
 // errorCodes returns the error code of a core: a number, or the list of error numbers of an Ascend
 // 950.
-func errorCodes(r Register, line string, m []int) []Found {
+func errorCodes(r Register, line string, m []int) []FoundValue {
 	values, david := wholeNumbers(r, line, m), davidLine().MatchString(line)
 	switch text := line[m[2]:m[3]]; {
 	case strings.ContainsAny(text, "xX"):
@@ -204,7 +204,7 @@ func errorCodes(r Register, line string, m []int) []Found {
 }
 
 // errorNumbers replaces error numbers by their bits; nil if one is no error number.
-func errorNumbers(values []Found) []Found {
+func errorNumbers(values []FoundValue) []FoundValue {
 	for i := range values {
 		v := &values[i]
 		n := min(v.Value[0], globals)
@@ -218,8 +218,8 @@ func errorNumbers(values []Found) []Found {
 }
 
 // statuses returns the status values of overflow records, in JSON and in text.
-func (f *Finder) statuses(line string) []Found {
-	var found []Found
+func (f *Finder) statuses(line string) []FoundValue {
+	var found []FoundValue
 	for _, m := range jsonStatus().FindAllStringSubmatchIndex(line, -1) {
 		unit := lastUnit(anyUnit(), line[:m[0]])
 		if unit == None {

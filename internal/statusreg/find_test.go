@@ -7,7 +7,7 @@ import (
 )
 
 // show writes findings on one line.
-func show(found []Found) string {
+func show(found []FoundValue) string {
 	var parts []string
 	for _, f := range found {
 		parts = append(parts, fmt.Sprintf("%v %v", f.Register, f.Value))
@@ -171,7 +171,7 @@ status: 32
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var finder Finder
-			var found []Found
+			var found []FoundValue
 			for line := range strings.Lines(c.text) {
 				found = append(found, finder.Find(line)...)
 			}
@@ -182,7 +182,7 @@ status: 32
 	}
 }
 
-func checkFound(t *testing.T, line string, found []Found) {
+func checkFound(t *testing.T, line string, found []FoundValue) {
 	t.Helper()
 	rest := line
 	for _, f := range found {

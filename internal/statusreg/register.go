@@ -202,8 +202,8 @@ func Bit(n int) Value {
 	return v
 }
 
-// Has reports whether bit n is set.
-func (v Value) Has(n int) bool {
+// HasBit reports whether bit n is set.
+func (v Value) HasBit(n int) bool {
 	return n >= 0 && n < ValueBits && v[n/64]>>(n%64)&1 == 1
 }
 

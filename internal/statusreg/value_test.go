@@ -88,7 +88,7 @@ func TestValueString(t *testing.T) {
 func TestValueBits(t *testing.T) {
 	v := Value{1, 1 << 63}
 	for n := -1; n <= ValueBits; n++ {
-		if got, want := v.Has(n), n == 0 || n == 127; got != want {
+		if got, want := v.HasBit(n), n == 0 || n == 127; got != want {
 			t.Errorf("bit %d: %v", n, got)
 		}
 	}

@@ -55,7 +55,7 @@ func (m *memory) List(bucket, prefix string, shallow bool) (objects []Object, pr
 	return objects, prefixes, nil
 }
 
-func (m *memory) Any(bucket, prefix string) (bool, error) {
+func (m *memory) HasPrefix(bucket, prefix string) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.note("any %s", prefix)

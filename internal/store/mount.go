@@ -113,9 +113,9 @@ func mountAt(path string) (*mount, error) {
 	return m, nil
 }
 
-// reach calls do with a path. If nothing exists there, it opens the archive in the path, if any,
+// withPath calls do with a path. If nothing exists there, it opens the archive in the path, if any,
 // and calls do again.
-func reach[T any](path string, do func(path string) (T, error)) (T, error) {
+func withPath[T any](path string, do func(path string) (T, error)) (T, error) {
 	found, err := do(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return found, err
@@ -194,8 +194,10 @@ func (m *mount) List(_, prefix string, shallow bool) (objects []Object, prefixes
 	return m.listings[0].objects, nil, nil
 }
 
-// Any implements Objects.
-func (m *mount) Any(_, prefix string) (bool, error) { return m.listings[0].has(prefix), nil }
+// HasPrefix implements Objects.
+func (m *mount) HasPrefix(_, prefix string) (bool, error) {
+	return m.listings[0].hasPrefix(prefix), nil
+}
 
 // Head implements Objects.
 func (m *mount) Head(_, key string) (Object, error) {

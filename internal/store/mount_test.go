@@ -106,14 +106,14 @@ func TestMount(t *testing.T) {
 	for _, tt := range [][2]string{
 		{Join(root, "x", "y"), "run.zip!x/y"}, {Dir("run.zip!x/y"), "run.zip!x"}, {Dir("run.zip!x"), root}, {Dir(root), root}, {Base(root), "run.zip"},
 		{Clean("run.zip!x/"), "run.zip!x"}, {first(Abs("run.zip!x/")), dir + "/run.zip!x"}, {first(Rel(root, "./run.zip!x/y")), "x/y"},
-		{first(Rel("run.zip!x", dir+"/run.zip!x/y")), "y"}, {first(Within(root, "run.zip!x/b.npy")), dir + "/run.zip!x/b.npy"},
+		{first(Rel("run.zip!x", dir+"/run.zip!x/y")), "y"}, {first(ResolveWithin(root, "run.zip!x/b.npy")), dir + "/run.zip!x/b.npy"},
 		{first(textAt(dir + "/run.zip!x/d!e")), "x/d!e"},
 	} {
 		if tt[0] != tt[1] {
 			t.Errorf("found %q, want %q", tt[0], tt[1])
 		}
 	}
-	if _, err := Within("run.zip!x/y", "run.zip!a.npy"); !errors.Is(err, ErrOutside) && err == nil {
+	if _, err := ResolveWithin("run.zip!x/y", "run.zip!a.npy"); !errors.Is(err, ErrOutside) && err == nil {
 		t.Error("a.npy counts as inside of x/y")
 	}
 	if _, err := Stat("run.zip!none"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "run.zip!none") {

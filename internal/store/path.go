@@ -30,9 +30,9 @@ func scheme(path string) string {
 	return ""
 }
 
-// split splits a remote path after the bucket, s3://bucket and /key, or after the Mark of an
+// splitPath splits a remote path after the bucket, s3://bucket and /key, or after the Mark of an
 // archive.
-func split(path string) (root, rest string) {
+func splitPath(path string) (root, rest string) {
 	if m, mark := mountOf(path); m != nil {
 		return path[:mark+len(Mark)], path[mark+len(Mark):]
 	}
@@ -76,7 +76,7 @@ func Dir(path string) string {
 	if !Remote(path) {
 		return filepath.Dir(path)
 	}
-	root, rest := split(path)
+	root, rest := splitPath(path)
 	return root + rest[:max(0, strings.LastIndexByte(rest, '/'))]
 }
 
@@ -118,7 +118,7 @@ func Clean(path string) string {
 	if !Remote(path) {
 		return filepath.Clean(path)
 	}
-	root, rest := split(path)
+	root, rest := splitPath(path)
 	return root + strings.TrimSuffix(rest, "/")
 }
 
@@ -153,13 +153,13 @@ func Real(path string) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// ErrOutside is wrapped by the errors of Within for paths that lead out of the folder.
+// ErrOutside is wrapped by the errors of ResolveWithin for paths that lead out of the folder.
 var ErrOutside = lang.Errorf("is outside of")
 
-// Within returns the absolute path, without symbolic links, of a file at or below the folder root.
-// Paths from the contents of files are untrusted and must pass Within before they are opened:
+// ResolveWithin returns the absolute path, without symbolic links, of a file at or below the folder root.
+// Paths from the contents of files are untrusted and must pass ResolveWithin before they are opened:
 // neither ".." nor symbolic links may lead out of the folder.
-func Within(root, path string) (string, error) {
+func ResolveWithin(root, path string) (string, error) {
 	var real [2]string
 	for i, p := range []string{root, path} {
 		p, err := Abs(p)

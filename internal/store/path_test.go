@@ -94,7 +94,7 @@ func TestWithin(t *testing.T) {
 	} {
 		for _, root := range []string{"run", "link"} {
 			root = filepath.Join(base, root)
-			got, err := Within(root, filepath.Join(root, filepath.FromSlash(name)))
+			got, err := ResolveWithin(root, filepath.Join(root, filepath.FromSlash(name)))
 			if want == "" {
 				if !errors.Is(err, ErrOutside) || got != "" {
 					t.Errorf("%s: %q, error %v, want %v", name, got, err, ErrOutside)
@@ -105,7 +105,7 @@ func TestWithin(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"none", "out/none", "loop", "a/x/y"} {
-		if got, err := Within(filepath.Join(base, "run"), filepath.Join(base, "run", filepath.FromSlash(name))); err == nil || errors.Is(err, ErrOutside) {
+		if got, err := ResolveWithin(filepath.Join(base, "run"), filepath.Join(base, "run", filepath.FromSlash(name))); err == nil || errors.Is(err, ErrOutside) {
 			t.Errorf("%s: %q, error %v, want that of the system", name, got, err)
 		}
 	}

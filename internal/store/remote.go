@@ -71,7 +71,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // parsePath parses a remote path and finds its storage.
 func parsePath(path string) (location, error) {
-	root, rest := split(path)
+	root, rest := splitPath(path)
 	if m, _ := mountOf(path); m != nil {
 		return location{path: path, key: strings.TrimPrefix(rest, "/"), remote: &m.remote, objects: m}, nil
 	}
@@ -163,8 +163,8 @@ func (k *listing) object(key string) (Object, bool) {
 	return Object{}, false
 }
 
-// has reports whether objects lie below a prefix.
-func (k *listing) has(prefix string) bool {
+// hasPrefix reports whether objects lie below a prefix.
+func (k *listing) hasPrefix(prefix string) bool {
 	i := k.indexFrom(prefix)
 	return i < len(k.objects) && strings.HasPrefix(k.objects[i].Key, prefix)
 }
@@ -245,8 +245,8 @@ type source struct {
 // prefetch calls Prefetch of the underlying source.
 func (s *source) prefetch(off, n int64) { Prefetch(s.Source, off, n) }
 
-// readWhole calls Whole of the underlying source.
-func (s *source) readWhole() { Whole(s.Source) }
+// readWhole calls AnnounceFullRead of the underlying source.
+func (s *source) readWhole() { AnnounceFullRead(s.Source) }
 
 // ReadAt implements io.ReaderAt.
 func (s *source) ReadAt(p []byte, off int64) (int, error) {
@@ -263,7 +263,7 @@ func (l location) stat() (fs.FileInfo, error) {
 		if o, ok := known.object(l.key); ok && !isMark(o) {
 			return l.file(o), nil
 		}
-		if l.key != "" && !known.has(l.prefix()) {
+		if l.key != "" && !known.hasPrefix(l.prefix()) {
 			return nil, l.error(errMissing)
 		}
 		return l.folder(), nil
@@ -283,8 +283,8 @@ func (l location) stat() (fs.FileInfo, error) {
 	}
 	var below bool
 	if known := l.listingOf(l.bucket, l.prefix()); known != nil {
-		below = known.has(l.prefix())
-	} else if some, err := l.objects.Any(l.bucket, l.prefix()); err != nil {
+		below = known.hasPrefix(l.prefix())
+	} else if some, err := l.objects.HasPrefix(l.bucket, l.prefix()); err != nil {
 		return nil, l.error(err)
 	} else {
 		below = some

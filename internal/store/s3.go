@@ -28,7 +28,7 @@ type s3 struct {
 	virtual  bool   // the bucket is part of the host name
 
 	slots  chan struct{} // a slot for each concurrent reading request
-	heads  *heads
+	heads  *headCache
 	blocks *blocks
 	shared sharedTable
 	active atomic.Int64 // sources that are read beyond their heads
@@ -60,7 +60,7 @@ func newS3(set S3Settings) (*s3, error) {
 	if err != nil {
 		return nil, err
 	}
-	set.surroundings()
+	set.fillFromEnvironment()
 	at, err := set.server()
 	if err != nil {
 		return nil, lang.Errorf("%s: %w", set.endpointFrom, err)
@@ -74,12 +74,12 @@ func newS3(set S3Settings) (*s3, error) {
 	s := &s3{
 		set: set, keys: set.keychain(), endpoint: at.String(), virtual: set.virtualHost(at.Hostname()),
 		slots:  make(chan struct{}, set.Concurrency),
-		heads:  &heads{max: set.Cache / 8, byID: map[string][]byte{}}, // heads count towards the cache size
+		heads:  &headCache{max: set.Cache / 8, byID: map[string][]byte{}}, // heads count towards the cache size
 		blocks: &blocks{max: max(set.Cache-set.Cache/8, set.Block), bySpan: map[span]*list.Element{}},
 		shared: sharedTable{byID: map[string]*shared{}, spool: &spool{max: max(set.Spool, 0), note: set.Note}},
 		parts:  &parts{left: partsBudget},
 	}
-	s.health = health{set: &s.set, where: s.where, changed: make(chan struct{})}
+	s.health = health{set: &s.set, where: s.describeServer, changed: make(chan struct{})}
 	if at.Scheme == "http" && !loopback(at.Hostname()) && set.Note != nil {
 		s.keys.used = sync.OnceFunc(func() {
 			set.Note(lang.Say("%s (%s) is not encrypted: data and session tokens can be read on the way", s.endpoint, set.endpointFrom))
@@ -134,8 +134,8 @@ func (set *S3Settings) transport() (*http.Transport, error) {
 	return t, nil
 }
 
-// where describes the server for messages.
-func (s *s3) where() string {
+// describeServer describes the server for messages.
+func (s *s3) describeServer() string {
 	text := s.endpoint
 	if s.virtual {
 		text += ", virtual-host style"
@@ -148,33 +148,33 @@ func (s *s3) where() string {
 	return text
 }
 
-// limits returns the maximum number of concurrent requests, and the number of objects for which the
+// requestLimits returns the maximum number of concurrent requests, and the number of objects for which the
 // cache has room for two small blocks each.
-func (s *s3) limits() (requests, objects int) {
+func (s *s3) requestLimits() (requests, objects int) {
 	return s.set.Concurrency, min(s.set.Concurrency, int(s.set.Cache/(2*minBlock)))
 }
 
 // Head implements Objects.
 func (s *s3) Head(bucket, key string) (Object, error) {
 	var found minio.ObjectInfo
-	err := s.request(headTimeout, func(ctx context.Context) (err error) {
+	err := s.retryRequest(headTimeout, func(ctx context.Context) (err error) {
 		found, err = s.core.StatObject(ctx, bucket, key, minio.StatObjectOptions{})
 		return err
 	})
 	if err != nil {
 		return Object{}, s.explain("read "+key, err)
 	}
-	return object(&found), nil
+	return fromClient(&found), nil
 }
 
-// object converts an object of the client library. Some listings have quotes around the ETag.
-func object(o *minio.ObjectInfo) Object {
+// fromClient converts an object of the client library. Some listings have quotes around the ETag.
+func fromClient(o *minio.ObjectInfo) Object {
 	return Object{Key: o.Key, Size: o.Size, ModTime: o.LastModified, ETag: strings.Trim(o.ETag, `"`)}
 }
 
 // Remove implements Objects.
 func (s *s3) Remove(bucket, key string) error {
-	err := s.request(headTimeout, func(ctx context.Context) error {
+	err := s.retryRequest(headTimeout, func(ctx context.Context) error {
 		return s.core.RemoveObject(ctx, bucket, key, minio.RemoveObjectOptions{})
 	})
 	if answer := status(err); answer != nil && answer.status == http.StatusNotFound && answer.code != "NoSuchBucket" {

@@ -152,7 +152,7 @@ func TestBudget(t *testing.T) {
 		for i := range readers {
 			src := s.mustOpen(t, bucket, fmt.Sprint(i%objects))
 			if i%2 == 0 {
-				Whole(src)
+				AnnounceFullRead(src)
 			}
 			wg.Go(func() {
 				got, err := io.ReadAll(io.NewSectionReader(src, 0, src.Size()))
@@ -229,7 +229,7 @@ func TestWhole(t *testing.T) {
 				tt.before(t, s, open)
 			}
 			src := open()
-			Whole(&source{Source: src})
+			AnnounceFullRead(&source{Source: src})
 			header(t, src)
 			Prefetch(src, 128, int64(len(data))-128)
 			if got := readAll(t, src); !bytes.Equal(got, data) {
@@ -264,7 +264,7 @@ func TestSegments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	Whole(src)
+	AnnounceFullRead(src)
 	var wg sync.WaitGroup
 	for i := range pieces {
 		wg.Go(func() {
@@ -285,7 +285,7 @@ func TestVictims(t *testing.T) {
 	b := &blocks{max: 4 * minBlock, bySpan: map[span]*list.Element{}}
 	table := sharedTable{byID: map[string]*shared{}}
 	get := func(id string) *block {
-		k, isNew := b.find(table.take(id), span{id, 0, minBlock}, priorityNow)
+		k, isNew := b.find(table.addUser(id), span{id, 0, minBlock}, priorityNow)
 		if isNew {
 			b.setLoaded(k, nil)
 		}
@@ -309,14 +309,14 @@ func TestVictims(t *testing.T) {
 	if third.unread > 0 || b.unread != 3*minBlock {
 		t.Errorf("%d bytes of a block are left, %d of all", third.unread, b.unread)
 	}
-	if k, _ := b.find(table.take("any"), span{"more", 0, minBlock}, priorityLow); k != nil {
+	if k, _ := b.find(table.addUser("any"), span{"more", 0, minBlock}, priorityLow); k != nil {
 		t.Error("nothing is left for others")
 	}
-	if k, isNew := b.find(table.take("any"), span{"more", 0, minBlock}, prioritySoon); k == nil || !isNew {
+	if k, isNew := b.find(table.addUser("any"), span{"more", 0, minBlock}, prioritySoon); k == nil || !isNew {
 		t.Error("what was read is kept")
 	}
 	gone("one more", third)
-	if k, _ := b.find(table.take("any"), span{"again", 0, minBlock}, prioritySoon); k != nil {
+	if k, _ := b.find(table.addUser("any"), span{"again", 0, minBlock}, prioritySoon); k != nil {
 		t.Error("a block was given up that nobody had read")
 	}
 	get("a")
@@ -328,7 +328,7 @@ func TestVictims(t *testing.T) {
 		t.Errorf("what is in use was given up, or %d bytes are counted", b.bytes)
 	}
 	b.release(get("broken"), 0)
-	k, _ := b.find(table.take("any"), span{"error", 0, minBlock}, priorityNow)
+	k, _ := b.find(table.addUser("any"), span{"error", 0, minBlock}, priorityNow)
 	b.setLoaded(k, errChanged)
 	b.release(k, 0)
 	gone("an error", k)
@@ -344,7 +344,7 @@ func TestShare(t *testing.T) {
 		if f.isWhole = active%2 == 0; f.isWhole {
 			each = 1
 		}
-		n := f.share(active)
+		n := f.blockShare(active)
 		if n > s.set.Block || n < minBlock || n > minBlock && each*active*n > s.set.Cache {
 			t.Errorf("%d readers have blocks of %d", active, n)
 		}
@@ -357,9 +357,9 @@ func TestShare(t *testing.T) {
 // TestHeads checks that heads are cached up to a number of bytes.
 func TestHeads(t *testing.T) {
 	const limit = 8 << 20
-	h := &heads{max: limit, byID: map[string][]byte{}}
+	h := &headCache{max: limit, byID: map[string][]byte{}}
 	for i := range limit/headSize + 10 {
-		h.put(fmt.Sprint(i), make([]byte, headSize))
+		h.cacheHead(fmt.Sprint(i), make([]byte, headSize))
 	}
 	held := int64(0)
 	for _, data := range h.byID {
@@ -369,7 +369,7 @@ func TestHeads(t *testing.T) {
 		t.Errorf("%d heads of %d bytes, counted %d", len(h.byID), held, h.bytes)
 	}
 	for id := range h.byID {
-		h.put(id, make([]byte, 1000))
+		h.cacheHead(id, make([]byte, 1000))
 		if got := len(h.get(id)); got != 1000 || h.bytes != limit-headSize+1000 {
 			t.Errorf("%d bytes are kept of a head, %d of all", got, h.bytes)
 		}
@@ -394,7 +394,7 @@ func TestReadAt(t *testing.T) {
 		}
 		defer src.Close()
 		if rapid.Bool().Draw(r, "whole") {
-			Whole(src)
+			AnnounceFullRead(src)
 		}
 		want := bytes.NewReader(data)
 		for range rapid.IntRange(1, 30).Draw(r, "reads") {
@@ -457,7 +457,7 @@ func TestSpill(t *testing.T) {
 				set.Spool, set.Note = tt.spool, func(note lang.Sentence) { notes = append(notes, note.Text().String()) }
 			})
 			src := s.mustOpen(t, bucket, "run/x")
-			Whole(src)
+			AnnounceFullRead(src)
 			var readers sync.WaitGroup
 			for part := range 2 {
 				readers.Go(func() {

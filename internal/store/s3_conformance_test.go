@@ -139,7 +139,7 @@ func conformList(t *testing.T, s *s3, bucket string) {
 				t.Errorf("%q shallow=%v: %q %q, want %q %q", prefix, shallow, got, prefixes, wanted, wantedPrefixes)
 			}
 		}
-		if found, err := s.Any(bucket, prefix); err != nil || found != (want.all != "") {
+		if found, err := s.HasPrefix(bucket, prefix); err != nil || found != (want.all != "") {
 			t.Errorf("%q: any: %v, %v", prefix, found, err)
 		}
 	}
@@ -297,7 +297,7 @@ func conformMissing(t *testing.T, s *s3, bucket string) {
 	want := "no such bucket; endpoint " + s.endpoint + ", path style (--s3-endpoint)"
 	for name, err := range map[string]error{
 		"List":  second(s.List(bucket+"-2", "run7/", false)),
-		"Any":   firstError(s.Any(bucket+"-2", "run7/")),
+		"Any":   firstError(s.HasPrefix(bucket+"-2", "run7/")),
 		"Open":  firstError(s.Open(bucket+"-2", Object{Key: "x", Size: -1})),
 		"Write": s.Writable(bucket+"-2", "x"),
 	} {

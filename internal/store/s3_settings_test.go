@@ -50,7 +50,7 @@ func TestS3Settings(t *testing.T) {
 			if _, err := s.keys.Retrieve(); err != nil {
 				t.Fatal(err)
 			}
-			if got := s.where() + " " + s.set.Region + " " + s.key(); !strings.Contains(got, tt.want) || strings.Contains(got, "wJalr") {
+			if got := s.describeServer() + " " + s.set.Region + " " + s.key(); !strings.Contains(got, tt.want) || strings.Contains(got, "wJalr") {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})

@@ -70,11 +70,11 @@ func (b *blocks) find(of *shared, at span, want int64) (found *block, isNew bool
 // evicted block of similar size; nil for none.
 func (b *blocks) makeRoom(at span) (data []byte) {
 	for b.bytes+at.n > b.max {
-		k := b.victim(at.id)
+		k := b.nextEvicted(at.id)
 		if k == nil {
 			break
 		}
-		b.drop(k)
+		b.evict(k)
 		if size := int64(cap(k.data)); data == nil && size >= at.n && size/2 < at.n {
 			data = k.data[:at.n]
 		} else {
@@ -112,8 +112,8 @@ func (k *block) rank(id string) int {
 	return evictUnread
 }
 
-// victim returns the next block to evict if object id needs room.
-func (b *blocks) victim(id string) (best *block) {
+// nextEvicted returns the next block to evict if object id needs room.
+func (b *blocks) nextEvicted(id string) (best *block) {
 	rank := evictUnread + 1
 	for e := b.order.Back(); e != nil; e = e.Prev() {
 		k := e.Value.(*block)
@@ -130,8 +130,8 @@ func (b *blocks) victim(id string) (best *block) {
 	return best
 }
 
-// drop evicts a block. If its object will be opened again, the block goes to the disk.
-func (b *blocks) drop(k *block) {
+// evict evicts a block. If its object will be opened again, the block goes to the disk.
+func (b *blocks) evict(k *block) {
 	if k.err == nil && k.object.kept.Load() > 0 {
 		k.object.disk.write(k)
 	}
@@ -155,7 +155,7 @@ func (b *blocks) setLoaded(k *block, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if k.err = err; err != nil {
-		b.drop(k)
+		b.evict(k)
 		freeBuffer(k.data)
 	}
 	close(k.ready)
@@ -169,8 +169,8 @@ func (b *blocks) release(k *block, n int64) {
 	b.read(k, n)
 }
 
-// finish marks the blocks of an object without readers: they are evicted first.
-func (b *blocks) finish(c *shared) {
+// markUnused marks the blocks of an object without readers: they are evicted first.
+func (b *blocks) markUnused(c *shared) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for e := b.order.Front(); e != nil; e = e.Next() {
@@ -181,8 +181,8 @@ func (b *blocks) finish(c *shared) {
 	}
 }
 
-// forget drops the invalid blocks of an object.
-func (b *blocks) forget(c *shared, why error) {
+// dropInvalid drops the invalid blocks of an object.
+func (b *blocks) dropInvalid(c *shared, why error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for e := b.order.Front(); e != nil; {
@@ -190,7 +190,7 @@ func (b *blocks) forget(c *shared, why error) {
 		e = e.Next()
 		if k.object == c && k.users == 0 {
 			k.err = why
-			b.drop(k)
+			b.evict(k)
 			freeBuffer(k.data)
 		}
 	}
@@ -200,9 +200,9 @@ func (b *blocks) forget(c *shared, why error) {
 // whole of small files.
 const headSize = 64 << 10
 
-// heads caches the first bytes of objects, as much as was read before they were closed. Eviction is
+// headCache caches the first bytes of objects, as much as was read before they were closed. Eviction is
 // random: with least-recently-used eviction, repeated walks of a large folder would never hit.
-type heads struct {
+type headCache struct {
 	max int64
 
 	mu    sync.Mutex
@@ -211,14 +211,14 @@ type heads struct {
 }
 
 // get returns the first bytes of an object, nil if not cached.
-func (h *heads) get(id string) []byte {
+func (h *headCache) get(id string) []byte {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.byID[id]
 }
 
-// put caches the first bytes of an object.
-func (h *heads) put(id string, data []byte) {
+// cacheHead caches the first bytes of an object.
+func (h *headCache) cacheHead(id string, data []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.bytes += int64(len(data) - len(h.byID[id]))
@@ -233,7 +233,7 @@ func (h *heads) put(id string, data []byte) {
 }
 
 // drop removes the first bytes of an object.
-func (h *heads) drop(id string) {
+func (h *headCache) drop(id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.bytes -= int64(len(h.byID[id]))
@@ -279,8 +279,8 @@ type sharedTable struct {
 	byID map[string]*shared
 }
 
-// take adds a user of an object; leave removes it.
-func (all *sharedTable) take(id string) *shared {
+// addUser adds a user of an object; leave removes it.
+func (all *sharedTable) addUser(id string) *shared {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	c := all.byID[id]
@@ -292,8 +292,8 @@ func (all *sharedTable) take(id string) *shared {
 	return c
 }
 
-// leave removes a user and reports whether it was the last.
-func (all *sharedTable) leave(c *shared) bool {
+// removeUser removes a user and reports whether it was the last.
+func (all *sharedTable) removeUser(c *shared) bool {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if c.users--; c.users > 0 {

@@ -28,25 +28,25 @@ func (s *s3) inWords(doing string, err error) error {
 	case err == nil || errors.Is(err, fs.ErrExist) || errors.Is(err, errChanged) || errors.Is(err, errBadAnswer):
 		return err
 	case answer == nil:
-		return lang.Errorf("cannot %s: %w; endpoint %s", doing, networkCause(err), s.where())
+		return lang.Errorf("cannot %s: %w; endpoint %s", doing, networkCause(err), s.describeServer())
 	case answer.code == "NoSuchBucket":
-		return lang.Errorf("no such bucket; endpoint %s%w", s.where(), silentError{answer})
+		return lang.Errorf("no such bucket; endpoint %s%w", s.describeServer(), silentError{answer})
 	case answer.status == http.StatusNotFound && (answer.code == "NoSuchKey" || answer.code == ""):
 		return lang.Errorf("no such object%w", silentError{answer})
 	case answer.status == http.StatusNotFound:
 		return answer
 	case errors.Is(answer, fs.ErrPermission) && wrongKey[answer.code] != "":
-		return lang.Errorf("%s (%w) to %s - %s, endpoint %s", wrongKey[answer.code], answer, doing, s.key(), s.where())
+		return lang.Errorf("%s (%w) to %s - %s, endpoint %s", wrongKey[answer.code], answer, doing, s.key(), s.describeServer())
 	case errors.Is(answer, fs.ErrPermission) && !s.set.NoSign && !s.keys.hasKey():
-		return lang.Errorf("%s: access denied (%w) to %s; endpoint %s", s.key(), answer, doing, s.where())
+		return lang.Errorf("%s: access denied (%w) to %s; endpoint %s", s.key(), answer, doing, s.describeServer())
 	case errors.Is(answer, fs.ErrPermission):
-		return lang.Errorf("access denied (%w) to %s - %s, endpoint %s", answer, doing, s.key(), s.where())
+		return lang.Errorf("access denied (%w) to %s - %s, endpoint %s", answer, doing, s.key(), s.describeServer())
 	case answer.region != "" && answer.region != s.set.Region:
 		return lang.Errorf("cannot %s: %w: the bucket is in region %s, not %s (--s3-region)", doing, answer, answer.region, s.set.Region)
 	case answer.message != "":
 		return lang.Errorf("cannot %s: %w: %s", doing, answer, strings.ToValidUTF8(answer.message, "?"))
 	}
-	return lang.Errorf("cannot %s: %w; endpoint %s", doing, answer, s.where())
+	return lang.Errorf("cannot %s: %w; endpoint %s", doing, answer, s.describeServer())
 }
 
 // wrongKey explains error codes about keys.

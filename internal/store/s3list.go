@@ -52,8 +52,8 @@ func (s *s3) List(bucket, prefix string, shallow bool) ([]Object, []string, erro
 	return slices.CompactFunc(objects, func(a, b Object) bool { return a.Key == b.Key }), prefixes, nil
 }
 
-// Any implements Objects.
-func (s *s3) Any(bucket, prefix string) (found bool, err error) {
+// HasPrefix implements Objects.
+func (s *s3) HasPrefix(bucket, prefix string) (found bool, err error) {
 	err = s.eachPage(bucket, prefix, "", 1, func(page *minio.ListBucketV2Result) bool {
 		found = slices.ContainsFunc(page.Contents, func(o minio.ObjectInfo) bool { return strings.HasPrefix(o.Key, prefix) })
 		return !found
@@ -65,7 +65,7 @@ func (s *s3) Any(bucket, prefix string) (found bool, err error) {
 func (s *s3) pages(bucket, prefix, delimiter string) (objects []Object, prefixes []string, err error) {
 	err = s.eachPage(bucket, prefix, delimiter, 1000, func(page *minio.ListBucketV2Result) bool {
 		for i := range page.Contents {
-			if o := object(&page.Contents[i]); strings.HasPrefix(o.Key, prefix) {
+			if o := fromClient(&page.Contents[i]); strings.HasPrefix(o.Key, prefix) {
 				objects = append(objects, o)
 			}
 		}
@@ -99,7 +99,7 @@ func (s *s3) eachPage(bucket, prefix, delimiter string, most int, visit func(*mi
 			first = page.CommonPrefixes[0].Prefix
 		}
 		token = page.NextContinuationToken
-		if err := trail.follow(first, token); err != nil {
+		if err := trail.recordPage(first, token); err != nil {
 			return err
 		}
 	}
@@ -115,9 +115,9 @@ type pageTrail struct {
 	still          int                        // pages since the last page with something new
 }
 
-// follow records the first name on a page, empty for none, and the token of the next page. It
+// recordPage records the first name on a page, empty for none, and the token of the next page. It
 // returns an error if the listing runs in circles.
-func (c *pageTrail) follow(first, token string) error {
+func (c *pageTrail) recordPage(first, token string) error {
 	if c.tokens == nil {
 		c.tokens, c.firsts = map[[sha256.Size]byte]bool{}, map[[sha256.Size]byte]bool{sha256.Sum256(nil): true}
 	}

@@ -62,7 +62,7 @@ func (s *s3) readOnce(bucket string, o *Object, off int64, data []byte) (int, er
 		if answer := status(err); answer != nil && o.ETag != "" {
 			switch answer.status {
 			case http.StatusPreconditionFailed, http.StatusRequestedRangeNotSatisfiable:
-				return 0, s.changed(bucket, o, "")
+				return 0, s.changedError(bucket, o, "")
 			}
 		}
 		return 0, err
@@ -73,7 +73,7 @@ func (s *s3) readOnce(bucket string, o *Object, off int64, data []byte) (int, er
 	case err != nil:
 		return 0, err
 	case o.ETag != "" && now.ETag != "" && now.ETag != o.ETag:
-		return 0, s.changed(bucket, o, now.ETag)
+		return 0, s.changedError(bucket, o, now.ETag)
 	case o.Size >= 0 && size != o.Size:
 		return 0, lang.Errorf("%w (%d bytes when listed, %d now)", errChanged, o.Size, size)
 	}
@@ -126,8 +126,8 @@ func objectSize(h http.Header, off int64) (size int64, err error) {
 	return size, nil
 }
 
-// changed returns the error for an object that has changed.
-func (s *s3) changed(bucket string, o *Object, etag string) error {
+// changedError returns the error for an object that has changed.
+func (s *s3) changedError(bucket string, o *Object, etag string) error {
 	if etag == "" {
 		now, err := s.Head(bucket, o.Key)
 		if err != nil {

@@ -54,7 +54,7 @@ func (s *s3) Open(bucket string, o Object) (Source, error) {
 			return nil, s.explain("read "+o.Key, err)
 		}
 	}
-	f := &s3Object{s: s, shared: s.shared.take(idOf(bucket, &o)), bucket: bucket, key: o.Key, size: o.Size, etag: o.ETag, next: headSize}
+	f := &s3Object{s: s, shared: s.shared.addUser(idOf(bucket, &o)), bucket: bucket, key: o.Key, size: o.Size, etag: o.ETag, next: headSize}
 	f.heading.Lock()
 	defer f.heading.Unlock()
 	for _, known := range [][]byte{head, s.heads.get(f.id)} {
@@ -71,29 +71,29 @@ func idOf(bucket string, o *Object) string {
 	return fmt.Sprintf("s3://%s/%s %d %s", bucket, o.Key, o.Size, o.ETag)
 }
 
-// keep announces that an object will be opened several times, until done is called.
-func (s *s3) keep(bucket string, o *Object) (done func()) {
-	c := s.shared.take(idOf(bucket, o))
+// announceReopen announces that an object will be opened several times, until done is called.
+func (s *s3) announceReopen(bucket string, o *Object) (done func()) {
+	c := s.shared.addUser(idOf(bucket, o))
 	c.kept.Add(1)
 	return sync.OnceFunc(func() {
 		c.kept.Add(-1)
-		s.leave(c)
+		s.removeUser(c)
 	})
 }
 
-// leave removes a user of an object. After the last one its blocks are evicted first, and the part
+// removeUser removes a user of an object. After the last one its blocks are evicted first, and the part
 // of its head that was read is cached.
-func (s *s3) leave(c *shared) {
-	if !s.shared.leave(c) {
+func (s *s3) removeUser(c *shared) {
+	if !s.shared.removeUser(c) {
 		return
 	}
-	s.blocks.finish(c)
+	s.blocks.markUnused(c)
 	head := c.head
 	if !c.isSmall {
 		head = head[:min(len(head), (c.headRead+1023)/1024*1024)]
 	}
 	if len(head) > len(s.heads.get(c.id)) {
-		s.heads.put(c.id, bytes.Clone(head))
+		s.heads.cacheHead(c.id, bytes.Clone(head))
 	}
 }
 
@@ -117,11 +117,11 @@ func (f *s3Object) Close() error {
 	if f.block > 0 {
 		f.s.active.Add(-1)
 	}
-	f.s.leave(f.shared)
+	f.s.removeUser(f.shared)
 	return nil
 }
 
-// readWhole implements the function Whole.
+// readWhole implements the function AnnounceFullRead.
 func (f *s3Object) readWhole() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -234,7 +234,7 @@ func (f *s3Object) blockFor(off, n int64) (at span, want int64, ahead bool) {
 	if !f.isWhole && off < headSize {
 		return span{}, priorityNow, false
 	}
-	f.begin()
+	f.chooseBlocks()
 	if f.isWhole {
 		want = priorityNow
 		if f.isBegun = f.isBegun || off+n > headSize; !f.isBegun {
@@ -263,13 +263,13 @@ func (f *s3Object) blockFor(off, n int64) (at span, want int64, ahead bool) {
 	return at, priorityNow, ahead
 }
 
-// begin fixes the blocks. For whole reads all blocks have about the same size. Later readers use
+// chooseBlocks fixes the blocks. For whole reads all blocks have about the same size. Later readers use
 // the blocks of the first one.
-func (f *s3Object) begin() {
+func (f *s3Object) chooseBlocks() {
 	if f.block > 0 {
 		return
 	}
-	size := f.share(f.s.active.Add(1))
+	size := f.blockShare(f.s.active.Add(1))
 	if f.isWhole {
 		const unit = 4 << 10
 		most := min(size/4*5, f.s.set.Block)
@@ -291,9 +291,9 @@ func (f *s3Object) blockAt(off, size int64) span {
 	return span{f.id, start, min(size, f.size-start)}
 }
 
-// share returns the largest block size, minBlock times a power of two, of which the cache holds two
+// blockShare returns the largest block size, minBlock times a power of two, of which the cache holds two
 // for every active source, or one if it is read whole.
-func (f *s3Object) share(active int64) int64 {
+func (f *s3Object) blockShare(active int64) int64 {
 	size := f.s.set.Block
 	if !f.isWhole {
 		active *= 2
@@ -315,7 +315,7 @@ func (f *s3Object) prefetch(off, n int64) {
 		f.mu.Unlock()
 		return
 	}
-	f.begin()
+	f.chooseBlocks()
 	f.isBegun, f.next = true, off
 	at := f.blockAt(off, f.block)
 	if f.isWhole {
@@ -354,7 +354,7 @@ func (f *s3Object) load(k *block) {
 		_, err := f.s.read(f.bucket, o, k.off, k.data)
 		if err == nil {
 			f.noteSum(o, k.n == f.size)
-			f.disk.keep(k, f.size)
+			f.disk.storeBlock(k, f.size)
 		}
 		return err
 	}))

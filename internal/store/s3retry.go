@@ -17,7 +17,7 @@ func (s *s3) retry(do func() (progress bool, err error)) error {
 	wait := s.set.firstWait
 	var since, last time.Time // the first of consecutive failures, and the last one
 	for tries := 0; ; {
-		probes, err := s.health.enter(s.set.Context)
+		probes, err := s.health.waitUntilUp(s.set.Context)
 		if err != nil {
 			return err
 		}
@@ -56,9 +56,9 @@ func (s *s3) retry(do func() (progress bool, err error)) error {
 	}
 }
 
-// request is retry for requests that cannot be continued, each with a timeout. Cancellation of the
+// retryRequest is retry for requests that cannot be continued, each with a timeout. Cancellation of the
 // run does not stop them, so that their effect is complete or absent.
-func (s *s3) request(timeout time.Duration, do func(ctx context.Context) error) error {
+func (s *s3) retryRequest(timeout time.Duration, do func(ctx context.Context) error) error {
 	return s.retry(func() (bool, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), timeout)
 		defer cancel()
@@ -109,9 +109,9 @@ const (
 	noticeAfter = 10
 )
 
-// enter waits while the store is down, and reports whether the caller's request is the probe. Once
+// waitUntilUp waits while the store is down, and reports whether the caller's request is the probe. Once
 // requests fail at once it returns the last error of the store.
-func (h *health) enter(ctx context.Context) (probes bool, err error) {
+func (h *health) waitUntilUp(ctx context.Context) (probes bool, err error) {
 	for {
 		h.mu.Lock()
 		if !h.isDown {
@@ -172,12 +172,12 @@ func (h *health) noteFailure(probes, progress bool, begun time.Time, err error) 
 func (h *health) endProbe(probes bool) {
 	if probes {
 		h.isProbing = false
-		h.wake()
+		h.wakeWaiting()
 	}
 }
 
-// wake wakes all waiting requests.
-func (h *health) wake() {
+// wakeWaiting wakes all waiting requests.
+func (h *health) wakeWaiting() {
 	close(h.changed)
 	h.changed = make(chan struct{})
 }
@@ -189,7 +189,7 @@ func (h *health) noteAnswer(begun time.Time) {
 		if begun.Before(h.since) {
 			return
 		}
-		h.wake()
+		h.wakeWaiting()
 		if h.hasTold && h.set.Note != nil {
 			h.set.Note(lang.Say("object storage answers again after %s", duration(time.Since(h.since))))
 		}
@@ -224,7 +224,7 @@ func (h *health) scheduleProbe(err error) {
 	if left <= 0 {
 		if !h.isLost {
 			h.isLost = true
-			h.wake()
+			h.wakeWaiting()
 		}
 		h.next = now.Add(min(lostProbe, 100*h.set.firstWait))
 		return

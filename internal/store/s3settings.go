@@ -90,9 +90,9 @@ func (set S3Settings) complete() (S3Settings, error) {
 	return set, nil
 }
 
-// surroundings fills in values of the environment and of files.
-func (set *S3Settings) surroundings() {
-	config := set.config()
+// fillFromEnvironment fills in values of the environment and of files.
+func (set *S3Settings) fillFromEnvironment() {
+	config := set.profileSettings()
 	set.endpointFrom = "--s3-endpoint"
 	for _, name := range []string{"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"} {
 		if set.Endpoint == "" && set.getenv(name) != "" {
@@ -176,9 +176,9 @@ func (set *S3Settings) configFile() string {
 	return filepath.Join(home, ".aws", "config")
 }
 
-// config returns the settings of the profile in AWS's configuration file. Indented settings of a
+// profileSettings returns the settings of the profile in AWS's configuration file. Indented settings of a
 // service are ignored.
-func (set *S3Settings) config() map[string]string {
+func (set *S3Settings) profileSettings() map[string]string {
 	found := map[string]string{}
 	f, err := os.Open(set.configFile())
 	if err != nil {

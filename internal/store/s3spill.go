@@ -37,13 +37,13 @@ func (s *spill) load(k *block) bool {
 	return err == nil
 }
 
-// keep counts a fetched block, and writes it to the file if the object (of the given size) is being
+// storeBlock counts a fetched block, and writes it to the file if the object (of the given size) is being
 // fetched again.
-func (s *spill) keep(k *block, size int64) {
+func (s *spill) storeBlock(k *block, size int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fetched += k.n; s.fetched > size {
-		s.put(k)
+		s.putBlock(k)
 	}
 }
 
@@ -51,11 +51,11 @@ func (s *spill) keep(k *block, size int64) {
 func (s *spill) write(k *block) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.put(k)
+	s.putBlock(k)
 }
 
-func (s *spill) put(k *block) {
-	if s.ended || s.have[k.span] || !s.spool.take(k.n) {
+func (s *spill) putBlock(k *block) {
+	if s.ended || s.have[k.span] || !s.spool.reserve(k.n) {
 		return
 	}
 	if s.file == nil {
@@ -80,7 +80,7 @@ func (s *spill) put(k *block) {
 // end stops writing after an error. The blocks in the file stay.
 func (s *spill) end(k *block, err error) {
 	s.ended = true
-	s.spool.give(k.n)
+	s.spool.release(k.n)
 	s.spool.fail(err)
 }
 
@@ -95,7 +95,7 @@ func (s *spill) close() {
 		_ = os.Remove(s.path)
 	}
 	if s.bytes > 0 {
-		s.spool.give(s.bytes)
+		s.spool.release(s.bytes)
 	}
 	s.file, s.have, s.bytes, s.ended = nil, nil, 0, true
 }
@@ -112,23 +112,23 @@ type spool struct {
 	hasSaid  bool // the user was told that there is no more space
 }
 
-// take reserves n bytes; give releases them.
-func (s *spool) take(n int64) bool {
+// reserve reserves n bytes; release releases them.
+func (s *spool) reserve(n int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.hasLimit {
-		s.hasLimit, s.limit = true, Spare(s.max)
+		s.hasLimit, s.limit = true, TempSpace(s.max)
 	}
 	if n > s.limit-s.bytes {
-		s.say(lang.Say("%s ($TMPDIR) keeps at most %d bytes of objects that are read again (--s3-spool); the rest is fetched again", os.TempDir(), max(s.limit, 0)))
+		s.announceOnce(lang.Say("%s ($TMPDIR) keeps at most %d bytes of objects that are read again (--s3-spool); the rest is fetched again", os.TempDir(), max(s.limit, 0)))
 		return false
 	}
 	s.bytes += n
 	return true
 }
 
-// give releases n bytes.
-func (s *spool) give(n int64) {
+// release releases n bytes.
+func (s *spool) release(n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.bytes -= n
@@ -138,21 +138,21 @@ func (s *spool) give(n int64) {
 func (s *spool) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.say(lang.Say("objects that are read again cannot be kept in %s ($TMPDIR): %v; they are fetched again", os.TempDir(), err))
+	s.announceOnce(lang.Say("objects that are read again cannot be kept in %s ($TMPDIR): %v; they are fetched again", os.TempDir(), err))
 }
 
-// say sends the first message to the user.
-func (s *spool) say(what lang.Sentence) {
+// announceOnce sends the first message to the user.
+func (s *spool) announceOnce(what lang.Sentence) {
 	if !s.hasSaid && s.note != nil {
 		s.note(what)
 	}
 	s.hasSaid = true
 }
 
-// Spare returns the bytes that a process may write to $TMPDIR: nine tenths of the free space, at
+// TempSpace returns the bytes that a process may write to $TMPDIR: nine tenths of the free space, at
 // most `most`.
-func Spare(most int64) int64 {
-	if free, known := room(os.TempDir()); known {
+func TempSpace(most int64) int64 {
+	if free, known := writableBytes(os.TempDir()); known {
 		return min(most, free-free/10)
 	}
 	return most

@@ -48,7 +48,7 @@ func (s *s3) abortStale(bucket, prefix string, before time.Time) (removed []Uplo
 		if !u.Initiated.Before(before) {
 			continue
 		}
-		if err := s.abort(bucket, u.Key, u.UploadID); err != nil {
+		if err := s.abortUpload(bucket, u.Key, u.UploadID); err != nil {
 			return removed, s.explain("end an upload of "+u.Key, err)
 		}
 		removed = append(removed, Upload{u.Key, u.Initiated})
@@ -75,7 +75,7 @@ func (s *s3) listUploads(bucket, prefix string) (all []minio.ObjectMultipartInfo
 	var trail pageTrail
 	for key, id := "", ""; ; {
 		var page minio.ListMultipartUploadsResult
-		err := s.request(headTimeout, func(ctx context.Context) (err error) {
+		err := s.retryRequest(headTimeout, func(ctx context.Context) (err error) {
 			page, err = s.core.ListMultipartUploads(ctx, bucket, prefix, key, id, "", 1000)
 			return err
 		})
@@ -91,7 +91,7 @@ func (s *s3) listUploads(bucket, prefix string) (all []minio.ObjectMultipartInfo
 		if len(page.Uploads) > 0 {
 			first = page.Uploads[0].Key + "\x00" + page.Uploads[0].UploadID
 		}
-		if err := trail.follow(first, key+"\x00"+id); err != nil {
+		if err := trail.recordPage(first, key+"\x00"+id); err != nil {
 			return nil, err
 		}
 	}

@@ -22,7 +22,7 @@ func (f *s3Object) addToSum(p []byte, off int64) error {
 	broken := f.broken
 	f.mu.Unlock()
 	if broken != nil && !wasBroken {
-		f.forget()
+		f.dropFetched()
 	}
 	return broken
 }
@@ -40,13 +40,13 @@ func (f *s3Object) extendSum(p []byte, off int64) bool {
 	return true
 }
 
-// forget drops all fetched data of the object.
-func (f *s3Object) forget() {
+// dropFetched drops all fetched data of the object.
+func (f *s3Object) dropFetched() {
 	f.heading.Lock()
 	f.head = nil
 	f.heading.Unlock()
 	f.s.heads.drop(f.id)
-	f.s.blocks.forget(f.shared, f.broken)
+	f.s.blocks.dropInvalid(f.shared, f.broken)
 	f.disk.close()
 }
 

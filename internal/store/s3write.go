@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/minio/minio-go/v7"
 
@@ -132,7 +131,7 @@ func (u *upload) fail(err error) error {
 // send starts to upload the part, or uploads it at once if memory is short.
 func (u *upload) send() error {
 	if u.id == "" {
-		err := u.s.request(headTimeout, func(ctx context.Context) (err error) {
+		err := u.s.retryRequest(headTimeout, func(ctx context.Context) (err error) {
 			u.id, err = u.s.core.NewMultipartUpload(ctx, u.bucket, u.key, minio.PutObjectOptions{})
 			return err
 		})
@@ -145,7 +144,7 @@ func (u *upload) send() error {
 	}
 	u.parts++
 	number, part := u.parts, u.part
-	if !u.s.parts.take(int64(cap(part))) {
+	if !u.s.parts.reserve(int64(cap(part))) {
 		u.inFlight.Wait()
 		u.part = nil
 		if u.sendPart(number, part) {
@@ -162,7 +161,7 @@ func (u *upload) send() error {
 		return nil
 	}, func(err error) {
 		_ = u.fail(err) // reported by the next call
-		u.s.parts.put(int64(cap(part)))
+		u.s.parts.release(int64(cap(part)))
 		<-u.slots
 		u.inFlight.Done()
 	})
@@ -178,7 +177,7 @@ func (u *upload) sendPart(number int, part []byte) bool {
 	}
 	md5Sum, shaSum := hashes(part)
 	var sent minio.ObjectPart
-	err := u.s.request(writeTimeout, func(ctx context.Context) (err error) {
+	err := u.s.retryRequest(writeTimeout, func(ctx context.Context) (err error) {
 		sent, err = u.s.core.PutObjectPart(ctx, u.bucket, u.key, u.id, number, bytes.NewReader(part), int64(len(part)),
 			minio.PutObjectPartOptions{Md5Base64: md5Sum, Sha256Hex: shaSum, DisableContentSha256: true})
 		return err
@@ -202,7 +201,7 @@ func (u *upload) Commit() error {
 	switch {
 	case err != nil:
 	case u.id == "":
-		err = u.fail(u.put())
+		err = u.fail(u.putWhole())
 	default:
 		if len(u.part) > 0 {
 			err = u.send()
@@ -212,7 +211,7 @@ func (u *upload) Commit() error {
 			err = u.failed()
 		}
 		if err == nil {
-			err = u.fail(u.finish())
+			err = u.fail(u.complete())
 		}
 	}
 	if err != nil {
@@ -223,10 +222,10 @@ func (u *upload) Commit() error {
 	return nil
 }
 
-// put uploads an object smaller than a part.
-func (u *upload) put() error {
+// putWhole uploads an object smaller than a part.
+func (u *upload) putWhole() error {
 	md5Sum, shaSum := hashes(u.part)
-	return u.place(writeTimeout, func(ctx context.Context, opt minio.PutObjectOptions) error {
+	return u.createObject(func(ctx context.Context, opt minio.PutObjectOptions) error {
 		opt.DisableContentSha256 = true
 		_, err := u.s.core.PutObject(ctx, u.bucket, u.key, bytes.NewReader(u.part), int64(len(u.part)), md5Sum, shaSum, opt)
 		return err
@@ -236,15 +235,15 @@ func (u *upload) put() error {
 	})
 }
 
-// finish completes the upload. A server can fail after status 200, and its response can be lost:
+// complete completes the upload. A server can fail after status 200, and its response can be lost:
 // the request is repeated, and if the upload no longer exists then, isThere decides.
-func (u *upload) finish() error {
+func (u *upload) complete() error {
 	parts := make([]minio.CompletePart, u.parts)
 	for i := range parts {
 		parts[i] = minio.CompletePart{PartNumber: i + 1, ETag: u.sent[i+1]}
 	}
 	isOurs := func(etag string) bool { return strings.HasSuffix(etag, "-"+strconv.Itoa(u.parts)) }
-	return u.place(finishTimeout, func(ctx context.Context, opt minio.PutObjectOptions) error {
+	return u.createObject(func(ctx context.Context, opt minio.PutObjectOptions) error {
 		_, err := u.s.core.CompleteMultipartUpload(ctx, u.bucket, u.key, u.id, parts, opt)
 		if answer := status(err); answer != nil && answer.status == http.StatusNotFound && u.isThere(ctx, isOurs) {
 			return nil
@@ -256,16 +255,16 @@ func (u *upload) finish() error {
 // isThere reports whether the object exists with the expected size and ETag.
 func (u *upload) isThere(ctx context.Context, isOurs func(etag string) bool) bool {
 	now, err := u.s.core.StatObject(ctx, u.bucket, u.key, minio.StatObjectOptions{})
-	return err == nil && now.Size == u.size && isOurs(object(&now).ETag)
+	return err == nil && now.Size == u.size && isOurs(fromClient(&now).ETag)
 }
 
-// place makes the request that creates the object. If isNew it sends If-None-Match. Some servers
-// refuse or ignore it: so place checks for the object before, and repeats a refused request without
+// createObject makes the request that creates the object. If isNew it sends If-None-Match. Some servers
+// refuse or ignore it: so createObject checks for the object before, and repeats a refused request without
 // the header. After a lost response an existing object may be our own.
-func (u *upload) place(timeout time.Duration, do func(context.Context, minio.PutObjectOptions) error, isOurs func(etag string) bool) error {
+func (u *upload) createObject(do func(context.Context, minio.PutObjectOptions) error, isOurs func(etag string) bool) error {
 	var opt minio.PutObjectOptions
 	if u.isNew {
-		err := u.s.request(headTimeout, func(ctx context.Context) error {
+		err := u.s.retryRequest(headTimeout, func(ctx context.Context) error {
 			_, err := u.s.core.StatObject(ctx, u.bucket, u.key, minio.StatObjectOptions{})
 			return err
 		})
@@ -289,11 +288,11 @@ func (u *upload) place(timeout time.Duration, do func(context.Context, minio.Put
 		}
 		return err
 	}
-	err := u.s.request(timeout, request)
+	err := u.s.retryRequest(writeTimeout, request)
 	if answer := status(err); answer != nil && u.isNew && answer.status == http.StatusNotImplemented {
 		u.s.noteUnconditional()
 		opt = minio.PutObjectOptions{}
-		err = u.s.request(timeout, request)
+		err = u.s.retryRequest(writeTimeout, request)
 	}
 	return err
 }
@@ -305,7 +304,7 @@ func (u *upload) Abort() {
 	}
 	u.inFlight.Wait() // a part that arrives later would stay
 	if u.id != "" {
-		_ = u.s.abort(u.bucket, u.key, u.id) // the caller has a better error, or discards the object
+		_ = u.s.abortUpload(u.bucket, u.key, u.id) // the caller has a better error, or discards the object
 	}
 	u.close(false)
 }
@@ -335,9 +334,9 @@ func (s *s3) noteUnconditional() {
 	})
 }
 
-// abort removes the parts of an upload. A missing upload is no error.
-func (s *s3) abort(bucket, key, id string) error {
-	err := s.request(headTimeout, func(ctx context.Context) error {
+// abortUpload removes the parts of an upload. A missing upload is no error.
+func (s *s3) abortUpload(bucket, key, id string) error {
+	err := s.retryRequest(headTimeout, func(ctx context.Context) error {
 		return s.core.AbortMultipartUpload(ctx, bucket, key, id)
 	})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -349,12 +348,12 @@ func (s *s3) abort(bucket, key, id string) error {
 // Writable implements Objects: it starts an upload and aborts it.
 func (s *s3) Writable(bucket, key string) error {
 	var id string
-	err := s.request(headTimeout, func(ctx context.Context) (err error) {
+	err := s.retryRequest(headTimeout, func(ctx context.Context) (err error) {
 		id, err = s.core.NewMultipartUpload(ctx, bucket, key, minio.PutObjectOptions{})
 		return err
 	})
 	if err == nil {
-		err = s.abort(bucket, key, id)
+		err = s.abortUpload(bucket, key, id)
 	}
 	return s.explain("write "+key, err)
 }
@@ -366,8 +365,8 @@ type parts struct {
 	free [][]byte // of partSize bytes
 }
 
-// take reserves n bytes for a part in flight if they are left.
-func (p *parts) take(n int64) bool {
+// reserve reserves n bytes for a part in flight if they are left.
+func (p *parts) reserve(n int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.left < n {
@@ -377,8 +376,8 @@ func (p *parts) take(n int64) bool {
 	return true
 }
 
-// put releases the bytes of a part that has arrived or failed.
-func (p *parts) put(n int64) {
+// release releases the bytes of a part that has arrived or failed.
+func (p *parts) release(n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.left += n

@@ -61,9 +61,9 @@ type Objects interface {
 	// the rest of their keys, and the common prefixes of the others, which end with a slash. A
 	// missing bucket is an error; an empty result is not.
 	List(bucket, prefix string, shallow bool) (objects []Object, prefixes []string, err error)
-	// Any reports whether an object has a key that begins with prefix. A missing bucket is an
+	// HasPrefix reports whether an object has a key that begins with prefix. A missing bucket is an
 	// error.
-	Any(bucket, prefix string) (bool, error)
+	HasPrefix(bucket, prefix string) (bool, error)
 	// Head describes one object.
 	Head(bucket, key string) (Object, error)
 	// Open opens an object. A listed object is read in the listed version: a changed ETag is an
@@ -79,7 +79,7 @@ type Objects interface {
 }
 
 // Open opens a file for reading.
-func Open(path string) (Source, error) { return reach(path, open) }
+func Open(path string) (Source, error) { return withPath(path, open) }
 
 func open(path string) (Source, error) {
 	if !Remote(path) {
@@ -138,9 +138,9 @@ func Verifier(of Source) func() error {
 	return nil
 }
 
-// Whole announces that all of a source will be read, so that small objects are fetched by one
+// AnnounceFullRead announces that all of a source will be read, so that small objects are fetched by one
 // request. It must precede the first read.
-func Whole(from Source) {
+func AnnounceFullRead(from Source) {
 	if f, ok := from.(interface{ readWhole() }); ok {
 		f.readWhole()
 	}
@@ -164,7 +164,7 @@ func Keep(path string) (done func()) {
 
 // Stat describes a file or folder and follows links. Open and Stat of a remote file use its first
 // description, unless this process writes it: if it has changed since, reading it is an error.
-func Stat(path string) (fs.FileInfo, error) { return reach(path, stat) }
+func Stat(path string) (fs.FileInfo, error) { return withPath(path, stat) }
 
 func stat(path string) (fs.FileInfo, error) {
 	if !Remote(path) {
@@ -386,23 +386,23 @@ func Workers() int {
 // local files, for objects the maximum number of concurrent requests.
 func Waiting(n int, paths ...string) int {
 	for _, path := range paths {
-		requests, _ := limits(path)
+		requests, _ := requestAndCacheLimits(path)
 		n = max(n, requests)
 	}
 	return n
 }
 
-// Ahead is the number of jobs that have files below a path open while n of them read in turns: n
+// PrefetchJobs is the number of jobs that have files below a path open while n of them read in turns: n
 // for local files; more for objects, as many as the cache has room for, so that the next ones are
 // prefetched.
-func Ahead(n int, path string) int {
-	_, objects := limits(path)
+func PrefetchJobs(n int, path string) int {
+	_, objects := requestAndCacheLimits(path)
 	return max(n, objects)
 }
 
-// limits returns the maximum number of concurrent requests and the number of objects whose blocks
+// requestAndCacheLimits returns the maximum number of concurrent requests and the number of objects whose blocks
 // fit the cache; 0 for local paths.
-func limits(path string) (requests, objects int) {
+func requestAndCacheLimits(path string) (requests, objects int) {
 	if !Remote(path) {
 		return 0, 0
 	}

@@ -21,9 +21,9 @@ func newBuffer(size int64) []byte {
 // freeBuffer frees memory of newBuffer.
 func freeBuffer(data []byte) { _ = syscall.Munmap(data[:cap(data)]) } // Munmap rejects memory of make
 
-// room returns the bytes that the user may still write to the file system of a folder; false if
+// writableBytes returns the bytes that the user may still write to the file system of a folder; false if
 // unknown.
-func room(dir string) (int64, bool) {
+func writableBytes(dir string) (int64, bool) {
 	var at unix.Statfs_t
 	if unix.Statfs(dir, &at) != nil {
 		return 0, false

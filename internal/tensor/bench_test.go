@@ -61,7 +61,7 @@ func BenchmarkPack(b *testing.B) {
 			b.SetBytes(benchElements)
 			b.ReportAllocs()
 			for b.Loop() {
-				Pack(dst, src, d, 0)
+				Pack(dst, src, d)
 			}
 		})
 	}

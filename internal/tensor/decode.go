@@ -350,9 +350,9 @@ func (d DType) packing() *packing {
 // Packed reports whether several elements of the type share a byte.
 func (d DType) Packed() bool { return d.packing() != nil }
 
-// locate returns the packing of d, the byte that holds packed element first
+// packedPosition returns the packing of d, the byte that holds packed element first
 // and the number of the element in that byte.
-func locate(d DType, first int64) (p *packing, offset int64, k int) {
+func packedPosition(d DType, first int64) (p *packing, offset int64, k int) {
 	p = d.packing()
 	if p == nil {
 		panic("tensor: elements of type " + d.String() + " are not packed")
@@ -367,7 +367,7 @@ func locate(d DType, first int64) (p *packing, offset int64, k int) {
 // with element first of src. Codes are the bare bits: a Decoder extends the sign of an int4. It
 // panics if d is not packed or src is too short.
 func Unpack(dst, src []byte, d DType, first int64) {
-	p, offset, k := locate(d, first)
+	p, offset, k := packedPosition(d, first)
 	src = src[offset:]
 	if k > 0 && len(dst) > 0 {
 		n := min(p.per-k, len(dst))
@@ -413,17 +413,11 @@ func (p *packing) unpackBytes(dst, src []byte) {
 	}
 }
 
-// Pack is the reverse of Unpack: it stores the codes of src, one per byte, as the packed elements
-// first, first+1, ... of dst and leaves the other elements of dst as they are. Bits above the code
-// are dropped. It panics if d is not packed or dst is too short.
-func Pack(dst, src []byte, d DType, first int64) {
-	p, offset, k := locate(d, first)
-	dst = dst[offset:]
-	if k > 0 && len(src) > 0 {
-		n := min(p.per-k, len(src))
-		p.packByte(&dst[0], src[:n], k)
-		dst, src = dst[1:], src[n:]
-	}
+// Pack is the reverse of Unpack: it stores the codes of src, one per byte, as the first packed
+// elements of dst and leaves the other elements of dst as they are. Bits above the code are
+// dropped. It panics if d is not packed or dst is too short.
+func Pack(dst, src []byte, d DType) {
+	p, _, _ := packedPosition(d, 0)
 	for len(src) >= p.per {
 		var b byte
 		for k, code := range src[:p.per] {
@@ -432,15 +426,8 @@ func Pack(dst, src []byte, d DType, first int64) {
 		dst[0] = b
 		dst, src = dst[1:], src[p.per:]
 	}
-	if len(src) > 0 {
-		p.packByte(&dst[0], src, 0)
-	}
-}
-
-// packByte replaces codes k, k+1, ... of one byte.
-func (p *packing) packByte(b *byte, src []byte, k int) {
 	for i, code := range src {
-		shift := p.shifts[k+i]
-		*b = *b&^(p.mask<<shift) | code&p.mask<<shift
+		shift := p.shifts[i]
+		dst[0] = dst[0]&^(p.mask<<shift) | code&p.mask<<shift
 	}
 }

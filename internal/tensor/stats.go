@@ -44,14 +44,14 @@ func (s *Stats) NonFinite() int64 { return s.NaN + s.PosInf + s.NegInf }
 
 // Highest is the largest element as in numpy.max: NaN if an element is NaN. It is nil for a tensor
 // without elements, and for a complex tensor whose largest element is finite.
-func (s *Stats) Highest() *float64 { return s.extreme(s.Max, s.PosInf, 1) }
+func (s *Stats) Highest() *float64 { return s.extremeOfAll(s.Max, s.PosInf, 1) }
 
 // Lowest is the smallest element as in numpy.min; see Highest.
-func (s *Stats) Lowest() *float64 { return s.extreme(s.Min, s.NegInf, -1) }
+func (s *Stats) Lowest() *float64 { return s.extremeOfAll(s.Min, s.NegInf, -1) }
 
-// extreme returns the extreme of all elements from the extreme of the finite elements and the
+// extremeOfAll returns the extreme of all elements from the extreme of the finite elements and the
 // number of infinities of that sign.
-func (s *Stats) extreme(finite *float64, infinities int64, sign int) *float64 {
+func (s *Stats) extremeOfAll(finite *float64, infinities int64, sign int) *float64 {
 	switch {
 	case s.NaN > 0:
 		return new(math.NaN())
@@ -219,7 +219,7 @@ func (a *Accumulator) addValues(values []float64, index int64) {
 	for i, x := range values {
 		if !(math.Abs(x) < a.limits.quiet) {
 			if c := a.limits.classOf(x); c != ordinary {
-				a.note(c, Element{index + int64(i), x})
+				a.countSpecial(c, Element{index + int64(i), x})
 				if c < atLimit {
 					continue
 				}
@@ -252,13 +252,13 @@ func (a *Accumulator) addComplex(parts []float64, index int64) {
 			c, x = other, y
 		}
 		if c != ordinary {
-			a.note(c, Element{index, x})
+			a.countSpecial(c, Element{index, x})
 		}
 	}
 }
 
-// note counts an element that is not ordinary, in its class.
-func (a *Accumulator) note(c class, e Element) {
+// countSpecial counts an element that is not ordinary, in its class.
+func (a *Accumulator) countSpecial(c class, e Element) {
 	a.counts[c]++
 	first := &a.firstAtLimit
 	if c < atLimit {

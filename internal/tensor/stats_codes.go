@@ -346,7 +346,7 @@ func (a *Accumulator) addWords(chunk []byte) {
 	}
 	for i := 0; i < len(chunk); i += 8 {
 		if x := int64(binary.LittleEndian.Uint64(chunk[i:]) ^ flip); x == math.MaxInt64 || x == math.MinInt64 && flip == 0 {
-			a.note(atLimit, Element{a.count + int64(i/8), value(x)})
+			a.countSpecial(atLimit, Element{a.count + int64(i/8), value(x)})
 		}
 	}
 }

@@ -31,8 +31,8 @@ type Tensor struct {
 	Data *io.SectionReader
 }
 
-// Holds reports whether Size covers the elements of a shape.
-func (t *Tensor) Holds(shape Shape) bool {
+// CoversShape reports whether Size covers the elements of a shape.
+func (t *Tensor) CoversShape(shape Shape) bool {
 	n, ok := shape.Count()
 	if !ok {
 		return false

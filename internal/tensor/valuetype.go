@@ -98,8 +98,8 @@ func (v *ValueType) addChunk(values []float64) {
 	v.Fine = min(v.Fine+int64(fine), LeastFine)
 }
 
-// The smallest normal numbers of float16 and of float32, and what makes whole numbers of the
-// subnormal numbers of float16 and bfloat16.
+// halfNormal and singleNormal are the smallest normal numbers of float16 and float32. halfUnits and bfloatUnits are
+// the factors by which subnormal numbers of float16 and bfloat16 become whole numbers.
 const (
 	halfNormal   = 0x1p-14
 	halfUnits    = 0x1p24
@@ -113,8 +113,8 @@ func (v *ValueType) Merge(other *ValueType) {
 	v.Fine = min(v.Fine+other.Fine, LeastFine)
 }
 
-// off returns the number of elements whose values the type d cannot represent.
-func (v *ValueType) off(d DType) int64 {
+// countOutside returns the number of elements whose values the type d cannot represent.
+func (v *ValueType) countOutside(d DType) int64 {
 	switch d {
 	case BFloat16:
 		return v.OffBFloat16
@@ -127,7 +127,7 @@ func (v *ValueType) off(d DType) int64 {
 // Fits reports whether all elements but a share of them are numbers of a type; the share allows for
 // damaged elements.
 func (v *ValueType) Fits(d DType, share float64) bool {
-	return float64(v.off(d)) <= share*float64(v.Elements)
+	return float64(v.countOutside(d)) <= share*float64(v.Elements)
 }
 
 // damagedShare is the share of damaged elements of a tensor that tells its type.

@@ -18,11 +18,11 @@ var ErrNoData = atb.ErrNoData
 
 // readATB reads a tensor of the Ascend Transformer Boost library. Every error is an error of the
 // tensor, not of the file.
-func readATB(f *File, src *source) error {
+func readATB(f *File, src *containerInput) error {
 	info := filename.Parse(src.name)
 	head, err := atb.Read(src.file, src.size)
 	if err == nil && head.Link != "" {
-		err = f.follow(head)
+		err = f.readLinked(head)
 	}
 	if head.Spare > 0 {
 		f.Warnings = append(f.Warnings, lang.Say("%d bytes after the data", head.Spare))
@@ -35,10 +35,10 @@ func readATB(f *File, src *source) error {
 	return nil
 }
 
-// follow reads the elements from the file that a header links to. The linked file must lie in the
+// readLinked reads the elements from the file that a header links to. The linked file must lie in the
 // same run and hold the elements itself.
-func (f *File) follow(head *atb.Header) error {
-	path, err := inRun(f.Path, head.Link)
+func (f *File) readLinked(head *atb.Header) error {
+	path, err := isInRun(f.Path, head.Link)
 	if err != nil {
 		return lang.Errorf("the data are in another file: %w", err)
 	}
@@ -61,8 +61,8 @@ func (f *File) follow(head *atb.Header) error {
 	return head.Check(other.Data.Size())
 }
 
-// inRun resolves a link in the file at path. Links that lead out of the file's run are refused.
-func inRun(path, link string) (string, error) {
+// isInRun resolves a link in the file at path. Links that lead out of the file's run are refused.
+func isInRun(path, link string) (string, error) {
 	path, err := store.Abs(path)
 	if err != nil {
 		return "", err
@@ -74,7 +74,7 @@ func inRun(path, link string) (string, error) {
 	}
 	var first error
 	for _, try := range tries {
-		real, err := store.Within(root, try)
+		real, err := store.ResolveWithin(root, try)
 		if err == nil {
 			return real, nil
 		}

@@ -36,9 +36,9 @@ type Container struct {
 	Named bool
 	// is reports whether a file is of this kind, by its first bytes (headBytes, or the whole file),
 	// by its name, and if neither suffices by its contents.
-	is func(head []byte, src *source) bool
+	is func(head []byte, src *containerInput) bool
 	// read fills File: tensors, warnings and all other data of the file.
-	read func(f *File, src *source) error
+	read func(f *File, src *containerInput) error
 }
 
 // containers lists the kinds in the order of detection: magic numbers before names, and dumps,
@@ -48,41 +48,43 @@ var containers = []*Container{
 	// that numpy lacks.
 	{Name: "npy", Single: true, is: begins(npy.Magic), read: readArray},
 	// An HDF5 file may begin with other data; then its name claims it.
-	{Name: "hdf5", Named: true, is: either(begins(hdf5.Magic), claims("hdf5")), read: readNamed(hdf5.Open)},
+	{Name: "hdf5", Named: true, is: anyOf(begins(hdf5.Magic), claims("hdf5")), read: readNamed(hdf5.Open)},
 	// torch.save writes a zip file; before PyTorch 1.6 it wrote another form.
-	{Name: "pt", Named: true, is: either(func(head []byte, _ *source) bool { return torch.IsLegacy(head) }, zipHolds(torch.IsArchive, "pt")), read: readTorch},
+	{Name: "pt", Named: true, is: anyOf(func(head []byte, _ *containerInput) bool { return torch.IsLegacy(head) }, zipHolds(torch.IsArchive, "pt")), read: readTorch},
 	{Name: "npz", Named: true, is: zipHolds(holdsArrays, "npz"), read: readNamed(npz.Open)},
 	// safetensors files (Hugging Face) have no magic number.
 	{Name: "safetensors", Named: true, is: claims("safetensors"), read: readNamed(safetensors.Open)},
 	{Name: "atb", Single: true, is: begins(atb.Magic), read: readATB},
 	// The names of raw files of MindSpore's synchronous dumps give type and shape. A hint adds the
 	// original shape that a device layout needs.
-	{Name: "bin", Single: true, Headless: true, is: func(_ []byte, src *source) bool { return hasSyncName(src.name) }, read: readRaw},
-	{Name: "raw", Single: true, Headless: true, is: func(_ []byte, src *source) bool { return src.opt.Raw != nil && filename.Container(src.name) == "raw" }, read: readRaw},
+	{Name: "bin", Single: true, Headless: true, is: func(_ []byte, src *containerInput) bool { return hasSyncName(src.name) }, read: readRaw},
+	{Name: "raw", Single: true, Headless: true, is: func(_ []byte, src *containerInput) bool {
+		return src.opt.Raw != nil && filename.Container(src.name) == "raw"
+	}, read: readRaw},
 	// Neither name nor first bytes identify a dump with certainty.
-	{Name: "dump", is: func([]byte, *source) bool { return true }, read: readDump},
+	{Name: "dump", is: func([]byte, *containerInput) bool { return true }, read: readDump},
 }
 
 // begins returns a predicate for files with a magic number.
-func begins(magic string) func([]byte, *source) bool {
-	return func(head []byte, _ *source) bool { return bytes.HasPrefix(head, []byte(magic)) }
+func begins(magic string) func([]byte, *containerInput) bool {
+	return func(head []byte, _ *containerInput) bool { return bytes.HasPrefix(head, []byte(magic)) }
 }
 
 // claims returns a predicate for files whose name claims a container.
-func claims(container string) func([]byte, *source) bool {
-	return func(_ []byte, src *source) bool { return filename.Container(src.name) == container }
+func claims(container string) func([]byte, *containerInput) bool {
+	return func(_ []byte, src *containerInput) bool { return filename.Container(src.name) == container }
 }
 
-// either returns the disjunction of two predicates.
-func either(one, other func([]byte, *source) bool) func([]byte, *source) bool {
-	return func(head []byte, src *source) bool { return one(head, src) || other(head, src) }
+// anyOf returns the disjunction of two predicates.
+func anyOf(one, other func([]byte, *containerInput) bool) func([]byte, *containerInput) bool {
+	return func(head []byte, src *containerInput) bool { return one(head, src) || other(head, src) }
 }
 
 // headBytes is the number of leading bytes that show the kind of a file.
 const headBytes = foreign.HeadBytes
 
-// source is the input of a container: the file, its size, its name, and the options of the caller.
-type source struct {
+// containerInput is the input of a container: the file, its size, its name, and the options of the caller.
+type containerInput struct {
 	file store.Source
 	size int64
 	name string
@@ -119,7 +121,7 @@ func IsHDF5(file io.ReaderAt, name string) bool {
 }
 
 // readArray reads a numpy array.
-func readArray(f *File, src *source) error {
+func readArray(f *File, src *containerInput) error {
 	array, err := npy.Open(src.file, src.size)
 	if err != nil {
 		return err
@@ -153,8 +155,8 @@ func isZip(head []byte) bool {
 
 // zipHolds returns a predicate for a container that is a zip file: its entries decide, or its name
 // if the entries cannot be listed or do not match.
-func zipHolds(holds func(*archive.Archive) bool, container string) func([]byte, *source) bool {
-	return func(head []byte, src *source) bool {
+func zipHolds(holds func(*archive.Archive) bool, container string) func([]byte, *containerInput) bool {
+	return func(head []byte, src *containerInput) bool {
 		if !isZip(head) {
 			return false
 		}
@@ -166,16 +168,16 @@ func zipHolds(holds func(*archive.Archive) bool, container string) func([]byte, 
 }
 
 // archive lists the entries of a zip file, once for all containers.
-func (s *source) archive() (*archive.Archive, error) {
+func (s *containerInput) archive() (*archive.Archive, error) {
 	if s.zip == nil && s.zipErr == nil {
 		s.zip, s.zipErr = archive.Open(s.file, s.size)
 	}
 	return s.zip, s.zipErr
 }
 
-// Claimed reports whether a zip file with this name and these entries holds tensors: a file of
+// HoldsTensors reports whether a zip file with this name and these entries holds tensors: a file of
 // torch.save, or of numpy, which needs the name .npz too. Other zip files are archives of files.
-func Claimed(name string, entries []string) bool {
+func HoldsTensors(name string, entries []string) bool {
 	root := ""
 	isTorch := slices.ContainsFunc(entries, func(e string) (ok bool) {
 		root, ok = strings.CutSuffix(e, "data.pkl")

@@ -34,7 +34,7 @@ func (o *Operator) Origin(output int) *dumpfmt.OriginalOp {
 }
 
 // readDump reads the dump of one execution of an operator.
-func readDump(f *File, src *source) error {
+func readDump(f *File, src *containerInput) error {
 	d, err := dumpfmt.Read(src.file, src.size, dumpfmt.Options{Version: src.opt.Version})
 	if err != nil {
 		return err
@@ -50,16 +50,16 @@ func readDump(f *File, src *source) error {
 func (f *File) add(kind tensor.Kind, tensors []tensor.Tensor, details []dumpfmt.Detail) {
 	for i, t := range tensors {
 		one := Tensor{Tensor: t, Kind: kind, Index: i, Address: details[i].Address, Err: details[i].Err}
-		if need, ok := surplus(&t); ok && one.Err == nil && !f.Op.dump.IsOpDebug() {
+		if need, ok := hasSurplusBytes(&t); ok && one.Err == nil && !f.Op.dump.IsOpDebug() {
 			one.Warnings = append(one.Warnings, lang.Say("%v elements of %s need %d bytes, found %d: only the first are used", t.Shape, t.DType, need, t.Size))
 		}
 		f.Tensors = append(f.Tensors, one)
 	}
 }
 
-// surplus reports whether a tensor of a dump has more bytes than its shape needs and than the
+// hasSurplusBytes reports whether a tensor of a dump has more bytes than its shape needs and than the
 // runtime's padding explains: the runtime rounds sizes up to 32 bytes and may add 32.
-func surplus(t *tensor.Tensor) (need int64, ok bool) {
+func hasSurplusBytes(t *tensor.Tensor) (need int64, ok bool) {
 	n, counted := t.Shape.Count()
 	if !counted || n == 0 || len(t.Shape) == 0 || t.DType == tensor.Undefined {
 		return 0, false

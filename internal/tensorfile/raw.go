@@ -30,7 +30,7 @@ type RawHint struct {
 // The size of the file must be the size of the shape; only a file of a synchronous dump of
 // MindSpore may be larger. Without any shape the whole file is one dimension. If the name has a
 // device layout, the tensor has the shape in the name, and the hint's shape is the original shape.
-func readRaw(f *File, src *source) error {
+func readRaw(f *File, src *containerInput) error {
 	info := filename.Parse(src.name)
 	if info.Err != nil {
 		return info.Err

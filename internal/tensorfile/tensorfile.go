@@ -114,9 +114,9 @@ func Open(path string, opt Options) (*File, error) {
 		return nil, err
 	}
 	if opt.Whole {
-		store.Whole(file)
+		store.AnnounceFullRead(file)
 	}
-	src := &source{file: file, size: file.Size(), name: cmp.Or(opt.Name, store.Base(path)), opt: opt}
+	src := &containerInput{file: file, size: file.Size(), name: cmp.Or(opt.Name, store.Base(path)), opt: opt}
 	f := &File{Path: path, file: file}
 	if err := guard.Do(func() error { return f.read(src) }); err != nil {
 		_ = f.Close()
@@ -195,7 +195,7 @@ func checkRegular(mode fs.FileMode) error {
 // headBuffers are free buffers for the first bytes of a file.
 var headBuffers = sync.Pool{New: func() any { return new([headBytes]byte) }}
 
-func (f *File) read(src *source) error {
+func (f *File) read(src *containerInput) error {
 	room := headBuffers.Get().(*[headBytes]byte)
 	defer headBuffers.Put(room)
 	head := room[:min(headBytes, src.size)]
@@ -423,7 +423,7 @@ func (e *Elements) read(dst []byte, off int64) error {
 }
 
 // readTorch reads a file of PyTorch.
-func readTorch(f *File, src *source) error {
+func readTorch(f *File, src *containerInput) error {
 	if src.opt.Checkpoint {
 		return readNamed(torch.OpenCheckpoint)(f, src)
 	}
@@ -431,8 +431,8 @@ func readTorch(f *File, src *source) error {
 }
 
 // readNamed returns the read function of a container that names its tensors.
-func readNamed(open func(r io.ReaderAt, size int64) (*format.Contents, error)) func(*File, *source) error {
-	return func(f *File, src *source) error {
+func readNamed(open func(r io.ReaderAt, size int64) (*format.Contents, error)) func(*File, *containerInput) error {
+	return func(f *File, src *containerInput) error {
 		contents, err := open(src.file, src.size)
 		if err != nil {
 			return err
@@ -476,7 +476,7 @@ func IsNamed(path string) bool {
 	if n, err := file.ReadAt(head, 0); n < len(head) && err != nil {
 		return false
 	}
-	src, named := &source{file: file, size: file.Size(), name: store.Base(path)}, false
+	src, named := &containerInput{file: file, size: file.Size(), name: store.Base(path)}, false
 	err = guard.Do(func() error {
 		named = slices.ContainsFunc(containers, func(c *Container) bool { return c.Named && c.is(head, src) })
 		return nil

@@ -153,14 +153,14 @@ func TestSurplus(t *testing.T) {
 		want bool
 	}{{24, false}, {32, false}, {64, false}, {48, true}, {25, true}, {96, true}, {128, true}} {
 		one := tensor.Tensor{DType: tensor.Float32, Shape: tensor.Shape{2, 3}, Size: test.size}
-		if need, ok := surplus(&one); ok != test.want || need != 24 {
+		if need, ok := hasSurplusBytes(&one); ok != test.want || need != 24 {
 			t.Errorf("%d bytes: %v, needs %d, want %v, 24", test.size, ok, need, test.want)
 		}
 	}
 	for _, one := range []tensor.Tensor{
 		{DType: tensor.Float32, Size: 100}, {DType: tensor.Undefined, Shape: tensor.Shape{1}, Size: 100}, {DType: tensor.Float32, Shape: tensor.Shape{0}, Size: 100},
 	} {
-		if _, ok := surplus(&one); ok {
+		if _, ok := hasSurplusBytes(&one); ok {
 			t.Errorf("%+v has a surplus", one)
 		}
 	}

@@ -24,7 +24,7 @@ const maxWord = 4096
 func readText(file io.ReaderAt, size, most int64) (io.ReaderAt, int64, error) {
 	// A number takes at least two bytes: this bounds the memory.
 	numbers := make([]byte, 0, 8*min(size/2+1, most))
-	w := &words{line: 1}
+	w := &fields{line: 1}
 	s := bufio.NewScanner(io.NewSectionReader(file, 0, size))
 	s.Buffer(make([]byte, 16*maxWord), 16*maxWord)
 	s.Split(w.split)
@@ -51,7 +51,7 @@ func readText(file io.ReaderAt, size, most int64) (io.ReaderAt, int64, error) {
 // IsNumbers reports whether head begins a text of numbers, as readText reads them: all words are
 // numbers, except a last word that may be cut off. A text without words counts as well.
 func IsNumbers(head []byte) bool {
-	w := &words{line: 1}
+	w := &fields{line: 1}
 	for {
 		n, word, err := w.split(head, len(head) < headBytes)
 		if err != nil {
@@ -67,14 +67,14 @@ func IsNumbers(head []byte) bool {
 	}
 }
 
-// words splits a text at white space and skips comments.
-type words struct {
+// fields splits a text at white space and skips comments.
+type fields struct {
 	line    int // line of the last word
 	comment bool
 }
 
 // split is a bufio.SplitFunc.
-func (w *words) split(data []byte, atEOF bool) (advance int, token []byte, err error) {
+func (w *fields) split(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	start := 0
 	for ; start < len(data) && (w.comment || data[start] == '#' || isSpace(data[start])); start++ {
 		switch data[start] {

@@ -130,8 +130,8 @@ type Comm struct {
 	Parts []*Comm
 }
 
-// Each returns the sends and receives of a batch, else the communication itself; nothing for an operator.
-func (c *Comm) Each() []*Comm {
+// Transfers returns the sends and receives of a batch, else the communication itself; nothing for an operator.
+func (c *Comm) Transfers() []*Comm {
 	switch {
 	case c == nil:
 		return nil
@@ -195,7 +195,7 @@ func NewComm(name string, leaves []msprobe.Leaf, tensors map[string]*Tensor) *Co
 		c.Op = ReductionOf(l.Text)
 	}
 	if c.API.Pattern == AllToAll {
-		c.Received, c.Sent = a.numbers(2, "output_split_sizes"), a.numbers(3, "input_split_sizes")
+		c.Received, c.Sent = a.numberList(2, "output_split_sizes"), a.numberList(3, "input_split_sizes")
 	}
 	return c
 }
@@ -268,8 +268,8 @@ func (a *arguments) find(at int, names ...string) *msprobe.Value {
 	return nil
 }
 
-// numbers returns the numbers of a list by its position or its keyword, nil if there is no such list.
-func (a *arguments) numbers(at int, name string) (all []int64) {
+// numberList returns the numbers of a list by its position or its keyword, nil if there is no such list.
+func (a *arguments) numberList(at int, name string) (all []int64) {
 	for i := range a.leaves {
 		l := &a.leaves[i]
 		head, _, inside := strings.Cut(l.Path, ".")

@@ -92,13 +92,13 @@ func TestBatch(t *testing.T) {
 	}
 	m := trace.NewComm("batch_isend_irecv", leaves, tensors)
 	var got []string
-	for _, part := range m.Each() {
+	for _, part := range m.Transfers() {
 		got = append(got, fmt.Sprint(part.Name, " ", part.Root, " ", part.Tag, " ", len(part.In), " ", len(part.Out)))
 	}
 	if want := []string{"isend 2 7 1 0", "irecv 3 7 0 1"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if alone := trace.CommOf("send"); len(alone.Each()) != 1 || alone.Each()[0] != alone || len((*trace.Comm)(nil).Each()) != 0 {
+	if alone := trace.CommOf("send"); len(alone.Transfers()) != 1 || alone.Transfers()[0] != alone || len((*trace.Comm)(nil).Transfers()) != 0 {
 		t.Error("a send stands for itself, an operator for none")
 	}
 }

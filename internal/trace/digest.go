@@ -111,11 +111,11 @@ func (d *Digests) read(t *Tensor) (string, bool) {
 		var crc uint32
 		var bytes int64
 		unsaid := t.numbers == 0 // it is unknown whether the elements are finite
-		err := d.each([]*Tensor{t}, 0, t.Elements(), func(host []byte, h tensor.Host, _ int64) error {
+		err := d.eachBlock([]*Tensor{t}, 0, t.Elements(), func(host []byte, h tensor.Host, _ int64) error {
 			crc = crc32.Update(crc, castagnoli, host)
 			bytes += int64(len(host))
 			if unsaid && !h.Complex() {
-				d.note(t, host, h)
+				d.recordNonFinite(t, host, h)
 			}
 			return nil
 		})
@@ -131,9 +131,9 @@ func (d *Digests) read(t *Tensor) (string, bool) {
 	return mark, mark != ""
 }
 
-// note records that a tensor has NaN or infinities if a block of its elements has some, else that it is finite so
+// recordNonFinite records that a tensor has NaN or infinities if a block of its elements has some, else that it is finite so
 // far.
-func (d *Digests) note(t *Tensor, host []byte, h tensor.Host) {
+func (d *Digests) recordNonFinite(t *Tensor, host []byte, h tensor.Host) {
 	if t.numbers == 0 {
 		t.numbers = finite
 	}
@@ -148,11 +148,11 @@ func (d *Digests) note(t *Tensor, host []byte, h tensor.Host) {
 }
 
 // IsNotFinite reports whether a tensor is known to have NaN or infinities.
-func (d *Digests) IsNotFinite(t *Tensor) bool { return d.numbersOf(t) == notFinite }
+func (d *Digests) IsNotFinite(t *Tensor) bool { return d.finitenessOf(t) == notFinite }
 
-// numbersOf returns whether a tensor has NaN or infinities. If the dump has neither a digest nor statistics, the
+// finitenessOf tells whether a tensor has NaN or infinities. If the dump has neither a digest nor statistics, the
 // elements are read.
-func (d *Digests) numbersOf(t *Tensor) finiteness {
+func (d *Digests) finitenessOf(t *Tensor) finiteness {
 	if t.numbers == 0 && t.Digest == "" && t.Stored() {
 		d.read(t)
 	}
@@ -231,7 +231,7 @@ func IsFinite(v float64) bool { return v-v == 0 }
 func (d *Digests) AreFinite(all []*Tensor, mayRead bool) bool {
 	return len(all) > 0 && !slices.ContainsFunc(all, func(t *Tensor) bool {
 		if mayRead {
-			return d.numbersOf(t) != finite
+			return d.finitenessOf(t) != finite
 		}
 		return t.numbers == notFinite || t.numbers == 0 && t.Digest != ""
 	})

@@ -223,9 +223,9 @@ func (f *Files) openFile(of *dumpdir.Tensor) (*Values, error) {
 	return v, nil
 }
 
-// each calls piece for successive blocks of n elements of the concatenated tensors, beginning at element first. piece
+// eachBlock calls piece for successive blocks of n elements of the concatenated tensors, beginning at element first. piece
 // gets the host elements, their type, and the number of elements in earlier blocks.
-func (f *Files) each(joined []*Tensor, first, n int64, piece func(host []byte, h tensor.Host, done int64) error) error {
+func (f *Files) eachBlock(joined []*Tensor, first, n int64, piece func(host []byte, h tensor.Host, done int64) error) error {
 	var done int64
 	for _, t := range joined {
 		size := t.Elements()
@@ -258,7 +258,7 @@ func (f *Files) each(joined []*Tensor, first, n int64, piece func(host []byte, h
 
 // Floats fills dst with the values of concatenated tensors from first on.
 func (f *Files) Floats(dst []float64, joined []*Tensor, first int64) error {
-	return f.each(joined, first, int64(len(dst)), func(host []byte, h tensor.Host, done int64) error {
+	return f.eachBlock(joined, first, int64(len(dst)), func(host []byte, h tensor.Host, done int64) error {
 		if h.Complex() {
 			return &tensor.UnsupportedType{DType: h.DType()}
 		}
@@ -287,7 +287,7 @@ func (f *Files) Windows(a, b *Tensor, piece func(x, y []float64, first bool) boo
 // grows dst.
 func (f *Files) Bytes(dst []byte, joined []*Tensor, first, n int64) (all []byte, size int, err error) {
 	all = dst[:0]
-	err = f.each(joined, first, n, func(host []byte, h tensor.Host, _ int64) error {
+	err = f.eachBlock(joined, first, n, func(host []byte, h tensor.Host, _ int64) error {
 		if size != 0 && size != h.Size() {
 			return lang.Errorf("%s: elements of %d and of %d bytes", joined[0].Name, size, h.Size())
 		}

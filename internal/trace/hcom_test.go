@@ -43,7 +43,7 @@ func TestBatchOfFiles(t *testing.T) {
 			c.Out = append(c.Out, &Tensor{Call: c, Path: path})
 		}
 		var got []string
-		for _, part := range commOfFiles("batch_isend_irecv", c).Each() {
+		for _, part := range commOfFiles("batch_isend_irecv", c).Transfers() {
 			got = append(got, part.Name+" "+append(part.In, part.Out...)[0].Path)
 			if len(part.In)+len(part.Out) != 1 || part.Root != -1 {
 				t.Errorf("%s: %d inputs, %d outputs, root %d", part.Name, len(part.In), len(part.Out), part.Root)

@@ -18,12 +18,12 @@ var (
 // in TensorFlow.
 const separators = "._/"
 
-// number is a part of a name that has digits only: name[from:to]. The previous part is the last part of
+// digitRun is a part of a name that has digits only: name[from:to]. The previous part is the last part of
 // name[:from-1].
-type number struct{ from, to int }
+type digitRun struct{ from, to int }
 
 // numbersIn returns the numeric parts of a name, from left to right, without the first part.
-func numbersIn(name string) (all []number) {
+func numbersIn(name string) (all []digitRun) {
 	for from := 0; ; {
 		n := strings.IndexAny(name[from:], separators)
 		to := from + n
@@ -31,7 +31,7 @@ func numbersIn(name string) (all []number) {
 			to = len(name)
 		}
 		if _, err := strconv.ParseUint(name[from:to], 10, 31); err == nil && from > 0 {
-			all = append(all, number{from, to})
+			all = append(all, digitRun{from, to})
 		}
 		if n < 0 {
 			return all
@@ -40,8 +40,8 @@ func numbersIn(name string) (all []number) {
 	}
 }
 
-// follows reports whether the part before a number is one of the words.
-func (n number) follows(name string, words []string) bool {
+// isAfterWord reports whether the part before a number is one of the words.
+func (n digitRun) isAfterWord(name string, words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
 		before, ok := strings.CutSuffix(name[:n.from-1], word)
 		return ok && (before == "" || strings.ContainsAny(before[len(before)-1:], separators))
@@ -57,9 +57,9 @@ func ParseName(name string) (role string, layer, expert int) {
 	for _, n := range numbersIn(name) {
 		value, _ := strconv.Atoi(name[n.from:n.to])
 		switch {
-		case n.follows(name, layerWords):
+		case n.isAfterWord(name, layerWords):
 			layer = value
-		case n.follows(name, expertWords):
+		case n.isAfterWord(name, expertWords):
 			expert = value
 		case !strings.HasPrefix(name, commPrefix):
 			continue
@@ -87,7 +87,7 @@ func WithExpert(name string, n int) string { return renumbered(name, expertWords
 
 func renumbered(name string, words []string, n int) string {
 	for _, old := range slices.Backward(numbersIn(name)) {
-		if old.follows(name, words) {
+		if old.isAfterWord(name, words) {
 			name = name[:old.from] + strconv.Itoa(n) + name[old.to:]
 		}
 	}

@@ -5,7 +5,7 @@ package trace
 func (s *Step) Stages() map[int]int {
 	from := make(map[int]int)
 	for c := range s.AllCalls() {
-		for _, m := range c.Comm.Each() {
+		for _, m := range c.Comm.Transfers() {
 			if _, known := from[c.Rank]; !known && m.API.Pattern == Receive && m.Root >= 0 && m.Root != c.Rank {
 				from[c.Rank] = m.Root
 			}

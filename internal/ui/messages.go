@@ -214,11 +214,11 @@ func (h *textHandler) line(level slog.Level, hint bool, text string) string {
 	prefix, word := "dumptool: ", ""
 	switch {
 	case hint:
-		prefix = h.begin(lang.Text{EN: "hint: "})
+		prefix = h.prefix(lang.Text{EN: "hint: "})
 	case level < slog.LevelInfo:
 		return prefix + "debug: " + text
 	case level == slog.LevelWarn:
-		word = h.begin(lang.Text{EN: "warning: "})
+		word = h.prefix(lang.Text{EN: "warning: "})
 		prefix += word
 	}
 	const indent = "  "
@@ -234,8 +234,8 @@ func (h *textHandler) line(level slog.Level, hint bool, text string) string {
 	return lines
 }
 
-// begin returns a prefix in the language of the messages.
-func (h *textHandler) begin(t lang.Text) string {
+// prefix returns a prefix in the language of the messages.
+func (h *textHandler) prefix(t lang.Text) string {
 	if h.opt.Chinese {
 		return t.Chinese()
 	}
@@ -288,8 +288,8 @@ func (s *sink) Write(p []byte) (int, error) {
 	return s.out.Write(p)
 }
 
-// divert sends all further lines to above.
-func (s *sink) divert(above io.Writer) {
+// sendTo sends all further lines to above.
+func (s *sink) sendTo(above io.Writer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.above = above
@@ -353,7 +353,7 @@ func (p *Progress) start(jobs int, end int64) {
 		})),
 		mpb.AppendDecorators(decor.Percentage(), decor.Name(" "), decor.AverageETA(decor.ET_STYLE_GO)),
 	)
-	p.sink.divert(p.drawer)
+	p.sink.sendTo(p.drawer)
 }
 
 // Close removes the bar. It may be called repeatedly, and without any event before.

@@ -51,7 +51,7 @@ func columns(f *os.File) int {
 	return width
 }
 
-// ColorMode says when to use colours. It implements a flag value; the zero value is invalid, and On
+// ColorMode says when to use colours. It implements a flag value; the zero value is invalid, and IsEnabled
 // treats it as ColorAuto.
 type ColorMode string
 
@@ -78,8 +78,8 @@ func (m *ColorMode) String() string { return string(*m) }
 // Type implements the value of a flag.
 func (m *ColorMode) Type() string { return "auto|always|never" }
 
-// On reports whether to use colours on a stream; terminal: the stream is a terminal.
-func (m ColorMode) On(terminal bool, getenv func(name string) string) bool {
+// IsEnabled reports whether to use colours on a stream; terminal: the stream is a terminal.
+func (m ColorMode) IsEnabled(terminal bool, getenv func(name string) string) bool {
 	switch m {
 	case ColorAlways:
 		return true

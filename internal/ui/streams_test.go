@@ -52,7 +52,7 @@ func TestColorMode(t *testing.T) {
 			}
 			return value
 		}
-		if got := tt.mode.On(tt.terminal, getenv); got != tt.want {
+		if got := tt.mode.IsEnabled(tt.terminal, getenv); got != tt.want {
 			t.Errorf("%+v: got %v", tt, got)
 		}
 	}

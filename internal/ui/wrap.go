@@ -32,7 +32,7 @@ func wrap(text string, first, rest int, whole bool) []string {
 	head, command := cutCommand(text)
 	all := pieces(head)
 	if command != "" {
-		all = append(all, piece{len(head) - len(strings.TrimRight(head, " ")), command, true})
+		all = append(all, textPiece{len(head) - len(strings.TrimRight(head, " ")), command, true})
 	}
 	for _, p := range all {
 		size := Columns.StringWidth(p.text)
@@ -68,8 +68,8 @@ func cutCommand(text string) (head, command string) {
 	return strings.TrimSuffix(text, command), command
 }
 
-// piece is an unbreakable part of a text with the blanks before it.
-type piece struct {
+// textPiece is an unbreakable part of a text with the blanks before it.
+type textPiece struct {
 	blanks int
 	text   string
 	// copied: never break the part, however long it is.
@@ -78,8 +78,8 @@ type piece struct {
 
 // pieces splits a text into words, and single Chinese characters with the punctuation that must not
 // be separated from them.
-func pieces(text string) []piece {
-	var all []piece
+func pieces(text string) []textPiece {
+	var all []textPiece
 	blanks, glue := 0, false // glue: the next character belongs to the last piece
 	var before rune
 	for _, c := range text {
@@ -93,7 +93,7 @@ func pieces(text string) []piece {
 		if together {
 			all[len(all)-1].text += string(c)
 		} else {
-			all = append(all, piece{blanks: blanks, text: string(c)})
+			all = append(all, textPiece{blanks: blanks, text: string(c)})
 		}
 		blanks, before, glue = 0, c, opens(c)
 	}

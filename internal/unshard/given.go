@@ -156,7 +156,7 @@ func (u *unsharder) findSurplus() {
 		if !ok {
 			continue
 		}
-		left := make(stock)
+		left := make(integerBalance)
 		left.add(p.Whole.Values, 1)
 		tiles := make(map[string][]*Input)
 		for _, in := range all {
@@ -188,17 +188,17 @@ func (u *unsharder) findSurplus() {
 	}
 }
 
-// stock counts, for each integer, how often the reference has it minus how often the ranks have it.
-type stock map[float32]int
+// integerBalance counts, for each integer, how often the reference has it minus how often the ranks have it.
+type integerBalance map[float32]int
 
-func (s stock) add(values []float32, by int) {
+func (s integerBalance) add(values []float32, by int) {
 	for _, v := range values {
 		s[v] += by
 	}
 }
 
 // balance counts the integers that ranks hold too often, and the integers that ranks hold too rarely.
-func (s stock) balance() (over, under int) {
+func (s integerBalance) balance() (over, under int) {
 	for _, n := range s {
 		over, under = over+max(0, -n), under+max(0, n)
 	}

@@ -24,7 +24,7 @@ func OpenReference(rounds []*dumpdir.Round) *trace.Step {
 type joiner struct {
 	u     *unsharder
 	step  *trace.Step
-	sums  map[string]*trace.Tensor // for the current rank: the sum by the digest of a summand
+	sums  map[string]*trace.Tensor // sums of the current rank, by the digest of each summand
 	lists map[int64]bool           // total elements of summands that are passed as lists
 	shift map[int]int              // number of the first layer, by rank
 	// experts has the number of the first expert, by layer and rank.
@@ -286,9 +286,9 @@ func arrangementsOf(t *trace.Tensor) (all []arrangement) {
 	return all
 }
 
-// arrange joins the loose reference tensors of a role in the arrangement in which the tensors of the run are found
+// joinLoose joins the loose reference tensors of a role in the arrangement in which the tensors of the run are found
 // best. All reference tensors of a role have the same arrangement.
-func (u *unsharder) arrange(r *tensorRole) {
+func (u *unsharder) joinLoose(r *tensorRole) {
 	i := slices.IndexFunc(r.all, func(in partOf) bool { return in.whole.Loose })
 	if i < 0 {
 		return
@@ -310,7 +310,7 @@ func (u *unsharder) arrange(r *tensorRole) {
 				}
 				whole = joined
 			}
-			if p, ok := u.pair(partOf{in.part, whole}); ok && fits(p) {
+			if p, ok := u.pair(partOf{in.part, whole}); ok && isWithinPadding(p) {
 				pairs = append(pairs, p)
 				for k, n := range p.Part.Shape {
 					if n != p.Whole.Shape[k] {
@@ -322,7 +322,7 @@ func (u *unsharder) arrange(r *tensorRole) {
 				break
 			}
 		}
-		if score := u.learner.Try(pairs); score > most+0.01 || score > most-0.01 && cut < cuts {
+		if score := u.learner.MatchQuality(pairs); score > most+0.01 || score > most-0.01 && cut < cuts {
 			best, most, cuts = a, score, cut
 		}
 	}
@@ -388,8 +388,8 @@ func joinLike(t, o *trace.Tensor) {
 // triedLayers is the number of layers on which each arrangement is tried.
 const triedLayers = 2
 
-// fits reports whether no axis of a part is longer than twice the axis of the whole, which allows padding.
-func fits(p locate.Pair) bool {
+// isWithinPadding reports whether no axis of a part is longer than twice the axis of the whole, which allows padding.
+func isWithinPadding(p locate.Pair) bool {
 	for k, n := range p.Part.Shape {
 		if n > p.Whole.Shape[k]*2 {
 			return false

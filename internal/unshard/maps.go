@@ -70,8 +70,8 @@ func Confidence(m *locate.Role) finding.Confidence {
 	return finding.Medium
 }
 
-// weaker returns the lower confidence of two.
-func weaker(a, b finding.Confidence) finding.Confidence {
+// lowerConfidence returns the lower confidence of two.
+func lowerConfidence(a, b finding.Confidence) finding.Confidence {
 	for _, c := range []finding.Confidence{finding.Low, finding.Medium} {
 		if a == c || b == c {
 			return c
@@ -93,7 +93,7 @@ type roleMaps struct {
 
 // groupByRole groups the tensors of operators by role. Of several tensors of a rank the worst counts: the first
 // unlocated tensor, else the tensor with the lowest score.
-func (l *Located) groupByRole() []*roleMaps {
+func (l *StepPositions) groupByRole() []*roleMaps {
 	at := make(map[string]*roleMaps)
 	for _, t := range slices.SortedFunc(maps.Keys(l.At), func(a, b *trace.Tensor) int {
 		return cmp.Or(cmp.Compare(a.Call.Rank, b.Call.Rank), cmp.Compare(a.Call.Place, b.Call.Place), strings.Compare(a.Name, b.Name))
@@ -114,7 +114,7 @@ func (l *Located) groupByRole() []*roleMaps {
 		}
 		p.expert = p.expert || t.Call.Expert() >= 0
 		old := p.by[t.Call.Rank]
-		p.varied = p.varied || !p.full.Equal(where.Ref.Shape) || old != nil && !old.same(&where)
+		p.varied = p.varied || !p.full.Equal(where.Ref.Shape) || old != nil && !old.hasSameMap(&where)
 		if old == nil || old.Map != nil && (where.Map == nil || old.Map.Score > where.Map.Score) {
 			p.by[t.Call.Rank] = &where
 		}
@@ -124,8 +124,8 @@ func (l *Located) groupByRole() []*roleMaps {
 	})
 }
 
-// same reports whether two tensors have equal maps.
-func (l *Location) same(o *Location) bool {
+// hasSameMap reports whether two tensors have equal maps.
+func (l *Location) hasSameMap(o *Location) bool {
 	if l.Map == nil || o.Map == nil {
 		return l.Partial == o.Partial && l.Map == o.Map
 	}
@@ -133,7 +133,7 @@ func (l *Location) same(o *Location) bool {
 }
 
 // Maps returns the maps of a step; step is its name, such as 3.
-func (l *Located) Maps(step string) (all []*Map) {
+func (l *StepPositions) Maps(step string) (all []*Map) {
 	steps := [][2]int{}
 	if n, err := strconv.Atoi(step); err == nil {
 		steps = append(steps, [2]int{n, n})
@@ -152,7 +152,7 @@ func (l *Located) Maps(step string) (all []*Map) {
 				m.Instances = x.Map.Instances
 			}
 			m.Score = min(m.Score, tensor.Number(x.Map.Score))
-			m.Confidence = weaker(m.Confidence, Confidence(x.Map))
+			m.Confidence = lowerConfidence(m.Confidence, Confidence(x.Map))
 		}
 		switch {
 		case lost:

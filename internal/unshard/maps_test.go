@@ -32,7 +32,7 @@ func TestWorstPlace(t *testing.T) {
 		{[]*locate.Role{found(1, 3), found(1, 5)}, "WHOLE", 1, 3},
 	} {
 		for range 30 { // often enough to see all orders of a Go map
-			l := &Located{At: make(map[*trace.Tensor]Location)}
+			l := &StepPositions{At: make(map[*trace.Tensor]Location)}
 			for layer, m := range test.all {
 				x, where := at(layer, m)
 				l.At[x] = where

@@ -49,7 +49,7 @@ func span(from, end int) (all []int) {
 }
 
 // located locates the ranks of a run of one step in a reference.
-func located(t *testing.T, run, ref *ranktest.Built) *Located {
+func located(t *testing.T, run, ref *ranktest.Built) *StepPositions {
 	t.Helper()
 	if len(ref.Steps[0].Calls) > 1 {
 		for rank := range ref.Steps[0].Calls {

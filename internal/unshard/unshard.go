@@ -21,8 +21,8 @@ type Location struct {
 	Partial bool
 }
 
-// Located has the positions of the tensors of a step in the reference.
-type Located struct {
+// StepPositions has the positions of the tensors of a step in the reference.
+type StepPositions struct {
 	At map[*trace.Tensor]Location
 	// Sources maps an input of a communication to the equal output of an operator.
 	Sources map[*trace.Tensor]*trace.Tensor
@@ -34,7 +34,7 @@ type Located struct {
 // the reference are merged into one. Names only select candidates. A tensor that cannot be read is not located.
 // others are the other steps of the reference: they are searched, in this order, for data that the step of the
 // reference does not have.
-func Locate(ctx context.Context, s, ref *trace.Step, others [][]*dumpdir.Round, version, workers int) (*Located, error) {
+func Locate(ctx context.Context, s, ref *trace.Step, others [][]*dumpdir.Round, version, workers int) (*StepPositions, error) {
 	f := &trace.Files{Version: version}
 	defer f.Close()
 	f.DescribeAll([]*trace.Step{s, ref}) // the comparison reports tensors that cannot be opened
@@ -56,7 +56,7 @@ func Locate(ctx context.Context, s, ref *trace.Step, others [][]*dumpdir.Round, 
 		own := &trace.Files{Version: version}
 		defer own.Close()
 		u := r.unsharder(own)
-		u.locate(rank)
+		u.locateRank(rank)
 		return u
 	}, func(_ int, u *unsharder) { all.out.add(u.out) })
 	if err != nil {
@@ -67,7 +67,7 @@ func Locate(ctx context.Context, s, ref *trace.Step, others [][]*dumpdir.Round, 
 }
 
 // add adds the locations of another rank.
-func (l *Located) add(o *Located) {
+func (l *StepPositions) add(o *StepPositions) {
 	maps.Copy(l.At, o.At)
 	maps.Copy(l.Sources, o.Sources)
 	l.Given.Inputs, l.Given.Experts = append(l.Given.Inputs, o.Given.Inputs...), append(l.Given.Experts, o.Given.Experts...)
@@ -93,7 +93,7 @@ type reference struct {
 type unsharder struct {
 	*reference
 	*trace.Digests
-	out *Located
+	out *StepPositions
 
 	shift     int                             // offset of its layer numbers in the reference
 	names     map[string]string               // names in the reference, by the names in the run
@@ -107,7 +107,7 @@ type unsharder struct {
 // unsharder returns an unsharder with its own open files.
 func (r *reference) unsharder(f *trace.Files) *unsharder {
 	return &unsharder{reference: r, Digests: &trace.Digests{Files: f},
-		out: &Located{At: make(map[*trace.Tensor]Location), Sources: make(map[*trace.Tensor]*trace.Tensor)}}
+		out: &StepPositions{At: make(map[*trace.Tensor]Location), Sources: make(map[*trace.Tensor]*trace.Tensor)}}
 }
 
 // noteLayers records calls of the reference with one-dimensional parameters, which no rank shards.
@@ -121,14 +121,14 @@ func (r *reference) noteLayers(c *trace.Call) {
 	r.layers[c.Role][c.Layer] = c
 }
 
-// locate locates the tensors of a rank.
-func (u *unsharder) locate(rank int) {
+// locateRank locates the tensors of a rank.
+func (u *unsharder) locateRank(rank int) {
 	calls := u.step.Calls[rank]
 	u.names, u.learner = make(map[string]string), new(locate.Learner)
 	u.shift = u.firstLayer(calls)
-	u.follow(calls)
+	u.findNeighbours(calls)
 	for _, r := range u.roles(calls) {
-		u.learn(r)
+		u.findRolePositions(r)
 	}
 	u.collectGiven(calls)
 }
@@ -184,9 +184,9 @@ func someLayers[T any](all []T) []T {
 	return some
 }
 
-// follow finds the operators that write the inputs of communications, and the operators that read their results, by
+// findNeighbours finds the operators that write the inputs of communications, and the operators that read their results, by
 // equal tensors.
-func (u *unsharder) follow(calls []*trace.Call) {
+func (u *unsharder) findNeighbours(calls []*trace.Call) {
 	u.summands, u.tokens, u.producers = make(map[string]bool), make(map[string]bool), make(map[string]*trace.Tensor)
 	u.partners = make(map[*trace.Tensor]*trace.Tensor)
 	// Element counts of the communicated tensors, and of lists of them.
@@ -217,7 +217,7 @@ func (u *unsharder) follow(calls []*trace.Call) {
 			if !reads {
 				continue
 			}
-			for _, mark := range u.marks(t, shapes, lists) {
+			for _, mark := range u.lookupKeys(t, shapes, lists) {
 				for _, from := range waiting[mark] {
 					u.partners[from] = t
 				}
@@ -228,7 +228,7 @@ func (u *unsharder) follow(calls []*trace.Call) {
 			if !makes {
 				continue
 			}
-			for _, mark := range u.marks(t, shapes, lists) {
+			for _, mark := range u.lookupKeys(t, shapes, lists) {
 				u.producers[mark] = t
 			}
 		}
@@ -246,9 +246,9 @@ func (u *unsharder) follow(calls []*trace.Call) {
 	}
 }
 
-// marks returns the keys under which to look up a tensor of an operator: its own mark if a communicated tensor has
+// lookupKeys returns the keys under which to look up a tensor of an operator: its own mark if a communicated tensor has
 // its size, and the mark of its elements if a list of communicated tensors has its size.
-func (u *unsharder) marks(t *trace.Tensor, shapes, lists map[int64]bool) (all []string) {
+func (u *unsharder) lookupKeys(t *trace.Tensor, shapes, lists map[int64]bool) (all []string) {
 	if shapes[t.Elements()] {
 		all = append(all, u.Mark(t))
 	}
@@ -363,8 +363,8 @@ func (u *unsharder) roles(calls []*trace.Call) (all []*tensorRole) {
 	return all
 }
 
-// learn finds the positions of the tensors of a role.
-func (u *unsharder) learn(r *tensorRole) {
+// findRolePositions finds the positions of the tensors of a role.
+func (u *unsharder) findRolePositions(r *tensorRole) {
 	partial := 0
 	for _, in := range r.all {
 		if u.summands[u.Cached(in.part)] && slices.Contains(in.part.Call.Out, in.part) && in.part.Call.Comm == nil {
@@ -381,7 +381,7 @@ func (u *unsharder) learn(r *tensorRole) {
 		}
 		return
 	}
-	u.arrange(r)
+	u.joinLoose(r)
 	if r.varied || r.byToken {
 		u.byRows(r)
 		return

@@ -52,7 +52,7 @@ func TestLocateGolden(t *testing.T) {
 }
 
 // checkMaps compares the maps of a step with the expected maps; tokens have no map of their role.
-func checkMaps(t *testing.T, s *trace.Step, located *Located, want map[string]json.RawMessage) {
+func checkMaps(t *testing.T, s *trace.Step, located *StepPositions, want map[string]json.RawMessage) {
 	t.Helper()
 	seen := make(map[string]bool)
 	for _, calls := range s.Calls {

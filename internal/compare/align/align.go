@@ -93,7 +93,7 @@ type Alignment struct {
 	Reasons []finding.Finding
 
 	// Common is the common part of an axis if only this part is compared, else nil.
-	Common *record.Common
+	Common *record.CommonPart
 	// Kept, unless nil, has an element for each of Shape: readers return zeros for both sides where it is false.
 	Kept []bool
 	// cropped: padding was cut off; see CheckPadding.
@@ -174,7 +174,7 @@ func (g *Aligner) align(a *Alignment, p Pair) error {
 		a.Status = record.DTypeMismatch
 		a.Reasons = append(a.Reasons, finding.Finding{Code: finding.DTypeDiffers, Confidence: finding.High, Evidence: evidence})
 	}
-	ref, npu := a.Ref.tensor.recorded(), a.NPU.tensor.recorded()
+	ref, npu := a.Ref.tensor.recordedType(), a.NPU.tensor.recordedType()
 	switch {
 	case a.Ref.DType != a.NPU.DType && g.StrictDType:
 		differ(lang.Say("reference is %s, NPU is %s (--strict-dtype)", a.Ref.DType, a.NPU.DType))
@@ -184,8 +184,8 @@ func (g *Aligner) align(a *Alignment, p Pair) error {
 	return nil
 }
 
-// recorded returns the type that torch.utils.dumper recorded for a tensor, empty for other tensors.
-func (t *Tensor) recorded() string {
+// recordedType returns the type that torch.utils.dumper recorded for a tensor, empty for other tensors.
+func (t *Tensor) recordedType() string {
 	if t.Operator == nil || t.Details == nil {
 		return ""
 	}

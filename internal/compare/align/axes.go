@@ -62,14 +62,14 @@ var knownPermutations = [][]int{
 func permutations(want, got tensor.Shape) [][]int {
 	var all [][]int
 	for _, perm := range knownPermutations {
-		if len(perm) == len(got) && len(perm) == len(want) && fits(perm, want, got) {
+		if len(perm) == len(got) && len(perm) == len(want) && fitsShape(perm, want, got) {
 			all = append(all, perm)
 		}
 	}
 	return all
 }
 
-func fits(perm []int, want, got tensor.Shape) bool {
+func fitsShape(perm []int, want, got tensor.Shape) bool {
 	for i, p := range perm {
 		if got[p] != want[i] {
 			return false
@@ -134,7 +134,7 @@ func byValues(a *Alignment) (perm []int, agree, of int) {
 	if n < fewestElements || len(perms) == 0 {
 		return nil, 0, 0
 	}
-	lying := spread(n)
+	lying := sampleOffsets(n)
 	of = len(lying)
 	places := [][]int64{lying}
 	for _, p := range perms {
@@ -177,8 +177,8 @@ func byValues(a *Alignment) (perm []int, agree, of int) {
 	return perms[best-1], counts[best], of
 }
 
-// spread returns the offsets of samples of n elements.
-func spread(n int64) []int64 {
+// sampleOffsets returns the offsets of samples of n elements.
+func sampleOffsets(n int64) []int64 {
 	of := min(n, mostSamples)
 	places := make([]int64, of)
 	for k := range places {
@@ -246,7 +246,7 @@ func (v *View) samples(places []int64) ([]float64, error) {
 			}
 		}
 		n := int(places[end-1] - first + 1)
-		block, host, reals = grown(block, n*dec.UnitSize()), grown(host, n*dec.Host().Size()), grown(reals, n)
+		block, host, reals = resizeBuffer(block, n*dec.UnitSize()), resizeBuffer(host, n*dec.Host().Size()), resizeBuffer(reals, n)
 		if err := reader.ReadElements(block, first); err != nil {
 			return nil, err
 		}
@@ -259,5 +259,5 @@ func (v *View) samples(places []int64) ([]float64, error) {
 	return all, nil
 }
 
-// grown returns n elements, in the memory of b if it is large enough.
-func grown[T any](b []T, n int) []T { return slices.Grow(b[:0], n)[:n] }
+// resizeBuffer returns n elements, in the memory of b if it is large enough.
+func resizeBuffer[T any](b []T, n int) []T { return slices.Grow(b[:0], n)[:n] }

@@ -225,9 +225,9 @@ func (a *Alignment) SameView(i int) bool {
 	return used != nil && other != nil && used.AnyOrder && other.AnyOrder
 }
 
-// Use returns the alignment in axis order i, 0 for the order in use, with a note of the flag that confirms it. Both
+// WithAxisOrder returns the alignment in axis order i, 0 for the order in use, with a note of the flag that confirms it. Both
 // alignments share the open files.
-func (a *Alignment) Use(i int) *Alignment {
+func (a *Alignment) WithAxisOrder(i int) *Alignment {
 	o := a.orders[i]
 	var names []string
 	for _, other := range a.orders {
@@ -339,7 +339,7 @@ func (a *Alignment) common(trailing bool) bool {
 	if axis < 0 {
 		return false
 	}
-	c := &record.Common{Axis: axis, Ref: ref[axis], NPU: npu[axis], Trailing: trailing}
+	c := &record.CommonPart{Axis: axis, Ref: ref[axis], NPU: npu[axis], Trailing: trailing}
 	both := min(c.Ref, c.NPU)
 	for _, v := range []*View{&a.Ref, &a.NPU} {
 		runs, first := make([][]layout.Run, len(v.Shape)), int64(0)

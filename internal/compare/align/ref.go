@@ -112,8 +112,8 @@ func (v *View) File() *tensorfile.Tensor {
 	return v.tensor.Tensor
 }
 
-// source returns a reader of the stored elements.
-func (t *Tensor) source() (layout.Source, error) {
+// elementReader returns a reader of the stored elements.
+func (t *Tensor) elementReader() (layout.Source, error) {
 	if t.joined == nil {
 		return t.Elements(), nil
 	}

@@ -25,7 +25,7 @@ type Tokens struct {
 	Rows [][2]int64
 
 	mu    sync.Mutex
-	picks [kinds]*picked
+	picks [kinds]*commonPositions
 	only  [2]*Tokens // of one side each
 }
 
@@ -59,14 +59,14 @@ const (
 	kinds
 )
 
-// picked lists the positions that both tensors have along the joined axes: per side as runs of neighbouring
+// commonPositions lists the positions that both tensors have along the joined axes: per side as runs of neighbouring
 // positions, in the order of the reference. count is the number of positions.
-type picked struct {
+type commonPositions struct {
 	runs  [2][]layout.Run
 	count int64
 }
 
-func (p *picked) add(at ...int64) {
+func (p *commonPositions) add(at ...int64) {
 	p.count++
 	for side, first := range at {
 		runs := p.runs[side]
@@ -78,15 +78,15 @@ func (p *picked) add(at ...int64) {
 	}
 }
 
-// pick returns the selection of a kind, without positions if there is none: of byPosition if a position of one side
+// selection returns the selection of a kind, without positions if there is none: of byPosition if a position of one side
 // belongs to several positions of the other.
-func (t *Tokens) pick(k kind) *picked {
+func (t *Tokens) selection(k kind) *commonPositions {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.picks[k] != nil {
 		return t.picks[k]
 	}
-	p, s := new(picked), [2]int64{t.Ref.Positions, t.NPU.Positions}
+	p, s := new(commonPositions), [2]int64{t.Ref.Positions, t.NPU.Positions}
 	switch k {
 	case byPair:
 		together := map[[2]int64][][2]int64{} // rows by the sequences of both sides
@@ -141,16 +141,16 @@ func (t *Tokens) partners(of func(row, positions int64) int64) (all [][2]int64) 
 	return all
 }
 
-// reading is a way to read the axes of a tensor as axes of tokens.
-type reading struct {
+// axisReading is a way to read the axes of a tensor as axes of tokens.
+type axisReading struct {
 	kind  kind
 	split bool         // sequences and heads share an axis, or positions and sequences in this order
 	shape tensor.Shape // with axes of their own for them
 	axes  []int        // of shape, the axes of the kind
 }
 
-// rest returns the sizes of the other axes that are longer than 1.
-func (r *reading) rest() tensor.Shape {
+// otherAxes returns the sizes of the other axes that are longer than 1.
+func (r *axisReading) otherAxes() tensor.Shape {
 	s := slices.Clone(r.shape)
 	for _, axis := range r.axes {
 		s[axis] = 1
@@ -159,7 +159,7 @@ func (r *reading) rest() tensor.Shape {
 }
 
 // plan plans the selected positions of the reading, then its other axes.
-func (r *reading) plan(runs []layout.Run) (*layout.Plan, error) {
+func (r *axisReading) plan(runs []layout.Run) (*layout.Plan, error) {
 	perm := slices.Clone(r.axes)
 	for axis := range r.shape {
 		if !slices.Contains(r.axes, axis) {
@@ -170,8 +170,8 @@ func (r *reading) plan(runs []layout.Run) (*layout.Plan, error) {
 }
 
 // readings lists the ways to read a shape.
-func (g Grid) readings(s tensor.Shape) (all []reading) {
-	add := func(r reading, sequences ...int) {
+func (g Grid) readings(s tensor.Shape) (all []axisReading) {
+	add := func(r axisReading, sequences ...int) {
 		for q, size := range r.shape {
 			if size != g.Positions || slices.Contains(sequences, q) {
 				continue
@@ -191,24 +191,24 @@ func (g Grid) readings(s tensor.Shape) (all []reading) {
 	for axis, size := range s {
 		switch {
 		case size == g.Sequences:
-			add(reading{shape: s}, axis)
+			add(axisReading{shape: s}, axis)
 		case size%g.Sequences == 0:
-			add(reading{shape: slices.Concat(s[:axis], tensor.Shape{g.Sequences, size / g.Sequences}, s[axis+1:]), split: true}, axis)
+			add(axisReading{shape: slices.Concat(s[:axis], tensor.Shape{g.Sequences, size / g.Sequences}, s[axis+1:]), split: true}, axis)
 		}
 		if g.Sequences > 1 && size == g.Rows() {
-			all = append(all, reading{kind: byRow, shape: s, axes: []int{axis}})
+			all = append(all, axisReading{kind: byRow, shape: s, axes: []int{axis}})
 			if g.Positions > 1 {
-				all = append(all, reading{kind: byRow, shape: slices.Concat(s[:axis], tensor.Shape{g.Positions, g.Sequences}, s[axis+1:]), axes: []int{axis + 1, axis}, split: true})
+				all = append(all, axisReading{kind: byRow, shape: slices.Concat(s[:axis], tensor.Shape{g.Positions, g.Sequences}, s[axis+1:]), axes: []int{axis + 1, axis}, split: true})
 			}
 		}
 	}
 	if g.Sequences == 1 {
-		add(reading{shape: s})
+		add(axisReading{shape: s})
 		return all
 	}
-	add(reading{kind: byPositions, shape: s})
+	add(axisReading{kind: byPositions, shape: s})
 	if len(s) > 0 && s[0] == g.Sequences {
-		all = append(all, reading{kind: bySequence, shape: s, axes: []int{0}})
+		all = append(all, axisReading{kind: bySequence, shape: s, axes: []int{0}})
 	}
 	return all
 }
@@ -240,31 +240,31 @@ func (a *Alignment) selectRows(t *Tokens) bool {
 	}
 	a.read(t, all[best])
 	ref := all[best][0]
-	rows := t.pick(max(ref.kind, byRow))
+	rows := t.selection(max(ref.kind, byRow))
 	sizes := func(g Grid) int64 { return g.Rows() }
 	switch ref.kind {
 	case byPosition, byPositions:
-		rows, sizes = t.pick(byPosition), func(g Grid) int64 { return g.Positions }
+		rows, sizes = t.selection(byPosition), func(g Grid) int64 { return g.Positions }
 	case bySequence:
 		sizes = func(g Grid) int64 { return g.Sequences }
 	}
-	a.Common = &record.Common{Axis: ref.axes[0], Ref: sizes(t.Ref), NPU: sizes(t.NPU), Matched: rows.count, Counts: true}
+	a.Common = &record.CommonPart{Axis: ref.axes[0], Ref: sizes(t.Ref), NPU: sizes(t.NPU), Matched: rows.count, Counts: true}
 	a.note(lang.Say("%d matched rows, of %d in the reference and %d on the NPU", a.Common.Matched, a.Common.Ref, a.Common.NPU))
 	return true
 }
 
 // readings lists pairs of readings of the two sides that fit together, the most common first: axes of their own, then
 // shared axes. All are of the first kind that fits; pairs and rows count as one kind.
-func (t *Tokens) readings(a *Alignment) (all [][2]reading) {
+func (t *Tokens) readings(a *Alignment) (all [][2]axisReading) {
 	const most = 8
 	for _, r := range t.Ref.readings(a.Ref.Shape) {
 		for _, n := range t.NPU.readings(a.NPU.Shape) {
-			if r.kind == n.kind && r.rest().Equal(n.rest()) && t.pick(r.kind).count > 0 {
-				all = append(all, [2]reading{r, n})
+			if r.kind == n.kind && r.otherAxes().Equal(n.otherAxes()) && t.selection(r.kind).count > 0 {
+				all = append(all, [2]axisReading{r, n})
 			}
 		}
 	}
-	cost := func(x [2]reading) (sum int) {
+	cost := func(x [2]axisReading) (sum int) {
 		for _, odd := range []bool{x[0].split, x[1].split, !slices.Equal(x[0].axes, x[1].axes)} {
 			if odd {
 				sum++
@@ -275,18 +275,18 @@ func (t *Tokens) readings(a *Alignment) (all [][2]reading) {
 	if len(all) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(all, func(x, y [2]reading) int {
+	slices.SortStableFunc(all, func(x, y [2]axisReading) int {
 		return cmp.Or(cmp.Compare(x[0].kind, y[0].kind), cmp.Compare(cost(x), cost(y)))
 	})
 	first := max(all[0][0].kind, byRow)
-	all = slices.DeleteFunc(all, func(x [2]reading) bool { return max(x[0].kind, byRow) != first })
+	all = slices.DeleteFunc(all, func(x [2]axisReading) bool { return max(x[0].kind, byRow) != first })
 	return all[:min(len(all), most)]
 }
 
 // read restricts both sides to the rows of readings; false if that cannot be planned.
-func (a *Alignment) read(t *Tokens, as [2]reading) bool {
+func (a *Alignment) read(t *Tokens, as [2]axisReading) bool {
 	var plans [2]*layout.Plan
-	for side, runs := range t.pick(as[0].kind).runs {
+	for side, runs := range t.selection(as[0].kind).runs {
 		var err error
 		if plans[side], err = as[side].plan(runs); err != nil {
 			return false
@@ -298,7 +298,7 @@ func (a *Alignment) read(t *Tokens, as [2]reading) bool {
 
 // distance returns the mean of the squared differences of finite samples, NaN if they cannot be read.
 func (a *Alignment) distance() (sum float64) {
-	places := spread(count(a.Shape))
+	places := sampleOffsets(count(a.Shape))
 	ref, err := a.Ref.samples(places)
 	npu, err2 := a.NPU.samples(places)
 	if err != nil || err2 != nil || ref == nil || npu == nil {
@@ -316,7 +316,7 @@ func (a *Alignment) distance() (sum float64) {
 
 // agrees reports whether samples of both sides agree in every place.
 func (a *Alignment) agrees() bool {
-	places := spread(count(a.Ref.Shape))
+	places := sampleOffsets(count(a.Ref.Shape))
 	ref, err := a.Ref.samples(places)
 	if err != nil || ref == nil {
 		return false // the comparison reports the error

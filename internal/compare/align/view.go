@@ -65,7 +65,7 @@ func (a *Alignment) restrict(part *record.Part) error {
 
 // reader returns the elements of the view.
 func (v *View) reader(buffers []layout.Buffers) (layout.Source, error) {
-	src, err := v.tensor.source()
+	src, err := v.tensor.elementReader()
 	if err != nil {
 		return nil, err
 	}

@@ -37,9 +37,9 @@ type SelfOptions struct {
 	Check CheckMode
 }
 
-// selves recomputes the operators of a side with some names, or all operators without names. It returns the
+// recomputeOperators recomputes the operators of a side with some names, or all operators without names. It returns the
 // judgements of their outputs, and warnings about unreadable files. change, unless nil, changes the operators first.
-func (o *Options) selves(ctx context.Context, p *plan.Plan, npu bool, names []string, change func(*dumpdir.Op)) (map[record.OutputAt]*record.Self, []lang.Sentence, error) {
+func (o *Options) recomputeOperators(ctx context.Context, p *plan.Plan, npu bool, names []string, change func(*dumpdir.Op)) (map[record.OutputAt]*record.RecomputedOutput, []lang.Sentence, error) {
 	path, other, rounds := o.Ref, o.NPU, o.RefRounds
 	if npu {
 		path, other, rounds = o.NPU, o.Ref, o.NPURounds
@@ -64,7 +64,7 @@ func (o *Options) selves(ctx context.Context, p *plan.Plan, npu bool, names []st
 			return nil, nil, err
 		}
 	}
-	return check.Selves(ctx, run, opt, p.Sharding.Together())
+	return check.RecomputeOperators(ctx, run, opt, p.Sharding.InSameShard())
 }
 
 // mostSuspects is the largest number of operators that are recomputed because an error may begin there, and of
@@ -77,7 +77,7 @@ func ComputeAgain(ctx context.Context, p *plan.Plan, o *Options, rep *record.Rep
 	if rep.Interrupted || o.Standard.Name != "" {
 		return nil
 	}
-	r := &recheck{Plan: p, opt: o, rep: rep, steps: p.ShardedSteps(), found: make(map[record.OutputAt]*record.Self), computed: make(map[string]bool), referred: make(map[string]bool), room: [...]int{mostSuspects, mostSuspects}}
+	r := &recomputation{Plan: p, opt: o, rep: rep, steps: p.ShardedSteps(), found: make(map[record.OutputAt]*record.RecomputedOutput), computed: make(map[string]bool), referred: make(map[string]bool), room: [...]int{mostSuspects, mostSuspects}}
 	switch {
 	case o.Check == CheckAll:
 		if _, err := r.compute(ctx, nil, nil); err != nil {
@@ -100,13 +100,13 @@ func ComputeAgain(ctx context.Context, p *plan.Plan, o *Options, rep *record.Rep
 	return nil
 }
 
-// recheck is the state of recomputing operators of a report.
-type recheck struct {
+// recomputation is the state of recomputing operators of a report.
+type recomputation struct {
 	*plan.Plan
 	opt   *Options
 	rep   *record.Report
 	steps map[string]*plan.ShardedStep
-	found map[record.OutputAt]*record.Self // the results
+	found map[record.OutputAt]*record.RecomputedOutput // the results
 	// computed and referred are the operators that were recomputed on the NPU and in the reference. room is how many
 	// more operators may be recomputed of both lists, see suspects.
 	computed, referred map[string]bool
@@ -114,9 +114,9 @@ type recheck struct {
 }
 
 // computeSuspects recomputes suspects until none are left.
-func (a *recheck) computeSuspects(ctx context.Context) error {
+func (a *recomputation) computeSuspects(ctx context.Context) error {
 	for more := true; more; {
-		lists, is := a.suspects()
+		lists, is := a.suspectedOperators()
 		first := len(a.computed) == 0
 		var names []string
 		all := 0
@@ -130,7 +130,7 @@ func (a *recheck) computeSuspects(ctx context.Context) error {
 			a.rep.Listed.Warnings = append(a.rep.Listed.Warnings, lang.Say("%d operators are suspected: the first %d in the data flow were computed again from their own inputs (--check all computes every one)", all, len(names)))
 		}
 		if first {
-			names = doubtful(a.rep, a.steps, names, is)
+			names = addUndecided(a.rep, a.steps, names, is)
 		}
 		for _, name := range names {
 			a.computed[name] = true
@@ -147,15 +147,15 @@ func (a *recheck) computeSuspects(ctx context.Context) error {
 // compute recomputes the named operators, all without names, and judges the rounds again with the results for the
 // suspects in is; nil stands for all operators. more reports whether rows got new results. Without dumped inputs
 // nothing can be recomputed.
-func (a *recheck) compute(ctx context.Context, names []string, is map[suspect]bool) (more bool, err error) {
+func (a *recomputation) compute(ctx context.Context, names []string, is map[suspectedOperator]bool) (more bool, err error) {
 	rep, o := a.rep, a.opt
 	if !a.MayCompute {
 		return false, nil
 	}
 	var unread []lang.Sentence
 	if is == nil || len(names) > 0 {
-		var found map[record.OutputAt]*record.Self
-		if found, unread, err = o.selves(ctx, a.Plan, true, names, nil); err != nil {
+		var found map[record.OutputAt]*record.RecomputedOutput
+		if found, unread, err = o.recomputeOperators(ctx, a.Plan, true, names, nil); err != nil {
 			if rep.Interrupted = ctx.Err() != nil; rep.Interrupted {
 				o.judgeRounds(rep)
 				o.sumUp(rep, sumsOf(rep))
@@ -179,25 +179,25 @@ func (a *recheck) compute(ctx context.Context, names []string, is map[suspect]bo
 	return more, nil
 }
 
-// suspect is an operator of a round. If ranks are sharded differently from the reference it is an operator of all
+// suspectedOperator is an operator of a round. If ranks are sharded differently from the reference it is an operator of all
 // ranks of a step: a shard has all of these, so results do not depend on how rounds are distributed over shards.
-type suspect struct {
+type suspectedOperator struct {
 	step        *plan.ShardedStep
 	round, name string
 }
 
-func suspectOf(row *record.Row, steps map[string]*plan.ShardedStep) suspect {
+func suspectOf(row *record.Row, steps map[string]*plan.ShardedStep) suspectedOperator {
 	if s := steps[row.Round]; s != nil {
-		return suspect{step: s, name: row.NPUName()}
+		return suspectedOperator{step: s, name: row.NPUName()}
 	}
-	return suspect{round: row.Round, name: row.NPUName()}
+	return suspectedOperator{round: row.Round, name: row.NPUName()}
 }
 
-// suspects returns the operators with a suspected output, and the names to recompute next, in the order of the data
+// suspectedOperators returns the operators with a suspected output, and the names to recompute next, in the order of the data
 // flow: of the operators at which an error may begin, and of the operators that they damaged, because a second error
 // may hide there. Both are recomputed together: an operator is also judged by its peers.
-func (a *recheck) suspects() (names [2][]string, known map[suspect]bool) {
-	known = make(map[suspect]bool)
+func (a *recomputation) suspectedOperators() (names [2][]string, known map[suspectedOperator]bool) {
+	known = make(map[suspectedOperator]bool)
 	named := map[string]bool{}
 	for i := range names {
 		for _, row := range a.rep.All() {
@@ -227,10 +227,10 @@ const (
 	farAbove = 4
 )
 
-// doubtful adds operators that the evidence can neither accuse nor clear: operators that use all of their expected
+// addUndecided adds operators that the evidence can neither accuse nor clear: operators that use all of their expected
 // error, operators so ill-conditioned that only an error of 30 % would be seen, and operators beyond their limits
 // whose score is far above the scores of their class.
-func doubtful(rep *record.Report, steps map[string]*plan.ShardedStep, names []string, known map[suspect]bool) []string {
+func addUndecided(rep *record.Report, steps map[string]*plan.ShardedStep, names []string, known map[suspectedOperator]bool) []string {
 	named := make(map[string]bool)
 	for _, name := range names {
 		named[name] = true

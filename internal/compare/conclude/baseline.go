@@ -136,8 +136,8 @@ func ReadBaseline(data []byte) (*Baseline, error) {
 	return b, nil
 }
 
-// plain returns the key without the parts that only distinguish rows of the same name.
-func plain(k record.RowKey) record.RowKey {
+// baseKey returns the key without the parts that only distinguish rows of the same name.
+func baseKey(k record.RowKey) record.RowKey {
 	k.NPUOp, k.Nth = "", 0
 	return k
 }
@@ -174,7 +174,7 @@ func (b *Baseline) compare(rep *record.Report, opt *plan.PairOptions, slack floa
 		case row.Status.Bad() && !wasBad:
 			result.New = append(result.New, i)
 		case row.Status.Bad():
-			if e.worse(row, slack) {
+			if e.hasGrown(row, slack) {
 				result.Worse = append(result.Worse, i)
 				continue
 			}
@@ -200,12 +200,12 @@ func (b *Baseline) match(all *record.Report) (entries []*BaselineEntry, found []
 	for k := range b.Rows {
 		key := b.Rows[k].RowKey
 		exact[key] = k
-		named[plain(key)] = append(named[plain(key)], k)
+		named[baseKey(key)] = append(named[baseKey(key)], k)
 	}
 	keys, rows := keysOf(all), map[record.RowKey]int{}
 	for i, row := range all.All() {
 		if isRecorded(row.Status) {
-			rows[plain(keys[i])]++
+			rows[baseKey(keys[i])]++
 		}
 	}
 	entries, found = make([]*BaselineEntry, all.Len()), make([]bool, len(b.Rows))
@@ -214,7 +214,7 @@ func (b *Baseline) match(all *record.Report) (entries []*BaselineEntry, found []
 			continue
 		}
 		k, ok := exact[keys[i]]
-		if same := named[plain(keys[i])]; !ok && len(same) == 1 && rows[plain(keys[i])] == 1 {
+		if same := named[baseKey(keys[i])]; !ok && len(same) == 1 && rows[baseKey(keys[i])] == 1 {
 			k, ok = same[0], true
 		}
 		if ok {
@@ -224,10 +224,10 @@ func (b *Baseline) match(all *record.Report) (entries []*BaselineEntry, found []
 	return entries, found
 }
 
-// worse reports whether a known failure has grown: another kind of failure, or more errors,
+// hasGrown reports whether a known failure has grown: another kind of failure, or more errors,
 // more pairs of different classes or a larger MaxAbs by more than the factor slack. A MaxAbs
 // that has become undefined is also worse.
-func (e *BaselineEntry) worse(row *record.Row, slack float64) bool {
+func (e *BaselineEntry) hasGrown(row *record.Row, slack float64) bool {
 	if row.Status != e.Status {
 		return row.Status != record.Fail
 	}
@@ -325,7 +325,7 @@ func (b *Baseline) Update(rep *record.Report, opt *plan.PairOptions) *Baseline {
 
 // requested reports for each entry of a baseline whether the run was asked to compare it; true for all entries without
 // a listing.
-func requested(o *plan.PairOptions, listed *record.Listed, entries []BaselineEntry) []bool {
+func requested(o *plan.PairOptions, listed *record.Listing, entries []BaselineEntry) []bool {
 	asked := make([]bool, len(entries))
 	if listed == nil {
 		for k := range asked {
@@ -382,7 +382,7 @@ func (o *Options) loadCompared() error {
 // the file is baseline.json, else compare.json, which is turned into a baseline. The run of a shard reads no
 // baseline: the merge does. Errors are *sidefile.FileError.
 func (o *Options) LoadBaseline() error {
-	if o.BaselineFile == "" || o.Shard.On() {
+	if o.BaselineFile == "" || o.Shard.IsSharded() {
 		return nil
 	}
 	names := []string{baselineName, DocumentName}

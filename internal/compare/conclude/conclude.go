@@ -44,7 +44,7 @@ func Report(p *plan.Plan, opt *Options, parts []execute.Part) *record.Report {
 	}
 	ranges := roundRanges(rep)
 	for i, round := range p.Rounds {
-		rep.Rounds[i].Pairing.Flow = round.AcrossFlow(network(round.Graph, rep.Rows[ranges[i].first:ranges[i].end]), p.Rounds)
+		rep.Rounds[i].Pairing.Flow = round.AcrossFlow(producersByOperator(round.Graph, rep.Rows[ranges[i].first:ranges[i].end]), p.Rounds)
 	}
 	opt.judgeRounds(rep)
 	opt.sumUp(rep, sumsOf(rep))
@@ -104,14 +104,14 @@ func (o *Options) judgeRounds(rep *record.Report) {
 		} else {
 			round, at := &rep.Rounds[i], ranges[i]
 			o.judgeRound(round, rep.Rows[at.first:at.end], nil)
-			shift(round, rep.Rows[at.first:at.end], at.first)
+			rowShift(round, rep.Rows[at.first:at.end], at.first)
 		}
 		i = end
 	}
 }
 
-// shift converts row indexes of a round to indexes in the report.
-func shift(round *record.Round, rows []record.Row, first int) {
+// rowShift converts row indexes of a round to indexes in the report.
+func rowShift(round *record.Round, rows []record.Row, first int) {
 	round.Shift(first)
 	for k := range rows {
 		rows[k].Verdict.Shift(first)
@@ -186,7 +186,7 @@ func resetVerdicts(rows []record.Row) {
 	for i := range rows {
 		rows[i].Verdict = record.Verdict{Status: rows[i].Pair.Status, Reasons: slices.Clone(rows[i].Pair.Reasons), Self: rows[i].Self}
 		if c := rows[i].Common; c != nil && c.Matched == 0 {
-			rows[i].Common = &record.Common{Axis: c.Axis, Ref: c.Ref, NPU: c.NPU, Trailing: c.Trailing}
+			rows[i].Common = &record.CommonPart{Axis: c.Axis, Ref: c.Ref, NPU: c.NPU, Trailing: c.Trailing}
 			rows[i].Status = record.ShapeMismatch
 		}
 	}
@@ -229,8 +229,8 @@ func roundRuns(rows []record.Row) (all []rowRange) {
 	return all
 }
 
-// network returns the producers of each operator in the rows, nil without a graph.
-func network(g *graph.Graph, rows []record.Row) record.Flow {
+// producersByOperator returns the producers of each operator in the rows, nil without a graph.
+func producersByOperator(g *graph.Graph, rows []record.Row) record.Flow {
 	if g == nil {
 		return nil
 	}

@@ -51,12 +51,12 @@ func TestDoubtful(t *testing.T) {
 		{"beyond its limits and far above its class", []record.Row{failed("a", 0.2), failed("b", 0.2), failed("e", 0.2), failed("c", 0.9), said("d", "Add", "", judged(0.9))}, []string{"c"}},
 	} {
 		rep := &record.Report{Rows: test.rows}
-		known := map[suspect]bool{{name: "known"}: true}
-		if got := doubtful(rep, nil, []string{"known"}, known)[1:]; !slices.Equal(got, test.want) {
+		known := map[suspectedOperator]bool{{name: "known"}: true}
+		if got := addUndecided(rep, nil, []string{"known"}, known)[1:]; !slices.Equal(got, test.want) {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}
 		for _, name := range test.want {
-			if !known[suspect{round: test.rows[0].Round, name: name}] {
+			if !known[suspectedOperator{round: test.rows[0].Round, name: name}] {
 				t.Errorf("%s: %s is computed again, but nobody asks for it", test.name, name)
 			}
 		}
@@ -70,7 +70,7 @@ func TestDoubtfulEnds(t *testing.T) {
 		rows = append(rows, record.Row{Op: string(rune('A' + i)), OpType: "MatMul", Round: string(rune('0' + i%2)), Kind: string(tensor.Output), NPUPath: "x",
 			Verdict: record.Verdict{Evidence: &record.Evidence{Judged: true, Rounding: .001, Score: 2}}})
 	}
-	got := doubtful(&record.Report{Rows: rows}, nil, nil, map[suspect]bool{})
+	got := addUndecided(&record.Report{Rows: rows}, nil, nil, map[suspectedOperator]bool{})
 	if len(got) != 2*mostDoubtful || got[0] != "A" || got[1] != "B" {
 		t.Errorf("%d operators, want %d: %q", len(got), 2*mostDoubtful, got)
 	}

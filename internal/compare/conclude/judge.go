@@ -48,7 +48,7 @@ func Judge(doc *record.Report, opt *limits.Options, config *sidefile.OpConfig) (
 	for i := range doc.Rows {
 		j.add(&doc.Rows[i], was[i])
 	}
-	return j.finish(), nil
+	return j.setTotals(), nil
 }
 
 // Judgement is the result of judging a document again, by other limits and without
@@ -152,13 +152,13 @@ func (j *judging) add(row *record.Row, was record.Status) {
 	j.Rows = append(j.Rows, r)
 }
 
-// finish sets the totals, including the rows that the document leaves out.
-func (j *judging) finish() *Judgement {
+// setTotals sets the totals, including the rows that the document leaves out.
+func (j *judging) setTotals() *Judgement {
 	j.ByLevels = j.evidence && !j.facts
 	if j.mode == limits.ByStatistics {
 		j.few, j.noVerdict = j.doc.LowCoverage(), j.doc.Meaning.NoVerdict
 	}
-	j.unproven = j.evidence && j.doc.Meaning.Unproven()
+	j.unproven = j.evidence && j.doc.Meaning.CannotShowFault()
 	if n := j.doc.LeftOut; n > 0 { // they passed when the document was written
 		j.noNumbers = max(j.noNumbers, j.doc.Meaning.NoNumbers)
 		j.LeftOut, j.Compared = n, j.Compared+n

@@ -26,7 +26,7 @@ func (o *Options) Merge(ctx context.Context, docs []shard.Document, origin shard
 	}
 	first := parts[0].head
 	rep := &record.Report{Origin: origin, Args: first.Args, Profile: first.Profile, NaNPolicy: first.NaNPolicy, TolMode: first.TolMode,
-		Verdict: first.Verdict, VerdictWhy: first.VerdictWhy, Standard: first.Standard, Listed: &record.Listed{Ref: []record.ListedRound{}, NPU: []record.ListedRound{}}}
+		Verdict: first.Verdict, VerdictWhy: first.VerdictWhy, Standard: first.Standard, Listed: &record.Listing{Ref: []record.ListedRound{}, NPU: []record.ListedRound{}}}
 	for _, part := range parts {
 		if err := cmp.Or(mergeable(part.head, first), part.rank()); err != nil {
 			return nil, lang.Errorf("%s: %w", part.doc.Path, err)
@@ -172,7 +172,7 @@ func (o *Options) addRows(p *mergePart, rounds []mergedRound) error {
 			if name := x.round().Name; row.Round != name {
 				return lang.Errorf("row %d belongs to the round %q, but is among the rows of %q", i, row.Round, name)
 			}
-			o.retain(row)
+			o.dropDetails(row)
 			p.sums.add(i-x.first+x.at, row)
 		}
 	}
@@ -284,7 +284,7 @@ func rename(rounds []record.Round) {
 
 // mergeListed adds the listing of a document. Shards of one run have the same
 // listing.
-func mergeListed(to, from *record.Listed) {
+func mergeListed(to, from *record.Listing) {
 	to.Ref, to.NPU = mergeSide(to.Ref, from.Ref), mergeSide(to.NPU, from.NPU)
 	to.Inputs = to.Inputs || from.Inputs
 	for _, other := range from.Others {
@@ -326,22 +326,22 @@ func mergeWarnings(all, more []lang.Sentence) []lang.Sentence {
 	return all
 }
 
-// retain drops details of a result that the options do not request: a shard keeps all details, since it cannot
+// dropDetails drops details of a result that the options do not request: a shard keeps all details, since it cannot
 // foresee which reports will be made.
-func (o *Options) retain(row *record.Row) {
+func (o *Options) dropDetails(row *record.Row) {
 	res := row.Result
 	if res == nil {
 		return
 	}
-	res.Worst, res.Listed = first(res.Worst, o.Top), first(res.Listed, o.List)
+	res.Worst, res.Listed = firstWords(res.Worst, o.Top), firstWords(res.Listed, o.List)
 	if !o.KLD {
 		res.KLD = metrics.Metric{}
 	}
 	execute.Trim(res, row.Pair.Status, o.Bins, o.Axes)
 }
 
-// first returns at most n elements; a shortened list is copied to free the rest.
-func first(elements []metrics.Element, n int) []metrics.Element {
+// firstWords returns at most n elements; a shortened list is copied to free the rest.
+func firstWords(elements []metrics.Element, n int) []metrics.Element {
 	switch {
 	case n <= 0:
 		return nil

@@ -96,7 +96,7 @@ func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 	case rep.LowCoverage() && want.Text == "":
 		of := rep.Meaning.Operators
 		return batch.Outcomef(batch.NotCovered, "%d of %d operators have a partner (--require-coverage 0 allows it)", of.Compared, min(of.Reference, of.NPU)).AsShown()
-	case rep.Meaning.Unproven() && want.Text == "":
+	case rep.Meaning.CannotShowFault() && want.Text == "":
 		return batch.Outcomef(batch.NotCovered, "the comparison proves nothing (--require-coverage 0 allows it)").AsShown()
 	}
 	return batch.Outcome{}

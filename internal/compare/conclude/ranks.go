@@ -25,7 +25,7 @@ func JudgeRanks(ctx context.Context, p *plan.Plan, o *Options, rep *record.Repor
 	if p.Sharding == nil || rep.Interrupted || o.Standard.Name != "" {
 		return nil
 	}
-	if o.Shard.On() {
+	if o.Shard.IsSharded() {
 		return keepMaps(p, rep)
 	}
 	run := p.Sharding.Run
@@ -38,7 +38,7 @@ func JudgeRanks(ctx context.Context, p *plan.Plan, o *Options, rep *record.Repor
 	if err != nil {
 		return err
 	}
-	judged.Located, judged.Maps = located(rep), unshard.FoldMaps(p.Sharding.Maps)
+	judged.Located, judged.Maps = countLocated(rep), unshard.FoldMaps(p.Sharding.Maps)
 	for _, failed := range judged.Errs {
 		rep.Listed.Warnings = append(rep.Listed.Warnings, lang.Error(failed))
 	}
@@ -78,8 +78,8 @@ func origins(run *ranks.Run, rep *record.Report) (found []*ranks.Finding) {
 	return found
 }
 
-// located counts the tensors that were located in the reference.
-func located(rep *record.Report) *ranks.LocatedCount {
+// countLocated counts the tensors that were located in the reference.
+func countLocated(rep *record.Report) *ranks.LocatedCount {
 	n := &ranks.LocatedCount{}
 	for _, row := range rep.All() {
 		if row.Rule == string(pair.RuleValues) {
@@ -95,7 +95,7 @@ func located(rep *record.Report) *ranks.LocatedCount {
 // keepMaps stores the maps of tensors to parts of the reference in the report of a shard.
 func keepMaps(p *plan.Plan, rep *record.Report) (err error) {
 	unjudged := p.Sharding.Run.Unjudged()
-	unjudged.Located, unjudged.Maps = located(rep), unshard.FoldMaps(p.Sharding.Maps)
+	unjudged.Located, unjudged.Maps = countLocated(rep), unshard.FoldMaps(p.Sharding.Maps)
 	rep.Ranks, err = json.Marshal(unjudged)
 	return err
 }
@@ -120,7 +120,7 @@ func summands(ctx context.Context, p *plan.Plan, o *Options, rep *record.Report)
 	if len(names) == 0 || o.Check != CheckAll && o.Check != CheckSuspects {
 		return nil, nil
 	}
-	found, _, err := o.selves(ctx, p, true, names, nil)
+	found, _, err := o.recomputeOperators(ctx, p, true, names, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func foundInRanks(rep *record.Report) int {
 	if err != nil {
 		return 0
 	}
-	return r.Found()
+	return r.CountFindings()
 }
 
 // sameStep reports whether two rounds are ranks of the same step.
@@ -227,7 +227,7 @@ func (o *Options) judgeAcross(rep *record.Report, from, end int, ranges []rowRan
 	}
 	rows := rep.Rows[first:last]
 	o.judgeRound(&all, rows, known)
-	shift(&all, rows, first)
+	rowShift(&all, rows, first)
 	for i := range rounds {
 		r, at := &rounds[i], ranges[from+i]
 		r.Unfit, r.NoVerdict = all.Unfit, all.NoVerdict

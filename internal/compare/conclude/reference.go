@@ -14,7 +14,7 @@ import (
 // operator of the NPU is right. If the operator of the reference is right, too, the operator amplified the errors of
 // its inputs: then computeReference judges the rounds again, and more is true. An unreadable input leaves a row as it
 // is.
-func (a *recheck) computeReference(ctx context.Context) (more bool, err error) {
+func (a *recomputation) computeReference(ctx context.Context) (more bool, err error) {
 	var rows []*record.Row
 	var names []string
 	for _, row := range a.rep.All() {
@@ -25,7 +25,7 @@ func (a *recheck) computeReference(ctx context.Context) (more bool, err error) {
 	if len(rows) == 0 {
 		return false, nil
 	}
-	found, _, err := a.opt.selves(ctx, a.Plan, false, names, nil)
+	found, _, err := a.opt.recomputeOperators(ctx, a.Plan, false, names, nil)
 	if err == nil {
 		err = a.computeGolden(ctx, rows, found)
 	}
@@ -52,25 +52,25 @@ func (a *recheck) computeReference(ctx context.Context) (more bool, err error) {
 // computeGolden recomputes the operators of rows whose reference holds outputs only, and adds their judgements to
 // found. Such an operator reads the outputs of the reference's operators whose outputs the NPU's operator read, and
 // the NPU's tensor for an input that no dumped operator produced. Its attributes are the attributes on the NPU.
-func (a *recheck) computeGolden(ctx context.Context, rows []*record.Row, found map[record.OutputAt]*record.Self) error {
-	operators := map[suspect]bool{}
+func (a *recomputation) computeGolden(ctx context.Context, rows []*record.Row, found map[record.OutputAt]*record.RecomputedOutput) error {
+	operators := map[suspectedOperator]bool{}
 	var names []string
 	for _, row := range rows {
 		if found[row.OnReference()] == nil {
-			operators[suspect{round: row.Round, name: row.NPUName()}] = true
+			operators[suspectedOperator{round: row.Round, name: row.NPUName()}] = true
 			names = append(names, row.NPUName())
 		}
 	}
 	outputs := map[record.OutputAt]*record.Row{}
 	for _, row := range a.rep.All() {
-		if operators[suspect{round: row.Round, name: row.NPUName()}] && row.Kind == string(tensor.Output) && row.Compared() && row.RefPath == row.RefFile {
+		if operators[suspectedOperator{round: row.Round, name: row.NPUName()}] && row.Kind == string(tensor.Output) && row.Compared() && row.RefPath == row.RefFile {
 			outputs[record.OutputAt{File: row.NPUPath, Output: row.Output}] = row
 		}
 	}
 	if len(outputs) == 0 {
 		return nil
 	}
-	selves, _, err := a.opt.selves(ctx, a.Plan, true, names, func(op *dumpdir.Op) {
+	selves, _, err := a.opt.recomputeOperators(ctx, a.Plan, true, names, func(op *dumpdir.Op) {
 		var rows []*record.Row
 		for i := range op.Tensors {
 			t := &op.Tensors[i]
@@ -92,7 +92,7 @@ func (a *recheck) computeGolden(ctx context.Context, rows []*record.Row, found m
 
 // replace replaces the tensors of an operator of the NPU by the reference's tensors. rows are its outputs. The outputs
 // of the reference may be as inexact as the NPU's type: an input of the NPU is rounded to it.
-func (a *recheck) replace(op *dumpdir.Op, rows []*record.Row) {
+func (a *recomputation) replace(op *dumpdir.Op, rows []*record.Row) {
 	for i := range op.Tensors {
 		t := &op.Tensors[i]
 		switch t.Kind {
@@ -112,7 +112,7 @@ func (a *recheck) replace(op *dumpdir.Op, rows []*record.Row) {
 
 // producerOf returns the latest output before an operator that equals an input of it on the NPU; nil if no dumped
 // operator produced the input. rows are the outputs of the operator.
-func (a *recheck) producerOf(rows []*record.Row, input int) (latest *record.Row) {
+func (a *recomputation) producerOf(rows []*record.Row, input int) (latest *record.Row) {
 	of := rows[0]
 	for _, row := range rows { // one of them has the inputs that were read
 		i := slices.IndexFunc(row.Reads, func(read record.InputRead) bool { return read.NPU && read.Input == input && !read.Constant })

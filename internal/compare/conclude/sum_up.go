@@ -29,7 +29,7 @@ func (o *Options) sumUp(rep *record.Report, s *sums) {
 	}
 	rep.Count()
 	rep.Effective = s.held.name()
-	cover(rep, s)
+	uncoveredTensors(rep, s)
 	setFindings(rep)
 	rep.Meaning = meaning(rep, s)
 	rep.Warnings = o.warnings(rep)
@@ -182,9 +182,9 @@ func (h *heldType) name() string {
 	return h.held
 }
 
-// cover sets the coverage. A tensor of the reference counts once, even if it was compared in several rounds; skipped
+// uncoveredTensors sets the coverage. A tensor of the reference counts once, even if it was compared in several rounds; skipped
 // tensors do not count.
-func cover(rep *record.Report, s *sums) {
+func uncoveredTensors(rep *record.Report, s *sums) {
 	c := &rep.Coverage
 	*c = record.Coverage{Unused: c.Unused}
 	asked := s.requested
@@ -293,7 +293,7 @@ func (o *Options) warnings(rep *record.Report) []lang.Sentence {
 	}
 	for i := range rep.Rounds {
 		if rep.Rounds[i].Unfit {
-			all = append(all, lang.Say("by the graph (%s) too many operators would be origins: it does not fit the data and is not used for the verdict", rep.Rounds[i].GraphSource))
+			all = append(all, lang.Say("the graph (%s) does not fit the data: with its edges too many operators would be origins. The verdict does not use it", rep.Rounds[i].GraphSource))
 		}
 	}
 	return append(all, rep.Listed.OfOptions...)

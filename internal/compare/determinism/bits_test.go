@@ -30,7 +30,7 @@ func TestBitDrift(t *testing.T) {
 				b, piece := newBitDrift(d), 64*unit
 				for at := 0; at < len(left); at += piece {
 					end := min(at+piece, len(left))
-					b.visit(int64(at/unit), left[at:end], right[at:end])
+					b.compareBits(int64(at/unit), left[at:end], right[at:end])
 				}
 				return b
 			}
@@ -69,7 +69,7 @@ func TestBitDriftPlaces(t *testing.T) {
 			block := make([]byte, 64*unit)
 			block[int(at%64)*unit] = 1
 			b := newBitDrift(d)
-			if b.visit(at/64*64, block, make([]byte, len(block))); b.count != 1 || b.first != at {
+			if b.compareBits(at/64*64, block, make([]byte, len(block))); b.count != 1 || b.first != at {
 				t.Fatalf("%s: %d elements from %d on, want one at %d", d, b.count, b.first, at)
 			}
 			if other, ok := seen[b.places]; ok {

@@ -62,7 +62,7 @@ func (r *Row) isInput() bool { return tensor.Kind(r.Kind).IsInput() }
 
 // recomputed has the results of recomputing the outputs of a run.
 type recomputed struct {
-	selves map[record.OutputAt]*record.Self
+	selves map[record.OutputAt]*record.RecomputedOutput
 	// communications maps the names of communications to whether they are right; empty unless all
 	// communications of the run were judged.
 	communications map[string]bool
@@ -124,14 +124,14 @@ func (r *Row) isTable() bool {
 func (r *Row) contents() string {
 	var key strings.Builder
 	for i := range r.Drifts {
-		key.WriteString(r.Drifts[i].content() + " ")
+		key.WriteString(r.Drifts[i].contentKey() + " ")
 	}
 	return key.String()
 }
 
-// content returns a key of the content in one run: its checksum, or the difference of its statistics from the first
+// contentKey returns a key of the content in one run: its checksum, or the difference of its statistics from the first
 // run's; empty for a missing or unreadable tensor.
-func (d *Drift) content() string {
+func (d *Drift) contentKey() string {
 	switch {
 	case d.CRC != nil:
 		return fmt.Sprintf("%08x", uint32(*d.CRC))
@@ -153,7 +153,7 @@ func (d *Report) recompute(ctx context.Context, opt *Options, path string, names
 		return all, err
 	}
 	var unread []lang.Sentence
-	all.selves, unread, err = check.Selves(ctx, run, checking, func(dumpdir.Coordinates) bool { return false })
+	all.selves, unread, err = check.RecomputeOperators(ctx, run, checking, func(dumpdir.Coordinates) bool { return false })
 	if err != nil {
 		return all, err
 	}
@@ -232,7 +232,7 @@ func (r *Row) cause(inputs []*Row, runs []recomputed) (Cause, lang.Sentence) {
 	if len(inputs) == 0 || len(runs) == 0 {
 		return Unknown, lang.Say("its inputs were not dumped")
 	}
-	e, worst, files := r.evidence(runs), r.worst(), r.files()
+	e, worst, files := r.evidence(runs), r.largestDrift(), r.files()
 	differ := slices.ContainsFunc(inputs, (*Row).Differs)
 	switch {
 	case e.random:
@@ -269,8 +269,8 @@ func (r *Row) files() (n int) {
 	return n
 }
 
-// worst returns the drift of the largest distance in ulp.
-func (r *Row) worst() *Drift {
+// largestDrift returns the drift of the largest distance in ulp.
+func (r *Row) largestDrift() *Drift {
 	worst := &r.Drifts[0]
 	for i := range r.Drifts {
 		if drift := &r.Drifts[i]; drift.ulp() > worst.ulp() {
@@ -300,14 +300,14 @@ func (d *Drift) ulp() float64 {
 }
 
 // ULP returns the largest distance of the runs from the first run in ulp, 0 if elements were not compared.
-func (r *Row) ULP() float64 { return r.worst().ulp() }
+func (r *Row) ULP() float64 { return r.largestDrift().ulp() }
 
 // group groups the runs by their contents in all rows.
 func (d *Report) group() (groups [][]string) {
 	keys := make([]strings.Builder, len(d.Runs))
 	for i := range d.Rows {
 		for run := range d.Rows[i].Drifts {
-			keys[run].WriteString(d.Rows[i].Drifts[run].content() + " ")
+			keys[run].WriteString(d.Rows[i].Drifts[run].contentKey() + " ")
 		}
 	}
 	at := map[string]int{}

@@ -10,20 +10,20 @@ import (
 // TestCause checks the cause of an output for the results of recomputing it in two runs, a and b.
 func TestCause(t *testing.T) {
 	t.Parallel()
-	self := func(status string, beyond int64, adds bool) *record.Self {
-		return &record.Self{Status: status, Beyond: beyond, Adds: adds, Elements: 1000}
+	self := func(status string, beyond int64, adds bool) *record.RecomputedOutput {
+		return &record.RecomputedOutput{Status: status, Beyond: beyond, Adds: adds, Elements: 1000}
 	}
 	right, sum, rough := self("ok", 0, false), self("ok", 0, true), self("ok", 1, true)
-	wrong, random := self("wrong", 1, true), &record.Self{Status: "undecided", Reason: "RANDOM"}
+	wrong, random := self("wrong", 1, true), &record.RecomputedOutput{Status: "undecided", Reason: "RANDOM"}
 	equal, other := &Row{Kind: "input", Distinct: 1}, &Row{Kind: "input", Distinct: 2}
 	flip := Drift{Flipped: true, Elements: 1000, First: new(int64(7))}
 	half := Drift{fraction: 10, Elements: 1000}
-	held := &record.Self{Status: "ok", Adds: true, DType: "float16"}
+	held := &record.RecomputedOutput{Status: "ok", Adds: true, DType: "float16"}
 	flip.fraction = 23 // float32
-	wide := &record.Self{Status: "low", Width: 1000, Adds: true}
+	wide := &record.RecomputedOutput{Status: "low", Width: 1000, Adds: true}
 	for _, c := range []struct {
 		name   string
-		a, b   *record.Self
+		a, b   *record.RecomputedOutput
 		inputs []*Row
 		drift  Drift
 		ulp    float64
@@ -58,9 +58,9 @@ func TestCause(t *testing.T) {
 		}
 		r := &Row{Op: "op", Kind: "output", Distinct: 2, Drifts: []Drift{first, second}, paths: []string{"a", "b"}}
 		runs := make([]recomputed, 2)
-		for i, one := range []*record.Self{c.a, c.b} {
+		for i, one := range []*record.RecomputedOutput{c.a, c.b} {
 			if one != nil {
-				runs[i].selves = map[record.OutputAt]*record.Self{{File: r.paths[i], Op: "op"}: one}
+				runs[i].selves = map[record.OutputAt]*record.RecomputedOutput{{File: r.paths[i], Op: "op"}: one}
 			}
 		}
 		if cause, why := r.cause(c.inputs, runs); cause != c.cause || why.String() != c.why {

@@ -423,7 +423,7 @@ func (d *Report) match(ctx context.Context, opt *Options) (all []tensors, unread
 // checkComparable returns an error if one run has only statistics and another has none.
 func checkComparable(sides []*plan.Side) error {
 	bare := slices.ContainsFunc(sides, func(s *plan.Side) bool {
-		return !slices.ContainsFunc(s.Tensors, func(t *plan.Tensor) bool { return t.Statistics != nil && t.Statistics.Suffice() })
+		return !slices.ContainsFunc(s.Tensors, func(t *plan.Tensor) bool { return t.Statistics != nil && t.Statistics.CanReplaceElements() })
 	})
 	for _, s := range sides {
 		if err := s.NoTensors(); bare && err != nil {
@@ -534,7 +534,7 @@ func (p *partners) leaveOutOlder(match *plan.Planner, x *plan.Pair, why lang.Sen
 // order; otherwise only for the last execution.
 func (p *partners) executions(match *plan.Planner, x *plan.Pair, run int) []plan.Pair {
 	here, there := match.Executions(x, true), match.Executions(x, false)
-	if len(here) != len(there) || match.Tied(here, true) || match.Tied(there, false) {
+	if len(here) != len(there) || match.HaveSameTime(here, true) || match.HaveSameTime(there, false) {
 		var order lang.Sentence
 		if len(here) == len(there) {
 			order = lang.Say(", in an uncertain order")

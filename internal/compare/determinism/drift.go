@@ -164,7 +164,7 @@ func (d *Drift) compare(ctx context.Context, a, b *align.Tensor) error {
 		return nil
 	}
 	stored := newBitDrift(a.DType)
-	res, err := metrics.Compare(ctx, metrics.Request{Shape: a.Stored, RefDType: a.DType, NPUDType: b.DType, Visit: stored.visit}, a.Elements(), b.Elements())
+	res, err := metrics.Compare(ctx, metrics.Request{Shape: a.Stored, RefDType: a.DType, NPUDType: b.DType, Visit: stored.compareBits}, a.Elements(), b.Elements())
 	if err != nil {
 		return err
 	}
@@ -227,8 +227,8 @@ func (b *bitDrift) text() lang.Sentence {
 	return lang.Say("equal in value, not in bits: %s, first at %d", lang.Join(kinds, lang.Text{EN: ", "}), b.first)
 }
 
-// visit compares elements from an offset on, in words of 8 bytes or elements of 16 bytes.
-func (b *bitDrift) visit(at int64, left, right []byte) {
+// compareBits compares elements from an offset on, in words of 8 bytes or elements of 16 bytes.
+func (b *bitDrift) compareBits(at int64, left, right []byte) {
 	if bytes.Equal(left, right) {
 		return
 	}
@@ -316,7 +316,7 @@ func (t *tensors) checkStatistics(r *Row) {
 		case it.Err != nil:
 			r.fail(it, it.Err)
 			return
-		case it.Statistics == nil || !it.Statistics.Suffice():
+		case it.Statistics == nil || !it.Statistics.CanReplaceElements():
 			r.fail(it, errElements)
 			return
 		}
@@ -324,7 +324,7 @@ func (t *tensors) checkStatistics(r *Row) {
 		if i > 0 {
 			r.Drifts[i].Why = difference(t.items[0].Statistics, s, digests)
 		}
-		contents[fmt.Sprint(s.DType, s.Shape, content(s, digests))] = true
+		contents[fmt.Sprint(s.DType, s.Shape, contentText(s, digests))] = true
 	}
 	if r.Distinct = len(contents); r.Distinct > 1 {
 		r.Status = record.Fail
@@ -334,8 +334,8 @@ func (t *tensors) checkStatistics(r *Row) {
 // compared are the statistics that are compared.
 var compared = []dumpdir.Statistic{dumpdir.Max, dumpdir.Min, dumpdir.Mean, dumpdir.Norm}
 
-// content returns the digest, or the numbers as text.
-func content(s *dumpdir.Statistics, digests bool) string {
+// contentText returns the digest, or the numbers as text.
+func contentText(s *dumpdir.Statistics, digests bool) string {
 	if digests {
 		return s.Digest
 	}

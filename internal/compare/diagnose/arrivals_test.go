@@ -20,7 +20,7 @@ func asInput(row testRow, kind tensor.Kind) testRow {
 
 // startsWith gives an input a number of elements that rounding to bfloat16 does not explain.
 func startsWith(row testRow, apart int64) testRow {
-	row.Noise.Apart = &noise.Apart{Elements: 128, Float16: 128, BFloat16: apart, Ref: tensor.Float32, NPU: tensor.BFloat16}
+	row.Noise.Apart = &noise.InputDifference{Elements: 128, Float16: 128, BFloat16: apart, Ref: tensor.Float32, NPU: tensor.BFloat16}
 	return row
 }
 
@@ -167,8 +167,8 @@ func TestArrivals(t *testing.T) {
 
 // TestCoarseWithoutApart: an input of a document without noise.apart, of an earlier program, is described.
 func TestCoarseWithoutApart(t *testing.T) {
-	x := &judged{row: &row{source: new(record.Row), isInput: true, noise: new(noise.Noise)}, verdict: verdict.Verdict{Kind: verdict.Coarse}}
-	if code, _, text := x.excused(); code != finding.PrecisionLoss || text.IsZero() {
+	x := &evidenceRow{row: &row{source: new(record.Row), isInput: true, noise: new(noise.Noise)}, verdict: verdict.Verdict{Kind: verdict.Coarse}}
+	if code, _, text := x.describeExcuse(); code != finding.PrecisionLoss || text.IsZero() {
 		t.Errorf("%s: %v", code, text)
 	}
 }

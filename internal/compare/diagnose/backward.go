@@ -10,7 +10,7 @@ import (
 // findForwards finds the forward call of each backward call: the call of the same number if its outputs
 // have the shapes of the gradients, else the only call whose outputs have these shapes.
 // Recomputation runs a forward call twice, and modules count their backward calls backwards.
-func (n *network) findForwards() {
+func (n *dataFlow) findForwards() {
 	forwards := map[string][]*operator{}
 	var backwards []*operator
 	for _, o := range n.operators {

@@ -135,7 +135,7 @@ func TestGradientsOfParameters(t *testing.T) {
 			if origins := j.names(j.Origins()); origins != backward {
 				t.Errorf("%s, ordered %t: origins %q, want %q", name, ordered, origins, backward)
 			}
-			if p := j.network.rows[2].producer; p == nil || p.source.Op != backward || !finding.Has(got.Reasons, finding.LayerInputBad) {
+			if p := j.dataFlow.rows[2].producer; p == nil || p.source.Op != backward || !finding.Has(got.Reasons, finding.LayerInputBad) {
 				t.Errorf("%s, ordered %t: no copy, %s by %v", name, ordered, got.Status, got.Reasons)
 			}
 		}

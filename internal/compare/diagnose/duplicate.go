@@ -32,7 +32,7 @@ func (r *row) digest(side int) digest {
 }
 
 // findDuplicates finds failing rows whose NPU tensor equals the tensor of another operator.
-func (n *network) findDuplicates() {
+func (n *dataFlow) findDuplicates() {
 	same := make(map[digest][]*row) // only digests of rows that may be duplicates
 	for i := range n.rows {
 		if r := &n.rows[i]; r.mayBeDuplicate() {
@@ -51,7 +51,7 @@ func (n *network) findDuplicates() {
 		if !r.mayBeDuplicate() {
 			continue
 		}
-		if others := r.others(same[r.digest(npuSide)]); len(others) > 0 {
+		if others := r.rowsOfSameDigest(same[r.digest(npuSide)]); len(others) > 0 {
 			r.duplicates = r.duplicate(others)
 		}
 	}
@@ -67,9 +67,9 @@ func (r *row) mayBeDuplicate() bool {
 	return res.StrictErrors() > 0 && !(res.RED.Defined() && res.RED.Value() < minStale) && (res.Complex || res.NPU.Min.Value() != res.NPU.Max.Value())
 }
 
-// others returns the rows of other operators with the same NPU digest but another reference. If a tensor is a stale
+// rowsOfSameDigest returns the rows of other operators with the same NPU digest but another reference. If a tensor is a stale
 // copy, the original agrees with its own reference.
-func (r *row) others(same []*row) []*row {
+func (r *row) rowsOfSameDigest(same []*row) []*row {
 	return slices.DeleteFunc(slices.Clone(same), func(other *row) bool {
 		return other.operator == r.operator || other.digest(refSide) == r.digest(refSide) && other.source.RefDType == r.source.RefDType
 	})
@@ -81,7 +81,7 @@ func (r *row) duplicate(others []*row) []finding.Finding {
 	for i, other := range others {
 		names[i] = other.source.Name()
 	}
-	found := single(finding.Duplicate, finding.Medium, lang.Say("the NPU tensor equals that of %s (CRC-32C %08x), the references differ (stale buffer?)", firstOf(names), r.result().NPUCRC))
+	found := oneFinding(finding.Duplicate, finding.Medium, lang.Say("the NPU tensor equals the NPU tensor of %s (CRC-32C %08x), but the references of the two differ (stale buffer?)", firstOf(names), r.result().NPUCRC))
 	found[0].Facts = found[0].Facts.Int(finding.OtherRow, int64(others[0].index))
 	return found
 }

@@ -13,11 +13,11 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// judged is a row during the judgement by evidence. Every row has one, so it holds only values that are read later.
-type judged struct {
+// evidenceRow is a row during the judgement by evidence. Every row has one, so it holds only values that are read later.
+type evidenceRow struct {
 	*row
 	verdict verdict.Verdict
-	fedBy   []*judged
+	fedBy   []*evidenceRow
 	// beyond is the error divided by the noise of the second reference, 0 without a second
 	// reference.
 	beyond        float64
@@ -49,7 +49,7 @@ type judged struct {
 const guessed = 12
 
 // inputs returns the known rows from which the row was computed.
-func (x *judged) inputs() []*row {
+func (x *evidenceRow) inputs() []*row {
 	n, o := x.network, x.operator
 	switch {
 	case x.producer != nil:
@@ -72,10 +72,10 @@ func (x *judged) inputs() []*row {
 
 // Judgement has the verdicts by evidence on the rows of a round.
 type Judgement struct {
-	*network
+	*dataFlow
 	// Unfit: the graph was not used, because too many operators would have been origins.
 	Unfit bool
-	all   []judged         // by row index
+	all   []evidenceRow    // by row index
 	most  tensor.DType     // the type whose values most float32 arrays hold
 	kinds map[string]tally // float32 arrays by type of operator
 	// onOneSide holds the types that some row stores on one side only, as after autocast.
@@ -83,11 +83,11 @@ type Judgement struct {
 	hf32      map[optype.Form]bool      // kinds of products whose inputs are rounded to 11 bits
 	unread    []bool                    // rows that no operator reads, nil if there are none
 	walked    int                       // number of judged rows
-	gaps      []*judged                 // modules with an error that begins inside, behind their inputs and before any dumped output
+	gaps      []*evidenceRow            // modules with an error that begins inside, behind their inputs and before any dumped output
 	drawn     bool                      // an earlier row holds other random numbers
 	carried   map[string]*errorsOfPlace // errors of inputs without a producer, see usualErrors
 	chosen    bool                      // an earlier output of integers differs
-	origins   []*judged
+	origins   []*evidenceRow
 	applied   bool // the statuses are set by evidence
 	rounder   verdict.Rounder
 }
@@ -106,7 +106,7 @@ func Judge(rows []record.Row, known Network) *Judgement {
 	}
 	for i := range j.all {
 		if x := &j.all[i]; x.biasOfInputs && x.status == record.Warn && !x.source.Forced &&
-			len(x.source.Pair.Reasons) > 0 && len(finding.Without(x.source.Pair.Reasons, finding.Bias)) == 0 {
+			len(x.source.Pair.Reasons) > 0 && len(finding.ExceptCode(x.source.Pair.Reasons, finding.Bias)) == 0 {
 			x.status = record.Pass
 		}
 	}
@@ -121,19 +121,19 @@ func (j *Judgement) ByContent() (known, of int) { return j.byContent(), len(j.op
 func (j *Judgement) Write() {
 	for i := range j.rows {
 		to, x := j.rows[i].source, &j.all[i]
-		to.Inputs = j.rows[i].links()
+		to.Inputs = j.rows[i].inputRows()
 		var reasons []finding.Finding
 		if x.row != nil {
 			to.Status, to.Evidence, to.Type = x.status, x.report(), x.held
 			if x.biasOfInputs && finding.Has(to.Reasons, finding.Bias) {
-				to.Reasons = finding.Without(to.Reasons, finding.Bias)
+				to.Reasons = finding.ExceptCode(to.Reasons, finding.Bias)
 			}
 			switch {
 			case j.applied:
 				reasons = x.factual(x.explain())
 			case x.origin: // by limits an input may seem to explain it
 				reasons = x.factual(x.explain())
-				to.Reasons = finding.Without(finding.Without(to.Reasons, finding.LayerInputBad), finding.Unknown)
+				to.Reasons = finding.ExceptCode(finding.ExceptCode(to.Reasons, finding.LayerInputBad), finding.Unknown)
 			}
 			if j.applied && x.compared {
 				to.Downstream = x.downstream
@@ -144,7 +144,7 @@ func (j *Judgement) Write() {
 }
 
 // judgementOf returns the judgement of a row, nil until it has been walked.
-func (j *Judgement) judgementOf(r *row) *judged {
+func (j *Judgement) judgementOf(r *row) *evidenceRow {
 	if x := &j.all[r.index]; x.row != nil {
 		return x
 	}
@@ -161,19 +161,16 @@ func (j *Judgement) Origins() []int {
 	return rows
 }
 
-// Through returns the operators without compared tensors between a row and its inputs.
-func (j *Judgement) Through(row int) []string { return j.rows[row].resolved().through }
-
 // judge judges the rows of a network. It repeats the walk if the first walk shows that products
 // have inputs of fewer bits, or that nothing reads some wrong rows.
-func judge(n *network) *Judgement {
+func judge(n *dataFlow) *Judgement {
 	n.walked = n.walk()
-	j := walk(&Judgement{network: n})
+	j := walk(&Judgement{dataFlow: n})
 	if j.hf32 = j.findHF32(); len(j.hf32) > 0 {
-		j = walk(&Judgement{network: n, hf32: j.hf32})
+		j = walk(&Judgement{dataFlow: n, hf32: j.hf32})
 	}
 	if j.unread = j.findUnread(); j.unread != nil {
-		j = walk(&Judgement{network: n, hf32: j.hf32, unread: j.unread})
+		j = walk(&Judgement{dataFlow: n, hf32: j.hf32, unread: j.unread})
 	}
 	readers := j.readers()
 	for _, x := range j.origins {
@@ -186,8 +183,8 @@ func judge(n *network) *Judgement {
 
 // walk judges the rows one after the other.
 func walk(j *Judgement) *Judgement {
-	n := j.network
-	n.judgedOutputs, j.all = nil, make([]judged, len(n.rows))
+	n := j.dataFlow
+	n.judgedOutputs, j.all = nil, make([]evidenceRow, len(n.rows))
 	for i := range n.rows {
 		if n.rows[i].held = ""; n.rows[i].compared {
 			n.rows[i].noise = n.rows[i].source.Noise
@@ -199,7 +196,7 @@ func walk(j *Judgement) *Judgement {
 			x := &j.all[r.index]
 			*x = j.judge(r)
 			j.walked++
-			if x.origin && !slices.ContainsFunc(j.origins, func(o *judged) bool { return o.operator == x.operator && !o.isInput && !x.isInput }) {
+			if x.origin && !slices.ContainsFunc(j.origins, func(o *evidenceRow) bool { return o.operator == x.operator && !o.isInput && !x.isInput }) {
 				j.origins = append(j.origins, x)
 			}
 		}
@@ -215,8 +212,8 @@ func walk(j *Judgement) *Judgement {
 }
 
 // judge judges a row whose inputs have been judged.
-func (j *Judgement) judge(r *row) judged {
-	x := judged{row: r, depth: 1, outputsBefore: len(j.judgedOutputs)}
+func (j *Judgement) judge(r *row) evidenceRow {
+	x := evidenceRow{row: r, depth: 1, outputsBefore: len(j.judgedOutputs)}
 	o, source, own := r.operator, r.source, r.operator.inputs
 	op := verdict.Operator{Type: r.typ, AnyClass: j.AnyClass, Output: source.Output, Known: o.known, HF32: r.isProduct() && (j.HF32 == HF32On || j.hf32[r.product()])}
 	switch {
@@ -258,7 +255,7 @@ func (j *Judgement) judge(r *row) judged {
 	}
 	op.Tainted = len(x.fedBy) > 0
 	badInside := false // a bad operator inside this one explains the row
-	for _, in := range r.inside() {
+	for _, in := range r.innerOutputs() {
 		if before := j.judgementOf(in); before != nil && before.isBad() {
 			badInside = true
 			x.dependOn(before, true)
@@ -275,7 +272,7 @@ func (j *Judgement) judge(r *row) judged {
 	x.leftOut = x.leaveOutSelected(&op)
 	x.verdict = x.judgeWritten(j, &op)
 	x.outside = j.isOutside(&x)
-	s := &step{judged: &x, j: j, op: &op, badInside: badInside, start: r.isInput && len(x.inputs()) == 0 && j.walked > 0}
+	s := &ruleState{evidenceRow: &x, j: j, op: &op, badInside: badInside, start: r.isInput && len(x.inputs()) == 0 && j.walked > 0}
 	s.apply(hypotheses)
 	x.leftOut += x.verdict.LeftOut
 	x.biasOfInputs = op.BiasOfInputs()
@@ -305,7 +302,7 @@ func (j *Judgement) Unbounded() (rows []int) {
 
 // equal reports whether the tensor equals the reference. No error passes through such a tensor, whatever its inputs
 // are.
-func (x *judged) equal() bool {
+func (x *evidenceRow) equal() bool {
 	return x.noise != nil && !x.lost && x.noise.RMS == 0 && x.noise.NonFinite == 0
 }
 
@@ -317,7 +314,7 @@ func lostNumbers(res *metrics.Result) int64 {
 }
 
 // isBad reports whether the row is an origin or depends on one.
-func (x *judged) isBad() bool { return x.origin || len(x.fedBy) > 0 }
+func (x *evidenceRow) isBad() bool { return x.origin || len(x.fedBy) > 0 }
 
 // mayLose reports whether a row has NaN or infinities that may turn numbers into NaN downstream.
 func (j *Judgement) mayLose(in *row) bool {
@@ -327,7 +324,7 @@ func (j *Judgement) mayLose(in *row) bool {
 
 // dependOn adds before to the origins that the row depends on, if before is an origin. With errors (the errors of
 // before pass through) it also adds the origins that before depends on.
-func (x *judged) dependOn(before *judged, errors bool) {
+func (x *evidenceRow) dependOn(before *evidenceRow, errors bool) {
 	if errors {
 		x.feed(before.fedBy...)
 	}
@@ -338,7 +335,7 @@ func (x *judged) dependOn(before *judged, errors bool) {
 
 // feed adds origins that the row depends on, each once. Most rows have the same origins as an
 // input, and share its slice.
-func (x *judged) feed(origins ...*judged) {
+func (x *evidenceRow) feed(origins ...*evidenceRow) {
 	if len(x.fedBy) == 0 {
 		x.fedBy = slices.Clip(origins)
 		return
@@ -362,7 +359,7 @@ func isLarge(op *verdict.Operator) bool { return op.Out.RMS > 0.25*op.Out.RefRMS
 
 // specific reports whether a failing row has a pattern that only a fault causes and that no
 // input has.
-func (x *judged) specific(op *verdict.Operator) bool {
+func (x *evidenceRow) specific(op *verdict.Operator) bool {
 	if x.verdict.Score <= 1.5 || x.verdict.Exact || op.Tainted {
 		return false
 	}
@@ -393,9 +390,9 @@ func (j *Judgement) Apply() (v record.Findings) {
 	if len(j.origins) > 0 && (j.Ordered || len(j.Graph) > 0 || j.byContent() > 0) {
 		v.FirstBad, v.FirstDamaged = v.Origins[0], v.Origins[0]
 		if j.Ordered {
-			j.before(&v, func(r *row) bool { return r.status.Passes() })
+			j.lastGoodBefore(&v, func(r *row) bool { return r.status.Passes() })
 		}
-		j.follow(&v)
+		j.dependentRows(&v)
 	}
 	if j.Ordered {
 		j.firsts(&v)
@@ -412,18 +409,18 @@ func (j *Judgement) MoveFirstBad(v *record.Findings) {
 	if v.FirstBad < 0 || len(j.origins) == 0 {
 		return
 	}
-	i := max(0, slices.IndexFunc(j.origins, func(x *judged) bool { return x.failed() }))
+	i := max(0, slices.IndexFunc(j.origins, func(x *evidenceRow) bool { return x.failed() }))
 	if j.origins[i].index == v.FirstBad {
 		return
 	}
 	v.FirstBad, v.FirstDamaged = j.origins[i].index, j.origins[i].index
 	v.LastGood, v.Suspects, v.Chain, v.OutputsBad = -1, nil, nil, false
-	j.before(v, (*row).good)
-	j.follow(v)
+	j.lastGoodBefore(v, (*row).isGood)
+	j.dependentRows(v)
 }
 
 // outline returns the evidence from which the status follows.
-func (x *judged) outline() *record.Evidence {
+func (x *evidenceRow) outline() *record.Evidence {
 	e := &record.Evidence{FedBy: []int{}, Damaged: x.damaged, BiasOfInputs: x.biasOfInputs, Level: int(x.verdict.Level), Kind: x.verdict.Kind.String()}
 	for _, o := range x.fedBy {
 		e.FedBy = append(e.FedBy, o.index)
@@ -436,7 +433,7 @@ func (x *judged) outline() *record.Evidence {
 }
 
 // report returns the evidence for reports, nil for a row that was not compared.
-func (x *judged) report() *record.Evidence {
+func (x *evidenceRow) report() *record.Evidence {
 	if !x.compared {
 		return nil
 	}

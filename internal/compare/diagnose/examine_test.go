@@ -35,7 +35,7 @@ func (e endless) ReadElements(dst []byte, first int64) error {
 // number of elements is read.
 func TestLargeTensor(t *testing.T) {
 	shape := tensor.Shape{1 << 10, 1 << 10, 1 << 16}
-	value := func(i int64) float64 { return float64(mix(uint64(i))%2000)/100 - 10 }
+	value := func(i int64) float64 { return float64(splitmix64(uint64(i))%2000)/100 - 10 }
 	row := shape[2]
 	tests := map[finding.Code]func(i int64) float64{
 		finding.Shift:  func(i int64) float64 { return value(i + row) },

@@ -28,7 +28,7 @@ func (o *operator) inOrder() (outputs []*row) {
 
 // leaveOutSelected leaves out the worst rows, as many as tied indices among the inputs may have selected differently.
 // It returns the number of elements left out.
-func (x *judged) leaveOutSelected(op *verdict.Operator) (leftOut int64) {
+func (x *evidenceRow) leaveOutSelected(op *verdict.Operator) (leftOut int64) {
 	if !x.typ.Gathers || x.isInput || op.Out.Type.Integer {
 		return 0
 	}
@@ -99,7 +99,7 @@ func (r *row) isStart() bool { return r.isInput && r.producer == nil || r.typ.St
 // isOutside reports whether a tensor comes from outside the run: a parameter before any step of an
 // optimiser, integers, or an input of the first operator. Every other tensor without a producer is
 // carried over from an operator that was not dumped.
-func (j *Judgement) isOutside(x *judged) bool {
+func (j *Judgement) isOutside(x *evidenceRow) bool {
 	r := x.row
 	if !r.isStart() || r.noise.Apart == nil || len(x.inputs()) > 0 && !x.guessed {
 		return false
@@ -118,7 +118,7 @@ func (j *Judgement) isOutside(x *judged) bool {
 }
 
 // isSure reports whether the error is large and far beyond the error that any operator makes from known inputs.
-func (x *judged) isSure() bool {
+func (x *evidenceRow) isSure() bool {
 	return x.verdict.Score > limits.Sure && x.noise.RMS > limits.SureShare*x.noise.RefRMS
 }
 
@@ -148,7 +148,7 @@ func (j *Judgement) unpairedBefore(r *row) (rows []*row) {
 
 // containerOf returns the output of the innermost module around the operator of an input, nil if no such output
 // differs: the producer of the input runs inside that module and was not dumped.
-func (j *Judgement) containerOf(r *row) *judged {
+func (j *Judgement) containerOf(r *row) *evidenceRow {
 	c := r.operator.container
 	if c == nil || len(c.outputs) == 0 {
 		return nil
@@ -162,7 +162,7 @@ func (j *Judgement) containerOf(r *row) *judged {
 
 // hasUsualError reports whether the error of a row is the usual one of tensors of its name. NaN and infinities of one
 // side are never usual.
-func (s *step) hasUsualError() bool {
+func (s *ruleState) hasUsualError() bool {
 	absolute, relative := s.j.usualErrors(s.row)
 	return s.noise.NonFinite == 0 && (s.noise.RMS <= limits.Usual*absolute || s.row.relativeError() <= limits.Usual*relative)
 }
@@ -221,7 +221,7 @@ func (r *row) calledPlace() string {
 
 // compareStart judges a tensor from outside the run: either both sides are equal after rounding to the coarser of
 // their types, or the runs started apart.
-func (x *judged) compareStart() {
+func (x *evidenceRow) compareStart() {
 	x.origin = false
 	switch count := x.countApart(); {
 	case count > 0:
@@ -233,7 +233,7 @@ func (x *judged) compareStart() {
 
 // countApart counts the elements that differ after one rounding. A tensor of few elements does not show its type: it
 // has the type of the other inputs of its operator.
-func (x *judged) countApart() int64 {
+func (x *evidenceRow) countApart() int64 {
 	count, _ := x.noise.Apart.Count()
 	if count == 0 || x.noise.Elements >= tensor.LeastFine || x.noise.Type.Integer {
 		return count
@@ -255,7 +255,7 @@ func (x *judged) countApart() int64 {
 // isRoundedOnOneSide reports whether both sides store an input as float32, but the values of one side alone fit a
 // coarser type. It is false if most float32 arrays hold values of this type, or if some array is stored in this type
 // on one side only.
-func (x *judged) isRoundedOnOneSide(j *Judgement) bool {
+func (x *evidenceRow) isRoundedOnOneSide(j *Judgement) bool {
 	a := x.noise.Apart
 	if a == nil || a.Ref == a.NPU || x.source.RefDType != tensor.Float32 || x.source.NPUDType != tensor.Float32 {
 		return false
@@ -264,8 +264,8 @@ func (x *judged) isRoundedOnOneSide(j *Judgement) bool {
 	return count == 0 && by != j.most && !j.onOneSide[by]
 }
 
-// apart reports whether the two sides are different tensors.
-func (r *row) apart() bool {
+// isOtherTensor reports whether the two sides are different tensors.
+func (r *row) isOtherTensor() bool {
 	res := r.result()
 	return res != nil && res.Cosine.Defined() && res.Cosine.Value() < limits.ApartCosine
 }
@@ -273,14 +273,14 @@ func (r *row) apart() bool {
 // mayHaveStartedApart reports whether an operator without known inputs made an entirely
 // different tensor, and everything that reads it differs entirely too: the input data differed,
 // or the operator is wrong.
-func (x *judged) mayHaveStartedApart(readers []*operator) bool {
+func (x *evidenceRow) mayHaveStartedApart(readers []*operator) bool {
 	if x.isStart() || len(x.inputs()) > 0 || x.noise == nil || !x.unrelated() || len(x.patterns()) > 0 {
 		return false
 	}
 	read := 0
 	for _, o := range readers {
 		for _, r := range o.outputs {
-			if r.result() != nil && !r.apart() {
+			if r.result() != nil && !r.isOtherTensor() {
 				return false
 			}
 			read++
@@ -314,7 +314,7 @@ func (j *Judgement) findUnread() []bool {
 		case x.isInput:
 			reading = []*operator{x.operator}
 		}
-		unread[i] = j.agree(reading, x.isInput)
+		unread[i] = j.differOnlyByRounding(reading, x.isInput)
 		found = found || unread[i]
 	}
 	if !found {
@@ -327,17 +327,17 @@ func (j *Judgement) findUnread() []bool {
 // or an entirely different tensor that an earlier run left, such as a cache with its blocks in another order, or
 // memory that was never written and may hold NaN, such as the first argument of baddbmm(beta=0). Integers of few bits
 // are quantised numbers.
-func (x *judged) mayBeRenumbered() bool {
+func (x *evidenceRow) mayBeRenumbered() bool {
 	if x.outside {
 		return x.noise.Type.Integer && (x.noise.Type.Mantissa >= 31 || x.noise.Type.Mantissa == 1)
 	}
-	return x.isStart() && (x.apart() || x.noise.NonFinite > 0)
+	return x.isStart() && (x.isOtherTensor() || x.noise.NonFinite > 0)
 }
 
-// agree reports whether operators have compared outputs, and all of these differ by rounding alone. With passesOn
+// differOnlyByRounding reports whether operators have compared outputs, and all of these differ by rounding alone. With passesOn
 // they may also differ by the errors that the floating-point inputs pass on, without inputs that are different
 // tensors.
-func (j *Judgement) agree(operators []*operator, passesOn bool) bool {
+func (j *Judgement) differOnlyByRounding(operators []*operator, passesOn bool) bool {
 	outputs := 0
 	for _, o := range operators {
 		for _, r := range o.outputs {
@@ -364,7 +364,7 @@ func (j *Judgement) agree(operators []*operator, passesOn bool) bool {
 // largestRelativeError returns the largest relative error of the floating-point inputs.
 func largestRelativeError(inputs []*row) (most float64) {
 	for _, in := range inputs {
-		if n := in.noise; n != nil && !n.Type.Integer && n.RefRMS > 0 && !in.apart() {
+		if n := in.noise; n != nil && !n.Type.Integer && n.RefRMS > 0 && !in.isOtherTensor() {
 			most = max(most, in.relativeError())
 		}
 	}

@@ -30,16 +30,16 @@ func (f FlowFrom) ByContent() bool { return f != FlowFiles && f != FlowNone }
 // chance.
 const leastCopied = 8
 
-// content identifies a tensor by its type, shape and elements.
-type content struct {
+// tensorKey identifies a tensor by its type, shape and elements.
+type tensorKey struct {
 	crc          uint32
 	count        int64
 	dtype, shape string
 }
 
-// content returns the content of a side of the row. ok is false for a small or constant tensor,
+// tensorKey returns the content of a side of the row. ok is false for a small or constant tensor,
 // which does not identify its producer.
-func (r *row) content(side int) (c content, ok bool) {
+func (r *row) tensorKey(side int) (c tensorKey, ok bool) {
 	res := r.result()
 	if res == nil || res.Total < leastCopied {
 		return c, false
@@ -49,24 +49,24 @@ func (r *row) content(side int) (c content, ok bool) {
 		stats, dtype = &res.NPU, r.source.NPUDType
 	}
 	sum := r.digest(side)
-	return content{sum.crc, sum.count, dtype.String(), r.source.Shape.String()}, stats.Min.Defined() && stats.Min.Value() != stats.Max.Value()
+	return tensorKey{sum.crc, sum.count, dtype.String(), r.source.Shape.String()}, stats.Min.Defined() && stats.Min.Value() != stats.Max.Value()
 }
 
 // anyShape returns the content without the shape: a reshape is often not an operator
 // of its own.
-func (c content) anyShape() content {
+func (c tensorKey) anyShape() tensorKey {
 	c.shape = ""
 	return c
 }
 
 // producers has, for the reference and the NPU, the row that made each content.
-type producers [2]map[content]*row
+type producers [2]map[tensorKey]*row
 
 // add makes an output the producer of its content. With keep an existing producer stays.
 func (p *producers) add(r *row, keep bool) {
 	for side := range p {
-		c, ok := r.content(side)
-		for _, c := range []content{c, c.anyShape()} {
+		c, ok := r.tensorKey(side)
+		for _, c := range []tensorKey{c, c.anyShape()} {
 			if ok && !(keep && p[side][c] != nil) {
 				p[side][c] = r
 			}
@@ -77,7 +77,7 @@ func (p *producers) add(r *row, keep bool) {
 // findProducers finds the output that each input is a copy of: an output with the same elements on the NPU, or else
 // in the reference. Of several outputs it takes the latest before the input in execution order. If both sides have a
 // producer and the producers differ, the NPU read a wrong tensor.
-func (n *network) findProducers() {
+func (n *dataFlow) findProducers() {
 	reads := func(r *row) bool { return r.isInput || len(r.source.Reads) > 0 }
 	if !n.Flow.ByContent() || !slices.ContainsFunc(n.order, reads) {
 		return
@@ -132,7 +132,7 @@ func (r *row) passesOn() bool {
 func (r *row) findProducer(latest *producers) {
 	var by [2]*row
 	for side := range by {
-		if c, ok := r.content(side); ok {
+		if c, ok := r.tensorKey(side); ok {
 			by[side] = latest[side][c]
 		}
 	}
@@ -178,7 +178,7 @@ func (r *row) sourcesIn(latest *producers) sources {
 		if read.NPU {
 			by = latest[npuSide]
 		}
-		c := content{read.CRC, count, read.DType, read.Shape.String()}
+		c := tensorKey{read.CRC, count, read.DType, read.Shape.String()}
 		switch source := cmp.Or(by[c], by[c.anyShape()]); {
 		case source == nil:
 			s.unmade = s.unmade || !r.typ.IsParameter(read.Input)
@@ -192,10 +192,10 @@ func (r *row) sourcesIn(latest *producers) sources {
 // takeSources sets the inputs of each operator to the producers that were found. An input without a producer comes
 // from outside, like a weight. But if an earlier output has no reader, an operator without a dump may lie in between:
 // then some inputs are unknown.
-func (n *network) takeSources(found []sources, reached map[*row]bool) {
+func (n *dataFlow) takeSources(found []sources, reached map[*row]bool) {
 	lost := slices.IndexFunc(n.operators, func(o *operator) bool {
 		return slices.ContainsFunc(o.outputs, func(r *row) bool {
-			_, ok := r.content(npuSide)
+			_, ok := r.tensorKey(npuSide)
 			return ok && !reached[r]
 		})
 	})
@@ -207,7 +207,7 @@ func (n *network) takeSources(found []sources, reached map[*row]bool) {
 }
 
 // byContent counts the operators whose inputs were found by equal elements.
-func (n *network) byContent() (known int) {
+func (n *dataFlow) byContent() (known int) {
 	for _, o := range n.operators {
 		_, inGraph := n.Graph[o.name]
 		if o.known && !inGraph || slices.ContainsFunc(o.inputs, func(r *row) bool { return r.producer != nil }) {
@@ -224,9 +224,9 @@ const (
 	lastFew  = 8
 )
 
-// feedOf finds the inputs of a row and its operator type from the values of the references, if no graph names them.
+// inferInputs finds the inputs of a row and its operator type from the values of the references, if no graph names them.
 // If several combinations produce the tensor it takes the combination with the largest errors.
-func (j *Judgement) feedOf(r *row) (inputs []*row, op optype.Type, found bool) {
+func (j *Judgement) inferInputs(r *row) (inputs []*row, op optype.Type, found bool) {
 	worst := -1.0
 	out, ok := verdict.NewOutput(r.noise)
 	if !ok {
@@ -251,7 +251,7 @@ func (j *Judgement) feedOf(r *row) (inputs []*row, op optype.Type, found bool) {
 	}
 	for i := len(before) - 1; i >= max(0, len(before)-lastFew); i-- {
 		a := before[i]
-		half := out.With(a.noise)
+		half := out.CombinedWith(a.noise)
 		for _, b := range slices.Backward(before[:i]) {
 			if t, ok := half.OfTwo(b.noise); ok {
 				take(a.noise.RMS+b.noise.RMS, t, a, b)

@@ -69,7 +69,7 @@ func TestFeed(t *testing.T) {
 		last := j.judgedOutputs[len(j.judgedOutputs)-1]
 		j.judgedOutputs = j.judgedOutputs[:len(j.judgedOutputs)-1]
 		got := ""
-		if inputs, op, found := j.feedOf(last); found {
+		if inputs, op, found := j.inferInputs(last); found {
 			for _, in := range inputs {
 				got += in.source.Op + " "
 			}

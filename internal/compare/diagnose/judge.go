@@ -49,18 +49,18 @@ const (
 // numbers.
 func (r *row) judge() []finding.Finding {
 	switch {
-	case r.good() && r.status != record.Pass && r.compared:
+	case r.isGood() && r.status != record.Pass && r.compared:
 		return r.modelNaN()
 	case !r.failed():
 		return nil
 	case !r.compared:
 		return finding.Merge(r.shapeInputBad(), r.patterns())
 	}
-	findings := slices.Concat(r.own(), r.modelNaN(), r.nonFinite(), r.jumped())
+	findings := slices.Concat(r.ownPatterns(), r.modelNaN(), r.nonFinite(), r.jumped())
 	inputs := r.inputBad()
 	if uneven := r.source.Uneven; len(inputs) == 0 && !finding.Has(findings, finding.CalcError) && uneven != nil && !r.rounding {
 		// Rounding may also concentrate in part of an axis, if a norm amplifies some columns.
-		findings = append(findings, single(finding.CalcError, finding.Medium, unevenText(uneven))...)
+		findings = append(findings, oneFinding(finding.CalcError, finding.Medium, unevenText(uneven))...)
 	}
 	findings = append(findings, inputs...)
 	if len(findings) == 0 {
@@ -78,7 +78,7 @@ func (r *row) modelNaN() []finding.Finding {
 	if r.result().Mismatch.Count > 0 {
 		return nil
 	}
-	return single(finding.ModelNaN, finding.High, modelNaN(r.result()))
+	return oneFinding(finding.ModelNaN, finding.High, modelNaN(r.result()))
 }
 
 // nonFinite finds NaN and infinities of the NPU that come from no input: a
@@ -100,13 +100,13 @@ func (r *row) nonFinite() []finding.Finding {
 // madeNonFinite returns the cause of NaN and infinities of the NPU.
 func (r *row) madeNonFinite() []finding.Finding {
 	if evidence := halfOverflow(r.result()); !evidence.IsZero() {
-		return single(finding.OverflowFP16, overflowConfidence(r.result()), evidence)
+		return oneFinding(finding.OverflowFP16, overflowConfidence(r.result()), evidence)
 	}
-	return single(finding.NPUNaN, finding.High, npuNaN(r.result()))
+	return oneFinding(finding.NPUNaN, finding.High, npuNaN(r.result()))
 }
 
-// sure returns the confidence of a finding: known if the inputs are known, guessed if they are inferred.
-func (r *row) sure(known, guessed finding.Confidence) finding.Confidence {
+// confidence returns the confidence of a finding: known if the inputs are known, guessed if they are inferred.
+func (r *row) confidence(known, guessed finding.Confidence) finding.Confidence {
 	if r.resolved().inferred {
 		return guessed
 	}
@@ -123,18 +123,18 @@ func (r *row) jumped() []finding.Finding {
 	if r.source.Uneven != nil {
 		evidence = append(evidence, unevenText(r.source.Uneven))
 	}
-	return single(finding.CalcError, r.sure(finding.High, finding.Medium), lang.Join(evidence, semicolon))
+	return oneFinding(finding.CalcError, r.confidence(finding.High, finding.Medium), lang.Join(evidence, semicolon))
 }
 
 // jumps returns the evidence of the jump rules: a jump of the mean relative error, a fall of the
 // correlation.
 func (r *row) jumps() (evidence []lang.Sentence) {
-	res, in := r.result(), r.numbers()
+	res, in := r.result(), r.worstInputMetrics()
 	red, p50 := res.RED.Value(), res.RelQuantiles.P50.Value()
 	var besides lang.Sentence
 	switch {
 	case !in.meanRel.Defined() || !res.MeanRel.Defined() || in.meanRel.Value() >= goodMeanRel || res.MeanRel.Value() <= badMeanRel:
-	case red >= jumpRED && red > r.grown():
+	case red >= jumpRED && red > r.grownRED():
 		besides = lang.Say("RED %s >= %d", number(red), jumpRED)
 	case p50 >= jumpP50:
 		besides = lang.Say("median relative error %s >= %d", number(p50), jumpP50)
@@ -155,8 +155,8 @@ func (r *row) jumps() (evidence []lang.Sentence) {
 // RED must agree, since the mean relative error of the inputs may come from a few references
 // near 0.
 func (r *row) accumulated() []finding.Finding {
-	res, in := r.result(), r.numbers()
-	if !in.meanRel.Defined() || !res.MeanRel.Defined() || res.Mismatch.Count > 0 || r.outliers() || !res.RED.Defined() || res.RED.Value() > r.grown() {
+	res, in := r.result(), r.worstInputMetrics()
+	if !in.meanRel.Defined() || !res.MeanRel.Defined() || res.Mismatch.Count > 0 || r.outliers() || !res.RED.Defined() || res.RED.Value() > r.grownRED() {
 		return nil
 	}
 	rounding := r.roundingError()
@@ -164,7 +164,7 @@ func (r *row) accumulated() []finding.Finding {
 	if res.MeanRel.Value() > bound {
 		return nil
 	}
-	return single(finding.Accumulated, r.sure(finding.Medium, finding.Low), lang.Say(
+	return oneFinding(finding.Accumulated, r.confidence(finding.Medium, finding.Low), lang.Say(
 		"mean relative error %s <= %s = %d x %s of the inputs (%s) + %s of rounding in %s (sums of %d terms assumed)",
 		number(res.MeanRel.Value()), number(bound), growth, number(in.meanRel.Value()), r.inputNames(), number(rounding), res.NPUDType, assumedSum))
 }
@@ -172,7 +172,7 @@ func (r *row) accumulated() []finding.Finding {
 // accumulatedBound returns the mean relative error up to which rounding may have grown, if the errors of the inputs
 // are known.
 func (r *row) accumulatedBound() (bound float64, ok bool) {
-	in := r.numbers().meanRel
+	in := r.worstInputMetrics().meanRel
 	return float64(growth*in.Value()) + r.roundingError(), in.Defined()
 }
 
@@ -188,7 +188,7 @@ func (r *row) unknown() []finding.Finding {
 	if len(r.patterns()) > 0 && !r.rounding {
 		return slices.Clone(r.patterns())
 	}
-	res, in := r.result(), r.numbers()
+	res, in := r.result(), r.worstInputMetrics()
 	text := lang.Say("mean relative error %s, Pearson correlation %s", metricText(res.MeanRel), metricText(res.Pearson))
 	if len(r.resolved().rows) > 0 {
 		text = lang.Say("%s, of the inputs %s and %s (%s)", text, metricText(in.meanRel), metricText(in.pearson), r.inputNames())
@@ -196,10 +196,10 @@ func (r *row) unknown() []finding.Finding {
 	parts := []lang.Sentence{text}
 	add := func(more lang.Sentence) { parts = append(parts, more) }
 	if r.rounding {
-		add(lang.Say("RED %s <= %s, the limit for rounding", number(res.RED.Value()), number(r.grown())))
-	} else if res.RED.Value() > r.grown() && len(r.resolved().rows) > 0 {
+		add(lang.Say("RED %s <= %s, the limit for rounding", number(res.RED.Value()), number(r.grownRED())))
+	} else if res.RED.Value() > r.grownRED() && len(r.resolved().rows) > 0 {
 		add(lang.Say("RED %s > %s, the limit for rounding (RED of the inputs: %s)",
-			number(res.RED.Value()), number(r.grown()), number(in.red)))
+			number(res.RED.Value()), number(r.grownRED()), number(in.red)))
 	}
 	if r.outliers() {
 		add(lang.Say("max |d| %s > %d x its 99 %% quantile %s",
@@ -208,7 +208,7 @@ func (r *row) unknown() []finding.Finding {
 	if len(r.resolved().rows) == 0 {
 		add(lang.Say("no inputs are known (first operator, with other input data?)"))
 	}
-	return single(finding.Unknown, finding.Low, lang.Join(parts, semicolon))
+	return oneFinding(finding.Unknown, finding.Low, lang.Join(parts, semicolon))
 }
 
 // factual adds facts to the findings that have none.
@@ -289,7 +289,7 @@ func (r *row) calculationFacts() (f finding.Facts) {
 		}
 	}
 	f = append(f, r.meanRelFacts()...)
-	if in, res := r.numbers().pearson, r.result(); res != nil && in.Defined() && res.Pearson.Defined() {
+	if in, res := r.worstInputMetrics().pearson, r.result(); res != nil && in.Defined() && res.Pearson.Defined() {
 		f = f.Number("pearson_in", in.Value()).Number("pearson_out", res.Pearson.Value())
 	}
 	if in := r.resolved().rows; len(in) > 0 {
@@ -300,7 +300,7 @@ func (r *row) calculationFacts() (f finding.Facts) {
 
 // meanRelFacts returns the mean relative errors of the inputs and of the row.
 func (r *row) meanRelFacts() (f finding.Facts) {
-	if in, res := r.numbers().meanRel, r.result(); res != nil && in.Defined() && res.MeanRel.Defined() {
+	if in, res := r.worstInputMetrics().meanRel, r.result(); res != nil && in.Defined() && res.MeanRel.Defined() {
 		f = f.Number("mean_rel_in", in.Value()).Number("mean_rel_out", res.MeanRel.Value())
 	}
 	return f
@@ -321,12 +321,12 @@ func (r *row) inputFacts() (f finding.Facts) {
 
 // hasWrongSibling reports whether another output of the operator is wrong by recomputation: then the operator is
 // wrong.
-func (x *judged) hasWrongSibling() bool {
+func (x *evidenceRow) hasWrongSibling() bool {
 	return slices.ContainsFunc(x.operator.outputs, func(r *row) bool { return r != x.row && r.source.Self.IsWrong() })
 }
 
 // agrees reports whether the row equals the reference up to the rounding of the NPU's type.
-func (x *judged) agrees() bool {
+func (x *evidenceRow) agrees() bool {
 	n := x.noise
 	return n != nil && n.NonFinite == 0 && n.RMS <= 2*n.Rounding
 }
@@ -342,32 +342,32 @@ func (j *Judgement) unproven() (n int) {
 }
 
 // bySelf puts the result of recomputation before the findings from the reference.
-func (x *judged) bySelf(findings []finding.Finding) []finding.Finding {
+func (x *evidenceRow) bySelf(findings []finding.Finding) []finding.Finding {
 	self := x.source.Self
 	switch {
 	case self.IsWrong():
 		own := slices.Clone(self.Why)
 		own[0].Confidence = finding.High
-		own[0].Evidence = joined(lang.Say("computed again from its own inputs: %s", own[0].Evidence), x.excess())
+		own[0].Evidence = joined(lang.Say("recomputed from the NPU inputs: %s", own[0].Evidence), x.excess())
 		return finding.Merge(own, findings)
 	case x.cleared && x.verdict.Kind == verdict.Unwritten: // the memory that it read is at fault
 	case x.cleared:
 		if others := x.badInputs(); len(others) > 0 {
-			return finding.Merge(single(finding.InputDiffers, self.Confidence(), lang.Say("it computes the right result from its own inputs, but %s of the reference differ beyond rounding", someOf(others, ""))), findings)
+			return finding.Merge(oneFinding(finding.InputDiffers, self.Confidence(), lang.Say("the NPU result is right for the NPU inputs, but %s of the reference differ by more than rounding", someOf(others, ""))), findings)
 		}
 		if a := x.source.Argument; a != nil {
-			return finding.Merge(single(finding.ArgumentsDiffer, self.Confidence(), lang.Say("it computes the right result from its own inputs, but its argument %s is %.100s, %.100s in the reference", a.Name, a.NPU, a.Ref)), findings)
+			return finding.Merge(oneFinding(finding.ArgumentsDiffer, self.Confidence(), lang.Say("the NPU result is right for the NPU inputs, but argument %s is %.100s on the NPU and %.100s in the reference", a.Name, a.NPU, a.Ref)), findings)
 		}
-		return finding.Merge(single(finding.ReferenceDiffers, self.Confidence(), lang.Say("it computes the right result from its own inputs: compare the weights and attributes of both sides")), findings)
+		return finding.Merge(oneFinding(finding.ReferenceDiffers, self.Confidence(), lang.Say("the NPU result is right for the NPU inputs: compare the weights and attributes of both sides")), findings)
 	}
 	if a := x.source.Argument; a != nil {
-		return append(findings, single(finding.ArgumentsDiffer, finding.Low, lang.Say("also differs: its argument %s is %.100s, %.100s in the reference", a.Name, a.NPU, a.Ref))...)
+		return append(findings, oneFinding(finding.ArgumentsDiffer, finding.Low, lang.Say("argument %s also differs: %.100s on the NPU, %.100s in the reference", a.Name, a.NPU, a.Ref))...)
 	}
 	return findings
 }
 
 // badInputs returns the inputs that differ from the reference by more than rounding.
-func (x *judged) badInputs() (bad []*row) {
+func (x *evidenceRow) badInputs() (bad []*row) {
 	for _, in := range x.inputs() {
 		if in.failed() || in.status == record.Warn {
 			bad = append(bad, in)
@@ -377,12 +377,12 @@ func (x *judged) badInputs() (bad []*row) {
 }
 
 // hasOtherInput reports whether an input is known and differs.
-func (x *judged) hasOtherInput() bool {
+func (x *evidenceRow) hasOtherInput() bool {
 	return slices.ContainsFunc(x.inputs(), func(in *row) bool { return in.noise != nil && in.noise.RMS > 0 })
 }
 
-// agreed returns the findings of a row that is wrong by recomputation but agrees with the reference.
-func (x *judged) agreed() []finding.Finding {
+// wrongButAgreeing returns the findings of a row that is wrong by recomputation but agrees with the reference.
+func (x *evidenceRow) wrongButAgreeing() []finding.Finding {
 	own := x.source.Self.Why
-	return finding.Merge(single(finding.SelfWrong, own[0].Confidence, lang.Say("computed again from its own inputs: %s; the reference agrees with the NPU", own[0].Evidence)), own)
+	return finding.Merge(oneFinding(finding.SelfWrong, own[0].Confidence, lang.Say("recomputed from the NPU inputs: %s; the reference agrees with the NPU", own[0].Evidence)), own)
 }

@@ -56,13 +56,13 @@ func (p *pair) permutation(candidates []order) (best *order, evidence lang.Sente
 		}
 		seen[key] = true
 		f := p.tryOrder(s, &c)
-		if p.err() != nil || !p.fits(&f) {
+		if p.err() != nil || !p.explainsOrder(&f) {
 			continue
 		}
 		if best != nil {
 			others++
 		}
-		if _, after := f.means(); after < least {
+		if _, after := f.meanDifferences(); after < least {
 			best, least = &c, after
 			evidence = lang.Say("%s; %s%s, mean |d| %s", c.text, c.transpose(), f.passText(), number(after))
 		}
@@ -76,13 +76,13 @@ func (p *pair) permutation(candidates []order) (best *order, evidence lang.Sente
 	return best, evidence
 }
 
-// fits reports whether an order explains the pair. If the shapes differ, there is no other way
+// explainsOrder reports whether an order explains the pair. If the shapes differ, there is no other way
 // to compare the elements, and it suffices that they pass.
-func (p *pair) fits(f *fit) bool {
+func (p *pair) explainsOrder(f *hypothesisFit) bool {
 	if p.result == nil {
 		return f.tried > 0 && f.passed*100 >= f.tried*99 && f.tellingPassed*100 >= f.telling*95 && f.varied()
 	}
-	return f.holds()
+	return f.isExplained()
 }
 
 func (p *pair) npuShape() tensor.Shape {
@@ -159,7 +159,7 @@ func (o *order) identity() bool {
 
 // tryOrder compares the NPU sample with the reference in this order. Most orders are rejected
 // after a few elements.
-func (p *pair) tryOrder(s *sample, o *order) (f fit) {
+func (p *pair) tryOrder(s *sample, o *order) (f hypothesisFit) {
 	if p.result != nil {
 		f.most = s.most
 	}
@@ -169,7 +169,7 @@ func (p *pair) tryOrder(s *sample, o *order) (f fit) {
 		for i := start; i < len(s.offsets); i += step {
 			p.ref.values(want[:], o.refOffset(s.offsets[i]))
 			f.add(p, s.n[i], s.r[i], s.n[i], want[0])
-			if f.hopeless(len(s.offsets)) {
+			if f.isRefuted(len(s.offsets)) {
 				return f
 			}
 		}
@@ -210,7 +210,7 @@ func (p *pair) candidates() []order {
 	}
 	all = append(all, blockedOrders(ref)...)
 	if sorted := slices.Sorted(slices.Values(npu)); !same && slices.Equal(sorted, slices.Sorted(slices.Values(ref))) {
-		all = append(all, newOrder(ref, numbers(len(ref)), lang.Say(
+		all = append(all, newOrder(ref, countingNumbers(len(ref)), lang.Say(
 			"the NPU data are in the axis order of the reference %s, only their shape %s is wrong", ref, npu)))
 	}
 	return all
@@ -218,7 +218,7 @@ func (p *pair) candidates() []order {
 
 // isReversed reports whether a permutation reverses the axes.
 func isReversed(axes []int) bool {
-	reversed := numbers(len(axes))
+	reversed := countingNumbers(len(axes))
 	slices.Reverse(reversed)
 	return slices.Equal(axes, reversed)
 }
@@ -227,7 +227,7 @@ func isReversed(axes []int) bool {
 func movedText(known axisOrder) lang.Sentence {
 	switch {
 	case known.from != "":
-		return lang.Say("the NPU data were taken for %s and are %s", known.to, known.from)
+		return lang.Say("the NPU data were read as %s but are %s", known.to, known.from)
 	case isReversed(known.axes):
 		return lang.Say("the NPU data are in the order of the reference and were read in the reverse order of axes, as with a wrong fortran_order")
 	}
@@ -297,7 +297,7 @@ func blockedOrders(ref tensor.Shape) (all []order) {
 
 // transpose describes the permutation; empty for the identity.
 func (o *order) transpose() lang.Sentence {
-	if slices.Equal(o.axes, numbers(len(o.axes))) {
+	if slices.Equal(o.axes, countingNumbers(len(o.axes))) {
 		return lang.Sentence{}
 	}
 	return lang.Say("with transpose %s ", axesText(o.axes))
@@ -324,7 +324,7 @@ func axisOrders(rank int) []axisOrder {
 	var all []axisOrder
 	add := func(o axisOrder) {
 		same := func(other axisOrder) bool { return slices.Equal(o.axes, other.axes) }
-		if !slices.Equal(o.axes, numbers(rank)) && !slices.ContainsFunc(all, same) {
+		if !slices.Equal(o.axes, countingNumbers(rank)) && !slices.ContainsFunc(all, same) {
 			all = append(all, o)
 		}
 	}
@@ -342,8 +342,10 @@ func axisOrders(rank int) []axisOrder {
 	if rank < 2 {
 		return nil
 	}
-	moved := func(from, to int) []int { return slices.Insert(slices.Delete(numbers(rank), from, from+1), to, from) }
-	reversed := numbers(rank)
+	moved := func(from, to int) []int {
+		return slices.Insert(slices.Delete(countingNumbers(rank), from, from+1), to, from)
+	}
+	reversed := countingNumbers(rank)
 	slices.Reverse(reversed)
 	others := [][]int{moved(rank-1, rank-2), reversed, moved(rank-1, 1), moved(1, rank-1)}
 	if rank <= 4 {

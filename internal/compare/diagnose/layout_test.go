@@ -125,7 +125,7 @@ func TestBlocked(t *testing.T) {
 		{"the NPU data are NCDHW and were converted from NDC1HWC0", tensor.Shape{2, 32, 3, 4, 5}, func(at []int64) int64 {
 			return ((((at[0]*3+at[2])*2+at[1]/16)*4+at[3])*5+at[4])*16 + at[1]%16
 		}},
-		{"the NPU data were taken for NHWC and are NCHW", tensor.Shape{2, 3, 4, 5}, func(at []int64) int64 {
+		{"the NPU data were read as NHWC but are NCHW", tensor.Shape{2, 3, 4, 5}, func(at []int64) int64 {
 			return ((at[0]*4+at[2])*5+at[3])*3 + at[1]
 		}},
 	}
@@ -194,10 +194,10 @@ func TestAxisOrders(t *testing.T) {
 		seen := map[string]bool{}
 		for _, known := range all {
 			axes := known.axes
-			if sorted := slices.Sorted(slices.Values(axes)); !slices.Equal(sorted, numbers(rank)) {
+			if sorted := slices.Sorted(slices.Values(axes)); !slices.Equal(sorted, countingNumbers(rank)) {
 				t.Errorf("%v is no permutation", axes)
 			}
-			if seen[axesText(axes)] || slices.Equal(axes, numbers(rank)) {
+			if seen[axesText(axes)] || slices.Equal(axes, countingNumbers(rank)) {
 				t.Errorf("%v is there twice or does nothing", axes)
 			}
 			seen[axesText(axes)] = true

@@ -11,7 +11,7 @@ import (
 // depends on values, and tensors computed from such rows, with the same ratio of lengths or as recomputation from the
 // operator's own inputs confirms. Their status is decided by the part that both sides have. Other outputs whose
 // operator reads inputs of equal lengths stay a SHAPE_MISMATCH.
-func (n *network) acceptLengths() {
+func (n *dataFlow) acceptLengths() {
 	if !slices.ContainsFunc(n.rows, func(r row) bool { return r.source.Common != nil }) {
 		return
 	}
@@ -33,22 +33,22 @@ func (n *network) acceptLengths() {
 		switch {
 		case slices.ContainsFunc(sources, from), r.source.Self.IsRight() && slices.ContainsFunc(sources, (*row).hasOtherLength), r.isStart() && (r.place < n.made || slices.ContainsFunc(accepted, from)), !r.isInput && r.isSizedByValues() && r.mayTie():
 			accepted = append(accepted, r)
-			r.accept()
+			r.useCommonPart()
 		}
 	}
 }
 
-// accept makes the common part of a row decide its status.
-func (r *row) accept() {
+// useCommonPart makes the common part of a row decide its status.
+func (r *row) useCommonPart() {
 	s := r.source
 	s.Common.Counts = true
-	s.Status, s.Reasons = s.Pair.Status, finding.Without(s.Reasons, finding.SizeMismatch)
+	s.Status, s.Reasons = s.Pair.Status, finding.ExceptCode(s.Reasons, finding.SizeMismatch)
 	r.status, r.compared, r.noise = s.Status, s.Compared(), s.Noise
 	r.wasBad = r.failed()
 }
 
 // sameLengths reports whether the accepted lengths of a row have the same ratio as the lengths of c.
-func (r *row) sameLengths(c *record.Common) bool {
+func (r *row) sameLengths(c *record.CommonPart) bool {
 	own := r.source.Common
 	return r.hasOtherLength() && own.Ref*c.NPU == own.NPU*c.Ref
 }

@@ -11,7 +11,7 @@ import (
 
 // ofLengths gives a row another length on the NPU.
 func ofLengths(row testRow, ref, npu int64) testRow {
-	row.Common = &record.Common{Ref: ref, NPU: npu}
+	row.Common = &record.CommonPart{Ref: ref, NPU: npu}
 	row.Status, row.Pair.Status = record.ShapeMismatch, record.Pass
 	row.Reasons = []finding.Finding{{Code: finding.SizeMismatch}}
 	return row
@@ -22,7 +22,7 @@ func ofLengths(row testRow, ref, npu int64) testRow {
 func TestLengths(t *testing.T) {
 	out := func(op, opType string) testRow { return measured(op, opType, rounding) }
 	computed := func(row testRow, status string) testRow {
-		row.Self = &record.Self{Status: status}
+		row.Self = &record.RecomputedOutput{Status: status}
 		if status == "wrong" {
 			row.Self.Why = []finding.Finding{{Code: finding.ShapeDiffers, Confidence: finding.High, Evidence: lang.Plain("7 positions of axis 0, want 8")}}
 		}

@@ -83,8 +83,8 @@ type resolved struct {
 	through  []string // operators in between without compared outputs
 }
 
-// network has the operators of a round and their inputs.
-type network struct {
+// dataFlow has the operators of a round and their inputs.
+type dataFlow struct {
 	Network
 	rows      []row
 	order     []*row      // the rows in execution order
@@ -99,8 +99,8 @@ type network struct {
 }
 
 // newNetwork prepares the judgement of the rows.
-func newNetwork(rows []record.Row, known Network) *network {
-	n := &network{Network: known, rows: make([]row, len(rows)), order: make([]*row, 0, len(rows))}
+func newNetwork(rows []record.Row, known Network) *dataFlow {
+	n := &dataFlow{Network: known, rows: make([]row, len(rows)), order: make([]*row, 0, len(rows))}
 	for i := range rows {
 		n.rows[i] = n.newRow(i, &rows[i])
 		n.matched = n.matched || n.rows[i].isMatched()
@@ -133,7 +133,7 @@ func newNetwork(rows []record.Row, known Network) *network {
 
 // walk lists each operator after its producers, otherwise in execution order. In a cycle one
 // operator comes before its producer; it is looped.
-func (n *network) walk() []*operator {
+func (n *dataFlow) walk() []*operator {
 	walked := make([]*operator, 0, len(n.operators))
 	var visit func(*operator)
 	visit = func(o *operator) {
@@ -160,7 +160,7 @@ func (n *network) walk() []*operator {
 }
 
 // group groups the rows by operator, in execution order, and returns the operators by name.
-func (n *network) group() map[string]*operator {
+func (n *dataFlow) group() map[string]*operator {
 	all := make(map[string]*operator, len(n.rows))
 	for _, r := range n.order {
 		name := n.key(r.source)
@@ -173,7 +173,7 @@ func (n *network) group() map[string]*operator {
 		r.operator = o
 		o.lost = o.lost || r.isInput && (r.source.Part.IsLost() || finding.Has(r.source.Pair.Reasons, finding.NotLocated))
 		switch {
-		case !r.failed() && !r.good():
+		case !r.failed() && !r.isGood():
 		case r.isInput:
 			o.inputs = append(o.inputs, r)
 		default:
@@ -185,7 +185,7 @@ func (n *network) group() map[string]*operator {
 
 // resolve finds the inputs of every operator. Operators at the same place in the execution
 // order are not inferred to be inputs of each other.
-func (n *network) resolve(all map[string]*operator) {
+func (n *dataFlow) resolve(all map[string]*operator) {
 	first := make([]int, len(n.operators)) // the place of the first row
 	for _, r := range slices.Backward(n.order) {
 		first[r.operator.index] = r.source.Order
@@ -219,14 +219,14 @@ func (r *row) resolved() resolved {
 	if read := o.read(); !r.isInput && len(read) > 0 {
 		in = resolved{rows: read}
 	}
-	if inside := r.inside(); len(inside) > 0 {
+	if inside := r.innerOutputs(); len(inside) > 0 {
 		in.rows = slices.Concat(in.rows, inside)
 	}
 	return in
 }
 
-// inside returns the outputs of the operators inside the operator of an output.
-func (r *row) inside() (rows []*row) {
+// innerOutputs returns the outputs of the operators inside the operator of an output.
+func (r *row) innerOutputs() (rows []*row) {
 	for _, o := range r.operator.inner {
 		if !r.isInput {
 			rows = append(rows, o.outputs...)
@@ -235,8 +235,8 @@ func (r *row) inside() (rows []*row) {
 	return rows
 }
 
-// links returns the indexes of the rows that the row is known to read.
-func (r *row) links() (rows []int) {
+// inputRows returns the indexes of the rows that the row is known to read.
+func (r *row) inputRows() (rows []int) {
 	in := r.resolved()
 	for _, x := range in.rows {
 		if x != r && !in.inferred {
@@ -252,7 +252,7 @@ const searchLimit = 256
 
 // search walks the graph upstream from an operator to compared outputs, through operators
 // without any: copies are never dumped.
-func (n *network) search(all map[string]*operator, o *operator) {
+func (n *dataFlow) search(all map[string]*operator, o *operator) {
 	visited := map[string]bool{o.name: true}
 	for queue := slices.Clone(n.Graph[o.name]); len(queue) > 0; {
 		source := queue[0]
@@ -296,7 +296,7 @@ func (o *operator) output(output int) []*row {
 // row is a row during judgement.
 type row struct {
 	source   *record.Row
-	network  *network
+	network  *dataFlow
 	operator *operator
 	index    int // in the round
 	place    int // in execution order
@@ -326,7 +326,7 @@ type row struct {
 	measure    *inputNumbers
 }
 
-func (n *network) newRow(index int, source *record.Row) row {
+func (n *dataFlow) newRow(index int, source *record.Row) row {
 	r := row{source: source, network: n, index: index, status: source.Status, isInput: tensor.Kind(source.Kind).IsInput() || source.Kind == string(tensor.Gradient),
 		compared: source.Compared(), typ: recompute.TypeOfOperator(source.OpType, source.Op)}
 	if r.compared {
@@ -342,10 +342,10 @@ func (n *network) newRow(index int, source *record.Row) row {
 
 // findInner finds the output inside a module that each output of the module is a copy of: a module computes nothing
 // itself.
-func (n *network) findInner() {
+func (n *dataFlow) findInner() {
 	for _, o := range n.operators {
 		for _, r := range o.outputs {
-			for _, in := range r.inside() {
+			for _, in := range r.innerOutputs() {
 				if in.compared && r.compared && (in.digest(npuSide) == r.digest(npuSide) || r.madeBy == nil && in.digest(refSide) == r.digest(refSide)) {
 					r.madeBy = in
 				}
@@ -356,7 +356,7 @@ func (n *network) findInner() {
 
 // findIndices marks the integers that an operator of unknown type returns together with numbers, as max and topk
 // return indices.
-func (n *network) findIndices() {
+func (n *dataFlow) findIndices() {
 	for _, o := range n.operators {
 		numbers := slices.ContainsFunc(o.outputs, func(r *row) bool { return r.noise != nil && !r.noise.Type.Integer })
 		for _, r := range o.outputs {
@@ -385,8 +385,8 @@ func (r *row) failed() bool {
 	return r.status == record.Fail || r.status == record.ShapeMismatch || r.status == record.DTypeMismatch
 }
 
-// good reports whether the row was compared and is not bad.
-func (r *row) good() bool {
+// isGood reports whether the row was compared and is not bad.
+func (r *row) isGood() bool {
 	return r.status == record.Pass || r.status == record.Warn || r.status == record.Partial
 }
 
@@ -403,7 +403,7 @@ func (r *row) patterns() []finding.Finding {
 		}
 		if r.wasBad && r.compared {
 			all = insertFindings(all, r.duplicates)
-			all = finding.Merge(all, single(finding.ModelNaN, finding.High, modelNaN(r.result())))
+			all = finding.Merge(all, oneFinding(finding.ModelNaN, finding.High, modelNaN(r.result())))
 		}
 		r.known = &all
 	}
@@ -416,8 +416,8 @@ type inputNumbers struct {
 	red              float64 // 0 if unknown
 }
 
-// numbers returns the worst metrics over the inputs with a result.
-func (r *row) numbers() inputNumbers {
+// worstInputMetrics returns the worst metrics over the inputs with a result.
+func (r *row) worstInputMetrics() inputNumbers {
 	if r.measure != nil {
 		return *r.measure
 	}

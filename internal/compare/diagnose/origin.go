@@ -26,7 +26,7 @@ type Conclusion struct {
 	// Findings say where the errors begin.
 	Findings record.Findings
 
-	network *network
+	network *dataFlow
 }
 
 // Conclude judges all rows of a round: where the errors begin, and why each row is bad,
@@ -56,9 +56,9 @@ func Conclude(rows []record.Row, known Network) *Conclusion {
 	}
 	v := record.NoFindings()
 	if n.Ordered {
-		n.locate(&v)
+		n.locateFirstBad(&v)
 		n.firsts(&v)
-		n.follow(&v)
+		n.dependentRows(&v)
 	} else {
 		n.origins(&v)
 	}
@@ -72,9 +72,9 @@ func (c *Conclusion) Reasons(index int) []finding.Finding {
 	return r.factual(r.judge())
 }
 
-// locate finds the first bad row and the rows before it.
-func (n *network) locate(v *record.Findings) {
-	bad := n.counted(v)
+// locateFirstBad finds the first bad row and the rows before it.
+func (n *dataFlow) locateFirstBad(v *record.Findings) {
+	bad := n.isCountedBad(v)
 	for _, r := range n.order {
 		if !bad(r) {
 			continue
@@ -90,12 +90,12 @@ func (n *network) locate(v *record.Findings) {
 	if v.FirstBad < 0 {
 		return
 	}
-	n.before(v, (*row).good)
+	n.lastGoodBefore(v, (*row).isGood)
 }
 
-// before finds the last good row before the first bad one, in execution order, and the rows in
+// lastGoodBefore finds the last good row before the first bad one, in execution order, and the rows in
 // between that were not compared.
-func (n *network) before(v *record.Findings, good func(*row) bool) {
+func (n *dataFlow) lastGoodBefore(v *record.Findings, good func(*row) bool) {
 	for _, r := range n.order[:n.rows[v.FirstBad].place] {
 		switch {
 		case good(r):
@@ -107,8 +107,8 @@ func (n *network) before(v *record.Findings, good func(*row) bool) {
 }
 
 // origins finds the bad rows whose inputs are known and all pass.
-func (n *network) origins(v *record.Findings) {
-	bad := n.counted(v)
+func (n *dataFlow) origins(v *record.Findings) {
+	bad := n.isCountedBad(v)
 	v.FirstDamaged = -1
 	for _, r := range n.order {
 		if r.operator.known && bad(r) && !slices.ContainsFunc(r.resolved().rows, bad) {
@@ -117,16 +117,16 @@ func (n *network) origins(v *record.Findings) {
 	}
 }
 
-// counted returns a predicate for rows that count as bad: all failing rows, or only the rows that do not fail by
+// isCountedBad returns a predicate for rows that count as bad: all failing rows, or only the rows that do not fail by
 // rounding if inputs do not explain some of these. It also sets FirstDamaged.
-func (n *network) counted(v *record.Findings) func(*row) bool {
+func (n *dataFlow) isCountedBad(v *record.Findings) func(*row) bool {
 	origin := false
 	for _, r := range n.order {
 		if !r.failed() || r.rounding || r.hasInputBad {
 			continue
 		}
 		origin = true
-		if v.FirstDamaged < 0 && (!r.compared || r.hasCalcError || len(r.own()) > 0) {
+		if v.FirstDamaged < 0 && (!r.compared || r.hasCalcError || len(r.ownPatterns()) > 0) {
 			v.FirstDamaged = r.index
 		}
 	}
@@ -134,7 +134,7 @@ func (n *network) counted(v *record.Findings) func(*row) bool {
 }
 
 // firsts finds the first NaN and the first overflow.
-func (n *network) firsts(v *record.Findings) {
+func (n *dataFlow) firsts(v *record.Findings) {
 	for _, r := range n.order {
 		res := r.result()
 		if res == nil {
@@ -151,9 +151,9 @@ func (n *network) firsts(v *record.Findings) {
 }
 
 // largestJump finds the row with the largest ratio of its error to the error of its inputs.
-func (n *network) largestJump(v *record.Findings) {
+func (n *dataFlow) largestJump(v *record.Findings) {
 	for _, r := range n.order {
-		if jump := r.jump(); jump > v.Jump {
+		if jump := r.errorGrowth(); jump > v.Jump {
 			v.LargestJump, v.Jump = r.index, jump
 		}
 	}
@@ -172,10 +172,10 @@ func newNonFinite(res *metrics.Result) (count int64) {
 	return count
 }
 
-// jump returns the mean relative error of a row divided by the mean relative error of its worst input, 0 if either is
+// errorGrowth returns the mean relative error of a row divided by the mean relative error of its worst input, 0 if either is
 // unknown.
-func (r *row) jump() float64 {
-	res, in := r.result(), r.numbers()
+func (r *row) errorGrowth() float64 {
+	res, in := r.result(), r.worstInputMetrics()
 	if res == nil || !res.MeanRel.Defined() || !in.meanRel.Defined() {
 		return 0
 	}
@@ -187,9 +187,9 @@ func (r *row) jump() float64 {
 	return res.MeanRel.Value() / floor
 }
 
-// follow finds the bad rows that depend on the first one, and whether a model output, an output without known
+// dependentRows finds the bad rows that depend on the first one, and whether a model output, an output without known
 // readers, is among these rows.
-func (n *network) follow(v *record.Findings) {
+func (n *dataFlow) dependentRows(v *record.Findings) {
 	if v.FirstBad < 0 {
 		return
 	}
@@ -214,7 +214,7 @@ func (n *network) follow(v *record.Findings) {
 }
 
 // readers returns the readers of each operator, in execution order.
-func (n *network) readers() [][]*operator {
+func (n *dataFlow) readers() [][]*operator {
 	all := make([][]*operator, len(n.operators))
 	for _, o := range n.operators {
 		for _, r := range o.sources {

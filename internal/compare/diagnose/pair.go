@@ -61,9 +61,9 @@ func (s *side) values(dst []complex128, first int64) {
 	s.decode(dst, s.bytes(first, int64(len(dst))), s.decoder)
 }
 
-// at returns the elements at rising offsets, and their stored bytes. It reads neighbours in one
+// elementsAt returns the elements at rising offsets, and their stored bytes. It reads neighbours in one
 // call.
-func (s *side) at(offsets []int64) (values []complex128, stored []byte) {
+func (s *side) elementsAt(offsets []int64) (values []complex128, stored []byte) {
 	stored = make([]byte, 0, len(offsets)*s.decoder.UnitSize())
 	for i, n := 0, 0; i < len(offsets); i += n {
 		n = 1
@@ -77,8 +77,8 @@ func (s *side) at(offsets []int64) (values []complex128, stored []byte) {
 	return values, stored
 }
 
-// run returns n elements from first on, none if n is negative.
-func (s *side) run(first, n int64) []complex128 {
+// readRun returns n elements from first on, none if n is negative.
+func (s *side) readRun(first, n int64) []complex128 {
 	if n <= 0 {
 		return nil
 	}
@@ -150,9 +150,9 @@ func newPair(ctx context.Context, in *Tensors) (*pair, error) {
 // context.
 func (p *pair) err() error { return cmp.Or(p.npu.err, p.ref.err, p.ctx.Err()) }
 
-// near reports whether n passes for the reference r, within the limits of the request, but at least a few ulp of the
+// isNear reports whether n passes for the reference r, within the limits of the request, but at least a few ulp of the
 // NPU's type, since a moved element keeps its rounding error.
-func (p *pair) near(n, r complex128) bool {
+func (p *pair) isNear(n, r complex128) bool {
 	if n == r || cmplx.IsNaN(n) && cmplx.IsNaN(r) {
 		return true
 	}
@@ -201,7 +201,7 @@ func (p *pair) sample() *sample {
 	}
 	s, errors := &sample{runs: []int64{0}, length: p.npu.count}, p.knownErrors()
 	if last := p.npu.count - runLength; p.npu.count > sampleRuns*runLength {
-		s.runs, s.length = spread(last, sampleRuns), runLength
+		s.runs, s.length = sampleOffsets(last, sampleRuns), runLength
 		for _, offset := range errors[:min(errorRuns, len(errors))] {
 			s.runs = append(s.runs, max(0, min(offset-runLength/2, last)))
 		}
@@ -225,21 +225,21 @@ func (p *pair) sample() *sample {
 	for _, offset := range errors {
 		add(offset, offset+1)
 	}
-	s.n, s.stored = p.npu.at(s.offsets)
-	s.r, _ = p.ref.at(s.offsets)
+	s.n, s.stored = p.npu.elementsAt(s.offsets)
+	s.r, _ = p.ref.elementsAt(s.offsets)
 	s.most = mostLeft(s.n, s.r)
 	for i := 0; i < len(s.n) && !s.wrong; i++ {
-		s.wrong = !p.near(s.n[i], s.r[i])
+		s.wrong = !p.isNear(s.n[i], s.r[i])
 	}
 	p.sampled = s
 	return s
 }
 
-// at returns pairs at rising offsets, from the sample if it was read; it must contain them.
-func (p *pair) at(offsets []int64) (n, r []complex128) {
+// pairsAt returns pairs at rising offsets, from the sample if it was read; it must contain them.
+func (p *pair) pairsAt(offsets []int64) (n, r []complex128) {
 	if p.sampled == nil {
-		n, _ = p.npu.at(offsets)
-		r, _ = p.ref.at(offsets)
+		n, _ = p.npu.elementsAt(offsets)
+		r, _ = p.ref.elementsAt(offsets)
 		return n, r
 	}
 	for _, offset := range offsets {
@@ -249,23 +249,23 @@ func (p *pair) at(offsets []int64) (n, r []complex128) {
 	return n, r
 }
 
-// spread returns at most size offsets below count, one in each of equal parts, at pseudo-random
+// sampleOffsets returns at most size offsets below count, one in each of equal parts, at pseudo-random
 // places that do not follow the axes of the tensor.
-func spread(count, size int64) []int64 {
+func sampleOffsets(count, size int64) []int64 {
 	if count <= size {
-		return numbers(count)
+		return countingNumbers(count)
 	}
 	offsets := make([]int64, size)
 	part := count / size
 	for i := range offsets {
 		at := int64(float64(count) * float64(i) / float64(size))
-		offsets[i] = at + int64(mix(uint64(i))%uint64(part))
+		offsets[i] = at + int64(splitmix64(uint64(i))%uint64(part))
 	}
 	return offsets
 }
 
-// mix returns a pseudo-random number (the finalizer of splitmix64).
-func mix(x uint64) uint64 {
+// splitmix64 returns a pseudo-random number (the finalizer of splitmix64).
+func splitmix64(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
@@ -304,9 +304,9 @@ func mostLeft(n, r []complex128) (sum float64) {
 // coincidence.
 const minDistinct = 3
 
-// fit measures how well a hypothesis explains a sample, if value is compared with want instead
+// hypothesisFit measures how well a hypothesis explains a sample, if value is compared with want instead
 // of n with r.
-type fit struct {
+type hypothesisFit struct {
 	tried, passed int
 	wrong, fixed  int     // samples whose n does not pass; wrong samples that pass under the hypothesis
 	better, worse int     // samples that come closer; samples that move away
@@ -319,9 +319,9 @@ type fit struct {
 	most                                 float64 // limit of after, 0 for none
 }
 
-func (f *fit) add(p *pair, n, r, value, want complex128) {
+func (f *hypothesisFit) add(p *pair, n, r, value, want complex128) {
 	f.tried++
-	good, wrong := p.near(value, want), !p.near(n, r)
+	good, wrong := p.isNear(value, want), !p.isNear(n, r)
 	if good {
 		f.passed++
 	}
@@ -331,7 +331,7 @@ func (f *fit) add(p *pair, n, r, value, want complex128) {
 			f.fixed++
 		}
 	}
-	if !p.near(0, want) {
+	if !p.isNear(0, want) {
 		f.telling++
 		if good {
 			f.tellingPassed++
@@ -358,9 +358,9 @@ func (f *fit) add(p *pair, n, r, value, want complex128) {
 	}
 }
 
-// hopeless reports whether too many samples fail, or differ by too much, for the hypothesis to
+// isRefuted reports whether too many samples fail, or differ by too much, for the hypothesis to
 // hold on a sample of this size.
-func (f *fit) hopeless(size int) bool {
+func (f *hypothesisFit) isRefuted(size int) bool {
 	return (f.tried-f.passed)*100 > size || f.most > 0 && f.after > f.most
 }
 
@@ -373,22 +373,24 @@ func distinctWith(values []complex128, v complex128) []complex128 {
 }
 
 // varied reports whether both sides have several distinct values.
-func (f *fit) varied() bool { return len(f.values) >= minDistinct && len(f.wants) >= minDistinct }
+func (f *hypothesisFit) varied() bool {
+	return len(f.values) >= minDistinct && len(f.wants) >= minDistinct
+}
 
-// holds reports whether the hypothesis explains the pair: 99 % of the samples pass, 95 % of the wrong samples and 95
-// % of the telling samples. To exclude hypotheses under which everything passes, the samples must come closer by a
+// isExplained reports whether the hypothesis explains the pair: 99 % of the samples pass, 95 % of the samples
+// that were wrong without it, and 95 % of the telling samples (see the field). To exclude hypotheses under which everything passes, the samples must come closer by a
 // factor of 10, nine in ten of the samples that change must come closer, and the values must vary.
-func (f *fit) holds() bool {
+func (f *hypothesisFit) isExplained() bool {
 	return f.tried >= 4 && f.passed*100 >= f.tried*99 && f.wrong > 0 && f.fixed*100 >= f.wrong*95 && f.better > 9*f.worse && f.after <= closer*f.before &&
 		f.tellingPassed*100 >= f.telling*95 && f.tellingFixed >= minDistinct && f.varied()
 }
 
 // passText returns the share of passing samples.
-func (f *fit) passText() lang.Sentence {
+func (f *hypothesisFit) passText() lang.Sentence {
 	return lang.Say("%d of %d samples pass (>= 99 %%)", f.passed, f.tried)
 }
 
-// means returns the mean |d| without and with the hypothesis.
-func (f *fit) means() (before, after float64) {
+// meanDifferences returns the mean |d| without and with the hypothesis.
+func (f *hypothesisFit) meanDifferences() (before, after float64) {
 	return f.before / float64(f.tried), f.after / float64(f.tried)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // reread decodes the NPU elements of the sample in another way.
-func (p *pair) reread(decoder tensor.Decoder, change func(element []byte)) (f fit) {
+func (p *pair) reread(decoder tensor.Decoder, change func(element []byte)) (f hypothesisFit) {
 	s, size := p.sample(), p.npu.decoder.UnitSize()
 	if f.most = s.most; !s.wrong {
 		return f
@@ -21,7 +21,7 @@ func (p *pair) reread(decoder tensor.Decoder, change func(element []byte)) (f fi
 		change(element)
 		p.npu.decode(value[:], element, decoder)
 		f.add(p, s.n[i], s.r[i], value[0], s.r[i])
-		if f.hopeless(len(s.offsets)) {
+		if f.isRefuted(len(s.offsets)) {
 			break
 		}
 	}
@@ -42,7 +42,7 @@ func byteSwapped(p *pair) lang.Sentence {
 			slices.Reverse(part)
 		}
 	})
-	if !f.holds() {
+	if !f.isExplained() {
 		return lang.Sentence{}
 	}
 	return lang.Say("with the bytes of each element reversed, %s", f.passText())
@@ -56,9 +56,9 @@ var siblings = [][]tensor.DType{
 	{tensor.Float64, tensor.Int64, tensor.Uint64},
 }
 
-// misread tests whether the elements match when decoded as another type of the same
+// testOtherType tests whether the elements match when decoded as another type of the same
 // size.
-func misread(p *pair) lang.Sentence {
+func testOtherType(p *pair) lang.Sentence {
 	is := p.request.NPUDType
 	group := slices.IndexFunc(siblings, func(group []tensor.DType) bool { return slices.Contains(group, is) })
 	if p.errors < 4 || group < 0 {
@@ -69,7 +69,7 @@ func misread(p *pair) lang.Sentence {
 			continue
 		}
 		decoder, _ := tensor.NewDecoder(sibling) // every sibling has a decoder
-		if f := p.reread(decoder, func([]byte) {}); f.holds() {
+		if f := p.reread(decoder, func([]byte) {}); f.isExplained() {
 			return lang.Say("read as %s instead of %s, %s", sibling, is, f.passText())
 		}
 	}
@@ -85,7 +85,7 @@ func bitFlips(p *pair) lang.Sentence {
 	}
 	tolerance := p.noise()
 	counts := make([]int, 8*p.npu.decoder.UnitSize())
-	n, r := p.at(offsets)
+	n, r := p.pairsAt(offsets)
 	var value [1]complex128
 	for i, offset := range offsets {
 		want := r[i]
@@ -93,7 +93,7 @@ func bitFlips(p *pair) lang.Sentence {
 			return lang.Sentence{}
 		}
 		element := slices.Clone(p.npu.bytes(offset, 1))
-		bit := slices.IndexFunc(numbers(p.bits()), func(bit int) bool {
+		bit := slices.IndexFunc(countingNumbers(p.bits()), func(bit int) bool {
 			element[bit/8] ^= 1 << (bit % 8)
 			p.npu.decode(value[:], element, p.npu.decoder)
 			element[bit/8] ^= 1 << (bit % 8)
@@ -135,8 +135,8 @@ func (p *pair) noise() float64 {
 	return min(max(4*format.epsilon, 4*p.result.RelQuantiles.P90.Value()), max(0.02, format.epsilon))
 }
 
-// numbers returns 0, 1, ... n-1.
-func numbers[T int | int64](n T) []T {
+// countingNumbers returns 0, 1, ... n-1.
+func countingNumbers[T int | int64](n T) []T {
 	all := make([]T, n)
 	for i := range all {
 		all[i] = T(i)

@@ -37,7 +37,7 @@ func tail(p *pair) lang.Sentence {
 	// Zeros at the start prove nothing, since a 0 would pass there.
 	n, s := 0, p.sample()
 	for i, offset := range s.offsets {
-		if offset < first && !p.near(0, s.r[i]) {
+		if offset < first && !p.isNear(0, s.r[i]) {
 			n++
 		}
 	}
@@ -45,7 +45,7 @@ func tail(p *pair) lang.Sentence {
 		return lang.Sentence{}
 	}
 	p.facts = p.facts.Int("first", first).Int("count", p.errors)
-	return lang.Say("every element before offset %d of %d passes, %s %% of those from there on are errors (>= 50 %%), p < 1e-6", first, r.Total, number(100*ratio))
+	return lang.Say("every element before offset %d of %d passes, %s %% of the elements behind it are errors (>= 50 %%), p < 1e-6", first, r.Total, number(100*ratio))
 }
 
 // strided tests whether all listed errors are at offsets with a common step.
@@ -128,7 +128,7 @@ func shifted(p *pair) lang.Sentence {
 	if shift == row || shift == -row {
 		name = lang.Say(" (one row: axis %d has length %d)", len(p.request.Shape)-1, row)
 	}
-	before, after := best.means()
+	before, after := best.meanDifferences()
 	p.facts = p.facts.Int("by", shift)
 	return lang.Say("NPU[i] = reference[i%+d]%s: %s, mean |d| %s instead of %s",
 		shift, name, best.passText(), number(after), number(before))
@@ -136,8 +136,8 @@ func shifted(p *pair) lang.Sentence {
 
 // bestShift returns the shift that holds with the smallest error, 0 for none; among equal ones the
 // first.
-func (p *pair) bestShift(windows []window, shifts []int64) (best fit, shift int64) {
-	size, none := 0, fit{}
+func (p *pair) bestShift(windows []window, shifts []int64) (best hypothesisFit, shift int64) {
+	size, none := 0, hypothesisFit{}
 	for _, w := range windows {
 		size += len(w.n)
 		none.most += mostLeft(w.n, w.same)
@@ -145,26 +145,26 @@ func (p *pair) bestShift(windows []window, shifts []int64) (best fit, shift int6
 	least := math.Inf(1)
 	for _, k := range shifts {
 		f := p.tryShift(windows, k, size, none)
-		_, after := f.means()
+		_, after := f.meanDifferences()
 		// Most of the tensor must be inside the shifted range.
-		if f.tried*2 >= size && f.holds() && after < least {
+		if f.tried*2 >= size && f.isExplained() && after < least {
 			best, shift, least = f, k, after
 		}
 	}
 	return best, shift
 }
 
-func (p *pair) tryShift(windows []window, k int64, size int, f fit) fit {
+func (p *pair) tryShift(windows []window, k int64, size int, f hypothesisFit) hypothesisFit {
 	for i := range windows {
 		w := &windows[i]
 		if w.reached == nil {
-			w.reached = p.ref.run(w.from, w.to-w.from)
+			w.reached = p.ref.readRun(w.from, w.to-w.from)
 		}
 		for i, n := range w.n {
 			if at := w.first + int64(i) + k - w.from; at >= 0 && at < int64(len(w.reached)) {
 				f.add(p, n, w.same[i], n, w.reached[at])
 			}
-			if f.hopeless(size) {
+			if f.isRefuted(size) {
 				return f
 			}
 		}

@@ -127,7 +127,7 @@ func underflow(p *pair) lang.Sentence {
 	// A sum of products that all underflow may exceed each product.
 	small := format.minNormal * 1024
 	flushed, errors := 0, p.knownErrors()
-	n, r := p.at(errors)
+	n, r := p.pairsAt(errors)
 	for i := range errors {
 		if n, r := magnitude(n[i]), magnitude(r[i]); n < format.minNormal && r > n && r < small {
 			flushed++
@@ -193,7 +193,7 @@ func (p *pair) scaleFits() (s, residual float64, ok bool) {
 }
 
 // fitOf compares the NPU elements of the sample with a function of the reference.
-func (p *pair) fitOf(want func(r complex128) complex128) (f fit) {
+func (p *pair) fitOf(want func(r complex128) complex128) (f hypothesisFit) {
 	s := p.sample()
 	for i, n := range s.n {
 		f.add(p, n, s.r[i], n, want(s.r[i]))
@@ -203,7 +203,7 @@ func (p *pair) fitOf(want func(r complex128) complex128) (f fit) {
 
 // closerThanHalf is a weaker closeness test, for hypotheses with estimated
 // numbers.
-func (f *fit) closerThanHalf() bool {
+func (f *hypothesisFit) closerThanHalf() bool {
 	return f.tried >= 4 && f.wrong > 0 && f.better > 9*f.worse && f.after <= 0.5*f.before
 }
 

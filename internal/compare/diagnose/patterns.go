@@ -50,8 +50,8 @@ func Examine(ctx context.Context, in Tensors) (found []finding.Finding, uneven *
 	return found, mostUneven(p.result), nil
 }
 
-// single returns one finding, none without evidence.
-func single(code finding.Code, confidence finding.Confidence, evidence lang.Sentence) []finding.Finding {
+// oneFinding returns one finding, none without evidence.
+func oneFinding(code finding.Code, confidence finding.Confidence, evidence lang.Sentence) []finding.Finding {
 	if evidence.IsZero() {
 		return nil
 	}
@@ -96,7 +96,7 @@ func patterns() []pattern {
 		{finding.ConstOutput, "one value only", readsNothing, finding.High, constOutput, nil},
 		{finding.ModelNaN, "NaN and infinities of the reference as the only errors", readsNothing, finding.High, onlyReferenceNaN, []finding.Code{finding.Saturation}},
 		{finding.Endian, "elements with their bytes reversed", readsSample, finding.Medium, byteSwapped, nil},
-		{finding.DTypeMisread, "elements of another type of the same size", readsSample, finding.Medium, misread, nil},
+		{finding.DTypeMisread, "elements of another type of the same size", readsSample, finding.Medium, testOtherType, nil},
 		{finding.BitFlip, "few errors, each one bit away from the reference", readsErrors, finding.Medium, bitFlips, nil},
 		{finding.OverflowFP16, "NaN, infinities and limits where numbers exceed float16", readsNothing, finding.High, overflowed, []finding.Code{finding.Saturation}},
 		{finding.NPUNaN, "NaN and infinities where the reference is finite", readsNothing, finding.High, onlyNPUNaN, []finding.Code{finding.BitFlip}},

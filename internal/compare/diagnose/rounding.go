@@ -30,16 +30,16 @@ func (r *row) roundingError() float64 {
 	return float64(format.epsilon * math.Sqrt(assumedSum))
 }
 
-// grown returns the largest RED that rounding can produce from the RED of the inputs.
-func (r *row) grown() float64 {
-	return float64(growth*r.numbers().red) + math.Min(r.roundingError(), maxRounding)
+// grownRED returns the largest RED that rounding can produce from the RED of the inputs.
+func (r *row) grownRED() float64 {
+	return float64(growth*r.worstInputMetrics().red) + math.Min(r.roundingError(), maxRounding)
 }
 
 // isRounding reports whether a row fails only by accumulated rounding: its RED exceeds the RED of its inputs by no
 // more than rounding can add, the errors are spread over the tensor, and its failing inputs also fail only by rounding.
 func (r *row) isRounding() bool {
 	res := r.result()
-	if !r.failed() || res == nil || res.Mismatch.Count > 0 || !res.RED.Defined() || res.RED.Value() > r.grown() {
+	if !r.failed() || res == nil || res.Mismatch.Count > 0 || !res.RED.Defined() || res.RED.Value() > r.grownRED() {
 		return false
 	}
 	few, inputs := errorRatio(res) < fewErrors, r.resolved().rows
@@ -70,8 +70,8 @@ func specific(code finding.Code) bool {
 	return code != finding.Bias && code != finding.Underflow && code != finding.ModelNaN
 }
 
-// own returns the specific patterns of the row that no bad input has.
-func (r *row) own() []finding.Finding {
+// ownPatterns returns the specific patterns of the row that no bad input has.
+func (r *row) ownPatterns() []finding.Finding {
 	reference, _ := refNonFinite(r.result())
 	return slices.DeleteFunc(slices.Clone(r.patterns()), func(f finding.Finding) bool {
 		return r.rounding || !specific(f.Code) && (f.Code != finding.ModelNaN || reference == 0) || r.inherited(f.Code)
@@ -135,8 +135,8 @@ func (r *row) inputBad() []finding.Finding {
 	if len(bad) == 0 {
 		return nil
 	}
-	return single(finding.LayerInputBad, r.sure(finding.Medium, finding.Low), lang.Say("bad input %s%s",
-		andMore(lang.Join(bad, lang.Text{EN: ", "}), more), r.guess()))
+	return oneFinding(finding.LayerInputBad, r.confidence(finding.Medium, finding.Low), lang.Say("bad input %s%s",
+		andMore(lang.Join(bad, lang.Text{EN: ", "}), more), r.howInputsAreKnown()))
 }
 
 // shapeInputBad is inputBad for a row with different shapes: a preceding operator is a reason

@@ -18,12 +18,12 @@ type Rule struct {
 	// Group: only the first rule of a group that holds acts. A rule without a group acts whenever it holds.
 	Group string
 	// act applies the rule if it holds, and reports whether it holds.
-	act func(*step) bool
+	act func(*ruleState) bool
 }
 
-// step is a row while the rules are applied.
-type step struct {
-	*judged
+// ruleState is a row while the rules are applied.
+type ruleState struct {
+	*evidenceRow
 	j         *Judgement
 	op        *verdict.Operator
 	badInside bool // an origin inside the module explains the row
@@ -31,7 +31,7 @@ type step struct {
 }
 
 // apply applies rules in their order.
-func (s *step) apply(rules []Rule) {
+func (s *ruleState) apply(rules []Rule) {
 	done := ""
 	for i := range rules {
 		if r := &rules[i]; (r.Group == "" || r.Group != done) && r.act(s) {
@@ -41,8 +41,8 @@ func (s *step) apply(rules []Rule) {
 	}
 }
 
-// to sets the level and the kind of the verdict, and returns true.
-func (s *step) to(level verdict.Level, kind verdict.Kind) bool {
+// setVerdict sets the level and the kind of the verdict, and returns true.
+func (s *ruleState) setVerdict(level verdict.Level, kind verdict.Kind) bool {
 	s.verdict.Level, s.verdict.Kind = level, kind
 	return true
 }
@@ -64,8 +64,8 @@ func on(rules []Rule) []Rule {
 // allHypotheses are the rules that judge a tensor as the output of an operator other than its type says.
 func allHypotheses() []Rule {
 	return []Rule{
-		{"other-function", "the error is not explained by the type's bound, but it is if the operator reads only a part of a larger input, or is a fused function whose slope, as the reference shows it, is steeper than its name implies: explained", "", (*step).otherFunction},
-		{"inputs-by-values", "no graph names the inputs or the type: both are inferred from the values of the reference, and the tensor is judged again with them", "", (*step).byValues},
+		{"other-function", "the error is not explained by the type's bound, but it is if the operator reads only a part of a larger input, or is a fused function whose slope, as the reference shows it, is steeper than its name implies: explained", "", (*ruleState).otherFunction},
+		{"inputs-by-values", "no graph names the inputs or the type: both are inferred from the values of the reference, and the tensor is judged again with them", "", (*ruleState).byValues},
 	}
 }
 
@@ -73,149 +73,149 @@ func allHypotheses() []Rule {
 // does not show.
 func allExcuses() []Rule {
 	return []Rule{
-		{"numbers-lost", "the reference has NaN or infinity where the NPU has a number, and no input has such elements: origin NONFINITE", "lost", func(s *step) bool {
-			return s.losesNumbers() && !slices.ContainsFunc(s.inputs(), s.j.mayLose) && s.to(verdict.Origin, verdict.NonFinite)
+		{"numbers-lost", "the reference has NaN or infinity where the NPU has a number, and no input has such elements: origin NONFINITE", "lost", func(s *ruleState) bool {
+			return s.losesNumbers() && !slices.ContainsFunc(s.inputs(), s.j.mayLose) && s.setVerdict(verdict.Origin, verdict.NonFinite)
 		}},
-		{"numbers-lost-before", "the reference has NaN or infinity where the NPU has a number, as in an input: INPUT_NAN", "lost", func(s *step) bool {
-			return s.losesNumbers() && s.to(s.verdict.Level, verdict.InputNaN)
+		{"numbers-lost-before", "the reference has NaN or infinity where the NPU has a number, as in an input: INPUT_NAN", "lost", func(s *ruleState) bool {
+			return s.losesNumbers() && s.setVerdict(s.verdict.Level, verdict.InputNaN)
 		}},
-		{"second-reference", "with `--noise`: the error exceeds 6 x the distance of the two references, and its ratio to this distance is 3 x larger than for any input (9 x behind an origin): origin NOISE", "second", (*step).beyondSecond},
-		{"within-second", "with `--noise`: suspected, but the error is below 3 x the distance of the two references: explained", "second", func(s *step) bool {
-			return s.hasSecond() && s.verdict.Level == verdict.Suspect && s.beyond < limits.NoiseGrowth && s.to(verdict.Clean, verdict.None)
+		{"second-reference", "with `--noise`: the error exceeds 6 x the distance of the two references, and its ratio to this distance is 3 x larger than for any input (9 x behind an origin): origin NOISE", "second", (*ruleState).beyondSecond},
+		{"within-second", "with `--noise`: suspected, but the error is below 3 x the distance of the two references: explained", "second", func(s *ruleState) bool {
+			return s.hasSecond() && s.verdict.Level == verdict.Suspect && s.beyond < limits.NoiseGrowth && s.setVerdict(verdict.Clean, verdict.None)
 		}},
-		{"unread", "some rows have entirely different values, but the outputs of all operators that read the tensor agree: UNREAD, suspected", "excuse", func(s *step) bool {
-			return !s.isInput && s.j.unread != nil && s.j.unread[s.index] && s.to(verdict.Suspect, verdict.Unread)
+		{"unread", "some rows have entirely different values, but the outputs of all operators that read the tensor agree: UNREAD, suspected", "excuse", func(s *ruleState) bool {
+			return !s.isInput && s.j.unread != nil && s.j.unread[s.index] && s.setVerdict(verdict.Suspect, verdict.Unread)
 		}},
-		{"unwritten", "rows of memory that no operator wrote differ, and the error of the written rows is explained: UNWRITTEN, suspected", "excuse", func(s *step) bool {
-			return s.unwritten.rows > 0 && s.noise.RMS > 0 && s.verdict.Level != verdict.Origin && s.to(verdict.Suspect, verdict.Unwritten)
+		{"unwritten", "rows of memory that no operator wrote differ, and the error of the written rows is explained: UNWRITTEN, suspected", "excuse", func(s *ruleState) bool {
+			return s.unwritten.rows > 0 && s.noise.RMS > 0 && s.verdict.Level != verdict.Origin && s.setVerdict(verdict.Suspect, verdict.Unwritten)
 		}},
-		{"unwritten-read", "the error of the written rows is explained only if the operator reads rows of an input that were never written: origin UNWRITTEN", "excuse", func(s *step) bool {
+		{"unwritten-read", "the error of the written rows is explained only if the operator reads rows of an input that were never written: origin UNWRITTEN", "excuse", func(s *ruleState) bool {
 			return s.verdict.Kind == verdict.Unwritten
 		}},
-		{"masked", "the error is in positions that a mask excludes, and the error of all other positions is within the limit: UNREAD, suspected", "excuse", func(s *step) bool {
+		{"masked", "the error is in positions that a mask excludes, and the error of all other positions is within the limit: UNREAD, suspected", "excuse", func(s *ruleState) bool {
 			m := s.source.Masked
-			return m != nil && m.RMS <= max(s.verdict.Limit*s.verdict.Sum, s.noise.Rounding) && s.to(verdict.Suspect, verdict.Unread)
+			return m != nil && m.RMS <= max(s.verdict.Limit*s.verdict.Sum, s.noise.Rounding) && s.setVerdict(verdict.Suspect, verdict.Unread)
 		}},
-		{"rounded-on-one-side", "a float32 input without a producer has values of float16 or bfloat16 on one side only: COARSE, suspected", "excuse", func(s *step) bool {
-			return s.isStart() && s.isRoundedOnOneSide(s.j) && s.to(verdict.Suspect, verdict.Coarse)
+		{"rounded-on-one-side", "a float32 input without a producer has values of float16 or bfloat16 on one side only: COARSE, suspected", "excuse", func(s *ruleState) bool {
+			return s.isStart() && s.isRoundedOnOneSide(s.j) && s.setVerdict(verdict.Suspect, verdict.Coarse)
 		}},
-		{"batch-mixed", "rows were matched by --match-rows, and the output is beyond its limit and depends on all rows: it has no row axis, or the operator normalises over rows: BATCH_MIXED, suspected", "excuse", func(s *step) bool {
-			return s.verdict.Level != verdict.Clean && s.isMixed() && s.to(verdict.Suspect, verdict.Mixed)
+		{"batch-mixed", "rows were matched by --match-rows, and the output is beyond its limit and depends on all rows: it has no row axis, or the operator normalises over rows: BATCH_MIXED, suspected", "excuse", func(s *ruleState) bool {
+			return s.verdict.Level != verdict.Clean && s.isMixed() && s.setVerdict(verdict.Suspect, verdict.Mixed)
 		}},
-		{"random", "the operator draws random numbers; its type is otherwise unknown, or more than 10 % of the elements are 0 on one side only, as after dropout: RANDOM, suspected", "excuse", func(s *step) bool {
-			return s.computes() && s.typ.Random && (s.typ.Class == optype.Unknown || s.verdict.Level == verdict.Origin && 10*s.noise.OneSided > s.noise.Count) && s.to(verdict.Suspect, verdict.Drawn)
+		{"random", "the operator draws random numbers; its type is otherwise unknown, or more than 10 % of the elements are 0 on one side only, as after dropout: RANDOM, suspected", "excuse", func(s *ruleState) bool {
+			return s.computes() && s.typ.Random && (s.typ.Class == optype.Unknown || s.verdict.Level == verdict.Origin && 10*s.noise.OneSided > s.noise.Count) && s.setVerdict(verdict.Suspect, verdict.Drawn)
 		}},
-		{"sized-by-values", "the length of the output depends on values (nonzero, a boolean index) and differs: INDEX_TIE, suspected", "excuse", func(s *step) bool {
-			return s.computes() && s.source.Common != nil && !s.isMatched() && s.isSizedByValues() && s.to(verdict.Suspect, verdict.Tied)
+		{"sized-by-values", "the length of the output depends on values (nonzero, a boolean index) and differs: INDEX_TIE, suspected", "excuse", func(s *ruleState) bool {
+			return s.computes() && s.source.Common != nil && !s.isMatched() && s.isSizedByValues() && s.setVerdict(verdict.Suspect, verdict.Tied)
 		}},
-		{"indices-behind", "indices differ, and an input is or depends on an origin: INDEX, explained", "excuse", func(s *step) bool {
-			return s.choosesIndices() && s.op.Tainted && s.to(verdict.Clean, verdict.Selected)
+		{"indices-behind", "indices differ, and an input is or depends on an origin: INDEX, explained", "excuse", func(s *ruleState) bool {
+			return s.choosesIndices() && s.op.Tainted && s.setVerdict(verdict.Clean, verdict.Selected)
 		}},
-		{"indices-wrong", "indices differ without ties: more than half of them although the values are not close, all by the same number, with wrong selected values, or from equal inputs: origin INDEX", "excuse", func(s *step) bool {
-			return s.choosesIndices() && s.hasWrongIndices() && s.to(verdict.Origin, verdict.Selected)
+		{"indices-wrong", "indices differ without ties: more than half of them although the values are not close, all by the same number, with wrong selected values, or from equal inputs: origin INDEX", "excuse", func(s *ruleState) bool {
+			return s.choosesIndices() && s.hasWrongIndices() && s.setVerdict(verdict.Origin, verdict.Selected)
 		}},
-		{"indices-tie", "indices differ, and indices-behind and indices-wrong do not hold: the values are equal within rounding: INDEX_TIE, suspected", "excuse", func(s *step) bool {
-			return s.choosesIndices() && s.to(verdict.Suspect, verdict.Tied)
+		{"indices-tie", "indices differ, and indices-behind and indices-wrong do not hold: the values are equal within rounding: INDEX_TIE, suspected", "excuse", func(s *ruleState) bool {
+			return s.choosesIndices() && s.setVerdict(verdict.Suspect, verdict.Tied)
 		}},
-		{"fewer-bits", "within the limits, but with fewer mantissa bits than one or two float32 tensors of the same operator type: COARSE, suspected", "", (*step).warnOfPrecision},
+		{"fewer-bits", "within the limits, but with fewer mantissa bits than one or two float32 tensors of the same operator type: COARSE, suspected", "", (*ruleState).warnOfPrecision},
 	}
 }
 
 // allPlaces are the rules about the place of an error: whether it begins at the row.
 func allPlaces() []Rule {
 	return []Rule{
-		{"pattern", "it fails with a pattern that only a fault causes (SHIFT, SWAPPED, LAYOUT, ZERO_TAIL, ...) and that no input has; SCORE > 1.5: origin", "", func(s *step) bool {
+		{"pattern", "it fails with a pattern that only a fault causes (SHIFT, SWAPPED, LAYOUT, ZERO_TAIL, ...) and that no input has; SCORE > 1.5: origin", "", func(s *ruleState) bool {
 			holds := !s.origin && !s.badInside && s.row.status == record.Fail && s.verdict.Kind < verdict.Drawn && s.specific(s.op)
 			s.origin = s.origin || holds
 			return holds
 		}},
-		{"usual-error", "the absolute or relative error of an input without a producer is at most 4 x the median of tensors with its name (4 or more tensors): no origin", "", func(s *step) bool {
-			return s.origin && s.isInput && s.producer == nil && !s.outside && s.hasUsualError() && s.acquit()
+		{"usual-error", "the absolute or relative error of an input without a producer is at most 4 x the median of tensors with its name (4 or more tensors): no origin", "", func(s *ruleState) bool {
+			return s.origin && s.isInput && s.producer == nil && !s.outside && s.hasUsualError() && s.acceptRow()
 		}},
-		{"unpaired-before", "an input without a producer is far off (SCORE > 8, rms error > 10 %), and between it and the last compared output are only operators that one side alone ran: origin, named by these operators", "place", (*step).isBehindUnpaired},
-		{"renumbered", "integers from outside the run, or an input such as a cache without a producer, differ entirely, but all operators that read them agree: INDEX_DIFFERS, suspected", "place", func(s *step) bool {
-			return s.isInput && s.j.unread != nil && s.j.unread[s.index] && s.to(verdict.Suspect, verdict.Renumbered) && s.acquit()
+		{"unpaired-before", "an input without a producer is far off (SCORE > 8, rms error > 10 %), and between it and the last compared output are only operators that one side alone ran: origin, named by these operators", "place", (*ruleState).isBehindUnpaired},
+		{"renumbered", "integers from outside the run, or an input such as a cache without a producer, differ entirely, but all operators that read them agree: INDEX_DIFFERS, suspected", "place", func(s *ruleState) bool {
+			return s.isInput && s.j.unread != nil && s.j.unread[s.index] && s.setVerdict(verdict.Suspect, verdict.Renumbered) && s.acceptRow()
 		}},
-		{"outside", "it comes from outside the run (parameters of the first step, integers, inputs of the first operator): origin STARTED_APART, unless both sides are equal after one rounding to the coarser type", "place", func(s *step) bool {
+		{"outside", "it comes from outside the run (parameters of the first step, integers, inputs of the first operator): origin STARTED_APART, unless both sides are equal after one rounding to the coarser type", "place", func(s *ruleState) bool {
 			holds := s.outside && !(s.noise.Type.Integer && len(s.j.origins) > 0)
 			if holds {
 				s.compareStart()
 			}
 			return holds
 		}},
-		{"behind-origins", "its inputs are unknown or guessed, and an earlier tensor is an origin: no origin", "place", func(s *step) bool {
+		{"behind-origins", "its inputs are unknown or guessed, and an earlier tensor is an origin: no origin", "place", func(s *ruleState) bool {
 			before := slices.Concat(s.j.origins, s.j.gaps)
 			holds := len(before) > 0 && ((s.guessed || s.j.Ordered && len(s.inputs()) == 0) && s.origin && s.verdict.Kind != verdict.ZeroRows || s.start)
 			if holds {
 				s.feed(before...)
 			}
-			return holds && s.acquit()
+			return holds && s.acceptRow()
 		}},
-		{"behind-random", "an input without a producer is another tensor (cosine < 0.9), and random numbers differed before it: RANDOM, suspected", "place", func(s *step) bool {
-			return s.start && s.j.drawn && s.origin && s.apart() && s.to(verdict.Suspect, verdict.Drawn) && s.acquit()
+		{"behind-random", "an input without a producer is another tensor (cosine < 0.9), and random numbers differed before it: RANDOM, suspected", "place", func(s *ruleState) bool {
+			return s.start && s.j.drawn && s.origin && s.isOtherTensor() && s.setVerdict(verdict.Suspect, verdict.Drawn) && s.acceptRow()
 		}},
-		{"carried", "an input without a producer, not of the first operator: origin only if the order is known and it is another tensor (cosine < 0.9)", "place", func(s *step) bool {
-			s.origin = s.origin && (!s.start || s.j.Ordered && s.apart())
+		{"carried", "an input without a producer, not of the first operator: origin only if the order is known and it is another tensor (cosine < 0.9)", "place", func(s *ruleState) bool {
+			s.origin = s.origin && (!s.start || s.j.Ordered && s.isOtherTensor())
 			return s.start
 		}},
-		{"no-producers", "neither its inputs nor the order of the operators is known: origin only if the error has a form that rounding does not have, or exceeds 25 % of the reference (rms)", "place", func(s *step) bool {
+		{"no-producers", "neither its inputs nor the order of the operators is known: origin only if the error has a form that rounding does not have, or exceeds 25 % of the reference (rms)", "place", func(s *ruleState) bool {
 			o := s.operator
 			holds := !o.known && len(o.inputs) == 0 && (!s.j.Ordered || len(s.j.operators) < 2)
 			s.origin = s.origin && (!holds || isOriginWithoutInputs(s.op, &s.verdict))
 			return holds
 		}},
-		{"undumped-inputs", "a module that was dumped without inputs: origin only if it has NaN, overflows or is constant, or if the error exceeds 25 % of the reference (rms)", "place", func(s *step) bool {
+		{"undumped-inputs", "a module that was dumped without inputs: origin only if it has NaN, overflows or is constant, or if the error exceeds 25 % of the reference (rms)", "place", func(s *ruleState) bool {
 			holds := s.operator.lacksInputs() && !s.isInput
 			s.origin = s.origin && (!holds || slices.Contains([]verdict.Kind{verdict.NonFinite, verdict.Overflow, verdict.Constant}, s.verdict.Kind) || isLarge(s.op))
 			return holds
 		}},
-		{"known-by-statistics", "an input, or the producer of an input, has no elements but statistics, and they differ: the statistics of the row judge it, unless it has NaN or overflows", "", (*step).isUnbounded},
-		{"inside-module", "the producer of an input runs inside a module whose output differs, and was not dumped: the input is no origin, the module is (see gap)", "", (*step).isInsideModule},
-		{"not-independent", "its own error is unexplained, but a rule above finds that it is no origin: explained if an origin is before it, else suspected", "", (*step).isNotIndependent},
-		{"gap", "the output of a module in which the error of an input begins (see inside-module): origin, CAME_IN", "", (*step).isGap},
-		{"computed-wrong", "computed again from its dumped inputs, the output is wrong on the NPU, and it is unexplained, fails or differs from the reference: origin", "again", func(s *step) bool {
+		{"known-by-statistics", "an input, or the producer of an input, has no elements but statistics, and they differ: the statistics of the row judge it, unless it has NaN or overflows", "", (*ruleState).isUnbounded},
+		{"inside-module", "the producer of an input runs inside a module whose output differs, and was not dumped: the input is no origin, the module is (see gap)", "", (*ruleState).isInsideModule},
+		{"not-independent", "its own error is unexplained, but a rule above finds that it is no origin: explained if an origin is before it, else suspected", "", (*ruleState).isNotIndependent},
+		{"gap", "the output of a module in which the error of an input begins (see inside-module): origin, CAME_IN", "", (*ruleState).isGap},
+		{"computed-wrong", "computed again from its dumped inputs, the output is wrong on the NPU, and it is unexplained, fails or differs from the reference: origin", "again", func(s *ruleState) bool {
 			holds := s.mayStandAlone() && s.source.Self.IsWrong() && (s.verdict.Level != verdict.Clean || s.failed() || !s.agrees())
 			s.origin = s.origin || holds
-			return holds && s.to(verdict.Origin, s.verdict.Kind)
+			return holds && s.setVerdict(verdict.Origin, s.verdict.Kind)
 		}},
-		{"right-behind", "computed again, the output is right, and its inputs depend on an origin or have another length: explained", "again", func(s *step) bool {
-			return s.isRight() && s.origin && (len(s.fedBy) > 0 || slices.ContainsFunc(s.inputs(), (*row).hasOtherLength)) && s.to(verdict.Clean, s.verdict.Kind) && s.acquit()
+		{"right-behind", "computed again, the output is right, and its inputs depend on an origin or have another length: explained", "again", func(s *ruleState) bool {
+			return s.isRight() && s.origin && (len(s.fedBy) > 0 || slices.ContainsFunc(s.inputs(), (*row).hasOtherLength)) && s.setVerdict(verdict.Clean, s.verdict.Kind) && s.acceptRow()
 		}},
-		{"right-not-finite", "computed again, the output is right, and its NaN and infinities come from inputs that differ only by rounding: POLE, suspected", "again", func(s *step) bool {
-			return s.isRight() && s.origin && s.verdict.Kind == verdict.NonFinite && s.source.Argument == nil && len(s.badInputs()) == 0 && s.hasOtherInput() && s.to(verdict.Suspect, verdict.AtPole) && s.acquit()
+		{"right-not-finite", "computed again, the output is right, and its NaN and infinities come from inputs that differ only by rounding: POLE, suspected", "again", func(s *ruleState) bool {
+			return s.isRight() && s.origin && s.verdict.Kind == verdict.NonFinite && s.source.Argument == nil && len(s.badInputs()) == 0 && s.hasOtherInput() && s.setVerdict(verdict.Suspect, verdict.AtPole) && s.acceptRow()
 		}},
-		{"right-at-pole", "computed again, the output is right; few elements of a division or of an operator of unknown type are off: AMPLIFIED, suspected", "again", func(s *step) bool {
-			return s.isRight() && s.origin && s.verdict.Kind == verdict.Sparse && (s.verdict.Class == optype.Unknown || s.verdict.Class == optype.Divide) && len(s.badInputs()) == 0 && s.to(verdict.Suspect, verdict.Amplified) && s.acquit()
+		{"right-at-pole", "computed again, the output is right; few elements of a division or of an operator of unknown type are off: AMPLIFIED, suspected", "again", func(s *ruleState) bool {
+			return s.isRight() && s.origin && s.verdict.Kind == verdict.Sparse && (s.verdict.Class == optype.Unknown || s.verdict.Class == optype.Divide) && len(s.badInputs()) == 0 && s.setVerdict(verdict.Suspect, verdict.Amplified) && s.acceptRow()
 		}},
-		{"right-and-usual", "computed again, the output is right, and its error is at most 4 x the median error of tensors with its name: AMPLIFIED, suspected", "again", func(s *step) bool {
-			return s.isRight() && s.origin && s.hasUsualError() && s.to(verdict.Suspect, verdict.Amplified) && s.acquit()
+		{"right-and-usual", "computed again, the output is right, and its error is at most 4 x the median error of tensors with its name: AMPLIFIED, suspected", "again", func(s *ruleState) bool {
+			return s.isRight() && s.origin && s.hasUsualError() && s.setVerdict(verdict.Suspect, verdict.Amplified) && s.acceptRow()
 		}},
-		{"right-on-both-sides", "computed again, the outputs of the NPU and of the reference are right for their inputs, with the same attributes, and no input failed: AMPLIFIED, suspected", "again", func(s *step) bool {
-			return s.isRight() && s.origin && s.source.Self.BothRight && s.source.Argument == nil && !slices.ContainsFunc(s.inputs(), (*row).failed) && s.hasOtherInput() && s.to(verdict.Suspect, verdict.Amplified) && s.acquit()
+		{"right-on-both-sides", "computed again, the outputs of the NPU and of the reference are right for their inputs, with the same attributes, and no input failed: AMPLIFIED, suspected", "again", func(s *ruleState) bool {
+			return s.isRight() && s.origin && s.source.Self.BothRight && s.source.Argument == nil && !slices.ContainsFunc(s.inputs(), (*row).failed) && s.hasOtherInput() && s.setVerdict(verdict.Suspect, verdict.Amplified) && s.acceptRow()
 		}},
-		{"right-with-other-inputs", "computed again, the output is right for the NPU's inputs, and no rule above explains its difference from the reference: origin INPUT_DIFFERS, ARGUMENTS_DIFFER or REFERENCE_DIFFERS", "again", func(s *step) bool {
+		{"right-with-other-inputs", "computed again, the output is right for the NPU's inputs, and no rule above explains its difference from the reference: origin INPUT_DIFFERS, ARGUMENTS_DIFFER or REFERENCE_DIFFERS", "again", func(s *ruleState) bool {
 			s.cleared = s.isRight() && s.origin
 			return s.cleared
 		}},
-		{"suspect-right", "suspected, but computed again the output is right: explained", "again", func(s *step) bool {
-			return s.isRight() && s.verdict.Level == verdict.Suspect && s.verdict.Kind < verdict.Drawn && len(s.operator.through) == 0 && s.to(verdict.Clean, s.verdict.Kind)
+		{"suspect-right", "suspected, but computed again the output is right: explained", "again", func(s *ruleState) bool {
+			return s.isRight() && s.verdict.Level == verdict.Suspect && s.verdict.Kind < verdict.Drawn && len(s.operator.through) == 0 && s.setVerdict(verdict.Clean, s.verdict.Kind)
 		}},
-		{"other-expert", "the operator read rows, of another expert of a mixture of experts, that the reference's operator did not read: INDEX, suspected, no origin", "", func(s *step) bool {
-			return s.origin && !s.isInput && s.operator.lost && !s.source.Part.IsLost() && s.to(verdict.Suspect, verdict.Selected) && s.acquit()
+		{"other-expert", "the operator read rows, of another expert of a mixture of experts, that the reference's operator did not read: INDEX, suspected, no origin", "", func(s *ruleState) bool {
+			return s.origin && !s.isInput && s.operator.lost && !s.source.Part.IsLost() && s.setVerdict(verdict.Suspect, verdict.Selected) && s.acceptRow()
 		}},
-		{"another-tensor", "an origin without a producer has nothing in common with the reference (cosine < 0.9): STARTED_APART", "", func(s *step) bool {
-			return s.origin && s.isStart() && s.apart() && s.to(s.verdict.Level, verdict.Apart)
+		{"another-tensor", "an origin without a producer has nothing in common with the reference (cosine < 0.9): STARTED_APART", "", func(s *ruleState) bool {
+			return s.origin && s.isStart() && s.isOtherTensor() && s.setVerdict(s.verdict.Level, verdict.Apart)
 		}},
 	}
 }
 
-// acquit makes the row no origin, and returns true.
-func (s *step) acquit() bool {
+// acceptRow makes the row no origin, and returns true.
+func (s *ruleState) acceptRow() bool {
 	s.origin = false
 	return true
 }
 
-func (s *step) otherFunction() bool {
+func (s *ruleState) otherFunction() bool {
 	if s.verdict.Level == verdict.Clean {
 		return false
 	}
@@ -233,8 +233,8 @@ func (s *step) otherFunction() bool {
 
 // byValues judges a row of an unknown operator, or with guessed inputs, once more: with the operator and the inputs
 // that the values of the references show. If the level differs, the second verdict counts.
-func (s *step) byValues() bool {
-	x, o := s.judged, s.operator
+func (s *ruleState) byValues() bool {
+	x, o := s.evidenceRow, s.operator
 	dumped := len(o.inputs) > 0 && s.op.Type == (optype.Type{}) // the inputs are known, the type is not
 	if x.isInput || o.looped || !x.guessed && !(o.known && len(o.inputs) == 0) && !dumped || s.op.IsAlwaysClean() {
 		return false
@@ -242,7 +242,7 @@ func (s *step) byValues() bool {
 	inputs, known, found := x.inputs(), *s.op, s.op.Type.Class == optype.Unknown
 	known.Guessed, known.Inputs, known.Tainted = false, nil, false
 	if x.guessed {
-		inputs, known.Type, found = s.j.feedOf(x.row)
+		inputs, known.Type, found = s.j.inferInputs(x.row)
 		// The second root of a first step of Adam equals the size of the gradient: a coincidence of values.
 		found = found && (s.typ.Class == optype.Unknown || s.typ.Class == known.Type.Class)
 	}
@@ -272,13 +272,13 @@ func (s *step) byValues() bool {
 
 // losesNumbers reports whether some pairs have NaN or infinity only in the reference, and no rule has
 // found an origin.
-func (s *step) losesNumbers() bool {
+func (s *ruleState) losesNumbers() bool {
 	return s.lost && !s.j.AnyClass && s.verdict.Level != verdict.Origin
 }
 
 // hasSecond reports whether a second reference shows how large the noise of the row is. Equal integers show nothing
 // about ties.
-func (s *step) hasSecond() bool {
+func (s *ruleState) hasSecond() bool {
 	second := s.source.Second
 	nonFinite := func(in *row) bool { return in.noise != nil && in.noise.NonFinite > 0 }
 	return second != nil && !slices.ContainsFunc(s.inputs(), nonFinite) && !(s.op.Out.Type.Integer && second.RMS == 0)
@@ -286,7 +286,7 @@ func (s *step) hasSecond() bool {
 
 // beyondSecond judges the error by the distance of two healthy references. It needs neither the type of
 // the operator nor a bound.
-func (s *step) beyondSecond() bool {
+func (s *ruleState) beyondSecond() bool {
 	second, out := s.source.Second, s.op.Out
 	if second == nil {
 		return false
@@ -297,7 +297,7 @@ func (s *step) beyondSecond() bool {
 	}
 	rms, most := float64(second.RMS), float64(second.Max)
 	apart := math.Sqrt(float64(rms*rms) + float64(floor*floor))
-	s.beyond = max(over(out.RMS, apart), over(out.Max, max(most, 8*floor, 4*rms)))
+	s.beyond = max(ratioOrZero(out.RMS, apart), ratioOrZero(out.Max, max(most, 8*floor, 4*rms)))
 	limit := 1.0
 	for _, in := range s.inputs() {
 		if before := s.j.judgementOf(in); before != nil {
@@ -309,11 +309,11 @@ func (s *step) beyondSecond() bool {
 		limit *= limits.NoiseGrowth
 	}
 	return s.hasSecond() && s.beyond > limits.Noise && s.beyond > limit && (s.verdict.Level != verdict.Origin || s.verdict.Kind == verdict.Value) &&
-		s.to(verdict.Origin, verdict.BeyondNoise)
+		s.setVerdict(verdict.Origin, verdict.BeyondNoise)
 }
 
-// over returns a/b, 0 if a is 0, infinite if only b is 0.
-func over(a, b float64) float64 {
+// ratioOrZero returns a/b, 0 if a is 0, infinite if only b is 0.
+func ratioOrZero(a, b float64) float64 {
 	if a == 0 {
 		return 0
 	}
@@ -321,11 +321,11 @@ func over(a, b float64) float64 {
 }
 
 // computes reports whether the row is an output that differs.
-func (s *step) computes() bool { return !s.isInput && s.noise.RMS != 0 }
+func (s *ruleState) computes() bool { return !s.isInput && s.noise.RMS != 0 }
 
 // isMixed reports whether an output follows from all rows of a batch although common rows alone were compared: it, or
 // another output of its operator, has no axis of rows, or the operator normalises over rows.
-func (s *step) isMixed() bool {
+func (s *ruleState) isMixed() bool {
 	if !s.network.matched || !s.computes() {
 		return false
 	}
@@ -335,13 +335,13 @@ func (s *step) isMixed() bool {
 }
 
 // choosesIndices reports whether the row holds indices that differ.
-func (s *step) choosesIndices() bool {
+func (s *ruleState) choosesIndices() bool {
 	return s.computes() && (s.indices || s.verdict.Class == optype.Index)
 }
 
 // hasWrongIndices reports whether differing indices are wrong. They are right if the known numbers that they select
 // are right. If most indices differ, or all differ by the same number, ties do not explain it.
-func (s *step) hasWrongIndices() bool {
+func (s *ruleState) hasWrongIndices() bool {
 	n, op := s.noise, s.op
 	values, right, close := false, true, op.Behind
 	rounds := len(op.Inputs) == 0 && !op.Known || slices.ContainsFunc(op.Inputs, func(in *noise.Noise) bool { return in.RMS > 0 })
@@ -354,7 +354,7 @@ func (s *step) hasWrongIndices() bool {
 	return n.Shift != 0 && n.Differing == n.Elements || n.Elements >= leastCopied && 2*n.Differing > n.Elements && !close || values && !right || !values && !rounds
 }
 
-func (s *step) isBehindUnpaired() bool {
+func (s *ruleState) isBehindUnpaired() bool {
 	if s.origin && s.isStart() && !s.outside && len(s.j.origins) == 0 && s.isSure() {
 		s.unpaired = s.j.unpairedBefore(s.row)
 	}
@@ -363,27 +363,27 @@ func (s *step) isBehindUnpaired() bool {
 
 // isUnbounded reports whether the expected error of an origin does not count, because only the statistics of an input
 // are known.
-func (s *step) isUnbounded() bool {
+func (s *ruleState) isUnbounded() bool {
 	inputs, kind := s.inputs(), s.verdict.Kind
 	if len(inputs) == 0 && s.isInput {
 		inputs = s.j.order // any of them
 	}
 	s.unbounded = s.origin && kind != verdict.NonFinite && kind != verdict.Overflow && kind != verdict.Apart &&
 		slices.ContainsFunc(inputs, func(in *row) bool { return in.source.DiffersByStatistics() })
-	return s.unbounded && s.acquit()
+	return s.unbounded && s.acceptRow()
 }
 
-func (s *step) isInsideModule() bool {
+func (s *ruleState) isInsideModule() bool {
 	at := s.j.containerOf(s.row)
 	if at == nil || !s.origin || !s.isStart() || s.outside {
 		return false
 	}
 	s.feed(at)
 	at.gap, s.j.gaps = s.row, append(s.j.gaps, at)
-	return s.acquit()
+	return s.acceptRow()
 }
 
-func (s *step) isNotIndependent() bool {
+func (s *ruleState) isNotIndependent() bool {
 	if s.verdict.Level != verdict.Origin || s.origin {
 		return false
 	}
@@ -394,21 +394,21 @@ func (s *step) isNotIndependent() bool {
 	return true
 }
 
-func (s *step) isGap() bool {
+func (s *ruleState) isGap() bool {
 	self := &s.j.all[s.index]
 	if self.gap == nil {
 		return false
 	}
 	s.gap, s.origin, s.verdict.Level = self.gap, true, verdict.Origin
-	s.fedBy = slices.DeleteFunc(slices.Clone(s.fedBy), func(o *judged) bool { return o == self })
+	s.fedBy = slices.DeleteFunc(slices.Clone(s.fedBy), func(o *evidenceRow) bool { return o == self })
 	return true
 }
 
 // mayStandAlone reports whether recomputation can judge the row without other evidence: the reference shows that an
 // output differs, recomputation shows whether the operator is at fault.
-func (s *step) mayStandAlone() bool { return !s.isInput && !s.badInside }
+func (s *ruleState) mayStandAlone() bool { return !s.isInput && !s.badInside }
 
 // isRight reports whether recomputation shows that the row is right.
-func (s *step) isRight() bool {
+func (s *ruleState) isRight() bool {
 	return s.mayStandAlone() && s.source.Self.IsRight() && !s.hasWrongSibling()
 }

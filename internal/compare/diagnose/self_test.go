@@ -14,7 +14,7 @@ import (
 func TestSelfBehind(t *testing.T) {
 	for between, want := range map[string]record.Status{"": record.Pass, "h": record.Warn} {
 		rows := inOrder(measured("z", "Conv2D", 0.01), missing("h"), measured("b", "MatMul", 0.09))
-		rows[2].Self = &record.Self{Status: "ok"}
+		rows[2].Self = &record.RecomputedOutput{Status: "ok"}
 		flow := map[string][]string{"z": {"b"}}
 		if between != "" {
 			flow = map[string][]string{"z": {between}, between: {"b"}}
@@ -27,15 +27,15 @@ func TestSelfBehind(t *testing.T) {
 
 // TestSelf: recomputation confirms an origin, clears one, or finds one.
 func TestSelf(t *testing.T) {
-	wrong := &record.Self{Status: "wrong", Bad: 3, Elements: 128, Why: []finding.Finding{{Code: finding.InnerOverflow, Confidence: finding.Medium, Evidence: lang.Plain("3 elements")}}}
-	right, wide := &record.Self{Status: "ok"}, &record.Self{Status: "low", Width: 100}
-	narrow, unknown := &record.Self{Status: "low", Width: 3}, &record.Self{Status: "misfit"}
-	bothRight := &record.Self{Status: "ok", BothRight: true}
+	wrong := &record.RecomputedOutput{Status: "wrong", Bad: 3, Elements: 128, Why: []finding.Finding{{Code: finding.InnerOverflow, Confidence: finding.Medium, Evidence: lang.Plain("3 elements")}}}
+	right, wide := &record.RecomputedOutput{Status: "ok"}, &record.RecomputedOutput{Status: "low", Width: 100}
+	narrow, unknown := &record.RecomputedOutput{Status: "low", Width: 3}, &record.RecomputedOutput{Status: "misfit"}
+	bothRight := &record.RecomputedOutput{Status: "ok", BothRight: true}
 	const small = 0x1p-9 // more than rounding, but within the limits
 	for _, tt := range []struct {
 		name        string
 		a, b, z     float64 // z feeds a, a feeds b
-		self        *record.Self
+		self        *record.RecomputedOutput
 		unordered   bool
 		origins     string
 		status      record.Status // status of b; of a in a round without an order
@@ -98,7 +98,7 @@ func TestNotFinite(t *testing.T) {
 	} {
 		b := bad("b")
 		b.OpType, b.Noise = "Acos", measured("b", "Acos", rounding).Noise
-		b.Noise.NonFinite, b.Self, b.Argument = 3, &record.Self{Status: tt.status}, tt.argument
+		b.Noise.NonFinite, b.Self, b.Argument = 3, &record.RecomputedOutput{Status: tt.status}, tt.argument
 		row := judgedBy(inOrder(measured("a", "Relu", tt.input), b), Network{Graph: fromConsumers(map[string][]string{"a": {"b"}}), Ordered: true}).named("b")
 		if row.Status != tt.want || row.FirstCode() != tt.code {
 			t.Errorf("%s: %s by %v, want %s by %s", tt.name, row.Status, row.Reasons, tt.want, tt.code)

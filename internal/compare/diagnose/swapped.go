@@ -27,7 +27,7 @@ const (
 
 // findSwapped finds pairs of failing rows that have each other's NPU tensor: two swapped files. A
 // row with several possible partners gets none.
-func (n *network) findSwapped() {
+func (n *dataFlow) findSwapped() {
 	var compared, shaped []*row
 	for i := range n.rows {
 		switch r := &n.rows[i]; {
@@ -127,9 +127,9 @@ func contradict(a, b *metrics.Result) bool {
 func (r *row) swap(o *row) []finding.Finding {
 	var found []finding.Finding
 	if r.compared {
-		found = single(finding.Swapped, finding.Medium, lang.Say("mean, deviation, minimum and maximum of the NPU tensor are those of the reference of %s, and the reverse: its own is probably in %s (files swapped?)", o.source.Name(), o.source.NPUFile))
+		found = oneFinding(finding.Swapped, finding.Medium, lang.Say("the NPU tensor has the mean, deviation, minimum and maximum of the reference of %s, and the reverse holds: the NPU tensor that belongs here is probably in %s (files swapped?)", o.source.Name(), o.source.NPUFile))
 	} else {
-		found = single(finding.Swapped, finding.Low, lang.Say("the NPU tensor has the shape of the reference of %s, and the reverse: its own is probably in %s (files swapped?)", o.source.Name(), o.source.NPUFile))
+		found = oneFinding(finding.Swapped, finding.Low, lang.Say("the NPU tensor has the shape of the reference of %s, and the reverse holds: the NPU tensor that belongs here is probably in %s (files swapped?)", o.source.Name(), o.source.NPUFile))
 	}
 	found[0].Facts = found[0].Facts.Int(finding.OtherRow, int64(o.index))
 	return found

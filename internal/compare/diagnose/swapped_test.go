@@ -52,7 +52,7 @@ func TestSwapped(t *testing.T) {
 			for i, other := range []string{"conv1", "conv0", ""} {
 				found := all[i].patterns()
 				is := len(found) > 0 && found[0].Code == finding.Swapped
-				if is != (other != "") || is && !strings.Contains(found[0].Evidence.String(), other+":output:0, and the reverse: its own is probably in npu/"+other+".npy") {
+				if is != (other != "") || is && !strings.Contains(found[0].Evidence.String(), other+":output:0, and the reverse holds: the NPU tensor that belongs here is probably in npu/"+other+".npy") {
 					t.Errorf("seed %d, %d elements: conv%d: %v, want %q", seed, n, i, found, other)
 				}
 			}

@@ -19,20 +19,20 @@ import (
 
 // explain returns why the row has its status: the fault of an origin, the origins that damaged
 // it, or the share of rounding.
-func (x *judged) explain() []finding.Finding {
+func (x *evidenceRow) explain() []finding.Finding {
 	switch {
 	case !x.compared:
 		return x.bySelf(finding.Merge(x.shapeInputBad(), x.patterns()))
 	case x.origin:
 		return x.bySelf(x.cause())
 	case x.status == record.Fail && len(x.fedBy) > 0:
-		return single(finding.LayerInputBad, x.confidence(), x.fed())
+		return oneFinding(finding.LayerInputBad, x.confidence(), x.addBadInputs())
 	case x.status == record.Rounding:
-		return single(finding.Accumulated, x.confidence(), x.rounding())
+		return oneFinding(finding.Accumulated, x.confidence(), x.rounding())
 	case x.status == record.Warn && x.source.Self.IsWrong():
-		return finding.Merge(x.agreed(), x.modelNaN())
+		return finding.Merge(x.wrongButAgreeing(), x.modelNaN())
 	case x.status == record.Warn && x.verdict.Level == verdict.Suspect:
-		return finding.Merge(single(x.excused()), x.modelNaN())
+		return finding.Merge(oneFinding(x.describeExcuse()), x.modelNaN())
 	case x.status.Passes():
 		return x.modelNaN()
 	}
@@ -40,7 +40,7 @@ func (x *judged) explain() []finding.Finding {
 }
 
 // confidence returns how sure the verdict is.
-func (x *judged) confidence() finding.Confidence {
+func (x *evidenceRow) confidence() finding.Confidence {
 	v := &x.verdict
 	switch {
 	case x.guessed && len(x.related) == 0 || v.Class == optype.Unknown || v.Score < 1.3*v.Limit && v.PeakScore < 3:
@@ -53,55 +53,55 @@ func (x *judged) confidence() finding.Confidence {
 
 // cause describes the fault of an origin: a pattern that only a fault makes, or the form of its
 // error.
-func (x *judged) cause() []finding.Finding {
+func (x *evidenceRow) cause() []finding.Finding {
 	if len(x.unpaired) > 0 {
-		return single(finding.CameIn, finding.Medium, lang.Say("its producer has no partner on the other side: %s (RED %s, cosine %s)",
+		return oneFinding(finding.CameIn, finding.Medium, lang.Say("the operator that produced this tensor has no partner on the other side: %s (RED %s, cosine %s)",
 			someOf(x.unpaired, ""), metricText(x.result().RED), metricText(x.result().Cosine)))
 	}
 	if x.gap != nil {
-		return single(finding.CameIn, finding.Medium, lang.Say("inside this module, before %s: no dumped operator produced this input, and it differs (RED %s, cosine %s)", rowName(x.gap.source), metricText(x.gap.result().RED), metricText(x.gap.result().Cosine)))
+		return oneFinding(finding.CameIn, finding.Medium, lang.Say("inside this module, before %s: no dumped operator produced this input, and it differs (RED %s, cosine %s)", rowName(x.gap.source), metricText(x.gap.result().RED), metricText(x.gap.result().Cosine)))
 	}
-	own := x.own()
+	own := x.ownPatterns()
 	if len(own) > 0 && !x.wasChanged() && x.verdict.Kind != verdict.ZeroRows {
 		own[0].Evidence = joined(own[0].Evidence, x.excess())
 		return finding.Merge(own, x.patterns())
 	}
 	code, confidence := x.code(), x.confidence()
 	if x.noise == nil {
-		return finding.Merge(x.patterns(), single(finding.Unknown, finding.Low, lang.Say("beyond the limits; the error that rounding explains is unknown")))
+		return finding.Merge(x.patterns(), oneFinding(finding.Unknown, finding.Low, lang.Say("beyond the limits; the error that rounding explains is unknown")))
 	}
 	switch code {
 	case finding.NPUNaN:
 		if x.lost && x.noise.NonFinite == 0 {
-			return single(finding.ModelNaN, finding.High, lang.Say("the reference is NaN or infinite at %d elements where the NPU has numbers", lostNumbers(x.result())))
+			return oneFinding(finding.ModelNaN, finding.High, lang.Say("the reference is NaN or infinite at %d elements where the NPU has numbers", lostNumbers(x.result())))
 		}
 		return x.madeNonFinite()
 	case finding.StartedApart:
 		if x.outside {
-			return single(code, finding.High, x.startedApart())
+			return oneFinding(code, finding.High, x.startedApart())
 		}
-		return single(code, finding.High, lang.Say("no compared operator produced it, and it is a different tensor: cosine %s", metricText(x.result().Cosine)))
+		return oneFinding(code, finding.High, lang.Say("no compared operator produced this tensor, and the two sides have nothing in common: cosine %s", metricText(x.result().Cosine)))
 	case finding.Memory:
 		if x.misread == nil {
-			return finding.Merge(single(code, finding.High, lang.Say("the reference reads the output of %s here; on the NPU the tensor was overwritten in between (%d of %d elements)",
+			return finding.Merge(oneFinding(code, finding.High, lang.Say("the reference reads the output of %s here; on the NPU the tensor was overwritten in between (%d of %d elements)",
 				x.producer.source.Name(), x.result().StrictErrors(), x.noise.Elements)), x.patterns())
 		}
-		return single(code, finding.High, lang.Say("the NPU read %s here, the reference %s", x.misread.source.Name(), x.producer.source.Name()))
+		return oneFinding(code, finding.High, lang.Say("the NPU read %s here, the reference %s", x.misread.source.Name(), x.producer.source.Name()))
 	case finding.Unwritten:
-		return finding.Merge(single(code, finding.High, lang.Say("%s; here they spread into written rows", x.unwritten.describe())), x.patterns())
+		return finding.Merge(oneFinding(code, finding.High, lang.Say("%s; this operator mixes these rows with written rows", x.unwritten.describe())), x.patterns())
 	case finding.OverflowFP16:
-		return single(code, finding.High, lang.Say("%d elements are beyond the range of %s (largest %s)",
+		return oneFinding(code, finding.High, lang.Say("%d elements are beyond the range of %s (largest %s)",
 			x.noise.Overflows, x.noise.Type.Name, element(x.noise.Type.Max)))
 	}
 	parts := []lang.Sentence{x.describeError(), x.scaledPart(), x.excess()}
 	if x.source.Uneven != nil && x.verdict.Kind != verdict.Scaled {
 		parts = append(parts, unevenText(x.source.Uneven))
 	}
-	return finding.Merge(single(code, confidence, joined(parts...)), x.patterns())
+	return finding.Merge(oneFinding(code, confidence, joined(parts...)), x.patterns())
 }
 
 // startedApart describes an input from outside the run that differs.
-func (x *judged) startedApart() lang.Sentence {
+func (x *evidenceRow) startedApart() lang.Sentence {
 	n := x.noise
 	count, by := n.Apart.Count()
 	if n.Type.Integer {
@@ -116,7 +116,7 @@ func joined(parts ...lang.Sentence) lang.Sentence {
 }
 
 // code returns the code for the form of the error.
-func (x *judged) code() finding.Code {
+func (x *evidenceRow) code() finding.Code {
 	n, v, res := x.noise, &x.verdict, x.result()
 	switch kind := v.Kind; {
 	case x.misread != nil || x.wasChanged():
@@ -147,13 +147,13 @@ func (x *judged) code() finding.Code {
 
 // wasChanged reports whether an input is a copy of an output in the reference, while on the NPU it
 // holds other elements, although the output is right.
-func (x *judged) wasChanged() bool {
+func (x *evidenceRow) wasChanged() bool {
 	p := x.producer
 	return p != nil && x.isInput && !p.failed() && p.compared && p.digest(refSide) == x.digest(refSide) && p.digest(npuSide) != x.digest(npuSide)
 }
 
 // describeError describes the error of an origin.
-func (x *judged) describeError() lang.Sentence {
+func (x *evidenceRow) describeError() lang.Sentence {
 	n, v := x.noise, &x.verdict
 	if x.code() == finding.Unrelated {
 		return lang.Say("the tensors have nothing in common, cosine %s: other input, step, weights, or another tensor?", metricText(x.result().Cosine))
@@ -173,11 +173,11 @@ func (x *judged) describeError() lang.Sentence {
 	case verdict.Constant:
 		return lang.Say("all elements of the NPU tensor are the same")
 	case verdict.Coarse:
-		return lang.Say("the elements use %d of %d mantissa bits, those of the inputs more (sums in bfloat16?)", n.Bits, n.Type.Mantissa)
+		return lang.Say("the elements use %d of %d mantissa bits, the inputs use more (sums in bfloat16?)", n.Bits, n.Type.Mantissa)
 	case verdict.Selected:
 		return lang.Say("%d of %d indices differ, and the values that they point to are not ties", n.Differing, n.Elements)
 	case verdict.BeyondNoise:
-		return lang.Say("the error is %s x that of the second reference", number(x.beyond))
+		return lang.Say("the error is %s x the error of the second reference", number(x.beyond))
 	case verdict.Step:
 		return lang.Say("more elements are one quantisation step off than ties explain")
 	}
@@ -188,13 +188,13 @@ func (x *judged) describeError() lang.Sentence {
 const unrelatedCosine = 0.3
 
 // unrelated reports whether the two sides have nothing in common.
-func (x *judged) unrelated() bool {
+func (x *evidenceRow) unrelated() bool {
 	res := x.result()
 	return res != nil && res.Cosine.Defined() && math.Abs(res.Cosine.Value()) < unrelatedCosine && x.noise.RefStd > 0 && !x.noise.Constant
 }
 
 // scaledPart describes the range of an axis that is multiplied by a factor, unless it is the whole axis.
-func (x *judged) scaledPart() lang.Sentence {
+func (x *evidenceRow) scaledPart() lang.Sentence {
 	n := x.noise
 	last := len(n.Shape) - 1
 	if last < 0 {
@@ -252,7 +252,7 @@ func scaledRange(g *noise.Groups) (first, end int64, factor float64, ok bool) {
 const differentData = 0.5
 
 // excess compares the error with the expected error.
-func (x *judged) excess() lang.Sentence {
+func (x *evidenceRow) excess() lang.Sentence {
 	if x.noise == nil || x.noise.RMS == 0 {
 		return lang.Sentence{}
 	}
@@ -268,7 +268,7 @@ func (x *judged) excess() lang.Sentence {
 }
 
 // madeOf names the inputs; the operator's own inputs by their kind and number.
-func (x *judged) madeOf() lang.Sentence {
+func (x *evidenceRow) madeOf() lang.Sentence {
 	names, through := someOf(x.inputs(), x.source.Op+":"), x.operator.through
 	switch {
 	case len(x.related) > 0:
@@ -283,8 +283,8 @@ func (x *judged) madeOf() lang.Sentence {
 	return names
 }
 
-// fed names the origins that damaged the row.
-func (x *judged) fed() lang.Sentence {
+// addBadInputs names the origins that damaged the row.
+func (x *evidenceRow) addBadInputs() lang.Sentence {
 	origins := make([]*row, len(x.fedBy))
 	for i, o := range x.fedBy {
 		origins[i] = o.row
@@ -297,19 +297,19 @@ func (x *judged) fed() lang.Sentence {
 }
 
 // rounding says how much of the error rounding explains.
-func (x *judged) rounding() lang.Sentence {
+func (x *evidenceRow) rounding() lang.Sentence {
 	return lang.Say("rounding of %s over %d operators: rms error %s, expected %s",
 		x.noise.Type.Name, x.depth, number(x.noise.RMS), number(x.verdict.Sum))
 }
 
-// excused describes a difference that is no fault, or the growth of an error.
-func (x *judged) excused() (finding.Code, finding.Confidence, lang.Sentence) {
+// describeExcuse describes a difference that is no fault, or the growth of an error.
+func (x *evidenceRow) describeExcuse() (finding.Code, finding.Confidence, lang.Sentence) {
 	n, confidence := x.noise, x.confidence()
 	switch x.verdict.Kind {
 	case verdict.Drawn:
-		return finding.Random, confidence, lang.Say("draws other numbers: the seeds differ")
+		return finding.Random, confidence, lang.Say("random numbers: the two sides used different seeds")
 	case verdict.Mixed:
-		return finding.BatchMixed, finding.High, lang.Say("follows from all rows of the batch, and the batches differ: not judged")
+		return finding.BatchMixed, finding.High, lang.Say("depends on all rows of the batch, and the batches of the two sides differ: not judged")
 	case verdict.Coarse:
 		if a := n.Apart; x.isStart() && a != nil && a.Ref != a.NPU { // documents of earlier versions have no Apart
 			side, by := lang.Text{EN: "the NPU"}, a.NPU
@@ -318,29 +318,29 @@ func (x *judged) excused() (finding.Code, finding.Confidence, lang.Sentence) {
 			}
 			return finding.PrecisionLoss, finding.High, lang.Say("%s holds %s numbers here, the other side float32: rounded on one side", side, by)
 		}
-		return finding.PrecisionLoss, confidence, lang.Say("computes in %s; others of its kind keep the bits of float32", x.held)
+		return finding.PrecisionLoss, confidence, lang.Say("this operator computes in %s; other operators of its type keep float32 precision", x.held)
 	case verdict.Tied:
 		if c := x.source.Common; c != nil && x.source.Self.IsRight() {
-			return finding.IndexTie, confidence, lang.Say("%d elements, %d in the reference: the number depends on values, and it is right for the operator's own inputs", c.NPU, c.Ref)
+			return finding.IndexTie, confidence, lang.Say("%d elements, %d in the reference: the number depends on the input values and is right for the NPU inputs", c.NPU, c.Ref)
 		} else if c != nil {
-			return finding.IndexTie, confidence, lang.Say("%d elements, %d in the reference: the number depends on values, which may tie", c.NPU, c.Ref)
+			return finding.IndexTie, confidence, lang.Say("%d elements, %d in the reference: the number depends on the input values, which may tie", c.NPU, c.Ref)
 		}
 		return finding.IndexTie, confidence, lang.Say("%d of %d indices differ, but point to values that are equal except for rounding", n.Differing, n.Elements)
 	case verdict.Renumbered:
 		if !n.Type.Integer {
-			return finding.IndexDiffers, confidence, lang.Say("another tensor, cosine %s, and what reads it agrees: rows or blocks in another order?", metricText(x.result().Cosine))
+			return finding.IndexDiffers, confidence, lang.Say("the two sides have nothing in common (cosine %s), but the operators that read this tensor agree: rows or blocks in another order?", metricText(x.result().Cosine))
 		}
 		return finding.IndexDiffers, finding.High, lang.Say("%d of %d integers from outside the run differ, but the operators that read them agree: renumbered indices, a seed or an address", n.Differing, n.Elements)
 	case verdict.AtPole:
 		if x.source.Self.IsRight() {
-			return finding.Pole, finding.High, lang.Say("%d of %d elements are NaN or infinite: the right result of its own inputs, which differ from the reference by rounding only", n.NonFinite, n.Elements)
+			return finding.Pole, finding.High, lang.Say("%d of %d elements are NaN or infinite: the right result for the NPU inputs, which differ from the reference by rounding only", n.NonFinite, n.Elements)
 		}
 		return finding.Pole, finding.Medium, lang.Say("%d of %d elements are NaN or infinite, and as many elements of an input are 0 on one side alone: divisors too small for the type", n.NonFinite, n.Elements)
 	case verdict.Unwritten:
 		return finding.Unwritten, finding.High, lang.Say("%s, and differ; the other rows agree", x.unwritten.describe())
 	case verdict.Unread:
 		if m := x.source.Masked; m != nil {
-			return finding.Unread, confidence, lang.Say("%s excludes %d of %d positions; at the others the rms error is %s", m.By, m.Excluded, m.Positions, number(m.RMS))
+			return finding.Unread, confidence, lang.Say("%s excludes %d of %d positions; at the remaining positions the rms error is %s", m.By, m.Excluded, m.Positions, number(m.RMS))
 		}
 		return finding.Unread, confidence, lang.Say("%d of %d rows differ but are never read: every operator that reads the tensor agrees", n.RowsOff, n.Rows.Count)
 	}
@@ -372,11 +372,11 @@ func (e element) String() string { return strconv.FormatFloat(float64(e), 'g', 6
 var semicolon = lang.Text{EN: "; "}
 
 func (r *row) inputNames() lang.Sentence {
-	return lang.Say("%s%s", someOf(r.resolved().rows, ""), r.guess())
+	return lang.Say("%s%s", someOf(r.resolved().rows, ""), r.howInputsAreKnown())
 }
 
-// guess says how the inputs are known if no graph names them.
-func (r *row) guess() lang.Sentence {
+// howInputsAreKnown says how the inputs are known if no graph names them.
+func (r *row) howInputsAreKnown() lang.Sentence {
 	switch in := r.resolved(); {
 	case in.inferred:
 		return lang.Say(", inferred from the execution order")

@@ -36,7 +36,7 @@ func (j *Judgement) tally() {
 		if r.noise == nil || r.noise.Grid == nil {
 			continue
 		}
-		held, ok := r.noise.Held()
+		held, ok := r.noise.HeldType()
 		few := slices.ContainsFunc(noise.Coarser, r.noise.MayHold) // it has few different values
 		if ok {
 			counts[held]++
@@ -69,12 +69,12 @@ func (j *Judgement) tally() {
 
 // findHeldType finds the type whose values a float32 array of the NPU holds: by its own bits, or by the types of its
 // inputs if it has too few different values.
-func (x *judged) findHeldType(j *Judgement) {
+func (x *evidenceRow) findHeldType(j *Judgement) {
 	n := x.row.noise
 	if n == nil || n.Grid == nil {
 		return
 	}
-	held, ok := n.Held()
+	held, ok := n.HeldType()
 	kind := j.kinds[x.source.OpType]
 	isOf, _ := n.IsOf(x.source.Said)
 	switch {
@@ -99,19 +99,19 @@ func (x *judged) findHeldType(j *Judgement) {
 		}
 	}
 	if ok {
-		x.row.noise, x.row.held = n.As(held), held.String()
+		x.row.noise, x.row.held = n.WithType(held), held.String()
 	}
 }
 
 // warnOfPrecision suspects a tensor with fewer mantissa bits than a few others of the same operator type, if the
 // limits allow its error.
-func (s *step) warnOfPrecision() bool {
+func (s *ruleState) warnOfPrecision() bool {
 	if !s.coarser || s.failed() || s.verdict.Level != verdict.Clean || s.op.Tainted || len(s.op.Inputs) == 0 {
 		return false
 	}
 	as := *s.op
 	as.Out = s.source.Noise
-	return as.Judge().Level == verdict.Origin && s.to(verdict.Suspect, verdict.Coarse)
+	return as.Judge().Level == verdict.Origin && s.setVerdict(verdict.Suspect, verdict.Coarse)
 }
 
 // precision describes a floating-point format.

@@ -55,18 +55,18 @@ func unevenAxes(r *metrics.Result) []record.Unevenness {
 			all = append(all, u)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b record.Unevenness) int { return cmp.Compare(strength(&b), strength(&a)) })
+	slices.SortStableFunc(all, func(a, b record.Unevenness) int { return cmp.Compare(largerExcess(&b), largerExcess(&a)) })
 	return all
 }
 
-// strength returns the larger excess of the two ratios over their limits.
-func strength(u *record.Unevenness) float64 {
+// largerExcess returns the larger excess of the two ratios over their limits.
+func largerExcess(u *record.Unevenness) float64 {
 	return float64(max(u.Half/minHalfRatio, u.Peak/minPeakRatio))
 }
 
 // unevenText describes where the errors are and how much worse they are there.
 func unevenText(u *record.Unevenness) lang.Sentence {
-	what, ratio := lang.Text{EN: "mean |d|"}, timesText(float64(u.Half), lang.Text{EN: "that of the other half"})
+	what, ratio := lang.Text{EN: "mean |d|"}, timesText(float64(u.Half), lang.Text{EN: "the value of the other half"})
 	if u.Counted {
 		what = lang.Text{EN: "the error rate"}
 	}
@@ -142,7 +142,7 @@ func unevenAxis(axis *metrics.AxisProfile, count bool) (u record.Unevenness, ok 
 	}
 	// Null hypothesis: every element is equally likely to be an error.
 	chi, df := chiSquare(bins)
-	return u, df > 0 && chance(chi, df) < maxChance
+	return u, df > 0 && chiSquareTail(chi, df) < maxChance
 }
 
 func binMeans(bins []metrics.AxisBin, sum func(*metrics.AxisBin) float64) []float64 {
@@ -249,9 +249,9 @@ const (
 	chiStep = 1. / 16
 )
 
-// chance returns the probability that a chi-square variable with df degrees of freedom is at
+// chiSquareTail returns the probability that a chi-square variable with df degrees of freedom is at
 // least chi.
-func chance(chi float64, df int) float64 {
+func chiSquareTail(chi float64, df int) float64 {
 	return distuv.ChiSquared{K: float64(df)}.Survival(math.Floor(chi/chiStep) * chiStep)
 }
 

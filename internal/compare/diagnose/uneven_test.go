@@ -182,9 +182,9 @@ func TestChance(t *testing.T) {
 		}
 	}
 	for _, x := range []float64{0.0625, 0.5, 1, 3, 10, 24, 60} {
-		near(chance(x, 1), math.Erfc(math.Sqrt(x/2)))
-		near(chance(x+chiStep/2, 2), math.Exp(-x/2))
-		near(chance(x, 4), math.Exp(-x/2)*(1+x/2))
+		near(chiSquareTail(x, 1), math.Erfc(math.Sqrt(x/2)))
+		near(chiSquareTail(x+chiStep/2, 2), math.Exp(-x/2))
+		near(chiSquareTail(x, 4), math.Exp(-x/2)*(1+x/2))
 	}
 }
 
@@ -194,7 +194,7 @@ func TestChanceOfEveryProcessor(t *testing.T) {
 	for df := 1; df < maxBins; df++ {
 		at := distuv.ChiSquared{K: float64(df)}.Quantile(1 - maxChance)
 		for step := -2.0; step <= 2; step++ {
-			if p := chance(at+step*chiStep, df); math.Abs(p/maxChance-1) < 1e-9 {
+			if p := chiSquareTail(at+step*chiStep, df); math.Abs(p/maxChance-1) < 1e-9 {
 				t.Errorf("df %d, statistic %g: p = %.12g is too close to the limit", df, at, p)
 			}
 		}

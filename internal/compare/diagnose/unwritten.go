@@ -26,7 +26,7 @@ func (r *row) returnsMemory() bool {
 // judgeWritten judges the rows that were written. If their error exceeds the bound from the written rows of the
 // inputs, while the error of the whole tensor does not exceed the bound from the whole inputs, the operator reads
 // unwritten rows: the kind of the verdict is Unwritten.
-func (x *judged) judgeWritten(j *Judgement, op *verdict.Operator) verdict.Verdict {
+func (x *evidenceRow) judgeWritten(j *Judgement, op *verdict.Operator) verdict.Verdict {
 	whole := op.Judge()
 	if x.guessed || x.noise.Rows.Count == 0 {
 		return whole

@@ -51,7 +51,7 @@ func Run(ctx context.Context, p *plan.Plan, opt *Options, observe func(batch.Eve
 	defer e.findShared(jobs)()
 	stopped := false
 	err := batch.Run(ctx, batch.Options{Workers: e.open, Observe: e.progress.pairDone}, jobs, func(i int) int64 { return sizeOf(&p.Pairs[i]) },
-		func(ctx context.Context, i int) *Part { return e.part(ctx, i) },
+		func(ctx context.Context, i int) *Part { return e.comparePair(ctx, i) },
 		func(_ int, part *Part) {
 			if part == nil || stopped {
 				return
@@ -175,7 +175,7 @@ func newExecutor(p *plan.Plan, opt *Options) *executor {
 	slots, open := opt.Workers, opt.Workers
 	if store.Remote(opt.Ref) || store.Remote(opt.NPU) {
 		slots = min(slots, runtime.GOMAXPROCS(0))
-		open = max(store.Ahead(open, opt.Ref), store.Ahead(open, opt.NPU))
+		open = max(store.PrefetchJobs(open, opt.Ref), store.PrefetchJobs(open, opt.NPU))
 	}
 	if opt.Pool == nil {
 		opt.Pool = metrics.NewPool()

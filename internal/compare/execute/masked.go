@@ -87,7 +87,7 @@ func maskOf(in, output *record.Row) *mask {
 }
 
 // measureMasked measures the differences of an output at the positions that a mask keeps.
-func (e *executor) measureMasked(ctx context.Context, output, by *Part) (*record.Masked, error) {
+func (e *executor) measureMasked(ctx context.Context, output, by *Part) (*record.MaskedError, error) {
 	var elements []float64
 	err := e.withPair(by, func(a *align.Alignment, r *align.Readers) (err error) {
 		elements, err = readDecoded(r.NPU, a.NPU.DType, 0, by.Row.Result.Total)
@@ -97,7 +97,7 @@ func (e *executor) measureMasked(ctx context.Context, output, by *Part) (*record
 		return nil, err
 	}
 	of := maskOf(by.Row, output.Row)
-	m, line := &record.Masked{By: by.Row.Name(), Positions: of.positions}, max(of.positions/max(int64(len(elements)), 1), 1)
+	m, line := &record.MaskedError{By: by.Row.Name(), Positions: of.positions}, max(of.positions/max(int64(len(elements)), 1), 1)
 	kept := make([]bool, m.Positions)
 	for i := range kept {
 		if kept[i] = of.counts(elements[int64(i)/line], int64(i)%line); !kept[i] {

@@ -50,7 +50,7 @@ func (e *executor) measureNoise(ctx context.Context, a *align.Alignment, row *re
 		}
 		again = !math.IsInf(req.Noise.Mask, -1)
 	}
-	if held, ok := res.Noise.Held(); ok && res.Noise.Grid.Saturated > 0 {
+	if held, ok := res.Noise.HeldType(); ok && res.Noise.Grid.Saturated > 0 {
 		t, _ := noise.TypeOf(held)
 		req.Noise.Type.Max, again = t.Max, true
 	}

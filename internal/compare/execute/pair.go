@@ -19,8 +19,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// part compares a pair; nil if ctx ended first.
-func (e *executor) part(ctx context.Context, i int) *Part {
+// comparePair compares a pair; nil if ctx ended first.
+func (e *executor) comparePair(ctx context.Context, i int) *Part {
 	x := &e.plan.Pairs[i]
 	part := &Part{Pair: i, Row: x.Row}
 	if x.Row.Pair.Status != "" {
@@ -102,7 +102,7 @@ func (e *executor) compare(ctx context.Context, x *plan.Pair, part *Part) error 
 	if err == nil {
 		contradict(x, a, res, part.Row)
 	}
-	e.keep(res, part.Row)
+	e.moveDetails(res, part.Row)
 	return err
 }
 
@@ -119,7 +119,7 @@ func (e *executor) compareOrders(ctx context.Context, a *align.Alignment, part *
 		if a.SameView(i) {
 			continue // would fail as well
 		}
-		other, row := a.Use(i), before
+		other, row := a.WithAxisOrder(i), before
 		found, err := e.measureAndJudge(ctx, other, &row)
 		if err != nil {
 			return nil, res, err
@@ -190,7 +190,7 @@ func (e *executor) withReaders(a *align.Alignment, do func(r *align.Readers) err
 func (e *executor) reopen(part *Part) (*align.Alignment, error) {
 	a, err := e.align(&e.plan.Pairs[part.Pair], false)
 	if err == nil && part.order > 0 {
-		a = a.Use(part.order)
+		a = a.WithAxisOrder(part.order)
 	}
 	return a, err
 }
@@ -361,8 +361,8 @@ func (e *executor) examine(ctx context.Context, a *align.Alignment, part *Part, 
 	})
 }
 
-// keep moves the parts of a result that reports show to its row.
-func (e *executor) keep(res *metrics.Result, row *record.Row) {
+// moveDetails moves the parts of a result that reports show to its row.
+func (e *executor) moveDetails(res *metrics.Result, row *record.Row) {
 	if res == nil {
 		return
 	}

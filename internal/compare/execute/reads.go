@@ -20,7 +20,7 @@ func (e *executor) identifyInputs(ctx context.Context, x *plan.Pair, row *record
 		tokens = tokens.ForSide(!x.ReadsOfRef)
 	}
 	for _, t := range x.Reads {
-		read, err := e.identify(ctx, x.Row.Op, t, tokens)
+		read, err := e.checksum(ctx, x.Row.Op, t, tokens)
 		read.NPU = !x.ReadsOfRef
 		switch {
 		case isContextEnd(err):
@@ -35,8 +35,8 @@ func (e *executor) identifyInputs(ctx context.Context, x *plan.Pair, row *record
 	return nil
 }
 
-// identify reads a tensor in host order and returns its checksum, type and shape.
-func (e *executor) identify(ctx context.Context, op string, t *plan.Tensor, tokens *align.Tokens) (read record.InputRead, err error) {
+// checksum reads a tensor in host order and returns its checksum, type and shape.
+func (e *executor) checksum(ctx context.Context, op string, t *plan.Tensor, tokens *align.Tokens) (read record.InputRead, err error) {
 	if t.Err != nil {
 		return read, t.Err
 	}

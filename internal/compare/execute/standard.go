@@ -42,7 +42,7 @@ func (e *executor) compareByStandard(ctx context.Context, x *plan.Pair, a *align
 		return err
 	}
 	if res.Noise != nil {
-		if held, ok := res.Noise.Held(); ok {
+		if held, ok := res.Noise.HeldType(); ok {
 			req.Effective = held
 		}
 		res.Noise = nil
@@ -68,7 +68,7 @@ func (e *executor) compareByStandard(ctx context.Context, x *plan.Pair, a *align
 	part.Row.Pair.Status, part.Row.Pair.Reasons = part.Row.Standard.Status, standard.Reasons(part.Row.Standard)
 	downgrade(part.Row)
 	contradict(x, a, res, part.Row)
-	e.keep(res, part.Row)
+	e.moveDetails(res, part.Row)
 	return nil
 }
 

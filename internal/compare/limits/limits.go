@@ -161,7 +161,7 @@ func factsOf(res *metrics.Result) *facts {
 func (o *Verdict) Judge(row *record.Row, res *metrics.Result) {
 	f := factsOf(res)
 	row.Errors, row.First = o.errors(res)
-	broken := o.broken(f)
+	broken := o.failedGates(f)
 	row.Pair.Reasons = append(row.Pair.Reasons, broken...)
 	if len(broken) > 0 || o.Classes() && f.mismatch > 0 || record.Share(row.Errors, o.denominator(f)) > o.MaxErrorRatio {
 		row.Pair.Status, row.Pair.Reasons = record.Fail, append(row.Pair.Reasons, o.replacedReasons(res)...)
@@ -197,10 +197,10 @@ func (o *Verdict) errors(res *metrics.Result) (int64, *metrics.Element) {
 	return res.StrictErrors(), first
 }
 
-// broken returns a reason for every gate that does not hold. It also returns a reason if the policy leaves nothing to
+// failedGates returns a reason for every gate that does not hold. It also returns a reason if the policy leaves nothing to
 // compare although elements are of different classes.
-func (o *Verdict) broken(f *facts) []finding.Finding {
-	reasons := o.Gates.broken(f)
+func (o *Verdict) failedGates(f *facts) []finding.Finding {
+	reasons := o.Gates.failedGates(f)
 	if o.NaN == NaNIgnore && f.bothFinite == 0 && f.mismatch > 0 {
 		reasons = append(reasons, finding.Finding{Code: finding.NPUNaN, Confidence: finding.High,
 			Evidence: lang.Say("nothing to compare: no pair is finite on both sides; in %d of %d pairs the two sides differ in class (NaN, +inf, -inf, finite)", f.mismatch, f.total)})
@@ -219,8 +219,8 @@ func (o *Verdict) replacedReasons(res *metrics.Result) []finding.Finding {
 		Evidence: lang.Say("%d of %d elements are errors since one side is NaN or infinite, which counts as a number here", n, res.Total)}}
 }
 
-// broken returns a reason for every gate that does not hold.
-func (g *Gates) broken(f *facts) []finding.Finding {
+// failedGates returns a reason for every gate that does not hold.
+func (g *Gates) failedGates(f *facts) []finding.Finding {
 	var reasons []finding.Finding
 	broken := func(evidence lang.Sentence) {
 		reasons = append(reasons, finding.Finding{Code: finding.Gate, Confidence: finding.High, Evidence: evidence})

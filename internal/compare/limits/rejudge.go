@@ -31,13 +31,13 @@ func (o *Options) Rejudge(row *record.Row, was metrics.Mode, limits *record.Limi
 		a.Errors = &least
 	}
 	whole, highest := o.Verdict.denominator(f), o.Verdict.MaxErrorRatio
-	if a.Reasons = o.Verdict.broken(f); len(a.Reasons) > 0 || o.Verdict.Classes() && f.mismatch > 0 || record.Share(least, whole) > highest {
+	if a.Reasons = o.Verdict.failedGates(f); len(a.Reasons) > 0 || o.Verdict.Classes() && f.mismatch > 0 || record.Share(least, whole) > highest {
 		a.Status, a.Reasons = record.Fail, append(a.Reasons, o.Verdict.replacedReasons(res)...)
 		return a
 	}
 	warnings := o.Verdict.warnings(f)
 	if row.Evidence != nil && row.Evidence.BiasOfInputs {
-		warnings = finding.Without(warnings, finding.Bias)
+		warnings = finding.ExceptCode(warnings, finding.Bias)
 	}
 	switch a.IfPassing = record.Pass; {
 	case row.Partial:
@@ -91,7 +91,7 @@ func finiteErrors(res *metrics.Result, was, now metrics.Limits) (least, most int
 	if now.Atol <= was.Atol && now.Rtol <= was.Rtol {
 		least = errors
 	}
-	for _, a := range []answer{
+	for _, a := range []decision{
 		byMargin(res.Margin, was, now),
 		bySmallest(res.MinRtol, now.Rtol, now.Atol, was.Atol),
 		bySmallest(res.MinAtol, now.Atol, now.Rtol, was.Rtol),
@@ -106,25 +106,25 @@ func finiteErrors(res *metrics.Result, was, now metrics.Limits) (least, most int
 	return least, max(least, most)
 }
 
-// answer: all pairs pass the limits, or some pair fails; neither if it is not known.
-type answer struct{ passes, fails bool }
+// decision: all pairs pass the limits, or some pair fails; neither if it is not known.
+type decision struct{ passes, fails bool }
 
 // bySmallest judges a limit by the smallest limit that passes all pairs, while the other limit is was.
-func bySmallest(smallest metrics.Metric, limit, other, was float64) answer {
+func bySmallest(smallest metrics.Metric, limit, other, was float64) decision {
 	v := smallest.Value()
 	if !smallest.Defined() || math.IsNaN(v) {
-		return answer{}
+		return decision{}
 	}
-	return answer{passes: limit >= v && other >= was, fails: limit < v && other <= was}
+	return decision{passes: limit >= v && other >= was, fails: limit < v && other <= was}
 }
 
 // byMargin judges by the largest |d|/limit: all pairs pass if every limit grows by more than
 // this factor, some pair fails if every limit grows by less.
-func byMargin(margin metrics.Metric, was, now metrics.Limits) answer {
+func byMargin(margin metrics.Metric, was, now metrics.Limits) decision {
 	const slack = 1 + 0x1p-40 // exceeds the rounding errors of limits and quotients
 	m := margin.Value()
 	if !margin.Defined() || math.IsNaN(m) {
-		return answer{}
+		return decision{}
 	}
 	least, most := math.Inf(1), 0.0 // factors from the earlier limits to the new ones
 	for _, l := range [][2]float64{{was.Atol, now.Atol}, {was.Rtol, now.Rtol}} {
@@ -135,5 +135,5 @@ func byMargin(margin metrics.Metric, was, now metrics.Limits) answer {
 			most = math.Inf(1)
 		}
 	}
-	return answer{passes: m*slack < least, fails: m > most*slack}
+	return decision{passes: m*slack < least, fails: m > most*slack}
 }

@@ -132,11 +132,11 @@ type binSums struct {
 
 // reset returns n bins of zeros, in the memory of b.
 func (b binSums) reset(n int) binSums {
-	return binSums{cleared(b.abs, n), cleared(b.rel, n), cleared(b.errors, n)}
+	return binSums{zeroed(b.abs, n), zeroed(b.rel, n), zeroed(b.errors, n)}
 }
 
-// cleared returns n zeros, in the memory of the slice if it is large enough.
-func cleared[T any](of []T, n int) []T {
+// zeroed returns n zeros, in the memory of the slice if it is large enough.
+func zeroed[T any](of []T, n int) []T {
 	of = slices.Grow(of[:0], n)[:n]
 	clear(of)
 	return of
@@ -144,7 +144,7 @@ func cleared[T any](of []T, n int) []T {
 
 // reset returns the zero sums of a plan, in the memory of s.
 func (s axisSums) reset(p *axisPlan) axisSums {
-	return axisSums{columns: s.columns.reset(int(p.period)), latest: cleared(s.latest, int(p.period)), outer: s.outer.reset(p.bins), axisCursor: axisCursor{offset: -1, bins: s.bins[:0]}}
+	return axisSums{columns: s.columns.reset(int(p.period)), latest: zeroed(s.latest, int(p.period)), outer: s.outer.reset(p.bins), axisCursor: axisCursor{offset: -1, bins: s.bins[:0]}}
 }
 
 func (b *binSums) merge(c *binSums) {
@@ -282,7 +282,7 @@ func (p *axisPlan) profiles(used []AxisProfile, s *axisSums, total int64) []Axis
 	profiles := used[:0]
 	for i := len(p.outer) - 1; i >= 0; i-- {
 		a := &p.outer[i]
-		profile := a.profile(profiles, total)
+		profile := a.emptyProfile(profiles, total)
 		for k := range profile.Bins {
 			b := &profile.Bins[k]
 			b.SumAbs, b.SumRel = s.outer.abs[a.first+k], s.outer.rel[a.first+k]
@@ -297,7 +297,7 @@ func (p *axisPlan) profiles(used []AxisProfile, s *axisSums, total int64) []Axis
 	}
 	for i := len(p.inner) - 1; i >= 0; i-- {
 		a := &p.inner[i]
-		profile := a.profile(profiles, total)
+		profile := a.emptyProfile(profiles, total)
 		for column := range columns {
 			profile.Bins[column/a.stride%a.size/a.fold].add(&AxisBin{SumAbs: s.columns.abs[column], SumRel: s.columns.rel[column], Errors: s.columns.errors[column]})
 		}
@@ -306,14 +306,14 @@ func (p *axisPlan) profiles(used []AxisProfile, s *axisSums, total int64) []Axis
 	return profiles
 }
 
-// profile returns the profile of an axis with only the counts set. It reuses the bins of the
+// emptyProfile returns the profile of an axis with only the counts set. It reuses the bins of the
 // profile that others had at the next index.
-func (a *axis) profile(others []AxisProfile, total int64) AxisProfile {
+func (a *axis) emptyProfile(others []AxisProfile, total int64) AxisProfile {
 	var bins []AxisBin
 	if k := len(others); k < cap(others) {
 		bins = others[:k+1][k].Bins
 	}
-	profile := AxisProfile{Axis: a.index, Size: a.size, Fold: a.fold, Bins: cleared(bins, a.bins)}
+	profile := AxisProfile{Axis: a.index, Size: a.size, Fold: a.fold, Bins: zeroed(bins, a.bins)}
 	each := total / a.size
 	for k := range profile.Bins {
 		first := int64(k) * a.fold

@@ -42,7 +42,7 @@ func (l BinLimits) newGrid(low, high float64, n int64, known []float64, log bool
 		}
 	}
 	scale := g.scale()
-	low, high = float64(g.place(low)*scale), float64(g.place(high)*scale)
+	low, high = float64(g.coordinate(low)*scale), float64(g.coordinate(high)*scale)
 	bins := math.Ceil(exact.Log2(float64(n))) + 1
 	if spread := interpolated(known, 0.75, scale) - interpolated(known, 0.25, scale); spread > 0 {
 		bins = math.Ceil((high - low) / spread * exact.Exp(exact.Log(float64(n))/3) / 2)
@@ -77,8 +77,8 @@ func (g *Grid) scale() float64 {
 	return 1
 }
 
-// place returns the coordinate of a value on the axis of the bins.
-func (g *Grid) place(x float64) float64 {
+// coordinate returns the coordinate of a value on the axis of the bins.
+func (g *Grid) coordinate(x float64) float64 {
 	if g.Log {
 		return exact.Log10(x)
 	}
@@ -88,7 +88,7 @@ func (g *Grid) place(x float64) float64 {
 // edges returns the edges times the scale; in log10 if Log is set.
 func (g *Grid) edges() []float64 {
 	scale := g.scale()
-	low, high := float64(g.place(g.Low)*scale), float64(g.place(g.High)*scale)
+	low, high := float64(g.coordinate(g.Low)*scale), float64(g.coordinate(g.High)*scale)
 	edges := make([]float64, g.Count+1)
 	step := (high - low) / float64(g.Count)
 	for i := range edges {

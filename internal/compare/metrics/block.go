@@ -38,8 +38,8 @@ type block struct {
 	failedLast bool             // failed of the previous block
 }
 
-// begin sets the block to the count pairs from an offset on.
-func (b *block) begin(first int64, count int, ref, npu []byte) {
+// reset sets the block to the count pairs from an offset on.
+func (b *block) reset(first int64, count int, ref, npu []byte) {
 	b.first, b.count, b.all = first, count, count
 	b.n, b.r, b.d = b.buffers.n, b.buffers.r, b.buffers.d
 	b.n.stored, b.r.stored = npu[:count*b.e.npu.size], ref[:count*b.e.ref.size]
@@ -71,7 +71,7 @@ func (b *block) compute() {
 		if !b.e.direct {
 			b.subtract()
 		}
-		b.relate()
+		b.computeDifferences()
 		if !special {
 			b.addNoise(b.maxRatio())
 		}
@@ -120,8 +120,8 @@ func (b *block) position(i int) int {
 // offset returns the offset in the tensor of remaining pair i.
 func (b *block) offset(i int) int64 { return b.first + int64(b.position(i)) }
 
-// locate returns the pair at a position.
-func (b *block) locate(position int, abs, rel float64) location {
+// locationOf returns the pair at a position.
+func (b *block) locationOf(position int, abs, rel float64) location {
 	l := location{offset: b.first + int64(position), abs: abs, rel: rel}
 	copy(l.ref[:], b.r.storedAt(position))
 	copy(l.npu[:], b.n.storedAt(position))

@@ -48,7 +48,7 @@ func (b *block) separate() {
 		cn, cr := b.classes(i)
 		b.part.classes[cn][cr]++
 		if cn == Finite && cr == Finite {
-			b.move(kept, i)
+			b.copyPair(kept, i)
 			kept++
 			continue
 		}
@@ -74,13 +74,13 @@ func (b *block) separate() {
 	b.sums.npuOnly = momentOf(npuOnly)
 	b.sums.replaced = momentOf(replaced)
 	b.count = kept
-	b.n.keep(kept)
-	b.r.keep(kept)
+	b.n.truncate(kept)
+	b.r.truncate(kept)
 	b.abs, b.rel = b.abs[:kept], b.rel[:kept]
 }
 
-// keep shortens a side to its first elements.
-func (s *side) keep(count int) {
+// truncate shortens a side to its first elements.
+func (s *side) truncate(count int) {
 	s.values = s.values[:count]
 	s.parts, s.exact = s.parts[:min(len(s.parts), 2*count)], s.exact[:min(len(s.exact), count)]
 	if count > 0 {
@@ -109,8 +109,8 @@ func (b *block) setCode(codes []int64, i int) {
 	codes[i] = nanCode
 }
 
-// move copies pair i to place k, k <= i.
-func (b *block) move(k, i int) {
+// copyPair copies pair i to place k, k <= i.
+func (b *block) copyPair(k, i int) {
 	b.positions[k] = int32(i)
 	b.n.values[k], b.r.values[k] = b.n.values[i], b.r.values[i]
 	if b.e.wide {

@@ -14,14 +14,14 @@ import (
 type codes struct {
 	tensor.Float
 	// listed is set for one-byte formats without a tensor.Float: their values are a list.
-	listed *listed
+	listed *hasCodeTable
 }
 
 // nanCode is the code of every NaN in digests.
 const nanCode = math.MaxInt64
 
-// last returns the code of the largest finite value.
-func (c *codes) last() int64 {
+// largestFinite returns the code of the largest finite value.
+func (c *codes) largestFinite() int64 {
 	if c.listed != nil {
 		return int64(len(c.listed.values) - 1 - c.listed.zero)
 	}
@@ -54,8 +54,8 @@ func order(bits uint64) int64 {
 	return (int64(bits&^kernel.SignBit) ^ sign) - sign
 }
 
-// listed holds the finite values of a small format in rising order.
-type listed struct {
+// hasCodeTable holds the finite values of a small format in rising order.
+type hasCodeTable struct {
 	values []float64
 	// steps[i] is the smallest float64 that rounds to a code above the code of
 	// values[i].
@@ -73,8 +73,8 @@ type listed struct {
 const nearShift = 47
 
 // newListed numbers the values of a one-byte format.
-func newListed(table *[256]float64) *listed {
-	l := &listed{}
+func newListed(table *[256]float64) *hasCodeTable {
+	l := &hasCodeTable{}
 	for _, x := range table {
 		if !math.IsNaN(x) && !math.IsInf(x, 0) {
 			l.values = append(l.values, x+0)
@@ -91,11 +91,11 @@ func newListed(table *[256]float64) *listed {
 		if i+1 < n {
 			next = l.values[i+1]
 		}
-		l.steps = append(l.steps, l.step(i-l.zero, (x+next)/2))
+		l.steps = append(l.steps, l.upperMidpoint(i-l.zero, (x+next)/2))
 	}
 	if l.below {
 		first := l.values[0] - float64((l.values[1]-l.values[0])/2)
-		l.steps = append([]float64{l.step(-l.zero-1, first)}, l.steps...)
+		l.steps = append([]float64{l.upperMidpoint(-l.zero-1, first)}, l.steps...)
 	}
 	smallest := l.values[slices.IndexFunc(l.values, func(x float64) bool { return x > 0 })]
 	l.first = int64(math.Float64bits(smallest/4) >> nearShift)
@@ -108,9 +108,9 @@ func newListed(table *[256]float64) *listed {
 	return l
 }
 
-// step returns the smallest float64 that rounds up at the midpoint of codes k and k+1,
+// upperMidpoint returns the smallest float64 that rounds up at the midpoint of codes k and k+1,
 // where ties go to the even code.
-func (l *listed) step(k int, middle float64) float64 {
+func (l *hasCodeTable) upperMidpoint(k int, middle float64) float64 {
 	if k&1 != 0 {
 		return middle
 	}
@@ -118,7 +118,7 @@ func (l *listed) step(k int, middle float64) float64 {
 }
 
 // code returns the code of the value nearest to x.
-func (l *listed) code(x float64) int64 {
+func (l *hasCodeTable) code(x float64) int64 {
 	bits := math.Float64bits(x)
 	magnitude := bits &^ kernel.SignBit
 	k := min(max(int64(magnitude>>nearShift)-l.first, 0), int64(len(l.near)/2-1))
@@ -137,7 +137,7 @@ func (l *listed) code(x float64) int64 {
 }
 
 // search returns the code of any value by binary search.
-func (l *listed) search(x float64) int64 {
+func (l *hasCodeTable) search(x float64) int64 {
 	low, high := 0, len(l.steps)
 	for low < high {
 		middle := int(uint(low+high) >> 1)

@@ -81,7 +81,7 @@ func (e *Engine) elements(r *Result, p *Partial, s *node) {
 	for i := range p.listed {
 		r.Listed = append(r.Listed, e.decoded(&p.listed[i]))
 	}
-	r.Worst = e.worst(p)
+	r.Worst = e.worstErrors(p)
 }
 
 func (e *Engine) errors(f *failures, sum tensor.Sum) Errors {
@@ -91,7 +91,7 @@ func (e *Engine) errors(f *failures, sum tensor.Sum) Errors {
 	return Errors{Count: f.count, First: e.element(&f.first), Last: e.element(&f.last), MaxAbs: f.maxAbs, MeanAbs: valueOf(sum) / float64(f.count)}
 }
 
-func (e *Engine) worst(p *Partial) (worst []Element) {
+func (e *Engine) worstErrors(p *Partial) (worst []Element) {
 	ranked := p.worst.entries[:max(0, min(len(p.worst.entries), e.request.Top-len(p.mismatched)))]
 	if n := len(p.mismatched) + len(ranked); n > 0 {
 		worst = slices.Grow(p.lists.worst[:0], n)
@@ -117,8 +117,8 @@ func (e *Engine) element(p *location) *Element {
 // decoded returns the element of a location.
 func (e *Engine) decoded(p *location) Element {
 	out := Element{Offset: p.offset, Abs: p.abs, Rel: p.rel}
-	out.Ref = e.ref.single(p.ref[:e.ref.size])
-	out.NPU = e.npu.single(p.npu[:e.npu.size])
+	out.Ref = e.ref.decodeOne(p.ref[:e.ref.size])
+	out.NPU = e.npu.decodeOne(p.npu[:e.npu.size])
 	finite := out.Ref.class() == Finite && out.NPU.class() == Finite
 	if !finite && !p.replaced {
 		out.Abs = math.NaN()
@@ -131,8 +131,8 @@ func (e *Engine) decoded(p *location) Element {
 
 func (v Value) class() Class { return complexClass(v.Real, v.Imag) }
 
-// single decodes one element.
-func (n *number) single(src []byte) Value {
+// decodeOne decodes one element.
+func (n *number) decodeOne(src []byte) Value {
 	var parts [2]float64
 	var buffer [16]byte
 	n.parts(parts[:], src, buffer[:])
@@ -153,7 +153,7 @@ func (e *Engine) sides(r *Result, p *Partial, s *node) {
 	}
 	ref.merge(&s.refOnly)
 	npu.merge(&s.npuOnly)
-	r.Ref, r.NPU = ref.stats(p.refBounds, p.refBounds.largest()), npu.stats(p.npuBounds, p.npuBounds.largest())
+	r.Ref, r.NPU = ref.statistics(p.refBounds, p.refBounds.largest()), npu.statistics(p.npuBounds, p.npuBounds.largest())
 	for class := range Class(4) {
 		for _, side := range []struct {
 			stats *SideStats
@@ -189,9 +189,9 @@ func (c *Classes) ref(class Class) (n int64) {
 	return n
 }
 
-// stats returns the statistics of the values of a moment. The mean is clamped to the bounds;
+// statistics returns the statistics of the values of a moment. The mean is clamped to the bounds;
 // largest is the largest magnitude.
-func (m moment) stats(b bounds, largest float64) SideStats {
+func (m moment) statistics(b bounds, largest float64) SideStats {
 	if m.count == 0 {
 		return SideStats{}
 	}
@@ -230,7 +230,7 @@ func (e *Engine) hpaa(r *Result, p *Partial, s *node) {
 			largest = max(largest, e.hpaaHigh, -e.hpaaLow)
 		}
 	}
-	all := ref.stats(bounds{min: math.Inf(-1), max: math.Inf(1)}, largest)
+	all := ref.statistics(bounds{min: math.Inf(-1), max: math.Inf(1)}, largest)
 	c.Mean, c.Std, c.RMS = all.Mean, all.Std, all.RMS
 }
 
@@ -321,7 +321,7 @@ func (e *Engine) angles(r *Result, s *node, equal bool) {
 		r.CosineRaw = NumberOf(s.product() / (math.Sqrt(nn) * math.Sqrt(rr)))
 	}
 	r.Cosine = NumberOf(min(max(r.CosineRaw.Value(), -1), 1))
-	if !n.constant() && !ref.constant() {
+	if !n.isConstant() && !ref.isConstant() {
 		r.Pearson = NumberOf(min(max(s.co/(math.Sqrt(n.m2)*math.Sqrt(ref.m2)), -1), 1))
 	}
 	if equal {

@@ -83,8 +83,8 @@ func (v *Value) UnmarshalJSON(data []byte) (err error) {
 	return nil
 }
 
-// As returns an element that was read with the type d, or an error if d has no such element.
-func (v Value) As(d tensor.DType) (Value, error) {
+// Convert returns an element that was read with the type d, or an error if d has no such element.
+func (v Value) Convert(d tensor.DType) (Value, error) {
 	h := d.Host()
 	if v.Imag != 0 && !h.Complex() || h.Integer() && v.Real != float64(int64(v.Int)) && v.Real != float64(v.Int) {
 		return v, lang.Errorf("element (%g, %g) of the type %s", v.Real, v.Imag, d)

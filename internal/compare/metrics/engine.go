@@ -98,7 +98,7 @@ func (p *Pool) New(req Request) (*Engine, error) {
 		request: req, total: total, ref: ref, npu: npu,
 		complex:         ref.complex || npu.complex,
 		double:          ref.double() || npu.double(),
-		wide:            ref.wide() || npu.wide(),
+		wide:            ref.is64Bit() || npu.is64Bit(),
 		axes:            newAxisPlan(req.Shape, total),
 		strata:          noise.NewStrata(total),
 		hpaaLow:         -npu.high,
@@ -111,7 +111,7 @@ func (p *Pool) New(req Request) (*Engine, error) {
 	if err := e.checkNoise(); err != nil {
 		return nil, err
 	}
-	e.shortCodes = !e.complex && !npu.double() && !npu.wide() && (!npu.integer || ref.integer && !ref.wide())
+	e.shortCodes = !e.complex && !npu.double() && !npu.is64Bit() && (!npu.integer || ref.integer && !ref.is64Bit())
 	e.direct = !e.complex && !e.wide && (!npu.integer || ref.integer)
 	e.halves = req.NPUDType == tensor.Float16 && req.RefDType == tensor.Float32
 	if req.Points > 0 {

@@ -62,7 +62,7 @@ func generally(t *testing.T, e *Engine, ref, npu memory) *Result {
 		for at := first; at < first+p.elements; at += blockElements {
 			count := int(min(blockElements, first+p.elements-at))
 			r, n := ref.data[int(at)*ref.size:][:count*ref.size], npu.data[int(at)*npu.size:][:count*npu.size]
-			l.begin(at, count, r, n)
+			l.reset(at, count, r, n)
 			l.equal, l.abs, l.rel = false, b.abs[:count], b.rel[:count]
 			l.compute()
 			p.tree.add(&l.sums, 1)

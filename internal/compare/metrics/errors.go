@@ -25,7 +25,7 @@ func (b *block) findErrors() {
 		b.addErrors(b.flags[:b.all], abs, rel)
 	}
 	if b.first == 0 {
-		start := b.locate(0, abs[0], rel[0])
+		start := b.locationOf(0, abs[0], rel[0])
 		b.part.start = &start
 	}
 }
@@ -89,9 +89,9 @@ func (b *block) addFlagged(f *failures, flag uint8, flags []uint8, abs, rel []fl
 		last--
 	}
 	if f.count == 0 {
-		f.first = b.locate(first, abs[first], rel[first])
+		f.first = b.locationOf(first, abs[first], rel[first])
 	}
-	f.last = b.locate(last, abs[last], rel[last])
+	f.last = b.locationOf(last, abs[last], rel[last])
 	f.count += of.Count
 	f.maxAbs = max(f.maxAbs, of.Max)
 	return of.Sum
@@ -119,10 +119,10 @@ func (b *block) listErrors(flags []uint8, abs, rel []float64) {
 			p.errorOffsets = append(p.errorOffsets, b.first+int64(i))
 		}
 		if f&mismatchError != 0 && len(p.mismatched) < request.Top {
-			p.mismatched = append(p.mismatched, b.locate(i, abs[i], rel[i]))
+			p.mismatched = append(p.mismatched, b.locationOf(i, abs[i], rel[i]))
 		}
 		if len(p.listed) < request.List {
-			p.listed = append(p.listed, b.locate(i, abs[i], rel[i]))
+			p.listed = append(p.listed, b.locationOf(i, abs[i], rel[i]))
 		}
 	}
 }

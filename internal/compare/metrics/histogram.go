@@ -54,9 +54,9 @@ const firstBin = 1023 * 8
 // binNumber returns the number of a bin of a table.
 func binNumber(bin uint) int32 { return int32(bin) - firstBin }
 
-// drain returns the counts of a table in a range of bins together with the subnormal ones, in
+// takeCounts returns the counts of a table in a range of bins together with the subnormal ones, in
 // the memory of list, and clears the table.
-func (h *histograms) drain(list []HistogramBin, table []uint32, filled binRange, subnormal map[int32]int64) Histogram {
+func (h *histograms) takeCounts(list []HistogramBin, table []uint32, filled binRange, subnormal map[int32]int64) Histogram {
 	bins := h.bins[:0]
 	if len(subnormal) > 0 {
 		for _, k := range slices.Sorted(maps.Keys(subnormal)) {
@@ -75,8 +75,8 @@ func (h *histograms) drain(list []HistogramBin, table []uint32, filled binRange,
 
 // drainInto moves the histograms to a partial result.
 func (h *histograms) drainInto(p *Partial) {
-	p.absHistogram = h.drain(p.lists.abs, h.tables.Abs[:], h.abs, h.absSubnormal)
-	p.relHistogram = h.drain(p.lists.rel, h.tables.Rel[:], h.rel, h.relSubnormal)
+	p.absHistogram = h.takeCounts(p.lists.abs, h.tables.Abs[:], h.abs, h.absSubnormal)
+	p.relHistogram = h.takeCounts(p.lists.rel, h.tables.Rel[:], h.rel, h.relSubnormal)
 	*h = histograms{tables: h.tables, bins: h.bins, abs: emptyRange(), rel: emptyRange()}
 }
 

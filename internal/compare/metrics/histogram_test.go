@@ -26,7 +26,7 @@ func TestSampledQuotients(t *testing.T) {
 		}
 		largest = max(largest, rel)
 		switch {
-		case r == 0 || !strata.Has(int64(i)):
+		case r == 0 || !strata.HasBlock(int64(i)):
 		case rel == 0:
 			zeros++
 		default:

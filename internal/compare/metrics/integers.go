@@ -17,14 +17,14 @@ func integerDifferences(d, abs []float64, n, r *side) {
 // cutOff returns an element minus its float64 value: 0 unless it is a 64-bit integer.
 func (s *side) cutOff(i int) float64 {
 	x := s.values[i]
-	if !s.number.wide() || math.Abs(x) < 1<<53 {
+	if !s.number.is64Bit() || math.Abs(x) < 1<<53 {
 		return 0
 	}
-	return float64(int64(s.exact[i] - wrapped(x)))
+	return float64(int64(s.exact[i] - wrapInt64(x)))
 }
 
-// wrapped returns an integral value modulo 2^64; |x| may be up to 2^64.
-func wrapped(x float64) uint64 {
+// wrapInt64 returns an integral value modulo 2^64; |x| may be up to 2^64.
+func wrapInt64(x float64) uint64 {
 	if math.Abs(x) < 1<<62 {
 		return uint64(int64(x))
 	}
@@ -44,7 +44,7 @@ func (n *number) integerCodes(dst []int64, side *number, values []float64, exact
 				dst[i] = outside
 			}
 		}
-	case side.integer && !side.wide():
+	case side.integer && !side.is64Bit():
 		for i, x := range values[:len(dst)] {
 			dst[i] = int64(x)
 		}

@@ -62,10 +62,10 @@ func (l Limits) limit(ref float64) float64 {
 func (l Limits) Passes(abs, ref float64) bool { return abs <= min(l.limit(ref), math.MaxFloat64) }
 
 // exceeded reports whether any element does not pass.
-func (l Limits) exceeded(abs, r []float64) bool { return l.beyond(abs, r) < len(abs) }
+func (l Limits) exceeded(abs, r []float64) bool { return l.firstBeyond(abs, r) < len(abs) }
 
-// beyond returns the index of the first element that does not pass, len(abs) if all do.
-func (l Limits) beyond(abs, r []float64) int {
+// firstBeyond returns the index of the first element that does not pass, len(abs) if all do.
+func (l Limits) firstBeyond(abs, r []float64) int {
 	if l.Mode == IsClose {
 		return kernel.FirstBeyond(abs, r, l.Atol, l.Rtol)
 	}

@@ -71,12 +71,12 @@ func (t *minLimits) add(l Limits, x extent, abs, r []float64) {
 		t.addMargin(l, abs, r)
 	}
 	if with := (Limits{l.Atol, t.rtol, l.Mode}); !with.provesPass(x) && with.exceeded(abs, r) {
-		t.rtol = raise(abs, r, t.rtol, func(rtol, abs, ref float64) bool {
+		t.rtol = raiseLimit(abs, r, t.rtol, func(rtol, abs, ref float64) bool {
 			return Limits{l.Atol, rtol, l.Mode}.Passes(abs, ref)
 		}, func(abs, ref float64) float64 { return (abs - l.Atol) / ref })
 	}
 	if with := (Limits{t.atol, l.Rtol, l.Mode}); !with.provesPass(x) && with.exceeded(abs, r) {
-		t.atol = raise(abs, r, t.atol, func(atol, abs, ref float64) bool {
+		t.atol = raiseLimit(abs, r, t.atol, func(atol, abs, ref float64) bool {
 			return Limits{atol, l.Rtol, l.Mode}.Passes(abs, ref)
 		}, func(abs, ref float64) float64 { return abs - float64(l.Rtol*ref) })
 	}
@@ -84,16 +84,16 @@ func (t *minLimits) add(l Limits, x extent, abs, r []float64) {
 
 func (t *minLimits) addMargin(l Limits, abs, r []float64) {
 	for i := 0; !math.IsInf(t.margin, 1); i++ {
-		i += l.shrunk(t.margin/slack).beyond(abs[i:], r[i:])
+		i += l.scaled(t.margin/slack).firstBeyond(abs[i:], r[i:])
 		if i == len(abs) {
 			return
 		}
-		t.margin = max(t.margin, l.share(abs[i], math.Abs(r[i])))
+		t.margin = max(t.margin, l.limitShare(abs[i], math.Abs(r[i])))
 	}
 }
 
-// shrunk returns the limits times share; a limit that becomes subnormal is 0.
-func (l Limits) shrunk(share float64) Limits {
+// scaled returns the limits times share; a limit that becomes subnormal is 0.
+func (l Limits) scaled(share float64) Limits {
 	part := func(limit float64) float64 {
 		if limit *= share; limit < 0x1p-1022 {
 			return 0
@@ -103,8 +103,8 @@ func (l Limits) shrunk(share float64) Limits {
 	return Limits{part(l.Atol), part(l.Rtol), l.Mode}
 }
 
-// share returns |d|/limit, also if the limit exceeds the range of float64.
-func (l Limits) share(abs, ref float64) float64 {
+// limitShare returns |d|/limit, also if the limit exceeds the range of float64.
+func (l Limits) limitShare(abs, ref float64) float64 {
 	limit := l.limit(ref)
 	if math.IsInf(limit, 1) {
 		const small = 0x1p-515
@@ -114,11 +114,11 @@ func (l Limits) share(abs, ref float64) float64 {
 	return abs / limit
 }
 
-// raise returns the smallest limit, at least the given one, with which all elements pass;
+// raiseLimit returns the smallest limit, at least the given one, with which all elements pass;
 // +inf if there is none. An element that passes a limit passes every higher one, so the order
 // of elements does not matter. The element with the highest estimate comes first, which saves
 // most binary searches.
-func raise(abs, r []float64, limit float64, passes func(limit, abs, ref float64) bool, estimate func(abs, ref float64) float64) float64 {
+func raiseLimit(abs, r []float64, limit float64, passes func(limit, abs, ref float64) bool, estimate func(abs, ref float64) float64) float64 {
 	worst, high := -1, math.Inf(-1)
 	for i, a := range abs {
 		ref := math.Abs(r[i])

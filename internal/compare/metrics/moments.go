@@ -56,8 +56,8 @@ func momentOf(values []float64) moment {
 	return m
 }
 
-// between returns the mean of b minus the mean of a.
-func between(a, b *moment) float64 { return (b.mean - a.mean) + (b.rest - a.rest) }
+// meanDifference returns the mean of b minus the mean of a.
+func meanDifference(a, b *moment) float64 { return (b.mean - a.mean) + (b.rest - a.rest) }
 
 // merge joins the moments of two sets of values (Chan, Golub and LeVeque,
 // "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances").
@@ -73,7 +73,7 @@ func (m *moment) merge(b *moment) {
 
 // join sets m to the moment of two sets of values.
 func (m *moment) join(a, b *moment, w weights) {
-	delta := between(a, b)
+	delta := meanDifference(a, b)
 	mean := tensor.Sum{Value: a.mean, Rest: a.rest}.Plus(float64(delta * w.share))
 	mean = tensor.Sum{Value: mean.Value}.Plus(mean.Rest)
 	*m = moment{
@@ -118,8 +118,8 @@ func (m moment) square() float64 {
 	return m.m2 + float64(float64(float64(m.count)*m.mean)*m.mean)
 }
 
-// constant reports whether the values are equal up to rounding.
-func (m moment) constant() bool {
+// isConstant reports whether the values are equal up to rounding.
+func (m moment) isConstant() bool {
 	limit := 4 * 0x1p-52 * m.mean
 	return m.m2 <= float64(float64(limit*limit)*float64(m.count))
 }
@@ -147,7 +147,7 @@ func (p *pair) merge(q *pair) {
 // join sets p to the moments of two sets of pairs.
 func (p *pair) join(a, b *pair) {
 	w := newWeights(a.n.count, b.n.count)
-	between := float64(float64(between(&a.n, &b.n)*between(&a.r, &b.r)) * w.between)
+	between := float64(float64(meanDifference(&a.n, &b.n)*meanDifference(&a.r, &b.r)) * w.between)
 	p.co = a.co + b.co + between
 	p.n.join(&a.n, &b.n, w)
 	p.r.join(&a.r, &b.r, w)

@@ -68,7 +68,7 @@ func (n *number) setLimits() {
 		n.codeOf = new([256]int64)
 		n.codes.round(n.codeOf[:], n.table[:])
 	}
-	n.highCode = n.codes.last()
+	n.highCode = n.codes.largestFinite()
 	n.lowCode = n.highCode
 	if n.low < 0 {
 		n.lowCode = -n.highCode
@@ -99,8 +99,8 @@ func (n *number) setInteger() {
 	n.high = math.Ldexp(1, n.bits) - 1
 }
 
-// wide reports whether elements are 64-bit integers, which float64 rounds.
-func (n *number) wide() bool { return n.integer && n.bits == 64 }
+// is64Bit reports whether elements are 64-bit integers, which float64 rounds.
+func (n *number) is64Bit() bool { return n.integer && n.bits == 64 }
 
 // double reports whether elements are float64 or complex128: sums of their squares may
 // leave the range of float64, and differences may be subnormal.
@@ -116,7 +116,7 @@ func ReadValues(d tensor.DType, src []byte) ([]Value, error) {
 	}
 	var all []Value
 	for chunk := range slices.Chunk(src, d.UnitSize()) {
-		all = append(all, n.single(chunk))
+		all = append(all, n.decodeOne(chunk))
 	}
 	return all, nil
 }

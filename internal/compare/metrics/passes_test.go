@@ -32,7 +32,7 @@ var passes = []struct {
 		}
 	}},
 	{"classify", (*block).classify},
-	{"relate", (*block).relate},
+	{"relate", (*block).computeDifferences},
 	{"noise", func(b *block) { b.addNoise(b.maxRatio()) }},
 	{"sum", (*block).sum},
 	{"bound", (*block).bound},
@@ -119,7 +119,7 @@ func (t *passTimes) add(e *Engine, ref, npu []byte) {
 	var sums tree
 	for i := 0; i < int(e.total); i += blockElements {
 		count := min(blockElements, int(e.total)-i)
-		l.begin(int64(i), count, ref[i*e.ref.size:], npu[i*e.npu.size:])
+		l.reset(int64(i), count, ref[i*e.ref.size:], npu[i*e.npu.size:])
 		now := time.Now()
 		for _, pass := range passes {
 			pass.do(&l)

@@ -133,18 +133,18 @@ func (p *Pool) Pictures(ctx context.Context, req Request, res *Result, how Pictu
 	}
 	g := newGatherer(e, res)
 	if how.Sample {
-		if g.strata = noise.NewStrata(e.total); !g.strata.Whole() {
+		if g.strata = noise.NewStrata(e.total); !g.strata.IsComplete() {
 			g.OfSample, g.Every = noise.SampleElements, g.Sample.Every
 		}
 	}
 	if err := e.walk(ctx, ref, npu, Range{0, e.total}.runs(e.readElements), g.survey); err != nil {
 		return nil, err
 	}
-	g.plan(how.Bins)
+	g.chooseBins(how.Bins)
 	if err := e.walk(ctx, ref, npu, g.strata.Runs(e.total, e.readElements), g.count); err != nil {
 		return nil, err
 	}
-	return g.finish(), nil
+	return g.buildPictures(), nil
 }
 
 // gatherer computes the pictures of a pair.
@@ -217,11 +217,11 @@ func (g *gatherer) survey(b *block) {
 	g.Window.add(b)
 	g.find(b)
 	g.addMaps(b)
-	if g.strata.Has(b.first) {
+	if g.strata.HasBlock(b.first) {
 		b.countULP(g.ULP, g.special)
 	}
 	for _, offset := range g.nonFiniteErrors {
-		g.Sample.mark(offset)
+		g.Sample.addNonFinite(offset)
 	}
 	f := &g.found
 	abs, rel := f.abs[:f.count], f.rel[:f.count]
@@ -296,7 +296,7 @@ func (g *gatherer) find(b *block) {
 	if b.n.span.Special || b.r.span.Special {
 		g.separate(b)
 	}
-	b.relate()
+	b.computeDifferences()
 	flags, f := b.flags[:b.count], &g.found
 	switch f.count = 0; {
 	case b.equal:
@@ -348,12 +348,12 @@ func (g *gatherer) separate(b *block) {
 		}
 		b.abs[i], b.n.values[i], b.r.values[i] = 0, 0, 0
 	}
-	b.n.keep(b.count)
-	b.r.keep(b.count)
+	b.n.truncate(b.count)
+	b.r.truncate(b.count)
 }
 
-// plan chooses the bins of the second pass.
-func (g *gatherer) plan(limits BinLimits) {
+// chooseBins chooses the bins of the second pass.
+func (g *gatherer) chooseBins(limits BinLimits) {
 	slices.Sort(g.points)
 	var values bounds
 	for _, s := range []*SideStats{&g.RefStats, &g.NPUStats} {
@@ -366,7 +366,7 @@ func (g *gatherer) plan(limits BinLimits) {
 		count = min(count, 2*g.OfSample)
 	}
 	g.values = newSideCounter(limits.newGrid(values.min, values.max, count, g.points, false))
-	if low, high, ok := narrow(g.points, values.min, values.max); ok {
+	if low, high, ok := narrowRange(g.points, values.min, values.max); ok {
 		g.inner = newSideCounter(limits.newGrid(low, high, count, g.points, false))
 	}
 	if g.OfSample > 0 {
@@ -432,8 +432,8 @@ func (g *gatherer) countErrors(abs, rel []float64) {
 	}
 }
 
-// finish adds the worst errors to the sampled ones, and turns counts into pictures.
-func (g *gatherer) finish() *Pictures {
+// buildPictures adds the worst errors to the sampled ones, and turns counts into pictures.
+func (g *gatherer) buildPictures() *Pictures {
 	if g.binsSampled() {
 		g.eachSampled(g.countErrors)
 	}
@@ -444,14 +444,14 @@ func (g *gatherer) finish() *Pictures {
 	}
 	slices.SortFunc(g.Sample.Errors, func(a, b SampledError) int { return cmp.Compare(a.Offset, b.Offset) })
 	g.Sample.Errors = slices.CompactFunc(g.Sample.Errors, func(a, b SampledError) bool { return a.Offset == b.Offset })
-	g.values.finish()
-	g.inner.finish()
+	g.values.mergePieces()
+	g.inner.mergePieces()
 	g.Values, g.Joint = g.values.SideBins, g.values.density()
 	if g.inner != nil {
 		g.Values.Inner, g.Joint.Inner = &g.inner.SideBins, g.inner.density()
 	}
 	for _, m := range g.maps {
-		g.Maps = append(g.Maps, m.finish())
+		g.Maps = append(g.Maps, m.buildMap())
 	}
 	for n := len(g.ULP); n > 1 && g.ULP[n-1] == 0; n-- {
 		g.ULP = g.ULP[:n-1]

@@ -85,8 +85,8 @@ func newMappers(shape tensor.Shape, total int64) []*mapper {
 // newMapper returns the mapper of two axes; stride is the stride of the column axis.
 func newMapper(shape tensor.Shape, row, column int, stride, total int64) *mapper {
 	m := &mapper{Map: Map{RowAxis: row, ColumnAxis: column}, total: total}
-	m.RowFold, m.Rows = fold(shape[row], MapRows)
-	m.ColumnFold, m.Columns = fold(shape[column], MapColumns)
+	m.RowFold, m.Rows = equalCells(shape[row], MapRows)
+	m.ColumnFold, m.Columns = equalCells(shape[column], MapColumns)
 	m.size, m.width, m.rows, m.rowFold = shape[column]*stride, m.ColumnFold*stride, shape[row], m.RowFold
 	return m.alloc()
 }
@@ -95,15 +95,15 @@ func newMapper(shape tensor.Shape, row, column int, stride, total int64) *mapper
 func flatMapper(axis int, total int64) *mapper {
 	m := &mapper{Map: Map{RowAxis: axis, ColumnAxis: axis}, total: total}
 	var cells int
-	m.ColumnFold, cells = fold(total, MapRows*MapColumns)
+	m.ColumnFold, cells = equalCells(total, MapRows*MapColumns)
 	m.RowFold = m.ColumnFold * MapColumns
 	m.Rows, m.Columns = (cells+MapColumns-1)/MapColumns, min(cells, MapColumns)
 	m.size, m.width, m.rows, m.rowFold = m.RowFold, m.ColumnFold, int64(m.Rows), 1
 	return m.alloc()
 }
 
-// fold divides positions into at most most cells of equal size; the last may be smaller.
-func fold(size int64, most int) (each int64, cells int) {
+// equalCells divides positions into at most most cells of equal size; the last may be smaller.
+func equalCells(size int64, most int) (each int64, cells int) {
 	each = (size + int64(most) - 1) / int64(most)
 	return each, int((size + each - 1) / each)
 }
@@ -114,8 +114,8 @@ func (m *mapper) alloc() *mapper {
 	return m
 }
 
-// locate sets the runs of count elements from an offset on.
-func (m *mapper) locate(first int64, count int) {
+// setRuns sets the runs of count elements from an offset on.
+func (m *mapper) setRuns(first int64, count int) {
 	m.runs = m.runs[:0]
 	row, at := first/m.size%m.rows, first%m.size
 	for i := 0; i < count; {
@@ -148,7 +148,7 @@ func (m *mapper) cell(position int32) int32 {
 // addMaps adds a block whose errors have been found.
 func (g *gatherer) addMaps(b *block) {
 	for _, m := range g.maps {
-		m.locate(b.first, b.count)
+		m.setRuns(b.first, b.count)
 		m.add(b.abs, b.flags[:b.count], b.errors.Count)
 		for _, i := range g.special {
 			m.nonFinite[m.cell(i)]++
@@ -197,8 +197,8 @@ func (m *mapper) places(cell int) int64 {
 	return m.total / (m.rows * m.size) * rows * width
 }
 
-// finish converts the sums to a map.
-func (m *mapper) finish() Map {
+// buildMap converts the sums to a map.
+func (m *mapper) buildMap() Map {
 	n := len(m.sums)
 	m.Mean, m.Errors = make([]byte, n), make([]byte, n)
 	var logs bounds
@@ -220,7 +220,7 @@ func (m *mapper) finish() Map {
 	m.LogLow, m.LogHigh = logs.min, logs.max
 	for i, log := range m.sums {
 		if m.Mean[i] > 0 {
-			m.Mean[i] = share(log, logs.min, logs.max)
+			m.Mean[i] = byteScale(log, logs.min, logs.max)
 		}
 	}
 	return m.Map

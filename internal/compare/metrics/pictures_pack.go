@@ -28,8 +28,8 @@ type ErrorSample struct {
 	NonFinite       []byte `json:"runs"`
 }
 
-// mark adds an error with a non-finite side.
-func (s *ErrorSample) mark(offset int64) {
+// addNonFinite adds an error with a non-finite side.
+func (s *ErrorSample) addNonFinite(offset int64) {
 	s.NonFiniteErrors++
 	run := offset / s.RunLength
 	s.NonFinite[run/8] |= 1 << (run % 8)

@@ -96,8 +96,8 @@ func (c *sideCounter) add(b *block) {
 	}
 }
 
-// finish converts counts by piece to counts by bin.
-func (c *sideCounter) finish() {
+// mergePieces converts counts by piece to counts by bin.
+func (c *sideCounter) mergePieces() {
 	if c == nil {
 		return
 	}
@@ -115,15 +115,15 @@ func (c *sideCounter) density() *Density {
 	d := &Density{Edges: c.Edges, Count: c.square.Count, Max: slices.Max(c.cells), Cells: make([]byte, len(c.cells))}
 	for i, n := range c.cells {
 		if n > 0 {
-			d.Cells[i] = share(exact.Log(float64(n)), 0, exact.Log(float64(d.Max)))
+			d.Cells[i] = byteScale(exact.Log(float64(n)), 0, exact.Log(float64(d.Max)))
 		}
 	}
 	return d
 }
 
-// share maps x linearly to a byte: low to 1, high to 255; 255 if low = high. 0 is left for
+// byteScale maps x linearly to a byte: low to 1, high to 255; 255 if low = high. 0 is left for
 // empty cells.
-func share(x, low, high float64) byte {
+func byteScale(x, low, high float64) byte {
 	if !(low < high) {
 		return 255
 	}
@@ -138,9 +138,9 @@ const (
 	narrowOutside = 0.001 // share of the values on either side outside the range shown
 )
 
-// narrow returns the range of nearly all of the sorted values, if it is narrow compared
+// narrowRange returns the range of nearly all of the sorted values, if it is narrow compared
 // with the range from low to high.
-func narrow(sorted []float64, low, high float64) (from, to float64, ok bool) {
+func narrowRange(sorted []float64, low, high float64) (from, to float64, ok bool) {
 	if len(sorted) == 0 || !(low < high) {
 		return 0, 0, false
 	}

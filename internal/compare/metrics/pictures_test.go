@@ -575,7 +575,7 @@ func TestPicturesOfSample(t *testing.T) {
 			}
 			errors++
 		}
-		if !strata.Has(int64(i)) {
+		if !strata.HasBlock(int64(i)) {
 			continue
 		}
 		refs = append(refs, x)

@@ -189,10 +189,10 @@ func narrowed(t *testing.T, req Request) Request {
 	if errN != nil || errR != nil {
 		t.Fatal(errN, errR)
 	}
-	if n.wide() && !r.integer {
+	if n.is64Bit() && !r.integer {
 		req.NPUDType = tensor.Int32
 	}
-	if r.wide() && !n.integer {
+	if r.is64Bit() && !n.integer {
 		req.RefDType = tensor.Int32
 	}
 	return req

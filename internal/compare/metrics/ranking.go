@@ -65,7 +65,7 @@ func (b *block) rank() {
 	least := max(r.floor, math.SmallestNonzeroFloat64)
 	for i, abs := range b.abs {
 		if abs >= least {
-			r.add(abs, b.locate(b.position(i), abs, b.rel[i]))
+			r.add(abs, b.locationOf(b.position(i), abs, b.rel[i]))
 			least = max(least, r.floor)
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// relate computes |d| and |d|/|r|, and adds them to sums, counts and histograms.
-func (b *block) relate() {
-	b.quotients = b.e.strata.Has(b.first)
+// computeDifferences computes |d| and |d|/|r|, and adds them to sums, counts and histograms.
+func (b *block) computeDifferences() {
+	b.quotients = b.e.strata.HasBlock(b.first)
 	var c kernel.Ratios
 	if b.equal {
 		zeros := int64(0)
@@ -51,12 +51,12 @@ func (b *block) divide() kernel.Ratios {
 		share = min(share, 1)
 	}
 	limits := b.e.request.Limits
-	scaled := limits.shrunk(share)
+	scaled := limits.scaled(share)
 	from, what := b.n.values, b.r.values
 	if !b.e.direct {
 		from, what = b.abs, b.zeros
 	}
-	wanted := kernel.Wanted{Quotients: b.quotients, Atol: scaled.Atol, Rtol: scaled.Rtol}
+	wanted := kernel.RelativeOptions{Quotients: b.quotients, Atol: scaled.Atol, Rtol: scaled.Rtol}
 	if b.marked = b.failedLast && !b.gathered && limits.Mode == IsClose; b.marked { // errors come in runs: flag them in this pass
 		wanted.Flags, wanted.Flag, wanted.FlagAtol, wanted.FlagRtol = b.flags[:b.count], beyondError|hpaaError, limits.Atol, limits.Rtol
 	}

@@ -32,15 +32,15 @@ type Reader interface {
 	ReadElements(dst []byte, first int64) error
 }
 
-// holder is a Reader that may already have the elements in memory. Elements returns len(buf) bytes of elements, or
+// bufferedReader is a Reader that may already have the elements in memory. Elements returns len(buf) bytes of elements, or
 // reads them into buf. The bytes are valid until the next read.
-type holder interface {
+type bufferedReader interface {
 	Elements(buf []byte, first int64) ([]byte, error)
 }
 
 // elements returns len(buf) bytes of elements from first on.
 func elements(r Reader, buf []byte, first int64) ([]byte, error) {
-	if h, ok := r.(holder); ok {
+	if h, ok := r.(bufferedReader); ok {
 		return h.Elements(buf, first)
 	}
 	return buf, r.ReadElements(buf, first)

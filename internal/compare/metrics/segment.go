@@ -104,7 +104,7 @@ func (e *Engine) Run(ctx context.Context, segment int64, ref, npu Reader) (*Part
 	}
 	b := e.pool.get(e)
 	p := e.newPartial(segment)
-	if err := b.run(ctx, e, p, ref, npu); err != nil {
+	if err := b.processSegment(ctx, e, p, ref, npu); err != nil {
 		return nil, err // the tables are half-filled: the buffers do not go back to the pool
 	}
 	e.pool.buffers.Put(b)
@@ -135,8 +135,8 @@ func (e *Engine) newPartial(segment int64) *Partial {
 	return p
 }
 
-// run reads a segment and adds it to its partial result.
-func (b *buffers) run(ctx context.Context, e *Engine, p *Partial, ref, npu Reader) error {
+// processSegment reads a segment and adds it to its partial result.
+func (b *buffers) processSegment(ctx context.Context, e *Engine, p *Partial, ref, npu Reader) error {
 	first := p.segment * e.segmentElements
 	if err := b.add(ctx, e, p, &p.tree, Range{first, first + p.elements}, ref, npu); err != nil {
 		return err
@@ -179,7 +179,7 @@ func (b *buffers) walk(ctx context.Context, e *Engine, p *Partial, ref, npu Read
 			e.request.Visit(at, refRead, npuRead)
 		}
 		for i := 0; i < count; i += blockElements {
-			l.begin(at+int64(i), min(blockElements, count-i), refRead[i*e.ref.size:], npuRead[i*e.npu.size:])
+			l.reset(at+int64(i), min(blockElements, count-i), refRead[i*e.ref.size:], npuRead[i*e.npu.size:])
 			visit(&l)
 		}
 	}

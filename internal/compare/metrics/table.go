@@ -88,7 +88,7 @@ const (
 // Report is a report that shows some of the metrics.
 type Report uint8
 
-// The reports.
+// Values of Report.
 const (
 	HPAATable    Report = iota // the columns of HPAA in cpu_vs_npu.csv
 	Successor                  // the column of HPAA's successor

@@ -93,7 +93,7 @@ func (s *tokenSums) add(d, k3 float64) {
 	}
 }
 
-func (s *tokenSums) numbers() TokenNumbers {
+func (s *tokenSums) metrics() TokenNumbers {
 	n, some := float64(s.Counted-s.NonFinite), s.Counted > s.NonFinite
 	s.MeanAbs, s.K1, s.K3 = NumberIf(s.abs/n, some), NumberIf((0-s.d)/n, some), NumberIf(s.k3/n, some)
 	s.Ratio = NumberIf(exact.Exp(s.largest), some)
@@ -123,8 +123,8 @@ func NewTokenCounter(shape tensor.Shape, kept []bool) *TokenCounter {
 		c.tokens.Shape = [2]int64{shape[:len(shape)-1].Elements(), shape[len(shape)-1]}
 	}
 	var sequences, places int
-	c.tokens.SequenceFold, sequences = fold(c.tokens.Shape[0], mostTokenBins)
-	c.tokens.PlaceFold, places = fold(c.tokens.Shape[1], mostTokenBins)
+	c.tokens.SequenceFold, sequences = equalCells(c.tokens.Shape[0], mostTokenBins)
+	c.tokens.PlaceFold, places = equalCells(c.tokens.Shape[1], mostTokenBins)
 	c.sequences, c.byPlace = make([]tokenSums, sequences), make([]tokenSums, places)
 	if maps := newMappers(c.tokens.Shape[:], total); maps != nil {
 		c.heat = maps[0]
@@ -137,7 +137,7 @@ func NewTokenCounter(shape tensor.Shape, kept []bool) *TokenCounter {
 func (c *TokenCounter) Add(first int64, ref, npu []float64) {
 	c.abs, c.flags = append(c.abs[:0], make([]float64, len(ref))...), append(c.flags[:0], make([]uint8, len(ref))...)
 	if c.heat != nil {
-		c.heat.locate(first, len(ref))
+		c.heat.setRuns(first, len(ref))
 	}
 	var beyond int64
 	for i, x := range ref {
@@ -179,15 +179,15 @@ func (c *TokenCounter) leaveOut(i int) {
 // Finish returns the numbers.
 func (c *TokenCounter) Finish() *Tokens {
 	t := &c.tokens
-	t.Positions, t.TokenNumbers = int64(len(c.kept)), c.all.numbers()
+	t.Positions, t.TokenNumbers = int64(len(c.kept)), c.all.metrics()
 	for i := range c.sequences {
-		t.Sequences = append(t.Sequences, c.sequences[i].numbers())
+		t.Sequences = append(t.Sequences, c.sequences[i].metrics())
 	}
 	for i := range c.byPlace {
-		t.Places = append(t.Places, c.byPlace[i].numbers())
+		t.Places = append(t.Places, c.byPlace[i].metrics())
 	}
 	if c.heat != nil {
-		m := c.heat.finish()
+		m := c.heat.buildMap()
 		t.Map = &m
 	}
 	return t

@@ -91,7 +91,7 @@ func NewCalls(ref, npu *dumpdir.Round, opt CallOptions) *Calls {
 	if opt.Fuzzy {
 		c.pairLeftovers(refs, npus)
 	}
-	c.ref.near, c.npu.near = nearest(&c.ref, &c.npu), nearest(&c.npu, &c.ref)
+	c.ref.near, c.npu.near = nearestUnmatched(&c.ref, &c.npu), nearestUnmatched(&c.npu, &c.ref)
 	return c
 }
 
@@ -442,7 +442,7 @@ func byOrder(ref, npu []call, refStep, npuStep string) map[string]bool {
 		case len(a) == 1 && len(b) == 1:
 			ordered[c.base] = c.Number == npuStep && first[c.base] == refStep
 		case len(a) == len(b): // several functions of one side are one function on the other
-			ordered[c.base] = twice(a) != twice(b)
+			ordered[c.base] = hasDuplicate(a) != hasDuplicate(b)
 		}
 	}
 	for i := range ref { // bases of one side alone have no partner in any case
@@ -467,8 +467,8 @@ func numbersOf(calls []call) map[string][]int {
 	return all
 }
 
-// twice reports whether a number occurs twice in sorted numbers.
-func twice(sorted []int) bool { return len(slices.Compact(slices.Clone(sorted))) < len(sorted) }
+// hasDuplicate reports whether a number occurs twice in sorted numbers.
+func hasDuplicate(sorted []int) bool { return len(slices.Compact(slices.Clone(sorted))) < len(sorted) }
 
 // newSide gives calls the names that partners share.
 func newSide(calls []call, ordered map[string]bool) callSide {
@@ -489,9 +489,9 @@ func newSide(calls []call, ordered map[string]bool) callSide {
 // mostNames limits the names of each side that nearest compares.
 const mostNames = 300
 
-// nearest returns, for each call without a partner, the most similar name without a partner on
+// nearestUnmatched returns, for each call without a partner, the most similar name without a partner on
 // the other side; for a module the name of a module.
-func nearest(of, others *callSide) map[string]string {
+func nearestUnmatched(of, others *callSide) map[string]string {
 	lost, left := of.unpaired(others), others.unpaired(of)
 	if len(lost)*len(left) > mostNames*mostNames {
 		return nil
@@ -500,13 +500,13 @@ func nearest(of, others *callSide) map[string]string {
 	for _, c := range lost {
 		found, known := byName[c.base]
 		if !known {
-			word := c.word()
+			word := c.distinctiveName()
 			least := len(word) // the distance of words without a common letter
 			for _, other := range left {
 				if other.Direction != c.Direction || msprobe.IsModule(other.Callee) != msprobe.IsModule(c.Callee) {
 					continue
 				}
-				if d := lang.Distance(word, other.word()); d < least {
+				if d := lang.Distance(word, other.distinctiveName()); d < least {
 					found, least = other.source.API, d
 				}
 			}
@@ -532,8 +532,8 @@ func (s *callSide) unpaired(others *callSide) (all []*call) {
 	return all
 }
 
-// word returns the distinctive part of a name: the function, or the place and class of a module.
-func (c *call) word() string {
+// distinctiveName returns the distinctive part of a name: the function, or the place and class of a module.
+func (c *call) distinctiveName() string {
 	if _, path, ok := cutModule(c.Callee); ok {
 		return path
 	}

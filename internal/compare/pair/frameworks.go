@@ -175,7 +175,7 @@ func newDictionary(mindspore, pytorch []call, nameMap *sidefile.NameMap) *dictio
 		}
 	}
 	for name := range d.here {
-		if there := d.present(name); len(there) == 1 {
+		if there := d.presentCandidates(name); len(there) == 1 {
 			d.claimed[there[0]] = true
 		}
 	}
@@ -211,8 +211,8 @@ func (d *dictionary) candidates(name string) []string {
 	return []string{name}
 }
 
-// present returns the candidates that occur among the calls of PyTorch.
-func (d *dictionary) present(name string) (there []string) {
+// presentCandidates returns the candidates that occur among the calls of PyTorch.
+func (d *dictionary) presentCandidates(name string) (there []string) {
 	for _, c := range d.candidates(name) {
 		if d.there[c] > 0 {
 			there = append(there, c)
@@ -224,7 +224,7 @@ func (d *dictionary) present(name string) (there []string) {
 // pytorch translates a name. Of several candidates among the calls of PyTorch it takes the unclaimed one, else the
 // one called equally often; else the name has no translation.
 func (d *dictionary) pytorch(name string) string {
-	there := d.present(name)
+	there := d.presentCandidates(name)
 	if len(there) == 0 {
 		return d.candidates(name)[0]
 	}

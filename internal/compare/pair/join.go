@@ -40,9 +40,9 @@ func newJoin(opt *Options, ref, npu []*Tensor) *join {
 	}
 }
 
-// run applies all rules to the tensors that are not skipped, and sorts pairs and ambiguities by
+// pairAll applies all rules to the tensors that are not skipped, and sorts pairs and ambiguities by
 // position.
-func (j *join) run(skipped map[*Tensor]*Skipped) {
+func (j *join) pairAll(skipped map[*Tensor]*Skipped) {
 	active := func(t *Tensor) *Tensor {
 		if skipped[t] != nil {
 			return nil
@@ -101,7 +101,7 @@ func mapped(tensors []*Tensor, as func(*Tensor) *Tensor) []*Tensor {
 }
 
 // views returns tensors in the view of a rule.
-func (j *join) views(tensors []*Tensor, as view) []*Tensor {
+func (j *join) views(tensors []*Tensor, as namedView) []*Tensor {
 	if as == nil {
 		return tensors
 	}
@@ -302,7 +302,7 @@ type entry struct {
 func newRefIndex(refs []*Tensor, keysOf func(*Tensor) keys, wanted []keys) refIndex {
 	x := make(refIndex, len(wanted))
 	for _, ks := range wanted {
-		for k := range ks.every {
+		for k := range ks.all {
 			x[k] = nil
 		}
 	}
@@ -373,11 +373,11 @@ type slot struct {
 	slice string
 }
 
-// numbered are the tensors of operators whose names differ only by a number, by whole name.
-type numbered map[string]map[slot]int
+// numberedNames are the tensors of operators whose names differ only by a number, by whole name.
+type numberedNames map[string]map[slot]int
 
 // names returns the whole names, in the order of their numbers.
-func (n numbered) names() []string {
+func (n numberedNames) names() []string {
 	all := make([]string, 0, len(n))
 	for name := range n {
 		all = append(all, name)
@@ -415,8 +415,8 @@ func (j *join) count(r *rule, ref, npu []*Tensor) {
 }
 
 // groups returns the operators by their names in a counted rule, without operators that have a decided tensor.
-func groups(r *rule, tensors []*Tensor, decided func(int) bool) map[string]numbered {
-	all, done := make(map[string]numbered), make(map[string]bool)
+func groups(r *rule, tensors []*Tensor, decided func(int) bool) map[string]numberedNames {
+	all, done := make(map[string]numberedNames), make(map[string]bool)
 	for i, t := range tensors {
 		if t != nil && decided(i) {
 			done[t.Name()] = true
@@ -431,7 +431,7 @@ func groups(r *rule, tensors []*Tensor, decided func(int) bool) map[string]numbe
 			continue
 		}
 		if all[base] == nil {
-			all[base] = make(numbered)
+			all[base] = make(numberedNames)
 		}
 		if all[base][t.Name()] == nil {
 			all[base][t.Name()] = make(map[slot]int)

@@ -23,11 +23,11 @@ func Match(ref, npu []Tensor, opt Options) *Result {
 	refs, npus := ofKind(ref, opt.Kind), ofKind(npu, opt.Kind)
 	refStems, npuStems := stems(refs), stems(npus)
 	var old []Superseded
-	refs, res.Superseded = latest(refs, false, npuStems)
-	npus, old = latest(npus, true, refStems)
+	refs, res.Superseded = latestExecutions(refs, false, npuStems)
+	npus, old = latestExecutions(npus, true, refStems)
 	res.Superseded = append(res.Superseded, old...)
 
-	s := &skips{opt.SkipKeys, opt.Exclude, make(map[string]bool)}
+	s := &skipReasons{opt.SkipKeys, opt.Exclude, make(map[string]bool)}
 	skipped := make(map[*Tensor]*Skipped)
 	for _, side := range [][]*Tensor{refs, npus} {
 		for _, t := range side {
@@ -37,7 +37,7 @@ func Match(ref, npu []Tensor, opt Options) *Result {
 		}
 	}
 	j := newJoin(&opt, refs, npus)
-	j.run(skipped)
+	j.pairAll(skipped)
 	c := &collector{join: j, res: res, skipped: skipped, refDone: make([]bool, len(refs)), npuDone: make([]bool, len(npus))}
 	c.collect()
 	if len(skipped) > 0 {
@@ -100,7 +100,7 @@ func (c *collector) collectSkipped() {
 	j := c.join
 	j.pairs, j.ambiguous = nil, nil
 	copy(j.decided, c.npuDone)
-	j.run(nil)
+	j.pairAll(nil)
 	for _, p := range j.pairs {
 		why := c.skipped[j.ref[p.Ref]]
 		if why == nil {
@@ -157,15 +157,15 @@ func (c *collector) collectRest() {
 	}
 }
 
-// skips has the reasons to leave tensors out, and records which are used.
-type skips struct {
+// skipReasons has the reasons to leave tensors out, and records which are used.
+type skipReasons struct {
 	keys    []string
 	exclude *dumpdir.NameSet
 	used    map[string]bool
 }
 
 // reason returns why t is skipped; nil if it is not.
-func (s *skips) reason(t *Tensor) *Skipped {
+func (s *skipReasons) reason(t *Tensor) *Skipped {
 	for _, k := range s.keys {
 		for _, name := range t.Names() {
 			if k != "" && strings.Contains(name, k) {
@@ -189,12 +189,12 @@ type occurrence struct {
 	slice         string
 }
 
-// latest returns the tensors of the latest execution of each operator, and the superseded tensors. Tensors without a
+// latestExecutions returns the tensors of the latest execution of each operator, and the superseded tensors. Tensors without a
 // timestamp are always kept.
 //
 // A short number may be part of a name: layer1.0.1 and layer1.0.2 may be two modules of a network. They count as
 // modules if the other side has files with all these names.
-func latest(tensors []*Tensor, npu bool, otherStems map[string]bool) (kept []*Tensor, old []Superseded) {
+func latestExecutions(tensors []*Tensor, npu bool, otherStems map[string]bool) (kept []*Tensor, old []Superseded) {
 	groups := make(map[occurrence][]*Tensor)
 	first := make(map[occurrence]*Tensor, len(tensors)) // most operators run once
 	for _, t := range tensors {

@@ -11,8 +11,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Recorded is the position of a tensor in a file of torch.utils.dumper.
-type Recorded struct {
+// RecorderPosition is the position of a tensor in a file of torch.utils.dumper.
+type RecorderPosition struct {
 	Op   string
 	Seq  int64 // number of the execution, counted over all operators
 	Kind tensor.Kind
@@ -42,12 +42,12 @@ var sameParams = [...][2]struct{ op, param string }{
 // MatchRecorded returns the position in ref of the partner of every tensor of the NPU, -1 for none. The k-th
 // executions of an operator on both sides are partners. A run that replays the inputs of the reference has recorded
 // no inputs; then executions with the same Seq are partners. nameMap may be nil; it maps names of operators.
-func MatchRecorded(ref, npu []Recorded, nameMap *sidefile.NameMap) []int {
+func MatchRecorded(ref, npu []RecorderPosition, nameMap *sidefile.NameMap) []int {
 	m := &recordedMatch{nameMap: nameMap, refs: executions(ref), npus: executions(npu), places: make(map[string]int, len(ref))}
 	for i := range ref {
-		m.places[ref[i].place(ref[i].Op, ref[i].Seq, ref[i].Param)] = i
+		m.places[ref[i].key(ref[i].Op, ref[i].Seq, ref[i].Param)] = i
 	}
-	m.bySeq = !slices.ContainsFunc(npu, func(r Recorded) bool { return r.Kind == tensor.Input })
+	m.bySeq = !slices.ContainsFunc(npu, func(r RecorderPosition) bool { return r.Kind == tensor.Input })
 	partners := make(map[execution]execution)
 	used := make(map[execution]bool)
 	for _, e := range inSequence(npu) {
@@ -72,7 +72,7 @@ type execution struct {
 }
 
 // executions lists the numbers of the executions of each operator, in order.
-func executions(all []Recorded) map[string][]int64 {
+func executions(all []RecorderPosition) map[string][]int64 {
 	seqs := make(map[string][]int64)
 	for _, e := range inSequence(all) {
 		seqs[e.op] = append(seqs[e.op], e.seq)
@@ -81,7 +81,7 @@ func executions(all []Recorded) map[string][]int64 {
 }
 
 // inSequence lists all executions in order.
-func inSequence(all []Recorded) []execution {
+func inSequence(all []RecorderPosition) []execution {
 	list := make([]execution, len(all))
 	for i := range all {
 		list[i] = execution{all[i].Op, all[i].Seq}
@@ -93,12 +93,12 @@ func inSequence(all []Recorded) []execution {
 type recordedMatch struct {
 	nameMap    *sidefile.NameMap
 	refs, npus map[string][]int64
-	places     map[string]int // positions of the reference's tensors, by Recorded.place
+	places     map[string]int // positions of the reference's tensors, by RecorderPosition.key
 	bySeq      bool
 }
 
-// place returns a unique key of a tensor in a file.
-func (r *Recorded) place(op string, seq int64, param []string) string {
+// key returns a unique key of a tensor in a file.
+func (r *RecorderPosition) key(op string, seq int64, param []string) string {
 	return strings.Join(append([]string{op, strconv.FormatInt(seq, 10), string(r.Kind)}, param...), "\x00")
 }
 
@@ -111,13 +111,13 @@ func (m *recordedMatch) partner(e execution) (execution, bool) {
 			name = entry.Ref
 		}
 	}
-	if p, ok := m.counted(e, []string{e.op}, []string{name}); ok {
+	if p, ok := m.kthExecution(e, []string{e.op}, []string{name}); ok {
 		return p, true
 	}
 	for _, same := range sameOperators {
 		for side := range same {
 			if slices.Contains(same[side], name) {
-				if p, ok := m.counted(e, same[side], same[1-side]); ok {
+				if p, ok := m.kthExecution(e, same[side], same[1-side]); ok {
 					return p, true
 				}
 			}
@@ -126,7 +126,7 @@ func (m *recordedMatch) partner(e execution) (execution, bool) {
 	for _, prefix := range devicePrefixes {
 		for side := range prefix {
 			if rest, ok := strings.CutPrefix(name, prefix[side]); ok {
-				if p, ok := m.counted(e, []string{e.op}, []string{prefix[1-side] + rest}); ok {
+				if p, ok := m.kthExecution(e, []string{e.op}, []string{prefix[1-side] + rest}); ok {
 					return p, true
 				}
 			}
@@ -135,9 +135,9 @@ func (m *recordedMatch) partner(e execution) (execution, bool) {
 	return execution{}, false
 }
 
-// counted returns the k-th execution of refOps, where e is the k-th execution of npuOps; with
+// kthExecution returns the k-th execution of refOps, where e is the k-th execution of npuOps; with
 // bySeq the execution with the Seq of e.
-func (m *recordedMatch) counted(e execution, npuOps, refOps []string) (execution, bool) {
+func (m *recordedMatch) kthExecution(e execution, npuOps, refOps []string) (execution, bool) {
 	var refs, npus []execution
 	for _, op := range refOps {
 		for _, seq := range m.refs[op] {
@@ -163,8 +163,8 @@ func (m *recordedMatch) counted(e execution, npuOps, refOps []string) (execution
 }
 
 // tensor returns the position of the tensor of execution p for a tensor of the NPU, -1 for none.
-func (m *recordedMatch) tensor(r *Recorded, p execution) int {
-	if i, ok := m.places[r.place(p.op, p.seq, r.Param)]; ok {
+func (m *recordedMatch) tensor(r *RecorderPosition, p execution) int {
+	if i, ok := m.places[r.key(p.op, p.seq, r.Param)]; ok {
 		return i
 	}
 	last := len(r.Param) - 1
@@ -175,7 +175,7 @@ func (m *recordedMatch) tensor(r *Recorded, p execution) int {
 				continue
 			}
 			param := append(slices.Clone(r.Param[:last]), there.param)
-			if i, ok := m.places[r.place(p.op, p.seq, param)]; ok {
+			if i, ok := m.places[r.key(p.op, p.seq, param)]; ok {
 				return i
 			}
 		}

@@ -15,20 +15,20 @@ import (
 )
 
 // recordedAt returns the tensor with a path such as /Op/3/input/self.
-func recordedAt(t *testing.T, path string) Recorded {
+func recordedAt(t *testing.T, path string) RecorderPosition {
 	t.Helper()
 	parts := strings.Split(path, "/")[1:]
 	seq, err := strconv.ParseInt(parts[1], 10, 64)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Recorded{Op: parts[0], Seq: seq, Kind: tensor.Kind(parts[2]), Param: parts[3:]}
+	return RecorderPosition{Op: parts[0], Seq: seq, Kind: tensor.Kind(parts[2]), Param: parts[3:]}
 }
 
 // recordedPairs pairs tensors by their paths.
 func recordedPairs(t *testing.T, refPaths, npuPaths []string, nameMap *sidefile.NameMap) map[string]string {
 	t.Helper()
-	var refs, npus []Recorded
+	var refs, npus []RecorderPosition
 	for _, p := range refPaths {
 		refs = append(refs, recordedAt(t, p))
 	}

@@ -44,7 +44,7 @@ type rule struct {
 	// input.
 	given func(*Options) bool
 	// ref and npu are the views of the tensors of both sides; nil for the tensors as they are.
-	ref, npu view
+	ref, npu namedView
 	// counted replaces keys and views. It returns the name of an operator without its number; the k-th operators of a
 	// name on both sides are partners if both sides have equally many.
 	counted func(*Tensor) string
@@ -62,8 +62,8 @@ type rule struct {
 	reserveRef bool
 }
 
-// view returns a tensor with the names for a rule, nil if the rule does not apply to it.
-type view func(*Options, *Tensor) *Tensor
+// namedView returns a tensor with the names for a rule, nil if the rule does not apply to it.
+type namedView func(*Options, *Tensor) *Tensor
 
 // IsLoose reports whether a rule pairs tensors whose names differ without a mapping from a file.
 func IsLoose(name string) bool {
@@ -188,7 +188,7 @@ type Options struct {
 	Fusion *graph.Graph      // of the compiler, nil for none
 	// Calls named the Call of tensors; nil if they have none.
 	Calls *Calls
-	// Recorded: tensors have a Recorded.
+	// Recorded: tensors have a RecorderPosition.
 	Recorded bool
 	// Given are pairs that replace all rules, nil for none. A tensor of the reference may be in
 	// several pairs.

@@ -144,8 +144,8 @@ type shortened struct {
 	certain bool
 }
 
-// every yields all keys.
-func (k *keys) every(yield func(key) bool) {
+// all yields all keys.
+func (k *keys) all(yield func(key) bool) {
 	for _, whole := range k.whole {
 		if !yield(whole) {
 			return

@@ -26,7 +26,7 @@ func (p *Planner) pairTensors() {
 	if !p.pairFiles() {
 		p.matchRounds()
 	}
-	p.distinguish()
+	p.makeNamesUnique()
 }
 
 // matchRounds pairs the tensors inside each pair of rounds.
@@ -338,7 +338,7 @@ func (p *Planner) addUnpaired(round *Round, u pair.Unmatched, npu bool) {
 	}
 	for _, it := range []*Tensor{x.Ref, x.NPU} {
 		if it != nil && it.Statistics != nil && (it.Table || p.options.Judge.Verdict.Mode == limits.ByStatistics) {
-			x.Row.Statistics = aloneStatistics(x)
+			x.Row.Statistics = hasOnlyStatistics(x)
 		}
 		if it != nil && it.Err != nil {
 			x.Row.Pair.Reasons = nil

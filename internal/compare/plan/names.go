@@ -70,10 +70,10 @@ func (p *Planner) shapes(id int, npu bool) []tensor.Shape {
 	return known
 }
 
-// distinguish makes the names of rows unique. Several NPU tensors may correspond to one tensor
+// makeNamesUnique makes the names of rows unique. Several NPU tensors may correspond to one tensor
 // of the model. Their rows get NPUOp even if it equals the model's name, and as much detail as
 // needed: NAME, NAME:output:1, TYPE.NAME:output:1:THREAD, or the file.
-func (p *Planner) distinguish() {
+func (p *Planner) makeNamesUnique() {
 	// Rows that differ without NPUOp stay different for every value of NPUOp.
 	alike := make(map[record.RowKey]int, len(p.Pairs))
 	for i := range p.Pairs {
@@ -288,8 +288,8 @@ func sameArgument(a, b *msprobe.Leaf) bool {
 // nameRecorded sets the pairing keys of tensors recorded by torch.utils.dumper, if both sides
 // have such files: partners have the same key.
 func (p *Planner) nameRecorded(refs, npus []pair.Tensor, opt *pair.Options) {
-	ref, refAt := p.ref.recorded(refs)
-	npu, npuAt := p.npu.recorded(npus)
+	ref, refAt := p.ref.recorderTensors(refs)
+	npu, npuAt := p.npu.recorderTensors(npus)
 	if opt.Recorded = len(ref) > 0 && len(npu) > 0; !opt.Recorded {
 		return
 	}
@@ -304,9 +304,9 @@ func (p *Planner) nameRecorded(refs, npus []pair.Tensor, opt *pair.Options) {
 	}
 }
 
-// recorded returns the tensors recorded by torch.utils.dumper, and their indexes in
+// recorderTensors returns the tensors recorded by torch.utils.dumper, and their indexes in
 // tensors.
-func (s *Side) recorded(tensors []pair.Tensor) (all []pair.Recorded, at []int) {
+func (s *Side) recorderTensors(tensors []pair.Tensor) (all []pair.RecorderPosition, at []int) {
 	for i := range tensors {
 		if r := s.Tensors[tensors[i].ID].Recorded; r != nil {
 			all, at = append(all, *r), append(at, i)
@@ -347,8 +347,8 @@ func (p *Planner) timestamp(t *Tensor, npu bool) uint64 {
 	return p.ref.named[t.ID].Timestamp
 }
 
-// Tied reports whether two executions have the same timestamp.
-func (p *Planner) Tied(executions []*Tensor, npu bool) bool {
+// HaveSameTime reports whether two executions have the same timestamp.
+func (p *Planner) HaveSameTime(executions []*Tensor, npu bool) bool {
 	for i := 1; i < len(executions); i++ {
 		if p.timestamp(executions[i], npu) == p.timestamp(executions[i-1], npu) {
 			return true

@@ -80,7 +80,7 @@ func (p *Planner) operators(pairs []*Pair) []operator {
 	clock := slices.ContainsFunc(pairs, func(x *Pair) bool { return x.NPU != nil && p.npu.op[x.NPU.ID].IsTimed() })
 	all, at := make([]operator, 0, len(pairs)), make(map[*dumpdir.Op]int, len(pairs))
 	for _, x := range pairs {
-		op, item := p.item(x, clock)
+		op, item := p.operatorItem(x, clock)
 		i, ok := at[op]
 		if !ok || op == nil {
 			i = len(all)
@@ -100,8 +100,8 @@ func (p *Planner) operators(pairs []*Pair) []operator {
 	return all
 }
 
-// item returns the operator of a pair, for ordering. With clock only times of the NPU run are used.
-func (p *Planner) item(x *Pair, clock bool) (op *dumpdir.Op, item dumpdir.Item) {
+// operatorItem returns the operator of a pair, for ordering. With clock only times of the NPU run are used.
+func (p *Planner) operatorItem(x *Pair, clock bool) (op *dumpdir.Op, item dumpdir.Item) {
 	if x.Ref != nil && !x.comm {
 		op = p.ref.op[x.Ref.ID]
 		item = op.Item()

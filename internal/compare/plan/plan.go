@@ -61,7 +61,7 @@ type Plan struct {
 	// Calls are the msprobe calls, if a report shows them.
 	Calls []record.CallPair
 	// Listed describes the files of both runs, inventory is their fingerprint.
-	Listed    *record.Listed
+	Listed    *record.Listing
 	inventory string
 	// Unused are the names in op_config.csv that match no tensor.
 	Unused    []string
@@ -84,7 +84,7 @@ func New(ctx context.Context, opt Options) (*Plan, error) {
 }
 
 // newPlan is New for sides that are open; mine is the share of the rounds to compare.
-func newPlan(ctx context.Context, opt *Options, ref, npu *Side, mine *share) (*Plan, error) {
+func newPlan(ctx context.Context, opt *Options, ref, npu *Side, mine *roundShare) (*Plan, error) {
 	fromStatistics, err := opt.chooseStatistics(ref, npu)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func newPlan(ctx context.Context, opt *Options, ref, npu *Side, mine *share) (*P
 	}
 	npu.warnOfDevice()
 	p.listed.Warnings = slices.Concat(warnOfSwap(ref, npu), ref.Warnings, npu.Warnings, ChoiceWarnings(ref, npu), p.Warnings)
-	p.listed.Stale = p.stale()
+	p.listed.Stale = p.missingMapNames()
 	p.listed.OfOptions, p.listed.Kept = opt.Warnings, opt.SideFiles.Kept
 	if err := p.Sort(); err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func newPlan(ctx context.Context, opt *Options, ref, npu *Side, mine *share) (*P
 }
 
 // openSides lists both runs and reads the headers of the rounds to compare.
-func openSides(ctx context.Context, opt *Options) (ref, npu *Side, mine *share, err error) {
+func openSides(ctx context.Context, opt *Options) (ref, npu *Side, mine *roundShare, err error) {
 	err = runBoth(func() (err error) {
 		if ref, err = listSide(ctx, opt, opt.Ref, opt.RefRounds, opt.StemOf(false)); err == nil {
 			ref.serveAllRanks()
@@ -137,11 +137,11 @@ func openSides(ctx context.Context, opt *Options) (ref, npu *Side, mine *share, 
 		if sharded.open(opt, npu); ref.FromTables || npu.FromTables {
 			sharded.matchNames(ref, npu)
 		} else {
-			err = sharded.locate(ctx, opt, ref, npu)
+			err = sharded.locateReference(ctx, opt, ref, npu)
 		}
 	}
-	ref.forget()
-	npu.forget()
+	ref.dropListing()
+	npu.dropListing()
 	return ref, npu, mine, err
 }
 
@@ -165,7 +165,7 @@ type Planner struct {
 
 	options  *Options
 	ref, npu *Side
-	share    *share // nil for all rounds
+	share    *roundShare // nil for all rounds
 	sharding *sharding
 	rounds   []*Round
 	// otherRounds are the NPU rounds named in OtherRounds.
@@ -174,7 +174,7 @@ type Planner struct {
 	// is paired.
 	olderBy map[supersededBy][]int
 	calls   []record.CallPair
-	listed  *record.Listed
+	listed  *record.Listing
 	// misplaced are unreadable files that belong to no operator.
 	misplaced []misplaced
 	// skipped indexes the lines of logs by tensor name; built on first use.
@@ -185,7 +185,7 @@ type Planner struct {
 func PlanSides(opt *Options, ref, npu *Side) *Planner { return planSides(opt, ref, npu, nil) }
 
 // planSides is PlanSides for a share of the rounds, nil for all.
-func planSides(opt *Options, ref, npu *Side, mine *share) *Planner {
+func planSides(opt *Options, ref, npu *Side, mine *roundShare) *Planner {
 	p := &Planner{options: opt, ref: ref, npu: npu, share: mine, olderBy: map[supersededBy][]int{}}
 	if mine != nil {
 		p.sharding = mine.sharding
@@ -215,8 +215,8 @@ func (p *Planner) plan() *Plan {
 	return plan
 }
 
-// stale returns the names in the name map that are missing on their side.
-func (p *Planner) stale() (all []lang.Sentence) {
+// missingMapNames returns the names in the name map that are missing on their side.
+func (p *Planner) missingMapNames() (all []lang.Sentence) {
 	if m := p.options.SideFiles.NameMap; m != nil {
 		for _, name := range m.Missing(p.ref.names(), p.npu.names()) {
 			all = append(all, lang.Say("--map-node-dict: %s", name))
@@ -225,8 +225,8 @@ func (p *Planner) stale() (all []lang.Sentence) {
 	return all
 }
 
-// Others counts the files of both runs that are neither dumps nor arrays.
-func (p *Plan) Others() int { return p.leftAlone }
+// CountOtherFiles counts the files of both runs that are neither dumps nor arrays.
+func (p *Plan) CountOtherFiles() int { return p.leftAlone }
 
 // Listing returns the fingerprint of the listed files of both runs.
 func (p *Plan) Listing() string { return p.inventory }

@@ -71,16 +71,16 @@ func (p *Planner) pairRounds() {
 		}
 	}
 	p.placeUnread()
-	p.listed = &record.Listed{Ref: p.ref.listed(paired.Ref, p.options.Pair.Ops == nil), NPU: p.npu.listed(paired.NPU, false),
+	p.listed = &record.Listing{Ref: p.ref.listRounds(paired.Ref, p.options.Pair.Ops == nil), NPU: p.npu.listRounds(paired.NPU, false),
 		Inputs: p.options.Pair.Inputs || hasInputs(p.ref.named), Others: p.unrequestedRounds(keys)}
 	if p.share != nil {
 		p.rounds = slices.DeleteFunc(p.rounds, func(r *Round) bool { return !p.share.pairs[bothRounds(r.pair)] })
 	}
 }
 
-// listed returns the rounds of a side; alone are the rounds without a partner. With outputs it counts the outputs of
+// listRounds returns the rounds of a side; alone are the rounds without a partner. With outputs it counts the outputs of
 // the rounds without a partner.
-func (s *Side) listed(alone []*dumpdir.Round, outputs bool) []record.ListedRound {
+func (s *Side) listRounds(alone []*dumpdir.Round, outputs bool) []record.ListedRound {
 	all := make([]record.ListedRound, len(s.rounds))
 	for i, r := range s.rounds {
 		all[i] = record.ListedRound{At: recordCoordinates(r.At), Folder: r.At.Folder, Paired: !slices.Contains(alone, r), Dumps: s.dumps[r]}
@@ -108,8 +108,8 @@ func (p *Planner) unrequestedRounds(keys map[*dumpdir.Round]string) []string {
 	return slices.Sorted(maps.Keys(out))
 }
 
-// share is the part of the rounds that a run compares: all rounds, or the rounds of a shard.
-type share struct {
+// roundShare is the part of the rounds that a run compares: all rounds, or the rounds of a shard.
+type roundShare struct {
 	pairs map[[2]*dumpdir.Round]bool
 	// foreign: tensors that belong to no round are compared by another shard.
 	foreign bool
@@ -124,9 +124,9 @@ func bothRounds(x dumpdir.RoundPair) [2]*dumpdir.Round { return [2]*dumpdir.Roun
 // stay together, and so do the ranks of a step that is sharded differently. Tensors without a round belong to the
 // shard with the first round. Rounds of the reference without a partner are distributed over the shards, which count
 // their tensors.
-func (o *Options) divide(ref, npu *Side, sharded *sharding) *share {
+func (o *Options) divide(ref, npu *Side, sharded *sharding) *roundShare {
 	spec := o.Shard
-	if !spec.On() {
+	if !spec.IsSharded() {
 		spec.Of = 1
 	}
 	paired, chosen := o.pairRounds(sharded, ref.rounds, npu.rounds)
@@ -159,7 +159,7 @@ func (o *Options) divide(ref, npu *Side, sharded *sharding) *share {
 		}
 	}
 	shards := shard.Balance(sizes, keys, spec.Of)
-	mine := &share{pairs: map[[2]*dumpdir.Round]bool{}, foreign: spec.Index > 0}
+	mine := &roundShare{pairs: map[[2]*dumpdir.Round]bool{}, foreign: spec.Index > 0}
 	if len(chosen) > 0 {
 		mine.foreign = shards[group[0]] != spec.Index
 	}

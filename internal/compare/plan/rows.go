@@ -42,7 +42,7 @@ func (p *Planner) matchRows(ctx context.Context) error {
 			p.listed.Warnings = append(p.listed.Warnings, lang.Say("no token ids on both sides: the rows of %s count the leading axes of most tensors, %d x %d of the reference and %d x %d of the NPU", from.Path, t.Ref.Sequences, t.Ref.Positions, t.NPU.Sequences, t.NPU.Positions))
 		}
 		round.Tokens = t
-		round.Pairing.Common = &record.Common{Ref: t.Ref.Rows(), NPU: t.NPU.Rows(), Matched: int64(len(t.Rows)), Counts: true}
+		round.Pairing.Common = &record.CommonPart{Ref: t.Ref.Rows(), NPU: t.NPU.Rows(), Matched: int64(len(t.Rows)), Counts: true}
 	}
 	return nil
 }
@@ -101,8 +101,8 @@ func (m *matcher) read(ctx context.Context, op string, t *Tensor) (*values, erro
 	return v, nil
 }
 
-// both reads both sides of a pair of integers.
-func (m *matcher) both(ctx context.Context, x *Pair) (sides [2]*values, err error) {
+// readPair reads both sides of a pair of integers.
+func (m *matcher) readPair(ctx context.Context, x *Pair) (sides [2]*values, err error) {
 	for side, t := range []*Tensor{x.Ref, x.NPU} {
 		if sides[side], err = m.read(ctx, x.Row.Op, t); err != nil || sides[side] == nil || len(sides[side].ids) == 0 {
 			return [2]*values{}, err
@@ -119,7 +119,7 @@ func (m *matcher) ids(ctx context.Context) (ids [2]*values, at *Pair, err error)
 		if !named && !(typ.Gathers && tensor.Kind(x.Row.Kind).IsInput()) {
 			continue
 		}
-		if ids, err = m.both(ctx, x); err != nil || ids[0] != nil {
+		if ids, err = m.readPair(ctx, x); err != nil || ids[0] != nil {
 			return ids, x, err
 		}
 	}
@@ -158,7 +158,7 @@ func (m *matcher) positions(ctx context.Context, ids *Pair, like [2]*values) (fo
 		if x == ids || x.Ref.Size > 2*ids.Ref.Size+header || x.NPU.Size > 2*ids.NPU.Size+header {
 			continue
 		}
-		sides, err := m.both(ctx, x)
+		sides, err := m.readPair(ctx, x)
 		if err != nil {
 			return found, err
 		}
@@ -292,7 +292,7 @@ func (m *matcher) fromFile(ctx context.Context, from *sidefile.RowMap) (*align.T
 	t := &align.Tokens{}
 	if at != nil {
 		t.Ref, t.NPU = ids[0].grid(), ids[1].grid()
-	} else if t.Ref, t.NPU, err = m.guess(); err != nil {
+	} else if t.Ref, t.NPU, err = m.frequentSizes(); err != nil {
 		return nil, err
 	} else {
 		m.guessed = true
@@ -316,9 +316,9 @@ func (m *matcher) fromFile(ctx context.Context, from *sidefile.RowMap) (*align.T
 	return t, nil
 }
 
-// guess returns the sizes of the axes before the last one, at most two, that are most frequent among tensors whose last
+// frequentSizes returns the sizes of the axes before the last one, at most two, that are most frequent among tensors whose last
 // axis has one size on both sides.
-func (m *matcher) guess() (ref, npu align.Grid, err error) {
+func (m *matcher) frequentSizes() (ref, npu align.Grid, err error) {
 	const looked = 64 // pairs
 	type grids [2]align.Grid
 	found, best := map[grids]int{}, grids{}

@@ -35,7 +35,7 @@ type Tensor struct {
 	// Leaf is the tensor's entry in msprobe's dump.json, nil for other producers.
 	Leaf *msprobe.Leaf
 	// Recorded is its entry in a torch.utils.dumper recording, nil for other producers.
-	Recorded *pair.Recorded
+	Recorded *pair.RecorderPosition
 	// Err is the error that makes the file unreadable; the tensor then stands for output 0 of the file.
 	Err error
 
@@ -96,12 +96,12 @@ func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 	if err != nil {
 		return nil, err
 	}
-	s.forget()
+	s.dropListing()
 	return s, nil
 }
 
-// forget drops the listing of the run, which is no longer needed after the tensors are listed.
-func (s *Side) forget() {
+// dropListing drops the listing of the run, which is no longer needed after the tensors are listed.
+func (s *Side) dropListing() {
 	s.run.Forget()
 	s.from = nil
 }
@@ -111,7 +111,7 @@ func listSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 	nested := opt.nested(path)
 	run, err := dumpdir.Open(ctx, []string{path}, dumpdir.Options{Skip: opt.Skip, Other: nested, Stem: stem, Sources: opt.sources(), Graphs: true, IR: opt.IR})
 	if err == nil {
-		err = run.Settle(ctx, opt.headers(nil))
+		err = run.FixRounds(ctx, opt.headers(nil))
 	}
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func (s *Side) read(ctx context.Context, opt *Options) error {
 		for _, op := range round.Ops {
 			has := func(table bool) bool {
 				return slices.ContainsFunc(op.Tensors, func(t dumpdir.Tensor) bool {
-					return t.Table == table && t.File.Err == nil && (!t.Whole() || !s.isOwn(round))
+					return t.Table == table && t.File.Err == nil && (!t.IsWholeFile() || !s.isOwn(round))
 				})
 			}
 			s.count(op)
@@ -189,7 +189,7 @@ func (s *Side) read(ctx context.Context, opt *Options) error {
 		others = run.OtherFiles()
 	}
 	if found > 0 {
-		s.others = run.Others()
+		s.others = run.CountOtherFiles()
 	}
 	switch {
 	case s.FromTables:
@@ -318,7 +318,7 @@ func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op, leave bool) {
 	var info *filename.Info // parsed name of the file of
 	for i := range op.Tensors {
 		t := &op.Tensors[i]
-		if t.Table && leave || t.Whole() && t.File.Err == nil {
+		if t.Table && leave || t.IsWholeFile() && t.File.Err == nil {
 			continue
 		}
 		if info == nil || t.File != of {
@@ -336,7 +336,7 @@ func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op, leave bool) {
 			one.Single, one.Raw = true, c.Headless
 		}
 		if op := t.Operator; op != nil {
-			one.Recorded = &pair.Recorded{Op: op.Name, Seq: op.Seq, Kind: op.Kind, Param: t.Path[3:], Device: t.Device}
+			one.Recorded = &pair.RecorderPosition{Op: op.Name, Seq: op.Seq, Kind: op.Kind, Param: t.Path[3:], Device: t.Device}
 		}
 		switch {
 		case t.Table && t.Leaf != nil:

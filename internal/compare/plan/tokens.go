@@ -31,7 +31,7 @@ func (p *Planner) addMasks() error {
 		}
 		tokens++
 		for k, t := range []*Tensor{x.Ref, x.NPU} {
-			if m := []*Side{p.ref, p.npu}[k].beside(t, masks[k]); m != nil {
+			if m := []*Side{p.ref, p.npu}[k].maskFor(t, masks[k]); m != nil {
 				x.Masks = append(x.Masks, m)
 			}
 		}
@@ -56,8 +56,8 @@ func (s *Side) masksOf(name string) (found []*Tensor) {
 	return found
 }
 
-// beside returns the first mask in the file of a tensor, else the first in its round; nil for none.
-func (s *Side) beside(t *Tensor, masks []*Tensor) (found *Tensor) {
+// maskFor returns the first mask in the file of a tensor, else the first in its round; nil for none.
+func (s *Side) maskFor(t *Tensor, masks []*Tensor) (found *Tensor) {
 	for _, m := range masks {
 		switch {
 		case m.Path == t.Path:

@@ -33,8 +33,8 @@ func (s *sharding) stepOf(r *dumpdir.Round) *ShardedStep {
 	return s.byRound[r]
 }
 
-// Together returns a predicate for coordinates of the NPU: whether the ranks of the step are judged together.
-func (s *sharding) Together() func(dumpdir.Coordinates) bool {
+// InSameShard returns a predicate for coordinates of the NPU: whether the ranks of the step are judged together.
+func (s *sharding) InSameShard() func(dumpdir.Coordinates) bool {
 	rounds := make(map[dumpdir.Coordinates]bool)
 	if s != nil {
 		for r := range s.byRound {
@@ -215,7 +215,7 @@ func (o *Options) shapeOf(t *dumpdir.Tensor) tensor.Shape {
 	if t.Statistics != nil {
 		return t.Statistics.Shape
 	}
-	if t.Table || t.Whole() || t.File.Err != nil {
+	if t.Table || t.IsWholeFile() || t.File.Err != nil {
 		return nil
 	}
 	f, err := tensorfile.Open(t.File.Path(), tensorfile.Options{Name: t.File.Name, Version: o.Version})

@@ -28,7 +28,7 @@ func (s *sharding) open(o *Options, npu *Side) {
 	var warnings []lang.Sentence
 	s.Run, warnings = ranks.Open(rounds, npu.run.Rounds)
 	npu.Warnings = append(npu.Warnings, warnings...)
-	if o.Shard.On() {
+	if o.Shard.IsSharded() {
 		npu.Warnings = append(npu.Warnings, lang.Say("shards compare tensors alone: dumptool check judges communication and replicas of the ranks"))
 	}
 }
@@ -59,8 +59,8 @@ func (s *sharding) matchNames(ref, npu *Side) {
 	}
 }
 
-// locate finds the part of the reference that each NPU tensor is.
-func (s *sharding) locate(ctx context.Context, o *Options, ref, npu *Side) error {
+// locateReference finds the part of the reference that each NPU tensor is.
+func (s *sharding) locateReference(ctx context.Context, o *Options, ref, npu *Side) error {
 	refID, npuID := ref.ids(), npu.ids()
 	for k, step := range s.steps {
 		own := s.Run.StepOf(step.npu[0].At)
@@ -101,7 +101,7 @@ func (s *Side) ids() map[*dumpdir.Tensor]int {
 }
 
 // setLocations stores the locations of the tensors.
-func (s *ShardedStep) setLocations(located *unshard.Located, ref *Side, refID, npuID map[*dumpdir.Tensor]int) {
+func (s *ShardedStep) setLocations(located *unshard.StepPositions, ref *Side, refID, npuID map[*dumpdir.Tensor]int) {
 	s.locations, s.located, s.names, s.joined = make(map[int]location, len(located.At)), make(map[int]bool), make(map[CallAt]string), make(map[int]*align.Joined)
 	type of struct {
 		m    *locate.Role
@@ -148,7 +148,7 @@ func (s *ShardedStep) setLocations(located *unshard.Located, ref *Side, refID, n
 }
 
 // setOrder sets the causal order of the calls, and the inputs of communications.
-func (s *ShardedStep) setOrder(flow *ranks.Flow, located *unshard.Located) {
+func (s *ShardedStep) setOrder(flow *ranks.Flow, located *unshard.StepPositions) {
 	s.Reads, s.clock = make(map[CallAt][]CallAt), make(map[CallAt]int)
 	for at, sources := range flow.Reads(located.Sources) {
 		key := CallAt{at.Rank, at.Name}

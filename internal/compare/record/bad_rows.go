@@ -22,7 +22,7 @@ func (r *Report) BadRows() *Report {
 		}
 	}
 	findings := func(f *Findings) {
-		for _, i := range f.single() {
+		for _, i := range f.ofSingleRow() {
 			add(*i)
 		}
 		for _, list := range f.lists() {
@@ -77,8 +77,8 @@ func (r *Report) BadRows() *Report {
 	return &left
 }
 
-// Whole returns the report from which BadRows made r, r itself if r has all rows.
-func (r *Report) Whole() *Report {
+// Full returns the report from which BadRows made r, r itself if r has all rows.
+func (r *Report) Full() *Report {
 	if r.whole != nil {
 		return r.whole
 	}
@@ -91,8 +91,8 @@ func (r *Report) Total() int { return r.Len() + r.LeftOut }
 // badRows has the indexes of the kept rows in the whole report, in rising order.
 type badRows []int
 
-// place returns the index of a row among the kept rows, -1 if it was left out.
-func (b badRows) place(i int) int {
+// keptIndex returns the index of a row among the kept rows, -1 if it was left out.
+func (b badRows) keptIndex(i int) int {
 	if k, ok := slices.BinarySearch(b, i); ok {
 		return k
 	}
@@ -106,7 +106,7 @@ func (b badRows) places(rows []int) []int {
 	}
 	all := make([]int, 0, len(rows))
 	for _, i := range rows {
-		if k := b.place(i); k >= 0 {
+		if k := b.keptIndex(i); k >= 0 {
 			all = append(all, k)
 		}
 	}
@@ -115,8 +115,8 @@ func (b badRows) places(rows []int) []int {
 
 func (b badRows) findings(f *Findings) Findings {
 	x := *f
-	for _, i := range x.single() {
-		*i = b.place(*i)
+	for _, i := range x.ofSingleRow() {
+		*i = b.keptIndex(*i)
 	}
 	for _, list := range x.lists() {
 		*list = b.places(*list)
@@ -130,7 +130,7 @@ func (b badRows) row(whole *Row) Row {
 	row.Inputs = b.places(row.Inputs)
 	row.Reasons = slices.Clone(row.Reasons)
 	for k := range row.Reasons {
-		row.Reasons[k].Facts = row.Reasons[k].Facts.Moved(b.place) // without rows that passed
+		row.Reasons[k].Facts = row.Reasons[k].Facts.Renumbered(b.keptIndex) // without rows that passed
 	}
 	if row.Evidence != nil {
 		e := *row.Evidence
@@ -165,7 +165,7 @@ func (r *Report) PictureRows(n int) []int {
 			add(i)
 		}
 	}
-	for _, i := range r.Worst(worstShown) {
+	for _, i := range r.Worst() {
 		add(i)
 	}
 	for _, status := range []Status{Fail, Warn} {

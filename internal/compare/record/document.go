@@ -40,7 +40,7 @@ type document struct {
 	// Chinese maps the English sentences of the document to Chinese, without sentences that are the same in both
 	// languages.
 	Chinese map[string]string `json:"zh,omitempty"`
-	Slim    slim              `json:"slim,omitempty"`
+	Slim    earlierKey        `json:"slim,omitempty"`
 }
 
 // summary is an overview: the rows by status, the verdict and its meaning, and the findings as op:output:k, null
@@ -81,11 +81,11 @@ func (s *schema) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// slim is a key of EarlierSchema. If it is true the rows lack keys, and the document is refused.
-type slim bool
+// earlierKey is a key of EarlierSchema. If it is true the rows lack keys, and the document is refused.
+type earlierKey bool
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (s *slim) UnmarshalJSON(data []byte) error {
+func (s *earlierKey) UnmarshalJSON(data []byte) error {
 	if *s = string(data) == "true"; *s {
 		return lang.Errorf("the rows lack keys (\"slim\": true): an older version of dumptool wrote them; run dumptool compare again")
 	}
@@ -129,15 +129,15 @@ func documentOf(r *Report) *document {
 	s := &d.Summary
 	s.counts, s.Origins, s.Coverage, s.FirstBad = countsOf(r.Counts), r.originsJSON(), c.Ratio(), r.firstBad()
 	s.FirstDamaged, s.LastGood, s.Suspects, s.FirstNaN = r.rowName(f.FirstDamaged), r.rowName(f.LastGood), r.names(f.Suspects), r.rowName(f.FirstNaN)
-	s.FirstOverflow, s.LargestJump, s.Jump, s.Worst = r.rowName(f.FirstOverflow), r.rowName(f.LargestJump), f.jump(), r.names(r.Worst(worstShown))
+	s.FirstOverflow, s.LargestJump, s.Jump, s.Worst = r.rowName(f.FirstOverflow), r.rowName(f.LargestJump), f.largestJump(), r.names(r.Worst())
 	if b := r.Baseline; b != nil {
 		d.Baseline = &baselineJSON{&Baseline{File: b.File, Missing: copyList(b.Missing), Updated: b.Updated}, r.names(b.New), r.names(b.Known), r.names(b.Worse), r.names(b.Fixed)}
 	}
 	return d
 }
 
-// finish completes a report that was read with its rows.
-func (d *document) finish() error {
+// setRows completes a report that was read with its rows.
+func (d *document) setRows() error {
 	r := (*Report)(d.plainReport)
 	switch {
 	case d.Schema == "":
@@ -211,7 +211,7 @@ func read(r io.Reader, shown bool) (*Report, error) {
 		err = in.End()
 	}
 	if err == nil {
-		err = d.finish()
+		err = d.setRows()
 	}
 	if err != nil {
 		return nil, err
@@ -338,7 +338,7 @@ func (f *rowJSON) check() error {
 // checkLinks reports rows that name rows which do not exist.
 func (r *Report) checkLinks() error {
 	for i := range r.Rows {
-		for _, k := range r.Rows[i].links() {
+		for _, k := range r.Rows[i].linkedRows() {
 			if k < 0 || k >= len(r.Rows) {
 				return lang.Errorf("row %d names row %d of %d rows", i, k, len(r.Rows))
 			}
@@ -347,8 +347,8 @@ func (r *Report) checkLinks() error {
 	return nil
 }
 
-// links returns the rows that a row names.
-func (r *Row) links() []int {
+// linkedRows returns the rows that a row names.
+func (r *Row) linkedRows() []int {
 	links := r.Inputs
 	for _, reason := range r.Reasons {
 		links = append(slices.Clip(links), reason.Facts.Rows()...)

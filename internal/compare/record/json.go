@@ -22,8 +22,8 @@ func marshal(v any, indent string) ([]byte, error) {
 // kldKey is the metric without a meaning for a pair with a constant side.
 const kldKey = "kld"
 
-// numbers are the members of an object, in order.
-type numbers []number
+// jsonMembers are the members of an object, in order.
+type jsonMembers []number
 
 type number struct {
 	key   string
@@ -31,7 +31,7 @@ type number struct {
 }
 
 // MarshalJSON implements json.Marshaler.
-func (n numbers) MarshalJSON() ([]byte, error) {
+func (n jsonMembers) MarshalJSON() ([]byte, error) {
 	b := []byte("{")
 	for i, x := range n {
 		if i > 0 {
@@ -48,8 +48,8 @@ func (n numbers) MarshalJSON() ([]byte, error) {
 }
 
 // read reads an object.
-func (n *numbers) read(in *jsonpos.Reader) error {
-	*n = make(numbers, 0, len(metrics.Table))
+func (n *jsonMembers) read(in *jsonpos.Reader) error {
+	*n = make(jsonMembers, 0, len(metrics.Table))
 	return in.Object(func(key string) error {
 		var x metrics.Metric
 		err := in.Decode(&x)
@@ -59,7 +59,7 @@ func (n *numbers) read(in *jsonpos.Reader) error {
 }
 
 // get returns the number with a key, undefined if there is none.
-func (n numbers) get(key string) metrics.Metric {
+func (n jsonMembers) get(key string) metrics.Metric {
 	for i := range n {
 		if n[i].key == key {
 			return n[i].value
@@ -69,8 +69,8 @@ func (n numbers) get(key string) metrics.Metric {
 }
 
 // metricsOf returns all metrics of a result, undefined without a result.
-func metricsOf(r *metrics.Result) numbers {
-	all := make(numbers, len(metrics.Table))
+func metricsOf(r *metrics.Result) jsonMembers {
+	all := make(jsonMembers, len(metrics.Table))
 	for i := range metrics.Table {
 		m := &metrics.Table[i]
 		all[i].key = m.Name
@@ -82,7 +82,7 @@ func metricsOf(r *metrics.Result) numbers {
 }
 
 // setMetrics sets the metrics of a result. A missing metric is undefined.
-func setMetrics(r *metrics.Result, all numbers) error {
+func setMetrics(r *metrics.Result, all jsonMembers) error {
 	for i := range metrics.Table {
 		m := &metrics.Table[i]
 		if x := all.get(m.Name); !m.Set(r, x) {
@@ -136,8 +136,8 @@ var classKeys = []struct {
 const mismatchKey = "class_mismatch"
 
 // classesOf returns the numbers of pairs by class, undefined without a result.
-func classesOf(r *metrics.Result) numbers {
-	all := make(numbers, 0, len(classKeys)+1)
+func classesOf(r *metrics.Result) jsonMembers {
+	all := make(jsonMembers, 0, len(classKeys)+1)
 	for _, class := range classKeys {
 		var sum int64
 		for _, cell := range class.cells {
@@ -155,7 +155,7 @@ func classesOf(r *metrics.Result) numbers {
 }
 
 // setClasses sets the classes of a result. If a key is the sum of several cells, the first cell gets the sum.
-func setClasses(r *metrics.Result, all numbers) (err error) {
+func setClasses(r *metrics.Result, all jsonMembers) (err error) {
 	for _, class := range classKeys {
 		first := class.cells[0]
 		if r.Classes[first[0]][first[1]], err = asCount(all.get(class.key)); err != nil {

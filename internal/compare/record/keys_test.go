@@ -191,7 +191,7 @@ func form(t reflect.Type) string {
 		return "text" + null
 	case reflect.TypeFor[tensor.Shape]():
 		return "list or null"
-	case reflect.TypeFor[json.RawMessage](), reflect.TypeFor[numbers]():
+	case reflect.TypeFor[json.RawMessage](), reflect.TypeFor[jsonMembers]():
 		return "object"
 	}
 	switch t.Kind() {

@@ -30,8 +30,8 @@ const (
 	CopyOf = "copy"
 )
 
-// Common is the part of an axis that both sides have, where the lengths of the axis differ or rows were matched.
-type Common struct {
+// CommonPart is the part of an axis that both sides have, where the lengths of the axis differ or rows were matched.
+type CommonPart struct {
 	Axis int `json:"axis"`
 	// Ref and NPU are the lengths of the axis; the shorter one is the number of positions compared.
 	Ref int64 `json:"ref"`
@@ -53,8 +53,8 @@ type Argument struct {
 	NPU  string `json:"npu"`
 }
 
-// Masked is the error of an output at the positions that a mask keeps.
-type Masked struct {
+// MaskedError is the error of an output at the positions that a mask keeps.
+type MaskedError struct {
 	// By names the row of the mask.
 	By string `json:"by"`
 	// Positions counts the positions of the mask, Excluded the positions that it excludes.

@@ -291,7 +291,7 @@ func TestElementValue(t *testing.T) {
 		var back metrics.Value
 		err := json.Unmarshal([]byte(got), &back)
 		if err == nil {
-			back, err = back.As(c.value.DType)
+			back, err = back.Convert(c.value.DType)
 		}
 		if err != nil || back.String() != got {
 			t.Errorf("%s reads as %s, %v", got, back, err)
@@ -311,7 +311,7 @@ func TestElementValue(t *testing.T) {
 		if err := json.Unmarshal([]byte(c.text), &v); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := v.As(c.dtype); err == nil {
+		if got, err := v.Convert(c.dtype); err == nil {
 			t.Errorf("%s is %s of the type %s", c.text, got, c.dtype)
 		}
 	}

@@ -54,7 +54,7 @@ type Report struct {
 	// without rounds.
 	Rounds []Round `json:"-"`
 	// Listed is the listing of both runs, nil in reports of versions that did not keep it.
-	Listed   *Listed         `json:"rounds_listed,omitempty"`
+	Listed   *Listing        `json:"rounds_listed,omitempty"`
 	Coverage Coverage        `json:"coverage"`
 	Baseline *Baseline       `json:"-"` // nil without a baseline
 	Warnings []lang.Sentence `json:"warnings"`
@@ -177,10 +177,10 @@ func (r *Report) Count() {
 	}
 }
 
-// Worst returns the indexes of the compared rows that did not pass, at most n:
+// Worst returns the indexes of the compared rows that did not pass, at most worstShown:
 // failures first, then by the share of errors, by the mean relative and by the
 // largest absolute error.
-func (r *Report) Worst(n int) []int {
+func (r *Report) Worst() []int {
 	type rank struct {
 		row int
 		by  [4]float64 // the most important first; larger is worse
@@ -199,8 +199,8 @@ func (r *Report) Worst(n int) []int {
 			orLeast(result.MeanRel), orLeast(result.MaxAbs.Metric)}})
 	}
 	slices.SortStableFunc(all, func(a, b rank) int { return slices.Compare(b.by[:], a.by[:]) })
-	worst := make([]int, 0, min(n, len(all)))
-	for _, a := range all[:min(n, len(all))] {
+	worst := make([]int, 0, min(worstShown, len(all)))
+	for _, a := range all[:min(worstShown, len(all))] {
 		worst = append(worst, a.row)
 	}
 	return worst
@@ -286,8 +286,8 @@ func (r *Report) Any(is func(*Row) bool) bool {
 	return false
 }
 
-// Listed is the listing of both runs, including rounds that are not compared.
-type Listed struct {
+// Listing is the listing of both runs, including rounds that are not compared.
+type Listing struct {
 	// Ref and NPU are the selected rounds of each side.
 	Ref []ListedRound `json:"ref"`
 	NPU []ListedRound `json:"npu"`
@@ -371,7 +371,7 @@ type Pairing struct {
 	Differ      int           `json:"differ,omitempty"`
 	FirstDiffer lang.Sentence `json:"first_differ,omitzero"`
 	// Common counts the rows that were matched, nil if all rows are compared.
-	Common *Common `json:"common,omitempty"`
+	Common *CommonPart `json:"common,omitempty"`
 	// Flow has the inputs of the operators, nil if unknown.
 	Flow Flow `json:"flow,omitempty"`
 	// Across: the tensors are parts of reference tensors, and the rounds of all ranks of a step are judged together.
@@ -449,8 +449,8 @@ type Meaning struct {
 	NoVerdict    lang.Sentence `json:"no_verdict,omitzero"`
 }
 
-// Unproven reports whether the compared tensors could not have shown a fault of the NPU.
-func (m *Meaning) Unproven() bool { return m.Proof != nil && !*m.Proof }
+// CannotShowFault reports whether the compared tensors could not have shown a fault of the NPU.
+func (m *Meaning) CannotShowFault() bool { return m.Proof != nil && !*m.Proof }
 
 // Start is a tensor without a producer that differs between both runs.
 type Start struct {

@@ -103,7 +103,7 @@ func (r *Round) Status() Status {
 func (r *Report) HeadlineRound() int {
 	best := -1
 	for i := range r.Rounds {
-		if best < 0 || r.Rounds[i].before(&r.Rounds[best]) {
+		if best < 0 || r.Rounds[i].hasPriorityOver(&r.Rounds[best]) {
 			best = i
 		}
 	}
@@ -118,16 +118,16 @@ func (r *Report) FirstBadRound() int {
 	return -1
 }
 
-// before reports whether the findings of r have priority over the findings of the other round.
-func (r *Round) before(other *Round) bool {
-	if a, b := r.weight(), other.weight(); a != b {
+// hasPriorityOver reports whether the findings of r have priority over the findings of the other round.
+func (r *Round) hasPriorityOver(other *Round) bool {
+	if a, b := r.rankByFindings(), other.rankByFindings(); a != b {
 		return a > b
 	}
 	return cmp.Or(lang.CompareNatural(r.At.Step, other.At.Step), lang.CompareNatural(r.At.Rank, other.At.Rank)) < 0
 }
 
-// weight ranks a round by its findings: 3 with a first bad row, 2 with origins, 1 if bad.
-func (r *Round) weight() int {
+// rankByFindings ranks a round by its findings: 3 with a first bad row, 2 with origins, 1 if bad.
+func (r *Round) rankByFindings() int {
 	f := &r.Findings
 	switch {
 	case f.FirstBad >= 0:
@@ -155,8 +155,8 @@ func (r *Report) SameOperator(round int) []int {
 	return same
 }
 
-// single returns the findings that name a single row; lists returns the lists of rows.
-func (f *Findings) single() []*int {
+// ofSingleRow returns the findings that name a single row; lists returns the lists of rows.
+func (f *Findings) ofSingleRow() []*int {
 	return []*int{&f.FirstBad, &f.FirstDamaged, &f.LastGood, &f.FirstNaN, &f.FirstOverflow, &f.LargestJump}
 }
 
@@ -164,7 +164,7 @@ func (f *Findings) lists() []*[]int { return []*[]int{&f.Origins, &f.Suspects, &
 
 // Shift adds the index of the first row of the round in a report to all indexes.
 func (f *Findings) Shift(first int) {
-	for _, i := range f.single() {
+	for _, i := range f.ofSingleRow() {
 		if *i >= 0 {
 			*i += first
 		}

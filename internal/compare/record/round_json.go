@@ -82,7 +82,7 @@ func (r *Report) roundsOf() []roundJSON {
 		x.Notes = copyList(x.Notes)
 		j := roundJSON{
 			plainRound: (*plainRound)(&x), Status: x.Status(), Counts: countsOf(x.Counts), FirstBad: r.rowName(f.FirstBad), LastGood: r.rowName(f.LastGood),
-			LargestJump: r.rowName(f.LargestJump), Jump: f.jump(), OutputsBad: &f.OutputsBad, Findings: f.forJSON(),
+			LargestJump: r.rowName(f.LargestJump), Jump: f.largestJump(), OutputsBad: &f.OutputsBad, Findings: f.forJSON(),
 		}
 		if x.RefAt != x.At {
 			j.Ref = &x.RefAt
@@ -129,8 +129,8 @@ func (i *index) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// jump returns the factor of the largest jump, undefined without one.
-func (f *Findings) jump() metrics.Metric { return metrics.NumberIf(f.Jump, f.LargestJump >= 0) }
+// largestJump returns the factor of the largest jump, undefined without one.
+func (f *Findings) largestJump() metrics.Metric { return metrics.NumberIf(f.Jump, f.LargestJump >= 0) }
 
 // findingsJSON are findings in compare.json: null stands for no row.
 type findingsJSON struct {
@@ -157,7 +157,7 @@ func (f Findings) withLists() *Findings {
 // check reports findings that name rows which do not exist.
 func (f *Findings) check(rows int) error {
 	var all []int
-	for _, i := range f.single() {
+	for _, i := range f.ofSingleRow() {
 		if *i >= 0 {
 			all = append(all, *i)
 		}

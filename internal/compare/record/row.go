@@ -61,7 +61,7 @@ type Verdict struct {
 	// Type is the type whose numbers an NPU array of float32 holds, empty for float32 itself and for other arrays.
 	Type string `json:"type,omitempty"`
 	// Self is the judgement by recomputation from the inputs of the operator, nil without one.
-	Self *Self `json:"self"`
+	Self *RecomputedOutput `json:"self"`
 	// Downstream: the row fails because an origin damaged its inputs. The origin is the failure.
 	Downstream bool `json:"downstream"`
 	// Inputs are the indexes of the rows that the operator reads; empty if they are unknown.
@@ -147,10 +147,10 @@ type Row struct {
 	// Argument is the first non-tensor argument of the operator's call that differs, nil for none.
 	Argument *Argument `json:"argument,omitempty"`
 	// Common is the part of an axis that was compared if its lengths differ, else nil.
-	Common *Common `json:"common,omitempty"`
+	Common *CommonPart `json:"common,omitempty"`
 	// Masked is the error of an origin without the positions that a mask of its operator excludes, nil
 	// without such a mask.
-	Masked *Masked `json:"masked,omitempty"`
+	Masked *MaskedError `json:"masked,omitempty"`
 	// Tokens compares log probabilities at the positions that a mask counts, nil for other tensors.
 	Tokens *metrics.Tokens `json:"tokens,omitempty"`
 	// Shape is the shape that was compared. RefShape and NPUShape are the shapes of the sides in host order, nil if

@@ -46,8 +46,8 @@ type rowJSON struct {
 	FirstPolicy *elementJSON   `json:"first_error_policy"`
 	FirstStrict *elementJSON   `json:"first_error_strict"`
 	LastStrict  *elementJSON   `json:"last_error_strict"`
-	Metrics     numbers        `json:"metrics"`
-	Classes     numbers        `json:"classes"`
+	Metrics     jsonMembers    `json:"metrics"`
+	Classes     jsonMembers    `json:"classes"`
 	NonFinite   *bool          `json:"nan_inf"`
 	CosineZero  optional       `json:"cosine_zero"`
 	Digests     *digests       `json:"digests"`
@@ -368,10 +368,10 @@ func (f *rowJSON) typeElements() error {
 			return lang.Errorf("%s: offset %d, of %d elements", e.key, e.Offset, res.Total)
 		}
 		var err error
-		if e.Ref, err = e.Ref.As(r.RefDType); err != nil {
+		if e.Ref, err = e.Ref.Convert(r.RefDType); err != nil {
 			return lang.Errorf("%s, dtype_ref: %w", e.key, err)
 		}
-		if e.NPU, err = e.NPU.As(r.NPUDType); err != nil {
+		if e.NPU, err = e.NPU.Convert(r.NPUDType); err != nil {
 			return lang.Errorf("%s, dtype_npu: %w", e.key, err)
 		}
 	}

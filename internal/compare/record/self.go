@@ -8,9 +8,9 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Self is the judgement of an output by recomputing its operator from the inputs that the NPU read, without the
+// RecomputedOutput is the judgement of an output by recomputing its operator from the inputs that the NPU read, without the
 // reference.
-type Self struct {
+type RecomputedOutput struct {
 	// Status is ok, low, wrong, misfit, undecided or crashed. Reason is the code of the fault, or the reason for
 	// undecided.
 	Status string `json:"status"`
@@ -52,21 +52,21 @@ var selfStatuses = []string{selfOK, selfLow, selfWrong, "misfit", "undecided", s
 const mostWidth = 32
 
 // IsWrong reports whether recomputation contradicts the output.
-func (s *Self) IsWrong() bool { return s != nil && s.Status == selfWrong }
+func (s *RecomputedOutput) IsWrong() bool { return s != nil && s.Status == selfWrong }
 
 // IsCrashed reports whether recomputing the operator panicked: a bug of this program.
-func (s *Self) IsCrashed() bool { return s != nil && s.Status == selfCrashed }
+func (s *RecomputedOutput) IsCrashed() bool { return s != nil && s.Status == selfCrashed }
 
 // IsRight reports whether recomputation confirms the output.
-func (s *Self) IsRight() bool {
+func (s *RecomputedOutput) IsRight() bool {
 	return s != nil && (s.Status == selfOK || s.Status == selfLow && s.Width <= mostWidth)
 }
 
 // IsWithinBounds reports whether the output was computed again and is not wrong, however wide the bounds are.
-func (s *Self) IsWithinBounds() bool { return s != nil && (s.Status == selfOK || s.Status == selfLow) }
+func (s *RecomputedOutput) IsWithinBounds() bool { return s != nil && (s.Status == selfOK || s.Status == selfLow) }
 
 // Confidence returns the confidence in IsRight.
-func (s *Self) Confidence() finding.Confidence {
+func (s *RecomputedOutput) Confidence() finding.Confidence {
 	if s.Status == selfLow {
 		return finding.Medium
 	}
@@ -74,10 +74,10 @@ func (s *Self) Confidence() finding.Confidence {
 }
 
 // IsRandom reports whether the operator draws its output.
-func (s *Self) IsRandom() bool { return s != nil && s.Reason == reasonRandom }
+func (s *RecomputedOutput) IsRandom() bool { return s != nil && s.Reason == reasonRandom }
 
 // check reports values that no check produces.
-func (s *Self) check() error {
+func (s *RecomputedOutput) check() error {
 	switch {
 	case s == nil:
 	case !slices.Contains(selfStatuses, s.Status):

@@ -42,8 +42,8 @@ type sideErrors struct {
 // sides has the elements of a block; third may be nil.
 type sides struct{ ref, npu, third []float64 }
 
-// pass has the state of one pass over the elements.
-type pass struct {
+// elementPass has the state of one pass over the elements.
+type elementPass struct {
 	req *Request
 	thresholds
 	measures
@@ -51,7 +51,7 @@ type pass struct {
 
 // measure computes the errors that the standard and the rule of the request need.
 func measure(ctx context.Context, req *Request, t *thresholds, ref, npu, third metrics.Reader) (*measures, error) {
-	p := &pass{req: req, thresholds: *t}
+	p := &elementPass{req: req, thresholds: *t}
 	r, err := newSource(ref, req.RefDType)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func measure(ctx context.Context, req *Request, t *thresholds, ref, npu, third m
 }
 
 // add adds a block; ref and npu are its stored elements.
-func (p *pass) add(b sides, ref, npu []byte) {
+func (p *elementPass) add(b sides, ref, npu []byte) {
 	if p.req.rule() == move {
 		p.addMoved(b, ref, npu)
 		return
@@ -110,7 +110,7 @@ func (p *pass) add(b sides, ref, npu []byte) {
 
 // addMoved counts unequal elements: by their bytes, or, if the types differ, by their values
 // in the NPU's type.
-func (p *pass) addMoved(b sides, ref, npu []byte) {
+func (p *elementPass) addMoved(b sides, ref, npu []byte) {
 	if p.req.sameType() {
 		if bytes.Equal(ref, npu) {
 			return
@@ -132,7 +132,7 @@ func (p *pass) addMoved(b sides, ref, npu []byte) {
 }
 
 // finite returns the elements that are finite on all sides, and counts the others by their outcome.
-func (p *pass) finite(b sides) sides {
+func (p *elementPass) finite(b sides) sides {
 	kept := 0
 	for i, r := range b.ref {
 		n, t := b.npu[i], r
@@ -168,7 +168,7 @@ func isFinite(values ...float64) bool {
 }
 
 // countNonFinite counts an element with a non-finite side.
-func (p *pass) countNonFinite(ref, npu, third float64, hasThird bool) {
+func (p *elementPass) countNonFinite(ref, npu, third float64, hasThird bool) {
 	g, n, t := metrics.ClassOf(ref), metrics.ClassOf(npu), metrics.ClassOf(third)
 	// The NPU's type may hold only an infinity where a more precise reference holds
 	// a finite number.
@@ -219,7 +219,7 @@ func (e *sideErrors) addRelative(ref, side []float64) {
 }
 
 // addTolerance counts the elements within the tolerance, and updates the largest error.
-func (p *pass) addTolerance(ref, npu []float64) {
+func (p *elementPass) addTolerance(ref, npu []float64) {
 	tolerance, tolerated := p.tolerance, int64(0)
 	for i, r := range ref {
 		d, a := math.Abs(npu[i]-r), math.Abs(r)

@@ -62,7 +62,7 @@ func clamp(low, x, high float64) float64 { return max(low, min(x, high)) }
 type terms struct {
 	*call
 	in       []entry
-	ref      *numbers
+	ref      *sideStatistics
 	rms      float64 // root mean square of the reference output; of a mask, its unmasked elements
 	own      float64
 	total    float64 // relative noise of all inputs together
@@ -91,7 +91,7 @@ var formulas = [...]struct {
 	optype.NoiseExponent:  {(*terms).exponent, (*terms).exponentGradient},
 	optype.NoiseNorm:      {(*terms).norm, (*terms).normGradient},
 	optype.NoiseSums:      {(*terms).linear, (*terms).linearGradient},
-	optype.NoiseReduce:    {(*terms).reduce, (*terms).reduceGradient},
+	optype.NoiseReduce:    {(*terms).reduceTerms, (*terms).reduceGradient},
 	optype.NoiseLoss:      {(*terms).loss, (*terms).lossGradient},
 	optype.NoiseRanks:     {(*terms).ranks, (*terms).gradient},
 	optype.NoiseAttention: {(*terms).attention, (*terms).gradient},
@@ -101,15 +101,15 @@ var formulas = [...]struct {
 
 // expectCapped is expect limited to 1, which allows any error; NaN becomes 1, too.
 func (c *call) expectCapped(v *value) float64 {
-	if e := c.expect(v); e < 1 {
+	if e := c.expectedNoise(v); e < 1 {
 		return e
 	}
 	return 1
 }
 
-// expect returns the noise that an output may have, relative to its root mean square; 1 allows any error. It is NaN
+// expectedNoise returns the noise that an output may have, relative to its root mean square; 1 allows any error. It is NaN
 // if an input is not finite.
-func (c *call) expect(v *value) float64 {
+func (c *call) expectedNoise(v *value) float64 {
 	rms := v.ref.rms()
 	if rms <= 0 {
 		rms = v.npu.rms()
@@ -117,7 +117,7 @@ func (c *call) expect(v *value) float64 {
 	if v.ref.isMask() {
 		rms = v.ref.scale()
 	}
-	t := &terms{call: c, ref: v.ref, rms: rms, own: v.own(c.noise), typed: v.ref.dtype != v.npu.dtype, power: v.place.Exponent, index: v.row.Output}
+	t := &terms{call: c, ref: v.ref, rms: rms, own: v.roundingError(c.noise), typed: v.ref.dtype != v.npu.dtype, power: v.place.Exponent, index: v.row.Output}
 	if rms <= 0 {
 		return t.own
 	}
@@ -223,7 +223,7 @@ func (t *terms) exponent() float64 { return min(1, t.steepest(3)) + float64(2*t.
 func (t *terms) norm() float64 {
 	x, g := t.in[0], 1.0
 	if t.typ.Form != optype.RootMeanNorm && t.trait() != optype.KeepsMean {
-		g = x.ref.rms() / max(x.ref.spread(), 1e-30)
+		g = x.ref.rms() / max(x.ref.deviation(), 1e-30)
 	}
 	return rootSumSquares(x.noise*g, sumOf(t.in[1:], noiseIn)) + float64((1+g)*t.own)
 }
@@ -245,10 +245,10 @@ func (t *terms) linear() float64 {
 	return max(noise*w, 0.7*noise) + sumOf(others, entry.absolute)/t.rms + clamp(t.own, t.own*w, amplified*t.own)
 }
 
-func (t *terms) reduce() float64 {
+func (t *terms) reduceTerms() float64 {
 	x := t.in[0]
 	if t.trait() == optype.Spreads {
-		return 2 * (float64(x.noise*clamp(1, x.ref.rms()/max(x.ref.spread(), 1e-30), 100)) + t.own)
+		return 2 * (float64(x.noise*clamp(1, x.ref.rms()/max(x.ref.deviation(), 1e-30), 100)) + t.own)
 	}
 	k, sum := max(1, x.ref.n/max(t.ref.n, 1)), 1.0
 	if t.typ.Form == optype.Sum {
@@ -328,7 +328,7 @@ func (t *terms) normGradient() float64 {
 			weight = max(weight, e.ref.rms())
 			continue
 		}
-		spread = e.ref.spread()
+		spread = e.ref.deviation()
 		amplifies = e.ref.rms() / spread
 		x = e.noise * amplifies
 	}

@@ -11,25 +11,29 @@ import (
 
 // sized is a tensor of float32 with a root mean square, elements from -most to most and a
 // mean of 0; n is a square number.
-func sized(n int64, rms, most float64) *numbers {
+func sized(n int64, rms, most float64) *sideStatistics {
 	is := func(v float64) metrics.Metric { return metrics.NumberOf(v) }
 	s := record.SideStatistics{Max: is(most), Min: is(-most), Mean: is(0), Norm: is(rms * math.Sqrt(float64(n)))}
 	return newNumbers(s, tensor.Float32, tensor.Shape{n / 4, 4})
 }
 
 // with changes a tensor.
-func (x *numbers) with(change func(*numbers)) *numbers {
+func (x *sideStatistics) with(change func(*sideStatistics)) *sideStatistics {
 	change(x)
 	return x
 }
 
-func ofType(d tensor.DType) func(*numbers) { return func(x *numbers) { x.dtype = d } }
-func withMean(m float64) func(*numbers)    { return func(x *numbers) { x.Mean = metrics.NumberOf(m) } }
-func withMin(m float64) func(*numbers)     { return func(x *numbers) { x.Min = metrics.NumberOf(m) } }
-func flat(x *numbers)                      { x.shape = tensor.Shape{int64(x.n)} }
+func ofType(d tensor.DType) func(*sideStatistics) { return func(x *sideStatistics) { x.dtype = d } }
+func withMean(m float64) func(*sideStatistics) {
+	return func(x *sideStatistics) { x.Mean = metrics.NumberOf(m) }
+}
+func withMin(m float64) func(*sideStatistics) {
+	return func(x *sideStatistics) { x.Min = metrics.NumberOf(m) }
+}
+func flat(x *sideStatistics) { x.shape = tensor.Shape{int64(x.n)} }
 
 // noisyInput is an input of a call with the given relative noise.
-func noisyInput(index int, x *numbers, noise float64) entry {
+func noisyInput(index int, x *sideStatistics, noise float64) entry {
 	row := &record.Row{Kind: string(tensor.Input), Output: index}
 	return entry{value: &value{row: row, place: &record.Statistics{}, ref: x, npu: x, noise: noise}, noise: noise}
 }
@@ -37,7 +41,7 @@ func noisyInput(index int, x *numbers, noise float64) entry {
 // shifted sets the difference of the means; gradient makes the entry an incoming gradient of a backward call.
 func (e entry) shifted(d float64) entry { e.shift = d; return e }
 
-func gradient(x *numbers, noise, shift float64) entry {
+func gradient(x *sideStatistics, noise, shift float64) entry {
 	e := noisyInput(0, x, noise).shifted(shift)
 	e.gradient = true
 	return e
@@ -47,10 +51,10 @@ func gradient(x *numbers, noise, shift float64) entry {
 type expected struct {
 	name    string
 	index   int
-	ref     *numbers
-	npu     *numbers // the reference where nil
+	ref     *sideStatistics
+	npu     *sideStatistics // the reference where nil
 	in      []entry
-	outputs *numbers // of the forward call, nil for none
+	outputs *sideStatistics // of the forward call, nil for none
 	power   float64
 	want    float64
 }
@@ -66,7 +70,7 @@ func (x *expected) check(t *testing.T) {
 	if x.outputs != nil {
 		c.outputs = []*value{{ref: x.outputs}}
 	}
-	if got := c.expect(v); math.Abs(got-x.want) > 1e-12*x.want {
+	if got := c.expectedNoise(v); math.Abs(got-x.want) > 1e-12*x.want {
 		t.Errorf("%s, gradient %d: %.15g is expected, want %.15g", x.name, x.index, got, x.want)
 	}
 }
@@ -89,7 +93,7 @@ func TestExpectForward(t *testing.T) {
 	// - 1.6^2) = 1.2.
 	positive := noisyInput(1, sized(64, 0.5, 1).with(withMin(0.25)), 0.02)
 	apart := noisyInput(0, sized(64, 2, 6).with(withMean(1.6)), 0.01)
-	mask := noisyInput(1, sized(64, 5000, 10000).with(func(x *numbers) { x.Max = metrics.NumberOf(0) }), 0.03)
+	mask := noisyInput(1, sized(64, 5000, 10000).with(func(x *sideStatistics) { x.Max = metrics.NumberOf(0) }), 0.03)
 	bias := noisyInput(2, sized(8, 1, 2).with(flat), 0.03)
 	half := noisyInput(0, sized(64, 2, 6).with(ofType(tensor.BFloat16)), 0.01)
 	for _, test := range []expected{
@@ -106,7 +110,7 @@ func TestExpectForward(t *testing.T) {
 		{name: "Functional.relu.0.forward", ref: sized(64, 1, 6), in: []entry{x}, want: 0.02/1 + 1e-6},
 		{name: "Torch.add.0.forward", ref: sized(64, 4, 8).with(ofType(tensor.Float16)), in: both, want: absolute/4 + 0x1p-11 + 0x1p-25/4},
 		// The size of a mask is the size of its unmasked elements, at least 1: here 6, of the sum.
-		{name: "Torch.add.0.forward", ref: sized(64, 5000, 10000).with(func(x *numbers) { x.Max = metrics.NumberOf(6) }), in: []entry{x, mask}, want: math.Hypot(0.02, 0.03)/6 + ownFloat32},
+		{name: "Torch.add.0.forward", ref: sized(64, 5000, 10000).with(func(x *sideStatistics) { x.Max = metrics.NumberOf(6) }), in: []entry{x, mask}, want: math.Hypot(0.02, 0.03)/6 + ownFloat32},
 		// lipt
 		{name: "Functional.gelu.0.forward", ref: sized(64, 1, 6), in: []entry{x}, want: 1.2*0.02/1 + 2*ownFloat32},
 		// mul: 2 x 0.5 beside the output, at least 1, at most 30; powers; three inputs.
@@ -214,10 +218,10 @@ func TestExpectBackward(t *testing.T) {
 // expected noise.
 func TestCorrected(t *testing.T) {
 	const e = 0.08
-	ref := func(n int64) *numbers { return sized(n, 2, 6) }
+	ref := func(n int64) *sideStatistics { return sized(n, 2, 6) }
 	for _, test := range []struct {
 		name string
-		ref  *numbers
+		ref  *sideStatistics
 		d    difference
 		want float64
 	}{
@@ -230,11 +234,11 @@ func TestCorrected(t *testing.T) {
 		{"obs is more than e: min(0.3/2, 4 x 0.05)", ref(64), difference{max: 0.3, bounds: 0.3 / 6}, 0.15},
 		{"below 32 elements: e", ref(16), difference{norm: 0.001}, e},
 		{"below 32 elements: what is seen", ref(16), difference{norm: 0.1}, 0.1},
-		{"a mask: e", ref(64).with(func(x *numbers) { x.Min, x.Max = metrics.NumberOf(-10000), metrics.NumberOf(0) }), difference{min: 0.001, bounds: 1e-7}, e},
+		{"a mask: e", ref(64).with(func(x *sideStatistics) { x.Min, x.Max = metrics.NumberOf(-10000), metrics.NumberOf(0) }), difference{min: 0.001, bounds: 1e-7}, e},
 	} {
 		o := newOp(&record.Row{Op: "Torch.add.0.forward"})
 		v := &value{row: &record.Row{}, op: o, ref: test.ref, npu: test.ref, difference: test.d}
-		if got := v.corrected(e, 0); math.Abs(got-test.want) > 1e-12 {
+		if got := v.noiseOfPassed(e, 0); math.Abs(got-test.want) > 1e-12 {
 			t.Errorf("%s: %g, want %g", test.name, got, test.want)
 		}
 	}

@@ -45,8 +45,8 @@ func (j *judge) input(v *value) {
 }
 
 // producers returns the outputs that may have produced a tensor, the latest first.
-func (j *judge) producers(x *numbers) []*value {
-	all := j.made.near(x)
+func (j *judge) producers(x *sideStatistics) []*value {
+	all := j.made.nearTensors(x)
 	return all[:min(candidates, len(all))]
 }
 
@@ -58,7 +58,7 @@ func (j *judge) judgeProduced(v *value) bool {
 		return false
 	}
 	from, intact := made[0], false
-	if i := slices.IndexFunc(made, func(p *value) bool { return near(p.npu, v.npu) }); i >= 0 {
+	if i := slices.IndexFunc(made, func(p *value) bool { return isSameReading(p.npu, v.npu) }); i >= 0 {
 		from, intact = made[i], true
 	}
 	v.from = from
@@ -71,7 +71,7 @@ func (j *judge) judgeProduced(v *value) bool {
 	case v.overwritten(from):
 		why := lang.Say("the reference reads the output of %s here; the NPU reads %s, but %[1]s wrote %[3]s", from.op.name, v.npu.text(), from.npu.text())
 		if between := j.writerBetween(from.op, v.op, v.npu); between != "" {
-			why = lang.Say("%s; %s, between them, wrote exactly this value: in place", why, between)
+			why = lang.Say("%s; %s, which runs between the two operators, wrote exactly this value (overwritten in place)", why, between)
 		}
 		j.reportOverwritten(v, why)
 	}
@@ -90,7 +90,7 @@ func (v *value) overwritten(from *value) bool {
 	}
 	between := differ(from.npu, v.npu).z
 	return between > max(copied+float64(2*max(from.npu.coarse, v.npu.coarse)), 4*from.z) &&
-		!module && !(v.op.backward && between <= 4*v.own(optype.NoiseProduct))
+		!module && !(v.op.backward && between <= 4*v.roundingError(optype.NoiseProduct))
 }
 
 // isDistinctive reports whether statistics identify the tensor, so that equal statistics in the reference mean the
@@ -102,7 +102,7 @@ func (v *value) isDistinctive() bool {
 // reportOverwritten makes a tensor with overwritten memory an origin, unless the same memory was reported before.
 func (j *judge) reportOverwritten(v *value, why lang.Sentence) {
 	v.consequence(origin)
-	if !slices.ContainsFunc(j.damaged, func(other *numbers) bool { return near(other, v.npu) }) {
+	if !slices.ContainsFunc(j.damaged, func(other *sideStatistics) bool { return isSameReading(other, v.npu) }) {
 		j.damaged = append(j.damaged, v.npu)
 		j.reportOrigin(v, string(finding.Memory), finding.Medium, why)
 	}
@@ -110,8 +110,8 @@ func (j *judge) reportOverwritten(v *value, why lang.Sentence) {
 
 // writerBetween returns the name of the operator that wrote the tensor x on the NPU and runs between two other
 // operators; empty without such an operator.
-func (j *judge) writerBetween(from, to *op, x *numbers) string {
-	wrote := func(v *value) bool { return near(v.npu, x) }
+func (j *judge) writerBetween(from, to *op, x *sideStatistics) string {
+	wrote := func(v *value) bool { return isSameReading(v.npu, x) }
 	for _, o := range j.ops {
 		if !o.module && o.npuCall > from.npuCall && o.npuCall < to.npuCall && slices.ContainsFunc(o.outs, wrote) {
 			return o.name
@@ -123,7 +123,7 @@ func (j *judge) writerBetween(from, to *op, x *numbers) string {
 // judgeOrphan judges a tensor that was produced by an operator without a partner, and reports whether it is such a
 // tensor.
 func (j *judge) judgeOrphan(v *value) bool {
-	if !v.float() || len(j.orphans.near(v.ref)) == 0 {
+	if !v.float() || len(j.orphans.nearTensors(v.ref)) == 0 {
 		return false
 	}
 	run := j.forward
@@ -207,7 +207,7 @@ func (j *judge) judgeUnproduced(v *value) {
 	case v.op.backward && !v.shape && v.z <= sums*max(run, u, resolved):
 		v.noise = max(run, u, v.z)
 	case v.op.backward:
-		j.reportOrigin(v, string(finding.CameIn), finding.Medium, lang.Say("a gradient that no dumped operator produced differs by %.2g; earlier gradients by %.2g", v.z, max(run, u)))
+		j.reportOrigin(v, string(finding.CameIn), finding.Medium, lang.Say("no dumped operator produced this gradient; relative difference %.2g, of earlier gradients at most %.2g", v.z, max(run, u)))
 	case run > 0 && !v.shape && v.z <= follows*run, j.modules && !v.shape && v.z < min(betweenModules, cancelled*run):
 		v.noise, v.doubtful = max(run, v.z), v.z > follows*run
 	case j.modules, v.place.RequiresGrad && run > 0:
@@ -235,7 +235,7 @@ func (j *judge) reportCameIn(v *value, run float64) {
 		j.reportOrigin(place, string(finding.CameIn), confidence, lang.Say("NaN or infinities come from outside: no dumped operator produced %s of %s: %s", v.place.Tensor, v.op.name, v.text()))
 		return
 	}
-	j.reportOrigin(place, string(finding.CameIn), confidence, lang.Say("no dumped operator produced %s of %s; it differs by %.2g, earlier tensors by at most %.2g", v.place.Tensor, v.op.name, v.z, run))
+	j.reportOrigin(place, string(finding.CameIn), confidence, lang.Say("no dumped operator produced %s of %s; relative difference %.2g, of earlier tensors at most %.2g", v.place.Tensor, v.op.name, v.z, run))
 }
 
 // runAt returns the noise of the run at a call.
@@ -289,7 +289,7 @@ func (j *judge) judgeStart(v *value, parameter bool) {
 	switch {
 	case j.drifted && parameter && !v.shape && v.z <= mostDrift:
 		v.noise = min(1, 3*v.z)
-		v.note(string(finding.Drifted))
+		v.setEvidence(string(finding.Drifted))
 	case v.op.unreliable && (j.noisyChoice || len(j.origins) > 0):
 		j.startTaint(v, flip)
 	default:

@@ -53,14 +53,14 @@ func Judge(rows []record.Row, unbounded []int) (f record.Findings, noVerdict lan
 	}
 	for _, v := range judged {
 		v.conclude()
-		v.link()
+		v.setSources()
 	}
 	return j.findings(rows), j.noVerdict
 }
 
-// link sets the rows that a tensor comes from, if they are known: of an input the row of its producer, of an output
+// setSources sets the rows that a tensor comes from, if they are known: of an input the row of its producer, of an output
 // the producers of the operator's inputs, or the inputs themselves if they have no producer.
-func (v *value) link() {
+func (v *value) setSources() {
 	var from []int
 	switch {
 	case v.from != nil:
@@ -137,12 +137,12 @@ func (v *value) set(status record.Status, code finding.Code, confidence finding.
 // alike.
 func (v *value) fail(code finding.Code, kind string, confidence finding.Confidence, why lang.Sentence) {
 	v.set(record.Fail, code, confidence, why)
-	v.note(kind)
+	v.setEvidence(kind)
 	v.row.Evidence.Level, v.row.Evidence.Start = record.IsOrigin, code == finding.StartedApart
 }
 
-// note sets the evidence of a row. kind names the form of the error, or says why a difference is no fault.
-func (v *value) note(kind string) { v.row.Evidence = v.evidence(kind) }
+// setEvidence sets the evidence of a row. kind names the form of the error, or says why a difference is no fault.
+func (v *value) setEvidence(kind string) { v.row.Evidence = v.evidence(kind) }
 
 // evidence describes the error of a tensor.
 func (v *value) evidence(kind string) *record.Evidence {
@@ -161,7 +161,7 @@ func (v *value) conclude() {
 		e.Lambda, e.Score, e.Expected, e.Judged = jsonpos.Float(v.noise), jsonpos.Float(v.score), jsonpos.Float(v.expected*v.ref.rms()), v.judged
 		return
 	} else if e == nil {
-		v.note("")
+		v.setEvidence("")
 	}
 	if v.same || v.taint == unread {
 		return
@@ -183,8 +183,8 @@ func (v *value) conclude() {
 	}
 }
 
-// short formats a number with 6 digits.
-func short(m metrics.Metric) string {
+// formatNumber formats a number with 6 digits.
+func formatNumber(m metrics.Metric) string {
 	if !m.Defined() {
 		return "-"
 	}
@@ -227,7 +227,7 @@ func (j *judge) byDigests() {
 	d := &digests{judge: j}
 	for _, o := range j.ops {
 		if o.refCall >= 0 && o.paired {
-			d.visit(o)
+			d.addDigests(o)
 		}
 	}
 	repeat := d.computed >= repeatLeast && float64(d.equal) >= repeatShare*float64(d.computed)
@@ -237,7 +237,7 @@ func (j *judge) byDigests() {
 	}
 	for _, v := range d.found {
 		if repeat || !v.ref.float() || v.op.noise == optype.NoiseMove {
-			j.reportOrigin(v, string(finding.DigestDiffers), confidence, lang.Say("its inputs have equal digests, but its output differs: %s", v.text()))
+			j.reportOrigin(v, string(finding.DigestDiffers), confidence, lang.Say("the digests of the operator's inputs are equal on both sides, but its output differs: %s", v.text()))
 		}
 	}
 	switch {
@@ -266,15 +266,15 @@ func (v *value) comparable() bool {
 }
 
 // sameKind reports whether two tensors have digests of one kind, such as MD5: digests of one length.
-func sameKind(a, b *numbers) bool { return a.Digest != "" && len(a.Digest) == len(b.Digest) }
+func sameKind(a, b *sideStatistics) bool { return a.Digest != "" && len(a.Digest) == len(b.Digest) }
 
 // otherKind reports whether two tensors have digests of different kinds.
-func otherKind(a, b *numbers) bool { return a.Digest != "" && b.Digest != "" && !sameKind(a, b) }
+func otherKind(a, b *sideStatistics) bool { return a.Digest != "" && b.Digest != "" && !sameKind(a, b) }
 
-// makers returns the outputs whose reference digest is the tensor's. differ reports whether any such output differs
+// producersOf returns the outputs whose reference digest is the tensor's. differ reports whether any such output differs
 // on the NPU.
-func (d *digests) makers(v *value) (makers []*value, differ bool) {
-	for _, p := range d.made[v.ref.mark()] {
+func (d *digests) producersOf(v *value) (makers []*value, differ bool) {
+	for _, p := range d.made[v.ref.memoryKey()] {
 		if p.ref.Digest == v.ref.Digest {
 			makers, differ = append(makers, p), differ || !p.same
 		}
@@ -282,8 +282,8 @@ func (d *digests) makers(v *value) (makers []*value, differ bool) {
 	return makers, differ
 }
 
-func (d *digests) visit(o *op) {
-	if forward := d.byName[o.call.In(msprobe.Forward)]; o.backward {
+func (d *digests) addDigests(o *op) {
+	if forward := d.byName[o.call.InDirection(msprobe.Forward)]; o.backward {
 		o.bad = forward != nil && forward.bad || (forward == nil || !forward.paired) && d.any
 	}
 	seen := 0
@@ -303,7 +303,7 @@ func (d *digests) visit(o *op) {
 		if !v.comparable() {
 			continue
 		}
-		_, passed := d.makers(v)
+		_, passed := d.producersOf(v)
 		d.any = d.any || !v.same
 		d.made.add(v)
 		if passed || !v.same && o.module && d.innerTaint(o) != clean {
@@ -316,7 +316,7 @@ func (d *digests) visit(o *op) {
 		case bad || o.noise == optype.NoiseGarbage:
 		case o.noise == optype.NoiseRandom && !v.same:
 			v.taint = random
-			v.note(string(finding.Random))
+			v.setEvidence(string(finding.Random))
 		default:
 			if o.noise != optype.NoiseMove && v.float() {
 				if d.computed++; v.same {
@@ -332,7 +332,7 @@ func (d *digests) visit(o *op) {
 
 // readOther handles an input whose digest differs.
 func (d *digests) readOther(v *value) {
-	made, differ := d.makers(v)
+	made, differ := d.producersOf(v)
 	parameter := v.isParameter()
 	switch {
 	case len(made) > 0 && !differ:

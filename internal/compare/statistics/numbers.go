@@ -26,8 +26,8 @@ const (
 	products = 0x1p-12
 )
 
-// numbers are the statistics of a tensor on one side, with its type and shape.
-type numbers struct {
+// sideStatistics are the statistics of a tensor on one side, with its type and shape.
+type sideStatistics struct {
 	record.SideStatistics
 	dtype tensor.DType
 	shape tensor.Shape
@@ -36,8 +36,8 @@ type numbers struct {
 	coarse float64
 }
 
-func newNumbers(s record.SideStatistics, dtype tensor.DType, shape tensor.Shape) *numbers {
-	x := &numbers{SideStatistics: s, dtype: dtype, shape: shape, n: 1}
+func newNumbers(s record.SideStatistics, dtype tensor.DType, shape tensor.Shape) *sideStatistics {
+	x := &sideStatistics{SideStatistics: s, dtype: dtype, shape: shape, n: 1}
 	for _, d := range shape {
 		x.n *= float64(d)
 	}
@@ -46,16 +46,16 @@ func newNumbers(s record.SideStatistics, dtype tensor.DType, shape tensor.Shape)
 
 // hasRange reports whether the largest and smallest element are known; finite reports whether both are finite, so
 // that all elements are.
-func (x *numbers) hasRange() bool { return x.Max.Defined() && x.Min.Defined() }
+func (x *sideStatistics) hasRange() bool { return x.Max.Defined() && x.Min.Defined() }
 
-func (x *numbers) finite() bool {
+func (x *sideStatistics) finite() bool {
 	return x.hasRange() && finite(x.Max.Value()) && finite(x.Min.Value())
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // float reports whether the elements are floating-point numbers.
-func (x *numbers) float() bool { return rounding[x.dtype] > 0 }
+func (x *sideStatistics) float() bool { return rounding[x.dtype] > 0 }
 
 // rounding is half a unit in the last place of 1 in a type; integers have none.
 var rounding = map[tensor.DType]float64{
@@ -63,7 +63,7 @@ var rounding = map[tensor.DType]float64{
 }
 
 // magnitude is the largest magnitude of the elements, 0 if it is not known.
-func (x *numbers) magnitude() float64 {
+func (x *sideStatistics) magnitude() float64 {
 	if !x.hasRange() {
 		return 0
 	}
@@ -72,12 +72,12 @@ func (x *numbers) magnitude() float64 {
 
 // hasNorm reports whether the norm is known. A norm that was computed in float16 saturates at 65504 and counts as
 // unknown.
-func (x *numbers) hasNorm() bool {
+func (x *sideStatistics) hasNorm() bool {
 	return x.Norm.Defined() && finite(x.Norm.Value()) && !(x.coarse > 0 && x.Norm.Value() >= 0.99*tensor.MaxFloat16)
 }
 
 // rms is the root mean square of the elements; half of the largest magnitude if the norm is not known.
-func (x *numbers) rms() float64 {
+func (x *sideStatistics) rms() float64 {
 	switch {
 	case !x.hasRange() || x.n == 0:
 		return 0
@@ -87,8 +87,8 @@ func (x *numbers) rms() float64 {
 	return x.Norm.Value() / math.Sqrt(x.n)
 }
 
-// spread is the standard deviation of the elements, at least 1e-4 of the root mean square.
-func (x *numbers) spread() float64 {
+// deviation is the standard deviation of the elements, at least 1e-4 of the root mean square.
+func (x *sideStatistics) deviation() float64 {
 	r := x.rms()
 	if !finite(x.Mean.Value()) {
 		return r
@@ -101,12 +101,12 @@ func (x *numbers) spread() float64 {
 const masked = -9000
 
 // isMask reports whether the tensor is a mask, or scores to which a mask was added.
-func (x *numbers) isMask() bool {
+func (x *sideStatistics) isMask() bool {
 	return x.float() && x.hasRange() && x.Min.Value() <= masked && (x.Max.Value() <= masked || -x.Min.Value() >= 64*max(math.Abs(x.Max.Value()), 1e-3))
 }
 
 // withFill returns a mask with the fill value of another mask, so that the shares of masked elements can be compared.
-func (x *numbers) withFill(with *numbers) *numbers {
+func (x *sideStatistics) withFill(with *sideStatistics) *sideStatistics {
 	y := *x
 	y.SideStatistics = with.SideStatistics
 	if x.Max.Value() > masked || with.Max.Value() > masked {
@@ -120,7 +120,7 @@ func (x *numbers) withFill(with *numbers) *numbers {
 }
 
 // scale is the root mean square of the elements; of a mask, the largest unmasked element, at least 1.
-func (x *numbers) scale() float64 {
+func (x *sideStatistics) scale() float64 {
 	if x.isMask() {
 		return max(math.Abs(x.Max.Value()), 1)
 	}
@@ -128,11 +128,13 @@ func (x *numbers) scale() float64 {
 }
 
 // isConstant reports whether the tensor has several elements, all equal.
-func (x *numbers) isConstant() bool { return x.n > 1 && x.hasRange() && x.Max.Value() == x.Min.Value() }
+func (x *sideStatistics) isConstant() bool {
+	return x.n > 1 && x.hasRange() && x.Max.Value() == x.Min.Value()
+}
 
-// near reports whether two tensors of one side are readings of one tensor: max and min are equal, norm and mean
+// isSameReading reports whether two tensors of one side are readings of one tensor: max and min are equal, norm and mean
 // nearly so.
-func near(a, b *numbers) bool {
+func isSameReading(a, b *sideStatistics) bool {
 	switch {
 	case a == nil || b == nil || a.n != b.n:
 		return false
@@ -141,7 +143,7 @@ func near(a, b *numbers) bool {
 	case a.Digest != "" && b.Digest != "" && a.dtype == b.dtype && a.shape.Equal(b.shape) && !a.float():
 		return a.Digest == b.Digest
 	case !a.finite():
-		return same(a.Max.Value(), b.Max.Value()) && same(a.Min.Value(), b.Min.Value())
+		return isEqual(a.Max.Value(), b.Max.Value()) && isEqual(a.Min.Value(), b.Min.Value())
 	case a.Max.Value() != b.Max.Value() || a.Min.Value() != b.Min.Value():
 		return false
 	}
@@ -153,8 +155,8 @@ func near(a, b *numbers) bool {
 		!(math.Abs(a.Mean.Value()-b.Mean.Value()) > within*max(a.rms(), b.rms(), math.Abs(a.Mean.Value())))
 }
 
-// same reports whether two numbers are equal; NaN equals NaN.
-func same(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
+// isEqual reports whether two numbers are equal; NaN equals NaN.
+func isEqual(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
 
 // mark is the key of a tensor in a memory: two readings of one tensor have the same mark; see near.
 type mark struct {
@@ -162,7 +164,7 @@ type mark struct {
 	digest      string
 }
 
-func (x *numbers) mark() mark {
+func (x *sideStatistics) memoryKey() mark {
 	if !x.hasRange() {
 		return mark{n: x.n, digest: x.Digest}
 	}
@@ -189,7 +191,7 @@ type difference struct {
 }
 
 // differ computes the difference between a tensor and its reference.
-func differ(ref, npu *numbers) difference {
+func differ(ref, npu *sideStatistics) difference {
 	d := difference{shape: ref.shape != nil && npu.shape != nil && !ref.shape.Equal(npu.shape)}
 	digests := sameKind(ref, npu)
 	if digests && (!ref.hasRange() || ref.dtype == npu.dtype) {
@@ -199,7 +201,7 @@ func differ(ref, npu *numbers) difference {
 		d.same = d.same || (ref.Digest == "" || npu.Digest == "") && !ref.hasRange() && !npu.hasRange()
 		return d
 	}
-	equal := same(ref.Max.Value(), npu.Max.Value()) && same(ref.Min.Value(), npu.Min.Value()) && same(ref.Norm.Value(), npu.Norm.Value()) && same(ref.Mean.Value(), npu.Mean.Value()) &&
+	equal := isEqual(ref.Max.Value(), npu.Max.Value()) && isEqual(ref.Min.Value(), npu.Min.Value()) && isEqual(ref.Norm.Value(), npu.Norm.Value()) && isEqual(ref.Mean.Value(), npu.Mean.Value()) &&
 		ref.Norm.Defined() == npu.Norm.Defined() && ref.Mean.Defined() == npu.Mean.Defined()
 	d.same = !d.shape && (d.same || equal) && !(digests && ref.dtype == npu.dtype && ref.Digest != npu.Digest)
 	if ref.isMask() && npu.isMask() && math.Abs(npu.Min.Value()-ref.Min.Value()) > alike*math.Abs(ref.Min.Value()) {
@@ -229,12 +231,12 @@ func differ(ref, npu *numbers) difference {
 	return d
 }
 
-// pattern names the form of the differences of a tensor, empty if it has no name.
-func (v *value) pattern() string { return pattern(v.ref, v.npu, &v.difference) }
+// faultPattern names the form of the differences of a tensor, empty if it has no name.
+func (v *value) faultPattern() string { return pattern(v.ref, v.npu, &v.difference) }
 
 // pattern names the form in which four numbers differ from the numbers of the reference. The first rule that holds
 // decides.
-func pattern(ref, npu *numbers, d *difference) string {
+func pattern(ref, npu *sideStatistics, d *difference) string {
 	most := ref.magnitude()
 	switch {
 	case !ref.hasNorm() || !npu.hasNorm() || most == 0 || !npu.finite():
@@ -264,7 +266,7 @@ func pattern(ref, npu *numbers, d *difference) string {
 	return ""
 }
 
-func isFloat16(x *numbers) bool { return x.dtype == tensor.Float16 }
+func isFloat16(x *sideStatistics) bool { return x.dtype == tensor.Float16 }
 
 // kinds are the patterns whose finding has another code, or that leave no doubt.
 var kinds = map[string]struct {
@@ -283,11 +285,11 @@ func kindOf(pattern string) (code finding.Code, certain bool) {
 }
 
 // text formats the statistics of one side.
-func (x *numbers) text() lang.Sentence {
+func (x *sideStatistics) text() lang.Sentence {
 	if !x.hasRange() {
 		return lang.Say("digest %s", x.Digest)
 	}
-	return lang.Say("max %s min %s mean %s norm %s", short(x.Max), short(x.Min), short(x.Mean), short(x.Norm))
+	return lang.Say("max %s min %s mean %s norm %s", formatNumber(x.Max), formatNumber(x.Min), formatNumber(x.Mean), formatNumber(x.Norm))
 }
 
 // text formats the statistics of both sides.

@@ -11,7 +11,7 @@ import (
 // TestNear: the bounds of two readings are equal; the norms differ by at most 3e-5 of the norm and the means by at
 // most 3e-5 of the root mean square, to the last bit.
 func TestNear(t *testing.T) {
-	base := func() *numbers { return sized(4, 1, 3) } // norm 2
+	base := func() *sideStatistics { return sized(4, 1, 3) } // norm 2
 	up := func(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }
 	down := func(x float64) float64 { return math.Nextafter(x, math.Inf(-1)) }
 	least := 2 - 2*3e-5
@@ -19,36 +19,36 @@ func TestNear(t *testing.T) {
 	far := 2 * (1 - (3e-5 + 2*coarse))
 	for _, test := range []struct {
 		name string
-		b    func(*numbers)
+		b    func(*sideStatistics)
 		want bool
 	}{
-		{"equal", func(*numbers) {}, true},
-		{"the norm, inside", func(x *numbers) { x.Norm = metrics.NumberOf(up(least)) }, true},
-		{"the norm, outside", func(x *numbers) { x.Norm = metrics.NumberOf(down(least)) }, false},
-		{"the mean, at the limit", func(x *numbers) { x.Mean = metrics.NumberOf(-3e-5) }, true},
-		{"the mean, outside", func(x *numbers) { x.Mean = metrics.NumberOf(up(3e-5)) }, false},
-		{"max", func(x *numbers) { x.Max = metrics.NumberOf(up(3)) }, false},
-		{"min", func(x *numbers) { x.Min = metrics.NumberOf(up(-3)) }, false},
-		{"the number of elements", func(x *numbers) { x.n = 5 }, false},
-		{"another shape", func(x *numbers) { x.shape = tensor.Shape{2, 2} }, true},
-		{"no mean", func(x *numbers) { x.Mean = metrics.Metric{} }, true},
-		{"coarse, inside", func(x *numbers) { x.coarse, x.Norm = coarse, metrics.NumberOf(up(far)) }, true},
-		{"coarse, outside", func(x *numbers) { x.coarse, x.Norm = coarse, metrics.NumberOf(down(far)) }, false},
-		{"not finite", func(x *numbers) { x.Max = metrics.NumberOf(math.NaN()) }, false},
+		{"equal", func(*sideStatistics) {}, true},
+		{"the norm, inside", func(x *sideStatistics) { x.Norm = metrics.NumberOf(up(least)) }, true},
+		{"the norm, outside", func(x *sideStatistics) { x.Norm = metrics.NumberOf(down(least)) }, false},
+		{"the mean, at the limit", func(x *sideStatistics) { x.Mean = metrics.NumberOf(-3e-5) }, true},
+		{"the mean, outside", func(x *sideStatistics) { x.Mean = metrics.NumberOf(up(3e-5)) }, false},
+		{"max", func(x *sideStatistics) { x.Max = metrics.NumberOf(up(3)) }, false},
+		{"min", func(x *sideStatistics) { x.Min = metrics.NumberOf(up(-3)) }, false},
+		{"the number of elements", func(x *sideStatistics) { x.n = 5 }, false},
+		{"another shape", func(x *sideStatistics) { x.shape = tensor.Shape{2, 2} }, true},
+		{"no mean", func(x *sideStatistics) { x.Mean = metrics.Metric{} }, true},
+		{"coarse, inside", func(x *sideStatistics) { x.coarse, x.Norm = coarse, metrics.NumberOf(up(far)) }, true},
+		{"coarse, outside", func(x *sideStatistics) { x.coarse, x.Norm = coarse, metrics.NumberOf(down(far)) }, false},
+		{"not finite", func(x *sideStatistics) { x.Max = metrics.NumberOf(math.NaN()) }, false},
 	} {
 		a, b := base(), base().with(test.b)
-		if near(a, b) != test.want || near(b, a) != test.want {
-			t.Errorf("%s: %t and %t, want %t", test.name, near(a, b), near(b, a), test.want)
+		if isSameReading(a, b) != test.want || isSameReading(b, a) != test.want {
+			t.Errorf("%s: %t and %t, want %t", test.name, isSameReading(a, b), isSameReading(b, a), test.want)
 		}
 	}
-	nan := base().with(func(x *numbers) { x.Max, x.Norm = metrics.NumberOf(math.NaN()), metrics.NumberOf(math.NaN()) })
-	if !near(nan, base().with(func(x *numbers) { x.Max, x.Norm = metrics.NumberOf(math.NaN()), metrics.NumberOf(math.Inf(1)) })) {
+	nan := base().with(func(x *sideStatistics) { x.Max, x.Norm = metrics.NumberOf(math.NaN()), metrics.NumberOf(math.NaN()) })
+	if !isSameReading(nan, base().with(func(x *sideStatistics) { x.Max, x.Norm = metrics.NumberOf(math.NaN()), metrics.NumberOf(math.Inf(1)) })) {
 		t.Error("NaN and the same minimum are not near")
 	}
-	whole := func(digest string) *numbers {
-		return base().with(func(x *numbers) { x.dtype, x.Digest = tensor.Int64, digest })
+	whole := func(digest string) *sideStatistics {
+		return base().with(func(x *sideStatistics) { x.dtype, x.Digest = tensor.Int64, digest })
 	}
-	if near(whole("a"), whole("b")) || !near(whole("a"), whole("a")) || !near(whole("a"), whole("")) {
+	if isSameReading(whole("a"), whole("b")) || !isSameReading(whole("a"), whole("a")) || !isSameReading(whole("a"), whole("")) {
 		t.Error("integers with digests do not go by these")
 	}
 }
@@ -100,7 +100,7 @@ func TestCoarse(t *testing.T) {
 	if x.coarse = 0; !x.hasNorm() || x.rms() != 8188 {
 		t.Errorf("a norm of 65504 of float32 is not known: the size is %g, want 8188", x.rms())
 	}
-	if x.Norm = metrics.NumberOf(0.99*65504 - 1); !x.with(func(x *numbers) { x.coarse = 0x1p-11 }).hasNorm() {
+	if x.Norm = metrics.NumberOf(0.99*65504 - 1); !x.with(func(x *sideStatistics) { x.coarse = 0x1p-11 }).hasNorm() {
 		t.Error("a norm below 0.99 x 65504 is not known")
 	}
 	if x.Norm = metrics.NumberOf(math.Inf(1)); x.hasNorm() || x.rms() != 30000 {
@@ -122,24 +122,24 @@ func TestDiffer(t *testing.T) {
 			t.Errorf("%s is %g, want %g", name, pair[0], pair[1])
 		}
 	}
-	mean := func(m float64) *numbers { return sized(64, 2, 6).with(withMean(m)) }
+	mean := func(m float64) *sideStatistics { return sized(64, 2, 6).with(withMean(m)) }
 	// The difference of the means is relative to the size: 1e-7 for 1e-9 is negligible.
 	if d := differ(mean(1e-9), mean(1e-7)); d.z > 1e-7 {
 		t.Errorf("means near zero differ by %g", d.z)
 	}
 	// The spread without the mean: sqrt(4 - 2.56), at least 1e-4 of the size.
-	if got := mean(1.6).spread(); math.Abs(got-1.2) > 1e-15 {
+	if got := mean(1.6).deviation(); math.Abs(got-1.2) > 1e-15 {
 		t.Errorf("spread %g, want 1.2", got)
 	}
-	if got := mean(2).spread(); math.Abs(got-2e-4) > 1e-18 {
+	if got := mean(2).deviation(); math.Abs(got-2e-4) > 1e-18 {
 		t.Errorf("spread %g, want 2e-4", got)
 	}
 	// Norms of integers are summed in float32: 2e-6 is equal, unless both have digests.
-	whole := func(norm float64, digest string) *numbers {
-		return sized(64, 2, 6).with(func(x *numbers) { x.dtype, x.Norm, x.Digest = tensor.Int64, metrics.NumberOf(norm), digest })
+	whole := func(norm float64, digest string) *sideStatistics {
+		return sized(64, 2, 6).with(func(x *sideStatistics) { x.dtype, x.Norm, x.Digest = tensor.Int64, metrics.NumberOf(norm), digest })
 	}
 	for _, test := range []struct {
-		ref, npu *numbers
+		ref, npu *sideStatistics
 		want     bool
 	}{
 		{whole(16, ""), whole(16*(1+1.9e-6), ""), true}, {whole(16, ""), whole(16*(1+2.1e-6), ""), false},

@@ -39,8 +39,8 @@ const (
 	noisyIndex = 0.05
 )
 
-// own returns the rounding error of an operator that passes noise in the given way, relative to the output.
-func (v *value) own(way optype.Noise) float64 {
+// roundingError returns the rounding error of an operator that passes noise in the given way, relative to the output.
+func (v *value) roundingError(way optype.Noise) float64 {
 	u := v.grid()
 	if v.float() {
 		u = max(u, resolved)
@@ -64,7 +64,7 @@ func (j *judge) output(c *call, v *value) {
 		v.noise, v.taint = v.seenNoise()
 	case v.shape && c.typ.Sized && c.taint != origin && c.largestNoise() > 0:
 		j.startTaint(v, cmp.Or(c.taint, flip))
-		v.note(string(finding.Flip))
+		v.setEvidence(string(finding.Flip))
 	case v.shape && c.taint == clean:
 		j.reportOrigin(v, string(finding.ShapeDiffers), finding.High, v.text())
 	case v.shape:
@@ -73,7 +73,7 @@ func (j *judge) output(c *call, v *value) {
 		v.noise = c.largestNoise()
 	case c.noise == optype.NoiseRandom && !c.backward && c.isDrawn(v):
 		j.startTaint(v, random)
-		v.note("RANDOM")
+		v.setEvidence("RANDOM")
 	case !v.float():
 		j.judgeIntegers(c, v)
 	default:
@@ -87,11 +87,11 @@ func (c *call) largestNoise() float64 { return largestOf(c.entries, noiseIn) }
 // isDrawn reports whether the output of a random operator holds other random numbers. Dropout outside of training
 // draws none: it passes its input on.
 func (c *call) isDrawn(v *value) bool {
-	if v.same || slices.ContainsFunc(c.ins, func(in *value) bool { return near(in.ref, v.ref) }) {
+	if v.same || slices.ContainsFunc(c.ins, func(in *value) bool { return isSameReading(in.ref, v.ref) }) {
 		return false
 	}
 	noise := c.largestNoise()
-	return !v.float() || max(v.norm, v.mean)*math.Sqrt(v.ref.n) > 0.05+float64(5*noise) || v.z > follows*max(v.own(c.noise), noise)
+	return !v.float() || max(v.norm, v.mean)*math.Sqrt(v.ref.n) > 0.05+float64(5*noise) || v.z > follows*max(v.roundingError(c.noise), noise)
 }
 
 // judgeIntegers judges an output of integers or bools.
@@ -111,14 +111,14 @@ func (j *judge) judgeIntegers(c *call, v *value) {
 	case (c.typ.Indices != 0 || c.typ.Class == optype.Index) && (v.npu.Min.Value() < 0 && v.ref.Min.Value() >= 0 || v.npu.Max.Value() >= c.longest(v) && v.ref.Max.Value() < c.longest(v)):
 		j.reportOrigin(v, string(finding.Exact), finding.High, lang.Say("an index is outside of the input: %s", v.text()))
 	case c.typ.Indices != 0 && noise < noisyIndex && (v.max != 0 || v.min != 0) && v.ref.n >= crowd*(1+v.ref.Max.Value()-v.ref.Min.Value()):
-		j.reportOrigin(v, string(finding.Exact), finding.Low, lang.Say("%.0f elements for each index, and none has the largest or smallest one any more: %s", crowd, v.text()))
+		j.reportOrigin(v, string(finding.Exact), finding.Low, lang.Say("the output has at least %.0f elements for each possible index, but the largest or smallest index of the reference does not occur: %s", crowd, v.text()))
 	case !floats && !c.tied && c.noise != optype.NoiseRandom:
-		j.reportOrigin(v, string(finding.Exact), finding.High, lang.Say("integers of equal integers differ: %s", v.text()))
+		j.reportOrigin(v, string(finding.Exact), finding.High, lang.Say("the integer inputs are equal on both sides, but the integer output differs: %s", v.text()))
 	case floats && few && !c.tied && !j.seen[flip]:
 		j.reportOrigin(v, string(finding.Exact), finding.Low, lang.Say("the inputs differ by only %.1g, too little to change the choice: %s", noise, v.text()))
 	default:
 		j.startTaint(v, flip)
-		v.note("FLIP")
+		v.setEvidence("FLIP")
 	}
 }
 
@@ -160,28 +160,28 @@ func (j *judge) judgeFloats(c *call, v *value) {
 	switch {
 	case hard != "" && (c.taint == clean || !c.module && !c.isLate() && c.taint != origin && c.noise != optype.NoiseLipschitz) &&
 		!(vague && v.expected >= unknown) && v.ref.magnitude() > 3e-7:
-		j.reportOrigin(v, hard, finding.High, lang.Say("%s; its inputs are not constant", v.text()))
+		j.reportOrigin(v, hard, finding.High, lang.Say("%s; the operator's inputs are not constant", v.text()))
 	case c.taint != clean:
 		v.consequence(c.taint)
 		v.expected = max(j.forward, j.backward)
 	case e >= unknown:
-		v.noise = v.corrected(e, j.largest)
+		v.noise = v.noiseOfPassed(e, j.largest)
 	default:
-		j.test(c, v, e)
+		j.testDifferences(c, v, e)
 	}
 }
 
 // judgeNonFinite judges an output with NaN or infinities on the NPU where the reference is finite.
 func (j *judge) judgeNonFinite(c *call, v *value, made []*value) {
 	switch {
-	case len(made) > 0 && near(made[0].npu, v.npu), c.taint == origin:
+	case len(made) > 0 && isSameReading(made[0].npu, v.npu), c.taint == origin:
 		v.consequence(origin)
 	case slices.ContainsFunc(c.ins, (*value).reachesZero):
 		v.consequence(came)
 		v.set(record.Warn, finding.NPUNaN, finding.Medium, lang.Say("NaN or infinities result from an input that rounds to 0 on the NPU: %s", v.text()))
 	case !c.nan && !(j.nan && (c.isLate() || c.module)):
 		j.nan = true
-		j.reportOrigin(v, "NAN", finding.High, lang.Say("NaN or infinities appear here: %s; its inputs are finite", v.text()))
+		j.reportOrigin(v, "NAN", finding.High, lang.Say("the operator's output has NaN or infinities: %s; its inputs are finite", v.text()))
 	default:
 		v.consequence(cmp.Or(c.taint, origin))
 	}
@@ -204,7 +204,7 @@ func (v *value) constantPattern(c *call) string {
 		return ""
 	case v.npu.Max.Value() == 0:
 		return string(finding.ZeroOutput)
-	case v.z > 4*v.own(c.noise):
+	case v.z > 4*v.roundingError(c.noise):
 		return "CONSTANT"
 	}
 	return ""
@@ -215,14 +215,14 @@ func (v *value) constantPattern(c *call) string {
 func (j *judge) notCopied(c *call, v *value) bool {
 	for _, in := range c.ins {
 		if !in.paired() || in.ref.dtype != v.ref.dtype || in.npu.dtype != v.npu.dtype || in.ref.n <= 1 ||
-			!near(in.ref, v.ref) || !in.npu.finite() || in.row.Output != 0 && !c.backward || in.taint == unread {
+			!isSameReading(in.ref, v.ref) || !in.npu.finite() || in.row.Output != 0 && !c.backward || in.taint == unread {
 			continue
 		}
 		d := differ(in.npu, v.npu)
-		if near(in.npu, v.npu) || d.z <= copied+float64(2*max(in.npu.coarse, v.npu.coarse)) {
+		if isSameReading(in.npu, v.npu) || d.z <= copied+float64(2*max(in.npu.coarse, v.npu.coarse)) {
 			return false
 		}
-		j.reportOrigin(v, cmp.Or(pattern(in.npu, v.npu, &d), string(finding.NotCopied)), finding.High, lang.Say("the reference writes back the elements that it reads; the NPU reads %s and writes %s", in.npu.text(), v.npu.text()))
+		j.reportOrigin(v, cmp.Or(pattern(in.npu, v.npu, &d), string(finding.NotCopied)), finding.High, lang.Say("in the reference this operator leaves its input unchanged; on the NPU it reads %s and writes %s", in.npu.text(), v.npu.text()))
 		return true
 	}
 	return false
@@ -232,7 +232,7 @@ func (j *judge) notCopied(c *call, v *value) bool {
 // output of an operator inside. It reports whether the output was judged.
 func (j *judge) judgeRepeated(c *call, v *value, made []*value) bool {
 	from := made[0]
-	intact := slices.IndexFunc(made, func(p *value) bool { return near(p.npu, v.npu) })
+	intact := slices.IndexFunc(made, func(p *value) bool { return isSameReading(p.npu, v.npu) })
 	switch {
 	case intact >= 0:
 		v.noise, v.taint = made[intact].noise, made[intact].taint
@@ -240,17 +240,17 @@ func (j *judge) judgeRepeated(c *call, v *value, made []*value) bool {
 		return false
 	case cmp.Or(c.taint, from.taint) != clean:
 		v.consequence(cmp.Or(c.taint, from.taint))
-	case v.z > follows*max(from.noise, v.own(c.noise), resolved):
-		j.reportOrigin(v, cmp.Or(v.pattern(), string(finding.NotCopied)), finding.High, lang.Say("in the reference it is the output of %s unchanged: %s", from.op.name, v.text()))
+	case v.z > follows*max(from.noise, v.roundingError(c.noise), resolved):
+		j.reportOrigin(v, cmp.Or(v.faultPattern(), string(finding.NotCopied)), finding.High, lang.Say("in the reference this tensor is the unchanged output of %s: %s", from.op.name, v.text()))
 	default:
 		v.noise, v.taint = max(from.noise, v.z), clean
 	}
 	return true
 }
 
-// test compares the differences of an output with the limits that follow from the expected noise e.
-func (j *judge) test(c *call, v *value, e float64) {
-	u, magnitude := v.own(c.noise), v.ref.magnitude()
+// testDifferences compares the differences of an output with the limits that follow from the expected noise e.
+func (j *judge) testDifferences(c *call, v *value, e float64) {
+	u, magnitude := v.roundingError(c.noise), v.ref.magnitude()
 	coarse, ratio, wide := max(v.ref.coarse, v.npu.coarse), 1.0, 1.0
 	if c.isLate() {
 		ratio = lateRatio
@@ -281,12 +281,12 @@ func (j *judge) test(c *call, v *value, e float64) {
 		if score > 0 && !c.isLate() {
 			j.used = max(fades*j.used, score*share)
 		}
-		v.noise, v.taint = v.corrected(v.expected, j.largest), clean
+		v.noise, v.taint = v.noiseOfPassed(v.expected, j.largest), clean
 		v.expected = e
 		return
 	case c.tied && score*share <= certain:
 		j.startTaint(v, flip)
-		v.note(string(finding.Flip))
+		v.setEvidence(string(finding.Flip))
 		return
 	}
 	v.expected = e
@@ -295,27 +295,27 @@ func (j *judge) test(c *call, v *value, e float64) {
 		j.reportCameIn(c.ins[i], j.runAt(c.op))
 		return
 	}
-	if from := j.suspect(c); from != nil {
+	if from := j.narrowInput(c); from != nil {
 		v.consequence(origin)
-		j.reportOrigin(from, cmp.Or(from.pattern(), "VALUE"), finding.Low, lang.Say("it differs by %.2g of its limit, more than any earlier tensor, and its reader %s by %.2g of its own limit: %s", from.score, c.name, score, from.text()))
+		j.reportOrigin(from, cmp.Or(from.faultPattern(), "VALUE"), finding.Low, lang.Say("the difference is %.2g of this tensor's limit, more than for any earlier tensor; for %s, which reads this tensor, it is %.2g of the limit: %s", from.score, c.name, score, from.text()))
 		return
 	}
-	kind, confidence := cmp.Or(v.pattern(), "VALUE"), finding.Medium
+	kind, confidence := cmp.Or(v.faultPattern(), "VALUE"), finding.Medium
 	if _, sure := kindOf(kind); sure || score > certain {
 		confidence = finding.High
 	}
-	why := lang.Say("differs by %.3g of the norm, %.3g of the mean (beside the rms), %.3g of max or min; expected %.2g: %s", v.norm, v.mean, v.bounds, e, v.text())
+	why := lang.Say("relative difference %.3g of the norm, %.3g of the mean (relative to the rms), %.3g of max or min; expected %.2g: %s", v.norm, v.mean, v.bounds, e, v.text())
 	if j.isLookup(c) {
 		why = lang.Say("%s; only the largest and smallest index are known, and agree: other indices, or a wrong lookup", why)
 	}
 	if c.noise == optype.NoiseRanks {
-		why = lang.Say("%s; its inputs agree on this rank: look at the other ranks, or at the collective", why)
+		why = lang.Say("%s; the inputs of this rank agree: check the other ranks, or the collective", why)
 	}
 	j.reportOrigin(v, kind, confidence, why)
 }
 
-// suspect returns a tensor that passed by a narrow margin and is an input of a wrong output, nil if there is none.
-func (j *judge) suspect(c *call) *value {
+// narrowInput returns a tensor that passed by a narrow margin and is an input of a wrong output, nil if there is none.
+func (j *judge) narrowInput(c *call) *value {
 	for _, in := range c.ins {
 		if !in.paired() {
 			continue
@@ -337,9 +337,9 @@ func (j *judge) isLookup(c *call) bool {
 	})
 }
 
-// corrected returns the noise of an output that passed: the expected noise e, lowered to the noise that the output's
+// noiseOfPassed returns the noise of an output that passed: the expected noise e, lowered to the noise that the output's
 // own numbers show, but not below half of the rounding error.
-func (v *value) corrected(e, rounding float64) float64 {
+func (v *value) noiseOfPassed(e, rounding float64) float64 {
 	mask, moved := v.ref.isMask(), v.max != 0 || v.min != 0
 	largest := 0.0
 	if !mask {
@@ -360,5 +360,5 @@ func (v *value) corrected(e, rounding float64) float64 {
 	if !moved || v.op.isLate() {
 		all = max(seen, max(v.norm, v.mean)*math.Sqrt(v.ref.n))
 	}
-	return min(1, max(min(e, max(3*all, e/part)), seen, min(max(v.own(v.op.noise), rounding)/2, e)))
+	return min(1, max(min(e, max(3*all, e/part)), seen, min(max(v.roundingError(v.op.noise), rounding)/2, e)))
 }

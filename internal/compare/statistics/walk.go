@@ -29,8 +29,8 @@ const (
 	unread       // garbage that no operator reads
 )
 
-// first returns the taint that is first in the list, clean if both are clean.
-func first(a, b taint) taint {
+// earlierTaint returns the taint that is first in the list, clean if both are clean.
+func earlierTaint(a, b taint) taint {
 	if a == clean || b != clean && b < a {
 		return b
 	}
@@ -44,9 +44,9 @@ type value struct {
 	place *record.Statistics
 	leaf  int // position among the tensors of the call of the reference
 	op    *op
-	ref   *numbers
-	npu   *numbers // nil without a partner
-	from  *value   // the producer of an input, nil if it is not known
+	ref   *sideStatistics
+	npu   *sideStatistics // nil without a partner
+	from  *value          // the producer of an input, nil if it is not known
 	difference
 	// noise is the relative error that the tensor may have, taint the reason why it may have a larger one.
 	noise float64
@@ -107,17 +107,17 @@ func (o *op) trait() optype.Trait {
 // memory finds tensors of the reference by their marks.
 type memory map[mark][]*value
 
-func (m memory) add(v *value) { m[v.ref.mark()] = append(m[v.ref.mark()], v) }
+func (m memory) add(v *value) { m[v.ref.memoryKey()] = append(m[v.ref.memoryKey()], v) }
 
 // mostAlike limits the search among tensors with one mark to the latest ones: if many tensors have the same bounds, a
 // full search takes quadratic time.
 const mostAlike = 256
 
-// near returns the tensors that are near x, the latest first.
-func (m memory) near(x *numbers) (found []*value) {
-	all := m[x.mark()]
+// nearTensors returns the tensors that are near x, the latest first.
+func (m memory) nearTensors(x *sideStatistics) (found []*value) {
+	all := m[x.memoryKey()]
 	for _, v := range slices.Backward(all[max(0, len(all)-mostAlike):]) {
-		if near(v.ref, x) {
+		if isSameReading(v.ref, x) {
 			found = append(found, v)
 		}
 	}
@@ -133,11 +133,11 @@ type judge struct {
 	few     bool // fewer than half of the operators have a partner
 	drifted bool // the weights drifted apart: the compared step is a later one
 
-	made     memory           // outputs so far
-	orphans  memory           // outputs so far of operators without a partner
-	damaged  []*numbers       // overwritten tensors that were reported
-	byModule map[string]taint // taints of the operators inside, by module
-	seen     [came]bool       // taints that arose so far
+	made     memory            // outputs so far
+	orphans  memory            // outputs so far of operators without a partner
+	damaged  []*sideStatistics // overwritten tensors that were reported
+	byModule map[string]taint  // taints of the operators inside, by module
+	seen     [came]bool        // taints that arose so far
 
 	// forward and backward are the noise of the run so far in each pass, largest is the largest rounding error of its
 	// types.
@@ -165,8 +165,8 @@ func newJudge(rows []record.Row) *judge {
 		slices.SortStableFunc(o.ins, byLeaf)
 		slices.SortStableFunc(o.outs, byLeaf)
 	}
-	j.coarse(func(v *value) *numbers { return v.ref })
-	j.coarse(func(v *value) *numbers { return v.npu })
+	j.coarse(func(v *value) *sideStatistics { return v.ref })
+	j.coarse(func(v *value) *sideStatistics { return v.npu })
 	for _, v := range j.all {
 		if v.paired() {
 			v.difference = differ(v.ref, v.npu)
@@ -231,7 +231,7 @@ func newOp(row *record.Row) *op {
 
 // coarse marks all tensors of 16 bits of a side if their statistics were computed in 16 bits: nearly all norms of
 // float16 are numbers of float16.
-func (j *judge) coarse(side func(*value) *numbers) {
+func (j *judge) coarse(side func(*value) *sideStatistics) {
 	norms, half := 0, 0
 	float16, _ := tensor.FloatOf(tensor.Float16)
 	for _, v := range j.all {
@@ -306,11 +306,11 @@ type call struct {
 
 // add adds a tensor whose noise reaches the outputs.
 func (c *call) add(v *value, gradient bool) {
-	c.entries, c.taint = append(c.entries, entry{v, v.noise, gradient}), first(c.taint, v.taint)
+	c.entries, c.taint = append(c.entries, entry{v, v.noise, gradient}), earlierTaint(c.taint, v.taint)
 }
 
-// guess lets the first output stand for inputs that are not known, with the given noise.
-func (c *call) guess(noise float64) {
+// assumeInputNoise lets the first output stand for inputs that are not known, with the given noise.
+func (c *call) assumeInputNoise(noise float64) {
 	if len(c.outs) > 0 && c.outs[0].ref != nil {
 		c.entries = append(c.entries, entry{c.outs[0], noise, false})
 	}
@@ -320,7 +320,7 @@ func (c *call) guess(noise float64) {
 func (j *judge) walk() {
 	for _, o := range j.ops {
 		if o.refCall >= 0 && o.paired {
-			j.visit(o)
+			j.judgeOperator(o)
 			continue
 		}
 		for _, v := range o.outs {
@@ -331,8 +331,8 @@ func (j *judge) walk() {
 	}
 }
 
-// visit judges the inputs and outputs of an operator.
-func (j *judge) visit(o *op) {
+// judgeOperator judges the inputs and outputs of an operator.
+func (j *judge) judgeOperator(o *op) {
 	c := &call{op: o}
 	worst := 0.0
 	for _, v := range o.ins {
@@ -366,7 +366,7 @@ func (j *judge) visit(o *op) {
 		if c.taint = j.hiddenTaint(worst, false, max(j.forward, j.backward)); c.taint == clean && len(j.origins) > 0 {
 			c.taint = origin
 		}
-		c.guess(max(j.forward, j.backward, 2*j.largest))
+		c.assumeInputNoise(max(j.forward, j.backward, 2*j.largest))
 	}
 	j.noisyChoice = j.noisyChoice || c.chooses()
 	run := &j.forward
@@ -383,7 +383,7 @@ func (j *judge) visit(o *op) {
 			continue
 		}
 		if j.output(c, v); v.taint != unread {
-			passed = first(passed, v.taint)
+			passed = earlierTaint(passed, v.taint)
 		}
 		if v.float() {
 			j.anyFloat, j.largest = true, max(j.largest, v.rounding())
@@ -425,9 +425,9 @@ func (c *call) chooses() bool {
 // addForward adds the inputs of the forward call to a backward call. The gradients of a module's parameters also get
 // the incoming gradients of its backward call.
 func (j *judge) addForward(c *call) {
-	forward := j.byName[c.call.In(msprobe.Forward)]
+	forward := j.byName[c.call.InDirection(msprobe.Forward)]
 	if c.gradients {
-		if back := j.byName[c.call.In(msprobe.Backward)]; back != nil && back.paired {
+		if back := j.byName[c.call.InDirection(msprobe.Backward)]; back != nil && back.paired {
 			for _, v := range back.ins {
 				if v.paired() && v.taint != unread {
 					c.add(v, true)
@@ -438,9 +438,9 @@ func (j *judge) addForward(c *call) {
 	known := forward != nil && forward.paired && forward != c.op
 	switch {
 	case c.gradients && !slices.ContainsFunc(c.entries, func(e entry) bool { return e.gradient }):
-		c.guess(1)
+		c.assumeInputNoise(1)
 	case c.backward && !known:
-		c.guess(4 * max(j.forward, j.backward, 2*j.largest))
+		c.assumeInputNoise(4 * max(j.forward, j.backward, 2*j.largest))
 	}
 	if !known {
 		return

@@ -170,7 +170,7 @@ func (o *Operator) divideError() (propagated, own float64) {
 
 // sumError bounds matrix products and convolutions.
 func (o *Operator) sumError() (propagated, own float64) {
-	s, f, terms := o.Out, o.Out.Rounding, o.terms()
+	s, f, terms := o.Out, o.Out.Rounding, o.sumLength()
 	if o.Type.Form == optype.Convolution {
 		terms *= kernelSize
 	}
@@ -289,7 +289,7 @@ func (o *Operator) reduceError() (propagated, own float64) {
 // scales down also scales the error down.
 func (o *Operator) unknownError() (propagated, own float64) {
 	s := o.Out
-	own = float64(s.Rounding*(1+math.Sqrt(o.terms()/roundingSteps))) + float64(s.RefRMS*o.epsilon())
+	own = float64(s.Rounding*(1+math.Sqrt(o.sumLength()/roundingSteps))) + float64(s.RefRMS*o.epsilon())
 	fitting := func(in *noise.Noise) float64 {
 		if in.Type.Integer || s.RefRMS < 0.25*in.RefRMS { // the output is too small to carry the absolute error
 			return 0

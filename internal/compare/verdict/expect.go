@@ -104,8 +104,8 @@ func (o *Operator) addsBefore() bool {
 // isWide reports whether an integer type holds sums or positions rather than quantised numbers.
 func isWide(t noise.Type) bool { return t.Mantissa > 16 }
 
-// expect returns the error that rounding and the inputs explain.
-func (o *Operator) expect() expectation {
+// expectedError returns the error that rounding and the inputs explain.
+func (o *Operator) expectedError() expectation {
 	e := expectation{Expectation: Expectation{Class: o.classOf()}}
 	e.Propagated, e.Own = o.bounds(e.Class)
 	e.Sum = max(exact.Hypot(e.Propagated, e.Own), tiny)
@@ -191,8 +191,8 @@ func largestOf(values []float32) (most float64) {
 	return most
 }
 
-// terms estimates the length of the operator's sums: the longest last axis of its inputs.
-func (o *Operator) terms() float64 {
+// sumLength estimates the length of the operator's sums: the longest last axis of its inputs.
+func (o *Operator) sumLength() float64 {
 	if len(o.Inputs) == 0 {
 		return unknownTerms
 	}

@@ -129,13 +129,13 @@ func TestBounds(t *testing.T) {
 		{"first of integers", "AscendQuant", nil, integers(*out, tensor.Int8), 0, 0.1},
 	} {
 		o := Operator{Out: tt.out, Inputs: tt.inputs, Type: recompute.TypeOf(tt.op), Parts: strings.Contains(tt.name, " part")}
-		if e := o.expect(); !near(e.Propagated, tt.p) || !near(e.Own, tt.o) || !near(e.Sum, max(hypot(tt.p, tt.o), tiny)) {
+		if e := o.expectedError(); !near(e.Propagated, tt.p) || !near(e.Own, tt.o) || !near(e.Sum, max(hypot(tt.p, tt.o), tiny)) {
 			t.Errorf("%s: %v of the inputs, %v of its own, want %v, %v", tt.name, e.Propagated, e.Own, tt.p, tt.o)
 		}
 	}
 	// Guessed inputs: one of the preceding tensors may be the input.
 	guessed := Operator{Out: out, Inputs: []*noise.Noise{other(first), other(second)}, Guessed: true}
-	if e := guessed.expect(); !near(e.Propagated, 2*3*0.07) {
+	if e := guessed.expectedError(); !near(e.Propagated, 2*3*0.07) {
 		t.Errorf("guessed inputs: %v, want %v", e.Propagated, 2*3*0.07)
 	}
 }
@@ -208,7 +208,7 @@ func TestGroupBounds(t *testing.T) {
 			[]float64{0.5 * hypot(4.5*eps, 0.001), hypot(4.5*eps, 0.001), 4.0 / 3 * hypot(4.5*eps, 0.001), 5.0 / 3 * hypot(4.5*eps, 0.001)}, nil},
 	} {
 		o := Operator{Out: out, Inputs: tt.inputs, Type: recompute.TypeOf(tt.op), Parts: strings.Contains(tt.name, " part")}
-		e := o.expect()
+		e := o.expectedError()
 		for what, x := range map[string][2][]float64{"row": {e.rows, tt.rows}, "channel": {e.channels, tt.channels}, "peak": {e.peaks, tt.peaks}} {
 			for g, want := range x[1] {
 				if len(x[0]) != len(x[1]) || !near(x[0][g], want) {
@@ -224,7 +224,7 @@ func TestGroupBounds(t *testing.T) {
 		"mul of another shape":   {Out: out, Inputs: []*noise.Noise{first, other(second)}, Type: recompute.TypeOf("Mul")},
 		"power of two tensors":   {Out: out, Inputs: b, Type: recompute.TypeOf("Pow")},
 	} {
-		if e := o.expect(); e.rows != nil || e.channels != nil || e.peaks != nil {
+		if e := o.expectedError(); e.rows != nil || e.channels != nil || e.peaks != nil {
 			t.Errorf("%s: rows %v, channels %v, elements %v; want no bounds", name, e.rows, e.channels, e.peaks)
 		}
 	}

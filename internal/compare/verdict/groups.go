@@ -42,7 +42,7 @@ func (o *Operator) batchNormalisedGroups(e *expectation) {
 		return
 	}
 	relative, inverse := spreadOf(&in.Channels, func(g int) float64 { return float64(in.Channels.RefStd[g]) })
-	e.channels = o.gained(&s.Channels, relative, inverse, s.Channels.RefStd)
+	e.channels = o.scaledGroupError(&s.Channels, relative, inverse, s.Channels.RefStd)
 	gain := 0.0
 	for g := range e.channels {
 		gain = max(gain, channelGain(s, in, g))
@@ -85,8 +85,8 @@ func hypot(values ...float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// split separates the inputs whose groups are aligned with the groups of the output from the other inputs.
-func (o *Operator) split(same func(in *noise.Noise) bool) (aligned, others []*noise.Noise) {
+// splitAligned separates the inputs whose groups are aligned with the groups of the output from the other inputs.
+func (o *Operator) splitAligned(same func(in *noise.Noise) bool) (aligned, others []*noise.Noise) {
 	for _, in := range o.Inputs {
 		if same(in) {
 			aligned = append(aligned, in)
@@ -98,7 +98,7 @@ func (o *Operator) split(same func(in *noise.Noise) bool) (aligned, others []*no
 }
 
 func (o *Operator) alignedRows() (aligned, others []*noise.Noise) {
-	return o.split(func(in *noise.Noise) bool { return sameRows(in, o.Out) })
+	return o.splitAligned(func(in *noise.Noise) bool { return sameRows(in, o.Out) })
 }
 
 func sameShape(a, b *noise.Noise) bool { return slices.Equal(a.Shape, b.Shape) }
@@ -128,7 +128,7 @@ func (o *Operator) lipschitzGroups(e *expectation) {
 			e.peaks[g] += float64(2 * eps * s.RefMax)
 		}
 	}
-	aligned, others = o.split(func(in *noise.Noise) bool { return sameShape(in, s) && sameChannels(in, s) })
+	aligned, others = o.splitAligned(func(in *noise.Noise) bool { return sameShape(in, s) && sameChannels(in, s) })
 	if len(aligned) == 0 {
 		return
 	}
@@ -156,12 +156,12 @@ func (o *Operator) normalisedGroups(e *expectation) {
 		return
 	}
 	relative, inverse := o.rowGains(in)
-	e.rows = o.gained(&s.Rows, relative, inverse, s.Rows.RefRMS)
+	e.rows = o.scaledGroupError(&s.Rows, relative, inverse, s.Rows.RefRMS)
 	e.channels = inProportion(&s.Channels, s.RefRMS, e.Sum, 0.7)
 }
 
-// gained returns the expected error of groups that a norm scales to the given sizes.
-func (o *Operator) gained(groups *noise.Groups, relative, inverse []float64, size []float32) []float64 {
+// scaledGroupError returns the expected error of groups that a norm scales to the given sizes.
+func (o *Operator) scaledGroupError(groups *noise.Groups, relative, inverse []float64, size []float32) []float64 {
 	eps := epsilon(o.Out.Type)
 	return byGroup(groups, func(g int) float64 {
 		to := float64(size[g])

@@ -212,15 +212,15 @@ func (o *Operator) ZeroDivisor() *noise.Noise {
 // measure computes the scores: errors divided by expected errors.
 func (o *Operator) measure() Verdict {
 	s := o.Out
-	e := o.expect()
+	e := o.expectedError()
 	v := Verdict{Expectation: e.Expectation, Limit: o.limit(e.Class)}
 	eps := epsilon(s.Type)
 	v.Score = ratio(s.RMS, v.Sum)
-	v.RowScore, v.medianRow = worst(s.Rows.RMS, e.rows)
-	v.ChannelScore, v.medianChannel = worst(s.Channels.RMS, e.channels)
+	v.RowScore, v.medianRow = ratioStatistics(s.Rows.RMS, e.rows)
+	v.ChannelScore, v.medianChannel = ratioStatistics(s.Channels.RMS, e.channels)
 	switch {
 	case e.peaks != nil && len(e.peaks) == len(s.Rows.Max):
-		v.PeakScore, _ = worst(s.Rows.Max, e.peaks)
+		v.PeakScore, _ = ratioStatistics(s.Rows.Max, e.peaks)
 		v.Exact = true
 	case v.Class == optype.Move && len(o.Inputs) > 0:
 		v.PeakScore = ratio(s.Max, largest(o.Inputs, func(in *noise.Noise) float64 { return in.Max })+float64(eps*s.RefMax)+smallest(s.Type))
@@ -228,7 +228,7 @@ func (o *Operator) measure() Verdict {
 	case o.Type.Form == optype.InstanceNorm || o.Type.Form == optype.GroupNorm:
 		v.PeakScore = ratio(s.Max, 6*v.Sum)
 	default:
-		peak, _ := worst(s.Rows.Max, e.rows)
+		peak, _ := ratioStatistics(s.Rows.Max, e.rows)
 		v.PeakScore = peak / 6
 	}
 	relative := v.Sum / max(s.RefRMS, tiny)
@@ -264,8 +264,8 @@ func chanceRatio(groups *noise.Groups) float64 {
 	return 1
 }
 
-// worst returns the largest and the median ratio of an error to its expected error.
-func worst(errors []float32, expected []float64) (most, median float64) {
+// ratioStatistics returns the largest and the median ratio of an error to its expected error.
+func ratioStatistics(errors []float32, expected []float64) (most, median float64) {
 	if len(errors) != len(expected) || len(errors) == 0 {
 		return 0, 0
 	}
@@ -314,12 +314,12 @@ func (o *Operator) isCoarse(v *Verdict) bool {
 	return !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return in.Bits <= s.Bits })
 }
 
-// crest is the largest error divided by the root mean square error.
-func crest(n *noise.Noise) float64 { return n.Max / max(n.RMS, tiny) }
+// peakToRMS is the largest error divided by the root mean square error.
+func peakToRMS(n *noise.Noise) float64 { return n.Max / max(n.RMS, tiny) }
 
-// local finds a part of the tensor whose error stands out from the error of the whole: an operator that amplifies all
+// findLocalError finds a part of the tensor whose error stands out from the error of the whole: an operator that amplifies all
 // errors has no such part.
-func (o *Operator) local(v *Verdict, k float64) Kind {
+func (o *Operator) findLocalError(v *Verdict, k float64) Kind {
 	s, convolved := o.Out, o.Type.Form == optype.Convolution
 	of := classes[v.Class]
 	if o.Type.Class == optype.Gated { // no selector is known
@@ -346,12 +346,12 @@ func (o *Operator) local(v *Verdict, k float64) Kind {
 	if !v.Exact {
 		peak /= chanceRatio(&s.Rows)
 	}
-	stands, far := peak > limits.Peak*b, crest(s)
+	stands, far := peak > limits.Peak*b, peakToRMS(s)
 	large := s.Max > of.relative*v.Sum/max(s.RefRMS, tiny)*s.RefAtMax
 	switch {
-	case stands && peak > limits.Peak && far > max(8, 2.5*largest(o.Inputs, crest)) && (large || v.Class == optype.Unknown && o.mixes()),
+	case stands && peak > limits.Peak && far > max(8, 2.5*largest(o.Inputs, peakToRMS)) && (large || v.Class == optype.Unknown && o.mixes()),
 		// Sums even out outliers of the inputs, products do not.
-		stands && of.amplifies && far > max(limits.FarCrest, 1.5*largest(o.Inputs, crest)) && large:
+		stands && of.amplifies && far > max(limits.FarCrest, 1.5*largest(o.Inputs, peakToRMS)) && large:
 		return Sparse
 	}
 	return None

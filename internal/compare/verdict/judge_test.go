@@ -62,7 +62,7 @@ type scores struct{ all, row, channel, peak float64 }
 
 // set gives the output of an operator the error of these scores; one row, one channel and one element are the worst.
 func (s scores) set(o *Operator) {
-	e, out := o.expect(), o.Out
+	e, out := o.expectedError(), o.Out
 	out.RMS = s.all * e.Sum
 	out.Residual, out.P90, out.Max = out.RMS, out.RMS, 3*out.RMS
 	for _, g := range []struct {
@@ -203,7 +203,7 @@ func TestJudge(t *testing.T) {
 		{"unknown, times a factor", "Foo", 1, scaled(0.6*above, 0.9), Origin, Scaled},
 		{"unknown, times a factor at a few elements", "Foo", 1, func(o *Operator) {
 			scaled(0.6*above, 0.9)(o)
-			o.Out.P90 = 0.49 * o.expect().Sum
+			o.Out.P90 = 0.49 * o.expectedError().Sum
 		}, Clean, None},
 		// b
 		{"one value", "ReduceMean", 1, then(scores{all: 1.5 * above}, func(o *Operator) { o.Out.Constant = true }), Origin, Constant},
@@ -240,26 +240,26 @@ func TestJudge(t *testing.T) {
 		{"an element of a large error", "MatMul", 1, set(scores{1.5, 0, 0, 3 * above}), Origin, Sparse},
 		{"an element of a large error, less", "MatMul", 1, set(scores{1.5, 0, 0, 3 * below}), Clean, None},
 		{"an element as in the input", "MatMul", 1, then(scores{0.5, 0, 0, 4}, func(o *Operator) {
-			o.Inputs[0].Max = o.Inputs[0].RMS * crest(o.Out) / 1.5 * above
+			o.Inputs[0].Max = o.Inputs[0].RMS * peakToRMS(o.Out) / 1.5 * above
 		}), Clean, None},
 		{"an element that is less in the input", "MatMul", 1, then(scores{0.5, 0, 0, 4}, func(o *Operator) {
-			o.Inputs[0].Max = o.Inputs[0].RMS * crest(o.Out) / 1.5 * below
+			o.Inputs[0].Max = o.Inputs[0].RMS * peakToRMS(o.Out) / 1.5 * below
 		}), Origin, Sparse},
 		{"an element of a norm as in the input", "LayerNorm", 1, then(scores{0.5, 0, 0, 4}, func(o *Operator) {
-			o.Inputs[0].Max = o.Inputs[0].RMS * crest(o.Out) / 2.5 * above
+			o.Inputs[0].Max = o.Inputs[0].RMS * peakToRMS(o.Out) / 2.5 * above
 		}), Clean, None},
 		{"unknown, an element", "Foo", 1, then(scores{0.5, 0, 0, 3}, func(o *Operator) {
-			o.Out.RefAtMax = o.Out.Max / 8 / o.expect().Sum * below
+			o.Out.RefAtMax = o.Out.Max / 8 / o.expectedError().Sum * below
 		}), Origin, Sparse},
 		{"unknown, a large element", "Foo", 1, then(scores{0.5, 0, 0, 3}, func(o *Operator) {
-			o.Out.RefAtMax = o.Out.Max / 8 / o.expect().Sum * above
+			o.Out.RefAtMax = o.Out.Max / 8 / o.expectedError().Sum * above
 		}), Clean, None},
 		// d
 		{"unknown", "Foo", 1, b(4 * below), Clean, None},
 		{"unknown beyond", "Foo", 1, b(4 * above), Suspect, Amplified},
-		{"unknown, a few elements", "Foo", 1, then(scores{all: 33}, func(o *Operator) { o.Out.P90 = 0.49 * o.expect().Sum }), Suspect, Amplified},
+		{"unknown, a few elements", "Foo", 1, then(scores{all: 33}, func(o *Operator) { o.Out.P90 = 0.49 * o.expectedError().Sum }), Suspect, Amplified},
 		{"unknown that mixes, a few elements", "Foo", 1, then(scores{all: 33}, func(o *Operator) {
-			o.Out.P90 = 0.49 * o.expect().Sum
+			o.Out.P90 = 0.49 * o.expectedError().Sum
 			for i := range 64 {
 				o.Out.Probe.Values, o.Inputs[0].Probe.Values = append(o.Out.Probe.Values, float32(i*i%67)), append(o.Inputs[0].Probe.Values, float32(i))
 			}
@@ -267,7 +267,7 @@ func TestJudge(t *testing.T) {
 		{"unknown, an element of many", "Foo", 1, ofMany(1.4*above, 1), Origin, Sparse},
 		{"unknown, a large element of many", "Foo", 1, ofMany(1.4*above, 1.1), Clean, None},
 		{"unknown, a large element of many that is far off", "Foo", 1, ofMany(2*above, 3), Origin, Sparse},
-		{"unknown, most elements", "Foo", 1, then(scores{all: 33}, func(o *Operator) { o.Out.P90 = 0.51 * o.expect().Sum }), Origin, Value},
+		{"unknown, most elements", "Foo", 1, then(scores{all: 33}, func(o *Operator) { o.Out.P90 = 0.51 * o.expectedError().Sum }), Origin, Value},
 		{"unknown of subnormal numbers", "Foo", 1, then(scores{all: 33, row: 300}, func(o *Operator) { o.Inputs[0].Subnormal = 0.021 }), Suspect, Amplified},
 		{"unknown of few subnormal numbers", "Foo", 1, then(scores{all: 33, row: 300}, func(o *Operator) { o.Inputs[0].Subnormal = 0.019 }), Origin, Rows},
 		// e

@@ -19,7 +19,7 @@ func Relate(out *noise.Noise, inputs ...*noise.Noise) (optype.Type, bool) {
 	case ok && len(inputs) == 1:
 		return o.OfOne(&Source{Noise: inputs[0]})
 	case ok && len(inputs) == 2:
-		half := o.With(inputs[0])
+		half := o.CombinedWith(inputs[0])
 		return half.OfTwo(inputs[1])
 	}
 	return optype.Type{}, false
@@ -107,9 +107,9 @@ type Half struct {
 	any bool
 }
 
-// With combines the output with one of two tensors. Its test of the first elements allows 16 units of the precision,
+// CombinedWith combines the output with one of two tensors. Its test of the first elements allows 16 units of the precision,
 // the operators allow 9; it excludes most tensors.
-func (out *Output) With(in *noise.Noise) (h Half) {
+func (out *Output) CombinedWith(in *noise.Noise) (h Half) {
 	h.out, h.in = out, in
 	if len(in.Probe.Values) == 0 {
 		return h
@@ -148,7 +148,7 @@ func (h *Half) OfTwo(in *noise.Noise) (optype.Type, bool) {
 	if len(in.Probe.Values) == 0 || len(h.in.Probe.Values) == 0 {
 		return optype.Type{}, false
 	}
-	if h.mayProduce(float64(in.Probe.Values[0])) && fits(out, h.in) && fits(out, in) {
+	if h.mayProduce(float64(in.Probe.Values[0])) && isBroadcastable(out, h.in) && isBroadcastable(out, in) {
 		a, b := spreadOver(out, h.in), spreadOver(out, in)
 		for i := range ofTwo {
 			if o := &ofTwo[i]; o.holds(out.Probe.Values, &a, &b) {
@@ -276,7 +276,7 @@ type binary struct {
 }
 
 // holds reports whether the operator computes the values from two tensors.
-func (o *binary) holds(values []float32, a, b *spread) bool {
+func (o *binary) holds(values []float32, a, b *broadcastView) bool {
 	f := o.f
 	for i, value := range values {
 		x, z, y := float64(a.at(i)), float64(b.at(i)), float64(value)
@@ -289,21 +289,21 @@ func (o *binary) holds(values []float32, a, b *spread) bool {
 	return true
 }
 
-// spread is a tensor broadcast to the shape of a larger one.
-type spread struct {
+// broadcastView is a tensor broadcast to the shape of a larger one.
+type broadcastView struct {
 	values []float32
 	index  []int // nil where the shapes are the same
 }
 
-func (s *spread) at(i int) float32 {
+func (s *broadcastView) at(i int) float32 {
 	if s.index != nil {
 		i = s.index[i]
 	}
 	return s.values[i]
 }
 
-// fits reports whether in can be broadcast to out: each axis is as long as in out, or 1.
-func fits(out, in *noise.Noise) bool {
+// isBroadcastable reports whether in can be broadcast to out: each axis is as long as in out, or 1.
+func isBroadcastable(out, in *noise.Noise) bool {
 	if sameShape(out, in) {
 		return true
 	}
@@ -319,8 +319,8 @@ func fits(out, in *noise.Noise) bool {
 }
 
 // spreadOver broadcasts a tensor to the shape of a tensor that it fits.
-func spreadOver(out, in *noise.Noise) spread {
-	s := spread{values: in.Probe.Values}
+func spreadOver(out, in *noise.Noise) broadcastView {
+	s := broadcastView{values: in.Probe.Values}
 	if sameShape(out, in) {
 		return s
 	}
@@ -447,7 +447,7 @@ func geluByErf(x float64) float64 {
 func (o *Operator) mixes() bool {
 	var one *noise.Noise // the input that fits
 	for _, in := range o.Inputs {
-		if !fits(o.Out, in) {
+		if !isBroadcastable(o.Out, in) {
 			continue
 		}
 		if one != nil || !sameShape(o.Out, in) {

@@ -296,7 +296,7 @@ func TestMixes(t *testing.T) {
 func someOfTwo(x, z, y float32) bool {
 	of := func(x float32) *noise.Noise { return &noise.Noise{Probe: noise.Probe{Values: noise.Column{x}}} }
 	out, _ := NewOutput(of(y))
-	half := out.With(of(x))
+	half := out.CombinedWith(of(x))
 	return half.mayProduce(float64(z))
 }
 
@@ -322,7 +322,7 @@ func TestSomeOfTwo(t *testing.T) {
 			for range random.IntN(4) {
 				y = math.Nextafter32(y, float32(math.Inf(1)))
 			}
-			a, b := spread{values: []float32{x}}, spread{values: []float32{z}}
+			a, b := broadcastView{values: []float32{x}}, broadcastView{values: []float32{z}}
 			if o.holds([]float32{y}, &a, &b) && !someOfTwo(x, z, y) {
 				t.Fatalf("%v of %v and %v is not made", y, x, z)
 			}

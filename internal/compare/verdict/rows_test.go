@@ -116,7 +116,7 @@ func TestAbsoluteErrors(t *testing.T) {
 		if tt.integer {
 			o.Inputs[0].Type.Integer = true
 		}
-		if got := o.expect().Propagated; math.Abs(got-tt.want) > 1e-9*tt.want {
+		if got := o.expectedError().Propagated; math.Abs(got-tt.want) > 1e-9*tt.want {
 			t.Errorf("reference %g, integers %t: %g, want %g", tt.ref, tt.integer, got, tt.want)
 		}
 	}

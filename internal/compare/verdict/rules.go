@@ -112,32 +112,32 @@ func Rules() []Rule {
 			return c.hasPole() && c.v.Score > c.limit
 		}},
 		{"within", "as pole, but SCORE <= limit; or the type does not amplify errors, and no row, channel or element stands out", RoughBound, Clean, None, func(c *judgement) bool {
-			return c.hasPole() || c.bounded && c.local() == None
+			return c.hasPole() || c.bounded && c.localKind() == None
 		}},
-		{"rows", "a row stands out: its SCORE exceeds 6 x the SCORE of the tensor (6 x the median row, if that is less), and 5 (if the limit is 2: 4)", RoughBound, Origin, Rows, func(c *judgement) bool { return c.local() == Rows }},
-		{"channels", "a channel stands out: its SCORE exceeds 6 x the SCORE of the tensor (6 x the median channel, if that is less), and 5 (if the limit is 2: 4)", RoughBound, Origin, Channels, func(c *judgement) bool { return c.local() == Channels }},
-		{"peaks", "an element stands out: its SCORE exceeds 2 and 2 x the SCORE of the tensor, and the largest error exceeds 8 x the rms error and 2.5 x the same ratio of any input", RoughBound, Origin, Sparse, func(c *judgement) bool { return c.local() == Sparse }},
-		form("factor-alone", "a factor as in factor-exact, but SCORE > 1.6; the further conditions of factor are not needed", func(c *judgement) bool { return c.isScaled(c.v) }),
-		form("factor-per-group", "a factor for each row or channel explains more than half of the squared error (in each input less than a quarter); SCORE > 1.6", func(c *judgement) bool {
+		{"rows", "a row stands out: its SCORE exceeds 6 x the SCORE of the tensor (6 x the median row, if that is less), and 5 (if the limit is 2: 4)", RoughBound, Origin, Rows, func(c *judgement) bool { return c.localKind() == Rows }},
+		{"channels", "a channel stands out: its SCORE exceeds 6 x the SCORE of the tensor (6 x the median channel, if that is less), and 5 (if the limit is 2: 4)", RoughBound, Origin, Channels, func(c *judgement) bool { return c.localKind() == Channels }},
+		{"peaks", "an element stands out: its SCORE exceeds 2 and 2 x the SCORE of the tensor, and the largest error exceeds 8 x the rms error and 2.5 x the same ratio of any input", RoughBound, Origin, Sparse, func(c *judgement) bool { return c.localKind() == Sparse }},
+		formRule("factor-alone", "a factor as in factor-exact, but SCORE > 1.6; the further conditions of factor are not needed", func(c *judgement) bool { return c.isScaled(c.v) }),
+		formRule("factor-per-group", "a factor for each row or channel explains more than half of the squared error (in each input less than a quarter); SCORE > 1.6", func(c *judgement) bool {
 			return c.isOwnForm(c.Out.GroupScale > 0.5 && c.ofInputs(func(in *noise.Noise) float64 { return in.GroupScale }) < 0.25)
 		}),
-		form("offset-per-group", "an offset for each row or channel explains more than half of the squared error (in each input less than a quarter); SCORE > 1.6", func(c *judgement) bool {
+		formRule("offset-per-group", "an offset for each row or channel explains more than half of the squared error (in each input less than a quarter); SCORE > 1.6", func(c *judgement) bool {
 			return c.isOwnForm(c.Out.GroupMean > 0.5 && c.ofInputs(func(in *noise.Noise) float64 { return in.GroupMean }) < 0.25)
 		}),
-		form("factor-by-sign", "one factor for positive and another for negative elements explain more than 30 % of the squared error (in each input less than 10 %); SCORE > 1.6", func(c *judgement) bool {
+		formRule("factor-by-sign", "one factor for positive and another for negative elements explain more than 30 % of the squared error (in each input less than 10 %); SCORE > 1.6", func(c *judgement) bool {
 			return c.isOwnForm(c.Out.ScaleBySign > 0.3 && c.ofInputs(func(in *noise.Noise) float64 { return in.ScaleBySign }) < 0.1)
 		}),
-		form("toward-zero", "most errors point toward 0, or most away from it: the mean of error x sign exceeds 0.35 x the rms error (in each input less than 0.15); SCORE > 1.6", func(c *judgement) bool {
+		formRule("toward-zero", "most errors point toward 0, or most away from it: the mean of error x sign exceeds 0.35 x the rms error (in each input less than 0.15); SCORE > 1.6", func(c *judgement) bool {
 			return c.isOwnForm(c.Out.TowardZero > 0.35 && c.ofInputs(func(in *noise.Noise) float64 { return in.TowardZero }) < 0.15)
 		}),
-		form("small-factor", "a factor more than 2 % and 8 standard deviations from 1 explains more than 12 % of the error; SCORE > 1.6", func(c *judgement) bool {
+		formRule("small-factor", "a factor more than 2 % and 8 standard deviations from 1 explains more than 12 % of the error; SCORE > 1.6", func(c *judgement) bool {
 			return c.isOwnForm(c.v.ScaleZ > 8 && c.v.ScaleShare > 0.12 && math.Abs(c.Out.Scale) > 0.02)
 		}),
-		form("offset", "the mean error exceeds half of the rms error, and 4 x the mean errors of all inputs together; SCORE > 1.6", func(c *judgement) bool {
+		formRule("offset", "the mean error exceeds half of the rms error, and 4 x the mean errors of all inputs together; SCORE > 1.6", func(c *judgement) bool {
 			mean := math.Abs(c.Out.Mean)
 			return c.isOwnForm(mean > 0.5*c.Out.RMS && total(c.Inputs, func(in *noise.Noise) float64 { return math.Abs(in.Mean) }) < 0.25*mean)
 		}),
-		form("large", "the rms error exceeds 25 % of the rms of the reference; SCORE > 2 x limit", func(c *judgement) bool {
+		formRule("large", "the rms error exceeds 25 % of the rms of the reference; SCORE > 2 x limit", func(c *judgement) bool {
 			return c.isOwnForm(ratio(c.Out.RMS, c.Out.RefRMS) > 0.25 && c.v.Score > 2*c.limit)
 		}),
 		{"far", "SCORE > 32: healthy operators do not amplify errors so much", RoughBound, Origin, Value, func(c *judgement) bool { return c.v.Score > limits.Noise }},
@@ -152,9 +152,9 @@ func Rules() []Rule {
 	}
 }
 
-// form makes a rule for errors in a form that rounding cannot have. The score may be a little below the limit of the
+// formRule makes a rule for errors in a form that rounding cannot have. The score may be a little below the limit of the
 // operator; see Thresholds.Shaped.
-func form(name, says string, holds func(*judgement) bool) Rule {
+func formRule(name, says string, holds func(*judgement) bool) Rule {
 	return Rule{name, says, RoughBound, Origin, Value, func(c *judgement) bool {
 		c.v.Structured = c.v.Score > min(c.limit, limits.Shaped*c.limit/c.Operator.limit(c.v.Class)) && holds(c)
 		return c.v.Structured
@@ -228,7 +228,7 @@ func (c *judgement) isConstant() bool {
 // subnormal numbers are divided.
 func (c *judgement) hasPole() bool {
 	faint := !c.isSure() && !c.Tainted && !c.Guessed && slices.ContainsFunc(c.Inputs, func(in *noise.Noise) bool { return in.Subnormal > 0.02 })
-	return c.v.Class == optype.Unknown && !c.root && (c.local() == None && c.Out.P90 < 0.5*c.v.Sum || faint) && !c.mixes()
+	return c.v.Class == optype.Unknown && !c.root && (c.localKind() == None && c.Out.P90 < 0.5*c.v.Sum || faint) && !c.mixes()
 }
 
 // isSure reports whether the error is far beyond the bound and not small.
@@ -236,13 +236,13 @@ func (c *judgement) isSure() bool {
 	return c.v.Score > limits.Sure && c.Out.RMS > limits.SureShare*c.Out.RefRMS && !c.rough && !c.Behind
 }
 
-// local returns the kind of the part whose error stands out from the error of the whole tensor, None without such a
+// localKind returns the kind of the part whose error stands out from the error of the whole tensor, None without such a
 // part.
-func (c *judgement) local() Kind {
+func (c *judgement) localKind() Kind {
 	if !c.found {
 		c.found = true
 		if !c.rough {
-			c.part = c.Operator.local(c.v, c.limit)
+			c.part = c.Operator.findLocalError(c.v, c.limit)
 		}
 	}
 	return c.part

@@ -152,7 +152,7 @@ func Open(t *testing.T, dir string) *trace.Run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := run.Arrange(dumpdir.Sources{}); err != nil {
+	if err := run.SortOperators(dumpdir.Sources{}); err != nil {
 		t.Fatal(err)
 	}
 	r, warnings := trace.Open(run.Rounds)

@@ -96,7 +96,7 @@ func (e *Entry) CheckSpecial() error {
 			return err
 		}
 	}
-	return broken(e.header, "the entry %q is no file by its mode 0%o, its %d bytes are no path", e.Name, e.mode, e.Size)
+	return formatError(e.header, "the entry %q is no file by its mode 0%o, its %d bytes are no path", e.Name, e.mode, e.Size)
 }
 
 // Current returns the valid entries in the order of the directory: the last entry of each name, because archivers
@@ -138,7 +138,7 @@ func (a *Archive) Check() error {
 			return lang.Errorf("%q: %w", e.Name, err)
 		}
 		if e.packed > e.limit-localLength-int64(len(e.Name))-e.header {
-			return lang.Errorf("%q: %w", e.Name, broken(e.header, "the entry has %d bytes, and what follows it is at 0x%x: they overlap", e.packed, e.limit))
+			return lang.Errorf("%q: %w", e.Name, formatError(e.header, "the entry has %d bytes, and what follows it is at 0x%x: they overlap", e.packed, e.limit))
 		}
 	}
 	return nil
@@ -150,7 +150,7 @@ type FormatError struct{ lang.Problem }
 // Located implements lang.Located.
 func (*FormatError) Located() {}
 
-func broken(off int64, format string, args ...any) error {
+func formatError(off int64, format string, args ...any) error {
 	return &FormatError{problem(off, format, args)}
 }
 
@@ -164,7 +164,7 @@ func unsupported(off int64, format string, args ...any) error {
 	return &UnsupportedError{Problem: problem(off, format, args)}
 }
 
-func split(off int64) error {
+func splitRanges(off int64) error {
 	return &UnsupportedError{problem(off, "an archive of several files is not supported", nil), true}
 }
 
@@ -223,7 +223,7 @@ func (e *Entry) Data() (*io.SectionReader, error) {
 		return nil, err
 	}
 	if e.packed > e.limit-begin {
-		return nil, broken(begin, "the entry has %d bytes of data, %d bytes before what follows it", e.packed, e.limit-begin)
+		return nil, formatError(begin, "the entry has %d bytes of data, %d bytes before what follows it", e.packed, e.limit-begin)
 	}
 	switch {
 	case e.method == methodStored && e.archive.unchecked:
@@ -242,9 +242,9 @@ func (e *Entry) check() error {
 	case e.flags&flagPatched != 0:
 		return unsupported(e.header, "the entry is a patch of another file")
 	case e.method == methodStored && e.packed != e.Size:
-		return broken(e.header, "the entry is stored in %d bytes, but has %d", e.packed, e.Size)
+		return formatError(e.header, "the entry is stored in %d bytes, but has %d", e.packed, e.Size)
 	case e.method == methodDeflated && e.Size/maxRatio > e.packed:
-		return broken(e.header, "the entry has %d bytes, more than %d deflated ones can be", e.Size, e.packed)
+		return formatError(e.header, "the entry has %d bytes, more than %d deflated ones can be", e.Size, e.packed)
 	case e.method != methodStored && e.method != methodDeflated:
 		name := ""
 		if known := methodNames[e.method]; known != "" {
@@ -345,7 +345,7 @@ func (s *stream) readAt(p []byte, off int64) (int, error) {
 	for n < len(p) {
 		at := off + int64(n)
 		if at >= s.pos {
-			if err := s.fill(); err != nil {
+			if err := s.inflate(); err != nil {
 				return n, err
 			}
 			continue
@@ -356,8 +356,8 @@ func (s *stream) readAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// fill inflates the next bytes.
-func (s *stream) fill() error {
+// inflate inflates the next bytes.
+func (s *stream) inflate() error {
 	e := s.owner.entry
 	i := s.pos % int64(len(s.ring))
 	part := s.ring[i:min(int64(len(s.ring)), i+inflateSize, i+e.Size-s.pos)]
@@ -368,7 +368,7 @@ func (s *stream) fill() error {
 	case s.pos == e.Size:
 		return s.end()
 	case err == io.EOF:
-		return broken(s.owner.begin, "the entry inflates to %d bytes, want %d", s.pos, e.Size)
+		return formatError(s.owner.begin, "the entry inflates to %d bytes, want %d", s.pos, e.Size)
 	}
 	return s.wrap(err)
 }
@@ -379,7 +379,7 @@ func (s *stream) end() error {
 	var more [1]byte
 	switch n, err := io.ReadFull(s.out, more[:]); {
 	case n > 0:
-		return broken(s.owner.begin, "the entry inflates to more than %d bytes", e.Size)
+		return formatError(s.owner.begin, "the entry inflates to more than %d bytes", e.Size)
 	case err != io.EOF:
 		return s.wrap(err)
 	}
@@ -389,10 +389,10 @@ func (s *stream) end() error {
 // wrap adds the offset in the file to an inflate error.
 func (s *stream) wrap(err error) error {
 	if corrupt, ok := errors.AsType[flate.CorruptInputError](err); ok {
-		return broken(s.owner.begin+int64(corrupt), "the deflated data is corrupt")
+		return formatError(s.owner.begin+int64(corrupt), "the deflated data is corrupt")
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return broken(s.owner.begin+s.owner.entry.packed, "the deflated data ends early: %d of %d bytes are there", s.pos, s.owner.entry.Size)
+		return formatError(s.owner.begin+s.owner.entry.packed, "the deflated data ends early: %d of %d bytes are there", s.pos, s.owner.entry.Size)
 	}
 	return err
 }

@@ -54,7 +54,7 @@ func findEnd(r io.ReaderAt, size int64) (end, error) {
 		}
 		return parseEnd(r, b, size-int64(len(b)))
 	}
-	return end{}, broken(size, "no end record of a zip file in the last %d bytes: the file is truncated", len(tail))
+	return end{}, formatError(size, "no end record of a zip file in the last %d bytes: the file is truncated", len(tail))
 }
 
 // parseEnd parses the end record b at offset at.
@@ -71,7 +71,7 @@ func parseEnd(r io.ReaderAt, b []byte, at int64) (end, error) {
 		}
 	}
 	if disk != 0 || first != 0 || uint64(here) != e.entries {
-		return end{}, split(at)
+		return end{}, splitRanges(at)
 	}
 	return e, e.check(at)
 }
@@ -91,22 +91,22 @@ func findEnd64(r io.ReaderAt, at int64) (int64, end, error) {
 	}
 	place := binary.LittleEndian.Uint64(b[8:])
 	if place > uint64(at-locatorLength-end64Length) {
-		return 0, end{}, broken(at-locatorLength, "the end record of 64 bits is at 0x%x, beyond the file", place)
+		return 0, end{}, formatError(at-locatorLength, "the end record of 64 bits is at 0x%x, beyond the file", place)
 	}
 	found := int64(place)
 	if err := readFull(r, b[:], found); err != nil {
 		return 0, end{}, err
 	}
 	if !bytes.HasPrefix(b[:], []byte(end64Signature)) {
-		return 0, end{}, broken(found, "found %q, want an end record of 64 bits", b[:4])
+		return 0, end{}, formatError(found, "found %q, want an end record of 64 bits", b[:4])
 	}
 	here, entries := u64(b[24:]), u64(b[32:])
 	if u32(b[16:]) != 0 || u32(b[20:]) != 0 || here != entries {
-		return 0, end{}, split(found)
+		return 0, end{}, splitRanges(found)
 	}
 	size, directory := u64(b[40:]), u64(b[48:])
 	if size > uint64(found) || directory > uint64(found) {
-		return 0, end{}, broken(found, "the directory has %d bytes at 0x%x, want it before its end record", size, directory)
+		return 0, end{}, formatError(found, "the directory has %d bytes at 0x%x, want it before its end record", size, directory)
 	}
 	return found, end{int64(directory), int64(size), entries}, nil
 }
@@ -115,11 +115,11 @@ func findEnd64(r io.ReaderAt, at int64) (int64, end, error) {
 func (e end) check(at int64) error {
 	switch {
 	case e.size > at || e.directory > at-e.size:
-		return broken(at, "the directory has %d bytes at 0x%x, want it before its end record", e.size, e.directory)
+		return formatError(at, "the directory has %d bytes at 0x%x, want it before its end record", e.size, e.directory)
 	case e.entries > MaxEntries:
 		return unsupported(at, "%d entries are not supported, want at most %d", e.entries, MaxEntries)
 	case e.entries > uint64(e.size/directoryLength):
-		return broken(at, "%d entries in a directory of %d bytes", e.entries, e.size)
+		return formatError(at, "%d entries in a directory of %d bytes", e.entries, e.size)
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func (a *Archive) readDirectory(e end) error {
 		a.Entries = append(a.Entries, entry)
 	}
 	if d.left > 0 {
-		return broken(d.at, "%d bytes of the directory follow its %d entries", d.left, e.entries)
+		return formatError(d.at, "%d bytes of the directory follow its %d entries", d.left, e.entries)
 	}
 	return nil
 }
@@ -150,10 +150,10 @@ type directory struct {
 	buf      []byte
 }
 
-// take returns the next n bytes, which are valid until the next call.
-func (d *directory) take(n int) ([]byte, error) {
+// nextBytes returns the next n bytes, which are valid until the next call.
+func (d *directory) nextBytes(n int) ([]byte, error) {
 	if int64(n) > d.left {
-		return nil, broken(d.at, "the directory has %d more bytes, want %d", d.left, n)
+		return nil, formatError(d.at, "the directory has %d more bytes, want %d", d.left, n)
 	}
 	d.buf = slices.Grow(d.buf[:0], n)[:n]
 	if _, err := io.ReadFull(d.in, d.buf); err != nil {
@@ -165,12 +165,12 @@ func (d *directory) take(n int) ([]byte, error) {
 
 func (d *directory) entry() (Entry, error) {
 	at := d.at
-	b, err := d.take(directoryLength)
+	b, err := d.nextBytes(directoryLength)
 	if err != nil {
 		return Entry{}, err
 	}
 	if !bytes.HasPrefix(b, []byte(directorySignature)) {
-		return Entry{}, broken(at, "found %q, want an entry of the directory", b[:4])
+		return Entry{}, formatError(at, "found %q, want an entry of the directory", b[:4])
 	}
 	e := Entry{
 		flags: u16(b[8:]), method: u16(b[10:]), crc: u32(b[16:]),
@@ -180,7 +180,7 @@ func (d *directory) entry() (Entry, error) {
 		e.mode = u16(b[40:])
 	}
 	name, extra, comment := int(u16(b[28:])), int(u16(b[30:])), int(u16(b[32:]))
-	if b, err = d.take(name + extra + comment); err != nil {
+	if b, err = d.nextBytes(name + extra + comment); err != nil {
 		return Entry{}, err
 	}
 	e.Name = string(b[:name])
@@ -205,10 +205,10 @@ func (e *Entry) widen(extra []byte, at int64) error {
 				continue
 			}
 			if len(wide) < 8 {
-				return broken(at, "the entry has %d bytes of 64-bit fields, want more", n)
+				return formatError(at, "the entry has %d bytes of 64-bit fields, want more", n)
 			}
 			if u64(wide) > math.MaxInt64 {
-				return broken(at, "the entry has a field of 0x%x, want less than 63 bits", u64(wide))
+				return formatError(at, "the entry has a field of 0x%x, want less than 63 bits", u64(wide))
 			}
 			*field, wide = int64(u64(wide)), wide[8:]
 		}
@@ -237,22 +237,22 @@ func (a *Archive) setLimits(directory int64) {
 // dataOffset returns the offset of an entry's data, after its local header.
 func (e *Entry) dataOffset() (int64, error) {
 	if e.header > e.limit-localLength-int64(len(e.Name)) {
-		return 0, broken(e.header, "no room for the header of the entry: what follows it is at 0x%x", e.limit)
+		return 0, formatError(e.header, "no room for the header of the entry: what follows it is at 0x%x", e.limit)
 	}
 	b, err := e.archive.near.read(e.archive.r, e.header, localLength+len(e.Name))
 	if err != nil {
 		return 0, err
 	}
 	if !bytes.HasPrefix(b, []byte(localSignature)) {
-		return 0, broken(e.header, "found %q, want the header of an entry", b[:4])
+		return 0, formatError(e.header, "found %q, want the header of an entry", b[:4])
 	}
 	name, extra := int64(u16(b[26:])), int64(u16(b[28:]))
 	if name != int64(len(e.Name)) || string(b[localLength:]) != e.Name {
-		return 0, broken(e.header, "the entry has another name here than in the directory")
+		return 0, formatError(e.header, "the entry has another name here than in the directory")
 	}
 	begin := e.header + localLength + name + extra
 	if begin > e.limit {
-		return 0, broken(e.header, "the header of the entry overlaps the data after it at 0x%x", e.limit)
+		return 0, formatError(e.header, "the header of the entry overlaps the data after it at 0x%x", e.limit)
 	}
 	return begin, nil
 }
@@ -277,7 +277,7 @@ func (c *headerCache) read(r io.ReaderAt, off int64, n int) ([]byte, error) {
 		c.data = slices.Grow(c.data[:0], size)[:size]
 		got, err := r.ReadAt(c.data, off)
 		if c.data, c.off = c.data[:got], off; got < n {
-			return nil, short(off, got, n, err)
+			return nil, shortRead(off, got, n, err)
 		}
 	}
 	return slices.Clone(c.data[off-c.off:][:n]), nil
@@ -286,13 +286,13 @@ func (c *headerCache) read(r io.ReaderAt, off int64, n int) ([]byte, error) {
 // readFull fills p from offset off. Data that ends early is an error.
 func readFull(r io.ReaderAt, p []byte, off int64) error {
 	if n, err := r.ReadAt(p, off); n < len(p) {
-		return short(off, n, len(p), err)
+		return shortRead(off, n, len(p), err)
 	}
 	return nil
 }
 
-// short is the error of a read that got fewer bytes than wanted.
-func short(off int64, got, want int, err error) error {
+// shortRead is the error of a read that got fewer bytes than wanted.
+func shortRead(off int64, got, want int, err error) error {
 	if lang.IsLocated(err) {
 		return err
 	}

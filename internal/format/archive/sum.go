@@ -95,7 +95,7 @@ func (s *storedReader) verify() error {
 		from, to := s.sum.gap(s.entry.Size)
 		n := min(int64(len(buf)), to-from)
 		if got, err := s.ReadAt(buf[:n], from); int64(got) < n {
-			return short(s.begin+from, got, int(n), err)
+			return shortRead(s.begin+from, got, int(n), err)
 		}
 	}
 	return s.sum.err
@@ -106,7 +106,7 @@ func (e *Entry) compare(begin int64, crc uint32) error {
 	if crc == e.crc || e.archive.unchecked {
 		return nil
 	}
-	return broken(begin, "the entry %q has the CRC-32 %08x, want %08x", e.Name, crc, e.crc)
+	return formatError(begin, "the entry %q has the CRC-32 %08x, want %08x", e.Name, crc, e.crc)
 }
 
 const (
@@ -122,7 +122,7 @@ const (
 type sum struct {
 	reading   sync.Mutex // one Verify at a time
 	once      sync.Once
-	isDecided atomic.Bool // err is known
+	isDecided atomic.Bool // the checksum was compared, err has the result
 	err       error
 	mu        sync.Mutex
 	parts     []part // sorted, separate; the first begins at 0
@@ -173,7 +173,7 @@ func (s *sum) add(p []byte, off int64) {
 		var n int
 		switch {
 		case i < len(s.parts) && s.parts[i].from <= off:
-			n = s.extend(i, p, off)
+			n = s.addBytes(i, p, off)
 		case len(s.parts) < maxParts:
 			s.parts = slices.Insert(s.parts, i, part{off, off, 0})
 		case i == len(s.parts):
@@ -185,9 +185,9 @@ func (s *sum) add(p []byte, off int64) {
 	}
 }
 
-// extend adds bytes at off to part i, which contains or touches off, up to the next part. Parts
+// addBytes adds bytes at off to part i, which contains or touches off, up to the next part. Parts
 // that touch are joined. It returns the number of bytes of p that are summed now.
-func (s *sum) extend(i int, p []byte, off int64) int {
+func (s *sum) addBytes(i int, p []byte, off int64) int {
 	x := &s.parts[i]
 	known := int(min(int64(len(p)), x.to-off))
 	p = p[known:]

@@ -42,7 +42,7 @@ var ErrNoData = lang.Errorf("the tensor was saved without data, statistics only"
 // FormatError is the error of an invalid file.
 type FormatError struct{ lang.Problem }
 
-func broken(off int64, format string, args ...any) error {
+func formatError(off int64, format string, args ...any) error {
 	return &FormatError{lang.Problem{Sentence: lang.Say("at 0x%x: %s", off, lang.Say(format, args...))}}
 }
 
@@ -90,15 +90,15 @@ func (p *parser) lines(text []byte) (begin int64, err error) {
 	for off := 0; ; {
 		n := bytes.IndexByte(text[off:], '\n')
 		if n < 0 {
-			return 0, broken(int64(len(text)), "the header is cut off: no %s=1 in %d bytes", keyEnd, len(text))
+			return 0, formatError(int64(len(text)), "the header is cut off: no %s=1 in %d bytes", keyEnd, len(text))
 		}
 		line := strings.TrimSuffix(string(text[off:off+n]), "\r")
 		key, value, ok := strings.Cut(line, "=")
 		switch {
 		case !ok:
-			return 0, broken(int64(off), "found %.40q in the header, want KEY=VALUE", line)
+			return 0, formatError(int64(off), "found %.40q in the header, want KEY=VALUE", line)
 		case p.seen[key]:
-			return 0, broken(int64(off), "duplicate %.40s in the header", key)
+			return 0, formatError(int64(off), "duplicate %.40s in the header", key)
 		case key == keyEnd:
 			return int64(off + n + 1), nil
 		}
@@ -108,7 +108,7 @@ func (p *parser) lines(text []byte) (begin int64, err error) {
 			value = strconv.Itoa(int(tensor.ND))
 		}
 		if err := p.set(key, value); err != nil {
-			return 0, broken(int64(off), "%s: %v", key, err)
+			return 0, formatError(int64(off), "%s: %v", key, err)
 		}
 		off += n + 1
 	}
@@ -172,13 +172,13 @@ func (p *parser) data(file io.ReaderAt, begin, size int64) error {
 	rest := size - begin
 	switch {
 	case p.length > rest:
-		return broken(begin, "%s is %d, but %d bytes follow the header", keyLength, p.length, rest)
+		return formatError(begin, "%s is %d, but %d bytes follow the header", keyLength, p.length, rest)
 	case !p.seen[keyObject] && p.Link != "":
 		return nil
 	case !p.seen[keyObject]:
 		return ErrNoData
 	case p.offset > rest || p.object > rest-p.offset:
-		return broken(begin, "%s has %d bytes from %d on, but %d bytes follow the header", keyObject, p.object, p.offset, rest)
+		return formatError(begin, "%s has %d bytes from %d on, but %d bytes follow the header", keyObject, p.object, p.offset, rest)
 	}
 	p.Link = ""
 	if err := p.Check(p.object); err != nil {

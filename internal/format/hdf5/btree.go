@@ -19,9 +19,9 @@ type walk1 struct {
 // treeHead parses the head of a node of a version-1 B-tree.
 func treeHead(c *cursor, kind int) (level, entries int) {
 	c.expect("TREE")
-	at := c.here()
+	at := c.offset()
 	if k := c.u8(); k != kind {
-		c.fail(broken(at, "B-tree: a node of type %d, want %d", k, kind))
+		c.fail(formatError(at, "B-tree: a node of type %d, want %d", k, kind))
 	}
 	level, entries = c.u8(), c.u16()
 	c.skip(2 * c.f.offsetSize)
@@ -46,7 +46,7 @@ func (w *walk1) node(addr int64, want int) error {
 	case c.err != nil:
 		return c.err
 	case want != none && level != want:
-		return broken(c.off, "B-tree: a node of level %d, want %d", level, want)
+		return formatError(c.off, "B-tree: a node of level %d, want %d", level, want)
 	}
 	if c, err = w.f.cursor(addr+size, int64(n*(w.f.lengthSize+w.f.offsetSize))); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (w *walk1) node(addr int64, want int) error {
 // visitOnce records a node, and fails if it was visited before.
 func (w *walk1) visitOnce(addr int64) error {
 	if w.seen[addr] {
-		return broken(-1, "B-tree: the node at address 0x%x is there twice", addr)
+		return formatError(-1, "B-tree: the node at address 0x%x is there twice", addr)
 	}
 	w.seen[addr] = true
 	return nil
@@ -115,7 +115,7 @@ func (f *file) tree2(addr int64) (*tree2, error) {
 	case c.err != nil:
 		return nil, c.err
 	case t.recordSize == 0 || node < int64(10+t.recordSize) || t.depth >= maxLevels:
-		return nil, broken(c.off, "B-tree: nodes of %d bytes with records of %d bytes, %d levels deep", node, t.recordSize, t.depth)
+		return nil, formatError(c.off, "B-tree: nodes of %d bytes with records of %d bytes, %d levels deep", node, t.recordSize, t.depth)
 	}
 	return t, t.setLevels(node, c.off)
 }
@@ -138,7 +138,7 @@ func (t *tree2) setLevels(node, off int64) error {
 		l.max = (node - head - l.pointer) / (record + l.pointer)
 		all, ok := product(l.max+1, below.total)
 		if l.max <= 0 || !ok || all > 1<<62 {
-			return broken(off, "B-tree: nodes of %d bytes with records of %d bytes, %d levels deep", node, record, t.depth)
+			return formatError(off, "B-tree: nodes of %d bytes with records of %d bytes, %d levels deep", node, record, t.depth)
 		}
 		l.total = all + l.max
 		t.levels = append(t.levels, l)
@@ -169,11 +169,11 @@ func (t *tree2) parse(c *cursor, depth, records int) (recs []byte, children *cur
 		return nil, nil, err
 	}
 	c.version("B-tree node", 0)
-	at := c.here()
+	at := c.offset()
 	if kind := c.u8(); kind != t.kind {
-		c.fail(broken(at, "B-tree: a node of type %d, want %d", kind, t.kind))
+		c.fail(formatError(at, "B-tree: a node of type %d, want %d", kind, t.kind))
 	}
-	recs = c.take(records * t.recordSize)
+	recs = c.nextBytes(records * t.recordSize)
 	return recs, c, c.err
 }
 
@@ -183,25 +183,25 @@ func (t *tree2) child(c *cursor, depth int) (addr int64, records int, err error)
 	addr, records = c.address(), int(c.uint(l.countSize))
 	c.uint(l.totalSize)
 	if limit := t.levels[depth-1].max; c.err == nil && int64(records) > limit {
-		c.fail(broken(c.here(), "B-tree: a node of %d records, want at most %d", records, limit))
+		c.fail(formatError(c.offset(), "B-tree: a node of %d records, want at most %d", records, limit))
 	}
 	return addr, records, c.err
 }
 
-// each calls visit with every record in order.
-func (t *tree2) each(visit func(record []byte) error) error {
+// visit calls visit with every record in order.
+func (t *tree2) visit(visit func(record []byte) error) error {
 	if t.root == none || t.rootCount == 0 {
 		return nil
 	}
 	if limit := t.levels[t.depth].max; int64(t.rootCount) > limit {
-		return broken(-1, "B-tree: a root of %d records, want at most %d", t.rootCount, limit)
+		return formatError(-1, "B-tree: a root of %d records, want at most %d", t.rootCount, limit)
 	}
 	return t.eachBelow(t.root, t.rootCount, t.depth, make(map[int64]bool), visit)
 }
 
 func (t *tree2) eachBelow(addr int64, records, depth int, seen map[int64]bool, visit func([]byte) error) error {
 	if seen[addr] {
-		return broken(-1, "B-tree: the node at address 0x%x is there twice", addr)
+		return formatError(-1, "B-tree: the node at address 0x%x is there twice", addr)
 	}
 	seen[addr] = true
 	c, err := t.f.cursor(addr, t.nodeSize(depth, records))

@@ -57,9 +57,9 @@ type chunk struct {
 	mask uint32 // bits of filters that were skipped
 }
 
-// plan chooses the windows: one chunk is subtracted from the available memory, and the rest, at least a fifth of it,
+// chooseWindows chooses the windows: one chunk is subtracted from the available memory, and the rest, at least a fifth of it,
 // is the limit of a window. The dataset must not be empty.
-func (c *chunked) plan(memory int64) {
+func (c *chunked) chooseWindows(memory int64) {
 	c.chunkBytes = c.chunk.Elements() * c.unit
 	c.strides, c.chunkStrides = c.shape.Strides(), c.chunk.Strides()
 	limit := max(memory-c.chunkBytes, memory/5)
@@ -213,7 +213,7 @@ func (c *chunked) load(d *decoder, ch *chunk, place []int64) error {
 		return err
 	}
 	if limit := 2*c.chunkBytes + 4096; ch.size > limit {
-		return broken(off, "the data of a chunk has %d bytes, want at most %d", ch.size, limit)
+		return formatError(off, "the data of a chunk has %d bytes, want at most %d", ch.size, limit)
 	}
 	d.plain = nil
 	d.in = slices.Grow(d.in[:0], int(ch.size))[:ch.size]
@@ -225,8 +225,8 @@ func (c *chunked) load(d *decoder, ch *chunk, place []int64) error {
 	return err
 }
 
-// box is the part of a chunk that lies in a window.
-type box struct {
+// chunkBox is the part of a chunk that lies in a window.
+type chunkBox struct {
 	// lo and hi are the positions of the outer axes; like the axis of the runs they count in the
 	// whole array.
 	lo, hi []int64
@@ -238,9 +238,9 @@ type box struct {
 }
 
 // boxOf returns the part of the chunk at a place that lies in the window of positions lo to hi.
-func (c *chunked) boxOf(place, lo, hi []int64) *box {
+func (c *chunked) boxOf(place, lo, hi []int64) *chunkBox {
 	axis := max(c.whole, c.axis) // runs along it are contiguous on both sides
-	b := &box{lo: make([]int64, axis+1), hi: make([]int64, axis+1), fromStrides: c.chunkStrides, toStrides: c.strides}
+	b := &chunkBox{lo: make([]int64, axis+1), hi: make([]int64, axis+1), fromStrides: c.chunkStrides, toStrides: c.strides}
 	for j := range b.lo {
 		start := place[j] * c.chunk[j]
 		b.lo[j], b.hi[j] = max(lo[j], start), min(hi[j], start+c.chunk[j])
@@ -254,7 +254,7 @@ func (c *chunked) boxOf(place, lo, hi []int64) *box {
 
 // runs calls copy for every run with its first element in the chunk, its first element in the
 // window and its length.
-func (b *box) runs(copy func(from, to, n int64)) {
+func (b *chunkBox) runs(copy func(from, to, n int64)) {
 	_ = eachPlace(b.lo, b.hi, func(at []int64) error {
 		from, to := b.from, b.to
 		for j, x := range at {

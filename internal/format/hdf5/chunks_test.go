@@ -50,7 +50,7 @@ func TestChunks(t *testing.T) {
 			x.fill = repeatedValue{value: want[:unit]}
 		}
 		storeChunks(rnd, x, want)
-		x.plan([]int64{1, 64, 1000, decoderMemory}[rnd.IntN(4)])
+		x.chooseWindows([]int64{1, 64, 1000, decoderMemory}[rnd.IntN(4)])
 		r := io.NewSectionReader(x, 0, x.size)
 		got, err := io.ReadAll(r)
 		if err != nil || !bytes.Equal(got, want) {

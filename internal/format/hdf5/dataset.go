@@ -25,12 +25,12 @@ type dataset struct {
 }
 
 // isDataset reports whether an object is a dataset, not a group or datatype.
-func (o *object) isDataset() bool {
-	return o.first(msgLayout) != nil || o.first(msgDatatype) != nil && o.first(msgDataspace) != nil
+func (o *objectHeader) isDataset() bool {
+	return o.firstMessage(msgLayout) != nil || o.firstMessage(msgDatatype) != nil && o.firstMessage(msgDataspace) != nil
 }
 
 // dataset parses the object header of a dataset. With an error it returns the parts parsed before.
-func (f *file) dataset(o *object) (*dataset, error) {
+func (f *file) dataset(o *objectHeader) (*dataset, error) {
 	d := &dataset{}
 	if err := d.describe(f, o); err != nil {
 		return d, err
@@ -38,11 +38,11 @@ func (f *file) dataset(o *object) (*dataset, error) {
 	if d.problem != nil && (f.keep == nil || d.refersElsewhere()) {
 		return d, d.problem
 	}
-	return d, d.locate(f, o)
+	return d, d.findData(f, o)
 }
 
 // describe reads the type, the shape and the attributes.
-func (d *dataset) describe(f *file, o *object) (err error) {
+func (d *dataset) describe(f *file, o *objectHeader) (err error) {
 	if d.attrs, err = f.attributes(o); err != nil {
 		return err
 	}
@@ -67,10 +67,10 @@ func (d *dataset) describe(f *file, o *object) (err error) {
 }
 
 // message returns the data of a message that every dataset must have.
-func (f *file) message(o *object, kind int, name string) (*cursor, error) {
-	m := o.first(kind)
+func (f *file) message(o *objectHeader, kind int, name string) (*cursor, error) {
+	m := o.firstMessage(kind)
 	if m == nil {
-		return nil, broken(-1, "the dataset at address 0x%x has no %s", o.addr, name)
+		return nil, formatError(-1, "the dataset at address 0x%x has no %s", o.addr, name)
 	}
 	return f.parse(m)
 }
@@ -82,13 +82,13 @@ const (
 	storedInChunks   = 2
 )
 
-// locate finds the data.
-func (d *dataset) locate(f *file, o *object) error {
+// findData finds the data.
+func (d *dataset) findData(f *file, o *objectHeader) error {
 	c, err := f.message(o, msgLayout, "layout of its data")
 	if err != nil {
 		return err
 	}
-	if o.first(msgExternal) != nil {
+	if o.firstMessage(msgExternal) != nil {
 		return unsupported("data in other files is not supported; rewrite the dataset with h5repack")
 	}
 	value, err := f.fillValue(o, d.elementType.size)
@@ -97,27 +97,27 @@ func (d *dataset) locate(f *file, o *object) error {
 	}
 	d.fill = value
 	l := &dataLocator{d: d, f: f, o: o, c: c, empty: repeatedValue{value, d.size}}
-	at, version := c.here(), c.u8()
+	at, version := c.offset(), c.u8()
 	switch version {
 	case 1, 2:
-		return l.old()
+		return l.parseOldVersions()
 	case 3, 4, 5:
 		return l.new(version)
 	}
-	return broken(at, "layout version %d, want 1 to 5", version)
+	return formatError(at, "layout version %d, want 1 to 5", version)
 }
 
 // dataLocator finds the data of a dataset by its layout message.
 type dataLocator struct {
 	d     *dataset
 	f     *file
-	o     *object
+	o     *objectHeader
 	c     *cursor
 	empty repeatedValue // the data if nothing was written
 }
 
-// old parses versions 1 and 2 after the version number.
-func (l *dataLocator) old() error {
+// parseOldVersions parses versions 1 and 2 after the version number.
+func (l *dataLocator) parseOldVersions() error {
 	c := l.c
 	rank, class := c.u8(), c.u8()
 	c.skip(5)
@@ -173,8 +173,8 @@ func (l *dataLocator) unknown(class int) error {
 
 // inHeader takes n bytes of the message as the data.
 func (l *dataLocator) inHeader(n int64) error {
-	off := l.c.here()
-	l.c.take(int(min(n, maxBlock)))
+	off := l.c.offset()
+	l.c.nextBytes(int(min(n, maxBlock)))
 	return l.section(off, n)
 }
 
@@ -188,7 +188,7 @@ func (l *dataLocator) inOnePiece(addr, n int64) error {
 	}
 	off, err := l.f.offset(addr, l.d.size)
 	if err != nil {
-		return broken(-1, "data of %d bytes at address 0x%x is outside the file of %d bytes", l.d.size, addr, l.f.size)
+		return formatError(-1, "data of %d bytes at address 0x%x is outside the file of %d bytes", l.d.size, addr, l.f.size)
 	}
 	return l.section(off, n)
 }
@@ -199,7 +199,7 @@ func (l *dataLocator) section(off, n int64) error {
 	case l.c.err != nil:
 		return l.c.err
 	case n < l.d.size:
-		return broken(off, "data has %d bytes, want %d", n, l.d.size)
+		return formatError(off, "data has %d bytes, want %d", n, l.d.size)
 	}
 	l.d.stored = io.NewSectionReader(l.f.r, off, l.d.size)
 	return nil
@@ -216,7 +216,7 @@ const (
 // inProportion rejects data that is too large for the file.
 func (l *dataLocator) inProportion() error {
 	if l.d.size > maxUnwritten && l.d.size/maxRatio > l.f.size {
-		return broken(-1, "data of %d bytes in a file of %d bytes", l.d.size, l.f.size)
+		return formatError(-1, "data of %d bytes in a file of %d bytes", l.d.size, l.f.size)
 	}
 	return nil
 }
@@ -231,7 +231,7 @@ func (l *dataLocator) unwritten() error {
 // element.
 func (l *dataLocator) dimensions(rank, n int) tensor.Shape {
 	if rank > maxRank+1 {
-		l.c.fail(broken(l.c.here(), "chunks of rank %d, want at most %d", rank-1, maxRank))
+		l.c.fail(formatError(l.c.offset(), "chunks of rank %d, want at most %d", rank-1, maxRank))
 		return nil
 	}
 	dims := make(tensor.Shape, rank)
@@ -248,7 +248,7 @@ func (l *dataLocator) inChunks(dims tensor.Shape, find func(*chunked) (index, er
 	case l.c.err != nil:
 		return l.c.err
 	case len(dims) != len(shape)+1 || len(shape) == 0:
-		return broken(l.c.here(), "chunks of rank %d, want %d", len(dims)-1, len(shape))
+		return formatError(l.c.offset(), "chunks of rank %d, want %d", len(dims)-1, len(shape))
 	case l.d.size == 0:
 		return l.unwritten()
 	}
@@ -260,13 +260,13 @@ func (l *dataLocator) inChunks(dims tensor.Shape, find func(*chunked) (index, er
 	}
 	switch {
 	case n == 0:
-		return broken(l.c.here(), "chunks of shape %v", x.chunk)
+		return formatError(l.c.offset(), "chunks of shape %v", x.chunk)
 	case !ok || n > maxChunk:
 		return unsupported("chunks of shape %v with %d bytes an element, more than %d MiB, are not supported; rewrite the dataset with h5repack",
 			x.chunk, unit, maxChunk>>20)
 	}
-	x.plan(decoderMemory)
-	if m := l.o.first(msgFilters); m != nil {
+	x.chooseWindows(decoderMemory)
+	if m := l.o.firstMessage(msgFilters); m != nil {
 		c, err := l.f.parse(m)
 		if err != nil {
 			return err
@@ -321,12 +321,12 @@ var indexParameters = map[int]int{indexFixed: 1, indexExtensible: 5, indexTree2:
 // newChunks parses versions 4 and 5 of chunked layouts.
 func (l *dataLocator) newChunks(version int) error {
 	c := l.c
-	at, flags, rank, width := c.here(), c.u8(), c.u8(), c.u8()
+	at, flags, rank, width := c.offset(), c.u8(), c.u8(), c.u8()
 	if width < 1 || width > 8 {
-		return broken(at, "dimensions of chunks in %d bytes, want 1 to 8", width)
+		return formatError(at, "dimensions of chunks in %d bytes, want 1 to 8", width)
 	}
 	dims := l.dimensions(rank, width)
-	at = c.here()
+	at = c.offset()
 	kind := c.u8()
 	single := singleIndex{size: none}
 	if kind == indexSingle && flags&2 != 0 {
@@ -355,7 +355,7 @@ func (l *dataLocator) newChunks(version int) error {
 		case indexImplicit, indexFixed, indexExtensible:
 			return l.array(kind, addr, e, x)
 		}
-		return nil, broken(at, "index of chunks of type %d, want 1 to 5", kind)
+		return nil, formatError(at, "index of chunks of type %d, want 1 to 5", kind)
 	})
 }
 
@@ -367,7 +367,7 @@ func (l *dataLocator) tree2(addr int64, e entry) (index, error) {
 	e.filtered = t.kind == tree2Filtered
 	want := e.bytes(l.f) + 8*len(l.d.space.shape)
 	if !e.filtered && t.kind != tree2Plain || t.recordSize != want {
-		return nil, broken(-1, "B-tree of chunks of type %d with records of %d bytes, want %d", t.kind, t.recordSize, want)
+		return nil, formatError(-1, "B-tree of chunks of type %d with records of %d bytes, want %d", t.kind, t.recordSize, want)
 	}
 	return &tree2Index{e, t}, nil
 }
@@ -381,16 +381,16 @@ func (l *dataLocator) array(kind int, addr int64, e entry, x *chunked) (index, e
 			open++
 		}
 		if n != unlimited && n < x.shape[j] {
-			return nil, broken(-1, "dataspace: dimension %d is %d, at most %d", j, x.shape[j], n)
+			return nil, formatError(-1, "dataspace: dimension %d is %d, at most %d", j, x.shape[j], n)
 		}
 	}
 	if want := kind == indexExtensible; want && open != 1 || !want && open != 0 {
-		return nil, broken(-1, "index of chunks of type %d for %d axes without a limit", kind, open)
+		return nil, formatError(-1, "index of chunks of type %d for %d axes without a limit", kind, open)
 	}
 	g, count, ok := newGrid(l.d.space, x.chunk, first)
 	switch {
 	case !ok:
-		return nil, broken(-1, "the chunks of shape %v are too many", x.chunk)
+		return nil, formatError(-1, "the chunks of shape %v are too many", x.chunk)
 	case kind == indexImplicit:
 		return &implicitIndex{g, addr, x.chunkBytes}, nil
 	case kind == indexFixed:
@@ -400,10 +400,10 @@ func (l *dataLocator) array(kind int, addr int64, e entry, x *chunked) (index, e
 }
 
 // fillValue returns the fill value of elements that were never written, nil for zeros.
-func (f *file) fillValue(o *object, size int) ([]byte, error) {
-	m := o.first(msgFill)
+func (f *file) fillValue(o *objectHeader, size int) ([]byte, error) {
+	m := o.firstMessage(msgFill)
 	if m == nil {
-		m = o.first(msgOldFill)
+		m = o.firstMessage(msgOldFill)
 	}
 	if m == nil {
 		return nil, nil
@@ -428,6 +428,6 @@ func (f *file) fillValue(o *object, size int) ([]byte, error) {
 	if n != int64(size) || c.err != nil {
 		return nil, c.err
 	}
-	value := append([]byte(nil), c.take(size)...)
+	value := append([]byte(nil), c.nextBytes(size)...)
 	return value, c.err
 }

@@ -77,10 +77,10 @@ func (c *cursor) nestedType(depth int) (elementType, error) {
 	flags, size := int(c.uint(3)), c.size(4)
 	t := elementType{class: class, size: int(size)}
 	if size < 1 || size > 1<<31-1 {
-		c.fail(broken(c.here(), "datatype of %d bytes", size))
+		c.fail(formatError(c.offset(), "datatype of %d bytes", size))
 	}
 	if depth > maxNesting {
-		c.fail(broken(c.here(), "datatype in more than %d others", maxNesting))
+		c.fail(formatError(c.offset(), "datatype in more than %d others", maxNesting))
 	}
 	if c.err != nil {
 		return t, c.err
@@ -199,7 +199,7 @@ func (c *cursor) enum(t *elementType, members, version, depth int) {
 			c.pad(len(names[i]) + 1)
 		}
 	}
-	values := string(c.take(2))
+	values := string(c.nextBytes(2))
 	if names == [2]string{"FALSE", "TRUE"} && values == "\x00\x01" || names == [2]string{"TRUE", "FALSE"} && values == "\x01\x00" {
 		t.dtype, t.signed = tensor.Bool, false
 	}
@@ -207,7 +207,7 @@ func (c *cursor) enum(t *elementType, members, version, depth int) {
 
 // dataspace parses the extent of a dataset or an attribute.
 func (c *cursor) dataspace() (*dataspace, error) {
-	at, version, rank, flags := c.here(), c.u8(), c.u8(), c.u8()
+	at, version, rank, flags := c.offset(), c.u8(), c.u8(), c.u8()
 	s := &dataspace{shape: tensor.Shape{}}
 	switch version {
 	case 1:
@@ -215,10 +215,10 @@ func (c *cursor) dataspace() (*dataspace, error) {
 	case 2:
 		s.null = c.u8() == 2
 	default:
-		c.fail(broken(at, "dataspace version %d, want 1 or 2", version))
+		c.fail(formatError(at, "dataspace version %d, want 1 or 2", version))
 	}
 	if rank > maxRank {
-		c.fail(broken(at, "dataspace of rank %d, want at most %d", rank, maxRank))
+		c.fail(formatError(at, "dataspace of rank %d, want at most %d", rank, maxRank))
 	}
 	if c.err != nil {
 		return nil, c.err
@@ -238,12 +238,12 @@ func (c *cursor) dataspace() (*dataspace, error) {
 
 // limit parses the maximum of a dimension, unlimited for none.
 func (c *cursor) limit() int64 {
-	at := c.here()
+	at := c.offset()
 	switch v := c.uint(c.f.lengthSize); {
 	case v == undefined(c.f.lengthSize):
 		return unlimited
 	case v > 1<<63-1:
-		c.fail(broken(at, "dataspace: dimension %d", v))
+		c.fail(formatError(at, "dataspace: dimension %d", v))
 		return 0
 	default:
 		return int64(v)
@@ -272,7 +272,7 @@ func (s *dataspace) bytes(t *elementType) (int64, error) {
 		n, ok = product(n, int64(t.size))
 	}
 	if !ok {
-		return 0, broken(-1, "data of shape %v with %d bytes an element has more than 63 bits", s.shape, t.size)
+		return 0, formatError(-1, "data of shape %v with %d bytes an element has more than 63 bits", s.shape, t.size)
 	}
 	return n, nil
 }

@@ -9,8 +9,8 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Extracted is the result of Extract.
-type Extracted struct {
+// ExtractResult is the result of Extract.
+type ExtractResult struct {
 	// Datasets is the number of copied datasets.
 	Datasets int
 	// Left lists the datasets and attributes that could not be copied, with the reasons.
@@ -25,7 +25,7 @@ type Extracted struct {
 //
 // The file is written from front to back, in the form of HDF5 1.8 and later. The error is from
 // Open, reading or writing.
-func Extract(w io.Writer, r io.ReaderAt, size int64, keep func(path []string) bool) (*Extracted, error) {
+func Extract(w io.Writer, r io.ReaderAt, size int64, keep func(path []string) bool) (*ExtractResult, error) {
 	f, _, err := openFile(r, size)
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func Extract(w io.Writer, r io.ReaderAt, size int64, keep func(path []string) bo
 	if err := walk.walk(); err != nil {
 		return nil, err
 	}
-	x := &Extracted{}
+	x := &ExtractResult{}
 	root := &node{}
 	for i := range walk.found {
 		m := &walk.found[i]
@@ -99,7 +99,7 @@ const superblockSize = 48
 // write writes the file with n as its root.
 func (n *node) write(w io.Writer) error {
 	n.addr = superblockSize
-	end := n.place(n.addr)
+	end := n.assignAddresses(n.addr)
 	b := append([]byte(Magic), 2, 8, 8, 0)
 	b = appendUint64(b, 0, noAddress, uint64(end), uint64(n.addr))
 	if err := writeAll(w, appendSum(b)); err != nil {
@@ -108,9 +108,9 @@ func (n *node) write(w io.Writer) error {
 	return n.writeAll(w)
 }
 
-// place assigns addresses from addr on to the object and all objects below it. It returns the
+// assignAddresses assigns addresses from addr on to the object and all objects below it. It returns the
 // address after them.
-func (n *node) place(addr int64) int64 {
+func (n *node) assignAddresses(addr int64) int64 {
 	n.addr = addr
 	addr += int64(len(n.header()))
 	if n.dataset != nil {
@@ -119,7 +119,7 @@ func (n *node) place(addr int64) int64 {
 	}
 	addr = align(addr)
 	for _, m := range n.members {
-		addr = m.place(addr)
+		addr = m.assignAddresses(addr)
 	}
 	return addr
 }

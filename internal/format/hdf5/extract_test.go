@@ -19,7 +19,7 @@ func below(prefix ...string) func(path []string) bool {
 	return func(path []string) bool { return len(path) >= len(prefix) && slices.Equal(path[:len(prefix)], prefix) }
 }
 
-func extract(t *testing.T, data []byte, keep func(path []string) bool) (*Extracted, []byte) {
+func extract(t *testing.T, data []byte, keep func(path []string) bool) (*ExtractResult, []byte) {
 	t.Helper()
 	var b bytes.Buffer
 	x, err := Extract(&b, bytes.NewReader(data), int64(len(data)), keep)

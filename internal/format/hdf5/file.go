@@ -60,7 +60,7 @@ func (f *file) at(addr, n int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.spend(n); err != nil {
+	if err := f.countRead(n); err != nil {
 		return nil, err
 	}
 	start := off &^ (pageSize - 1)
@@ -78,10 +78,10 @@ func (f *file) at(addr, n int64) ([]byte, error) {
 	return p.data[off-start:][:n:n], nil
 }
 
-// spend counts n bytes as read.
-func (f *file) spend(n int64) error {
+// countRead counts n bytes as read.
+func (f *file) countRead(n int64) error {
 	if f.readBytes += n; f.readBytes > maxRead*f.size+readSlack {
-		return broken(-1, "the structures of the file lead to the same places again and again")
+		return formatError(-1, "the structures of the file lead to the same places again and again")
 	}
 	return nil
 }
@@ -90,15 +90,15 @@ func (f *file) spend(n int64) error {
 func (f *file) offset(addr, n int64) (int64, error) {
 	room := f.size - f.base
 	if addr < 0 || n < 0 || n > room || addr > room-n {
-		return 0, broken(-1, "address 0x%x + %d bytes is outside the file of %d bytes", addr, n, f.size)
+		return 0, formatError(-1, "address 0x%x + %d bytes is outside the file of %d bytes", addr, n, f.size)
 	}
 	return f.base + addr, nil
 }
 
-// hold counts n bytes as held.
-func (f *file) hold(n int64) error {
+// countHeld counts n bytes as held.
+func (f *file) countHeld(n int64) error {
 	if f.heldBytes += n; f.heldBytes > maxHeld*f.size+heldSlack {
-		return broken(-1, "the content of the file would need more memory than the file has bytes")
+		return formatError(-1, "the content of the file would need more memory than the file has bytes")
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func Find(r io.ReaderAt, size int64) (off int64, ok bool) {
 func openFile(r io.ReaderAt, size int64) (*file, []lang.Sentence, error) {
 	off, ok := Find(r, size)
 	if !ok {
-		return nil, nil, broken(-1, "not HDF5: no signature at 0, 512, 1024 and so on")
+		return nil, nil, formatError(-1, "not HDF5: no signature at 0, 512, 1024 and so on")
 	}
 	// Addresses count from the superblock: if it moved with the file, its own base address is
 	// outdated.
@@ -173,7 +173,7 @@ func openFile(r io.ReaderAt, size int64) (*file, []lang.Sentence, error) {
 	c.skip(len(Magic))
 	version := c.u8()
 	if c.err != nil {
-		return nil, nil, broken(c.here(), "truncated: the superblock ends after %d bytes", len(c.b))
+		return nil, nil, formatError(c.offset(), "truncated: the superblock ends after %d bytes", len(c.b))
 	}
 	var end int64
 	var warnings []lang.Sentence
@@ -186,25 +186,25 @@ func openFile(r io.ReaderAt, size int64) (*file, []lang.Sentence, error) {
 			warnings = append(warnings, lang.Say("the program that wrote the file did not close it"))
 		}
 	default:
-		return nil, nil, broken(off+8, "superblock version %d, want 0 to 3", version)
+		return nil, nil, formatError(off+8, "superblock version %d, want 0 to 3", version)
 	}
 	if c.err != nil {
 		return nil, nil, c.err
 	}
 	if end += off - max(0, f.base); end > size {
-		return nil, nil, broken(-1, "truncated: the file has %d bytes, its superblock says %d", size, end)
+		return nil, nil, formatError(-1, "truncated: the file has %d bytes, its superblock says %d", size, end)
 	}
 	f.base = off
 	return f, warnings, nil
 }
 
-// sizes parses the sizes of addresses and lengths.
-func (f *file) sizes(c *cursor) {
-	at := c.here()
+// parseSizes parses the sizes of addresses and lengths.
+func (f *file) parseSizes(c *cursor) {
+	at := c.offset()
 	f.offsetSize, f.lengthSize = c.u8(), c.u8()
 	for _, n := range []int{f.offsetSize, f.lengthSize} {
 		if n != 4 && n != 8 {
-			c.fail(broken(at, "superblock: sizes of offsets and lengths are %d and %d, want 4 or 8", f.offsetSize, f.lengthSize))
+			c.fail(formatError(at, "superblock: sizes of offsets and lengths are %d and %d, want 4 or 8", f.offsetSize, f.lengthSize))
 			f.offsetSize, f.lengthSize = 8, 8
 		}
 	}
@@ -214,7 +214,7 @@ func (f *file) sizes(c *cursor) {
 // the file.
 func (f *file) oldSuperblock(c *cursor, version int) (end int64) {
 	c.skip(4)
-	f.sizes(c)
+	f.parseSizes(c)
 	c.skip(1 + 2 + 2 + 4 + 4*version)
 	f.base = c.address()
 	c.address()
@@ -228,11 +228,11 @@ func (f *file) oldSuperblock(c *cursor, version int) (end int64) {
 // newSuperblock parses versions 2 and 3 after the version number. open: a program has the file open
 // for writing.
 func (f *file) newSuperblock(c *cursor) (end int64, open bool) {
-	f.sizes(c)
+	f.parseSizes(c)
 	open = c.u8()&1 != 0
 	n := c.p + 4*f.offsetSize + 4
 	if n > len(c.b) {
-		c.fail(broken(c.off, "truncated: the superblock ends after %d bytes, want %d", len(c.b), n))
+		c.fail(formatError(c.off, "truncated: the superblock ends after %d bytes, want %d", len(c.b), n))
 		return 0, false
 	}
 	sum := cursor{f: f, b: c.b[:n], off: c.off}
@@ -257,11 +257,11 @@ type cursor struct {
 	err error
 }
 
-// here returns the offset in the file of the next byte.
-func (c *cursor) here() int64 { return c.off + int64(c.p) }
+// offset returns the offset in the file of the next byte.
+func (c *cursor) offset() int64 { return c.off + int64(c.p) }
 
-// left returns the number of remaining bytes.
-func (c *cursor) left() int { return len(c.b) - c.p }
+// remaining returns the number of remaining bytes.
+func (c *cursor) remaining() int { return len(c.b) - c.p }
 
 // fail sets err, unless it is set.
 func (c *cursor) fail(err error) {
@@ -270,11 +270,11 @@ func (c *cursor) fail(err error) {
 	}
 }
 
-// take returns the next n bytes, nil if there are fewer.
-func (c *cursor) take(n int) []byte {
-	if n < 0 || n > c.left() {
+// nextBytes returns the next n bytes, nil if there are fewer.
+func (c *cursor) nextBytes(n int) []byte {
+	if n < 0 || n > c.remaining() {
 		if c.err == nil { // skip building the same error thousands of times
-			c.fail(broken(c.here(), "a structure ends after %d bytes, want %d more", c.left(), n))
+			c.fail(formatError(c.offset(), "a structure ends after %d bytes, want %d more", c.remaining(), n))
 		}
 		c.p = len(c.b)
 		return nil
@@ -283,12 +283,12 @@ func (c *cursor) take(n int) []byte {
 	return c.b[c.p-n : c.p : c.p]
 }
 
-func (c *cursor) skip(n int) { c.take(n) }
+func (c *cursor) skip(n int) { c.nextBytes(n) }
 
 // uint returns the next n bytes, at most 8, as a number.
 func (c *cursor) uint(n int) uint64 {
 	var v uint64
-	for i, b := range c.take(n) {
+	for i, b := range c.nextBytes(n) {
 		v |= uint64(b) << (8 * i)
 	}
 	return v
@@ -300,9 +300,9 @@ func (c *cursor) u32() int { return int(c.uint(4)) }
 
 // size returns a number of n bytes, at most the largest possible file size.
 func (c *cursor) size(n int) int64 {
-	at, v := c.here(), c.uint(n)
+	at, v := c.offset(), c.uint(n)
 	if v > math.MaxInt64 {
-		c.fail(broken(at, "length %d is larger than any file", v))
+		c.fail(formatError(at, "length %d is larger than any file", v))
 		return 0
 	}
 	return int64(v)
@@ -314,12 +314,12 @@ func (c *cursor) length() int64 { return c.size(c.f.lengthSize) }
 // address returns an address, none if undefined.
 func (c *cursor) address() int64 {
 	n := c.f.offsetSize
-	at, v := c.here(), c.uint(n)
+	at, v := c.offset(), c.uint(n)
 	if v == undefined(n) && c.err == nil {
 		return none
 	}
 	if v > math.MaxInt64 {
-		c.fail(broken(at, "address 0x%x is outside the file of %d bytes", v, c.f.size))
+		c.fail(formatError(at, "address 0x%x is outside the file of %d bytes", v, c.f.size))
 		return none
 	}
 	return int64(v)
@@ -330,17 +330,17 @@ func undefined(n int) uint64 { return math.MaxUint64 >> (64 - 8*n) }
 
 // expect checks the next bytes.
 func (c *cursor) expect(signature string) {
-	at := c.here()
-	if got := c.take(len(signature)); string(got) != signature {
-		c.fail(broken(at, "signature %q, want %q", got, signature))
+	at := c.offset()
+	if got := c.nextBytes(len(signature)); string(got) != signature {
+		c.fail(formatError(at, "signature %q, want %q", got, signature))
 	}
 }
 
 // version checks a version number of one byte.
 func (c *cursor) version(what string, want int) {
-	at := c.here()
+	at := c.offset()
 	if v := c.u8(); v != want {
-		c.fail(broken(at, "%s version %d, want %d", what, v, want))
+		c.fail(formatError(at, "%s version %d, want %d", what, v, want))
 	}
 }
 
@@ -350,32 +350,32 @@ func (c *cursor) verify(signature string) error {
 	c.expect(signature)
 	n := len(c.b) - 4
 	if c.err != nil || n < len(signature) {
-		c.fail(broken(c.off, "a structure of %d bytes has no checksum", len(c.b)))
+		c.fail(formatError(c.off, "a structure of %d bytes has no checksum", len(c.b)))
 		return c.err
 	}
 	want, got := binary.LittleEndian.Uint32(c.b[n:]), lookup3(c.b[:n])
 	if got != want {
-		return broken(c.off, "checksum of %s is 0x%08x, want 0x%08x", signature, got, want)
+		return formatError(c.off, "checksum of %s is 0x%08x, want 0x%08x", signature, got, want)
 	}
 	c.b = c.b[:n]
 	return nil
 }
 
-// part returns the next n bytes as a separate structure.
-func (c *cursor) part(n int) *cursor {
-	at := c.here()
-	return &cursor{f: c.f, b: c.take(n), off: at, err: c.err}
+// substructure returns the next n bytes as a separate structure.
+func (c *cursor) substructure(n int) *cursor {
+	at := c.offset()
+	return &cursor{f: c.f, b: c.nextBytes(n), off: at, err: c.err}
 }
 
 // text returns the bytes before the next zero, which is skipped.
 func (c *cursor) text() string {
 	start := c.p
-	for c.left() > 0 {
-		if c.take(1)[0] == 0 {
+	for c.remaining() > 0 {
+		if c.nextBytes(1)[0] == 0 {
 			return string(c.b[start : c.p-1])
 		}
 	}
-	c.take(1) // fails: there is no zero
+	c.nextBytes(1) // fails: there is no zero
 	return ""
 }
 

@@ -36,14 +36,14 @@ const maxFilters = 32
 
 // filters parses the filter message.
 func (c *cursor) filters() ([]filter, error) {
-	at, version, n := c.here(), c.u8(), c.u8()
+	at, version, n := c.offset(), c.u8(), c.u8()
 	switch {
 	case c.err != nil:
 		return nil, c.err
 	case version != 1 && version != 2:
-		return nil, broken(at, "filters of version %d, want 1 or 2", version)
+		return nil, formatError(at, "filters of version %d, want 1 or 2", version)
 	case n > maxFilters:
-		return nil, broken(at, "%d filters, want at most %d", n, maxFilters)
+		return nil, formatError(at, "%d filters, want at most %d", n, maxFilters)
 	}
 	if version == 1 {
 		c.skip(6)
@@ -73,12 +73,12 @@ func (c *cursor) filter(f *filter, version int) (name string) {
 	}
 	c.skip(2)
 	values := c.u16()
-	name, _, _ = strings.Cut(string(c.take(length)), "\x00")
+	name, _, _ = strings.Cut(string(c.nextBytes(length)), "\x00")
 	if version == 1 {
 		c.pad(length)
 	}
 	f.unit = 1
-	if data := c.part(4 * values); f.id == filterShuffle && values > 0 {
+	if data := c.substructure(4 * values); f.id == filterShuffle && values > 0 {
 		f.unit = max(1, data.u32())
 	}
 	if version == 1 && values%2 == 1 {

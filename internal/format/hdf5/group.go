@@ -28,7 +28,7 @@ const maxName = 1<<16 - 32
 
 // group returns the links of a group in the order of their names, none for another object. Their memory counts as
 // held.
-func (f *file) group(o *object) ([]link, error) {
+func (f *file) group(o *objectHeader) ([]link, error) {
 	l := &lister{f: f}
 	for i := range o.messages {
 		m := &o.messages[i]
@@ -58,7 +58,7 @@ type lister struct {
 
 func (l *lister) add(k link) error {
 	l.links = append(l.links, k)
-	return l.f.hold(int64(64 + len(k.name) + len(k.target)))
+	return l.f.countHeld(int64(64 + len(k.name) + len(k.target)))
 }
 
 // message adds the link of a link message.
@@ -75,16 +75,16 @@ func (l *lister) message(c *cursor) error {
 	if flags&16 != 0 {
 		c.skip(1)
 	}
-	at, n := c.here(), c.size(1<<(flags&3))
+	at, n := c.offset(), c.size(1<<(flags&3))
 	if n > maxName {
-		return broken(at, "a link whose name has %d bytes, want at most %d", n, maxName)
+		return formatError(at, "a link whose name has %d bytes, want at most %d", n, maxName)
 	}
-	k.name = string(c.take(int(n)))
+	k.name = string(c.nextBytes(int(n)))
 	switch k.kind {
 	case hardLink:
 		k.addr = c.address()
 	case softLink:
-		k.target = string(c.take(c.u16()))
+		k.target = string(c.nextBytes(c.u16()))
 	}
 	if c.err != nil {
 		return c.err
@@ -140,7 +140,7 @@ func (l *lister) node(addr int64, heap *localHeap) error {
 		name, k := c.length(), link{addr: c.address()}
 		cache := c.u32()
 		c.skip(4)
-		scratch := c.part(16)
+		scratch := c.substructure(16)
 		if c.err != nil {
 			return c.err
 		}
@@ -198,5 +198,5 @@ func (h *localHeap) text(at int64) (string, error) {
 		name = append(name, b...)
 		off += int64(len(b))
 	}
-	return "", broken(h.f.base+h.addr, "heap: a name at %d has no end in the local heap of %d bytes", at, h.size)
+	return "", formatError(h.f.base+h.addr, "heap: a name at %d has no end in the local heap of %d bytes", at, h.size)
 }

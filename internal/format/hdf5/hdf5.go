@@ -180,21 +180,21 @@ func newWalker(f *file) *walker {
 
 // walk finds all datasets.
 func (w *walker) walk() error {
-	o, err := w.f.object(w.f.root)
+	o, err := w.f.parseObject(w.f.root)
 	if err != nil {
 		return err
 	}
 	return w.group(o)
 }
 
-// links returns the links of a group.
-func (w *walker) links(addr int64, o *object) ([]link, error) {
+// linksOf returns the links of a group.
+func (w *walker) linksOf(addr int64, o *objectHeader) ([]link, error) {
 	if l, ok := w.groups[addr]; ok {
 		return l, nil
 	}
 	if o == nil {
 		var err error
-		if o, err = w.f.object(addr); err != nil {
+		if o, err = w.f.parseObject(addr); err != nil {
 			return nil, err
 		}
 	}
@@ -206,7 +206,7 @@ func (w *walker) links(addr int64, o *object) ([]link, error) {
 }
 
 // group walks a group. A second link to it gives a warning.
-func (w *walker) group(o *object) error {
+func (w *walker) group(o *objectHeader) error {
 	if first, ok := w.listed[o.addr]; ok {
 		return w.warn("the group is listed as /%s", strings.Join(first, "/"))
 	}
@@ -214,16 +214,16 @@ func (w *walker) group(o *object) error {
 		return unsupported("%s: groups inside each other more than %d deep are not supported", nameOf(w.path), maxDepth)
 	}
 	w.listed[o.addr] = slices.Clone(w.path)
-	links, err := w.links(o.addr, o)
+	links, err := w.linksOf(o.addr, o)
 	if err != nil {
 		return lang.Errorf("group %s: %w", nameOf(w.path), err)
 	}
-	if err := w.f.hold(64 + 16*int64(len(w.path))); err != nil {
+	if err := w.f.countHeld(64 + 16*int64(len(w.path))); err != nil {
 		return err
 	}
 	for i := range links {
 		w.path = append(w.path, links[i].name)
-		err := w.link(o.addr, &links[i])
+		err := w.followLink(o.addr, &links[i])
 		w.path = w.path[:len(w.path)-1]
 		if err != nil {
 			return err
@@ -232,8 +232,8 @@ func (w *walker) group(o *object) error {
 	return nil
 }
 
-// link follows a link of the group at an address. w.path is the path of the link.
-func (w *walker) link(group int64, l *link) error {
+// followLink follows a link of the group at an address. w.path is the path of the link.
+func (w *walker) followLink(group int64, l *link) error {
 	addr := l.addr
 	switch l.kind {
 	case hardLink:
@@ -251,7 +251,7 @@ func (w *walker) link(group int64, l *link) error {
 		m := w.found[i]
 		return w.add(m.dataset, m.err)
 	}
-	o, err := w.f.object(addr)
+	o, err := w.f.parseObject(addr)
 	switch {
 	case err != nil:
 		return w.add(&dataset{}, err)
@@ -276,7 +276,7 @@ func (w *walker) add(d *dataset, err error) error {
 	for _, name := range w.path {
 		length += 16 + int64(len(name))
 	}
-	return w.f.hold(size + length)
+	return w.f.countHeld(size + length)
 }
 
 // maxWarnings bounds the warnings about links.
@@ -294,7 +294,7 @@ func (w *walker) warn(format string, args ...any) error {
 		return nil
 	}
 	w.warnings = append(w.warnings, text)
-	return w.f.hold(int64(16 + len(text.String())))
+	return w.f.countHeld(int64(16 + len(text.String())))
 }
 
 // resolve follows a path from a group, or from the root if it begins with a slash, to the address
@@ -309,13 +309,13 @@ func (w *walker) resolve(group int64, path string, depth int) (addr int64, why e
 	for name := range strings.SplitSeq(path, "/") {
 		// Count every component: chains of links multiply the steps of a path, empty ones included.
 		const step = 32 // the cost of a step in bytes read
-		if err := w.f.spend(int64(len(name)) + step); err != nil {
+		if err := w.f.countRead(int64(len(name)) + step); err != nil {
 			return none, err
 		}
 		if name == "" || name == "." {
 			continue
 		}
-		links, err := w.links(group, nil)
+		links, err := w.linksOf(group, nil)
 		if err != nil {
 			return none, err
 		}
@@ -343,9 +343,9 @@ type FormatError struct{ lang.Problem }
 // UnsupportedError is the error of a possibly valid file that this package does not support.
 type UnsupportedError struct{ lang.Problem }
 
-// broken returns an error about the bytes at an offset, -1 without an offset: the problem, found
+// formatError returns an error about the bytes at an offset, -1 without an offset: the problem, found
 // and wanted values.
-func broken(off int64, format string, args ...any) error {
+func formatError(off int64, format string, args ...any) error {
 	msg := lang.Say(format, args...)
 	if off >= 0 {
 		msg = lang.Say("%s at 0x%x", msg, off)

@@ -34,8 +34,8 @@ type message struct {
 	data   cursor
 }
 
-// object is a parsed object header.
-type object struct {
+// objectHeader is a parsed object header.
+type objectHeader struct {
 	addr     int64
 	messages []message
 }
@@ -43,8 +43,8 @@ type object struct {
 // maxMessages bounds the messages of an object: version 1 has no more.
 const maxMessages = 1 << 16
 
-// first returns the first message of a kind, nil for none.
-func (o *object) first(kind int) *message {
+// firstMessage returns the first message of a kind, nil for none.
+func (o *objectHeader) firstMessage(kind int) *message {
 	for i := range o.messages {
 		if o.messages[i].kind == kind {
 			return &o.messages[i]
@@ -56,7 +56,7 @@ func (o *object) first(kind int) *message {
 // header parses an object header of either version.
 type header struct {
 	f    *file
-	o    *object
+	o    *objectHeader
 	seen map[int64]bool // blocks of messages, by address
 	todo []block
 }
@@ -64,13 +64,13 @@ type header struct {
 // block is a part of a header with messages.
 type block struct{ addr, size int64 }
 
-// object parses the object header at an address.
-func (f *file) object(addr int64) (*object, error) {
+// parseObject parses the object header at an address.
+func (f *file) parseObject(addr int64) (*objectHeader, error) {
 	first, err := f.at(addr, 4)
 	if err != nil {
 		return nil, err
 	}
-	h := &header{f: f, o: &object{addr: addr}}
+	h := &header{f: f, o: &objectHeader{addr: addr}}
 	if string(first) == "OHDR" {
 		err = h.readNew(addr)
 	} else {
@@ -101,10 +101,10 @@ func (h *header) readOld(addr int64) error {
 		if err != nil {
 			return err
 		}
-		for ; count > 0 && c.left() >= 8; count-- {
+		for ; count > 0 && c.remaining() >= 8; count-- {
 			kind, size, flags := c.u16(), c.u16(), c.u8()
 			c.skip(3)
-			if err := h.add(kind, flags, c.part(size)); err != nil {
+			if err := h.add(kind, flags, c.substructure(size)); err != nil {
 				return err
 			}
 		}
@@ -132,7 +132,7 @@ func (h *header) readNew(addr int64) error {
 	}
 	start := int64(c.p)
 	if size > h.f.size {
-		return broken(c.here(), "an object header of %d bytes in a file of %d bytes", size, h.f.size)
+		return formatError(c.offset(), "an object header of %d bytes in a file of %d bytes", size, h.f.size)
 	}
 	if c, err = h.f.verifiedCursor(addr, start+size+4, "OHDR"); err != nil {
 		return err
@@ -160,10 +160,10 @@ func (h *header) newMessages(c *cursor, tracked bool) error {
 	if tracked {
 		head = 6
 	}
-	for c.left() >= head {
+	for c.remaining() >= head {
 		kind, size, flags := c.u8(), c.u16(), c.u8()
 		c.skip(head - 4)
-		if err := h.add(kind, flags, c.part(size)); err != nil {
+		if err := h.add(kind, flags, c.substructure(size)); err != nil {
 			return err
 		}
 	}
@@ -177,13 +177,13 @@ func (h *header) add(kind, flags int, data *cursor) error {
 	}
 	switch kind {
 	case msgContinuation:
-		at := data.here()
+		at := data.offset()
 		b := block{data.address(), data.length()}
 		if data.err != nil {
 			return data.err
 		}
 		if h.seen[b.addr] {
-			return broken(at, "the object header refers again to the block at address 0x%x", b.addr)
+			return formatError(at, "the object header refers again to the block at address 0x%x", b.addr)
 		}
 		if h.seen == nil {
 			h.seen = make(map[int64]bool)
@@ -211,7 +211,7 @@ func (f *file) parse(m *message) (*cursor, error) {
 
 // shared returns the data of a message in another object, to which c refers.
 func (f *file) shared(c *cursor, kind int) (*cursor, error) {
-	at := c.here()
+	at := c.offset()
 	version, where := c.u8(), c.u8()
 	if version == 1 {
 		c.skip(6)
@@ -223,15 +223,15 @@ func (f *file) shared(c *cursor, kind int) (*cursor, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	o, err := f.object(addr)
+	o, err := f.parseObject(addr)
 	if err != nil {
 		return nil, err
 	}
-	if m := o.first(kind); m != nil && !m.shared {
+	if m := o.firstMessage(kind); m != nil && !m.shared {
 		data := m.data
 		return &data, nil
 	}
-	return nil, broken(at, "the object at address 0x%x has no message of type 0x%x, which is shared with it", addr, kind)
+	return nil, formatError(at, "the object at address 0x%x has no message of type 0x%x, which is shared with it", addr, kind)
 }
 
 // attribute is a named value of an object.
@@ -248,7 +248,7 @@ type storedAttribute struct{ datatype, dataspace, data []byte }
 
 // attributes returns the attributes of an object: first from its header, in their order, then from
 // a heap, sorted by name.
-func (f *file) attributes(o *object) ([]attribute, error) {
+func (f *file) attributes(o *objectHeader) ([]attribute, error) {
 	var all []attribute
 	for i := range o.messages {
 		m := &o.messages[i]
@@ -295,9 +295,9 @@ func (f *file) denseAttributes(c cursor) ([]attribute, error) {
 
 // attribute parses an attribute message.
 func (f *file) attribute(c *cursor) (a attribute, err error) {
-	at, version, flags := c.here(), c.u8(), c.u8()
+	at, version, flags := c.offset(), c.u8(), c.u8()
 	if version < 1 || version > 3 {
-		return a, broken(at, "attribute version %d, want 1 to 3", version)
+		return a, formatError(at, "attribute version %d, want 1 to 3", version)
 	}
 	sizes := [3]int{c.u16(), c.u16(), c.u16()}
 	if version == 3 {
@@ -305,7 +305,7 @@ func (f *file) attribute(c *cursor) (a attribute, err error) {
 	}
 	var parts [3]*cursor // name, datatype, dataspace
 	for i, n := range sizes {
-		parts[i] = c.part(n)
+		parts[i] = c.substructure(n)
 		if version == 1 {
 			c.pad(n)
 		}
@@ -332,17 +332,17 @@ func (f *file) attribute(c *cursor) (a attribute, err error) {
 		if f.keep != nil {
 			a.stored = stored
 		}
-		return a, f.hold(int64(attributeMemory + len(a.name)))
+		return a, f.countHeld(int64(attributeMemory + len(a.name)))
 	}
 	n, err := space.bytes(&a.elementType)
 	if err != nil {
 		return a, err
 	}
-	if n > int64(c.left()) {
-		return a, broken(c.here(), "attribute %q of %d bytes, want %d", a.name, c.left(), n)
+	if n > int64(c.remaining()) {
+		return a, formatError(c.offset(), "attribute %q of %d bytes, want %d", a.name, c.remaining(), n)
 	}
-	stored.data = c.take(int(n))
-	if err := f.hold(attributeMemory + int64(len(a.name)) + a.valueMemory(n)); err != nil {
+	stored.data = c.nextBytes(int(n))
+	if err := f.countHeld(attributeMemory + int64(len(a.name)) + a.valueMemory(n)); err != nil {
 		return a, err
 	}
 	a.value = a.values(stored.data, len(space.shape) > 0)

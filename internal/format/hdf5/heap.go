@@ -53,7 +53,7 @@ func (f *file) heap(addr int64) (*heap, error) {
 	case c.err != nil:
 		return nil, c.err
 	case !isPower(h.width) || !isPower(h.start) || !isPower(h.maxDirect) || h.start > h.maxDirect || h.maxDirect > 1<<31 || heapBits > 63:
-		return nil, broken(c.off, "heap: blocks of %d to %d bytes, %d side by side, offsets of %d bits", h.start, h.maxDirect, h.width, heapBits)
+		return nil, formatError(c.off, "heap: blocks of %d to %d bytes, %d side by side, offsets of %d bits", h.start, h.maxDirect, h.width, heapBits)
 	}
 	h.offsetSize = (heapBits + 7) / 8
 	h.sizeSize = min((log2(h.maxDirect)+7)/8, byteSize(largest))
@@ -77,9 +77,9 @@ func (f *file) eachInHeap(heapAddr, treeAddr int64, before int, visit func(*curs
 		return err
 	}
 	if t.recordSize < before+h.idLength {
-		return broken(-1, "B-tree: records of %d bytes, want at least %d", t.recordSize, before+h.idLength)
+		return formatError(-1, "B-tree: records of %d bytes, want at least %d", t.recordSize, before+h.idLength)
 	}
-	return t.each(func(record []byte) error {
+	return t.visit(func(record []byte) error {
 		c, err := h.get(record[before:][:h.idLength])
 		if err != nil {
 			return err
@@ -94,23 +94,23 @@ func (h *heap) get(id []byte) (*cursor, error) {
 	first := c.u8()
 	switch {
 	case c.err != nil || first>>6 != 0:
-		return nil, broken(-1, "heap: id %x of a version that is not 0", id)
+		return nil, formatError(-1, "heap: id %x of a version that is not 0", id)
 	case first>>4&3 == 2:
-		c = c.part(first&15 + 1)
+		c = c.substructure(first&15 + 1)
 		return c, c.err
 	case first>>4&3 != 0:
 		return nil, unsupported("a message of more than %d bytes in a fractal heap is not supported", h.maxDirect)
 	}
 	off, size := c.size(h.offsetSize), c.size(h.sizeSize)
 	if c.err != nil {
-		return nil, broken(-1, "heap: id %x, want an offset of %d bytes and a size of %d", id, h.offsetSize, h.sizeSize)
+		return nil, formatError(-1, "heap: id %x, want an offset of %d bytes and a size of %d", id, h.offsetSize, h.sizeSize)
 	}
 	addr, base, length, err := h.block(off)
 	if err != nil {
 		return nil, err
 	}
 	if off-base+size > length {
-		return nil, broken(-1, "heap: a message of %d bytes at %d of a block of %d", size, off-base, length)
+		return nil, formatError(-1, "heap: a message of %d bytes at %d of a block of %d", size, off-base, length)
 	}
 	if err := h.verify(addr, length); err != nil {
 		return nil, err
@@ -133,10 +133,10 @@ func (h *heap) verify(addr, size int64) error {
 	if h.checked {
 		data := slices.Clone(c.b)
 		at := c.p
-		if want := c.take(4); c.err == nil {
+		if want := c.nextBytes(4); c.err == nil {
 			clear(data[at : at+4])
 			if got, want := lookup3(data), binary.LittleEndian.Uint32(want); got != want {
-				c.fail(broken(c.off, "checksum of FHDB is 0x%08x, want 0x%08x", want, got))
+				c.fail(formatError(c.off, "checksum of FHDB is 0x%08x, want 0x%08x", want, got))
 			}
 		}
 	}
@@ -168,7 +168,7 @@ func (h *heap) block(off int64) (addr, base, size int64, err error) {
 		column := (off - base - from) / size
 		i := int64(row)*h.width + column
 		if i >= int64(len(children)) || children[i] == none {
-			return 0, 0, 0, broken(-1, "heap: there is no block at offset %d", off)
+			return 0, 0, 0, formatError(-1, "heap: there is no block at offset %d", off)
 		}
 		addr, base = children[i], base+from+column*size
 		if row < directRows {

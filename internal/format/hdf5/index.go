@@ -19,7 +19,7 @@ func (f *file) load(addr, n int64) (*cursor, error) {
 		return nil, err
 	}
 	if n > maxBlock {
-		return nil, broken(off, "a part of %d bytes of the index of chunks, want at most %d", n, maxBlock)
+		return nil, formatError(off, "a part of %d bytes of the index of chunks, want at most %d", n, maxBlock)
 	}
 	b, err := readFull(f.r, off, n)
 	return &cursor{f: f, b: b, off: off}, err
@@ -72,12 +72,12 @@ func (x *tree1Index) find(d *decoder, at []int64) (chunk, error) {
 		}
 		found, n := treeHead(c, 1)
 		entry := x.keySize() + x.f.offsetSize
-		entries := c.take(n * entry)
+		entries := c.nextBytes(n * entry)
 		switch {
 		case level != none && found != level:
-			c.fail(broken(c.off, "B-tree: a node of level %d, want %d", found, level))
+			c.fail(formatError(c.off, "B-tree: a node of level %d, want %d", found, level))
 		case found >= maxLevels:
-			c.fail(broken(c.off, "B-tree: a node of level %d, want less than %d", found, maxLevels))
+			c.fail(formatError(c.off, "B-tree: a node of level %d, want less than %d", found, maxLevels))
 		}
 		if c.err != nil {
 			return chunk{}, c.err
@@ -128,12 +128,12 @@ func (x *tree1Index) node(d *decoder, addr int64) (*cursor, error) {
 		for i := range n {
 			key := entries[i*entry:]
 			if i > 0 && x.compare(key, at) <= 0 {
-				return broken(c.off, "B-tree: the keys of a node of chunks are not in order")
+				return formatError(c.off, "B-tree: the keys of a node of chunks are not in order")
 			}
 			for j := range at {
 				v := binary.LittleEndian.Uint64(key[8+8*j:])
 				if v > math.MaxInt64 || int64(v)%x.chunk[j] != 0 {
-					return broken(c.off, "B-tree: a chunk begins at element %d of axis %d, want a multiple of %d", v, j, x.chunk[j])
+					return formatError(c.off, "B-tree: a chunk begins at element %d of axis %d, want a multiple of %d", v, j, x.chunk[j])
 				}
 				at[j] = int64(v) / x.chunk[j]
 			}
@@ -222,7 +222,7 @@ func (x *tree2Index) node(d *decoder, addr int64, depth, records, rank int) (rec
 		place := make([]int64, rank)
 		for i := 0; i < records && err == nil; i++ {
 			if i > 0 && x.compare(recs, i, place) <= 0 {
-				return broken(c.off, "B-tree: the records of a node of chunks are not in order")
+				return formatError(c.off, "B-tree: the records of a node of chunks are not in order")
 			}
 			last := recs[(i+1)*t.recordSize-8*rank:]
 			for j := range place {
@@ -235,7 +235,7 @@ func (x *tree2Index) node(d *decoder, addr int64, depth, records, rank int) (rec
 		return nil, nil, err
 	}
 	c.skip(6)
-	recs = c.take(records * t.recordSize)
+	recs = c.nextBytes(records * t.recordSize)
 	return recs, c, c.err
 }
 
@@ -289,7 +289,7 @@ func (x *implicitIndex) find(_ *decoder, at []int64) (chunk, error) {
 	n, ok := x.number(at)
 	off, fits := product(n, x.chunkBytes)
 	if !ok || !fits || off > math.MaxInt64-x.addr {
-		return chunk{}, broken(-1, "chunk %v is outside the file", at)
+		return chunk{}, formatError(-1, "chunk %v is outside the file", at)
 	}
 	return chunk{addr: x.addr + off, size: x.chunkBytes}, nil
 }
@@ -324,9 +324,9 @@ func (f *file) fixedIndex(addr int64, e entry, g grid, count int64) (index, erro
 	case c.err != nil:
 		return nil, c.err
 	case size != x.bytes(f):
-		return nil, broken(c.off, "fixed array: entries of %d bytes, want %d", size, x.bytes(f))
+		return nil, formatError(c.off, "fixed array: entries of %d bytes, want %d", size, x.bytes(f))
 	case x.entries != count:
-		return nil, broken(c.off, "fixed array: %d entries, want one for each of %d chunks", x.entries, count)
+		return nil, formatError(c.off, "fixed array: %d entries, want one for each of %d chunks", x.entries, count)
 	case x.addr == none:
 		return emptyIndex{}, nil
 	}
@@ -342,7 +342,7 @@ func (x *fixedIndex) find(d *decoder, at []int64) (chunk, error) {
 	if x.entries <= x.page {
 		all, ok := product(x.entries, size)
 		if !ok {
-			return chunk{}, broken(-1, "fixed array of %d entries", x.entries)
+			return chunk{}, formatError(-1, "fixed array of %d entries", x.entries)
 		}
 		c, err := d.block(x.f, x.addr, head+all+4, signatureCheck("FADB"))
 		if err != nil {
@@ -363,7 +363,7 @@ func (x *fixedIndex) find(d *decoder, at []int64) (chunk, error) {
 	}
 	off, ok := product(page, x.page*size+4)
 	if !ok {
-		return chunk{}, broken(-1, "fixed array of %d entries", x.entries)
+		return chunk{}, formatError(-1, "fixed array of %d entries", x.entries)
 	}
 	length := min(x.page, x.entries-page*x.page)
 	if c, err = d.block(x.f, x.addr+head+4+off, length*size+4, checksumCheck); err != nil {
@@ -409,9 +409,9 @@ func (f *file) extensibleIndex(addr int64, e entry, g grid) (index, error) {
 	case c.err != nil:
 		return nil, c.err
 	case size != x.bytes(f):
-		return nil, broken(c.off, "extensible array: entries of %d bytes, want %d", size, x.bytes(f))
+		return nil, formatError(c.off, "extensible array: entries of %d bytes, want %d", size, x.bytes(f))
 	case !isPower(x.minBlock) || !isPower(x.minPointer) || x.bits > 64 || log2(x.minBlock) > x.bits || x.superBlocks() < 2*log2(x.minPointer):
-		return nil, broken(c.off, "extensible array: 2^%d entries in blocks of %d, %d of them or more", x.bits, x.minBlock, x.minPointer)
+		return nil, formatError(c.off, "extensible array: 2^%d entries in blocks of %d, %d of them or more", x.bits, x.minBlock, x.minPointer)
 	case x.addr == none:
 		return emptyIndex{}, nil
 	}
@@ -472,7 +472,7 @@ func (x *extensibleIndex) find(d *decoder, at []int64) (chunk, error) {
 		return chunk{}, err
 	}
 	c.skip(int(head))
-	pages := c.take(int(blocks * bitmap))
+	pages := c.nextBytes(int(blocks * bitmap))
 	c.skip(int(block) * f.offsetSize)
 	addr := c.address()
 	if c.err != nil {

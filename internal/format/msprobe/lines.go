@@ -110,7 +110,7 @@ func (l *Lines) line(text []byte) error {
 	}
 	api := name[1] + "." + name[3] + "." + name[4]
 	if name[2] != "" {
-		api = Name{name[1] + "." + name[2], name[3], Direction(name[4])}.In(Direction(name[4]))
+		api = Name{name[1] + "." + name[2], name[3], Direction(name[4])}.InDirection(Direction(name[4]))
 	}
 	switch {
 	case script != nil:

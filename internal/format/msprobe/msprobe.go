@@ -381,7 +381,7 @@ func (r *reader) entry(api string) error {
 	case len(head) < len(api):
 		err = r.gradients(e)
 	case strings.HasSuffix(api, debugEnd), strings.HasSuffix(api, debugGrad):
-		err = r.value(&place{entry: e, kind: tensor.Output, name: api})
+		err = r.value(&valuePath{entry: e, kind: tensor.Output, name: api})
 	default:
 		err = r.call(e)
 	}
@@ -406,7 +406,7 @@ func (r *reader) call(e *Entry) error {
 			return r.Skip()
 		}
 		s := &sections[i]
-		err := r.value(&place{entry: e, kind: s.kind, name: e.API + "." + s.word})
+		err := r.value(&valuePath{entry: e, kind: s.kind, name: e.API + "." + s.word})
 		for len(sectionOf) < len(e.Leaves) {
 			sectionOf = append(sectionOf, i)
 		}
@@ -463,7 +463,7 @@ func number(leaves []Leaf) {
 // gradients reads the gradients of parameters, each in a list of its own.
 func (r *reader) gradients(e *Entry) error {
 	err := r.Object(func(parameter string) error {
-		at := &place{entry: e, kind: tensor.Gradient, name: e.API, path: parameter}
+		at := &valuePath{entry: e, kind: tensor.Gradient, name: e.API, path: parameter}
 		if r.Kind() != jsonpos.Array {
 			return r.value(at)
 		}

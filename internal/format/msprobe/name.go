@@ -58,9 +58,9 @@ func ParseName(api string) Name {
 	return Name{Callee: api}
 }
 
-// In returns the name of the same call in another direction. Gradients of parameters count steps,
+// InDirection returns the name of the same call in another direction. Gradients of parameters count steps,
 // if anything, and belong to the first call.
-func (n Name) In(direction Direction) string {
+func (n Name) InDirection(direction Direction) string {
 	number := n.Number
 	if n.Direction == Gradients {
 		number = "0"

@@ -42,7 +42,7 @@ func TestNameIn(t *testing.T) {
 		"Module.fc.Linear.parameters_grad":         "Module.fc.Linear.forward.0",
 		"Module.fc.Linear.parameters_grad.2":       "Module.fc.Linear.forward.0",
 	} {
-		if got := ParseName(name).In(Forward); got != want {
+		if got := ParseName(name).InDirection(Forward); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}

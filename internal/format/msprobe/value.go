@@ -11,16 +11,16 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// place is the position of a value in an entry.
-type place struct {
+// valuePath is the position of a value in an entry.
+type valuePath struct {
 	entry *Entry
 	kind  tensor.Kind
 	name  string // name of the entry or section
 	path  string
 }
 
-// inside returns the place of a value inside this one.
-func (p *place) inside(key string) *place {
+// element returns the place of a value inside this one.
+func (p *valuePath) element(key string) *valuePath {
 	inner := *p
 	if inner.path != "" {
 		inner.path += "."
@@ -40,7 +40,7 @@ func (l *Leaf) setName(in string) {
 // usualLeaves is how many values most calls have at most.
 const usualLeaves = 6
 
-func (r *reader) add(p *place, l Leaf) error {
+func (r *reader) add(p *valuePath, l Leaf) error {
 	l.Kind, l.Path = p.kind, p.path
 	l.setName(p.name)
 	r.leaves++
@@ -56,7 +56,7 @@ func (r *reader) add(p *place, l Leaf) error {
 
 // value reads a value: None, a list, a dict, or a leaf. A leaf is an object whose first member is
 // its type.
-func (r *reader) value(p *place) error {
+func (r *reader) value(p *valuePath) error {
 	switch r.Kind() {
 	case jsonpos.Null:
 		if err := r.Skip(); err != nil {
@@ -64,14 +64,14 @@ func (r *reader) value(p *place) error {
 		}
 		return r.add(p, Leaf{})
 	case jsonpos.Array:
-		return r.Array(func(i int) error { return r.value(p.inside(strconv.Itoa(i))) })
+		return r.Array(func(i int) error { return r.value(p.element(strconv.Itoa(i))) })
 	case jsonpos.Object:
 		return r.object(p)
 	}
 	return r.Unexpected("a tensor, a value with its type, a list, a dict or null")
 }
 
-func (r *reader) object(p *place) error {
+func (r *reader) object(p *valuePath) error {
 	members, isLeaf := 0, false
 	l := r.newLeaf()
 	defer func() { r.spare = append(r.spare, l) }()
@@ -82,7 +82,7 @@ func (r *reader) object(p *place) error {
 		}
 		switch {
 		case !isLeaf:
-			return r.value(p.inside(key))
+			return r.value(p.element(key))
 		case key == "tensor" && r.Kind() == jsonpos.Object: // of a communication
 			l.hasInner = true
 			return r.object(p)

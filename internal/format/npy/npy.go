@@ -296,7 +296,7 @@ func parseDict(text source) (Header, error) {
 			break
 		}
 		at := d.pos
-		key, ok := d.take(quoted())
+		key, ok := d.nextToken(quoted())
 		if !ok {
 			return Header{}, d.unexpected("a key in quotes")
 		}
@@ -380,7 +380,7 @@ func (d *dict) descr(h *Header) error {
 	if rest := d.data[d.pos:]; bytes.HasPrefix(rest, []byte("[")) || bytes.HasPrefix(rest, []byte("(")) {
 		return &UnsupportedError{at, lang.Say("structured element type is not supported"), string(rest)}
 	}
-	text, ok := d.take(quoted())
+	text, ok := d.nextToken(quoted())
 	if !ok {
 		return d.unexpected("a type string")
 	}
@@ -405,7 +405,7 @@ func (d *dict) descr(h *Header) error {
 }
 
 func (d *dict) order() (fortran bool, err error) {
-	text, ok := d.take(boolean())
+	text, ok := d.nextToken(boolean())
 	if !ok {
 		return false, d.unexpected("True or False")
 	}
@@ -415,7 +415,7 @@ func (d *dict) order() (fortran bool, err error) {
 func (d *dict) shape() (tensor.Shape, error) {
 	d.blanks()
 	at := d.off + int64(d.pos)
-	text, ok := d.take(tuple())
+	text, ok := d.nextToken(tuple())
 	if !ok {
 		return nil, d.unexpected("a tuple of integers")
 	}
@@ -433,8 +433,8 @@ func (d *dict) shape() (tensor.Shape, error) {
 	return shape, nil
 }
 
-// take returns the next token and steps over it.
-func (d *dict) take(token *regexp.Regexp) (string, bool) {
+// nextToken returns the next token and steps over it.
+func (d *dict) nextToken(token *regexp.Regexp) (string, bool) {
 	d.blanks()
 	found := token.Find(d.data[d.pos:])
 	d.pos += len(found)

@@ -46,7 +46,7 @@ var dtypes = map[string]tensor.DType{
 // FormatError is the error of an invalid safetensors file.
 type FormatError struct{ lang.Problem }
 
-func broken(format string, args ...any) error {
+func formatError(format string, args ...any) error {
 	return &FormatError{lang.Problem{Sentence: lang.Say(format, args...)}}
 }
 
@@ -87,7 +87,7 @@ func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
 // headerLength reads and checks the length of the header.
 func headerLength(r io.ReaderAt, size int64) (int64, error) {
 	if size < lengthSize {
-		return 0, broken("the file is truncated: %d bytes, want %d for the length of its header", size, lengthSize)
+		return 0, formatError("the file is truncated: %d bytes, want %d for the length of its header", size, lengthSize)
 	}
 	var b [lengthSize]byte
 	if n, err := r.ReadAt(b[:], 0); n < len(b) {
@@ -95,7 +95,7 @@ func headerLength(r io.ReaderAt, size int64) (int64, error) {
 	}
 	switch length := binary.LittleEndian.Uint64(b[:]); {
 	case length > uint64(size-lengthSize):
-		return 0, broken("the file is truncated: its header has %d bytes, %d bytes are there", length, size-lengthSize)
+		return 0, formatError("the file is truncated: its header has %d bytes, %d bytes are there", length, size-lengthSize)
 	case length > MaxHeader:
 		return 0, unsupported("a header of %d bytes is not supported, want at most %d", length, MaxHeader)
 	default:
@@ -110,16 +110,16 @@ func checkPlaces(tensors []entry, size int64) error {
 	for i, e := range tensors {
 		switch {
 		case e.end > size:
-			return broken("%q: the data from %d to %d goes beyond the end at %d bytes: the file is truncated", shorten(e.name), e.begin, e.end, size)
+			return formatError("%q: the data from %d to %d goes beyond the end at %d bytes: the file is truncated", shorten(e.name), e.begin, e.end, size)
 		case e.begin > end:
-			return broken("bytes %d to %d of the data belong to no tensor: a hole", end, e.begin)
+			return formatError("bytes %d to %d of the data belong to no tensor: a hole", end, e.begin)
 		case e.begin < end:
-			return broken("%q: the data from %d to %d overlaps the data of %q, which end at %d", shorten(e.name), e.begin, e.end, shorten(tensors[i-1].name), end)
+			return formatError("%q: the data from %d to %d overlaps the data of %q, which end at %d", shorten(e.name), e.begin, e.end, shorten(tensors[i-1].name), end)
 		}
 		end = e.end
 	}
 	if end < size {
-		return broken("bytes %d to %d of the data belong to no tensor: a hole", end, size)
+		return formatError("bytes %d to %d of the data belong to no tensor: a hole", end, size)
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ const maxText = 1000
 func parseHeader(in *io.SectionReader, most int) (*header, error) {
 	var first [1]byte
 	if n, err := in.ReadAt(first[:], 0); n == 1 && first[0] != '{' {
-		return nil, broken("found %q at its first byte, want a JSON object", first[0])
+		return nil, formatError("found %q at its first byte, want a JSON object", first[0])
 	} else if n == 0 && in.Size() > 0 {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func parseHeader(in *io.SectionReader, most int) (*header, error) {
 	r := jsonpos.NewReader(in, in.Size())
 	err := r.Object(func(key string) error {
 		if h.seen[key] {
-			return broken("duplicate key %q", shorten(key))
+			return formatError("duplicate key %q", shorten(key))
 		}
 		h.seen[key] = true
 		if key == keyMetadata {
@@ -204,7 +204,7 @@ func (h *header) texts(r *jsonpos.Reader) error {
 	seen := map[string]bool{}
 	return r.Object(func(key string) error {
 		if seen[key] {
-			return broken("duplicate key %q of %s", shorten(key), keyMetadata)
+			return formatError("duplicate key %q of %s", shorten(key), keyMetadata)
 		}
 		seen[key] = true
 		if r.Kind() != jsonpos.String {
@@ -221,7 +221,7 @@ func (e *entry) read(r *jsonpos.Reader) error {
 	seen := map[string]bool{}
 	err := r.Object(func(key string) error {
 		if seen[key] {
-			return broken("%q: duplicate key %q", shorten(e.name), shorten(key))
+			return formatError("%q: duplicate key %q", shorten(e.name), shorten(key))
 		}
 		seen[key] = true
 		switch key {
@@ -239,7 +239,7 @@ func (e *entry) read(r *jsonpos.Reader) error {
 	}
 	for _, key := range []string{keyDType, keyShape, keyOffsets} {
 		if !seen[key] {
-			return broken("%q: no key %s", shorten(e.name), key)
+			return formatError("%q: no key %s", shorten(e.name), key)
 		}
 	}
 	return e.checkSize()
@@ -259,7 +259,7 @@ func (e *entry) readShape(r *jsonpos.Reader) error {
 		if len(e.shape) == maxRank {
 			return unsupported("%q: more than %d dimensions are not supported", shorten(e.name), maxRank)
 		}
-		n, err := e.whole(r)
+		n, err := e.readInteger(r)
 		e.shape = append(e.shape, n)
 		return err
 	})
@@ -271,7 +271,7 @@ func (e *entry) readOffsets(r *jsonpos.Reader) error {
 		if i == 2 {
 			return r.Unexpected("two offsets")
 		}
-		n, err := e.whole(r)
+		n, err := e.readInteger(r)
 		offsets = append(offsets, n)
 		return err
 	})
@@ -279,14 +279,14 @@ func (e *entry) readOffsets(r *jsonpos.Reader) error {
 	case err != nil:
 		return err
 	case len(offsets) < 2:
-		return broken("%q: %d data_offsets, want 2", shorten(e.name), len(offsets))
+		return formatError("%q: %d data_offsets, want 2", shorten(e.name), len(offsets))
 	}
 	e.begin, e.end = offsets[0], offsets[1]
 	return nil
 }
 
-// whole reads a number from 0 to 2^63-1.
-func (e *entry) whole(r *jsonpos.Reader) (int64, error) {
+// readInteger reads a number from 0 to 2^63-1.
+func (e *entry) readInteger(r *jsonpos.Reader) (int64, error) {
 	if r.Kind() != jsonpos.Number {
 		return 0, r.Unexpected("a whole number")
 	}
@@ -296,7 +296,7 @@ func (e *entry) whole(r *jsonpos.Reader) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 || text[0] == '-' {
-		return 0, broken("%q: found %s, want a whole number from 0 to 2^63-1", shorten(e.name), shorten(text))
+		return 0, formatError("%q: found %s, want a whole number from 0 to 2^63-1", shorten(e.name), shorten(text))
 	}
 	return n, nil
 }
@@ -305,7 +305,7 @@ func (e *entry) whole(r *jsonpos.Reader) (int64, error) {
 // valid.
 func (e *entry) checkSize() error {
 	if e.begin > e.end {
-		return broken("%q: data_offsets [%d, %d]: the size is negative", shorten(e.name), e.begin, e.end)
+		return formatError("%q: data_offsets [%d, %d]: the size is negative", shorten(e.name), e.begin, e.end)
 	}
 	dtype, ok := dtypes[e.dtype]
 	if !ok {
@@ -315,9 +315,9 @@ func (e *entry) checkSize() error {
 	need, fits := dtype.Bytes(count)
 	switch {
 	case !ok || !fits:
-		return broken("%q: the size of %s%v has more than 63 bits", shorten(e.name), e.dtype, e.shape)
+		return formatError("%q: the size of %s%v has more than 63 bits", shorten(e.name), e.dtype, e.shape)
 	case need != e.end-e.begin:
-		return broken("%q: data_offsets [%d, %d] have %d bytes, the size of %s%v is %d", shorten(e.name),
+		return formatError("%q: data_offsets [%d, %d] have %d bytes, the size of %s%v is %d", shorten(e.name),
 			e.begin, e.end, e.end-e.begin, e.dtype, e.shape, need)
 	}
 	return nil

@@ -20,8 +20,8 @@ type storage struct {
 	first, length int64
 }
 
-// object is a tensor in the pickle.
-type object struct {
+// pickledTensor is a tensor in the pickle.
+type pickledTensor struct {
 	storage *storage
 	elementType
 	offset            int64
@@ -51,8 +51,8 @@ func (a *arguments) next() (v any) {
 	return v
 }
 
-// take consumes the next argument, which must be a T.
-func take[T any](a *arguments) T {
+// nextArgument consumes the next argument, which must be a T.
+func nextArgument[T any](a *arguments) T {
 	v, ok := a.next().(T)
 	a.isWrong = a.isWrong || !ok
 	return v
@@ -64,7 +64,7 @@ func (a *arguments) dict() *pickle.Dict {
 		a.next()
 		return nil
 	}
-	return take[*pickle.Dict](a)
+	return nextArgument[*pickle.Dict](a)
 }
 
 // maxRank is the maximum number of axes.
@@ -72,7 +72,7 @@ const maxRank = 32
 
 // ints consumes the next argument, a tuple of integers, and cuts it after maxRank+1.
 func (a *arguments) ints() []int64 {
-	s := take[*pickle.Sequence](a)
+	s := nextArgument[*pickle.Sequence](a)
 	if a.isWrong {
 		return nil
 	}
@@ -90,28 +90,28 @@ func (a *arguments) ints() []int64 {
 func (u *unpickler) storage(id any) (any, error) {
 	tuple, ok := id.(*pickle.Sequence)
 	if !ok {
-		return nil, broken("found a persistent id that is a %s, want a tuple", pickle.TypeName(id))
+		return nil, formatError("found a persistent id that is a %s, want a tuple", pickle.TypeName(id))
 	}
 	args := &arguments{rest: tuple.Items}
-	what, class := take[string](args), take[*pickle.Name](args)
-	s := &storage{key: take[string](args), device: take[string](args), count: take[int64](args)}
+	what, class := nextArgument[string](args), nextArgument[*pickle.Name](args)
+	s := &storage{key: nextArgument[string](args), device: nextArgument[string](args), count: nextArgument[int64](args)}
 	s.length = s.count
 	if len(args.rest) > 0 {
 		if view := args.next(); view != nil {
 			part, _ := view.(*pickle.Sequence)
 			if part == nil || len(part.Items) != 3 {
-				return nil, broken("found a part of a storage that is a %s, want a tuple of 3", pickle.TypeName(view))
+				return nil, formatError("found a part of a storage that is a %s, want a tuple of 3", pickle.TypeName(view))
 			}
 			in := &arguments{rest: part.Items[1:]}
-			s.first, s.length = take[int64](in), take[int64](in)
+			s.first, s.length = nextArgument[int64](in), nextArgument[int64](in)
 			args.isWrong = args.isWrong || in.isWrong
 		}
 	}
 	if args.isWrong || len(args.rest) > 0 || what != "storage" {
-		return nil, broken("found a persistent id with other parts than PyTorch gives it")
+		return nil, formatError("found a persistent id with other parts than PyTorch gives it")
 	}
 	if s.elementType, ok = storageOf(class.String()); !ok {
-		return nil, broken("found a storage of class %s", class)
+		return nil, formatError("found a storage of class %s", class)
 	}
 	u.kinds[s.key] = s.elementType
 	return s, nil
@@ -119,9 +119,9 @@ func (u *unpickler) storage(id any) (any, error) {
 
 // rebuild returns a call that makes a tensor from storage, offset, size and strides; with grad also
 // from requires_grad and hooks, and from the arguments of more.
-func rebuild(grad bool, more func(*object, *arguments)) call {
+func rebuild(grad bool, more func(*pickledTensor, *arguments)) call {
 	return func(a *arguments) any {
-		t := place(a)
+		t := storageArguments(a)
 		if grad {
 			t.requireGrad(a)
 		}
@@ -132,9 +132,9 @@ func rebuild(grad bool, more func(*object, *arguments)) call {
 	}
 }
 
-// place consumes the first four arguments of a tensor.
-func place(a *arguments) *object {
-	t := &object{storage: take[*storage](a), offset: take[int64](a)}
+// storageArguments consumes the first four arguments of a tensor.
+func storageArguments(a *arguments) *pickledTensor {
+	t := &pickledTensor{storage: nextArgument[*storage](a), offset: nextArgument[int64](a)}
 	t.shape, t.strides = a.ints(), a.ints()
 	if !a.isWrong {
 		t.elementType, t.Device = t.storage.elementType, t.storage.device
@@ -143,15 +143,15 @@ func place(a *arguments) *object {
 }
 
 // requireGrad consumes requires_grad and the hooks of gradients.
-func (t *object) requireGrad(a *arguments) {
-	grad := take[bool](a)
+func (t *pickledTensor) requireGrad(a *arguments) {
+	grad := nextArgument[bool](a)
 	t.RequiresGrad = &grad
 	a.dict()
 }
 
 // metadata consumes an optional dict with lazy operations; torch_npu adds the number of the device
 // format to it.
-func metadata(t *object, a *arguments) {
+func metadata(t *pickledTensor, a *arguments) {
 	if len(a.rest) == 0 {
 		return
 	}
@@ -168,8 +168,8 @@ func metadata(t *object, a *arguments) {
 }
 
 // dtypeAndMetadata consumes the type as which the tensor interprets the bytes of the storage.
-func dtypeAndMetadata(t *object, a *arguments) {
-	name := take[*pickle.Name](a)
+func dtypeAndMetadata(t *pickledTensor, a *arguments) {
+	name := nextArgument[*pickle.Name](a)
 	if a.isWrong {
 		return
 	}
@@ -182,7 +182,7 @@ func dtypeAndMetadata(t *object, a *arguments) {
 
 // npuFormat consumes the format of the tensor on the device; in the file it is in host order
 // anyway.
-func npuFormat(t *object, a *arguments) {
+func npuFormat(t *pickledTensor, a *arguments) {
 	switch v := a.next().(type) {
 	case int64:
 		t.Attrs = append(t.Attrs, format.Attr{Name: "npu_format", Value: v})
@@ -197,19 +197,19 @@ func npuFormat(t *object, a *arguments) {
 // deviceFormat is a torch_npu.npu.Format.
 type deviceFormat int64
 
-func formatNumber(a *arguments) any { return deviceFormat(take[int64](a)) }
+func formatNumber(a *arguments) any { return deviceFormat(nextArgument[int64](a)) }
 
 // rebuildQuantised makes a tensor of stored integers. Their quantisation is a tuple of a scheme
 // with one scale and zero point, or with tensors of scales and zero points.
 func rebuildQuantised(a *arguments) any {
-	t := place(a)
-	tuple := take[*pickle.Sequence](a)
+	t := storageArguments(a)
+	tuple := nextArgument[*pickle.Sequence](a)
 	t.requireGrad(a)
 	if a.isWrong {
 		return nil
 	}
 	q := &arguments{rest: tuple.Items}
-	scheme := take[*pickle.Name](q)
+	scheme := nextArgument[*pickle.Name](q)
 	if a.isWrong = q.isWrong || !slices.Contains(qschemes, scheme.String()); a.isWrong {
 		return nil
 	}
@@ -217,9 +217,9 @@ func rebuildQuantised(a *arguments) any {
 	if strings.HasPrefix(scheme.Attr, "per_channel") {
 		q.next()
 		q.next()
-		t.Attrs = append(t.Attrs, format.Attr{Name: "axis", Value: take[int64](q)})
+		t.Attrs = append(t.Attrs, format.Attr{Name: "axis", Value: nextArgument[int64](q)})
 	} else {
-		t.Quant = &format.Quant{Scale: tensor.Number(take[float64](q)), ZeroPoint: take[int64](q)}
+		t.Quant = &format.Quant{Scale: tensor.Number(nextArgument[float64](q)), ZeroPoint: nextArgument[int64](q)}
 	}
 	a.isWrong = q.isWrong || len(q.rest) > 0
 	return t
@@ -239,10 +239,10 @@ func parameter(n int) call {
 }
 
 // tensorCopy consumes the next argument, a tensor, and returns a copy.
-func (a *arguments) tensorCopy() *object {
-	t := take[*object](a)
+func (a *arguments) tensorCopy() *pickledTensor {
+	t := nextArgument[*pickledTensor](a)
 	if a.isWrong {
-		return new(object)
+		return new(pickledTensor)
 	}
 	c := *t
 	return &c
@@ -260,7 +260,7 @@ func fromHost(a *arguments) any {
 	default:
 		a.isWrong = true
 	}
-	grad := take[bool](a)
+	grad := nextArgument[bool](a)
 	t.RequiresGrad = &grad
 	return t
 }
@@ -268,8 +268,8 @@ func fromHost(a *arguments) any {
 // fromType calls the function in its first argument: the arguments are function, class, arguments
 // and state.
 func fromType(a *arguments) any {
-	function, class := take[*pickle.Name](a), take[*pickle.Name](a)
-	args := take[*pickle.Sequence](a)
+	function, class := nextArgument[*pickle.Name](a), nextArgument[*pickle.Name](a)
+	args := nextArgument[*pickle.Sequence](a)
 	a.next()
 	if a.isWrong || !slices.Contains(tensorClasses, class.String()) {
 		a.isWrong = true
@@ -290,13 +290,13 @@ func fromType(a *arguments) any {
 func unsupportedTensor(why string) call {
 	return func(a *arguments) any {
 		a.rest = nil
-		return &object{err: unsupported("%s", why)}
+		return &pickledTensor{err: unsupported("%s", why)}
 	}
 }
 
 // size makes a torch.Size.
 func size(a *arguments) any {
-	s := take[*pickle.Sequence](a)
+	s := nextArgument[*pickle.Sequence](a)
 	if a.isWrong {
 		return nil
 	}
@@ -305,16 +305,16 @@ func size(a *arguments) any {
 
 // device makes a torch.device from a type and an optional index.
 func device(a *arguments) any {
-	text := take[string](a)
+	text := nextArgument[string](a)
 	if len(a.rest) > 0 {
-		text += ":" + repr(take[int64](a))
+		text += ":" + repr(nextArgument[int64](a))
 	}
 	return &constant{"torch.device", shorten(text)}
 }
 
 // asText returns a call that makes a constant from a text.
 func asText(kind string) call {
-	return func(a *arguments) any { return &constant{kind, shorten(take[string](a))} }
+	return func(a *arguments) any { return &constant{kind, shorten(nextArgument[string](a))} }
 }
 
 // asRepr returns a call that makes a constant from all arguments.
@@ -328,7 +328,7 @@ func asRepr(kind string) call {
 
 // complexNumber makes a complex from two floats.
 func complexNumber(a *arguments) any {
-	re, im := strings.TrimSuffix(repr(take[float64](a)), ".0"), strings.TrimSuffix(repr(take[float64](a)), ".0")
+	re, im := strings.TrimSuffix(repr(nextArgument[float64](a)), ".0"), strings.TrimSuffix(repr(nextArgument[float64](a)), ".0")
 	if !strings.HasPrefix(im, "-") {
 		im = "+" + im
 	}
@@ -336,7 +336,7 @@ func complexNumber(a *arguments) any {
 }
 
 // counter returns the dict of a Counter.
-func counter(a *arguments) any { return take[*pickle.Dict](a) }
+func counter(a *arguments) any { return nextArgument[*pickle.Dict](a) }
 
 // elementType is an element type of PyTorch.
 type elementType struct {
@@ -547,7 +547,7 @@ func invoke(name string, c call) func([]any) (any, error) {
 		if v := c(&args); !args.isWrong && len(args.rest) == 0 {
 			return v, nil
 		}
-		return nil, broken("found %s with other arguments than PyTorch gives it", name)
+		return nil, formatError("found %s with other arguments than PyTorch gives it", name)
 	}
 }
 
@@ -555,7 +555,7 @@ func invoke(name string, c call) func([]any) (any, error) {
 // tensors do not affect elements.
 func (u *unpickler) stateful(v any) bool {
 	switch v.(type) {
-	case *pickle.Dict, *object:
+	case *pickle.Dict, *pickledTensor:
 		return true
 	case *constant:
 		return u.hasObjects

@@ -22,7 +22,7 @@ type file struct {
 	size      int64
 	bigEndian bool
 	// record returns the bytes of a storage, possibly fewer than it should have.
-	record func(*storage) record
+	record func(*storage) storageBytes
 }
 
 // Limits of tensors: their number, and the bytes of each besides names, within maxMemory. A pickle
@@ -44,14 +44,14 @@ type walker struct {
 	// seen are the containers already walked: each is walked once.
 	seen map[any]bool
 	// records caches storages by key.
-	records map[string]record
+	records map[string]storageBytes
 	// memory is the number of bytes left for rows, values the number of bytes left for values other than tensors.
 	memory, values int64
 	unlisted       int // number of values beyond the limits
 }
 
-// record is a storage in the file.
-type record struct {
+// storageBytes is a storage in the file.
+type storageBytes struct {
 	data   *io.SectionReader
 	verify func() error // compares it with its checksum, nil for none
 	err    error
@@ -59,7 +59,7 @@ type record struct {
 
 // contents lists the tensors in the value of a pickle depth first, in the order of the file.
 func contents(v any, f file) (*format.Contents, error) {
-	w := &walker{file: f, contents: &format.Contents{}, seen: make(map[any]bool), records: make(map[string]record),
+	w := &walker{file: f, contents: &format.Contents{}, seen: make(map[any]bool), records: make(map[string]storageBytes),
 		memory: maxMemory(f.size), values: maxValueBytes}
 	if err := w.walk(v); err != nil {
 		return nil, err
@@ -92,10 +92,10 @@ func (w *walker) walk(v any) error {
 				return err
 			}
 		}
-	case *object:
+	case *pickledTensor:
 		return w.addTensor(v)
 	case *storage:
-		return w.addTensor(&object{storage: v, elementType: v.elementType, shape: tensor.Shape{v.length}, strides: []int64{1},
+		return w.addTensor(&pickledTensor{storage: v, elementType: v.elementType, shape: tensor.Shape{v.length}, strides: []int64{1},
 			Details: format.Details{Device: v.device}})
 	default:
 		w.addValue(v)
@@ -130,7 +130,7 @@ func (w *walker) nameLength() (n int64) {
 	return n
 }
 
-func (w *walker) addTensor(t *object) error {
+func (w *walker) addTensor(t *pickledTensor) error {
 	w.memory -= rowMemory + w.nameLength() + 16*int64(len(w.path)+len(t.shape)+len(t.strides))
 	switch {
 	case len(w.contents.Tensors) == maxTensors:
@@ -196,7 +196,7 @@ const (
 )
 
 // check returns an error for a tensor that is invalid or unsupported, whatever its data.
-func (t *object) check() error {
+func (t *pickledTensor) check() error {
 	switch {
 	case t.err != nil:
 		return t.err
@@ -205,19 +205,19 @@ func (t *object) check() error {
 	case t.storage.dtype == tensor.Undefined:
 		return unsupported("a storage of torch.%s is not supported", t.storage.name)
 	case len(t.shape) != len(t.strides):
-		return broken("shape %v has %d strides %v", t.shape, len(t.strides), t.strides)
+		return formatError("shape %v has %d strides %v", t.shape, len(t.strides), t.strides)
 	case len(t.shape) > maxRank:
 		return unsupported("shape %v has more than %d axes", t.shape, maxRank)
 	case t.offset < 0:
-		return broken("the offset is %d, want at least 0", t.offset)
+		return formatError("the offset is %d, want at least 0", t.offset)
 	}
 	for i, n := range t.shape {
 		if n < 0 || t.strides[i] < 0 {
-			return broken("shape %v with strides %v has a negative number", t.shape, t.strides)
+			return formatError("shape %v with strides %v has a negative number", t.shape, t.strides)
 		}
 	}
 	if count, ok := t.shape.Count(); !ok || count > math.MaxInt64/int64(t.dtype.UnitSize()) {
-		return broken("shape %v has more than 63 bits of data", t.shape)
+		return formatError("shape %v has more than 63 bits of data", t.shape)
 	}
 	if t.conjugate && !t.dtype.Host().Complex() || t.negate && !signed(t.dtype) {
 		return unsupported("a conjugate or negative of torch.%s that is not computed is not supported", t.name)
@@ -236,7 +236,7 @@ func signed(d tensor.DType) bool {
 
 // elementsNeeded returns the number of leading elements of the storage that the tensor needs;
 // math.MaxInt64 if more.
-func (t *object) elementsNeeded() int64 {
+func (t *pickledTensor) elementsNeeded() int64 {
 	room := math.MaxInt64 - t.offset // left after the last element
 	for i, n := range t.shape {
 		if t.strides[i] > 0 && n-1 > room/t.strides[i] {
@@ -248,21 +248,21 @@ func (t *object) elementsNeeded() int64 {
 }
 
 // data returns the elements of a checked tensor.
-func (w *walker) data(t *object) (*io.SectionReader, error) {
+func (w *walker) data(t *pickledTensor) (*io.SectionReader, error) {
 	view := format.View{DType: t.dtype, BigEndian: w.bigEndian, Shape: t.shape, Strides: t.strides, Negate: t.negate, Conjugate: t.conjugate}
 	count := t.shape.Elements()
 	if count == 0 {
 		return io.NewSectionReader(bytes.NewReader(nil), 0, 0), nil
 	}
 	s := t.storage
-	stored, err := w.part(s)
+	stored, err := w.storageBytes(s)
 	if err != nil {
 		return nil, err
 	}
 	unit := int64(t.dtype.UnitSize())
 	has := stored.Size() / unit
 	if need := t.elementsNeeded(); need > has {
-		return nil, broken("needs %d elements, its storage has %d", need, has)
+		return nil, formatError("needs %d elements, its storage has %d", need, has)
 	}
 	if bytes := count * unit; bytes > maxExpanded && bytes/maxTimes > stored.Size() {
 		return nil, unsupported("shape %v is an expansion of %d elements, more than %d times", t.shape, has, maxTimes)
@@ -275,8 +275,8 @@ func (w *walker) data(t *object) (*io.SectionReader, error) {
 	return data, nil
 }
 
-// part returns the bytes of a storage, all that the pickle claims.
-func (w *walker) part(s *storage) (*io.SectionReader, error) {
+// storageBytes returns the bytes of a storage, all that the pickle claims.
+func (w *walker) storageBytes(s *storage) (*io.SectionReader, error) {
 	r, ok := w.records[s.key]
 	if !ok {
 		r = w.record(s)
@@ -288,10 +288,10 @@ func (w *walker) part(s *storage) (*io.SectionReader, error) {
 	unit := int64(s.dtype.UnitSize())
 	has := r.data.Size() / unit
 	if s.count < 0 || s.count > has {
-		return nil, broken("storage %.100q has %d elements, want %d", s.key, has, s.count)
+		return nil, formatError("storage %.100q has %d elements, want %d", s.key, has, s.count)
 	}
 	if s.first < 0 || s.length < 0 || s.first > s.count || s.length > s.count-s.first {
-		return nil, broken("the part of %d elements from %d on is not in storage %.100q, which has %d", s.length, s.first, s.key, s.count)
+		return nil, formatError("the part of %d elements from %d on is not in storage %.100q, which has %d", s.length, s.first, s.key, s.count)
 	}
 	if s.first == 0 && s.length == s.count && s.length*unit == r.data.Size() {
 		return r.data, nil

@@ -34,7 +34,7 @@ import (
 // FormatError is the error of an invalid file.
 type FormatError struct{ lang.Problem }
 
-func broken(format string, args ...any) error {
+func formatError(format string, args ...any) error {
 	return &FormatError{lang.Problem{Sentence: lang.Say(format, args...)}}
 }
 
@@ -70,7 +70,7 @@ func open(r io.ReaderAt, size int64, hasObjects bool) (*format.Contents, error) 
 		}
 		return nil, unsupported("a tar archive, want a file of torch.save")
 	}
-	return nil, broken("the file begins with % x, want a file of torch.save", head[:min(len(head), 4)])
+	return nil, formatError("the file begins with % x, want a file of torch.save", head[:min(len(head), 4)])
 }
 
 // tarHead is the length of an entry header in a tar file.
@@ -145,7 +145,7 @@ func openZip(r io.ReaderAt, size int64, u *unpickler) (*format.Contents, error) 
 	case len(found) == 0:
 		return nil, unsupported("the archive has no %s, want a file of torch.save", pickleEntry)
 	case len(found) > 1:
-		return nil, broken("the archive has %.100q and %.100q, want one %s", found[0], found[1], pickleEntry)
+		return nil, formatError("the archive has %.100q and %.100q, want one %s", found[0], found[1], pickleEntry)
 	}
 	if _, ok := f.entries[f.root+"constants.pkl"]; ok {
 		return nil, unsupported("a TorchScript archive, want a file of torch.save")
@@ -166,7 +166,7 @@ func openZip(r io.ReaderAt, size int64, u *unpickler) (*format.Contents, error) 
 	if err != nil {
 		return nil, lang.Errorf("%s: %w", pickleEntry, refusal(err))
 	}
-	c, err := contents(v, file{size: size, bigEndian: bigEndian, record: f.record})
+	c, err := contents(v, file{size: size, bigEndian: bigEndian, record: f.storageBytes})
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +207,7 @@ func (f *zipFile) bigEndian() (bool, error) {
 	case err != nil:
 		return false, err
 	case string(text) != "little" && string(text) != "big":
-		return false, broken("%s: found %q, want little or big", name, text)
+		return false, formatError("%s: found %q, want little or big", name, text)
 	}
 	return string(text) == "big", nil
 }
@@ -216,7 +216,7 @@ func (f *zipFile) bigEndian() (bool, error) {
 func (f *zipFile) entry(name string) (*io.SectionReader, error) {
 	e, ok := f.entries[f.root+name]
 	if !ok {
-		return nil, broken("the archive has no entry %.100q", f.root+name)
+		return nil, formatError("the archive has no entry %.100q", f.root+name)
 	}
 	data, err := e.Data()
 	if err != nil {
@@ -241,14 +241,14 @@ func (f *zipFile) read(name string, most int64) ([]byte, error) {
 	return b, nil
 }
 
-// record returns the bytes of a storage.
-func (f *zipFile) record(s *storage) record {
+// storageBytes returns the bytes of a storage.
+func (f *zipFile) storageBytes(s *storage) storageBytes {
 	name := "data/" + s.key
 	data, err := f.entry(name)
 	if err != nil {
-		return record{err: err}
+		return storageBytes{err: err}
 	}
-	return record{data: data, verify: f.entries[f.root+name].Verify}
+	return storageBytes{data: data, verify: f.entries[f.root+name].Verify}
 }
 
 // refusal explains the error of a pickle with more than tensors and plain data.
@@ -325,12 +325,12 @@ func openLegacy(r io.ReaderAt, size int64, u *unpickler) (*format.Contents, erro
 	}
 	list, ok := keys.(*pickle.Sequence)
 	if !ok {
-		return nil, broken("found a %s before 0x%x, want the list of storages", pickle.TypeName(keys), f.at)
+		return nil, formatError("found a %s before 0x%x, want the list of storages", pickle.TypeName(keys), f.at)
 	}
 	if err := f.findRecords(list.Items, u.kinds); err != nil {
 		return nil, err
 	}
-	return contents(object, file{size: size, record: f.record})
+	return contents(object, file{size: size, record: f.storageBytes})
 }
 
 // pickle reads the next pickle. Its length is unknown, so parsing is repeated with more bytes until
@@ -372,7 +372,7 @@ func (f *legacyFile) findRecords(keys []any, kinds map[string]elementType) error
 	for _, k := range keys {
 		key, ok := k.(string)
 		if !ok {
-			return broken("found a %s in the list of storages, want a text", pickle.TypeName(k))
+			return formatError("found a %s in the list of storages, want a text", pickle.TypeName(k))
 		}
 		unit := int64(kinds[key].dtype.UnitSize())
 		if unit == 0 || f.size-f.at < 8 {
@@ -385,7 +385,7 @@ func (f *legacyFile) findRecords(keys []any, kinds map[string]elementType) error
 		f.at += int64(len(b))
 		count := int64(binary.LittleEndian.Uint64(b[:]))
 		if count < 0 {
-			return broken("storage %.100q has %d elements at 0x%x", key, count, f.at-int64(len(b)))
+			return formatError("storage %.100q has %d elements at 0x%x", key, count, f.at-int64(len(b)))
 		}
 		length := min(count, (f.size-f.at)/unit) * unit
 		f.records[key] = io.NewSectionReader(f.r, f.at, length)
@@ -397,11 +397,11 @@ func (f *legacyFile) findRecords(keys []any, kinds map[string]elementType) error
 	return nil
 }
 
-// record returns the bytes of a storage.
-func (f *legacyFile) record(s *storage) record {
+// storageBytes returns the bytes of a storage.
+func (f *legacyFile) storageBytes(s *storage) storageBytes {
 	data, ok := f.records[s.key]
 	if !ok {
-		return record{err: lang.Errorf("storage %.100q is not in the file", s.key)}
+		return storageBytes{err: lang.Errorf("storage %.100q is not in the file", s.key)}
 	}
-	return record{data: data}
+	return storageBytes{data: data}
 }

@@ -50,7 +50,7 @@ func NewWriter(w io.Writer, host tensor.Host, shape tensor.Shape) (*Writer, erro
 	room := math.MaxInt64 / int64(written.Size())
 	for _, n := range shape { // strides must fit even without elements
 		if n < 0 {
-			return nil, broken("shape %v has a negative number", shape)
+			return nil, formatError("shape %v has a negative number", shape)
 		}
 		room /= max(1, n)
 	}
@@ -106,8 +106,8 @@ func padding(begin int64) []byte {
 	return extra
 }
 
-// Lead returns the bytes before the elements in the file, counted in elements.
-func (f *Writer) Lead() int64 { return f.lead }
+// PrefixLength returns the bytes before the elements in the file, counted in elements.
+func (f *Writer) PrefixLength() int64 { return f.lead }
 
 // Write writes the next whole, little-endian elements.
 func (f *Writer) Write(elements []byte) (int, error) {

@@ -155,7 +155,7 @@ func TestLead(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if begin := w.Lead() * 8; !bytes.Equal(out.Bytes()[begin:][:24], elements) || begin%64 != 0 {
+	if begin := w.PrefixLength() * 8; !bytes.Equal(out.Bytes()[begin:][:24], elements) || begin%64 != 0 {
 		t.Errorf("the data is not at %d", begin)
 	}
 }

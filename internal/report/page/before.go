@@ -6,9 +6,9 @@ import (
 	"dumptool/internal/compare/record"
 )
 
-// side holds the other comparison of a page: rows as columns, matched by name, rank and step. The
+// otherComparison holds the other comparison of a page: rows as columns, matched by name, rank and step. The
 // script builds the same from a dropped document.
-type side struct {
+type otherComparison struct {
 	Title string `json:"title"`
 	// After is the title of the comparison itself, if both would have the same title.
 	After    string          `json:"after,omitempty"`
@@ -19,16 +19,16 @@ type side struct {
 	Round    []int           `json:"round"`
 	Status   []int           `json:"status"`
 	Mark     []record.Mark   `json:"mark"`
-	MeanRel  numbers         `json:"mean_rel"`
-	Score    numbers         `json:"score"`
+	MeanRel  numberList      `json:"mean_rel"`
+	Score    numberList      `json:"score"`
 }
 
 // sideOf makes the columns of the comparison before another one.
-func sideOf(c *Comparison, noPaths bool) *side {
+func sideOf(c *Comparison, noPaths bool) *otherComparison {
 	r := c.Before
-	s := &side{Title: titleOf(r.Args, noPaths), Headline: text(c.BeforeHeadline), Statuses: record.Statuses()}
+	s := &otherComparison{Title: titleOf(r.Args, noPaths), Headline: text(c.BeforeHeadline), Statuses: record.Statuses()}
 	if own := titleOf(c.Args, noPaths); own == s.Title && !noPaths {
-		before, after := toldApart(c.Paths[0], c.Paths[1])
+		before, after := distinguishColors(c.Paths[0], c.Paths[1])
 		s.Title, s.After = before+": "+s.Title, after+": "+own
 	}
 	for i := range r.Rounds {

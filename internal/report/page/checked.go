@@ -24,7 +24,7 @@ var checkMarks = map[recompute.Status]record.Mark{recompute.OK: record.MarkPasse
 // checkReader makes the head and the rows of a check. An operator is a row.
 type checkReader struct {
 	*check.Report
-	run     *run
+	run     *runPage
 	rounds  map[dumpdir.Coordinates]int
 	marks   []record.Mark // the highest mark of each round
 	modules modules
@@ -32,9 +32,9 @@ type checkReader struct {
 }
 
 // checkOf returns the head and the rows of a check.
-func checkOf(r *check.Report) *run {
-	c := &checkReader{Report: r, rounds: map[dumpdir.Coordinates]int{}, run: &run{
-		Tool: r.Tool, Args: r.Again(), Headline: text{EN: r.Summary.Headline.String(), ZH: r.Summary.HeadlineZH}, Graph: text{EN: r.Graph},
+func checkOf(r *check.Report) *runPage {
+	c := &checkReader{Report: r, rounds: map[dumpdir.Coordinates]int{}, run: &runPage{
+		Tool: r.Tool, Args: r.RecheckArguments(), Headline: text{EN: r.Summary.Headline.String(), ZH: r.Summary.HeadlineZH}, Graph: text{EN: r.Graph},
 		Reference: r.Summary.Operators, Compared: r.Summary.Judged, Share: &r.Summary.Share, Meanings: map[finding.Code]text{},
 	}}
 	d := c.run
@@ -53,14 +53,14 @@ func checkOf(r *check.Report) *run {
 	for i := range r.Operators {
 		c.add(i)
 	}
-	levels, paths := c.modules.of(c.ops)
+	levels, paths := c.modules.modulesOf(c.ops)
 	for _, l := range levels {
 		d.Cols.Module.add(l)
 	}
 	n := len(c.ops)
 	d.Cols.Name, d.Cols.Op, d.Cols.Path, d.Cols.Change = c.ops, map[int]string{}, paths, make([]int, n)
-	d.Cols.MeanRel, d.Cols.MaxAbs, d.Cols.CosDist, d.Cols.ULP = make(numbers, n), make(numbers, n), make(numbers, n), make(numbers, n)
-	c.between()
+	d.Cols.MeanRel, d.Cols.MaxAbs, d.Cols.CosDist, d.Cols.ULP = make(numberList, n), make(numberList, n), make(numberList, n), make(numberList, n)
+	c.addRankFindings()
 	if len(d.Rounds) == 0 {
 		c.round(dumpdir.Coordinates{})
 	}
@@ -68,8 +68,8 @@ func checkOf(r *check.Report) *run {
 	return d
 }
 
-// between adds the findings between ranks, which make their rounds wrong.
-func (c *checkReader) between() {
+// addRankFindings adds the findings between ranks, which make their rounds wrong.
+func (c *checkReader) addRankFindings() {
 	if c.Ranks == nil {
 		return
 	}
@@ -89,7 +89,7 @@ func (c *checkReader) round(at dumpdir.Coordinates) int {
 	if !known {
 		i = len(c.marks)
 		c.rounds[at], c.marks = i, append(c.marks, record.MarkNotCompared)
-		none := landmarks{Bad: -1, Damaged: -1, Good: -1, NaN: -1, Overflow: -1, Jump: -1, Factor: make(numbers, 1), Suspects: []int{}}
+		none := landmarks{Bad: -1, Damaged: -1, Good: -1, NaN: -1, Overflow: -1, Jump: -1, Factor: make(numberList, 1), Suspects: []int{}}
 		c.run.Rounds = append(c.run.Rounds, round{Name: at.Folder, At: record.At{Rank: at.Rank, Step: at.Step, Graph: at.Graph, Model: at.Model}, Status: record.Status(recompute.Undecided), Known: true, Find: none})
 	}
 	return i
@@ -143,7 +143,7 @@ func (c *checkReader) add(i int) {
 }
 
 // checkRows returns the operators of a check, most important first, with their details and pictures.
-func checkRows(d *run, r *check.Report) rowData {
+func checkRows(d *runPage, r *check.Report) rowData {
 	order := make([]int, len(r.Operators))
 	for i := range order {
 		order[i] = i
@@ -193,11 +193,11 @@ func operatorDetail(o *check.Operator) *detail {
 // computedElement is an element of an output beside its computed value.
 func computedElement(e check.Element) element {
 	if e.Computed == nil || e.NPU == nil { // not written by dumptool
-		return element{At: e.Coord, Errors: make(numbers, 2)}
+		return element{At: e.Coord, Errors: make(numberList, 2)}
 	}
 	computed, npu := float64(*e.Computed), float64(*e.NPU)
 	abs := math.Abs(computed - npu)
-	return element{At: e.Coord, Ref: statisticText(metrics.NumberOf(computed)), NPU: statisticText(metrics.NumberOf(npu)), Errors: numbers{metrics.NumberOf(abs), metrics.NumberOf(abs / math.Abs(computed))}}
+	return element{At: e.Coord, Ref: statisticText(metrics.NumberOf(computed)), NPU: statisticText(metrics.NumberOf(npu)), Errors: numberList{metrics.NumberOf(abs), metrics.NumberOf(abs / math.Abs(computed))}}
 }
 
 // checkTitle is the title of a page of a check: its paths.

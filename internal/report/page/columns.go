@@ -29,22 +29,22 @@ type columns struct {
 	Status []int          `json:"status"`
 	Mark   []record.Mark  `json:"mark"`
 	// Err and Total are -1 in rows that were not compared.
-	Err     []int64 `json:"err"`
-	Total   []int64 `json:"total"`
-	MeanRel numbers `json:"mean_rel"`
-	MaxAbs  numbers `json:"max_abs"`
-	CosDist numbers `json:"cosd"` // 1 - cosine
-	ULP     numbers `json:"ulp"`
-	Score   numbers `json:"score"` // error relative to the part explained by rounding
+	Err     []int64    `json:"err"`
+	Total   []int64    `json:"total"`
+	MeanRel numberList `json:"mean_rel"`
+	MaxAbs  numberList `json:"max_abs"`
+	CosDist numberList `json:"cosd"` // 1 - cosine
+	ULP     numberList `json:"ulp"`
+	Score   numberList `json:"score"` // error relative to the part explained by rounding
 	// Ratio, Z and Expected are for rows judged by statistics, else empty: the ratio of the norms,
 	// the largest difference of a statistic, and the expected noise.
-	Ratio    numbers `json:"ratio"`
-	Z        numbers `json:"z"`
-	Expected numbers `json:"expected"`
-	Reason   []int   `json:"reason"` // index of the first code, -1 for none
-	Shape    texts   `json:"shape"`
-	DType    texts   `json:"dt"`
-	Module   texts   `json:"mod"` // levels joined by separator
+	Ratio    numberList `json:"ratio"`
+	Z        numberList `json:"z"`
+	Expected numberList `json:"expected"`
+	Reason   []int      `json:"reason"` // index of the first code, -1 for none
+	Shape    texts      `json:"shape"`
+	DType    texts      `json:"dt"`
+	Module   texts      `json:"mod"` // levels joined by separator
 	// Path is the length of a name before its last part.
 	Path []int `json:"path"`
 	// Flow holds the rows that a row reads, as distances before the row.
@@ -55,9 +55,9 @@ type columns struct {
 	Picture []int       `json:"pic"`   // block with the pictures, -1 for none
 }
 
-// gathered holds the data of all rows that a page shows. It is gathered row by row, since rows may
+// pageRows holds the data of all rows that a page shows. It is gathered row by row, since rows may
 // not stay in memory.
-type gathered struct {
+type pageRows struct {
 	cols columns
 	// ops lists the operators, tensors their names for commands; output 0 is just its operator.
 	ops, tensors []string
@@ -74,17 +74,17 @@ type gathered struct {
 }
 
 // rowsOf gathers the rows of a report.
-func rowsOf(r *record.Report) *gathered {
-	g := new(gathered)
-	g.begin(r)
+func rowsOf(r *record.Report) *pageRows {
+	g := new(pageRows)
+	g.indexRounds(r)
 	for i, row := range r.All() {
 		g.add(r, i, row)
 	}
 	return g
 }
 
-// begin indexes the statuses and rounds of a report.
-func (g *gathered) begin(r *record.Report) {
+// indexRounds indexes the statuses and rounds of a report.
+func (g *pageRows) indexRounds(r *record.Report) {
 	g.statuses, g.codes, g.rounds, g.folders = map[record.Status]int{}, map[finding.Code]int{}, map[string]int{}, map[string]bool{}
 	for i, s := range record.Statuses() {
 		g.statuses[s] = i
@@ -95,7 +95,7 @@ func (g *gathered) begin(r *record.Report) {
 }
 
 // add adds the next row of a report, row i.
-func (g *gathered) add(r *record.Report, i int, row *record.Row) {
+func (g *pageRows) add(r *record.Report, i int, row *record.Row) {
 	cols := &g.cols
 	g.ops, g.tensors = append(g.ops, row.Op), append(g.tensors, tensorOf(row))
 	g.modules.add(row.Modules)
@@ -138,7 +138,7 @@ func tensorOf(row *record.Row) string {
 const firstOutput = ":" + string(tensor.Output) + ":0"
 
 // columns returns the columns of all rows.
-func (g *gathered) columns(c *Comparison) columns {
+func (g *pageRows) columns(c *Comparison) columns {
 	cols := g.cols
 	cols.Name, cols.Op = c.Labels, map[int]string{}
 	for i, label := range c.Labels {
@@ -148,7 +148,7 @@ func (g *gathered) columns(c *Comparison) columns {
 			}
 		}
 	}
-	modules, paths := g.modules.of(g.ops)
+	modules, paths := g.modules.modulesOf(g.ops)
 	cols.Path = paths
 	for _, m := range modules {
 		cols.Module.add(m)
@@ -188,7 +188,7 @@ func (d distances) MarshalJSON() ([]byte, error) {
 }
 
 // addNumbers adds the numbers of a row.
-func (g *gathered) addNumbers(row *record.Row) {
+func (g *pageRows) addNumbers(row *record.Row) {
 	c, result := &g.cols, row.Result
 	var score, ratio, z, expected number
 	e := row.Evidence
@@ -207,7 +207,7 @@ func (g *gathered) addNumbers(row *record.Row) {
 	c.Score = append(c.Score, score)
 	if !g.few && row.Statistics != nil {
 		before := len(c.Score) - 1
-		g.few, c.Ratio, c.Z, c.Expected = true, make(numbers, before), make(numbers, before), make(numbers, before)
+		g.few, c.Ratio, c.Z, c.Expected = true, make(numberList, before), make(numberList, before), make(numberList, before)
 	}
 	if g.few {
 		c.Ratio, c.Z, c.Expected = append(c.Ratio, ratio), append(c.Z, z), append(c.Expected, expected)

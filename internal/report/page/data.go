@@ -23,22 +23,22 @@ type data struct {
 	Title string `json:"title"`
 	Lang  string `json:"lang"`
 	// Run is null in a page without a comparison.
-	Run *run `json:"run"`
+	Run *runPage `json:"run"`
 	// Before is the comparison shown beside Run, null for none.
-	Before      *side           `json:"before"`
-	Overflow    *overflowData   `json:"overflow"`
-	Headroom    *headroomData   `json:"headroom"`
-	Checkpoints *checkpointData `json:"checkpoints"`
-	Determinism *determinism    `json:"determinism"`
-	Perf        *performance    `json:"perf"`
+	Before      *otherComparison `json:"before"`
+	Overflow    *overflowData    `json:"overflow"`
+	Headroom    *headroomData    `json:"headroom"`
+	Checkpoints *checkpointData  `json:"checkpoints"`
+	Determinism *determinism     `json:"determinism"`
+	Perf        *performance     `json:"perf"`
 	// Check is a check, whose rows are operators; null for none.
-	Check *run `json:"check"`
+	Check *runPage `json:"check"`
 
 	checked *check.Report
 }
 
-// run is the head and the rows of a comparison or a check.
-type run struct {
+// runPage is the head and the rows of a comparison or a check.
+type runPage struct {
 	Tool      string   `json:"tool"`
 	Args      []string `json:"args"`
 	Profile   string   `json:"profile"`
@@ -61,7 +61,7 @@ type run struct {
 	// Ranks holds the findings between ranks, null for none.
 	Ranks    *rankFindings `json:"ranks,omitempty"`
 	Warnings []text        `json:"warnings"`
-	Facts    []fact        `json:"facts,omitempty"`
+	Facts    []factJSON    `json:"facts,omitempty"`
 	// Few: some rows have only statistics or digests.
 	Few bool `json:"few,omitempty"`
 	// Dumps describes the files of the reference and of the NPU.
@@ -84,8 +84,8 @@ type run struct {
 	Problems []overflow.Problem    `json:"problems,omitempty"`
 }
 
-// fact is a Fact of a Comparison.
-type fact struct {
+// factJSON is a Fact of a Comparison.
+type factJSON struct {
 	Label text   `json:"label"`
 	Lines []text `json:"lines"`
 }
@@ -101,17 +101,17 @@ type round struct {
 
 // landmarks locates the errors of a round by row indexes, -1 for none.
 type landmarks struct {
-	Bad        int     `json:"bad"`
-	Damaged    int     `json:"damaged"`
-	Good       int     `json:"good"`
-	NaN        int     `json:"nan"`
-	Overflow   int     `json:"overflow"`
-	Jump       int     `json:"jump"`
-	Factor     numbers `json:"factor"`
-	Suspects   []int   `json:"suspects"`
-	Origins    []int   `json:"origins"`
-	Inherited  int     `json:"inherited"`
-	OutputsBad bool    `json:"outputs_bad"`
+	Bad        int        `json:"bad"`
+	Damaged    int        `json:"damaged"`
+	Good       int        `json:"good"`
+	NaN        int        `json:"nan"`
+	Overflow   int        `json:"overflow"`
+	Jump       int        `json:"jump"`
+	Factor     numberList `json:"factor"`
+	Suspects   []int      `json:"suspects"`
+	Origins    []int      `json:"origins"`
+	Inherited  int        `json:"inherited"`
+	OutputsBad bool       `json:"outputs_bad"`
 }
 
 // baseline is the comparison with an earlier run; the column Change has the rows.
@@ -122,9 +122,9 @@ type baseline struct {
 }
 
 // dataOf makes the head and the columns of a comparison.
-func dataOf(c *Comparison) *run {
+func dataOf(c *Comparison) *runPage {
 	r := c.Report
-	d := &run{
+	d := &runPage{
 		Tool: r.Tool, Args: append([]string{}, r.Args...), Profile: r.Profile, NaNPolicy: r.NaNPolicy, TolMode: r.TolMode, Verdict: r.Verdict, Why: textOf(r.VerdictWhy),
 		Standard: r.Standard, Effective: r.Effective, Headline: text(c.Headline), Order: textOf(r.OrderSource), Graph: textOf(r.GraphSource),
 		Coverage: r.Coverage, Reference: r.Coverage.Reference, Compared: r.Coverage.Compared,
@@ -138,7 +138,7 @@ func dataOf(c *Comparison) *run {
 		d.Warnings = append(d.Warnings, textOf(w))
 	}
 	for _, f := range c.Facts {
-		x := fact{Label: text(f.Label)}
+		x := factJSON{Label: text(f.Label)}
 		for _, line := range f.Lines {
 			x.Lines = append(x.Lines, text(line))
 		}
@@ -183,7 +183,7 @@ func landmarksOf(r *record.Report, f *record.Findings, origins []int) landmarks 
 	}
 	return landmarks{
 		Bad: within(f.FirstBad), Damaged: within(f.FirstDamaged), Good: within(f.LastGood), NaN: within(f.FirstNaN), Overflow: within(f.FirstOverflow),
-		Jump: within(f.JumpOfOrigin()), Factor: numbers{metrics.NumberIf(f.Jump, f.JumpOfOrigin() >= 0)}, Suspects: append([]int{}, f.Suspects...), Origins: origins,
+		Jump: within(f.JumpOfOrigin()), Factor: numberList{metrics.NumberIf(f.Jump, f.JumpOfOrigin() >= 0)}, Suspects: append([]int{}, f.Suspects...), Origins: origins,
 		Inherited: max(0, len(f.Chain)-1), OutputsBad: f.OutputsBad,
 	}
 }
@@ -196,15 +196,15 @@ func textOf(s lang.Sentence) text { return text(s.Text()) }
 // number is a number that may be undefined.
 type number = metrics.Metric
 
-// numbers is a list of numbers with four digits; in JSON null if undefined, and "nan", "inf" and
+// numberList is a list of numbers with four digits; in JSON null if undefined, and "nan", "inf" and
 // "-inf".
-type numbers []number
+type numberList []number
 
 // shownDigits is the number of digits of a number in the page.
 const shownDigits = 4
 
 // MarshalJSON implements json.Marshaler.
-func (n numbers) MarshalJSON() ([]byte, error) {
+func (n numberList) MarshalJSON() ([]byte, error) {
 	b := make([]byte, 0, 8*len(n)+2)
 	b = append(b, '[')
 	for i, x := range n {
@@ -230,20 +230,20 @@ func appendNumber(b []byte, x number) []byte {
 	return strconv.AppendFloat(b, x.Value(), 'g', shownDigits, 64)
 }
 
-// named holds defined numbers by name.
-type named struct {
+// numbersByName holds defined numbers by name.
+type numbersByName struct {
 	names  []string
-	values numbers
+	values numberList
 }
 
-func (n *named) add(name string, x number) {
+func (n *numbersByName) add(name string, x number) {
 	if x.Defined() {
 		n.names, n.values = append(n.names, name), append(n.values, x)
 	}
 }
 
 // MarshalJSON implements json.Marshaler.
-func (n named) MarshalJSON() ([]byte, error) {
+func (n numbersByName) MarshalJSON() ([]byte, error) {
 	b := []byte{'{'}
 	for i, name := range n.names {
 		if i > 0 {

@@ -28,10 +28,10 @@ type detail struct {
 	Err     string              `json:"err,omitempty"`
 	Notes   []text              `json:"notes,omitempty"`
 	Shapes  []string            `json:"shapes,omitempty"` // of both sides, if they differ
-	Metrics numbers             `json:"m,omitempty"`      // in the order of metrics.Table
-	Classes *named              `json:"cls,omitempty"`
+	Metrics numberList          `json:"m,omitempty"`      // in the order of metrics.Table
+	Classes *numbersByName      `json:"cls,omitempty"`
 	Stats   [][3]string         `json:"stats,omitempty"` // name, reference, NPU
-	Lambda  numbers             `json:"lambda,omitempty"`
+	Lambda  numberList          `json:"lambda,omitempty"`
 	Worst   []element           `json:"w,omitempty"`
 	Axes    []axis              `json:"axes,omitempty"`
 	Abs     *record.HalfOctaves `json:"abs,omitempty"`
@@ -88,16 +88,16 @@ type reason struct {
 
 // limits are the limits in force.
 type limits struct {
-	Both   numbers `json:"v"` // atol and rtol
-	Source string  `json:"source"`
+	Both   numberList `json:"v"` // atol and rtol
+	Source string     `json:"source"`
 }
 
 // element is a pair of elements.
 type element struct {
-	At     []int64 `json:"at"`
-	Ref    string  `json:"r"`
-	NPU    string  `json:"n"`
-	Errors numbers `json:"d"` // |d| and |d|/|r|
+	At     []int64    `json:"at"`
+	Ref    string     `json:"r"`
+	NPU    string     `json:"n"`
+	Errors numberList `json:"d"` // |d| and |d|/|r|
 	// Output is the index of the output of an operator with several.
 	Output string `json:"o,omitempty"`
 }
@@ -108,22 +108,22 @@ type axis struct {
 	Size int64 `json:"n"`
 	Fold int64 `json:"f"` // positions per bin
 	// Share is the share of errors in each bin, Abs the mean of |d|.
-	Share numbers `json:"e"`
-	Abs   numbers `json:"d"`
+	Share numberList `json:"e"`
+	Abs   numberList `json:"d"`
 }
 
 // evidence is the error of a row with its explained parts.
 type evidence struct {
-	Shown named `json:"v"`
-	FedBy []int `json:"fed,omitempty"`
+	Shown numbersByName `json:"v"`
+	FedBy []int         `json:"fed,omitempty"`
 }
 
 // standardCheck is a number limited by an acceptance standard.
 type standardCheck struct {
-	Name     string  `json:"name"`
-	Numbers  numbers `json:"v"` // value and limit
-	Relation string  `json:"rel"`
-	Holds    bool    `json:"ok"`
+	Name     string     `json:"name"`
+	Numbers  numberList `json:"v"` // value and limit
+	Relation string     `json:"rel"`
+	Holds    bool       `json:"ok"`
 }
 
 // detailOf makes the detail of a row; files lists its files beside the page.
@@ -144,32 +144,32 @@ func detailOf(row *record.Row, files []string) *detail {
 	if s := row.Statistics; s != nil {
 		d.Stats = statisticsOf(s)
 		if row.Evidence != nil {
-			d.Lambda = numbers{metrics.NumberOf(float64(row.Evidence.Lambda))}
+			d.Lambda = numberList{metrics.NumberOf(float64(row.Evidence.Lambda))}
 		}
 	} else if e := row.Evidence; e != nil {
 		d.Proof = evidenceOf(e)
 	}
 	if s := row.Standard; s != nil {
 		for _, x := range s.Checks {
-			d.Checks = append(d.Checks, standardCheck{x.Name, numbers{metrics.NumberOf(float64(x.Value)), metrics.NumberOf(float64(x.Limit))}, x.Relation, x.Holds})
+			d.Checks = append(d.Checks, standardCheck{x.Name, numberList{metrics.NumberOf(float64(x.Value)), metrics.NumberOf(float64(x.Limit))}, x.Relation, x.Holds})
 		}
 	}
 	if row.Tokens != nil {
 		d.Tokens = tokensOf(row.Tokens)
 	}
 	if result := row.Result; result != nil {
-		d.put(row, result)
+		d.setComparison(row, result)
 	}
 	return d
 }
 
-// put sets the results of a comparison.
-func (d *detail) put(row *record.Row, r *metrics.Result) {
-	d.Limits = &limits{numbers{metrics.NumberOf(row.Limits.Atol), metrics.NumberOf(row.Limits.Rtol)}, row.Limits.Source()}
+// setComparison sets the results of a comparison.
+func (d *detail) setComparison(row *record.Row, r *metrics.Result) {
+	d.Limits = &limits{numberList{metrics.NumberOf(row.Limits.Atol), metrics.NumberOf(row.Limits.Rtol)}, row.Limits.Source()}
 	if first := row.First; first != nil {
 		d.First = elementOf(row, first)
 	}
-	d.Classes = &named{}
+	d.Classes = &numbersByName{}
 	for i := range metrics.Table {
 		d.Metrics = append(d.Metrics, metrics.Table[i].Of(r))
 	}
@@ -194,7 +194,7 @@ func (d *detail) put(row *record.Row, r *metrics.Result) {
 var classNames = []string{metrics.Finite: "finite", metrics.PosInf: "+inf", metrics.NegInf: "-inf", metrics.NaN: "NaN"}
 
 func elementOf(row *record.Row, e *metrics.Element) *element {
-	return &element{At: record.Coordinates(row.Shape, e.Offset), Ref: valueText(e.Ref), NPU: valueText(e.NPU), Errors: numbers{metrics.NumberOf(e.Abs), metrics.NumberOf(e.Rel)}}
+	return &element{At: record.Coordinates(row.Shape, e.Offset), Ref: valueText(e.Ref), NPU: valueText(e.NPU), Errors: numberList{metrics.NumberOf(e.Abs), metrics.NumberOf(e.Rel)}}
 }
 
 // valueDigits is the number of digits of an element in the page.
@@ -291,27 +291,27 @@ type pictures struct {
 
 // sides holds the values of both sides on one grid.
 type sides struct {
-	Range numbers `json:"range"`
-	Ref   []int64 `json:"ref"`
-	NPU   []int64 `json:"npu"`
+	Range numberList `json:"range"`
+	Ref   []int64    `json:"ref"`
+	NPU   []int64    `json:"npu"`
 }
 
 // density counts pairs; each cell is a byte with the logarithm of the count.
 type density struct {
-	Range numbers `json:"range"`
-	Bins  int     `json:"n"`
-	Max   int64   `json:"max"`
-	Cells cells   `json:"cells"`
+	Range numberList `json:"range"`
+	Bins  int        `json:"n"`
+	Max   int64      `json:"max"`
+	Cells cells      `json:"cells"`
 }
 
 // heatMap locates differences; each cell is a byte with the logarithm of mean |d|.
 type heatMap struct {
-	Axes   [2]int   `json:"axes"` // axes of rows and columns
-	Folds  [2]int64 `json:"folds"`
-	Size   [2]int   `json:"size"`
-	Log    numbers  `json:"log"` // log10 of the smallest and largest mean
-	Mean   cells    `json:"mean"`
-	Errors cells    `json:"errors"`
+	Axes   [2]int     `json:"axes"` // axes of rows and columns
+	Folds  [2]int64   `json:"folds"`
+	Size   [2]int     `json:"size"`
+	Log    numberList `json:"log"` // log10 of the smallest and largest mean
+	Mean   cells      `json:"mean"`
+	Errors cells      `json:"errors"`
 }
 
 // cells holds bytes, most of them 0. In base64 a 0 is followed by the length of its run, up to 255.
@@ -346,19 +346,19 @@ func picturesOf(p *metrics.Pictures) *pictures {
 }
 
 func heatMapOf(m *metrics.Map) heatMap {
-	return heatMap{[2]int{m.RowAxis, m.ColumnAxis}, [2]int64{m.RowFold, m.ColumnFold}, [2]int{m.Rows, m.Columns}, numbers{metrics.NumberOf(m.LogLow), metrics.NumberOf(m.LogHigh)}, m.Mean, m.Errors}
+	return heatMap{[2]int{m.RowAxis, m.ColumnAxis}, [2]int64{m.RowFold, m.ColumnFold}, [2]int{m.Rows, m.Columns}, numberList{metrics.NumberOf(m.LogLow), metrics.NumberOf(m.LogHigh)}, m.Mean, m.Errors}
 }
 
 func sidesOf(s *metrics.SideBins) *sides {
 	if s == nil || len(s.Ref) == 0 {
 		return nil
 	}
-	return &sides{numbers{s.Low, s.High}, s.Ref, s.NPU}
+	return &sides{numberList{s.Low, s.High}, s.Ref, s.NPU}
 }
 
 func densityOf(d *metrics.Density) *density {
 	if d == nil {
 		return nil
 	}
-	return &density{numbers{d.Low, d.High}, d.Count, d.Max, d.Cells}
+	return &density{numberList{d.Low, d.High}, d.Count, d.Max, d.Cells}
 }

@@ -42,11 +42,11 @@ func (m *modules) add(levels []string) {
 	m.at = append(m.at, at)
 }
 
-// of returns the modules of the rows of some operators: modules named by the run, else the folders
+// modulesOf returns the modules of the rows of some operators: modules named by the run, else the folders
 // of the operator's name, else, if the run names no modules, prefixes of names with _ that several
 // rows share. Levels common to all rows are omitted. paths holds the lengths, in UTF-16 units, of
 // the operators' names before their last part.
-func (m *modules) of(ops []string) (modules []string, paths []int) {
+func (m *modules) modulesOf(ops []string) (modules []string, paths []int) {
 	levels := make([][]string, len(ops))
 	paths = make([]int, len(ops))
 	plain := map[string]int{}        // number of rows by prefix of the name
@@ -66,7 +66,7 @@ func (m *modules) of(ops []string) (modules []string, paths []int) {
 		case named:
 			levels[i] = []string{}
 		default:
-			for _, beginning := range beginnings(op) {
+			for _, beginning := range namePrefixes(op) {
 				plain[beginning]++
 			}
 		}
@@ -89,8 +89,8 @@ func (m *modules) of(ops []string) (modules []string, paths []int) {
 	return modules, paths
 }
 
-// beginnings returns the prefixes of a name that end before a _ or a dot.
-func beginnings(name string) []string {
+// namePrefixes returns the prefixes of a name that end before a _ or a dot.
+func namePrefixes(name string) []string {
 	var all []string
 	for i, c := range name {
 		if len(all) == maxBeginnings {
@@ -107,7 +107,7 @@ func beginnings(name string) []string {
 // end is the start of the rest.
 func prefixes(name string, shared map[string]int) (levels []string, end int) {
 	levels, from, rows := []string{}, 0, 0
-	for _, beginning := range beginnings(name) {
+	for _, beginning := range namePrefixes(name) {
 		n := shared[beginning]
 		if n < minPrefix || n == rows {
 			continue // the same rows already form a level

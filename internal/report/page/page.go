@@ -48,7 +48,7 @@ type Comparison struct {
 	// Paths are the paths of the documents of Before and of this comparison.
 	Paths [2]string
 	// rows is gathered by Write.
-	rows *gathered
+	rows *pageRows
 }
 
 // Fact is a labelled statement in the head of a comparison.
@@ -109,7 +109,7 @@ func Write(w io.Writer, c *Comparison, opt Options) error {
 			return err
 		}
 		chunks.room -= int(columns)
-		v.fill(&runs[0])
+		v.setVerdict(&runs[0])
 	}
 	for i := range runs {
 		if err := chunks.addRows(&runs[i]); err != nil {
@@ -149,15 +149,15 @@ func titleOf(args []string, noPaths bool) string {
 	if cpu == "" || npu == "" {
 		return ""
 	}
-	a, b := toldApart(cpu, npu)
+	a, b := distinguishColors(cpu, npu)
 	if noPaths && store.Base(cpu) == store.Base(npu) {
 		a, b = store.Base(cpu)+" (CPU)", store.Base(npu)+" (NPU)"
 	}
 	return a + " · " + b
 }
 
-// toldApart returns the shortest suffixes of two paths, in whole parts, that differ.
-func toldApart(a, b string) (string, string) {
+// distinguishColors returns the shortest suffixes of two paths, in whole parts, that differ.
+func distinguishColors(a, b string) (string, string) {
 	parts := func(path string) []string { return strings.Split(strings.ReplaceAll(store.Clean(path), `\`, "/"), "/") }
 	x, y := parts(a), parts(b)
 	most := max(len(x), len(y))
@@ -238,7 +238,7 @@ func (c *chunker) close() {
 // rowData is a run with functions that make the details and the pictures of its rows. order lists the
 // rows with details, most important first.
 type rowData struct {
-	*run
+	*runPage
 	order    []int
 	detail   func(row int) *detail
 	pictures func(row int) *metrics.Pictures // nil for none
@@ -385,9 +385,9 @@ type viewRow struct {
 // shownRows is the number of rows in a view.
 const shownRows = 10
 
-// fill sets the verdict, the first bad row and the rows behind it; without a first bad row, all bad
+// setVerdict sets the verdict, the first bad row and the rows behind it; without a first bad row, all bad
 // rows.
-func (v *view) fill(d *rowData) {
+func (v *view) setVerdict(d *rowData) {
 	v.headline = v.say(lang.Text(d.Headline))
 	v.title = v.headline
 	first, cols := d.Rounds[d.Round].Find.Bad, &d.Cols

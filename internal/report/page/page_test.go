@@ -207,7 +207,7 @@ func TestWords(t *testing.T) {
 // TestNumbers: numbers have four digits, and non-numbers a word.
 func TestNumbers(t *testing.T) {
 	t.Parallel()
-	got, err := json.Marshal(numbers{metrics.NumberOf(1.23456e-7), metrics.NumberOf(-70000), {}, metrics.NumberOf(math.NaN()), metrics.NumberOf(math.Inf(1)), metrics.NumberOf(math.Inf(-1)), metrics.NumberOf(0)})
+	got, err := json.Marshal(numberList{metrics.NumberOf(1.23456e-7), metrics.NumberOf(-70000), {}, metrics.NumberOf(math.NaN()), metrics.NumberOf(math.Inf(1)), metrics.NumberOf(math.Inf(-1)), metrics.NumberOf(0)})
 	if want := `[1.235e-07,-7e+04,null,"nan","inf","-inf",0]`; err != nil || string(got) != want {
 		t.Errorf("%s, error %v, want %s", got, err, want)
 	}
@@ -232,7 +232,7 @@ func TestModules(t *testing.T) {
 			r.Rows = append(r.Rows, record.Row{Op: name})
 		}
 		rows := rowsOf(r)
-		got, paths := rows.modules.of(rows.ops)
+		got, paths := rows.modules.modulesOf(rows.ops)
 		for i := range got {
 			got[i] = strings.ReplaceAll(got[i], separator, "|")
 		}

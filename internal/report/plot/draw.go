@@ -91,8 +91,8 @@ func escape(name string) string {
 	return b.String()
 }
 
-// cut replaces the middle of an ASCII text longer than most bytes.
-func cut(name string, most int) string {
+// shortenLabel replaces the middle of an ASCII text longer than most bytes.
+func shortenLabel(name string, most int) string {
 	if len(name) <= most {
 		return name
 	}
@@ -101,8 +101,8 @@ func cut(name string, most int) string {
 	return name[:head] + dots + name[len(name)-(most-len(dots)-head):]
 }
 
-// notes joins a panel's title and remarks.
-func notes(title string, more ...string) string {
+// panelCaption joins a panel's title and remarks.
+func panelCaption(title string, more ...string) string {
 	for _, s := range more {
 		if s != "" {
 			title += "   " + s
@@ -111,8 +111,8 @@ func notes(title string, more ...string) string {
 	return title
 }
 
-// counted formats a number, empty for 0.
-func counted(n int64, format string) string {
+// countText formats a number, empty for 0.
+func countText(n int64, format string) string {
 	if n == 0 {
 		return ""
 	}
@@ -134,8 +134,8 @@ type tick struct {
 	label string
 }
 
-// number formats a number beside an axis.
-func number(x float64, digits int) string {
+// axisNumber formats a number beside an axis.
+func axisNumber(x float64, digits int) string {
 	text := strconv.FormatFloat(x+0, 'g', digits, 64)
 	if x = math.Abs(x); x != 0 && (x < 1e-4 || x >= 1e7) {
 		return text
@@ -151,7 +151,7 @@ func number(x float64, digits int) string {
 func linear(low, high float64) axis {
 	span := high - low
 	if !(span > 1e-300 && span < 1e300) || span < 1e-14*max(math.Abs(low), math.Abs(high)) {
-		return ends(low, high)
+		return endTicks(low, high)
 	}
 	step := stepOf(span / 6)
 	first, last := math.Ceil(low/step), math.Floor(high/step)
@@ -159,10 +159,10 @@ func linear(low, high float64) axis {
 	var a axis
 	for i := first; i <= last && len(a) < 20; i++ {
 		x := float64(i * step)
-		a = append(a, tick{(x - low) / span, number(x, max(min(digits, 17), 2))})
+		a = append(a, tick{(x - low) / span, axisNumber(x, max(min(digits, 17), 2))})
 	}
 	if len(a) < 2 {
-		return ends(low, high)
+		return endTicks(low, high)
 	}
 	return a
 }
@@ -178,14 +178,14 @@ func stepOf(x float64) float64 {
 	return 10 * power
 }
 
-// ends returns ticks at both ends.
-func ends(low, high float64) axis {
+// endTicks returns ticks at both ends.
+func endTicks(low, high float64) axis {
 	if low == high {
-		return axis{{0.5, number(low, 6)}}
+		return axis{{0.5, axisNumber(low, 6)}}
 	}
-	a, b := number(low, 6), number(high, 6)
+	a, b := axisNumber(low, 6), axisNumber(high, 6)
 	if a == b {
-		a, b = number(low, 17), number(high, 17)
+		a, b = axisNumber(low, 17), axisNumber(high, 17)
 	}
 	return axis{{0, a}, {1, b}}
 }
@@ -219,7 +219,7 @@ func scatterOf(p *metrics.Pictures, what string, undefined int64, of func(metric
 		every = "every " + ordinal(p.Sample.Every) + " error and the worst"
 	}
 	panel := panel{
-		title: notes(what, every, counted(undefined, "%d not shown: reference 0"), counted(p.Sample.NonFiniteErrors, "%d not finite: ticks at the top")),
+		title: panelCaption(what, every, countText(undefined, "%d not shown: reference 0"), countText(p.Sample.NonFiniteErrors, "%d not finite: ticks at the top")),
 		below: "element",
 		x:     linear(0, float64(p.Total)),
 	}
@@ -290,7 +290,7 @@ func histogramOf(what string, nonFinite, undefined int64, b metrics.Bins) panel 
 	if b.Log {
 		scale = "log scale, bins equal in log10"
 	}
-	p.title = notes(what, binsText(grid), scale, counted(undefined, "%d not shown: reference 0"), counted(nonFinite, "%d not finite: not shown"))
+	p.title = panelCaption(what, binsText(grid), scale, countText(undefined, "%d not shown: reference 0"), countText(nonFinite, "%d not finite: not shown"))
 	p.draw = func(a *area) {
 		if grid.Count == 0 {
 			a.text("no finite errors")
@@ -305,14 +305,14 @@ func binsText(g metrics.Grid) string {
 	if g.Count == 1 {
 		return "1 bin"
 	}
-	return counted(int64(g.Count), "%d bins")
+	return countText(int64(g.Count), "%d bins")
 }
 
 // valuesOf draws the distributions of both sides' values.
 func valuesOf(p *metrics.Pictures) panel {
 	grid := p.Values.Grid()
 	d := counts(grid, p.Values.Ref, p.Values.NPU)
-	d.title = notes("values", binsText(grid), nonFinite("CPU", &p.RefStats), nonFinite("NPU", &p.NPUStats))
+	d.title = panelCaption("values", binsText(grid), nonFinite("CPU", &p.RefStats), nonFinite("NPU", &p.NPUStats))
 	d.draw = func(a *area) {
 		if grid.Count == 0 {
 			a.text("no finite values")
@@ -351,10 +351,10 @@ func counts(g metrics.Grid, sides ...[]int64) panel {
 	}
 	switch {
 	case g.Low == g.High:
-		p.x = ends(g.Low, g.High)
+		p.x = endTicks(g.Low, g.High)
 	case g.Log:
 		if p.x = decades(log10(g.Low), log10(g.High)); len(p.x) < 2 {
-			p.x = ends(g.Low, g.High)
+			p.x = endTicks(g.Low, g.High)
 		}
 	default:
 		p.x = linear(g.Low, g.High)

@@ -87,7 +87,7 @@ func (s *sheet) draw(w io.Writer, name, errors string, panels []panel) error {
 	each := inside.Dy() / len(panels)
 	left := labelled
 	for i := range panels {
-		left = max(left, s.beside(panels[i].y))
+		left = max(left, s.verticalAxisWidth(panels[i].y))
 	}
 	for i := range panels { // with a common left edge
 		top := inside.Min.Y + i*each
@@ -99,7 +99,7 @@ func (s *sheet) draw(w io.Writer, name, errors string, panels []panel) error {
 // title returns the line at the top; a long name loses its middle.
 func (s *sheet) title(name, errors string) string {
 	for most := maxName; ; most-- {
-		if title := cut(name, most) + "   " + errors; most < 10 || s.style.Width(title) <= width-2*margin {
+		if title := shortenLabel(name, most) + "   " + errors; most < 10 || s.style.Width(title) <= width-2*margin {
 			return title
 		}
 	}
@@ -119,8 +119,8 @@ const (
 	gap        = 4
 )
 
-// beside returns the width of the labels and ticks of a vertical axis.
-func (s *sheet) beside(a axis) int {
+// verticalAxisWidth returns the width of the labels and ticks of a vertical axis.
+func (s *sheet) verticalAxisWidth(a axis) int {
 	widest := vg.Length(0)
 	for _, t := range a {
 		widest = max(widest, s.style.Width(t.label))

@@ -33,8 +33,8 @@ type Role struct {
 // Find finds the position of a tensor, with the learned indexes as candidates.
 func (l *Learner) Find(p Pair) (Map, bool) { return Find(p.Part, p.Whole, l.known) }
 
-// Try returns how well parts match their wholes, from 0 for not found to 1. Nothing is learned.
-func (l *Learner) Try(instances []Pair) (score float64) {
+// MatchQuality returns how well parts match their wholes, from 0 for not found to 1. Nothing is learned.
+func (l *Learner) MatchQuality(instances []Pair) (score float64) {
 	for _, in := range instances {
 		if m, ok := l.Find(in); ok {
 			score += m.Score / float64(len(instances))
@@ -90,7 +90,7 @@ func (l *Learner) Learn(instances []Pair) Role {
 		return l.assume(instances)
 	}
 	for axis, x := range best.role.Axes {
-		best.role.Axes[axis] = l.mend(x, best.role.whole[axis])
+		best.role.Axes[axis] = l.fillUnmatched(x, best.role.whole[axis])
 	}
 	best.role.Known = slices.ContainsFunc(l.known, func(k KnownIndex) bool { return slices.Equal(k.Index, best.role.Axes[0]) })
 	l.add(&best.role)
@@ -107,14 +107,14 @@ func (r *Role) isRegular() bool {
 	return true
 }
 
-// mend fills unmatched slices, whose values are damaged: from an index of another role that agrees with all matched
+// fillUnmatched fills unmatched slices, whose values are damaged: from an index of another role that agrees with all matched
 // slices, else by continuing the neighbouring runs. Zeros are padding only behind the last slice of the reference.
-func (l *Learner) mend(x Index, full int) Index {
+func (l *Learner) fillUnmatched(x Index, full int) Index {
 	if x == nil || x.isComplete() {
 		return x
 	}
 	for _, k := range l.known {
-		if k.Full == full && len(k.Index) == len(x) && agree(x, k.Index) {
+		if k.Full == full && len(k.Index) == len(x) && isConsistent(x, k.Index) {
 			return k.Index
 		}
 	}
@@ -135,8 +135,8 @@ func (l *Learner) mend(x Index, full int) Index {
 	return out
 }
 
-// agree reports whether more than half of the slices of x are matched, and all matched slices equal the known index.
-func agree(x, known Index) bool {
+// isConsistent reports whether more than half of the slices of x are matched, and all matched slices equal the known index.
+func isConsistent(x, known Index) bool {
 	found := 0
 	for i, v := range x {
 		if v >= 0 && v != known[i] {

@@ -134,7 +134,7 @@ func Find(part, whole *Array, known []KnownIndex) (m Map, ok bool) {
 	best, far := Map{Score: -1}, math.Inf(1)
 	for _, free := range cut {
 		for _, choice := range combinations(part, whole, cut, free, known) {
-			m := try(part, whole, free, choice)
+			m := findFreeIndex(part, whole, free, choice)
 			if m.Score < best.Score-1e-9 {
 				continue
 			}
@@ -280,8 +280,8 @@ func candidates(n, full int, known []KnownIndex) (all []Index) {
 	return all[:min(len(all), maxIndexes)]
 }
 
-// try finds the index of the free axis, given the indexes of the other axes.
-func try(part, whole *Array, free int, others choice) Map {
+// findFreeIndex finds the index of the free axis, given the indexes of the other axes.
+func findFreeIndex(part, whole *Array, free int, others choice) Map {
 	m := Map{Axes: make([]Index, len(part.Shape))}
 	for axis := range part.Shape {
 		if x, ok := others[axis]; ok {

@@ -252,7 +252,7 @@ func TestRowsByChance(t *testing.T) {
 	for p := range projections {
 		v := make([]float64, columns)
 		for i := range v {
-			v[i] = direction(i)[p]
+			v[i] = projectionVector(i)[p]
 		}
 		for _, b := range basis {
 			subtract(v, b)

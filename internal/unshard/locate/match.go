@@ -23,7 +23,7 @@ func newSketch(a *Array, axis int) *sketch {
 	row := make([][projections]float64, inner)
 	for o := range outer {
 		for i := range row {
-			row[i] = direction(o*inner + i)
+			row[i] = projectionVector(o*inner + i)
 		}
 		for k := range n {
 			to := &s.of[k]
@@ -65,9 +65,9 @@ func distance(a, b *[projections]float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// direction returns the projection vector of an element: nearly normal numbers, each the sum of four uniform ones,
+// projectionVector returns the projection vector of an element: nearly normal numbers, each the sum of four uniform ones,
 // from a splitmix64 generator seeded with the place, equal on every machine.
-func direction(place int) (d [projections]float64) {
+func projectionVector(place int) (d [projections]float64) {
 	state := uint64(place)*0x9e3779b97f4a7c15 + 0x243f6a8885a308d3
 	for p := range d {
 		state += 0x9e3779b97f4a7c15

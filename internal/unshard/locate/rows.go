@@ -19,7 +19,7 @@ func Rows(part, whole *Array) (m Map, ok bool) {
 		x[i] = Unmatched
 	}
 	for i := range n {
-		r.place(x, i)
+		r.assignNearest(x, i)
 	}
 	hit := 0
 	for _, at := range x {
@@ -54,9 +54,9 @@ func (a *Array) row(i int) []float32 {
 	return a.Values[i*n : (i+1)*n]
 }
 
-// place assigns to a row of the part the nearest row of the whole, unless that row is already assigned to a nearer
+// assignNearest assigns to a row of the part the nearest row of the whole, unless that row is already assigned to a nearer
 // row. A row that loses its assignment is placed again.
-func (r *rowMatcher) place(x Index, i int) {
+func (r *rowMatcher) assignNearest(x Index, i int) {
 	for i != Unmatched {
 		best, least := Unmatched, math.Inf(1)
 		for j := range r.whole.of {

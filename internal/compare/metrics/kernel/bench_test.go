@@ -101,7 +101,7 @@ func BenchmarkLoops(b *testing.B) {
 	var nSpan, rSpan Span
 	var digests Digests
 	tables, half := NewTables(1024), NewForm(10, -14, 0x7bff)
-	tables.Relatives(rel, abs, n[:1024], r[:1024], r[:1024], &Wanted{})
+	tables.Relatives(rel, abs, n[:1024], r[:1024], r[:1024], &RelativeOptions{})
 	half.Round(codes, n[:1024])
 	half.Round(others, r[:1024])
 	for _, loop := range []struct {
@@ -114,7 +114,7 @@ func BenchmarkLoops(b *testing.B) {
 		{"SpanOf", func(i int) { SpanOf(n[i:][:1024]) }},
 		{"SumPairs", func(i int) { SumPairs(n[i:][:1024], r[i:][:1024]) }},
 		{"Subtract", func(i int) { Subtract(d, n[i:], r[i:]) }},
-		{"Relatives", func(i int) { tables.Relatives(rel, abs, n[i:], r[i:], r[i:][:1024], &Wanted{Quotients: true}) }},
+		{"Relatives", func(i int) { tables.Relatives(rel, abs, n[i:], r[i:], r[i:][:1024], &RelativeOptions{Quotients: true}) }},
 		{"HalfPairs", func(i int) { HalfPairs(d, rel, apart[2*i:][:2048], src[4*i:][:4096], &nSpan, &rSpan, &digests) }},
 		{"HalfPairsAlike", func(i int) { HalfPairs(d, rel, alike[2*i:][:2048], src[4*i:][:4096], &nSpan, &rSpan, &digests) }},
 		{"AddTo", func(i int) { AddTo(d, n[i:][:1024]) }},

@@ -269,7 +269,7 @@ func TestRelativeHeads(t *testing.T) {
 		if count%4 == 1 { // |d| is known
 			n, subtracted, below = abs, make([]float64, count), 0
 		}
-		wanted := Wanted{Quotients: count%2 == 0, Atol: 0x1p10, Rtol: 1}
+		wanted := RelativeOptions{Quotients: count%2 == 0, Atol: 0x1p10, Rtol: 1}
 		if i := random.IntN(count); count%5 > 0 { // equal to some |d|, or slightly more or less
 			wanted.Atol, wanted.Rtol = math.Float64frombits(math.Float64bits(slices.Max(abs))+uint64(random.IntN(3))-1), min(math.Abs(0x1p-60/r[i]), 1)
 		}
@@ -284,7 +284,7 @@ func TestRelativeHeads(t *testing.T) {
 				}
 			}
 		}
-		run := func(tables *Tables, head func(*Tables, []float64, []float64, []float64, []float64, []float64, *Wanted, *ratioLanes) int) ([]float64, ratioLanes) {
+		run := func(tables *Tables, head func(*Tables, []float64, []float64, []float64, []float64, []float64, *RelativeOptions, *ratioLanes) int) ([]float64, ratioLanes) {
 			rel, found := make([]float64, count), slices.Clone(n)
 			for i := range wanted.Flags {
 				flags[i] = 7
@@ -298,7 +298,7 @@ func TestRelativeHeads(t *testing.T) {
 			return rel, out
 		}
 		rel, out := run(vector, relativesHead)
-		plainRel, plainOut := run(plain, func(*Tables, []float64, []float64, []float64, []float64, []float64, *Wanted, *ratioLanes) int {
+		plainRel, plainOut := run(plain, func(*Tables, []float64, []float64, []float64, []float64, []float64, *RelativeOptions, *ratioLanes) int {
 			return 0
 		})
 		var got, want Ratios
@@ -355,7 +355,7 @@ func TestBins(t *testing.T) {
 		}
 	}
 	tables := NewTables(count)
-	tables.Relatives(rel, abs, abs, make([]float64, count), r, &Wanted{Quotients: true})
+	tables.Relatives(rel, abs, abs, make([]float64, count), r, &RelativeOptions{Quotients: true})
 	for k, table := range [][]uint32{tables.Abs[:], tables.Rel[:]} {
 		for bin := range uint(Bins) {
 			if got := Take(table, bin); got != want[k][bin] {

@@ -27,11 +27,11 @@ func HalfPairs(n, r []float64, nStored, rStored []byte, nSpan, rSpan *Span, d *D
 	if !pairsHead(n, r, nStored, rStored, &s) {
 		return plainPairs(n, r, nStored, rStored, nSpan, rSpan, d)
 	}
-	return s.finish(nSpan, rSpan, d)
+	return s.spansAndDigests(nSpan, rSpan, d)
 }
 
-// finish converts the sums to spans and digests; false if a value is not finite.
-func (s *pairSums) finish(nSpan, rSpan *Span, d *Digests) bool {
+// spansAndDigests converts the sums to spans and digests; false if a value is not finite.
+func (s *pairSums) spansAndDigests(nSpan, rSpan *Span, d *Digests) bool {
 	const infinity16, infinity32 = 0x7c00, 0x7f800000
 	nLow, nHigh := int16(s.nLow^0x8000), int16(^s.nHigh^0x8000)
 	if max(nHigh, -nLow) >= infinity16 || max(s.rHigh, -s.rLow) >= infinity32 {

@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// Wanted has the options of Relatives.
-type Wanted struct {
+// RelativeOptions has the options of Relatives.
+type RelativeOptions struct {
 	// Quotients: count |d|/|r| in the histogram.
 	Quotients bool
 	// Atol and Rtol are limits of |d|: see FirstBeyond.
@@ -59,7 +59,7 @@ var noRatios = func() (out ratioLanes) {
 
 // Relatives sets abs to |n-s| and rel to abs/|r|, 0 if r is 0, and counts the pairs. Either s
 // is r, or s is zeros and n holds magnitudes; n may then be abs.
-func (t *Tables) Relatives(rel, abs, n, s, r []float64, w *Wanted) (c Ratios) {
+func (t *Tables) Relatives(rel, abs, n, s, r []float64, w *RelativeOptions) (c Ratios) {
 	out := noRatios
 	w.each = uint32(w.Flag) * (eachByte & math.MaxUint32)
 	if done := relativesHead(t, rel, abs, n, s, r, w, &out); done < len(r) {
@@ -98,7 +98,7 @@ func (out *ratioLanes) ratios(c *Ratios) {
 }
 
 // relativesTail processes the pairs from index done on.
-func (t *Tables) relativesTail(done int, rel, abs, n, s, r []float64, w *Wanted, out *ratioLanes) {
+func (t *Tables) relativesTail(done int, rel, abs, n, s, r []float64, w *RelativeOptions, out *ratioLanes) {
 	const firstBin = 1 << binShift // the bits of the smallest value in bin 1
 	rel, abs, n, s = rel[:len(r)], abs[:len(r)], n[:len(r)], s[:len(r)]
 	for i := done; i < len(r); i++ {

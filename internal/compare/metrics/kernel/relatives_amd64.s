@@ -78,16 +78,16 @@ TEXT ·relativesVector(SB), NOSPLIT, $192-88
 	MOVQ absCounts+56(FP), R12
 	MOVQ relCounts+64(FP), R13
 	MOVQ w+72(FP), R11
-	MOVQ Wanted_Flags(R11), DX
+	MOVQ RelativeOptions_Flags(R11), DX
 	LEAQ limits-160(SP), R15    // on the stack, where no line of the cache ends
 	ANDQ $-32, R15
-	VBROADCASTSD Wanted_Atol(R11), Y9
+	VBROADCASTSD RelativeOptions_Atol(R11), Y9
 	VMOVUPD Y9, (R15)
-	VBROADCASTSD Wanted_Rtol(R11), Y9
+	VBROADCASTSD RelativeOptions_Rtol(R11), Y9
 	VMOVUPD Y9, 32(R15)
-	VBROADCASTSD Wanted_FlagAtol(R11), Y9
+	VBROADCASTSD RelativeOptions_FlagAtol(R11), Y9
 	VMOVUPD Y9, 64(R15)
-	VBROADCASTSD Wanted_FlagRtol(R11), Y9
+	VBROADCASTSD RelativeOptions_FlagRtol(R11), Y9
 	VMOVUPD Y9, 96(R15)
 	VXORPD Y9, Y9, Y9           // beyond the limits
 	VXORPD Y15, Y15, Y15
@@ -130,7 +130,7 @@ relatives:
 	LEAQ bytesOf<>(SB), R11
 	MOVL (R11)(R10*4), R10
 	MOVQ w+72(FP), R11
-	ANDL Wanted_each(R11), R10
+	ANDL RelativeOptions_each(R11), R10
 	MOVL R10, (DX)(AX*1)
 relativesUnflagged:
 	VPCMPEQQ Y15, Y10, Y13      // |r| is zero

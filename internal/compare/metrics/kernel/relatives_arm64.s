@@ -89,11 +89,11 @@ TEXT ·relativesVector(SB), NOSPLIT, $0-88
 	MOVD absCounts+56(FP), R5
 	MOVD relCounts+64(FP), R6
 	MOVD w+72(FP), R9
-	MOVD Wanted_Atol(R9), R19
-	MOVD Wanted_Rtol(R9), R20
-	MOVD Wanted_Flags(R9), R24
-	MOVD Wanted_FlagAtol(R9), R25
-	MOVD Wanted_FlagRtol(R9), R26
+	MOVD RelativeOptions_Atol(R9), R19
+	MOVD RelativeOptions_Rtol(R9), R20
+	MOVD RelativeOptions_Flags(R9), R24
+	MOVD RelativeOptions_FlagAtol(R9), R25
+	MOVD RelativeOptions_FlagRtol(R9), R26
 	MOVD out+80(FP), R7
 	MOVD ZR, R21                // beyond the limits
 	MOVD R4, R8                 // the marks that are counted
@@ -147,7 +147,7 @@ relatives:
 	VUZP1 V31.B16, V31.B16, V31.B16
 	VMOV V31.S[0], R9
 	MOVD w+72(FP), R10
-	MOVWU Wanted_each(R10), R10
+	MOVWU RelativeOptions_each(R10), R10
 	AND R10, R9
 	MOVW.P R9, 4(R24)
 relativesUnflagged:

@@ -7,12 +7,12 @@ package kernel
 // plain loops.
 
 //go:noescape
-func relativesVector(rel, abs, n, s, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, w *Wanted, out *ratioLanes)
+func relativesVector(rel, abs, n, s, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, w *RelativeOptions, out *ratioLanes)
 
 //go:noescape
 func groupsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes, columns *Quad, stride int)
 
-func relativesHead(t *Tables, rel, abs, n, s, r []float64, w *Wanted, out *ratioLanes) int {
+func relativesHead(t *Tables, rel, abs, n, s, r []float64, w *RelativeOptions, out *ratioLanes) int {
 	k := len(r) &^ 3
 	if !vectors || k == 0 {
 		return 0

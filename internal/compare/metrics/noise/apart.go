@@ -6,11 +6,11 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Apart tells whether both sides of an input are the same numbers, each rounded to the type of its side. Two numbers
+// InputDifference tells whether both sides of an input are the same numbers, each rounded to the type of its side. Two numbers
 // count as equal if they differ by at most half a unit in the last place of one side plus half a unit of the other.
 // Two masks (numbers that stand for minus infinity) count as equal, too. So do a number beyond the range of the other
 // side's type and the limit or infinity of this type.
-type Apart struct {
+type InputDifference struct {
 	// Elements counts the unequal pairs by the types of the containers. Float16 and BFloat16 count them as if one
 	// side had this type.
 	Elements int64 `json:"elements"`
@@ -23,7 +23,7 @@ type Apart struct {
 }
 
 // Count returns the number of unequal pairs for the coarser of the two number types, and this type.
-func (a *Apart) Count() (count int64, by tensor.DType) {
+func (a *InputDifference) Count() (count int64, by tensor.DType) {
 	for _, d := range Coarser {
 		if a.Ref == d || a.NPU == d {
 			if d == tensor.BFloat16 {
@@ -38,8 +38,8 @@ func (a *Apart) Count() (count int64, by tensor.DType) {
 // damagedShare is the share of elements (0 to 1) that may be damaged in a tensor whose other elements show its type.
 const damagedShare = 0.01
 
-// aparts collects Apart over the pairs of a segment.
-type aparts struct {
+// inputDifferences collects each InputDifference over the pairs of a segment.
+type inputDifferences struct {
 	sides      [2]side // the reference, the NPU
 	count      [3]int64
 	fractional bool // an integer is paired with a fraction: quantised numbers, not comparable
@@ -67,26 +67,26 @@ func newSide(d tensor.DType) (s side, ok bool) {
 	return s, true
 }
 
-// half returns half an ulp of a number. A 0 may be a flushed subnormal number.
-func (s *side) half(x float64) float64 {
+// halfULP returns half an ulp of a number. A 0 may be a flushed subnormal number.
+func (s *side) halfULP(x float64) float64 {
 	if x == 0 {
 		return s.normal
 	}
-	return s.at(x) / 2
+	return s.unitOf(x) / 2
 }
 
 // newAparts returns a collector for pairs of two types, nil if a type has no units in the last place.
-func newAparts(ref, npu tensor.DType) *aparts {
+func newAparts(ref, npu tensor.DType) *inputDifferences {
 	r, ok := newSide(ref)
 	n, also := newSide(npu)
 	if !ok || !also {
 		return nil
 	}
-	return &aparts{sides: [2]side{r, n}}
+	return &inputDifferences{sides: [2]side{r, n}}
 }
 
 // add adds pairs of a tensor of total elements.
-func (a *aparts) add(n, r []float64, total int64) {
+func (a *inputDifferences) add(n, r []float64, total int64) {
 	a.sides[0].addValues(r, total)
 	a.sides[1].addValues(n, total)
 	ref, npu := &a.sides[0], &a.sides[1]
@@ -97,7 +97,7 @@ func (a *aparts) add(n, r []float64, total int64) {
 			continue
 		}
 		// Most pairs differ by rounding. Sums with NaN or infinity are not below the largest number.
-		if half := ref.half(x) + npu.half(y); math.Abs(x-y) <= half && half <= math.MaxFloat64 && !mixed {
+		if half := ref.halfULP(x) + npu.halfULP(y); math.Abs(x-y) <= half && half <= math.MaxFloat64 && !mixed {
 			continue
 		}
 		if !(x != x && y != y) && !(ref.isMask(x) && npu.isMask(y)) && !npu.isBeyond(y, x) && !ref.isBeyond(x, y) {
@@ -119,12 +119,12 @@ func (s *side) isBeyond(x, other float64) bool {
 }
 
 // addPair counts a pair of different numbers.
-func (a *aparts) addPair(x, y float64) {
+func (a *inputDifferences) addPair(x, y float64) {
 	ref, npu := &a.sides[0], &a.sides[1]
 	if ref.integer != npu.integer {
 		a.fractional = a.fractional || x != math.Trunc(x) || y != math.Trunc(y)
 	}
-	d, half := math.Abs(x-y), ref.half(x)+npu.half(y)
+	d, half := math.Abs(x-y), ref.halfULP(x)+npu.halfULP(y)
 	if d <= half && !math.IsInf(half, 0) { // half is infinite beyond the range of the type
 		return
 	}
@@ -134,7 +134,7 @@ func (a *aparts) addPair(x, y float64) {
 	}
 	for k := range coarserSides {
 		c := &coarserSides[k]
-		more := max(c.half(x), c.half(y))
+		more := max(c.halfULP(x), c.halfULP(y))
 		if ref.dtype == c.dtype || npu.dtype == c.dtype { // its unit is already in half
 			more = 0
 		}
@@ -182,7 +182,7 @@ func (s *side) coarsest() tensor.DType {
 }
 
 // merge adds the pairs of another segment.
-func (a *aparts) merge(next *aparts) {
+func (a *inputDifferences) merge(next *inputDifferences) {
 	for k := range a.count {
 		a.count[k] += next.count[k]
 	}
@@ -192,12 +192,12 @@ func (a *aparts) merge(next *aparts) {
 	a.fractional = a.fractional || next.fractional
 }
 
-// finish returns the counts, nil if the pairs are not comparable.
-func (a *aparts) finish() *Apart {
+// counts returns the counts, nil if the pairs are not comparable.
+func (a *inputDifferences) counts() *InputDifference {
 	if a == nil || a.fractional {
 		return nil
 	}
-	found := &Apart{Elements: a.count[0], BFloat16: a.count[1], Float16: a.count[2], Ref: a.sides[0].valueType(), NPU: a.sides[1].valueType()}
+	found := &InputDifference{Elements: a.count[0], BFloat16: a.count[1], Float16: a.count[2], Ref: a.sides[0].valueType(), NPU: a.sides[1].valueType()}
 	// Few elements suffice to show a coarser type that the other side contradicts.
 	ref, npu := a.sides[0].coarsest(), a.sides[1].coarsest()
 	switch {

@@ -90,10 +90,10 @@ func (b *bins) add(bins []int32, sums []kernel.GroupSums) {
 	kernel.MergeAll(b.list, bins, sums)
 }
 
-// place returns the part of the list into which the sums of runs can be written directly, and
+// reserve returns the part of the list into which the sums of runs can be written directly, and
 // the previous sums of its first bin, to be merged by the caller. It returns nil if runs share
 // bins or do not extend the end of the list.
-func (b *bins) place(bins []int32) (sums []kernel.GroupSums, before kernel.GroupSums) {
+func (b *bins) reserve(bins []int32) (sums []kernel.GroupSums, before kernel.GroupSums) {
 	at, count := int(bins[0])-b.first, len(bins)
 	if int(bins[count-1]-bins[0]) != count-1 || at < len(b.list)-1 || at > len(b.list) {
 		return nil, before

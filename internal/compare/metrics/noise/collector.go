@@ -42,8 +42,8 @@ type Collector struct {
 	minRef, maxRef   float64
 	maxD, maxDRef    float64
 	distinct         distinct
-	grid             NumberGrid // for float32 NPU tensors
-	aparts           *aparts    // for inputs, else nil
+	grid             NumberGrid        // for float32 NPU tensors
+	aparts           *inputDifferences // for inputs, else nil
 	singles          singles
 	excludedD        *histogram // |d| of excluded finite pairs, nil for none
 	table            *kernel.Octaves
@@ -180,7 +180,7 @@ func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Sp
 // octavesOf returns the table for the octaves of a block, nil if the block is not in the sample. least is a lower
 // bound of the nonzero |r|.
 func (c *Collector) octavesOf(first int64, r []float64, least float64) *kernel.Octaves {
-	if !c.strata.Has(first) {
+	if !c.strata.HasBlock(first) {
 		return nil
 	}
 	c.sampled.excluded += int64(len(c.excludedPosition))
@@ -271,7 +271,7 @@ func (c *Collector) addRuns(first int64, n, r []float64, rows, channels bool, ta
 		var placed []kernel.GroupSums
 		var before kernel.GroupSums
 		if rows {
-			if placed, before = c.rows.place(c.rowBins[:len(runs)]); placed != nil {
+			if placed, before = c.rows.reserve(c.rowBins[:len(runs)]); placed != nil {
 				sums = placed
 			}
 		}
@@ -361,7 +361,7 @@ func (c *Collector) addStepSums(dd, rr float64) {
 // addStep adds the difference between the element at an offset and the one before it, if both
 // are in the same row and, for a sample, in the same block.
 func (c *Collector) addStep(offset int64, n, r float64) {
-	if c.row < 2 || offset%c.row == 0 || !c.strata.Whole() && (offset%blockElements == 0 || !c.strata.Has(offset)) {
+	if c.row < 2 || offset%c.row == 0 || !c.strata.IsComplete() && (offset%blockElements == 0 || !c.strata.HasBlock(offset)) {
 		return
 	}
 	d, y := (n-r)-(c.lastN-c.lastR), r-c.lastR

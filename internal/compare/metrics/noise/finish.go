@@ -26,16 +26,16 @@ func (c *Collector) Finish(differences iter.Seq2[float64, int64]) *Noise {
 		Type: req.Type, Shape: slices.Clone(req.Shape), Elements: c.total, Count: c.total - c.excluded,
 		NonFinite: c.nonFinite, Overflows: c.overflows,
 		Max: c.maxD, RefAtMax: c.maxDRef,
-		Flips: c.singles.flips, OneSided: c.singles.oneSided, Differing: c.singles.differing, Lone: c.lone(0),
+		Flips: c.singles.flips, OneSided: c.singles.oneSided, Differing: c.singles.differing, Lone: c.soleReference(0),
 		Constant: c.minNPU == c.maxNPU, Bits: c.usedBits(),
 	}
 	if c.isFloat32() {
 		grid := c.grid
 		grid.Distinct = c.distinct.count
-		grid.LoneBFloat16, grid.LoneFloat16 = c.lone(1), c.lone(2)
+		grid.LoneBFloat16, grid.LoneFloat16 = c.soleReference(1), c.soleReference(2)
 		n.Grid = &grid
 	}
-	n.Apart = c.aparts.finish()
+	n.Apart = c.aparts.counts()
 	if shift := c.singles.shift; shift == shift {
 		n.Shift = shift
 	}
@@ -48,7 +48,7 @@ func (c *Collector) Finish(differences iter.Seq2[float64, int64]) *Noise {
 	c.totals(n, &rows)
 	n.P90 = c.excludedD.quantile(differences, n.Count)
 	n.Softmax = rows.rowsSumToOne
-	n.View = c.view(n, &rows, &channels)
+	n.View = c.errorAfterLinearMap(n, &rows, &channels)
 	if n.RMS > 0 {
 		n.GroupScale, n.GroupMean = max(rows.scale, channels.scale), max(rows.mean, channels.mean)
 	}
@@ -82,7 +82,7 @@ func (c *Collector) totals(n *Noise, rows *summary) {
 	s := c.sumOctaves()
 	dd, rr, dr := s.both.DD, s.both.RR, rows.dr
 	ofSample, dd0, dr0 := weight, dd, dr // number of pairs behind the octaves, and their sums
-	if !c.strata.Whole() {
+	if !c.strata.IsComplete() {
 		n.Sampled = SampleElements
 		ofSample, dr0 = float64(max(SampleElements-c.sampled.excluded, 1)), c.sampled.dr
 		dd, rr, s.rounding = c.dd, rows.rr, 0
@@ -91,7 +91,7 @@ func (c *Collector) totals(n *Noise, rows *summary) {
 		}
 	}
 	n.RefMax, n.RefMean, n.Mean = rows.refMax, rows.r/weight, rows.d/weight
-	spread := c.spread(n.RefMean) - float64(float64(c.excluded)*float64(n.RefMean*n.RefMean))
+	spread := c.squaredDistances(n.RefMean) - float64(float64(c.excluded)*float64(n.RefMean*n.RefMean))
 	n.RefRMS, n.RMS = math.Sqrt(rr/weight), math.Sqrt(dd/weight)
 	n.RefStd = math.Sqrt(max(spread, 0) / weight)
 	n.Rounding = math.Sqrt(s.rounding / 12 / weight)
@@ -182,8 +182,8 @@ func (c *Collector) sumOctaves() (s octaveSums) {
 	return s
 }
 
-// view returns the relative error after the least favourable linear map.
-func (c *Collector) view(n *Noise, rows, channels *summary) float64 {
+// errorAfterLinearMap returns the relative error after the least favourable linear map.
+func (c *Collector) errorAfterLinearMap(n *Noise, rows, channels *summary) float64 {
 	const most = 1e3
 	if n.RefRMS == 0 {
 		if n.RMS == 0 {

@@ -64,8 +64,8 @@ func (g *NumberGrid) merge(next *NumberGrid) {
 	g.Subnormal, g.Saturated = g.Subnormal+next.Subnormal, g.Saturated+next.Saturated
 }
 
-// off returns the number of elements that are not numbers of a type.
-func (g *NumberGrid) off(d tensor.DType) int64 {
+// countOffGrid returns the number of elements that are not numbers of a type.
+func (g *NumberGrid) countOffGrid(d tensor.DType) int64 {
 	if d == tensor.BFloat16 {
 		return g.OffBFloat16
 	}
@@ -98,14 +98,14 @@ func (c coarsening) rounding(x float64) float64 {
 	return math.Sqrt(float64(x*x) + float64(c.least*c.least))
 }
 
-// Held returns the coarser type whose numbers a float32 array holds, judged by the bits of its elements. ok is false
+// HeldType returns the coarser type whose numbers a float32 array holds, judged by the bits of its elements. ok is false
 // if more than 1 % of the elements need float32, or there are fewer than 64 different values.
-func (n *Noise) Held() (d tensor.DType, ok bool) {
+func (n *Noise) HeldType() (d tensor.DType, ok bool) {
 	if n.Grid == nil || n.Grid.Distinct < manyValues {
 		return tensor.Undefined, false
 	}
 	for _, d := range Coarser {
-		if 100*n.Grid.off(d) < n.Elements {
+		if 100*n.Grid.countOffGrid(d) < n.Elements {
 			return d, true
 		}
 	}
@@ -118,19 +118,19 @@ func (n *Noise) IsOf(d tensor.DType) (ok bool, off float64) {
 	if n.Grid == nil || !slices.Contains(Coarser, d) {
 		return false, 0
 	}
-	off = float64(n.Grid.off(d)) / float64(max(n.Elements, 1))
+	off = float64(n.Grid.countOffGrid(d)) / float64(max(n.Elements, 1))
 	return off <= 0.01, off
 }
 
 // MayHold reports whether a float32 array may hold numbers of a type: all of its elements fit the type, but there are
 // too few different values to be sure.
 func (n *Noise) MayHold(d tensor.DType) bool {
-	return n.Grid != nil && n.Grid.Distinct < manyValues && n.Grid.off(d) == 0
+	return n.Grid != nil && n.Grid.Distinct < manyValues && n.Grid.countOffGrid(d) == 0
 }
 
-// As returns the noise of a float32 array that holds numbers of type d: storing the reference in this type makes
+// WithType returns the noise of a float32 array that holds numbers of type d: storing the reference in this type makes
 // larger rounding errors. Numbers below the normal ones of d are equally spaced.
-func (n *Noise) As(d tensor.DType) *Noise {
+func (n *Noise) WithType(d tensor.DType) *Noise {
 	t, ok := TypeOf(d)
 	if !ok {
 		return n
@@ -142,7 +142,7 @@ func (n *Noise) As(d tensor.DType) *Noise {
 	for _, g := range []*Groups{&as.Rows, &as.Channels} {
 		g.Rounding = slices.Clone(g.Rounding)
 		for i, x := range g.Rounding {
-			g.Rounding[i] = narrow(rounding(float64(x)))
+			g.Rounding[i] = toFloat32(rounding(float64(x)))
 		}
 	}
 	g := n.Grid

@@ -110,7 +110,7 @@ func collectGrid(req *Request, n, r []float64, each int) *NumberGrid {
 	}
 	grid := total.grid
 	grid.Distinct = total.distinct.count
-	grid.LoneBFloat16, grid.LoneFloat16 = total.lone(1), total.lone(2)
+	grid.LoneBFloat16, grid.LoneFloat16 = total.soleReference(1), total.soleReference(2)
 	return &grid
 }
 
@@ -121,7 +121,7 @@ func TestGridOfTypes(t *testing.T) {
 			req := &Request{Shape: tensor.Shape{int64(len(n))}, Type: typeOf(t, tensor.Float32), Mask: -inf, Groups: 1}
 			return collectGrid(req, n, n, 1<<30)
 		}
-		if off := of(values).off(d); off != 0 {
+		if off := of(values).countOffGrid(d); off != 0 {
 			t.Errorf("%d numbers of %s are off its grid", off, d)
 		}
 		var between []float64
@@ -130,7 +130,7 @@ func TestGridOfTypes(t *testing.T) {
 				between = append(between, float64(math.Nextafter32(float32(x), 0)), float64(math.Nextafter32(float32(x), x32(x))))
 			}
 		}
-		if off := of(between).off(d); off != int64(len(between)) {
+		if off := of(between).countOffGrid(d); off != int64(len(between)) {
 			t.Errorf("%d of %d numbers between those of %s are off its grid", off, len(between), d)
 		}
 	}
@@ -164,7 +164,7 @@ func TestHeld(t *testing.T) {
 		{grid(63, 0, 1), none, true, false},
 		{grid(1, 9, 9), none, false, false},
 	} {
-		held, ok := tt.noise.Held()
+		held, ok := tt.noise.HeldType()
 		if held != tt.held || ok != (tt.held != none) {
 			t.Errorf("%+v holds %s, %t; want %s", tt.noise.Grid, held, ok, tt.held)
 		}
@@ -201,7 +201,7 @@ func TestAs(t *testing.T) {
 				stored.Type.Max = direct.Type.Max
 				want, whole := collect(direct, n, r, 1<<30, 1024), collect(&stored, n, r, 1<<30, 1024)
 				before := slices.Clone(whole.Rows.Rounding)
-				got := whole.As(d)
+				got := whole.WithType(d)
 				if got.Type != want.Type {
 					t.Fatalf("%s of %s is of %s", name, d, got.Type.Name)
 				}
@@ -242,7 +242,7 @@ func TestAsTiny(t *testing.T) {
 			typ, _ := TypeOf(d)
 			return collect(&Request{Shape: tensor.Shape{int64(len(r))}, Type: typ, Mask: -inf, Groups: 1}, r, r, 1<<30, 1024)
 		}
-		got, want := of(tensor.Float32).As(d), of(d)
+		got, want := of(tensor.Float32).WithType(d), of(d)
 		if ratio := got.Rounding / want.Rounding; !(ratio > 0.999 && ratio < 1.415) {
 			t.Fatalf("the rounding is %g, %g times that of %s", got.Rounding, ratio, d)
 		}
@@ -251,7 +251,7 @@ func TestAsTiny(t *testing.T) {
 		}
 	})
 	n := &Noise{Bits: 3}
-	if got := n.As(tensor.Complex64); got != n {
+	if got := n.WithType(tensor.Complex64); got != n {
 		t.Errorf("noise of a type that has none: %v", got)
 	}
 }

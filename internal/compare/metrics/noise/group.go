@@ -141,9 +141,9 @@ func resized(s []float64, count int) []float64 {
 	return s[:count]
 }
 
-// spread returns the sum of squared distances of the references from a number, computed from
+// squaredDistances returns the sum of squared distances of the references from a number, computed from
 // the means and standard deviations of the rows.
-func (c *Collector) spread(from float64) (sum float64) {
+func (c *Collector) squaredDistances(from float64) (sum float64) {
 	last := len(c.means) - 1
 	count := float64(c.rows.elements(0))
 	for k, mean := range c.means {
@@ -178,20 +178,20 @@ func (s *summary) set(bin int, f *kernel.Fold, dr float64) {
 	to := &s.folded
 	each := to.Fold
 	count := float64(min(each, to.Count-int64(bin)*each))
-	root := func(sum *[4]float64) float32 { return narrow(math.Sqrt(kernel.LaneSum(sum) / count)) }
+	root := func(sum *[4]float64) float32 { return toFloat32(math.Sqrt(kernel.LaneSum(sum) / count)) }
 	to.RefRMS[bin], to.RefStd[bin], to.RMS[bin], to.Rounding[bin] = root(&f.Ref), root(&f.Std), root(&f.RMS), root(&f.Rounding)
-	to.Mean[bin] = narrow(kernel.LaneSum(&f.Mean) / count)
+	to.Mean[bin] = toFloat32(kernel.LaneSum(&f.Mean) / count)
 	refMax := kernel.LaneMax(&f.MaxR)
 	s.refMax = max(s.refMax, refMax)
-	to.RefMax[bin], to.Max[bin] = narrow(refMax), narrow(kernel.LaneMax(&f.MaxD))
-	to.Relative[bin], to.Inverse[bin] = narrow(kernel.LaneMax(&f.Relative)), narrow(kernel.LaneMax(&f.Inverse))
+	to.RefMax[bin], to.Max[bin] = toFloat32(refMax), toFloat32(kernel.LaneMax(&f.MaxD))
+	to.Relative[bin], to.Inverse[bin] = toFloat32(kernel.LaneMax(&f.Relative)), toFloat32(kernel.LaneMax(&f.Inverse))
 	if rr := kernel.LaneSum(&f.Ref) * float64(to.Size); rr > 0 {
-		to.Scale[bin] = narrow(dr / rr)
+		to.Scale[bin] = toFloat32(dr / rr)
 	}
 	*f = kernel.Fold{}
 }
 
-// narrow converts to float32; values beyond its range become the largest float32 of their sign.
-func narrow(x float64) float32 {
+// toFloat32 converts to float32; values beyond its range become the largest float32 of their sign.
+func toFloat32(x float64) float32 {
 	return float32(max(-math.MaxFloat32, min(x, math.MaxFloat32)))
 }

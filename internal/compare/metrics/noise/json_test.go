@@ -45,7 +45,7 @@ func noiseOf(t testing.TB) *Noise {
 	n := &Noise{Type: typ, Shape: tensor.Shape{3, 5}, Elements: 15, Count: 14, Sampled: 10, Bits: 5, Constant: true, Softmax: true, NonFinite: 2, Overflows: 3,
 		Flips: 4, OneSided: 5, RowsOff: 3, Differing: 14, Lone: 6,
 		Grid: &NumberGrid{Distinct: 14, OffFloat16: 1, OffBFloat16: 2, Subnormal: 3, Saturated: 4,
-			LoneFloat16: 5, LoneBFloat16: 6, RowsOffFloat16: 2, RowsOffBFloat16: 1, OtherRowsRMSFloat16: 0.5, OtherRowsRMSBFloat16: 0.75}, Apart: &Apart{Elements: 3, Float16: 2, BFloat16: 1, Ref: tensor.Float32, NPU: tensor.BFloat16}, Rows: groups(3, 5, 1, 3), Channels: groups(5, 3, 2, 3)}
+			LoneFloat16: 5, LoneBFloat16: 6, RowsOffFloat16: 2, RowsOffBFloat16: 1, OtherRowsRMSFloat16: 0.5, OtherRowsRMSBFloat16: 0.75}, Apart: &InputDifference{Elements: 3, Float16: 2, BFloat16: 1, Ref: tensor.Float32, NPU: tensor.BFloat16}, Rows: groups(3, 5, 1, 3), Channels: groups(5, 3, 2, 3)}
 	fields := reflect.ValueOf(n).Elem()
 	for i := range fields.NumField() {
 		if f := fields.Field(i); f.Kind() == reflect.Float64 {

@@ -75,7 +75,7 @@ type Noise struct {
 	// Grid is set for a float32 NPU tensor, nil for other types.
 	Grid *NumberGrid `json:"grid,omitempty"`
 	// Apart is set for an input whose types have grids.
-	Apart *Apart `json:"apart,omitempty"`
+	Apart *InputDifference `json:"apart,omitempty"`
 	// Softmax: the reference looks like the result of a softmax, elements from 0 to 1 in rows
 	// that sum to 1.
 	Softmax bool `json:"softmax,omitempty"`
@@ -252,7 +252,7 @@ func (g *NumberGrid) check(elements, rows int64) error {
 }
 
 // check returns an error if a count exceeds the number of elements.
-func (a *Apart) check(elements int64) error {
+func (a *InputDifference) check(elements int64) error {
 	if a == nil {
 		return nil
 	}

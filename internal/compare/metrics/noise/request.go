@@ -16,7 +16,7 @@ type Request struct {
 	// Shape is the shape of both tensors, in C order.
 	Shape tensor.Shape
 	Type  Type
-	// Ref and NPU are the types of the containers of an input, for Apart; Undefined for an output.
+	// Ref and NPU are the types of the containers of an input, for InputDifference; Undefined for an output.
 	Ref, NPU tensor.DType
 	// Mask is the threshold of masks: references up to it are masked; -inf for
 	// none.

@@ -24,12 +24,12 @@ func NewStrata(total int64) Strata {
 	return Strata{total / blockElements}
 }
 
-// Whole reports whether the sample has all elements.
-func (s Strata) Whole() bool { return s.blocks == 0 }
+// IsComplete reports whether the sample has all elements.
+func (s Strata) IsComplete() bool { return s.blocks == 0 }
 
-// Has reports whether the block of an element is in the sample.
-func (s Strata) Has(offset int64) bool {
-	if s.Whole() {
+// HasBlock reports whether the block of an element is in the sample.
+func (s Strata) HasBlock(offset int64) bool {
+	if s.IsComplete() {
 		return true
 	}
 	block := offset / blockElements
@@ -47,7 +47,7 @@ func (s Strata) Has(offset int64) bool {
 // runs of at most maxLen elements if the sample is the whole tensor.
 func (s Strata) Runs(total int64, maxLen int) iter.Seq2[int64, int] {
 	return func(yield func(int64, int) bool) {
-		if s.Whole() {
+		if s.IsComplete() {
 			for at := int64(0); at < total; at += int64(maxLen) {
 				if !yield(at, int(min(int64(maxLen), total-at))) {
 					return

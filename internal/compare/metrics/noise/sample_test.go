@@ -12,7 +12,7 @@ import (
 // TestStrata: the sample has one block of each of 128 equal parts, or all of a small tensor.
 func TestStrata(t *testing.T) {
 	for _, total := range []int64{0, 1, 1024, 1 << 17} {
-		if s := NewStrata(total); !s.Whole() || !s.Has(0) || !s.Has(total/2) {
+		if s := NewStrata(total); !s.IsComplete() || !s.HasBlock(0) || !s.HasBlock(total/2) {
 			t.Errorf("%d elements are not all looked at", total)
 		}
 		next := int64(0)
@@ -30,13 +30,13 @@ func TestStrata(t *testing.T) {
 		s, blocks := NewStrata(total), total/1024
 		var seen []int64
 		for block := range (total + 1023) / 1024 {
-			if has := s.Has(block * 1024); has != s.Has(min(total, block*1024+1024)-1) {
+			if has := s.HasBlock(block * 1024); has != s.HasBlock(min(total, block*1024+1024)-1) {
 				t.Fatalf("%d elements: a part of block %d", total, block)
 			} else if has {
 				seen = append(seen, block)
 			}
 		}
-		if len(seen) != 128 || s.Whole() {
+		if len(seen) != 128 || s.IsComplete() {
 			t.Fatalf("%d elements: %d blocks, want 128", total, len(seen))
 		}
 		steps := map[int64]bool{}
@@ -75,7 +75,7 @@ func TestSample(t *testing.T) {
 		var inN, inR []float64
 		outside := -1
 		for i := range n {
-			if strata.Has(int64(i)) {
+			if strata.HasBlock(int64(i)) {
 				inN, inR = append(inN, n[i]), append(inR, r[i])
 			} else if outside < 0 && i > 5000 && math.Abs(r[i]) < 1 {
 				outside = i

@@ -14,12 +14,12 @@ type singles struct {
 	flips, oneSided int64
 	twoSidedDD      float64 // sum of squares of d over the pairs that are not one-sided
 	differing       int64
-	shift           float64   // n-r of the differing integers; NaN if there are several values
-	lone            [3]lonely // for the type of the request, then for the types of Coarser
+	shift           float64           // n-r of the differing integers; NaN if there are several values
+	lone            [3]outlierCounter // for the type of the request, then for the types of Coarser
 }
 
-// lonely counts the pairs that differ by more than manyUnits of a type.
-type lonely struct {
+// outlierCounter counts the pairs that differ by more than manyUnits of a type.
+type outlierCounter struct {
 	units   units
 	many    int64
 	crowded bool // another pair differs by more than one unit
@@ -36,8 +36,8 @@ func unitsOf(t Type) units {
 	return units{t.Epsilon(), t.Subnormal()}
 }
 
-// at returns the unit of a number.
-func (u *units) at(x float64) float64 {
+// unitOf returns the unit of a number.
+func (u *units) unitOf(x float64) float64 {
 	const exponent = 0x7ff << 52
 	return max(u.epsilon*math.Float64frombits(math.Float64bits(x)&exponent), u.least)
 }
@@ -47,7 +47,7 @@ func newSingles(t Type, gridded bool) (s singles) {
 	s.lone[0].units = unitsOf(t)
 	for k, d := range Coarser {
 		of, _ := TypeOf(d)
-		s.lone[k+1] = lonely{units: unitsOf(of), crowded: !gridded}
+		s.lone[k+1] = outlierCounter{units: unitsOf(of), crowded: !gridded}
 	}
 	return s
 }
@@ -70,12 +70,12 @@ func (s *singles) merge(next *singles) {
 // isOtherType reports whether the elements are not numbers of the coarser type of s.lone[k]: more than 1 % do not fit
 // this type.
 func (c *Collector) isOtherType(k int) bool {
-	return k > 0 && 100*c.grid.off(Coarser[k-1]) > c.total
+	return k > 0 && 100*c.grid.countOffGrid(Coarser[k-1]) > c.total
 }
 
-// lone returns the number of lone pairs by the type of s.lone[k]; 0 if the tensor is crowded or does not have this
+// soleReference returns the number of lone pairs by the type of s.lone[k]; 0 if the tensor is crowded or does not have this
 // type.
-func (c *Collector) lone(k int) int64 {
+func (c *Collector) soleReference(k int) int64 {
 	if l := &c.singles.lone[k]; !l.crowded && !c.isOtherType(k) {
 		return l.many
 	}
@@ -99,7 +99,7 @@ func (c *Collector) addSingles(n, r []float64, least, maxD, ratio, dd float64) {
 	}
 	for k := range s.lone {
 		l := &s.lone[k]
-		if l.crowded = l.crowded || c.isOtherType(k); !l.crowded && ratio > l.units.epsilon/2 && maxD > l.units.at(least) {
+		if l.crowded = l.crowded || c.isOtherType(k); !l.crowded && ratio > l.units.epsilon/2 && maxD > l.units.unitOf(least) {
 			l.add(n, r, &c.request)
 		}
 	}
@@ -171,14 +171,14 @@ func (s *singles) addDiffering(n, r []float64) {
 
 // add counts pairs with a difference of many units. It stops at a pair that differs by more than a unit, but not by
 // many units or not beyond the limits.
-func (l *lonely) add(n, r []float64, req *Request) {
+func (l *outlierCounter) add(n, r []float64, req *Request) {
 	half := l.units.epsilon / 2 // half of epsilon times |x| is at most the unit of x
 	for i, x := range r {
 		d := math.Abs(n[i] - x)
-		if d <= math.Abs(x)*half || d <= l.units.at(x) {
+		if d <= math.Abs(x)*half || d <= l.units.unitOf(x) {
 			continue
 		}
-		if d <= manyUnits*l.units.at(x) || d <= req.Atol+float64(req.Rtol*math.Abs(x)) {
+		if d <= manyUnits*l.units.unitOf(x) || d <= req.Atol+float64(req.Rtol*math.Abs(x)) {
 			l.crowded = true
 			return
 		}
