@@ -75,21 +75,12 @@ func (o *Operator) matchesFormula() bool {
 // guessFormula guesses the formula of a type that has none, and judges its operators with the guess.
 func (c *checker) guessFormula(ctx context.Context, jobs []job, kind []int) error {
 	for _, guess := range recompute.Guesses() {
-		rows, fit := []recompute.Call{guess}, 0
-		for k := range probes {
-			i := kind[k*(len(kind)-1)/(probes-1)]
-			switch o := c.check(ctx, jobs[i], rows); {
-			case o.row.matchesFormula():
-				fit++
-			case o.row.Status == recompute.Crashed:
-				c.Operators[i] = o.row
-			}
-			if k-fit > 0 { // the guess may fail once, not twice
-				break
-			}
-		}
-		if fit < probes-1 {
+		rows := []recompute.Call{guess}
+		if !c.fitsProbes(ctx, jobs, kind, rows) {
 			continue
+		}
+		if c.fitsProbes(ctx, jobs, kind, []recompute.Call{recompute.Half()}) {
+			return nil
 		}
 		some := make([]job, len(kind))
 		for k, i := range kind {
@@ -106,6 +97,24 @@ func (c *checker) guessFormula(ctx context.Context, jobs []job, kind []int) erro
 			})
 	}
 	return nil
+}
+
+// fitsProbes reports whether all probes of a kind but one compute what rows say.
+func (c *checker) fitsProbes(ctx context.Context, jobs []job, kind []int, rows []recompute.Call) bool {
+	fit := 0
+	for k := range probes {
+		i := kind[k*(len(kind)-1)/(probes-1)]
+		switch o := c.check(ctx, jobs[i], rows); {
+		case o.row.matchesFormula():
+			fit++
+		case o.row.Status == recompute.Crashed:
+			c.Operators[i] = o.row
+		}
+		if k-fit > 0 { // one may fail, not two
+			break
+		}
+	}
+	return fit >= probes-1
 }
 
 // judgeKind decides about operators that do not compute what most of their kind do: they are WRONG if the same

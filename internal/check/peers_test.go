@@ -159,6 +159,37 @@ func TestPeers(t *testing.T) {
 	}
 }
 
+// TestPeersOfHalf: gates that are about a half for small inputs are not taken for GELU, and a gate that is not is no
+// suspect.
+func TestPeersOfHalf(t *testing.T) {
+	t.Parallel()
+	w := &tree{t, t.TempDir()}
+	for layer := range 5 {
+		random := rand.New(rand.NewPCG(uint64(layer), 3))
+		gate := 0.5
+		if layer == 0 {
+			gate = 0.7
+		}
+		var x, y []float64
+		for range 64 {
+			x = append(x, brain(1e-4*random.NormFloat64()))
+			y = append(y, brain(gate*x[len(x)-1]))
+		}
+		name := fmt.Sprintf("Module.layers.%d.gate.Gate.forward.0", layer)
+		w.write(0, 0, name+".input.0", x)
+		w.write(0, 0, name+".output.0", y)
+	}
+	r := checked(t, Options{Only: []string{Operators}}, w.dir)
+	for _, o := range r.Operators {
+		if o.Status != recompute.Undecided {
+			t.Errorf("%s is %s: %v", o.Op, o.Status, o.Attributes)
+		}
+	}
+	if len(r.Operators) != 5 {
+		t.Errorf("%d operators, want 5", len(r.Operators))
+	}
+}
+
 // TestPeersOfStep: in a comparison the same operator on ranks that are judged together forms a kind. The judgement of
 // a step does not depend on other steps.
 func TestPeersOfStep(t *testing.T) {

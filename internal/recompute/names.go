@@ -432,12 +432,20 @@ var Guesses = sync.OnceValue(func() (all []Call) {
 		{"Identity", ""}, {"Add", "input:x1! other:x2!"}, {"Mul", "input:x1! other:x2!"}, {"MatMul", inputsOfLinear}, {"RmsNorm", "weight:gamma!"},
 		{"LayerNorm", "weight:gamma! bias:beta"}, {"SwiGlu", ":axis=-1"}, {"Gelu", ""}, {"Swish", ":scale=1"}, {"Relu", ""}, {"TopKRouter", inputsOfRouter},
 	} {
-		c := formulaOf(guess[0]).call(guess[1])
-		c.Open = true
-		all = append(all, c)
+		all = append(all, openCall(guess[0], guess[1]))
 	}
 	return all
 })
+
+// Half is half of the input, which functions such as GELU and gates by a sigmoid have for small inputs: a module that
+// fits it can be any of them.
+var Half = sync.OnceValue(func() Call { return openCall("Muls", ":value=0.5") })
+
+func openCall(formula, arguments string) Call {
+	c := formulaOf(formula).call(arguments)
+	c.Open = true
+	return c
+}
 
 // signature lists the arguments of a call as users write them.
 func (c *Call) signature() string {

@@ -63,7 +63,9 @@ func (s *RecomputedOutput) IsRight() bool {
 }
 
 // IsWithinBounds reports whether the output was computed again and is not wrong, however wide the bounds are.
-func (s *RecomputedOutput) IsWithinBounds() bool { return s != nil && (s.Status == selfOK || s.Status == selfLow) }
+func (s *RecomputedOutput) IsWithinBounds() bool {
+	return s != nil && (s.Status == selfOK || s.Status == selfLow)
+}
 
 // Confidence returns the confidence in IsRight.
 func (s *RecomputedOutput) Confidence() finding.Confidence {
