@@ -144,8 +144,8 @@ func defineIn(flags *pflag.FlagSet, all ...cmdFlag) {
 		if len(names) > 0 && len(names[0]) == 1 {
 			f.Shorthand, names = names[0], names[1:]
 		}
-		if v, ok := d.value.(interface{ without() string }); ok {
-			f.NoOptDefVal = v.without()
+		if v, ok := d.value.(interface{ defaultValue() string }); ok {
+			f.NoOptDefVal = v.defaultValue()
 		}
 		f.Annotations = map[string][]string{levelKey: {strconv.FormatUint(uint64(d.is), 10)}, aliasKey: names, groupKey: {string(d.in)}, usageKey: usage}
 		if s, ok := d.value.(*spelling); ok {

@@ -71,6 +71,7 @@ type resolver struct {
 	outputs map[tensorKey]elementOrigin    // outputs so far
 	inPlace map[TypeAndCount]elementOrigin // tensors that calls changed in place
 	buffers map[TypeAndCount]elementOrigin // uninitialised memory
+	memory  []check.Unwritten              // proven unwritten rows of the run
 }
 
 // resolve finds the origin of bad elements in the open rounds. Elements that a call was asked to write, and
@@ -92,7 +93,7 @@ func (r *ScanReport) resolve() {
 		}
 		s := resolvers[row.Coordinates()]
 		if s == nil {
-			s = &resolver{make(map[tensorKey]elementOrigin), make(map[TypeAndCount]elementOrigin), make(map[TypeAndCount]elementOrigin)}
+			s = &resolver{make(map[tensorKey]elementOrigin), make(map[TypeAndCount]elementOrigin), make(map[TypeAndCount]elementOrigin), r.Memory}
 			resolvers[row.Coordinates()] = s
 		}
 		row.fromDocument()
@@ -397,7 +398,7 @@ func (r *resolver) sourceOfOutput(row *ScanRow, t *Tensor, typ *optype.Type, in 
 	s := elementOrigin{kinds: t.badElements.Kinds, row: row, rows: t.badElements.Rows, length: rowsOf(t)}
 	isModule := msprobe.IsModule(row.OpName)
 	switch {
-	case typ.NoiseWay() == optype.NoiseGarbage:
+	case typ.NoiseWay() == optype.NoiseGarbage, r.isUnwritten(&s):
 		s.cause = unwritten
 	case t.badElements.Kinds&^explained == 0 && !exceeds(row, t, typ):
 		s.cause = intended
@@ -414,6 +415,14 @@ func (r *resolver) sourceOfOutput(row *ScanRow, t *Tensor, typ *optype.Type, in 
 		}
 	}
 	return s
+}
+
+// isUnwritten reports whether all bad elements of an output are in rows that its operator never wrote, such as rows
+// beyond the lengths of an attention.
+func (r *resolver) isUnwritten(s *elementOrigin) bool {
+	return slices.ContainsFunc(r.memory, func(u check.Unwritten) bool {
+		return u.At == s.row.Coordinates() && u.Op == s.row.OpName && liesWithin(s.rows, s.length, u.Rows, u.Of)
+	})
 }
 
 // isMove reports whether an operator copies elements.

@@ -171,6 +171,13 @@ func Scan(ctx context.Context, run *dumpdir.Run, opt Options) (*ScanReport, erro
 	if !w.isListed() {
 		s.Others = describeOtherFiles(run)
 	}
+	var bugs []check.Problem
+	if opt.Headroom == "" && !opt.Shard.IsSharded() {
+		s.Memory, bugs, err = check.FindUnwritten(ctx, run, check.Options{Select: opt.Select, Ops: opt.Ops, Workers: opt.Workers, Graph: true, Budget: check.DefaultBudget, Seed: 1})
+		if err != nil && ctx.Err() == nil {
+			return nil, err
+		}
+	}
 	for _, u := range w.units {
 		if u.isMine() && !s.finished[stepOf(u.rounds[0].At)] {
 			s.listRows(u, &opt)
@@ -185,12 +192,8 @@ func Scan(ctx context.Context, run *dumpdir.Run, opt Options) (*ScanReport, erro
 		return nil, err
 	}
 	s.addProblems(w.problems, opt.Previous)
-	if err == nil && opt.Headroom == "" && !opt.Shard.IsSharded() {
-		var bugs []check.Problem
-		s.Memory, bugs, err = check.FindUnwritten(ctx, run, check.Options{Select: opt.Select, Ops: opt.Ops, Workers: opt.Workers, Graph: true, Budget: check.DefaultBudget, Seed: 1})
-		for _, p := range bugs {
-			s.Problems = append(s.Problems, newProblem(p.File, lang.Errorf("%v", p.Err)))
-		}
+	for _, p := range bugs {
+		s.Problems = append(s.Problems, newProblem(p.File, lang.Errorf("%v", p.Err)))
 	}
 	return s.collectRows(opt.Shard.IsSharded()), err
 }
@@ -313,7 +316,7 @@ func (s *scanner) listRows(u *unit, opt *Options) {
 	byTime, first, place := true, len(s.rows), 0 // byTime: all rounds of the step are ordered by timestamps
 	var jobs []scanJob
 	for _, round := range u.rounds {
-		o, known, garbage := round.Order, len(s.rows), hasUnwritten(round)
+		o, known, garbage := round.Order, len(s.rows), hasUnwritten(round) || slices.ContainsFunc(s.Memory, func(u check.Unwritten) bool { return u.At == round.At })
 		for _, op := range round.Ops {
 			if !opt.Ops.Includes(op) {
 				continue
