@@ -4,5 +4,5 @@ package safefile
 
 import "os"
 
-// reserve does nothing on this system.
-func reserve(*os.File, int64) {}
+// allocate does nothing on this system.
+func allocate(*os.File, int64) {}

@@ -8,5 +8,5 @@ func newBuffer(size int64) []byte { return make([]byte, size) }
 // freeBuffer leaves memory to the collector.
 func freeBuffer([]byte) {}
 
-// room reports that the free space is unknown.
-func room(string) (int64, bool) { return 0, false }
+// writableBytes reports that the free space is unknown.
+func writableBytes(string) (int64, bool) { return 0, false }

@@ -4,7 +4,7 @@ package kernel
 
 // Without assembly the heads process nothing.
 
-func relativesHead(*Tables, []float64, []float64, []float64, []float64, []float64, *Wanted, *ratioLanes) int {
+func relativesHead(*Tables, []float64, []float64, []float64, []float64, []float64, *RelativeOptions, *ratioLanes) int {
 	return 0
 }
 
