@@ -196,7 +196,7 @@ var scales = choice("scales", func(p *problem) []Attributes {
 	}
 	tried := map[float64]bool{}
 	for q := 1.0; q <= largestDenominator; q++ {
-		scale, fits, exact := math.Ceil(least*q-1e-9)/q, true, true
+		scale, fits, exact := math.Ceil(float64(least*q)-1e-9)/q, true, true
 		for k := 2; k < len(x); k++ {
 			size := float64(float64(x[k])*scale) + 1e-9
 			fits = fits && int64(size) == out[k]
