@@ -45,7 +45,7 @@ func (p *panicking) List(_, prefix string, _ bool) (all []store.Object, prefixes
 	return all, nil, nil
 }
 
-func (p *panicking) Any(_, prefix string) (bool, error) {
+func (p *panicking) HasPrefix(_, prefix string) (bool, error) {
 	return strings.HasPrefix(goodKey, prefix), nil
 }
 

@@ -153,9 +153,9 @@ func Keep(path string) (done func()) {
 		if known := l.listingOf(l.bucket, l.key); known != nil {
 			o, isThere := known.object(l.key)
 			if s, ok := l.objects.(interface {
-				keep(bucket string, o *Object) func()
+				announceReopen(bucket string, o *Object) (done func())
 			}); ok && isThere {
-				return s.keep(l.bucket, &o)
+				return s.announceReopen(l.bucket, &o)
 			}
 		}
 	}
@@ -408,9 +408,9 @@ func requestAndCacheLimits(path string) (requests, objects int) {
 	}
 	if l, err := parsePath(path); err == nil {
 		if s, ok := l.objects.(interface {
-			limits() (requests, objects int)
+			requestLimits() (requests, objects int)
 		}); ok {
-			return s.limits()
+			return s.requestLimits()
 		}
 	}
 	return 0, 0
