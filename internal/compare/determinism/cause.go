@@ -241,7 +241,7 @@ func (r *Row) cause(inputs []*Row, runs []recomputed) (Cause, lang.Sentence) {
 		return Fault, lang.Say("wrong result from its own inputs in %s, right in %s", strings.Join(e.wrong, ", "), strings.Join(e.within, ", "))
 	case len(e.wrong) == files:
 		return Unknown, lang.Say("wrong result from its own inputs in every run: see 'dumptool check'")
-	case !differ && len(e.within) == files && worst.Flipped && !worst.isNarrow() && worst.Elements > fewElements:
+	case !differ && worst.Flipped && worst.Elements > fewElements && (worst.isNarrow() && worst.ulp() > 1 || !worst.isNarrow() && len(e.within) == files):
 		return Fault, lang.Say("equal inputs, one bit of element %d differs", *worst.First)
 	case len(e.right) > 0 && len(e.right) < files && !differ:
 		return Fault, lang.Say("equal inputs, but the result is right in %s only", strings.Join(e.right, ", "))

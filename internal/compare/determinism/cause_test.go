@@ -48,6 +48,8 @@ func TestCause(t *testing.T) {
 		{"beyond float32 sums in one run", sum, rough, []*Row{equal}, half, 3, Fault, "equal inputs, but some runs differ by more than any order of float32 sums explains"},
 		{"beyond float32 sums in both runs", rough, rough, []*Row{equal}, half, 3, SumOrder, "equal inputs, sums in another order: 3 ulp"},
 		{"a step of float16", sum, sum, []*Row{equal}, half, 1, RoundingStep, "equal inputs, sums in another order: 1 ulp"},
+		{"one bit of float16, not computed again", nil, nil, []*Row{equal}, Drift{fraction: 10, Flipped: true, Elements: 1000, First: new(int64(7))}, 64, Fault, "equal inputs, one bit of element 7 differs"},
+		{"a step of float16, not computed again", nil, nil, []*Row{equal}, Drift{fraction: 10, Flipped: true, Elements: 1000, First: new(int64(7))}, 1, Unknown, "it cannot be computed again in every run"},
 		{"a step of float16 in float32 files", held, held, []*Row{equal}, flip, 8192, RoundingStep, "equal inputs, sums in another order: 1 ulp"},
 		{"equal values, other bits", sum, sum, []*Row{equal}, Drift{Flipped: true, Elements: 1000}, 0, SumOrder, "equal inputs, sums in another order: 0 ulp"},
 	} {
