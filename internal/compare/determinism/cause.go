@@ -243,14 +243,14 @@ func (r *Row) cause(inputs []*Row, runs []recomputed) (Cause, lang.Sentence) {
 		return Unknown, lang.Say("wrong result from its own inputs in every run: see 'dumptool check'")
 	case !differ && worst.Flipped && worst.Elements > fewElements && (worst.isNarrow() && worst.ulp() > 1 || !worst.isNarrow() && len(e.within) == files):
 		return Fault, lang.Say("equal inputs, one bit of element %d differs", *worst.First)
-	case len(e.right) > 0 && len(e.right) < files && !differ:
+	case len(e.right) > 0 && len(e.within) < files && !differ:
 		return Fault, lang.Say("equal inputs, but the result is right in %s only", strings.Join(e.right, ", "))
+	case !differ && len(e.within) == files && !e.adds:
+		return Fault, lang.Say("equal inputs, and the operator has no sums")
 	case len(e.right) < files:
 		return Unknown, lang.Say("it cannot be computed again in every run")
 	case differ:
 		return Inherited, lang.Say("right result from its own inputs in every run")
-	case !e.adds:
-		return Fault, lang.Say("equal inputs, and the operator has no sums")
 	case e.rough > 0 && e.exact > 0 && worst.ulp() > 1:
 		return Fault, lang.Say("equal inputs, but some runs differ by more than any order of float32 sums explains")
 	case worst.isNarrow() && worst.ulp() <= 1:
