@@ -79,8 +79,8 @@ func runClusterMerge(cmd *cobra.Command, a *app, o *clusterMergeOptions, args []
 	return nil
 }
 
-// mergeInputs describes the documents that a merge of cluster waits for: the ones that shards would
-// write now.
+// mergeInputs describes the documents that a merge of cluster waits for: shards would write these
+// documents now.
 type mergeInputs struct {
 	of   int
 	now  shard.Origin

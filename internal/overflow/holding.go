@@ -273,9 +273,9 @@ func newElementSearch(op *dumpdir.Op, unwritten bool) (s elementSearch) {
 	return s
 }
 
-// hasUnwritten reports whether a call of a round returns uninitialised memory.
-func hasUnwritten(round *dumpdir.Round) bool {
-	return slices.ContainsFunc(round.Ops, func(op *dumpdir.Op) bool {
+// hasUnwritten reports whether a call of a round returns uninitialised memory, or rows that are proven unwritten.
+func hasUnwritten(round *dumpdir.Round, proven []check.Unwritten) bool {
+	return slices.ContainsFunc(proven, func(u check.Unwritten) bool { return u.At == round.At }) || slices.ContainsFunc(round.Ops, func(op *dumpdir.Op) bool {
 		typ := typeOf(op.Type, op.Name)
 		return typ.NoiseWay() == optype.NoiseGarbage
 	})

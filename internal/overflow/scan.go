@@ -316,7 +316,7 @@ func (s *scanner) listRows(u *unit, opt *Options) {
 	byTime, first, place := true, len(s.rows), 0 // byTime: all rounds of the step are ordered by timestamps
 	var jobs []scanJob
 	for _, round := range u.rounds {
-		o, known, garbage := round.Order, len(s.rows), hasUnwritten(round) || slices.ContainsFunc(s.Memory, func(u check.Unwritten) bool { return u.At == round.At })
+		o, known, unwritten := round.Order, len(s.rows), hasUnwritten(round, s.Memory)
 		for _, op := range round.Ops {
 			if !opt.Ops.Includes(op) {
 				continue
@@ -324,7 +324,7 @@ func (s *scanner) listRows(u *unit, opt *Options) {
 			for _, tensors := range byFile(op.Tensors) {
 				if tensors[0].File.Err == nil {
 					place++
-					jobs = append(jobs, scanJob{place, len(s.rows), tensors, newElementSearch(op, garbage)})
+					jobs = append(jobs, scanJob{place, len(s.rows), tensors, newElementSearch(op, unwritten)})
 				}
 			}
 			at, files := round.At, filesOf(op)

@@ -529,15 +529,21 @@ func (l *linear) gather(ctx context.Context, f *feed, dst []float64, rows []rowO
 	first, height := slices.Min(starts), slices.Max(starts)-slices.Min(starts)+1
 	if span := height + columns[l.n-1]; span <= 4*max(cellElements, int64(len(dst))) {
 		values, err := f.values64(first, span)
+		if err != nil {
+			return err
+		}
 		for i, start := range starts {
 			for c, at := range columns {
 				dst[i*len(columns)+c] = values[start-first+at]
 			}
 		}
-		return err
+		return nil
 	}
 	if half := len(rows) / 2; height > int64(len(rows)) {
-		return cmp.Or(l.gather(ctx, f, dst[:int64(half)*l.n], rows[:half]), l.gather(ctx, f, dst[int64(half)*l.n:], rows[half:]))
+		if err := l.gather(ctx, f, dst[:int64(half)*l.n], rows[:half]); err != nil {
+			return err
+		}
+		return l.gather(ctx, f, dst[int64(half)*l.n:], rows[half:])
 	}
 	for c, at := range columns {
 		values, err := f.values64(first+at, height)

@@ -166,7 +166,7 @@ func matMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 	return l, lang.Sentence{}
 }
 
-// addBroadcast adds a tensor to the product: one with as many elements as the output, or one that is broadcast to it.
+// addBroadcast adds a tensor to the product. The tensor has as many elements as the output, or is broadcast to the output.
 func (l *linear) addBroadcast(t *Tensor, out tensor.Shape) lang.Sentence {
 	v := view{shape: out}
 	if t.elements() != out.Elements() {

@@ -291,8 +291,8 @@ func (f *s3Object) blockAt(off, size int64) span {
 	return span{f.id, start, min(size, f.size-start)}
 }
 
-// blockShare returns the largest block size, minBlock times a power of two, of which the cache holds two
-// for every active source, or one if it is read whole.
+// blockShare returns the largest block size, minBlock times a power of two, with which the cache holds two
+// blocks for every active source, or one block if the source is read whole.
 func (f *s3Object) blockShare(active int64) int64 {
 	size := f.s.set.Block
 	if !f.isWhole {

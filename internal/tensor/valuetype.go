@@ -98,8 +98,8 @@ func (v *ValueType) addChunk(values []float64) {
 	v.Fine = min(v.Fine+int64(fine), LeastFine)
 }
 
-// halfNormal and singleNormal are the smallest normal numbers of float16 and float32. halfUnits and bfloatUnits are
-// the factors by which subnormal numbers of float16 and bfloat16 become whole numbers.
+// halfNormal and singleNormal are the smallest normal numbers of float16 and float32. Subnormal numbers of float16 times
+// halfUnits, and of bfloat16 times bfloatUnits, are whole numbers.
 const (
 	halfNormal   = 0x1p-14
 	halfUnits    = 0x1p24

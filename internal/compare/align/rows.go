@@ -220,7 +220,7 @@ func (a *Alignment) selectRows(t *Tokens) bool {
 	if a.Ref.second != nil || a.NPU.second != nil || a.Ref.Shape.Equal(a.NPU.Shape) && a.agrees() {
 		return false
 	}
-	const clearly = 2 // factor by which a later reading has to be better than a more common one before it
+	const clearly = 2 // a rarer reading must be better than an earlier, more common reading by this factor
 	all := t.readings(a)
 	best, least := -1, 0.
 	for i := range all {
