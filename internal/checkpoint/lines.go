@@ -189,14 +189,15 @@ func (w *weight) digest(ctx context.Context, k kind, grid tensor.Float) error {
 
 // digest is the digest of codes that begin at a word of their line.
 func (c *codes) digest(text []byte, word uint64) (digest uint64) {
+	signs, key := c.signs, keyOf(word)
 	for ; len(text) >= 8; text = text[8:] {
-		digest += mix(c.positive(binary.LittleEndian.Uint64(text)), word)
-		word++
+		digest += mix(positive(binary.LittleEndian.Uint64(text), signs), key)
+		key += keyStep
 	}
 	if len(text) > 0 {
 		var last [8]byte
 		copy(last[:], text)
-		digest += mix(c.positive(binary.LittleEndian.Uint64(last[:])), word)
+		digest += mix(positive(binary.LittleEndian.Uint64(last[:]), signs), key)
 	}
 	return digest
 }
@@ -212,7 +213,7 @@ func (c *codes) addColumns(all, words []uint64, text []byte, first int64) {
 		}
 		if lines := all[row/c.rows*c.columns+column:]; at%per == per-1 || at == c.rows-1 {
 			for i, w := range word {
-				lines[i] += mix(c.positive(w), uint64(at/per))
+				lines[i] += mix(positive(w, c.signs), keyOf(uint64(at/per)))
 			}
 			clear(word)
 		}
@@ -231,27 +232,32 @@ func (c *codes) code(text []byte) uint64 {
 	return binary.LittleEndian.Uint64(text)
 }
 
-// positive clears the signs of zeros in a word: -0 equals 0.
-func (c *codes) positive(word uint64) uint64 {
-	numbers := word &^ c.signs
-	return numbers | word&c.signs&(numbers+^c.signs)
+// positive clears the signs of zeros in a word: -0 equals 0. The sum carries into the sign bit of each code that is
+// not 0.
+func positive(word, signs uint64) uint64 {
+	return word & (word&^signs + ^signs | ^signs)
 }
 
 // emptyLine is the digest of a line of zeros.
 func (w *weight) emptyLine(k kind, grid tensor.Float) uint64 {
 	digest := uint64(w.length(k))
 	for word := range uint64(w.length(k)*w.codesOf(grid).size+7) / 8 {
-		digest += mix(0, word)
+		digest += mix(0, keyOf(word))
 	}
 	return digest
 }
 
 // mix is the share of a word in the digest of a line, which is their sum: a product of 128 bits whose halves are combined.
-// at is the place of the word in the line.
-func mix(word, at uint64) uint64 {
-	high, low := bits.Mul64(word^(at+1)*0x9e3779b97f4a7c15, 0xd6e8feb86659fd93)
+func mix(word, key uint64) uint64 {
+	high, low := bits.Mul64(word^key, 0xd6e8feb86659fd93)
 	return high ^ low
 }
+
+// keyStep is the difference between the keys of neighbouring words: 2^64 divided by the golden ratio.
+const keyStep = 0x9e3779b97f4a7c15
+
+// keyOf is the key of a place in a line, in words.
+func keyOf(word uint64) uint64 { return (word + 1) * keyStep }
 
 // fits reports whether all numbers of the type of the elements are numbers of grid.
 func (w *weight) fits(grid tensor.Float) bool {
