@@ -64,6 +64,9 @@ type judge struct {
 	// is known. around is the offset whose cell is used to fit a number, sampled an element of the cell's sample.
 	worst, around int64
 	sampled       int
+	// fewest is the number of bad elements in the sample of the best hypothesis, 0 while no hypothesis was sampled.
+	// The sample of a hypothesis ends as soon as it has more.
+	fewest int64
 	// expected collects the computed outputs, damage the places of bad elements; nil if not wanted.
 	expected   *Expectation
 	damage     *damage
@@ -172,7 +175,9 @@ func (j *judge) evaluateCells(p *problem, r *result, few bool) error {
 		if err := s.cell(i); err != nil {
 			return err
 		}
-		r.cells++
+		if r.cells++; few && j.fewest > 0 && r.hasBadElement() > j.fewest {
+			return nil
+		}
 	}
 	if k := g.cellAt(j.worst); few && k%step != 0 && r.why.IsZero() {
 		return s.cell(k)

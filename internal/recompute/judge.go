@@ -303,6 +303,7 @@ const maxFull = 2
 func (j *judge) bestHypothesis(all []Attributes) (best *result, tried int, why lang.Sentence, err error) {
 	for tried < len(all) && (best == nil || !best.explains()) {
 		var candidates []*result
+		j.fewest = 0
 		for more := true; tried < len(all) && more; tried++ {
 			r, err := j.evaluateAttributes(all[tried], len(all) > 1)
 			if err != nil {
@@ -313,8 +314,12 @@ func (j *judge) bestHypothesis(all []Attributes) (best *result, tried int, why l
 				continue
 			}
 			candidates = append(candidates, r)
+			if bad := r.hasBadElement(); j.fewest == 0 || bad < j.fewest {
+				j.fewest = bad
+			}
 			more = r.countBeyond() > 0 || r.checked() == 0
 		}
+		j.fewest = 0
 		slices.SortStableFunc(candidates, func(r, s *result) int { return r.compare(s) })
 		for i, r := range candidates[:min(len(candidates), maxFull)] {
 			if !r.explains() && (i > 0 || best != nil && (r.systematic.reason != NoReason || r.compare(best) > 0)) {

@@ -218,7 +218,7 @@ func TestPlaces(t *testing.T) {
 					}
 					found := false
 					for _, g := range geometries(n, k, out, []int64{1}) {
-						found = found || g[1] == pad && (g[0] == s || out == 1)
+						found = found || g.before == pad && (g.stride == s || out == 1)
 					}
 					if !found {
 						t.Errorf("input %d, kernel %d, stride %d, padding %d: output %d has it not among its geometries", n, k, s, pad, out)

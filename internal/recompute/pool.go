@@ -224,29 +224,31 @@ func adaptive(c *call) *Array {
 // usualKernels are the sizes of windows that are tried, the likely ones first.
 var usualKernels = []int64{2, 3, 1, 4, 5, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16}
 
-// poolGeometry lists windows of the usual sizes, and the window of the whole image.
+// poolGeometry lists the likely windows: of usual sizes, or of a whole axis.
 var poolGeometry = choice("ksize strides pads dilations", func(p *problem) (all []Attributes) {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	if len(x) < 3 || len(x)-2 > maxSpatial || len(out) != len(x) {
 		return nil
 	}
-	in, out := x[2:], out[2:]
-	same := func(n int64) []int64 { return slices.Repeat([]int64{n}, len(in)) }
-	geometry := func(k, s, b []int64) Attributes {
-		return Attributes{"ksize": {integers(k...), FromValues}, "strides": {integers(s...), FromValues}, "pads": {integers(b...), FromValues}, "dilations": {integers(same(1)...), FromDefault}}
-	}
-	if out.Elements() == 1 {
-		all = append(all, geometry(in, same(1), same(0)))
-	}
-	for _, k := range usualKernels {
-		for _, h := range p.windows(in, same(k), out, []int64{1}) {
-			s, _ := h["strides"].Value.Integers()
-			b, _ := h["pads"].Value.Integers()
-			odd := slices.ContainsFunc(s, func(n int64) bool { return n > max(k, 2) || n != s[0] }) || slices.ContainsFunc(b, func(n int64) bool { return n > k/2 || n != b[0] })
-			if !odd {
-				all = append(all, geometry(same(k), s, b))
+	x, out = x[2:], out[2:]
+	usual := func(axis int) (own []axisGeometry) {
+		sizes := usualKernels
+		if out[axis] == 1 {
+			sizes = slices.Concat([]int64{x[axis]}, usualKernels)
+		}
+		for _, k := range sizes {
+			for _, g := range geometries(x[axis], k, out[axis], []int64{1}) {
+				if g.stride <= max(k, 2) && g.before <= k/2 {
+					own = append(own, g)
+				}
 			}
 		}
+		return own
+	}
+	const most = 200
+	likely := p.windows(x, out, usual)
+	for _, g := range likely[:min(len(likely), most)] {
+		all = append(all, windowAttributes(g, FromValues))
 	}
 	return all
 })

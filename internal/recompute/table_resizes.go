@@ -168,7 +168,7 @@ var filterGradGeometry = choice("strides pads dilations", func(p *problem) []Att
 	if len(x) < 3 || len(x)-2 > maxSpatial || len(w) != len(x) || len(dy) != len(x) {
 		return nil
 	}
-	return p.windows(x[2:], w[2:], dy[2:], []int64{1, 2})
+	return p.convWindows(x[2:], w[2:], dy[2:], []int64{1, 2})
 })
 
 // resizes are the formulas of operators that change the number of pixels, that view a tensor as overlapping windows,

@@ -187,14 +187,20 @@ const (
 	maxGeometries, maxJoined = 400, 1 << 10
 )
 
+// axisGeometry is the geometry of windows along one axis.
+type axisGeometry struct{ kernel, stride, before, dilation int64 }
+
+// extent returns the number of elements that a window spans.
+func (g axisGeometry) extent() int64 { return (g.kernel-1)*g.dilation + 1 }
+
 // geometries lists the strides, paddings and dilations of one axis that give out outputs, the likely ones first:
 // small strides, and equal padding on both sides.
-func geometries(n, k, out int64, dilations []int64) (all [][3]int64) {
+func geometries(n, kernel, out int64, dilations []int64) (all []axisGeometry) {
 	for _, d := range dilations {
-		if d > 1 && k == 1 {
+		if d > 1 && kernel == 1 {
 			continue
 		}
-		e := (k-1)*d + 1
+		e := (kernel-1)*d + 1
 		for s := int64(1); s <= maxStride; s++ {
 			need, apart := (out-1)*s+e-n, s+1 // largest difference of the two paddings
 			if out == 1 {
@@ -207,7 +213,7 @@ func geometries(n, k, out int64, dilations []int64) (all [][3]int64) {
 					continue // a single window: its stride does not matter
 				}
 				if after > -s && after < max(e, 1) && after <= before+apart && before <= max(after, 0)+apart {
-					all = append(all, [3]int64{s, before, d})
+					all = append(all, axisGeometry{kernel, s, before, d})
 				}
 			}
 		}
@@ -215,64 +221,86 @@ func geometries(n, k, out int64, dilations []int64) (all [][3]int64) {
 	return all
 }
 
-var convGeometry = choice("strides pads dilations", func(p *problem) (all []Attributes) {
+var convGeometry = choice("strides pads dilations", func(p *problem) []Attributes {
 	x, w, out := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
 	if len(x) < 3 || len(x)-2 > maxSpatial || len(w) != len(x) || len(out) != len(x) {
 		return nil
 	}
-	return p.windows(x[2:], w[2:], out[2:], []int64{1, 2, 3, 4, 6})
+	return p.convWindows(x[2:], w[2:], out[2:], []int64{1, 2, 3, 4, 6})
 })
 
-// windows combines the geometries of all axes, with equal strides and dilations.
-func (p *problem) windows(x, kernel, out tensor.Shape, dilations []int64) (all []Attributes) {
-	joined := [][][3]int64{nil}
-	odd := func(g [][3]int64) int64 { return implausibility(g, x, kernel, out) }
+// convWindows lists the geometries of a kernel that give the shape out of x.
+func (p *problem) convWindows(x, kernel, out tensor.Shape, dilations []int64) (all []Attributes) {
+	for _, g := range p.windows(x, out, func(axis int) []axisGeometry { return geometries(x[axis], kernel[axis], out[axis], dilations) }) {
+		h := windowAttributes(g, FromShape)
+		delete(h, "ksize")
+		all = append(all, h)
+	}
+	return all
+}
+
+// windowAttributes returns the attributes of a geometry.
+func windowAttributes(g []axisGeometry, from Source) Attributes {
+	var k, s, b, d []int64
+	for _, axis := range g {
+		k, s, b, d = append(k, axis.kernel), append(s, axis.stride), append(b, axis.before), append(d, axis.dilation)
+	}
+	return Attributes{"ksize": {integers(k...), from}, "strides": {integers(s...), from}, "pads": {integers(b...), from}, "dilations": {integers(d...), from}}
+}
+
+// windows combines the geometries of all axes, with equal dilations, the likely combinations first.
+func (p *problem) windows(x, out tensor.Shape, geometries func(axis int) []axisGeometry) [][]axisGeometry {
+	joined := [][]axisGeometry{nil}
 	for k := range x {
-		var next [][][3]int64
-		own := geometries(x[k], kernel[k], out[k], dilations)
+		var next [][]axisGeometry
+		own := geometries(k)
 		for _, before := range joined[:min(len(joined), maxJoined)] {
 			if p.isStopped() {
 				return nil
 			}
 			for _, g := range own {
-				if k > 0 && (g[0] != before[0][0] && x[k] > 1 && out[k] > 1 && out[0] > 1 || g[2] != before[0][2] && kernel[k] > 1 && kernel[0] > 1) {
-					continue
+				if k == 0 || g.dilation == before[0].dilation || g.kernel == 1 || before[0].kernel == 1 {
+					next = append(next, append(slices.Clip(before), g))
 				}
-				next = append(next, append(slices.Clip(before), g))
 			}
 		}
-		if joined = next; len(joined) > maxJoined {
-			slices.SortStableFunc(joined, func(a, b [][3]int64) int { return int(odd(a) - odd(b)) })
-		}
+		joined = next
+		slices.SortStableFunc(joined, func(a, b []axisGeometry) int {
+			return int(implausibility(a, x, out) - implausibility(b, x, out))
+		})
 	}
-	slices.SortStableFunc(joined, func(a, b [][3]int64) int { return int(odd(a) - odd(b)) })
-	for _, g := range joined[:min(len(joined), maxHypotheses)] {
-		var s, b, d []int64
-		for _, one := range g {
-			s, b, d = append(s, one[0]), append(b, one[1]), append(d, one[2])
-		}
-		all = append(all, Attributes{"strides": {integers(s...), FromShape}, "pads": {integers(b...), FromShape}, "dilations": {integers(d...), FromShape}})
-	}
-	return all
+	return joined[:min(len(joined), maxHypotheses)]
 }
 
-// implausibility measures how unlikely a geometry is: dilated, or with paddings that differ between front and back or between
-// axes.
-func implausibility(g [][3]int64, x, kernel, out tensor.Shape) int64 {
-	score := 8 * (g[0][2] - 1)
-	for k := range g {
-		e := (kernel[k]-1)*g[k][2] + 1
-		after := (out[k]-1)*g[k][0] + e - x[k] - g[k][1]
-		if d := after - g[k][1]; d > 0 {
-			score += d
-		} else if d <= -g[k][0] {
-			score -= d
+// implausibility measures how unlikely a geometry is: dilated, with large windows, with sizes, strides or paddings that
+// differ between axes, or with paddings that differ between front and back.
+func implausibility(g []axisGeometry, x, out tensor.Shape) int64 {
+	const unequalKernels, unequalStrides, unequalPaddings = 12, 4, 3
+	score := 8 * (g[0].dilation - 1)
+	for k, axis := range g {
+		after := (out[k]-1)*axis.stride + axis.extent() - x[k] - axis.before
+		if d := after - axis.before; d > 0 {
+			score += 2 * d
+		} else if d <= -axis.stride {
+			score -= 2 * d
 		}
-		if g[k][1] != g[0][1] {
-			score++
-		}
-		if x[k] == out[k] && g[k][0] == 1 && 2*g[k][1] == e-1 {
+		if x[k] == out[k] && axis.stride == 1 && 2*axis.before == axis.extent()-1 {
 			score-- // the size stays
+		}
+		if axis.kernel != x[k] { // the window of a whole axis is usual
+			score += axis.kernel
+		}
+		if k == 0 {
+			continue
+		}
+		switch before := g[k-1]; {
+		case axis.kernel != before.kernel:
+			score += unequalKernels
+		case axis.before != before.before:
+			score += unequalPaddings
+		}
+		if axis.stride != g[k-1].stride && x[k] > 1 && out[k] > 1 && out[k-1] > 1 {
+			score += unequalStrides
 		}
 	}
 	return score

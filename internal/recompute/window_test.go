@@ -114,12 +114,12 @@ func TestAdaptiveByLoop(t *testing.T) {
 func TestGeometries(t *testing.T) {
 	for n := int64(1); n <= 12; n++ {
 		for k := int64(1); k <= min(5, n); k++ {
-			outputs := map[int64][][3]int64{}
+			outputs := map[int64][]axisGeometry{}
 			for s := int64(1); s <= 3; s++ {
 				for d := int64(1); d <= 2 && (d == 1 || k > 1); d++ {
 					for p := int64(0); p <= k/2; p++ {
 						if rest := n + 2*p - d*(k-1) - 1; rest >= 0 {
-							outputs[rest/s+1] = append(outputs[rest/s+1], [3]int64{s, p, d})
+							outputs[rest/s+1] = append(outputs[rest/s+1], axisGeometry{k, s, p, d})
 						}
 					}
 				}
@@ -127,14 +127,14 @@ func TestGeometries(t *testing.T) {
 			for out, wanted := range outputs {
 				all := geometries(n, k, out, []int64{1, 2})
 				for _, g := range wanted {
-					if !slices.Contains(all, g) && (out > 1 || g[0] == 1) { // with one output the stride does not matter
+					if !slices.Contains(all, g) && (out > 1 || g.stride == 1) { // with one output the stride does not matter
 						t.Errorf("%d elements, windows of %d, %d outputs: no steps, padding and distances %v among %v", n, k, out, g, all)
 					}
 				}
 				for _, g := range all {
-					first, last := -g[1], (out-1)*g[0]-g[1]
-					end := last + (k-1)*g[2] // the last element of the last window
-					if g[1] > 0 && first+(k-1)*g[2] < 0 || out > 1 && last >= n+g[1]+g[0] || end < n-g[0] {
+					first, last := -g.before, (out-1)*g.stride-g.before
+					end := last + (k-1)*g.dilation // the last element of the last window
+					if g.before > 0 && first+(k-1)*g.dilation < 0 || out > 1 && last >= n+g.before+g.stride || end < n-g.stride {
 						t.Errorf("%d elements, windows of %d, %d outputs: %v reaches from %d to %d", n, k, out, g, first, end)
 					}
 				}

@@ -78,5 +78,15 @@ for threshold in (.5, .25, .75):
 for equation, a, b in [('bd,dce->bec', R(3, 4), R(4, 2, 5)), ('bd,dcef->becf', R(3, 4), R(4, 2, 3, 2)), ('abd,dce->ebca', R(2, 3, 4), R(4, 2, 3))]:  # columns in another order
     case(equation, 'Einsum', [a, b], [torch.einsum(equation, a, b)], equation=equation)
 
+for k, s, p, shape in [((2, 1), (2, 1), (0, 0), (2, 3, 8, 12)), ((1, 3), (1, 3), (0, 0), (1, 4, 5, 13)), ((3, 3), (2, 1), (1, 1), (2, 2, 8, 7)), ((1, 3, 3), (1, 2, 2), (0, 1, 1), (1, 2, 4, 7, 7))]:  # found by shapes and values
+    x = R(*shape); dim = len(k)
+    case(f'kernel {k} stride {s} padding {p} not given', 'MaxPool', [x], [[F.max_pool2d, F.max_pool3d][dim - 2](x, k, s, p)])
+    w = R(4, shape[1], *k)
+    case(f'kernel {k} stride {s} padding {p} not given', 'Conv2D', [x, w], [[F.conv2d, F.conv3d][dim - 2](x, w, None, s, p)])
+x = R(2, 3, 4, 9)
+case('kernel of a whole axis not given', 'AvgPool', [x], [F.avg_pool2d(x, (4, 1), (4, 1))])
+x, w = R(2, 3, 4, 9), R(2, 3, 3, 3)
+case('two geometries give the shape', 'Conv2D', [x, w], [F.conv2d(x, w, None, (2, 1), 1)])
+
 json.dump(cases, sys.stdout, separators=(',', ':'))
 print()
