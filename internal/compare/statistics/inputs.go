@@ -160,6 +160,8 @@ func (v *value) grid() float64 {
 // judgeInteger judges an integer tensor without a producer.
 func (j *judge) judgeInteger(v *value) {
 	switch t := j.hiddenTaint(0, true, 0); {
+	case v.same && j.damagedChoice && v.mayDiffer():
+		v.consequence(origin)
 	case v.same:
 	case t != clean:
 		v.consequence(t)

@@ -102,6 +102,8 @@ func (j *judge) judgeIntegers(c *call, v *value) {
 	few := float64(10*v.ref.n*noise) < 0.02 // too little noise for another choice
 	v.tied = v.tied || floats && !few && !v.ref.Mean.Defined() && v.ref.Digest == "" && (c.typ.Indices != 0 || c.typ.Class == optype.Index)
 	switch {
+	case v.same && c.taint == origin && v.mayDiffer():
+		j.damagedChoice = true
 	case v.same:
 		v.noise, v.taint = 0, clean
 	case c.taint != clean:
@@ -121,6 +123,10 @@ func (j *judge) judgeIntegers(c *call, v *value) {
 		v.setEvidence("FLIP")
 	}
 }
+
+// mayDiffer reports whether elements of an integer tensor may differ although its statistics are equal, because these
+// are only the largest and the smallest element.
+func (v *value) mayDiffer() bool { return v.ref.Digest == "" && !v.ref.Mean.Defined() }
 
 // longest returns the largest dimension of the inputs; for an index operator the number of elements from which each
 // index is chosen.

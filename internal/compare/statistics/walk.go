@@ -146,6 +146,8 @@ type judge struct {
 	// fades.
 	used                       float64
 	anyFloat, noisyChoice, nan bool
+	// damagedChoice: integers were chosen from damaged values, and their statistics do not show which.
+	damagedChoice bool
 
 	origins []*value
 	starts  []*value
