@@ -237,13 +237,14 @@ func (j *Judgement) judge(r *row) evidenceRow {
 	}
 	x.findHeldType(j)
 	op.Out = r.noise
-	bad := false // an input has another shape
+	bad, isSuspect := false, false // an input has another shape; an input differs beyond rounding
 	inputs := x.inputs()
 	op.Inputs = make([]*noise.Noise, 0, len(inputs))
 	for _, in := range inputs {
 		if before := j.judgementOf(in); before != nil { // nil in a cycle
 			x.depth = max(x.depth, before.depth+1)
 			op.Behind = op.Behind || before.behind
+			isSuspect = isSuspect || before.verdict.Level >= verdict.Suspect
 			x.dependOn(before, !before.equal())
 		}
 		if in.noise != nil {
@@ -263,7 +264,18 @@ func (j *Judgement) judge(r *row) evidenceRow {
 	}
 	switch {
 	case !r.compared:
-		x.origin = r.failed() && !badInside && (!bad && !op.Tainted || r.source.Self.IsWrong())
+		if n := len(j.origins); r.isInput && len(inputs) == 0 && n > 0 && j.origins[n-1].source.Round == source.Round {
+			x.dependOn(j.origins[n-1], true) // the size is not wrong in the input, but in an unknown producer
+		}
+		switch {
+		case !r.failed() || badInside:
+		case source.Self.IsWrong():
+			x.origin = true
+		case r.isInput:
+			x.origin = !bad && len(x.fedBy) == 0 && (j.Ordered || len(inputs) > 0)
+		default:
+			x.origin = !bad && len(x.fedBy) == 0 && !(isSuspect && source.Self.IsRight())
+		}
 		return x
 	case r.noise == nil:
 		x.origin = r.failed() && !op.Tainted && !badInside
