@@ -56,7 +56,7 @@ func located(t *testing.T, run, ref *ranktest.Built) *StepPositions {
 			ref.Steps[0].Ordered = map[int]bool{rank: true}
 		}
 	}
-	l, err := Locate(t.Context(), run.Run().Steps[0], ref.Run().Steps[0], nil, 0, 1)
+	l, err := Locate(t.Context(), run.Run().Steps[0], ref.Run().Steps[0], nil, false, 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
