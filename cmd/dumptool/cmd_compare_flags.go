@@ -287,7 +287,7 @@ func (o *comparison) acceptance() []cmdFlag {
 		{"standard", choice(&o.Standard.Name, standard.Names()), "judge single operators by the acceptance standard `NAME` instead: cann-eco, cann-mixed, cann-l0, cann-l1, cann-l2 (the last three need --third)", judging, rare | onLimits},
 		{"third", text(&o.Third), "`PATH` of a third-party result for --standard, paired with the reference like the NPU data", judging, rare | onLimits},
 		{"check", choice(&o.Check, conclude.CheckModes()), "compute `OPERATORS` of the NPU again from their own dumped inputs: suspects (operators that the evidence suspects or cannot clear), all, none", judging, rare | onLimits},
-		{"hf32", bare(string(limits.HF32On), choice(&o.Judge.Verdict.HF32, limits.HF32s())), "whether float32 products use HF32, that is inputs rounded to 11 bits: auto (on if all products of a kind show it; off with --standard), on, off", judging, rare | onLimits},
+		{"hf32", bare(string(limits.HF32On), choice(&o.Judge.Verdict.HF32, limits.HF32s())), "`MODE` says whether float32 products use HF32, that is inputs rounded to 11 bits: auto (on if all products of a kind show it; off with --standard), on (also without MODE), off", judging, rare | onLimits},
 	}
 }
 

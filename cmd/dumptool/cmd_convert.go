@@ -328,5 +328,8 @@ func shapeOfGraph(ctx context.Context, file string, t *tensorfile.Tensor) (shape
 	case t.Kind == tensor.Output && t.Index < len(op.Outputs):
 		shape = op.Outputs[t.Index].Host
 	}
+	if slices.Contains(shape, -1) {
+		return nil, ""
+	}
 	return shape, *op.IR
 }

@@ -394,6 +394,9 @@ func (h help) flag(f *pflag.Flag) *pflag.Flag {
 	if h.brief {
 		shown.Usage, _, _ = strings.Cut(shown.Usage, end)
 	}
+	if word, usage := pflag.UnquoteUsage(&shown); f.NoOptDefVal != "" && word != "" { // the value is optional
+		shown.Name, shown.Usage, shown.NoOptDefVal = f.Name+"[="+word+"]", "``"+usage, ""
+	}
 	return &shown
 }
 

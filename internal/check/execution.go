@@ -63,7 +63,7 @@ func (x *execution) judge(ctx context.Context) error {
 	if err == nil && x.row.Status == recompute.Undecided && x.guess == nil {
 		return x.judgeModule(ctx)
 	}
-	if err != nil || op == nil {
+	if err != nil || op == nil || x.readsRanks() {
 		return err
 	}
 	if x.guess != nil { // a guessed formula may be wrong: extract nothing

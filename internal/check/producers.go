@@ -11,6 +11,7 @@ import (
 	"dumptool/internal/lang"
 	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
+	"dumptool/internal/trace"
 )
 
 // producerOutput opens the output that a producer in the graph wrote before this operator ran; nil if it was not
@@ -92,6 +93,23 @@ func (x *execution) judgeModule(ctx context.Context) error {
 	x.row.set(lang.Sentence{}, lang.Sentence{})
 	x.setVerdict(v)
 	return nil
+}
+
+// readsRanks reports whether the module does not have the result of its formula because a communication inside it reads
+// tensors of other ranks; such a module is not judged.
+func (x *execution) readsRanks() bool {
+	if x.op.Call == nil || x.row.Status != recompute.Misfit && x.row.Status != recompute.Wrong {
+		return false
+	}
+	for _, op := range x.round.Ops {
+		if op.Call != nil && trace.IsCommunication(op) && slices.Contains(op.Call.Modules, x.op.Call.API) {
+			x.row.Outputs = []Output{}
+			x.row.set(lang.Sentence{}, lang.Sentence{})
+			x.setVerdict(&recompute.Verdict{Status: recompute.Undecided, Reason: recompute.NoInputs, Why: lang.Say("%s inside it reads tensors of other ranks", op.Names()[0])})
+			return true
+		}
+	}
+	return false
 }
 
 // isWhole reports whether the calls inside the module read only its inputs, parameters and outputs of each other.

@@ -181,7 +181,11 @@ func (b *builder) addEdges(op *Operator, g *loadedGraph, node int) {
 			return Slot{Index: index}
 		}
 		t := &types[index]
-		return Slot{index, text(t.DType), text(t.Format), t.Shape, t.Host}
+		host := t.Host
+		if t.Format == "" { // the graph has host types only
+			host = t.Shape
+		}
+		return Slot{index, text(t.DType), text(t.Format), t.Shape, host}
 	}
 	constants := false
 	for k := range g.InputCount(n) {

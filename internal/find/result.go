@@ -193,7 +193,7 @@ type Slot struct {
 	DType  *string      `json:"dtype"`
 	Format *string      `json:"format"`
 	Shape  tensor.Shape `json:"shape"`
-	// Host is the shape on the host if Shape is one on the device; nil if unknown.
+	// Host is the shape on the host; nil if unknown. Unknown dimensions are -1.
 	Host tensor.Shape `json:"-"`
 }
 

@@ -146,7 +146,7 @@ func (pl *planner) infer(rule *rule, p params) (shapeReading, params, error) {
 // the size of the padded array is unknown.
 func (pl *planner) keepPadding(isKnown bool) error {
 	if !isKnown {
-		return &MissingError{pl.Source, lang.Say("the host shape is unknown: the dump records no original shape; give it with -s")}
+		return &MissingError{pl.Source, lang.Say("the original shape, which the dump does not record: give it with -s")}
 	}
 	pl.warn("the dump records no original shape: padding is kept")
 	return nil

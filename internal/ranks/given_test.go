@@ -51,7 +51,7 @@ func (f *fed) given(t *rapid.T, ranks, steps []int) []string {
 		s.At.Step = strconv.Itoa(step)
 		run.Steps = append(run.Steps, s)
 		trace.New([]*trace.Step{s})
-		located, err := unshard.Locate(t.Context(), s, ref.Steps[0], nil, 0, 0)
+		located, err := unshard.Locate(t.Context(), s, ref.Steps[0], nil, false, 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dumptool/internal/format/msprobe"
 	"dumptool/internal/lang"
 )
 
@@ -123,6 +124,19 @@ func BeforeExpert(name string) string {
 func IsInModule(name, module string) bool {
 	rest, ok := strings.CutPrefix(name, module)
 	return ok && rest != "" && strings.ContainsAny(rest[:1], separators)
+}
+
+// WithoutClass returns the name of a call of a module without its class, such as Module.layers.3.fc.forward.0; empty for
+// a function.
+func WithoutClass(name string) string {
+	call := msprobe.ParseName(name)
+	class := call.Class()
+	end := strings.LastIndex(call.Callee, "."+class)
+	if class == "" || end < 0 {
+		return ""
+	}
+	call.Callee = call.Callee[:end]
+	return call.InDirection(call.Direction)
 }
 
 // RankText formats ranks as ranges: ranks 0-3 and 8.

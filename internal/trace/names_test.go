@@ -41,6 +41,21 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestWithoutClass: the class of a module is the last word before direction and number; functions have none.
+func TestWithoutClass(t *testing.T) {
+	for name, want := range map[string]string{
+		"Module.layers.3.fc.Linear.forward.0":      "Module.layers.3.fc.forward.0",
+		"Module.layers.3.Linear.Linear.backward.1": "Module.layers.3.Linear.backward.1",
+		"Cell.net.conv.Conv2d.forward.0":           "Cell.net.conv.forward.0",
+		"Functional.linear.0.forward":              "",
+		"Default/network/conv1/Conv2D-op515":       "",
+	} {
+		if got := trace.WithoutClass(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
 // TestIsInModule: a name is below a module, whatever separates its parts.
 func TestIsInModule(t *testing.T) {
 	for _, c := range []struct {

@@ -1,6 +1,8 @@
 package unshard
 
 import (
+	"cmp"
+
 	"dumptool/internal/trace"
 	"dumptool/internal/unshard/locate"
 )
@@ -13,18 +15,43 @@ func (u *unsharder) refOf(t *trace.Tensor) *trace.Tensor {
 // nameOf returns the name of a call in the reference, where layers and experts have other numbers.
 func (u *unsharder) nameOf(c *trace.Call) string {
 	_, layer, expert := trace.ParseName(c.Name)
-	if layer < 0 && expert < 0 || c.Comm != nil {
+	if c.Comm != nil {
 		return c.Name
+	}
+	if layer < 0 && expert < 0 {
+		return u.moduleAt(c.Name)
 	}
 	if name, ok := u.names[c.Name]; ok {
 		return name
 	}
-	name := trace.WithLayer(c.Name, layer+u.shift)
+	name := u.moduleAt(trace.WithLayer(c.Name, layer+u.shift))
 	if expert >= 0 {
 		name = u.expertOf(c, name)
 	}
 	u.names[c.Name] = name
 	return name
+}
+
+// noteCall records the name of a call of the reference, and the place of a module.
+func (r *reference) noteCall(name string) {
+	r.calls[name] = name
+	place := trace.WithoutClass(name)
+	if place == "" {
+		return
+	}
+	if other, ok := r.calls[place]; ok && other != name {
+		name = "" // several modules
+	}
+	r.calls[place] = name
+}
+
+// moduleAt returns the name of the only module of the reference at the place of a module, if no module of the
+// reference has its name: Linear for ColumnParallelLinear.
+func (r *reference) moduleAt(name string) string {
+	if r.namesOnly || r.calls[name] != "" {
+		return name
+	}
+	return cmp.Or(r.calls[trace.WithoutClass(name)], name)
 }
 
 // sameExpert is the largest relative distance between the weights of an expert and its counterpart in the reference.

@@ -56,7 +56,7 @@ func located(t *testing.T, run, ref *ranktest.Built) *StepPositions {
 			ref.Steps[0].Ordered = map[int]bool{rank: true}
 		}
 	}
-	l, err := Locate(t.Context(), run.Run().Steps[0], ref.Run().Steps[0], nil, 0, 1)
+	l, err := Locate(t.Context(), run.Run().Steps[0], ref.Run().Steps[0], nil, false, 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,6 +101,50 @@ func TestCuts(t *testing.T) {
 		}
 		if got != c.want || maps[0].Score != 1 || maps[0].Role != "Module.layers.*.fc.Linear.forward.0" || maps[0].Tensor != "parameters.0" || fmt.Sprint(maps[0].Steps) != "[[5 5]]" {
 			t.Errorf("%s: %s %+v, want %s", c.name, got, maps[0], c.want)
+		}
+	}
+}
+
+// TestOtherClass: a module is located in the only module of the reference at its place, whatever its class; not with
+// namesOnly.
+func TestOtherClass(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		ref       []string // classes at the place
+		namesOnly bool
+		want      int // maps
+	}{
+		{"another class", []string{"Linear"}, false, 1},
+		{"the same class comes first", []string{"Linear", "ColumnParallelLinear"}, false, 1},
+		{"two other classes", []string{"Linear", "TELinear"}, false, 0},
+		{"names only", []string{"Linear"}, true, 0},
+	} {
+		var run, ref ranktest.Built
+		for layer := range 4 {
+			place := fmt.Sprintf("Module.layers.%d.fc.", layer)
+			w := drawn(uint64(10+layer), 24, 16)
+			for _, class := range c.ref {
+				ref.Call(0, 0, place+class+".forward.0", &trace.Call{Params: []*trace.Tensor{w.tensor()}})
+			}
+			for rank := range 2 {
+				part := w.part(span(12*rank, 12*rank+12), span(0, 16))
+				run.Call(0, rank, place+"ColumnParallelLinear.forward.0", &trace.Call{Params: []*trace.Tensor{part.tensor()}})
+			}
+		}
+		l, err := Locate(t.Context(), run.Run().Steps[0], ref.Run().Steps[0], nil, c.namesOnly, 0, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		maps := l.Maps("0")
+		if len(maps) != c.want || c.want > 0 && maps[0].Kind != "BLOCK" {
+			t.Errorf("%s: %d maps, want %d", c.name, len(maps), c.want)
+		}
+		if want := "Module.layers.0.fc." + c.ref[len(c.ref)-1] + ".forward.0"; c.want > 0 {
+			for x, at := range l.At {
+				if x.Call.Layer == 0 && at.Ref.Call.Name != want {
+					t.Errorf("%s: located in %s, want %s", c.name, at.Ref.Call.Name, want)
+				}
+			}
 		}
 	}
 }

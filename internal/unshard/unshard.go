@@ -33,18 +33,19 @@ type StepPositions struct {
 // Locate finds the positions of the tensors of a step in a step of the reference, by their values. Several ranks of
 // the reference are merged into one. Names only select candidates. A tensor that cannot be read is not located.
 // others are the other steps of the reference: they are searched, in this order, for data that the step of the
-// reference does not have.
-func Locate(ctx context.Context, s, ref *trace.Step, others [][]*dumpdir.Round, version, workers int) (*StepPositions, error) {
+// reference does not have. With namesOnly a module is not searched in a module of another class at its place.
+func Locate(ctx context.Context, s, ref *trace.Step, others [][]*dumpdir.Round, namesOnly bool, version, workers int) (*StepPositions, error) {
 	f := &trace.Files{Version: version}
 	defer f.Close()
 	f.DescribeAll([]*trace.Step{s, ref}) // the comparison reports tensors that cannot be opened
-	r := &reference{step: s, others: others, refs: make(map[string]*trace.Tensor), layers: make(map[string]map[int]*trace.Call), arrays: make(map[arrayKey]*locate.Array)}
+	r := &reference{step: s, others: others, refs: make(map[string]*trace.Tensor), calls: make(map[string]string), namesOnly: namesOnly, layers: make(map[string]map[int]*trace.Call), arrays: make(map[arrayKey]*locate.Array)}
 	joined := r.unsharder(f).joinRanks(ref)
 	for c := range joined.AllCalls() {
 		for _, t := range c.Tensors() {
 			r.refs[c.Name+" "+t.Place()] = t
 			r.joined = r.joined || t.Loose
 		}
+		r.noteCall(c.Name)
 		r.noteLayers(c)
 	}
 	if r.joined { // the first rank decides how pieces are arranged
@@ -77,8 +78,11 @@ func (l *StepPositions) add(o *StepPositions) {
 type reference struct {
 	step   *trace.Step                    // the step of the run
 	refs   map[string]*trace.Tensor       // by the names of calls and their places
+	calls  map[string]string              // names of calls, by themselves and by the places of modules without their classes
 	layers map[string]map[int]*trace.Call // by role and layer
 	joined bool                           // some tensor is joined from pieces of several ranks
+
+	namesOnly bool // see Locate
 
 	lock   sync.Mutex
 	arrays map[arrayKey]*locate.Array

@@ -34,7 +34,7 @@ func TestLocateGolden(t *testing.T) {
 			dir := dumptest.Untar(t, filepath.Join("../../testdata/golden/ranks", name, "trees.tar.gz"))
 			run, ref := ranktest.Open(t, filepath.Join(dir, "run")), ranktest.Open(t, filepath.Join(dir, "ref"))
 			for i, s := range run.Steps {
-				located, err := Locate(t.Context(), s, ref.Steps[i], nil, 0, 0)
+				located, err := Locate(t.Context(), s, ref.Steps[i], nil, false, 0, 0)
 				if err != nil {
 					t.Fatal(err)
 				}

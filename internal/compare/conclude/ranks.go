@@ -100,14 +100,17 @@ func keepMaps(p *plan.Plan, rep *record.Report) (err error) {
 	return err
 }
 
-// summands returns the operators that computed a wrong summand: where an error begins in a sum over ranks, the
-// operators of all ranks whose results are summed are recomputed from their own inputs.
+// summands returns the operators that computed a wrong summand: where an error begins in a sum over ranks, or the sum
+// uses all of its expected error, the operators of all ranks whose results are summed are recomputed from their own
+// inputs. A sum is smaller than its summands, so its expected error hides large errors.
 func summands(ctx context.Context, p *plan.Plan, o *Options, rep *record.Report) (all []*ranks.Finding, err error) {
 	sharded := p.ShardedSteps()
 	var names []string
 	for _, row := range rep.All() {
 		s := sharded[row.Round]
-		if !row.IsOrigin() || s == nil {
+		e := row.Evidence
+		isDoubtful := e != nil && (row.IsOrigin() || row.Pair.Status == record.Fail && e.Judged && e.Score > fullScore)
+		if !isDoubtful || s == nil {
 			continue
 		}
 		rank, _ := strconv.Atoi(row.At.Rank)

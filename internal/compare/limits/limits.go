@@ -226,31 +226,29 @@ func (g *Gates) failedGates(f *facts) []finding.Finding {
 		reasons = append(reasons, finding.Finding{Code: finding.Gate, Confidence: finding.High, Evidence: evidence})
 	}
 	for _, gate := range []struct {
-		flag   string
+		name   string
+		op     string
 		limit  *float64
 		metric metrics.Metric
-		least  bool // the limit is a minimum
 		lacks  bool // the metric is undefined because squares are out of range
 	}{
-		{"min-cos", g.MinCos, f.cos, true, f.lacksSquares},
-		{"max-red", g.MaxRED, f.red, false, f.lacksSquares},
-		{"max-mean-rel", g.MaxMeanRel, f.meanRel, false, false},
-		{"min-sqnr", g.MinSQNR, f.sqnr, true, f.lacksSquares},
-		{"max-ulp", g.MaxULP, f.ulps, false, false},
+		{"cosine", ">=", g.MinCos, f.cos, f.lacksSquares},
+		{"red", "<=", g.MaxRED, f.red, f.lacksSquares},
+		{"mean_rel", "<=", g.MaxMeanRel, f.meanRel, false},
+		{"sqnr", ">=", g.MinSQNR, f.sqnr, f.lacksSquares},
+		{"ulp", "<=", g.MaxULP, f.ulps, false},
 	} {
 		v := gate.metric.Value()
 		switch {
 		case gate.limit == nil || !gate.metric.Defined() && !gate.lacks:
 		case !gate.metric.Defined():
-			broken(lang.Say("squares of the values exceed the range of float64: no metric for --%s %g", gate.flag, *gate.limit))
-		case gate.least && !(v >= *gate.limit):
-			broken(lang.Say("%.6g is below --%s %g", v, gate.flag, *gate.limit))
-		case !gate.least && !(v <= *gate.limit):
-			broken(lang.Say("%.6g is above --%s %g", v, gate.flag, *gate.limit))
+			broken(lang.Say("squares of the values exceed the range of float64: no metric for the gate %s%s%g", gate.name, gate.op, *gate.limit))
+		case gate.op == ">=" && !(v >= *gate.limit), gate.op == "<=" && !(v <= *gate.limit):
+			broken(lang.Say("%s %.6g breaks the gate %[1]s%[3]s%[4]g", gate.name, v, gate.op, *gate.limit))
 		}
 	}
 	if g.MaxMeanRel != nil && !f.meanRel.Defined() && f.relUndefined > 0 {
-		broken(lang.Say("%d elements differ from a reference of 0: no mean relative error for --max-mean-rel %g", f.relUndefined, *g.MaxMeanRel))
+		broken(lang.Say("%d elements differ from a reference of 0: no mean relative error for the gate mean_rel<=%g", f.relUndefined, *g.MaxMeanRel))
 	}
 	return reasons
 }

@@ -152,17 +152,16 @@ func callOf(op *dumpdir.Op) (script string, modules []string) {
 
 // OperatorsByModule returns, for each module among the rows, the operators that run inside it.
 func OperatorsByModule(rows []record.Row) map[string][]string {
+	if !slices.ContainsFunc(rows, func(row record.Row) bool { return row.Modules != nil }) {
+		return nil
+	}
 	names := make(map[string]string) // from names of modules to names of rows
 	for i := range rows {
-		if row := &rows[i]; row.Script != "" || row.Modules != nil {
-			names[cmp.Or(row.NPUOp, row.Op)], names[row.Op] = row.Op, row.Op
-		}
+		row := &rows[i]
+		names[cmp.Or(row.NPUOp, row.Op)], names[row.Op] = row.Op, row.Op
 	}
 	inside := make(map[string][]string)
 	last := ""
-	if len(names) == 0 {
-		return nil
-	}
 	for i := range rows {
 		row := &rows[i]
 		if row.Op == last {

@@ -67,7 +67,7 @@ func (s *sharding) locateReference(ctx context.Context, o *Options, ref, npu *Si
 		if own == nil {
 			continue
 		}
-		located, err := unshard.Locate(ctx, own, unshard.OpenReference(step.refs), s.otherReferences(k), o.Version, o.Workers)
+		located, err := unshard.Locate(ctx, own, unshard.OpenReference(step.refs), s.otherReferences(k), o.Pair.NamesOnly, o.Version, o.Workers)
 		if err != nil {
 			return err
 		}

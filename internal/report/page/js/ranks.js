@@ -25,7 +25,7 @@ function rankFinding(f, said, advice) {
   var spread = f.spread && f.spread.tensors > 0 && say("ranks_spread", f.spread.tensors, ranges(list(f.spread.ranks).map(String)), ranges(list(f.spread.steps).map(String)));
   return h("li", null, h("b", null, tell(said)), " ", h("span", { class: "mute" }, visible(f.kind) + " · " + say("confidence", say(f.confidence))),
     h("div", { class: "small" }, tell({ en: f.evidence, zh: f.evidence_zh || f.evidence })),
-    h("div", { class: "mute small" }, [say("ranks_members") + " " + ranges(list(f.members).map(String)), spread, tell(advice)].filter(Boolean).join(" · "), f.script && [" · ", bdi(f.script)]));
+    h("div", { class: "mute small" }, [say("rank") + " " + ranges(list(f.members).map(String)), spread, tell(advice)].filter(Boolean).join(" · "), f.script && [" · ", bdi(f.script)]));
 }
 
 // rankMatrix is what is wrong by rank and layer, in the first step in which anything is.
