@@ -422,12 +422,16 @@ func (j *judge) sumsOf(r *result, l *linear, rows []rowOf, ordered bool) (*sums,
 const maxCachedSums = 32
 
 // productKey returns the attributes that change a product, as text.
-func (a Attributes) productKey() string { return a.Text("activation") }
+func (a Attributes) productKey() string { return a.text("activation") }
 
-// Text returns the values of all attributes but one in the order of their names.
-func (a Attributes) Text(except string) (text string) {
+// Arguments returns the values of all attributes but the types that operands were rounded to, in the order of their
+// names.
+func (a Attributes) Arguments() string { return a.text(operands, scalars) }
+
+// text returns the values of the other attributes in the order of their names.
+func (a Attributes) text(except ...string) (text string) {
 	for _, name := range slices.Sorted(maps.Keys(a)) {
-		if name != except {
+		if !slices.Contains(except, name) {
 			text += name + "=" + a[name].Value.String() + " "
 		}
 	}

@@ -27,7 +27,8 @@ type RecomputedOutput struct {
 	Adds   bool  `json:"-"`
 	// DType is the type to which the output is rounded; a float32 file may hold numbers of a coarser type.
 	DType string `json:"-"`
-	// Attributes are the attributes with which the operator was computed, as text.
+	// Attributes are the attributes with which the operator was computed, as text, without the types that operands
+	// were rounded to.
 	Attributes string `json:"-"`
 	// BothRight: the reference's operator computes the right result from its own inputs, too, with the same attributes.
 	BothRight bool `json:"both_right,omitempty"`
