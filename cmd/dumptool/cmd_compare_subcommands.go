@@ -132,10 +132,10 @@ func newCompareDeterminismCommand(a *app) *cobra.Command {
 		Short: "check that runs of one network are equal bit for bit",
 		Long: `determinism compares the tensors of two or more runs of the same network bit for
 bit, and lists the tensors that differ in execution order: how many different
-contents there are, and how far they are from the first run. With three runs or
-more it also says whether always the same elements differ (a race on one part of
-the tensor) or changing elements (a changing order of additions). Each rank and
-step is compared with the same rank and step of the first run.
+contents there are, and how far they are from the first run. With three contents
+or more it also says whether always the same elements differ (maybe a race on one
+part of the tensor) or changing elements (maybe a changing order of additions).
+Each rank and step is compared with the same rank and step of the first run.
 
 If inputs were dumped, each operator that differs is computed again in every run,
 and CAUSE says why: SUM_ORDER or ROUNDING_STEP (equal inputs, the operator adds

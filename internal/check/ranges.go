@@ -15,20 +15,17 @@ type Range struct {
 	To   int64 `json:"to"`
 }
 
-// rangesOf returns the rows with marked elements, and the number of rows: along the first axis if each of its parts is
-// marked as a whole or not at all, else over all axes except the last.
-func rangesOf(on []bool, shape tensor.Shape) (all []Range, of int64) {
-	width := 1
-	if n := len(shape); n > 1 {
-		width = int(shape[n-1])
-		first, isWhole := len(on)/int(shape[0]), true
-		for i := range on {
-			isWhole = isWhole && on[i] == on[i-i%first]
-		}
-		if isWhole && shape[0] > 1 {
-			width = first
-		}
+// RowWidth returns the number of elements of a row: rows are counted over all axes except the last.
+func RowWidth(shape tensor.Shape) int64 {
+	if len(shape) < 2 {
+		return 1
 	}
+	return max(shape[len(shape)-1], 1)
+}
+
+// rangesOf returns the rows with marked elements, and the number of rows.
+func rangesOf(on []bool, shape tensor.Shape) (all []Range, of int64) {
+	width := int(RowWidth(shape))
 	for i, is := range on {
 		at := int64(i / width)
 		switch n := len(all); {

@@ -93,7 +93,7 @@ func (o *Operator) outputJudgement(out *Output) *record.RecomputedOutput {
 			status = recompute.Low
 		}
 	}
-	s := &record.RecomputedOutput{Status: status.Key(), Bad: out.Bad, Elements: out.Elements, Width: jsonpos.Float(out.width), Beyond: out.Beyond, Adds: out.adds, DType: out.DType, Attributes: recompute.Attributes(o.Attributes).Arguments()}
+	s := &record.RecomputedOutput{Status: status.Key(), Bad: out.Bad, Elements: out.Elements, Width: jsonpos.Float(out.width), Beyond: out.Beyond, Worst: float64(out.Worst), Adds: out.adds, Attributes: recompute.Attributes(o.Attributes).Arguments()}
 	switch status {
 	case recompute.Wrong:
 		s.Reason = o.Reason

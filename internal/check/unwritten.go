@@ -17,8 +17,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Unwritten is memory with rows that no operator wrote. Rows lie along the first axis if they are unwritten as a whole,
-// else they are counted over all axes except the last.
+// Unwritten is memory with rows that no operator wrote. Rows are counted over all axes except the last.
 type Unwritten struct {
 	// Op is the operator that returned the memory, in the round At. Rows are the unwritten rows, of Of rows.
 	Op   string              `json:"op"`

@@ -81,8 +81,10 @@ type BadElements struct {
 	IsMask bool `json:"mask,omitempty"`
 	// IsUnread: the call does not read the input.
 	IsUnread bool `json:"unread,omitempty"`
-	// Rows are the ranges of indexes along the first axis with bad elements; none if unknown.
+	// Rows are the ranges of rows with bad elements, counted over all axes except the last; none if unknown.
 	Rows []check.Range `json:"rows,omitempty"`
+	// Elements are the ranges of the bad elements themselves; none if unknown or too many.
+	Elements []check.Range `json:"elements,omitempty"`
 	// File is the path of the file.
 	File string `json:"file,omitempty"`
 }
@@ -282,7 +284,7 @@ func hasUnwritten(round *dumpdir.Round, proven []check.Unwritten) bool {
 }
 
 // maxRowRanges limits the ranges of rows that are kept.
-const maxRowRanges = 64
+const maxRowRanges = 4096
 
 // searchElements reads the elements of a bad tensor again to find the properties.
 func (t *Tensor) searchElements(ctx context.Context, src *tensorfile.Tensor, want elementSearch, block *[]byte) error {
@@ -299,7 +301,7 @@ func (t *Tensor) searchElements(ctx context.Context, src *tensorfile.Tensor, wan
 	if err != nil {
 		return err
 	}
-	r, m := newRowFinder(t.Shape, src.DType), new(lineFinder)
+	r, e, m := newRowFinder(check.RowWidth(t.Shape), src.DType), newRowFinder(1, src.DType), new(lineFinder)
 	if lines {
 		m = newLineFinder(t.Shape, axis)
 	}
@@ -315,13 +317,14 @@ func (t *Tensor) searchElements(ctx context.Context, src *tensorfile.Tensor, wan
 		tensor.Float64s(values, host, dec.Host())
 		if want.rows {
 			r.add(values)
+			e.add(values)
 		}
 		if lines {
 			m.add(values)
 		}
 	}
-	if want.rows && len(r.ranges) <= maxRowRanges {
-		t.badElements.Rows = r.ranges
+	if want.rows {
+		t.badElements.Rows, t.badElements.Elements = r.known(), e.known()
 	}
 	if lines && m.found.Count > 0 {
 		t.MaskedLines = &m.found
@@ -336,8 +339,9 @@ type rowFinder struct {
 	ranges    []check.Range
 }
 
-func newRowFinder(shape tensor.Shape, d tensor.DType) *rowFinder {
-	r := &rowFinder{size: max(shape[1:].Elements(), 1)}
+// newRowFinder returns a finder of rows of size elements.
+func newRowFinder(size int64, d tensor.DType) *rowFinder {
+	r := &rowFinder{size: size}
 	if r.low, r.high = tensor.Limits(d); hasOrdinaryLimits(d) {
 		r.low, r.high = math.Inf(-1), math.Inf(1)
 	}
@@ -359,6 +363,14 @@ func (r *rowFinder) add(values []float64) {
 		}
 	}
 	r.at += int64(len(values))
+}
+
+// known returns the ranges, nil for too many.
+func (r *rowFinder) known() []check.Range {
+	if len(r.ranges) > maxRowRanges {
+		return nil
+	}
+	return r.ranges
 }
 
 // lineFinder finds the lines of -Inf along an axis. Interleaved lines are counted in parallel.

@@ -2,6 +2,7 @@ package overflow
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,7 +20,7 @@ func TestFinders(t *testing.T) {
 		axis := rapid.IntRange(0, len(shape)-1).Draw(rt, "axis")
 		n := int(shape.Elements())
 		values := rapid.SliceOfN(rapid.SampledFrom([]float64{1, math.Inf(-1), math.Inf(-1), math.Inf(-1)}), n, n).Draw(rt, "values")
-		lines, rows := newLineFinder(shape, axis), newRowFinder(shape, tensor.Float16)
+		lines, rows := newLineFinder(shape, axis), newRowFinder(check.RowWidth(shape), tensor.Float16)
 		for first := 0; first < n; {
 			k := rapid.IntRange(1, n-first).Draw(rt, "block")
 			lines.add(values[first : first+k])
@@ -27,10 +28,18 @@ func TestFinders(t *testing.T) {
 			first += k
 		}
 		want := MaskedLines{Axis: axis}
-		bad := make([]bool, shape[0])
+		count := int64(len(values)) // rows: all axes except the last
+		if len(shape) > 1 {
+			count /= shape[len(shape)-1]
+		}
+		bad := make([]bool, count)
 		for i := range values {
 			at := shape.Coordinates(int64(i))
-			bad[at[0]] = bad[at[0]] || math.IsInf(values[i], -1)
+			row := at[0]
+			for axis := 1; axis < len(shape)-1; axis++ {
+				row = row*shape[axis] + at[axis]
+			}
+			bad[row] = bad[row] || math.IsInf(values[i], -1)
 			if at[axis] > 0 {
 				continue
 			}
@@ -49,7 +58,7 @@ func TestFinders(t *testing.T) {
 		if diff := cmp.Diff(want, lines.found); diff != "" {
 			rt.Error(diff)
 		}
-		got := make([]bool, shape[0])
+		got := make([]bool, count)
 		for i, r := range rows.ranges {
 			if i > 0 && r.From <= rows.ranges[i-1].To {
 				rt.Errorf("ranges %v touch", rows.ranges)
@@ -62,6 +71,58 @@ func TestFinders(t *testing.T) {
 			rt.Error(diff)
 		}
 	})
+}
+
+// TestUnionOf compares a union of ranges with the union of their members.
+func TestUnionOf(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		ranges := rapid.SliceOf(rapid.Custom(func(rt *rapid.T) check.Range {
+			from := rapid.Int64Range(0, 20).Draw(rt, "from")
+			return check.Range{From: from, To: from + rapid.Int64Range(1, 5).Draw(rt, "length")}
+		}))
+		a, b := ranges.Draw(rt, "a"), ranges.Draw(rt, "b")
+		var want, got [32]bool
+		for _, r := range slices.Concat(a, b) {
+			for k := r.From; k < r.To; k++ {
+				want[k] = true
+			}
+		}
+		last := int64(-1)
+		for _, r := range unionOf(a, b) {
+			if r.From <= last {
+				rt.Errorf("%v touches the range before", r)
+			}
+			for last = r.To; r.From < r.To; r.From++ {
+				got[r.From] = true
+			}
+		}
+		if got != want {
+			rt.Errorf("%v and %v: %v", a, b, unionOf(a, b))
+		}
+	})
+}
+
+// TestCovers: a sum over the last axis has an element for each row of its input.
+func TestCovers(t *testing.T) {
+	source := &elementOrigin{rows: []check.Range{{From: 5, To: 8}, {From: 13, To: 16}}, length: 16} // shape (2, 8, 4)
+	for _, c := range []struct {
+		shape          tensor.Shape
+		rows, elements []check.Range
+		want           bool
+	}{
+		{tensor.Shape{2, 8, 4}, []check.Range{{From: 6, To: 8}, {From: 13, To: 14}}, nil, true},
+		{tensor.Shape{2, 8, 4}, []check.Range{{From: 4, To: 8}}, []check.Range{{From: 19, To: 24}}, false},
+		{tensor.Shape{2, 8}, []check.Range{{From: 0, To: 2}}, []check.Range{{From: 5, To: 8}, {From: 13, To: 16}}, true},
+		{tensor.Shape{2, 8}, []check.Range{{From: 0, To: 2}}, []check.Range{{From: 4, To: 8}}, false},
+		{tensor.Shape{2, 4}, []check.Range{{From: 0, To: 2}}, []check.Range{{From: 0, To: 8}}, false}, // a mean over the rows
+		{tensor.Shape{2, 8}, nil, nil, false},
+	} {
+		one := &Tensor{badElements: BadElements{Rows: c.rows, Elements: c.elements}}
+		one.Shape = c.shape
+		if got := source.covers(one); got != c.want {
+			t.Errorf("%v %v %v: %v", c.shape, c.rows, c.elements, got)
+		}
+	}
 }
 
 // TestLiesWithin: ranges of axes of different lengths are compared as parts of the same memory.

@@ -29,8 +29,8 @@ type elementOrigin struct {
 	cause  cause
 	kinds  Kinds
 	row    *ScanRow      // the row that made them; nil for a mask from outside
-	rows   []check.Range // ranges with bad elements along the first axis, nil if unknown
-	length int64         // length of the first axis
+	rows   []check.Range // rows with bad elements, nil if unknown
+	length int64         // number of rows
 }
 
 // tensorKey identifies a tensor with bad elements by its content.
@@ -215,6 +215,8 @@ func (r *resolver) classifyInputs(row *ScanRow) (in inputs) {
 			}
 		case s.cause == unwritten && in.unwrittenSource == nil:
 			in.unwrittenSource = &s
+		case s.cause == unwritten && s.length == in.unwrittenSource.length:
+			in.unwrittenSource.rows = unionOf(in.unwrittenSource.rows, s.rows)
 		}
 	}
 	return in
@@ -242,16 +244,11 @@ func holdsOnly(t *Tensor, s *elementOrigin) bool {
 	return t.FromStatistics && s.row.FromStatistics() || liesWithin(t.badElements.Rows, rowsOf(t), s.rows, s.length)
 }
 
-// rowsOf returns the length of the first axis.
-func rowsOf(t *Tensor) int64 {
-	if len(t.Shape) == 0 {
-		return 1
-	}
-	return t.Shape[0]
-}
+// rowsOf returns the number of rows.
+func rowsOf(t *Tensor) int64 { return t.Shape.Elements() / check.RowWidth(t.Shape) }
 
-// liesWithin reports whether all ranges of inner are inside ranges of outer. Both are ranges along the first axes of
-// tensors in the same memory; the axes may have different lengths. It is false for unknown ranges.
+// liesWithin reports whether all ranges of inner are inside ranges of outer. Both are ranges of rows; there may be more
+// rows on one side. It is false for unknown ranges.
 func liesWithin(inner []check.Range, length int64, outer []check.Range, outerLength int64) bool {
 	if len(inner) == 0 || len(outer) == 0 {
 		return false
@@ -405,7 +402,7 @@ func (r *resolver) sourceOfOutput(row *ScanRow, t *Tensor, typ *optype.Type, in 
 		if row.arguments.Kinds|row.arguments.MaskKinds == 0 && in.intendedSource != nil {
 			s.row = in.intendedSource.row
 		}
-	case in.unwrittenSource != nil && (isMove(typ) || liesWithin(s.rows, s.length, in.unwrittenSource.rows, in.unwrittenSource.length)):
+	case in.unwrittenSource != nil && (isMove(typ) || in.unwrittenSource.covers(t)):
 		s.cause, s.row = unwritten, in.unwrittenSource.row
 	case isModule && t.badElements.Kinds == HasLow && looksLikeMask(t):
 		s.cause = intended
@@ -423,6 +420,24 @@ func (r *resolver) isUnwritten(s *elementOrigin) bool {
 	return slices.ContainsFunc(r.memory, func(u check.Unwritten) bool {
 		return u.At == s.row.Coordinates() && u.Op == s.row.OpName && liesWithin(s.rows, s.length, u.Rows, u.Of)
 	})
+}
+
+// covers reports whether all bad elements of an output lie at the rows of a source. The output may lack the last axis, as
+// a sum over it does.
+func (s *elementOrigin) covers(t *Tensor) bool {
+	return liesWithin(t.badElements.Rows, rowsOf(t), s.rows, s.length) || liesWithin(t.badElements.Elements, t.Shape.Elements(), s.rows, s.length)
+}
+
+// unionOf returns the union of ranges.
+func unionOf(a, b []check.Range) (all []check.Range) {
+	for _, r := range slices.SortedFunc(slices.Values(slices.Concat(a, b)), func(x, y check.Range) int { return cmp.Compare(x.From, y.From) }) {
+		if n := len(all); n > 0 && r.From <= all[n-1].To {
+			all[n-1].To = max(all[n-1].To, r.To)
+		} else {
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 // isMove reports whether an operator copies elements.

@@ -85,7 +85,7 @@ func (t Text) cannotFail(r *record.Report) string {
 		if !row.Compared() || row.Result.BothFinite() == 0 {
 			continue
 		}
-		if most := row.Result.LargestRef(); most > 0 && most < row.Limits.Atol {
+		if most := row.Result.Ref.Largest(); most > 0 && most < row.Limits.Atol {
 			n++
 		}
 	}

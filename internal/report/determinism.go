@@ -87,7 +87,7 @@ func (t Text) WriteDeterminism(w io.Writer, d *determinism.Report) error {
 	p.text(p.format("DIFFERENT: %d of %s differ between %d runs%s%s", d.Differing, tensors(d.Tensors), len(d.Runs), restText(d), p.explainedText(d)))
 	p.writeBlankLine()
 	var facts factList
-	facts.add(p.format("report¦First"), p.driftName(r), p.format("%d contents in %d runs%s", r.Distinct, len(d.Runs), placesText(r.Places)))
+	facts.add(p.format("report¦First"), p.driftName(r), p.format("%d contents in %d runs%s", r.Distinct, len(d.Runs), placesText(r)))
 	facts.add(p.format("Order"), p.sentence(d.OrderSource))
 	if i := d.StartRow(); i >= 0 {
 		facts.add(p.format("Start"), p.format("the runs started from different data: %s differs, and no earlier output does", p.driftName(&d.Rows[i])))
@@ -232,18 +232,22 @@ func (t Text) noteText(r *determinism.Row) string {
 // explainedText counts the causes of the outputs that differ.
 func (t Text) explainedText(d *determinism.Report) lang.Sentence {
 	var worst float64
-	sums := 0
+	sums, others := 0, 0
 	for _, r := range pointers(d.Rows) {
 		switch r.Cause {
 		case determinism.Fault:
 			return lang.Say("; %s is a FAULT", t.driftName(r))
 		case determinism.SumOrder, determinism.RoundingStep:
 			sums, worst = sums+1, max(worst, r.ULP())
+		case determinism.Random, determinism.Input:
+			others++
 		}
 	}
 	switch {
 	case d.Unexplained > 0 && d.Recomputed:
 		return lang.Say("; %d unexplained", d.Unexplained)
+	case d.Recomputed && others > 0:
+		return lang.Say("; no FAULT")
 	case sums > 0:
 		return lang.Say("; all explained by the order of sums (worst %g ulp)", worst)
 	}
@@ -264,12 +268,12 @@ var placesWord = map[determinism.Places]lang.Text{
 	determinism.Scattered:  {EN: string(determinism.Scattered)},
 }
 
-// placesText explains the meaning of where runs differ.
-func placesText(p determinism.Places) lang.Text {
-	switch p {
-	case determinism.SamePlaces:
+// placesText suggests why runs differ in the elements where they do. A cause that is known says more.
+func placesText(r *determinism.Row) lang.Text {
+	switch {
+	case r.Places == determinism.SamePlaces && (r.Cause == determinism.Unknown || r.Cause == determinism.Fault) && !r.DiffersWhole():
 		return lang.Text{EN: ", always at the same elements: suspect a race on a part of the tensor"}
-	case determinism.Scattered:
+	case r.Places == determinism.Scattered && r.Cause == determinism.Unknown:
 		return lang.Text{EN: ", at changing elements: suspect a changing order of additions"}
 	}
 	return lang.Text{}

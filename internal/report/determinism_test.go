@@ -67,6 +67,56 @@ Left out        r1/old: an earlier execution
 	}
 }
 
+// TestPlacesText: a hint contradicts no cause, and a race on a part of a tensor does not change all of it.
+func TestPlacesText(t *testing.T) {
+	t.Parallel()
+	const race, order = "always at the same elements", "at changing elements"
+	for _, c := range []struct {
+		places   determinism.Places
+		cause    determinism.Cause
+		elements int64
+		want     string
+	}{
+		{determinism.SamePlaces, determinism.Unknown, 2, race},
+		{determinism.SamePlaces, determinism.Unknown, 1, ""},
+		{determinism.SamePlaces, determinism.SumOrder, 2, ""},
+		{determinism.SamePlaces, determinism.Random, 2, ""},
+		{determinism.Scattered, determinism.Unknown, 2, order},
+		{determinism.Scattered, determinism.Fault, 2, ""},
+		{determinism.UnknownPlaces, determinism.Unknown, 2, ""},
+	} {
+		d := drifted()
+		r := &d.Rows[1]
+		r.Places, r.Cause, r.Drifts[2].Elements = c.places, c.cause, c.elements
+		text := rendered(t, func(w io.Writer) error { return Text{}.WriteDeterminism(w, d) })
+		for _, hint := range []string{race, order} {
+			if strings.Contains(text, hint) != (hint == c.want) {
+				t.Errorf("%+v: %s", c, text)
+			}
+		}
+	}
+}
+
+// TestExplainedText: line 1 names the order of sums as the only cause only if it is.
+func TestExplainedText(t *testing.T) {
+	t.Parallel()
+	for cause, want := range map[determinism.Cause]string{
+		determinism.RoundingStep: "; all explained by the order of sums (worst 9 ulp)\n",
+		determinism.Inherited:    "; all explained by the order of sums (worst 9 ulp)\n",
+		determinism.Random:       "; no FAULT\n",
+		determinism.Input:        "; no FAULT\n",
+		determinism.Unknown:      "; 1 unexplained\n",
+	} {
+		d := drifted()
+		d.Recomputed, d.Missing, d.LeftOut = true, nil, nil
+		d.Rows[1].Cause, d.Rows[2].Cause = determinism.SumOrder, cause
+		d.Conclude()
+		if text := rendered(t, func(w io.Writer) error { return Text{}.WriteDeterminism(w, d) }); !strings.Contains(text, want) {
+			t.Errorf("%s: %s", cause, text)
+		}
+	}
+}
+
 func TestWriteDeterminismSame(t *testing.T) {
 	t.Parallel()
 	same, torn := drifted().Rows[0], drifted().Rows[3]

@@ -11,6 +11,7 @@ import (
 	"dumptool/internal/check"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/format/msprobe"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 	"dumptool/internal/trace"
@@ -43,10 +44,17 @@ const (
 const (
 	// mostExplained limits the number of recomputed operators.
 	mostExplained = 1024
-	// fewElements: in a tensor of at most this many elements a single differing element may be chance.
-	fewElements = 64
-	// singleFraction is the number of fraction bits of float32.
-	singleFraction = 23
+	// certainBits is the evidence in bits from which a single differing element is no chance.
+	certainBits = 24
+	// singleFraction is the number of fraction bits of float32, fewestUnused how many of them float16 and coarser types
+	// leave unused.
+	singleFraction, fewestUnused = 23, 13
+	// roundoffJump is the largest Drift.jump that roundoff explains. Inputs with at most roundoffSteps Drift.steps differ by
+	// roundoff, which changes no output by more than the share roundoffShare of the largest.
+	roundoffJump, roundoffSteps, roundoffShare = 64, 8, 0.25
+	// roughness and narrowRoughness are the ratios of the largest errors of two runs from which no order of sums explains
+	// them. In types with fewer bits than float32 most of the error is the rounding of the result, in any order.
+	roughness, narrowRoughness = 16, 2
 )
 
 // call is an execution of an operator in a round.
@@ -191,8 +199,9 @@ type evidence struct {
 	wrong, right, within []string // runs; within: computed again and not wrong, maybe with wide bounds
 	// adds: the order of additions may change the output. random: the operator draws it.
 	adds, random bool
-	// rough and exact count the runs with and without elements beyond the bound of float32 sums.
-	rough, exact int
+	// rough is the largest error of the runs with elements beyond the bound of float32 sums, exact of the other runs,
+	// both relative to the bound of any unit; 0 for no such run.
+	rough, exact float64
 }
 
 // evidence collects the results of recomputing an output.
@@ -210,18 +219,17 @@ func (r *Row) evidence(runs []recomputed) (e evidence) {
 		case isCommunication, self.IsWrong():
 			e.wrong = append(e.wrong, drift.Run)
 		}
-		if self != nil {
-			drift.hold(self.DType)
-		}
 		if isRight || self.IsWithinBounds() {
 			e.within = append(e.within, drift.Run)
 		}
 		e.adds = e.adds || isCommunication || self != nil && self.Adds
 		e.random = e.random || self.IsRandom()
-		if self != nil && self.Beyond > 0 {
-			e.rough++
-		} else {
-			e.exact++
+		switch {
+		case self == nil:
+		case self.Beyond > 0:
+			e.rough = max(e.rough, self.Worst)
+		default:
+			e.exact = max(e.exact, self.Worst)
 		}
 	}
 	return e
@@ -234,29 +242,33 @@ func (r *Row) cause(inputs []*Row, runs []recomputed) (Cause, lang.Sentence) {
 	}
 	e, worst, files := r.evidence(runs), r.largestDrift(), r.files()
 	differ := slices.ContainsFunc(inputs, (*Row).Differs)
+	// the operators in a module round their results too: one step there may be many steps of the output
+	rounds := msprobe.IsModule(r.Op) && len(e.within) < files
 	switch {
 	case e.random:
 		return Random, lang.Say("its output is random")
 	case len(e.wrong) > 0 && len(e.within) > 0:
 		return Fault, lang.Say("wrong result from its own inputs in %s, right in %s", strings.Join(e.wrong, ", "), strings.Join(e.within, ", "))
+	case !differ && !rounds && worst.isFlip():
+		return Fault, lang.Say("equal inputs, one bit of element %d differs", *worst.First)
+	case len(e.right) < files && worst.jump > roundoffJump && (!differ && !rounds || areClose(inputs) && worst.steps > math.Ldexp(roundoffShare, worst.fraction)):
+		return Fault, lang.Say("some elements differ by more than any order of sums explains, most do not")
 	case len(e.wrong) == files:
 		return Unknown, lang.Say("wrong result from its own inputs in every run: see 'dumptool check'")
-	case !differ && worst.Flipped && worst.Elements > fewElements && (worst.isNarrow() && worst.ulp() > 1 || !worst.isNarrow() && len(e.within) == files):
-		return Fault, lang.Say("equal inputs, one bit of element %d differs", *worst.First)
 	case len(e.right) > 0 && len(e.within) < files && !differ:
 		return Fault, lang.Say("equal inputs, but the result is right in %s only", strings.Join(e.right, ", "))
 	case !differ && len(e.within) == files && !e.adds:
 		return Fault, lang.Say("equal inputs, and the operator has no sums")
+	case len(e.within) == files && e.exact > 0 && (e.rough > roughness*e.exact || worst.isNarrow() && e.rough > narrowRoughness*e.exact):
+		return Fault, lang.Say("some runs differ by more than any order of float32 sums explains")
 	case len(e.right) < files:
 		return Unknown, lang.Say("it cannot be computed again in every run")
 	case differ:
 		return Inherited, lang.Say("right result from its own inputs in every run")
-	case e.rough > 0 && e.exact > 0 && worst.ulp() > 1:
-		return Fault, lang.Say("equal inputs, but some runs differ by more than any order of float32 sums explains")
-	case worst.isNarrow() && worst.ulp() <= 1:
+	case worst.isNarrow() && r.ULP() <= 1:
 		return RoundingStep, lang.Say("equal inputs, sums in another order: 1 ulp")
 	}
-	return SumOrder, lang.Say("equal inputs, sums in another order: %g ulp", worst.ulp())
+	return SumOrder, lang.Say("equal inputs, sums in another order: %g ulp", r.ULP())
 }
 
 // files counts the runs that have the tensor.
@@ -269,23 +281,33 @@ func (r *Row) files() (n int) {
 	return n
 }
 
-// largestDrift returns the drift of the largest distance in ulp.
+// largestDrift returns the drift of the largest distance.
 func (r *Row) largestDrift() *Drift {
 	worst := &r.Drifts[0]
 	for i := range r.Drifts {
-		if drift := &r.Drifts[i]; drift.ulp() > worst.ulp() {
+		if drift := &r.Drifts[i]; drift.steps >= worst.steps {
 			worst = drift
 		}
 	}
 	return worst
 }
 
-// hold says that the elements are numbers of a type, which may be coarser than the stored type.
-func (d *Drift) hold(dtype string) {
-	t, _ := tensor.ParseDType(dtype)
-	if f, ok := tensor.ScalarFloat(t); ok && f.Mantissa < d.fraction {
-		d.fraction, d.unused = f.Mantissa, d.unused+d.fraction-f.Mantissa
+// isFlip reports whether a single bit differs by a distance at which a sum in another order changes other elements too:
+// the fewer elements, the larger it has to be. Types with fewer bits than float32 hide the roundoff of float32 sums in all
+// elements but the smallest.
+func (d *Drift) isFlip() bool {
+	distance := d.steps
+	if d.isNarrow() {
+		distance = math.Ldexp(d.steps, singleFraction-d.fraction) / roundoffJump
 	}
+	return d.Flipped && (d.ulp() > 1 || math.IsInf(d.steps, 1)) && float64(d.Elements-1)*math.Log2(distance) > certainBits
+}
+
+// areClose reports whether the tensors differ by roundoff only.
+func areClose(inputs []*Row) bool {
+	return !slices.ContainsFunc(inputs, func(r *Row) bool {
+		return slices.ContainsFunc(r.Drifts, func(d Drift) bool { return d.Bits > 0 && !(d.fraction > 0 && d.steps <= roundoffSteps) })
+	})
 }
 
 // isNarrow reports whether the numbers have fewer bits than float32.
@@ -300,7 +322,12 @@ func (d *Drift) ulp() float64 {
 }
 
 // ULP returns the largest distance of the runs from the first run in ulp, 0 if elements were not compared.
-func (r *Row) ULP() float64 { return r.largestDrift().ulp() }
+func (r *Row) ULP() (worst float64) {
+	for i := range r.Drifts {
+		worst = max(worst, r.Drifts[i].ulp())
+	}
+	return worst
+}
 
 // group groups the runs by their contents in all rows.
 func (d *Report) group() (groups [][]string) {

@@ -164,7 +164,7 @@ type Row struct {
 	Status record.Status `json:"status"`
 	// Distinct is the number of different contents.
 	Distinct int `json:"distinct"`
-	// Places tells whether the same elements differ in all runs, if at least two runs differ from the first.
+	// Places tells whether the same elements differ in all runs, if there are at least three contents.
 	Places Places `json:"places"`
 	// Cause says why the runs differ, Why and WhyZH give the reason in English and Chinese; empty for
 	// equal runs.
@@ -185,7 +185,7 @@ type Row struct {
 type Places string
 
 // SamePlaces suggests a race on one part of a tensor, Scattered a changing order of
-// additions.
+// additions, if the cause is unknown.
 const (
 	UnknownPlaces Places = ""
 	SamePlaces    Places = "same"
@@ -204,6 +204,11 @@ func (r *Row) Name() string {
 
 // Differs reports whether the runs differ.
 func (r *Row) Differs() bool { return r.Distinct > 1 }
+
+// DiffersWhole reports whether some run differs from the first in each element.
+func (r *Row) DiffersWhole() bool {
+	return slices.ContainsFunc(r.Drifts, func(d Drift) bool { return d.Elements > 0 && d.Bits == d.Elements })
+}
 
 // Drift is the difference of a tensor of one run from the first run.
 type Drift struct {
@@ -237,6 +242,9 @@ type Drift struct {
 	// fraction is the number of fraction bits of the numbers, unused the number of further bits that the stored type has:
 	// float32 files may hold numbers of bfloat16 and float16. fraction is 0 for integers.
 	fraction, unused int
+	// steps is the largest distance in units of the largest number times the epsilon of its type, jump the same in the median
+	// distance if that is larger; infinite if another number of elements is NaN.
+	steps, jump float64
 }
 
 // CRC is a checksum; in documents eight hexadecimal digits.

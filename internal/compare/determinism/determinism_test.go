@@ -65,6 +65,7 @@ func TestDeterminism(t *testing.T) {
 		{"one element", "x.npy", [][]byte{twice(), twice(7)}, 2, []int64{0, 1}, 7, UnknownPlaces, ""},
 		{"one of three runs", "x.npy", [][]byte{twice(), twice(7), twice()}, 2, []int64{0, 1, 0}, 7, UnknownPlaces, ""},
 		{"same places", "x.npy", [][]byte{twice(3, 7), twice(), array(tensor.Float32, tensor.Shape{10}, 1, 2, 3, 9, 5, 6, 7, 9, 9, 10)}, 3, []int64{0, 2, 2}, 3, SamePlaces, ""},
+		{"another in one of three runs", "x.npy", [][]byte{twice(7), twice(), twice()}, 2, []int64{0, 1, 1}, 7, UnknownPlaces, ""},
 		{"scattered", "x.npy", [][]byte{twice(), twice(3), twice(4)}, 3, []int64{0, 1, 1}, 3, Scattered, ""},
 		{"another shape of the same bytes", "x.npy", [][]byte{flat, array(tensor.Float32, tensor.Shape{2, 5}, ramp(10)...)}, 2, []int64{0, 0}, -1, UnknownPlaces, "(2, 5)"},
 		{"another type", "x.npy", [][]byte{flat, array(tensor.Int32, tensor.Shape{10}, ramp(10)...)}, 2, []int64{0, 0}, -1, UnknownPlaces, "int32"},

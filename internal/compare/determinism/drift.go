@@ -64,7 +64,7 @@ func (t *tensors) check(ctx context.Context, opt *Options) Row {
 	if r.Distinct = len(c.keys); r.Distinct > 1 {
 		r.Status = record.Fail
 	}
-	if len(places) > 1 {
+	if r.Distinct > 2 && len(places) > 1 {
 		r.Places = SamePlaces
 		if slices.ContainsFunc(places, func(p uint64) bool { return p != places[0] }) {
 			r.Places = Scattered
@@ -176,19 +176,37 @@ func (d *Drift) compare(ctx context.Context, a, b *align.Tensor) error {
 	}
 	d.Compared, d.Bits, d.places = true, stored.count, stored.places
 	d.Elements, d.Flipped = a.Stored.Elements(), stored.count == 1 && stored.flips == 1
-	f, _ := tensor.ScalarFloat(a.DType)
-	d.fraction = f.Mantissa
+	if f, ok := tensor.ScalarFloat(a.DType); ok && !a.DType.Packed() {
+		d.fraction = f.Mantissa
+		if a.DType == tensor.Float32 && stored.unusedBits() >= fewestUnused {
+			d.unused = stored.unusedBits()
+			d.fraction -= d.unused
+		}
+		d.measure(res)
+	}
 	if d.Differ == 0 {
 		d.Why = stored.text()
 	}
 	return nil
 }
 
+// measure sets the distances relative to the numbers of the tensors.
+func (d *Drift) measure(res *metrics.Result) {
+	if !d.MaxAbs.Defined() || res.Ref.NaN != res.NPU.NaN {
+		d.steps, d.jump = math.Inf(1), math.Inf(1)
+		return
+	}
+	step := math.Ldexp(min(res.Ref.Largest(), res.NPU.Largest()), -d.fraction)
+	d.steps = d.MaxAbs.Value() / step
+	d.jump = d.MaxAbs.Value() / max(step, res.AbsQuantiles.P50.Value())
+}
+
 // bitDrift finds the elements of two tensors whose stored bits differ.
 type bitDrift struct {
 	count, first int64
-	// flips counts the differing bits.
+	// flips counts the differing bits; used are the bits that are 1 in the 8 bytes around some differing element.
 	flips int64
+	used  uint64
 	// places is a hash of the set of differing elements.
 	places uint64
 	// zeros counts pairs of 0 and -0, nans pairs of NaN: equal in value. Counting stops at the
@@ -227,6 +245,9 @@ func (b *bitDrift) text() lang.Sentence {
 	return lang.Say("equal in value, not in bits: %s, first at %d", lang.Join(kinds, lang.Text{EN: ", "}), b.first)
 }
 
+// unusedBits returns the number of low bits that are 0 in all differing elements of float32.
+func (b *bitDrift) unusedBits() int { return bits.TrailingZeros32(uint32(b.used | b.used>>32)) }
+
 // compareBits compares elements from an offset on, in words of 8 bytes or elements of 16 bytes.
 func (b *bitDrift) compareBits(at int64, left, right []byte) {
 	if bytes.Equal(left, right) {
@@ -244,6 +265,7 @@ func (b *bitDrift) compareBits(at int64, left, right []byte) {
 		}
 		b.count += int64(bits.OnesCount64(marks))
 		b.flips += int64(bits.OnesCount64(x))
+		b.used |= x | word(left[i:])
 		hash := uint64(at*int64(b.unit)+int64(i))*0x9e3779b97f4a7c15 + marks
 		hash = (hash ^ hash>>29) * 0xbf58476d1ce4e5b9
 		b.places += hash ^ hash>>32
@@ -257,17 +279,21 @@ func (b *bitDrift) compareBits(at int64, left, right []byte) {
 // differingBits returns the differing bits of the first 8 bytes; for 16-byte elements the
 // bitwise or over both halves.
 func differingBits(p, q []byte, unit int) uint64 {
-	if len(p) < 8 {
-		var last [2][8]byte
-		copy(last[0][:], p)
-		copy(last[1][:], q)
-		p, q = last[0][:], last[1][:]
-	}
-	x := binary.LittleEndian.Uint64(p) ^ binary.LittleEndian.Uint64(q)
+	x := word(p) ^ word(q)
 	if unit > 8 {
-		x |= binary.LittleEndian.Uint64(p[8:]) ^ binary.LittleEndian.Uint64(q[8:])
+		x |= word(p[8:]) ^ word(q[8:])
 	}
 	return x
+}
+
+// word returns the first 8 bytes; missing bytes are 0.
+func word(p []byte) uint64 {
+	if len(p) < 8 {
+		var last [8]byte
+		copy(last[:], p)
+		p = last[:]
+	}
+	return binary.LittleEndian.Uint64(p)
 }
 
 // classify counts an element with differing bits by its values.

@@ -248,7 +248,7 @@ func ResultFacts(code finding.Code, r *metrics.Result) (f finding.Facts) {
 			f = f.Int("first", first.Offset)
 		}
 		if r.Ref.Min.Defined() {
-			f = f.Number("largest_ref", r.LargestRef())
+			f = f.Number("largest_ref", r.Ref.Largest())
 		}
 	case finding.Bias:
 		if r.Bias.Defined() && r.BiasZ.Defined() {

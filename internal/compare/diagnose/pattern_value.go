@@ -63,7 +63,7 @@ func halfOverflow(r *metrics.Result) lang.Sentence {
 	if bad == 0 {
 		return lang.Sentence{}
 	}
-	if largest := r.LargestRef(); largest > tensor.MaxFloat16 {
+	if largest := r.Ref.Largest(); largest > tensor.MaxFloat16 {
 		return lang.Say("%s; max |reference| is %s > %d, the float16 maximum",
 			nonFiniteText(r), element(largest), tensor.MaxFloat16)
 	}
@@ -97,7 +97,7 @@ func overflowed(p *pair) lang.Sentence {
 	if text := halfOverflow(r); !text.IsZero() {
 		return text
 	}
-	if largest := r.LargestRef(); r.NPUDType == tensor.Float16 && r.SaturatedErrors > 0 && largest > tensor.MaxFloat16 {
+	if largest := r.Ref.Largest(); r.NPUDType == tensor.Float16 && r.SaturatedErrors > 0 && largest > tensor.MaxFloat16 {
 		return lang.Say("%d errors are at the float16 maximum %d; max |reference| is %s", r.SaturatedErrors, tensor.MaxFloat16, element(largest))
 	}
 	return lang.Sentence{}
@@ -108,7 +108,7 @@ func npuNaN(r *metrics.Result) lang.Sentence {
 	if npuNonFinite(r) == 0 {
 		return lang.Sentence{}
 	}
-	return lang.Say("%s, with max |reference| %s (large products or tiny divisors in the inputs?)", nonFiniteText(r), element(r.LargestRef()))
+	return lang.Say("%s, with max |reference| %s (large products or tiny divisors in the inputs?)", nonFiniteText(r), element(r.Ref.Largest()))
 }
 
 func onlyNPUNaN(p *pair) lang.Sentence { return npuNaN(p.result) }

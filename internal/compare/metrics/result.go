@@ -283,9 +283,9 @@ type Result struct {
 	Noise *noise.Noise
 }
 
-// LargestRef returns the largest magnitude of the reference.
-func (r *Result) LargestRef() float64 {
-	return math.Max(math.Abs(r.Ref.Min.Value()), math.Abs(r.Ref.Max.Value()))
+// Largest returns the largest magnitude.
+func (s *SideStats) Largest() float64 {
+	return math.Max(math.Abs(s.Min.Value()), math.Abs(s.Max.Value()))
 }
 
 // BothFinite returns the number of pairs that are finite on both sides.

@@ -25,8 +25,8 @@ type RecomputedOutput struct {
 	// of additions may change the output.
 	Beyond int64 `json:"-"`
 	Adds   bool  `json:"-"`
-	// DType is the type to which the output is rounded; a float32 file may hold numbers of a coarser type.
-	DType string `json:"-"`
+	// Worst is the largest error as a multiple of the bound for any unit.
+	Worst float64 `json:"-"`
 	// Attributes are the attributes with which the operator was computed, as text, without the types that operands
 	// were rounded to.
 	Attributes string `json:"-"`
