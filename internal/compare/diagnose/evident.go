@@ -334,6 +334,12 @@ func (j *Judgement) mayLose(in *row) bool {
 	return before != nil && (before.lost || before.verdict.Kind == verdict.NonFinite)
 }
 
+// isUnexplained reports whether a row fails by limits and rounding does not explain its error.
+func (j *Judgement) isUnexplained(r *row) bool {
+	x := j.judgementOf(r)
+	return r.failed() && (x == nil || x.noise == nil || x.isBad() || x.verdict.Level > verdict.Clean)
+}
+
 // dependOn adds before to the origins that the row depends on, if before is an origin. With errors (the errors of
 // before pass through) it also adds the origins that before depends on.
 func (x *evidenceRow) dependOn(before *evidenceRow, errors bool) {

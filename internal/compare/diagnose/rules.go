@@ -190,8 +190,8 @@ func allPlaces() []Rule {
 		{"right-and-usual", "computed again, the output is right, and its error is at most 4 x the median error of tensors with its name: AMPLIFIED, suspected", "again", func(s *ruleState) bool {
 			return s.isRight() && s.origin && s.hasUsualError() && s.setVerdict(verdict.Suspect, verdict.Amplified) && s.acceptRow()
 		}},
-		{"right-on-both-sides", "computed again, the outputs of the NPU and of the reference are right for their inputs, with the same attributes, and no input failed: AMPLIFIED, suspected", "again", func(s *ruleState) bool {
-			return s.isRight() && s.origin && s.source.Self.BothRight && s.source.Argument == nil && !slices.ContainsFunc(s.inputs(), (*row).failed) && s.hasOtherInput() && s.setVerdict(verdict.Suspect, verdict.Amplified) && s.acceptRow()
+		{"right-on-both-sides", "computed again, the outputs of the NPU and of the reference are right for their inputs, with the same attributes, and rounding explains their inputs: AMPLIFIED, suspected", "again", func(s *ruleState) bool {
+			return s.isRight() && s.origin && s.source.Self.BothRight && s.source.Argument == nil && !slices.ContainsFunc(s.inputs(), s.j.isUnexplained) && s.hasOtherInput() && s.setVerdict(verdict.Suspect, verdict.Amplified) && s.acceptRow()
 		}},
 		{"right-with-other-inputs", "computed again, the output is right for the NPU's inputs, and no rule above explains its difference from the reference: origin INPUT_DIFFERS, ARGUMENTS_DIFFER or REFERENCE_DIFFERS", "again", func(s *ruleState) bool {
 			s.cleared = s.isRight() && s.origin
