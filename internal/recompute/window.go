@@ -31,7 +31,7 @@ func windowOf(h Attributes, kernel []int64) (w window, ok bool) {
 // isTooLong reports whether a length exceeds any image.
 func isTooLong(n int64) bool { return n > math.MaxInt32 || n < -math.MaxInt32 }
 
-// geometry describes the attributes of windows in messages.
+// geometry describes strides, pads and dilations in messages.
 func (a Attributes) geometry() lang.Sentence {
 	return lang.Say("strides %s, pads %s and dilations %s", a["strides"].Value, a["pads"].Value, a["dilations"].Value)
 }
@@ -179,8 +179,8 @@ func (w *window) copyPadded(image *cachedTensor, offset, begin, n int64, dst []f
 // paddingMode is the padding mode of a module, whose arguments are not in a dump.
 var paddingMode = texts("padding_mode", "zeros circular reflect replicate").withKind(fixedKind)
 
-// maxStride limits the strides to try.
 const (
+	// maxStride limits the strides to try.
 	maxStride = 8
 	// maxGeometries limits the geometries of one axis, maxJoined the likely combinations of some axes that are
 	// extended by the next axis. maxHypotheses combinations of all axes are tried.
@@ -226,15 +226,15 @@ var convGeometry = choice("strides pads dilations", func(p *problem) (all []Attr
 // windows combines the geometries of all axes, with equal strides and dilations.
 func (p *problem) windows(x, kernel, out tensor.Shape, dilations []int64) (all []Attributes) {
 	joined := [][][3]int64{nil}
-	odd := func(g [][3]int64) int64 { return implausibility(g, x, kernel, out) }
+	score := func(g [][3]int64) int64 { return implausibility(g, x, kernel, out) }
 	for k := range x {
 		var next [][][3]int64
-		own := geometries(x[k], kernel[k], out[k], dilations)
+		choices := geometries(x[k], kernel[k], out[k], dilations)
 		for _, before := range joined[:min(len(joined), maxJoined)] {
 			if p.isStopped() {
 				return nil
 			}
-			for _, g := range own {
+			for _, g := range choices {
 				if k > 0 && (g[0] != before[0][0] && x[k] > 1 && out[k] > 1 && out[0] > 1 || g[2] != before[0][2] && kernel[k] > 1 && kernel[0] > 1) {
 					continue
 				}
@@ -242,10 +242,10 @@ func (p *problem) windows(x, kernel, out tensor.Shape, dilations []int64) (all [
 			}
 		}
 		if joined = next; len(joined) > maxJoined {
-			slices.SortStableFunc(joined, func(a, b [][3]int64) int { return int(odd(a) - odd(b)) })
+			slices.SortStableFunc(joined, func(a, b [][3]int64) int { return int(score(a) - score(b)) })
 		}
 	}
-	slices.SortStableFunc(joined, func(a, b [][3]int64) int { return int(odd(a) - odd(b)) })
+	slices.SortStableFunc(joined, func(a, b [][3]int64) int { return int(score(a) - score(b)) })
 	for _, g := range joined[:min(len(joined), maxHypotheses)] {
 		var s, b, d []int64
 		for _, one := range g {
@@ -310,7 +310,7 @@ func readWindow(p *problem, raw Attributes) Attributes {
 		}
 		return before
 	}
-	way, word := Attribute{}, ""
+	mode, modeName := Attribute{}, ""
 	for _, w := range []struct {
 		to, names string
 		take      func([]int64) []int64
@@ -330,7 +330,7 @@ func readWindow(p *problem, raw Attributes) Attributes {
 			v, whole := x.Value.Integers()
 			switch {
 			case x.Value.IsText() && w.to == "pads":
-				way, word = x, strings.ToUpper(x.Value.Text)
+				mode, modeName = x, strings.ToUpper(x.Value.Text)
 				continue
 			case raw[w.to].Source != "":
 				continue
@@ -342,20 +342,20 @@ func readWindow(p *problem, raw Attributes) Attributes {
 			raw[w.to] = x
 		}
 	}
-	p.setPads(raw, word, way)
+	p.setPads(raw, modeName, mode)
 	return raw
 }
 
 // setPads sets the padding before each axis from the name of a padding mode.
-func (p *problem) setPads(raw Attributes, word string, way Attribute) {
+func (p *problem) setPads(raw Attributes, modeName string, mode Attribute) {
 	if v, ok := raw["pads"].Value.Integers(); ok && slices.ContainsFunc(v, func(n int64) bool { return n < 0 }) {
-		word, way = "SAME", raw["pads"] // CANN writes SAME as -1
+		modeName, mode = "SAME", raw["pads"] // CANN writes SAME as -1
 	}
 	x, out := p.Inputs[0].Shape[2:], p.Outputs[0].Shape[2:]
 	before := make([]int64, len(x))
 	switch {
-	case word == "VALID":
-	case strings.HasPrefix(word, "SAME"):
+	case modeName == "VALID":
+	case strings.HasPrefix(modeName, "SAME"):
 		kernel, ok := raw["ksize"].Value.Integers()
 		if w := p.input(1); w != nil && len(w.Shape) == len(x)+2 {
 			kernel, ok = w.Shape[2:], true
@@ -370,12 +370,12 @@ func (p *problem) setPads(raw Attributes, word string, way Attribute) {
 				d = v[k]
 			}
 			need := max(0, (out[k]-1)*strides[k]+(kernel[k]-1)*d+1-x[k])
-			if before[k] = need / 2; word == "SAME_LOWER" {
+			if before[k] = need / 2; modeName == "SAME_LOWER" {
 				before[k] = need - need/2
 			}
 		}
 	default:
 		return
 	}
-	raw["pads"] = Attribute{integers(before...), way.Source}
+	raw["pads"] = Attribute{integers(before...), mode.Source}
 }
