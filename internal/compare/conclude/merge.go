@@ -28,7 +28,7 @@ func (o *Options) Merge(ctx context.Context, docs []shard.Document, origin shard
 	rep := &record.Report{Origin: origin, Args: first.Args, Profile: first.Profile, NaNPolicy: first.NaNPolicy, TolMode: first.TolMode,
 		Verdict: first.Verdict, VerdictWhy: first.VerdictWhy, Standard: first.Standard, Listed: &record.Listing{Ref: []record.ListedRound{}, NPU: []record.ListedRound{}}}
 	for _, part := range parts {
-		if err := cmp.Or(mergeable(part.head, first), part.rank()); err != nil {
+		if err := cmp.Or(mergeable(part.head, first), part.setRank()); err != nil {
 			return nil, lang.Errorf("%s: %w", part.doc.Path, err)
 		}
 	}
@@ -45,7 +45,7 @@ func (o *Options) Merge(ctx context.Context, docs []shard.Document, origin shard
 		rep.Rounds = append(rep.Rounds, round)
 	}
 	if origin.Shard == nil && first.Shard == nil && len(parts) > 1 {
-		rename(rep.Rounds)
+		renameRounds(rep.Rounds)
 	}
 	if err := mergeHeads(rep, parts); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (o *Options) Merge(ctx context.Context, docs []shard.Document, origin shard
 	return rep, nil
 }
 
-// keepPictures keeps the pictures of the rows that a single run would have chosen.
+// keepPictures keeps only the pictures of the rows that a single run over all documents would have chosen.
 func (o *Options) keepPictures(rep *record.Report) {
 	var drawn []int
 	if o.Pictures != nil {
@@ -194,8 +194,8 @@ func mergeable(doc, first *record.Report) error {
 	return nil
 }
 
-// rank sets the rank that the user gave for a document with a single round, which has no rank or the same one.
-func (p *mergePart) rank() error {
+// setRank sets the rank that the user gave for a document. The document must have a single round, without another rank.
+func (p *mergePart) setRank() error {
 	rank, rounds := p.doc.Rank, p.head.Rounds
 	if rank == "" {
 		return nil
@@ -219,7 +219,7 @@ func (p *mergePart) rows() (n int) {
 type mergedRound struct {
 	part  *mergePart
 	index int
-	// first is the index of its first row in the document, at the index in the result.
+	// first is the index of the round's first row in the document, at its index in the result.
 	first, at int
 }
 
@@ -227,7 +227,7 @@ func (m *mergedRound) round() *record.Round { return &m.part.head.Rounds[m.index
 
 func (m *mergedRound) rows() int { return m.round().Len() }
 
-// adapt changes a row of the document to its round in the result.
+// adapt sets the round of a row, and its references to other rows, to their values in the result.
 func (m *mergedRound) adapt(round *record.Round, row *record.Row) {
 	row.Verdict.Shift(m.at - m.first)
 	row.Round, row.Key, row.At.Rank = round.Name, round.Pairing.Key, cmp.Or(m.part.doc.Rank, row.At.Rank)
@@ -270,13 +270,13 @@ func coordinates(at record.At) dumpdir.Coordinates {
 	return dumpdir.Coordinates{Rank: at.Rank, Step: at.Step, Graph: at.Graph, Model: at.Model}
 }
 
-// rename gives rounds of different runs distinct names.
-func rename(rounds []record.Round) {
-	here, there := make([]dumpdir.Coordinates, len(rounds)), make([]dumpdir.Coordinates, len(rounds))
+// renameRounds gives rounds of different runs distinct names.
+func renameRounds(rounds []record.Round) {
+	npuAt, refAt := make([]dumpdir.Coordinates, len(rounds)), make([]dumpdir.Coordinates, len(rounds))
 	for i := range rounds {
-		here[i], there[i] = coordinates(rounds[i].At), coordinates(rounds[i].RefAt)
+		npuAt[i], refAt[i] = coordinates(rounds[i].At), coordinates(rounds[i].RefAt)
 	}
-	for i, name := range plan.ShortNames(here, there) {
+	for i, name := range plan.ShortNames(npuAt, refAt) {
 		r := &rounds[i]
 		r.Name, r.Pairing.Key, r.Pairing.Place = name, name, i
 	}
@@ -333,15 +333,15 @@ func (o *Options) dropDetails(row *record.Row) {
 	if res == nil {
 		return
 	}
-	res.Worst, res.Listed = firstWords(res.Worst, o.Top), firstWords(res.Listed, o.List)
+	res.Worst, res.Listed = firstElements(res.Worst, o.Top), firstElements(res.Listed, o.List)
 	if !o.KLD {
 		res.KLD = metrics.Metric{}
 	}
 	execute.Trim(res, row.Pair.Status, o.Bins, o.Axes)
 }
 
-// firstWords returns at most n elements; a shortened list is copied to free the rest.
-func firstWords(elements []metrics.Element, n int) []metrics.Element {
+// firstElements returns at most n elements; a shortened list is copied to free the rest.
+func firstElements(elements []metrics.Element, n int) []metrics.Element {
 	switch {
 	case n <= 0:
 		return nil
