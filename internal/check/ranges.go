@@ -17,19 +17,19 @@ type Range struct {
 
 // rangesOf returns the rows with marked elements, and the number of rows: along the first axis if each of its parts is
 // marked as a whole or not at all, else over all axes except the last.
-func rangesOf(on []bool, shape tensor.Shape) (all []Range, of int64) {
+func rangesOf(marked []bool, shape tensor.Shape) (all []Range, total int64) {
 	width := 1
 	if n := len(shape); n > 1 {
 		width = int(shape[n-1])
-		first, isWhole := len(on)/int(shape[0]), true
-		for i := range on {
-			isWhole = isWhole && on[i] == on[i-i%first]
+		first, isWhole := len(marked)/int(shape[0]), true
+		for i := range marked {
+			isWhole = isWhole && marked[i] == marked[i-i%first]
 		}
 		if isWhole && shape[0] > 1 {
 			width = first
 		}
 	}
-	for i, is := range on {
+	for i, is := range marked {
 		at := int64(i / width)
 		switch n := len(all); {
 		case !is:
@@ -39,12 +39,12 @@ func rangesOf(on []bool, shape tensor.Shape) (all []Range, of int64) {
 			all = append(all, Range{at, at + 1})
 		}
 	}
-	return all, int64(len(on) / width)
+	return all, int64(len(marked) / width)
 }
 
 // rowsOf names rows.
-func rowsOf(rows []Range, of int64) lang.Text {
-	if len(rows) == 1 && rows[0] == (Range{0, of}) {
+func rowsOf(rows []Range, total int64) lang.Text {
+	if len(rows) == 1 && rows[0] == (Range{0, total}) {
 		return lang.Text{EN: "all rows"}
 	}
 	return lang.Say("rows %s", RangesText(rows)).Text()
