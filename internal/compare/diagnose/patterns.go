@@ -72,7 +72,7 @@ const (
 
 // pattern is a known kind of fault.
 type pattern struct {
-	code finding.Code
+	code        finding.Code
 	description string
 	reads       reads
 	confidence  finding.Confidence // unless the test sets another one
