@@ -399,7 +399,7 @@ func (x *execution) joinGradients(ctx context.Context, parts []*gradient, isAmbi
 		return nil
 	case isAmbiguous && x.row.Status == recompute.Wrong:
 		x.row.Status, x.row.Reason, x.row.Extent, x.row.Confidence = recompute.Misfit, "", "", recompute.Suspect
-		x.row.set(lang.Say("no forward call explains it, and its own forward call is unknown"), lang.Sentence{})
+		x.row.set(lang.Say("no forward call explains the gradient, and it is unknown which forward call belongs to it"), lang.Sentence{})
 	}
 	return x.extract(ctx, worst.op, worst.v)
 }

@@ -111,7 +111,7 @@ func (r *Report) mostFrequentReason() lang.Text {
 		return lang.Text{}
 	}
 	n := r.Summary.Undecided[top]
-	return lang.Say("; of %d %s", n, why).Text()
+	return lang.Say("; most frequent reason (%d): %s", n, why).Text()
 }
 
 // wrongElements says how many elements of an operator are wrong.
@@ -189,7 +189,7 @@ func (r *Report) explainNothingJudged() (why, todo lang.Sentence) {
 		return lang.Say("there is one rank only: nothing to compare it with"), todo
 	case r.Ranks != nil && len(r.Operators) == 0:
 		return lang.Say("no communication and no replica of %d ranks could be checked", r.Ranks.World),
-			lang.Say("that needs tensors, or digests (md5) in dump.json")
+			lang.Say("this check needs tensors, or digests (md5) in dump.json")
 	case len(r.Operators) == 0:
 		return lang.Say("there are no dumps of operators"),
 			lang.Say("to list the files there: %s", lang.CommandLine(append([]string{"inspect"}, lang.PathArguments(r.Paths)...)...))
@@ -220,8 +220,8 @@ var reasons = map[recompute.Reason]lang.Sentence{
 	recompute.NoType:         lang.Say("no formula is known for the type"),
 	recompute.NoInputs:       lang.Say("inputs were not dumped"),
 	recompute.NoOutputs:      lang.Say("outputs were not dumped"),
-	recompute.NoDType:        lang.Say("an element type has no numbers"),
-	recompute.NoAttributes:   lang.Say("no attributes can be found"),
+	recompute.NoDType:        lang.Say("an element type cannot be computed with"),
+	recompute.NoAttributes:   lang.Say("no attribute values fit the shapes"),
 	recompute.InPlace:        lang.Say("the output was written over an input"),
 	recompute.IllConditioned: lang.Say("rounding alone could change the result too much"),
 	recompute.InputChanged:   lang.Say("an input changed after it was read"),

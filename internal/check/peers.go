@@ -228,7 +228,7 @@ func (c *checker) judgeValues(ctx context.Context, jobs []job, kind []int, name 
 			continue
 		}
 		other.Status, other.Reason, other.Confidence, other.Extent = recompute.Misfit, "", recompute.Suspect, ""
-		other.setEvidence(lang.Say("%s=%s as in %d of %d operators of this type; %s=%s gives all elements", name, common, n, len(kind), name, value))
+		other.setEvidence(lang.Say("wrong with %s=%s, as in %d of %d operators of this type; %s=%s explains all elements", name, common, n, len(kind), name, value))
 		c.Operators[i] = other
 	}
 }

@@ -215,7 +215,7 @@ func (d *msprobeFolder) readCalls(in io.Reader) (header msprobe.Header, err erro
 			d.calls = append(d.calls, &Call{Entry: *e})
 			return
 		}
-		d.odd.addAt(lang.Plain(e.API), 0, lang.Say("a second entry of this name"), lang.Say("want one: the last counts, as in Python"))
+		d.odd.addAt(lang.Plain(e.API), 0, lang.Say("a second entry of this name"), lang.Say("want one: the last one counts, as in Python"))
 		d.calls[i] = &Call{Entry: *e}
 	})
 }

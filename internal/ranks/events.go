@@ -219,7 +219,7 @@ func (e *Event) complete() {
 	case len(absent) > 0:
 		e.skip = lang.Say("%s not in the dump of step %s", trace.RankText(absent), e.Step.At.Step)
 	case len(silent) > 0:
-		e.skip = lang.Say("%s without such a call with this group", trace.RankText(silent))
+		e.skip = lang.Say("no such call with this group on %s", trace.RankText(silent))
 	case len(e.Group) < 2 && e.assumed: // the other ranks are not in the dump
 		e.skip = lang.Say("a group of one rank")
 	default:
@@ -247,10 +247,10 @@ func (e *Event) misfit() lang.Sentence {
 			return lang.Say("a tensor cannot be read")
 		}
 		if !same || mine != other {
-			return lang.Say("members have different types")
+			return lang.Say("the ranks of the group have tensors of different types")
 		}
 		if e.api().Sums() && trace.CountElements(m.In) != trace.CountElements(first.In) {
-			return lang.Say("members have different shapes")
+			return lang.Say("the ranks of the group have tensors of different shapes")
 		}
 	}
 	return lang.Sentence{}

@@ -425,7 +425,7 @@ func (j *judge) decideWithinBounds(v *Verdict, r *result) error {
 	if other, name, err := j.findBetterValue(r); other != nil || err != nil {
 		if err == nil {
 			v.Status, v.Reason, v.Confidence, v.Extent = Wrong, ByCalcError, High, All
-			v.Why = lang.Say("%s=%s gives all elements, %s does not", name, other.attrs[name].Value, r.attrs[name].Value)
+			v.Why = lang.Say("%s=%s explains all elements, %s does not", name, other.attrs[name].Value, r.attrs[name].Value)
 		}
 		return err
 	}

@@ -53,11 +53,11 @@ var moves = []formula{
 		x := padShape(p.Inputs[0].Shape, len(p.Outputs[0].Shape))
 		var v view
 		if x == nil {
-			return v, lang.Say("shape %s does not repeat to %s", p.Inputs[0].Shape, p.Outputs[0].Shape)
+			return v, lang.Say("repeating shape %s cannot give %s", p.Inputs[0].Shape, p.Outputs[0].Shape)
 		}
 		for k, n := range p.Outputs[0].Shape {
 			if x[k] == 0 || n%x[k] != 0 {
-				return v, lang.Say("shape %s does not repeat to %s", p.Inputs[0].Shape, p.Outputs[0].Shape)
+				return v, lang.Say("repeating shape %s cannot give %s", p.Inputs[0].Shape, p.Outputs[0].Shape)
 			}
 			v.shape, v.strides = append(v.shape, n/x[k], x[k]), append(v.strides, 0, x.Strides()[k])
 		}

@@ -298,7 +298,7 @@ func byStandard(r *record.Report, compared, misses int) lang.Sentence {
 	case !r.Meaning.NoVerdict.IsZero():
 		return noVerdict(r)
 	case n[record.Partial] > 0:
-		return lang.Say("PARTIAL (%s): of %d of %s only a part was compared%s", r.Standard, n[record.Partial], tensors(compared), tail)
+		return lang.Say("PARTIAL (%s): only a part of %d of %s was compared%s", r.Standard, n[record.Partial], tensors(compared), tail)
 	case n[record.Warn] > 0:
 		return lang.Say("PASS with warnings (%s): %d of %s with a warning%s", r.Standard, n[record.Warn], tensors(compared), tail)
 	}

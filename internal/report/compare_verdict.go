@@ -135,7 +135,7 @@ func verdictAlone(r *record.Report) lang.Sentence {
 	case !r.Meaning.NoVerdict.IsZero():
 		return noVerdict(r)
 	case n[record.Partial] > 0:
-		return lang.Say("PARTIAL: of %d of %s only a part was compared", n[record.Partial], tensors(compared))
+		return lang.Say("PARTIAL: only a part of %d of %s was compared", n[record.Partial], tensors(compared))
 	case r.LowCoverage() && evidence:
 		return lowCoverage(r)
 	case evidence && r.Meaning.CannotShowFault():
@@ -180,7 +180,7 @@ func besideLimits(r *record.Report) lang.Sentence {
 	if len(origins) > 1 && r.Findings.FirstBad < 0 {
 		return lang.Say("; by evidence %d operators differ by more than rounding: %s", len(origins), originNames(r, origins))
 	}
-	return lang.Say("; by evidence it begins at %s", originNames(r, origins))
+	return lang.Say("; by evidence the error begins at %s", originNames(r, origins))
 }
 
 // originsOf returns the origins of all rounds, beginning with the findings' round.

@@ -93,7 +93,7 @@ func (o *RecordOutput) writeFile(f *overflow.RecordFile, r *overflow.DecodedReco
 	dir := store.Join(o.dir, f.File.Folder.Dir)
 	path := store.Join(dir, fmt.Sprintf("%s.output.%d.json", f.BaseName(), r.Output))
 	if first, taken := o.Files[path]; taken {
-		return lang.Errorf("%s has just been written from %s", path, first)
+		return lang.Errorf("%s was already written from %s", path, first)
 	}
 	if err := safefile.CheckOutput(path, f.File.Path()); err != nil {
 		return err

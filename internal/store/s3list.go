@@ -129,7 +129,7 @@ func (c *pageTrail) recordPage(first, token string) error {
 	case c.tokens[next]:
 		return lang.Errorf("%w: a page of the listing leads back to an earlier one", errBadAnswer)
 	case c.still >= maxStill:
-		return lang.Errorf("%w: %d pages of the listing in a row have nothing new, and more are to follow", errBadAnswer, maxStill)
+		return lang.Errorf("%w: %d successive pages of the listing contain nothing new, and more pages are announced", errBadAnswer, maxStill)
 	}
 	c.firsts[name], c.tokens[next] = true, true
 	return nil

@@ -87,7 +87,7 @@ func (f *Files) values(t *Tensor) (*Values, error) {
 		return o.values, nil
 	}
 	if t.File == nil {
-		return nil, lang.Errorf("%s: only its digest is there", t.Name)
+		return nil, lang.Errorf("%s: only its digest was dumped", t.Name)
 	}
 	v, err := f.openTensor(t)
 	if err != nil {

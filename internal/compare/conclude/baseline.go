@@ -114,7 +114,7 @@ func ReadBaseline(data []byte) (*Baseline, error) {
 		return nil, lang.Errorf("not a baseline, at byte %d: %w", dec.InputOffset(), err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, lang.Errorf("more after the baseline, at byte %d", dec.InputOffset())
+		return nil, lang.Errorf("unexpected data after the baseline, at byte %d", dec.InputOffset())
 	}
 	if b.Schema != baselineSchema {
 		return nil, lang.Errorf("schema is %q, want %q", b.Schema, baselineSchema)
@@ -129,7 +129,7 @@ func ReadBaseline(data []byte) (*Baseline, error) {
 			return nil, lang.Errorf("row %d: unknown status %q", i, e.Status)
 		}
 		if seen[e.RowKey] {
-			return nil, lang.Errorf("row %d: %s is there twice", i, e.RowKey)
+			return nil, lang.Errorf("row %d: %s occurs twice", i, e.RowKey)
 		}
 		seen[e.RowKey] = true
 	}
@@ -277,7 +277,7 @@ func (o *Options) SaveBaseline(rep *record.Report) ([]batch.Message, error) {
 	var messages []batch.Message
 	if rep.Baseline != nil && len(rep.Baseline.Missing) > 0 {
 		missing := rep.Baseline.Missing
-		messages = append(messages, batch.Warnf("%s: %s dropped that this run lacks: %s", file, lang.CountText(len(missing), "tensor"), lang.FirstNames(missing)))
+		messages = append(messages, batch.Warnf("%s: dropped %s that this run lacks: %s", file, lang.CountText(len(missing), "tensor"), lang.FirstNames(missing)))
 	}
 	Adopt(rep, filepath.ToSlash(file))
 	return messages, nil

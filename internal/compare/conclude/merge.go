@@ -159,7 +159,7 @@ func (o *Options) readRows(ctx context.Context, parts []*mergePart, rounds []mer
 // addRows sums up the rows of a document and checks that each is in its round.
 func (o *Options) addRows(p *mergePart, rounds []mergedRound) error {
 	if len(p.Rows) != p.rows() {
-		return lang.Errorf("has %d rows, its rounds %d", len(p.Rows), p.rows())
+		return lang.Errorf("has %d rows, but its rounds have %d", len(p.Rows), p.rows())
 	}
 	p.sums = newSums(0)
 	for k := range rounds {
@@ -185,7 +185,7 @@ func mergeable(doc, first *record.Report) error {
 	case doc.Listed == nil:
 		return lang.Errorf("made by an older version of dumptool: run the comparison again")
 	case doc.LeftOut > 0:
-		return lang.Errorf("lacks %s that passed: make it with --rows all", lang.Count(doc.LeftOut, "row"))
+		return lang.Errorf("omits %s that passed: compare again with --rows all", lang.Count(doc.LeftOut, "row"))
 	case doc.FailedFast:
 		return lang.Errorf("stops at its first failure (--fail-fast)")
 	case doc.Verdict != first.Verdict:
@@ -201,7 +201,7 @@ func (p *mergePart) setRank() error {
 		return nil
 	}
 	if len(rounds) != 1 || rounds[0].At.Rank != "" && rounds[0].At.Rank != rank {
-		return lang.Errorf("rank=%s is for a document of one round without a rank", rank)
+		return lang.Errorf("rank=%s may be given only for a document with one round that has no rank", rank)
 	}
 	rounds[0].At.Rank = rank
 	return nil
@@ -257,9 +257,9 @@ func mergeRounds(parts []*mergePart) ([]mergedRound, error) {
 		switch path, other := b.part.doc.Path, a.part.doc.Path; {
 		case byPlace && x.Pairing.Place != y.Pairing.Place, !byPlace && (x.At != y.At || x.RefAt != y.RefAt || a.part == b.part):
 		case x.At == (record.At{}):
-			return nil, lang.Errorf("%s: its round has no rank and no step, and neither has the round of %s: name the rank, such as rank=0:%s", path, other, path)
+			return nil, lang.Errorf("%s: its round has no rank and no step, nor has the round of %s: give the rank, such as rank=0:%s", path, other, path)
 		default:
-			return nil, lang.Errorf("%s: has the round %s, as %s has", path, cmp.Or(y.Name, coordinates(y.At).String()), other)
+			return nil, lang.Errorf("%s: contains the round %s, and so does %s", path, cmp.Or(y.Name, coordinates(y.At).String()), other)
 		}
 	}
 	return all, nil

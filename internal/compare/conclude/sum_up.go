@@ -281,7 +281,7 @@ func (o *Options) warnings(rep *record.Report) []lang.Sentence {
 		}
 	}
 	if differing > 0 {
-		all = append(all, lang.Say("arguments that are no tensors differ (%d): %s", differing, first))
+		all = append(all, lang.Say("arguments other than tensors differ (%d): %s", differing, first))
 	}
 	all = append(all, o.notTransposed(rep)...)
 	all = append(all, aboutFiles(rep)...)

@@ -481,7 +481,7 @@ func (p *partners) add(match *plan.Planner, run int) []plan.Pair {
 		switch {
 		case x.Row.Pair.Status == record.Skip:
 			p.leaveOut(x.Row.Name(), x.Row.Pair.Reasons[0].Evidence)
-			p.leaveOutOlder(match, &x, lang.Say("skipped too"))
+			p.leaveOutOlder(match, &x, lang.Say("skipped in both runs"))
 		case x.Ref != nil && x.NPU != nil:
 			rows = append(rows, p.executions(match, &x, run)...)
 			continue

@@ -62,7 +62,7 @@ func testStrided(p *pair) lang.Sentence {
 		return lang.Sentence{}
 	}
 	p.facts = p.facts.Int("by", step)
-	return lang.Say("%d inspected of %d errors are all at offset %d + multiples of %d elements%s",
+	return lang.Say("all %d inspected errors, of %d, are at offset %d + multiples of %d elements%s",
 		len(errors), p.errors, errors[0], step, p.stepName(step, errors[0]))
 }
 

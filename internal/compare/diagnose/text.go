@@ -205,10 +205,10 @@ func (x *evidenceRow) scaledPart() lang.Sentence {
 		if last >= 3 {
 			axis = 1
 		}
-		return lang.Say("x %s on [%d, %d) of axis %d, the rest x 1", element(1+factor), first, end, axis)
+		return lang.Say("multiplied by %s on [%d, %d) of axis %d, by 1 elsewhere", element(1+factor), first, end, axis)
 	}
 	if first, end, factor, ok := scaledRange(&n.Rows); ok {
-		return lang.Say("x %s on rows %d to %d of %d, the rest x 1", element(1+factor), first, end-1, n.Rows.Count)
+		return lang.Say("multiplied by %s on rows %d to %d of %d, by 1 elsewhere", element(1+factor), first, end-1, n.Rows.Count)
 	}
 	return lang.Sentence{}
 }

@@ -332,7 +332,7 @@ func contradict(x *plan.Pair, a *align.Alignment, res *metrics.Result, row *reco
 // downgrade lowers a PASS of tensors that were compared flat or in part.
 func downgrade(row *record.Row) {
 	if row.Pair.Status == record.Pass && row.Forced {
-		row.Pair.Set(record.Warn, finding.ShapeDiffers, lang.Say("compared flat: reference is %v, NPU is %v", row.RefShape, row.NPUShape))
+		row.Pair.Set(record.Warn, finding.ShapeDiffers, lang.Say("compared in storage order: the reference has the shape %v, the NPU %v", row.RefShape, row.NPUShape))
 	}
 	if row.Pair.Status != record.Fail && row.Partial {
 		row.Pair.Status = record.Partial

@@ -77,7 +77,7 @@ func (p *Planner) addMatches(round *Round, r *pair.Result) {
 	for _, c := range r.Pairs {
 		x := p.add(round, c.Ref, c.NPU, string(c.Rule))
 		if parts := r.Fused[c.NPU]; parts != nil {
-			x.Row.Notes = append(x.Row.Notes, lang.Say("the NPU's operator computes %s, by its name", strings.Join(parts, ", ")))
+			x.Row.Notes = append(x.Row.Notes, lang.Say("judging by its name, the NPU's operator computes %s", strings.Join(parts, ", ")))
 		}
 	}
 	for _, a := range r.Ambiguous {

@@ -336,7 +336,7 @@ func (d *digests) readOther(v *value) {
 	parameter := v.isParameter()
 	switch {
 	case len(made) > 0 && !differ:
-		d.reportOrigin(v, string(finding.Memory), finding.Medium, lang.Say("the reference reads the output of %s here; the NPU reads something else", made[len(made)-1].op.name))
+		d.reportOrigin(v, string(finding.Memory), finding.Medium, lang.Say("the reference reads the output of %s here; the NPU reads another tensor", made[len(made)-1].op.name))
 	case len(made) > 0 || v.op.backward:
 	case !parameter && v.float() && (d.computed > 0 || d.types): // produced between the calls that were dumped
 	case parameter || !d.any:
