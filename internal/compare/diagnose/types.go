@@ -76,10 +76,10 @@ func (x *evidenceRow) findHeldType(j *Judgement) {
 	}
 	held, ok := n.HeldType()
 	kind := j.tallies[x.source.OpType]
-	isOf, _ := n.IsOf(x.source.Said)
+	isOf, _ := n.IsOf(x.source.DeclaredType)
 	switch {
 	case isOf:
-		held, ok = x.source.Said, true
+		held, ok = x.source.DeclaredType, true
 	case n.Apart != nil && slices.Contains(noise.Coarser, n.Apart.NPU):
 		held, ok = n.Apart.NPU, true
 	case !ok || 2*kind.plain < kind.all:

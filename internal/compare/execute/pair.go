@@ -379,8 +379,8 @@ func (e *executor) moveDetails(res *metrics.Result, row *record.Row) {
 	if row.Noise == nil {
 		return
 	}
-	if ok, off := row.Noise.IsOf(row.Said); !ok && off > 0 {
-		row.Notes = append(row.Notes, lang.Say("declared as %s, but %.3g %% of the elements do not fit this type", row.Said, 100*off))
+	if ok, off := row.Noise.IsOf(row.DeclaredType); !ok && off > 0 {
+		row.Notes = append(row.Notes, lang.Say("declared as %s, but %.3g %% of the elements do not fit this type", row.DeclaredType, 100*off))
 	}
 }
 

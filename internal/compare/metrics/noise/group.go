@@ -24,7 +24,7 @@ type summary struct {
 	scale, mean  float64
 	medianView   float64    // median of the views of the groups, 0 if there is one group
 	rowsSumToOne bool       // the references of each row sum to 1
-	off          [3]offRows // by type, in the order of singles.lone
+	rowsOff      [3]offRows // by type, in the order of singles.lone
 	folded       Groups
 }
 
@@ -37,9 +37,9 @@ type offRows struct {
 // addOff adds the rows of a bin; dd is their sum of d^2. held are the coarser types whose numbers the elements may
 // be.
 func (s *summary) addOff(held []coarsening, rows int64, rms, rounding, dd float64) {
-	s.off[0].add(rows, rms, rounding, dd)
+	s.rowsOff[0].add(rows, rms, rounding, dd)
 	for k := range held {
-		s.off[k+1].add(rows, rms, held[k].rounding(rounding), dd)
+		s.rowsOff[k+1].add(rows, rms, held[k].rounding(rounding), dd)
 	}
 }
 
