@@ -445,8 +445,8 @@ const (
 	maxSettings  = 1 << 20 // bytes
 )
 
-// settingsFolders lists its folders: beside the ranks in old releases, in the folder of the rank in
-// later ones.
+// settingsFolders lists the folders of the settings file: beside the ranks in old releases, in the folder of the rank
+// in later releases.
 var settingsFolders = []string{".metadata", ".dump_metadata"}
 
 // readSettings reads which tensors of each root were dumped. An unreadable configuration is ignored

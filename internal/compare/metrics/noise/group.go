@@ -122,8 +122,7 @@ func (c *Collector) summarize(b *bins, limit int, rows, ones bool) summary {
 	return s
 }
 
-// rowsSumToOne reports whether the references of each row sum to 1 on average, in each of four bins
-// or the remaining ones.
+// rowsSumToOne reports whether, in each of up to four bins from bin on, the rows of the reference sum to 1 on average.
 func (b *bins) rowsSumToOne(bin int, q *kernel.Quad, g *kernel.Numbers, row int64) bool {
 	for k := range min(4, b.bins-bin) {
 		if sum := float64(q.Counts[k] * g.RefMean[k]); !(math.Abs(sum/float64(b.elements(bin+k)/row)-1) < 0.01) {
