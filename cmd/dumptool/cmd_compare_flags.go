@@ -375,7 +375,7 @@ func required(to *conclude.Required) *value[conclude.Required] {
 	}}
 }
 
-// checkFailures checks the flags of failures against each other.
+// checkFailures checks that the flags about failures do not contradict each other.
 func (o *comparison) checkFailures() error {
 	switch {
 	case len(o.FailOn) == 0:

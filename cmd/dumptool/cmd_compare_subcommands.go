@@ -313,7 +313,7 @@ func runCompareJudge(_ context.Context, a *app, opts *compareJudgeOptions, args 
 		a.warnf("%s belongs to an interrupted run: rows are missing", args[0])
 	}
 	if n := doc.LeftOut; n > 0 {
-		a.say([]batch.Message{batch.Warnf("%s lacks %s that passed (--rows bad): by other limits they are UNDECIDED",
+		a.say([]batch.Message{batch.Warnf("%s omits %s that passed (--rows bad): their status under other limits is unknown (UNDECIDED)",
 			args[0], lang.CountText(n, "row"))})
 	}
 	if j.ByLevels {

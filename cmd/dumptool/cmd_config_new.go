@@ -158,7 +158,7 @@ func (a *app) askFields(ctx context.Context, p *dumpconf.Profile, lang report.La
 }
 
 // errNoAnswer reports that the input ended before the last question.
-var errNoAnswer = lang.Errorf("the answers ended before the questions")
+var errNoAnswer = lang.Errorf("the input ended before all questions were answered")
 
 // askField repeats a question until the answer is valid. nil means the default.
 func (a *app) askField(ctx context.Context, field *dumpconf.Field, lang report.Lang, lines *ui.Lines) ([]string, error) {

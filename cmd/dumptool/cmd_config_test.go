@@ -80,7 +80,7 @@ func TestConfigNewWithoutAnswers(t *testing.T) {
 	if got.code != exitIncomplete || got.out != "" {
 		t.Errorf("got %+v", got)
 	}
-	wantContains(t, got.err, "the answers ended before the questions")
+	wantContains(t, got.err, "the input ended before all questions were answered")
 }
 
 func TestConfigNewDoesNotAskScripts(t *testing.T) {

@@ -242,7 +242,7 @@ func (m *merging) find(kinds []*mergeKind) (*mergeKind, error) {
 	case err != nil:
 		return nil, err
 	case len(found) == 0:
-		return nil, lang.Errorf("%s: there is no %s", where, strings.Join(names, ", nor "))
+		return nil, lang.Errorf("%s: contains no %s", where, strings.Join(names, ", nor "))
 	}
 	for i := range found {
 		for _, k := range kinds {

@@ -515,7 +515,7 @@ func TestDecodeOut(t *testing.T) {
 	if got.code != exitIncomplete {
 		t.Errorf("got %+v", got)
 	}
-	wantContains(t, got.err, "has just been written from d/0/"+decodeName)
+	wantContains(t, got.err, "was already written from d/0/"+decodeName)
 	got = runDecode(t, dir, "--extended", "-out="+filepath.Join(dir, "out", "0"), "out/0/"+decodeName+".output.0.json")
 	if got.code != exitIncomplete {
 		t.Errorf("got %+v", got)

@@ -79,7 +79,7 @@ func hintf(err error, format string, args ...any) error {
 	return hinted(err, lang.Say(format, args...))
 }
 
-// hinted is hintf with a hint in both languages.
+// hinted adds a hint, given in both languages, to an error.
 func hinted(err error, hint lang.Sentence) error { return &hintError{err, hint} }
 
 // helpHint adds a hint at the help of cmd to mistakes on the command line without a hint.

@@ -157,14 +157,14 @@ func TestRanksBadInput(t *testing.T) {
 		{"two of eight", 4, []string{"NOTHING CHECKED: none of 1 communication of 2 ranks could be checked\n", "Events          0 checked, 0 wrong; 1 not checked: 1 (ranks 2-7 not in the dump)\n"}, "", func(r *rankTree) {
 			sums(r, sum, [2]rankValue{f32(1, 2), f32(3, 5)}, f32(9, 9), inGroup(0, 1, 2, 3, 4, 5, 6, 7))
 		}},
-		{"groups that differ between members", 4, []string{"2 not checked: 1 (rank 1 without such a call with this group), 1 (rank 2 not in the dump)\n"}, "", func(r *rankTree) {
+		{"groups that differ between members", 4, []string{"2 not checked: 1 (no such call with this group on rank 1), 1 (rank 2 not in the dump)\n"}, "", func(r *rankTree) {
 			sums(r, sum, [2]rankValue{f32(1, 2), f32(3, 5)}, f32(9, 9), inGroup(0, 1), inGroup(0, 1, 2))
 		}},
 		{"a group that is no list", 0, []string{"Events          1 checked, 0 wrong\n", "from values"}, "2 communications have an unreadable group, which is ignored, first Distributed.all_reduce.0.forward: group_ranks at offset", func(r *rankTree) {
 			sums(r, sum, [2]rankValue{f32(1, 2), f32(3, 5)}, f32(4, 7), map[string]any{"group": rankGroup{"torch.ProcessGroup", "0,1"}})
 		}},
 		{"calls that differ in number", 0, []string{"SUSPECT: rank 1 communicates more or less often than its group: Distributed.all_reduce.1.forward, step 0\n",
-			"CALLS_DIFFER (low confidence): rank 1 calls all_reduce with this group 1 time, others 2\n", "1 checked, 0 wrong; 1 not checked: 1 (rank 1 without such a call with this group)\n"}, "", func(r *rankTree) {
+			"CALLS_DIFFER (low confidence): rank 1 calls all_reduce with this group 1 time, others 2\n", "1 checked, 0 wrong; 1 not checked: 1 (no such call with this group on rank 1)\n"}, "", func(r *rankTree) {
 			sums(r, sum, [2]rankValue{f32(1, 2), f32(3, 5)}, f32(4, 7), inGroup(0, 1))
 			r.call(0, 0, "Distributed.all_reduce.1.forward", one(f32(1)), one(f32(1)), inGroup(0, 1))
 		}},
@@ -178,10 +178,10 @@ func TestRanksBadInput(t *testing.T) {
 				r.call(0, rank, "Distributed.all_to_all_single.0.forward", []rankValue{f32(0, 0, 0), f32(1, 2, 3, 4)}, []rankValue{f32(1, 2, 3), f32(1, 2, 3, 4)}, kwargs)
 			}
 		}},
-		{"members of different shapes", 4, []string{"1 not checked: 1 (members have different shapes)\n"}, "", func(r *rankTree) {
+		{"members of different shapes", 4, []string{"1 not checked: 1 (the ranks of the group have tensors of different shapes)\n"}, "", func(r *rankTree) {
 			sums(r, sum, [2]rankValue{f32(1, 2), f32(3)}, f32(9, 9), inGroup(0, 1))
 		}},
-		{"members of different types", 4, []string{"1 not checked: 1 (members have different types)\n"}, "", func(r *rankTree) {
+		{"members of different types", 4, []string{"1 not checked: 1 (the ranks of the group have tensors of different types)\n"}, "", func(r *rankTree) {
 			sums(r, sum, [2]rankValue{f32(1), int32s(2)}, f32(9), inGroup(0, 1))
 		}},
 		{"no elements", 0, []string{fine, "Events          2 checked, 0 wrong\n"}, "", func(r *rankTree) {

@@ -46,9 +46,9 @@ func (x *execution) lookUpGraphs() {
 		return
 	}
 	x.graphs = x.round.InGraphs(x.op)
-	x.row.known = len(x.graphs) > 0
+	x.row.hasGraph = len(x.graphs) > 0
 	for _, op := range x.graphs {
-		x.row.inGraph = x.row.inGraph || len(op.Attributes) > 0
+		x.row.hasGraphAttributes = x.row.hasGraphAttributes || len(op.Attributes) > 0
 		if fused := op.Fused(); fused != nil && x.row.Fused == nil {
 			x.row.Fused = fused
 		}
@@ -56,7 +56,8 @@ func (x *execution) lookUpGraphs() {
 }
 
 // placeInputs moves the dumped inputs to their positions in the graph. Unconnected inputs of the graph are not
-// dumped, which shifts the inputs behind them. Unchanged if no graph has as many connected inputs as were dumped.
+// dumped, which shifts the inputs behind them. If no graph has as many connected inputs as were dumped, the inputs
+// stay where they are.
 func (x *execution) placeInputs(in []*recompute.Tensor) []*recompute.Tensor {
 	for _, op := range x.graphs {
 		if len(op.Inputs) <= len(in) || len(op.Producers()) != len(in) {
@@ -75,7 +76,7 @@ func (x *execution) placeInputs(in []*recompute.Tensor) []*recompute.Tensor {
 
 // reportGraph records which graph gave attributes, or warns that the given graph has none of the operators.
 func (c *checker) reportGraph() {
-	known := func(o Operator) bool { return o.known }
+	known := func(o Operator) bool { return o.hasGraph }
 	switch {
 	case c.opt.GraphFile == "" || len(c.Operators) == 0:
 	case c.unfit:
@@ -92,7 +93,7 @@ func (c *checker) isGraphUnfit() bool {
 	known, wrong, first := 0, 0, (*Operator)(nil)
 	for i := range c.Operators {
 		o := &c.Operators[i]
-		if !o.inGraph {
+		if !o.hasGraphAttributes {
 			continue
 		}
 		if known++; o.Reason == string(recompute.NoAttributes) {

@@ -73,10 +73,10 @@ func fitsShapes(forward, backward *dumpdir.Call) bool {
 // forward call. Modules number their backward calls separately, starting at the last forward call.
 func (x *execution) forwards() (all []*dumpdir.Op) {
 	name := msprobe.ParseName(x.op.Call.API)
-	own, _ := strconv.Atoi(name.Number)
+	number, _ := strconv.Atoi(name.Number)
 	distance := func(op *dumpdir.Op) int {
 		n, _ := strconv.Atoi(msprobe.ParseName(op.Names()[0]).Number)
-		return max(n-own, own-n)
+		return max(n-number, number-n)
 	}
 	for _, op := range x.calls[x.round][name.Callee] {
 		if op = withCall(op); op.Call != nil && fitsShapes(op.Call, x.op.Call) {
@@ -126,7 +126,7 @@ func (x *execution) backward(ctx context.Context) error {
 			break
 		}
 	}
-	return x.join(ctx, best, len(forwards) > 1 && msprobe.IsModule(x.op.Call.API))
+	return x.joinGradients(ctx, best, len(forwards) > 1 && msprobe.IsModule(x.op.Call.API))
 }
 
 func closeGradients(parts []*gradient) {
@@ -178,7 +178,7 @@ func (x *execution) gradients(ctx context.Context, forward *dumpdir.Op) (parts [
 		one := outcome{row: x.row}
 		p := &gradient{execution: &execution{checker: x.checker, job: x.job, outcome: &one, forward: forward}}
 		p.row.Attributes, p.row.Outputs, p.row.Inputs = map[string]recompute.Attribute{}, []Output{}, []Tensor{}
-		p.places = []int{place}
+		p.outputIndexes = []int{place}
 		parts = append(parts, p)
 		p.op, p.v, err = p.verdict(ctx, func(ctx context.Context) (*recompute.Operator, []lang.Sentence, *recompute.Verdict, error) {
 			return p.bindOrSkip(ctx, &c, l)
@@ -186,7 +186,7 @@ func (x *execution) gradients(ctx context.Context, forward *dumpdir.Op) (parts [
 		if err == nil && p.op != nil {
 			err = p.explain(ctx, p.op, p.v)
 		}
-		p.excuse(leafAt(forward.Call, tensor.Input, l.Path))
+		p.withdrawZeros(leafAt(forward.Call, tensor.Input, l.Path))
 		if err != nil {
 			return parts, err
 		}
@@ -197,22 +197,22 @@ func (x *execution) gradients(ctx context.Context, forward *dumpdir.Op) (parts [
 // bindOrSkip binds a gradient like bindGradient. A gradient of zeros for an argument that needs no gradient is a
 // placeholder and OK.
 func (x *execution) bindOrSkip(ctx context.Context, c *boundCall, gradient *msprobe.Leaf) (*recompute.Operator, []lang.Sentence, *recompute.Verdict, error) {
-	of := leafAt(x.forward.Call, tensor.Input, gradient.Path)
-	if of == nil || isFloat(of.Tensor.ElementType()) && (of.Tensor.RequiresGrad == nil || *of.Tensor.RequiresGrad) {
+	input := leafAt(x.forward.Call, tensor.Input, gradient.Path)
+	if input == nil || isFloat(input.Tensor.ElementType()) && (input.Tensor.RequiresGrad == nil || *input.Tensor.RequiresGrad) {
 		return x.bindGradient(ctx, c, gradient)
 	}
-	one, v, err := x.openLeaf(gradient)
+	opened, v, err := x.openLeaf(gradient)
 	if v != nil || err != nil {
 		return nil, nil, v, err
 	}
-	switch zero, err := recompute.IsZero(ctx, one); {
+	switch zero, err := recompute.IsZero(ctx, opened); {
 	case err != nil:
 		return nil, nil, nil, err
 	case !zero:
 		return x.bindGradient(ctx, c, gradient)
 	}
-	x.out = []*recompute.Tensor{one}
-	n := one.Shape.Elements()
+	x.out = []*recompute.Tensor{opened}
+	n := opened.Shape.Elements()
 	return nil, nil, &recompute.Verdict{Status: recompute.OK, Confidence: recompute.High, Outputs: []recompute.Output{{Elements: n, Checked: n, How: "all", First: -1}}}, nil
 }
 
@@ -259,9 +259,9 @@ func (x *execution) bindGradient(ctx context.Context, c *boundCall, gradient *ms
 	return op, warnings, nil, nil
 }
 
-// excuse makes a gradient of zeros UNDECIDED, unless dump.json says that the argument requires a gradient.
-func (p *gradient) excuse(of *msprobe.Leaf) {
-	wanted := of != nil && of.Tensor.RequiresGrad != nil && *of.Tensor.RequiresGrad
+// withdrawZeros makes a gradient of zeros UNDECIDED, unless dump.json says that the argument requires a gradient.
+func (p *gradient) withdrawZeros(input *msprobe.Leaf) {
+	wanted := input != nil && input.Tensor.RequiresGrad != nil && *input.Tensor.RequiresGrad
 	if p.row.Reason == string(finding.ZeroOutput) && !wanted {
 		p.op = nil
 		p.row.Outputs = nil
@@ -364,9 +364,9 @@ func (x *execution) bindMove(ctx context.Context, c *boundCall, input string) (o
 	return op, warnings, v, err
 }
 
-// join makes the row of a backward call from its gradients. open: several forward calls fit; if a gradient is wrong
-// for all of them, the call is a MISFIT.
-func (x *execution) join(ctx context.Context, parts []*gradient, open bool) error {
+// joinGradients makes the row of a backward call from its gradients. isAmbiguous: several forward calls fit; then a
+// gradient that is wrong for every forward call is a MISFIT.
+func (x *execution) joinGradients(ctx context.Context, parts []*gradient, isAmbiguous bool) error {
 	if len(parts) == 0 {
 		x.setVerdict(&recompute.Verdict{Status: recompute.Undecided, Reason: recompute.NoOutputs})
 		return nil
@@ -397,9 +397,9 @@ func (x *execution) join(ctx context.Context, parts []*gradient, open bool) erro
 		x.row.Status, x.row.Reason, x.row.Extent, x.row.Confidence, x.row.Facts = recompute.Undecided, string(recompute.InputChanged), "", "", nil
 		x.row.set(lang.Say("%s computes a wrong result from its inputs", worst.forward.Names()[0]), lang.Sentence{})
 		return nil
-	case open && x.row.Status == recompute.Wrong:
+	case isAmbiguous && x.row.Status == recompute.Wrong:
 		x.row.Status, x.row.Reason, x.row.Extent, x.row.Confidence = recompute.Misfit, "", "", recompute.Suspect
-		x.row.set(lang.Say("no forward call explains it, and its own forward call is unknown"), lang.Sentence{})
+		x.row.set(lang.Say("no forward call explains the gradient, and it is unknown which forward call belongs to it"), lang.Sentence{})
 	}
 	return x.extract(ctx, worst.op, worst.v)
 }

@@ -129,10 +129,10 @@ type boundCall struct {
 	raw      recompute.Attributes
 }
 
-// bind assigns the arguments of a call to a row of the table. ok is false if the row has no parameter for an
+// bind assigns the arguments of a call to a row of the table. hasArguments: dump.json lists all arguments. ok is false if the row has no parameter for an
 // argument, or accepts only another value.
-func bind(row *recompute.Call, given map[string]*argument, parameters, seen bool) (c boundCall, ok bool) {
-	c = boundCall{formula: row.Formula, open: row.Open || !seen && !parameters, byEnding: row.Open, complete: seen, inputs: map[string]*argument{}, raw: recompute.Attributes{}}
+func bind(row *recompute.Call, given map[string]*argument, isModule, hasArguments bool) (c boundCall, ok bool) {
+	c = boundCall{formula: row.Formula, open: row.Open || !hasArguments && !isModule, byEnding: row.Open, complete: hasArguments, inputs: map[string]*argument{}, raw: recompute.Attributes{}}
 	used := map[string]bool{}
 	for _, name := range recompute.Ignored {
 		used[name] = true
@@ -150,12 +150,12 @@ func bind(row *recompute.Call, given map[string]*argument, parameters, seen bool
 			continue
 		}
 		key := strconv.Itoa(place)
-		if !seen && !parameters && !isInput && (spec.Name != "-" || spec.Only) && given[key] != nil && given[key].isTensor() {
-			continue // values take no place among dumped tensors
+		if !hasArguments && !isModule && !isInput && (spec.Name != "-" || spec.Only) && given[key] != nil && given[key].isTensor() {
+			continue // file names number the tensors only
 		}
 		if place++; spec.Rest && spec.Keyword == "parameters" {
 			given[key] = allParameters(given, used)
-		} else if spec.Rest || !seen && endsInList(row, i) {
+		} else if spec.Rest || !hasArguments && endsInList(row, i) {
 			if a := joinArguments(given, place-1, used); a != nil {
 				given[key] = a
 			}
@@ -171,7 +171,7 @@ func bind(row *recompute.Call, given map[string]*argument, parameters, seen bool
 		}
 	}
 	for key := range given {
-		if !used[key] && (!parameters || !strings.Contains(key, ".")) {
+		if !used[key] && (!isModule || !strings.Contains(key, ".")) {
 			return c, false
 		}
 	}
@@ -275,8 +275,7 @@ func (c *boundCall) bindArgument(spec *recompute.Argument, a *argument) bool {
 	return ok
 }
 
-// bindFormula binds a call to the first row of the table that accepts all arguments. It also returns the rows behind this
-// row.
+// bindFormula binds a call to the first row of the table that accepts all arguments. It also returns the further rows.
 func bindFormula(rows []recompute.Call, call *dumpdir.Call) (c boundCall, rest []recompute.Call) {
 	for i := range rows {
 		one, ok := bind(&rows[i], arguments(call), msprobe.IsModule(call.API), !call.NamesOnly)
@@ -301,13 +300,13 @@ func (x *execution) bindCall(ctx context.Context) (op *recompute.Operator, warni
 		}
 	}
 	c, rest := bindFormula(rows, x.op.Call)
-	x.in, x.rest = nil, rest
+	x.in, x.furtherRows = nil, rest
 	if x.out, err = x.tensors(tensor.Output, false); err != nil {
 		return nil, nil, nil, err
 	}
 	inputs, err := x.inputsOf(&c)
 	if err == nil {
-		err = x.returnBias(ctx, inputs)
+		err = x.dropReturnedBias(ctx, inputs)
 	}
 	if err != nil {
 		return nil, nil, nil, err
@@ -321,9 +320,9 @@ func (x *execution) bindCall(ctx context.Context) (op *recompute.Operator, warni
 	return op, warnings, nil, nil
 }
 
-// returnBias drops the bias from the inputs if the call returns it as a further output instead of adding it, as
+// dropReturnedBias drops the bias from the inputs if the call returns it as a further output instead of adding it, as
 // Megatron's linear layers do with skip_bias_add.
-func (x *execution) returnBias(ctx context.Context, inputs map[string][]*recompute.Tensor) error {
+func (x *execution) dropReturnedBias(ctx context.Context, inputs map[string][]*recompute.Tensor) error {
 	x.bias = nil
 	if len(inputs["bias"]) != 1 || len(x.out) < 2 {
 		return nil

@@ -185,7 +185,7 @@ func TestConclude(t *testing.T) {
 		{of(recompute.Wrong, recompute.Wrong), "WRONG: 2 operators compute a wrong result from their inputs, first op0 (Relu)", "found"},
 		{of(recompute.OK, recompute.Misfit), "OK so far: 1 of 2 operators compute the right result from their inputs, 1 suspect: op1", "done"},
 		{of(recompute.OK, recompute.Undecided, recompute.Undecided), "NOT JUDGED: only 1 of 3 operators could be judged", "done"},
-		{of(recompute.Undecided), "NOT JUDGED: none of 1 operator could be judged; of 1 no formula is known for the type; dumptool check --types lists the types whose formula is known", "nothing"},
+		{of(recompute.Undecided), "NOT JUDGED: none of 1 operator could be judged; most frequent reason (1): no formula is known for the type; dumptool check --types lists the types whose formula is known", "nothing"},
 	} {
 		if got := c.r.Summary.Headline.String(); !strings.HasPrefix(got, c.headline) {
 			t.Errorf("headline %q, want %q", got, c.headline)

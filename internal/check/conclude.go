@@ -73,7 +73,7 @@ func (r *Report) headline() lang.Sentence {
 		return lang.Say("UNWRITTEN: %v", r.Operators[*s.First].evidence)
 	case wrong == 1:
 		o := &r.Operators[*s.First]
-		return lang.Say("WRONG: %s (%s) computes a wrong result from its inputs: %s", o.Op, o.Type, o.differ())
+		return lang.Say("WRONG: %s (%s) computes a wrong result from its inputs: %s", o.Op, o.Type, o.wrongElements())
 	case wrong > 1:
 		o := &r.Operators[*s.First]
 		return lang.Say("WRONG: %d operators compute a wrong result from their inputs, first %s (%s)", wrong, o.Op, o.Type)
@@ -88,7 +88,7 @@ func (r *Report) headline() lang.Sentence {
 		}
 		return lang.Say("NOT JUDGED: %v", todo)
 	case 2*s.Judged < s.Operators:
-		return lang.Say("NOT JUDGED: only %d of %d operators could be judged%v", s.Judged, s.Operators, r.mostFrequent())
+		return lang.Say("NOT JUDGED: only %d of %d operators could be judged%v", s.Judged, s.Operators, r.mostFrequentReason())
 	case misfit > 0:
 		i := slices.IndexFunc(r.Operators, func(o Operator) bool { return o.Status == recompute.Misfit })
 		o := &r.Operators[i]
@@ -98,24 +98,24 @@ func (r *Report) headline() lang.Sentence {
 	return lang.Say("OK: %d of %d operators compute the right result from their inputs, %d undecided", fine, s.Operators, s.Count(recompute.Undecided))
 }
 
-// mostFrequent returns the most frequent reason of UNDECIDED operators.
-func (r *Report) mostFrequent() lang.Text {
-	var of string
+// mostFrequentReason returns the most frequent reason of UNDECIDED operators.
+func (r *Report) mostFrequentReason() lang.Text {
+	var top string
 	for _, reason := range slices.Sorted(maps.Keys(r.Summary.Undecided)) {
-		if r.Summary.Undecided[reason] > r.Summary.Undecided[of] {
-			of = reason
+		if r.Summary.Undecided[reason] > r.Summary.Undecided[top] {
+			top = reason
 		}
 	}
-	why, known := reasons[recompute.Reason(of)]
-	if of == "" || !known {
+	why, known := reasons[recompute.Reason(top)]
+	if top == "" || !known {
 		return lang.Text{}
 	}
-	n := r.Summary.Undecided[of]
-	return lang.Say("; of %d %s", n, why).Text()
+	n := r.Summary.Undecided[top]
+	return lang.Say("; most frequent reason (%d): %s", n, why).Text()
 }
 
-// differ says how many elements of an operator are wrong.
-func (o *Operator) differ() lang.Text {
+// wrongElements says how many elements of an operator are wrong.
+func (o *Operator) wrongElements() lang.Text {
 	var bad, all int64
 	for _, t := range o.Outputs {
 		bad, all = bad+t.Bad, all+t.Elements
@@ -150,7 +150,7 @@ func (r *Report) Outcome(reported bool) batch.Outcome {
 			o = o.WithHint("%v", todo)
 		}
 		if len(r.Operators) == 0 {
-			o.Messages = r.others
+			o.Messages = r.otherFiles
 		}
 	case r.require > 0 && float64(r.Summary.Judged) < r.require*float64(r.Summary.Operators):
 		o = batch.Outcomef(batch.NotCovered, "%d of %d operators were judged, --require-coverage wants %v", r.Summary.Judged, r.Summary.Operators, r.require)
@@ -181,7 +181,7 @@ func (r *Report) judgeable() bool {
 
 // explainNothingJudged says why no operator could be judged, and what to do; todo is zero if nothing helps.
 func (r *Report) explainNothingJudged() (why, todo lang.Sentence) {
-	none := r.Summary.Undecided
+	undecided := r.Summary.Undecided
 	switch {
 	case len(r.Operators) == 0 && r.unchosen > 0:
 		return lang.Say("no operator is left: the selected names exclude %s", lang.CountText(r.unchosen, "operator")), todo
@@ -189,19 +189,19 @@ func (r *Report) explainNothingJudged() (why, todo lang.Sentence) {
 		return lang.Say("there is one rank only: nothing to compare it with"), todo
 	case r.Ranks != nil && len(r.Operators) == 0:
 		return lang.Say("no communication and no replica of %d ranks could be checked", r.Ranks.World),
-			lang.Say("that needs tensors, or digests (md5) in dump.json")
+			lang.Say("this check needs tensors, or digests (md5) in dump.json")
 	case len(r.Operators) == 0:
 		return lang.Say("there are no dumps of operators"),
 			lang.Say("to list the files there: %s", lang.CommandLine(append([]string{"inspect"}, lang.PathArguments(r.Paths)...)...))
-	case r.tables:
+	case r.onlyStatistics:
 		return lang.Say("there are statistics only: check needs tensors"), todo
-	case none[string(recompute.NoInputs)] == len(r.Operators) && r.outputsOnly():
+	case undecided[string(recompute.NoInputs)] == len(r.Operators) && r.outputsOnly():
 		return lang.Say("the dumps have outputs only (dump_mode output)"),
 			lang.Say(`set "dump_mode": "all"; 'dumptool config explain' says what a configuration dumps`)
-	case none[string(recompute.NoType)] > 0:
+	case undecided[string(recompute.NoType)] > 0:
 		todo = lang.Say("dumptool check --types lists the types whose formula is known")
 	}
-	return lang.Say("none of %s could be judged%v", lang.CountText(len(r.Operators), "operator"), r.mostFrequent()), todo
+	return lang.Say("none of %s could be judged%v", lang.CountText(len(r.Operators), "operator"), r.mostFrequentReason()), todo
 }
 
 // outputsOnly reports whether no operator has an input.
@@ -220,8 +220,8 @@ var reasons = map[recompute.Reason]lang.Sentence{
 	recompute.NoType:         lang.Say("no formula is known for the type"),
 	recompute.NoInputs:       lang.Say("inputs were not dumped"),
 	recompute.NoOutputs:      lang.Say("outputs were not dumped"),
-	recompute.NoDType:        lang.Say("an element type has no numbers"),
-	recompute.NoAttributes:   lang.Say("no attributes can be found"),
+	recompute.NoDType:        lang.Say("an element type cannot be computed with"),
+	recompute.NoAttributes:   lang.Say("no attribute values fit the shapes"),
 	recompute.InPlace:        lang.Say("the output was written over an input"),
 	recompute.IllConditioned: lang.Say("rounding alone could change the result too much"),
 	recompute.InputChanged:   lang.Say("an input changed after it was read"),

@@ -11,9 +11,9 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// watched gathers statistics of a tensor while its elements are read in order, to compare them with the statistics in
+// statisticsSource gathers statistics of a tensor while its elements are read in order, to compare them with the statistics in
 // dump.json.
-type watched struct {
+type statisticsSource struct {
 	layout.Source
 	of          *dumpdir.Tensor
 	in          *tensorfile.Tensor
@@ -23,7 +23,7 @@ type watched struct {
 }
 
 // ReadElements implements layout.Source.
-func (w *watched) ReadElements(dst []byte, first int64) error {
+func (w *statisticsSource) ReadElements(dst []byte, first int64) error {
 	if err := w.Source.ReadElements(dst, first); err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (w *watched) ReadElements(dst []byte, first int64) error {
 }
 
 // readRemaining reads the remaining elements.
-func (w *watched) readRemaining(ctx context.Context) error {
+func (w *statisticsSource) readRemaining(ctx context.Context) error {
 	block := make([]byte, min(w.count-w.next, layout.BlockElements)*w.unit)
 	for w.next < w.count && ctx.Err() == nil {
 		if err := w.ReadElements(block[:min(w.count-w.next, layout.BlockElements)*w.unit], w.next); err != nil {
@@ -45,7 +45,7 @@ func (w *watched) readRemaining(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// watchSource wraps the source of a tensor in watched if dump.json has statistics of it.
+// watchSource wraps the source of a tensor in a statisticsSource if dump.json has statistics of it.
 func (x *execution) watchSource(one *recompute.Tensor, of *dumpdir.Tensor, in *tensorfile.Tensor) error {
 	if of.Statistics == nil || one.Source == nil {
 		return nil
@@ -54,7 +54,7 @@ func (x *execution) watchSource(one *recompute.Tensor, of *dumpdir.Tensor, in *t
 	if err != nil {
 		return err
 	}
-	w := &watched{Source: one.Source, of: of, in: in, stats: stats, unit: int64(one.Stored.UnitSize()), count: one.Shape.Elements()}
+	w := &statisticsSource{Source: one.Source, of: of, in: in, stats: stats, unit: int64(one.Stored.UnitSize()), count: one.Shape.Elements()}
 	one.Source, x.watched = w, append(x.watched, w)
 	return nil
 }

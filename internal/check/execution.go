@@ -22,24 +22,24 @@ type execution struct {
 	*checker
 	job
 	*outcome
-	guess []recompute.Call // rows of the table to try, nil for the row of its type
-	rest  []recompute.Call // further rows of the table, to try if the first row explains nothing
-	open  []*tensorfile.File
+	guess       []recompute.Call // rows of the table to try, nil for the row of its type
+	furtherRows []recompute.Call // further rows of the table, to try if the first row explains nothing
+	open        []*tensorfile.File
 	// forward is the forward call of a backward call, nil for none.
 	forward *dumpdir.Op
 	// in and out are the opened tensors; missing tensors are nil.
 	in, out []*recompute.Tensor
 	// bias is an output that is the unchanged bias, nil for none.
 	bias *recompute.Tensor
-	// places maps positions in out to output indexes of the operator, nil if they are equal.
-	places []int
+	// outputIndexes maps positions in out to output indexes of the operator, nil if they are equal.
+	outputIndexes []int
 	// states: surplus outputs are states of the kernel, no results.
-	states  bool
-	graphs  []*graph.Op // the operator in graphs
-	stored  map[*recompute.Tensor]*tensorfile.Tensor
-	leaves  map[*recompute.Tensor]*msprobe.Leaf // inputs in msprobe's dump.json
-	from    map[*recompute.Tensor]string        // the producer whose output substitutes an input
-	watched []*watched
+	states      bool
+	graphs      []*graph.Op // the operator in graphs
+	stored      map[*recompute.Tensor]*tensorfile.Tensor
+	leaves      map[*recompute.Tensor]*msprobe.Leaf // inputs in msprobe's dump.json
+	substituted map[*recompute.Tensor]string        // the producer whose output substitutes an input
+	watched     []*statisticsSource
 }
 
 // close closes the files.
@@ -113,18 +113,18 @@ func (x *execution) verdict(ctx context.Context, bind func(context.Context) (*re
 }
 
 // otherRows tries further rows of the table if the first row does not explain the output or does not fit the shapes, and
-// no arguments of the call were dumped, which would select the row: a.div(b) may have a rounding mode. Names of files
-// that are not msprobe's do not give the order of the inputs: there WRONG becomes MISFIT unless three quarters of the
-// elements are right.
+// the dump lacks the arguments of the call, which would select the row: a.div(b) may have a rounding mode. File names
+// of other programs than msprobe do not tell the order of the inputs: then WRONG becomes MISFIT unless three quarters
+// of the elements are right.
 func (x *execution) otherRows(ctx context.Context, op *recompute.Operator, v *recompute.Verdict) (*recompute.Operator, *recompute.Verdict, error) {
 	if x.op.Call == nil || !x.op.Call.NamesOnly || x.guess != nil {
 		return op, v, nil
 	}
-	for (v.Status == recompute.Misfit || v.Status == recompute.Wrong || v.Reason == recompute.NoAttributes) && len(x.rest) > 0 {
+	for (v.Status == recompute.Misfit || v.Status == recompute.Wrong || v.Reason == recompute.NoAttributes) && len(x.furtherRows) > 0 {
 		other := *x
-		other.guess = x.rest
+		other.guess = x.furtherRows
 		next, _, none, err := other.bindCall(ctx)
-		x.open, x.rest, x.aboutFiles = other.open, other.rest, other.aboutFiles
+		x.open, x.furtherRows, x.aboutFiles = other.open, other.furtherRows, other.aboutFiles
 		if err != nil {
 			return op, v, err
 		}
@@ -170,7 +170,7 @@ func (x *execution) bind(context.Context) (op *recompute.Operator, warnings []la
 	if x.out, err = x.tensors(tensor.Output, formula.IsOfImages); err != nil {
 		return nil, nil, nil, err
 	}
-	if len(x.out) > 1 { // a single output may be any one: others are unconnected or were not dumped
+	if len(x.out) > 1 { // the index of a single dumped output is unknown
 		x.moveOutputsFirst(formula.Outputs)
 	}
 	if formula.Name != "" && len(x.out) > 0 {
@@ -202,7 +202,7 @@ func (x *execution) moveOutputsFirst(first []int) {
 			out[i] = x.out[k]
 		}
 	}
-	x.out, x.places = out, first
+	x.out, x.outputIndexes = out, first
 }
 
 // refusal returns the verdict on an operator without a formula, inputs or outputs, nil otherwise.
@@ -265,25 +265,25 @@ func (x *execution) tensor(t *dumpdir.Tensor, images bool) (*recompute.Tensor, e
 	if err != nil {
 		return nil, err
 	}
-	one, err := x.toHost(s, t, images)
+	host, err := x.toHost(s, t, images)
 	if err == nil {
-		err = x.watchSource(one, t, s)
+		err = x.watchSource(host, t, s)
 	}
-	if err == nil && !saysType(f, s, t) {
-		one.DType, err = one.HeldType()
+	if err == nil && !statesType(f, s, t) {
+		host.DType, err = host.HeldType()
 	}
 	if t.Leaf != nil && t.Kind != tensor.Output {
 		if x.leaves == nil {
 			x.leaves = map[*recompute.Tensor]*msprobe.Leaf{}
 		}
-		x.leaves[one] = t.Leaf
+		x.leaves[host] = t.Leaf
 	}
-	return one, err
+	return host, err
 }
 
-// saysType reports whether dump.json or the file states the element type on the NPU. Arrays of numpy do not: numpy
-// has no bfloat16.
-func saysType(f *tensorfile.File, s *tensorfile.Tensor, t *dumpdir.Tensor) bool {
+// statesType reports whether dump.json or the file states the element type on the NPU. An array of numpy does not state
+// it: numpy has no bfloat16.
+func statesType(f *tensorfile.File, s *tensorfile.Tensor, t *dumpdir.Tensor) bool {
 	if t.Leaf != nil && t.Leaf.Tensor != nil {
 		return t.Leaf.Tensor.DType != ""
 	}
@@ -292,61 +292,61 @@ func saysType(f *tensorfile.File, s *tensorfile.Tensor, t *dumpdir.Tensor) bool 
 
 // toHost converts a tensor to a host layout; images become channels-first.
 func (x *execution) toHost(s *tensorfile.Tensor, t *dumpdir.Tensor, images bool) (*recompute.Tensor, error) {
-	one := &recompute.Tensor{DType: cmp.Or(s.Origin, s.DType), Stored: s.DType}
+	host := &recompute.Tensor{DType: cmp.Or(s.Origin, s.DType), Stored: s.DType}
 	if t.Leaf != nil && t.Leaf.Tensor != nil {
-		one.DType = cmp.Or(t.Leaf.Tensor.ElementType(), one.DType)
+		host.DType = cmp.Or(t.Leaf.Tensor.ElementType(), host.DType)
 	}
 	stored, err := s.Stored()
 	if unsupported, ok := errors.AsType[*tensor.UnsupportedType](err); ok {
-		one.Stored, one.Shape = unsupported.DType, s.Shape
-		return x.recordStorage(one, s), nil
+		host.Stored, host.Shape = unsupported.DType, s.Shape
+		return x.recordStorage(host, s), nil
 	} else if err != nil {
 		return nil, err
 	}
-	one.Shape, one.Source = stored, s.Elements()
+	host.Shape, host.Source = stored, s.Elements()
 	target := tensor.NCHW
 	if layout.IsHost(s.Format) && (!images || s.Format == tensor.ND || s.Format == target) {
-		return x.recordStorage(one, s), nil
+		return x.recordStorage(host, s), nil
 	}
 	plan, err := hostPlan(s, stored, images)
 	if err != nil {
 		return nil, err
 	}
-	one.Shape = plan.Shape
+	host.Shape = plan.Shape
 	if plan.Copies() {
-		return x.recordStorage(one, s), nil
+		return x.recordStorage(host, s), nil
 	}
 	buffers := new(layout.Buffers)
-	one.Source, err = plan.Reader(one.Source, s.DType.UnitSize(), buffers)
-	return x.recordStorage(one, s), err
+	host.Source, err = plan.Reader(host.Source, s.DType.UnitSize(), buffers)
+	return x.recordStorage(host, s), err
 }
 
 // recordStorage records how a tensor is stored.
-func (x *execution) recordStorage(one *recompute.Tensor, s *tensorfile.Tensor) *recompute.Tensor {
+func (x *execution) recordStorage(host *recompute.Tensor, s *tensorfile.Tensor) *recompute.Tensor {
 	if x.stored == nil {
 		x.stored = map[*recompute.Tensor]*tensorfile.Tensor{}
 	}
-	x.stored[one] = s
-	return one
+	x.stored[host] = s
+	return host
 }
 
 // overlap reports whether an output lay in the memory of an input; nil if the dumps have no addresses.
 func (x *execution) overlap() *bool {
-	var is *bool
+	var result *bool
 	for _, in := range x.in {
 		for _, out := range x.out {
-			if in == nil || out == nil || x.from[in] != "" || x.stored[in].Address == 0 || x.stored[out].Address == 0 {
+			if in == nil || out == nil || x.substituted[in] != "" || x.stored[in].Address == 0 || x.stored[out].Address == 0 {
 				continue
 			}
 			a, b := x.stored[in], x.stored[out]
-			both := a.Address < b.Address+uint64(b.Size) && b.Address < a.Address+uint64(a.Size)
-			if is == nil {
-				is = new(bool)
+			overlaps := a.Address < b.Address+uint64(b.Size) && b.Address < a.Address+uint64(a.Size)
+			if result == nil {
+				result = new(bool)
 			}
-			*is = *is || both
+			*result = *result || overlaps
 		}
 	}
-	return is
+	return result
 }
 
 // hostPlan plans the conversion of a device layout to a host layout.
@@ -377,7 +377,7 @@ func (x *execution) describe(tensors []*recompute.Tensor) []Tensor {
 		if t == nil {
 			continue
 		}
-		one := Tensor{Index: i, DType: t.DType.String(), Shape: append(tensor.Shape{}, t.Shape...), Format: x.stored[t].Format.String(), From: x.from[t]}
+		one := Tensor{Index: i, DType: t.DType.String(), Shape: append(tensor.Shape{}, t.Shape...), Format: x.stored[t].Format.String(), From: x.substituted[t]}
 		if l := x.leaves[t]; l != nil {
 			one.Name = strings.TrimPrefix(l.Name, x.row.Op+".")
 		}
@@ -402,7 +402,7 @@ func (x *execution) setVerdict(v *recompute.Verdict) {
 	for name, a := range v.Attributes {
 		r.Attributes[name] = a
 	}
-	r.Hypotheses, r.Notes, r.Headroom, r.singles = v.Hypotheses, v.Notes, v.Inside, v.Singles
+	r.Hypotheses, r.Notes, r.Headroom, r.isFloat32Product = v.Hypotheses, v.Notes, v.Inside, v.Singles
 	if !v.Why.IsZero() && v.Status == recompute.Undecided {
 		r.set(lang.Say("%v: %s", reasons[v.Reason], v.Why), lang.Sentence{})
 	}
@@ -425,13 +425,13 @@ func (x *execution) setVerdict(v *recompute.Verdict) {
 	}
 	for _, t := range outputs[min(len(outputs), len(v.Outputs)):] { // outputs without a computed counterpart
 		out := Output{Tensor: t, Elements: t.Shape.Elements(), Elems: []Element{}, file: x.fileOf(t.Index)}
-		if x.bias != nil && x.places == nil && x.out[t.Index] == x.bias {
+		if x.bias != nil && x.outputIndexes == nil && x.out[t.Index] == x.bias {
 			out.Checked, out.How = out.Elements, "all"
 		}
 		r.Outputs = append(r.Outputs, out)
 	}
 	if isRight := r.Status == recompute.OK || r.Status == recompute.Low; isRight && !x.states {
-		r.missOutput()
+		r.requireCompared()
 	}
 	x.row = r
 }
@@ -440,15 +440,15 @@ func (x *execution) setVerdict(v *recompute.Verdict) {
 func (x *execution) outputs() []Tensor {
 	all := x.describe(x.out)
 	for i := range all {
-		if x.places != nil {
-			all[i].Index = x.places[all[i].Index]
+		if x.outputIndexes != nil {
+			all[i].Index = x.outputIndexes[all[i].Index]
 		}
 	}
 	return all
 }
 
-// missOutput makes an operator UNDECIDED if one of its outputs was not compared.
-func (o *Operator) missOutput() {
+// requireCompared makes an operator UNDECIDED if one of its outputs was not compared.
+func (o *Operator) requireCompared() {
 	i := slices.IndexFunc(o.Outputs, func(t Output) bool { return t.Checked == 0 && t.Elements > 0 })
 	if i >= 0 {
 		o.Status, o.Reason, o.Confidence = recompute.Undecided, string(recompute.NotCompared), ""

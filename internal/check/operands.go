@@ -17,7 +17,7 @@ func (r *Report) acceptOperandBits() {
 	products := 0
 	for i := range r.Operators {
 		o := &r.Operators[i]
-		if !o.singles || o.Status == recompute.Undecided || o.Status == recompute.Crashed {
+		if !o.isFloat32Product || o.Status == recompute.Undecided || o.Status == recompute.Crashed {
 			continue
 		}
 		products++

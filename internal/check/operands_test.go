@@ -12,7 +12,7 @@ import (
 // TestAcceptOperandBits: factors of 8 bits are a property of the run if most of its products have them.
 func TestAcceptOperandBits(t *testing.T) {
 	product := func(status recompute.Status, reason recompute.Reason) Operator {
-		return Operator{Op: "matmul", Status: status, Reason: string(reason), singles: true}
+		return Operator{Op: "matmul", Status: status, Reason: string(reason), isFloat32Product: true}
 	}
 	eight, exact, other := product(recompute.Wrong, recompute.ByOperandBits), product(recompute.OK, ""), Operator{Op: "add", Status: recompute.OK}
 	for _, c := range []struct {

@@ -22,7 +22,7 @@ const (
 
 // judgePeers compares operators of the same kind: the same layer in other blocks, ranks and steps, or in a single
 // round all operators of a type. A type without a formula gets the formula that most of its operators fit. An
-// operator that does not fit is WRONG if most others fit, and so does the same operator elsewhere.
+// operator that does not fit is WRONG if most others fit, and if the same operator in other rounds fits.
 func (c *checker) judgePeers(ctx context.Context, jobs []job) error {
 	several := len(c.Rounds) > 1
 	kindOf := c.opt.peers
@@ -34,17 +34,17 @@ func (c *checker) judgePeers(ctx context.Context, jobs []job) error {
 	case kindOf == nil:
 		kindOf = func(o *Operator) string { return o.Type }
 	}
-	at := make(map[string]int)
+	indexOf := make(map[string]int)
 	var kinds [][]int
 	for i := range c.Operators {
 		key := kindOf(&c.Operators[i])
 		if key == "" {
 			continue
 		}
-		k, ok := at[key]
+		k, ok := indexOf[key]
 		if !ok {
 			k = len(kinds)
-			at[key], kinds = k, append(kinds, nil)
+			indexOf[key], kinds = k, append(kinds, nil)
 		}
 		kinds[k] = append(kinds[k], i)
 	}
@@ -122,13 +122,13 @@ func (c *checker) fitsProbes(ctx context.Context, jobs []job, kind []int, rows [
 // operators become UNDECIDED again.
 func (c *checker) judgeKind(kind []int, learned bool) {
 	fit, judged := 0, 0
-	same := make(map[string][2]int) // by name: how many fit, and how many do not
+	tallies := make(map[string][2]int) // by name: how many fit, and how many do not
 	for _, i := range kind {
 		o := &c.Operators[i]
 		if o.Status == recompute.Undecided || o.Status == recompute.Crashed {
 			continue
 		}
-		n := same[o.Op]
+		n := tallies[o.Op]
 		judged++
 		if o.matchesFormula() {
 			fit++
@@ -136,14 +136,14 @@ func (c *checker) judgeKind(kind []int, learned bool) {
 		} else {
 			n[1]++
 		}
-		same[o.Op] = n
+		tallies[o.Op] = n
 	}
 	for _, i := range kind {
 		o := &c.Operators[i]
 		if o.Status != recompute.Misfit && (!learned || o.Status != recompute.Wrong) {
 			continue
 		}
-		n := same[o.Op]
+		n := tallies[o.Op]
 		most := fit >= fewestPeers-1 && float64(fit) >= usual*float64(judged)
 		switch {
 		case most && (n[0] >= n[1] || learned && n[0]+n[1] == 1):
@@ -151,7 +151,7 @@ func (c *checker) judgeKind(kind []int, learned bool) {
 			if o.Reason == "" {
 				o.Reason = string(recompute.ByCalcError)
 			}
-			if n[0] == 0 { // may be of another kind than the rest
+			if n[0] == 0 { // never right: possibly another function than the other operators
 				o.Status, o.Reason, o.Confidence, o.Extent = recompute.Misfit, "", recompute.Suspect, ""
 			}
 			o.setEvidence(lang.Say("%d of %d operators of this kind compute the right result from their inputs", fit, judged))
@@ -166,14 +166,14 @@ func (c *checker) judgeKind(kind []int, learned bool) {
 	}
 }
 
-// uniform lists attributes that a network sets to one value in all operators of a type, as a rule.
-var uniform = []string{"approximate", "epsilon", "padding_mode", "transpose_x2"}
+// uniformAttributes lists attributes that a network sets to one value in all operators of a type, as a rule.
+var uniformAttributes = []string{"approximate", "epsilon", "padding_mode", "transpose_x2"}
 
 // judgeChoices compares the values that were found for unknown uniform attributes. An operator that is right only with
 // another value than most operators of its type is a MISFIT: its weight was transposed, or the kernel adds another
 // epsilon.
 func (c *checker) judgeChoices(ctx context.Context, jobs []job) error {
-	for _, name := range uniform {
+	for _, name := range uniformAttributes {
 		kinds := map[string][]int{} // by type
 		for i := range c.Operators {
 			if o := &c.Operators[i]; o.matchesFormula() && o.Attributes[name].Source != "" && o.Attributes[name].Source != recompute.FromDefault {
@@ -220,21 +220,21 @@ func (c *checker) judgeValues(ctx context.Context, jobs []job, kind []int, name 
 	}
 	needed := map[string]bool{} // by the other value
 	for _, i := range slices.Sorted(maps.Keys(suspects)) {
-		own, other := c.Operators[i].Attributes[name].Value, suspects[i]
-		if _, known := needed[own.String()]; !known {
-			needed[own.String()] = c.needOther(ctx, jobs, kind, name, own)
+		value, other := c.Operators[i].Attributes[name].Value, suspects[i]
+		if _, known := needed[value.String()]; !known {
+			needed[value.String()] = c.needOther(ctx, jobs, kind, name, value)
 		}
-		if !needed[own.String()] {
+		if !needed[value.String()] {
 			continue
 		}
 		other.Status, other.Reason, other.Confidence, other.Extent = recompute.Misfit, "", recompute.Suspect, ""
-		other.setEvidence(lang.Say("%s=%s as in %d of %d operators of this type; %s=%s gives all elements", name, common, n, len(kind), name, own))
+		other.setEvidence(lang.Say("wrong with %s=%s, as in %d of %d operators of this type; %s=%s explains all elements", name, common, n, len(kind), name, value))
 		c.Operators[i] = other
 	}
 }
 
-// needOther reports whether at least three of a few operators are not right with a value: otherwise the value of the
-// others was only the first that was tried.
+// needOther reports whether at least three of a few operators are not right with a value. Otherwise these operators
+// would also fit the value, and have another one only because it was tried first.
 func (c *checker) needOther(ctx context.Context, jobs []job, kind []int, name string, value recompute.Value) bool {
 	const few = 3 * fewestPeers
 	tried, wrong := 0, 0
@@ -259,16 +259,16 @@ func (c *checker) withValue(ctx context.Context, j job, o *Operator, name string
 	before, opt := c.opt, *c.opt
 	defer func() { c.opt = before }()
 	opt.Attributes, opt.Extract = nil, nil
-	for own, a := range o.Attributes {
-		if own == name {
+	for key, a := range o.Attributes {
+		if key == name {
 			a.Value = value
 		}
-		opt.Attributes = append(opt.Attributes, UserAttribute{Op: o.Op, Name: own, Value: a.Value})
+		opt.Attributes = append(opt.Attributes, UserAttribute{Op: o.Op, Name: key, Value: a.Value})
 	}
 	c.opt = &opt
 	other := c.check(ctx, j, nil).row
-	for own, a := range other.Attributes {
-		other.Attributes[own] = recompute.Attribute{Value: a.Value, Source: o.Attributes[own].Source}
+	for key, a := range other.Attributes {
+		other.Attributes[key] = recompute.Attribute{Value: a.Value, Source: o.Attributes[key].Source}
 	}
 	return other
 }

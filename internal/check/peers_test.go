@@ -311,7 +311,7 @@ func TestChoices(t *testing.T) {
 		for i := range r.Operators {
 			if o := &r.Operators[i]; o.Status == recompute.Misfit {
 				suspects = append(suspects, o.Op)
-				if o.Op != "linear_4" || o.Outputs[0].Bad == 0 || !strings.Contains(o.Evidence, "transpose_x2=1 as in 4 of 5 operators") {
+				if o.Op != "linear_4" || o.Outputs[0].Bad == 0 || !strings.Contains(o.Evidence, "transpose_x2=1, as in 4 of 5 operators") {
 					t.Errorf("%s: %s: %s", c.name, o.Op, o.Evidence)
 				}
 			} else if o.Status != recompute.OK {
@@ -363,7 +363,7 @@ func TestPaddings(t *testing.T) {
 			case recompute.OK:
 			case recompute.Misfit:
 				suspects++
-				if o.Op != "Module.4.Conv2d.forward.0" || !strings.Contains(o.Evidence, "padding_mode=zeros as in 4 of 5 operators") {
+				if o.Op != "Module.4.Conv2d.forward.0" || !strings.Contains(o.Evidence, "padding_mode=zeros, as in 4 of 5 operators") {
 					t.Errorf("%s: %s", o.Op, o.Evidence)
 				}
 			default:

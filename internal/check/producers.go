@@ -21,21 +21,21 @@ func (x *execution) producerOutput(p graph.Producer, images bool) (*recompute.Te
 	if op == nil || op == x.op {
 		return nil, nil
 	}
-	var of *dumpdir.Tensor
+	var output *dumpdir.Tensor
 	for i := range op.Tensors {
 		t := &op.Tensors[i]
 		if t.Kind != tensor.Output || p.Output >= 0 && t.Index != p.Output {
 			continue
 		}
-		if of != nil || t.Table || t.IsWholeFile() || t.File.Err != nil {
+		if output != nil || t.Table || t.IsWholeFile() || t.File.Err != nil {
 			return nil, nil //nolint:nilerr // an unreadable output is reported at its own operator
 		}
-		of = t
+		output = t
 	}
-	if of == nil {
+	if output == nil {
 		return nil, nil
 	}
-	return x.tensor(of, images)
+	return x.tensor(output, images)
 }
 
 // substituteInputs substitutes missing inputs by the outputs of their producers. It substitutes all missing inputs or
@@ -44,12 +44,12 @@ func (x *execution) substituteInputs(images bool) error {
 	if x.opt.compared {
 		return nil
 	}
-	none := !slices.ContainsFunc(x.in, func(t *recompute.Tensor) bool { return t != nil })
+	noneDumped := !slices.ContainsFunc(x.in, func(t *recompute.Tensor) bool { return t != nil })
 	for _, node := range x.graphs {
-		if !none && (len(node.Producers()) != len(node.Inputs) || len(x.in) > len(node.Inputs)) {
+		if !noneDumped && (len(node.Producers()) != len(node.Inputs) || len(x.in) > len(node.Inputs)) {
 			continue // unknown which inputs are missing
 		}
-		all, from := make([]*recompute.Tensor, len(node.Inputs)), map[*recompute.Tensor]string{}
+		all, producers := make([]*recompute.Tensor, len(node.Inputs)), map[*recompute.Tensor]string{}
 		copy(all, x.in)
 		complete := true
 		for i, p := range node.Inputs {
@@ -64,10 +64,10 @@ func (x *execution) substituteInputs(images bool) error {
 				complete = false
 				break
 			}
-			all[i], from[t] = t, p.Op
+			all[i], producers[t] = t, p.Op
 		}
-		if complete && len(from) > 0 {
-			x.in, x.from = all, from
+		if complete && len(producers) > 0 {
+			x.in, x.substituted = all, producers
 			return nil
 		}
 	}
@@ -77,12 +77,12 @@ func (x *execution) substituteInputs(images bool) error {
 // judgeModule judges a module without a formula whose outputs all equal outputs of calls inside the module: it is
 // right if nothing undumped runs between these calls.
 func (x *execution) judgeModule(ctx context.Context) error {
-	if x.opt.compared || x.op.Call == nil || !msprobe.IsModule(x.op.Call.API) || len(x.out) == 0 || slices.Contains(x.out, nil) || !x.isWhole() {
+	if x.opt.compared || x.op.Call == nil || !msprobe.IsModule(x.op.Call.API) || len(x.out) == 0 || slices.Contains(x.out, nil) || !x.isSelfContained() {
 		return nil
 	}
 	v := &recompute.Verdict{Status: recompute.OK, Confidence: recompute.High, Notes: []recompute.Note{recompute.OfInside}}
 	for k, out := range x.out {
-		made, err := x.madeInside(ctx, out)
+		made, err := x.isComputedInside(ctx, out)
 		if err != nil || !made {
 			return err
 		}
@@ -112,15 +112,15 @@ func (x *execution) readsRanks() bool {
 	return false
 }
 
-// isWhole reports whether the calls inside the module read only its inputs, parameters and outputs of each other.
+// isSelfContained reports whether the calls inside the module read only its inputs, parameters and outputs of each other.
 // Tensors are recognised by shape and statistics in dump.json.
-func (x *execution) isWhole() bool {
+func (x *execution) isSelfContained() bool {
 	type content struct {
 		shape   string
 		numbers [4]msprobe.Number
 	}
 	var read []content
-	made := map[content]bool{}
+	available := map[content]bool{}
 	add := func(op *dumpdir.Op, inside bool) {
 		noise := recompute.TypeOfCall(op.Call.API)
 		for i := range op.Tensors {
@@ -131,7 +131,7 @@ func (x *execution) isWhole() bool {
 			c := content{t.Leaf.Tensor.Shape.String(), t.Leaf.Tensor.Numbers()}
 			switch {
 			case (t.Kind == tensor.Output) == inside, t.Kind == tensor.Parameter:
-				made[c] = true
+				available[c] = true
 			case inside && t.Kind == tensor.Input && !noise.IsParameter(t.Index) && t.Leaf.Tensor.Shape.Elements() > 1:
 				read = append(read, c)
 			}
@@ -143,11 +143,11 @@ func (x *execution) isWhole() bool {
 		}
 	}
 	add(x.op, false)
-	return !slices.ContainsFunc(read, func(c content) bool { return !made[c] })
+	return !slices.ContainsFunc(read, func(c content) bool { return !available[c] })
 }
 
-// madeInside reports whether a call inside the module has an output with the same bytes as out.
-func (x *execution) madeInside(ctx context.Context, out *recompute.Tensor) (bool, error) {
+// isComputedInside reports whether a call inside the module has an output with the same bytes as out.
+func (x *execution) isComputedInside(ctx context.Context, out *recompute.Tensor) (bool, error) {
 	for i := len(x.round.Ops) - 1; i >= 0; i-- {
 		op := x.round.Ops[i]
 		if op.Call == nil || op.Place >= x.op.Place || !slices.Contains(op.Call.Modules, x.op.Call.API) {
@@ -184,9 +184,10 @@ func (x *execution) inputProducers() []graph.Producer {
 
 // checkInputs withdraws a verdict if a dumped input is not what the operator read. Inputs are dumped after the operator
 // ran; another operator may have overwritten them by then. A result that is wrong everywhere or fits nothing may come
-// from such an input. A result with some wrong elements does so only if it is right with the producers' outputs.
+// from such an input. For a result with some wrong elements the verdict is withdrawn only if the operator is right with
+// the outputs of its producers as inputs.
 func (x *execution) checkInputs(ctx context.Context, op *recompute.Operator, v *recompute.Verdict) (*recompute.Verdict, error) {
-	if len(x.from) > 0 {
+	if len(x.substituted) > 0 {
 		v.Notes = append(v.Notes, recompute.StandIn)
 		if v.Confidence == recompute.High {
 			v.Confidence = recompute.Medium
@@ -195,8 +196,8 @@ func (x *execution) checkInputs(ctx context.Context, op *recompute.Operator, v *
 	if v.Status != recompute.Wrong && v.Status != recompute.Misfit || v.Reason == recompute.ByShape {
 		return v, nil
 	}
-	written, changed, by, err := x.changedInputs(ctx, op.Inputs)
-	if err != nil || by == "" {
+	written, changed, producer, err := x.changedInputs(ctx, op.Inputs)
+	if err != nil || producer == "" {
 		return v, err
 	}
 	if v.Status == recompute.Wrong && v.Extent != recompute.All {
@@ -205,18 +206,18 @@ func (x *execution) checkInputs(ctx context.Context, op *recompute.Operator, v *
 			return v, err
 		}
 	}
-	x.row.set(lang.Say("input %d differs from the output of %s: it changed after it was read, or before it was dumped", changed, by), lang.Sentence{})
+	x.row.set(lang.Say("input %d differs from the output of %s: it changed after it was read, or before it was dumped", changed, producer), lang.Sentence{})
 	return &recompute.Verdict{Status: recompute.Undecided, Reason: recompute.InputChanged, Attributes: v.Attributes, Hypotheses: v.Hypotheses, Outputs: v.Outputs, Notes: v.Notes}, nil
 }
 
 // changedInputs looks for inputs that differ from what their producers wrote. It returns the inputs of the formula
-// with the producers' outputs in place, and the index and producer of the first difference; by is empty if there is
-// none.
-func (x *execution) changedInputs(ctx context.Context, inputs []*recompute.Tensor) (written []*recompute.Tensor, first int, by string, err error) {
+// replaced by the producers' outputs, and the index and producer of the first difference; producer is empty if there
+// is no difference.
+func (x *execution) changedInputs(ctx context.Context, inputs []*recompute.Tensor) (written []*recompute.Tensor, first int, producer string, err error) {
 	written = slices.Clone(inputs)
 	formula := recompute.FormulaOf(x.row.Type)
 	for i, p := range x.inputProducers() {
-		if p.Op == "" || x.in[i] == nil || x.from[x.in[i]] != "" {
+		if p.Op == "" || x.in[i] == nil || x.substituted[x.in[i]] != "" {
 			continue
 		}
 		out, err := x.producerOutput(p, formula.IsOfImages)
@@ -233,9 +234,9 @@ func (x *execution) changedInputs(ctx context.Context, inputs []*recompute.Tenso
 		if k := slices.Index(written, x.in[i]); k >= 0 {
 			written[k] = out
 		}
-		if by == "" {
-			first, by = i, p.Op
+		if producer == "" {
+			first, producer = i, p.Op
 		}
 	}
-	return written, first, by, nil
+	return written, first, producer, nil
 }

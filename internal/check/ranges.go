@@ -24,9 +24,9 @@ func RowWidth(shape tensor.Shape) int64 {
 }
 
 // rangesOf returns the rows with marked elements, and the number of rows.
-func rangesOf(on []bool, shape tensor.Shape) (all []Range, of int64) {
+func rangesOf(marked []bool, shape tensor.Shape) (all []Range, total int64) {
 	width := int(RowWidth(shape))
-	for i, is := range on {
+	for i, is := range marked {
 		at := int64(i / width)
 		switch n := len(all); {
 		case !is:
@@ -36,12 +36,12 @@ func rangesOf(on []bool, shape tensor.Shape) (all []Range, of int64) {
 			all = append(all, Range{at, at + 1})
 		}
 	}
-	return all, int64(len(on) / width)
+	return all, int64(len(marked) / width)
 }
 
 // rowsOf names rows.
-func rowsOf(rows []Range, of int64) lang.Text {
-	if len(rows) == 1 && rows[0] == (Range{0, of}) {
+func rowsOf(rows []Range, total int64) lang.Text {
+	if len(rows) == 1 && rows[0] == (Range{0, total}) {
 		return lang.Text{EN: "all rows"}
 	}
 	return lang.Say("rows %s", RangesText(rows)).Text()

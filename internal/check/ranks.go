@@ -18,10 +18,10 @@ const (
 	Replicas  = "replicas"
 )
 
-// Parts are what can be checked.
+// Parts lists the parts of a check.
 var Parts = []string{Operators, Comm, Replicas}
 
-// includes reports whether a part is checked. By default all parts are, and without a whole run only operators.
+// includes reports whether a part is checked. By default all parts are checked, or only operators if Ops selects some.
 func (o *Options) includes(part string) bool {
 	if len(o.Only) > 0 {
 		return slices.Contains(o.Only, part)

@@ -48,24 +48,24 @@ type Report struct {
 	Problems []Problem       `json:"problems"`
 	shard.Origin
 
-	failOn  []string
-	require float64
-	others  []batch.Message
-	tables  bool // the run has statistics only
+	failOn         []string
+	require        float64
+	otherFiles     []batch.Message
+	onlyStatistics bool // the run has statistics only
 	// unchosen counts the operators that the name filters leave out.
 	unchosen int
 	// operandBits is set if the products of the run round their factors to 8 bits.
 	operandBits lang.Sentence
 }
 
-// again lists the options that can change the verdict on an operator.
-var again = []string{"attr", "budget", "fusion", "full", "graph-file", "ir", "seed", "version"}
+// recheckOptions lists the options that can change the verdict on an operator.
+var recheckOptions = []string{"attr", "budget", "fusion", "full", "graph-file", "ir", "seed", "version"}
 
 // RecheckArguments returns the arguments with which an operator is judged as in the report.
 func (r *Report) RecheckArguments() []string {
 	args := lang.PathArguments(r.Paths)
 	for _, word := range r.Argv {
-		if name, _, _ := strings.Cut(strings.TrimPrefix(word, "--"), "="); slices.Contains(again, name) {
+		if name, _, _ := strings.Cut(strings.TrimPrefix(word, "--"), "="); slices.Contains(recheckOptions, name) {
 			args = append(args, word)
 		}
 	}
@@ -130,11 +130,11 @@ type Operator struct {
 	// Headroom lists the largest numbers between the inputs and the outputs.
 	Headroom []recompute.LargestIntermediate `json:"headroom,omitempty"`
 
-	size     int64 // bytes of the tensors
-	singles  bool  // a product of float32
-	known    bool  // a graph has the operator
-	inGraph  bool  // a graph gave attributes
-	evidence lang.Sentence
+	size               int64 // bytes of the tensors
+	isFloat32Product   bool  // a product of float32
+	hasGraph           bool  // a graph has the operator
+	hasGraphAttributes bool  // a graph gave attributes
+	evidence           lang.Sentence
 }
 
 // Tensor is a tensor of an operator.

@@ -104,8 +104,8 @@ type checker struct {
 	*Report
 	opt   *Options
 	files *tensorfile.Pool
-	// places limits how many operators are judged concurrently.
-	places     *semaphore.Weighted
+	// slots limits how many operators are judged concurrently.
+	slots      *semaphore.Weighted
 	extracting sync.Mutex
 	// fileWarnings are warnings about the files of the operators.
 	fileWarnings []lang.Sentence
@@ -141,7 +141,7 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 		return nil, err
 	}
 	c := &checker{Report: &Report{Schema: Schema, Paths: append([]string{}, run.Paths...), Seed: opt.Seed, Operators: []Operator{}, Warnings: append([]lang.Sentence{}, run.Warnings...), Problems: []Problem{}, failOn: opt.FailOn, require: opt.Require},
-		opt: &opt, files: new(tensorfile.Pool), places: semaphore.NewWeighted(int64(cmp.Or(max(0, opt.Workers), store.Workers()))), named: map[*dumpdir.Round]map[string][]*dumpdir.Op{}, calls: map[*dumpdir.Round]map[string][]*dumpdir.Op{}}
+		opt: &opt, files: new(tensorfile.Pool), slots: semaphore.NewWeighted(int64(cmp.Or(max(0, opt.Workers), store.Workers()))), named: map[*dumpdir.Round]map[string][]*dumpdir.Op{}, calls: map[*dumpdir.Round]map[string][]*dumpdir.Op{}}
 	defer c.files.Close()
 	if err := c.checkGiven(run); err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 			c.Problems = append(c.Problems, Problem{p.Path, lang.Error(p.Err), p.Kind})
 		}
 	}
-	c.tables = len(jobs) > 0 && !slices.ContainsFunc(jobs, func(j job) bool {
+	c.onlyStatistics = len(jobs) > 0 && !slices.ContainsFunc(jobs, func(j job) bool {
 		return slices.ContainsFunc(j.op.Tensors, func(t dumpdir.Tensor) bool { return !t.Table })
 	})
 	if opt.unwritten {
@@ -212,7 +212,7 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 		return nil, err
 	}
 	if len(jobs) == 0 && !c.ranksChecked() {
-		c.others = run.OtherFiles()
+		c.otherFiles = run.OtherFiles()
 	}
 	c.conclude()
 	return c.Report, nil
@@ -237,20 +237,21 @@ func (c *checker) run(ctx context.Context, jobs []job) error {
 					pictures++
 				}
 			}
-			of := rows[jobs[i].round]
-			if of == nil {
-				of = map[string]int{}
-				rows[jobs[i].round] = of
+			rowsOfRound := rows[jobs[i].round]
+			if rowsOfRound == nil {
+				rowsOfRound = map[string]int{}
+				rows[jobs[i].round] = rowsOfRound
 			}
-			o.row.FedBy = jobs[i].producersOf(of)
-			of[filename.Normalise(jobs[i].op.Name)] = len(c.Operators)
+			o.row.FedBy = jobs[i].producersOf(rowsOfRound)
+			rowsOfRound[filename.Normalise(jobs[i].op.Name)] = len(c.Operators)
 			c.Operators = append(c.Operators, o.row)
 			c.Problems, c.Warnings = append(c.Problems, o.problems...), append(c.Warnings, o.warnings...)
 			c.fileWarnings = append(c.fileWarnings, o.aboutFiles...)
 		})
 }
 
-// producersOf returns the last of the rows before the operator that wrote its inputs, by the data flow.
+// producersOf returns the rows of the operators that wrote the inputs, by the data flow: for each name the last row so
+// far.
 func (j job) producersOf(rows map[string]int) (from []int) {
 	if j.round.Flow.Graph == nil {
 		return nil
@@ -279,10 +280,10 @@ func (j job) size() (n int64) {
 
 // check computes an operator again: with the rows of guess, or with the formula of its type if guess is nil.
 func (c *checker) check(ctx context.Context, j job, guess []recompute.Call) (o outcome) {
-	if c.places.Acquire(ctx, 1) != nil {
+	if c.slots.Acquire(ctx, 1) != nil {
 		return o
 	}
-	defer c.places.Release(1)
+	defer c.slots.Release(1)
 	op := j.op
 	o.row = Operator{Op: op.Names()[0], Type: typeOf(op), At: j.round.At, File: op.Tensors[0].File.Path(), Script: op.Script(), Order: op.Place, size: j.size(),
 		Attributes: map[string]recompute.Attribute{}, Outputs: []Output{}, Inputs: []Tensor{}}

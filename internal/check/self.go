@@ -62,14 +62,14 @@ func RecomputeOperators(ctx context.Context, run *dumpdir.Run, opt Options, toge
 	return all, unread, nil
 }
 
-// appliesTo reports whether the verdict of the operator applies to an output. If nothing of an output was computed, OK
-// does not apply to it, nor UNDECIDED because of another output.
+// appliesTo reports whether the verdict of the operator applies to an output. OK, and UNDECIDED because of another
+// output, do not apply to an output that was not computed again.
 func (o *Operator) appliesTo(out *Output) bool {
 	right := o.Status == recompute.OK || o.Status == recompute.Low || o.Reason == string(recompute.NotCompared)
 	return !right || out.Checked > 0 || out.Elements == 0
 }
 
-// isRight reports whether an output is right although the operator is not: other outputs are wrong or were not
+// isRight reports whether an output is right although its operator is not OK: other outputs are wrong or were not
 // compared.
 func (o *Operator) isRight(out *Output) bool {
 	bad := int64(0)

@@ -20,8 +20,8 @@ type perturbation struct {
 	values [][]float64
 }
 
-// newTrial returns the trial of an operator. marks are the unwritten elements of inputs by their content.
-func newTrial(f *unwrittenTracker, op *recompute.Operator, attrs recompute.Attributes, marks map[uint64]*unwrittenMask) (*perturbation, error) {
+// newPerturbation returns the perturbation of an operator. marks are the unwritten elements of inputs by their content.
+func newPerturbation(f *unwrittenTracker, op *recompute.Operator, attrs recompute.Attributes, marks map[uint64]*unwrittenMask) (*perturbation, error) {
 	t := &perturbation{op, attrs, make([]*unwrittenMask, len(op.Inputs)), make([][]float64, len(op.Inputs))}
 	for k, in := range op.Inputs {
 		if h := f.load(in); h.content != nil && marks[contentOf(h.content)] != nil {
@@ -35,18 +35,18 @@ func newTrial(f *unwrittenTracker, op *recompute.Operator, attrs recompute.Attri
 	return t, nil
 }
 
-// otherNumber returns the number that element i would have if the memory held other numbers: by itself small, so that it
-// decides no maximum, and none is the mean of others.
+// otherNumber returns the number that element i would have if the memory held other numbers. The numbers are small, so
+// that they decide no maximum, and no number is the mean of others.
 func (s *unwrittenMask) otherNumber(i int) float64 {
-	if s.other != nil {
-		return s.other[i]
+	if s.otherValues != nil {
+		return s.otherValues[i]
 	}
 	const step = 0.6180339887
 	return 0x1p-5 * (1 + math.Mod(float64(float64(i)*step), 1))
 }
 
-// no stands for no input.
-const no = -1
+// noInput is an index that no input has.
+const noInput = -1
 
 // winners are the numbers that an operator selects from any others, by the name of its formula.
 var winners = map[string]float64{
@@ -61,9 +61,9 @@ func isMasked(v, winner float64) bool {
 	return math.Abs(v) > least && math.Signbit(v) != math.Signbit(winner)
 }
 
-// recompute computes the outputs with other numbers in place of unwritten elements, except in the input kept; there other
-// numbers stand for NaN and infinities only, and winner for each element that is not masked unless winner is 0. The
-// written elements of the input blank become 0. The result is nil if the operator cannot be computed.
+// recompute computes the outputs with other numbers in place of unwritten elements. In the input kept only NaN and
+// infinities are replaced, and unless winner is 0, each element that is not masked by winner. The written elements of
+// the input blank become 0. The result is nil if the operator cannot be computed.
 func (t *perturbation) recompute(ctx context.Context, kept, blank int, winner float64) ([][]float64, error) {
 	inputs := slices.Clone(t.op.Inputs)
 	for k, s := range t.stale {
@@ -71,7 +71,7 @@ func (t *perturbation) recompute(ctx context.Context, kept, blank int, winner fl
 			continue
 		}
 		values := doubles(slices.Clone(t.values[k]))
-		for i, on := range s.on {
+		for i, on := range s.marked {
 			switch {
 			case on && k != kept:
 				values[i] = s.otherNumber(i)
@@ -100,50 +100,50 @@ func isFar(a, b float64) bool {
 	return a != b && !(math.Abs(a-b) <= relative*max(math.Abs(a), math.Abs(b)))
 }
 
-// propagate marks the elements of the outputs that depend on unwritten elements of the inputs, and notes the operator if
-// some depend on written elements of the same input too. The outputs are right.
-func (f *unwrittenTracker) propagate(ctx context.Context, x *execution, t *perturbation, of *memory) error {
-	clean, err := t.recompute(ctx, no, no, 0)
+// propagate marks the elements of the outputs that depend on unwritten elements of the inputs. It records the operator in
+// source if an element also depends on written elements of the same input. The outputs are right.
+func (f *unwrittenTracker) propagate(ctx context.Context, x *execution, t *perturbation, source *memory) error {
+	clean, err := t.recompute(ctx, noInput, noInput, 0)
 	if err != nil || clean == nil {
 		return err
 	}
-	on, counts := make([][]bool, len(clean)), make([]bool, len(clean))
+	marked, reaches := make([][]bool, len(clean)), make([]bool, len(clean))
 	for k := range clean {
-		on[k] = make([]bool, len(clean[k]))
+		marked[k] = make([]bool, len(clean[k]))
 	}
 	typ := recompute.TypeOfOperator(x.op.Type, x.op.Names()[0])
 	for n, s := range t.stale {
 		if s == nil {
 			continue
 		}
-		kept, err := t.recompute(ctx, n, no, winners[t.op.Formula])
+		kept, err := t.recompute(ctx, n, noInput, winners[t.op.Formula])
 		if err != nil || kept == nil {
 			return err
 		}
-		bare, err := t.recompute(ctx, no, n, 0)
+		bare, err := t.recompute(ctx, noInput, n, 0)
 		if err != nil || bare == nil {
 			return err
 		}
-		for k, one := range t.op.Outputs {
-			for i := range on[k] {
+		for k, output := range t.op.Outputs {
+			for i := range marked[k] {
 				if kept[k][i] != clean[k][i] {
-					on[k][i] = true
-					counts[k] = counts[k] || typ.NoiseWay() != optype.NoiseMove && isFar(clean[k][i], bare[k][i]) && !t.isBeside(one.Shape, i)
+					marked[k][i] = true
+					reaches[k] = reaches[k] || typ.NoiseWay() != optype.NoiseMove && isFar(clean[k][i], bare[k][i]) && !t.isBeside(output.Shape, i)
 				}
 			}
 		}
 	}
-	for k, one := range t.op.Outputs {
-		f.sizes[sizeOf(one)] = true
-		h := f.load(one)
-		if !slices.Contains(on[k], true) {
+	for k, output := range t.op.Outputs {
+		f.sizes[sizeOf(output)] = true
+		h := f.load(output)
+		if !slices.Contains(marked[k], true) {
 			f.recordUnwritten(h, nil, false)
 			continue
 		}
-		f.recordUnwritten(h, &unwrittenMask{of, on[k], clean[k]}, isInPlace(x.op))
-		if counts[k] && of.Reaches == "" {
-			of.Reaches, of.reached = x.row.Op, f.place
-			of.ReachedRows, of.ReachedOf = rangesOf(on[k], one.Shape)
+		f.recordUnwritten(h, &unwrittenMask{source, marked[k], clean[k]}, isInPlace(x.op))
+		if reaches[k] && source.Reaches == "" {
+			source.Reaches, source.reachedJob = x.row.Op, f.jobIndex
+			source.ReachedRows, source.ReachedOf = rangesOf(marked[k], output.Shape)
 		}
 	}
 	return nil
@@ -153,41 +153,41 @@ func (f *unwrittenTracker) propagate(ctx context.Context, x *execution, t *pertu
 // shape: it pads a batch and does not count.
 func (t *perturbation) isBeside(shape tensor.Shape, i int) bool {
 	for n, s := range t.stale {
-		if s != nil && t.op.Inputs[n].Shape.Equal(shape) && s.on[i] {
+		if s != nil && t.op.Inputs[n].Shape.Equal(shape) && s.marked[i] {
 			return true
 		}
 	}
 	return false
 }
 
-// leaveOut notes the rows behind the last sequence or group that an operator does not write: the formula takes them from
-// the output, or does not compute them, which leaves 0 with the bound 0. The outputs are right.
+// leaveOut records the rows behind the last sequence or group, which an operator does not write. The formula copies such
+// rows from the output, or leaves 0 with the bound 0. The outputs are right.
 func (f *unwrittenTracker) leaveOut(ctx context.Context, x *execution, op *recompute.Operator, attrs recompute.Attributes) error {
 	if _, has := attrs["lengths"]; !has && op.Formula != groupedProduct {
 		return nil
 	}
-	as, one, other := *op, *op.Outputs[0], make(doubles, op.Outputs[0].Shape.Elements())
-	values, err := one.Values()
+	substitute, output, other := *op, *op.Outputs[0], make(doubles, op.Outputs[0].Shape.Elements())
+	values, err := output.Values()
 	if err != nil {
 		return err
 	}
 	for i := range other {
 		other[i] = new(unwrittenMask).otherNumber(i)
 	}
-	one.Stored, one.Source = tensor.Float64, other
-	as.Outputs = append([]*recompute.Tensor{&one}, op.Outputs[1:]...)
-	e, err := recompute.Expected(ctx, as.WithInputs(op.Inputs), attrs)
+	output.Stored, output.Source = tensor.Float64, other
+	substitute.Outputs = append([]*recompute.Tensor{&output}, op.Outputs[1:]...)
+	e, err := recompute.Expected(ctx, substitute.WithInputs(op.Inputs), attrs)
 	if err != nil || e == nil {
 		return err
 	}
-	on := make([]bool, len(other))
-	for i := range on {
+	marked := make([]bool, len(other))
+	for i := range marked {
 		v := e.Values[0][i]
-		on[i] = values[i] != 0 && (v == other[i] || v == 0 && e.Bounds[0][i] == 0)
+		marked[i] = values[i] != 0 && (v == other[i] || v == 0 && e.Bounds[0][i] == 0)
 	}
-	if slices.Contains(on, true) {
+	if slices.Contains(marked, true) {
 		f.sizes[sizeOf(op.Outputs[0])] = true
-		f.recordUnwritten(f.load(op.Outputs[0]), &unwrittenMask{of: f.add(x, loadedTensor{Tensor: op.Outputs[0]}), on: on}, true)
+		f.recordUnwritten(f.load(op.Outputs[0]), &unwrittenMask{memory: f.add(x, loadedTensor{Tensor: op.Outputs[0]}), marked: marked}, true)
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ type Unwritten struct {
 	Text   lang.Sentence `json:"text"`
 	TextZH string        `json:"text_zh"`
 
-	reached int // index of the job
+	reachedJob int // index of the job
 }
 
 const (
@@ -49,33 +49,33 @@ const (
 type unwrittenTracker struct {
 	*checker
 	memories []*memory
-	// known are the unwritten elements of tensors by their content, nil for none.
-	known map[uint64]*unwrittenMask
+	// masks are the unwritten elements of tensors by their content, nil for none.
+	masks map[uint64]*unwrittenMask
 	// rows are the contents of rows of written tensors.
 	rows map[uint64]bool
 	// sizes are the sizes in bytes of the tensors that may have unwritten elements; others are not read.
-	sizes map[int]bool
-	place int // index of the job
-	left  int // bytes that may still be kept; below 0 the round is not followed further
+	sizes     map[int]bool
+	jobIndex  int // index of the job
+	bytesLeft int // bytes that may still be kept; below 0 the round is not followed further
 }
 
 // memory is an output with elements that may be unwritten. content are its bytes when the operator returned it, nil if the
-// operator wrote the other elements of the output itself. now are the bytes after later copies into views. used: an
-// operator wrote the memory in place.
+// operator wrote the other elements of the output itself. now are the bytes after later copies into views. isWritten:
+// an operator wrote the memory in place.
 type memory struct {
 	*Unwritten
-	content []byte
-	now     []byte
-	like    *recompute.Tensor
-	used    bool
+	content   []byte
+	now       []byte
+	tensor    *recompute.Tensor
+	isWritten bool
 }
 
 // unwrittenMask marks the elements of a tensor that are unwritten, or depend on unwritten elements.
 type unwrittenMask struct {
-	of *memory
-	on []bool
-	// other are the elements that the tensor would have if the memory held other numbers, nil for any.
-	other []float64
+	memory *memory
+	marked []bool
+	// otherValues are the elements that the tensor would have if the memory held other numbers, nil for any.
+	otherValues []float64
 }
 
 // loadedTensor is a tensor with its content.
@@ -103,8 +103,8 @@ func hasLengths(op *dumpdir.Op) bool {
 	return formula == "Attention" || formula == groupedProduct
 }
 
-// roundsWithMemory returns the rounds with operators that leave memory unwritten. Names tell: a resumed scan does not
-// read the headers of other rounds again.
+// roundsWithMemory returns the rounds with operators that leave memory unwritten, by the names of the operators: a
+// resumed scan does not read the headers of other rounds again.
 func roundsWithMemory(run *dumpdir.Run) map[*dumpdir.Round]bool {
 	all := map[*dumpdir.Round]bool{}
 	for _, round := range run.Rounds {
@@ -143,7 +143,7 @@ func (c *checker) findUnwritten(ctx context.Context, jobs []job) error {
 		for end < len(jobs) && jobs[end].round == round {
 			end++
 		}
-		f := &unwrittenTracker{checker: c, known: map[uint64]*unwrittenMask{}, rows: map[uint64]bool{}, sizes: map[int]bool{}, left: maxKept}
+		f := &unwrittenTracker{checker: c, masks: map[uint64]*unwrittenMask{}, rows: map[uint64]bool{}, sizes: map[int]bool{}, bytesLeft: maxKept}
 		for _, j := range jobs[first:end] {
 			if round.Order.IsKnown() && returnsMemory(j.op) {
 				f.withOperator(j, func(x *execution) error {
@@ -156,8 +156,8 @@ func (c *checker) findUnwritten(ctx context.Context, jobs []job) error {
 			}
 		}
 		for i, j := range jobs[first:end] {
-			f.place = first + i
-			if ctx.Err() == nil && f.left >= 0 && round.Order.IsKnown() && (len(f.sizes) > 0 || hasLengths(j.op)) && !isBackward(j.op) {
+			f.jobIndex = first + i
+			if ctx.Err() == nil && f.bytesLeft >= 0 && round.Order.IsKnown() && (len(f.sizes) > 0 || hasLengths(j.op)) && !isBackward(j.op) {
 				f.withOperator(j, func(x *execution) error { return f.followOperator(ctx, x) })
 			}
 		}
@@ -177,7 +177,7 @@ func (f *unwrittenTracker) withOperator(j job, do func(*execution) error) {
 	x := &execution{checker: f.checker, job: j, outcome: &outcome{row: Operator{Op: j.op.Names()[0], Type: typeOf(j.op), Attributes: map[string]recompute.Attribute{}}}}
 	defer x.close()
 	err := guard.Do(func() error { return do(x) })
-	isReported := len(f.Operators) > 0 && f.Operators[f.place].Status == recompute.Crashed
+	isReported := len(f.Operators) > 0 && f.Operators[f.jobIndex].Status == recompute.Crashed
 	if crash, ok := errors.AsType[*guard.Panic](err); ok && !isReported {
 		f.Problems = append(f.Problems, Problem{File: j.op.Tensors[0].File.Path(), Err: lang.Say("%s: %v", x.row.Op, crash.Text())})
 	}
@@ -245,7 +245,7 @@ func (f *unwrittenTracker) followOperator(ctx context.Context, x *execution) err
 	var given *memory
 	for _, h := range in {
 		if s := f.find(h, nil, isInPlace(x.op)); s != nil {
-			marks[contentOf(h.content)], given = s, s.of
+			marks[contentOf(h.content)], given = s, s.memory
 		}
 	}
 	if given == nil && typeOf(x.op) == "copy_" && len(in) > 0 && len(out) > 0 {
@@ -271,7 +271,7 @@ func (f *unwrittenTracker) followOperator(ctx context.Context, x *execution) err
 		}
 		return err
 	case given != nil:
-		t, err := newTrial(f, op, v.Attributes, marks)
+		t, err := newPerturbation(f, op, v.Attributes, marks)
 		if err == nil {
 			err = f.propagate(ctx, x, t, given)
 		}
@@ -284,34 +284,34 @@ func (f *unwrittenTracker) followOperator(ctx context.Context, x *execution) err
 
 // add notes an output with elements that may be unwritten.
 func (f *unwrittenTracker) add(x *execution, h loadedTensor) *memory {
-	f.left -= len(h.content)
-	m := &memory{Unwritten: &Unwritten{Op: x.row.Op, At: x.round.At}, content: h.content, now: h.content, like: h.Tensor}
+	f.bytesLeft -= len(h.content)
+	m := &memory{Unwritten: &Unwritten{Op: x.row.Op, At: x.round.At}, content: h.content, now: h.content, tensor: h.Tensor}
 	f.memories = append(f.memories, m)
 	return m
 }
 
-// find returns the unwritten elements of a tensor, nil for none. given is the memory that the operator behind an output
-// was given, nil for none. inPlace: the operator writes into a memory that it was given.
+// find returns the unwritten elements of a tensor, nil for none. For an output, given is the memory that its operator
+// has as an input, nil for none. inPlace: the operator writes into an input.
 func (f *unwrittenTracker) find(h loadedTensor, given *memory, inPlace bool) *unwrittenMask {
 	isMemory := false
 	for _, m := range f.memories {
-		if h.content == nil || !bytes.Equal(m.content, h.content) || m.like.Stored != h.Stored {
+		if h.content == nil || !bytes.Equal(m.content, h.content) || m.tensor.Stored != h.Stored {
 			continue
 		}
-		if isMemory = true; inPlace && !m.used {
-			m.used = true
-			return &unwrittenMask{of: m, on: slices.Repeat([]bool{true}, int(h.Shape.Elements()))}
+		if isMemory = true; inPlace && !m.isWritten {
+			m.isWritten = true
+			return &unwrittenMask{memory: m, marked: slices.Repeat([]bool{true}, int(h.Shape.Elements()))}
 		}
 	}
 	if h.content == nil || isMemory {
 		return nil
 	}
-	s, isKnown := f.known[contentOf(h.content)]
+	s, isKnown := f.masks[contentOf(h.content)]
 	if !isKnown {
 		s = f.staleRows(h, given)
 		f.recordUnwritten(h, s, true)
 	}
-	if s == nil || s.of.Reaches != "" {
+	if s == nil || s.memory.Reaches != "" {
 		return nil
 	}
 	return s
@@ -322,24 +322,24 @@ func (f *unwrittenTracker) copyToView(before, after []byte) {
 	for _, m := range f.memories {
 		if at := bytes.Index(m.now, before); at >= 0 && len(before) == len(after) && len(after) > 0 && len(after) < len(m.now) {
 			m.now = slices.Concat(m.now[:at], after, m.now[at+len(after):])
-			h := loadedTensor{m.like, m.now}
-			f.left -= len(m.now)
+			h := loadedTensor{m.tensor, m.now}
+			f.bytesLeft -= len(m.now)
 			f.recordUnwritten(h, f.staleRows(h, m), true)
 			return
 		}
 	}
 }
 
-// recordUnwritten notes the unwritten elements of a tensor, nil for none. isThere: the tensor lies in the memory; whenever that has
-// been written further, fewer of its rows are unwritten.
+// recordUnwritten records the unwritten elements of a tensor, nil for none. isThere: the tensor lies in the memory; its
+// unwritten rows then replace the rows recorded before, because operators have written more of the memory since.
 func (f *unwrittenTracker) recordUnwritten(h loadedTensor, s *unwrittenMask, isThere bool) {
-	if f.known[contentOf(h.content)] = s; s == nil {
+	if f.masks[contentOf(h.content)] = s; s == nil {
 		f.noteRows(h)
 		return
 	}
-	f.left -= len(s.on) + 8*len(s.other)
-	if m := s.of; len(m.Rows) == 0 || isThere && len(m.content) == len(h.content) {
-		m.Rows, m.Of = rangesOf(s.on, h.Shape)
+	f.bytesLeft -= len(s.marked) + 8*len(s.otherValues)
+	if m := s.memory; len(m.Rows) == 0 || isThere && len(m.content) == len(h.content) {
+		m.Rows, m.Of = rangesOf(s.marked, h.Shape)
 	}
 }
 
@@ -348,20 +348,20 @@ func (f *unwrittenTracker) noteRows(h loadedTensor) {
 	const kept = 32 // bytes of an entry
 	for row := range slices.Chunk(h.content, rowBytes(h.Tensor)) {
 		f.rows[contentOf(row)] = true
-		f.left -= kept
+		f.bytesLeft -= kept
 	}
 }
 
-// staleRows returns the rows of a tensor that still have the content of a memory, nil for none. Zeros are no evidence, and
-// neither are few different elements without a fill pattern. Unless the memory was given to the operator, neither are
-// rows of earlier tensors, and first rows alone: a kernel that was not dumped may write there what it wrote before.
+// staleRows returns the rows of a tensor that still have the content of a memory, nil for none. Zeros do not count, nor
+// few different elements without a fill pattern. Unless the operator has the memory as an input, rows of earlier tensors
+// and first rows alone do not count either: a kernel that was not dumped may have written the same rows again.
 func (f *unwrittenTracker) staleRows(h loadedTensor, given *memory) *unwrittenMask {
 	for _, m := range f.memories {
-		if h.content == nil || len(m.content) != len(h.content) || m.like.Stored != h.Stored || m.Reaches != "" || given != nil && given != m {
+		if h.content == nil || len(m.content) != len(h.content) || m.tensor.Stored != h.Stored || m.Reaches != "" || given != nil && given != m {
 			continue
 		}
-		width, unit := min(rowBytes(h.Tensor), rowBytes(m.like)), h.Stored.UnitSize()
-		s := &unwrittenMask{of: m, on: make([]bool, h.Shape.Elements())}
+		width, unit := min(rowBytes(h.Tensor), rowBytes(m.tensor)), h.Stored.UnitSize()
+		s := &unwrittenMask{memory: m, marked: make([]bool, h.Shape.Elements())}
 		distinct, isFilled := map[string]bool{}, false
 		for at := 0; at+width <= len(h.content); at += width {
 			row := h.content[at : at+width]
@@ -374,12 +374,12 @@ func (f *unwrittenTracker) staleRows(h loadedTensor, given *memory) *unwrittenMa
 			}
 			isFilled = isFilled || isFill
 			for k := at; k < at+width; k += unit {
-				s.on[k/unit], distinct[string(h.content[k:k+unit])] = true, true
+				s.marked[k/unit], distinct[string(h.content[k:k+unit])] = true, true
 			}
 		}
-		written := slices.Index(s.on, false)
-		isFirst := s.on[0] && given == nil && !isFilled && (written < 0 || !slices.Contains(s.on[written:], true))
-		if written >= 0 && slices.Contains(s.on, true) && !isFirst && (isFilled || len(distinct) >= fewestDistinct) {
+		written := slices.Index(s.marked, false)
+		isFirst := s.marked[0] && given == nil && !isFilled && (written < 0 || !slices.Contains(s.marked[written:], true))
+		if written >= 0 && slices.Contains(s.marked, true) && !isFirst && (isFilled || len(distinct) >= fewestDistinct) {
 			return s
 		}
 	}
@@ -410,7 +410,7 @@ func (c *checker) report(u *Unwritten) {
 	u.TextZH = u.Text.Text().Chinese()
 	c.Unwritten = append(c.Unwritten, *u)
 	if u.Reaches != "" && len(c.Operators) > 0 {
-		o := &c.Operators[u.reached]
+		o := &c.Operators[u.reachedJob]
 		o.Status, o.Reason, o.Extent, o.Confidence = recompute.Wrong, string(recompute.ByUnwritten), "", recompute.High
 		o.set(u.Text, lang.Sentence{})
 	}

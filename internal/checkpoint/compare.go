@@ -355,7 +355,7 @@ func (c *comparison) status(i int, f *lineMatch) (Status, lang.Sentence) {
 	missing := len(f.lines) - f.count()
 	switch {
 	case f.same > 0:
-		return Unknown, lang.Say("%d tensors are alike", f.same)
+		return Unknown, lang.Say("%d tensors have equal contents", f.same)
 	case f.of == pieces && len(partners) > 1:
 		return Split, lang.Say("%d columns each", w.piece)
 	case f.on == pieces:

@@ -98,7 +98,7 @@ func (s *side) check() error {
 	seen := map[string]*weight{}
 	for _, t := range s.tensors {
 		if first := seen[t.name]; first != nil {
-			s.fail(t.file, t.name, lang.Errorf("%s has it too", first.file))
+			s.fail(t.file, t.name, lang.Errorf("%s has the tensor too", first.file))
 		}
 		seen[t.name] = t
 	}

@@ -97,7 +97,7 @@ func checkSbatch(args []string) error {
 			name = a[:2]
 		}
 		if a == "--" || slices.Contains(ours, name) {
-			return lang.Errorf("--sbatch %s: the script sets that itself", a)
+			return lang.Errorf("--sbatch %s: the script sets this option itself", a)
 		}
 	}
 	return nil

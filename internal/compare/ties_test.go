@@ -253,8 +253,8 @@ func TestSaidByFiles(t *testing.T) {
 		if row.Op == "true" {
 			want, lied = "bfloat16", false
 		}
-		if notes := fmt.Sprint(row.Notes); row.Said != tensor.BFloat16 || row.Type != want || row.IsOrigin() || lied != strings.Contains(notes, "declared as bfloat16, but") {
-			t.Errorf("%s: said %v, type %q, origin %v, notes %s", row.Op, row.Said, row.Type, row.IsOrigin(), notes)
+		if notes := fmt.Sprint(row.Notes); row.DeclaredType != tensor.BFloat16 || row.Type != want || row.IsOrigin() || lied != strings.Contains(notes, "declared as bfloat16, but") {
+			t.Errorf("%s: said %v, type %q, origin %v, notes %s", row.Op, row.DeclaredType, row.Type, row.IsOrigin(), notes)
 		}
 	}
 	if len(rep.Rows) != 2 {

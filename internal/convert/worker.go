@@ -318,7 +318,7 @@ func (c *conversion) claimOutput(row *Row, name string) (ready bool, err error) 
 	dir := store.Join(c.run.opt.Out, filepath.FromSlash(c.job.Folder.Dir), c.folder)
 	row.Path = store.Join(dir, name)
 	if first, taken := c.run.outputOwners.LoadOrStore(row.Path, c.job.Path()); taken {
-		return false, lang.Errorf("%s has just been written from %s", row.Path, first)
+		return false, lang.Errorf("%s was already written from %s", row.Path, first)
 	}
 	if c.run.opt.SkipExisting && exists(row.Path) {
 		row.Skipped = true

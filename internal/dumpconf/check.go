@@ -45,7 +45,7 @@ type check struct {
 	msprobe *Object
 
 	findings []*Finding
-	more     bool
+	hasMore  bool
 }
 
 // Check reads a configuration and applies all rules of its schema. name is the name of the file,
@@ -61,7 +61,7 @@ func Check(name string, src []byte, opt Options) *Report {
 		inner := jsonpos.Parse(text)
 		doc = withUTF16(doc, inner)
 	}
-	c := &check{name: name, opt: &opt, doc: doc, root: doc.Root, schema: opt.Schema, more: doc.More}
+	c := &check{name: name, opt: &opt, doc: doc, root: doc.Root, schema: opt.Schema, hasMore: doc.More}
 	if c.schema == SchemaUnknown {
 		c.schema = Detect(c.root)
 	}
@@ -80,7 +80,7 @@ func Check(name string, src []byte, opt Options) *Report {
 	}
 	c.dropGuesses()
 	r := &Report{
-		Name: name, Schema: c.schema, Doc: doc, More: c.more,
+		Name: name, Schema: c.schema, Doc: doc, More: c.hasMore,
 		ACL: c.acl, MindSpore: c.ms, Engine: c.engine, msprobe: c.msprobe,
 	}
 	r.Findings = c.sortFindings()

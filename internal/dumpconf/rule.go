@@ -153,7 +153,7 @@ func (r *reporter) apply() {
 
 // isFull reports whether further findings are dropped.
 func (r *reporter) isFull() bool {
-	r.more = r.more || r.count >= maxPerRule
+	r.hasMore = r.hasMore || r.count >= maxPerRule
 	return r.count >= maxPerRule
 }
 

@@ -332,9 +332,9 @@ func (t *Tree) missingReason(p lang.Step, missing string) lang.Sentence {
 		slices.SortFunc(seen, lang.CompareNatural)
 		switch missingSteps(p, slices.Compact(seen)) {
 		case "":
-			return lang.Say("it ran, by ms_global_execution_order, and was not dumped")
+			return lang.Say("it was not dumped, although it ran according to ms_global_execution_order")
 		case missing:
-			return lang.Say("it did not run, by ms_global_execution_order")
+			return lang.Say("it did not run according to ms_global_execution_order")
 		}
 	}
 	return lang.Say("the run ended before, or dataset_sink_mode")

@@ -83,7 +83,7 @@ var hpaaResults = []string{sidefile.RuntimeName, sidefile.ConsumersName, "dump_m
 
 func locateHPAA(p folderPath, f *Folder) (pathMeaning, bool) {
 	if store.Base(f.Path) == hpaaResult && slices.ContainsFunc(f.files, func(file *File) bool { return slices.Contains(hpaaResults, file.Name) }) {
-		return pathMeaning{side: true}, true
+		return pathMeaning{isSideFolder: true}, true
 	}
 	if len(f.files) == 0 || RuntimeFile(f.Path) == "" {
 		return pathMeaning{}, false
@@ -109,7 +109,7 @@ func RuntimeFile(folder string) string {
 
 func finishHPAA(r *reader, folders []*Folder) {
 	for _, f := range folders {
-		if name := RuntimeFile(f.Path); name != "" && !f.side {
+		if name := RuntimeFile(f.Path); name != "" && !f.isSideFolder {
 			file := &File{Folder: &Folder{Path: name, Dir: filepath.ToSlash(store.Dir(name))}, Name: sidefile.RuntimeName}
 			r.readOrder(file, ByRuntime, sidefile.ReadRuntime, func(folder *Folder) bool { return folder == f })
 		}

@@ -144,7 +144,7 @@ type roundGraph struct {
 type foundNode struct {
 	op     graph.Op
 	script string
-	own    bool // the graph belongs to the round
+	isOwn  bool // the graph belongs to the round
 	flow   *flow
 }
 
@@ -176,14 +176,14 @@ func (r *roundGraph) add(g *graph.IR, file string, own bool) {
 		return cmp.Or(cmp.Compare(nodes[a], nodes[b]), strings.Compare(a.Name, b.Name), cmp.Compare(a.Execution, b.Execution))
 	}) {
 		i := nodes[op]
-		if old := r.found[op]; old != nil && (old.own || !own) {
+		if old := r.found[op]; old != nil && (old.isOwn || !own) {
 			continue
 		}
 		n := &g.Nodes[i]
 		if _, known := flow.levels[i]; !known {
 			flow.connect(i, 0)
 		}
-		f := &foundNode{own: own, op: *flow.op(i), flow: flow}
+		f := &foundNode{isOwn: own, op: *flow.op(i), flow: flow}
 		f.op.Name, f.op.Type = op.Name, op.Type // several operators may share a node
 		if line, via := g.Script(n); via != graph.ViaNone && via != graph.ViaLibrary {
 			f.script = fmt.Sprintf("%s:%d", path.Base(g.Text(line.Path)), line.Line)
@@ -338,8 +338,8 @@ func (r *roundGraph) attach() {
 		}
 	}
 	slices.Sort(r.files)
-	r.round.side.ir = graph.New(ops)
-	r.round.side.ir.Source = "graph " + strings.Join(slices.Compact(r.files), ", ")
+	r.round.sideSources.ir = graph.New(ops)
+	r.round.sideSources.ir.Source = "graph " + strings.Join(slices.Compact(r.files), ", ")
 }
 
 // GraphFiles reads graphs saved by MindSpore. Graphs of ranks are often alike: of texts that are

@@ -42,7 +42,7 @@ func locateMindSpore(p folderPath, _ *Folder) (pathMeaning, bool) {
 		if device, isDevice := deviceFolder(p.at(n - 2)); !ok && isDevice {
 			at.at.Rank = device
 		}
-		at.side = true
+		at.isSideFolder = true
 		return at, true
 	}
 	if rank := p.lastOfKind(filename.RankFolder); rank >= 0 {

@@ -201,8 +201,8 @@ type msprobeFolder struct {
 	// named counts the tensors with a file name, missing the tensors whose file is missing and
 	// replaced by statistics.
 	named, missing int
-	// odd are impossible values in dump.json.
-	odd TableError
+	// impossible are impossible values in dump.json.
+	impossible TableError
 }
 
 // readCalls reads dump.json.
@@ -215,14 +215,14 @@ func (d *msprobeFolder) readCalls(in io.Reader) (header msprobe.Header, err erro
 			d.calls = append(d.calls, &Call{Entry: *e})
 			return
 		}
-		d.odd.addAt(lang.Plain(e.API), 0, lang.Say("a second entry of this name"), lang.Say("want one: the last counts, as in Python"))
+		d.impossible.addAt(lang.Plain(e.API), 0, lang.Say("a second entry of this name"), lang.Say("want one: the last one counts, as in Python"))
 		d.calls[i] = &Call{Entry: *e}
 	})
 }
 
 // readLines reads the list of ptdbg_ascend. It names files also where only statistics were dumped.
 func (d *msprobeFolder) readLines(in io.Reader) (msprobe.Header, error) {
-	lines, err := msprobe.ReadLines(in, d.odd.add)
+	lines, err := msprobe.ReadLines(in, d.impossible.add)
 	if err != nil {
 		err = &msprobe.CutError{Entries: len(lines.Entries), Err: err}
 	}
@@ -278,7 +278,7 @@ func (d *msprobeFolder) read() {
 		for k := range c.Leaves {
 			l := &c.Leaves[k]
 			if l.Value != nil && !l.Value.Odd.IsZero() {
-				d.odd.addAt(lang.Plain(l.Name), 0, l.Value.Odd, lang.Say("left out"))
+				d.impossible.addAt(lang.Plain(l.Name), 0, l.Value.Odd, lang.Say("left out"))
 			}
 			if l.Tensor != nil {
 				e := d.entry(header.Task, c, l)
@@ -294,7 +294,7 @@ func (d *msprobeFolder) read() {
 	if d.missing > 0 {
 		d.run.problem(NoElements, d.file.Path(), *d.at, lang.Errorf("the files of %d of %d tensors are missing: their statistics are used", d.missing, d.named))
 	}
-	if err := d.odd.nilIfEmpty(); err != nil {
+	if err := d.impossible.nilIfEmpty(); err != nil {
 		d.run.problem(BadSide, d.file.Path(), *d.at, err)
 	}
 	d.msprobes = append(d.msprobes, msprobeDump{d.at, d.file, header, d.calls})
@@ -360,7 +360,7 @@ func (d *msprobeFolder) findTensors() {
 func (d *msprobeFolder) entry(task string, c *Call, l *msprobe.Leaf) entry {
 	s, odd := statisticsOf(l.Tensor)
 	if !odd.IsZero() {
-		d.odd.addAt(lang.Plain(l.Name), 0, odd, lang.Say("left out"))
+		d.impossible.addAt(lang.Plain(l.Name), 0, odd, lang.Say("left out"))
 	}
 	e := entry{call: c, leaf: l, at: d.at, file: d.file, statistics: s}
 	first, slice, _ := strings.Cut(l.Path, ".")
@@ -499,8 +499,8 @@ func (r *reader) attachCalls(round *Round) {
 			if len(round.Calls) > len(d.calls) {
 				continue // a second process with the same rank and step
 			}
-			if round.side.dumpFlow = flowOfCalls(d.calls); round.side.dumpFlow != nil {
-				round.side.dumpFlow.Source = equalTensors + d.file.Name
+			if round.sideSources.dumpFlow = flowOfCalls(d.calls); round.sideSources.dumpFlow != nil {
+				round.sideSources.dumpFlow.Source = equalTensors + d.file.Name
 			}
 		}
 	}

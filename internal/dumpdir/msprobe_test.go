@@ -292,7 +292,7 @@ func TestMSProbeTwice(t *testing.T) {
 	for _, p := range r.Problems {
 		problems = append(problems, p.Err.Error())
 	}
-	want := []string{"Torch.b.0.forward is listed as its own module (1 call)", "statistics: Torch.b.0.forward: a second entry of this name, want one: the last counts, as in Python"}
+	want := []string{"Torch.b.0.forward is listed as its own module (1 call)", "statistics: Torch.b.0.forward: a second entry of this name, want one: the last one counts, as in Python"}
 	if !slices.Equal(problems, want) {
 		t.Errorf("%q, want %q", problems, want)
 	}

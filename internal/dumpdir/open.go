@@ -168,7 +168,7 @@ func archiveExt(name string) string {
 func (r *reader) locateFolder(f *Folder, p folderPath) {
 	for i := range producers {
 		if at, ok := producers[i].locate(p, f); ok {
-			f.producer, f.Producer, f.At, f.start, f.op, f.side = &producers[i], producers[i].name, at.at, at.start, at.op, at.side
+			f.producer, f.Producer, f.At, f.start, f.op, f.isSideFolder = &producers[i], producers[i].name, at.at, at.start, at.op, at.isSideFolder
 			return
 		}
 	}
@@ -233,7 +233,7 @@ func sourceOfAll(name string) string {
 // contentOf returns the content of a file by its name and folder.
 func (f *Folder) contentOf(file *File) identity {
 	switch {
-	case f.side:
+	case f.isSideFolder:
 		return identity{role: Side}
 	case f.producer.identify != nil:
 		return f.producer.identify(file)

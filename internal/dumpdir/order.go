@@ -466,13 +466,13 @@ func (r *reader) attachOrders(round *Round) {
 		best[o.by] = known
 		switch o.by {
 		case ByDumpJSON:
-			round.side.dumpJSON = o.order
+			round.sideSources.dumpJSON = o.order
 		case ByRuntime:
-			round.side.Runtime = o.order
+			round.sideSources.Runtime = o.order
 		case ByExecution:
-			round.side.Execution = o.order
+			round.sideSources.Execution = o.order
 		case ByStatistics:
-			round.side.statistics = o.order
+			round.sideSources.statistics = o.order
 		}
 	}
 }
@@ -490,7 +490,7 @@ func (r *Run) SortOperators(given Sources) error {
 }
 
 func (r *Round) sortOperators(given *Sources) error {
-	sources := given.orElse(&r.side)
+	sources := given.orElse(&r.sideSources)
 	r.sources = sources
 	items := r.items()
 	order, places, err := sources.Rank(items)

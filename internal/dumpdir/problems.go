@@ -68,7 +68,7 @@ func (r *Run) findEmpty() {
 		}
 	}
 	for _, f := range r.folders {
-		if filled[f] || f.side || f.parent == nil || !filled[f.parent] {
+		if filled[f] || f.isSideFolder || f.parent == nil || !filled[f.parent] {
 			continue
 		}
 		// The name of the folder itself is a rank or a step.
@@ -167,7 +167,7 @@ func (r *Run) CountOtherFiles() (n int) {
 	for _, f := range r.Files {
 		ext := strings.ToLower(path.Ext(f.Name))
 		isOther := f.Role == Unknown || f.Role == Side && (slices.Contains(useless, ext) || !slices.Contains(sideNames, ext))
-		if isOther && f.Err == nil && !f.IsGiven() && !f.Folder.side {
+		if isOther && f.Err == nil && !f.IsGiven() && !f.Folder.isSideFolder {
 			n++
 		}
 	}

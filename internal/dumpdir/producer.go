@@ -97,8 +97,8 @@ type pathMeaning struct {
 	start string
 	// op is the operator in the folders below the round.
 	op string
-	// side is set for folders of side files.
-	side bool
+	// isSideFolder is set for folders of side files.
+	isSideFolder bool
 }
 
 // identity is the content of a file, by its name.

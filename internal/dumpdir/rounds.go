@@ -363,7 +363,7 @@ func (c Coordinates) Text() lang.Text {
 
 // Name returns the known coordinates, or a text for a round that has none.
 func (c Coordinates) Name() lang.Text {
-	return cmp.Or(c.Text(), lang.Say("the round without coordinates").Text())
+	return cmp.Or(c.Text(), lang.Say("the round without rank and step").Text())
 }
 
 // ShortNames names rounds by the coordinates that differ among them, such as rank 1 step 2. A

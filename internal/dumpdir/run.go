@@ -92,9 +92,9 @@ type Round struct {
 	// Software are the programs that made the dumps, from files beside them.
 	Software []Software
 
-	folders []*Folder // folders of the tensors
-	side    Sources   // sources in the run
-	sources Sources   // sources in the run and from SortOperators
+	folders     []*Folder // folders of the tensors
+	sideSources Sources   // sources in the run
+	sources     Sources   // sources in the run and from SortOperators
 }
 
 // Op is one execution of an operator.
@@ -248,14 +248,14 @@ type Folder struct {
 	// At are the coordinates in the path. At.Folder are the folders without a coordinate.
 	At Coordinates
 
-	producer *producer
-	parent   *Folder
-	files    []*File
-	start    string // the time at which the dump began
-	op       string // the operator in the folders below the round, with slashes
-	side     bool   // holds no tensors
-	list     *File  // dump.json of msprobe, nil for none
-	listed   bool   // list is set
+	producer     *producer
+	parent       *Folder
+	files        []*File
+	start        string // the time at which the dump began
+	op           string // the operator in the folders below the round, with slashes
+	isSideFolder bool   // holds no tensors
+	list         *File  // dump.json of msprobe, nil for none
+	listed       bool   // list is set
 }
 
 // isGiven reports whether the folder stands for a file that was given.

@@ -94,7 +94,7 @@ func (s *scanner) bytes(n int64) (b []byte, err error) {
 // varint reads a base-128 integer; what names it in errors.
 func (s *scanner) varint(what string, end int64) (uint64, error) { return s.varintOf(what, "", end) }
 
-// varintOf is varint with a part of the name.
+// varintOf reads a varint; part is added to the name in errors.
 func (s *scanner) varintOf(what, part string, end int64) (uint64, error) {
 	b, err := s.peek(maxVarint, end)
 	if err != nil {

@@ -27,9 +27,9 @@ type tree struct {
 	run   *dumpdir.Run
 	roots []*root
 	// several: results must include the paths of their folders.
-	several bool
-	reader  *dumpdir.GraphFiles
-	of      map[string]*root // roots by absolute folder
+	several      bool
+	reader       *dumpdir.GraphFiles
+	rootByFolder map[string]*root // roots by absolute folder
 }
 
 // root is a folder with the graphs and dumps of a rank.
@@ -41,7 +41,7 @@ type root struct {
 	files  []*dumpdir.File
 	rounds []*dumpdir.Round // with statistics
 	dumped bool             // some operator has a dump
-	kept   kept             // inputs or outputs that the configuration dumps
+	kinds  dumpedKinds      // inputs or outputs that the configuration dumps
 	// orders maps graphs to the files with their execution orders.
 	orders map[int]string
 	// bare replaces the graphs if there are none.
@@ -81,7 +81,7 @@ func openTree(ctx context.Context, opt *Options) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tree{run: run, several: len(opt.Paths) > 1, of: make(map[string]*root)}
+	t := &tree{run: run, several: len(opt.Paths) > 1, rootByFolder: make(map[string]*root)}
 	t.findGraphs(ctx, opt)
 	t.chooseGraphs(opt)
 	t.assignFiles(opt)
@@ -196,7 +196,7 @@ func (t *tree) addGraph(file, name string, given bool) {
 	if store.Base(dir) == graphsFolder {
 		dir, rootName = store.Dir(dir), store.Dir(rootName)
 	}
-	r := t.of[dir]
+	r := t.rootByFolder[dir]
 	if r == nil {
 		r = &root{dir: dir, name: rootName, orders: make(map[int]string)}
 		if m := rankFolder.FindStringSubmatch(store.Base(dir)); m != nil {
@@ -204,7 +204,7 @@ func (t *tree) addGraph(file, name string, given bool) {
 				r.rank = &n
 			}
 		}
-		t.of[dir] = r
+		t.rootByFolder[dir] = r
 		t.roots = append(t.roots, r)
 	}
 	r.graphs = append(r.graphs, graphFile{saved, file, name})
@@ -314,12 +314,12 @@ func (t *tree) assignFiles(opt *Options) {
 // rootOf returns the root of a file, nil for none.
 func (t *tree) rootOf(f *dumpdir.File) *root {
 	dir := store.Dir(absolute(f.Path()))
-	if r, known := t.of[dir]; known {
+	if r, known := t.rootByFolder[dir]; known {
 		return r
 	}
 	var found *root
 	for up := dir; found == nil; up = store.Dir(up) {
-		found = t.of[up]
+		found = t.rootByFolder[up]
 		if store.Dir(up) == up {
 			break
 		}
@@ -327,7 +327,7 @@ func (t *tree) rootOf(f *dumpdir.File) *root {
 	if found == nil && len(t.roots) == 1 {
 		found = t.roots[0]
 	}
-	t.of[dir] = found
+	t.rootByFolder[dir] = found
 	return found
 }
 
@@ -429,12 +429,12 @@ func (g *loadedGraph) readOrder(file string) error {
 	})
 }
 
-// kept selects the tensors of an operator that the configuration of a tree dumps. Its values are the values of
+// dumpedKinds selects the tensors of an operator that the configuration of a tree dumps. Its values are the values of
 // MindSpore's input_output.
-type kept int
+type dumpedKinds int
 
 const (
-	keptAll kept = iota
+	keptAll dumpedKinds = iota
 	keptInputs
 	keptOutputs
 )
@@ -445,8 +445,8 @@ const (
 	maxSettings  = 1 << 20 // bytes
 )
 
-// settingsFolders lists its folders: beside the ranks in old releases, in the folder of the rank in
-// later ones.
+// settingsFolders lists the folders of the settings file: beside the ranks in old releases, in the folder of the rank
+// in later releases.
 var settingsFolders = []string{".metadata", ".dump_metadata"}
 
 // readSettings reads which tensors of each root were dumped. An unreadable configuration is ignored
@@ -460,20 +460,20 @@ func (t *tree) readSettings() {
 		above := store.Dir(dir)
 		for _, r := range t.roots {
 			if r.dir == above || strings.HasPrefix(r.dir, above+string(filepath.Separator)) {
-				r.kept = readKept(f.Path())
+				r.kinds = readKept(f.Path())
 			}
 		}
 	}
 	for _, r := range t.roots { // for a given folder below its root
 		for _, folder := range settingsFolders {
-			if r.kept == keptAll && r.bare == nil {
-				r.kept = readKept(store.Join(r.dir, folder, settingsName))
+			if r.kinds == keptAll && r.bare == nil {
+				r.kinds = readKept(store.Join(r.dir, folder, settingsName))
 			}
 		}
 	}
 }
 
-func readKept(name string) kept {
+func readKept(name string) dumpedKinds {
 	in, err := safefile.Open(name)
 	if err != nil {
 		return keptAll
@@ -481,7 +481,7 @@ func readKept(name string) kept {
 	defer in.Close()
 	var settings struct {
 		Common struct {
-			InputOutput kept `json:"input_output"`
+			InputOutput dumpedKinds `json:"input_output"`
 		} `json:"common_dump_settings"`
 	}
 	data, err := io.ReadAll(io.LimitReader(in, maxSettings))
@@ -499,7 +499,7 @@ func (r *root) keptNote(results []Result) lang.Sentence {
 		if !ok || op.Level > 0 || op.NotDumped || !r.dumped {
 			continue
 		}
-		switch r.kept {
+		switch r.kinds {
 		case keptOutputs:
 			for k := range op.Inputs {
 				in := &op.Inputs[k]

@@ -21,8 +21,8 @@ type Kind struct {
 	Name lang.Text
 	// Use says how dumptool uses a file of the kind, or what the user can do.
 	Use lang.Text
-	// is reports whether the head of a file matches the kind.
-	is func(head []byte) bool
+	// matches reports whether the head of a file matches the kind.
+	matches func(head []byte) bool
 }
 
 // Text returns a sentence about a file of the kind, without the file's name.
@@ -71,7 +71,7 @@ var kinds = []Kind{
 // nil if unknown.
 func Identify(head []byte) *Kind {
 	for i := range kinds {
-		if kinds[i].is(head) {
+		if kinds[i].matches(head) {
 			return &kinds[i]
 		}
 	}

@@ -348,7 +348,7 @@ func (r *irReader) nodeByNumber(number int32) ref {
 	if at < len(r.graph.Nodes) && r.graph.Nodes[at].Number == number {
 		return ref(at)
 	}
-	if i, ok := r.others[number]; ok {
+	if i, ok := r.unordered[number]; ok {
 		return ref(i)
 	}
 	return noRef

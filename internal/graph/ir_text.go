@@ -57,7 +57,7 @@ type irReader struct {
 	open      bool  // the closing } has not been read
 	subgraphs map[string]int32
 	first     int             // index of the subgraph's first node
-	others    map[int32]int32 // nodes of the subgraph out of numeric order, by number
+	unordered map[int32]int32 // nodes of the subgraph out of numeric order, by number
 	params    map[int32]int32 // by number
 	byName    map[string]int32
 	types     arena
@@ -234,7 +234,7 @@ func (r *irReader) startSubgraph(name []byte) {
 	if _, known := r.subgraphs[s]; !known {
 		r.subgraphs[s] = r.subgraph
 	}
-	r.first, r.others = len(r.graph.Nodes), nil
+	r.first, r.unordered = len(r.graph.Nodes), nil
 }
 
 // paramLine reads a parameter of the graph, %para2_conv1.weight : <type> : words, and reports whether the line has
@@ -326,11 +326,11 @@ func (r *irReader) nodeLine(text []byte) bool {
 	n.readIDs(rest)
 	g.Nodes = append(g.Nodes, n)
 	if at := r.first + int(number); at != r.node {
-		if r.others == nil {
-			r.others = make(map[int32]int32)
+		if r.unordered == nil {
+			r.unordered = make(map[int32]int32)
 		}
-		if _, known := r.others[number]; !known {
-			r.others[number] = int32(r.node)
+		if _, known := r.unordered[number]; !known {
+			r.unordered[number] = int32(r.node)
 		}
 	}
 	return true

@@ -197,10 +197,10 @@ func (r *Result) warnNames(opt *Options, renamedNodes, inReference, notInReferen
 		}
 	}
 	if numRemaining > 0 {
-		r.warn("--nodename-log: %d of its names have no piece", numRemaining)
+		r.warn("--nodename-log: no piece for %d of the names in the file", numRemaining)
 	}
 	if len(notInReference) > 0 {
-		r.warn("--nodename-log: it does not have %s", lang.FirstNames(slices.SortedFunc(maps.Keys(notInReference), lang.CompareNatural)))
+		r.warn("--nodename-log: the file lacks %s", lang.FirstNames(slices.SortedFunc(maps.Keys(notInReference), lang.CompareNatural)))
 	}
 }
 

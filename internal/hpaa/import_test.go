@@ -437,7 +437,7 @@ func TestNames(t *testing.T) {
 		t.Errorf("read %q, want %q", r.Read, want)
 	}
 	warnings := fmt.Sprint(r.Warnings)
-	for _, want := range []string{`--map-node-dict: no piece belongs to "npu_y"`, "--nodename-log: 1 of its names have no piece"} {
+	for _, want := range []string{`--map-node-dict: no piece belongs to "npu_y"`, "--nodename-log: no piece for 1 of the names in the file"} {
 		if !strings.Contains(warnings, want) {
 			t.Errorf("warnings %s, want %s", warnings, want)
 		}

@@ -37,16 +37,16 @@ type stored struct {
 // reader reads the elements of a piece in order; packed elements are unpacked to bytes. If many
 // pieces are read at a time it reopens the file for every block.
 type reader struct {
-	piece   *stored
-	file    store.Source // nil while closed
-	reopens bool         // close the file after every block
-	data    io.ReaderAt
-	end     int64  // of data
-	at      int64  // offset of the next byte to read
-	rest    []byte // text not yet decoded
-	ready   []byte // elements not yet taken
-	partial []byte // the beginning of an element, behind next
-	decoded int64  // in bytes
+	piece     *stored
+	file      store.Source // nil while closed
+	reopens   bool         // close the file after every block
+	data      io.ReaderAt
+	end       int64  // of data
+	at        int64  // offset of the next byte to read
+	undecoded []byte // text not yet decoded
+	ready     []byte // elements not yet taken
+	partial   []byte // the beginning of an element, behind next
+	decoded   int64  // in bytes
 	*buffers
 }
 
@@ -159,17 +159,17 @@ func (r *reader) decode() error {
 		return nil
 	}
 	for {
-		if len(r.rest) <= form.longest() && r.at < r.end {
+		if len(r.undecoded) <= form.longest() && r.at < r.end {
 			if err := r.fillText(); err != nil {
 				return err
 			}
 		}
 		last := r.at >= r.end
-		written, read, bad := form.decode(r.block[carried:], r.rest, last)
+		written, read, bad := form.decode(r.block[carried:], r.undecoded, last)
 		if bad != nil {
-			return r.badHex(r.at-int64(len(r.rest))+int64(bad.at), bad.want)
+			return r.badHex(r.at-int64(len(r.undecoded))+int64(bad.at), bad.want)
 		}
-		r.rest = r.rest[read:]
+		r.undecoded = r.undecoded[read:]
 		if written > 0 || last {
 			r.addDecoded(carried, written)
 			return nil
@@ -182,12 +182,12 @@ func (r *reader) fillText() error {
 	if r.text == nil {
 		r.text = make([]byte, len(r.block)+minBlock)
 	}
-	kept := copy(r.text, r.rest)
+	kept := copy(r.text, r.undecoded)
 	n := int(min(int64(len(r.text)-kept), r.end-r.at))
 	if err := format.ReadFull(r.data, r.text[kept:kept+n], r.at); err != nil {
 		return err
 	}
-	r.rest = r.text[:kept+n]
+	r.undecoded = r.text[:kept+n]
 	r.at += int64(n)
 	return nil
 }

@@ -79,8 +79,8 @@ type filePosition struct {
 	rows []Statistics
 	// values lists msprobe's values for an unreadable file.
 	values []Tensor
-	// beside holds another file's statistics of the only tensor, if statistics are requested.
-	beside *dumpdir.Statistics
+	// statistics holds another file's statistics of the only tensor, if statistics are requested.
+	statistics *dumpdir.Statistics
 	// members lists the wanted tensors of a file with named tensors.
 	members map[string]bool
 }
@@ -102,7 +102,7 @@ func places(run *dumpdir.Run, stats bool) map[*dumpdir.File]*filePosition {
 					p.script = op.Call.Script
 				}
 				if stats {
-					p.beside = t.Statistics
+					p.statistics = t.Statistics
 				}
 				if t.Leaf != nil && t.File.Err != nil {
 					p.values = append(p.values, Tensor{NameInFile: new(t.Leaf.Name), KindInFile: t.Kind, Kind: t.Kind, Index: t.Index, DType: tensor.Undefined.String(), Err: lang.Failed(t.File.Err)})

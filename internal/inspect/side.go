@@ -36,7 +36,7 @@ func (c Count) Text() lang.Text { return lang.CountText(c.N, c.Noun) }
 type sideKind struct {
 	container NullableText
 	what      lang.Text
-	is        func(name string) bool
+	matches   func(name string) bool
 	read      func(in io.Reader, size int64) ([]Count, misfit.List, error)
 }
 
@@ -101,7 +101,7 @@ func (w *worker) looseProto(f *File) bool {
 
 // sideOf returns the index of the kind that matches a file name, -1 for none.
 func sideOf(name string) int {
-	return slices.IndexFunc(sideKinds[:], func(k sideKind) bool { return k.is(name) })
+	return slices.IndexFunc(sideKinds[:], func(k sideKind) bool { return k.matches(name) })
 }
 
 // countMisfits counts the misfits of the file, and lists them if listed is set.

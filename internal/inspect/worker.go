@@ -220,7 +220,7 @@ func (w *worker) elements(ctx context.Context, f *File, src *tensorfile.Tensor, 
 	stats, err := src.Stats(ctx, shape, &w.block)
 	t.Stats = newStats(stats)
 	if p := w.places[f.Entry]; err == nil && p != nil {
-		if differs := p.beside.Contradiction(src, stats); differs != nil {
+		if differs := p.statistics.Contradiction(src, stats); differs != nil {
 			f.Warnings = append(f.Warnings, lang.Error(differs))
 		}
 	}

@@ -65,7 +65,7 @@ func Parse(src []byte) *Document {
 		return d
 	}
 	p := parse(src)
-	d.Root, d.Problems, d.More = p.root, p.problems, p.more
+	d.Root, d.Problems, d.More = p.root, p.problems, p.hasMore
 	d.conclude()
 	return d
 }

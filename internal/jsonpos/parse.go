@@ -17,7 +17,7 @@ type parser struct {
 	root     *Value
 	pos      int
 	problems []Problem
-	more     bool
+	hasMore  bool
 	open     []byte // unclosed opening brackets
 	values   int
 	stopped  bool // a limit was reached
@@ -50,7 +50,7 @@ func parse(src []byte) *parser {
 // problem adds a problem if the list has room. The caller may add edits.
 func (p *parser) problem(cause Cause, start, end int, en string, args ...any) *Problem {
 	if p.stopped || p.full() {
-		p.more = p.more || !p.stopped
+		p.hasMore = p.hasMore || !p.stopped
 		return new(Problem)
 	}
 	p.problems = append(p.problems, Problem{Cause: cause, Offset: start, Length: end - start, Message: lang.Say(en, args...)})
@@ -64,7 +64,7 @@ func (p *parser) full() bool { return len(p.problems) >= MaxProblems }
 func (p *parser) stop(cause Cause, en string, limit int) {
 	if p.full() {
 		p.problems = p.problems[:MaxProblems-1]
-		p.more = true
+		p.hasMore = true
 	}
 	p.problem(cause, p.pos, p.pos, en, limit)
 	p.stopped = true
@@ -104,9 +104,9 @@ func (p *parser) container(v *Value, c byte) {
 	p.open = append(p.open, c)
 	items := items{p: p, v: v}
 	if c == '[' {
-		v.Kind, items.closing, items.one = Array, ']', p.element
+		v.Kind, items.closing, items.readOne = Array, ']', p.element
 	} else {
-		v.Kind, items.closing, items.one = Object, '}', p.member
+		v.Kind, items.closing, items.readOne = Object, '}', p.member
 	}
 	items.read()
 	p.open = p.open[:len(p.open)-1]
@@ -190,7 +190,7 @@ type items struct {
 	p       *parser
 	v       *Value
 	closing byte
-	one     func(*Value) // reads a member or an element
+	readOne func(*Value) // reads a member or an element
 
 	count    int // items read
 	lastEnd  int // end of the last item
@@ -237,7 +237,7 @@ func (s *items) item() {
 		}
 	}
 	before := len(s.v.Members) + len(s.v.Elems)
-	s.one(s.v)
+	s.readOne(s.v)
 	if len(s.v.Members)+len(s.v.Elems) == before {
 		return // no item was read
 	}

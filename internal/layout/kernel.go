@@ -41,7 +41,7 @@ func copyBox(dst, src []byte, b box, unit int) {
 			loops = append(loops, d)
 		}
 	}
-	tile.each(dst, src, loops)
+	tile.walkLoops(dst, src, loops)
 }
 
 // longest returns the index of the loop with the most steps, leaving out loop but; -1 for none.
@@ -63,7 +63,7 @@ type plane struct {
 	rows, cols dim
 }
 
-func (p *plane) each(dst, src []byte, loops []dim) {
+func (p *plane) walkLoops(dst, src []byte, loops []dim) {
 	if len(loops) == 0 {
 		p.copy(dst, src)
 		return
@@ -75,7 +75,7 @@ func (p *plane) each(dst, src []byte, loops []dim) {
 		return
 	}
 	for i := range last.n {
-		p.each(dst[i*last.host*u:], src[i*last.dev*u:], loops[:len(loops)-1])
+		p.walkLoops(dst[i*last.host*u:], src[i*last.dev*u:], loops[:len(loops)-1])
 	}
 }
 

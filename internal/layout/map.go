@@ -166,22 +166,22 @@ func listOf(blocks ...block) blockList {
 // eachInHost calls f with the blocks that may touch ranges of the host axes.
 func (l blockList) eachInHost(ranges []axisRange, f func(block) error) error {
 	if l.inHost == nil {
-		return l.each(0, l.n, f)
+		return l.walkRange(0, l.n, f)
 	}
 	from, to := l.inHost(ranges)
-	return l.each(from, to, f)
+	return l.walkRange(from, to, f)
 }
 
 // eachInDevice calls f with the blocks that may touch device offsets [lo, hi).
 func (l blockList) eachInDevice(lo, hi int64, f func(block) error) error {
 	if l.inDevice == nil {
-		return l.each(0, l.n, f)
+		return l.walkRange(0, l.n, f)
 	}
 	from, to := l.inDevice(lo, hi)
-	return l.each(from, to, f)
+	return l.walkRange(from, to, f)
 }
 
-func (l blockList) each(from, to int64, f func(block) error) error {
+func (l blockList) walkRange(from, to int64, f func(block) error) error {
 	for i := max(0, from); i < min(to, l.n); i++ {
 		if err := f(l.at(i)); err != nil {
 			return err

@@ -290,7 +290,7 @@ func (h *Headroom) smallest() *Margin {
 	return &h.Margins[0]
 }
 
-// bits returns the smallest margin, infinite for none.
+// bits returns the smallest margin in bits, infinite if there is none.
 func (h *Headroom) bits() float64 {
 	if m := h.smallest(); m != nil {
 		return m.Bits

@@ -119,9 +119,9 @@ func (r rounds) add(d *shard.Document, at dumpdir.Coordinates) error {
 		r[at] = d
 	case other == d || d.Shard != nil:
 	case !at.IsKnown():
-		return lang.Errorf("%s: has a round without rank and step, as %s has: name the rank, such as rank=7:PATH", d.Path, other.Path)
+		return lang.Errorf("%s: contains a round without rank and step, and so does %s: give the rank, such as rank=7:PATH", d.Path, other.Path)
 	default:
-		return lang.Errorf("%s: has %s, as %s has", d.Path, at, other.Path)
+		return lang.Errorf("%s: contains %s, and so does %s", d.Path, at, other.Path)
 	}
 	return nil
 }

@@ -172,7 +172,7 @@ func (r *ScanReport) Outcome(bool) batch.Outcome {
 		read = lang.Say("%s, %d of memory that is never written or never read", read, r.Unwritten)
 	}
 	if r.nothingScanned() {
-		read = lang.Say("%s: all are empty or of integers, no floating-point element was scanned", read)
+		read = lang.Say("%s: all tensors are empty or hold integers: no floating-point element was scanned", read)
 	}
 	o.Messages = []batch.Message{batch.Infof("%s, %s", found, read)}
 	return o

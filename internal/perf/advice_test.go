@@ -15,7 +15,7 @@ func TestExplain(t *testing.T) {
 			"vendor_npc00": "moves, VME and MME fill 0.1 % of mcu_cycle (68.3 %, 8.9 % and 22.8 % of that): scalar code",
 			"data_border":  "moves take 60 %, VME and MME 48 %; 12000 of 100000 cycles only move data: ",
 			"compute_vme":  "moves take 30 %, VME and MME 85 %, most in VME (80 %): ",
-			"serial":       "moves take 45 %, VME and MME 45 %, and only 4.4 % of the shorter one overlaps: full overlap would save up to 43000 of 100000 cycles; use double buffering",
+			"serial":       "moves take 45 %, VME and MME 45 %, and only 4.4 % of the shorter part overlaps: full overlap would save up to 43000 of 100000 cycles; use double buffering",
 			"sync":         "waits for other cores in 25000 of 100000 cycles (25 %): ",
 			"wrapped":      "VME 0, MME 4000000000, MTE 10 of 1000 cycles, ",
 		}[o.Name]

@@ -199,7 +199,7 @@ func (r *Report) Outcome(f FailOn) batch.Outcome {
 	case len(r.Files) == 0:
 		o.Kind, o.Text = batch.Nothing, lang.Say("no table of operators in %s, want op_perf.csv or op_perf_{core}.csv", strings.Join(r.Paths, ", "))
 	case len(r.Operators) == 0 && len(r.Hidden) > 0:
-		o.Kind, o.Text = batch.Nothing, lang.Say("no tensors are left: %s left out", lang.CountText(len(r.Hidden), "operator"))
+		o.Kind, o.Text = batch.Nothing, lang.Say("nothing is left: %s excluded", lang.CountText(len(r.Hidden), "operator"))
 	case len(r.Operators) == 0:
 		o.Kind, o.Text = batch.Nothing, lang.Say("no operators in %s", strings.Join(r.Files, ", "))
 	case failed != "":

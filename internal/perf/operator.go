@@ -385,7 +385,7 @@ func explain(o *Operator) lang.Sentence {
 		return lang.Say("%s, most in %s (%s): tile shapes that fill the unit, fp16, fewer VME passes", both, busier, ofMCU(cycles))
 	case ClassSerial:
 		shorter := o.shorter()
-		return lang.Say("%s, and only %s of the shorter one overlaps: full overlap would save up to %d of %d cycles; use double buffering", both, percent(o.HiddenData.N, shorter), shorter-o.HiddenData.N, mcu)
+		return lang.Say("%s, and only %s of the shorter part overlaps: full overlap would save up to %d of %d cycles; use double buffering", both, percent(o.HiddenData.N, shorter), shorter-o.HiddenData.N, mcu)
 	}
 	if o.Confidence == Medium {
 		return lang.Say("%s: near the ridge of the roofline, reduce both data movement and computation", both)

@@ -257,7 +257,7 @@ func (r *Report) readBaseline(ctx context.Context, mode DumpMode, selected *sele
 	r.Problems = append(append(r.Problems, then.problems...), before.problems...)
 	r.BaselineSummary = &BaselineSummary{Files: then.files, Total: before.total, Missing: []string{}}
 	for _, o := range before.rows {
-		if !selected.known[o.at()] {
+		if !selected.occurrences[o.at()] {
 			r.BaselineSummary.Missing = append(r.BaselineSummary.Missing, o.Name)
 		}
 	}
@@ -327,18 +327,18 @@ func (r Relation) Text() lang.Text { return relationTexts[r] }
 // selection holds the operators that the options keep.
 type selection struct {
 	rows []*Operator
-	// known holds the operators in rows, and operators of unusable lines.
-	known     map[occurrence]bool
-	hidden    []SkippedOperator
-	unmatched []string
-	runs      []*Runs
-	total     int64
-	problems  []Problem
+	// occurrences holds the operators in rows, and operators of unusable lines.
+	occurrences map[occurrence]bool
+	hidden      []SkippedOperator
+	unmatched   []string
+	runs        []*Runs
+	total       int64
+	problems    []Problem
 }
 
 // selectOperators renames and filters operators in this order: names of the reference, _span, keys, names.
 func selectOperators(t *tables, opt *Options) *selection {
-	c := &selection{known: make(map[occurrence]bool), hidden: []SkippedOperator{}, runs: []*Runs{}}
+	c := &selection{occurrences: make(map[occurrence]bool), hidden: []SkippedOperator{}, runs: []*Runs{}}
 	skip := func(name string) dumpdir.NodeSkip {
 		if opt.NoSpan && strings.Contains(name, span) {
 			return SkipSpan
@@ -373,7 +373,7 @@ func selectOperators(t *tables, opt *Options) *selection {
 
 // add adds an operator, or a problem with its numbers.
 func (c *selection) add(o *Operator) {
-	c.known[o.at()] = true
+	c.occurrences[o.at()] = true
 	if o.bad {
 		return
 	}
@@ -401,7 +401,7 @@ func (r *Report) judge(current, before *selection) {
 		o.Before = known[o.at()]
 		switch {
 		case before == nil:
-		case o.Before == nil && before.known[o.at()]: // its line was unusable
+		case o.Before == nil && before.occurrences[o.at()]: // its line was unusable
 			o.Status = Unknown
 		default:
 			o.Status = statusOf(o, &r.Thresholds)

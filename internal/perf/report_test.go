@@ -269,7 +269,7 @@ func TestOutcome(t *testing.T) {
 		{"bad.csv", "", standard, batch.Incomplete, "0 operators read, 1 problem: lines or tables that cannot be used"},
 		{"none.csv", "", standard, batch.Nothing, "no operators in none.csv"},
 		{"empty", "", standard, batch.Nothing, "no table of operators in empty, want op_perf.csv or op_perf_{core}.csv"},
-		{"xspan.csv", "", standard, batch.Nothing, "no tensors are left: 1 operator left out"},
+		{"xspan.csv", "", standard, batch.Nothing, "nothing is left: 1 operator excluded"},
 	} {
 		r := analyze(t, dir, Options{Baseline: tt.baseline, NoSpan: true}, tt.path)
 		o := r.Outcome(tt.fail)

@@ -432,7 +432,7 @@ func parseString(s string) (any, error) {
 		default:
 			r, multibyte, rest, err := strconv.UnquoteChar(s, 0)
 			if err != nil || multibyte {
-				return nil, lang.Errorf("found the escape %q, wanted one of a str's repr", shorten(s))
+				return nil, lang.Errorf("found the escape %q, wanted an escape of Python's repr", shorten(s))
 			}
 			b.WriteByte(byte(r))
 			s = rest

@@ -360,11 +360,11 @@ func TestNotChecked(t *testing.T) {
 		{"one rank without a group", "a group of one rank", func(b *ranktest.Built) {
 			b.Comm(0, 0, "all_reduce", nil, []*trace.Tensor{a}, []*trace.Tensor{c}, nil)
 		}},
-		{"other types", "members have different types", func(b *ranktest.Built) {
+		{"other types", "the ranks of the group have tensors of different types", func(b *ranktest.Built) {
 			b.Comm(0, 0, "all_reduce", two, []*trace.Tensor{a}, []*trace.Tensor{a}, nil)
 			b.Comm(0, 1, "all_reduce", two, []*trace.Tensor{ranktest.Of(tensor.Float16, 1, 2, 3, 4)}, []*trace.Tensor{c}, nil)
 		}},
-		{"other shapes", "members have different shapes", func(b *ranktest.Built) {
+		{"other shapes", "the ranks of the group have tensors of different shapes", func(b *ranktest.Built) {
 			b.Comm(0, 0, "all_reduce", two, []*trace.Tensor{a}, []*trace.Tensor{a}, nil)
 			b.Comm(0, 1, "all_reduce", two, []*trace.Tensor{ranktest.Of(d, 1)}, []*trace.Tensor{c}, nil)
 		}},
@@ -387,7 +387,7 @@ func TestNotChecked(t *testing.T) {
 				b.Comm(0, i, "all_to_all_single", two, []*trace.Tensor{a}, []*trace.Tensor{c}, func(m *trace.Comm) { m.Sent, m.Received = []int64{2, 2}, []int64{2, 1 + int64(i)} })
 			}
 		}},
-		{"another reduction", "members ask for different reductions", func(b *ranktest.Built) {
+		{"another reduction", "the ranks of the group use different reductions", func(b *ranktest.Built) {
 			for i := range 2 {
 				b.Comm(0, i, "all_reduce", two, []*trace.Tensor{a}, []*trace.Tensor{c}, func(m *trace.Comm) { m.Op = []trace.Reduction{trace.Sum, trace.Avg}[i] })
 			}

@@ -207,6 +207,6 @@ func (c *copies) describe(found *Finding, bad []damage) {
 			total.Count, total.Total, total.First)
 		return
 	}
-	found.Evidence = lang.Say("%d of %d elements differ from what %s sent, the first at %d",
+	found.Evidence = lang.Say("%d of %d elements differ from the elements that %s sent, the first at %d",
 		total.Count, total.Total, trace.RankText(from), total.First)
 }

@@ -66,7 +66,7 @@ type eventKey struct {
 type group struct {
 	ranks   []int     // all members, in their order
 	key     string    // the members as text
-	here    []int     // the members in the run
+	present []int     // the members in the run
 	missing lang.Text // the other members, empty for none
 	text    lang.Text // all members
 }
@@ -101,7 +101,7 @@ func (t *groupTable) find(ranks []int) *group {
 		var missing []int
 		for _, rank := range ranks {
 			if t.isHere[rank] {
-				g.here = append(g.here, rank)
+				g.present = append(g.present, rank)
 			} else {
 				missing = append(missing, rank)
 			}
@@ -156,7 +156,7 @@ func (b *eventBuilder) add(rank int, c *trace.Call, m *trace.Comm) {
 		return
 	}
 	g := b.run.groups.find(members)
-	at := slices.Index(g.here, rank)
+	at := slices.Index(g.present, rank)
 	if at < 0 {
 		b.events = append(b.events, &Event{Step: b.step, Group: []int{rank}, Calls: []*trace.Call{c}, comms: []*trace.Comm{m}, group: g,
 			skip: lang.Say("rank %d is not in the group of %s", rank, g.text)})
@@ -171,7 +171,7 @@ func (b *eventBuilder) add(rank int, c *trace.Call, m *trace.Comm) {
 	key.count = count
 	e := b.at[key]
 	if e == nil {
-		e = &Event{Step: b.step, Group: g.here, Calls: make([]*trace.Call, len(g.here)), comms: make([]*trace.Comm, len(g.here)), group: g, assumed: assumed}
+		e = &Event{Step: b.step, Group: g.present, Calls: make([]*trace.Call, len(g.present)), comms: make([]*trace.Comm, len(g.present)), group: g, assumed: assumed}
 		b.at[key] = e
 		b.events = append(b.events, e)
 	}
@@ -219,7 +219,7 @@ func (e *Event) complete() {
 	case len(absent) > 0:
 		e.skip = lang.Say("%s not in the dump of step %s", trace.RankText(absent), e.Step.At.Step)
 	case len(silent) > 0:
-		e.skip = lang.Say("%s without such a call with this group", trace.RankText(silent))
+		e.skip = lang.Say("no such call with this group on %s", trace.RankText(silent))
 	case len(e.Group) < 2 && e.assumed: // the other ranks are not in the dump
 		e.skip = lang.Say("a group of one rank")
 	default:
@@ -247,10 +247,10 @@ func (e *Event) misfit() lang.Sentence {
 			return lang.Say("a tensor cannot be read")
 		}
 		if !same || mine != other {
-			return lang.Say("members have different types")
+			return lang.Say("the ranks of the group have tensors of different types")
 		}
 		if e.api().Sums() && trace.CountElements(m.In) != trace.CountElements(first.In) {
-			return lang.Say("members have different shapes")
+			return lang.Say("the ranks of the group have tensors of different shapes")
 		}
 	}
 	return lang.Sentence{}

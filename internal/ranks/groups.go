@@ -112,7 +112,7 @@ func ParseMesh(text string) ([]Axis, error) {
 		case err != nil || n < 1:
 			return nil, lang.Errorf("column %d: found the size %.40q of %s, want a number from 1", at+len(key)+1, value, key)
 		case sizes[key] != 0:
-			return nil, lang.Errorf("column %d: %s is there twice", at, key)
+			return nil, lang.Errorf("column %d: %s occurs twice", at, key)
 		default:
 			sizes[key] = n
 		}
@@ -230,7 +230,7 @@ func ParseGroups(text string) (map[string][]int, error) {
 		case !ok || name == "":
 			return nil, lang.Errorf("line %d: found %.60q, want NAME: 0,3,5", number, start)
 		case groups[name] != nil:
-			return nil, lang.Errorf("line %d: the group %.60q is there twice", number, name)
+			return nil, lang.Errorf("line %d: the group %.60q occurs twice", number, name)
 		}
 		var group []int
 		column := len(line) - len(list) + 1 // bytes, from 1

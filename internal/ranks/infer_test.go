@@ -92,7 +92,7 @@ func TestParse(t *testing.T) {
 		{"tp", nil, `column 1: found "tp", want an axis such as tp=2 (tp, cp, ep, dp, pp) or order=tp-cp-ep-dp-pp`},
 		{"tp=2,xp=2", nil, `column 6: found "xp=2", want an axis such as tp=2 (tp, cp, ep, dp, pp) or order=tp-cp-ep-dp-pp`},
 		{"tp=0", nil, `column 4: found the size "0" of tp, want a number from 1`},
-		{"tp=2,tp=2", nil, "column 6: tp is there twice"},
+		{"tp=2,tp=2", nil, "column 6: tp occurs twice"},
 		{"tp=2,order=dp", nil, "order: found no tp, want every axis that has a size"},
 		{"tp=2,order=tp-x", nil, `order: found "x", want tp-cp-ep-dp-pp, each once`},
 	} {
@@ -107,7 +107,7 @@ func TestParse(t *testing.T) {
 	}
 	for in, want := range map[string]string{
 		"a 1":        `line 1: found "a 1", want NAME: 0,3,5`,
-		"a: 1\na: 2": `line 2: the group "a" is there twice`,
+		"a: 1\na: 2": `line 2: the group "a" occurs twice`,
 		"\na: 1,x":   `line 2, column 6: found "x", want different ranks such as 0,3,5`,
 		"a: 1,1":     `line 1, column 6: found "1", want different ranks such as 0,3,5`,
 		"a: -1":      `line 1, column 4: found "-1", want different ranks such as 0,3,5`,

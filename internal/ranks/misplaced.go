@@ -241,7 +241,7 @@ func (p *placement) finding(layers map[string]map[int][]*unshard.Expert, layer s
 	}
 	mine := expertNumbers(p.held[f.Rank])
 	f.Facts = finding.Facts{}.List("experts", mine)
-	f.Evidence = lang.Say("it holds experts %s of the reference, which are held %d times, others fewer times",
+	f.Evidence = lang.Say("it holds experts %s of the reference, of which there are %d copies, while other experts have fewer copies",
 		strings.ReplaceAll(groupKey(mine), " ", ", "), p.counts[mine[0]])
 	return f
 }

@@ -29,7 +29,7 @@ func (f *reader) judgeReduction(e *Event, p *plan) judgement {
 			return noElements()
 		}
 		if m.Op != op {
-			return judgement{skip: lang.Say("members ask for different reductions")}
+			return judgement{skip: lang.Say("the ranks of the group use different reductions")}
 		}
 	}
 	if op == trace.NoReduction {

@@ -36,10 +36,10 @@ type roleKey struct {
 
 // instance is a parameter of a module in a step, on all ranks that have it.
 type instance struct {
-	step  *trace.Step
-	name  string
-	ranks []int // ascending
-	has   map[int]*trace.Tensor
+	step    *trace.Step
+	name    string
+	ranks   []int // ascending
+	tensors map[int]*trace.Tensor
 }
 
 // replica is a parameter of a rank.
@@ -124,7 +124,7 @@ func (r *replicas) add(s *trace.Step, stage int, c *trace.Call, t *trace.Tensor,
 	name := strconv.Itoa(stage) + " " + c.Name + " " + t.Path
 	in := at[name]
 	if in == nil {
-		in = &instance{step: s, name: c.Name + "." + t.Path, has: make(map[int]*trace.Tensor)}
+		in = &instance{step: s, name: c.Name + "." + t.Path, tensors: make(map[int]*trace.Tensor)}
 		at[name] = in
 		key := roleKey{s.Program(), stage, c.Role, t.Path, c.Expert() >= 0, slices.Contains(c.In, t)}
 		if r.roles[key] == nil {
@@ -132,10 +132,10 @@ func (r *replicas) add(s *trace.Step, stage int, c *trace.Call, t *trace.Tensor,
 		}
 		r.roles[key] = append(r.roles[key], in)
 	}
-	if in.has[c.Rank] == nil {
+	if in.tensors[c.Rank] == nil {
 		in.ranks = append(in.ranks, c.Rank)
 	}
-	in.has[c.Rank] = t
+	in.tensors[c.Rank] = t
 }
 
 // tensors lists the parameters that several ranks have.
@@ -144,7 +144,7 @@ func (r *replicas) tensors() (all []*trace.Tensor) {
 		for _, in := range r.roles[key] {
 			for _, rank := range in.ranks {
 				if len(in.ranks) > 1 {
-					all = append(all, in.has[rank])
+					all = append(all, in.tensors[rank])
 				}
 			}
 		}
@@ -160,13 +160,13 @@ func (r *replicas) countEqualRanks() {
 		for _, in := range r.roles[key] {
 			for i, a := range in.ranks {
 				for _, b := range in.ranks[i+1:] {
-					equal, known := r.Equal(in.has[a], in.has[b])
-					if !known || equal && r.IsUniform(in.has[a]) {
+					equal, known := r.Equal(in.tensors[a], in.tensors[b])
+					if !known || equal && r.IsUniform(in.tensors[a]) {
 						continue
 					}
 					role.add(a, b, equal)
 					if !key.isExpert { // ranks may share an expert and have different shards of other matrices
-						of := family{key.program, len(in.has[a].Shape) == 1}
+						of := family{key.program, len(in.tensors[a].Shape) == 1}
 						if r.families[of] == nil {
 							r.families[of] = make(pairs)
 						}
@@ -215,7 +215,7 @@ func (r *replicas) compare() {
 				}
 				set := []int{a}
 				for _, b := range in.ranks[i+1:] {
-					if r.areReplicas(key, a, b, len(in.has[a].Shape)) {
+					if r.areReplicas(key, a, b, len(in.tensors[a].Shape)) {
 						set, seen[b] = append(set, b), true
 					}
 				}
@@ -257,7 +257,7 @@ func (r *replicas) placesHold(key roleKey) bool {
 
 // compareSet compares the replicas of a parameter.
 func (r *replicas) compareSet(key roleKey, in *instance, set []int) {
-	classes := trace.EqualSets(r.Digests, set, func(rank int) []*trace.Tensor { return []*trace.Tensor{in.has[rank]} })
+	classes := trace.EqualSets(r.Digests, set, func(rank int) []*trace.Tensor { return []*trace.Tensor{in.tensors[rank]} })
 	if len(slices.Concat(classes...)) < len(set) {
 		r.count.Skipped++
 		return
@@ -301,7 +301,7 @@ type suspectReplicas struct {
 func (r *replicas) previous(key roleKey, in *instance, rank int) *trace.Tensor {
 	for _, other := range r.roles[key] {
 		if other.step == in.step.Before && other.name == in.name {
-			return other.has[rank]
+			return other.tensors[rank]
 		}
 	}
 	return nil
@@ -313,7 +313,7 @@ func (r *replicas) isStale(key roleKey, in *instance, rank int) (same, known boo
 	if before == nil {
 		return false, false
 	}
-	return r.Equal(before, in.has[rank])
+	return r.Equal(before, in.tensors[rank])
 }
 
 // hasMoved reports whether more than a quarter of the other parameters of a role change in this step; known is false
@@ -375,8 +375,8 @@ func (r *replicas) heldByOthers(in *instance, set []int) (all []int) {
 	}
 	for _, rank := range set {
 		if slices.ContainsFunc(in.ranks, func(other int) bool {
-			equal, known := r.Equal(in.has[rank], in.has[other])
-			return !slices.Contains(set, other) && known && equal && !r.IsUniform(in.has[rank])
+			equal, known := r.Equal(in.tensors[rank], in.tensors[other])
+			return !slices.Contains(set, other) && known && equal && !r.IsUniform(in.tensors[rank])
 		}) {
 			all = append(all, rank)
 		}
@@ -386,7 +386,7 @@ func (r *replicas) heldByOthers(in *instance, set []int) (all []int) {
 
 // finding describes a wrong replica.
 func (r *replicas) finding(in *instance, set []int, classes [][]int, o suspectReplicas, rank int) *Finding {
-	f := newFinding(in.has[rank].Call, Replica, high, lang.Sentence{})
+	f := newFinding(in.tensors[rank].Call, Replica, high, lang.Sentence{})
 	f.Members = set
 	if slices.Contains(o.stale, rank) {
 		f.Kind = StaleWeights
@@ -396,15 +396,15 @@ func (r *replicas) finding(in *instance, set []int, classes [][]int, o suspectRe
 	}
 	if o.isMisplaced {
 		f.Kind = WrongExpert
-		f.Evidence = lang.Say("%s belongs to another expert", in.has[rank].Label())
+		f.Evidence = lang.Say("%s belongs to another expert", in.tensors[rank].Label())
 		return f
 	}
 	other := classes[0]
 	if slices.Contains(other, rank) {
 		other = classes[1]
 	}
-	path := in.has[rank].Label()
-	a, b := []*trace.Tensor{in.has[other[0]]}, []*trace.Tensor{in.has[rank]}
+	path := in.tensors[rank].Label()
+	a, b := []*trace.Tensor{in.tensors[other[0]]}, []*trace.Tensor{in.tensors[rank]}
 	f.Evidence = lang.Say("%s differs from %s", path, trace.RankText(other))
 	if !trace.AllStored(a, b) || !a[0].Shape.Equal(b[0].Shape) {
 		return f
@@ -432,7 +432,7 @@ func (r *replicas) finding(in *instance, set []int, classes [][]int, o suspectRe
 func (r *replicas) byOutlier(f *Finding, in *instance, a, b int, at int64) {
 	values := make([][]float64, 2)
 	for i, rank := range []int{a, b} {
-		t := in.has[rank]
+		t := in.tensors[rank]
 		values[i] = make([]float64, min(t.Elements(), trace.Window))
 		if at >= int64(len(values[i])) || r.Floats(values[i], []*trace.Tensor{t}, 0) != nil {
 			return
@@ -453,7 +453,7 @@ func (r *replicas) byOutlier(f *Finding, in *instance, a, b int, at int64) {
 	if !(y > x) && !math.IsNaN(y) {
 		rank, other = a, b
 	}
-	f.Rank, f.call = rank, in.has[rank].Call
+	f.Rank, f.call = rank, in.tensors[rank].Call
 	f.Alt = slices.DeleteFunc(slices.Clone(f.Members), func(r int) bool { return r == rank })
 	if f.Confidence = medium; len(f.Alt) == 1 && f.Alt[0] == other {
 		f.Alt = nil
@@ -463,7 +463,7 @@ func (r *replicas) byOutlier(f *Finding, in *instance, a, b int, at int64) {
 // withoutDrift drops classes whose difference from the first class is explained by sums of an earlier step that ranks
 // rounded differently.
 func (r *replicas) withoutDrift(key roleKey, in *instance, classes [][]int) [][]int {
-	base := in.has[classes[0][0]]
+	base := in.tensors[classes[0][0]]
 	if !slices.ContainsFunc(r.rounded, func(n rounding) bool { return in.step.Index > n.step && intersect(n.ranks, in.ranks) }) {
 		return classes
 	}
@@ -476,7 +476,7 @@ func (r *replicas) withoutDrift(key roleKey, in *instance, classes [][]int) [][]
 		return classes
 	}
 	return slices.DeleteFunc(slices.Clone(classes), func(c []int) bool {
-		t := in.has[c[0]]
+		t := in.tensors[c[0]]
 		return t != base && t.Shape.Equal(base.Shape) && trace.AllStored([]*trace.Tensor{t}) && d.explains(t)
 	})
 }

@@ -17,18 +17,18 @@ func (m *machine) trackMagnitude(v float64) {
 	}
 }
 
-// values1 and values2 compute a function of each element of one or two arrays. errors1 and errors2 compute the
-// absolute bound e of each result v for inputs x and y with bounds ex and ey, under the rounding c. They loop over
-// slices because a function call for each element costs more than the arithmetic.
+// elementValues and pairValues compute a function of each element of one or two arrays. elementErrors and pairErrors
+// compute the absolute bound e of each result v for inputs x and y with bounds ex and ey, under the rounding c. They
+// loop over slices because a function call for each element costs more than the arithmetic.
 type (
-	values1 func(v, x []float64)
-	errors1 func(e, v, x, ex []float64, c *bounds)
-	values2 func(v, x, y []float64)
-	errors2 func(e, v, x, ex, y, ey []float64, c *bounds)
+	elementValues func(v, x []float64)
+	elementErrors func(e, v, x, ex []float64, c *bounds)
+	pairValues    func(v, x, y []float64)
+	pairErrors    func(e, v, x, ex, y, ey []float64, c *bounds)
 )
 
 // mapElements applies a function to each element.
-func (x *Array) mapElements(values values1, errors errors1) *Array {
+func (x *Array) mapElements(values elementValues, errors elementErrors) *Array {
 	m := x.m
 	if m.err != nil {
 		return x
@@ -45,7 +45,7 @@ func (x *Array) mapElements(values values1, errors errors1) *Array {
 }
 
 // mapPairs applies a function to each pair of elements of two arrays, which are broadcast.
-func (x *Array) mapPairs(y *Array, values values2, errors errors2) *Array {
+func (x *Array) mapPairs(y *Array, values pairValues, errors pairErrors) *Array {
 	p, q, z := broadcastPair(x, y)
 	m := x.m
 	pa, pb := p.errorBounds()
@@ -70,7 +70,7 @@ func (x *Array) clearNonFinite() *Array {
 }
 
 // loop applies a function of one number to each element.
-func loop(f func(x float64) float64) values1 {
+func loop(f func(x float64) float64) elementValues {
 	return func(v, x []float64) {
 		for i, s := range x {
 			v[i] = f(s)
@@ -136,8 +136,8 @@ func (x *Array) div(y *Array) *Array {
 	})
 }
 
-// mapKeepingErrors applies a function that keeps the absolute error of each element.
-func (x *Array) mapKeepingErrors(values values1) *Array {
+// mapKeepingErrors applies a function that does not change absolute errors, such as a sign.
+func (x *Array) mapKeepingErrors(values elementValues) *Array {
 	if x.m.err != nil {
 		return x
 	}
@@ -148,13 +148,13 @@ func (x *Array) mapKeepingErrors(values values1) *Array {
 
 // roundedBetween adds the rounding to the output type that a healthy kernel may do before the next step.
 func (x *Array) roundedBetween() *Array {
-	between := x.m.stepRounding
-	if between == 0 {
+	rounding := x.m.stepRounding
+	if rounding == 0 {
 		return x
 	}
 	return x.mapElements(func(v, x []float64) { copy(v, x) }, func(e, v, _, ex []float64, _ *bounds) {
 		for i, s := range v {
-			e[i] = ex[i] + float64(between*math.Abs(s))
+			e[i] = ex[i] + float64(rounding*math.Abs(s))
 		}
 	})
 }
@@ -419,35 +419,35 @@ func (x *Array) times(n float64) *Array {
 func (x *Array) atLeast(n float64) *Array { return x.max(x.m.number(n)) }
 func (x *Array) atMost(n float64) *Array  { return x.min(x.m.number(n)) }
 
-// lines calls f for every line of elements along axes. first is the offset of its first element, beside the offsets
-// of all its elements relative to first.
-func (x *Array) lines(axes []int, f func(line, first int, beside []int)) {
+// lines calls f for every line of elements along axes. first is the offset of the line's first element, offsets are
+// the offsets of all its elements relative to first.
+func (x *Array) lines(axes []int, f func(line, first int, offsets []int)) {
 	if x.checkAxes(axes); x.m.err != nil {
 		return
 	}
 	strides := x.shape.Strides()
 	var along, across tensor.Shape
 	var alongStrides, acrossStrides []int64
-	in := make([]bool, len(x.shape))
+	isAlong := make([]bool, len(x.shape))
 	for _, k := range axes {
-		in[k] = true
+		isAlong[k] = true
 	}
 	for k, n := range x.shape {
-		if in[k] {
+		if isAlong[k] {
 			along, alongStrides = append(along, n), append(alongStrides, strides[k])
 		} else {
 			across, acrossStrides = append(across, n), append(acrossStrides, strides[k])
 		}
 	}
-	beside := make([]int, along.Elements())
-	walk(along, alongStrides, func(i, offset int) { beside[i] = offset })
-	left := 0 // elements until the context is checked again
+	offsets := make([]int, along.Elements())
+	walk(along, alongStrides, func(i, offset int) { offsets[i] = offset })
+	untilCheck := 0 // elements until the context is checked again
 	walk(across, acrossStrides, func(i, offset int) {
-		if left -= len(beside); left <= 0 && !x.m.isStopped() {
-			left = cellElements
+		if untilCheck -= len(offsets); untilCheck <= 0 && !x.m.isStopped() {
+			untilCheck = cellElements
 		}
 		if x.m.err == nil {
-			f(i, offset, beside)
+			f(i, offset, offsets)
 		}
 	})
 }
@@ -476,16 +476,16 @@ func (x *Array) reduce(axes []int, f func(z *Array, line int, r row)) *Array {
 	z := x.m.array(kept)
 	a, b := x.errorBounds()
 	var gathered row
-	x.lines(axes, func(line, first int, beside []int) {
-		n := len(beside)
-		if n == 0 || beside[n-1] == n-1 { // contiguous in memory
+	x.lines(axes, func(line, first int, offsets []int) {
+		n := len(offsets)
+		if n == 0 || offsets[n-1] == n-1 { // contiguous in memory
 			f(z, line, row{x.v[first:][:n], a[first:][:n], b[first:][:n]})
 			return
 		}
 		if gathered.v == nil {
 			gathered = row{x.m.alloc(n), x.m.alloc(n), x.m.alloc(n)}
 		}
-		for i, k := range beside {
+		for i, k := range offsets {
 			gathered.v[i], gathered.a[i], gathered.b[i] = x.v[first+k], a[first+k], b[first+k]
 		}
 		f(z, line, gathered)

@@ -8,17 +8,17 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Array is a dense array of computed values, each with two bounds: how far a healthy NPU may be off if it computes
-// the narrow or the wide way.
+// Array is a dense array of computed values. Each value has two error bounds of a healthy NPU: narrow for float32
+// arithmetic, wide for float16 arithmetic and function tables.
 type Array struct {
 	m     *machine
 	shape tensor.Shape
 	v     []float64
-	// a and b are the absolute bounds of the narrow and the wide way; nil for values without error.
+	// a are the narrow bounds, b the wide bounds, both absolute; nil for values without error.
 	a, b []float64
 }
 
-// bounds are the relative roundings of a way of computing.
+// bounds are the relative roundings of one kind of arithmetic.
 type bounds struct {
 	// u is the rounding of an intermediate result, tf the error of tables for exp, log, tanh, erf and the like, td
 	// the error of roots and quotients, eta the smallest absolute step.

@@ -189,11 +189,11 @@ func attentionCut(p *problem, h Attributes) *cutRule {
 	if !ok || k.b != q.b || k.d != q.d || k.n == 0 || q.n%k.n != 0 {
 		return misfit("k of shape %s does not fit q of shape %s", p.Inputs[1].Shape, p.Inputs[0].Shape)
 	}
-	ofV := q.d
+	valueLength := q.d
 	if s := p.Inputs[2].Shape; len(s) == 3 && k.n > 0 {
-		ofV = s[2] / k.n
+		valueLength = s[2] / k.n
 	}
-	v, ok := headsOf(p.Inputs[2].Shape, h, ofV)
+	v, ok := headsOf(p.Inputs[2].Shape, h, valueLength)
 	if !ok || v.b != k.b || v.n != k.n || v.s != k.s {
 		return misfit("v of shape %s does not fit k of shape %s", p.Inputs[2].Shape, p.Inputs[1].Shape)
 	}
@@ -302,9 +302,9 @@ func attention(c *call) []*Array {
 	if c.hasInput(3) && !c.hasFlagMask() && causal == 0 {
 		scores = scores.add(c.input(3))
 	}
-	taken := c.scoreFlags(scores, causal)
-	if taken != nil {
-		scores = taken.selectWhere(scores, c.number(math.Inf(-1)))
+	unmasked := c.scoreFlags(scores, causal)
+	if unmasked != nil {
+		scores = unmasked.selectWhere(scores, c.number(math.Inf(-1)))
 	}
 	largest := scores.largest(4)
 	powers := scores.sub(largest).exp()
@@ -320,18 +320,18 @@ func attention(c *call) []*Array {
 	}
 	all := []*Array{y, largest, sum}[:len(c.got)]
 	for k, got := range c.got {
-		if all[k] = all[k].expand(got.shape); taken != nil {
-			all[k].copyEmptyRows(got, taken)
+		if all[k] = all[k].expand(got.shape); unmasked != nil {
+			all[k].copyEmptyRows(got, unmasked)
 		}
 	}
 	return all
 }
 
 // copyEmptyRows copies the NPU's elements for rows without any score: their values are not defined.
-func (x *Array) copyEmptyRows(got, taken *Array) {
-	row, n := int(x.shape[len(x.shape)-1]), int(taken.shape[len(taken.shape)-1])
+func (x *Array) copyEmptyRows(got, unmasked *Array) {
+	row, n := int(x.shape[len(x.shape)-1]), int(unmasked.shape[len(unmasked.shape)-1])
 	for i := range len(x.v) / max(1, row) {
-		if !slices.Contains(taken.v[i*n:][:n], 1) {
+		if !slices.Contains(unmasked.v[i*n:][:n], 1) {
 			copy(x.v[i*row:][:row], got.v[i*row:])
 			clear(x.a[i*row:][:row])
 			clear(x.b[i*row:][:row])
@@ -342,18 +342,18 @@ func (x *Array) copyEmptyRows(got, taken *Array) {
 // acceptLeaks copies the NPU's NaN and infinities where a masked row of v has them: a product with weight 0 spreads
 // them, a kernel that skips masked rows does not. Both are right.
 func (c *call) acceptLeaks(weights, v, y *Array) {
-	isOdd := func(x float64) bool { return x-x != 0 }
-	if c.err != nil || !slices.ContainsFunc(v.v, isOdd) {
+	isNonFinite := func(x float64) bool { return x-x != 0 }
+	if c.err != nil || !slices.ContainsFunc(v.v, isNonFinite) {
 		return
 	}
 	rows, columns, n := int(weights.shape[2]*weights.shape[3]), int(weights.shape[4]), int(v.shape[4])
 	for at, got := range c.got[0].v {
-		if !isOdd(got) {
+		if !isNonFinite(got) {
 			continue
 		}
 		row := at / n
 		for k, w := range weights.v[row*columns:][:columns] {
-			if w == 0 && isOdd(v.v[(row/rows*columns+k)*n+at%n]) {
+			if w == 0 && isNonFinite(v.v[(row/rows*columns+k)*n+at%n]) {
 				y.v[at], y.a[at], y.b[at] = got, 0, 0
 			}
 		}
@@ -380,8 +380,8 @@ func (c *call) scoreFlags(scores *Array, causal int64) *Array {
 		q, k := c.sequence(batch, row, columns)
 		low, high := c.band(causal, (k.end-k.first)-(q.end-q.first))
 		for column := range columns {
-			far := float64((column - k.first) - (row - q.first))
-			t.v[i+column] = flag(row < q.end && column >= k.first && column < k.end && far >= low && far <= high)
+			distance := float64((column - k.first) - (row - q.first))
+			t.v[i+column] = flag(row < q.end && column >= k.first && column < k.end && distance >= low && distance <= high)
 		}
 	}
 	if !isMasked {

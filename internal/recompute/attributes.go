@@ -162,7 +162,7 @@ type call struct {
 	*machine
 	inputs []*Array // nil for absent inputs
 	attrs  Attributes
-	// shapes are the shapes of the outputs in the cell, got their elements of the NPU.
+	// shapes are the shapes of the outputs in the cell, got the NPU's elements of the outputs.
 	shapes []tensor.Shape
 	got    []*Array
 	lo     []int64        // first index of the cell along each free axis
@@ -212,7 +212,7 @@ func (c *call) ints(name string) []int {
 	return toInts(all)
 }
 
-// textAttribute returns an attribute with a text value, empty if it is absent.
+// textAttribute returns the text of an attribute, empty if it is absent.
 func (c *call) textAttribute(name string) string { return c.attrs[name].Value.Text }
 
 func toInts(all []int64) []int {

@@ -75,7 +75,7 @@ func summedCut(p *problem, _ Attributes) *cutRule {
 func alongLines(all bool) cutter {
 	return func(p *problem, h Attributes) *cutRule {
 		x, c := p.Outputs[0].Shape, wholeTensors(p)
-		rest, kept := upTo(len(x)), slices.Clone(x)
+		freeAxes, kept := upTo(len(x)), slices.Clone(x)
 		axes, ok := h["axes"].Value.Integers()
 		for _, k := range axes {
 			if k < 0 || k >= int64(len(x)) {
@@ -84,7 +84,7 @@ func alongLines(all bool) cutter {
 			}
 			kept[k] = 1
 			if !all {
-				rest = slices.DeleteFunc(rest, func(r int) bool { return r == int(k) })
+				freeAxes = slices.DeleteFunc(freeAxes, func(r int) bool { return r == int(k) })
 			}
 		}
 		for i := range c.in {
@@ -99,7 +99,7 @@ func alongLines(all bool) cutter {
 		if !ok {
 			return misfit("axes %s of shape %s", h["axes"].Value, x)
 		}
-		return c.cutAlong(rest, alignRight)
+		return c.cutAlong(freeAxes, alignRight)
 	}
 }
 
@@ -137,14 +137,14 @@ func sameImages(p *problem, _ Attributes) *cutRule {
 // ofForward returns an attribute of the forward formula for the formula of a gradient: its last input has the shape
 // of the forward output.
 func ofForward(a attribute) attribute {
-	own := a.choices
+	choices := a.choices
 	a.choices = func(p *problem) []Attributes {
 		q := *p.Operator
 		q.Inputs, q.Outputs = slices.Clone(p.Inputs[:len(p.Inputs)-1]), p.Inputs[len(p.Inputs)-1:]
 		if len(q.Inputs) == 0 {
 			q.Inputs = p.Outputs[:1]
 		}
-		return own(&problem{Operator: &q, ctx: p.ctx})
+		return choices(&problem{Operator: &q, ctx: p.ctx})
 	}
 	return a
 }
@@ -271,11 +271,11 @@ func (p *problem) product(x1, x2 *Tensor, h Attributes, turned1, turned2 float64
 	p.cached(p.Inputs[0]) // both operators share one cache
 	q := *p.Operator
 	q.Inputs, q.cache = []*Tensor{x1, x2}, p.cache
-	with := Attributes{"transpose_x1": {Number(turned1), FromDefault}, "transpose_x2": {Number(turned2), FromDefault}}
+	attrs := Attributes{"transpose_x1": {Number(turned1), FromDefault}, "transpose_x2": {Number(turned2), FromDefault}}
 	if alpha, ok := h["alpha"]; ok {
-		with["alpha"], with["beta"] = alpha, Attribute{Number(1), FromDefault}
+		attrs["alpha"], attrs["beta"] = alpha, Attribute{Number(1), FromDefault}
 	}
-	return matMul(&problem{Operator: &q, ctx: p.ctx}, with)
+	return matMul(&problem{Operator: &q, ctx: p.ctx}, attrs)
 }
 
 // timesWeight multiplies a gradient by the weight of a norm, if there is one.
@@ -302,11 +302,11 @@ func (c *call) normalise(x *Array, centred bool, axes ...int) (unit, scale *Arra
 // normGrad returns the gradient of the input x of a norm; g is the gradient of the normalised x.
 func (c *call) normGrad(x, g *Array, centred bool, axes ...int) *Array {
 	unit, scale := c.normalise(x, centred, axes...)
-	rest := g.sub(unit.mul(unit.mul(g).mean(axes...)))
+	grad := g.sub(unit.mul(unit.mul(g).mean(axes...)))
 	if centred {
-		rest = rest.sub(g.mean(axes...))
+		grad = grad.sub(g.mean(axes...))
 	}
-	return rest.mul(scale)
+	return grad.mul(scale)
 }
 
 // gammaGrad returns the gradient of the weight of a norm along the last axes.

@@ -63,12 +63,12 @@ func (c *call) targetWeights(shape tensor.Shape, axis int, softened bool) (all *
 	}
 	all = c.exact(shape, c.alloc(int(shape.Elements())))
 	n := len(all.v) / max(1, classes)
-	first, whole := 0, n
+	first, targets := 0, n
 	if len(c.lo) > 0 {
-		first, whole = int(c.lo[0])*inner, int(c.free[0].size)*inner
+		first, targets = int(c.lo[0])*inner, int(c.free[0].size)*inner
 	}
-	ofClasses := !isFloat(c.types[1])
-	if c.hasInput(2) && len(c.input(2).v) != classes || ofClasses && len(target.v) != whole || !ofClasses && len(target.v) != len(all.v) {
+	hasClasses := !isFloat(c.types[1])
+	if c.hasInput(2) && len(c.input(2).v) != classes || hasClasses && len(target.v) != targets || !hasClasses && len(target.v) != len(all.v) {
 		return c.fail("targets of shape %s for logits of shape %s", target.shape, shape), 0
 	}
 	weight := func(class int) float64 {
@@ -77,11 +77,11 @@ func (c *call) targetWeights(shape tensor.Shape, axis int, softened bool) (all *
 		}
 		return 1
 	}
-	if !ofClasses {
+	if !hasClasses {
 		for i := range all.v {
 			all.v[i] = float64((float64(target.v[i]*(1-smoothing)) + smoothing/float64(classes)) * weight(i/inner%classes))
 		}
-		return all, float64(whole)
+		return all, float64(targets)
 	}
 	clear(all.v)
 	for k, v := range target.v {

@@ -129,15 +129,15 @@ func (p positionSource) ReadElements(dst []byte, first int64) error {
 	return nil
 }
 
-// GradientOfMove returns the operator that computes the gradient of an input of a copy from the gradients of its
-// outputs; nil stands for an output without gradient. If there is no operator the reason says why: the forward call
+// GradientOfMove returns the operator that computes gradient, the gradient of an input of a copy, from grads, the
+// gradients of its outputs; nil stands for an output without gradient. If there is no operator the reason says why: the forward call
 // is too large, or it is not a correct copy.
-func GradientOfMove(ctx context.Context, forward *Operator, of *Tensor, grads []*Tensor, gradient *Tensor) (*Operator, Reason, error) {
+func GradientOfMove(ctx context.Context, forward *Operator, input *Tensor, grads []*Tensor, gradient *Tensor) (*Operator, Reason, error) {
 	f := formulaOf(forward.Formula)
 	if unjudgeable(f, forward) != nil {
 		return nil, NoAttributes, nil
 	}
-	if max(of.elements(), forward.Outputs[0].elements()) > maxElements {
+	if max(input.elements(), forward.Outputs[0].elements()) > maxElements {
 		return nil, OverBudget, nil
 	}
 	j := newJudge(ctx, forward, f)
@@ -148,8 +148,8 @@ func GradientOfMove(ctx context.Context, forward *Operator, of *Tensor, grads []
 	inputs := slices.Clone(forward.Inputs)
 	for i, t := range inputs {
 		switch {
-		case t == nil || t != of && !isFloat(t.DType):
-		case t == of:
+		case t == nil || t != input && !isFloat(t.DType):
+		case t == input:
 			inputs[i] = &Tensor{DType: tensor.Float64, Stored: tensor.Float64, Shape: t.Shape, Source: positionSource(firstPlace)}
 		default:
 			inputs[i] = &Tensor{DType: tensor.Float64, Stored: tensor.Float64, Shape: t.Shape, Source: constantSource(0)}

@@ -9,8 +9,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// isCoarse reports whether the first output needs at most half of the bits of its mantissa although an input needs more
-// and none as few.
+// isCoarse reports whether the first output needs at most about half of the bits of its mantissa, although an input
+// needs more bits of its mantissa and no input as few.
 func (j *judge) isCoarse() (bool, error) {
 	d := j.op.Outputs[0].DType
 	if slices.Contains([]Class{Move, Exact, Converted, Integral}, j.formula.class) || d != tensor.Float32 && d != tensor.Float16 {

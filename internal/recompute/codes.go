@@ -22,9 +22,9 @@ const (
 // pairOfCodes is the stored bits of an input element and of its output element.
 type pairOfCodes struct{ in, out uint32 }
 
-// byCode compares the output by pairs of codes and adds the result to t. It is not done for formulas of several
-// inputs, and not if an element is bad, because the place of the bad element is needed then.
-func (j *judge) byCode(p *problem, h Attributes, c *cutRule, t *tally) (done bool, err error) {
+// compareCodes compares the output by pairs of codes and adds the result to t. done is false, and t unchanged, for
+// formulas of several inputs, and if an element is bad: then every element is compared, to find the place.
+func (j *judge) compareCodes(p *problem, h Attributes, c *cutRule, t *tally) (done bool, err error) {
 	if !c.pointwise || j.expected != nil || j.formula.class == Quantised || len(p.Outputs) != 1 ||
 		slices.ContainsFunc(p.Inputs[1:], func(t *Tensor) bool { return t != nil }) {
 		return false, nil
@@ -38,10 +38,10 @@ func (j *judge) byCode(p *problem, h Attributes, c *cutRule, t *tally) (done boo
 	m.reset()
 	x := m.exact(tensor.Shape{int64(codes)}, make([]float64, codes))
 	in.decode(x.v, allCodes(codes))
-	one := &call{machine: m, attrs: h, inputs: make([]*Array, len(p.Inputs)), types: make([]tensor.DType, len(p.Inputs)), shapes: []tensor.Shape{x.shape},
+	evaluation := &call{machine: m, attrs: h, inputs: make([]*Array, len(p.Inputs)), types: make([]tensor.DType, len(p.Inputs)), shapes: []tensor.Shape{x.shape},
 		lo: make([]int64, len(c.free)), free: c.free, dtypes: []tensor.DType{p.Outputs[0].DType}}
-	one.inputs[0], one.types[0] = x, p.Inputs[0].DType
-	all := j.formula.compute(one)
+	evaluation.inputs[0], evaluation.types[0] = x, p.Inputs[0].DType
+	all := j.formula.compute(evaluation)
 	if m.err != nil || len(all) != 1 || all[0] == nil || len(all[0].v) != codes {
 		m.err = nil
 		return false, nil //nolint:nilerr // the attributes do not fit the shapes
@@ -50,12 +50,12 @@ func (j *judge) byCode(p *problem, h Attributes, c *cutRule, t *tally) (done boo
 	if counts == nil || err != nil {
 		return false, err
 	}
-	found := *t
-	found.mustShowNaN = !m.selects && j.formula.class != Move
-	if !found.addCodes(x, all[0], out, counts) {
+	counted := *t
+	counted.mustShowNaN = !m.selects && j.formula.class != Move
+	if !counted.addCodes(x, all[0], out, counts) {
 		return false, nil
 	}
-	*t = found
+	*t = counted
 	return true, nil
 }
 
@@ -89,7 +89,7 @@ func allCodes(n int) []byte {
 	return b
 }
 
-// codes reads the codes of contiguous elements.
+// codes reads the codes of contiguous elements from first on.
 func (f *feed) codes(dst []uint32, first int64) error {
 	unit := f.decoder.UnitSize()
 	f.raw = resize(f.raw, len(dst)*unit)
@@ -117,26 +117,26 @@ func (f *feed) codes(dst []uint32, first int64) error {
 func (j *judge) countCodes(in, out *feed, codes int, n int64) (counts []pairCount, err error) {
 	first := make([]pairCount, codes) // the first pair of each code; most codes have no other
 	others := map[pairOfCodes]int64{}
-	a, b := make([]uint32, codesAtOnce), make([]uint32, codesAtOnce)
+	inCodes, outCodes := make([]uint32, codesAtOnce), make([]uint32, codesAtOnce)
 	for at := int64(0); at < n; at += codesAtOnce {
 		if err := j.ctx.Err(); err != nil {
 			return nil, err
 		}
-		a, b = a[:min(codesAtOnce, n-at)], b[:min(codesAtOnce, n-at)]
-		if err := in.codes(a, at); err != nil {
+		inCodes, outCodes = inCodes[:min(codesAtOnce, n-at)], outCodes[:min(codesAtOnce, n-at)]
+		if err := in.codes(inCodes, at); err != nil {
 			return nil, &TensorError{tensor.Input, 0, err}
 		}
-		if err := out.codes(b, at); err != nil {
+		if err := out.codes(outCodes, at); err != nil {
 			return nil, &TensorError{tensor.Output, 0, err}
 		}
-		for i, k := range a {
+		for i, k := range inCodes {
 			switch c := &first[k]; {
-			case c.n > 0 && c.out == b[i]:
+			case c.n > 0 && c.out == outCodes[i]:
 				c.n++
 			case c.n == 0:
-				*c = pairCount{pairOfCodes{k, b[i]}, 1}
+				*c = pairCount{pairOfCodes{k, outCodes[i]}, 1}
 			default:
-				others[pairOfCodes{k, b[i]}]++
+				others[pairOfCodes{k, outCodes[i]}]++
 			}
 		}
 		if len(others) > maxPairs*codes {

@@ -124,7 +124,7 @@ func addNoise(v, bound []float64, x *Tensor) {
 func runByCode(t *testing.T, f *formula, op *Operator, h Attributes) *tally {
 	t.Helper()
 	p, found := &problem{Operator: op}, newTally(op.Outputs[0].DType, f.class)
-	if _, err := newJudge(context.Background(), op, f).byCode(p, h, f.cut(p, h), found); err != nil {
+	if _, err := newJudge(context.Background(), op, f).compareCodes(p, h, f.cut(p, h), found); err != nil {
 		t.Fatal(err)
 	}
 	return found

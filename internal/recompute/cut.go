@@ -82,10 +82,10 @@ func wholeTensors(p *problem) *cutRule {
 	return c
 }
 
-// uncut cutters see whole tensors.
+// uncut is the cutter for formulas that need whole tensors.
 func uncut(p *problem, _ Attributes) *cutRule { return wholeTensors(p) }
 
-// flat cutters see the first input and output as one row of elements.
+// flat is the cutter that sees the first input and output as one row of elements.
 func flat(p *problem, h Attributes) *cutRule {
 	n := p.Inputs[0].elements()
 	if n != p.Outputs[0].elements() {
@@ -96,27 +96,27 @@ func flat(p *problem, h Attributes) *cutRule {
 	return c.cutAlong([]int{0}, alignRight)
 }
 
-// elementwise cutters cut along all axes of the output, to which the inputs are broadcast.
+// elementwise is the cutter along all axes of the output, to which the inputs are broadcast.
 func elementwise(p *problem, _ Attributes) *cutRule {
-	c, all := wholeTensors(p), tensor.Shape(nil)
+	c, shape := wholeTensors(p), tensor.Shape(nil)
 	for k, t := range p.Inputs {
 		if t == nil {
 			continue
 		}
-		s, ok := broadcast(all, t.Shape)
+		s, ok := broadcast(shape, t.Shape)
 		if !ok {
-			return misfit("input %d of shape %s, others of %s", k, t.Shape, all)
+			return misfit("input %d of shape %s, others of %s", k, t.Shape, shape)
 		}
-		all = s
+		shape = s
 	}
-	if !all.Equal(p.Outputs[0].Shape) {
-		if all.Elements() != p.Outputs[0].elements() {
-			return misfit("the shape computed from the inputs is %s, the output has %s", all, p.Outputs[0].Shape)
+	if !shape.Equal(p.Outputs[0].Shape) {
+		if shape.Elements() != p.Outputs[0].elements() {
+			return misfit("the shape computed from the inputs is %s, the output has %s", shape, p.Outputs[0].Shape)
 		}
-		c.out[0].shape = all
+		c.out[0].shape = shape
 	}
 	c.pointwise = true
-	return c.cutAlong(upTo(len(all)), alignRight)
+	return c.cutAlong(upTo(len(shape)), alignRight)
 }
 
 func upTo(n int) []int {
@@ -147,7 +147,7 @@ func alignSameRank(s tensor.Shape, k int, whole tensor.Shape) int {
 }
 
 // cutAlong adds free axes: axes of the first output, and the axes of the other tensors that belong to them.
-func (c *cutRule) cutAlong(axes []int, how axisMapper) *cutRule {
+func (c *cutRule) cutAlong(axes []int, axisOf axisMapper) *cutRule {
 	whole := c.out[0].shape
 	for _, k := range axes {
 		if whole[k] == 1 {
@@ -155,18 +155,18 @@ func (c *cutRule) cutAlong(axes []int, how axisMapper) *cutRule {
 		}
 		f := freeAxis{size: whole[k]}
 		for _, v := range c.in {
-			f.in = append(f.in, span{axis: how(v.shape, k, whole)})
+			f.in = append(f.in, span{axis: axisOf(v.shape, k, whole)})
 		}
 		for _, v := range c.out {
-			f.out = append(f.out, span{axis: how(v.shape, k, whole)})
+			f.out = append(f.out, span{axis: axisOf(v.shape, k, whole)})
 		}
 		c.free = append(c.free, f)
 	}
 	return c
 }
 
-// lines cutters cut the shape of the first input along all axes except the attribute axes. Outputs have the same
-// shape, or length 1 along these axes.
+// lines is the cutter of the first input along all axes except the attribute axes. Outputs have the same shape, or
+// length 1 along these axes.
 func lines(p *problem, h Attributes) *cutRule {
 	axes, ok := h["axes"].Value.Integers()
 	if !ok {
@@ -179,13 +179,13 @@ func lines(p *problem, h Attributes) *cutRule {
 func linesCut(axes ...int64) cutter {
 	return func(p *problem, _ Attributes) *cutRule {
 		x, c := p.Inputs[0].Shape, wholeTensors(p)
-		rest, kept := upTo(len(x)), slices.Clone(x)
+		freeAxes, kept := upTo(len(x)), slices.Clone(x)
 		for _, k := range axes {
 			if k < 0 || k >= int64(len(x)) {
 				return misfit("axis %d of shape %s", k, x)
 			}
 			kept[k] = 1
-			rest = slices.DeleteFunc(rest, func(r int) bool { return r == int(k) })
+			freeAxes = slices.DeleteFunc(freeAxes, func(r int) bool { return r == int(k) })
 		}
 		for i := range slices.Clone(c.out) {
 			switch s := &c.out[i].shape; {
@@ -195,12 +195,12 @@ func linesCut(axes ...int64) cutter {
 				*s = kept
 			case i > 0 && s.Elements() == 0: // the call did not request it
 				c.out = c.out[:i]
-				return c.cutAlongShape(x, rest)
+				return c.cutAlongShape(x, freeAxes)
 			default:
 				return misfit("output %d of shape %s, of inputs of %s", i, *s, x)
 			}
 		}
-		return c.cutAlongShape(x, rest)
+		return c.cutAlongShape(x, freeAxes)
 	}
 }
 
@@ -213,11 +213,11 @@ func (c *cutRule) cutAlongShape(x tensor.Shape, axes []int) *cutRule {
 	return c
 }
 
-// copyCut returns a cutter for copies: see gives the view of the first input whose elements are the output.
-func copyCut(see func(p *problem, h Attributes) (view, lang.Sentence)) cutter {
+// copyCut returns a cutter for copies: viewOf returns the view of the first input whose elements are the output.
+func copyCut(viewOf func(p *problem, h Attributes) (view, lang.Sentence)) cutter {
 	return func(p *problem, h Attributes) *cutRule {
 		c := wholeTensors(p)
-		v, why := see(p, h)
+		v, why := viewOf(p, h)
 		if !why.IsZero() {
 			return misfit("%s", why)
 		}
@@ -244,7 +244,7 @@ func biasCut(p *problem, h Attributes) *cutRule {
 	return c.cutAlong(upTo(len(x)), alignRight)
 }
 
-// images cutters cut along the first axis.
+// images is the cutter along the first axis.
 func images(p *problem, _ Attributes) *cutRule {
 	if !p.Inputs[0].Shape.Equal(p.Outputs[0].Shape) {
 		return misfit("the output has the shape %s, the input %s", p.Outputs[0].Shape, p.Inputs[0].Shape)
@@ -258,7 +258,7 @@ const (
 	cellElements, maxElements = 1 << 15, 1 << 22
 )
 
-// grid divides the free axes into cells of size elements along each axis.
+// grid divides the free axes into cells: size is the number of elements, count the number of cells along each axis.
 type grid struct {
 	*cutRule
 	size, count []int64
@@ -317,7 +317,7 @@ func (g *grid) cell(i int64) cell {
 	return c
 }
 
-// cellAt returns the index of the cell that has an element of the first output.
+// cellAt returns the index of the cell with the element at an offset of the first output.
 func (g *grid) cellAt(offset int64) (i int64) {
 	if len(g.free) == 0 { // the output may have no elements
 		return 0

@@ -50,7 +50,7 @@ func (s *damage) isPart() bool {
 	box := int64(1)
 	for axis, all := range s.bad {
 		first, last := -1, 0
-		hit, within := 0, int64(0)
+		sliceCount, elements := 0, int64(0)
 		for k, n := range all {
 			if n == 0 {
 				continue
@@ -58,9 +58,9 @@ func (s *damage) isPart() bool {
 			if last = k; first < 0 {
 				first = k
 			}
-			hit, within = hit+1, within+s.checked[axis][k]
+			sliceCount, elements = sliceCount+1, elements+s.checked[axis][k]
 		}
-		if 2*hit <= len(all) && float64(bad) >= minDensity*float64(within) {
+		if 2*sliceCount <= len(all) && float64(bad) >= minDensity*float64(elements) {
 			return true
 		}
 		box *= int64(last - first + 1)

@@ -23,7 +23,7 @@ type result struct {
 	inside largestInside
 	// why says why the attributes do not fit the shapes, zero if they do.
 	why lang.Sentence
-	// cells counts the computed cells, total all cells.
+	// cells is the number of cells that were computed, total the number of all cells.
 	cells, total int64
 	products     []product
 	few          bool    // only a sample was computed
@@ -46,9 +46,9 @@ func (r *result) count(what func(t *tally) int64) (n int64) {
 	return n
 }
 
-func (r *result) hasBadElement() int64 { return r.count(func(t *tally) int64 { return t.bad }) }
-func (r *result) countBeyond() int64   { return r.count(func(t *tally) int64 { return t.beyond }) }
-func (r *result) checked() int64       { return r.count(func(t *tally) int64 { return t.checked }) }
+func (r *result) countBad() int64    { return r.count(func(t *tally) int64 { return t.bad }) }
+func (r *result) countBeyond() int64 { return r.count(func(t *tally) int64 { return t.beyond }) }
+func (r *result) checked() int64     { return r.count(func(t *tally) int64 { return t.checked }) }
 
 // judge finds out what an operator computed. It holds the state of one call of Judge.
 type judge struct {
@@ -61,7 +61,8 @@ type judge struct {
 	// implausibleFit: the elements are explained only by a fitted number that has more digits than people choose.
 	implausibleFit bool
 	// worst is the offset of the worst unexplained element of the first output under the best attributes, 0 before it
-	// is known. around is the offset whose cell is used to fit a number, sampled an element of the cell's sample.
+	// is known. around is the offset whose cell is used to fit a number, sampled the index in that cell of an element
+	// that the sample has to contain.
 	worst, around int64
 	sampled       int
 	// fewest is the number of bad elements in the sample of the best hypothesis, 0 while no hypothesis was sampled.
@@ -92,7 +93,7 @@ func (j *judge) evaluate(r *result, few bool) error {
 	p := &problem{Operator: j.op.castInputs(r.attrs)}
 	switch {
 	case j.formula.linear != nil:
-		return j.linearRun(r, few)
+		return j.compareProduct(r, few)
 	case !j.formula.each:
 		return j.evaluateCells(p, r, few)
 	}
@@ -161,7 +162,7 @@ func (j *judge) evaluateCells(p *problem, r *result, few bool) error {
 		r.how = "sampled"
 	}
 	if step == 1 && !few {
-		done, err := j.byCode(p, r.attrs, cutting, r.tallies[first])
+		done, err := j.compareCodes(p, r.attrs, cutting, r.tallies[first])
 		if done {
 			r.cells, r.total = r.cells+n, r.total+n
 		}
@@ -175,7 +176,7 @@ func (j *judge) evaluateCells(p *problem, r *result, few bool) error {
 		if err := s.cell(i); err != nil {
 			return err
 		}
-		if r.cells++; few && j.fewest > 0 && r.hasBadElement() > j.fewest {
+		if r.cells++; few && j.fewest > 0 && r.countBad() > j.fewest {
 			return nil
 		}
 	}
@@ -249,7 +250,7 @@ func (s *cellSweep) addLength(c *evaluatedCell, k int, t *tally) {
 func (r *result) add(m *machine) {
 	r.maxMagnitude, r.products = max(r.maxMagnitude, m.maxMagnitude), append(r.products, m.products...)
 	for i, v := range m.inside {
-		r.inside.take(insideClass(i), v)
+		r.inside.keepLarger(insideClass(i), v)
 	}
 }
 
@@ -399,7 +400,7 @@ func (j *judge) sample(h Attributes, name string, x float64) (*cellSample, error
 	return j.sampleOf(c), nil
 }
 
-// sampleOf returns some elements of a cell.
+// sampleOf returns about sampleElements elements of a cell, evenly spaced, among them j.sampled.
 func (j *judge) sampleOf(c *evaluatedCell) *cellSample {
 	s, t := new(cellSample), newTally(j.op.Outputs[0].DType, j.formula.class)
 	n := len(c.got[0].v)
@@ -472,8 +473,8 @@ func (t *Tensor) Values() ([]float64, error) {
 	return f.values64(0, t.elements())
 }
 
-// bestMatches compares total choices on random output elements and returns the attributes of the best ones, keep at
-// most. offset returns the offset in the first input from which choice i copies the output element at coord, -1 for a
+// bestMatches compares choices 0 to total-1 on random output elements and returns the attributes of the best ones, at
+// most keep. offset returns the offset in the first input from which choice i copies the output element at coord, -1 for a
 // zero.
 func (p *problem) bestMatches(total int64, keep int, offset func(i int64, coord []int64) int64, attrs func(i int64) Attributes) (all []Attributes) {
 	x, err := p.Inputs[0].Values()

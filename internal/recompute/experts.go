@@ -112,21 +112,21 @@ func gatingTopK(c *call) []*Array {
 // maskGroups sets the scores of experts outside the selected groups to -Inf. A group from which the NPU selected
 // experts counts as selected if rounding allows it, other groups only if they are surely among the best.
 func (c *call) maskGroups(score, got *Array) *Array {
-	groups, most := int64(c.num("group_count")), int(c.num("k_group"))
+	groups, maxGroups := int64(c.num("group_count")), int(c.num("k_group"))
 	if groups == 1 || c.err != nil {
 		return score
 	}
-	if groups < 1 || score.shape[1]%groups != 0 || most < 1 {
+	if groups < 1 || score.shape[1]%groups != 0 || maxGroups < 1 {
 		return c.fail("%d groups of shape %s", groups, score.shape)
 	}
-	each, k := int(score.shape[1]/groups), int(got.shape[1])
+	size, k := int(score.shape[1]/groups), int(got.shape[1])
 	_, tol := score.errorBounds()
 	masked := score.gatherFrom(score.shape, 0, func(i int) int { return i })
 	for row := range int(score.shape[0]) {
 		low, high := make([]float64, groups), make([]float64, groups)
 		for g := range low {
-			first := row*int(score.shape[1]) + g*each
-			low[g], high[g] = groupScore(score.v[first:][:each], tol[first:][:each], c.isAttributeTrue("group_select_mode"))
+			first := row*int(score.shape[1]) + g*size
+			low[g], high[g] = groupScore(score.v[first:][:size], tol[first:][:size], c.isAttributeTrue("group_select_mode"))
 		}
 		for g := range low {
 			surely, maybe := 0, 0 // counts of better groups
@@ -134,12 +134,12 @@ func (c *call) maskGroups(score, got *Array) *Array {
 				surely += int(flag(low[other] > high[g]))
 				maybe += int(flag(other != g && high[other] >= low[g]))
 			}
-			used := slices.ContainsFunc(got.v[row*k:][:k], func(e float64) bool { return e >= 0 && int(e)/each == g })
-			if maybe < most || used && surely < most {
+			used := slices.ContainsFunc(got.v[row*k:][:k], func(e float64) bool { return e >= 0 && int(e)/size == g })
+			if maybe < maxGroups || used && surely < maxGroups {
 				continue
 			}
-			for i := range each {
-				masked.v[row*int(score.shape[1])+g*each+i] = math.Inf(-1)
+			for i := range size {
+				masked.v[row*int(score.shape[1])+g*size+i] = math.Inf(-1)
 			}
 		}
 	}
@@ -208,8 +208,8 @@ func initRouting(c *call) []*Array {
 		from[place], expertOf[int(row)] = int(row), experts.v[i]
 	}
 	if len(c.got) > 1 && len(c.got[1].v) == n {
-		if own, ok := orderOfRows(c.got[1].v, expertOf); ok {
-			from = own
+		if npuOrder, ok := orderOfRows(c.got[1].v, expertOf); ok {
+			from = npuOrder
 		}
 	}
 	places, sorted := c.exact(tensor.Shape{int64(n)}, c.alloc(n)), c.exact(tensor.Shape{int64(n)}, c.alloc(n))

@@ -24,15 +24,15 @@ const (
 // implausible.
 func (j *judge) fitAttribute(start *result, all []Attributes) (*result, error) {
 	var best *result
-	var of attribute
+	var fitted attribute
 	defer func() { j.around, j.sampled = 0, 0 }()
 	for _, a := range j.formula.attrs {
 		if a.fit == nil || j.isKnown(a) {
 			continue
 		}
 		for _, h := range starts(start.attrs, all, a.names[0]) {
-			for _, part := range []bool{false, true} { // fit to all elements, then to the bad ones
-				x, ok, err := j.solve(h, a, part)
+			for _, onlyBad := range []bool{false, true} { // fit to all elements, then to the bad ones
+				x, ok, err := j.solve(h, a, onlyBad)
 				if err != nil {
 					return nil, err
 				}
@@ -44,7 +44,7 @@ func (j *judge) fitAttribute(start *result, all []Attributes) (*result, error) {
 					return nil, err
 				}
 				if r.why.IsZero() && (best == nil || r.compare(best) < 0) {
-					best, of = r, a
+					best, fitted = r, a
 				}
 				if r.why.IsZero() && r.explains() {
 					break
@@ -62,15 +62,15 @@ func (j *judge) fitAttribute(start *result, all []Attributes) (*result, error) {
 		}
 		best = r
 	}
-	if !best.why.IsZero() || !best.explains() && 2*best.hasBadElement() >= start.hasBadElement() {
+	if !best.why.IsZero() || !best.explains() && 2*best.countBad() >= start.countBad() {
 		return nil, nil
 	}
-	best, err := j.simplify(best, of.names[0])
+	best, err := j.simplify(best, fitted.names[0])
 	if err != nil {
 		return nil, err
 	}
-	if x, _ := best.attrs[of.names[0]].Value.Number(); of.fit.maxPlausible > 0 && x > of.fit.maxPlausible || of.fit.isFactor(x) {
-		j.implausibleFit = best.hasBadElement() == 0
+	if x, _ := best.attrs[fitted.names[0]].Value.Number(); fitted.fit.maxPlausible > 0 && x > fitted.fit.maxPlausible || fitted.fit.isFactor(x) {
+		j.implausibleFit = best.countBad() == 0
 		return nil, nil
 	}
 	return best, nil
@@ -178,23 +178,23 @@ func (s *slopes) wantedSteps() (all []float64) {
 // best: each element gives a step, and the median step is taken. The result is the centre of the range that most
 // elements allow within their bounds.
 //
-// With part, only the elements that are bad at the start are used: a number that changes few elements, such as a
-// bound or 1e-8 that is added, has to explain these, even one, and the other elements do not depend on it.
-func (j *judge) solve(start Attributes, a attribute, part bool) (float64, bool, error) {
+// With onlyBad, only the elements that are bad at the start are used: a number that changes few elements, such as a
+// bound or an added 1e-8, has to explain the bad elements, even a single one; no other element depends on the number.
+func (j *judge) solve(start Attributes, a attribute, onlyBad bool) (float64, bool, error) {
 	x, ok := start[a.names[0]].Value.Number()
 	if !ok {
 		return 0, false, nil
 	}
 	var counts func(i int) bool
 	j.around, j.sampled = 0, 0
-	if part {
+	if onlyBad {
 		j.around = j.worst
 		c, err := j.computeCell(start)
 		if err != nil || c == nil {
 			return 0, false, err
 		}
 		j.sampled = c.worstElement()
-		if counts, ok = j.sampleOf(c).isBeyondWide(); !ok {
+		if counts, ok = j.sampleOf(c).beyondWide(); !ok {
 			return 0, false, nil
 		}
 	}
@@ -226,9 +226,9 @@ func (c *evaluatedCell) worstElement() (worst int) {
 	return worst
 }
 
-// isBeyondWide returns a predicate for elements beyond the wide bound; some is false without such elements, or if they are more
-// than half.
-func (s *cellSample) isBeyondWide() (counts func(i int) bool, some bool) {
+// beyondWide returns a predicate for elements beyond the wide bound; some is false if there are no such elements or
+// if more than half of the elements are beyond the bound.
+func (s *cellSample) beyondWide() (counts func(i int) bool, some bool) {
 	wrong, n := make([]bool, len(s.v)), 0
 	for i, v := range s.v {
 		if wrong[i] = !(math.Abs(s.got[i]-v) <= s.tol[i]); wrong[i] {
@@ -263,25 +263,25 @@ func (f *fitRule) isFactor(x float64) bool {
 // steps back half way.
 func (j *judge) solveFrom(start Attributes, a *attribute, x float64, counts func(i int) bool) (float64, bool, error) {
 	var last *slopes // slopes at the last position with usable elements
-	at, least := x, minFitElements
+	lastX, minUsable := x, minFitElements
 	if counts != nil {
-		least = 1
+		minUsable = 1
 	}
 	for range fitSteps {
 		s, err := j.slopesAt(start, a, x, counts)
 		if err != nil || s == nil {
 			return 0, false, err
 		}
-		asks := s.wantedSteps()
-		if len(asks) < least {
+		steps := s.wantedSteps()
+		if len(steps) < minUsable {
 			if last == nil {
 				return 0, false, nil
 			}
-			x = (x + at) / 2
+			x = (x + lastX) / 2
 			continue
 		}
-		last, at = s, x
-		step := asks[len(asks)/2]
+		last, lastX = s, x
+		step := steps[len(steps)/2]
 		if a.fit.log {
 			step = min(max(step, -3), 3)
 		}
@@ -293,8 +293,8 @@ func (j *judge) solveFrom(start Attributes, a *attribute, x float64, counts func
 	if err != nil || s == nil {
 		return 0, false, err
 	}
-	if last != nil && len(s.wantedSteps()) < least {
-		s, x = last, at
+	if last != nil && len(s.wantedSteps()) < minUsable {
+		s, x = last, lastX
 	}
 	var allowed []interval
 	for i, v := range s.v {

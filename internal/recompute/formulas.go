@@ -101,17 +101,17 @@ func withNumber(names string, class Class, noise *optype.Type, f func(x *Array, 
 
 func elementwiseRow(names, inputs string, class Class, noise *optype.Type, compute func(c *call) []*Array) formula {
 	name, _, _ := strings.Cut(names, " ")
-	return formula{name: name, class: class, noise: noise, inputs: inputs, cut: elementwise, compute: compute, forms: []nameGroup{newForm(names, "")}}
+	return formula{name: name, class: class, noise: noise, inputs: inputs, cut: elementwise, compute: compute, forms: []nameGroup{newNameGroup(names, "")}}
 }
 
 // noiseOnly returns the row of operators without a formula.
 func noiseOnly(noise *optype.Type, names string) formula {
-	return formula{noise: noise, forms: []nameGroup{newForm(names, "")}}
+	return formula{noise: noise, forms: []nameGroup{newNameGroup(names, "")}}
 }
 
 // withNames returns the row with further names.
 func (f formula) withNames(names, inputs string, noise ...*optype.Type) formula {
-	f.forms = append(slices.Clip(f.forms), newForm(names, inputs, noise...))
+	f.forms = append(slices.Clip(f.forms), newNameGroup(names, inputs, noise...))
 	return f
 }
 
@@ -190,10 +190,10 @@ var noiseOfClass = [...]*optype.Type{Move: copies, Exact: lipschitz, Plain: unbo
 	Reduced: {Class: optype.Reduce}, Linear: matrices, Converted: copies, Integral: quantises, Quantised: quantises}
 
 // noiseOf returns how noise passes through the operators of a form.
-func (f *formula) noiseOf(as *nameGroup) *optype.Type {
+func (f *formula) noiseOf(group *nameGroup) *optype.Type {
 	switch {
-	case as.noise != nil:
-		return as.noise
+	case group.noise != nil:
+		return group.noise
 	case f.noise != nil:
 		return f.noise
 	}

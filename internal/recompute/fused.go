@@ -59,10 +59,10 @@ func maskedSoftmax(c *call) *Array {
 	if c.err != nil || !c.hasInput(1) {
 		return softmax(x, false, last)
 	}
-	taken := c.input(1).mapSteps(func(v float64) float64 { return flag(v == 0) }).expand(x.shape)
-	y := softmax(taken.selectWhere(x, c.number(math.Inf(-1))), false, last)
+	unmasked := c.input(1).mapSteps(func(v float64) float64 { return flag(v == 0) }).expand(x.shape)
+	y := softmax(unmasked.selectWhere(x, c.number(math.Inf(-1))), false, last)
 	if c.err == nil {
-		y.copyEmptyRows(c.got[0], taken)
+		y.copyEmptyRows(c.got[0], unmasked)
 	}
 	return y
 }
@@ -194,11 +194,11 @@ func dynamicQuant(c *call) []*Array {
 	_, high := integerRange(c.dtypes[0])
 	scale := x.abs().largest(len(x.shape) - 1).times(1 / high)
 	y := c.roundToIntegers(x.div(scale))
-	wide := c.array(scale.shape) // float32, computed from float16 or bfloat16
+	widened := c.array(scale.shape) // float32, computed from float16 or bfloat16
 	for i, v := range scale.v {
-		wide.set(i, v, 0x1p-20*math.Abs(v), 0x1p-10*math.Abs(v))
+		widened.set(i, v, 0x1p-20*math.Abs(v), 0x1p-10*math.Abs(v))
 	}
-	return []*Array{y, wide}
+	return []*Array{y, widened}
 }
 
 // weightScales convert integer weights to numbers, scale*(weight + offset), with one scale for all weights, for each
@@ -288,18 +288,18 @@ func groupedMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 		return nil, lang.Say("activation %q", act)
 	}
 	turned, _ := h["transpose_x2"].Value.Number()
-	b := matrixOf(p.Operator, w, turned != 0)
-	ends, why := endsOfGroups(p, h, b.before.Elements())
+	weights := matrixOf(p.Operator, w, turned != 0)
+	ends, why := endsOfGroups(p, h, weights.before.Elements())
 	if !why.IsZero() {
 		return nil, why
 	}
-	if b.rows != x.Shape[1] || !out.Shape.Equal(tensor.Shape{x.Shape[0], b.cols}) {
+	if weights.rows != x.Shape[1] || !out.Shape.Equal(tensor.Shape{x.Shape[0], weights.cols}) {
 		return nil, lang.Say("matrices of %s and %s", x.Shape, w.Shape)
 	}
 	rows := p.cached(x)
 	groupOf := func(row int64) int64 { return int64(slices.IndexFunc(ends, func(end int64) bool { return row < end })) }
 	// Every row is a part. alpha 1 prevents projections, which would project every part.
-	l := &linear{parts: ends[len(ends)-1], rows: 1, k: b.rows, n: b.cols, byColumn: b.transposed, alpha: 1, beta: 1}
+	l := &linear{parts: ends[len(ends)-1], rows: 1, k: weights.rows, n: weights.cols, byColumn: weights.transposed, alpha: 1, beta: 1}
 	l.left = func(part, _ int64, dst []float64) error {
 		v, err := rows.readRun(part*l.k, l.k)
 		copy(dst, v)
@@ -310,7 +310,7 @@ func groupedMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 		if l.byColumn {
 			each = l.k
 		}
-		return b.t.readRun(groupOf(part)*l.k*l.n+from*each, (to-from)*each)
+		return weights.t.readRun(groupOf(part)*l.k*l.n+from*each, (to-from)*each)
 	}
 	l.offset = func(part, _, column int64) int64 { return part*l.n + column }
 	if bias := p.input(2); bias != nil && bias.elements() > 0 {

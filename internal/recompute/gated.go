@@ -281,14 +281,14 @@ func (x *Array) ranking(got *Array, most int) *Array {
 
 // mayRank reports whether an order may be the descending order of the largest elements, within their errors.
 func mayRank(v, tol, order []float64) bool {
-	left := upTo(len(v))
+	unranked := upTo(len(v))
 	for _, at := range order {
-		k := slices.Index(left, int(at))
+		k := slices.Index(unranked, int(at))
 		if at != math.Trunc(at) || k < 0 {
 			return false
 		}
-		left = slices.Delete(left, k, k+1)
-		for _, other := range left {
+		unranked = slices.Delete(unranked, k, k+1)
+		for _, other := range unranked {
 			if v[other]-tol[other] > v[int(at)]+tol[int(at)] {
 				return false
 			}

@@ -86,29 +86,29 @@ func (j *judge) normaliseAxes(h Attributes) Attributes {
 // restrictToGiven keeps the choices of a group of attributes that agree with the known values of the group. If there
 // is none, the known values do not fit the shapes, and one choice with these values remains.
 func (j *judge) restrictToGiven(a attribute, choices []Attributes) []Attributes {
-	said := Attributes{}
+	given := Attributes{}
 	for _, name := range a.names {
 		if x, ok := j.op.Attributes[name]; ok {
-			said[name] = x
+			given[name] = x
 		}
 	}
-	if len(said) == 0 || len(choices) == 0 {
+	if len(given) == 0 || len(choices) == 0 {
 		return choices
 	}
-	var beside []Attributes
+	var matching []Attributes
 	for _, c := range choices {
 		same := true
-		for name, x := range said {
+		for name, x := range given {
 			same = same && c[name].Value.String() == x.Value.String()
 		}
 		if same {
-			beside = append(beside, c.merge(said))
+			matching = append(matching, c.merge(given))
 		}
 	}
-	if beside == nil {
-		return []Attributes{choices[0].merge(said)}
+	if matching == nil {
+		return []Attributes{choices[0].merge(given)}
 	}
-	return beside
+	return matching
 }
 
 // roundAttributes rounds attributes as they are passed to a kernel: to float32, unless it computes float64.

@@ -13,8 +13,8 @@ import (
 type indexItem struct {
 	kind              byte // one of the item constants
 	start, stop, step *int64
-	// axes is the number of axes of x that a tensor indexes: the rank of a mask, else 1.
-	axes int
+	// tensorAxes is the number of axes of x that a tensor indexes: the rank of a mask, else 1.
+	tensorAxes int
 }
 
 const (
@@ -30,9 +30,9 @@ func indexItems(text string, tensors []*Tensor) (all []indexItem, ok bool) {
 			if len(tensors) == 0 || tensors[0] == nil {
 				return nil, false
 			}
-			item.kind, item.axes = tensorItem, 1
+			item.kind, item.tensorAxes = tensorItem, 1
 			if tensors[0].DType == tensor.Bool {
-				item.axes = len(tensors[0].Shape)
+				item.tensorAxes = len(tensors[0].Shape)
 			}
 			tensors = tensors[1:]
 		case one == "None":
@@ -68,16 +68,16 @@ func indexItems(text string, tensors []*Tensor) (all []indexItem, ok bool) {
 // indexView applies the numbers and slices of an index to a shape and returns the axes of the view that its tensors
 // index. As in PyTorch, numbers are applied before tensors.
 func indexView(x tensor.Shape, items []indexItem) (v view, axes []int, ok bool) {
-	left := len(x)
+	remaining := len(x)
 	for _, item := range items {
 		switch item.kind {
 		case numberItem, sliceItem:
-			left--
+			remaining--
 		case tensorItem:
-			left -= item.axes
+			remaining -= item.tensorAxes
 		}
 	}
-	if left < 0 {
+	if remaining < 0 {
 		return v, nil, false
 	}
 	if !slices.ContainsFunc(items, func(i indexItem) bool { return i.kind == ellipsis }) {
@@ -91,13 +91,13 @@ func indexView(x tensor.Shape, items []indexItem) (v view, axes []int, ok bool) 
 		case newAxis:
 			keep(1, 0)
 		case ellipsis:
-			for range left {
+			for range remaining {
 				keep(x[k], strides[k])
 				k++
 			}
-			left = 0
+			remaining = 0
 		case tensorItem:
-			for range item.axes {
+			for range item.tensorAxes {
 				axes = append(axes, len(v.shape))
 				keep(x[k], strides[k])
 				k++
@@ -135,9 +135,9 @@ func (s *indexItem) rangeIn(n int64) (begin, count, step int64, ok bool) {
 	if step < 1 {
 		return 0, 0, 0, false
 	}
-	at := func(p *int64, other int64) int64 {
+	at := func(p *int64, absent int64) int64 {
 		if p == nil {
-			return other
+			return absent
 		}
 		if *p < 0 {
 			return max(0, *p+n)

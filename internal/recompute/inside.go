@@ -20,7 +20,8 @@ const (
 	insideClasses
 )
 
-// insides is the table of the classes. If a class is no bound, every kernel of such an operator computes its values.
+// insides is the table of the classes. Every kernel of the listed formulas computes the values of a class, unless the
+// class IsBound: then a kernel may avoid them.
 var insides = [insideClasses]insideRow{
 	squareSums:    {"sum_of_squares", "LayerNorm LayerNormV3 RmsNorm AddRmsNorm AddLayerNorm L2Normalize LpNorm LpNormalize", InsideText{Text: lang.Text{EN: "sum of squares"}}},
 	scoresOfHeads: {"scores", "Attention", InsideText{Text: lang.Text{EN: "|q k'| before the scale"}}},
@@ -61,7 +62,7 @@ type LargestIntermediate struct {
 	IsPart bool `json:"part,omitempty"`
 }
 
-// largestInside are the largest values by their class, exponents of powersOfE; NaN for none.
+// largestInside has the largest value of each class (the exponent for powersOfE), NaN if there is no value.
 type largestInside [insideClasses]float64
 
 func noInside() (l largestInside) {
@@ -71,8 +72,8 @@ func noInside() (l largestInside) {
 	return l
 }
 
-// take keeps a value if it is larger than the largest value so far.
-func (l *largestInside) take(class insideClass, v float64) {
+// keepLarger keeps a value if it is larger than the largest value so far.
+func (l *largestInside) keepLarger(class insideClass, v float64) {
 	if v-v == 0 && !(v <= l[class]) {
 		l[class] = v
 	}
@@ -84,12 +85,12 @@ func (m *machine) recordIntermediate(class insideClass, x *Array, factor float64
 		if class != powersOfE {
 			v = math.Abs(v)
 		}
-		m.inside.take(class, float64(v*factor))
+		m.inside.keepLarger(class, float64(v*factor))
 	}
 }
 
-// holdsMean records the sums of squares of the lines of x, computed from the means of the squares.
-func (x *Array) holdsMean(squares *Array) {
+// recordSquareSums records the sums of squares of the lines of x, computed from the means of the squares.
+func (x *Array) recordSquareSums(squares *Array) {
 	x.m.recordIntermediate(squareSums, squares, float64(len(x.v)/max(1, len(squares.v))))
 }
 

@@ -74,8 +74,8 @@ func tapsOf(mode string, n, out int64, step float64, corners, centers bool) (tap
 	return taps, weights
 }
 
-// cubicNear and far are the weights of cubic convolution (Keys, 1981) with a = -0.75, for pixels at a distance of at most
-// 1, and of 1 to 2.
+// cubicNear and cubicFar are the weights of cubic convolution (Keys, 1981) with a = -0.75, for pixels at a distance t
+// of at most 1, and of 1 to 2.
 func cubicNear(t float64) float64 {
 	const a = -.75
 	return float64(float64(float64((a+2)*t)-(a+3))*t*t) + 1

@@ -118,11 +118,11 @@ type Output struct {
 	// Overflow counts elements whose right value lies beyond the range of the type, Skipped elements that were not
 	// compared because an input of their cell is NaN or infinite.
 	Overflow, Skipped int64
-	// First is the offset of the first bad element, -1 for none. Spots are the worst elements, at most 3.
+	// First is the offset of the first bad element, -1 for none. Spots are the worst elements, at most maxSpots.
 	First int64
 	Spots []ComputedElement
-	// Chi is the root mean square of all sums of a projection, MaxZ the largest one, in standard deviations of
-	// healthy rounding; 0 without a projection.
+	// Chi is the root mean square of all deviations of a projection, MaxZ the largest deviation, both in standard
+	// deviations of healthy rounding; 0 without a projection.
 	Chi, MaxZ float64
 }
 
@@ -143,7 +143,7 @@ type Verdict struct {
 	Notes []Note
 	// Singles: the operator is a product of two float32 factors with a float32 output.
 	Singles bool
-	// Adds: the formula has sums, so that the order of additions may change the outputs.
+	// Adds: the formula adds up elements, so that the order of the additions may change the outputs.
 	Adds bool
 	// Inside are the largest values between inputs and outputs.
 	Inside []LargestIntermediate
@@ -270,7 +270,7 @@ func (j *judge) decide() (*Verdict, error) {
 		d := j.op.Outputs[0].DType
 		return undecidedVerdict(NoDType, lang.Say("%s beyond 2^53: float64 does not hold all of these integers", d)), nil
 	}
-	if best.hasBadElement() > 0 {
+	if best.countBad() > 0 {
 		err = j.decideBad(v, best)
 	} else {
 		err = j.decideWithinBounds(v, best)
@@ -314,7 +314,7 @@ func (j *judge) bestHypothesis(all []Attributes) (best *result, tried int, why l
 				continue
 			}
 			candidates = append(candidates, r)
-			if bad := r.hasBadElement(); j.fewest == 0 || bad < j.fewest {
+			if bad := r.countBad(); j.fewest == 0 || bad < j.fewest {
 				j.fewest = bad
 			}
 			more = r.countBeyond() > 0 || r.checked() == 0
@@ -342,7 +342,7 @@ func (j *judge) bestHypothesis(all []Attributes) (best *result, tried int, why l
 }
 
 // explains reports whether the result has no bad elements and no systematic error.
-func (r *result) explains() bool { return r.hasBadElement() == 0 && r.systematic.reason == NoReason }
+func (r *result) explains() bool { return r.countBad() == 0 && r.systematic.reason == NoReason }
 
 // compare orders results by the share of unexplained elements, the best first.
 func (r *result) compare(s *result) int {
@@ -352,7 +352,7 @@ func (r *result) compare(s *result) int {
 		}
 		return n
 	}
-	x, y := float64(r.hasBadElement())/float64(max(1, r.checked())), float64(s.hasBadElement())/float64(max(1, s.checked()))
+	x, y := float64(r.countBad())/float64(max(1, r.checked())), float64(s.countBad())/float64(max(1, s.checked()))
 	switch {
 	case x != y && (x < y):
 		return -1
@@ -363,9 +363,9 @@ func (r *result) compare(s *result) int {
 			return -1
 		}
 		return 1
-	case r.hasBadElement() == 0 && r.countBeyond() == 0 && s.countBeyond() > 0:
+	case r.countBad() == 0 && r.countBeyond() == 0 && s.countBeyond() > 0:
 		return -1
-	case s.hasBadElement() == 0 && s.countBeyond() == 0 && r.countBeyond() > 0:
+	case s.countBad() == 0 && s.countBeyond() == 0 && r.countBeyond() > 0:
 		return 1
 	case sizes(r) < sizes(s):
 		return -1
@@ -396,7 +396,7 @@ func (j *judge) setCounts(v *Verdict, r *result) {
 	}
 }
 
-// inPlace reports whether the output was written over an input, so that the dumped input is no longer the input.
+// inPlace reports whether the output was written over an input, so that the dumped input is not the original one.
 func (j *judge) inPlace() (bool, error) {
 	switch f := j.formula; {
 	case j.op.Called || f.repeats:
@@ -430,7 +430,7 @@ func (j *judge) decideWithinBounds(v *Verdict, r *result) error {
 	if other, name, err := j.findBetterValue(r); other != nil || err != nil {
 		if err == nil {
 			v.Status, v.Reason, v.Confidence, v.Extent = Wrong, ByCalcError, High, All
-			v.Why = lang.Say("%s=%s gives all elements, %s does not", name, other.attrs[name].Value, r.attrs[name].Value)
+			v.Why = lang.Say("%s=%s explains all elements, %s does not", name, other.attrs[name].Value, r.attrs[name].Value)
 		}
 		return err
 	}
@@ -525,7 +525,7 @@ func (r *result) relativeBound() (widest float64) {
 // findSystematic looks for systematic errors if all elements lie within the wide bound and some beyond the narrow
 // one.
 func (r *result) findSystematic(d tensor.DType, class Class) systematic {
-	if r.hasBadElement() > 0 || r.countBeyond() == 0 && !r.exceedsNarrow() {
+	if r.countBad() > 0 || r.countBeyond() == 0 && !r.exceedsNarrow() {
 		return systematic{}
 	}
 	if r.relativeBound() < maxRelativeBound {

@@ -25,12 +25,12 @@ type linear struct {
 	byColumn bool
 	// offset returns the offset of an element in the output.
 	offset func(part, row, column int64) int64
-	// columns returns the numbers added to the columns of a part, nil for none. addends are tensors of the output's
-	// shape that are added.
+	// columns returns the numbers that are added to the columns of a part, nil for none. addends are tensors of the
+	// output's shape that are added to the product.
 	columns func(part int64) ([]float64, error)
 	addends []*feed
-	// scales multiply the columns after that, rowScales the rows of all parts, and shifts are then added to the
-	// columns; nil for none. An integer output is rounded after these steps.
+	// After these additions scales multiply the columns and rowScales the rows of all parts, and shifts are added to
+	// the columns; nil for none. An integer output is rounded at the end.
 	scales, rowScales, shifts []float64
 	// factors is the relative rounding of the right factor before the product, 0 for none.
 	factors float64
@@ -90,8 +90,9 @@ type product struct {
 // rowOf is a row of a part.
 type rowOf struct{ part, row int64 }
 
-// sums are the results of rows of a product: sums of products, of their absolute values and squares; and sums of the
-// squared partial sums where the matrix unit rounds, nil if not tracked.
+// sums are the results of rows of a product, one number for each output element: the sums of the products, of their
+// absolute values and of their squares; and the sums of the squared partial sums at each rounding of the matrix unit,
+// nil if not tracked.
 type sums struct{ v, size, square, partial []float64 }
 
 // multiply computes rows of one part. ordered tracks partial sums.
@@ -114,16 +115,16 @@ func (l *linear) multiply(m *machine, rows []rowOf, ordered bool) (*sums, error)
 			return nil, &TensorError{tensor.Input, 0, err}
 		}
 	}
-	each, all := l.n, l.k
+	lineLength, lines := l.n, l.k
 	if l.byColumn {
-		each, all = l.k, l.n
+		lineLength, lines = l.k, l.n
 	}
-	step := max(1, chunkElements/max(1, each))
+	step := max(1, chunkElements/max(1, lineLength))
 	if !l.byColumn && step > cube {
 		step -= step % cube
 	}
-	for from := int64(0); from < all; from += step {
-		to := min(all, from+step)
+	for from := int64(0); from < lines; from += step {
+		to := min(lines, from+step)
 		right, err := l.right(rows[0].part, from, to)
 		if err != nil {
 			return nil, &TensorError{tensor.Input, 1, err}
@@ -143,7 +144,7 @@ func (l *linear) multiply(m *machine, rows []rowOf, ordered bool) (*sums, error)
 	return s, nil
 }
 
-// addRows adds rows of the right factor times elements of the left row, four rows at a time in their order.
+// addRows adds rows of the right factor times elements of the left row, in their order, four rows at a time.
 func (s *sums) addRows(left, right []float64, at, n int, ordered bool) {
 	v, size, square := s.v[at:at+n], s.size[at:at+n], s.square[at:at+n]
 	for k := 0; k < len(left); k++ {
@@ -165,8 +166,8 @@ func (s *sums) addRows(left, right []float64, at, n int, ordered bool) {
 }
 
 // addPartial adds the squares of the partial sums where the matrix unit rounds.
-func (s *sums) addPartial(v []float64, at, k, all int, ordered bool) {
-	if ordered && (k%cube == cube-1 || k == all-1) {
+func (s *sums) addPartial(v []float64, at, k, terms int, ordered bool) {
+	if ordered && (k%cube == cube-1 || k == terms-1) {
 		for i, t := range v {
 			s.partial[at+i] += float64(t * t)
 		}
@@ -233,7 +234,7 @@ func (m *machine) boundedArray(s *sums, l *linear, rows int) *Array {
 		root := math.Sqrt(q)
 		e := func(c *bounds) float64 { return float64(2*c.acc*chain*s.size[i]) + float64(6*(c.inp+l.factors)*root) }
 		m.trackMagnitude(s.size[i])
-		m.inside.take(productSums, s.size[i])
+		m.inside.keepLarger(productSums, s.size[i])
 		x.set(i, v, e(&m.narrow), e(w)+transforms)
 		spread := float64(n * (float64(float64(v*v)/3) + float64(q/2)))
 		if s.partial != nil {
@@ -267,8 +268,8 @@ func (r *result) losesPrecision(d tensor.DType) bool {
 	return q > others
 }
 
-// linearRun compares the output of a product with the formula, in all rows, in sampled rows or by projection.
-func (j *judge) linearRun(r *result, few bool) error {
+// compareProduct compares the output of a product with the formula, in all rows, in sampled rows or by projection.
+func (j *judge) compareProduct(r *result, few bool) error {
 	p := &problem{Operator: j.op.castInputs(r.attrs)}
 	l, why := j.formula.linear(p, r.attrs)
 	if r.why = why; !why.IsZero() {
@@ -303,11 +304,11 @@ func (j *judge) linearRun(r *result, few bool) error {
 // projectLarge checks a large product by projection and returns the rows to compute: rows that the projection hits,
 // or a larger sample if the product cannot be projected.
 func (j *judge) projectLarge(r *result, l *linear) ([]rowOf, error) {
-	linearWay := r.attrs["activation"].Value.Text == "none" || r.attrs["activation"].Source == ""
+	isLinear := r.attrs["activation"].Value.Text == "none" || r.attrs["activation"].Source == ""
 	rowCost := float64(l.k) * float64(l.n)
 	scanCost := float64(l.parts) * float64(l.rows) * float64(l.k) * float64(min(maxBlocks, l.n))
 	budget := float64(j.op.Budget)
-	if !linearWay || l.scales != nil || l.factors != 0 || l.alpha != 0 || l.beta != 0 || budget > 0 && scanCost > budget || !isFloat(j.op.Outputs[0].DType) {
+	if !isLinear || l.scales != nil || l.factors != 0 || l.alpha != 0 || l.beta != 0 || budget > 0 && scanCost > budget || !isFloat(j.op.Outputs[0].DType) {
 		want := min(rowsOfActivation, max(pixelsInFull, int64(costOfActivation/rowCost)))
 		if budget > 0 {
 			want = min(want, int64(budget/rowCost))
@@ -492,11 +493,11 @@ func (l *linear) scaleColumns(x *Array, rows []rowOf, d tensor.DType) *Array {
 	m := x.m
 	x = x.mul(m.exact(tensor.Shape{l.n}, slices.Clone(l.scales)))
 	if l.rowScales != nil {
-		own := make([]float64, len(rows))
+		factors := make([]float64, len(rows))
 		for i, o := range rows {
-			own[i] = l.rowScales[o.part*l.rows+o.row]
+			factors[i] = l.rowScales[o.part*l.rows+o.row]
 		}
-		x = x.mul(m.exact(tensor.Shape{int64(len(rows)), 1}, own))
+		x = x.mul(m.exact(tensor.Shape{int64(len(rows)), 1}, factors))
 	}
 	if l.shifts != nil {
 		x = x.add(m.exact(tensor.Shape{l.n}, slices.Clone(l.shifts)))

@@ -362,9 +362,9 @@ func pad(c *call) *Array {
 		return x
 	}
 	from := make([]int, shape.Elements())
-	own, fill := x.shape.Strides(), 0.0
-	beyond := paddingModes[c.textAttribute("mode")]
-	if beyond == nil {
+	strides, fill := x.shape.Strides(), 0.0
+	padding := paddingModes[c.textAttribute("mode")]
+	if padding == nil {
 		fill = c.num("value")
 	}
 	lo := make([]int64, len(shape)) // first index of the cell along each axis
@@ -378,14 +378,14 @@ func pad(c *call) *Array {
 		offset := int64(0)
 		for k, at := range shape.Coordinates(int64(i)) {
 			at += lo[k] - max(lo[k], int64(before[k]))
-			if n := x.shape[k]; beyond != nil && (at < 0 || at >= n) {
-				at = beyond(at, n)
+			if n := x.shape[k]; padding != nil && (at < 0 || at >= n) {
+				at = padding(at, n)
 			}
 			if at < 0 || at >= x.shape[k] {
 				offset = -1
 				break
 			}
-			offset += at * own[k]
+			offset += at * strides[k]
 		}
 		from[i] = int(offset)
 	})
@@ -426,21 +426,21 @@ func readSlice(p *problem, raw Attributes) Attributes {
 	}
 	end, hasEnd := list("end")
 	size, hasSize := list("size")
-	none := func() Attributes {
+	unknown := func() Attributes {
 		delete(raw, "begin")
 		delete(raw, "strides")
 		return raw
 	}
 	ellipsis, _ := raw["ellipsis_mask"].Value.Number()
-	fresh, _ := raw["new_axis_mask"].Value.Number()
-	if !ok || ellipsis != 0 || fresh != 0 || !hasEnd && !hasSize {
-		return none()
+	newAxes, _ := raw["new_axis_mask"].Value.Number()
+	if !ok || ellipsis != 0 || newAxes != 0 || !hasEnd && !hasSize {
+		return unknown()
 	}
 	begin, shape := slices.Clone(begin), make([]int64, len(x))
 	for k, n := range x {
 		b, step := begin[k], steps[k]
 		if step == 0 || n > maxElements {
-			return none()
+			return unknown()
 		}
 		first, stop := int64(0), n // in the direction of the step
 		if step < 0 {
@@ -465,8 +465,8 @@ func readSlice(p *problem, raw Attributes) Attributes {
 			stop = clip(end[k])
 		}
 		begin[k], shape[k] = b, 0
-		if far := stop - b; far != 0 && far > 0 == (step > 0) {
-			shape[k] = (max(far, -far)-1)/max(step, -step) + 1
+		if length := stop - b; length != 0 && length > 0 == (step > 0) {
+			shape[k] = (max(length, -length)-1)/max(step, -step) + 1
 		}
 	}
 	return raw.merge(Attributes{"begin": {integers(begin...), from}, "strides": {integers(steps...), from}, "shape": {integers(shape...), from}})

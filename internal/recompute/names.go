@@ -40,8 +40,8 @@ type nameGroup struct {
 	outputs []int
 }
 
-// newForm returns a form, with its own noise if one is given.
-func newForm(names, inputs string, noise ...*optype.Type) nameGroup {
+// newNameGroup returns a group of names, with its own noise if one is given.
+func newNameGroup(names, inputs string, noise ...*optype.Type) nameGroup {
 	f := nameGroup{names: names, inputs: inputs}
 	if len(noise) > 0 {
 		f.noise = noise[0]
@@ -81,8 +81,8 @@ func splitNamespace(name string) (namespace, string) {
 type Formula struct {
 	// Name is the name of the row, empty for an unknown type.
 	Name string
-	// Inputs are the inputs in the order of the operator, as described at form.inputs; empty for the order of the
-	// formula.
+	// Inputs are the inputs in the order of the operator, as described at nameGroup.inputs; empty for the order of
+	// the formula.
 	Inputs string
 	// Outputs are the indices in the formula of the operator's outputs, nil if they come first and in order.
 	Outputs []int
@@ -120,7 +120,7 @@ type Argument struct {
 }
 
 // argumentOf parses an argument of the table, KEYWORD:NAME=DEFAULT. NAME may be omitted if it is the keyword. ==
-// stands before the only value for which the form holds. After the keyword, * takes all following arguments, !
+// stands before the only value for which the row holds. After the keyword, * takes all following arguments, !
 // requires a tensor, and [] is an index. parameters* are all parameters of a module in their order.
 func argumentOf(text string) (a Argument) {
 	text, a.Default, _ = strings.Cut(text, "=")
@@ -136,7 +136,7 @@ func argumentOf(text string) (a Argument) {
 	return a
 }
 
-// call returns the call described by the inputs of a form.
+// call returns the call described by the inputs of a name group.
 func (f *formula) call(inputs string) (c Call) {
 	c.Formula = f.name
 	own := strings.Fields(f.inputs)
@@ -154,7 +154,7 @@ func (f *formula) call(inputs string) (c Call) {
 	return c
 }
 
-// isInMindSpore reports whether MindSpore has the functions of a form with the same arguments: functions of one
+// isInMindSpore reports whether MindSpore has the functions of a group with the same arguments: functions of one
 // tensor or of two.
 func (f *nameGroup) isInMindSpore() bool {
 	first, _, _ := strings.Cut(f.inputs, " ")
@@ -181,11 +181,11 @@ var table = sync.OnceValue(func() *nameTable {
 	return x
 })
 
-// add adds the names of a form. If several rows have a name, its noise is the noise of the first row.
-func (x *nameTable) add(f *formula, as *nameGroup) {
-	for name := range strings.FieldsSeq(as.names) {
+// add adds the names of a group. If several rows have a name, its noise is the noise of the first row.
+func (x *nameTable) add(f *formula, group *nameGroup) {
+	for name := range strings.FieldsSeq(group.names) {
 		space, name := splitNamespace(name)
-		x.addNoise(space, name, f.noiseOf(as))
+		x.addNoise(space, name, f.noiseOf(group))
 		if f.name == "" {
 			if space == aWideModule {
 				x.modules[name] = nil // a longer ending takes precedence over the shorter ending of a formula
@@ -194,16 +194,16 @@ func (x *nameTable) add(f *formula, as *nameGroup) {
 		}
 		switch space {
 		case aType:
-			x.types[strings.ToLower(name)] = Formula{f.name, as.inputs, as.outputs, f.isOfImages}
+			x.types[strings.ToLower(name)] = Formula{f.name, group.inputs, group.outputs, f.isOfImages}
 		case aFunction:
-			x.functions[name] = append(x.functions[name], f.call(as.inputs))
+			x.functions[name] = append(x.functions[name], f.call(group.inputs))
 		case aModule, aWideModule:
-			c := f.call(as.inputs)
+			c := f.call(group.inputs)
 			c.Open = space == aWideModule
 			x.modules[name] = append(x.modules[name], c)
 		}
-		if space == ofMindSpore || (space == aFunction || space == aModule && as.inputs == "") && as.isInMindSpore() {
-			x.mindspore[name] = append(x.mindspore[name], f.call(as.inputs))
+		if space == ofMindSpore || (space == aFunction || space == aModule && group.inputs == "") && group.isInMindSpore() {
+			x.mindspore[name] = append(x.mindspore[name], f.call(group.inputs))
 		}
 	}
 }
@@ -437,8 +437,8 @@ var Guesses = sync.OnceValue(func() (all []Call) {
 	return all
 })
 
-// Half is half of the input, which functions such as GELU and gates by a sigmoid have for small inputs: a module that
-// fits it can be any of them.
+// Half is half of the input. For small inputs, GELU and gates by a sigmoid return half of the input too, so that a
+// module that fits Half may compute any of them.
 var Half = sync.OnceValue(func() Call { return openCall("Muls", ":value=0.5") })
 
 func openCall(formula, arguments string) Call {

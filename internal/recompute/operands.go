@@ -164,5 +164,5 @@ func (j *judge) isExplainedByBFloat16(r *result) (bool, error) {
 	return true, nil
 }
 
-// eightBits is the explanation of such a product.
+// eightBits explains a product of factors that were rounded to bfloat16.
 var eightBits = lang.Say("all elements agree with factors rounded to 8 bits (bfloat16)")

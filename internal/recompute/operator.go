@@ -90,16 +90,15 @@ type Operator struct {
 	AttributesComplete bool
 	// Overlap says whether an output shares memory with an input; nil if unknown.
 	Overlap *bool
-	// Called: the operator is a call of a framework. The dump of a call holds the inputs as they were before the call
-	// ran.
+	// Called: the operator is a call of a framework, whose inputs were dumped before the call ran.
 	Called bool
 	// Saved is the input that a forward call returned as its output, nil for none. A kernel may have used its value
 	// from before it was rounded.
 	Saved *Tensor
 	// Open: the operator is a module that may compute more than the formula, such as roundings between two steps.
 	Open bool
-	// ByEnding: the formula of the module follows from the ending of its class. Such a class of the user may round
-	// between two steps, for example a product in autocast before the bias is added.
+	// ByEnding: the formula of the module follows from the ending of its class name. A class written by the user may
+	// round between two steps, for example a product in autocast before the bias is added.
 	ByEnding bool
 	// Transforms: convolutions of any kernel size may have been computed by Winograd transforms. Otherwise only 3x3
 	// kernels may.
@@ -159,13 +158,13 @@ func AttributeNames(name string) (all []string) {
 		return nil
 	}
 	for _, a := range f.attrs {
-		for _, own := range a.names {
-			all = append(append(all, own), strings.Fields(aliases[own])...)
+		for _, listed := range a.names {
+			all = append(append(all, listed), strings.Fields(aliases[listed])...)
 		}
 	}
 	for i := range f.forms {
-		for _, one := range f.call(f.forms[i].inputs).Arguments {
-			all = append(all, one.Keyword, one.Name)
+		for _, argument := range f.call(f.forms[i].inputs).Arguments {
+			all = append(all, argument.Keyword, argument.Name)
 		}
 	}
 	if f.read != nil {
@@ -214,7 +213,7 @@ func Bind(t Formula, inputs, outputs []*Tensor, raw Attributes) (op *Operator, w
 }
 
 // orderInputs puts the inputs in the order of the formula. Values of attributes that the operator takes as inputs are
-// read and added to raw. order is described at form.inputs.
+// read and added to raw. order is described at nameGroup.inputs.
 func (o *Operator) orderInputs(f *formula, order []string, raw Attributes) error {
 	names := strings.Fields(f.inputs)
 	place := func(name string) int {
@@ -222,7 +221,7 @@ func (o *Operator) orderInputs(f *formula, order []string, raw Attributes) error
 	}
 	given := o.Inputs
 	o.Inputs = nil
-	// Kernels of several steps take optional inputs without elements for absent.
+	// Kernels of several steps treat an optional input without elements as absent.
 	areAbsent := f.class == Tabled || f.class == Linear
 	isUnread := func(t *Tensor) bool { return t != nil && t.elements() > 0 }
 	pad := func(k int) {
@@ -263,13 +262,13 @@ func (o *Operator) orderInputs(f *formula, order []string, raw Attributes) error
 }
 
 // splitList returns the inputs of a list of tensors. If an attribute follows the list and the last input is a number
-// of lower rank than the first, it is the attribute and not a member of the list.
-func (o *Operator) splitList(all []*Tensor, behind []string, raw Attributes) []*Tensor {
+// of lower rank than the first input, the last input is the attribute and not a member of the list.
+func (o *Operator) splitList(all []*Tensor, following []string, raw Attributes) []*Tensor {
 	last := len(all) - 1
-	if len(behind) == 0 || last < 1 || all[last] == nil || all[0] == nil || all[last].elements() != 1 || len(all[last].Shape) >= len(all[0].Shape) {
+	if len(following) == 0 || last < 1 || all[last] == nil || all[0] == nil || all[last].elements() != 1 || len(all[last].Shape) >= len(all[0].Shape) {
 		return all
 	}
-	name := strings.TrimSuffix(behind[0], "!")
+	name := strings.TrimSuffix(following[0], "!")
 	v, err := valueOf(all[last])
 	if _, known := raw[name]; !known && err == nil && v != nil {
 		raw[name] = Attribute{*v, FromInput}
@@ -402,17 +401,17 @@ func BindCall(name string, named map[string][]*Tensor, outputs []*Tensor, raw, b
 		return op, nil
 	}
 	op.Outputs = f.judgedOutputs(outputs)
-	var rest []*Tensor // of a list of tensors that stand for several inputs
+	var unassigned []*Tensor // of a list of tensors that stand for several inputs
 	for spec := range strings.FieldsSeq(f.inputs) {
 		given := named[strings.TrimRight(spec, "?*")]
-		if len(given) == 0 && len(rest) > 0 {
-			given = rest
+		if len(given) == 0 && len(unassigned) > 0 {
+			given = unassigned
 		}
 		switch {
 		case strings.Contains(spec, "*"):
 			op.Inputs = append(op.Inputs, given...)
 		case len(given) > 0:
-			op.Inputs, rest = append(op.Inputs, given[0]), given[1:]
+			op.Inputs, unassigned = append(op.Inputs, given[0]), given[1:]
 		default:
 			op.Inputs = append(op.Inputs, nil)
 		}
@@ -508,18 +507,18 @@ func movedAxes(from, to Value, rank int) []int {
 	if !ok || !too || len(source) != len(target) {
 		return nil
 	}
-	rest, perm := upTo(rank), slices.Repeat([]int{-1}, rank)
+	unmoved, perm := upTo(rank), slices.Repeat([]int{-1}, rank)
 	for i, k := range source {
 		axis, place := normaliseAxis(k, rank), normaliseAxis(target[i], rank)
 		if min(axis, place) < 0 || max(axis, place) >= rank || perm[place] >= 0 {
 			return nil
 		}
 		perm[place] = axis
-		rest = slices.DeleteFunc(rest, func(r int) bool { return r == axis })
+		unmoved = slices.DeleteFunc(unmoved, func(r int) bool { return r == axis })
 	}
 	for i := range perm {
-		if perm[i] < 0 && len(rest) > 0 {
-			perm[i], rest = rest[0], rest[1:]
+		if perm[i] < 0 && len(unmoved) > 0 {
+			perm[i], unmoved = unmoved[0], unmoved[1:]
 		}
 	}
 	return perm
@@ -533,7 +532,7 @@ func normaliseAxis(k int64, rank int) int {
 	return int(k)
 }
 
-// ListedForm is a form of a row of the table, as the list of operators shows it.
+// ListedForm is a name group of a row of the table, as the list of operators shows it.
 type ListedForm struct {
 	// Names are the names in one namespace: types of CANN (MindSpore has them for its operators too), or functions or
 	// modules of a framework. Inputs lists the inputs in their order, or the arguments of the call.
@@ -548,7 +547,7 @@ type ListedForm struct {
 // frameworks names the owner of each namespace.
 var frameworks = [...]string{aType: "CANN", aFunction: "PyTorch", aModule: "torch.nn", aWideModule: "torch.nn", ofMindSpore: "MindSpore"}
 
-// List returns the forms of all rows with a formula; with names only the forms with one of the names.
+// List returns the name groups of all rows with a formula; with names only the groups that have one of the names.
 func List(names ...string) (all []ListedForm) {
 	for space := range frameworks {
 		for i := range operators {
@@ -567,9 +566,9 @@ func List(names ...string) (all []ListedForm) {
 	return all
 }
 
-// listForm returns a form with its names in a namespace. Names is empty if there is none.
-func (f *formula) listForm(as *nameGroup, space namespace) (one ListedForm) {
-	for name := range strings.FieldsSeq(as.names) {
+// listForm describes a name group in a namespace. Names is empty if the group has no name there.
+func (f *formula) listForm(group *nameGroup, space namespace) (one ListedForm) {
+	for name := range strings.FieldsSeq(group.names) {
 		if s, name := splitNamespace(name); s == space {
 			one.Names = append(one.Names, name)
 		}
@@ -577,9 +576,9 @@ func (f *formula) listForm(as *nameGroup, space namespace) (one ListedForm) {
 	if len(one.Names) == 0 || f.name == "" {
 		return one
 	}
-	one.Framework, one.Formula, one.Class, one.Inputs = frameworks[space], f.name, f.class.String(), cmp.Or(as.inputs, f.inputs)
+	one.Framework, one.Formula, one.Class, one.Inputs = frameworks[space], f.name, f.class.String(), cmp.Or(group.inputs, f.inputs)
 	if space != aType {
-		c := f.call(as.inputs)
+		c := f.call(group.inputs)
 		one.Inputs = c.signature()
 	}
 	for _, a := range f.attrs {

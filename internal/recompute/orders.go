@@ -9,7 +9,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// extremes returns the preferred element of each line and its index.
+// extremes returns the preferred element (the largest or the smallest) of each line and its index.
 func extremes(by preference) func(c *call) []*Array {
 	return func(c *call) []*Array { return c.withPlaces(c.input(0).reducePreferred(by, c.ints("axes")...), 1) }
 }
@@ -80,10 +80,10 @@ func (c *call) withPlaces(best *Array, k int) []*Array {
 		return []*Array{best}
 	}
 	x, got, z := c.input(0), c.got[k], best.mapSteps(func(float64) float64 { return 0 })
-	x.lines(c.ints("axes"), func(line, first int, beside []int) {
-		isBest := func(i int) bool { return ascending(x.v[first+beside[i]], best.v[line]) == 0 }
-		at := slices.IndexFunc(upTo(len(beside)), isBest)
-		if y := got.v[line]; y >= 0 && y < float64(len(beside)) && y == math.Trunc(y) && isBest(int(y)) {
+	x.lines(c.ints("axes"), func(line, first int, offsets []int) {
+		isBest := func(i int) bool { return ascending(x.v[first+offsets[i]], best.v[line]) == 0 }
+		at := slices.IndexFunc(upTo(len(offsets)), isBest)
+		if y := got.v[line]; y >= 0 && y < float64(len(offsets)) && y == math.Trunc(y) && isBest(int(y)) {
 			at = int(y)
 		}
 		z.v[line] = float64(at)
@@ -97,17 +97,17 @@ func cumulate(by preference) func(c *call) []*Array {
 	return func(c *call) []*Array {
 		x := c.input(0)
 		best, places := c.exact(x.shape, c.alloc(len(x.v))), c.exact(x.shape, c.alloc(len(x.v)))
-		x.lines(c.ints("axes"), func(_, first int, beside []int) {
+		x.lines(c.ints("axes"), func(_, first int, offsets []int) {
 			at := 0
-			for i, k := range beside {
-				if v := x.v[first+k]; i == 0 || by.preferred(v, x.v[first+beside[at]]) == v || v != v {
+			for i, k := range offsets {
+				if v := x.v[first+k]; i == 0 || by.preferred(v, x.v[first+offsets[at]]) == v || v != v {
 					at = i
 				}
-				best.v[first+k], places.v[first+k] = x.v[first+beside[at]], float64(at)
+				best.v[first+k], places.v[first+k] = x.v[first+offsets[at]], float64(at)
 				if len(c.got) < 2 || len(c.got[1].v) != len(x.v) {
 					continue
 				}
-				if y := c.got[1].v[first+k]; y >= 0 && y <= float64(i) && y == math.Trunc(y) && ascending(x.v[first+beside[int(y)]], best.v[first+k]) == 0 {
+				if y := c.got[1].v[first+k]; y >= 0 && y <= float64(i) && y == math.Trunc(y) && ascending(x.v[first+offsets[int(y)]], best.v[first+k]) == 0 {
 					places.v[first+k] = y
 				}
 			}
@@ -122,13 +122,13 @@ func cumsum(c *call) *Array {
 	if c.err != nil {
 		return z
 	}
-	x.lines(axes, func(_, first int, beside []int) {
+	x.lines(axes, func(_, first int, offsets []int) {
 		sum, size := 0.0, 0.0
-		n := 1 + 2*math.Sqrt(float64(len(beside)))
-		for i := range beside {
-			k := first + beside[i]
+		n := 1 + 2*math.Sqrt(float64(len(offsets)))
+		for i := range offsets {
+			k := first + offsets[i]
 			if c.isAttributeTrue("reverse") {
-				k = first + beside[len(beside)-1-i]
+				k = first + offsets[len(offsets)-1-i]
 			}
 			v := x.v[k]
 			before, sizeBefore := sum, size
@@ -194,31 +194,31 @@ func topK(c *call) []*Array {
 	at := c.exact(shape, c.alloc(len(z.v)))
 	firsts := make([]int, 0, len(z.v))
 	z.lines([]int{axis}, func(_, first int, _ []int) { firsts = append(firsts, first) })
-	beside := int(shape[axis+1:].Elements())
-	x.lines([]int{axis}, func(line, first int, along []int) {
-		in := sortLine(x, first, along, c.isAttributeTrue("largest"))
+	stride := int(shape[axis+1:].Elements())
+	x.lines([]int{axis}, func(line, first int, offsets []int) {
+		in := sortLine(x, first, offsets, c.isAttributeTrue("largest"))
 		places := upTo(int(shape[axis]))
 		for i := range places {
-			places[i] = firsts[line] + i*beside
+			places[i] = firsts[line] + i*stride
 		}
 		if !c.isAttributeTrue("sorted") {
 			places = sortLine(got, 0, places, c.isAttributeTrue("largest"))
 		}
 		in = in[:len(places)]
 		if len(c.got) > 1 && len(c.got[1].v) == len(z.v) {
-			in = orderOf(x, c.got[1], places, first, along, in)
+			in = orderOf(x, c.got[1], places, first, offsets, in)
 		}
 		for i, to := range places {
-			z.v[to], at.v[to] = x.v[in[i]], float64(slices.Index(along, in[i]-first))
+			z.v[to], at.v[to] = x.v[in[i]], float64(slices.Index(offsets, in[i]-first))
 		}
 	})
 	return []*Array{z, at}
 }
 
 // sortLine returns the offsets of the elements of a line in sorted order.
-func sortLine(x *Array, first int, along []int, largest bool) []int {
-	all := make([]int, len(along))
-	for i, k := range along {
+func sortLine(x *Array, first int, lineOffsets []int, largest bool) []int {
+	all := make([]int, len(lineOffsets))
+	for i, k := range lineOffsets {
 		all[i] = first + k
 	}
 	slices.SortFunc(all, func(i, k int) int {
@@ -323,19 +323,19 @@ func takeIndexed(c *call) *Array {
 // offsets returns the shape of x indexed along axes, and the offset in x of each element. The axes of the indices,
 // which are broadcast to each other, replace the indexed axes if these are adjacent, else they come first.
 func (c *call) offsets(x *Array, axes []int, indices []*Array) (tensor.Shape, []int) {
-	beside := tensor.Shape(nil)
+	indexShape := tensor.Shape(nil)
 	for _, index := range indices {
-		s, ok := broadcast(beside, index.shape)
+		s, ok := broadcast(indexShape, index.shape)
 		if !ok {
-			c.fail("indices of shape %s and shape %s do not broadcast", index.shape, beside)
+			c.fail("indices of shape %s and shape %s do not broadcast", index.shape, indexShape)
 			return nil, nil
 		}
-		beside = s
+		indexShape = s
 	}
-	strides, first := x.shape.Strides(), make([]int64, beside.Elements()) // offset for each element of the indices
+	strides, base := x.shape.Strides(), make([]int64, indexShape.Elements()) // offset for each element of the indices
 	for k, axis := range axes {
-		for i, at := range c.placesIn(indices[k].expand(beside), x.shape[axis]) {
-			first[i] += int64(at) * strides[axis]
+		for i, at := range c.placesIn(indices[k].expand(indexShape), x.shape[axis]) {
+			base[i] += int64(at) * strides[axis]
 		}
 	}
 	if c.err != nil {
@@ -345,23 +345,23 @@ func (c *call) offsets(x *Array, axes []int, indices []*Array) (tensor.Shape, []
 	if axes[len(axes)-1]-axes[0] != len(axes)-1 {
 		place = 0
 	}
-	var rest tensor.Shape
-	var restStrides []int64
+	var others tensor.Shape
+	var otherStrides []int64
 	for k, n := range x.shape {
 		if !slices.Contains(axes, k) {
-			rest, restStrides = append(rest, n), append(restStrides, strides[k])
+			others, otherStrides = append(others, n), append(otherStrides, strides[k])
 		}
 	}
-	shape := slices.Concat(rest[:place], beside, rest[place:])
+	shape := slices.Concat(others[:place], indexShape, others[place:])
 	if c.isTooLarge(shape) {
 		return nil, nil
 	}
 	offsets := make([]int, shape.Elements())
-	inner := rest[place:].Elements()
-	walk(rest, restStrides, func(i, offset int) {
+	inner := others[place:].Elements()
+	walk(others, otherStrides, func(i, offset int) {
 		before, after := int64(i)/inner, int64(i)%inner
-		for k, at := range first {
-			offsets[(before*int64(len(first))+int64(k))*inner+after] = offset + int(at)
+		for k, at := range base {
+			offsets[(before*int64(len(base))+int64(k))*inner+after] = offset + int(at)
 		}
 	})
 	return shape, offsets

@@ -141,9 +141,9 @@ func (p *Piece) chooseCut(f *formula, v *Verdict, maxBytes int64) (bool, error) 
 // isPlain reports whether a formula sees all tensors in their own order, so that a part of a tensor is a tensor for
 // the same formula.
 func (c *cutRule) isPlain() bool {
-	strange := func(v view) bool { return v.strides != nil || v.offset != 0 || v.source != nil }
+	isTransformed := func(v view) bool { return v.strides != nil || v.offset != 0 || v.source != nil }
 	shifted := func(s span) bool { return s.begin != 0 }
-	return !slices.ContainsFunc(c.in, strange) && !slices.ContainsFunc(c.out, strange) &&
+	return !slices.ContainsFunc(c.in, isTransformed) && !slices.ContainsFunc(c.out, isTransformed) &&
 		!slices.ContainsFunc(c.free, func(f freeAxis) bool {
 			return slices.ContainsFunc(f.in, shifted) || slices.ContainsFunc(f.out, shifted)
 		})
@@ -239,7 +239,7 @@ func computeOutputs(ctx context.Context, op *Operator, f *formula, h Attributes)
 	if err != nil || !r.why.IsZero() {
 		return nil, err
 	}
-	j.expected.Bad = r.hasBadElement()
+	j.expected.Bad = r.countBad()
 	return j.expected, nil
 }
 
@@ -281,11 +281,11 @@ func rowsOfProduct(p *problem, h Attributes) *cutRule {
 	if rank < 2 || len(x1) != rank || len(x2) < 2 {
 		return misfit("matrices of %s and %s", x1, x2)
 	}
-	turned := func(name string) int {
+	transposed := func(name string) int {
 		t, _ := h[name].Value.Number()
 		return int(t)
 	}
-	beside := func(t1, t2, k int) {
+	addAxis := func(t1, t2, k int) {
 		f := freeAxis{size: out[k], in: []span{{axis: t1}, {axis: t2}}, out: []span{{axis: k}}}
 		for _, v := range c.in[2:] {
 			f.in = append(f.in, span{axis: alignRight(v.shape, k, out)})
@@ -293,10 +293,10 @@ func rowsOfProduct(p *problem, h Attributes) *cutRule {
 		c.free = append(c.free, f)
 	}
 	for k := range rank - 2 {
-		beside(alignSameRank(x1, k, out), alignSameRank(x2, k, out), k)
+		addAxis(alignSameRank(x1, k, out), alignSameRank(x2, k, out), k)
 	}
-	beside(rank-2+turned("transpose_x1"), -1, rank-2)
-	beside(-1, len(x2)-1-turned("transpose_x2"), rank-1)
+	addAxis(rank-2+transposed("transpose_x1"), -1, rank-2)
+	addAxis(-1, len(x2)-1-transposed("transpose_x2"), rank-1)
 	return c
 }
 

@@ -31,8 +31,8 @@ func planes(p *problem, _ Attributes) *cutRule {
 	return c
 }
 
-// windows are windows over the planes of x. under returns the index of element q of window o along an axis, fill
-// replaces elements outside.
+// windows are windows over the planes of x. under returns the index in the plane, along an axis, of element q of
+// window o; fill replaces elements outside of the plane.
 type windows struct {
 	x      *Array
 	kernel []int64

@@ -126,32 +126,32 @@ func matMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 	}
 	t1, _ := h["transpose_x1"].Value.Number()
 	t2, _ := h["transpose_x2"].Value.Number()
-	a, b := matrixOf(p.Operator, p.Inputs[0], t1 != 0), matrixOf(p.Operator, p.Inputs[1], t2 != 0)
+	left, right := matrixOf(p.Operator, p.Inputs[0], t1 != 0), matrixOf(p.Operator, p.Inputs[1], t2 != 0)
 	if len(p.Inputs[1].Shape) == 1 {
-		b.rows, b.cols, b.transposed = p.Inputs[1].Shape[0], 1, false
+		right.rows, right.cols, right.transposed = p.Inputs[1].Shape[0], 1, false
 	}
-	before, ok := broadcast(a.before, b.before)
-	if !ok || a.cols != b.rows {
+	before, ok := broadcast(left.before, right.before)
+	if !ok || left.cols != right.rows {
 		return nil, lang.Say("matrices of %s and %s", p.Inputs[0].Shape, p.Inputs[1].Shape)
 	}
-	l := &linear{parts: before.Elements(), rows: a.rows, k: a.cols, n: b.cols, byColumn: b.transposed}
+	l := &linear{parts: before.Elements(), rows: left.rows, k: left.cols, n: right.cols, byColumn: right.transposed}
 	if out := p.Outputs[0]; out.elements() != l.parts*l.rows*l.n || len(out.Shape) > 1 && out.Shape[len(out.Shape)-1] != l.n && l.n != 1 {
 		return nil, lang.Say("the output has the shape %s", out.Shape)
 	}
 	l.left = func(part, row int64, dst []float64) error {
-		return a.row(broadcastIndex(before, a.before, part), row, dst)
+		return left.row(broadcastIndex(before, left.before, part), row, dst)
 	}
-	if a.transposed {
+	if left.transposed {
 		l.block = func(part, row, n int64, dst []float64) error {
-			return a.transposedRows(broadcastIndex(before, a.before, part), row, n, dst)
+			return left.transposedRows(broadcastIndex(before, left.before, part), row, n, dst)
 		}
 	}
 	l.right = func(part, from, to int64) ([]float64, error) {
-		each := b.cols
-		if b.transposed {
-			each = b.rows
+		each := right.cols
+		if right.transposed {
+			each = right.rows
 		}
-		return b.t.readRun(broadcastIndex(before, b.before, part)*b.rows*b.cols+from*each, (to-from)*each)
+		return right.t.readRun(broadcastIndex(before, right.before, part)*right.rows*right.cols+from*each, (to-from)*each)
 	}
 	l.offset = func(part, row, column int64) int64 { return (part*l.rows+row)*l.n + column }
 	adds := l.scale(h)

@@ -69,21 +69,21 @@ func (l *linear) project(ctx context.Context, part int64, seed uint64) (*project
 		p.signs[i] = float64(int64(random(&state)>>63)*2 - 1)
 	}
 	p.sums, p.squares, p.share = make([]float64, l.k*p.blocks), make([]float64, l.k), make([]float64, p.blocks)
-	each, all := l.n, l.k
+	lineLength, lines := l.n, l.k
 	if l.byColumn {
-		each, all = l.k, l.n
+		lineLength, lines = l.k, l.n
 	}
-	step := max(1, chunkElements/max(1, each))
-	for from := int64(0); from < all; from += step {
-		right, err := l.right(part, from, min(all, from+step))
+	step := max(1, chunkElements/max(1, lineLength))
+	for from := int64(0); from < lines; from += step {
+		right, err := l.right(part, from, min(lines, from+step))
 		if err != nil {
 			return nil, &TensorError{tensor.Input, 1, err}
 		}
-		for i := range int64(len(right)) / each {
+		for i := range int64(len(right)) / lineLength {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			line := right[i*each:][:each]
+			line := right[i*lineLength:][:lineLength]
 			if l.byColumn {
 				p.addColumn(from+i, line)
 			} else {
@@ -143,10 +143,10 @@ func (p *projection) addColumn(c int64, line []float64) {
 // addOutputs adds the signed elements of rows of a tensor of the output's shape, times scale, to the cells, and the
 // squares of their rounding steps to steps unless steps is nil.
 func (l *linear) addOutputs(ctx context.Context, f *feed, o rowOf, rows int64, p *projection, scale float64, sums, steps []float64, format *tensor.Float) error {
-	together := max(1, rowElements/max(1, l.n))
-	values := make([]float64, min(together, rows)*l.n)
-	for from := int64(0); from < rows; from += together {
-		list := make([]rowOf, min(together, rows-from))
+	batch := max(1, rowElements/max(1, l.n))
+	values := make([]float64, min(batch, rows)*l.n)
+	for from := int64(0); from < rows; from += batch {
+		list := make([]rowOf, min(batch, rows-from))
 		for i := range list {
 			list[i] = rowOf{o.part, o.row + from + int64(i)}
 		}
@@ -170,24 +170,24 @@ func (l *linear) addOutputs(ctx context.Context, f *feed, o rowOf, rows int64, p
 
 // scan projects all rows of the product.
 func (j *judge) scan(l *linear, seed uint64) (*projectionResult, error) {
-	all := &projectionResult{}
+	total := &projectionResult{}
 	out := j.op.Outputs[0]
 	f, err := newFeed(out, view{shape: out.Shape})
 	if err != nil {
 		return nil, err
 	}
-	together := int64(rowsAtOnce)
+	batch := int64(rowsAtOnce)
 	if l.adjacentRows > 0 {
-		together = min(together, l.adjacentRows)
+		batch = min(batch, l.adjacentRows)
 	}
-	left := make([]float64, together*l.k)
+	left := make([]float64, batch*l.k)
 	for part := range l.parts {
 		p, err := l.project(j.ctx, part, seed)
 		if err != nil {
 			return nil, err
 		}
 		for row := int64(0); row < l.rows; {
-			n := min(together, l.rows-row)
+			n := min(batch, l.rows-row)
 			if l.adjacentRows > 0 {
 				n = min(n, l.adjacentRows-row%l.adjacentRows)
 			}
@@ -197,13 +197,13 @@ func (j *judge) scan(l *linear, seed uint64) (*projectionResult, error) {
 			if err := l.leftRows(j.ctx, part, row, n, left); err != nil {
 				return nil, &TensorError{tensor.Input, 0, err}
 			}
-			if err := j.compareCells(l, rowOf{part, row}, n, p, f, left, all); err != nil {
+			if err := j.compareCells(l, rowOf{part, row}, n, p, f, left, total); err != nil {
 				return nil, err
 			}
 			row += n
 		}
 	}
-	return all, nil
+	return total, nil
 }
 
 // leftRows sets dst to rows of the left factor.
@@ -223,7 +223,7 @@ func (l *linear) leftRows(ctx context.Context, part, row, n int64, dst []float64
 }
 
 // compareCells compares rows of the output with their projection.
-func (j *judge) compareCells(l *linear, o rowOf, rows int64, p *projection, f *feed, left []float64, all *projectionResult) error {
+func (j *judge) compareCells(l *linear, o rowOf, rows int64, p *projection, f *feed, left []float64, total *projectionResult) error {
 	out := j.op.Outputs[0]
 	format := formatOf(out.DType)
 	sums, steps := make([]float64, rows*p.blocks), make([]float64, rows*p.blocks)
@@ -256,7 +256,7 @@ func (j *judge) compareCells(l *linear, o rowOf, rows int64, p *projection, f *f
 				expected[b] += float64(a * s)
 			}
 		}
-		rowSum, most := 0.0, 0.0
+		rowSum, maxZ := 0.0, 0.0
 		for b := range expected {
 			at := r*p.blocks + int64(b)
 			width := float64(min(p.width, l.n-int64(b)*p.width))
@@ -268,15 +268,15 @@ func (j *judge) compareCells(l *linear, o rowOf, rows int64, p *projection, f *f
 			}
 			strict := d / math.Sqrt(noise+float64(width*narrow*spread*p.share[b]))
 			z = math.Abs(z)
-			all.cells++
-			all.sum += float64(z * z)
-			all.strict += float64(strict * strict)
+			total.cells++
+			total.sum += float64(z * z)
+			total.strict += float64(strict * strict)
 			rowSum += float64(z * z)
-			most = max(most, z)
+			maxZ = max(maxZ, z)
 		}
-		all.maxZ = max(all.maxZ, most)
-		if most > cellHit || math.Sqrt(rowSum/float64(p.blocks)) > rowHit {
-			all.hits = append(all.hits, deviatingRow{rowOf{o.part, o.row + r}, most})
+		total.maxZ = max(total.maxZ, maxZ)
+		if maxZ > cellHit || math.Sqrt(rowSum/float64(p.blocks)) > rowHit {
+			total.hits = append(total.hits, deviatingRow{rowOf{o.part, o.row + r}, maxZ})
 		}
 	}
 	return nil

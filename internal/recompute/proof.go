@@ -17,7 +17,7 @@ func (j *judge) allKnown() bool {
 
 // decideBad judges an operator with elements beyond the wide bound.
 func (j *judge) decideBad(v *Verdict, r *result) error {
-	bad, n := r.hasBadElement(), r.checked()
+	bad, n := r.countBad(), r.checked()
 	share := 1 - float64(bad)/float64(n)
 	v.Extent = Part
 	if share < .05 { // of the elements are right
@@ -144,7 +144,7 @@ func (j *judge) isDecided(r *result) bool {
 
 // isPart reports whether usual values of the attributes explain all elements except a part of the output.
 func (j *judge) isPart(r *result) (bool, error) {
-	share, single := 1-float64(r.hasBadElement())/float64(r.checked()), !j.op.Open
+	share, single := 1-float64(r.countBad())/float64(r.checked()), !j.op.Open
 	for _, a := range j.formula.attrs {
 		if r.attrs[a.names[0]].Source == FromFit {
 			return false, nil
@@ -155,9 +155,9 @@ func (j *judge) isPart(r *result) (bool, error) {
 	// be a part; nearlyAll the explained share with which scattered elements count as a part.
 	const fewChecked, most, nearlyAll = 8, .5, .99
 	switch {
-	case r.checked() < fewChecked || share < most && r.hasBadElement() > 1 || j.mayLackKeys(r):
+	case r.checked() < fewChecked || share < most && r.countBad() > 1 || j.mayLackKeys(r):
 		return false, nil
-	case single && (share >= nearlyAll || r.hasBadElement() == 1):
+	case single && (share >= nearlyAll || r.countBad() == 1):
 		return true, nil
 	}
 	if r.damage != nil {

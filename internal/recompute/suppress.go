@@ -26,11 +26,11 @@ type suppression struct {
 	boxes, scores []float64
 	// order lists the boxes by descending score, boxes of equal score by index.
 	order []int
-	// least is the score that a box must exceed.
-	least float64
-	// ofBoxes and ofScores are half an ulp of 1 in the types of boxes and scores. Comparisons of numbers that differ
-	// by no more may go either way.
-	ofBoxes, ofScores float64
+	// minScore is the score that a box must exceed.
+	minScore float64
+	// boxRounding and scoreRounding are half an ulp of 1 in the types of boxes and scores. Comparisons of numbers that
+	// differ by no more may go either way.
+	boxRounding, scoreRounding float64
 }
 
 // newSuppression takes boxes of two corners each, and their scores. ok is false if the boxes have another shape or a
@@ -41,7 +41,7 @@ func newSuppression(boxes, scores []float64, shape tensor.Shape, types []tensor.
 		return nil, false
 	}
 	unit := func(d tensor.DType) float64 { return math.Ldexp(1, -formatOf(d).Mantissa-1) }
-	s = &suppression{boxes: boxes, scores: scores, order: upTo(n), least: -math.MaxFloat64, ofBoxes: unit(types[0]), ofScores: unit(types[1])}
+	s = &suppression{boxes: boxes, scores: scores, order: upTo(n), minScore: -math.MaxFloat64, boxRounding: unit(types[0]), scoreRounding: unit(types[1])}
 	slices.SortStableFunc(s.order, func(i, k int) int { return cmp.Compare(scores[k], scores[i]) })
 	return s, true
 }
@@ -54,28 +54,28 @@ func (s *suppression) overlap(i, k int) float64 {
 		return 0
 	}
 	inter := float64(width * height)
-	of := func(x []float64) float64 { return float64((x[2] - x[0]) * (x[3] - x[1])) }
-	return inter / (of(a) + of(b) - inter)
+	area := func(x []float64) float64 { return float64((x[2] - x[0]) * (x[3] - x[1])) }
+	return inter / (area(a) + area(b) - inter)
 }
 
 // isHigher reports whether score x is higher than y by more than rounding.
 func (s *suppression) isHigher(x, y float64) bool {
-	return x-y > float64(s.ofScores*(math.Abs(x)+math.Abs(y)))
+	return x-y > float64(s.scoreRounding*(math.Abs(x)+math.Abs(y)))
 }
 
-// keptBoxes returns the boxes that suppression keeps, at most maxBoxes. Where the overlap is so near to the threshold that
-// rounding decides, it decides as the NPU did, whose kept boxes are got.
+// keptBoxes returns the boxes that suppression keeps, at most maxBoxes. got are the boxes that the NPU kept: if an
+// overlap is so close to the threshold that rounding decides, the NPU's decision is followed.
 func (s *suppression) keptBoxes(c *call, got []float64, threshold float64, maxBoxes int) (all []int) {
-	delta := float64(threshold * float64(overlapSteps*s.ofBoxes))
+	delta := float64(threshold * float64(overlapSteps*s.boxRounding))
 	low, high := threshold-delta, threshold+delta
 	// nearest is the largest overlap of each box with a kept box: infinite for a box that cannot be kept, the
 	// threshold for a box whose score is within rounding of least.
 	nearest, next := make([]float64, len(s.order)), 0
 	for k, score := range s.scores {
 		switch {
-		case s.isHigher(s.least, score):
+		case s.isHigher(s.minScore, score):
 			nearest[k] = math.Inf(1)
-		case !s.isHigher(score, s.least):
+		case !s.isHigher(score, s.minScore):
 			nearest[k] = threshold
 		}
 	}
@@ -116,17 +116,17 @@ func suppress(c *call) *Array {
 		return boxes
 	}
 	s, ok := newSuppression(boxes.v, scores.v, boxes.shape, c.types)
-	got, most := c.got[0].v, len(scores.v)
-	if !ok || len(c.shapes[0]) != 1 || len(got)*most > maxOverlaps {
+	got, maxBoxes := c.got[0].v, len(scores.v)
+	if !ok || len(c.shapes[0]) != 1 || len(got)*maxBoxes > maxOverlaps {
 		return c.fail("boxes of shape %s for scores of shape %s, not finite or too many", boxes.shape, scores.shape)
 	}
 	if n, ok := c.attrs["max_output_size"].Value.Number(); ok {
-		most = min(most, int(max(n, 0)))
+		maxBoxes = min(maxBoxes, int(max(n, 0)))
 	}
 	if least, ok := c.attrs["score_threshold"].Value.Number(); ok {
-		s.least = least
+		s.minScore = least
 	}
-	all := s.keptBoxes(c, got, c.num(overlapThreshold), most)
+	all := s.keptBoxes(c, got, c.num(overlapThreshold), maxBoxes)
 	c.dynamicLength = true
 	z := c.exact(tensor.Shape{int64(len(all))}, c.alloc(len(all)))
 	for i, k := range all {

@@ -20,7 +20,7 @@ type Gradient struct {
 	Gradients string
 }
 
-// Names for inputs of a gradient that are no inputs of the forward formula.
+// Names for inputs of a gradient that come from other tensors than the inputs of the forward formula.
 const (
 	// ForwardOutput is the first output of the forward call, OutputGradient the gradient of this output.
 	ForwardOutput  = "y"
@@ -134,10 +134,10 @@ func (f formula) asGate() formula {
 	return f
 }
 
-// gradientRow returns the row of another, not elementwise, gradient.
+// gradientRow returns the row of a gradient with a cutter of its own.
 func gradientRow(names, inputs string, cut cutter, f func(c *call) *Array, attrs ...attribute) formula {
 	name, _, _ := strings.Cut(names, " ")
-	return formula{name: name, class: Norm, noise: unbounded, inputs: inputs, cut: cut, compute: oneOutput(f), attrs: attrs, forms: []nameGroup{newForm(names, "")}}
+	return formula{name: name, class: Norm, noise: unbounded, inputs: inputs, cut: cut, compute: oneOutput(f), attrs: attrs, forms: []nameGroup{newNameGroup(names, "")}}
 }
 
 // backwards are the formulas of gradients. Inputs of the forward formula come first, so that its attributes can be
@@ -297,7 +297,7 @@ var backwards = []formula{
 		return unit.reshape(x.shape...).mul(c.input(1)).sum(slices.Delete(upTo(len(x.shape)), 1, 2)...).reshape(-1)
 	}, divisors, epsilon()).withoutNames(),
 
-	{name: "MaxPoolGrad", class: Reduced, noise: gates, inputs: "x dy", cut: sameImages, compute: oneOutput((*call).maxPoolGrad), read: readPool, attrs: []attribute{ofForward(poolGeometry)}, isOfImages: true, forms: []nameGroup{newForm("MaxPoolGrad", "x - dy", &optype.Type{Class: optype.Gated, Form: optype.Pooled})}},
+	{name: "MaxPoolGrad", class: Reduced, noise: gates, inputs: "x dy", cut: sameImages, compute: oneOutput((*call).maxPoolGrad), read: readPool, attrs: []attribute{ofForward(poolGeometry)}, isOfImages: true, forms: []nameGroup{newNameGroup("MaxPoolGrad", "x - dy", &optype.Type{Class: optype.Gated, Form: optype.Pooled})}},
 	{name: "AvgPoolGrad", class: Reduced, noise: unbounded, inputs: "dy", cut: sameImages, compute: oneOutput((*call).avgPoolGrad), read: readPool, attrs: []attribute{ofForward(poolGeometry), flags("exclusive", true), constant("divisor", 0)}},
 	{name: "AdaptiveAvgPoolGrad", class: Reduced, noise: unbounded, inputs: "dy", cut: sameImages, compute: oneOutput((*call).adaptiveGrad)},
 
@@ -306,7 +306,7 @@ var backwards = []formula{
 		return permutedView(p.Inputs[0].Shape, inverse(toInts(perm)))
 	}), attrs: []attribute{choice("perm", inversePermutations)}},
 	{name: "EmbeddingDenseGrad", class: Reduced, noise: scatters, inputs: "indices dy", cut: rowsOfEmbedding, compute: oneOutput((*call).embeddingGrad), ofOutput: true,
-		attrs: []attribute{oneOf("axis", integers(0)), onlyKnown("padding_idx"), constant("scale_grad_by_freq", 0)}, forms: []nameGroup{newForm("EmbeddingDenseGrad", "dy indices", scatters)}},
+		attrs: []attribute{oneOf("axis", integers(0)), onlyKnown("padding_idx"), constant("scale_grad_by_freq", 0)}, forms: []nameGroup{newNameGroup("EmbeddingDenseGrad", "dy indices", scatters)}},
 	gradientRow(moveGrad, "places*", uncut, (*call).moveGrad).withoutNames(),
 
 	gradientRow("CrossEntropyGrad", "x target weight? dy", lossRows, func(c *call) *Array { return c.crossEntropyGrad(true) }, constant("ignore_index", -100), labelSmoothing, ofForward(lossReduction)).ofSeveralKernels().withoutNames(),

@@ -43,46 +43,46 @@ var elementwiseOperators = []formula{
 	{name: "Elu", class: Tabled, noise: smooth(1), inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		x, scale := c.input(0), c.num("scale")
 		return positive(x).selectWhere(x.times(scale), x.atMost(0).times(c.num("input_scale")).exp().plus(-1).times(float64(c.num("alpha")*scale)))
-	}), attrs: []attribute{realNumber("alpha", 1), constant("scale", 1), constant("input_scale", 1)}, forms: []nameGroup{newForm("Elu nn.ELU", ""), newForm("elu", "alpha=1 scale=1 input_scale=1"), newForm("ms.elu", "input_x:x! alpha=1")}},
+	}), attrs: []attribute{realNumber("alpha", 1), constant("scale", 1), constant("input_scale", 1)}, forms: []nameGroup{newNameGroup("Elu nn.ELU", ""), newNameGroup("elu", "alpha=1 scale=1 input_scale=1"), newNameGroup("ms.elu", "input_x:x! alpha=1")}},
 	withNumber("CeluV2 nn.CELU", Tabled, smooth(1), func(x *Array, alpha float64) *Array { return positive(x).selectWhere(x, elu(x.times(1/alpha), alpha)) }, realNumber("alpha", 1)).withNames("celu", "alpha=1", smooth(1)),
 	withNumber("LeakyRelu LeakyReluD nn.LeakyReLU", Plain, selects, leaky, realNumber("negative_slope", .01, .1, .2, .3, .05, 0)).
 		withNames("leaky_relu", "negative_slope=0.01").withNames("ms.leaky_relu", "alpha:negative_slope=0.2"),
 	{name: "Exp", class: Tabled, noise: exponents, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		return c.input(0).times(c.num("scale")).plus(c.num("shift")).times(logOfBase(c.num("base"))).exp()
-	}), attrs: []attribute{baseOf(0, -1, 2, 10), constant("scale", 1), constant("shift", 0)}, forms: []nameGroup{newForm("Exp", ""), newForm("exp", ":base=-1"), newForm("exp2", ":base=2")}},
+	}), attrs: []attribute{baseOf(0, -1, 2, 10), constant("scale", 1), constant("shift", 0)}, forms: []nameGroup{newNameGroup("Exp", ""), newNameGroup("exp", ":base=-1"), newNameGroup("exp2", ":base=2")}},
 	{name: "Log", class: Tabled, noise: logarithms, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		return c.input(0).times(c.num("scale")).plus(c.num("shift")).log().times(1 / logOfBase(c.num("base")))
-	}), attrs: []attribute{baseOf(math.E, -1, 2, 10), constant("scale", 1), constant("shift", 0)}, forms: []nameGroup{newForm("Log", ""), newForm("log", ":base=-1"), newForm("log2", ":base=2"), newForm("log10", ":base=10")}},
+	}), attrs: []attribute{baseOf(math.E, -1, 2, 10), constant("scale", 1), constant("shift", 0)}, forms: []nameGroup{newNameGroup("Log", ""), newNameGroup("log", ":base=-1"), newNameGroup("log2", ":base=2"), newNameGroup("log10", ":base=10")}},
 	{name: "Softplus", class: Tabled, noise: smooth(1), inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		x, beta := c.input(0), c.num("beta")
 		scaled, threshold := x.times(beta), c.num("threshold")
 		return scaled.compare(scaled.m.number(threshold), func(x, y float64) bool { return x > y }).selectWhere(x, softplus(scaled).times(1/beta))
-	}), attrs: []attribute{realNumber("beta", 1), constant("threshold", 20)}, forms: []nameGroup{newForm("Softplus", ":beta=1 :threshold=20"), newForm("SoftplusV2 nn.Softplus", ""), newForm("softplus", "beta=1 threshold=20")}},
+	}), attrs: []attribute{realNumber("beta", 1), constant("threshold", 20)}, forms: []nameGroup{newNameGroup("Softplus", ":beta=1 :threshold=20"), newNameGroup("SoftplusV2 nn.Softplus", ""), newNameGroup("softplus", "beta=1 threshold=20")}},
 	{name: "Gelu", class: Tabled, noise: smooth(1.13), inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array { return gelu(c.input(0), c.textAttribute("approximate")) }),
-		attrs: []attribute{texts("approximate", "tanh none")}, forms: []nameGroup{newForm("Gelu GeluV2 nn.GELU module.*GELUActivation module.*GELUTanh", ""), newForm("gelu npu_gelu ms.gelu", "approximate=none")}},
+		attrs: []attribute{texts("approximate", "tanh none")}, forms: []nameGroup{newNameGroup("Gelu GeluV2 nn.GELU module.*GELUActivation module.*GELUTanh", ""), newNameGroup("gelu npu_gelu ms.gelu", "approximate=none")}},
 	{name: "HardSigmoid", class: Plain, noise: smooth(1), inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		return c.input(0).times(c.num("alpha")).plus(c.num("beta")).atLeast(0).atMost(1)
-	}), attrs: []attribute{realNumber("alpha", 1.0/6, .2), realNumber("beta", .5)}, forms: []nameGroup{newForm("HardSigmoid HSigmoid", ""), newForm("hardsigmoid nn.Hardsigmoid", ":alpha=0.16666666666666666 :beta=0.5")}},
+	}), attrs: []attribute{realNumber("alpha", 1.0/6, .2), realNumber("beta", .5)}, forms: []nameGroup{newNameGroup("HardSigmoid HSigmoid", ""), newNameGroup("hardsigmoid nn.Hardsigmoid", ":alpha=0.16666666666666666 :beta=0.5")}},
 	{name: "PRelu", class: Plain, noise: weightedSelect, inputs: "x weight", cut: linesCut(1), compute: binaryFormula(func(x, w *Array) *Array {
 		return positive(x).selectWhere(x, x.mul(channels(x, w)))
-	}), isOfImages: true, forms: []nameGroup{newForm("PRelu", ""), newForm("prelu nn.PReLU", "weight!")}},
+	}), isOfImages: true, forms: []nameGroup{newNameGroup("PRelu", ""), newNameGroup("prelu nn.PReLU", "weight!")}},
 	{name: "Power", class: Tabled, noise: powers, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		return c.input(0).times(c.num("scale")).plus(c.num("shift")).pow(c.number(c.num("power")))
-	}), attrs: []attribute{realNumber("power", 1, 2, .5, 3, -1, -.5), constant("scale", 1), constant("shift", 0)}, forms: []nameGroup{newForm("Power", ""), newForm("pow __pow__ __ipow__", "")}},
+	}), attrs: []attribute{realNumber("power", 1, 2, .5, 3, -1, -.5), constant("scale", 1), constant("shift", 0)}, forms: []nameGroup{newNameGroup("Power", ""), newNameGroup("pow __pow__ __ipow__", "")}},
 	{name: "ClipByValue", class: Exact, inputs: "x low high", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.input(0).max(c.input(1)).min(c.input(2)) }), repeats: true,
-		forms: []nameGroup{newForm("ClipByValue ClipByValueD", ""), newForm("hardtanh", "min_val:low=-1 max_val:high=1"), newForm("clamp clip", "min:low=-inf max:high=inf")}},
-	{name: "Cast", class: Converted, inputs: "x", cut: elementwise, compute: oneOutput(convert), attrs: []attribute{texts("mode", "rint trunc floor ceil round")}, forms: []nameGroup{newForm("Cast", ""), newForm("to type type_as half float double bfloat16 int long bool byte char short npu_dtype_cast", "dtype*:- :mode=trunc"), newForm("ms.cast", "dtype:- :mode=trunc")}},
+		forms: []nameGroup{newNameGroup("ClipByValue ClipByValueD", ""), newNameGroup("hardtanh", "min_val:low=-1 max_val:high=1"), newNameGroup("clamp clip", "min:low=-inf max:high=inf")}},
+	{name: "Cast", class: Converted, inputs: "x", cut: elementwise, compute: oneOutput(convert), attrs: []attribute{texts("mode", "rint trunc floor ceil round")}, forms: []nameGroup{newNameGroup("Cast", ""), newNameGroup("to type type_as half float double bfloat16 int long bool byte char short npu_dtype_cast", "dtype*:- :mode=trunc"), newNameGroup("ms.cast", "dtype:- :mode=trunc")}},
 
 	binary("Add AddV2", Exact, addition, (*Array).add).withNames("add __add__ __radd__ __iadd__", "other:x2 alpha:-==1"),
 	{name: "FusedMulAdd", class: Plain, inputs: "x1 x2 x3", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.input(0).mul(c.input(1)).add(c.input(2)) }), forms: []nameGroup{
-		newForm("FusedMulAdd", ""), newForm("FusedMulAddN", "x1 x3 x2"), // x1 times the number x3, plus x2
-		newForm("addcmul", "input:x3 tensor1:x1! tensor2:x2! value:-==1", &optype.Type{Noise: optype.NoiseLipschitz})}},
+		newNameGroup("FusedMulAdd", ""), newNameGroup("FusedMulAddN", "x1 x3 x2"), // x1 times the number x3, plus x2
+		newNameGroup("addcmul", "input:x3 tensor1:x1! tensor2:x2! value:-==1", &optype.Type{Noise: optype.NoiseLipschitz})}},
 	{name: "Axpy", class: Plain, noise: unbounded, inputs: "x1 x2", cut: elementwise, steps: true, compute: oneOutput(func(c *call) *Array { return c.input(0).add(c.input(1).times(c.num("alpha")).roundedBetween()) }), attrs: []attribute{realNumber("alpha", 1)},
-		forms: []nameGroup{newForm("Axpy", ""), newForm("AxpyV2", "x1 x2 alpha!"), newForm("add", "input:x1! other:x2 alpha")}},
+		forms: []nameGroup{newNameGroup("Axpy", ""), newNameGroup("AxpyV2", "x1 x2 alpha!"), newNameGroup("add", "input:x1! other:x2 alpha")}},
 	binary("Sub SubV2", Exact, addition, (*Array).sub).withNames("sub subtract __sub__ __isub__", "other:x2 alpha:-==1").
 		withNames("__rsub__", "input:x2 other:x1").withNames("rsub", "input:x2 other:x1 alpha:-==1"),
 	{name: "SubScaled", class: Plain, noise: unbounded, inputs: "x1 x2", cut: elementwise, steps: true, compute: oneOutput(func(c *call) *Array { return c.input(0).sub(c.input(1).times(c.num("alpha")).roundedBetween()) }), attrs: []attribute{realNumber("alpha", 1)},
-		forms: []nameGroup{newForm("sub subtract", "input:x1 other:x2 alpha"), newForm("rsub", "input:x2 other:x1 alpha")}},
+		forms: []nameGroup{newNameGroup("sub subtract", "input:x1 other:x2 alpha"), newNameGroup("rsub", "input:x2 other:x1 alpha")}},
 	binary("Mul Multiply mul multiply __mul__ __rmul__ __imul__", Plain, multiplication, (*Array).mul),
 	binary("RealDiv Div div divide true_divide __truediv__ __itruediv__ __div__", Divided, nil, (*Array).div).withNames("__rtruediv__ __rdiv__", "input:x2 other:x1"),
 	binary("Maximum maximum", Exact, nil, (*Array).max).withNames("max", "other:x2!", extremal).withNames("clamp_min", "min:x2"),
@@ -100,22 +100,22 @@ var elementwiseOperators = []formula{
 	bitwise("BitwiseAnd bitwise_and __and__", func(x, y int64) int64 { return x & y }),
 	bitwise("BitwiseOr bitwise_or __or__", func(x, y int64) int64 { return x | y }),
 	bitwise("BitwiseXor bitwise_xor __xor__", func(x, y int64) int64 { return x ^ y }),
-	{name: "AddN", class: Plain, noise: lipschitz, inputs: "x*", cut: elementwise, compute: oneOutput(combineInputs((*Array).add)), forms: []nameGroup{newForm("AddN AccumulateNV2", "")}},
+	{name: "AddN", class: Plain, noise: lipschitz, inputs: "x*", cut: elementwise, compute: oneOutput(combineInputs((*Array).add)), forms: []nameGroup{newNameGroup("AddN AccumulateNV2", "")}},
 	{name: "Eltwise", class: Plain, inputs: "x*", cut: elementwise, compute: oneOutput(eltwise), read: readCoefficients,
-		attrs: []attribute{oneOf("mode", Number(1), Number(0), Number(2)), coefficients}, forms: []nameGroup{newForm("Eltwise", "")}},
+		attrs: []attribute{oneOf("mode", Number(1), Number(0), Number(2)), coefficients}, forms: []nameGroup{newNameGroup("Eltwise", "")}},
 	{name: "BiasAdd", class: Exact, inputs: "x bias", cut: biasCut, compute: binaryFormula((*Array).add),
-		attrs: []attribute{axisWhere(func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == p.Inputs[1].elements() })}, forms: []nameGroup{newForm("BiasAdd", "")}},
+		attrs: []attribute{axisWhere(func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == p.Inputs[1].elements() })}, forms: []nameGroup{newNameGroup("BiasAdd", "")}},
 	{name: "SelectV2", class: Exact, inputs: "mask x1 x2", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.input(0).selectWhere(c.input(1), c.input(2)) }),
-		forms: []nameGroup{newForm("Select SelectV2", ""), newForm("Tensor.where", "input:x1 condition:mask! other:x2"), newForm("where", "condition:mask! input:x1 other:x2")}},
+		forms: []nameGroup{newNameGroup("Select SelectV2", ""), newNameGroup("Tensor.where", "input:x1 condition:mask! other:x2"), newNameGroup("where", "condition:mask! input:x1 other:x2")}},
 	{name: "MaskedFill", class: Exact, noise: selects, inputs: "x mask value", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.input(1).selectWhere(c.input(2), c.input(0)) }),
-		forms: []nameGroup{newForm("MaskedFill MaskedFillD", ""), newForm("masked_fill", "mask! value")}},
+		forms: []nameGroup{newNameGroup("MaskedFill MaskedFillD", ""), newNameGroup("masked_fill", "mask! value")}},
 
 	{name: "ReluGrad", class: Exact, noise: gates, inputs: "dy x", cut: elementwise, compute: binaryFormula(func(dy, x *Array) *Array { return positive(x).selectWhere(dy, dy.m.number(0)) }),
-		forms: []nameGroup{newForm("ReluGrad ReluGradV2", "")}},
-	{name: "SigmoidGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: binaryFormula(func(y, dy *Array) *Array { return dy.mul(y).mul(y.neg().plus(1)) }), forms: []nameGroup{newForm("SigmoidGrad", "")}},
-	{name: "TanhGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: binaryFormula(func(y, dy *Array) *Array { return dy.mul(square(y).neg().plus(1)) }), forms: []nameGroup{newForm("TanhGrad", "")}},
+		forms: []nameGroup{newNameGroup("ReluGrad ReluGradV2", "")}},
+	{name: "SigmoidGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: binaryFormula(func(y, dy *Array) *Array { return dy.mul(y).mul(y.neg().plus(1)) }), forms: []nameGroup{newNameGroup("SigmoidGrad", "")}},
+	{name: "TanhGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: binaryFormula(func(y, dy *Array) *Array { return dy.mul(square(y).neg().plus(1)) }), forms: []nameGroup{newNameGroup("TanhGrad", "")}},
 	{name: "Apply", class: Plain, inputs: "x*", writes: true, cut: uncut, compute: func(*call) []*Array { return nil }, forms: []nameGroup{
-		newForm("AssignAdd AssignSub", ""), newForm("ScatterUpdate ScatterNdUpdate", "", scatters)}},
+		newNameGroup("AssignAdd AssignSub", ""), newNameGroup("ScatterUpdate ScatterNdUpdate", "", scatters)}},
 
 	noiseOnly(addition, "iadd isub"),
 	noiseOnly(&optype.Type{Noise: optype.NoiseFunction}, "quick_gelu"),

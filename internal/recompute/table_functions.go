@@ -29,7 +29,7 @@ var functions = []formula{
 			return c.input(0).mapSteps(func(v float64) float64 { return flag(v == 0) })
 		}
 		return c.input(0).mapSteps(func(v float64) float64 { return float64(^int64(v)) })
-	}), forms: []nameGroup{newForm("Invert BitwiseNot", ""), newForm("bitwise_not __invert__", "")}},
+	}), forms: []nameGroup{newNameGroup("Invert BitwiseNot", ""), newNameGroup("bitwise_not __invert__", "")}},
 	unary("IsNan isnan", Integral, nil, indicator(func(v float64) bool { return v != v })),
 	unary("IsInf isinf", Integral, nil, indicator(func(v float64) bool { return math.IsInf(v, 0) })),
 	unary("IsFinite isfinite", Integral, nil, indicator(func(v float64) bool { return v-v == 0 })),
@@ -39,20 +39,20 @@ var functions = []formula{
 			x = x.atLeast(eps).atMost(1 - eps)
 		}
 		return x.div(x.neg().plus(1)).log()
-	}), attrs: []attribute{constant("epsilon", -1)}, forms: []nameGroup{newForm("logit", "eps:epsilon")}},
+	}), attrs: []attribute{constant("epsilon", -1)}, forms: []nameGroup{newNameGroup("logit", "eps:epsilon")}},
 	{name: "HardShrink", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		x, n := c.input(0), c.num("lambd")
 		return x.abs().compare(x.m.number(n), func(x, y float64) bool { return x > y }).selectWhere(x, x.m.number(0))
-	}), attrs: []attribute{realNumber("lambd", .5).withFit(fitRule{log: true})}, forms: []nameGroup{newForm("HardShrink nn.Hardshrink", ""), newForm("hardshrink", "lambd=0.5")}},
+	}), attrs: []attribute{realNumber("lambd", .5).withFit(fitRule{log: true})}, forms: []nameGroup{newNameGroup("HardShrink nn.Hardshrink", ""), newNameGroup("hardshrink", "lambd=0.5")}},
 	{name: "SoftShrink", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		x, n := c.input(0), c.num("lambd")
 		return x.plus(-n).atLeast(0).add(x.plus(n).atMost(0))
-	}), attrs: []attribute{realNumber("lambd", .5).withFit(fitRule{log: true})}, forms: []nameGroup{newForm("SoftShrink nn.Softshrink", ""), newForm("softshrink", "lambd=0.5")}},
+	}), attrs: []attribute{realNumber("lambd", .5).withFit(fitRule{log: true})}, forms: []nameGroup{newNameGroup("SoftShrink nn.Softshrink", ""), newNameGroup("softshrink", "lambd=0.5")}},
 	{name: "ThresholdV2D", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		x := c.input(0)
 		return x.compare(c.number(c.num("threshold")), func(x, y float64) bool { return x > y }).selectWhere(x, c.number(c.num("value")))
-	}), attrs: []attribute{realNumber("threshold", 0), realNumber("value", 0)}, forms: []nameGroup{newForm("ThresholdV2D", ""), newForm("ThresholdV2", "x threshold! value!?"), newForm("threshold", "threshold value", &optype.Type{Noise: optype.NoiseLipschitz})}},
-	{name: "NanToNum", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(nanToNum), attrs: []attribute{onlyKnown("nan"), onlyKnown("posinf"), onlyKnown("neginf")}, forms: []nameGroup{newForm("nan_to_num", "nan=0 posinf=inf neginf=-inf")}},
+	}), attrs: []attribute{realNumber("threshold", 0), realNumber("value", 0)}, forms: []nameGroup{newNameGroup("ThresholdV2D", ""), newNameGroup("ThresholdV2", "x threshold! value!?"), newNameGroup("threshold", "threshold value", &optype.Type{Noise: optype.NoiseLipschitz})}},
+	{name: "NanToNum", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(nanToNum), attrs: []attribute{onlyKnown("nan"), onlyKnown("posinf"), onlyKnown("neginf")}, forms: []nameGroup{newNameGroup("nan_to_num", "nan=0 posinf=inf neginf=-inf")}},
 
 	binary("Atan2", Tabled, unbounded, func(y, x *Array) *Array {
 		return y.mapPairs(x, func(v, y, x []float64) {
@@ -87,15 +87,15 @@ var functions = []formula{
 	bitwise("LeftShift __lshift__ bitwise_left_shift", func(x, y int64) int64 { return x << min(uint64(y), 63) }),
 	bitwise("RightShift __rshift__ bitwise_right_shift", func(x, y int64) int64 { return x >> min(uint64(y), 63) }),
 	comparison("LogicalXor", func(x, y float64) bool { return (x != 0) != (y != 0) }).withNames("logical_xor", "other:x2!"),
-	// Names of files do not tell the number of a call: it is fitted.
+	// The file name does not contain the number that the call adds: it is fitted.
 	{name: "Addcmul", class: Plain, noise: unbounded, inputs: "x x1 x2", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.input(0).add(c.input(1).mul(c.input(2)).times(c.num("value"))) }),
-		attrs: []attribute{realNumber("value", 1)}, forms: []nameGroup{newForm("Addcmul", "x x1 x2 value!"), newForm("addcmul", "tensor1:x1! tensor2:x2! value=1"), newForm("addcmul", "input:x! tensor1:x1! tensor2:x2! value")}},
+		attrs: []attribute{realNumber("value", 1)}, forms: []nameGroup{newNameGroup("Addcmul", "x x1 x2 value!"), newNameGroup("addcmul", "tensor1:x1! tensor2:x2! value=1"), newNameGroup("addcmul", "input:x! tensor1:x1! tensor2:x2! value")}},
 	{name: "Addcdiv", class: Divided, noise: quotients, inputs: "x x1 x2", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.input(0).add(c.input(1).times(c.num("value")).div(c.input(2))) }),
-		attrs: []attribute{realNumber("value", 1)}, forms: []nameGroup{newForm("Addcdiv", "x x1 x2 value!"), newForm("addcdiv", "tensor1:x1! tensor2:x2! value=1"), newForm("addcdiv", "input:x! tensor1:x1! tensor2:x2! value")}},
+		attrs: []attribute{realNumber("value", 1)}, forms: []nameGroup{newNameGroup("Addcdiv", "x x1 x2 value!"), newNameGroup("addcdiv", "tensor1:x1! tensor2:x2! value=1"), newNameGroup("addcdiv", "input:x! tensor1:x1! tensor2:x2! value")}},
 	{name: "Lerp", class: Plain, noise: unbounded, inputs: "start end weight", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		start, end, w := c.input(0), c.input(1), c.input(2)
 		return start.add(w.mul(end.sub(start))).withTermRoundings(start, end)
-	}), forms: []nameGroup{newForm("Lerp", "", &optype.Type{Noise: optype.NoiseLipschitz}), newForm("lerp", "end! weight", &optype.Type{Noise: optype.NoiseLipschitz})}},
+	}), forms: []nameGroup{newNameGroup("Lerp", "", &optype.Type{Noise: optype.NoiseLipschitz}), newNameGroup("lerp", "end! weight", &optype.Type{Noise: optype.NoiseLipschitz})}},
 }
 
 // curve returns the computation of a function f. Errors of the argument are multiplied by its derivative, slope.

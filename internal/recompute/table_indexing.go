@@ -19,36 +19,36 @@ var indexings = []formula{
 			return c.input(0)
 		}
 		return c.takeAt(c.input(0), c.ints("axes_of_tensors"), c.inputs[1:])
-	}), read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 1) }, attrs: []attribute{onlyKnownText("index"), onlyKnown("axes_of_tensors")}, forms: []nameGroup{newForm("__getitem__", "index:indices[]"), newForm("Aten.index Torch.index", "indices[]")}},
+	}), read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 1) }, attrs: []attribute{onlyKnownText("index"), onlyKnown("axes_of_tensors")}, forms: []nameGroup{newNameGroup("__getitem__", "index:indices[]"), newNameGroup("Aten.index Torch.index", "indices[]")}},
 	{name: "SetItem", class: Move, noise: unbounded, inputs: "x value indices*?", cut: uncut, compute: oneOutput(setItem),
-		read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 2) }, attrs: []attribute{onlyKnownText("index"), onlyKnown("axes_of_tensors"), constant("accumulate", 0)}, forms: []nameGroup{newForm("__setitem__", "index:indices[] value", &optype.Type{Noise: optype.NoiseMove}), newForm("index_put", "indices[] values:value! accumulate=0 unsafe:-", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newForm("_index_put_impl", "indices[] values:value! accumulate=0 unsafe:-")}},
+		read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 2) }, attrs: []attribute{onlyKnownText("index"), onlyKnown("axes_of_tensors"), constant("accumulate", 0)}, forms: []nameGroup{newNameGroup("__setitem__", "index:indices[] value", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("index_put", "indices[] values:value! accumulate=0 unsafe:-", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newNameGroup("_index_put_impl", "indices[] values:value! accumulate=0 unsafe:-")}},
 	{name: "GatherElements", class: Move, noise: gathers, inputs: "x index", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		from := c.elementsAt(c.input(0), c.input(1))
 		return c.input(0).gatherFrom(c.input(1).shape, 0, func(i int) int { return from[i] })
-	}), attrs: []attribute{axisWhere(anyAxis)}, forms: []nameGroup{newForm("GatherElements", "", gathers), newForm("GatherD", "x axis! index"), newForm("gather", "dim:axis index! sparse_grad:-", gathers), newForm("take_along_dim", "indices:index! dim:axis", &optype.Type{Noise: optype.NoiseMove})}},
+	}), attrs: []attribute{axisWhere(anyAxis)}, forms: []nameGroup{newNameGroup("GatherElements", "", gathers), newNameGroup("GatherD", "x axis! index"), newNameGroup("gather", "dim:axis index! sparse_grad:-", gathers), newNameGroup("take_along_dim", "indices:index! dim:axis", &optype.Type{Noise: optype.NoiseMove})}},
 	{name: "ScatterElements", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		to := c.elementsAt(c.input(0), c.input(1))
 		return c.scatter(c.input(0), to, c.fitUpdates(c.input(1).shape, c.input(2)), c.textAttribute("reduction") == "add")
-	}), attrs: []attribute{axisWhere(anyAxis), texts("reduction", "none add")}, forms: []nameGroup{newForm("ScatterElements", "", scatters), newForm("scatter", "dim:axis index! src:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newForm("scatter", "dim:axis index! value:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newForm("scatter_add", "dim:axis index! src:updates! :reduction=add", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
-	{name: "IndexAdd", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.writeRows(true) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}, forms: []nameGroup{newForm("index_add", "dim:axis index! source:updates! alpha=1", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
-	{name: "IndexCopy", class: Move, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.writeRows(false) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}, forms: []nameGroup{newForm("index_copy", "dim:axis index! source:updates! :alpha=1"), newForm("index_fill", "dim:axis index! value:updates :alpha=1")}},
+	}), attrs: []attribute{axisWhere(anyAxis), texts("reduction", "none add")}, forms: []nameGroup{newNameGroup("ScatterElements", "", scatters), newNameGroup("scatter", "dim:axis index! src:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newNameGroup("scatter", "dim:axis index! value:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newNameGroup("scatter_add", "dim:axis index! src:updates! :reduction=add", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
+	{name: "IndexAdd", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.writeRows(true) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}, forms: []nameGroup{newNameGroup("index_add", "dim:axis index! source:updates! alpha=1", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
+	{name: "IndexCopy", class: Move, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.writeRows(false) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}, forms: []nameGroup{newNameGroup("index_copy", "dim:axis index! source:updates! :alpha=1"), newNameGroup("index_fill", "dim:axis index! value:updates :alpha=1")}},
 	{name: "Take", class: Move, noise: gathers, inputs: "x index", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		from := c.placesIn(c.input(1), int64(len(c.input(0).v)))
 		return c.input(0).gatherFrom(c.input(1).shape, 0, func(i int) int { return from[i] })
-	}), forms: []nameGroup{newForm("take", "index!", gathers)}},
+	}), forms: []nameGroup{newNameGroup("take", "index!", gathers)}},
 	{name: "MaskedSelect", class: Move, noise: gathers, inputs: "x mask", cut: uncut, sized: true, compute: oneOutput(func(c *call) *Array {
 		x, on := c.maskedOffsets()
 		return x.gatherFrom(tensor.Shape{int64(len(on))}, 0, func(i int) int { return on[i] })
-	}), forms: []nameGroup{newForm("MaskedSelect", "", &optype.Type{Class: optype.Move, Gathers: true, Sized: true}), newForm("masked_select", "mask!", &optype.Type{Noise: optype.NoiseMove, Sized: true})}},
+	}), forms: []nameGroup{newNameGroup("MaskedSelect", "", &optype.Type{Class: optype.Move, Gathers: true, Sized: true}), newNameGroup("masked_select", "mask!", &optype.Type{Noise: optype.NoiseMove, Sized: true})}},
 	{name: "MaskedScatter", class: Move, noise: unbounded, inputs: "x mask updates", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		x, on := c.maskedOffsets()
 		if u := c.input(2); c.err == nil && len(u.v) < len(on) {
 			return c.fail("%d updates for %d elements of a mask", len(u.v), len(on))
 		}
 		return c.scatter(x, on, c.input(2), false)
-	}), forms: []nameGroup{newForm("MaskedScatter", ""), newForm("masked_scatter", "mask! source:updates!")}},
-	{name: "NonZero", class: Integral, inputs: "x", cut: uncut, sized: true, compute: nonZero, outputs: maxAxes, forms: []nameGroup{newForm("NonZero", "", foundPlaces), newForm("Where", ""), newForm("where", "condition:x!"), newForm("nonzero", "as_tuple:-", foundPlaces)}},
-	{name: "Roll", class: Move, inputs: "x", cut: uncut, compute: oneOutput(roll), attrs: []attribute{onlyKnown("shifts"), choice("axes", func(*problem) []Attributes { return []Attributes{{"axes": {Numbers(), FromDefault}}} })}, forms: []nameGroup{newForm("Roll", "", copies), newForm("roll", "shifts dims:axes", copies)}},
+	}), forms: []nameGroup{newNameGroup("MaskedScatter", ""), newNameGroup("masked_scatter", "mask! source:updates!")}},
+	{name: "NonZero", class: Integral, inputs: "x", cut: uncut, sized: true, compute: nonZero, outputs: maxAxes, forms: []nameGroup{newNameGroup("NonZero", "", foundPlaces), newNameGroup("Where", ""), newNameGroup("where", "condition:x!"), newNameGroup("nonzero", "as_tuple:-", foundPlaces)}},
+	{name: "Roll", class: Move, inputs: "x", cut: uncut, compute: oneOutput(roll), attrs: []attribute{onlyKnown("shifts"), choice("axes", func(*problem) []Attributes { return []Attributes{{"axes": {Numbers(), FromDefault}}} })}, forms: []nameGroup{newNameGroup("Roll", "", copies), newNameGroup("roll", "shifts dims:axes", copies)}},
 	{name: "ReverseV2", class: Move, inputs: "x", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		x, axes := c.input(0), c.ints("axes")
 		x.checkAxes(axes)
@@ -57,8 +57,8 @@ var indexings = []formula{
 				at[k] = x.shape[k] - 1 - at[k]
 			}
 		})
-	}), attrs: []attribute{anyAxes}, forms: []nameGroup{newForm("ReverseV2", "x axes!", copies), newForm("ReverseV2D", "x"), newForm("flip", "dims*:axes", copies), newForm("fliplr", ":axes=1"), newForm("flipud", ":axes=0")}},
-	{name: "RepeatInterleave", class: Move, inputs: "x repeats", cut: uncut, compute: oneOutput(repeatInterleave), attrs: []attribute{onlyKnown("axis")}, forms: []nameGroup{newForm("RepeatInterleave", ""), newForm("repeat_interleave", "repeats dim:axis output_size:-", copies)}},
+	}), attrs: []attribute{anyAxes}, forms: []nameGroup{newNameGroup("ReverseV2", "x axes!", copies), newNameGroup("ReverseV2D", "x"), newNameGroup("flip", "dims*:axes", copies), newNameGroup("fliplr", ":axes=1"), newNameGroup("flipud", ":axes=0")}},
+	{name: "RepeatInterleave", class: Move, inputs: "x repeats", cut: uncut, compute: oneOutput(repeatInterleave), attrs: []attribute{onlyKnown("axis")}, forms: []nameGroup{newNameGroup("RepeatInterleave", ""), newNameGroup("repeat_interleave", "repeats dim:axis output_size:-", copies)}},
 	{name: "Narrow", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
 			start, ok := integer(h, "start")
@@ -69,7 +69,7 @@ var indexings = []formula{
 			v.shape[k], v.offset = length, start*stride
 			return ok && has && length >= 0 && start >= 0 && start <= n-length
 		})
-	}), attrs: []attribute{onlyKnown("axis"), onlyKnown("start"), onlyKnown("length")}, forms: []nameGroup{newForm("narrow", "dim:axis start length", copies)}},
+	}), attrs: []attribute{onlyKnown("axis"), onlyKnown("start"), onlyKnown("length")}, forms: []nameGroup{newNameGroup("narrow", "dim:axis start length", copies)}},
 	{name: "SelectAt", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
 			at, ok := integer(h, "at")
@@ -79,7 +79,7 @@ var indexings = []formula{
 			v.shape, v.strides, v.offset = slices.Delete(v.shape, k, k+1), slices.Delete(v.strides, k, k+1), at*stride
 			return ok && at >= 0 && at < n
 		})
-	}), attrs: []attribute{onlyKnown("axis"), onlyKnown("at")}, forms: []nameGroup{newForm("select", "dim:axis index:at")}},
+	}), attrs: []attribute{onlyKnown("axis"), onlyKnown("at")}, forms: []nameGroup{newNameGroup("select", "dim:axis index:at")}},
 	{name: "Unfold", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
 			size, ok := integer(h, "size")
@@ -91,13 +91,13 @@ var indexings = []formula{
 			v.shape, v.strides = append(v.shape, size), append(v.strides, stride)
 			return true
 		})
-	}), attrs: []attribute{onlyKnown("axis"), onlyKnown("size"), onlyKnown("step")}, forms: []nameGroup{newForm("Tensor.unfold", "dimension:axis size step")}},
+	}), attrs: []attribute{onlyKnown("axis"), onlyKnown("size"), onlyKnown("step")}, forms: []nameGroup{newNameGroup("Tensor.unfold", "dimension:axis size step")}},
 	{name: "DepthToSpace", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return blocksView(p, h, true)
-	}), attrs: []attribute{blockSize, blockMode}, forms: []nameGroup{newForm("DepthToSpace", "", copies), newForm("pixel_shuffle", "upscale_factor:block_size :mode=CRD"), newForm("nn.PixelShuffle", ":mode=CRD")}},
+	}), attrs: []attribute{blockSize, blockMode}, forms: []nameGroup{newNameGroup("DepthToSpace", "", copies), newNameGroup("pixel_shuffle", "upscale_factor:block_size :mode=CRD"), newNameGroup("nn.PixelShuffle", ":mode=CRD")}},
 	{name: "SpaceToDepth", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return blocksView(p, h, false)
-	}), attrs: []attribute{blockSize, blockMode}, forms: []nameGroup{newForm("SpaceToDepth", "", copies), newForm("pixel_unshuffle", "downscale_factor:block_size :mode=CRD"), newForm("nn.PixelUnshuffle", ":mode=CRD")}},
+	}), attrs: []attribute{blockSize, blockMode}, forms: []nameGroup{newNameGroup("SpaceToDepth", "", copies), newNameGroup("pixel_unshuffle", "downscale_factor:block_size :mode=CRD"), newNameGroup("nn.PixelUnshuffle", ":mode=CRD")}},
 	{name: "ShuffleChannel", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		x := p.Inputs[0].Shape
 		g, ok := integer(h, "num_groups")
@@ -107,7 +107,7 @@ var indexings = []formula{
 		s := x.Strides()
 		each := x[1] / g
 		return view{shape: slices.Concat(tensor.Shape{x[0], each, g}, x[2:]), strides: slices.Concat([]int64{s[0], s[1], s[1] * each}, s[2:])}, lang.Sentence{}
-	}), attrs: []attribute{divisors}, forms: []nameGroup{newForm("channel_shuffle", "groups:num_groups")}},
+	}), attrs: []attribute{divisors}, forms: []nameGroup{newNameGroup("channel_shuffle", "groups:num_groups")}},
 	{name: "Fill", class: Move, noise: unbounded, inputs: "value", cut: func(p *problem, _ Attributes) *cutRule {
 		c := wholeTensors(p)
 		if p.Inputs[0].elements() != 1 {
@@ -115,24 +115,24 @@ var indexings = []formula{
 		}
 		c.in[0].shape = tensor.Shape{}
 		return c.cutAlong(upTo(len(c.out[0].shape)), alignRight)
-	}, compute: oneOutput(convert), attrs: []attribute{texts("mode", "trunc")}, forms: []nameGroup{newForm("Fill", "- value"), newForm("zeros", ":value=0 size*:-", &optype.Type{Noise: optype.NoiseMove}), newForm("ones", ":value=1 size*:-", &optype.Type{Noise: optype.NoiseMove}), newForm("full", "size:- fill_value:value", &optype.Type{Noise: optype.NoiseMove}), newForm("full_like new_full", "input:- value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newForm("fill", "input:- value"), newForm("full_like new_full", "input:- fill_value:value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newForm("new_zeros", ":value=0 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newForm("new_ones", ":value=1 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
-	{name: "ZerosLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: unaryFormula(func(x *Array) *Array { return x.mapSteps(func(float64) float64 { return 0 }) }), forms: []nameGroup{newForm("ZerosLike", ""), newForm("zeros_like", "", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newForm("zero", "")}},
-	{name: "OnesLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: unaryFormula(func(x *Array) *Array { return x.mapSteps(func(float64) float64 { return 1 }) }), forms: []nameGroup{newForm("OnesLike", ""), newForm("ones_like", "", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
+	}, compute: oneOutput(convert), attrs: []attribute{texts("mode", "trunc")}, forms: []nameGroup{newNameGroup("Fill", "- value"), newNameGroup("zeros", ":value=0 size*:-", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("ones", ":value=1 size*:-", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("full", "size:- fill_value:value", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("full_like new_full", "input:- value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newNameGroup("fill", "input:- value"), newNameGroup("full_like new_full", "input:- fill_value:value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newNameGroup("new_zeros", ":value=0 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newNameGroup("new_ones", ":value=1 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
+	{name: "ZerosLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: unaryFormula(func(x *Array) *Array { return x.mapSteps(func(float64) float64 { return 0 }) }), forms: []nameGroup{newNameGroup("ZerosLike", ""), newNameGroup("zeros_like", "", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newNameGroup("zero", "")}},
+	{name: "OnesLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: unaryFormula(func(x *Array) *Array { return x.mapSteps(func(float64) float64 { return 1 }) }), forms: []nameGroup{newNameGroup("OnesLike", ""), newNameGroup("ones_like", "", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
 	{name: "Copy", class: Converted, noise: unbounded, inputs: "x", cut: func(p *problem, _ Attributes) *cutRule {
 		x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 		if s, ok := broadcast(x, out); !ok || !s.Equal(out) {
 			return misfit("the output has the shape %s, the input %s", out, x)
 		}
 		return wholeTensors(p).cutAlong(upTo(len(out)), alignRight)
-	}, compute: oneOutput(convert), attrs: []attribute{texts("mode", "trunc")}, forms: []nameGroup{newForm("copy", "input:- src:x!")}},
+	}, compute: oneOutput(convert), attrs: []attribute{texts("mode", "trunc")}, forms: []nameGroup{newNameGroup("copy", "input:- src:x!")}},
 	{name: "Range", class: Plain, noise: unbounded, inputs: "start step", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		n := c.exact(c.shapes[0], c.alloc(int(c.shapes[0].Elements())))
 		for i := range n.v {
 			n.v[i] = float64(i)
 		}
 		return c.input(0).add(n.mul(c.input(1))).withTermRoundings(c.input(0))
-	}), forms: []nameGroup{newForm("Range", "start - step"), newForm("arange", "end:- :start=0 :step=1", &optype.Type{Noise: optype.NoiseMove}), newForm("arange", "start end:- step=1", &optype.Type{Noise: optype.NoiseMove})}},
-	{name: "Dropout", class: Plain, noise: unbounded, inputs: "x", cut: elementwise, compute: oneOutput(dropout), attrs: []attribute{realNumber("p", 0, .1, .5, .2, .3), flags("training", true)}, forms: []nameGroup{newForm("dropout", "p=0.5 training=1", &optype.Type{Class: optype.Move, Random: true}), newForm("nn.Dropout", "", &optype.Type{Class: optype.Move, Random: true})}},
+	}), forms: []nameGroup{newNameGroup("Range", "start - step"), newNameGroup("arange", "end:- :start=0 :step=1", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("arange", "start end:- step=1", &optype.Type{Noise: optype.NoiseMove})}},
+	{name: "Dropout", class: Plain, noise: unbounded, inputs: "x", cut: elementwise, compute: oneOutput(dropout), attrs: []attribute{realNumber("p", 0, .1, .5, .2, .3), flags("training", true)}, forms: []nameGroup{newNameGroup("dropout", "p=0.5 training=1", &optype.Type{Class: optype.Move, Random: true}), newNameGroup("nn.Dropout", "", &optype.Type{Class: optype.Move, Random: true})}},
 }
 
 func anyAxis(*problem, int) bool { return true }
@@ -186,12 +186,12 @@ func blocksView(p *problem, h Attributes, toSpace bool) (view, lang.Sentence) {
 	s, isCRD := x.Strides(), h["mode"].Value.Text == "CRD"
 	c, y, z := s[n-3], s[n-2], s[n-1]
 	if toSpace {
-		own, block := c*r*r, c // strides of the output's channels and of the pixels of a block
+		channelStride, block := c*r*r, c // strides of the output's channels and of the pixels of a block
 		if !isCRD {
-			own, block = c, c*(x[n-3]/(r*r))
+			channelStride, block = c, c*(x[n-3]/(r*r))
 		}
 		return view{shape: slices.Concat(x[:n-3], tensor.Shape{x[n-3] / (r * r), x[n-2], r, x[n-1], r}),
-			strides: slices.Concat(s[:n-3], []int64{own, y, block * r, z, block})}, lang.Sentence{}
+			strides: slices.Concat(s[:n-3], []int64{channelStride, y, block * r, z, block})}, lang.Sentence{}
 	}
 	height, width := x[n-2]/r, x[n-1]/r
 	if isCRD {

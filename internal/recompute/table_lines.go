@@ -10,13 +10,13 @@ import (
 
 // lineOperators are the formulas of sums, norms, moments and orders of lines.
 var lineOperators = []formula{
-	{name: "ReduceStd", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array { return c.variance().sqrt() }), attrs: []attribute{reducedAxes, correction}, forms: []nameGroup{newForm("ReduceStd", "", &optype.Type{Noise: optype.NoiseReduce}), newForm("std", "dim:axes unbiased:correction=1 keepdim:-", spreads), newForm("std", "dim:axes correction=1 keepdim:-", spreads)}},
-	{name: "ReduceVar", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput((*call).variance), attrs: []attribute{reducedAxes, correction}, forms: []nameGroup{newForm("var", "dim:axes unbiased:correction=1 keepdim:-", spreads), newForm("var", "dim:axes correction=1 keepdim:-", spreads)}},
-	{name: "LpNorm", class: Reduced, noise: unbounded, inputs: "x", cut: lines, read: readOrder, compute: oneOutput(func(c *call) *Array { return c.input(0).norm(c.num("p"), c.ints("axes")...) }), attrs: []attribute{reducedAxes, realNumber("p", 2, 1)}, forms: []nameGroup{newForm("LpNorm", "", &optype.Type{Noise: optype.NoiseReduce}), newForm("LpNormV2", ""), newForm("norm", "p=2 dim:axes keepdim:-", spreads), newForm("linalg.norm linalg.vector_norm", "dim:axes keepdim:-"), newForm("vector_norm", "ord:p=2 dim:axes keepdim:-")}},
+	{name: "ReduceStd", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array { return c.variance().sqrt() }), attrs: []attribute{reducedAxes, correction}, forms: []nameGroup{newNameGroup("ReduceStd", "", &optype.Type{Noise: optype.NoiseReduce}), newNameGroup("std", "dim:axes unbiased:correction=1 keepdim:-", spreads), newNameGroup("std", "dim:axes correction=1 keepdim:-", spreads)}},
+	{name: "ReduceVar", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput((*call).variance), attrs: []attribute{reducedAxes, correction}, forms: []nameGroup{newNameGroup("var", "dim:axes unbiased:correction=1 keepdim:-", spreads), newNameGroup("var", "dim:axes correction=1 keepdim:-", spreads)}},
+	{name: "LpNorm", class: Reduced, noise: unbounded, inputs: "x", cut: lines, read: readOrder, compute: oneOutput(func(c *call) *Array { return c.input(0).norm(c.num("p"), c.ints("axes")...) }), attrs: []attribute{reducedAxes, realNumber("p", 2, 1)}, forms: []nameGroup{newNameGroup("LpNorm", "", &optype.Type{Noise: optype.NoiseReduce}), newNameGroup("LpNormV2", ""), newNameGroup("norm", "p=2 dim:axes keepdim:-", spreads), newNameGroup("linalg.norm linalg.vector_norm", "dim:axes keepdim:-"), newNameGroup("vector_norm", "ord:p=2 dim:axes keepdim:-")}},
 	{name: "LpNormalize", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array {
 		x := c.input(0)
 		return x.div(x.norm(c.num("p"), c.ints("axes")...).atLeast(c.num("epsilon")))
-	}), attrs: []attribute{anyAxes, constant("p", 2), epsilon(1e-12)}, forms: []nameGroup{newForm("normalize", "p=2 dim:axes=1 eps:epsilon=1e-12", &optype.Type{Class: optype.Normalise, Parameters: 1<<1 | 1<<2 | 1<<3, Trait: optype.KeepsMean})}},
+	}), attrs: []attribute{anyAxes, constant("p", 2), epsilon(1e-12)}, forms: []nameGroup{newNameGroup("normalize", "p=2 dim:axes=1 eps:epsilon=1e-12", &optype.Type{Class: optype.Normalise, Parameters: 1<<1 | 1<<2 | 1<<3, Trait: optype.KeepsMean})}},
 	reduction("ReduceLogSumExp", Tabled, func(x *Array, axes ...int) *Array {
 		top := x.largest(axes...)
 		return x.sub(top).exp().sum(axes...).log().add(top)
@@ -33,11 +33,11 @@ var lineOperators = []formula{
 	{name: "AMinMax", class: Exact, inputs: "x", cut: lines, outputs: 2, compute: func(c *call) []*Array {
 		axes := c.ints("axes")
 		return []*Array{c.input(0).smallest(axes...), c.input(0).largest(axes...)}
-	}, attrs: []attribute{reducedAxes}, forms: []nameGroup{newForm("aminmax", "dim:axes keepdim:-")}},
-	{name: "Softmin", class: Tabled, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array { return softmax(c.input(0).neg(), false, c.ints("axes")...) }), attrs: []attribute{anyAxes}, forms: []nameGroup{newForm("softmin", "dim:axes"), newForm("nn.Softmin", "")}},
-	{name: "Cumprod", class: Reduced, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(cumprod), attrs: []attribute{lastAxes, flags("exclusive", false), flags("reverse", false)}, forms: []nameGroup{newForm("Cumprod", "x axes!"), newForm("CumprodD", "x"), newForm("cumprod", "dim:axes :exclusive=0 :reverse=0")}},
-	{name: "Sort", class: Exact, inputs: "x", cut: lines, outputs: 2, compute: func(c *call) []*Array { return c.sort(c.got[len(c.got)-1]) }, attrs: []attribute{lastAxes, flags("descending", false)}, forms: []nameGroup{newForm("Sort", "", sorts), newForm("sort", "dim:axes=-1 descending=0 stable:-", sorts)}},
-	{name: "ArgSort", class: Integral, inputs: "x", cut: lines, compute: func(c *call) []*Array { return c.sort(c.got[0])[1:] }, attrs: []attribute{lastAxes, flags("descending", false)}, forms: []nameGroup{newForm("argsort", "dim:axes=-1 descending=0 stable:-", indices)}},
+	}, attrs: []attribute{reducedAxes}, forms: []nameGroup{newNameGroup("aminmax", "dim:axes keepdim:-")}},
+	{name: "Softmin", class: Tabled, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array { return softmax(c.input(0).neg(), false, c.ints("axes")...) }), attrs: []attribute{anyAxes}, forms: []nameGroup{newNameGroup("softmin", "dim:axes"), newNameGroup("nn.Softmin", "")}},
+	{name: "Cumprod", class: Reduced, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(cumprod), attrs: []attribute{lastAxes, flags("exclusive", false), flags("reverse", false)}, forms: []nameGroup{newNameGroup("Cumprod", "x axes!"), newNameGroup("CumprodD", "x"), newNameGroup("cumprod", "dim:axes :exclusive=0 :reverse=0")}},
+	{name: "Sort", class: Exact, inputs: "x", cut: lines, outputs: 2, compute: func(c *call) []*Array { return c.sort(c.got[len(c.got)-1]) }, attrs: []attribute{lastAxes, flags("descending", false)}, forms: []nameGroup{newNameGroup("Sort", "", sorts), newNameGroup("sort", "dim:axes=-1 descending=0 stable:-", sorts)}},
+	{name: "ArgSort", class: Integral, inputs: "x", cut: lines, compute: func(c *call) []*Array { return c.sort(c.got[0])[1:] }, attrs: []attribute{lastAxes, flags("descending", false)}, forms: []nameGroup{newNameGroup("argsort", "dim:axes=-1 descending=0 stable:-", indices)}},
 }
 
 // correction is subtracted from the divisor of a variance: 1 for the sample variance.
@@ -157,7 +157,7 @@ func orderOf(x, got *Array, to []int, first int, beside, order []int) []int {
 
 // Losses are not cut: the tensors of a network's losses are small.
 var losses = []formula{
-	{name: "CrossEntropy", class: Tabled, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: oneOutput(crossEntropy), attrs: []attribute{constant("ignore_index", -100), labelSmoothing, lossReduction}, forms: []nameGroup{newForm("CrossEntropyLoss", "", &optype.Type{Noise: optype.NoiseLoss}), newForm("cross_entropy", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean label_smoothing=0", &optype.Type{Noise: optype.NoiseLoss}), newForm("nn.CrossEntropyLoss", "target!", &optype.Type{Noise: optype.NoiseLoss})}},
+	{name: "CrossEntropy", class: Tabled, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: oneOutput(crossEntropy), attrs: []attribute{constant("ignore_index", -100), labelSmoothing, lossReduction}, forms: []nameGroup{newNameGroup("CrossEntropyLoss", "", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("cross_entropy", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean label_smoothing=0", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("nn.CrossEntropyLoss", "target!", &optype.Type{Noise: optype.NoiseLoss})}},
 	{name: "SoftmaxCrossEntropyWithLogits", class: Tabled, noise: unbounded, inputs: "x labels", cut: uncut, outputs: 2, compute: func(c *call) []*Array {
 		x, labels := c.input(0), c.input(1)
 		last := len(x.shape) - 1
@@ -165,7 +165,7 @@ var losses = []formula{
 			return []*Array{c.fail("logits of shape %s", x.shape)}
 		}
 		return []*Array{softmax(x, true, last).mul(labels).sum(last).neg().reshape(x.shape[:last]...), softmax(x, false, last).sub(labels)}
-	}, forms: []nameGroup{newForm("SoftmaxCrossEntropyWithLogits", "", &optype.Type{Noise: optype.NoiseLoss})}},
+	}, forms: []nameGroup{newNameGroup("SoftmaxCrossEntropyWithLogits", "", &optype.Type{Noise: optype.NoiseLoss})}},
 	{name: "SparseSoftmaxCrossEntropyWithLogits", class: Tabled, noise: unbounded, inputs: "x target", cut: uncut, outputs: 2, compute: func(c *call) []*Array {
 		x := c.input(0)
 		last := len(x.shape) - 1
@@ -179,8 +179,8 @@ var losses = []formula{
 		}
 		chosen := c.input(1).reshape(-1, 1).compare(classes, func(x, y float64) bool { return x == y })
 		return []*Array{c.likelihood(softmax(x, true, last), 0), softmax(x, false, last).sub(chosen)}
-	}, forms: []nameGroup{newForm("SparseSoftmaxCrossEntropyWithLogits", "", &optype.Type{Noise: optype.NoiseLoss})}},
-	{name: "NLLLoss", class: Plain, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.likelihood(c.input(0), 0) }), attrs: []attribute{constant("ignore_index", -100), lossReduction}, forms: []nameGroup{newForm("NLLLoss", "", &optype.Type{Noise: optype.NoiseLoss}), newForm("nll_loss", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}), newForm("nn.NLLLoss", "target!", &optype.Type{Noise: optype.NoiseLoss})}},
+	}, forms: []nameGroup{newNameGroup("SparseSoftmaxCrossEntropyWithLogits", "", &optype.Type{Noise: optype.NoiseLoss})}},
+	{name: "NLLLoss", class: Plain, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.likelihood(c.input(0), 0) }), attrs: []attribute{constant("ignore_index", -100), lossReduction}, forms: []nameGroup{newNameGroup("NLLLoss", "", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("nll_loss", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("nn.NLLLoss", "target!", &optype.Type{Noise: optype.NoiseLoss})}},
 	loss("MseLoss", func(x, y *Array) *Array { return square(x.sub(y)) }).withNames("MseLoss", "", &optype.Type{Noise: optype.NoiseLoss}).withNames("mse_loss", "target:y! size_average:- reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}).withNames("nn.MSELoss", "target:y!", &optype.Type{Noise: optype.NoiseLoss}),
 	loss("L1Loss", func(x, y *Array) *Array { return x.sub(y).abs() }).withNames("LpLoss", "x y").withNames("l1_loss", "target:y! size_average:- reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}).withNames("nn.L1Loss", "target:y!"),
 	{name: "SmoothL1LossV2", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
@@ -189,17 +189,17 @@ var losses = []formula{
 			return c.reduceLoss(d, nil)
 		}
 		return c.reduceLoss(isLower(d, beta).selectWhere(square(d).times(.5/beta), d.plus(-beta/2)), nil)
-	}), attrs: []attribute{constant("beta", 1), lossReduction}, forms: []nameGroup{newForm("SmoothL1LossV2", ""), newForm("smooth_l1_loss", "target:y! size_average:- reduce:- reduction=mean beta=1", &optype.Type{Noise: optype.NoiseLoss})}},
+	}), attrs: []attribute{constant("beta", 1), lossReduction}, forms: []nameGroup{newNameGroup("SmoothL1LossV2", ""), newNameGroup("smooth_l1_loss", "target:y! size_average:- reduce:- reduction=mean beta=1", &optype.Type{Noise: optype.NoiseLoss})}},
 	{name: "HuberLoss", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		delta, d := c.num("delta"), c.input(0).sub(c.input(1)).abs()
 		return c.reduceLoss(isLower(d, delta).selectWhere(square(d).times(.5), d.plus(-delta/2).times(delta)), nil)
-	}), attrs: []attribute{constant("delta", 1), lossReduction}, forms: []nameGroup{newForm("huber_loss", "target:y! reduction=mean delta=1")}},
+	}), attrs: []attribute{constant("delta", 1), lossReduction}, forms: []nameGroup{newNameGroup("huber_loss", "target:y! reduction=mean delta=1")}},
 	{name: "BinaryCrossEntropy", class: Tabled, noise: unbounded, inputs: "x y weight?", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		x, y := c.input(0), c.input(1)
 		// PyTorch clamps the logarithms to at least -100.
 		one := y.mul(x.log().atLeast(-100)).add(y.neg().plus(1).mul(x.neg().plus(1).log().atLeast(-100))).neg()
 		return c.reduceLoss(c.weightLosses(one, 2), nil)
-	}), attrs: []attribute{lossReduction}, forms: []nameGroup{newForm("BinaryCrossEntropy", "", &optype.Type{Noise: optype.NoiseLoss}), newForm("binary_cross_entropy", "target:y! weight size_average:- reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}), newForm("nn.BCELoss", "target:y!")}},
+	}), attrs: []attribute{lossReduction}, forms: []nameGroup{newNameGroup("BinaryCrossEntropy", "", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("binary_cross_entropy", "target:y! weight size_average:- reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("nn.BCELoss", "target:y!")}},
 	{name: "SigmoidCrossEntropyWithLogitsV2", class: Tabled, noise: unbounded, inputs: "x y weight? pos_weight?", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		x, y := c.input(0), c.input(1)
 		positive := softplus(x.neg()) // -log sigmoid(x)
@@ -208,7 +208,7 @@ var losses = []formula{
 		}
 		one := y.mul(positive).add(y.neg().plus(1).mul(softplus(x)))
 		return c.reduceLoss(c.weightLosses(one, 2), nil)
-	}), attrs: []attribute{lossReduction}, forms: []nameGroup{newForm("SigmoidCrossEntropyWithLogitsV2", ""), newForm("SigmoidCrossEntropyWithLogits", "x y :reduction=none"), newForm("binary_cross_entropy_with_logits", "target:y! weight size_average:- reduce:- reduction=mean pos_weight", &optype.Type{Noise: optype.NoiseLoss}), newForm("nn.BCEWithLogitsLoss", "target:y! pos_weight")}},
+	}), attrs: []attribute{lossReduction}, forms: []nameGroup{newNameGroup("SigmoidCrossEntropyWithLogitsV2", ""), newNameGroup("SigmoidCrossEntropyWithLogits", "x y :reduction=none"), newNameGroup("binary_cross_entropy_with_logits", "target:y! weight size_average:- reduce:- reduction=mean pos_weight", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("nn.BCEWithLogitsLoss", "target:y! pos_weight")}},
 	{name: "KLDiv", class: Tabled, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		x, y := c.input(0), c.input(1)
 		if c.isAttributeTrue("log_target") {
@@ -216,16 +216,16 @@ var losses = []formula{
 		}
 		some := y.compare(c.number(0), func(x, y float64) bool { return x > y })
 		return c.reduceLoss(some.selectWhere(y.mul(y.log().sub(x)), c.number(0)), nil)
-	}), attrs: []attribute{constant("log_target", 0), lossReduction}, forms: []nameGroup{newForm("KLDiv", ""), newForm("nn.KLDivLoss", "target:y!", &optype.Type{Noise: optype.NoiseLoss}), newForm("kl_div", "target:y! size_average:- reduce:- reduction=mean log_target=0", &optype.Type{Noise: optype.NoiseLoss})}},
+	}), attrs: []attribute{constant("log_target", 0), lossReduction}, forms: []nameGroup{newNameGroup("KLDiv", ""), newNameGroup("nn.KLDivLoss", "target:y!", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("kl_div", "target:y! size_average:- reduce:- reduction=mean log_target=0", &optype.Type{Noise: optype.NoiseLoss})}},
 	{name: "PairwiseDistance", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		d := c.input(0).sub(c.input(1)).plus(c.num("epsilon"))
 		return d.norm(c.num("p"), len(d.shape)-1)
-	}), attrs: []attribute{constant("p", 2), epsilon(1e-6)}, forms: []nameGroup{newForm("pairwise_distance", "x1:x! x2:y! p=2 eps:epsilon=1e-6 keepdim:-")}},
+	}), attrs: []attribute{constant("p", 2), epsilon(1e-6)}, forms: []nameGroup{newNameGroup("pairwise_distance", "x1:x! x2:y! p=2 eps:epsilon=1e-6 keepdim:-")}},
 	{name: "CosineSimilarity", class: Norm, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		x, y, axes := c.input(0), c.input(1), c.ints("axes")
 		size := func(x *Array) *Array { return x.norm(2, axes...).atLeast(c.num("epsilon")) }
 		return x.mul(y).sum(axes...).div(size(x).mul(size(y)))
-	}), attrs: []attribute{reducedAxes, epsilon(1e-8)}, forms: []nameGroup{newForm("nn.CosineSimilarity", "x1:x! x2:y!"), newForm("cosine_similarity", "x1:x! x2:y! dim:axes=1 eps:epsilon=1e-8")}},
+	}), attrs: []attribute{reducedAxes, epsilon(1e-8)}, forms: []nameGroup{newNameGroup("nn.CosineSimilarity", "x1:x! x2:y!"), newNameGroup("cosine_similarity", "x1:x! x2:y! dim:axes=1 eps:epsilon=1e-8")}},
 }
 
 // loss returns the row of a loss: the mean or sum of a function of two inputs.

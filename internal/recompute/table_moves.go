@@ -11,18 +11,18 @@ import (
 // output.
 var moves = []formula{
 	{name: "Identity", class: Move, inputs: "x", cut: flat, compute: unaryFormula(identity), repeats: true, forms: []nameGroup{
-		newForm("Identity IdentityN Reshape Squeeze SqueezeV2 SqueezeV3 Unsqueeze UnsqueezeV2 UnsqueezeV3 ExpandDims Flatten FlattenV2 TransData", "x"), newForm("Assign", "- x"), newForm("nn.Flatten nn.Identity", ""), newForm("npu_format_cast", "acl_format:-", &optype.Type{Noise: optype.NoiseMove}),
-		newForm("conj resolve_conj resolve_neg positive", ""), newForm("reshape view flatten ravel squeeze unsqueeze contiguous clone detach view_as reshape_as unflatten", "shape*:-")}},
+		newNameGroup("Identity IdentityN Reshape Squeeze SqueezeV2 SqueezeV3 Unsqueeze UnsqueezeV2 UnsqueezeV3 ExpandDims Flatten FlattenV2 TransData", "x"), newNameGroup("Assign", "- x"), newNameGroup("nn.Flatten nn.Identity", ""), newNameGroup("npu_format_cast", "acl_format:-", &optype.Type{Noise: optype.NoiseMove}),
+		newNameGroup("conj resolve_conj resolve_neg positive", ""), newNameGroup("reshape view flatten ravel squeeze unsqueeze contiguous clone detach view_as reshape_as unflatten", "shape*:-")}},
 	{name: "Transpose", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		perm, _ := h["perm"].Value.Integers()
 		return permutedView(p.Inputs[0].Shape, toInts(perm))
-	}), attrs: []attribute{choice("perm", permutations)}, forms: []nameGroup{newForm("Transpose", "x perm!"), newForm("TransposeD", "x"), newForm("permute", "dims*:perm", copies),
-		newForm("transpose swapaxes swapdims", "dim0:swap0 dim1:swap1"), newForm("t", ":perm=1,0", copies), newForm("Tensor.T", ":reversed=1"), newForm("movedim", "source destination", copies), newForm("moveaxis", "source destination"), newForm("npu_transpose", "perm require_contiguous:-"), newForm("ms.transpose", "input_perm*:perm"), newForm("ms.permute", "input_perm*:perm", copies), newForm("ms.swapaxes", "axis0:swap0 axis1:swap1")}},
+	}), attrs: []attribute{choice("perm", permutations)}, forms: []nameGroup{newNameGroup("Transpose", "x perm!"), newNameGroup("TransposeD", "x"), newNameGroup("permute", "dims*:perm", copies),
+		newNameGroup("transpose swapaxes swapdims", "dim0:swap0 dim1:swap1"), newNameGroup("t", ":perm=1,0", copies), newNameGroup("Tensor.T", ":reversed=1"), newNameGroup("movedim", "source destination", copies), newNameGroup("moveaxis", "source destination"), newNameGroup("npu_transpose", "perm require_contiguous:-"), newNameGroup("ms.transpose", "input_perm*:perm"), newNameGroup("ms.permute", "input_perm*:perm", copies), newNameGroup("ms.swapaxes", "axis0:swap0 axis1:swap1")}},
 	{name: "Concat", class: Move, inputs: "x*", cut: concatCut(false), compute: oneOutput(func(c *call) *Array { return c.cat() }),
 		attrs: []attribute{axisWhere(func(p *problem, k int) bool {
 			return concatCut(false)(p, Attributes{"axis": {integers(k), FromShape}}).why.IsZero()
-		})}, forms: []nameGroup{newForm("Concat", "axis! x*"), newForm("ConcatV2", "x* axis!"), // dumps may have the axis as the last input
-			newForm("ConcatD ConcatV2D", "x*"), newForm("cat concat concatenate", "tensors:x dim:axis=0"), newForm("hstack vstack", "tensors:x", copies), newForm("ms.cat ms.concat", "tensors:x axis=0")}},
+		})}, forms: []nameGroup{newNameGroup("Concat", "axis! x*"), newNameGroup("ConcatV2", "x* axis!"), // dumps may have the axis as the last input
+			newNameGroup("ConcatD ConcatV2D", "x*"), newNameGroup("cat concat concatenate", "tensors:x dim:axis=0"), newNameGroup("hstack vstack", "tensors:x", copies), newNameGroup("ms.cat ms.concat", "tensors:x axis=0")}},
 	{name: "Pack", class: Move, inputs: "x*", ofOutput: true, cut: concatCut(true), compute: oneOutput(func(c *call) *Array { return c.cat() }),
 		attrs: []attribute{choice("axis", func(p *problem) (all []Attributes) {
 			for k := range p.rank() + 1 {
@@ -31,12 +31,12 @@ var moves = []formula{
 				}
 			}
 			return all
-		})}, forms: []nameGroup{newForm("Pack Stack", "x*"), newForm("stack", "tensors:x dim:axis=0"), newForm("ms.stack", "tensors:x axis=0")}},
+		})}, forms: []nameGroup{newNameGroup("Pack Stack", "x*"), newNameGroup("stack", "tensors:x dim:axis=0"), newNameGroup("ms.stack", "tensors:x axis=0")}},
 	{name: "Split", class: Move, inputs: "x", compute: unaryFormula(identity), each: true, cut: copyCut(splitView),
 		attrs: []attribute{axisWhere(func(p *problem, k int) bool {
 			_, why := splitView(p, Attributes{"axis": {integers(k), FromShape}})
 			return why.IsZero()
-		})}, forms: []nameGroup{newForm("Split", "axis! x"), newForm("SplitV", "x - axis!"), newForm("SplitD SplitVD", "x"), newForm("split chunk tensor_split", "sizes:- dim:axis=0")}},
+		})}, forms: []nameGroup{newNameGroup("Split", "axis! x"), newNameGroup("SplitV", "x - axis!"), newNameGroup("SplitD SplitVD", "x"), newNameGroup("split chunk tensor_split", "sizes:- dim:axis=0")}},
 	{name: "Unpack", class: Move, inputs: "x", compute: unaryFormula(identity), each: true, cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		x := p.Inputs[0].Shape
 		k, ok := axisIn(h, len(x))
@@ -45,42 +45,42 @@ var moves = []formula{
 		}
 		strides := x.Strides()
 		return view{shape: slices.Delete(slices.Clone(x), k, k+1), strides: slices.Delete(slices.Clone(strides), k, k+1), offset: int64(p.output) * strides[k]}, lang.Sentence{}
-	}), attrs: []attribute{axisWhere(func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == int64(p.outputs) })}, forms: []nameGroup{newForm("Unpack Unstack", "x"), newForm("unbind", "dim:axis=0")}},
+	}), attrs: []attribute{axisWhere(func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == int64(p.outputs) })}, forms: []nameGroup{newNameGroup("Unpack Unstack", "x"), newNameGroup("unbind", "dim:axis=0")}},
 	{name: "StridedSlice", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(sliceView), read: readSlice, attrs: []attribute{choice("begin strides", slicesOf).withKind(openKind), onlyKnown("shape")},
-		forms: []nameGroup{newForm("Slice", "x begin! size!"), newForm("StridedSlice", "x begin! end! strides!"), newForm("SliceD StridedSliceD", "x"),
-			newForm("__getitem__", "", gathers), newForm("narrow", "", copies), newForm("select", "")}}, // the index is not known
+		forms: []nameGroup{newNameGroup("Slice", "x begin! size!"), newNameGroup("StridedSlice", "x begin! end! strides!"), newNameGroup("SliceD StridedSliceD", "x"),
+			newNameGroup("__getitem__", "", gathers), newNameGroup("narrow", "", copies), newNameGroup("select", "")}}, // the index is not known
 	{name: "Tile", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		x := padShape(p.Inputs[0].Shape, len(p.Outputs[0].Shape))
 		var v view
 		if x == nil {
-			return v, lang.Say("shape %s does not repeat to %s", p.Inputs[0].Shape, p.Outputs[0].Shape)
+			return v, lang.Say("repeating shape %s cannot give %s", p.Inputs[0].Shape, p.Outputs[0].Shape)
 		}
 		for k, n := range p.Outputs[0].Shape {
 			if x[k] == 0 || n%x[k] != 0 {
-				return v, lang.Say("shape %s does not repeat to %s", p.Inputs[0].Shape, p.Outputs[0].Shape)
+				return v, lang.Say("repeating shape %s cannot give %s", p.Inputs[0].Shape, p.Outputs[0].Shape)
 			}
 			v.shape, v.strides = append(v.shape, n/x[k], x[k]), append(v.strides, 0, x.Strides()[k])
 		}
 		return v, lang.Sentence{}
-	}), forms: []nameGroup{newForm("Tile BroadcastTo Expand", "x -"), newForm("TileD BroadcastToD", "x"), newForm("expand expand_as repeat broadcast_to tile", "sizes*:-")}},
+	}), forms: []nameGroup{newNameGroup("Tile BroadcastTo Expand", "x -"), newNameGroup("TileD BroadcastToD", "x"), newNameGroup("expand expand_as repeat broadcast_to tile", "sizes*:-")}},
 	{name: "Pad", class: Move, inputs: "x", cut: padCut, compute: oneOutput(pad), read: readPads, attrs: []attribute{choice("before", padsOf),
 		texts("mode", "constant reflect edge symmetric circular"), realNumber("value", 0)},
-		forms: []nameGroup{newForm("nn.ConstantPad1d nn.ConstantPad2d nn.ConstantPad3d", ":mode=constant"), newForm("nn.ZeroPad1d nn.ZeroPad2d nn.ZeroPad3d", ":mode=constant :value=0"), newForm("nn.ReflectionPad1d nn.ReflectionPad2d nn.ReflectionPad3d", ":mode=reflect"), newForm("nn.ReplicationPad1d nn.ReplicationPad2d nn.ReplicationPad3d", ":mode=edge"),
-			newForm("Pad", "x paddings! :mode=constant :value=0"), newForm("PadV3", "x paddings! value!?"), newForm("PadD", "x :mode=constant :value=0"), newForm("PadV3D", "x"),
-			newForm("pad", "pad:last_pads mode=constant value=0")}},
+		forms: []nameGroup{newNameGroup("nn.ConstantPad1d nn.ConstantPad2d nn.ConstantPad3d", ":mode=constant"), newNameGroup("nn.ZeroPad1d nn.ZeroPad2d nn.ZeroPad3d", ":mode=constant :value=0"), newNameGroup("nn.ReflectionPad1d nn.ReflectionPad2d nn.ReflectionPad3d", ":mode=reflect"), newNameGroup("nn.ReplicationPad1d nn.ReplicationPad2d nn.ReplicationPad3d", ":mode=edge"),
+			newNameGroup("Pad", "x paddings! :mode=constant :value=0"), newNameGroup("PadV3", "x paddings! value!?"), newNameGroup("PadD", "x :mode=constant :value=0"), newNameGroup("PadV3D", "x"),
+			newNameGroup("pad", "pad:last_pads mode=constant value=0")}},
 	{name: "Gather", class: Move, noise: gathers, inputs: "x indices", compute: unaryFormula(identity), cut: copyCut(gatherView),
 		attrs: []attribute{axisWhere(func(p *problem, k int) bool {
 			x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 			index := p.Inputs[1].Shape
 			batch := max(0, batchDims(p.Attributes, index))
 			return slices.Concat(x[:k], index[batch:], x[k+1:]).Equal(out) || len(x) == 1 && index.Elements() == out.Elements()
-		}), onlyKnown("batch_dims")}, forms: []nameGroup{newForm("Gather", "x indices", gathers), newForm("GatherV2D", "x indices"), newForm("GatherV2", "x indices axis!"), newForm("Embedding", "x indices :axis=0", embeddings), newForm("index_select", "dim:axis index:indices!"),
-			newForm("Torch.embedding Aten.embedding", "weight:x! indices! padding_idx scale_grad_by_freq sparse:- :axis=0", embeddings),
-			newForm("embedding", "input:indices! weight:x! padding_idx max_norm:- norm_type:- scale_grad_by_freq sparse:- :axis=0", embeddings),
-			newForm("nn.Embedding module.*Embedding", "input:indices! weight:x! :axis=0", embeddings),
-			newForm("ms.gather", "input_params:x! input_indices:indices! axis batch_dims=0", gathers), newForm("ms.Embedding", "input:indices! embedding_table:x! :axis=0", embeddings)}},
+		}), onlyKnown("batch_dims")}, forms: []nameGroup{newNameGroup("Gather", "x indices", gathers), newNameGroup("GatherV2D", "x indices"), newNameGroup("GatherV2", "x indices axis!"), newNameGroup("Embedding", "x indices :axis=0", embeddings), newNameGroup("index_select", "dim:axis index:indices!"),
+			newNameGroup("Torch.embedding Aten.embedding", "weight:x! indices! padding_idx scale_grad_by_freq sparse:- :axis=0", embeddings),
+			newNameGroup("embedding", "input:indices! weight:x! padding_idx max_norm:- norm_type:- scale_grad_by_freq sparse:- :axis=0", embeddings),
+			newNameGroup("nn.Embedding module.*Embedding", "input:indices! weight:x! :axis=0", embeddings),
+			newNameGroup("ms.gather", "input_params:x! input_indices:indices! axis batch_dims=0", gathers), newNameGroup("ms.Embedding", "input:indices! embedding_table:x! :axis=0", embeddings)}},
 	{name: "Index", class: Move, noise: gathers, inputs: "x indices*", cut: uncut, compute: oneOutput(takeIndexed), read: readIndexed, attrs: []attribute{indexedAxes},
-		forms: []nameGroup{newForm("Index", "x indexed_sizes! - indices*")}},
+		forms: []nameGroup{newNameGroup("Index", "x indexed_sizes! - indices*")}},
 	{name: "OneHot", class: Move, noise: quantises, inputs: "x on? off?", ofOutput: true, compute: oneOutput(oneHot), cut: func(p *problem, h Attributes) *cutRule {
 		c, out := wholeTensors(p), p.Outputs[0].Shape
 		k, ok := axisIn(h, len(out))
@@ -101,11 +101,11 @@ var moves = []formula{
 			}
 		}
 		return all
-	})}, forms: []nameGroup{newForm("OneHot", "x - on? off?"), newForm("OneHotD", "x on? off?"), newForm("one_hot", "num_classes:-"), newForm("npu_one_hot", "num_classes:axis=-1 depth:- on_value:on=1 off_value:off=0")}},
+	})}, forms: []nameGroup{newNameGroup("OneHot", "x - on? off?"), newNameGroup("OneHotD", "x on? off?"), newNameGroup("one_hot", "num_classes:-"), newNameGroup("npu_one_hot", "num_classes:axis=-1 depth:- on_value:on=1 off_value:off=0")}},
 	{name: "Tril", class: Move, inputs: "x", cut: matricesCut, compute: oneOutput(triangle(func(row, column, diagonal int) bool { return column <= row+diagonal })),
-		attrs: []attribute{diagonal}, repeats: true, forms: []nameGroup{newForm("Tril", ""), newForm("tril", "diagonal=0")}},
+		attrs: []attribute{diagonal}, repeats: true, forms: []nameGroup{newNameGroup("Tril", ""), newNameGroup("tril", "diagonal=0")}},
 	{name: "Triu", class: Move, inputs: "x", cut: matricesCut, compute: oneOutput(triangle(func(row, column, diagonal int) bool { return column >= row+diagonal })),
-		attrs: []attribute{diagonal}, repeats: true, forms: []nameGroup{newForm("Triu", ""), newForm("triu", "diagonal=0")}},
+		attrs: []attribute{diagonal}, repeats: true, forms: []nameGroup{newNameGroup("Triu", ""), newNameGroup("triu", "diagonal=0")}},
 
 	noiseOnly(copies, "TransDataRNN MirrorPad AdaptiveMaxPool BatchToSpace BatchToSpaceND SpaceToBatch SpaceToBatchND Reverse"),
 	noiseOnly(&optype.Type{Noise: optype.NoiseMove}, "_copy as_strided cpu cuda expand_dims fold npu scatter_tensor split_with_sizes"),

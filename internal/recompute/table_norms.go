@@ -10,38 +10,38 @@ import (
 // normOperators normalise lines, groups or channels, to a standard deviation or a sum of 1.
 var normOperators = []formula{
 	{name: "Softmax", class: Tabled, noise: exponents, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array { return softmax(c.input(0), false, c.ints("axes")...) }), attrs: []attribute{anyAxes},
-		forms: []nameGroup{newForm("Softmax SoftmaxV2 nn.Softmax", ""), newForm("softmax", "dim:axes"), newForm("ms.softmax", "axis:axes=-1")}},
+		forms: []nameGroup{newNameGroup("Softmax SoftmaxV2 nn.Softmax", ""), newNameGroup("softmax", "dim:axes"), newNameGroup("ms.softmax", "axis:axes=-1")}},
 	{name: "LogSoftmax", class: Tabled, noise: &optype.Type{Class: optype.Lipschitz, Factor: 2, Transcendental: true, Form: optype.LogSoftmax}, inputs: "x", cut: lines,
 		compute: oneOutput(func(c *call) *Array { return softmax(c.input(0), true, c.ints("axes")...) }), attrs: []attribute{anyAxes},
-		forms: []nameGroup{newForm("LogSoftmax LogSoftmaxV2 nn.LogSoftmax", ""), newForm("log_softmax", "dim:axes"), newForm("ms.log_softmax", "logits:x! axis:axes=-1")}},
+		forms: []nameGroup{newNameGroup("LogSoftmax LogSoftmaxV2 nn.LogSoftmax", ""), newNameGroup("log_softmax", "dim:axes"), newNameGroup("ms.log_softmax", "logits:x! axis:axes=-1")}},
 	{name: "SoftmaxGrad", class: Reduced, noise: unbounded, inputs: "y dy", cut: lines, compute: oneOutput(func(c *call) *Array {
 		y, dy := c.input(0), c.input(1)
 		return dy.sub(y.mul(dy).sum(c.ints("axes")...)).mul(y)
-	}), attrs: []attribute{anyAxes}, forms: []nameGroup{newForm("SoftmaxGrad", "")}},
+	}), attrs: []attribute{anyAxes}, forms: []nameGroup{newNameGroup("SoftmaxGrad", "")}},
 	{name: "LayerNorm", class: Norm, noise: layerNorms, inputs: "x gamma? beta?", cut: lines, read: fromBegin, outputs: 3, compute: layerNorm(false), attrs: []attribute{normAxes, epsilon(), unitOffset},
-		forms: []nameGroup{newForm("LayerNorm", ""), newForm("layer_norm", "normalized_shape weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"), newForm("nn.LayerNorm module.*LayerNorm", "weight:gamma bias:beta"),
-			newForm("ms.layer_norm", "normalized_shape weight:gamma bias:beta eps:epsilon=1e-5"), newForm("ms.LayerNorm", "gamma beta")}},
+		forms: []nameGroup{newNameGroup("LayerNorm", ""), newNameGroup("layer_norm", "normalized_shape weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"), newNameGroup("nn.LayerNorm module.*LayerNorm", "weight:gamma bias:beta"),
+			newNameGroup("ms.layer_norm", "normalized_shape weight:gamma bias:beta eps:epsilon=1e-5"), newNameGroup("ms.LayerNorm", "gamma beta")}},
 	{name: "LayerNormV3", class: Norm, noise: layerNorms, inputs: "x gamma? beta?", cut: lines, read: fromBegin, outputs: 3, compute: layerNorm(true), attrs: []attribute{normAxes, epsilon()},
-		forms: []nameGroup{newForm("LayerNormV3", ""), newForm("LayerNormV4", "x - gamma? beta?")}},
+		forms: []nameGroup{newNameGroup("LayerNormV3", ""), newNameGroup("LayerNormV4", "x - gamma? beta?")}},
 	{name: "RmsNorm", class: Norm, noise: rootMeanNorms, inputs: "x gamma?", cut: lines, outputs: 2, compute: func(c *call) []*Array {
 		y, scale := rmsNorm(c, c.input(0), 1)
 		return []*Array{y, scale}
-	}, attrs: []attribute{normAxes, epsilon(), unitOffset}, forms: []nameGroup{newForm("RmsNorm", ""), newForm("rms_norm", "normalized_shape weight:gamma eps:epsilon"), newForm("npu_rms_norm", "gamma epsilon=1e-6"),
-		newForm("module.*RMSNorm module.*RmsNorm module.T5LayerNorm", "weight:gamma")}},
+	}, attrs: []attribute{normAxes, epsilon(), unitOffset}, forms: []nameGroup{newNameGroup("RmsNorm", ""), newNameGroup("rms_norm", "normalized_shape weight:gamma eps:epsilon"), newNameGroup("npu_rms_norm", "gamma epsilon=1e-6"),
+		newNameGroup("module.*RMSNorm module.*RmsNorm module.T5LayerNorm", "weight:gamma")}},
 	// AddRmsNorm has no class of noise: it also returns the sum, and neither input alone bounds the norm of the sum.
 	{name: "AddRmsNorm", class: Norm, noise: sumNorms, inputs: "x1 x2 gamma", cut: lines, outputs: 3, compute: func(c *call) []*Array {
 		x := c.input(0).add(c.input(1))
 		y, scale := rmsNorm(c, x, 2)
 		return []*Array{y, scale, x}
-	}, attrs: []attribute{gammaAxes, epsilon(1e-6)}, forms: []nameGroup{newForm("AddRmsNorm", ""),
-		newForm("npu_add_rms_norm", "x1! x2! gamma! epsilon=1e-6", &optype.Type{Noise: optype.NoiseNorm, Parameters: 1 << 2, Trait: optype.KeepsMean})}},
+	}, attrs: []attribute{gammaAxes, epsilon(1e-6)}, forms: []nameGroup{newNameGroup("AddRmsNorm", ""),
+		newNameGroup("npu_add_rms_norm", "x1! x2! gamma! epsilon=1e-6", &optype.Type{Noise: optype.NoiseNorm, Parameters: 1 << 2, Trait: optype.KeepsMean})}},
 	{name: "AddLayerNorm", class: Norm, noise: sumNorms, inputs: "x1 x2 gamma beta bias?", cut: lines, read: fromBegin, outputs: 4, compute: addLayerNorm, attrs: []attribute{gammaAxes, epsilon()},
-		forms: []nameGroup{newForm("AddLayerNorm", ""), newForm("npu_add_layer_norm", "x1! x2! gamma! beta! epsilon=1e-5 additional_output:-")}},
+		forms: []nameGroup{newNameGroup("AddLayerNorm", ""), newNameGroup("npu_add_layer_norm", "x1! x2! gamma! beta! epsilon=1e-5 additional_output:-")}},
 	{name: "BNInfer", class: Norm, noise: batchNorms, inputs: "x scale offset mean variance", cut: channelsCut, compute: oneOutput(batchNorm), attrs: []attribute{activation, epsilon(), flags("is_training", false)}, isOfImages: true,
-		forms: []nameGroup{newForm("BNInfer", ""), newForm("Torch.batch_norm Aten.batch_norm Torch.native_batch_norm Aten.native_batch_norm",
+		forms: []nameGroup{newNameGroup("BNInfer", ""), newNameGroup("Torch.batch_norm Aten.batch_norm Torch.native_batch_norm Aten.native_batch_norm",
 			"input:x! weight:scale bias:offset running_mean:mean! running_var:variance! training:-==0 momentum:- eps:epsilon=1e-5 cudnn_enabled:- :activation=none :is_training=0"),
-			newForm("batch_norm", "input:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :activation=none :is_training=0"),
-			newForm("ms.batch_norm", "input_x:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :activation=none :is_training=0")}},
+			newNameGroup("batch_norm", "input:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :activation=none :is_training=0"),
+			newNameGroup("ms.batch_norm", "input_x:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :activation=none :is_training=0")}},
 	{name: "BatchNorm", class: Norm, noise: batchNorms, inputs: "x scale? offset? mean? variance?", cut: channelsCut, steps: true, compute: oneOutput(func(c *call) *Array {
 		x := c.input(0)
 		axes := slices.Delete(upTo(len(x.shape)), 1, 2)
@@ -53,28 +53,28 @@ var normOperators = []formula{
 		// Kernels compute a*x + b with b = -a*mean; PyTorch's kernels round both terms to bfloat16.
 		return c.affine(x.mul(scale).roundedBetween().sub(mean.roundedBetween().mul(scale).roundedBetween()), 1, channels)
 	}), attrs: []attribute{flags("is_training", true), epsilon()}, isOfImages: true,
-		forms: []nameGroup{newForm("BatchNorm", ""), newForm("Torch.batch_norm Aten.batch_norm Torch.native_batch_norm Aten.native_batch_norm",
+		forms: []nameGroup{newNameGroup("BatchNorm", ""), newNameGroup("Torch.batch_norm Aten.batch_norm Torch.native_batch_norm Aten.native_batch_norm",
 			"input:x! weight:scale bias:offset running_mean:- running_var:- training:-==1 momentum:- eps:epsilon=1e-5 cudnn_enabled:- :is_training=1"),
-			newForm("batch_norm", "input:x! running_mean:- running_var:- weight:scale bias:offset training:-==1 momentum:- eps:epsilon=1e-5 :is_training=1"),
-			newForm("batch_norm", "input:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :is_training=0"),
-			newForm("instance_norm", "input:x! running_mean:mean! running_var:variance! weight:scale bias:offset use_input_stats:-==0 momentum:- eps:epsilon=1e-5 :is_training=0", instanceNorms),
-			newForm("nn.BatchNorm1d", inputsOfBatchNorm, &optype.Type{Noise: optype.NoiseNorm, Parameters: 1<<1 | 1<<2 | 1<<3 | 1<<4}), newForm("nn.BatchNorm2d nn.BatchNorm3d", inputsOfBatchNorm)}},
+			newNameGroup("batch_norm", "input:x! running_mean:- running_var:- weight:scale bias:offset training:-==1 momentum:- eps:epsilon=1e-5 :is_training=1"),
+			newNameGroup("batch_norm", "input:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :is_training=0"),
+			newNameGroup("instance_norm", "input:x! running_mean:mean! running_var:variance! weight:scale bias:offset use_input_stats:-==0 momentum:- eps:epsilon=1e-5 :is_training=0", instanceNorms),
+			newNameGroup("nn.BatchNorm1d", inputsOfBatchNorm, &optype.Type{Noise: optype.NoiseNorm, Parameters: 1<<1 | 1<<2 | 1<<3 | 1<<4}), newNameGroup("nn.BatchNorm2d nn.BatchNorm3d", inputsOfBatchNorm)}},
 	{name: "BNTrainingUpdate", class: Norm, noise: unbounded, inputs: "x sum square_sum scale offset mean variance", cut: channelsCut, outputs: 5, compute: bnTrainingUpdate,
-		attrs: []attribute{onlyKnown("factor"), epsilon()}, isOfImages: true, forms: []nameGroup{newForm("BNTrainingUpdate", "")}},
+		attrs: []attribute{onlyKnown("factor"), epsilon()}, isOfImages: true, forms: []nameGroup{newNameGroup("BNTrainingUpdate", "")}},
 	{name: "InstanceNorm", class: Norm, noise: instanceNorms, inputs: "x gamma? beta?", cut: images,
 		compute: func(c *call) []*Array { return groupNorm(c, channelsOf(c.input(0))) }, attrs: []attribute{epsilon()}, isOfImages: true,
-		forms: []nameGroup{newForm("InstanceNorm", ""), newForm("nn.InstanceNorm1d nn.InstanceNorm2d nn.InstanceNorm3d", "weight:gamma bias:beta running_mean:- running_var:- num_batches_tracked:-"), newForm("Torch.instance_norm Aten.instance_norm",
+		forms: []nameGroup{newNameGroup("InstanceNorm", ""), newNameGroup("nn.InstanceNorm1d nn.InstanceNorm2d nn.InstanceNorm3d", "weight:gamma bias:beta running_mean:- running_var:- num_batches_tracked:-"), newNameGroup("Torch.instance_norm Aten.instance_norm",
 			"input:x! weight:gamma bias:beta running_mean:- running_var:- use_input_stats:-==1 momentum:- eps:epsilon=1e-5 cudnn_enabled:-"),
-			newForm("instance_norm", "input:x! running_mean:- running_var:- weight:gamma bias:beta use_input_stats:-==1 momentum:- eps:epsilon=1e-5")}},
+			newNameGroup("instance_norm", "input:x! running_mean:- running_var:- weight:gamma bias:beta use_input_stats:-==1 momentum:- eps:epsilon=1e-5")}},
 	{name: "GroupNorm", class: Norm, noise: groupNorms, inputs: "x gamma? beta?", cut: images,
 		compute: func(c *call) []*Array { return groupNorm(c, int64(c.num("num_groups"))) }, attrs: []attribute{divisors, epsilon()}, isOfImages: true,
-		forms: []nameGroup{newForm("GroupNorm", ""), newForm("group_norm", "num_groups weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"), newForm("nn.GroupNorm", "weight:gamma bias:beta")}},
+		forms: []nameGroup{newNameGroup("GroupNorm", ""), newNameGroup("group_norm", "num_groups weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"), newNameGroup("nn.GroupNorm", "weight:gamma bias:beta")}},
 	{name: "L2Normalize", class: Norm, noise: layerNorms, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array {
 		x := c.input(0)
 		sum := square(x).sum(c.ints("axes")...)
 		c.recordIntermediate(squareSums, sum, 1)
 		return x.div(sum.atLeast(c.num("epsilon")).sqrt())
-	}), attrs: []attribute{anyAxes, epsilon(1e-12)}, forms: []nameGroup{newForm("L2Normalize", "")}},
+	}), attrs: []attribute{anyAxes, epsilon(1e-12)}, forms: []nameGroup{newNameGroup("L2Normalize", "")}},
 
 	noiseOnly(layerNorms, "native_layer_norm fused_layer_norm npu_layer_norm_eval"),
 	noiseOnly(batchNorms, "BNInferenceD BNInference Scale"),
@@ -137,14 +137,14 @@ func (c *call) standardise(x, mean, variance *Array) *Array {
 	return x.sub(mean).withTermRoundings(x, mean).mul(variance.plus(c.num("epsilon")).rsqrt())
 }
 
-// affine multiplies x by the weight in input k and adds the bias in input k+1, if they are present. beside gives a
-// parameter the shape to broadcast to x.
-func (c *call) affine(x *Array, k int, beside func(x, t *Array) *Array) *Array {
+// affine multiplies x by the weight in input k and adds the bias in input k+1, if they are present. reshape gives a
+// parameter a shape that broadcasts to x.
+func (c *call) affine(x *Array, k int, reshape func(x, t *Array) *Array) *Array {
 	if c.hasInput(k) {
-		x = x.mul(beside(x, c.normWeight(k)))
+		x = x.mul(reshape(x, c.normWeight(k)))
 	}
 	if c.hasInput(k + 1) {
-		x = x.add(beside(x, c.input(k+1)))
+		x = x.add(reshape(x, c.input(k+1)))
 	}
 	return x
 }
@@ -155,7 +155,7 @@ func asIs(_, t *Array) *Array { return t }
 func layerNorm(inverse bool) func(c *call) []*Array {
 	return func(c *call) []*Array {
 		mean, distance, variance := moments(c.input(0), c.ints("axes")...)
-		c.input(0).holdsMean(variance)
+		c.input(0).recordSquareSums(variance)
 		scale := variance.plus(c.num("epsilon")).rsqrt()
 		spread := variance
 		if inverse {
@@ -167,7 +167,7 @@ func layerNorm(inverse bool) func(c *call) []*Array {
 
 func rmsNorm(c *call, x *Array, gamma int) (y, scale *Array) {
 	mean := square(x).mean(c.ints("axes")...)
-	x.holdsMean(mean)
+	x.recordSquareSums(mean)
 	scale = mean.plus(c.num("epsilon")).rsqrt()
 	y = x.mul(scale).roundedBetween()
 	if c.hasInput(gamma) {
@@ -246,7 +246,7 @@ func addLayerNorm(c *call) []*Array {
 // layerNormOf returns the norm of x with the weight in input k, the means, and the reciprocal standard deviations.
 func (c *call) layerNormOf(x *Array, k int) []*Array {
 	mean, distance, variance := moments(x, c.ints("axes")...)
-	x.holdsMean(variance)
+	x.recordSquareSums(variance)
 	scale := variance.plus(c.num("epsilon")).rsqrt()
 	return []*Array{c.affine(distance.mul(scale), k, asIs), mean, scale}
 }

@@ -14,7 +14,7 @@ var recurrents = []formula{
 	layersOf("LSTM", 4, lstmStep), layersOf("GRU", 3, gruStep), layersOf("RNN", 1, rnnStep, nonlinearity),
 	cellOf("LSTMCell", 4, lstmStep), cellOf("GRUCell", 3, gruStep), cellOf("RNNCell", 1, rnnStep, nonlinearity),
 	{name: "MultiheadAttention", class: Linear, noise: unbounded, inputs: "q k v in_weight in_bias? out_weight out_bias? mask? padding?", cut: uncut, outputs: 2, compute: multihead, open: true,
-		attrs: []attribute{usualHeads, flags("batch_first", false)}, forms: []nameGroup{newForm("nn.MultiheadAttention", "query:q! key:k! value:v! key_padding_mask:padding need_weights:- attn_mask:mask average_attn_weights:- is_causal:- in_proj_weight:in_weight! in_proj_bias:in_bias out_proj.weight:out_weight! out_proj.bias:out_bias")}},
+		attrs: []attribute{usualHeads, flags("batch_first", false)}, forms: []nameGroup{newNameGroup("nn.MultiheadAttention", "query:q! key:k! value:v! key_padding_mask:padding need_weights:- attn_mask:mask average_attn_weights:- is_causal:- in_proj_weight:in_weight! in_proj_bias:in_bias out_proj.weight:out_weight! out_proj.bias:out_bias")}},
 }
 
 // nonlinearity is the function of a plain recurrent layer.
@@ -22,12 +22,12 @@ var nonlinearity = texts("nonlinearity", "tanh relu")
 
 func layersOf(name string, gates int64, f cellStep, attrs ...attribute) formula {
 	// torch.lstm and torch.gru draw random numbers in training with dropout.
-	function := newForm(strings.ToLower(name), "hx:h params:weights! has_biases:- num_layers:- dropout:- train==False bidirectional:- batch_first")
-	return formula{name: name, class: Linear, noise: unbounded, forms: []nameGroup{newForm("nn."+name, "hx:h parameters*:weights!"), function}, inputs: "x h? c? weights*", cut: uncut, outputs: 3, compute: recurrent(gates, f, (*recurrence).layers), attrs: append(attrs, flags("batch_first", false)), open: true}
+	function := newNameGroup(strings.ToLower(name), "hx:h params:weights! has_biases:- num_layers:- dropout:- train==False bidirectional:- batch_first")
+	return formula{name: name, class: Linear, noise: unbounded, forms: []nameGroup{newNameGroup("nn."+name, "hx:h parameters*:weights!"), function}, inputs: "x h? c? weights*", cut: uncut, outputs: 3, compute: recurrent(gates, f, (*recurrence).layers), attrs: append(attrs, flags("batch_first", false)), open: true}
 }
 
 func cellOf(name string, gates int64, f cellStep, attrs ...attribute) formula {
-	return formula{name: name, class: Linear, noise: unbounded, forms: []nameGroup{newForm("nn."+name, "hx:h parameters*:weights!")}, inputs: "x h? c? weights*", cut: uncut, outputs: 2, compute: recurrent(gates, f, (*recurrence).cell), attrs: attrs}
+	return formula{name: name, class: Linear, noise: unbounded, forms: []nameGroup{newNameGroup("nn."+name, "hx:h parameters*:weights!")}, inputs: "x h? c? weights*", cut: uncut, outputs: 2, compute: recurrent(gates, f, (*recurrence).cell), attrs: attrs}
 }
 
 // affineRows returns the products of the last axis of x with the rows of a matrix, plus the bias unless bias is nil.
@@ -93,8 +93,8 @@ func (x *Array) swapFirstAxes() *Array {
 	})
 }
 
-// cellStep computes the next state of a cell: in is the input times its weights, own the state h times its weights, for
-// all gates.
+// cellStep computes the next state of a cell. in is the input times the input weights, own the state h times the
+// state weights, both for all gates.
 type cellStep func(op *call, in, own, h, c *Array) (nextH, nextC *Array)
 
 // gatePart returns part k, of equal parts, of the last axis.
@@ -160,11 +160,11 @@ func (r *recurrence) initialState(k int, shape tensor.Shape) *Array {
 }
 
 // bias returns bias k of a layer in one direction, nil if there is none.
-func (r *recurrence) bias(of, k int) *Array {
+func (r *recurrence) bias(layer, k int) *Array {
 	if r.each < 4 {
 		return nil
 	}
-	return r.weights[of*r.each+k]
+	return r.weights[layer*r.each+k]
 }
 
 // cell computes one step.

@@ -15,23 +15,23 @@ var reductions = []formula{
 	orderRow("Cummin", cumulate(smaller), lastAxes).withNames("Cummin", "", sorts).withNames("cummin", "dim:axes", sorts),
 	reduction("ReduceProd", Reduced, (*Array).product).withNames("ReduceProd", "x axes!", &optype.Type{Noise: optype.NoiseReduce}).withNames("ReduceProdD", "x", &optype.Type{Noise: optype.NoiseReduce}).
 		withNames("prod", "dim:axes keepdim:-", spreads),
-	{name: "L2Loss", class: Reduced, noise: unbounded, inputs: "x", cut: uncut, compute: unaryFormula(func(x *Array) *Array { return square(x).sum(upTo(len(x.shape))...).times(.5) }), forms: []nameGroup{newForm("L2Loss", "")}},
+	{name: "L2Loss", class: Reduced, noise: unbounded, inputs: "x", cut: uncut, compute: unaryFormula(func(x *Array) *Array { return square(x).sum(upTo(len(x.shape))...).times(.5) }), forms: []nameGroup{newNameGroup("L2Loss", "")}},
 	{name: "ArgMax", class: Integral, noise: indices, inputs: "x", cut: lines, compute: argExtreme(larger), attrs: []attribute{oneAxis},
-		forms: []nameGroup{newForm("ArgMax ArgMaxV2", "x axes!"), newForm("ArgMaxD", "x"), newForm("argmax", "dim:axes keepdim:-")}},
+		forms: []nameGroup{newNameGroup("ArgMax ArgMaxV2", "x axes!"), newNameGroup("ArgMaxD", "x"), newNameGroup("argmax", "dim:axes keepdim:-")}},
 	{name: "ArgMin", class: Integral, noise: indices, inputs: "x", cut: lines, compute: argExtreme(smaller), attrs: []attribute{oneAxis},
-		forms: []nameGroup{newForm("ArgMin", "x axes!"), newForm("ArgMinD", "x"), newForm("argmin", "dim:axes keepdim:-")}},
-	{name: "ArgMaxWithValue", class: Exact, noise: placed, inputs: "x", cut: lines, outputs: 2, compute: argExtreme(larger), attrs: []attribute{oneAxis}, forms: []nameGroup{newForm("ArgMaxWithValue", "")}},
-	{name: "ArgMinWithValue", class: Exact, noise: placed, inputs: "x", cut: lines, outputs: 2, compute: argExtreme(smaller), attrs: []attribute{oneAxis}, forms: []nameGroup{newForm("ArgMinWithValue", "")}},
+		forms: []nameGroup{newNameGroup("ArgMin", "x axes!"), newNameGroup("ArgMinD", "x"), newNameGroup("argmin", "dim:axes keepdim:-")}},
+	{name: "ArgMaxWithValue", class: Exact, noise: placed, inputs: "x", cut: lines, outputs: 2, compute: argExtreme(larger), attrs: []attribute{oneAxis}, forms: []nameGroup{newNameGroup("ArgMaxWithValue", "")}},
+	{name: "ArgMinWithValue", class: Exact, noise: placed, inputs: "x", cut: lines, outputs: 2, compute: argExtreme(smaller), attrs: []attribute{oneAxis}, forms: []nameGroup{newNameGroup("ArgMinWithValue", "")}},
 	{name: "Cumsum", class: Reduced, noise: &optype.Type{Class: optype.Reduce, Form: optype.Cumulative, Noise: optype.NoiseLipschitz}, inputs: "x", cut: lines, compute: oneOutput(cumsum),
 		attrs: []attribute{lastAxes, flags("exclusive", false), flags("reverse", false)},
-		forms: []nameGroup{newForm("Cumsum", "x axes!"), newForm("CumsumD", "x"), newForm("cumsum", "dim:axes :exclusive=0 :reverse=0"), newForm("ms.cumsum", "x! axis:axes :exclusive=0 :reverse=0")}},
+		forms: []nameGroup{newNameGroup("Cumsum", "x axes!"), newNameGroup("CumsumD", "x"), newNameGroup("cumsum", "dim:axes :exclusive=0 :reverse=0"), newNameGroup("ms.cumsum", "x! axis:axes :exclusive=0 :reverse=0")}},
 	{name: "TopK", class: Exact, noise: sorts, inputs: "x", cut: rankedCut, outputs: 2, compute: topK, attrs: []attribute{rankedAxis, flags("largest", true), flags("sorted", true)},
-		forms: []nameGroup{newForm("TopK TopKV2", "x -"), newForm("TopKD", "x -?"), newForm("topk", "k:- dim:axis=-1 largest=1 sorted=1")}},
+		forms: []nameGroup{newNameGroup("TopK TopKV2", "x -"), newNameGroup("TopKD", "x -?"), newNameGroup("topk", "k:- dim:axis=-1 largest=1 sorted=1")}},
 	{name: "NonMaxSuppressionV3", class: Integral, noise: foundPlaces, inputs: "boxes scores", cut: uncut, sized: true, compute: oneOutput(suppress),
 		attrs: []attribute{choice(overlapThreshold, overlapThresholds), onlyKnown("max_output_size"), onlyKnown("score_threshold")},
-		forms: []nameGroup{newForm("NonMaxSuppressionV3", "boxes scores max_output_size! iou_threshold! score_threshold!"), newForm("Nms", ""), newForm("nms", "boxes! scores! iou_threshold")}},
+		forms: []nameGroup{newNameGroup("NonMaxSuppressionV3", "boxes scores max_output_size! iou_threshold! score_threshold!"), newNameGroup("Nms", ""), newNameGroup("nms", "boxes! scores! iou_threshold")}},
 	{name: "Unique", class: Move, noise: &optype.Type{Class: optype.Move, Indices: 1 << 1, Sized: true}, inputs: "x", cut: uncut, sized: true, compute: oneOutput(unique), attrs: []attribute{constant("sorted", 0)},
-		forms: []nameGroup{newForm("Unique", ""), newForm("unique", "sorted:-==1 return_inverse:- return_counts:- :sorted=1")}},
+		forms: []nameGroup{newNameGroup("Unique", ""), newNameGroup("unique", "sorted:-==1 return_inverse:- return_counts:- :sorted=1")}},
 
 	noiseOnly(indices, "ArgSort searchsorted"),
 	noiseOnly(foundPlaces, "NonMaxSuppression NonMaxSuppressionV6 NonMaxSuppressionV7"),
@@ -42,13 +42,13 @@ var reductions = []formula{
 	noiseOnly(totals, "Sum"),
 }
 
-// orderRow returns the row of a formula that selects elements of lines by their order, with their indices. The names
-// are added by also.
+// orderRow returns the row of a formula that selects elements of lines by their order, with their indices; withNames
+// adds its names.
 func orderRow(name string, compute func(c *call) []*Array, attrs ...attribute) formula {
 	return formula{name: name, class: Exact, noise: extremal, inputs: "x", cut: lines, outputs: 2, compute: compute, attrs: attrs}
 }
 
-// reduction returns the row of a function of lines along the axes that the output lacks. The names are added by also.
+// reduction returns the row of a function of lines along the axes that the output lacks; withNames adds its names.
 func reduction(name string, class Class, f func(x *Array, axes ...int) *Array) formula {
 	return formula{name: name, class: class, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array { return f(c.input(0), c.ints("axes")...) }), attrs: []attribute{reducedAxes}}
 }

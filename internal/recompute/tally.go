@@ -50,8 +50,8 @@ type tally struct {
 	// overflowsFloat32: products or sums exceed float32, the accumulator of kernels. NaN and infinities may follow
 	// from it.
 	overflowsFloat32 bool
-	// checked counts all elements, bad those beyond the wide bound, beyond those beyond the narrow bound. overflow
-	// and skipped are described at Output.
+	// checked is the number of compared elements, bad of elements beyond the wide bound, beyond of elements beyond the
+	// narrow bound. overflow and skipped are described at Output.
 	checked, bad, beyond, overflow, skipped int64
 	worst                                   float64
 	first                                   int64 // offset of the first bad element, -1 for none
@@ -130,8 +130,8 @@ func (t *tally) add(x, y *Array, nonFinite bool, nearTie func(i int) bool, offse
 	}
 }
 
-// addGood adds the leading elements that are finite and within the narrow bound, and returns their number. It is a
-// faster form of compare for such elements.
+// addGood adds the leading elements that are finite and within the narrow bound, and returns their number. For such
+// elements it does the same as compare, only faster.
 func (t *tally) addGood(v, a, b, y []float64) int {
 	used, narrow, wide, bound, narrowBound := t.used, t.narrowRatios, t.wideRatios, t.wideBounds, t.narrowBounds
 	values, squares, products, sizes, steps := t.values, t.squares, t.products, t.sizes, t.steps
@@ -329,7 +329,7 @@ func (t *tally) hasCommonFactor(minShift float64) bool {
 	if t.used < minElements || t.values == 0 || !t.float {
 		return false
 	}
-	s := t.products / t.values
-	rest := math.Sqrt(max(0, t.squares-float64(2*s*t.products)+float64(s*s*t.values)) / t.used)
-	return math.Abs(s) > minShift && math.Abs(s)*math.Sqrt(t.values)/max(rest, tiny) > minSigmas
+	shift := t.products / t.values
+	residual := math.Sqrt(max(0, t.squares-float64(2*shift*t.products)+float64(shift*shift*t.values)) / t.used)
+	return math.Abs(shift) > minShift && math.Abs(shift)*math.Sqrt(t.values)/max(residual, tiny) > minSigmas
 }

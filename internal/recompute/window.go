@@ -31,7 +31,7 @@ func windowOf(h Attributes, kernel []int64) (w window, ok bool) {
 // isTooLong reports whether a length exceeds any image.
 func isTooLong(n int64) bool { return n > math.MaxInt32 || n < -math.MaxInt32 }
 
-// geometry describes the attributes of windows in messages.
+// geometry describes strides, pads and dilations in messages.
 func (a Attributes) geometry() lang.Sentence {
 	return lang.Say("strides %s, pads %s and dilations %s", a["strides"].Value, a["pads"].Value, a["dilations"].Value)
 }
@@ -179,8 +179,8 @@ func (w *window) copyPadded(image *cachedTensor, offset, begin, n int64, dst []f
 // paddingMode is the padding mode of a module, whose arguments are not in a dump.
 var paddingMode = texts("padding_mode", "zeros circular reflect replicate").withKind(fixedKind)
 
-// maxStride limits the strides to try.
 const (
+	// maxStride limits the strides to try.
 	maxStride = 8
 	// maxGeometries limits the geometries of one axis, maxJoined the likely combinations of some axes that are
 	// extended by the next axis. maxHypotheses combinations of all axes are tried.
@@ -338,7 +338,7 @@ func readWindow(p *problem, raw Attributes) Attributes {
 		}
 		return before
 	}
-	way, word := Attribute{}, ""
+	mode, modeName := Attribute{}, ""
 	for _, w := range []struct {
 		to, names string
 		take      func([]int64) []int64
@@ -358,7 +358,7 @@ func readWindow(p *problem, raw Attributes) Attributes {
 			v, whole := x.Value.Integers()
 			switch {
 			case x.Value.IsText() && w.to == "pads":
-				way, word = x, strings.ToUpper(x.Value.Text)
+				mode, modeName = x, strings.ToUpper(x.Value.Text)
 				continue
 			case raw[w.to].Source != "":
 				continue
@@ -370,20 +370,20 @@ func readWindow(p *problem, raw Attributes) Attributes {
 			raw[w.to] = x
 		}
 	}
-	p.setPads(raw, word, way)
+	p.setPads(raw, modeName, mode)
 	return raw
 }
 
 // setPads sets the padding before each axis from the name of a padding mode.
-func (p *problem) setPads(raw Attributes, word string, way Attribute) {
+func (p *problem) setPads(raw Attributes, modeName string, mode Attribute) {
 	if v, ok := raw["pads"].Value.Integers(); ok && slices.ContainsFunc(v, func(n int64) bool { return n < 0 }) {
-		word, way = "SAME", raw["pads"] // CANN writes SAME as -1
+		modeName, mode = "SAME", raw["pads"] // CANN writes SAME as -1
 	}
 	x, out := p.Inputs[0].Shape[2:], p.Outputs[0].Shape[2:]
 	before := make([]int64, len(x))
 	switch {
-	case word == "VALID":
-	case strings.HasPrefix(word, "SAME"):
+	case modeName == "VALID":
+	case strings.HasPrefix(modeName, "SAME"):
 		kernel, ok := raw["ksize"].Value.Integers()
 		if w := p.input(1); w != nil && len(w.Shape) == len(x)+2 {
 			kernel, ok = w.Shape[2:], true
@@ -398,12 +398,12 @@ func (p *problem) setPads(raw Attributes, word string, way Attribute) {
 				d = v[k]
 			}
 			need := max(0, (out[k]-1)*strides[k]+(kernel[k]-1)*d+1-x[k])
-			if before[k] = need / 2; word == "SAME_LOWER" {
+			if before[k] = need / 2; modeName == "SAME_LOWER" {
 				before[k] = need - need/2
 			}
 		}
 	default:
 		return
 	}
-	raw["pads"] = Attribute{integers(before...), way.Source}
+	raw["pads"] = Attribute{integers(before...), mode.Source}
 }

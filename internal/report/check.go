@@ -83,8 +83,8 @@ func (t Text) WriteCheckMarkdown(w io.Writer, r *check.Report) error {
 // coverage.
 func (t Text) WriteCheck(w io.Writer, r *check.Report) error { return t.printerTo(w).check(r) }
 
-// gravest are the statuses in the order in which operators are listed.
-var gravest = []recompute.Status{recompute.Wrong, recompute.Crashed, recompute.Misfit, recompute.Low, recompute.Undecided}
+// bySeverity are the statuses in the order in which operators are listed.
+var bySeverity = []recompute.Status{recompute.Wrong, recompute.Crashed, recompute.Misfit, recompute.Low, recompute.Undecided}
 
 // groupedFrom is the number of operators from which they are grouped.
 const groupedFrom = 20
@@ -112,7 +112,7 @@ func (p *printer) check(r *check.Report) error {
 func (p *printer) notOK(r *check.Report) {
 	rows := slices.DeleteFunc(pointers(r.Operators), func(o *check.Operator) bool { return o.Status == recompute.OK })
 	slices.SortStableFunc(rows, func(a, b *check.Operator) int {
-		return slices.Index(gravest, a.Status) - slices.Index(gravest, b.Status)
+		return slices.Index(bySeverity, a.Status) - slices.Index(bySeverity, b.Status)
 	})
 	single := slices.IndexFunc(rows, func(o *check.Operator) bool { return o.Status == recompute.Undecided })
 	if single < 0 || p.All || p.markdown || len(rows)-single == 1 {
@@ -149,7 +149,7 @@ var operatorFolds = rankStepFolds[check.Operator]{
 	key: func(o *check.Operator) string {
 		return fmt.Sprintf("%q %q %s %s %s", o.Op, o.Type, o.Status, o.Reason, english.attributesText(o))
 	},
-	stands: func(o, more *check.Operator) bool { return worstRatio(more) > worstRatio(o) },
+	replaces: func(o, more *check.Operator) bool { return worstRatio(more) > worstRatio(o) },
 }
 
 // worstRatio returns the largest error of the first output, relative to its bound.
@@ -160,7 +160,7 @@ func worstRatio(o *check.Operator) float64 {
 	return float64(o.Outputs[0].Worst)
 }
 
-// proofOfUnwritten says how a run again proves that memory was never written.
+// proofOfUnwritten says how to repeat the run to prove that memory was never written.
 const proofOfUnwritten = "to prove it, run again with torch.utils.deterministic.fill_uninitialized_memory: unwritten rows become NaN"
 
 // firstWrong describes the first wrong operator.
@@ -275,7 +275,7 @@ func (p *printer) checkFacts(r *check.Report) []summaryItem {
 // fit, or what the bug is. An operator of several rounds is listed once.
 func (p *printer) unjudged(r *check.Report, status recompute.Status) (lines []string) {
 	const most = 5
-	left, seen, again := 0, make(map[string]int), make(map[int]int)
+	omitted, seen, again := 0, make(map[string]int), make(map[int]int)
 	for i := range r.Operators {
 		o := &r.Operators[i]
 		if o.Status != status || o.EvidenceText().IsZero() {
@@ -287,7 +287,7 @@ func (p *printer) unjudged(r *check.Report, status recompute.Status) (lines []st
 		case known && !p.All:
 			again[at]++
 		case len(lines) == most && !p.All:
-			left++
+			omitted++
 		default:
 			seen[text] = len(lines)
 			lines = append(lines, o.File+": "+text)
@@ -296,8 +296,8 @@ func (p *printer) unjudged(r *check.Report, status recompute.Status) (lines []st
 	for at, n := range again {
 		lines[at] += p.format(" (and in %s)", lang.CountText(n, "more round"))
 	}
-	if left > 0 {
-		lines = append(lines, p.format("%s: --all lists them", lang.CountText(left, "more operator")))
+	if omitted > 0 {
+		lines = append(lines, p.format("%s: --all lists them", lang.CountText(omitted, "more operator")))
 	}
 	return lines
 }

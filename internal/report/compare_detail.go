@@ -61,7 +61,7 @@ func (t Text) detailFacts(row *record.Row) []summaryItem {
 		reasons = []string{t.whyNot(row)}
 	}
 	add(t.format("Reasons"), reasons...)
-	add(t.format("By itself"), t.byItself(row.Self)...)
+	add(t.format("By itself"), t.recomputationLines(row.Self)...)
 	if row.Err != nil {
 		add(t.format("Error"), t.sentence(lang.Error(row.Err)))
 	}
@@ -78,8 +78,8 @@ func (t Text) detailFacts(row *record.Row) []summaryItem {
 	return facts
 }
 
-// byItself describes the recomputation of an output from the inputs of its operator.
-func (t Text) byItself(s *record.RecomputedOutput) []string {
+// recomputationLines describes the recomputation of an output from the inputs of its operator.
+func (t Text) recomputationLines(s *record.RecomputedOutput) []string {
 	if s == nil {
 		return nil
 	}

@@ -39,7 +39,7 @@ func (t Text) runFacts(r *record.Report) []summaryItem {
 	}
 	graph := t.sentence(r.GraphSource)
 	switch {
-	case graph == "" && unordered(r):
+	case graph == "" && hasNoOrder(r):
 		graph = t.format("unknown")
 	case graph == "" && r.Verdict == byStatistics:
 		graph = t.format("tensors of the reference with the same statistics")
@@ -95,7 +95,7 @@ func (t Text) cannotFail(r *record.Report) string {
 	return t.format("atol is above every value of %s: these limits cannot fail there", tensors(n))
 }
 
-// matchedRows counts the rows of the reference, and the rows that were matched, in all rounds.
+// matchedRows counts the rows of the reference in all rounds (of), and the matched ones (matched).
 func matchedRows(r *record.Report) (matched, of int64) {
 	for i := range r.Rounds {
 		if c := r.Rounds[i].Pairing.Common; c != nil {
@@ -188,7 +188,7 @@ func (t Text) guessedAxes(r *record.Report) []string {
 			}
 		}
 	}
-	return firstOf(t, lines, listed, func(line string) string { return line })
+	return firstOf(t, lines, listedNames, func(line string) string { return line })
 }
 
 // isGuess reports whether a note says that an order of axes was guessed.
@@ -197,8 +197,8 @@ func isGuess(n lang.Sentence, row *record.Row) bool {
 	return strings.Contains(note, "--ref-format") && (row.Status == record.Fail || strings.HasSuffix(note, "decides)"))
 }
 
-// unordered reports whether no round has a known execution order.
-func unordered(r *record.Report) bool {
+// hasNoOrder reports whether no round has a known execution order.
+func hasNoOrder(r *record.Report) bool {
 	return len(r.Rounds) > 0 && !slices.ContainsFunc(r.Rounds, func(x record.Round) bool { return x.OrderKnown })
 }
 
@@ -244,8 +244,8 @@ func rowLabels(r *record.Report, rows []int) []string {
 
 // shortList joins the first names.
 func (t Text) shortList(names []string) string {
-	if more := len(names) - listed; more > 0 {
-		return strings.Join(names[:listed], ", ") + t.format(" and %d more", more)
+	if more := len(names) - listedNames; more > 0 {
+		return strings.Join(names[:listedNames], ", ") + t.format(" and %d more", more)
 	}
 	return strings.Join(names, ", ")
 }
@@ -290,7 +290,7 @@ func byStandard(r *record.Report, compared, misses int) lang.Sentence {
 		if failed == 1 {
 			text = lang.Say("1 of %s does not meet the standard%s", tensors(compared), tail)
 		}
-		return orKnown(r, fmt.Sprintf("FAIL (%s)", r.Standard), text)
+		return withKnownFailures(r, fmt.Sprintf("FAIL (%s)", r.Standard), text)
 	case misses > 0 && misses == n[record.Error]:
 		return lang.Say("ERROR (%s): the standard is met by %s compared%s", r.Standard, allOf(compared), tail)
 	case misses > 0:
@@ -298,7 +298,7 @@ func byStandard(r *record.Report, compared, misses int) lang.Sentence {
 	case !r.Meaning.NoVerdict.IsZero():
 		return noVerdict(r)
 	case n[record.Partial] > 0:
-		return lang.Say("PARTIAL (%s): of %d of %s only a part was compared%s", r.Standard, n[record.Partial], tensors(compared), tail)
+		return lang.Say("PARTIAL (%s): only a part of %d of %s was compared%s", r.Standard, n[record.Partial], tensors(compared), tail)
 	case n[record.Warn] > 0:
 		return lang.Say("PASS with warnings (%s): %d of %s with a warning%s", r.Standard, n[record.Warn], tensors(compared), tail)
 	}
@@ -337,16 +337,16 @@ func (t Text) standardFacts(r *record.Report) []summaryItem {
 	return facts
 }
 
-// sameOperator is the rows of an operator with one status: the first row, the number of rows, and
+// operatorRows is the rows of an operator with one status: the first row, the number of rows, and
 // their rounds, in which neighbours differ.
-type sameOperator struct {
+type operatorRows struct {
 	*record.Row
 	count  int
 	rounds []string
 }
 
 // byOperator groups the rows with some statuses by operator and status.
-func byOperator(r *record.Report, statuses ...record.Status) []sameOperator {
+func byOperator(r *record.Report, statuses ...record.Status) []operatorRows {
 	var rows []*record.Row
 	for _, row := range r.All() {
 		if slices.Contains(statuses, row.Status) {
@@ -357,8 +357,8 @@ func byOperator(r *record.Report, statuses ...record.Status) []sameOperator {
 }
 
 // groupBy groups rows by a key.
-func groupBy(rows []*record.Row, key func(*record.Row) string) []sameOperator {
-	var all []sameOperator
+func groupBy(rows []*record.Row, key func(*record.Row) string) []operatorRows {
+	var all []operatorRows
 	index := map[string]int{}
 	for _, row := range rows {
 		k := key(row)
@@ -366,7 +366,7 @@ func groupBy(rows []*record.Row, key func(*record.Row) string) []sameOperator {
 		if !seen {
 			at = len(all)
 			index[k] = at
-			all = append(all, sameOperator{Row: row})
+			all = append(all, operatorRows{Row: row})
 		}
 		o := &all[at]
 		if o.count++; len(o.rounds) == 0 || o.rounds[len(o.rounds)-1] != row.Round {
@@ -376,15 +376,15 @@ func groupBy(rows []*record.Row, key func(*record.Row) string) []sameOperator {
 	return all
 }
 
-// placer describes the rounds of operators' rows.
-type placer struct {
+// roundLister describes the rounds of operators' rows.
+type roundLister struct {
 	Text
 	networks []graphRounds
 	rounds   map[string]*record.Round
 }
 
-func (t Text) placer(r *record.Report) *placer {
-	p := &placer{t, networksOf(r.Rounds), map[string]*record.Round{}}
+func (t Text) roundLister(r *record.Report) *roundLister {
+	p := &roundLister{t, networksOf(r.Rounds), map[string]*record.Round{}}
 	for i := range r.Rounds {
 		p.rounds[r.Rounds[i].Name] = &r.Rounds[i]
 	}
@@ -392,7 +392,7 @@ func (t Text) placer(r *record.Report) *placer {
 }
 
 // roundsOf returns the number of rows and their rounds; empty for one row of a run with one round.
-func (p *placer) roundsOf(o sameOperator) string {
+func (p *roundLister) roundsOf(o operatorRows) string {
 	count, where := "", ""
 	if o.count > 1 {
 		count = p.Lang.Text(tensors(o.count))
@@ -404,7 +404,7 @@ func (p *placer) roundsOf(o sameOperator) string {
 }
 
 // roundsOfOperator returns the rounds of an operator's rows.
-func (p *placer) roundsOfOperator(o sameOperator) string {
+func (p *roundLister) roundsOfOperator(o operatorRows) string {
 	var at []*record.Round
 	for _, name := range o.rounds {
 		if round := p.rounds[name]; round != nil && (len(at) == 0 || at[len(at)-1] != round) {
@@ -415,7 +415,7 @@ func (p *placer) roundsOfOperator(o sameOperator) string {
 }
 
 // firstOfAll returns the first row with the rounds of all rows in place of its own.
-func (p *placer) firstOfAll(o sameOperator) *record.Row {
+func (p *roundLister) firstOfAll(o operatorRows) *record.Row {
 	row := *o.Row
 	if len(o.rounds) > 1 {
 		row.Round = p.roundsOfOperator(o)
@@ -430,8 +430,8 @@ func (t Text) problemFacts(r *record.Report) []summaryItem {
 	if len(missed) == 0 {
 		return nil
 	}
-	places, explained := t.placer(r), false
-	lines := firstOf(t, missed, compareWorst, func(o sameOperator) string {
+	places, explained := t.roundLister(r), false
+	lines := firstOf(t, missed, compareWorst, func(o operatorRows) string {
 		row := o.Row
 		why := t.whyNot(row)
 		if row.Status == record.Ambiguous {

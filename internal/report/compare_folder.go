@@ -151,7 +151,7 @@ func writeOpConfig(folder *Folder, r *record.Report) error {
 
 // paged returns a writer of results whose page is made from their document.
 func paged[R any](file string, document func(*page.Options) *json.RawMessage, write func(w io.Writer, result R) error) Writer {
-	return writes(file, func(w io.Writer, result R, opt Options) error {
+	return writerFor(file, func(w io.Writer, result R, opt Options) error {
 		var b bytes.Buffer
 		if err := write(&b, result); err != nil {
 			return err

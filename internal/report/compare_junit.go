@@ -256,7 +256,7 @@ func junitRow(row *record.Row) *junitProperties {
 // junitMetrics returns the metrics of a compared row.
 func junitMetrics(row *record.Row) []junitProperty {
 	r := row.Result
-	all := []junitProperty{
+	properties := []junitProperty{
 		{"status", string(row.Status)},
 		{"total", strconv.FormatInt(r.Total, 10)},
 		{"errors", strconv.FormatInt(row.Errors, 10)},
@@ -264,7 +264,7 @@ func junitMetrics(row *record.Row) []junitProperty {
 		{"rtol", allDigits(row.Limits.Rtol)},
 	}
 	for _, m := range metrics.ReportMetrics(metrics.JUnit) {
-		all = append(all, junitProperty{m.Title, exactMetric(m.Of(r))})
+		properties = append(properties, junitProperty{m.Title, exactMetric(m.Of(r))})
 	}
-	return append(all, junitProperty{"class_mismatch", strconv.FormatInt(r.Mismatch.Count, 10)})
+	return append(properties, junitProperty{"class_mismatch", strconv.FormatInt(r.Mismatch.Count, 10)})
 }

@@ -16,13 +16,13 @@ import (
 // notANumber is msaccucmp's cell for an absent value.
 const notANumber = "NaN"
 
-// WriteCompareMsaccucmp writes a table with the columns of msaccucmp. As there, a side has a column
-// Address unless all of its files are .npy; addresses are not kept, so its cells are NaN. Index
-// counts operators from 1. A missing side is *.
+// WriteCompareMsaccucmp writes a table with the columns of msaccucmp. As in msaccucmp, a side has a column Address unless
+// all of its files are .npy; its cells are NaN, because a comparison does not keep addresses. Index counts operators from
+// 1. A missing side is *.
 //
-// The numbers equal msaccucmp's where msaccucmp is right. Where it drops elements with golden value
-// 0, or overflows, they are the true numbers: NaN if undefined, inf for the distance from an
-// all-zero golden tensor. The divergence is NaN if the report lacks it.
+// The numbers equal msaccucmp's where msaccucmp is right. If msaccucmp drops elements with golden value 0, or overflows,
+// the table has the right numbers instead: NaN if undefined, inf for the distance from an all-zero golden tensor. The
+// divergence is NaN if the report lacks it.
 func WriteCompareMsaccucmp(w io.Writer, r *record.Report) error {
 	return writeCSV(w, msaccucmpColumns(r), func(yield func(*msaccucmpRow) bool) {
 		index, before := 0, new(record.Row)
@@ -58,7 +58,7 @@ func newMsaccucmpRow(row *record.Row, index int) *msaccucmpRow {
 func msaccucmpColumns(r *record.Report) []Column[*msaccucmpRow] {
 	type row = *msaccucmpRow
 	address := func(file func(*record.Row) string) (columns []Column[row]) {
-		if anyOfEach(r, func(row *record.Row) bool { return isDump(file(row)) }) {
+		if r.Any(func(row *record.Row) bool { return isDump(file(row)) }) {
 			columns = append(columns, textColumn("Address", func(row) string { return notANumber }))
 		}
 		return columns
@@ -84,7 +84,7 @@ func msaccucmpColumns(r *record.Report) []Column[*msaccucmpRow] {
 			textColumn("Shape", func(r row) string { return "[" + shownShape(r.Row).Join(",") + "]" }),
 			textColumn("OverFlow", func(r row) string { return overflowCell(r.result) }),
 		})
-	if anyOfEach(r, func(row *record.Row) bool { return recordedPath(row.NPUFile) != "" || recordedPath(row.RefFile) != "" }) {
+	if r.Any(func(row *record.Row) bool { return recordedPath(row.NPUFile) != "" || recordedPath(row.RefFile) != "" }) {
 		columns = recordedColumns()
 	}
 	return append(columns,
@@ -99,16 +99,6 @@ func msaccucmpColumns(r *record.Report) []Column[*msaccucmpRow] {
 		metric("MaxRelativeError", func(a *accuracy) metrics.Metric { return a.maxRel }),
 		metric("MeanRelativeError", func(a *accuracy) metrics.Metric { return a.meanRel }),
 		textColumn("CompareFailReason", failReason))
-}
-
-// anyOfEach reports whether any row, in memory or not, satisfies is.
-func anyOfEach(r *record.Report, is func(*record.Row) bool) bool {
-	for _, row := range r.All() {
-		if is(row) {
-			return true
-		}
-	}
-	return false
 }
 
 // recordedColumns returns the columns up to the algorithms for files of torch.utils.dumper. Index

@@ -187,7 +187,7 @@ func (r *msprobeRow) describe() {
 	n, b := statisticsOf(r.NPU), statisticsOf(r.Ref)
 	for i := range n {
 		r.npu[i], r.ref[i] = numberCell(n[i]), numberCell(b[i])
-		diff, relative := difference4(n[i], b[i])
+		diff, relative := statisticDifference(n[i], b[i])
 		r.diffs[i] = [2]any{diff, relative}
 		if f, ok := relative.(percent); ok && i == 3 {
 			r.numbers.norm = metrics.NumberOf(float64(f))
@@ -247,8 +247,8 @@ func numberCell(n msprobe.Number) any {
 	return notAvailable
 }
 
-// difference4 returns the difference of a statistic, absolute and relative to the reference.
-func difference4(n, b msprobe.Number) (diff, relative any) {
+// statisticDifference returns the difference of a statistic, absolute and relative to the reference.
+func statisticDifference(n, b msprobe.Number) (diff, relative any) {
 	absent := func(x msprobe.Number) bool { return x.Kind == jsonpos.Invalid || x.Kind == jsonpos.Null }
 	switch {
 	case n.Kind == jsonpos.Null && b.Kind == jsonpos.Null:

@@ -20,7 +20,7 @@ const (
 	goodCosine, cosineFall        = 0.9, 0.1
 )
 
-// notJudged lists functions whose values have no meaning.
+// notJudged lists functions whose outputs hold no computed values, or copies of the inputs.
 var notJudged = []string{"empty", "empty_like", "numpy", "to", "__setitem__", "empty_with_format", "new_empty", "new_empty_strided", "empty_strided"}
 
 // inputsUnused lists functions that only write to their arguments.
@@ -91,14 +91,14 @@ type worstNumbers struct{ thousandth, cosine, norm float64 }
 
 func worstOf(rows []*msprobeRow) worstNumbers {
 	w := worstNumbers{1, 1, 0}
-	least := func(to *float64, m metrics.Metric) {
+	lower := func(to *float64, m metrics.Metric) {
 		if m.Defined() {
 			*to = min(*to, m.Value())
 		}
 	}
 	for _, r := range rows {
-		least(&w.thousandth, r.numbers.thousandth)
-		least(&w.cosine, r.numbers.cosine)
+		lower(&w.thousandth, r.numbers.thousandth)
+		lower(&w.cosine, r.numbers.cosine)
 		w.norm = max(w.norm, r.numbers.norm.Value())
 	}
 	return w
@@ -124,7 +124,7 @@ func (r *msprobeRow) judge() {
 	}
 	switch {
 	case n.Tensor != nil && b.Tensor != nil:
-		if lostNumbers(n.Tensor.Max, b.Tensor.Max) || lostNumbers(n.Tensor.Min, b.Tensor.Min) {
+		if isLost(n.Tensor.Max, b.Tensor.Max) || isLost(n.Tensor.Min, b.Tensor.Min) {
 			r.addFault(fails, "error nonfinite: max or min of the NPU is NaN or infinite")
 		}
 		if !sameType(n.Tensor, b.Tensor) {
@@ -149,8 +149,8 @@ func sameType(n, b *msprobe.Tensor) bool {
 	return n.DType == b.DType || n.Type == "" || n.ElementType() == b.ElementType() && n.ElementType() != tensor.Undefined
 }
 
-// lostNumbers reports whether a statistic is non-finite on the NPU and finite in the reference.
-func lostNumbers(npu, ref msprobe.Number) bool {
+// isLost reports whether a statistic is non-finite on the NPU and finite in the reference.
+func isLost(npu, ref msprobe.Number) bool {
 	finite := func(n msprobe.Number) bool { return !math.IsNaN(n.Value) && !math.IsInf(n.Value, 0) }
 	return npu.Kind == jsonpos.Number && ref.Kind == jsonpos.Number && !finite(npu) && finite(ref)
 }

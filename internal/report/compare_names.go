@@ -39,39 +39,39 @@ func CompareLabels(r *record.Report) []string {
 
 // labels makes unique labels of rows.
 type labels struct {
-	// alike holds the names shared by several rows, still the names that several rows share in one
+	// shared holds the names shared by several rows, still the names that several rows share in one
 	// round.
-	alike, still map[string]bool
+	shared, sharedInRound map[string]bool
 }
 
 // labelsOf prepares the labels of a report's rows.
 func labelsOf(r *record.Report) *labels {
 	r = r.Full() // labels must agree in all reports of a run
 	n := new(labels)
-	n.alike = repeatedNames(r, rowLabel)
-	if len(n.alike) > 0 {
-		n.still = repeatedNames(r, n.inRound)
+	n.shared = repeatedNames(r, rowLabel)
+	if len(n.shared) > 0 {
+		n.sharedInRound = repeatedNames(r, n.inRound)
 	}
 	return n
 }
 
 // repeatedNames returns the names that several rows have.
 func repeatedNames(r *record.Report, name func(*record.Row) string) map[string]bool {
-	seen, again := map[string]bool{}, map[string]bool{}
+	seen, repeated := map[string]bool{}, map[string]bool{}
 	for _, row := range r.All() {
 		label := name(row)
 		if seen[label] {
-			again[label] = true
+			repeated[label] = true
 		}
 		seen[label] = true
 	}
-	return again
+	return repeated
 }
 
 // inRound returns a row's name, with its round if several rows share the name.
 func (n *labels) inRound(row *record.Row) string {
 	label := rowLabel(row)
-	if row.Round != "" && n.alike[label] {
+	if row.Round != "" && n.shared[label] {
 		label += "@" + row.Round
 	}
 	return label
@@ -80,7 +80,7 @@ func (n *labels) inRound(row *record.Row) string {
 // labelOf returns the label of a row.
 func (n *labels) labelOf(row *record.Row) string {
 	label := n.inRound(row)
-	if row.NPUOp != "" && n.still[label] {
+	if row.NPUOp != "" && n.sharedInRound[label] {
 		label += " (" + row.NPUOp + ")"
 	}
 	return label

@@ -76,8 +76,8 @@ func oneValueSpans(n int) []span {
 	return spans
 }
 
-// merged returns spans of equal neighbours.
-func merged(n int, same func(i, j int) bool) []span {
+// equalSpans returns spans of equal neighbours.
+func equalSpans(n int, same func(i, j int) bool) []span {
 	var spans []span
 	for i := range n {
 		if last := len(spans) - 1; last >= 0 && same(spans[last].from, i) {
@@ -112,10 +112,10 @@ func (n *graphRounds) status(rank, step int) string {
 
 // merge joins neighbouring ranks and steps with equal statuses.
 func (n *graphRounds) merge() (ranks, steps []span) {
-	ranks = merged(len(n.ranks), func(a, b int) bool {
+	ranks = equalSpans(len(n.ranks), func(a, b int) bool {
 		return !slices.ContainsFunc(oneValueSpans(len(n.steps)), func(s span) bool { return n.status(a, s.from) != n.status(b, s.from) })
 	})
-	steps = merged(len(n.steps), func(a, b int) bool {
+	steps = equalSpans(len(n.steps), func(a, b int) bool {
 		return !slices.ContainsFunc(oneValueSpans(len(n.ranks)), func(r span) bool { return n.status(r.from, a) != n.status(r.from, b) })
 	})
 	return ranks, steps

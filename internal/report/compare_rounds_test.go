@@ -456,7 +456,7 @@ func TestAroundFirstBad(t *testing.T) {
 		switch {
 		case row.Row == nil:
 			got = append(got, "gap")
-		case row.culprit:
+		case row.isFirstBad:
 			got = append(got, "> "+row.Op)
 		default:
 			got = append(got, row.Op)

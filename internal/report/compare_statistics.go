@@ -15,10 +15,10 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// byFewNumbers returns the verdict on a run judged by statistics or digests.
-func byFewNumbers(r *record.Report, compared int) lang.Sentence {
+// statisticsVerdict returns the verdict on a run judged by statistics or digests.
+func statisticsVerdict(r *record.Report, compared int) lang.Sentence {
 	m := &r.Meaning
-	origins, damaged, by := statisticsOrigins(r), 0, knownOf(r)
+	origins, damaged, by := statisticsOrigins(r), 0, availableData(r)
 	for _, row := range r.All() {
 		if row.Downstream {
 			damaged++
@@ -39,7 +39,7 @@ func byFewNumbers(r *record.Report, compared int) lang.Sentence {
 		if len(origins) > 0 {
 			text = lang.Say("%s; in addition %s", text, foldedOrigins(r, origins))
 		}
-		return orKnown(r, "FAIL", text)
+		return withKnownFailures(r, "FAIL", text)
 	case len(origins) == 1:
 		row := r.Row(origins[0])
 		text = lang.Say("judged from %s only, 1 operator adds an error of its own: %s%s", by, rowTitle(row), kindInBrackets(row))
@@ -49,13 +49,13 @@ func byFewNumbers(r *record.Report, compared int) lang.Sentence {
 	case len(origins) > 1:
 		text = lang.Say("judged from %s only, %d operators add an error of their own: %s", by, len(origins), foldedOrigins(r, origins))
 	case r.Counts[record.Fail] > 0:
-		return orKnown(r, "FAIL", lang.Say("judged from %s only, %d of %s differ", by, r.Counts[record.Fail], tensors(compared)))
+		return withKnownFailures(r, "FAIL", lang.Say("judged from %s only, %d of %s differ", by, r.Counts[record.Fail], tensors(compared)))
 	case !m.NoVerdict.IsZero():
 		return noVerdict(r)
 	case r.LowCoverage():
 		return lowCoverage(r)
 	default:
-		return fewNumbersPass(r, compared)
+		return statisticsPass(r, compared)
 	}
 	switch {
 	case damaged == 1:
@@ -63,19 +63,19 @@ func byFewNumbers(r *record.Report, compared int) lang.Sentence {
 	case damaged > 1:
 		text = lang.Say("%s; %s after it differ", text, tensors(damaged))
 	}
-	return orKnown(r, "FAIL", lang.Say("%s%s", text, comparedShare(r)))
+	return withKnownFailures(r, "FAIL", lang.Say("%s%s", text, comparedShare(r)))
 }
 
-// knownOf names the available data: statistics or digests.
-func knownOf(r *record.Report) lang.Text {
+// availableData names the available data: statistics or digests.
+func availableData(r *record.Report) lang.Text {
 	if r.Any(func(row *record.Row) bool { return row.Statistics != nil && row.Statistics.Ref.Max.Defined() }) {
 		return lang.Text{EN: "max/min/mean/norm"}
 	}
 	return lang.Text{EN: "digests"}
 }
 
-// fewNumbersPass returns the verdict if nothing looks wrong.
-func fewNumbersPass(r *record.Report, compared int) lang.Sentence {
+// statisticsPass returns the verdict if nothing looks wrong.
+func statisticsPass(r *record.Report, compared int) lang.Sentence {
 	differ, infinite, worst := 0, 0, (*record.Row)(nil)
 	for _, row := range r.All() {
 		if row.Statistics == nil || !row.Judged() {
@@ -91,7 +91,7 @@ func fewNumbersPass(r *record.Report, compared int) lang.Sentence {
 			worst = row
 		}
 	}
-	text := lang.Say("PASS: judged from %s only, no operator looks wrong: %s%s", knownOf(r), tensors(compared), numberless(r))
+	text := lang.Say("PASS: judged from %s only, no operator looks wrong: %s%s", availableData(r), tensors(compared), numberless(r))
 	if differ > 0 {
 		text = lang.Say("%s, %d differ by rounding", text, differ)
 	}
@@ -104,7 +104,7 @@ func fewNumbersPass(r *record.Report, compared int) lang.Sentence {
 	return lang.Say("%s%s", text, comparedShare(r))
 }
 
-// statisticsOrigins returns the origins that are not different starts.
+// statisticsOrigins returns the origins without the tensors in which the runs already started apart.
 func statisticsOrigins(r *record.Report) []int {
 	var rows []int
 	for _, i := range originsOf(r) {
@@ -148,7 +148,7 @@ func foldedOrigins(r *record.Report, origins []int) lang.Sentence {
 	type fold struct{ name, kind string }
 	calls := map[fold]int{}
 	var names []lang.Sentence
-	left := 0
+	omitted := 0
 	for _, i := range origins {
 		row := r.Row(i)
 		f := fold{name: strings.Join(strings.FieldsFunc(row.Op, func(r rune) bool { return r >= '0' && r <= '9' || r == '.' }), ".")}
@@ -159,20 +159,20 @@ func foldedOrigins(r *record.Report, origins []int) lang.Sentence {
 			continue
 		}
 		if len(names) == mostOrigins {
-			left++
+			omitted++
 			continue
 		}
 		names = append(names, lang.Say("%s%s", rowTitle(row), kindInBrackets(row)))
 	}
-	list, more := lang.Join(names, comma), -left
+	list, more := lang.Join(names, comma), -omitted
 	for _, n := range calls {
 		more += n - 1
 	}
-	if more += left; more > 0 {
+	if more += omitted; more > 0 {
 		list = lang.Say("%s and %d more calls", list, more)
 	}
-	if left > 0 {
-		list = lang.Say("%s and %d more", list, left)
+	if omitted > 0 {
+		list = lang.Say("%s and %d more", list, omitted)
 	}
 	return list
 }
@@ -300,7 +300,7 @@ func (t Text) statisticsColumns(rows []aroundRow) []Column[aroundRow] {
 // statisticsFile is the table of rows judged by statistics or digests.
 const statisticsFile = "statistics.csv"
 
-// definedOrEmpty is the cell of a number that not all tables have.
+// definedOrEmpty returns the cell of a number, empty if it is undefined.
 func definedOrEmpty(m metrics.Metric) any {
 	if !m.Defined() {
 		return ""

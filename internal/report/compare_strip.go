@@ -112,7 +112,7 @@ func (p *printer) printStrip(r *record.Report) {
 
 // equalRuns returns runs of equal cells.
 func equalRuns(cells []record.Mark) []span {
-	return merged(len(cells), func(i, j int) bool { return cells[i] == cells[j] })
+	return equalSpans(len(cells), func(i, j int) bool { return cells[i] == cells[j] })
 }
 
 // stripTitle describes the strip: its round, the order and the rows per cell.
@@ -148,9 +148,9 @@ var (
 // widestSpark is the largest number of bars of a sparkline.
 const widestSpark = 64
 
-// guiltyAxis returns a line with the profile of the axis along which a row's errors are uneven, on
+// unevenAxisLines returns a line with the profile of the axis along which a row's errors are uneven, on
 // a terminal and if the row's profiles were kept.
-func (t Text) guiltyAxis(row *record.Row) []string {
+func (t Text) unevenAxisLines(row *record.Row) []string {
 	if t.Width <= 0 || !row.Compared() || len(row.Reasons) == 0 {
 		return nil
 	}
@@ -177,7 +177,7 @@ func (t Text) guiltyAxis(row *record.Row) []string {
 			means = append(means, mean)
 		}
 		if room >= min(len(means), minSpark) {
-			return []string{label + t.spark(means, min(room, widestSpark)) + tail}
+			return []string{label + t.sparkline(means, min(room, widestSpark)) + tail}
 		}
 	}
 	return nil
@@ -186,9 +186,9 @@ func (t Text) guiltyAxis(row *record.Row) []string {
 // minSpark is the smallest width of a sparkline with many bins.
 const minSpark = 16
 
-// spark draws non-negative numbers as bars; if there are more than most, a bar is the maximum of
+// sparkline draws non-negative numbers as bars; if there are more than most, a bar is the maximum of
 // neighbours.
-func (t Text) spark(values []float64, most int) string {
+func (t Text) sparkline(values []float64, most int) string {
 	bars := sparkBars
 	if t.ASCII {
 		bars = sparkASCII

@@ -119,13 +119,13 @@ func TestGuiltyAxis(t *testing.T) {
 		{Text{}, ""},
 		{Text{Width: 50}, ""},
 	} {
-		if got := strings.Join(c.text.guiltyAxis(&row), "\n"); got != c.want {
+		if got := strings.Join(c.text.unevenAxisLines(&row), "\n"); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.text, got, c.want)
 		}
 	}
 	many := make([]float64, 1000)
 	many[999] = 1
-	if got := (Text{}).spark(many, 10); got != "|         █|" {
+	if got := (Text{}).sparkline(many, 10); got != "|         █|" {
 		t.Errorf("folded to %s", got)
 	}
 }

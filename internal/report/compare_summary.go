@@ -16,8 +16,8 @@ import (
 // compareWorst is the number of rows in tables of the worst rows.
 const compareWorst = 10
 
-// listed is the number of names in a list of a summary.
-const listed = 5
+// listedNames is the number of names in a list of a summary.
+const listedNames = 5
 
 // comma separates the parts of an enumeration.
 var comma = lang.Text{EN: ", "}
@@ -44,11 +44,11 @@ func rounds(n int) lang.Text { return count(n, "round") }
 
 // failures returns the verdict on failing rows.
 func failures(r *record.Report, compared int) lang.Sentence {
-	return orKnown(r, "FAIL", lang.Say("%d of %s beyond the limits", r.Counts[record.Fail], tensors(compared)))
+	return withKnownFailures(r, "FAIL", lang.Say("%d of %s beyond the limits", r.Counts[record.Fail], tensors(compared)))
 }
 
-// orKnown returns the verdict on failing rows, some of which a baseline may know.
-func orKnown(r *record.Report, status string, text lang.Sentence) lang.Sentence {
+// withKnownFailures returns the verdict on failing rows, some of which a baseline may know.
+func withKnownFailures(r *record.Report, status string, text lang.Sentence) lang.Sentence {
 	if b := r.Baseline; b != nil && (b.Updated || len(b.Known) > 0) {
 		if b.Updated || len(b.New)+len(b.Worse) == 0 {
 			return lang.Say("KNOWN FAILURES: %s, all of them in the baseline", text)
@@ -303,7 +303,7 @@ func orderKnown(r *record.Report) bool {
 // allOrigins lists the origins by evidence if there are several, or if no order makes one of them
 // the first; nil if there is nothing to list.
 func (t Text) allOrigins(r *record.Report) *summaryItem {
-	origins, places := operatorsOf(r), t.placer(r)
+	origins, places := operatorsOf(r), t.roundLister(r)
 	if r.Verdict != byEvidence || len(origins) == 0 || len(origins) == 1 && r.Findings.FirstBad >= 0 {
 		return nil
 	}
@@ -311,7 +311,7 @@ func (t Text) allOrigins(r *record.Report) *summaryItem {
 	if r.Findings.FirstBad < 0 {
 		lines = []string{t.format("neither the data flow nor the execution order is known (--graph-file gives it)")}
 	}
-	return &summaryItem{label: t.format("Origins"), lines: append(lines, firstOf(t, origins, compareWorst, func(o sameOperator) string {
+	return &summaryItem{label: t.format("Origins"), lines: append(lines, firstOf(t, origins, compareWorst, func(o operatorRows) string {
 		row := places.firstOfAll(o)
 		line := rowTitle(row)
 		if reasons := t.reasonLines(row); len(reasons) > 0 {
@@ -335,12 +335,12 @@ func (t Text) withoutOrder(r *record.Report) *summaryItem {
 		lines := []string{t.format("failing operators whose inputs pass; the execution order is not known (--graph-file gives it)")}
 		return &summaryItem{label: t.format("Origins"), lines: append(lines, firstOf(t, origins, compareWorst, func(i int) string { return rowTitle(r.Row(i)) })...)}
 	}
-	failing, places := byOperator(r, record.Fail), t.placer(r)
+	failing, places := byOperator(r, record.Fail), t.roundLister(r)
 	if len(failing) == 0 {
 		return nil
 	}
 	lines := []string{t.format("by name, the execution order is not known (--graph-file gives it)")}
-	return &summaryItem{label: t.format("compare_summary¦Failing"), lines: append(lines, firstOf(t, failing, compareWorst, func(o sameOperator) string { return t.join(titleOf(o.Row), places.roundsOf(o)) })...)}
+	return &summaryItem{label: t.format("compare_summary¦Failing"), lines: append(lines, firstOf(t, failing, compareWorst, func(o operatorRows) string { return t.join(titleOf(o.Row), places.roundsOf(o)) })...)}
 }
 
 // foldedTitle returns the title of a row in at most two lines of a terminal, leaving out outer
@@ -368,7 +368,7 @@ func (t Text) firstBad(row *record.Row) []string {
 	} else {
 		lines = append(lines, t.join(string(row.Status), t.Lang.Text(compareStatusText[row.Status])))
 	}
-	return slices.Concat(lines, t.reasonLines(row), t.guiltyAxis(row))
+	return slices.Concat(lines, t.reasonLines(row), t.unevenAxisLines(row))
 }
 
 // errorsText returns the number of erroneous elements, and the first of them.

@@ -147,9 +147,9 @@ const (
 // aroundRow is a row of the table around the first bad row; Row is nil for a gap.
 type aroundRow struct {
 	labelled
-	// culprit marks the first bad row.
-	culprit bool
-	trend   string
+	// isFirstBad marks the first bad row.
+	isFirstBad bool
+	trend      string
 }
 
 // aroundFirstBad returns the rows around the first bad row in its round's execution order, and the
@@ -168,7 +168,7 @@ func aroundFirstBad(r *record.Report) []aroundRow {
 	var rows []aroundRow
 	add := func(i int) {
 		row := r.Row(i)
-		rows = append(rows, aroundRow{labelled: labelled{Row: row, result: row.Result}, culprit: i == r.Findings.FirstBad, trend: trends[i]})
+		rows = append(rows, aroundRow{labelled: labelled{Row: row, result: row.Result}, isFirstBad: i == r.Findings.FirstBad, trend: trends[i]})
 	}
 	for _, i := range shown {
 		add(i)
@@ -251,7 +251,7 @@ func trend(before, after metrics.Metric) string {
 	return "x " + digits(fewDigits)(ratio)
 }
 
-// Marks before the names of rows: the first bad row, and others.
+// Marks before the names of rows: the first bad row, and other rows.
 const (
 	culpritMark = "> "
 	otherMark   = "  "
@@ -269,7 +269,7 @@ func (t Text) aroundTable(rows []aroundRow, names shortNames, codes int) Table[a
 			switch {
 			case r.Row == nil:
 				return otherMark + ellipsis
-			case r.culprit:
+			case r.isFirstBad:
 				return culpritMark + names.shortName(r.Row)
 			}
 			return otherMark + names.shortName(r.Row)
@@ -278,7 +278,7 @@ func (t Text) aroundTable(rows []aroundRow, names shortNames, codes int) Table[a
 			switch {
 			case r.Row == nil:
 				return ellipsis
-			case r.culprit:
+			case r.isFirstBad:
 				return names.shortName(r.Row) + t.format(" (first bad)")
 			}
 			return names.shortName(r.Row)

@@ -218,7 +218,7 @@ func TestCompareVerdict(t *testing.T) {
 		{reportOf(passing("a")), "PASS: the only tensor within the limits"},
 		{reportOf(passing("a"), uncompared("b", record.UnmatchedNPU)), "PASS: the only tensor within the limits"},
 		{reportOf(passing("a"), warned), "PASS with warnings: all 2 tensors within the limits, 1 of them with a warning"},
-		{reportOf(passing("a"), partial), "PARTIAL: of 1 of 2 tensors only a part was compared"},
+		{reportOf(passing("a"), partial), "PARTIAL: only a part of 1 of 2 tensors was compared"},
 		{reportOf(passing("a"), uncompared("b", record.ShapeMismatch)), "FAIL: 1 tensor could not be compared (1 SHAPE_MISMATCH)"},
 		{reportOf(passing("a"), uncompared("b", record.Error)), "ERROR: 1 tensor could not be compared (1 ERROR)"},
 		{reportOf(failing("a"), passing("b")), "FAIL: 1 of 2 tensors beyond the limits"},

@@ -117,9 +117,9 @@ func verdictAlone(r *record.Report) lang.Sentence {
 	case r.Standard != "" && misses == 0 && left > 0:
 		return lang.Say("NOTHING COMPARED: the standard %s could not be applied to %s", r.Standard, tensors(left))
 	case n[record.Fail] > 0 && evidence && !r.Interrupted: // an interrupted run is not judged
-		return lang.Say("%s%s%s", faults(r), firstRound(r), tail)
+		return lang.Say("%s%s%s", faultsVerdict(r), firstRound(r), tail)
 	case r.Verdict == byStatistics && compared > 0 && !r.Interrupted:
-		return lang.Say("%s%s%s", byFewNumbers(r, compared), firstRound(r), tail)
+		return lang.Say("%s%s%s", statisticsVerdict(r, compared), firstRound(r), tail)
 	case n[record.Fail] > 0:
 		return lang.Say("%s%s%s%s", failures(r, compared), firstRound(r), besideLimits(r), tail)
 	case misses > 0 && misses == n[record.Error]:
@@ -135,13 +135,13 @@ func verdictAlone(r *record.Report) lang.Sentence {
 	case !r.Meaning.NoVerdict.IsZero():
 		return noVerdict(r)
 	case n[record.Partial] > 0:
-		return lang.Say("PARTIAL: of %d of %s only a part was compared", n[record.Partial], tensors(compared))
+		return lang.Say("PARTIAL: only a part of %d of %s was compared", n[record.Partial], tensors(compared))
 	case r.LowCoverage() && evidence:
 		return lowCoverage(r)
 	case evidence && r.Meaning.CannotShowFault():
-		return withoutProof(r, compared)
+		return unprovenVerdict(r, compared)
 	case evidence:
-		return healthy(r, compared)
+		return healthyVerdict(r, compared)
 	case n[record.Warn] > 0:
 		return lang.Say("PASS with warnings: %s within the limits, %d of them with a warning%s%s", allOf(compared), n[record.Warn], numberless(r), besideLimits(r))
 	}
@@ -180,7 +180,7 @@ func besideLimits(r *record.Report) lang.Sentence {
 	if len(origins) > 1 && r.Findings.FirstBad < 0 {
 		return lang.Say("; by evidence %d operators differ by more than rounding: %s", len(origins), originNames(r, origins))
 	}
-	return lang.Say("; by evidence it begins at %s", originNames(r, origins))
+	return lang.Say("; by evidence the error begins at %s", originNames(r, origins))
 }
 
 // originsOf returns the origins of all rounds, beginning with the findings' round.
@@ -209,7 +209,7 @@ func originsOf(r *record.Report) []int {
 }
 
 // operatorsOf groups the origins of all rounds by operator, inputs by their names.
-func operatorsOf(r *record.Report) []sameOperator {
+func operatorsOf(r *record.Report) []operatorRows {
 	var rows []*record.Row
 	for _, i := range originsOf(r) {
 		rows = append(rows, r.Row(i))
@@ -226,9 +226,9 @@ func operatorsOf(r *record.Report) []sameOperator {
 const mostOrigins = 3
 
 // originNames names origins with their first reasons.
-func originNames(r *record.Report, origins []sameOperator) lang.Sentence {
+func originNames(r *record.Report, origins []operatorRows) lang.Sentence {
 	var names []lang.Sentence
-	places := english.placer(r)
+	places := english.roundLister(r)
 	for _, o := range origins[:min(mostOrigins, len(origins))] {
 		row := places.firstOfAll(o)
 		names = append(names, lang.Say("%s%s", rowTitle(row), inBrackets(row)))
@@ -249,8 +249,8 @@ func inBrackets(row *record.Row) lang.Sentence {
 	return lang.Say(" [%s, %s]", reason.Code, confidenceText(reason.Confidence))
 }
 
-// faults returns the verdict by evidence on a run with failing rows.
-func faults(r *record.Report) lang.Sentence {
+// faultsVerdict returns the verdict by evidence on a run with failing rows.
+func faultsVerdict(r *record.Report) lang.Sentence {
 	origins := operatorsOf(r)
 	if b := r.Baseline; b != nil && (b.Updated || len(b.Known) > 0) && (b.Updated || len(b.New)+len(b.Worse) == 0) {
 		return lang.Say("KNOWN FAILURES: %s, all of them in the baseline", originCount(len(origins)))
@@ -270,7 +270,7 @@ func faults(r *record.Report) lang.Sentence {
 		text = lang.Say("FAIL: %d of %s break a gate", r.Counts[record.Fail], tensors(comparedRows(r)))
 	case len(origins) == 1 && len(origins[0].rounds) > 1:
 		o := origins[0]
-		text = lang.Say("FAIL: %s (%s)", oneOrigin(english.placer(r).firstOfAll(o)), o.Round)
+		text = lang.Say("FAIL: %s (%s)", oneOrigin(english.roundLister(r).firstOfAll(o)), o.Round)
 	case len(r.Rounds) > 1 && len(origins) > 1:
 		bad := map[string]bool{}
 		for _, o := range origins {
@@ -371,16 +371,16 @@ func numberless(r *record.Report) lang.Sentence {
 	return lang.Say(", %d of them empty or NaN everywhere on both sides", r.Meaning.NoNumbers)
 }
 
-// withoutProof returns the verdict by evidence on a run in which no operator looks wrong, but in which a fault of most
+// unprovenVerdict returns the verdict by evidence on a run in which no operator looks wrong, but in which a fault of most
 // operators would not have been noticed.
-func withoutProof(r *record.Report, compared int) lang.Sentence {
+func unprovenVerdict(r *record.Report, compared int) lang.Sentence {
 	if p := r.Meaning.Power; p != nil && p.Judged > 0 {
 		return lang.Say("PASS WITHOUT PROOF: no operator looks wrong, but only %d of %s would have shown a fault below %d %%%s", p.Judged, tensors(p.Of), int(100*record.MostPower), moreToDump(r))
 	}
 	return lang.Say("PASS WITHOUT PROOF: no operator looks wrong, but none of %s%s would have shown a fault below %d %%%s", tensors(compared), numberless(r), int(100*record.MostPower), moreToDump(r))
 }
 
-// moreToDump says what would let more operators be judged. Inputs are not asked for if some are there.
+// moreToDump says what to dump so that more operators can be judged. It does not name inputs if some were dumped.
 func moreToDump(r *record.Report) lang.Sentence {
 	for _, row := range r.All() {
 		if row.Kind == string(tensor.Input) || row.Self != nil {
@@ -390,14 +390,14 @@ func moreToDump(r *record.Report) lang.Sentence {
 	return lang.Say("; give --graph-file, or dump inputs")
 }
 
-// healthy returns the verdict by evidence on a run without a fault.
-func healthy(r *record.Report, compared int) lang.Sentence {
+// healthyVerdict returns the verdict by evidence on a run without a fault.
+func healthyVerdict(r *record.Report, compared int) lang.Sentence {
 	warned := r.Counts[record.Warn]
 	text := lang.Say("no operator looks wrong: %s compared", tensors(compared))
 	if n, worst := beyondLimits(r, true); n > 0 {
 		text = lang.Say("no operator looks wrong: %d of %s are beyond the limits by rounding only (%s)", n, tensors(compared), worst)
 	}
-	text = lang.Say("%s%s%s%s", text, numberless(r), comparedShare(r), power(r))
+	text = lang.Say("%s%s%s%s", text, numberless(r), comparedShare(r), powerText(r))
 	if n, worst := beyondLimits(r, false); n > 0 {
 		text = lang.Say("%s; %d beyond the limits and not judged (%s)", text, n, worst)
 	}
@@ -430,11 +430,11 @@ func comparedShare(r *record.Report) lang.Sentence {
 	return lang.Sentence{}
 }
 
-// mostUncovered is the share of compared operators from which the rest is not mentioned.
+// mostUncovered is the share of compared operators, 0 to 1, from which on uncompared operators are not mentioned.
 const mostUncovered = 0.9
 
-// power says how small a fault would have been seen.
-func power(r *record.Report) lang.Sentence {
+// powerText says how small a fault would have been seen.
+func powerText(r *record.Report) lang.Sentence {
 	p, which := r.Meaning.Power, lang.Text{EN: "them"}
 	if r.Meaning.NoNumbers > 0 {
 		which = lang.Text{EN: "the others"}

@@ -75,7 +75,7 @@ func TestStandardVerdict(t *testing.T) {
 		{accepted(record.Pass, record.ShapeMismatch), "FAIL (cann-eco): the standard is met by the only tensor compared; 1 tensor could not be compared (1 SHAPE_MISMATCH)", "FAIL (cann-eco)：已比对的唯一的张量满足标准；1 个张量无法比对（1 个 SHAPE_MISMATCH）"},
 		{accepted(record.Pass, record.Error), "ERROR (cann-eco): the standard is met by the only tensor compared; 1 tensor could not be compared (1 ERROR)", "ERROR (cann-eco)：已比对的唯一的张量满足标准；1 个张量无法比对（1 个 ERROR）"},
 		{accepted(record.Pass, record.Warn), "PASS with warnings (cann-eco): 1 of 2 tensors with a warning", "PASS（有警告）（cann-eco）：1/2 个张量有警告"},
-		{accepted(record.Pass, record.Partial), "PARTIAL (cann-eco): of 1 of 2 tensors only a part was compared", "PARTIAL (cann-eco)：1/2 个张量仅比对了一部分"},
+		{accepted(record.Pass, record.Partial), "PARTIAL (cann-eco): only a part of 1 of 2 tensors was compared", "PARTIAL (cann-eco)：1/2 个张量仅比对了一部分"},
 		{accepted(record.Pass, record.Skip), "PASS (cann-eco): the standard is met by the only tensor; the standard could not be applied to 1 tensor", "PASS (cann-eco)：唯一的张量满足标准；标准无法适用于 1 个张量"},
 		{accepted(record.Skip), "NOTHING COMPARED: the standard cann-eco could not be applied to 1 tensor", "NOTHING COMPARED：标准 cann-eco 无法适用于 1 个张量"},
 		{known, "KNOWN FAILURES: 1 of 2 tensors does not meet the standard, all of them in the baseline", "KNOWN FAILURES：1/2 个张量不满足标准，均在基线中"},

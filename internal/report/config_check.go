@@ -125,7 +125,7 @@ func uriIn(folder, name string) string {
 // Outcome returns the outcome of checks. fix repairs files, write also writes the repaired files,
 // and strict treats warnings as errors.
 func (c *ConfigChecks) Outcome(fix, write, strict bool) batch.Outcome {
-	o := c.ended(strict)
+	o := c.outcome(strict)
 	for i := range c.Files {
 		o.Messages = append(o.Messages, configMessages(&c.Files[i], write)...)
 	}
@@ -138,7 +138,7 @@ func (c *ConfigChecks) Outcome(fix, write, strict bool) batch.Outcome {
 	return o
 }
 
-func (c *ConfigChecks) ended(strict bool) batch.Outcome {
+func (c *ConfigChecks) outcome(strict bool) batch.Outcome {
 	switch {
 	case len(c.Failed) > 0:
 		return batch.Outcomef(batch.Incomplete, "%s could not be read or written", lang.CountText(len(c.Failed), "file")).AsShown()

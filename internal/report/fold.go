@@ -8,15 +8,15 @@ import (
 	"dumptool/internal/lang"
 )
 
-// rankStepFolds describes rows that a text joins if they are alike but for their rank and step.
+// rankStepFolds says how a text joins rows that differ only in their rank and step.
 type rankStepFolds[R any] struct {
 	// at returns the place of a row, move sets it.
 	at   func(*R) dumpdir.Coordinates
 	move func(*R, dumpdir.Coordinates)
-	// key identifies alike rows of one place.
+	// key is equal for rows that may be joined.
 	key func(*R) string
-	// stands reports whether more stands for the joined rows rather than row, nil for never.
-	stands func(row, more *R) bool
+	// replaces reports whether more stands for the joined rows rather than row, nil for never.
+	replaces func(row, more *R) bool
 }
 
 // folded is a copy of a row that stands for several rows. Its place lists their ranks and steps.
@@ -63,7 +63,7 @@ func (f *rankStepFolds[R]) foldAxis(rows []folded[R], axis func(*dumpdir.Coordin
 		}
 		values[i] = append(values[i], value)
 		all[i].count += next.count
-		if f.stands != nil && f.stands(all[i].row, next.row) {
+		if f.replaces != nil && f.replaces(all[i].row, next.row) {
 			all[i].row = next.row
 		}
 	}

@@ -40,7 +40,7 @@ func (f *Folder) Write(name string, render func(io.Writer) error) error {
 	return f.write(name, safefile.Create, render)
 }
 
-// write is Write with the function that creates the file.
+// write writes one file; create creates it.
 func (f *Folder) write(name string, create func(path string) (*safefile.File, error), render func(io.Writer) error) error {
 	path := store.Join(f.Dir, name)
 	if err := f.notInput(name); err != nil {

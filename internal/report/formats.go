@@ -45,29 +45,29 @@ var formats struct {
 func listFormats() []Format {
 	return []Format{
 		{"text", "text for reading", []Writer{
-			textual("compare.txt", Text.WriteCompare),
-			textual("", Text.WriteCompareDetail),
-			textual("determinism.txt", Text.WriteDeterminism),
-			textual("", Text.WriteJudgement),
-			textual("", Text.WriteVersion),
-			textual("", Text.WriteInspected),
-			textual("", Text.WriteOverview),
-			textual("", Text.WriteOperators),
-			textual("", Text.WriteWindow),
-			textual("", Text.WriteFound),
-			textual("overflow.txt", Text.WriteAnalysis),
-			textual("overflow_scan.txt", Text.WriteScan),
-			textual("overflow_watch.txt", Text.WriteWatch),
-			textual("headroom.txt", Text.WriteHeadroom),
-			textual("checkpoints.txt", Text.WriteCheckpoints),
-			textual("check.txt", Text.WriteCheck),
-			textual("", Text.WriteCheckTypes),
-			textual("perf.txt", Text.WritePerf),
-			textual("", Text.WriteConfigChecks),
-			textual("", Text.WriteConfigExplanation),
+			textWriter("compare.txt", Text.WriteCompare),
+			textWriter("", Text.WriteCompareDetail),
+			textWriter("determinism.txt", Text.WriteDeterminism),
+			textWriter("", Text.WriteJudgement),
+			textWriter("", Text.WriteVersion),
+			textWriter("", Text.WriteInspected),
+			textWriter("", Text.WriteOverview),
+			textWriter("", Text.WriteOperators),
+			textWriter("", Text.WriteWindow),
+			textWriter("", Text.WriteFound),
+			textWriter("overflow.txt", Text.WriteAnalysis),
+			textWriter("overflow_scan.txt", Text.WriteScan),
+			textWriter("overflow_watch.txt", Text.WriteWatch),
+			textWriter("headroom.txt", Text.WriteHeadroom),
+			textWriter("checkpoints.txt", Text.WriteCheckpoints),
+			textWriter("check.txt", Text.WriteCheck),
+			textWriter("", Text.WriteCheckTypes),
+			textWriter("perf.txt", Text.WritePerf),
+			textWriter("", Text.WriteConfigChecks),
+			textWriter("", Text.WriteConfigExplanation),
 		}},
 		{"csv", "a table; compare: HPAA's columns, followed by more", []Writer{
-			withExtraFiles(writes(hpaaTable, WriteCompareCSV), writeTablesBeside),
+			withExtraFiles(writerFor(hpaaTable, WriteCompareCSV), writeTablesBeside),
 			ignoringOptions("", WriteCompareDetailCSV),
 			ignoringOptions("determinism.csv", WriteDeterminismCSV),
 			ignoringOptions("", WriteJudgementCSV),
@@ -80,7 +80,7 @@ func listFormats() []Format {
 			ignoringOptions("perf.csv", WritePerfCSV),
 		}},
 		{HPAAFormat, "the files of HPAA: its table, errors of each operator, logs, op_config.csv", []Writer{
-			withExtraFiles(writes(hpaaTable, WriteCompareCSV).withDetails(Keep{Errors: true}), writeHPAA),
+			withExtraFiles(writerFor(hpaaTable, WriteCompareCSV).withDetails(Keep{Errors: true}), writeHPAA),
 		}},
 		{documentFormat, "all results, for programs", []Writer{
 			ignoringOptions(documentName, writeCompareJSON).withDetails(Keep{Worst: true, Bins: true, Pictures: true}).badRowsOnly(),
@@ -109,11 +109,11 @@ func listFormats() []Format {
 			ignoringOptions("check_junit.xml", WriteCheckJUnit),
 		}},
 		{"md", "Markdown, for a comment on a code host", []Writer{
-			textual("compare.md", Text.WriteCompareMarkdown),
+			textWriter("compare.md", Text.WriteCompareMarkdown),
 			ignoringOptions("overflow.md", WriteAnalysisMarkdown),
 			ignoringOptions("overflow_scan.md", WriteScanMarkdown),
-			textual("check.md", Text.WriteCheckMarkdown),
-			textual("perf.md", Text.WritePerfMarkdown),
+			textWriter("check.md", Text.WriteCheckMarkdown),
+			textWriter("perf.md", Text.WritePerfMarkdown),
 		}},
 		{"msaccucmp", "a table with the columns of msaccucmp", []Writer{
 			ignoringOptions("result_msaccucmp.csv", WriteCompareMsaccucmp).withDetails(Keep{Divergence: true}),
@@ -122,7 +122,7 @@ func listFormats() []Format {
 			withExtraFiles(ignoringOptions(msprobeName+".csv", WriteCompareMSProbe).withDetails(Keep{Calls: true}), writeMSProbeRounds),
 		}},
 		{pageFormat, "a page for a browser, in one file", []Writer{
-			writes("report.html", writePage).withDetails(Keep{Worst: true, Bins: true, Pictures: true}).badRowsOnly(),
+			writerFor("report.html", writePage).withDetails(Keep{Worst: true, Bins: true, Pictures: true}).badRowsOnly(),
 			paged("determinism.html", func(o *page.Options) *json.RawMessage { return &o.Determinism }, writeDocument[*determinism.Report]),
 			paged("overflow.html", overflowPage, writeDocument[*overflow.Report]),
 			paged("overflow_scan.html", overflowPage, writeDocument[*overflow.ScanReport]),
@@ -167,8 +167,8 @@ type Writer struct {
 	// Keep is the data that a comparison must keep for the report.
 	Keep Keep
 
-	// fewer: Options.OnlyBad omits rows of the report.
-	fewer bool
+	// canOmitRows: Options.OnlyBad omits rows of the report.
+	canOmitRows bool
 
 	result reflect.Type
 	write  func(w io.Writer, result any, opt Options) error
@@ -192,7 +192,7 @@ func (w Writer) withDetails(k Keep) Writer {
 
 // badRowsOnly returns a writer that omits rows with Options.OnlyBad.
 func (w Writer) badRowsOnly() Writer {
-	w.fewer = true
+	w.canOmitRows = true
 	return w
 }
 
@@ -206,7 +206,7 @@ func (w *Writer) render(out io.Writer, result any, opt Options) error {
 
 // selectRows returns the part of a comparison that the report shows.
 func (w *Writer) selectRows(r *record.Report, opt Options) *record.Report {
-	if w.fewer && opt.OnlyBad {
+	if w.canOmitRows && opt.OnlyBad {
 		return r.BadRows()
 	}
 	return r
@@ -242,20 +242,20 @@ type Options struct {
 	beside []record.File
 }
 
-// writes returns a writer of results of type R.
-func writes[R any](file string, write func(w io.Writer, result R, opt Options) error) Writer {
+// writerFor returns a writer of results of type R.
+func writerFor[R any](file string, write func(w io.Writer, result R, opt Options) error) Writer {
 	return Writer{File: file, result: reflect.TypeFor[R](),
 		write: func(w io.Writer, result any, opt Options) error { return write(w, result.(R), opt) }}
 }
 
 // ignoringOptions returns a writer that ignores the options.
 func ignoringOptions[R any](file string, write func(w io.Writer, result R) error) Writer {
-	return writes(file, func(w io.Writer, result R, _ Options) error { return write(w, result) })
+	return writerFor(file, func(w io.Writer, result R, _ Options) error { return write(w, result) })
 }
 
-// textual returns a writer of text.
-func textual[R any](file string, write func(t Text, w io.Writer, result R) error) Writer {
-	return writes(file, func(w io.Writer, result R, opt Options) error { return write(opt.Text, w, result) })
+// textWriter returns a writer of text.
+func textWriter[R any](file string, write func(t Text, w io.Writer, result R) error) Writer {
+	return writerFor(file, func(w io.Writer, result R, opt Options) error { return write(opt.Text, w, result) })
 }
 
 // FormatsOf returns the formats that can show results of type R, each with only that writer.

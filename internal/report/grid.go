@@ -30,7 +30,7 @@ func (g Grid) Width() int {
 	return total
 }
 
-// Least widths, in columns, to which names and other texts are shortened.
+// Names and other texts are shortened to no fewer columns.
 const (
 	minName = 12
 	minText = 8

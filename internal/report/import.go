@@ -44,7 +44,7 @@ func WriteImport(f *Folder, r *hpaa.Result, runtime string, inputs ...string) (k
 		kept = true
 	case err == nil:
 	case errors.Is(err, os.ErrNotExist):
-		failed = appendFailed(failed, f.Write(sidefile.NodeNamesName, copied(names.Bytes())))
+		failed = appendFailed(failed, f.Write(sidefile.NodeNamesName, bytesWriter(names.Bytes())))
 	default:
 		failed = append(failed, err)
 	}
@@ -54,7 +54,7 @@ func WriteImport(f *Folder, r *hpaa.Result, runtime string, inputs ...string) (k
 			order.WriteString(ui.Escape(name) + "," + strconv.Itoa(i) + "\n")
 		}
 		folder := NewFolder(store.Dir(runtime), inputs...)
-		failed = appendFailed(failed, folder.Write(store.Base(runtime), copied(order.Bytes())))
+		failed = appendFailed(failed, folder.Write(store.Base(runtime), bytesWriter(order.Bytes())))
 	}
 	if len(r.Sums) > 0 {
 		failed = appendFailed(failed, f.Write(sumsName, func(w io.Writer) error {
@@ -74,8 +74,8 @@ func appendFailed(failed []error, err error) []error {
 	return failed
 }
 
-// copied returns a function that writes data.
-func copied(data []byte) func(io.Writer) error {
+// bytesWriter returns a function that writes data.
+func bytesWriter(data []byte) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err

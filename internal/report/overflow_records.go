@@ -21,7 +21,7 @@ import (
 // RecordOutput writes overflow records one at a time: as a stream of JSON values, or a file for
 // each.
 type RecordOutput struct {
-	// Files maps written files to the files they were made from.
+	// Files maps each written file to its source.
 	Files map[string]string
 
 	dir      string
@@ -93,7 +93,7 @@ func (o *RecordOutput) writeFile(f *overflow.RecordFile, r *overflow.DecodedReco
 	dir := store.Join(o.dir, f.File.Folder.Dir)
 	path := store.Join(dir, fmt.Sprintf("%s.output.%d.json", f.BaseName(), r.Output))
 	if first, taken := o.Files[path]; taken {
-		return lang.Errorf("%s has just been written from %s", path, first)
+		return lang.Errorf("%s was already written from %s", path, first)
 	}
 	if err := safefile.CheckOutput(path, f.File.Path()); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (o *RecordOutput) writeFile(f *overflow.RecordFile, r *overflow.DecodedReco
 
 // Outcome returns the outcome of the run, with the records in words if there are few.
 func (o *RecordOutput) Outcome(run *dumpdir.Run, s *overflow.DecodeSummary) batch.Outcome {
-	out := ended(s)
+	out := decodeOutcome(s)
 	if s.Records+s.Failed+s.Copies == 0 && s.NotRecords > 1 {
 		out.Messages = run.OtherFiles()
 	}
@@ -135,7 +135,7 @@ func (o *RecordOutput) Outcome(run *dumpdir.Run, s *overflow.DecodeSummary) batc
 	return out
 }
 
-func ended(s *overflow.DecodeSummary) batch.Outcome {
+func decodeOutcome(s *overflow.DecodeSummary) batch.Outcome {
 	switch {
 	case s.Failed == 1 && s.Files == 1:
 		return batch.Outcomef(batch.Incomplete, "the file could not be decoded completely").AsShown()

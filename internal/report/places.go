@@ -149,7 +149,7 @@ func scanPlaces(r *overflow.ScanReport) (all []fileFinding) {
 	return all
 }
 
-// placeOf returns a place for an overflow verdict; overflows that came in are notes.
+// placeOf returns a place for an overflow verdict; an overflow that came from an earlier operator is a note.
 func placeOf(v overflow.Verdict) fileFinding {
 	p := fileFinding{rule: strings.ToUpper(strings.ReplaceAll(string(v), " ", "_")), about: "overflow: " + string(v), level: levelError}
 	switch v {

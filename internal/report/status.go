@@ -218,7 +218,7 @@ func (p *printer) bits(c statusColumns) {
 
 // splitWidth divides the width of a terminal between two texts of the given widths. beside is false if
 // they should be printed one below the other.
-func splitWidth(width, left, right int) (l, r int, beside bool) {
+func splitWidth(width, room, right int) (l, r int, beside bool) {
 	const least = 24 // columns of readable text
 	switch {
 	case right == 0:
@@ -227,14 +227,14 @@ func splitWidth(width, left, right int) (l, r int, beside bool) {
 		return max(width, 1), max(width-len(textIndent), 1), false
 	}
 	width -= columnGap
-	if left+right > width {
+	if room+right > width {
 		// The longer text gets more, but neither gets less than the smaller of its need and 2/5.
-		l = width * left / (left + right)
-		l = max(l, min(left, width*2/5))
+		l = width * room / (room + right)
+		l = max(l, min(room, width*2/5))
 		l = min(l, max(width-right, width*3/5))
-		left, right = l, width-l
+		room, right = l, width-l
 	}
-	return left, right, true
+	return room, right, true
 }
 
 // statusJSON returns a decoded value as a JSON object on one line. Numbers are strings in hex,

@@ -66,8 +66,7 @@ func (t Text) paint(s ui.Style, text string) string {
 	return s.Paint(text)
 }
 
-// format formats one of two constant texts, which are formats for the same arguments; arguments that
-// are texts or sentences are translated too.
+// format formats a text in the language of t. Arguments that are texts or sentences are translated too.
 func (t Text) format(en string, args ...any) string {
 	return t.sentence(lang.Say(en, args...))
 }

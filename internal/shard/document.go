@@ -311,7 +311,7 @@ func Check(docs []Document) error {
 			continue
 		}
 		if other := shards[d.Shard.Index]; other != nil {
-			return lang.Errorf("%s: is shard %s, as %s is", d.Path, d.Shard, other.Path)
+			return lang.Errorf("%s: is shard %s, and so is %s", d.Path, d.Shard, other.Path)
 		}
 		shards[d.Shard.Index] = d
 	}
@@ -328,7 +328,7 @@ func (d *Document) checkMergeable(first *Document) error {
 	}
 	switch a, b := d.Shard, first.Shard; {
 	case d.RunID != first.RunID:
-		return lang.Errorf("%s: is of the run %q, %s of %q: --run chooses one", d.Path, d.RunID, first.name(), first.RunID)
+		return lang.Errorf("%s: belongs to the run %q, %s to %q: choose one with --run", d.Path, d.RunID, first.name(), first.RunID)
 	case a == nil && b == nil:
 		return nil
 	case a == nil || b == nil:
@@ -336,7 +336,7 @@ func (d *Document) checkMergeable(first *Document) error {
 	case a.Of < 1 || a.Of > MaxShards || a.Index < 0 || a.Index >= a.Of:
 		return lang.Errorf("%s: shard %s: want 0 to %d of at most %d", d.Path, a, max(a.Of, 1)-1, MaxShards)
 	case a.Of != b.Of:
-		return lang.Errorf("%s: is one of %d shards, %s one of %d", d.Path, a.Of, first.name(), b.Of)
+		return lang.Errorf("%s: is one of %d shards, but %s is one of %d", d.Path, a.Of, first.name(), b.Of)
 	case d.Listing != first.Listing:
 		return lang.Errorf("%s: shards %d and %d saw different files (listing %s, %s): the folders changed between them; run them again",
 			store.Dir(store.Dir(d.Path)), b.Index, a.Index, shortHash(first.Listing), shortHash(d.Listing))

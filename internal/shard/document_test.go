@@ -32,9 +32,9 @@ func TestCheck(t *testing.T) {
 		"more":       {of(1, 4, func(d *Document) { d.Options = append(d.Options, Option{Name: "rank", Value: "1", Of: OfRound}) }), "made with --rank 1"},
 		"version":    {of(1, 4, func(d *Document) { d.Tool = "dumptool v2.0.0" }), "made by dumptool v2.0.0, shard-00000-of-00004 by dumptool v1.2.3"},
 		"count":      {of(1, 5, nil), "is one of 5 shards"},
-		"twice":      {of(0, 4, func(d *Document) { d.Path = "other" }), "other: is shard 0/4, as "},
+		"twice":      {of(0, 4, func(d *Document) { d.Path = "other" }), "other: is shard 0/4, and so is "},
 		"listing":    {of(3, 4, func(d *Document) { d.Listing = "bb" }), "work: shards 0 and 3 saw different files (listing aa, bb): the folders changed between them; run them again"},
-		"run":        {of(1, 4, func(d *Document) { d.RunID = "x" }), `is of the run "x"`},
+		"run":        {of(1, 4, func(d *Document) { d.RunID = "x" }), `belongs to the run "x"`},
 		"whole":      {of(1, 4, func(d *Document) { d.Shard = nil }), "merge the shards first"},
 		"impossible": {of(4, 4, nil), "shard 4/4: want 0 to 3"},
 	} {

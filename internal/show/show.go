@@ -476,7 +476,7 @@ func chooseTensor(r *align.Ref, f *tensorfile.File) error {
 			for i := range f.Tensors {
 				names = append(names, f.Tensors[i].Name)
 			}
-			return lang.Errorf("the file has %d tensors: append a colon and the name of one, such as %s:%s", len(names), r.Path, names[0])
+			return lang.Errorf("the file has %d tensors: choose one by a colon and its name, such as %s:%s", len(names), r.Path, names[0])
 		}
 		r.Member = f.Tensors[0].Name
 		return nil

@@ -445,9 +445,9 @@ func TestSpill(t *testing.T) {
 		note   string
 	}{
 		"room":    {dir, 0, 4 * blocks, ""},
-		"bound":   {dir, 3*minBlock + 1, 4 * rounds * blocks, dir + " ($TMPDIR) keeps at most 786433 bytes of objects"},
-		"none":    {dir, -1, 4 * rounds * blocks, "keeps at most 0 bytes"},
-		"no room": {filepath.Join(dir, "missing"), 0, 4 * rounds * blocks, "cannot be kept in " + filepath.Join(dir, "missing") + " ($TMPDIR): "},
+		"bound":   {dir, 3*minBlock + 1, 4 * rounds * blocks, "the cache of objects in " + dir + " ($TMPDIR) is limited to 786433 bytes"},
+		"none":    {dir, -1, 4 * rounds * blocks, "is limited to 0 bytes"},
+		"no room": {filepath.Join(dir, "missing"), 0, 4 * rounds * blocks, "cannot cache objects in " + filepath.Join(dir, "missing") + " ($TMPDIR): "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("TMPDIR", tt.folder)

@@ -112,7 +112,7 @@ const maxStill = 100
 // pageTrail detects listings that never end.
 type pageTrail struct {
 	tokens, firsts map[[sha256.Size]byte]bool // digests, because a server may send long names
-	still          int                        // pages since the last page with something new
+	idlePages      int                        // pages since the last page with something new
 }
 
 // recordPage records the first name on a page, empty for none, and the token of the next page. It
@@ -122,14 +122,14 @@ func (c *pageTrail) recordPage(first, token string) error {
 		c.tokens, c.firsts = map[[sha256.Size]byte]bool{}, map[[sha256.Size]byte]bool{sha256.Sum256(nil): true}
 	}
 	name, next := sha256.Sum256([]byte(first)), sha256.Sum256([]byte(token))
-	if c.still++; !c.firsts[name] {
-		c.still = 0
+	if c.idlePages++; !c.firsts[name] {
+		c.idlePages = 0
 	}
 	switch {
 	case c.tokens[next]:
 		return lang.Errorf("%w: a page of the listing leads back to an earlier one", errBadAnswer)
-	case c.still >= maxStill:
-		return lang.Errorf("%w: %d pages of the listing in a row have nothing new, and more are to follow", errBadAnswer, maxStill)
+	case c.idlePages >= maxStill:
+		return lang.Errorf("%w: %d successive pages of the listing contain nothing new, and more pages are announced", errBadAnswer, maxStill)
 	}
 	c.firsts[name], c.tokens[next] = true, true
 	return nil

@@ -120,7 +120,7 @@ func (s *spool) reserve(n int64) bool {
 		s.hasLimit, s.limit = true, TempSpace(s.max)
 	}
 	if n > s.limit-s.bytes {
-		s.announceOnce(lang.Say("%s ($TMPDIR) keeps at most %d bytes of objects that are read again (--s3-spool); the rest is fetched again", os.TempDir(), max(s.limit, 0)))
+		s.announceOnce(lang.Say("the cache of objects in %s ($TMPDIR) is limited to %d bytes (--s3-spool); other objects that are read twice are fetched twice", os.TempDir(), max(s.limit, 0)))
 		return false
 	}
 	s.bytes += n
@@ -138,7 +138,7 @@ func (s *spool) release(n int64) {
 func (s *spool) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.announceOnce(lang.Say("objects that are read again cannot be kept in %s ($TMPDIR): %v; they are fetched again", os.TempDir(), err))
+	s.announceOnce(lang.Say("cannot cache objects in %s ($TMPDIR): %v; objects that are read twice are fetched twice", os.TempDir(), err))
 }
 
 // announceOnce sends the first message to the user.

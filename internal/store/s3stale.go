@@ -38,7 +38,7 @@ type Upload struct {
 	Begun time.Time // by the clock of the server
 }
 
-// abortStale removes uploads of keys with a prefix; their paths are keys.
+// abortStale removes the unfinished uploads of keys with a prefix.
 func (s *s3) abortStale(bucket, prefix string, before time.Time) (removed []Upload, err error) {
 	stale, err := s.uploads(bucket, prefix)
 	if err != nil {

@@ -52,7 +52,7 @@ func (f *File) readLinked(head *atb.Header) error {
 	case err != nil:
 		return lang.Errorf("the data are in %s: %w", path, err)
 	case other.Data == nil:
-		return lang.Errorf("the data are in %s, which refers to another file itself", path)
+		return lang.Errorf("the data are in %s, which in turn refers to another file", path)
 	}
 	if !head.HasType {
 		head.DType, head.HasType, head.Shape, head.Format = other.DType, true, other.Shape, other.Format

@@ -53,8 +53,8 @@ func TestATBLinks(t *testing.T) {
 		{"2", "/etc/passwd", "is outside of"},
 		{"2", "absent.bin", "no such file"},
 		{"2", ".", "a folder"},
-		{"2", chain, "which refers to another file itself"},
-		{"2", "intensor0.bin", "which refers to another file itself"}, // itself
+		{"2", chain, "which in turn refers to another file"},
+		{"2", "intensor0.bin", "which in turn refers to another file"}, // itself
 		{"2", text, "the header"},
 	} {
 		path := write(filepath.Join(second, "intensor0.bin"), fmt.Sprintf(atbLink, test.dims, test.link))

@@ -34,9 +34,9 @@ type Container struct {
 	Headless bool
 	// Named: the file names its tensors and has to be opened to list them.
 	Named bool
-	// is reports whether a file is of this kind, by its first bytes (headBytes, or the whole file),
+	// matches reports whether a file is of this kind, by its first bytes (headBytes, or the whole file),
 	// by its name, and if neither suffices by its contents.
-	is func(head []byte, src *containerInput) bool
+	matches func(head []byte, src *containerInput) bool
 	// read fills File: tensors, warnings and all other data of the file.
 	read func(f *File, src *containerInput) error
 }
@@ -46,23 +46,23 @@ type Container struct {
 var containers = []*Container{
 	// The name of a numpy array may give its tensor of an operator, its layout, and an element type
 	// that numpy lacks.
-	{Name: "npy", Single: true, is: begins(npy.Magic), read: readArray},
+	{Name: "npy", Single: true, matches: begins(npy.Magic), read: readArray},
 	// An HDF5 file may begin with other data; then its name claims it.
-	{Name: "hdf5", Named: true, is: anyOf(begins(hdf5.Magic), claims("hdf5")), read: readNamed(hdf5.Open)},
+	{Name: "hdf5", Named: true, matches: anyOf(begins(hdf5.Magic), claims("hdf5")), read: readNamed(hdf5.Open)},
 	// torch.save writes a zip file; before PyTorch 1.6 it wrote another form.
-	{Name: "pt", Named: true, is: anyOf(func(head []byte, _ *containerInput) bool { return torch.IsLegacy(head) }, zipHolds(torch.IsArchive, "pt")), read: readTorch},
-	{Name: "npz", Named: true, is: zipHolds(holdsArrays, "npz"), read: readNamed(npz.Open)},
+	{Name: "pt", Named: true, matches: anyOf(func(head []byte, _ *containerInput) bool { return torch.IsLegacy(head) }, zipHolds(torch.IsArchive, "pt")), read: readTorch},
+	{Name: "npz", Named: true, matches: zipHolds(holdsArrays, "npz"), read: readNamed(npz.Open)},
 	// safetensors files (Hugging Face) have no magic number.
-	{Name: "safetensors", Named: true, is: claims("safetensors"), read: readNamed(safetensors.Open)},
-	{Name: "atb", Single: true, is: begins(atb.Magic), read: readATB},
+	{Name: "safetensors", Named: true, matches: claims("safetensors"), read: readNamed(safetensors.Open)},
+	{Name: "atb", Single: true, matches: begins(atb.Magic), read: readATB},
 	// The names of raw files of MindSpore's synchronous dumps give type and shape. A hint adds the
 	// original shape that a device layout needs.
-	{Name: "bin", Single: true, Headless: true, is: func(_ []byte, src *containerInput) bool { return hasSyncName(src.name) }, read: readRaw},
-	{Name: "raw", Single: true, Headless: true, is: func(_ []byte, src *containerInput) bool {
+	{Name: "bin", Single: true, Headless: true, matches: func(_ []byte, src *containerInput) bool { return hasSyncName(src.name) }, read: readRaw},
+	{Name: "raw", Single: true, Headless: true, matches: func(_ []byte, src *containerInput) bool {
 		return src.opt.Raw != nil && filename.Container(src.name) == "raw"
 	}, read: readRaw},
 	// Neither name nor first bytes identify a dump with certainty.
-	{Name: "dump", is: func([]byte, *containerInput) bool { return true }, read: readDump},
+	{Name: "dump", matches: func([]byte, *containerInput) bool { return true }, read: readDump},
 }
 
 // begins returns a predicate for files with a magic number.

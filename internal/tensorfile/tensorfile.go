@@ -205,7 +205,7 @@ func (f *File) read(src *containerInput) error {
 		return lang.Errorf("read %d bytes, want %d: %w", n, len(head), err)
 	}
 	for _, c := range containers {
-		if !c.is(head, src) {
+		if !c.matches(head, src) {
 			continue
 		}
 		f.Container = c.Name
@@ -478,7 +478,7 @@ func IsNamed(path string) bool {
 	}
 	src, named := &containerInput{file: file, size: file.Size(), name: store.Base(path)}, false
 	err = guard.Do(func() error {
-		named = slices.ContainsFunc(containers, func(c *Container) bool { return c.Named && c.is(head, src) })
+		named = slices.ContainsFunc(containers, func(c *Container) bool { return c.Named && c.matches(head, src) })
 		return nil
 	})
 	return err == nil && named

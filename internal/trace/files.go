@@ -59,12 +59,12 @@ type Files struct {
 	// Version is the version of the dump container, 0 for the version in the file.
 	Version int
 
-	stored, host []byte // buffers for elements
-	one, other   []byte // buffers for compared elements
+	stored, host     []byte // buffers for elements
+	bufferA, bufferB []byte // buffers for compared elements
 }
 
 type opened struct {
-	of     *Tensor
+	tensor *Tensor
 	values *Values
 }
 
@@ -81,13 +81,13 @@ func (f *Files) values(t *Tensor) (*Values, error) {
 	if t.Data != nil {
 		return t.Data, nil
 	}
-	if i := slices.IndexFunc(f.open, func(o *opened) bool { return o.of == t }); i >= 0 {
+	if i := slices.IndexFunc(f.open, func(o *opened) bool { return o.tensor == t }); i >= 0 {
 		o := f.open[i]
 		f.open = append(slices.Delete(f.open, i, i+1), o)
 		return o.values, nil
 	}
 	if t.File == nil {
-		return nil, lang.Errorf("%s: only its digest is there", t.Name)
+		return nil, lang.Errorf("%s: only its digest was dumped", t.Name)
 	}
 	v, err := f.openTensor(t)
 	if err != nil {

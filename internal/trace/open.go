@@ -31,7 +31,7 @@ func Open(rounds []*dumpdir.Round) (*Run, []lang.Sentence) {
 			all = append(all, s)
 		}
 		if s.Calls[rank] != nil {
-			warnings = append(warnings, lang.Say("rank %d is there twice: the later one counts", rank))
+			warnings = append(warnings, lang.Say("rank %d occurs twice: the later one counts", rank))
 		}
 		s.Calls[rank], s.Ordered[rank], s.rounds[rank] = callsOf(s, rank, round), round.Order.IsKnown(), round.At
 		for _, op := range round.Ops {

@@ -47,7 +47,7 @@ func TestOpenRounds(t *testing.T) {
 	if got := run.Steps[0].Calls[1]; len(got) != 1 || got[0].Name != "second" {
 		t.Errorf("rank 1 has %d calls, the first is %s", len(got), got[0].Name)
 	}
-	if len(warnings) != 1 || warnings[0].Text().String() != "rank 1 is there twice: the later one counts" {
+	if len(warnings) != 1 || warnings[0].Text().String() != "rank 1 occurs twice: the later one counts" {
 		t.Error(warnings)
 	}
 }

@@ -48,8 +48,8 @@ type Difference struct {
 // Differences compares ranges of elements bit by bit. It stops at limit differences; 0 is no limit.
 func (f *Files) Differences(a []*Tensor, firstA int64, b []*Tensor, firstB, n int64, limit int64) (Difference, error) {
 	d := Difference{Total: n}
-	x, y := f.one, f.other
-	defer func() { f.one, f.other = x, y }()
+	x, y := f.bufferA, f.bufferB
+	defer func() { f.bufferA, f.bufferB = x, y }()
 	for from := int64(0); from < n; from += Window {
 		some := min(Window, n-from)
 		var size, other int

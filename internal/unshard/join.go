@@ -289,19 +289,19 @@ func arrangementsOf(t *trace.Tensor) (all []arrangement) {
 // joinLoose joins the loose reference tensors of a role in the arrangement in which the tensors of the run are found
 // best. All reference tensors of a role have the same arrangement.
 func (u *unsharder) joinLoose(r *tensorRole) {
-	i := slices.IndexFunc(r.all, func(in partOf) bool { return in.whole.Loose })
+	i := slices.IndexFunc(r.parts, func(in partOf) bool { return in.whole.Loose })
 	if i < 0 {
 		return
 	}
 	best, most, cuts := arrangement{}, -1.0, 0
-	for _, a := range arrangementsOf(r.all[i].whole) {
+	for _, a := range arrangementsOf(r.parts[i].whole) {
 		if r.varied || r.byToken {
 			best, most = a, 1 // rows are concatenated
 			break
 		}
 		var pairs []locate.Pair
 		cut := 0
-		for _, in := range someLayers(r.all) {
+		for _, in := range someLayers(r.parts) {
 			whole := in.whole
 			if whole.Loose {
 				joined, ok := a.join(whole)
@@ -329,7 +329,7 @@ func (u *unsharder) joinLoose(r *tensorRole) {
 	if most <= 0 {
 		return
 	}
-	of := r.all[i].whole
+	of := r.parts[i].whole
 	for _, t := range u.refs {
 		if t.Loose && t.Call.Role == of.Call.Role && t.Place() == of.Place() {
 			if joined, ok := best.join(t); ok {

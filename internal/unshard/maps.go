@@ -86,7 +86,7 @@ type roleMaps struct {
 	name, call   string // name of one of the tensors, and name of its call
 	expert       bool
 	full         tensor.Shape
-	by           map[int]*Location
+	byRank       map[int]*Location
 	// varied: a rank has several maps, or the reference has several shapes.
 	varied bool
 }
@@ -106,17 +106,17 @@ func (l *StepPositions) groupByRole() []*roleMaps {
 		key := t.Call.Role + " " + place
 		p := at[key]
 		if p == nil {
-			p = &roleMaps{role: t.Call.Role, tensor: place, name: t.Name, call: t.Call.Name, full: where.Ref.Shape, by: make(map[int]*Location)}
+			p = &roleMaps{role: t.Call.Role, tensor: place, name: t.Name, call: t.Call.Name, full: where.Ref.Shape, byRank: make(map[int]*Location)}
 			at[key] = p
 		}
 		if t.Name < p.name {
 			p.name, p.call = t.Name, t.Call.Name
 		}
 		p.expert = p.expert || t.Call.Expert() >= 0
-		old := p.by[t.Call.Rank]
+		old := p.byRank[t.Call.Rank]
 		p.varied = p.varied || !p.full.Equal(where.Ref.Shape) || old != nil && !old.hasSameMap(&where)
 		if old == nil || old.Map != nil && (where.Map == nil || old.Map.Score > where.Map.Score) {
-			p.by[t.Call.Rank] = &where
+			p.byRank[t.Call.Rank] = &where
 		}
 	}
 	return slices.SortedFunc(maps.Values(at), func(a, b *roleMaps) int {
@@ -140,10 +140,10 @@ func (l *StepPositions) Maps(step string) (all []*Map) {
 	}
 	for _, p := range l.groupByRole() {
 		m := &Map{Steps: steps, Role: p.role, Tensor: p.tensor, Axes: []MapAxis{}, Score: 1, Confidence: finding.High}
-		ranks := slices.Sorted(maps.Keys(p.by))
+		ranks := slices.Sorted(maps.Keys(p.byRank))
 		partial, lost := false, false
 		for i, rank := range ranks {
-			x := p.by[rank]
+			x := p.byRank[rank]
 			partial, lost = partial || x.Partial, lost || !x.Partial && x.Map == nil
 			if x.Map == nil {
 				continue
@@ -179,7 +179,7 @@ func (p *roleMaps) axes(ranks []int) []MapAxis {
 		by := make(map[string][]int) // ranks with the same runs
 		runs := make(map[string][][2]int)
 		for _, rank := range ranks {
-			x := p.by[rank].Map.Axes[k]
+			x := p.byRank[rank].Map.Axes[k]
 			kind := string(x.Kind(int(full)))
 			if !slices.Contains(kinds, kind) {
 				kinds = append(kinds, kind)

@@ -322,7 +322,7 @@ type partOf struct{ part, whole *trace.Tensor }
 
 // tensorRole is a tensor in all layers, such as the weight of linear_fc1.
 type tensorRole struct {
-	all []partOf
+	parts []partOf
 	// varied: shapes differ between layers. byToken: rows are tokens, ordered differently in each layer.
 	varied, byToken bool
 	params          bool
@@ -339,8 +339,8 @@ func (u *unsharder) roles(calls []*trace.Call) (all []*tensorRole) {
 			at[key] = r
 			all = append(all, r)
 		}
-		r.varied = r.varied || len(r.all) > 0 && !r.all[0].part.Shape.Equal(part.Shape)
-		r.all = append(r.all, partOf{part, whole})
+		r.varied = r.varied || len(r.parts) > 0 && !r.parts[0].part.Shape.Equal(part.Shape)
+		r.parts = append(r.parts, partOf{part, whole})
 	}
 	for pass := range 3 {
 		for _, c := range calls {
@@ -370,7 +370,7 @@ func (u *unsharder) roles(calls []*trace.Call) (all []*tensorRole) {
 // findRolePositions finds the positions of the tensors of a role.
 func (u *unsharder) findRolePositions(r *tensorRole) {
 	partial := 0
-	for _, in := range r.all {
+	for _, in := range r.parts {
 		if u.summands[u.Cached(in.part)] && slices.Contains(in.part.Call.Out, in.part) && in.part.Call.Comm == nil {
 			partial++
 		}
@@ -379,8 +379,8 @@ func (u *unsharder) findRolePositions(r *tensorRole) {
 		}
 		r.byToken = r.byToken || !r.params && (in.part.Call.Expert() >= 0 || u.tokens[u.Cached(in.part)])
 	}
-	if 2*partial > len(r.all) {
-		for _, in := range r.all {
+	if 2*partial > len(r.parts) {
+		for _, in := range r.parts {
 			u.out.At[in.part] = Location{Ref: in.whole, Partial: true}
 		}
 		return
@@ -391,20 +391,20 @@ func (u *unsharder) findRolePositions(r *tensorRole) {
 		return
 	}
 	var pairs []locate.Pair
-	for _, in := range someLayers(r.all) {
+	for _, in := range someLayers(r.parts) {
 		if p, ok := u.pair(in); ok {
 			pairs = append(pairs, p)
 		}
 	}
 	found := u.learner.Learn(pairs)
-	if n := found.Instances; r.all[0].whole.Pieces != nil && n > 0 && n < len(pairs) && !found.Known {
+	if n := found.Instances; r.parts[0].whole.Pieces != nil && n > 0 && n < len(pairs) && !found.Known {
 		if kind := found.Axes[0].Kind(pairs[0].Whole.Shape[0]); kind == locate.Permuted || kind == locate.NotLocal {
 			u.byRows(r) // every layer has its own order of tokens
 			return
 		}
 	}
 	m := &found
-	switch first := r.all[0]; {
+	switch first := r.parts[0]; {
 	case found.Found:
 		if k, ok := tokensOf(first.whole, &found.Map); ok && !found.Assumed {
 			u.learner.Keep(k)
@@ -414,7 +414,7 @@ func (u *unsharder) findRolePositions(r *tensorRole) {
 	default:
 		m = nil
 	}
-	for _, in := range r.all {
+	for _, in := range r.parts {
 		u.out.At[in.part] = Location{Ref: in.whole, Map: m}
 	}
 }
@@ -423,7 +423,7 @@ func (u *unsharder) findRolePositions(r *tensorRole) {
 // rows of its first input. If the rows of this input are not found in a joined reference, the output is not matched:
 // similar rows would match by chance.
 func (u *unsharder) byRows(r *tensorRole) {
-	for _, in := range r.all {
+	for _, in := range r.parts {
 		l, lost := Location{Ref: in.whole}, false
 		if first := in.part.Call.In; len(first) > 0 && in.part.Place() == "output 0" && in.part.Call.Comm == nil && sameRows(first[0], in.part) {
 			of, tried := u.out.At[first[0]]

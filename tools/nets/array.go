@@ -153,7 +153,7 @@ type machine struct {
 	block int
 	// coarse: functions are computed to the precision of their output type.
 	coarse bool
-	// hf32 rounds float32 inputs of convolutions (hf32MatMul: of matrix products too) to 11 bits.
+	// hf32 rounds float32 inputs of convolutions (with hf32MatMul of matrix products too) to 11 bits.
 	hf32, hf32MatMul bool
 	// draw is the seed of random operators, which may differ from the reference's.
 	draw uint64

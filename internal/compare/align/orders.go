@@ -262,7 +262,7 @@ func (g *Aligner) transpose(op string, a *Alignment) error {
 		return lang.Errorf("--transpose: %w", err)
 	}
 	a.NPU.second, a.NPU.Shape = plan, plan.Shape
-	a.note(lang.Say("NPU transposed %v", perm))
+	a.note(lang.Say("NPU tensor transposed by %v", perm))
 	return nil
 }
 
@@ -276,7 +276,7 @@ func (g *Aligner) shapes(a *Alignment, p Pair) {
 		n = count(a.Shape)
 	case got.Equal(want):
 	case n == m && squeeze(got).Equal(squeeze(want)):
-		a.note(lang.Say("squeezed: NPU is %v", got))
+		a.note(lang.Say("without axes of length 1: the NPU shape is %v", got))
 	case n == m && p.Ref.Raw != p.NPU.Raw && (len(got) == 1 || len(want) == 1):
 		// A raw file has the shape of the other side.
 		if len(want) == 1 {
@@ -285,7 +285,7 @@ func (g *Aligner) shapes(a *Alignment, p Pair) {
 	case g.autoLayout(a):
 	case n == m && g.Force:
 		a.Forced = true
-		a.note(lang.Say("forced: NPU is %v", got))
+		a.note(lang.Say("compared in storage order (--force): the NPU shape is %v", got))
 	case g.crop(a):
 	default:
 		a.Status = record.ShapeMismatch
@@ -377,6 +377,6 @@ func (g *Aligner) crop(a *Alignment) bool {
 		return false
 	}
 	a.NPU.second, a.cropped = plan, true
-	a.note(lang.Say("cropped: NPU is %v", got))
+	a.note(lang.Say("without padding: the NPU shape is %v", got))
 	return true
 }

@@ -21,7 +21,7 @@ type CheckMode string
 // The modes.
 const (
 	// CheckSuspects recomputes the operators that the evidence suspects: origins, operators that may have amplified
-	// the errors of their inputs, operators that these damaged. It also recomputes operators that the evidence cannot
+	// the errors of their inputs, operators damaged by either. It also recomputes operators that the evidence cannot
 	// judge, or whose error is close to its bound. Without such operators no tensors are read.
 	CheckSuspects CheckMode = "suspects"
 	CheckAll      CheckMode = "all"
@@ -67,17 +67,17 @@ func (o *Options) recomputeOperators(ctx context.Context, p *plan.Plan, npu bool
 	return check.RecomputeOperators(ctx, run, opt, p.Sharding.InSameShard())
 }
 
-// mostSuspects is the largest number of operators that are recomputed because an error may begin there, and of
-// operators that are recomputed because others damaged them, unless the user requests all.
+// mostSuspects limits, each by itself, the recomputed operators at which an error may begin and the recomputed operators
+// that other operators damaged. With CheckAll there is no limit.
 const mostSuspects = 64
 
 // ComputeAgain recomputes operators of a report, sets Self of their rows and judges the rounds again. A new origin
-// may make other operators suspects, which are recomputed next. If it is interrupted, so is the run.
+// may make other operators suspects, which are recomputed next. If ctx ends, the report counts as interrupted.
 func ComputeAgain(ctx context.Context, p *plan.Plan, o *Options, rep *record.Report) error {
 	if rep.Interrupted || o.Standard.Name != "" {
 		return nil
 	}
-	r := &recomputation{Plan: p, opt: o, rep: rep, steps: p.ShardedSteps(), found: make(map[record.OutputAt]*record.RecomputedOutput), computed: make(map[string]bool), referred: make(map[string]bool), room: [...]int{mostSuspects, mostSuspects}}
+	r := &recomputation{Plan: p, opt: o, rep: rep, steps: p.ShardedSteps(), results: make(map[record.OutputAt]*record.RecomputedOutput), npuComputed: make(map[string]bool), refComputed: make(map[string]bool), remaining: [...]int{mostSuspects, mostSuspects}}
 	switch {
 	case o.Check == CheckAll:
 		if _, err := r.compute(ctx, nil, nil); err != nil {
@@ -103,40 +103,40 @@ func ComputeAgain(ctx context.Context, p *plan.Plan, o *Options, rep *record.Rep
 // recomputation is the state of recomputing operators of a report.
 type recomputation struct {
 	*plan.Plan
-	opt   *Options
-	rep   *record.Report
-	steps map[string]*plan.ShardedStep
-	found map[record.OutputAt]*record.RecomputedOutput // the results
-	// computed and referred are the operators that were recomputed on the NPU and in the reference. room is how many
-	// more operators may be recomputed of both lists, see suspects.
-	computed, referred map[string]bool
-	room               [2]int
+	opt     *Options
+	rep     *record.Report
+	steps   map[string]*plan.ShardedStep
+	results map[record.OutputAt]*record.RecomputedOutput // the results
+	// npuComputed and refComputed are the operators that were recomputed on the NPU and in the reference. remaining is
+	// how many more operators of each list of suspectedOperators may be recomputed.
+	npuComputed, refComputed map[string]bool
+	remaining                [2]int
 }
 
 // computeSuspects recomputes suspects until none are left.
 func (a *recomputation) computeSuspects(ctx context.Context) error {
 	for more := true; more; {
-		lists, is := a.suspectedOperators()
-		first := len(a.computed) == 0
+		lists, suspects := a.suspectedOperators()
+		first := len(a.npuComputed) == 0
 		var names []string
-		all := 0
+		total := 0
 		for i, list := range lists {
-			all += len(list)
-			list = list[:min(len(list), a.room[i])]
-			a.room[i] -= len(list)
+			total += len(list)
+			list = list[:min(len(list), a.remaining[i])]
+			a.remaining[i] -= len(list)
 			names = append(names, list...)
 		}
-		if first && len(names) < all {
-			a.rep.Listed.Warnings = append(a.rep.Listed.Warnings, lang.Say("%d operators are suspected: the first %d in the data flow were computed again from their own inputs (--check all computes every one)", all, len(names)))
+		if first && len(names) < total {
+			a.rep.Listed.Warnings = append(a.rep.Listed.Warnings, lang.Say("%d operators are suspected: the first %d in the data flow were computed again from their own inputs (--check all computes every one)", total, len(names)))
 		}
 		if first {
-			names = addUndecided(a.rep, a.steps, names, is)
+			names = addUndecided(a.rep, a.steps, names, suspects)
 		}
 		for _, name := range names {
-			a.computed[name] = true
+			a.npuComputed[name] = true
 		}
 		var err error
-		if more, err = a.compute(ctx, names, is); err != nil {
+		if more, err = a.compute(ctx, names, suspects); err != nil {
 			return err
 		}
 		more = more || len(names) > 0
@@ -144,16 +144,16 @@ func (a *recomputation) computeSuspects(ctx context.Context) error {
 	return nil
 }
 
-// compute recomputes the named operators, all without names, and judges the rounds again with the results for the
-// suspects in is; nil stands for all operators. more reports whether rows got new results. Without dumped inputs
+// compute recomputes the named operators, or all operators without names, and judges the rounds again with the results for the
+// suspects; nil stands for all operators. more reports whether rows got new results. Without dumped inputs
 // nothing can be recomputed.
-func (a *recomputation) compute(ctx context.Context, names []string, is map[suspectedOperator]bool) (more bool, err error) {
+func (a *recomputation) compute(ctx context.Context, names []string, suspects map[suspectedOperator]bool) (more bool, err error) {
 	rep, o := a.rep, a.opt
 	if !a.MayCompute {
 		return false, nil
 	}
 	var unread []lang.Sentence
-	if is == nil || len(names) > 0 {
+	if suspects == nil || len(names) > 0 {
 		var found map[record.OutputAt]*record.RecomputedOutput
 		if found, unread, err = o.recomputeOperators(ctx, a.Plan, true, names, nil); err != nil {
 			if rep.Interrupted = ctx.Err() != nil; rep.Interrupted {
@@ -162,13 +162,13 @@ func (a *recomputation) compute(ctx context.Context, names []string, is map[susp
 			}
 			return false, err
 		}
-		maps.Copy(a.found, found)
+		maps.Copy(a.results, found)
 	}
 	rep.Listed.Warnings = append(rep.Listed.Warnings, unread...)
 	for i := range rep.Rows {
 		row := &rep.Rows[i]
-		if row.Self == nil && row.Kind == string(tensor.Output) && row.NPUPath != "" && (is == nil || is[suspectOf(row, a.steps)]) {
-			row.Self = a.found[row.OnNPU()]
+		if row.Self == nil && row.Kind == string(tensor.Output) && row.NPUPath != "" && (suspects == nil || suspects[suspectOf(row, a.steps)]) {
+			row.Self = a.results[row.OnNPU()]
 			more = more || row.Self != nil
 		}
 	}
@@ -179,8 +179,8 @@ func (a *recomputation) compute(ctx context.Context, names []string, is map[susp
 	return more, nil
 }
 
-// suspectedOperator is an operator of a round. If ranks are sharded differently from the reference it is an operator of all
-// ranks of a step: a shard has all of these, so results do not depend on how rounds are distributed over shards.
+// suspectedOperator is an operator of a round. If ranks are sharded differently from the reference, it is an operator of
+// all ranks of a step: all ranks of a step are in one shard, so that results do not depend on the division into shards.
 type suspectedOperator struct {
 	step        *plan.ShardedStep
 	round, name string
@@ -196,8 +196,8 @@ func suspectOf(row *record.Row, steps map[string]*plan.ShardedStep) suspectedOpe
 // suspectedOperators returns the operators with a suspected output, and the names to recompute next, in the order of the data
 // flow: of the operators at which an error may begin, and of the operators that they damaged, because a second error
 // may hide there. Both are recomputed together: an operator is also judged by its peers.
-func (a *recomputation) suspectedOperators() (names [2][]string, known map[suspectedOperator]bool) {
-	known = make(map[suspectedOperator]bool)
+func (a *recomputation) suspectedOperators() (names [2][]string, suspects map[suspectedOperator]bool) {
+	suspects = make(map[suspectedOperator]bool)
 	named := map[string]bool{}
 	for i := range names {
 		for _, row := range a.rep.All() {
@@ -207,20 +207,20 @@ func (a *recomputation) suspectedOperators() (names [2][]string, known map[suspe
 			if row.Kind != string(tensor.Output) || row.NPUPath == "" || i == 0 && !mayBegin || !mayBegin && !isDamaged {
 				continue
 			}
-			known[suspectOf(row, a.steps)] = true
-			if name := row.NPUName(); !a.computed[name] && !named[name] {
+			suspects[suspectOf(row, a.steps)] = true
+			if name := row.NPUName(); !a.npuComputed[name] && !named[name] {
 				names[i], named[name] = append(names[i], name), true
 			}
 		}
 	}
-	return names, known
+	return names, suspects
 }
 
 const (
 	// mostDoubtful is the largest number of operators of a round that are recomputed without being suspected.
 	mostDoubtful = 1024
-	// fullScore is the score from which on an operator uses all of its expected error: sums in too few bits or
-	// another epsilon reach it, and 1 in 100 healthy operators.
+	// fullScore is the score from which on an operator uses all of its expected error. Sums in too few bits, another
+	// epsilon, and 1 in 100 healthy operators reach it.
 	fullScore = 1.1
 	// farAbove: an operator beyond its limits is recomputed if its score exceeds this multiple of the median score of
 	// its class.
@@ -230,20 +230,20 @@ const (
 // addUndecided adds operators that the evidence can neither accuse nor clear: operators that use all of their expected
 // error, operators so ill-conditioned that only an error of 30 % would be seen, and operators beyond their limits
 // whose score is far above the scores of their class.
-func addUndecided(rep *record.Report, steps map[string]*plan.ShardedStep, names []string, known map[suspectedOperator]bool) []string {
+func addUndecided(rep *record.Report, steps map[string]*plan.ShardedStep, names []string, suspects map[suspectedOperator]bool) []string {
 	named := make(map[string]bool)
 	for _, name := range names {
 		named[name] = true
 	}
-	found := make(map[string]int) // number of operators by round
-	for _, is := range []func(*record.Row) bool{isAtBound, isInsensitive, aboveClass(rep)} {
+	counts := make(map[string]int) // number of operators by round
+	for _, isUndecided := range []func(*record.Row) bool{isAtBound, isInsensitive, aboveClass(rep)} {
 		for _, row := range rep.All() {
 			s := suspectOf(row, steps)
-			if row.Evidence == nil || row.Kind != string(tensor.Output) || row.NPUPath == "" || known[s] || found[row.Round] == mostDoubtful || !is(row) {
+			if row.Evidence == nil || row.Kind != string(tensor.Output) || row.NPUPath == "" || suspects[s] || counts[row.Round] == mostDoubtful || !isUndecided(row) {
 				continue
 			}
-			known[s] = true
-			found[row.Round]++
+			suspects[s] = true
+			counts[row.Round]++
 			if name := row.NPUName(); !named[name] {
 				names, named[name] = append(names, name), true
 			}

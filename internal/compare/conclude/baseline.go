@@ -36,7 +36,7 @@ type BaselineOptions struct {
 	Slack          float64
 }
 
-// Baseline has the rows of an earlier run: its failures are known, and its rows must exist in later runs.
+// Baseline has the rows of an earlier run. Its failures are known failures, and later runs must have all its rows.
 type Baseline struct {
 	Schema string          `json:"schema"`
 	Rows   []BaselineEntry `json:"rows"`
@@ -114,7 +114,7 @@ func ReadBaseline(data []byte) (*Baseline, error) {
 		return nil, lang.Errorf("not a baseline, at byte %d: %w", dec.InputOffset(), err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, lang.Errorf("more after the baseline, at byte %d", dec.InputOffset())
+		return nil, lang.Errorf("unexpected data after the baseline, at byte %d", dec.InputOffset())
 	}
 	if b.Schema != baselineSchema {
 		return nil, lang.Errorf("schema is %q, want %q", b.Schema, baselineSchema)
@@ -129,7 +129,7 @@ func ReadBaseline(data []byte) (*Baseline, error) {
 			return nil, lang.Errorf("row %d: unknown status %q", i, e.Status)
 		}
 		if seen[e.RowKey] {
-			return nil, lang.Errorf("row %d: %s is there twice", i, e.RowKey)
+			return nil, lang.Errorf("row %d: %s occurs twice", i, e.RowKey)
 		}
 		seen[e.RowKey] = true
 	}
@@ -170,7 +170,7 @@ func (b *Baseline) compare(rep *record.Report, opt *plan.PairOptions, slack floa
 		e := entries[i]
 		wasBad := e != nil && e.Status.Bad()
 		switch {
-		case row.Downstream && !wasBad: // not a failure of its own: its origin is
+		case row.Downstream && !wasBad: // its origin counts as the failure
 		case row.Status.Bad() && !wasBad:
 			result.New = append(result.New, i)
 		case row.Status.Bad():
@@ -184,9 +184,9 @@ func (b *Baseline) compare(rep *record.Report, opt *plan.PairOptions, slack floa
 			result.Fixed = append(result.Fixed, i)
 		}
 	}
-	asked := requested(opt, rep.Listed, b.Rows)
+	wanted := requested(opt, rep.Listed, b.Rows)
 	for k := range b.Rows { // in file order
-		if !found[k] && asked[k] {
+		if !found[k] && wanted[k] {
 			result.Missing = append(result.Missing, b.Rows[k].RowKey.String())
 		}
 	}
@@ -276,62 +276,62 @@ func (o *Options) SaveBaseline(rep *record.Report) ([]batch.Message, error) {
 	}
 	var messages []batch.Message
 	if rep.Baseline != nil && len(rep.Baseline.Missing) > 0 {
-		gone := rep.Baseline.Missing
-		messages = append(messages, batch.Warnf("%s: %s dropped that this run lacks: %s", file, lang.CountText(len(gone), "tensor"), lang.FirstNames(gone)))
+		missing := rep.Baseline.Missing
+		messages = append(messages, batch.Warnf("%s: dropped %s that this run lacks: %s", file, lang.CountText(len(missing), "tensor"), lang.FirstNames(missing)))
 	}
 	Adopt(rep, filepath.ToSlash(file))
 	return messages, nil
 }
 
 // Update returns the baseline of a run that possibly compared only some of the tensors. An
-// entry is kept if the run was not asked for it, or could not read its tensor. Other entries
+// entry is kept if the options exclude it, or if its tensor could not be read. Other entries
 // without a row are dropped; compare reports them as Missing. A nil baseline has no entries.
 func (b *Baseline) Update(rep *record.Report, opt *plan.PairOptions) *Baseline {
-	fresh := NewBaseline(rep)
+	updated := NewBaseline(rep)
 	if b == nil {
-		return fresh
+		return updated
 	}
 	entries, found := b.match(rep)
-	asked := requested(opt, rep.Listed, b.Rows)
-	updated, places := 0, map[record.RowKey]int{}
+	wanted := requested(opt, rep.Listed, b.Rows)
+	next, places := 0, map[record.RowKey]int{}
 	for i, row := range rep.All() {
 		if !isRecorded(row.Status) {
 			continue
 		}
 		if e := entries[i]; e != nil {
 			if row.Status == record.Error {
-				fresh.Rows[updated] = *e
+				updated.Rows[next] = *e
 			}
-			places[e.RowKey] = updated
+			places[e.RowKey] = next
 		}
-		updated++
+		next++
 	}
-	// A kept entry stays behind its predecessor.
-	behind, at := map[int][]BaselineEntry{}, -1
+	// A kept entry stays directly after the entry that preceded it.
+	following, place := map[int][]BaselineEntry{}, -1
 	for k := range b.Rows {
 		if e := &b.Rows[k]; found[k] {
-			at = places[e.RowKey]
-		} else if !asked[k] {
-			behind[at] = append(behind[at], *e)
+			place = places[e.RowKey]
+		} else if !wanted[k] {
+			following[place] = append(following[place], *e)
 		}
 	}
-	all := append([]BaselineEntry{}, behind[-1]...)
-	for i := range fresh.Rows {
-		all = append(append(all, fresh.Rows[i]), behind[i]...)
+	rows := append([]BaselineEntry{}, following[-1]...)
+	for i := range updated.Rows {
+		rows = append(append(rows, updated.Rows[i]), following[i]...)
 	}
-	fresh.Rows = all
-	return fresh
+	updated.Rows = rows
+	return updated
 }
 
 // requested reports for each entry of a baseline whether the run was asked to compare it; true for all entries without
 // a listing.
 func requested(o *plan.PairOptions, listed *record.Listing, entries []BaselineEntry) []bool {
-	asked := make([]bool, len(entries))
+	wanted := make([]bool, len(entries))
 	if listed == nil {
-		for k := range asked {
-			asked[k] = true
+		for k := range wanted {
+			wanted[k] = true
 		}
-		return asked
+		return wanted
 	}
 	names, others := make([]pair.Tensor, len(entries)), []pair.Tensor{}
 	for k := range entries {
@@ -345,24 +345,24 @@ func requested(o *plan.PairOptions, listed *record.Listing, entries []BaselineEn
 	opt := pair.Options{SkipKeys: o.SkipKeys, Exclude: o.Exclude, Ops: o.Ops}
 	ref, npu := pair.Match(names, nil, opt), pair.Match(nil, others, opt)
 	for _, u := range ref.UnmatchedRef {
-		asked[u.ID] = true
+		wanted[u.ID] = true
 	}
 	for _, u := range npu.UnmatchedNPU {
-		asked[u.ID] = true
+		wanted[u.ID] = true
 	}
 	for _, skipped := range ref.Skipped {
-		asked[skipped.Ref] = false
+		wanted[skipped.Ref] = false
 	}
 	for _, skipped := range npu.Skipped {
-		asked[skipped.NPU] = false
+		wanted[skipped.NPU] = false
 	}
 	for k := range entries {
 		e := &entries[k]
 		if e.Kind == string(tensor.Input) && !listed.Inputs || slices.Contains(listed.Others, e.Round) {
-			asked[k] = false
+			wanted[k] = false
 		}
 	}
-	return asked
+	return wanted
 }
 
 // baselineName is the name of a baseline file in a folder.

@@ -161,7 +161,7 @@ func malformedBaselines() map[string]string {
 		`{"schema": "dumptool/baseline/1", "rows": 3}`:  "not a baseline",
 		`{"schema": "dumptool/baseline/2", "rows": []}`: "dumptool/baseline/2",
 		`{"rows": []}`: "schema",
-		`{"schema": "dumptool/baseline/1", "rows": []} x`:                                                                             "more after",
+		`{"schema": "dumptool/baseline/1", "rows": []} x`:                                                                             "unexpected data after",
 		`{"schema": "dumptool/baseline/1", "row": []}`:                                                                                "row",
 		`{"schema": "dumptool/baseline/1", "rows": [{"op": "x"}]}`:                                                                    "unknown status",
 		`{"schema": "dumptool/baseline/1", "rows": [{"op": "x", "status": "GOOD"}]}`:                                                  "GOOD",

@@ -54,8 +54,8 @@ func Report(p *plan.Plan, opt *Options, parts []execute.Part) *record.Report {
 	return rep
 }
 
-// LeaveOutMasked measures origins again without the positions that masks exclude, see execute.ReadMasked, and repeats
-// the judgement if there are any.
+// LeaveOutMasked measures origins again without the positions that masks exclude (execute.ReadMasked), and repeats the
+// judgement if any row changed.
 func LeaveOutMasked(ctx context.Context, p *plan.Plan, opt *Options, rep *record.Report, parts []execute.Part) {
 	if rep.Interrupted || opt.Standard.Name != "" || opt.Judge.Verdict.Mode != limits.ByEvidence {
 		return
@@ -104,14 +104,14 @@ func (o *Options) judgeRounds(rep *record.Report) {
 		} else {
 			round, at := &rep.Rounds[i], ranges[i]
 			o.judgeRound(round, rep.Rows[at.first:at.end], nil)
-			rowShift(round, rep.Rows[at.first:at.end], at.first)
+			shiftRows(round, rep.Rows[at.first:at.end], at.first)
 		}
 		i = end
 	}
 }
 
-// rowShift converts row indexes of a round to indexes in the report.
-func rowShift(round *record.Round, rows []record.Row, first int) {
+// shiftRows converts row indexes of a round to indexes in the report.
+func shiftRows(round *record.Round, rows []record.Row, first int) {
 	round.Shift(first)
 	for k := range rows {
 		rows[k].Verdict.Shift(first)
@@ -122,13 +122,13 @@ func rowShift(round *record.Round, rows []record.Row, first int) {
 // across is the network of several rounds, nil for a single round.
 func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *diagnose.Network) {
 	mode := o.Judge.Verdict.Mode
-	known := diagnose.Network{LaterStep: isLater(round.Step), Graph: round.Pairing.Flow, Within: plan.OperatorsByModule(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.Classes(), HF32: o.Judge.Verdict.HF32, Flow: o.Judge.Verdict.Flow}
+	network := diagnose.Network{LaterStep: isLater(round.Step), Graph: round.Pairing.Flow, Within: plan.OperatorsByModule(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.Classes(), HF32: o.Judge.Verdict.HF32, Flow: o.Judge.Verdict.Flow}
 	if across != nil {
-		known.Graph, known.Within, known.Across = across.Graph, across.Within, true
+		network.Graph, network.Within, network.Across = across.Graph, across.Within, true
 	}
-	few := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Statistics != nil && row.Judged() })
-	elements := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Compared() })
-	if mode == limits.ByStatistics || mode == limits.ByEvidence && few && !elements {
+	hasStatistics := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Statistics != nil && row.Judged() })
+	hasElements := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Compared() })
+	if mode == limits.ByStatistics || mode == limits.ByEvidence && hasStatistics && !hasElements {
 		for k := range rows {
 			rows[k].Inputs = nil // set by an earlier verdict
 		}
@@ -137,22 +137,22 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *dia
 		return
 	}
 	if mode != limits.ByEvidence {
-		c := diagnose.Conclude(rows, known)
+		c := diagnose.Conclude(rows, network)
 		round.Findings = c.Findings
 		for k := range rows {
 			explainRow(&rows[k], c.Reasons(k))
 		}
 	}
-	if few && !elements {
+	if hasStatistics && !hasElements {
 		return // limits are the only evidence
 	}
-	few = few && mode == limits.ByEvidence
+	hasStatistics = hasStatistics && mode == limits.ByEvidence
 	for k := range rows {
-		if row := &rows[k]; few && row.Statistics != nil && row.Judged() {
+		if row := &rows[k]; hasStatistics && row.Statistics != nil && row.Judged() {
 			row.Verdict = record.Verdict{Status: record.Pass} // statistics.Judge replaces it
 		}
 	}
-	j := diagnose.Judge(rows, known)
+	j := diagnose.Judge(rows, network)
 	if round.Unfit = j.Unfit; mode == limits.ByEvidence {
 		round.Findings = j.Apply()
 	} else {
@@ -163,7 +163,7 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *dia
 		round.GraphSource = lang.Say("equal tensors, %d of %d operators known", n, of)
 	}
 	round.Origins = j.Origins()
-	if few {
+	if hasStatistics {
 		round.AddFindings(statistics.Judge(rows, j.Unbounded()))
 	}
 	for k := range rows {

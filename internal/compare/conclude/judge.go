@@ -32,7 +32,7 @@ func JudgeFile(path string, opt *limits.Options, config *sidefile.OpConfig) (doc
 func Judge(doc *record.Report, opt *limits.Options, config *sidefile.OpConfig) (*Judgement, error) {
 	j := &judging{Judgement: &Judgement{Counts: map[record.Status]int{}}, opt: opt, config: config, doc: doc, mode: opt.Verdict.Mode}
 	var ok bool
-	if j.was, ok = limits.TolMode(doc.TolMode); !ok {
+	if j.docMode, ok = limits.TolMode(doc.TolMode); !ok {
 		return nil, lang.Errorf("tol_mode is %q, want one of %s", doc.TolMode, strings.Join(limits.TolModes(), ", "))
 	}
 	// Documents written before the mode evidence existed are judged by limits.
@@ -40,13 +40,13 @@ func Judge(doc *record.Report, opt *limits.Options, config *sidefile.OpConfig) (
 		j.mode = limits.ByStatistics
 	}
 	j.evidence = j.mode == limits.ByEvidence && doc.Verdict != ""
-	was := make([]record.Status, len(doc.Rows))
+	statuses := make([]record.Status, len(doc.Rows))
 	for i := range doc.Rows {
-		was[i] = doc.Rows[i].Status
+		statuses[i] = doc.Rows[i].Status
 	}
 	j.judgeRounds()
 	for i := range doc.Rows {
-		j.add(&doc.Rows[i], was[i])
+		j.add(&doc.Rows[i], statuses[i])
 	}
 	return j.setTotals(), nil
 }
@@ -56,11 +56,9 @@ func Judge(doc *record.Report, opt *limits.Options, config *sidefile.OpConfig) (
 type Judgement struct {
 	// Compared counts the rows with numbers to judge.
 	Compared int
-	// LeftOut counts the passing rows that are not in the document: their status under other
-	// limits is unknown.
+	// LeftOut counts the passing rows that the document omits. Their status under other limits is unknown.
 	LeftOut int
-	// ByLevels: the evidence comes from the document, which lacks the noise of the
-	// rows.
+	// ByLevels: the evidence levels in the document are used, because the document lacks the noise of the rows.
 	ByLevels bool
 	Rows     []JudgedRow
 	Counts   map[record.Status]int
@@ -68,12 +66,12 @@ type Judgement struct {
 	// detected a fault.
 	noNumbers int
 	unproven  bool
-	// passing counts the undecided rows that do not fail in either case.
+	// passing counts the undecided rows that do not fail, whether or not the limits are met.
 	passing int
-	// few: too few operators have a partner. noVerdict is the reason if rows have only
+	// lowCoverage: too few operators have a partner. noVerdict is the reason if rows have only
 	// digests and cannot be judged.
-	few       bool
-	noVerdict lang.Sentence
+	lowCoverage bool
+	noVerdict   lang.Sentence
 }
 
 // JudgedRow is a row of a Judgement.
@@ -91,7 +89,7 @@ type JudgedRow struct {
 	Reasons []finding.Finding
 	// statusIfPassing is the status if the number of errors stays within the allowed share.
 	statusIfPassing record.Status
-	// passes: the row is undecided but does not fail in either case.
+	// passes: the row is undecided, but does not fail whether or not the limits are met.
 	passes bool
 }
 
@@ -103,12 +101,12 @@ func (r *JudgedRow) Name() string {
 // judging is the state of Judge.
 type judging struct {
 	*Judgement
-	opt    *limits.Options
-	config *sidefile.OpConfig
-	doc    *record.Report
-	was    metrics.Mode
-	// mode is the mode of the new judgement. evidence: both the document and the options have the mode evidence.
-	// facts: rows have the noise that a judgement by evidence needs.
+	opt     *limits.Options
+	config  *sidefile.OpConfig
+	doc     *record.Report
+	docMode metrics.Mode
+	// docMode is the tolerance mode of the document, mode the verdict mode of the new judgement. evidence: both the
+	// document and the options have the mode evidence. facts: rows have the noise that a judgement by evidence needs.
 	mode            limits.VerdictMode
 	evidence, facts bool
 }
@@ -134,13 +132,13 @@ func (j *judging) add(row *record.Row, was record.Status) {
 		}
 	}
 	if row.Compared() {
-		var own sidefile.OpLimits
+		var operator sidefile.OpLimits
 		if j.config != nil {
-			own, _ = j.config.Find(row.Op)
+			operator, _ = j.config.Find(row.Op)
 		}
-		r.Limits = j.opt.Limits.Limits(row.RefDType, row.NPUDType, own.Atol, own.Rtol)
-		a := j.opt.Rejudge(row, j.was, &r.Limits)
-		r.Status, r.Errors, r.Reasons, r.statusIfPassing, r.Total = a.Status, a.Errors, a.Reasons, a.IfPassing, row.Result.Total
+		r.Limits = j.opt.Limits.Limits(row.RefDType, row.NPUDType, operator.Atol, operator.Rtol)
+		rejudged := j.opt.Rejudge(row, j.docMode, &r.Limits)
+		r.Status, r.Errors, r.Reasons, r.statusIfPassing, r.Total = rejudged.Status, rejudged.Errors, rejudged.Reasons, rejudged.IfPassing, row.Result.Total
 		if j.evidence {
 			r.byEvidence(row)
 		}
@@ -156,10 +154,10 @@ func (j *judging) add(row *record.Row, was record.Status) {
 func (j *judging) setTotals() *Judgement {
 	j.ByLevels = j.evidence && !j.facts
 	if j.mode == limits.ByStatistics {
-		j.few, j.noVerdict = j.doc.LowCoverage(), j.doc.Meaning.NoVerdict
+		j.lowCoverage, j.noVerdict = j.doc.LowCoverage(), j.doc.Meaning.NoVerdict
 	}
 	j.unproven = j.evidence && j.doc.Meaning.CannotShowFault()
-	if n := j.doc.LeftOut; n > 0 { // they passed when the document was written
+	if n := j.doc.LeftOut; n > 0 { // all of these rows passed
 		j.noNumbers = max(j.noNumbers, j.doc.Meaning.NoNumbers)
 		j.LeftOut, j.Compared = n, j.Compared+n
 		if j.evidence {
@@ -192,7 +190,7 @@ func (j *Judgement) Outcome(file string, exitZero bool) batch.Outcome {
 		return batch.Outcomef(batch.Nothing, "%s has no row that was compared", file)
 	case !j.NoVerdict().IsZero():
 		return batch.Outcomef(batch.Nothing, "no verdict: %s", j.NoVerdict())
-	case j.few:
+	case j.lowCoverage:
 		return batch.Outcomef(batch.NotCovered, "%s has few operators with a partner", file)
 	case j.unproven:
 		return batch.Outcomef(batch.NotCovered, "the comparison proves nothing: %s", file)
@@ -200,22 +198,21 @@ func (j *Judgement) Outcome(file string, exitZero bool) batch.Outcome {
 	return batch.Outcome{}
 }
 
-// byEvidence sets the status of a row from its evidence and its status under the new limits. If
-// the limits leave it undecided, it stays UNDECIDED unless the evidence gives the same status
-// for both possibilities.
+// byEvidence sets the status of a row from its evidence and its status under the new limits. If the limits leave the
+// row undecided, it stays UNDECIDED unless the evidence gives the same status whether or not the limits are met.
 func (r *JudgedRow) byEvidence(row *record.Row) {
 	if row.Evidence == nil {
 		return
 	}
-	byLimits, open := r.Status, r.Status == limits.Undecided
-	if open {
+	byLimits, isOpen := r.Status, r.Status == limits.Undecided
+	if isOpen {
 		byLimits = record.Fail
 	}
-	by := func(status record.Status) record.Status {
+	statusFor := func(status record.Status) record.Status {
 		return row.Evidence.Status(status, row, finding.Has(r.Reasons, finding.Gate) || status == record.Fail && finding.Has(r.Reasons, finding.NPUNaN))
 	}
-	r.Status = by(byLimits)
-	if open && by(r.statusIfPassing) != r.Status {
+	r.Status = statusFor(byLimits)
+	if isOpen && statusFor(r.statusIfPassing) != r.Status {
 		r.passes = r.Status != record.Fail
 		r.Status = limits.Undecided
 	}

@@ -18,7 +18,7 @@ var powers = [...]float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, recor
 
 const powerShare = 0.9
 
-// meaning returns what a reader of the verdict has to know: whether it proves anything; for a verdict by evidence
+// meaning returns the facts that qualify the verdict: whether it proves anything; for a verdict by evidence
 // also whether the runs had equal inputs, how small a fault would have been seen, how much of the network was
 // compared, and notes.
 func meaning(rep *record.Report, s *sums) (m record.Meaning) {
@@ -26,7 +26,7 @@ func meaning(rep *record.Report, s *sums) (m record.Meaning) {
 		return m
 	}
 	if rep.Standard == "" && (rep.Verdict == string(limits.ByEvidence) || rep.Verdict == string(limits.ByStatistics)) {
-		addEvident(rep, &m, s)
+		addEvidenceFacts(rep, &m, s)
 	}
 	m.NoNumbers = s.empty + s.nan
 	if m.NoVerdict.IsZero() && m.NoNumbers > 0 && m.NoNumbers == s.judged {
@@ -37,7 +37,7 @@ func meaning(rep *record.Report, s *sums) (m record.Meaning) {
 	return m
 }
 
-// fewJudged is the number of tensors below which a single judged tensor suffices as a proof.
+// fewJudged: in a comparison of fewer tensors a single judged tensor suffices as a proof.
 const fewJudged = 20
 
 // isProof reports whether a run without a fault proves something: faults of 30 % would have been seen in
@@ -57,9 +57,9 @@ func (s *sums) noNumbers() lang.Sentence {
 	return lang.Say("%d tensors: %d empty, %d NaN everywhere on both sides", s.judged, s.empty, s.nan)
 }
 
-// addEvident adds the facts about a verdict by evidence or by statistics.
-func addEvident(rep *record.Report, m *record.Meaning, s *sums) {
-	m.Operators = &record.Operators{Reference: len(s.refs), NPU: len(s.npus), Compared: len(s.both)}
+// addEvidenceFacts adds the facts about a verdict by evidence or by statistics.
+func addEvidenceFacts(rep *record.Report, m *record.Meaning, s *sums) {
+	m.Operators = &record.Operators{Reference: len(s.refOps), NPU: len(s.npuOps), Compared: len(s.comparedOps)}
 	if rep.Verdict == string(limits.ByEvidence) {
 		m.Inputs, m.Power = &s.inputs, s.powerOf(rep)
 	}
@@ -138,7 +138,7 @@ func (s *sums) addEvidence(row *record.Row, e *record.Evidence) {
 	s.kinds[kind]++
 }
 
-// addPower adds the smallest fault that would have been seen in a row that no origin damaged.
+// addPower adds the smallest fault that would have been seen in a row, unless the row is an origin or damaged by one.
 func (s *sums) addPower(row int, e *record.Evidence) {
 	if e.Level == record.IsOrigin || len(e.FedBy) > 0 || !e.Power.Defined() {
 		return

@@ -28,7 +28,7 @@ func (o *Options) Merge(ctx context.Context, docs []shard.Document, origin shard
 	rep := &record.Report{Origin: origin, Args: first.Args, Profile: first.Profile, NaNPolicy: first.NaNPolicy, TolMode: first.TolMode,
 		Verdict: first.Verdict, VerdictWhy: first.VerdictWhy, Standard: first.Standard, Listed: &record.Listing{Ref: []record.ListedRound{}, NPU: []record.ListedRound{}}}
 	for _, part := range parts {
-		if err := cmp.Or(mergeable(part.head, first), part.rank()); err != nil {
+		if err := cmp.Or(mergeable(part.head, first), part.setRank()); err != nil {
 			return nil, lang.Errorf("%s: %w", part.doc.Path, err)
 		}
 	}
@@ -45,7 +45,7 @@ func (o *Options) Merge(ctx context.Context, docs []shard.Document, origin shard
 		rep.Rounds = append(rep.Rounds, round)
 	}
 	if origin.Shard == nil && first.Shard == nil && len(parts) > 1 {
-		rename(rep.Rounds)
+		renameRounds(rep.Rounds)
 	}
 	if err := mergeHeads(rep, parts); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (o *Options) Merge(ctx context.Context, docs []shard.Document, origin shard
 	return rep, nil
 }
 
-// keepPictures keeps the pictures of the rows that a single run would have chosen.
+// keepPictures keeps only the pictures of the rows that a single run over all documents would have chosen.
 func (o *Options) keepPictures(rep *record.Report) {
 	var drawn []int
 	if o.Pictures != nil {
@@ -159,7 +159,7 @@ func (o *Options) readRows(ctx context.Context, parts []*mergePart, rounds []mer
 // addRows sums up the rows of a document and checks that each is in its round.
 func (o *Options) addRows(p *mergePart, rounds []mergedRound) error {
 	if len(p.Rows) != p.rows() {
-		return lang.Errorf("has %d rows, its rounds %d", len(p.Rows), p.rows())
+		return lang.Errorf("has %d rows, but its rounds have %d", len(p.Rows), p.rows())
 	}
 	p.sums = newSums(0)
 	for k := range rounds {
@@ -185,7 +185,7 @@ func mergeable(doc, first *record.Report) error {
 	case doc.Listed == nil:
 		return lang.Errorf("made by an older version of dumptool: run the comparison again")
 	case doc.LeftOut > 0:
-		return lang.Errorf("lacks %s that passed: make it with --rows all", lang.Count(doc.LeftOut, "row"))
+		return lang.Errorf("omits %s that passed: compare again with --rows all", lang.Count(doc.LeftOut, "row"))
 	case doc.FailedFast:
 		return lang.Errorf("stops at its first failure (--fail-fast)")
 	case doc.Verdict != first.Verdict:
@@ -194,14 +194,14 @@ func mergeable(doc, first *record.Report) error {
 	return nil
 }
 
-// rank sets the rank that the user gave for a document with a single round, which has no rank or the same one.
-func (p *mergePart) rank() error {
+// setRank sets the rank that the user gave for a document. The document must have a single round, without another rank.
+func (p *mergePart) setRank() error {
 	rank, rounds := p.doc.Rank, p.head.Rounds
 	if rank == "" {
 		return nil
 	}
 	if len(rounds) != 1 || rounds[0].At.Rank != "" && rounds[0].At.Rank != rank {
-		return lang.Errorf("rank=%s is for a document of one round without a rank", rank)
+		return lang.Errorf("rank=%s may be given only for a document with one round that has no rank", rank)
 	}
 	rounds[0].At.Rank = rank
 	return nil
@@ -219,7 +219,7 @@ func (p *mergePart) rows() (n int) {
 type mergedRound struct {
 	part  *mergePart
 	index int
-	// first is the index of its first row in the document, at the index in the result.
+	// first is the index of the round's first row in the document, at its index in the result.
 	first, at int
 }
 
@@ -227,7 +227,7 @@ func (m *mergedRound) round() *record.Round { return &m.part.head.Rounds[m.index
 
 func (m *mergedRound) rows() int { return m.round().Len() }
 
-// adapt changes a row of the document to its round in the result.
+// adapt sets the round of a row, and its references to other rows, to their values in the result.
 func (m *mergedRound) adapt(round *record.Round, row *record.Row) {
 	row.Verdict.Shift(m.at - m.first)
 	row.Round, row.Key, row.At.Rank = round.Name, round.Pairing.Key, cmp.Or(m.part.doc.Rank, row.At.Rank)
@@ -257,9 +257,9 @@ func mergeRounds(parts []*mergePart) ([]mergedRound, error) {
 		switch path, other := b.part.doc.Path, a.part.doc.Path; {
 		case byPlace && x.Pairing.Place != y.Pairing.Place, !byPlace && (x.At != y.At || x.RefAt != y.RefAt || a.part == b.part):
 		case x.At == (record.At{}):
-			return nil, lang.Errorf("%s: its round has no rank and no step, and neither has the round of %s: name the rank, such as rank=0:%s", path, other, path)
+			return nil, lang.Errorf("%s: its round has no rank and no step, nor has the round of %s: give the rank, such as rank=0:%s", path, other, path)
 		default:
-			return nil, lang.Errorf("%s: has the round %s, as %s has", path, cmp.Or(y.Name, coordinates(y.At).String()), other)
+			return nil, lang.Errorf("%s: contains the round %s, and so does %s", path, cmp.Or(y.Name, coordinates(y.At).String()), other)
 		}
 	}
 	return all, nil
@@ -270,13 +270,13 @@ func coordinates(at record.At) dumpdir.Coordinates {
 	return dumpdir.Coordinates{Rank: at.Rank, Step: at.Step, Graph: at.Graph, Model: at.Model}
 }
 
-// rename gives rounds of different runs distinct names.
-func rename(rounds []record.Round) {
-	here, there := make([]dumpdir.Coordinates, len(rounds)), make([]dumpdir.Coordinates, len(rounds))
+// renameRounds gives rounds of different runs distinct names.
+func renameRounds(rounds []record.Round) {
+	npuAt, refAt := make([]dumpdir.Coordinates, len(rounds)), make([]dumpdir.Coordinates, len(rounds))
 	for i := range rounds {
-		here[i], there[i] = coordinates(rounds[i].At), coordinates(rounds[i].RefAt)
+		npuAt[i], refAt[i] = coordinates(rounds[i].At), coordinates(rounds[i].RefAt)
 	}
-	for i, name := range plan.ShortNames(here, there) {
+	for i, name := range plan.ShortNames(npuAt, refAt) {
 		r := &rounds[i]
 		r.Name, r.Pairing.Key, r.Pairing.Place = name, name, i
 	}
@@ -333,15 +333,15 @@ func (o *Options) dropDetails(row *record.Row) {
 	if res == nil {
 		return
 	}
-	res.Worst, res.Listed = firstWords(res.Worst, o.Top), firstWords(res.Listed, o.List)
+	res.Worst, res.Listed = firstElements(res.Worst, o.Top), firstElements(res.Listed, o.List)
 	if !o.KLD {
 		res.KLD = metrics.Metric{}
 	}
 	execute.Trim(res, row.Pair.Status, o.Bins, o.Axes)
 }
 
-// firstWords returns at most n elements; a shortened list is copied to free the rest.
-func firstWords(elements []metrics.Element, n int) []metrics.Element {
+// firstElements returns at most n elements; a shortened list is copied to free the rest.
+func firstElements(elements []metrics.Element, n int) []metrics.Element {
 	switch {
 	case n <= 0:
 		return nil

@@ -12,7 +12,7 @@ import (
 	"dumptool/internal/sidefile"
 )
 
-// SumOptions define failures of the command.
+// SumOptions say when the command fails.
 type SumOptions struct {
 	// ExitZero suppresses failures in the outcome. Coverage is the required coverage of the
 	// reference.
@@ -94,8 +94,8 @@ func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 	case !rep.Meaning.NoVerdict.IsZero():
 		return batch.Outcomef(batch.Nothing, "no verdict: %s", rep.Meaning.NoVerdict).AsShown()
 	case rep.LowCoverage() && want.Text == "":
-		of := rep.Meaning.Operators
-		return batch.Outcomef(batch.NotCovered, "%d of %d operators have a partner (--require-coverage 0 allows it)", of.Compared, min(of.Reference, of.NPU)).AsShown()
+		operators := rep.Meaning.Operators
+		return batch.Outcomef(batch.NotCovered, "%d of %d operators have a partner (--require-coverage 0 allows it)", operators.Compared, min(operators.Reference, operators.NPU)).AsShown()
 	case rep.Meaning.CannotShowFault() && want.Text == "":
 		return batch.Outcomef(batch.NotCovered, "the comparison proves nothing (--require-coverage 0 allows it)").AsShown()
 	}
@@ -115,14 +115,13 @@ func firstUnread(rep *record.Report) lang.Sentence {
 // comparedNames limits the search for the nearest name.
 const comparedNames = 300
 
-// NothingCompared is the outcome of a run without a pair. If both sides have tensors, their
-// names differ.
+// NothingCompared is the outcome of a run without a pair; it says why, for example that the names of both sides differ.
 func NothingCompared(rep *record.Report, rounds plan.Rounds) batch.Outcome {
 	c := &rep.Coverage
 	skipped, ambiguous := rep.Counts[record.Skip], rep.Counts[record.Ambiguous]
-	left := lang.Say("%s in the reference, %d in the NPU run only", lang.CountText(c.Reference, "tensor"), len(c.NPUOnly))
+	unpaired := lang.Say("%s in the reference, %d in the NPU run only", lang.CountText(c.Reference, "tensor"), len(c.NPUOnly))
 	if ambiguous > 0 {
-		left = lang.Say("%s, %d AMBIGUOUS", left, ambiguous)
+		unpaired = lang.Say("%s, %d AMBIGUOUS", unpaired, ambiguous)
 	}
 	nothing := func(why lang.Sentence) batch.Outcome {
 		return batch.Outcomef(batch.Nothing, "nothing was compared: %s", why)
@@ -134,20 +133,20 @@ func NothingCompared(rep *record.Report, rounds plan.Rounds) batch.Outcome {
 			WithHint("--map-node-dict pairs the operators")
 	case len(c.RefOnly) > 0 && len(c.NPUOnly) > 0:
 		near := slices.MinFunc(c.NPUOnly[:min(len(c.NPUOnly), comparedNames)], func(a, b string) int { return lang.Distance(c.RefOnly[0], a) - lang.Distance(c.RefOnly[0], b) })
-		return nothing(left).WithHint("--map-node-dict pairs names that differ, such as %s and %s", c.RefOnly[0], near)
+		return nothing(unpaired).WithHint("--map-node-dict pairs names that differ, such as %s and %s", c.RefOnly[0], near)
 	case rep.Standard != "" && skipped > 0:
 		return nothingf("the standard %s could be applied to none of %s", rep.Standard, lang.CountText(rep.Len(), "tensor"))
 	case skipped > 0 && skipped == rep.Len():
 		return nothingf("all tensors were skipped (%s; --skip-keys, --exclude-node-list)", lang.CountText(skipped, "tensor"))
 	case skipped > 0:
-		return nothingf("%s skipped, %s", lang.CountText(skipped, "tensor"), left)
+		return nothingf("%s skipped, %s", lang.CountText(skipped, "tensor"), unpaired)
 	case rep.Len() == 0 && rounds != (plan.Rounds{}):
 		return nothingf("--round %s selects no tensor", rounds)
 	case rep.Len() == 0 && len(c.Rounds) > 0:
 		return nothingf("the two sides have no round in common: %s", c.Rounds[0]).
 			WithHint("--ref-rank, --npu-rank and similar flags choose one round of each side; their numbers may differ")
 	}
-	return nothing(left)
+	return nothing(unpaired)
 }
 
 // failures counts the failing rows that no other failure damaged; with a baseline only new failures and worse ones.

@@ -138,7 +138,7 @@ func summands(ctx context.Context, p *plan.Plan, o *Options, rep *record.Report)
 	return all, nil
 }
 
-// weightErrors returns a function for the root mean square error of the weights of an operator.
+// weightErrors returns a function that returns the root mean square error of the weights of an operator.
 func weightErrors(rep *record.Report) func(dumpdir.Coordinates, string) (float64, bool) {
 	type operator struct {
 		at   dumpdir.Coordinates
@@ -204,24 +204,24 @@ func coordinatesByName(rep *record.Report) map[string]dumpdir.Coordinates {
 func (o *Options) judgeAcross(rep *record.Report, from, end int, ranges []rowRange) {
 	rounds := rep.Rounds[from:end]
 	first, last := len(rep.Rows), 0
-	all := record.Round{Findings: record.NoFindings(), OrderKnown: true, At: record.At{Step: rounds[0].Step}}
-	known := &diagnose.Network{Graph: record.Flow{}, Within: map[string][]string{}}
+	merged := record.Round{Findings: record.NoFindings(), OrderKnown: true, At: record.At{Step: rounds[0].Step}}
+	network := &diagnose.Network{Graph: record.Flow{}, Within: map[string][]string{}}
 	for i := range rounds {
 		r, at := &rounds[i], ranges[from+i]
 		if at.first < at.end {
 			first, last = min(first, at.first), max(last, at.end)
 		}
-		all.OrderKnown = all.OrderKnown && r.OrderKnown
-		if all.GraphSource.IsZero() {
-			all.GraphSource = r.GraphSource
+		merged.OrderKnown = merged.OrderKnown && r.OrderKnown
+		if merged.GraphSource.IsZero() {
+			merged.GraphSource = r.GraphSource
 		}
 		for op, sources := range r.Pairing.Flow {
-			known.Graph[diagnose.Key(op, r.Name)] = keyed(sources, r.Name)
+			network.Graph[diagnose.Key(op, r.Name)] = withKeys(sources, r.Name)
 		}
 		for op, inside := range plan.OperatorsByModule(rep.Rows[at.first:at.end]) {
 			for _, name := range inside {
 				key := diagnose.Key(op, r.Name)
-				known.Within[key] = append(known.Within[key], diagnose.Key(name, r.Name))
+				network.Within[key] = append(network.Within[key], diagnose.Key(name, r.Name))
 			}
 		}
 	}
@@ -229,46 +229,46 @@ func (o *Options) judgeAcross(rep *record.Report, from, end int, ranges []rowRan
 		return
 	}
 	rows := rep.Rows[first:last]
-	o.judgeRound(&all, rows, known)
-	rowShift(&all, rows, first)
+	o.judgeRound(&merged, rows, network)
+	shiftRows(&merged, rows, first)
 	for i := range rounds {
 		r, at := &rounds[i], ranges[from+i]
-		r.Unfit, r.NoVerdict = all.Unfit, all.NoVerdict
+		r.Unfit, r.NoVerdict = merged.Unfit, merged.NoVerdict
 		if r.GraphSource.IsZero() {
-			r.GraphSource = all.GraphSource
+			r.GraphSource = merged.GraphSource
 		}
-		r.Findings, r.Origins = findingsIn(&all, at)
+		r.Findings, r.Origins = findingsIn(&merged, at)
 	}
 }
 
-// keyed returns sources with the keys of their operators.
-func keyed(sources []record.Source, round string) []record.Source {
+// withKeys returns sources with keys, which include the round, as the names of their operators.
+func withKeys(sources []record.Source, round string) []record.Source {
 	all := make([]record.Source, len(sources))
 	for i, s := range sources {
-		of := round
+		operatorRound := round
 		if s.Round != "" {
-			of = s.Round
+			operatorRound = s.Round
 		}
-		all[i] = record.Source{Op: diagnose.Key(s.Op, of), Output: s.Output}
+		all[i] = record.Source{Op: diagnose.Key(s.Op, operatorRound), Output: s.Output}
 	}
 	return all
 }
 
 // findingsIn returns the findings of a step in the rows of one of its rounds. Findings in other rounds are dropped.
 func findingsIn(all *record.Round, at rowRange) (record.Findings, []int) {
-	in := func(row int) bool { return row >= at.first && row < at.end }
-	some := func(rows []int) []int {
-		return slices.DeleteFunc(slices.Clone(rows), func(row int) bool { return !in(row) })
+	isInRound := func(row int) bool { return row >= at.first && row < at.end }
+	inRound := func(rows []int) []int {
+		return slices.DeleteFunc(slices.Clone(rows), func(row int) bool { return !isInRound(row) })
 	}
 	f := all.Findings
 	for _, row := range []*int{&f.FirstBad, &f.FirstDamaged, &f.FirstNaN, &f.FirstOverflow, &f.LargestJump} {
-		if !in(*row) {
+		if !isInRound(*row) {
 			*row = -1
 		}
 	}
-	f.Origins, f.Chain, f.Suspects = some(f.Origins), some(f.Chain), some(f.Suspects)
+	f.Origins, f.Chain, f.Suspects = inRound(f.Origins), inRound(f.Chain), inRound(f.Suspects)
 	if f.FirstBad < 0 {
 		f.LastGood, f.Suspects = -1, nil
 	}
-	return f, some(all.Origins)
+	return f, inRound(all.Origins)
 }

@@ -18,7 +18,7 @@ func (a *recomputation) computeReference(ctx context.Context) (more bool, err er
 	var rows []*record.Row
 	var names []string
 	for _, row := range a.rep.All() {
-		if row.FirstCode() == finding.ReferenceDiffers && row.RefPath != "" && row.Self.IsRight() && !a.referred[row.Op] {
+		if row.FirstCode() == finding.ReferenceDiffers && row.RefPath != "" && row.Self.IsRight() && !a.refComputed[row.Op] {
 			rows, names = append(rows, row), append(names, row.Op)
 		}
 	}
@@ -34,7 +34,7 @@ func (a *recomputation) computeReference(ctx context.Context) (more bool, err er
 		return false, err
 	}
 	for _, name := range names {
-		a.referred[name] = true
+		a.refComputed[name] = true
 	}
 	for _, row := range a.rep.All() {
 		if ref := found[row.OnReference()]; ref.IsRight() && row.Self.IsRight() && ref.Attributes == row.Self.Attributes {
@@ -50,8 +50,8 @@ func (a *recomputation) computeReference(ctx context.Context) (more bool, err er
 }
 
 // computeGolden recomputes the operators of rows whose reference holds outputs only, and adds their judgements to
-// found. Such an operator reads the outputs of the reference's operators whose outputs the NPU's operator read, and
-// the NPU's tensor for an input that no dumped operator produced. Its attributes are the attributes on the NPU.
+// found. Each input is the reference's tensor that corresponds to the input on the NPU, or the NPU's tensor if no dumped
+// operator produced the input. The attributes are the attributes on the NPU.
 func (a *recomputation) computeGolden(ctx context.Context, rows []*record.Row, found map[record.OutputAt]*record.RecomputedOutput) error {
 	operators := map[suspectedOperator]bool{}
 	var names []string
@@ -113,8 +113,8 @@ func (a *recomputation) replace(op *dumpdir.Op, rows []*record.Row) {
 // producerOf returns the latest output before an operator that equals an input of it on the NPU; nil if no dumped
 // operator produced the input. rows are the outputs of the operator.
 func (a *recomputation) producerOf(rows []*record.Row, input int) (latest *record.Row) {
-	of := rows[0]
-	for _, row := range rows { // one of them has the inputs that were read
+	operator := rows[0]
+	for _, row := range rows { // only one of the outputs lists the inputs
 		i := slices.IndexFunc(row.Reads, func(read record.InputRead) bool { return read.NPU && read.Input == input && !read.Constant })
 		if i < 0 {
 			continue
@@ -122,7 +122,7 @@ func (a *recomputation) producerOf(rows []*record.Row, input int) (latest *recor
 		read := &row.Reads[i]
 		count, _ := read.Shape.Count()
 		for _, p := range a.rep.All() {
-			if p.Compared() && p.Round == of.Round && p.Op != of.Op && p.Order <= of.Order && p.Result.NPUCRC == read.CRC && p.Result.Total == count &&
+			if p.Compared() && p.Round == operator.Round && p.Op != operator.Op && p.Order <= operator.Order && p.Result.NPUCRC == read.CRC && p.Result.Total == count &&
 				p.NPUDType.String() == read.DType && p.RefPath == p.RefFile && (latest == nil || p.Order > latest.Order) {
 				latest = p
 			}

@@ -29,7 +29,7 @@ func (o *Options) sumUp(rep *record.Report, s *sums) {
 	}
 	rep.Count()
 	rep.Effective = s.held.name()
-	uncoveredTensors(rep, s)
+	setCoverage(rep, s)
 	setFindings(rep)
 	rep.Meaning = meaning(rep, s)
 	rep.Warnings = o.warnings(rep)
@@ -60,8 +60,8 @@ type sums struct {
 	// requested and compared are hashes of the names of reference tensors: the tensors to compare, and the compared
 	// tensors.
 	requested, compared [][sha256.Size]byte
-	// refs and npus are the operators of each side, both those with a compared tensor.
-	refs, npus, both map[string]bool
+	// refOps and npuOps are the operators of each side, comparedOps the operators with a compared tensor.
+	refOps, npuOps, comparedOps map[string]bool
 	// judged counts judged rows; empty and nan count judged rows without numbers.
 	judged, empty, nan int
 	inputs             record.Inputs
@@ -75,7 +75,7 @@ type sums struct {
 func newSums(rows int) *sums {
 	names := func() map[string]bool { return make(map[string]bool, rows) }
 	tensors := func() [][sha256.Size]byte { return make([][sha256.Size]byte, 0, rows) }
-	return &sums{requested: tensors(), compared: tensors(), refs: names(), npus: names(), both: names(), kinds: map[string]int{}, deepest: -1}
+	return &sums{requested: tensors(), compared: tensors(), refOps: names(), npuOps: names(), comparedOps: names(), kinds: map[string]int{}, deepest: -1}
 }
 
 // sumsOf sums the rows of a report.
@@ -122,13 +122,13 @@ func (s *sums) addTensor(row *record.Row) {
 		return
 	}
 	if row.RefFile != "" {
-		s.refs[row.Op] = true
+		s.refOps[row.Op] = true
 	}
 	if row.NPUFile != "" {
-		s.npus[row.Op] = true
+		s.npuOps[row.Op] = true
 	}
 	if row.Judged() {
-		s.both[row.Op] = true
+		s.comparedOps[row.Op] = true
 	}
 }
 
@@ -136,9 +136,9 @@ func (s *sums) addTensor(row *record.Row) {
 func (s *sums) join(o *sums) {
 	s.held.join(&o.held)
 	s.requested, s.compared = append(s.requested, o.requested...), append(s.compared, o.compared...)
-	maps.Copy(s.refs, o.refs)
-	maps.Copy(s.npus, o.npus)
-	maps.Copy(s.both, o.both)
+	maps.Copy(s.refOps, o.refOps)
+	maps.Copy(s.npuOps, o.npuOps)
+	maps.Copy(s.comparedOps, o.comparedOps)
 	s.judged, s.empty, s.nan = s.judged+o.judged, s.empty+o.empty, s.nan+o.nan
 	s.inputs.Equal, s.inputs.Rounding, s.inputs.Differ = s.inputs.Equal+o.inputs.Equal, s.inputs.Rounding+o.inputs.Rounding, s.inputs.Differ+o.inputs.Differ
 	for kind, n := range o.kinds {
@@ -151,10 +151,11 @@ func (s *sums) join(o *sums) {
 	s.rounded = cmp.Or(s.rounded, o.rounded)
 }
 
-// heldType is the type whose values float32 arrays hold. any: there are such arrays; differ: their types differ.
+// heldType is the common type of the values in float32 arrays of values in a coarser type. isKnown: there are such
+// arrays; differs: their types differ.
 type heldType struct {
-	held        string
-	any, differ bool
+	held             string
+	isKnown, differs bool
 }
 
 func (h *heldType) add(row *record.Row) {
@@ -162,35 +163,35 @@ func (h *heldType) add(row *record.Row) {
 	if n == nil || n.Grid == nil || n.MayHold(tensor.Float16) || n.MayHold(tensor.BFloat16) {
 		return
 	}
-	h.join(&heldType{held: row.Type, any: true})
+	h.join(&heldType{held: row.Type, isKnown: true})
 }
 
 // join adds the type of other rows.
 func (h *heldType) join(other *heldType) {
-	if !other.any {
+	if !other.isKnown {
 		return
 	}
-	h.differ = h.differ || other.differ || h.any && h.held != other.held
-	h.held, h.any = other.held, true
+	h.differs = h.differs || other.differs || h.isKnown && h.held != other.held
+	h.held, h.isKnown = other.held, true
 }
 
 // name returns the common type of all rows, empty if they differ.
 func (h *heldType) name() string {
-	if h.differ {
+	if h.differs {
 		return ""
 	}
 	return h.held
 }
 
-// uncoveredTensors sets the coverage. A tensor of the reference counts once, even if it was compared in several rounds; skipped
+// setCoverage sets the coverage. A tensor of the reference counts once, even if it was compared in several rounds; skipped
 // tensors do not count.
-func uncoveredTensors(rep *record.Report, s *sums) {
+func setCoverage(rep *record.Report, s *sums) {
 	c := &rep.Coverage
 	*c = record.Coverage{Unused: c.Unused}
-	asked := s.requested
+	wanted := s.requested
 	for i := range rep.Rounds {
 		for _, file := range rep.Rounds[i].Pairing.Candidates {
-			asked = append(asked, sha256.Sum256([]byte(file)))
+			wanted = append(wanted, sha256.Sum256([]byte(file)))
 		}
 		for _, file := range rep.Rounds[i].Pairing.Superseded {
 			if !slices.Contains(c.Superseded, file) {
@@ -216,7 +217,7 @@ func uncoveredTensors(rep *record.Report, s *sums) {
 			c.Skipped = append(c.Skipped, row.Name())
 		}
 	}
-	c.Reference, c.Compared = countDistinct(asked), countDistinct(s.compared)
+	c.Reference, c.Compared = countDistinct(wanted), countDistinct(s.compared)
 	for _, r := range rep.Listed.Ref {
 		if !r.Paired {
 			c.Reference += r.Outputs
@@ -270,17 +271,17 @@ func warnOfUnpaired(rounds []record.ListedRound, side lang.Text) []lang.Sentence
 func (o *Options) warnings(rep *record.Report) []lang.Sentence {
 	all := slices.Concat(rep.Listed.Stale, rep.Listed.Warnings, record.UnmatchedNames(rep.Rounds),
 		warnOfUnpaired(rep.Listed.Ref, lang.Text{EN: "reference"}), warnOfUnpaired(rep.Listed.NPU, lang.Text{EN: "conclude¦NPU"}), record.RejectedSources(rep.Rounds))
-	differ, first := 0, lang.Sentence{}
+	differing, first := 0, lang.Sentence{}
 	for i := range rep.Rounds {
 		if p := &rep.Rounds[i].Pairing; p.Differ > 0 {
-			if differ == 0 {
+			if differing == 0 {
 				first = p.FirstDiffer
 			}
-			differ += p.Differ
+			differing += p.Differ
 		}
 	}
-	if differ > 0 {
-		all = append(all, lang.Say("arguments that are no tensors differ (%d): %s", differ, first))
+	if differing > 0 {
+		all = append(all, lang.Say("arguments other than tensors differ (%d): %s", differing, first))
 	}
 	all = append(all, o.notTransposed(rep)...)
 	all = append(all, aboutFiles(rep)...)
@@ -308,7 +309,7 @@ func aboutFiles(rep *record.Report) []lang.Sentence {
 	return tensorfile.FirstWarnings(all)
 }
 
-// notTransposed warns of operators in --transpose that do not occur in any row.
+// notTransposed warns of operators named in --transpose that no row has.
 func (o *Options) notTransposed(rep *record.Report) (warnings []lang.Sentence) {
 	if rep.CutShort() || len(o.Shape.Transpose) == 0 {
 		return nil

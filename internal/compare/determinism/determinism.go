@@ -37,7 +37,7 @@ type Report struct {
 	// LeftOut lists existing data that was not compared, with the reason: tensors that the user skips, other rounds,
 	// and files of earlier executions that another run lacks.
 	LeftOut []lang.Sentence `json:"left_out"`
-	// Warnings are about the runs.
+	// Warnings are warnings about the runs.
 	Warnings []lang.Sentence `json:"warnings"`
 	// Rows are all tensors of the first run that another run has, in execution order.
 	Rows []Row `json:"rows"`
@@ -489,7 +489,7 @@ func (p *partners) add(match *plan.Planner, run int) []plan.Pair {
 		switch {
 		case x.Row.Pair.Status == record.Skip:
 			p.leaveOut(x.Row.Name(), x.Row.Pair.Reasons[0].Evidence)
-			p.leaveOutOlder(match, &x, lang.Say("skipped too"))
+			p.leaveOutOlder(match, &x, lang.Say("skipped in both runs"))
 		case x.Ref != nil && x.NPU != nil:
 			rows = append(rows, p.executions(match, &x, run)...)
 			continue

@@ -7,9 +7,9 @@ import (
 	"dumptool/internal/optype"
 )
 
-// findForwards finds the forward call of each backward call: the call of the same number if its outputs
-// have the shapes of the gradients, else the only call whose outputs have these shapes.
-// Recomputation runs a forward call twice, and modules count their backward calls backwards.
+// findForwards finds the forward call of each backward call: the call of the same number if its outputs have the shapes
+// of the gradients, else the only call whose outputs have these shapes. Numbers alone do not suffice: activation
+// checkpointing runs a forward call twice, and modules number their backward calls from the last forward call on.
 func (n *dataFlow) findForwards() {
 	forwards := map[string][]*operator{}
 	var backwards []*operator

@@ -52,7 +52,7 @@ func (n *dataFlow) findDuplicates() {
 			continue
 		}
 		if others := r.rowsOfSameDigest(same[r.digest(npuSide)]); len(others) > 0 {
-			r.duplicates = r.duplicate(others)
+			r.duplicates = r.duplicateFinding(others)
 		}
 	}
 }
@@ -75,8 +75,8 @@ func (r *row) rowsOfSameDigest(same []*row) []*row {
 	})
 }
 
-// duplicate returns the finding for an NPU tensor that equals tensors of other rows.
-func (r *row) duplicate(others []*row) []finding.Finding {
+// duplicateFinding returns the finding for an NPU tensor that equals tensors of other rows.
+func (r *row) duplicateFinding(others []*row) []finding.Finding {
 	names := make([]string, len(others))
 	for i, other := range others {
 		names[i] = other.source.Name()
@@ -86,8 +86,8 @@ func (r *row) duplicate(others []*row) []finding.Finding {
 	return found
 }
 
-// insertFindings inserts findings of one pattern at the position of the pattern in the table, and drops later findings,
-// which the pattern explains. It returns findings unchanged if an earlier finding explains the pattern.
+// insertFindings inserts more, findings of one pattern, at the position of the pattern in the table, and drops the later
+// findings, which the pattern explains. It returns findings unchanged if an earlier finding explains the pattern.
 func insertFindings(findings, more []finding.Finding) []finding.Finding {
 	if len(more) == 0 {
 		return findings

@@ -13,27 +13,27 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// evidenceRow is a row during the judgement by evidence. Every row has one, so it holds only values that are read later.
+// evidenceRow is a row during the judgement by evidence.
 type evidenceRow struct {
 	*row
 	verdict verdict.Verdict
 	fedBy   []*evidenceRow
 	// beyond is the error divided by the noise of the second reference, 0 without a second
 	// reference.
-	beyond        float64
-	depth         int    // number of operators on the longest path to the row
-	outputsBefore int    // number of outputs judged before it
-	lost          bool   // some pairs have NaN or infinity only in the reference
-	guessed       bool   // the inputs are assumed to be the rows before it
-	related       []*row // the inputs, if they were identified by their values
-	origin        bool
-	unbounded     bool // statistics judge it, see isUnbounded
-	damaged       bool
-	behind        bool  // an input is random, or selected by tied indices
-	coarser       bool  // it computes in a coarser type, while a few operators of its kind do not
-	hf32          bool  // a product of inputs rounded to 11 bits
-	leftOut       int64 // number of elements not judged, since an index within its error selects them
-	// biasOfInputs: the inputs are biased in the same direction as the row.
+	beyond           float64
+	depth            int    // number of operators on the longest path to the row
+	outputsBefore    int    // number of outputs judged before it
+	hasLostNumbers   bool   // some pairs have NaN or infinity only in the reference
+	hasGuessedInputs bool   // the inputs are assumed to be the rows before it
+	inferredInputs   []*row // the inputs, if they were identified by their values
+	origin           bool
+	unbounded        bool // statistics judge it, see isUnbounded
+	damaged          bool
+	behindChoice     bool  // an input is random, or selected by tied indices
+	coarser          bool  // it computes in a coarser type, while a few operators of its kind do not
+	hf32             bool  // a product of inputs rounded to 11 bits
+	leftOut          int64 // number of elements not judged, since an index within its error selects them
+	// biasOfInputs: the inputs have a bias of the same sign as the row.
 	biasOfInputs bool
 	downstream   bool   // it fails because an input fails
 	unpaired     []*row // outputs of operators that only one side ran before this input, which is far off
@@ -44,9 +44,8 @@ type evidenceRow struct {
 	rules        []string // names of the rules of the network that hold
 }
 
-// guessed is the number of preceding rows that may be the inputs of a row if no graph
-// names its inputs.
-const guessed = 12
+// guessedInputs is the number of preceding rows that are assumed to be the inputs of a row if no graph names its inputs.
+const guessedInputs = 12
 
 // inputs returns the known rows from which the row was computed.
 func (x *evidenceRow) inputs() []*row {
@@ -54,16 +53,16 @@ func (x *evidenceRow) inputs() []*row {
 	switch {
 	case x.producer != nil:
 		return []*row{x.producer}
-	case x.madeBy != nil:
-		return []*row{x.madeBy}
+	case x.copiedFrom != nil:
+		return []*row{x.copiedFrom}
 	case x.isInput && o.known && len(o.inputs) > 1: // unknown which input it was computed from
 		return nil
-	case len(x.related) > 0:
-		return x.related
+	case len(x.inferredInputs) > 0:
+		return x.inferredInputs
 	case !x.isInput && len(o.inputs) > 0:
 		return o.read()
-	case x.guessed:
-		return slices.Clip(n.judgedOutputs[max(0, x.outputsBefore-guessed):x.outputsBefore])
+	case x.hasGuessedInputs:
+		return slices.Clip(n.judgedOutputs[max(0, x.outputsBefore-guessedInputs):x.outputsBefore])
 	case o.known:
 		return o.sources
 	}
@@ -74,29 +73,29 @@ func (x *evidenceRow) inputs() []*row {
 type Judgement struct {
 	*dataFlow
 	// Unfit: the graph was not used, because too many operators would have been origins.
-	Unfit bool
-	all   []evidenceRow    // by row index
-	most  tensor.DType     // the type whose values most float32 arrays hold
-	kinds map[string]tally // float32 arrays by type of operator
+	Unfit      bool
+	evidence   []evidenceRow    // by row index
+	commonType tensor.DType     // the type whose values most float32 arrays hold
+	tallies    map[string]tally // float32 arrays by type of operator
 	// onOneSide holds the types that some row stores on one side only, as after autocast.
-	onOneSide map[tensor.DType]bool
-	hf32      map[optype.Form]bool      // kinds of products whose inputs are rounded to 11 bits
-	unread    []bool                    // rows that no operator reads, nil if there are none
-	walked    int                       // number of judged rows
-	gaps      []*evidenceRow            // modules with an error that begins inside, behind their inputs and before any dumped output
-	drawn     bool                      // an earlier row holds other random numbers
-	carried   map[string]*errorsOfPlace // errors of inputs without a producer, see usualErrors
-	chosen    bool                      // an earlier output of integers differs
-	origins   []*evidenceRow
-	applied   bool // the statuses are set by evidence
-	rounder   verdict.Rounder
+	onOneSide        map[tensor.DType]bool
+	hf32             map[optype.Form]bool      // kinds of products whose inputs are rounded to 11 bits
+	unread           []bool                    // rows that no operator reads, nil if there are none
+	judgedRows       int                       // number of judged rows
+	gaps             []*evidenceRow            // modules with an error that begins inside, behind their inputs and before any dumped output
+	hasRandom        bool                      // an earlier row holds other random numbers
+	usualByPlace     map[string]*errorsOfPlace // errors of inputs without a producer, see usualErrors
+	hasChosenIndices bool                      // an earlier output of integers differs
+	origins          []*evidenceRow
+	applied          bool // the statuses are set by evidence
+	rounder          verdict.Rounder
 }
 
 // Judge judges all rows of a round by the errors that their operators add.
 func Judge(rows []record.Row, known Network) *Judgement {
 	j := judge(newNetwork(rows, known))
 	hasFlow := len(known.Graph) > 0 || slices.ContainsFunc(j.operators, func(o *operator) bool { return o.known })
-	if n := j.unproven(); known.Ordered && hasFlow && n >= limits.FewOrigins && float64(n) > limits.TooManyOrigins*float64(j.walked) {
+	if n := j.countUnproven(); known.Ordered && hasFlow && n >= limits.FewOrigins && float64(n) > limits.TooManyOrigins*float64(j.judgedRows) {
 		if len(known.Graph) == 0 {
 			known.Flow = FlowFiles
 		}
@@ -104,8 +103,8 @@ func Judge(rows []record.Row, known Network) *Judgement {
 		j = judge(newNetwork(rows, known))
 		j.Unfit = true
 	}
-	for i := range j.all {
-		if x := &j.all[i]; x.biasOfInputs && x.status == record.Warn && !x.source.Forced &&
+	for i := range j.evidence {
+		if x := &j.evidence[i]; x.biasOfInputs && x.status == record.Warn && !x.source.Forced &&
 			len(x.source.Pair.Reasons) > 0 && len(finding.ExceptCode(x.source.Pair.Reasons, finding.Bias)) == 0 {
 			x.status = record.Pass
 		}
@@ -115,12 +114,12 @@ func Judge(rows []record.Row, known Network) *Judgement {
 
 // ByContent returns the number of operators whose inputs were found by equal elements, and the number of all
 // operators.
-func (j *Judgement) ByContent() (known, of int) { return j.byContent(), len(j.operators) }
+func (j *Judgement) ByContent() (known, total int) { return j.byContent(), len(j.operators) }
 
 // Write sets the fields of the rows from the judgement.
 func (j *Judgement) Write() {
 	for i := range j.rows {
-		to, x := j.rows[i].source, &j.all[i]
+		to, x := j.rows[i].source, &j.evidence[i]
 		to.Inputs = j.rows[i].inputRows()
 		var reasons []finding.Finding
 		if x.row != nil {
@@ -130,9 +129,9 @@ func (j *Judgement) Write() {
 			}
 			switch {
 			case j.applied:
-				reasons = x.factual(x.explain())
-			case x.origin: // by limits an input may seem to explain it
-				reasons = x.factual(x.explain())
+				reasons = x.withFacts(x.explain())
+			case x.origin: // the limits may have accused an input
+				reasons = x.withFacts(x.explain())
 				to.Reasons = finding.ExceptCode(finding.ExceptCode(to.Reasons, finding.LayerInputBad), finding.Unknown)
 			}
 			if j.applied && x.compared {
@@ -145,7 +144,7 @@ func (j *Judgement) Write() {
 
 // judgementOf returns the judgement of a row, nil until it has been walked.
 func (j *Judgement) judgementOf(r *row) *evidenceRow {
-	if x := &j.all[r.index]; x.row != nil {
+	if x := &j.evidence[r.index]; x.row != nil {
 		return x
 	}
 	return nil
@@ -164,7 +163,7 @@ func (j *Judgement) Origins() []int {
 // judge judges the rows of a network. It repeats the walk if the first walk shows that products
 // have inputs of fewer bits, or that nothing reads some wrong rows.
 func judge(n *dataFlow) *Judgement {
-	n.walked = n.walk()
+	n.walkOrder = n.walk()
 	j := walk(&Judgement{dataFlow: n})
 	if j.hf32 = j.findHF32(); len(j.hf32) > 0 {
 		j = walk(&Judgement{dataFlow: n, hf32: j.hf32})
@@ -184,26 +183,26 @@ func judge(n *dataFlow) *Judgement {
 // walk judges the rows one after the other.
 func walk(j *Judgement) *Judgement {
 	n := j.dataFlow
-	n.judgedOutputs, j.all = nil, make([]evidenceRow, len(n.rows))
+	n.judgedOutputs, j.evidence = nil, make([]evidenceRow, len(n.rows))
 	for i := range n.rows {
 		if n.rows[i].held = ""; n.rows[i].compared {
 			n.rows[i].noise = n.rows[i].source.Noise
 		}
 	}
-	j.tally()
-	for _, o := range n.walked {
+	j.countHeldTypes()
+	for _, o := range n.walkOrder {
 		for _, r := range slices.Concat(o.inputs, o.inOrder()) {
-			x := &j.all[r.index]
+			x := &j.evidence[r.index]
 			*x = j.judge(r)
-			j.walked++
+			j.judgedRows++
 			if x.origin && !slices.ContainsFunc(j.origins, func(o *evidenceRow) bool { return o.operator == x.operator && !o.isInput && !x.isInput }) {
 				j.origins = append(j.origins, x)
 			}
 		}
 		for _, r := range o.outputs {
 			if r.noise != nil {
-				if j.judgedOutputs = append(j.judgedOutputs, r); len(j.judgedOutputs) > lookedAt {
-					j.judgedOutputs[len(j.judgedOutputs)-1-lookedAt].sourceCache = nil
+				if j.judgedOutputs = append(j.judgedOutputs, r); len(j.judgedOutputs) > searchedRows {
+					j.judgedOutputs[len(j.judgedOutputs)-1-searchedRows].sourceCache = nil
 				}
 			}
 		}
@@ -214,26 +213,26 @@ func walk(j *Judgement) *Judgement {
 // judge judges a row whose inputs have been judged.
 func (j *Judgement) judge(r *row) evidenceRow {
 	x := evidenceRow{row: r, depth: 1, outputsBefore: len(j.judgedOutputs)}
-	o, source, own := r.operator, r.source, r.operator.inputs
+	o, source, dumpedInputs := r.operator, r.source, r.operator.inputs
 	op := verdict.Operator{Type: r.typ, AnyClass: j.AnyClass, Output: source.Output, Known: o.known, HF32: r.isProduct() && (j.HF32 == HF32On || j.hf32[r.product()])}
 	switch {
-	case r.producer != nil || r.madeBy != nil:
+	case r.producer != nil || r.copiedFrom != nil:
 		op.Type = optype.Type{Class: optype.Move}
-	case !r.isInput && len(own) > 0:
+	case !r.isInput && len(dumpedInputs) > 0:
 	case o.known:
 		op.Hidden = len(o.through) > 0
 		if r.isInput || o.looped || op.Hidden {
 			op.Type = optype.Type{}
 		}
 	case j.Ordered:
-		x.guessed = len(j.judgedOutputs) > 0
+		x.hasGuessedInputs = len(j.judgedOutputs) > 0
 		op.Type = optype.Type{}
 	default:
 		op.Type = optype.Type{}
 	}
-	op.Guessed, x.hf32 = x.guessed, op.HF32
+	op.Guessed, x.hf32 = x.hasGuessedInputs, op.HF32
 	if o.forward != nil && !r.isInput {
-		op.Gradients = len(own)
+		op.Gradients = len(dumpedInputs)
 	}
 	x.findHeldType(j)
 	op.Out = r.noise
@@ -243,9 +242,9 @@ func (j *Judgement) judge(r *row) evidenceRow {
 	for _, in := range inputs {
 		if before := j.judgementOf(in); before != nil { // nil in a cycle
 			x.depth = max(x.depth, before.depth+1)
-			op.Behind = op.Behind || before.behind
+			op.Behind = op.Behind || before.behindChoice
 			isSuspect = isSuspect || before.verdict.Level >= verdict.Suspect
-			x.dependOn(before, !before.equal())
+			x.dependOn(before, !before.isEqual())
 		}
 		if in.noise != nil {
 			op.Inputs = append(op.Inputs, in.noise)
@@ -284,19 +283,19 @@ func (j *Judgement) judge(r *row) evidenceRow {
 	x.leftOut = x.leaveOutSelected(&op)
 	x.verdict = x.judgeWritten(j, &op)
 	x.outside = j.isOutside(&x)
-	s := &ruleState{evidenceRow: &x, j: j, op: &op, badInside: badInside, start: r.isInput && len(x.inputs()) == 0 && j.walked > 0}
+	s := &ruleState{evidenceRow: &x, j: j, op: &op, badInside: badInside, isCarriedInput: r.isInput && len(x.inputs()) == 0 && j.judgedRows > 0}
 	s.apply(hypotheses)
 	x.leftOut += x.verdict.LeftOut
 	x.biasOfInputs = op.BiasOfInputs()
-	x.lost = lostNumbers(r.result()) > 0
+	x.hasLostNumbers = lostNumbers(r.result()) > 0
 	s.apply(excuses)
 	x.origin = !badInside && x.verdict.Level == verdict.Origin
 	s.apply(places)
-	j.drawn = j.drawn || x.verdict.Kind == verdict.Drawn
-	j.chosen = j.chosen || !r.isInput && r.noise.Type.Integer && r.noise.RMS > 0
-	x.behind = op.Behind || x.verdict.Level == verdict.Suspect && x.verdict.Kind >= verdict.Drawn
+	j.hasRandom = j.hasRandom || x.verdict.Kind == verdict.Drawn
+	j.hasChosenIndices = j.hasChosenIndices || !r.isInput && r.noise.Type.Integer && r.noise.RMS > 0
+	x.behindChoice = op.Behind || x.verdict.Level == verdict.Suspect && x.verdict.Kind >= verdict.Drawn
 	if len(x.fedBy) > 0 && !x.origin {
-		newNaN := op.Out.NonFinite > 0 || x.lost
+		newNaN := op.Out.NonFinite > 0 || x.hasLostNumbers
 		x.damaged = x.verdict.Kind == verdict.InputNaN && newNaN || op.Damaged(&j.rounder)
 	}
 	return x
@@ -304,18 +303,18 @@ func (j *Judgement) judge(r *row) evidenceRow {
 
 // Unbounded returns the rows with elements that statistics judge.
 func (j *Judgement) Unbounded() (rows []int) {
-	for i := range j.all {
-		if x := &j.all[i]; x.unbounded && !x.origin {
+	for i := range j.evidence {
+		if x := &j.evidence[i]; x.unbounded && !x.origin {
 			rows = append(rows, i)
 		}
 	}
 	return rows
 }
 
-// equal reports whether the tensor equals the reference. No error passes through such a tensor, whatever its inputs
+// isEqual reports whether the tensor equals the reference. No error passes through such a tensor, whatever its inputs
 // are.
-func (x *evidenceRow) equal() bool {
-	return x.noise != nil && !x.lost && x.noise.RMS == 0 && x.noise.NonFinite == 0
+func (x *evidenceRow) isEqual() bool {
+	return x.noise != nil && !x.hasLostNumbers && x.noise.RMS == 0 && x.noise.NonFinite == 0
 }
 
 // lostNumbers counts the pairs with NaN or infinity in the reference and a number on the NPU,
@@ -331,7 +330,7 @@ func (x *evidenceRow) isBad() bool { return x.origin || len(x.fedBy) > 0 }
 // mayLose reports whether a row has NaN or infinities that may turn numbers into NaN downstream.
 func (j *Judgement) mayLose(in *row) bool {
 	before := j.judgementOf(in)
-	return before != nil && (before.lost || before.verdict.Kind == verdict.NonFinite)
+	return before != nil && (before.hasLostNumbers || before.verdict.Kind == verdict.NonFinite)
 }
 
 // isUnexplained reports whether a row fails by limits and rounding does not explain its error.
@@ -340,20 +339,20 @@ func (j *Judgement) isUnexplained(r *row) bool {
 	return r.failed() && (x == nil || x.noise == nil || x.isBad() || x.verdict.Level > verdict.Clean)
 }
 
-// dependOn adds before to the origins that the row depends on, if before is an origin. With errors (the errors of
+// dependOn adds before to the origins that the row depends on, if before is an origin. With passesOn (the errors of
 // before pass through) it also adds the origins that before depends on.
-func (x *evidenceRow) dependOn(before *evidenceRow, errors bool) {
-	if errors {
-		x.feed(before.fedBy...)
+func (x *evidenceRow) dependOn(before *evidenceRow, passesOn bool) {
+	if passesOn {
+		x.addOrigins(before.fedBy...)
 	}
 	if before.origin {
-		x.feed(before)
+		x.addOrigins(before)
 	}
 }
 
-// feed adds origins that the row depends on, each once. Most rows have the same origins as an
+// addOrigins adds origins that the row depends on, each once. Most rows have the same origins as an
 // input, and share its slice.
-func (x *evidenceRow) feed(origins ...*evidenceRow) {
+func (x *evidenceRow) addOrigins(origins ...*evidenceRow) {
 	if len(x.fedBy) == 0 {
 		x.fedBy = slices.Clip(origins)
 		return
@@ -375,14 +374,13 @@ func isOriginWithoutInputs(op *verdict.Operator, v *verdict.Verdict) bool {
 // isLarge reports whether the error of an output exceeds a quarter of the reference (rms).
 func isLarge(op *verdict.Operator) bool { return op.Out.RMS > 0.25*op.Out.RefRMS }
 
-// specific reports whether a failing row has a pattern that only a fault causes and that no
-// input has.
-func (x *evidenceRow) specific(op *verdict.Operator) bool {
+// hasSpecificPattern reports whether a failing row has a pattern of faultsOnly that no input has.
+func (x *evidenceRow) hasSpecificPattern(op *verdict.Operator) bool {
 	if x.verdict.Score <= 1.5 || x.verdict.Exact || op.Tainted {
 		return false
 	}
 	return slices.ContainsFunc(x.patterns(), func(f finding.Finding) bool {
-		return slices.Contains(faultsOnly, f.Code) && !x.inherited(f.Code)
+		return slices.Contains(faultsOnly, f.Code) && !x.isInherited(f.Code)
 	})
 }
 
@@ -393,8 +391,8 @@ var faultsOnly = []finding.Code{finding.Duplicate, finding.Swapped, finding.Shif
 // where the errors begin; FirstBad and FirstDamaged are the first origin, if the order or the
 // data flow is known.
 func (j *Judgement) Apply() (v record.Findings) {
-	for i := range j.all {
-		if x := &j.all[i]; x.row != nil && x.compared {
+	for i := range j.evidence {
+		if x := &j.evidence[i]; x.row != nil && x.compared {
 			// A row always fails if a gate rejects it, or if the policy for NaN leaves nothing to compare.
 			source := x.source
 			gate := finding.Has(source.Pair.Reasons, finding.Gate) || x.failed() && finding.Has(source.Pair.Reasons, finding.NPUNaN)
@@ -408,14 +406,14 @@ func (j *Judgement) Apply() (v record.Findings) {
 	if len(j.origins) > 0 && (j.Ordered || len(j.Graph) > 0 || j.byContent() > 0) {
 		v.FirstBad, v.FirstDamaged = v.Origins[0], v.Origins[0]
 		if j.Ordered {
-			j.lastGoodBefore(&v, func(r *row) bool { return r.status.Passes() })
+			j.findLastGood(&v, func(r *row) bool { return r.status.Passes() })
 		}
-		j.dependentRows(&v)
+		j.findDependentRows(&v)
 	}
 	if j.Ordered {
-		j.firsts(&v)
+		j.findFirsts(&v)
 	}
-	if j.largestJump(&v); v.LargestJump >= 0 && !j.all[v.LargestJump].origin {
+	if j.findLargestJump(&v); v.LargestJump >= 0 && !j.evidence[v.LargestJump].origin {
 		v.LargestJump, v.Jump = -1, 0 // meaningless if nothing is wrong
 	}
 	return v
@@ -433,8 +431,8 @@ func (j *Judgement) MoveFirstBad(v *record.Findings) {
 	}
 	v.FirstBad, v.FirstDamaged = j.origins[i].index, j.origins[i].index
 	v.LastGood, v.Suspects, v.Chain, v.OutputsBad = -1, nil, nil, false
-	j.lastGoodBefore(v, (*row).isGood)
-	j.dependentRows(v)
+	j.findLastGood(v, (*row).isGood)
+	j.findDependentRows(v)
 }
 
 // outline returns the evidence from which the status follows.
@@ -462,7 +460,7 @@ func (x *evidenceRow) report() *record.Evidence {
 		e.Class, e.RMS, e.RefRMS, e.Rounding = v.Class.String(), jsonpos.Float(n.RMS), jsonpos.Float(n.RefRMS), jsonpos.Float(n.Rounding)
 		e.Expected, e.Propagated, e.Own = jsonpos.Float(v.Sum), jsonpos.Float(v.Propagated), jsonpos.Float(v.Expectation.Own)
 		if n.RefRMS == 0 && n.RMS == 0 {
-			e.Expected = 0 // not the minimum that scores are relative to
+			e.Expected = 0 // instead of the minimum by which scores are divided
 		}
 		e.Score, e.Rows, e.Channels = jsonpos.Float(v.Score), jsonpos.Float(v.RowScore), jsonpos.Float(v.ChannelScore)
 		e.Peak, e.ScaleZ = jsonpos.Float(v.PeakScore), jsonpos.Float(v.ScaleZ)

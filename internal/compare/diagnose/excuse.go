@@ -13,8 +13,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// inOrder returns the outputs in the order of judgement: indices last, because the verdict on the numbers they select
-// decides.
+// inOrder returns the outputs in the order of judgement: indices last, because their verdict depends on the verdict on
+// the numbers that they select.
 func (o *operator) inOrder() (outputs []*row) {
 	for _, indices := range []bool{false, true} {
 		for _, r := range o.outputs {
@@ -101,20 +101,20 @@ func (r *row) isStart() bool { return r.isInput && r.producer == nil || r.typ.St
 // carried over from an operator that was not dumped.
 func (j *Judgement) isOutside(x *evidenceRow) bool {
 	r := x.row
-	if !r.isStart() || r.noise.Apart == nil || len(x.inputs()) > 0 && !x.guessed {
+	if !r.isStart() || r.noise.Apart == nil || len(x.inputs()) > 0 && !x.hasGuessedInputs {
 		return false
 	}
-	// Names of files do not tell the order of the inputs: in the place of a weight, wide integers are indices.
+	// File names do not tell the order of the inputs: wide integers in the place of a weight are indices.
 	isParameter := r.source.Kind == string(tensor.Parameter) || r.typ.IsParameter(r.source.Output) && !r.isWideInteger()
 	switch {
-	case j.updated >= 0 && (!j.Ordered || r.place > j.updated), isParameter && j.LaterStep:
+	case j.firstUpdate >= 0 && (!j.Ordered || r.place > j.firstUpdate), isParameter && j.LaterStep:
 		return false
 	case isParameter || r.typ.Start:
 		return true
 	case !j.Ordered || r.operator.known && len(r.operator.sources) > 0:
 		return false
 	}
-	return r.noise.Type.Integer && !j.chosen || r.place < j.made
+	return r.noise.Type.Integer && !j.hasChosenIndices || r.place < j.firstOutput
 }
 
 // isSure reports whether the error is large and far beyond the error that any operator makes from known inputs.
@@ -157,7 +157,7 @@ func (j *Judgement) containerOf(r *row) *evidenceRow {
 	if j.judgementOf(out) != nil || out.noise == nil || out.noise.RMS == 0 {
 		return nil
 	}
-	return &j.all[out.index]
+	return &j.evidence[out.index]
 }
 
 // hasUsualError reports whether the error of a row is the usual one of tensors of its name. NaN and infinities of one
@@ -175,30 +175,30 @@ func (r *row) relativeError() float64 {
 	return r.noise.RMS / r.noise.RefRMS
 }
 
-// usualErrors are the median absolute and relative errors of the outputs, or of the inputs without a producer, at the
+// usualErrors returns the median absolute and relative errors of the outputs, or of the inputs without a producer, at the
 // same position of calls with the same name, such as the gradients that an optimiser reads. An input with an error of
 // this size inherited it: layers have gradients of different sizes, and some gradients are 0 in theory. The results
 // are 0 for fewer than leastAlike tensors.
 func (j *Judgement) usualErrors(r *row) (absolute, relative float64) {
-	if j.carried == nil {
-		j.carried = map[string]*errorsOfPlace{}
+	if j.usualByPlace == nil {
+		j.usualByPlace = map[string]*errorsOfPlace{}
 		for i := range j.rows {
 			if r := &j.rows[i]; (!r.isInput || r.producer == nil) && r.noise != nil && r.noise.Count > 1 { // the counters of an optimiser are exact
-				e := j.carried[r.calledPlace()]
+				e := j.usualByPlace[r.calledPlace()]
 				if e == nil {
 					e = &errorsOfPlace{}
-					j.carried[r.calledPlace()] = e
+					j.usualByPlace[r.calledPlace()] = e
 				}
 				e.absolute, e.relative = append(e.absolute, r.noise.RMS), append(e.relative, r.relativeError())
 			}
 		}
-		for _, e := range j.carried {
+		for _, e := range j.usualByPlace {
 			slices.Sort(e.absolute)
 			slices.Sort(e.relative)
 		}
 	}
 	const leastAlike = 4
-	e := j.carried[r.calledPlace()]
+	e := j.usualByPlace[r.calledPlace()]
 	if e == nil || len(e.absolute) < leastAlike {
 		return 0, 0
 	}
@@ -261,7 +261,7 @@ func (x *evidenceRow) isRoundedOnOneSide(j *Judgement) bool {
 		return false
 	}
 	count, by := a.Count()
-	return count == 0 && by != j.most && !j.onOneSide[by]
+	return count == 0 && by != j.commonType && !j.onOneSide[by]
 }
 
 // isOtherTensor reports whether the two sides are different tensors.
@@ -274,7 +274,7 @@ func (r *row) isOtherTensor() bool {
 // different tensor, and everything that reads it differs entirely too: the input data differed,
 // or the operator is wrong.
 func (x *evidenceRow) mayHaveStartedApart(readers []*operator) bool {
-	if x.isStart() || len(x.inputs()) > 0 || x.noise == nil || !x.unrelated() || len(x.patterns()) > 0 {
+	if x.isStart() || len(x.inputs()) > 0 || x.noise == nil || !x.isUnrelated() || len(x.patterns()) > 0 {
 		return false
 	}
 	read := 0
@@ -299,11 +299,11 @@ func isGarbage(n *noise.Noise) bool {
 // findUnread finds tensors that differ although all their readers are right: outputs that differ in some
 // rows only, and inputs from outside such as a block table. It is nil if there are none.
 func (j *Judgement) findUnread() []bool {
-	unread, found := make([]bool, len(j.all)), false
+	unread, found := make([]bool, len(j.evidence)), false
 	readers := j.readers()
-	for i := range j.all {
-		x := &j.all[i]
-		if x.row == nil || !x.compared || x.noise == nil || x.lost && !x.isInput || !x.origin && len(x.fedBy) == 0 {
+	for i := range j.evidence {
+		x := &j.evidence[i]
+		if x.row == nil || !x.compared || x.noise == nil || x.hasLostNumbers && !x.isInput || !x.origin && len(x.fedBy) == 0 {
 			continue
 		}
 		n, reading := x.noise, readers[x.operator.index]
@@ -334,9 +334,9 @@ func (x *evidenceRow) mayBeRenumbered() bool {
 	return x.isStart() && (x.isOtherTensor() || x.noise.NonFinite > 0)
 }
 
-// differOnlyByRounding reports whether operators have compared outputs, and all of these differ by rounding alone. With passesOn
-// they may also differ by the errors that the floating-point inputs pass on, without inputs that are different
-// tensors.
+// differOnlyByRounding reports whether operators have compared outputs that all differ by rounding alone. With passesOn
+// the outputs may also differ by the errors that the floating-point inputs pass on, not counting inputs that are
+// different tensors.
 func (j *Judgement) differOnlyByRounding(operators []*operator, passesOn bool) bool {
 	outputs := 0
 	for _, o := range operators {

@@ -12,8 +12,8 @@ import (
 // FlowFrom is the source of the data flow, the edges between producers and readers.
 type FlowFrom string
 
-// The sources. FlowAuto, the default, uses files, and the equality of an input with an
-// earlier output. Without files it reads inputs that only one side has.
+// The sources. FlowAuto, the default, uses files, and inputs that equal an earlier output. Without files it also reads
+// the inputs that only one side has.
 const (
 	FlowAuto  FlowFrom = "auto"
 	FlowFiles FlowFrom = "files" // only files
@@ -59,7 +59,7 @@ func (c tensorKey) anyShape() tensorKey {
 	return c
 }
 
-// producers has, for the reference and the NPU, the row that made each content.
+// producers maps, for the reference and the NPU, each content to the row that produced it.
 type producers [2]map[tensorKey]*row
 
 // add makes an output the producer of its content. With keep an existing producer stays.
@@ -83,17 +83,17 @@ func (n *dataFlow) findProducers() {
 		return
 	}
 	rounds := map[string]*producers{} // ranks do not read tensors of other ranks
-	of := func(r *row) *producers {
+	producersOf := func(r *row) *producers {
 		if rounds[r.source.Round] == nil {
 			rounds[r.source.Round] = &producers{{}, {}}
 		}
 		return rounds[r.source.Round]
 	}
 	if !n.Ordered {
-		for _, passed := range []bool{false, true} { // containers, and outputs that pass an input on, produce only content that nothing else produces
+		for _, passed := range []bool{false, true} { // modules, and outputs that pass an input on, come last: they produce only content without another producer
 			for _, r := range n.order {
 				if !r.isInput && (r.passesOn() || len(r.operator.inner) > 0) == passed {
-					of(r).add(r, true)
+					producersOf(r).add(r, true)
 				}
 			}
 		}
@@ -101,7 +101,7 @@ func (n *dataFlow) findProducers() {
 	var found []sources
 	reached := map[*row]bool{}
 	for _, r := range n.order {
-		latest := of(r)
+		latest := producersOf(r)
 		if r.isInput {
 			if r.findProducer(latest); r.producer != nil {
 				reached[r.producer] = true
@@ -118,7 +118,7 @@ func (n *dataFlow) findProducers() {
 			latest.add(r, false)
 		}
 	}
-	n.takeSources(found, reached)
+	n.setSources(found, reached)
 }
 
 // passesOn reports whether an output has the elements of an input of its operator.
@@ -130,22 +130,22 @@ func (r *row) passesOn() bool {
 
 // findProducer finds the producer of an input that both sides have.
 func (r *row) findProducer(latest *producers) {
-	var by [2]*row
-	for side := range by {
+	var candidates [2]*row
+	for side := range candidates {
 		if c, ok := r.tensorKey(side); ok {
-			by[side] = latest[side][c]
+			candidates[side] = latest[side][c]
 		}
 	}
 	// Several outputs may be equal in the reference: the producer is the output that is equal on the NPU, too.
-	if p := by[npuSide]; p != nil && by[refSide] != nil && p.digest(refSide) == r.digest(refSide) {
-		by[refSide] = p
+	if p := candidates[npuSide]; p != nil && candidates[refSide] != nil && p.digest(refSide) == r.digest(refSide) {
+		candidates[refSide] = p
 	}
-	if r.producer = cmp.Or(by[refSide], by[npuSide]); r.producer == nil || r.producer.operator == r.operator {
+	if r.producer = cmp.Or(candidates[refSide], candidates[npuSide]); r.producer == nil || r.producer.operator == r.operator {
 		r.producer = nil
 		return
 	}
-	if r.producer != by[npuSide] && r.network.Ordered {
-		r.misread = by[npuSide]
+	if r.producer != candidates[npuSide] && r.network.Ordered {
+		r.misread = candidates[npuSide]
 	}
 	o := r.operator
 	if o.known || r.producer.operator == o {
@@ -161,9 +161,9 @@ func (r *row) findProducer(latest *producers) {
 
 // sources are the producers of an operator's inputs, found from inputs that only one side has.
 type sources struct {
-	reader *operator
-	rows   []*row
-	unmade bool // another input has no producer, and by the operator type it is no parameter
+	reader          *operator
+	rows            []*row
+	hasUnknownInput bool // another input has no producer, and by the operator type it is no parameter
 }
 
 // sourcesIn returns the sources of the operator of a row with Reads.
@@ -181,7 +181,7 @@ func (r *row) sourcesIn(latest *producers) sources {
 		c := tensorKey{read.CRC, count, read.DType, read.Shape.String()}
 		switch source := cmp.Or(by[c], by[c.anyShape()]); {
 		case source == nil:
-			s.unmade = s.unmade || !r.typ.IsParameter(read.Input)
+			s.hasUnknownInput = s.hasUnknownInput || !r.typ.IsParameter(read.Input)
 		case source.operator != r.operator && !slices.Contains(s.rows, source):
 			s.rows = append(s.rows, source)
 		}
@@ -189,10 +189,10 @@ func (r *row) sourcesIn(latest *producers) sources {
 	return s
 }
 
-// takeSources sets the inputs of each operator to the producers that were found. An input without a producer comes
-// from outside, like a weight. But if an earlier output has no reader, an operator without a dump may lie in between:
-// then some inputs are unknown.
-func (n *dataFlow) takeSources(found []sources, reached map[*row]bool) {
+// setSources sets the inputs of each operator to the producers that were found. An input without a producer counts as
+// an input from outside, such as a weight, unless an earlier output has no reader: then an operator without a dump may
+// lie in between, and the inputs of the operator stay unknown.
+func (n *dataFlow) setSources(found []sources, reached map[*row]bool) {
 	lost := slices.IndexFunc(n.operators, func(o *operator) bool {
 		return slices.ContainsFunc(o.outputs, func(r *row) bool {
 			_, ok := r.tensorKey(npuSide)
@@ -200,7 +200,7 @@ func (n *dataFlow) takeSources(found []sources, reached map[*row]bool) {
 		})
 	})
 	for _, s := range found {
-		if !s.unmade || s.reader.index <= lost {
+		if !s.hasUnknownInput || s.reader.index <= lost {
 			s.reader.sources, s.reader.inferred, s.reader.known = s.rows, false, true
 		}
 	}
@@ -217,11 +217,11 @@ func (n *dataFlow) byContent() (known int) {
 	return known
 }
 
-// The numbers of preceding rows among which the inputs of a row are searched by value; at least one of two inputs
-// must be among the lastFew.
+// searchedRows is the number of preceding rows among which the inputs of a row are searched by value. At least one of
+// two inputs must be among the last recentRows rows.
 const (
-	lookedAt = 64
-	lastFew  = 8
+	searchedRows = 64
+	recentRows   = 8
 )
 
 // inferInputs finds the inputs of a row and its operator type from the values of the references, if no graph names them.
@@ -232,29 +232,29 @@ func (j *Judgement) inferInputs(r *row) (inputs []*row, op optype.Type, found bo
 	if !ok {
 		return nil, op, false
 	}
-	take := func(errors float64, t optype.Type, rows ...*row) {
+	consider := func(errors float64, t optype.Type, rows ...*row) {
 		if errors > worst && !t.Fitted && (!found || t == op) {
 			inputs, op, found, worst = rows, t, true, errors
 		}
 	}
-	before := j.judgedOutputs[max(0, len(j.judgedOutputs)-lookedAt):]
+	before := j.judgedOutputs[max(0, len(j.judgedOutputs)-searchedRows):]
 	for _, row := range slices.Backward(before) {
 		if sameReference(r.noise, row.noise) {
 			continue
 		}
 		if t, ok := out.OfOne(row.asSource()); ok {
-			take(row.noise.RMS, t, row)
+			consider(row.noise.RMS, t, row)
 		}
 	}
 	if found {
 		return inputs, op, true
 	}
-	for i := len(before) - 1; i >= max(0, len(before)-lastFew); i-- {
+	for i := len(before) - 1; i >= max(0, len(before)-recentRows); i-- {
 		a := before[i]
 		half := out.CombinedWith(a.noise)
 		for _, b := range slices.Backward(before[:i]) {
 			if t, ok := half.OfTwo(b.noise); ok {
-				take(a.noise.RMS+b.noise.RMS, t, a, b)
+				consider(a.noise.RMS+b.noise.RMS, t, a, b)
 			}
 		}
 	}
@@ -269,8 +269,7 @@ func (r *row) asSource() *verdict.Source {
 	return r.sourceCache
 }
 
-// sameReference reports whether two references are equal: the second is possibly
-// a recomputation.
+// sameReference reports whether two references have equal statistics: the second may be a recomputation of the first.
 func sameReference(a, b *noise.Noise) bool {
 	return a.Count == b.Count && a.RefMax == b.RefMax && a.RefRMS == b.RefRMS && a.RefMean == b.RefMean
 }

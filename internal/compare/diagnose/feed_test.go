@@ -85,17 +85,17 @@ func TestFeed(t *testing.T) {
 	if !slices.Equal(j.Origins(), []int{2}) {
 		t.Fatalf("origins %v, want the last one", j.Origins())
 	}
-	if text := fmt.Sprint(j.all[2].madeOf()); !strings.Contains(text, "by their values") || !strings.Contains(text, "x") {
+	if text := fmt.Sprint(j.evidence[2].inputsText()); !strings.Contains(text, "by their values") || !strings.Contains(text, "x") {
 		t.Errorf("made of %q", text)
 	}
 	// With a graph the operator is identified by the values of its known inputs.
 	known := Network{Ordered: true, Graph: record.Flow{"x": nil, "y": nil, "relu": {{Op: "x", Output: -1}}}}
-	if j := Judge(rows, known); !slices.Equal(j.Origins(), []int{2}) || j.all[2].verdict.Class != optype.Lipschitz {
-		t.Errorf("origins %v, the class is %s, want %s", j.Origins(), j.all[2].verdict.Class, optype.Lipschitz)
+	if j := Judge(rows, known); !slices.Equal(j.Origins(), []int{2}) || j.evidence[2].verdict.Class != optype.Lipschitz {
+		t.Errorf("origins %v, the class is %s, want %s", j.Origins(), j.evidence[2].verdict.Class, optype.Lipschitz)
 	}
 	known.Graph["relu"] = []record.Source{{Op: "y", Output: -1}}
 	rows = inOrder(rowWith("x", x, 1e-4), rowWith("y", y, 1e-4), rowWith("relu", relu, 3e-3))
-	if j := Judge(rows, known); j.all[2].verdict.Class != optype.Unknown {
-		t.Errorf("of another input the class is %s, want %s", j.all[2].verdict.Class, optype.Unknown)
+	if j := Judge(rows, known); j.evidence[2].verdict.Class != optype.Unknown {
+		t.Errorf("of another input the class is %s, want %s", j.evidence[2].verdict.Class, optype.Unknown)
 	}
 }

@@ -20,8 +20,8 @@ const (
 	badPearson  = 0.1
 )
 
-// A few references near 0 make the mean relative error large without any fault, and a norm that subtracts a large
-// mean amplifies rounding. A jump of the mean relative error therefore also needs jumpRED or jumpP50: if most
+// A few elements of the reference near 0 make the mean relative error large without any fault, and a norm that subtracts
+// a large mean amplifies rounding. A jump of the mean relative error therefore also needs jumpRED or jumpP50: if most
 // elements share the error, the RED is about 1. A fall of the correlation does not count if RED and P90 are small: in
 // a nearly constant tensor only rounding errors are correlated.
 const (
@@ -56,7 +56,7 @@ func (r *row) judge() []finding.Finding {
 	case !r.compared:
 		return finding.Merge(r.shapeInputBad(), r.patterns())
 	}
-	findings := slices.Concat(r.ownPatterns(), r.modelNaN(), r.nonFinite(), r.jumped())
+	findings := slices.Concat(r.ownPatterns(), r.modelNaN(), r.nonFinite(), r.findJumps())
 	inputs := r.inputBad()
 	if uneven := r.source.Uneven; len(inputs) == 0 && !finding.Has(findings, finding.CalcError) && uneven != nil && !r.rounding {
 		// Rounding may also concentrate in part of an axis, if a norm amplifies some columns.
@@ -113,9 +113,9 @@ func (r *row) confidence(known, guessed finding.Confidence) finding.Confidence {
 	return known
 }
 
-// jumped finds jumps of the error. They count even with bad inputs. An uneven axis is added to
+// findJumps finds jumps of the error. They count even with bad inputs. An uneven axis is added to
 // the evidence.
-func (r *row) jumped() []finding.Finding {
+func (r *row) findJumps() []finding.Finding {
 	evidence := r.jumps()
 	if len(evidence) == 0 {
 		return nil
@@ -156,7 +156,7 @@ func (r *row) jumps() (evidence []lang.Sentence) {
 // near 0.
 func (r *row) accumulated() []finding.Finding {
 	res, in := r.result(), r.worstInputMetrics()
-	if !in.meanRel.Defined() || !res.MeanRel.Defined() || res.Mismatch.Count > 0 || r.outliers() || !res.RED.Defined() || res.RED.Value() > r.grownRED() {
+	if !in.meanRel.Defined() || !res.MeanRel.Defined() || res.Mismatch.Count > 0 || r.hasOutliers() || !res.RED.Defined() || res.RED.Value() > r.grownRED() {
 		return nil
 	}
 	rounding := r.roundingError()
@@ -176,8 +176,8 @@ func (r *row) accumulatedBound() (bound float64, ok bool) {
 	return float64(growth*in.Value()) + r.roundingError(), in.Defined()
 }
 
-// outliers reports whether a few elements differ by far more than the others.
-func (r *row) outliers() bool {
+// hasOutliers reports whether a few elements differ by far more than the others.
+func (r *row) hasOutliers() bool {
 	p99 := r.result().AbsQuantiles.P99
 	return p99.Defined() && r.result().MaxAbs.Value() > outlier*p99.Value()
 }
@@ -201,7 +201,7 @@ func (r *row) unknown() []finding.Finding {
 		add(lang.Say("RED %s > %s, the limit for rounding (RED of the inputs: %s)",
 			number(res.RED.Value()), number(r.grownRED()), number(in.red)))
 	}
-	if r.outliers() {
+	if r.hasOutliers() {
 		add(lang.Say("max |d| %s > %d x its 99 %% quantile %s",
 			number(res.MaxAbs.Value()), outlier, number(res.AbsQuantiles.P99.Value())))
 	}
@@ -211,8 +211,8 @@ func (r *row) unknown() []finding.Finding {
 	return oneFinding(finding.Unknown, finding.Low, lang.Join(parts, semicolon))
 }
 
-// factual adds facts to the findings that have none.
-func (r *row) factual(findings []finding.Finding) []finding.Finding {
+// withFacts adds facts to the findings that have none.
+func (r *row) withFacts(findings []finding.Finding) []finding.Finding {
 	for i := range findings {
 		f := &findings[i]
 		if len(f.Facts) > 0 {
@@ -325,14 +325,14 @@ func (x *evidenceRow) hasWrongSibling() bool {
 	return slices.ContainsFunc(x.operator.outputs, func(r *row) bool { return r != x.row && r.source.Self.IsWrong() })
 }
 
-// agrees reports whether the row equals the reference up to the rounding of the NPU's type.
-func (x *evidenceRow) agrees() bool {
+// agreesWithReference reports whether the row equals the reference up to the rounding of the NPU's type.
+func (x *evidenceRow) agreesWithReference() bool {
 	n := x.noise
 	return n != nil && n.NonFinite == 0 && n.RMS <= 2*n.Rounding
 }
 
-// unproven counts the origins known only from the data flow, not from recomputation.
-func (j *Judgement) unproven() (n int) {
+// countUnproven counts the origins known only from the data flow, not from recomputation.
+func (j *Judgement) countUnproven() (n int) {
 	for _, x := range j.origins {
 		if !x.source.Self.IsWrong() {
 			n++
@@ -341,16 +341,16 @@ func (j *Judgement) unproven() (n int) {
 	return n
 }
 
-// bySelf puts the result of recomputation before the findings from the reference.
-func (x *evidenceRow) bySelf(findings []finding.Finding) []finding.Finding {
+// withRecomputation puts the findings of recomputation before the findings by the reference.
+func (x *evidenceRow) withRecomputation(findings []finding.Finding) []finding.Finding {
 	self := x.source.Self
 	switch {
 	case self.IsWrong():
 		own := slices.Clone(self.Why)
 		own[0].Confidence = finding.High
-		own[0].Evidence = joined(lang.Say("recomputed from the NPU inputs: %s", own[0].Evidence), x.excess())
+		own[0].Evidence = joinNonEmpty(lang.Say("recomputed from the NPU inputs: %s", own[0].Evidence), x.excessText())
 		return finding.Merge(own, findings)
-	case x.cleared && x.verdict.Kind == verdict.Unwritten: // the memory that it read is at fault
+	case x.cleared && x.verdict.Kind == verdict.Unwritten: // the fault is the unwritten memory
 	case x.cleared:
 		if others := x.badInputs(); len(others) > 0 {
 			return finding.Merge(oneFinding(finding.InputDiffers, self.Confidence(), lang.Say("the NPU result is right for the NPU inputs, but %s of the reference differ by more than rounding", someOf(others, ""))), findings)

@@ -12,8 +12,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// permuted tests for another order of axes.
-func permuted(p *pair) lang.Sentence {
+// testPermuted tests for another order of axes.
+func testPermuted(p *pair) lang.Sentence {
 	if p.result != nil && (p.errors < 4 || !p.sameStatistics()) {
 		return lang.Sentence{}
 	}
@@ -45,13 +45,13 @@ func (p *pair) sameStatistics() bool {
 // among equal ones the first.
 func (p *pair) permutation(candidates []order) (best *order, evidence lang.Sentence) {
 	s := p.sample()
-	if p.result != nil && !s.wrong {
+	if p.result != nil && !s.hasWrong {
 		return nil, evidence
 	}
 	seen, others, least := make(map[string]bool), 0, math.Inf(1)
 	for _, c := range candidates {
 		key := c.key()
-		if seen[key] || p.result != nil && c.identity() {
+		if seen[key] || p.result != nil && c.isIdentity() {
 			continue
 		}
 		seen[key] = true
@@ -80,7 +80,7 @@ func (p *pair) permutation(candidates []order) (best *order, evidence lang.Sente
 // to compare the elements, and it suffices that they pass.
 func (p *pair) explainsOrder(f *hypothesisFit) bool {
 	if p.result == nil {
-		return f.tried > 0 && f.passed*100 >= f.tried*99 && f.tellingPassed*100 >= f.telling*95 && f.varied()
+		return f.tried > 0 && f.passed*100 >= f.tried*99 && f.tellingPassed*100 >= f.telling*95 && f.isVaried()
 	}
 	return f.isExplained()
 }
@@ -113,15 +113,15 @@ func newOrder(ref tensor.Shape, axes []int, text lang.Sentence) order {
 	return o
 }
 
-// newMoved returns the candidate for data that were in the order of the reference, but were converted as if they had
-// another order: the shape is the reference's, and the data with permuted axes are the reference.
-func newMoved(shape tensor.Shape, axes []int, text lang.Sentence) order {
+// newMovedOrder returns the candidate for data that had the axis order of the reference, but were converted as if they
+// had another order: the NPU tensor has the shape of the reference, and permuting its axes gives the reference.
+func newMovedOrder(shape tensor.Shape, axes []int, text lang.Sentence) order {
 	o := order{shape: shape, axes: axes, text: text, weights: make([]int64, len(shape))}
-	taken := make(tensor.Shape, len(shape))
+	permuted := make(tensor.Shape, len(shape))
 	for j, a := range axes {
-		taken[j] = shape[a]
+		permuted[j] = shape[a]
 	}
-	for j, stride := range taken.Strides() {
+	for j, stride := range permuted.Strides() {
 		o.weights[axes[j]] = stride
 	}
 	return o
@@ -136,7 +136,7 @@ func (o *order) refOffset(offset int64) (at int64) {
 	return at
 }
 
-// key returns equal strings for orders that move elements alike.
+// key returns equal strings for orders that move all elements to the same places.
 func (o *order) key() string {
 	var b strings.Builder
 	for a, n := range o.shape {
@@ -147,8 +147,8 @@ func (o *order) key() string {
 	return b.String()
 }
 
-// identity reports whether the order moves nothing.
-func (o *order) identity() bool {
+// isIdentity reports whether the order moves nothing.
+func (o *order) isIdentity() bool {
 	for a, stride := range o.shape.Strides() {
 		if o.shape[a] > 1 && o.weights[a] != stride {
 			return false
@@ -161,7 +161,7 @@ func (o *order) identity() bool {
 // after a few elements.
 func (p *pair) tryOrder(s *sample, o *order) (f hypothesisFit) {
 	if p.result != nil {
-		f.most = s.most
+		f.maxAfter = s.maxAfter
 	}
 	var want [1]complex128
 	step := max(1, len(s.offsets)/firstSample)
@@ -205,7 +205,7 @@ func (p *pair) candidates() []order {
 	}
 	for _, known := range orders {
 		if same {
-			all = append(all, newMoved(ref, known.axes, movedText(known)))
+			all = append(all, newMovedOrder(ref, known.axes, movedText(known)))
 		}
 	}
 	all = append(all, blockedOrders(ref)...)
@@ -279,8 +279,7 @@ func blockedLayouts(s tensor.Shape) (all []blocked) {
 	return all
 }
 
-// blockedOrders returns the candidates in which device data are taken for host data, or the
-// reverse.
+// blockedOrders returns the candidates for device data that were read as host data, and the reverse.
 func blockedOrders(ref tensor.Shape) (all []order) {
 	for _, b := range blockedLayouts(ref) {
 		inverse := make([]int, len(b.device))
@@ -288,7 +287,7 @@ func blockedOrders(ref tensor.Shape) (all []order) {
 			inverse[piece] = at
 		}
 		device := newOrder(b.pieces, inverse, lang.Say("the NPU data are %s and were read as %s", b.name, b.host))
-		host := newMoved(b.pieces, b.device, lang.Say("the NPU data are %s and were converted from %s", b.host, b.name))
+		host := newMovedOrder(b.pieces, b.device, lang.Say("the NPU data are %s and were converted from %s", b.host, b.name))
 		device.axes, host.axes = nil, nil
 		all = append(all, device, host)
 	}
@@ -311,15 +310,14 @@ func axesText(axes []int) string {
 // layouts lists the known axis orders of tensors.
 var layouts = [...]string{"NCL", "NLC", "NCHW", "NHWC", "HWCN", "CHWN", "NCDHW", "NDHWC", "DHWCN"}
 
-// axisOrder is a permutation of axes, and the first layouts that it converts from and to; empty
-// if there are none.
+// axisOrder is a permutation of axes, and the first known layouts that it converts from and to, empty if there are none.
 type axisOrder struct {
 	axes     []int
 	from, to string
 }
 
-// axisOrders lists the permutations to try: first those between known layouts, then all others
-// up to four axes, or the common ones beyond four.
+// axisOrders lists the permutations to try: first the permutations between known layouts, then all other permutations of
+// up to four axes, or common permutations of more axes.
 func axisOrders(rank int) []axisOrder {
 	var all []axisOrder
 	add := func(o axisOrder) {

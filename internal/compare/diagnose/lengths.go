@@ -9,7 +9,7 @@ import (
 
 // acceptLengths finds the rows whose lengths may differ: inputs of the network, outputs of operators whose size
 // depends on values, and tensors computed from such rows, with the same ratio of lengths or as recomputation from the
-// operator's own inputs confirms. Their status is decided by the part that both sides have. Other outputs whose
+// operator's own inputs confirms. The part that both sides have then decides the status of the row. Other outputs whose
 // operator reads inputs of equal lengths stay a SHAPE_MISMATCH.
 func (n *dataFlow) acceptLengths() {
 	if !slices.ContainsFunc(n.rows, func(r row) bool { return r.source.Common != nil }) {
@@ -31,7 +31,7 @@ func (n *dataFlow) acceptLengths() {
 		}
 		from := func(in *row) bool { return in.sameLengths(c) }
 		switch {
-		case slices.ContainsFunc(sources, from), r.source.Self.IsRight() && slices.ContainsFunc(sources, (*row).hasOtherLength), r.isStart() && (r.place < n.made || slices.ContainsFunc(accepted, from)), !r.isInput && r.isSizedByValues() && r.mayTie():
+		case slices.ContainsFunc(sources, from), r.source.Self.IsRight() && slices.ContainsFunc(sources, (*row).hasOtherLength), r.isStart() && (r.place < n.firstOutput || slices.ContainsFunc(accepted, from)), !r.isInput && r.isSizedByValues() && r.mayTie():
 			accepted = append(accepted, r)
 			r.useCommonPart()
 		}
@@ -49,8 +49,8 @@ func (r *row) useCommonPart() {
 
 // sameLengths reports whether the accepted lengths of a row have the same ratio as the lengths of c.
 func (r *row) sameLengths(c *record.CommonPart) bool {
-	own := r.source.Common
-	return r.hasOtherLength() && own.Ref*c.NPU == own.NPU*c.Ref
+	common := r.source.Common
+	return r.hasOtherLength() && common.Ref*c.NPU == common.NPU*c.Ref
 }
 
 // hasOtherLength reports whether the lengths of both sides differ, and the difference is accepted.
@@ -61,7 +61,7 @@ func (r *row) hasOtherLength() bool {
 // isMatched reports whether the rows of both sides were matched.
 func (r *row) isMatched() bool { return r.source.Common != nil && r.source.Common.Matched > 0 }
 
-// mayTie reports whether values near a threshold explain that the lengths differ. Either the operator is right by
+// mayTie reports whether values near a threshold may explain that the lengths differ. Either the operator is right by
 // its own inputs and some input differs, or the operator is not wrong and the lengths differ by at most one
 // position or 1 in 20.
 func (r *row) mayTie() bool {

@@ -65,7 +65,7 @@ type operator struct {
 	known     bool      // the sources are known, from the graph or from equal contents
 	inferred  bool      // sources were inferred from the execution order
 	looped    bool      // it comes before one of its producers in the walk, because of a cycle
-	lost      bool      // an input, or rows of an input, are missing in the reference
+	lost      bool      // the reference lacks an input, or rows of an input
 	visited   bool      // by the walk; passed: the walk has finished with the operator
 	passed    bool
 }
@@ -89,11 +89,11 @@ type dataFlow struct {
 	rows      []row
 	order     []*row      // the rows in execution order
 	operators []*operator // in execution order
-	// made is the position of the first output. updated is the position of the first row of a backward pass or an
+	// firstOutput is the position of the first output. updated is the position of the first row of a backward pass or an
 	// optimiser, after which parameters may have changed; -1 without such a row.
-	made, updated int
-	matched       bool        // --match-rows matched the rows of some tensor
-	walked        []*operator // each after its producers
+	firstOutput, firstUpdate int
+	matched                  bool        // --match-rows matched the rows of some tensor
+	walkOrder                []*operator // each after its producers
 	// judgedOutputs are the outputs with known noise, in the order of judgement.
 	judgedOutputs []*row
 }
@@ -107,14 +107,14 @@ func newNetwork(rows []record.Row, known Network) *dataFlow {
 		n.order = append(n.order, &n.rows[i])
 	}
 	slices.SortStableFunc(n.order, func(a, b *row) int { return cmp.Compare(a.source.Order, b.source.Order) })
-	n.made, n.updated = len(n.order), -1
+	n.firstOutput, n.firstUpdate = len(n.order), -1
 	for place, r := range n.order {
 		r.place = place
 		if !r.isInput {
-			n.made = min(n.made, place)
+			n.firstOutput = min(n.firstOutput, place)
 		}
-		if n.updated < 0 && r.updates() {
-			n.updated = place
+		if n.firstUpdate < 0 && r.updates() {
+			n.firstUpdate = place
 		}
 	}
 	n.resolve(n.group())
@@ -317,13 +317,13 @@ type row struct {
 	// producer is the output that an input is a copy of, nil if unknown. misread is the output
 	// that the NPU read instead.
 	producer, misread *row
-	// madeBy is the output of an operator inside a module, if the module's output is a copy of it.
-	madeBy *row
+	// copiedFrom is the output of an operator inside a module, if the module's output is a copy of it.
+	copiedFrom *row
 
-	duplicates []finding.Finding  // the tensor equals the tensor of other rows
-	swapped    []finding.Finding  // two rows have each other's tensor
-	known      *[]finding.Finding // patterns, computed on first use
-	measure    *inputNumbers
+	duplicates   []finding.Finding  // the tensor equals the tensor of other rows
+	swapped      []finding.Finding  // two rows have each other's tensor
+	patternCache *[]finding.Finding // patterns, computed on first use
+	inputMetrics *inputNumbers
 }
 
 func (n *dataFlow) newRow(index int, source *record.Row) row {
@@ -346,8 +346,8 @@ func (n *dataFlow) findInner() {
 	for _, o := range n.operators {
 		for _, r := range o.outputs {
 			for _, in := range r.innerOutputs() {
-				if in.compared && r.compared && (in.digest(npuSide) == r.digest(npuSide) || r.madeBy == nil && in.digest(refSide) == r.digest(refSide)) {
-					r.madeBy = in
+				if in.compared && r.compared && (in.digest(npuSide) == r.digest(npuSide) || r.copiedFrom == nil && in.digest(refSide) == r.digest(refSide)) {
+					r.copiedFrom = in
 				}
 			}
 		}
@@ -393,10 +393,10 @@ func (r *row) isGood() bool {
 // result returns the metrics of the row, nil if it was not compared.
 func (r *row) result() *metrics.Result { return r.source.Result }
 
-// patterns returns the known faults of the row, the most specific one first: from its tensors,
-// from other rows and from NaN that the model makes.
+// patterns returns the known faults of the row, the most specific one first: faults seen in its tensors, faults seen in
+// other rows, and NaN that the model makes.
 func (r *row) patterns() []finding.Finding {
-	if r.known == nil {
+	if r.patternCache == nil {
 		all := []finding.Finding(r.source.Patterns)
 		if r.wasBad {
 			all = insertFindings(all, r.swapped)
@@ -405,9 +405,9 @@ func (r *row) patterns() []finding.Finding {
 			all = insertFindings(all, r.duplicates)
 			all = finding.Merge(all, oneFinding(finding.ModelNaN, finding.High, modelNaN(r.result())))
 		}
-		r.known = &all
+		r.patternCache = &all
 	}
-	return *r.known
+	return *r.patternCache
 }
 
 // inputNumbers are the worst metrics over the inputs of an operator.
@@ -418,11 +418,11 @@ type inputNumbers struct {
 
 // worstInputMetrics returns the worst metrics over the inputs with a result.
 func (r *row) worstInputMetrics() inputNumbers {
-	if r.measure != nil {
-		return *r.measure
+	if r.inputMetrics != nil {
+		return *r.inputMetrics
 	}
 	in := new(inputNumbers)
-	r.measure = in
+	r.inputMetrics = in
 	for _, x := range r.resolved().rows {
 		res := x.result()
 		if res == nil {

@@ -37,9 +37,8 @@ type Conclusion struct {
 // inputs while all rows before it pass; if there is none, as in a cycle, the first failing
 // row. Rows that fail only by accumulated rounding count as passing here, unless nothing
 // else fails. FirstDamaged is the first row that neither rounding nor a bad input explains:
-// with a specific pattern, a calculation error or a wrong shape. It is FirstBad, or comes
-// after it if the cause of FirstBad is unknown. In LargestJump the error of an input is
-// taken as at least the rounding of its type.
+// with a specific pattern, a calculation error or a wrong shape. It is FirstBad, or a later row if the cause of FirstBad
+// is unknown. For LargestJump the error of an input counts as at least the rounding of its type.
 //
 // If the order is unknown, no row is the first: Origins are the failing rows whose
 // inputs are known and all pass.
@@ -57,19 +56,19 @@ func Conclude(rows []record.Row, known Network) *Conclusion {
 	v := record.NoFindings()
 	if n.Ordered {
 		n.locateFirstBad(&v)
-		n.firsts(&v)
-		n.dependentRows(&v)
+		n.findFirsts(&v)
+		n.findDependentRows(&v)
 	} else {
-		n.origins(&v)
+		n.findOrigins(&v)
 	}
-	n.largestJump(&v)
+	n.findLargestJump(&v)
 	return &Conclusion{v, n}
 }
 
 // Reasons returns why a row is bad, the best reason first.
 func (c *Conclusion) Reasons(index int) []finding.Finding {
 	r := &c.network.rows[index]
-	return r.factual(r.judge())
+	return r.withFacts(r.judge())
 }
 
 // locateFirstBad finds the first bad row and the rows before it.
@@ -90,12 +89,12 @@ func (n *dataFlow) locateFirstBad(v *record.Findings) {
 	if v.FirstBad < 0 {
 		return
 	}
-	n.lastGoodBefore(v, (*row).isGood)
+	n.findLastGood(v, (*row).isGood)
 }
 
-// lastGoodBefore finds the last good row before the first bad one, in execution order, and the rows in
+// findLastGood finds the last good row before the first bad one, in execution order, and the rows in
 // between that were not compared.
-func (n *dataFlow) lastGoodBefore(v *record.Findings, good func(*row) bool) {
+func (n *dataFlow) findLastGood(v *record.Findings, good func(*row) bool) {
 	for _, r := range n.order[:n.rows[v.FirstBad].place] {
 		switch {
 		case good(r):
@@ -106,8 +105,8 @@ func (n *dataFlow) lastGoodBefore(v *record.Findings, good func(*row) bool) {
 	}
 }
 
-// origins finds the bad rows whose inputs are known and all pass.
-func (n *dataFlow) origins(v *record.Findings) {
+// findOrigins finds the bad rows whose inputs are known and all pass.
+func (n *dataFlow) findOrigins(v *record.Findings) {
 	bad := n.isCountedBad(v)
 	v.FirstDamaged = -1
 	for _, r := range n.order {
@@ -117,8 +116,8 @@ func (n *dataFlow) origins(v *record.Findings) {
 	}
 }
 
-// isCountedBad returns a predicate for rows that count as bad: all failing rows, or only the rows that do not fail by
-// rounding if inputs do not explain some of these. It also sets FirstDamaged.
+// isCountedBad returns a predicate for rows that count as bad. Rows that fail by rounding do not count if there is a
+// failing row that neither rounding nor a bad input explains. It also sets FirstDamaged.
 func (n *dataFlow) isCountedBad(v *record.Findings) func(*row) bool {
 	origin := false
 	for _, r := range n.order {
@@ -133,8 +132,8 @@ func (n *dataFlow) isCountedBad(v *record.Findings) func(*row) bool {
 	return func(r *row) bool { return r.failed() && !(origin && r.rounding) }
 }
 
-// firsts finds the first NaN and the first overflow.
-func (n *dataFlow) firsts(v *record.Findings) {
+// findFirsts finds the first NaN and the first overflow.
+func (n *dataFlow) findFirsts(v *record.Findings) {
 	for _, r := range n.order {
 		res := r.result()
 		if res == nil {
@@ -143,15 +142,15 @@ func (n *dataFlow) firsts(v *record.Findings) {
 		if v.FirstNaN < 0 && newNonFinite(res) > 0 {
 			v.FirstNaN = r.index
 		}
-		// A right integer at its limit may be off by one.
+		// A passing integer at the limit of its type may be off by one.
 		if _, float := precisionOf(res.NPUDType); v.FirstOverflow < 0 && res.Overflowed > 0 && (float || r.failed()) {
 			v.FirstOverflow = r.index
 		}
 	}
 }
 
-// largestJump finds the row with the largest ratio of its error to the error of its inputs.
-func (n *dataFlow) largestJump(v *record.Findings) {
+// findLargestJump finds the row with the largest ratio of its error to the error of its inputs.
+func (n *dataFlow) findLargestJump(v *record.Findings) {
 	for _, r := range n.order {
 		if jump := r.errorGrowth(); jump > v.Jump {
 			v.LargestJump, v.Jump = r.index, jump
@@ -187,9 +186,9 @@ func (r *row) errorGrowth() float64 {
 	return res.MeanRel.Value() / floor
 }
 
-// dependentRows finds the bad rows that depend on the first one, and whether a model output, an output without known
+// findDependentRows finds the bad rows that depend on the first one, and whether a model output, an output without known
 // readers, is among these rows.
-func (n *dataFlow) dependentRows(v *record.Findings) {
+func (n *dataFlow) findDependentRows(v *record.Findings) {
 	if v.FirstBad < 0 {
 		return
 	}

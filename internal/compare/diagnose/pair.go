@@ -184,10 +184,10 @@ type sample struct {
 	offsets []int64
 	n, r    []complex128
 	stored  []byte // stored elements of the NPU
-	// wrong: some n do not pass; without these no hypothesis holds. most is the limit of the
-	// sum of |n - r| under a hypothesis that holds.
-	wrong bool
-	most  float64
+	// hasWrong: some n do not pass; otherwise no hypothesis is tested. maxAfter is the limit of the sum of
+	// |value - want| under a hypothesis that holds.
+	hasWrong bool
+	maxAfter float64
 	// runs are the first offsets of the runs in the sample, each of length elements.
 	runs   []int64
 	length int64
@@ -227,9 +227,9 @@ func (p *pair) sample() *sample {
 	}
 	s.n, s.stored = p.npu.elementsAt(s.offsets)
 	s.r, _ = p.ref.elementsAt(s.offsets)
-	s.most = mostLeft(s.n, s.r)
-	for i := 0; i < len(s.n) && !s.wrong; i++ {
-		s.wrong = !p.isNear(s.n[i], s.r[i])
+	s.maxAfter = maxRemaining(s.n, s.r)
+	for i := 0; i < len(s.n) && !s.hasWrong; i++ {
+		s.hasWrong = !p.isNear(s.n[i], s.r[i])
 	}
 	p.sampled = s
 	return s
@@ -287,36 +287,36 @@ func (p *pair) knownErrors() []int64 {
 	return slices.Compact(offsets)
 }
 
-// closer is the largest share of the differences that may remain under a hypothesis.
-const closer = 0.1
+// remainingShare is the largest share of the differences that may remain under a hypothesis.
+const remainingShare = 0.1
 
-// mostLeft returns the limit of the sum of differences under a hypothesis that holds.
-func mostLeft(n, r []complex128) (sum float64) {
+// maxRemaining returns the limit of the sum of differences under a hypothesis that holds.
+func maxRemaining(n, r []complex128) (sum float64) {
 	for i := range n {
 		if d := magnitude(n[i] - r[i]); finite(d) {
 			sum += d
 		}
 	}
-	return sum * closer * 1.001 // 1.001: summing in another order rounds differently
+	return sum * remainingShare * 1.001 // 1.001: summing in another order rounds differently
 }
 
 // minDistinct is the number of distinct values below which matches may be a single repeated
 // coincidence.
 const minDistinct = 3
 
-// hypothesisFit measures how well a hypothesis explains a sample, if value is compared with want instead
-// of n with r.
+// hypothesisFit measures how well a hypothesis explains a sample: under the hypothesis, value is compared with want
+// instead of n with r.
 type hypothesisFit struct {
 	tried, passed int
 	wrong, fixed  int     // samples whose n does not pass; wrong samples that pass under the hypothesis
 	better, worse int     // samples that come closer; samples that move away
 	before, after float64 // sums of |n - r| and |value - want|
-	// Telling samples are samples for which 0 would not pass: beside references near 0, nearly every small number
-	// passes however it is read. The counts: all telling samples, the passing ones, and the fixed ones. values and
-	// wants are the first few distinct values of passing telling samples.
+	// A sample is telling if 0 would not pass: where the reference is near 0, nearly every small number passes. telling
+	// counts the telling samples, tellingPassed the passing and tellingFixed the fixed ones. values and wants are the
+	// first few distinct values of passing telling samples.
 	telling, tellingPassed, tellingFixed int
 	values, wants                        []complex128
-	most                                 float64 // limit of after, 0 for none
+	maxAfter                             float64 // limit of after, 0 for none
 }
 
 func (f *hypothesisFit) add(p *pair, n, r, value, want complex128) {
@@ -361,7 +361,7 @@ func (f *hypothesisFit) add(p *pair, n, r, value, want complex128) {
 // isRefuted reports whether too many samples fail, or differ by too much, for the hypothesis to
 // hold on a sample of this size.
 func (f *hypothesisFit) isRefuted(size int) bool {
-	return (f.tried-f.passed)*100 > size || f.most > 0 && f.after > f.most
+	return (f.tried-f.passed)*100 > size || f.maxAfter > 0 && f.after > f.maxAfter
 }
 
 // distinctWith adds a value to a list of the first few distinct values.
@@ -372,17 +372,18 @@ func distinctWith(values []complex128, v complex128) []complex128 {
 	return append(values, v)
 }
 
-// varied reports whether both sides have several distinct values.
-func (f *hypothesisFit) varied() bool {
+// isVaried reports whether both sides have several distinct values.
+func (f *hypothesisFit) isVaried() bool {
 	return len(f.values) >= minDistinct && len(f.wants) >= minDistinct
 }
 
 // isExplained reports whether the hypothesis explains the pair: 99 % of the samples pass, 95 % of the samples
-// that were wrong without it, and 95 % of the telling samples (see the field). To exclude hypotheses under which everything passes, the samples must come closer by a
-// factor of 10, nine in ten of the samples that change must come closer, and the values must vary.
+// that were wrong without it, and 95 % of the telling samples (see the field). To exclude hypotheses under which
+// everything passes, the samples must come closer by a factor of 10, nine in ten of the samples that change must come
+// closer, and the values must vary.
 func (f *hypothesisFit) isExplained() bool {
-	return f.tried >= 4 && f.passed*100 >= f.tried*99 && f.wrong > 0 && f.fixed*100 >= f.wrong*95 && f.better > 9*f.worse && f.after <= closer*f.before &&
-		f.tellingPassed*100 >= f.telling*95 && f.tellingFixed >= minDistinct && f.varied()
+	return f.tried >= 4 && f.passed*100 >= f.tried*99 && f.wrong > 0 && f.fixed*100 >= f.wrong*95 && f.better > 9*f.worse && f.after <= remainingShare*f.before &&
+		f.tellingPassed*100 >= f.telling*95 && f.tellingFixed >= minDistinct && f.isVaried()
 }
 
 // passText returns the share of passing samples.

@@ -11,7 +11,7 @@ import (
 // reread decodes the NPU elements of the sample in another way.
 func (p *pair) reread(decoder tensor.Decoder, change func(element []byte)) (f hypothesisFit) {
 	s, size := p.sample(), p.npu.decoder.UnitSize()
-	if f.most = s.most; !s.wrong {
+	if f.maxAfter = s.maxAfter; !s.hasWrong {
 		return f
 	}
 	var value [1]complex128
@@ -28,8 +28,8 @@ func (p *pair) reread(decoder tensor.Decoder, change func(element []byte)) (f hy
 	return f
 }
 
-// byteSwapped tests whether the elements match with their bytes reversed.
-func byteSwapped(p *pair) lang.Sentence {
+// testByteSwapped tests whether the elements match with their bytes reversed.
+func testByteSwapped(p *pair) lang.Sentence {
 	size := p.npu.decoder.UnitSize()
 	if p.npu.decoder.Host().Complex() {
 		size /= 2
@@ -59,41 +59,41 @@ var siblings = [][]tensor.DType{
 // testOtherType tests whether the elements match when decoded as another type of the same
 // size.
 func testOtherType(p *pair) lang.Sentence {
-	is := p.request.NPUDType
-	group := slices.IndexFunc(siblings, func(group []tensor.DType) bool { return slices.Contains(group, is) })
+	actual := p.request.NPUDType
+	group := slices.IndexFunc(siblings, func(group []tensor.DType) bool { return slices.Contains(group, actual) })
 	if p.errors < 4 || group < 0 {
 		return lang.Sentence{}
 	}
 	for _, sibling := range siblings[group] {
-		if sibling == is {
+		if sibling == actual {
 			continue
 		}
 		decoder, _ := tensor.NewDecoder(sibling) // every sibling has a decoder
 		if f := p.reread(decoder, func([]byte) {}); f.isExplained() {
-			return lang.Say("read as %s instead of %s, %s", sibling, is, f.passText())
+			return lang.Say("read as %s instead of %s, %s", sibling, actual, f.passText())
 		}
 	}
 	return lang.Sentence{}
 }
 
-// bitFlips tests whether there are few errors, and each matches with one bit flipped. Only matches much closer than
+// testBitFlips tests whether there are few errors, and each matches with one bit flipped. Only matches much closer than
 // the limits count: flipping one of 16 or 32 bits comes within 20 % of any number.
-func bitFlips(p *pair) lang.Sentence {
+func testBitFlips(p *pair) lang.Sentence {
 	offsets := p.result.ErrorOffsets
 	if p.errors == 0 || p.errors != int64(len(offsets)) || p.errors > max(2, p.result.Total/100) {
 		return lang.Sentence{}
 	}
-	tolerance := p.noise()
+	tolerance := p.goodError()
 	counts := make([]int, 8*p.npu.decoder.UnitSize())
 	n, r := p.pairsAt(offsets)
 	var value [1]complex128
 	for i, offset := range offsets {
 		want := r[i]
-		if !p.farOff(n[i], want) {
+		if !p.isFarOff(n[i], want) {
 			return lang.Sentence{}
 		}
 		element := slices.Clone(p.npu.bytes(offset, 1))
-		bit := slices.IndexFunc(countingNumbers(p.bits()), func(bit int) bool {
+		bit := slices.IndexFunc(countingNumbers(p.elementBits()), func(bit int) bool {
 			element[bit/8] ^= 1 << (bit % 8)
 			p.npu.decode(value[:], element, p.npu.decoder)
 			element[bit/8] ^= 1 << (bit % 8)
@@ -111,23 +111,23 @@ func bitFlips(p *pair) lang.Sentence {
 		len(offsets), p.result.Total, number(tolerance), bitNames(counts))
 }
 
-// farOff reports whether an element differs by far more than the good ones: rounding may also
-// flip a low bit.
-func (p *pair) farOff(n, r complex128) bool {
+// isFarOff reports whether an element differs by far more than the good elements, because rounding may also flip a low
+// bit.
+func (p *pair) isFarOff(n, r complex128) bool {
 	d := magnitude(n - r)
-	return !(d < 16*p.noise()*magnitude(r)) && !(d < 8*p.result.AbsQuantiles.P90.Value())
+	return !(d < 16*p.goodError()*magnitude(r)) && !(d < 8*p.result.AbsQuantiles.P90.Value())
 }
 
-// bits returns the number of significant bits of an NPU element.
-func (p *pair) bits() int {
+// elementBits returns the number of significant bits of an NPU element.
+func (p *pair) elementBits() int {
 	if d := p.request.NPUDType; d.Packed() {
 		return d.Bits()
 	}
 	return 8 * p.npu.decoder.UnitSize()
 }
 
-// noise returns the relative error of the good elements in a pair with few bad ones.
-func (p *pair) noise() float64 {
+// goodError returns the relative error of the good elements in a pair with few bad ones.
+func (p *pair) goodError() float64 {
 	format, ok := precisionOf(p.request.NPUDType)
 	if !ok {
 		return 0

@@ -13,7 +13,7 @@ func (p *pair) minTail() int64 {
 	return max(16, int64(math.Ceil(0.005*float64(p.result.Total))))
 }
 
-func zeroTail(p *pair) lang.Sentence {
+func testZeroTail(p *pair) lang.Sentence {
 	r, first := p.result, p.firstError()
 	start := r.Total - r.ZeroTail
 	// The reference may also end in zeros: some zeros must be wrong.
@@ -25,7 +25,7 @@ func zeroTail(p *pair) lang.Sentence {
 		r.ZeroTail, r.Total, p.errors, first)
 }
 
-func tail(p *pair) lang.Sentence {
+func testTail(p *pair) lang.Sentence {
 	r, first := p.result, p.firstError()
 	if p.errors == 0 || first < p.minTail() || r.Total-first < 16 {
 		return lang.Sentence{}
@@ -48,8 +48,8 @@ func tail(p *pair) lang.Sentence {
 	return lang.Say("every element before offset %d of %d passes, %s %% of the elements behind it are errors (>= 50 %%), p < 1e-6", first, r.Total, number(100*ratio))
 }
 
-// strided tests whether all listed errors are at offsets with a common step.
-func strided(p *pair) lang.Sentence {
+// testStrided tests whether all listed errors are at offsets with a common step.
+func testStrided(p *pair) lang.Sentence {
 	errors := p.knownErrors()
 	if len(errors) < 16 {
 		return lang.Sentence{}
@@ -62,7 +62,7 @@ func strided(p *pair) lang.Sentence {
 		return lang.Sentence{}
 	}
 	p.facts = p.facts.Int("by", step)
-	return lang.Say("%d inspected of %d errors are all at offset %d + multiples of %d elements%s",
+	return lang.Say("all %d inspected errors, of %d, are at offset %d + multiples of %d elements%s",
 		len(errors), p.errors, errors[0], step, p.stepName(step, errors[0]))
 }
 
@@ -93,18 +93,18 @@ const maxShift = 64
 
 // window is a run of the sample, and the run of the reference that shifts may reach.
 type window struct {
-	first    int64
-	n, same  []complex128 // the pairs from first on
-	from, to int64        // of the reference
-	reached  []complex128 // the reference from there, read on first use
+	first          int64
+	n, r           []complex128 // the pairs from first on
+	refFrom, refTo int64        // of the reference
+	ref            []complex128 // the reference from there, read on first use
 }
 
-// shifted tests for a k with NPU[i] = reference[i+k].
-func shifted(p *pair) lang.Sentence {
+// testShifted tests for a k with NPU[i] = reference[i+k].
+func testShifted(p *pair) lang.Sentence {
 	if p.errors < 4 || p.result.Total < 8 {
 		return lang.Sentence{}
 	}
-	if !p.sample().wrong {
+	if !p.sample().hasWrong {
 		return lang.Sentence{}
 	}
 	var row int64
@@ -140,7 +140,7 @@ func (p *pair) bestShift(windows []window, shifts []int64) (best hypothesisFit, 
 	size, none := 0, hypothesisFit{}
 	for _, w := range windows {
 		size += len(w.n)
-		none.most += mostLeft(w.n, w.same)
+		none.maxAfter += maxRemaining(w.n, w.r)
 	}
 	least := math.Inf(1)
 	for _, k := range shifts {
@@ -157,12 +157,12 @@ func (p *pair) bestShift(windows []window, shifts []int64) (best hypothesisFit, 
 func (p *pair) tryShift(windows []window, k int64, size int, f hypothesisFit) hypothesisFit {
 	for i := range windows {
 		w := &windows[i]
-		if w.reached == nil {
-			w.reached = p.ref.readRun(w.from, w.to-w.from)
+		if w.ref == nil {
+			w.ref = p.ref.readRun(w.refFrom, w.refTo-w.refFrom)
 		}
 		for i, n := range w.n {
-			if at := w.first + int64(i) + k - w.from; at >= 0 && at < int64(len(w.reached)) {
-				f.add(p, n, w.same[i], n, w.reached[at])
+			if at := w.first + int64(i) + k - w.refFrom; at >= 0 && at < int64(len(w.ref)) {
+				f.add(p, n, w.r[i], n, w.ref[at])
 			}
 			if f.isRefuted(size) {
 				return f
@@ -179,8 +179,8 @@ func (p *pair) windows(low, high int64) (all []window) {
 		at, _ := slices.BinarySearch(s.offsets, first)
 		end := at + int(s.length)
 		all = append(all, window{
-			first: first, n: s.n[at:end], same: s.r[at:end],
-			from: max(0, first+low), to: min(p.ref.count, first+s.length+high),
+			first: first, n: s.n[at:end], r: s.r[at:end],
+			refFrom: max(0, first+low), refTo: min(p.ref.count, first+s.length+high),
 		})
 	}
 	return all

@@ -10,13 +10,13 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// npuNonFinite counts the NaN and infinities of the NPU beside a finite
-// reference.
+// npuNonFinite counts the elements that are NaN or infinite on the NPU and finite in the reference.
 func npuNonFinite(r *metrics.Result) int64 {
 	return r.Classes[metrics.NaN][metrics.Finite] + r.Classes[metrics.PosInf][metrics.Finite] + r.Classes[metrics.NegInf][metrics.Finite]
 }
 
-// refNonFinite counts the NaN and infinities of the reference beside a finite NPU element, and the NaN among these.
+// refNonFinite counts the elements that are finite on the NPU: all where the reference is NaN or infinite, nan where it
+// is NaN.
 func refNonFinite(r *metrics.Result) (all, nan int64) {
 	nan = r.Classes[metrics.Finite][metrics.NaN]
 	return nan + r.Classes[metrics.Finite][metrics.PosInf] + r.Classes[metrics.Finite][metrics.NegInf], nan
@@ -40,16 +40,16 @@ func modelNaN(r *metrics.Result) lang.Sentence {
 	return lang.Join(parts, semicolon)
 }
 
-// onlyModelNaN is modelNaN for pairs without errors.
-func onlyModelNaN(p *pair) lang.Sentence {
+// testModelNaN is modelNaN for pairs without errors.
+func testModelNaN(p *pair) lang.Sentence {
 	if p.errors > 0 {
 		return lang.Sentence{}
 	}
 	return modelNaN(p.result)
 }
 
-// onlyReferenceNaN is modelNaN for pairs with NaN or infinity in the reference at every error.
-func onlyReferenceNaN(p *pair) lang.Sentence {
+// testReferenceNaN is modelNaN for pairs with NaN or infinity in the reference at every error.
+func testReferenceNaN(p *pair) lang.Sentence {
 	if all, _ := refNonFinite(p.result); all == 0 || all != p.errors {
 		return lang.Sentence{}
 	}
@@ -91,7 +91,7 @@ func overflowConfidence(r *metrics.Result) finding.Confidence {
 	}
 }
 
-func overflowed(p *pair) lang.Sentence {
+func testOverflow(p *pair) lang.Sentence {
 	r := p.result
 	p.confidence = overflowConfidence(r)
 	if text := halfOverflow(r); !text.IsZero() {
@@ -111,15 +111,15 @@ func npuNaN(r *metrics.Result) lang.Sentence {
 	return lang.Say("%s, with max |reference| %s (large products or tiny divisors in the inputs?)", nonFiniteText(r), element(r.Ref.Largest()))
 }
 
-func onlyNPUNaN(p *pair) lang.Sentence { return npuNaN(p.result) }
+func testNPUNaN(p *pair) lang.Sentence { return npuNaN(p.result) }
 
 // minFlushed is the number of errors from which on exact cancellation is no
 // explanation.
 const minFlushed = 4
 
-// underflow tests whether the errors are zeros and subnormal numbers beside small, but larger
+// testUnderflow tests whether the errors are zeros and subnormal numbers beside small, but larger
 // references.
-func underflow(p *pair) lang.Sentence {
+func testUnderflow(p *pair) lang.Sentence {
 	format, ok := precisionOf(p.request.NPUDType)
 	if !ok || p.errors == 0 {
 		return lang.Sentence{}
@@ -140,7 +140,7 @@ func underflow(p *pair) lang.Sentence {
 		flushed, len(errors), p.request.NPUDType, number(small), p.result.Underflowed)
 }
 
-func zeroOutput(p *pair) lang.Sentence {
+func testZeroOutput(p *pair) lang.Sentence {
 	r := p.result
 	if p.errors == 0 || r.NPU.Zeros != r.Total || r.Ref.Zeros == r.Total {
 		return lang.Sentence{}
@@ -148,7 +148,7 @@ func zeroOutput(p *pair) lang.Sentence {
 	return lang.Say("all %d NPU elements are 0, the reference has %d zeros", r.Total, r.Ref.Zeros)
 }
 
-func constOutput(p *pair) lang.Sentence {
+func testConstOutput(p *pair) lang.Sentence {
 	r := p.result
 	low, high := r.NPU.Min, r.NPU.Max
 	constant := low.Defined() && low.Value() == high.Value() && r.NPU.NaN+r.NPU.PosInf+r.NPU.NegInf == 0
@@ -159,7 +159,7 @@ func constOutput(p *pair) lang.Sentence {
 		r.Total, element(low.Value()), element(r.Ref.Min.Value()), element(r.Ref.Max.Value()))
 }
 
-func wrapped(p *pair) lang.Sentence {
+func testWrapped(p *pair) lang.Sentence {
 	if n := p.result.WrappedErrors; n > 0 && n*100 >= p.errors*99 {
 		return lang.Say("%d of %d errors are the reference modulo 2^%d, where it is beyond the range of %s",
 			n, p.errors, p.request.NPUDType.Bits(), p.request.NPUDType)
@@ -167,7 +167,7 @@ func wrapped(p *pair) lang.Sentence {
 	return lang.Sentence{}
 }
 
-func saturated(p *pair) lang.Sentence {
+func testSaturated(p *pair) lang.Sentence {
 	if n := p.result.SaturatedErrors; n > 0 && n*100 >= p.errors*99 {
 		return lang.Say("%d of %d errors are at the limit of %s, where the reference is beyond it",
 			n, p.errors, p.request.NPUDType)
@@ -189,7 +189,7 @@ func (p *pair) scaleFits() (s, residual float64, ok bool) {
 		return s, residual, false
 	}
 	f := p.fitOf(func(r complex128) complex128 { return complex(float64(s*real(r)), float64(s*imag(r))) })
-	return s, residual, f.closerThanHalf() && f.varied()
+	return s, residual, f.closerThanHalf() && f.isVaried()
 }
 
 // fitOf compares the NPU elements of the sample with a function of the reference.
@@ -207,7 +207,7 @@ func (f *hypothesisFit) closerThanHalf() bool {
 	return f.tried >= 4 && f.wrong > 0 && f.better > 9*f.worse && f.after <= 0.5*f.before
 }
 
-func negated(p *pair) lang.Sentence {
+func testNegated(p *pair) lang.Sentence {
 	s, residual, ok := p.scaleFits()
 	if !ok || math.Abs(s+1) > minChange {
 		return lang.Sentence{}
@@ -215,7 +215,7 @@ func negated(p *pair) lang.Sentence {
 	return lang.Say("NPU = %s x reference, residual %s < %g", element(s), number(residual), maxResidual)
 }
 
-func scaled(p *pair) lang.Sentence {
+func testScaled(p *pair) lang.Sentence {
 	s, residual, ok := p.scaleFits()
 	if _, deviation := p.displacement(); !ok || deviation*4 < residual*p.rms() {
 		return lang.Sentence{}
@@ -239,7 +239,7 @@ func (p *pair) displacement() (mean, deviation float64) {
 	return mean, deviation
 }
 
-func displaced(p *pair) lang.Sentence {
+func testDisplaced(p *pair) lang.Sentence {
 	mean, deviation := p.displacement()
 	residual := p.result.ScaleResidual
 	if p.errors == 0 || math.IsInf(deviation, 1) || residual.Defined() && residual.Value()*p.rms()*4 < deviation { // a factor explains it much better
@@ -258,8 +258,8 @@ const (
 	minBiased = 1000
 )
 
-// biased tests whether the signs of the differences are unbalanced.
-func biased(p *pair) lang.Sentence {
+// testBiased tests whether the signs of the differences are unbalanced.
+func testBiased(p *pair) lang.Sentence {
 	r, side := p.result, lang.Text{EN: "small"}
 	if p.errors == 0 || !r.BiasZ.Defined() || math.Abs(r.BiasZ.Value()) <= minBiasZ || r.BiasCount < minBiased {
 		return lang.Sentence{}

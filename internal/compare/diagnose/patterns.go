@@ -72,55 +72,53 @@ const (
 
 // pattern is a known kind of fault.
 type pattern struct {
-	code finding.Code
-	// looks describes the pattern.
-	looks      string
-	reads      reads
-	confidence finding.Confidence // unless the test sets another one
+	code        finding.Code
+	description string
+	reads       reads
+	confidence  finding.Confidence // unless the test sets another one
 	// test returns the evidence, zero if the pattern does not apply. nil for
 	// readsRows.
 	test func(*pair) lang.Sentence
-	// beside are the codes of earlier findings that do not exclude this one; any other earlier
-	// finding explains the pair already.
-	beside []finding.Code
+	// compatible are the codes of earlier findings with which the pattern is also reported; any other earlier finding
+	// explains the pair already.
+	compatible []finding.Code
 }
 
 // patterns lists the tests in order: first the patterns that explain the whole tensor and are least likely by chance.
 // A new cause needs a line here and an example in the test of the table.
 func patterns() []pattern {
 	return []pattern{
-		{finding.ModelNaN, "no errors, and NaN or the same infinity on both sides", readsNothing, finding.High, onlyModelNaN, nil},
-		{finding.ZeroOutput, "zeros only", readsNothing, finding.High, zeroOutput, nil},
-		{finding.Wrap, "integers modulo 2^bits", readsNothing, finding.Medium, wrapped, nil},
-		{finding.Saturation, "numbers at the limit of their type", readsNothing, finding.Medium, saturated, nil},
-		{finding.ConstOutput, "one value only", readsNothing, finding.High, constOutput, nil},
-		{finding.ModelNaN, "NaN and infinities of the reference as the only errors", readsNothing, finding.High, onlyReferenceNaN, []finding.Code{finding.Saturation}},
-		{finding.Endian, "elements with their bytes reversed", readsSample, finding.Medium, byteSwapped, nil},
+		{finding.ModelNaN, "no errors, and NaN or the same infinity on both sides", readsNothing, finding.High, testModelNaN, nil},
+		{finding.ZeroOutput, "zeros only", readsNothing, finding.High, testZeroOutput, nil},
+		{finding.Wrap, "integers modulo 2^bits", readsNothing, finding.Medium, testWrapped, nil},
+		{finding.Saturation, "numbers at the limit of their type", readsNothing, finding.Medium, testSaturated, nil},
+		{finding.ConstOutput, "one value only", readsNothing, finding.High, testConstOutput, nil},
+		{finding.ModelNaN, "NaN and infinities of the reference as the only errors", readsNothing, finding.High, testReferenceNaN, []finding.Code{finding.Saturation}},
+		{finding.Endian, "elements with their bytes reversed", readsSample, finding.Medium, testByteSwapped, nil},
 		{finding.DTypeMisread, "elements of another type of the same size", readsSample, finding.Medium, testOtherType, nil},
-		{finding.BitFlip, "few errors, each one bit away from the reference", readsErrors, finding.Medium, bitFlips, nil},
-		{finding.OverflowFP16, "NaN, infinities and limits where numbers exceed float16", readsNothing, finding.High, overflowed, []finding.Code{finding.Saturation}},
-		{finding.NPUNaN, "NaN and infinities where the reference is finite", readsNothing, finding.High, onlyNPUNaN, []finding.Code{finding.BitFlip}},
-		{finding.Negated, "the reference times -1", readsSample, finding.Medium, negated, nil},
-		{finding.Scale, "the reference times a factor", readsSample, finding.Medium, scaled, nil},
-		{finding.Offset, "the reference plus a number", readsSample, finding.Medium, displaced, []finding.Code{finding.Scale}},
-		{finding.Shift, "the reference moved by some elements or a row", readsSample, finding.Medium, shifted, nil},
-		{finding.Layout, "the reference in another order of axes", readsSample, finding.Medium, permuted, nil},
-		{finding.Permuted, "the reference with the positions of an axis in another order", readsSample, finding.Medium, regrouped, nil},
+		{finding.BitFlip, "few errors, each one bit away from the reference", readsErrors, finding.Medium, testBitFlips, nil},
+		{finding.OverflowFP16, "NaN, infinities and limits where numbers exceed float16", readsNothing, finding.High, testOverflow, []finding.Code{finding.Saturation}},
+		{finding.NPUNaN, "NaN and infinities where the reference is finite", readsNothing, finding.High, testNPUNaN, []finding.Code{finding.BitFlip}},
+		{finding.Negated, "the reference times -1", readsSample, finding.Medium, testNegated, nil},
+		{finding.Scale, "the reference times a factor", readsSample, finding.Medium, testScaled, nil},
+		{finding.Offset, "the reference plus a number", readsSample, finding.Medium, testDisplaced, []finding.Code{finding.Scale}},
+		{finding.Shift, "the reference moved by some elements or a row", readsSample, finding.Medium, testShifted, nil},
+		{finding.Layout, "the reference in another order of axes", readsSample, finding.Medium, testPermuted, nil},
+		{finding.Permuted, "the reference with the positions of an axis in another order", readsSample, finding.Medium, testRegrouped, nil},
 		{finding.Swapped, "two tensors, each in the place of the other", readsRows, finding.Medium, nil, nil},
-		// A tensor that explains itself by its own reference is no copy: the next operator may
-		// pass it on unchanged.
+		// A tensor that a pattern explains from its own reference is no copy: the next operator may pass it on unchanged.
 		{finding.Duplicate, "the tensor of another operator", readsRows, finding.Medium, nil, []finding.Code{finding.OverflowFP16, finding.NPUNaN}},
-		{finding.ZeroTail, "zeros at the end", readsNothing, finding.Medium, zeroTail, nil},
-		{finding.Tail, "errors from one offset to the end", readsSample, finding.Medium, tail, []finding.Code{finding.ModelNaN, finding.OverflowFP16, finding.NPUNaN}},
-		{finding.Stride, "errors at offsets with a common step", readsErrors, finding.Medium, strided, []finding.Code{finding.ModelNaN, finding.OverflowFP16, finding.NPUNaN, finding.BitFlip}},
-		{finding.Underflow, "zeros and subnormal numbers for small numbers", readsErrors, finding.Medium, underflow, []finding.Code{finding.ZeroOutput}},
-		{finding.Bias, "differences of one sign", readsNothing, finding.Low, biased, nil},
+		{finding.ZeroTail, "zeros at the end", readsNothing, finding.Medium, testZeroTail, nil},
+		{finding.Tail, "errors from one offset to the end", readsSample, finding.Medium, testTail, []finding.Code{finding.ModelNaN, finding.OverflowFP16, finding.NPUNaN}},
+		{finding.Stride, "errors at offsets with a common step", readsErrors, finding.Medium, testStrided, []finding.Code{finding.ModelNaN, finding.OverflowFP16, finding.NPUNaN, finding.BitFlip}},
+		{finding.Underflow, "zeros and subnormal numbers for small numbers", readsErrors, finding.Medium, testUnderflow, []finding.Code{finding.ZeroOutput}},
+		{finding.Bias, "differences of one sign", readsNothing, finding.Low, testBiased, nil},
 	}
 }
 
 // applies reports whether the pattern adds something to the findings.
 func (t *pattern) applies(findings []finding.Finding) bool {
-	return !slices.ContainsFunc(findings, func(f finding.Finding) bool { return !slices.Contains(t.beside, f.Code) })
+	return !slices.ContainsFunc(findings, func(f finding.Finding) bool { return !slices.Contains(t.compatible, f.Code) })
 }
 
 // firstError returns the lowest offset of an error, -1 without errors.

@@ -5,9 +5,9 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// regrouped tests for positions of one axis in another order: interleaved pairs instead of two halves (rotary
+// testRegrouped tests for positions of one axis in another order: interleaved pairs instead of two halves (rotary
 // embeddings), regrouped heads, gates side by side instead of interleaved.
-func regrouped(p *pair) lang.Sentence {
+func testRegrouped(p *pair) lang.Sentence {
 	if p.result == nil || p.errors < 4 || !p.sameStatistics() {
 		return lang.Sentence{}
 	}

@@ -13,8 +13,8 @@ import (
 const (
 	// fewErrors is the share of errors (0 to 1) up to which rounding errors may be uneven.
 	fewErrors = 0.01
-	// sparse: if the share of errors (0 to 1) in a bad part of an axis is below it, only the smallest elements of
-	// that part are bad.
+	// sparse: below this share of errors (0 to 1) in a bad part of an axis, only the smallest elements of the part are
+	// bad.
 	sparse = 0.25
 	// maxRounding is the assumed maximum rounding error of sums in coarse
 	// types.
@@ -42,17 +42,17 @@ func (r *row) isRounding() bool {
 	if !r.failed() || res == nil || res.Mismatch.Count > 0 || !res.RED.Defined() || res.RED.Value() > r.grownRED() {
 		return false
 	}
-	few, inputs := errorRatio(res) < fewErrors, r.resolved().rows
-	if _, float := precisionOf(res.NPUDType); !float || r.outliers() || len(r.jumps()) > 0 || len(inputs) == 0 && !few ||
+	isFew, inputs := errorRatio(res) < fewErrors, r.resolved().rows
+	if _, float := precisionOf(res.NPUDType); !float || r.hasOutliers() || len(r.jumps()) > 0 || len(inputs) == 0 && !isFew ||
 		slices.ContainsFunc(inputs, func(in *row) bool { return in.failed() && !in.rounding }) {
 		return false
 	}
-	if slices.ContainsFunc(r.patterns(), func(f finding.Finding) bool { return specific(f.Code) && f.Code != finding.Stride }) {
+	if slices.ContainsFunc(r.patterns(), func(f finding.Finding) bool { return isSpecific(f.Code) && f.Code != finding.Stride }) {
 		return false
 	}
 	// Errors in part of an axis are damage unless only its smallest elements are bad.
 	u := r.source.Uneven
-	return few || u == nil || !(errorRatio(res) >= sparse*(float64(u.To-u.From)/float64(u.Size)))
+	return isFew || u == nil || !(errorRatio(res) >= sparse*(float64(u.To-u.From)/float64(u.Size)))
 }
 
 func errorRatio(res *metrics.Result) float64 {
@@ -65,21 +65,21 @@ func damage(res *metrics.Result) float64 {
 	return math.Sqrt(float64(res.RED.Value()*res.RED.Value()) + float64(res.Mismatch.Count)/float64(max(res.Total, 1)))
 }
 
-// specific reports whether rounding cannot cause a pattern.
-func specific(code finding.Code) bool {
+// isSpecific reports whether rounding cannot cause a pattern.
+func isSpecific(code finding.Code) bool {
 	return code != finding.Bias && code != finding.Underflow && code != finding.ModelNaN
 }
 
-// ownPatterns returns the specific patterns of the row that no bad input has.
+// ownPatterns returns the specific patterns of the row, without patterns that a bad input has too.
 func (r *row) ownPatterns() []finding.Finding {
 	reference, _ := refNonFinite(r.result())
 	return slices.DeleteFunc(slices.Clone(r.patterns()), func(f finding.Finding) bool {
-		return r.rounding || !specific(f.Code) && (f.Code != finding.ModelNaN || reference == 0) || r.inherited(f.Code)
+		return r.rounding || !isSpecific(f.Code) && (f.Code != finding.ModelNaN || reference == 0) || r.isInherited(f.Code)
 	})
 }
 
-// inherited reports whether a bad input has the pattern too.
-func (r *row) inherited(code finding.Code) bool {
+// isInherited reports whether a bad input has the pattern too.
+func (r *row) isInherited(code finding.Code) bool {
 	same := func(f finding.Finding) bool { return family(f.Code) == family(code) }
 	return slices.ContainsFunc(r.resolved().rows, func(in *row) bool {
 		return in.failed() && slices.ContainsFunc(in.patterns(), same)

@@ -24,10 +24,10 @@ type Rule struct {
 // ruleState is a row while the rules are applied.
 type ruleState struct {
 	*evidenceRow
-	j         *Judgement
-	op        *verdict.Operator
-	badInside bool // an origin inside the module explains the row
-	start     bool // an input without a compared producer, behind the first operator
+	j              *Judgement
+	op             *verdict.Operator
+	badInside      bool // an origin inside the module explains the row
+	isCarriedInput bool // an input without a compared producer, behind the first operator
 }
 
 // apply applies rules in their order.
@@ -52,12 +52,12 @@ func Rules() []Rule { return slices.Concat(allHypotheses(), allExcuses(), allPla
 
 // The rules that are switched on.
 var (
-	hypotheses = on(allHypotheses())
-	excuses    = on(allExcuses())
-	places     = on(allPlaces())
+	hypotheses = switchedOn(allHypotheses())
+	excuses    = switchedOn(allExcuses())
+	places     = switchedOn(allPlaces())
 )
 
-func on(rules []Rule) []Rule {
+func switchedOn(rules []Rule) []Rule {
 	return slices.DeleteFunc(rules, func(r Rule) bool { return verdict.IsOff(r.Name) })
 }
 
@@ -125,7 +125,7 @@ func allExcuses() []Rule {
 func allPlaces() []Rule {
 	return []Rule{
 		{"pattern", "it fails with a pattern that only a fault causes (SHIFT, SWAPPED, LAYOUT, ZERO_TAIL, ...) and that no input has; SCORE > 1.5: origin", "", func(s *ruleState) bool {
-			holds := !s.origin && !s.badInside && s.row.status == record.Fail && s.verdict.Kind < verdict.Drawn && s.specific(s.op)
+			holds := !s.origin && !s.badInside && s.row.status == record.Fail && s.verdict.Kind < verdict.Drawn && s.hasSpecificPattern(s.op)
 			s.origin = s.origin || holds
 			return holds
 		}},
@@ -145,18 +145,18 @@ func allPlaces() []Rule {
 		}},
 		{"behind-origins", "its inputs are unknown or guessed, and an earlier tensor is an origin: no origin", "place", func(s *ruleState) bool {
 			before := slices.Concat(s.j.origins, s.j.gaps)
-			holds := len(before) > 0 && ((s.guessed || s.j.Ordered && len(s.inputs()) == 0) && s.origin && s.verdict.Kind != verdict.ZeroRows || s.start)
+			holds := len(before) > 0 && ((s.hasGuessedInputs || s.j.Ordered && len(s.inputs()) == 0) && s.origin && s.verdict.Kind != verdict.ZeroRows || s.isCarriedInput)
 			if holds {
-				s.feed(before...)
+				s.addOrigins(before...)
 			}
 			return holds && s.acceptRow()
 		}},
 		{"behind-random", "an input without a producer is another tensor (cosine < 0.9), and random numbers differed before it: RANDOM, suspected", "place", func(s *ruleState) bool {
-			return s.start && s.j.drawn && s.origin && s.isOtherTensor() && s.setVerdict(verdict.Suspect, verdict.Drawn) && s.acceptRow()
+			return s.isCarriedInput && s.j.hasRandom && s.origin && s.isOtherTensor() && s.setVerdict(verdict.Suspect, verdict.Drawn) && s.acceptRow()
 		}},
 		{"carried", "an input without a producer, not of the first operator: origin only if the order is known and it is another tensor (cosine < 0.9)", "place", func(s *ruleState) bool {
-			s.origin = s.origin && (!s.start || s.j.Ordered && s.isOtherTensor())
-			return s.start
+			s.origin = s.origin && (!s.isCarriedInput || s.j.Ordered && s.isOtherTensor())
+			return s.isCarriedInput
 		}},
 		{"no-producers", "neither its inputs nor the order of the operators is known: origin only if the error has a form that rounding does not have, or exceeds 25 % of the reference (rms)", "place", func(s *ruleState) bool {
 			o := s.operator
@@ -174,7 +174,7 @@ func allPlaces() []Rule {
 		{"not-independent", "its own error is unexplained, but a rule above finds that it is no origin: explained if an origin is before it, else suspected", "", (*ruleState).isNotIndependent},
 		{"gap", "the output of a module in which the error of an input begins (see inside-module): origin, CAME_IN", "", (*ruleState).isGap},
 		{"computed-wrong", "computed again from its dumped inputs, the output is wrong on the NPU, and it is unexplained, fails or differs from the reference: origin", "again", func(s *ruleState) bool {
-			holds := s.mayStandAlone() && s.source.Self.IsWrong() && (s.verdict.Level != verdict.Clean || s.failed() || !s.agrees())
+			holds := s.mayStandAlone() && s.source.Self.IsWrong() && (s.verdict.Level != verdict.Clean || s.failed() || !s.agreesWithReference())
 			s.origin = s.origin || holds
 			return holds && s.setVerdict(verdict.Origin, s.verdict.Kind)
 		}},
@@ -209,7 +209,7 @@ func allPlaces() []Rule {
 	}
 }
 
-// acceptRow makes the row no origin, and returns true.
+// acceptRow records that the row is no origin, and returns true.
 func (s *ruleState) acceptRow() bool {
 	s.origin = false
 	return true
@@ -235,37 +235,37 @@ func (s *ruleState) otherFunction() bool {
 // that the values of the references show. If the level differs, the second verdict counts.
 func (s *ruleState) byValues() bool {
 	x, o := s.evidenceRow, s.operator
-	dumped := len(o.inputs) > 0 && s.op.Type == (optype.Type{}) // the inputs are known, the type is not
-	if x.isInput || o.looped || !x.guessed && !(o.known && len(o.inputs) == 0) && !dumped || s.op.IsAlwaysClean() {
+	dumped := len(o.inputs) > 0 && s.op.Type == (optype.Type{}) // known inputs, unknown type
+	if x.isInput || o.looped || !x.hasGuessedInputs && !(o.known && len(o.inputs) == 0) && !dumped || s.op.IsAlwaysClean() {
 		return false
 	}
-	inputs, known, found := x.inputs(), *s.op, s.op.Type.Class == optype.Unknown
-	known.Guessed, known.Inputs, known.Tainted = false, nil, false
-	if x.guessed {
-		inputs, known.Type, found = s.j.inferInputs(x.row)
+	inputs, op, found := x.inputs(), *s.op, s.op.Type.Class == optype.Unknown
+	op.Guessed, op.Inputs, op.Tainted = false, nil, false
+	if x.hasGuessedInputs {
+		inputs, op.Type, found = s.j.inferInputs(x.row)
 		// The second root of a first step of Adam equals the size of the gradient: a coincidence of values.
-		found = found && (s.typ.Class == optype.Unknown || s.typ.Class == known.Type.Class)
+		found = found && (s.typ.Class == optype.Unknown || s.typ.Class == op.Type.Class)
 	}
 	for _, in := range inputs {
 		if in.noise == nil {
 			return false
 		}
-		known.Inputs = append(known.Inputs, in.noise)
+		op.Inputs = append(op.Inputs, in.noise)
 		before := s.j.judgementOf(in) // nil in a cycle
-		known.Tainted = known.Tainted || before != nil && before.isBad()
+		op.Tainted = op.Tainted || before != nil && before.isBad()
 	}
-	if found && !x.guessed {
-		known.Type, found = verdict.Relate(x.noise, known.Inputs...)
+	if found && !x.hasGuessedInputs {
+		op.Type, found = verdict.Relate(x.noise, op.Inputs...)
 	}
 	if !found {
 		return false
 	}
-	v := known.Judge()
+	v := op.Judge()
 	if v.Level == x.verdict.Level {
 		return false
 	}
-	if x.verdict, *s.op = v, known; x.guessed {
-		x.related = inputs
+	if x.verdict, *s.op = v, op; x.hasGuessedInputs {
+		x.inferredInputs = inputs
 	}
 	return true
 }
@@ -273,7 +273,7 @@ func (s *ruleState) byValues() bool {
 // losesNumbers reports whether some pairs have NaN or infinity only in the reference, and no rule has
 // found an origin.
 func (s *ruleState) losesNumbers() bool {
-	return s.lost && !s.j.AnyClass && s.verdict.Level != verdict.Origin
+	return s.hasLostNumbers && !s.j.AnyClass && s.verdict.Level != verdict.Origin
 }
 
 // hasSecond reports whether a second reference shows how large the noise of the row is. Equal integers show nothing
@@ -296,8 +296,8 @@ func (s *ruleState) beyondSecond() bool {
 		floor = limits.IntegerNoise
 	}
 	rms, most := float64(second.RMS), float64(second.Max)
-	apart := math.Sqrt(float64(rms*rms) + float64(floor*floor))
-	s.beyond = max(ratioOrZero(out.RMS, apart), ratioOrZero(out.Max, max(most, 8*floor, 4*rms)))
+	distance := math.Sqrt(float64(rms*rms) + float64(floor*floor))
+	s.beyond = max(ratioOrZero(out.RMS, distance), ratioOrZero(out.Max, max(most, 8*floor, 4*rms)))
 	limit := 1.0
 	for _, in := range s.inputs() {
 		if before := s.j.judgementOf(in); before != nil {
@@ -343,15 +343,15 @@ func (s *ruleState) choosesIndices() bool {
 // are right. If most indices differ, or all differ by the same number, ties do not explain it.
 func (s *ruleState) hasWrongIndices() bool {
 	n, op := s.noise, s.op
-	values, right, close := false, true, op.Behind
-	rounds := len(op.Inputs) == 0 && !op.Known || slices.ContainsFunc(op.Inputs, func(in *noise.Noise) bool { return in.RMS > 0 })
+	hasValues, valuesRight, close := false, true, op.Behind
+	inputsDiffer := len(op.Inputs) == 0 && !op.Known || slices.ContainsFunc(op.Inputs, func(in *noise.Noise) bool { return in.RMS > 0 })
 	for _, other := range s.operator.outputs {
 		if before := s.j.judgementOf(other); before != nil && !other.indices && other.noise != nil && !other.noise.Type.Integer {
-			values, right = true, right && before.verdict.Level == verdict.Clean
+			hasValues, valuesRight = true, valuesRight && before.verdict.Level == verdict.Clean
 			close = close || other.isClose()
 		}
 	}
-	return n.Shift != 0 && n.Differing == n.Elements || n.Elements >= leastCopied && 2*n.Differing > n.Elements && !close || values && !right || !values && !rounds
+	return n.Shift != 0 && n.Differing == n.Elements || n.Elements >= leastCopied && 2*n.Differing > n.Elements && !close || hasValues && !valuesRight || !hasValues && !inputsDiffer
 }
 
 func (s *ruleState) isBehindUnpaired() bool {
@@ -378,7 +378,7 @@ func (s *ruleState) isInsideModule() bool {
 	if at == nil || !s.origin || !s.isStart() || s.outside {
 		return false
 	}
-	s.feed(at)
+	s.addOrigins(at)
 	at.gap, s.j.gaps = s.row, append(s.j.gaps, at)
 	return s.acceptRow()
 }
@@ -395,7 +395,7 @@ func (s *ruleState) isNotIndependent() bool {
 }
 
 func (s *ruleState) isGap() bool {
-	self := &s.j.all[s.index]
+	self := &s.j.evidence[s.index]
 	if self.gap == nil {
 		return false
 	}
@@ -404,8 +404,7 @@ func (s *ruleState) isGap() bool {
 	return true
 }
 
-// mayStandAlone reports whether recomputation can judge the row without other evidence: the reference shows that an
-// output differs, recomputation shows whether the operator is at fault.
+// mayStandAlone reports whether recomputation alone can judge the row: an output without a bad operator inside it.
 func (s *ruleState) mayStandAlone() bool { return !s.isInput && !s.badInside }
 
 // isRight reports whether recomputation shows that the row is right.

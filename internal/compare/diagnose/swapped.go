@@ -62,7 +62,7 @@ func (n *dataFlow) findSwapped() {
 	}
 	for a, others := range partners {
 		if len(others) == 1 && len(partners[others[0]]) == 1 {
-			a.swapped = a.swap(others[0])
+			a.swapped = a.swapFinding(others[0])
 		}
 	}
 }
@@ -91,7 +91,7 @@ func isFloating(d tensor.DType) bool {
 func (r *row) isSwappedWith(o *row) bool {
 	a, b := r.result(), o.result()
 	return r.operator != o.operator && a.Total == b.Total && !sameExtremes(&a.Ref, &b.Ref) &&
-		sameNumbers(&a.NPU, &b.Ref, a.Total) && sameNumbers(&b.NPU, &a.Ref, a.Total) && !contradict(a, b) && !contradict(b, a)
+		sameNumbers(&a.NPU, &b.Ref, a.Total) && sameNumbers(&b.NPU, &a.Ref, a.Total) && !contradicts(a, b) && !contradicts(b, a)
 }
 
 // sameNumbers reports whether two sides may hold the same n elements, up to rounding.
@@ -113,9 +113,9 @@ func largestOf(s *metrics.SideStats) float64 {
 	return max(math.Abs(s.Min.Value()), math.Abs(s.Max.Value()))
 }
 
-// contradict reports whether the first errors of two results are at the same offset, and the NPU
+// contradicts reports whether the first errors of two results are at the same offset, and the NPU
 // element of a there differs from the reference of b.
-func contradict(a, b *metrics.Result) bool {
+func contradicts(a, b *metrics.Result) bool {
 	x, y := a.Beyond.First, b.Beyond.First
 	if x == nil || y == nil || x.Offset != y.Offset {
 		return false
@@ -123,8 +123,8 @@ func contradict(a, b *metrics.Result) bool {
 	return math.Abs(x.NPU.Real-y.Ref.Real) > float64(swapRounding*max(largestOf(&b.Ref), math.Abs(y.Ref.Real)))
 }
 
-// swap returns the finding for a row whose tensor is swapped with o's.
-func (r *row) swap(o *row) []finding.Finding {
+// swapFinding returns the finding for a row whose tensor is swapped with o's.
+func (r *row) swapFinding(o *row) []finding.Finding {
 	var found []finding.Finding
 	if r.compared {
 		found = oneFinding(finding.Swapped, finding.Medium, lang.Say("the NPU tensor has the mean, deviation, minimum and maximum of the reference of %s, and the reverse holds: the NPU tensor that belongs here is probably in %s (files swapped?)", o.source.Name(), o.source.NPUFile))

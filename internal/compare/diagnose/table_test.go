@@ -46,7 +46,7 @@ func examples() map[string]example {
 // shows returns a pair that shows the pattern.
 func (p *pattern) shows(t *testing.T) *pair {
 	t.Helper()
-	if e, ok := examples()[p.looks]; ok {
+	if e, ok := examples()[p.description]; ok {
 		return pairOf(t, tensor.Shape{int64(len(e.ref))}, e.kind, e.limits, memory{store(e.kind.ref, e.ref), e.kind.ref.UnitSize()},
 			memory{store(e.kind.npu, e.npu), e.kind.npu.UnitSize()})
 	}
@@ -114,8 +114,8 @@ func (p *pair) restrict(r reads) {
 func TestPatterns(t *testing.T) {
 	form, chinese := regexp.MustCompile(`^[a-zN0-9][^!]*[^ .;,]$`), regexp.MustCompile(`\p{Han}`)
 	for _, p := range patterns() {
-		t.Run(string(p.code)+", "+p.looks, func(t *testing.T) {
-			if p.looks == "" {
+		t.Run(string(p.code)+", "+p.description, func(t *testing.T) {
+			if p.description == "" {
 				t.Error("the pattern does not say what it looks for")
 			}
 			if p.reads == readsRows {

@@ -22,13 +22,13 @@ import (
 func (x *evidenceRow) explain() []finding.Finding {
 	switch {
 	case !x.compared:
-		return x.bySelf(finding.Merge(x.shapeInputBad(), x.patterns()))
+		return x.withRecomputation(finding.Merge(x.shapeInputBad(), x.patterns()))
 	case x.origin:
-		return x.bySelf(x.cause())
+		return x.withRecomputation(x.findCause())
 	case x.status == record.Fail && len(x.fedBy) > 0:
-		return oneFinding(finding.LayerInputBad, x.confidence(), x.addBadInputs())
+		return oneFinding(finding.LayerInputBad, x.confidence(), x.originsText())
 	case x.status == record.Rounding:
-		return oneFinding(finding.Accumulated, x.confidence(), x.rounding())
+		return oneFinding(finding.Accumulated, x.confidence(), x.roundingText())
 	case x.status == record.Warn && x.source.Self.IsWrong():
 		return finding.Merge(x.wrongButAgreeing(), x.modelNaN())
 	case x.status == record.Warn && x.verdict.Level == verdict.Suspect:
@@ -43,7 +43,7 @@ func (x *evidenceRow) explain() []finding.Finding {
 func (x *evidenceRow) confidence() finding.Confidence {
 	v := &x.verdict
 	switch {
-	case x.guessed && len(x.related) == 0 || v.Class == optype.Unknown || v.Score < 1.3*v.Limit && v.PeakScore < 3:
+	case x.hasGuessedInputs && len(x.inferredInputs) == 0 || v.Class == optype.Unknown || v.Score < 1.3*v.Limit && v.PeakScore < 3:
 		return finding.Low
 	case v.Exact && (v.PeakScore >= 3 || v.Score >= 3):
 		return finding.High
@@ -51,9 +51,9 @@ func (x *evidenceRow) confidence() finding.Confidence {
 	return finding.Medium
 }
 
-// cause describes the fault of an origin: a pattern that only a fault makes, or the form of its
+// findCause describes the fault of an origin: a pattern that only a fault makes, or the form of its
 // error.
-func (x *evidenceRow) cause() []finding.Finding {
+func (x *evidenceRow) findCause() []finding.Finding {
 	if len(x.unpaired) > 0 {
 		return oneFinding(finding.CameIn, finding.Medium, lang.Say("the operator that produced this tensor has no partner on the other side: %s (RED %s, cosine %s)",
 			someOf(x.unpaired, ""), metricText(x.result().RED), metricText(x.result().Cosine)))
@@ -63,7 +63,7 @@ func (x *evidenceRow) cause() []finding.Finding {
 	}
 	own := x.ownPatterns()
 	if len(own) > 0 && !x.wasChanged() && x.verdict.Kind != verdict.ZeroRows {
-		own[0].Evidence = joined(own[0].Evidence, x.excess())
+		own[0].Evidence = joinNonEmpty(own[0].Evidence, x.excessText())
 		return finding.Merge(own, x.patterns())
 	}
 	code, confidence := x.code(), x.confidence()
@@ -72,7 +72,7 @@ func (x *evidenceRow) cause() []finding.Finding {
 	}
 	switch code {
 	case finding.NPUNaN:
-		if x.lost && x.noise.NonFinite == 0 {
+		if x.hasLostNumbers && x.noise.NonFinite == 0 {
 			return oneFinding(finding.ModelNaN, finding.High, lang.Say("the reference is NaN or infinite at %d elements where the NPU has numbers", lostNumbers(x.result())))
 		}
 		return x.madeNonFinite()
@@ -93,11 +93,11 @@ func (x *evidenceRow) cause() []finding.Finding {
 		return oneFinding(code, finding.High, lang.Say("%d elements are beyond the range of %s (largest %s)",
 			x.noise.Overflows, x.noise.Type.Name, element(x.noise.Type.Max)))
 	}
-	parts := []lang.Sentence{x.describeError(), x.scaledPart(), x.excess()}
+	parts := []lang.Sentence{x.describeError(), x.scaledPart(), x.excessText()}
 	if x.source.Uneven != nil && x.verdict.Kind != verdict.Scaled {
 		parts = append(parts, unevenText(x.source.Uneven))
 	}
-	return finding.Merge(oneFinding(code, confidence, joined(parts...)), x.patterns())
+	return finding.Merge(oneFinding(code, confidence, joinNonEmpty(parts...)), x.patterns())
 }
 
 // startedApart describes an input from outside the run that differs.
@@ -110,8 +110,8 @@ func (x *evidenceRow) startedApart() lang.Sentence {
 	return lang.Say("%d of %d elements differ by more than rounding to %s, and no operator of the run produced the tensor (RED %s, cosine %s)", count, n.Elements, by, metricText(x.result().RED), metricText(x.result().Cosine))
 }
 
-// joined joins the parts that are not empty.
-func joined(parts ...lang.Sentence) lang.Sentence {
+// joinNonEmpty joins the parts that are not empty.
+func joinNonEmpty(parts ...lang.Sentence) lang.Sentence {
 	return lang.Join(slices.DeleteFunc(parts, lang.Sentence.IsZero), semicolon)
 }
 
@@ -137,7 +137,7 @@ func (x *evidenceRow) code() finding.Code {
 		return finding.ConstOutput
 	case kind == verdict.Value && math.Abs(n.Mean) > 0.9*n.RMS:
 		return finding.Offset
-	case (kind == verdict.Value || kind == verdict.Scaled) && x.unrelated():
+	case (kind == verdict.Value || kind == verdict.Scaled) && x.isUnrelated():
 		return finding.Unrelated
 	case kind == verdict.Coarse, kind == verdict.Value && !v.Structured && !v.Exact && v.Class == optype.Linear:
 		return finding.PrecisionLoss
@@ -187,8 +187,8 @@ func (x *evidenceRow) describeError() lang.Sentence {
 // unrelatedCosine is the cosine below which tensors have nothing in common.
 const unrelatedCosine = 0.3
 
-// unrelated reports whether the two sides have nothing in common.
-func (x *evidenceRow) unrelated() bool {
+// isUnrelated reports whether the two sides have nothing in common.
+func (x *evidenceRow) isUnrelated() bool {
 	res := x.result()
 	return res != nil && res.Cosine.Defined() && math.Abs(res.Cosine.Value()) < unrelatedCosine && x.noise.RefStd > 0 && !x.noise.Constant
 }
@@ -205,10 +205,10 @@ func (x *evidenceRow) scaledPart() lang.Sentence {
 		if last >= 3 {
 			axis = 1
 		}
-		return lang.Say("x %s on [%d, %d) of axis %d, the rest x 1", element(1+factor), first, end, axis)
+		return lang.Say("multiplied by %s on [%d, %d) of axis %d, by 1 elsewhere", element(1+factor), first, end, axis)
 	}
 	if first, end, factor, ok := scaledRange(&n.Rows); ok {
-		return lang.Say("x %s on rows %d to %d of %d, the rest x 1", element(1+factor), first, end-1, n.Rows.Count)
+		return lang.Say("multiplied by %s on rows %d to %d of %d, by 1 elsewhere", element(1+factor), first, end-1, n.Rows.Count)
 	}
 	return lang.Sentence{}
 }
@@ -229,15 +229,15 @@ func scaledRange(g *noise.Groups) (first, end int64, factor float64, ok bool) {
 	from, to, others := -1, -1, 0.0
 	for i := range g.Scale {
 		s, rr, dd := float64(g.Scale[i]), float64(g.RefRMS[i]), float64(g.RMS[i])
-		rest := math.Sqrt(max(float64(dd*dd)-float64(s*s*rr*rr), 0)) / max(rr, math.SmallestNonzeroFloat64) / math.Sqrt(count)
-		if rr == 0 || math.Abs(s) <= scaledErrors*rest || math.Abs(s) < 1e-3 {
+		residual := math.Sqrt(max(float64(dd*dd)-float64(s*s*rr*rr), 0)) / max(rr, math.SmallestNonzeroFloat64) / math.Sqrt(count)
+		if rr == 0 || math.Abs(s) <= scaledErrors*residual || math.Abs(s) < 1e-3 {
 			others = max(others, math.Abs(s))
 			continue
 		}
 		switch {
 		case from < 0:
 			from, factor = i, s
-		case to != i, math.Abs(s-factor) > float64(0.1*math.Abs(factor))+float64(scaledErrors*rest): // not neighbours, or another factor
+		case to != i, math.Abs(s-factor) > float64(0.1*math.Abs(factor))+float64(scaledErrors*residual): // not neighbours, or another factor
 			return 0, 0, 0, false
 		}
 		to = i + 1
@@ -251,8 +251,8 @@ func scaledRange(g *noise.Groups) (first, end int64, factor float64, ok bool) {
 // differentData is the relative error from which on the runs may have had different data.
 const differentData = 0.5
 
-// excess compares the error with the expected error.
-func (x *evidenceRow) excess() lang.Sentence {
+// excessText compares the error with the expected error.
+func (x *evidenceRow) excessText() lang.Sentence {
 	if x.noise == nil || x.noise.RMS == 0 {
 		return lang.Sentence{}
 	}
@@ -260,22 +260,22 @@ func (x *evidenceRow) excess() lang.Sentence {
 	from := lang.Say("no input is known")
 	switch known := len(x.inputs()) > 0; {
 	case known:
-		from = lang.Say("%s from the inputs (%s), %s from rounding", number(v.Propagated), x.madeOf(), number(v.Expectation.Own))
+		from = lang.Say("%s from the inputs (%s), %s from rounding", number(v.Propagated), x.inputsText(), number(v.Expectation.Own))
 	case n.RMS > differentData*n.RefRMS:
 		from = lang.Say("no input is known (other input data or weights?)")
 	}
 	return lang.Say("rms error %s, expected %s: %s", number(x.noise.RMS), number(v.Sum), from)
 }
 
-// madeOf names the inputs; the operator's own inputs by their kind and number.
-func (x *evidenceRow) madeOf() lang.Sentence {
+// inputsText names the inputs; the operator's own inputs by their kind and number.
+func (x *evidenceRow) inputsText() lang.Sentence {
 	names, through := someOf(x.inputs(), x.source.Op+":"), x.operator.through
 	switch {
-	case len(x.related) > 0:
+	case len(x.inferredInputs) > 0:
 		return lang.Say("%s, by their values", names)
-	case x.guessed && len(x.inputs()) == 1:
+	case x.hasGuessedInputs && len(x.inputs()) == 1:
 		return lang.Say("%s, the preceding tensor", names)
-	case x.guessed:
+	case x.hasGuessedInputs:
 		return lang.Say("one of the %d preceding tensors", len(x.inputs()))
 	case len(through) > 0 && !x.isInput && len(x.operator.inputs) == 0:
 		return lang.Say("%s, through %s (no dump)", names, firstOf(through))
@@ -283,8 +283,8 @@ func (x *evidenceRow) madeOf() lang.Sentence {
 	return names
 }
 
-// addBadInputs names the origins that damaged the row.
-func (x *evidenceRow) addBadInputs() lang.Sentence {
+// originsText names the origins that damaged the row.
+func (x *evidenceRow) originsText() lang.Sentence {
 	origins := make([]*row, len(x.fedBy))
 	for i, o := range x.fedBy {
 		origins[i] = o.row
@@ -296,8 +296,8 @@ func (x *evidenceRow) addBadInputs() lang.Sentence {
 		someOf(origins, ""), number(x.noise.RMS), number(x.verdict.Sum))
 }
 
-// rounding says how much of the error rounding explains.
-func (x *evidenceRow) rounding() lang.Sentence {
+// roundingText says how much of the error rounding explains.
+func (x *evidenceRow) roundingText() lang.Sentence {
 	return lang.Say("rounding of %s over %d operators: rms error %s, expected %s",
 		x.noise.Type.Name, x.depth, number(x.noise.RMS), number(x.verdict.Sum))
 }

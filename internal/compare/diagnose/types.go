@@ -21,13 +21,13 @@ const (
 // tally counts the float32 arrays of an operator type: all arrays, and the arrays whose values need float32.
 type tally struct{ all, plain int }
 
-// tally finds the type whose values most float32 arrays of the round hold, undefined if it is float32, and counts the
+// countHeldTypes finds the type whose values most float32 arrays of the round hold, undefined if it is float32, and counts the
 // arrays by operator type. Only arrays with enough different values count. If there are none, all arrays together
 // decide.
-func (j *Judgement) tally() {
+func (j *Judgement) countHeldTypes() {
 	counts, all := map[tensor.DType]int{}, 0
-	values, every := map[tensor.DType]int{}, 0 // of arrays with few different values
-	j.kinds, j.onOneSide = map[string]tally{}, map[tensor.DType]bool{}
+	values, distinct := map[tensor.DType]int{}, 0 // of arrays with few different values
+	j.tallies, j.onOneSide = map[string]tally{}, map[tensor.DType]bool{}
 	for i := range j.rows {
 		r := &j.rows[i]
 		if ref, npu := r.source.RefDType, r.source.NPUDType; ref != npu {
@@ -37,33 +37,33 @@ func (j *Judgement) tally() {
 			continue
 		}
 		held, ok := r.noise.HeldType()
-		few := slices.ContainsFunc(noise.Coarser, r.noise.MayHold) // it has few different values
+		hasFewValues := slices.ContainsFunc(noise.Coarser, r.noise.MayHold) // it has few different values
 		if ok {
 			counts[held]++
 		}
-		if !few {
+		if !hasFewValues {
 			all++
 		}
-		every += r.noise.Grid.Distinct
+		distinct += r.noise.Grid.Distinct
 		for _, d := range noise.Coarser {
 			if r.noise.MayHold(d) {
 				values[d] += r.noise.Grid.Distinct
 			}
 		}
 		if op := r.source.OpType; op != "" && !r.isInput {
-			t := j.kinds[op]
+			t := j.tallies[op]
 			t.all++
-			if !ok && !few {
+			if !ok && !hasFewValues {
 				t.plain++
 			}
-			j.kinds[op] = t
+			j.tallies[op] = t
 		}
 	}
-	j.most = tensor.Undefined
+	j.commonType = tensor.Undefined
 	if i := slices.IndexFunc(noise.Coarser, func(d tensor.DType) bool {
-		return 2*counts[d] > all || all == 0 && every >= leastValues && values[d] == every
+		return 2*counts[d] > all || all == 0 && distinct >= leastValues && values[d] == distinct
 	}); i >= 0 {
-		j.most = noise.Coarser[i]
+		j.commonType = noise.Coarser[i]
 	}
 }
 
@@ -75,11 +75,11 @@ func (x *evidenceRow) findHeldType(j *Judgement) {
 		return
 	}
 	held, ok := n.HeldType()
-	kind := j.kinds[x.source.OpType]
-	isOf, _ := n.IsOf(x.source.Said)
+	kind := j.tallies[x.source.OpType]
+	isOf, _ := n.IsOf(x.source.DeclaredType)
 	switch {
 	case isOf:
-		held, ok = x.source.Said, true
+		held, ok = x.source.DeclaredType, true
 	case n.Apart != nil && slices.Contains(noise.Coarser, n.Apart.NPU):
 		held, ok = n.Apart.NPU, true
 	case !ok || 2*kind.plain < kind.all:
@@ -91,8 +91,8 @@ func (x *evidenceRow) findHeldType(j *Judgement) {
 	if !ok {
 		inputs := slices.DeleteFunc(slices.Clone(x.inputs()), func(in *row) bool { return in.noise == nil || in.noise.Type.Integer })
 		for _, d := range noise.Coarser {
-			of := func(in *row) bool { return in.noise.Type.Name == d.String() }
-			if n.MayHold(d) && (slices.ContainsFunc(inputs, of) || len(inputs) == 0 && d == j.most) {
+			holds := func(in *row) bool { return in.noise.Type.Name == d.String() }
+			if n.MayHold(d) && (slices.ContainsFunc(inputs, holds) || len(inputs) == 0 && d == j.commonType) {
 				held, ok = d, true
 				break
 			}
@@ -109,9 +109,9 @@ func (s *ruleState) warnOfPrecision() bool {
 	if !s.coarser || s.failed() || s.verdict.Level != verdict.Clean || s.op.Tainted || len(s.op.Inputs) == 0 {
 		return false
 	}
-	as := *s.op
-	as.Out = s.source.Noise
-	return as.Judge().Level == verdict.Origin && s.setVerdict(verdict.Suspect, verdict.Coarse)
+	asFloat32 := *s.op
+	asFloat32.Out = s.source.Noise
+	return asFloat32.Judge().Level == verdict.Origin && s.setVerdict(verdict.Suspect, verdict.Coarse)
 }
 
 // precision describes a floating-point format.
@@ -176,23 +176,23 @@ func (j *Judgement) findHF32() map[optype.Form]bool {
 		return found
 	}
 	for _, form := range []optype.Form{optype.Plain, optype.Convolution} {
-		all, least, more, less := 0, 0, 0, 0
-		for i := range j.all {
-			x := &j.all[i]
+		total, within, above, below := 0, 0, 0, 0
+		for i := range j.evidence {
+			x := &j.evidence[i]
 			if x.row == nil || !x.isProduct() || x.product() != form || x.verdict.Expectation.Own == 0 {
 				continue
 			}
-			all++
+			total++
 			switch share := x.noise.RMS / x.verdict.Expectation.Own / hf32Factor; {
 			case share < hf32Least:
-				less++
+				below++
 			case x.origin && (share > hf32Most || x.verdict.Kind != verdict.Value || x.verdict.Structured):
-				more++
+				above++
 			case x.origin:
-				least++
+				within++
 			}
 		}
-		if less == 0 && least > 0 && 2*more < all && (all > 1 || len(j.origins) <= 1) {
+		if below == 0 && within > 0 && 2*above < total && (total > 1 || len(j.origins) <= 1) {
 			found[form] = true
 		}
 	}

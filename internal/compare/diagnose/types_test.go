@@ -121,9 +121,9 @@ func TestSaidType(t *testing.T) {
 	few, lied, many := heldRow("few", tensor.Float32, 7, true), heldRow("lied", tensor.Float32, 23, false), heldRow("many", tensor.Float32, 7, false)
 	rows := inOrder(few, lied, many)
 	for i := range rows {
-		rows[i].Said = tensor.BFloat16
+		rows[i].DeclaredType = tensor.BFloat16
 	}
-	rows[2].Said = tensor.Float16 // its numbers fit both bfloat16 and float16
+	rows[2].DeclaredType = tensor.Float16 // its numbers fit both bfloat16 and float16
 	Judge(rows, Network{Ordered: true, Graph: record.Flow{"few": nil, "lied": nil, "many": nil}}).Write()
 	for i, want := range []string{"bfloat16", "", "float16"} {
 		if row := &rows[i]; row.Type != want || row.IsOrigin() {

@@ -64,7 +64,7 @@ func largerExcess(u *record.Unevenness) float64 {
 	return float64(max(u.Half/minHalfRatio, u.Peak/minPeakRatio))
 }
 
-// unevenText describes where the errors are and how much worse they are there.
+// unevenText describes where the errors concentrate and by how much.
 func unevenText(u *record.Unevenness) lang.Sentence {
 	what, ratio := lang.Text{EN: "mean |d|"}, timesText(float64(u.Half), lang.Text{EN: "the value of the other half"})
 	if u.Counted {
@@ -114,14 +114,14 @@ func tileOf(u *record.Unevenness) (tile int64) {
 }
 
 // unevenAxis measures one axis.
-func unevenAxis(axis *metrics.AxisProfile, count bool) (u record.Unevenness, ok bool) {
+func unevenAxis(axis *metrics.AxisProfile, byCount bool) (u record.Unevenness, ok bool) {
 	bins := axis.Bins
 	if len(bins) < 2 {
 		return u, false
 	}
 	abs := binMeans(bins, func(b *metrics.AxisBin) float64 { return b.SumAbs })
 	rel := binMeans(bins, func(b *metrics.AxisBin) float64 { return b.SumRel })
-	if count {
+	if byCount {
 		abs = binMeans(bins, func(b *metrics.AxisBin) float64 { return float64(b.Errors) })
 		rel = abs
 	}
@@ -129,7 +129,7 @@ func unevenAxis(axis *metrics.AxisProfile, count bool) (u record.Unevenness, ok 
 	relHalf, relWorse := halfRatio(rel)
 	peak, worst := peakRatio(abs)
 	relPeak, relWorst := peakRatio(rel)
-	u = record.Unevenness{AxisRange: record.AxisRange{Axis: axis.Axis, Size: axis.Size}, Counted: count, Half: half, RelHalf: relHalf, Peak: peak, RelPeak: relPeak}
+	u = record.Unevenness{AxisRange: record.AxisRange{Axis: axis.Axis, Size: axis.Size}, Counted: byCount, Half: half, RelHalf: relHalf, Peak: peak, RelPeak: relPeak}
 	from, to := smallestRun(bins)
 	inRun := func(i int) bool { return from <= i && i < to }
 	byHalf := u.Half >= minHalfRatio && u.RelHalf >= minHalfRatio && worse == relWorse

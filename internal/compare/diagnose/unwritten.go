@@ -28,7 +28,7 @@ func (r *row) returnsMemory() bool {
 // unwritten rows: the kind of the verdict is Unwritten.
 func (x *evidenceRow) judgeWritten(j *Judgement, op *verdict.Operator) verdict.Verdict {
 	whole := op.Judge()
-	if x.guessed || x.noise.Rows.Count == 0 {
+	if x.hasGuessedInputs || x.noise.Rows.Count == 0 {
 		return whole
 	}
 	if x.returnsMemory() {
@@ -70,19 +70,19 @@ func (x *evidenceRow) judgeWritten(j *Judgement, op *verdict.Operator) verdict.V
 	return v
 }
 
-// withoutRows returns a copy without the errors of the worst rows, and without elements that are not
-// finite if these rows may hold them all. Errors by magnitude shrink as the root mean square does.
+// withoutRows returns a copy without the errors of the worst rows, and without the NaN and infinities if the worst rows
+// may hold all of them. Maxima shrink by the same factor as the root mean square.
 func withoutRows(n *noise.Noise, rows int64) *noise.Noise {
-	left := *n
-	left.LeaveOut(rows)
+	kept := *n
+	kept.LeaveOut(rows)
 	if n.RMS > 0 {
-		share := left.RMS / n.RMS
-		left.MaxRelative, left.MaxAbsolute, left.View, left.Residual = n.MaxRelative*share, n.MaxAbsolute*share, n.View*share, n.Residual*share
+		share := kept.RMS / n.RMS
+		kept.MaxRelative, kept.MaxAbsolute, kept.View, kept.Residual = n.MaxRelative*share, n.MaxAbsolute*share, n.View*share, n.Residual*share
 	}
 	if n.NonFinite <= rows*n.Rows.Size {
-		left.NonFinite = 0
+		kept.NonFinite = 0
 	}
-	return &left
+	return &kept
 }
 
 // isForeign reports whether the rows of a bin differ by more than half of their size.

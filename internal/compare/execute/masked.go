@@ -51,7 +51,7 @@ func ReadMasked(ctx context.Context, p *plan.Plan, opt *Options, rep *record.Rep
 		}
 		masked, err := e.measureMasked(ctx, &parts[i], &parts[k])
 		if err != nil {
-			rep.Warnings = append(rep.Warnings, lang.Say("%s: not measured without the positions that %s excludes: %v", row.Name(), parts[k].Row.Name(), err))
+			rep.Warnings = append(rep.Warnings, lang.Say("%s: could not be measured without the positions that the mask %s excludes: %v", row.Name(), parts[k].Row.Name(), err))
 			continue
 		}
 		row.Masked, found = masked, true

@@ -332,7 +332,7 @@ func contradict(x *plan.Pair, a *align.Alignment, res *metrics.Result, row *reco
 // downgrade lowers a PASS of tensors that were compared flat or in part.
 func downgrade(row *record.Row) {
 	if row.Pair.Status == record.Pass && row.Forced {
-		row.Pair.Set(record.Warn, finding.ShapeDiffers, lang.Say("compared flat: reference is %v, NPU is %v", row.RefShape, row.NPUShape))
+		row.Pair.Set(record.Warn, finding.ShapeDiffers, lang.Say("compared in storage order: the reference has the shape %v, the NPU %v", row.RefShape, row.NPUShape))
 	}
 	if row.Pair.Status != record.Fail && row.Partial {
 		row.Pair.Status = record.Partial
@@ -379,8 +379,8 @@ func (e *executor) moveDetails(res *metrics.Result, row *record.Row) {
 	if row.Noise == nil {
 		return
 	}
-	if ok, off := row.Noise.IsOf(row.Said); !ok && off > 0 {
-		row.Notes = append(row.Notes, lang.Say("declared as %s, but %.3g %% of the elements do not fit this type", row.Said, 100*off))
+	if ok, off := row.Noise.IsOf(row.DeclaredType); !ok && off > 0 {
+		row.Notes = append(row.Notes, lang.Say("declared as %s, but %.3g %% of the elements do not fit this type", row.DeclaredType, 100*off))
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 // compareStatistics compares a pair by the statistics of its tensors.
 func (e *executor) compareStatistics(ctx context.Context, x *plan.Pair, row *record.Row) error {
 	if e.opt.Standard.Name != "" || e.opt.Judge.Verdict.Gates != (limits.Gates{}) {
-		row.Pair.Set(record.Skip, finding.StatisticsOnly, lang.Say("only statistics are available, and this judgement needs the elements"))
+		row.Pair.Set(record.Skip, finding.StatisticsOnly, lang.Say("this judgement needs the elements, but only statistics are available"))
 		return nil
 	}
 	ref, err := e.statistics(ctx, x.Ref)

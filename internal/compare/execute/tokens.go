@@ -80,7 +80,7 @@ func (e *executor) readMask(ctx context.Context, x *plan.Pair, a *align.Alignmen
 	case bad != nil:
 		return nil, bad
 	case counted == 0:
-		return nil, lang.Errorf("the mask %s counts none of the %d tokens of %s %s: all of it is 0", t, len(kept), x.Row.Op, a.Shape)
+		return nil, lang.Errorf("the mask %s excludes all %d tokens of %s %s: each of its elements is 0", t, len(kept), x.Row.Op, a.Shape)
 	}
 	return kept, nil
 }
@@ -120,7 +120,7 @@ func LocateTokens(p *plan.Plan, opt *Options, rep *record.Report, parts []Part) 
 		for _, part := range earlier {
 			apart, err := e.isApart(part, own.Tokens)
 			if err != nil {
-				rep.Warnings = append(rep.Warnings, lang.Say("%s: its row of the worst token was not compared: %v", part.Row.Name(), err))
+				rep.Warnings = append(rep.Warnings, lang.Say("%s: the row of its worst token could not be compared: %v", part.Row.Name(), err))
 			}
 			if apart {
 				own.Tokens.First = part.Row.TensorName()

@@ -120,7 +120,7 @@ func (o *Options) ChooseMode(config *sidefile.OpConfig) {
 	v.Mode = ByEvidence
 	if len(given) > 0 {
 		v.Mode = ByLimits
-		v.Why = lang.Say("limits decide, since limits are given: %s (--verdict evidence judges by evidence instead)", strings.Join(given, ", "))
+		v.Why = lang.Say("judged by limits, because limits are given: %s (--verdict evidence judges by evidence instead)", strings.Join(given, ", "))
 	}
 }
 

@@ -218,7 +218,7 @@ func (b *block) sumAxes() {
 	}
 	var flags []uint8
 	if b.failed {
-		flags = b.flags[:b.all]
+		flags = b.flags[:b.pairCount]
 	} else if b.extent.maxAbs == 0 {
 		return
 	}

@@ -14,13 +14,13 @@ import (
 // the NPU side is decoded and hashed: r shares its arrays, and abs and rel are zeros.
 type block struct {
 	*buffers
-	e     *Engine
-	part  *Partial // the partial result that the block is added to
-	sums  node
-	first int64 // the offset of the first element
-	count int   // remaining pairs
-	all   int   // all pairs
-	n, r  side
+	e         *Engine
+	part      *Partial // the partial result that the block is added to
+	sums      node
+	first     int64 // the offset of the first element
+	count     int   // remaining pairs
+	pairCount int   // all pairs
+	n, r      side
 
 	d          []float64 // differences; two for each complex element, real and imaginary part: see subtract
 	abs, rel   []float64 // of the remaining pairs, see relate
@@ -40,7 +40,7 @@ type block struct {
 
 // reset sets the block to the count pairs from an offset on.
 func (b *block) reset(first int64, count int, ref, npu []byte) {
-	b.first, b.count, b.all = first, count, count
+	b.first, b.count, b.pairCount = first, count, count
 	b.n, b.r, b.d = b.buffers.n, b.buffers.r, b.buffers.d
 	b.n.stored, b.r.stored = npu[:count*b.e.npu.size], ref[:count*b.e.ref.size]
 	b.abs, b.rel = b.buffers.abs[:count], b.buffers.rel[:count]
@@ -85,7 +85,7 @@ func (b *block) compute() {
 	b.rank()
 	b.sumAxes()
 	if b.failed || b.marked {
-		clear(b.flags[:b.all])
+		clear(b.flags[:b.pairCount])
 	}
 }
 

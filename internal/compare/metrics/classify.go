@@ -196,14 +196,14 @@ func (b *block) hash() {
 	switch {
 	case b.hashed:
 	case b.e.complex && b.equal:
-		b.digests.N = kernel.HashPairs(b.n.codes[:2*b.all])
+		b.digests.N = kernel.HashPairs(b.n.codes[:2*b.pairCount])
 		b.digests.R = b.digests.N
 	case b.e.complex:
-		b.digests.N, b.digests.R = kernel.HashPairs(b.n.codes[:2*b.all]), kernel.HashPairs(b.r.codes[:2*b.all])
+		b.digests.N, b.digests.R = kernel.HashPairs(b.n.codes[:2*b.pairCount]), kernel.HashPairs(b.r.codes[:2*b.pairCount])
 	case b.equal:
-		b.digests = kernel.DigestEqual(b.n.codes[:b.all])
+		b.digests = kernel.DigestEqual(b.n.codes[:b.pairCount])
 	default:
-		b.digests = kernel.Digest(b.n.codes[:b.all], b.r.codes[:b.all])
+		b.digests = kernel.Digest(b.n.codes[:b.pairCount], b.r.codes[:b.pairCount])
 	}
 	p.npuSum += b.digests.N
 	p.refSum += b.digests.R

@@ -127,7 +127,7 @@ func (e *Engine) checkNoise() error {
 	case req == nil:
 		return nil
 	case e.complex:
-		return lang.Errorf("complex elements have no noise")
+		return lang.Errorf("the noise of complex elements cannot be measured")
 	case !slices.Equal(req.Shape, e.request.Shape):
 		return lang.Errorf("noise of the shape %s, want %s", req.Shape, e.request.Shape)
 	}

@@ -22,7 +22,7 @@ const maxErrorOffsets = 64
 func (b *block) findErrors() {
 	abs, rel := b.spreadOut()
 	if b.failed {
-		b.addErrors(b.flags[:b.all], abs, rel)
+		b.addErrors(b.flags[:b.pairCount], abs, rel)
 	}
 	if b.first == 0 {
 		start := b.locationOf(0, abs[0], rel[0])
@@ -36,7 +36,7 @@ func (b *block) spreadOut() (abs, rel []float64) {
 	if !b.gathered {
 		return b.abs, b.rel
 	}
-	abs, rel = b.spread[0][:b.all], b.spread[1][:b.all]
+	abs, rel = b.spread[0][:b.pairCount], b.spread[1][:b.pairCount]
 	clear(abs)
 	clear(rel)
 	for i, a := range b.abs {
@@ -56,7 +56,7 @@ func (b *block) addErrors(flags []uint8, abs, rel []float64) {
 		p.hpaa.merge(found)
 	} else {
 		b.addFlagged(&p.mismatch, mismatchError, flags, abs, rel)
-		hpaaAbs, hpaaRel := b.scratch[0][:b.all], b.scratch[1][:b.all]
+		hpaaAbs, hpaaRel := b.scratch[0][:b.pairCount], b.scratch[1][:b.pairCount]
 		copy(hpaaAbs, abs)
 		copy(hpaaRel, rel)
 		for _, s := range b.nonFinite {

@@ -19,8 +19,8 @@ func valueOf(s tensor.Sum) float64 {
 // from the mean. rest is the rounding error of mean: differences of means may be as small.
 // The numbers are valid only if hasSquares is true.
 type moment struct {
-	count          int64
-	mean, rest, m2 float64
+	count              int64
+	mean, meanRest, m2 float64
 }
 
 // hasSquares reports whether sums of squares fit in float64, given the largest magnitude of
@@ -35,7 +35,7 @@ func newMoment(count int, from, distances, squares float64) moment {
 	mean := distances / float64(count)
 	m := tensor.Sum{Value: from}.Plus(mean)
 	return moment{
-		count: int64(count), mean: m.Value, rest: m.Rest,
+		count: int64(count), mean: m.Value, meanRest: m.Rest,
 		m2: max(squares-float64(mean*distances), 0),
 	}
 }
@@ -57,7 +57,7 @@ func momentOf(values []float64) moment {
 }
 
 // meanDifference returns the mean of b minus the mean of a.
-func meanDifference(a, b *moment) float64 { return (b.mean - a.mean) + (b.rest - a.rest) }
+func meanDifference(a, b *moment) float64 { return (b.mean - a.mean) + (b.meanRest - a.meanRest) }
 
 // merge joins the moments of two sets of values (Chan, Golub and LeVeque,
 // "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances").
@@ -74,13 +74,13 @@ func (m *moment) merge(b *moment) {
 // join sets m to the moment of two sets of values.
 func (m *moment) join(a, b *moment, w weights) {
 	delta := meanDifference(a, b)
-	mean := tensor.Sum{Value: a.mean, Rest: a.rest}.Plus(float64(delta * w.share))
+	mean := tensor.Sum{Value: a.mean, Rest: a.meanRest}.Plus(float64(delta * w.share))
 	mean = tensor.Sum{Value: mean.Value}.Plus(mean.Rest)
 	*m = moment{
-		count: w.count,
-		mean:  mean.Value,
-		rest:  mean.Rest,
-		m2:    a.m2 + b.m2 + float64(float64(delta*delta)*w.between),
+		count:    w.count,
+		mean:     mean.Value,
+		meanRest: mean.Rest,
+		m2:       a.m2 + b.m2 + float64(float64(delta*delta)*w.between),
 	}
 }
 

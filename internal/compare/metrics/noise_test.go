@@ -113,7 +113,7 @@ func TestNoiseErrors(t *testing.T) {
 		want   string
 	}{
 		{func(r *Request) { r.Noise.Shape = tensor.Shape{6} }, "noise of the shape (6,), want (2, 3)"},
-		{func(r *Request) { r.RefDType = tensor.Complex64 }, "complex elements have no noise"},
+		{func(r *Request) { r.RefDType = tensor.Complex64 }, "the noise of complex elements cannot be measured"},
 		{func(r *Request) { r.Noise.Groups = 0 }, "0 groups"},
 		{func(r *Request) { r.Noise.Mask = math.NaN() }, "masks up to NaN"},
 	} {

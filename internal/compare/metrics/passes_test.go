@@ -40,7 +40,7 @@ var passes = []struct {
 	{"ulp", (*block).measureULP},
 	{"errors", func(b *block) { b.findErrors(); b.rank() }},
 	{"axes", (*block).sumAxes},
-	{"flags", func(b *block) { clear(b.flags[:b.all]) }},
+	{"flags", func(b *block) { clear(b.flags[:b.pairCount]) }},
 }
 
 // BenchmarkPasses computes tensors in memory with all options of compare, and measures the time

@@ -54,7 +54,7 @@ type mapper struct {
 	sums      []float64
 	errors    []int64
 	nonFinite []int64
-	left      []int64  // elements that were left out, nil for none
+	leftOut   []int64  // elements that were left out, nil for none
 	runs      []mapRun // of the current block
 }
 
@@ -204,8 +204,8 @@ func (m *mapper) buildMap() Map {
 	var logs bounds
 	for i, sum := range m.sums {
 		count := m.places(i)
-		if m.left != nil {
-			count -= m.left[i]
+		if m.leftOut != nil {
+			count -= m.leftOut[i]
 		}
 		if e := m.errors[i]; e > 0 {
 			m.Errors[i] = byte(max(1, math.Round(255*(float64(e)/float64(count)))))

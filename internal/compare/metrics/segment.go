@@ -48,16 +48,16 @@ type side struct {
 	span   kernel.Span
 }
 
-// apart is the gap between the arrays of a block, in elements, so that equal indexes do not
+// arrayGap is the gap between the arrays of a block, in elements, so that equal indexes do not
 // fall in one set of the cache.
-const apart = 40
+const arrayGap = 40
 
 func newBuffers() *buffers {
 	const parts = 2 * blockElements
-	floats := make([]float64, 7*blockElements+7*parts+16*apart)
+	floats := make([]float64, 7*blockElements+7*parts+16*arrayGap)
 	array := func(count int) []float64 {
 		part := floats[:count:count]
-		floats = floats[count+apart:]
+		floats = floats[count+arrayGap:]
 		return part
 	}
 	newSide := func() side {

@@ -104,7 +104,7 @@ func (s *tokenSums) metrics() TokenNumbers {
 type TokenCounter struct {
 	tokens             Tokens
 	kept               []bool
-	all                tokenSums
+	total              tokenSums
 	sequences, byPlace []tokenSums
 	heat               *mapper
 	abs                []float64
@@ -128,7 +128,7 @@ func NewTokenCounter(shape tensor.Shape, kept []bool) *TokenCounter {
 	c.sequences, c.byPlace = make([]tokenSums, sequences), make([]tokenSums, places)
 	if maps := newMappers(c.tokens.Shape[:], total); maps != nil {
 		c.heat = maps[0]
-		c.heat.left = make([]int64, len(c.heat.sums))
+		c.heat.leftOut = make([]int64, len(c.heat.sums))
 	}
 	return c
 }
@@ -146,9 +146,9 @@ func (c *TokenCounter) Add(first int64, ref, npu []float64) {
 			c.leaveOut(i)
 			continue
 		}
-		d, largest := npu[i]-x, c.all.largest
+		d, largest := npu[i]-x, c.total.largest
 		k3 := exact.Expm1(d) - d
-		c.all.add(d, k3)
+		c.total.add(d, k3)
 		row, place := at/c.tokens.Shape[1], at%c.tokens.Shape[1]
 		c.sequences[row/c.tokens.SequenceFold].add(d, k3)
 		c.byPlace[place/c.tokens.PlaceFold].add(d, k3)
@@ -172,14 +172,14 @@ func (c *TokenCounter) Add(first int64, ref, npu []float64) {
 // leaveOut leaves an element of the block out of the map.
 func (c *TokenCounter) leaveOut(i int) {
 	if c.heat != nil {
-		c.heat.left[c.heat.cell(int32(i))]++
+		c.heat.leftOut[c.heat.cell(int32(i))]++
 	}
 }
 
 // Finish returns the numbers.
 func (c *TokenCounter) Finish() *Tokens {
 	t := &c.tokens
-	t.Positions, t.TokenNumbers = int64(len(c.kept)), c.all.metrics()
+	t.Positions, t.TokenNumbers = int64(len(c.kept)), c.total.metrics()
 	for i := range c.sequences {
 		t.Sequences = append(t.Sequences, c.sequences[i].metrics())
 	}

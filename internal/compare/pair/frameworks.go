@@ -158,23 +158,23 @@ func assignments(text string) map[string]string {
 
 // dictionary translates names of functions and modules from MindSpore to PyTorch.
 type dictionary struct {
-	own map[string]*renaming // from the user's map
-	// here and there are the numbers of calls of MindSpore and PyTorch by name. claimed are names of PyTorch that are
+	userMap map[string]*renaming // from the user's map
+	// mindSporeCalls and pyTorchCalls are the numbers of calls of MindSpore and PyTorch by name. claimed are names of PyTorch that are
 	// the only translation of some name.
-	here, there map[string]int
-	claimed     map[string]bool
+	mindSporeCalls, pyTorchCalls map[string]int
+	claimed                      map[string]bool
 }
 
 // newDictionary makes the dictionary for the calls of two sides.
 func newDictionary(mindspore, pytorch []call, nameMap *sidefile.NameMap) *dictionary {
-	d := &dictionary{own: make(map[string]*renaming), here: countNames(mindspore), there: countNames(pytorch), claimed: make(map[string]bool)}
+	d := &dictionary{userMap: make(map[string]*renaming), mindSporeCalls: countNames(mindspore), pyTorchCalls: countNames(pytorch), claimed: make(map[string]bool)}
 	if nameMap != nil {
 		for i := range nameMap.Calls {
 			e := &nameMap.Calls[i]
-			d.own[e.MindSpore] = &renaming{names: []string{e.PyTorch}, inputs: e.Inputs, outputs: e.Outputs, listed: true}
+			d.userMap[e.MindSpore] = &renaming{names: []string{e.PyTorch}, inputs: e.Inputs, outputs: e.Outputs, listed: true}
 		}
 	}
-	for name := range d.here {
+	for name := range d.mindSporeCalls {
 		if there := d.presentCandidates(name); len(there) == 1 {
 			d.claimed[there[0]] = true
 		}
@@ -192,7 +192,7 @@ func countNames(calls []call) map[string]int {
 
 // find returns the renaming of a name, nil for none.
 func (d *dictionary) find(name string) *renaming {
-	if r := d.own[name]; r != nil {
+	if r := d.userMap[name]; r != nil {
 		return r
 	}
 	return renamings()[name]
@@ -214,7 +214,7 @@ func (d *dictionary) candidates(name string) []string {
 // presentCandidates returns the candidates that occur among the calls of PyTorch.
 func (d *dictionary) presentCandidates(name string) (there []string) {
 	for _, c := range d.candidates(name) {
-		if d.there[c] > 0 {
+		if d.pyTorchCalls[c] > 0 {
 			there = append(there, c)
 		}
 	}
@@ -232,7 +232,7 @@ func (d *dictionary) pytorch(name string) string {
 		there = free
 	}
 	if len(there) > 1 {
-		there = slices.DeleteFunc(there, func(c string) bool { return d.there[c] != d.here[name] })
+		there = slices.DeleteFunc(there, func(c string) bool { return d.pyTorchCalls[c] != d.mindSporeCalls[name] })
 	}
 	if len(there) != 1 {
 		return name + " of MindSpore"

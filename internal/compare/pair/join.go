@@ -18,8 +18,8 @@ type join struct {
 	// decided: later rules skip the tensor of the NPU, since it has a pair or an ambiguity, or a rule reserved it for
 	// the reason in why.
 	decided []bool
-	why     map[int]lang.Sentence
-	used    []bool // the tensor of the reference has a pair or an ambiguity
+	reasons map[int]lang.Sentence
+	isUsed  []bool // the tensor of the reference has a pair or an ambiguity
 	shapes  map[tensorAt][]tensor.Shape
 
 	pairs     []Pair
@@ -35,8 +35,8 @@ type target struct {
 
 func newJoin(opt *Options, ref, npu []*Tensor) *join {
 	return &join{
-		opt: opt, ref: ref, npu: npu, decided: make([]bool, len(npu)), why: make(map[int]lang.Sentence),
-		used: make([]bool, len(ref)), shapes: make(map[tensorAt][]tensor.Shape),
+		opt: opt, ref: ref, npu: npu, decided: make([]bool, len(npu)), reasons: make(map[int]lang.Sentence),
+		isUsed: make([]bool, len(ref)), shapes: make(map[tensorAt][]tensor.Shape),
 	}
 }
 
@@ -125,8 +125,8 @@ func (j *join) apply(r *rule, ref, npu []*Tensor) {
 	for i, t := range npuViews {
 		if t != nil && !j.decided[i] {
 			j.decided[i] = true
-			if _, known := j.why[i]; !known {
-				j.why[i] = r.reserve(j.opt, npu[i])
+			if _, known := j.reasons[i]; !known {
+				j.reasons[i] = r.reserve(j.opt, npu[i])
 			}
 		}
 	}
@@ -209,7 +209,7 @@ const maxCandidates = 16
 func (j *join) partners(index refIndex, ks keys, i int, shared bool) []int {
 	var found []int
 	for c := range index.find(ks) {
-		if !shared && j.used[c.ref] || slices.Contains(found, c.ref) {
+		if !shared && j.isUsed[c.ref] || slices.Contains(found, c.ref) {
 			continue
 		}
 		// The shape comes last, because it may have to be read from a file.
@@ -278,13 +278,13 @@ func (j *join) isShape(c candidate, npu int) bool {
 func (j *join) addPair(r *rule, ref, npu int) {
 	j.pairs = append(j.pairs, Pair{ref, npu, r.name})
 	j.decided[npu] = true
-	j.used[ref] = true
+	j.isUsed[ref] = true
 }
 
 func (j *join) addAmbiguity(r *rule, refs, npus []int) {
 	j.ambiguous = append(j.ambiguous, Ambiguity{refs, npus, r.name})
 	for _, ref := range refs {
-		j.used[ref] = true
+		j.isUsed[ref] = true
 	}
 }
 
@@ -389,7 +389,7 @@ func (n numberedNames) names() []string {
 // count pairs the undecided operators with the same name by a counted rule: the k-th operators of both sides are
 // partners if both sides have equally many, else none, with a reason.
 func (j *join) count(r *rule, ref, npu []*Tensor) {
-	refs := groups(r, ref, func(i int) bool { return j.used[i] })
+	refs := groups(r, ref, func(i int) bool { return j.isUsed[i] })
 	npus := groups(r, npu, func(i int) bool { return j.decided[i] })
 	for base, here := range npus {
 		there := refs[base]
@@ -397,7 +397,7 @@ func (j *join) count(r *rule, ref, npu []*Tensor) {
 			for _, at := range here {
 				for _, i := range at {
 					if len(there) > 0 {
-						j.why[i] = lang.Say("%d operators of the reference and %d of the NPU have this name without its number: use --map-node-dict to choose", len(there), len(here))
+						j.reasons[i] = lang.Say("%d operators of the reference and %d of the NPU have this name without its number: use --map-node-dict to choose", len(there), len(here))
 					}
 				}
 			}

@@ -57,7 +57,7 @@ func (j *join) findFusible() {
 			op, _ := cutValue(name)
 			op = filename.Normalise(op)
 			f.names[op] = len(op) >= shortestFused && strings.ContainsFunc(op, unicode.IsLetter)
-			paired[op] = paired[op] || j.used[i]
+			paired[op] = paired[op] || j.isUsed[i]
 		}
 	}
 	for name, named := range f.names {
@@ -140,17 +140,17 @@ func (f *fusible) parse(name string) (found []string) {
 	return found
 }
 
-// pairLoosely decides about the candidates of the NPU tensor at position i by a loose rule. same are all tensors with the
-// same first candidate.
+// pairLoosely decides by a loose rule whether the NPU tensor at position i gets one of its candidates. same are all
+// tensors with the same first candidate.
 func (j *join) pairLoosely(r *rule, refs, same []int, i int) {
 	first := j.ref[refs[0]].Name()
 	switch {
 	case len(refs) > 1:
-		j.why[i] = lang.Say("by rule %s it may belong to %s or to %s: use --map-node-dict to choose", r.name, first, j.ref[refs[1]].Name())
+		j.reasons[i] = lang.Say("by rule %s it may belong to %s or to %s: use --map-node-dict to choose", r.name, first, j.ref[refs[1]].Name())
 	case len(same) > 1:
-		j.why[i] = lang.Say("by rule %s %d tensors may belong to %s: use --map-node-dict to choose", r.name, len(same), first)
+		j.reasons[i] = lang.Say("by rule %s %d tensors may belong to %s: use --map-node-dict to choose", r.name, len(same), first)
 	case !j.haveSameShape(refs[0], i):
-		j.why[i] = lang.Say("by rule %s it would belong to %s, but their shapes differ or are unknown", r.name, first)
+		j.reasons[i] = lang.Say("by rule %s it would belong to %s, but their shapes differ or are unknown", r.name, first)
 	default:
 		j.addPair(r, refs[0], i)
 	}

@@ -148,7 +148,7 @@ func (c *collector) collectRest() {
 		case why != nil:
 			c.skip(-1, i, *why)
 		default:
-			u := Unmatched{ID: t.ID, Why: c.join.why[i]}
+			u := Unmatched{ID: t.ID, Why: c.join.reasons[i]}
 			if calls := c.join.opt.Calls; calls != nil && t.Call != "" {
 				u.Near = calls.npu.near[t.Name()]
 			}

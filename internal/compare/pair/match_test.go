@@ -228,7 +228,7 @@ func TestMatchFusion(t *testing.T) {
 		"one origin, two results": {lines("net_relu1.1.5.npy", "net_conv1.0.5.npy"), lines(conv, trans), lines("0-0 fusion", "0-1 fusion", "ref 1")},
 		"the exact name":          {lines("x.npy op=net/relu1 k=1"), lines(conv), lines("0-0 fusion")},
 		"with a shape":            {lines("x.npy op=net/relu1_1_8_8_64 k=1 shape=1x8x8x64"), lines(conv), lines("0-0 fusion")},
-		"the origin is missing":   {lines("net_conv1relu1.0.5.npy"), lines(conv), lines("ref 0", "npu 0 it belongs to net/relu1:output:1 of the model, which the reference lacks")},
+		"the origin is missing":   {lines("net_conv1relu1.0.5.npy"), lines(conv), lines("ref 0", "npu 0 it is part of net/relu1:output:1 of the model, which the reference lacks")},
 		"two runs of the NPU":     {lines("Conv2D.net_conv1relu1.9.9.1624605150000000"), lines(conv), lines("0-0 name")},
 		"without an origin":       {lines("net_conv1relu1.1.5.npy"), lines(conv + " k=1"), lines("0-0 normalised")},
 		"an input":                {lines("input_x.0.5.npy"), lines("Conv2D.net_conv1relu1.3.16.1624605159829577.input.0.npy"), lines("0-0 fusion")},

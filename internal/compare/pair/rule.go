@@ -166,7 +166,7 @@ func outputWithOrigin(opt *Options, t *Tensor) *Tensor {
 }
 
 func whyFused(opt *Options, t *Tensor) lang.Sentence {
-	return lang.Say("it belongs to %s of the model, which the reference lacks", tensorName(origin(opt, t)))
+	return lang.Say("it is part of %s of the model, which the reference lacks", tensorName(origin(opt, t)))
 }
 
 // tensorName names a tensor as reports do: op:output:k.

@@ -42,7 +42,7 @@ func TestRules(t *testing.T) {
 		for earlier := range i {
 			j.apply(&rules[earlier], j.ref, j.npu)
 		}
-		if len(j.pairs)+len(j.why) > 0 {
+		if len(j.pairs)+len(j.reasons) > 0 {
 			t.Errorf("rule %d: %s and %s are decided by an earlier rule: %+v", i, ruleExamples[i].ref, ruleExamples[i].npu, j)
 		}
 		j.apply(r, j.ref, j.npu)

@@ -77,7 +77,7 @@ func (p *Planner) addMatches(round *Round, r *pair.Result) {
 	for _, c := range r.Pairs {
 		x := p.add(round, c.Ref, c.NPU, string(c.Rule))
 		if parts := r.Fused[c.NPU]; parts != nil {
-			x.Row.Notes = append(x.Row.Notes, lang.Say("the NPU's operator computes %s, by its name", strings.Join(parts, ", ")))
+			x.Row.Notes = append(x.Row.Notes, lang.Say("judging by its name, the NPU's operator computes %s", strings.Join(parts, ", ")))
 		}
 	}
 	for _, a := range r.Ambiguous {
@@ -145,7 +145,7 @@ func (p *Planner) pairFiles() bool {
 	if ref, npu := outputs(p.ref.Tensors), outputs(p.npu.Tensors); len(refs) == 0 && len(ref) == 1 && len(npu) == 1 {
 		match(ref[0], npu[0])
 	}
-	if len(refs) == 0 && (p.ref.one || p.npu.one) && len(rnamed) == 1 && len(nnamed) == 1 {
+	if len(refs) == 0 && (p.ref.isSingle || p.npu.isSingle) && len(rnamed) == 1 && len(nnamed) == 1 {
 		match(0, 0)
 	}
 	if len(refs) == 0 {
@@ -213,7 +213,7 @@ func (p *Planner) row(ref, npu int, rule string) *record.Row {
 		row.SetCall(callOf(p.npu.op[npu]))
 		it, t := p.npu.Tensors[npu], &p.npu.named[npu]
 		row.Op, row.OpType, row.Kind, row.Output = t.Name(), t.OpType, string(t.Kind), t.Index
-		row.NPUFile, row.NPUPath, row.Said = it.String(), it.Path, it.saidType()
+		row.NPUFile, row.NPUPath, row.DeclaredType = it.String(), it.Path, it.saidType()
 		noteHeader(row, t, lang.Text{EN: "plan¦NPU"})
 	}
 	if ref >= 0 {

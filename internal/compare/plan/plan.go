@@ -203,7 +203,7 @@ func (p *Planner) plan() *Plan {
 	}
 	plan := &Plan{Pairs: p.Pairs, Options: p.options, Rows: make([]record.Row, len(p.Pairs)), Rounds: p.rounds, Sharding: p.sharding,
 		pools: []*tensorfile.Pool{p.ref.files, p.npu.files}, Calls: p.calls, Listed: p.listed, inventory: inventory.String(),
-		leftAlone: p.ref.others + p.npu.others, MayCompute: p.npu.mayCompute()}
+		leftAlone: p.ref.otherFiles + p.npu.otherFiles, MayCompute: p.npu.mayCompute()}
 	if config := p.options.SideFiles.OpConfig; config != nil {
 		plan.Unused = config.Unused(pair.Names(p.ref.named, p.npu.named))
 	}

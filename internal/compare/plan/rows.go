@@ -182,9 +182,9 @@ func (v *values) countUp() bool {
 
 // segment is a sequence of tokens without padding. first is its flat row, used marks the tokens that are matched.
 type segment struct {
-	ids   []int64
-	first int64
-	used  []bool
+	ids    []int64
+	first  int64
+	isUsed []bool
 }
 
 // segments returns the sequences of a side: lines without the padding at their ends, which are cut where positions start
@@ -257,7 +257,7 @@ func match(refs, npus []segment) (rows [][2]int64) {
 						if side == 1 {
 							pair[0], pair[1] = pair[1], pair[0]
 						}
-						of[i].used[n], in[k].used[at+n], rows = true, true, append(rows, pair)
+						of[i].isUsed[n], in[k].isUsed[at+n], rows = true, true, append(rows, pair)
 					}
 					break
 				}
@@ -272,11 +272,11 @@ func match(refs, npus []segment) (rows [][2]int64) {
 // tokens prove nothing.
 func (s *segment) find(o *segment, whole bool) int {
 	const few = 4
-	if slices.Contains(o.used, true) || len(o.ids) > len(s.ids) || whole && len(o.ids) < len(s.ids) {
+	if slices.Contains(o.isUsed, true) || len(o.ids) > len(s.ids) || whole && len(o.ids) < len(s.ids) {
 		return -1
 	}
 	for at := 0; at+len(o.ids) <= len(s.ids) && (at == 0 || len(o.ids) >= few); at++ {
-		if end := at + len(o.ids); slices.Equal(s.ids[at:end], o.ids) && !slices.Contains(s.used[at:end], true) {
+		if end := at + len(o.ids); slices.Equal(s.ids[at:end], o.ids) && !slices.Contains(s.isUsed[at:end], true) {
 			return at
 		}
 	}

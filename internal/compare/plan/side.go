@@ -62,13 +62,13 @@ type Side struct {
 	FromTables bool
 	Warnings   []lang.Sentence
 
-	one    bool   // the path names a single tensor
-	others int    // files that are neither dumps nor arrays
-	stem   string // of the file names, empty for all files
-	run    *dumpdir.Run
-	rounds []*dumpdir.Round // the selected rounds
-	dumps  map[*dumpdir.Round]record.Dumps
-	chosen dumpdir.Selection
+	isSingle   bool   // the path names a single tensor
+	otherFiles int    // files that are neither dumps nor arrays
+	stem       string // of the file names, empty for all files
+	run        *dumpdir.Run
+	rounds     []*dumpdir.Round // the selected rounds
+	dumps      map[*dumpdir.Round]record.Dumps
+	chosen     dumpdir.Selection
 	// ownRounds are the rounds whose tensors are read, nil for all rounds.
 	ownRounds map[*dumpdir.Round]bool
 	// Numbers of operators: all, those known to be dumps, and those known to be arrays.
@@ -120,7 +120,7 @@ func listSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 		path += ": " + stem.Own
 	}
 	s := &Side{Path: path, stem: stem.Own, Alone: run.Single, Warnings: run.Warnings, run: run, chosen: chosen, rounds: run.Select(chosen), files: new(tensorfile.Pool)}
-	s.one = s.Alone && !run.Files[0].Only.IsZero()
+	s.isSingle = s.Alone && !run.Files[0].Only.IsZero()
 	if nested != "" {
 		s.Warnings = append(s.Warnings, lang.Say("%s lies inside %s: it is ignored there", nested, path))
 	}
@@ -189,7 +189,7 @@ func (s *Side) read(ctx context.Context, opt *Options) error {
 		others = run.OtherFiles()
 	}
 	if found > 0 {
-		s.others = run.CountOtherFiles()
+		s.otherFiles = run.CountOtherFiles()
 	}
 	switch {
 	case s.FromTables:

@@ -58,9 +58,9 @@ func (p *Planner) setParts(round *Round, from int) {
 		case at.partial:
 			skip(finding.PartialSum, lang.Say("a summand: the sum of the ranks is compared"))
 		case at.lost && s.noValues:
-			skip(finding.NotLocated, lang.Say("statistics do not say which part of the reference it is"))
+			skip(finding.NotLocated, lang.Say("statistics do not tell which part of the reference the tensor is"))
 		case at.lost && len(s.refs) > 1:
-			skip(finding.NotLocated, lang.Say("its values are not found in the joined tensors of %d reference ranks; a reference of one rank can be compared", len(s.refs)))
+			skip(finding.NotLocated, lang.Say("its values are not found in the joined tensors of %d reference ranks; compare with a reference of one rank instead", len(s.refs)))
 		case at.lost:
 			skip(finding.NotLocated, lang.Say("its values are not found in the reference"))
 		case at.part != nil:

@@ -160,9 +160,9 @@ type Row struct {
 	NPUShape tensor.Shape `json:"npu_shape"`
 	RefDType tensor.DType `json:"-"`
 	NPUDType tensor.DType `json:"-"`
-	// Said is the type of the NPU tensor according to its file name or dump.json, if the file
+	// DeclaredType is the type of the NPU tensor according to its file name or dump.json, if the file
 	// stores it as float32; Undefined if unknown.
-	Said tensor.DType `json:"-"`
+	DeclaredType tensor.DType `json:"-"`
 	// Order is the position of the row in the execution order, from 0; rows without a position have the largest.
 	Order int `json:"order"`
 

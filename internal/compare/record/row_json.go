@@ -26,12 +26,12 @@ type plainRow Row
 // and first_error_policy follow the run's NaN policy, which decides the status.
 type rowJSON struct {
 	*plainRow
-	RefFile  optional `json:"ref_file"`
-	NPUFile  optional `json:"npu_file"`
-	RefDType optional `json:"dtype_ref"`
-	NPUDType optional `json:"dtype_npu"`
-	Said     optional `json:"dtype_said,omitempty"`
-	Error    optional `json:"error"`
+	RefFile      optional `json:"ref_file"`
+	NPUFile      optional `json:"npu_file"`
+	RefDType     optional `json:"dtype_ref"`
+	NPUDType     optional `json:"dtype_npu"`
+	DeclaredType optional `json:"dtype_said,omitempty"`
+	Error        optional `json:"error"`
 
 	Limits       limitsJSON     `json:"limits"`
 	Total        *int64         `json:"total"`
@@ -161,7 +161,7 @@ func rowOf(r *Row, detail bool) *rowJSON {
 	row := plainRow(*r)
 	row.Notes, row.Inputs = copyList(r.Notes), copyList(r.Inputs) // never null
 	f := &rowJSON{
-		plainRow: &row, RefFile: optional(r.RefFile), NPUFile: optional(r.NPUFile), RefDType: dtypeName(r.RefDType), NPUDType: dtypeName(r.NPUDType), Said: dtypeName(r.Said),
+		plainRow: &row, RefFile: optional(r.RefFile), NPUFile: optional(r.NPUFile), RefDType: dtypeName(r.RefDType), NPUDType: dtypeName(r.NPUDType), DeclaredType: dtypeName(r.DeclaredType),
 		Metrics: metricsOf(r.Result), Classes: classesOf(r.Result), Origin: r.IsOrigin(), Worst: []elementJSON{}, Axes: []metrics.AxisProfile{},
 	}
 	if r.Err != nil {
@@ -238,7 +238,7 @@ func (f *rowJSON) row() (_ Row, err error) {
 	}
 	r.Op = unique.Make(r.Op).Value() // many rounds have the same operators
 	r.RefFile, r.NPUFile, r.Pair = string(f.RefFile), string(f.NPUFile), PairVerdict{r.Status, r.Reasons}
-	r.RefDType, r.NPUDType, r.Said = f.RefDType.dtype(), f.NPUDType.dtype(), f.Said.dtype()
+	r.RefDType, r.NPUDType, r.DeclaredType = f.RefDType.dtype(), f.NPUDType.dtype(), f.DeclaredType.dtype()
 	if f.Error != "" {
 		r.Err = errors.New(string(f.Error))
 	}

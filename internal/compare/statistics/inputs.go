@@ -46,7 +46,7 @@ func (j *judge) input(v *value) {
 
 // producers returns the outputs that may have produced a tensor, the latest first.
 func (j *judge) producers(x *sideStatistics) []*value {
-	all := j.made.nearTensors(x)
+	all := j.outputs.nearTensors(x)
 	return all[:min(candidates, len(all))]
 }
 
@@ -67,7 +67,7 @@ func (j *judge) judgeProduced(v *value) bool {
 		v.noise = max(from.noise, min(v.z, 1))
 	}
 	switch {
-	case from.taint != clean || intact || !v.float() && v.same || from.npu == nil:
+	case from.taint != clean || intact || !v.float() && v.isSame || from.npu == nil:
 	case v.overwritten(from):
 		why := lang.Say("the reference reads the output of %s here; the NPU reads %s, but %[1]s wrote %[3]s", from.op.name, v.npu.text(), from.npu.text())
 		if between := j.writerBetween(from.op, v.op, v.npu); between != "" {
@@ -81,7 +81,7 @@ func (j *judge) judgeProduced(v *value) bool {
 // overwritten reports whether the NPU reads values that differ from the values of the producer: something else wrote
 // to the memory.
 func (v *value) overwritten(from *value) bool {
-	if from.npu.dtype != v.npu.dtype || v.same || !v.isDistinctive() {
+	if from.npu.dtype != v.npu.dtype || v.isSame || !v.isDistinctive() {
 		return false
 	}
 	module := v.op.backward && from.op.module
@@ -132,7 +132,7 @@ func (j *judge) judgeOrphan(v *value) bool {
 	}
 	run = max(run, 2*v.rounding(), resolved)
 	switch {
-	case v.same:
+	case v.isSame:
 	case !v.shape && v.z <= follows*run:
 		v.noise = max(run, v.z)
 	default:
@@ -160,9 +160,9 @@ func (v *value) grid() float64 {
 // judgeInteger judges an integer tensor without a producer.
 func (j *judge) judgeInteger(v *value) {
 	switch t := j.hiddenTaint(0, true, 0); {
-	case v.same && j.damagedChoice && v.mayDiffer():
+	case v.isSame && j.damagedChoice && v.mayDiffer():
 		v.consequence(origin)
-	case v.same:
+	case v.isSame:
 	case t != clean:
 		v.consequence(t)
 	case len(j.origins) > 0:
@@ -179,20 +179,20 @@ func (j *judge) judgeUnproduced(v *value) {
 	u := 0.0
 	switch {
 	case v.ref.dtype == v.npu.dtype:
-	case v.same:
+	case v.isSame:
 		u = v.rounding()
 	default:
 		u = v.grid()
 	}
 	coarse := max(v.ref.coarse, v.npu.coarse)
-	equal := v.same || !v.shape && !v.lost && v.norm <= alike+coarse+u && v.mean <= alike+coarse+float64(u/4)+float64(4*u)/math.Sqrt(max(v.ref.n, 1)) && v.bounds <= alike+u
+	equal := v.isSame || !v.shape && !v.lost && v.norm <= equalAsPrinted+coarse+u && v.mean <= equalAsPrinted+coarse+float64(u/4)+float64(4*u)/math.Sqrt(max(v.ref.n, 1)) && v.bounds <= equalAsPrinted+u
 	run := j.runAt(v.op)
 	parameter := v.isParameter()
 	begins := parameter || !j.anyFloat
 	switch t := j.hiddenTaint(v.z, v.shape, run); {
-	case j.few && !parameter:
+	case j.isLowCoverage && !parameter:
 		v.noise = max(u, v.z, 2*j.largest)
-	case equal && (v.same || begins):
+	case equal && (v.isSame || begins):
 		v.noise = u
 	case equal:
 		v.noise = max(u, run, v.z)
@@ -311,7 +311,7 @@ const (
 // step is a later one.
 func (j *judge) drift() bool {
 	parameters, differ := 0, 0
-	for _, v := range j.all {
+	for _, v := range j.values {
 		if !v.kind().IsInput() || v.op.isLate() || !v.paired() || !v.float() || !v.isParameter() {
 			continue
 		}
@@ -319,7 +319,7 @@ func (j *judge) drift() bool {
 		switch {
 		case v.shape || v.z > mostDrift:
 			return false
-		case v.z > alike+v.rounding():
+		case v.z > equalAsPrinted+v.rounding():
 			differ++
 		}
 	}

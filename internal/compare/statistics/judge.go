@@ -38,11 +38,11 @@ const (
 // the rows cannot be judged, empty if they can.
 func Judge(rows []record.Row, unbounded []int) (f record.Findings, noVerdict lang.Sentence) {
 	j := newJudge(rows)
-	for _, v := range j.all {
+	for _, v := range j.values {
 		_, isUnbounded := slices.BinarySearch(unbounded, v.index)
 		v.measured = v.row.Result != nil && !isUnbounded
 	}
-	judged := slices.DeleteFunc(slices.Clone(j.all), func(v *value) bool { return v.measured || !v.paired() })
+	judged := slices.DeleteFunc(slices.Clone(j.values), func(v *value) bool { return v.measured || !v.paired() })
 	for _, v := range judged {
 		v.row.Verdict = record.Verdict{Status: record.Pass, Inputs: v.row.Inputs}
 	}
@@ -163,7 +163,7 @@ func (v *value) conclude() {
 	} else if e == nil {
 		v.setEvidence("")
 	}
-	if v.same || v.taint == unread {
+	if v.isSame || v.taint == unread {
 		return
 	}
 	switch code := taintCodes[v.taint]; {
@@ -202,7 +202,7 @@ const (
 // onlyDigests reports whether the reference has digests and no statistics of floating-point tensors.
 func (j *judge) onlyDigests() bool {
 	digests := false
-	for _, v := range j.all {
+	for _, v := range j.values {
 		if v.float() && v.ref.hasRange() {
 			return false
 		}
@@ -215,11 +215,11 @@ func (j *judge) onlyDigests() bool {
 // a candidate for an origin.
 type digests struct {
 	*judge
-	any      bool     // an output so far differs
-	computed int      // operators that compute, with equal inputs
-	equal    int      // operators with equal outputs
-	types    bool     // a type differs
-	found    []*value // candidates
+	anyDiffers bool // an output so far differs
+	computed   int  // operators that compute, with equal inputs
+	equal      int  // operators with equal outputs
+	types      bool // a type differs
+	candidates []*value
 }
 
 // byDigests judges all operators by digests.
@@ -235,7 +235,7 @@ func (j *judge) byDigests() {
 	if repeat {
 		confidence = finding.Medium
 	}
-	for _, v := range d.found {
+	for _, v := range d.candidates {
 		if repeat || !v.ref.float() || v.op.noise == optype.NoiseMove {
 			j.reportOrigin(v, string(finding.DigestDiffers), confidence, lang.Say("the digests of the operator's inputs are equal on both sides, but its output differs: %s", v.text()))
 		}
@@ -244,16 +244,16 @@ func (j *judge) byDigests() {
 	case len(j.origins)+len(j.starts) > 0:
 	case d.computed == 0 && d.types:
 		j.noVerdict = lang.Say("digests of different types or kinds cannot be compared; dump statistics instead")
-	case len(d.found) > 0:
-		j.noVerdict = lang.Say("bits differ from %s on, as is normal between devices (%d of %d outputs of equal inputs are equal); dump statistics instead", d.found[0].op.name, d.equal, d.computed)
+	case len(d.candidates) > 0:
+		j.noVerdict = lang.Say("bits differ from %s on, as is normal between devices (%d of %d outputs of equal inputs are equal); dump statistics instead", d.candidates[0].op.name, d.equal, d.computed)
 	}
 	if len(j.origins) == 0 {
 		return
 	}
-	for _, v := range j.all {
+	for _, v := range j.values {
 		if v.op.noise == optype.NoiseGarbage || v.place.Unread {
 			v.taint = unread
-		} else if v.paired() && v.taint == clean && !v.same && v.op.refCall >= j.origins[0].op.refCall {
+		} else if v.paired() && v.taint == clean && !v.isSame && v.op.refCall >= j.origins[0].op.refCall {
 			v.taint = origin
 		}
 	}
@@ -274,9 +274,9 @@ func otherKind(a, b *sideStatistics) bool { return a.Digest != "" && b.Digest !=
 // producersOf returns the outputs whose reference digest is the tensor's. differ reports whether any such output differs
 // on the NPU.
 func (d *digests) producersOf(v *value) (makers []*value, differ bool) {
-	for _, p := range d.made[v.ref.memoryKey()] {
+	for _, p := range d.outputs[v.ref.memoryKey()] {
 		if p.ref.Digest == v.ref.Digest {
-			makers, differ = append(makers, p), differ || !p.same
+			makers, differ = append(makers, p), differ || !p.isSame
 		}
 	}
 	return makers, differ
@@ -284,7 +284,7 @@ func (d *digests) producersOf(v *value) (makers []*value, differ bool) {
 
 func (d *digests) addDigests(o *op) {
 	if forward := d.byName[o.call.InDirection(msprobe.Forward)]; o.backward {
-		o.bad = forward != nil && forward.bad || (forward == nil || !forward.paired) && d.any
+		o.bad = forward != nil && forward.bad || (forward == nil || !forward.paired) && d.anyDiffers
 	}
 	seen := 0
 	for _, v := range o.ins {
@@ -293,38 +293,38 @@ func (d *digests) addDigests(o *op) {
 			continue
 		}
 		seen++
-		if !v.same && o.noise != optype.NoiseGarbage && !v.place.Unread {
+		if !v.isSame && o.noise != optype.NoiseGarbage && !v.place.Unread {
 			o.bad = true
 			d.readOther(v)
 		}
 	}
-	bad := o.bad || (o.gradients || seen == 0) && d.any
+	bad := o.bad || (o.gradients || seen == 0) && d.anyDiffers
 	for _, v := range o.outs {
 		if !v.comparable() {
 			continue
 		}
 		_, passed := d.producersOf(v)
-		d.any = d.any || !v.same
-		d.made.add(v)
-		if passed || !v.same && o.module && d.innerTaint(o) != clean {
+		d.anyDiffers = d.anyDiffers || !v.isSame
+		d.outputs.add(v)
+		if passed || !v.isSame && o.module && d.innerTaint(o) != clean {
 			continue
 		}
-		if !v.same {
+		if !v.isSame {
 			d.taintModules(o, origin)
 		}
 		switch {
 		case bad || o.noise == optype.NoiseGarbage:
-		case o.noise == optype.NoiseRandom && !v.same:
+		case o.noise == optype.NoiseRandom && !v.isSame:
 			v.taint = random
 			v.setEvidence(string(finding.Random))
 		default:
 			if o.noise != optype.NoiseMove && v.float() {
-				if d.computed++; v.same {
+				if d.computed++; v.isSame {
 					d.equal++
 				}
 			}
-			if !v.same {
-				o.bad, d.found = true, append(d.found, v)
+			if !v.isSame {
+				o.bad, d.candidates = true, append(d.candidates, v)
 			}
 		}
 	}
@@ -336,10 +336,10 @@ func (d *digests) readOther(v *value) {
 	parameter := v.isParameter()
 	switch {
 	case len(made) > 0 && !differ:
-		d.reportOrigin(v, string(finding.Memory), finding.Medium, lang.Say("the reference reads the output of %s here; the NPU reads something else", made[len(made)-1].op.name))
+		d.reportOrigin(v, string(finding.Memory), finding.Medium, lang.Say("the reference reads the output of %s here; the NPU reads another tensor", made[len(made)-1].op.name))
 	case len(made) > 0 || v.op.backward:
 	case !parameter && v.float() && (d.computed > 0 || d.types): // produced between the calls that were dumped
-	case parameter || !d.any:
+	case parameter || !d.anyDiffers:
 		d.judgeStart(v, parameter)
 	}
 }

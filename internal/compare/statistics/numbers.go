@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// alike is the maximum relative difference of numbers that are equal as printed.
-	alike = 1e-5
-	// reading is the maximum relative difference between the norms or means of two readings of one tensor.
-	reading = 3e-5
+	// equalAsPrinted is the maximum relative difference of numbers that are equal as printed.
+	equalAsPrinted = 1e-5
+	// equalReadings is the maximum relative difference between the norms or means of two readings of one tensor.
+	equalReadings = 3e-5
 	// resolved is the smallest relative rounding error that statistics show. integers is the maximum relative
 	// difference of the norms and means of equal integers, which are summed in float32.
 	resolved = 1e-6
@@ -147,7 +147,7 @@ func isSameReading(a, b *sideStatistics) bool {
 	case a.Max.Value() != b.Max.Value() || a.Min.Value() != b.Min.Value():
 		return false
 	}
-	within := reading + float64(2*max(a.coarse, b.coarse))
+	within := equalReadings + float64(2*max(a.coarse, b.coarse))
 	if a.hasNorm() && b.hasNorm() && math.Abs(a.Norm.Value()-b.Norm.Value()) > within*max(a.Norm.Value(), b.Norm.Value()) {
 		return false
 	}
@@ -185,9 +185,9 @@ type difference struct {
 	norm, mean, bounds, z float64
 	// max, min and shift are the signed differences of max, min and mean: NPU minus reference.
 	max, min, shift float64
-	same            bool // no number differs
+	isSame          bool // no number differs
 	shape           bool // the shapes differ
-	lost            bool // the reference is finite, the NPU is not
+	lost            bool // the value is finite in the reference only
 }
 
 // differ computes the difference between a tensor and its reference.
@@ -195,16 +195,16 @@ func differ(ref, npu *sideStatistics) difference {
 	d := difference{shape: ref.shape != nil && npu.shape != nil && !ref.shape.Equal(npu.shape)}
 	digests := sameKind(ref, npu)
 	if digests && (!ref.hasRange() || ref.dtype == npu.dtype) {
-		d.same = ref.Digest == npu.Digest
+		d.isSame = ref.Digest == npu.Digest
 	}
 	if !ref.hasRange() || !npu.hasRange() {
-		d.same = d.same || (ref.Digest == "" || npu.Digest == "") && !ref.hasRange() && !npu.hasRange()
+		d.isSame = d.isSame || (ref.Digest == "" || npu.Digest == "") && !ref.hasRange() && !npu.hasRange()
 		return d
 	}
 	equal := isEqual(ref.Max.Value(), npu.Max.Value()) && isEqual(ref.Min.Value(), npu.Min.Value()) && isEqual(ref.Norm.Value(), npu.Norm.Value()) && isEqual(ref.Mean.Value(), npu.Mean.Value()) &&
 		ref.Norm.Defined() == npu.Norm.Defined() && ref.Mean.Defined() == npu.Mean.Defined()
-	d.same = !d.shape && (d.same || equal) && !(digests && ref.dtype == npu.dtype && ref.Digest != npu.Digest)
-	if ref.isMask() && npu.isMask() && math.Abs(npu.Min.Value()-ref.Min.Value()) > alike*math.Abs(ref.Min.Value()) {
+	d.isSame = !d.shape && (d.isSame || equal) && !(digests && ref.dtype == npu.dtype && ref.Digest != npu.Digest)
+	if ref.isMask() && npu.isMask() && math.Abs(npu.Min.Value()-ref.Min.Value()) > equalAsPrinted*math.Abs(ref.Min.Value()) {
 		npu = npu.withFill(ref)
 	}
 	if !ref.finite() || !npu.finite() {
@@ -226,7 +226,7 @@ func differ(ref, npu *sideStatistics) difference {
 	}
 	d.z = max(d.norm, d.mean, d.bounds)
 	if !ref.float() && !d.shape && d.bounds == 0 && d.norm < integers && d.mean < integers && !digests {
-		d.same, d.z = true, 0
+		d.isSame, d.z = true, 0
 	}
 	return d
 }
@@ -250,7 +250,7 @@ func pattern(ref, npu *sideStatistics, d *difference) string {
 	if ref.Norm.Value() != 0 {
 		k = npu.Norm.Value() / ref.Norm.Value()
 	}
-	within := max(0.02*math.Abs(k-1), 4*rounding[npu.dtype], alike)
+	within := max(0.02*math.Abs(k-1), 4*rounding[npu.dtype], equalAsPrinted)
 	is := func(x, r, k float64) bool { return math.Abs(x-float64(k*r)) <= within*max(math.Abs(k), 1)*most }
 	switch {
 	case math.Abs(k-1) > max(1e-4, 2*within) && is(npu.Max.Value(), ref.Max.Value(), k) && is(npu.Min.Value(), ref.Min.Value(), k) &&

@@ -65,7 +65,7 @@ func TestCoarse(t *testing.T) {
 		return newJudge(r.rows)
 	}
 	sides := func(j *judge) (ref, npu []float64) {
-		for _, v := range j.all {
+		for _, v := range j.values {
 			ref, npu = append(ref, v.ref.coarse), append(npu, v.npu.coarse)
 		}
 		return ref, npu
@@ -145,7 +145,7 @@ func TestDiffer(t *testing.T) {
 		{whole(16, ""), whole(16*(1+1.9e-6), ""), true}, {whole(16, ""), whole(16*(1+2.1e-6), ""), false},
 		{whole(16, "a"), whole(16*(1+1.9e-6), "b"), false}, {whole(16, "a"), whole(17, "a"), true},
 	} {
-		if differ(test.ref, test.npu).same != test.want {
+		if differ(test.ref, test.npu).isSame != test.want {
 			t.Errorf("norms %g %q and %g %q: same is not %t", test.ref.Norm.Value(), test.ref.Digest, test.npu.Norm.Value(), test.npu.Digest, test.want)
 		}
 	}

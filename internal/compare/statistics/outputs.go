@@ -87,7 +87,7 @@ func (c *call) largestNoise() float64 { return largestOf(c.entries, noiseIn) }
 // isDrawn reports whether the output of a random operator holds other random numbers. Dropout outside of training
 // draws none: it passes its input on.
 func (c *call) isDrawn(v *value) bool {
-	if v.same || slices.ContainsFunc(c.ins, func(in *value) bool { return isSameReading(in.ref, v.ref) }) {
+	if v.isSame || slices.ContainsFunc(c.ins, func(in *value) bool { return isSameReading(in.ref, v.ref) }) {
 		return false
 	}
 	noise := c.largestNoise()
@@ -102,9 +102,9 @@ func (j *judge) judgeIntegers(c *call, v *value) {
 	few := float64(10*v.ref.n*noise) < 0.02 // too little noise for another choice
 	v.tied = v.tied || floats && !few && !v.ref.Mean.Defined() && v.ref.Digest == "" && (c.typ.Indices != 0 || c.typ.Class == optype.Index)
 	switch {
-	case v.same && c.taint == origin && v.mayDiffer():
+	case v.isSame && c.taint == origin && v.mayDiffer():
 		j.damagedChoice = true
-	case v.same:
+	case v.isSame:
 		v.noise, v.taint = 0, clean
 	case c.taint != clean:
 		v.consequence(c.taint)
@@ -160,7 +160,7 @@ func (j *judge) judgeFloats(c *call, v *value) {
 	e, hard := c.expectCapped(v), v.constantPattern(c)
 	v.expected = e
 	vague := c.noise == optype.NoiseLipschitz || c.noise == optype.NoiseUnknown || c.noise == optype.NoiseMove
-	if j.few { // the noise of operators without a partner is not known
+	if j.isLowCoverage { // the noise of operators without a partner is not known
 		e = max(e, unknown)
 	}
 	switch {

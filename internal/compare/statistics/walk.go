@@ -126,14 +126,14 @@ func (m memory) nearTensors(x *sideStatistics) (found []*value) {
 
 // judge is the state of a walk over the operators in the order of the reference.
 type judge struct {
-	all     []*value
-	ops     []*op
-	byName  map[string]*op
-	modules bool // only modules were dumped
-	few     bool // fewer than half of the operators have a partner
-	drifted bool // the weights drifted apart: the compared step is a later one
+	values        []*value
+	ops           []*op
+	byName        map[string]*op
+	modules       bool // only modules were dumped
+	isLowCoverage bool // fewer than half of the operators have a partner
+	drifted       bool // the weights drifted apart: the compared step is a later one
 
-	made     memory            // outputs so far
+	outputs  memory            // outputs so far
 	orphans  memory            // outputs so far of operators without a partner
 	damaged  []*sideStatistics // overwritten tensors that were reported
 	byModule map[string]taint  // taints of the operators inside, by module
@@ -157,7 +157,7 @@ type judge struct {
 
 // newJudge makes operators from rows, and sorts them and their tensors in the order of the reference.
 func newJudge(rows []record.Row) *judge {
-	j := &judge{byName: map[string]*op{}, made: memory{}, orphans: memory{}, byModule: map[string]taint{}, used: 1.0 / reserve}
+	j := &judge{byName: map[string]*op{}, outputs: memory{}, orphans: memory{}, byModule: map[string]taint{}, used: 1.0 / reserve}
 	for i := range rows {
 		j.add(&rows[i], i)
 	}
@@ -169,7 +169,7 @@ func newJudge(rows []record.Row) *judge {
 	}
 	j.coarse(func(v *value) *sideStatistics { return v.ref })
 	j.coarse(func(v *value) *sideStatistics { return v.npu })
-	for _, v := range j.all {
+	for _, v := range j.values {
 		if v.paired() {
 			v.difference = differ(v.ref, v.npu)
 		}
@@ -191,7 +191,7 @@ func (j *judge) add(row *record.Row, index int) {
 		j.ops = append(j.ops, o)
 	}
 	v := &value{row: row, index: index, op: o, place: s, leaf: math.MaxInt}
-	j.all = append(j.all, v)
+	j.values = append(j.values, v)
 	refCall, npuCall := s.Ref.Call, s.NPU.Call
 	if s.Tensor == "" {
 		refCall, npuCall = row.Order, row.Order
@@ -236,7 +236,7 @@ func newOp(row *record.Row) *op {
 func (j *judge) coarse(side func(*value) *sideStatistics) {
 	norms, half := 0, 0
 	float16, _ := tensor.FloatOf(tensor.Float16)
-	for _, v := range j.all {
+	for _, v := range j.values {
 		if x := side(v); x != nil && x.dtype == tensor.Float16 && x.hasNorm() && x.n > 1 && x.Norm.Value() != 0 {
 			norms++
 			if float16.Has(x.Norm.Value()) {
@@ -247,7 +247,7 @@ func (j *judge) coarse(side func(*value) *sideStatistics) {
 	if norms < 4 || 10*half <= 9*norms {
 		return
 	}
-	for _, v := range j.all {
+	for _, v := range j.values {
 		if x := side(v); x != nil && (x.dtype == tensor.Float16 || x.dtype == tensor.BFloat16) {
 			x.coarse = rounding[x.dtype]
 		}
@@ -282,7 +282,7 @@ func (j *judge) count() {
 	for _, o := range j.ops {
 		o.unreliable = calls[o.api] != 0
 	}
-	j.few = 2*paired < max(ref, npu)
+	j.isLowCoverage = 2*paired < max(ref, npu)
 }
 
 // entry is a tensor that adds noise to an output.
@@ -399,7 +399,7 @@ func (j *judge) judgeOperator(o *op) {
 	}
 	for _, v := range o.outs {
 		if v.ref != nil {
-			j.made.add(v)
+			j.outputs.add(v)
 		}
 	}
 }

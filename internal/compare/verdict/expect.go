@@ -126,8 +126,8 @@ func (o *Operator) bounds(class optype.Class) (propagated, own float64) {
 
 // Rounder holds the buffers of Operator.Damaged. The zero value is ready.
 type Rounder struct {
-	inputs []*noise.Noise
-	made   []noise.Noise
+	inputs  []*noise.Noise
+	rounded []noise.Noise
 }
 
 // Damaged reports whether the error is far larger than it would be if the inputs had no error except the rounding of
@@ -142,11 +142,11 @@ func (o *Operator) Damaged(memory *Rounder) bool {
 // rounded returns the expected error if the inputs have no error except the rounding of their types.
 func (o *Operator) rounded(memory *Rounder) float64 {
 	clean := *o
-	memory.made = slices.Grow(memory.made[:0], len(o.Inputs))
+	memory.rounded = slices.Grow(memory.rounded[:0], len(o.Inputs))
 	memory.inputs = memory.inputs[:0]
 	for _, in := range o.Inputs {
-		memory.made = append(memory.made, rounded(in))
-		memory.inputs = append(memory.inputs, &memory.made[len(memory.made)-1])
+		memory.rounded = append(memory.rounded, rounded(in))
+		memory.inputs = append(memory.inputs, &memory.rounded[len(memory.rounded)-1])
 	}
 	clean.Inputs = memory.inputs
 	propagated, own := clean.bounds(clean.classOf())

@@ -43,9 +43,9 @@ type judgement struct {
 	// bounded: nothing amplifies the error beyond the bound.
 	bounded bool
 	// limit is the score up to which rounding explains the error.
-	limit float64
-	part  Kind // see local
-	found bool // part was computed
+	limit    float64
+	partKind Kind // see localKind
+	found    bool // part was computed
 }
 
 // Off lists the names of rules that are switched off, separated by commas. The linker sets it in the program that
@@ -242,10 +242,10 @@ func (c *judgement) localKind() Kind {
 	if !c.found {
 		c.found = true
 		if !c.rough {
-			c.part = c.Operator.findLocalError(c.v, c.limit)
+			c.partKind = c.Operator.findLocalError(c.v, c.limit)
 		}
 	}
-	return c.part
+	return c.partKind
 }
 
 // isOwnForm reports whether a form was found that belongs to the operator. If no input is known, and some inputs were

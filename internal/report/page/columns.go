@@ -66,8 +66,8 @@ type pageRows struct {
 	codes        map[finding.Code]int
 	listed       []finding.Code // the codes by index
 	rounds       map[string]int
-	// few: some row has statistics.
-	few bool
+	// hasStatistics: some row has statistics.
+	hasStatistics bool
 	// paths has one path for each folder in folders.
 	folders map[string]bool
 	paths   []string
@@ -205,11 +205,11 @@ func (g *pageRows) addNumbers(row *record.Row) {
 		}
 	}
 	c.Score = append(c.Score, score)
-	if !g.few && row.Statistics != nil {
+	if !g.hasStatistics && row.Statistics != nil {
 		before := len(c.Score) - 1
-		g.few, c.Ratio, c.Z, c.Expected = true, make(numberList, before), make(numberList, before), make(numberList, before)
+		g.hasStatistics, c.Ratio, c.Z, c.Expected = true, make(numberList, before), make(numberList, before), make(numberList, before)
 	}
-	if g.few {
+	if g.hasStatistics {
 		c.Ratio, c.Z, c.Expected = append(c.Ratio, ratio), append(c.Z, z), append(c.Expected, expected)
 	}
 	if result == nil {

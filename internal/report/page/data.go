@@ -62,8 +62,8 @@ type runPage struct {
 	Ranks    *rankFindings `json:"ranks,omitempty"`
 	Warnings []text        `json:"warnings"`
 	Facts    []factJSON    `json:"facts,omitempty"`
-	// Few: some rows have only statistics or digests.
-	Few bool `json:"few,omitempty"`
+	// HasStatistics: some rows have only statistics or digests.
+	HasStatistics bool `json:"few,omitempty"`
 	// Dumps describes the files of the reference and of the NPU.
 	Dumps       [2]dumps        `json:"dumps"`
 	Interrupted bool            `json:"interrupted"`
@@ -128,8 +128,8 @@ func dataOf(c *Comparison) *runPage {
 		Tool: r.Tool, Args: append([]string{}, r.Args...), Profile: r.Profile, NaNPolicy: r.NaNPolicy, TolMode: r.TolMode, Verdict: r.Verdict, Why: textOf(r.VerdictWhy),
 		Standard: r.Standard, Effective: r.Effective, Headline: text(c.Headline), Order: textOf(r.OrderSource), Graph: textOf(r.GraphSource),
 		Coverage: r.Coverage, Reference: r.Coverage.Reference, Compared: r.Coverage.Compared,
-		Few:         c.rows.few,
-		Interrupted: r.Interrupted, FailedFast: r.FailedFast, Statuses: record.Statuses(),
+		HasStatistics: c.rows.hasStatistics,
+		Interrupted:   r.Interrupted, FailedFast: r.FailedFast, Statuses: record.Statuses(),
 	}
 	for i := range metrics.Table {
 		d.Metrics = append(d.Metrics, metrics.Table[i].Name)

@@ -18,7 +18,7 @@ const maxBeginnings = 16
 
 // modules interns the modules named by the run, by row: -1 for none.
 type modules struct {
-	all   [][]string
+	names [][]string
 	at    []int32
 	known map[string]int32
 }
@@ -35,9 +35,9 @@ func (m *modules) add(levels []string) {
 		if m.known == nil {
 			m.known = map[string]int32{}
 		}
-		at = int32(len(m.all))
+		at = int32(len(m.names))
 		m.known[key] = at
-		m.all = append(m.all, levels)
+		m.names = append(m.names, levels)
 	}
 	m.at = append(m.at, at)
 }
@@ -52,12 +52,12 @@ func (m *modules) modulesOf(ops []string) (modules []string, paths []int) {
 	plain := map[string]int{}        // number of rows by prefix of the name
 	folders := map[string][]string{} // levels by folder
 	// If the run names modules, a row without modules is in none.
-	named := len(m.all) > 0
+	named := len(m.names) > 0
 	for i, op := range ops {
 		at := strings.LastIndexByte(op, '/')
 		switch {
 		case m.at[i] >= 0:
-			levels[i] = m.all[m.at[i]]
+			levels[i] = m.names[m.at[i]]
 		case at >= 0:
 			if folders[op[:at]] == nil {
 				folders[op[:at]] = strings.Split(op[:at], "/")

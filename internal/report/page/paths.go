@@ -16,7 +16,7 @@ import (
 var absolute = regexp.MustCompile(`(^|[\s"'=(,:])(?:[A-Za-z]:)?/(?:[^\s"'/]+/)+`)
 
 // pathless removes folders from texts: known folders, and folders of absolute paths.
-type pathless struct{ known *strings.Replacer }
+type pathless struct{ replacer *strings.Replacer }
 
 // newPathless collects the folders of some paths, and their parents.
 func newPathless(paths []string) *pathless {
@@ -56,7 +56,7 @@ func (p *pathless) text(s string) string {
 	if p == nil {
 		return s
 	}
-	return absolute.ReplaceAllString(p.known.Replace(s), "$1")
+	return absolute.ReplaceAllString(p.replacer.Replace(s), "$1")
 }
 
 // keepNames lists the keys whose texts are names of operators, not of files.

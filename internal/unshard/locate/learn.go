@@ -26,8 +26,8 @@ type Role struct {
 	// Others counts other maps with as many instances. If it is not 0, the map is ambiguous.
 	Others int
 	// Known: another role has the index of the first axis.
-	Known bool
-	whole []int // shape in the reference
+	Known    bool
+	refShape []int // shape in the reference
 }
 
 // Find finds the position of a tensor, with the learned indexes as candidates.
@@ -62,7 +62,7 @@ func (l *Learner) Learn(instances []Pair) Role {
 		key := m.key()
 		v := votes[key]
 		if v == nil {
-			v = &vote{role: Role{Map: m, Found: true, whole: in.Whole.Shape}}
+			v = &vote{role: Role{Map: m, Found: true, refShape: in.Whole.Shape}}
 			votes[key] = v
 			order = append(order, key)
 		}
@@ -90,7 +90,7 @@ func (l *Learner) Learn(instances []Pair) Role {
 		return l.assume(instances)
 	}
 	for axis, x := range best.role.Axes {
-		best.role.Axes[axis] = l.fillUnmatched(x, best.role.whole[axis])
+		best.role.Axes[axis] = l.fillUnmatched(x, best.role.refShape[axis])
 	}
 	best.role.Known = slices.ContainsFunc(l.known, func(k KnownIndex) bool { return slices.Equal(k.Index, best.role.Axes[0]) })
 	l.add(&best.role)
@@ -100,7 +100,7 @@ func (l *Learner) Learn(instances []Pair) Role {
 // isRegular reports whether all axes are cut into equal runs, as parallel ranks cut them.
 func (r *Role) isRegular() bool {
 	for axis, x := range r.Axes {
-		if k := x.Kind(r.whole[axis]); k == Blocks || k == Permuted || k == NotLocal {
+		if k := x.Kind(r.refShape[axis]); k == Blocks || k == Permuted || k == NotLocal {
 			return false
 		}
 	}
@@ -158,7 +158,7 @@ func (l *Learner) assume(instances []Pair) Role {
 	if len(part.Shape) != len(whole.Shape) || slices.Equal(part.Shape, whole.Shape) {
 		return Role{}
 	}
-	r := Role{Map: Map{Axes: make([]Index, len(part.Shape))}, Found: true, Assumed: true, whole: whole.Shape}
+	r := Role{Map: Map{Axes: make([]Index, len(part.Shape))}, Found: true, Assumed: true, refShape: whole.Shape}
 	for axis, n := range part.Shape {
 		if n == whole.Shape[axis] {
 			continue
@@ -182,23 +182,23 @@ func (l *Learner) assume(instances []Pair) Role {
 func (l *Learner) add(r *Role) {
 	for axis, x := range r.Axes {
 		if x != nil && x.isComplete() {
-			l.Keep(KnownIndex{x, r.whole[axis]})
+			l.Keep(KnownIndex{x, r.refShape[axis]})
 		}
 	}
-	if len(r.whole) != 3 || r.Axes[0] == nil && r.Axes[1] == nil {
+	if len(r.refShape) != 3 || r.Axes[0] == nil && r.Axes[1] == nil {
 		return
 	}
-	first, second := r.Axes[0].OrIdentity(r.whole[0]), r.Axes[1].OrIdentity(r.whole[1])
+	first, second := r.Axes[0].OrIdentity(r.refShape[0]), r.Axes[1].OrIdentity(r.refShape[1])
 	if !first.isComplete() || !second.isComplete() {
 		return
 	}
 	flat := make(Index, 0, len(first)*len(second))
 	for _, i := range first {
 		for _, j := range second {
-			flat = append(flat, i*r.whole[1]+j)
+			flat = append(flat, i*r.refShape[1]+j)
 		}
 	}
-	l.Keep(KnownIndex{flat, r.whole[0] * r.whole[1]})
+	l.Keep(KnownIndex{flat, r.refShape[0] * r.refShape[1]})
 }
 
 // OrIdentity returns the index, or the identity of n slices for nil.

@@ -81,10 +81,10 @@ func projectionVector(place int) (d [projections]float64) {
 }
 
 const (
-	// Maximum distances between the projections of two slices, relative to the length of the projection: near for
-	// slices of a run, found for a slice and its match. A slice also belongs to a run if its distance is at most
-	// nearest times the distance of the nearest slice.
-	near, found, nearest = 0.2, 0.4, 1.6
+	// Maximum distances between the projections of two slices, relative to the length of the projection: runDistance
+	// for slices of a run, matchDistance for a slice and its match. A slice also belongs to a run if its distance is at most
+	// nearestFactor times the distance of the nearest slice.
+	runDistance, matchDistance, nearestFactor = 0.2, 0.4, 1.6
 	// zeroLength is the length below which projections count as zeros, relative to the usual length.
 	zeroLength = 1e-6
 	// maxTable is the maximum number of pairs of slices for a table of all distances. Beyond it the limit nearest is not
@@ -164,7 +164,7 @@ func (m *matcher) nearestOf(i int) float64 {
 }
 
 func (m *matcher) isGood(i int) bool {
-	return m.nearestOf(i) <= m.limit(found, i)
+	return m.nearestOf(i) <= m.limit(matchDistance, i)
 }
 
 // limit returns the largest distance between projections of a slice and its match.
@@ -178,10 +178,10 @@ func (m *matcher) limit(relative float64, i int) float64 {
 // isNear reports whether two slices may belong to a run.
 func (m *matcher) isNear(i, j int) bool {
 	d := distance(&m.part.of[i], &m.whole.of[j])
-	if d <= m.limit(near, i) {
+	if d <= m.limit(runDistance, i) {
 		return true
 	}
-	return m.full && !m.exact && d <= nearest*m.nearestOf(i)
+	return m.full && !m.exact && d <= nearestFactor*m.nearestOf(i)
 }
 
 // longest finds the longest run of slices of the whole that are near the slices from i on: its first slice and its

@@ -61,7 +61,7 @@ func (r *rowMatcher) assignNearest(x Index, i int) {
 		best, least := Unmatched, math.Inf(1)
 		for j := range r.whole.of {
 			d := distance(&r.part.of[i], &r.whole.of[j])
-			if d >= least || d > r.limit(found, i) {
+			if d >= least || d > r.limit(matchDistance, i) {
 				continue
 			}
 			if by := r.assigned[j]; by != Unmatched && distance(&r.part.of[by], &r.whole.of[j]) <= d || r.isOther(i, j) {

@@ -33,7 +33,7 @@ type Ratios struct {
 	FirstAbs, FirstRel uint
 	Exceeds            bool    // some |d| is beyond the limits
 	Flagged            int64   // pairs with a flag
-	FlaggedAbs         float64 // sum of their |d|
+	FlaggedAbs         float64 // |sum of |d| of these pairs|
 }
 
 // ratioLanes has the results by lane. sums: |d|/|r|, |r|, the maxima of |d|/|r| and |d|, the

@@ -119,10 +119,10 @@ func (c *Collector) setOthers(n *Noise, rows *summary) {
 	rms := func(of *offRows) float64 {
 		return math.Sqrt(of.otherDD / float64(max((c.rows.count-of.count)*c.rows.size(), 1)))
 	}
-	n.RowsOff, n.OtherRowsRMS = rows.off[0].count, rms(&rows.off[0])
+	n.RowsOff, n.OtherRowsRMS = rows.rowsOff[0].count, rms(&rows.rowsOff[0])
 	if g := n.Grid; g != nil {
-		g.RowsOffBFloat16, g.OtherRowsRMSBFloat16 = rows.off[1].count, rms(&rows.off[1])
-		g.RowsOffFloat16, g.OtherRowsRMSFloat16 = rows.off[2].count, rms(&rows.off[2])
+		g.RowsOffBFloat16, g.OtherRowsRMSBFloat16 = rows.rowsOff[1].count, rms(&rows.rowsOff[1])
+		g.RowsOffFloat16, g.OtherRowsRMSFloat16 = rows.rowsOff[2].count, rms(&rows.rowsOff[2])
 	}
 }
 

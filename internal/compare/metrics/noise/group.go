@@ -24,7 +24,7 @@ type summary struct {
 	scale, mean  float64
 	medianView   float64    // median of the views of the groups, 0 if there is one group
 	rowsSumToOne bool       // the references of each row sum to 1
-	off          [3]offRows // by type, in the order of singles.lone
+	rowsOff      [3]offRows // by type, in the order of singles.lone
 	folded       Groups
 }
 
@@ -37,9 +37,9 @@ type offRows struct {
 // addOff adds the rows of a bin; dd is their sum of d^2. held are the coarser types whose numbers the elements may
 // be.
 func (s *summary) addOff(held []coarsening, rows int64, rms, rounding, dd float64) {
-	s.off[0].add(rows, rms, rounding, dd)
+	s.rowsOff[0].add(rows, rms, rounding, dd)
 	for k := range held {
-		s.off[k+1].add(rows, rms, held[k].rounding(rounding), dd)
+		s.rowsOff[k+1].add(rows, rms, held[k].rounding(rounding), dd)
 	}
 }
 
@@ -122,8 +122,7 @@ func (c *Collector) summarize(b *bins, limit int, rows, ones bool) summary {
 	return s
 }
 
-// rowsSumToOne reports whether the references of each row sum to 1 on average, in each of four bins
-// or the remaining ones.
+// rowsSumToOne reports whether, in each of up to four bins from bin on, the rows of the reference sum to 1 on average.
 func (b *bins) rowsSumToOne(bin int, q *kernel.Quad, g *kernel.Numbers, row int64) bool {
 	for k := range min(4, b.bins-bin) {
 		if sum := float64(q.Counts[k] * g.RefMean[k]); !(math.Abs(sum/float64(b.elements(bin+k)/row)-1) < 0.01) {
