@@ -122,7 +122,7 @@ func shiftRows(round *record.Round, rows []record.Row, first int) {
 // across is the network of several rounds, nil for a single round.
 func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *diagnose.Network) {
 	mode := o.Judge.Verdict.Mode
-	network := diagnose.Network{LaterStep: isLater(round.Step), Graph: round.Pairing.Flow, Within: plan.OperatorsByModule(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.Classes(), HF32: o.Judge.Verdict.HF32, Flow: o.Judge.Verdict.Flow}
+	network := diagnose.Network{LaterStep: isLater(round.Step), Partial: o.Pair.Ops != nil || o.Pair.Exclude != nil, Graph: round.Pairing.Flow, Within: plan.OperatorsByModule(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.Classes(), HF32: o.Judge.Verdict.HF32, Flow: o.Judge.Verdict.Flow}
 	if across != nil {
 		network.Graph, network.Within, network.Across = across.Graph, across.Within, true
 	}

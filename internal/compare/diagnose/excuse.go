@@ -114,7 +114,7 @@ func (j *Judgement) isOutside(x *evidenceRow) bool {
 	case !j.Ordered || r.operator.known && len(r.operator.sources) > 0:
 		return false
 	}
-	return r.noise.Type.Integer && !j.hasChosenIndices || r.place < j.firstOutput
+	return r.noise.Type.Integer && !j.hasChosenIndices || r.place < j.firstOutput && !j.Partial
 }
 
 // isSure reports whether the error is large and far beyond the error that any operator makes from known inputs.

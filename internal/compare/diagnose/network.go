@@ -33,6 +33,8 @@ type Network struct {
 	Flow FlowFrom
 	// LaterStep: a step of an optimiser may have changed the parameters before.
 	LaterStep bool
+	// Partial: only some operators were chosen. What the first of them reads may have been computed.
+	Partial bool
 	// Across: the rows belong to several rounds, the ranks of a step. Graph and Within then
 	// use Key for operators.
 	Across bool
