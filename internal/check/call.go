@@ -111,7 +111,11 @@ func withCall(op *dumpdir.Op) *dumpdir.Op {
 		case strings.HasPrefix(file, name+"."+string(t.Kind)+"."): // a keyword: no index in the name, 0 in the list of tensors
 			path = strings.TrimPrefix(file, name+"."+string(t.Kind)+".")
 		}
-		one.Call.Leaves[i] = msprobe.Leaf{Name: api + "." + string(t.Kind) + "." + path, Kind: t.Kind, Index: t.Index, Path: path, Tensor: new(msprobe.Tensor)}
+		described := new(msprobe.Tensor)
+		if t.Leaf != nil && t.Leaf.Tensor != nil {
+			described = t.Leaf.Tensor
+		}
+		one.Call.Leaves[i] = msprobe.Leaf{Name: api + "." + string(t.Kind) + "." + path, Kind: t.Kind, Index: t.Index, Path: path, Tensor: described}
 		t.Leaf = &one.Call.Leaves[i]
 	}
 	return &one

@@ -304,6 +304,9 @@ func (x *execution) toHost(s *tensorfile.Tensor, t *dumpdir.Tensor, images bool)
 		return nil, err
 	}
 	host.Shape, host.Source = stored, s.Elements()
+	if leaf := t.Leaf; layout.IsHost(s.Format) && leaf != nil && leaf.Tensor != nil && len(leaf.Tensor.Shape) > 0 && leaf.Tensor.Shape.Elements() == stored.Elements() {
+		host.Shape = leaf.Tensor.Shape // a view
+	}
 	target := tensor.NCHW
 	if layout.IsHost(s.Format) && (!images || s.Format == tensor.ND || s.Format == target) {
 		return x.recordStorage(host, s), nil

@@ -49,7 +49,7 @@ func treeCases() []ruleCase {
 		{rule: "MS070", text: common(`"iteration":"§18446744073709551614-18446744073709551615"`), opt: steps("18446744073709551615"), message: "iteration 18446744073709551614 requested"},
 		{rule: "MS070", text: common(`"iteration":"§3"`), opt: steps(), message: "none dumped"},
 		{rule: "MS070", text: common(`"iteration":"§4-6"`), opt: ran([]string{"4", "5"}, "4"), message: "iteration 5-6 requested, 4 dumped: the run ended before"},
-		{rule: "MS070", text: common(`"iteration":"§4-5"`), opt: ran([]string{"4", "5"}, "4"), message: "iteration 5 requested, 4 dumped: it ran"},
+		{rule: "MS070", text: common(`"iteration":"§4-5"`), opt: ran([]string{"4", "5"}, "4"), message: "iteration 5 requested, 4 dumped: it was not dumped, although it ran"},
 		{rule: "MS070", text: common(`"iteration":"§4-10"`), opt: ran([]string{"4", "5"}, "4", "5"), message: "iteration 6-10 requested, 4, 5 dumped: it did not run"},
 		{rule: "MS070", text: common(`"iteration":"4-5"`), opt: steps("4", "5")},
 		{rule: "MS070", text: common(`"iteration":"all"`), opt: steps("4")},

@@ -159,9 +159,10 @@ type Tensor struct {
 	Table bool
 }
 
-// NewTensor returns the tensor of a file that holds it alone. dtype is its element type on the device.
-func NewTensor(kind tensor.Kind, index int, path string, dtype tensor.DType) Tensor {
-	return Tensor{Kind: kind, Index: index, File: &File{Name: store.Base(path), path: path}, Leaf: &msprobe.Leaf{Tensor: &msprobe.Tensor{DType: dtype.String()}}}
+// NewTensor returns the tensor of a file that holds it alone. dtype is its element type on the device, shape the shape
+// in which an operator reads it, nil for the shape in the file.
+func NewTensor(kind tensor.Kind, index int, path string, dtype tensor.DType, shape tensor.Shape) Tensor {
+	return Tensor{Kind: kind, Index: index, File: &File{Name: store.Base(path), path: path}, Leaf: &msprobe.Leaf{Tensor: &msprobe.Tensor{DType: dtype.String(), Shape: shape}}}
 }
 
 // memberSuffix is the part of Member after the operator, empty if the file does not tell the operator.

@@ -99,20 +99,20 @@ func (a *recomputation) replace(op *dumpdir.Op, rows []*record.Row) {
 		case tensor.Output:
 			for _, row := range rows {
 				if row.Output == t.Index {
-					*t = dumpdir.NewTensor(t.Kind, t.Index, row.RefPath, row.NPUDType)
+					*t = dumpdir.NewTensor(t.Kind, t.Index, row.RefPath, row.NPUDType, nil)
 				}
 			}
 		case tensor.Input:
-			if p := a.producerOf(rows, t.Index); p != nil {
-				*t = dumpdir.NewTensor(t.Kind, t.Index, p.RefPath, p.RefDType)
+			if p, shape := a.producerOf(rows, t.Index); p != nil {
+				*t = dumpdir.NewTensor(t.Kind, t.Index, p.RefPath, p.RefDType, shape)
 			}
 		}
 	}
 }
 
-// producerOf returns the latest output before an operator that equals an input of it on the NPU; nil if no dumped
-// operator produced the input. rows are the outputs of the operator.
-func (a *recomputation) producerOf(rows []*record.Row, input int) (latest *record.Row) {
+// producerOf returns the latest output before an operator that equals an input of it on the NPU, and the shape of the
+// input; nil if no dumped operator produced the input. rows are the outputs of the operator.
+func (a *recomputation) producerOf(rows []*record.Row, input int) (latest *record.Row, shape tensor.Shape) {
 	operator := rows[0]
 	for _, row := range rows { // only one of the outputs lists the inputs
 		i := slices.IndexFunc(row.Reads, func(read record.InputRead) bool { return read.NPU && read.Input == input && !read.Constant })
@@ -124,9 +124,9 @@ func (a *recomputation) producerOf(rows []*record.Row, input int) (latest *recor
 		for _, p := range a.rep.All() {
 			if p.Compared() && p.Round == operator.Round && p.Op != operator.Op && p.Order <= operator.Order && p.Result.NPUCRC == read.CRC && p.Result.Total == count &&
 				p.NPUDType.String() == read.DType && p.RefPath == p.RefFile && (latest == nil || p.Order > latest.Order) {
-				latest = p
+				latest, shape = p, read.Shape
 			}
 		}
 	}
-	return latest
+	return latest, shape
 }

@@ -283,7 +283,7 @@ func (j *Judgement) judge(r *row) evidenceRow {
 	x.leftOut = x.leaveOutSelected(&op)
 	x.verdict = x.judgeWritten(j, &op)
 	x.outside = j.isOutside(&x)
-	s := &ruleState{evidenceRow: &x, j: j, op: &op, badInside: badInside, isCarriedInput: r.isInput && len(x.inputs()) == 0 && j.judgedRows > 0}
+	s := &ruleState{evidenceRow: &x, j: j, op: &op, badInside: badInside, isCarriedInput: r.isInput && len(x.inputs()) == 0 && (j.judgedRows > 0 || j.Partial)}
 	s.apply(hypotheses)
 	x.leftOut += x.verdict.LeftOut
 	x.biasOfInputs = op.BiasOfInputs()

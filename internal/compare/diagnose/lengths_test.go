@@ -43,6 +43,7 @@ func TestLengths(t *testing.T) {
 		{"another length than the padding", []testRow{ofLengths(in("a"), 5, 8), ofLengths(out("a", "Relu"), 5, 7)}, record.ShapeMismatch, finding.SizeMismatch, "a"},
 		{"of equal inputs", []testRow{in("a"), ofLengths(out("a", "Relu"), 5, 8)}, record.ShapeMismatch, finding.SizeMismatch, "a"},
 		{"an input behind an output", []testRow{in("a"), out("a", "Relu"), ofLengths(in("b"), 5, 8)}, record.ShapeMismatch, finding.SizeMismatch, "b"},
+		{"an input behind a fault", []testRow{same("a"), measured("a", "Relu", faulty), ofLengths(in("b"), 5, 8)}, record.ShapeMismatch, finding.SizeMismatch, "a"},
 		{"an input behind an output, as long as the padding", []testRow{ofLengths(in("a"), 5, 8), ofLengths(out("a", "Relu"), 5, 8), ofLengths(in("b"), 5, 8)}, record.Pass, "", ""},
 		{"a box more", []testRow{in("a"), ofLengths(out("a", "nms"), 7, 8)}, record.Warn, finding.IndexTie, ""},
 		{"1 in 20 boxes", []testRow{in("a"), ofLengths(out("a", "nms"), 38, 40)}, record.Warn, finding.IndexTie, ""},

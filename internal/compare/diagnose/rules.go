@@ -27,7 +27,7 @@ type ruleState struct {
 	j              *Judgement
 	op             *verdict.Operator
 	badInside      bool // an origin inside the module explains the row
-	isCarriedInput bool // an input without a compared producer, behind the first operator
+	isCarriedInput bool // an input without a compared producer, behind the first operator of the run
 }
 
 // apply applies rules in their order.

@@ -222,8 +222,9 @@ func (o *Operator) measure() Verdict {
 	case e.peaks != nil && len(e.peaks) == len(s.Rows.Max):
 		v.PeakScore, _ = ratioStatistics(s.Rows.Max, e.peaks)
 		v.Exact = true
-	case v.Class == optype.Move && len(o.Inputs) > 0:
-		v.PeakScore = ratio(s.Max, largest(o.Inputs, func(in *noise.Noise) float64 { return in.Max })+float64(eps*s.RefMax)+smallest(s.Type))
+	case (v.Class == optype.Move || o.Type.Form == optype.LogSoftmax) && len(o.Inputs) > 0:
+		times := max(1, o.Type.Factor) // no element changes by more than this times the largest error of an input
+		v.PeakScore = ratio(s.Max, float64(times*largest(o.Inputs, func(in *noise.Noise) float64 { return in.Max }))+float64(eps*s.RefMax)+smallest(s.Type))
 		v.Exact = true
 	case o.Type.Form == optype.InstanceNorm || o.Type.Form == optype.GroupNorm:
 		v.PeakScore = ratio(s.Max, 6*v.Sum)
