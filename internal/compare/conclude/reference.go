@@ -12,13 +12,13 @@ import (
 
 // computeReference recomputes operators of the reference for rows that differ although recomputation shows that the
 // operator of the NPU is right. If the operator of the reference is right, too, the operator amplified the errors of
-// its inputs: then computeReference judges the rounds again, and more is true. An unreadable input leaves a row as it
+// its inputs, or has other attributes: then computeReference judges the rounds again, and more is true. An unreadable input leaves a row as it
 // is.
 func (a *recomputation) computeReference(ctx context.Context) (more bool, err error) {
 	var rows []*record.Row
 	var names []string
 	for _, row := range a.rep.All() {
-		if row.FirstCode() == finding.ReferenceDiffers && row.RefPath != "" && row.Self.IsRight() && !a.refComputed[row.Op] {
+		if code := row.FirstCode(); (code == finding.ReferenceDiffers || code == finding.Pole) && row.RefPath != "" && row.Self.IsRight() && !a.refComputed[row.Op] {
 			rows, names = append(rows, row), append(names, row.Op)
 		}
 	}
@@ -37,10 +37,12 @@ func (a *recomputation) computeReference(ctx context.Context) (more bool, err er
 		a.refComputed[name] = true
 	}
 	for _, row := range a.rep.All() {
-		if ref := found[row.OnReference()]; ref.IsRight() && row.Self.IsRight() && ref.Attributes == row.Self.Attributes {
-			more = more || !row.Self.BothRight
-			row.Self.BothRight = true
+		ref, self := found[row.OnReference()], row.Self
+		if !ref.IsRight() || !self.IsRight() || self.BothRight || self.OtherArguments {
+			continue
 		}
+		self.BothRight = ref.Attributes == self.Attributes
+		self.OtherArguments, more = !self.BothRight, true
 	}
 	if more {
 		a.opt.judgeRounds(a.rep)

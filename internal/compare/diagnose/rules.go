@@ -181,8 +181,8 @@ func allPlaces() []Rule {
 		{"right-behind", "computed again, the output is right, and its inputs depend on an origin or have another length: explained", "again", func(s *ruleState) bool {
 			return s.isRight() && s.origin && (len(s.fedBy) > 0 || slices.ContainsFunc(s.inputs(), (*row).hasOtherLength)) && s.setVerdict(verdict.Clean, s.verdict.Kind) && s.acceptRow()
 		}},
-		{"right-not-finite", "computed again, the output is right, and its NaN and infinities come from inputs that differ only by rounding: POLE, suspected", "again", func(s *ruleState) bool {
-			return s.isRight() && s.origin && s.verdict.Kind == verdict.NonFinite && s.source.Argument == nil && len(s.badInputs()) == 0 && s.hasOtherInput() && s.setVerdict(verdict.Suspect, verdict.AtPole) && s.acceptRow()
+		{"right-not-finite", "computed again, the output is right, and its NaN and infinities come from inputs that differ only by rounding, unless the reference has other attributes: POLE, suspected", "again", func(s *ruleState) bool {
+			return s.isRight() && s.origin && s.verdict.Kind == verdict.NonFinite && s.source.Argument == nil && !s.source.Self.OtherArguments && len(s.badInputs()) == 0 && s.hasOtherInput() && s.setVerdict(verdict.Suspect, verdict.AtPole) && s.acceptRow()
 		}},
 		{"right-at-pole", "computed again, the output is right; few elements of a division or of an operator of unknown type are off: AMPLIFIED, suspected", "again", func(s *ruleState) bool {
 			return s.isRight() && s.origin && s.verdict.Kind == verdict.Sparse && (s.verdict.Class == optype.Unknown || s.verdict.Class == optype.Divide) && len(s.badInputs()) == 0 && s.setVerdict(verdict.Suspect, verdict.Amplified) && s.acceptRow()

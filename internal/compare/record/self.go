@@ -32,6 +32,8 @@ type RecomputedOutput struct {
 	Attributes string `json:"-"`
 	// BothRight: the reference's operator computes the right result from its own inputs, too, with the same attributes.
 	BothRight bool `json:"both_right,omitempty"`
+	// OtherArguments: the reference's operator computes the right result from its own inputs with other attributes.
+	OtherArguments bool `json:"other_arguments,omitempty"`
 	// Why is the reason as a finding.
 	Why finding.List `json:"why,omitempty"`
 }
