@@ -11,6 +11,7 @@ import (
 	"dumptool/internal/check"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/exact"
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
@@ -300,7 +301,7 @@ func (d *Drift) isFlip() bool {
 	if d.isNarrow() {
 		distance = math.Ldexp(d.steps, singleFraction-d.fraction) / roundoffJump
 	}
-	return d.Flipped && (d.ulp() > 1 || math.IsInf(d.steps, 1)) && float64(d.Elements-1)*math.Log2(distance) > certainBits
+	return d.Flipped && (d.ulp() > 1 || math.IsInf(d.steps, 1)) && float64(d.Elements-1)*exact.Log2(distance) > certainBits
 }
 
 // areClose reports whether the tensors differ by roundoff only.
