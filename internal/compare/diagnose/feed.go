@@ -181,6 +181,7 @@ func (r *row) sourcesIn(latest *producers) sources {
 		c := tensorKey{read.CRC, count, read.DType, read.Shape.String()}
 		switch source := cmp.Or(by[c], by[c.anyShape()]); {
 		case source == nil:
+			r.operator.hasUnmadeInput = true
 			s.hasUnknownInput = s.hasUnknownInput || !r.typ.IsParameter(read.Input)
 		case source.operator != r.operator && !slices.Contains(s.rows, source):
 			s.rows = append(s.rows, source)

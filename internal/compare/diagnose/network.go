@@ -68,8 +68,10 @@ type operator struct {
 	inferred  bool      // sources were inferred from the execution order
 	looped    bool      // it comes before one of its producers in the walk, because of a cycle
 	lost      bool      // the reference lacks an input, or rows of an input
-	visited   bool      // by the walk; passed: the walk has finished with the operator
-	passed    bool
+	// hasUnmadeInput: an input that only one side holds equals no output before it.
+	hasUnmadeInput bool
+	visited        bool // by the walk; passed: the walk has finished with the operator
+	passed         bool
 }
 
 // lacksInputs reports whether a module was dumped without inputs: msprobe leaves out the tensors that a module takes by

@@ -173,16 +173,18 @@ func allPlaces() []Rule {
 		{"inside-module", "the producer of an input runs inside a module whose output differs, and was not dumped: the input is no origin, the module is (see gap)", "", (*ruleState).isInsideModule},
 		{"not-independent", "its own error is unexplained, but a rule above finds that it is no origin: explained if an origin is before it, else suspected", "", (*ruleState).isNotIndependent},
 		{"gap", "the output of a module in which the error of an input begins (see inside-module): origin, CAME_IN", "", (*ruleState).isGap},
-		{"computed-wrong", "computed again from its dumped inputs, the output is wrong on the NPU, and it is unexplained, fails or differs from the reference: origin", "again", func(s *ruleState) bool {
-			holds := s.mayStandAlone() && s.source.Self.IsWrong() && (s.verdict.Level != verdict.Clean || s.failed() || !s.agreesWithReference())
+		{"computed-wrong", "computed again from its dumped inputs, the output is wrong on the NPU, and it is unexplained, fails or differs from the reference; or no attributes explain the output, and its error exceeds the limits and 1.5 x the expected error: origin", "again", func(s *ruleState) bool {
+			self := s.source.Self
+			isMisfit := self.IsMisfit() && s.failed() && s.verdict.Score > 1.5 && len(s.fedBy) == 0
+			holds := s.mayStandAlone() && (isMisfit || self.IsWrong() && (s.verdict.Level != verdict.Clean || s.failed() || !s.agreesWithReference()))
 			s.origin = s.origin || holds
 			return holds && s.setVerdict(verdict.Origin, s.verdict.Kind)
 		}},
 		{"right-behind", "computed again, the output is right, and its inputs depend on an origin or have another length: explained", "again", func(s *ruleState) bool {
 			return s.isRight() && s.origin && (len(s.fedBy) > 0 || slices.ContainsFunc(s.inputs(), (*row).hasOtherLength)) && s.setVerdict(verdict.Clean, s.verdict.Kind) && s.acceptRow()
 		}},
-		{"right-not-finite", "computed again, the output is right, and its NaN and infinities come from inputs that differ only by rounding, unless the reference has other attributes: POLE, suspected", "again", func(s *ruleState) bool {
-			return s.isRight() && s.origin && s.verdict.Kind == verdict.NonFinite && s.source.Argument == nil && !s.source.Self.OtherArguments && len(s.badInputs()) == 0 && s.hasOtherInput() && s.setVerdict(verdict.Suspect, verdict.AtPole) && s.acceptRow()
+		{"right-not-finite", "computed again, the output is right, and its NaN and infinities come from known inputs that differ only by rounding, unless the reference has other attributes: POLE, suspected", "again", func(s *ruleState) bool {
+			return s.isRight() && s.origin && s.verdict.Kind == verdict.NonFinite && s.source.Argument == nil && !s.source.Self.OtherArguments && !s.hasGuessedInputs && !s.operator.hasUnmadeInput && len(s.badInputs()) == 0 && s.hasOtherInput() && s.setVerdict(verdict.Suspect, verdict.AtPole) && s.acceptRow()
 		}},
 		{"right-at-pole", "computed again, the output is right; few elements of a division or of an operator of unknown type are off: AMPLIFIED, suspected", "again", func(s *ruleState) bool {
 			return s.isRight() && s.origin && s.verdict.Kind == verdict.Sparse && (s.verdict.Class == optype.Unknown || s.verdict.Class == optype.Divide) && len(s.badInputs()) == 0 && s.setVerdict(verdict.Suspect, verdict.Amplified) && s.acceptRow()

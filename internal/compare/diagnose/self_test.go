@@ -29,7 +29,7 @@ func TestSelfBehind(t *testing.T) {
 func TestSelf(t *testing.T) {
 	wrong := &record.RecomputedOutput{Status: "wrong", Bad: 3, Elements: 128, Why: []finding.Finding{{Code: finding.InnerOverflow, Confidence: finding.Medium, Evidence: lang.Plain("3 elements")}}}
 	right, wide := &record.RecomputedOutput{Status: "ok"}, &record.RecomputedOutput{Status: "low", Width: 100}
-	narrow, unknown := &record.RecomputedOutput{Status: "low", Width: 3}, &record.RecomputedOutput{Status: "misfit"}
+	narrow, misfit := &record.RecomputedOutput{Status: "low", Width: 3}, &record.RecomputedOutput{Status: "misfit"}
 	bothRight := &record.RecomputedOutput{Status: "ok", BothRight: true}
 	const small = 0x1p-9 // more than rounding, but within the limits
 	for _, tt := range []struct {
@@ -47,7 +47,7 @@ func TestSelf(t *testing.T) {
 		{"an origin that is right", rounding, faulty, rounding, right, false, "b", record.Fail, finding.ReferenceDiffers, finding.High, false},
 		{"one that is right within a bound", rounding, faulty, rounding, narrow, false, "b", record.Fail, finding.ReferenceDiffers, finding.Medium, false},
 		{"one that may be", rounding, faulty, rounding, wide, false, "b", record.Fail, "", "", false},
-		{"one of which nothing is known", rounding, faulty, rounding, unknown, false, "b", record.Fail, "", "", false},
+		{"one that no attributes explain", rounding, faulty, rounding, misfit, false, "b", record.Fail, "", "", false},
 		{"an origin that is right, of other inputs", small, faulty, small, right, false, "b", record.Fail, finding.ReferenceDiffers, finding.High, false},
 		{"one that is right on both sides, of other inputs", small, faulty, small, bothRight, false, "", record.Warn, finding.Amplified, "", true},
 		{"one that is right on both sides, of equal inputs", 0, faulty, 0, bothRight, false, "b", record.Fail, finding.ReferenceDiffers, finding.High, false},
@@ -56,6 +56,7 @@ func TestSelf(t *testing.T) {
 		{"one that agrees and is wrong", rounding, rounding, rounding, wrong, false, "", record.Warn, finding.SelfWrong, finding.Medium, true},
 		{"one within the limits that is wrong", rounding, small, rounding, wrong, false, "b", record.Fail, finding.InnerOverflow, finding.High, false},
 		{"what may be amplified, and is wrong", 0.12, rounding, rounding, wrong, true, "a", record.Fail, finding.InnerOverflow, finding.High, false},
+		{"what may be amplified, and no attributes explain", 0.12, rounding, rounding, misfit, true, "a", record.Fail, "", "", false},
 		{"what may be amplified, and is right", 0.12, rounding, rounding, right, true, "", record.Rounding, finding.Accumulated, "", true},
 	} {
 		rows := inOrder(measured("a", "Relu", tt.a), measured("b", "Add", tt.b), measured("z", "Conv2D", tt.z))

@@ -43,19 +43,24 @@ const (
 	selfOK    = "ok"
 	selfLow   = "low"
 	selfWrong = "wrong"
+	// selfMisfit is the status of an operator whose output no attributes explain.
+	selfMisfit = "misfit"
 	// selfCrashed is the status of an operator whose recomputation panicked.
 	selfCrashed = "crashed"
 	// reasonRandom is the reason of undecided for an operator that draws its output.
 	reasonRandom = "RANDOM"
 )
 
-var selfStatuses = []string{selfOK, selfLow, selfWrong, "misfit", "undecided", selfCrashed}
+var selfStatuses = []string{selfOK, selfLow, selfWrong, selfMisfit, "undecided", selfCrashed}
 
 // mostWidth is the largest width with which LOW shows that an operator computes right.
 const mostWidth = 32
 
 // IsWrong reports whether recomputation contradicts the output.
 func (s *RecomputedOutput) IsWrong() bool { return s != nil && s.Status == selfWrong }
+
+// IsMisfit reports whether no attributes explain the output.
+func (s *RecomputedOutput) IsMisfit() bool { return s != nil && s.Status == selfMisfit }
 
 // IsCrashed reports whether recomputing the operator panicked: a bug of this program.
 func (s *RecomputedOutput) IsCrashed() bool { return s != nil && s.Status == selfCrashed }
