@@ -200,7 +200,7 @@ func geometries(n, kernel, out int64, dilations []int64) (all []axisGeometry) {
 		if d > 1 && kernel == 1 {
 			continue
 		}
-		e := (kernel-1)*d + 1
+		e := axisGeometry{kernel: kernel, dilation: d}.extent()
 		for s := int64(1); s <= maxStride; s++ {
 			need, apart := (out-1)*s+e-n, s+1 // largest difference of the two paddings
 			if out == 1 {

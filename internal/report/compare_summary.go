@@ -47,7 +47,7 @@ func failures(r *record.Report, compared int) lang.Sentence {
 	return withKnownFailures(r, "FAIL", lang.Say("%d of %s beyond the limits", r.Counts[record.Fail], tensors(compared)))
 }
 
-// withKnownFailures returns the verdict on failing rows, some of which a baseline may know.
+// withKnownFailures returns the verdict on failing rows. A baseline may know some of them.
 func withKnownFailures(r *record.Report, status string, text lang.Sentence) lang.Sentence {
 	if b := r.Baseline; b != nil && (b.Updated || len(b.Known) > 0) {
 		if b.Updated || len(b.New)+len(b.Worse) == 0 {

@@ -108,7 +108,9 @@ func (n *dataFlow) findProducers() {
 			}
 			continue
 		}
-		if s := r.sourcesIn(latest); len(s.rows) > 0 && !r.operator.known && len(r.operator.inputs) == 0 {
+		s := r.sourcesIn(latest)
+		r.operator.hasUnmadeInput = r.operator.hasUnmadeInput || s.hasUnmadeInput
+		if len(s.rows) > 0 && !r.operator.known && len(r.operator.inputs) == 0 {
 			found = append(found, s)
 			for _, source := range s.rows {
 				reached[source] = true
@@ -163,7 +165,8 @@ func (r *row) findProducer(latest *producers) {
 type sources struct {
 	reader          *operator
 	rows            []*row
-	hasUnknownInput bool // another input has no producer, and by the operator type it is no parameter
+	hasUnmadeInput  bool // an input has no producer
+	hasUnknownInput bool // an input has no producer, and by the operator type it is no parameter
 }
 
 // sourcesIn returns the sources of the operator of a row with Reads.
@@ -181,7 +184,7 @@ func (r *row) sourcesIn(latest *producers) sources {
 		c := tensorKey{read.CRC, count, read.DType, read.Shape.String()}
 		switch source := cmp.Or(by[c], by[c.anyShape()]); {
 		case source == nil:
-			r.operator.hasUnmadeInput = true
+			s.hasUnmadeInput = true
 			s.hasUnknownInput = s.hasUnknownInput || !r.typ.IsParameter(read.Input)
 		case source.operator != r.operator && !slices.Contains(s.rows, source):
 			s.rows = append(s.rows, source)
