@@ -132,7 +132,7 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *dia
 		for k := range rows {
 			rows[k].Inputs = nil // set by an earlier verdict
 		}
-		round.Findings, round.NoVerdict = statistics.Judge(rows, nil)
+		round.Findings, round.NoVerdict = statistics.Judge(rows, statistics.Known{Partial: network.Partial, LaterStep: network.LaterStep})
 		round.Origins = round.Findings.Origins
 		return
 	}
@@ -164,7 +164,7 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *dia
 	}
 	round.Origins = j.Origins()
 	if hasStatistics {
-		round.AddFindings(statistics.Judge(rows, j.Unbounded()))
+		round.AddFindings(statistics.Judge(rows, statistics.Known{Unbounded: j.Unbounded(), Partial: network.Partial, LaterStep: network.LaterStep}))
 	}
 	for k := range rows {
 		for i := range rows[k].Reasons {

@@ -96,6 +96,12 @@ func (r *row) picksOne() bool {
 // outside.
 func (r *row) isStart() bool { return r.isInput && r.producer == nil || r.typ.Start }
 
+// isParameter reports whether a tensor is a weight or bias by its kind or position. File names do not tell the order of
+// the inputs: wide integers in the place of a weight are indices.
+func (r *row) isParameter() bool {
+	return r.source.Kind == string(tensor.Parameter) || r.typ.IsParameter(r.source.Output) && !r.isWideInteger()
+}
+
 // isOutside reports whether a tensor comes from outside the run: a parameter before any step of an
 // optimiser, integers, or an input of the first operator. Every other tensor without a producer is
 // carried over from an operator that was not dumped.
@@ -104,8 +110,7 @@ func (j *Judgement) isOutside(x *evidenceRow) bool {
 	if !r.isStart() || r.noise.Apart == nil || len(x.inputs()) > 0 && !x.hasGuessedInputs {
 		return false
 	}
-	// File names do not tell the order of the inputs: wide integers in the place of a weight are indices.
-	isParameter := r.source.Kind == string(tensor.Parameter) || r.typ.IsParameter(r.source.Output) && !r.isWideInteger()
+	isParameter := r.isParameter()
 	switch {
 	case j.firstUpdate >= 0 && (!j.Ordered || r.place > j.firstUpdate), isParameter && j.LaterStep:
 		return false

@@ -33,7 +33,8 @@ type Network struct {
 	Flow FlowFrom
 	// LaterStep: a step of an optimiser may have changed the parameters before.
 	LaterStep bool
-	// Partial: only some operators were chosen. What the first of them reads may have been computed.
+	// Partial: operators were left out, by options or in the dump. What the first dumped operator reads may have been
+	// computed.
 	Partial bool
 	// Across: the rows belong to several rounds, the ranks of a step. Graph and Within then
 	// use Key for operators.
@@ -126,6 +127,7 @@ func newNetwork(rows []record.Row, known Network) *dataFlow {
 	n.findIndices()
 	n.findProducers()
 	n.findInner()
+	n.Partial = n.Partial || !n.Across && !n.LaterStep && n.isPartial()
 	n.acceptLengths()
 	n.findDuplicates()
 	n.findSwapped()
@@ -133,6 +135,29 @@ func newNetwork(rows []record.Row, known Network) *dataFlow {
 		r.rounding = r.isRounding()
 	}
 	return n
+}
+
+// isPartial reports whether the dump leaves out operators of the forward pass.
+func (n *dataFlow) isPartial() bool {
+	var c record.Completeness
+	for _, o := range n.operators {
+		if len(o.inner) > 0 || len(o.outputs) == 0 {
+			continue
+		}
+		if o.outputs[0].updates() {
+			break
+		}
+		open := false
+		for _, r := range o.inputs {
+			if r.noise != nil && !r.noise.Type.Integer && !r.isParameter() {
+				if open = r.producer == nil; !open {
+					break
+				}
+			}
+		}
+		c.Add(o.name, open && (o.inferred || len(o.sources) == 0))
+	}
+	return c.IsPartial()
 }
 
 // walk lists each operator after its producers, otherwise in execution order. In a cycle one

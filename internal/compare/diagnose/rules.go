@@ -143,9 +143,9 @@ func allPlaces() []Rule {
 			}
 			return holds
 		}},
-		{"behind-origins", "its inputs are unknown or guessed, and an earlier tensor is an origin: no origin", "place", func(s *ruleState) bool {
+		{"behind-origins", "its inputs are unknown or guessed, or it is an input and chosen indices differ before it, and an earlier tensor is an origin: no origin", "place", func(s *ruleState) bool {
 			before := slices.Concat(s.j.origins, s.j.gaps)
-			holds := len(before) > 0 && ((s.hasGuessedInputs || s.j.Ordered && len(s.inputs()) == 0) && s.origin && s.verdict.Kind != verdict.ZeroRows || s.isCarriedInput)
+			holds := len(before) > 0 && ((s.hasGuessedInputs || s.j.Ordered && len(s.inputs()) == 0 || s.isInput && s.j.hasChosenIndices) && s.origin && s.verdict.Kind != verdict.ZeroRows || s.isCarriedInput)
 			if holds {
 				s.addOrigins(before...)
 			}

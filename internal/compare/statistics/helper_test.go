@@ -115,7 +115,7 @@ func (r *run) alone() *run {
 
 // found lists the origins and starts in their order, as OP TENSOR CODE.
 func (r *run) found() string {
-	f, noVerdict := Judge(r.rows, nil)
+	f, noVerdict := Judge(r.rows, Known{})
 	var all []string
 	for _, i := range f.Origins {
 		row := &r.rows[i]

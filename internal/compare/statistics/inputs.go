@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"dumptool/internal/compare/record"
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
@@ -198,6 +199,11 @@ func (j *judge) judgeUnproduced(v *value) {
 		v.noise = max(u, run, v.z)
 	case begins && v.op.backward:
 		v.noise = max(v.z, run)
+	case begins && !parameter && j.isPartial() && !v.shape && !v.lost:
+		typical := j.typicalDifference()
+		if v.noise = v.z; v.z > max(sums*u, min(follows*typical, mostDrift)) {
+			j.reportOrigin(v, string(finding.CameIn), finding.Medium, lang.Say("no dumped operator produced %s of %s; relative difference %.2g, of outputs of the run typically %.2g", v.place.Tensor, v.op.name, v.z, typical))
+		}
 	case begins:
 		j.judgeStart(v, parameter)
 	case t != clean:
@@ -206,17 +212,74 @@ func (j *judge) judgeUnproduced(v *value) {
 		v.consequence(origin)
 	case v.lost:
 		j.reportCameIn(v, run)
-	case v.op.backward && !v.shape && v.z <= sums*max(run, u, resolved):
+	case (v.op.backward || v.op.optimiser) && !v.shape && v.z <= sums*max(run, u, resolved), v.op.optimiser && j.cancels(v):
 		v.noise = max(run, u, v.z)
 	case v.op.backward:
 		j.reportOrigin(v, string(finding.CameIn), finding.Medium, lang.Say("no dumped operator produced this gradient; relative difference %.2g, of earlier gradients at most %.2g", v.z, max(run, u)))
 	case run > 0 && !v.shape && v.z <= follows*run, j.modules && !v.shape && v.z < min(betweenModules, cancelled*run):
 		v.noise, v.doubtful = max(run, v.z), v.z > follows*run
-	case j.modules, v.place.RequiresGrad && run > 0:
+	case j.modules, v.op.optimiser, v.place.RequiresGrad && run > 0:
 		j.reportCameIn(v, run)
 	default:
 		j.judgeStart(v, false)
 	}
+}
+
+// cancels reports whether a tensor with one axis, such as the gradient of a bias, differs by no more than the rounding
+// error of a sum of gradients of a backward call over all other axes. The gradient of a bias in front of a
+// normalisation is such a sum, and 0 in theory.
+func (j *judge) cancels(v *value) bool {
+	if v.shape || v.lost || len(v.ref.shape) != 1 {
+		return false
+	}
+	size := float64(v.z * v.ref.rms())
+	return slices.ContainsFunc(j.values, func(g *value) bool {
+		return g.op.backward && g.float() && g.paired() && slices.Contains(g.ref.shape, v.ref.shape[0]) &&
+			size <= sums*g.rounding()*math.Sqrt(g.ref.n/v.ref.n)*g.ref.rms()
+	})
+}
+
+// leavesOut reports whether the dump leaves out operators of the forward pass.
+func (j *judge) leavesOut() bool {
+	var c record.Completeness
+	outputs := memory{}
+	for _, o := range j.ops {
+		if o.isLate() {
+			break
+		}
+		open := false
+		for _, v := range o.ins {
+			if v.paired() && v.float() && !v.isParameter() {
+				if open = len(outputs.nearTensors(v.ref)) == 0; !open {
+					break
+				}
+			}
+		}
+		if o.refCall >= 0 {
+			c.Add(o.name, open)
+		}
+		for _, v := range o.outs {
+			if v.ref != nil {
+				outputs.add(v)
+			}
+		}
+	}
+	return c.IsPartial()
+}
+
+// typicalDifference returns the median of the differences of outputs of the forward pass.
+func (j *judge) typicalDifference() float64 {
+	var all []float64
+	for _, v := range j.values {
+		if !v.op.isLate() && !v.kind().IsInput() && v.paired() && v.float() {
+			all = append(all, v.z)
+		}
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
 }
 
 // reportCameIn makes an origin where an operator that was not dumped changed a tensor: at the innermost dumped module
@@ -243,7 +306,7 @@ func (j *judge) reportCameIn(v *value, run float64) {
 // runAt returns the noise of the run at a call.
 func (j *judge) runAt(o *op) float64 {
 	run, least := j.forward, resolved
-	if o.backward {
+	if o.backward || o.optimiser {
 		run = max(j.backward, run)
 	}
 	if j.modules {

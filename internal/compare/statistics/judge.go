@@ -16,6 +16,7 @@ package statistics
 import (
 	"slices"
 	"strconv"
+	"sync"
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
@@ -32,14 +33,22 @@ const (
 	startParameter = "parameter"
 )
 
+// Known is what the caller knows about a round.
+type Known struct {
+	Unbounded []int // rows whose elements were compared, but whose error has no bound; ascending
+	Partial   bool  // options leave operators out
+	LaterStep bool  // an earlier step was dumped
+}
+
 // Judge sets the verdicts on rows that are judged by statistics or digests. Its findings list where the runs did not
 // start alike, then the operators that added an error, each in the order of the reference. Rows whose elements were
-// compared keep their verdicts and tell how noisy their tensors are, except the given unbounded rows, in ascending order. noVerdict says why
-// the rows cannot be judged, empty if they can.
-func Judge(rows []record.Row, unbounded []int) (f record.Findings, noVerdict lang.Sentence) {
+// compared keep their verdicts and tell how noisy their tensors are, except unbounded rows. noVerdict says why the rows
+// cannot be judged, empty if they can.
+func Judge(rows []record.Row, known Known) (f record.Findings, noVerdict lang.Sentence) {
 	j := newJudge(rows)
+	j.isPartial = sync.OnceValue(func() bool { return known.Partial || !known.LaterStep && j.leavesOut() })
 	for _, v := range j.values {
-		_, isUnbounded := slices.BinarySearch(unbounded, v.index)
+		_, isUnbounded := slices.BinarySearch(known.Unbounded, v.index)
 		v.measured = v.row.Result != nil && !isUnbounded
 	}
 	judged := slices.DeleteFunc(slices.Clone(j.values), func(v *value) bool { return v.measured || !v.paired() })

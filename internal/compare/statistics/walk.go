@@ -82,9 +82,11 @@ type op struct {
 	// module: the call has other calls inside. backward: a backward call. gradients: the gradients of the parameters
 	// of a module.
 	module, backward, gradients bool
-	paired                      bool // any tensor has a partner
-	refCall, npuCall            int  // positions in execution order, -1 on a side without the call
-	modules                     []string
+	// optimiser: a forward call after the last backward call.
+	optimiser        bool
+	paired           bool // any tensor has a partner
+	refCall, npuCall int  // positions in execution order, -1 on a side without the call
+	modules          []string
 	// api is the name of the called function, without numbers; empty for operators of a graph.
 	api string
 	// unreliable: the two sides call the function a different number of times, so that the same call number may mean
@@ -129,9 +131,10 @@ type judge struct {
 	values        []*value
 	ops           []*op
 	byName        map[string]*op
-	modules       bool // only modules were dumped
-	isLowCoverage bool // fewer than half of the operators have a partner
-	drifted       bool // the weights drifted apart: the compared step is a later one
+	modules       bool        // only modules were dumped
+	isLowCoverage bool        // fewer than half of the operators have a partner
+	isPartial     func() bool // operators were left out, by options or in the dump
+	drifted       bool        // the weights drifted apart: the compared step is a later one
 
 	outputs  memory            // outputs so far
 	orphans  memory            // outputs so far of operators without a partner
@@ -279,8 +282,15 @@ func (j *judge) count() {
 			paired++
 		}
 	}
-	for _, o := range j.ops {
+	last := len(j.ops)
+	for i, o := range j.ops {
+		if o.backward {
+			last = i
+		}
+	}
+	for i, o := range j.ops {
 		o.unreliable = calls[o.api] != 0
+		o.optimiser = i > last && !o.module && !o.isLate()
 	}
 	j.isLowCoverage = 2*paired < max(ref, npu)
 }
@@ -347,7 +357,7 @@ func (j *judge) judgeOperator(o *op) {
 		if v.float() {
 			j.largest = max(j.largest, v.rounding())
 			c.nan = c.nan || v.npu.hasRange() && !v.npu.finite()
-			if v.taint == clean && !o.backward {
+			if v.taint == clean && !o.backward && !o.optimiser {
 				j.forward = max(0.98*j.forward, min(v.z, 1))
 			}
 		}
@@ -389,7 +399,7 @@ func (j *judge) judgeOperator(o *op) {
 		}
 		if v.float() {
 			j.anyFloat, j.largest = true, max(j.largest, v.rounding())
-			if v.taint == clean {
+			if v.taint == clean && !o.optimiser {
 				*run = max(0.98**run, v.z, min(v.noise, 8*v.z))
 			}
 		}
