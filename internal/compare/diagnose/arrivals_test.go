@@ -73,6 +73,27 @@ func TestStarts(t *testing.T) {
 	}
 }
 
+// TestFirstInput: the input of the first dumped operator must be equal in a complete dump. Where a scope of msprobe
+// begins in the middle of the network, its error is inherited up to 3 % of the values.
+func TestFirstInput(t *testing.T) {
+	for _, tt := range []struct {
+		op      string
+		rms     float64
+		origins string
+	}{
+		{"Functional.relu.0.forward", 0x1p-9, "Functional.relu.0.forward"},
+		{"Functional.relu.3.forward", 0x1p-9, ""},
+		{"Functional.relu.3.forward", 0.02, ""},
+		{"Functional.relu.3.forward", 0.05, "Functional.relu.3.forward"},
+	} {
+		in := startsWith(asInput(measured(tt.op, "", tt.rms), tensor.Input), 1)
+		j := judgedBy(inOrder(in, measured(tt.op, "", tt.rms), measured("Functional.relu.4.forward", "", tt.rms)), Network{Ordered: true})
+		if origins := j.names(j.Origins()); origins != tt.origins {
+			t.Errorf("%s with an error of %.2g: origins %q, want %q", tt.op, tt.rms, origins, tt.origins)
+		}
+	}
+}
+
 // TestTokensOfATie: the ids that an argmax chose between near ties are no input from outside, whichever input of the
 // embedding they are.
 func TestTokensOfATie(t *testing.T) {

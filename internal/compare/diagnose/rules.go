@@ -154,8 +154,8 @@ func allPlaces() []Rule {
 		{"behind-random", "an input without a producer is another tensor (cosine < 0.9), and random numbers differed before it: RANDOM, suspected", "place", func(s *ruleState) bool {
 			return s.isCarriedInput && s.j.hasRandom && s.origin && s.isOtherTensor() && s.setVerdict(verdict.Suspect, verdict.Drawn) && s.acceptRow()
 		}},
-		{"carried", "an input without a producer, not of the first operator: origin only if the order is known and it is another tensor (cosine < 0.9)", "place", func(s *ruleState) bool {
-			s.origin = s.origin && (!s.isCarriedInput || s.j.Ordered && s.isOtherTensor())
+		{"carried", "an input without a producer, not of the first operator of the network: origin only if the order is known and it is another tensor (cosine < 0.9), or its rms error exceeds 3 % and it is read by the first operator of a dump that leaves operators out", "place", func(s *ruleState) bool {
+			s.origin = s.origin && (!s.isCarriedInput || s.j.Ordered && (s.isOtherTensor() || s.isFarApart()))
 			return s.isCarriedInput
 		}},
 		{"no-producers", "neither its inputs nor the order of the operators is known: origin only if the error has a form that rounding does not have, or exceeds 25 % of the reference (rms)", "place", func(s *ruleState) bool {
@@ -209,6 +209,11 @@ func allPlaces() []Rule {
 			return s.origin && s.isStart() && s.isOtherTensor() && s.setVerdict(s.verdict.Level, verdict.Apart)
 		}},
 	}
+}
+
+// isFarApart reports whether an input of the first dumped operator has a larger error than rounding brings along.
+func (s *ruleState) isFarApart() bool {
+	return s.place < s.j.firstOutput && s.noise.RMS > max(limits.FirstInput*s.noise.RefRMS, 32*s.noise.Rounding)
 }
 
 // acceptRow records that the row is no origin, and returns true.

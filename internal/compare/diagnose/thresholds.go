@@ -15,6 +15,9 @@ type Thresholds struct {
 	// An error is too large to come from known inputs above the score Sure if it also exceeds the share SureShare (0
 	// to 1) of the values.
 	Sure, SureShare float64
+	// FirstInput is the error, as a share (0 to 1) of the values, that a network may bring along to the first dumped
+	// operator of a partial dump; bfloat16 may bring 32 roundings (6 %).
+	FirstInput float64
 	// Usual is the maximum ratio of an inherited error to the median error of tensors of the same name.
 	Usual float64
 	// Excess is the minimum ratio of the error that a reader of differing rows should have to the error that it has;
@@ -28,7 +31,7 @@ type Thresholds struct {
 // DefaultThresholds are the thresholds in use. They were set on simulated networks.
 var DefaultThresholds = Thresholds{
 	Noise: 6, NoiseGrowth: 3, IntegerNoise: 0.3, TooManyOrigins: 0.1, FewOrigins: 5,
-	ApartCosine: 0.9, Sure: 8, SureShare: 0.1, Usual: 4, Excess: 10, Passed: 8,
+	ApartCosine: 0.9, Sure: 8, SureShare: 0.1, FirstInput: 0.03, Usual: 4, Excess: 10, Passed: 8,
 }
 
 var limits = &DefaultThresholds

@@ -34,12 +34,12 @@ func (c *Completeness) Add(op string, isOpen bool) {
 func isLowerNumber(a, b string) bool { return len(a) < len(b) || len(a) == len(b) && a < b }
 
 // IsPartial reports whether operators are missing: the first dumped call of a function is not its first call, or a
-// quarter of the operators (at least 4) are open.
+// quarter of the operators (at least 2) are open.
 func (c *Completeness) IsPartial() bool {
 	for _, number := range c.first {
 		if number != "0" {
 			return true
 		}
 	}
-	return c.open >= 4 && 4*c.open >= c.operators
+	return c.open >= 2 && 4*c.open >= c.operators
 }

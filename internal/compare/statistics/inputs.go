@@ -164,6 +164,7 @@ func (j *judge) judgeInteger(v *value) {
 	case v.isSame && j.damagedChoice && v.mayDiffer():
 		v.consequence(origin)
 	case v.isSame:
+		v.tied = j.anyFloat && v.mayDiffer() && j.isPartial()
 	case t != clean:
 		v.consequence(t)
 	case len(j.origins) > 0:
