@@ -88,5 +88,9 @@ case('kernel of a whole axis not given', 'AvgPool', [x], [F.avg_pool2d(x, (4, 1)
 x, w = R(2, 3, 4, 9), R(2, 3, 3, 3)
 case('two geometries give the shape', 'Conv2D', [x, w], [F.conv2d(x, w, None, (2, 1), 1)])
 
+for mode, padding, corners, shape, out in [(m, p, c, (2, 2, 3, 4), (3, 2)) for m in ('bilinear', 'nearest', 'bicubic') for p in ('zeros', 'border', 'reflection') for c in (False, True)] + [('bilinear', 'zeros', False, (1, 2, 2, 3, 4), (2, 2, 2)), ('nearest', 'reflection', True, (1, 2, 2, 3, 4), (2, 2, 2))]:
+    x, g = R(*shape), R(shape[0], *out, len(out)) * .8 + .013
+    case(f'grid_sample {mode} {padding} corners {corners} {shape}', 'GridSampler2D', [x, g], [F.grid_sample(x, g, mode=mode, padding_mode=padding, align_corners=corners)], interpolation_mode=mode, padding_mode=padding, align_corners=corners)
+
 json.dump(cases, sys.stdout, separators=(',', ':'))
 print()
