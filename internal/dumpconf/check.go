@@ -92,7 +92,8 @@ func Check(name string, src []byte, opt Options) *Report {
 	return r
 }
 
-// ignored returns why the runtime never reaches a stage, or an empty sentence if it does.
+// ignored explains why the runtime never reaches a validation stage; it returns an empty sentence
+// if it does.
 func (c *check) ignored(s validationStep) lang.Sentence {
 	switch {
 	case c.acl == nil || s <= stageScene:
@@ -106,8 +107,8 @@ func (c *check) ignored(s validationStep) lang.Sentence {
 	}
 }
 
-// withUTF16 returns the document read from UTF-16, with the problem of its encoding first. The
-// repair of the encoding includes the repairs of the other problems.
+// mergeEncodingProblem returns the document decoded from UTF-16 with one more problem: its
+// encoding. The repair of the encoding includes the repairs of the other problems.
 func withUTF16(outer, inner *jsonpos.Document) *jsonpos.Document {
 	encoding := outer.Problems[0]
 	if !inner.Valid() {
@@ -354,7 +355,7 @@ type Finding struct {
 	rule      *rule
 	syntax    bool // about the JSON syntax, not about settings
 	stage     validationStep
-	order     int  // of the rule, in the table
+	order     int  // position of the rule in the table
 	wholeFile bool // the edit applies to the file, not to the text decoded from it
 }
 
@@ -363,7 +364,7 @@ type Report struct {
 	Name     string
 	Schema   Schema
 	Findings []Finding // by position
-	More     bool      // a rule found more than it lists
+	More     bool      // the rule found more faults than the report lists
 	Doc      *jsonpos.Document
 
 	// The decoded settings; nil for other schemas.

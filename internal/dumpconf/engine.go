@@ -268,7 +268,7 @@ func (r *reporter) debugMode(e *EngineOptions) {
 	switch isDebugOn := e.isOn("enableDumpDebug"); {
 	case m.OK && known && r.opt.isA2A3() && m.Value != "all":
 		r.report(m.valueSpan(), lang.Say("%s is %s; Atlas A2 and A3 accept only \"all\"", m.key.Name, show(m.Value))).repair(m, "all")
-	case m.OK && known && !e.hasDump(): // defaults written out
+	case m.OK && known && !e.hasDump(): // the file only spells out defaults
 	case m.Present() && !isDebugOn && !debug.isWrongType():
 		r.reportAs(Warning, m.keySpan(), lang.Say("%s has no effect without overflow dump switched on", m.key.Name))
 	case !m.Present() && isDebugOn && !e.TF:

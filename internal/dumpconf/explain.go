@@ -79,7 +79,7 @@ func (e *explainer) addText(key string, args ...any) {
 	e.add(section, text(key, args...))
 }
 
-// sayIf calls say if the condition holds.
+// addTextIf calls addText if the condition holds.
 func (e *explainer) sayIf(condition bool, key string, args ...any) {
 	if condition {
 		e.addText(key, args...)
@@ -90,13 +90,13 @@ func (e *explainer) add(section string, line Text) {
 	e.lines[section] = append(e.lines[section], line)
 }
 
-// active calls say for a dump that is switched on.
+// addActive adds the text of a dump that is switched on.
 func (e *explainer) active(key string, args ...any) {
 	e.out.Active = true
 	e.addText(key, args...)
 }
 
-// files adds a path pattern.
+// addPattern adds a path pattern.
 func (e *explainer) files(parts ...string) {
 	var b strings.Builder
 	for i, p := range parts {
@@ -121,8 +121,8 @@ func (e *explainer) addCommand(folder, command, why string) {
 	e.addText("read.command", line, text(why))
 }
 
-// enables adds the command that computes the operators of the dump again, or, if any text of lacking is not empty,
-// says that these settings are missing for it.
+// addCheck adds the command dumptool check. If any text of lacking is not empty, check cannot run:
+// addCheck names these missing settings instead.
 func (e *explainer) enables(folder string, lacking ...string) {
 	lacking = slices.DeleteFunc(lacking, func(s string) bool { return s == "" })
 	if len(lacking) > 0 {
@@ -175,7 +175,7 @@ func names(values []string) Text {
 // firstN returns the first n of values.
 func firstN[T any](n int, values []T) []T { return values[:min(len(values), n)] }
 
-// steps describes the dumped steps; nil for all.
+// describeSteps describes the dumped steps; nil for all.
 func (e *explainer) steps(stepsText string, chosen []lang.Step) {
 	switch valid := validSteps(chosen); {
 	case stepsText == "" || chosen == nil:
@@ -187,7 +187,7 @@ func (e *explainer) steps(stepsText string, chosen []lang.Step) {
 	}
 }
 
-// validSteps returns the usable pieces of a list.
+// validSteps returns the valid pieces of a list.
 func validSteps(all []lang.Step) []string {
 	var out []string
 	for _, s := range all {

@@ -241,8 +241,8 @@ type Kernel struct {
 	// Pattern is the text to match: the entry without spaces and quotes; for a regular expression
 	// the part in brackets.
 	Pattern string
-	// Unclosed marks an entry that begins like a regular expression but lacks the closing bracket,
-	// and so is none.
+	// Unclosed marks an entry that begins like a regular expression but lacks the closing bracket.
+	// MindSpore does not treat it as an expression.
 	Unclosed bool
 }
 

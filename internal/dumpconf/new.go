@@ -94,7 +94,7 @@ type builder struct {
 	steps       []Text
 }
 
-// checkValues checks the given values where the check of the result would not.
+// checkValues checks values for which the check of the finished file would be wrong or silent.
 func (b *builder) checkValues() error {
 	var keys []string
 	for _, f := range b.Fields {
@@ -299,7 +299,7 @@ func (b *builder) placeholders() {
 	}
 }
 
-// nextStep adds the step of a key with its arguments, or the steps that the key stands for.
+// nextStep adds the step of a key with its arguments. A key may stand for several steps.
 func (b *builder) nextStep(key string) {
 	path := b.value("dump_path")
 	switch {
@@ -376,7 +376,7 @@ func localPath(path string) string {
 	return folder
 }
 
-// Configurations are built from values without places, whose members keep their order.
+// Configurations are built from JSON values without positions; members keep their order.
 
 func jsonString(s string) *jsonpos.Value { return &jsonpos.Value{Kind: jsonpos.String, Text: s} }
 

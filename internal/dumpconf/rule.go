@@ -15,16 +15,16 @@ import (
 type validationStep int
 
 const (
-	stageLint   validationStep = iota // never checked by the runtime
+	stageLint   validationStep = iota // the runtime has no such check
 	stageLimits                       // size and nesting, before parsing
 	stageParse
 	stageDump
 	stageTypes     // of the keys of dump
 	stageListTypes // of arrays and their members
 	stageValues    // enumerated strings
-	stageScene     // conflicts of dump_scene; an exception scene ends here
+	stageScene     // conflicts of dump_scene; with an exception scene, validation ends here
 	stagePath
-	stageDebug // conflicts of dump_debug; dump_debug on ends here
+	stageDebug // conflicts of dump_debug; with dump_debug on, validation ends here
 	stageStep
 	stageList
 	stageStats
@@ -34,7 +34,7 @@ const (
 // the reporter.
 type rule struct {
 	id       string
-	severity Severity // the worst, if findings differ
+	severity Severity // the highest, if findings differ
 	code     string   // the runtime's code, for findings of this severity
 	stage    validationStep
 	checks   string // the fault, for the documentation
@@ -106,7 +106,7 @@ func ruleOf(id string) *rule {
 // RuleInfo documents a rule.
 type RuleInfo struct {
 	ID       string
-	Severity Severity // the worst, if findings of the rule differ
+	Severity Severity // the highest, if findings of the rule differ
 	Checks   string   // the fault that the rule finds
 }
 
@@ -339,7 +339,7 @@ func (r *reporter) syntax() {
 	for _, p := range r.doc.Problems {
 		at := span{"", p.Offset, p.Offset + p.Length}
 		if p.Cause == jsonpos.TooMany {
-			r.reportAs(Warning, at, p.Message).syntax = true // the runtime may well read it
+			r.reportAs(Warning, at, p.Message).syntax = true // the runtime may accept it
 			continue
 		}
 		if p.Cause == jsonpos.ByteOrderMark {

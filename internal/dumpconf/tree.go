@@ -28,10 +28,11 @@ type Tree struct {
 	// Executed lists the executed iterations of all graphs in natural order; empty if MindSpore did not
 	// write them.
 	Executed []string
-	// Order lists the full names of the executed operators of all graphs, each once; empty if
+	// Order lists the full names of the executed operators of all graphs, without repeats; empty if
 	// MindSpore did not write them.
 	Order []string
-	// GraphOps lists the full names of the graphs' operators, else Order.
+	// GraphOps lists the full names of the operators in the graphs; it equals Order if no graph was
+	// saved.
 	GraphOps []string
 	// Graphs lists the numbers of saved graphs, Dumped the numbers of dumped graphs.
 	Graphs, Dumped []string
@@ -223,8 +224,8 @@ func (t *Tree) missing(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), t.hasDump)
 }
 
-// expectedOps returns the operators that should be dumped. Order is better than GraphOps, which has nodes
-// that run nothing.
+// expectedOps returns the operators that should be dumped. Order is preferred to GraphOps, which
+// contains nodes that run nothing.
 func (t *Tree) expectedOps() []string {
 	if len(t.Order) > 0 {
 		return t.Order
@@ -292,7 +293,7 @@ var mindSporeTreeRules = []rule{
 		message: Text{EN: "%d of %d operators of the execution order were not dumped: %s"},
 		ms: treeRule(func(m *MindSpore, t *Tree, r *reporter) {
 			missing, all := t.missing(t.Order), len(t.Order)
-			// Other shares result from a choice that is not visible here.
+			// Shares between 5 % and 95 % result from a setting that the dump does not show.
 			isFew, isMost := len(missing)*20 < all, len(missing)*20 > all*19
 			r.reportIf(m.dumpsAll() && len(missing) > 0 && (isFew || isMost), m.setting("dump_mode").valueSpan(), len(missing), all, lang.FirstNames(missing))
 		})},
