@@ -44,7 +44,7 @@ type remote struct {
 type listing struct {
 	bucket, prefix string
 	objects        []Object // sorted by keys
-	// written are the keys that this process has written or removed since the listing, and all
+	// written lists the keys that this process has written or removed since the listing, and all
 	// folders above them, with a trailing slash.
 	written map[string]bool
 }

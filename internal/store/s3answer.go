@@ -185,7 +185,7 @@ const (
 )
 
 // document is the body of a response without object data: a listing, or the result of an upload. A
-// body that is too long is an error, whatever its Content-Length.
+// body longer than maxDocument is an error, whatever its Content-Length.
 type document struct {
 	io.ReadCloser
 	bytes, tags int

@@ -124,8 +124,8 @@ func isBusy(err error) bool {
 	return s != nil && (s.status == http.StatusTooManyRequests || s.status == http.StatusServiceUnavailable || s.code == "SlowDown")
 }
 
-// isAway reports whether an error means that the store is down or serves nobody; a gateway may
-// answer in its place.
+// isAway reports whether an error means that the store is down or refuses all requests; a gateway
+// may answer in its place.
 func isAway(err error) bool {
 	if s := status(err); s != nil {
 		return isBusy(err) || s.status == http.StatusBadGateway || s.status == http.StatusGatewayTimeout

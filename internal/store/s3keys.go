@@ -24,13 +24,13 @@ type keychain struct {
 	id   string
 }
 
-// ring is a possible source of a key.
+// keySource is a possible source of a key.
 type ring struct {
 	credentials.Provider
 	name string
 }
 
-// keychain lists the possible sources of keys.
+// keychain lists the possible sources of keys in the order of precedence.
 func (set *S3Settings) keychain() *keychain {
 	k := &keychain{used: func() {}}
 	if set.NoSign {
@@ -88,7 +88,7 @@ func (k *keychain) hasKey() bool {
 	return k.from != nil
 }
 
-// key describes the key that signs requests without its secrets.
+// describeKey describes, without secrets, the key that signs requests.
 func (s *s3) key() string {
 	s.keys.mu.Lock()
 	defer s.keys.mu.Unlock()

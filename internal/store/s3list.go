@@ -70,7 +70,7 @@ func (s *s3) pages(bucket, prefix, delimiter string) (objects []Object, prefixes
 			}
 		}
 		for _, p := range page.CommonPrefixes {
-			// A prefix that is no longer would be listed forever.
+			// A prefix that is not longer would be listed forever.
 			if strings.HasPrefix(p.Prefix, prefix) && len(p.Prefix) > len(prefix) {
 				prefixes = append(prefixes, p.Prefix)
 			}
@@ -105,8 +105,8 @@ func (s *s3) eachPage(bucket, prefix, delimiter string, most int, visit func(*mi
 	}
 }
 
-// maxStill bounds consecutive pages without anything new. Some servers send empty pages before the
-// last one, and some repeat a folder with many objects.
+// maxIdlePages bounds consecutive pages without a new name. Some servers send empty pages before
+// the last one, and some repeat a folder with many objects.
 const maxStill = 100
 
 // pageTrail detects listings that never end.
@@ -116,7 +116,7 @@ type pageTrail struct {
 }
 
 // recordPage records the first name on a page, empty for none, and the token of the next page. It
-// returns an error if the listing runs in circles.
+// returns an error if the listing repeats itself.
 func (c *pageTrail) recordPage(first, token string) error {
 	if c.tokens == nil {
 		c.tokens, c.firsts = map[[sha256.Size]byte]bool{}, map[[sha256.Size]byte]bool{sha256.Sum256(nil): true}

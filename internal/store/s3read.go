@@ -23,9 +23,9 @@ type s3Object struct {
 	etag        string
 
 	mu        sync.Mutex
-	least     int64     // minimum bytes of the head to fetch
+	least     int64     // minimum number of bytes of the head to fetch
 	isWhole   bool      // will be read from beginning to end
-	isBegun   bool      // will be read beyond its header
+	isBegun   bool      // will be read beyond the head
 	block     int64     // block size; 0 before the first block
 	small     int       // jumps that fetched a small block
 	next      int64     // offset after the last read

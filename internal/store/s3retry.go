@@ -10,9 +10,9 @@ import (
 )
 
 // retry calls do until it succeeds, fails for good, or has failed for too long. do reports whether
-// it made progress, which restarts the time. A failed try counts only while the store serves
-// others: if it has answered a request that began after the last failure of this one. Requests from
-// before prove nothing, because connections may survive while a store goes down.
+// it made progress, which restarts the time. A failed try counts only if the store has answered a
+// request that began after the last failure of this request. Earlier requests prove nothing:
+// connections may survive while a store goes down.
 func (s *s3) retry(do func() (progress bool, err error)) error {
 	wait := s.set.firstWait
 	var since, last time.Time // the first of consecutive failures, and the last one

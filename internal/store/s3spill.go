@@ -7,12 +7,11 @@ import (
 	"dumptool/internal/lang"
 )
 
-// spill keeps blocks of an object on disk that are read again and again: a device layout larger
-// than the cache is read repeatedly for every few rows of the host's; a reference is opened for
-// each rank. Once as many bytes were fetched as the object has, further fetched blocks are also
-// written to an unlinked file in $TMPDIR and read from there next time. Blocks evicted from memory
-// are written too if the object will be opened again. Without room in $TMPDIR, blocks are fetched
-// again.
+// spill keeps blocks of an object on disk that are read repeatedly. Examples: a device layout
+// larger than the cache is read again for every few rows of the host layout; a reference is opened
+// for each rank. Once as many bytes were fetched as the object has, further fetched blocks are also
+// written to an unlinked file in $TMPDIR. Blocks evicted from memory are written too if the object
+// will be opened again. Without room in $TMPDIR, blocks are fetched again.
 type spill struct {
 	spool *spool
 
@@ -109,7 +108,7 @@ type spool struct {
 	hasLimit bool // limit is set
 	limit    int64
 	bytes    int64
-	hasSaid  bool // the user was told that there is no more space
+	hasSaid  bool // the user has the message that there is no more space
 }
 
 // reserve reserves n bytes; release releases them.

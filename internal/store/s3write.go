@@ -258,9 +258,9 @@ func (u *upload) isThere(ctx context.Context, isOurs func(etag string) bool) boo
 	return err == nil && now.Size == u.size && isOurs(fromClient(&now).ETag)
 }
 
-// createObject makes the request that creates the object. If isNew it sends If-None-Match. Some servers
-// refuse or ignore it: so createObject checks for the object before, and repeats a refused request without
-// the header. After a lost response an existing object may be our own.
+// createObject makes the request that creates the object. With isNew it sends If-None-Match. Some
+// servers refuse or ignore this header: createObject also checks for the object before, and repeats
+// a refused request without the header. After a lost response an existing object may be our own.
 func (u *upload) createObject(do func(context.Context, minio.PutObjectOptions) error, isOurs func(etag string) bool) error {
 	var opt minio.PutObjectOptions
 	if u.isNew {
@@ -325,7 +325,8 @@ func hashes(data []byte) (md5Sum, shaSum string) {
 // errExists is the error of an object that would replace another one.
 var errExists = lang.Errorf("an object of that name already exists%w", silentError{fs.ErrExist})
 
-// noteUnconditional tells the user once that another process may have written in between.
+// noteUnconditional tells the user once that another process may have written the object between
+// check and write.
 func (s *s3) noteUnconditional() {
 	s.unconditional.Do(func() {
 		if s.set.Note != nil {

@@ -124,8 +124,8 @@ func Origin(from io.ReaderAt, off int64) (io.ReaderAt, int64) {
 	}
 }
 
-// Verifier returns a function that compares a source in an archive with its checksum, and reads the
-// unread rest for it. It is nil for sources without a checksum.
+// Verifier returns a function that reads the unread rest of a source in an archive and compares its
+// checksum. It is nil for sources without a checksum.
 func Verifier(of Source) func() error {
 	if s, ok := of.(*source); ok {
 		if verify := Verifier(s.Source); verify != nil {
@@ -382,8 +382,8 @@ func Workers() int {
 	return n
 }
 
-// Waiting is the number of concurrent jobs that read a few bytes of each file below paths: n for
-// local files, for objects the maximum number of concurrent requests.
+// Waiting returns the number of concurrent jobs for reading a few bytes of each file below paths: n
+// for local files, for objects the maximum number of concurrent requests.
 func Waiting(n int, paths ...string) int {
 	for _, path := range paths {
 		requests, _ := requestAndCacheLimits(path)
@@ -392,9 +392,9 @@ func Waiting(n int, paths ...string) int {
 	return n
 }
 
-// PrefetchJobs is the number of jobs that have files below a path open while n of them read in turns: n
-// for local files; more for objects, as many as the cache has room for, so that the next ones are
-// prefetched.
+// PrefetchJobs returns the number of jobs that have files below a path open while n of them read in
+// turns: n for local files; more for objects, as many as the cache has room for, so that the next
+// ones are prefetched.
 func PrefetchJobs(n int, path string) int {
 	_, objects := requestAndCacheLimits(path)
 	return max(n, objects)
