@@ -137,7 +137,8 @@ func finishATB(r *reader, folders []*Folder) {
 	}
 }
 
-// atbRowName is the operator of a row in the form of folders: A/B with the ids 0_1 is 0_A/1_B.
+// atbRowName returns the operator of a row of statistic.csv in the spelling of folders: operator
+// A/B with ids 0_1 becomes 0_A/1_B.
 func atbRowName(s *statisticRow) string {
 	names, ids := strings.Split(s.opName, "/"), strings.Split(s.opID, "_")
 	if len(names) != len(ids) {

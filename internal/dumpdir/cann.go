@@ -16,8 +16,8 @@ import (
 //	[{step}/]{time}/{device}[/{model name}][/{model id}/{step}]
 //	rank_{rank}/{time}/step_{step}/{time}/{device}/{model name}/{model id}/{iteration}
 //
-// Several processes write several start times side by side. A folder of dumps without a start time
-// above it counts as CANN's too.
+// Several processes write folders with different start times side by side. A folder of dumps
+// without a start time above it also counts as CANN's.
 var cannProducer = producer{name: CANN, locate: locateCANN}
 
 func locateCANN(p folderPath, f *Folder) (pathMeaning, bool) {

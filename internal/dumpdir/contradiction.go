@@ -45,19 +45,20 @@ func (s *Statistics) Contradiction(src *tensorfile.Tensor, all *tensor.Stats) er
 	return nil
 }
 
-// isNarrow reports whether a file of float32 may hold a type: MindSpore stores bfloat16 as float32,
-// msprobe stores 8-bit types as float32.
+// mayBeFloat32 reports whether elements of type d may be stored as float32: MindSpore stores
+// bfloat16 this way, msprobe 8-bit types.
 func isNarrow(d tensor.DType) bool {
 	return d.Bits() <= 16 && (d.Host() == tensor.HostFloat16 || d.Host() == tensor.HostFloat32)
 }
 
-// isCodes reports whether the bytes of a file are codes of a type that arrays lack.
+// holdsCodes reports whether the file stores an 8-bit type that numpy lacks (such as float8) as
+// int8 or uint8 codes.
 func isCodes(stored, d tensor.DType) bool {
 	isByte := func(d tensor.DType) bool { return d == tensor.Int8 || d == tensor.Uint8 }
 	return isByte(stored) && !isByte(d) && d != tensor.Bool && d.Bits() <= 8
 }
 
-// formatNumber formats a number in few digits.
+// formatNumber formats a number with few digits.
 func formatNumber(x float64) string {
 	if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
 		return strconv.FormatFloat(x, 'f', -1, 64)

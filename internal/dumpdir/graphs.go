@@ -26,8 +26,7 @@ func HasGraphs(dir string) bool {
 }
 
 // attachGraphs reads the graphs of MindSpore and gives each round the graphs of its rank: order,
-// data flow, and lines of the script. Only the dumped operators of a graph, and the operators
-// between them, are kept.
+// data flow, and lines of the script. It keeps the dumped operators and the operators between them.
 func (r *reader) attachGraphs() {
 	type rankGraphs struct {
 		folder *Folder
@@ -60,7 +59,7 @@ func (r *reader) attachGraphs() {
 	}
 }
 
-// attachGiven gives all rounds the graph in a given file, or the graphs in a given folder.
+// attachUserGraphs gives all rounds the graph in a file from the user, or the graphs in a folder.
 func (r *reader) attachGiven(name string) {
 	f := &Folder{Path: name, Dir: "."}
 	info, err := store.Stat(name)
@@ -159,8 +158,8 @@ func newRoundGraph(round *Round) *roundGraph {
 	return g
 }
 
-// add adds the nodes of a graph. Operators of an inner graph are dumped into the folder of their
-// root graph. So an operator that is not in the round's own graph may be in another one.
+// add adds the nodes of a graph. MindSpore dumps the operators of an inner graph into the folder of
+// its root graph, so an operator of the round may be in a graph with another number.
 func (r *roundGraph) add(g *graph.IR, file string, own bool) {
 	nodes := r.match(g)
 	dumped := make(map[int]*Op, len(nodes))
@@ -208,8 +207,8 @@ func (r *roundGraph) addAttributes(g *graph.IR, file *File) error {
 	})
 }
 
-// match finds the nodes of operators: by the whole name, else by its last segment and the type. A
-// name of several nodes is not used.
+// match finds the nodes of operators: by the full name, else by its last segment and the type. A
+// name that several nodes have is not used.
 func (r *roundGraph) match(g *graph.IR) map[*Op]int {
 	type key struct{ name, opType string }
 	const several = -1
@@ -277,7 +276,7 @@ func (f *flow) op(i int) *graph.Op {
 		op.Name, op.Type = d.Name, d.Type
 		return op
 	}
-	// Clones, because a part of a text keeps all texts of the graph in memory.
+	// Clones: a substring would keep all texts of the graph in memory.
 	op.Name, op.Type = strings.Clone(n.OpName()), strings.Clone(n.Type)
 	if op.Name == "" || f.names[op.Name] || f.isDumped(op.Name) {
 		op.Name = fmt.Sprintf("@%s:%s", f.g.Subgraphs[n.Subgraph], f.g.Label(n))
@@ -342,14 +341,15 @@ func (r *roundGraph) attach() {
 	r.round.sideSources.ir.Source = "graph " + strings.Join(slices.Compact(r.files), ", ")
 }
 
-// GraphFiles reads graphs saved by MindSpore. Graphs of ranks are often alike: of texts that are
-// alike it parses only one. Several goroutines may read.
+// GraphFiles reads graphs saved by MindSpore. The ranks of a job often save the same graph: texts
+// for which graph.AlikeIR holds are parsed once. Several goroutines may read.
 type GraphFiles struct {
 	mu    sync.Mutex
 	files map[int64]*graphShare // by their sizes
 }
 
-// graphShare is the graph of the first file of a size. It is kept until the last file of the size.
+// graphShare is the graph of the first file of a size. It is kept until the last file of that size
+// is read.
 type graphShare struct {
 	left int // files of the size still to read
 	name string
@@ -413,7 +413,7 @@ func (f *GraphFiles) take(size int64, name string) *graphShare {
 	return share
 }
 
-// isAlike reports whether the texts in two files give the same graph.
+// isAlike calls graph.AlikeIR for two files.
 func isAlike(name, other string) bool {
 	a, err := safefile.Open(name)
 	if err != nil {

@@ -31,7 +31,7 @@ type HeaderOptions struct {
 	Rounds map[*Round]bool
 }
 
-// ReadHeaders opens unknown files and the files whose names do not tell their tensors, and reads
+// ReadHeaders opens unknown files and files whose names do not identify their tensors, and reads
 // their headers. It replaces whole files by their tensors and adds the names of operators in
 // headers. Files with overflow records become Records; files that are no dumps, and texts without
 // numbers, become Side files. Then it orders the operators again.
@@ -46,9 +46,9 @@ func (r *Run) ReadHeaders(ctx context.Context, opt HeaderOptions) error {
 	return r.readHeaders(ctx, opt, append(jobs, r.unknownFiles(wanted)...))
 }
 
-// FixRounds fixes the rounds before ReadHeaders of some of them. It opens unknown files outside all
-// rounds, which may make new rounds. In a round that may have no tensors at all, it opens files
-// until it finds a tensor.
+// FixRounds makes the list of rounds final, so that ReadHeaders may read only some of them. It
+// opens unknown files outside all rounds, which may make new rounds. In a round that may have no
+// tensors at all, it opens files until it finds a tensor.
 func (r *Run) FixRounds(ctx context.Context, opt HeaderOptions) error {
 	if err := r.readHeaders(ctx, opt, r.unknownFiles(func(round *Round) bool { return round == nil })); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (r *Run) readHeaders(ctx context.Context, opt HeaderOptions, jobs []headerJ
 		changed = changed || len(round.Ops) < before
 	}
 	r.Rounds = slices.DeleteFunc(r.Rounds, func(round *Round) bool { return len(round.Ops) == 0 })
-	if !changed { // the order is up to date
+	if !changed { // no file changed the order
 		return nil
 	}
 	slices.SortFunc(r.Rounds, func(a, b *Round) int { return a.At.Compare(b.At) })
@@ -204,8 +204,8 @@ type header struct {
 	tensors   []Tensor
 	isRecord  bool
 	isOther   bool    // a text without numbers
-	isKnown   bool    // the listing had all of it
-	isNamed   bool    // the file names its tensors
+	isKnown   bool    // the names of files were sufficient
+	isNamed   bool    // the file gives names to its tensors
 	cut       []error // tensors beyond the end of the file
 	repeated  []error // names of several tensors
 	err       error
@@ -385,8 +385,8 @@ func (r *Run) addHeader(j headerJob, h *header, rounds map[*Folder]*Round) (*Rou
 	return nil, nil
 }
 
-// keepValue leaves a file of SGLang only its value, which lies beside values that describe it, as the output of the
-// operator in the name. It returns false for other files.
+// keepValue reduces a file of SGLang to its tensor named value, which becomes the output of the
+// operator in the file name; the other tensors only describe it. It returns false for other files.
 func (j *headerJob) keepValue(h *header) bool {
 	i := slices.IndexFunc(h.tensors, func(t Tensor) bool { return t.Member == "value" })
 	if name := filename.Parse(j.file.Name); i < 0 || j.op == nil || name.Grammar != filename.SGLang {
@@ -407,7 +407,7 @@ func (j *headerJob) removeFile() {
 	}
 }
 
-// addUnread notes an unreadable file. A file that is no dump, by content and by name, becomes a
+// addUnread records an unreadable file. A file that is no dump, by content and by name, becomes a
 // side file.
 func (r *Run) addUnread(j headerJob, at Coordinates, err error) {
 	if j.op == nil && !r.Single && errors.Is(err, dumpfmt.ErrNotDump) {
@@ -421,7 +421,7 @@ func (r *Run) addUnread(j headerJob, at Coordinates, err error) {
 	j.file.Err = err
 }
 
-// roundAt returns the round with these coordinates, a new one if needed.
+// roundAt returns the round with these coordinates; it makes the round if it is missing.
 func (r *Run) roundAt(at Coordinates) *Round {
 	if i := slices.IndexFunc(r.Rounds, func(round *Round) bool { return round.At == at }); i >= 0 {
 		return r.Rounds[i]

@@ -96,8 +96,8 @@ func isDumpJSON(f *File) bool {
 	return err == nil && (msprobe.IsDump(head) || isLines(f) && msprobe.HasLines(head))
 }
 
-// otherLists are further files of a folder with the content of a dump.json, if none has the name
-// of one.
+// otherLists returns further files of a folder with the content of a dump.json, unless the list of
+// the folder is a dump.json by name.
 func otherLists(f *Folder) (names []string) {
 	if slices.Contains(dumpJSONs, f.list.Name) {
 		return nil
@@ -114,8 +114,7 @@ func otherLists(f *Folder) (names []string) {
 // Script only, from the graph.
 type Call struct {
 	msprobe.Entry
-	// NamesOnly: only file names describe the call; arguments that are no
-	// tensors were not seen.
+	// NamesOnly: only file names describe the call; its arguments other than tensors are unknown.
 	NamesOnly bool
 	// Script is the line of the user's script behind the call, as FILE:LINE; empty
 	// when unknown. Stack are all lines.
@@ -245,7 +244,8 @@ func (d *msprobeFolder) readLines(in io.Reader) (msprobe.Header, error) {
 	return header, err
 }
 
-// read makes entries of the calls. If dump.json is unreadable, the entries from file names stay.
+// read makes an entry for each tensor of the calls. If dump.json is unreadable, the entries from
+// file names stay.
 func (d *msprobeFolder) read() {
 	d.findTensors()
 	var header msprobe.Header
@@ -418,7 +418,7 @@ func (d *msprobeFolder) tensorFile(l *msprobe.Leaf, known *Statistics) *File {
 	return file
 }
 
-// spotOf is the spot of a leaf of a call. at is the index of the call in the run.
+// positionOf returns the position of a leaf of a call; at is the index of the call in the run.
 func spotOf(c *Call, at, leaf int) MSProbePosition {
 	l, typ := &c.Leaves[leaf], recompute.TypeOfCall(c.API)
 	s := MSProbePosition{Tensor: strings.TrimPrefix(l.Name, c.API+"."), Call: at, Leaf: leaf, RequiresGrad: l.Tensor.RequiresGrad != nil && *l.Tensor.RequiresGrad}
@@ -448,8 +448,8 @@ func spotOf(c *Call, at, leaf int) MSProbePosition {
 	return s
 }
 
-// statisticsOf converts the statistics of a tensor. odd describes an impossible value that was
-// left out; empty for none.
+// statisticsOf converts the statistics of a tensor. odd describes an impossible value, which was
+// dropped; empty for none.
 func statisticsOf(t *msprobe.Tensor) (s *Statistics, odd lang.Sentence) {
 	s, odd = &Statistics{DType: t.ElementType(), Shape: t.Shape, Digest: t.Digest}, t.Odd
 	if t.DType == "" {
@@ -567,8 +567,8 @@ type contentKey struct {
 	statistics    [4]uint64
 }
 
-// markOf is the mark of a tensor, the zero value if too little is known. Norm 0 is too little:
-// many tensors are all zero.
+// contentKeyOf returns the key of a tensor, the zero value if too little is known. Tensors with
+// norm 0 have no key: many tensors are all zero.
 func markOf(t *msprobe.Tensor) contentKey {
 	const prime = 1099511628211 // of FNV-1a
 	m := contentKey{shape: 14695981039346656037}

@@ -101,9 +101,9 @@ func (r *reader) setCoordinates() {
 	}
 }
 
-// absolutePath is the end of the absolute path of a folder. Folders above the dump have no meaning,
-// whatever their names are: a dump may lie in a checkout named rank49. A plain number above a start
-// time is a step only below the given path.
+// absolutePath returns the end of the absolute path of a folder. Folders above the dump have no
+// meaning, whatever their names: a dump may lie in a checkout named rank49. A plain number above a
+// start time is a step only below the given path.
 func absolutePath(f *Folder) (folderPath, bool) {
 	abs, err := store.Abs(f.Path)
 	if err != nil {
@@ -130,8 +130,8 @@ func absolutePath(f *Folder) (folderPath, bool) {
 	return p, true
 }
 
-// countNames is the number of folders that a path names as it is written: 2 in ../a/b, 0 in . and
-// every folder of an absolute path.
+// countNames counts the folder names in a path as the user wrote it: 2 in ../a/b, 0 in . and all
+// folders of an absolute path.
 func countNames(written string) int {
 	n := 0
 	for _, folder := range parsePath(filepath.ToSlash(written)) {
@@ -142,9 +142,9 @@ func countNames(written string) int {
 	return n
 }
 
-// dumpRoot returns the index of the outermost folder that belongs to the dump of a given folder:
-// the user wrote it, and each folder from it to the given one has a meaning or is the model between
-// a graph and a rank.
+// dumpRoot returns the index of the outermost folder of the dump that contains folder number given.
+// The user must have written its name, and each folder from the root to the given one must have a
+// meaning, such as a rank, or be a model name between a graph and a rank.
 func (p folderPath) dumpRoot(given, written int) int {
 	hasMeaning := func(i int) bool {
 		return p.at(i).Kind != filename.OtherFolder || atbOp().MatchString(p.at(i).Name)
@@ -221,8 +221,8 @@ func (r *reader) setRoles(noRaw bool) {
 	r.run.Records = slices.DeleteFunc(r.run.Records, func(o Record) bool { return isMade(o.File, filename.Parse(o.File.Name).Source) })
 }
 
-// sourceOfAll is the name of the dump that was converted to a safetensors file of all its tensors;
-// empty for other files.
+// safetensorsOrigin returns the name of the dump from which a safetensors file was converted; empty
+// for other files.
 func sourceOfAll(name string) string {
 	if source, ok := strings.CutSuffix(name, ".safetensors"); ok {
 		return source
@@ -230,7 +230,7 @@ func sourceOfAll(name string) string {
 	return ""
 }
 
-// contentOf returns the content of a file by its name and folder.
+// contentOf identifies the content of a file by its name and folder.
 func (f *Folder) contentOf(file *File) identity {
 	switch {
 	case f.isSideFolder:
@@ -261,8 +261,8 @@ func (r *reader) coordinatesOf(f *Folder, device, step string) *Coordinates {
 }
 
 // isProduct reports whether a file in f was converted from a file of the same name in one of
-// others: in f itself, in a folder of the same round, or, for a folder of outputs without
-// coordinates, anywhere.
+// others: in f itself, in a folder of the same round, or, if f is a folder of outputs without
+// coordinates, in any folder.
 func isProduct(f *Folder, others []*Folder) bool {
 	return slices.ContainsFunc(others, func(o *Folder) bool {
 		a, b := f.At.withoutFolder(), o.At.withoutFolder()
@@ -291,7 +291,7 @@ func (r *reader) readSideFiles() {
 	}
 }
 
-// relative names a file in messages.
+// relativePath returns the path of a file in messages.
 func (r *reader) relative(f *File) string { return path.Join(f.Folder.Dir, f.Name) }
 
 // readOrder reads an order in the run. It uses the readable part of a cut file.
@@ -384,7 +384,7 @@ func (b *roundBuilder) add(e *entry) {
 	op.entries = append(op.entries, e)
 }
 
-// byFileName returns the last operator with the normalised name of an entry, nil for none.
+// byFileName returns the last operator whose normalised name is the name of an entry, nil for none.
 func (b *roundBuilder) byFileName(e *entry) *opBuilder {
 	if b.fileNames == nil {
 		b.fileNames = make(map[opKey]*opBuilder, len(b.ops))

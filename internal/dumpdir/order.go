@@ -35,7 +35,7 @@ const (
 
 // Sources are sources of the execution order and of the data flow; nil for missing ones.
 type Sources struct {
-	// By is the source to use, Auto for the best one.
+	// By selects a source; Auto selects the best one.
 	By OrderBy
 	// Runtime and Execution are order files. Files from the user replace files in the run.
 	Runtime, Execution *sidefile.Order
@@ -49,7 +49,7 @@ type Sources struct {
 	ir, dumpFlow *graph.Graph
 }
 
-// orElse returns s with its missing sources from t. By stays.
+// orElse returns s with its missing sources from t. By is not changed.
 func (s Sources) orElse(t *Sources) Sources {
 	s.Runtime, s.Execution = cmp.Or(s.Runtime, t.Runtime), cmp.Or(s.Execution, t.Execution)
 	s.dumpJSON, s.statistics = cmp.Or(s.dumpJSON, t.dumpJSON), cmp.Or(s.statistics, t.statistics)
@@ -88,16 +88,17 @@ type Item struct {
 	IDs []uint64
 	// Seq is the number of the execution in torch.utils.dumper or SGLang, from 1; 0 if unknown.
 	Seq int64
-	// Passive is set for a parameter or constant, which sources need not know.
+	// Passive is set for a parameter or constant, which may be missing in a source.
 	Passive bool
 }
 
-// ranking has the places of items.
+// ranking is an order of items: places[i] is the place of item i, known the number of items in the
+// source.
 type ranking struct {
 	source string // its name
 	places []int
 	known  int
-	// weak is the reason to use the source only on request, empty for none.
+	// weak is the reason to use the source only on request; empty for none.
 	weak lang.Sentence
 }
 
@@ -162,7 +163,7 @@ func (s *Sources) Rank(items []Item) (Order, []int, error) {
 			case !r.weak.IsZero():
 				o.Rejected = append(o.Rejected, r.weak)
 			case r.known == 0 && o.Of == 0:
-			case 2*r.known < o.Of && (source.by == ByFusion || source.by == ByConsumers || source.by == ByIR): // Flow notes it
+			case 2*r.known < o.Of && (source.by == ByFusion || source.by == ByConsumers || source.by == ByIR): // Flow reports this rejection
 			case 2*r.known < o.Of:
 				o.Rejected = append(o.Rejected, lang.Say("%s covers only %d of %d operators and is not used", r.source, r.known, o.Of))
 			default:
@@ -175,7 +176,7 @@ func (s *Sources) Rank(items []Item) (Order, []int, error) {
 	return o, places(items, func(*Item) (int, bool) { return 0, false }, cmp.Compare), nil
 }
 
-// rankBy orders items by the source in By, even if it knows few of them.
+// rankBy orders items by the source in By, even if the source has few of them.
 func (s *Sources) rankBy(items []Item) (Order, []int, error) {
 	var names []string
 	for _, source := range orderSources {
@@ -203,7 +204,7 @@ func (o *Order) setSource(by OrderBy, r *ranking) {
 	o.Source = lang.Say("%s, %d of %d operators known", name, r.known, o.Of)
 }
 
-// operators counts the items that are operators.
+// countOperators counts the items that are operators.
 func operators(items []Item) int {
 	n := 0
 	for i := range items {
@@ -365,8 +366,8 @@ func leadingNumber(item *Item) (uint64, bool) {
 	return n, err == nil && name[0] != '+'
 }
 
-// places returns the places of items by key. Items without a key come last, by name. It calls key
-// once for every item.
+// placesByKey returns the places of items ordered by key. Items without a key come last, by name.
+// It calls key once for every item.
 func places[K any](items []Item, key func(*Item) (K, bool), compareKeys func(K, K) int) []int {
 	type keyed struct {
 		index int
@@ -393,7 +394,7 @@ func places[K any](items []Item, key func(*Item) (K, bool), compareKeys func(K, 
 		}
 		return lang.CompareNatural(a.name, b.name)
 	}
-	slices.SortFunc(all, compare) // equal ones share a place
+	slices.SortFunc(all, compare) // items that compare equal share a place
 	places := make([]int, len(items))
 	place := 0
 	for i, k := range all {
@@ -418,7 +419,7 @@ type Flow struct {
 	Rejected []lang.Sentence `json:"rejected,omitempty"`
 }
 
-// Flow returns the data flow by the first graph with at least half of the operators.
+// Flow returns the data flow of the first graph that has at least half of the operators.
 func (s *Sources) Flow(items []Item) Flow {
 	f := Flow{Of: operators(items)}
 	for _, g := range []*graph.Graph{s.Consumers, s.Fusion, s.ir, s.dumpFlow} {
@@ -446,7 +447,7 @@ func (s *Sources) Flow(items []Item) Flow {
 	return f
 }
 
-// attachOrders gives a round its orders in the run: of each kind the order that knows most of its
+// attachOrders gives a round its orders from the run: of each kind the order that has most of its
 // operators.
 func (r *reader) attachOrders(round *Round) {
 	best := make(map[OrderBy]int)
@@ -510,8 +511,8 @@ func (r *Round) sortOperators(given *Sources) error {
 	return nil
 }
 
-// InGraphs returns the operator in the graph of the compiler and in the graphs of MindSpore; nil
-// if it is in none.
+// InGraphs returns the nodes of an operator in the graph of the compiler and in the graphs of
+// MindSpore; nil if no graph has it.
 func (r *Round) InGraphs(op *Op) (known []*graph.Op) {
 	for _, g := range []*graph.Graph{r.sources.Fusion, r.sources.ir} {
 		if g == nil {
@@ -534,8 +535,8 @@ func (r *Round) ByName() map[string][]*Op {
 	return all
 }
 
-// LastBefore returns the last of the executions of another operator that is not later than o. It
-// is nil if there is none, or if several have no times.
+// LastBefore returns the last of the executions of another operator that is not later than o. It is
+// nil if there is none, or if several have no times.
 func (o *Op) LastBefore(executions []*Op) (last *Op) {
 	for _, op := range executions {
 		if len(executions) > 1 && !(op.IsTimed() && o.IsTimed()) {

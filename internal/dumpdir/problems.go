@@ -25,8 +25,8 @@ func (r *Run) problem(kind ProblemKind, name string, at Coordinates, err error) 
 	r.Problems = append(r.Problems, Problem{kind, name, at, lang.Failed(err)})
 }
 
-// TreeWarnings are the oddities of mapping.csv files, and the problems of the tree that reading the
-// tensors does not report.
+// TreeWarnings returns the warnings about mapping.csv files, and the problems of the tree that
+// reading the tensors does not report.
 func (r *Run) TreeWarnings() []lang.Sentence {
 	all := slices.Clone(r.Warnings)
 	for i := range r.Problems {
@@ -161,8 +161,8 @@ func (r *Run) findRepeated() {
 	}
 }
 
-// CountOtherFiles counts the files that are neither dumps nor arrays nor useful side files: texts, logs and
-// pictures.
+// CountOtherFiles counts the texts, logs and pictures: files that are neither dumps nor arrays nor
+// side files that dumptool reads.
 func (r *Run) CountOtherFiles() (n int) {
 	for _, f := range r.Files {
 		ext := strings.ToLower(path.Ext(f.Name))
@@ -174,7 +174,7 @@ func (r *Run) CountOtherFiles() (n int) {
 	return n
 }
 
-// useless are extensions of side files that nothing reads.
+// uselessExtensions lists extensions of side files that dumptool never reads.
 var useless = []string{".htm", ".html", ".log", ".md", ".png", ".py", ".sh", ".svg"}
 
 // OtherFiles describes the files of a run without tensors. It is empty for a single file, which has

@@ -194,8 +194,8 @@ func deviceOf(n *filename.Info) string {
 	return strconv.FormatUint(n.Dump.DeviceID, 10)
 }
 
-// arraysProducer has arrays and other files of no known producer, or moved out of the folders of
-// their producer. Folders named like ranks and steps are ranks and steps; other folders have no
+// arraysProducer accepts arrays and other files without a known producer, also files moved out of
+// their producer's folders. It reads folder names of ranks and steps; other folders have no
 // meaning.
 var arraysProducer = producer{name: Arrays, locate: func(p folderPath, _ *Folder) (pathMeaning, bool) { return locateAny(p), true }}
 

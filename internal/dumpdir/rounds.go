@@ -47,7 +47,7 @@ func ParseNames(text string) (Choice, error) {
 // isAll reports whether all values are wanted.
 func (c *Choice) isAll() bool { return c.steps == nil && c.names == nil }
 
-// includes reports whether a value is wanted. An unknown (empty) value is.
+// includes reports whether a value is wanted; an unknown (empty) value always is.
 func (c *Choice) includes(value string) bool {
 	if value == "" || c.isAll() || slices.Contains(c.names, value) {
 		return true
@@ -69,8 +69,8 @@ func (s *Selection) Includes(at Coordinates) bool {
 // knownCoordinates are the coordinates with a known value in a run.
 type knownCoordinates [len(coordinates)]bool
 
-// findKnown finds the coordinates that a round, record or folder has. In a run without tensors
-// and records all count as known.
+// findKnown finds the coordinates with a value in any round, record or folder. In a run without
+// tensors and records all coordinates count as known.
 func (r *Run) findKnown() {
 	found := len(r.Rounds)+len(r.Records) > 0
 	for i, c := range coordinates {
@@ -86,8 +86,8 @@ type RunSelection struct {
 	By  Selection
 }
 
-// ChoiceWarnings warns of coordinates that rounds are chosen by and that no run has: then all
-// rounds are chosen.
+// ChoiceWarnings warns of a selection by a coordinate, such as the rank, that no run has: it
+// selects all rounds.
 func ChoiceWarnings(all ...RunSelection) []lang.Sentence {
 	var warnings []lang.Sentence
 	for i, c := range coordinates {
@@ -341,7 +341,8 @@ func (c Coordinates) withoutFolder() Coordinates {
 	return c
 }
 
-// ofProgram returns the coordinates that all ranks and steps of a program share, without its folder.
+// programCoordinates returns the coordinates that all ranks and steps of a program share, without
+// its folder.
 func (c Coordinates) ofProgram() Coordinates {
 	c.Rank, c.Step, c.Folder = "", "", ""
 	return c
@@ -405,7 +406,7 @@ func parseNumber(value string) (uint64, bool) {
 	return n, err == nil
 }
 
-// number removes leading zeros.
+// trimZeros removes leading zeros.
 func number(digits string) string {
 	return cmp.Or(strings.TrimLeft(digits, "0"), "0")
 }

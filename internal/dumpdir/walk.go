@@ -30,7 +30,7 @@ const MappingName = "mapping.csv"
 type Options struct {
 	// NoRecursive skips folders inside folders.
 	NoRecursive bool
-	// Skip is a folder to skip inside other folders, such as the folder of the results.
+	// Skip is a folder to skip, such as the folder of the results, if it lies below a given path.
 	Skip string
 	// Other is another run to skip inside this one.
 	Other string
@@ -180,7 +180,8 @@ func (w *walker) folder(ctx context.Context, dir, rel string, parent *Folder) er
 			if rel != "." {
 				length += len(rel) + 1
 			}
-			// A slice of below needs no memory of its own; there may be as many folders as files.
+			// A substring of below needs no memory of its own; there may be as many folders as
+			// files.
 			if err := w.folder(ctx, below, filepath.ToSlash(below[len(below)-length:]), f); err != nil {
 				return err
 			}
@@ -229,7 +230,7 @@ func (w *walker) file(f *Folder, abs string, e fs.DirEntry, names *dumpfmt.Mappi
 
 func (w *walker) add(f *Folder, name string, info fs.FileInfo, names *dumpfmt.Mapping) *File {
 	where := store.Join(f.Path, name)
-	// A slice of where needs no memory of its own.
+	// A substring of where needs no memory of its own.
 	file := &File{Folder: f, Name: where[len(where)-len(name):], path: where}
 	if info != nil {
 		file.Size = info.Size()
