@@ -95,7 +95,7 @@ type Result struct {
 	Warnings []lang.Sentence `json:"warnings,omitempty"`
 	// Err is the reason why the whole file could not be converted.
 	Err lang.Failure `json:"error,omitempty"`
-	// NotDump: the file is not a dump and does not claim to be one.
+	// NotDump: the file is not a dump, neither by content nor by name.
 	NotDump bool  `json:"-"`
 	why     error // the reason if NotDump
 	// Empty: the file names its tensors and has none.

@@ -93,7 +93,7 @@ func (n *newFile) abort() {
 }
 
 // Commands returns command lines of h5copy that make the new file, in the order of names, and the
-// names that no command line can have. The error is ErrNotHDF5, or from reading.
+// names that h5copy cannot copy. The error is ErrNotHDF5, or from reading.
 func (x *Extraction) Commands() (commands, left []string, err error) {
 	f, size, err := x.open()
 	if err != nil {
@@ -101,7 +101,7 @@ func (x *Extraction) Commands() (commands, left []string, err error) {
 	}
 	defer f.Close()
 	var last []string
-	// keep returns false: this only lists the datasets.
+	// keep returns false: Extract only lists the datasets here.
 	_, err = hdf5.Extract(io.Discard, f, size, func(path []string) bool {
 		n := x.Ops.PrefixLength(path)
 		if n < 0 {

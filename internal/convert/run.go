@@ -143,11 +143,11 @@ type Job struct {
 	// Base begins the names of the file's outputs.
 	Base  string
 	place int // among all files
-	// twins are earlier files whose outputs may have the same names.
+	// twins are earlier files whose outputs may have the same names as outputs of this file.
 	twins []*dumpdir.File
 }
 
-// membersOf returns the names of the selected tensors in files that name their tensors and were
+// membersOf returns the names of the selected tensors, for files with named tensors that were
 // opened for the selection.
 func membersOf(in *dumpdir.Run) map[*dumpdir.File]map[string]bool {
 	all := make(map[*dumpdir.File]map[string]bool)

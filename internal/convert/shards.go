@@ -34,9 +34,9 @@ type Document struct {
 	Paths []anyText   `json:"paths"` // given paths
 	// NotChosen counts the files that were not chosen.
 	NotChosen int `json:"not_chosen"`
-	// Single: only one file was given; its failures are not listed.
+	// Single: only one file was given; the list of failures omits its failures.
 	Single bool `json:"single,omitempty"`
-	// Others describes the files, if none is to be converted.
+	// Others describes the files, if none needs a conversion.
 	Others []lang.Text `json:"others,omitempty"`
 	shard.Origin
 }
@@ -114,9 +114,9 @@ func jobsOfShard(all []Job, spec shard.Spec) []Job {
 	return shard.Share(spec, all, func(j Job) string { return j.Folder.Dir + "\x00" + stem(j.Name) }, func(j Job) int64 { return 1 + j.Size })
 }
 
-// stem returns a key that is equal for files whose outputs may have the same name: files of one
-// dump, files that differ only in the extension, and dumps of one execution whose operators have
-// the same last name.
+// outputNameKey returns a key that is equal for files whose outputs may have the same name: files
+// of one dump, files that differ only in the extension, and dumps of one execution whose operators
+// have the same last name.
 func stem(name string) string {
 	info := filename.Parse(name)
 	if info.Source != "" {

@@ -30,7 +30,7 @@ type runState struct {
 	slots, parts chan struct{}
 	// folders holds the existing output folders.
 	folders sync.Map
-	// members are the selected tensors of files that name their tensors; other files are converted
+	// members are the selected tensors of files with named tensors; other files are converted
 	// whole.
 	members map[*dumpdir.File]map[string]bool
 }
@@ -83,7 +83,7 @@ func (r *runState) convert(ctx context.Context, job Job, p *fileProgress) Result
 	return res
 }
 
-// open opens a file to convert. why is the reason to skip it, by its name or by its content.
+// open opens a file to convert. why is the reason to skip the file, by its name or content.
 func (r *runState) open(file *dumpdir.File) (f *tensorfile.File, why, err error) {
 	if file.Err != nil {
 		return nil, nil, file.Err
@@ -374,10 +374,10 @@ func (c *conversion) blobs(blobs []dumpfmt.Blob, kind func(int32) string) []Row 
 	return rows
 }
 
-// errHostOrder is the reason to skip a file that names its tensors: they have no device layout.
+// errHostOrder is the reason to skip a file with named tensors: they have no device layout.
 var errHostOrder = lang.Errorf("its tensors are in host order: -f is for dumps")
 
-// namedSkipReason returns the reason to skip a file that names its tensors, or the error of converting
+// namedSkipReason returns the reason to skip a file with named tensors, or the error of converting
 // it.
 func (r *runState) namedSkipReason() (why, err error) {
 	switch {
@@ -389,8 +389,8 @@ func (r *runState) namedSkipReason() (why, err error) {
 	return errHostOrder, nil
 }
 
-// convertNamed converts the tensors of a file that names them to files with their names, in a folder with
-// the name of the file. Every component of a name but the last is a folder.
+// convertNamed converts a file with named tensors: each tensor becomes a file with its name, in a
+// folder with the name of the input. Every component of a name but the last is a folder.
 func (c *conversion) convertNamed(r *Result) {
 	if r.Empty = len(c.f.Tensors) == 0; r.Empty {
 		return
@@ -416,7 +416,7 @@ func (c *conversion) convertNamed(r *Result) {
 	}
 }
 
-// convertMember converts one tensor of a file that names its tensors.
+// convertMember converts one tensor of a file with named tensors.
 func (c *conversion) convertMember(t *tensorfile.Tensor) Row {
 	last := len(t.Path) - 1
 	c.folder = component(c.base)
@@ -427,7 +427,7 @@ func (c *conversion) convertMember(t *tensorfile.Tensor) Row {
 	return c.convertTensor(t, func(p product) string { return arrayName(c.run.opt.Type, base, p) })
 }
 
-// component shortens a safe name if it is too long for a folder.
+// folderName shortens a safe name that is too long for a folder.
 func component(name string) string {
 	if len(name) >= filename.MaxBytes {
 		return filename.Short(name)

@@ -30,11 +30,12 @@ type elements struct {
 	// openAnother opens an independent reader of the same elements for another goroutine, nil if there
 	// can be only one reader.
 	openAnother func(*layout.Buffers) (layout.Source, error)
-	// verify compares the checksum after all elements were read; nil if reading them does so.
+	// verify compares the checksum after all elements were read; nil if reading already compares
+	// it.
 	verify func() error
 }
 
-// check returns the error of a wrong checksum, after the elements have been read.
+// check compares the checksum, after the elements have been read.
 func (e *elements) check() error {
 	if e.verify == nil {
 		return nil
@@ -392,8 +393,8 @@ func (c *conversion) convertCustom(row *Row, t *tensorfile.Tensor, shape tensor.
 }
 
 // cropTo crops the padding off the result of a user's converter, which may be larger than the
-// wanted host shape. A result with as many elements stays, since only its axes may be in another
-// order. A result that cannot be cropped stays, with an error.
+// wanted host shape. A result with the wanted number of elements is not cropped, since only the
+// order of its axes may differ. A result that cannot be cropped is returned with an error.
 func cropTo(got, want tensor.Shape) (*layout.Plan, error) {
 	if len(want) == 0 || got.Elements() == want.Elements() {
 		return &layout.Plan{Shape: got}, nil
@@ -415,8 +416,8 @@ const (
 	partMemory = 1<<20 + layout.BufferBytes
 )
 
-// isRandom reports whether several goroutines can read a tensor at different offsets: it is stored
-// in a file, not compressed in an archive.
+// isRandomAccess reports whether several goroutines can read a tensor at different offsets: it is
+// stored in a file, not compressed in an archive.
 func isRandom(t *tensorfile.Tensor) bool {
 	if t.Data == nil {
 		return false
@@ -432,8 +433,8 @@ func (c *conversion) isParted(f *safefile.File, src elements, enc encoding) bool
 	return src.n >= fewParts*partElements && src.openAnother != nil && enc.unit > 0 && cap(c.run.slots) > 1 && f.WritesAt()
 }
 
-// fillParts is fill with all free workers: each writes parts of the tensor at their offsets. The
-// caller's slot is freed for them meanwhile. The error is from the first failed part.
+// fillParts writes a file like fill, with all free workers: each writes parts of the tensor at
+// their offsets. The caller's slot is free meanwhile. The error is from the first failed part.
 func (c *conversion) fillParts(f *safefile.File, src elements, enc encoding, encoder func(*memory) (encoding, error)) error {
 	if _, err := f.WriteAt(enc.header, 0); err != nil {
 		return err
