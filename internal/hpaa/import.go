@@ -279,13 +279,13 @@ func (r *Result) addOther(p namedPiece, en string, args ...any) {
 // group holds the pieces of an output in one round, and its row.
 type group struct {
 	row    *Row
-	bad    []*PieceError // errors found by look, one per piece, or nil
-	pieces []*stored     // pieces without such an error
+	bad    []*PieceError // errors of opening, one per piece, or nil
+	pieces []*stored     // pieces that could be opened
 	join   *joinPlan
 }
 
-// workUnit is the work of one worker: the outputs of a node, which are written together, or not at all
-// if a piece of one is broken.
+// workUnit is the work of one worker: the outputs of a node. They are written together; if a piece
+// of one is broken, none is written.
 type workUnit struct {
 	groups []*group
 	first  int // index of the first group
@@ -312,7 +312,7 @@ func groupPieces(pieces []namedPiece) []*group {
 	return groups
 }
 
-// planUnits names the groups and makes a unit of the groups of each node.
+// planUnits sets the names of all rows and makes one work unit per node.
 func (r *Result) planUnits(groups []*group, opt *Options) []workUnit {
 	type key struct {
 		name  string
@@ -440,8 +440,8 @@ func (r *Result) Messages() []batch.Message {
 	return all
 }
 
-// Outcome returns the outcome of an import to the folder out. ignoreOthers: files with other names
-// do not count.
+// Outcome returns the outcome of an import to the folder out. With ignoreOthers, files with other
+// names do not count.
 func (r *Result) Outcome(out string, ignoreOthers bool) batch.Outcome {
 	written, failed, pieces := 0, 0, 0
 	for _, row := range r.Rows {
@@ -473,8 +473,8 @@ func (r *Result) Outcome(out string, ignoreOthers bool) batch.Outcome {
 	return o
 }
 
-// IncompletePieces returns the pieces without a shape or an element type: neither their description, nor the
-// options, a header or a reference has it.
+// IncompletePieces returns the pieces whose shape or element type is missing in their description,
+// their header, the options and the reference.
 func (o *Options) IncompletePieces(found *SearchResult) []string {
 	var files []string
 	for _, p := range found.Pieces {

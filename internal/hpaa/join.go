@@ -16,7 +16,7 @@ type joinPlan struct {
 	dtype  tensor.DType
 	shape  tensor.Shape // of the result
 	// The output has rows rows, each a sequence of the pieces. Piece i has lengths[i] elements per
-	// row, of which the result keeps the first kept[i].
+	// row; the result keeps the first keptLengths[i] of them.
 	rows                 int64
 	lengths, keptLengths []int64
 	cropped              int64 // elements cut off the axis

@@ -22,7 +22,7 @@ import (
 // headBytes is the length of a file's head from which its encoding is detected.
 const headBytes = 4 << 10
 
-// hints is knowledge about a piece beside its description.
+// hints are properties of a piece from other sources than its description.
 type hints struct {
 	encoding Encoding
 	skip     int64
@@ -99,7 +99,7 @@ func (s *stored) readHeader(file io.ReaderAt) *PieceError {
 	return nil
 }
 
-// addHints takes missing properties from the hints, and the encoding from the head of the file.
+// addHints sets missing properties from the hints, and the encoding from the head of the file.
 func (s *stored) addHints(h hints, head []byte) *PieceError {
 	if s.dtype == tensor.Undefined {
 		s.dtype = h.dtype
@@ -132,7 +132,7 @@ func (s *stored) addHints(h hints, head []byte) *PieceError {
 	return nil
 }
 
-// missing returns an error if the type or shape of a piece is unknown.
+// missingProperty returns an error if the type or shape of a piece is unknown.
 func (s *stored) missing(h hints) *PieceError {
 	what := ""
 	switch {
@@ -306,7 +306,7 @@ func (t *modelTensor) open() error {
 	return lang.Errorf("no tensor %q in it", t.member)
 }
 
-// hintsOf returns the facts about a piece of a group beside its description.
+// hintsOf returns the properties of a piece of a group from other sources than its description.
 func (w *worker) hintsOf(g *group, p *Piece) hints {
 	h := hints{encoding: w.opt.Encoding, skip: w.opt.Skip, dtype: w.opt.DType, shape: w.opt.shapeOf(g.row.Node, p.Node)}
 	if h.encoding == "" {

@@ -213,7 +213,7 @@ const maxRank = 64
 // Code names the reason why a piece is in no array, as written to the logs.
 type Code string
 
-// The codes. The first three are found while checking a piece, the others while joining.
+// The codes. The first three are found while reading a piece, the others while joining.
 const (
 	BadHex         Code = "BAD_HEX"
 	SizeMismatch   Code = "SIZE_MISMATCH"
@@ -231,7 +231,7 @@ const (
 type PieceError struct {
 	// Code names the reason.
 	Code Code `json:"code"`
-	// Problem says the place, the value found and the value wanted.
+	// Problem describes the place, the value found and the value wanted.
 	Problem lang.Sentence `json:"error"`
 }
 

@@ -44,13 +44,13 @@ type reader struct {
 	end       int64  // of data
 	at        int64  // offset of the next byte to read
 	undecoded []byte // text not yet decoded
-	ready     []byte // elements not yet taken
-	partial   []byte // the beginning of an element, behind next
+	ready     []byte // elements that next has not returned yet
+	partial   []byte // the beginning of an element, at the end of the block
 	decoded   int64  // in bytes
 	*buffers
 }
 
-// buffers holds the buffers of a reader; one reader at a time may use them.
+// buffers holds the buffers of a reader. Readers may share it one after the other.
 type buffers struct{ text, block, unpack []byte }
 
 // newBuffers returns buffers for blocks of about size bytes.

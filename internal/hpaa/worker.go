@@ -217,9 +217,9 @@ func (s *stored) check(ctx context.Context, memory *buffers) error {
 	return guard.Do(func() error { return r.checkLength(ctx) })
 }
 
-// checkAll checks all pieces of a unit with a broken piece and sets the errors of the rows.
+// checkAll reads all pieces of a unit with a broken piece and sets the errors of the rows.
 func (w *worker) checkAll(ctx context.Context, u workUnit, memory *buffers) {
-	var first *PieceError // of all outputs
+	var first *PieceError // first error of all outputs
 	texts := make([]lang.Sentence, len(u.groups))
 	codes := make([]Code, len(u.groups))
 	for k, g := range u.groups {
@@ -250,7 +250,7 @@ func (w *worker) checkAll(ctx context.Context, u workUnit, memory *buffers) {
 			g.row.fail(&PieceError{codes[k], texts[k]})
 		case first != nil:
 			g.row.fail(first)
-		default: // broken on the first read only
+		default: // the second read found no error
 			g.row.fail(&PieceError{ReadError, lang.Say("a piece changed while it was read")})
 		}
 	}
