@@ -13,7 +13,7 @@ import (
 )
 
 // Attribute is the value of an operator's attribute: the text of a scalar, or the texts of the
-// elements of a list; nested lists are flattened.
+// elements of a list. Nested lists are flattened.
 type Attribute struct {
 	Values []string
 	// List marks a list, even with a single element.
@@ -116,7 +116,8 @@ func (r *fusionReader) value(a *Attribute, depth int) error {
 	return err
 }
 
-// add adds an element. It stores at most one more than maxValues, which marks a list as too long.
+// add adds an element. It stores at most one element more than maxValues; the extra element marks a
+// list as too long.
 func (a *Attribute) add(text string) {
 	if len(a.Values) <= maxValues {
 		a.Values = append(a.Values, strings.Clone(text))
@@ -159,7 +160,7 @@ func (r *textReader) opAttribute(op *Op) error {
 	return err
 }
 
-// eitherOf reads a field whose value is a message, or numbers.
+// attributeValue reads a field whose value is a message, or one or several numbers.
 func (r *textReader) eitherOf(a *Attribute, read func(field []byte) error) error {
 	if _, err := r.nextIfAny(":"); err != nil {
 		return err

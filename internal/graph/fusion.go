@@ -49,7 +49,7 @@ type fusionReader struct {
 	keep     bool // keep attributes of operators
 }
 
-// member reads an object and calls read for the member wanted.
+// member reads an object and calls read for the wanted member.
 func (r *fusionReader) member(wanted string, read func() error) error {
 	return r.Object(func(key string) error {
 		if key == wanted {

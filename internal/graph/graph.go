@@ -62,7 +62,8 @@ type Producer struct {
 	Output int // -1 if unknown
 }
 
-// add adds an operator unless its name is taken, and returns the operator with that name.
+// add adds an operator unless the graph has one of that name, and returns the operator with that
+// name.
 func (g *Graph) add(op Op) (at *Op, added bool) {
 	i, added := g.index.Add(op.Name, len(g.Ops))
 	if added {
@@ -103,8 +104,8 @@ func (g *Graph) Origin(output int, names ...string) (Origin, bool) {
 	return op.Outputs[output], true
 }
 
-// InputOrigin returns the result of the model that an input of an NPU operator corresponds to: the origin of its
-// producer. Cast and TransData without their own origin are skipped.
+// InputOrigin returns the result of the model that an input of an NPU operator corresponds to: the
+// origin of its producer. It skips Cast and TransData without an origin.
 func (g *Graph) InputOrigin(input int, names ...string) (Origin, bool) {
 	op := g.Find(names...)
 	// The bound ends the walk in a cycle of Casts.
@@ -183,7 +184,7 @@ func (g *Graph) Topological() []string {
 	}
 	names := make([]string, 0, len(order))
 	done := make([]bool, len(order))
-	next := 0 // every operator before next is done
+	next := 0 // first operator of the order that may be waiting
 	for len(names) < len(order) {
 		if len(ready) == 0 { // a cycle: continue with its first operator
 			for done[next] {
