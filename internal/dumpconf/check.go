@@ -59,7 +59,7 @@ func Check(name string, src []byte, opt Options) *Report {
 	doc := jsonpos.Parse(src)
 	if isUTF16 {
 		inner := jsonpos.Parse(text)
-		doc = withUTF16(doc, inner)
+		doc = mergeEncodingProblem(doc, inner)
 	}
 	c := &check{name: name, opt: &opt, doc: doc, root: doc.Root, schema: opt.Schema, hasMore: doc.More}
 	if c.schema == SchemaUnknown {
@@ -92,15 +92,15 @@ func Check(name string, src []byte, opt Options) *Report {
 	return r
 }
 
-// ignored explains why the runtime never reaches a validation stage; it returns an empty sentence
+// unreachedReason explains why the runtime never reaches a validation stage; it returns an empty sentence
 // if it does.
-func (c *check) ignored(s validationStep) lang.Sentence {
+func (c *check) unreachedReason(s validationStep) lang.Sentence {
 	switch {
 	case c.acl == nil || s <= stageScene:
 		return lang.Sentence{}
-	case c.acl.exception():
+	case c.acl.dumpsFailures():
 		return lang.Say("the runtime does not check this in an exception scene")
-	case c.acl.overflow() && s > stageDebug:
+	case c.acl.dumpsOverflow() && s > stageDebug:
 		return lang.Say(`the runtime does not check this when dump_debug is "on"`)
 	default:
 		return lang.Sentence{}
@@ -109,7 +109,7 @@ func (c *check) ignored(s validationStep) lang.Sentence {
 
 // mergeEncodingProblem returns the document decoded from UTF-16 with one more problem: its
 // encoding. The repair of the encoding includes the repairs of the other problems.
-func withUTF16(outer, inner *jsonpos.Document) *jsonpos.Document {
+func mergeEncodingProblem(outer, inner *jsonpos.Document) *jsonpos.Document {
 	encoding := outer.Problems[0]
 	if !inner.Valid() {
 		var edits []jsonpos.Edit

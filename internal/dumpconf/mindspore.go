@@ -99,10 +99,10 @@ func mindSporeProfiles() []Profile {
 	saved, format := field("saved_data", "tensor"), field("file_format", "npy")
 	// A file for either way to dump: e2e_dump_settings for the framework, file_format for the
 	// device.
-	formatOfDevice := format.withPreset(func(b *builder, v []string) []string { return onlyIf(!b.opt.needsE2ESettings(), v) })
+	formatOfDevice := format.withPreset(func(b *builder, v []string) []string { return valuesIf(!b.opt.needsE2ESettings(), v) })
 	ofFramework := func(f Field) Field {
 		return f.withPreset(func(b *builder, v []string) []string {
-			return onlyIf(b.opt.needsE2ESettings() && !b.opt.TargetVersion.IsBefore(sinceMS12), v)
+			return valuesIf(b.opt.needsE2ESettings() && !b.opt.TargetVersion.IsBefore(sinceMS12), v)
 		})
 	}
 	enable, trans, calc := e2e("enable", "true"), e2e("trans_flag", "true"), e2e("stat_calc_mode")

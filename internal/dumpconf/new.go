@@ -32,7 +32,7 @@ func (e *RefusedError) Error() string { return e.Text().String() }
 // Text returns the first error in both languages.
 func (e *RefusedError) Text() Text {
 	f := &e.Findings[0]
-	if f.Path == "" || strings.Contains(f.Message.String(), lastOf(f.Path)) {
+	if f.Path == "" || strings.Contains(f.Message.String(), lastPart(f.Path)) {
 		return f.Message.Text()
 	}
 	return lang.Say("%s: %s", f.Path, f.Message).Text()
@@ -50,7 +50,7 @@ func New(profile string, values Values, opt Options) (*NewFile, error) {
 		for i, p := range all {
 			names[i] = p.Name
 		}
-		return nil, lang.Errorf("unknown profile %s, want one of %s", show(profile), list(names))
+		return nil, lang.Errorf("unknown profile %s, want one of %s", quoteShort(profile), joinValues(names))
 	}
 	p := &all[i]
 	if target := opt.TargetVersion; !p.Since.IsNewest() && target.IsBefore(p.Since) {
@@ -66,7 +66,7 @@ func New(profile string, values Values, opt Options) (*NewFile, error) {
 	if err := errorsOf(file.Report); err != nil {
 		return nil, err
 	}
-	b.placeholders()
+	b.addPlaceholderSteps()
 	for _, key := range p.next {
 		b.nextStep(key)
 	}
@@ -105,7 +105,7 @@ func (b *builder) checkValues() error {
 	for _, key := range slices.Sorted(maps.Keys(b.userValues)) {
 		i := slices.IndexFunc(b.Fields, func(f Field) bool { return f.Key == key && !f.isFixed })
 		if i < 0 {
-			return lang.Errorf("profile %s has no key %s, want one of %s", b.Name, show(key), list(keys))
+			return lang.Errorf("profile %s has no key %s, want one of %s", b.Name, quoteShort(key), joinValues(keys))
 		}
 		f, values := &b.Fields[i], b.userValues[key]
 		if len(values) > 1 && !f.isList() {
@@ -128,21 +128,21 @@ func (b *builder) checkField(f *Field, values []string) error {
 		scene := f.Key == "dump_scene"
 		switch {
 		case f.Key == "dump_path" && !isRemote(v) && shellExpansion().MatchString(v):
-			return lang.Errorf("dump_path %s is used literally by the runtime, which expands neither ~ nor variables: write the full path", show(v))
+			return lang.Errorf("dump_path %s is used literally by the runtime, which expands neither ~ nor variables: write the full path", quoteShort(v))
 		case scene && v == watcherScene:
-			return lang.Errorf("profile %s needs dump_scene %s, found %s; use profile %s", b.Name, list(f.Values), show(v), v)
+			return lang.Errorf("profile %s needs dump_scene %s, found %s; use profile %s", b.Name, joinValues(f.Values), quoteShort(v), v)
 		case scene && !slices.Contains(f.Values, v):
-			return lang.Errorf("profile %s needs dump_scene %s, found %s", b.Name, list(f.Values), show(v))
+			return lang.Errorf("profile %s needs dump_scene %s, found %s", b.Name, joinValues(f.Values), quoteShort(v))
 		case hasSince && b.opt.TargetVersion.lacks(since):
 			return lang.Errorf("%s %s needs version %v or later, the target is %v", f.Key, v, since, b.opt.TargetVersion)
 		case f.wantsNumbers() && !isNumber(v) && f.Values != nil:
-			return lang.Errorf("%s must be one of %s, found %s", f.Key, list(f.Values), show(v))
+			return lang.Errorf("%s must be one of %s, found %s", f.Key, joinValues(f.Values), quoteShort(v))
 		case f.wantsNumbers() && !isNumber(v):
-			return lang.Errorf("%s must be a number such as 0 or 12, found %s", f.Key, show(v))
+			return lang.Errorf("%s must be a number such as 0 or 12, found %s", f.Key, quoteShort(v))
 		case f.Type == TypeBool && v != "true" && v != "false" && !lang.SameButForm("true", v) && !lang.SameButForm("false", v):
-			return lang.Errorf("%s must be true or false, found %s", f.Key, show(v))
+			return lang.Errorf("%s must be true or false, found %s", f.Key, quoteShort(v))
 		case !utf8.ValidString(v):
-			return lang.Errorf("%s: %s is not UTF-8", f.Key, show(v))
+			return lang.Errorf("%s: %s is not UTF-8", f.Key, quoteShort(v))
 		}
 	}
 	return nil
@@ -194,7 +194,7 @@ func (f *Field) node(values []string) *jsonpos.Value {
 	case f.row.Type == TypeObjects:
 		return jsonArray(values, func(v string) *jsonpos.Value {
 			o := jsonObject()
-			add(o, "name", jsonString(v))
+			addMember(o, "name", jsonString(v))
 			return o
 		})
 	case f.isList():
@@ -225,10 +225,10 @@ func (b *builder) build() *jsonpos.Value {
 	for i := range b.Fields {
 		f := &b.Fields[i]
 		if b.fieldValues[i] != nil && f.table != &aclItem {
-			add(b.object(root, f.table), f.Key, f.node(b.fieldValues[i]))
+			addMember(b.object(root, f.table), f.Key, f.node(b.fieldValues[i]))
 		}
 		if b.hasList && f.Key == "dump_path" {
-			add(root.Get("dump").Value, "dump_list", b.items())
+			addMember(root.Get("dump").Value, "dump_list", b.items())
 		}
 	}
 	return root
@@ -246,7 +246,7 @@ func (b *builder) object(root *jsonpos.Value, t *keyTable) *jsonpos.Value {
 	if m := root.Get(name); m != nil {
 		return m.Value
 	}
-	return add(root, name, jsonObject())
+	return addMember(root, name, jsonObject())
 }
 
 // items returns dump_list: an item for each model, or one for all models.
@@ -259,12 +259,12 @@ func (b *builder) items() *jsonpos.Value {
 	for i := range max(1, len(models)) {
 		o := jsonObject()
 		if len(models) > 0 {
-			add(o, "model_name", jsonString(models[i]))
+			addMember(o, "model_name", jsonString(models[i]))
 		}
 		for j := range b.Fields {
 			f := &b.Fields[j]
 			if v := b.fieldValues[j]; f.table == &aclItem && v != nil && f.Key != "model_name" {
-				add(o, f.Key, f.node(v))
+				addMember(o, f.Key, f.node(v))
 			}
 		}
 		items.Elems = append(items.Elems, o)
@@ -290,11 +290,11 @@ func (b *builder) addStep(key string, args ...any) {
 	b.steps = append(b.steps, text(key, args...))
 }
 
-// placeholders adds a step for each remaining placeholder.
-func (b *builder) placeholders() {
+// addPlaceholderSteps adds a step for each remaining placeholder.
+func (b *builder) addPlaceholderSteps() {
 	for i, f := range b.Fields {
 		if f.Placeholder && !b.isGiven(f.Key) && b.fieldValues[i] != nil {
-			b.addStep("next.placeholder", f.Key, list(b.fieldValues[i]))
+			b.addStep("next.placeholder", f.Key, joinValues(b.fieldValues[i]))
 		}
 	}
 }
@@ -319,7 +319,7 @@ func (b *builder) nextStep(key string) {
 	case key == "next.ms-files":
 		b.addStep(key, printable(b.value("path")))
 	case key == nextOfBackend:
-		b.backendSteps()
+		b.addBackendSteps()
 	default:
 		b.addStep(key)
 	}
@@ -328,17 +328,17 @@ func (b *builder) nextStep(key string) {
 // nextOfBackend stands for the steps that depend on the dumping component.
 const nextOfBackend = "backend"
 
-// backendSteps adds the steps that depend on the dumping component.
-func (b *builder) backendSteps() {
+// addBackendSteps adds the steps that depend on the dumping component.
+func (b *builder) addBackendSteps() {
 	target := b.opt.TargetVersion
 	switch {
 	case b.opt.needsMsprobe():
 		b.addStep("next.left-to-msprobe")
 		return
-	case b.isByFramework() && b.opt.lacksE2EDump():
+	case b.isWrittenByFramework() && b.opt.lacksE2EDump():
 		b.addStep("next.no-e2e-dump")
 		return
-	case b.isByFramework():
+	case b.isWrittenByFramework():
 		b.addStep("next.sink-mode")
 		return
 	case target.IsBefore(sinceMS23): // the device dumps by default
@@ -357,8 +357,8 @@ func (b *builder) backendSteps() {
 	}
 }
 
-// isByFramework reports whether MindSpore itself writes the dump: the file has e2e_dump_settings.
-func (b *builder) isByFramework() bool {
+// isWrittenByFramework reports whether MindSpore itself writes the dump: the file has e2e_dump_settings.
+func (b *builder) isWrittenByFramework() bool {
 	for i, v := range b.fieldValues {
 		if v != nil && b.Fields[i].table == &mindSporeE2E {
 			return true
@@ -394,8 +394,8 @@ func jsonArray(values []string, element func(string) *jsonpos.Value) *jsonpos.Va
 
 func jsonObject() *jsonpos.Value { return &jsonpos.Value{Kind: jsonpos.Object} }
 
-// add appends a member to an object and returns its value.
-func add(o *jsonpos.Value, key string, value *jsonpos.Value) *jsonpos.Value {
+// addMember appends a member to an object and returns its value.
+func addMember(o *jsonpos.Value, key string, value *jsonpos.Value) *jsonpos.Value {
 	o.Members = append(o.Members, jsonpos.Member{Key: key, Value: value})
 	return value
 }

@@ -290,8 +290,8 @@ func (f Field) withPlaceholder(values ...string) Field {
 	return f
 }
 
-// onlyIf returns values if the condition holds, else nil, which omits the field.
-func onlyIf(condition bool, values []string) []string {
+// valuesIf returns values if the condition holds, else nil, which omits the field.
+func valuesIf(condition bool, values []string) []string {
 	if !condition {
 		return nil
 	}

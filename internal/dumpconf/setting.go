@@ -299,8 +299,8 @@ const longestShown = 60
 
 func shorten(s string) string { return jsonpos.Shorten(s, longestShown) }
 
-// show quotes a value for a message.
-func show(s string) string { return strconv.Quote(shorten(s)) }
+// quoteShort quotes a value for a message.
+func quoteShort(s string) string { return strconv.Quote(shorten(s)) }
 
-// list joins values for a message.
-func list(values []string) string { return strings.Join(values, ", ") }
+// joinValues joins values for a message.
+func joinValues(values []string) string { return strings.Join(values, ", ") }
