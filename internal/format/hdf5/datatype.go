@@ -8,7 +8,7 @@ import (
 
 // elementType is the stored form of elements.
 type elementType struct {
-	dtype tensor.DType // Undefined if they are not numbers
+	dtype tensor.DType // Undefined if the elements are not numbers
 	size  int          // bytes of an element
 	// bigEndian: the most significant byte is stored first.
 	bigEndian bool
@@ -17,7 +17,7 @@ type elementType struct {
 	class  int
 	// notNumbers: the elements are texts, records or opaque bytes.
 	notNumbers bool
-	// problem is the reason why they cannot be elements of a tensor.
+	// problem is the reason why the elements cannot be elements of a tensor.
 	problem error
 }
 
@@ -96,7 +96,7 @@ func (c *cursor) nestedType(depth int) (elementType, error) {
 		c.enum(&t, flags&0xffff, version, depth)
 	case classComplex:
 		if part, err := c.nestedType(depth + 1); err == nil {
-			t.complexOf(&part)
+			t.setComplex(&part)
 		}
 	}
 	if t.dtype == tensor.Undefined && t.problem == nil {
@@ -138,8 +138,8 @@ func (c *cursor) float(t *elementType, flags int) {
 	t.bigEndian = flags&1 != 0
 }
 
-// complexOf sets the complex type with two parts of this type, if there is one.
-func (t *elementType) complexOf(part *elementType) {
+// setComplex sets the complex type with two parts of this type, if there is one.
+func (t *elementType) setComplex(part *elementType) {
 	switch {
 	case t.size != 2*part.size:
 		return
@@ -177,7 +177,7 @@ func (c *cursor) compound(t *elementType, members, version, depth int) {
 	}
 	same := parts[0].dtype == parts[1].dtype && parts[0].bigEndian == parts[1].bigEndian
 	if same && offsets[0] == 0 && offsets[1] == int64(parts[0].size) {
-		t.complexOf(&parts[0])
+		t.setComplex(&parts[0])
 	}
 }
 
@@ -240,7 +240,7 @@ func (c *cursor) dataspace() (*dataspace, error) {
 func (c *cursor) limit() int64 {
 	at := c.offset()
 	switch v := c.uint(c.f.lengthSize); {
-	case v == undefined(c.f.lengthSize):
+	case v == allOnes(c.f.lengthSize):
 		return unlimited
 	case v > 1<<63-1:
 		c.fail(formatError(at, "dataspace: dimension %d", v))
@@ -269,7 +269,7 @@ func (s *dataspace) bytes(t *elementType) (int64, error) {
 	}
 	n, ok := s.shape.Count()
 	if ok {
-		n, ok = product(n, int64(t.size))
+		n, ok = multiply(n, int64(t.size))
 	}
 	if !ok {
 		return 0, formatError(-1, "data of shape %v with %d bytes an element has more than 63 bits", s.shape, t.size)

@@ -55,9 +55,10 @@ var recordedTypes = map[int64]recordedType{
 	11: {"Double", tensor.Float64, tensor.Float64},
 }
 
-// inOrder sorts datasets in execution order: by operator, inputs before outputs, then by name, and
-// sets their operators. Datasets outside of operators come last, in their present order.
-func inOrder(found []member) {
+// sortByExecution sorts datasets in execution order: by operator, inputs before outputs, then by
+// name, and sets their operators. Datasets outside of operators come last; their order does not
+// change.
+func sortByExecution(found []member) {
 	for i := range found {
 		found[i].op = OperatorOf(found[i].path)
 	}
@@ -126,7 +127,8 @@ func (d *dataset) attr(name string) any {
 	return nil
 }
 
-// value reports whether the dataset holds a plain value instead of a tensor, and returns the type of the value.
+// value reports whether the dataset holds a plain value instead of a tensor, and returns the type
+// of the value.
 func (m *member) value() (kind string, ok bool) {
 	if n, ok := m.number(attrType); ok && n != 0 && m.op != nil {
 		return cmp.Or(valueTypes[n], "type "+strconv.FormatInt(n, 10)), true
@@ -146,7 +148,7 @@ func (m *member) applyRecorded(t *format.Tensor, v *format.View) {
 		switch {
 		case r.stored != v.DType || r.dtype == v.DType:
 		case r.stored == tensor.Int8:
-			v.DType = r.dtype // the same bytes
+			v.DType = r.dtype // int8 and uint8 codes of another type have the same bytes
 		default:
 			t.Origin = r.dtype
 		}

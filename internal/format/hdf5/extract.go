@@ -17,11 +17,11 @@ type ExtractResult struct {
 	Left []lang.Sentence
 }
 
-// Extract writes an HDF5 file with the datasets of another one for whose paths keep returns true, in
-// their groups, like h5copy: elements and attributes are copied uninterpreted. Chunks become contiguous,
-// filters are undone, and links become their targets. Attributes of groups are left out, and types
-// whose elements lie elsewhere in the file, such as text of variable length. Without datasets to
-// copy nothing is written.
+// Extract writes an HDF5 file with datasets of another HDF5 file: all for whose paths keep returns
+// true, in their groups. Like h5copy it copies elements and attributes uninterpreted. Chunks become
+// contiguous, filters are undone, and links become their targets. Attributes of groups are left
+// out, and also types whose elements lie elsewhere in the file, such as text of variable length.
+// Without datasets to copy nothing is written.
 //
 // The file is written from front to back, in the form of HDF5 1.8 and later. The error is from
 // Open, reading or writing.
@@ -62,7 +62,7 @@ func Extract(w io.Writer, r io.ReaderAt, size int64, keep func(path []string) bo
 	return x, root.write(w)
 }
 
-// refersElsewhere reports whether elements refer, or may refer, to other places of the file.
+// refersElsewhere reports whether elements may refer to other places of the file.
 func (t elementType) refersElsewhere() bool {
 	switch t.class {
 	case classInteger, classFloat, 2, classText, 4, 5, classEnum, classComplex:
@@ -114,23 +114,23 @@ func (n *node) assignAddresses(addr int64) int64 {
 	n.addr = addr
 	addr += int64(len(n.header()))
 	if n.dataset != nil {
-		n.data = align(addr)
-		return align(n.data + n.dataset.size)
+		n.data = alignAddress(addr)
+		return alignAddress(n.data + n.dataset.size)
 	}
-	addr = align(addr)
+	addr = alignAddress(addr)
 	for _, m := range n.members {
 		addr = m.assignAddresses(addr)
 	}
 	return addr
 }
 
-// align returns the next address that is a multiple of 8.
-func align(addr int64) int64 { return (addr + 7) &^ 7 }
+// alignAddress returns the next address that is a multiple of 8.
+func alignAddress(addr int64) int64 { return (addr + 7) &^ 7 }
 
 // writeAll writes the object and all objects below it.
 func (n *node) writeAll(w io.Writer) error {
 	head := n.header()
-	pad := make([]byte, align(n.addr+int64(len(head)))-n.addr-int64(len(head)))
+	pad := make([]byte, alignAddress(n.addr+int64(len(head)))-n.addr-int64(len(head)))
 	if err := writeAll(w, append(head, pad...)); err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (n *node) writeAll(w io.Writer) error {
 		if _, err := io.Copy(w, io.NewSectionReader(d.stored, 0, d.size)); err != nil {
 			return err
 		}
-		return writeAll(w, make([]byte, align(d.size)-d.size))
+		return writeAll(w, make([]byte, alignAddress(d.size)-d.size))
 	}
 	for _, m := range n.members {
 		if err := m.writeAll(w); err != nil {

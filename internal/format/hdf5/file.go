@@ -36,7 +36,7 @@ type file struct {
 const none = -1
 
 // Limits for structures that are read and held, as multiples of the file size plus a constant.
-// Valid files read less than twice their size; they hold eight times their size if they consist of
+// Valid files read less than twice their size. They hold eight times their size if they consist of
 // attributes with small integers.
 const (
 	maxRead, readSlack = 8, 64 << 20
@@ -54,8 +54,8 @@ const (
 	pageCount = 512
 )
 
-// at returns n bytes at an address. They may belong to a page and must not be changed.
-func (f *file) at(addr, n int64) ([]byte, error) {
+// bytesAt returns n bytes at an address. They may belong to a page and must not be changed.
+func (f *file) bytesAt(addr, n int64) ([]byte, error) {
 	off, err := f.offset(addr, n)
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (f *file) countHeld(n int64) error {
 
 // cursor returns a cursor on n bytes at an address.
 func (f *file) cursor(addr, n int64) (*cursor, error) {
-	b, err := f.at(addr, n)
+	b, err := f.bytesAt(addr, n)
 	if err != nil {
 		return nil, err
 	}
@@ -127,8 +127,8 @@ func readFull(r io.ReaderAt, off, n int64) ([]byte, error) {
 	return b, format.ReadFull(r, b, off)
 }
 
-// product multiplies sizes; ok is false if the result does not fit 63 bits.
-func product(sizes ...int64) (n int64, ok bool) {
+// multiply multiplies sizes; ok is false if the result does not fit 63 bits.
+func multiply(sizes ...int64) (n int64, ok bool) {
 	n = 1
 	for _, s := range sizes {
 		if s != 0 && n > math.MaxInt64/s {
@@ -273,7 +273,7 @@ func (c *cursor) fail(err error) {
 // nextBytes returns the next n bytes, nil if there are fewer.
 func (c *cursor) nextBytes(n int) []byte {
 	if n < 0 || n > c.remaining() {
-		if c.err == nil { // skip building the same error thousands of times
+		if c.err == nil { // avoid building the same error thousands of times
 			c.fail(formatError(c.offset(), "a structure ends after %d bytes, want %d more", c.remaining(), n))
 		}
 		c.p = len(c.b)
@@ -315,7 +315,7 @@ func (c *cursor) length() int64 { return c.size(c.f.lengthSize) }
 func (c *cursor) address() int64 {
 	n := c.f.offsetSize
 	at, v := c.offset(), c.uint(n)
-	if v == undefined(n) && c.err == nil {
+	if v == allOnes(n) && c.err == nil {
 		return none
 	}
 	if v > math.MaxInt64 {
@@ -325,8 +325,8 @@ func (c *cursor) address() int64 {
 	return int64(v)
 }
 
-// undefined returns the number of n bytes with all bits set.
-func undefined(n int) uint64 { return math.MaxUint64 >> (64 - 8*n) }
+// allOnes returns the number of n bytes with all bits set.
+func allOnes(n int) uint64 { return math.MaxUint64 >> (64 - 8*n) }
 
 // expect checks the next bytes.
 func (c *cursor) expect(signature string) {

@@ -90,10 +90,11 @@ func (c *cursor) filter(f *filter, version int) (name string) {
 	return name
 }
 
-// undo decodes the filters of a chunk, last one first, except filters with their bit in mask. b is
-// in d.in, and so is the result. size is the size of the chunk without filters. If shuffled, the
-// result is still shuffled in elements of unit bytes: the caller unshuffles while copying.
-func (d *decoder) undo(b []byte, filters []filter, mask uint32, size, unit int64) (chunk []byte, shuffled bool, err error) {
+// undoFilters decodes the filters of a chunk, last one first, except filters with their bit in mask. b is
+// in d.in, and so is the result. size is the size of the chunk without filters. If shuffled is
+// true, the result is still shuffled in elements of unit bytes: the caller unshuffles while
+// copying.
+func (d *decoder) undoFilters(b []byte, filters []filter, mask uint32, size, unit int64) (chunk []byte, shuffled bool, err error) {
 	first := 0
 	for first < len(filters) && mask>>first&1 != 0 {
 		first++
@@ -123,7 +124,8 @@ func (d *decoder) undo(b []byte, filters []filter, mask uint32, size, unit int64
 	return b, shuffled, nil
 }
 
-// inflate undoes deflate. The result has at most limit bytes; memory grows with the bytes produced.
+// inflate reverses the filter deflate. The result has at most limit bytes; memory grows with the
+// bytes produced.
 func (d *decoder) inflate(b []byte, limit int64) ([]byte, error) {
 	d.deflated.Reset(b)
 	if d.inflater == nil {
@@ -162,8 +164,8 @@ type resetReader interface {
 	zlib.Resetter
 }
 
-// unshuffle undoes shuffle. Bytes after the last whole element stay, and so does a single element,
-// however large the file claims it to be.
+// unshuffle reverses the filter shuffle. Bytes after the last whole element are unchanged, and so
+// is a single element, whatever size the file claims for it.
 func (d *decoder) unshuffle(b []byte, unit int) []byte {
 	if len(b)/2 < unit {
 		return b

@@ -28,7 +28,8 @@ import (
 
 // Open lists the datasets of a file of the given size. Datasets of torch.utils.dumper are in
 // execution order and have an Operator; its recorded values other than tensors are Values, and so
-// are datasets of texts, records and opaque bytes. All others are in the order of groups and names.
+// are datasets of texts, records and opaque bytes. Other datasets are in the order of groups and
+// names.
 //
 // The error is a *FormatError for a file with broken structures, an *UnsupportedError, or an error
 // of r. A dataset that cannot be read has its own error. Only the first megabytes of data in chunks
@@ -44,11 +45,11 @@ func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
 		return nil, err
 	}
 	found := w.found
-	inOrder(found)
+	sortByExecution(found)
 	c := &format.Contents{Tensors: make([]format.Tensor, 0, len(found)), Warnings: w.warnings}
 	for i := range found {
 		m := found[i]
-		found[i] = member{} // release it: there may be many
+		found[i] = member{} // release the memory: there may be many datasets
 		if kind, ok := m.value(); ok {
 			c.Values = append(c.Values, format.Value{Name: nameOf(m.path), Type: kind, Text: m.text()})
 		} else {
@@ -298,7 +299,7 @@ func (w *walker) warn(format string, args ...any) error {
 }
 
 // resolve follows a path from a group, or from the root if it begins with a slash, to the address
-// of an object. why is the reason if it leads nowhere.
+// of an object. why is the reason if the path leads to no object.
 func (w *walker) resolve(group int64, path string, depth int) (addr int64, why error) {
 	if depth > maxSoft {
 		return none, lang.Errorf("leads to more than %d others", maxSoft)
@@ -307,7 +308,7 @@ func (w *walker) resolve(group int64, path string, depth int) (addr int64, why e
 		group = w.f.root
 	}
 	for name := range strings.SplitSeq(path, "/") {
-		// Count every component: chains of links multiply the steps of a path, empty ones included.
+		// Count every component, empty ones included: chains of links multiply the steps of a path.
 		const step = 32 // the cost of a step in bytes read
 		if err := w.f.countRead(int64(len(name)) + step); err != nil {
 			return none, err

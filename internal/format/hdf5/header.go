@@ -66,7 +66,7 @@ type block struct{ addr, size int64 }
 
 // parseObject parses the object header at an address.
 func (f *file) parseObject(addr int64) (*objectHeader, error) {
-	first, err := f.at(addr, 4)
+	first, err := f.bytesAt(addr, 4)
 	if err != nil {
 		return nil, err
 	}
@@ -200,17 +200,17 @@ func (h *header) add(kind, flags int, data *cursor) error {
 	return nil
 }
 
-// parse returns the data of a message, from another object if it is shared.
+// parse returns the data of a message. The data of a shared message is in another object.
 func (f *file) parse(m *message) (*cursor, error) {
 	c := m.data
 	if !m.shared {
 		return &c, nil
 	}
-	return f.shared(&c, m.kind)
+	return f.sharedMessage(&c, m.kind)
 }
 
-// shared returns the data of a message in another object, to which c refers.
-func (f *file) shared(c *cursor, kind int) (*cursor, error) {
+// sharedMessage returns the data of a message in another object, to which c refers.
+func (f *file) sharedMessage(c *cursor, kind int) (*cursor, error) {
 	at := c.offset()
 	version, where := c.u8(), c.u8()
 	if version == 1 {
@@ -237,9 +237,9 @@ func (f *file) shared(c *cursor, kind int) (*cursor, error) {
 // attribute is a named value of an object.
 type attribute struct {
 	name  string
-	value any // as in format.Attr, or the name of an unsupported type
+	value any // value as in format.Attr, or the name of an unsupported type
 	elementType
-	// stored are the encoded parts; empty unless they are to be copied.
+	// stored are the encoded parts; empty unless the attribute is to be copied.
 	stored storedAttribute
 }
 
@@ -315,7 +315,7 @@ func (f *file) attribute(c *cursor) (a attribute, err error) {
 	}
 	a.name, _, _ = strings.Cut(string(parts[0].b), "\x00")
 	if version > 1 && flags&1 != 0 {
-		if parts[1], err = f.shared(parts[1], msgDatatype); err != nil {
+		if parts[1], err = f.sharedMessage(parts[1], msgDatatype); err != nil {
 			return a, err
 		}
 	}

@@ -118,7 +118,8 @@ func (h *heap) get(id []byte) (*cursor, error) {
 	return h.f.cursor(addr+off-base, size)
 }
 
-// verify verifies the checksum of a direct block, once. It is computed with zeros in its own place.
+// verify verifies the checksum of a direct block, once. The checksum is computed with zeros in its
+// own place.
 func (h *heap) verify(addr, size int64) error {
 	if h.verified[addr] {
 		return nil

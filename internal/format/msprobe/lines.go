@@ -58,13 +58,13 @@ func ReadLines(in io.Reader, bad func(line int, found, wanted lang.Sentence)) (*
 		if len(strings.TrimSpace(text.Text())) == 0 {
 			continue
 		}
-		if err := l.line(text.Bytes()); err != nil {
+		if err := l.readLine(text.Bytes()); err != nil {
 			found, wanted := misfitOf(text.Text(), err)
 			bad(line, found, wanted)
 		}
 	}
 	for _, e := range l.Entries {
-		number(e.Leaves)
+		setIndexes(e.Leaves)
 	}
 	if err := text.Err(); errors.Is(err, bufio.ErrTooLong) {
 		return l, lang.Errorf("line %d: found more than %d bytes, wanted a shorter line", line+1, maxLine)
@@ -74,7 +74,7 @@ func ReadLines(in io.Reader, bad func(line int, found, wanted lang.Sentence)) (*
 	return l, nil
 }
 
-// misfitOf returns the text found and wanted in a line that does not fit.
+// misfitOf returns the texts found and wanted in an invalid line.
 func misfitOf(line string, err error) (found, wanted lang.Sentence) {
 	if at := new(jsonpos.Error); errors.As(err, &at) && at.Err == nil {
 		return lang.Say("column %d has %s", at.Column, lang.Say(at.Found)), lang.Say("want %s", lang.Say(at.Wanted))
@@ -82,8 +82,8 @@ func misfitOf(line string, err error) (found, wanted lang.Sentence) {
 	return lang.Plain(strconv.Quote(jsonpos.Shorten(line, 60))), lang.Error(err)
 }
 
-// line reads a line.
-func (l *Lines) line(text []byte) error {
+// readLine reads a line.
+func (l *Lines) readLine(text []byte) error {
 	l.Reader = jsonpos.ReaderOf(text)
 	l.Python = true
 	t := &leaf{reader: &l.reader}
@@ -159,7 +159,7 @@ func (t *leaf) lineMember(i int) error {
 	case i == 2 && isText:
 		return t.text(&t.Digest)
 	case i == 3:
-		return t.word(&t.DType)
+		return t.internedText(&t.DType)
 	case i == 4 && !isText: // the shape of a number is a text
 		return t.shape()
 	case i == 5:

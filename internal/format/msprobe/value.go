@@ -19,7 +19,7 @@ type valuePath struct {
 	path  string
 }
 
-// element returns the place of a value inside this one.
+// element returns the path of an element of this value.
 func (p *valuePath) element(key string) *valuePath {
 	inner := *p
 	if inner.path != "" {
@@ -37,7 +37,7 @@ func (l *Leaf) setName(in string) {
 	}
 }
 
-// usualLeaves is how many values most calls have at most.
+// usualLeaves is the number of values that few calls exceed.
 const usualLeaves = 6
 
 func (r *reader) add(p *valuePath, l Leaf) error {
@@ -111,7 +111,7 @@ func (r *reader) newLeaf() *leaf {
 	return l
 }
 
-// describe adds the members of the leaf to the tensor inside it, which was read last.
+// describe adds the members of the leaf to the tensor inside it. That tensor is the last of leaves.
 func (l *leaf) describe(leaves []Leaf) {
 	if len(leaves) == 0 {
 		return
@@ -148,9 +148,9 @@ func (l *leaf) leaf() Leaf {
 func (l *leaf) member(key string) error {
 	switch key {
 	case "type", "class_type":
-		return l.word(&l.Type)
+		return l.internedText(&l.Type)
 	case "dtype":
-		return l.word(&l.DType)
+		return l.internedText(&l.DType)
 	case "shape":
 		l.hasShape = true
 		return l.shape()
@@ -163,9 +163,9 @@ func (l *leaf) member(key string) error {
 	case "Norm":
 		return l.number(&l.Norm)
 	case "Max_except_inf_nan":
-		return l.number(&l.finite().Max)
+		return l.number(&l.finiteExtremes().Max)
 	case "Min_except_inf_nan":
-		return l.number(&l.finite().Min)
+		return l.number(&l.finiteExtremes().Min)
 	case "md5":
 		return l.text(&l.Digest)
 	case "data_name":
@@ -176,7 +176,7 @@ func (l *leaf) member(key string) error {
 		return l.group()
 	case "op":
 		if l.Reader.Kind() == jsonpos.String {
-			return l.word(&l.p2p.Op)
+			return l.internedText(&l.p2p.Op)
 		}
 	case "peer":
 		return l.wholeNumber(key, &l.p2p.Peer)
@@ -185,7 +185,7 @@ func (l *leaf) member(key string) error {
 	case "value":
 		l.value.Kind = l.Kind()
 		var text strings.Builder
-		err := l.python(&text, false)
+		err := l.appendPython(&text, false)
 		l.value.Text = text.String()
 		return err
 	}
@@ -255,7 +255,7 @@ func (l *leaf) group() error {
 		l.Odd = cmp.Or(l.Odd, lang.Say("group_ranks at offset %d, want %s", at, wanted))
 		return err
 	}
-	l.value.Group = l.sameGroup(string(key), ranks)
+	l.value.Group = l.internGroup(string(key), ranks)
 	return err
 }
 
@@ -279,8 +279,8 @@ func (l *leaf) skipOdd(member, wanted string) error {
 	return l.Skip()
 }
 
-// finite returns the extremes of the finite elements, to be set.
-func (l *leaf) finite() *Extremes {
+// finiteExtremes returns the extremes of the finite elements, to be set.
+func (l *leaf) finiteExtremes() *Extremes {
 	if l.Finite == nil {
 		l.Finite = new(Extremes)
 	}
@@ -326,8 +326,8 @@ func (l *leaf) bool(to **bool) error {
 	return err
 }
 
-// python prints a value like Python's str, nested values like repr.
-func (l *leaf) python(w *strings.Builder, inside bool) error {
+// appendPython prints a value like Python's str, nested values like repr.
+func (l *leaf) appendPython(w *strings.Builder, inside bool) error {
 	switch l.Reader.Kind() {
 	case jsonpos.Array:
 		w.WriteByte('[')
@@ -335,7 +335,7 @@ func (l *leaf) python(w *strings.Builder, inside bool) error {
 			if i > 0 {
 				w.WriteString(", ")
 			}
-			return l.python(w, true)
+			return l.appendPython(w, true)
 		})
 		w.WriteByte(']')
 		return err
@@ -349,7 +349,7 @@ func (l *leaf) python(w *strings.Builder, inside bool) error {
 			first = false
 			writeRepr(w, key)
 			w.WriteString(": ")
-			return l.python(w, true)
+			return l.appendPython(w, true)
 		})
 		w.WriteByte('}')
 		return err

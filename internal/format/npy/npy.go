@@ -281,7 +281,7 @@ func parseHeader(text source) (Header, error) {
 	return parseDict(text)
 }
 
-// parseDict is parseHeader for any text.
+// parseDict parses the dict of a header. It accepts every valid text.
 func parseDict(text source) (Header, error) {
 	d := &dict{source: text}
 	var h Header

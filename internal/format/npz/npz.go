@@ -45,7 +45,7 @@ func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
 		t := format.Tensor{Path: strings.Split(name, "/"), Name: name}
 		var spare int64
 		spare, t.Err = read(&t.Tensor, entry)
-		if kind, ok := notNumbers(t.Err); ok {
+		if kind, ok := isNotNumbers(t.Err); ok {
 			c.Values = append(c.Values, format.Value{Name: name, Type: kind, Text: format.NotRead})
 			continue
 		}
@@ -97,8 +97,8 @@ func read(t *tensor.Tensor, entry *archive.Entry) (spare int64, err error) {
 	return array.Spare, nil
 }
 
-// notNumbers reports whether the error of an array means texts, dates or records, and their type.
-func notNumbers(err error) (kind string, ok bool) {
+// isNotNumbers reports whether the error of an array means texts, dates or records, and their type.
+func isNotNumbers(err error) (kind string, ok bool) {
 	kind, ok = map[byte]string{'U': "str", 'S': "bytes", 'M': "datetime64", 'm': "timedelta64", '[': "record"}[typeLetter(err)]
 	return kind, ok
 }

@@ -5,8 +5,7 @@
 // A file that violates the format is refused as a whole, because its header cannot be trusted. An
 // unknown element type is an error of its tensor only.
 //
-// The format is described at
-// https://github.com/huggingface/safetensors#format.
+// The format is described at https://github.com/huggingface/safetensors#format.
 package safetensors
 
 import (
@@ -103,8 +102,8 @@ func headerLength(r io.ReaderAt, size int64) (int64, error) {
 	}
 }
 
-// checkPlaces checks that the tensors cover the data from the first byte to the last without gaps
-// and overlaps.
+// checkPlaces returns an error unless the tensors cover the data from the first byte to the last
+// without gaps and overlaps.
 func checkPlaces(tensors []entry, size int64) error {
 	end := int64(0)
 	for i, e := range tensors {

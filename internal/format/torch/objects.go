@@ -10,7 +10,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// storage is a range of the elements that tensors share.
+// storage is a range of elements. Several tensors may share it.
 type storage struct {
 	elementType
 	key    string
@@ -108,7 +108,7 @@ func (u *unpickler) storage(id any) (any, error) {
 		}
 	}
 	if args.isWrong || len(args.rest) > 0 || what != "storage" {
-		return nil, formatError("found a persistent id with other parts than PyTorch gives it")
+		return nil, formatError("found a persistent id with parts that PyTorch does not write")
 	}
 	if s.elementType, ok = storageOf(class.String()); !ok {
 		return nil, formatError("found a storage of class %s", class)
@@ -117,9 +117,9 @@ func (u *unpickler) storage(id any) (any, error) {
 	return s, nil
 }
 
-// rebuild returns a call that makes a tensor from storage, offset, size and strides; with grad also
+// rebuildTensor returns a call that makes a tensor from storage, offset, size and strides; with grad also
 // from requires_grad and hooks, and from the arguments of more.
-func rebuild(grad bool, more func(*pickledTensor, *arguments)) call {
+func rebuildTensor(grad bool, more func(*pickledTensor, *arguments)) call {
 	return func(a *arguments) any {
 		t := storageArguments(a)
 		if grad {
@@ -149,9 +149,9 @@ func (t *pickledTensor) requireGrad(a *arguments) {
 	a.dict()
 }
 
-// metadata consumes an optional dict with lazy operations; torch_npu adds the number of the device
+// applyMetadata consumes an optional dict with lazy operations; torch_npu adds the number of the device
 // format to it.
-func metadata(t *pickledTensor, a *arguments) {
+func applyMetadata(t *pickledTensor, a *arguments) {
 	if len(a.rest) == 0 {
 		return
 	}
@@ -167,8 +167,8 @@ func metadata(t *pickledTensor, a *arguments) {
 	}
 }
 
-// dtypeAndMetadata consumes the type as which the tensor interprets the bytes of the storage.
-func dtypeAndMetadata(t *pickledTensor, a *arguments) {
+// applyTypeAndMetadata consumes the type in which the tensor interprets the bytes of the storage.
+func applyTypeAndMetadata(t *pickledTensor, a *arguments) {
 	name := nextArgument[*pickle.Name](a)
 	if a.isWrong {
 		return
@@ -177,12 +177,12 @@ func dtypeAndMetadata(t *pickledTensor, a *arguments) {
 	if t.elementType, ok = elementTypeOf(name.String()); !ok {
 		a.isWrong = true
 	}
-	metadata(t, a)
+	applyMetadata(t, a)
 }
 
-// npuFormat consumes the format of the tensor on the device; in the file it is in host order
-// anyway.
-func npuFormat(t *pickledTensor, a *arguments) {
+// checkDeviceFormat consumes the format of the tensor on the device. The elements in the file are in host
+// order.
+func checkDeviceFormat(t *pickledTensor, a *arguments) {
 	switch v := a.next().(type) {
 	case int64:
 		t.Attrs = append(t.Attrs, format.Attr{Name: "npu_format", Value: v})
@@ -225,9 +225,9 @@ func rebuildQuantised(a *arguments) any {
 	return t
 }
 
-// parameter returns a call that makes a tensor from another tensor, requires_grad, hooks and, with
+// rebuildParameter returns a call that makes a tensor from another tensor, requires_grad, hooks and, with
 // 4 arguments, state.
-func parameter(n int) call {
+func rebuildParameter(n int) call {
 	return func(a *arguments) any {
 		t := a.tensorCopy()
 		t.requireGrad(a)
@@ -248,8 +248,8 @@ func (a *arguments) tensorCopy() *pickledTensor {
 	return &c
 }
 
-// fromHost makes a tensor from another tensor, type, device and requires_grad.
-func fromHost(a *arguments) any {
+// tensorFromHost makes a tensor from another tensor, type, device and requires_grad.
+func tensorFromHost(a *arguments) any {
 	t := a.tensorCopy()
 	a.next()
 	switch v := a.next().(type) {
@@ -265,9 +265,9 @@ func fromHost(a *arguments) any {
 	return t
 }
 
-// fromType calls the function in its first argument: the arguments are function, class, arguments
+// callByType calls the function in its first argument: the arguments are function, class, arguments
 // and state.
-func fromType(a *arguments) any {
+func callByType(a *arguments) any {
 	function, class := nextArgument[*pickle.Name](a), nextArgument[*pickle.Name](a)
 	args := nextArgument[*pickle.Sequence](a)
 	a.next()
@@ -276,7 +276,7 @@ func fromType(a *arguments) any {
 		return nil
 	}
 	in := &arguments{rest: args.Items}
-	c := calls[function.String()] // never rebuildFromType again
+	c := calls[function.String()] // never rebuildFromType again: recursion would be unbounded
 	if c == nil {
 		a.isWrong = true
 		return nil
@@ -294,8 +294,8 @@ func unsupportedTensor(why string) call {
 	}
 }
 
-// size makes a torch.Size.
-func size(a *arguments) any {
+// makeSize makes a torch.Size.
+func makeSize(a *arguments) any {
 	s := nextArgument[*pickle.Sequence](a)
 	if a.isWrong {
 		return nil
@@ -303,8 +303,8 @@ func size(a *arguments) any {
 	return &constant{"torch.Size", "torch.Size(" + repr(&pickle.Sequence{Kind: pickle.List, Items: s.Items}) + ")"}
 }
 
-// device makes a torch.device from a type and an optional index.
-func device(a *arguments) any {
+// makeDevice makes a torch.device from a type and an optional index.
+func makeDevice(a *arguments) any {
 	text := nextArgument[string](a)
 	if len(a.rest) > 0 {
 		text += ":" + repr(nextArgument[int64](a))
@@ -312,13 +312,13 @@ func device(a *arguments) any {
 	return &constant{"torch.device", shorten(text)}
 }
 
-// asText returns a call that makes a constant from a text.
-func asText(kind string) call {
+// textConstant returns a call that makes a constant from a text.
+func textConstant(kind string) call {
 	return func(a *arguments) any { return &constant{kind, shorten(nextArgument[string](a))} }
 }
 
-// asRepr returns a call that makes a constant from all arguments.
-func asRepr(kind string) call {
+// reprConstant returns a call that makes a constant from all arguments.
+func reprConstant(kind string) call {
 	return func(a *arguments) any {
 		text := kind + repr(&pickle.Sequence{Kind: pickle.Tuple, Items: a.rest})
 		a.rest = nil
@@ -326,8 +326,8 @@ func asRepr(kind string) call {
 	}
 }
 
-// complexNumber makes a complex from two floats.
-func complexNumber(a *arguments) any {
+// makeComplex makes a complex from two floats.
+func makeComplex(a *arguments) any {
 	re, im := strings.TrimSuffix(repr(nextArgument[float64](a)), ".0"), strings.TrimSuffix(repr(nextArgument[float64](a)), ".0")
 	if !strings.HasPrefix(im, "-") {
 		im = "+" + im
@@ -335,8 +335,8 @@ func complexNumber(a *arguments) any {
 	return &constant{"complex", "(" + re + im + "j)"}
 }
 
-// counter returns the dict of a Counter.
-func counter(a *arguments) any { return nextArgument[*pickle.Dict](a) }
+// makeCounter returns the dict of a Counter.
+func makeCounter(a *arguments) any { return nextArgument[*pickle.Dict](a) }
 
 // elementType is an element type of PyTorch.
 type elementType struct {
@@ -396,7 +396,7 @@ var elementTypes = []elementType{
 	{"UInt7", "uint7", tensor.Undefined},
 }
 
-// untyped is a storage of bytes, whose type depends on the tensor.
+// untyped is a storage of bytes; the tensor defines their type.
 var untyped = elementType{"Untyped", "uint8", tensor.Uint8}
 
 // elementTypeOf returns the element type named torch.NAME.
@@ -466,13 +466,13 @@ const rebuildFromType = "torch._tensor._rebuild_from_type_v2"
 
 // calls are the names that a pickle may call, besides rebuildFromType.
 var calls = map[string]call{
-	"torch._utils._rebuild_tensor":                 rebuild(false, nil),
-	"torch._utils._rebuild_tensor_v2":              rebuild(true, metadata),
-	"torch._utils._rebuild_tensor_v3":              rebuild(true, dtypeAndMetadata),
-	"torch_npu.utils.storage._rebuild_npu_tensor":  rebuild(true, npuFormat),
+	"torch._utils._rebuild_tensor":                 rebuildTensor(false, nil),
+	"torch._utils._rebuild_tensor_v2":              rebuildTensor(true, applyMetadata),
+	"torch._utils._rebuild_tensor_v3":              rebuildTensor(true, applyTypeAndMetadata),
+	"torch_npu.utils.storage._rebuild_npu_tensor":  rebuildTensor(true, checkDeviceFormat),
 	"torch._utils._rebuild_qtensor":                rebuildQuantised,
-	"torch._utils._rebuild_parameter":              parameter(3),
-	"torch._utils._rebuild_parameter_with_state":   parameter(4),
+	"torch._utils._rebuild_parameter":              rebuildParameter(3),
+	"torch._utils._rebuild_parameter_with_state":   rebuildParameter(4),
 	"torch._utils._rebuild_sparse_tensor":          unsupportedTensor("a sparse tensor is not supported"),
 	"torch._utils._rebuild_sparse_csr_tensor":      unsupportedTensor("a sparse tensor is not supported"),
 	"torch._utils._rebuild_wrapper_subclass":       unsupportedTensor("a wrapper of a tensor is not supported"),
@@ -480,15 +480,15 @@ var calls = map[string]call{
 	"torch._utils._rebuild_meta_tensor_no_storage": unsupportedTensor("a tensor of the device meta has no data"),
 
 	"torch._utils._rebuild_device_tensor_from_numpy":      unsupportedTensor("a tensor of an array of numpy is not supported"),
-	"torch._utils._rebuild_device_tensor_from_cpu_tensor": fromHost,
+	"torch._utils._rebuild_device_tensor_from_cpu_tensor": tensorFromHost,
 
 	"torch_npu.npu._format.Format":    formatNumber,
-	"torch.Size":                      size,
-	"torch.device":                    device,
-	"torch.serialization._get_layout": asText("torch.layout"),
-	"builtins.complex":                complexNumber,
-	"builtins.slice":                  asRepr("slice"),
-	"collections.Counter":             counter,
+	"torch.Size":                      makeSize,
+	"torch.device":                    makeDevice,
+	"torch.serialization._get_layout": textConstant("torch.layout"),
+	"builtins.complex":                makeComplex,
+	"builtins.slice":                  reprConstant("slice"),
+	"collections.Counter":             makeCounter,
 }
 
 // unpickler makes the tensors and storages of one pickle.
@@ -515,7 +515,7 @@ func (u *unpickler) dialect(size int64) *pickle.Dialect {
 	return &pickle.Dialect{
 		Lookup: func(name string) (func([]any) (any, error), bool) {
 			if name == rebuildFromType {
-				return invoke(name, fromType), true
+				return invoke(name, callByType), true
 			}
 			if c, ok := calls[name]; ok {
 				return invoke(name, c), true
@@ -527,7 +527,7 @@ func (u *unpickler) dialect(size int64) *pickle.Dialect {
 		},
 		Objects:    u.hasObjects,
 		Persistent: u.storage,
-		Stateful:   u.stateful,
+		Stateful:   u.mayHaveState,
 		MaxMemory:  maxMemory(size),
 	}
 }
@@ -547,13 +547,13 @@ func invoke(name string, c call) func([]any) (any, error) {
 		if v := c(&args); !args.isWrong && len(args.rest) == 0 {
 			return v, nil
 		}
-		return nil, formatError("found %s with other arguments than PyTorch gives it", name)
+		return nil, formatError("found %s with arguments that PyTorch does not pass", name)
 	}
 }
 
-// stateful reports whether a pickle may set the state of a value: the attributes of OrderedDict and
+// mayHaveState reports whether a pickle may set the state of a value: the attributes of OrderedDict and
 // tensors do not affect elements.
-func (u *unpickler) stateful(v any) bool {
+func (u *unpickler) mayHaveState(v any) bool {
 	switch v.(type) {
 	case *pickle.Dict, *pickledTensor:
 		return true

@@ -17,7 +17,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// file is the access of tensors to their file.
+// file gives tensors access to their file.
 type file struct {
 	size      int64
 	bigEndian bool
@@ -45,7 +45,8 @@ type walker struct {
 	seen map[any]bool
 	// records caches storages by key.
 	records map[string]storageBytes
-	// memory is the number of bytes left for rows, values the number of bytes left for values other than tensors.
+	// memory is the number of bytes left for rows, values the number of bytes left for values other
+	// than tensors.
 	memory, values int64
 	unlisted       int // number of values beyond the limits
 }
@@ -188,14 +189,14 @@ func describe(v any) (kind, text string) {
 	return "", ""
 }
 
-// A tensor with strides of 0 repeats stored elements. It may have up to maxExpanded bytes, or up to maxTimes the
-// bytes of its storage.
+// A tensor with strides of 0 repeats stored elements. It may have up to maxExpanded bytes, or up to
+// maxTimes the bytes of its storage.
 const (
 	maxExpanded = 4 << 30
 	maxTimes    = 1 << 16
 )
 
-// check returns an error for a tensor that is invalid or unsupported, whatever its data.
+// check returns an error for a tensor that is invalid or unsupported, regardless of its data.
 func (t *pickledTensor) check() error {
 	switch {
 	case t.err != nil:
@@ -219,14 +220,14 @@ func (t *pickledTensor) check() error {
 	if count, ok := t.shape.Count(); !ok || count > math.MaxInt64/int64(t.dtype.UnitSize()) {
 		return formatError("shape %v has more than 63 bits of data", t.shape)
 	}
-	if t.conjugate && !t.dtype.Host().Complex() || t.negate && !signed(t.dtype) {
+	if t.conjugate && !t.dtype.Host().Complex() || t.negate && !hasSignBit(t.dtype) {
 		return unsupported("a conjugate or negative of torch.%s that is not computed is not supported", t.name)
 	}
 	return nil
 }
 
-// signed reports whether elements are floats with a sign bit, or pairs of such floats.
-func signed(d tensor.DType) bool {
+// hasSignBit reports whether elements are floats with a sign bit, or pairs of such floats.
+func hasSignBit(d tensor.DType) bool {
 	switch d.Host() {
 	case tensor.HostFloat16, tensor.HostFloat32, tensor.HostFloat64, tensor.HostComplex64, tensor.HostComplex128:
 		return d != tensor.Float8E8M0

@@ -3,7 +3,7 @@
 // of the zip file or follow the pickle.
 //
 // The pickle is read as data: names of PyTorch are matched by their text, and nothing is called. A
-// file with other names than tensors and plain data use, such as a whole model, is refused.
+// file with names beyond tensors and plain data, such as a whole model, is refused.
 //
 // The format is defined by torch/serialization.py, torch/_utils.py and caffe2/serialize in
 // https://github.com/pytorch/pytorch, and torch_npu/utils/storage.py in
@@ -65,7 +65,7 @@ func open(r io.ReaderAt, size int64, hasObjects bool) (*format.Contents, error) 
 	case IsLegacy(head):
 		return openLegacy(r, size, &unpickler{hasObjects: hasObjects})
 	case isTar(head):
-		if tarHas(r, size, "storages") {
+		if hasTarEntry(r, size, "storages") {
 			return nil, unsupported("the tar format of PyTorch before 0.1.10 is not supported")
 		}
 		return nil, unsupported("a tar archive, want a file of torch.save")
@@ -83,8 +83,8 @@ func isTar(head []byte) bool {
 // maxTar bounds the entries of a tar file that are looked at: PyTorch wrote four.
 const maxTar = 8
 
-// tarHas reports whether one of the first entries of a tar file has a name.
-func tarHas(r io.ReaderAt, size int64, name string) bool {
+// hasTarEntry reports whether one of the first entries of a tar file has a name.
+func hasTarEntry(r io.ReaderAt, size int64, name string) bool {
 	head := make([]byte, tarHead)
 	for at, i := int64(0), 0; i < maxTar && at <= size-tarHead; i++ {
 		if format.ReadFull(r, head, at) != nil || !isTar(head) {
@@ -108,15 +108,15 @@ const pickleEntry = "data.pkl"
 // IsArchive reports whether PyTorch wrote a zip file.
 func IsArchive(zip *archive.Archive) bool {
 	for i := range zip.Entries {
-		if _, ok := rootOf(zip.Entries[i].Name); ok {
+		if _, ok := cutPickleName(zip.Entries[i].Name); ok {
 			return true
 		}
 	}
 	return false
 }
 
-// rootOf returns the part before data.pkl in the name of an entry.
-func rootOf(name string) (root string, ok bool) {
+// cutPickleName returns the part before data.pkl in the name of an entry.
+func cutPickleName(name string) (root string, ok bool) {
 	root, ok = strings.CutSuffix(name, pickleEntry)
 	return root, ok && (root == "" || strings.HasSuffix(root, "/"))
 }
@@ -136,7 +136,7 @@ func openZip(r io.ReaderAt, size int64, u *unpickler) (*format.Contents, error) 
 	f := zipFile{entries: make(map[string]*archive.Entry, len(entries))}
 	var found []string
 	for _, e := range entries {
-		if root, ok := rootOf(e.Name); ok {
+		if root, ok := cutPickleName(e.Name); ok {
 			f.root, found = root, append(found, e.Name)
 		}
 		f.entries[e.Name] = e
@@ -164,7 +164,7 @@ func openZip(r io.ReaderAt, size int64, u *unpickler) (*format.Contents, error) 
 	}
 	v, _, err := u.dialect(size).Parse(data)
 	if err != nil {
-		return nil, lang.Errorf("%s: %w", pickleEntry, refusal(err))
+		return nil, lang.Errorf("%s: %w", pickleEntry, explainRefusal(err))
 	}
 	c, err := contents(v, file{size: size, bigEndian: bigEndian, record: f.storageBytes})
 	if err != nil {
@@ -182,7 +182,7 @@ const maxProbed = 16
 
 // hasSums reports whether the entries have valid checksums: some writers leave out the checksums of
 // all entries or of all storages, or write wrong ones. If the pickle or another small entry has a
-// valid checksum, a wrong one means a damaged entry.
+// valid checksum, a wrong checksum means a damaged entry.
 func (f *zipFile) hasSums(entries []*archive.Entry) bool {
 	full := slices.DeleteFunc(slices.Clone(entries), func(e *archive.Entry) bool { return e.Size == 0 })
 	storages := slices.DeleteFunc(slices.Clone(full), func(e *archive.Entry) bool { return !strings.HasPrefix(e.Name, f.root+"data/") })
@@ -251,8 +251,8 @@ func (f *zipFile) storageBytes(s *storage) storageBytes {
 	return storageBytes{data: data, verify: f.entries[f.root+name].Verify}
 }
 
-// refusal explains the error of a pickle with more than tensors and plain data.
-func refusal(err error) error {
+// explainRefusal explains the error of a pickle with more than tensors and plain data.
+func explainRefusal(err error) error {
 	refused, ok := errors.AsType[*pickle.RefusedError](err)
 	switch {
 	case !ok:
@@ -347,7 +347,7 @@ func (f *legacyFile) pickle(d *pickle.Dialect) (any, error) {
 			continue
 		}
 		if err != nil {
-			return nil, refusal(atOffset(err, f.at))
+			return nil, explainRefusal(atOffset(err, f.at))
 		}
 		f.at += int64(used)
 		return v, nil

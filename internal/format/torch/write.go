@@ -18,8 +18,8 @@ type Writer struct {
 	zip  *zip.Writer
 	data io.Writer // receives the elements
 	lead int64     // bytes before the elements, counted in elements
-	unit int       // bytes of a given element
-	left int64     // bytes of elements still to be given
+	unit int       // bytes of an element passed to Write
+	left int64     // bytes of elements that are still missing
 	// widen converts elements to the written type, in the memory of wide; nil if the types are
 	// equal.
 	widen func(dst, src []byte)
@@ -209,7 +209,7 @@ func appendPickle(b []byte, host tensor.Host, shape tensor.Shape, count int64) [
 	put("t")
 	b = appendInt(append(b, 'Q'), 0) // storage
 	tuple(shape)
-	tuple(strides(shape))
+	tuple(torchStrides(shape))
 	b = append(b, '\x89') // requires_grad
 	global("collections", "OrderedDict")
 	put(")R")
@@ -218,8 +218,8 @@ func appendPickle(b []byte, host tensor.Host, shape tensor.Shape, count int64) [
 	return append(b, '.')
 }
 
-// strides returns the strides of PyTorch: an axis of length 0 counts as length 1.
-func strides(shape tensor.Shape) []int64 {
+// torchStrides returns the strides of PyTorch: an axis of length 0 counts as length 1.
+func torchStrides(shape tensor.Shape) []int64 {
 	strides := make([]int64, len(shape))
 	step := int64(1)
 	for i := len(shape) - 1; i >= 0; i-- {
