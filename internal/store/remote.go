@@ -206,8 +206,8 @@ func (l location) uncache() {
 	delete(l.described, [2]string{l.bucket, l.key})
 }
 
-// cached returns the object in described.
-func (l location) cached() (Object, bool) {
+// cachedObject returns the object in described.
+func (l location) cachedObject() (Object, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	o, ok := l.described[[2]string{l.bucket, l.key}]
@@ -215,7 +215,7 @@ func (l location) cached() (Object, bool) {
 }
 
 func (l location) open() (Source, error) {
-	o, isKnown := l.cached()
+	o, isKnown := l.cachedObject()
 	if known := l.listingOf(l.bucket, l.key); known != nil {
 		listed, ok := known.object(l.key)
 		if !ok || isMark(listed) {
@@ -268,7 +268,7 @@ func (l location) stat() (fs.FileInfo, error) {
 		}
 		return l.folder(), nil
 	}
-	if o, ok := l.cached(); ok {
+	if o, ok := l.cachedObject(); ok {
 		return l.file(o), nil
 	}
 	if l.key != "" {

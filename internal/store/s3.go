@@ -32,7 +32,7 @@ type s3 struct {
 	blocks *blocks
 	shared sharedTable
 	active atomic.Int64 // sources that are read beyond their heads
-	parts  *parts
+	parts  *partBuffers
 	health health
 
 	unconditional sync.Once // for noteUnconditional
@@ -76,12 +76,12 @@ func newS3(set S3Settings) (*s3, error) {
 		slots:  make(chan struct{}, set.Concurrency),
 		heads:  &headCache{max: set.Cache / 8, byID: map[string][]byte{}}, // heads count towards the cache size
 		blocks: &blocks{max: max(set.Cache-set.Cache/8, set.Block), bySpan: map[span]*list.Element{}},
-		shared: sharedTable{byID: map[string]*shared{}, spool: &spool{max: max(set.Spool, 0), note: set.Note}},
-		parts:  &parts{left: partsBudget},
+		shared: sharedTable{byID: map[string]*sharedObject{}, spool: &spool{max: max(set.Spool, 0), note: set.Note}},
+		parts:  &partBuffers{left: partsBudget},
 	}
 	s.health = health{set: &s.set, where: s.describeServer, changed: make(chan struct{})}
 	if at.Scheme == "http" && !loopback(at.Hostname()) && set.Note != nil {
-		s.keys.used = sync.OnceFunc(func() {
+		s.keys.onUse = sync.OnceFunc(func() {
 			set.Note(lang.Say("%s (%s) is not encrypted: data and session tokens can be read on the way", s.endpoint, set.endpointFrom))
 		})
 	}

@@ -1244,7 +1244,7 @@ func TestRetryable(t *testing.T) {
 		},
 	} {
 		for _, err := range list {
-			if got := retryable(fmt.Errorf("wrapped: %w", err)); got != want {
+			if got := isRetryable(fmt.Errorf("wrapped: %w", err)); got != want {
 				t.Errorf("%v: %v, want %v", err, got, want)
 			}
 		}

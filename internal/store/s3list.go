@@ -107,7 +107,7 @@ func (s *s3) eachPage(bucket, prefix, delimiter string, most int, visit func(*mi
 
 // maxIdlePages bounds consecutive pages without a new name. Some servers send empty pages before
 // the last one, and some repeat a folder with many objects.
-const maxStill = 100
+const maxIdlePages = 100
 
 // pageTrail detects listings that never end.
 type pageTrail struct {
@@ -128,8 +128,8 @@ func (c *pageTrail) recordPage(first, token string) error {
 	switch {
 	case c.tokens[next]:
 		return lang.Errorf("%w: a page of the listing leads back to an earlier one", errBadAnswer)
-	case c.idlePages >= maxStill:
-		return lang.Errorf("%w: %d successive pages of the listing contain nothing new, and more pages are announced", errBadAnswer, maxStill)
+	case c.idlePages >= maxIdlePages:
+		return lang.Errorf("%w: %d successive pages of the listing contain nothing new, and more pages are announced", errBadAnswer, maxIdlePages)
 	}
 	c.firsts[name], c.tokens[next] = true, true
 	return nil

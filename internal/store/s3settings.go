@@ -79,13 +79,13 @@ func (set S3Settings) complete() (S3Settings, error) {
 	case set.PathStyle != "auto" && set.PathStyle != "on" && set.PathStyle != "off":
 		return set, lang.Errorf("path style %q: want auto, on or off", set.PathStyle)
 	case set.Block < minBlock || set.Block > maxBlock:
-		return set, lang.Errorf("a block has from 256 KiB to 256 MiB")
+		return set, lang.Errorf("a block must have from 256 KiB to 256 MiB")
 	case set.Cache < set.Block:
 		return set, lang.Errorf("the cache must hold at least one block")
 	case set.Concurrency < 1 || set.Concurrency > 1000:
 		return set, lang.Errorf("from 1 to 1000 requests at the same time are possible")
 	case set.RetryTime < 0 || set.RetryTime > maxRetryTime:
-		return set, lang.Errorf("a request is tried again for at most 24 hours")
+		return set, lang.Errorf("requests are retried for at most 24 hours")
 	}
 	return set, nil
 }

@@ -104,11 +104,11 @@ type spool struct {
 	max  int64
 	note func(lang.Sentence) // may be nil
 
-	mu       sync.Mutex
-	hasLimit bool // limit is set
-	limit    int64
-	bytes    int64
-	hasSaid  bool // the user has the message that there is no more space
+	mu         sync.Mutex
+	hasLimit   bool // limit is set
+	limit      int64
+	bytes      int64
+	isReported bool // the user has the message that there is no more space
 }
 
 // reserve reserves n bytes; release releases them.
@@ -142,10 +142,10 @@ func (s *spool) fail(err error) {
 
 // announceOnce sends the first message to the user.
 func (s *spool) announceOnce(what lang.Sentence) {
-	if !s.hasSaid && s.note != nil {
+	if !s.isReported && s.note != nil {
 		s.note(what)
 	}
-	s.hasSaid = true
+	s.isReported = true
 }
 
 // TempSpace returns the bytes that a process may write to $TMPDIR: nine tenths of the free space, at

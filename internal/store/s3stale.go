@@ -22,7 +22,7 @@ func AbortStale(path string, before time.Time) ([]Upload, error) {
 	}
 	s, ok := l.objects.(*s3)
 	if !ok {
-		return nil, l.error(lang.Errorf("this storage has no uploads in parts"))
+		return nil, l.error(lang.Errorf("this storage does not support uploads in parts"))
 	}
 	removed, err := s.abortStale(l.bucket, l.prefix(), before)
 	for i := range removed {

@@ -359,15 +359,15 @@ func (s *s3) Writable(bucket, key string) error {
 	return s.explain("write "+key, err)
 }
 
-// parts are the buffers of uploads. Buffers in flight are counted; each upload has one more.
-type parts struct {
+// partBuffers are the buffers of uploads. Buffers in flight are counted; each upload has one more.
+type partBuffers struct {
 	mu   sync.Mutex
 	left int64    // bytes that may still be in flight
 	free [][]byte // of partSize bytes
 }
 
 // reserve reserves n bytes for a part in flight if they are left.
-func (p *parts) reserve(n int64) bool {
+func (p *partBuffers) reserve(n int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.left < n {
@@ -378,14 +378,14 @@ func (p *parts) reserve(n int64) bool {
 }
 
 // release releases the bytes of a part that has arrived or failed.
-func (p *parts) release(n int64) {
+func (p *partBuffers) release(n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.left += n
 }
 
 // buffer returns an empty buffer of a size.
-func (p *parts) buffer(size int) []byte {
+func (p *partBuffers) buffer(size int) []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if n := len(p.free); n > 0 && size == partSize {
@@ -398,7 +398,7 @@ func (p *parts) buffer(size int) []byte {
 
 // reuse keeps a buffer for another part. Nothing may read it any more: the transport may still read
 // the buffer of a failed request.
-func (p *parts) reuse(b []byte) {
+func (p *partBuffers) reuse(b []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if cap(b) == partSize && len(p.free) < maxFree {
