@@ -23,11 +23,11 @@ func (s *Statistics) Contradiction(src *tensorfile.Tensor, all *tensor.Stats) er
 		return lang.Errorf("%s: dump.json says %s %s, the file holds %s", s.Spot.Tensor, what, jsonValue, fileValue)
 	}
 	d := cmp.Or(s.DType, src.Origin, src.DType)
-	codes := isCodes(src.DType, d)
+	codes := holdsCodes(src.DType, d)
 	switch {
 	case src.DType == tensor.Undefined:
 		return nil
-	case !codes && src.DType != d && src.Origin != d && !(src.DType == tensor.Float32 && isNarrow(d)):
+	case !codes && src.DType != d && src.Origin != d && !(src.DType == tensor.Float32 && mayBeFloat32(d)):
 		return differ("dtype", d.String(), src.DType.String())
 	case s.Shape != nil && src.Shape != nil && !s.Shape.Equal(src.Shape):
 		return differ("shape", s.Shape.String(), src.Shape.String())
@@ -47,13 +47,13 @@ func (s *Statistics) Contradiction(src *tensorfile.Tensor, all *tensor.Stats) er
 
 // mayBeFloat32 reports whether elements of type d may be stored as float32: MindSpore stores
 // bfloat16 this way, msprobe 8-bit types.
-func isNarrow(d tensor.DType) bool {
+func mayBeFloat32(d tensor.DType) bool {
 	return d.Bits() <= 16 && (d.Host() == tensor.HostFloat16 || d.Host() == tensor.HostFloat32)
 }
 
 // holdsCodes reports whether the file stores an 8-bit type that numpy lacks (such as float8) as
 // int8 or uint8 codes.
-func isCodes(stored, d tensor.DType) bool {
+func holdsCodes(stored, d tensor.DType) bool {
 	isByte := func(d tensor.DType) bool { return d == tensor.Int8 || d == tensor.Uint8 }
 	return isByte(stored) && !isByte(d) && d != tensor.Bool && d.Bits() <= 8
 }
@@ -95,9 +95,9 @@ func (f *fileStats) differs(what Statistic, jsonValue float64) (v float64, diffe
 	case Min:
 		return f.compareExtreme(jsonValue, (*tensor.Stats).Lowest)
 	case Mean:
-		return f.mean(jsonValue)
+		return f.compareMean(jsonValue)
 	}
-	return f.norm(jsonValue)
+	return f.compareNorm(jsonValue)
 }
 
 // compareExtreme compares the largest or the smallest element, exactly in the type. Some devices skip
@@ -124,8 +124,8 @@ func isFinite(x float64) bool { return x-x == 0 }
 // largest is the largest magnitude of the finite elements.
 func (f *fileStats) largest() float64 { return max(math.Abs(*f.Min), math.Abs(*f.Max)) }
 
-// mean compares the mean, relative to the root mean square. The sum may overflow the type.
-func (f *fileStats) mean(jsonValue float64) (v float64, differs bool) {
+// compareMean compares the mean, relative to the root mean square. The sum may overflow the type.
+func (f *fileStats) compareMean(jsonValue float64) (v float64, differs bool) {
 	count := float64(f.Count)
 	switch {
 	case f.NaN > 0 || f.PosInf > 0 && f.NegInf > 0:
@@ -145,8 +145,8 @@ func (f *fileStats) mean(jsonValue float64) (v float64, differs bool) {
 	return *f.Mean, math.Abs(jsonValue-*f.Mean) > float64(1e-3*math.Abs(*f.Mean))+float64((1e-5+f.slack)*rms)+f.tiny
 }
 
-// norm compares the norm, if known. The squares may overflow or underflow the type.
-func (f *fileStats) norm(jsonValue float64) (v float64, differs bool) {
+// compareNorm compares the norm, if known. The squares may overflow or underflow the type.
+func (f *fileStats) compareNorm(jsonValue float64) (v float64, differs bool) {
 	switch {
 	case f.Norm == nil:
 		return 0, false

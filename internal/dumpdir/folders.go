@@ -41,7 +41,7 @@ func (r *reader) shortenFolders() {
 		clear(common)
 	}
 	for at := range common {
-		all := at.ofProgram()
+		all := at.programCoordinates()
 		if programs[all] == nil {
 			programs[all] = make(map[string]string)
 		}
@@ -57,7 +57,7 @@ func (r *reader) shortenFolders() {
 		if n, ok := common[*at]; ok {
 			at.Folder = cutFolders(folder, n)
 		} else {
-			at.Folder = programs[at.ofProgram()][folder]
+			at.Folder = programs[at.programCoordinates()][folder]
 		}
 	}
 }

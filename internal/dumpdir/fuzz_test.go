@@ -42,7 +42,7 @@ func FuzzCoordinates(f *testing.F) {
 		if at.Compare(at) != 0 || folder.Producer == "" {
 			t.Errorf("%q: %s by %q", name, at, folder.Producer)
 		}
-		r.group()
+		r.groupRounds()
 		if len(r.run.Rounds) > 1 {
 			t.Errorf("%q: %d rounds", name, len(r.run.Rounds))
 		}

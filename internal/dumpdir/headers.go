@@ -177,11 +177,11 @@ func (j headerJob) read(version int) (h header) {
 	err := guard.Do(func() error {
 		switch {
 		case j.isText && isOtherText(j.file):
-			h.isOther = true
+			h.isOtherText = true
 		case j.whole:
 			h = readHeader(j.file, version)
 		default:
-			h.isKnown = true
+			h.isIdentified = true
 		}
 		return nil
 	})
@@ -193,22 +193,22 @@ func (j headerJob) read(version int) (h header) {
 
 // hasTensors reports whether a round with the file has tensors.
 func (j headerJob) hasTensors(h *header) bool {
-	return h.isKnown || h.err != nil && j.op != nil || len(h.tensors) > 0 && !h.isRecord
+	return h.isIdentified || h.err != nil && j.op != nil || len(h.tensors) > 0 && !h.isRecord
 }
 
 // header is the header of a file, or the reason why it has none.
 type header struct {
-	op        string
-	timestamp uint64
-	origins   []Origin
-	tensors   []Tensor
-	isRecord  bool
-	isOther   bool    // a text without numbers
-	isKnown   bool    // the names of files were sufficient
-	isNamed   bool    // the file gives names to its tensors
-	cut       []error // tensors beyond the end of the file
-	repeated  []error // names of several tensors
-	err       error
+	op           string
+	timestamp    uint64
+	origins      []Origin
+	tensors      []Tensor
+	isRecord     bool
+	isOtherText  bool    // a text without numbers
+	isIdentified bool    // the names of files were sufficient
+	isNamed      bool    // the file gives names to its tensors
+	cut          []error // tensors beyond the end of the file
+	repeated     []error // names of several tensors
+	err          error
 }
 
 func readHeader(f *File, version int) (h header) {
@@ -276,7 +276,7 @@ func (h *header) addMembers(f *File, src *tensorfile.File) {
 // the file has executions. It returns the operators and their round.
 func (r *Run) addNamed(j headerJob, h *header) (*Round, []*Op) {
 	for _, err := range h.repeated {
-		r.problem(Unreadable, j.file.Path(), j.round.At, err)
+		r.addProblem(Unreadable, j.file.Path(), j.round.At, err)
 	}
 	j.removeFile()
 	type execution struct {
@@ -337,9 +337,9 @@ func (r *Run) addHeader(j headerJob, h *header, rounds map[*Folder]*Round) (*Rou
 	case h.err != nil:
 		r.addUnread(j, at, h.err)
 		return nil, nil
-	case h.isKnown:
+	case h.isIdentified:
 		return nil, nil
-	case h.isOther:
+	case h.isOtherText:
 		j.file.Role = Side
 		j.op.Tensors = slices.DeleteFunc(j.op.Tensors, func(t Tensor) bool { return t.File == j.file })
 		return nil, nil
@@ -350,7 +350,7 @@ func (r *Run) addHeader(j headerJob, h *header, rounds map[*Folder]*Round) (*Rou
 		return nil, nil
 	}
 	for _, err := range h.cut {
-		r.problem(Cut, j.file.Path(), at, err)
+		r.addProblem(Cut, j.file.Path(), at, err)
 	}
 	if j.op == nil {
 		if len(h.tensors) == 0 {
@@ -416,7 +416,7 @@ func (r *Run) addUnread(j headerJob, at Coordinates, err error) {
 	}
 	empty := j.file.Role == Tensors && j.file.Size == 0 // a problem already
 	if j.file.Err == nil && !empty {
-		r.problem(Unreadable, j.file.Path(), at, err)
+		r.addProblem(Unreadable, j.file.Path(), at, err)
 	}
 	j.file.Err = err
 }

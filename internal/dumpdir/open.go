@@ -28,11 +28,11 @@ func Open(ctx context.Context, paths []string, opt Options) (*Run, error) {
 	r.setCoordinates()
 	r.setRoles(opt.NoRaw)
 	r.readSideFiles()
-	r.group()
+	r.groupRounds()
 	switch {
 	case !opt.Graphs || opt.IR == NoIR:
 	case opt.IR != "":
-		r.attachGiven(opt.IR)
+		r.attachUserGraphs(opt.IR)
 	default:
 		r.attachGraphs()
 	}
@@ -187,7 +187,7 @@ func (r *reader) setRoles(noRaw bool) {
 			id = identity{}
 		}
 		f.Role = id.role
-		converted = converted || id.source != "" || sourceOfAll(f.Name) != ""
+		converted = converted || id.source != "" || safetensorsOrigin(f.Name) != ""
 		at := r.coordinatesOf(f.Folder, id.device, id.step)
 		switch id.role {
 		case Overflow:
@@ -211,7 +211,7 @@ func (r *reader) setRoles(noRaw bool) {
 		}
 	}
 	isMade := func(f *File, source string) bool {
-		source = cmp.Or(source, sourceOfAll(f.Name))
+		source = cmp.Or(source, safetensorsOrigin(f.Name))
 		if source != "" && isProduct(f.Folder, originals[source]) {
 			f.Role = Product
 		}
@@ -223,7 +223,7 @@ func (r *reader) setRoles(noRaw bool) {
 
 // safetensorsOrigin returns the name of the dump from which a safetensors file was converted; empty
 // for other files.
-func sourceOfAll(name string) string {
+func safetensorsOrigin(name string) string {
 	if source, ok := strings.CutSuffix(name, ".safetensors"); ok {
 		return source
 	}
@@ -292,17 +292,17 @@ func (r *reader) readSideFiles() {
 }
 
 // relativePath returns the path of a file in messages.
-func (r *reader) relative(f *File) string { return path.Join(f.Folder.Dir, f.Name) }
+func (r *reader) relativePath(f *File) string { return path.Join(f.Folder.Dir, f.Name) }
 
 // readOrder reads an order in the run. It uses the readable part of a cut file.
 func (r *reader) readOrder(file *File, by OrderBy, read func(io.Reader, string) (*sidefile.Order, error), fits func(*Folder) bool) {
 	var order *sidefile.Order
 	err := readSide(file.Path(), func(in io.Reader) (err error) {
-		order, err = read(in, r.relative(file))
+		order, err = read(in, r.relativePath(file))
 		return err
 	})
 	if err != nil {
-		r.run.problem(BadSide, file.Path(), file.Folder.At, err)
+		r.run.addProblem(BadSide, file.Path(), file.Folder.At, err)
 	}
 	if order != nil {
 		r.orders = append(r.orders, sideOrder{by, order, fits})
@@ -322,12 +322,12 @@ func (r *reader) readTable(file *File, identify func(*statisticRow) identity) {
 		})
 	})
 	if err != nil {
-		r.run.problem(BadSide, file.Path(), file.Folder.At, err)
+		r.run.addProblem(BadSide, file.Path(), file.Folder.At, err)
 	}
 }
 
-// group sorts the entries into rounds.
-func (r *reader) group() {
+// groupRounds sorts the entries into rounds.
+func (r *reader) groupRounds() {
 	r.shortenFolders()
 	rounds := make(map[Coordinates]*roundBuilder)
 	builders := make(map[*Coordinates]*roundBuilder)

@@ -131,7 +131,7 @@ var sourceKinds = []lang.Text{
 	{EN: "sequence numbers of the dumps"}, {EN: "timestamps of the dumps"},
 	{EN: "ids of the operators"}, {EN: "task ids"}, {EN: "numbers in the names"},
 	{EN: "execution order "}, {EN: "fusion graph "}, {EN: "graph "},
-	{EN: equalTensors},
+	{EN: equalTensorsSource},
 }
 
 // SourceName is the name of a source in both languages.
@@ -153,7 +153,7 @@ func (s *Sources) Rank(items []Item) (Order, []int, error) {
 	if s.By != Auto && s.By != ByName {
 		return s.rankBy(items)
 	}
-	o := Order{By: ByName, Name: byNames, Source: lang.Say(byNames), Of: operators(items)}
+	o := Order{By: ByName, Name: byNames, Source: lang.Say(byNames), Of: countOperators(items)}
 	if s.By == Auto {
 		for _, source := range orderSources {
 			r := source.rank(s, items)
@@ -173,7 +173,7 @@ func (s *Sources) Rank(items []Item) (Order, []int, error) {
 		}
 		o.Source = lang.Say(byNames + ", the execution order is not known")
 	}
-	return o, places(items, func(*Item) (int, bool) { return 0, false }, cmp.Compare), nil
+	return o, placesByKey(items, func(*Item) (int, bool) { return 0, false }, cmp.Compare), nil
 }
 
 // rankBy orders items by the source in By, even if the source has few of them.
@@ -188,7 +188,7 @@ func (s *Sources) rankBy(items []Item) (Order, []int, error) {
 		if r == nil {
 			return Order{}, nil, lang.Errorf("order %q was requested, but %s", s.By, source.absent)
 		}
-		o := Order{Of: operators(items)}
+		o := Order{Of: countOperators(items)}
 		if r.known == 0 && o.Of > 0 {
 			return Order{}, nil, lang.Errorf("%s covers none of the %d operators", r.source, o.Of)
 		}
@@ -205,7 +205,7 @@ func (o *Order) setSource(by OrderBy, r *ranking) {
 }
 
 // countOperators counts the items that are operators.
-func operators(items []Item) int {
+func countOperators(items []Item) int {
 	n := 0
 	for i := range items {
 		if !items[i].Passive {
@@ -218,7 +218,7 @@ func operators(items []Item) int {
 // byKey ranks items by a key. Items without a key come last.
 func byKey[K any](source string, items []Item, key func(*Item) (K, bool), compare func(K, K) int) *ranking {
 	r := &ranking{source: source}
-	r.places = places(items, func(item *Item) (K, bool) {
+	r.places = placesByKey(items, func(item *Item) (K, bool) {
 		k, ok := key(item)
 		if ok && !item.Passive {
 			r.known++
@@ -300,7 +300,7 @@ func byTimestamp(_ *Sources, items []Item) *ranking {
 		return nil
 	}
 	r := byKey("timestamps of the dumps", items, func(item *Item) (uint64, bool) { return item.Timestamp, item.Timestamp > 0 }, cmp.Compare)
-	switch all := operators(items); {
+	switch all := countOperators(items); {
 	case r.known < all:
 		r.weak = lang.Say("only %d of %d operators have a timestamp", r.known, all)
 	case !differ && all > 1:
@@ -328,7 +328,7 @@ func byID(_ *Sources, items []Item) *ranking {
 		return nil
 	}
 	r := byKey("task ids", items, func(item *Item) (uint64, bool) { return item.Task, item.HasTask && item.Task != noTask }, cmp.Compare)
-	if len(tasks) == 1 && operators(items) > 1 {
+	if len(tasks) == 1 && countOperators(items) > 1 {
 		r.weak = lang.Say("all task ids are equal")
 	}
 	return r
@@ -368,7 +368,7 @@ func leadingNumber(item *Item) (uint64, bool) {
 
 // placesByKey returns the places of items ordered by key. Items without a key come last, by name.
 // It calls key once for every item.
-func places[K any](items []Item, key func(*Item) (K, bool), compareKeys func(K, K) int) []int {
+func placesByKey[K any](items []Item, key func(*Item) (K, bool), compareKeys func(K, K) int) []int {
 	type keyed struct {
 		index int
 		key   K
@@ -421,7 +421,7 @@ type Flow struct {
 
 // Flow returns the data flow of the first graph that has at least half of the operators.
 func (s *Sources) Flow(items []Item) Flow {
-	f := Flow{Of: operators(items)}
+	f := Flow{Of: countOperators(items)}
 	for _, g := range []*graph.Graph{s.Consumers, s.Fusion, s.ir, s.dumpFlow} {
 		if g == nil {
 			continue

@@ -195,7 +195,7 @@ func PairRounds(ref, npu []*Round) *RoundPairs {
 	paired := make(map[*Round]bool)
 	for _, n := range npu {
 		for _, r := range ref {
-			if pair, ok := pairRounds(r, n, matchers[:]); ok {
+			if pair, ok := matchRounds(r, n, matchers[:]); ok {
 				p.Pairs = append(p.Pairs, pair)
 				paired[r], paired[n] = true, true
 			}
@@ -243,8 +243,8 @@ func (p *RoundPairs) DropDiffering() {
 	slices.SortStableFunc(p.NPU, byCoordinates)
 }
 
-// pairRounds pairs two rounds, false if a coordinate does not match.
-func pairRounds(ref, npu *Round, matchers []matcher) (RoundPair, bool) {
+// matchRounds pairs two rounds, false if a coordinate does not match.
+func matchRounds(ref, npu *Round, matchers []matcher) (RoundPair, bool) {
 	pair := RoundPair{Ref: ref, NPU: npu, At: npu.At}
 	for i, c := range coordinates {
 		r, n := *c.value(&ref.At), *c.value(&npu.At)
@@ -292,9 +292,9 @@ func (m *matcher) match(ref, npu string) bool {
 func (m *matcher) coordinateNote(name string) lang.Sentence {
 	switch {
 	case len(m.ref) == 0 && len(m.npu) > 1:
-		return lang.Say("the reference has no %s: it is compared with each of the NPU's %d", lang.Say(name), len(m.npu))
+		return lang.Say("the reference has no %s: it is compared with each %[1]s of the NPU (%[2]d)", lang.Say(name), len(m.npu))
 	case len(m.npu) == 0 && len(m.ref) > 1:
-		return lang.Say("the NPU has no %s: it is compared with each of the reference's %d", lang.Say(name), len(m.ref))
+		return lang.Say("the NPU has no %s: it is compared with each %[1]s of the reference (%[2]d)", lang.Say(name), len(m.ref))
 	}
 	return lang.Sentence{}
 }
@@ -343,7 +343,7 @@ func (c Coordinates) withoutFolder() Coordinates {
 
 // programCoordinates returns the coordinates that all ranks and steps of a program share, without
 // its folder.
-func (c Coordinates) ofProgram() Coordinates {
+func (c Coordinates) programCoordinates() Coordinates {
 	c.Rank, c.Step, c.Folder = "", "", ""
 	return c
 }
@@ -407,6 +407,6 @@ func parseNumber(value string) (uint64, bool) {
 }
 
 // trimZeros removes leading zeros.
-func number(digits string) string {
+func trimZeros(digits string) string {
 	return cmp.Or(strings.TrimLeft(digits, "0"), "0")
 }

@@ -249,14 +249,14 @@ type Folder struct {
 	// At are the coordinates in the path. At.Folder are the folders without a coordinate.
 	At Coordinates
 
-	producer     *producer
-	parent       *Folder
-	files        []*File
-	start        string // the time at which the dump began
-	op           string // the operator in the folders below the round, with slashes
-	isSideFolder bool   // holds no tensors
-	list         *File  // dump.json of msprobe, nil for none
-	listed       bool   // list was searched for
+	producer       *producer
+	parent         *Folder
+	files          []*File
+	start          string // the time at which the dump began
+	op             string // the operator in the folders below the round, with slashes
+	isSideFolder   bool   // holds no tensors
+	list           *File  // dump.json of msprobe, nil for none
+	isListSearched bool   // list was searched for
 }
 
 // isGiven reports whether the folder stands for a file that was given.
@@ -310,11 +310,11 @@ func (p *Problem) Error() string {
 func (p *Problem) Unwrap() error { return p.Err }
 
 // Lists returns the files of the given folder that hold a dump.json by their content, under any name.
-// It looks into the first mostLists files.
+// It looks into the first maxLists files.
 func (r *Run) Lists() []*File {
 	var files []*File
 	for _, f := range r.Files {
-		if f.Folder.Dir == "." && path.Ext(f.Name) == ".json" && f.Name != msprobe.DebugName && len(files) < mostLists {
+		if f.Folder.Dir == "." && path.Ext(f.Name) == ".json" && f.Name != msprobe.DebugName && len(files) < maxLists {
 			files = append(files, f)
 		}
 	}

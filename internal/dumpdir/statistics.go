@@ -304,7 +304,7 @@ func statisticColumns(head []string) ([]statisticSetter, error) {
 			columns[i] = numberSetter(what)
 			continue
 		}
-		columns[i] = statisticSetters[title]
+		columns[i] = textSetters[title]
 		if title == "io" || title == "input/output" {
 			sides++
 		}
@@ -318,8 +318,8 @@ func statisticColumns(head []string) ([]statisticSetter, error) {
 // statisticSetter sets a field of a row from a cell.
 type statisticSetter func(s *statisticRow, cell string) error
 
-// statisticSetters are the setters of columns other than numbers, by their titles in lower case.
-var statisticSetters = map[string]statisticSetter{
+// textSetters are the setters of columns other than numbers, by their titles in lower case.
+var textSetters = map[string]statisticSetter{
 	"op type": func(s *statisticRow, c string) error { s.opType = strings.Clone(c); return nil },
 	"op name": func(s *statisticRow, c string) error { s.opName = strings.Clone(c); return nil },
 	"op id":   func(s *statisticRow, c string) error { s.opID = strings.Clone(c); return nil },
@@ -405,15 +405,15 @@ func setType(s *statisticRow, cell string) error {
 // compilerTypes are names of types in tables of the compiler.
 var compilerTypes = map[string]string{"float": "float32", "double": "float64", "bf16": "bfloat16"}
 
-// dims are the numbers of a shape: "(2, 3)", 2x3x4, 2,3.
-var dims = lang.Pattern(`[0-9]+`)
+// numberPattern are the numbers of a shape: "(2, 3)", 2x3x4, 2,3.
+var numberPattern = lang.Pattern(`[0-9]+`)
 
 func setShape(s *statisticRow, cell string) error {
 	if cell == "" || strings.EqualFold(cell, "NA") || strings.EqualFold(cell, "N/A") {
 		return nil
 	}
 	s.Shape = tensor.Shape{}
-	for _, d := range dims().FindAllString(cell, -1) {
+	for _, d := range numberPattern().FindAllString(cell, -1) {
 		n, err := strconv.ParseInt(d, 10, 64)
 		if err != nil {
 			return lang.Errorf("want dimensions of 63 bits")
