@@ -119,7 +119,7 @@ func checkFolder(out string) error {
 // convertAll converts the files, several at a time within the memory budget.
 func (r *runState) convertAll(ctx context.Context, all []Job, observe func(batch.Event), emit func(Result)) error {
 	p := newProgress(all, observe)
-	opt := batch.Options{Workers: r.opt.workers(), Budget: memoryBudget, Observe: p.job}
+	opt := batch.Options{Workers: r.opt.workers(), Budget: memoryBudget, Observe: p.observeJob}
 	return batch.Run(ctx, opt, all, r.cost, func(ctx context.Context, job Job) Result {
 		r.slots <- struct{}{}
 		defer func() { <-r.slots }()
@@ -177,7 +177,7 @@ func jobs(files []*dumpdir.File) []Job {
 		base := filename.Safe(f.Name)
 		at := place{f.Folder.Dir, base}
 		if c := tensorfile.ContainerOf(f.Name); c != nil && c.Named {
-			at.base = withoutExt(base)
+			at.base = cutExt(base)
 		}
 		all[i] = Job{File: f, Base: base, place: i, twins: seen[at]}
 		seen[at] = append(seen[at], f)
@@ -265,8 +265,8 @@ func newProgress(all []Job, observe func(batch.Event)) *progress {
 	return p
 }
 
-// job updates the number of finished files.
-func (p *progress) job(e batch.Event) {
+// observeJob updates the number of finished files.
+func (p *progress) observeJob(e batch.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.event.Done, p.event.Total = e.Done, e.Total
@@ -319,12 +319,12 @@ func (l *outcomeLists) add(r *Result) {
 		if row.Original == "" || row.Err != nil {
 			continue
 		}
-		l.shorten(store.Dir(row.Path), dumpdir.Renamed{Stored: store.Base(row.Path), Original: row.Original})
+		l.addShortened(store.Dir(row.Path), dumpdir.Renamed{Stored: store.Base(row.Path), Original: row.Original})
 	}
 }
 
-// shorten adds a shortened name in a folder.
-func (l *outcomeLists) shorten(dir string, name dumpdir.Renamed) {
+// addShortened adds a shortened name in a folder.
+func (l *outcomeLists) addShortened(dir string, name dumpdir.Renamed) {
 	if l.shortened == nil {
 		l.shortened = map[string][]dumpdir.Renamed{}
 	}
@@ -336,10 +336,10 @@ func (l *outcomeLists) shorten(dir string, name dumpdir.Renamed) {
 func failedLine(r *Result) (string, bool) {
 	var line strings.Builder
 	line.WriteString(strings.NewReplacer("\n", `\n`, "\r", `\r`).Replace(r.Job.Path()))
-	failed := failure(r.Err)
+	failed := isFailure(r.Err)
 	for _, row := range r.Rows {
 		switch {
-		case !failure(row.Err):
+		case !isFailure(row.Err):
 			continue
 		case row.Name != "":
 			fmt.Fprintf(&line, ",%q", row.Name)
