@@ -138,12 +138,12 @@ type Sum struct{ File, MD5 string }
 func Import(ctx context.Context, found *SearchResult, opt Options) (*Result, error) {
 	r := &Result{Schema: Schema, Rows: []*Row{}, Others: append([]UnusedFile{}, found.Others...), Misfits: found.Misfits}
 	pieces := r.rename(found.Pieces, &opt)
-	pieces = r.choose(pieces, &opt)
+	pieces = r.dropUnwanted(pieces, &opt)
 	groups := groupPieces(pieces)
 	units := r.planUnits(groups, &opt)
-	w := &worker{opt: &opt, inputs: map[string]bool{}, rooms: sync.Pool{New: func() any { return newBuffers(blockBytes) }}}
+	w := &worker{opt: &opt, inputs: map[string]bool{}, bufferPool: sync.Pool{New: func() any { return newBuffers(blockBytes) }}}
 	for _, p := range found.Pieces {
-		w.inputs[resolved(p.Path)] = true
+		w.inputs[resolveFolder(p.Path)] = true
 	}
 	if err := w.joinUnits(ctx, units); err != nil {
 		return r, err
@@ -220,8 +220,8 @@ type outputKey struct {
 	output int
 }
 
-// choose leaves out unwanted nodes and rounds.
-func (r *Result) choose(pieces []namedPiece, opt *Options) []namedPiece {
+// dropUnwanted leaves out unwanted nodes and rounds.
+func (r *Result) dropUnwanted(pieces []namedPiece, opt *Options) []namedPiece {
 	names := func(yield func(string) bool) {
 		for _, p := range pieces {
 			if !yield(p.name) {
@@ -280,7 +280,7 @@ func (r *Result) addOther(p namedPiece, en string, args ...any) {
 type group struct {
 	row    *Row
 	bad    []*PieceError // errors of opening, one per piece, or nil
-	pieces []*stored     // pieces that could be opened
+	pieces []*openPiece  // pieces that could be opened
 	join   *joinPlan
 }
 

@@ -11,7 +11,7 @@ import (
 
 // joinPlan is a plan to join the pieces of an output.
 type joinPlan struct {
-	pieces []*stored // in their order on the axis
+	pieces []*openPiece // in their order on the axis
 	axis   int
 	dtype  tensor.DType
 	shape  tensor.Shape // of the result
@@ -50,11 +50,11 @@ func checkNumbers(pieces []*Piece) *PieceError {
 	return duplicate
 }
 
-// join plans how pieces are joined; their numbers must be complete from 0.
-func join(pieces []*stored, defaultAxis int) (*joinPlan, *PieceError) {
-	pieces = slices.SortedStableFunc(slices.Values(pieces), func(a, b *stored) int { return a.Number - b.Number })
+// planPieces plans how pieces are joined; their numbers must be complete from 0.
+func planPieces(pieces []*openPiece, defaultAxis int) (*joinPlan, *PieceError) {
+	pieces = slices.SortedStableFunc(slices.Values(pieces), func(a, b *openPiece) int { return a.Number - b.Number })
 	first := pieces[0]
-	axis, axisPiece := defaultAxis, (*stored)(nil)
+	axis, axisPiece := defaultAxis, (*openPiece)(nil)
 	model := first
 	for _, p := range pieces {
 		switch {

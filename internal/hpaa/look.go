@@ -41,7 +41,7 @@ type hints struct {
 
 // describePiece opens the file of a piece and completes its description: from the header of an array, else
 // from the hints.
-func describePiece(p *Piece, h hints) (*stored, *PieceError) {
+func describePiece(p *Piece, h hints) (*openPiece, *PieceError) {
 	file, err := safefile.Open(p.Path)
 	if err != nil {
 		return nil, readError(err)
@@ -54,7 +54,7 @@ func describePiece(p *Piece, h hints) (*stored, *PieceError) {
 	if err != nil {
 		return nil, readError(err)
 	}
-	s := &stored{Piece: p, encoding: p.Encoding, skip: p.Skip, dtype: p.DType, shape: p.Shape, model: p.ModelShape, size: file.Size()}
+	s := &openPiece{Piece: p, encoding: p.Encoding, skip: p.Skip, dtype: p.DType, shape: p.Shape, model: p.ModelShape, size: file.Size()}
 	if s.encoding == "" {
 		s.encoding = h.encoding
 	}
@@ -77,7 +77,7 @@ func describePiece(p *Piece, h hints) (*stored, *PieceError) {
 }
 
 // readHeader takes type and shape from the header of an array.
-func (s *stored) readHeader(file io.ReaderAt) *PieceError {
+func (s *openPiece) readHeader(file io.ReaderAt) *PieceError {
 	s.encoding = Npy
 	array, err := npy.Open(io.NewSectionReader(file, s.skip, s.size-s.skip), s.size-s.skip)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *stored) readHeader(file io.ReaderAt) *PieceError {
 }
 
 // addHints sets missing properties from the hints, and the encoding from the head of the file.
-func (s *stored) addHints(h hints, head []byte) *PieceError {
+func (s *openPiece) addHints(h hints, head []byte) *PieceError {
 	if s.dtype == tensor.Undefined {
 		s.dtype = h.dtype
 	}
@@ -113,7 +113,7 @@ func (s *stored) addHints(h hints, head []byte) *PieceError {
 	if s.model == nil {
 		s.model = h.model
 	}
-	if bad := s.missing(h); bad != nil {
+	if bad := s.missingProperty(h); bad != nil {
 		return bad
 	}
 	want, ok := s.dtype.Bytes(s.shape.Elements())
@@ -133,7 +133,7 @@ func (s *stored) addHints(h hints, head []byte) *PieceError {
 }
 
 // missingProperty returns an error if the type or shape of a piece is unknown.
-func (s *stored) missing(h hints) *PieceError {
+func (s *openPiece) missingProperty(h hints) *PieceError {
 	what := ""
 	switch {
 	case s.shape == nil:
@@ -154,13 +154,13 @@ func (s *stored) missing(h hints) *PieceError {
 
 // detect detects the encoding: Bin if the file has the size of the elements, else the only text
 // form that fits the head.
-func (s *stored) detect(head []byte) *PieceError {
+func (s *openPiece) detect(head []byte) *PieceError {
 	if s.size-s.skip == s.wantBytes {
 		s.encoding = Bin
 		return nil
 	}
 	whole := int64(len(head)) == s.size-s.skip
-	digits, prefixed, ok := numbersIn(head, whole)
+	digits, prefixed, ok := detectNumbers(head, whole)
 	switch {
 	case !ok:
 		return &PieceError{SizeMismatch, lang.Say("found %d bytes that are no hex text, want %d for %v of %s", s.size-s.skip, s.wantBytes, s.shape, s.dtype)}
@@ -182,9 +182,9 @@ func (s *stored) detect(head []byte) *PieceError {
 	return nil
 }
 
-// numbersIn returns the form of the numbers in the head of a text: their common number of digits, 0
+// detectNumbers returns the form of the numbers in the head of a text: their common number of digits, 0
 // if they differ, and whether all have 0x. A truncated last number does not count.
-func numbersIn(head []byte, whole bool) (digits int, prefixed, ok bool) {
+func detectNumbers(head []byte, whole bool) (digits int, prefixed, ok bool) {
 	if len(head) >= len(utf8Mark) && string(head[:len(utf8Mark)]) == utf8Mark {
 		head = head[len(utf8Mark):]
 	}

@@ -21,8 +21,8 @@ const blockBytes = 512 << 10
 // utf8Mark is the byte order mark that some editors write.
 const utf8Mark = "\ufeff"
 
-// stored is a piece with everything needed to read its elements.
-type stored struct {
+// openPiece is a piece with everything needed to read its elements.
+type openPiece struct {
 	*Piece
 	encoding  Encoding
 	skip      int64
@@ -37,7 +37,7 @@ type stored struct {
 // reader reads the elements of a piece in order; packed elements are unpacked to bytes. If many
 // pieces are read at a time it reopens the file for every block.
 type reader struct {
-	piece     *stored
+	piece     *openPiece
 	file      store.Source // nil while closed
 	reopens   bool         // close the file after every block
 	data      io.ReaderAt
@@ -57,7 +57,7 @@ type buffers struct{ text, block, unpack []byte }
 func newBuffers(size int) *buffers { return &buffers{block: make([]byte, max(size, minBlock))} }
 
 // newReader returns a reader that uses the buffers in.
-func newReader(piece *stored, in *buffers, reopens bool) *reader {
+func newReader(piece *openPiece, in *buffers, reopens bool) *reader {
 	return &reader{piece: piece, reopens: reopens, at: -1, buffers: in}
 }
 

@@ -23,12 +23,12 @@ import (
 type worker struct {
 	opt *Options
 	// inputs holds the resolved paths of the pieces, which no output may overwrite.
-	inputs map[string]bool
-	rooms  sync.Pool
+	inputs     map[string]bool
+	bufferPool sync.Pool
 }
 
-// resolved returns an absolute path with the links of its folder resolved, if the folder exists.
-func resolved(path string) string {
+// resolveFolder returns an absolute path with the links of its folder resolved, if the folder exists.
+func resolveFolder(path string) string {
 	if abs, err := store.Abs(path); err == nil {
 		path = abs
 	}
@@ -70,8 +70,8 @@ func (w *worker) joinNode(ctx context.Context, u workUnit) {
 			f.Abort()
 		}
 	}()
-	memory := w.rooms.Get().(*buffers)
-	defer w.rooms.Put(memory)
+	memory := w.bufferPool.Get().(*buffers)
+	defer w.bufferPool.Put(memory)
 	for _, g := range u.groups {
 		if broken {
 			break
@@ -111,7 +111,7 @@ func (w *worker) describePieces(g *group) bool {
 	g.bad = make([]*PieceError, len(g.row.Pieces))
 	ok := true
 	for i, p := range g.row.Pieces {
-		var s *stored
+		var s *openPiece
 		var bad *PieceError
 		err := guard.Do(func() error {
 			s, bad = describePiece(p, w.hintsOf(g, p))
@@ -133,7 +133,7 @@ func (g *group) planJoin(opt *Options) {
 	if g.row.PieceError = checkNumbers(g.row.Pieces); g.row.PieceError != nil {
 		return
 	}
-	if g.join, g.row.PieceError = join(g.pieces, opt.Axis); g.row.PieceError != nil {
+	if g.join, g.row.PieceError = planPieces(g.pieces, opt.Axis); g.row.PieceError != nil {
 		return
 	}
 	g.row.Array = &Array{File: g.row.Path, DType: g.join.dtype, Shape: append(tensor.Shape{}, g.join.shape...)}
@@ -171,7 +171,7 @@ func (w *worker) write(ctx context.Context, g *group, memory *buffers) (*safefil
 	if err != nil {
 		return nil, err
 	}
-	if w.inputs[resolved(g.row.Path)] {
+	if w.inputs[resolveFolder(g.row.Path)] {
 		return nil, &safefile.OverwriteError{Output: g.row.Path, Input: g.row.Path}
 	}
 	file, err := safefile.Create(g.row.Path)
@@ -211,7 +211,7 @@ func writeArray(ctx context.Context, file io.Writer, j *joinPlan, dec tensor.Dec
 }
 
 // check reads a piece to its end.
-func (s *stored) check(ctx context.Context, memory *buffers) error {
+func (s *openPiece) check(ctx context.Context, memory *buffers) error {
 	r := newReader(s, memory, false)
 	defer r.Close() //nolint:errcheck // read only
 	return guard.Do(func() error { return r.checkLength(ctx) })
@@ -239,7 +239,7 @@ func (w *worker) checkAll(ctx context.Context, u workUnit, memory *buffers) {
 				first = &PieceError{bad.Code, lang.Say("excluded together with %s: %s", g.row.Label, all[0])}
 			}
 		}
-		texts[k] = someOf(all)
+		texts[k] = joinFirst(all)
 	}
 	for k, g := range u.groups {
 		g.row.Array, g.row.Cropped, g.row.Notes = nil, 0, nil
@@ -268,8 +268,8 @@ func asPieceError(err error) *PieceError {
 	return readError(err)
 }
 
-// someOf joins the first five texts.
-func someOf(texts []lang.Sentence) lang.Sentence {
+// joinFirst joins the first five texts.
+func joinFirst(texts []lang.Sentence) lang.Sentence {
 	const shown = 5
 	between := lang.Text{EN: "; "}
 	if len(texts) > shown {
@@ -297,7 +297,7 @@ func (r *Result) setSums(ctx context.Context, pieces []*Piece, opt *Options) err
 	if !opt.Sums {
 		return nil
 	}
-	return batch.Run(ctx, batch.Options{Workers: opt.Workers}, pieces, nil, func(_ context.Context, p *Piece) string { return sumOf(p.Path) },
+	return batch.Run(ctx, batch.Options{Workers: opt.Workers}, pieces, nil, func(_ context.Context, p *Piece) string { return md5Of(p.Path) },
 		func(i int, sum string) {
 			if sum != "" {
 				r.Sums = append(r.Sums, Sum{pieces[i].File, sum})
@@ -305,8 +305,8 @@ func (r *Result) setSums(ctx context.Context, pieces []*Piece, opt *Options) err
 		})
 }
 
-// sumOf returns the MD5 digest of a file in hex digits; empty if it cannot be read.
-func sumOf(path string) string {
+// md5Of returns the MD5 digest of a file in hex digits; empty if it cannot be read.
+func md5Of(path string) string {
 	file, err := safefile.Open(path)
 	if err != nil {
 		return ""
