@@ -140,7 +140,7 @@ func (r *textReader) opAttribute(op *Op) error {
 			}
 			depth++
 			defer func() { depth-- }()
-			return r.eitherOf(a, value)
+			return r.attributeValue(a, value)
 		}
 		return r.scalars(func(text string) string {
 			a.add(text)
@@ -161,7 +161,7 @@ func (r *textReader) opAttribute(op *Op) error {
 }
 
 // attributeValue reads a field whose value is a message, or one or several numbers.
-func (r *textReader) eitherOf(a *Attribute, read func(field []byte) error) error {
+func (r *textReader) attributeValue(a *Attribute, read func(field []byte) error) error {
 	if _, err := r.nextIfAny(":"); err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ func (g *IR) Attributes(in io.ReaderAt, n *Node) map[string]Attribute {
 		return nil
 	}
 	inner := line[at+len(primitiveMark)-1:]
-	end := closing(inner)
+	end := closingBracket(inner)
 	if end < 0 {
 		return nil
 	}

@@ -165,13 +165,13 @@ func (r *fusionReader) input(op *Op) error {
 		return err
 	}
 	if v.Kind != jsonpos.String && v.Kind != jsonpos.Null || !op.addInput(v.Text) {
-		return r.Mismatch(v, wantedInput)
+		return r.Mismatch(v, inputForm)
 	}
 	return nil
 }
 
-// wantedInput describes the entries that addInput accepts.
-const wantedInput = "operator:output"
+// inputForm describes the entries that addInput accepts.
+const inputForm = "operator:output"
 
 // addInput adds an entry operator:output. Output -1 is a control edge and left out; an empty entry is an unconnected
 // input.
@@ -232,7 +232,7 @@ func (r *fusionReader) attribute(o *Origin, key string, v *jsonpos.Value) error 
 	if !isOrigin(key) {
 		return nil
 	}
-	all, err := r.scalars(v)
+	all, err := r.scalarValues(v)
 	if err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (r *fusionReader) attribute(o *Origin, key string, v *jsonpos.Value) error 
 	for i, item := range all {
 		texts[i] = item.Text
 	}
-	if bad, wanted := o.set(key, texts); wanted != "" {
+	if bad, wanted := o.setAttribute(key, texts); wanted != "" {
 		return r.Mismatch(all[bad], wanted)
 	}
 	return nil
@@ -258,9 +258,9 @@ func isOrigin(key string) bool {
 	return key == originName || key == originFormat || key == originOutput || key == originShape
 }
 
-// set copies the values of an attribute. For a wrong value it returns the index and a description of the expected
+// setAttribute copies the values of an attribute. For a wrong value it returns the index and a description of the expected
 // value.
-func (o *Origin) set(key string, values []string) (bad int, wanted string) {
+func (o *Origin) setAttribute(key string, values []string) (bad int, wanted string) {
 	if key == originShape {
 		o.Shape = nil
 		for i, text := range values {
@@ -291,9 +291,9 @@ func (o *Origin) set(key string, values []string) (bad int, wanted string) {
 	return 0, ""
 }
 
-// scalars returns the texts or numbers of an attribute: plain, in an array, or in GE's form {"s":
+// scalarValues returns the texts or numbers of an attribute: plain, in an array, or in GE's form {"s":
 // ...}, {"i": ...}, {"list": {"s": [...]}}.
-func (r *fusionReader) scalars(v *jsonpos.Value) ([]*jsonpos.Value, error) {
+func (r *fusionReader) scalarValues(v *jsonpos.Value) ([]*jsonpos.Value, error) {
 	plain := v
 	if v.Kind == jsonpos.Object {
 		plain = firstOf(v, "s", "i", "f", "b")

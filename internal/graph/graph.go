@@ -29,8 +29,8 @@ type Graph struct {
 
 	index filename.Index
 	// places maps names of operators to indexes in the topological order, built once.
-	placed sync.Once
-	places filename.Index
+	placesOnce sync.Once
+	places     filename.Index
 }
 
 // Op is an operator of a graph. Fields that its file lacks are zero.
@@ -210,7 +210,7 @@ func (g *Graph) Topological() []string {
 // TopologicalIndex returns the topological index of the operator with the first known name of names, exact or as written in file
 // names. The graph must not change after the first call.
 func (g *Graph) TopologicalIndex(names ...string) (int, bool) {
-	g.placed.Do(func() {
+	g.placesOnce.Do(func() {
 		for i, name := range g.Topological() {
 			g.places.Add(name, i)
 		}

@@ -86,7 +86,7 @@ func (r *irReader) read() error {
 	for {
 		line, offset, err := r.lines.next()
 		if errors.Is(err, io.EOF) {
-			return r.end(offset)
+			return r.finish(offset)
 		}
 		if err != nil {
 			r.endTruncated()
@@ -158,8 +158,8 @@ func (r *irReader) otherLine(text []byte) {
 	}
 }
 
-// end ends reading at the end of the file.
-func (r *irReader) end(size int64) error {
+// finish ends reading at the end of the file.
+func (r *irReader) finish(size int64) error {
 	cut := r.open
 	switch {
 	case cut:
@@ -358,13 +358,13 @@ func cutOperator(b []byte) (operator, rest []byte) {
 	case len(b) > 0 && b[0] == '%':
 		isCall = true
 		if at := bytes.IndexAny(b, "[("); at >= 0 && b[at] == '[' {
-			if end := closing(b[at:]); end >= 0 {
+			if end := closingBracket(b[at:]); end >= 0 {
 				return []byte(Call), b[at+end+1:]
 			}
 		}
 	case len(b) > 0 && b[0] == '$':
 		isCall = true
-		if end := closing(b[1:]); end >= 0 {
+		if end := closingBracket(b[1:]); end >= 0 {
 			return []byte(Call), b[1+end+1:]
 		}
 	}

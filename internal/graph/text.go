@@ -69,7 +69,7 @@ func (r *textReader) op(op Op, index int) error {
 		case "input":
 			return r.scalars(func(text string) (wanted string) {
 				if !op.addInput(text) {
-					return wantedInput
+					return inputForm
 				}
 				return ""
 			})
@@ -139,7 +139,7 @@ func (r *textReader) attribute(o *Origin) error {
 	if err != nil || !isOrigin(key) {
 		return err
 	}
-	if bad, wanted := o.set(key, values); wanted != "" {
+	if bad, wanted := o.setAttribute(key, values); wanted != "" {
 		return r.lineError(lang.Plain(fmt.Sprintf("%s %q", key, values[bad])), lang.Say(wanted))
 	}
 	return nil
@@ -242,7 +242,7 @@ func (r *textReader) fields(end byte, read func(field []byte) error) error {
 				return err
 			}
 		case isLetter(c):
-			field, err := r.word()
+			field, err := r.readWord()
 			if err == nil {
 				err = read(field)
 			}
@@ -333,12 +333,12 @@ func (r *textReader) scalar() ([]byte, error) {
 		return nil, err
 	case c == '"' || c == '\'':
 		r.token = r.token[:0]
-		err := r.quoted(true)
+		err := r.readQuoted(true)
 		return r.token, err
 	case !wordBytes[c]:
 		return nil, r.wrongByte(c, lang.Say("a value"))
 	}
-	return r.word()
+	return r.readWord()
 }
 
 // skip skips the value of a field, or the bracketed name of an extension.
@@ -360,9 +360,9 @@ func (r *textReader) skip() error {
 		case depth > 0 && (c == ',' || c == ';' || c == ':' || c == '/'):
 			r.pos++
 		case c == '"' || c == '\'':
-			err = r.quoted(false)
+			err = r.readQuoted(false)
 		case wordBytes[c]:
-			_, err = r.word()
+			_, err = r.readWord()
 		default:
 			return r.wrongByte(c, lang.Say("a value"))
 		}
@@ -382,8 +382,8 @@ var wordBytes = func() (set [256]bool) {
 	return set
 }()
 
-// word reads a name, a number or a word, valid until the next read.
-func (r *textReader) word() ([]byte, error) {
+// readWord reads a name, a number or a word, valid until the next read.
+func (r *textReader) readWord() ([]byte, error) {
 	r.token = r.token[:0]
 	for {
 		if err := r.refill(); errors.Is(err, io.EOF) {
@@ -406,21 +406,21 @@ func (r *textReader) word() ([]byte, error) {
 	}
 }
 
-// quoted reads a string: adjacent quoted literals. keep appends it to the token.
-func (r *textReader) quoted(keep bool) error {
+// readQuoted reads a string: adjacent quoted literals. keep appends it to the token.
+func (r *textReader) readQuoted(keep bool) error {
 	for {
 		quote, err := r.nextIfAny(`"'`)
 		if err != nil || quote == 0 {
 			return err
 		}
-		if err := r.literal(quote, keep); err != nil {
+		if err := r.readLiteral(quote, keep); err != nil {
 			return err
 		}
 	}
 }
 
-// literal reads a literal behind its opening quote.
-func (r *textReader) literal(quote byte, keep bool) error {
+// readLiteral reads a literal behind its opening quote.
+func (r *textReader) readLiteral(quote byte, keep bool) error {
 	for {
 		c, err := r.nextByte()
 		switch {
@@ -431,7 +431,7 @@ func (r *textReader) literal(quote byte, keep bool) error {
 		case c == quote:
 			return nil
 		case c == '\\' && keep:
-			c, err = r.escaped()
+			c, err = r.readEscape()
 		case c == '\\':
 			_, err = r.nextByte() // may be an escaped quote
 		}
@@ -462,9 +462,9 @@ func (r *textReader) nextByte() (byte, error) {
 // escapes lists the characters after a backslash, plain their meanings.
 const escapes, plain = `abfnrtv\'"?`, "\a\b\f\n\r\t\v\\'\"?"
 
-// escaped reads an escape sequence behind its backslash. Protobuf escapes non-ASCII text byte by
+// readEscape reads an escape sequence behind its backslash. Protobuf escapes non-ASCII text byte by
 // byte.
-func (r *textReader) escaped() (byte, error) {
+func (r *textReader) readEscape() (byte, error) {
 	c, err := r.nextByte()
 	if err != nil {
 		return 0, err
