@@ -59,14 +59,14 @@ func (m *NameMap) parse(s *scanner) error {
 		return s.unexpected(lang.Plain("{"))
 	}
 	err := s.list('}', func() error {
-		ref, refPos, err := s.str()
+		ref, refPos, err := s.quotedText()
 		if err != nil {
 			return err
 		}
 		if !s.skip(':') {
 			return s.unexpected(lang.Say("a colon"))
 		}
-		npu, npuPos, err := s.str()
+		npu, npuPos, err := s.quotedText()
 		if err != nil {
 			return err
 		}
@@ -207,8 +207,8 @@ func (s *scanner) list(closer byte, item func() error) error {
 	return nil
 }
 
-// str parses a quoted text, with Python's prefixes u and r.
-func (s *scanner) str() (value string, pos int, err error) {
+// quotedText parses a quoted text, with Python's prefixes u and r.
+func (s *scanner) quotedText() (value string, pos int, err error) {
 	s.space()
 	pos = s.pos
 	raw := false
@@ -262,7 +262,7 @@ func (s *scanner) escape(b *strings.Builder) error {
 		s.pos += 2
 		return nil
 	}
-	if r := surrogates(text); r != utf8.RuneError {
+	if r := decodeSurrogates(text); r != utf8.RuneError {
 		b.WriteRune(r)
 		s.pos += len(`\ud83d\ude00`)
 		return nil
@@ -276,8 +276,8 @@ func (s *scanner) escape(b *strings.Builder) error {
 	return nil
 }
 
-// surrogates returns the character of two surrogate escapes, or utf8.RuneError.
-func surrogates(text string) rune {
+// decodeSurrogates returns the character of two surrogate escapes, or utf8.RuneError.
+func decodeSurrogates(text string) rune {
 	if len(text) < len(`\ud83d\ude00`) || text[1] != 'u' || text[6:8] != `\u` {
 		return utf8.RuneError
 	}
@@ -324,7 +324,7 @@ func ParseList(values ...string) ([]string, error) {
 		}
 		s := &scanner{text: text, pos: 1}
 		err := s.list(closer, func() error {
-			name, pos, err := s.str()
+			name, pos, err := s.quotedText()
 			if err == nil && name == "" {
 				err = s.errorAt(pos, "an empty name")
 			}
