@@ -19,12 +19,12 @@ func (n *Name) refusal() error {
 	return &RefusedError{Off: n.off, Opcode: n.opcode, Name: n.String()}
 }
 
-// maker pushes the result of calling a name with args, and reports whether plain data can have such
-// arguments.
+// maker pushes the result of calling a name with args. It returns false if plain data cannot have
+// such arguments.
 type maker func(m *machine, args []any) bool
 
-// globals maps the names that plain data needs to the results of calling them; nil for names that
-// only occur as arguments. Python 2 calls the module builtins __builtin__.
+// globals maps the names that plain data needs to functions that make the result of calling them;
+// nil for names that only occur as arguments. Python 2 calls the module builtins __builtin__.
 var globals = map[string]maker{
 	"builtins.bool": nil, "builtins.dict": nil, "builtins.float": nil, "builtins.int": nil,
 	"builtins.list": nil, "builtins.str": nil, "builtins.tuple": nil,
@@ -33,12 +33,12 @@ var globals = map[string]maker{
 	"builtins.frozenset":      makeSet(FrozenSet),
 	"builtins.bytes":          makeBytes,
 	"builtins.bytearray":      makeBytes,
-	"_codecs.encode":          encode,
+	"_codecs.encode":          encodeLatin1,
 	"collections.OrderedDict": makeOrderedDict,
 	"collections.defaultdict": makeDefaultDict,
 }
 
-// maker returns the call of a known name, nil if it cannot be called.
+// maker returns the function of a known name, nil if the name cannot be called.
 func (m *machine) maker(n *Name) (call maker, known bool) {
 	module := n.Module
 	if module == "__builtin__" {
@@ -118,11 +118,11 @@ func makeBytes(m *machine, args []any) bool {
 		m.push(b)
 		return ok
 	}
-	return encode(m, args)
+	return encodeLatin1(m, args)
 }
 
-// encode makes bytes from a latin-1 text.
-func encode(m *machine, args []any) bool {
+// encodeLatin1 makes bytes from a latin-1 text.
+func encodeLatin1(m *machine, args []any) bool {
 	if len(args) != 2 || args[1] != "latin1" && args[1] != "latin-1" {
 		return false
 	}

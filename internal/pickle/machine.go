@@ -41,10 +41,10 @@ func Read(in io.Reader, maxSize int64) (v any, size int, err error) {
 	return m.run()
 }
 
-// Parse reads the pickle at the begin of data, and returns its size in bytes. The value may also
-// contain results of the dialect's functions, and each *Name that was not called. As in Python, and
-// unlike in Read, values may be left over. The error wraps io.ErrUnexpectedEOF if the pickle does
-// not end in data.
+// Parse reads the pickle at the beginning of data, and returns its size in bytes. The value may
+// also contain results of the dialect's functions, and each *Name that was not called. As in
+// Python, and unlike in Read, values may be left on the stack. The error wraps io.ErrUnexpectedEOF
+// if the pickle does not end in data.
 func (d *Dialect) Parse(data []byte) (v any, size int, err error) {
 	return d.machine(data).run()
 }
@@ -73,7 +73,7 @@ const (
 	seqMemory   = 96
 	dictMemory  = 96
 	keyMemory   = 64
-	// At most as many bytes as the smallest call in a pickle justifies.
+	// The smallest call in a pickle takes as many bytes.
 	objectMemory = 256
 )
 
@@ -82,7 +82,7 @@ const (
 type machine struct {
 	dialect *Dialect
 	data    []byte
-	// strict: no values on the stack or bytes may be left over.
+	// strict: values left on the stack and bytes after the pickle are errors.
 	strict bool
 	// opcode is the current instruction; start is its offset, pos the offset of the next byte.
 	opcode     string
@@ -295,9 +295,9 @@ type Dialect struct {
 	// Persistent returns the object of a persistent id; nil refuses them.
 	Persistent func(id any) (any, error)
 	// Stateful reports whether a pickle may set the state of a value; the state is dropped. nil
-	// refuses it for all values.
+	// refuses a state for all values.
 	Stateful func(v any) bool
-	// Objects: a class may be called as NEWOBJ does it too; otherwise this is refused.
+	// Objects allows calls of a class as by the opcode NEWOBJ; without it they are refused.
 	Objects bool
 	// MaxMemory, unless 0, bounds the memory of a value in bytes, for pickles that are smaller than
 	// their data.
@@ -306,11 +306,11 @@ type Dialect struct {
 
 // FormatError reports a broken pickle, or one beyond the limits of this package.
 type FormatError struct {
-	Off     int64  // byte offset of the opcode at fault
-	Opcode  string // its name, or its number in hex; empty at the end of the file
+	Off     int64  // byte offset of the failing opcode
+	Opcode  string // name of the opcode, or its number in hex; empty at the end of the file
 	Problem lang.Sentence
 
-	cut bool // more bytes might repair it
+	cut bool // the pickle is truncated: more bytes might repair it
 }
 
 // Error returns the text of the error.
@@ -335,7 +335,7 @@ func (e *FormatError) Unwrap() error {
 // RefusedError reports a pickle with more than plain data.
 type RefusedError struct {
 	Off    int64  // byte offset of the opcode
-	Opcode string // its name
+	Opcode string // name of the opcode
 	Name   string // the refused name, such as os.system; empty if unreadable
 }
 

@@ -27,12 +27,12 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind %d", k)
 }
 
-// Sequence is a list, tuple or set; items are in file order, in a set each once.
+// Sequence is a list, tuple or set; items are in file order. A set has each item once.
 type Sequence struct {
 	Kind  Kind
 	Items []any
 
-	positions positions // of a set's items
+	positions positions // positions of the items of a set
 }
 
 // Dict is a dict in file order.
