@@ -52,7 +52,7 @@ func (d Decoder) Identity() bool { return d.decode == nil }
 // Decode sets dst to the host elements of the elements in src: n*UnitSize() bytes become
 // n*Host().Size() bytes. Packed elements must be unpacked, one code per byte; bits above the code
 // are ignored. dst and src may be the same slice if both sizes are equal, and must not overlap
-// otherwise. It panics if the lengths do not fit each other.
+// otherwise. It panics if the lengths are inconsistent.
 func (d Decoder) Decode(dst, src []byte) {
 	n, size := len(src)/d.UnitSize(), d.Host().Size()
 	if len(src) != n*d.UnitSize() || len(dst) != n*size {
@@ -68,25 +68,25 @@ func (d Decoder) Decode(dst, src []byte) {
 // decoders is indexed by DType. nil: elements are stored as host elements, or the type has no host
 // type.
 var decoders = [len(dtypes)]func(dst, src []byte){
-	Bool:         byBytes(func(code byte) byte { return min(code, 1) }),
+	Bool:         decodeBytes(func(code byte) byte { return min(code, 1) }),
 	BFloat16:     decodeBFloat16,
-	Int4:         byBytes(func(code byte) byte { return byte(int8(code<<4) >> 4) }),
-	Uint1:        byBytes(func(code byte) byte { return code & 1 }),
-	Int2:         byBytes(func(code byte) byte { return byte(int8(code<<6) >> 6) }),
-	Uint2:        byBytes(func(code byte) byte { return code & 3 }),
+	Int4:         decodeBytes(func(code byte) byte { return byte(int8(code<<4) >> 4) }),
+	Uint1:        decodeBytes(func(code byte) byte { return code & 1 }),
+	Int2:         decodeBytes(func(code byte) byte { return byte(int8(code<<6) >> 6) }),
+	Uint2:        decodeBytes(func(code byte) byte { return code & 3 }),
 	Complex32:    decodeFloat16,
-	HiFloat8:     byFloats(hifloat8Table),
-	Float8E5M2:   byFloats(e5m2Table),
-	Float8E4M3FN: byFloats(e4m3fnTable),
-	Float8E8M0:   byFloats(e8m0Table),
-	Float6E3M2:   byFloats(e3m2Table),
-	Float6E2M3:   byFloats(e2m3Table),
-	Float4E2M1:   byFloats(e2m1Table),
-	Float4E1M2:   byFloats(e1m2Table),
+	HiFloat8:     decodeFloats(hifloat8Table),
+	Float8E5M2:   decodeFloats(e5m2Table),
+	Float8E4M3FN: decodeFloats(e4m3fnTable),
+	Float8E8M0:   decodeFloats(e8m0Table),
+	Float6E3M2:   decodeFloats(e3m2Table),
+	Float6E2M3:   decodeFloats(e2m3Table),
+	Float4E2M1:   decodeFloats(e2m1Table),
+	Float4E1M2:   decodeFloats(e1m2Table),
 }
 
-// byBytes decodes one-byte codes to one-byte elements through a table.
-func byBytes(element func(code byte) byte) func(dst, src []byte) {
+// decodeBytes decodes one-byte codes to one-byte elements through a table.
+func decodeBytes(element func(code byte) byte) func(dst, src []byte) {
 	var table [256]byte
 	for code := range table {
 		table[code] = element(byte(code))
@@ -99,8 +99,8 @@ func byBytes(element func(code byte) byte) func(dst, src []byte) {
 	}
 }
 
-// byFloats decodes one-byte codes to float32 through a table.
-func byFloats(table *floatTable) func(dst, src []byte) {
+// decodeFloats decodes one-byte codes to float32 through a table.
+func decodeFloats(table *floatTable) func(dst, src []byte) {
 	return func(dst, src []byte) {
 		for len(src) >= 4 && len(dst) >= 16 {
 			binary.LittleEndian.PutUint32(dst, table[src[0]])
@@ -170,7 +170,7 @@ const (
 // is exact; a NaN becomes quiet and keeps its sign and payload.
 func Float16To64(h uint16) float64 {
 	if h&halfExp == halfExp {
-		return halfSpecial(h)
+		return decodeHalfSpecial(h)
 	}
 	row := &halfRows[h>>10]
 	return float64(int32(h&halfFrac|row.hidden)) * row.scale
@@ -179,8 +179,8 @@ func Float16To64(h uint16) float64 {
 // Float16To32 is Float16To64 for float32, which holds every float16 too.
 func Float16To32(h uint16) float32 { return float32(Float16To64(h)) }
 
-// halfSpecial converts an infinity or a NaN.
-func halfSpecial(h uint16) float64 {
+// decodeHalfSpecial converts an infinity or a NaN.
+func decodeHalfSpecial(h uint16) float64 {
 	bits := uint64(h&0x8000)<<48 | 0x7ff<<52 | uint64(h&halfFrac)<<42
 	if h&halfFrac != 0 {
 		bits |= 1 << 51
@@ -296,9 +296,9 @@ var hifloat8Rows = []struct{ prefix, shift, exp int }{
 	{0b0001, 3, 0},
 }
 
-// packing is the order of elements narrower than a byte, defined here and nowhere else. Only the
-// order of uint1 is public (most significant bit first, as numpy.unpackbits); the others fill a
-// byte from its low bits.
+// packing is the order of elements narrower than a byte. Only the order of uint1 is public (most
+// significant bit first, as numpy.unpackbits); for the other types the first element is in the low
+// bits.
 type packing struct {
 	per    int         // elements per byte
 	mask   byte        // the bits of one code
@@ -414,8 +414,8 @@ func (p *packing) unpackBytes(dst, src []byte) {
 }
 
 // Pack is the reverse of Unpack: it stores the codes of src, one per byte, as the first packed
-// elements of dst and leaves the other elements of dst as they are. Bits above the code are
-// dropped. It panics if d is not packed or dst is too short.
+// elements of dst and keeps the other elements of dst. Bits above the code are dropped. It panics
+// if d is not packed or dst is too short.
 func Pack(dst, src []byte, d DType) {
 	p, _, _ := packedPosition(d, 0)
 	for len(src) >= p.per {

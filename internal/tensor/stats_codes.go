@@ -104,8 +104,8 @@ type codeCounter struct {
 	counted int64 // elements in the tables
 }
 
-// codeTables holds two counters for each code, used in turns, because an increment waits for the
-// previous increment of the same counter.
+// codeTables holds two counters for each code. Increments alternate between them, because an
+// increment waits for the previous increment of the same counter.
 type codeTables [2][1 << 16]uint32
 
 // rowSize is the number of codes that are folded at a time.
@@ -157,8 +157,8 @@ func (t *codeTables) countPairs(block []byte) {
 	}
 }
 
-// countBytes counts codes of one byte. Equal codes follow each other more often: four counters of
-// each code take turns.
+// countBytes counts codes of one byte. Equal codes often follow each other, so increments alternate
+// between four counters of each code.
 func (t *codeTables) countBytes(block []byte) {
 	t0, t1 := (*[256]uint32)(t[0][:]), (*[256]uint32)(t[1][:])
 	var t2, t3 [256]uint32
@@ -219,7 +219,7 @@ func (a *Accumulator) find(ranges []codeRange, block []byte) *Element {
 	return nil
 }
 
-// foldCodes moves the counts of the tables to the counts and sums of a.
+// foldCodes adds the counts of the tables to the counts and sums of a.
 func (a *Accumulator) foldCodes() {
 	c := a.codes
 	if c.tables == nil {
@@ -275,11 +275,11 @@ func (a *Accumulator) addTimes(x, n float64) {
 	}
 }
 
-// sortable maps the codes of float32 to integers in the order of their values,
+// sortableFloat maps the codes of float32 to integers in the order of their values,
 // NaN beyond the infinities, and back.
-func sortable(code int32) int32 { return code ^ code>>31&math.MaxInt32 }
+func sortableFloat(code int32) int32 { return code ^ code>>31&math.MaxInt32 }
 
-// scanFloats sums float32 in four sums that take turns, so that an addition does not wait for the
+// scanFloats sums float32 in four alternating sums, so that an addition does not wait for the
 // previous one.
 func scanFloats(chunk []byte) partial {
 	low, high := int32(math.MaxInt32), int32(math.MinInt32)
@@ -291,15 +291,15 @@ func scanFloats(chunk []byte) partial {
 		s1 = s1.Plus(float64(math.Float32frombits(b)))
 		s2 = s2.Plus(float64(math.Float32frombits(c)))
 		s3 = s3.Plus(float64(math.Float32frombits(d)))
-		p, q, r, s := sortable(int32(a)), sortable(int32(b)), sortable(int32(c)), sortable(int32(d))
+		p, q, r, s := sortableFloat(int32(a)), sortableFloat(int32(b)), sortableFloat(int32(c)), sortableFloat(int32(d))
 		low, high = min(low, p, q, r, s), max(high, p, q, r, s)
 	}
 	for ; len(chunk) >= 4; chunk = chunk[4:] {
 		code := binary.LittleEndian.Uint32(chunk)
 		s0 = s0.Plus(float64(math.Float32frombits(code)))
-		low, high = min(low, sortable(int32(code))), max(high, sortable(int32(code)))
+		low, high = min(low, sortableFloat(int32(code))), max(high, sortableFloat(int32(code)))
 	}
-	value := func(key int32) float64 { return float64(math.Float32frombits(uint32(sortable(key)))) }
+	value := func(key int32) float64 { return float64(math.Float32frombits(uint32(sortableFloat(key)))) }
 	return partial{value(low), value(high), s0.Merge(s1).Merge(s2.Merge(s3))}
 }
 
