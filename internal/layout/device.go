@@ -23,8 +23,8 @@ func (pl *planner) fromDevice() error {
 	case rule == nil:
 		return pl.fromMatrix(matrix, host)
 	}
-	// A host shape of two dimensions, or a batch of matrices, is the weight of
-	// a MatMul unless its axes are known to be others.
+	// A host shape of two dimensions, or a batch of matrices, is the weight of a MatMul unless its
+	// axes are known to be other axes.
 	isMatrix := pl.Groups <= 1 && len(host) >= 2 && (len(host) == 2 || len(pl.Shape) > matrix.tail) &&
 		matrix.checkHostShape(pl.Source, host, pl.Shape, pl.matrixParams(matrix, host)) == nil
 	if !isMatrix {
@@ -103,10 +103,9 @@ func (pl *planner) fromNamed(rule *rule) error {
 	return pl.toMatrix(ndRuleOf(pl.Target), shape)
 }
 
-// infer finds the host sizes behind a device shape: from the shape that the user gave in the
-// order of the target, else from the recorded original shape. Its order is usually not
-// recorded, so infer tries every order of the rule's axes and keeps the orders that make the
-// device shape.
+// infer finds the host sizes of a device shape: from the shape that the user gave in the order of
+// the target, else from the recorded original shape. Its order is usually not recorded, so infer
+// tries every order of the rule's axes and keeps the orders that produce the device shape.
 func (pl *planner) infer(rule *rule, p params) (shapeReading, params, error) {
 	host := pl.hostShape()
 	if len(host) == 0 {
@@ -125,7 +124,7 @@ func (pl *planner) infer(rule *rule, p params) (shapeReading, params, error) {
 		}
 		orders = []tensor.Format{*pl.Order}
 	}
-	fitting, used, err := fitting(rule, orders, host, pl.Shape, p)
+	fitting, used, err := fittingReadings(rule, orders, host, pl.Shape, p)
 	if len(fitting) == 0 && len(host) == 2 && !rule.axes3D {
 		// The output of a fully connected layer: N and C alone.
 		order := orders[0]
@@ -152,10 +151,10 @@ func (pl *planner) keepPadding(isKnown bool) error {
 	return nil
 }
 
-// fitting returns the readings of a host shape that make the device shape, and the parameters
-// for it. MindSpore rounds the output channels of a group up to C0 instead of 16; fitting tries
-// that if 16 does not fit.
-func fitting(rule *rule, orders []tensor.Format, host, dev tensor.Shape, p params) ([]shapeReading, params, error) {
+// fittingReadings returns the readings of a host shape that produce the device shape, and their
+// parameters. MindSpore rounds the output channels of a group up to C0 instead of 16: a second pass
+// tries C0 if 16 does not fit.
+func fittingReadings(rule *rule, orders []tensor.Format, host, dev tensor.Shape, p params) ([]shapeReading, params, error) {
 	var all []shapeReading
 	var first error
 	for _, cout := range []int64{16, p.c0} {
@@ -177,7 +176,7 @@ func fitting(rule *rule, orders []tensor.Format, host, dev tensor.Shape, p param
 	return all, p, first
 }
 
-// misfit is the error of a host shape without a reading that makes the device shape.
+// misfit returns the error of a host shape of which no reading produces the device shape.
 func (pl *planner) misfit(rule *rule, orders []tensor.Format, host tensor.Shape, p params, first error) error {
 	likely := orders[0]
 	if slices.Contains(orders, pl.Target) {
@@ -207,8 +206,8 @@ func (pl *planner) misfit(rule *rule, orders []tensor.Format, host tensor.Shape,
 	return shape
 }
 
-// chooseReading picks one of several readings that make the device shape: the recorded order, else the
-// order of the target, else the first (NCHW, NCDHW). It warns if the sizes differ.
+// chooseReading picks one of several readings that produce the device shape: the recorded order,
+// else the order of the target, else the first (NCHW, NCDHW). It warns if the sizes differ.
 func (pl *planner) chooseReading(fitting []shapeReading) shapeReading {
 	find := func(f tensor.Format) int {
 		return slices.IndexFunc(fitting, func(r shapeReading) bool { return r.order == f })
@@ -229,7 +228,7 @@ func (pl *planner) chooseReading(fitting []shapeReading) shapeReading {
 	return chosen
 }
 
-// matrixParams reads the block sizes of a matrix layout off the device shape.
+// matrixParams infers the block sizes of a matrix layout from the device shape.
 func (pl *planner) matrixParams(rule *ndRule, host tensor.Shape) params {
 	p := params{c0: cmp.Or(pl.C0, defaultC0(pl.DType)), n0: 16, cout: 16, groups: 1, hidden: pl.HiddenSize, input: pl.InputSize}
 	if len(pl.Shape) >= rule.tail {
@@ -311,7 +310,7 @@ func (pl *planner) unpack(rule *ndRule, host, dev tensor.Shape, p params) (step,
 	return s, err
 }
 
-// afterMatrix plans the way from the host shape of a matrix layout, which step s unpacks, to the
+// afterMatrix plans the steps from the host shape of a matrix layout, which step s unpacks, to the
 // target.
 func (pl *planner) afterMatrix(s step, host tensor.Shape) error {
 	order := pl.matrixOrder(host)
@@ -350,8 +349,8 @@ func (pl *planner) afterMatrix(s step, host tensor.Shape) error {
 		return pl.unsupported(lang.Sentence{})
 	}
 	if order == nil {
-		if len(host) != len(next.canonical()) {
-			return pl.unsupported(lang.Say("the host rank is %d, want %d", len(host), len(next.canonical())))
+		if len(host) != len(next.printOrder()) {
+			return pl.unsupported(lang.Say("the host rank is %d, want %d", len(host), len(next.printOrder())))
 		}
 		order = &next.orders()[0]
 		pl.warn("the axis order of %v is not recorded: assumed to be %s (--original-format overrides this)", host, *order)
@@ -363,8 +362,8 @@ func (pl *planner) afterMatrix(s step, host tensor.Shape) error {
 	return pl.toDevice(next, nameAxes(order.String(), host), order.String())
 }
 
-// matrixOrder is the axis order of the host shape behind a matrix layout, nil if unknown. A
-// shape from the user is in the order of the target.
+// matrixOrder returns the axis order of the host shape of a matrix layout, nil if unknown. A shape
+// from the user is in the order of the target.
 func (pl *planner) matrixOrder(host tensor.Shape) *tensor.Format {
 	for _, f := range []*tensor.Format{pl.Order, pl.OriginalFormat} {
 		if f == nil || len(pl.TargetShape) > 0 {

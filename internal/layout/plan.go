@@ -23,7 +23,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Request asks for a tensor in another format.
+// Request describes a conversion of a tensor to another format.
 type Request struct {
 	DType  tensor.DType
 	Source tensor.Format
@@ -42,14 +42,14 @@ type Request struct {
 	TargetShape tensor.Shape
 	// Order, when not nil, is the axis order of Original according to the user.
 	Order *tensor.Format
-	// TargetC0, when not 0, is the channel block of a device layout to make.
+	// TargetC0, when not 0, is the channel block of a device layout to produce.
 	TargetC0 int64
 	// HiddenSize and InputSize are attributes of RNN layouts, 0 when unknown.
 	HiddenSize, InputSize int64
 }
 
-// Plan is a conversion ready to run: shape and format of the result, and the steps from the
-// stored elements to it.
+// Plan is a conversion ready to run: shape and format of the result, and the steps from the stored
+// elements to the result.
 type Plan struct {
 	Shape tensor.Shape
 	// Format is the format of the result: the target, or ND if the source has no named axes and
@@ -66,7 +66,7 @@ type Plan struct {
 type step struct {
 	m        *Map
 	toDevice bool
-	// column is the other reading of an ambiguous map, nil for none; see holdsColumn.
+	// column is the second reading of an ambiguous map, nil for none; see holdsColumn.
 	column *Map
 }
 
@@ -120,8 +120,8 @@ func (pl *planner) planRule() error {
 	return pl.fromDevice()
 }
 
-// relabel corrects the format of the source. A tensor tagged with a 4-D or 5-D order but of another
-// rank is ND; an ND tensor gets the order that the user gives.
+// relabel corrects the format of the source. A tensor with a 4-D or 5-D order but another rank is
+// ND; an ND tensor gets the order that the user gives.
 func (pl *planner) relabel() {
 	order, ok := Order(pl.Source)
 	if ok && len(order) != len(pl.Shape) {
@@ -216,7 +216,7 @@ func (pl *planner) permute(from, to string) error {
 	return nil
 }
 
-// targetParams returns the block sizes of the device layout to make. fixed is the channel block
+// targetParams returns the block sizes of the device layout to produce. fixed is the channel block
 // that the layout fixes, 0 for none.
 func (pl *planner) targetParams(fixed int64) params {
 	return params{c0: cmp.Or(fixed, pl.TargetC0, pl.C0, defaultC0(pl.DType)), n0: 16, cout: 16, groups: max(pl.Groups, 1),
@@ -309,8 +309,8 @@ func pairNibbles(f tensor.Format, dev tensor.Shape, columns int64) (tensor.Shape
 	return paired, nil
 }
 
-// reading returns the map that fits the data in src.
-func (s step) reading(src Source, unit int) (*Map, error) {
+// chooseMap returns the map that fits the data in src.
+func (s step) chooseMap(src Source, unit int) (*Map, error) {
 	if s.column == nil {
 		return s.m, nil
 	}
@@ -325,7 +325,7 @@ func (s step) reading(src Source, unit int) (*Map, error) {
 }
 
 // holdsColumn decides between the row and the column reading of a one-dimensional FRACTAL_NZ
-// tensor, which both fit up to the length of a block: column if the row reading holds only zeros
+// tensor; up to the length of a block both fit. It returns true if the row reading has only zeros
 // after its first element and the column reading does not.
 func (s step) holdsColumn(src Source, unit int) (bool, error) {
 	n, c0 := s.m.Axes[0].Size, s.m.Device[len(s.m.Device)-1]
@@ -421,7 +421,7 @@ func pickedBlocks(strides []int64, picked [][]Run, n int64) blockList {
 				which = rest % int64(len(runs))
 				rest /= int64(len(runs))
 			}
-			b.spans[k] = linear(runs[which].N, strides[k])
+			b.spans[k] = linearAxis(runs[which].N, strides[k])
 			b.spans[k].start = starts[k][which]
 			b.base += runs[which].From * strides[k]
 		}
@@ -454,8 +454,8 @@ func Transpose(got tensor.Shape, perm []int) (*Plan, error) {
 	return viewPlan(got, want, strides), nil
 }
 
-// Select plans rows of a dense array: its axes in the order perm, of these the first ones joined to one axis, and of that
-// axis the positions of the runs.
+// Select plans rows of a dense array: its axes are taken in the order perm, the first joined of
+// them form one axis, and of that axis the positions of the runs are selected.
 func Select(got tensor.Shape, perm []int, joined int, runs []Run) (*Plan, error) {
 	turned, err := Transpose(got, perm)
 	if err != nil {
@@ -513,7 +513,7 @@ func permutation(stored, wanted dims5, from, to string) *Map {
 func arrayView(stored tensor.Shape, axes []Axis, strides []int64) *Map {
 	b := block{spans: make([]span, len(axes))}
 	for i, a := range axes {
-		b.spans[i] = linear(a.Size, strides[i])
+		b.spans[i] = linearAxis(a.Size, strides[i])
 	}
 	return &Map{Device: stored, Axes: axes, blocks: listOf(b)}
 }

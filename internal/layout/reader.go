@@ -13,9 +13,9 @@ import (
 // computing the rest. It is a Source for one goroutine. Its Buffers grow to about BufferBytes for
 // each step of the plan.
 //
-// Neighbours in the result lie scattered in the source, and a few channels of a block cost as
-// much reading as the whole block. So reads in order are served from a window, a larger range
-// that ends at the end of blocks. Any other read gathers its own elements only.
+// Neighbours in the result lie scattered in the source, and a few channels of a block cost as much
+// reading as the whole block. So consecutive reads are served from a window, a larger range that
+// ends at the end of blocks. Any other read gathers its own elements only.
 type Reader struct {
 	loader
 	m        *Map  // nil if the result is the stored elements
@@ -46,7 +46,7 @@ func (p *Plan) Reader(src Source, unit int, buf *Buffers) (*Reader, error) {
 		if r != nil {
 			src, buf = r, buf.forNext()
 		}
-		m, err := s.reading(src, unit)
+		m, err := s.chooseMap(src, unit)
 		if err != nil {
 			return nil, err
 		}
@@ -95,7 +95,7 @@ func (r *Reader) ReadElements(dst []byte, first int64) error {
 	ahead := first == r.next
 	r.next = first + n
 	for len(dst) > 0 {
-		have := r.fromWindow(dst, first)
+		have := r.copyFromWindow(dst, first)
 		if have == 0 {
 			var err error
 			if have, err = r.read(dst, first, ahead); err != nil {
@@ -147,7 +147,7 @@ func (r *Reader) read(dst []byte, first int64, ahead bool) (int64, error) {
 		if err := r.fill(first, reach); err != nil {
 			return 0, err
 		}
-		return r.fromWindow(dst, first), nil
+		return r.copyFromWindow(dst, first), nil
 	}
 	n = min(n, end-first)
 	return n, r.gather(dst[:n*r.unit], first)
@@ -158,7 +158,7 @@ func (r *Reader) loadSmall() error {
 	if r.loaded != nil || r.stored*r.unit > r.sizes.maxTile {
 		return nil
 	}
-	all := buffer(&r.buf.in, r.stored*r.unit)
+	all := resize(&r.buf.in, r.stored*r.unit)
 	if err := r.src.ReadElements(all, 0); err != nil {
 		return err
 	}
@@ -166,8 +166,8 @@ func (r *Reader) loadSmall() error {
 	return nil
 }
 
-// fromWindow copies the leading elements of dst that are in the window and returns their number.
-func (r *Reader) fromWindow(dst []byte, first int64) int64 {
+// copyFromWindow copies the leading elements of dst that are in the window and returns their number.
+func (r *Reader) copyFromWindow(dst []byte, first int64) int64 {
 	skip := (first - r.start) * r.unit
 	if skip < 0 || skip >= int64(len(r.window)) {
 		return 0
@@ -178,7 +178,7 @@ func (r *Reader) fromWindow(dst []byte, first int64) int64 {
 // fill makes [first, end) the window.
 func (r *Reader) fill(first, end int64) error {
 	r.window = r.window[:0] // empty if gather fails
-	out := buffer(&r.buf.out, (end-first)*r.unit)
+	out := resize(&r.buf.out, (end-first)*r.unit)
 	if err := r.gather(out, first); err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (r *Reader) gatherDevice(dst []byte, first int64) error {
 	end := first + int64(len(dst))/r.unit
 	return r.m.blocks.eachInDevice(first, end, func(b block) error {
 		return b.boxes(r.strides, func(b box) error {
-			return b.swapped().eachPart(first, end, func(part box) error {
+			return b.swap().eachPart(first, end, func(part box) error {
 				part.host -= first
 				return r.load(dst, part)
 			})
@@ -285,8 +285,8 @@ type Source interface {
 }
 
 // sizes are the bounds of reads and buffers, in bytes. A window has from minTile to windowTiles
-// times maxTile bytes, more than minTile only while its runs in the device buffer are shorter
-// than goodRun. One read has at most maxTile bytes; it reads through gaps of up to gap bytes.
+// times maxTile bytes; it exceeds minTile only while its runs in the device buffer are shorter than
+// goodRun. One read has at most maxTile bytes; it reads through gaps of up to gap bytes.
 type sizes struct {
 	minTile, maxTile, goodRun, gap int64
 }
@@ -329,7 +329,7 @@ type loader struct {
 	loaded []byte // the whole source, when it is small
 }
 
-// lineBytes is the length of a line of a processor's cache.
+// lineBytes is the length of a cache line in bytes.
 const lineBytes = 64
 
 // load copies the elements of a box into out, in segments that fit the buffer.
@@ -380,7 +380,7 @@ func (l *loader) segments(out []byte, host, dev int64, dims []dim, far dim) erro
 		if dims = slices.Clone(dims); far.n > 1 {
 			dims = append(dims, far)
 		}
-		in := buffer(&l.buf.in, total*far.n*l.unit)
+		in := resize(&l.buf.in, total*far.n*l.unit)
 		if err := l.pieces(in, dev, dims[near:]); err != nil {
 			return err
 		}
@@ -439,7 +439,7 @@ const BlockElements = 64 << 10
 func Blocks(ctx context.Context, src Source, n int64, unit int, buf *[]byte) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for first := int64(0); first < n; first += BlockElements {
-			block := buffer(buf, min(BlockElements, n-first)*int64(unit))
+			block := resize(buf, min(BlockElements, n-first)*int64(unit))
 			err := ctx.Err()
 			if err == nil {
 				block, err = readAt(src, block, first)
@@ -463,8 +463,8 @@ func readAt(src Source, buf []byte, first int64) ([]byte, error) {
 	return buf, src.ReadElements(buf, first)
 }
 
-// buffer returns n bytes, reusing the memory of b if it suffices.
-func buffer(b *[]byte, n int64) []byte {
+// resize returns n bytes, reusing the memory of b if it suffices.
+func resize(b *[]byte, n int64) []byte {
 	*b = slices.Grow((*b)[:0], int(n))
 	return (*b)[:n]
 }
