@@ -61,8 +61,8 @@ func (g *gunzip) next() error {
 	return nil
 }
 
-// gzipError returns where the CRC-32 or the length in a gzip file differs from the data. It reads the file again,
-// since the decoder does not tell.
+// gzipError finds where the CRC-32 or the length in a gzip file differs from the data. It reads the
+// file again, since the decoder does not report the place.
 func (b *Bundle) gzipError() error {
 	file := io.NewSectionReader(b.file, 0, b.file.Size())
 	in := bufio.NewReaderSize(file, 1<<20)
