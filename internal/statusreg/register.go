@@ -48,7 +48,7 @@ const (
 type flags uint8
 
 const (
-	numeric    flags = 1 << iota // the cause lies in the computed numbers
+	numeric    flags = 1 << iota // the computed numbers are the cause
 	unofficial                   // not stated by the vendor for this register
 )
 
@@ -232,7 +232,7 @@ func (v Value) String() string {
 	return b.String()
 }
 
-// ParseError reports a text that is no value.
+// ParseError is the error of a text that is no value.
 type ParseError struct {
 	Value string
 	Msg   lang.Sentence // the fault and the wanted value
