@@ -35,7 +35,7 @@ func (r *Record) AppendJSON(dst []byte) []byte {
 	return root.appendIndented(dst)
 }
 
-// AppendJSON appends the rescued fields in the form of a new-layout record; lost status words are
+// AppendJSON appends the remaining fields in the form of a new-layout record; lost status words are
 // null.
 func (r *MisreadRemainder) AppendJSON(dst []byte) []byte {
 	var data members
@@ -160,7 +160,7 @@ type object struct {
 // parseRoot reads the top-level object of a file, or its member "record" in the extended form.
 func parseRoot(data []byte) (*object, error) {
 	doc := jsonpos.Parse(data)
-	if !doc.Valid() { // encoding/json is more lenient than jsonpos: accept what it accepts
+	if !doc.Valid() { // encoding/json accepts more than jsonpos: accept the same texts
 		var raw json.RawMessage
 		var syntax *json.SyntaxError
 		if err := json.Unmarshal(data, &raw); errors.As(err, &syntax) {
@@ -288,7 +288,7 @@ func ParseJSON(data []byte) (*Record, error) {
 		return nil, err
 	}
 	if isMisread(r) {
-		return nil, rescue(r)
+		return nil, decodeMisread(r)
 	}
 	return r, nil
 }
@@ -417,12 +417,12 @@ func (r *Record) warnUnread(o *object) {
 	}
 }
 
-// MisreadRemainder is the remainder of a new-layout record that was read with the old layout and stored with
-// the old layout's fields only, as in MindSpore's JSON files on devices with the new layout.
+// MisreadRemainder is the remainder of a new-layout record that a program read with the old layout
+// and stored with the old layout's fields only, as in MindSpore's JSON files on devices with the
+// new layout.
 //
-// The old layout's first area lies over the header and the first three ids.
-// All further fields of the entry fall between the old layout's fields, except
-// the last of four status words.
+// The old layout's first area covers the header and the first three ids. All further fields of the
+// entry are between the old layout's fields, except the last of four status words.
 type MisreadRemainder struct {
 	Header     Header
 	Unit       Unit
@@ -438,9 +438,9 @@ type MisreadRemainder struct {
 // of the new layout.
 func isMisread(r *Record) bool { return uint32(r.Areas[0].ModelID) == Magic }
 
-// rescue decodes a misread record. The result is a *MisreadError, or an *AccTypeError if the header
-// has an unknown accelerator type.
-func rescue(r *Record) error {
+// decodeMisread decodes a misread record. The result is a *MisreadError, or an *AccTypeError if the
+// header has an unknown accelerator type.
+func decodeMisread(r *Record) error {
 	dha, l2 := &r.Areas[0], &r.Areas[1]
 	var h Header
 	for i, f := range headerFields {

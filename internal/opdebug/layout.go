@@ -16,7 +16,7 @@ const wordSize = 8
 // field is one field of a layout, with its place and names.
 type field struct {
 	name   string
-	alias  string // another name seen in JSON files
+	alias  string // alternative name in JSON files
 	offset int    // in the payload
 	words  int
 	hex    bool
@@ -66,8 +66,8 @@ func (l *layout) dataLen() int {
 	return n
 }
 
-// end returns the offset after the last field.
-func (l *layout) end() int {
+// endOffset returns the offset after the last field.
+func (l *layout) endOffset() int {
 	last := &l.fields[len(l.fields)-1]
 	return last.offset + last.words*wordSize
 }
@@ -113,8 +113,8 @@ var (
 	}
 )
 
-// layouts is the only table for reading, writing and JSON. The old layout stores the status apart
-// from the fields it belongs to.
+// layouts is the only table for reading, writing and JSON. The old layout stores the status
+// separately from the other fields of an area.
 var layouts = [...]layout{
 	{DHA, slices.Concat(
 		placeFields(0, modelID, streamID, taskID, taskType, pcStart, paraBase),
@@ -223,7 +223,7 @@ func (u *Unit) UnmarshalText(text []byte) error {
 }
 
 // Area is a record's data on one unit. The unit determines the fields that apply: Fields lists
-// them, the others are zero.
+// them; other fields are zero.
 type Area struct {
 	Unit       Unit
 	ModelID    uint64
@@ -304,9 +304,9 @@ func (s Span) String() string {
 	return fmt.Sprintf("0x%x to 0x%x", s.Offset, s.Offset+len(s.Data)-1)
 }
 
-// undecoded returns the non-zero ranges of payload, from offset pos on, that no field of the
+// undecodedSpans returns the non-zero ranges of payload, from offset pos on, that no field of the
 // layouts covers: at most one between two neighbouring fields. No range crosses the offset cut.
-func undecoded(payload []byte, ls []layout, pos, cut int) []Span {
+func undecodedSpans(payload []byte, ls []layout, pos, cut int) []Span {
 	var covered []Span
 	for i := range ls {
 		for _, f := range ls[i].fields {
