@@ -49,7 +49,7 @@ func (s *scanner) tensors(kind string) ([]tensor.Tensor, []Detail) {
 func (p *part) blob(r io.ReaderAt) Blob { return Blob{p.blobType, p.n, p.section(r), p.err} }
 
 // tensor makes the tensor of an input or output and completes its detail. An impossible dimension,
-// or missing bytes, are an error of this tensor alone.
+// or missing bytes, are an error of this tensor only.
 func (p *part) tensor(r io.ReaderAt) tensor.Tensor {
 	d := &p.detail
 	word := d.StoredFormat
@@ -147,7 +147,7 @@ func headerLength(s *scanner) (int64, error) {
 	}
 	n, rest := binary.LittleEndian.Uint64(b), s.size-lengthSize
 	if n > uint64(rest) {
-		return 0, formatError(0, lang.Say("header length"), lang.Plain(count(n)), exceeds(rest))
+		return 0, formatError(0, lang.Say("header length"), lang.Plain(formatLength(n)), exceeds(rest))
 	}
 	return int64(n), nil
 }
@@ -185,7 +185,7 @@ func placeParts(parts []*part, off, end int64) (warnings []lang.Sentence) {
 			warnings = append(warnings, p.useInline()...)
 			continue
 		}
-		off = p.place(off, end)
+		off = p.setPlace(off, end)
 	}
 	if spare := end - off; spare > 0 {
 		warnings = append(warnings, lang.Say("%d spare bytes after the last tensor, at 0x%x", spare, off))
@@ -212,17 +212,17 @@ type part struct {
 	kind           string
 	index          int    // index among the parts of its kind
 	size           uint64 // size in the descriptor
-	span                  // bytes inside the descriptor at first, finally the bytes to read, or an error
+	span                  // bytes inside the descriptor at first, later the bytes to read, or an error
 	dims, original []uint64
 	detail         Detail
 	blobType       int32 // type of a buffer or space
 }
 
-// span is the position in the file of a descriptor and of its bytes.
+// span is the position in the file of a descriptor and of the bytes that it describes.
 type span struct {
 	descriptorAt int64 // offset of the descriptor
 	off, n       int64 // offset and number of bytes
-	isInline     bool  // the descriptor contains bytes, maybe none
+	isInline     bool  // the descriptor contains bytes, possibly none
 	err          error // the file is truncated inside the descriptor
 }
 
@@ -256,7 +256,7 @@ func (s *scanner) sortParts() {
 // the part, whose memory is reused for the next file.
 func (p *part) name() string { return fmt.Sprintf("%s %d", p.kind, p.index) }
 
-// dropUnnamed drops an original operator without a name, whose element type and format have no
+// dropUnnamed drops an original operator without a name: its element type and format have no
 // meaning.
 func (p *part) dropUnnamed() {
 	if op := p.detail.OriginalOp; op != nil && op.Name == "" {
@@ -268,18 +268,18 @@ func (p *part) dropUnnamed() {
 // other than 0.
 func (p *part) useInline() (warnings []lang.Sentence) {
 	if p.size != 0 && p.size != uint64(p.n) {
-		warnings = append(warnings, lang.Say("%s has %d bytes, its recorded size is %s", p.name(), p.n, count(p.size)))
+		warnings = append(warnings, lang.Say("%s has %d bytes, its recorded size is %s", p.name(), p.n, formatLength(p.size)))
 	}
 	return warnings
 }
 
-// place places the bytes at off in a file that ends at end, and returns the offset after them. If
-// the file ends before, that is an error of this part alone.
-func (p *part) place(off, end int64) (next int64) {
+// setPlace places the bytes at off in a file that ends at end, and returns the offset after them. If
+// the file ends earlier, only this part has an error.
+func (p *part) setPlace(off, end int64) (next int64) {
 	rest := max(0, end-off)
 	p.off, p.n, p.isInline = min(off, end), int64(min(p.size, uint64(rest))), false
 	if p.size > uint64(rest) {
-		p.err = formatError(off, lang.Say("%s data length", p.name()), lang.Plain(count(p.size)), exceeds(rest))
+		p.err = formatError(off, lang.Say("%s data length", p.name()), lang.Plain(formatLength(p.size)), exceeds(rest))
 	}
 	if p.size > uint64(math.MaxInt64-off) {
 		return math.MaxInt64

@@ -94,7 +94,7 @@ func (s *scanner) bytes(n int64) (b []byte, err error) {
 // varint reads a base-128 integer; what names it in errors.
 func (s *scanner) varint(what string, end int64) (uint64, error) { return s.varintOf(what, "", end) }
 
-// varintOf reads a varint; part is added to the name in errors.
+// varintOf reads a varint; part is a suffix of its name in errors.
 func (s *scanner) varintOf(what, part string, end int64) (uint64, error) {
 	b, err := s.peek(maxVarint, end)
 	if err != nil {
@@ -123,12 +123,12 @@ func (s *scanner) length(what string, end int64) (int64, error) {
 		return 0, err
 	}
 	if rest := end - s.off; v > uint64(rest) {
-		return 0, formatError(at, lang.Say("%s length", lang.Say(what)), lang.Plain(count(v)), exceeds(rest))
+		return 0, formatError(at, lang.Say("%s length", lang.Say(what)), lang.Plain(formatLength(v)), exceeds(rest))
 	}
 	return int64(v), nil
 }
 
-// readFull fills b from off. A file that ends early is an error, whatever its size was said to be.
+// readFull fills b from off. A file that ends early is an error.
 func readFull(r io.ReaderAt, b []byte, off int64) error {
 	n, err := r.ReadAt(b, off)
 	switch {
@@ -143,8 +143,8 @@ func readFull(r io.ReaderAt, b []byte, off int64) error {
 	return lang.Errorf("dumpfmt: read %d bytes at 0x%x: %w", len(b), off, err)
 }
 
-// count prints a length, in hexadecimal if it is very large.
-func count(v uint64) string {
+// formatLength prints a length, in hexadecimal if it is very large.
+func formatLength(v uint64) string {
 	if v >= 1<<40 {
 		return fmt.Sprintf("0x%x", v)
 	}

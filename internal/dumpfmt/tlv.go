@@ -93,18 +93,18 @@ func readTLV(s *scanner) (d *Dump, sure bool, err error) {
 		return nil, true, err
 	}
 	h.sortParts()
-	if err := h.place(); err != nil {
+	if err := h.placeTensors(); err != nil {
 		return nil, true, err
 	}
 	return h.dump(n), true, nil
 }
 
-// place places the tensors one after another after the head. The file must not be longer; each
+// placeTensors places the tensors one after another after the head. The file must not be longer; each
 // tensor beyond its end has an error.
-func (h *tlvHead) place() error {
+func (h *tlvHead) placeTensors() error {
 	off := h.end
 	for _, p := range h.parts {
-		off = p.place(off, h.scanner.size)
+		off = p.setPlace(off, h.scanner.size)
 	}
 	if spare := h.scanner.size - off; spare > 0 {
 		return formatError(off, lang.Say("file"), lang.Sentence{}, lang.Say("continues for %d bytes after the last tensor", spare))
@@ -184,7 +184,7 @@ func (h *tlvHead) record(end int64) (tag uint32, valueEnd int64, err error) {
 		return 0, 0, err
 	}
 	if rest := end - h.off; int64(n) > rest {
-		return 0, 0, formatError(at, lang.Say("record length"), lang.Plain(count(uint64(n))), exceeds(rest))
+		return 0, 0, formatError(at, lang.Say("record length"), lang.Plain(formatLength(uint64(n))), exceeds(rest))
 	}
 	return tag, h.off + int64(n), nil
 }
@@ -258,7 +258,7 @@ func (h *tlvHead) tensor(t *part, end int64) error {
 	records := int64(word())
 	h.off += fixed
 	if rest := end - h.off; records > rest {
-		return formatError(h.off-4, lang.Say("list length"), lang.Plain(count(uint64(records))), exceeds(rest))
+		return formatError(h.off-4, lang.Say("list length"), lang.Plain(formatLength(uint64(records))), exceeds(rest))
 	}
 	return h.records(t, h.off+records)
 }

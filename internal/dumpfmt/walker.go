@@ -89,8 +89,8 @@ func (w *walker) message(m message, end int64, top bool) error {
 	return nil
 }
 
-// noteCutOff reports whether a field of DumpData goes beyond the end, which becomes an error of its
-// tensor, or a warning if the field is not a tensor.
+// noteCutOff reports whether a field of DumpData goes beyond the end. It records this as an error
+// of the tensor, or as a warning if the field is not a tensor.
 func (w *walker) noteCutOff(f *field, num protowire.Number, typ protowire.Type, end int64) bool {
 	if f == nil || typ != protowire.BytesType {
 		return false
