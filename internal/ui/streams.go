@@ -1,5 +1,5 @@
 // Package ui communicates with the person or script that runs the program: streams and their
-// properties, messages, logs, progress and tables. It knows nothing of the contents of messages.
+// properties, messages, logs, progress and tables.
 package ui
 
 import (
@@ -124,8 +124,8 @@ func (s Style) Paint(text string) string {
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }
 
-// Escape returns s with everything that a terminal would interpret instead of show in the form of
-// Go strings: control characters, newlines, invisible and direction-changing characters, invalid
+// Escape returns s with all characters that a terminal interprets instead of showing, in the form
+// of Go strings: control characters, newlines, invisible and direction-changing characters, invalid
 // UTF-8. Names in dumps and of files are untrusted.
 func Escape(s string) string {
 	if strings.IndexFunc(s, lang.IsInvisible) < 0 && utf8.ValidString(s) {
