@@ -75,7 +75,7 @@ func Check(name string, src []byte, opt Options) *Report {
 	case SchemaMsprobe:
 		c.msprobe = c.read.readDocument(c.root, &msprobeRoot)
 	}
-	for order, rule := range rules(c.schema) {
+	for order, rule := range eachRule(c.schema) {
 		(&reporter{check: c, rule: rule, order: order}).apply()
 	}
 	c.dropGuesses()

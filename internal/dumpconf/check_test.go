@@ -302,7 +302,7 @@ func TestWrongTypesEverywhere(t *testing.T) {
 		&tfOptions:       `{%s}`,
 	}
 	for _, schema := range []Schema{SchemaACL, SchemaMindSpore, SchemaGE, SchemaTF} {
-		for _, table := range tables(schema) {
+		for _, table := range keyTables(schema) {
 			for _, key := range table.keys {
 				for sample, good := range samples {
 					if slices.Contains(good, key.Type) || schema == SchemaTF && sample == "null" && key.Type == TypeString {

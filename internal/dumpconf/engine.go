@@ -186,7 +186,7 @@ var engineRules = []rule{
 	{id: "GE010", severity: Error, code: "E10056", checks: "NPU_COLLECT_PATH is set beside a dump",
 		guess: true, message: Text{EN: "the environment variable NPU_COLLECT_PATH=%s makes this dump fail; unset it"},
 		engine: func(e *EngineOptions, r *reporter) {
-			value, ok := r.opt.env("NPU_COLLECT_PATH")
+			value, ok := r.opt.lookupEnv("NPU_COLLECT_PATH")
 			r.reportIf(ok && e.hasDump(), e.activeSwitch().keySpan(), shorten(value))
 		}},
 	{id: "GE011", severity: Warning, checks: "a file without any dump option",

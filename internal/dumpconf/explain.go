@@ -76,7 +76,7 @@ type explainer struct {
 // addText adds the text of a key; the section is the part of the key before the first dot.
 func (e *explainer) addText(key string, args ...any) {
 	section, _, _ := strings.Cut(key, ".")
-	e.add(section, text(key, args...))
+	e.addLine(section, text(key, args...))
 }
 
 // addTextIf calls addText if the condition holds.
@@ -86,7 +86,7 @@ func (e *explainer) addTextIf(condition bool, key string, args ...any) {
 	}
 }
 
-func (e *explainer) add(section string, line Text) {
+func (e *explainer) addLine(section string, line Text) {
 	e.lines[section] = append(e.lines[section], line)
 }
 
@@ -159,8 +159,8 @@ func (e *explainer) addErrors() {
 // maxNames is the number of names that a line lists.
 const maxNames = 10
 
-// names lists values, shortened.
-func names(values []string) Text {
+// shortenedNames lists values, shortened.
+func shortenedNames(values []string) Text {
 	var out []string
 	for _, v := range firstN(maxNames, values) {
 		out = append(out, shorten(printable(v)))
@@ -183,7 +183,7 @@ func (e *explainer) describeSteps(stepsText string, chosen []lang.Step) {
 	case len(valid) == 0:
 		e.addText("which.no-step", quoted(stepsText))
 	default:
-		e.addText("which.steps", names(valid))
+		e.addText("which.steps", shortenedNames(valid))
 	}
 }
 
@@ -239,7 +239,7 @@ func (r *Report) effective(target Version) *Report {
 func (e *explainer) addIgnored(condition bool, s Setting, why Text) {
 	if condition {
 		line, _ := e.r.Doc.Position(s.keySpan().start)
-		e.add("ignored", text("word.setting", s.Path, line, why))
+		e.addLine("ignored", text("word.setting", s.Path, line, why))
 	}
 }
 
@@ -269,7 +269,7 @@ func (e *explainer) describeIgnored() {
 		if count++; count > 5*maxNames {
 			continue
 		}
-		e.add(section, text("word.setting", where, f.Line, reason))
+		e.addLine(section, text("word.setting", where, f.Line, reason))
 	}
 	e.addTextIf(count > 5*maxNames, "ignored.more")
 }
@@ -308,7 +308,7 @@ func (e *explainer) describeEngineDump(o *EngineOptions, folders string) {
 	data, file := dataAndFile(o.dumpsStatistics())
 	e.addActive("what.graph-dump", data, describeSides(o.mode()))
 	layers := strings.Fields(o.setting("dumpLayer").Value)
-	e.addTextIf(len(layers) > 0, "which.operators", names(layers))
+	e.addTextIf(len(layers) > 0, "which.operators", shortenedNames(layers))
 	e.addTextIf(len(layers) == 0, "which.all-operators")
 	if len(layers) == 1 {
 		file = strings.Replace(file, "{op_name}", pathName(layers[0]), 1)

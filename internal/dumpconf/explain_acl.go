@@ -108,7 +108,7 @@ func (e *explainer) describeACLDump(a *ACL, k aclKinds) {
 	if a.dumpsStatistics() {
 		columns := text("word.default-statistics")
 		if v := valuesOf(a.setting("dump_stats").Elems); len(v) > 0 {
-			columns = names(v)
+			columns = shortenedNames(v)
 		}
 		e.addText("format.csv", columns)
 		e.addStatisticsCommands(root)
@@ -136,7 +136,7 @@ func (e *explainer) describeItem(it *Object) {
 	}
 	ops := text("word.all-operators")
 	if layers := valuesOf(it.setting("layer").Elems); len(layers) > 0 {
-		ops = text("word.operators", names(layers))
+		ops = text("word.operators", shortenedNames(layers))
 	}
 	e.addText("which.item", model, ops)
 	for _, rg := range firstN(maxNames, it.setting("opname_range").Objects) {
@@ -157,7 +157,7 @@ func (e *explainer) describeBlacklist(model Text, entries []*Object, kind Text) 
 			out = append(out, name)
 		}
 	}
-	e.addTextIf(len(out) > 0, "which.blacklist", model, kind, names(out))
+	e.addTextIf(len(out) > 0, "which.blacklist", model, kind, shortenedNames(out))
 }
 
 // addTensorCommands adds the commands for tensor files; dumps adds the conversion of dump files.
@@ -212,7 +212,7 @@ func (e *explainer) describeACLPath(p string, k aclKinds) {
 // describeACLEnvironment describes calls and variables.
 func (e *explainer) describeACLEnvironment(k aclKinds) {
 	if k.inFolders() {
-		v, set := e.opt.env("NPU_COLLECT_PATH")
+		v, set := e.opt.lookupEnv("NPU_COLLECT_PATH")
 		e.addTextIf(set, "environment.collect-is-set", shorten(printable(v)))
 		e.addTextIf(!set, "environment.collect-unset")
 		scene, variable := e.sceneVariable()
@@ -262,10 +262,10 @@ const sceneVariable = "ASCEND_DUMP_SCENE"
 // sceneVariable returns the scene set by the environment and the variable that sets it; both are
 // empty if the file decides.
 func (e *explainer) sceneVariable() (scene, variable string) {
-	if v, set := e.opt.env(sceneVariable); set && !e.opt.TargetVersion.IsBefore(sinceCANN85) && slices.Contains(exceptionScenes[1:], v) {
+	if v, set := e.opt.lookupEnv(sceneVariable); set && !e.opt.TargetVersion.IsBefore(sinceCANN85) && slices.Contains(exceptionScenes[1:], v) {
 		return v, sceneVariable
 	}
-	if _, set := e.opt.env("NPU_COLLECT_PATH"); set {
+	if _, set := e.opt.lookupEnv("NPU_COLLECT_PATH"); set {
 		return "aic_err_norm_dump", "NPU_COLLECT_PATH"
 	}
 	return "", ""
@@ -304,11 +304,11 @@ func (e *explainer) describeWatcher(a *ACL) {
 		watched, after := valuesOf(it.setting("watcher_nodes").Elems), valuesOf(it.setting("layer").Elems)
 		ops := text("word.every-operator")
 		if len(after) > 0 {
-			ops = text("word.operators", names(after))
+			ops = text("word.operators", shortenedNames(after))
 		} else {
 			after = []string{"{executed}"}
 		}
-		e.addText("which.watched", names(watched), ops)
+		e.addText("which.watched", shortenedNames(watched), ops)
 		for _, x := range after {
 			for _, w := range watched {
 				if count++; count > 2*maxNames {

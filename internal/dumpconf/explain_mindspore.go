@@ -103,7 +103,7 @@ func (e *explainer) describeMindSporeScope(m *MindSpore) {
 	}
 	e.addTextIf(m.setting("initial_iteration").Uint > 0, "which.counter-start", m.setting("initial_iteration").Value)
 	ids := unique(valuesOf(m.setting("support_device").Elems))
-	e.addTextIf(len(ids) > 0 && !e.opt.isCPU(), "which.devices", names(ids))
+	e.addTextIf(len(ids) > 0 && !e.opt.isCPU(), "which.devices", shortenedNames(ids))
 	e.addTextIf(m.setting("sample_mode").Uint == 1 && m.debugMode() == 0, "which.samples", m.setting("sample_num").orDefault())
 }
 
@@ -116,9 +116,9 @@ func (e *explainer) describeKernels(m *MindSpore) {
 		}
 	}
 	e.addTextIf(len(patternsOfKind) == 0, "which.empty-kernels")
-	e.addTextIf(patternsOfKind[KernelName] != nil, "which.exact-names", names(patternsOfKind[KernelName]))
-	e.addTextIf(patternsOfKind[KernelType] != nil, "which.type-contains", names(patternsOfKind[KernelType]))
-	e.addTextIf(patternsOfKind[KernelRegex] != nil, "which.name-matches", names(patternsOfKind[KernelRegex]))
+	e.addTextIf(patternsOfKind[KernelName] != nil, "which.exact-names", shortenedNames(patternsOfKind[KernelName]))
+	e.addTextIf(patternsOfKind[KernelType] != nil, "which.type-contains", shortenedNames(patternsOfKind[KernelType]))
+	e.addTextIf(patternsOfKind[KernelRegex] != nil, "which.name-matches", shortenedNames(patternsOfKind[KernelRegex]))
 }
 
 func (e *explainer) describeMindSporeEnvironment(m *MindSpore) {
@@ -138,7 +138,7 @@ func (e *explainer) addMindSporeFiles(m *MindSpore) {
 	root := m.setting("path").Value
 	if root == "" {
 		root = diagnosticFolder
-		if v, set := e.opt.env("MS_DIAGNOSTIC_DATA_PATH"); set {
+		if v, set := e.opt.lookupEnv("MS_DIAGNOSTIC_DATA_PATH"); set {
 			root = strings.TrimSuffix(v, "/") + "/debug_dump"
 		}
 		e.addText("where.diagnostic-path")
@@ -261,7 +261,7 @@ func (e *explainer) describeMindSporeFormat(m *MindSpore) {
 	if m.writesStatistics() {
 		columns := Text{EN: "max, min, l2norm"}
 		if v := valuesOf(m.setting("statistic_category").Elems); len(v) > 0 {
-			columns = names(v)
+			columns = shortenedNames(v)
 		}
 		e.addText("format.statistic-csv", columns)
 	}

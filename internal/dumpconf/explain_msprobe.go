@@ -87,21 +87,21 @@ func (e *explainer) describeMsprobeDump(o, scope *Object, task, level string) {
 // describeMsprobeScope describes which calls and modules are chosen.
 func (e *explainer) describeMsprobeScope(scope *Object) {
 	list, from, tensors := textsAt(scope, "list"), textsAt(scope, "scope"), textsAt(scope, "tensor_list")
-	e.addTextIf(len(list) > 0, "which.msprobe-list", names(list))
+	e.addTextIf(len(list) > 0, "which.msprobe-list", shortenedNames(list))
 	if len(from) == 2 {
 		e.addText("which.msprobe-scope", shorten(printable(from[0])), shorten(printable(from[1])))
 	}
 	e.addTextIf(len(from) != 0 && len(from) != 2, "which.msprobe-no-scope", len(from))
-	e.addTextIf(len(tensors) > 0, "which.msprobe-tensors", names(tensors))
+	e.addTextIf(len(tensors) > 0, "which.msprobe-tensors", shortenedNames(tensors))
 }
 
 // describeMsprobeRounds describes ranks and steps.
 func (e *explainer) describeMsprobeRounds(o *Object) {
 	steps, ranks := textsAt(o, "step"), textsAt(o, "rank")
 	e.addTextIf(len(steps) == 0, "which.every-step")
-	e.addTextIf(len(steps) > 0, "which.steps", names(steps))
+	e.addTextIf(len(steps) > 0, "which.steps", shortenedNames(steps))
 	e.addTextIf(len(ranks) == 0, "which.every-rank")
-	e.addTextIf(len(ranks) > 0, "which.ranks", names(ranks))
+	e.addTextIf(len(ranks) > 0, "which.ranks", shortenedNames(ranks))
 }
 
 // textsAt returns the strings and numbers of a setting that is a list or one of them.

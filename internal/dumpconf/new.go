@@ -61,7 +61,7 @@ func New(profile string, values Values, opt Options) (*NewFile, error) {
 	if err := b.checkValues(); err != nil {
 		return nil, err
 	}
-	file := &NewFile{Text: document(b.build())}
+	file := &NewFile{Text: formatFile(b.build())}
 	file.Report = Check("", file.Text, opt)
 	if err := errorsOf(file.Report); err != nil {
 		return nil, err
@@ -186,8 +186,8 @@ func (b *builder) valuesOf(f *Field) []string {
 	}
 }
 
-// node returns the JSON value of a field.
-func (f *Field) node(values []string) *jsonpos.Value {
+// jsonValue returns the JSON value of a field.
+func (f *Field) jsonValue(values []string) *jsonpos.Value {
 	switch {
 	case f.row.isCommaList:
 		return jsonString(strings.Join(values, ","))
@@ -198,15 +198,15 @@ func (f *Field) node(values []string) *jsonpos.Value {
 			return o
 		})
 	case f.isList():
-		return jsonArray(values, f.element)
+		return jsonArray(values, f.jsonElement)
 	default:
-		return f.element(values[0])
+		return f.jsonElement(values[0])
 	}
 }
 
-// element returns the JSON of one value. An invalid number or boolean becomes a string, which the
+// jsonElement returns the JSON of one value. An invalid number or boolean becomes a string, which the
 // check refuses in its own words.
-func (f *Field) element(v string) *jsonpos.Value {
+func (f *Field) jsonElement(v string) *jsonpos.Value {
 	if (f.wantsNumbers() || f.row.Type == TypeAny) && isNumber(v) || f.Type == TypeBool && (v == "true" || v == "false") {
 		return jsonWord(v)
 	}
@@ -225,17 +225,17 @@ func (b *builder) build() *jsonpos.Value {
 	for i := range b.Fields {
 		f := &b.Fields[i]
 		if b.fieldValues[i] != nil && f.table != &aclItem {
-			addMember(b.object(root, f.table), f.Key, f.node(b.fieldValues[i]))
+			addMember(b.addObject(root, f.table), f.Key, f.jsonValue(b.fieldValues[i]))
 		}
 		if b.hasList && f.Key == "dump_path" {
-			addMember(root.Get("dump").Value, "dump_list", b.items())
+			addMember(root.Get("dump").Value, "dump_list", b.dumpList())
 		}
 	}
 	return root
 }
 
-// object returns the object of a table of keys, and adds it to the root if it is missing.
-func (b *builder) object(root *jsonpos.Value, t *keyTable) *jsonpos.Value {
+// addObject returns the object of a table of keys, and adds it to the root if it is missing.
+func (b *builder) addObject(root *jsonpos.Value, t *keyTable) *jsonpos.Value {
 	name := t.name
 	switch {
 	case t == &msprobeRoot:
@@ -249,8 +249,8 @@ func (b *builder) object(root *jsonpos.Value, t *keyTable) *jsonpos.Value {
 	return addMember(root, name, jsonObject())
 }
 
-// items returns dump_list: an item for each model, or one for all models.
-func (b *builder) items() *jsonpos.Value {
+// dumpList returns dump_list: an item for each model, or one for all models.
+func (b *builder) dumpList() *jsonpos.Value {
 	items := &jsonpos.Value{Kind: jsonpos.Array}
 	if b.value("dump_op_switch") == "on" && b.opt.TargetVersion.IsBefore(sinceCANN82) {
 		return items
@@ -264,7 +264,7 @@ func (b *builder) items() *jsonpos.Value {
 		for j := range b.Fields {
 			f := &b.Fields[j]
 			if v := b.fieldValues[j]; f.table == &aclItem && v != nil && f.Key != "model_name" {
-				addMember(o, f.Key, f.node(v))
+				addMember(o, f.Key, f.jsonValue(v))
 			}
 		}
 		items.Elems = append(items.Elems, o)
@@ -400,8 +400,8 @@ func addMember(o *jsonpos.Value, key string, value *jsonpos.Value) *jsonpos.Valu
 	return value
 }
 
-// document formats a value as a file: indented, with a final newline.
-func document(v *jsonpos.Value) []byte { return append(appendJSON(nil, v, "\n"), '\n') }
+// formatFile formats a value as a file: indented, with a final newline.
+func formatFile(v *jsonpos.Value) []byte { return append(appendJSON(nil, v, "\n"), '\n') }
 
 // appendJSON formats a value; line is a newline and the indentation of the value's last line.
 // Arrays of objects take several lines, other arrays one.

@@ -58,8 +58,8 @@ const (
 	PathNoAccess                  // a folder without read or write permission
 )
 
-// env returns a variable; false if it is unset or empty.
-func (o *Options) env(name string) (string, bool) {
+// lookupEnv returns a variable; false if it is unset or empty.
+func (o *Options) lookupEnv(name string) (string, bool) {
 	if o.Env == nil {
 		return "", false
 	}
@@ -70,7 +70,7 @@ func (o *Options) env(name string) (string, bool) {
 // firstEnv returns the first variable that is set, and its value.
 func (o *Options) firstEnv(names ...string) (name, value string) {
 	for _, name := range names {
-		if v, set := o.env(name); set {
+		if v, set := o.lookupEnv(name); set {
 			return name, v
 		}
 	}

@@ -79,8 +79,8 @@ var ruleGroups = []ruleGroup{
 	{[]Schema{SchemaTF}, tfRules},
 }
 
-// rules yields the rules of a schema, all for SchemaUnknown, with their order.
-func rules(schema Schema) iter.Seq2[int, *rule] {
+// eachRule yields the rules of a schema, all for SchemaUnknown, with their order.
+func eachRule(schema Schema) iter.Seq2[int, *rule] {
 	return func(yield func(int, *rule) bool) {
 		order := 0
 		for _, g := range ruleGroups {
@@ -95,7 +95,7 @@ func rules(schema Schema) iter.Seq2[int, *rule] {
 }
 
 func ruleOf(id string) *rule {
-	for _, r := range rules(SchemaUnknown) {
+	for _, r := range eachRule(SchemaUnknown) {
 		if r.id == id {
 			return r
 		}
@@ -113,7 +113,7 @@ type RuleInfo struct {
 // Rules returns all rules, ordered by id.
 func Rules() []RuleInfo {
 	var out []RuleInfo
-	for _, r := range rules(SchemaUnknown) {
+	for _, r := range eachRule(SchemaUnknown) {
 		out = append(out, RuleInfo{r.id, r.severity, r.checks})
 	}
 	slices.SortFunc(out, func(a, b RuleInfo) int { return strings.Compare(a.ID, b.ID) })

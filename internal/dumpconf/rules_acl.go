@@ -53,7 +53,7 @@ var aclShapeRules = []rule{
 
 // tableOfKey returns the table where an unknown key belongs, nil if nowhere.
 func (c *check) tableOfKey(s unknownKey) *keyTable {
-	for _, t := range tables(c.schema) {
+	for _, t := range keyTables(c.schema) {
 		if t == &aclBlacklist || t == &aclRange {
 			if s.object.table == &aclRoot {
 				continue // words as common as "name" may have another meaning there
@@ -177,7 +177,7 @@ var aclPathRules = []rule{
 		condition: (*ACL).dumpsFailures, ignored: Text{EN: "an environment variable takes precedence"},
 		acl: func(a *ACL, r *reporter) {
 			for _, name := range []string{"ASCEND_DUMP_PATH", "NPU_COLLECT_PATH", "ASCEND_WORK_PATH"} {
-				value, ok := r.opt.env(name)
+				value, ok := r.opt.lookupEnv(name)
 				r.reportIf(ok && a.dumpsFailures() && a.setting("dump_path").Present(), a.setting("dump_path").keySpan(), name+"="+shorten(value))
 			}
 		}},

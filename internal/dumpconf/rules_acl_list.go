@@ -80,7 +80,7 @@ var aclListRules = []rule{
 		message: Text{EN: "name %s has blanks around it and never matches"},
 		item: func(it *Object, r *reporter) {
 			r.reportBlanks(it.setting("model_name"))
-			for _, e := range blacklisted(it) {
+			for _, e := range blacklistEntries(it) {
 				r.reportBlanks(e.setting("name"))
 			}
 		}},
@@ -95,7 +95,7 @@ var aclListRules = []rule{
 	{id: "ACL070", severity: Error, code: "EP0003", stage: stageList, checks: "a blacklist with more than 100 entries",
 		message: Text{EN: "%s has %d entries; at most %d are allowed"},
 		item: func(it *Object, r *reporter) {
-			for _, b := range blacklists(it) {
+			for _, b := range nonEmptyBlacklists(it) {
 				n := len(b.Node.Elems)
 				r.reportIf(n > maxBlacklist, b.keySpan(), b.key.Name, n, maxBlacklist)
 			}
@@ -103,7 +103,7 @@ var aclListRules = []rule{
 	{id: "ACL071", severity: Error, code: "EP0005", stage: stageList, checks: `a blacklist without dump_level "op"`,
 		guess: true, message: Text{EN: `%s needs "dump_level": "op"%s`},
 		item: func(it *Object, r *reporter) {
-			for _, b := range blacklists(it) {
+			for _, b := range nonEmptyBlacklists(it) {
 				r.requireValue(b, "dump_level", "op")
 			}
 		}},
@@ -111,7 +111,7 @@ var aclListRules = []rule{
 		guess: true, message: Text{EN: "a blacklist entry without name has no effect"},
 		ignored: Text{EN: "a blacklist entry without name has no effect"},
 		item: func(it *Object, r *reporter) {
-			for _, e := range blacklisted(it) {
+			for _, e := range blacklistEntries(it) {
 				r.reportIf(e.setting("name").isAbsentOrEmpty(), e.setting("name").spanIn(e))
 			}
 		}},
@@ -119,7 +119,7 @@ var aclListRules = []rule{
 		message: Text{EN: `position %s is ignored; write "input" or "output" and a number, such as "input0"`},
 		ignored: Text{EN: "the graph engine does not understand this position and ignores it"},
 		item: func(it *Object, r *reporter) {
-			for _, e := range blacklisted(it) {
+			for _, e := range blacklistEntries(it) {
 				for _, p := range e.setting("pos").Elems {
 					if p.OK && !position().MatchString(p.Value) {
 						f := r.report(p.valueSpan(), quoteShort(p.Value))
@@ -155,7 +155,7 @@ var aclListRules = []rule{
 		message: Text{EN: "%s acts together with %s in this item; check that this is meant"},
 		caution: Text{EN: "acts together with the other filters of the item"},
 		item: func(it *Object, r *reporter) {
-			for _, b := range blacklists(it) {
+			for _, b := range nonEmptyBlacklists(it) {
 				if others := it.presentSettings("opname_range", "layer"); len(others) > 0 {
 					r.report(b.keySpan(), b.key.Name, others[0].key.Name)
 				}
@@ -184,13 +184,13 @@ func eachOperatorName(it *Object) iter.Seq2[Setting, bool] {
 	}
 }
 
-// blacklists returns the non-empty blacklists of an item.
-func blacklists(it *Object) []Setting {
+// nonEmptyBlacklists returns the non-empty blacklists of an item.
+func nonEmptyBlacklists(it *Object) []Setting {
 	return slices.DeleteFunc(it.presentSettings("optype_blacklist", "opname_blacklist"), func(b Setting) bool { return !b.isFilled() })
 }
 
-// blacklisted returns the entries of all blacklists of an item.
-func blacklisted(it *Object) []*Object {
+// blacklistEntries returns the entries of all blacklists of an item.
+func blacklistEntries(it *Object) []*Object {
 	return slices.Concat(it.setting("optype_blacklist").Objects, it.setting("opname_blacklist").Objects)
 }
 
@@ -249,7 +249,7 @@ var aclEnvironmentRules = []rule{
 	{id: "ACL092", severity: Error, code: "E10056", checks: "NPU_COLLECT_PATH is set beside a model or operator dump",
 		message: Text{EN: "the environment variable NPU_COLLECT_PATH=%s switches this dump off or makes it fail; unset it"},
 		acl: func(a *ACL, r *reporter) {
-			value, ok := r.opt.env("NPU_COLLECT_PATH")
+			value, ok := r.opt.lookupEnv("NPU_COLLECT_PATH")
 			r.reportIf(ok && a.Dumps() && !a.dumpsFailures(), a.Dump.keySpan(), shorten(value))
 		}},
 	{id: "ACL093", severity: Info, checks: "a dump in a container",

@@ -34,7 +34,7 @@ var mindSporeShapeRules = []rule{
 			if r.name != "" && r.name != "-" && filepath.Ext(r.name) != ".json" {
 				r.report(span{}, lang.Say("MindSpore wants a file whose name ends with .json, found %s", quoteShort(store.Base(r.name))))
 			}
-			if p, ok := r.opt.env("MINDSPORE_DUMP_CONFIG"); ok && !strings.HasPrefix(p, "/") {
+			if p, ok := r.opt.lookupEnv("MINDSPORE_DUMP_CONFIG"); ok && !strings.HasPrefix(p, "/") {
 				r.reportAs(Warning, span{}, lang.Say("the environment variable MINDSPORE_DUMP_CONFIG must hold an absolute path, found %s", quoteShort(p)))
 			}
 		}},
@@ -109,7 +109,7 @@ var mindSporeCommonRules = []rule{
 				return
 			}
 			at := m.setting("path").spanIn(m.Common)
-			switch _, known := r.opt.env("MS_DIAGNOSTIC_DATA_PATH"); {
+			switch _, known := r.opt.lookupEnv("MS_DIAGNOSTIC_DATA_PATH"); {
 			case r.opt.TargetVersion.IsBefore(sinceMS16):
 				r.report(at, Text{EN: "it is required before version 1.6"})
 			case known:
