@@ -222,7 +222,7 @@ func (v *View) Dense() bool {
 // Section returns the stored bytes if Data needs no conversion, else ok is false. Outer of the
 // result is the file itself even if Stored is a section of it.
 func (v *View) Section() (data *io.SectionReader, ok bool) {
-	if !v.Dense() || v.word() > 1 || v.Negate || v.Conjugate {
+	if !v.Dense() || v.swapSize() > 1 || v.Negate || v.Conjugate {
 		return nil, false
 	}
 	file, off := v.Stored, v.Offset*v.unit()
@@ -244,30 +244,30 @@ func (v View) Data() *io.SectionReader {
 	if data, ok := v.Section(); ok {
 		return data
 	}
-	r := &byteReader{open: v.source, unit: v.unit(), size: v.size()}
+	r := &byteReader{open: v.newSource, unit: v.unit(), size: v.size()}
 	return io.NewSectionReader(r, 0, r.size)
 }
 
 func (v *View) unit() int64 { return int64(v.DType.UnitSize()) }
 func (v *View) size() int64 { return v.Shape.Elements() * v.unit() }
 
-// word returns the size of the words whose bytes are swapped, 1 for none: a complex element has two
+// swapSize returns the size of the words whose bytes are swapped, 1 for none: a complex element has two
 // words.
-func (v *View) word() int {
+func (v *View) swapSize() int {
 	switch {
 	case !v.BigEndian:
 		return 1
-	case v.complex():
+	case v.isComplex():
 		return v.DType.UnitSize() / 2
 	}
 	return v.DType.UnitSize()
 }
 
-func (v *View) complex() bool { return v.DType.Host().Complex() }
+func (v *View) isComplex() bool { return v.DType.Host().Complex() }
 
-// source returns a reader of the elements in C order.
-func (v *View) source() (layout.Source, error) {
-	src := &elements{r: v.Stored, first: v.Offset, unit: v.unit(), word: v.word(), flip: v.signs()}
+// newSource returns a reader of the elements in C order.
+func (v *View) newSource() (layout.Source, error) {
+	src := &elements{r: v.Stored, first: v.Offset, unit: v.unit(), word: v.swapSize(), flip: v.signMasks()}
 	if v.Dense() {
 		return src, nil
 	}
@@ -285,21 +285,21 @@ func (v *View) source() (layout.Source, error) {
 	return plan.Reader(src, int(v.unit()), new(layout.Buffers))
 }
 
-// signs returns the sign bits that Negate and Conjugate flip in 16 bytes of elements, nil for none.
-func (v *View) signs() *[2]uint64 {
+// signMasks returns the sign bits that Negate and Conjugate flip in 16 bytes of elements, nil for none.
+func (v *View) signMasks() *[2]uint64 {
 	if !v.Negate && !v.Conjugate {
 		return nil
 	}
 	var b [16]byte
 	size, part := len(b), int(v.unit())
-	if v.complex() {
+	if v.isComplex() {
 		part /= 2
 	}
 	for at, imaginary := part-1, false; at < size; at += part {
 		if v.Negate != (v.Conjugate && imaginary) {
 			b[at] = 0x80
 		}
-		imaginary = v.complex() && !imaginary
+		imaginary = v.isComplex() && !imaginary
 	}
 	return &[2]uint64{binary.LittleEndian.Uint64(b[:]), binary.LittleEndian.Uint64(b[8:])}
 }

@@ -151,7 +151,7 @@ type FormatError struct{ lang.Problem }
 func (*FormatError) Located() {}
 
 func formatError(off int64, format string, args ...any) error {
-	return &FormatError{problem(off, format, args)}
+	return &FormatError{newProblem(off, format, args)}
 }
 
 // UnsupportedError is the error of a valid zip file, or an entry, that this package cannot read.
@@ -161,15 +161,15 @@ type UnsupportedError struct {
 }
 
 func unsupported(off int64, format string, args ...any) error {
-	return &UnsupportedError{Problem: problem(off, format, args)}
+	return &UnsupportedError{Problem: newProblem(off, format, args)}
 }
 
 func splitRanges(off int64) error {
-	return &UnsupportedError{problem(off, "an archive of several files is not supported", nil), true}
+	return &UnsupportedError{newProblem(off, "an archive of several files is not supported", nil), true}
 }
 
-// problem is an error about the bytes at an offset.
-func problem(off int64, format string, args []any) lang.Problem {
+// newProblem is an error about the bytes at an offset.
+func newProblem(off int64, format string, args []any) lang.Problem {
 	return lang.Problem{Sentence: lang.Say("zip: at 0x%x: %s", off, lang.Say(format, args...))}
 }
 

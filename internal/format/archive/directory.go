@@ -130,7 +130,7 @@ func (a *Archive) readDirectory(e endRecord) error {
 	d := directory{in: in, at: e.directory, left: e.size}
 	a.Entries = make([]Entry, 0, e.entries)
 	for range e.entries {
-		entry, err := d.entry()
+		entry, err := d.nextEntry()
 		if err != nil {
 			return err
 		}
@@ -163,7 +163,7 @@ func (d *directory) nextBytes(n int) ([]byte, error) {
 	return d.buf, nil
 }
 
-func (d *directory) entry() (Entry, error) {
+func (d *directory) nextEntry() (Entry, error) {
 	at := d.at
 	b, err := d.nextBytes(directoryLength)
 	if err != nil {

@@ -2,9 +2,9 @@ package hdf5
 
 import "math/bits"
 
-// symbolNodes calls visit with the address of every symbol node of a version-1 B-tree, in the order
+// eachSymbolNode calls visit with the address of every symbol node of a version-1 B-tree, in the order
 // of the names.
-func (f *file) symbolNodes(root int64, visit func(addr int64) error) error {
+func (f *file) eachSymbolNode(root int64, visit func(addr int64) error) error {
 	w := &walk1{f: f, seen: make(map[int64]bool), visit: visit}
 	return w.node(root, none)
 }
@@ -99,8 +99,8 @@ type level2 struct {
 // maxLevels bounds the levels of a B-tree: more than any number of records needs.
 const maxLevels = 16
 
-// tree2 reads the header of a version-2 B-tree.
-func (f *file) tree2(addr int64) (*tree2, error) {
+// readTree2 reads the header of a version-2 B-tree.
+func (f *file) readTree2(addr int64) (*tree2, error) {
 	c, err := f.verifiedCursor(addr, int64(4+1+1+4+2+2+1+1+f.offsetSize+2+f.lengthSize+4), "BTHD")
 	if err != nil {
 		return nil, err

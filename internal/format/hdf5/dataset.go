@@ -29,8 +29,8 @@ func (o *objectHeader) isDataset() bool {
 	return o.firstMessage(msgLayout) != nil || o.firstMessage(msgDatatype) != nil && o.firstMessage(msgDataspace) != nil
 }
 
-// dataset parses the object header of a dataset. With an error it returns the parts parsed before.
-func (f *file) dataset(o *objectHeader) (*dataset, error) {
+// readDataset parses the object header of a dataset. With an error it returns the parts parsed before.
+func (f *file) readDataset(o *objectHeader) (*dataset, error) {
 	d := &dataset{}
 	if err := d.describe(f, o); err != nil {
 		return d, err
@@ -43,31 +43,31 @@ func (f *file) dataset(o *objectHeader) (*dataset, error) {
 
 // describe reads the type, the shape and the attributes.
 func (d *dataset) describe(f *file, o *objectHeader) (err error) {
-	if d.attrs, err = f.attributes(o); err != nil {
+	if d.attrs, err = f.readAttributes(o); err != nil {
 		return err
 	}
-	c, err := f.message(o, msgDataspace, "dataspace")
+	c, err := f.requireMessage(o, msgDataspace, "dataspace")
 	if err != nil {
 		return err
 	}
-	if d.space, err = c.dataspace(); err != nil {
+	if d.space, err = c.readDataspace(); err != nil {
 		return err
 	}
-	if c, err = f.message(o, msgDatatype, "datatype"); err != nil {
+	if c, err = f.requireMessage(o, msgDatatype, "datatype"); err != nil {
 		return err
 	}
 	if f.keep != nil {
 		d.datatype = c.b
 	}
-	if d.elementType, err = c.datatype(); err != nil {
+	if d.elementType, err = c.readDatatype(); err != nil {
 		return err
 	}
 	d.size, err = d.space.bytes(&d.elementType)
 	return err
 }
 
-// message returns the data of a message that every dataset must have.
-func (f *file) message(o *objectHeader, kind int, name string) (*cursor, error) {
+// requireMessage returns the data of a message that every dataset must have.
+func (f *file) requireMessage(o *objectHeader, kind int, name string) (*cursor, error) {
 	m := o.firstMessage(kind)
 	if m == nil {
 		return nil, formatError(-1, "the dataset at address 0x%x has no %s", o.addr, name)
@@ -84,7 +84,7 @@ const (
 
 // findData finds the data.
 func (d *dataset) findData(f *file, o *objectHeader) error {
-	c, err := f.message(o, msgLayout, "layout of its data")
+	c, err := f.requireMessage(o, msgLayout, "layout of its data")
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (l *dataLocator) parseOldVersions() error {
 	case storedInOnePiece:
 		return l.setContiguousData(addr, l.d.size)
 	case storedInChunks:
-		return l.setChunkedData(dims, func(*chunked) (index, error) { return l.tree1(addr, dims) })
+		return l.setChunkedData(dims, func(*chunked) (index, error) { return l.newTree1Index(addr, dims) })
 	}
 	return l.unknownVersion(class)
 }
@@ -151,10 +151,10 @@ func (l *dataLocator) parseNewVersions(version int) error {
 	case storedInChunks:
 		if version == 3 {
 			rank, addr := c.u8(), c.address()
-			dims := l.dimensions(rank, 4)
-			return l.setChunkedData(dims, func(*chunked) (index, error) { return l.tree1(addr, dims) })
+			dims := l.readDimensions(rank, 4)
+			return l.setChunkedData(dims, func(*chunked) (index, error) { return l.newTree1Index(addr, dims) })
 		}
-		return l.newChunks(version)
+		return l.parseNewChunks(version)
 	default:
 		return l.unknownVersion(class)
 	}
@@ -227,9 +227,9 @@ func (l *dataLocator) setUnwritten() error {
 	return l.checkProportion()
 }
 
-// dimensions parses the dimensions of chunks, of n bytes each. The last one is the size of an
+// readDimensions parses the dimensions of chunks, of n bytes each. The last one is the size of an
 // element.
-func (l *dataLocator) dimensions(rank, n int) tensor.Shape {
+func (l *dataLocator) readDimensions(rank, n int) tensor.Shape {
 	if rank > maxRank+1 {
 		l.c.fail(formatError(l.c.offset(), "chunks of rank %d, want at most %d", rank-1, maxRank))
 		return nil
@@ -271,7 +271,7 @@ func (l *dataLocator) setChunkedData(dims tensor.Shape, find func(*chunked) (ind
 		if err != nil {
 			return err
 		}
-		if x.filters, err = c.filters(); err != nil {
+		if x.filters, err = c.readFilters(); err != nil {
 			return err
 		}
 	}
@@ -298,8 +298,8 @@ const maxEager = 4 << 20
 // that were never written: half a second. Further chunks are not counted.
 const maxPlaces = 1 << 20
 
-// tree1 returns the index of layout versions 1 to 3.
-func (l *dataLocator) tree1(addr int64, dims tensor.Shape) (index, error) {
+// newTree1Index returns the index of layout versions 1 to 3.
+func (l *dataLocator) newTree1Index(addr int64, dims tensor.Shape) (index, error) {
 	if addr == none {
 		return emptyIndex{}, nil
 	}
@@ -318,14 +318,14 @@ const (
 // indexParameters are the bytes of an index's parameters that its header repeats.
 var indexParameters = map[int]int{indexFixed: 1, indexExtensible: 5, indexTree2: 6}
 
-// newChunks parses versions 4 and 5 of chunked layouts.
-func (l *dataLocator) newChunks(version int) error {
+// parseNewChunks parses versions 4 and 5 of chunked layouts.
+func (l *dataLocator) parseNewChunks(version int) error {
 	c := l.c
 	at, flags, rank, width := c.offset(), c.u8(), c.u8(), c.u8()
 	if width < 1 || width > 8 {
 		return formatError(at, "dimensions of chunks in %d bytes, want 1 to 8", width)
 	}
-	dims := l.dimensions(rank, width)
+	dims := l.readDimensions(rank, width)
 	at = c.offset()
 	kind := c.u8()
 	single := singleIndex{size: none}
@@ -351,16 +351,16 @@ func (l *dataLocator) newChunks(version int) error {
 			}
 			return single, nil
 		case indexTree2:
-			return l.tree2(addr, e)
+			return l.newTree2Index(addr, e)
 		case indexImplicit, indexFixed, indexExtensible:
-			return l.array(kind, addr, e, x)
+			return l.readArrayIndex(kind, addr, e, x)
 		}
 		return nil, formatError(at, "index of chunks of type %d, want 1 to 5", kind)
 	})
 }
 
-func (l *dataLocator) tree2(addr int64, e entry) (index, error) {
-	t, err := l.f.tree2(addr)
+func (l *dataLocator) newTree2Index(addr int64, e entry) (index, error) {
+	t, err := l.f.readTree2(addr)
 	if err != nil {
 		return nil, err
 	}
@@ -372,8 +372,8 @@ func (l *dataLocator) tree2(addr int64, e entry) (index, error) {
 	return &tree2Index{e, t}, nil
 }
 
-// array reads an index that numbers the chunks.
-func (l *dataLocator) array(kind int, addr int64, e entry, x *chunked) (index, error) {
+// readArrayIndex reads an index that numbers the chunks.
+func (l *dataLocator) readArrayIndex(kind int, addr int64, e entry, x *chunked) (index, error) {
 	first, open := 0, 0
 	for j, n := range l.d.space.max {
 		if n == unlimited {
@@ -394,9 +394,9 @@ func (l *dataLocator) array(kind int, addr int64, e entry, x *chunked) (index, e
 	case kind == indexImplicit:
 		return &implicitIndex{g, addr, x.chunkBytes}, nil
 	case kind == indexFixed:
-		return l.f.fixedIndex(addr, e, g, count)
+		return l.f.readFixedIndex(addr, e, g, count)
 	}
-	return l.f.extensibleIndex(addr, e, g)
+	return l.f.readExtensibleIndex(addr, e, g)
 }
 
 // fillValue returns the fill value of elements that were never written, nil for zeros.

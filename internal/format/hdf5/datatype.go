@@ -67,11 +67,11 @@ var integers = map[int][2]tensor.DType{
 // maxNesting bounds the nesting of types: an enum of complex numbers is not supported.
 const maxNesting = 4
 
-// datatype parses a datatype. Types that are not numbers have a problem; the error is for an
+// readDatatype parses a datatype. Types that are not numbers have a problem; the error is for an
 // invalid encoding.
-func (c *cursor) datatype() (elementType, error) { return c.nestedType(0) }
+func (c *cursor) readDatatype() (elementType, error) { return c.readNestedType(0) }
 
-func (c *cursor) nestedType(depth int) (elementType, error) {
+func (c *cursor) readNestedType(depth int) (elementType, error) {
 	head := c.u8()
 	class, version := head&15, head>>4
 	flags, size := int(c.uint(3)), c.size(4)
@@ -87,15 +87,15 @@ func (c *cursor) nestedType(depth int) (elementType, error) {
 	}
 	switch class {
 	case classInteger:
-		c.integer(&t, flags)
+		c.readInteger(&t, flags)
 	case classFloat:
-		c.float(&t, flags)
+		c.readFloat(&t, flags)
 	case classCompound:
-		c.compound(&t, flags&0xffff, version, depth)
+		c.readCompound(&t, flags&0xffff, version, depth)
 	case classEnum:
-		c.enum(&t, flags&0xffff, version, depth)
+		c.readEnum(&t, flags&0xffff, version, depth)
 	case classComplex:
-		if part, err := c.nestedType(depth + 1); err == nil {
+		if part, err := c.readNestedType(depth + 1); err == nil {
 			t.setComplex(&part)
 		}
 	}
@@ -107,7 +107,7 @@ func (c *cursor) nestedType(depth int) (elementType, error) {
 	return t, c.err
 }
 
-func (c *cursor) integer(t *elementType, flags int) {
+func (c *cursor) readInteger(t *elementType, flags int) {
 	offset, precision := c.u16(), c.u16()
 	types, ok := integers[t.size]
 	if !ok || offset != 0 || precision != 8*t.size {
@@ -122,7 +122,7 @@ func (c *cursor) integer(t *elementType, flags int) {
 	t.bigEndian = flags&1 != 0
 }
 
-func (c *cursor) float(t *elementType, flags int) {
+func (c *cursor) readFloat(t *elementType, flags int) {
 	l := floatLayout{size: t.size, sign: flags >> 8 & 255}
 	l.offset, l.precision = c.u16(), c.u16()
 	l.exponentAt, l.exponentBits, l.mantissaAt, l.mantissaBits = c.u8(), c.u8(), c.u8(), c.u8()
@@ -151,9 +151,9 @@ func (t *elementType) setComplex(part *elementType) {
 	t.bigEndian = part.bigEndian
 }
 
-// compound parses the members of a compound type. Only complex numbers, a real and an imaginary
+// readCompound parses the members of a compound type. Only complex numbers, a real and an imaginary
 // part, are supported.
-func (c *cursor) compound(t *elementType, members, version, depth int) {
+func (c *cursor) readCompound(t *elementType, members, version, depth int) {
 	if members != 2 {
 		return
 	}
@@ -171,7 +171,7 @@ func (c *cursor) compound(t *elementType, members, version, depth int) {
 			c.skip(28) // array dimensions
 		}
 		var err error
-		if parts[i], err = c.nestedType(depth + 1); err != nil {
+		if parts[i], err = c.readNestedType(depth + 1); err != nil {
 			return
 		}
 	}
@@ -181,9 +181,9 @@ func (c *cursor) compound(t *elementType, members, version, depth int) {
 	}
 }
 
-// enum parses an enumeration: bool if its names are FALSE and TRUE, else its integers.
-func (c *cursor) enum(t *elementType, members, version, depth int) {
-	base, err := c.nestedType(depth + 1)
+// readEnum parses an enumeration: bool if its names are FALSE and TRUE, else its integers.
+func (c *cursor) readEnum(t *elementType, members, version, depth int) {
+	base, err := c.readNestedType(depth + 1)
 	if err != nil || base.dtype == tensor.Undefined || base.size != t.size {
 		return
 	}
@@ -205,8 +205,8 @@ func (c *cursor) enum(t *elementType, members, version, depth int) {
 	}
 }
 
-// dataspace parses the extent of a dataset or an attribute.
-func (c *cursor) dataspace() (*dataspace, error) {
+// readDataspace parses the extent of a dataset or an attribute.
+func (c *cursor) readDataspace() (*dataspace, error) {
 	at, version, rank, flags := c.offset(), c.u8(), c.u8(), c.u8()
 	s := &dataspace{shape: tensor.Shape{}}
 	switch version {
@@ -230,14 +230,14 @@ func (c *cursor) dataspace() (*dataspace, error) {
 	if flags&1 != 0 {
 		s.max = nil
 		for range rank {
-			s.max = append(s.max, c.limit())
+			s.max = append(s.max, c.readLimit())
 		}
 	}
 	return s, c.err
 }
 
-// limit parses the maximum of a dimension, unlimited for none.
-func (c *cursor) limit() int64 {
+// readLimit parses the maximum of a dimension, unlimited for none.
+func (c *cursor) readLimit() int64 {
 	at := c.offset()
 	switch v := c.uint(c.f.lengthSize); {
 	case v == allOnes(c.f.lengthSize):

@@ -64,7 +64,7 @@ func sortByExecution(found []member) {
 	}
 	slices.SortStableFunc(found, func(a, b member) int {
 		if a.op == nil || b.op == nil {
-			return cmp.Compare(rank(a.op), rank(b.op))
+			return cmp.Compare(operatorRank(a.op), operatorRank(b.op))
 		}
 		return cmp.Or(cmp.Compare(a.op.Seq, b.op.Seq), cmp.Compare(a.op.Name, b.op.Name), cmp.Compare(a.op.Kind, b.op.Kind),
 			slices.Compare(a.path[3:], b.path[3:]))
@@ -89,8 +89,8 @@ func sortByExecution(found []member) {
 	}
 }
 
-// rank is 0 with an operator, 1 without.
-func rank(op *format.Operator) int {
+// operatorRank is 0 with an operator, 1 without.
+func operatorRank(op *format.Operator) int {
 	if op == nil {
 		return 1
 	}
@@ -127,9 +127,9 @@ func (d *dataset) attr(name string) any {
 	return nil
 }
 
-// value reports whether the dataset holds a plain value instead of a tensor, and returns the type
+// plainValueType reports whether the dataset holds a plain value instead of a tensor, and returns the type
 // of the value.
-func (m *member) value() (kind string, ok bool) {
+func (m *member) plainValueType() (kind string, ok bool) {
 	if n, ok := m.number(attrType); ok && n != 0 && m.op != nil {
 		return cmp.Or(valueTypes[n], "type "+strconv.FormatInt(n, 10)), true
 	}

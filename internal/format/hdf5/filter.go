@@ -34,8 +34,8 @@ var filterNames = map[int]string{
 // maxFilters bounds the filters of a dataset.
 const maxFilters = 32
 
-// filters parses the filter message.
-func (c *cursor) filters() ([]filter, error) {
+// readFilters parses the filter message.
+func (c *cursor) readFilters() ([]filter, error) {
 	at, version, n := c.offset(), c.u8(), c.u8()
 	switch {
 	case c.err != nil:
@@ -50,7 +50,7 @@ func (c *cursor) filters() ([]filter, error) {
 	}
 	all := make([]filter, n)
 	for i := range all {
-		name := c.filter(&all[i], version)
+		name := c.readFilter(&all[i], version)
 		switch id := all[i].id; {
 		case c.err != nil:
 			return nil, c.err
@@ -64,8 +64,8 @@ func (c *cursor) filters() ([]filter, error) {
 	return all, nil
 }
 
-// filter parses a filter and returns its name in the file.
-func (c *cursor) filter(f *filter, version int) (name string) {
+// readFilter parses a filter and returns its name in the file.
+func (c *cursor) readFilter(f *filter, version int) (name string) {
 	f.id = c.u16()
 	length := 0
 	if version == 1 || f.id >= 256 {

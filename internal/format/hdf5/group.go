@@ -26,9 +26,9 @@ type link struct {
 // maxName is the maximum length of a link name: a link message has no room for more.
 const maxName = 1<<16 - 32
 
-// group returns the links of a group in the order of their names, none for another object. Their
+// readGroup returns the links of a group in the order of their names, none for another object. Their
 // memory is counted by countHeld.
-func (f *file) group(o *objectHeader) ([]link, error) {
+func (f *file) readGroup(o *objectHeader) ([]link, error) {
 	l := &lister{f: f}
 	for i := range o.messages {
 		m := &o.messages[i]
@@ -113,11 +113,11 @@ func (l *lister) addSymbols(c *cursor) error {
 	if c.err != nil {
 		return c.err
 	}
-	heap, err := l.f.localHeap(addr)
+	heap, err := l.f.readLocalHeap(addr)
 	if err != nil {
 		return err
 	}
-	return l.f.symbolNodes(tree, func(node int64) error { return l.addNode(node, heap) })
+	return l.f.eachSymbolNode(tree, func(node int64) error { return l.addNode(node, heap) })
 }
 
 // addNode adds the links of a symbol node.
@@ -166,7 +166,7 @@ type localHeap struct {
 	addr, size int64 // of the names
 }
 
-func (f *file) localHeap(addr int64) (*localHeap, error) {
+func (f *file) readLocalHeap(addr int64) (*localHeap, error) {
 	c, err := f.cursor(addr, int64(8+2*f.lengthSize+f.offsetSize))
 	if err != nil {
 		return nil, err

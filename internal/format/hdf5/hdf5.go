@@ -50,7 +50,7 @@ func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
 	for i := range found {
 		m := found[i]
 		found[i] = member{} // release the memory: there may be many datasets
-		if kind, ok := m.value(); ok {
+		if kind, ok := m.plainValueType(); ok {
 			c.Values = append(c.Values, format.Value{Name: nameOf(m.path), Type: kind, Text: m.text()})
 		} else {
 			c.Tensors = append(c.Tensors, m.tensor())
@@ -199,7 +199,7 @@ func (w *walker) linksOf(addr int64, o *objectHeader) ([]link, error) {
 			return nil, err
 		}
 	}
-	l, err := w.f.group(o)
+	l, err := w.f.readGroup(o)
 	if err == nil {
 		w.groups[addr] = l
 	}
@@ -261,7 +261,7 @@ func (w *walker) followLink(group int64, l *link) error {
 	case w.f.keep != nil && !w.f.keep(w.path):
 		return nil
 	}
-	d, err := w.f.dataset(o)
+	d, err := w.f.readDataset(o)
 	w.datasets[addr] = len(w.found)
 	return w.add(d, err)
 }

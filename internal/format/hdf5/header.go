@@ -246,9 +246,9 @@ type attribute struct {
 // storedAttribute are the encoded parts of an attribute.
 type storedAttribute struct{ datatype, dataspace, data []byte }
 
-// attributes returns the attributes of an object: first from its header, in their order, then from
+// readAttributes returns the attributes of an object: first from its header, in their order, then from
 // a heap, sorted by name.
-func (f *file) attributes(o *objectHeader) ([]attribute, error) {
+func (f *file) readAttributes(o *objectHeader) ([]attribute, error) {
 	var all []attribute
 	for i := range o.messages {
 		m := &o.messages[i]
@@ -258,7 +258,7 @@ func (f *file) attributes(o *objectHeader) ([]attribute, error) {
 			if err != nil {
 				return nil, err
 			}
-			a, err := f.attribute(c)
+			a, err := f.readAttribute(c)
 			if err != nil {
 				return nil, err
 			}
@@ -285,7 +285,7 @@ func (f *file) denseAttributes(c cursor) ([]attribute, error) {
 	}
 	var all []attribute
 	err := f.eachInHeap(heap, tree, 0, func(c *cursor) error {
-		a, err := f.attribute(c)
+		a, err := f.readAttribute(c)
 		all = append(all, a)
 		return err
 	})
@@ -293,8 +293,8 @@ func (f *file) denseAttributes(c cursor) ([]attribute, error) {
 	return all, err
 }
 
-// attribute parses an attribute message.
-func (f *file) attribute(c *cursor) (a attribute, err error) {
+// readAttribute parses an attribute message.
+func (f *file) readAttribute(c *cursor) (a attribute, err error) {
 	at, version, flags := c.offset(), c.u8(), c.u8()
 	if version < 1 || version > 3 {
 		return a, formatError(at, "attribute version %d, want 1 to 3", version)
@@ -320,10 +320,10 @@ func (f *file) attribute(c *cursor) (a attribute, err error) {
 		}
 	}
 	stored := storedAttribute{datatype: parts[1].b, dataspace: parts[2].b}
-	if a.elementType, err = parts[1].datatype(); err != nil {
+	if a.elementType, err = parts[1].readDatatype(); err != nil {
 		return a, err
 	}
-	space, err := parts[2].dataspace()
+	space, err := parts[2].readDataspace()
 	if err != nil {
 		return a, err
 	}

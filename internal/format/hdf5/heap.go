@@ -24,8 +24,8 @@ type heap struct {
 	verified map[int64]bool    // direct blocks with a valid checksum
 }
 
-// heap parses the header of a fractal heap.
-func (f *file) heap(addr int64) (*heap, error) {
+// readHeap parses the header of a fractal heap.
+func (f *file) readHeap(addr int64) (*heap, error) {
 	o, l := f.offsetSize, f.lengthSize
 	c, err := f.cursor(addr, int64(4+1+2+2+1+4+l+o+l+o+8*l+2+l+l+2+2+o+2+4))
 	if err != nil {
@@ -68,11 +68,11 @@ func log2(n int64) int { return bits.Len64(uint64(n)) - 1 }
 // eachInHeap calls visit with every message of a heap. The records of a B-tree hold the ids, after
 // `before` bytes.
 func (f *file) eachInHeap(heapAddr, treeAddr int64, before int, visit func(*cursor) error) error {
-	h, err := f.heap(heapAddr)
+	h, err := f.readHeap(heapAddr)
 	if err != nil {
 		return err
 	}
-	t, err := f.tree2(treeAddr)
+	t, err := f.readTree2(treeAddr)
 	if err != nil {
 		return err
 	}

@@ -309,8 +309,8 @@ type fixedIndex struct {
 	addr    int64 // address of the entries
 }
 
-// fixedIndex parses the header of a fixed array.
-func (f *file) fixedIndex(addr int64, e entry, g grid, count int64) (index, error) {
+// readFixedIndex parses the header of a fixed array.
+func (f *file) readFixedIndex(addr int64, e entry, g grid, count int64) (index, error) {
 	c, err := f.verifiedCursor(addr, int64(4+1+1+1+1+f.lengthSize+f.offsetSize+4), "FAHD")
 	if err != nil {
 		return nil, err
@@ -389,8 +389,8 @@ type extensibleIndex struct {
 	addr       int64 // address of the index block
 }
 
-// extensibleIndex parses the header of an extensible array.
-func (f *file) extensibleIndex(addr int64, e entry, g grid) (index, error) {
+// readExtensibleIndex parses the header of an extensible array.
+func (f *file) readExtensibleIndex(addr int64, e entry, g grid) (index, error) {
 	c, err := f.verifiedCursor(addr, int64(12+6*f.lengthSize+f.offsetSize+4), "EAHD")
 	if err != nil {
 		return nil, err

@@ -244,7 +244,7 @@ func (e *CutError) Unwrap() error { return e.Err }
 func Read(in io.Reader, each func(*Entry)) (Header, error) {
 	r := &reader{Reader: jsonpos.NewReader(in, maxFile), each: each}
 	r.Python = true
-	err := r.document()
+	err := r.readDocument()
 	if err == nil {
 		err = r.End()
 	}
@@ -287,25 +287,25 @@ type reader struct {
 	spare []*leaf
 }
 
-func (r *reader) document() error {
+func (r *reader) readDocument() error {
 	return r.Object(func(key string) error {
 		switch key {
 		case "task":
-			return r.text(&r.header.Task)
+			return r.readText(&r.header.Task)
 		case "level":
-			return r.text(&r.header.Level)
+			return r.readText(&r.header.Level)
 		case "framework":
-			return r.text(&r.header.Framework)
+			return r.readText(&r.header.Framework)
 		case "data":
 			r.hasData = true
-			return r.Object(r.entry)
+			return r.Object(r.readEntry)
 		}
 		return r.Skip()
 	})
 }
 
-// text reads a text; null is the empty text.
-func (r *reader) text(to *string) error {
+// readText reads a text; null is the empty text.
+func (r *reader) readText(to *string) error {
 	switch r.Kind() {
 	case jsonpos.Null:
 		return r.Skip()
@@ -320,7 +320,7 @@ func (r *reader) text(to *string) error {
 // internedText reads a text with few distinct values, and shares equal ones.
 func (r *reader) internedText(to *string) error {
 	var text string
-	if err := r.text(&text); err != nil {
+	if err := r.readText(&text); err != nil {
 		return err
 	}
 	if same, ok := r.words[text]; ok {
@@ -373,17 +373,17 @@ const (
 	debugGrad = ".debug_grad"
 )
 
-// entry reads one entry of "data".
-func (r *reader) entry(api string) error {
+// readEntry reads one entry of "data".
+func (r *reader) readEntry(api string) error {
 	e := &Entry{API: api}
 	var err error
 	switch head, _, _ := strings.Cut(api, gradients); {
 	case len(head) < len(api):
-		err = r.gradients(e)
+		err = r.readGradients(e)
 	case strings.HasSuffix(api, debugEnd), strings.HasSuffix(api, debugGrad):
-		err = r.value(&valuePath{entry: e, kind: tensor.Output, name: api})
+		err = r.readValue(&valuePath{entry: e, kind: tensor.Output, name: api})
 	default:
-		err = r.call(e)
+		err = r.readCall(e)
 	}
 	if err != nil {
 		return err
@@ -393,7 +393,7 @@ func (r *reader) entry(api string) error {
 	return nil
 }
 
-func (r *reader) call(e *Entry) error {
+func (r *reader) readCall(e *Entry) error {
 	sectionOf := make([]int, 0, 16)
 	err := r.Object(func(key string) error {
 		if key == "is_recompute" {
@@ -406,7 +406,7 @@ func (r *reader) call(e *Entry) error {
 			return r.Skip()
 		}
 		s := &sections[i]
-		err := r.value(&valuePath{entry: e, kind: s.kind, name: e.API + "." + s.word})
+		err := r.readValue(&valuePath{entry: e, kind: s.kind, name: e.API + "." + s.word})
 		for len(sectionOf) < len(e.Leaves) {
 			sectionOf = append(sectionOf, i)
 		}
@@ -460,15 +460,15 @@ func setIndexes(leaves []Leaf) {
 	}
 }
 
-// gradients reads the gradients of parameters, each in a list of its own.
-func (r *reader) gradients(e *Entry) error {
+// readGradients reads the gradients of parameters, each in a list of its own.
+func (r *reader) readGradients(e *Entry) error {
 	err := r.Object(func(parameter string) error {
 		at := &valuePath{entry: e, kind: tensor.Gradient, name: e.API, path: parameter}
 		if r.Kind() != jsonpos.Array {
-			return r.value(at)
+			return r.readValue(at)
 		}
 		first := len(e.Leaves)
-		if err := r.value(at); err != nil {
+		if err := r.readValue(at); err != nil {
 			return err
 		}
 		if len(e.Leaves) == first+1 { // a single gradient has no number

@@ -31,11 +31,11 @@ func ReadStack(in io.Reader) (map[string]*Stack, error) {
 			case i == 0 && kind == jsonpos.Array:
 				grouped = true
 				var err error
-				apis, err = r.texts()
+				apis, err = r.readTexts()
 				return err
 			case i == 1 && grouped:
 				var err error
-				lines, err = r.texts()
+				lines, err = r.readTexts()
 				return err
 			case kind == jsonpos.String:
 				_, line, err := r.Scalar()
@@ -71,8 +71,8 @@ func newSideReader(in io.Reader) sideReader {
 	return sideReader{r}
 }
 
-// texts reads an array of texts and skips other values.
-func (r sideReader) texts() (all []string, err error) {
+// readTexts reads an array of texts and skips other values.
+func (r sideReader) readTexts() (all []string, err error) {
 	if r.Kind() != jsonpos.Array {
 		return nil, r.Skip()
 	}

@@ -58,8 +58,8 @@ func nextArgument[T any](a *arguments) T {
 	return v
 }
 
-// dict consumes the next argument, a dict or None.
-func (a *arguments) dict() *pickle.Dict {
+// nextDict consumes the next argument, a dict or None.
+func (a *arguments) nextDict() *pickle.Dict {
 	if len(a.rest) > 0 && a.rest[0] == nil {
 		a.next()
 		return nil
@@ -70,8 +70,8 @@ func (a *arguments) dict() *pickle.Dict {
 // maxRank is the maximum number of axes.
 const maxRank = 32
 
-// ints consumes the next argument, a tuple of integers, and cuts it after maxRank+1.
-func (a *arguments) ints() []int64 {
+// nextInts consumes the next argument, a tuple of integers, and cuts it after maxRank+1.
+func (a *arguments) nextInts() []int64 {
 	s := nextArgument[*pickle.Sequence](a)
 	if a.isWrong {
 		return nil
@@ -85,9 +85,9 @@ func (a *arguments) ints() []int64 {
 	return list
 }
 
-// storage returns the storage of a persistent id: a tuple of the text storage, class, key, device,
+// makeStorage returns the storage of a persistent id: a tuple of the text storage, class, key, device,
 // count, and before version 1.6 also None or a tuple of key, offset and length of a range.
-func (u *unpickler) storage(id any) (any, error) {
+func (u *unpickler) makeStorage(id any) (any, error) {
 	tuple, ok := id.(*pickle.Sequence)
 	if !ok {
 		return nil, formatError("found a persistent id that is a %s, want a tuple", pickle.TypeName(id))
@@ -121,7 +121,7 @@ func (u *unpickler) storage(id any) (any, error) {
 // from requires_grad and hooks, and from the arguments of more.
 func rebuildTensor(grad bool, more func(*pickledTensor, *arguments)) call {
 	return func(a *arguments) any {
-		t := storageArguments(a)
+		t := nextStorage(a)
 		if grad {
 			t.requireGrad(a)
 		}
@@ -132,10 +132,10 @@ func rebuildTensor(grad bool, more func(*pickledTensor, *arguments)) call {
 	}
 }
 
-// storageArguments consumes the first four arguments of a tensor.
-func storageArguments(a *arguments) *pickledTensor {
+// nextStorage consumes the first four arguments of a tensor.
+func nextStorage(a *arguments) *pickledTensor {
 	t := &pickledTensor{storage: nextArgument[*storage](a), offset: nextArgument[int64](a)}
-	t.shape, t.strides = a.ints(), a.ints()
+	t.shape, t.strides = a.nextInts(), a.nextInts()
 	if !a.isWrong {
 		t.elementType, t.Device = t.storage.elementType, t.storage.device
 	}
@@ -146,7 +146,7 @@ func storageArguments(a *arguments) *pickledTensor {
 func (t *pickledTensor) requireGrad(a *arguments) {
 	grad := nextArgument[bool](a)
 	t.RequiresGrad = &grad
-	a.dict()
+	a.nextDict()
 }
 
 // applyMetadata consumes an optional dict with lazy operations; torch_npu adds the number of the device
@@ -155,7 +155,7 @@ func applyMetadata(t *pickledTensor, a *arguments) {
 	if len(a.rest) == 0 {
 		return
 	}
-	d := a.dict()
+	d := a.nextDict()
 	if d == nil {
 		return
 	}
@@ -202,7 +202,7 @@ func formatNumber(a *arguments) any { return deviceFormat(nextArgument[int64](a)
 // rebuildQuantised makes a tensor of stored integers. Their quantisation is a tuple of a scheme
 // with one scale and zero point, or with tensors of scales and zero points.
 func rebuildQuantised(a *arguments) any {
-	t := storageArguments(a)
+	t := nextStorage(a)
 	tuple := nextArgument[*pickle.Sequence](a)
 	t.requireGrad(a)
 	if a.isWrong {
@@ -229,7 +229,7 @@ func rebuildQuantised(a *arguments) any {
 // 4 arguments, state.
 func rebuildParameter(n int) call {
 	return func(a *arguments) any {
-		t := a.tensorCopy()
+		t := a.nextTensorCopy()
 		t.requireGrad(a)
 		if n == 4 {
 			a.next()
@@ -238,8 +238,8 @@ func rebuildParameter(n int) call {
 	}
 }
 
-// tensorCopy consumes the next argument, a tensor, and returns a copy.
-func (a *arguments) tensorCopy() *pickledTensor {
+// nextTensorCopy consumes the next argument, a tensor, and returns a copy.
+func (a *arguments) nextTensorCopy() *pickledTensor {
 	t := nextArgument[*pickledTensor](a)
 	if a.isWrong {
 		return new(pickledTensor)
@@ -250,7 +250,7 @@ func (a *arguments) tensorCopy() *pickledTensor {
 
 // tensorFromHost makes a tensor from another tensor, type, device and requires_grad.
 func tensorFromHost(a *arguments) any {
-	t := a.tensorCopy()
+	t := a.nextTensorCopy()
 	a.next()
 	switch v := a.next().(type) {
 	case string:
@@ -526,7 +526,7 @@ func (u *unpickler) dialect(size int64) *pickle.Dialect {
 			return nil, kindOf(name) != ""
 		},
 		Objects:    u.hasObjects,
-		Persistent: u.storage,
+		Persistent: u.makeStorage,
 		Stateful:   u.mayHaveState,
 		MaxMemory:  maxMemory(size),
 	}

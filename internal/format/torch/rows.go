@@ -58,8 +58,8 @@ type storageBytes struct {
 	err    error
 }
 
-// contents lists the tensors in the value of a pickle depth first, in the order of the file.
-func contents(v any, f file) (*format.Contents, error) {
+// listContents lists the tensors in the value of a pickle depth first, in the order of the file.
+func listContents(v any, f file) (*format.Contents, error) {
 	w := &walker{file: f, contents: &format.Contents{}, seen: make(map[any]bool), records: make(map[string]storageBytes),
 		memory: maxMemory(f.size), values: maxValueBytes}
 	if err := w.walk(v); err != nil {
@@ -148,7 +148,7 @@ func (w *walker) addTensor(t *pickledTensor) error {
 	}
 	row.DType, row.Format, row.Shape = t.dtype, tensor.ND, t.shape
 	if row.Err = t.check(); row.Err == nil {
-		row.Data, row.Err = w.data(t)
+		row.Data, row.Err = w.tensorData(t)
 	}
 	if row.Err == nil {
 		row.Size = row.Data.Size()
@@ -159,7 +159,7 @@ func (w *walker) addTensor(t *pickledTensor) error {
 
 // addValue lists a value other than a tensor.
 func (w *walker) addValue(v any) {
-	kind, text := describe(v)
+	kind, text := describeValue(v)
 	if kind == "" {
 		return
 	}
@@ -171,9 +171,9 @@ func (w *walker) addValue(v any) {
 	w.contents.Values = append(w.contents.Values, format.Value{Name: w.name(), Type: kind, Text: text})
 }
 
-// describe returns Python's type and the text of a value; the type is empty for values that are not
+// describeValue returns Python's type and the text of a value; the type is empty for values that are not
 // listed.
-func describe(v any) (kind, text string) {
+func describeValue(v any) (kind, text string) {
 	switch v := v.(type) {
 	case nil:
 		return "NoneType", "None"
@@ -248,8 +248,8 @@ func (t *pickledTensor) elementsNeeded() int64 {
 	return math.MaxInt64 - max(0, room-1)
 }
 
-// data returns the elements of a checked tensor.
-func (w *walker) data(t *pickledTensor) (*io.SectionReader, error) {
+// tensorData returns the elements of a checked tensor.
+func (w *walker) tensorData(t *pickledTensor) (*io.SectionReader, error) {
 	view := format.View{DType: t.dtype, BigEndian: w.bigEndian, Shape: t.shape, Strides: t.strides, Negate: t.negate, Conjugate: t.conjugate}
 	count := t.shape.Elements()
 	if count == 0 {

@@ -154,11 +154,11 @@ func openZip(r io.ReaderAt, size int64, u *unpickler) (*format.Contents, error) 
 	if !hasSums {
 		zip.Uncheck()
 	}
-	bigEndian, err := f.bigEndian()
+	bigEndian, err := f.isBigEndian()
 	if err != nil {
 		return nil, err
 	}
-	data, err := f.read(pickleEntry, min(maxPickle, maxMemory(size)))
+	data, err := f.readEntry(pickleEntry, min(maxPickle, maxMemory(size)))
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func openZip(r io.ReaderAt, size int64, u *unpickler) (*format.Contents, error) 
 	if err != nil {
 		return nil, lang.Errorf("%s: %w", pickleEntry, explainRefusal(err))
 	}
-	c, err := contents(v, file{size: size, bigEndian: bigEndian, record: f.storageBytes})
+	c, err := listContents(v, file{size: size, bigEndian: bigEndian, record: f.storageBytes})
 	if err != nil {
 		return nil, err
 	}
@@ -196,13 +196,13 @@ func (f *zipFile) hasSums(entries []*archive.Entry) bool {
 	return slices.ContainsFunc(full[:min(len(full), maxProbed)], func(e *archive.Entry) bool { return e.Verify() == nil })
 }
 
-// bigEndian returns the byte order in the entry byteorder; files before version 2.1 do not have it.
-func (f *zipFile) bigEndian() (bool, error) {
+// isBigEndian returns the byte order in the entry byteorder; files before version 2.1 do not have it.
+func (f *zipFile) isBigEndian() (bool, error) {
 	const name = "byteorder"
 	if _, ok := f.entries[f.root+name]; !ok {
 		return false, nil
 	}
-	text, err := f.read(name, 100)
+	text, err := f.readEntry(name, 100)
 	switch {
 	case err != nil:
 		return false, err
@@ -212,8 +212,8 @@ func (f *zipFile) bigEndian() (bool, error) {
 	return string(text) == "big", nil
 }
 
-// entry returns the data of an entry of the folder.
-func (f *zipFile) entry(name string) (*io.SectionReader, error) {
+// openEntry returns the data of an entry of the folder.
+func (f *zipFile) openEntry(name string) (*io.SectionReader, error) {
 	e, ok := f.entries[f.root+name]
 	if !ok {
 		return nil, formatError("the archive has no entry %.100q", f.root+name)
@@ -225,9 +225,9 @@ func (f *zipFile) entry(name string) (*io.SectionReader, error) {
 	return data, nil
 }
 
-// read returns the content of a small entry.
-func (f *zipFile) read(name string, most int64) ([]byte, error) {
-	data, err := f.entry(name)
+// readEntry returns the content of a small entry.
+func (f *zipFile) readEntry(name string, most int64) ([]byte, error) {
+	data, err := f.openEntry(name)
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +244,7 @@ func (f *zipFile) read(name string, most int64) ([]byte, error) {
 // storageBytes returns the bytes of a storage.
 func (f *zipFile) storageBytes(s *storage) storageBytes {
 	name := "data/" + s.key
-	data, err := f.entry(name)
+	data, err := f.openEntry(name)
 	if err != nil {
 		return storageBytes{err: err}
 	}
@@ -309,7 +309,7 @@ func openLegacy(r io.ReaderAt, size int64, u *unpickler) (*format.Contents, erro
 		v       *any
 	}{{&plain, new(any)}, {&plain, &version}, {&plain, new(any)}, {u.dialect(size), &object}} {
 		var err error
-		if *p.v, err = f.pickle(p.dialect); err != nil {
+		if *p.v, err = f.readPickle(p.dialect); err != nil {
 			return nil, err
 		}
 	}
@@ -319,7 +319,7 @@ func openLegacy(r io.ReaderAt, size int64, u *unpickler) (*format.Contents, erro
 		}
 		return nil, unsupported("the version of the format before 1.6 is not supported, want %d", legacyVersion)
 	}
-	keys, err := f.pickle(&plain)
+	keys, err := f.readPickle(&plain)
 	if err != nil {
 		return nil, err
 	}
@@ -330,12 +330,12 @@ func openLegacy(r io.ReaderAt, size int64, u *unpickler) (*format.Contents, erro
 	if err := f.findRecords(list.Items, u.kinds); err != nil {
 		return nil, err
 	}
-	return contents(object, file{size: size, record: f.storageBytes})
+	return listContents(object, file{size: size, record: f.storageBytes})
 }
 
-// pickle reads the next pickle. Its length is unknown, so parsing is repeated with more bytes until
+// readPickle reads the next pickle. Its length is unknown, so parsing is repeated with more bytes until
 // they suffice.
-func (f *legacyFile) pickle(d *pickle.Dialect) (any, error) {
+func (f *legacyFile) readPickle(d *pickle.Dialect) (any, error) {
 	for n := int64(64 << 10); ; n *= 4 {
 		n = min(n, maxPickle, f.size-f.at)
 		data := make([]byte, n)
