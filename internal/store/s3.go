@@ -56,12 +56,12 @@ var noLastSleep = sync.OnceFunc(func() { minio.DefaultRetryUnit = 0 })
 func NewS3(set S3Settings) (Objects, error) { return newS3(set) }
 
 func newS3(set S3Settings) (*s3, error) {
-	set, err := set.complete()
+	set, err := set.fillDefaults()
 	if err != nil {
 		return nil, err
 	}
 	set.fillFromEnvironment()
-	at, err := set.server()
+	at, err := set.serverURL()
 	if err != nil {
 		return nil, lang.Errorf("%s: %w", set.endpointFrom, err)
 	}
@@ -72,7 +72,7 @@ func newS3(set S3Settings) (*s3, error) {
 	slow := transport.Clone()
 	slow.ResponseHeaderTimeout = finishTimeout
 	s := &s3{
-		set: set, keys: set.keychain(), endpoint: at.String(), virtual: set.virtualHost(at.Hostname()),
+		set: set, keys: set.keychain(), endpoint: at.String(), virtual: set.hasVirtualHost(at.Hostname()),
 		slots:  make(chan struct{}, set.Concurrency),
 		heads:  &headCache{max: set.Cache / 8, byID: map[string][]byte{}}, // heads count towards the cache size
 		blocks: &blocks{max: max(set.Cache-set.Cache/8, set.Block), bySpan: map[span]*list.Element{}},
@@ -80,7 +80,7 @@ func newS3(set S3Settings) (*s3, error) {
 		parts:  &partBuffers{left: partsBudget},
 	}
 	s.health = health{set: &s.set, where: s.describeServer, changed: make(chan struct{})}
-	if at.Scheme == "http" && !loopback(at.Hostname()) && set.Note != nil {
+	if at.Scheme == "http" && !isLoopback(at.Hostname()) && set.Note != nil {
 		s.keys.onUse = sync.OnceFunc(func() {
 			set.Note(lang.Say("%s (%s) is not encrypted: data and session tokens can be read on the way", s.endpoint, set.endpointFrom))
 		})
@@ -177,7 +177,7 @@ func (s *s3) Remove(bucket, key string) error {
 	err := s.retryRequest(headTimeout, func(ctx context.Context) error {
 		return s.core.RemoveObject(ctx, bucket, key, minio.RemoveObjectOptions{})
 	})
-	if answer := status(err); answer != nil && answer.status == http.StatusNotFound && answer.code != "NoSuchBucket" {
+	if answer := statusOf(err); answer != nil && answer.status == http.StatusNotFound && answer.code != "NoSuchBucket" {
 		return nil
 	}
 	return s.explain("remove "+key, err)

@@ -95,8 +95,8 @@ func (e *statusError) Is(target error) bool {
 	return false
 }
 
-// status returns the failure response in an error, nil for other errors.
-func status(err error) *statusError {
+// statusOf returns the failure response in an error, nil for other errors.
+func statusOf(err error) *statusError {
 	if s, ok := errors.AsType[*statusError](err); ok {
 		return s
 	}

@@ -135,14 +135,14 @@ func (b *blocks) evict(k *block) {
 	if k.err == nil && k.object.kept.Load() > 0 {
 		k.object.disk.write(k)
 	}
-	b.read(k, k.unread)
+	b.recordRead(k, k.unread)
 	b.order.Remove(b.bySpan[k.span])
 	delete(b.bySpan, k.span)
 	b.bytes -= k.n
 }
 
-// read records that n bytes of a block were read.
-func (b *blocks) read(k *block, n int64) {
+// recordRead records that n bytes of a block were read.
+func (b *blocks) recordRead(k *block, n int64) {
 	if k.unread > 0 {
 		if k.unread -= n; k.unread <= 0 {
 			b.unread -= k.n
@@ -166,7 +166,7 @@ func (b *blocks) release(k *block, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	k.users--
-	b.read(k, n)
+	b.recordRead(k, n)
 }
 
 // markUnused marks the blocks of an object without readers: they are evicted first.
@@ -175,7 +175,7 @@ func (b *blocks) markUnused(c *sharedObject) {
 	defer b.mu.Unlock()
 	for e := b.order.Front(); e != nil; e = e.Next() {
 		if k := e.Value.(*block); k.object == c {
-			b.read(k, k.unread)
+			b.recordRead(k, k.unread)
 			k.isFinished = true
 		}
 	}

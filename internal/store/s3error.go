@@ -23,7 +23,7 @@ func (s *s3) explain(doing string, err error) error {
 }
 
 func (s *s3) describeError(doing string, err error) error {
-	answer := status(err)
+	answer := statusOf(err)
 	switch {
 	case err == nil || errors.Is(err, fs.ErrExist) || errors.Is(err, errChanged) || errors.Is(err, errBadAnswer):
 		return err
@@ -81,7 +81,7 @@ func IsTransport(err error) bool {
 
 // isTransportError is IsTransport for the error of a request.
 func isTransportError(err error) bool {
-	return isRetryable(err) || isNoHost(err) || errors.Is(err, fs.ErrPermission) || status(err) == nil && !isContentError(err)
+	return isRetryable(err) || isNoHost(err) || errors.Is(err, fs.ErrPermission) || statusOf(err) == nil && !isContentError(err)
 }
 
 // isContentError reports whether an error is about the contents of the store or of a response.
@@ -100,7 +100,7 @@ func isRetryable(err error) bool {
 	if isContentError(err) || isNoHost(err) || errors.Is(err, errSum) {
 		return false
 	}
-	if s := status(err); s != nil {
+	if s := statusOf(err); s != nil {
 		switch s.status {
 		case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
 			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -120,14 +120,14 @@ func isRetryable(err error) bool {
 
 // isBusy reports whether the store is too busy for a request.
 func isBusy(err error) bool {
-	s := status(err)
+	s := statusOf(err)
 	return s != nil && (s.status == http.StatusTooManyRequests || s.status == http.StatusServiceUnavailable || s.code == "SlowDown")
 }
 
 // isAway reports whether an error means that the store is down or refuses all requests; a gateway
 // may answer in its place.
 func isAway(err error) bool {
-	if s := status(err); s != nil {
+	if s := statusOf(err); s != nil {
 		return isBusy(err) || s.status == http.StatusBadGateway || s.status == http.StatusGatewayTimeout
 	}
 	return isRetryable(err) || isNoHost(err)

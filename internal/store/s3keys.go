@@ -115,7 +115,7 @@ func metadataClient() *http.Client {
 		switch {
 		case req.URL.Scheme == "https":
 			return http.ProxyFromEnvironment(req)
-		case !loopback(req.URL.Hostname()) && !linkLocal(req.URL.Hostname()):
+		case !isLoopback(req.URL.Hostname()) && !isLinkLocal(req.URL.Hostname()):
 			return nil, lang.Errorf("%s: want https, or an address of this machine", req.URL.Host)
 		}
 		return nil, nil
@@ -126,15 +126,15 @@ func metadataClient() *http.Client {
 	}
 }
 
-// loopback reports whether a host is this machine.
-func loopback(host string) bool {
+// isLoopback reports whether a host is this machine.
+func isLoopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return err == nil && addr.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
-// linkLocal reports whether a host is a link-local address, as metadata services have:
+// isLinkLocal reports whether a host is a link-local address, as metadata services have:
 // 169.254.169.254, fd00:ec2::254.
-func linkLocal(host string) bool {
+func isLinkLocal(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return err == nil && (addr.IsLinkLocalUnicast() || netip.MustParsePrefix("fd00:ec2::/32").Contains(addr))
 }

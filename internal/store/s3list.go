@@ -17,10 +17,10 @@ import (
 // List implements Objects. Several folders are listed concurrently, because the pages of one
 // listing can only be fetched one after the other.
 func (s *s3) List(bucket, prefix string, shallow bool) ([]Object, []string, error) {
-	objects, prefixes, err := s.pages(bucket, prefix, "/")
+	objects, prefixes, err := s.fetchPages(bucket, prefix, "/")
 	for !shallow && err == nil && len(prefixes) == 1 { // a folder with only a folder in it
 		var more []Object
-		more, prefixes, err = s.pages(bucket, prefixes[0], "/")
+		more, prefixes, err = s.fetchPages(bucket, prefixes[0], "/")
 		objects = append(objects, more...)
 	}
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *s3) List(bucket, prefix string, shallow bool) ([]Object, []string, erro
 			lists <- struct{}{}
 			listed.Add(1)
 			guard.Go(func() (err error) {
-				below[i], _, err = s.pages(bucket, p, "")
+				below[i], _, err = s.fetchPages(bucket, p, "")
 				return s.explainList(p, err)
 			}, func(err error) {
 				errs[i] = err
@@ -61,8 +61,8 @@ func (s *s3) HasPrefix(bucket, prefix string) (found bool, err error) {
 	return found, s.explainList(prefix, err)
 }
 
-// pages fetches all pages of a listing, a thousand objects each.
-func (s *s3) pages(bucket, prefix, delimiter string) (objects []Object, prefixes []string, err error) {
+// fetchPages fetches all pages of a listing, a thousand objects each.
+func (s *s3) fetchPages(bucket, prefix, delimiter string) (objects []Object, prefixes []string, err error) {
 	err = s.eachPage(bucket, prefix, delimiter, 1000, func(page *minio.ListBucketV2Result) bool {
 		for i := range page.Contents {
 			if o := fromClient(&page.Contents[i]); strings.HasPrefix(o.Key, prefix) {
@@ -85,7 +85,7 @@ func (s *s3) pages(bucket, prefix, delimiter string) (objects []Object, prefixes
 func (s *s3) eachPage(bucket, prefix, delimiter string, most int, visit func(*minio.ListBucketV2Result) bool) error {
 	var trail pageTrail
 	for token := ""; ; {
-		page, err := s.page(bucket, prefix, token, delimiter, most)
+		page, err := s.requestPage(bucket, prefix, token, delimiter, most)
 		if err != nil {
 			return err
 		}
@@ -135,8 +135,8 @@ func (c *pageTrail) recordPage(first, token string) error {
 	return nil
 }
 
-// page requests one page of a listing, of at most `most` keys.
-func (s *s3) page(bucket, prefix, token, delimiter string, most int) (page minio.ListBucketV2Result, err error) {
+// requestPage requests one page of a listing, of at most `most` keys.
+func (s *s3) requestPage(bucket, prefix, token, delimiter string, most int) (page minio.ListBucketV2Result, err error) {
 	err = s.retry(func() (bool, error) {
 		s.slots <- struct{}{}
 		defer func() { <-s.slots }()
@@ -148,7 +148,7 @@ func (s *s3) page(bucket, prefix, token, delimiter string, most int) (page minio
 
 // explainList is explain for listings, where only the bucket can be missing.
 func (s *s3) explainList(prefix string, err error) error {
-	if answer := status(err); answer != nil && answer.status == http.StatusNotFound {
+	if answer := statusOf(err); answer != nil && answer.status == http.StatusNotFound {
 		answer.code = "NoSuchBucket"
 	}
 	if prefix == "" {

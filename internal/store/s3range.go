@@ -59,7 +59,7 @@ func (s *s3) readOnce(bucket string, o *Object, off int64, data []byte) (int, er
 	}
 	body, now, header, err := s.core.GetObject(context.Background(), bucket, o.Key, opt)
 	if err != nil {
-		if answer := status(err); answer != nil && o.ETag != "" {
+		if answer := statusOf(err); answer != nil && o.ETag != "" {
 			switch answer.status {
 			case http.StatusPreconditionFailed, http.StatusRequestedRangeNotSatisfiable:
 				return 0, s.changedError(bucket, o, "")

@@ -47,7 +47,7 @@ func (s *s3) Open(bucket string, o Object) (Source, error) {
 	if o.Size < 0 {
 		var err error
 		head, err = s.read(bucket, &o, 0, make([]byte, headSize))
-		if answer := status(err); answer != nil && answer.status == http.StatusRequestedRangeNotSatisfiable {
+		if answer := statusOf(err); answer != nil && answer.status == http.StatusRequestedRangeNotSatisfiable {
 			o, err = s.Head(bucket, o.Key) // an empty object has no range
 		}
 		if err != nil {

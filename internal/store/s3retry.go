@@ -44,7 +44,7 @@ func (s *s3) retry(do func() (progress bool, err error)) error {
 			continue
 		}
 		pause := time.Duration(rand.Int64N(int64(wait) + 1))
-		if answer := status(err); answer != nil {
+		if answer := statusOf(err); answer != nil {
 			pause = max(pause, answer.retryAfter)
 		}
 		wait = min(2*wait, maxWait)
@@ -216,7 +216,7 @@ func (h *health) noteMiss(probes bool, err error) {
 func (h *health) scheduleProbe(err error) {
 	h.wait = min(2*h.wait, maxProbe)
 	pause := h.wait
-	if answer := status(err); answer != nil {
+	if answer := statusOf(err); answer != nil {
 		pause = max(pause, answer.retryAfter)
 	}
 	now := time.Now()

@@ -61,8 +61,8 @@ func (s *s3) Create(bucket, key string, isNew bool) (Writer, error) {
 	return &upload{s: s, bucket: bucket, key: key, isNew: isNew, sent: map[int]string{}, slots: make(chan struct{}, partsInFlight)}, nil
 }
 
-// sizeOf returns the size of a part.
-func sizeOf(part int) int {
+// partSizeOf returns the size of a part.
+func partSizeOf(part int) int {
 	if part <= manyParts {
 		return partSize
 	}
@@ -79,7 +79,7 @@ func (u *upload) Write(p []byte) (int, error) {
 		if err := u.failed(); err != nil {
 			return written, err
 		}
-		size := sizeOf(u.parts + 1)
+		size := partSizeOf(u.parts + 1)
 		n := min(len(p)-written, size-len(u.part))
 		u.grow(len(u.part)+n, size)
 		u.part = append(u.part, p[written:written+n]...)
@@ -107,7 +107,7 @@ func (u *upload) grow(n, size int) {
 		}
 	}
 	old := u.part
-	u.part = append(u.s.parts.buffer(room), old...)
+	u.part = append(u.s.parts.takeBuffer(room), old...)
 }
 
 func (u *upload) failed() error {
@@ -245,7 +245,7 @@ func (u *upload) complete() error {
 	isOurs := func(etag string) bool { return strings.HasSuffix(etag, "-"+strconv.Itoa(u.parts)) }
 	return u.createObject(func(ctx context.Context, opt minio.PutObjectOptions) error {
 		_, err := u.s.core.CompleteMultipartUpload(ctx, u.bucket, u.key, u.id, parts, opt)
-		if answer := status(err); answer != nil && answer.status == http.StatusNotFound && u.isThere(ctx, isOurs) {
+		if answer := statusOf(err); answer != nil && answer.status == http.StatusNotFound && u.isThere(ctx, isOurs) {
 			return nil
 		}
 		return err
@@ -280,7 +280,7 @@ func (u *upload) createObject(do func(context.Context, minio.PutObjectOptions) e
 	request := func(ctx context.Context) error {
 		tries++
 		err := do(ctx, opt)
-		if answer := status(err); answer != nil && u.isNew && answer.status == http.StatusPreconditionFailed {
+		if answer := statusOf(err); answer != nil && u.isNew && answer.status == http.StatusPreconditionFailed {
 			if tries > 1 && u.isThere(ctx, isOurs) {
 				return nil
 			}
@@ -289,7 +289,7 @@ func (u *upload) createObject(do func(context.Context, minio.PutObjectOptions) e
 		return err
 	}
 	err := u.s.retryRequest(writeTimeout, request)
-	if answer := status(err); answer != nil && u.isNew && answer.status == http.StatusNotImplemented {
+	if answer := statusOf(err); answer != nil && u.isNew && answer.status == http.StatusNotImplemented {
 		u.s.noteUnconditional()
 		opt = minio.PutObjectOptions{}
 		err = u.s.retryRequest(writeTimeout, request)
@@ -384,8 +384,8 @@ func (p *partBuffers) release(n int64) {
 	p.left += n
 }
 
-// buffer returns an empty buffer of a size.
-func (p *partBuffers) buffer(size int) []byte {
+// takeBuffer returns an empty buffer of a size.
+func (p *partBuffers) takeBuffer(size int) []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if n := len(p.free); n > 0 && size == partSize {
