@@ -99,7 +99,7 @@ func FuzzExecutionOrder(f *testing.F) {
 				t.Errorf("%q: %q is at %d, found at %d", text, name, i, at)
 			}
 		}
-		if n := len(byExecution(order, []Item{{Names: order.Names}}).places); n != 1 {
+		if n := len(rankByExecution(order, []Item{{Names: order.Names}}).places); n != 1 {
 			t.Errorf("%q: %d places", text, n)
 		}
 	})

@@ -281,7 +281,7 @@ func (d *msprobeFolder) addEntries() {
 				d.impossible.addAt(lang.Plain(l.Name), 0, l.Value.Odd, lang.Say("left out"))
 			}
 			if l.Tensor != nil {
-				e := d.entry(header.Task, c, l)
+				e := d.newEntry(header.Task, c, l)
 				e.statistics.Spot = positionOf(c, i, k)
 				if e.role == Table {
 					d.file.Role = Table
@@ -356,8 +356,8 @@ func (d *msprobeFolder) findTensors() {
 	}
 }
 
-// entry is the entry of a tensor of a call: its file if there is one, else its statistics.
-func (d *msprobeFolder) entry(task string, c *Call, l *msprobe.Leaf) entry {
+// newEntry is the entry of a tensor of a call: its file if there is one, else its statistics.
+func (d *msprobeFolder) newEntry(task string, c *Call, l *msprobe.Leaf) entry {
 	s, odd := statisticsOf(l.Tensor)
 	if !odd.IsZero() {
 		d.impossible.addAt(lang.Plain(l.Name), 0, odd, lang.Say("left out"))
@@ -369,7 +369,7 @@ func (d *msprobeFolder) entry(task string, c *Call, l *msprobe.Leaf) entry {
 	}
 	e.identity = identity{role: Table, op: c.API, kind: l.Kind, index: l.Index, slice: slice}
 	if task == msprobe.TensorTask || l.Tensor.DataName != "" {
-		if file := d.tensorFile(l, e.statistics); file != nil {
+		if file := d.findTensorFile(l, e.statistics); file != nil {
 			e.role, e.file = Tensors, file
 			d.claimed[file] = true
 		}
@@ -377,10 +377,10 @@ func (d *msprobeFolder) entry(task string, c *Call, l *msprobe.Leaf) entry {
 	return e
 }
 
-// tensorFile is the file of a tensor, nil for a tensor without a file. A missing file is nil if
+// findTensorFile is the file of a tensor, nil for a tensor without a file. A missing file is nil if
 // the statistics can replace it; otherwise, or if the name leads out of the folder, the file has
 // an error.
-func (d *msprobeFolder) tensorFile(l *msprobe.Leaf, known *Statistics) *File {
+func (d *msprobeFolder) findTensorFile(l *msprobe.Leaf, known *Statistics) *File {
 	name := l.Tensor.DataName
 	if name == "" {
 		return nil

@@ -142,9 +142,9 @@ func countNames(written string) int {
 	return n
 }
 
-// dumpRoot returns the index of the outermost folder of the dump that contains folder number given.
-// The user must have written its name, and each folder from the root to the given one must have a
-// meaning, such as a rank, or be a model name between a graph and a rank.
+// dumpRoot returns the index of the outermost folder of the dump. From folder number given it goes
+// up while the parent has a meaning, such as a rank, or is a model name between a graph and a rank,
+// but not above the folders that the user wrote.
 func (p folderPath) dumpRoot(given, written int) int {
 	hasMeaning := func(i int) bool {
 		return p.at(i).Kind != filename.OtherFolder || atbOp().MatchString(p.at(i).Name)
@@ -399,7 +399,7 @@ func (b *roundBuilder) byFileName(e *entry) *opBuilder {
 func (b *roundBuilder) finish(r *reader) *Round {
 	round := &Round{At: b.at, folders: b.folders}
 	for _, op := range b.ops {
-		round.Ops = append(round.Ops, op.executions()...)
+		round.Ops = append(round.Ops, op.splitExecutions()...)
 	}
 	r.attachOrders(round)
 	r.attachCalls(round)
@@ -421,10 +421,10 @@ func (e *entry) tensor() Tensor {
 	return Tensor{Kind: e.kind, Index: e.index, Slice: e.slice, File: e.file, Statistics: e.statistics, Leaf: e.leaf, Table: e.role == Table}
 }
 
-// executions splits the tensors of an operator: the k-th file of each tensor, by time, belongs to
+// splitExecutions splits the tensors of an operator: the k-th file of each tensor, by time, belongs to
 // the k-th execution, files without a time to the first. Statistics of a table go to the tensor
 // if its file exists.
-func (b *opBuilder) executions() []*Op {
+func (b *opBuilder) splitExecutions() []*Op {
 	entries := b.entries
 	slices.SortStableFunc(entries, func(x, y *entry) int {
 		return cmp.Or(cmp.Compare(x.timestamp, y.timestamp), cmp.Compare(x.seq, y.seq), cmp.Compare(x.task, y.task))

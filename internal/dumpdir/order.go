@@ -113,17 +113,17 @@ type orderSource struct {
 
 // orderSources are tried in this order.
 var orderSources = [...]orderSource{
-	{ByDumpJSON, func(s *Sources, items []Item) *ranking { return byList(s.dumpJSON, items) }, "the run has no dump.json"},
-	{ByRuntime, func(s *Sources, items []Item) *ranking { return byList(s.Runtime, items) }, "there is no file with it"},
-	{ByExecution, func(s *Sources, items []Item) *ranking { return byExecution(s.Execution, items) }, "there is no file with it"},
-	{ByIR, func(s *Sources, items []Item) *ranking { return byGraph(s.ir, items) }, "the run has no graph of MindSpore"},
-	{ByFusion, func(s *Sources, items []Item) *ranking { return byGraph(s.Fusion, items) }, "there is no file with it"},
-	{ByConsumers, func(s *Sources, items []Item) *ranking { return byGraph(s.Consumers, items) }, "there is no file with it"},
-	{ByStatistics, func(s *Sources, items []Item) *ranking { return byList(s.statistics, items) }, "the run has no statistic.csv of ATB"},
-	{BySequence, bySequence, "no dump has a sequence number"},
-	{ByTimestamp, byTimestamp, "no operator has a timestamp"},
-	{ByID, byID, "no operator has an id"},
-	{ByNumber, byNumber, "no name begins with a number"},
+	{ByDumpJSON, func(s *Sources, items []Item) *ranking { return rankByList(s.dumpJSON, items) }, "the run has no dump.json"},
+	{ByRuntime, func(s *Sources, items []Item) *ranking { return rankByList(s.Runtime, items) }, "there is no file with it"},
+	{ByExecution, func(s *Sources, items []Item) *ranking { return rankByExecution(s.Execution, items) }, "there is no file with it"},
+	{ByIR, func(s *Sources, items []Item) *ranking { return rankByGraph(s.ir, items) }, "the run has no graph of MindSpore"},
+	{ByFusion, func(s *Sources, items []Item) *ranking { return rankByGraph(s.Fusion, items) }, "there is no file with it"},
+	{ByConsumers, func(s *Sources, items []Item) *ranking { return rankByGraph(s.Consumers, items) }, "there is no file with it"},
+	{ByStatistics, func(s *Sources, items []Item) *ranking { return rankByList(s.statistics, items) }, "the run has no statistic.csv of ATB"},
+	{BySequence, rankBySequence, "no dump has a sequence number"},
+	{ByTimestamp, rankByTimestamp, "no operator has a timestamp"},
+	{ByID, rankByID, "no operator has an id"},
+	{ByNumber, rankByNumber, "no name begins with a number"},
 }
 
 // sourceKinds are names of sources, or their beginnings.
@@ -215,8 +215,8 @@ func countOperators(items []Item) int {
 	return n
 }
 
-// byKey ranks items by a key. Items without a key come last.
-func byKey[K any](source string, items []Item, key func(*Item) (K, bool), compare func(K, K) int) *ranking {
+// rankByKey ranks items by a key. Items without a key come last.
+func rankByKey[K any](source string, items []Item, key func(*Item) (K, bool), compare func(K, K) int) *ranking {
 	r := &ranking{source: source}
 	r.places = placesByKey(items, func(item *Item) (K, bool) {
 		k, ok := key(item)
@@ -228,22 +228,22 @@ func byKey[K any](source string, items []Item, key func(*Item) (K, bool), compar
 	return r
 }
 
-// byList ranks items by a list of names.
-func byList(list *sidefile.Order, items []Item) *ranking {
+// rankByList ranks items by a list of names.
+func rankByList(list *sidefile.Order, items []Item) *ranking {
 	if list == nil {
 		return nil
 	}
-	return byKey(list.Source, items, func(item *Item) (int, bool) { return list.Find(item.Names...) }, cmp.Compare)
+	return rankByKey(list.Source, items, func(item *Item) (int, bool) { return list.Find(item.Names...) }, cmp.Compare)
 }
 
-// byExecution ranks items by MindSpore's execution order. In file names of synchronous dumps some
+// rankByExecution ranks items by MindSpore's execution order. In file names of synchronous dumps some
 // versions write only the last segment of the operator's name.
-func byExecution(list *sidefile.Order, items []Item) *ranking {
+func rankByExecution(list *sidefile.Order, items []Item) *ranking {
 	if list == nil {
 		return nil
 	}
 	last := lastSegments(list.Names)
-	return byKey(list.Source, items, func(item *Item) (int, bool) {
+	return rankByKey(list.Source, items, func(item *Item) (int, bool) {
 		if i, ok := list.Find(item.Names...); ok {
 			return i, true
 		}
@@ -270,24 +270,24 @@ func lastSegments(names []string) map[string]int {
 	return last
 }
 
-// byGraph ranks items topologically.
-func byGraph(g *graph.Graph, items []Item) *ranking {
+// rankByGraph ranks items topologically.
+func rankByGraph(g *graph.Graph, items []Item) *ranking {
 	if g == nil {
 		return nil
 	}
-	return byKey(g.Source+", topological", items, func(item *Item) (int, bool) { return g.TopologicalIndex(item.Names...) }, cmp.Compare)
+	return rankByKey(g.Source+", topological", items, func(item *Item) (int, bool) { return g.TopologicalIndex(item.Names...) }, cmp.Compare)
 }
 
-// bySequence ranks items by the numbers of their executions.
-func bySequence(_ *Sources, items []Item) *ranking {
+// rankBySequence ranks items by the numbers of their executions.
+func rankBySequence(_ *Sources, items []Item) *ranking {
 	if !slices.ContainsFunc(items, func(item Item) bool { return item.Seq > 0 }) {
 		return nil
 	}
-	return byKey("sequence numbers of the dumps", items, func(item *Item) (int64, bool) { return item.Seq, item.Seq > 0 }, cmp.Compare)
+	return rankByKey("sequence numbers of the dumps", items, func(item *Item) (int64, bool) { return item.Seq, item.Seq > 0 }, cmp.Compare)
 }
 
-// byTimestamp ranks items by the time of their dumps.
-func byTimestamp(_ *Sources, items []Item) *ranking {
+// rankByTimestamp ranks items by the time of their dumps.
+func rankByTimestamp(_ *Sources, items []Item) *ranking {
 	var first uint64
 	differ := false
 	for i := range items {
@@ -299,7 +299,7 @@ func byTimestamp(_ *Sources, items []Item) *ranking {
 	if first == 0 {
 		return nil
 	}
-	r := byKey("timestamps of the dumps", items, func(item *Item) (uint64, bool) { return item.Timestamp, item.Timestamp > 0 }, cmp.Compare)
+	r := rankByKey("timestamps of the dumps", items, func(item *Item) (uint64, bool) { return item.Timestamp, item.Timestamp > 0 }, cmp.Compare)
 	switch all := countOperators(items); {
 	case r.known < all:
 		r.weak = lang.Say("only %d of %d operators have a timestamp", r.known, all)
@@ -312,8 +312,8 @@ func byTimestamp(_ *Sources, items []Item) *ranking {
 // noTask is MindSpore's task id for an unknown one.
 const noTask = 65535
 
-// byID ranks items by the ids of ATB's operators, or by task ids.
-func byID(_ *Sources, items []Item) *ranking {
+// rankByID ranks items by the ids of ATB's operators, or by task ids.
+func rankByID(_ *Sources, items []Item) *ranking {
 	withIDs, tasks := false, make(map[uint64]bool)
 	for i := range items {
 		withIDs = withIDs || items[i].IDs != nil
@@ -322,21 +322,21 @@ func byID(_ *Sources, items []Item) *ranking {
 		}
 	}
 	if withIDs {
-		return byKey("ids of the operators", items, func(item *Item) ([]uint64, bool) { return item.IDs, item.IDs != nil }, slices.Compare)
+		return rankByKey("ids of the operators", items, func(item *Item) ([]uint64, bool) { return item.IDs, item.IDs != nil }, slices.Compare)
 	}
 	if len(tasks) == 0 {
 		return nil
 	}
-	r := byKey("task ids", items, func(item *Item) (uint64, bool) { return item.Task, item.HasTask && item.Task != noTask }, cmp.Compare)
+	r := rankByKey("task ids", items, func(item *Item) (uint64, bool) { return item.Task, item.HasTask && item.Task != noTask }, cmp.Compare)
 	if len(tasks) == 1 && countOperators(items) > 1 {
 		r.weak = lang.Say("all task ids are equal")
 	}
 	return r
 }
 
-// byNumber ranks items by the numbers that their names begin with, such as
+// rankByNumber ranks items by the numbers that their names begin with, such as
 // 000_conv1, if all names have one and all differ.
-func byNumber(_ *Sources, items []Item) *ranking {
+func rankByNumber(_ *Sources, items []Item) *ranking {
 	numbers := make(map[uint64]bool, len(items))
 	for i := range items {
 		n, ok := leadingNumber(&items[i])
@@ -348,7 +348,7 @@ func byNumber(_ *Sources, items []Item) *ranking {
 	if len(items) == 0 {
 		return nil
 	}
-	return byKey("numbers in the names", items, leadingNumber, cmp.Compare)
+	return rankByKey("numbers in the names", items, leadingNumber, cmp.Compare)
 }
 
 // leadingNumber returns the number before the first _ - or . of an operator's
@@ -460,7 +460,7 @@ func (r *reader) attachOrders(round *Round) {
 		if items == nil {
 			items = round.items()
 		}
-		known := byExecution(o.order, items).known
+		known := rankByExecution(o.order, items).known
 		if n, ok := best[o.by]; ok && n >= known {
 			continue
 		}

@@ -185,7 +185,7 @@ func PairRounds(ref, npu []*Round) *RoundPairs {
 	p := &RoundPairs{}
 	var matchers [len(coordinates)]matcher
 	for i, c := range coordinates {
-		m := matcher{ref: valuesOf(ref, c.value), npu: valuesOf(npu, c.value)}
+		m := matcher{ref: knownValues(ref, c.value), npu: knownValues(npu, c.value)}
 		m.shared = slices.ContainsFunc(m.npu, func(v string) bool { return slices.Contains(m.ref, v) })
 		matchers[i] = m
 		if note := matchers[i].coordinateNote(c.name); !note.IsZero() {
@@ -267,8 +267,8 @@ type matcher struct {
 	shared   bool     // a value is on both sides
 }
 
-// valuesOf returns the known values of a coordinate, each once.
-func valuesOf(rounds []*Round, get func(*Coordinates) *string) []string {
+// knownValues returns the known values of a coordinate, each once.
+func knownValues(rounds []*Round, get func(*Coordinates) *string) []string {
 	seen := make(map[string]bool)
 	for _, r := range rounds {
 		if value := *get(&r.At); value != "" {
