@@ -71,10 +71,10 @@ type Options struct {
 	Workers int
 }
 
-// workers returns the number of files converted at a time. A worker sometimes waits, because files
+// workerCount returns the number of files converted at a time. A worker sometimes waits, because files
 // of one folder are made and named one after the other; the extra worker uses its processor
 // meanwhile.
-func (o Options) workers() int {
+func (o Options) workerCount() int {
 	if o.Workers > 0 {
 		return o.Workers
 	}

@@ -49,7 +49,7 @@ func Run(ctx context.Context, opt Options, in *dumpdir.Run, observe func(batch.E
 		return Summary{}, err
 	}
 	r := newRun(opt, in)
-	all := jobs(in.Files)
+	all := newJobs(in.Files)
 	var d *Document // document of a shard
 	if spec := opt.Origin.Shard; spec != nil {
 		all, d = jobsOfShard(all, *spec), newDocument(in, opt.Origin)
@@ -83,7 +83,7 @@ func Run(ctx context.Context, opt Options, in *dumpdir.Run, observe func(batch.E
 }
 
 func newRun(opt Options, in *dumpdir.Run) *runState {
-	workers := opt.workers()
+	workers := opt.workerCount()
 	return &runState{
 		opt: opt, isSingle: in.Single, members: membersOf(in), memory: sync.Pool{New: func() any { return new(memory) }},
 		slots: make(chan struct{}, workers), parts: make(chan struct{}, min(workers, memoryBudget/2/partMemory)),
@@ -119,8 +119,8 @@ func checkFolder(out string) error {
 // convertAll converts the files, several at a time within the memory budget.
 func (r *runState) convertAll(ctx context.Context, all []Job, observe func(batch.Event), emit func(Result)) error {
 	p := newProgress(all, observe)
-	opt := batch.Options{Workers: r.opt.workers(), Budget: memoryBudget, Observe: p.observeJob}
-	return batch.Run(ctx, opt, all, r.cost, func(ctx context.Context, job Job) Result {
+	opt := batch.Options{Workers: r.opt.workerCount(), Budget: memoryBudget, Observe: p.observeJob}
+	return batch.Run(ctx, opt, all, r.estimateCost, func(ctx context.Context, job Job) Result {
 		r.slots <- struct{}{}
 		defer func() { <-r.slots }()
 		file := &fileProgress{progress: p, left: job.Size}
@@ -168,8 +168,8 @@ func membersOf(in *dumpdir.Run) map[*dumpdir.File]map[string]bool {
 	return all
 }
 
-// jobs makes a job for every file.
-func jobs(files []*dumpdir.File) []Job {
+// newJobs makes a job for every file.
+func newJobs(files []*dumpdir.File) []Job {
 	type place struct{ dir, base string }
 	seen := make(map[place][]*dumpdir.File, len(files))
 	all := make([]Job, len(files))
@@ -206,8 +206,8 @@ func (r *runState) skipReason(f *dumpdir.File) error {
 	return nil
 }
 
-// cost estimates the memory for a file.
-func (r *runState) cost(j Job) int64 {
+// estimateCost estimates the memory for a file.
+func (r *runState) estimateCost(j Job) int64 {
 	const base = 2 << 20
 	if r.opt.Target == nil {
 		return base

@@ -67,11 +67,11 @@ type encoding struct {
 	unit   int64       // bytes of each element in the file, 0 if they vary
 }
 
-// encoding returns the encoding of elements of a type in a file of type to. The result of encode is
+// newEncoding returns the encoding of elements of a type in a file of type to. The result of encode is
 // valid until the next call.
-func (m *memory) encoding(to Type, dtype tensor.DType, shape tensor.Shape) (encoding, error) {
+func (m *memory) newEncoding(to Type, dtype tensor.DType, shape tensor.Shape) (encoding, error) {
 	if to == Bin {
-		enc := encoding{encode: m.packer(dtype)}
+		enc := encoding{encode: m.newPacker(dtype)}
 		if !dtype.Packed() {
 			enc.unit = int64(dtype.UnitSize())
 		}
@@ -103,8 +103,8 @@ func (m *memory) encoding(to Type, dtype tensor.DType, shape tensor.Shape) (enco
 	return encoding{header: header, lead: int64(len(header)) / unit, encode: decode, unit: unit}, err
 }
 
-// packer returns the encoder of stored elements, which packs sub-byte types.
-func (m *memory) packer(dtype tensor.DType) func([]byte) []byte {
+// newPacker returns the encoder of stored elements, which packs sub-byte types.
+func (m *memory) newPacker(dtype tensor.DType) func([]byte) []byte {
 	if !dtype.Packed() {
 		return func(block []byte) []byte { return block }
 	}
@@ -119,7 +119,7 @@ func (m *memory) packer(dtype tensor.DType) func([]byte) []byte {
 
 // write writes elements to a file of type to, completely or not at all.
 func (c *conversion) write(path string, to Type, src elements, shape tensor.Shape) error {
-	enc, err := c.mem.encoding(to, src.dtype, shape)
+	enc, err := c.mem.newEncoding(to, src.dtype, shape)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (c *conversion) write(path string, to Type, src elements, shape tensor.Shap
 	case to == Pt:
 		err = c.fillTorch(f, src, enc, shape)
 	case c.canSplit(f, src, enc):
-		err = c.fillParts(f, src, enc, func(m *memory) (encoding, error) { return m.encoding(to, src.dtype, shape) })
+		err = c.fillParts(f, src, enc, func(m *memory) (encoding, error) { return m.newEncoding(to, src.dtype, shape) })
 	default:
 		err = c.writeArray(f, src, enc)
 	}
