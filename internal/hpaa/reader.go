@@ -159,7 +159,7 @@ func (r *reader) decode() error {
 		return nil
 	}
 	for {
-		if len(r.undecoded) <= form.longest() && r.at < r.end {
+		if len(r.undecoded) <= form.maxLength() && r.at < r.end {
 			if err := r.fillText(); err != nil {
 				return err
 			}
