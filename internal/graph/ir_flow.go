@@ -321,15 +321,15 @@ func splitOperands(all [][]byte, b []byte) [][]byte {
 	return append(all, bytes.TrimSpace(b[from:]))
 }
 
-// operand returns the source of an operand; noRef for constants and unknown forms.
-func (r *irReader) operand(b []byte) ref {
+// parseOperand returns the source of an operand; noRef for constants and unknown forms.
+func (r *irReader) parseOperand(b []byte) ref {
 	if len(b) < 2 {
 		return noRef
 	}
 	switch b[0] {
 	case '%':
 		if number, name, ok := cutParam(b); ok {
-			return r.param(number, name)
+			return r.findParam(number, name)
 		}
 		number, rest, ok := cutNumber(b[1:])
 		if !ok || len(rest) > 0 && rest[0] != '(' {
@@ -337,7 +337,7 @@ func (r *irReader) operand(b []byte) ref {
 		}
 		return r.nodeByNumber(number)
 	case '$':
-		return r.crossOperand(b)
+		return r.parseCrossOperand(b)
 	}
 	return noRef
 }
@@ -354,9 +354,9 @@ func (r *irReader) nodeByNumber(number int32) ref {
 	return noRef
 }
 
-// param finds a parameter by number, else by name. An excerpt of a text may use parameters that it
+// findParam finds a parameter by number, else by name. An excerpt of a text may use parameters that it
 // does not declare: they are added.
-func (r *irReader) param(number int32, name []byte) ref {
+func (r *irReader) findParam(number int32, name []byte) ref {
 	if i, ok := r.params[number]; ok && number > 0 {
 		return paramRef(int(i))
 	}
@@ -366,8 +366,8 @@ func (r *irReader) param(number int32, name []byte) ref {
 	return r.addParam(number, name)
 }
 
-// crossOperand reads $(@graph:name); resolve finds its node at the end of the file.
-func (r *irReader) crossOperand(b []byte) ref {
+// parseCrossOperand reads $(@graph:name); resolve finds its node at the end of the file.
+func (r *irReader) parseCrossOperand(b []byte) ref {
 	b, ok := bytes.CutPrefix(b, []byte("$("))
 	b, ok2 := bytes.CutSuffix(b, []byte(")"))
 	graph, debug, ok3 := bytes.Cut(bytes.TrimPrefix(b, []byte("@")), []byte(":"))
@@ -375,7 +375,7 @@ func (r *irReader) crossOperand(b []byte) ref {
 		return noRef
 	}
 	if number, name, ok := cutParam(append([]byte("%"), debug...)); ok {
-		return r.param(number, name)
+		return r.findParam(number, name)
 	}
 	r.cross = append(r.cross, crossRef{len(r.graph.inputs), string(graph), string(debug)})
 	return noRef
