@@ -47,7 +47,7 @@ func ParseMapping(text []byte) (*NameMap, error) {
 			return m, nil
 		}
 		if err == nil && len(doc.Content) > 0 {
-			err = m.document(doc.Content[0])
+			err = m.addDocument(doc.Content[0])
 		}
 		if err != nil {
 			return nil, lang.Errorf("mapping: %w", err)
@@ -57,7 +57,7 @@ func ParseMapping(text []byte) (*NameMap, error) {
 
 func placeOf(n *yaml.Node) Position { return Position{n.Line, n.Column} }
 
-func (m *NameMap) document(top *yaml.Node) error {
+func (m *NameMap) addDocument(top *yaml.Node) error {
 	switch {
 	case top.Kind == yaml.SequenceNode:
 		for _, n := range top.Content {

@@ -56,15 +56,15 @@ func ParseNameMap(text string) (*NameMap, error) {
 
 func (m *NameMap) parse(s *scanner) error {
 	if !s.skip('{') {
-		return s.unexpected(lang.Plain("{"))
+		return s.unexpectedError(lang.Plain("{"))
 	}
-	err := s.list('}', func() error {
+	err := s.parseList('}', func() error {
 		ref, refPos, err := s.quotedText()
 		if err != nil {
 			return err
 		}
 		if !s.skip(':') {
-			return s.unexpected(lang.Say("a colon"))
+			return s.unexpectedError(lang.Say("a colon"))
 		}
 		npu, npuPos, err := s.quotedText()
 		if err != nil {
@@ -173,8 +173,8 @@ func (s *scanner) skip(c byte) bool {
 	return false
 }
 
-// unexpected returns the error for unexpected text.
-func (s *scanner) unexpected(want lang.Sentence) error {
+// unexpectedError returns the error for unexpected text.
+func (s *scanner) unexpectedError(want lang.Sentence) error {
 	if s.pos >= len(s.text) {
 		return s.errorAt(len(s.text), "the text ends, want %s", want)
 	}
@@ -185,13 +185,13 @@ func (s *scanner) unexpected(want lang.Sentence) error {
 // checkEnd checks that no text is left.
 func (s *scanner) checkEnd() error {
 	if s.space(); s.pos < len(s.text) {
-		return s.unexpected(lang.Say("nothing more"))
+		return s.unexpectedError(lang.Say("nothing more"))
 	}
 	return nil
 }
 
-// list calls item for every element up to closer, after the opening bracket.
-func (s *scanner) list(closer byte, item func() error) error {
+// parseList calls item for every element up to closer, after the opening bracket.
+func (s *scanner) parseList(closer byte, item func() error) error {
 	for !s.skip(closer) {
 		if err := item(); err != nil {
 			return err
@@ -200,7 +200,7 @@ func (s *scanner) list(closer byte, item func() error) error {
 			continue
 		}
 		if !s.skip(closer) {
-			return s.unexpected(lang.Say("a comma or %q", closer))
+			return s.unexpectedError(lang.Say("a comma or %q", closer))
 		}
 		break
 	}
@@ -223,7 +223,7 @@ func (s *scanner) quotedText() (value string, pos int, err error) {
 	}
 	if s.pos >= len(s.text) || s.text[s.pos] != '"' && s.text[s.pos] != '\'' {
 		s.pos = pos
-		return "", pos, s.unexpected(lang.Say("a text in quotes"))
+		return "", pos, s.unexpectedError(lang.Say("a text in quotes"))
 	}
 	quote := s.text[s.pos]
 	s.pos++
@@ -236,7 +236,7 @@ func (s *scanner) quotedText() (value string, pos int, err error) {
 		case c == '\n':
 			return "", pos, s.errorAt(pos, "the text has no closing quote in its line")
 		case c == '\\' && !raw:
-			if err := s.escape(&b); err != nil {
+			if err := s.parseEscape(&b); err != nil {
 				return "", pos, err
 			}
 		case c == '\\' && s.pos+1 < len(s.text) && s.text[s.pos+1] != '\n':
@@ -250,8 +250,8 @@ func (s *scanner) quotedText() (value string, pos int, err error) {
 	return "", pos, s.errorAt(pos, "the text has no closing quote")
 }
 
-// escape parses an escape of JSON or Python.
-func (s *scanner) escape(b *strings.Builder) error {
+// parseEscape parses an escape of JSON or Python.
+func (s *scanner) parseEscape(b *strings.Builder) error {
 	start := s.pos
 	text := s.text[start:]
 	if len(text) < 2 {
@@ -323,7 +323,7 @@ func ParseList(values ...string) ([]string, error) {
 			continue
 		}
 		s := &scanner{text: text, pos: 1}
-		err := s.list(closer, func() error {
+		err := s.parseList(closer, func() error {
 			name, pos, err := s.quotedText()
 			if err == nil && name == "" {
 				err = s.errorAt(pos, "an empty name")
