@@ -38,8 +38,8 @@ var globals = map[string]maker{
 	"collections.defaultdict": makeDefaultDict,
 }
 
-// maker returns the function of a known name, nil if the name cannot be called.
-func (m *machine) maker(n *Name) (call maker, known bool) {
+// findMaker returns the function of a known name, nil if the name cannot be called.
+func (m *machine) findMaker(n *Name) (call maker, known bool) {
 	module := n.Module
 	if module == "__builtin__" {
 		module = "builtins"
@@ -61,7 +61,7 @@ func (m *machine) maker(n *Name) (call maker, known bool) {
 // pushName pushes a known name and refuses others.
 func (m *machine) pushName(opcode, module, attr string) {
 	n := &Name{Module: module, Attr: attr, off: int64(m.start), opcode: opcode, isValue: m.dialect.Lookup != nil}
-	if _, known := m.maker(n); !known {
+	if _, known := m.findMaker(n); !known {
 		m.failWith(&RefusedError{Name: shorten(n.String())})
 		return
 	}
@@ -79,9 +79,9 @@ func (m *machine) pushObject(v any, err error) {
 	m.push(v)
 }
 
-// call pushes the result of calling n, and refuses names that cannot be called.
-func (m *machine) call(n *Name, args []any) {
-	call, _ := m.maker(n)
+// pushCall pushes the result of calling n, and refuses names that cannot be called.
+func (m *machine) pushCall(n *Name, args []any) {
+	call, _ := m.findMaker(n)
 	if call == nil {
 		m.failWith(n.refusal())
 		return

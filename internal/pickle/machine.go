@@ -36,7 +36,7 @@ func Read(in io.Reader, maxSize int64) (v any, size int, err error) {
 	if int64(len(data)) > maxSize {
 		return nil, 0, &FormatError{Off: maxSize, Problem: lang.Say("the file is larger than %d MiB", maxSize>>20)}
 	}
-	m := new(Dialect).machine(data)
+	m := new(Dialect).newMachine(data)
 	m.strict = true
 	return m.run()
 }
@@ -46,10 +46,10 @@ func Read(in io.Reader, maxSize int64) (v any, size int, err error) {
 // Python, and unlike in Read, values may be left on the stack. The error wraps io.ErrUnexpectedEOF
 // if the pickle does not end in data.
 func (d *Dialect) Parse(data []byte) (v any, size int, err error) {
-	return d.machine(data).run()
+	return d.newMachine(data).run()
 }
 
-func (d *Dialect) machine(data []byte) *machine {
+func (d *Dialect) newMachine(data []byte) *machine {
 	m := &machine{dialect: d, data: data, memo: make(map[uint64]any)}
 	m.memory = min(memoryFactor*int64(len(data))+freeMemory, maxMemory)
 	if d.MaxMemory > 0 {
@@ -182,8 +182,8 @@ func (m *machine) chargeMemory(n int) {
 	}
 }
 
-// bytes returns the next n bytes of the program.
-func (m *machine) bytes(n uint64) []byte {
+// nextBytes returns the next n bytes of the program.
+func (m *machine) nextBytes(n uint64) []byte {
 	if left := len(m.data) - m.pos; n > uint64(left) {
 		m.setTruncated("found %d bytes more in the file, wanted %d", left, n)
 	}
@@ -195,17 +195,17 @@ func (m *machine) bytes(n uint64) []byte {
 	return b
 }
 
-// uint returns the next n bytes as a little-endian number.
-func (m *machine) uint(n int) (v uint64) {
-	b := m.bytes(uint64(n))
+// nextUint returns the next n bytes as a little-endian number.
+func (m *machine) nextUint(n int) (v uint64) {
+	b := m.nextBytes(uint64(n))
 	for i := len(b) - 1; i >= 0; i-- {
 		v = v<<8 | uint64(b[i])
 	}
 	return v
 }
 
-// line returns the text up to the next line end.
-func (m *machine) line() string {
+// nextLine returns the text up to the next line end.
+func (m *machine) nextLine() string {
 	i := bytes.IndexByte(m.data[m.pos:], '\n')
 	if i < 0 {
 		m.setTruncated("found no end of its line")

@@ -33,13 +33,13 @@ var opcodes = [256]opcode{
 	0x89: {"NEWFALSE", func(m *machine) { m.push(false) }},
 	'I':  {"INT", restOfLine(parseInt)},
 	'L':  {"LONG", restOfLine(parseLong)},
-	'J':  {"BININT", func(m *machine) { m.push(int64(int32(m.uint(4)))) }},
-	'K':  {"BININT1", func(m *machine) { m.push(int64(m.uint(1))) }},
-	'M':  {"BININT2", func(m *machine) { m.push(int64(m.uint(2))) }},
+	'J':  {"BININT", func(m *machine) { m.push(int64(int32(m.nextUint(4)))) }},
+	'K':  {"BININT1", func(m *machine) { m.push(int64(m.nextUint(1))) }},
+	'M':  {"BININT2", func(m *machine) { m.push(int64(m.nextUint(2))) }},
 	0x8a: {"LONG1", countedBytes(1, decodeLong)},
 	0x8b: {"LONG4", countedBytes(4, decodeLong)},
 	'F':  {"FLOAT", restOfLine(parseFloat)},
-	'G':  {"BINFLOAT", func(m *machine) { m.push(decodeFloat(m.bytes(8))) }},
+	'G':  {"BINFLOAT", func(m *machine) { m.push(decodeFloat(m.nextBytes(8))) }},
 
 	'S':  {"STRING", restOfLine(parseString)},
 	'T':  {"BINSTRING", countedBytes(4, asText)},
@@ -71,17 +71,17 @@ var opcodes = [256]opcode{
 	0x91: {"FROZENSET", func(m *machine) { m.pushSequence(FrozenSet, m.popMark()) }},
 
 	'p':  {"PUT", func(m *machine) { m.memoize(m.memoText()) }},
-	'q':  {"BINPUT", func(m *machine) { m.memoize(m.uint(1)) }},
-	'r':  {"LONG_BINPUT", func(m *machine) { m.memoize(m.uint(4)) }},
+	'q':  {"BINPUT", func(m *machine) { m.memoize(m.nextUint(1)) }},
+	'r':  {"LONG_BINPUT", func(m *machine) { m.memoize(m.nextUint(4)) }},
 	0x94: {"MEMOIZE", func(m *machine) { m.memoize(uint64(len(m.memo))) }},
 	'g':  {"GET", func(m *machine) { m.pushMemo(m.memoText()) }},
-	'h':  {"BINGET", func(m *machine) { m.pushMemo(m.uint(1)) }},
-	'j':  {"LONG_BINGET", func(m *machine) { m.pushMemo(m.uint(4)) }},
+	'h':  {"BINGET", func(m *machine) { m.pushMemo(m.nextUint(1)) }},
+	'j':  {"LONG_BINGET", func(m *machine) { m.pushMemo(m.nextUint(4)) }},
 
 	0x80: {"PROTO", checkProtocol},
 	0x95: {"FRAME", checkFrame},
 
-	'c':  {"GLOBAL", func(m *machine) { module, attr := m.line(), m.line(); m.pushName("GLOBAL", module, attr) }},
+	'c':  {"GLOBAL", func(m *machine) { module, attr := m.nextLine(), m.nextLine(); m.pushName("GLOBAL", module, attr) }},
 	0x93: {"STACK_GLOBAL", pushStackGlobal},
 	'R':  {"REDUCE", callName},
 	'i':  {"INST", refuseInst},
@@ -101,7 +101,7 @@ var opcodes = [256]opcode{
 // restOfLine pushes parse's result for the rest of the line.
 func restOfLine(parse func(string) (any, error)) func(*machine) {
 	return func(m *machine) {
-		s := m.line()
+		s := m.nextLine()
 		if m.chargeMemory(len(s)); m.err == nil {
 			m.pushDecoded(parse(s))
 		}
@@ -111,7 +111,7 @@ func restOfLine(parse func(string) (any, error)) func(*machine) {
 // countedBytes pushes decode's result for counted bytes; the count has n bytes.
 func countedBytes(n int, decode func([]byte) (any, error)) func(*machine) {
 	return func(m *machine) {
-		b := m.bytes(m.uint(n))
+		b := m.nextBytes(m.nextUint(n))
 		if m.chargeMemory(len(b)); m.err == nil {
 			m.pushDecoded(decode(b))
 		}
@@ -238,7 +238,7 @@ func (m *machine) pushMemo(i uint64) {
 }
 
 func (m *machine) memoText() uint64 {
-	s := m.line()
+	s := m.nextLine()
 	i, err := strconv.ParseUint(s, 10, 63)
 	if err != nil {
 		m.fail("found memo entry %q, wanted a number", shorten(s))
@@ -250,14 +250,14 @@ func (m *machine) memoText() uint64 {
 const newestProtocol = 5
 
 func checkProtocol(m *machine) {
-	if v := m.uint(1); v > newestProtocol {
+	if v := m.nextUint(1); v > newestProtocol {
 		m.fail("found protocol %d, wanted %d at most", v, newestProtocol)
 	}
 }
 
 // checkFrame checks the length of a frame; frames have no other meaning here.
 func checkFrame(m *machine) {
-	n := m.uint(8)
+	n := m.nextUint(8)
 	if left := len(m.data) - m.pos; n > uint64(left) {
 		m.setTruncated("found %d bytes more in the file, wanted a frame of %d", left, n)
 	}
@@ -283,7 +283,7 @@ func callName(m *machine) {
 		m.fail("found a call of a %s with a %s, wanted a name and a tuple", TypeName(callable), TypeName(args))
 		return
 	}
-	m.call(n, list.Items)
+	m.pushCall(n, list.Items)
 }
 
 // newObject makes an object of a class, as callName does.
