@@ -213,7 +213,7 @@ func newFloatTable(value func(code byte) float64) *floatTable {
 	return table
 }
 
-func signed(value float64, negative bool) float64 {
+func applySign(value float64, negative bool) float64 {
 	if negative {
 		return math.Copysign(value, -1)
 	}
@@ -226,9 +226,9 @@ func float8E5M2(code byte) float64 {
 	negative := code&0x80 != 0
 	switch magnitude := code & 0x7f; {
 	case magnitude == 0x7c:
-		return signed(math.Inf(1), negative)
+		return applySign(math.Inf(1), negative)
 	case magnitude > 0x7c:
-		return signed(math.NaN(), negative)
+		return applySign(math.NaN(), negative)
 	}
 	return floats[Float8E5M2].value(code)
 }
@@ -237,7 +237,7 @@ func float8E5M2(code byte) float64 {
 // 1.0: no infinities, and only the code of all ones is NaN.
 func float8E4M3FN(code byte) float64 {
 	if code&0x7f == 0x7f {
-		return signed(math.NaN(), code&0x80 != 0)
+		return applySign(math.NaN(), code&0x80 != 0)
 	}
 	return floats[Float8E4M3FN].value(code)
 }
@@ -281,9 +281,9 @@ func hifloat8(code byte) float64 {
 				exponent = -exponent
 			}
 		}
-		return signed(math.Ldexp(float64(int(1)<<fracBits+fraction), exponent-fracBits), negative)
+		return applySign(math.Ldexp(float64(int(1)<<fracBits+fraction), exponent-fracBits), negative)
 	}
-	return signed(math.Ldexp(1, bits-23), negative) // prefix 0000: denormal
+	return applySign(math.Ldexp(1, bits-23), negative) // prefix 0000: denormal
 }
 
 // hifloat8Rows lists the prefixes of the seven bits below the sign, each with the number of bits
@@ -339,8 +339,8 @@ func newPacking(bits int, highFirst bool) *packing {
 	return p
 }
 
-// packing returns the packing of the type, nil if its elements fill whole bytes.
-func (d DType) packing() *packing {
+// packingOf returns the packing of the type, nil if its elements fill whole bytes.
+func (d DType) packingOf() *packing {
 	if d < 0 || int(d) >= len(packings) {
 		return nil
 	}
@@ -348,12 +348,12 @@ func (d DType) packing() *packing {
 }
 
 // Packed reports whether several elements of the type share a byte.
-func (d DType) Packed() bool { return d.packing() != nil }
+func (d DType) Packed() bool { return d.packingOf() != nil }
 
 // packedPosition returns the packing of d, the byte that holds packed element first
 // and the number of the element in that byte.
 func packedPosition(d DType, first int64) (p *packing, offset int64, k int) {
-	p = d.packing()
+	p = d.packingOf()
 	if p == nil {
 		panic("tensor: elements of type " + d.String() + " are not packed")
 	}

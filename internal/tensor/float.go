@@ -159,5 +159,5 @@ func (f Float) value(code byte) float64 {
 		fraction |= 1 << f.Mantissa
 	}
 	value := math.Ldexp(float64(fraction), exponent-1+f.MinExp-f.Mantissa)
-	return signed(value, code>>(f.Exponent+f.Mantissa)&1 != 0)
+	return applySign(value, code>>(f.Exponent+f.Mantissa)&1 != 0)
 }

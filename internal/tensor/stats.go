@@ -183,7 +183,7 @@ func (a *Accumulator) addChunk(chunk []byte) {
 
 // addEach adds elements one by one.
 func (a *Accumulator) addEach(chunk []byte) {
-	_, parts := a.dec.Host().parts()
+	_, parts := a.dec.Host().splitParts()
 	index := a.count
 	a.decode(chunk, func(values []float64) {
 		if parts == 2 {
@@ -201,7 +201,7 @@ func (a *Accumulator) decode(chunk []byte, use func(values []float64)) {
 		a.scratch = new(scratch)
 	}
 	host := a.dec.Host()
-	part, parts := host.parts()
+	part, parts := host.splitParts()
 	for len(chunk) > 0 {
 		n := min(len(chunk)/a.dec.UnitSize(), len(a.scratch.decoded)/host.Size(), len(a.scratch.values)/parts)
 		decoded, values := a.scratch.decoded[:n*host.Size()], a.scratch.values[:n*parts]

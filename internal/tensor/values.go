@@ -16,9 +16,9 @@ func (h Host) Integer() bool { return h >= HostBool && h <= HostUint64 }
 // Signed reports whether elements are signed integers.
 func (h Host) Signed() bool { return h >= HostInt8 && h <= HostInt64 }
 
-// parts returns the type of the parts of an element and their number: two for a complex type,
+// splitParts returns the type of the parts of an element and their number: two for a complex type,
 // otherwise one, the element itself.
-func (h Host) parts() (part Host, n int) {
+func (h Host) splitParts() (part Host, n int) {
 	switch h {
 	case HostComplex64:
 		return HostFloat32, 2
@@ -140,7 +140,7 @@ func Complex128s(dst []complex128, src []byte, h Host) {
 	if n := mustCount(len(src), h); n != len(dst) {
 		panic(fmt.Sprintf("tensor: %d elements into %d values", n, len(dst)))
 	}
-	part, parts := h.parts()
+	part, parts := h.splitParts()
 	if parts != 2 {
 		panic("tensor: complex values of " + h.String())
 	}
