@@ -48,12 +48,12 @@ var containers = []*Container{
 	// element type that numpy lacks.
 	{Name: "npy", Single: true, matches: hasMagic(npy.Magic), read: readArray},
 	// An HDF5 file may begin with other data; then its name decides.
-	{Name: "hdf5", Named: true, matches: either(hasMagic(hdf5.Magic), hasEnding("hdf5")), read: readNamed(hdf5.Open)},
+	{Name: "hdf5", Named: true, matches: either(hasMagic(hdf5.Magic), hasEnding("hdf5")), read: namedReader(hdf5.Open)},
 	// torch.save writes a zip file; before PyTorch 1.6 it wrote another form.
 	{Name: "pt", Named: true, matches: either(func(head []byte, _ *containerInput) bool { return torch.IsLegacy(head) }, isZipWith(torch.IsArchive, "pt")), read: readTorch},
-	{Name: "npz", Named: true, matches: isZipWith(holdsArrays, "npz"), read: readNamed(npz.Open)},
+	{Name: "npz", Named: true, matches: isZipWith(holdsArrays, "npz"), read: namedReader(npz.Open)},
 	// safetensors files (Hugging Face) have no magic number.
-	{Name: "safetensors", Named: true, matches: hasEnding("safetensors"), read: readNamed(safetensors.Open)},
+	{Name: "safetensors", Named: true, matches: hasEnding("safetensors"), read: namedReader(safetensors.Open)},
 	{Name: "atb", Single: true, matches: hasMagic(atb.Magic), read: readATB},
 	// The names of raw files of MindSpore's synchronous dumps give type and shape. A hint adds the
 	// original shape that a device layout needs.

@@ -424,13 +424,13 @@ func (e *Elements) read(dst []byte, off int64) error {
 // readTorch reads a file of PyTorch.
 func readTorch(f *File, src *containerInput) error {
 	if src.opt.Checkpoint {
-		return readNamed(torch.OpenCheckpoint)(f, src)
+		return namedReader(torch.OpenCheckpoint)(f, src)
 	}
-	return readNamed(torch.Open)(f, src)
+	return namedReader(torch.Open)(f, src)
 }
 
-// readNamed returns the read function of a container with named tensors.
-func readNamed(open func(r io.ReaderAt, size int64) (*format.Contents, error)) func(*File, *containerInput) error {
+// namedReader returns the read function of a container with named tensors.
+func namedReader(open func(r io.ReaderAt, size int64) (*format.Contents, error)) func(*File, *containerInput) error {
 	return func(f *File, src *containerInput) error {
 		contents, err := open(src.file, src.size)
 		if err != nil {
