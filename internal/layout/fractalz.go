@@ -199,7 +199,7 @@ var fractalZC04 = rule{
 				linearAxis(1, 0),
 				{count: area, shift: quad * area, levels: []level{{p.c0 / 4, 4}, {0, outer}}}}})
 		}
-		return listOf(blocks...)
+		return newBlockList(blocks...)
 	},
 }
 

@@ -38,8 +38,8 @@ func (m *Map) strides() []int64 {
 	return strides
 }
 
-// order returns the axes of more than one position, innermost first.
-func (m *Map) order() []int {
+// hostOrder returns the axes of more than one position, innermost first.
+func (m *Map) hostOrder() []int {
 	var axes []int
 	for i, a := range m.Axes {
 		if a.Size != 1 {
@@ -50,9 +50,9 @@ func (m *Map) order() []int {
 	return axes
 }
 
-// granules returns, for every axis, the number of positions in a block of the layout and the
+// blockGranules returns, for every axis, the number of positions in a block of the layout and the
 // device stride from one block to the next. The map must have a block.
-func (m *Map) granules() (granule, top []int64) {
+func (m *Map) blockGranules() (granule, top []int64) {
 	for i, s := range m.blocks.at(0).spans {
 		granule = append(granule, min(s.granule(), max(1, m.Axes[i].Size)))
 		top = append(top, s.levels[len(s.levels)-1].stride)
@@ -153,8 +153,8 @@ type blockList struct {
 	inDevice func(lo, hi int64) (from, to int64)
 }
 
-// listOf makes a list of a few blocks.
-func listOf(blocks ...block) blockList {
+// newBlockList makes a list of a few blocks.
+func newBlockList(blocks ...block) blockList {
 	for _, b := range blocks {
 		for i := range b.spans {
 			b.spans[i] = b.spans[i].mergeLevels()

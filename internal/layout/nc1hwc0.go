@@ -123,4 +123,4 @@ func placeNC1HWC0(d dims5, _ tensor.Shape, p params) blockList {
 }
 
 // singleBlock makes the list of a single block. The spans are in the order of axisNames.
-func singleBlock(spans ...span) blockList { return listOf(block{spans: spans}) }
+func singleBlock(spans ...span) blockList { return newBlockList(block{spans: spans}) }

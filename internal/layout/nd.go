@@ -235,7 +235,7 @@ var fractalZNLSTM = rule{
 		first, second := splitAxis(input, 16, 1, row), splitAxis(hidden, 16, 1, row)
 		second.start, second.shift = input, ceilDiv(input, 16)*16
 		rest := []span{linearAxis(d[axD], 0), linearAxis(d[axH], h), linearAxis(d[axW], w)}
-		return listOf(
+		return newBlockList(
 			block{spans: append([]span{n, first}, rest...)},
 			block{spans: append([]span{n, second}, rest...)},
 		)
@@ -300,5 +300,5 @@ func (r *ndRule) mapTo(host, dev tensor.Shape, p params, axes []Axis) *Map {
 		b.spans = append(b.spans, part[1])
 		blocks = append(blocks, b)
 	}
-	return &Map{Device: dev, Axes: axes, blocks: listOf(blocks...)}
+	return &Map{Device: dev, Axes: axes, blocks: newBlockList(blocks...)}
 }

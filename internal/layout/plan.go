@@ -105,7 +105,7 @@ func (pl *planner) warn(format string, args ...any) {
 
 func (pl *planner) add(s step) { pl.plan.steps = append(pl.plan.steps, s) }
 
-func (pl *planner) unsupported(why lang.Sentence) error {
+func (pl *planner) unsupportedError(why lang.Sentence) error {
 	return &UnsupportedError{From: pl.Source, To: pl.Target, Why: why}
 }
 
@@ -115,9 +115,9 @@ func (pl *planner) planRule() error {
 		return pl.planUnchanged(pl.Target)
 	}
 	if IsHost(pl.Source) {
-		return pl.fromHost()
+		return pl.planFromHost()
 	}
-	return pl.fromDevice()
+	return pl.planFromDevice()
 }
 
 // relabel corrects the format of the source. A tensor with a 4-D or 5-D order but another rank is
@@ -150,18 +150,18 @@ func (pl *planner) planUnchanged(format tensor.Format) error {
 		return nil
 	}
 	if order, ok := Order(pl.Source); ok && pl.Source == format && len(order) == len(pl.Shape) {
-		return pl.permute(order, order) // crops
+		return pl.planPermutation(order, order) // crops
 	}
 	return &ShapeError{Format: pl.Source, Stored: pl.Shape, Host: pl.TargetShape,
 		Relation: lang.Say("%d elements, want %d", pl.Shape.Elements(), pl.TargetShape.Elements())}
 }
 
-func (pl *planner) fromHost() error {
+func (pl *planner) planFromHost() error {
 	from, namedSource := Order(pl.Source)
 	to, namedTarget := Order(pl.Target)
 	switch {
 	case namedSource && namedTarget:
-		return pl.permute(from, to)
+		return pl.planPermutation(from, to)
 	case pl.Target == tensor.ND:
 		return pl.planUnchanged(tensor.ND)
 	case pl.Source == tensor.ND && namedTarget:
@@ -170,7 +170,7 @@ func (pl *planner) fromHost() error {
 		}
 		return pl.planUnchanged(tensor.ND)
 	case IsHost(pl.Target):
-		return pl.unsupported(lang.Sentence{})
+		return pl.unsupportedError(lang.Sentence{})
 	}
 	if len(pl.TargetShape) > 0 {
 		pl.warn("the shape %v is not used: %s takes its shape from the tensor", pl.TargetShape, pl.Target)
@@ -178,23 +178,23 @@ func (pl *planner) fromHost() error {
 	if rule := ruleOf(pl.Target); rule != nil && namedSource {
 		d := nameAxes(from, pl.Shape)
 		if !rule.axes3D && d[axD] != 1 {
-			return pl.unsupported(lang.Say("D is %d, want 1", d[axD]))
+			return pl.unsupportedError(lang.Say("D is %d, want 1", d[axD]))
 		}
-		return pl.toDevice(rule, d, from)
+		return pl.planToDevice(rule, d, from)
 	}
 	if rule := ndRuleOf(pl.Target); rule != nil && (pl.Target != tensor.FractalZ || len(pl.Shape) == 2) {
-		return pl.toMatrix(rule, pl.Shape)
+		return pl.planToMatrix(rule, pl.Shape)
 	}
 	if ruleOf(pl.Target) != nil {
-		return pl.unsupported(lang.Say("the axis order of the tensor is unknown; give it with --original-format"))
+		return pl.unsupportedError(lang.Say("the axis order of the tensor is unknown; give it with --original-format"))
 	}
-	return pl.unsupported(lang.Sentence{})
+	return pl.unsupportedError(lang.Sentence{})
 }
 
-// permute plans a change of the order of named axes. A target shape crops them.
-func (pl *planner) permute(from, to string) error {
+// planPermutation plans a change of the order of named axes. A target shape crops them.
+func (pl *planner) planPermutation(from, to string) error {
 	if len(from) != len(to) {
-		return pl.unsupported(lang.Say("different axes"))
+		return pl.unsupportedError(lang.Say("different axes"))
 	}
 	stored := nameAxes(from, pl.Shape)
 	wanted := stored
@@ -236,8 +236,8 @@ func defaultC0(d tensor.DType) int64 {
 	}
 }
 
-// toDevice plans the device layout of a rule for host sizes d, stored in the given order.
-func (pl *planner) toDevice(rule *rule, d dims5, order string) error {
+// planToDevice plans the device layout of a rule for host sizes d, stored in the given order.
+func (pl *planner) planToDevice(rule *rule, d dims5, order string) error {
 	p := pl.targetParams(rule.c0)
 	want, err := rule.relations(d, p)
 	if err != nil {
@@ -252,10 +252,10 @@ func (pl *planner) toDevice(rule *rule, d dims5, order string) error {
 	return nil
 }
 
-// toMatrix plans the device layout of a matrix rule for a host shape.
-func (pl *planner) toMatrix(rule *ndRule, host tensor.Shape) error {
+// planToMatrix plans the device layout of a matrix rule for a host shape.
+func (pl *planner) planToMatrix(rule *ndRule, host tensor.Shape) error {
 	if len(host) == 0 {
-		return pl.unsupported(lang.Say("the tensor has no dimensions"))
+		return pl.unsupportedError(lang.Say("the tensor has no dimensions"))
 	}
 	p := pl.targetParams(cmp.Or(rule.c0, rule.variants[pl.Target]))
 	batch, m, n := rule.matrixOf(host)
@@ -409,7 +409,7 @@ func pickedBlocks(strides []int64, picked [][]Run, n int64) blockList {
 		}
 	}
 	if long < 0 {
-		return listOf(block{})
+		return newBlockList(block{})
 	}
 	others := n / max(1, int64(len(picked[long])))
 	at := func(i int64) block {
@@ -515,5 +515,5 @@ func arrayView(stored tensor.Shape, axes []Axis, strides []int64) *Map {
 	for i, a := range axes {
 		b.spans[i] = linearAxis(a.Size, strides[i])
 	}
-	return &Map{Device: stored, Axes: axes, blocks: listOf(b)}
+	return &Map{Device: stored, Axes: axes, blocks: newBlockList(b)}
 }

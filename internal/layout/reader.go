@@ -68,7 +68,7 @@ func newStepReader(m *Map, toDevice bool, src Source, unit int, buf *Buffers) *R
 	}
 	r := newReader(src, unit, buf, host)
 	r.m, r.toDevice, r.stored = m, toDevice, device
-	r.order, r.strides = m.order(), m.strides()
+	r.order, r.strides = m.hostOrder(), m.strides()
 	if toDevice {
 		r.windows = windows{size: r.count, stride: 1, step: max(1, r.sizes.maxTile/r.unit)}
 	} else {
@@ -243,7 +243,7 @@ func (m *Map) windows(hostOrder []int, unit int64, limits sizes) windows {
 	if m.blocks.n == 0 {
 		return w
 	}
-	granule, top := m.granules()
+	granule, top := m.blockGranules()
 	most := windowTiles * limits.maxTile / unit
 	for k, a := range hostOrder {
 		size, stride := m.Axes[a].Size, m.Axes[a].Stride

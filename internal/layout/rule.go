@@ -77,8 +77,8 @@ func (r *rule) isAxisOrder(f tensor.Format) bool {
 	return ok && (len(order) == 5) == r.axes3D
 }
 
-// withBlocks returns p with the block sizes of a device shape.
-func (r *rule) withBlocks(dev tensor.Shape, p params) (params, error) {
+// inferBlocks returns p with the block sizes of a device shape.
+func (r *rule) inferBlocks(dev tensor.Shape, p params) (params, error) {
 	if len(dev) != r.rank {
 		return p, &ShapeError{Format: r.format, Stored: dev,
 			Relation: lang.Say("rank is %d, want %d", len(dev), r.rank)}
@@ -293,10 +293,10 @@ func (r shapeReading) String() string {
 	return fmt.Sprintf("%s (%s)", r.order, strings.Join(sizes, " "))
 }
 
-// readings lists the interpretations of shape s in the order of format f: with as many axes as the
+// shapeReadings lists the interpretations of shape s in the order of format f: with as many axes as the
 // order as it is, otherwise by the expansion rule. Four dimensions in an order of five axes are
 // first read with D = 1.
-func readings(f tensor.Format, s tensor.Shape) []shapeReading {
+func shapeReadings(f tensor.Format, s tensor.Shape) []shapeReading {
 	order := f.String()
 	if len(s) == len(order) {
 		return []shapeReading{{f, nameAxes(order, s)}}

@@ -210,7 +210,7 @@ func (v vector) mapping(t *testing.T) *Map {
 		}
 		return nd.mapTo(v.shape, v.device, p, denseAxes(v.shape))
 	}
-	p, err := r.withBlocks(v.device, params{cout: 16, groups: max(1, v.groups)})
+	p, err := r.inferBlocks(v.device, params{cout: 16, groups: max(1, v.groups)})
 	if err != nil {
 		t.Fatal(err)
 	}
