@@ -32,7 +32,7 @@ func (g *gunzip) Read(p []byte) (int, error) {
 	for {
 		n, err := g.stream.Read(p)
 		if err == io.EOF { //nolint:errorlint // never wrapped
-			err = g.next()
+			err = g.nextStream()
 		}
 		if n > 0 || err != nil || len(p) == 0 {
 			return n, err
@@ -40,8 +40,8 @@ func (g *gunzip) Read(p []byte) (int, error) {
 	}
 }
 
-// next starts the next stream; io.EOF without one.
-func (g *gunzip) next() error {
+// nextStream starts the next stream; io.EOF without one.
+func (g *gunzip) nextStream() error {
 	for {
 		b, err := g.in.ReadByte()
 		if err != nil {
