@@ -80,7 +80,7 @@ func (f *Finder) Find(line string) []FoundValue {
 		}
 	}
 	if strings.Contains(lower, "status") {
-		found = append(found, f.statuses(line)...)
+		found = append(found, f.statusValues(line)...)
 	}
 	f.trackJSON(line)
 	slices.SortStableFunc(found, func(a, b FoundValue) int { return a.offset - b.offset })
@@ -217,8 +217,8 @@ func errorNumbers(values []FoundValue) []FoundValue {
 	return values
 }
 
-// statuses returns the status values of overflow records, in JSON and in text.
-func (f *Finder) statuses(line string) []FoundValue {
+// statusValues returns the status values of overflow records, in JSON and in text.
+func (f *Finder) statusValues(line string) []FoundValue {
 	var found []FoundValue
 	for _, m := range jsonStatus().FindAllStringSubmatchIndex(line, -1) {
 		unit := lastUnit(anyUnit(), line[:m[0]])
