@@ -30,7 +30,7 @@ func (r *Record) AppendJSON(dst []byte) []byte {
 		for i := range r.Areas {
 			data = append(data, r.Areas[i].members())
 		}
-		root = r.Header.record(data...)
+		root = r.Header.recordMembers(data...)
 	}
 	return root.appendIndented(dst)
 }
@@ -45,11 +45,11 @@ func (r *MisreadRemainder) AppendJSON(dst []byte) []byte {
 	if r.HasStatus {
 		data.add("status", []*uint64{nil, nil, nil, &r.LastStatus})
 	}
-	return r.Header.record(data).appendIndented(dst)
+	return r.Header.recordMembers(data).appendIndented(dst)
 }
 
-// record returns the members of a new-layout record.
-func (h *Header) record(data ...members) members {
+// recordMembers returns the members of a new-layout record.
+func (h *Header) recordMembers(data ...members) members {
 	var root, entry members
 	for _, f := range entryFields {
 		if f.name == accType {
@@ -171,13 +171,13 @@ func parseRoot(data []byte) (*object, error) {
 	if record := root.Get("record"); record != nil && record.Value.Kind == jsonpos.Object {
 		root = record.Value
 	}
-	return member{Value: root, src: data}.object()
+	return member{Value: root, src: data}.asObject()
 }
 
-// object returns the member as an object; repeated keys are an error.
-func (m member) object() (*object, error) {
+// asObject returns the member as an object; repeated keys are an error.
+func (m member) asObject() (*object, error) {
 	if m.Kind != jsonpos.Object {
-		return nil, m.mismatch(lang.Say("an object"))
+		return nil, m.mismatchError(lang.Say("an object"))
 	}
 	o := &object{member: m, read: map[string]bool{}}
 	for _, repeated := range m.Repeated() {
@@ -206,7 +206,7 @@ func (o *object) object(key string) (*object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.object()
+	return m.asObject()
 }
 
 // unreadMembers returns the paths of the members that were not read.
@@ -220,18 +220,18 @@ func (o *object) unreadMembers() []string {
 	return out
 }
 
-// numbers reads the member as one number, or as an array of n if n is not 1.
-func (m member) numbers(n int) ([]uint64, error) {
+// asNumbers reads the member as one number, or as an array of n if n is not 1.
+func (m member) asNumbers(n int) ([]uint64, error) {
 	if n == 1 {
-		v, err := m.number(64)
+		v, err := m.asNumber(64)
 		return []uint64{v}, err
 	}
 	if m.Kind != jsonpos.Array || len(m.Elems) != n {
-		return nil, m.mismatch(lang.Say("an array of %d numbers", n))
+		return nil, m.mismatchError(lang.Say("an array of %d numbers", n))
 	}
 	out := make([]uint64, n)
 	for i, e := range m.Elems {
-		v, err := member{e, m.src, m.path}.number(64)
+		v, err := member{e, m.src, m.path}.asNumber(64)
 		if err != nil {
 			return nil, err
 		}
@@ -240,9 +240,9 @@ func (m member) numbers(n int) ([]uint64, error) {
 	return out, nil
 }
 
-// number reads the member as an unsigned number of at most bits bits: a decimal number, or a hex
+// asNumber reads the member as an unsigned number of at most bits bits: a decimal number, or a hex
 // string.
-func (m member) number(bits int) (uint64, error) {
+func (m member) asNumber(bits int) (uint64, error) {
 	text, base := m.Text, 10
 	if m.Kind == jsonpos.String {
 		var hex bool
@@ -253,13 +253,13 @@ func (m member) number(bits int) (uint64, error) {
 	}
 	v, err := strconv.ParseUint(text, base, bits)
 	if err != nil {
-		return 0, m.mismatch(lang.Say(`a whole number of %d bits or its "0x" string`, bits))
+		return 0, m.mismatchError(lang.Say(`a whole number of %d bits or its "0x" string`, bits))
 	}
 	return v, nil
 }
 
-// mismatch returns the error for a member of the wrong form.
-func (m member) mismatch(wanted lang.Sentence) error {
+// mismatchError returns the error for a member of the wrong form.
+func (m member) mismatchError(wanted lang.Sentence) error {
 	const maxShown = 40
 	raw := m.src[m.Start:m.End]
 	found := strings.Join(strings.Fields(strings.ToValidUTF8(string(raw[:min(len(raw), maxShown)]), "")), " ")
@@ -356,7 +356,7 @@ func (r *Record) parseJSONHeader(root *object) (*object, error) {
 		if i == len(headerFields)-len(entryFields) {
 			o = list
 		}
-		v, err := o.headerValue(f.name)
+		v, err := o.readHeaderValue(f.name)
 		if err != nil {
 			return nil, err
 		}
@@ -364,13 +364,13 @@ func (r *Record) parseJSONHeader(root *object) (*object, error) {
 	}
 	if r.Header.Magic != Magic {
 		m, _ := root.readMember("magic")
-		return nil, m.mismatch(lang.Plain(fmt.Sprintf(`"0x%x"`, Magic)))
+		return nil, m.mismatchError(lang.Plain(fmt.Sprintf(`"0x%x"`, Magic)))
 	}
 	return list, nil
 }
 
-// headerValue reads one word of the header; acc_type may be a name.
-func (o *object) headerValue(name string) (uint32, error) {
+// readHeaderValue reads one word of the header; acc_type may be a name.
+func (o *object) readHeaderValue(name string) (uint32, error) {
 	m, err := o.readMember(name)
 	if err != nil {
 		return 0, err
@@ -382,7 +382,7 @@ func (o *object) headerValue(name string) (uint32, error) {
 			}
 		}
 	}
-	v, err := m.number(32)
+	v, err := m.asNumber(32)
 	return uint32(v), err
 }
 
@@ -399,7 +399,7 @@ func (l *layout) parseJSON(o *object) (Area, error) {
 		if err != nil {
 			return Area{}, err
 		}
-		words, err := m.numbers(f.words)
+		words, err := m.asNumbers(f.words)
 		if err != nil {
 			return Area{}, err
 		}
