@@ -14,20 +14,20 @@ import (
 
 // buildDump makes the tensors and blobs of a Dump from the placed parts.
 func (s *scanner) buildDump(d *Dump) {
-	d.Inputs, d.InputDetails = s.tensors("input")
-	d.Outputs, d.OutputDetails = s.tensors("output")
+	d.Inputs, d.InputDetails = s.newTensors("input")
+	d.Outputs, d.OutputDetails = s.newTensors("output")
 	for _, p := range s.parts {
 		switch p.kind {
 		case "buffer":
-			d.Buffers = append(d.Buffers, p.blob(s.r))
+			d.Buffers = append(d.Buffers, p.newBlob(s.r))
 		case "space":
-			d.Spaces = append(d.Spaces, p.blob(s.r))
+			d.Spaces = append(d.Spaces, p.newBlob(s.r))
 		}
 	}
 }
 
-// tensors makes tensors from the parts of a kind; nil for none.
-func (s *scanner) tensors(kind string) ([]tensor.Tensor, []Detail) {
+// newTensors makes tensors from the parts of a kind; nil for none.
+func (s *scanner) newTensors(kind string) ([]tensor.Tensor, []Detail) {
 	of := s.parts
 	for len(of) > 0 && of[0].kind != kind {
 		of = of[1:]
@@ -40,17 +40,17 @@ func (s *scanner) tensors(kind string) ([]tensor.Tensor, []Detail) {
 	}
 	tensors, details := make([]tensor.Tensor, len(of)), make([]Detail, len(of))
 	for i := range of {
-		tensors[i] = of[i].tensor(s.r)
+		tensors[i] = of[i].newTensor(s.r)
 		details[i] = of[i].detail
 	}
 	return tensors, details
 }
 
-func (p *part) blob(r io.ReaderAt) Blob { return Blob{p.blobType, p.n, p.section(r), p.err} }
+func (p *part) newBlob(r io.ReaderAt) Blob { return Blob{p.blobType, p.n, p.section(r), p.err} }
 
-// tensor makes the tensor of an input or output and completes its detail. An impossible dimension,
+// newTensor makes the tensor of an input or output and completes its detail. An impossible dimension,
 // or missing bytes, are an error of this tensor only.
-func (p *part) tensor(r io.ReaderAt) tensor.Tensor {
+func (p *part) newTensor(r io.ReaderAt) tensor.Tensor {
 	d := &p.detail
 	word := d.StoredFormat
 	t := tensor.Tensor{
@@ -96,7 +96,7 @@ func newShape(dims []uint64, p *part, what string) (tensor.Shape, error) {
 // tensor looks complete.
 
 func readV1(s *scanner) (d *Dump, sure bool, err error) {
-	sure, err = s.versionAt(0)
+	sure, err = s.hasVersionAt(0)
 	if err != nil {
 		return nil, false, err
 	}
@@ -154,7 +154,7 @@ func headerLength(s *scanner) (int64, error) {
 
 func readV2(s *scanner) (d *Dump, sure bool, err error) {
 	n, err := headerLength(s)
-	sure, ioErr := s.versionAt(lengthSize)
+	sure, ioErr := s.hasVersionAt(lengthSize)
 	if err = cmp.Or(ioErr, err); err != nil {
 		return nil, sure, err
 	}
@@ -226,8 +226,8 @@ type span struct {
 	err          error // the file is truncated inside the descriptor
 }
 
-// kinds are the kinds of parts, in the order of their bytes.
-var kinds = []string{"input", "output", "buffer", "space"}
+// partKinds are the kinds of parts, in the order of their bytes.
+var partKinds = []string{"input", "output", "buffer", "space"}
 
 // add adds a part, reusing memory of earlier files.
 func (s *scanner) add(kind string) *part {
@@ -248,7 +248,7 @@ func (s *scanner) add(kind string) *part {
 // sortParts sorts the parts in the order of their bytes.
 func (s *scanner) sortParts() {
 	slices.SortStableFunc(s.parts, func(a, b *part) int {
-		return cmp.Compare(slices.Index(kinds, a.kind), slices.Index(kinds, b.kind))
+		return cmp.Compare(slices.Index(partKinds, a.kind), slices.Index(partKinds, b.kind))
 	})
 }
 
