@@ -186,17 +186,17 @@ func (f *file) check(parents []string, tree map[string]any, schema Schema) error
 		switch {
 		case !isFlag && !isCommand:
 			known := slices.Concat(slices.Sorted(slices.Values(schema.Flags)), slices.Sorted(maps.Keys(schema.Commands)))
-			return &UnknownError{Source: f.source(path), Path: path, Suggestion: suggest(parents, key, known)}
+			return &UnknownError{Source: f.sourceOf(path), Path: path, Suggestion: suggest(parents, key, known)}
 		case isGroup && isCommand:
 			if err := f.check(path, group, command); err != nil {
 				return err
 			}
 		case isGroup:
-			return lang.Errorf("%s: must be a value, not a group of settings", f.source(path))
+			return lang.Errorf("%s: must be a value, not a group of settings", f.sourceOf(path))
 		case !isFlag:
-			return lang.Errorf("%s: must be the settings of the command, not a value", f.source(path))
+			return lang.Errorf("%s: must be the settings of the command, not a value", f.sourceOf(path))
 		case !isScalarOrList(tree[key]):
-			return lang.Errorf("%s: the elements of a list must be values", f.source(path))
+			return lang.Errorf("%s: the elements of a list must be values", f.sourceOf(path))
 		}
 	}
 	return nil
@@ -337,7 +337,7 @@ func (o outline) measure(node *yaml.Node) (levels int, err error) {
 	o.levels[node] = 0 // 0 for a node that contains itself, which the decoder refuses
 	switch node.Kind {
 	case yaml.MappingNode:
-		levels, err = o.group(node)
+		levels, err = o.measureGroup(node)
 	case yaml.SequenceNode:
 		for _, element := range node.Content {
 			n, err := o.measure(element)
@@ -353,9 +353,9 @@ func (o outline) measure(node *yaml.Node) (levels int, err error) {
 	return levels, err
 }
 
-// group measures a group of settings. It normalises the names to the spelling of flags, and refuses
+// measureGroup measures a group of settings. It normalises the names to the spelling of flags, and refuses
 // repeated names.
-func (o outline) group(node *yaml.Node) (levels int, err error) {
+func (o outline) measureGroup(node *yaml.Node) (levels int, err error) {
 	if names := len(node.Content) / 2; names > maxNames {
 		return 0, lang.Errorf("%s:%d: %d settings in one group, at most %d are possible", o.path, node.Line, names, maxNames)
 	}
@@ -390,9 +390,9 @@ func resolveAlias(node *yaml.Node) *yaml.Node {
 	return node
 }
 
-// source returns file, line, column and name of a setting. A setting in a merged group has the
+// sourceOf returns file, line, column and name of a setting. A setting in a merged group has the
 // position of the group.
-func (f *file) source(path []string) string {
+func (f *file) sourceOf(path []string) string {
 	at, group := "", f.root
 	for _, name := range path {
 		i := 0
@@ -421,7 +421,7 @@ func (f *file) lookup(command []string, flag string) (Value, bool) {
 	if _, ok := value.(map[string]any); ok {
 		return Value{}, false // the group of a command named like the flag
 	}
-	v := Value{Source: f.source(append(command[:len(command):len(command)], flag))}
+	v := Value{Source: f.sourceOf(append(command[:len(command):len(command)], flag))}
 	if list, ok := value.([]any); ok {
 		v.List = make([]string, len(list))
 		for i, element := range list {
