@@ -55,8 +55,8 @@ type MessageOptions struct {
 	Chinese bool
 }
 
-// level returns the lowest level shown.
-func (o MessageOptions) level() slog.Level {
+// minLevel returns the lowest level shown.
+func (o MessageOptions) minLevel() slog.Level {
 	switch {
 	case o.Quiet:
 		return slog.LevelError
@@ -91,7 +91,7 @@ func NewMessages(s Streams, opt MessageOptions) *Messages {
 // newHandler returns the handler for the format of opt.
 func newHandler(w io.Writer, width int, opt MessageOptions) slog.Handler {
 	if opt.Format == LogJSON {
-		return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: opt.level()})
+		return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: opt.minLevel()})
 	}
 	return newTextHandler(w, width, opt)
 }
@@ -151,7 +151,7 @@ type lineBuffer struct {
 }
 
 func newTextHandler(w io.Writer, width int, opt MessageOptions) slog.Handler {
-	level := opt.level()
+	level := opt.minLevel()
 	p := &lineBuffer{out: w}
 	attrs := slog.NewTextHandler(&p.buf, &slog.HandlerOptions{Level: level, ReplaceAttr: dropBuiltin})
 	return &textHandler{level: level, attrs: attrs, buffer: p, width: width, opt: opt}
@@ -194,7 +194,7 @@ func (h *textHandler) Handle(ctx context.Context, r slog.Record) error {
 	defer h.buffer.mu.Unlock()
 	buf := &h.buffer.buf
 	buf.Reset()
-	buf.WriteString(h.line(r.Level, hint, Escape(r.Message)))
+	buf.WriteString(h.formatLine(r.Level, hint, Escape(r.Message)))
 	end := buf.Len()
 	buf.WriteByte(' ')
 	if err := h.attrs.Handle(ctx, rest); err != nil {
@@ -208,17 +208,17 @@ func (h *textHandler) Handle(ctx context.Context, r slog.Record) error {
 	return err
 }
 
-// line returns a message with its prefix, wrapped at the width of the terminal unless it is a debug
+// formatLine returns a message with its prefix, wrapped at the width of the terminal unless it is a debug
 // record.
-func (h *textHandler) line(level slog.Level, hint bool, text string) string {
+func (h *textHandler) formatLine(level slog.Level, hint bool, text string) string {
 	prefix, word := "dumptool: ", ""
 	switch {
 	case hint:
-		prefix = h.prefix(lang.Text{EN: "hint: "})
+		prefix = h.translatePrefix(lang.Text{EN: "hint: "})
 	case level < slog.LevelInfo:
 		return prefix + "debug: " + text
 	case level == slog.LevelWarn:
-		word = h.prefix(lang.Text{EN: "warning: "})
+		word = h.translatePrefix(lang.Text{EN: "warning: "})
 		prefix += word
 	}
 	const indent = "  "
@@ -234,8 +234,8 @@ func (h *textHandler) line(level slog.Level, hint bool, text string) string {
 	return lines
 }
 
-// prefix returns a prefix in the language of the messages.
-func (h *textHandler) prefix(t lang.Text) string {
+// translatePrefix returns a prefix in the language of the messages.
+func (h *textHandler) translatePrefix(t lang.Text) string {
 	if h.opt.Chinese {
 		return t.Chinese()
 	}

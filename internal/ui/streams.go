@@ -38,12 +38,12 @@ func System(in, out, err *os.File) Streams {
 		OutTTY: term.IsTerminal(int(out.Fd())),
 		ErrTTY: term.IsTerminal(int(err.Fd())) && os.Getenv("TERM") != "dumb",
 	}
-	s.OutWidth, s.ErrWidth = columns(out), columns(err)
+	s.OutWidth, s.ErrWidth = terminalColumns(out), terminalColumns(err)
 	return s
 }
 
-// columns returns the width of a terminal in columns, 0 for other files.
-func columns(f *os.File) int {
+// terminalColumns returns the width of a terminal in columns, 0 for other files.
+func terminalColumns(f *os.File) int {
 	width, _, err := term.GetSize(int(f.Fd()))
 	if err != nil {
 		return 0

@@ -30,7 +30,7 @@ func wrap(text string, first, rest int, whole bool) []string {
 		line, used, width = "", 0, max(1, rest)
 	}
 	head, command := cutCommand(text)
-	all := pieces(head)
+	all := splitPieces(head)
 	if command != "" {
 		all = append(all, textPiece{len(head) - len(strings.TrimRight(head, " ")), command, true})
 	}
@@ -76,9 +76,9 @@ type textPiece struct {
 	copied bool
 }
 
-// pieces splits a text into words, and single Chinese characters with the punctuation that must not
+// splitPieces splits a text into words, and single Chinese characters with the punctuation that must not
 // be separated from them.
-func pieces(text string) []textPiece {
+func splitPieces(text string) []textPiece {
 	var all []textPiece
 	blanks, glue := 0, false // glue: the next character belongs to the last piece
 	var before rune
