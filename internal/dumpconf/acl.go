@@ -193,8 +193,8 @@ func (a *ACL) watchesMemory() bool { return a.scene() == watcherScene }
 // dumpsFailures reports whether failing operators are dumped.
 func (a *ACL) dumpsFailures() bool { return slices.Contains(exceptionScenes, a.scene()) }
 
-// mode returns dump_mode or its default.
-func (a *ACL) mode() string { return a.setting("dump_mode").orDefault() }
+// dumpMode returns dump_mode or its default.
+func (a *ACL) dumpMode() string { return a.setting("dump_mode").orDefault() }
 
 // dumpsStatistics reports whether statistics are dumped instead of tensors.
 func (a *ACL) dumpsStatistics() bool { return a.setting("dump_data").Value == "stats" }

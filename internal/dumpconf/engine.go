@@ -123,8 +123,8 @@ func (e *EngineOptions) scene() string {
 	}
 }
 
-// mode returns the dump mode or its default.
-func (e *EngineOptions) mode() string { return cmp.Or(e.setting("dumpMode").Value, "output") }
+// dumpMode returns the dump mode or its default.
+func (e *EngineOptions) dumpMode() string { return cmp.Or(e.setting("dumpMode").Value, "output") }
 
 // dumpsStatistics reports whether statistics are dumped instead of tensors.
 func (e *EngineOptions) dumpsStatistics() bool { return e.setting("dumpData").Value == "stats" }
@@ -146,7 +146,7 @@ var geRules = []rule{
 		ignored: Text{EN: "no dump option"},
 		run: func(r *reporter) {
 			for _, s := range r.read.unknown {
-				if r.nearest(s.member.Key, geOptions.names()) != "" {
+				if r.nearestWord(s.member.Key, geOptions.names()) != "" {
 					r.reportUnknownKey(s, geOptions.names())
 				}
 			}

@@ -37,7 +37,7 @@ var sectionNames = []string{"what", "which", "where", "format", "ignored", "envi
 // selects layouts and drops newer keys, and set environment variables are considered. A file with
 // errors is explained as intended.
 func Explain(r *Report, opt Options) *Explanation {
-	e := &explainer{r: r.effective(opt.TargetVersion), opt: &opt, out: &Explanation{Schema: r.Schema}, lines: make(map[string][]Text)}
+	e := &explainer{r: r.withoutNewerKeys(opt.TargetVersion), opt: &opt, out: &Explanation{Schema: r.Schema}, lines: make(map[string][]Text)}
 	e.addErrors()
 	switch {
 	case r.ACL != nil:
@@ -181,7 +181,7 @@ func (e *explainer) describeSteps(stepsText string, chosen []lang.Step) {
 	case stepsText == "" || chosen == nil:
 		e.addText("which.every-step")
 	case len(valid) == 0:
-		e.addText("which.no-step", quoted(stepsText))
+		e.addText("which.no-step", quoteJSON(stepsText))
 	default:
 		e.addText("which.steps", shortenedNames(valid))
 	}
@@ -219,8 +219,8 @@ func (r *Report) newerKeys() []Finding {
 	return r.findings(func(f *Finding) bool { return f.Rule == newerRule })
 }
 
-// effective returns the report with the settings as the target version reads them: without newer keys.
-func (r *Report) effective(target Version) *Report {
+// withoutNewerKeys returns the report with the settings as the target version reads them: without newer keys.
+func (r *Report) withoutNewerKeys(target Version) *Report {
 	out, d := *r, &decoder{target: target}
 	switch {
 	case target.IsNewest():
@@ -306,7 +306,7 @@ func (e *explainer) describeEngine(o *EngineOptions) {
 
 func (e *explainer) describeEngineDump(o *EngineOptions, folders string) {
 	data, file := dataAndFile(o.dumpsStatistics())
-	e.addActive("what.graph-dump", data, describeSides(o.mode()))
+	e.addActive("what.graph-dump", data, describeSides(o.dumpMode()))
 	layers := strings.Fields(o.setting("dumpLayer").Value)
 	e.addTextIf(len(layers) > 0, "which.operators", shortenedNames(layers))
 	e.addTextIf(len(layers) == 0, "which.all-operators")
@@ -317,14 +317,14 @@ func (e *explainer) describeEngineDump(o *EngineOptions, folders string) {
 	e.addText("which.every-device")
 	root := localPath(o.setting("dumpPath").Value)
 	e.addPattern(root, folders, file)
-	e.addCheck(root, missingName(!o.dumpsStatistics(), o.setting("dumpData").key.Name+" tensor"), missingName(o.mode() == "all", o.setting("dumpMode").key.Name+" all"))
+	e.addCheck(root, missingName(!o.dumpsStatistics(), o.setting("dumpData").key.Name+" tensor"), missingName(o.dumpMode() == "all", o.setting("dumpMode").key.Name+" all"))
 	if o.dumpsStatistics() {
 		e.addText("format.csv-engine")
 		e.addStatisticsCommands(root)
 		e.addText("read.csv-engine")
 		return
 	}
-	e.addText("format.dump-files", describeSides(o.mode()))
+	e.addText("format.dump-files", describeSides(o.dumpMode()))
 	e.addTensorCommands(root, true)
 	e.addText("care.large-graph")
 }

@@ -76,7 +76,7 @@ func (e *explainer) describeACLDump(a *ACL, k aclKinds) {
 	data, file := dataAndFile(a.dumpsStatistics())
 	root := localPath(a.setting("dump_path").Value)
 	if k.models {
-		e.addActive("what.model-dump", data, describeSides(a.mode()))
+		e.addActive("what.model-dump", data, describeSides(a.dumpMode()))
 		for _, it := range firstN(maxNames, a.items()) {
 			e.describeItem(it)
 			folders, name := modelFolders, file
@@ -92,7 +92,7 @@ func (e *explainer) describeACLDump(a *ACL, k aclKinds) {
 		e.addTextIf(more > 0, "which.more-items", more)
 	}
 	if k.ops {
-		e.addActive("what.op-dump", data, describeSides(a.mode()))
+		e.addActive("what.op-dump", data, describeSides(a.dumpMode()))
 		e.addPattern(root, "{time}/{device_id}", file)
 	}
 	level, steps := a.setting("dump_level").Value, a.setting("dump_step").Value
@@ -104,7 +104,7 @@ func (e *explainer) describeACLDump(a *ACL, k aclKinds) {
 	e.addTextIf(steps != "", "care.steps-chosen")
 	e.addText("which.every-device")
 	e.addTextIf(!k.kernel && !e.opt.TargetVersion.IsBefore(sinceCANN85), "care.kernel-data-too")
-	e.addCheck(root, missingName(!a.dumpsStatistics(), `"dump_data": "tensor"`), missingName(a.mode() == "all", `"dump_mode": "all"`))
+	e.addCheck(root, missingName(!a.dumpsStatistics(), `"dump_data": "tensor"`), missingName(a.dumpMode() == "all", `"dump_mode": "all"`))
 	if a.dumpsStatistics() {
 		columns := text("word.default-statistics")
 		if v := valuesOf(a.setting("dump_stats").Elems); len(v) > 0 {
@@ -115,7 +115,7 @@ func (e *explainer) describeACLDump(a *ACL, k aclKinds) {
 		e.addText("read.csv")
 		return
 	}
-	e.addText("format.dump-files", describeSides(a.mode()))
+	e.addText("format.dump-files", describeSides(a.dumpMode()))
 	e.addTensorCommands(root, true)
 }
 
@@ -200,9 +200,9 @@ func (e *explainer) describeACLPath(p string, k aclKinds) {
 		host, _, _ := strings.Cut(p, ":")
 		e.addText("where.on-host", host)
 	case placeholder().MatchString(p):
-		e.addText("where.literal", quoted(p))
+		e.addText("where.literal", quoteJSON(p))
 	case !strings.HasPrefix(p, "/"):
-		e.addText("where.relative", quoted(p))
+		e.addText("where.relative", quoteJSON(p))
 	}
 	e.addTextIf(p != "" && !k.exception, "where.must-exist")
 	e.addTextIf(k.inFolders(), "where.time")

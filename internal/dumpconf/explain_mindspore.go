@@ -68,7 +68,7 @@ func (e *explainer) describeMindSporeMode(m *MindSpore) {
 	}
 	switch m.debugMode() {
 	case 0:
-		e.addText("what.ms-dump", saved, describeSides(m.mode()))
+		e.addText("what.ms-dump", saved, describeSides(m.dumpMode()))
 	case 1, 2, 3:
 		e.addText("what.ms-overflow-dump", saved)
 		e.addTextIf(m.setting("overflow_number").Uint > 0, "what.at-most-overflows", m.setting("overflow_number").Value)
@@ -162,7 +162,7 @@ func (e *explainer) addMindSporeFiles(m *MindSpore) {
 // tensorPattern returns the pattern of MindSpore's tensor file names.
 func (e *explainer) tensorPattern(m *MindSpore, target Version) string {
 	io := "{input|output}"
-	if mode := m.mode(); mode != "all" {
+	if mode := m.dumpMode(); mode != "all" {
 		io = mode
 	}
 	name := opFile + "." + io + ".{slot}.{format}"
@@ -255,7 +255,7 @@ func (e *explainer) describeMindSporeFormat(m *MindSpore) {
 	case e.isWrittenByFramework(m):
 		e.addText("format.raw")
 	default:
-		e.addText("format.dump-files", describeSides(m.mode()))
+		e.addText("format.dump-files", describeSides(m.dumpMode()))
 	}
 	e.addTextIf(e.isWrittenByFramework(m) && m.setting("trans_flag").Present() && !m.setting("trans_flag").isTrue(), "format.device-layout")
 	if m.writesStatistics() {
@@ -272,7 +272,7 @@ func (e *explainer) addMindSporeCommands(m *MindSpore, root string) {
 		e.addOverflowCommands(root)
 	}
 	if m.debugMode() == 0 {
-		e.addCheck(root, missingName(m.writesTensors(), `"saved_data": "tensor"`), missingName(m.mode() == "all", `"input_output": 0`))
+		e.addCheck(root, missingName(m.writesTensors(), `"saved_data": "tensor"`), missingName(m.dumpMode() == "all", `"input_output": 0`))
 	}
 	if !m.writesTensors() {
 		e.addStatisticsCommands(root)

@@ -14,7 +14,7 @@ import (
 func (e *explainer) describeMsprobe(o *Object) {
 	task, level := cmp.Or(o.setting("task").Value, "statistics"), cmp.Or(o.setting("level").Value, "L1")
 	if !slices.Contains(msprobeTasks, task) {
-		e.addText("what.msprobe-unknown", quoted(task))
+		e.addText("what.msprobe-unknown", quoteJSON(task))
 		return
 	}
 	switch enable := o.setting("dump_enable").Node; {

@@ -206,8 +206,8 @@ func (m *MindSpore) savesTensors() bool { return m.setting("saved_data").Value !
 // inputOutput maps values of input_output to names of the ACL runtime.
 var inputOutput = []string{"all", "input", "output"}
 
-// mode returns the ACL runtime's name of input_output.
-func (m *MindSpore) mode() string {
+// dumpMode returns the ACL runtime's name of input_output.
+func (m *MindSpore) dumpMode() string {
 	if v := m.setting("input_output").Uint; v < uint64(len(inputOutput)) && m.debugMode() == 0 {
 		return inputOutput[v]
 	}

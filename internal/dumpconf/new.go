@@ -61,7 +61,7 @@ func New(profile string, values Values, opt Options) (*NewFile, error) {
 	if err := b.checkValues(); err != nil {
 		return nil, err
 	}
-	file := &NewFile{Text: formatFile(b.build())}
+	file := &NewFile{Text: append(appendJSON(nil, b.build(), "\n"), '\n')}
 	file.Report = Check("", file.Text, opt)
 	if err := errorsOf(file.Report); err != nil {
 		return nil, err
@@ -208,7 +208,7 @@ func (f *Field) jsonValue(values []string) *jsonpos.Value {
 // check refuses in its own words.
 func (f *Field) jsonElement(v string) *jsonpos.Value {
 	if (f.wantsNumbers() || f.row.Type == TypeAny) && isNumber(v) || f.Type == TypeBool && (v == "true" || v == "false") {
-		return jsonWord(v)
+		return &jsonpos.Value{Kind: jsonpos.Number, Text: v}
 	}
 	return jsonString(v)
 }
@@ -282,8 +282,8 @@ func printable(s string) string {
 	}, s)
 }
 
-// quoted returns s as a JSON string for a message.
-func quoted(s string) string { return jsonpos.Quote(shorten(printable(s))) }
+// quoteJSON returns s as a JSON string for a message.
+func quoteJSON(s string) string { return jsonpos.Quote(shorten(printable(s))) }
 
 // addStep adds a next step.
 func (b *builder) addStep(key string, args ...any) {
@@ -380,9 +380,6 @@ func localPath(path string) string {
 
 func jsonString(s string) *jsonpos.Value { return &jsonpos.Value{Kind: jsonpos.String, Text: s} }
 
-// jsonWord returns a number or a boolean.
-func jsonWord(s string) *jsonpos.Value { return &jsonpos.Value{Kind: jsonpos.Number, Text: s} }
-
 // jsonArray returns an array with an element for each value.
 func jsonArray(values []string, element func(string) *jsonpos.Value) *jsonpos.Value {
 	a := &jsonpos.Value{Kind: jsonpos.Array}
@@ -399,9 +396,6 @@ func addMember(o *jsonpos.Value, key string, value *jsonpos.Value) *jsonpos.Valu
 	o.Members = append(o.Members, jsonpos.Member{Key: key, Value: value})
 	return value
 }
-
-// formatFile formats a value as a file: indented, with a final newline.
-func formatFile(v *jsonpos.Value) []byte { return append(appendJSON(nil, v, "\n"), '\n') }
 
 // appendJSON formats a value; line is a newline and the indentation of the value's last line.
 // Arrays of objects take several lines, other arrays one.

@@ -157,8 +157,8 @@ func (r *reporter) isFull() bool {
 	return r.count >= maxPerRule
 }
 
-// nearest calls lang.Nearest unless the finding would be dropped.
-func (r *reporter) nearest(word string, words []string) string {
+// nearestWord calls lang.Nearest unless the finding would be dropped.
+func (r *reporter) nearestWord(word string, words []string) string {
 	if r.isFull() {
 		return ""
 	}
@@ -237,7 +237,7 @@ func (r *reporter) reportEnum(e Setting) {
 	if slices.Contains(e.key.Values, e.Value) {
 		return
 	}
-	best, hint := r.nearest(e.Value, e.key.Values), lang.Sentence{}
+	best, hint := r.nearestWord(e.Value, e.key.Values), lang.Sentence{}
 	exact := best != "" && lang.SameButForm(best, e.Value)
 	switch {
 	case exact:
@@ -266,8 +266,8 @@ func (f *Finding) repair(s Setting, text string) {
 	f.suggest(text).Edits = replaceEdit(s.valueSpan(), jsonpos.Quote(text))
 }
 
-// insert suggests a member of an object, and adds the edit.
-func (r *reporter) insert(f *Finding, o *Object, key, value string) {
+// suggestMember suggests a member of an object, and adds the edit.
+func (r *reporter) suggestMember(f *Finding, o *Object, key, value string) {
 	f.suggest(jsonpos.Quote(key) + ": " + jsonpos.Quote(value)).Edits = o.insertion(r.doc.Source(), key, value)
 }
 

@@ -26,7 +26,7 @@ var aclShapeRules = []rule{
 		ignored: Text{EN: "unknown key, which the runtime ignores"},
 		run: func(r *reporter) {
 			for _, s := range r.read.unknown {
-				if r.tableOfKey(s) == nil && (!s.object.table.allowsUnknown || r.nearest(s.member.Key, s.object.table.names()) != "") {
+				if r.tableOfKey(s) == nil && (!s.object.table.allowsUnknown || r.nearestWord(s.member.Key, s.object.table.names()) != "") {
 					r.reportUnknownKey(s, s.object.table.names())
 				}
 			}
@@ -68,7 +68,7 @@ func (c *check) tableOfKey(s unknownKey) *keyTable {
 
 // reportUnknownKey reports an unknown key and the nearest known key.
 func (r *reporter) reportUnknownKey(s unknownKey, names []string) {
-	best, hint := r.nearest(s.member.Key, names), lang.Sentence{}
+	best, hint := r.nearestWord(s.member.Key, names), lang.Sentence{}
 	if best != "" {
 		hint = didYouMean(best)
 	}
@@ -99,7 +99,7 @@ var aclValueRules = []rule{
 			s, offset := a.setting("dump_kernel_data"), 0
 			for piece := range strings.SplitSeq(s.Value, ",") {
 				if s.Value != "" && !slices.Contains(s.key.Values, piece) {
-					at, best := partSpan(s, offset, len(piece)), r.nearest(piece, s.key.Values)
+					at, best := partSpan(s, offset, len(piece)), r.nearestWord(piece, s.key.Values)
 					f := r.report(at, quoteShort(piece), joinValues(s.key.Values)).suggest(best)
 					if best != "" && lang.SameButForm(best, piece) && at.start > s.Node.Start {
 						f.Edits = replaceEdit(at, best)

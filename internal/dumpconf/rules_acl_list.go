@@ -88,7 +88,7 @@ var aclListRules = []rule{
 		guess: true, message: Text{EN: `this dumps all tensors of all models at every step, which is very large; consider dump_data "stats", layer or dump_step`},
 		acl: func(a *ACL, r *reporter) {
 			i := slices.IndexFunc(a.items(), func(it *Object) bool { return len(it.presentSettings("model_name", "layer", "opname_range")) == 0 })
-			if i >= 0 && a.mode() == "all" && !a.dumpsStatistics() && a.setting("dump_step").Value == "" && !a.dumpsSingleOps() && !a.dumpsOverflow() && a.scene() == "" {
+			if i >= 0 && a.dumpMode() == "all" && !a.dumpsStatistics() && a.setting("dump_step").Value == "" && !a.dumpsSingleOps() && !a.dumpsOverflow() && a.scene() == "" {
 				r.report(a.items()[i].keySpan())
 			}
 		}},
@@ -205,7 +205,7 @@ func (r *reporter) reportBlanks(s Setting) {
 // reported as mistyped.
 func (r *reporter) requireValue(s Setting, key, value string) {
 	if other := r.acl.setting(key); s.isFilled() && other.Value != value && !other.isWrongType() {
-		r.insert(r.report(s.keySpan(), s.key.Name, describeFound(other)), r.acl.Dump, key, value)
+		r.suggestMember(r.report(s.keySpan(), s.key.Name, describeFound(other)), r.acl.Dump, key, value)
 	}
 }
 

@@ -381,7 +381,7 @@ var mindSporeDataRules = []rule{
 			if r.lacksE2E() {
 				return // MS051 reports the missing block
 			}
-			r.insert(r.report(m.setting("saved_data").valueSpan(), quoteShort(m.setting("saved_data").Value)), m.Common, "file_format", "npy")
+			r.suggestMember(r.report(m.setting("saved_data").valueSpan(), quoteShort(m.setting("saved_data").Value)), m.Common, "file_format", "npy")
 		}},
 	{id: "MS027", severity: Warning, checks: "statistic_category without statistics",
 		guess: true, message: Text{EN: `statistic_category is ignored while saved_data is "tensor"; write "statistic" or "full"`},
@@ -427,7 +427,7 @@ func (r *reporter) reportStatistic(item Setting, seen map[string]bool) {
 	onDevice := m.setting("stat_calc_mode").Value == "device" && !r.opt.noNPU() && !m.savesTensors()
 	switch {
 	case !slices.Contains(hostStatistics, item.Value):
-		best := r.nearest(item.Value, hostStatistics)
+		best := r.nearestWord(item.Value, hostStatistics)
 		f := r.report(item.valueSpan(), lang.Say("%s is not a statistic; allowed are %s", quoteShort(item.Value), joinValues(hostStatistics))).suggest(best)
 		if best != "" && strings.EqualFold(best, item.Value) {
 			f.repair(item, best)

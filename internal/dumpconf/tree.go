@@ -375,7 +375,7 @@ func missingSteps(p lang.Step, dumped []string) string {
 
 // kernelFault describes the missing operators of an entry of kernels.
 func (t *Tree) kernelFault(k Kernel) lang.Sentence {
-	matches := k.matcher()
+	matches := k.newMatcher()
 	if matches == nil {
 		return lang.Sentence{} // a separate rule reports the malformed entry
 	}
@@ -397,9 +397,9 @@ func (t *Tree) kernelFault(k Kernel) lang.Sentence {
 	return lang.Say("in the graph, %d of %d not dumped: %s", len(missing), len(matching), lang.FirstNames(missing))
 }
 
-// matcher returns a predicate on full names of operators that the entry matches; nil for an
+// newMatcher returns a predicate on full names of operators that the entry matches; nil for an
 // unusable entry.
-func (k Kernel) matcher() func(name string) bool {
+func (k Kernel) newMatcher() func(name string) bool {
 	switch k.Kind {
 	case KernelName:
 		return func(name string) bool { return name == k.Pattern }
