@@ -37,7 +37,7 @@ func (w *walk1) node(addr int64, want int) error {
 		return err
 	}
 	size := w.f.treeHeadSize()
-	c, err := w.f.cursor(addr, size)
+	c, err := w.f.cursorAt(addr, size)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (w *walk1) node(addr int64, want int) error {
 	case want != none && level != want:
 		return formatError(c.off, "B-tree: a node of level %d, want %d", level, want)
 	}
-	if c, err = w.f.cursor(addr+size, int64(n*(w.f.lengthSize+w.f.offsetSize))); err != nil {
+	if c, err = w.f.cursorAt(addr+size, int64(n*(w.f.lengthSize+w.f.offsetSize))); err != nil {
 		return err
 	}
 	for range n {
@@ -204,7 +204,7 @@ func (t *tree2) eachBelow(addr int64, records, depth int, seen map[int64]bool, v
 		return formatError(-1, "B-tree: the node at address 0x%x occurs twice", addr)
 	}
 	seen[addr] = true
-	c, err := t.f.cursor(addr, t.nodeSize(depth, records))
+	c, err := t.f.cursorAt(addr, t.nodeSize(depth, records))
 	if err != nil {
 		return err
 	}

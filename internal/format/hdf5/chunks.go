@@ -178,13 +178,13 @@ func (c *chunked) decode(d *decoder, at int64) error {
 			return err
 		}
 		if ch.addr == none {
-			b.runs(func(_, to, n int64) { c.fill.fill(d.window[to*c.unit:][:n*c.unit], 0) })
+			b.eachRun(func(_, to, n int64) { c.fill.fill(d.window[to*c.unit:][:n*c.unit], 0) })
 			return nil
 		}
 		if err := c.load(d, &ch, place); err != nil {
 			return lang.Errorf("chunk %v: %w", place, err)
 		}
-		b.runs(func(from, to, n int64) {
+		b.eachRun(func(from, to, n int64) {
 			if dst := d.window[to*c.unit:][:n*c.unit]; d.shuffled {
 				unshuffle(dst, d.plain, int(from), int(c.chunkBytes/c.unit), int(c.unit))
 			} else {
@@ -208,7 +208,7 @@ func (c *chunked) load(d *decoder, ch *chunk, place []int64) error {
 			}
 		}
 	}
-	off, err := c.f.offset(ch.addr, ch.size)
+	off, err := c.f.fileOffset(ch.addr, ch.size)
 	if err != nil {
 		return err
 	}
@@ -252,9 +252,9 @@ func (c *chunked) boxOf(place, lo, hi []int64) *chunkBox {
 	return b
 }
 
-// runs calls copy for every run with its first element in the chunk, its first element in the
+// eachRun calls copy for every run with its first element in the chunk, its first element in the
 // window and its length.
-func (b *chunkBox) runs(copy func(from, to, n int64)) {
+func (b *chunkBox) eachRun(copy func(from, to, n int64)) {
 	_ = eachPlace(b.lo, b.hi, func(at []int64) error {
 		from, to := b.from, b.to
 		for j, x := range at {
@@ -307,8 +307,8 @@ type decoder struct {
 // swap makes the output of a filter the input of the next filter.
 func (d *decoder) swap() { d.in, d.out = d.out, d.in }
 
-// memory returns the bytes that a decoder keeps.
-func (d *decoder) memory() int {
+// memorySize returns the bytes that a decoder keeps.
+func (d *decoder) memorySize() int {
 	n := cap(d.window) + cap(d.in) + cap(d.out)
 	for i := range d.blocks {
 		n += len(d.blocks[i].data)
@@ -342,7 +342,7 @@ func (p *decoders) put(d *decoder) {
 	p.free = append(p.free, d)
 	sum := 0
 	for i, d := range slices.Backward(p.free) {
-		if sum += d.memory(); sum > decoderMemory && i < len(p.free)-1 {
+		if sum += d.memorySize(); sum > decoderMemory && i < len(p.free)-1 {
 			p.free = slices.Delete(p.free, 0, i+1)
 			return
 		}

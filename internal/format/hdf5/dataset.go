@@ -186,7 +186,7 @@ func (l *dataLocator) setContiguousData(addr, n int64) error {
 	case addr == none || l.d.size == 0:
 		return l.setUnwritten()
 	}
-	off, err := l.f.offset(addr, l.d.size)
+	off, err := l.f.fileOffset(addr, l.d.size)
 	if err != nil {
 		return formatError(-1, "data of %d bytes at address 0x%x is outside the file of %d bytes", l.d.size, addr, l.f.size)
 	}

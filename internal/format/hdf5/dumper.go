@@ -111,14 +111,14 @@ func OperatorOf(path []string) *format.Operator {
 	return &format.Operator{Name: path[0], Seq: int64(seq), Kind: kind}
 }
 
-// number returns the value of an integer attribute.
-func (d *dataset) number(name string) (n int64, ok bool) {
-	v, ok := d.attr(name).(int64)
+// integerAttribute returns the value of an integer attribute.
+func (d *dataset) integerAttribute(name string) (n int64, ok bool) {
+	v, ok := d.attributeValue(name).(int64)
 	return v, ok
 }
 
-// attr returns the value of an attribute, nil for none.
-func (d *dataset) attr(name string) any {
+// attributeValue returns the value of an attribute, nil for none.
+func (d *dataset) attributeValue(name string) any {
 	for i := range d.attrs {
 		if d.attrs[i].name == name {
 			return d.attrs[i].value
@@ -130,7 +130,7 @@ func (d *dataset) attr(name string) any {
 // plainValueType reports whether the dataset holds a plain value instead of a tensor, and returns the type
 // of the value.
 func (m *member) plainValueType() (kind string, ok bool) {
-	if n, ok := m.number(attrType); ok && n != 0 && m.op != nil {
+	if n, ok := m.integerAttribute(attrType); ok && n != 0 && m.op != nil {
 		return cmp.Or(valueTypes[n], "type "+strconv.FormatInt(n, 10)), true
 	}
 	return className(m.class), m.notNumbers
@@ -138,11 +138,11 @@ func (m *member) plainValueType() (kind string, ok bool) {
 
 // applyRecorded applies the attributes of a recorded tensor.
 func (m *member) applyRecorded(t *format.Tensor, v *format.View) {
-	device, known := m.number(attrDevice)
+	device, known := m.integerAttribute(attrDevice)
 	if known {
 		t.Device = cmp.Or(devices[device], "device type "+strconv.FormatInt(device, 10))
 	}
-	if n, ok := m.number(attrDType); ok {
+	if n, ok := m.integerAttribute(attrDType); ok {
 		r := recordedTypes[n]
 		t.TorchDType = r.name
 		switch {
@@ -153,7 +153,7 @@ func (m *member) applyRecorded(t *format.Tensor, v *format.View) {
 			t.Origin = r.dtype
 		}
 	}
-	if strides, ok := m.attr(attrStrides).([]int64); ok {
+	if strides, ok := m.attributeValue(attrStrides).([]int64); ok {
 		t.Strides = strides
 		if known && (device == deviceCPU || device == deviceCUDA) && isInsideStorage(strides, m.space.shape) {
 			v.Strides = strides

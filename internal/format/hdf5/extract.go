@@ -45,7 +45,7 @@ func Extract(w io.Writer, r io.ReaderAt, size int64, keep func(path []string) bo
 		}
 		var attrs []attribute
 		for _, a := range m.attrs {
-			if a.refersElsewhere() || len(a.message()) > maxMessage {
+			if a.refersElsewhere() || len(a.encodeMessage()) > maxMessage {
 				x.Left = append(x.Left, lang.Say("%s: attribute %s of type %s", nameOf(m.path), a.name, className(a.class)))
 				continue
 			}
@@ -112,7 +112,7 @@ func (n *node) write(w io.Writer) error {
 // address after them.
 func (n *node) assignAddresses(addr int64) int64 {
 	n.addr = addr
-	addr += int64(len(n.header()))
+	addr += int64(len(n.encodeHeader()))
 	if n.dataset != nil {
 		n.data = alignAddress(addr)
 		return alignAddress(n.data + n.dataset.size)
@@ -129,7 +129,7 @@ func alignAddress(addr int64) int64 { return (addr + 7) &^ 7 }
 
 // writeAll writes the object and all objects below it.
 func (n *node) writeAll(w io.Writer) error {
-	head := n.header()
+	head := n.encodeHeader()
 	pad := make([]byte, alignAddress(n.addr+int64(len(head)))-n.addr-int64(len(head)))
 	if err := writeAll(w, append(head, pad...)); err != nil {
 		return err
@@ -159,8 +159,8 @@ const (
 	maxMessage   = 1<<16 - 1 // bytes
 )
 
-// header returns the object header, version 2.
-func (n *node) header() []byte {
+// encodeHeader returns the object header, version 2.
+func (n *node) encodeHeader() []byte {
 	b := append([]byte("OHDR"), 2, 2) // the size has 4 bytes
 	b = append(b, 0, 0, 0, 0)
 	start := len(b)
@@ -179,7 +179,7 @@ func (n *node) appendLinks(b []byte) []byte {
 	b = appendMessage(b, msgGroupInfo, []byte{0, 0})
 	for _, m := range n.members {
 		const sizeOf2, hasCharset = 1, 16
-		link := []byte{1, sizeOf2 | hasCharset, charset(m.name)}
+		link := []byte{1, sizeOf2 | hasCharset, charsetOf(m.name)}
 		link = binary.LittleEndian.AppendUint16(link, uint16(len(m.name)))
 		link = append(link, m.name...)
 		b = appendMessage(b, msgLink, appendUint64(link, uint64(m.addr)))
@@ -187,8 +187,8 @@ func (n *node) appendLinks(b []byte) []byte {
 	return b
 }
 
-// charset returns 1 (UTF-8) for names that are not ASCII.
-func charset(name string) byte {
+// charsetOf returns 1 (UTF-8) for names that are not ASCII.
+func charsetOf(name string) byte {
 	for i := range len(name) {
 		if name[i] >= utf8.RuneSelf {
 			return 1
@@ -215,18 +215,18 @@ func (d *dataset) appendMessages(b []byte, data int64) []byte {
 	// Without this message the library does not find attributes.
 	b = appendMessage(b, msgAttributeInfo, appendUint64([]byte{0, 0}, noAddress, noAddress))
 	for _, a := range d.attrs {
-		b = appendMessage(b, msgAttribute, a.message())
+		b = appendMessage(b, msgAttribute, a.encodeMessage())
 	}
 	return b
 }
 
-// message returns the attribute as a version-3 message.
-func (a *attribute) message() []byte {
+// encodeMessage returns the attribute as a version-3 message.
+func (a *attribute) encodeMessage() []byte {
 	m := []byte{3, 0}
 	for _, n := range []int{len(a.name) + 1, len(a.stored.datatype), len(a.stored.dataspace)} {
 		m = binary.LittleEndian.AppendUint16(m, uint16(n))
 	}
-	m = append(m, charset(a.name))
+	m = append(m, charsetOf(a.name))
 	m = append(append(m, a.name...), 0)
 	return slices.Concat(m, a.stored.datatype, a.stored.dataspace, a.stored.data)
 }

@@ -109,7 +109,7 @@ func (d *decoder) undoFilters(b []byte, filters []filter, mask uint32, size, uni
 			b, err = d.inflate(b, size+4*int64(i))
 		case filterShuffle:
 			if shuffled = i == first && int64(f.unit) == unit && int64(len(b)) == size; !shuffled {
-				b = d.unshuffle(b, f.unit)
+				b = d.unshuffleBytes(b, f.unit)
 			}
 		case filterFletcher:
 			b, err = checkFletcher(b)
@@ -164,9 +164,9 @@ type resetReader interface {
 	zlib.Resetter
 }
 
-// unshuffle reverses the filter shuffle. Bytes after the last whole element are unchanged, and so
+// unshuffleBytes reverses the filter shuffle. Bytes after the last whole element are unchanged, and so
 // is a single element, whatever size the file claims for it.
-func (d *decoder) unshuffle(b []byte, unit int) []byte {
+func (d *decoder) unshuffleBytes(b []byte, unit int) []byte {
 	if len(b)/2 < unit {
 		return b
 	}

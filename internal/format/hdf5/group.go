@@ -123,7 +123,7 @@ func (l *lister) addSymbols(c *cursor) error {
 // addNode adds the links of a symbol node.
 func (l *lister) addNode(addr int64, heap *localHeap) error {
 	f := l.f
-	c, err := f.cursor(addr, 8)
+	c, err := f.cursorAt(addr, 8)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (l *lister) addNode(addr int64, heap *localHeap) error {
 	if c.err != nil {
 		return c.err
 	}
-	if c, err = f.cursor(addr+8, int64(n*(f.lengthSize+f.offsetSize+24))); err != nil {
+	if c, err = f.cursorAt(addr+8, int64(n*(f.lengthSize+f.offsetSize+24))); err != nil {
 		return err
 	}
 	for range n {
@@ -167,7 +167,7 @@ type localHeap struct {
 }
 
 func (f *file) readLocalHeap(addr int64) (*localHeap, error) {
-	c, err := f.cursor(addr, int64(8+2*f.lengthSize+f.offsetSize))
+	c, err := f.cursorAt(addr, int64(8+2*f.lengthSize+f.offsetSize))
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func (f *file) readLocalHeap(addr int64) (*localHeap, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	_, err = f.offset(h.addr, h.size)
+	_, err = f.fileOffset(h.addr, h.size)
 	return h, err
 }
 

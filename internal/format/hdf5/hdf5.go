@@ -53,7 +53,7 @@ func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
 		if kind, ok := m.plainValueType(); ok {
 			c.Values = append(c.Values, format.Value{Name: nameOf(m.path), Type: kind, Text: m.text()})
 		} else {
-			c.Tensors = append(c.Tensors, m.tensor())
+			c.Tensors = append(c.Tensors, m.newTensor())
 		}
 	}
 	return c, nil
@@ -67,8 +67,8 @@ type member struct {
 	op  *format.Operator
 }
 
-// tensor returns the dataset as a tensor.
-func (m *member) tensor() format.Tensor {
+// newTensor returns the dataset as a tensor.
+func (m *member) newTensor() format.Tensor {
 	t := format.Tensor{Path: m.path, Name: nameOf(m.path), Operator: m.op, Err: m.err}
 	t.Attrs = m.shownAttrs()
 	if m.err != nil {
@@ -129,7 +129,7 @@ func (m *member) text() string {
 		return err.Error()
 	}
 	list := len(m.space.shape) > 0
-	text := fmt.Sprint(m.values(data, list))
+	text := fmt.Sprint(m.decodeValues(data, list))
 	if list {
 		text = strings.ReplaceAll(text, " ", ", ")
 	}

@@ -83,7 +83,7 @@ func (f *file) parseObject(addr int64) (*objectHeader, error) {
 }
 
 func (h *header) readOld(addr int64) error {
-	c, err := h.f.cursor(addr, 16)
+	c, err := h.f.cursorAt(addr, 16)
 	if err != nil {
 		return err
 	}
@@ -97,14 +97,14 @@ func (h *header) readOld(addr int64) error {
 	}
 	h.todo = []block{{addr + 16, size}}
 	for i := 0; i < len(h.todo) && count > 0; i++ {
-		c, err := h.f.cursor(h.todo[i].addr, h.todo[i].size)
+		c, err := h.f.cursorAt(h.todo[i].addr, h.todo[i].size)
 		if err != nil {
 			return err
 		}
 		for ; count > 0 && c.remaining() >= 8; count-- {
 			kind, size, flags := c.u16(), c.u16(), c.u8()
 			c.skip(3)
-			if err := h.add(kind, flags, c.substructure(size)); err != nil {
+			if err := h.addMessage(kind, flags, c.substructure(size)); err != nil {
 				return err
 			}
 		}
@@ -113,7 +113,7 @@ func (h *header) readOld(addr int64) error {
 }
 
 func (h *header) readNew(addr int64) error {
-	c, err := h.f.cursor(addr, min(64, h.f.size-h.f.base-addr))
+	c, err := h.f.cursorAt(addr, min(64, h.f.size-h.f.base-addr))
 	if err != nil {
 		return err
 	}
@@ -163,15 +163,15 @@ func (h *header) newMessages(c *cursor, tracked bool) error {
 	for c.remaining() >= head {
 		kind, size, flags := c.u8(), c.u16(), c.u8()
 		c.skip(head - 4)
-		if err := h.add(kind, flags, c.substructure(size)); err != nil {
+		if err := h.addMessage(kind, flags, c.substructure(size)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// add adds a message, or a continuation block to be parsed.
-func (h *header) add(kind, flags int, data *cursor) error {
+// addMessage adds a message, or a continuation block to be parsed.
+func (h *header) addMessage(kind, flags int, data *cursor) error {
 	if data.err != nil {
 		return data.err
 	}
@@ -345,7 +345,7 @@ func (f *file) readAttribute(c *cursor) (a attribute, err error) {
 	if err := f.countHeld(attributeMemory + int64(len(a.name)) + a.valueMemory(n)); err != nil {
 		return a, err
 	}
-	a.value = a.values(stored.data, len(space.shape) > 0)
+	a.value = a.decodeValues(stored.data, len(space.shape) > 0)
 	if f.keep != nil {
 		a.stored = stored
 	}
@@ -363,9 +363,9 @@ func (t *elementType) valueMemory(n int64) int64 {
 	return 8 * (n / int64(t.size))
 }
 
-// values decodes elements as an attribute value: a number, a list of numbers, a text, or the name
+// decodeValues decodes elements as an attribute value: a number, a list of numbers, a text, or the name
 // of any other type.
-func (t *elementType) values(data []byte, list bool) any {
+func (t *elementType) decodeValues(data []byte, list bool) any {
 	switch {
 	case t.class == classText && !list:
 		return strings.ToValidUTF8(strings.TrimRight(string(data), "\x00 "), "\ufffd")
@@ -392,7 +392,7 @@ func (t *elementType) values(data []byte, list bool) any {
 func decode[T any](t *elementType, data []byte, list bool, value func(bits uint64) T) any {
 	values := make([]T, len(data)/t.size)
 	for i := range values {
-		values[i] = value(t.number(data[i*t.size:][:t.size]))
+		values[i] = value(t.decodeNumber(data[i*t.size:][:t.size]))
 	}
 	if !list {
 		return values[0]
@@ -400,8 +400,8 @@ func decode[T any](t *elementType, data []byte, list bool, value func(bits uint6
 	return values
 }
 
-// number returns the bytes of an element as an integer.
-func (t *elementType) number(element []byte) (n uint64) {
+// decodeNumber returns the bytes of an element as an integer.
+func (t *elementType) decodeNumber(element []byte) (n uint64) {
 	for i, b := range element {
 		if t.bigEndian {
 			i = t.size - 1 - i

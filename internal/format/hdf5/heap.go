@@ -27,7 +27,7 @@ type heap struct {
 // readHeap parses the header of a fractal heap.
 func (f *file) readHeap(addr int64) (*heap, error) {
 	o, l := f.offsetSize, f.lengthSize
-	c, err := f.cursor(addr, int64(4+1+2+2+1+4+l+o+l+o+8*l+2+l+l+2+2+o+2+4))
+	c, err := f.cursorAt(addr, int64(4+1+2+2+1+4+l+o+l+o+8*l+2+l+l+2+2+o+2+4))
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (h *heap) get(id []byte) (*cursor, error) {
 	if err := h.verify(addr, length); err != nil {
 		return nil, err
 	}
-	return h.f.cursor(addr+off-base, size)
+	return h.f.cursorAt(addr+off-base, size)
 }
 
 // verify verifies the checksum of a direct block, once. The checksum is computed with zeros in its
@@ -124,7 +124,7 @@ func (h *heap) verify(addr, size int64) error {
 	if h.verified[addr] {
 		return nil
 	}
-	c, err := h.f.cursor(addr, size)
+	c, err := h.f.cursorAt(addr, size)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (h *heap) block(off int64) (addr, base, size int64, err error) {
 	directRows := log2(h.maxDirect) - log2(h.start) + 2
 	addr, rows := h.root, h.rows
 	for {
-		children, err := h.addresses(addr, rows)
+		children, err := h.readAddresses(addr, rows)
 		if err != nil {
 			return 0, 0, 0, err
 		}
@@ -179,8 +179,8 @@ func (h *heap) block(off int64) (addr, base, size int64, err error) {
 	}
 }
 
-// addresses returns the addresses in an indirect block.
-func (h *heap) addresses(addr int64, rows int) ([]int64, error) {
+// readAddresses returns the addresses in an indirect block.
+func (h *heap) readAddresses(addr int64, rows int) ([]int64, error) {
 	if a, ok := h.indirect[addr]; ok {
 		return a, nil
 	}

@@ -14,7 +14,7 @@ const maxBlock = 4 << 20
 
 // load reads a block of an index. Several goroutines may call it.
 func (f *file) load(addr, n int64) (*cursor, error) {
-	off, err := f.offset(addr, n)
+	off, err := f.fileOffset(addr, n)
 	if err != nil {
 		return nil, err
 	}
@@ -266,8 +266,8 @@ func newGrid(space *dataspace, chunk tensor.Shape, first int) (g grid, count int
 // chunkCount returns the number of chunks of an axis.
 func chunkCount(n, chunk int64) int64 { return n/chunk + min(1, n%chunk) }
 
-// number returns the number of the chunk at a place; ok is false if it is too large for any index.
-func (g grid) number(at []int64) (n int64, ok bool) {
+// chunkNumber returns the number of the chunk at a place; ok is false if it is too large for any index.
+func (g grid) chunkNumber(at []int64) (n int64, ok bool) {
 	for j, i := range at {
 		if i > math.MaxInt64>>2/max(1, g[j]) {
 			return 0, false
@@ -286,7 +286,7 @@ type implicitIndex struct {
 }
 
 func (x *implicitIndex) find(_ *decoder, at []int64) (chunk, error) {
-	n, ok := x.number(at)
+	n, ok := x.chunkNumber(at)
 	off, fits := multiply(n, x.chunkBytes)
 	if !ok || !fits || off > math.MaxInt64-x.addr {
 		return chunk{}, formatError(-1, "chunk %v is outside the file", at)
@@ -334,7 +334,7 @@ func (f *file) readFixedIndex(addr int64, e entry, g grid, count int64) (index, 
 }
 
 func (x *fixedIndex) find(d *decoder, at []int64) (chunk, error) {
-	n, ok := x.number(at)
+	n, ok := x.chunkNumber(at)
 	if !ok || n >= x.entries {
 		return chunk{addr: none}, nil
 	}
@@ -422,7 +422,7 @@ func (x *extensibleIndex) superBlocks() int { return 1 + x.bits - log2(x.minBloc
 
 func (x *extensibleIndex) find(d *decoder, at []int64) (chunk, error) {
 	missing := chunk{addr: none}
-	n, ok := x.number(at)
+	n, ok := x.chunkNumber(at)
 	if !ok || n >= x.entries {
 		return missing, nil
 	}

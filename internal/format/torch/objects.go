@@ -41,8 +41,8 @@ type arguments struct {
 	isWrong bool // an argument was missing or had another type
 }
 
-// next consumes the next argument.
-func (a *arguments) next() (v any) {
+// nextAny consumes the next argument.
+func (a *arguments) nextAny() (v any) {
 	if len(a.rest) == 0 {
 		a.isWrong = true
 		return nil
@@ -53,7 +53,7 @@ func (a *arguments) next() (v any) {
 
 // nextArgument consumes the next argument, which must be a T.
 func nextArgument[T any](a *arguments) T {
-	v, ok := a.next().(T)
+	v, ok := a.nextAny().(T)
 	a.isWrong = a.isWrong || !ok
 	return v
 }
@@ -61,7 +61,7 @@ func nextArgument[T any](a *arguments) T {
 // nextDict consumes the next argument, a dict or None.
 func (a *arguments) nextDict() *pickle.Dict {
 	if len(a.rest) > 0 && a.rest[0] == nil {
-		a.next()
+		a.nextAny()
 		return nil
 	}
 	return nextArgument[*pickle.Dict](a)
@@ -97,7 +97,7 @@ func (u *unpickler) makeStorage(id any) (any, error) {
 	s := &storage{key: nextArgument[string](args), device: nextArgument[string](args), count: nextArgument[int64](args)}
 	s.length = s.count
 	if len(args.rest) > 0 {
-		if view := args.next(); view != nil {
+		if view := args.nextAny(); view != nil {
 			part, _ := view.(*pickle.Sequence)
 			if part == nil || len(part.Items) != 3 {
 				return nil, formatError("found a part of a storage that is a %s, want a tuple of 3", pickle.TypeName(view))
@@ -183,7 +183,7 @@ func applyTypeAndMetadata(t *pickledTensor, a *arguments) {
 // checkDeviceFormat consumes the format of the tensor on the device. The elements in the file are in host
 // order.
 func checkDeviceFormat(t *pickledTensor, a *arguments) {
-	switch v := a.next().(type) {
+	switch v := a.nextAny().(type) {
 	case int64:
 		t.Attrs = append(t.Attrs, format.Attr{Name: "npu_format", Value: v})
 	case bool:
@@ -215,8 +215,8 @@ func rebuildQuantised(a *arguments) any {
 	}
 	t.Attrs = append(t.Attrs, format.Attr{Name: "qscheme", Value: scheme.String()})
 	if strings.HasPrefix(scheme.Attr, "per_channel") {
-		q.next()
-		q.next()
+		q.nextAny()
+		q.nextAny()
 		t.Attrs = append(t.Attrs, format.Attr{Name: "axis", Value: nextArgument[int64](q)})
 	} else {
 		t.Quant = &format.Quant{Scale: tensor.Number(nextArgument[float64](q)), ZeroPoint: nextArgument[int64](q)}
@@ -232,7 +232,7 @@ func rebuildParameter(n int) call {
 		t := a.nextTensorCopy()
 		t.requireGrad(a)
 		if n == 4 {
-			a.next()
+			a.nextAny()
 		}
 		return t
 	}
@@ -251,8 +251,8 @@ func (a *arguments) nextTensorCopy() *pickledTensor {
 // tensorFromHost makes a tensor from another tensor, type, device and requires_grad.
 func tensorFromHost(a *arguments) any {
 	t := a.nextTensorCopy()
-	a.next()
-	switch v := a.next().(type) {
+	a.nextAny()
+	switch v := a.nextAny().(type) {
 	case string:
 		t.Device = v
 	case *constant:
@@ -270,7 +270,7 @@ func tensorFromHost(a *arguments) any {
 func callByType(a *arguments) any {
 	function, class := nextArgument[*pickle.Name](a), nextArgument[*pickle.Name](a)
 	args := nextArgument[*pickle.Sequence](a)
-	a.next()
+	a.nextAny()
 	if a.isWrong || !slices.Contains(tensorClasses, class.String()) {
 		a.isWrong = true
 		return nil
@@ -509,16 +509,16 @@ const (
 	maxTimesFile = 16
 )
 
-// dialect returns the rules for a pickle of PyTorch in a file of size bytes.
-func (u *unpickler) dialect(size int64) *pickle.Dialect {
+// newDialect returns the rules for a pickle of PyTorch in a file of size bytes.
+func (u *unpickler) newDialect(size int64) *pickle.Dialect {
 	u.kinds = make(map[string]elementType)
 	return &pickle.Dialect{
 		Lookup: func(name string) (func([]any) (any, error), bool) {
 			if name == rebuildFromType {
-				return invoke(name, callByType), true
+				return adaptCall(name, callByType), true
 			}
 			if c, ok := calls[name]; ok {
-				return invoke(name, c), true
+				return adaptCall(name, c), true
 			}
 			if u.hasObjects && kindOf(name) == "" {
 				return func([]any) (any, error) { return &constant{"object", shorten(name)}, nil }, true
@@ -540,8 +540,8 @@ func maxMemory(size int64) int64 {
 	return freeMemory + maxTimesFile*size
 }
 
-// invoke adapts a call to package pickle and checks its arguments.
-func invoke(name string, c call) func([]any) (any, error) {
+// adaptCall adapts a call to package pickle and checks its arguments.
+func adaptCall(name string, c call) func([]any) (any, error) {
 	return func(list []any) (any, error) {
 		args := arguments{rest: list}
 		if v := c(&args); !args.isWrong && len(args.rest) == 0 {

@@ -335,14 +335,14 @@ func appendRepr(b *strings.Builder, v any) {
 	case float64:
 		b.WriteString(floatRepr(v))
 	case string:
-		b.WriteString(quote(v[:min(len(v), 4*maxText)], strconv.IsPrint))
+		b.WriteString(quoteText(v[:min(len(v), 4*maxText)], strconv.IsPrint))
 	case []byte:
 		b.WriteByte('b')
 		latin := make([]rune, min(len(v), maxText+1))
 		for i := range latin {
 			latin[i] = rune(v[i])
 		}
-		b.WriteString(quote(string(latin), func(r rune) bool { return r >= ' ' && r < 0x7f }))
+		b.WriteString(quoteText(string(latin), func(r rune) bool { return r >= ' ' && r < 0x7f }))
 	case *pickle.Sequence:
 		sequenceRepr(b, v)
 	case *constant:
@@ -397,8 +397,8 @@ func floatRepr(v float64) string {
 	return text
 }
 
-// quote quotes a text with single quotes, or with double quotes if it contains only single ones.
-func quote(s string, printable func(rune) bool) string {
+// quoteText quotes a text with single quotes, or with double quotes if it contains only single ones.
+func quoteText(s string, printable func(rune) bool) string {
 	mark := '\''
 	if strings.ContainsRune(s, '\'') && !strings.ContainsRune(s, '"') {
 		mark = '"'

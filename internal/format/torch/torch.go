@@ -162,7 +162,7 @@ func openZip(r io.ReaderAt, size int64, u *unpickler) (*format.Contents, error) 
 	if err != nil {
 		return nil, err
 	}
-	v, _, err := u.dialect(size).Parse(data)
+	v, _, err := u.newDialect(size).Parse(data)
 	if err != nil {
 		return nil, lang.Errorf("%s: %w", pickleEntry, explainRefusal(err))
 	}
@@ -307,7 +307,7 @@ func openLegacy(r io.ReaderAt, size int64, u *unpickler) (*format.Contents, erro
 	for _, p := range []struct {
 		dialect *pickle.Dialect
 		v       *any
-	}{{&plain, new(any)}, {&plain, &version}, {&plain, new(any)}, {u.dialect(size), &object}} {
+	}{{&plain, new(any)}, {&plain, &version}, {&plain, new(any)}, {u.newDialect(size), &object}} {
 		var err error
 		if *p.v, err = f.readPickle(p.dialect); err != nil {
 			return nil, err
