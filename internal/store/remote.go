@@ -75,7 +75,7 @@ func parsePath(path string) (location, error) {
 	if m, _ := mountOf(path); m != nil {
 		return location{path: path, key: strings.TrimPrefix(rest, "/"), remote: &m.remote, objects: m}, nil
 	}
-	l := location{path: path, bucket: root[len(scheme(path)):], key: strings.TrimPrefix(rest, "/"), remote: current.Load()}
+	l := location{path: path, bucket: root[len(schemeOf(path)):], key: strings.TrimPrefix(rest, "/"), remote: current.Load()}
 	if l.bucket == "" {
 		return l, l.wrapError(lang.Errorf("no bucket is named, want s3://bucket/key"))
 	}
@@ -169,8 +169,8 @@ func (k *listing) hasPrefix(prefix string) bool {
 	return i < len(k.objects) && strings.HasPrefix(k.objects[i].Key, prefix)
 }
 
-// shallow returns the objects and prefixes directly below a prefix, like List with shallow.
-func (k *listing) shallow(prefix string) (objects []Object, prefixes []string) {
+// listFolder returns the objects and prefixes directly below a prefix, like List with shallow.
+func (k *listing) listFolder(prefix string) (objects []Object, prefixes []string) {
 	for i := k.indexFrom(prefix); i < len(k.objects) && strings.HasPrefix(k.objects[i].Key, prefix); {
 		o := k.objects[i]
 		slash := strings.IndexByte(o.Key[len(prefix):], '/')
@@ -300,7 +300,7 @@ func (l location) readDir() ([]fs.DirEntry, error) {
 	var prefixes []string
 	var err error
 	if known := l.listingOf(l.bucket, l.prefix()); known != nil {
-		found, prefixes = known.shallow(l.prefix())
+		found, prefixes = known.listFolder(l.prefix())
 	} else if found, prefixes, err = l.objects.List(l.bucket, l.prefix(), true); err != nil {
 		return nil, l.wrapError(err)
 	}

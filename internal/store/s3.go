@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
 
 	"dumptool/internal/lang"
 )
@@ -91,7 +92,7 @@ func newS3(set S3Settings) (*s3, error) {
 	}
 	noLastSleep()
 	s.core, err = minio.NewCore(at.Host, &minio.Options{
-		Creds: s.keys.credentials(), Secure: at.Scheme == "https", Transport: statusTransport{transport, slow, set.stall}, Region: set.Region,
+		Creds: credentials.New(s.keys), Secure: at.Scheme == "https", Transport: statusTransport{transport, slow, set.stall}, Region: set.Region,
 		BucketLookup: lookup, MaxRetries: 1,
 	})
 	if err != nil {

@@ -97,8 +97,8 @@ const (
 	evictUnread
 )
 
-// rank returns the eviction rank of a block if object id needs room.
-func (k *block) rank(id string) int {
+// evictionRank returns the eviction rank of a block if object id needs room.
+func (k *block) evictionRank(id string) int {
 	switch {
 	case k.isFinished:
 		return evictUnused
@@ -120,7 +120,7 @@ func (b *blocks) nextEvicted(id string) (best *block) {
 		if k.users > 0 {
 			continue
 		}
-		switch r := k.rank(id); {
+		switch r := k.evictionRank(id); {
 		case r < rank:
 			best, rank = k, r
 		case r == rank && (r == evictRead || r == evictOwn) && k.off > best.off:

@@ -49,8 +49,6 @@ func (set *S3Settings) keychain() *keychain {
 	return k
 }
 
-func (k *keychain) credentials() *credentials.Credentials { return credentials.New(k) }
-
 // RetrieveWithCredContext implements credentials.Provider. Without a key, requests are not signed.
 func (k *keychain) RetrieveWithCredContext(cc *credentials.CredContext) (credentials.Value, error) {
 	k.mu.Lock()

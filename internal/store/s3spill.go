@@ -60,7 +60,7 @@ func (s *spill) putBlock(k *block) {
 	if s.file == nil {
 		file, err := os.CreateTemp("", "dumptool-*")
 		if err != nil {
-			s.end(k, err)
+			s.stopWriting(k, err)
 			return
 		}
 		if os.Remove(file.Name()) != nil { // some systems keep open files
@@ -69,18 +69,18 @@ func (s *spill) putBlock(k *block) {
 		s.file, s.have = file, map[span]bool{}
 	}
 	if _, err := s.file.WriteAt(k.data, k.off); err != nil {
-		s.end(k, err)
+		s.stopWriting(k, err)
 		return
 	}
 	s.have[k.span] = true
 	s.bytes += k.n
 }
 
-// end stops writing after an error. The blocks in the file stay.
-func (s *spill) end(k *block, err error) {
+// stopWriting stops writing after an error. The blocks in the file stay.
+func (s *spill) stopWriting(k *block, err error) {
 	s.ended = true
 	s.spool.release(k.n)
-	s.spool.fail(err)
+	s.spool.reportFailure(err)
 }
 
 // close removes the file. Errors are ignored.
@@ -133,8 +133,8 @@ func (s *spool) release(n int64) {
 	s.bytes -= n
 }
 
-// fail tells the user why blocks cannot be kept.
-func (s *spool) fail(err error) {
+// reportFailure tells the user why blocks cannot be kept.
+func (s *spool) reportFailure(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.announceOnce(lang.Say("cannot cache objects in %s ($TMPDIR): %v; objects that are read twice are fetched twice", os.TempDir(), err))

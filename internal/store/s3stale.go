@@ -26,7 +26,7 @@ func AbortStale(path string, before time.Time) ([]Upload, error) {
 	}
 	removed, err := s.abortStale(l.bucket, l.prefix(), before)
 	for i := range removed {
-		removed[i].Path = scheme(path) + l.bucket + "/" + removed[i].Path
+		removed[i].Path = schemeOf(path) + l.bucket + "/" + removed[i].Path
 	}
 	return removed, l.wrapError(err)
 }
