@@ -121,8 +121,8 @@ func (f *fileStats) isDecimalOf(jsonValue, v float64) bool {
 
 func isFinite(x float64) bool { return x-x == 0 }
 
-// largest is the largest magnitude of the finite elements.
-func (f *fileStats) largest() float64 { return max(math.Abs(*f.Min), math.Abs(*f.Max)) }
+// largestMagnitude is the largest magnitude of the finite elements.
+func (f *fileStats) largestMagnitude() float64 { return max(math.Abs(*f.Min), math.Abs(*f.Max)) }
 
 // compareMean compares the mean, relative to the root mean square. The sum may overflow the type.
 func (f *fileStats) compareMean(jsonValue float64) (v float64, differs bool) {
@@ -133,12 +133,12 @@ func (f *fileStats) compareMean(jsonValue float64) (v float64, differs bool) {
 	case f.NonFinite() > 0:
 		return float64(f.PosInf-f.NegInf) * math.Inf(1), isFinite(jsonValue)
 	case !isFinite(jsonValue):
-		return *f.Mean, count*f.largest() < f.limit
+		return *f.Mean, count*f.largestMagnitude() < f.limit
 	}
 	if jsonValue == 0 && count > f.limit { // the element count overflows float16: PyTorch divides the sum by infinity
 		return *f.Mean, false
 	}
-	rms := f.largest()
+	rms := f.largestMagnitude()
 	if f.Norm != nil {
 		rms = *f.Norm / math.Sqrt(count)
 	}

@@ -22,7 +22,7 @@ import (
 // the order that the user asked for is missing.
 func Open(ctx context.Context, paths []string, opt Options) (*Run, error) {
 	r := &reader{run: &Run{Paths: paths}, at: make(map[folderDevice]*Coordinates), attributes: opt.Attributes}
-	if err := r.run.walk(ctx, opt); err != nil {
+	if err := r.run.listPaths(ctx, opt); err != nil {
 		return nil, err
 	}
 	r.setCoordinates()

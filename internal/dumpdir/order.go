@@ -458,7 +458,7 @@ func (r *reader) attachOrders(round *Round) {
 			continue
 		}
 		if items == nil {
-			items = round.items()
+			items = round.orderItems()
 		}
 		known := rankByExecution(o.order, items).known
 		if n, ok := best[o.by]; ok && n >= known {
@@ -493,7 +493,7 @@ func (r *Run) SortOperators(given Sources) error {
 func (r *Round) sortOperators(given *Sources) error {
 	sources := given.orElse(&r.sideSources)
 	r.sources = sources
-	items := r.items()
+	items := r.orderItems()
 	order, places, err := sources.Rank(items)
 	if err != nil {
 		return lang.Errorf("%s: %w", cmp.Or(r.At.String(), "the run"), err)
@@ -553,8 +553,8 @@ func (o *Op) LastBefore(executions []*Op) (last *Op) {
 // parameterType is the type of MindSpore's parameters and constants.
 const parameterType = "Parameter"
 
-// items are the operators of a round to order.
-func (r *Round) items() []Item {
+// orderItems are the operators of a round to order.
+func (r *Round) orderItems() []Item {
 	items := make([]Item, len(r.Ops))
 	for i, op := range r.Ops {
 		items[i] = op.Item()

@@ -48,14 +48,14 @@ func SplitStems(names []string, n int) (all [][]string) {
 	stems, reversed := make([]string, len(names)), make([]string, len(names))
 	for i, name := range names {
 		stems[i] = strings.TrimSuffix(name, path.Ext(name))
-		reversed[i] = reverse(stems[i])
+		reversed[i] = reverseText(stems[i])
 	}
 	if split := splitByPrefix(stems, n); split != nil {
 		all = append(all, split)
 	}
 	if split := splitByPrefix(reversed, n); split != nil {
 		for i, text := range split {
-			split[i] = reverse(text)
+			split[i] = reverseText(text)
 		}
 		slices.Sort(split)
 		all = append(all, split)
@@ -91,7 +91,7 @@ func splitByPrefix(stems []string, n int) []string {
 	return nil
 }
 
-func reverse(text string) string {
+func reverseText(text string) string {
 	b := []byte(text)
 	slices.Reverse(b)
 	return string(b)

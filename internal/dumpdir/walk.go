@@ -66,9 +66,9 @@ type walker struct {
 	root     int // the index of the given path
 }
 
-// walk lists the files at the paths. It does not follow links to folders, and applies the
+// listPaths lists the files at the paths. It does not follow links to folders, and applies the
 // mapping.csv of every folder.
-func (r *Run) walk(ctx context.Context, opt Options) error {
+func (r *Run) listPaths(ctx context.Context, opt Options) error {
 	w := &walker{run: r, opt: opt, seen: map[string]bool{}, mappings: map[string]*dumpfmt.Mapping{}}
 	for _, path := range []string{opt.Skip, opt.Other} {
 		if path == "" {
