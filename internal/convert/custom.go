@@ -156,7 +156,7 @@ func (c *Custom) convert(ctx context.Context, job call) error {
 	if job.ShapeTo == nil {
 		job.ShapeTo = tensor.Shape{}
 	}
-	err := c.child.call(ctx, job)
+	err := c.child.runCall(ctx, job)
 	if errors.Is(err, errChildGone) {
 		c.child = nil // the next conversion starts a new one
 	}
@@ -237,7 +237,7 @@ type callReply struct {
 	Unusable string `json:"unusable"`
 }
 
-func (c *child) call(ctx context.Context, job call) error {
+func (c *child) runCall(ctx context.Context, job call) error {
 	line, err := json.Marshal(job)
 	if err != nil {
 		return err

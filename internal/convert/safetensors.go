@@ -105,7 +105,7 @@ func (c *conversion) writePending(path string) error {
 		unit := int64(e.DType.UnitSize())
 		err := c.writeArray(f, h.src, encoding{lead: at / unit, encode: h.encode})
 		if err == nil {
-			err = h.src.check()
+			err = h.src.verifyChecksum()
 		}
 		if err != nil {
 			return lang.Errorf("%s: %w", e.Name, err)

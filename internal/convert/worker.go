@@ -249,7 +249,7 @@ func (c *conversion) convertTensor(t *tensorfile.Tensor, name namer) Row {
 		if c.run.opt.Target == nil {
 			return c.writeUnchanged(&row, t, name)
 		}
-		return c.reformat(&row, t, name)
+		return c.convertLayout(&row, t, name)
 	}))
 	return row
 }

@@ -35,8 +35,8 @@ type elements struct {
 	verify func() error
 }
 
-// check compares the checksum, after the elements have been read.
-func (e *elements) check() error {
+// verifyChecksum compares the checksum, after the elements have been read.
+func (e *elements) verifyChecksum() error {
 	if e.verify == nil {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (c *conversion) write(path string, to Type, src elements, shape tensor.Shap
 		err = c.writeArray(f, src, enc)
 	}
 	if err == nil {
-		err = src.check()
+		err = src.verifyChecksum()
 	}
 	if err != nil {
 		return err
@@ -303,8 +303,8 @@ type LayoutOptions struct {
 	HiddenSize, InputSize int64
 }
 
-// reformat converts a tensor to the target format and writes it.
-func (c *conversion) reformat(row *Row, t *tensorfile.Tensor, name namer) error {
+// convertLayout converts a tensor to the target format and writes it.
+func (c *conversion) convertLayout(row *Row, t *tensorfile.Tensor, name namer) error {
 	shape, err := c.storedShape(t)
 	if err != nil {
 		return err
