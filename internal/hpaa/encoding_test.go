@@ -167,7 +167,7 @@ func TestFinish(t *testing.T) {
 	}
 	for n, want := range map[int64]string{3: "", 2: "found 3 bytes, want 2 for (2,) of uint8", 4: "found 3 bytes, want 4 for (4,) of uint8"} {
 		s := &openPiece{Piece: &Piece{Path: path}, encoding: Hex, dtype: tensor.Uint8, shape: tensor.Shape{n}, size: 8, wantBytes: n}
-		err := s.check(context.Background(), newBuffers(64))
+		err := s.checkData(context.Background(), newBuffers(64))
 		if got := fmt.Sprint(err); want != "" && got != want || want == "" && err != nil {
 			t.Errorf("%d: %v, want %q", n, err, want)
 		}

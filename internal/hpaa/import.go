@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -482,7 +483,7 @@ func (o *Options) IncompletePieces(found *SearchResult) []string {
 		if encoding == "" {
 			encoding = o.Encoding
 		}
-		header := encoding == Npy || (encoding == "" || encoding == Auto) && isNpyName(p.File)
+		header := encoding == Npy || (encoding == "" || encoding == Auto) && strings.EqualFold(path.Ext(p.File), ".npy")
 		if !header && o.Reference == nil && (p.Shape == nil && o.shapeOf(o.Filter.Rename(p.Node), p.Node) == nil || p.DType == 0 && o.DType == 0) {
 			files = append(files, p.File)
 		}

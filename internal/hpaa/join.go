@@ -150,10 +150,10 @@ func (j *joinPlan) setLengths(model tensor.Shape) {
 // manyPieces is the number of pieces above which their files are closed after every block.
 const manyPieces = 64
 
-// write passes the elements of the result to w, in their stored form, and checks every piece to its
+// writeElements passes the elements of the result to w, in their stored form, and checks every piece to its
 // end. A block is valid until the next call of w. The first row opens the reader of a piece, the
 // last row closes it: with a single row the pieces are read one after the other with one buffer.
-func (j *joinPlan) write(ctx context.Context, shared *buffers, w func(block []byte) error) error {
+func (j *joinPlan) writeElements(ctx context.Context, shared *buffers, w func(block []byte) error) error {
 	readers := make([]*reader, len(j.pieces))
 	defer func() {
 		for _, r := range readers {

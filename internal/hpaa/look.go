@@ -3,9 +3,7 @@ package hpaa
 import (
 	"context"
 	"io"
-	"path"
 	"slices"
-	"strings"
 	"sync"
 
 	"dumptool/internal/dumpdir"
@@ -122,7 +120,7 @@ func (s *openPiece) addHints(h hints, head []byte) *PieceError {
 	}
 	s.wantBytes = want
 	if s.encoding == Auto {
-		if bad := s.detect(head); bad != nil {
+		if bad := s.detectEncoding(head); bad != nil {
 			return bad
 		}
 	}
@@ -152,9 +150,9 @@ func (s *openPiece) missingProperty(h hints) *PieceError {
 	return &PieceError{ReadError, lang.Say("the %s is unknown", lang.Say(what))}
 }
 
-// detect detects the encoding: Bin if the file has the size of the elements, else the only text
+// detectEncoding detects the encoding: Bin if the file has the size of the elements, else the only text
 // form that fits the head.
-func (s *openPiece) detect(head []byte) *PieceError {
+func (s *openPiece) detectEncoding(head []byte) *PieceError {
 	if s.size-s.skip == s.wantBytes {
 		s.encoding = Bin
 		return nil
@@ -220,9 +218,6 @@ func detectNumbers(head []byte, whole bool) (digits int, prefixed, ok bool) {
 	}
 	return digits, prefixes > 0 && prefixes == numbers, numbers > 0 && (prefixes == 0 || prefixes == numbers)
 }
-
-// isNpyName reports whether a name has the extension .npy.
-func isNpyName(name string) bool { return strings.EqualFold(path.Ext(name), ".npy") }
 
 // Reference is a run of the same network whose tensors have the shapes of the outputs.
 type Reference struct {

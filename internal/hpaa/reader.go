@@ -93,13 +93,13 @@ func (r *reader) open() error {
 		r.data, r.end = array.Data(), array.Size
 	}
 	if r.at < 0 {
-		return r.start()
+		return r.seekStart()
 	}
 	return nil
 }
 
-// start sets the offset of the first byte to decode.
-func (r *reader) start() error {
+// seekStart sets the offset of the first byte to decode.
+func (r *reader) seekStart() error {
 	r.at = r.piece.skip
 	switch {
 	case r.piece.encoding == Npy:

@@ -77,7 +77,7 @@ func (w *worker) joinNode(ctx context.Context, u workUnit) {
 			break
 		}
 		g.planJoin(w.opt)
-		file, err := w.write(ctx, g, memory)
+		file, err := w.writeGroup(ctx, g, memory)
 		var piece *PieceError
 		switch {
 		case errors.As(err, &piece):
@@ -152,12 +152,12 @@ func (g *group) planJoin(opt *Options) {
 	}
 }
 
-// write writes the array of a group to a file without a name yet. If the pieces cannot be joined
+// writeGroup writes the array of a group to a file without a name yet. If the pieces cannot be joined
 // they are only checked, and the file is nil.
-func (w *worker) write(ctx context.Context, g *group, memory *buffers) (*safefile.File, error) {
+func (w *worker) writeGroup(ctx context.Context, g *group, memory *buffers) (*safefile.File, error) {
 	if g.join == nil {
 		for _, s := range g.pieces {
-			if err := s.check(ctx, memory); err != nil {
+			if err := s.checkData(ctx, memory); err != nil {
 				return nil, err
 			}
 		}
@@ -196,7 +196,7 @@ func writeArray(ctx context.Context, file io.Writer, j *joinPlan, dec tensor.Dec
 		return err
 	}
 	var host []byte
-	return j.write(ctx, memory, func(block []byte) error {
+	return j.writeElements(ctx, memory, func(block []byte) error {
 		if !dec.Identity() {
 			n := len(block) / dec.UnitSize() * dec.Host().Size()
 			if cap(host) < n {
@@ -210,8 +210,8 @@ func writeArray(ctx context.Context, file io.Writer, j *joinPlan, dec tensor.Dec
 	})
 }
 
-// check reads a piece to its end.
-func (s *openPiece) check(ctx context.Context, memory *buffers) error {
+// checkData reads a piece to its end.
+func (s *openPiece) checkData(ctx context.Context, memory *buffers) error {
 	r := newReader(s, memory, false)
 	defer r.Close() //nolint:errcheck // read only
 	return guard.Do(func() error { return r.checkLength(ctx) })
@@ -227,7 +227,7 @@ func (w *worker) checkAll(ctx context.Context, u workUnit, memory *buffers) {
 		for i, p := range g.row.Pieces {
 			bad := g.bad[i]
 			if bad == nil {
-				bad = asPieceError(g.pieces[i].check(ctx, memory))
+				bad = asPieceError(g.pieces[i].checkData(ctx, memory))
 			}
 			if bad == nil {
 				continue
