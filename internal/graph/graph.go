@@ -72,8 +72,8 @@ func (g *Graph) add(op Op) (at *Op, added bool) {
 	return &g.Ops[i], added
 }
 
-// connect adds an output of from to the inputs of op.
-func (g *Graph) connect(from, op string) {
+// addEdge adds an output of from to the inputs of op.
+func (g *Graph) addEdge(from, op string) {
 	g.add(Op{Name: from})
 	to, _ := g.add(Op{Name: op})
 	to.Inputs = append(to.Inputs, Producer{from, -1})
@@ -270,7 +270,7 @@ func readJSON(g *Graph, in io.Reader) error {
 			if child.Kind != jsonpos.String {
 				return r.Mismatch(child, "the name of an operator")
 			}
-			g.connect(op, child.Text)
+			g.addEdge(op, child.Text)
 			return nil
 		})
 	})
@@ -307,7 +307,7 @@ func readPickled(g *Graph, in io.Reader) error {
 			if !ok {
 				return lang.Errorf("node %q: found a child that is a %s, wanted a name", op, pickle.TypeName(c))
 			}
-			g.connect(op, child)
+			g.addEdge(op, child)
 		}
 	}
 	return nil
