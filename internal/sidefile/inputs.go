@@ -159,7 +159,7 @@ func (f *Files) Load() (*Inputs, error) {
 		if path == "" {
 			continue
 		}
-		err := load(path, file.read)
+		err := loadFile(path, file.read)
 		if err == nil || !given && errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -215,7 +215,7 @@ func (in *Inputs) readSkipLog(folder, name string, given bool) []SkipLine {
 	}
 	var lines []SkipLine
 	path := store.Join(folder, name)
-	err := load(path, func(r io.Reader, _ string) (err error) {
+	err := loadFile(path, func(r io.Reader, _ string) (err error) {
 		lines, err = ReadSkipLog(r, name)
 		return err
 	})
@@ -244,18 +244,18 @@ func (e *FileError) isDispensable() bool {
 	return false
 }
 
-func load(path string, read func(r io.Reader, path string) error) error {
+func loadFile(path string, read func(r io.Reader, path string) error) error {
 	return safefile.Read(path, func(file safefile.Input) error {
 		if err := read(file, filepath.ToSlash(path)); err != nil {
-			return explain(file, err)
+			return explainError(file, err)
 		}
 		return nil
 	})
 }
 
-// explain replaces the error of a reader by the kind of the file if it is neither text nor a
+// explainError replaces the error of a reader by the kind of the file if it is neither text nor a
 // pickle.
-func explain(file io.ReaderAt, err error) error {
+func explainError(file io.ReaderAt, err error) error {
 	head := make([]byte, foreign.HeadBytes)
 	n, _ := file.ReadAt(head, 0)
 	const pickled = "a Python pickle"

@@ -44,7 +44,7 @@ func (p Position) String() string { return p.Text().String() }
 func ParseNameMap(text string) (*NameMap, error) {
 	m := new(NameMap)
 	s := &scanner{text: strings.TrimPrefix(text, "\ufeff")}
-	if s.space(); s.pos == len(s.text) {
+	if s.skipSpace(); s.pos == len(s.text) {
 		return m, nil
 	}
 	err := m.parse(s)
@@ -157,7 +157,7 @@ func (s *scanner) position(pos int) Position {
 	return Position{strings.Count(before, "\n") + 1, pos - strings.LastIndex(before, "\n")}
 }
 
-func (s *scanner) space() {
+func (s *scanner) skipSpace() {
 	for s.pos < len(s.text) && strings.IndexByte(" \t\r\n", s.text[s.pos]) >= 0 {
 		s.pos++
 	}
@@ -165,7 +165,7 @@ func (s *scanner) space() {
 
 // skip skips white space, and c if it is next.
 func (s *scanner) skip(c byte) bool {
-	s.space()
+	s.skipSpace()
 	if s.pos < len(s.text) && s.text[s.pos] == c {
 		s.pos++
 		return true
@@ -184,7 +184,7 @@ func (s *scanner) unexpectedError(want lang.Sentence) error {
 
 // checkEnd checks that no text is left.
 func (s *scanner) checkEnd() error {
-	if s.space(); s.pos < len(s.text) {
+	if s.skipSpace(); s.pos < len(s.text) {
 		return s.unexpectedError(lang.Say("nothing more"))
 	}
 	return nil
@@ -209,7 +209,7 @@ func (s *scanner) parseList(closer byte, item func() error) error {
 
 // quotedText parses a quoted text, with Python's prefixes u and r.
 func (s *scanner) quotedText() (value string, pos int, err error) {
-	s.space()
+	s.skipSpace()
 	pos = s.pos
 	raw := false
 	if s.pos < len(s.text) {

@@ -96,12 +96,12 @@ func (a Moment) Compare(b Moment) int {
 		return cmp.Compare(a.n, b.n)
 	case a.whole || b.whole:
 		// Rounding would make the order inconsistent.
-		return a.exact().Cmp(b.exact())
+		return a.rational().Cmp(b.rational())
 	}
 	return cmp.Compare(a.f, b.f)
 }
 
-func (a Moment) exact() *big.Float {
+func (a Moment) rational() *big.Float {
 	if a.whole {
 		return new(big.Float).SetInt64(a.n)
 	}
