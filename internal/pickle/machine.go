@@ -150,7 +150,7 @@ func (m *machine) result() any {
 		m.fail("found %d bytes after the end, wanted none", len(m.data)-m.pos)
 	default:
 		c := checker{make(map[any]int)}
-		_, m.err = c.walk(v, 0)
+		_, m.err = c.depth(v, 0)
 	}
 	return v
 }

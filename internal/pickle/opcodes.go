@@ -180,7 +180,7 @@ func (m *machine) addToTop(k Kind, values ...any) {
 		m.add(s, values)
 		return
 	}
-	m.fail("found a %s to be filled, wanted a %s", TypeName(v), k)
+	m.fail("found values to be added to a %s, wanted a %s", TypeName(v), k)
 }
 
 func (m *machine) pushDict(values []any) {
@@ -215,7 +215,7 @@ func (m *machine) addToTopDict() *Dict {
 	v := m.top()
 	d, ok := v.(*Dict)
 	if !ok {
-		m.fail("found a %s to be filled, wanted a dict", TypeName(v))
+		m.fail("found items to be added to a %s, wanted a dict", TypeName(v))
 		return new(Dict)
 	}
 	return d
@@ -280,7 +280,7 @@ func callName(m *machine) {
 	n, ok := callable.(*Name)
 	list, ok2 := args.(*Sequence)
 	if !ok || !ok2 || list.Kind != Tuple {
-		m.fail("found a call of a %s with a %s, wanted a name and a tuple", TypeName(callable), TypeName(args))
+		m.fail("found a call of a %s with arguments in a %s, wanted a name and a tuple", TypeName(callable), TypeName(args))
 		return
 	}
 	m.pushCall(n, list.Items)
