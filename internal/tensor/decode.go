@@ -199,10 +199,10 @@ var (
 	e5m2Table     = newFloatTable(float8E5M2)
 	e4m3fnTable   = newFloatTable(float8E4M3FN)
 	e8m0Table     = newFloatTable(float8E8M0)
-	e3m2Table     = newFloatTable(floats[Float6E3M2].value)
-	e2m3Table     = newFloatTable(floats[Float6E2M3].value)
-	e2m1Table     = newFloatTable(floats[Float4E2M1].value)
-	e1m2Table     = newFloatTable(floats[Float4E1M2].value)
+	e3m2Table     = newFloatTable(floats[Float6E3M2].decodeCode)
+	e2m3Table     = newFloatTable(floats[Float6E2M3].decodeCode)
+	e2m1Table     = newFloatTable(floats[Float4E2M1].decodeCode)
+	e1m2Table     = newFloatTable(floats[Float4E1M2].decodeCode)
 )
 
 func newFloatTable(value func(code byte) float64) *floatTable {
@@ -230,7 +230,7 @@ func float8E5M2(code byte) float64 {
 	case magnitude > 0x7c:
 		return applySign(math.NaN(), negative)
 	}
-	return floats[Float8E5M2].value(code)
+	return floats[Float8E5M2].decodeCode(code)
 }
 
 // float8E4M3FN is E4M3 of the OCP 8-bit Floating Point Specification (OFP8)
@@ -239,7 +239,7 @@ func float8E4M3FN(code byte) float64 {
 	if code&0x7f == 0x7f {
 		return applySign(math.NaN(), code&0x80 != 0)
 	}
-	return floats[Float8E4M3FN].value(code)
+	return floats[Float8E4M3FN].decodeCode(code)
 }
 
 // float8E8M0 is the scale format E8M0 of the OCP Microscaling Formats (MX)

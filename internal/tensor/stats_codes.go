@@ -130,11 +130,11 @@ func (a *Accumulator) addCodes(block []byte) {
 		c.tables.countPairs(block)
 	}
 	c.counted += n
-	if a.firstNonFinite == nil && c.tables.countedAny(c.nonFinite) {
-		a.firstNonFinite = a.find(c.nonFinite, block)
+	if a.firstNonFinite == nil && c.tables.hasCodeIn(c.nonFinite) {
+		a.firstNonFinite = a.findCode(c.nonFinite, block)
 	}
-	if a.firstAtLimit == nil && c.tables.countedAny(c.atLimit) {
-		a.firstAtLimit = a.find(c.atLimit, block)
+	if a.firstAtLimit == nil && c.tables.hasCodeIn(c.atLimit) {
+		a.firstAtLimit = a.findCode(c.atLimit, block)
 	}
 	a.count += n
 }
@@ -178,8 +178,8 @@ func (t *codeTables) countBytes(block []byte) {
 	}
 }
 
-// counted reports whether a code of [from, to) was counted.
-func (t *codeTables) counted(from, to int) bool {
+// hasCode reports whether a code of [from, to) was counted.
+func (t *codeTables) hasCode(from, to int) bool {
 	found, even, odd := uint32(0), t[0][from:to], t[1][from:to]
 	for ; len(even) >= 8 && len(odd) >= 8; even, odd = even[8:], odd[8:] {
 		a, b := (*[8]uint32)(even), (*[8]uint32)(odd)
@@ -192,18 +192,18 @@ func (t *codeTables) counted(from, to int) bool {
 	return found != 0
 }
 
-// countedAny reports whether codes of the ranges were counted.
-func (t *codeTables) countedAny(ranges []codeRange) bool {
+// hasCodeIn reports whether codes of the ranges were counted.
+func (t *codeTables) hasCodeIn(ranges []codeRange) bool {
 	for _, r := range ranges {
-		if t.counted(int(r.first), int(r.last)+1) {
+		if t.hasCode(int(r.first), int(r.last)+1) {
 			return true
 		}
 	}
 	return false
 }
 
-// find returns the first element of a block whose code is in one of the ranges.
-func (a *Accumulator) find(ranges []codeRange, block []byte) *Element {
+// findCode returns the first element of a block whose code is in one of the ranges.
+func (a *Accumulator) findCode(ranges []codeRange, block []byte) *Element {
 	unit := a.dec.UnitSize()
 	for i := 0; i < len(block); i += unit {
 		code := uint16(block[i])
@@ -226,7 +226,7 @@ func (a *Accumulator) foldCodes() {
 		return
 	}
 	for row := 0; row < len(c.values); row += rowSize {
-		if c.tables.counted(row, row+rowSize) {
+		if c.tables.hasCode(row, row+rowSize) {
 			a.addRow(row)
 		}
 	}
