@@ -112,9 +112,9 @@ func (pl *planner) inferSizes(rule *rule, p params) (shapeReading, params, error
 		if err := pl.keepPadding(rule.padded != nil); err != nil {
 			return shapeReading{}, p, err
 		}
-		return shapeReading{rule.orders()[0], rule.padded(pl.Shape)}, p, nil
+		return shapeReading{rule.hostFormats()[0], rule.padded(pl.Shape)}, p, nil
 	}
-	orders := rule.orders()
+	orders := rule.hostFormats()
 	switch {
 	case len(pl.TargetShape) > 0 && rule.isAxisOrder(pl.Target):
 		orders = []tensor.Format{pl.Target}
@@ -352,7 +352,7 @@ func (pl *planner) planAfterMatrix(s step, host tensor.Shape) error {
 		if len(host) != len(next.printOrder()) {
 			return pl.unsupportedError(lang.Say("the host rank is %d, want %d", len(host), len(next.printOrder())))
 		}
-		order = &next.orders()[0]
+		order = &next.hostFormats()[0]
 		pl.warn("the axis order of %v is not recorded: assumed to be %s (--original-format overrides this)", host, *order)
 	}
 	if !next.isAxisOrder(*order) || len(host) != len(order.String()) {

@@ -311,9 +311,9 @@ type dim struct {
 	n, host, dev int64
 }
 
-// boxes calls f with every box of the block. hostStride is the host stride of each axis, in
+// eachBox calls f with every box of the block. hostStride is the host stride of each axis, in
 // elements. The box is valid during the call only.
-func (b block) boxes(hostStride []int64, f func(box) error) error {
+func (b block) eachBox(hostStride []int64, f func(box) error) error {
 	axes := make([][]run, len(b.spans))
 	for i, s := range b.spans {
 		axes[i] = digitRuns(s.levels, s.shift, s.shift+s.count)

@@ -212,7 +212,7 @@ func (pl *planner) planPermutation(from, to string) error {
 		}
 	}
 	pl.plan.Shape = wanted.shape(to)
-	pl.add(step{m: permutation(stored, wanted, from, to)})
+	pl.add(step{m: permutationMap(stored, wanted, from, to)})
 	return nil
 }
 
@@ -500,8 +500,8 @@ func viewPlan(stored, want tensor.Shape, strides []int64) *Plan {
 	return &Plan{Shape: want, Format: tensor.ND, steps: []step{{m: arrayView(stored, denseAxes(want), strides)}}}
 }
 
-// permutation is the map of a host array stored in the order from.
-func permutation(stored, wanted dims5, from, to string) *Map {
+// permutationMap is the map of a host array stored in the order from.
+func permutationMap(stored, wanted dims5, from, to string) *Map {
 	var strides []int64
 	for _, axis := range stored.axes(from) {
 		strides = append(strides, axis.Stride)

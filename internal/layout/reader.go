@@ -72,7 +72,7 @@ func newStepReader(m *Map, toDevice bool, src Source, unit int, buf *Buffers) *R
 	if toDevice {
 		r.windows = windows{size: r.count, stride: 1, step: max(1, r.sizes.maxTile/r.unit)}
 	} else {
-		r.windows = m.windows(r.order, r.unit, r.sizes)
+		r.windows = m.chooseWindows(r.order, r.unit, r.sizes)
 	}
 	return r
 }
@@ -118,7 +118,7 @@ func (r *Reader) Elements(buf []byte, first int64) ([]byte, error) {
 		if err := r.loadSmall(); err != nil {
 			return nil, err
 		}
-		if reach := min(r.windows.end(first), r.end); r.loaded == nil && first+n < reach {
+		if reach := min(r.windows.windowEnd(first), r.end); r.loaded == nil && first+n < reach {
 			if err := r.fill(first, reach); err != nil {
 				return nil, err
 			}
@@ -142,7 +142,7 @@ func (r *Reader) read(dst []byte, first int64, ahead bool) (int64, error) {
 	if err := r.loadSmall(); err != nil {
 		return 0, err
 	}
-	n, end := int64(len(dst))/r.unit, r.windows.end(first)
+	n, end := int64(len(dst))/r.unit, r.windows.windowEnd(first)
 	if reach := min(end, r.end); ahead && r.loaded == nil && first+n < reach {
 		if err := r.fill(first, reach); err != nil {
 			return 0, err
@@ -202,7 +202,7 @@ func (r *Reader) gather(dst []byte, first int64) error {
 			if !ok {
 				return nil
 			}
-			return part.boxes(r.strides, func(b box) error {
+			return part.eachBox(r.strides, func(b box) error {
 				b.host += at
 				return r.load(dst, b)
 			})
@@ -216,7 +216,7 @@ func (r *Reader) gatherDevice(dst []byte, first int64) error {
 	clear(dst)
 	end := first + int64(len(dst))/r.unit
 	return r.m.blocks.eachInDevice(first, end, func(b block) error {
-		return b.boxes(r.strides, func(b box) error {
+		return b.eachBox(r.strides, func(b box) error {
 			return b.swap().eachPart(first, end, func(part box) error {
 				part.host -= first
 				return r.load(dst, part)
@@ -229,16 +229,16 @@ func (r *Reader) gatherDevice(dst []byte, first int64) error {
 // axis has size positions of stride elements.
 type windows struct{ size, stride, step int64 }
 
-// end is the end of the window around element first.
-func (w windows) end(first int64) int64 {
+// windowEnd is the end of the window around element first.
+func (w windows) windowEnd(first int64) int64 {
 	at := first / w.stride % w.size
 	next := min((at/w.step+1)*w.step, w.size)
 	return first/w.stride*w.stride + (next-at)*w.stride
 }
 
-// windows chooses the ranges for reading: at least minTile bytes, and more to avoid parts of
+// chooseWindows chooses the ranges for reading: at least minTile bytes, and more to avoid parts of
 // blocks and short runs in the device buffer.
-func (m *Map) windows(hostOrder []int, unit int64, limits sizes) windows {
+func (m *Map) chooseWindows(hostOrder []int, unit int64, limits sizes) windows {
 	w := windows{size: 1, stride: 1, step: 1}
 	if m.blocks.n == 0 {
 		return w
@@ -346,23 +346,23 @@ func (l *loader) load(out []byte, b box) error {
 	line := max(1, lineBytes/l.unit)
 	k := len(dims) - 1
 	if k < 1 || dims[k].host != 1 || min(dims[k].n, line)*dims[k].dev*l.unit <= l.sizes.maxTile {
-		return l.segments(out, b.host, b.dev, dims, dim{n: 1})
+		return l.loadSegments(out, b.host, b.dev, dims, dim{n: 1})
 	}
 	far := dims[k]
 	step := ceilDiv(far.n, max(1, far.n/line))
 	for i := int64(0); i < far.n; i += step {
 		part := dim{min(step, far.n-i), far.host, far.dev}
-		if err := l.segments(out, b.host+i*far.host, b.dev+i*far.dev, dims[:k], part); err != nil {
+		if err := l.loadSegments(out, b.host+i*far.host, b.dev+i*far.dev, dims[:k], part); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// segments reads a box of the loops dims, sorted by device stride, and the loop far, which stays
+// loadSegments reads a box of the loops dims, sorted by device stride, and the loop far, which stays
 // whole. It reads at once if the elements lie close together or their pieces fit into the
 // buffer side by side, else in steps of the outermost loop of dims.
-func (l *loader) segments(out []byte, host, dev int64, dims []dim, far dim) error {
+func (l *loader) loadSegments(out []byte, host, dev int64, dims []dim, far dim) error {
 	limit, gap := max(1, l.sizes.maxTile/l.unit/far.n), l.sizes.gap/l.unit
 	// The loops before near are read with their gaps; reach is their extent in elements.
 	near, reach, inner := 0, int64(1), int64(1)
@@ -381,7 +381,7 @@ func (l *loader) segments(out []byte, host, dev int64, dims []dim, far dim) erro
 			dims = append(dims, far)
 		}
 		in := resize(&l.buf.in, total*far.n*l.unit)
-		if err := l.pieces(in, dev, dims[near:]); err != nil {
+		if err := l.loadPieces(in, dev, dims[near:]); err != nil {
 			return err
 		}
 		for i, pitch := near, reach; i < len(dims); i++ {
@@ -406,22 +406,22 @@ func (l *loader) segments(out []byte, host, dev int64, dims []dim, far dim) erro
 		if n := min(step, last.n-i); n > 1 {
 			part = append(slices.Clone(rest), dim{n, last.host, last.dev})
 		}
-		if err := l.segments(out, host+i*last.host, dev+i*last.dev, part, far); err != nil {
+		if err := l.loadSegments(out, host+i*last.host, dev+i*last.dev, part, far); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// pieces fills in with the pieces of a box side by side, one for every position of the loops.
-func (l *loader) pieces(in []byte, dev int64, loops []dim) error {
+// loadPieces fills in with the pieces of a box side by side, one for every position of the loops.
+func (l *loader) loadPieces(in []byte, dev int64, loops []dim) error {
 	if len(loops) == 0 {
 		return l.src.ReadElements(in, dev)
 	}
 	last := loops[len(loops)-1]
 	size := int64(len(in)) / last.n
 	for i := range last.n {
-		if err := l.pieces(in[i*size:][:size], dev+i*last.dev, loops[:len(loops)-1]); err != nil {
+		if err := l.loadPieces(in[i*size:][:size], dev+i*last.dev, loops[:len(loops)-1]); err != nil {
 			return err
 		}
 	}

@@ -63,8 +63,8 @@ func ruleOf(f tensor.Format) *rule {
 	return nil
 }
 
-// orders lists the host orders of the rule's axes.
-func (r *rule) orders() []tensor.Format {
+// hostFormats lists the host orders of the rule's axes.
+func (r *rule) hostFormats() []tensor.Format {
 	if r.axes3D {
 		return hostOrders[4:]
 	}
@@ -100,7 +100,7 @@ func (r *rule) checkSizes(d dims5, dev tensor.Shape, p params) error {
 }
 
 // printOrder is the order in which host sizes are printed: NCHW or NCDHW.
-func (r *rule) printOrder() string { return r.orders()[0].String() }
+func (r *rule) printOrder() string { return r.hostFormats()[0].String() }
 
 // matchDimensions compares part of a device shape with the relations, dimension by dimension.
 func matchDimensions(f tensor.Format, host, dev, part tensor.Shape, want []relation) error {

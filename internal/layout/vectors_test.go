@@ -235,7 +235,7 @@ func TestEveryLayoutHasVectors(t *testing.T) {
 		}
 	}
 	for _, r := range rules {
-		for _, host := range r.orders() {
+		for _, host := range r.hostFormats() {
 			want(r.format, host)
 		}
 	}
