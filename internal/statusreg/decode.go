@@ -89,7 +89,7 @@ func (r *Result) Undocumented() []Entry {
 	}
 	for n := range rest.oneBits {
 		entries = append(entries, Entry{
-			Mask: Bit(n), Bit: n, Code: 1, Global: t.global(n),
+			Mask: Bit(n), Bit: n, Code: 1, Global: t.globalNumber(n),
 			Meaning: lang.Say("bit %d (%v): not documented", n, Bit(n)).Text(),
 			Note:    t.maskRemark(n),
 		})
@@ -150,7 +150,7 @@ func (t *table) findCode(code uint64) *codeRow {
 
 func (t *table) bitEntry(r Register, row *bitRow, n int) Entry {
 	e := newEntry(r, uint64(n), row.flags, row.name, lang.Text{EN: row.en})
-	e.Mask, e.Bit, e.Code, e.Global, e.Note = Bit(n), n, 1, t.global(n), t.maskRemark(n)
+	e.Mask, e.Bit, e.Code, e.Global, e.Note = Bit(n), n, 1, t.globalNumber(n), t.maskRemark(n)
 	return e
 }
 
@@ -168,8 +168,8 @@ func newEntry(r Register, number uint64, f flags, name string, meaning lang.Text
 	}
 }
 
-// global returns the number of a bit over all registers, -1 for registers without such numbers.
-func (t *table) global(n int) int {
+// globalNumber returns the number of a bit over all registers, -1 for registers without such numbers.
+func (t *table) globalNumber(n int) int {
 	if n >= t.width {
 		return -1
 	}

@@ -260,7 +260,7 @@ func endsNumber(rest string) bool {
 	case strings.IndexByte(".:-/+", rest[0]) < 0:
 		return true
 	}
-	return len(rest) == 1 || digit(rune(rest[1])) > 9
+	return len(rest) == 1 || hexDigit(rune(rest[1])) > 9
 }
 
 // unitRegisters maps prefixes of unit names, without spaces, to registers.

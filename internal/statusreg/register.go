@@ -273,7 +273,7 @@ func parseValue(text string) (v Value, msg lang.Sentence) {
 	}
 	digits = strings.ReplaceAll(digits, "_", "")
 	for _, c := range digits {
-		d := digit(c)
+		d := hexDigit(c)
 		if d < base {
 			continue
 		}
@@ -294,8 +294,8 @@ func parseValue(text string) (v Value, msg lang.Sentence) {
 	return v, lang.Sentence{}
 }
 
-// digit returns the value of a hexadecimal digit, 16 for other characters.
-func digit(c rune) int {
+// hexDigit returns the value of a hexadecimal digit, 16 for other characters.
+func hexDigit(c rune) int {
 	switch {
 	case '0' <= c && c <= '9':
 		return int(c - '0')
