@@ -320,7 +320,7 @@ func parseJSONEntry(root *object) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	unit, err := r.Header.unit()
+	unit, err := r.Header.entryUnit()
 	if err != nil {
 		return nil, err
 	}
@@ -338,7 +338,7 @@ func parseJSONEntry(root *object) (*Record, error) {
 		return nil, err
 	}
 	r.Areas = []Area{a}
-	r.Warnings = r.Header.warnings(l)
+	r.Warnings = r.Header.entryWarnings(l)
 	for _, o := range []*object{data, list, root} {
 		r.warnUnread(o)
 	}
@@ -447,18 +447,18 @@ func decodeMisread(r *Record) error {
 		pair := [...]uint64{dha.ModelID, dha.StreamID, dha.TaskID}[i/2]
 		*f.ref(&h) = uint32(pair >> (32 * (i % 2)))
 	}
-	unit, err := h.unit()
+	unit, err := h.entryUnit()
 	if err != nil {
 		return err
 	}
-	l := h.layout(unit)
+	l := h.entryLayout(unit)
 	out := MisreadRemainder{
 		Header:   h,
 		Unit:     unit,
 		ModelID:  dha.TaskType,
 		StreamID: dha.PCStart,
 		TaskID:   dha.ParaBase,
-		Warnings: append(h.warnings(l), r.Warnings...),
+		Warnings: append(h.entryWarnings(l), r.Warnings...),
 	}
 	if l.statusWords() > 1 {
 		out.LastStatus, out.HasStatus = l2.ModelID, true

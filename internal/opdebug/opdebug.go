@@ -235,17 +235,17 @@ func parseHeader(payload []byte) Header {
 	return h
 }
 
-// unit returns the unit that acc_type names.
-func (h *Header) unit() (Unit, error) {
+// entryUnit returns the unit that acc_type names.
+func (h *Header) entryUnit() (Unit, error) {
 	if h.AccType > uint32(SDMA-AIC) {
 		return 0, &AccTypeError{Header: *h}
 	}
 	return AIC + Unit(h.AccType), nil
 }
 
-// layout returns the layout of the entry: by data_len if it is a known size of the unit, else by
+// entryLayout returns the layout of the entry: by data_len if it is a known size of the unit, else by
 // version.
-func (h *Header) layout(unit Unit) *layout {
+func (h *Header) entryLayout(unit Unit) *layout {
 	for i := range layouts {
 		if l := &layouts[i]; l.unit == unit && int64(l.dataLen()) == int64(h.DataLen) {
 			return l
@@ -267,8 +267,8 @@ func (h *Header) endOffset() int {
 	return int(min(headerSize+int64(h.DataLen), math.MaxInt))
 }
 
-// warnings lists oddities of a header whose entry was read with l.
-func (h *Header) warnings(l *layout) []lang.Sentence {
+// entryWarnings lists oddities of a header whose entry was read with l.
+func (h *Header) entryWarnings(l *layout) []lang.Sentence {
 	var out []lang.Sentence
 	if h.Valid != 1 {
 		out = append(out, lang.Say("valid is %d, wanted 1: the entry does not count as an overflow", h.Valid))
@@ -329,17 +329,17 @@ func parseNew(payload []byte) (*Record, error) {
 		return nil, &ShortError{NewLayout, lang.Say("header"), size, headerSize, headerSize}
 	}
 	h := parseHeader(payload)
-	unit, err := h.unit()
+	unit, err := h.entryUnit()
 	if err != nil {
 		return nil, err
 	}
-	l := h.layout(unit)
+	l := h.entryLayout(unit)
 	if size < l.endOffset() {
 		return nil, &ShortError{NewLayout, lang.Say("%v entry of version %d", unit, h.Version), size, l.endOffset(), l.endOffset()}
 	}
 	r := &Record{Generation: NewLayout, Header: h, Size: size}
 	r.Areas = []Area{l.parse(payload)}
-	r.Warnings = h.warnings(l)
+	r.Warnings = h.entryWarnings(l)
 	r.Undecoded = undecodedSpans(payload, []layout{*l}, headerSize, h.endOffset())
 	for _, s := range r.Undecoded {
 		if s.Offset < h.endOffset() {
