@@ -83,7 +83,7 @@ func run(ctx context.Context, args []string, streams ui.Streams) int {
 }
 
 func (a *app) run(ctx context.Context, args []string) int {
-	a.msg.TakeLog()
+	a.msg.RedirectLog()
 	a.line = args
 	err := a.execute(ctx, args)
 	if left := store.CloseArchives(); left != nil {
@@ -305,7 +305,7 @@ func (a *app) prepare(cmd *cobra.Command) error {
 	}
 	a.msg = ui.NewMessages(a.streams, a.messages())
 	guard.Observe(a.trace)
-	a.msg.TakeLog()
+	a.msg.RedirectLog()
 	if takesSettings(cmd) {
 		a.sayUnread(cmd)
 	}

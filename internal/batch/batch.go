@@ -21,7 +21,7 @@ import (
 // behind one slow job do not pile up.
 const window = 1024
 
-// Options are the options of Run. The zero value is useful.
+// Options are the options of Run. The zero value is usable.
 type Options struct {
 	// Workers is the number of concurrent jobs; 0 means store.Workers.
 	Workers int
@@ -70,7 +70,7 @@ func Run[J, R any](ctx context.Context, opt Options, jobs []J, cost func(J) int6
 	outcomes := make(chan outcome[R], ahead)
 	go func() {
 		defer close(outcomes)
-		s.run(ctx, workers, func(i int) { call(ctx, i, jobs[i], do, outcomes) })
+		s.run(ctx, workers, func(i int) { runJob(ctx, i, jobs[i], do, outcomes) })
 	}()
 	defer func() {
 		// emit may panic: stop the workers before the panic propagates
@@ -168,7 +168,7 @@ func (s *schedule) run(ctx context.Context, workers int, job func(int)) {
 		if i < workers {
 			running.Go(func() { work(&running, jobs, do) })
 		}
-		jobs <- i // a worker is free: the other workers hold fewer than all places
+		jobs <- i // a worker is free: fewer jobs run than there are workers
 	}
 }
 
@@ -216,9 +216,9 @@ type outcome[R any] struct {
 // errGoexit is the error of a job that ended its goroutine.
 var errGoexit = errors.New("runtime.Goexit called in a job")
 
-// call runs one job and sends its outcome even if the job panics or exits: a job without an outcome
+// runJob runs one job and sends its outcome even if the job panics or exits: a job without an outcome
 // would block all results behind it.
-func call[J, R any](ctx context.Context, index int, job J, do func(context.Context, J) R, outcomes chan<- outcome[R]) {
+func runJob[J, R any](ctx context.Context, index int, job J, do func(context.Context, J) R, outcomes chan<- outcome[R]) {
 	o := outcome[R]{index: index, err: errGoexit}
 	defer func() { outcomes <- o }()
 	o.err = guard.Do(func() error {
@@ -236,7 +236,7 @@ const (
 	Found                  // a problem was found
 	NotCovered             // less was compared or checked than required
 	Nothing                // there was nothing to do
-	Incomplete             // some input could not be read, or some output not be written
+	Incomplete             // an input could not be read, or an output not be written
 )
 
 // Outcome describes the end of a run in one sentence.
@@ -283,7 +283,7 @@ func Errorf(en string, args ...any) Message {
 	return Message{Level: slog.LevelError, Text: lang.Say(en, args...)}
 }
 
-// Warnf returns a warning about something doubtful that did not stop the work.
+// Warnf returns a warning about a problem that did not stop the work.
 func Warnf(en string, args ...any) Message {
 	return Message{Level: slog.LevelWarn, Text: lang.Say(en, args...)}
 }

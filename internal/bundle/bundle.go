@@ -1,11 +1,11 @@
-// Package bundle reads an archive of a run like the folder that it was packed from: zip, tar, and tar compressed by
-// gzip or zstd. The content decides which, not the file name. Names in an archive never become names on the disk:
-// unpacked data goes into one nameless file, so no name can lead out of the archive, and nothing is left behind
-// however the process ends.
+// Package bundle reads an archive of a run like the folder that was packed: zip, tar, and tar
+// compressed by gzip or zstd. The content determines the kind, not the file name. Names in an
+// archive never become names on the disk: unpacked data goes into one unnamed file, so no name can
+// lead out of the archive, and nothing is left behind however the process ends.
 //
-// Members of tar archives and stored members of zip archives are read in place. Deflated members are inflated in
-// memory, large ones into the nameless file. A compressed tar archive is unpacked into it at once. Start reading at
-// Open.
+// Members of tar archives and stored members of zip archives are read in place. Deflated members
+// are inflated in memory, large ones into the unnamed file. A compressed tar archive is unpacked
+// into it at once. Start reading at Open.
 //
 // Formats: APPNOTE.TXT of PKWARE for zip; POSIX.1-2001 (pax) and the manual of GNU tar for tar.
 package bundle
@@ -27,7 +27,7 @@ import (
 	"dumptool/internal/store"
 )
 
-// Options say how archives are read.
+// Options are the options of Open.
 type Options struct {
 	// Max limits the unpacked bytes of an archive.
 	Max int64
@@ -52,10 +52,10 @@ type UnpackError struct {
 	Command string    // command that unpacks it
 }
 
-// Error says what the file is and what to do.
+// Error describes the file and the command that unpacks it.
 func (e *UnpackError) Error() string { return e.Text().String() }
 
-// Text says what the file is and what to do.
+// Text returns the error in both languages.
 func (e *UnpackError) Text() lang.Text {
 	return lang.Say("%s is %s: unpack it first: %s", e.Path, e.What, e.Command).Text()
 }
@@ -114,7 +114,7 @@ func (b *Bundle) read() (bool, error) {
 		return false, err
 	}
 	name := strings.ToLower(store.Base(b.path))
-	if e := b.foreign(head, name); e != nil {
+	if e := b.foreignError(head, name); e != nil {
 		return false, e
 	}
 	switch {
@@ -150,28 +150,28 @@ func (b *Bundle) Open(name string) (store.Source, error) {
 		return nil, m.damage
 	}
 	if m.entry != nil {
-		return &inflated{bundle: b, member: m, name: name}, nil
+		return &inflatedFile{bundle: b, member: m, name: name}, nil
 	}
-	return &stored{io.NewSectionReader(m.from, m.off, m.size), b.path + store.Mark + name}, nil
+	return &storedFile{io.NewSectionReader(m.from, m.off, m.size), b.path + store.Mark + name}, nil
 }
 
-// stored is the source of an uncompressed member.
-type stored struct {
+// storedFile is the source of an uncompressed member.
+type storedFile struct {
 	*io.SectionReader
 	id string
 }
 
 // ID implements store.Source.
-func (s *stored) ID() string { return s.id }
+func (s *storedFile) ID() string { return s.id }
 
 // Close implements store.Source: the archive stays open.
-func (*stored) Close() error { return nil }
+func (*storedFile) Close() error { return nil }
 
 // Reasons to leave members out.
 var (
-	special = lang.Text{EN: "links, devices and pipes"}
-	outside = lang.Text{EN: "names that lead out of their folder"}
-	below   = lang.Text{EN: "names below the name of a file"}
+	specialReason = lang.Text{EN: "links, devices and pipes"}
+	outsideReason = lang.Text{EN: "names that lead out of their folder"}
+	belowReason   = lang.Text{EN: "names below the name of a file"}
 )
 
 func (b *Bundle) noteOmitted(name string, why lang.Text) {
@@ -183,7 +183,7 @@ func (b *Bundle) add(name string, folder bool, m *member) {
 	clean, ok := localName(name)
 	switch {
 	case !ok:
-		b.noteOmitted(name, outside)
+		b.noteOmitted(name, outsideReason)
 		return
 	case clean == "." || clean == "":
 		return
@@ -224,7 +224,7 @@ func (b *Bundle) omitNested() {
 				break
 			}
 			if at = at[:slash]; b.members[at] != nil {
-				b.noteOmitted(name, below)
+				b.noteOmitted(name, belowReason)
 				delete(b.members, name)
 				break
 			}
@@ -246,7 +246,7 @@ func (b *Bundle) warn() {
 	}
 	n := 0
 	var why []lang.Sentence
-	for _, reason := range []lang.Text{special, outside, below} {
+	for _, reason := range []lang.Text{specialReason, outsideReason, belowReason} {
 		if names := b.omitted[reason]; len(names) > 0 {
 			n += len(names)
 			least := names[0]
@@ -274,8 +274,8 @@ var foreignKinds = []struct {
 	{"Rar!\x1a\x07", lang.Text{EN: "a rar archive"}, "unrar x", "unrar x"},
 }
 
-// foreign returns an error for archives that are not read; nil for other files.
-func (b *Bundle) foreign(head []byte, name string) error {
+// foreignError returns an error for archives that are not read; nil for other files.
+func (b *Bundle) foreignError(head []byte, name string) error {
 	for _, o := range foreignKinds {
 		if !bytes.HasPrefix(head, []byte(o.magic)) {
 			continue
@@ -284,7 +284,7 @@ func (b *Bundle) foreign(head []byte, name string) error {
 		if strings.Contains(name, ".tar") || strings.HasPrefix(name[strings.LastIndexByte(name, '.')+1:], "t") {
 			command = o.run
 		}
-		return b.unpack(o.what, command)
+		return b.unpackError(o.what, command)
 	}
 	return nil
 }
@@ -306,22 +306,22 @@ func HasCompressedName(name string) bool {
 }
 
 // SharedError returns the error of a compressed tar archive that several processes read.
-func SharedError(path string) error { return (&Bundle{path: path}).unpack(shared, "tar xf") }
+func SharedError(path string) error { return (&Bundle{path: path}).unpackError(sharedReason, "tar xf") }
 
-// unpack returns the error of an archive that a command unpacks.
-func (b *Bundle) unpack(what lang.Text, command string) error {
+// unpackError returns the error of an archive that a command unpacks.
+func (b *Bundle) unpackError(what lang.Text, command string) error {
 	return &UnpackError{b.path, what, lang.ShellLine(append(strings.Fields(command), lang.PathArgument(b.path)))}
 }
 
 // Kinds of archives that are not read.
 var (
-	encrypted = lang.Text{EN: "an encrypted zip archive"}
-	split     = lang.Text{EN: "a zip archive of several files"}
-	method    = lang.Text{EN: "a zip archive of another compression method"}
-	shared    = lang.Text{EN: "a compressed tar archive, which each shard would unpack"}
+	encrypted    = lang.Text{EN: "an encrypted zip archive"}
+	split        = lang.Text{EN: "a zip archive of several files"}
+	method       = lang.Text{EN: "a zip archive of another compression method"}
+	sharedReason = lang.Text{EN: "a compressed tar archive, which each shard would unpack"}
 )
 
-// scratch is a nameless file for unpacked data.
+// scratch is an unnamed file for unpacked data.
 type scratch struct {
 	max int64 // limit of unpacked bytes
 
@@ -363,15 +363,15 @@ func (s *scratch) reserve(size int64) (off int64, err error) {
 		return 0, err
 	}
 	if size > s.limit-s.end {
-		return 0, s.full(size)
+		return 0, s.fullError(size)
 	}
 	off = s.end
 	s.end += size
 	return off, nil
 }
 
-// full returns the error of more bytes than allowed.
-func (s *scratch) full(size int64) error {
+// fullError returns the error of more bytes than allowed.
+func (s *scratch) fullError(size int64) error {
 	return lang.Errorf("unpacking %d more bytes would exceed the %d bytes that %s may take ($TMPDIR, --unpack-max)", size, s.limit, os.TempDir())
 }
 

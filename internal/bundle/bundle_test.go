@@ -303,7 +303,7 @@ func TestRefused(t *testing.T) {
 		data       []byte
 		opt        Options
 	}{
-		{"overlap.zip", "they overlap", overlapping, Options{}},
+		{"overlap.zip", "overlaps the next part of the file", overlapping, Options{}},
 		{"lying.zip", "is stored in 100000 bytes, but has 100001", lying, Options{}},
 		{"cut.zip", "truncated", plain[:len(plain)-30], Options{}},
 		{"cut.tar", "the archive ends at", tarred[:150_000], Options{}},

@@ -32,7 +32,7 @@ func (g *gunzip) Read(p []byte) (int, error) {
 	for {
 		n, err := g.stream.Read(p)
 		if err == io.EOF { //nolint:errorlint // never wrapped
-			err = g.next()
+			err = g.nextStream()
 		}
 		if n > 0 || err != nil || len(p) == 0 {
 			return n, err
@@ -40,8 +40,8 @@ func (g *gunzip) Read(p []byte) (int, error) {
 	}
 }
 
-// next starts the next stream; io.EOF without one.
-func (g *gunzip) next() error {
+// nextStream starts the next stream; io.EOF without one.
+func (g *gunzip) nextStream() error {
 	for {
 		b, err := g.in.ReadByte()
 		if err != nil {
@@ -61,8 +61,8 @@ func (g *gunzip) next() error {
 	return nil
 }
 
-// gzipError returns where the CRC-32 or the length in a gzip file differs from the data. It reads the file again,
-// since the decoder does not tell.
+// gzipError finds where the CRC-32 or the length in a gzip file differs from the data. It reads the
+// file again, since the decoder does not report the place.
 func (b *Bundle) gzipError() error {
 	file := io.NewSectionReader(b.file, 0, b.file.Size())
 	in := bufio.NewReaderSize(file, 1<<20)

@@ -81,12 +81,12 @@ func (b *Bundle) unpackTar(c *compression) (bool, error) {
 	in := &watchedReader{r: io.NewSectionReader(b.file, 0, b.file.Size()), bundle: b}
 	out, err := c.open(bufio.NewReaderSize(in, 1<<20))
 	if err != nil {
-		return false, b.refused(err)
+		return false, b.refusedError(err)
 	}
 	buffered := bufio.NewReaderSize(out, 256<<10)
 	if head, err := buffered.Peek(blockBytes); !isTar(head) {
 		if err != nil && !errors.Is(err, io.EOF) {
-			return false, b.refused(err)
+			return false, b.refusedError(err)
 		}
 		return false, nil
 	}
@@ -97,7 +97,7 @@ func (b *Bundle) unpackTar(c *compression) (bool, error) {
 		defer b.opt.Watch(0, 0)
 	}
 	if _, err := b.scratch.reserve(0); err != nil {
-		return false, b.refused(err)
+		return false, b.refusedError(err)
 	}
 	bounded := &boundedReader{r: buffered, scratch: &b.scratch, left: b.scratch.limit}
 	err = b.walk(tar.NewReader(bounded), func(h *tar.Header, data io.Reader) (*member, error) {
@@ -113,7 +113,8 @@ func (b *Bundle) unpackTar(c *compression) (bool, error) {
 	return true, err
 }
 
-// readTrailer reads what follows the end of a tar archive: the decoder checks the checksum at the end of the stream.
+// readTrailer reads the bytes after the end of a tar archive: the decoder compares the checksum at
+// the end of the stream.
 func (b *Bundle) readTrailer(in io.Reader) error {
 	_, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, in, make([]byte, 64<<10))
 	if err == nil {
@@ -132,7 +133,7 @@ func (b *Bundle) walk(in *tar.Reader, keep func(*tar.Header, io.Reader) (*member
 		case err != nil && !errors.Is(err, tar.ErrInsecurePath):
 			return b.tarError(err)
 		case n > MaxMembers:
-			return b.refused(lang.Errorf("found more members than the %d that are allowed", MaxMembers))
+			return b.refusedError(lang.Errorf("found more members than the %d that are allowed", MaxMembers))
 		}
 		if err := b.addHeader(h, in, keep); err != nil {
 			return b.tarError(err)
@@ -153,7 +154,7 @@ func (b *Bundle) tarError(err error) error {
 	case errors.Is(err, zstd.ErrCRCMismatch):
 		err = lang.Errorf("the unpacked data does not match its checksum: %w", err)
 	}
-	return b.refused(err)
+	return b.refusedError(err)
 }
 
 // addHeader adds a file of a tar archive.
@@ -170,11 +171,11 @@ func (b *Bundle) addHeader(h *tar.Header, in io.Reader, keep func(*tar.Header, i
 		b.add(h.Name, false, b.hardLinkTarget(h))
 		return nil
 	case h.Typeflag != tar.TypeReg && h.Typeflag != tar.TypeCont:
-		b.noteOmitted(h.Name, special)
+		b.noteOmitted(h.Name, specialReason)
 		return nil
 	}
 	if _, ok := localName(h.Name); !ok {
-		b.noteOmitted(h.Name, outside)
+		b.noteOmitted(h.Name, outsideReason)
 		return nil
 	}
 	m, err := keep(h, in)
@@ -236,7 +237,7 @@ type boundedReader struct {
 // Read implements io.Reader.
 func (r *boundedReader) Read(p []byte) (int, error) {
 	if r.left <= 0 {
-		return 0, r.scratch.full(int64(len(p)))
+		return 0, r.scratch.fullError(int64(len(p)))
 	}
 	n, err := r.r.Read(p[:min(int64(len(p)), r.left)])
 	r.left -= int64(n)

@@ -12,8 +12,8 @@ import (
 	"dumptool/internal/store"
 )
 
-// leastZip is the size of a zip file without entries.
-const leastZip = 22
+// minZipSize is the size of a zip file without entries.
+const minZipSize = 22
 
 // readZip lists the files of a zip archive, unless it is a file of tensors.
 func (b *Bundle) readZip(name string) (bool, error) {
@@ -21,11 +21,11 @@ func (b *Bundle) readZip(name string) (bool, error) {
 	var unsupported *archive.UnsupportedError
 	switch {
 	case errors.As(err, &unsupported) && unsupported.Split:
-		return false, b.unpack(split, "7z x")
+		return false, b.unpackError(split, "7z x")
 	case errors.As(err, &unsupported) && strings.HasSuffix(name, ".zip"):
-		return false, b.refused(err)
-	case err != nil && strings.HasSuffix(name, ".zip") && b.file.Size() >= leastZip:
-		return false, b.refused(err)
+		return false, b.refusedError(err)
+	case err != nil && strings.HasSuffix(name, ".zip") && b.file.Size() >= minZipSize:
+		return false, b.refusedError(err)
 	case err != nil:
 		return false, nil //nolint:nilerr // the reader of tensors reports the error
 	}
@@ -38,13 +38,13 @@ func (b *Bundle) readZip(name string) (bool, error) {
 	}
 	for i := range zip.Entries {
 		if zip.Entries[i].Encrypted() {
-			return false, b.unpack(encrypted, "unzip")
+			return false, b.unpackError(encrypted, "unzip")
 		}
 	}
 	if err := zip.Check(); errors.As(err, &unsupported) {
-		return false, b.unpack(method, "7z x")
+		return false, b.unpackError(method, "7z x")
 	} else if err != nil {
-		return false, b.refused(err)
+		return false, b.refusedError(err)
 	}
 	for i := range zip.Entries {
 		b.addEntry(&zip.Entries[i])
@@ -57,7 +57,7 @@ func (b *Bundle) addEntry(e *archive.Entry) {
 	m := &member{size: e.Size, entry: e}
 	if e.Special() {
 		if m.damage = e.CheckSpecial(); m.damage == nil {
-			b.noteOmitted(e.Name, special)
+			b.noteOmitted(e.Name, specialReason)
 			return
 		}
 	}
@@ -81,8 +81,8 @@ func (e *RefusedError) Text() lang.Text {
 // Unwrap returns the cause.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// refused returns a RefusedError.
-func (b *Bundle) refused(err error) error { return &RefusedError{b.path, err} }
+// refusedError returns a RefusedError.
+func (b *Bundle) refusedError(err error) error { return &RefusedError{b.path, err} }
 
 // maxInflated is the largest file, in bytes, that is inflated in memory. The first headerBytes bytes, enough for a
 // header, are read without inflating the rest.
@@ -91,8 +91,8 @@ const (
 	headerBytes = 64 << 10
 )
 
-// inflated is the source of a file of a zip archive.
-type inflated struct {
+// inflatedFile is the source of a file of a zip archive.
+type inflatedFile struct {
 	bundle *Bundle
 	member *member
 	name   string
@@ -107,19 +107,19 @@ type inflated struct {
 }
 
 // Size implements store.Source.
-func (s *inflated) Size() int64 { return s.member.size }
+func (s *inflatedFile) Size() int64 { return s.member.size }
 
 // ID implements store.Source.
-func (s *inflated) ID() string { return s.bundle.path + store.Mark + s.name }
+func (s *inflatedFile) ID() string { return s.bundle.path + store.Mark + s.name }
 
 // Close implements store.Source: the archive stays open.
-func (*inflated) Close() error { return nil }
+func (*inflatedFile) Close() error { return nil }
 
 // Verify compares the file with its CRC-32.
-func (s *inflated) Verify() error { return s.member.entry.Verify() }
+func (s *inflatedFile) Verify() error { return s.member.entry.Verify() }
 
 // ReadAt implements io.ReaderAt.
-func (s *inflated) ReadAt(p []byte, off int64) (int, error) {
+func (s *inflatedFile) ReadAt(p []byte, off int64) (int, error) {
 	s.once.Do(func() { s.data, s.err = s.member.entry.Data() })
 	switch {
 	case s.err != nil:
@@ -134,8 +134,9 @@ func (s *inflated) ReadAt(p []byte, off int64) (int, error) {
 	return s.from.ReadAt(p, off)
 }
 
-// unpack inflates the whole data: a small file for this source, a large file once for all.
-func (s *inflated) unpack() (io.ReaderAt, error) {
+// unpack inflates the whole data: a small file for this source only, a large file once for all
+// sources.
+func (s *inflatedFile) unpack() (io.ReaderAt, error) {
 	m := s.member
 	if m.size <= maxInflated {
 		data := make([]byte, m.size)

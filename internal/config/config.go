@@ -1,6 +1,6 @@
 // Package config reads settings from the environment and from a configuration file, and reports the
-// source of each. It is the only user of viper. It knows neither flags nor the meaning of settings:
-// commands pass their names and apply the values.
+// source of each. Only this package uses viper. It does not interpret flags or settings: commands
+// pass their names and apply the values.
 package config
 
 import (
@@ -28,7 +28,7 @@ const FileName = "dumptool.yaml"
 type Options struct {
 	// File is a configuration file that must exist and replaces all others.
 	File string
-	// User is dumptool's folder in the user's configuration folder.
+	// User is the path of dumptool's folder in the user's configuration folder.
 	User string
 	// Working is the working folder. A configuration file there may have come with the data, so it
 	// is not read: Unread returns its path.
@@ -86,7 +86,7 @@ func Load(opt Options) (*Settings, error) {
 	}
 	path := opt.File
 	if path == "" {
-		path = inFolder(opt.User)
+		path = configPath(opt.User)
 	}
 	if path == "" {
 		return s, nil
@@ -98,9 +98,9 @@ func Load(opt Options) (*Settings, error) {
 	return s, nil
 }
 
-// inFolder returns the path of the configuration file in a folder, empty if it does not exist.
+// configPath returns the path of the configuration file in a folder, empty if it does not exist.
 // Reading reports an existing file that cannot be read.
-func inFolder(folder string) string {
+func configPath(folder string) string {
 	path := filepath.Join(folder, FileName)
 	if _, err := os.Stat(path); folder == "" || err != nil {
 		return ""
@@ -111,8 +111,8 @@ func inFolder(folder string) string {
 // Unread returns the configuration file of the working folder, empty if it does not exist or Load
 // reads it.
 func (opt Options) Unread() string {
-	path := inFolder(opt.Working)
-	if path == "" || opt.File != "" || sameFile(path, inFolder(opt.User)) {
+	path := configPath(opt.Working)
+	if path == "" || opt.File != "" || sameFile(path, configPath(opt.User)) {
 		return ""
 	}
 	return path
@@ -166,9 +166,10 @@ type UnknownError struct {
 // Error implements error.
 func (e *UnknownError) Error() string { return e.Source + ": unknown setting" }
 
-// Check returns an error for the first setting, in the order of names, that schema lacks, and for
-// groups in place of values or the reverse. schema is called only if there is a file: collecting
-// the names of all flags is as slow as creating all commands, and most runs have no file.
+// Check returns an error for the first setting, in the order of names, that is missing in schema,
+// and for groups in place of values or the reverse. schema is called only if there is a file:
+// collecting the names of all flags is as slow as creating all commands, and most runs have no
+// file.
 func (s *Settings) Check(schema func() Schema) error {
 	if s.file == nil {
 		return nil
@@ -185,17 +186,17 @@ func (f *file) check(parents []string, tree map[string]any, schema Schema) error
 		switch {
 		case !isFlag && !isCommand:
 			known := slices.Concat(slices.Sorted(slices.Values(schema.Flags)), slices.Sorted(maps.Keys(schema.Commands)))
-			return &UnknownError{Source: f.source(path), Path: path, Suggestion: suggest(parents, key, known)}
+			return &UnknownError{Source: f.sourceOf(path), Path: path, Suggestion: suggest(parents, key, known)}
 		case isGroup && isCommand:
 			if err := f.check(path, group, command); err != nil {
 				return err
 			}
 		case isGroup:
-			return lang.Errorf("%s: must be a value, not a group of settings", f.source(path))
+			return lang.Errorf("%s: must be a value, not a group of settings", f.sourceOf(path))
 		case !isFlag:
-			return lang.Errorf("%s: must be the settings of the command, not a value", f.source(path))
+			return lang.Errorf("%s: must be the settings of the command, not a value", f.sourceOf(path))
 		case !isScalarOrList(tree[key]):
-			return lang.Errorf("%s: the elements of a list must be values", f.source(path))
+			return lang.Errorf("%s: the elements of a list must be values", f.sourceOf(path))
 		}
 	}
 	return nil
@@ -286,18 +287,18 @@ func (f *file) parse() (*yaml.Node, error) {
 	}
 	root := document.Content[0]
 	if root.Kind != yaml.MappingNode {
-		return nil, f.notSettings(root)
+		return nil, f.settingsError(root)
 	}
 	return root, nil
 }
 
-// notSettings returns the error for a line without a setting.
-func (f *file) notSettings(at *yaml.Node) error {
+// settingsError returns the error for a line without a setting.
+func (f *file) settingsError(at *yaml.Node) error {
 	return lang.Errorf("%s:%d: settings must be lines of the form name: value", f.path, at.Line)
 }
 
-// syntaxError moves the position in a parser's error to the form of editors: "dumptool.yaml:3:
-// mapping values are not allowed in this context".
+// syntaxError formats the position in a parser's error as editors do: "dumptool.yaml:3: mapping
+// values are not allowed in this context".
 func (f *file) syntaxError(err error) error {
 	text := strings.ReplaceAll(err.Error(), "\n", " ")
 	position := regexp.MustCompile(`line (\d+): (.*)`)
@@ -320,7 +321,7 @@ func (o outline) check(root *yaml.Node) error {
 	}
 	for i := 0; i < len(root.Content); i += 2 {
 		key := root.Content[i]
-		if levels := 1 + o.levels[target(root.Content[i+1])]; levels > maxLevels {
+		if levels := 1 + o.levels[resolveAlias(root.Content[i+1])]; levels > maxLevels {
 			return lang.Errorf("%s:%d: %s: %d levels of settings, at most %d are possible", o.path, key.Line, key.Value, levels, maxLevels)
 		}
 	}
@@ -329,21 +330,21 @@ func (o outline) check(root *yaml.Node) error {
 
 // measure returns the number of levels of groups in a node; 0 for a list of values.
 func (o outline) measure(node *yaml.Node) (levels int, err error) {
-	node = target(node)
+	node = resolveAlias(node)
 	if levels, known := o.levels[node]; known {
 		return levels, nil
 	}
-	o.levels[node] = 0 // for a node that contains itself, which the decoder refuses
+	o.levels[node] = 0 // 0 for a node that contains itself, which the decoder refuses
 	switch node.Kind {
 	case yaml.MappingNode:
-		levels, err = o.group(node)
+		levels, err = o.measureGroup(node)
 	case yaml.SequenceNode:
 		for _, element := range node.Content {
 			n, err := o.measure(element)
 			if err != nil {
 				return 0, err
 			}
-			if target(element).Kind != yaml.ScalarNode {
+			if resolveAlias(element).Kind != yaml.ScalarNode {
 				levels = max(levels, 1+n)
 			}
 		}
@@ -352,9 +353,9 @@ func (o outline) measure(node *yaml.Node) (levels int, err error) {
 	return levels, err
 }
 
-// group measures a group of settings. It normalises the names to the spelling of flags, and refuses
+// measureGroup measures a group of settings. It normalises the names to the spelling of flags, and refuses
 // repeated names.
-func (o outline) group(node *yaml.Node) (levels int, err error) {
+func (o outline) measureGroup(node *yaml.Node) (levels int, err error) {
 	if names := len(node.Content) / 2; names > maxNames {
 		return 0, lang.Errorf("%s:%d: %d settings in one group, at most %d are possible", o.path, node.Line, names, maxNames)
 	}
@@ -362,7 +363,7 @@ func (o outline) group(node *yaml.Node) (levels int, err error) {
 	for i := 0; i < len(node.Content); i += 2 {
 		key := node.Content[i]
 		if key.Kind != yaml.ScalarNode || strings.Contains(key.Value, keySeparator) {
-			return 0, o.notSettings(key)
+			return 0, o.settingsError(key)
 		}
 		key.Value = strings.ToLower(strings.ReplaceAll(key.Value, "_", "-"))
 		if line, twice := lines[key.Value]; twice {
@@ -374,28 +375,28 @@ func (o outline) group(node *yaml.Node) (levels int, err error) {
 			return 0, err
 		}
 		if key.Tag == "!!merge" {
-			n-- // its names belong to this group
+			n-- // the names of a merged group belong to this group
 		}
 		levels = max(levels, n)
 	}
 	return 1 + levels, nil
 }
 
-// target resolves an alias.
-func target(node *yaml.Node) *yaml.Node {
+// resolveAlias resolves an alias.
+func resolveAlias(node *yaml.Node) *yaml.Node {
 	if node.Kind == yaml.AliasNode {
 		return node.Alias
 	}
 	return node
 }
 
-// source returns file, line, column and name of a setting. A setting in a merged group has the
-// place of the group.
-func (f *file) source(path []string) string {
+// sourceOf returns file, line, column and name of a setting. A setting in a merged group has the
+// position of the group.
+func (f *file) sourceOf(path []string) string {
 	at, group := "", f.root
 	for _, name := range path {
 		i := 0
-		for group = target(group); i < len(group.Content) && group.Content[i].Value != name; {
+		for group = resolveAlias(group); i < len(group.Content) && group.Content[i].Value != name; {
 			i += 2
 		}
 		if i >= len(group.Content) {
@@ -420,21 +421,21 @@ func (f *file) lookup(command []string, flag string) (Value, bool) {
 	if _, ok := value.(map[string]any); ok {
 		return Value{}, false // the group of a command named like the flag
 	}
-	v := Value{Source: f.source(append(command[:len(command):len(command)], flag))}
+	v := Value{Source: f.sourceOf(append(command[:len(command):len(command)], flag))}
 	if list, ok := value.([]any); ok {
 		v.List = make([]string, len(list))
 		for i, element := range list {
-			v.List[i] = text(element)
+			v.List[i] = formatScalar(element)
 		}
 		v.Text = strings.Join(v.List, ",")
 		return v, true
 	}
-	v.Text = text(value)
+	v.Text = formatScalar(value)
 	return v, true
 }
 
-// text formats a YAML scalar as on a command line.
-func text(value any) string {
+// formatScalar formats a YAML scalar as on a command line.
+func formatScalar(value any) string {
 	switch v := value.(type) {
 	case nil:
 		return ""

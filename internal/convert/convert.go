@@ -71,10 +71,10 @@ type Options struct {
 	Workers int
 }
 
-// workers returns the number of files converted at a time. A worker sometimes waits, because files
+// workerCount returns the number of files converted at a time. A worker sometimes waits, because files
 // of one folder are made and named one after the other; the extra worker uses its processor
 // meanwhile.
-func (o Options) workers() int {
+func (o Options) workerCount() int {
 	if o.Workers > 0 {
 		return o.Workers
 	}
@@ -95,7 +95,7 @@ type Result struct {
 	Warnings []lang.Sentence `json:"warnings,omitempty"`
 	// Err is the reason why the whole file could not be converted.
 	Err lang.Failure `json:"error,omitempty"`
-	// NotDump: the file is not a dump and does not claim to be one.
+	// NotDump: the file is not a dump, neither by content nor by name.
 	NotDump bool  `json:"-"`
 	why     error // the reason if NotDump
 	// Empty: the file names its tensors and has none.
@@ -201,22 +201,22 @@ func (r *Result) Messages() []batch.Message {
 	for _, w := range r.Warnings {
 		all = append(all, batch.Warnf("%s: %s", path, w))
 	}
-	if failure(r.Err) {
+	if isFailure(r.Err) {
 		all = append(all, dumpdir.UnreadMessages(path, r.Err)...)
 	}
 	for _, row := range r.Rows {
 		for _, w := range row.Warnings {
 			all = append(all, batch.Warnf("%s: %s: %s", path, row.Label(), w))
 		}
-		if failure(row.Err) {
+		if isFailure(row.Err) {
 			all = append(all, batch.Errorf("%s: %s: %v", path, row.Label(), row.Err))
 		}
 	}
 	return all
 }
 
-// failure reports whether an error is a failure, not an interruption.
-func failure(err error) bool { return err != nil && !errors.Is(err, context.Canceled) }
+// isFailure reports whether an error is a failure, not an interruption.
+func isFailure(err error) bool { return err != nil && !errors.Is(err, context.Canceled) }
 
 // Inputs are the files that were searched for files to convert.
 type Inputs struct {
@@ -336,5 +336,5 @@ func mindSporeBase(base, opName string) string {
 	return strings.Join(parts, ".")
 }
 
-// withoutExt returns a name without its extension.
-func withoutExt(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }
+// cutExt returns a name without its extension.
+func cutExt(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }

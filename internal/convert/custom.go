@@ -21,10 +21,10 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// pair is a conversion from one format to another.
-type pair struct{ from, to tensor.Format }
+// formatPair is a conversion from one format to another.
+type formatPair struct{ from, to tensor.Format }
 
-func (p pair) String() string { return fmt.Sprintf("convert_%s_to_%s", p.from, p.to) }
+func (p formatPair) String() string { return fmt.Sprintf("convert_%s_to_%s", p.from, p.to) }
 
 // Custom runs the user's own converters: Python modules DIR/format_convert/convert_SRC_to_DST.py
 // with a function
@@ -35,7 +35,7 @@ func (p pair) String() string { return fmt.Sprintf("convert_%s_to_%s", p.from, p
 // They run one at a time in one Python process, which starts on first use; tensors pass as .npy
 // files. The user's Python must have numpy.
 type Custom struct {
-	modules  map[pair]string
+	modules  map[formatPair]string
 	warnings []lang.Sentence
 
 	mu    sync.Mutex
@@ -54,7 +54,7 @@ func NewCustom(dir string) (*Custom, error) {
 	} else if !info.IsDir() {
 		return nil, lang.Errorf("%s is not a folder", dir)
 	}
-	c := &Custom{modules: map[pair]string{}}
+	c := &Custom{modules: map[formatPair]string{}}
 	folder := filepath.Join(dir, "format_convert")
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -81,7 +81,7 @@ func NewCustom(dir string) (*Custom, error) {
 
 // parseModule parses the formats in the name of a module. Format names may contain _to_, so every
 // split is tried.
-func parseModule(name string) (pair, bool) {
+func parseModule(name string) (formatPair, bool) {
 	stem, isPython := strings.CutSuffix(strings.TrimSuffix(name, "c"), ".py")
 	stem, ok := strings.CutPrefix(stem, "convert_")
 	for at := range len(stem) {
@@ -91,10 +91,10 @@ func parseModule(name string) (pair, bool) {
 		from, ok1 := tensor.ParseFormat(stem[:at])
 		to, ok2 := tensor.ParseFormat(stem[at+len("_to_"):])
 		if ok1 && ok2 {
-			return pair{from, to}, true
+			return formatPair{from, to}, true
 		}
 	}
-	return pair{}, false
+	return formatPair{}, false
 }
 
 // Warnings returns the warnings about the converters' folder.
@@ -107,7 +107,7 @@ func (c *Custom) Has(from, to tensor.Format) bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, ok := c.modules[pair{from, to}]
+	_, ok := c.modules[formatPair{from, to}]
 	return ok
 }
 
@@ -130,7 +130,7 @@ func (c *Custom) Close() {
 
 // call is one conversion in the Python process.
 type call struct {
-	pair      pair
+	pair      formatPair
 	Module    string       `json:"module"`
 	In        string       `json:"in"`
 	Out       string       `json:"out"`
@@ -156,7 +156,7 @@ func (c *Custom) convert(ctx context.Context, job call) error {
 	if job.ShapeTo == nil {
 		job.ShapeTo = tensor.Shape{}
 	}
-	err := c.child.call(ctx, job)
+	err := c.child.runCall(ctx, job)
 	if errors.Is(err, errChildGone) {
 		c.child = nil // the next conversion starts a new one
 	}
@@ -237,7 +237,7 @@ type callReply struct {
 	Unusable string `json:"unusable"`
 }
 
-func (c *child) call(ctx context.Context, job call) error {
+func (c *child) runCall(ctx context.Context, job call) error {
 	line, err := json.Marshal(job)
 	if err != nil {
 		return err

@@ -44,7 +44,7 @@ type Extraction struct {
 // Write writes the new file completely or not at all, and not if nothing is selected. The error is
 // ErrNotHDF5, or from reading or writing.
 func (x *Extraction) Write(ctx context.Context) (*hdf5.ExtractResult, error) {
-	f, size, err := x.open()
+	f, size, err := x.openInput()
 	if err != nil {
 		return nil, err
 	}
@@ -93,15 +93,15 @@ func (n *newFile) abort() {
 }
 
 // Commands returns command lines of h5copy that make the new file, in the order of names, and the
-// names that no command line can have. The error is ErrNotHDF5, or from reading.
+// names that h5copy cannot copy. The error is ErrNotHDF5, or from reading.
 func (x *Extraction) Commands() (commands, left []string, err error) {
-	f, size, err := x.open()
+	f, size, err := x.openInput()
 	if err != nil {
 		return nil, nil, err
 	}
 	defer f.Close()
 	var last []string
-	// keep returns false: this only lists the datasets.
+	// keep returns false: Extract only lists the datasets here.
 	_, err = hdf5.Extract(io.Discard, f, size, func(path []string) bool {
 		n := x.Ops.PrefixLength(path)
 		if n < 0 {
@@ -136,8 +136,8 @@ func isUnquotable(name string) bool {
 	return !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r == '/' || !unicode.IsPrint(r) })
 }
 
-// open opens the file.
-func (x *Extraction) open() (f safefile.Input, size int64, err error) {
+// openInput opens the file.
+func (x *Extraction) openInput() (f safefile.Input, size int64, err error) {
 	info, err := store.Stat(x.In)
 	if err != nil {
 		return nil, 0, err

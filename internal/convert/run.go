@@ -49,7 +49,7 @@ func Run(ctx context.Context, opt Options, in *dumpdir.Run, observe func(batch.E
 		return Summary{}, err
 	}
 	r := newRun(opt, in)
-	all := jobs(in.Files)
+	all := newJobs(in.Files)
 	var d *Document // document of a shard
 	if spec := opt.Origin.Shard; spec != nil {
 		all, d = jobsOfShard(all, *spec), newDocument(in, opt.Origin)
@@ -83,7 +83,7 @@ func Run(ctx context.Context, opt Options, in *dumpdir.Run, observe func(batch.E
 }
 
 func newRun(opt Options, in *dumpdir.Run) *runState {
-	workers := opt.workers()
+	workers := opt.workerCount()
 	return &runState{
 		opt: opt, isSingle: in.Single, members: membersOf(in), memory: sync.Pool{New: func() any { return new(memory) }},
 		slots: make(chan struct{}, workers), parts: make(chan struct{}, min(workers, memoryBudget/2/partMemory)),
@@ -119,8 +119,8 @@ func checkFolder(out string) error {
 // convertAll converts the files, several at a time within the memory budget.
 func (r *runState) convertAll(ctx context.Context, all []Job, observe func(batch.Event), emit func(Result)) error {
 	p := newProgress(all, observe)
-	opt := batch.Options{Workers: r.opt.workers(), Budget: memoryBudget, Observe: p.job}
-	return batch.Run(ctx, opt, all, r.cost, func(ctx context.Context, job Job) Result {
+	opt := batch.Options{Workers: r.opt.workerCount(), Budget: memoryBudget, Observe: p.observeJob}
+	return batch.Run(ctx, opt, all, r.estimateCost, func(ctx context.Context, job Job) Result {
 		r.slots <- struct{}{}
 		defer func() { <-r.slots }()
 		file := &fileProgress{progress: p, left: job.Size}
@@ -143,11 +143,11 @@ type Job struct {
 	// Base begins the names of the file's outputs.
 	Base  string
 	place int // among all files
-	// twins are earlier files whose outputs may have the same names.
+	// twins are earlier files whose outputs may have the same names as outputs of this file.
 	twins []*dumpdir.File
 }
 
-// membersOf returns the names of the selected tensors in files that name their tensors and were
+// membersOf returns the names of the selected tensors, for files with named tensors that were
 // opened for the selection.
 func membersOf(in *dumpdir.Run) map[*dumpdir.File]map[string]bool {
 	all := make(map[*dumpdir.File]map[string]bool)
@@ -168,8 +168,8 @@ func membersOf(in *dumpdir.Run) map[*dumpdir.File]map[string]bool {
 	return all
 }
 
-// jobs makes a job for every file.
-func jobs(files []*dumpdir.File) []Job {
+// newJobs makes a job for every file.
+func newJobs(files []*dumpdir.File) []Job {
 	type place struct{ dir, base string }
 	seen := make(map[place][]*dumpdir.File, len(files))
 	all := make([]Job, len(files))
@@ -177,7 +177,7 @@ func jobs(files []*dumpdir.File) []Job {
 		base := filename.Safe(f.Name)
 		at := place{f.Folder.Dir, base}
 		if c := tensorfile.ContainerOf(f.Name); c != nil && c.Named {
-			at.base = withoutExt(base)
+			at.base = cutExt(base)
 		}
 		all[i] = Job{File: f, Base: base, place: i, twins: seen[at]}
 		seen[at] = append(seen[at], f)
@@ -206,8 +206,8 @@ func (r *runState) skipReason(f *dumpdir.File) error {
 	return nil
 }
 
-// cost estimates the memory for a file.
-func (r *runState) cost(j Job) int64 {
+// estimateCost estimates the memory for a file.
+func (r *runState) estimateCost(j Job) int64 {
 	const base = 2 << 20
 	if r.opt.Target == nil {
 		return base
@@ -265,8 +265,8 @@ func newProgress(all []Job, observe func(batch.Event)) *progress {
 	return p
 }
 
-// job updates the number of finished files.
-func (p *progress) job(e batch.Event) {
+// observeJob updates the number of finished files.
+func (p *progress) observeJob(e batch.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.event.Done, p.event.Total = e.Done, e.Total
@@ -319,12 +319,12 @@ func (l *outcomeLists) add(r *Result) {
 		if row.Original == "" || row.Err != nil {
 			continue
 		}
-		l.shorten(store.Dir(row.Path), dumpdir.Renamed{Stored: store.Base(row.Path), Original: row.Original})
+		l.addShortened(store.Dir(row.Path), dumpdir.Renamed{Stored: store.Base(row.Path), Original: row.Original})
 	}
 }
 
-// shorten adds a shortened name in a folder.
-func (l *outcomeLists) shorten(dir string, name dumpdir.Renamed) {
+// addShortened adds a shortened name in a folder.
+func (l *outcomeLists) addShortened(dir string, name dumpdir.Renamed) {
 	if l.shortened == nil {
 		l.shortened = map[string][]dumpdir.Renamed{}
 	}
@@ -336,10 +336,10 @@ func (l *outcomeLists) shorten(dir string, name dumpdir.Renamed) {
 func failedLine(r *Result) (string, bool) {
 	var line strings.Builder
 	line.WriteString(strings.NewReplacer("\n", `\n`, "\r", `\r`).Replace(r.Job.Path()))
-	failed := failure(r.Err)
+	failed := isFailure(r.Err)
 	for _, row := range r.Rows {
 		switch {
-		case !failure(row.Err):
+		case !isFailure(row.Err):
 			continue
 		case row.Name != "":
 			fmt.Fprintf(&line, ",%q", row.Name)

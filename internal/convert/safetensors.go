@@ -34,7 +34,7 @@ func (c *conversion) addPending(row *Row, p product, src elements) error {
 	if _, named := safetensors.TypeName(src.dtype); named && src.dtype != tensor.Bool {
 		h.encode = func(block []byte) []byte { return block }
 	} else {
-		enc, err := c.mem.encoding(Safetensors, src.dtype, p.shape)
+		enc, err := c.mem.newEncoding(Safetensors, src.dtype, p.shape)
 		if err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func (c *conversion) writePending(path string) error {
 		unit := int64(e.DType.UnitSize())
 		err := c.writeArray(f, h.src, encoding{lead: at / unit, encode: h.encode})
 		if err == nil {
-			err = h.src.check()
+			err = h.src.verifyChecksum()
 		}
 		if err != nil {
 			return lang.Errorf("%s: %w", e.Name, err)

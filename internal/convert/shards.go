@@ -34,9 +34,9 @@ type Document struct {
 	Paths []anyText   `json:"paths"` // given paths
 	// NotChosen counts the files that were not chosen.
 	NotChosen int `json:"not_chosen"`
-	// Single: only one file was given; its failures are not listed.
+	// Single: only one file was given; the list of failures omits its failures.
 	Single bool `json:"single,omitempty"`
-	// Others describes the files, if none is to be converted.
+	// Others describes the files, if none needs a conversion.
 	Others []lang.Text `json:"others,omitempty"`
 	shard.Origin
 }
@@ -111,13 +111,13 @@ func (d *Document) write(out string) error {
 // jobsOfShard returns the files of a shard. Files are divided by size; files whose outputs may have the
 // same names stay in one shard.
 func jobsOfShard(all []Job, spec shard.Spec) []Job {
-	return shard.Share(spec, all, func(j Job) string { return j.Folder.Dir + "\x00" + stem(j.Name) }, func(j Job) int64 { return 1 + j.Size })
+	return shard.Share(spec, all, func(j Job) string { return j.Folder.Dir + "\x00" + outputNameKey(j.Name) }, func(j Job) int64 { return 1 + j.Size })
 }
 
-// stem returns a key that is equal for files whose outputs may have the same name: files of one
-// dump, files that differ only in the extension, and dumps of one execution whose operators have
-// the same last name.
-func stem(name string) string {
+// outputNameKey returns a key that is equal for files whose outputs may have the same name: files
+// of one dump, files that differ only in the extension, and dumps of one execution whose operators
+// have the same last name.
+func outputNameKey(name string) string {
 	info := filename.Parse(name)
 	if info.Source != "" {
 		name = info.Source
@@ -126,7 +126,7 @@ func stem(name string) string {
 		parts[1] = ""
 		return strings.Join(parts, ".")
 	}
-	return withoutExt(name)
+	return cutExt(name)
 }
 
 // Merge writes the list of failures and the mapping of shortened names of all shards to the output
@@ -153,7 +153,7 @@ func Merge(docs []shard.Document, out string, remove bool) (Summary, Inputs, err
 			if _, err := store.ResolveWithin(out, dir); err != nil {
 				return Summary{}, Inputs{}, lang.Errorf("file %d of the documents: %w", f.Place, err)
 			}
-			records.shorten(dir, dumpdir.Renamed{Stored: string(n.Stored), Original: string(n.Original)})
+			records.addShortened(dir, dumpdir.Renamed{Stored: string(n.Stored), Original: string(n.Original)})
 		}
 	}
 	var err error

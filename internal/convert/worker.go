@@ -30,7 +30,7 @@ type runState struct {
 	slots, parts chan struct{}
 	// folders holds the existing output folders.
 	folders sync.Map
-	// members are the selected tensors of files that name their tensors; other files are converted
+	// members are the selected tensors of files with named tensors; other files are converted
 	// whole.
 	members map[*dumpdir.File]map[string]bool
 }
@@ -83,7 +83,7 @@ func (r *runState) convert(ctx context.Context, job Job, p *fileProgress) Result
 	return res
 }
 
-// open opens a file to convert. why is the reason to skip it, by its name or by its content.
+// open opens a file to convert. why is the reason to skip the file, by its name or content.
 func (r *runState) open(file *dumpdir.File) (f *tensorfile.File, why, err error) {
 	if file.Err != nil {
 		return nil, nil, file.Err
@@ -151,7 +151,7 @@ func (r *runState) arraySkipReason(f *tensorfile.File) (why, err error) {
 // convertArray converts a file of one tensor without an operator: a host array, or raw elements.
 func (c *conversion) convertArray(r *Result) {
 	t := &c.f.Tensors[0]
-	if c.selected(t) {
+	if c.isSelected(t) {
 		r.Rows = append(r.Rows, c.convertTensor(t, c.arrayNamer()))
 	}
 	r.Err = lang.Failed(c.checkSelected())
@@ -160,7 +160,7 @@ func (c *conversion) convertArray(r *Result) {
 // arrayNamer returns the namer for a file of one tensor.
 func (c *conversion) arrayNamer() namer {
 	name, to := filename.Parse(c.job.Name), c.run.opt.Type
-	base := withoutExt(c.base)
+	base := cutExt(c.base)
 	bySource := func(source string) namer {
 		return func(p product) string { return outputName(to, filename.Safe(source), "", p) }
 	}
@@ -186,7 +186,7 @@ func (c *conversion) convertRecords(r *Result) {
 		t := &c.f.Tensors[i]
 		if t.Kind == tensor.Output {
 			row := Row{Kind: string(t.Kind), Index: t.Index}
-			row.setResult(c.record(&row, t))
+			row.setResult(c.writeRecord(&row, t))
 			r.Rows = append(r.Rows, row)
 		}
 	}
@@ -195,7 +195,7 @@ func (c *conversion) convertRecords(r *Result) {
 	}
 }
 
-func (c *conversion) record(row *Row, t *tensorfile.Tensor) error {
+func (c *conversion) writeRecord(row *Row, t *tensorfile.Tensor) error {
 	record, err := t.Record()
 	if err != nil {
 		return err
@@ -220,7 +220,7 @@ func (c *conversion) convertDump(r *Result) {
 	}
 	for i := range c.f.Tensors {
 		t := &c.f.Tensors[i]
-		if !c.selected(t) {
+		if !c.isSelected(t) {
 			continue
 		}
 		if c.ctx.Err() != nil {
@@ -234,8 +234,8 @@ func (c *conversion) convertDump(r *Result) {
 		return
 	}
 	if c.run.opt.Target == nil {
-		r.Rows = append(r.Rows, c.blobs(c.f.Op.Buffers, bufferKind)...)
-		r.Rows = append(r.Rows, c.blobs(c.f.Op.Spaces, func(int32) string { return "space" })...)
+		r.Rows = append(r.Rows, c.writeBlobs(c.f.Op.Buffers, bufferKind)...)
+		r.Rows = append(r.Rows, c.writeBlobs(c.f.Op.Spaces, func(int32) string { return "space" })...)
 	}
 	if len(c.f.Tensors)+len(c.f.Op.Buffers)+len(c.f.Op.Spaces) == 0 {
 		r.Warnings = append(r.Warnings, lang.Say("the dump holds no tensors"))
@@ -249,7 +249,7 @@ func (c *conversion) convertTensor(t *tensorfile.Tensor, name namer) Row {
 		if c.run.opt.Target == nil {
 			return c.writeUnchanged(&row, t, name)
 		}
-		return c.reformat(&row, t, name)
+		return c.convertLayout(&row, t, name)
 	}))
 	return row
 }
@@ -280,8 +280,8 @@ func (c *conversion) applySlices() error {
 	return nil
 }
 
-// selected reports whether -i and -o select the tensor.
-func (c *conversion) selected(t *tensorfile.Tensor) bool {
+// isSelected reports whether -i and -o select the tensor.
+func (c *conversion) isSelected(t *tensorfile.Tensor) bool {
 	if c.run.opt.Input == nil && c.run.opt.Output == nil {
 		return true
 	}
@@ -353,8 +353,8 @@ func bufferKind(t int32) string {
 	return fmt.Sprintf("type%dbuffer", t)
 }
 
-// blobs writes buffers or log spaces unchanged.
-func (c *conversion) blobs(blobs []dumpfmt.Blob, kind func(int32) string) []Row {
+// writeBlobs writes buffers or log spaces unchanged.
+func (c *conversion) writeBlobs(blobs []dumpfmt.Blob, kind func(int32) string) []Row {
 	if c.run.opt.Input != nil || c.run.opt.Output != nil {
 		return nil
 	}
@@ -374,10 +374,10 @@ func (c *conversion) blobs(blobs []dumpfmt.Blob, kind func(int32) string) []Row 
 	return rows
 }
 
-// errHostOrder is the reason to skip a file that names its tensors: they have no device layout.
+// errHostOrder is the reason to skip a file with named tensors: they have no device layout.
 var errHostOrder = lang.Errorf("its tensors are in host order: -f is for dumps")
 
-// namedSkipReason returns the reason to skip a file that names its tensors, or the error of converting
+// namedSkipReason returns the reason to skip a file with named tensors, or the error of converting
 // it.
 func (r *runState) namedSkipReason() (why, err error) {
 	switch {
@@ -389,21 +389,21 @@ func (r *runState) namedSkipReason() (why, err error) {
 	return errHostOrder, nil
 }
 
-// convertNamed converts the tensors of a file that names them to files with their names, in a folder with
-// the name of the file. Every component of a name but the last is a folder.
+// convertNamed converts a file with named tensors: each tensor becomes a file with its name, in a
+// folder with the name of the input. Every component of a name but the last is a folder.
 func (c *conversion) convertNamed(r *Result) {
 	if r.Empty = len(c.f.Tensors) == 0; r.Empty {
 		return
 	}
-	top := store.Join(c.run.opt.Out, filepath.FromSlash(c.job.Folder.Dir), component(c.base))
+	top := store.Join(c.run.opt.Out, filepath.FromSlash(c.job.Folder.Dir), folderName(c.base))
 	if info, err := store.Stat(top); err == nil && !info.IsDir() && c.run.opt.Type != Safetensors {
-		r.Err = lang.Failed(lang.Errorf("its tensors go to the folder %s, which is a file: want another output folder", top))
+		r.Err = lang.Failed(lang.Errorf("its tensors would go to the folder %s, which is a file: choose another output folder", top))
 		return
 	}
 	chosen, some := c.run.members[c.job.File]
 	for i := range c.f.Tensors {
 		t := &c.f.Tensors[i]
-		if !c.selected(t) || some && !chosen[t.Name] {
+		if !c.isSelected(t) || some && !chosen[t.Name] {
 			continue
 		}
 		if c.ctx.Err() != nil {
@@ -416,19 +416,19 @@ func (c *conversion) convertNamed(r *Result) {
 	}
 }
 
-// convertMember converts one tensor of a file that names its tensors.
+// convertMember converts one tensor of a file with named tensors.
 func (c *conversion) convertMember(t *tensorfile.Tensor) Row {
 	last := len(t.Path) - 1
-	c.folder = component(c.base)
+	c.folder = folderName(c.base)
 	for _, name := range t.Path[:last] {
-		c.folder = store.Join(c.folder, component(filename.Safe(name)))
+		c.folder = store.Join(c.folder, folderName(filename.Safe(name)))
 	}
 	base := filename.Safe(t.Path[last])
 	return c.convertTensor(t, func(p product) string { return arrayName(c.run.opt.Type, base, p) })
 }
 
-// component shortens a safe name if it is too long for a folder.
-func component(name string) string {
+// folderName shortens a safe name that is too long for a folder.
+func folderName(name string) string {
 	if len(name) >= filename.MaxBytes {
 		return filename.Short(name)
 	}

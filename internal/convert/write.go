@@ -30,12 +30,13 @@ type elements struct {
 	// openAnother opens an independent reader of the same elements for another goroutine, nil if there
 	// can be only one reader.
 	openAnother func(*layout.Buffers) (layout.Source, error)
-	// verify compares the checksum after all elements were read; nil if reading them does so.
+	// verify compares the checksum after all elements were read; nil if reading already compares
+	// it.
 	verify func() error
 }
 
-// check returns the error of a wrong checksum, after the elements have been read.
-func (e *elements) check() error {
+// verifyChecksum compares the checksum, after the elements have been read.
+func (e *elements) verifyChecksum() error {
 	if e.verify == nil {
 		return nil
 	}
@@ -45,7 +46,7 @@ func (e *elements) check() error {
 // storedElements returns the first n elements of a tensor.
 func storedElements(t *tensorfile.Tensor, n int64) elements {
 	src := elements{Source: t.Elements(), dtype: t.DType, n: n}
-	if isRandom(t) {
+	if isRandomAccess(t) {
 		src.openAnother = func(*layout.Buffers) (layout.Source, error) { return t.Elements(), nil }
 	}
 	return src
@@ -66,11 +67,11 @@ type encoding struct {
 	unit   int64       // bytes of each element in the file, 0 if they vary
 }
 
-// encoding returns the encoding of elements of a type in a file of type to. The result of encode is
+// newEncoding returns the encoding of elements of a type in a file of type to. The result of encode is
 // valid until the next call.
-func (m *memory) encoding(to Type, dtype tensor.DType, shape tensor.Shape) (encoding, error) {
+func (m *memory) newEncoding(to Type, dtype tensor.DType, shape tensor.Shape) (encoding, error) {
 	if to == Bin {
-		enc := encoding{encode: m.packer(dtype)}
+		enc := encoding{encode: m.newPacker(dtype)}
 		if !dtype.Packed() {
 			enc.unit = int64(dtype.UnitSize())
 		}
@@ -84,7 +85,7 @@ func (m *memory) encoding(to Type, dtype tensor.DType, shape tensor.Shape) (enco
 		if dec.Identity() {
 			return block
 		}
-		host := resized(&m.out, int64(len(block)/dec.UnitSize()*dec.Host().Size()))
+		host := resize(&m.out, int64(len(block)/dec.UnitSize()*dec.Host().Size()))
 		dec.Decode(host, block)
 		return host
 	}
@@ -102,14 +103,14 @@ func (m *memory) encoding(to Type, dtype tensor.DType, shape tensor.Shape) (enco
 	return encoding{header: header, lead: int64(len(header)) / unit, encode: decode, unit: unit}, err
 }
 
-// packer returns the encoder of stored elements, which packs sub-byte types.
-func (m *memory) packer(dtype tensor.DType) func([]byte) []byte {
+// newPacker returns the encoder of stored elements, which packs sub-byte types.
+func (m *memory) newPacker(dtype tensor.DType) func([]byte) []byte {
 	if !dtype.Packed() {
 		return func(block []byte) []byte { return block }
 	}
 	return func(codes []byte) []byte {
 		size, _ := dtype.Bytes(int64(len(codes)))
-		packed := resized(&m.out, size)
+		packed := resize(&m.out, size)
 		clear(packed)
 		tensor.Pack(packed, codes, dtype)
 		return packed
@@ -118,7 +119,7 @@ func (m *memory) packer(dtype tensor.DType) func([]byte) []byte {
 
 // write writes elements to a file of type to, completely or not at all.
 func (c *conversion) write(path string, to Type, src elements, shape tensor.Shape) error {
-	enc, err := c.mem.encoding(to, src.dtype, shape)
+	enc, err := c.mem.newEncoding(to, src.dtype, shape)
 	if err != nil {
 		return err
 	}
@@ -131,13 +132,13 @@ func (c *conversion) write(path string, to Type, src elements, shape tensor.Shap
 	switch {
 	case to == Pt:
 		err = c.fillTorch(f, src, enc, shape)
-	case c.isParted(f, src, enc):
-		err = c.fillParts(f, src, enc, func(m *memory) (encoding, error) { return m.encoding(to, src.dtype, shape) })
+	case c.canSplit(f, src, enc):
+		err = c.fillParts(f, src, enc, func(m *memory) (encoding, error) { return m.newEncoding(to, src.dtype, shape) })
 	default:
 		err = c.writeArray(f, src, enc)
 	}
 	if err == nil {
-		err = src.check()
+		err = src.verifyChecksum()
 	}
 	if err != nil {
 		return err
@@ -175,8 +176,8 @@ func (c *conversion) writeArray(w io.Writer, src elements, enc encoding) error {
 // system calls, small enough to stay in the second-level cache between reading and writing.
 const blockBytes = 512 << 10
 
-// block returns the number of elements of unit bytes to encode at once.
-func (e *encoding) block(unit int) int64 {
+// blockLength returns the number of elements of unit bytes to encode at once.
+func (e *encoding) blockLength(unit int) int64 {
 	size := max(int64(unit), e.unit)
 	if e.unit == 0 || size == 0 {
 		return layout.BlockElements
@@ -189,13 +190,13 @@ func (e *encoding) block(unit int) int64 {
 // multiples of a block in the file, which is faster than unaligned writes.
 func (c *conversion) eachBlock(mem *memory, src elements, enc encoding, first, end int64, write func(out []byte, first int64) error) error {
 	unit := int64(src.dtype.UnitSize())
-	whole := enc.block(int(unit))
+	whole := enc.blockLength(int(unit))
 	for first < end {
 		if err := c.ctx.Err(); err != nil {
 			return err
 		}
 		next := min((first+enc.lead)/whole*whole+whole-enc.lead, end)
-		block := resized(&mem.in, (next-first)*unit)
+		block := resize(&mem.in, (next-first)*unit)
 		if err := src.ReadElements(block, first); err != nil {
 			return err
 		}
@@ -219,8 +220,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// resized returns a slice of n bytes, reusing the memory of b if it suffices.
-func resized(b *[]byte, n int64) []byte {
+// resize returns a slice of n bytes, reusing the memory of b if it suffices.
+func resize(b *[]byte, n int64) []byte {
 	*b = slices.Grow((*b)[:0], int(n))
 	return (*b)[:n]
 }
@@ -260,7 +261,7 @@ func (c *conversion) savePlanned(row *Row, t *tensorfile.Tensor, p product, plan
 	if c.run.opt.Type == Safetensors {
 		src.Source = &lazySource{open: func() (layout.Source, error) { return open(&c.mem.layout) }}
 	}
-	if isRandom(t) {
+	if isRandomAccess(t) {
 		src.openAnother = open
 	}
 	return c.save(row, p, src, name)
@@ -302,9 +303,9 @@ type LayoutOptions struct {
 	HiddenSize, InputSize int64
 }
 
-// reformat converts a tensor to the target format and writes it.
-func (c *conversion) reformat(row *Row, t *tensorfile.Tensor, name namer) error {
-	shape, err := c.stored(t)
+// convertLayout converts a tensor to the target format and writes it.
+func (c *conversion) convertLayout(row *Row, t *tensorfile.Tensor, name namer) error {
+	shape, err := c.storedShape(t)
 	if err != nil {
 		return err
 	}
@@ -342,9 +343,9 @@ func (c *conversion) reformat(row *Row, t *tensorfile.Tensor, name namer) error 
 	return c.savePlanned(row, t, p, plan, name)
 }
 
-// stored returns the shape of the stored elements for a conversion: bytes of undefined type count
+// storedShape returns the shape of the stored elements for a conversion: bytes of undefined type count
 // as elements if the shape has exactly as many.
-func (c *conversion) stored(t *tensorfile.Tensor) (tensor.Shape, error) {
+func (c *conversion) storedShape(t *tensorfile.Tensor) (tensor.Shape, error) {
 	shape, err := t.Stored()
 	if err == nil && t.DType == tensor.Undefined && len(t.Shape) > 0 {
 		if n, ok := t.Shape.Count(); ok && n == t.Size {
@@ -372,7 +373,7 @@ func (c *conversion) convertCustom(row *Row, t *tensorfile.Tensor, shape tensor.
 	}
 	out := filepath.Join(dir, "out.npy")
 	if err := c.run.opt.Custom.convert(c.ctx, call{
-		pair: pair{t.Format, *c.run.opt.Target}, In: in, Out: out, ShapeFrom: shape, ShapeTo: to, Group: t.Groups,
+		pair: formatPair{t.Format, *c.run.opt.Target}, In: in, Out: out, ShapeFrom: shape, ShapeTo: to, Group: t.Groups,
 	}); err != nil {
 		return err
 	}
@@ -392,8 +393,8 @@ func (c *conversion) convertCustom(row *Row, t *tensorfile.Tensor, shape tensor.
 }
 
 // cropTo crops the padding off the result of a user's converter, which may be larger than the
-// wanted host shape. A result with as many elements stays, since only its axes may be in another
-// order. A result that cannot be cropped stays, with an error.
+// wanted host shape. A result with the wanted number of elements is not cropped, since only the
+// order of its axes may differ. A result that cannot be cropped is returned with an error.
 func cropTo(got, want tensor.Shape) (*layout.Plan, error) {
 	if len(want) == 0 || got.Elements() == want.Elements() {
 		return &layout.Plan{Shape: got}, nil
@@ -415,9 +416,9 @@ const (
 	partMemory = 1<<20 + layout.BufferBytes
 )
 
-// isRandom reports whether several goroutines can read a tensor at different offsets: it is stored
-// in a file, not compressed in an archive.
-func isRandom(t *tensorfile.Tensor) bool {
+// isRandomAccess reports whether several goroutines can read a tensor at different offsets: it is
+// stored in a file, not compressed in an archive.
+func isRandomAccess(t *tensorfile.Tensor) bool {
 	if t.Data == nil {
 		return false
 	}
@@ -426,14 +427,14 @@ func isRandom(t *tensorfile.Tensor) bool {
 	return ok
 }
 
-// isParted reports whether a tensor is large enough for several workers and its file allows writes
+// canSplit reports whether a tensor is large enough for several workers and its file allows writes
 // at any offset.
-func (c *conversion) isParted(f *safefile.File, src elements, enc encoding) bool {
+func (c *conversion) canSplit(f *safefile.File, src elements, enc encoding) bool {
 	return src.n >= fewParts*partElements && src.openAnother != nil && enc.unit > 0 && cap(c.run.slots) > 1 && f.WritesAt()
 }
 
-// fillParts is fill with all free workers: each writes parts of the tensor at their offsets. The
-// caller's slot is freed for them meanwhile. The error is from the first failed part.
+// fillParts writes a file like fill, with all free workers: each writes parts of the tensor at
+// their offsets. The caller's slot is free meanwhile. The error is from the first failed part.
 func (c *conversion) fillParts(f *safefile.File, src elements, enc encoding, encoder func(*memory) (encoding, error)) error {
 	if _, err := f.WriteAt(enc.header, 0); err != nil {
 		return err

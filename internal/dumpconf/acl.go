@@ -109,7 +109,7 @@ func aclProfiles() []Profile {
 		{
 			Name: "model", About: Text{EN: "operators of models, offline or compiled"},
 			next: []string{"next.folder", "next.load-order", "next.unset-collect", "next.large-model"}, hasList: true,
-			Fields: filters(field("dump_mode", "output"), field("dump_data", "tensor"), field("dump_level", "op").withPreset(forBlacklists), field("dump_step")),
+			Fields: filters(field("dump_mode", "output"), field("dump_data", "tensor"), field("dump_level", "op").withPreset(levelForBlacklists), field("dump_step")),
 		},
 		{
 			Name: "op", About: Text{EN: "operators that are called one by one, as PyTorch does"},
@@ -120,7 +120,7 @@ func aclProfiles() []Profile {
 			Name: "stats", About: Text{EN: "statistics instead of tensors: the first step for a large model"}, Since: sinceCANN70,
 			next: []string{"next.folder", "next.load-order", "next.unset-collect", "next.csv"}, hasList: true,
 			Fields: filters(field("dump_mode", "all"), field("dump_data", "stats").asFixed(), field("dump_level", "op"), field("dump_step"),
-				field("dump_stats", aclDump.find("dump_stats").Values...).withPreset(func(b *builder, all []string) []string { return onlyIf(b.opt.isA2(), all) })),
+				field("dump_stats", aclDump.find("dump_stats").Values...).withPreset(func(b *builder, all []string) []string { return valuesIf(b.opt.isA2(), all) })),
 		},
 		{
 			Name: "overflow", About: Text{EN: "operators that overflow"}, Since: sinceCANN62,
@@ -145,9 +145,9 @@ func aclProfiles() []Profile {
 	}
 }
 
-// forBlacklists returns the level if a blacklist is given, since blacklists have no effect without a level, else nil.
-func forBlacklists(b *builder, level []string) []string {
-	return onlyIf(b.isGiven("optype_blacklist") || b.isGiven("opname_blacklist"), level)
+// levelForBlacklists returns the level if a blacklist is given, since blacklists have no effect without a level, else nil.
+func levelForBlacklists(b *builder, level []string) []string {
+	return valuesIf(b.isGiven("optype_blacklist") || b.isGiven("opname_blacklist"), level)
 }
 
 // sceneForVersion returns the name of the scene in the target version.
@@ -178,23 +178,23 @@ func (a *ACL) setting(key string) Setting { return a.Dump.setting(key) }
 // items returns the items of dump_list.
 func (a *ACL) items() []*Object { return a.setting("dump_list").Objects }
 
-// opSwitch reports whether single operator calls are dumped.
-func (a *ACL) opSwitch() bool { return a.setting("dump_op_switch").Value == "on" }
+// dumpsSingleOps reports whether single operator calls are dumped.
+func (a *ACL) dumpsSingleOps() bool { return a.setting("dump_op_switch").Value == "on" }
 
-// overflow reports whether overflowing operators are dumped.
-func (a *ACL) overflow() bool { return a.setting("dump_debug").Value == "on" }
+// dumpsOverflow reports whether overflowing operators are dumped.
+func (a *ACL) dumpsOverflow() bool { return a.setting("dump_debug").Value == "on" }
 
 // scene returns dump_scene; empty if absent.
 func (a *ACL) scene() string { return a.setting("dump_scene").Value }
 
-// watcher reports whether memory is watched.
-func (a *ACL) watcher() bool { return a.scene() == watcherScene }
+// watchesMemory reports whether memory is watched.
+func (a *ACL) watchesMemory() bool { return a.scene() == watcherScene }
 
-// exception reports whether failing operators are dumped.
-func (a *ACL) exception() bool { return slices.Contains(exceptionScenes, a.scene()) }
+// dumpsFailures reports whether failing operators are dumped.
+func (a *ACL) dumpsFailures() bool { return slices.Contains(exceptionScenes, a.scene()) }
 
-// mode returns dump_mode or its default.
-func (a *ACL) mode() string { return a.setting("dump_mode").orDefault() }
+// dumpMode returns dump_mode or its default.
+func (a *ACL) dumpMode() string { return a.setting("dump_mode").orDefault() }
 
 // dumpsStatistics reports whether statistics are dumped instead of tensors.
 func (a *ACL) dumpsStatistics() bool { return a.setting("dump_data").Value == "stats" }
@@ -202,7 +202,7 @@ func (a *ACL) dumpsStatistics() bool { return a.setting("dump_data").Value == "s
 // Dumps reports whether the file switches on any dump of the runtime. dump_kernel_data, the data of
 // Ascend C kernels, does not count.
 func (a *ACL) Dumps() bool {
-	return a.setting("dump_list").isFilled() || a.opSwitch() || a.overflow() || a.scene() != ""
+	return a.setting("dump_list").isFilled() || a.dumpsSingleOps() || a.dumpsOverflow() || a.scene() != ""
 }
 
 // aclKinds lists the kinds of dumps that an acl.json switches on.
@@ -211,17 +211,17 @@ type aclKinds struct{ exception, overflow, watcher, ops, models, kernel bool }
 func (a *ACL) kinds() aclKinds {
 	k := aclKinds{kernel: a.setting("dump_kernel_data").Value != ""}
 	switch {
-	case a.exception():
+	case a.dumpsFailures():
 		k.exception = true
-	case a.watcher():
+	case a.watchesMemory():
 		k.watcher = true
-	case a.overflow():
+	case a.dumpsOverflow():
 		k.overflow = true
 	default:
-		k.ops, k.models = a.opSwitch(), a.setting("dump_list").isFilled()
+		k.ops, k.models = a.dumpsSingleOps(), a.setting("dump_list").isFilled()
 	}
 	return k
 }
 
-// inFolders reports whether a dump writes files in folders of time and device.
+// inFolders reports whether the dump writes its files into folders {time}/{device}.
 func (k aclKinds) inFolders() bool { return k.models || k.ops || k.overflow || k.watcher }

@@ -59,7 +59,7 @@ func Check(name string, src []byte, opt Options) *Report {
 	doc := jsonpos.Parse(src)
 	if isUTF16 {
 		inner := jsonpos.Parse(text)
-		doc = withUTF16(doc, inner)
+		doc = mergeEncodingProblem(doc, inner)
 	}
 	c := &check{name: name, opt: &opt, doc: doc, root: doc.Root, schema: opt.Schema, hasMore: doc.More}
 	if c.schema == SchemaUnknown {
@@ -75,7 +75,7 @@ func Check(name string, src []byte, opt Options) *Report {
 	case SchemaMsprobe:
 		c.msprobe = c.read.readDocument(c.root, &msprobeRoot)
 	}
-	for order, rule := range rules(c.schema) {
+	for order, rule := range eachRule(c.schema) {
 		(&reporter{check: c, rule: rule, order: order}).apply()
 	}
 	c.dropGuesses()
@@ -92,23 +92,24 @@ func Check(name string, src []byte, opt Options) *Report {
 	return r
 }
 
-// ignored returns why the runtime never reaches a stage, or an empty sentence if it does.
-func (c *check) ignored(s validationStep) lang.Sentence {
+// unreachedReason explains why the runtime never reaches a validation stage; it returns an empty sentence
+// if it does.
+func (c *check) unreachedReason(s validationStep) lang.Sentence {
 	switch {
 	case c.acl == nil || s <= stageScene:
 		return lang.Sentence{}
-	case c.acl.exception():
+	case c.acl.dumpsFailures():
 		return lang.Say("the runtime does not check this in an exception scene")
-	case c.acl.overflow() && s > stageDebug:
+	case c.acl.dumpsOverflow() && s > stageDebug:
 		return lang.Say(`the runtime does not check this when dump_debug is "on"`)
 	default:
 		return lang.Sentence{}
 	}
 }
 
-// withUTF16 returns the document read from UTF-16, with the problem of its encoding first. The
-// repair of the encoding includes the repairs of the other problems.
-func withUTF16(outer, inner *jsonpos.Document) *jsonpos.Document {
+// mergeEncodingProblem returns the document decoded from UTF-16 with one more problem: its
+// encoding. The repair of the encoding includes the repairs of the other problems.
+func mergeEncodingProblem(outer, inner *jsonpos.Document) *jsonpos.Document {
 	encoding := outer.Problems[0]
 	if !inner.Valid() {
 		var edits []jsonpos.Edit
@@ -354,7 +355,7 @@ type Finding struct {
 	rule      *rule
 	syntax    bool // about the JSON syntax, not about settings
 	stage     validationStep
-	order     int  // of the rule, in the table
+	order     int  // position of the rule in the table
 	wholeFile bool // the edit applies to the file, not to the text decoded from it
 }
 
@@ -363,7 +364,7 @@ type Report struct {
 	Name     string
 	Schema   Schema
 	Findings []Finding // by position
-	More     bool      // a rule found more than it lists
+	More     bool      // the rule found more faults than the report lists
 	Doc      *jsonpos.Document
 
 	// The decoded settings; nil for other schemas.

@@ -112,8 +112,8 @@ func TestTypedACL(t *testing.T) {
 	if p := a.setting("dump_path"); !p.OK || p.Value != "/d" || p.Path != "dump.dump_path" {
 		t.Errorf("dump_path %+v", p)
 	}
-	if a.setting("dump_mode").Present() || a.mode() != "output" {
-		t.Errorf("dump_mode %+v, mode %q", a.setting("dump_mode"), a.mode())
+	if a.setting("dump_mode").Present() || a.dumpMode() != "output" {
+		t.Errorf("dump_mode %+v, mode %q", a.setting("dump_mode"), a.dumpMode())
 	}
 	if len(a.Steps) != 2 || a.Steps[1].From != 3 || a.Steps[1].To != 5 {
 		t.Errorf("steps %+v", a.Steps)
@@ -302,7 +302,7 @@ func TestWrongTypesEverywhere(t *testing.T) {
 		&tfOptions:       `{%s}`,
 	}
 	for _, schema := range []Schema{SchemaACL, SchemaMindSpore, SchemaGE, SchemaTF} {
-		for _, table := range tables(schema) {
+		for _, table := range keyTables(schema) {
 			for _, key := range table.keys {
 				for sample, good := range samples {
 					if slices.Contains(good, key.Type) || schema == SchemaTF && sample == "null" && key.Type == TypeString {

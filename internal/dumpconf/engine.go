@@ -97,17 +97,17 @@ func (e *EngineOptions) isOn(name string) bool {
 // hasDump reports whether the ordinary or the overflow dump is on.
 func (e *EngineOptions) hasDump() bool { return e.isOn("enableDump") || e.isOn("enableDumpDebug") }
 
-// switchOn returns the switch of the active dump, the ordinary dump first.
-func (e *EngineOptions) switchOn() Setting {
+// activeSwitch returns the switch of the active dump, the ordinary dump first.
+func (e *EngineOptions) activeSwitch() Setting {
 	if e.isOn("enableDump") {
 		return e.setting("enableDump")
 	}
 	return e.setting("enableDumpDebug")
 }
 
-// overflows reports whether the overflow dump is on and effective: the graph engine needs a mode,
+// hasOverflowDump reports whether the overflow dump is on and effective: the graph engine needs a mode,
 // the TensorFlow adapter has a default.
-func (e *EngineOptions) overflows() bool {
+func (e *EngineOptions) hasOverflowDump() bool {
 	return e.isOn("enableDumpDebug") && (e.TF || e.setting("dumpDebugMode").Value != "")
 }
 
@@ -123,8 +123,8 @@ func (e *EngineOptions) scene() string {
 	}
 }
 
-// mode returns the dump mode or its default.
-func (e *EngineOptions) mode() string { return cmp.Or(e.setting("dumpMode").Value, "output") }
+// dumpMode returns the dump mode or its default.
+func (e *EngineOptions) dumpMode() string { return cmp.Or(e.setting("dumpMode").Value, "output") }
 
 // dumpsStatistics reports whether statistics are dumped instead of tensors.
 func (e *EngineOptions) dumpsStatistics() bool { return e.setting("dumpData").Value == "stats" }
@@ -137,17 +137,17 @@ var geRules = []rule{
 	{id: "GE003", severity: Error, code: "E10058", checks: "a dump is on without usable dumpPath",
 		guess: true, message: Text{EN: "dumpPath %s"},
 		engine: func(e *EngineOptions, r *reporter) {
-			r.enginePath(e, Text{EN: "is required when a dump is on"})
+			r.checkEnginePath(e, Text{EN: "is required when a dump is on"})
 		}},
 	{id: "GE004", severity: Error, code: "E10001", checks: "dumpStep is malformed, or has ranges whose start is not before their end",
-		message: Text{EN: "dumpStep: %s %s"}, engine: func(e *EngineOptions, r *reporter) { r.engineSteps(e, true) }},
+		message: Text{EN: "dumpStep: %s %s"}, engine: func(e *EngineOptions, r *reporter) { r.checkEngineSteps(e, true) }},
 	{id: "GE008", severity: Warning, checks: "an option that looks like a misspelled dump option",
 		guess: true, message: Text{EN: "%s is no dump option%s"},
 		ignored: Text{EN: "no dump option"},
 		run: func(r *reporter) {
 			for _, s := range r.read.unknown {
-				if r.nearest(s.member.Key, geOptions.names()) != "" {
-					r.unknownKey(s, geOptions.names())
+				if r.nearestWord(s.member.Key, geOptions.names()) != "" {
+					r.reportUnknownKey(s, geOptions.names())
 				}
 			}
 		}},
@@ -161,7 +161,7 @@ var engineRules = []rule{
 			r.reportTypes()
 			for _, s := range []Setting{e.setting("enableDump"), e.setting("enableDumpDebug")} {
 				if s.OK && !e.TF && s.Value != "0" && s.Value != "1" {
-					r.report(s.valueSpan(), lang.Say("%s must be \"0\" or \"1\", found %s", s.key.Name, show(s.Value)))
+					r.report(s.valueSpan(), lang.Say("%s must be \"0\" or \"1\", found %s", s.key.Name, quoteShort(s.Value)))
 				}
 			}
 		}},
@@ -180,14 +180,14 @@ var engineRules = []rule{
 			s := e.setting("dumpLayer")
 			if i := strings.IndexAny(s.Value, ",|;"); i >= 0 {
 				words := strings.FieldsFunc(s.Value, func(c rune) bool { return strings.ContainsRune(",|; ", c) })
-				r.report(partSpan(s, i, 1), show(s.Value[i:i+1])).repair(s, strings.Join(words, " "))
+				r.report(partSpan(s, i, 1), quoteShort(s.Value[i:i+1])).repair(s, strings.Join(words, " "))
 			}
 		}},
 	{id: "GE010", severity: Error, code: "E10056", checks: "NPU_COLLECT_PATH is set beside a dump",
 		guess: true, message: Text{EN: "the environment variable NPU_COLLECT_PATH=%s makes this dump fail; unset it"},
 		engine: func(e *EngineOptions, r *reporter) {
-			value, ok := r.opt.env("NPU_COLLECT_PATH")
-			r.reportIf(ok && e.hasDump(), e.switchOn().keySpan(), shorten(value))
+			value, ok := r.opt.lookupEnv("NPU_COLLECT_PATH")
+			r.reportIf(ok && e.hasDump(), e.activeSwitch().keySpan(), shorten(value))
 		}},
 	{id: "GE011", severity: Warning, checks: "a file without any dump option",
 		guess: true, message: Text{EN: "there is no dump option in this file"},
@@ -196,7 +196,7 @@ var engineRules = []rule{
 		}},
 	{id: "GE012", severity: Warning, checks: "the path has a variable, blanks at its ends or a host",
 		message: Text{EN: "%s in the path of the dump %s"},
-		engine:  enginePathForm},
+		engine:  checkEnginePathForm},
 	{id: "GE009", severity: Error, code: "E10001", checks: "an option is no string, or its value is not known", message: sentenceMessage,
 		run: (*reporter).reportValues},
 }
@@ -209,46 +209,46 @@ var tfRules = []rule{
 	{id: "TF002", severity: Error, checks: "a dump is on without usable dump_path",
 		guess: true, message: Text{EN: "dump_path %s"},
 		engine: func(e *EngineOptions, r *reporter) {
-			r.enginePath(e, Text{EN: "is required when a dump is on, and the folder must exist"})
+			r.checkEnginePath(e, Text{EN: "is required when a dump is on, and the folder must exist"})
 		}},
 	{id: "TF003", severity: Error, checks: "dump_step is malformed, or has ranges whose start is not before their end",
-		message: Text{EN: "dump_step: %s %s"}, engine: func(e *EngineOptions, r *reporter) { r.engineSteps(e, false) }},
+		message: Text{EN: "dump_step: %s %s"}, engine: func(e *EngineOptions, r *reporter) { r.checkEngineSteps(e, false) }},
 }
 
 func checkBothOn(e *EngineOptions, r *reporter) {
 	r.reportIf(e.isOn("enableDump") && e.isOn("enableDumpDebug"), e.setting("enableDumpDebug").keySpan())
 }
 
-// enginePath checks the folder of a dump that is on.
-func (r *reporter) enginePath(e *EngineOptions, required Text) {
+// checkEnginePath checks the folder of a dump that is on.
+func (r *reporter) checkEnginePath(e *EngineOptions, required Text) {
 	switch p := e.setting("dumpPath"); {
 	case !e.hasDump() || p.isWrongType():
 	case !p.Present():
-		r.report(e.switchOn().keySpan(), required)
+		r.report(e.activeSwitch().keySpan(), required)
 	case p.Value == "":
 		r.report(p.valueSpan(), required)
 	case r.opt.Stat != nil && r.opt.Stat(p.Value) != PathUsable:
-		r.report(p.valueSpan(), lang.Say("%s is not an existing folder that can be read and written; create it first", show(p.Value)))
+		r.report(p.valueSpan(), lang.Say("%s is not an existing folder that can be read and written; create it first", quoteShort(p.Value)))
 	}
 }
 
-// enginePathForm reports parts of a path that the engine takes literally.
-func enginePathForm(e *EngineOptions, r *reporter) {
+// checkEnginePathForm reports parts of a path that the engine takes literally.
+func checkEnginePathForm(e *EngineOptions, r *reporter) {
 	p := e.setting("dumpPath")
 	host, _, colon := strings.Cut(p.Value, ":")
 	at := placeholder().FindStringIndex(p.Value)
 	switch {
 	case colon && isIPv4(host):
-		r.report(partSpan(p, 0, len(host)+1), show(host+":"), Text{EN: "names another host, which this option does not support"})
+		r.report(partSpan(p, 0, len(host)+1), quoteShort(host+":"), Text{EN: "names another host, which this option does not support"})
 	case at != nil:
-		r.report(partSpan(p, at[0], at[1]-at[0]), show(p.Value[at[0]:at[1]]), Text{EN: "is not expanded; write the full path"})
+		r.report(partSpan(p, at[0], at[1]-at[0]), quoteShort(p.Value[at[0]:at[1]]), Text{EN: "is not expanded; write the full path"})
 	case strings.TrimSpace(p.Value) != p.Value:
-		r.report(p.valueSpan(), show(p.Value), Text{EN: "has blanks around it, which become part of the name"})
+		r.report(p.valueSpan(), quoteShort(p.Value), Text{EN: "has blanks around it, which become part of the name"})
 	}
 }
 
-// engineSteps checks a list of steps. The graph engine reads 32-bit numbers.
-func (r *reporter) engineSteps(e *EngineOptions, int32Only bool) {
+// checkEngineSteps checks a list of steps. The graph engine reads 32-bit numbers.
+func (r *reporter) checkEngineSteps(e *EngineOptions, int32Only bool) {
 	for _, s := range e.Steps[:min(len(e.Steps), maxSteps)] {
 		fault := stepFaults[s.Fault]
 		switch {
@@ -257,7 +257,7 @@ func (r *reporter) engineSteps(e *EngineOptions, int32Only bool) {
 		case s.Valid() && int32Only && s.To > math.MaxInt32:
 			fault = Text{EN: "is beyond 32 bits"}
 		}
-		r.reportIf(fault != Text{}, stepSpan(s, e.setting("dumpStep")), show(s.Text), fault)
+		r.reportIf(fault != Text{}, stepSpan(s, e.setting("dumpStep")), quoteShort(s.Text), fault)
 	}
 	r.reportIf(len(e.Steps) > maxSteps, e.setting("dumpStep").valueSpan(), fmt.Sprint(maxSteps), Text{EN: "pieces are allowed at most"})
 }
@@ -267,8 +267,8 @@ func (r *reporter) debugMode(e *EngineOptions) {
 	known := slices.Contains(dumpDebugModes, m.Value)
 	switch isDebugOn := e.isOn("enableDumpDebug"); {
 	case m.OK && known && r.opt.isA2A3() && m.Value != "all":
-		r.report(m.valueSpan(), lang.Say("%s is %s; Atlas A2 and A3 accept only \"all\"", m.key.Name, show(m.Value))).repair(m, "all")
-	case m.OK && known && !e.hasDump(): // defaults written out
+		r.report(m.valueSpan(), lang.Say("%s is %s; Atlas A2 and A3 accept only \"all\"", m.key.Name, quoteShort(m.Value))).repair(m, "all")
+	case m.OK && known && !e.hasDump(): // the file only spells out defaults
 	case m.Present() && !isDebugOn && !debug.isWrongType():
 		r.reportAs(Warning, m.keySpan(), lang.Say("%s has no effect without overflow dump switched on", m.key.Name))
 	case !m.Present() && isDebugOn && !e.TF:

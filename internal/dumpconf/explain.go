@@ -37,21 +37,21 @@ var sectionNames = []string{"what", "which", "where", "format", "ignored", "envi
 // selects layouts and drops newer keys, and set environment variables are considered. A file with
 // errors is explained as intended.
 func Explain(r *Report, opt Options) *Explanation {
-	e := &explainer{r: r.effective(opt.TargetVersion), opt: &opt, out: &Explanation{Schema: r.Schema}, lines: make(map[string][]Text)}
+	e := &explainer{r: r.withoutNewerKeys(opt.TargetVersion), opt: &opt, out: &Explanation{Schema: r.Schema}, lines: make(map[string][]Text)}
 	e.addErrors()
 	switch {
 	case r.ACL != nil:
-		e.acl(e.r.ACL)
+		e.describeACL(e.r.ACL)
 	case r.MindSpore != nil:
-		e.mindSpore(e.r.MindSpore)
+		e.describeMindSpore(e.r.MindSpore)
 	case r.Engine != nil:
-		e.engine(r.Engine)
+		e.describeEngine(r.Engine)
 	case r.msprobe != nil:
-		e.msprobe(r.msprobe)
+		e.describeMsprobe(r.msprobe)
 	default:
 		e.addText("what.unreadable")
 	}
-	e.ignored()
+	e.describeIgnored()
 	var paths []Text
 	for _, p := range e.out.Patterns {
 		paths = append(paths, Text{EN: p, ZH: p})
@@ -76,28 +76,28 @@ type explainer struct {
 // addText adds the text of a key; the section is the part of the key before the first dot.
 func (e *explainer) addText(key string, args ...any) {
 	section, _, _ := strings.Cut(key, ".")
-	e.add(section, text(key, args...))
+	e.addLine(section, text(key, args...))
 }
 
-// sayIf calls say if the condition holds.
-func (e *explainer) sayIf(condition bool, key string, args ...any) {
+// addTextIf calls addText if the condition holds.
+func (e *explainer) addTextIf(condition bool, key string, args ...any) {
 	if condition {
 		e.addText(key, args...)
 	}
 }
 
-func (e *explainer) add(section string, line Text) {
+func (e *explainer) addLine(section string, line Text) {
 	e.lines[section] = append(e.lines[section], line)
 }
 
-// active calls say for a dump that is switched on.
-func (e *explainer) active(key string, args ...any) {
+// addActive adds the text of a dump that is switched on.
+func (e *explainer) addActive(key string, args ...any) {
 	e.out.Active = true
 	e.addText(key, args...)
 }
 
-// files adds a path pattern.
-func (e *explainer) files(parts ...string) {
+// addPattern adds a path pattern.
+func (e *explainer) addPattern(parts ...string) {
 	var b strings.Builder
 	for i, p := range parts {
 		if i > 0 && !strings.HasSuffix(b.String(), "/") {
@@ -121,12 +121,12 @@ func (e *explainer) addCommand(folder, command, why string) {
 	e.addText("read.command", line, text(why))
 }
 
-// enables adds the command that computes the operators of the dump again, or, if any text of lacking is not empty,
-// says that these settings are missing for it.
-func (e *explainer) enables(folder string, lacking ...string) {
+// addCheck adds the command dumptool check. If any text of lacking is not empty, check cannot run:
+// addCheck names these missing settings instead.
+func (e *explainer) addCheck(folder string, lacking ...string) {
 	lacking = slices.DeleteFunc(lacking, func(s string) bool { return s == "" })
 	if len(lacking) > 0 {
-		e.addText("read.compare-only", list(lacking))
+		e.addText("read.compare-only", joinValues(lacking))
 	} else {
 		e.addCommand(folder, "dumptool check %s", "why.check")
 	}
@@ -159,13 +159,13 @@ func (e *explainer) addErrors() {
 // maxNames is the number of names that a line lists.
 const maxNames = 10
 
-// names lists values, shortened.
-func names(values []string) Text {
+// shortenedNames lists values, shortened.
+func shortenedNames(values []string) Text {
 	var out []string
 	for _, v := range firstN(maxNames, values) {
 		out = append(out, shorten(printable(v)))
 	}
-	joined := list(out)
+	joined := joinValues(out)
 	if n := len(values) - maxNames; n > 0 {
 		return text("word.and-more", joined, n)
 	}
@@ -175,19 +175,19 @@ func names(values []string) Text {
 // firstN returns the first n of values.
 func firstN[T any](n int, values []T) []T { return values[:min(len(values), n)] }
 
-// steps describes the dumped steps; nil for all.
-func (e *explainer) steps(stepsText string, chosen []lang.Step) {
+// describeSteps describes the dumped steps; nil for all.
+func (e *explainer) describeSteps(stepsText string, chosen []lang.Step) {
 	switch valid := validSteps(chosen); {
 	case stepsText == "" || chosen == nil:
 		e.addText("which.every-step")
 	case len(valid) == 0:
-		e.addText("which.no-step", quoted(stepsText))
+		e.addText("which.no-step", quoteJSON(stepsText))
 	default:
-		e.addText("which.steps", names(valid))
+		e.addText("which.steps", shortenedNames(valid))
 	}
 }
 
-// validSteps returns the usable pieces of a list.
+// validSteps returns the valid pieces of a list.
 func validSteps(all []lang.Step) []string {
 	var out []string
 	for _, s := range all {
@@ -198,8 +198,8 @@ func validSteps(all []lang.Step) []string {
 	return out
 }
 
-// sides returns the words for inputs, outputs or both.
-func sides(mode string) Text {
+// describeSides returns the words for inputs, outputs or both.
+func describeSides(mode string) Text {
 	if mode != "input" && mode != "all" {
 		mode = "output"
 	}
@@ -219,8 +219,8 @@ func (r *Report) newerKeys() []Finding {
 	return r.findings(func(f *Finding) bool { return f.Rule == newerRule })
 }
 
-// effective returns the report with the settings as the target version reads them: without newer keys.
-func (r *Report) effective(target Version) *Report {
+// withoutNewerKeys returns the report with the settings as the target version reads them: without newer keys.
+func (r *Report) withoutNewerKeys(target Version) *Report {
 	out, d := *r, &decoder{target: target}
 	switch {
 	case target.IsNewest():
@@ -239,12 +239,12 @@ func (r *Report) effective(target Version) *Report {
 func (e *explainer) addIgnored(condition bool, s Setting, why Text) {
 	if condition {
 		line, _ := e.r.Doc.Position(s.keySpan().start)
-		e.add("ignored", text("word.setting", s.Path, line, why))
+		e.addLine("ignored", text("word.setting", s.Path, line, why))
 	}
 }
 
-// ignored lists settings without effect, and cautions.
-func (e *explainer) ignored() {
+// describeIgnored lists settings without effect, and cautions.
+func (e *explainer) describeIgnored() {
 	count := 0
 	seen := make(map[string]bool)
 	for i := range e.r.Findings {
@@ -255,7 +255,7 @@ func (e *explainer) ignored() {
 			continue
 		case !f.Ignored.IsZero():
 			reason = ruleOf("ACL052").ignored
-			if e.r.ACL != nil && e.r.ACL.exception() {
+			if e.r.ACL != nil && e.r.ACL.dumpsFailures() {
 				reason = ruleOf("ACL041").ignored
 			}
 		case f.Severity != Warning || reason == Text{}:
@@ -269,62 +269,62 @@ func (e *explainer) ignored() {
 		if count++; count > 5*maxNames {
 			continue
 		}
-		e.add(section, text("word.setting", where, f.Line, reason))
+		e.addLine(section, text("word.setting", where, f.Line, reason))
 	}
-	e.sayIf(count > 5*maxNames, "ignored.more")
+	e.addTextIf(count > 5*maxNames, "ignored.more")
 }
 
-func (e *explainer) engine(o *EngineOptions) {
+func (e *explainer) describeEngine(o *EngineOptions) {
 	folders := "{time}/{device_id}/ge_default_{timestamp}_{n}/{model_id}/{data_index}"
 	if o.TF {
 		folders = "{time}/{device_id}/{graph_name}/{model_id}/{data_index}"
 	}
 	switch {
 	case o.isOn("enableDump"):
-		e.engineDump(o, folders)
-	case o.overflows():
+		e.describeEngineDump(o, folders)
+	case o.hasOverflowDump():
 		kind := cmp.Or(o.setting("dumpDebugMode").Value, "all")
-		e.active("what.engine-overflow-dump", shorten(printable(kind)))
-		e.overflowFiles(localPath(o.setting("dumpPath").Value), folders)
+		e.addActive("what.engine-overflow-dump", shorten(printable(kind)))
+		e.addOverflowPatterns(localPath(o.setting("dumpPath").Value), folders)
 	case o.isOn("enableDumpDebug"):
 		e.addText("what.no-debug-mode")
 	}
 	if scene := o.scene(); scene != "" {
-		e.exception(scene, "")
+		e.describeException(scene, "")
 		e.addText("care.exception-first")
 	}
-	e.sayIf(!e.out.Active && !o.hasDump(), "what.engine-off")
+	e.addTextIf(!e.out.Active && !o.hasDump(), "what.engine-off")
 	if !e.out.Active {
 		return
 	}
-	e.sayIf(o.hasDump(), "where.must-exist-engine")
-	e.sayIf(o.hasDump(), "environment.acl-overrides")
-	e.sayIf(o.hasDump(), "environment.collect-engine")
-	e.sayIf(o.TF, "environment.tf-arguments")
-	e.sayIf(!o.TF, "environment.engine-options")
+	e.addTextIf(o.hasDump(), "where.must-exist-engine")
+	e.addTextIf(o.hasDump(), "environment.acl-overrides")
+	e.addTextIf(o.hasDump(), "environment.collect-engine")
+	e.addTextIf(o.TF, "environment.tf-arguments")
+	e.addTextIf(!o.TF, "environment.engine-options")
 }
 
-func (e *explainer) engineDump(o *EngineOptions, folders string) {
+func (e *explainer) describeEngineDump(o *EngineOptions, folders string) {
 	data, file := dataAndFile(o.dumpsStatistics())
-	e.active("what.graph-dump", data, sides(o.mode()))
+	e.addActive("what.graph-dump", data, describeSides(o.dumpMode()))
 	layers := strings.Fields(o.setting("dumpLayer").Value)
-	e.sayIf(len(layers) > 0, "which.operators", names(layers))
-	e.sayIf(len(layers) == 0, "which.all-operators")
+	e.addTextIf(len(layers) > 0, "which.operators", shortenedNames(layers))
+	e.addTextIf(len(layers) == 0, "which.all-operators")
 	if len(layers) == 1 {
 		file = strings.Replace(file, "{op_name}", pathName(layers[0]), 1)
 	}
-	e.steps(o.setting("dumpStep").Value, o.Steps)
+	e.describeSteps(o.setting("dumpStep").Value, o.Steps)
 	e.addText("which.every-device")
 	root := localPath(o.setting("dumpPath").Value)
-	e.files(root, folders, file)
-	e.enables(root, missingName(!o.dumpsStatistics(), o.setting("dumpData").key.Name+" tensor"), missingName(o.mode() == "all", o.setting("dumpMode").key.Name+" all"))
+	e.addPattern(root, folders, file)
+	e.addCheck(root, missingName(!o.dumpsStatistics(), o.setting("dumpData").key.Name+" tensor"), missingName(o.dumpMode() == "all", o.setting("dumpMode").key.Name+" all"))
 	if o.dumpsStatistics() {
 		e.addText("format.csv-engine")
-		e.readStatistics(root)
+		e.addStatisticsCommands(root)
 		e.addText("read.csv-engine")
 		return
 	}
-	e.addText("format.dump-files", sides(o.mode()))
-	e.readTensors(root, true)
+	e.addText("format.dump-files", describeSides(o.dumpMode()))
+	e.addTensorCommands(root, true)
 	e.addText("care.large-graph")
 }

@@ -12,37 +12,37 @@ const (
 	modelFolders = "{model_name}/{model_id}/{data_index}"
 )
 
-func (e *explainer) acl(a *ACL) {
+func (e *explainer) describeACL(a *ACL) {
 	k, path := a.kinds(), a.setting("dump_path").Value
 	switch {
 	case k.exception:
-		e.exception(e.scene(a.scene()), path)
+		e.describeException(e.scene(a.scene()), path)
 	case k.overflow:
-		e.active("what.overflow-dump")
-		e.overflowFiles(localPath(path), "{time}/{device_id}/"+modelFolders)
+		e.addActive("what.overflow-dump")
+		e.addOverflowPatterns(localPath(path), "{time}/{device_id}/"+modelFolders)
 	case k.watcher:
-		e.watcher(a)
+		e.describeWatcher(a)
 	case k.ops || k.models:
-		e.aclOrdinary(a, k)
+		e.describeACLDump(a, k)
 	}
 	if k.kernel {
-		e.kernelData(a)
+		e.describeKernelData(a)
 	}
 	if scene, variable := e.sceneVariable(); variable != "" && !e.out.Active {
 		e.addText("what.by-variable")
-		e.exception(e.scene(scene), path)
+		e.describeException(e.scene(scene), path)
 		k.exception = true
 	}
 	if !e.out.Active {
-		e.sayNoDump(a)
+		e.describeNoDump(a)
 		return
 	}
-	e.aclPlace(path, k)
-	e.aclSurroundings(k)
+	e.describeACLPath(path, k)
+	e.describeACLEnvironment(k)
 }
 
-// sayNoDump explains why there is no dump.
-func (e *explainer) sayNoDump(a *ACL) {
+// describeNoDump explains why there is no dump.
+func (e *explainer) describeNoDump(a *ACL) {
 	switch newer := e.newerSwitches(a); {
 	case newer != "":
 		e.addText("what.newer-keys", e.opt.TargetVersion, newer)
@@ -61,22 +61,22 @@ func (e *explainer) sayNoDump(a *ACL) {
 func (e *explainer) newerSwitches(a *ACL) string {
 	var keys []string
 	for _, f := range e.r.newerKeys() {
-		switch key := lastOf(f.Path); key {
+		switch key := lastPart(f.Path); key {
 		case "dump_debug", "dump_scene", "dump_kernel_data":
 			if a.Dump.Node.Get(key).Value.Text != "off" {
 				keys = append(keys, key)
 			}
 		}
 	}
-	return list(keys)
+	return joinValues(keys)
 }
 
-// aclOrdinary describes dumps of models and single operators.
-func (e *explainer) aclOrdinary(a *ACL, k aclKinds) {
+// describeACLDump describes dumps of models and single operators.
+func (e *explainer) describeACLDump(a *ACL, k aclKinds) {
 	data, file := dataAndFile(a.dumpsStatistics())
 	root := localPath(a.setting("dump_path").Value)
 	if k.models {
-		e.active("what.model-dump", data, sides(a.mode()))
+		e.addActive("what.model-dump", data, describeSides(a.dumpMode()))
 		for _, it := range firstN(maxNames, a.items()) {
 			e.describeItem(it)
 			folders, name := modelFolders, file
@@ -86,37 +86,37 @@ func (e *explainer) aclOrdinary(a *ACL, k aclKinds) {
 			if layers := valuesOf(it.setting("layer").Elems); len(layers) == 1 {
 				name = strings.Replace(name, "{op_name}", pathName(layers[0]), 1)
 			}
-			e.files(root, "{time}/{device_id}", folders, name)
+			e.addPattern(root, "{time}/{device_id}", folders, name)
 		}
 		more := len(a.items()) - maxNames
-		e.sayIf(more > 0, "which.more-items", more)
+		e.addTextIf(more > 0, "which.more-items", more)
 	}
 	if k.ops {
-		e.active("what.op-dump", data, sides(a.mode()))
-		e.files(root, "{time}/{device_id}", file)
+		e.addActive("what.op-dump", data, describeSides(a.dumpMode()))
+		e.addPattern(root, "{time}/{device_id}", file)
 	}
 	level, steps := a.setting("dump_level").Value, a.setting("dump_step").Value
-	e.sayIf(level == "op", "which.graph-level")
-	e.sayIf(level == "kernel", "which.kernel-level")
-	e.sayIf(level != "op" && level != "kernel", "which.both-levels")
-	e.steps(steps, a.Steps)
-	e.sayIf(steps != "", "environment.engine-step")
-	e.sayIf(steps != "", "care.steps-chosen")
+	e.addTextIf(level == "op", "which.graph-level")
+	e.addTextIf(level == "kernel", "which.kernel-level")
+	e.addTextIf(level != "op" && level != "kernel", "which.both-levels")
+	e.describeSteps(steps, a.Steps)
+	e.addTextIf(steps != "", "environment.engine-step")
+	e.addTextIf(steps != "", "care.steps-chosen")
 	e.addText("which.every-device")
-	e.sayIf(!k.kernel && !e.opt.TargetVersion.IsBefore(sinceCANN85), "care.kernel-data-too")
-	e.enables(root, missingName(!a.dumpsStatistics(), `"dump_data": "tensor"`), missingName(a.mode() == "all", `"dump_mode": "all"`))
+	e.addTextIf(!k.kernel && !e.opt.TargetVersion.IsBefore(sinceCANN85), "care.kernel-data-too")
+	e.addCheck(root, missingName(!a.dumpsStatistics(), `"dump_data": "tensor"`), missingName(a.dumpMode() == "all", `"dump_mode": "all"`))
 	if a.dumpsStatistics() {
 		columns := text("word.default-statistics")
 		if v := valuesOf(a.setting("dump_stats").Elems); len(v) > 0 {
-			columns = names(v)
+			columns = shortenedNames(v)
 		}
 		e.addText("format.csv", columns)
-		e.readStatistics(root)
+		e.addStatisticsCommands(root)
 		e.addText("read.csv")
 		return
 	}
-	e.addText("format.dump-files", sides(a.mode()))
-	e.readTensors(root, true)
+	e.addText("format.dump-files", describeSides(a.dumpMode()))
+	e.addTensorCommands(root, true)
 }
 
 // dataAndFile returns the contents of a dump of tensors, or of statistics, and the name of its
@@ -136,17 +136,17 @@ func (e *explainer) describeItem(it *Object) {
 	}
 	ops := text("word.all-operators")
 	if layers := valuesOf(it.setting("layer").Elems); len(layers) > 0 {
-		ops = text("word.operators", names(layers))
+		ops = text("word.operators", shortenedNames(layers))
 	}
 	e.addText("which.item", model, ops)
 	for _, rg := range firstN(maxNames, it.setting("opname_range").Objects) {
 		e.addText("which.range", model, shorten(printable(rg.setting("begin").Value)), shorten(printable(rg.setting("end").Value)))
 	}
-	e.blacklist(model, it.setting("optype_blacklist").Objects, text("word.of-type"))
-	e.blacklist(model, it.setting("opname_blacklist").Objects, text("word.of-name"))
+	e.describeBlacklist(model, it.setting("optype_blacklist").Objects, text("word.of-type"))
+	e.describeBlacklist(model, it.setting("opname_blacklist").Objects, text("word.of-name"))
 }
 
-func (e *explainer) blacklist(model Text, entries []*Object, kind Text) {
+func (e *explainer) describeBlacklist(model Text, entries []*Object, kind Text) {
 	var out []string
 	for _, b := range entries {
 		name := b.setting("name").Value
@@ -157,11 +157,11 @@ func (e *explainer) blacklist(model Text, entries []*Object, kind Text) {
 			out = append(out, name)
 		}
 	}
-	e.sayIf(len(out) > 0, "which.blacklist", model, kind, names(out))
+	e.addTextIf(len(out) > 0, "which.blacklist", model, kind, shortenedNames(out))
 }
 
-// readTensors adds the commands for tensor files; dumps adds the conversion of dump files.
-func (e *explainer) readTensors(folder string, dumps bool) {
+// addTensorCommands adds the commands for tensor files; dumps adds the conversion of dump files.
+func (e *explainer) addTensorCommands(folder string, dumps bool) {
 	e.addCommand(folder, "dumptool inspect --stats %s", "why.inspect")
 	if dumps {
 		e.addCommand(folder, "dumptool convert -d %s -out out -f NCHW", "why.convert-host")
@@ -170,90 +170,90 @@ func (e *explainer) readTensors(folder string, dumps bool) {
 	e.addCommand(folder, "dumptool overflow scan %s", "why.scan")
 }
 
-// readStatistics adds the commands for files with statistics.
-func (e *explainer) readStatistics(folder string) {
+// addStatisticsCommands adds the commands for files with statistics.
+func (e *explainer) addStatisticsCommands(folder string) {
 	e.addCommand(folder, "dumptool overflow scan %s", "why.scan-statistics")
 	e.addCommand(folder, "dumptool compare --cpu GOLDEN --npu %s -out report", "why.compare")
 }
 
-// overflowFiles describes the files of an overflow dump of any schema of the runtime.
-func (e *explainer) overflowFiles(root, folders string) {
+// addOverflowPatterns describes the files of an overflow dump of any schema of the runtime.
+func (e *explainer) addOverflowPatterns(root, folders string) {
 	e.addText("which.overflowing")
-	e.files(root, folders, opFile)
-	e.files(root, folders, opdebugFile)
-	e.addText("format.dump-files", sides("all"))
+	e.addPattern(root, folders, opFile)
+	e.addPattern(root, folders, opdebugFile)
+	e.addText("format.dump-files", describeSides("all"))
 	e.addText("format.opdebug-files")
-	e.readOverflow(root)
-	e.sayIf(e.r.Engine == nil, "care.status-check")
+	e.addOverflowCommands(root)
+	e.addTextIf(e.r.Engine == nil, "care.status-check")
 }
 
-func (e *explainer) readOverflow(root string) {
+func (e *explainer) addOverflowCommands(root string) {
 	e.addCommand(root, "dumptool overflow analyze -d %s", "why.analyze")
 	e.addCommand(root, "dumptool overflow decode --extended %s", "why.decode")
 }
 
-// aclPlace describes where paths begin.
-func (e *explainer) aclPlace(p string, k aclKinds) {
+// describeACLPath describes where paths begin.
+func (e *explainer) describeACLPath(p string, k aclKinds) {
 	switch {
 	case k.exception || p == "":
 	case isRemote(p):
 		host, _, _ := strings.Cut(p, ":")
 		e.addText("where.on-host", host)
 	case placeholder().MatchString(p):
-		e.addText("where.literal", quoted(p))
+		e.addText("where.literal", quoteJSON(p))
 	case !strings.HasPrefix(p, "/"):
-		e.addText("where.relative", quoted(p))
+		e.addText("where.relative", quoteJSON(p))
 	}
-	e.sayIf(p != "" && !k.exception, "where.must-exist")
-	e.sayIf(k.inFolders(), "where.time")
-	e.sayIf(k.inFolders(), "where.mapping")
+	e.addTextIf(p != "" && !k.exception, "where.must-exist")
+	e.addTextIf(k.inFolders(), "where.time")
+	e.addTextIf(k.inFolders(), "where.mapping")
 }
 
-// aclSurroundings describes calls and variables.
-func (e *explainer) aclSurroundings(k aclKinds) {
+// describeACLEnvironment describes calls and variables.
+func (e *explainer) describeACLEnvironment(k aclKinds) {
 	if k.inFolders() {
-		v, set := e.opt.env("NPU_COLLECT_PATH")
-		e.sayIf(set, "environment.collect-is-set", shorten(printable(v)))
-		e.sayIf(!set, "environment.collect-unset")
+		v, set := e.opt.lookupEnv("NPU_COLLECT_PATH")
+		e.addTextIf(set, "environment.collect-is-set", shorten(printable(v)))
+		e.addTextIf(!set, "environment.collect-unset")
 		scene, variable := e.sceneVariable()
-		e.sayIf(variable == sceneVariable, "environment.scene-is-set", variable, scene)
+		e.addTextIf(variable == sceneVariable, "environment.scene-is-set", variable, scene)
 		e.addText("environment.load-order")
 		e.addText("care.slow")
 	}
-	e.sayIf(k.models, "care.no-core")
-	e.sayIf((k.models || k.ops) && !e.r.ACL.dumpsStatistics() && !e.opt.TargetVersion.IsBefore(sinceCANN70), "care.large-model")
+	e.addTextIf(k.models, "care.no-core")
+	e.addTextIf((k.models || k.ops) && !e.r.ACL.dumpsStatistics() && !e.opt.TargetVersion.IsBefore(sinceCANN70), "care.large-model")
 }
 
 // exceptionFolder is the folder of exception dumps below their root.
 const exceptionFolder = "extra-info/data-dump/{device_id}"
 
-// exception describes dumps of failing operators. path is the path in the file, or empty.
-func (e *explainer) exception(scene, path string) {
+// describeException describes dumps of failing operators. path is the path in the file, or empty.
+func (e *explainer) describeException(scene, path string) {
 	const timePattern = "{YYYYMMDDHHMMSSmmm}"
 	root := e.exceptionRoot(path)
 	parts := text("word.exception-parts")
 	e.addText("which.failing-operator")
 	switch scene {
 	case "aic_err_norm_dump":
-		e.active("what.exception-normal", parts)
-		e.files(root, exceptionFolder, opFile)
-		e.addText("format.dump-files", sides("all"))
+		e.addActive("what.exception-normal", parts)
+		e.addPattern(root, exceptionFolder, opFile)
+		e.addText("format.dump-files", describeSides("all"))
 	case "aic_err_detail_dump":
-		e.active("what.exception-detailed", parts)
-		e.files(root, exceptionFolder, "*.{stream_id}.{task_id}.{timestamp}.core")
+		e.addActive("what.exception-detailed", parts)
+		e.addPattern(root, exceptionFolder, "*.{stream_id}.{task_id}.{timestamp}.core")
 		e.addText("read.core-files")
 		e.addText("care.detail-needs")
 	default:
-		e.active("what.exception-brief", parts)
-		e.files(root, exceptionFolder, "exception_info.{stream_id}.{task_id}."+timePattern)
+		e.addActive("what.exception-brief", parts)
+		e.addPattern(root, exceptionFolder, "exception_info.{stream_id}.{task_id}."+timePattern)
 	}
-	e.sayIf(scene == "lite_exception", "care.lite-alias")
-	e.sayIf(scene != "aic_err_norm_dump", "format.exception-names")
+	e.addTextIf(scene == "lite_exception", "care.lite-alias")
+	e.addTextIf(scene != "aic_err_norm_dump", "format.exception-names")
 	folder := strings.TrimSuffix(root, "/") + "/extra-info/data-dump"
 	e.addCommand(folder, "dumptool inspect --stats %s", "why.inspect")
 	e.addCommand(folder, "dumptool convert -d %s -out out", "why.convert")
 	_, variable := e.sceneVariable()
-	e.sayIf(e.r.Engine == nil && variable == "", "environment.scene-order")
+	e.addTextIf(e.r.Engine == nil && variable == "", "environment.scene-order")
 }
 
 // sceneVariable is the variable that overrides dump_scene.
@@ -262,10 +262,10 @@ const sceneVariable = "ASCEND_DUMP_SCENE"
 // sceneVariable returns the scene set by the environment and the variable that sets it; both are
 // empty if the file decides.
 func (e *explainer) sceneVariable() (scene, variable string) {
-	if v, set := e.opt.env(sceneVariable); set && !e.opt.TargetVersion.IsBefore(sinceCANN85) && slices.Contains(exceptionScenes[1:], v) {
+	if v, set := e.opt.lookupEnv(sceneVariable); set && !e.opt.TargetVersion.IsBefore(sinceCANN85) && slices.Contains(exceptionScenes[1:], v) {
 		return v, sceneVariable
 	}
-	if _, set := e.opt.env("NPU_COLLECT_PATH"); set {
+	if _, set := e.opt.lookupEnv("NPU_COLLECT_PATH"); set {
 		return "aic_err_norm_dump", "NPU_COLLECT_PATH"
 	}
 	return "", ""
@@ -288,15 +288,15 @@ func (e *explainer) exceptionRoot(path string) string {
 		variables = variables[1:]
 	}
 	name, root := e.opt.firstEnv(variables...)
-	e.sayIf(name != "", "where.variable-decides", name)
-	e.sayIf(name == "" && e.r.Engine != nil, "where.engine-exceptions")
-	e.sayIf(name == "" && e.r.Engine == nil, "where.exception-order")
+	e.addTextIf(name != "", "where.variable-decides", name)
+	e.addTextIf(name == "" && e.r.Engine != nil, "where.engine-exceptions")
+	e.addTextIf(name == "" && e.r.Engine == nil, "where.exception-order")
 	return cmp.Or(root, localPath(path), ".")
 }
 
-// watcher describes a dump of the memory watcher.
-func (e *explainer) watcher(a *ACL) {
-	e.active("what.watcher")
+// describeWatcher describes a dump of the memory watcher.
+func (e *explainer) describeWatcher(a *ACL) {
+	e.addActive("what.watcher")
 	root := localPath(a.setting("dump_path").Value)
 	folders := "{time}/{device_id}/" + modelFolders
 	count := 0
@@ -304,34 +304,34 @@ func (e *explainer) watcher(a *ACL) {
 		watched, after := valuesOf(it.setting("watcher_nodes").Elems), valuesOf(it.setting("layer").Elems)
 		ops := text("word.every-operator")
 		if len(after) > 0 {
-			ops = text("word.operators", names(after))
+			ops = text("word.operators", shortenedNames(after))
 		} else {
 			after = []string{"{executed}"}
 		}
-		e.addText("which.watched", names(watched), ops)
+		e.addText("which.watched", shortenedNames(watched), ops)
 		for _, x := range after {
 			for _, w := range watched {
 				if count++; count > 2*maxNames {
 					break
 				}
-				e.files(root, folders, "{op_type of "+pathName(w)+"}."+pathName(x)+"_To_"+pathName(w)+".{task_id}.{stream_id}.{timestamp}")
+				e.addPattern(root, folders, "{op_type of "+pathName(w)+"}."+pathName(x)+"_To_"+pathName(w)+".{task_id}.{stream_id}.{timestamp}")
 			}
 		}
 	}
-	e.sayIf(len(a.items()) == 0, "which.nothing-watched")
-	e.sayIf(count > 2*maxNames, "where.more-pairs")
-	e.addText("format.dump-files", sides("output"))
+	e.addTextIf(len(a.items()) == 0, "which.nothing-watched")
+	e.addTextIf(count > 2*maxNames, "where.more-pairs")
+	e.addText("format.dump-files", describeSides("output"))
 	e.addCommand(root, "dumptool overflow watch %s", "why.watch")
 	e.addCommand(root, "dumptool inspect --stats %s", "why.inspect")
 	e.addCommand(root, "dumptool convert -d %s -out out -f NCHW", "why.convert-host")
 	e.addText("care.watcher-limits")
 }
 
-// kernelData describes the output of Ascend C kernels.
-func (e *explainer) kernelData(a *ACL) {
-	e.active("what.kernel-data", shorten(printable(a.setting("dump_kernel_data").Value)))
+// describeKernelData describes the output of Ascend C kernels.
+func (e *explainer) describeKernelData(a *ACL) {
+	e.addActive("what.kernel-data", shorten(printable(a.setting("dump_kernel_data").Value)))
 	_, root := e.opt.firstEnv("ASCEND_DUMP_PATH", "ASCEND_WORK_PATH")
-	e.files(cmp.Or(root, localPath(a.setting("dump_path").Value)), "[printf/]{time}/asc_kernel_data_{aic|aiv|simt}_{core}.bin")
+	e.addPattern(cmp.Or(root, localPath(a.setting("dump_path").Value)), "[printf/]{time}/asc_kernel_data_{aic|aiv|simt}_{core}.bin")
 	e.addText("format.kernel-files")
 	e.addText("environment.kernel-path")
 }

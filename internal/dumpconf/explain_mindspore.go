@@ -7,23 +7,23 @@ import (
 
 const diagnosticFolder = "$MS_DIAGNOSTIC_DATA_PATH/debug_dump"
 
-func (e *explainer) mindSpore(m *MindSpore) {
-	if reason := e.offReason(m); reason != "" {
+func (e *explainer) describeMindSpore(m *MindSpore) {
+	if reason := e.noDumpReason(m); reason != "" {
 		e.addText(reason)
 		return
 	}
 	e.out.Active = true
-	e.mindSporeMode(m)
-	e.mindSporeScope(m)
-	e.mindSporeFiles(m)
-	e.mindSporeSurroundings(m)
+	e.describeMindSporeMode(m)
+	e.describeMindSporeScope(m)
+	e.addMindSporeFiles(m)
+	e.describeMindSporeEnvironment(m)
 	kernels, devices := m.setting("kernels"), m.setting("support_device")
 	e.addIgnored(m.debugMode() != 0 && m.setting("dump_mode").Uint == 1 && len(m.Kernels) > 0, kernels, ruleOf("MS033").ignored)
 	e.addIgnored(devices.Present() && e.opt.isCPU(), devices, text("word.not-on-cpu"))
 }
 
-// offReason returns the key of the text that explains why there is no dump, or empty.
-func (e *explainer) offReason(m *MindSpore) string {
+// noDumpReason returns the key of the text that explains why there is no dump, or empty.
+func (e *explainer) noDumpReason(m *MindSpore) string {
 	target := e.opt.TargetVersion
 	byDevice := !m.hasE2E() && !e.opt.noNPU()
 	switch {
@@ -48,16 +48,16 @@ func (e *explainer) offReason(m *MindSpore) string {
 	}
 }
 
-// framework reports whether the framework itself writes the files. Before 2.3 the key enable
+// isWrittenByFramework reports whether the framework itself writes the files. Before 2.3 the key enable
 // decides, later the presence of e2e_dump_settings.
-func (e *explainer) framework(m *MindSpore) bool {
+func (e *explainer) isWrittenByFramework(m *MindSpore) bool {
 	if e.opt.TargetVersion.IsBefore(sinceMS23) {
 		return m.setting("enable").isTrue() || e.opt.noNPU()
 	}
 	return m.hasE2E() || e.opt.noNPU()
 }
 
-func (e *explainer) mindSporeMode(m *MindSpore) {
+func (e *explainer) describeMindSporeMode(m *MindSpore) {
 	saved := text("word.tensors")
 	switch {
 	case m.debugMode() == 4:
@@ -68,29 +68,29 @@ func (e *explainer) mindSporeMode(m *MindSpore) {
 	}
 	switch m.debugMode() {
 	case 0:
-		e.addText("what.ms-dump", saved, sides(m.mode()))
+		e.addText("what.ms-dump", saved, describeSides(m.dumpMode()))
 	case 1, 2, 3:
 		e.addText("what.ms-overflow-dump", saved)
-		e.sayIf(m.setting("overflow_number").Uint > 0, "what.at-most-overflows", m.setting("overflow_number").Value)
+		e.addTextIf(m.setting("overflow_number").Uint > 0, "what.at-most-overflows", m.setting("overflow_number").Value)
 	default:
 		e.addText("what.ms-exception-dump")
 	}
 	switch {
-	case e.framework(m) && (m.setting("enable").isTrue() || !m.hasE2E()):
+	case e.isWrittenByFramework(m) && (m.setting("enable").isTrue() || !m.hasE2E()):
 		e.addText("what.framework-sync")
-	case e.framework(m):
+	case e.isWrittenByFramework(m):
 		e.addText("what.framework-async")
 	default:
 		e.addText("what.device-async")
 	}
 }
 
-func (e *explainer) mindSporeScope(m *MindSpore) {
+func (e *explainer) describeMindSporeScope(m *MindSpore) {
 	switch {
 	case m.debugMode() != 0:
 		e.addText("which.all-overflowing")
 	case m.setting("dump_mode").Uint == 1:
-		e.kernels(m)
+		e.describeKernels(m)
 	case m.setting("dump_mode").Uint == 2:
 		e.addText("which.marked")
 	default:
@@ -99,46 +99,46 @@ func (e *explainer) mindSporeScope(m *MindSpore) {
 	if m.debugMode() == 4 {
 		e.addText("which.every-step")
 	} else {
-		e.steps(m.setting("iteration").Value, m.Steps)
+		e.describeSteps(m.setting("iteration").Value, m.Steps)
 	}
-	e.sayIf(m.setting("initial_iteration").Uint > 0, "which.counter-start", m.setting("initial_iteration").Value)
+	e.addTextIf(m.setting("initial_iteration").Uint > 0, "which.counter-start", m.setting("initial_iteration").Value)
 	ids := unique(valuesOf(m.setting("support_device").Elems))
-	e.sayIf(len(ids) > 0 && !e.opt.isCPU(), "which.devices", names(ids))
-	e.sayIf(m.setting("sample_mode").Uint == 1 && m.debugMode() == 0, "which.samples", m.setting("sample_num").orDefault())
+	e.addTextIf(len(ids) > 0 && !e.opt.isCPU(), "which.devices", shortenedNames(ids))
+	e.addTextIf(m.setting("sample_mode").Uint == 1 && m.debugMode() == 0, "which.samples", m.setting("sample_num").orDefault())
 }
 
-// kernels describes the operators that the entries of kernels match.
-func (e *explainer) kernels(m *MindSpore) {
+// describeKernels describes the operators that the entries of kernels match.
+func (e *explainer) describeKernels(m *MindSpore) {
 	patternsOfKind := map[KernelKind][]string{}
 	for _, k := range m.Kernels {
 		if k.Pattern != "" {
 			patternsOfKind[k.Kind] = append(patternsOfKind[k.Kind], k.Pattern)
 		}
 	}
-	e.sayIf(len(patternsOfKind) == 0, "which.empty-kernels")
-	e.sayIf(patternsOfKind[KernelName] != nil, "which.exact-names", names(patternsOfKind[KernelName]))
-	e.sayIf(patternsOfKind[KernelType] != nil, "which.type-contains", names(patternsOfKind[KernelType]))
-	e.sayIf(patternsOfKind[KernelRegex] != nil, "which.name-matches", names(patternsOfKind[KernelRegex]))
+	e.addTextIf(len(patternsOfKind) == 0, "which.empty-kernels")
+	e.addTextIf(patternsOfKind[KernelName] != nil, "which.exact-names", shortenedNames(patternsOfKind[KernelName]))
+	e.addTextIf(patternsOfKind[KernelType] != nil, "which.type-contains", shortenedNames(patternsOfKind[KernelType]))
+	e.addTextIf(patternsOfKind[KernelRegex] != nil, "which.name-matches", shortenedNames(patternsOfKind[KernelRegex]))
 }
 
-func (e *explainer) mindSporeSurroundings(m *MindSpore) {
+func (e *explainer) describeMindSporeEnvironment(m *MindSpore) {
 	e.addText("environment.ms-variable")
 	e.addText("environment.useless-output")
 	old := e.opt.TargetVersion.IsBefore(sinceMS23)
-	e.sayIf(e.framework(m), "environment.sink-mode")
-	e.sayIf(!e.framework(m) && !old, "environment.sink-size")
-	e.sayIf(old, "environment.no-dynamic-graphs")
-	e.sayIf(!old, "environment.msprobe-graphs")
+	e.addTextIf(e.isWrittenByFramework(m), "environment.sink-mode")
+	e.addTextIf(!e.isWrittenByFramework(m) && !old, "environment.sink-size")
+	e.addTextIf(old, "environment.no-dynamic-graphs")
+	e.addTextIf(!old, "environment.msprobe-graphs")
 	e.addText("care.op-numbers")
-	e.sayIf(m.debugMode() == 0 && m.savesTensors() && !e.opt.TargetVersion.IsBefore(sinceMS16), "care.large-network")
+	e.addTextIf(m.debugMode() == 0 && m.savesTensors() && !e.opt.TargetVersion.IsBefore(sinceMS16), "care.large-network")
 }
 
-// mindSporeFiles lists MindSpore's files and the commands that read them.
-func (e *explainer) mindSporeFiles(m *MindSpore) {
+// addMindSporeFiles lists MindSpore's files and the commands that read them.
+func (e *explainer) addMindSporeFiles(m *MindSpore) {
 	root := m.setting("path").Value
 	if root == "" {
 		root = diagnosticFolder
-		if v, set := e.opt.env("MS_DIAGNOSTIC_DATA_PATH"); set {
+		if v, set := e.opt.lookupEnv("MS_DIAGNOSTIC_DATA_PATH"); set {
 			root = strings.TrimSuffix(v, "/") + "/debug_dump"
 		}
 		e.addText("where.diagnostic-path")
@@ -146,23 +146,23 @@ func (e *explainer) mindSporeFiles(m *MindSpore) {
 	net := cmp.Or(m.setting("net_name").Value, "{net_name}")
 	switch {
 	case e.opt.TargetVersion.IsBefore(Version{Major: 1, Minor: 3}):
-		e.oldFiles(m, root, net)
-	case e.framework(m):
-		e.rankFiles(m, root, net, e.opt.TargetVersion)
+		e.addOldFiles(m, root, net)
+	case e.isWrittenByFramework(m):
+		e.addRankFiles(m, root, net, e.opt.TargetVersion)
 		if m.debugMode() != 0 && m.debugMode() < 4 {
-			e.files(root, "rank_{rank_id}/debug_files/{iteration}", opdebugFile)
+			e.addPattern(root, "rank_{rank_id}/debug_files/{iteration}", opdebugFile)
 		}
 	default:
-		e.deviceFiles(m, root, net)
+		e.addDeviceFiles(m, root, net)
 	}
-	e.mindSporeFormat(m)
-	e.readMindSpore(m, root)
+	e.describeMindSporeFormat(m)
+	e.addMindSporeCommands(m, root)
 }
 
-// tensorName returns the pattern of MindSpore's tensor file names.
-func (e *explainer) tensorName(m *MindSpore, target Version) string {
+// tensorPattern returns the pattern of MindSpore's tensor file names.
+func (e *explainer) tensorPattern(m *MindSpore, target Version) string {
 	io := "{input|output}"
-	if mode := m.mode(); mode != "all" {
+	if mode := m.dumpMode(); mode != "all" {
 		io = mode
 	}
 	name := opFile + "." + io + ".{slot}.{format}"
@@ -172,28 +172,28 @@ func (e *explainer) tensorName(m *MindSpore, target Version) string {
 	return name + ".npy"
 }
 
-// rankFiles adds the layout since 1.3.
-func (e *explainer) rankFiles(m *MindSpore, root, net string, target Version) {
+// addRankFiles adds the layout since 1.3.
+func (e *explainer) addRankFiles(m *MindSpore, root, net string, target Version) {
 	folders := "rank_{rank_id}/" + net + "/{graph_id}/{iteration}"
-	e.dataFiles(m, root, folders, e.framework(m) || m.setting("file_format").Value == "npy", target)
+	e.addDataFiles(m, root, folders, e.isWrittenByFramework(m) || m.setting("file_format").Value == "npy", target)
 	if m.setting("save_kernel_args").isTrue() {
-		e.files(root, folders, "{op_type}.{op_name}.json")
+		e.addPattern(root, folders, "{op_type}.{op_name}.json")
 	}
 	e.addText("where.graph-folders")
 	e.addText("where.mapping")
 }
 
-// dataFiles adds the tensor and statistics files below folders.
-func (e *explainer) dataFiles(m *MindSpore, root, folders string, npy bool, target Version) {
+// addDataFiles adds the tensor and statistics files below folders.
+func (e *explainer) addDataFiles(m *MindSpore, root, folders string, npy bool, target Version) {
 	switch {
 	case !m.writesTensors():
 	case npy:
-		e.files(root, folders, e.tensorName(m, target))
+		e.addPattern(root, folders, e.tensorPattern(m, target))
 	default:
-		e.files(root, folders, opFile)
+		e.addPattern(root, folders, opFile)
 	}
 	if m.writesStatistics() {
-		e.files(root, folders, "statistic.csv")
+		e.addPattern(root, folders, "statistic.csv")
 	}
 }
 
@@ -202,84 +202,84 @@ func (e *explainer) dataFiles(m *MindSpore, root, folders string, npy bool, targ
 func (m *MindSpore) writesTensors() bool    { return m.savesTensors() || m.debugMode() == 4 }
 func (m *MindSpore) writesStatistics() bool { return m.savesStatistics() && m.debugMode() != 4 }
 
-// deviceFiles adds the layouts of dumps written by the device: by rank, and since 2.3 the layout of
+// addDeviceFiles adds the layouts of dumps written by the device: by rank, and since 2.3 the layout of
 // the ACL runtime.
-func (e *explainer) deviceFiles(m *MindSpore, root, net string) {
+func (e *explainer) addDeviceFiles(m *MindSpore, root, net string) {
 	target := e.opt.TargetVersion
-	e.sayIf(target.IsNewest(), "where.three-layouts")
+	e.addTextIf(target.IsNewest(), "where.three-layouts")
 	if target.IsNewest() || target.IsBefore(sinceMS23) {
-		e.rankFiles(m, root, net, Version{Major: 2, Minor: 2})
+		e.addRankFiles(m, root, net, Version{Major: 2, Minor: 2})
 	}
 	if !target.IsBefore(sinceMS23) {
-		e.runtimeFiles(m, root)
+		e.addRuntimeFiles(m, root)
 	}
 }
 
-// runtimeFiles adds the layout of the ACL runtime below a folder per step.
-func (e *explainer) runtimeFiles(m *MindSpore, root string) {
+// addRuntimeFiles adds the layout of the ACL runtime below a folder per step.
+func (e *explainer) addRuntimeFiles(m *MindSpore, root string) {
 	if m.debugMode() == 4 {
-		e.files(root, "{step_id}", exceptionFolder, "exception_info.{stream_id}.{task_id}.{YYYYMMDDHHMMSSmmm}")
+		e.addPattern(root, "{step_id}", exceptionFolder, "exception_info.{stream_id}.{task_id}.{YYYYMMDDHHMMSSmmm}")
 		return
 	}
 	const folders = "{step_id}/{time}/{device_id}/{model_name}/{model_id}/{iteration_id}"
 	isNpy := m.setting("file_format").Value == "npy"
-	e.dataFiles(m, root, folders, isNpy, Version{})
+	e.addDataFiles(m, root, folders, isNpy, Version{})
 	if m.debugMode() != 0 {
 		name := opdebugFile
 		if isNpy {
 			name += ".output.0.json"
 		}
-		e.files(root, folders, name)
+		e.addPattern(root, folders, name)
 	}
 }
 
-// oldFiles adds the layouts before 1.3.
-func (e *explainer) oldFiles(m *MindSpore, root, net string) {
-	if e.framework(m) && m.setting("enable").isTrue() {
-		e.files(root, net, "{device_id}/iteration_{iteration}/{op_name}_{input|output}_{slot}_shape_{d}_{d}_{dtype}_{format}.bin")
+// addOldFiles adds the layouts before 1.3.
+func (e *explainer) addOldFiles(m *MindSpore, root, net string) {
+	if e.isWrittenByFramework(m) && m.setting("enable").isTrue() {
+		e.addPattern(root, net, "{device_id}/iteration_{iteration}/{op_name}_{input|output}_{slot}_shape_{d}_{d}_{dtype}_{format}.bin")
 		return
 	}
-	e.files(root, "{device_id}", net+"_graph_{graph_id}/{graph_id}/{iteration}", opFile)
+	e.addPattern(root, "{device_id}", net+"_graph_{graph_id}/{graph_id}/{iteration}", opFile)
 }
 
-// arrays reports whether tensors are written as .npy.
-func (e *explainer) arrays(m *MindSpore) bool {
-	return !e.opt.TargetVersion.IsBefore(Version{Major: 1, Minor: 3}) && (e.framework(m) || m.setting("file_format").Value == "npy")
+// writesArrays reports whether tensors are written as .npy.
+func (e *explainer) writesArrays(m *MindSpore) bool {
+	return !e.opt.TargetVersion.IsBefore(Version{Major: 1, Minor: 3}) && (e.isWrittenByFramework(m) || m.setting("file_format").Value == "npy")
 }
 
-func (e *explainer) mindSporeFormat(m *MindSpore) {
+func (e *explainer) describeMindSporeFormat(m *MindSpore) {
 	switch {
 	case !m.writesTensors():
-	case e.arrays(m):
+	case e.writesArrays(m):
 		e.addText("format.npy")
-	case e.framework(m):
+	case e.isWrittenByFramework(m):
 		e.addText("format.raw")
 	default:
-		e.addText("format.dump-files", sides(m.mode()))
+		e.addText("format.dump-files", describeSides(m.dumpMode()))
 	}
-	e.sayIf(e.framework(m) && m.setting("trans_flag").Present() && !m.setting("trans_flag").isTrue(), "format.device-layout")
+	e.addTextIf(e.isWrittenByFramework(m) && m.setting("trans_flag").Present() && !m.setting("trans_flag").isTrue(), "format.device-layout")
 	if m.writesStatistics() {
 		columns := Text{EN: "max, min, l2norm"}
 		if v := valuesOf(m.setting("statistic_category").Elems); len(v) > 0 {
-			columns = names(v)
+			columns = shortenedNames(v)
 		}
 		e.addText("format.statistic-csv", columns)
 	}
 }
 
-func (e *explainer) readMindSpore(m *MindSpore, root string) {
+func (e *explainer) addMindSporeCommands(m *MindSpore, root string) {
 	if m.debugMode() != 0 && m.debugMode() < 4 {
-		e.readOverflow(root)
+		e.addOverflowCommands(root)
 	}
 	if m.debugMode() == 0 {
-		e.enables(root, missingName(m.writesTensors(), `"saved_data": "tensor"`), missingName(m.mode() == "all", `"input_output": 0`))
+		e.addCheck(root, missingName(m.writesTensors(), `"saved_data": "tensor"`), missingName(m.dumpMode() == "all", `"input_output": 0`))
 	}
 	if !m.writesTensors() {
-		e.readStatistics(root)
+		e.addStatisticsCommands(root)
 		e.addText("read.statistic-csv")
 		return
 	}
-	e.readTensors(root, !e.arrays(m) && !e.framework(m))
+	e.addTensorCommands(root, !e.writesArrays(m) && !e.isWrittenByFramework(m))
 }
 
 // unique removes repeated values.

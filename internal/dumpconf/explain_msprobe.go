@@ -10,11 +10,11 @@ import (
 // Explanations of msprobe's config.json, from its description of the keys (config_json_introduct.md
 // of msprobe 8.3, 02.config_introduction.md of earlier releases).
 
-// msprobe describes a configuration of msprobe.
-func (e *explainer) msprobe(o *Object) {
+// describeMsprobe describes a configuration of msprobe.
+func (e *explainer) describeMsprobe(o *Object) {
 	task, level := cmp.Or(o.setting("task").Value, "statistics"), cmp.Or(o.setting("level").Value, "L1")
 	if !slices.Contains(msprobeTasks, task) {
-		e.addText("what.msprobe-unknown", quoted(task))
+		e.addText("what.msprobe-unknown", quoteJSON(task))
 		return
 	}
 	switch enable := o.setting("dump_enable").Node; {
@@ -26,21 +26,21 @@ func (e *explainer) msprobe(o *Object) {
 	scope, root := o.child(task), o.setting("dump_path").Value
 	dumps := task == "statistics" || task == "tensor"
 	if dumps {
-		e.msprobeDump(o, scope, task, level)
+		e.describeMsprobeDump(o, scope, task, level)
 	}
-	e.sayIf(!dumps, "what.msprobe-task", task)
+	e.addTextIf(!dumps, "what.msprobe-task", task)
 	if key := levelTexts[level]; key != "" {
 		e.addText(key)
 	}
-	e.msprobeScope(scope)
-	e.msprobeRounds(o)
+	e.describeMsprobeScope(scope)
+	e.describeMsprobeRounds(o)
 	e.addText("environment.msprobe")
 	if root == "" || level == "L2" || !dumps {
 		return
 	}
-	e.files(root, "step{step}/rank{rank}/dump.json")
+	e.addPattern(root, "step{step}/rank{rank}/dump.json")
 	if task == "tensor" || len(textsAt(scope, "tensor_list")) > 0 {
-		e.files(root, "step{step}/rank{rank}/dump_tensor_data/{name}.{input|output}.{n}.{pt|npy}")
+		e.addPattern(root, "step{step}/rank{rank}/dump_tensor_data/{name}.{input|output}.{n}.{pt|npy}")
 	}
 }
 
@@ -49,8 +49,8 @@ var levelTexts = map[string]string{
 	"L0": "which.msprobe-modules", "L1": "which.msprobe-calls", "L2": "which.msprobe-kernels", "mix": "which.msprobe-mix", "debug": "which.msprobe-debug",
 }
 
-// msprobeDump describes a dump of tensors or of their statistics.
-func (e *explainer) msprobeDump(o, scope *Object, task, level string) {
+// describeMsprobeDump describes a dump of tensors or of their statistics.
+func (e *explainer) describeMsprobeDump(o, scope *Object, task, level string) {
 	mode := textsAt(scope, "data_mode")
 	is := func(name string) bool { return slices.Contains(mode, name) }
 	side := "all"
@@ -64,44 +64,44 @@ func (e *explainer) msprobeDump(o, scope *Object, task, level string) {
 	if task == "tensor" {
 		data = text("word.tensors-and-statistics")
 	}
-	e.addText("what.msprobe-dump", data, sides(side))
-	e.sayIf(is("forward") && !is("backward"), "which.only-forward")
-	e.sayIf(is("backward") && !is("forward"), "which.only-backward")
+	e.addText("what.msprobe-dump", data, describeSides(side))
+	e.addTextIf(is("forward") && !is("backward"), "which.only-forward")
+	e.addTextIf(is("backward") && !is("forward"), "which.only-backward")
 	digest := slices.ContainsFunc(textsAt(scope, "summary_mode"), func(s string) bool { return s == "md5" || s == "xor" })
-	e.sayIf(digest, "care.msprobe-digests")
+	e.addTextIf(digest, "care.msprobe-digests")
 	all := len(textsAt(o, "step"))+len(textsAt(scope, "list"))+len(textsAt(scope, "scope")) == 0
-	e.sayIf(task == "tensor" && all, "care.msprobe-large")
-	e.sayIf(level == "L1" || level == "mix", "care.msprobe-risk")
+	e.addTextIf(task == "tensor" && all, "care.msprobe-large")
+	e.addTextIf(level == "L1" || level == "mix", "care.msprobe-risk")
 	root := localPath(o.setting("dump_path").Value)
 	if root == "" {
 		return
 	}
-	e.enables(root, missingName(task == "tensor", `"task": "tensor"`), missingName(side == "all", `"data_mode": ["all"]`))
+	e.addCheck(root, missingName(task == "tensor", `"task": "tensor"`), missingName(side == "all", `"data_mode": ["all"]`))
 	if task == "tensor" {
-		e.readTensors(root, false)
+		e.addTensorCommands(root, false)
 		return
 	}
-	e.readStatistics(root)
+	e.addStatisticsCommands(root)
 }
 
-// msprobeScope describes which calls and modules are chosen.
-func (e *explainer) msprobeScope(scope *Object) {
+// describeMsprobeScope describes which calls and modules are chosen.
+func (e *explainer) describeMsprobeScope(scope *Object) {
 	list, from, tensors := textsAt(scope, "list"), textsAt(scope, "scope"), textsAt(scope, "tensor_list")
-	e.sayIf(len(list) > 0, "which.msprobe-list", names(list))
+	e.addTextIf(len(list) > 0, "which.msprobe-list", shortenedNames(list))
 	if len(from) == 2 {
 		e.addText("which.msprobe-scope", shorten(printable(from[0])), shorten(printable(from[1])))
 	}
-	e.sayIf(len(from) != 0 && len(from) != 2, "which.msprobe-no-scope", len(from))
-	e.sayIf(len(tensors) > 0, "which.msprobe-tensors", names(tensors))
+	e.addTextIf(len(from) != 0 && len(from) != 2, "which.msprobe-no-scope", len(from))
+	e.addTextIf(len(tensors) > 0, "which.msprobe-tensors", shortenedNames(tensors))
 }
 
-// msprobeRounds describes ranks and steps.
-func (e *explainer) msprobeRounds(o *Object) {
+// describeMsprobeRounds describes ranks and steps.
+func (e *explainer) describeMsprobeRounds(o *Object) {
 	steps, ranks := textsAt(o, "step"), textsAt(o, "rank")
-	e.sayIf(len(steps) == 0, "which.every-step")
-	e.sayIf(len(steps) > 0, "which.steps", names(steps))
-	e.sayIf(len(ranks) == 0, "which.every-rank")
-	e.sayIf(len(ranks) > 0, "which.ranks", names(ranks))
+	e.addTextIf(len(steps) == 0, "which.every-step")
+	e.addTextIf(len(steps) > 0, "which.steps", shortenedNames(steps))
+	e.addTextIf(len(ranks) == 0, "which.every-rank")
+	e.addTextIf(len(ranks) > 0, "which.ranks", shortenedNames(ranks))
 }
 
 // textsAt returns the strings and numbers of a setting that is a list or one of them.

@@ -99,10 +99,10 @@ func mindSporeProfiles() []Profile {
 	saved, format := field("saved_data", "tensor"), field("file_format", "npy")
 	// A file for either way to dump: e2e_dump_settings for the framework, file_format for the
 	// device.
-	formatOfDevice := format.withPreset(func(b *builder, v []string) []string { return onlyIf(!b.opt.needsE2ESettings(), v) })
+	formatOfDevice := format.withPreset(func(b *builder, v []string) []string { return valuesIf(!b.opt.needsE2ESettings(), v) })
 	ofFramework := func(f Field) Field {
 		return f.withPreset(func(b *builder, v []string) []string {
-			return onlyIf(b.opt.needsE2ESettings() && !b.opt.TargetVersion.IsBefore(sinceMS12), v)
+			return valuesIf(b.opt.needsE2ESettings() && !b.opt.TargetVersion.IsBefore(sinceMS12), v)
 		})
 	}
 	enable, trans, calc := e2e("enable", "true"), e2e("trans_flag", "true"), e2e("stat_calc_mode")
@@ -206,8 +206,8 @@ func (m *MindSpore) savesTensors() bool { return m.setting("saved_data").Value !
 // inputOutput maps values of input_output to names of the ACL runtime.
 var inputOutput = []string{"all", "input", "output"}
 
-// mode returns the ACL runtime's name of input_output.
-func (m *MindSpore) mode() string {
+// dumpMode returns the ACL runtime's name of input_output.
+func (m *MindSpore) dumpMode() string {
 	if v := m.setting("input_output").Uint; v < uint64(len(inputOutput)) && m.debugMode() == 0 {
 		return inputOutput[v]
 	}
@@ -241,8 +241,8 @@ type Kernel struct {
 	// Pattern is the text to match: the entry without spaces and quotes; for a regular expression
 	// the part in brackets.
 	Pattern string
-	// Unclosed marks an entry that begins like a regular expression but lacks the closing bracket,
-	// and so is none.
+	// Unclosed marks an entry that begins like a regular expression but lacks the closing bracket.
+	// MindSpore does not treat it as an expression.
 	Unclosed bool
 }
 

@@ -100,14 +100,14 @@ var msprobeRules = []rule{
 			case root.Present() && p.isAbsentOrEmpty():
 				r.report(p.spanIn(root), Text{EN: "dump_path is missing: msprobe then needs the path in the script"})
 			case p.OK && p.Node.Kind == jsonpos.String && !path.IsAbs(p.Value):
-				r.report(p.valueSpan(), lang.Say("dump_path %s is relative: it depends on where the script is started", show(p.Value)))
+				r.report(p.valueSpan(), lang.Say("dump_path %s is relative: it depends on where the script is started", quoteShort(p.Value)))
 			}
 		}},
 	{id: "MP007", severity: Warning, checks: "a key that msprobe does not know",
 		guess: true, message: Text{EN: "msprobe does not support the key %s%s"},
 		run: func(r *reporter) {
 			for _, s := range r.read.unknown {
-				r.unknownKey(s, s.object.table.names())
+				r.reportUnknownKey(s, s.object.table.names())
 			}
 		}},
 }
@@ -136,7 +136,7 @@ func (r *reporter) parseRanges(key string) []rangeItem {
 		case node.Kind == jsonpos.Invalid:
 			continue
 		case !ok && node.Kind == jsonpos.String:
-			one.wrong = show(node.Text)
+			one.wrong = quoteShort(node.Text)
 		case !ok:
 			one.wrong = shorten(string(r.doc.Source()[node.Start:node.End]))
 		}

@@ -32,7 +32,7 @@ func (e *RefusedError) Error() string { return e.Text().String() }
 // Text returns the first error in both languages.
 func (e *RefusedError) Text() Text {
 	f := &e.Findings[0]
-	if f.Path == "" || strings.Contains(f.Message.String(), lastOf(f.Path)) {
+	if f.Path == "" || strings.Contains(f.Message.String(), lastPart(f.Path)) {
 		return f.Message.Text()
 	}
 	return lang.Say("%s: %s", f.Path, f.Message).Text()
@@ -50,7 +50,7 @@ func New(profile string, values Values, opt Options) (*NewFile, error) {
 		for i, p := range all {
 			names[i] = p.Name
 		}
-		return nil, lang.Errorf("unknown profile %s, want one of %s", show(profile), list(names))
+		return nil, lang.Errorf("unknown profile %s, want one of %s", quoteShort(profile), joinValues(names))
 	}
 	p := &all[i]
 	if target := opt.TargetVersion; !p.Since.IsNewest() && target.IsBefore(p.Since) {
@@ -61,12 +61,12 @@ func New(profile string, values Values, opt Options) (*NewFile, error) {
 	if err := b.checkValues(); err != nil {
 		return nil, err
 	}
-	file := &NewFile{Text: document(b.build())}
+	file := &NewFile{Text: append(appendJSON(nil, b.build(), "\n"), '\n')}
 	file.Report = Check("", file.Text, opt)
 	if err := errorsOf(file.Report); err != nil {
 		return nil, err
 	}
-	b.placeholders()
+	b.addPlaceholderSteps()
 	for _, key := range p.next {
 		b.nextStep(key)
 	}
@@ -94,7 +94,7 @@ type builder struct {
 	steps       []Text
 }
 
-// checkValues checks the given values where the check of the result would not.
+// checkValues checks values for which the check of the finished file would be wrong or silent.
 func (b *builder) checkValues() error {
 	var keys []string
 	for _, f := range b.Fields {
@@ -105,7 +105,7 @@ func (b *builder) checkValues() error {
 	for _, key := range slices.Sorted(maps.Keys(b.userValues)) {
 		i := slices.IndexFunc(b.Fields, func(f Field) bool { return f.Key == key && !f.isFixed })
 		if i < 0 {
-			return lang.Errorf("profile %s has no key %s, want one of %s", b.Name, show(key), list(keys))
+			return lang.Errorf("profile %s has no key %s, want one of %s", b.Name, quoteShort(key), joinValues(keys))
 		}
 		f, values := &b.Fields[i], b.userValues[key]
 		if len(values) > 1 && !f.isList() {
@@ -128,21 +128,21 @@ func (b *builder) checkField(f *Field, values []string) error {
 		scene := f.Key == "dump_scene"
 		switch {
 		case f.Key == "dump_path" && !isRemote(v) && shellExpansion().MatchString(v):
-			return lang.Errorf("dump_path %s is used literally by the runtime, which expands neither ~ nor variables: write the full path", show(v))
+			return lang.Errorf("dump_path %s is used literally by the runtime, which expands neither ~ nor variables: write the full path", quoteShort(v))
 		case scene && v == watcherScene:
-			return lang.Errorf("profile %s needs dump_scene %s, found %s; use profile %s", b.Name, list(f.Values), show(v), v)
+			return lang.Errorf("profile %s needs dump_scene %s, found %s; use profile %s", b.Name, joinValues(f.Values), quoteShort(v), v)
 		case scene && !slices.Contains(f.Values, v):
-			return lang.Errorf("profile %s needs dump_scene %s, found %s", b.Name, list(f.Values), show(v))
+			return lang.Errorf("profile %s needs dump_scene %s, found %s", b.Name, joinValues(f.Values), quoteShort(v))
 		case hasSince && b.opt.TargetVersion.lacks(since):
 			return lang.Errorf("%s %s needs version %v or later, the target is %v", f.Key, v, since, b.opt.TargetVersion)
 		case f.wantsNumbers() && !isNumber(v) && f.Values != nil:
-			return lang.Errorf("%s must be one of %s, found %s", f.Key, list(f.Values), show(v))
+			return lang.Errorf("%s must be one of %s, found %s", f.Key, joinValues(f.Values), quoteShort(v))
 		case f.wantsNumbers() && !isNumber(v):
-			return lang.Errorf("%s must be a number such as 0 or 12, found %s", f.Key, show(v))
+			return lang.Errorf("%s must be a number such as 0 or 12, found %s", f.Key, quoteShort(v))
 		case f.Type == TypeBool && v != "true" && v != "false" && !lang.SameButForm("true", v) && !lang.SameButForm("false", v):
-			return lang.Errorf("%s must be true or false, found %s", f.Key, show(v))
+			return lang.Errorf("%s must be true or false, found %s", f.Key, quoteShort(v))
 		case !utf8.ValidString(v):
-			return lang.Errorf("%s: %s is not UTF-8", f.Key, show(v))
+			return lang.Errorf("%s: %s is not UTF-8", f.Key, quoteShort(v))
 		}
 	}
 	return nil
@@ -186,29 +186,29 @@ func (b *builder) valuesOf(f *Field) []string {
 	}
 }
 
-// node returns the JSON value of a field.
-func (f *Field) node(values []string) *jsonpos.Value {
+// jsonValue returns the JSON value of a field.
+func (f *Field) jsonValue(values []string) *jsonpos.Value {
 	switch {
 	case f.row.isCommaList:
 		return jsonString(strings.Join(values, ","))
 	case f.row.Type == TypeObjects:
 		return jsonArray(values, func(v string) *jsonpos.Value {
 			o := jsonObject()
-			add(o, "name", jsonString(v))
+			addMember(o, "name", jsonString(v))
 			return o
 		})
 	case f.isList():
-		return jsonArray(values, f.element)
+		return jsonArray(values, f.jsonElement)
 	default:
-		return f.element(values[0])
+		return f.jsonElement(values[0])
 	}
 }
 
-// element returns the JSON of one value. An invalid number or boolean becomes a string, which the
+// jsonElement returns the JSON of one value. An invalid number or boolean becomes a string, which the
 // check refuses in its own words.
-func (f *Field) element(v string) *jsonpos.Value {
+func (f *Field) jsonElement(v string) *jsonpos.Value {
 	if (f.wantsNumbers() || f.row.Type == TypeAny) && isNumber(v) || f.Type == TypeBool && (v == "true" || v == "false") {
-		return jsonWord(v)
+		return &jsonpos.Value{Kind: jsonpos.Number, Text: v}
 	}
 	return jsonString(v)
 }
@@ -225,17 +225,17 @@ func (b *builder) build() *jsonpos.Value {
 	for i := range b.Fields {
 		f := &b.Fields[i]
 		if b.fieldValues[i] != nil && f.table != &aclItem {
-			add(b.object(root, f.table), f.Key, f.node(b.fieldValues[i]))
+			addMember(b.addObject(root, f.table), f.Key, f.jsonValue(b.fieldValues[i]))
 		}
 		if b.hasList && f.Key == "dump_path" {
-			add(root.Get("dump").Value, "dump_list", b.items())
+			addMember(root.Get("dump").Value, "dump_list", b.dumpList())
 		}
 	}
 	return root
 }
 
-// object returns the object of a table of keys, and adds it to the root if it is missing.
-func (b *builder) object(root *jsonpos.Value, t *keyTable) *jsonpos.Value {
+// addObject returns the object of a table of keys, and adds it to the root if it is missing.
+func (b *builder) addObject(root *jsonpos.Value, t *keyTable) *jsonpos.Value {
 	name := t.name
 	switch {
 	case t == &msprobeRoot:
@@ -246,11 +246,11 @@ func (b *builder) object(root *jsonpos.Value, t *keyTable) *jsonpos.Value {
 	if m := root.Get(name); m != nil {
 		return m.Value
 	}
-	return add(root, name, jsonObject())
+	return addMember(root, name, jsonObject())
 }
 
-// items returns dump_list: an item for each model, or one for all models.
-func (b *builder) items() *jsonpos.Value {
+// dumpList returns dump_list: an item for each model, or one for all models.
+func (b *builder) dumpList() *jsonpos.Value {
 	items := &jsonpos.Value{Kind: jsonpos.Array}
 	if b.value("dump_op_switch") == "on" && b.opt.TargetVersion.IsBefore(sinceCANN82) {
 		return items
@@ -259,12 +259,12 @@ func (b *builder) items() *jsonpos.Value {
 	for i := range max(1, len(models)) {
 		o := jsonObject()
 		if len(models) > 0 {
-			add(o, "model_name", jsonString(models[i]))
+			addMember(o, "model_name", jsonString(models[i]))
 		}
 		for j := range b.Fields {
 			f := &b.Fields[j]
 			if v := b.fieldValues[j]; f.table == &aclItem && v != nil && f.Key != "model_name" {
-				add(o, f.Key, f.node(v))
+				addMember(o, f.Key, f.jsonValue(v))
 			}
 		}
 		items.Elems = append(items.Elems, o)
@@ -282,24 +282,24 @@ func printable(s string) string {
 	}, s)
 }
 
-// quoted returns s as a JSON string for a message.
-func quoted(s string) string { return jsonpos.Quote(shorten(printable(s))) }
+// quoteJSON returns s as a JSON string for a message.
+func quoteJSON(s string) string { return jsonpos.Quote(shorten(printable(s))) }
 
 // addStep adds a next step.
 func (b *builder) addStep(key string, args ...any) {
 	b.steps = append(b.steps, text(key, args...))
 }
 
-// placeholders adds a step for each remaining placeholder.
-func (b *builder) placeholders() {
+// addPlaceholderSteps adds a step for each remaining placeholder.
+func (b *builder) addPlaceholderSteps() {
 	for i, f := range b.Fields {
 		if f.Placeholder && !b.isGiven(f.Key) && b.fieldValues[i] != nil {
-			b.addStep("next.placeholder", f.Key, list(b.fieldValues[i]))
+			b.addStep("next.placeholder", f.Key, joinValues(b.fieldValues[i]))
 		}
 	}
 }
 
-// nextStep adds the step of a key with its arguments, or the steps that the key stands for.
+// nextStep adds the step of a key with its arguments. A key may stand for several steps.
 func (b *builder) nextStep(key string) {
 	path := b.value("dump_path")
 	switch {
@@ -319,7 +319,7 @@ func (b *builder) nextStep(key string) {
 	case key == "next.ms-files":
 		b.addStep(key, printable(b.value("path")))
 	case key == nextOfBackend:
-		b.backendSteps()
+		b.addBackendSteps()
 	default:
 		b.addStep(key)
 	}
@@ -328,17 +328,17 @@ func (b *builder) nextStep(key string) {
 // nextOfBackend stands for the steps that depend on the dumping component.
 const nextOfBackend = "backend"
 
-// backendSteps adds the steps that depend on the dumping component.
-func (b *builder) backendSteps() {
+// addBackendSteps adds the steps that depend on the dumping component.
+func (b *builder) addBackendSteps() {
 	target := b.opt.TargetVersion
 	switch {
 	case b.opt.needsMsprobe():
 		b.addStep("next.left-to-msprobe")
 		return
-	case b.isByFramework() && b.opt.lacksE2EDump():
+	case b.isWrittenByFramework() && b.opt.lacksE2EDump():
 		b.addStep("next.no-e2e-dump")
 		return
-	case b.isByFramework():
+	case b.isWrittenByFramework():
 		b.addStep("next.sink-mode")
 		return
 	case target.IsBefore(sinceMS23): // the device dumps by default
@@ -357,8 +357,8 @@ func (b *builder) backendSteps() {
 	}
 }
 
-// isByFramework reports whether MindSpore itself writes the dump: the file has e2e_dump_settings.
-func (b *builder) isByFramework() bool {
+// isWrittenByFramework reports whether MindSpore itself writes the dump: the file has e2e_dump_settings.
+func (b *builder) isWrittenByFramework() bool {
 	for i, v := range b.fieldValues {
 		if v != nil && b.Fields[i].table == &mindSporeE2E {
 			return true
@@ -376,12 +376,9 @@ func localPath(path string) string {
 	return folder
 }
 
-// Configurations are built from values without places, whose members keep their order.
+// Configurations are built from JSON values without positions; members keep their order.
 
 func jsonString(s string) *jsonpos.Value { return &jsonpos.Value{Kind: jsonpos.String, Text: s} }
-
-// jsonWord returns a number or a boolean.
-func jsonWord(s string) *jsonpos.Value { return &jsonpos.Value{Kind: jsonpos.Number, Text: s} }
 
 // jsonArray returns an array with an element for each value.
 func jsonArray(values []string, element func(string) *jsonpos.Value) *jsonpos.Value {
@@ -394,14 +391,11 @@ func jsonArray(values []string, element func(string) *jsonpos.Value) *jsonpos.Va
 
 func jsonObject() *jsonpos.Value { return &jsonpos.Value{Kind: jsonpos.Object} }
 
-// add appends a member to an object and returns its value.
-func add(o *jsonpos.Value, key string, value *jsonpos.Value) *jsonpos.Value {
+// addMember appends a member to an object and returns its value.
+func addMember(o *jsonpos.Value, key string, value *jsonpos.Value) *jsonpos.Value {
 	o.Members = append(o.Members, jsonpos.Member{Key: key, Value: value})
 	return value
 }
-
-// document formats a value as a file: indented, with a final newline.
-func document(v *jsonpos.Value) []byte { return append(appendJSON(nil, v, "\n"), '\n') }
 
 // appendJSON formats a value; line is a newline and the indentation of the value's last line.
 // Arrays of objects take several lines, other arrays one.

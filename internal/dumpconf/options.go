@@ -58,8 +58,8 @@ const (
 	PathNoAccess                  // a folder without read or write permission
 )
 
-// env returns a variable; false if it is unset or empty.
-func (o *Options) env(name string) (string, bool) {
+// lookupEnv returns a variable; false if it is unset or empty.
+func (o *Options) lookupEnv(name string) (string, bool) {
 	if o.Env == nil {
 		return "", false
 	}
@@ -70,7 +70,7 @@ func (o *Options) env(name string) (string, bool) {
 // firstEnv returns the first variable that is set, and its value.
 func (o *Options) firstEnv(names ...string) (name, value string) {
 	for _, name := range names {
-		if v, set := o.env(name); set {
+		if v, set := o.lookupEnv(name); set {
 			return name, v
 		}
 	}
@@ -86,8 +86,7 @@ func (o *Options) soc() string {
 }
 
 func (o *Options) isCPU() bool  { return o.soc() == "cpu" }
-func (o *Options) isGPU() bool  { return o.soc() == "gpu" }
-func (o *Options) noNPU() bool  { return o.isCPU() || o.isGPU() }
+func (o *Options) noNPU() bool  { return o.isCPU() || o.soc() == "gpu" }
 func (o *Options) isA2A3() bool { return o.isA2() || o.isA3() }
 
 func (o *Options) isA2() bool {
@@ -182,7 +181,7 @@ func (v Version) IsBefore(w Version) bool {
 		return true
 	}
 	return cmp.Or(cmp.Compare(v.Major, w.Major), cmp.Compare(v.Minor, w.Minor),
-		cmp.Compare(v.candidate(), w.candidate())) < 0
+		cmp.Compare(v.candidateRank(), w.candidateRank())) < 0
 }
 
 // lacks reports whether v is too early for a feature of w. If w is no release candidate, the
@@ -194,8 +193,8 @@ func (v Version) lacks(w Version) bool {
 	return v.IsBefore(w)
 }
 
-// candidate orders release candidates before the release.
-func (v Version) candidate() int {
+// candidateRank orders release candidates before the release.
+func (v Version) candidateRank() int {
 	if v.Candidate == 0 {
 		return 1 << 30
 	}

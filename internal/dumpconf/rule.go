@@ -15,16 +15,16 @@ import (
 type validationStep int
 
 const (
-	stageLint   validationStep = iota // never checked by the runtime
+	stageLint   validationStep = iota // the runtime has no such check
 	stageLimits                       // size and nesting, before parsing
 	stageParse
 	stageDump
 	stageTypes     // of the keys of dump
 	stageListTypes // of arrays and their members
 	stageValues    // enumerated strings
-	stageScene     // conflicts of dump_scene; an exception scene ends here
+	stageScene     // conflicts of dump_scene; with an exception scene, validation ends here
 	stagePath
-	stageDebug // conflicts of dump_debug; dump_debug on ends here
+	stageDebug // conflicts of dump_debug; with dump_debug on, validation ends here
 	stageStep
 	stageList
 	stageStats
@@ -34,7 +34,7 @@ const (
 // the reporter.
 type rule struct {
 	id       string
-	severity Severity // the worst, if findings differ
+	severity Severity // the highest, if findings differ
 	code     string   // the runtime's code, for findings of this severity
 	stage    validationStep
 	checks   string // the fault, for the documentation
@@ -71,7 +71,7 @@ var ruleGroups = []ruleGroup{
 	{[]Schema{SchemaACL, SchemaMindSpore, SchemaGE, SchemaTF, SchemaMsprobe}, fileRules},
 	{[]Schema{SchemaACL, SchemaMindSpore, SchemaGE, SchemaTF}, targetRules},
 	{[]Schema{SchemaACL}, slices.Concat(aclShapeRules, aclValueRules, aclPathRules, aclStepRules, aclSceneRules, aclWatcherRules,
-		aclListRules, aclStatsRules, aclSurroundingsRules)},
+		aclListRules, aclStatsRules, aclEnvironmentRules)},
 	{[]Schema{SchemaMindSpore}, slices.Concat(mindSporeShapeRules, mindSporeCommonRules, mindSporeIterationRules, mindSporeDataRules,
 		mindSporeDebugRules, mindSporeKernelRules, mindSporeE2ERules, mindSporeBackendRules, mindSporeOldRules, mindSporeTreeRules)},
 	{[]Schema{SchemaGE}, geRules},
@@ -79,8 +79,8 @@ var ruleGroups = []ruleGroup{
 	{[]Schema{SchemaTF}, tfRules},
 }
 
-// rules yields the rules of a schema, all for SchemaUnknown, with their order.
-func rules(schema Schema) iter.Seq2[int, *rule] {
+// eachRule yields the rules of a schema, all for SchemaUnknown, with their order.
+func eachRule(schema Schema) iter.Seq2[int, *rule] {
 	return func(yield func(int, *rule) bool) {
 		order := 0
 		for _, g := range ruleGroups {
@@ -95,7 +95,7 @@ func rules(schema Schema) iter.Seq2[int, *rule] {
 }
 
 func ruleOf(id string) *rule {
-	for _, r := range rules(SchemaUnknown) {
+	for _, r := range eachRule(SchemaUnknown) {
 		if r.id == id {
 			return r
 		}
@@ -106,14 +106,14 @@ func ruleOf(id string) *rule {
 // RuleInfo documents a rule.
 type RuleInfo struct {
 	ID       string
-	Severity Severity // the worst, if findings of the rule differ
+	Severity Severity // the highest, if findings of the rule differ
 	Checks   string   // the fault that the rule finds
 }
 
 // Rules returns all rules, ordered by id.
 func Rules() []RuleInfo {
 	var out []RuleInfo
-	for _, r := range rules(SchemaUnknown) {
+	for _, r := range eachRule(SchemaUnknown) {
 		out = append(out, RuleInfo{r.id, r.severity, r.checks})
 	}
 	slices.SortFunc(out, func(a, b RuleInfo) int { return strings.Compare(a.ID, b.ID) })
@@ -157,8 +157,8 @@ func (r *reporter) isFull() bool {
 	return r.count >= maxPerRule
 }
 
-// nearest calls lang.Nearest unless the finding would be dropped.
-func (r *reporter) nearest(word string, words []string) string {
+// nearestWord calls lang.Nearest unless the finding would be dropped.
+func (r *reporter) nearestWord(word string, words []string) string {
 	if r.isFull() {
 		return ""
 	}
@@ -192,7 +192,7 @@ func (r *reporter) reportAs(severity Severity, s span, args ...any) *Finding {
 	if severity != r.rule.severity {
 		f.Code, f.stage = "", stageLint // the runtime does not reject this
 	}
-	if reason := r.check.ignored(f.stage); !reason.IsZero() {
+	if reason := r.check.unreachedReason(f.stage); !reason.IsZero() {
 		f.Severity = min(f.Severity, Warning)
 		f.Code, f.Ignored, f.stage = "", reason, stageLint
 	}
@@ -210,9 +210,9 @@ func (r *reporter) reportTypes() {
 		if text != "" {
 			hint = lang.Say("; write %s", text)
 		}
-		f := r.report(m.valueSpan(), lang.Say("%s must be %s, found %s%s", jsonpos.Quote(lastOf(m.Path)), m.wantType, m.describeFound(), hint)).suggest(text)
+		f := r.report(m.valueSpan(), lang.Say("%s must be %s, found %s%s", jsonpos.Quote(lastPart(m.Path)), m.wantType, m.describeFound(), hint)).suggest(text)
 		if text != "" {
-			f.Edits = replace(m.valueSpan(), text)
+			f.Edits = replaceEdit(m.valueSpan(), text)
 		}
 	}
 }
@@ -237,7 +237,7 @@ func (r *reporter) reportEnum(e Setting) {
 	if slices.Contains(e.key.Values, e.Value) {
 		return
 	}
-	best, hint := r.nearest(e.Value, e.key.Values), lang.Sentence{}
+	best, hint := r.nearestWord(e.Value, e.key.Values), lang.Sentence{}
 	exact := best != "" && lang.SameButForm(best, e.Value)
 	switch {
 	case exact:
@@ -245,7 +245,7 @@ func (r *reporter) reportEnum(e Setting) {
 	case best != "":
 		hint = didYouMean(best)
 	}
-	f := r.report(e.valueSpan(), lang.Say("%s is no value of %s; allowed are %s%s", show(e.Value), e.key.Name, list(e.key.Values), hint)).suggest(best)
+	f := r.report(e.valueSpan(), lang.Say("%s is no value of %s; allowed are %s%s", quoteShort(e.Value), e.key.Name, joinValues(e.key.Values), hint)).suggest(best)
 	if exact {
 		f.repair(e, best)
 	}
@@ -263,21 +263,21 @@ func (f *Finding) suggest(text string) *Finding {
 
 // repair suggests a string as the value, and adds the edit.
 func (f *Finding) repair(s Setting, text string) {
-	f.suggest(text).Edits = replace(s.valueSpan(), jsonpos.Quote(text))
+	f.suggest(text).Edits = replaceEdit(s.valueSpan(), jsonpos.Quote(text))
 }
 
-// insert suggests a member of an object, and adds the edit.
-func (r *reporter) insert(f *Finding, o *Object, key, value string) {
+// suggestMember suggests a member of an object, and adds the edit.
+func (r *reporter) suggestMember(f *Finding, o *Object, key, value string) {
 	f.suggest(jsonpos.Quote(key) + ": " + jsonpos.Quote(value)).Edits = o.insertion(r.doc.Source(), key, value)
 }
 
-// replace returns the edit that replaces a span by a text.
-func replace(s span, text string) []jsonpos.Edit {
+// replaceEdit returns the edit that replaces a span by a text.
+func replaceEdit(s span, text string) []jsonpos.Edit {
 	return []jsonpos.Edit{{Offset: s.start, Length: s.end - s.start, Text: text}}
 }
 
-// lastOf returns the last part of a path, including its index.
-func lastOf(path string) string {
+// lastPart returns the last part of a path, including its index.
+func lastPart(path string) string {
 	if i := strings.LastIndexByte(path, '.'); i >= 0 && !strings.HasSuffix(path, `"]`) {
 		return path[i+1:]
 	}
@@ -288,7 +288,7 @@ func lastOf(path string) string {
 func (m *typeError) describeFound() any {
 	switch m.Node.Kind {
 	case jsonpos.String:
-		return lang.Say("the string %s", show(m.Node.Text))
+		return lang.Say("the string %s", quoteShort(m.Node.Text))
 	case jsonpos.Number, jsonpos.Bool:
 		return Text{EN: shorten(m.Node.Text), ZH: " " + shorten(m.Node.Text)}
 	default:
@@ -321,7 +321,7 @@ func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") =
 
 var syntaxRules = []rule{
 	{id: "ACL001", severity: Error, code: "EP0004", stage: stageParse, checks: "the file is not strict JSON", message: sentenceMessage,
-		run: (*reporter).syntax},
+		run: (*reporter).reportSyntax},
 	{id: "ACL003", severity: Error, code: "EP0004", stage: stageParse, checks: "the top level is not an object",
 		guess: true, message: Text{EN: "the top level must be an object {...}, found %s"},
 		run: func(r *reporter) {
@@ -331,15 +331,15 @@ var syntaxRules = []rule{
 		}},
 }
 
-// syntax reports the problems of the JSON parser. An empty file is an acl.json without dump.
-func (r *reporter) syntax() {
+// reportSyntax reports the problems of the JSON parser. An empty file is an acl.json without dump.
+func (r *reporter) reportSyntax() {
 	if len(r.doc.Source()) == 0 && r.schema == SchemaACL {
 		return
 	}
 	for _, p := range r.doc.Problems {
 		at := span{"", p.Offset, p.Offset + p.Length}
 		if p.Cause == jsonpos.TooMany {
-			r.reportAs(Warning, at, p.Message).syntax = true // the runtime may well read it
+			r.reportAs(Warning, at, p.Message).syntax = true // the runtime may accept it
 			continue
 		}
 		if p.Cause == jsonpos.ByteOrderMark {
@@ -377,7 +377,7 @@ var fileRules = []rule{
 	{id: "ACL008", severity: Warning, checks: "a key occurs twice in one object",
 		message: Text{EN: "the key %s is given twice; the runtime uses this value, not the value in line %d, column %d"},
 		ignored: Text{EN: "given twice; only the last one counts"},
-		run:     func(r *reporter) { r.duplicates(r.root, "") }},
+		run:     func(r *reporter) { r.reportDuplicates(r.root, "") }},
 	{id: "ACL091", severity: Warning, checks: "a key or value is newer than the target version",
 		message: Text{EN: "%s needs version %v or later; version %v %s it"},
 		ignored: Text{EN: "not supported by the target version, which is older"},
@@ -413,14 +413,14 @@ func tooDeep(src []byte, opening, closing byte) int {
 	return -1
 }
 
-// duplicates reports repeated keys in a value and its descendants.
-func (r *reporter) duplicates(v *jsonpos.Value, path string) {
+// reportDuplicates reports repeated keys in a value and its descendants.
+func (r *reporter) reportDuplicates(v *jsonpos.Value, path string) {
 	if v == nil {
 		return
 	}
 	for i, e := range v.Elems {
 		if len(e.Members)+len(e.Elems) > 0 {
-			r.duplicates(e, fmt.Sprintf("%s[%d]", path, i))
+			r.reportDuplicates(e, fmt.Sprintf("%s[%d]", path, i))
 		}
 	}
 	for first, again := range v.Repeated() {
@@ -428,11 +428,11 @@ func (r *reporter) duplicates(v *jsonpos.Value, path string) {
 			return
 		}
 		line, column := r.doc.Position(first.KeyStart)
-		f := r.report(span{jsonpos.JoinPath(path, again.Key), again.KeyStart, again.KeyEnd}, show(again.Key), line, column)
-		f.Related = r.relatedRange(first.KeyStart, first.KeyEnd, Text{EN: "this one does not count"})
+		f := r.report(span{jsonpos.JoinPath(path, again.Key), again.KeyStart, again.KeyEnd}, quoteShort(again.Key), line, column)
+		f.Related = r.relatedRange(first.KeyStart, first.KeyEnd, Text{EN: "this value is not used"})
 	}
 	for i := range v.Members {
-		r.duplicates(v.Members[i].Value, jsonpos.JoinPath(path, v.Members[i].Key))
+		r.reportDuplicates(v.Members[i].Value, jsonpos.JoinPath(path, v.Members[i].Key))
 	}
 }
 
@@ -447,14 +447,14 @@ var targetRules = []rule{
 	{id: "CFG002", severity: Warning, checks: "a product that is not known",
 		message: Text{EN: "%s is no known product, so nothing is checked for it; known are %s"},
 		run: func(r *reporter) {
-			r.reportIf(r.opt.SoC != "" && !productName().MatchString(r.opt.soc()), r.wholeText(), show(r.opt.SoC), strings.Join(knownProducts, ", "))
+			r.reportIf(r.opt.SoC != "" && !productName().MatchString(r.opt.soc()), r.wholeText(), quoteShort(r.opt.SoC), strings.Join(knownProducts, ", "))
 		}},
 	{id: "CFG003", severity: Info, checks: "a backend or product that means nothing for the schema",
 		message: Text{EN: "%s applies to MindSpore only, and this file is for %s"},
 		run: func(r *reporter) {
 			other := r.schema != SchemaMindSpore
-			r.reportIf(other && r.opt.Backend != "", r.wholeText(), lang.Say("the backend %s", show(r.opt.Backend)), r.schema)
-			r.reportIf(other && r.opt.noNPU(), r.wholeText(), lang.Say("the product %s", show(r.opt.SoC)), r.schema)
+			r.reportIf(other && r.opt.Backend != "", r.wholeText(), lang.Say("the backend %s", quoteShort(r.opt.Backend)), r.schema)
+			r.reportIf(other && r.opt.noNPU(), r.wholeText(), lang.Say("the product %s", quoteShort(r.opt.SoC)), r.schema)
 		}},
 	{id: "CFG004", severity: Warning, checks: "an acl.json with settings of MindSpore",
 		message: Text{EN: "the ACL runtime does not read common_dump_settings, and MindSpore not \"dump\": make two files"},

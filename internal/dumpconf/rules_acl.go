@@ -26,8 +26,8 @@ var aclShapeRules = []rule{
 		ignored: Text{EN: "unknown key, which the runtime ignores"},
 		run: func(r *reporter) {
 			for _, s := range r.read.unknown {
-				if r.tableOfKey(s) == nil && (!s.object.table.allowsUnknown || r.nearest(s.member.Key, s.object.table.names()) != "") {
-					r.unknownKey(s, s.object.table.names())
+				if r.tableOfKey(s) == nil && (!s.object.table.allowsUnknown || r.nearestWord(s.member.Key, s.object.table.names()) != "") {
+					r.reportUnknownKey(s, s.object.table.names())
 				}
 			}
 		}},
@@ -41,7 +41,7 @@ var aclShapeRules = []rule{
 					if table == &aclRoot {
 						place = lang.Say("at %s", table.description)
 					}
-					r.report(s.span(), show(s.member.Key), place)
+					r.report(s.span(), quoteShort(s.member.Key), place)
 				}
 			}
 		}},
@@ -53,7 +53,7 @@ var aclShapeRules = []rule{
 
 // tableOfKey returns the table where an unknown key belongs, nil if nowhere.
 func (c *check) tableOfKey(s unknownKey) *keyTable {
-	for _, t := range tables(c.schema) {
+	for _, t := range keyTables(c.schema) {
 		if t == &aclBlacklist || t == &aclRange {
 			if s.object.table == &aclRoot {
 				continue // words as common as "name" may have another meaning there
@@ -66,15 +66,15 @@ func (c *check) tableOfKey(s unknownKey) *keyTable {
 	return nil
 }
 
-// unknownKey reports an unknown key and the nearest known key.
-func (r *reporter) unknownKey(s unknownKey, names []string) {
-	best, hint := r.nearest(s.member.Key, names), lang.Sentence{}
+// reportUnknownKey reports an unknown key and the nearest known key.
+func (r *reporter) reportUnknownKey(s unknownKey, names []string) {
+	best, hint := r.nearestWord(s.member.Key, names), lang.Sentence{}
 	if best != "" {
 		hint = didYouMean(best)
 	}
-	f := r.report(s.span(), show(s.member.Key), hint).suggest(best)
+	f := r.report(s.span(), quoteShort(s.member.Key), hint).suggest(best)
 	if best != "" && lang.SameButForm(best, s.member.Key) && s.object.Node.Get(best) == nil {
-		f.Edits = replace(s.span(), jsonpos.Quote(best))
+		f.Edits = replaceEdit(s.span(), jsonpos.Quote(best))
 	}
 }
 
@@ -85,35 +85,35 @@ var aclValueRules = []rule{
 		acl: func(a *ACL, r *reporter) {
 			for _, e := range r.read.enums {
 				if e.Value == "" {
-					r.report(e.valueSpan(), lastOf(e.Path), list(e.key.Values))
+					r.report(e.valueSpan(), lastPart(e.Path), joinValues(e.key.Values))
 				}
 			}
 			kernel := a.setting("dump_kernel_data")
-			r.reportIf(kernel.isEmpty(), kernel.valueSpan(), kernel.key.Name, list(kernel.key.Values))
+			r.reportIf(kernel.isEmpty(), kernel.valueSpan(), kernel.key.Name, joinValues(kernel.key.Values))
 		}},
 	{id: "ACL013", severity: Error, code: "EP0002", stage: stageValues, checks: "a value is not among those of its key", message: sentenceMessage,
-		run: func(r *reporter) { r.enumsOf(TypeString) }},
+		run: func(r *reporter) { r.reportEnumsOf(TypeString) }},
 	{id: "ACL014", severity: Error, code: "EP0002", stage: stageValues, checks: "a part of dump_kernel_data is not known",
 		message: Text{EN: "%s is no part of dump_kernel_data; give a comma list without spaces of %s"},
 		acl: func(a *ACL, r *reporter) {
 			s, offset := a.setting("dump_kernel_data"), 0
 			for piece := range strings.SplitSeq(s.Value, ",") {
 				if s.Value != "" && !slices.Contains(s.key.Values, piece) {
-					at, best := partSpan(s, offset, len(piece)), r.nearest(piece, s.key.Values)
-					f := r.report(at, show(piece), list(s.key.Values)).suggest(best)
+					at, best := partSpan(s, offset, len(piece)), r.nearestWord(piece, s.key.Values)
+					f := r.report(at, quoteShort(piece), joinValues(s.key.Values)).suggest(best)
 					if best != "" && lang.SameButForm(best, piece) && at.start > s.Node.Start {
-						f.Edits = replace(at, best)
+						f.Edits = replaceEdit(at, best)
 					}
 				}
 				offset += len(piece) + 1
 			}
 		}},
 	{id: "ACL015", severity: Error, code: "EP0002", stage: stageValues, checks: "a member of dump_stats is not known", message: sentenceMessage,
-		run: func(r *reporter) { r.enumsOf(TypeStrings) }},
+		run: func(r *reporter) { r.reportEnumsOf(TypeStrings) }},
 }
 
-// enumsOf reports values outside of Values, for keys of a type.
-func (r *reporter) enumsOf(t KeyType) {
+// reportEnumsOf reports values outside of Values, for keys of a type.
+func (r *reporter) reportEnumsOf(t KeyType) {
 	for _, e := range r.read.enums {
 		if e.key.Type == t && e.Value != "" {
 			r.reportEnum(e)
@@ -132,7 +132,7 @@ var aclPathRules = []rule{
 			if p.Present() {
 				advice = Text{EN: " and must not be empty: name an existing folder"}
 			}
-			r.reportIf(!a.exception() && a.Dump.isFilled() && p.isAbsentOrEmpty(), p.spanIn(a.Dump), advice)
+			r.reportIf(!a.dumpsFailures() && a.Dump.isFilled() && p.isAbsentOrEmpty(), p.spanIn(a.Dump), advice)
 		}},
 	{id: "ACL021", severity: Error, code: "EP0003", stage: stagePath, checks: "dump_path is too long",
 		message: Text{EN: "dump_path has %d bytes; at most %d are allowed"},
@@ -145,7 +145,7 @@ var aclPathRules = []rule{
 		acl: func(a *ACL, r *reporter) {
 			p := a.setting("dump_path")
 			if at := placeholder().FindStringIndex(p.Value); at != nil && !isRemote(p.Value) {
-				r.report(partSpan(p, at[0], at[1]-at[0]), show(p.Value[at[0]:at[1]]))
+				r.report(partSpan(p, at[0], at[1]-at[0]), quoteShort(p.Value[at[0]:at[1]]))
 			}
 		}},
 	{id: "ACL027", severity: Warning, checks: "dump_path has blanks at its ends",
@@ -156,7 +156,7 @@ var aclPathRules = []rule{
 		acl: func(a *ACL, r *reporter) {
 			if p := a.setting("dump_path"); isLocal(p.Value) && remoteFault(p.Value).IsZero() && len(p.Value) <= maxPath && r.opt.Stat != nil {
 				fault := folderFaults[r.opt.Stat(p.Value)]
-				r.reportIf(fault != Text{}, p.valueSpan(), show(p.Value), fault)
+				r.reportIf(fault != Text{}, p.valueSpan(), quoteShort(p.Value), fault)
 			}
 		}},
 	{id: "ACL024", severity: Warning, checks: "dump_path is relative",
@@ -164,21 +164,21 @@ var aclPathRules = []rule{
 		acl: func(a *ACL, r *reporter) {
 			p := a.setting("dump_path")
 			r.reportIf(isLocal(p.Value) && !strings.HasPrefix(p.Value, "/") && remoteFault(p.Value).IsZero() && !placeholder().MatchString(p.Value),
-				p.valueSpan(), show(p.Value))
+				p.valueSpan(), quoteShort(p.Value))
 		}},
 	{id: "ACL025", severity: Error, code: "EP0003", stage: stagePath, checks: "dump_path has a colon but is no proper IPv4:path",
 		message: Text{EN: "dump_path %s: the remote form is IPv4:path, but %s"},
 		acl: func(a *ACL, r *reporter) {
 			p, fault := a.setting("dump_path"), remoteFault(a.setting("dump_path").Value)
-			r.reportIf(!fault.IsZero(), p.valueSpan(), show(p.Value), fault)
+			r.reportIf(!fault.IsZero(), p.valueSpan(), quoteShort(p.Value), fault)
 		}},
 	{id: "ACL026", severity: Warning, checks: "an environment variable overrides dump_path",
 		message:   Text{EN: "the environment variable %s overrides dump_path for exception dumps"},
-		condition: (*ACL).exception, ignored: Text{EN: "an environment variable takes precedence"},
+		condition: (*ACL).dumpsFailures, ignored: Text{EN: "an environment variable takes precedence"},
 		acl: func(a *ACL, r *reporter) {
 			for _, name := range []string{"ASCEND_DUMP_PATH", "NPU_COLLECT_PATH", "ASCEND_WORK_PATH"} {
-				value, ok := r.opt.env(name)
-				r.reportIf(ok && a.exception() && a.setting("dump_path").Present(), a.setting("dump_path").keySpan(), name+"="+shorten(value))
+				value, ok := r.opt.lookupEnv(name)
+				r.reportIf(ok && a.dumpsFailures() && a.setting("dump_path").Present(), a.setting("dump_path").keySpan(), name+"="+shorten(value))
 			}
 		}},
 }
@@ -215,7 +215,7 @@ func remoteFault(path string) lang.Sentence {
 	case ip == "":
 		return lang.Say("the address is missing")
 	case !isIPv4(ip):
-		return lang.Say("%s is no IPv4 address", show(ip))
+		return lang.Say("%s is no IPv4 address", quoteShort(ip))
 	case tail == "":
 		return lang.Say("the path is missing")
 	}
@@ -252,7 +252,7 @@ var aclStepRules = []rule{
 				text = repairSteps(a.setting("dump_step").Value)
 			}
 			for _, s := range a.usableSteps() {
-				f := r.reportIf(!s.Valid() && s.Fault != lang.StepReversed, stepSpan(s, a.setting("dump_step")), show(s.Text), stepFaults[s.Fault])
+				f := r.reportIf(!s.Valid() && s.Fault != lang.StepReversed, stepSpan(s, a.setting("dump_step")), quoteShort(s.Text), stepFaults[s.Fault])
 				if text != "" {
 					f.repair(a.setting("dump_step"), text)
 				}
@@ -267,7 +267,7 @@ var aclStepRules = []rule{
 		message: Text{EN: "range %s of dump_step starts after its end"},
 		acl: func(a *ACL, r *reporter) {
 			for _, s := range a.usableSteps() {
-				r.reportIf(s.Fault == lang.StepReversed, stepSpan(s, a.setting("dump_step")), show(s.Text)).suggest(fmt.Sprintf("%d-%d", s.To, s.From))
+				r.reportIf(s.Fault == lang.StepReversed, stepSpan(s, a.setting("dump_step")), quoteShort(s.Text)).suggest(fmt.Sprintf("%d-%d", s.To, s.From))
 			}
 		}},
 	{id: "ACL033", severity: Info, checks: "a range of dump_step has equal ends",
@@ -275,7 +275,7 @@ var aclStepRules = []rule{
 		acl: func(a *ACL, r *reporter) {
 			for _, s := range a.usableSteps() {
 				one := fmt.Sprint(s.From)
-				r.reportIf(s.Valid() && s.Range && s.From == s.To, stepSpan(s, a.setting("dump_step")), show(s.Text), one).suggest(one)
+				r.reportIf(s.Valid() && s.Range && s.From == s.To, stepSpan(s, a.setting("dump_step")), quoteShort(s.Text), one).suggest(one)
 			}
 		}},
 	{id: "ACL034", severity: Info, checks: "pieces of dump_step overlap",
@@ -284,7 +284,7 @@ var aclStepRules = []rule{
 			steps := a.usableSteps()
 			for i, s := range steps {
 				if j := slices.IndexFunc(steps[:i], s.Overlaps); j >= 0 {
-					r.report(stepSpan(s, a.setting("dump_step")), show(s.Text), show(steps[j].Text))
+					r.report(stepSpan(s, a.setting("dump_step")), quoteShort(s.Text), quoteShort(steps[j].Text))
 				}
 			}
 		}},
@@ -326,15 +326,15 @@ var aclSceneRules = []rule{
 		message: Text{EN: `%s "on" and the exception scene %s exclude each other; remove one of them`},
 		acl: func(a *ACL, r *reporter) {
 			for _, s := range a.opSwitches() {
-				r.reportIf(a.exception(), s.keySpan(), s.key.Name, show(a.scene()))
+				r.reportIf(a.dumpsFailures(), s.keySpan(), s.key.Name, quoteShort(a.scene()))
 			}
 		}},
 	{id: "ACL041", severity: Warning, checks: "an exception scene with keys that it ignores",
 		guess: true, message: Text{EN: "%s is ignored in the exception scene %s"},
-		condition: (*ACL).exception, ignored: Text{EN: "not used in an exception scene"},
+		condition: (*ACL).dumpsFailures, ignored: Text{EN: "not used in an exception scene"},
 		acl: func(a *ACL, r *reporter) {
 			for _, s := range a.Dump.presentSettings("dump_list", "dump_step", "dump_mode", "dump_level", "dump_data", "dump_stats") {
-				r.reportIf(a.exception(), s.keySpan(), s.key.Name, show(a.scene()))
+				r.reportIf(a.dumpsFailures(), s.keySpan(), s.key.Name, quoteShort(a.scene()))
 			}
 		}},
 	{id: "ACL049", severity: Info, checks: "dump_scene aic_err_detail_dump has conditions",
@@ -349,18 +349,20 @@ var aclSceneRules = []rule{
 		}},
 	{id: "ACL050", severity: Error, code: "EP0005", stage: stageDebug, checks: "dump_debug and dump_op_switch both on",
 		message: Text{EN: `dump_debug and dump_op_switch cannot both be "on"; remove one of them`},
-		acl:     func(a *ACL, r *reporter) { r.reportIf(a.overflow() && a.opSwitch(), a.setting("dump_debug").keySpan()) }},
+		acl: func(a *ACL, r *reporter) {
+			r.reportIf(a.dumpsOverflow() && a.dumpsSingleOps(), a.setting("dump_debug").keySpan())
+		}},
 	{id: "ACL051", severity: Error, checks: "dump_debug on with a model dump",
 		guess: true, message: Text{EN: `dump_debug "on" excludes a model dump: remove dump_list`},
 		acl: func(a *ACL, r *reporter) {
-			r.reportIf(a.overflow() && a.setting("dump_list").isFilled(), a.setting("dump_list").keySpan())
+			r.reportIf(a.dumpsOverflow() && a.setting("dump_list").isFilled(), a.setting("dump_list").keySpan())
 		}},
 	{id: "ACL052", severity: Warning, checks: "dump_debug on with keys that have no effect then",
 		guess: true, message: Text{EN: `%s has no effect when dump_debug is "on", and is not checked`},
-		condition: (*ACL).overflow, ignored: Text{EN: `no effect while dump_debug is "on"`},
+		condition: (*ACL).dumpsOverflow, ignored: Text{EN: `no effect while dump_debug is "on"`},
 		acl: func(a *ACL, r *reporter) {
 			for _, s := range a.Dump.presentSettings("dump_mode", "dump_level", "dump_step", "dump_data", "dump_stats") {
-				r.reportIf(a.overflow() && !a.exception(), s.keySpan(), s.key.Name)
+				r.reportIf(a.dumpsOverflow() && !a.dumpsFailures(), s.keySpan(), s.key.Name)
 			}
 		}},
 	{id: "ACL060", severity: Warning, checks: "no key switches any dump on",
@@ -377,7 +379,7 @@ var aclSceneRules = []rule{
 	{id: "ACL067", severity: Info, checks: "dump_op_switch on with an empty dump_list, the old form",
 		guess: true, message: Text{EN: "an empty dump_list is the old form for single operators; use [{}] on current releases"},
 		acl: func(a *ACL, r *reporter) {
-			r.reportIf(a.setting("dump_list").isEmpty() && a.opSwitch() && !r.opt.TargetVersion.IsBefore(sinceCANN82), a.setting("dump_list").valueSpan()).suggest("[{}]")
+			r.reportIf(a.setting("dump_list").isEmpty() && a.dumpsSingleOps() && !r.opt.TargetVersion.IsBefore(sinceCANN82), a.setting("dump_list").valueSpan()).suggest("[{}]")
 		}},
 }
 
@@ -392,14 +394,14 @@ var aclWatcherRules = []rule{
 		message: Text{EN: `%s "on" and dump_scene "watcher" exclude each other; remove one of them`},
 		acl: func(a *ACL, r *reporter) {
 			for _, s := range a.opSwitches() {
-				r.reportIf(a.watcher(), s.keySpan(), s.key.Name)
+				r.reportIf(a.watchesMemory(), s.keySpan(), s.key.Name)
 			}
 		}},
 	{id: "ACL043", severity: Error, code: "EP0005", stage: stageScene, checks: "the watcher scene with another dump_mode than output",
 		message: Text{EN: `dump_mode %s cannot be used with dump_scene "watcher": only "output" can`},
 		acl: func(a *ACL, r *reporter) {
-			if m := a.setting("dump_mode"); a.watcher() && m.Value != "" && m.Value != "output" {
-				r.report(m.valueSpan(), show(m.Value)).repair(m, "output")
+			if m := a.setting("dump_mode"); a.watchesMemory() && m.Value != "" && m.Value != "output" {
+				r.report(m.valueSpan(), quoteShort(m.Value)).repair(m, "output")
 			}
 		}},
 	{id: "ACL044", severity: Error, code: "EP0001", stage: stageList, checks: "an item without watcher_nodes in the watcher scene",
@@ -409,12 +411,12 @@ var aclWatcherRules = []rule{
 			if watched.Present() {
 				advice = Text{EN: " and must not be empty"}
 			}
-			r.reportIf(r.acl.watcher() && watched.isAbsentOrEmpty(), watched.spanIn(it), advice)
+			r.reportIf(r.acl.watchesMemory() && watched.isAbsentOrEmpty(), watched.spanIn(it), advice)
 		}},
 	{id: "ACL045", severity: Error, code: "EP0005", stage: stageList, checks: "an item with model_name in the watcher scene",
 		message: Text{EN: `model_name is not allowed with dump_scene "watcher"; remove it`},
 		item: func(it *Object, r *reporter) {
-			r.reportIf(r.acl.watcher() && it.setting("model_name").Present(), it.setting("model_name").keySpan())
+			r.reportIf(r.acl.watchesMemory() && it.setting("model_name").Present(), it.setting("model_name").keySpan())
 		}},
 	{id: "ACL046", severity: Error, code: "EP0005", stage: stageList, checks: "watcher_nodes outside the watcher scene",
 		guess: true, message: Text{EN: `watcher_nodes needs dump_scene "watcher"%s`},
@@ -423,13 +425,13 @@ var aclWatcherRules = []rule{
 			if r.acl.scene() != "" {
 				hint = describeFound(r.acl.setting("dump_scene"))
 			}
-			r.reportIf(!r.acl.watcher() && watched.Present(), watched.keySpan(), hint).suggest(`"dump_scene": "watcher"`)
+			r.reportIf(!r.acl.watchesMemory() && watched.Present(), watched.keySpan(), hint).suggest(`"dump_scene": "watcher"`)
 		}},
 	{id: "ACL047", severity: Warning, checks: "the watcher scene with an empty or missing dump_list",
 		guess: true, message: Text{EN: "there is nothing to watch: list operators in watcher_nodes of an item of dump_list"},
 		acl: func(a *ACL, r *reporter) {
-			r.reportIf(a.watcher() && !a.setting("dump_list").Present(), a.setting("dump_scene").valueSpan())
-			r.reportIf(a.watcher() && a.setting("dump_list").isEmpty(), a.setting("dump_list").valueSpan())
+			r.reportIf(a.watchesMemory() && !a.setting("dump_list").Present(), a.setting("dump_scene").valueSpan())
+			r.reportIf(a.watchesMemory() && a.setting("dump_list").isEmpty(), a.setting("dump_list").valueSpan())
 		}},
 	{id: "ACL048", severity: Warning, checks: "a layer the watcher scene makes no file for",
 		message: Text{EN: "no file is made for the layer %s: %s"},
@@ -441,11 +443,11 @@ var aclWatcherRules = []rule{
 			}
 			for _, l := range it.setting("layer").Elems {
 				switch {
-				case !l.OK || !r.acl.watcher():
+				case !l.OK || !r.acl.watchesMemory():
 				case strings.HasPrefix(l.Value, "Hcom"):
-					r.report(l.valueSpan(), show(l.Value), Text{EN: "it is a communication operator"})
+					r.report(l.valueSpan(), quoteShort(l.Value), Text{EN: "it is a communication operator"})
 				case watched[l.Value]:
-					r.report(l.valueSpan(), show(l.Value), Text{EN: "it is also in watcher_nodes"})
+					r.report(l.valueSpan(), quoteShort(l.Value), Text{EN: "it is also in watcher_nodes"})
 				}
 			}
 		}},

@@ -17,7 +17,7 @@ var aclListRules = []rule{
 		guess: true, message: Text{EN: "%s is empty; fill it, or remove the key to mean all"},
 		item: func(it *Object, r *reporter) {
 			for _, s := range it.presentSettings("model_name", "layer") {
-				r.reportIf(!r.acl.opSwitch() && s.isEmpty(), s.valueSpan(), s.key.Name)
+				r.reportIf(!r.acl.dumpsSingleOps() && s.isEmpty(), s.valueSpan(), s.key.Name)
 			}
 		}},
 	{id: "ACL063", severity: Warning, checks: "a model_name with folder or suffix",
@@ -26,7 +26,7 @@ var aclListRules = []rule{
 		item: func(it *Object, r *reporter) {
 			m := it.setting("model_name")
 			modelName := strings.TrimSuffix(m.Value[strings.LastIndexByte(m.Value, '/')+1:], ".om")
-			r.reportIf(modelName != m.Value, m.valueSpan(), show(m.Value)).suggest(modelName)
+			r.reportIf(modelName != m.Value, m.valueSpan(), quoteShort(m.Value)).suggest(modelName)
 		}},
 	{id: "ACL064", severity: Warning, checks: "a model_name that occurs twice",
 		message: Text{EN: "model_name %s must be unique; it is already used in line %d"},
@@ -41,7 +41,7 @@ var aclListRules = []rule{
 					seen[m.Value] = m
 				default:
 					line, _ := r.doc.Position(first.Node.Start)
-					r.report(m.valueSpan(), show(m.Value), line).Related = r.relatedRange(first.Node.Start, first.Node.End, Text{EN: "the first"})
+					r.report(m.valueSpan(), quoteShort(m.Value), line).Related = r.relatedRange(first.Node.Start, first.Node.End, Text{EN: "the first"})
 				}
 			}
 		}},
@@ -58,21 +58,21 @@ var aclListRules = []rule{
 		message: Text{EN: "an empty name matches nothing; remove it"},
 		ignored: Text{EN: "an empty name matches nothing"},
 		item: func(it *Object, r *reporter) {
-			for s := range operatorNames(it) {
+			for s := range eachOperatorName(it) {
 				r.reportIf(s.Value == "", s.valueSpan())
 			}
 		}},
 	{id: "ACL068", severity: Warning, checks: "a name with blanks around it, or given twice, in layer or watcher_nodes",
 		message: Text{EN: "name %s %s"},
-		caution: Text{EN: "the name has blanks around it, or is there twice"},
+		caution: Text{EN: "the name has blanks around it, or is listed twice"},
 		item: func(it *Object, r *reporter) {
-			for s, isRepeated := range operatorNames(it) {
+			for s, isRepeated := range eachOperatorName(it) {
 				switch trimmed := strings.TrimSpace(s.Value); {
 				case s.Value == "":
 				case trimmed != s.Value:
-					r.report(s.valueSpan(), show(s.Value), Text{EN: "has blanks around it and never matches"}).suggest(trimmed)
+					r.report(s.valueSpan(), quoteShort(s.Value), Text{EN: "has blanks around it and never matches"}).suggest(trimmed)
 				case isRepeated:
-					r.report(s.valueSpan(), show(s.Value), Text{EN: "is listed twice"})
+					r.report(s.valueSpan(), quoteShort(s.Value), Text{EN: "is listed twice"})
 				}
 			}
 		}},
@@ -80,7 +80,7 @@ var aclListRules = []rule{
 		message: Text{EN: "name %s has blanks around it and never matches"},
 		item: func(it *Object, r *reporter) {
 			r.reportBlanks(it.setting("model_name"))
-			for _, e := range blacklisted(it) {
+			for _, e := range blacklistEntries(it) {
 				r.reportBlanks(e.setting("name"))
 			}
 		}},
@@ -88,14 +88,14 @@ var aclListRules = []rule{
 		guess: true, message: Text{EN: `this dumps all tensors of all models at every step, which is very large; consider dump_data "stats", layer or dump_step`},
 		acl: func(a *ACL, r *reporter) {
 			i := slices.IndexFunc(a.items(), func(it *Object) bool { return len(it.presentSettings("model_name", "layer", "opname_range")) == 0 })
-			if i >= 0 && a.mode() == "all" && !a.dumpsStatistics() && a.setting("dump_step").Value == "" && !a.opSwitch() && !a.overflow() && a.scene() == "" {
+			if i >= 0 && a.dumpMode() == "all" && !a.dumpsStatistics() && a.setting("dump_step").Value == "" && !a.dumpsSingleOps() && !a.dumpsOverflow() && a.scene() == "" {
 				r.report(a.items()[i].keySpan())
 			}
 		}},
 	{id: "ACL070", severity: Error, code: "EP0003", stage: stageList, checks: "a blacklist with more than 100 entries",
 		message: Text{EN: "%s has %d entries; at most %d are allowed"},
 		item: func(it *Object, r *reporter) {
-			for _, b := range blacklists(it) {
+			for _, b := range nonEmptyBlacklists(it) {
 				n := len(b.Node.Elems)
 				r.reportIf(n > maxBlacklist, b.keySpan(), b.key.Name, n, maxBlacklist)
 			}
@@ -103,7 +103,7 @@ var aclListRules = []rule{
 	{id: "ACL071", severity: Error, code: "EP0005", stage: stageList, checks: `a blacklist without dump_level "op"`,
 		guess: true, message: Text{EN: `%s needs "dump_level": "op"%s`},
 		item: func(it *Object, r *reporter) {
-			for _, b := range blacklists(it) {
+			for _, b := range nonEmptyBlacklists(it) {
 				r.requireValue(b, "dump_level", "op")
 			}
 		}},
@@ -111,7 +111,7 @@ var aclListRules = []rule{
 		guess: true, message: Text{EN: "a blacklist entry without name has no effect"},
 		ignored: Text{EN: "a blacklist entry without name has no effect"},
 		item: func(it *Object, r *reporter) {
-			for _, e := range blacklisted(it) {
+			for _, e := range blacklistEntries(it) {
 				r.reportIf(e.setting("name").isAbsentOrEmpty(), e.setting("name").spanIn(e))
 			}
 		}},
@@ -119,10 +119,10 @@ var aclListRules = []rule{
 		message: Text{EN: `position %s is ignored; write "input" or "output" and a number, such as "input0"`},
 		ignored: Text{EN: "the graph engine does not understand this position and ignores it"},
 		item: func(it *Object, r *reporter) {
-			for _, e := range blacklisted(it) {
+			for _, e := range blacklistEntries(it) {
 				for _, p := range e.setting("pos").Elems {
 					if p.OK && !position().MatchString(p.Value) {
-						f := r.report(p.valueSpan(), show(p.Value))
+						f := r.report(p.valueSpan(), quoteShort(p.Value))
 						if m := loosePosition().FindStringSubmatch(strings.ToLower(p.Value)); m != nil {
 							f.repair(p, m[1]+m[2])
 						}
@@ -155,7 +155,7 @@ var aclListRules = []rule{
 		message: Text{EN: "%s acts together with %s in this item; check that this is meant"},
 		caution: Text{EN: "acts together with the other filters of the item"},
 		item: func(it *Object, r *reporter) {
-			for _, b := range blacklists(it) {
+			for _, b := range nonEmptyBlacklists(it) {
 				if others := it.presentSettings("opname_range", "layer"); len(others) > 0 {
 					r.report(b.keySpan(), b.key.Name, others[0].key.Name)
 				}
@@ -168,9 +168,9 @@ var (
 	loosePosition = lang.Pattern(`^(input|output)[ _-]*([0-9]+)$`)
 )
 
-// operatorNames yields the names in layer and watcher_nodes of an item, and whether a name occurred
+// eachOperatorName yields the names in layer and watcher_nodes of an item, and whether a name occurred
 // earlier in the same array.
-func operatorNames(it *Object) iter.Seq2[Setting, bool] {
+func eachOperatorName(it *Object) iter.Seq2[Setting, bool] {
 	return func(yield func(Setting, bool) bool) {
 		for _, list := range it.presentSettings("layer", "watcher_nodes") {
 			seen := make(map[string]bool)
@@ -184,20 +184,20 @@ func operatorNames(it *Object) iter.Seq2[Setting, bool] {
 	}
 }
 
-// blacklists returns the non-empty blacklists of an item.
-func blacklists(it *Object) []Setting {
+// nonEmptyBlacklists returns the non-empty blacklists of an item.
+func nonEmptyBlacklists(it *Object) []Setting {
 	return slices.DeleteFunc(it.presentSettings("optype_blacklist", "opname_blacklist"), func(b Setting) bool { return !b.isFilled() })
 }
 
-// blacklisted returns the entries of all blacklists of an item.
-func blacklisted(it *Object) []*Object {
+// blacklistEntries returns the entries of all blacklists of an item.
+func blacklistEntries(it *Object) []*Object {
 	return slices.Concat(it.setting("optype_blacklist").Objects, it.setting("opname_blacklist").Objects)
 }
 
 // reportBlanks reports a string with blanks around it.
 func (r *reporter) reportBlanks(s Setting) {
 	if trimmed := strings.TrimSpace(s.Value); trimmed != s.Value {
-		r.report(s.valueSpan(), show(s.Value)).suggest(trimmed)
+		r.report(s.valueSpan(), quoteShort(s.Value)).suggest(trimmed)
 	}
 }
 
@@ -205,7 +205,7 @@ func (r *reporter) reportBlanks(s Setting) {
 // reported as mistyped.
 func (r *reporter) requireValue(s Setting, key, value string) {
 	if other := r.acl.setting(key); s.isFilled() && other.Value != value && !other.isWrongType() {
-		r.insert(r.report(s.keySpan(), s.key.Name, describeFound(other)), r.acl.Dump, key, value)
+		r.suggestMember(r.report(s.keySpan(), s.key.Name, describeFound(other)), r.acl.Dump, key, value)
 	}
 }
 
@@ -214,7 +214,7 @@ func describeFound(s Setting) lang.Sentence {
 	if !s.Present() {
 		return lang.Say(", which is missing")
 	}
-	return lang.Say(", found %s", show(s.Value))
+	return lang.Say(", found %s", quoteShort(s.Value))
 }
 
 // aclStatsRules check dump_stats.
@@ -235,8 +235,8 @@ var aclStatsRules = []rule{
 		}},
 }
 
-// aclSurroundingsRules check conflicts with other keys of the file, the environment and the host.
-var aclSurroundingsRules = []rule{
+// aclEnvironmentRules check conflicts with other keys of the file, the environment and the host.
+var aclEnvironmentRules = []rule{
 	{id: "ACL090", severity: Warning, checks: "profiler and dump in one file",
 		message: Text{EN: "the profiler is on together with a dump, which distorts its times; use one of them at a time"},
 		caution: Text{EN: "the profiler is on too, the dump distorts its times"},
@@ -249,8 +249,8 @@ var aclSurroundingsRules = []rule{
 	{id: "ACL092", severity: Error, code: "E10056", checks: "NPU_COLLECT_PATH is set beside a model or operator dump",
 		message: Text{EN: "the environment variable NPU_COLLECT_PATH=%s switches this dump off or makes it fail; unset it"},
 		acl: func(a *ACL, r *reporter) {
-			value, ok := r.opt.env("NPU_COLLECT_PATH")
-			r.reportIf(ok && a.Dumps() && !a.exception(), a.Dump.keySpan(), shorten(value))
+			value, ok := r.opt.lookupEnv("NPU_COLLECT_PATH")
+			r.reportIf(ok && a.Dumps() && !a.dumpsFailures(), a.Dump.keySpan(), shorten(value))
 		}},
 	{id: "ACL093", severity: Info, checks: "a dump in a container",
 		message: Text{EN: "dumps inside Docker are not supported, according to the documentation"},

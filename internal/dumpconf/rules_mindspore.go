@@ -19,7 +19,7 @@ import (
 var mindSporeShapeRules = []rule{
 	{id: "MS001", severity: Error, checks: "the file is not strict JSON, or has no common_dump_settings", guess: true, message: sentenceMessage,
 		run: func(r *reporter) {
-			r.syntax()
+			r.reportSyntax()
 			switch {
 			case r.root == nil || r.root.Kind == jsonpos.Invalid:
 			case r.root.Kind != jsonpos.Object:
@@ -32,10 +32,10 @@ var mindSporeShapeRules = []rule{
 	{id: "MS002", severity: Error, checks: "the file's name does not end with .json, or MINDSPORE_DUMP_CONFIG is not absolute", message: sentenceMessage,
 		run: func(r *reporter) {
 			if r.name != "" && r.name != "-" && filepath.Ext(r.name) != ".json" {
-				r.report(span{}, lang.Say("MindSpore wants a file whose name ends with .json, found %s", show(store.Base(r.name))))
+				r.report(span{}, lang.Say("MindSpore wants a file whose name ends with .json, found %s", quoteShort(store.Base(r.name))))
 			}
-			if p, ok := r.opt.env("MINDSPORE_DUMP_CONFIG"); ok && !strings.HasPrefix(p, "/") {
-				r.reportAs(Warning, span{}, lang.Say("the environment variable MINDSPORE_DUMP_CONFIG must hold an absolute path, found %s", show(p)))
+			if p, ok := r.opt.lookupEnv("MINDSPORE_DUMP_CONFIG"); ok && !strings.HasPrefix(p, "/") {
+				r.reportAs(Warning, span{}, lang.Say("the environment variable MINDSPORE_DUMP_CONFIG must hold an absolute path, found %s", quoteShort(p)))
 			}
 		}},
 	{id: "MS003", severity: Warning, checks: "a key that is unknown or in the wrong block, where MindSpore ignores it",
@@ -44,9 +44,9 @@ var mindSporeShapeRules = []rule{
 		run: func(r *reporter) {
 			for _, s := range r.read.unknown {
 				if table := r.tableOfKey(s); table != nil {
-					r.report(s.span(), show(s.member.Key), lang.Say(": it belongs in %s", table.description))
+					r.report(s.span(), quoteShort(s.member.Key), lang.Say(": it belongs in %s", table.description))
 				} else {
-					r.unknownKey(s, s.object.table.names())
+					r.reportUnknownKey(s, s.object.table.names())
 				}
 			}
 		}},
@@ -109,7 +109,7 @@ var mindSporeCommonRules = []rule{
 				return
 			}
 			at := m.setting("path").spanIn(m.Common)
-			switch _, known := r.opt.env("MS_DIAGNOSTIC_DATA_PATH"); {
+			switch _, known := r.opt.lookupEnv("MS_DIAGNOSTIC_DATA_PATH"); {
 			case r.opt.TargetVersion.IsBefore(sinceMS16):
 				r.report(at, Text{EN: "it is required before version 1.6"})
 			case known:
@@ -123,7 +123,7 @@ var mindSporeCommonRules = []rule{
 		message: Text{EN: `path must start with "/", found %s`},
 		ms: func(m *MindSpore, r *reporter) {
 			p := m.setting("path")
-			r.reportIf(p.Value != "" && !strings.HasPrefix(p.Value, "/"), p.valueSpan(), show(p.Value))
+			r.reportIf(p.Value != "" && !strings.HasPrefix(p.Value, "/"), p.valueSpan(), quoteShort(p.Value))
 		}},
 	{id: "MS014", severity: Error, checks: "path is no string or has characters that are not allowed", message: sentenceMessage,
 		ms: func(m *MindSpore, r *reporter) {
@@ -180,7 +180,7 @@ func (r *reporter) reportBadChar(s Setting, bad *regexp.Regexp, allowed Text) {
 		return
 	}
 	_, size := utf8.DecodeRuneInString(s.Value[at[0]:])
-	r.report(partSpan(s, at[0], size), lang.Say("%s is not allowed in %s; allowed are %s", show(s.Value[at[0]:at[0]+size]), lastOf(s.Path), allowed))
+	r.report(partSpan(s, at[0], size), lang.Say("%s is not allowed in %s; allowed are %s", quoteShort(s.Value[at[0]:at[0]+size]), lastPart(s.Path), allowed))
 }
 
 var notInIteration = lang.Pattern(`[^0-9|-]`)
@@ -203,7 +203,7 @@ var mindSporeIterationRules = []rule{
 			if s.Value == "all" || at == nil {
 				return
 			}
-			f := r.report(partSpan(s, at[0], at[1]-at[0]), show(s.Value), show(s.Value[at[0]:at[1]]))
+			f := r.report(partSpan(s, at[0], at[1]-at[0]), quoteShort(s.Value), quoteShort(s.Value[at[0]:at[1]]))
 			if repaired := repairedIteration(s.Value); repaired != "" {
 				f.repair(s, repaired)
 			}
@@ -214,7 +214,7 @@ var mindSporeIterationRules = []rule{
 		ms: func(m *MindSpore, r *reporter) {
 			legal := !notInIteration().MatchString(m.setting("iteration").Value)
 			for _, p := range m.Steps {
-				r.reportIf(legal && !p.Valid() && p.Fault != lang.StepRest, stepSpan(p, m.setting("iteration")), show(p.Text), stepFaults[p.Fault])
+				r.reportIf(legal && !p.Valid() && p.Fault != lang.StepRest, stepSpan(p, m.setting("iteration")), quoteShort(p.Text), stepFaults[p.Fault])
 			}
 		}},
 	{id: "MS023", severity: Warning, checks: "initial_iteration is behind all steps",
@@ -253,7 +253,7 @@ var mindSporeOldRules = []rule{
 		ms: func(m *MindSpore, r *reporter) {
 			v := r.opt.TargetVersion
 			r.reportIf(v.Major == 2 && v.Minor == 0 && m.E2E.Present() && m.savesStatistics() && !r.opt.noNPU() && !r.opt.isKernelByKernel(),
-				m.setting("saved_data").valueSpan(), show(m.setting("saved_data").Value)).suggest("tensor")
+				m.setting("saved_data").valueSpan(), quoteShort(m.setting("saved_data").Value)).suggest("tensor")
 		}},
 }
 
@@ -278,7 +278,7 @@ var mindSporeKernelRules = []rule{
 		ms: func(m *MindSpore, r *reporter) {
 			for i, s := range m.setting("kernels").Elems {
 				if s.OK {
-					r.kernel(s, m.Kernels[i])
+					r.reportKernel(s, m.Kernels[i])
 				}
 			}
 		}},
@@ -291,7 +291,7 @@ var mindSporeKernelRules = []rule{
 					continue
 				}
 				fault := regexFault(m.Kernels[i], r.opt.TargetVersion)
-				r.reportIf(!fault.IsZero(), s.valueSpan(), show(s.Value), fault)
+				r.reportIf(!fault.IsZero(), s.valueSpan(), quoteShort(s.Value), fault)
 			}
 		}},
 	{id: "MS044", severity: Warning, checks: "a kernel or device that is listed twice",
@@ -300,7 +300,7 @@ var mindSporeKernelRules = []rule{
 			names, ids := make(map[string]bool), make(map[uint64]bool)
 			for i, s := range m.setting("kernels").Elems {
 				pattern := fmt.Sprint(m.Kernels[i].Kind, m.Kernels[i].Pattern)
-				r.reportIf(s.OK && names[pattern], s.valueSpan(), show(s.Value))
+				r.reportIf(s.OK && names[pattern], s.valueSpan(), quoteShort(s.Value))
 				names[pattern] = names[pattern] || s.OK
 			}
 			for _, s := range m.setting("support_device").Elems {
@@ -312,15 +312,15 @@ var mindSporeKernelRules = []rule{
 
 func deviceName(id uint64) lang.Sentence { return lang.Say("device %d", id) }
 
-// kernel gives hints on an entry of kernels.
-func (r *reporter) kernel(s Setting, k Kernel) {
+// reportKernel gives hints on an entry of kernels.
+func (r *reporter) reportKernel(s Setting, k Kernel) {
 	switch {
 	case strings.Contains(s.Value, " "):
-		r.report(s.valueSpan(), show(s.Value), lang.Say("contains spaces, which are removed: it means %s", show(k.Pattern)))
+		r.report(s.valueSpan(), quoteShort(s.Value), lang.Say("contains spaces, which are removed: it means %s", quoteShort(k.Pattern)))
 	case k.Kind == KernelName && !k.Unclosed && !opSuffix().MatchString(k.Pattern):
-		r.reportAs(Info, s.valueSpan(), show(s.Value), Text{EN: "must match the full name of an operator, but lacks a suffix such as -op12"})
+		r.reportAs(Info, s.valueSpan(), quoteShort(s.Value), Text{EN: "must match the full name of an operator, but lacks a suffix such as -op12"})
 	case k.Kind == KernelType && !k.Unclosed && k.Pattern != "" && len(k.Pattern) <= 2:
-		r.reportAs(Info, s.valueSpan(), show(s.Value), Text{EN: "matches part of an operator type and may match more than intended"})
+		r.reportAs(Info, s.valueSpan(), quoteShort(s.Value), Text{EN: "matches part of an operator type and may match more than intended"})
 	}
 }
 
@@ -370,7 +370,7 @@ var mindSporeDataRules = []rule{
 	{id: "MS025", severity: Error, checks: "statistics on CPU",
 		message: Text{EN: "saved_data %s: statistics are not available on CPU; use tensor"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.reportIf(m.savesStatistics() && r.opt.isCPU(), m.setting("saved_data").valueSpan(), show(m.setting("saved_data").Value)).suggest("tensor")
+			r.reportIf(m.savesStatistics() && r.opt.isCPU(), m.setting("saved_data").valueSpan(), quoteShort(m.setting("saved_data").Value)).suggest("tensor")
 		}},
 	{id: "MS026", severity: Error, checks: "statistics without e2e_dump_settings need file_format npy",
 		guess: true, message: Text{EN: `saved_data %s needs "file_format": "npy" where e2e_dump_settings is missing`},
@@ -381,7 +381,7 @@ var mindSporeDataRules = []rule{
 			if r.lacksE2E() {
 				return // MS051 reports the missing block
 			}
-			r.insert(r.report(m.setting("saved_data").valueSpan(), show(m.setting("saved_data").Value)), m.Common, "file_format", "npy")
+			r.suggestMember(r.report(m.setting("saved_data").valueSpan(), quoteShort(m.setting("saved_data").Value)), m.Common, "file_format", "npy")
 		}},
 	{id: "MS027", severity: Warning, checks: "statistic_category without statistics",
 		guess: true, message: Text{EN: `statistic_category is ignored while saved_data is "tensor"; write "statistic" or "full"`},
@@ -398,7 +398,7 @@ var mindSporeDataRules = []rule{
 			}
 			for _, item := range s.Elems {
 				if item.OK {
-					r.statistic(item, seen)
+					r.reportStatistic(item, seen)
 				}
 			}
 		}},
@@ -412,8 +412,8 @@ var mindSporeDataRules = []rule{
 		}},
 }
 
-// statistic reports an item of statistic_category. seen has one key per set of synonyms.
-func (r *reporter) statistic(item Setting, seen map[string]bool) {
+// reportStatistic reports an item of statistic_category. seen has one key per set of synonyms.
+func (r *reporter) reportStatistic(item Setting, seen map[string]bool) {
 	name := item.Value
 	switch name {
 	case "hash":
@@ -427,15 +427,15 @@ func (r *reporter) statistic(item Setting, seen map[string]bool) {
 	onDevice := m.setting("stat_calc_mode").Value == "device" && !r.opt.noNPU() && !m.savesTensors()
 	switch {
 	case !slices.Contains(hostStatistics, item.Value):
-		best := r.nearest(item.Value, hostStatistics)
-		f := r.report(item.valueSpan(), lang.Say("%s is not a statistic; allowed are %s", show(item.Value), list(hostStatistics))).suggest(best)
+		best := r.nearestWord(item.Value, hostStatistics)
+		f := r.report(item.valueSpan(), lang.Say("%s is not a statistic; allowed are %s", quoteShort(item.Value), joinValues(hostStatistics))).suggest(best)
 		if best != "" && strings.EqualFold(best, item.Value) {
 			f.repair(item, best)
 		}
 	case isRepeated:
-		r.reportAs(Info, item.valueSpan(), lang.Say("%s is listed twice", show(item.Value)))
+		r.reportAs(Info, item.valueSpan(), lang.Say("%s is listed twice", quoteShort(item.Value)))
 	case onDevice && !slices.Contains(deviceStatistics, item.Value):
-		r.reportAs(Warning, item.valueSpan(), lang.Say("%s is computed on the host only; stat_calc_mode \"device\" leaves it out", show(item.Value)))
+		r.reportAs(Warning, item.valueSpan(), lang.Say("%s is computed on the host only; stat_calc_mode \"device\" leaves it out", quoteShort(item.Value)))
 	}
 }
 

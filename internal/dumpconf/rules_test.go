@@ -152,7 +152,7 @@ func TestKeysHaveRules(t *testing.T) {
 		known[r.ID] = true
 	}
 	for _, s := range []Schema{SchemaACL, SchemaMindSpore, SchemaGE, SchemaTF} {
-		for _, table := range tables(s) {
+		for _, table := range keyTables(s) {
 			for _, k := range table.keys {
 				if !known[k.rule] || table.description.String() == "" {
 					t.Errorf("key %s of %s: rule %q", k.Name, table.description, k.rule)
@@ -160,7 +160,7 @@ func TestKeysHaveRules(t *testing.T) {
 			}
 		}
 	}
-	if tables(SchemaMsprobe) != nil {
+	if keyTables(SchemaMsprobe) != nil {
 		t.Error("keys of a schema that is not checked")
 	}
 }

@@ -169,9 +169,9 @@ func (t *keyTable) names() []string {
 	return names
 }
 
-// tables returns the key tables of a schema, outermost first; nil for schemas without unknown-key
+// keyTables returns the key tables of a schema, outermost first; nil for schemas without unknown-key
 // checks.
-func tables(s Schema) []*keyTable {
+func keyTables(s Schema) []*keyTable {
 	switch s {
 	case SchemaACL:
 		return []*keyTable{&aclRoot, &aclDump, &aclItem, &aclBlacklist, &aclRange}
@@ -290,8 +290,8 @@ func (f Field) withPlaceholder(values ...string) Field {
 	return f
 }
 
-// onlyIf returns values if the condition holds, else nil, which omits the field.
-func onlyIf(condition bool, values []string) []string {
+// valuesIf returns values if the condition holds, else nil, which omits the field.
+func valuesIf(condition bool, values []string) []string {
 	if !condition {
 		return nil
 	}

@@ -198,11 +198,11 @@ func (d *decoder) readDocument(root *jsonpos.Value, table *keyTable) *Object {
 	if root == nil || root.Kind != jsonpos.Object {
 		return &Object{table: table}
 	}
-	return d.object(Setting{Node: root}, table)
+	return d.readObject(Setting{Node: root}, table)
 }
 
-// object reads the object of a setting.
-func (d *decoder) object(at Setting, table *keyTable) *Object {
+// readObject reads the object of a setting.
+func (d *decoder) readObject(at Setting, table *keyTable) *Object {
 	o := &Object{Path: at.Path, Member: at.Member, Node: at.Node, table: table}
 	for i := range o.Node.Members {
 		m := &o.Node.Members[i]
@@ -219,7 +219,7 @@ func (d *decoder) object(at Setting, table *keyTable) *Object {
 			continue
 		}
 		s := Setting{Path: jsonpos.JoinPath(o.Path, k.Name), Member: m, Node: m.Value, key: k}
-		d.read(&s, k.Type)
+		d.readValue(&s, k.Type)
 		if since, hasSince := k.since[s.Value]; !hasSince || !d.target.lacks(since) {
 			o.settings = append(o.settings, s)
 		}
@@ -227,8 +227,8 @@ func (d *decoder) object(at Setting, table *keyTable) *Object {
 	return o
 }
 
-// read reads a value of a type.
-func (d *decoder) read(s *Setting, want KeyType) {
+// readValue reads a value of a type.
+func (d *decoder) readValue(s *Setting, want KeyType) {
 	if want == TypeAny {
 		return
 	}
@@ -250,20 +250,20 @@ func (d *decoder) read(s *Setting, want KeyType) {
 	case want == TypeUint:
 		s.Uint, _ = strconv.ParseUint(s.Value, 10, 64)
 	case want == TypeObject:
-		s.Objects = []*Object{d.object(*s, s.key.members)}
+		s.Objects = []*Object{d.readObject(*s, s.key.members)}
 	case keyTypes[want].kind == jsonpos.Array:
-		d.elements(s, keyTypes[want].element)
+		d.readElements(s, keyTypes[want].element)
 	}
 }
 
-// elements reads the elements of an array; elements of the wrong type are dropped from Objects.
-func (d *decoder) elements(s *Setting, want KeyType) {
+// readElements reads the elements of an array; elements of the wrong type are dropped from Objects.
+func (d *decoder) readElements(s *Setting, want KeyType) {
 	if want != TypeObject {
 		s.Elems = make([]Setting, 0, len(s.Node.Elems))
 	}
 	for i, node := range s.Node.Elems {
 		e := Setting{Path: fmt.Sprintf("%s[%d]", s.Path, i), Node: node, key: s.key}
-		d.read(&e, want)
+		d.readValue(&e, want)
 		s.Objects = append(s.Objects, e.Objects...)
 		if want != TypeObject {
 			s.Elems = append(s.Elems, e)
@@ -299,8 +299,8 @@ const longestShown = 60
 
 func shorten(s string) string { return jsonpos.Shorten(s, longestShown) }
 
-// show quotes a value for a message.
-func show(s string) string { return strconv.Quote(shorten(s)) }
+// quoteShort quotes a value for a message.
+func quoteShort(s string) string { return strconv.Quote(shorten(s)) }
 
-// list joins values for a message.
-func list(values []string) string { return strings.Join(values, ", ") }
+// joinValues joins values for a message.
+func joinValues(values []string) string { return strings.Join(values, ", ") }

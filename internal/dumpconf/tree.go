@@ -28,10 +28,11 @@ type Tree struct {
 	// Executed lists the executed iterations of all graphs in natural order; empty if MindSpore did not
 	// write them.
 	Executed []string
-	// Order lists the full names of the executed operators of all graphs, each once; empty if
+	// Order lists the full names of the executed operators of all graphs, without repeats; empty if
 	// MindSpore did not write them.
 	Order []string
-	// GraphOps lists the full names of the graphs' operators, else Order.
+	// GraphOps lists the full names of the operators in the graphs; it equals Order if no graph was
+	// saved.
 	GraphOps []string
 	// Graphs lists the numbers of saved graphs, Dumped the numbers of dumped graphs.
 	Graphs, Dumped []string
@@ -92,11 +93,11 @@ func (t *Tree) addRounds(run *dumpdir.Run, rank string) {
 			t.lastSegments[strings.ToLower(op.Type)+"\x00"+norm] = true
 		}
 	}
-	t.Steps, t.Ranks, t.Dumped = values(steps), values(ranks), values(graphs)
+	t.Steps, t.Ranks, t.Dumped = sortedValues(steps), sortedValues(ranks), sortedValues(graphs)
 }
 
-// values returns a set in natural order, without the empty value.
-func values(set map[string]bool) []string {
+// sortedValues returns a set in natural order, without the empty value.
+func sortedValues(set map[string]bool) []string {
 	delete(set, "")
 	return slices.SortedFunc(maps.Keys(set), lang.CompareNatural)
 }
@@ -163,7 +164,7 @@ func (t *Tree) addSides(run *dumpdir.Run, rank string) (bad []error) {
 			})
 		}
 	}
-	t.Graphs, t.Executed = values(numbers), values(ran)
+	t.Graphs, t.Executed = sortedValues(numbers), sortedValues(ran)
 	if len(t.GraphOps) == 0 {
 		t.GraphOps = t.Order
 	}
@@ -207,24 +208,24 @@ func appendNew(list []string, seen map[string]bool, names ...string) []string {
 // of releases up to 2.2.
 func (t *Tree) hasDump(name string) bool {
 	last := lastSegment(name)
-	return t.names[filename.Normalise(name)] || t.lastSegments[strings.ToLower(typeOf(last))+"\x00"+filename.Normalise(last)]
+	return t.names[filename.Normalise(name)] || t.lastSegments[strings.ToLower(opTypeOf(last))+"\x00"+filename.Normalise(last)]
 }
 
 func lastSegment(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
-// typeOf returns the type of an operator from the last segment of its name.
-func typeOf(last string) string {
+// opTypeOf returns the type of an operator from the last segment of its name.
+func opTypeOf(last string) string {
 	opType, _, _ := strings.Cut(last, "-op")
 	return opType
 }
 
-// missing returns the operators without a dump.
-func (t *Tree) missing(names []string) []string {
+// missingOps returns the operators without a dump.
+func (t *Tree) missingOps(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), t.hasDump)
 }
 
-// expectedOps returns the operators that should be dumped. Order is better than GraphOps, which has nodes
-// that run nothing.
+// expectedOps returns the operators that should be dumped. Order is preferred to GraphOps, which
+// contains nodes that run nothing.
 func (t *Tree) expectedOps() []string {
 	if len(t.Order) > 0 {
 		return t.Order
@@ -273,7 +274,7 @@ var mindSporeTreeRules = []rule{
 			for i, s := range m.setting("kernels").Elems {
 				if s.OK && m.setting("dump_mode").Uint == 1 && m.debugMode() == 0 && len(t.GraphOps) > 0 {
 					if fault := t.kernelFault(m.Kernels[i]); !fault.IsZero() {
-						r.report(s.valueSpan(), show(s.Value), fault)
+						r.report(s.valueSpan(), quoteShort(s.Value), fault)
 					}
 				}
 			}
@@ -291,15 +292,15 @@ var mindSporeTreeRules = []rule{
 	{id: "MS076", severity: Error, checks: "nearly all operators have dumps, or nearly none", guess: true,
 		message: Text{EN: "%d of %d operators of the execution order were not dumped: %s"},
 		ms: treeRule(func(m *MindSpore, t *Tree, r *reporter) {
-			missing, all := t.missing(t.Order), len(t.Order)
-			// Other shares result from a choice that is not visible here.
+			missing, all := t.missingOps(t.Order), len(t.Order)
+			// Shares between 5 % and 95 % result from a setting that the dump does not show.
 			isFew, isMost := len(missing)*20 < all, len(missing)*20 > all*19
 			r.reportIf(m.dumpsAll() && len(missing) > 0 && (isFew || isMost), m.setting("dump_mode").valueSpan(), len(missing), all, lang.FirstNames(missing))
 		})},
 	{id: "MS077", severity: Error, checks: "names of operators are too long for files", guess: true,
 		message: Text{EN: "file name too long: set reserve_class_name_in_scope=False (%s: %s)"},
 		ms: treeRule(func(m *MindSpore, t *Tree, r *reporter) {
-			long := slices.DeleteFunc(t.missing(t.Order), func(name string) bool { return !isTooLong(name) })
+			long := slices.DeleteFunc(t.missingOps(t.Order), func(name string) bool { return !isTooLong(name) })
 			r.reportIf(m.dumpsAll() && len(long) > 0 && !t.Mapped, m.setting("dump_mode").valueSpan(), lang.CountText(len(long), "operator"), lang.FirstNames(long))
 		})},
 	{id: "MS078", severity: Info, checks: "a graph that was saved has no dumps", guess: true,
@@ -374,7 +375,7 @@ func missingSteps(p lang.Step, dumped []string) string {
 
 // kernelFault describes the missing operators of an entry of kernels.
 func (t *Tree) kernelFault(k Kernel) lang.Sentence {
-	matches := k.matcher()
+	matches := k.newMatcher()
 	if matches == nil {
 		return lang.Sentence{} // a separate rule reports the malformed entry
 	}
@@ -386,7 +387,7 @@ func (t *Tree) kernelFault(k Kernel) lang.Sentence {
 		return lang.Say("not in the graph; nearest are %s", strings.Join(similar, ", "))
 	}
 	matching := slices.DeleteFunc(slices.Clone(t.expectedOps()), func(name string) bool { return !matches(name) })
-	missing := t.missing(matching)
+	missing := t.missingOps(matching)
 	switch {
 	case len(missing) == 0 && len(matching) > 0:
 		return lang.Sentence{}
@@ -396,9 +397,9 @@ func (t *Tree) kernelFault(k Kernel) lang.Sentence {
 	return lang.Say("in the graph, %d of %d not dumped: %s", len(missing), len(matching), lang.FirstNames(missing))
 }
 
-// matcher returns a predicate on full names of operators that the entry matches; nil for an
+// newMatcher returns a predicate on full names of operators that the entry matches; nil for an
 // unusable entry.
-func (k Kernel) matcher() func(name string) bool {
+func (k Kernel) newMatcher() func(name string) bool {
 	switch k.Kind {
 	case KernelName:
 		return func(name string) bool { return name == k.Pattern }
@@ -425,6 +426,6 @@ func (k Kernel) matcher() func(name string) bool {
 // isTooLong reports whether the file name of an operator's dump is too long for file systems.
 func isTooLong(name string) bool {
 	const longest = 255 // bytes
-	shortest := typeOf(lastSegment(name)) + "." + filename.Normalise(name) + ".0.0.1700000000000000.input.0.DefaultFormat.npy"
+	shortest := opTypeOf(lastSegment(name)) + "." + filename.Normalise(name) + ".0.0.1700000000000000.input.0.DefaultFormat.npy"
 	return len(shortest) > longest
 }

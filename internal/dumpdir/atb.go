@@ -33,7 +33,7 @@ const (
 )
 
 func locateATB(p folderPath, f *Folder) (pathMeaning, bool) {
-	if !writtenByATB(f) {
+	if !isATBFolder(f) {
 		return pathMeaning{}, false
 	}
 	for i := range p {
@@ -42,15 +42,15 @@ func locateATB(p folderPath, f *Folder) (pathMeaning, bool) {
 			continue
 		}
 		return pathMeaning{
-			at: Coordinates{Rank: number(m[1]), Step: number(p[i+1].Value), Folder: number(m[2])},
+			at: Coordinates{Rank: trimZeros(m[1]), Step: trimZeros(p[i+1].Value), Folder: trimZeros(m[2])},
 			op: atbName(p[i+2:]),
 		}, true
 	}
 	return pathMeaning{op: atbName(p)}, true
 }
 
-// writtenByATB reports whether a folder holds ATB's tensors or statistics.
-func writtenByATB(f *Folder) bool {
+// isATBFolder reports whether a folder holds ATB's tensors or statistics.
+func isATBFolder(f *Folder) bool {
 	if base := path.Base(f.Dir); base == atbBefore || base == atbAfter {
 		if slices.ContainsFunc(f.files, func(file *File) bool { _, ok := atbTensor(file.Name); return ok }) {
 			return true
@@ -131,13 +131,14 @@ func finishATB(r *reader, folders []*Folder) {
 				}
 				return id
 			})
-			order := sidefile.NewOrder("statistics "+r.relative(file), names)
+			order := sidefile.NewOrder("statistics "+r.relativePath(file), names)
 			r.orders = append(r.orders, sideOrder{ByStatistics, order, func(folder *Folder) bool { return folder.At == f.At }})
 		}
 	}
 }
 
-// atbRowName is the operator of a row in the form of folders: A/B with the ids 0_1 is 0_A/1_B.
+// atbRowName returns the operator of a row of statistic.csv in the spelling of folders: operator
+// A/B with ids 0_1 becomes 0_A/1_B.
 func atbRowName(s *statisticRow) string {
 	names, ids := strings.Split(s.opName, "/"), strings.Split(s.opID, "_")
 	if len(names) != len(ids) {

@@ -16,8 +16,8 @@ import (
 //	[{step}/]{time}/{device}[/{model name}][/{model id}/{step}]
 //	rank_{rank}/{time}/step_{step}/{time}/{device}/{model name}/{model id}/{iteration}
 //
-// Several processes write several start times side by side. A folder of dumps without a start time
-// above it counts as CANN's too.
+// Several processes write folders with different start times side by side. A folder of dumps
+// without a start time above it also counts as CANN's.
 var cannProducer = producer{name: CANN, locate: locateCANN}
 
 func locateCANN(p folderPath, f *Folder) (pathMeaning, bool) {
@@ -42,32 +42,32 @@ func locateTime(p folderPath) (pathMeaning, bool) {
 	if time < 0 {
 		return pathMeaning{}, false
 	}
-	at := pathMeaning{start: p[time].Value, at: Coordinates{Rank: number(p[time+1].Value)}}
+	at := pathMeaning{start: p[time].Value, at: Coordinates{Rank: trimZeros(p[time+1].Value)}}
 	rest := p[time+2:]
 	if n := len(rest); n >= 2 && rest[n-1].IsNumber() && rest[n-2].IsNumber() {
-		at.at.Graph, at.at.Step = number(rest[n-2].Value), number(rest[n-1].Value)
+		at.at.Graph, at.at.Step = trimZeros(rest[n-2].Value), trimZeros(rest[n-1].Value)
 		rest = rest[:n-2]
 	}
 	if len(rest) > 0 && !rest[0].IsNumber() {
-		at.at.Model = withoutTime(rest[0].Name)
+		at.at.Model = cutStartTime(rest[0].Name)
 		rest = rest[1:]
 	}
 	above := p.at(time - 1)
 	if above.Kind == filename.StepFolder || above.Kind == filename.NumberFolder {
 		// The iteration is a number inside the step.
 		rest = append(slices.Clone(rest), filename.Folder{Name: at.at.Step})
-		at.at.Step = number(above.Value)
+		at.at.Step = trimZeros(above.Value)
 	}
 	if rank := p[:time].lastOfKind(filename.RankFolder); rank >= 0 {
-		at.at.Rank = number(p[rank].Value)
+		at.at.Rank = trimZeros(p[rank].Value)
 	}
 	at.at.Folder = rest.join()
 	return at, true
 }
 
-// withoutTime removes the start time from the name of a model, such as the graph
+// cutStartTime removes the start time from the name of a model, such as the graph
 // ge_default_20210818163201_21 of GE.
-func withoutTime(model string) string {
+func cutStartTime(model string) string {
 	kept := slices.DeleteFunc(strings.Split(model, "_"), func(s string) bool { return filename.ParseFolder(s).Kind == filename.TimeFolder })
 	return cmp.Or(strings.Join(kept, "_"), model)
 }

@@ -23,11 +23,11 @@ func (s *Statistics) Contradiction(src *tensorfile.Tensor, all *tensor.Stats) er
 		return lang.Errorf("%s: dump.json says %s %s, the file holds %s", s.Spot.Tensor, what, jsonValue, fileValue)
 	}
 	d := cmp.Or(s.DType, src.Origin, src.DType)
-	codes := isCodes(src.DType, d)
+	codes := holdsCodes(src.DType, d)
 	switch {
 	case src.DType == tensor.Undefined:
 		return nil
-	case !codes && src.DType != d && src.Origin != d && !(src.DType == tensor.Float32 && isNarrow(d)):
+	case !codes && src.DType != d && src.Origin != d && !(src.DType == tensor.Float32 && mayBeFloat32(d)):
 		return differ("dtype", d.String(), src.DType.String())
 	case s.Shape != nil && src.Shape != nil && !s.Shape.Equal(src.Shape):
 		return differ("shape", s.Shape.String(), src.Shape.String())
@@ -45,19 +45,20 @@ func (s *Statistics) Contradiction(src *tensorfile.Tensor, all *tensor.Stats) er
 	return nil
 }
 
-// isNarrow reports whether a file of float32 may hold a type: MindSpore stores bfloat16 as float32,
-// msprobe stores 8-bit types as float32.
-func isNarrow(d tensor.DType) bool {
+// mayBeFloat32 reports whether elements of type d may be stored as float32: MindSpore stores
+// bfloat16 this way, msprobe 8-bit types.
+func mayBeFloat32(d tensor.DType) bool {
 	return d.Bits() <= 16 && (d.Host() == tensor.HostFloat16 || d.Host() == tensor.HostFloat32)
 }
 
-// isCodes reports whether the bytes of a file are codes of a type that arrays lack.
-func isCodes(stored, d tensor.DType) bool {
+// holdsCodes reports whether the file stores an 8-bit type that numpy lacks (such as float8) as
+// int8 or uint8 codes.
+func holdsCodes(stored, d tensor.DType) bool {
 	isByte := func(d tensor.DType) bool { return d == tensor.Int8 || d == tensor.Uint8 }
 	return isByte(stored) && !isByte(d) && d != tensor.Bool && d.Bits() <= 8
 }
 
-// formatNumber formats a number in few digits.
+// formatNumber formats a number with few digits.
 func formatNumber(x float64) string {
 	if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
 		return strconv.FormatFloat(x, 'f', -1, 64)
@@ -94,9 +95,9 @@ func (f *fileStats) differs(what Statistic, jsonValue float64) (v float64, diffe
 	case Min:
 		return f.compareExtreme(jsonValue, (*tensor.Stats).Lowest)
 	case Mean:
-		return f.mean(jsonValue)
+		return f.compareMean(jsonValue)
 	}
-	return f.norm(jsonValue)
+	return f.compareNorm(jsonValue)
 }
 
 // compareExtreme compares the largest or the smallest element, exactly in the type. Some devices skip
@@ -120,11 +121,11 @@ func (f *fileStats) isDecimalOf(jsonValue, v float64) bool {
 
 func isFinite(x float64) bool { return x-x == 0 }
 
-// largest is the largest magnitude of the finite elements.
-func (f *fileStats) largest() float64 { return max(math.Abs(*f.Min), math.Abs(*f.Max)) }
+// largestMagnitude is the largest magnitude of the finite elements.
+func (f *fileStats) largestMagnitude() float64 { return max(math.Abs(*f.Min), math.Abs(*f.Max)) }
 
-// mean compares the mean, relative to the root mean square. The sum may overflow the type.
-func (f *fileStats) mean(jsonValue float64) (v float64, differs bool) {
+// compareMean compares the mean, relative to the root mean square. The sum may overflow the type.
+func (f *fileStats) compareMean(jsonValue float64) (v float64, differs bool) {
 	count := float64(f.Count)
 	switch {
 	case f.NaN > 0 || f.PosInf > 0 && f.NegInf > 0:
@@ -132,20 +133,20 @@ func (f *fileStats) mean(jsonValue float64) (v float64, differs bool) {
 	case f.NonFinite() > 0:
 		return float64(f.PosInf-f.NegInf) * math.Inf(1), isFinite(jsonValue)
 	case !isFinite(jsonValue):
-		return *f.Mean, count*f.largest() < f.limit
+		return *f.Mean, count*f.largestMagnitude() < f.limit
 	}
 	if jsonValue == 0 && count > f.limit { // the element count overflows float16: PyTorch divides the sum by infinity
 		return *f.Mean, false
 	}
-	rms := f.largest()
+	rms := f.largestMagnitude()
 	if f.Norm != nil {
 		rms = *f.Norm / math.Sqrt(count)
 	}
 	return *f.Mean, math.Abs(jsonValue-*f.Mean) > float64(1e-3*math.Abs(*f.Mean))+float64((1e-5+f.slack)*rms)+f.tiny
 }
 
-// norm compares the norm, if known. The squares may overflow or underflow the type.
-func (f *fileStats) norm(jsonValue float64) (v float64, differs bool) {
+// compareNorm compares the norm, if known. The squares may overflow or underflow the type.
+func (f *fileStats) compareNorm(jsonValue float64) (v float64, differs bool) {
 	switch {
 	case f.Norm == nil:
 		return 0, false

@@ -9,9 +9,9 @@ import (
 	"dumptool/internal/lang"
 )
 
-// shortenFolders cuts Folder of all coordinates to the part that distinguishes rounds: nothing,
-// unless several folders hold the same tensor. These are programs of the run: a rank or step
-// of a single program keeps its folder too.
+// shortenFolders cuts the Folder of each round to the part that distinguishes the programs of a
+// run. Folder becomes empty unless several folders hold the same tensor: then each of them is a
+// program, and all its ranks and steps keep the folder.
 func (r *reader) shortenFolders() {
 	folders := make(map[Coordinates][]string) // by the other coordinates
 	seen := make(map[*Coordinates]bool)
@@ -41,7 +41,7 @@ func (r *reader) shortenFolders() {
 		clear(common)
 	}
 	for at := range common {
-		all := at.ofProgram()
+		all := at.programCoordinates()
 		if programs[all] == nil {
 			programs[all] = make(map[string]string)
 		}
@@ -57,7 +57,7 @@ func (r *reader) shortenFolders() {
 		if n, ok := common[*at]; ok {
 			at.Folder = cutFolders(folder, n)
 		} else {
-			at.Folder = programs[at.ofProgram()][folder]
+			at.Folder = programs[at.programCoordinates()][folder]
 		}
 	}
 }
@@ -65,10 +65,11 @@ func (r *reader) shortenFolders() {
 // moduleIndex is the name of an element of a list of modules, such as layers.0.
 var moduleIndex = lang.Pattern(`^[A-Za-z_]\w*\.\d+$`)
 
-// areModules reports whether the folders of arrays are parts of names, as of the ONNX value
-// /layers/layers.0/MatMul_output_0 that was saved under its name. Folders of rounds hold the same tensors. Among folders
-// of modules there is a list element, or a folder without a tensor name of any other folder. common has the number of
-// common leading folders of rounds with the same tensor in several folders.
+// areModules reports whether the folders of arrays are parts of tensor names, not rounds. Example:
+// the ONNX value /layers/layers.0/MatMul_output_0 was saved under its name. Folders of rounds hold
+// the same tensors. Folders of modules include a list element (layers.0), or one of them shares no
+// tensor name with the others. common has the rounds with the same tensor in several folders, and
+// the number of leading folders that these have in common.
 func (r *reader) areModules(common map[Coordinates]int) bool {
 	folders := make(map[string]map[string]bool) // by tensor
 	parts := make(map[string]bool)

@@ -42,7 +42,7 @@ func FuzzCoordinates(f *testing.F) {
 		if at.Compare(at) != 0 || folder.Producer == "" {
 			t.Errorf("%q: %s by %q", name, at, folder.Producer)
 		}
-		r.group()
+		r.groupRounds()
 		if len(r.run.Rounds) > 1 {
 			t.Errorf("%q: %d rounds", name, len(r.run.Rounds))
 		}
@@ -99,7 +99,7 @@ func FuzzExecutionOrder(f *testing.F) {
 				t.Errorf("%q: %q is at %d, found at %d", text, name, i, at)
 			}
 		}
-		if n := len(byExecution(order, []Item{{Names: order.Names}}).places); n != 1 {
+		if n := len(rankByExecution(order, []Item{{Names: order.Names}}).places); n != 1 {
 			t.Errorf("%q: %d places", text, n)
 		}
 	})

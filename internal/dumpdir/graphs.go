@@ -26,8 +26,7 @@ func HasGraphs(dir string) bool {
 }
 
 // attachGraphs reads the graphs of MindSpore and gives each round the graphs of its rank: order,
-// data flow, and lines of the script. Only the dumped operators of a graph, and the operators
-// between them, are kept.
+// data flow, and lines of the script. It keeps the dumped operators and the operators between them.
 func (r *reader) attachGraphs() {
 	type rankGraphs struct {
 		folder *Folder
@@ -60,20 +59,20 @@ func (r *reader) attachGraphs() {
 	}
 }
 
-// attachGiven gives all rounds the graph in a given file, or the graphs in a given folder.
-func (r *reader) attachGiven(name string) {
+// attachUserGraphs gives all rounds the graph in a file from the user, or the graphs in a folder.
+func (r *reader) attachUserGraphs(name string) {
 	f := &Folder{Path: name, Dir: "."}
 	info, err := store.Stat(name)
 	switch {
 	case err != nil:
-		r.run.problem(BadSide, name, Coordinates{}, err)
+		r.run.addProblem(BadSide, name, Coordinates{}, err)
 		return
 	case !info.IsDir():
 		f.files = []*File{{Folder: f, Name: store.Base(name), Size: info.Size()}}
 	default:
 		entries, err := store.ReadDir(name)
 		if err != nil {
-			r.run.problem(BadSide, name, Coordinates{}, err)
+			r.run.addProblem(BadSide, name, Coordinates{}, err)
 		}
 		for _, e := range entries {
 			if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
@@ -109,7 +108,7 @@ func (r *reader) readGraphs(reader *GraphFiles, f *Folder, targets []*Round) {
 		}
 		g, err := reader.Read(files[i].Path(), s.Proto)
 		if err != nil {
-			r.run.problem(BadSide, files[i].Path(), f.At, err)
+			r.run.addProblem(BadSide, files[i].Path(), f.At, err)
 		}
 		if g == nil || len(g.Nodes) == 0 {
 			continue
@@ -122,12 +121,12 @@ func (r *reader) readGraphs(reader *GraphFiles, f *Folder, targets []*Round) {
 				continue
 			}
 			if err := round.addAttributes(g, files[i]); err != nil {
-				r.run.problem(BadSide, files[i].Path(), f.At, err)
+				r.run.addProblem(BadSide, files[i].Path(), f.At, err)
 			}
 		}
 	}
 	for _, g := range rounds {
-		g.attach()
+		g.attachToRound()
 	}
 }
 
@@ -159,8 +158,8 @@ func newRoundGraph(round *Round) *roundGraph {
 	return g
 }
 
-// add adds the nodes of a graph. Operators of an inner graph are dumped into the folder of their
-// root graph. So an operator that is not in the round's own graph may be in another one.
+// add adds the nodes of a graph. MindSpore dumps the operators of an inner graph into the folder of
+// its root graph, so an operator of the round may be in a graph with another number.
 func (r *roundGraph) add(g *graph.IR, file string, own bool) {
 	nodes := r.match(g)
 	dumped := make(map[int]*Op, len(nodes))
@@ -183,7 +182,7 @@ func (r *roundGraph) add(g *graph.IR, file string, own bool) {
 		if _, known := flow.levels[i]; !known {
 			flow.connect(i, 0)
 		}
-		f := &foundNode{isOwn: own, op: *flow.op(i), flow: flow}
+		f := &foundNode{isOwn: own, op: *flow.nodeOp(i), flow: flow}
 		f.op.Name, f.op.Type = op.Name, op.Type // several operators may share a node
 		if line, via := g.Script(n); via != graph.ViaNone && via != graph.ViaLibrary {
 			f.script = fmt.Sprintf("%s:%d", path.Base(g.Text(line.Path)), line.Line)
@@ -208,8 +207,8 @@ func (r *roundGraph) addAttributes(g *graph.IR, file *File) error {
 	})
 }
 
-// match finds the nodes of operators: by the whole name, else by its last segment and the type. A
-// name of several nodes is not used.
+// match finds the nodes of operators: by the full name, else by its last segment and the type. A
+// name that several nodes have is not used.
 func (r *roundGraph) match(g *graph.IR) map[*Op]int {
 	type key struct{ name, opType string }
 	const several = -1
@@ -249,8 +248,8 @@ func (r *roundGraph) match(g *graph.IR) map[*Op]int {
 	return found
 }
 
-// levelsUp is the largest number of producers without a dump between two dumped operators.
-const levelsUp = 8
+// maxLevels is the largest number of producers without a dump between two dumped operators.
+const maxLevels = 8
 
 // flow is the data flow into the dumped operators of a graph, directly or through operators without
 // a dump.
@@ -265,8 +264,8 @@ type flow struct {
 	isDumped func(name string) bool // reports whether a dumped operator has the name
 }
 
-// op returns the operator of a node.
-func (f *flow) op(i int) *graph.Op {
+// nodeOp returns the operator of a node.
+func (f *flow) nodeOp(i int) *graph.Op {
 	if op := f.ops[i]; op != nil {
 		return op
 	}
@@ -277,7 +276,7 @@ func (f *flow) op(i int) *graph.Op {
 		op.Name, op.Type = d.Name, d.Type
 		return op
 	}
-	// Clones, because a part of a text keeps all texts of the graph in memory.
+	// Clones: a substring would keep all texts of the graph in memory.
 	op.Name, op.Type = strings.Clone(n.OpName()), strings.Clone(n.Type)
 	if op.Name == "" || f.names[op.Name] || f.isDumped(op.Name) {
 		op.Name = fmt.Sprintf("@%s:%s", f.g.Subgraphs[n.Subgraph], f.g.Label(n))
@@ -288,7 +287,7 @@ func (f *flow) op(i int) *graph.Op {
 
 // connect finds the producers of a node, and the producers of producers without a dump.
 func (f *flow) connect(i, level int) {
-	n, op := &f.g.Nodes[i], f.op(i)
+	n, op := &f.g.Nodes[i], f.nodeOp(i)
 	_, known := f.levels[i]
 	f.levels[i] = level
 	for k := range f.g.InputCount(n) {
@@ -296,19 +295,19 @@ func (f *flow) connect(i, level int) {
 			if s.Node < 0 {
 				continue
 			}
-			if p := (graph.Producer{Op: f.op(s.Node).Name, Output: s.Output}); !known && !slices.Contains(op.Inputs, p) {
+			if p := (graph.Producer{Op: f.nodeOp(s.Node).Name, Output: s.Output}); !known && !slices.Contains(op.Inputs, p) {
 				op.Inputs = append(op.Inputs, p)
 			}
 			before, seen := f.levels[s.Node]
-			if f.dumped[s.Node] == nil && level < levelsUp && (!seen || before > level+1) {
+			if f.dumped[s.Node] == nil && level < maxLevels && (!seen || before > level+1) {
 				f.connect(s.Node, level+1)
 			}
 		}
 	}
 }
 
-// attach gives the round its graph and the lines of the script.
-func (r *roundGraph) attach() {
+// attachToRound gives the round its graph and the lines of the script.
+func (r *roundGraph) attachToRound() {
 	if len(r.found) == 0 {
 		return
 	}
@@ -342,14 +341,15 @@ func (r *roundGraph) attach() {
 	r.round.sideSources.ir.Source = "graph " + strings.Join(slices.Compact(r.files), ", ")
 }
 
-// GraphFiles reads graphs saved by MindSpore. Graphs of ranks are often alike: of texts that are
-// alike it parses only one. Several goroutines may read.
+// GraphFiles reads graphs saved by MindSpore. The ranks of a job often save the same graph: texts
+// for which graph.AlikeIR holds are parsed once. Several goroutines may read.
 type GraphFiles struct {
 	mu    sync.Mutex
 	files map[int64]*graphShare // by their sizes
 }
 
-// graphShare is the graph of the first file of a size. It is kept until the last file of the size.
+// graphShare is the graph of the first file of a size. It is kept until the last file of that size
+// is read.
 type graphShare struct {
 	left int // files of the size still to read
 	name string
@@ -379,7 +379,7 @@ func (f *GraphFiles) Read(name string, proto bool) (g *graph.IR, err error) {
 			g, err = graph.ReadIRProto(in, in.Size())
 			return err
 		}
-		share := f.take(in.Size(), name)
+		share := f.sharedGraph(in.Size(), name)
 		if share == nil || share.name != name && !isAlike(share.name, name) {
 			g, err = graph.ReadIR(in)
 			return err
@@ -396,8 +396,8 @@ func (f *GraphFiles) Read(name string, proto bool) (g *graph.IR, err error) {
 	return g, err
 }
 
-// take returns the shared graph for files of a size, nil for none.
-func (f *GraphFiles) take(size int64, name string) *graphShare {
+// sharedGraph returns the shared graph for files of a size, nil for none.
+func (f *GraphFiles) sharedGraph(size int64, name string) *graphShare {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	share := f.files[size]
@@ -413,7 +413,7 @@ func (f *GraphFiles) take(size int64, name string) *graphShare {
 	return share
 }
 
-// isAlike reports whether the texts in two files give the same graph.
+// isAlike calls graph.AlikeIR for two files.
 func isAlike(name, other string) bool {
 	a, err := safefile.Open(name)
 	if err != nil {

@@ -31,7 +31,7 @@ type HeaderOptions struct {
 	Rounds map[*Round]bool
 }
 
-// ReadHeaders opens unknown files and the files whose names do not tell their tensors, and reads
+// ReadHeaders opens unknown files and files whose names do not identify their tensors, and reads
 // their headers. It replaces whole files by their tensors and adds the names of operators in
 // headers. Files with overflow records become Records; files that are no dumps, and texts without
 // numbers, become Side files. Then it orders the operators again.
@@ -46,9 +46,9 @@ func (r *Run) ReadHeaders(ctx context.Context, opt HeaderOptions) error {
 	return r.readHeaders(ctx, opt, append(jobs, r.unknownFiles(wanted)...))
 }
 
-// FixRounds fixes the rounds before ReadHeaders of some of them. It opens unknown files outside all
-// rounds, which may make new rounds. In a round that may have no tensors at all, it opens files
-// until it finds a tensor.
+// FixRounds makes the list of rounds final, so that ReadHeaders may read only some of them. It
+// opens unknown files outside all rounds, which may make new rounds. In a round that may have no
+// tensors at all, it opens files until it finds a tensor.
 func (r *Run) FixRounds(ctx context.Context, opt HeaderOptions) error {
 	if err := r.readHeaders(ctx, opt, r.unknownFiles(func(round *Round) bool { return round == nil })); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (r *Run) readHeaders(ctx context.Context, opt HeaderOptions, jobs []headerJ
 		changed = changed || len(round.Ops) < before
 	}
 	r.Rounds = slices.DeleteFunc(r.Rounds, func(round *Round) bool { return len(round.Ops) == 0 })
-	if !changed { // the order is up to date
+	if !changed { // no file changed the order
 		return nil
 	}
 	slices.SortFunc(r.Rounds, func(a, b *Round) int { return a.At.Compare(b.At) })
@@ -177,11 +177,11 @@ func (j headerJob) read(version int) (h header) {
 	err := guard.Do(func() error {
 		switch {
 		case j.isText && isOtherText(j.file):
-			h.isOther = true
+			h.isOtherText = true
 		case j.whole:
 			h = readHeader(j.file, version)
 		default:
-			h.isKnown = true
+			h.isIdentified = true
 		}
 		return nil
 	})
@@ -193,22 +193,22 @@ func (j headerJob) read(version int) (h header) {
 
 // hasTensors reports whether a round with the file has tensors.
 func (j headerJob) hasTensors(h *header) bool {
-	return h.isKnown || h.err != nil && j.op != nil || len(h.tensors) > 0 && !h.isRecord
+	return h.isIdentified || h.err != nil && j.op != nil || len(h.tensors) > 0 && !h.isRecord
 }
 
 // header is the header of a file, or the reason why it has none.
 type header struct {
-	op        string
-	timestamp uint64
-	origins   []Origin
-	tensors   []Tensor
-	isRecord  bool
-	isOther   bool    // a text without numbers
-	isKnown   bool    // the listing had all of it
-	isNamed   bool    // the file names its tensors
-	cut       []error // tensors beyond the end of the file
-	repeated  []error // names of several tensors
-	err       error
+	op           string
+	timestamp    uint64
+	origins      []Origin
+	tensors      []Tensor
+	isRecord     bool
+	isOtherText  bool    // a text without numbers
+	isIdentified bool    // the names of files were sufficient
+	isNamed      bool    // the file gives names to its tensors
+	cut          []error // tensors beyond the end of the file
+	repeated     []error // names of several tensors
+	err          error
 }
 
 func readHeader(f *File, version int) (h header) {
@@ -276,7 +276,7 @@ func (h *header) addMembers(f *File, src *tensorfile.File) {
 // the file has executions. It returns the operators and their round.
 func (r *Run) addNamed(j headerJob, h *header) (*Round, []*Op) {
 	for _, err := range h.repeated {
-		r.problem(Unreadable, j.file.Path(), j.round.At, err)
+		r.addProblem(Unreadable, j.file.Path(), j.round.At, err)
 	}
 	j.removeFile()
 	type execution struct {
@@ -337,9 +337,9 @@ func (r *Run) addHeader(j headerJob, h *header, rounds map[*Folder]*Round) (*Rou
 	case h.err != nil:
 		r.addUnread(j, at, h.err)
 		return nil, nil
-	case h.isKnown:
+	case h.isIdentified:
 		return nil, nil
-	case h.isOther:
+	case h.isOtherText:
 		j.file.Role = Side
 		j.op.Tensors = slices.DeleteFunc(j.op.Tensors, func(t Tensor) bool { return t.File == j.file })
 		return nil, nil
@@ -350,7 +350,7 @@ func (r *Run) addHeader(j headerJob, h *header, rounds map[*Folder]*Round) (*Rou
 		return nil, nil
 	}
 	for _, err := range h.cut {
-		r.problem(Cut, j.file.Path(), at, err)
+		r.addProblem(Cut, j.file.Path(), at, err)
 	}
 	if j.op == nil {
 		if len(h.tensors) == 0 {
@@ -385,8 +385,8 @@ func (r *Run) addHeader(j headerJob, h *header, rounds map[*Folder]*Round) (*Rou
 	return nil, nil
 }
 
-// keepValue leaves a file of SGLang only its value, which lies beside values that describe it, as the output of the
-// operator in the name. It returns false for other files.
+// keepValue reduces a file of SGLang to its tensor named value, which becomes the output of the
+// operator in the file name; the other tensors only describe it. It returns false for other files.
 func (j *headerJob) keepValue(h *header) bool {
 	i := slices.IndexFunc(h.tensors, func(t Tensor) bool { return t.Member == "value" })
 	if name := filename.Parse(j.file.Name); i < 0 || j.op == nil || name.Grammar != filename.SGLang {
@@ -407,7 +407,7 @@ func (j *headerJob) removeFile() {
 	}
 }
 
-// addUnread notes an unreadable file. A file that is no dump, by content and by name, becomes a
+// addUnread records an unreadable file. A file that is no dump, by content and by name, becomes a
 // side file.
 func (r *Run) addUnread(j headerJob, at Coordinates, err error) {
 	if j.op == nil && !r.Single && errors.Is(err, dumpfmt.ErrNotDump) {
@@ -416,12 +416,12 @@ func (r *Run) addUnread(j headerJob, at Coordinates, err error) {
 	}
 	empty := j.file.Role == Tensors && j.file.Size == 0 // a problem already
 	if j.file.Err == nil && !empty {
-		r.problem(Unreadable, j.file.Path(), at, err)
+		r.addProblem(Unreadable, j.file.Path(), at, err)
 	}
 	j.file.Err = err
 }
 
-// roundAt returns the round with these coordinates, a new one if needed.
+// roundAt returns the round with these coordinates; it makes the round if it is missing.
 func (r *Run) roundAt(at Coordinates) *Round {
 	if i := slices.IndexFunc(r.Rounds, func(round *Round) bool { return round.At == at }); i >= 0 {
 		return r.Rounds[i]

@@ -46,7 +46,7 @@ func locateMindSpore(p folderPath, _ *Folder) (pathMeaning, bool) {
 		return at, true
 	}
 	if rank := p.lastOfKind(filename.RankFolder); rank >= 0 {
-		return locateRank(number(p[rank].Value), p[rank+1:])
+		return locateRank(trimZeros(p[rank].Value), p[rank+1:])
 	}
 	if graph := p.lastOfKind(filename.GraphFolder); graph >= 0 {
 		if device, ok := deviceFolder(p.at(graph - 1)); ok {
@@ -54,7 +54,7 @@ func locateMindSpore(p folderPath, _ *Folder) (pathMeaning, bool) {
 		}
 	}
 	if step := p.lastOfKind(filename.IterationFolder); step >= 0 {
-		at := pathMeaning{at: Coordinates{Step: number(p[step].Value), Folder: p[step+1:].join()}}
+		at := pathMeaning{at: Coordinates{Step: trimZeros(p[step].Value), Folder: p[step+1:].join()}}
 		net := step - 1
 		if device, ok := deviceFolder(p.at(net)); ok {
 			at.at.Rank = device
@@ -69,7 +69,7 @@ func locateMindSpore(p folderPath, _ *Folder) (pathMeaning, bool) {
 // deviceFolder returns the device in the name of a folder.
 func deviceFolder(f filename.Folder) (string, bool) {
 	if f.Kind == filename.NumberFolder || f.Kind == filename.DeviceFolder {
-		return number(f.Value), true
+		return trimZeros(f.Value), true
 	}
 	return "", false
 }
@@ -80,16 +80,16 @@ func locateRank(rank string, p folderPath) (pathMeaning, bool) {
 	switch {
 	case p.at(0).Name == debugFolder:
 		if p.at(1).IsNumber() {
-			at.at.Step = number(p[1].Value)
+			at.at.Step = trimZeros(p[1].Value)
 		}
 		return at, true
 	case len(p) < 2 || !p[1].IsNumber():
 		return at, false // not a folder of MindSpore, or outside all rounds
 	}
-	at.at.Model, at.at.Graph = p[0].Name, number(p[1].Value)
+	at.at.Model, at.at.Graph = p[0].Name, trimZeros(p[1].Value)
 	rest := p[2:]
 	if len(rest) > 0 && rest[0].IsNumber() {
-		at.at.Step = number(rest[0].Value)
+		at.at.Step = trimZeros(rest[0].Value)
 		rest = rest[1:]
 	}
 	at.at.Folder = rest.join()
@@ -98,14 +98,14 @@ func locateRank(rank string, p folderPath) (pathMeaning, bool) {
 
 // locateGraph reads the coordinates in the folder names of a path, beginning at the folder of the net and graph.
 func locateGraph(device string, p folderPath) (pathMeaning, bool) {
-	at := pathMeaning{at: Coordinates{Rank: device, Model: p[0].Value, Graph: number(p[0].Name[strings.LastIndexByte(p[0].Name, '_')+1:])}}
+	at := pathMeaning{at: Coordinates{Rank: device, Model: p[0].Value, Graph: trimZeros(p[0].Name[strings.LastIndexByte(p[0].Name, '_')+1:])}}
 	rest := p[1:]
 	if len(rest) > 0 && rest[0].IsNumber() {
-		at.at.Graph = number(rest[0].Value)
+		at.at.Graph = trimZeros(rest[0].Value)
 		rest = rest[1:]
 	}
 	if len(rest) > 0 && rest[0].IsNumber() {
-		at.at.Step = number(rest[0].Value)
+		at.at.Step = trimZeros(rest[0].Value)
 		rest = rest[1:]
 	}
 	at.at.Folder = rest.join()
@@ -142,5 +142,5 @@ func executionGraph(name string) (string, bool) {
 	if _, err := strconv.ParseUint(graph, 10, 64); !ok || !ok2 || err != nil {
 		return "", false
 	}
-	return number(graph), true
+	return trimZeros(graph), true
 }

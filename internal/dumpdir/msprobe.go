@@ -56,8 +56,8 @@ func tensorFolder(list string) string {
 // dumpJSON returns the list of operators of a folder: dump.json, or the first file of another name
 // with such content; nil for none.
 func dumpJSON(f *Folder) *File {
-	if !f.listed {
-		f.listed = true
+	if !f.isListSearched {
+		f.isListSearched = true
 		for _, file := range f.files {
 			if slices.Contains(dumpJSONs, file.Name) {
 				f.list = file
@@ -69,7 +69,7 @@ func dumpJSON(f *Folder) *File {
 			if path.Ext(file.Name) == ".json" || isLines(file) || file.IsGiven() {
 				looked++
 			}
-			if looked > mostLists {
+			if looked > maxLists {
 				break
 			}
 			if isDumpJSON(file) {
@@ -81,8 +81,8 @@ func dumpJSON(f *Folder) *File {
 	return f.list
 }
 
-// mostLists is the number of files that dumpJSON looks into.
-const mostLists = 64
+// maxLists is the number of files that dumpJSON looks into.
+const maxLists = 64
 
 // isLines reports whether a file has the name of a list of ptdbg_ascend, or of a pickle.
 func isLines(f *File) bool { return path.Ext(f.Name) == msprobe.LinesExt }
@@ -96,8 +96,8 @@ func isDumpJSON(f *File) bool {
 	return err == nil && (msprobe.IsDump(head) || isLines(f) && msprobe.HasLines(head))
 }
 
-// otherLists are further files of a folder with the content of a dump.json, if none has the name
-// of one.
+// otherLists returns further files of a folder with the content of a dump.json, unless the list of
+// the folder is a dump.json by name.
 func otherLists(f *Folder) (names []string) {
 	if slices.Contains(dumpJSONs, f.list.Name) {
 		return nil
@@ -114,8 +114,7 @@ func otherLists(f *Folder) (names []string) {
 // Script only, from the graph.
 type Call struct {
 	msprobe.Entry
-	// NamesOnly: only file names describe the call; arguments that are no
-	// tensors were not seen.
+	// NamesOnly: only file names describe the call; its arguments other than tensors are unknown.
 	NamesOnly bool
 	// Script is the line of the user's script behind the call, as FILE:LINE; empty
 	// when unknown. Stack are all lines.
@@ -178,9 +177,9 @@ func finishMSProbe(r *reader, folders []*Folder) {
 	for _, f := range folders {
 		if file := dumpJSON(f); file != nil {
 			d := &msprobeFolder{reader: r, folder: f, file: file, at: r.coordinatesOf(f, "", ""), claimed: claimed}
-			d.read()
+			d.addEntries()
 			if others := otherLists(f); len(others) > 0 {
-				r.run.problem(OtherLists, file.Path(), *d.at, lang.Errorf("other lists of calls are in the same folder: %s; give one of the files as the path", lang.FirstNames(others)))
+				r.run.addProblem(OtherLists, file.Path(), *d.at, lang.Errorf("other lists of calls are in the same folder: %s; give one of the files as the path", lang.FirstNames(others)))
 			}
 		}
 	}
@@ -245,8 +244,9 @@ func (d *msprobeFolder) readLines(in io.Reader) (msprobe.Header, error) {
 	return header, err
 }
 
-// read makes entries of the calls. If dump.json is unreadable, the entries from file names stay.
-func (d *msprobeFolder) read() {
+// addEntries makes an entry for each tensor of the calls. If dump.json is unreadable, the entries from
+// file names stay.
+func (d *msprobeFolder) addEntries() {
 	d.findTensors()
 	var header msprobe.Header
 	err := readSide(d.file.Path(), func(in io.Reader) (err error) {
@@ -281,8 +281,8 @@ func (d *msprobeFolder) read() {
 				d.impossible.addAt(lang.Plain(l.Name), 0, l.Value.Odd, lang.Say("left out"))
 			}
 			if l.Tensor != nil {
-				e := d.entry(header.Task, c, l)
-				e.statistics.Spot = spotOf(c, i, k)
+				e := d.newEntry(header.Task, c, l)
+				e.statistics.Spot = positionOf(c, i, k)
 				if e.role == Table {
 					d.file.Role = Table
 				}
@@ -292,10 +292,10 @@ func (d *msprobeFolder) read() {
 		}
 	}
 	if d.missing > 0 {
-		d.run.problem(NoElements, d.file.Path(), *d.at, lang.Errorf("the files of %d of %d tensors are missing: their statistics are used", d.missing, d.named))
+		d.run.addProblem(NoElements, d.file.Path(), *d.at, lang.Errorf("the files of %d of %d tensors are missing: their statistics are used", d.missing, d.named))
 	}
 	if err := d.impossible.nilIfEmpty(); err != nil {
-		d.run.problem(BadSide, d.file.Path(), *d.at, err)
+		d.run.addProblem(BadSide, d.file.Path(), *d.at, err)
 	}
 	d.msprobes = append(d.msprobes, msprobeDump{d.at, d.file, header, d.calls})
 	if len(names) > 0 {
@@ -328,7 +328,7 @@ func (d *msprobeFolder) readSides() {
 		}
 	}
 	if around > 0 {
-		d.run.problem(BadSide, store.Join(store.Dir(d.file.Path()), msprobe.ConstructName), *d.at, lang.Errorf("%s is listed as its own module (%s)", first, lang.CountText(around, "call")))
+		d.run.addProblem(BadSide, store.Join(store.Dir(d.file.Path()), msprobe.ConstructName), *d.at, lang.Errorf("%s is listed as its own module (%s)", first, lang.CountText(around, "call")))
 	}
 }
 
@@ -339,7 +339,7 @@ func (d *msprobeFolder) readSideFile(name string, read func(io.Reader) error) {
 		return
 	}
 	if err := readSide(where, read); err != nil {
-		d.run.problem(BadSide, where, *d.at, err)
+		d.run.addProblem(BadSide, where, *d.at, err)
 	}
 }
 
@@ -356,8 +356,8 @@ func (d *msprobeFolder) findTensors() {
 	}
 }
 
-// entry is the entry of a tensor of a call: its file if there is one, else its statistics.
-func (d *msprobeFolder) entry(task string, c *Call, l *msprobe.Leaf) entry {
+// newEntry is the entry of a tensor of a call: its file if there is one, else its statistics.
+func (d *msprobeFolder) newEntry(task string, c *Call, l *msprobe.Leaf) entry {
 	s, odd := statisticsOf(l.Tensor)
 	if !odd.IsZero() {
 		d.impossible.addAt(lang.Plain(l.Name), 0, odd, lang.Say("left out"))
@@ -369,7 +369,7 @@ func (d *msprobeFolder) entry(task string, c *Call, l *msprobe.Leaf) entry {
 	}
 	e.identity = identity{role: Table, op: c.API, kind: l.Kind, index: l.Index, slice: slice}
 	if task == msprobe.TensorTask || l.Tensor.DataName != "" {
-		if file := d.tensorFile(l, e.statistics); file != nil {
+		if file := d.findTensorFile(l, e.statistics); file != nil {
 			e.role, e.file = Tensors, file
 			d.claimed[file] = true
 		}
@@ -377,10 +377,10 @@ func (d *msprobeFolder) entry(task string, c *Call, l *msprobe.Leaf) entry {
 	return e
 }
 
-// tensorFile is the file of a tensor, nil for a tensor without a file. A missing file is nil if
+// findTensorFile is the file of a tensor, nil for a tensor without a file. A missing file is nil if
 // the statistics can replace it; otherwise, or if the name leads out of the folder, the file has
 // an error.
-func (d *msprobeFolder) tensorFile(l *msprobe.Leaf, known *Statistics) *File {
+func (d *msprobeFolder) findTensorFile(l *msprobe.Leaf, known *Statistics) *File {
 	name := l.Tensor.DataName
 	if name == "" {
 		return nil
@@ -418,8 +418,8 @@ func (d *msprobeFolder) tensorFile(l *msprobe.Leaf, known *Statistics) *File {
 	return file
 }
 
-// spotOf is the spot of a leaf of a call. at is the index of the call in the run.
-func spotOf(c *Call, at, leaf int) MSProbePosition {
+// positionOf returns the position of a leaf of a call; at is the index of the call in the run.
+func positionOf(c *Call, at, leaf int) MSProbePosition {
 	l, typ := &c.Leaves[leaf], recompute.TypeOfCall(c.API)
 	s := MSProbePosition{Tensor: strings.TrimPrefix(l.Name, c.API+"."), Call: at, Leaf: leaf, RequiresGrad: l.Tensor.RequiresGrad != nil && *l.Tensor.RequiresGrad}
 	switch {
@@ -448,8 +448,8 @@ func spotOf(c *Call, at, leaf int) MSProbePosition {
 	return s
 }
 
-// statisticsOf converts the statistics of a tensor. odd describes an impossible value that was
-// left out; empty for none.
+// statisticsOf converts the statistics of a tensor. odd describes an impossible value, which was
+// dropped; empty for none.
 func statisticsOf(t *msprobe.Tensor) (s *Statistics, odd lang.Sentence) {
 	s, odd = &Statistics{DType: t.ElementType(), Shape: t.Shape, Digest: t.Digest}, t.Odd
 	if t.DType == "" {
@@ -500,14 +500,14 @@ func (r *reader) attachCalls(round *Round) {
 				continue // a second process with the same rank and step
 			}
 			if round.sideSources.dumpFlow = flowOfCalls(d.calls); round.sideSources.dumpFlow != nil {
-				round.sideSources.dumpFlow.Source = equalTensors + d.file.Name
+				round.sideSources.dumpFlow.Source = equalTensorsSource + d.file.Name
 			}
 		}
 	}
 }
 
-// equalTensors is the source of a data flow from a list of calls, before the name of the file.
-const equalTensors = "equal tensors of "
+// equalTensorsSource is the source of a data flow from a list of calls, before the name of the file.
+const equalTensorsSource = "equal tensors of "
 
 // flowOfCalls infers the data flow between calls: the producer of an input is the last earlier
 // call with an equal output, by digest, or by type, shape and statistics. A module is a producer
@@ -527,7 +527,7 @@ func flowOfCalls(calls []*Call) *graph.Graph {
 				continue
 			}
 			tensors++
-			m := markOf(l.Tensor)
+			m := contentKeyOf(l.Tensor)
 			from, ok := made[m]
 			if !ok {
 				from, ok = byModule[m]
@@ -549,7 +549,7 @@ func flowOfCalls(calls []*Call) *graph.Graph {
 			if l.Tensor == nil || l.Kind.IsInput() {
 				continue
 			}
-			if m := markOf(l.Tensor); m != (contentKey{}) {
+			if m := contentKeyOf(l.Tensor); m != (contentKey{}) {
 				to[m] = graph.Producer{Op: c.API, Output: l.Index}
 			}
 		}
@@ -567,9 +567,9 @@ type contentKey struct {
 	statistics    [4]uint64
 }
 
-// markOf is the mark of a tensor, the zero value if too little is known. Norm 0 is too little:
-// many tensors are all zero.
-func markOf(t *msprobe.Tensor) contentKey {
+// contentKeyOf returns the key of a tensor, the zero value if too little is known. Tensors with
+// norm 0 have no key: many tensors are all zero.
+func contentKeyOf(t *msprobe.Tensor) contentKey {
 	const prime = 1099511628211 // of FNV-1a
 	m := contentKey{shape: 14695981039346656037}
 	for _, d := range t.Shape {

@@ -98,7 +98,8 @@ func (s *NameSet) Match(names ...string) (string, bool) {
 	return "", false
 }
 
-// Includes reports whether the set has the operator, or a group in the path of one of its tensors.
+// Includes reports whether the set contains the operator, or a group in the path of one of its
+// tensors.
 func (s *NameSet) Includes(op *Op) bool {
 	if s == nil {
 		return true
@@ -109,7 +110,7 @@ func (s *NameSet) Includes(op *Op) bool {
 	return slices.ContainsFunc(op.Tensors, func(t Tensor) bool { return t.Operator != nil && s.PrefixLength(t.Path) >= 0 })
 }
 
-// dropUnwanted drops the tensors of an operator that are not in the set, if the operator itself is not.
+// dropUnwanted drops the tensors outside the set, unless the set contains the operator itself.
 func (s *NameSet) dropUnwanted(op *Op) {
 	if s == nil {
 		return
@@ -166,7 +167,7 @@ const (
 	NodeExcluded NodeSkip = "EXCLUDED"
 )
 
-// Rename returns the name in the reference of an operator of the NPU: from the map, else the same.
+// Rename returns the reference's name of an NPU operator: the name in the map, else npu itself.
 func (f *NodeFilter) Rename(npu string) string {
 	if f == nil || f.Map == nil {
 		return npu

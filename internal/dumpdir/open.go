@@ -22,17 +22,17 @@ import (
 // the order that the user asked for is missing.
 func Open(ctx context.Context, paths []string, opt Options) (*Run, error) {
 	r := &reader{run: &Run{Paths: paths}, at: make(map[folderDevice]*Coordinates), attributes: opt.Attributes}
-	if err := r.run.walk(ctx, opt); err != nil {
+	if err := r.run.listPaths(ctx, opt); err != nil {
 		return nil, err
 	}
 	r.setCoordinates()
 	r.setRoles(opt.NoRaw)
 	r.readSideFiles()
-	r.group()
+	r.groupRounds()
 	switch {
 	case !opt.Graphs || opt.IR == NoIR:
 	case opt.IR != "":
-		r.attachGiven(opt.IR)
+		r.attachUserGraphs(opt.IR)
 	default:
 		r.attachGraphs()
 	}
@@ -101,9 +101,9 @@ func (r *reader) setCoordinates() {
 	}
 }
 
-// absolutePath is the end of the absolute path of a folder. Folders above the dump have no meaning,
-// whatever their names are: a dump may lie in a checkout named rank49. A plain number above a start
-// time is a step only below the given path.
+// absolutePath returns the end of the absolute path of a folder. Folders above the dump have no
+// meaning, whatever their names: a dump may lie in a checkout named rank49. A plain number above a
+// start time is a step only below the given path.
 func absolutePath(f *Folder) (folderPath, bool) {
 	abs, err := store.Abs(f.Path)
 	if err != nil {
@@ -130,8 +130,8 @@ func absolutePath(f *Folder) (folderPath, bool) {
 	return p, true
 }
 
-// countNames is the number of folders that a path names as it is written: 2 in ../a/b, 0 in . and
-// every folder of an absolute path.
+// countNames counts the folder names in a path as the user wrote it: 2 in ../a/b, 0 in . and all
+// folders of an absolute path.
 func countNames(written string) int {
 	n := 0
 	for _, folder := range parsePath(filepath.ToSlash(written)) {
@@ -142,9 +142,9 @@ func countNames(written string) int {
 	return n
 }
 
-// dumpRoot returns the index of the outermost folder that belongs to the dump of a given folder:
-// the user wrote it, and each folder from it to the given one has a meaning or is the model between
-// a graph and a rank.
+// dumpRoot returns the index of the outermost folder of the dump. From folder number given it goes
+// up while the parent has a meaning, such as a rank, or is a model name between a graph and a rank,
+// but not above the folders that the user wrote.
 func (p folderPath) dumpRoot(given, written int) int {
 	hasMeaning := func(i int) bool {
 		return p.at(i).Kind != filename.OtherFolder || atbOp().MatchString(p.at(i).Name)
@@ -187,7 +187,7 @@ func (r *reader) setRoles(noRaw bool) {
 			id = identity{}
 		}
 		f.Role = id.role
-		converted = converted || id.source != "" || sourceOfAll(f.Name) != ""
+		converted = converted || id.source != "" || safetensorsOrigin(f.Name) != ""
 		at := r.coordinatesOf(f.Folder, id.device, id.step)
 		switch id.role {
 		case Overflow:
@@ -211,7 +211,7 @@ func (r *reader) setRoles(noRaw bool) {
 		}
 	}
 	isMade := func(f *File, source string) bool {
-		source = cmp.Or(source, sourceOfAll(f.Name))
+		source = cmp.Or(source, safetensorsOrigin(f.Name))
 		if source != "" && isProduct(f.Folder, originals[source]) {
 			f.Role = Product
 		}
@@ -221,16 +221,16 @@ func (r *reader) setRoles(noRaw bool) {
 	r.run.Records = slices.DeleteFunc(r.run.Records, func(o Record) bool { return isMade(o.File, filename.Parse(o.File.Name).Source) })
 }
 
-// sourceOfAll is the name of the dump that was converted to a safetensors file of all its tensors;
-// empty for other files.
-func sourceOfAll(name string) string {
+// safetensorsOrigin returns the name of the dump from which a safetensors file was converted; empty
+// for other files.
+func safetensorsOrigin(name string) string {
 	if source, ok := strings.CutSuffix(name, ".safetensors"); ok {
 		return source
 	}
 	return ""
 }
 
-// contentOf returns the content of a file by its name and folder.
+// contentOf identifies the content of a file by its name and folder.
 func (f *Folder) contentOf(file *File) identity {
 	switch {
 	case f.isSideFolder:
@@ -261,8 +261,8 @@ func (r *reader) coordinatesOf(f *Folder, device, step string) *Coordinates {
 }
 
 // isProduct reports whether a file in f was converted from a file of the same name in one of
-// others: in f itself, in a folder of the same round, or, for a folder of outputs without
-// coordinates, anywhere.
+// others: in f itself, in a folder of the same round, or, if f is a folder of outputs without
+// coordinates, in any folder.
 func isProduct(f *Folder, others []*Folder) bool {
 	return slices.ContainsFunc(others, func(o *Folder) bool {
 		a, b := f.At.withoutFolder(), o.At.withoutFolder()
@@ -291,18 +291,18 @@ func (r *reader) readSideFiles() {
 	}
 }
 
-// relative names a file in messages.
-func (r *reader) relative(f *File) string { return path.Join(f.Folder.Dir, f.Name) }
+// relativePath returns the path of a file in messages.
+func (r *reader) relativePath(f *File) string { return path.Join(f.Folder.Dir, f.Name) }
 
 // readOrder reads an order in the run. It uses the readable part of a cut file.
 func (r *reader) readOrder(file *File, by OrderBy, read func(io.Reader, string) (*sidefile.Order, error), fits func(*Folder) bool) {
 	var order *sidefile.Order
 	err := readSide(file.Path(), func(in io.Reader) (err error) {
-		order, err = read(in, r.relative(file))
+		order, err = read(in, r.relativePath(file))
 		return err
 	})
 	if err != nil {
-		r.run.problem(BadSide, file.Path(), file.Folder.At, err)
+		r.run.addProblem(BadSide, file.Path(), file.Folder.At, err)
 	}
 	if order != nil {
 		r.orders = append(r.orders, sideOrder{by, order, fits})
@@ -322,12 +322,12 @@ func (r *reader) readTable(file *File, identify func(*statisticRow) identity) {
 		})
 	})
 	if err != nil {
-		r.run.problem(BadSide, file.Path(), file.Folder.At, err)
+		r.run.addProblem(BadSide, file.Path(), file.Folder.At, err)
 	}
 }
 
-// group sorts the entries into rounds.
-func (r *reader) group() {
+// groupRounds sorts the entries into rounds.
+func (r *reader) groupRounds() {
 	r.shortenFolders()
 	rounds := make(map[Coordinates]*roundBuilder)
 	builders := make(map[*Coordinates]*roundBuilder)
@@ -384,7 +384,7 @@ func (b *roundBuilder) add(e *entry) {
 	op.entries = append(op.entries, e)
 }
 
-// byFileName returns the last operator with the normalised name of an entry, nil for none.
+// byFileName returns the last operator whose normalised name is the name of an entry, nil for none.
 func (b *roundBuilder) byFileName(e *entry) *opBuilder {
 	if b.fileNames == nil {
 		b.fileNames = make(map[opKey]*opBuilder, len(b.ops))
@@ -399,7 +399,7 @@ func (b *roundBuilder) byFileName(e *entry) *opBuilder {
 func (b *roundBuilder) finish(r *reader) *Round {
 	round := &Round{At: b.at, folders: b.folders}
 	for _, op := range b.ops {
-		round.Ops = append(round.Ops, op.executions()...)
+		round.Ops = append(round.Ops, op.splitExecutions()...)
 	}
 	r.attachOrders(round)
 	r.attachCalls(round)
@@ -421,10 +421,10 @@ func (e *entry) tensor() Tensor {
 	return Tensor{Kind: e.kind, Index: e.index, Slice: e.slice, File: e.file, Statistics: e.statistics, Leaf: e.leaf, Table: e.role == Table}
 }
 
-// executions splits the tensors of an operator: the k-th file of each tensor, by time, belongs to
+// splitExecutions splits the tensors of an operator: the k-th file of each tensor, by time, belongs to
 // the k-th execution, files without a time to the first. Statistics of a table go to the tensor
 // if its file exists.
-func (b *opBuilder) executions() []*Op {
+func (b *opBuilder) splitExecutions() []*Op {
 	entries := b.entries
 	slices.SortStableFunc(entries, func(x, y *entry) int {
 		return cmp.Or(cmp.Compare(x.timestamp, y.timestamp), cmp.Compare(x.seq, y.seq), cmp.Compare(x.task, y.task))

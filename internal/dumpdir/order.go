@@ -35,7 +35,7 @@ const (
 
 // Sources are sources of the execution order and of the data flow; nil for missing ones.
 type Sources struct {
-	// By is the source to use, Auto for the best one.
+	// By selects a source; Auto selects the best one.
 	By OrderBy
 	// Runtime and Execution are order files. Files from the user replace files in the run.
 	Runtime, Execution *sidefile.Order
@@ -49,7 +49,7 @@ type Sources struct {
 	ir, dumpFlow *graph.Graph
 }
 
-// orElse returns s with its missing sources from t. By stays.
+// orElse returns s with its missing sources from t. By is not changed.
 func (s Sources) orElse(t *Sources) Sources {
 	s.Runtime, s.Execution = cmp.Or(s.Runtime, t.Runtime), cmp.Or(s.Execution, t.Execution)
 	s.dumpJSON, s.statistics = cmp.Or(s.dumpJSON, t.dumpJSON), cmp.Or(s.statistics, t.statistics)
@@ -88,16 +88,17 @@ type Item struct {
 	IDs []uint64
 	// Seq is the number of the execution in torch.utils.dumper or SGLang, from 1; 0 if unknown.
 	Seq int64
-	// Passive is set for a parameter or constant, which sources need not know.
+	// Passive is set for a parameter or constant, which may be missing in a source.
 	Passive bool
 }
 
-// ranking has the places of items.
+// ranking is an order of items: places[i] is the place of item i, known the number of items in the
+// source.
 type ranking struct {
 	source string // its name
 	places []int
 	known  int
-	// weak is the reason to use the source only on request, empty for none.
+	// weak is the reason to use the source only on request; empty for none.
 	weak lang.Sentence
 }
 
@@ -112,17 +113,17 @@ type orderSource struct {
 
 // orderSources are tried in this order.
 var orderSources = [...]orderSource{
-	{ByDumpJSON, func(s *Sources, items []Item) *ranking { return byList(s.dumpJSON, items) }, "the run has no dump.json"},
-	{ByRuntime, func(s *Sources, items []Item) *ranking { return byList(s.Runtime, items) }, "there is no file with it"},
-	{ByExecution, func(s *Sources, items []Item) *ranking { return byExecution(s.Execution, items) }, "there is no file with it"},
-	{ByIR, func(s *Sources, items []Item) *ranking { return byGraph(s.ir, items) }, "the run has no graph of MindSpore"},
-	{ByFusion, func(s *Sources, items []Item) *ranking { return byGraph(s.Fusion, items) }, "there is no file with it"},
-	{ByConsumers, func(s *Sources, items []Item) *ranking { return byGraph(s.Consumers, items) }, "there is no file with it"},
-	{ByStatistics, func(s *Sources, items []Item) *ranking { return byList(s.statistics, items) }, "the run has no statistic.csv of ATB"},
-	{BySequence, bySequence, "no dump has a sequence number"},
-	{ByTimestamp, byTimestamp, "no operator has a timestamp"},
-	{ByID, byID, "no operator has an id"},
-	{ByNumber, byNumber, "no name begins with a number"},
+	{ByDumpJSON, func(s *Sources, items []Item) *ranking { return rankByList(s.dumpJSON, items) }, "the run has no dump.json"},
+	{ByRuntime, func(s *Sources, items []Item) *ranking { return rankByList(s.Runtime, items) }, "there is no file with it"},
+	{ByExecution, func(s *Sources, items []Item) *ranking { return rankByExecution(s.Execution, items) }, "there is no file with it"},
+	{ByIR, func(s *Sources, items []Item) *ranking { return rankByGraph(s.ir, items) }, "the run has no graph of MindSpore"},
+	{ByFusion, func(s *Sources, items []Item) *ranking { return rankByGraph(s.Fusion, items) }, "there is no file with it"},
+	{ByConsumers, func(s *Sources, items []Item) *ranking { return rankByGraph(s.Consumers, items) }, "there is no file with it"},
+	{ByStatistics, func(s *Sources, items []Item) *ranking { return rankByList(s.statistics, items) }, "the run has no statistic.csv of ATB"},
+	{BySequence, rankBySequence, "no dump has a sequence number"},
+	{ByTimestamp, rankByTimestamp, "no operator has a timestamp"},
+	{ByID, rankByID, "no operator has an id"},
+	{ByNumber, rankByNumber, "no name begins with a number"},
 }
 
 // sourceKinds are names of sources, or their beginnings.
@@ -130,7 +131,7 @@ var sourceKinds = []lang.Text{
 	{EN: "sequence numbers of the dumps"}, {EN: "timestamps of the dumps"},
 	{EN: "ids of the operators"}, {EN: "task ids"}, {EN: "numbers in the names"},
 	{EN: "execution order "}, {EN: "fusion graph "}, {EN: "graph "},
-	{EN: equalTensors},
+	{EN: equalTensorsSource},
 }
 
 // SourceName is the name of a source in both languages.
@@ -152,7 +153,7 @@ func (s *Sources) Rank(items []Item) (Order, []int, error) {
 	if s.By != Auto && s.By != ByName {
 		return s.rankBy(items)
 	}
-	o := Order{By: ByName, Name: byNames, Source: lang.Say(byNames), Of: operators(items)}
+	o := Order{By: ByName, Name: byNames, Source: lang.Say(byNames), Of: countOperators(items)}
 	if s.By == Auto {
 		for _, source := range orderSources {
 			r := source.rank(s, items)
@@ -162,7 +163,7 @@ func (s *Sources) Rank(items []Item) (Order, []int, error) {
 			case !r.weak.IsZero():
 				o.Rejected = append(o.Rejected, r.weak)
 			case r.known == 0 && o.Of == 0:
-			case 2*r.known < o.Of && (source.by == ByFusion || source.by == ByConsumers || source.by == ByIR): // Flow notes it
+			case 2*r.known < o.Of && (source.by == ByFusion || source.by == ByConsumers || source.by == ByIR): // Flow reports this rejection
 			case 2*r.known < o.Of:
 				o.Rejected = append(o.Rejected, lang.Say("%s covers only %d of %d operators and is not used", r.source, r.known, o.Of))
 			default:
@@ -172,10 +173,10 @@ func (s *Sources) Rank(items []Item) (Order, []int, error) {
 		}
 		o.Source = lang.Say(byNames + ", the execution order is not known")
 	}
-	return o, places(items, func(*Item) (int, bool) { return 0, false }, cmp.Compare), nil
+	return o, placesByKey(items, func(*Item) (int, bool) { return 0, false }, cmp.Compare), nil
 }
 
-// rankBy orders items by the source in By, even if it knows few of them.
+// rankBy orders items by the source in By, even if the source has few of them.
 func (s *Sources) rankBy(items []Item) (Order, []int, error) {
 	var names []string
 	for _, source := range orderSources {
@@ -187,7 +188,7 @@ func (s *Sources) rankBy(items []Item) (Order, []int, error) {
 		if r == nil {
 			return Order{}, nil, lang.Errorf("order %q was requested, but %s", s.By, source.absent)
 		}
-		o := Order{Of: operators(items)}
+		o := Order{Of: countOperators(items)}
 		if r.known == 0 && o.Of > 0 {
 			return Order{}, nil, lang.Errorf("%s covers none of the %d operators", r.source, o.Of)
 		}
@@ -203,8 +204,8 @@ func (o *Order) setSource(by OrderBy, r *ranking) {
 	o.Source = lang.Say("%s, %d of %d operators known", name, r.known, o.Of)
 }
 
-// operators counts the items that are operators.
-func operators(items []Item) int {
+// countOperators counts the items that are operators.
+func countOperators(items []Item) int {
 	n := 0
 	for i := range items {
 		if !items[i].Passive {
@@ -214,10 +215,10 @@ func operators(items []Item) int {
 	return n
 }
 
-// byKey ranks items by a key. Items without a key come last.
-func byKey[K any](source string, items []Item, key func(*Item) (K, bool), compare func(K, K) int) *ranking {
+// rankByKey ranks items by a key. Items without a key come last.
+func rankByKey[K any](source string, items []Item, key func(*Item) (K, bool), compare func(K, K) int) *ranking {
 	r := &ranking{source: source}
-	r.places = places(items, func(item *Item) (K, bool) {
+	r.places = placesByKey(items, func(item *Item) (K, bool) {
 		k, ok := key(item)
 		if ok && !item.Passive {
 			r.known++
@@ -227,22 +228,22 @@ func byKey[K any](source string, items []Item, key func(*Item) (K, bool), compar
 	return r
 }
 
-// byList ranks items by a list of names.
-func byList(list *sidefile.Order, items []Item) *ranking {
+// rankByList ranks items by a list of names.
+func rankByList(list *sidefile.Order, items []Item) *ranking {
 	if list == nil {
 		return nil
 	}
-	return byKey(list.Source, items, func(item *Item) (int, bool) { return list.Find(item.Names...) }, cmp.Compare)
+	return rankByKey(list.Source, items, func(item *Item) (int, bool) { return list.Find(item.Names...) }, cmp.Compare)
 }
 
-// byExecution ranks items by MindSpore's execution order. In file names of synchronous dumps some
+// rankByExecution ranks items by MindSpore's execution order. In file names of synchronous dumps some
 // versions write only the last segment of the operator's name.
-func byExecution(list *sidefile.Order, items []Item) *ranking {
+func rankByExecution(list *sidefile.Order, items []Item) *ranking {
 	if list == nil {
 		return nil
 	}
 	last := lastSegments(list.Names)
-	return byKey(list.Source, items, func(item *Item) (int, bool) {
+	return rankByKey(list.Source, items, func(item *Item) (int, bool) {
 		if i, ok := list.Find(item.Names...); ok {
 			return i, true
 		}
@@ -269,24 +270,24 @@ func lastSegments(names []string) map[string]int {
 	return last
 }
 
-// byGraph ranks items topologically.
-func byGraph(g *graph.Graph, items []Item) *ranking {
+// rankByGraph ranks items topologically.
+func rankByGraph(g *graph.Graph, items []Item) *ranking {
 	if g == nil {
 		return nil
 	}
-	return byKey(g.Source+", topological", items, func(item *Item) (int, bool) { return g.TopologicalIndex(item.Names...) }, cmp.Compare)
+	return rankByKey(g.Source+", topological", items, func(item *Item) (int, bool) { return g.TopologicalIndex(item.Names...) }, cmp.Compare)
 }
 
-// bySequence ranks items by the numbers of their executions.
-func bySequence(_ *Sources, items []Item) *ranking {
+// rankBySequence ranks items by the numbers of their executions.
+func rankBySequence(_ *Sources, items []Item) *ranking {
 	if !slices.ContainsFunc(items, func(item Item) bool { return item.Seq > 0 }) {
 		return nil
 	}
-	return byKey("sequence numbers of the dumps", items, func(item *Item) (int64, bool) { return item.Seq, item.Seq > 0 }, cmp.Compare)
+	return rankByKey("sequence numbers of the dumps", items, func(item *Item) (int64, bool) { return item.Seq, item.Seq > 0 }, cmp.Compare)
 }
 
-// byTimestamp ranks items by the time of their dumps.
-func byTimestamp(_ *Sources, items []Item) *ranking {
+// rankByTimestamp ranks items by the time of their dumps.
+func rankByTimestamp(_ *Sources, items []Item) *ranking {
 	var first uint64
 	differ := false
 	for i := range items {
@@ -298,8 +299,8 @@ func byTimestamp(_ *Sources, items []Item) *ranking {
 	if first == 0 {
 		return nil
 	}
-	r := byKey("timestamps of the dumps", items, func(item *Item) (uint64, bool) { return item.Timestamp, item.Timestamp > 0 }, cmp.Compare)
-	switch all := operators(items); {
+	r := rankByKey("timestamps of the dumps", items, func(item *Item) (uint64, bool) { return item.Timestamp, item.Timestamp > 0 }, cmp.Compare)
+	switch all := countOperators(items); {
 	case r.known < all:
 		r.weak = lang.Say("only %d of %d operators have a timestamp", r.known, all)
 	case !differ && all > 1:
@@ -311,8 +312,8 @@ func byTimestamp(_ *Sources, items []Item) *ranking {
 // noTask is MindSpore's task id for an unknown one.
 const noTask = 65535
 
-// byID ranks items by the ids of ATB's operators, or by task ids.
-func byID(_ *Sources, items []Item) *ranking {
+// rankByID ranks items by the ids of ATB's operators, or by task ids.
+func rankByID(_ *Sources, items []Item) *ranking {
 	withIDs, tasks := false, make(map[uint64]bool)
 	for i := range items {
 		withIDs = withIDs || items[i].IDs != nil
@@ -321,21 +322,21 @@ func byID(_ *Sources, items []Item) *ranking {
 		}
 	}
 	if withIDs {
-		return byKey("ids of the operators", items, func(item *Item) ([]uint64, bool) { return item.IDs, item.IDs != nil }, slices.Compare)
+		return rankByKey("ids of the operators", items, func(item *Item) ([]uint64, bool) { return item.IDs, item.IDs != nil }, slices.Compare)
 	}
 	if len(tasks) == 0 {
 		return nil
 	}
-	r := byKey("task ids", items, func(item *Item) (uint64, bool) { return item.Task, item.HasTask && item.Task != noTask }, cmp.Compare)
-	if len(tasks) == 1 && operators(items) > 1 {
+	r := rankByKey("task ids", items, func(item *Item) (uint64, bool) { return item.Task, item.HasTask && item.Task != noTask }, cmp.Compare)
+	if len(tasks) == 1 && countOperators(items) > 1 {
 		r.weak = lang.Say("all task ids are equal")
 	}
 	return r
 }
 
-// byNumber ranks items by the numbers that their names begin with, such as
+// rankByNumber ranks items by the numbers that their names begin with, such as
 // 000_conv1, if all names have one and all differ.
-func byNumber(_ *Sources, items []Item) *ranking {
+func rankByNumber(_ *Sources, items []Item) *ranking {
 	numbers := make(map[uint64]bool, len(items))
 	for i := range items {
 		n, ok := leadingNumber(&items[i])
@@ -347,7 +348,7 @@ func byNumber(_ *Sources, items []Item) *ranking {
 	if len(items) == 0 {
 		return nil
 	}
-	return byKey("numbers in the names", items, leadingNumber, cmp.Compare)
+	return rankByKey("numbers in the names", items, leadingNumber, cmp.Compare)
 }
 
 // leadingNumber returns the number before the first _ - or . of an operator's
@@ -365,9 +366,9 @@ func leadingNumber(item *Item) (uint64, bool) {
 	return n, err == nil && name[0] != '+'
 }
 
-// places returns the places of items by key. Items without a key come last, by name. It calls key
-// once for every item.
-func places[K any](items []Item, key func(*Item) (K, bool), compareKeys func(K, K) int) []int {
+// placesByKey returns the places of items ordered by key. Items without a key come last, by name.
+// It calls key once for every item.
+func placesByKey[K any](items []Item, key func(*Item) (K, bool), compareKeys func(K, K) int) []int {
 	type keyed struct {
 		index int
 		key   K
@@ -393,7 +394,7 @@ func places[K any](items []Item, key func(*Item) (K, bool), compareKeys func(K, 
 		}
 		return lang.CompareNatural(a.name, b.name)
 	}
-	slices.SortFunc(all, compare) // equal ones share a place
+	slices.SortFunc(all, compare) // items that compare equal share a place
 	places := make([]int, len(items))
 	place := 0
 	for i, k := range all {
@@ -418,9 +419,9 @@ type Flow struct {
 	Rejected []lang.Sentence `json:"rejected,omitempty"`
 }
 
-// Flow returns the data flow by the first graph with at least half of the operators.
+// Flow returns the data flow of the first graph that has at least half of the operators.
 func (s *Sources) Flow(items []Item) Flow {
-	f := Flow{Of: operators(items)}
+	f := Flow{Of: countOperators(items)}
 	for _, g := range []*graph.Graph{s.Consumers, s.Fusion, s.ir, s.dumpFlow} {
 		if g == nil {
 			continue
@@ -446,7 +447,7 @@ func (s *Sources) Flow(items []Item) Flow {
 	return f
 }
 
-// attachOrders gives a round its orders in the run: of each kind the order that knows most of its
+// attachOrders gives a round its orders from the run: of each kind the order that has most of its
 // operators.
 func (r *reader) attachOrders(round *Round) {
 	best := make(map[OrderBy]int)
@@ -457,9 +458,9 @@ func (r *reader) attachOrders(round *Round) {
 			continue
 		}
 		if items == nil {
-			items = round.items()
+			items = round.orderItems()
 		}
-		known := byExecution(o.order, items).known
+		known := rankByExecution(o.order, items).known
 		if n, ok := best[o.by]; ok && n >= known {
 			continue
 		}
@@ -492,7 +493,7 @@ func (r *Run) SortOperators(given Sources) error {
 func (r *Round) sortOperators(given *Sources) error {
 	sources := given.orElse(&r.sideSources)
 	r.sources = sources
-	items := r.items()
+	items := r.orderItems()
 	order, places, err := sources.Rank(items)
 	if err != nil {
 		return lang.Errorf("%s: %w", cmp.Or(r.At.String(), "the run"), err)
@@ -510,8 +511,8 @@ func (r *Round) sortOperators(given *Sources) error {
 	return nil
 }
 
-// InGraphs returns the operator in the graph of the compiler and in the graphs of MindSpore; nil
-// if it is in none.
+// InGraphs returns the nodes of an operator in the graph of the compiler and in the graphs of
+// MindSpore; nil if no graph has it.
 func (r *Round) InGraphs(op *Op) (known []*graph.Op) {
 	for _, g := range []*graph.Graph{r.sources.Fusion, r.sources.ir} {
 		if g == nil {
@@ -534,8 +535,8 @@ func (r *Round) ByName() map[string][]*Op {
 	return all
 }
 
-// LastBefore returns the last of the executions of another operator that is not later than o. It
-// is nil if there is none, or if several have no times.
+// LastBefore returns the last of the executions of another operator that is not later than o. It is
+// nil if there is none, or if several have no times.
 func (o *Op) LastBefore(executions []*Op) (last *Op) {
 	for _, op := range executions {
 		if len(executions) > 1 && !(op.IsTimed() && o.IsTimed()) {
@@ -552,8 +553,8 @@ func (o *Op) LastBefore(executions []*Op) (last *Op) {
 // parameterType is the type of MindSpore's parameters and constants.
 const parameterType = "Parameter"
 
-// items are the operators of a round to order.
-func (r *Round) items() []Item {
+// orderItems are the operators of a round to order.
+func (r *Round) orderItems() []Item {
 	items := make([]Item, len(r.Ops))
 	for i, op := range r.Ops {
 		items[i] = op.Item()

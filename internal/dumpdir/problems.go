@@ -20,13 +20,13 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// problem adds a problem.
-func (r *Run) problem(kind ProblemKind, name string, at Coordinates, err error) {
+// addProblem adds a problem.
+func (r *Run) addProblem(kind ProblemKind, name string, at Coordinates, err error) {
 	r.Problems = append(r.Problems, Problem{kind, name, at, lang.Failed(err)})
 }
 
-// TreeWarnings are the oddities of mapping.csv files, and the problems of the tree that reading the
-// tensors does not report.
+// TreeWarnings returns the warnings about mapping.csv files, and the problems of the tree that
+// reading the tensors does not report.
 func (r *Run) TreeWarnings() []lang.Sentence {
 	all := slices.Clone(r.Warnings)
 	for i := range r.Problems {
@@ -42,13 +42,13 @@ func (r *Run) findProblems() {
 	for _, f := range r.Files {
 		switch {
 		case f.Err != nil:
-			r.problem(Unreadable, f.Path(), f.Folder.At, f.Err)
+			r.addProblem(Unreadable, f.Path(), f.Folder.At, f.Err)
 		case f.Size == 0 && f.Role == Tensors:
 			shape := filename.Parse(f.Name).Shape
 			if n, ok := shape.Count(); ok && n == 0 && shape != nil {
 				continue
 			}
-			r.problem(Cut, f.Path(), f.Folder.At, lang.Errorf("the file is empty"))
+			r.addProblem(Cut, f.Path(), f.Folder.At, lang.Errorf("the file is empty"))
 		}
 	}
 	r.findEmpty()
@@ -77,7 +77,7 @@ func (r *Run) findEmpty() {
 		}
 		at := f.At
 		at.Folder = ""
-		r.problem(Empty, f.Path, at, lang.Errorf("%s has no tensors", at))
+		r.addProblem(Empty, f.Path, at, lang.Errorf("%s has no tensors", at))
 	}
 }
 
@@ -105,7 +105,7 @@ func (r *Run) findMissing() {
 	}
 	for _, rank := range missingNumbers(steps) {
 		if at := (Coordinates{Rank: rank}); !empty[[2]string{rank, ""}] {
-			r.problem(MissingRank, "", at, lang.Errorf("rank %s is missing, although there are ranks below and above it", rank))
+			r.addProblem(MissingRank, "", at, lang.Errorf("rank %s is missing, although there are ranks below and above it", rank))
 		}
 	}
 	allSteps := slices.SortedFunc(maps.Keys(all), lang.CompareNatural)
@@ -114,7 +114,7 @@ func (r *Run) findMissing() {
 			if has := steps[rank]; len(has) == 0 || has[step] || empty[[2]string{rank, step}] {
 				continue
 			}
-			r.problem(MissingStep, "", Coordinates{Rank: rank, Step: step}, lang.Errorf("rank %s has no step %s, other ranks have", rank, step))
+			r.addProblem(MissingStep, "", Coordinates{Rank: rank, Step: step}, lang.Errorf("rank %s has no step %s, other ranks have", rank, step))
 		}
 	}
 }
@@ -155,18 +155,18 @@ func (r *Run) findRepeated() {
 		}
 		repeats := slices.ContainsFunc(round.Ops, func(o *Op) bool { return o.Execution > 0 })
 		if len(starts) > 1 && repeats {
-			r.problem(Repeated, "", round.At, lang.Errorf("%s was dumped at %d start times (%s): the operators count as executed several times",
+			r.addProblem(Repeated, "", round.At, lang.Errorf("%s was dumped at %d start times (%s): the operators count as executed several times",
 				cmp.Or(round.At.Text(), lang.Text{EN: "one round"}), len(starts), strings.Join(slices.SortedFunc(maps.Keys(starts), lang.CompareNatural), ", ")))
 		}
 	}
 }
 
-// CountOtherFiles counts the files that are neither dumps nor arrays nor useful side files: texts, logs and
-// pictures.
+// CountOtherFiles counts the texts, logs and pictures: files that are neither dumps nor arrays nor
+// side files that dumptool reads.
 func (r *Run) CountOtherFiles() (n int) {
 	for _, f := range r.Files {
 		ext := strings.ToLower(path.Ext(f.Name))
-		isOther := f.Role == Unknown || f.Role == Side && (slices.Contains(useless, ext) || !slices.Contains(sideNames, ext))
+		isOther := f.Role == Unknown || f.Role == Side && (slices.Contains(uselessExtensions, ext) || !slices.Contains(sideNames, ext))
 		if isOther && f.Err == nil && !f.IsGiven() && !f.Folder.isSideFolder {
 			n++
 		}
@@ -174,8 +174,8 @@ func (r *Run) CountOtherFiles() (n int) {
 	return n
 }
 
-// useless are extensions of side files that nothing reads.
-var useless = []string{".htm", ".html", ".log", ".md", ".png", ".py", ".sh", ".svg"}
+// uselessExtensions lists extensions of side files that dumptool never reads.
+var uselessExtensions = []string{".htm", ".html", ".log", ".md", ".png", ".py", ".sh", ".svg"}
 
 // OtherFiles describes the files of a run without tensors. It is empty for a single file, which has
 // an error.

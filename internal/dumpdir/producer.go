@@ -171,7 +171,7 @@ func identifyByName(f *File) identity {
 func dumpIdentity(n *filename.Info) identity {
 	id := identity{role: Tensors, op: n.OpName, opType: n.OpType, slice: n.Slice, timestamp: n.Timestamp, device: deviceOf(n), seq: int64(n.Sequence)}
 	if n.Step != "" {
-		id.step = number(n.Step)
+		id.step = trimZeros(n.Step)
 	}
 	if n.HasDump {
 		id.task, id.hasTask = n.Dump.TaskID, true
@@ -186,7 +186,7 @@ func isOperator(name string) bool { return strings.Contains(name, "-op") }
 // deviceOf returns the device or rank in a file name, empty for none.
 func deviceOf(n *filename.Info) string {
 	if n.Rank != "" {
-		return number(n.Rank)
+		return trimZeros(n.Rank)
 	}
 	if !n.HasDump || !n.Dump.HasDevice {
 		return ""
@@ -194,8 +194,8 @@ func deviceOf(n *filename.Info) string {
 	return strconv.FormatUint(n.Dump.DeviceID, 10)
 }
 
-// arraysProducer has arrays and other files of no known producer, or moved out of the folders of
-// their producer. Folders named like ranks and steps are ranks and steps; other folders have no
+// arraysProducer accepts arrays and other files without a known producer, also files moved out of
+// their producer's folders. It reads folder names of ranks and steps; other folders have no
 // meaning.
 var arraysProducer = producer{name: Arrays, locate: func(p folderPath, _ *Folder) (pathMeaning, bool) { return locateAny(p), true }}
 
@@ -207,13 +207,13 @@ func locateAny(p folderPath) pathMeaning {
 	for _, folder := range p {
 		switch folder.Kind {
 		case filename.RankFolder:
-			at.at.Rank = number(folder.Value)
+			at.at.Rank = trimZeros(folder.Value)
 		case filename.DeviceFolder:
 			if at.at.Rank == "" {
-				at.at.Rank = number(folder.Value)
+				at.at.Rank = trimZeros(folder.Value)
 			}
 		case filename.StepFolder, filename.IterationFolder:
-			at.at.Step = number(folder.Value)
+			at.at.Step = trimZeros(folder.Value)
 		case filename.TimeFolder: // differs between two runs
 			at.start = folder.Value
 		default:
@@ -258,7 +258,7 @@ func (r *reader) readConfig(file *File) {
 		return cmp.Or(err, text.End())
 	})
 	if err != nil {
-		r.run.problem(BadSide, file.Path(), file.Folder.At, err)
+		r.run.addProblem(BadSide, file.Path(), file.Folder.At, err)
 		return
 	}
 	if version != "" {

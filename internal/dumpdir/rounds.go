@@ -47,7 +47,7 @@ func ParseNames(text string) (Choice, error) {
 // isAll reports whether all values are wanted.
 func (c *Choice) isAll() bool { return c.steps == nil && c.names == nil }
 
-// includes reports whether a value is wanted. An unknown (empty) value is.
+// includes reports whether a value is wanted; an unknown (empty) value always is.
 func (c *Choice) includes(value string) bool {
 	if value == "" || c.isAll() || slices.Contains(c.names, value) {
 		return true
@@ -69,8 +69,8 @@ func (s *Selection) Includes(at Coordinates) bool {
 // knownCoordinates are the coordinates with a known value in a run.
 type knownCoordinates [len(coordinates)]bool
 
-// findKnown finds the coordinates that a round, record or folder has. In a run without tensors
-// and records all count as known.
+// findKnown finds the coordinates with a value in any round, record or folder. In a run without
+// tensors and records all coordinates count as known.
 func (r *Run) findKnown() {
 	found := len(r.Rounds)+len(r.Records) > 0
 	for i, c := range coordinates {
@@ -86,8 +86,8 @@ type RunSelection struct {
 	By  Selection
 }
 
-// ChoiceWarnings warns of coordinates that rounds are chosen by and that no run has: then all
-// rounds are chosen.
+// ChoiceWarnings warns of a selection by a coordinate, such as the rank, that no run has: it
+// selects all rounds.
 func ChoiceWarnings(all ...RunSelection) []lang.Sentence {
 	var warnings []lang.Sentence
 	for i, c := range coordinates {
@@ -185,7 +185,7 @@ func PairRounds(ref, npu []*Round) *RoundPairs {
 	p := &RoundPairs{}
 	var matchers [len(coordinates)]matcher
 	for i, c := range coordinates {
-		m := matcher{ref: valuesOf(ref, c.value), npu: valuesOf(npu, c.value)}
+		m := matcher{ref: knownValues(ref, c.value), npu: knownValues(npu, c.value)}
 		m.shared = slices.ContainsFunc(m.npu, func(v string) bool { return slices.Contains(m.ref, v) })
 		matchers[i] = m
 		if note := matchers[i].coordinateNote(c.name); !note.IsZero() {
@@ -195,7 +195,7 @@ func PairRounds(ref, npu []*Round) *RoundPairs {
 	paired := make(map[*Round]bool)
 	for _, n := range npu {
 		for _, r := range ref {
-			if pair, ok := pairRounds(r, n, matchers[:]); ok {
+			if pair, ok := matchRounds(r, n, matchers[:]); ok {
 				p.Pairs = append(p.Pairs, pair)
 				paired[r], paired[n] = true, true
 			}
@@ -243,8 +243,8 @@ func (p *RoundPairs) DropDiffering() {
 	slices.SortStableFunc(p.NPU, byCoordinates)
 }
 
-// pairRounds pairs two rounds, false if a coordinate does not match.
-func pairRounds(ref, npu *Round, matchers []matcher) (RoundPair, bool) {
+// matchRounds pairs two rounds, false if a coordinate does not match.
+func matchRounds(ref, npu *Round, matchers []matcher) (RoundPair, bool) {
 	pair := RoundPair{Ref: ref, NPU: npu, At: npu.At}
 	for i, c := range coordinates {
 		r, n := *c.value(&ref.At), *c.value(&npu.At)
@@ -267,8 +267,8 @@ type matcher struct {
 	shared   bool     // a value is on both sides
 }
 
-// valuesOf returns the known values of a coordinate, each once.
-func valuesOf(rounds []*Round, get func(*Coordinates) *string) []string {
+// knownValues returns the known values of a coordinate, each once.
+func knownValues(rounds []*Round, get func(*Coordinates) *string) []string {
 	seen := make(map[string]bool)
 	for _, r := range rounds {
 		if value := *get(&r.At); value != "" {
@@ -292,9 +292,9 @@ func (m *matcher) match(ref, npu string) bool {
 func (m *matcher) coordinateNote(name string) lang.Sentence {
 	switch {
 	case len(m.ref) == 0 && len(m.npu) > 1:
-		return lang.Say("the reference has no %s: it is compared with each of the NPU's %d", lang.Say(name), len(m.npu))
+		return lang.Say("the reference has no %s: it is compared with each %[1]s of the NPU (%[2]d)", lang.Say(name), len(m.npu))
 	case len(m.npu) == 0 && len(m.ref) > 1:
-		return lang.Say("the NPU has no %s: it is compared with each of the reference's %d", lang.Say(name), len(m.ref))
+		return lang.Say("the NPU has no %s: it is compared with each %[1]s of the reference (%[2]d)", lang.Say(name), len(m.ref))
 	}
 	return lang.Sentence{}
 }
@@ -341,8 +341,9 @@ func (c Coordinates) withoutFolder() Coordinates {
 	return c
 }
 
-// ofProgram returns the coordinates that all ranks and steps of a program share, without its folder.
-func (c Coordinates) ofProgram() Coordinates {
+// programCoordinates returns the coordinates that all ranks and steps of a program share, without
+// its folder.
+func (c Coordinates) programCoordinates() Coordinates {
 	c.Rank, c.Step, c.Folder = "", "", ""
 	return c
 }
@@ -405,7 +406,7 @@ func parseNumber(value string) (uint64, bool) {
 	return n, err == nil
 }
 
-// number removes leading zeros.
-func number(digits string) string {
+// trimZeros removes leading zeros.
+func trimZeros(digits string) string {
 	return cmp.Or(strings.TrimLeft(digits, "0"), "0")
 }

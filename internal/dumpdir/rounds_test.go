@@ -58,7 +58,7 @@ func TestPairRounds(t *testing.T) {
 		{"two devices, two steps", []string{"0/0", "0/1", "1/0", "1/1"}, []string{"0/0", "0/1", "1/0", "1/1"},
 			[]string{"0/0 = 0/0", "0/1 = 0/1", "1/0 = 1/0", "1/1 = 1/1"}},
 		{"R2: a loose reference", []string{""}, []string{"0/0", "0/1", "1/0", "1/1"}, []string{
-			"the reference has no rank: it is compared with each of the NPU's 2", "the reference has no step: it is compared with each of the NPU's 2",
+			"the reference has no rank: it is compared with each rank of the NPU (2)", "the reference has no step: it is compared with each step of the NPU (2)",
 			" = 0/0", " = 0/1", " = 1/0", " = 1/1"}},
 		{"R2: a reference of one device and step", []string{"0/0"}, []string{"0/0", "1/1"},
 			[]string{"0/0 = 0/0", "0/0 = 1/1: rank 1 is compared with rank 0 of the reference, step 1 is compared with step 0 of the reference"}},
@@ -69,7 +69,7 @@ func TestPairRounds(t *testing.T) {
 		{"several other values", []string{"0", "1"}, []string{"2", "3"}, []string{"0 = ", "1 = ", " = 2", " = 3"}},
 		{"some values on both sides", []string{"0", "1"}, []string{"1", "2"}, []string{"1 = 1", "0 = ", " = 2"}},
 		{"a coordinate of the reference alone", []string{"/0", "/1"}, []string{"2"},
-			[]string{"the NPU has no step: it is compared with each of the reference's 2", "/0 = 2", "/1 = 2"}},
+			[]string{"the NPU has no step: it is compared with each step of the reference (2)", "/0 = 2", "/1 = 2"}},
 		{"constants", []string{"0//0/N", "0/1/0/N"}, []string{"0//0/N", "0/1/0/N"}, []string{"0//0/N = 0//0/N", "0/1/0/N = 0/1/0/N"}},
 		{"R4: synchronous and asynchronous", []string{"0/3//Net"}, []string{"7/3/0/ResNet50"},
 			[]string{"0/3//Net = 7/3/0/ResNet50: rank 7 is compared with rank 0 of the reference, model ResNet50 is compared with model Net of the reference"}},

@@ -45,7 +45,7 @@ type Run struct {
 	Records []Record
 	// Problems are the problems of the tree. They stop nothing.
 	Problems []Problem
-	// Warnings are oddities of mapping.csv files, BadMappings the paths of unreadable ones.
+	// Warnings are the warnings about mapping.csv files, BadMappings the paths of unreadable ones.
 	Warnings    []lang.Sentence
 	BadMappings []string
 	// NotChosen counts the files that Choose dropped.
@@ -60,8 +60,8 @@ type Run struct {
 // Listing is a digest of the listed files.
 func (r *Run) Listing() string { return r.inventory.String() }
 
-// Forget drops the files and operators of a run, nearly all of its memory. Rounds keep their
-// coordinates, orders and flows.
+// Forget drops the files and operators of a run, which take nearly all of its memory. Rounds keep
+// their coordinates, orders and flows.
 func (r *Run) Forget() {
 	for _, f := range r.folders {
 		f.files = nil
@@ -115,8 +115,8 @@ type Op struct {
 	// Execution counts the executions of an operator in a round from 1, in order of their
 	// timestamps; 0 if there is one execution only.
 	Execution int
-	// Place is the place in the execution order, from 0. Operators that run at the same time
-	// share a place. Operators unknown to the source of the order come last.
+	// Place is the place in the execution order, from 0. Operators that run at the same time share
+	// a place. Operators missing in the source of the order come last.
 	Place   int
 	Tensors []Tensor
 	// Call is the call of the operator in dump.json, or its line in the script; nil for none.
@@ -249,14 +249,14 @@ type Folder struct {
 	// At are the coordinates in the path. At.Folder are the folders without a coordinate.
 	At Coordinates
 
-	producer     *producer
-	parent       *Folder
-	files        []*File
-	start        string // the time at which the dump began
-	op           string // the operator in the folders below the round, with slashes
-	isSideFolder bool   // holds no tensors
-	list         *File  // dump.json of msprobe, nil for none
-	listed       bool   // list is set
+	producer       *producer
+	parent         *Folder
+	files          []*File
+	start          string // the time at which the dump began
+	op             string // the operator in the folders below the round, with slashes
+	isSideFolder   bool   // holds no tensors
+	list           *File  // dump.json of msprobe, nil for none
+	isListSearched bool   // list was searched for
 }
 
 // isGiven reports whether the folder stands for a file that was given.
@@ -310,11 +310,11 @@ func (p *Problem) Error() string {
 func (p *Problem) Unwrap() error { return p.Err }
 
 // Lists returns the files of the given folder that hold a dump.json by their content, under any name.
-// It looks into the first mostLists files.
+// It looks into the first maxLists files.
 func (r *Run) Lists() []*File {
 	var files []*File
 	for _, f := range r.Files {
-		if f.Folder.Dir == "." && path.Ext(f.Name) == ".json" && f.Name != msprobe.DebugName && len(files) < mostLists {
+		if f.Folder.Dir == "." && path.Ext(f.Name) == ".json" && f.Name != msprobe.DebugName && len(files) < maxLists {
 			files = append(files, f)
 		}
 	}

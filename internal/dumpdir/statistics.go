@@ -25,14 +25,16 @@ type Statistics struct {
 	Values Numbers
 	// Digest is the MD5 or SHA1 of the elements, empty for none.
 	Digest string
-	// Spot is the place of a tensor of msprobe, the zero value for others.
+	// Spot is the position of the tensor among the calls of msprobe; the zero value for other
+	// tools.
 	Spot MSProbePosition
 	// File is the table, Line the line of the row, from 1.
 	File *File
 	Line int
 }
 
-// MSProbePosition is the place of a tensor among the calls of a run, with attributes from the call.
+// MSProbePosition is the position of a tensor among the calls of a run, with attributes from the
+// call.
 type MSProbePosition struct {
 	Tensor string // in its call, such as input.1 or parameters.weight
 	// Call is the index of the call in the run, Leaf the index of the tensor in its call, from 0.
@@ -61,7 +63,7 @@ func (s *Statistics) CanReplaceElements() bool {
 	return !s.Values.IsEmpty() || s.Digest != "" || s.Shape != nil && n == 0
 }
 
-// dropImpossible drops impossible numbers and describes the first of them; empty for none.
+// dropImpossible drops impossible numbers and describes the first dropped number; empty for none.
 func (s *Statistics) dropImpossible() (odd lang.Sentence) {
 	for _, pair := range [][2]Statistic{{Max, Min}, {FiniteMax, FiniteMin}} {
 		high, isHigh := s.Values.Get(pair[0])
@@ -187,8 +189,8 @@ type statisticRow struct {
 const maxTable = 1 << 30
 
 // readStatistics reads a table of statistics of MindSpore, CANN or ATB: a line of titles, and a row
-// for every input and output. Titles are in any letter case. Rows that do not fit are skipped;
-// then the error is a *TableError.
+// for every input and output. The case of titles does not matter. Invalid rows are skipped; then
+// the error is a *TableError.
 func readStatistics(in io.Reader, row func(*statisticRow)) error {
 	text := bufio.NewReader(io.LimitReader(in, maxTable))
 	if mark, _ := text.Peek(3); string(mark) == "\ufeff" {
@@ -236,8 +238,7 @@ func readStatistics(in io.Reader, row func(*statisticRow)) error {
 	}
 }
 
-// setCells sets the fields of a row. For a row that does not fit it returns the texts found and
-// wanted.
+// setCells sets the fields of a row. For an invalid row it returns the texts found and wanted.
 func setCells(s *statisticRow, columns []statisticSetter, head, cells []string) (found, wanted lang.Sentence) {
 	for i, set := range columns {
 		if set == nil || i >= len(cells) {
@@ -253,7 +254,7 @@ func setCells(s *statisticRow, columns []statisticSetter, head, cells []string) 
 	return found, wanted
 }
 
-// TableError is the error of a table of statistics with rows that do not fit.
+// TableError is the error of a table of statistics with invalid rows.
 type TableError struct {
 	Misfits misfit.List
 
@@ -282,7 +283,7 @@ func (e *TableError) nilIfEmpty() error {
 	return e
 }
 
-// Error describes the first row that does not fit, counts the others and names five of them.
+// Error describes the first invalid row, counts the others and names five of them.
 func (e *TableError) Error() string { return e.Text().String() }
 
 // Text is the error in both languages.
@@ -303,7 +304,7 @@ func statisticColumns(head []string) ([]statisticSetter, error) {
 			columns[i] = numberSetter(what)
 			continue
 		}
-		columns[i] = statisticSetters[title]
+		columns[i] = textSetters[title]
 		if title == "io" || title == "input/output" {
 			sides++
 		}
@@ -317,8 +318,8 @@ func statisticColumns(head []string) ([]statisticSetter, error) {
 // statisticSetter sets a field of a row from a cell.
 type statisticSetter func(s *statisticRow, cell string) error
 
-// statisticSetters are the setters of columns other than numbers, by their titles in lower case.
-var statisticSetters = map[string]statisticSetter{
+// textSetters are the setters of columns other than numbers, by their titles in lower case.
+var textSetters = map[string]statisticSetter{
 	"op type": func(s *statisticRow, c string) error { s.opType = strings.Clone(c); return nil },
 	"op name": func(s *statisticRow, c string) error { s.opName = strings.Clone(c); return nil },
 	"op id":   func(s *statisticRow, c string) error { s.opID = strings.Clone(c); return nil },
@@ -404,15 +405,15 @@ func setType(s *statisticRow, cell string) error {
 // compilerTypes are names of types in tables of the compiler.
 var compilerTypes = map[string]string{"float": "float32", "double": "float64", "bf16": "bfloat16"}
 
-// dims are the numbers of a shape: "(2, 3)", 2x3x4, 2,3.
-var dims = lang.Pattern(`[0-9]+`)
+// numberPattern are the numbers of a shape: "(2, 3)", 2x3x4, 2,3.
+var numberPattern = lang.Pattern(`[0-9]+`)
 
 func setShape(s *statisticRow, cell string) error {
 	if cell == "" || strings.EqualFold(cell, "NA") || strings.EqualFold(cell, "N/A") {
 		return nil
 	}
 	s.Shape = tensor.Shape{}
-	for _, d := range dims().FindAllString(cell, -1) {
+	for _, d := range numberPattern().FindAllString(cell, -1) {
 		n, err := strconv.ParseInt(d, 10, 64)
 		if err != nil {
 			return lang.Errorf("want dimensions of 63 bits")

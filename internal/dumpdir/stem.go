@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// Stem is the beginning or the end of the names of files of one side, without extension, where two
-// sides lie in one folder: ref_ and npu_, or .golden and .npu. The zero value stands for all files.
+// Stem is the beginning or end, without extension, of the names of one side's files in a folder
+// that holds both sides: ref_ and npu_, or .golden and .npu. The zero value matches all files.
 type Stem struct{ Own, Other string }
 
 // separators may stand between a stem and the rest of a name.
 const separators = "_-. @+"
 
-// Cut returns a name without the stem; ok is false for files of the other side and of none.
+// Cut returns a name without the stem; ok is false for files of the other side and for unrelated
+// files.
 func (s Stem) Cut(name string) (rest string, ok bool) {
 	if s.Own == "" {
 		return name, true
@@ -41,20 +42,20 @@ func cutStem(name, text string) (rest string, ok bool) {
 	return rest + ext, ok && rest != ""
 }
 
-// SplitStems lists the stems that divide names of files into n sides with the same rests: at most one
-// list at the beginning of the names, and one at their end.
+// SplitStems lists the stems that divide names of files into n sides with equal remainders: at most
+// one list of prefixes and one of suffixes.
 func SplitStems(names []string, n int) (all [][]string) {
 	stems, reversed := make([]string, len(names)), make([]string, len(names))
 	for i, name := range names {
 		stems[i] = strings.TrimSuffix(name, path.Ext(name))
-		reversed[i] = reverse(stems[i])
+		reversed[i] = reverseText(stems[i])
 	}
 	if split := splitByPrefix(stems, n); split != nil {
 		all = append(all, split)
 	}
 	if split := splitByPrefix(reversed, n); split != nil {
 		for i, text := range split {
-			split[i] = reverse(text)
+			split[i] = reverseText(text)
 		}
 		slices.Sort(split)
 		all = append(all, split)
@@ -62,8 +63,8 @@ func SplitStems(names []string, n int) (all [][]string) {
 	return all
 }
 
-// splitByPrefix returns the shortest prefixes of n equal parts of stems that leave the same rests; nil for none. It
-// sorts the stems.
+// splitByPrefix returns the shortest prefixes of n equal parts of stems that leave equal
+// remainders; nil for none. It sorts the stems.
 func splitByPrefix(stems []string, n int) []string {
 	size := len(stems) / n
 	if len(stems)%n != 0 || size == 0 {
@@ -90,7 +91,7 @@ func splitByPrefix(stems []string, n int) []string {
 	return nil
 }
 
-func reverse(text string) string {
+func reverseText(text string) string {
 	b := []byte(text)
 	slices.Reverse(b)
 	return string(b)

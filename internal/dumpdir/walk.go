@@ -30,7 +30,7 @@ const MappingName = "mapping.csv"
 type Options struct {
 	// NoRecursive skips folders inside folders.
 	NoRecursive bool
-	// Skip is a folder to skip inside other folders, such as the folder of the results.
+	// Skip is a folder to skip, such as the folder of the results, if it lies below a given path.
 	Skip string
 	// Other is another run to skip inside this one.
 	Other string
@@ -66,9 +66,9 @@ type walker struct {
 	root     int // the index of the given path
 }
 
-// walk lists the files at the paths. It does not follow links to folders, and applies the
+// listPaths lists the files at the paths. It does not follow links to folders, and applies the
 // mapping.csv of every folder.
-func (r *Run) walk(ctx context.Context, opt Options) error {
+func (r *Run) listPaths(ctx context.Context, opt Options) error {
 	w := &walker{run: r, opt: opt, seen: map[string]bool{}, mappings: map[string]*dumpfmt.Mapping{}}
 	for _, path := range []string{opt.Skip, opt.Other} {
 		if path == "" {
@@ -99,12 +99,12 @@ func (r *Run) walk(ctx context.Context, opt Options) error {
 		case err != nil:
 			w.addGiven(given, nil, err, only)
 		case root != given:
-			if err := w.folder(ctx, root, ".", nil); err != nil {
+			if err := w.listFolder(ctx, root, ".", nil); err != nil {
 				return err
 			}
 			continue
 		case info.IsDir():
-			if err := w.folder(ctx, given, ".", nil); err != nil {
+			if err := w.listFolder(ctx, given, ".", nil); err != nil {
 				return err
 			}
 			continue
@@ -118,7 +118,7 @@ func (r *Run) walk(ctx context.Context, opt Options) error {
 
 // addGiven adds a given file, or a tensor in it, unless the file is listed already.
 func (w *walker) addGiven(name string, info fs.FileInfo, err error, only tensorfile.Selector) {
-	abs := absolute(name)
+	abs := absoluteOrName(name)
 	if w.seen[abs] || w.seen[store.Dir(abs)] {
 		return
 	}
@@ -127,26 +127,26 @@ func (w *walker) addGiven(name string, info fs.FileInfo, err error, only tensorf
 	w.run.folders = append(w.run.folders, f)
 	names := &dumpfmt.Mapping{}
 	if err == nil || !store.Remote(name) {
-		names = w.mapping(store.Dir(name), store.Dir(abs))
+		names = w.readMapping(store.Dir(name), store.Dir(abs))
 	}
 	file := w.add(f, store.Base(name), info, names)
 	file.path, file.Err, file.Only = "", err, only
 }
 
-// absolute is the absolute path of a file or folder, the name itself if that fails.
-func absolute(name string) string {
+// absoluteOrName is the absolute path of a file or folder, the name itself if that fails.
+func absoluteOrName(name string) string {
 	if abs, err := store.Abs(name); err == nil {
 		return abs
 	}
 	return name
 }
 
-// folder lists a folder and its subfolders.
-func (w *walker) folder(ctx context.Context, dir, rel string, parent *Folder) error {
+// listFolder lists a folder and its subfolders.
+func (w *walker) listFolder(ctx context.Context, dir, rel string, parent *Folder) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	abs := absolute(dir)
+	abs := absoluteOrName(dir)
 	if w.seen[abs] { // given paths overlap
 		return nil
 	}
@@ -180,13 +180,14 @@ func (w *walker) folder(ctx context.Context, dir, rel string, parent *Folder) er
 			if rel != "." {
 				length += len(rel) + 1
 			}
-			// A slice of below needs no memory of its own; there may be as many folders as files.
-			if err := w.folder(ctx, below, filepath.ToSlash(below[len(below)-length:]), f); err != nil {
+			// A substring of below needs no memory of its own; there may be as many folders as
+			// files.
+			if err := w.listFolder(ctx, below, filepath.ToSlash(below[len(below)-length:]), f); err != nil {
 				return err
 			}
 		case name == MappingName || isLeftover(name):
 		default:
-			w.file(f, abs, e, names)
+			w.addFolderFile(f, abs, e, names)
 		}
 	}
 	return nil
@@ -201,9 +202,9 @@ func (w *walker) skips(e fs.DirEntry) bool {
 	return err == nil && slices.ContainsFunc(w.skip, func(x os.FileInfo) bool { return store.SameFile(info, x) })
 }
 
-// file adds a file of a folder with absolute path abs. It follows links to files wherever they
+// addFolderFile adds a file of a folder with absolute path abs. It follows links to files wherever they
 // lead, but not links to folders.
-func (w *walker) file(f *Folder, abs string, e fs.DirEntry, names *dumpfmt.Mapping) {
+func (w *walker) addFolderFile(f *Folder, abs string, e fs.DirEntry, names *dumpfmt.Mapping) {
 	if w.root > 0 || w.opt.Only != nil {
 		at := store.Join(abs, e.Name())
 		if w.seen[at] || w.opt.Only != nil && !w.opt.Only[at] { // given itself, or not wanted
@@ -218,7 +219,7 @@ func (w *walker) file(f *Folder, abs string, e fs.DirEntry, names *dumpfmt.Mappi
 		info, err = store.Stat(store.Join(f.Path, e.Name()))
 	}
 	if err == nil && info.IsDir() {
-		w.run.problem(LinkedDir, store.Join(f.Path, e.Name()), Coordinates{}, lang.Errorf("the link to a folder is not followed"))
+		w.run.addProblem(LinkedDir, store.Join(f.Path, e.Name()), Coordinates{}, lang.Errorf("the link to a folder is not followed"))
 		return
 	}
 	if err != nil {
@@ -229,7 +230,7 @@ func (w *walker) file(f *Folder, abs string, e fs.DirEntry, names *dumpfmt.Mappi
 
 func (w *walker) add(f *Folder, name string, info fs.FileInfo, names *dumpfmt.Mapping) *File {
 	where := store.Join(f.Path, name)
-	// A slice of where needs no memory of its own.
+	// A substring of where needs no memory of its own.
 	file := &File{Folder: f, Name: where[len(where)-len(name):], path: where}
 	if info != nil {
 		file.Size = info.Size()
@@ -254,11 +255,11 @@ func (w *walker) add(f *Folder, name string, info fs.FileInfo, names *dumpfmt.Ma
 	return file
 }
 
-// leftover is the form of names of unfinished output files.
-var leftover = lang.Pattern(`^\..*\.([0-9a-f]{8}-[0-9]+-)?[0-9A-Za-z]+\.tmp$`)
+// leftoverPattern is the form of names of unfinished output files.
+var leftoverPattern = lang.Pattern(`^\..*\.([0-9a-f]{8}-[0-9]+-)?[0-9A-Za-z]+\.tmp$`)
 
 // isLeftover reports whether a file is an unfinished output of a killed process.
-func isLeftover(name string) bool { return name[0] == '.' && leftover().MatchString(name) }
+func isLeftover(name string) bool { return name[0] == '.' && leftoverPattern().MatchString(name) }
 
 // mappingOf returns the mapping.csv of a folder with these entries, and warns of lines for files
 // that are not in the folder.
@@ -266,7 +267,7 @@ func (w *walker) mappingOf(f *Folder, abs string, entries []fs.DirEntry) *dumpfm
 	if !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == MappingName }) {
 		return &dumpfmt.Mapping{}
 	}
-	m, has := w.mapping(f.Path, abs), make(map[string]bool)
+	m, has := w.readMapping(f.Path, abs), make(map[string]bool)
 	for _, e := range entries {
 		has[e.Name()] = true
 	}
@@ -284,8 +285,8 @@ func (w *walker) mappingOf(f *Folder, abs string, entries []fs.DirEntry) *dumpfm
 	return m
 }
 
-// mapping is the mapping.csv of a folder with absolute path abs; empty without one.
-func (w *walker) mapping(dir, abs string) *dumpfmt.Mapping {
+// readMapping reads the mapping.csv of a folder with absolute path abs; empty without one.
+func (w *walker) readMapping(dir, abs string) *dumpfmt.Mapping {
 	if m := w.mappings[abs]; m != nil {
 		return m
 	}

@@ -66,15 +66,15 @@ type Dump struct {
 	DFX string
 	// Warnings are oddities that do not affect the use of the file.
 	Warnings []lang.Sentence
-	// HeaderSize is the number of header bytes before the tensor bytes; 0 for version 1, which
-	// mixes both.
+	// HeaderSize is the number of header bytes before the tensor bytes; 0 for version 1, which has
+	// no separate header.
 	HeaderSize int64
-	// FileSize is the number of bytes of the file.
+	// FileSize is the size of the file in bytes.
 	FileSize int64
 }
 
 // IsOpDebug reports whether the header names an overflow record, so that output 0 is not a tensor.
-// The file name may do so too, see package filename.
+// The file name may name one too, see package filename.
 func (d *Dump) IsOpDebug() bool { return strings.EqualFold(d.OpName, filename.OpDebugName) }
 
 // Detail has the fields of a descriptor besides the tensor.
@@ -174,7 +174,7 @@ func Read(r io.ReaderAt, size int64, opt Options) (*Dump, error) {
 		return nil, &UnsupportedError{lang.Say("dump version %d", opt.Version)}
 	}
 	var failed []attempt
-	var first error // of the container that the file certainly has
+	var first error // error of the container that the file certainly has
 	for _, c := range readers {
 		if !c.mayRead(opt.Version, magic) {
 			continue

@@ -14,20 +14,20 @@ import (
 
 // buildDump makes the tensors and blobs of a Dump from the placed parts.
 func (s *scanner) buildDump(d *Dump) {
-	d.Inputs, d.InputDetails = s.tensors("input")
-	d.Outputs, d.OutputDetails = s.tensors("output")
+	d.Inputs, d.InputDetails = s.newTensors("input")
+	d.Outputs, d.OutputDetails = s.newTensors("output")
 	for _, p := range s.parts {
 		switch p.kind {
 		case "buffer":
-			d.Buffers = append(d.Buffers, p.blob(s.r))
+			d.Buffers = append(d.Buffers, p.newBlob(s.r))
 		case "space":
-			d.Spaces = append(d.Spaces, p.blob(s.r))
+			d.Spaces = append(d.Spaces, p.newBlob(s.r))
 		}
 	}
 }
 
-// tensors makes tensors from the parts of a kind; nil for none.
-func (s *scanner) tensors(kind string) ([]tensor.Tensor, []Detail) {
+// newTensors makes tensors from the parts of a kind; nil for none.
+func (s *scanner) newTensors(kind string) ([]tensor.Tensor, []Detail) {
 	of := s.parts
 	for len(of) > 0 && of[0].kind != kind {
 		of = of[1:]
@@ -40,17 +40,17 @@ func (s *scanner) tensors(kind string) ([]tensor.Tensor, []Detail) {
 	}
 	tensors, details := make([]tensor.Tensor, len(of)), make([]Detail, len(of))
 	for i := range of {
-		tensors[i] = of[i].tensor(s.r)
+		tensors[i] = of[i].newTensor(s.r)
 		details[i] = of[i].detail
 	}
 	return tensors, details
 }
 
-func (p *part) blob(r io.ReaderAt) Blob { return Blob{p.blobType, p.n, p.section(r), p.err} }
+func (p *part) newBlob(r io.ReaderAt) Blob { return Blob{p.blobType, p.n, p.section(r), p.err} }
 
-// tensor makes the tensor of an input or output and completes its detail. An impossible dimension,
-// or missing bytes, are an error of this tensor alone.
-func (p *part) tensor(r io.ReaderAt) tensor.Tensor {
+// newTensor makes the tensor of an input or output and completes its detail. An impossible dimension,
+// or missing bytes, are an error of this tensor only.
+func (p *part) newTensor(r io.ReaderAt) tensor.Tensor {
 	d := &p.detail
 	word := d.StoredFormat
 	t := tensor.Tensor{
@@ -96,7 +96,7 @@ func newShape(dims []uint64, p *part, what string) (tensor.Shape, error) {
 // tensor looks complete.
 
 func readV1(s *scanner) (d *Dump, sure bool, err error) {
-	sure, err = s.versionAt(0)
+	sure, err = s.hasVersionAt(0)
 	if err != nil {
 		return nil, false, err
 	}
@@ -147,14 +147,14 @@ func headerLength(s *scanner) (int64, error) {
 	}
 	n, rest := binary.LittleEndian.Uint64(b), s.size-lengthSize
 	if n > uint64(rest) {
-		return 0, formatError(0, lang.Say("header length"), lang.Plain(count(n)), exceeds(rest))
+		return 0, formatError(0, lang.Say("header length"), lang.Plain(formatLength(n)), exceeds(rest))
 	}
 	return int64(n), nil
 }
 
 func readV2(s *scanner) (d *Dump, sure bool, err error) {
 	n, err := headerLength(s)
-	sure, ioErr := s.versionAt(lengthSize)
+	sure, ioErr := s.hasVersionAt(lengthSize)
 	if err = cmp.Or(ioErr, err); err != nil {
 		return nil, sure, err
 	}
@@ -185,7 +185,7 @@ func placeParts(parts []*part, off, end int64) (warnings []lang.Sentence) {
 			warnings = append(warnings, p.useInline()...)
 			continue
 		}
-		off = p.place(off, end)
+		off = p.setPlace(off, end)
 	}
 	if spare := end - off; spare > 0 {
 		warnings = append(warnings, lang.Say("%d spare bytes after the last tensor, at 0x%x", spare, off))
@@ -212,22 +212,22 @@ type part struct {
 	kind           string
 	index          int    // index among the parts of its kind
 	size           uint64 // size in the descriptor
-	span                  // bytes inside the descriptor at first, finally the bytes to read, or an error
+	span                  // bytes inside the descriptor at first, later the bytes to read, or an error
 	dims, original []uint64
 	detail         Detail
 	blobType       int32 // type of a buffer or space
 }
 
-// span is the position in the file of a descriptor and of its bytes.
+// span is the position in the file of a descriptor and of the bytes that it describes.
 type span struct {
 	descriptorAt int64 // offset of the descriptor
 	off, n       int64 // offset and number of bytes
-	isInline     bool  // the descriptor contains bytes, maybe none
+	isInline     bool  // the descriptor contains bytes, possibly none
 	err          error // the file is truncated inside the descriptor
 }
 
-// kinds are the kinds of parts, in the order of their bytes.
-var kinds = []string{"input", "output", "buffer", "space"}
+// partKinds are the kinds of parts, in the order of their bytes.
+var partKinds = []string{"input", "output", "buffer", "space"}
 
 // add adds a part, reusing memory of earlier files.
 func (s *scanner) add(kind string) *part {
@@ -248,7 +248,7 @@ func (s *scanner) add(kind string) *part {
 // sortParts sorts the parts in the order of their bytes.
 func (s *scanner) sortParts() {
 	slices.SortStableFunc(s.parts, func(a, b *part) int {
-		return cmp.Compare(slices.Index(kinds, a.kind), slices.Index(kinds, b.kind))
+		return cmp.Compare(slices.Index(partKinds, a.kind), slices.Index(partKinds, b.kind))
 	})
 }
 
@@ -256,7 +256,7 @@ func (s *scanner) sortParts() {
 // the part, whose memory is reused for the next file.
 func (p *part) name() string { return fmt.Sprintf("%s %d", p.kind, p.index) }
 
-// dropUnnamed drops an original operator without a name, whose element type and format have no
+// dropUnnamed drops an original operator without a name: its element type and format have no
 // meaning.
 func (p *part) dropUnnamed() {
 	if op := p.detail.OriginalOp; op != nil && op.Name == "" {
@@ -268,18 +268,18 @@ func (p *part) dropUnnamed() {
 // other than 0.
 func (p *part) useInline() (warnings []lang.Sentence) {
 	if p.size != 0 && p.size != uint64(p.n) {
-		warnings = append(warnings, lang.Say("%s has %d bytes, its recorded size is %s", p.name(), p.n, count(p.size)))
+		warnings = append(warnings, lang.Say("%s has %d bytes, its recorded size is %s", p.name(), p.n, formatLength(p.size)))
 	}
 	return warnings
 }
 
-// place places the bytes at off in a file that ends at end, and returns the offset after them. If
-// the file ends before, that is an error of this part alone.
-func (p *part) place(off, end int64) (next int64) {
+// setPlace places the bytes at off in a file that ends at end, and returns the offset after them. If
+// the file ends earlier, only this part has an error.
+func (p *part) setPlace(off, end int64) (next int64) {
 	rest := max(0, end-off)
 	p.off, p.n, p.isInline = min(off, end), int64(min(p.size, uint64(rest))), false
 	if p.size > uint64(rest) {
-		p.err = formatError(off, lang.Say("%s data length", p.name()), lang.Plain(count(p.size)), exceeds(rest))
+		p.err = formatError(off, lang.Say("%s data length", p.name()), lang.Plain(formatLength(p.size)), exceeds(rest))
 	}
 	if p.size > uint64(math.MaxInt64-off) {
 		return math.MaxInt64

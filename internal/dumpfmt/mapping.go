@@ -90,7 +90,7 @@ func (m *Mapping) add(line int, text string) {
 	original, after, more := cutCell(rest)
 	quoted := strings.HasPrefix(strings.TrimSpace(rest), `"`) && !strings.HasPrefix(original, `"`)
 	if quoted && strings.Trim(after, ", \t") == "" {
-		more, after = false, "" // empty cells of a table with more columns
+		more, after = false, "" // the rest are empty cells of a table with more columns
 	}
 	if more || after != "" {
 		original = strings.TrimSpace(rest) // a name with commas

@@ -75,9 +75,9 @@ func (s *scanner) peek(n int, end int64) ([]byte, error) {
 	return s.window[s.off-s.start:][:n], nil
 }
 
-// bytes returns the next n bytes; the caller has checked that the file has them. They are valid
+// nextBytes returns the next n bytes; the caller has checked that the file has them. They are valid
 // until the next call.
-func (s *scanner) bytes(n int64) (b []byte, err error) {
+func (s *scanner) nextBytes(n int64) (b []byte, err error) {
 	if err := s.chargeMemory(n); err != nil {
 		return nil, err
 	}
@@ -91,11 +91,13 @@ func (s *scanner) bytes(n int64) (b []byte, err error) {
 	return b, err
 }
 
-// varint reads a base-128 integer; what names it in errors.
-func (s *scanner) varint(what string, end int64) (uint64, error) { return s.varintOf(what, "", end) }
+// readVarint reads a base-128 integer; what names it in errors.
+func (s *scanner) readVarint(what string, end int64) (uint64, error) {
+	return s.readVarintOf(what, "", end)
+}
 
-// varintOf reads a varint; part is added to the name in errors.
-func (s *scanner) varintOf(what, part string, end int64) (uint64, error) {
+// readVarintOf reads a varint; part is a suffix of its name in errors.
+func (s *scanner) readVarintOf(what, part string, end int64) (uint64, error) {
 	b, err := s.peek(maxVarint, end)
 	if err != nil {
 		return 0, err
@@ -115,20 +117,20 @@ func (s *scanner) varintOf(what, part string, end int64) (uint64, error) {
 // maxVarint is the length of the longest varint, in bytes.
 const maxVarint = 10
 
-// length reads a length and checks that as many bytes follow.
-func (s *scanner) length(what string, end int64) (int64, error) {
+// readLength reads a length and checks that as many bytes follow.
+func (s *scanner) readLength(what string, end int64) (int64, error) {
 	at := s.off
-	v, err := s.varintOf(what, " length", end)
+	v, err := s.readVarintOf(what, " length", end)
 	if err != nil {
 		return 0, err
 	}
 	if rest := end - s.off; v > uint64(rest) {
-		return 0, formatError(at, lang.Say("%s length", lang.Say(what)), lang.Plain(count(v)), exceeds(rest))
+		return 0, formatError(at, lang.Say("%s length", lang.Say(what)), lang.Plain(formatLength(v)), exceeds(rest))
 	}
 	return int64(v), nil
 }
 
-// readFull fills b from off. A file that ends early is an error, whatever its size was said to be.
+// readFull fills b from off. A file that ends early is an error.
 func readFull(r io.ReaderAt, b []byte, off int64) error {
 	n, err := r.ReadAt(b, off)
 	switch {
@@ -143,8 +145,8 @@ func readFull(r io.ReaderAt, b []byte, off int64) error {
 	return lang.Errorf("dumpfmt: read %d bytes at 0x%x: %w", len(b), off, err)
 }
 
-// count prints a length, in hexadecimal if it is very large.
-func count(v uint64) string {
+// formatLength prints a length, in hexadecimal if it is very large.
+func formatLength(v uint64) string {
 	if v >= 1<<40 {
 		return fmt.Sprintf("0x%x", v)
 	}

@@ -15,7 +15,7 @@ import (
 // that the thread processed; the fields are the same as in the comparison tool of the Ascend
 // toolkit.
 
-// sliceNote has the fields of the JSON text that are used.
+// sliceNote lists the members of the JSON text that are used.
 type sliceNote struct {
 	ThreadMode looseBool       `json:"threadMode"`
 	Inputs     [][][]dimension `json:"input_tensor_slice"`

@@ -93,18 +93,18 @@ func readTLV(s *scanner) (d *Dump, sure bool, err error) {
 		return nil, true, err
 	}
 	h.sortParts()
-	if err := h.place(); err != nil {
+	if err := h.placeTensors(); err != nil {
 		return nil, true, err
 	}
 	return h.dump(n), true, nil
 }
 
-// place places the tensors one after another after the head. The file must not be longer; each
+// placeTensors places the tensors one after another after the head. The file must not be longer; each
 // tensor beyond its end has an error.
-func (h *tlvHead) place() error {
+func (h *tlvHead) placeTensors() error {
 	off := h.end
 	for _, p := range h.parts {
-		off = p.place(off, h.scanner.size)
+		off = p.setPlace(off, h.scanner.size)
 	}
 	if spare := h.scanner.size - off; spare > 0 {
 		return formatError(off, lang.Say("file"), lang.Sentence{}, lang.Say("continues for %d bytes after the last tensor", spare))
@@ -145,7 +145,7 @@ func (h *tlvHead) read() error {
 	}
 	for h.off < h.end {
 		at := h.off
-		tag, end, err := h.record(h.end)
+		tag, end, err := h.readRecord(h.end)
 		if err != nil {
 			return err
 		}
@@ -157,9 +157,9 @@ func (h *tlvHead) read() error {
 		}
 		switch tag {
 		case tlvInputs:
-			err = h.list("input", end)
+			err = h.readList("input", end)
 		case tlvOutputs:
-			err = h.list("output", end)
+			err = h.readList("output", end)
 		default:
 			h.off = end
 		}
@@ -170,8 +170,8 @@ func (h *tlvHead) read() error {
 	return nil
 }
 
-// record parses the tag and length of a record and returns the end of its value.
-func (h *tlvHead) record(end int64) (tag uint32, valueEnd int64, err error) {
+// readRecord parses the tag and length of a record and returns the end of its value.
+func (h *tlvHead) readRecord(end int64) (tag uint32, valueEnd int64, err error) {
 	if err := h.chargeMemory(fieldCost); err != nil {
 		return 0, 0, err
 	}
@@ -184,13 +184,13 @@ func (h *tlvHead) record(end int64) (tag uint32, valueEnd int64, err error) {
 		return 0, 0, err
 	}
 	if rest := end - h.off; int64(n) > rest {
-		return 0, 0, formatError(at, lang.Say("record length"), lang.Plain(count(uint64(n))), exceeds(rest))
+		return 0, 0, formatError(at, lang.Say("record length"), lang.Plain(formatLength(uint64(n))), exceeds(rest))
 	}
 	return tag, h.off + int64(n), nil
 }
 
-// list parses the value of an inputs or outputs record to its end.
-func (h *tlvHead) list(kind string, end int64) error {
+// readList parses the value of an inputs or outputs record to its end.
+func (h *tlvHead) readList(kind string, end int64) error {
 	fixed := tlvFixedSize(kind)
 	at := h.off
 	n, err := h.u32(kind+" count", end)
@@ -206,7 +206,7 @@ func (h *tlvHead) list(kind string, end int64) error {
 		}
 		t := h.add(kind)
 		t.descriptorAt = h.off
-		if err := h.tensor(t, end); err != nil {
+		if err := h.readTensor(t, end); err != nil {
 			if fe, ok := errors.AsType[*FormatError](err); ok {
 				fe.What = lang.Say("%s %s", t.name(), fe.What)
 			}
@@ -226,8 +226,8 @@ func tlvFixedSize(kind string) int64 {
 	return tlvInputSize
 }
 
-// tensor parses one descriptor, in file order.
-func (h *tlvHead) tensor(t *part, end int64) error {
+// readTensor parses one descriptor, in file order.
+func (h *tlvHead) readTensor(t *part, end int64) error {
 	fixed := tlvFixedSize(t.kind)
 	if rest := end - h.off; rest < fixed {
 		return formatError(h.off, lang.Say("descriptor"), lang.Say("of %d bytes", fixed), exceeds(rest))
@@ -258,26 +258,26 @@ func (h *tlvHead) tensor(t *part, end int64) error {
 	records := int64(word())
 	h.off += fixed
 	if rest := end - h.off; records > rest {
-		return formatError(h.off-4, lang.Say("list length"), lang.Plain(count(uint64(records))), exceeds(rest))
+		return formatError(h.off-4, lang.Say("list length"), lang.Plain(formatLength(uint64(records))), exceeds(rest))
 	}
-	return h.records(t, h.off+records)
+	return h.readRecords(t, h.off+records)
 }
 
-// records parses the records after the fixed fields of a descriptor.
-func (h *tlvHead) records(t *part, end int64) error {
+// readRecords parses the records after the fixed fields of a descriptor.
+func (h *tlvHead) readRecords(t *part, end int64) error {
 	for h.off < end {
-		tag, valueEnd, err := h.record(end)
+		tag, valueEnd, err := h.readRecord(end)
 		if err != nil {
 			return err
 		}
 		switch {
 		case tag == tlvShape:
-			t.dims, err = h.dims(t.dims, "shape", valueEnd)
+			t.dims, err = h.readDims(t.dims, "shape", valueEnd)
 		case tag == tlvOriginalShape:
-			t.original, err = h.dims(t.original, "original shape", valueEnd)
+			t.original, err = h.readDims(t.original, "original shape", valueEnd)
 		case tag == tlvOriginalName && t.detail.OriginalOp != nil:
 			var name []byte
-			name, err = h.bytes(valueEnd - h.off)
+			name, err = h.nextBytes(valueEnd - h.off)
 			t.detail.OriginalOp.Name = string(name)
 		default:
 			h.off = valueEnd
@@ -289,8 +289,8 @@ func (h *tlvHead) records(t *part, end int64) error {
 	return nil
 }
 
-// dims parses 8-byte dimensions up to end.
-func (h *tlvHead) dims(dims []uint64, what string, end int64) ([]uint64, error) {
+// readDims parses 8-byte dimensions up to end.
+func (h *tlvHead) readDims(dims []uint64, what string, end int64) ([]uint64, error) {
 	n := end - h.off
 	if n%8 != 0 {
 		return nil, formatError(h.off, lang.Say(what), lang.Say("of %d bytes", n), lang.Say("is not a list of 8-byte dimensions"))
@@ -298,7 +298,7 @@ func (h *tlvHead) dims(dims []uint64, what string, end int64) ([]uint64, error) 
 	if err := h.chargeMemory(n); err != nil {
 		return nil, err
 	}
-	b, err := h.bytes(n)
+	b, err := h.nextBytes(n)
 	if err != nil {
 		return nil, err
 	}

@@ -39,18 +39,18 @@ type walkOptions struct {
 func walk(s *scanner, end int64, opt walkOptions) (*Dump, error) {
 	s.parts = s.parts[:0]
 	w := &walker{scanner: s, walkOptions: opt, dump: new(Dump)}
-	if err := w.message(dumpDataMessage, end, true); err != nil {
+	if err := w.walkMessage(dumpDataMessage, end, true); err != nil {
 		return nil, err
 	}
 	s.sortParts()
 	return w.dump, nil
 }
 
-// message parses the fields of a message up to end; top is set for DumpData itself.
-func (w *walker) message(m message, end int64, top bool) error {
+// walkMessage parses the fields of a message up to end; top is set for DumpData itself.
+func (w *walker) walkMessage(m message, end int64, top bool) error {
 	for w.off < end {
 		at := w.off
-		tag, err := w.varint("field tag", end)
+		tag, err := w.readVarint("field tag", end)
 		if err != nil {
 			return err
 		}
@@ -68,19 +68,19 @@ func (w *walker) message(m message, end int64, top bool) error {
 			err = formatError(at, lang.Say(f.name), lang.Sentence{}, lang.Say("has wire type %d", typ))
 		case typ == protowire.VarintType:
 			var v uint64
-			v, err = w.varint(f.name, end)
+			v, err = w.readVarint(f.name, end)
 			f.set(w, v)
 		case f.kind == payload:
-			err = w.payload(f, end)
+			err = w.recordPayload(f, end)
 		case f.kind == nested && top:
-			err = w.descriptor(f, num, end)
+			err = w.walkDescriptor(f, num, end)
 		case f.kind == nested:
 			if f.open != nil {
 				f.open(w)
 			}
-			err = w.nestedMessage(f, end)
+			err = w.walkNested(f, end)
 		default:
-			err = w.copy(f, end)
+			err = w.copyField(f, end)
 		}
 		if err != nil {
 			return err
@@ -89,14 +89,14 @@ func (w *walker) message(m message, end int64, top bool) error {
 	return nil
 }
 
-// noteCutOff reports whether a field of DumpData goes beyond the end, which becomes an error of its
-// tensor, or a warning if the field is not a tensor.
+// noteCutOff reports whether a field of DumpData goes beyond the end. It records this as an error
+// of the tensor, or as a warning if the field is not a tensor.
 func (w *walker) noteCutOff(f *field, num protowire.Number, typ protowire.Type, end int64) bool {
 	if f == nil || typ != protowire.BytesType {
 		return false
 	}
 	at := w.off
-	_, err := w.length(f.name, end)
+	_, err := w.readLength(f.name, end)
 	w.off = at
 	broken, ok := errors.AsType[*FormatError](err)
 	switch {
@@ -112,8 +112,8 @@ func (w *walker) noteCutOff(f *field, num protowire.Number, typ protowire.Type, 
 	return true
 }
 
-// descriptor parses a message field of DumpData. Errors in it get its name and index.
-func (w *walker) descriptor(f *field, num protowire.Number, end int64) error {
+// walkDescriptor parses a message field of DumpData. Errors in it get its name and index.
+func (w *walker) walkDescriptor(f *field, num protowire.Number, end int64) error {
 	if err := w.chargeMemory(descriptorCost); err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (w *walker) descriptor(f *field, num protowire.Number, end int64) error {
 	if f.open(w); num != attrField {
 		w.part.descriptorAt, index = at, w.part.index
 	}
-	if err := w.nestedMessage(f, end); err != nil {
+	if err := w.walkNested(f, end); err != nil {
 		if fe, ok := errors.AsType[*FormatError](err); ok {
 			fe.What = lang.Say("%s %d %s", lang.Say(f.name), index, fe.What)
 		}
@@ -133,21 +133,21 @@ func (w *walker) descriptor(f *field, num protowire.Number, end int64) error {
 	return nil
 }
 
-// nestedMessage parses a message field.
-func (w *walker) nestedMessage(f *field, end int64) error {
-	n, err := w.length(f.name, end)
+// walkNested parses a message field.
+func (w *walker) walkNested(f *field, end int64) error {
+	n, err := w.readLength(f.name, end)
 	if err != nil {
 		return err
 	}
 	if err := w.chargeMemory(messageCost); err != nil {
 		return err
 	}
-	return w.message(*f.sub, w.off+n, false)
+	return w.walkMessage(*f.sub, w.off+n, false)
 }
 
-// copy parses a text or packed numbers.
-func (w *walker) copy(f *field, end int64) error {
-	n, err := w.length(f.name, end)
+// copyField parses a text or packed numbers.
+func (w *walker) copyField(f *field, end int64) error {
+	n, err := w.readLength(f.name, end)
 	if err != nil {
 		return err
 	}
@@ -159,12 +159,12 @@ func (w *walker) copy(f *field, end int64) error {
 		return err
 	}
 	if f.kind == text {
-		b, err := w.bytes(n)
+		b, err := w.nextBytes(n)
 		*f.text(w) = string(b)
 		return err
 	}
 	for end := w.off + n; w.off < end; {
-		v, err := w.varint(f.name, end)
+		v, err := w.readVarint(f.name, end)
 		if err != nil {
 			return err
 		}
@@ -173,9 +173,9 @@ func (w *walker) copy(f *field, end int64) error {
 	return nil
 }
 
-// payload records the position of tensor bytes and skips them.
-func (w *walker) payload(f *field, end int64) error {
-	n, err := w.length(f.name, end)
+// recordPayload records the position of tensor bytes and skips them.
+func (w *walker) recordPayload(f *field, end int64) error {
+	n, err := w.readLength(f.name, end)
 	if err != nil {
 		return err
 	}
@@ -193,9 +193,9 @@ func (w *walker) skipUnknown(at int64, num protowire.Number, typ protowire.Type,
 	var err error
 	switch typ {
 	case protowire.VarintType:
-		_, err = w.varint("unknown field", end)
+		_, err = w.readVarint("unknown field", end)
 	case protowire.BytesType:
-		n, err = w.length("unknown field", end)
+		n, err = w.readLength("unknown field", end)
 	case protowire.Fixed32Type:
 		n = 4
 	case protowire.Fixed64Type:
@@ -210,9 +210,9 @@ func (w *walker) skipUnknown(at int64, num protowire.Number, typ protowire.Type,
 	return err
 }
 
-// versionAt reports whether a DumpData message seems to begin at off: it begins with a version text
+// hasVersionAt reports whether a DumpData message seems to begin at off: it begins with a version text
 // such as 2.0, as all writers write it.
-func (s *scanner) versionAt(off int64) (bool, error) {
+func (s *scanner) hasVersionAt(off int64) (bool, error) {
 	const tag, longest = 1<<3 | byte(protowire.BytesType), 15
 	if off >= s.size {
 		return false, nil

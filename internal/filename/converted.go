@@ -43,7 +43,7 @@ func parseConverted(stem, _ string) (Info, bool) {
 	return Info{}, false
 }
 
-// isTimestamp reports whether the tail after {op}.output.{index} is a timestamp: then the name is a
+// isTimestamp reports whether the tail after {op}.output.{index} is a timestamp. Then the name is a
 // Reference of operator {op}.output.
 func isTimestamp(tail []string) bool { return len(tail) == 1 && isDigits(tail[0]) }
 
@@ -69,7 +69,7 @@ func (n *Info) setTail(tail []string) bool {
 		n.setFormat(words[1])
 		return n.DType != tensor.Undefined || isWord(words[0]) && isWord(words[1])
 	}
-	if len(words) > 2 || !allWords(words) {
+	if len(words) > 2 || !areWords(words) {
 		return false
 	}
 	if isShape && (len(words) == 0 || !isDigits(tail[0])) {
@@ -87,18 +87,18 @@ func (n *Info) setTail(tail []string) bool {
 // parseReference parses the names of reference tensors, and of tensors of ONNX and other frameworks
 // dumped in the same form.
 func parseReference(stem, _ string) (Info, bool) {
-	head, stamp, ok := cutLast(stem, ".")
+	head, stamp, ok := cutLastPart(stem, ".")
 	at, ok2 := parseNumber(stamp)
-	if !ok || !ok2 { // the common case
+	if !ok || !ok2 { // fast path
 		return Info{}, false
 	}
-	op, index, ok := cutLast(head, ".")
+	op, index, ok := cutLastPart(head, ".")
 	i, ok2 := parseIndex(index)
 	if !ok || !ok2 || op == "" {
 		return Info{}, false
 	}
 	n := Info{OpName: op, Kind: tensor.Output, Index: i, Timestamp: at}
-	if source, kind, ok := cutLast(op, "."); ok {
+	if source, kind, ok := cutLastPart(op, "."); ok {
 		if _, ok := parseKind(kind); ok {
 			n.Source = source
 		}
@@ -126,17 +126,17 @@ func (n *Info) setType(word string) {
 	if slices.Contains(genericTypes, strings.ToLower(name)) {
 		what = "generic element type"
 	}
-	n.fail(what, word)
+	n.setError(what, word)
 }
 
 func (n *Info) setFormat(word string) {
 	var ok bool
 	if n.Format, ok = parseFormat(word); !ok {
-		n.fail("unknown format", word)
+		n.setError("unknown format", word)
 	}
 }
 
-func (n *Info) fail(what, word string) {
+func (n *Info) setError(what, word string) {
 	if n.Err == nil {
 		n.Err = lang.Errorf("the file name has the %s %q", what, word)
 	}
@@ -156,7 +156,7 @@ func parseFormat(word string) (*tensor.Format, bool) {
 	return &f, true
 }
 
-func allWords(words []string) bool {
+func areWords(words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !isWord(w) })
 }
 
@@ -172,7 +172,7 @@ func IsShortened(stem string) bool { return isDigits(stem) }
 // CutTimestamp returns an operator's name without the timestamp at its end: conv1_1624605159829577
 // is conv1.
 func CutTimestamp(op string) (head string, ok bool) {
-	head, stamp, _ := cutLast(op, "_")
+	head, stamp, _ := cutLastPart(op, "_")
 	return head, head != "" && len(stamp) >= timestampDigits && isDigits(stamp)
 }
 
@@ -194,7 +194,7 @@ func CutOpNumber(op string) (head string, ok bool) {
 // maxRank bounds the trailing numbers of a name that may be a shape.
 const maxRank = 8
 
-// ShapeSuffix is a way to read the end of an operator's name as a shape.
+// ShapeSuffix is an interpretation of the end of an operator's name as a shape.
 type ShapeSuffix struct {
 	// Head is the name before the shape.
 	Head  string
@@ -203,8 +203,8 @@ type ShapeSuffix struct {
 	Certain bool
 }
 
-// ShapeSuffixes returns the ways to read the end of an operator's name as a shape: any number of
-// trailing numbers of _1_3_224, or _1x3x224.
+// ShapeSuffixes returns the interpretations of the end of an operator's name as a shape: any number
+// of trailing numbers of _1_3_224, or _1x3x224.
 func ShapeSuffixes(op string) []ShapeSuffix {
 	var all []ShapeSuffix
 	add := func(head string, shape tensor.Shape, certain bool) {
@@ -212,14 +212,14 @@ func ShapeSuffixes(op string) []ShapeSuffix {
 			all = append(all, ShapeSuffix{head, shape, certain})
 		}
 	}
-	if head, last, ok := cutLast(op, "_"); ok && strings.Contains(last, "x") {
+	if head, last, ok := cutLastPart(op, "_"); ok && strings.Contains(last, "x") {
 		if shape, ok := parseDims(last, "x"); ok {
 			add(head, shape, true)
 		}
 	}
 	head, shape := op, tensor.Shape{}
 	for range maxRank {
-		rest, last, ok := cutLast(head, "_")
+		rest, last, ok := cutLastPart(head, "_")
 		dim, isDim := parseDim(last)
 		if !ok || !isDim {
 			break

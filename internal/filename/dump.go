@@ -90,8 +90,8 @@ func parseRecord(stem, ext string) (Info, bool) {
 
 // parseDump parses the name of a dump from the right, so that operator names may contain dots.
 //
-// The timestamp is the number with the most digits, at least ten, that leaves a valid count of
-// numbers on both sides; the first of equal length.
+// The timestamp is the number with the most digits, at least ten, with a valid count of numbers on
+// both sides; of equally long ones the first.
 func parseDump(base string) (d Dump, ok bool) {
 	var room [usualParts]string
 	var numberRoom [usualParts]uint64

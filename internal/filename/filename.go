@@ -1,6 +1,6 @@
-// Package filename parses the names of dump files: Parse splits a name by the first grammar of a
-// table that fits, so that a file means the same to every command. ParseFolder does so for the
-// folders of a dump tree. The package opens no file.
+// Package filename parses the names of dump files. Parse splits a name by the first matching
+// grammar of a table, so that every command interprets a file in the same way. ParseFolder does so
+// for the folders of a dump tree. The package opens no file.
 package filename
 
 import (
@@ -33,7 +33,7 @@ const (
 // grammars has a row for each Grammar that Parse tries.
 var grammars = [...]struct {
 	grammar Grammar
-	// form is the grammar for people, with optional parts in [ ].
+	// form describes the grammar to users, with optional parts in [ ].
 	form  string
 	parse func(stem, ext string) (Info, bool)
 }{
@@ -93,8 +93,8 @@ type Info struct {
 	Err error
 }
 
-// endings maps the extensions of tensor files to the kinds of file that they claim (containers of
-// package tensorfile), and other extensions of files converted from dumps to nothing.
+// endings maps the extensions of tensor files to the container (of package tensorfile) that the
+// extension claims. Other extensions of files converted from dumps map to the empty text.
 var endings = map[string]string{
 	".npy":         "npy",
 	".h5":          "hdf5",
@@ -111,13 +111,12 @@ var endings = map[string]string{
 	".json":        "",
 }
 
-// Container returns the kind of tensor file that the ending of a name or path claims, empty for
-// none.
+// Container returns the container that the ending of a name or path claims, empty for none.
 func Container(name string) string {
 	return endings[strings.ToLower(path.Ext(name))]
 }
 
-// Parse parses the base name of a file. Every name has a grammar: Plain if no other fits.
+// Parse parses the base name of a file. Every name has a grammar: Plain if no other matches.
 func Parse(base string) Info {
 	if base == "" || strings.IndexByte(base, '/') >= 0 || strings.IndexByte(base, 0) >= 0 {
 		return Info{}
@@ -135,7 +134,7 @@ func Parse(base string) Info {
 			return info
 		}
 	}
-	return Info{} // Plain fits everything
+	return Info{} // Plain matches every name
 }
 
 // splitExt splits off the extension of a tensor file, in any letter case; ext is in lower case.
@@ -245,7 +244,7 @@ func isWord(s string) bool {
 	return s != ""
 }
 
-func cutLast(s, sep string) (before, after string, found bool) {
+func cutLastPart(s, sep string) (before, after string, found bool) {
 	if i := strings.LastIndex(s, sep); i >= 0 {
 		return s[:i], s[i+len(sep):], true
 	}
@@ -276,7 +275,7 @@ func parsePlain(stem, _ string) (Info, bool) {
 // shapeInBrackets returns the shape from the last opening bracket to the end of a name, nil for
 // none. At most one _ or . may be between name and bracket.
 func shapeInBrackets(stem, opening string) tensor.Shape {
-	name, dims, found := cutLast(stem[:len(stem)-1], opening)
+	name, dims, found := cutLastPart(stem[:len(stem)-1], opening)
 	if n := len(name); n > 0 && strings.IndexByte("_.", name[n-1]) >= 0 {
 		name = name[:n-1]
 	}
@@ -313,13 +312,13 @@ func numbersAtEnd(stem string) tensor.Shape {
 // conv1.NC1HWC0.npy. Layouts must have the letter case that devices write, so that operator names
 // do not match.
 func parseInLayout(stem, ext string) (n Info, ok bool) {
-	if ext == "" || !strings.Contains(stem, "FRACTAL_") && !strings.Contains(stem, "C0") { // the common case
+	if ext == "" || !strings.Contains(stem, "FRACTAL_") && !strings.Contains(stem, "C0") { // fast path
 		return n, false
 	}
-	op, word, _ := cutLast(stem, ".")
+	op, word, _ := cutLastPart(stem, ".")
 	if d, isType := tensor.ParseDType(word); isType {
 		n.DType = d
-		op, word, _ = cutLast(op, ".")
+		op, word, _ = cutLastPart(op, ".")
 	}
 	if op == "" || !strings.HasPrefix(word, "FRACTAL_") && !strings.Contains(word, "C0") {
 		return n, false
@@ -359,8 +358,8 @@ func parseSync(stem, ext string) (Info, bool) {
 	if at < 0 {
 		return Info{}, false
 	}
-	head, index, _ := cutLast(stem[:at], "_")
-	op, kindWord, _ := cutLast(head, "_")
+	head, index, _ := cutLastPart(stem[:at], "_")
+	op, kindWord, _ := cutLastPart(head, "_")
 	i, ok := parseIndex(index)
 	kind, ok2 := parseKind(kindWord)
 	if !ok || !ok2 || op == "" {
@@ -450,7 +449,7 @@ func ParseFolder(base string) Folder {
 			return Folder{f.kind, base, strings.TrimPrefix(rest, "_")}
 		}
 	}
-	if net, number, ok := cutLast(base, "_graph_"); ok && net != "" && isDigits(number) {
+	if net, number, ok := cutLastPart(base, "_graph_"); ok && net != "" && isDigits(number) {
 		return Folder{GraphFolder, base, net}
 	}
 	return Folder{OtherFolder, base, base}

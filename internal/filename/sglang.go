@@ -10,7 +10,7 @@ import (
 // name=x___step=3___rank=0___dump_index=12.pt. Older versions write forward_pass_id in place of step. Further keys, such
 // as layer_id=7, are part of the operator's name.
 func parseSGLang(stem, ext string) (n Info, ok bool) {
-	if ext != ".pt" || !strings.Contains(stem, "name=") { // the common case
+	if ext != ".pt" || !strings.Contains(stem, "name=") { // fast path
 		return n, false
 	}
 	name, rest := "", ""

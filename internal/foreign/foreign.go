@@ -1,5 +1,5 @@
-// Package foreign identifies files of other programs that users pass to dumptool, by their first bytes, and tells
-// what to do with them. Start reading at the table kinds.
+// Package foreign identifies files of other programs that users pass to dumptool, by their first
+// bytes, and describes their use. Start reading at the table kinds.
 package foreign
 
 import (
@@ -19,7 +19,7 @@ const HeadBytes = 512
 type Kind struct {
 	// Name is the kind's name, in English with its article.
 	Name lang.Text
-	// Use says how dumptool uses a file of the kind, or what the user can do.
+	// Use describes how dumptool uses a file of the kind, or what the user can do.
 	Use lang.Text
 	// matches reports whether the head of a file matches the kind.
 	matches func(head []byte) bool
@@ -33,38 +33,38 @@ func (k *Kind) String() string { return k.Text().String() }
 
 // Texts of several kinds.
 var (
-	unread  = lang.Text{EN: "this version of dumptool does not read it"}
-	packed  = lang.Text{EN: "unpack it first"}
-	mounted = lang.Text{EN: "dumptool reads it when its own path is given"}
-	useless = lang.Text{EN: "dumptool does not use it"}
+	unreadUse  = lang.Text{EN: "this version of dumptool does not read it"}
+	packedUse  = lang.Text{EN: "unpack it first"}
+	mountedUse = lang.Text{EN: "dumptool reads it when its own path is given"}
+	uselessUse = lang.Text{EN: "dumptool does not use it"}
 )
 
 // kinds is ordered by precedence: magic numbers before patterns of texts.
 var kinds = []Kind{
 	{lang.Text{EN: "an empty file"}, lang.Text{EN: "there is nothing to read"}, func(head []byte) bool { return len(head) == 0 }},
-	{lang.Text{EN: "a ZIP archive"}, mounted, magic("PK\x03\x04", "PK\x05\x06")},
-	{lang.Text{EN: "a Python pickle"}, lang.Text{EN: "dumptool reads only consumer maps of this kind (--consumer-map)"}, magic("\x80\x02", "\x80\x03", "\x80\x04", "\x80\x05", "}q\x00", "]q\x00", "(dp0\n", "(lp0\n")},
+	{lang.Text{EN: "a ZIP archive"}, mountedUse, hasPrefix("PK\x03\x04", "PK\x05\x06")},
+	{lang.Text{EN: "a Python pickle"}, lang.Text{EN: "dumptool reads only consumer maps of this kind (--consumer-map)"}, hasPrefix("\x80\x02", "\x80\x03", "\x80\x04", "\x80\x05", "}q\x00", "]q\x00", "(dp0\n", "(lp0\n")},
 	{lang.Text{EN: "a safetensors file"}, lang.Text{EN: "dumptool reads it if its name ends in .safetensors"}, isSafetensors},
-	{lang.Text{EN: "a gzip archive"}, mounted, magic("\x1f\x8b")},
-	{lang.Text{EN: "foreign¦a bzip2 archive"}, packed, magic("BZh")},
-	{lang.Text{EN: "foreign¦an xz archive"}, packed, magic("\xfd7zXZ\x00")},
-	{lang.Text{EN: "a zstd archive"}, mounted, magic("\x28\xb5\x2f\xfd")},
-	{lang.Text{EN: "foreign¦a 7z archive"}, packed, magic("7z\xbc\xaf\x27\x1c")},
-	{lang.Text{EN: "a tar archive"}, mounted, func(head []byte) bool { return len(head) > 262 && string(head[257:262]) == "ustar" }},
-	{lang.Text{EN: "an SQLite database"}, useless, magic("SQLite format 3\x00")},
-	{lang.Text{EN: "an ELF program or library"}, useless, magic("\x7fELF")},
-	{lang.Text{EN: "an offline model (.om)"}, lang.Text{EN: "atc --mode=1 converts it to JSON, which -f of compare reads"}, magic("IMOD")},
-	{lang.Text{EN: "a picture"}, useless, magic("\x89PNG\r\n\x1a\n", "\xff\xd8\xff", "GIF8")},
-	{lang.Text{EN: "a PDF document"}, useless, magic("%PDF-")},
-	{lang.Text{EN: "a graph of MindSpore (IR)"}, unread, text(`^\s*(# ?IR entry|subgraph @|#attrs)`)},
-	{lang.Text{EN: "a graph as text (protobuf)"}, lang.Text{EN: "use it with -f of compare"}, text(`(?:^|\n|\{)\s*graph\s*:?\s*[{<]`)},
-	{lang.Text{EN: "a model as text (protobuf)"}, useless, text(`(?:^|\n|\{)\s*(node|layer|op)\s*:?\s*[{<]`)},
-	{lang.Text{EN: "a list of calls by msprobe (dump.json)"}, lang.Text{EN: "inspect, compare and overflow scan read it"}, text(`^\s*\{\s*"task"[^{}]*"(dump_data_dir|data)"\s*:`)},
-	{lang.Text{EN: "a dump configuration (JSON)"}, lang.Text{EN: "config check reads it"}, text(`^\s*\{\s*"(dump|common_dump_settings|dump_path|task)"`)},
-	{lang.Text{EN: "a graph as JSON"}, lang.Text{EN: "use it with -f of compare"}, text(`^\s*\{[^{}]*"graph"\s*:\s*\[`)},
-	{lang.Text{EN: "JSON"}, lang.Text{EN: "no tensors are in it"}, text(`^\s*[{\[]`)},
-	{lang.Text{EN: "markup (XML or HTML)"}, useless, text(`^\s*<[!?A-Za-z]`)},
-	{lang.Text{EN: "foreign¦a text"}, lang.Text{EN: "no tensors are in it"}, text(``)},
+	{lang.Text{EN: "a gzip archive"}, mountedUse, hasPrefix("\x1f\x8b")},
+	{lang.Text{EN: "foreign¦a bzip2 archive"}, packedUse, hasPrefix("BZh")},
+	{lang.Text{EN: "foreign¦an xz archive"}, packedUse, hasPrefix("\xfd7zXZ\x00")},
+	{lang.Text{EN: "a zstd archive"}, mountedUse, hasPrefix("\x28\xb5\x2f\xfd")},
+	{lang.Text{EN: "foreign¦a 7z archive"}, packedUse, hasPrefix("7z\xbc\xaf\x27\x1c")},
+	{lang.Text{EN: "a tar archive"}, mountedUse, func(head []byte) bool { return len(head) > 262 && string(head[257:262]) == "ustar" }},
+	{lang.Text{EN: "an SQLite database"}, uselessUse, hasPrefix("SQLite format 3\x00")},
+	{lang.Text{EN: "an ELF program or library"}, uselessUse, hasPrefix("\x7fELF")},
+	{lang.Text{EN: "an offline model (.om)"}, lang.Text{EN: "atc --mode=1 converts it to JSON, which -f of compare reads"}, hasPrefix("IMOD")},
+	{lang.Text{EN: "a picture"}, uselessUse, hasPrefix("\x89PNG\r\n\x1a\n", "\xff\xd8\xff", "GIF8")},
+	{lang.Text{EN: "a PDF document"}, uselessUse, hasPrefix("%PDF-")},
+	{lang.Text{EN: "a graph of MindSpore (IR)"}, unreadUse, matchesText(`^\s*(# ?IR entry|subgraph @|#attrs)`)},
+	{lang.Text{EN: "a graph as text (protobuf)"}, lang.Text{EN: "use it with -f of compare"}, matchesText(`(?:^|\n|\{)\s*graph\s*:?\s*[{<]`)},
+	{lang.Text{EN: "a model as text (protobuf)"}, uselessUse, matchesText(`(?:^|\n|\{)\s*(node|layer|op)\s*:?\s*[{<]`)},
+	{lang.Text{EN: "a list of calls by msprobe (dump.json)"}, lang.Text{EN: "inspect, compare and overflow scan read it"}, matchesText(`^\s*\{\s*"task"[^{}]*"(dump_data_dir|data)"\s*:`)},
+	{lang.Text{EN: "a dump configuration (JSON)"}, lang.Text{EN: "config check reads it"}, matchesText(`^\s*\{\s*"(dump|common_dump_settings|dump_path|task)"`)},
+	{lang.Text{EN: "a graph as JSON"}, lang.Text{EN: "use it with -f of compare"}, matchesText(`^\s*\{[^{}]*"graph"\s*:\s*\[`)},
+	{lang.Text{EN: "JSON"}, lang.Text{EN: "no tensors are in it"}, matchesText(`^\s*[{\[]`)},
+	{lang.Text{EN: "markup (XML or HTML)"}, uselessUse, matchesText(`^\s*<[!?A-Za-z]`)},
+	{lang.Text{EN: "foreign¦a text"}, lang.Text{EN: "no tensors are in it"}, matchesText(``)},
 }
 
 // Identify returns the kind of another program's file, from its first HeadBytes bytes or the whole of a shorter file;
@@ -133,8 +133,8 @@ func (f *Files) describeKinds(kinds []*Kind) lang.Sentence {
 	return lang.Say("%s (1 of %d files of %d other kinds)", f.example[kinds[0]], n, len(kinds))
 }
 
-// magic returns a predicate on files that begin with one of the texts.
-func magic(begin ...string) func([]byte) bool {
+// hasPrefix returns a predicate on files that begin with one of the texts.
+func hasPrefix(begin ...string) func([]byte) bool {
 	return func(head []byte) bool {
 		for _, b := range begin {
 			if bytes.HasPrefix(head, []byte(b)) {
@@ -151,8 +151,8 @@ func isSafetensors(head []byte) bool {
 	return len(head) > 9 && head[8] == '{' && (head[9] == '"' || head[9] == '}' || head[9] == ' ') && binary.LittleEndian.Uint64(head) <= maxHeader
 }
 
-// text returns a predicate on texts that match a pattern.
-func text(form string) func([]byte) bool {
+// matchesText returns a predicate on texts that match a pattern.
+func matchesText(form string) func([]byte) bool {
 	pattern := lang.Pattern(form)
 	return func(head []byte) bool { return IsText(head) && pattern().Match(bytes.TrimPrefix(head, []byte(bom))) }
 }

@@ -1,4 +1,4 @@
-// Package format is the common result of the readers of files that name their tensors: .pt, .npz,
+// Package format defines the common result of the readers of files with named tensors: .pt, .npz,
 // .safetensors and HDF5. The readers are the packages below it.
 package format
 
@@ -26,7 +26,7 @@ type Contents struct {
 	Warnings []lang.Sentence
 }
 
-// Tensor is a tensor with its name in the file. Its Format is ND, its Data the elements as
+// Tensor is a tensor with its name in the file. Its Format is ND. Data are the elements as
 // little-endian bytes in C order of Shape, whatever the form in the file; several goroutines may
 // read Data.
 type Tensor struct {
@@ -147,8 +147,8 @@ type checkedReader struct {
 	verify func() error
 }
 
-// Checked returns data whose checksum verify compares once need bytes have been read: if it does
-// not match, that read and all later reads fail.
+// Checked returns data with a checksum: verify compares it once need bytes have been read. If it
+// differs, that read and all later reads fail.
 func Checked(data *io.SectionReader, need int64, verify func() error) *io.SectionReader {
 	c := &checkedReader{SectionReader: data, verify: verify}
 	c.left.Store(need)
@@ -169,8 +169,8 @@ func (c *checkedReader) ReadAt(p []byte, off int64) (int, error) {
 // Outer returns the data without the check.
 func (c *checkedReader) Outer() (r io.ReaderAt, off, n int64) { return c.SectionReader, 0, c.Size() }
 
-// Verify compares data with its checksums. It is for callers that used all elements and skipped the
-// padding between them.
+// Verify compares data with its checksums. It is for callers that have read all elements and
+// skipped the padding between them.
 func Verify(data *io.SectionReader) error {
 	if data == nil {
 		return nil
@@ -219,10 +219,10 @@ func (v *View) Dense() bool {
 	return true
 }
 
-// Section returns the stored bytes if Data needs no conversion; ok is false if it does. Outer of
-// the result is the file itself even if Stored is a section of it.
+// Section returns the stored bytes if Data needs no conversion, else ok is false. Outer of the
+// result is the file itself even if Stored is a section of it.
 func (v *View) Section() (data *io.SectionReader, ok bool) {
-	if !v.Dense() || v.word() > 1 || v.Negate || v.Conjugate {
+	if !v.Dense() || v.swapSize() > 1 || v.Negate || v.Conjugate {
 		return nil, false
 	}
 	file, off := v.Stored, v.Offset*v.unit()
@@ -236,37 +236,38 @@ func (v *View) Section() (data *io.SectionReader, ok bool) {
 	}
 }
 
-// Data returns the elements as little-endian bytes in C order. Bytes stored in this form are read
-// directly. Others are gathered through at most about 5 MiB of memory, which is kept until the last
-// element is read, and should be read from front to back. Several goroutines may use its ReadAt.
+// Data returns the elements as little-endian bytes in C order. Elements stored in this form are
+// read directly. Other elements are gathered in at most about 5 MiB of memory, which is kept until
+// the last element is read, and should be read from front to back. Several goroutines may use its
+// ReadAt.
 func (v View) Data() *io.SectionReader {
 	if data, ok := v.Section(); ok {
 		return data
 	}
-	r := &byteReader{open: v.source, unit: v.unit(), size: v.size()}
+	r := &byteReader{open: v.newSource, unit: v.unit(), size: v.size()}
 	return io.NewSectionReader(r, 0, r.size)
 }
 
 func (v *View) unit() int64 { return int64(v.DType.UnitSize()) }
 func (v *View) size() int64 { return v.Shape.Elements() * v.unit() }
 
-// word returns the size of the words whose bytes are swapped, 1 for none: a complex element has two
+// swapSize returns the size of the words whose bytes are swapped, 1 for none: a complex element has two
 // words.
-func (v *View) word() int {
+func (v *View) swapSize() int {
 	switch {
 	case !v.BigEndian:
 		return 1
-	case v.complex():
+	case v.isComplex():
 		return v.DType.UnitSize() / 2
 	}
 	return v.DType.UnitSize()
 }
 
-func (v *View) complex() bool { return v.DType.Host().Complex() }
+func (v *View) isComplex() bool { return v.DType.Host().Complex() }
 
-// source returns a reader of the elements in C order.
-func (v *View) source() (layout.Source, error) {
-	src := &elements{r: v.Stored, first: v.Offset, unit: v.unit(), word: v.word(), flip: v.signs()}
+// newSource returns a reader of the elements in C order.
+func (v *View) newSource() (layout.Source, error) {
+	src := &elements{r: v.Stored, first: v.Offset, unit: v.unit(), word: v.swapSize(), flip: v.signMasks()}
 	if v.Dense() {
 		return src, nil
 	}
@@ -284,21 +285,21 @@ func (v *View) source() (layout.Source, error) {
 	return plan.Reader(src, int(v.unit()), new(layout.Buffers))
 }
 
-// signs returns the sign bits that Negate and Conjugate flip in 16 bytes of elements, nil for none.
-func (v *View) signs() *[2]uint64 {
+// signMasks returns the sign bits that Negate and Conjugate flip in 16 bytes of elements, nil for none.
+func (v *View) signMasks() *[2]uint64 {
 	if !v.Negate && !v.Conjugate {
 		return nil
 	}
 	var b [16]byte
 	size, part := len(b), int(v.unit())
-	if v.complex() {
+	if v.isComplex() {
 		part /= 2
 	}
 	for at, imaginary := part-1, false; at < size; at += part {
 		if v.Negate != (v.Conjugate && imaginary) {
 			b[at] = 0x80
 		}
-		imaginary = v.complex() && !imaginary
+		imaginary = v.isComplex() && !imaginary
 	}
 	return &[2]uint64{binary.LittleEndian.Uint64(b[:]), binary.LittleEndian.Uint64(b[8:])}
 }

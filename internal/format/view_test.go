@@ -59,7 +59,7 @@ func drawView(t *rapid.T) (stored []byte, v View) {
 	v.DType = rapid.SampledFrom(viewTypes).Draw(t, "type")
 	v.BigEndian = rapid.Bool().Draw(t, "big-endian")
 	v.Negate = rapid.IntRange(0, 3).Draw(t, "negate") == 0
-	v.Conjugate = v.complex() && rapid.Bool().Draw(t, "conjugate")
+	v.Conjugate = v.isComplex() && rapid.Bool().Draw(t, "conjugate")
 	v.Shape = rapid.SliceOfN(rapid.Int64Range(0, 8), 0, 4).Draw(t, "shape")
 	v.Strides = v.Shape.Strides()
 	if rapid.Bool().Draw(t, "strided") {

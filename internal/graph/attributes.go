@@ -13,7 +13,7 @@ import (
 )
 
 // Attribute is the value of an operator's attribute: the text of a scalar, or the texts of the
-// elements of a list; nested lists are flattened.
+// elements of a list. Nested lists are flattened.
 type Attribute struct {
 	Values []string
 	// List marks a list, even with a single element.
@@ -62,11 +62,11 @@ func (op *Op) Fused() *bool {
 // valueKeys lists the members that hold the value of an attribute, in JSON and in text.
 var valueKeys = []string{"s", "i", "f", "b", "list", "list_list_int", "list_list_i", "list_i", "list_list_float", "list_list_f", "list_f"}
 
-// opAttributes reads an operator's attributes: an array of {key, value}, or an object.
-func (r *fusionReader) opAttributes(op *Op) error {
+// readOpAttributes reads an operator's attributes: an array of {key, value}, or an object.
+func (r *fusionReader) readOpAttributes(op *Op) error {
 	one := func(key string) error {
 		a := &Attribute{}
-		err := r.value(a, 0)
+		err := r.readValue(a, 0)
 		op.storeAttribute(key, a)
 		return err
 	}
@@ -82,10 +82,10 @@ func (r *fusionReader) opAttributes(op *Op) error {
 		err := r.Object(func(member string) error {
 			switch {
 			case member == "key" && r.Kind() == jsonpos.String:
-				return r.text(&key)
+				return r.readText(&key)
 			case member == "value":
 				a = &Attribute{}
-				return r.value(a, 0)
+				return r.readValue(a, 0)
 			}
 			return r.Skip()
 		})
@@ -94,21 +94,21 @@ func (r *fusionReader) opAttributes(op *Op) error {
 	})
 }
 
-// value reads the value of an attribute; unknown forms are skipped.
-func (r *fusionReader) value(a *Attribute, depth int) error {
+// readValue reads the value of an attribute; unknown forms are skipped.
+func (r *fusionReader) readValue(a *Attribute, depth int) error {
 	switch kind := r.Kind(); {
 	case depth > maxDepth || kind == jsonpos.Null:
 		return r.Skip()
 	case kind == jsonpos.Array:
 		a.List = true
-		return r.Array(func(int) error { return r.value(a, depth+1) })
+		return r.Array(func(int) error { return r.readValue(a, depth+1) })
 	case kind == jsonpos.Object:
 		return r.Object(func(key string) error {
 			if !slices.Contains(valueKeys, key) {
 				return r.Skip()
 			}
 			a.List = a.List || strings.HasPrefix(key, "list")
-			return r.value(a, depth+1)
+			return r.readValue(a, depth+1)
 		})
 	}
 	_, text, err := r.Scalar()
@@ -116,15 +116,16 @@ func (r *fusionReader) value(a *Attribute, depth int) error {
 	return err
 }
 
-// add adds an element. It stores at most one more than maxValues, which marks a list as too long.
+// add adds an element. It stores at most one element more than maxValues; the extra element marks a
+// list as too long.
 func (a *Attribute) add(text string) {
 	if len(a.Values) <= maxValues {
 		a.Values = append(a.Values, strings.Clone(text))
 	}
 }
 
-// opAttribute reads the key and value of an operator's attribute in protobuf text.
-func (r *textReader) opAttribute(op *Op) error {
+// readOpAttribute reads the key and value of an operator's attribute in protobuf text.
+func (r *textReader) readOpAttribute(op *Op) error {
 	var key string
 	a := &Attribute{}
 	depth := 0
@@ -139,19 +140,19 @@ func (r *textReader) opAttribute(op *Op) error {
 			}
 			depth++
 			defer func() { depth-- }()
-			return r.eitherOf(a, value)
+			return r.readAttributeValue(a, value)
 		}
-		return r.scalars(func(text string) string {
+		return r.readScalars(func(text string) string {
 			a.add(text)
 			return ""
 		})
 	}
-	err := r.message(func(field []byte) error {
+	err := r.readMessage(func(field []byte) error {
 		switch string(field) {
 		case "key":
-			return r.text(&key)
+			return r.readString(&key)
 		case "value":
-			return r.message(value)
+			return r.readMessage(value)
 		}
 		return r.skip()
 	})
@@ -159,14 +160,14 @@ func (r *textReader) opAttribute(op *Op) error {
 	return err
 }
 
-// eitherOf reads a field whose value is a message, or numbers.
-func (r *textReader) eitherOf(a *Attribute, read func(field []byte) error) error {
+// readAttributeValue reads a field whose value is a message, or one or several numbers.
+func (r *textReader) readAttributeValue(a *Attribute, read func(field []byte) error) error {
 	if _, err := r.nextIfAny(":"); err != nil {
 		return err
 	}
 	c, err := r.peek()
 	if err == nil && c != '{' && c != '<' {
-		return r.scalars(func(text string) string {
+		return r.readScalars(func(text string) string {
 			a.add(text)
 			return ""
 		})
@@ -174,7 +175,7 @@ func (r *textReader) eitherOf(a *Attribute, read func(field []byte) error) error
 	if err != nil {
 		return err
 	}
-	return r.message(read)
+	return r.readMessage(read)
 }
 
 // primitiveMark precedes the attributes of a node's primitive.
@@ -196,7 +197,7 @@ func (g *IR) Attributes(in io.ReaderAt, n *Node) map[string]Attribute {
 		return nil
 	}
 	inner := line[at+len(primitiveMark)-1:]
-	end := closing(inner)
+	end := closingBracket(inner)
 	if end < 0 {
 		return nil
 	}

@@ -33,7 +33,7 @@ func readFusion(in io.Reader, attributes bool) (*Graph, error) {
 		err = readText(g, io.LimitReader(buffered, maxFusion), attributes)
 	} else {
 		r := &fusionReader{Reader: jsonpos.NewReader(buffered, maxFusion), graph: g, keep: attributes}
-		err = r.document()
+		err = r.readDocument()
 	}
 	if err != nil {
 		return nil, lang.Errorf("fusion graph: %w", err)
@@ -49,8 +49,8 @@ type fusionReader struct {
 	keep     bool // keep attributes of operators
 }
 
-// member reads an object and calls read for the member wanted.
-func (r *fusionReader) member(wanted string, read func() error) error {
+// readMember reads an object and calls read for the wanted member.
+func (r *fusionReader) readMember(wanted string, read func() error) error {
 	return r.Object(func(key string) error {
 		if key == wanted {
 			return read()
@@ -59,11 +59,11 @@ func (r *fusionReader) member(wanted string, read func() error) error {
 	})
 }
 
-func (r *fusionReader) document() error {
+func (r *fusionReader) readDocument() error {
 	found := false
-	err := r.member("graph", func() error {
+	err := r.readMember("graph", func() error {
 		found = true
-		return r.Array(func(int) error { return r.section() })
+		return r.Array(func(int) error { return r.readSection() })
 	})
 	switch {
 	case err != nil:
@@ -74,33 +74,33 @@ func (r *fusionReader) document() error {
 	return r.End()
 }
 
-func (r *fusionReader) section() error {
+func (r *fusionReader) readSection() error {
 	section := r.sections
 	r.sections++
-	return r.member("op", func() error {
-		return r.Array(func(i int) error { return r.op(section, i) })
+	return r.readMember("op", func() error {
+		return r.Array(func(i int) error { return r.readOp(section, i) })
 	})
 }
 
-func (r *fusionReader) op(section, index int) error {
+func (r *fusionReader) readOp(section, index int) error {
 	op := Op{Section: section}
 	err := r.Object(func(key string) error {
 		switch key {
 		case "name":
-			return r.text(&op.Name)
+			return r.readText(&op.Name)
 		case "type":
-			return r.text(&op.Type)
+			return r.readText(&op.Type)
 		case "id":
-			return r.id(&op)
+			return r.readID(&op)
 		case "input":
 			op.Inputs = nil
-			return r.list(func() error { return r.input(&op) })
+			return r.readList(func() error { return r.readInput(&op) })
 		case "output_desc":
 			op.Outputs = nil
-			return r.list(func() error { return r.output(&op) })
+			return r.readList(func() error { return r.readOutput(&op) })
 		case "attr":
 			if r.keep {
-				return r.opAttributes(&op)
+				return r.readOpAttributes(&op)
 			}
 		}
 		return r.Skip()
@@ -123,16 +123,16 @@ func (g *Graph) addFused(op Op, index int) error {
 	return nil
 }
 
-// list reads an array; null is an empty array.
-func (r *fusionReader) list(element func() error) error {
+// readList reads an array; null is an empty array.
+func (r *fusionReader) readList(element func() error) error {
 	if r.Kind() == jsonpos.Null {
 		return r.Skip()
 	}
 	return r.Array(func(int) error { return element() })
 }
 
-// text reads a string; null is an empty string.
-func (r *fusionReader) text(s *string) error {
+// readText reads a string; null is an empty string.
+func (r *fusionReader) readText(s *string) error {
 	v, err := r.Value()
 	if err != nil {
 		return err
@@ -144,8 +144,8 @@ func (r *fusionReader) text(s *string) error {
 	return nil
 }
 
-// id reads the position in the execution order: a number, or a string with a number.
-func (r *fusionReader) id(op *Op) error {
+// readID reads the position in the execution order: a number, or a string with a number.
+func (r *fusionReader) readID(op *Op) error {
 	v, err := r.Value()
 	if err != nil || v.Kind == jsonpos.Null {
 		return err
@@ -158,20 +158,20 @@ func (r *fusionReader) id(op *Op) error {
 	return nil
 }
 
-// input reads an entry of the inputs.
-func (r *fusionReader) input(op *Op) error {
+// readInput reads an entry of the inputs.
+func (r *fusionReader) readInput(op *Op) error {
 	v, err := r.Value()
 	if err != nil {
 		return err
 	}
 	if v.Kind != jsonpos.String && v.Kind != jsonpos.Null || !op.addInput(v.Text) {
-		return r.Mismatch(v, wantedInput)
+		return r.Mismatch(v, inputForm)
 	}
 	return nil
 }
 
-// wantedInput describes the entries that addInput accepts.
-const wantedInput = "operator:output"
+// inputForm describes the entries that addInput accepts.
+const inputForm = "operator:output"
 
 // addInput adds an entry operator:output. Output -1 is a control edge and left out; an empty entry is an unconnected
 // input.
@@ -191,17 +191,17 @@ func (op *Op) addInput(text string) bool {
 	return true
 }
 
-// output reads the description of an output; its attributes hold the origin.
-func (r *fusionReader) output(op *Op) error {
+// readOutput reads the description of an output; its attributes hold the origin.
+func (r *fusionReader) readOutput(op *Op) error {
 	op.Outputs = append(op.Outputs, Origin{})
 	if r.Kind() == jsonpos.Null {
 		return r.Skip()
 	}
-	return r.member("attr", func() error { return r.attributes(&op.Outputs[len(op.Outputs)-1]) })
+	return r.readMember("attr", func() error { return r.readAttributes(&op.Outputs[len(op.Outputs)-1]) })
 }
 
-// attributes reads an array of {key, value} or an object.
-func (r *fusionReader) attributes(o *Origin) error {
+// readAttributes reads an array of {key, value} or an object.
+func (r *fusionReader) readAttributes(o *Origin) error {
 	switch r.Kind() {
 	case jsonpos.Null:
 		return r.Skip()
@@ -211,7 +211,7 @@ func (r *fusionReader) attributes(o *Origin) error {
 			if err != nil {
 				return err
 			}
-			return r.attribute(o, key, v)
+			return r.readAttribute(o, key, v)
 		})
 	}
 	return r.Array(func(int) error {
@@ -223,16 +223,16 @@ func (r *fusionReader) attributes(o *Origin) error {
 		if key == nil || value == nil {
 			return nil
 		}
-		return r.attribute(o, key.Value.Text, value.Value)
+		return r.readAttribute(o, key.Value.Text, value.Value)
 	})
 }
 
-// attribute copies an attribute of an origin to o; other attributes are ignored.
-func (r *fusionReader) attribute(o *Origin, key string, v *jsonpos.Value) error {
+// readAttribute copies an attribute of an origin to o; other attributes are ignored.
+func (r *fusionReader) readAttribute(o *Origin, key string, v *jsonpos.Value) error {
 	if !isOrigin(key) {
 		return nil
 	}
-	all, err := r.scalars(v)
+	all, err := r.scalarValues(v)
 	if err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (r *fusionReader) attribute(o *Origin, key string, v *jsonpos.Value) error 
 	for i, item := range all {
 		texts[i] = item.Text
 	}
-	if bad, wanted := o.set(key, texts); wanted != "" {
+	if bad, wanted := o.setAttribute(key, texts); wanted != "" {
 		return r.Mismatch(all[bad], wanted)
 	}
 	return nil
@@ -258,9 +258,9 @@ func isOrigin(key string) bool {
 	return key == originName || key == originFormat || key == originOutput || key == originShape
 }
 
-// set copies the values of an attribute. For a wrong value it returns the index and a description of the expected
+// setAttribute copies the values of an attribute. For a wrong value it returns the index and a description of the expected
 // value.
-func (o *Origin) set(key string, values []string) (bad int, wanted string) {
+func (o *Origin) setAttribute(key string, values []string) (bad int, wanted string) {
 	if key == originShape {
 		o.Shape = nil
 		for i, text := range values {
@@ -291,9 +291,9 @@ func (o *Origin) set(key string, values []string) (bad int, wanted string) {
 	return 0, ""
 }
 
-// scalars returns the texts or numbers of an attribute: plain, in an array, or in GE's form {"s":
+// scalarValues returns the texts or numbers of an attribute: plain, in an array, or in GE's form {"s":
 // ...}, {"i": ...}, {"list": {"s": [...]}}.
-func (r *fusionReader) scalars(v *jsonpos.Value) ([]*jsonpos.Value, error) {
+func (r *fusionReader) scalarValues(v *jsonpos.Value) ([]*jsonpos.Value, error) {
 	plain := v
 	if v.Kind == jsonpos.Object {
 		plain = firstOf(v, "s", "i", "f", "b")

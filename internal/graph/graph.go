@@ -29,8 +29,8 @@ type Graph struct {
 
 	index filename.Index
 	// places maps names of operators to indexes in the topological order, built once.
-	placed sync.Once
-	places filename.Index
+	placesOnce sync.Once
+	places     filename.Index
 }
 
 // Op is an operator of a graph. Fields that its file lacks are zero.
@@ -62,7 +62,8 @@ type Producer struct {
 	Output int // -1 if unknown
 }
 
-// add adds an operator unless its name is taken, and returns the operator with that name.
+// add adds an operator unless the graph has one of that name, and returns the operator with that
+// name.
 func (g *Graph) add(op Op) (at *Op, added bool) {
 	i, added := g.index.Add(op.Name, len(g.Ops))
 	if added {
@@ -71,8 +72,8 @@ func (g *Graph) add(op Op) (at *Op, added bool) {
 	return &g.Ops[i], added
 }
 
-// connect adds an output of from to the inputs of op.
-func (g *Graph) connect(from, op string) {
+// addEdge adds an output of from to the inputs of op.
+func (g *Graph) addEdge(from, op string) {
 	g.add(Op{Name: from})
 	to, _ := g.add(Op{Name: op})
 	to.Inputs = append(to.Inputs, Producer{from, -1})
@@ -103,8 +104,8 @@ func (g *Graph) Origin(output int, names ...string) (Origin, bool) {
 	return op.Outputs[output], true
 }
 
-// InputOrigin returns the result of the model that an input of an NPU operator corresponds to: the origin of its
-// producer. Cast and TransData without their own origin are skipped.
+// InputOrigin returns the result of the model that an input of an NPU operator corresponds to: the
+// origin of its producer. It skips Cast and TransData without an origin.
 func (g *Graph) InputOrigin(input int, names ...string) (Origin, bool) {
 	op := g.Find(names...)
 	// The bound ends the walk in a cycle of Casts.
@@ -183,7 +184,7 @@ func (g *Graph) Topological() []string {
 	}
 	names := make([]string, 0, len(order))
 	done := make([]bool, len(order))
-	next := 0 // every operator before next is done
+	next := 0 // first operator of the order that may be waiting
 	for len(names) < len(order) {
 		if len(ready) == 0 { // a cycle: continue with its first operator
 			for done[next] {
@@ -209,7 +210,7 @@ func (g *Graph) Topological() []string {
 // TopologicalIndex returns the topological index of the operator with the first known name of names, exact or as written in file
 // names. The graph must not change after the first call.
 func (g *Graph) TopologicalIndex(names ...string) (int, bool) {
-	g.placed.Do(func() {
+	g.placesOnce.Do(func() {
 		for i, name := range g.Topological() {
 			g.places.Add(name, i)
 		}
@@ -269,7 +270,7 @@ func readJSON(g *Graph, in io.Reader) error {
 			if child.Kind != jsonpos.String {
 				return r.Mismatch(child, "the name of an operator")
 			}
-			g.connect(op, child.Text)
+			g.addEdge(op, child.Text)
 			return nil
 		})
 	})
@@ -306,7 +307,7 @@ func readPickled(g *Graph, in io.Reader) error {
 			if !ok {
 				return lang.Errorf("node %q: found a child that is a %s, wanted a name", op, pickle.TypeName(c))
 			}
-			g.connect(op, child)
+			g.addEdge(op, child)
 		}
 	}
 	return nil

@@ -267,7 +267,7 @@ func TestTopologicalMatchesASlowSearch(t *testing.T) {
 			g.add(Op{Name: fmt.Sprint(i), ID: int64(rapid.IntRange(0, 3).Draw(t, "id")), HasID: rapid.Bool().Draw(t, "has id")})
 		}
 		for range rapid.IntRange(0, 2*n).Draw(t, "edges") {
-			g.connect(fmt.Sprint(rapid.IntRange(0, n-1).Draw(t, "from")), fmt.Sprint(rapid.IntRange(0, n-1).Draw(t, "to")))
+			g.addEdge(fmt.Sprint(rapid.IntRange(0, n-1).Draw(t, "from")), fmt.Sprint(rapid.IntRange(0, n-1).Draw(t, "to")))
 		}
 		left := g.Order()
 		want := []string{}

@@ -248,7 +248,7 @@ func NewIR(ops []OpSpec) *IR {
 		op := &ops[i]
 		n := Node{Name: op.Name, Type: op.Type, Offset: int64(i), Number: -1, item: -1, innerFirst: true, frames: span{int32(len(g.frames)), int32(len(g.frames))}}
 		for _, l := range op.Stack {
-			f := Frame{Path: g.texts.add([]byte(l.Path), nil), Code: g.texts.add([]byte(l.Code), squeeze), Line: l.Line, End: l.Line}
+			f := Frame{Path: g.texts.add([]byte(l.Path), nil), Code: g.texts.add([]byte(l.Code), squeezeBlanks), Line: l.Line, End: l.Line}
 			if l.Library {
 				g.texts.flags[f.Path] |= isLibrary
 			}
@@ -486,7 +486,7 @@ func attributesAt(text []byte) int {
 		return -1
 	}
 	_, rest = cutOperator(rest[at+len(" = "):])
-	if end := closing(rest); end >= 0 {
+	if end := closingBracket(rest); end >= 0 {
 		return len(text) - len(rest) + end + 1
 	}
 	return -1

@@ -68,7 +68,7 @@ func (w *producers) sourcesOf(at ref, output int, chosen bool) {
 		}
 		n := &w.g.Nodes[at]
 		inputs := w.g.inputs[n.inputs.from:n.inputs.to]
-		if transparent[n.Type] && len(inputs) > 0 {
+		if transparentTypes[n.Type] && len(inputs) > 0 {
 			k := outputRef{at, output, chosen}
 			if w.seen[k] {
 				return
@@ -110,8 +110,8 @@ func (w *producers) add(s Source) {
 	}
 }
 
-// transparent lists the types of nodes that Producers looks through.
-var transparent = map[string]bool{load: true, depend: true, tupleGetItem: true, makeTuple: true}
+// transparentTypes lists the types of nodes that Producers looks through.
+var transparentTypes = map[string]bool{load: true, depend: true, tupleGetItem: true, makeTuple: true}
 
 // Consumer is an input of an operator that reads a parameter.
 type Consumer struct {
@@ -153,7 +153,7 @@ func (g *IR) Readers(param int) []Consumer {
 			for _, use := range uses[s.at] {
 				n := &g.Nodes[use[0]]
 				switch {
-				case forwarding[n.Type] && use[1] == 0:
+				case valueForwarders[n.Type] && use[1] == 0:
 					if at := ref(use[0]); !seen[at] {
 						seen[at] = true
 						next = append(next, step{at, append(slices.Clone(s.via), use[0])})
@@ -175,8 +175,8 @@ func (g *IR) Readers(param int) []Consumer {
 	return all
 }
 
-// forwarding lists the operators whose output carries the values of input 0.
-var forwarding = map[string]bool{load: true, depend: true, tupleGetItem: true, "Cast": true, "TransData": true}
+// valueForwarders lists the operators whose output carries the values of input 0.
+var valueForwarders = map[string]bool{load: true, depend: true, tupleGetItem: true, "Cast": true, "TransData": true}
 
 // FollowViews follows a source upwards through casts and layout changes. It returns the end of the walk
 // and the nodes passed, the nearest to s first.
@@ -206,14 +206,14 @@ func (g *IR) Consumers(of map[int]bool) map[int][]Use {
 	uses := make(map[int][]Use)
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
-		if transparent[n.Type] || n.Type == updateState {
+		if transparentTypes[n.Type] || n.Type == updateState {
 			continue
 		}
 		for k := range g.InputCount(n) {
 			// Most inputs have another source, and transparent nodes are rare: skip both checks
 			// early.
 			in := g.inputs[int(n.inputs.from)+k]
-			if in < 0 || !of[int(in)] && !transparent[g.Nodes[in].Type] {
+			if in < 0 || !of[int(in)] && !transparentTypes[g.Nodes[in].Type] {
 				continue
 			}
 			for _, s := range g.Producers(n, k) {
@@ -232,9 +232,9 @@ type crossRef struct {
 	subgraph, debug string
 }
 
-// closing returns the index of the bracket that closes the bracket at b[0], -1 if there is none.
+// closingBracket returns the index of the bracket that closes the bracket at b[0], -1 if there is none.
 // Brackets in quotes do not count.
-func closing(b []byte) int {
+func closingBracket(b []byte) int {
 	depth := 0
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
@@ -278,7 +278,7 @@ func cutOperands(b []byte) []byte {
 	if len(b) == 0 || b[0] != '(' {
 		return nil
 	}
-	if end := closing(b); end > 0 {
+	if end := closingBracket(b); end > 0 {
 		return b[1:end]
 	}
 	for _, mark := range attributeMarks {
@@ -321,15 +321,15 @@ func splitOperands(all [][]byte, b []byte) [][]byte {
 	return append(all, bytes.TrimSpace(b[from:]))
 }
 
-// operand returns the source of an operand; noRef for constants and unknown forms.
-func (r *irReader) operand(b []byte) ref {
+// parseOperand returns the source of an operand; noRef for constants and unknown forms.
+func (r *irReader) parseOperand(b []byte) ref {
 	if len(b) < 2 {
 		return noRef
 	}
 	switch b[0] {
 	case '%':
 		if number, name, ok := cutParam(b); ok {
-			return r.param(number, name)
+			return r.findParam(number, name)
 		}
 		number, rest, ok := cutNumber(b[1:])
 		if !ok || len(rest) > 0 && rest[0] != '(' {
@@ -337,7 +337,7 @@ func (r *irReader) operand(b []byte) ref {
 		}
 		return r.nodeByNumber(number)
 	case '$':
-		return r.crossOperand(b)
+		return r.parseCrossOperand(b)
 	}
 	return noRef
 }
@@ -354,9 +354,9 @@ func (r *irReader) nodeByNumber(number int32) ref {
 	return noRef
 }
 
-// param finds a parameter by number, else by name. An excerpt of a text may use parameters that it
+// findParam finds a parameter by number, else by name. An excerpt of a text may use parameters that it
 // does not declare: they are added.
-func (r *irReader) param(number int32, name []byte) ref {
+func (r *irReader) findParam(number int32, name []byte) ref {
 	if i, ok := r.params[number]; ok && number > 0 {
 		return paramRef(int(i))
 	}
@@ -366,8 +366,8 @@ func (r *irReader) param(number int32, name []byte) ref {
 	return r.addParam(number, name)
 }
 
-// crossOperand reads $(@graph:name); resolve finds its node at the end of the file.
-func (r *irReader) crossOperand(b []byte) ref {
+// parseCrossOperand reads $(@graph:name); resolve finds its node at the end of the file.
+func (r *irReader) parseCrossOperand(b []byte) ref {
 	b, ok := bytes.CutPrefix(b, []byte("$("))
 	b, ok2 := bytes.CutSuffix(b, []byte(")"))
 	graph, debug, ok3 := bytes.Cut(bytes.TrimPrefix(b, []byte("@")), []byte(":"))
@@ -375,7 +375,7 @@ func (r *irReader) crossOperand(b []byte) ref {
 		return noRef
 	}
 	if number, name, ok := cutParam(append([]byte("%"), debug...)); ok {
-		return r.param(number, name)
+		return r.findParam(number, name)
 	}
 	r.cross = append(r.cross, crossRef{len(r.graph.inputs), string(graph), string(debug)})
 	return noRef

@@ -240,7 +240,7 @@ func (g *IR) addLocations(n *Node, line []byte, kind StackKind, stack uint16) (b
 			bad = one
 			continue
 		}
-		f.Path, f.Code = g.texts.add(path, nil), g.texts.add(trimCode(code), squeeze)
+		f.Path, f.Code = g.texts.add(path, nil), g.texts.add(trimCode(code), squeezeBlanks)
 		f.Kind, f.stack = kind, stack
 		if int(n.frames.to) > int(n.frames.from) && g.frames[n.frames.to-1] == f {
 			continue
@@ -324,5 +324,5 @@ func trimCode(code []byte) []byte {
 	return bytes.TrimSpace(bytes.TrimSuffix(bytes.TrimSpace(code), []byte("/")))
 }
 
-// squeeze replaces runs of blanks by one blank.
-func squeeze(b []byte) []byte { return bytes.Join(bytes.Fields(b), []byte(" ")) }
+// squeezeBlanks replaces runs of blanks by one blank.
+func squeezeBlanks(b []byte) []byte { return bytes.Join(bytes.Fields(b), []byte(" ")) }

@@ -82,12 +82,12 @@ func (r *protoReader) read() error {
 	if r.size == 0 {
 		return &IRError{0, lang.Say("the file is empty")}
 	}
-	err := r.fields(r.size, func(number protowire.Number, length int64) error {
+	err := r.readFields(r.size, func(number protowire.Number, length int64) error {
 		if number != modelGraph {
 			return r.skip(length)
 		}
 		r.found = true
-		return r.fields(r.offset+length, r.graphField)
+		return r.readFields(r.offset+length, r.readGraphField)
 	})
 	if err == nil && !r.found {
 		err = &IRError{0, lang.Say("no graph found, want a graph as in debug_graph.proto")}
@@ -95,9 +95,9 @@ func (r *protoReader) read() error {
 	return err
 }
 
-// fields reads the fields up to the offset end. read must consume length bytes of a
+// readFields reads the fields up to the offset end. read must consume length bytes of a
 // length-delimited field; numbers are skipped.
-func (r *protoReader) fields(end int64, read func(number protowire.Number, length int64) error) error {
+func (r *protoReader) readFields(end int64, read func(number protowire.Number, length int64) error) error {
 	for r.offset < end {
 		start := r.offset
 		tag, err := r.varint()
@@ -129,7 +129,7 @@ func (r *protoReader) fields(end int64, read func(number protowire.Number, lengt
 					// Read the complete nodes of the truncated graph.
 					if number == modelGraph && end == r.size && !r.found {
 						r.found = true
-						if err := r.fields(r.size, r.graphField); err != nil {
+						if err := r.readFields(r.size, r.readGraphField); err != nil {
 							return err
 						}
 					}
@@ -179,8 +179,8 @@ func (r *protoReader) skip(length int64) error {
 	return nil
 }
 
-// bytes reads length bytes, valid until the next read.
-func (r *protoReader) bytes(length int64) ([]byte, error) {
+// readBytes reads length bytes, valid until the next read.
+func (r *protoReader) readBytes(length int64) ([]byte, error) {
 	if int64(cap(r.buf)) < length {
 		r.buf = make([]byte, length)
 	}
@@ -192,8 +192,8 @@ func (r *protoReader) bytes(length int64) ([]byte, error) {
 	return r.buf[:length], nil
 }
 
-// graphField reads a field of the graph.
-func (r *protoReader) graphField(number protowire.Number, length int64) error {
+// readGraphField reads a field of the graph.
+func (r *protoReader) readGraphField(number protowire.Number, length int64) error {
 	offset := r.offset
 	if number != graphNode && number != graphParam && number != graphConst {
 		return r.skip(length)
@@ -202,13 +202,13 @@ func (r *protoReader) graphField(number protowire.Number, length int64) error {
 		r.misfit(offset, fmt.Sprintf("a message of %d bytes", length), fmt.Sprintf("at most %d", maxMessage))
 		return r.skip(length)
 	}
-	b, err := r.bytes(length)
+	b, err := r.readBytes(length)
 	if err != nil {
 		return err
 	}
 	switch number {
 	case graphNode:
-		err = r.node(b, offset)
+		err = r.readNode(b, offset)
 	case graphParam:
 		err = eachField(b, func(field protowire.Number, value []byte, _ uint64) error {
 			if field == paramName && r.isText(offset, "name", value) {
@@ -218,7 +218,7 @@ func (r *protoReader) graphField(number protowire.Number, length int64) error {
 			return nil
 		})
 	case graphConst:
-		err = r.constant(b)
+		err = r.readConstant(b)
 	}
 	if err != nil {
 		return &IRError{offset, lang.Error(err)}
@@ -269,8 +269,8 @@ func eachField(b []byte, read func(number protowire.Number, value []byte, n uint
 	return nil
 }
 
-// node reads a node. Its inputs are names until resolve.
-func (r *protoReader) node(b []byte, offset int64) error {
+// readNode reads a node. Its inputs are names until resolve.
+func (r *protoReader) readNode(b []byte, offset int64) error {
 	g := r.graph
 	if len(g.Nodes) >= maxIndex || len(g.inputs) >= maxIndex/2 {
 		return lang.Errorf("more nodes than any graph has")
@@ -286,7 +286,7 @@ func (r *protoReader) node(b []byte, offset int64) error {
 		}
 		switch field {
 		case nodeInput:
-			return r.input(value)
+			return r.readInput(value)
 		case nodeName:
 			if v, rest, ok := cutNumber(value); ok && len(rest) == 0 {
 				n.Number = v
@@ -329,8 +329,8 @@ func (r *protoReader) node(b []byte, offset int64) error {
 	return nil
 }
 
-// input keeps the name of an input; noRef for a control edge.
-func (r *protoReader) input(b []byte) error {
+// readInput keeps the name of an input; noRef for a control edge.
+func (r *protoReader) readInput(b []byte) error {
 	name := noRef
 	err := eachField(b, func(field protowire.Number, value []byte, v uint64) error {
 		switch {
@@ -345,8 +345,8 @@ func (r *protoReader) input(b []byte) error {
 	return err
 }
 
-// constant keeps a constant.
-func (r *protoReader) constant(b []byte) error {
+// readConstant keeps a constant.
+func (r *protoReader) readConstant(b []byte) error {
 	var key []byte
 	number := int64(noNumber)
 	err := eachField(b, func(field protowire.Number, value []byte, _ uint64) error {

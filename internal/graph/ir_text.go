@@ -86,7 +86,7 @@ func (r *irReader) read() error {
 	for {
 		line, offset, err := r.lines.next()
 		if errors.Is(err, io.EOF) {
-			return r.end(offset)
+			return r.finish(offset)
 		}
 		if err != nil {
 			r.endTruncated()
@@ -123,7 +123,7 @@ func (r *irReader) misfit(text []byte, wanted string) {
 // readLine reads a line; blanks is the number of blanks before the text.
 func (r *irReader) readLine(text []byte, blanks int) {
 	switch c := text[0]; {
-	case c == '%' && (blanks < nodeDepth && r.nodeLine(text) || r.paramLine(text)):
+	case c == '%' && (blanks < nodeDepth && r.readNode(text) || r.readParam(text)):
 	case c == 'R' && blanks < nodeDepth && bytes.HasPrefix(text, []byte("Return(")):
 		r.endNode()
 		r.returned = true
@@ -131,18 +131,18 @@ func (r *irReader) readLine(text []byte, blanks int) {
 		r.endNode()
 		r.subgraph, r.open = -1, false
 	case c == 's' && bytes.HasPrefix(text, []byte("subgraph @")):
-		r.subgraphLine(text)
+		r.readSubgraph(text)
 	case c == ':' && r.node >= 0:
-		r.colonLine(bytes.TrimLeft(text[1:], " "))
+		r.readColonLine(bytes.TrimLeft(text[1:], " "))
 	case c == '#':
-		r.hashLine(bytes.TrimLeft(text[1:], " "))
+		r.readComment(bytes.TrimLeft(text[1:], " "))
 	default:
-		r.otherLine(text)
+		r.readOtherLine(text)
 	}
 }
 
-// otherLine reads a line that matches no known form.
-func (r *irReader) otherLine(text []byte) {
+// readOtherLine reads a line that matches no known form.
+func (r *irReader) readOtherLine(text []byte) {
 	switch {
 	case r.node >= 0 && !r.typed:
 		r.graph.Nodes[r.node].readIDs(text)
@@ -158,8 +158,8 @@ func (r *irReader) otherLine(text []byte) {
 	}
 }
 
-// end ends reading at the end of the file.
-func (r *irReader) end(size int64) error {
+// finish ends reading at the end of the file.
+func (r *irReader) finish(size int64) error {
 	cut := r.open
 	switch {
 	case cut:
@@ -205,8 +205,8 @@ func (r *irReader) endNode() {
 	r.node, r.returned = -1, false
 }
 
-// subgraphLine reads subgraph @name parent: [subgraph @other](%para6_x, %para7_y) {.
-func (r *irReader) subgraphLine(text []byte) {
+// readSubgraph reads subgraph @name parent: [subgraph @other](%para6_x, %para7_y) {.
+func (r *irReader) readSubgraph(text []byte) {
 	r.endNode()
 	r.isIR = true
 	text = text[len("subgraph @"):]
@@ -237,9 +237,9 @@ func (r *irReader) startSubgraph(name []byte) {
 	r.first, r.unordered = len(r.graph.Nodes), nil
 }
 
-// paramLine reads a parameter of the graph, %para2_conv1.weight : <type> : words, and reports whether the line has
+// readParam reads a parameter of the graph, %para2_conv1.weight : <type> : words, and reports whether the line has
 // this form.
-func (r *irReader) paramLine(text []byte) bool {
+func (r *irReader) readParam(text []byte) bool {
 	if r.subgraph >= 0 || r.node >= 0 {
 		return false
 	}
@@ -279,8 +279,8 @@ func (r *irReader) addParam(number int32, name []byte) ref {
 	return paramRef(int(i))
 }
 
-// nodeLine reads %4(name) = Operator(operands) attributes, and reports whether the line has this form.
-func (r *irReader) nodeLine(text []byte) bool {
+// readNode reads %4(name) = Operator(operands) attributes, and reports whether the line has this form.
+func (r *irReader) readNode(text []byte) bool {
 	number, rest, ok := cutNumber(text[1:])
 	if !ok {
 		return false
@@ -313,7 +313,7 @@ func (r *irReader) nodeLine(text []byte) bool {
 	r.node, r.named, r.typed, r.kind, r.stack = len(g.Nodes), false, false, Own, 0
 	isItem := n.Type == "TupleGetItem"
 	for i, operand := range r.splitOperands(cutOperands(rest)) {
-		in := r.operand(operand)
+		in := r.parseOperand(operand)
 		if in == noRef && isItem && i == 1 {
 			n.item = constantIndex(operand)
 		}
@@ -358,13 +358,13 @@ func cutOperator(b []byte) (operator, rest []byte) {
 	case len(b) > 0 && b[0] == '%':
 		isCall = true
 		if at := bytes.IndexAny(b, "[("); at >= 0 && b[at] == '[' {
-			if end := closing(b[at:]); end >= 0 {
+			if end := closingBracket(b[at:]); end >= 0 {
 				return []byte(Call), b[at+end+1:]
 			}
 		}
 	case len(b) > 0 && b[0] == '$':
 		isCall = true
-		if end := closing(b[1:]); end >= 0 {
+		if end := closingBracket(b[1:]); end >= 0 {
 			return []byte(Call), b[1+end+1:]
 		}
 	}
@@ -404,9 +404,9 @@ func (n *Node) readIDs(attributes []byte) {
 	}
 }
 
-// colonLine reads : (types) -> (types), or : (full name) of the oldest writers, where the last name
+// readColonLine reads : (types) -> (types), or : (full name) of the oldest writers, where the last name
 // counts. Some writers print the stack on the same line.
-func (r *irReader) colonLine(text []byte) {
+func (r *irReader) readColonLine(text []byte) {
 	n := &r.graph.Nodes[r.node]
 	stack := []byte(nil)
 	if at := bytes.Index(text, []byte("# "+inFile)); at >= 0 {
@@ -426,10 +426,10 @@ func (r *irReader) colonLine(text []byte) {
 		}
 		r.typed = true
 	}
-	r.locations(stack)
+	r.addLocations(stack)
 }
 
-func (r *irReader) locations(line []byte) {
+func (r *irReader) addLocations(line []byte) {
 	if bad := r.graph.addLocations(&r.graph.Nodes[r.node], line, r.kind, r.stack); bad != nil {
 		r.misfit(bad, wantLocation)
 	}
@@ -458,9 +458,9 @@ func (r *irReader) setName(text []byte, scopeOnly bool) {
 	r.named = true
 }
 
-// hashLine reads a comment: the full name, the scope, a location, or a heading that says which node
+// readComment reads a comment: the full name, the scope, a location, or a heading that says which node
 // the locations below belong to.
-func (r *irReader) hashLine(text []byte) {
+func (r *irReader) readComment(text []byte) {
 	if r.node < 0 {
 		r.isIR = r.isIR || bytes.HasPrefix(text, []byte("IR entry"))
 		return
@@ -492,7 +492,7 @@ func (r *irReader) hashLine(text []byte) {
 		}
 	}
 	from := n.frames.to
-	r.locations(text)
+	r.addLocations(text)
 	if n.Name == "" || n.scopeOnly { // without a name, only the form of the location identifies the writer
 		n.innerFirst = n.innerFirst || n.frames.to > from && !bytes.Contains(text, []byte(".py:"))
 	}

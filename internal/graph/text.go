@@ -22,13 +22,13 @@ func readText(g *Graph, in io.Reader, attributes bool) error {
 	limited := &io.LimitedReader{R: in, N: maxFusion + 1}
 	r := &textReader{in: limited, buf: make([]byte, 64<<10), line: 1, graph: g, keep: attributes}
 	found, sections := false, 0
-	err := r.fields(0, func(field []byte) error {
+	err := r.readFields(0, func(field []byte) error {
 		if string(field) != "graph" {
 			return r.skip()
 		}
 		found = true
 		sections++
-		return r.section(sections - 1)
+		return r.readSection(sections - 1)
 	})
 	switch {
 	case limited.N == 0:
@@ -39,26 +39,26 @@ func readText(g *Graph, in io.Reader, attributes bool) error {
 	return err
 }
 
-func (r *textReader) section(section int) error {
+func (r *textReader) readSection(section int) error {
 	index := -1
-	return r.message(func(field []byte) error {
+	return r.readMessage(func(field []byte) error {
 		if string(field) != "op" {
 			return r.skip()
 		}
 		index++
-		return r.op(Op{Section: section}, index)
+		return r.readOp(Op{Section: section}, index)
 	})
 }
 
-func (r *textReader) op(op Op, index int) error {
-	err := r.message(func(field []byte) error {
+func (r *textReader) readOp(op Op, index int) error {
+	err := r.readMessage(func(field []byte) error {
 		switch string(field) {
 		case "name":
-			return r.text(&op.Name)
+			return r.readString(&op.Name)
 		case "type":
-			return r.text(&op.Type)
+			return r.readString(&op.Type)
 		case "id":
-			return r.scalars(func(text string) (wanted string) {
+			return r.readScalars(func(text string) (wanted string) {
 				var err error
 				if op.ID, err = strconv.ParseInt(text, 10, 64); err != nil {
 					return "an integer"
@@ -67,18 +67,18 @@ func (r *textReader) op(op Op, index int) error {
 				return ""
 			})
 		case "input":
-			return r.scalars(func(text string) (wanted string) {
+			return r.readScalars(func(text string) (wanted string) {
 				if !op.addInput(text) {
-					return wantedInput
+					return inputForm
 				}
 				return ""
 			})
 		case "output_desc":
 			op.Outputs = append(op.Outputs, Origin{})
-			return r.output(&op.Outputs[len(op.Outputs)-1])
+			return r.readOutput(&op.Outputs[len(op.Outputs)-1])
 		case "attr":
 			if r.keep {
-				return r.opAttribute(&op)
+				return r.readOpAttribute(&op)
 			}
 		}
 		return r.skip()
@@ -92,21 +92,21 @@ func (r *textReader) op(op Op, index int) error {
 	return nil
 }
 
-// output reads the description of an output; its attributes hold the origin.
-func (r *textReader) output(o *Origin) error {
-	return r.message(func(field []byte) error {
+// readOutput reads the description of an output; its attributes hold the origin.
+func (r *textReader) readOutput(o *Origin) error {
+	return r.readMessage(func(field []byte) error {
 		if string(field) != "attr" {
 			return r.skip()
 		}
-		return r.attribute(o)
+		return r.readAttribute(o)
 	})
 }
 
 // maxAttribute limits the kept values of an origin attribute; no tensor has as many dimensions.
 const maxAttribute = 64
 
-// attribute reads a key and a value into o, if the key belongs to an origin.
-func (r *textReader) attribute(o *Origin) error {
+// readAttribute reads a key and a value into o, if the key belongs to an origin.
+func (r *textReader) readAttribute(o *Origin) error {
 	var key string
 	var values []string
 	keep := func(text string) (wanted string) {
@@ -118,18 +118,18 @@ func (r *textReader) attribute(o *Origin) error {
 	value := func(field []byte) error {
 		switch string(field) {
 		case "s", "i", "f", "b":
-			return r.scalars(keep)
+			return r.readScalars(keep)
 		}
 		return r.skip()
 	}
-	err := r.message(func(field []byte) error {
+	err := r.readMessage(func(field []byte) error {
 		switch {
 		case string(field) == "key":
-			return r.text(&key)
+			return r.readString(&key)
 		case string(field) == "value" && (key == "" || isOrigin(key)):
-			return r.message(func(field []byte) error {
+			return r.readMessage(func(field []byte) error {
 				if string(field) == "list" {
-					return r.message(value)
+					return r.readMessage(value)
 				}
 				return value(field)
 			})
@@ -139,7 +139,7 @@ func (r *textReader) attribute(o *Origin) error {
 	if err != nil || !isOrigin(key) {
 		return err
 	}
-	if bad, wanted := o.set(key, values); wanted != "" {
+	if bad, wanted := o.setAttribute(key, values); wanted != "" {
 		return r.lineError(lang.Plain(fmt.Sprintf("%s %q", key, values[bad])), lang.Say(wanted))
 	}
 	return nil
@@ -219,9 +219,9 @@ func (r *textReader) nextIfAny(some string) (byte, error) {
 	return c, nil
 }
 
-// fields calls read for every field until the byte end, 0 for the end of the file; read must
+// readFields calls read for every field until the byte end, 0 for the end of the file; read must
 // consume the value. Extensions, whose names stand in brackets, are skipped.
-func (r *textReader) fields(end byte, read func(field []byte) error) error {
+func (r *textReader) readFields(end byte, read func(field []byte) error) error {
 	for {
 		c, err := r.nextIfAny(",;")
 		if err == nil && c == 0 {
@@ -242,7 +242,7 @@ func (r *textReader) fields(end byte, read func(field []byte) error) error {
 				return err
 			}
 		case isLetter(c):
-			field, err := r.word()
+			field, err := r.readWord()
 			if err == nil {
 				err = read(field)
 			}
@@ -255,8 +255,8 @@ func (r *textReader) fields(end byte, read func(field []byte) error) error {
 	}
 }
 
-// message reads a message and calls read for each of its fields.
-func (r *textReader) message(read func(field []byte) error) error {
+// readMessage reads a message and calls read for each of its fields.
+func (r *textReader) readMessage(read func(field []byte) error) error {
 	if _, err := r.nextIfAny(":"); err != nil {
 		return err
 	}
@@ -266,9 +266,9 @@ func (r *textReader) message(read func(field []byte) error) error {
 	}
 	switch open {
 	case '{':
-		return r.fields('}', read)
+		return r.readFields('}', read)
 	case '<':
-		return r.fields('>', read)
+		return r.readFields('>', read)
 	}
 	c, err := r.peek()
 	if err != nil {
@@ -277,8 +277,8 @@ func (r *textReader) message(read func(field []byte) error) error {
 	return r.wrongByte(c, lang.Say(`"{"`))
 }
 
-// text reads a string value.
-func (r *textReader) text(s *string) error {
+// readString reads a string value.
+func (r *textReader) readString(s *string) error {
 	if _, err := r.nextIfAny(":"); err != nil {
 		return err
 	}
@@ -289,14 +289,14 @@ func (r *textReader) text(s *string) error {
 	case c != '"' && c != '\'':
 		return r.wrongByte(c, lang.Say("a string"))
 	}
-	b, err := r.scalar()
+	b, err := r.readScalar()
 	*s = string(b)
 	return err
 }
 
-// scalars calls take for a string, number or word, or for each element of a list. take returns a description of the
+// readScalars calls take for a string, number or word, or for each element of a list. take returns a description of the
 // expected text, empty if it accepts the text.
-func (r *textReader) scalars(take func(text string) (wanted string)) error {
+func (r *textReader) readScalars(take func(text string) (wanted string)) error {
 	if _, err := r.nextIfAny(":"); err != nil {
 		return err
 	}
@@ -312,7 +312,7 @@ func (r *textReader) scalars(take func(text string) (wanted string)) error {
 				continue
 			}
 		}
-		text, err := r.scalar()
+		text, err := r.readScalar()
 		if err != nil {
 			return err
 		}
@@ -325,20 +325,20 @@ func (r *textReader) scalars(take func(text string) (wanted string)) error {
 	}
 }
 
-// scalar reads a string, a number or a word, valid until the next read.
-func (r *textReader) scalar() ([]byte, error) {
+// readScalar reads a string, a number or a word, valid until the next read.
+func (r *textReader) readScalar() ([]byte, error) {
 	c, err := r.peek()
 	switch {
 	case err != nil:
 		return nil, err
 	case c == '"' || c == '\'':
 		r.token = r.token[:0]
-		err := r.quoted(true)
+		err := r.readQuoted(true)
 		return r.token, err
 	case !wordBytes[c]:
 		return nil, r.wrongByte(c, lang.Say("a value"))
 	}
-	return r.word()
+	return r.readWord()
 }
 
 // skip skips the value of a field, or the bracketed name of an extension.
@@ -360,9 +360,9 @@ func (r *textReader) skip() error {
 		case depth > 0 && (c == ',' || c == ';' || c == ':' || c == '/'):
 			r.pos++
 		case c == '"' || c == '\'':
-			err = r.quoted(false)
+			err = r.readQuoted(false)
 		case wordBytes[c]:
-			_, err = r.word()
+			_, err = r.readWord()
 		default:
 			return r.wrongByte(c, lang.Say("a value"))
 		}
@@ -382,8 +382,8 @@ var wordBytes = func() (set [256]bool) {
 	return set
 }()
 
-// word reads a name, a number or a word, valid until the next read.
-func (r *textReader) word() ([]byte, error) {
+// readWord reads a name, a number or a word, valid until the next read.
+func (r *textReader) readWord() ([]byte, error) {
 	r.token = r.token[:0]
 	for {
 		if err := r.refill(); errors.Is(err, io.EOF) {
@@ -406,21 +406,21 @@ func (r *textReader) word() ([]byte, error) {
 	}
 }
 
-// quoted reads a string: adjacent quoted literals. keep appends it to the token.
-func (r *textReader) quoted(keep bool) error {
+// readQuoted reads a string: adjacent quoted literals. keep appends it to the token.
+func (r *textReader) readQuoted(keep bool) error {
 	for {
 		quote, err := r.nextIfAny(`"'`)
 		if err != nil || quote == 0 {
 			return err
 		}
-		if err := r.literal(quote, keep); err != nil {
+		if err := r.readLiteral(quote, keep); err != nil {
 			return err
 		}
 	}
 }
 
-// literal reads a literal behind its opening quote.
-func (r *textReader) literal(quote byte, keep bool) error {
+// readLiteral reads a literal behind its opening quote.
+func (r *textReader) readLiteral(quote byte, keep bool) error {
 	for {
 		c, err := r.nextByte()
 		switch {
@@ -431,7 +431,7 @@ func (r *textReader) literal(quote byte, keep bool) error {
 		case c == quote:
 			return nil
 		case c == '\\' && keep:
-			c, err = r.escaped()
+			c, err = r.readEscape()
 		case c == '\\':
 			_, err = r.nextByte() // may be an escaped quote
 		}
@@ -462,9 +462,9 @@ func (r *textReader) nextByte() (byte, error) {
 // escapes lists the characters after a backslash, plain their meanings.
 const escapes, plain = `abfnrtv\'"?`, "\a\b\f\n\r\t\v\\'\"?"
 
-// escaped reads an escape sequence behind its backslash. Protobuf escapes non-ASCII text byte by
+// readEscape reads an escape sequence behind its backslash. Protobuf escapes non-ASCII text byte by
 // byte.
-func (r *textReader) escaped() (byte, error) {
+func (r *textReader) readEscape() (byte, error) {
 	c, err := r.nextByte()
 	if err != nil {
 		return 0, err

@@ -19,7 +19,7 @@ type Panic struct {
 	Stack []byte
 }
 
-// Error says that dumptool has a bug, not the file.
+// Error says that dumptool, not the file, is at fault.
 func (p *Panic) Error() string { return p.Text().String() }
 
 // Text returns the error in both languages.

@@ -74,8 +74,8 @@ type textForm struct {
 	prefix prefix
 }
 
-// longest returns the largest number of characters of a number.
-func (t *textForm) longest() int { return 2*t.bytes + 2 }
+// maxLength returns the largest number of characters of a number.
+func (t *textForm) maxLength() int { return 2*t.bytes + 2 }
 
 // notHex marks the elements of hexPairs that are no byte.
 const notHex = 1 << 8
@@ -167,7 +167,7 @@ func (t *textForm) decodeNumbers(dst, src []byte, last bool) (written, read int,
 		for len(s) > 0 && separators[s[0]] {
 			s = s[1:]
 		}
-		if len(s) == 0 || len(d) < t.bytes || !last && len(s) <= t.longest() {
+		if len(s) == 0 || len(d) < t.bytes || !last && len(s) <= t.maxLength() {
 			return len(dst) - len(d), len(src) - len(s), nil
 		}
 		number := s

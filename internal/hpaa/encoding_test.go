@@ -53,7 +53,7 @@ func readAll(t testing.TB, e Encoding, text string, block int) ([]byte, error) {
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	s := &stored{Piece: &Piece{File: "piece", Path: path}, encoding: e, dtype: tensor.Uint8, shape: tensor.Shape{0}, size: int64(len(text))}
+	s := &openPiece{Piece: &Piece{File: "piece", Path: path}, encoding: e, dtype: tensor.Uint8, shape: tensor.Shape{0}, size: int64(len(text))}
 	r := newReader(s, newBuffers(block), block%2 == 0)
 	defer r.Close()
 	var data []byte
@@ -166,8 +166,8 @@ func TestFinish(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n, want := range map[int64]string{3: "", 2: "found 3 bytes, want 2 for (2,) of uint8", 4: "found 3 bytes, want 4 for (4,) of uint8"} {
-		s := &stored{Piece: &Piece{Path: path}, encoding: Hex, dtype: tensor.Uint8, shape: tensor.Shape{n}, size: 8, wantBytes: n}
-		err := s.check(context.Background(), newBuffers(64))
+		s := &openPiece{Piece: &Piece{Path: path}, encoding: Hex, dtype: tensor.Uint8, shape: tensor.Shape{n}, size: 8, wantBytes: n}
+		err := s.checkData(context.Background(), newBuffers(64))
 		if got := fmt.Sprint(err); want != "" && got != want || want == "" && err != nil {
 			t.Errorf("%d: %v, want %q", n, err, want)
 		}

@@ -42,7 +42,7 @@ func (s *Source) Find() (*SearchResult, error) {
 	if s.Pattern == nil {
 		return s.readDescription()
 	}
-	files, err := s.list()
+	files, err := s.listFiles()
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +65,8 @@ func (s *Source) matchFiles(files []string) *SearchResult {
 	return found
 }
 
-// list returns the slash-separated paths of the files below Dir in natural order.
-func (s *Source) list() ([]string, error) {
+// listFiles returns the slash-separated paths of the files below Dir in natural order.
+func (s *Source) listFiles() ([]string, error) {
 	top, err := store.Real(s.Dir) // WalkDir does not follow a link
 	if err != nil {
 		return nil, err
@@ -113,18 +113,18 @@ func (s *Source) readDescription() (*SearchResult, error) {
 			bad.add(p.line, err)
 			continue
 		}
-		known[resolved(p.Path)] = true
+		known[resolveFolder(p.Path)] = true
 	}
 	if err := bad.nilIfEmpty(); err != nil {
 		return nil, err
 	}
-	files, err := s.list()
+	files, err := s.listFiles()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	for _, name := range files {
 		path := store.Join(s.Dir, filepath.FromSlash(name))
-		if !known[resolved(path)] && !safefile.SameFile(path, s.Description) {
+		if !known[resolveFolder(path)] && !safefile.SameFile(path, s.Description) {
 			found.Others = append(found.Others, UnusedFile{name, lang.Say("not described")})
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -138,12 +139,12 @@ type Sum struct{ File, MD5 string }
 func Import(ctx context.Context, found *SearchResult, opt Options) (*Result, error) {
 	r := &Result{Schema: Schema, Rows: []*Row{}, Others: append([]UnusedFile{}, found.Others...), Misfits: found.Misfits}
 	pieces := r.rename(found.Pieces, &opt)
-	pieces = r.choose(pieces, &opt)
+	pieces = r.dropUnwanted(pieces, &opt)
 	groups := groupPieces(pieces)
 	units := r.planUnits(groups, &opt)
-	w := &worker{opt: &opt, inputs: map[string]bool{}, rooms: sync.Pool{New: func() any { return newBuffers(blockBytes) }}}
+	w := &worker{opt: &opt, inputs: map[string]bool{}, bufferPool: sync.Pool{New: func() any { return newBuffers(blockBytes) }}}
 	for _, p := range found.Pieces {
-		w.inputs[resolved(p.Path)] = true
+		w.inputs[resolveFolder(p.Path)] = true
 	}
 	if err := w.joinUnits(ctx, units); err != nil {
 		return r, err
@@ -220,8 +221,8 @@ type outputKey struct {
 	output int
 }
 
-// choose leaves out unwanted nodes and rounds.
-func (r *Result) choose(pieces []namedPiece, opt *Options) []namedPiece {
+// dropUnwanted leaves out unwanted nodes and rounds.
+func (r *Result) dropUnwanted(pieces []namedPiece, opt *Options) []namedPiece {
 	names := func(yield func(string) bool) {
 		for _, p := range pieces {
 			if !yield(p.name) {
@@ -279,13 +280,13 @@ func (r *Result) addOther(p namedPiece, en string, args ...any) {
 // group holds the pieces of an output in one round, and its row.
 type group struct {
 	row    *Row
-	bad    []*PieceError // errors found by look, one per piece, or nil
-	pieces []*stored     // pieces without such an error
+	bad    []*PieceError // errors of opening, one per piece, or nil
+	pieces []*openPiece  // pieces that could be opened
 	join   *joinPlan
 }
 
-// workUnit is the work of one worker: the outputs of a node, which are written together, or not at all
-// if a piece of one is broken.
+// workUnit is the work of one worker: the outputs of a node. They are written together; if a piece
+// of one is broken, none is written.
 type workUnit struct {
 	groups []*group
 	first  int // index of the first group
@@ -312,7 +313,7 @@ func groupPieces(pieces []namedPiece) []*group {
 	return groups
 }
 
-// planUnits names the groups and makes a unit of the groups of each node.
+// planUnits sets the names of all rows and makes one work unit per node.
 func (r *Result) planUnits(groups []*group, opt *Options) []workUnit {
 	type key struct {
 		name  string
@@ -440,8 +441,8 @@ func (r *Result) Messages() []batch.Message {
 	return all
 }
 
-// Outcome returns the outcome of an import to the folder out. ignoreOthers: files with other names
-// do not count.
+// Outcome returns the outcome of an import to the folder out. With ignoreOthers, files with other
+// names do not count.
 func (r *Result) Outcome(out string, ignoreOthers bool) batch.Outcome {
 	written, failed, pieces := 0, 0, 0
 	for _, row := range r.Rows {
@@ -473,8 +474,8 @@ func (r *Result) Outcome(out string, ignoreOthers bool) batch.Outcome {
 	return o
 }
 
-// IncompletePieces returns the pieces without a shape or an element type: neither their description, nor the
-// options, a header or a reference has it.
+// IncompletePieces returns the pieces whose shape or element type is missing in their description,
+// their header, the options and the reference.
 func (o *Options) IncompletePieces(found *SearchResult) []string {
 	var files []string
 	for _, p := range found.Pieces {
@@ -482,7 +483,7 @@ func (o *Options) IncompletePieces(found *SearchResult) []string {
 		if encoding == "" {
 			encoding = o.Encoding
 		}
-		header := encoding == Npy || (encoding == "" || encoding == Auto) && isNpyName(p.File)
+		header := encoding == Npy || (encoding == "" || encoding == Auto) && strings.EqualFold(path.Ext(p.File), ".npy")
 		if !header && o.Reference == nil && (p.Shape == nil && o.shapeOf(o.Filter.Rename(p.Node), p.Node) == nil || p.DType == 0 && o.DType == 0) {
 			files = append(files, p.File)
 		}

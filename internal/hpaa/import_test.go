@@ -601,7 +601,7 @@ func TestCanceled(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	w := &worker{opt: &Options{Out: out}, inputs: map[string]bool{}}
-	w.rooms.New = func() any { return newBuffers(blockBytes) }
+	w.bufferPool.New = func() any { return newBuffers(blockBytes) }
 	g := &group{row: &Row{Node: "n", Path: filepath.Join(out, "n.npy"), Pieces: []*Piece{p}}}
 	w.joinNode(ctx, workUnit{groups: []*group{g}})
 	if entries, _ := os.ReadDir(out); len(entries) > 0 {

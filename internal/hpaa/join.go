@@ -11,12 +11,12 @@ import (
 
 // joinPlan is a plan to join the pieces of an output.
 type joinPlan struct {
-	pieces []*stored // in their order on the axis
+	pieces []*openPiece // in their order on the axis
 	axis   int
 	dtype  tensor.DType
 	shape  tensor.Shape // of the result
 	// The output has rows rows, each a sequence of the pieces. Piece i has lengths[i] elements per
-	// row, of which the result keeps the first kept[i].
+	// row; the result keeps the first keptLengths[i] of them.
 	rows                 int64
 	lengths, keptLengths []int64
 	cropped              int64 // elements cut off the axis
@@ -50,11 +50,11 @@ func checkNumbers(pieces []*Piece) *PieceError {
 	return duplicate
 }
 
-// join plans how pieces are joined; their numbers must be complete from 0.
-func join(pieces []*stored, defaultAxis int) (*joinPlan, *PieceError) {
-	pieces = slices.SortedStableFunc(slices.Values(pieces), func(a, b *stored) int { return a.Number - b.Number })
+// planPieces plans how pieces are joined; their numbers must be complete from 0.
+func planPieces(pieces []*openPiece, defaultAxis int) (*joinPlan, *PieceError) {
+	pieces = slices.SortedStableFunc(slices.Values(pieces), func(a, b *openPiece) int { return a.Number - b.Number })
 	first := pieces[0]
-	axis, axisPiece := defaultAxis, (*stored)(nil)
+	axis, axisPiece := defaultAxis, (*openPiece)(nil)
 	model := first
 	for _, p := range pieces {
 		switch {
@@ -150,10 +150,10 @@ func (j *joinPlan) setLengths(model tensor.Shape) {
 // manyPieces is the number of pieces above which their files are closed after every block.
 const manyPieces = 64
 
-// write passes the elements of the result to w, in their stored form, and checks every piece to its
+// writeElements passes the elements of the result to w, in their stored form, and checks every piece to its
 // end. A block is valid until the next call of w. The first row opens the reader of a piece, the
 // last row closes it: with a single row the pieces are read one after the other with one buffer.
-func (j *joinPlan) write(ctx context.Context, shared *buffers, w func(block []byte) error) error {
+func (j *joinPlan) writeElements(ctx context.Context, shared *buffers, w func(block []byte) error) error {
 	readers := make([]*reader, len(j.pieces))
 	defer func() {
 		for _, r := range readers {

@@ -3,9 +3,7 @@ package hpaa
 import (
 	"context"
 	"io"
-	"path"
 	"slices"
-	"strings"
 	"sync"
 
 	"dumptool/internal/dumpdir"
@@ -22,7 +20,7 @@ import (
 // headBytes is the length of a file's head from which its encoding is detected.
 const headBytes = 4 << 10
 
-// hints is knowledge about a piece beside its description.
+// hints are properties of a piece from other sources than its description.
 type hints struct {
 	encoding Encoding
 	skip     int64
@@ -41,7 +39,7 @@ type hints struct {
 
 // describePiece opens the file of a piece and completes its description: from the header of an array, else
 // from the hints.
-func describePiece(p *Piece, h hints) (*stored, *PieceError) {
+func describePiece(p *Piece, h hints) (*openPiece, *PieceError) {
 	file, err := safefile.Open(p.Path)
 	if err != nil {
 		return nil, readError(err)
@@ -54,7 +52,7 @@ func describePiece(p *Piece, h hints) (*stored, *PieceError) {
 	if err != nil {
 		return nil, readError(err)
 	}
-	s := &stored{Piece: p, encoding: p.Encoding, skip: p.Skip, dtype: p.DType, shape: p.Shape, model: p.ModelShape, size: file.Size()}
+	s := &openPiece{Piece: p, encoding: p.Encoding, skip: p.Skip, dtype: p.DType, shape: p.Shape, model: p.ModelShape, size: file.Size()}
 	if s.encoding == "" {
 		s.encoding = h.encoding
 	}
@@ -77,7 +75,7 @@ func describePiece(p *Piece, h hints) (*stored, *PieceError) {
 }
 
 // readHeader takes type and shape from the header of an array.
-func (s *stored) readHeader(file io.ReaderAt) *PieceError {
+func (s *openPiece) readHeader(file io.ReaderAt) *PieceError {
 	s.encoding = Npy
 	array, err := npy.Open(io.NewSectionReader(file, s.skip, s.size-s.skip), s.size-s.skip)
 	if err != nil {
@@ -99,8 +97,8 @@ func (s *stored) readHeader(file io.ReaderAt) *PieceError {
 	return nil
 }
 
-// addHints takes missing properties from the hints, and the encoding from the head of the file.
-func (s *stored) addHints(h hints, head []byte) *PieceError {
+// addHints sets missing properties from the hints, and the encoding from the head of the file.
+func (s *openPiece) addHints(h hints, head []byte) *PieceError {
 	if s.dtype == tensor.Undefined {
 		s.dtype = h.dtype
 	}
@@ -113,7 +111,7 @@ func (s *stored) addHints(h hints, head []byte) *PieceError {
 	if s.model == nil {
 		s.model = h.model
 	}
-	if bad := s.missing(h); bad != nil {
+	if bad := s.missingProperty(h); bad != nil {
 		return bad
 	}
 	want, ok := s.dtype.Bytes(s.shape.Elements())
@@ -122,7 +120,7 @@ func (s *stored) addHints(h hints, head []byte) *PieceError {
 	}
 	s.wantBytes = want
 	if s.encoding == Auto {
-		if bad := s.detect(head); bad != nil {
+		if bad := s.detectEncoding(head); bad != nil {
 			return bad
 		}
 	}
@@ -132,8 +130,8 @@ func (s *stored) addHints(h hints, head []byte) *PieceError {
 	return nil
 }
 
-// missing returns an error if the type or shape of a piece is unknown.
-func (s *stored) missing(h hints) *PieceError {
+// missingProperty returns an error if the type or shape of a piece is unknown.
+func (s *openPiece) missingProperty(h hints) *PieceError {
 	what := ""
 	switch {
 	case s.shape == nil:
@@ -152,15 +150,15 @@ func (s *stored) missing(h hints) *PieceError {
 	return &PieceError{ReadError, lang.Say("the %s is unknown", lang.Say(what))}
 }
 
-// detect detects the encoding: Bin if the file has the size of the elements, else the only text
+// detectEncoding detects the encoding: Bin if the file has the size of the elements, else the only text
 // form that fits the head.
-func (s *stored) detect(head []byte) *PieceError {
+func (s *openPiece) detectEncoding(head []byte) *PieceError {
 	if s.size-s.skip == s.wantBytes {
 		s.encoding = Bin
 		return nil
 	}
 	whole := int64(len(head)) == s.size-s.skip
-	digits, prefixed, ok := numbersIn(head, whole)
+	digits, prefixed, ok := detectNumbers(head, whole)
 	switch {
 	case !ok:
 		return &PieceError{SizeMismatch, lang.Say("found %d bytes that are no hex text, want %d for %v of %s", s.size-s.skip, s.wantBytes, s.shape, s.dtype)}
@@ -182,9 +180,9 @@ func (s *stored) detect(head []byte) *PieceError {
 	return nil
 }
 
-// numbersIn returns the form of the numbers in the head of a text: their common number of digits, 0
+// detectNumbers returns the form of the numbers in the head of a text: their common number of digits, 0
 // if they differ, and whether all have 0x. A truncated last number does not count.
-func numbersIn(head []byte, whole bool) (digits int, prefixed, ok bool) {
+func detectNumbers(head []byte, whole bool) (digits int, prefixed, ok bool) {
 	if len(head) >= len(utf8Mark) && string(head[:len(utf8Mark)]) == utf8Mark {
 		head = head[len(utf8Mark):]
 	}
@@ -220,9 +218,6 @@ func numbersIn(head []byte, whole bool) (digits int, prefixed, ok bool) {
 	}
 	return digits, prefixes > 0 && prefixes == numbers, numbers > 0 && (prefixes == 0 || prefixes == numbers)
 }
-
-// isNpyName reports whether a name has the extension .npy.
-func isNpyName(name string) bool { return strings.EqualFold(path.Ext(name), ".npy") }
 
 // Reference is a run of the same network whose tensors have the shapes of the outputs.
 type Reference struct {
@@ -306,7 +301,7 @@ func (t *modelTensor) open() error {
 	return lang.Errorf("no tensor %q in it", t.member)
 }
 
-// hintsOf returns the facts about a piece of a group beside its description.
+// hintsOf returns the properties of a piece of a group from other sources than its description.
 func (w *worker) hintsOf(g *group, p *Piece) hints {
 	h := hints{encoding: w.opt.Encoding, skip: w.opt.Skip, dtype: w.opt.DType, shape: w.opt.shapeOf(g.row.Node, p.Node)}
 	if h.encoding == "" {

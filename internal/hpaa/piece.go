@@ -50,8 +50,8 @@ type Piece struct {
 // MarshalText returns File.
 func (p *Piece) MarshalText() ([]byte, error) { return []byte(p.File), nil }
 
-// keys lists the keys of a description with their parsers.
-var keys = []struct {
+// pieceKeys lists the keys of a description with their parsers.
+var pieceKeys = []struct {
 	name string
 	set  func(p *Piece, text string) error
 }{
@@ -97,7 +97,7 @@ func (p *Piece) setKey(name, text string) error {
 	if err := checkKey(name); err != nil {
 		return err
 	}
-	for _, k := range keys {
+	for _, k := range pieceKeys {
 		if k.name == name {
 			if err := k.set(p, text); err != nil {
 				return lang.Errorf("%s: %w", name, err)
@@ -110,7 +110,7 @@ func (p *Piece) setKey(name, text string) error {
 // checkKey returns an error for an unknown key.
 func checkKey(name string) error {
 	var names []string
-	for _, k := range keys {
+	for _, k := range pieceKeys {
 		names = append(names, k.name)
 	}
 	if slices.Contains(names, name) {
@@ -213,7 +213,7 @@ const maxRank = 64
 // Code names the reason why a piece is in no array, as written to the logs.
 type Code string
 
-// The codes. The first three are found while checking a piece, the others while joining.
+// The codes. The first three are found while reading a piece, the others while joining.
 const (
 	BadHex         Code = "BAD_HEX"
 	SizeMismatch   Code = "SIZE_MISMATCH"
@@ -231,7 +231,7 @@ const (
 type PieceError struct {
 	// Code names the reason.
 	Code Code `json:"code"`
-	// Problem says the place, the value found and the value wanted.
+	// Problem describes the place, the value found and the value wanted.
 	Problem lang.Sentence `json:"error"`
 }
 

@@ -21,8 +21,8 @@ const blockBytes = 512 << 10
 // utf8Mark is the byte order mark that some editors write.
 const utf8Mark = "\ufeff"
 
-// stored is a piece with everything needed to read its elements.
-type stored struct {
+// openPiece is a piece with everything needed to read its elements.
+type openPiece struct {
 	*Piece
 	encoding  Encoding
 	skip      int64
@@ -37,27 +37,27 @@ type stored struct {
 // reader reads the elements of a piece in order; packed elements are unpacked to bytes. If many
 // pieces are read at a time it reopens the file for every block.
 type reader struct {
-	piece     *stored
+	piece     *openPiece
 	file      store.Source // nil while closed
 	reopens   bool         // close the file after every block
 	data      io.ReaderAt
 	end       int64  // of data
 	at        int64  // offset of the next byte to read
 	undecoded []byte // text not yet decoded
-	ready     []byte // elements not yet taken
-	partial   []byte // the beginning of an element, behind next
+	ready     []byte // elements that next has not returned yet
+	partial   []byte // the beginning of an element, at the end of the block
 	decoded   int64  // in bytes
 	*buffers
 }
 
-// buffers holds the buffers of a reader; one reader at a time may use them.
+// buffers holds the buffers of a reader. Readers may share it one after the other.
 type buffers struct{ text, block, unpack []byte }
 
 // newBuffers returns buffers for blocks of about size bytes.
 func newBuffers(size int) *buffers { return &buffers{block: make([]byte, max(size, minBlock))} }
 
 // newReader returns a reader that uses the buffers in.
-func newReader(piece *stored, in *buffers, reopens bool) *reader {
+func newReader(piece *openPiece, in *buffers, reopens bool) *reader {
 	return &reader{piece: piece, reopens: reopens, at: -1, buffers: in}
 }
 
@@ -93,13 +93,13 @@ func (r *reader) open() error {
 		r.data, r.end = array.Data(), array.Size
 	}
 	if r.at < 0 {
-		return r.start()
+		return r.seekStart()
 	}
 	return nil
 }
 
-// start sets the offset of the first byte to decode.
-func (r *reader) start() error {
+// seekStart sets the offset of the first byte to decode.
+func (r *reader) seekStart() error {
 	r.at = r.piece.skip
 	switch {
 	case r.piece.encoding == Npy:
@@ -159,7 +159,7 @@ func (r *reader) decode() error {
 		return nil
 	}
 	for {
-		if len(r.undecoded) <= form.longest() && r.at < r.end {
+		if len(r.undecoded) <= form.maxLength() && r.at < r.end {
 			if err := r.fillText(); err != nil {
 				return err
 			}

@@ -23,12 +23,12 @@ import (
 type worker struct {
 	opt *Options
 	// inputs holds the resolved paths of the pieces, which no output may overwrite.
-	inputs map[string]bool
-	rooms  sync.Pool
+	inputs     map[string]bool
+	bufferPool sync.Pool
 }
 
-// resolved returns an absolute path with the links of its folder resolved, if the folder exists.
-func resolved(path string) string {
+// resolveFolder returns an absolute path with the links of its folder resolved, if the folder exists.
+func resolveFolder(path string) string {
 	if abs, err := store.Abs(path); err == nil {
 		path = abs
 	}
@@ -70,14 +70,14 @@ func (w *worker) joinNode(ctx context.Context, u workUnit) {
 			f.Abort()
 		}
 	}()
-	memory := w.rooms.Get().(*buffers)
-	defer w.rooms.Put(memory)
+	memory := w.bufferPool.Get().(*buffers)
+	defer w.bufferPool.Put(memory)
 	for _, g := range u.groups {
 		if broken {
 			break
 		}
 		g.planJoin(w.opt)
-		file, err := w.write(ctx, g, memory)
+		file, err := w.writeGroup(ctx, g, memory)
 		var piece *PieceError
 		switch {
 		case errors.As(err, &piece):
@@ -111,7 +111,7 @@ func (w *worker) describePieces(g *group) bool {
 	g.bad = make([]*PieceError, len(g.row.Pieces))
 	ok := true
 	for i, p := range g.row.Pieces {
-		var s *stored
+		var s *openPiece
 		var bad *PieceError
 		err := guard.Do(func() error {
 			s, bad = describePiece(p, w.hintsOf(g, p))
@@ -133,7 +133,7 @@ func (g *group) planJoin(opt *Options) {
 	if g.row.PieceError = checkNumbers(g.row.Pieces); g.row.PieceError != nil {
 		return
 	}
-	if g.join, g.row.PieceError = join(g.pieces, opt.Axis); g.row.PieceError != nil {
+	if g.join, g.row.PieceError = planPieces(g.pieces, opt.Axis); g.row.PieceError != nil {
 		return
 	}
 	g.row.Array = &Array{File: g.row.Path, DType: g.join.dtype, Shape: append(tensor.Shape{}, g.join.shape...)}
@@ -152,12 +152,12 @@ func (g *group) planJoin(opt *Options) {
 	}
 }
 
-// write writes the array of a group to a file without a name yet. If the pieces cannot be joined
+// writeGroup writes the array of a group to a file without a name yet. If the pieces cannot be joined
 // they are only checked, and the file is nil.
-func (w *worker) write(ctx context.Context, g *group, memory *buffers) (*safefile.File, error) {
+func (w *worker) writeGroup(ctx context.Context, g *group, memory *buffers) (*safefile.File, error) {
 	if g.join == nil {
 		for _, s := range g.pieces {
-			if err := s.check(ctx, memory); err != nil {
+			if err := s.checkData(ctx, memory); err != nil {
 				return nil, err
 			}
 		}
@@ -171,7 +171,7 @@ func (w *worker) write(ctx context.Context, g *group, memory *buffers) (*safefil
 	if err != nil {
 		return nil, err
 	}
-	if w.inputs[resolved(g.row.Path)] {
+	if w.inputs[resolveFolder(g.row.Path)] {
 		return nil, &safefile.OverwriteError{Output: g.row.Path, Input: g.row.Path}
 	}
 	file, err := safefile.Create(g.row.Path)
@@ -196,7 +196,7 @@ func writeArray(ctx context.Context, file io.Writer, j *joinPlan, dec tensor.Dec
 		return err
 	}
 	var host []byte
-	return j.write(ctx, memory, func(block []byte) error {
+	return j.writeElements(ctx, memory, func(block []byte) error {
 		if !dec.Identity() {
 			n := len(block) / dec.UnitSize() * dec.Host().Size()
 			if cap(host) < n {
@@ -210,16 +210,16 @@ func writeArray(ctx context.Context, file io.Writer, j *joinPlan, dec tensor.Dec
 	})
 }
 
-// check reads a piece to its end.
-func (s *stored) check(ctx context.Context, memory *buffers) error {
+// checkData reads a piece to its end.
+func (s *openPiece) checkData(ctx context.Context, memory *buffers) error {
 	r := newReader(s, memory, false)
 	defer r.Close() //nolint:errcheck // read only
 	return guard.Do(func() error { return r.checkLength(ctx) })
 }
 
-// checkAll checks all pieces of a unit with a broken piece and sets the errors of the rows.
+// checkAll reads all pieces of a unit with a broken piece and sets the errors of the rows.
 func (w *worker) checkAll(ctx context.Context, u workUnit, memory *buffers) {
-	var first *PieceError // of all outputs
+	var first *PieceError // first error of all outputs
 	texts := make([]lang.Sentence, len(u.groups))
 	codes := make([]Code, len(u.groups))
 	for k, g := range u.groups {
@@ -227,7 +227,7 @@ func (w *worker) checkAll(ctx context.Context, u workUnit, memory *buffers) {
 		for i, p := range g.row.Pieces {
 			bad := g.bad[i]
 			if bad == nil {
-				bad = asPieceError(g.pieces[i].check(ctx, memory))
+				bad = asPieceError(g.pieces[i].checkData(ctx, memory))
 			}
 			if bad == nil {
 				continue
@@ -239,7 +239,7 @@ func (w *worker) checkAll(ctx context.Context, u workUnit, memory *buffers) {
 				first = &PieceError{bad.Code, lang.Say("excluded together with %s: %s", g.row.Label, all[0])}
 			}
 		}
-		texts[k] = someOf(all)
+		texts[k] = joinFirst(all)
 	}
 	for k, g := range u.groups {
 		g.row.Array, g.row.Cropped, g.row.Notes = nil, 0, nil
@@ -250,7 +250,7 @@ func (w *worker) checkAll(ctx context.Context, u workUnit, memory *buffers) {
 			g.row.fail(&PieceError{codes[k], texts[k]})
 		case first != nil:
 			g.row.fail(first)
-		default: // broken on the first read only
+		default: // the second read found no error
 			g.row.fail(&PieceError{ReadError, lang.Say("a piece changed while it was read")})
 		}
 	}
@@ -268,8 +268,8 @@ func asPieceError(err error) *PieceError {
 	return readError(err)
 }
 
-// someOf joins the first five texts.
-func someOf(texts []lang.Sentence) lang.Sentence {
+// joinFirst joins the first five texts.
+func joinFirst(texts []lang.Sentence) lang.Sentence {
 	const shown = 5
 	between := lang.Text{EN: "; "}
 	if len(texts) > shown {
@@ -297,7 +297,7 @@ func (r *Result) setSums(ctx context.Context, pieces []*Piece, opt *Options) err
 	if !opt.Sums {
 		return nil
 	}
-	return batch.Run(ctx, batch.Options{Workers: opt.Workers}, pieces, nil, func(_ context.Context, p *Piece) string { return sumOf(p.Path) },
+	return batch.Run(ctx, batch.Options{Workers: opt.Workers}, pieces, nil, func(_ context.Context, p *Piece) string { return md5Of(p.Path) },
 		func(i int, sum string) {
 			if sum != "" {
 				r.Sums = append(r.Sums, Sum{pieces[i].File, sum})
@@ -305,8 +305,8 @@ func (r *Result) setSums(ctx context.Context, pieces []*Piece, opt *Options) err
 		})
 }
 
-// sumOf returns the MD5 digest of a file in hex digits; empty if it cannot be read.
-func sumOf(path string) string {
+// md5Of returns the MD5 digest of a file in hex digits; empty if it cannot be read.
+func md5Of(path string) string {
 	file, err := safefile.Open(path)
 	if err != nil {
 		return ""

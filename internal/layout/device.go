@@ -9,35 +9,35 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// fromDevice plans a source in a device layout, by its rule for named axes or for matrices.
+// planFromDevice plans a source in a device layout, by its rule for named axes or for matrices.
 // FRACTAL_Z has both.
-func (pl *planner) fromDevice() error {
+func (pl *planner) planFromDevice() error {
 	host := pl.hostShape()
 	matrix := ndRuleOf(pl.Source)
 	rule := ruleOf(pl.Source)
 	switch {
 	case matrix == nil && rule == nil:
-		return pl.unsupported(lang.Say("the layout has no public definition"))
+		return pl.unsupportedError(lang.Say("the layout has no public definition"))
 	case matrix == nil:
-		return pl.fromNamed(rule)
+		return pl.planFromNamed(rule)
 	case rule == nil:
-		return pl.fromMatrix(matrix, host)
+		return pl.planFromMatrix(matrix, host)
 	}
-	// A host shape of two dimensions, or a batch of matrices, is the weight of
-	// a MatMul unless its axes are known to be others.
+	// A host shape of two dimensions, or a batch of matrices, is the weight of a MatMul unless its
+	// axes are known to be other axes.
 	isMatrix := pl.Groups <= 1 && len(host) >= 2 && (len(host) == 2 || len(pl.Shape) > matrix.tail) &&
 		matrix.checkHostShape(pl.Source, host, pl.Shape, pl.matrixParams(matrix, host)) == nil
 	if !isMatrix {
-		return pl.fromNamed(rule)
+		return pl.planFromNamed(rule)
 	}
 	if pl.orderKnown(rule) {
 		named := &planner{Request: pl.Request, plan: &Plan{Format: pl.Target}}
-		if named.fromNamed(rule) == nil {
+		if named.planFromNamed(rule) == nil {
 			*pl.plan = *named.plan
 			return nil
 		}
 	}
-	return pl.fromMatrix(matrix, host)
+	return pl.planFromMatrix(matrix, host)
 }
 
 // orderKnown reports whether the file or the user names the axes of the host shape. A shape
@@ -57,9 +57,9 @@ func (pl *planner) hostShape() tensor.Shape {
 	return pl.Original
 }
 
-// fromNamed plans a source whose layout has named axes.
-func (pl *planner) fromNamed(rule *rule) error {
-	p, err := rule.withBlocks(pl.Shape, params{cout: 16, groups: 1})
+// planFromNamed plans a source whose layout has named axes.
+func (pl *planner) planFromNamed(rule *rule) error {
+	p, err := rule.inferBlocks(pl.Shape, params{cout: 16, groups: 1})
 	if err != nil {
 		return err
 	}
@@ -69,12 +69,12 @@ func (pl *planner) fromNamed(rule *rule) error {
 	_, namedTarget := Order(pl.Target)
 	switch {
 	case namedTarget && !rule.isAxisOrder(pl.Target):
-		return pl.unsupported(lang.Say("different axes"))
+		return pl.unsupportedError(lang.Say("different axes"))
 	case !namedTarget && pl.Target != tensor.ND && ruleOf(pl.Target) == nil && ndRuleOf(pl.Target) == nil:
-		return pl.unsupported(lang.Sentence{})
+		return pl.unsupportedError(lang.Sentence{})
 	}
 
-	found, p, err := pl.infer(rule, p)
+	found, p, err := pl.inferSizes(rule, p)
 	if err != nil {
 		return err
 	}
@@ -96,26 +96,25 @@ func (pl *planner) fromNamed(rule *rule) error {
 	}
 	if next := ruleOf(pl.Target); next != nil {
 		if !next.axes3D && found.dims[axD] != 1 {
-			return pl.unsupported(lang.Say("D is %d, want 1", found.dims[axD]))
+			return pl.unsupportedError(lang.Say("D is %d, want 1", found.dims[axD]))
 		}
-		return pl.toDevice(next, found.dims, letters)
+		return pl.planToDevice(next, found.dims, letters)
 	}
-	return pl.toMatrix(ndRuleOf(pl.Target), shape)
+	return pl.planToMatrix(ndRuleOf(pl.Target), shape)
 }
 
-// infer finds the host sizes behind a device shape: from the shape that the user gave in the
-// order of the target, else from the recorded original shape. Its order is usually not
-// recorded, so infer tries every order of the rule's axes and keeps the orders that make the
-// device shape.
-func (pl *planner) infer(rule *rule, p params) (shapeReading, params, error) {
+// inferSizes finds the host sizes of a device shape: from the shape that the user gave in the order of
+// the target, else from the recorded original shape. Its order is usually not recorded, so inferSizes
+// tries every order of the rule's axes and keeps the orders that produce the device shape.
+func (pl *planner) inferSizes(rule *rule, p params) (shapeReading, params, error) {
 	host := pl.hostShape()
 	if len(host) == 0 {
 		if err := pl.keepPadding(rule.padded != nil); err != nil {
 			return shapeReading{}, p, err
 		}
-		return shapeReading{rule.orders()[0], rule.padded(pl.Shape)}, p, nil
+		return shapeReading{rule.hostFormats()[0], rule.padded(pl.Shape)}, p, nil
 	}
-	orders := rule.orders()
+	orders := rule.hostFormats()
 	switch {
 	case len(pl.TargetShape) > 0 && rule.isAxisOrder(pl.Target):
 		orders = []tensor.Format{pl.Target}
@@ -125,7 +124,7 @@ func (pl *planner) infer(rule *rule, p params) (shapeReading, params, error) {
 		}
 		orders = []tensor.Format{*pl.Order}
 	}
-	fitting, used, err := fitting(rule, orders, host, pl.Shape, p)
+	fitting, used, err := fittingReadings(rule, orders, host, pl.Shape, p)
 	if len(fitting) == 0 && len(host) == 2 && !rule.axes3D {
 		// The output of a fully connected layer: N and C alone.
 		order := orders[0]
@@ -137,7 +136,7 @@ func (pl *planner) infer(rule *rule, p params) (shapeReading, params, error) {
 		}
 	}
 	if len(fitting) == 0 {
-		return shapeReading{}, p, pl.misfit(rule, orders, host, p, err)
+		return shapeReading{}, p, pl.misfitError(rule, orders, host, p, err)
 	}
 	return pl.chooseReading(fitting), used, nil
 }
@@ -152,16 +151,16 @@ func (pl *planner) keepPadding(isKnown bool) error {
 	return nil
 }
 
-// fitting returns the readings of a host shape that make the device shape, and the parameters
-// for it. MindSpore rounds the output channels of a group up to C0 instead of 16; fitting tries
-// that if 16 does not fit.
-func fitting(rule *rule, orders []tensor.Format, host, dev tensor.Shape, p params) ([]shapeReading, params, error) {
+// fittingReadings returns the readings of a host shape that produce the device shape, and their
+// parameters. MindSpore rounds the output channels of a group up to C0 instead of 16: a second pass
+// tries C0 if 16 does not fit.
+func fittingReadings(rule *rule, orders []tensor.Format, host, dev tensor.Shape, p params) ([]shapeReading, params, error) {
 	var all []shapeReading
 	var first error
 	for _, cout := range []int64{16, p.c0} {
 		p.cout = cout
 		for _, f := range orders {
-			for _, r := range readings(f, host) {
+			for _, r := range shapeReadings(f, host) {
 				err := rule.checkSizes(r.dims, dev, p)
 				if err == nil {
 					all = append(all, r)
@@ -177,8 +176,8 @@ func fitting(rule *rule, orders []tensor.Format, host, dev tensor.Shape, p param
 	return all, p, first
 }
 
-// misfit is the error of a host shape without a reading that makes the device shape.
-func (pl *planner) misfit(rule *rule, orders []tensor.Format, host tensor.Shape, p params, first error) error {
+// misfitError returns the error of a host shape of which no reading produces the device shape.
+func (pl *planner) misfitError(rule *rule, orders []tensor.Format, host tensor.Shape, p params, first error) error {
 	likely := orders[0]
 	if slices.Contains(orders, pl.Target) {
 		likely = pl.Target
@@ -186,7 +185,7 @@ func (pl *planner) misfit(rule *rule, orders []tensor.Format, host tensor.Shape,
 	if pl.OriginalFormat != nil && slices.Contains(orders, *pl.OriginalFormat) {
 		likely = *pl.OriginalFormat
 	}
-	all := readings(likely, host)
+	all := shapeReadings(likely, host)
 	if len(all) == 0 {
 		return &ShapeError{Format: rule.format, Stored: pl.Shape, Host: host,
 			Relation: lang.Say("the host rank is %d, want %d", len(host), len(likely.String()))}
@@ -207,8 +206,8 @@ func (pl *planner) misfit(rule *rule, orders []tensor.Format, host tensor.Shape,
 	return shape
 }
 
-// chooseReading picks one of several readings that make the device shape: the recorded order, else the
-// order of the target, else the first (NCHW, NCDHW). It warns if the sizes differ.
+// chooseReading picks one of several readings that produce the device shape: the recorded order,
+// else the order of the target, else the first (NCHW, NCDHW). It warns if the sizes differ.
 func (pl *planner) chooseReading(fitting []shapeReading) shapeReading {
 	find := func(f tensor.Format) int {
 		return slices.IndexFunc(fitting, func(r shapeReading) bool { return r.order == f })
@@ -229,7 +228,7 @@ func (pl *planner) chooseReading(fitting []shapeReading) shapeReading {
 	return chosen
 }
 
-// matrixParams reads the block sizes of a matrix layout off the device shape.
+// matrixParams infers the block sizes of a matrix layout from the device shape.
 func (pl *planner) matrixParams(rule *ndRule, host tensor.Shape) params {
 	p := params{c0: cmp.Or(pl.C0, defaultC0(pl.DType)), n0: 16, cout: 16, groups: 1, hidden: pl.HiddenSize, input: pl.InputSize}
 	if len(pl.Shape) >= rule.tail {
@@ -246,8 +245,8 @@ func columnsOf(host tensor.Shape) int64 {
 	return host[len(host)-1]
 }
 
-// fromMatrix plans a source in a matrix layout.
-func (pl *planner) fromMatrix(rule *ndRule, host tensor.Shape) error {
+// planFromMatrix plans a source in a matrix layout.
+func (pl *planner) planFromMatrix(rule *ndRule, host tensor.Shape) error {
 	if rule == &fractalNZ && len(pl.Shape) == 1 && IsHost(pl.Target) && (len(host) == 0 || host.Elements() == pl.Shape.Elements()) {
 		// One-dimensional tensors are tagged FRACTAL_NZ but not blocked.
 		pl.TargetShape = host // groups the elements, which stay in their order
@@ -271,11 +270,11 @@ func (pl *planner) fromMatrix(rule *ndRule, host tensor.Shape) error {
 			return err
 		}
 	}
-	s, err := pl.unpack(rule, host, dev, p)
+	s, err := pl.unpackStep(rule, host, dev, p)
 	if err != nil {
 		return err
 	}
-	return pl.afterMatrix(s, host)
+	return pl.planAfterMatrix(s, host)
 }
 
 // paddedMatrix is the host shape of a whole device buffer, its padding included.
@@ -291,9 +290,9 @@ func (pl *planner) paddedMatrix(rule *ndRule, dev tensor.Shape) (tensor.Shape, e
 	return append(append(tensor.Shape{}, dev[:cut]...), m, n), nil
 }
 
-// unpack is the step from a matrix layout to the host shape. A one-dimensional host shape in
+// unpackStep is the step from a matrix layout to the host shape. A one-dimensional host shape in
 // FRACTAL_NZ is a row or a column; if both fit, the data decides (holdsColumn).
-func (pl *planner) unpack(rule *ndRule, host, dev tensor.Shape, p params) (step, error) {
+func (pl *planner) unpackStep(rule *ndRule, host, dev tensor.Shape, p params) (step, error) {
 	var s step
 	err := rule.checkHostShape(pl.Source, host, dev, p)
 	if err == nil {
@@ -311,9 +310,9 @@ func (pl *planner) unpack(rule *ndRule, host, dev tensor.Shape, p params) (step,
 	return s, err
 }
 
-// afterMatrix plans the way from the host shape of a matrix layout, which step s unpacks, to the
+// planAfterMatrix plans the steps from the host shape of a matrix layout, which step s unpacks, to the
 // target.
-func (pl *planner) afterMatrix(s step, host tensor.Shape) error {
+func (pl *planner) planAfterMatrix(s step, host tensor.Shape) error {
 	order := pl.matrixOrder(host)
 	letters, namedTarget := Order(pl.Target)
 	switch {
@@ -339,32 +338,32 @@ func (pl *planner) afterMatrix(s step, host tensor.Shape) error {
 		pl.add(s)
 		return nil
 	case IsHost(pl.Target):
-		return pl.unsupported(lang.Sentence{})
+		return pl.unsupportedError(lang.Sentence{})
 	}
 	if next := ndRuleOf(pl.Target); next != nil && (next != &fractalZND || len(host) == 2) {
 		pl.add(s)
-		return pl.toMatrix(next, host)
+		return pl.planToMatrix(next, host)
 	}
 	next := ruleOf(pl.Target)
 	if next == nil {
-		return pl.unsupported(lang.Sentence{})
+		return pl.unsupportedError(lang.Sentence{})
 	}
 	if order == nil {
-		if len(host) != len(next.canonical()) {
-			return pl.unsupported(lang.Say("the host rank is %d, want %d", len(host), len(next.canonical())))
+		if len(host) != len(next.printOrder()) {
+			return pl.unsupportedError(lang.Say("the host rank is %d, want %d", len(host), len(next.printOrder())))
 		}
-		order = &next.orders()[0]
+		order = &next.hostFormats()[0]
 		pl.warn("the axis order of %v is not recorded: assumed to be %s (--original-format overrides this)", host, *order)
 	}
 	if !next.isAxisOrder(*order) || len(host) != len(order.String()) {
-		return pl.unsupported(lang.Say("different axes"))
+		return pl.unsupportedError(lang.Say("different axes"))
 	}
 	pl.add(s)
-	return pl.toDevice(next, nameAxes(order.String(), host), order.String())
+	return pl.planToDevice(next, nameAxes(order.String(), host), order.String())
 }
 
-// matrixOrder is the axis order of the host shape behind a matrix layout, nil if unknown. A
-// shape from the user is in the order of the target.
+// matrixOrder returns the axis order of the host shape of a matrix layout, nil if unknown. A shape
+// from the user is in the order of the target.
 func (pl *planner) matrixOrder(host tensor.Shape) *tensor.Format {
 	for _, f := range []*tensor.Format{pl.Order, pl.OriginalFormat} {
 		if f == nil || len(pl.TargetShape) > 0 {

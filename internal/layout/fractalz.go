@@ -33,7 +33,7 @@ var fractalZ3D = rule{
 // first dimension. D is 1 in FRACTAL_Z.
 func groupedRelations(f tensor.Format, first string) func(d dims5, p params) ([]relation, error) {
 	return func(d dims5, p params) ([]relation, error) {
-		g, err := group(f, d, p)
+		g, err := newGrouping(f, d, p)
 		if err != nil {
 			return nil, err
 		}
@@ -57,9 +57,9 @@ type grouping struct {
 // maxGroups is the largest number of groups in the 16-bit sub-format of a dump.
 const maxGroups = 1<<16 - 1
 
-// group derives the packing. The host N axis is g*Cout, the C axis Cin.
-// E = min(lcm(lcm(Cin,C0)/Cin, lcm(Cout,16)/Cout), g).
-func group(f tensor.Format, d dims5, p params) (grouping, error) {
+// newGrouping derives the packing. The host N axis is g*Cout, the C axis Cin. E =
+// min(lcm(lcm(Cin,C0)/Cin, lcm(Cout,16)/Cout), g).
+func newGrouping(f tensor.Format, d dims5, p params) (grouping, error) {
 	host := d.shape("NCDHW")
 	g := max(p.groups, 1)
 	if g == 1 {
@@ -92,7 +92,7 @@ func gcd(a, b int64) int64 {
 }
 
 func placeFractalZ(d dims5, _ tensor.Shape, p params) blockList {
-	g, err := group(tensor.FractalZ, d, p)
+	g, err := newGrouping(tensor.FractalZ, d, p)
 	if err != nil {
 		panic(err) // the relations have been checked before
 	}
@@ -105,11 +105,11 @@ func placeFractalZ(d dims5, _ tensor.Shape, p params) blockList {
 		n: g.g,
 		at: func(gi int64) block {
 			e := gi % g.enlarge
-			c := split(d[axC], p.c0, 1, c1)
+			c := splitAxis(d[axC], p.c0, 1, c1)
 			c.shift = e * g.cin
 			n := span{start: gi * g.cout, count: g.cout, shift: e * g.cout, levels: []level{{0, p.c0}}}
 			return block{base: gi / g.enlarge * pack, spans: []span{
-				n, c.normal(), linear(d[axD], depth), linear(d[axH], h), linear(d[axW], w)}}
+				n, c.mergeLevels(), linearAxis(d[axD], depth), linearAxis(d[axH], h), linearAxis(d[axW], w)}}
 		},
 		inHost: func(ranges []axisRange) (from, to int64) {
 			cout := max(1, g.cout)
@@ -139,8 +139,8 @@ var fractalZ3DTranspose = rule{
 		w := dev[1] * p.n0 * p.c0
 		h := w * d[axW]
 		n1 := h * d[axH]
-		return singleBlock(split(d[axN], p.c0, 1, n1), linear(d[axC], p.c0),
-			linear(d[axD], n1*ceilDiv(d[axN], p.c0)), linear(d[axH], h), linear(d[axW], w))
+		return singleBlock(splitAxis(d[axN], p.c0, 1, n1), linearAxis(d[axC], p.c0),
+			linearAxis(d[axD], n1*ceilDiv(d[axN], p.c0)), linearAxis(d[axH], h), linearAxis(d[axW], w))
 	},
 }
 
@@ -160,8 +160,8 @@ var fractalZWino = rule{
 	place: func(d dims5, dev tensor.Shape, p params) blockList {
 		w := 8 * p.c0
 		n8 := w * d[axH] * d[axW]
-		return singleBlock(split(d[axN], 8, p.c0, n8), split(d[axC], p.c0, 1, n8*2*dev[1]), linear(d[axD], 0),
-			linear(d[axH], w*d[axW]), linear(d[axW], w))
+		return singleBlock(splitAxis(d[axN], 8, p.c0, n8), splitAxis(d[axC], p.c0, 1, n8*2*dev[1]), linearAxis(d[axD], 0),
+			linearAxis(d[axH], w*d[axW]), linearAxis(d[axW], w))
 	},
 }
 
@@ -193,13 +193,13 @@ var fractalZC04 = rule{
 		var blocks []block
 		for quad := range ceilDiv(d[axC], 4) {
 			blocks = append(blocks, block{spans: []span{
-				linear(d[axN], p.c0),
+				linearAxis(d[axN], p.c0),
 				{start: quad * 4, count: min(4, d[axC]-quad*4), levels: []level{{0, 1}}},
-				linear(d[axD], 0),
-				linear(1, 0),
+				linearAxis(d[axD], 0),
+				linearAxis(1, 0),
 				{count: area, shift: quad * area, levels: []level{{p.c0 / 4, 4}, {0, outer}}}}})
 		}
-		return listOf(blocks...)
+		return newBlockList(blocks...)
 	},
 }
 
@@ -207,5 +207,5 @@ var fractalZC04 = rule{
 // The layout is meant for C <= 4.
 const maxC04Channels = 4096
 
-// fractalBlocks reads C0 and N0 off the last two device dimensions.
+// fractalBlocks infers C0 and N0 from the last two device dimensions.
 func fractalBlocks(dev tensor.Shape, p *params) { p.n0, p.c0 = dev[len(dev)-2], dev[len(dev)-1] }

@@ -15,16 +15,16 @@ type Piece struct {
 	run     int64 // elements that are contiguous in both arrays
 }
 
-// joined reads pieces as the array that they tile.
-type joined struct {
+// joinedSource reads pieces as the array that they compose.
+type joinedSource struct {
 	shape  tensor.Shape
 	unit   int
 	pieces []Piece
 	at     []int64
 }
 
-// Join reads pieces as the dense array that they tile, of elements of unit bytes. It serves
-// one goroutine.
+// Join reads pieces as the dense array that they compose, of elements of unit bytes. It serves one
+// goroutine.
 func Join(whole tensor.Shape, unit int, pieces []Piece) (Source, error) {
 	var n int64
 	for i := range pieces {
@@ -48,11 +48,11 @@ func Join(whole tensor.Shape, unit int, pieces []Piece) (Source, error) {
 	if n != whole.Elements() {
 		return nil, lang.Errorf("pieces of %d elements, want the %d of %v", n, whole.Elements(), whole)
 	}
-	return &joined{whole, unit, pieces, make([]int64, len(whole))}, nil
+	return &joinedSource{whole, unit, pieces, make([]int64, len(whole))}, nil
 }
 
 // ReadElements fills dst with the elements from first on.
-func (j *joined) ReadElements(dst []byte, first int64) error {
+func (j *joinedSource) ReadElements(dst []byte, first int64) error {
 	for len(dst) > 0 {
 		rest := first
 		for k := len(j.at) - 1; k >= 0; k-- {
@@ -73,7 +73,7 @@ func (j *joined) ReadElements(dst []byte, first int64) error {
 }
 
 // pieceAt returns the piece with the position j.at and the offset of the element in it.
-func (j *joined) pieceAt() (*Piece, int64) {
+func (j *joinedSource) pieceAt() (*Piece, int64) {
 next:
 	for i := range j.pieces {
 		p, offset := &j.pieces[i], int64(0)

@@ -20,7 +20,7 @@ func copyBox(dst, src []byte, b box, unit int) {
 	}
 	tile := plane{unit: unit, rows: dim{n: 1}, cols: dim{n: 1}}
 	if rows < 0 {
-		rows = longest(b.dims, cols)
+		rows = longestLoop(b.dims, cols)
 	}
 	switch {
 	case len(b.dims) == 0:
@@ -44,8 +44,8 @@ func copyBox(dst, src []byte, b box, unit int) {
 	tile.walkLoops(dst, src, loops)
 }
 
-// longest returns the index of the loop with the most steps, leaving out loop but; -1 for none.
-func longest(dims []dim, but int) int {
+// longestLoop returns the index of the loop with the most steps, except loop but; -1 for none.
+func longestLoop(dims []dim, but int) int {
 	found := -1
 	for i, d := range dims {
 		if i != but && (found < 0 || d.n > dims[found].n) {
@@ -111,7 +111,7 @@ func (p *plane) copy(dst, src []byte) {
 		}
 		u := int64(p.unit)
 		for c := range cols.n {
-			strided(dst[c*cols.host*u:], src[c*cols.dev*u:], rows, p.unit)
+			copyStrided(dst[c*cols.host*u:], src[c*cols.dev*u:], rows, p.unit)
 		}
 		return
 	}
@@ -125,12 +125,12 @@ func (p *plane) copy(dst, src []byte) {
 	}
 }
 
-// strided sets dst[i*d.host] = src[i*d.dev] for i < d.n, in elements.
-func strided(dst, src []byte, d dim, unit int) {
+// copyStrided sets dst[i*d.host] = src[i*d.dev] for i < d.n, in elements.
+func copyStrided(dst, src []byte, d dim, unit int) {
 	le := binary.LittleEndian
 	u := int64(unit)
 	to, from := int64(0), int64(0)
-	if unit == 8 { // two thirds of the time of the loop below
+	if unit == 8 { // special case for speed: two thirds of the time of the loop below
 		for range d.n {
 			le.PutUint64(dst[to:], le.Uint64(src[from:]))
 			to += d.host * 8
@@ -165,7 +165,7 @@ func (p *plane) transpose(dst, src []byte, rows, cols, devStride, hostStride int
 	default:
 		u := int64(p.unit)
 		for c := range cols {
-			strided(dst[c*hostStride*u:], src[c*u:], dim{n: rows, host: 1, dev: devStride}, p.unit)
+			copyStrided(dst[c*hostStride*u:], src[c*u:], dim{n: rows, host: 1, dev: devStride}, p.unit)
 		}
 	}
 }

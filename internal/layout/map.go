@@ -38,8 +38,8 @@ func (m *Map) strides() []int64 {
 	return strides
 }
 
-// order returns the axes of more than one position, innermost first.
-func (m *Map) order() []int {
+// hostOrder returns the axes of more than one position, innermost first.
+func (m *Map) hostOrder() []int {
 	var axes []int
 	for i, a := range m.Axes {
 		if a.Size != 1 {
@@ -50,9 +50,9 @@ func (m *Map) order() []int {
 	return axes
 }
 
-// granules returns, for every axis, the number of positions in a block of the layout and the
+// blockGranules returns, for every axis, the number of positions in a block of the layout and the
 // device stride from one block to the next. The map must have a block.
-func (m *Map) granules() (granule, top []int64) {
+func (m *Map) blockGranules() (granule, top []int64) {
 	for i, s := range m.blocks.at(0).spans {
 		granule = append(granule, min(s.granule(), max(1, m.Axes[i].Size)))
 		top = append(top, s.levels[len(s.levels)-1].stride)
@@ -70,12 +70,12 @@ func (m *Map) eachBox(hostOrder []int, lo, hi int64, f func([]axisRange) error) 
 	for i, a := range m.Axes {
 		ranges[i] = axisRange{0, a.Size}
 	}
-	return m.boxesWithin(hostOrder, ranges, lo, hi, f)
+	return m.eachBoxWithin(hostOrder, ranges, lo, hi, f)
 }
 
-// boxesWithin is eachBox with the axes outside hostOrder fixed at one position, from which lo
+// eachBoxWithin is eachBox with the axes outside hostOrder fixed at one position, from which lo
 // and hi count.
-func (m *Map) boxesWithin(hostOrder []int, ranges []axisRange, lo, hi int64, f func([]axisRange) error) error {
+func (m *Map) eachBoxWithin(hostOrder []int, ranges []axisRange, lo, hi int64, f func([]axisRange) error) error {
 	if lo >= hi {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (m *Map) boxesWithin(hostOrder []int, ranges []axisRange, lo, hi int64, f f
 	// part is the piece [from, to) of one position of the axis.
 	part := func(at, from, to int64) error {
 		ranges[a] = axisRange{at, at + 1}
-		return m.boxesWithin(inner, ranges, from, to, f)
+		return m.eachBoxWithin(inner, ranges, from, to, f)
 	}
 	first, end := ceilDiv(lo, stride), hi/stride
 	if first > end {
@@ -153,11 +153,11 @@ type blockList struct {
 	inDevice func(lo, hi int64) (from, to int64)
 }
 
-// listOf makes a list of a few blocks.
-func listOf(blocks ...block) blockList {
+// newBlockList makes a list of a few blocks.
+func newBlockList(blocks ...block) blockList {
 	for _, b := range blocks {
 		for i := range b.spans {
-			b.spans[i] = b.spans[i].normal()
+			b.spans[i] = b.spans[i].mergeLevels()
 		}
 	}
 	return blockList{n: int64(len(blocks)), at: func(i int64) block { return blocks[i] }}
@@ -190,20 +190,20 @@ func (l blockList) walkRange(from, to int64, f func(block) error) error {
 	return nil
 }
 
-// linear is a whole axis of n positions, stride device elements apart.
-func linear(n, stride int64) span {
+// linearAxis is a whole axis of n positions, stride device elements apart.
+func linearAxis(n, stride int64) span {
 	return span{count: n, levels: []level{{0, stride}}}
 }
 
-// split is a whole axis of n positions that is cut in pieces of size: inner is
+// splitAxis is a whole axis of n positions that is cut in pieces of size: inner is
 // the stride inside a piece, outer the stride from piece to piece.
-func split(n, size, inner, outer int64) span {
+func splitAxis(n, size, inner, outer int64) span {
 	return span{count: n, levels: []level{{size, inner}, {0, outer}}}
 }
 
-// normal merges neighbouring levels whose strides continue each other, so that granules are as
+// mergeLevels merges neighbouring levels whose strides continue each other, so that granules are as
 // small as the layout allows.
-func (s span) normal() span {
+func (s span) mergeLevels() span {
 	merged := []level{s.levels[0]}
 	for _, l := range s.levels[1:] {
 		last := &merged[len(merged)-1]
@@ -253,9 +253,9 @@ type axisLoop struct {
 	n, step, stride int64
 }
 
-// digits cuts the positions [a, b) of a mixed-radix number into runs: at most a head, a middle and a tail for each
+// digitRuns cuts the positions [a, b) of a mixed-radix number into runs: at most a head, a middle and a tail for each
 // level.
-func digits(levels []level, a, b int64) []run {
+func digitRuns(levels []level, a, b int64) []run {
 	if a >= b {
 		return nil
 	}
@@ -269,7 +269,7 @@ func digits(levels []level, a, b int64) []run {
 		place *= l.size
 	}
 	inside := func(q, from, to int64) []run {
-		part := digits(lower, from, to)
+		part := digitRuns(lower, from, to)
 		for i := range part {
 			part[i].pos += q * place
 			part[i].off += q * top.stride
@@ -311,40 +311,40 @@ type dim struct {
 	n, host, dev int64
 }
 
-// boxes calls f with every box of the block. hostStride is the host stride of each axis, in
+// eachBox calls f with every box of the block. hostStride is the host stride of each axis, in
 // elements. The box is valid during the call only.
-func (b block) boxes(hostStride []int64, f func(box) error) error {
+func (b block) eachBox(hostStride []int64, f func(box) error) error {
 	axes := make([][]run, len(b.spans))
 	for i, s := range b.spans {
-		axes[i] = digits(s.levels, s.shift, s.shift+s.count)
+		axes[i] = digitRuns(s.levels, s.shift, s.shift+s.count)
 		for k := range axes[i] {
 			axes[i][k].pos += s.start - s.shift
 		}
 	}
-	return cross(axes, hostStride, box{dev: b.base, dims: make([]dim, 0, 16)}, f)
+	return combineRuns(axes, hostStride, box{dev: b.base, dims: make([]dim, 0, 16)}, f)
 }
 
-// cross combines the runs of the axes: one box for each choice of a run per axis.
-func cross(axes [][]run, hostStride []int64, done box, f func(box) error) error {
+// combineRuns combines the runs of the axes: one box for each choice of a run per axis.
+func combineRuns(axes [][]run, hostStride []int64, done box, f func(box) error) error {
 	if len(axes) == 0 {
 		done.dims = slices.Clone(done.dims) // the next box shares the leading loops
-		return f(done.coalesced())
+		return f(done.coalesce())
 	}
 	for _, r := range axes[0] {
 		next := box{done.host + r.pos*hostStride[0], done.dev + r.off, done.dims}
 		for _, l := range r.loops {
 			next.dims = append(next.dims, dim{l.n, l.step * hostStride[0], l.stride})
 		}
-		if err := cross(axes[1:], hostStride[1:], next, f); err != nil {
+		if err := combineRuns(axes[1:], hostStride[1:], next, f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// coalesced drops loops of one step, sorts the others by host stride and joins
+// coalesce drops loops of one step, sorts the others by host stride and joins
 // loops that continue each other on both sides.
-func (b box) coalesced() box {
+func (b box) coalesce() box {
 	dims := slices.DeleteFunc(b.dims, func(d dim) bool { return d.n == 1 })
 	slices.SortFunc(dims, func(x, y dim) int {
 		if x.host != y.host {
@@ -365,13 +365,13 @@ func (b box) coalesced() box {
 	return b
 }
 
-// swapped exchanges host and device.
-func (b box) swapped() box {
+// swap exchanges host and device.
+func (b box) swap() box {
 	s := box{host: b.dev, dev: b.host, dims: slices.Clone(b.dims)}
 	for i, d := range s.dims {
 		s.dims[i] = dim{d.n, d.dev, d.host}
 	}
-	return s.coalesced()
+	return s.coalesce()
 }
 
 // eachPart calls f with the parts of the box whose host offsets lie in [lo, hi). The host stride of
@@ -406,7 +406,7 @@ func (b box) eachPart(lo, hi int64, f func(box) error) error {
 	if end > whole {
 		part := at(whole)
 		part.dims = append(slices.Clone(inner.dims), dim{end - whole, outer.host, outer.dev})
-		if err := f(part.coalesced()); err != nil {
+		if err := f(part.coalesce()); err != nil {
 			return err
 		}
 	}

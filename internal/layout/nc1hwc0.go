@@ -68,8 +68,8 @@ var c1hwc0 = rule{
 	place: func(d dims5, dev tensor.Shape, p params) blockList {
 		w := p.c0
 		h := w * d[axW]
-		return singleBlock(split(d[axN], p.c0, 1, h*d[axH]), linear(d[axC], 0), linear(d[axD], 0),
-			linear(d[axH], h), linear(d[axW], w))
+		return singleBlock(splitAxis(d[axN], p.c0, 1, h*d[axH]), linearAxis(d[axC], 0), linearAxis(d[axD], 0),
+			linearAxis(d[axH], h), linearAxis(d[axW], w))
 	},
 	padded: func(dev tensor.Shape) dims5 {
 		return dims5{dev[0] * dev[3], 1, 1, dev[1], dev[2]}
@@ -95,15 +95,15 @@ var c1hwncoc0 = rule{
 		n := p.c0 * p.c0
 		w := n * dev[3]
 		h := w * d[axW]
-		return singleBlock(linear(d[axN], n), split(d[axC], p.c0, p.c0+1, h*d[axH]), linear(d[axD], 0),
-			linear(d[axH], h), linear(d[axW], w))
+		return singleBlock(linearAxis(d[axN], n), splitAxis(d[axC], p.c0, p.c0+1, h*d[axH]), linearAxis(d[axD], 0),
+			linearAxis(d[axH], h), linearAxis(d[axW], w))
 	},
 	padded: func(dev tensor.Shape) dims5 {
 		return dims5{dev[3], dev[0] * dev[5], 1, dev[1], dev[2]}
 	},
 }
 
-// lastIsC0 reads the channel block off the last device dimension.
+// lastIsC0 infers the channel block from the last device dimension.
 func lastIsC0(dev tensor.Shape, p *params) { p.c0, p.n0 = dev[len(dev)-1], 1 }
 
 func nc1hwc0Relations(d dims5, p params) ([]relation, error) {
@@ -118,9 +118,9 @@ func placeNC1HWC0(d dims5, _ tensor.Shape, p params) blockList {
 	h := w * d[axW]
 	c1 := h * d[axH]
 	depth := c1 * ceilDiv(d[axC], p.c0)
-	return singleBlock(linear(d[axN], depth*d[axD]), split(d[axC], p.c0, 1, c1), linear(d[axD], depth),
-		linear(d[axH], h), linear(d[axW], w))
+	return singleBlock(linearAxis(d[axN], depth*d[axD]), splitAxis(d[axC], p.c0, 1, c1), linearAxis(d[axD], depth),
+		linearAxis(d[axH], h), linearAxis(d[axW], w))
 }
 
 // singleBlock makes the list of a single block. The spans are in the order of axisNames.
-func singleBlock(spans ...span) blockList { return listOf(block{spans: spans}) }
+func singleBlock(spans ...span) blockList { return newBlockList(block{spans: spans}) }

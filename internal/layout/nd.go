@@ -17,15 +17,15 @@ type ndRule struct {
 	// the layout with the channel blocks that they fix.
 	c0       int64
 	variants map[tensor.Format]int64
-	// blocks reads the block sizes off the matrix part of a device shape. columns is the last
+	// blocks infers the block sizes from the matrix part of a device shape. columns is the last
 	// host dimension, 0 if unknown.
 	blocks func(dev tensor.Shape, columns int64, p *params)
-	// relations gives the matrix part of the device shape for m rows and n columns.
+	// relations returns the matrix part of the device shape for m rows and n columns.
 	relations func(m, n int64, p params) ([]relation, error)
-	// place gives the offsets of rows and columns inside one matrix of shape dev.
+	// place returns the offsets of rows and columns inside one matrix of shape dev.
 	place func(m, n int64, dev tensor.Shape, p params) [][2]span
-	// padded gives rows and columns of the whole buffer, padding included; nil if the device
-	// shape does not tell.
+	// padded returns rows and columns of the whole buffer, padding included; nil if the device
+	// shape does not determine them.
 	padded func(dev tensor.Shape) (m, n int64)
 }
 
@@ -59,7 +59,7 @@ var fractalNZ = ndRule{
 		}, nil
 	},
 	place: func(m, n int64, dev tensor.Shape, p params) [][2]span {
-		return [][2]span{{linear(m, p.c0), split(n, p.c0, 1, dev[1]*dev[2]*p.c0)}}
+		return [][2]span{{linearAxis(m, p.c0), splitAxis(n, p.c0, 1, dev[1]*dev[2]*p.c0)}}
 	},
 	padded: func(dev tensor.Shape) (m, n int64) { return dev[1] * dev[2], dev[0] * dev[3] },
 }
@@ -79,7 +79,7 @@ var fractalZZ = ndRule{
 	},
 	place: func(m, n int64, dev tensor.Shape, p params) [][2]span {
 		cell := p.n0 * p.c0
-		return [][2]span{{split(m, p.n0, p.c0, dev[1]*cell), split(n, p.c0, 1, cell)}}
+		return [][2]span{{splitAxis(m, p.n0, p.c0, dev[1]*cell), splitAxis(n, p.c0, 1, cell)}}
 	},
 	padded: func(dev tensor.Shape) (m, n int64) { return dev[0] * dev[2], dev[1] * dev[3] },
 }
@@ -99,7 +99,7 @@ var fractalZND = ndRule{
 		}, nil
 	},
 	place: func(k, n int64, dev tensor.Shape, p params) [][2]span {
-		return [][2]span{{split(k, p.c0, 1, dev[1]*p.n0*p.c0), linear(n, p.c0)}}
+		return [][2]span{{splitAxis(k, p.c0, 1, dev[1]*p.n0*p.c0), linearAxis(n, p.c0)}}
 	},
 }
 
@@ -137,12 +137,12 @@ var fractalZNRNN = ndRule{
 		if err != nil {
 			panic(err) // the relations have been checked before
 		}
-		columns := split(n, p.hidden, 16, ceilDiv(p.hidden, p.c0)*p.c0*16)
+		columns := splitAxis(n, p.hidden, 16, ceilDiv(p.hidden, p.c0)*p.c0*16)
 		row := dev[1] * 16 * 16
 		var all [][2]span
 		start, padded := int64(0), int64(0)
 		for _, part := range parts {
-			rows := split(part, 16, 1, row)
+			rows := splitAxis(part, 16, 1, row)
 			rows.start, rows.shift = start, padded
 			all = append(all, [2]span{rows, columns})
 			start += part
@@ -184,12 +184,12 @@ var ndRNNBias = ndRule{
 		return []relation{{name: "X", formula: "cnt*up(hidden, C0)", want: n / p.hidden * ceilDiv(p.hidden, p.c0) * p.c0}}, nil
 	},
 	place: func(_, n int64, _ tensor.Shape, p params) [][2]span {
-		return [][2]span{{linear(1, 0), split(n, p.hidden, 1, ceilDiv(p.hidden, p.c0)*p.c0)}}
+		return [][2]span{{linearAxis(1, 0), splitAxis(n, p.hidden, 1, ceilDiv(p.hidden, p.c0)*p.c0)}}
 	},
 }
 
-// biasBlocks finds the C0 to a multiple of which each block of hid is padded: the expected C0 if
-// it makes the device dimension, else the smallest power of two from 4 to 64 that does.
+// biasBlocks infers the C0 to a multiple of which each block of hid is padded: the expected C0 if
+// it produces the device dimension, else the smallest power of two from 4 to 64 that does.
 func biasBlocks(dev tensor.Shape, columns int64, p *params) {
 	p.n0 = 1
 	if p.hidden <= 0 || columns < p.hidden {
@@ -231,11 +231,11 @@ var fractalZNLSTM = rule{
 		w := dev[1] * 256
 		h := w * d[axW]
 		row := h * d[axH]
-		n := split(d[axN], hidden, 16, ceilDiv(hidden, 16)*256)
-		first, second := split(input, 16, 1, row), split(hidden, 16, 1, row)
+		n := splitAxis(d[axN], hidden, 16, ceilDiv(hidden, 16)*256)
+		first, second := splitAxis(input, 16, 1, row), splitAxis(hidden, 16, 1, row)
 		second.start, second.shift = input, ceilDiv(input, 16)*16
-		rest := []span{linear(d[axD], 0), linear(d[axH], h), linear(d[axW], w)}
-		return listOf(
+		rest := []span{linearAxis(d[axD], 0), linearAxis(d[axH], h), linearAxis(d[axW], w)}
+		return newBlockList(
 			block{spans: append([]span{n, first}, rest...)},
 			block{spans: append([]span{n, second}, rest...)},
 		)
@@ -258,7 +258,7 @@ func (r *ndRule) matrixOf(host tensor.Shape) (batch tensor.Shape, m, n int64) {
 	return host[:len(host)-2], host[len(host)-2], n
 }
 
-// checkHostShape checks that a host shape makes device shape dev.
+// checkHostShape returns an error unless a host shape produces device shape dev.
 func (r *ndRule) checkHostShape(f tensor.Format, host, dev tensor.Shape, p params) error {
 	if len(host) == 0 {
 		return &ShapeError{Format: f, Stored: dev, Host: host, Relation: lang.Say("the host shape has no dimensions")}
@@ -292,7 +292,7 @@ func (r *ndRule) mapTo(host, dev tensor.Shape, p params, axes []Axis) *Map {
 	for _, part := range r.place(m, n, tail, p) {
 		var b block
 		for i, size := range batch {
-			b.spans = append(b.spans, linear(size, strides[i]*matrix))
+			b.spans = append(b.spans, linearAxis(size, strides[i]*matrix))
 		}
 		if keepRow {
 			b.spans = append(b.spans, part[0])
@@ -300,5 +300,5 @@ func (r *ndRule) mapTo(host, dev tensor.Shape, p params, axes []Axis) *Map {
 		b.spans = append(b.spans, part[1])
 		blocks = append(blocks, b)
 	}
-	return &Map{Device: dev, Axes: axes, blocks: listOf(blocks...)}
+	return &Map{Device: dev, Axes: axes, blocks: newBlockList(blocks...)}
 }

@@ -23,7 +23,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Request asks for a tensor in another format.
+// Request describes a conversion of a tensor to another format.
 type Request struct {
 	DType  tensor.DType
 	Source tensor.Format
@@ -42,14 +42,14 @@ type Request struct {
 	TargetShape tensor.Shape
 	// Order, when not nil, is the axis order of Original according to the user.
 	Order *tensor.Format
-	// TargetC0, when not 0, is the channel block of a device layout to make.
+	// TargetC0, when not 0, is the channel block of a device layout to produce.
 	TargetC0 int64
 	// HiddenSize and InputSize are attributes of RNN layouts, 0 when unknown.
 	HiddenSize, InputSize int64
 }
 
-// Plan is a conversion ready to run: shape and format of the result, and the steps from the
-// stored elements to it.
+// Plan is a conversion ready to run: shape and format of the result, and the steps from the stored
+// elements to the result.
 type Plan struct {
 	Shape tensor.Shape
 	// Format is the format of the result: the target, or ND if the source has no named axes and
@@ -66,7 +66,7 @@ type Plan struct {
 type step struct {
 	m        *Map
 	toDevice bool
-	// column is the other reading of an ambiguous map, nil for none; see holdsColumn.
+	// column is the second reading of an ambiguous map, nil for none; see holdsColumn.
 	column *Map
 }
 
@@ -105,7 +105,7 @@ func (pl *planner) warn(format string, args ...any) {
 
 func (pl *planner) add(s step) { pl.plan.steps = append(pl.plan.steps, s) }
 
-func (pl *planner) unsupported(why lang.Sentence) error {
+func (pl *planner) unsupportedError(why lang.Sentence) error {
 	return &UnsupportedError{From: pl.Source, To: pl.Target, Why: why}
 }
 
@@ -115,13 +115,13 @@ func (pl *planner) planRule() error {
 		return pl.planUnchanged(pl.Target)
 	}
 	if IsHost(pl.Source) {
-		return pl.fromHost()
+		return pl.planFromHost()
 	}
-	return pl.fromDevice()
+	return pl.planFromDevice()
 }
 
-// relabel corrects the format of the source. A tensor tagged with a 4-D or 5-D order but of another
-// rank is ND; an ND tensor gets the order that the user gives.
+// relabel corrects the format of the source. A tensor with a 4-D or 5-D order but another rank is
+// ND; an ND tensor gets the order that the user gives.
 func (pl *planner) relabel() {
 	order, ok := Order(pl.Source)
 	if ok && len(order) != len(pl.Shape) {
@@ -150,18 +150,18 @@ func (pl *planner) planUnchanged(format tensor.Format) error {
 		return nil
 	}
 	if order, ok := Order(pl.Source); ok && pl.Source == format && len(order) == len(pl.Shape) {
-		return pl.permute(order, order) // crops
+		return pl.planPermutation(order, order) // crops
 	}
 	return &ShapeError{Format: pl.Source, Stored: pl.Shape, Host: pl.TargetShape,
 		Relation: lang.Say("%d elements, want %d", pl.Shape.Elements(), pl.TargetShape.Elements())}
 }
 
-func (pl *planner) fromHost() error {
+func (pl *planner) planFromHost() error {
 	from, namedSource := Order(pl.Source)
 	to, namedTarget := Order(pl.Target)
 	switch {
 	case namedSource && namedTarget:
-		return pl.permute(from, to)
+		return pl.planPermutation(from, to)
 	case pl.Target == tensor.ND:
 		return pl.planUnchanged(tensor.ND)
 	case pl.Source == tensor.ND && namedTarget:
@@ -170,7 +170,7 @@ func (pl *planner) fromHost() error {
 		}
 		return pl.planUnchanged(tensor.ND)
 	case IsHost(pl.Target):
-		return pl.unsupported(lang.Sentence{})
+		return pl.unsupportedError(lang.Sentence{})
 	}
 	if len(pl.TargetShape) > 0 {
 		pl.warn("the shape %v is not used: %s takes its shape from the tensor", pl.TargetShape, pl.Target)
@@ -178,23 +178,23 @@ func (pl *planner) fromHost() error {
 	if rule := ruleOf(pl.Target); rule != nil && namedSource {
 		d := nameAxes(from, pl.Shape)
 		if !rule.axes3D && d[axD] != 1 {
-			return pl.unsupported(lang.Say("D is %d, want 1", d[axD]))
+			return pl.unsupportedError(lang.Say("D is %d, want 1", d[axD]))
 		}
-		return pl.toDevice(rule, d, from)
+		return pl.planToDevice(rule, d, from)
 	}
 	if rule := ndRuleOf(pl.Target); rule != nil && (pl.Target != tensor.FractalZ || len(pl.Shape) == 2) {
-		return pl.toMatrix(rule, pl.Shape)
+		return pl.planToMatrix(rule, pl.Shape)
 	}
 	if ruleOf(pl.Target) != nil {
-		return pl.unsupported(lang.Say("the axis order of the tensor is unknown; give it with --original-format"))
+		return pl.unsupportedError(lang.Say("the axis order of the tensor is unknown; give it with --original-format"))
 	}
-	return pl.unsupported(lang.Sentence{})
+	return pl.unsupportedError(lang.Sentence{})
 }
 
-// permute plans a change of the order of named axes. A target shape crops them.
-func (pl *planner) permute(from, to string) error {
+// planPermutation plans a change of the order of named axes. A target shape crops them.
+func (pl *planner) planPermutation(from, to string) error {
 	if len(from) != len(to) {
-		return pl.unsupported(lang.Say("different axes"))
+		return pl.unsupportedError(lang.Say("different axes"))
 	}
 	stored := nameAxes(from, pl.Shape)
 	wanted := stored
@@ -212,11 +212,11 @@ func (pl *planner) permute(from, to string) error {
 		}
 	}
 	pl.plan.Shape = wanted.shape(to)
-	pl.add(step{m: permutation(stored, wanted, from, to)})
+	pl.add(step{m: permutationMap(stored, wanted, from, to)})
 	return nil
 }
 
-// targetParams returns the block sizes of the device layout to make. fixed is the channel block
+// targetParams returns the block sizes of the device layout to produce. fixed is the channel block
 // that the layout fixes, 0 for none.
 func (pl *planner) targetParams(fixed int64) params {
 	return params{c0: cmp.Or(fixed, pl.TargetC0, pl.C0, defaultC0(pl.DType)), n0: 16, cout: 16, groups: max(pl.Groups, 1),
@@ -236,8 +236,8 @@ func defaultC0(d tensor.DType) int64 {
 	}
 }
 
-// toDevice plans the device layout of a rule for host sizes d, stored in the given order.
-func (pl *planner) toDevice(rule *rule, d dims5, order string) error {
+// planToDevice plans the device layout of a rule for host sizes d, stored in the given order.
+func (pl *planner) planToDevice(rule *rule, d dims5, order string) error {
 	p := pl.targetParams(rule.c0)
 	want, err := rule.relations(d, p)
 	if err != nil {
@@ -252,10 +252,10 @@ func (pl *planner) toDevice(rule *rule, d dims5, order string) error {
 	return nil
 }
 
-// toMatrix plans the device layout of a matrix rule for a host shape.
-func (pl *planner) toMatrix(rule *ndRule, host tensor.Shape) error {
+// planToMatrix plans the device layout of a matrix rule for a host shape.
+func (pl *planner) planToMatrix(rule *ndRule, host tensor.Shape) error {
 	if len(host) == 0 {
-		return pl.unsupported(lang.Say("the tensor has no dimensions"))
+		return pl.unsupportedError(lang.Say("the tensor has no dimensions"))
 	}
 	p := pl.targetParams(cmp.Or(rule.c0, rule.variants[pl.Target]))
 	batch, m, n := rule.matrixOf(host)
@@ -309,8 +309,8 @@ func pairNibbles(f tensor.Format, dev tensor.Shape, columns int64) (tensor.Shape
 	return paired, nil
 }
 
-// reading returns the map that fits the data in src.
-func (s step) reading(src Source, unit int) (*Map, error) {
+// chooseMap returns the map that fits the data in src.
+func (s step) chooseMap(src Source, unit int) (*Map, error) {
 	if s.column == nil {
 		return s.m, nil
 	}
@@ -325,7 +325,7 @@ func (s step) reading(src Source, unit int) (*Map, error) {
 }
 
 // holdsColumn decides between the row and the column reading of a one-dimensional FRACTAL_NZ
-// tensor, which both fit up to the length of a block: column if the row reading holds only zeros
+// tensor; up to the length of a block both fit. It returns true if the row reading has only zeros
 // after its first element and the column reading does not.
 func (s step) holdsColumn(src Source, unit int) (bool, error) {
 	n, c0 := s.m.Axes[0].Size, s.m.Device[len(s.m.Device)-1]
@@ -409,7 +409,7 @@ func pickedBlocks(strides []int64, picked [][]Run, n int64) blockList {
 		}
 	}
 	if long < 0 {
-		return listOf(block{})
+		return newBlockList(block{})
 	}
 	others := n / max(1, int64(len(picked[long])))
 	at := func(i int64) block {
@@ -421,7 +421,7 @@ func pickedBlocks(strides []int64, picked [][]Run, n int64) blockList {
 				which = rest % int64(len(runs))
 				rest /= int64(len(runs))
 			}
-			b.spans[k] = linear(runs[which].N, strides[k])
+			b.spans[k] = linearAxis(runs[which].N, strides[k])
 			b.spans[k].start = starts[k][which]
 			b.base += runs[which].From * strides[k]
 		}
@@ -454,8 +454,8 @@ func Transpose(got tensor.Shape, perm []int) (*Plan, error) {
 	return viewPlan(got, want, strides), nil
 }
 
-// Select plans rows of a dense array: its axes in the order perm, of these the first ones joined to one axis, and of that
-// axis the positions of the runs.
+// Select plans rows of a dense array: its axes are taken in the order perm, the first joined of
+// them form one axis, and of that axis the positions of the runs are selected.
 func Select(got tensor.Shape, perm []int, joined int, runs []Run) (*Plan, error) {
 	turned, err := Transpose(got, perm)
 	if err != nil {
@@ -500,8 +500,8 @@ func viewPlan(stored, want tensor.Shape, strides []int64) *Plan {
 	return &Plan{Shape: want, Format: tensor.ND, steps: []step{{m: arrayView(stored, denseAxes(want), strides)}}}
 }
 
-// permutation is the map of a host array stored in the order from.
-func permutation(stored, wanted dims5, from, to string) *Map {
+// permutationMap is the map of a host array stored in the order from.
+func permutationMap(stored, wanted dims5, from, to string) *Map {
 	var strides []int64
 	for _, axis := range stored.axes(from) {
 		strides = append(strides, axis.Stride)
@@ -513,7 +513,7 @@ func permutation(stored, wanted dims5, from, to string) *Map {
 func arrayView(stored tensor.Shape, axes []Axis, strides []int64) *Map {
 	b := block{spans: make([]span, len(axes))}
 	for i, a := range axes {
-		b.spans[i] = linear(a.Size, strides[i])
+		b.spans[i] = linearAxis(a.Size, strides[i])
 	}
-	return &Map{Device: stored, Axes: axes, blocks: listOf(b)}
+	return &Map{Device: stored, Axes: axes, blocks: newBlockList(b)}
 }

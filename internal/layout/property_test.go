@@ -53,8 +53,8 @@ func TestNamedLayoutsMatchTheFormulas(t *testing.T) {
 					z.n = 4 * dim("hidden", 20)
 					z.c = z.n/4 + dim("input", 20)
 				}
-				f := rapid.SampledFrom(r.orders()).Draw(t, "order")
-				back := rapid.SampledFrom(r.orders()).Draw(t, "order back")
+				f := rapid.SampledFrom(r.hostFormats()).Draw(t, "order")
+				back := rapid.SampledFrom(r.hostFormats()).Draw(t, "order back")
 				host := dims5{z.n, z.c, z.d, z.h, z.w}.shape(f.String())
 				there := plan(t, Request{DType: dtypeOf[unit], Source: f, Shape: host, Groups: g, Target: r.format,
 					TargetC0: rapid.SampledFrom([]int64{8, 16, 32}).Draw(t, "C0")})

@@ -13,9 +13,9 @@ import (
 // computing the rest. It is a Source for one goroutine. Its Buffers grow to about BufferBytes for
 // each step of the plan.
 //
-// Neighbours in the result lie scattered in the source, and a few channels of a block cost as
-// much reading as the whole block. So reads in order are served from a window, a larger range
-// that ends at the end of blocks. Any other read gathers its own elements only.
+// Neighbours in the result lie scattered in the source, and a few channels of a block cost as much
+// reading as the whole block. So consecutive reads are served from a window, a larger range that
+// ends at the end of blocks. Any other read gathers its own elements only.
 type Reader struct {
 	loader
 	m        *Map  // nil if the result is the stored elements
@@ -46,7 +46,7 @@ func (p *Plan) Reader(src Source, unit int, buf *Buffers) (*Reader, error) {
 		if r != nil {
 			src, buf = r, buf.forNext()
 		}
-		m, err := s.reading(src, unit)
+		m, err := s.chooseMap(src, unit)
 		if err != nil {
 			return nil, err
 		}
@@ -68,11 +68,11 @@ func newStepReader(m *Map, toDevice bool, src Source, unit int, buf *Buffers) *R
 	}
 	r := newReader(src, unit, buf, host)
 	r.m, r.toDevice, r.stored = m, toDevice, device
-	r.order, r.strides = m.order(), m.strides()
+	r.order, r.strides = m.hostOrder(), m.strides()
 	if toDevice {
 		r.windows = windows{size: r.count, stride: 1, step: max(1, r.sizes.maxTile/r.unit)}
 	} else {
-		r.windows = m.windows(r.order, r.unit, r.sizes)
+		r.windows = m.chooseWindows(r.order, r.unit, r.sizes)
 	}
 	return r
 }
@@ -95,7 +95,7 @@ func (r *Reader) ReadElements(dst []byte, first int64) error {
 	ahead := first == r.next
 	r.next = first + n
 	for len(dst) > 0 {
-		have := r.fromWindow(dst, first)
+		have := r.copyFromWindow(dst, first)
 		if have == 0 {
 			var err error
 			if have, err = r.read(dst, first, ahead); err != nil {
@@ -118,7 +118,7 @@ func (r *Reader) Elements(buf []byte, first int64) ([]byte, error) {
 		if err := r.loadSmall(); err != nil {
 			return nil, err
 		}
-		if reach := min(r.windows.end(first), r.end); r.loaded == nil && first+n < reach {
+		if reach := min(r.windows.windowEnd(first), r.end); r.loaded == nil && first+n < reach {
 			if err := r.fill(first, reach); err != nil {
 				return nil, err
 			}
@@ -142,12 +142,12 @@ func (r *Reader) read(dst []byte, first int64, ahead bool) (int64, error) {
 	if err := r.loadSmall(); err != nil {
 		return 0, err
 	}
-	n, end := int64(len(dst))/r.unit, r.windows.end(first)
+	n, end := int64(len(dst))/r.unit, r.windows.windowEnd(first)
 	if reach := min(end, r.end); ahead && r.loaded == nil && first+n < reach {
 		if err := r.fill(first, reach); err != nil {
 			return 0, err
 		}
-		return r.fromWindow(dst, first), nil
+		return r.copyFromWindow(dst, first), nil
 	}
 	n = min(n, end-first)
 	return n, r.gather(dst[:n*r.unit], first)
@@ -158,7 +158,7 @@ func (r *Reader) loadSmall() error {
 	if r.loaded != nil || r.stored*r.unit > r.sizes.maxTile {
 		return nil
 	}
-	all := buffer(&r.buf.in, r.stored*r.unit)
+	all := resize(&r.buf.in, r.stored*r.unit)
 	if err := r.src.ReadElements(all, 0); err != nil {
 		return err
 	}
@@ -166,8 +166,8 @@ func (r *Reader) loadSmall() error {
 	return nil
 }
 
-// fromWindow copies the leading elements of dst that are in the window and returns their number.
-func (r *Reader) fromWindow(dst []byte, first int64) int64 {
+// copyFromWindow copies the leading elements of dst that are in the window and returns their number.
+func (r *Reader) copyFromWindow(dst []byte, first int64) int64 {
 	skip := (first - r.start) * r.unit
 	if skip < 0 || skip >= int64(len(r.window)) {
 		return 0
@@ -178,7 +178,7 @@ func (r *Reader) fromWindow(dst []byte, first int64) int64 {
 // fill makes [first, end) the window.
 func (r *Reader) fill(first, end int64) error {
 	r.window = r.window[:0] // empty if gather fails
-	out := buffer(&r.buf.out, (end-first)*r.unit)
+	out := resize(&r.buf.out, (end-first)*r.unit)
 	if err := r.gather(out, first); err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func (r *Reader) gather(dst []byte, first int64) error {
 			if !ok {
 				return nil
 			}
-			return part.boxes(r.strides, func(b box) error {
+			return part.eachBox(r.strides, func(b box) error {
 				b.host += at
 				return r.load(dst, b)
 			})
@@ -216,8 +216,8 @@ func (r *Reader) gatherDevice(dst []byte, first int64) error {
 	clear(dst)
 	end := first + int64(len(dst))/r.unit
 	return r.m.blocks.eachInDevice(first, end, func(b block) error {
-		return b.boxes(r.strides, func(b box) error {
-			return b.swapped().eachPart(first, end, func(part box) error {
+		return b.eachBox(r.strides, func(b box) error {
+			return b.swap().eachPart(first, end, func(part box) error {
 				part.host -= first
 				return r.load(dst, part)
 			})
@@ -229,21 +229,21 @@ func (r *Reader) gatherDevice(dst []byte, first int64) error {
 // axis has size positions of stride elements.
 type windows struct{ size, stride, step int64 }
 
-// end is the end of the window around element first.
-func (w windows) end(first int64) int64 {
+// windowEnd is the end of the window around element first.
+func (w windows) windowEnd(first int64) int64 {
 	at := first / w.stride % w.size
 	next := min((at/w.step+1)*w.step, w.size)
 	return first/w.stride*w.stride + (next-at)*w.stride
 }
 
-// windows chooses the ranges for reading: at least minTile bytes, and more to avoid parts of
+// chooseWindows chooses the ranges for reading: at least minTile bytes, and more to avoid parts of
 // blocks and short runs in the device buffer.
-func (m *Map) windows(hostOrder []int, unit int64, limits sizes) windows {
+func (m *Map) chooseWindows(hostOrder []int, unit int64, limits sizes) windows {
 	w := windows{size: 1, stride: 1, step: 1}
 	if m.blocks.n == 0 {
 		return w
 	}
-	granule, top := m.granules()
+	granule, top := m.blockGranules()
 	most := windowTiles * limits.maxTile / unit
 	for k, a := range hostOrder {
 		size, stride := m.Axes[a].Size, m.Axes[a].Stride
@@ -285,8 +285,8 @@ type Source interface {
 }
 
 // sizes are the bounds of reads and buffers, in bytes. A window has from minTile to windowTiles
-// times maxTile bytes, more than minTile only while its runs in the device buffer are shorter
-// than goodRun. One read has at most maxTile bytes; it reads through gaps of up to gap bytes.
+// times maxTile bytes; it exceeds minTile only while its runs in the device buffer are shorter than
+// goodRun. One read has at most maxTile bytes; it reads through gaps of up to gap bytes.
 type sizes struct {
 	minTile, maxTile, goodRun, gap int64
 }
@@ -329,7 +329,7 @@ type loader struct {
 	loaded []byte // the whole source, when it is small
 }
 
-// lineBytes is the length of a line of a processor's cache.
+// lineBytes is the length of a cache line in bytes.
 const lineBytes = 64
 
 // load copies the elements of a box into out, in segments that fit the buffer.
@@ -346,23 +346,23 @@ func (l *loader) load(out []byte, b box) error {
 	line := max(1, lineBytes/l.unit)
 	k := len(dims) - 1
 	if k < 1 || dims[k].host != 1 || min(dims[k].n, line)*dims[k].dev*l.unit <= l.sizes.maxTile {
-		return l.segments(out, b.host, b.dev, dims, dim{n: 1})
+		return l.loadSegments(out, b.host, b.dev, dims, dim{n: 1})
 	}
 	far := dims[k]
 	step := ceilDiv(far.n, max(1, far.n/line))
 	for i := int64(0); i < far.n; i += step {
 		part := dim{min(step, far.n-i), far.host, far.dev}
-		if err := l.segments(out, b.host+i*far.host, b.dev+i*far.dev, dims[:k], part); err != nil {
+		if err := l.loadSegments(out, b.host+i*far.host, b.dev+i*far.dev, dims[:k], part); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// segments reads a box of the loops dims, sorted by device stride, and the loop far, which stays
+// loadSegments reads a box of the loops dims, sorted by device stride, and the loop far, which stays
 // whole. It reads at once if the elements lie close together or their pieces fit into the
 // buffer side by side, else in steps of the outermost loop of dims.
-func (l *loader) segments(out []byte, host, dev int64, dims []dim, far dim) error {
+func (l *loader) loadSegments(out []byte, host, dev int64, dims []dim, far dim) error {
 	limit, gap := max(1, l.sizes.maxTile/l.unit/far.n), l.sizes.gap/l.unit
 	// The loops before near are read with their gaps; reach is their extent in elements.
 	near, reach, inner := 0, int64(1), int64(1)
@@ -380,8 +380,8 @@ func (l *loader) segments(out []byte, host, dev int64, dims []dim, far dim) erro
 		if dims = slices.Clone(dims); far.n > 1 {
 			dims = append(dims, far)
 		}
-		in := buffer(&l.buf.in, total*far.n*l.unit)
-		if err := l.pieces(in, dev, dims[near:]); err != nil {
+		in := resize(&l.buf.in, total*far.n*l.unit)
+		if err := l.loadPieces(in, dev, dims[near:]); err != nil {
 			return err
 		}
 		for i, pitch := near, reach; i < len(dims); i++ {
@@ -406,22 +406,22 @@ func (l *loader) segments(out []byte, host, dev int64, dims []dim, far dim) erro
 		if n := min(step, last.n-i); n > 1 {
 			part = append(slices.Clone(rest), dim{n, last.host, last.dev})
 		}
-		if err := l.segments(out, host+i*last.host, dev+i*last.dev, part, far); err != nil {
+		if err := l.loadSegments(out, host+i*last.host, dev+i*last.dev, part, far); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// pieces fills in with the pieces of a box side by side, one for every position of the loops.
-func (l *loader) pieces(in []byte, dev int64, loops []dim) error {
+// loadPieces fills in with the pieces of a box side by side, one for every position of the loops.
+func (l *loader) loadPieces(in []byte, dev int64, loops []dim) error {
 	if len(loops) == 0 {
 		return l.src.ReadElements(in, dev)
 	}
 	last := loops[len(loops)-1]
 	size := int64(len(in)) / last.n
 	for i := range last.n {
-		if err := l.pieces(in[i*size:][:size], dev+i*last.dev, loops[:len(loops)-1]); err != nil {
+		if err := l.loadPieces(in[i*size:][:size], dev+i*last.dev, loops[:len(loops)-1]); err != nil {
 			return err
 		}
 	}
@@ -439,7 +439,7 @@ const BlockElements = 64 << 10
 func Blocks(ctx context.Context, src Source, n int64, unit int, buf *[]byte) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for first := int64(0); first < n; first += BlockElements {
-			block := buffer(buf, min(BlockElements, n-first)*int64(unit))
+			block := resize(buf, min(BlockElements, n-first)*int64(unit))
 			err := ctx.Err()
 			if err == nil {
 				block, err = readAt(src, block, first)
@@ -463,8 +463,8 @@ func readAt(src Source, buf []byte, first int64) ([]byte, error) {
 	return buf, src.ReadElements(buf, first)
 }
 
-// buffer returns n bytes, reusing the memory of b if it suffices.
-func buffer(b *[]byte, n int64) []byte {
+// resize returns n bytes, reusing the memory of b if it suffices.
+func resize(b *[]byte, n int64) []byte {
 	*b = slices.Grow((*b)[:0], int(n))
 	return (*b)[:n]
 }

@@ -36,19 +36,19 @@ type rule struct {
 	// grouped: the groups of a convolution change the layout.
 	grouped bool
 	foldHW  bool // the offset depends on h*W + w only, not on h and w separately
-	// blocks reads the block sizes off a device shape of the right rank.
+	// blocks infers the block sizes from a device shape of the right rank.
 	blocks func(dev tensor.Shape, p *params)
-	// relations gives the device shape of host sizes, dimension by dimension.
+	// relations returns the device shape for host sizes, dimension by dimension.
 	relations func(d dims5, p params) ([]relation, error)
-	// place gives the offsets in a device buffer of shape dev.
+	// place returns the offsets in a device buffer of shape dev.
 	place func(d dims5, dev tensor.Shape, p params) blockList
-	// padded gives the host sizes of the whole device buffer, padding included; nil if the
-	// device shape does not tell.
+	// padded returns the host sizes of the whole device buffer, padding included; nil if the device
+	// shape does not determine them.
 	padded func(dev tensor.Shape) dims5
 }
 
-// rules holds the layouts of named axes. Adding one takes its file, a line
-// here, and its vectors in the tests.
+// rules holds the layouts of named axes. A new layout needs a file, a line here, and vectors in the
+// tests.
 var rules = []*rule{
 	&nc1hwc0, &nc1hwc0C04, &ndc1hwc0, &c1hwc0, &c1hwncoc0,
 	&fractalZ, &fractalZ3D, &fractalZ3DTranspose, &fractalZC04, &fractalZWino, &fractalZNLSTM,
@@ -63,8 +63,8 @@ func ruleOf(f tensor.Format) *rule {
 	return nil
 }
 
-// orders lists the host orders of the rule's axes.
-func (r *rule) orders() []tensor.Format {
+// hostFormats lists the host orders of the rule's axes.
+func (r *rule) hostFormats() []tensor.Format {
 	if r.axes3D {
 		return hostOrders[4:]
 	}
@@ -77,8 +77,8 @@ func (r *rule) isAxisOrder(f tensor.Format) bool {
 	return ok && (len(order) == 5) == r.axes3D
 }
 
-// withBlocks returns p with the block sizes of a device shape.
-func (r *rule) withBlocks(dev tensor.Shape, p params) (params, error) {
+// inferBlocks returns p with the block sizes of a device shape.
+func (r *rule) inferBlocks(dev tensor.Shape, p params) (params, error) {
 	if len(dev) != r.rank {
 		return p, &ShapeError{Format: r.format, Stored: dev,
 			Relation: lang.Say("rank is %d, want %d", len(dev), r.rank)}
@@ -96,11 +96,11 @@ func (r *rule) checkSizes(d dims5, dev tensor.Shape, p params) error {
 	if err != nil {
 		return err
 	}
-	return matchDimensions(r.format, d.shape(r.canonical()), dev, dev, want)
+	return matchDimensions(r.format, d.shape(r.printOrder()), dev, dev, want)
 }
 
-// canonical is the order in which host sizes are printed: NCHW or NCDHW.
-func (r *rule) canonical() string { return r.orders()[0].String() }
+// printOrder is the order in which host sizes are printed: NCHW or NCDHW.
+func (r *rule) printOrder() string { return r.hostFormats()[0].String() }
 
 // matchDimensions compares part of a device shape with the relations, dimension by dimension.
 func matchDimensions(f tensor.Format, host, dev, part tensor.Shape, want []relation) error {
@@ -140,11 +140,11 @@ func (r *rule) mapTo(d dims5, dev tensor.Shape, p params, order string) *Map {
 	return m
 }
 
-// ShapeError says that a shape does not fit its layout.
+// ShapeError is the error of a shape that does not fit its layout.
 type ShapeError struct {
 	Format   tensor.Format
 	Stored   tensor.Shape  // of the tensor in the file, or to be made
-	Host     tensor.Shape  // empty when only the stored shape is at fault
+	Host     tensor.Shape  // empty if only the stored shape is wrong
 	Relation lang.Sentence // the relation that does not hold: found and wanted
 }
 
@@ -165,7 +165,7 @@ func (e *ShapeError) Text() lang.Text {
 	return lang.Say("%s %s shape %v does not fit host shape %v: %s", e.Format, kind, e.Stored, e.Host, e.Relation).Text()
 }
 
-// UnsupportedError says that no conversion leads from one format to another.
+// UnsupportedError is the error of a conversion that does not exist.
 type UnsupportedError struct {
 	From, To tensor.Format
 	Why      lang.Sentence // optional
@@ -181,7 +181,7 @@ func (e *UnsupportedError) Text() lang.Text {
 	return lang.Say("no conversion from %s to %s: %s", e.From, e.To, e.Why).Text()
 }
 
-// MissingError says what the user must give because the file does not record it.
+// MissingError is the error of a fact that the file does not record: the user must give it.
 type MissingError struct {
 	Format tensor.Format
 	What   lang.Sentence
@@ -277,8 +277,8 @@ var expansion = map[tensor.Format][5]string{
 	tensor.DHWNC: {1: "C", 2: "NC", 3: "WNC", 4: "HWNC"},
 }
 
-// shapeReading is one way to read a recorded shape: an axis order and the sizes it
-// gives the named axes.
+// shapeReading is one interpretation of a recorded shape: an axis order and the resulting sizes of
+// the named axes.
 type shapeReading struct {
 	order tensor.Format
 	dims  dims5
@@ -293,9 +293,10 @@ func (r shapeReading) String() string {
 	return fmt.Sprintf("%s (%s)", r.order, strings.Join(sizes, " "))
 }
 
-// readings lists the ways to read shape s in the order of format f: as it is if the rank agrees,
-// else by the expansion rule. Four dimensions in an order of five axes are first read with D = 1.
-func readings(f tensor.Format, s tensor.Shape) []shapeReading {
+// shapeReadings lists the interpretations of shape s in the order of format f: with as many axes as the
+// order as it is, otherwise by the expansion rule. Four dimensions in an order of five axes are
+// first read with D = 1.
+func shapeReadings(f tensor.Format, s tensor.Shape) []shapeReading {
 	order := f.String()
 	if len(s) == len(order) {
 		return []shapeReading{{f, nameAxes(order, s)}}

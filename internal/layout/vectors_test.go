@@ -210,7 +210,7 @@ func (v vector) mapping(t *testing.T) *Map {
 		}
 		return nd.mapTo(v.shape, v.device, p, denseAxes(v.shape))
 	}
-	p, err := r.withBlocks(v.device, params{cout: 16, groups: max(1, v.groups)})
+	p, err := r.inferBlocks(v.device, params{cout: 16, groups: max(1, v.groups)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func TestEveryLayoutHasVectors(t *testing.T) {
 		}
 	}
 	for _, r := range rules {
-		for _, host := range r.orders() {
+		for _, host := range r.hostFormats() {
 			want(r.format, host)
 		}
 	}

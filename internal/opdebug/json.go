@@ -30,12 +30,12 @@ func (r *Record) AppendJSON(dst []byte) []byte {
 		for i := range r.Areas {
 			data = append(data, r.Areas[i].members())
 		}
-		root = r.Header.record(data...)
+		root = r.Header.recordMembers(data...)
 	}
 	return root.appendIndented(dst)
 }
 
-// AppendJSON appends the rescued fields in the form of a new-layout record; lost status words are
+// AppendJSON appends the remaining fields in the form of a new-layout record; lost status words are
 // null.
 func (r *MisreadRemainder) AppendJSON(dst []byte) []byte {
 	var data members
@@ -45,11 +45,11 @@ func (r *MisreadRemainder) AppendJSON(dst []byte) []byte {
 	if r.HasStatus {
 		data.add("status", []*uint64{nil, nil, nil, &r.LastStatus})
 	}
-	return r.Header.record(data).appendIndented(dst)
+	return r.Header.recordMembers(data).appendIndented(dst)
 }
 
-// record returns the members of a new-layout record.
-func (h *Header) record(data ...members) members {
+// recordMembers returns the members of a new-layout record.
+func (h *Header) recordMembers(data ...members) members {
 	var root, entry members
 	for _, f := range entryFields {
 		if f.name == accType {
@@ -160,7 +160,7 @@ type object struct {
 // parseRoot reads the top-level object of a file, or its member "record" in the extended form.
 func parseRoot(data []byte) (*object, error) {
 	doc := jsonpos.Parse(data)
-	if !doc.Valid() { // encoding/json is more lenient than jsonpos: accept what it accepts
+	if !doc.Valid() { // encoding/json accepts more than jsonpos: accept the same texts
 		var raw json.RawMessage
 		var syntax *json.SyntaxError
 		if err := json.Unmarshal(data, &raw); errors.As(err, &syntax) {
@@ -171,13 +171,13 @@ func parseRoot(data []byte) (*object, error) {
 	if record := root.Get("record"); record != nil && record.Value.Kind == jsonpos.Object {
 		root = record.Value
 	}
-	return member{Value: root, src: data}.object()
+	return member{Value: root, src: data}.asObject()
 }
 
-// object returns the member as an object; repeated keys are an error.
-func (m member) object() (*object, error) {
+// asObject returns the member as an object; repeated keys are an error.
+func (m member) asObject() (*object, error) {
 	if m.Kind != jsonpos.Object {
-		return nil, m.mismatch(lang.Say("an object"))
+		return nil, m.mismatchError(lang.Say("an object"))
 	}
 	o := &object{member: m, read: map[string]bool{}}
 	for _, repeated := range m.Repeated() {
@@ -206,7 +206,7 @@ func (o *object) object(key string) (*object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.object()
+	return m.asObject()
 }
 
 // unreadMembers returns the paths of the members that were not read.
@@ -220,18 +220,18 @@ func (o *object) unreadMembers() []string {
 	return out
 }
 
-// numbers reads the member as one number, or as an array of n if n is not 1.
-func (m member) numbers(n int) ([]uint64, error) {
+// asNumbers reads the member as one number, or as an array of n if n is not 1.
+func (m member) asNumbers(n int) ([]uint64, error) {
 	if n == 1 {
-		v, err := m.number(64)
+		v, err := m.asNumber(64)
 		return []uint64{v}, err
 	}
 	if m.Kind != jsonpos.Array || len(m.Elems) != n {
-		return nil, m.mismatch(lang.Say("an array of %d numbers", n))
+		return nil, m.mismatchError(lang.Say("an array of %d numbers", n))
 	}
 	out := make([]uint64, n)
 	for i, e := range m.Elems {
-		v, err := member{e, m.src, m.path}.number(64)
+		v, err := member{e, m.src, m.path}.asNumber(64)
 		if err != nil {
 			return nil, err
 		}
@@ -240,9 +240,9 @@ func (m member) numbers(n int) ([]uint64, error) {
 	return out, nil
 }
 
-// number reads the member as an unsigned number of at most bits bits: a decimal number, or a hex
+// asNumber reads the member as an unsigned number of at most bits bits: a decimal number, or a hex
 // string.
-func (m member) number(bits int) (uint64, error) {
+func (m member) asNumber(bits int) (uint64, error) {
 	text, base := m.Text, 10
 	if m.Kind == jsonpos.String {
 		var hex bool
@@ -253,13 +253,13 @@ func (m member) number(bits int) (uint64, error) {
 	}
 	v, err := strconv.ParseUint(text, base, bits)
 	if err != nil {
-		return 0, m.mismatch(lang.Say(`a whole number of %d bits or its "0x" string`, bits))
+		return 0, m.mismatchError(lang.Say(`a whole number of %d bits or its "0x" string`, bits))
 	}
 	return v, nil
 }
 
-// mismatch returns the error for a member of the wrong form.
-func (m member) mismatch(wanted lang.Sentence) error {
+// mismatchError returns the error for a member of the wrong form.
+func (m member) mismatchError(wanted lang.Sentence) error {
 	const maxShown = 40
 	raw := m.src[m.Start:m.End]
 	found := strings.Join(strings.Fields(strings.ToValidUTF8(string(raw[:min(len(raw), maxShown)]), "")), " ")
@@ -288,7 +288,7 @@ func ParseJSON(data []byte) (*Record, error) {
 		return nil, err
 	}
 	if isMisread(r) {
-		return nil, rescue(r)
+		return nil, decodeMisread(r)
 	}
 	return r, nil
 }
@@ -320,7 +320,7 @@ func parseJSONEntry(root *object) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	unit, err := r.Header.unit()
+	unit, err := r.Header.entryUnit()
 	if err != nil {
 		return nil, err
 	}
@@ -338,7 +338,7 @@ func parseJSONEntry(root *object) (*Record, error) {
 		return nil, err
 	}
 	r.Areas = []Area{a}
-	r.Warnings = r.Header.warnings(l)
+	r.Warnings = r.Header.entryWarnings(l)
 	for _, o := range []*object{data, list, root} {
 		r.warnUnread(o)
 	}
@@ -356,7 +356,7 @@ func (r *Record) parseJSONHeader(root *object) (*object, error) {
 		if i == len(headerFields)-len(entryFields) {
 			o = list
 		}
-		v, err := o.headerValue(f.name)
+		v, err := o.readHeaderValue(f.name)
 		if err != nil {
 			return nil, err
 		}
@@ -364,13 +364,13 @@ func (r *Record) parseJSONHeader(root *object) (*object, error) {
 	}
 	if r.Header.Magic != Magic {
 		m, _ := root.readMember("magic")
-		return nil, m.mismatch(lang.Plain(fmt.Sprintf(`"0x%x"`, Magic)))
+		return nil, m.mismatchError(lang.Plain(fmt.Sprintf(`"0x%x"`, Magic)))
 	}
 	return list, nil
 }
 
-// headerValue reads one word of the header; acc_type may be a name.
-func (o *object) headerValue(name string) (uint32, error) {
+// readHeaderValue reads one word of the header; acc_type may be a name.
+func (o *object) readHeaderValue(name string) (uint32, error) {
 	m, err := o.readMember(name)
 	if err != nil {
 		return 0, err
@@ -382,7 +382,7 @@ func (o *object) headerValue(name string) (uint32, error) {
 			}
 		}
 	}
-	v, err := m.number(32)
+	v, err := m.asNumber(32)
 	return uint32(v), err
 }
 
@@ -399,7 +399,7 @@ func (l *layout) parseJSON(o *object) (Area, error) {
 		if err != nil {
 			return Area{}, err
 		}
-		words, err := m.numbers(f.words)
+		words, err := m.asNumbers(f.words)
 		if err != nil {
 			return Area{}, err
 		}
@@ -417,12 +417,12 @@ func (r *Record) warnUnread(o *object) {
 	}
 }
 
-// MisreadRemainder is the remainder of a new-layout record that was read with the old layout and stored with
-// the old layout's fields only, as in MindSpore's JSON files on devices with the new layout.
+// MisreadRemainder is the remainder of a new-layout record that a program read with the old layout
+// and stored with the old layout's fields only, as in MindSpore's JSON files on devices with the
+// new layout.
 //
-// The old layout's first area lies over the header and the first three ids.
-// All further fields of the entry fall between the old layout's fields, except
-// the last of four status words.
+// The old layout's first area covers the header and the first three ids. All further fields of the
+// entry are between the old layout's fields, except the last of four status words.
 type MisreadRemainder struct {
 	Header     Header
 	Unit       Unit
@@ -438,27 +438,27 @@ type MisreadRemainder struct {
 // of the new layout.
 func isMisread(r *Record) bool { return uint32(r.Areas[0].ModelID) == Magic }
 
-// rescue decodes a misread record. The result is a *MisreadError, or an *AccTypeError if the header
-// has an unknown accelerator type.
-func rescue(r *Record) error {
+// decodeMisread decodes a misread record. The result is a *MisreadError, or an *AccTypeError if the
+// header has an unknown accelerator type.
+func decodeMisread(r *Record) error {
 	dha, l2 := &r.Areas[0], &r.Areas[1]
 	var h Header
 	for i, f := range headerFields {
 		pair := [...]uint64{dha.ModelID, dha.StreamID, dha.TaskID}[i/2]
 		*f.ref(&h) = uint32(pair >> (32 * (i % 2)))
 	}
-	unit, err := h.unit()
+	unit, err := h.entryUnit()
 	if err != nil {
 		return err
 	}
-	l := h.layout(unit)
+	l := h.entryLayout(unit)
 	out := MisreadRemainder{
 		Header:   h,
 		Unit:     unit,
 		ModelID:  dha.TaskType,
 		StreamID: dha.PCStart,
 		TaskID:   dha.ParaBase,
-		Warnings: append(h.warnings(l), r.Warnings...),
+		Warnings: append(h.entryWarnings(l), r.Warnings...),
 	}
 	if l.statusWords() > 1 {
 		out.LastStatus, out.HasStatus = l2.ModelID, true

@@ -16,7 +16,7 @@ const wordSize = 8
 // field is one field of a layout, with its place and names.
 type field struct {
 	name   string
-	alias  string // another name seen in JSON files
+	alias  string // alternative name in JSON files
 	offset int    // in the payload
 	words  int
 	hex    bool
@@ -66,8 +66,8 @@ func (l *layout) dataLen() int {
 	return n
 }
 
-// end returns the offset after the last field.
-func (l *layout) end() int {
+// endOffset returns the offset after the last field.
+func (l *layout) endOffset() int {
 	last := &l.fields[len(l.fields)-1]
 	return last.offset + last.words*wordSize
 }
@@ -77,34 +77,34 @@ func (l *layout) has(name string) bool {
 	return slices.ContainsFunc(l.fields, func(f field) bool { return f.name == name })
 }
 
-func number(name string, ref func(*Area) *uint64) field {
+func numberField(name string, ref func(*Area) *uint64) field {
 	return field{name: name, words: 1, ref: ref}
 }
 
-func address(name string, ref func(*Area) *uint64) field {
+func addressField(name string, ref func(*Area) *uint64) field {
 	return field{name: name, words: 1, hex: true, ref: ref}
 }
 
-func status(words int) field { return field{name: "status", words: words} }
+func statusField(words int) field { return field{name: "status", words: words} }
 
 // The fields, by the names of the CANN overflow data documentation.
 var (
-	modelID   = number("model_id", func(a *Area) *uint64 { return &a.ModelID })
-	streamID  = number("stream_id", func(a *Area) *uint64 { return &a.StreamID })
-	taskID    = number("task_id", func(a *Area) *uint64 { return &a.TaskID })
-	taskType  = number("task_type", func(a *Area) *uint64 { return &a.TaskType })
-	contextID = number("context_id", func(a *Area) *uint64 { return &a.ContextID })
-	threadID  = number("thread_id", func(a *Area) *uint64 { return &a.ThreadID })
-	cpuID     = number("cpu_id", func(a *Area) *uint64 { return &a.CPUID })
-	coreID    = number("core_id", func(a *Area) *uint64 { return &a.CoreID })
-	blockID   = number("block_id", func(a *Area) *uint64 { return &a.BlockID })
-	channelID = number("channel_id", func(a *Area) *uint64 { return &a.ChannelID })
+	modelID   = numberField("model_id", func(a *Area) *uint64 { return &a.ModelID })
+	streamID  = numberField("stream_id", func(a *Area) *uint64 { return &a.StreamID })
+	taskID    = numberField("task_id", func(a *Area) *uint64 { return &a.TaskID })
+	taskType  = numberField("task_type", func(a *Area) *uint64 { return &a.TaskType })
+	contextID = numberField("context_id", func(a *Area) *uint64 { return &a.ContextID })
+	threadID  = numberField("thread_id", func(a *Area) *uint64 { return &a.ThreadID })
+	cpuID     = numberField("cpu_id", func(a *Area) *uint64 { return &a.CPUID })
+	coreID    = numberField("core_id", func(a *Area) *uint64 { return &a.CoreID })
+	blockID   = numberField("block_id", func(a *Area) *uint64 { return &a.BlockID })
+	channelID = numberField("channel_id", func(a *Area) *uint64 { return &a.ChannelID })
 
-	pcStart    = address("pc_start", func(a *Area) *uint64 { return &a.PCStart })
-	paraBase   = address("para_base", func(a *Area) *uint64 { return &a.ParaBase })
-	kernelCode = address("kernel_code", func(a *Area) *uint64 { return &a.KernelCode })
-	srcAddr    = address("src_addr", func(a *Area) *uint64 { return &a.SrcAddr })
-	dstAddr    = address("dst_addr", func(a *Area) *uint64 { return &a.DstAddr })
+	pcStart    = addressField("pc_start", func(a *Area) *uint64 { return &a.PCStart })
+	paraBase   = addressField("para_base", func(a *Area) *uint64 { return &a.ParaBase })
+	kernelCode = addressField("kernel_code", func(a *Area) *uint64 { return &a.KernelCode })
+	srcAddr    = addressField("src_addr", func(a *Area) *uint64 { return &a.SrcAddr })
+	dstAddr    = addressField("dst_addr", func(a *Area) *uint64 { return &a.DstAddr })
 
 	// The documentation's samples call the old layout's block_idx block_id.
 	blockIdx = field{
@@ -113,26 +113,26 @@ var (
 	}
 )
 
-// layouts is the only table for reading, writing and JSON. The old layout stores the status apart
-// from the fields it belongs to.
+// layouts is the only table for reading, writing and JSON. The old layout stores the status
+// separately from the other fields of an area.
 var layouts = [...]layout{
 	{DHA, slices.Concat(
 		placeFields(0, modelID, streamID, taskID, taskType, pcStart, paraBase),
-		placeFields(512, status(1)))},
+		placeFields(512, statusField(1)))},
 	{L2, slices.Concat(
 		placeFields(128, modelID, streamID, taskID, taskType, pcStart, paraBase),
-		placeFields(768, status(1)))},
+		placeFields(768, statusField(1)))},
 	{AICore, slices.Concat(
 		placeFields(256, modelID, streamID, taskID, taskType, pcStart, paraBase),
-		placeFields(1024, kernelCode, blockIdx, status(1)))},
-	{AIC, coreFields(status(1))},
-	{AIC, coreFields(status(4))},
-	{AIV, coreFields(status(1))},
-	{AIV, coreFields(status(4))},
+		placeFields(1024, kernelCode, blockIdx, statusField(1)))},
+	{AIC, coreFields(statusField(1))},
+	{AIC, coreFields(statusField(4))},
+	{AIV, coreFields(statusField(1))},
+	{AIV, coreFields(statusField(4))},
 	{AICPU, placeFields(headerSize, modelID, streamID, taskID, taskType, contextID,
-		cpuID, threadID, status(1))},
+		cpuID, threadID, statusField(1))},
 	{SDMA, placeFields(headerSize, modelID, streamID, taskID, taskType, contextID,
-		threadID, srcAddr, dstAddr, channelID, status(1))},
+		threadID, srcAddr, dstAddr, channelID, statusField(1))},
 }
 
 // coreFields returns the fields of an AIC or AIV entry.
@@ -223,7 +223,7 @@ func (u *Unit) UnmarshalText(text []byte) error {
 }
 
 // Area is a record's data on one unit. The unit determines the fields that apply: Fields lists
-// them, the others are zero.
+// them; other fields are zero.
 type Area struct {
 	Unit       Unit
 	ModelID    uint64
@@ -304,9 +304,9 @@ func (s Span) String() string {
 	return fmt.Sprintf("0x%x to 0x%x", s.Offset, s.Offset+len(s.Data)-1)
 }
 
-// undecoded returns the non-zero ranges of payload, from offset pos on, that no field of the
+// undecodedSpans returns the non-zero ranges of payload, from offset pos on, that no field of the
 // layouts covers: at most one between two neighbouring fields. No range crosses the offset cut.
-func undecoded(payload []byte, ls []layout, pos, cut int) []Span {
+func undecodedSpans(payload []byte, ls []layout, pos, cut int) []Span {
 	var covered []Span
 	for i := range ls {
 		for _, f := range ls[i].fields {

@@ -59,8 +59,7 @@ type Record struct {
 	// Areas holds DHA, L2 and AICore in this order for the old layout, and
 	// exactly one area for the new one.
 	Areas []Area
-	// Size is the number of payload bytes the record was read from, 0 when it
-	// was not read from a payload.
+	// Size is the number of payload bytes from which the record was read, 0 without a payload.
 	Size int
 	// Undecoded lists the non-zero payload bytes that no field covers.
 	Undecoded []Span
@@ -108,7 +107,7 @@ func (r *Record) Empty() bool {
 	return true
 }
 
-// ShortError reports a truncated payload.
+// ShortError is the error of a truncated payload.
 type ShortError struct {
 	Generation Generation
 	Part       lang.Sentence // the truncated part
@@ -130,7 +129,7 @@ func (e *ShortError) Text() lang.Text {
 		e.Generation, e.Part, e.Found, e.Found, e.Wanted).Text()
 }
 
-// AccTypeError reports a new-layout header with an unknown accelerator type, so that the fields of
+// AccTypeError is the error of a new-layout header with an unknown accelerator type: the fields of
 // the entry are unknown.
 type AccTypeError struct {
 	Header Header
@@ -146,7 +145,7 @@ func (e *AccTypeError) Text() lang.Text {
 		h.AccType, h.Version, h.Valid, h.Rsv, h.DataLen).Text()
 }
 
-// JSONError reports a JSON file that is no overflow record.
+// JSONError is the error of a JSON file that is no overflow record.
 type JSONError struct {
 	Path   string // the keys that lead to the value, joined by dots
 	Offset int64  // in the file
@@ -155,7 +154,7 @@ type JSONError struct {
 	Err    error // the cause when the file is no JSON at all
 }
 
-// Error names the place, the found and the wanted value.
+// Error describes the place, and the found and wanted values.
 func (e *JSONError) Error() string { return e.Text().String() }
 
 // Text returns the error in both languages.
@@ -172,8 +171,8 @@ func (e *JSONError) Text() lang.Text {
 // Unwrap returns the cause.
 func (e *JSONError) Unwrap() error { return e.Err }
 
-// MisreadError reports a JSON file made from a new-layout record by a reader that knows only the
-// old layout. Rescued holds the remaining fields.
+// MisreadError is the error of a JSON file that was made from a new-layout record by a reader that
+// knows only the old layout. Rescued holds the remaining fields.
 type MisreadError struct {
 	Rescued MisreadRemainder
 }
@@ -210,8 +209,8 @@ type headerField struct {
 	ref  func(*Header) *uint32
 }
 
-// headerFields lists the header in file order. In the JSON form the first two
-// stand at the top and the others in acc_list.
+// headerFields lists the header in file order. In the JSON form the first two are members of the
+// top level and the others of acc_list.
 var headerFields = [...]headerField{
 	{"magic", func(h *Header) *uint32 { return &h.Magic }},
 	{"version", func(h *Header) *uint32 { return &h.Version }},
@@ -221,7 +220,7 @@ var headerFields = [...]headerField{
 	{"data_len", func(h *Header) *uint32 { return &h.DataLen }},
 }
 
-// accType is the header field that the JSON form shows as a name.
+// accType is the header field whose JSON form is a name.
 const accType = "acc_type"
 
 // entryFields lists the header fields that belong to the entry.
@@ -236,17 +235,17 @@ func parseHeader(payload []byte) Header {
 	return h
 }
 
-// unit returns the unit that acc_type names.
-func (h *Header) unit() (Unit, error) {
+// entryUnit returns the unit that acc_type names.
+func (h *Header) entryUnit() (Unit, error) {
 	if h.AccType > uint32(SDMA-AIC) {
 		return 0, &AccTypeError{Header: *h}
 	}
 	return AIC + Unit(h.AccType), nil
 }
 
-// layout returns the layout of the entry: by data_len if it is a known size of the unit, else by
+// entryLayout returns the layout of the entry: by data_len if it is a known size of the unit, else by
 // version.
-func (h *Header) layout(unit Unit) *layout {
+func (h *Header) entryLayout(unit Unit) *layout {
 	for i := range layouts {
 		if l := &layouts[i]; l.unit == unit && int64(l.dataLen()) == int64(h.DataLen) {
 			return l
@@ -263,13 +262,13 @@ func versionLayout(unit Unit, version uint32) *layout {
 	return findLayout(unit, 1)
 }
 
-// end returns the offset at which the entry ends according to data_len.
-func (h *Header) end() int {
+// endOffset returns the offset at which the entry ends according to data_len.
+func (h *Header) endOffset() int {
 	return int(min(headerSize+int64(h.DataLen), math.MaxInt))
 }
 
-// warnings lists oddities of a header whose entry was read with l.
-func (h *Header) warnings(l *layout) []lang.Sentence {
+// entryWarnings lists oddities of a header whose entry was read with l.
+func (h *Header) entryWarnings(l *layout) []lang.Sentence {
 	var out []lang.Sentence
 	if h.Valid != 1 {
 		out = append(out, lang.Say("valid is %d, wanted 1: the entry does not count as an overflow", h.Valid))
@@ -316,7 +315,7 @@ func parseOld(payload []byte) (*Record, error) {
 	if size != BufferSize {
 		r.warn("old layout payload has %d bytes, wanted %d: fields end at %d", size, BufferSize, minimum)
 	}
-	r.Undecoded = undecoded(payload, oldLayouts(), 0, BufferSize)
+	r.Undecoded = undecodedSpans(payload, oldLayouts(), 0, BufferSize)
 	for _, s := range r.Undecoded {
 		r.warn("reserved bytes %v are not zero", s)
 	}
@@ -330,23 +329,23 @@ func parseNew(payload []byte) (*Record, error) {
 		return nil, &ShortError{NewLayout, lang.Say("header"), size, headerSize, headerSize}
 	}
 	h := parseHeader(payload)
-	unit, err := h.unit()
+	unit, err := h.entryUnit()
 	if err != nil {
 		return nil, err
 	}
-	l := h.layout(unit)
-	if size < l.end() {
-		return nil, &ShortError{NewLayout, lang.Say("%v entry of version %d", unit, h.Version), size, l.end(), l.end()}
+	l := h.entryLayout(unit)
+	if size < l.endOffset() {
+		return nil, &ShortError{NewLayout, lang.Say("%v entry of version %d", unit, h.Version), size, l.endOffset(), l.endOffset()}
 	}
 	r := &Record{Generation: NewLayout, Header: h, Size: size}
 	r.Areas = []Area{l.parse(payload)}
-	r.Warnings = h.warnings(l)
-	r.Undecoded = undecoded(payload, []layout{*l}, headerSize, h.end())
+	r.Warnings = h.entryWarnings(l)
+	r.Undecoded = undecodedSpans(payload, []layout{*l}, headerSize, h.endOffset())
 	for _, s := range r.Undecoded {
-		if s.Offset < h.end() {
+		if s.Offset < h.endOffset() {
 			r.warn("unknown bytes %v of the entry are not zero", s)
 		} else {
-			r.warn("bytes %v after the entry's end at 0x%x are not zero", s, max(h.end(), l.end()))
+			r.warn("bytes %v after the entry's end at 0x%x are not zero", s, max(h.endOffset(), l.endOffset()))
 		}
 	}
 	return r, nil
@@ -368,7 +367,7 @@ func (l *layout) parse(payload []byte) Area {
 func minSize(ls []layout) int {
 	n := 0
 	for i := range ls {
-		n = max(n, ls[i].end())
+		n = max(n, ls[i].endOffset())
 	}
 	return n
 }

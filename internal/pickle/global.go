@@ -19,12 +19,12 @@ func (n *Name) refusal() error {
 	return &RefusedError{Off: n.off, Opcode: n.opcode, Name: n.String()}
 }
 
-// maker pushes the result of calling a name with args, and reports whether plain data can have such
-// arguments.
+// maker pushes the result of calling a name with args. It returns false if plain data cannot have
+// such arguments.
 type maker func(m *machine, args []any) bool
 
-// globals maps the names that plain data needs to the results of calling them; nil for names that
-// only occur as arguments. Python 2 calls the module builtins __builtin__.
+// globals maps the names that plain data needs to functions that make the result of calling them;
+// nil for names that only occur as arguments. Python 2 calls the module builtins __builtin__.
 var globals = map[string]maker{
 	"builtins.bool": nil, "builtins.dict": nil, "builtins.float": nil, "builtins.int": nil,
 	"builtins.list": nil, "builtins.str": nil, "builtins.tuple": nil,
@@ -33,13 +33,13 @@ var globals = map[string]maker{
 	"builtins.frozenset":      makeSet(FrozenSet),
 	"builtins.bytes":          makeBytes,
 	"builtins.bytearray":      makeBytes,
-	"_codecs.encode":          encode,
+	"_codecs.encode":          encodeLatin1,
 	"collections.OrderedDict": makeOrderedDict,
 	"collections.defaultdict": makeDefaultDict,
 }
 
-// maker returns the call of a known name, nil if it cannot be called.
-func (m *machine) maker(n *Name) (call maker, known bool) {
+// findMaker returns the function of a known name, nil if the name cannot be called.
+func (m *machine) findMaker(n *Name) (call maker, known bool) {
 	module := n.Module
 	if module == "__builtin__" {
 		module = "builtins"
@@ -61,7 +61,7 @@ func (m *machine) maker(n *Name) (call maker, known bool) {
 // pushName pushes a known name and refuses others.
 func (m *machine) pushName(opcode, module, attr string) {
 	n := &Name{Module: module, Attr: attr, off: int64(m.start), opcode: opcode, isValue: m.dialect.Lookup != nil}
-	if _, known := m.maker(n); !known {
+	if _, known := m.findMaker(n); !known {
 		m.failWith(&RefusedError{Name: shorten(n.String())})
 		return
 	}
@@ -79,9 +79,9 @@ func (m *machine) pushObject(v any, err error) {
 	m.push(v)
 }
 
-// call pushes the result of calling n, and refuses names that cannot be called.
-func (m *machine) call(n *Name, args []any) {
-	call, _ := m.maker(n)
+// pushCall pushes the result of calling n, and refuses names that cannot be called.
+func (m *machine) pushCall(n *Name, args []any) {
+	call, _ := m.findMaker(n)
 	if call == nil {
 		m.failWith(n.refusal())
 		return
@@ -118,11 +118,11 @@ func makeBytes(m *machine, args []any) bool {
 		m.push(b)
 		return ok
 	}
-	return encode(m, args)
+	return encodeLatin1(m, args)
 }
 
-// encode makes bytes from a latin-1 text.
-func encode(m *machine, args []any) bool {
+// encodeLatin1 makes bytes from a latin-1 text.
+func encodeLatin1(m *machine, args []any) bool {
 	if len(args) != 2 || args[1] != "latin1" && args[1] != "latin-1" {
 		return false
 	}

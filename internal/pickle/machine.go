@@ -36,20 +36,20 @@ func Read(in io.Reader, maxSize int64) (v any, size int, err error) {
 	if int64(len(data)) > maxSize {
 		return nil, 0, &FormatError{Off: maxSize, Problem: lang.Say("the file is larger than %d MiB", maxSize>>20)}
 	}
-	m := new(Dialect).machine(data)
+	m := new(Dialect).newMachine(data)
 	m.strict = true
 	return m.run()
 }
 
-// Parse reads the pickle at the begin of data, and returns its size in bytes. The value may also
-// contain results of the dialect's functions, and each *Name that was not called. As in Python, and
-// unlike in Read, values may be left over. The error wraps io.ErrUnexpectedEOF if the pickle does
-// not end in data.
+// Parse reads the pickle at the beginning of data, and returns its size in bytes. The value may
+// also contain results of the dialect's functions, and each *Name that was not called. As in
+// Python, and unlike in Read, values may be left on the stack. The error wraps io.ErrUnexpectedEOF
+// if the pickle does not end in data.
 func (d *Dialect) Parse(data []byte) (v any, size int, err error) {
-	return d.machine(data).run()
+	return d.newMachine(data).run()
 }
 
-func (d *Dialect) machine(data []byte) *machine {
+func (d *Dialect) newMachine(data []byte) *machine {
 	m := &machine{dialect: d, data: data, memo: make(map[uint64]any)}
 	m.memory = min(memoryFactor*int64(len(data))+freeMemory, maxMemory)
 	if d.MaxMemory > 0 {
@@ -73,7 +73,7 @@ const (
 	seqMemory   = 96
 	dictMemory  = 96
 	keyMemory   = 64
-	// At most as many bytes as the smallest call in a pickle justifies.
+	// The smallest call in a pickle takes as many bytes.
 	objectMemory = 256
 )
 
@@ -82,7 +82,7 @@ const (
 type machine struct {
 	dialect *Dialect
 	data    []byte
-	// strict: no values on the stack or bytes may be left over.
+	// strict: values left on the stack and bytes after the pickle are errors.
 	strict bool
 	// opcode is the current instruction; start is its offset, pos the offset of the next byte.
 	opcode     string
@@ -150,7 +150,7 @@ func (m *machine) result() any {
 		m.fail("found %d bytes after the end, wanted none", len(m.data)-m.pos)
 	default:
 		c := checker{make(map[any]int)}
-		_, m.err = c.walk(v, 0)
+		_, m.err = c.depth(v, 0)
 	}
 	return v
 }
@@ -182,8 +182,8 @@ func (m *machine) chargeMemory(n int) {
 	}
 }
 
-// bytes returns the next n bytes of the program.
-func (m *machine) bytes(n uint64) []byte {
+// nextBytes returns the next n bytes of the program.
+func (m *machine) nextBytes(n uint64) []byte {
 	if left := len(m.data) - m.pos; n > uint64(left) {
 		m.setTruncated("found %d bytes more in the file, wanted %d", left, n)
 	}
@@ -195,17 +195,17 @@ func (m *machine) bytes(n uint64) []byte {
 	return b
 }
 
-// uint returns the next n bytes as a little-endian number.
-func (m *machine) uint(n int) (v uint64) {
-	b := m.bytes(uint64(n))
+// nextUint returns the next n bytes as a little-endian number.
+func (m *machine) nextUint(n int) (v uint64) {
+	b := m.nextBytes(uint64(n))
 	for i := len(b) - 1; i >= 0; i-- {
 		v = v<<8 | uint64(b[i])
 	}
 	return v
 }
 
-// line returns the text up to the next line end.
-func (m *machine) line() string {
+// nextLine returns the text up to the next line end.
+func (m *machine) nextLine() string {
 	i := bytes.IndexByte(m.data[m.pos:], '\n')
 	if i < 0 {
 		m.setTruncated("found no end of its line")
@@ -295,9 +295,9 @@ type Dialect struct {
 	// Persistent returns the object of a persistent id; nil refuses them.
 	Persistent func(id any) (any, error)
 	// Stateful reports whether a pickle may set the state of a value; the state is dropped. nil
-	// refuses it for all values.
+	// refuses a state for all values.
 	Stateful func(v any) bool
-	// Objects: a class may be called as NEWOBJ does it too; otherwise this is refused.
+	// Objects allows calls of a class as by the opcode NEWOBJ; without it they are refused.
 	Objects bool
 	// MaxMemory, unless 0, bounds the memory of a value in bytes, for pickles that are smaller than
 	// their data.
@@ -306,11 +306,11 @@ type Dialect struct {
 
 // FormatError reports a broken pickle, or one beyond the limits of this package.
 type FormatError struct {
-	Off     int64  // byte offset of the opcode at fault
-	Opcode  string // its name, or its number in hex; empty at the end of the file
+	Off     int64  // byte offset of the failing opcode
+	Opcode  string // name of the opcode, or its number in hex; empty at the end of the file
 	Problem lang.Sentence
 
-	cut bool // more bytes might repair it
+	cut bool // the pickle is truncated: more bytes might repair it
 }
 
 // Error returns the text of the error.
@@ -335,7 +335,7 @@ func (e *FormatError) Unwrap() error {
 // RefusedError reports a pickle with more than plain data.
 type RefusedError struct {
 	Off    int64  // byte offset of the opcode
-	Opcode string // its name
+	Opcode string // name of the opcode
 	Name   string // the refused name, such as os.system; empty if unreadable
 }
 

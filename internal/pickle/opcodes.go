@@ -31,64 +31,64 @@ var opcodes = [256]opcode{
 	'N':  {"NONE", func(m *machine) { m.push(nil) }},
 	0x88: {"NEWTRUE", func(m *machine) { m.push(true) }},
 	0x89: {"NEWFALSE", func(m *machine) { m.push(false) }},
-	'I':  {"INT", text(parseInt)},
-	'L':  {"LONG", text(parseLong)},
-	'J':  {"BININT", func(m *machine) { m.push(int64(int32(m.uint(4)))) }},
-	'K':  {"BININT1", func(m *machine) { m.push(int64(m.uint(1))) }},
-	'M':  {"BININT2", func(m *machine) { m.push(int64(m.uint(2))) }},
-	0x8a: {"LONG1", sized(1, decodeLong)},
-	0x8b: {"LONG4", sized(4, decodeLong)},
-	'F':  {"FLOAT", text(parseFloat)},
-	'G':  {"BINFLOAT", func(m *machine) { m.push(decodeFloat(m.bytes(8))) }},
+	'I':  {"INT", restOfLine(parseInt)},
+	'L':  {"LONG", restOfLine(parseLong)},
+	'J':  {"BININT", func(m *machine) { m.push(int64(int32(m.nextUint(4)))) }},
+	'K':  {"BININT1", func(m *machine) { m.push(int64(m.nextUint(1))) }},
+	'M':  {"BININT2", func(m *machine) { m.push(int64(m.nextUint(2))) }},
+	0x8a: {"LONG1", countedBytes(1, decodeLong)},
+	0x8b: {"LONG4", countedBytes(4, decodeLong)},
+	'F':  {"FLOAT", restOfLine(parseFloat)},
+	'G':  {"BINFLOAT", func(m *machine) { m.push(decodeFloat(m.nextBytes(8))) }},
 
-	'S':  {"STRING", text(parseString)},
-	'T':  {"BINSTRING", sized(4, asText)},
-	'U':  {"SHORT_BINSTRING", sized(1, asText)},
-	'V':  {"UNICODE", text(parseUnicode)},
-	'X':  {"BINUNICODE", sized(4, asUTF8)},
-	0x8c: {"SHORT_BINUNICODE", sized(1, asUTF8)},
-	0x8d: {"BINUNICODE8", sized(8, asUTF8)},
-	'B':  {"BINBYTES", sized(4, asBytes)},
-	'C':  {"SHORT_BINBYTES", sized(1, asBytes)},
-	0x8e: {"BINBYTES8", sized(8, asBytes)},
-	0x96: {"BYTEARRAY8", sized(8, asBytes)},
+	'S':  {"STRING", restOfLine(parseString)},
+	'T':  {"BINSTRING", countedBytes(4, asText)},
+	'U':  {"SHORT_BINSTRING", countedBytes(1, asText)},
+	'V':  {"UNICODE", restOfLine(parseUnicode)},
+	'X':  {"BINUNICODE", countedBytes(4, asUTF8)},
+	0x8c: {"SHORT_BINUNICODE", countedBytes(1, asUTF8)},
+	0x8d: {"BINUNICODE8", countedBytes(8, asUTF8)},
+	'B':  {"BINBYTES", countedBytes(4, asBytes)},
+	'C':  {"SHORT_BINBYTES", countedBytes(1, asBytes)},
+	0x8e: {"BINBYTES8", countedBytes(8, asBytes)},
+	0x96: {"BYTEARRAY8", countedBytes(8, asBytes)},
 
 	']':  {"EMPTY_LIST", func(m *machine) { m.pushSequence(List, nil) }},
 	'l':  {"LIST", func(m *machine) { m.pushSequence(List, m.popMark()) }},
-	'a':  {"APPEND", func(m *machine) { v := m.pop(); m.target(List, v) }},
-	'e':  {"APPENDS", func(m *machine) { values := m.popMark(); m.target(List, values...) }},
+	'a':  {"APPEND", func(m *machine) { v := m.pop(); m.addToTop(List, v) }},
+	'e':  {"APPENDS", func(m *machine) { values := m.popMark(); m.addToTop(List, values...) }},
 	')':  {"EMPTY_TUPLE", func(m *machine) { m.pushSequence(Tuple, nil) }},
 	't':  {"TUPLE", func(m *machine) { m.pushSequence(Tuple, m.popMark()) }},
-	0x85: {"TUPLE1", tuple(1)},
-	0x86: {"TUPLE2", tuple(2)},
-	0x87: {"TUPLE3", tuple(3)},
+	0x85: {"TUPLE1", makeTuple(1)},
+	0x86: {"TUPLE2", makeTuple(2)},
+	0x87: {"TUPLE3", makeTuple(3)},
 	'}':  {"EMPTY_DICT", func(m *machine) { m.pushDict(nil) }},
 	'd':  {"DICT", func(m *machine) { m.pushDict(m.popMark()) }},
-	's':  {"SETITEM", func(m *machine) { value, key := m.pop(), m.pop(); m.setItems(m.targetDict(), []any{key, value}) }},
-	'u':  {"SETITEMS", func(m *machine) { values := m.popMark(); m.setItems(m.targetDict(), values) }},
+	's':  {"SETITEM", func(m *machine) { value, key := m.pop(), m.pop(); m.setItems(m.addToTopDict(), []any{key, value}) }},
+	'u':  {"SETITEMS", func(m *machine) { values := m.popMark(); m.setItems(m.addToTopDict(), values) }},
 	0x8f: {"EMPTY_SET", func(m *machine) { m.pushSequence(Set, nil) }},
-	0x90: {"ADDITEMS", func(m *machine) { values := m.popMark(); m.target(Set, values...) }},
+	0x90: {"ADDITEMS", func(m *machine) { values := m.popMark(); m.addToTop(Set, values...) }},
 	0x91: {"FROZENSET", func(m *machine) { m.pushSequence(FrozenSet, m.popMark()) }},
 
 	'p':  {"PUT", func(m *machine) { m.memoize(m.memoText()) }},
-	'q':  {"BINPUT", func(m *machine) { m.memoize(m.uint(1)) }},
-	'r':  {"LONG_BINPUT", func(m *machine) { m.memoize(m.uint(4)) }},
+	'q':  {"BINPUT", func(m *machine) { m.memoize(m.nextUint(1)) }},
+	'r':  {"LONG_BINPUT", func(m *machine) { m.memoize(m.nextUint(4)) }},
 	0x94: {"MEMOIZE", func(m *machine) { m.memoize(uint64(len(m.memo))) }},
-	'g':  {"GET", func(m *machine) { m.recall(m.memoText()) }},
-	'h':  {"BINGET", func(m *machine) { m.recall(m.uint(1)) }},
-	'j':  {"LONG_BINGET", func(m *machine) { m.recall(m.uint(4)) }},
+	'g':  {"GET", func(m *machine) { m.pushMemo(m.memoText()) }},
+	'h':  {"BINGET", func(m *machine) { m.pushMemo(m.nextUint(1)) }},
+	'j':  {"LONG_BINGET", func(m *machine) { m.pushMemo(m.nextUint(4)) }},
 
-	0x80: {"PROTO", protocol},
-	0x95: {"FRAME", frame},
+	0x80: {"PROTO", checkProtocol},
+	0x95: {"FRAME", checkFrame},
 
-	'c':  {"GLOBAL", func(m *machine) { module, attr := m.line(), m.line(); m.pushName("GLOBAL", module, attr) }},
-	0x93: {"STACK_GLOBAL", globalOnStack},
-	'R':  {"REDUCE", reduce},
+	'c':  {"GLOBAL", func(m *machine) { module, attr := m.nextLine(), m.nextLine(); m.pushName("GLOBAL", module, attr) }},
+	0x93: {"STACK_GLOBAL", pushStackGlobal},
+	'R':  {"REDUCE", callName},
 	'i':  {"INST", refuseInst},
-	'b':  {"BUILD", build},
+	'b':  {"BUILD", dropState},
 	'o':  {"OBJ", refusedError},
 	'P':  {"PERSID", refusedError},
-	'Q':  {"BINPERSID", persistent},
+	'Q':  {"BINPERSID", pushPersistent},
 	0x81: {"NEWOBJ", newObject},
 	0x92: {"NEWOBJ_EX", refusedError},
 	0x82: {"EXT1", refusedError},
@@ -98,27 +98,27 @@ var opcodes = [256]opcode{
 	0x98: {"READONLY_BUFFER", refusedError},
 }
 
-// text pushes parse's result for the rest of the line.
-func text(parse func(string) (any, error)) func(*machine) {
+// restOfLine pushes parse's result for the rest of the line.
+func restOfLine(parse func(string) (any, error)) func(*machine) {
 	return func(m *machine) {
-		s := m.line()
+		s := m.nextLine()
 		if m.chargeMemory(len(s)); m.err == nil {
-			m.decoded(parse(s))
+			m.pushDecoded(parse(s))
 		}
 	}
 }
 
-// sized pushes decode's result for counted bytes; the count has n bytes.
-func sized(n int, decode func([]byte) (any, error)) func(*machine) {
+// countedBytes pushes decode's result for counted bytes; the count has n bytes.
+func countedBytes(n int, decode func([]byte) (any, error)) func(*machine) {
 	return func(m *machine) {
-		b := m.bytes(m.uint(n))
+		b := m.nextBytes(m.nextUint(n))
 		if m.chargeMemory(len(b)); m.err == nil {
-			m.decoded(decode(b))
+			m.pushDecoded(decode(b))
 		}
 	}
 }
 
-func (m *machine) decoded(v any, err error) {
+func (m *machine) pushDecoded(v any, err error) {
 	if err != nil {
 		m.failWith(err)
 		return
@@ -135,7 +135,7 @@ func popOne(m *machine) {
 	m.pop()
 }
 
-func tuple(n int) func(*machine) {
+func makeTuple(n int) func(*machine) {
 	return func(m *machine) {
 		values := m.aboveMark()
 		if len(values) < n {
@@ -173,14 +173,14 @@ func (m *machine) add(s *Sequence, values []any) {
 	}
 }
 
-// target adds values to the sequence of kind k on top of the stack.
-func (m *machine) target(k Kind, values ...any) {
+// addToTop adds values to the sequence of kind k on top of the stack.
+func (m *machine) addToTop(k Kind, values ...any) {
 	v := m.top()
 	if s, ok := v.(*Sequence); ok && s.Kind == k {
 		m.add(s, values)
 		return
 	}
-	m.fail("found a %s to be filled, wanted a %s", TypeName(v), k)
+	m.fail("found values to be added to a %s, wanted a %s", TypeName(v), k)
 }
 
 func (m *machine) pushDict(values []any) {
@@ -211,11 +211,11 @@ func (m *machine) setItems(d *Dict, list []any) {
 	}
 }
 
-func (m *machine) targetDict() *Dict {
+func (m *machine) addToTopDict() *Dict {
 	v := m.top()
 	d, ok := v.(*Dict)
 	if !ok {
-		m.fail("found a %s to be filled, wanted a dict", TypeName(v))
+		m.fail("found items to be added to a %s, wanted a dict", TypeName(v))
 		return new(Dict)
 	}
 	return d
@@ -229,7 +229,7 @@ func (m *machine) memoize(i uint64) {
 	}
 }
 
-func (m *machine) recall(i uint64) {
+func (m *machine) pushMemo(i uint64) {
 	v, ok := m.memo[i]
 	if !ok {
 		m.fail("found no memo entry %d", i)
@@ -238,7 +238,7 @@ func (m *machine) recall(i uint64) {
 }
 
 func (m *machine) memoText() uint64 {
-	s := m.line()
+	s := m.nextLine()
 	i, err := strconv.ParseUint(s, 10, 63)
 	if err != nil {
 		m.fail("found memo entry %q, wanted a number", shorten(s))
@@ -246,24 +246,24 @@ func (m *machine) memoText() uint64 {
 	return i
 }
 
-// newest is the newest protocol.
-const newest = 5
+// newestProtocol is the newest protocol.
+const newestProtocol = 5
 
-func protocol(m *machine) {
-	if v := m.uint(1); v > newest {
-		m.fail("found protocol %d, wanted %d at most", v, newest)
+func checkProtocol(m *machine) {
+	if v := m.nextUint(1); v > newestProtocol {
+		m.fail("found protocol %d, wanted %d at most", v, newestProtocol)
 	}
 }
 
-// frame checks the length of a frame; frames have no other meaning here.
-func frame(m *machine) {
-	n := m.uint(8)
+// checkFrame checks the length of a frame; frames have no other meaning here.
+func checkFrame(m *machine) {
+	n := m.nextUint(8)
 	if left := len(m.data) - m.pos; n > uint64(left) {
 		m.setTruncated("found %d bytes more in the file, wanted a frame of %d", left, n)
 	}
 }
 
-func globalOnStack(m *machine) {
+func pushStackGlobal(m *machine) {
 	attr, module := m.pop(), m.pop()
 	a, ok := attr.(string)
 	mod, ok2 := module.(string)
@@ -274,29 +274,29 @@ func globalOnStack(m *machine) {
 	m.pushName("STACK_GLOBAL", mod, a)
 }
 
-// reduce calls a name.
-func reduce(m *machine) {
+// callName calls a name.
+func callName(m *machine) {
 	args, callable := m.pop(), m.pop()
 	n, ok := callable.(*Name)
 	list, ok2 := args.(*Sequence)
 	if !ok || !ok2 || list.Kind != Tuple {
-		m.fail("found a call of a %s with a %s, wanted a name and a tuple", TypeName(callable), TypeName(args))
+		m.fail("found a call of a %s with arguments in a %s, wanted a name and a tuple", TypeName(callable), TypeName(args))
 		return
 	}
-	m.call(n, list.Items)
+	m.pushCall(n, list.Items)
 }
 
-// newObject makes an object of a class, as reduce does.
+// newObject makes an object of a class, as callName does.
 func newObject(m *machine) {
 	if !m.dialect.Objects {
 		refusedError(m)
 		return
 	}
-	reduce(m)
+	callName(m)
 }
 
-// build drops the state of an object.
-func build(m *machine) {
+// dropState drops the state of an object.
+func dropState(m *machine) {
 	if m.dialect.Stateful == nil {
 		refusedError(m)
 		return
@@ -306,8 +306,8 @@ func build(m *machine) {
 	}
 }
 
-// persistent pushes the object of a persistent id.
-func persistent(m *machine) {
+// pushPersistent pushes the object of a persistent id.
+func pushPersistent(m *machine) {
 	if m.dialect.Persistent == nil {
 		refusedError(m)
 		return
@@ -329,8 +329,8 @@ func refuseInst(m *machine) {
 	m.failWith(&RefusedError{Name: shorten(fmt.Sprintf("%s.%s", lines[0], lines[1]))})
 }
 
-// maxLong is the largest number of bytes of an integer, maxDigits of digits, and maxShown the
-// number of bytes of a text in a message.
+// maxLong is the largest number of bytes of an integer, maxDigits the largest number of its digits,
+// and maxShown the number of bytes of a text in a message.
 const (
 	maxLong   = 512
 	maxDigits = 1200
@@ -362,11 +362,11 @@ func parseLong(s string) (any, error) {
 	if !ok {
 		return nil, lang.Errorf("found %q, wanted a decimal integer of %d digits at most", shorten(s), maxDigits)
 	}
-	return small(v), nil
+	return smallestInt(v), nil
 }
 
-// small returns v as an int64 if it fits.
-func small(v *big.Int) any {
+// smallestInt returns v as an int64 if it fits.
+func smallestInt(v *big.Int) any {
 	if v.IsInt64() {
 		return v.Int64()
 	}
@@ -384,7 +384,7 @@ func decodeLong(b []byte) (any, error) {
 	if len(b) > 0 && b[len(b)-1] >= 0x80 {
 		v.Sub(v, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
 	}
-	return small(v), nil
+	return smallestInt(v), nil
 }
 
 func parseFloat(s string) (any, error) {

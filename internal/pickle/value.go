@@ -27,12 +27,12 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind %d", k)
 }
 
-// Sequence is a list, tuple or set; items are in file order, in a set each once.
+// Sequence is a list, tuple or set; items are in file order. A set has each item once.
 type Sequence struct {
 	Kind  Kind
 	Items []any
 
-	positions positions // of a set's items
+	positions positions // positions of the items of a set
 }
 
 // Dict is a dict in file order.
@@ -52,7 +52,7 @@ type positions map[any]int
 
 // positionOf returns the position of a key; a new key gets the position next.
 func (p *positions) positionOf(m *machine, key any, next int) (at int, found bool) {
-	id, err := identity(key, 0)
+	id, err := keyIdentity(key, 0)
 	if err != nil {
 		m.failWith(err)
 		return 0, false
@@ -92,9 +92,9 @@ type (
 	nanKey   struct{}
 )
 
-// identity returns a value that is equal for equal keys in Python, such as 1, 1.0 and True. above
+// keyIdentity returns a value that is equal for equal keys in Python, such as 1, 1.0 and True. above
 // is the number of tuples around it.
-func identity(v any, above int) (any, error) {
+func keyIdentity(v any, above int) (any, error) {
 	switch v := v.(type) {
 	case nil, int64:
 		return v, nil
@@ -136,7 +136,7 @@ func tupleIdentity(s *Sequence, depth int) (any, error) {
 	}
 	var b []byte
 	for _, item := range s.Items {
-		id, err := identity(item, depth)
+		id, err := keyIdentity(item, depth)
 		if err != nil {
 			return nil, err
 		}
@@ -164,8 +164,8 @@ type checker struct {
 	height map[any]int // by visited value; 0 while visiting
 }
 
-// walk returns the depth of v. above is the number of values around v.
-func (c *checker) walk(v any, above int) (int, error) {
+// depth returns the depth of v. above is the number of values around v.
+func (c *checker) depth(v any, above int) (int, error) {
 	switch v := v.(type) {
 	case *Name:
 		if !v.isValue {
@@ -186,7 +186,7 @@ func (c *checker) walk(v any, above int) (int, error) {
 		return h, nil
 	}
 	c.height[v] = 0
-	h, err := c.children(v, above+1)
+	h, err := c.maxChildDepth(v, above+1)
 	if err != nil {
 		return 0, err
 	}
@@ -194,11 +194,11 @@ func (c *checker) walk(v any, above int) (int, error) {
 	return h + 1, nil
 }
 
-// children returns the largest depth of v's children.
-func (c *checker) children(v any, above int) (deepest int, err error) {
+// maxChildDepth returns the largest depth of v's children.
+func (c *checker) maxChildDepth(v any, above int) (deepest int, err error) {
 	visit := func(x any) bool {
 		var h int
-		h, err = c.walk(x, above)
+		h, err = c.depth(x, above)
 		deepest = max(deepest, h)
 		return err == nil
 	}

@@ -1,11 +1,10 @@
 // Package safefile writes output files that are either complete or absent. A file grows under a
 // temporary name in the folder of its final name and is renamed when complete, so an error, a full
-// disk or a killed process leaves nothing half-written under a final name. The next process that
-// writes to the folder removes the temporary files of killed processes. Package store writes remote
-// files, by the same rule.
+// disk or a killed process leaves no partial file under a final name. The next process that writes
+// to the folder removes the temporary files of killed processes. Package store writes remote files
+// by the same rule.
 //
-// It does not sync to disk: it protects readers from partial files, not from
-// a power failure.
+// It does not sync to disk: it protects readers from partial files, not from a power failure.
 package safefile
 
 import (
@@ -65,7 +64,7 @@ func Create(path string) (*File, error) {
 	if err != nil {
 		return nil, finalPathError("create", path, err)
 	}
-	return &File{out: &temp{File: file, path: path}, path: path}, nil
+	return &File{out: &tempFile{File: file, path: path}, path: path}, nil
 }
 
 // CreateNew is Create for a file that must not replace another one: if path exists at Commit, the
@@ -80,7 +79,7 @@ func CreateNew(path string) (*File, error) {
 	}
 	f, err := Create(path)
 	if err == nil {
-		f.out.(*temp).isNew = true
+		f.out.(*tempFile).isNew = true
 	}
 	return f, err
 }
@@ -100,7 +99,7 @@ const reserveBytes = 64 << 10
 // Reserve announces the approximate size in bytes, so that the file system can allocate it at once.
 // The final length is the number of bytes written.
 func (f *File) Reserve(size int64) {
-	if t, ok := f.out.(*temp); ok && size >= reserveBytes {
+	if t, ok := f.out.(*tempFile); ok && size >= reserveBytes {
 		allocate(t.File, size)
 	}
 }
@@ -272,7 +271,7 @@ func lockNew(f *os.File) bool {
 
 // tempName returns a hidden name with the final name, the machine and the process that writes it.
 func tempName(base string) string {
-	return "." + prefix(base, maxPrefix) + "." + process() + "-" + rand.Text() + ".tmp"
+	return "." + prefix(base, maxPrefix) + "." + processID() + "-" + rand.Text() + ".tmp"
 }
 
 // prefix returns at most n bytes of s without splitting a character.
@@ -286,15 +285,15 @@ func prefix(s string, n int) string {
 	return s[:n]
 }
 
-// temp is a file under a temporary name.
-type temp struct {
+// tempFile is a file under a temporary name.
+type tempFile struct {
 	*os.File
 	path  string // its final name
 	isNew bool   // must not replace another file
 }
 
 // Commit implements store.Writer.
-func (t *temp) Commit() error {
+func (t *tempFile) Commit() error {
 	release := keepLock(t.File)
 	defer release()
 	err := t.Close()
@@ -311,7 +310,7 @@ func (t *temp) Commit() error {
 
 // rename gives the file its final name. If it must not replace another, a hard link is made first,
 // which fails if path exists; without hard links, rename checks for path before renaming.
-func (t *temp) rename() error {
+func (t *tempFile) rename() error {
 	if t.isNew {
 		err := os.Link(t.Name(), t.path)
 		if err == nil {
@@ -326,14 +325,14 @@ func (t *temp) rename() error {
 }
 
 // Abort implements store.Writer.
-func (t *temp) Abort() {
+func (t *tempFile) Abort() {
 	_ = t.Close() // an error of data that is discarded
 	t.remove()
 }
 
-// remove deletes the temporary file. Its error is ignored: the caller has a better one, or discards
-// the file.
-func (t *temp) remove() { _ = os.Remove(t.Name()) }
+// remove deletes the temporary file. Its error is ignored: the caller has a more important error,
+// or discards the file.
+func (t *tempFile) remove() { _ = os.Remove(t.Name()) }
 
 // CheckWritable tests, before hours of work, whether files with these names can be written to dir,
 // which need not exist. It leaves nothing behind.
@@ -375,17 +374,17 @@ var errLocked = lang.Errorf("the file is locked")
 // without locks.
 const minUnlockedAge = 24 * time.Hour
 
-// host identifies this boot of this machine in temporary names: a hash of the host name and, if
+// hostID identifies this boot of this machine in temporary names: a hash of the host name and, if
 // available, the boot id.
-var host = sync.OnceValue(func() string {
+var hostID = sync.OnceValue(func() string {
 	name, _ := os.Hostname() // on error the boot id must suffice
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	sum := sha256.Sum256([]byte(name + "\n" + strings.TrimSpace(string(boot))))
 	return hex.EncodeToString(sum[:4])
 })
 
-// process identifies this process in temporary names.
-var process = sync.OnceValue(func() string { return fmt.Sprintf("%s-%d", host(), os.Getpid()) })
+// processID identifies this process in temporary names.
+var processID = sync.OnceValue(func() string { return fmt.Sprintf("%s-%d", hostID(), os.Getpid()) })
 
 // cleanedFolders has a *sync.Once for each folder with created files.
 var cleanedFolders sync.Map
@@ -397,12 +396,12 @@ func cleanOnce(dir string) {
 	if !known {
 		once, _ = cleanedFolders.LoadOrStore(dir, new(sync.Once))
 	}
-	once.(*sync.Once).Do(func() { clean(dir) })
+	once.(*sync.Once).Do(func() { removeLeftovers(dir) })
 }
 
-// clean removes the temporary files of a folder whose writers ran on this machine and have died.
+// removeLeftovers removes the temporary files of a folder whose writers ran on this machine and have died.
 // Errors are ignored.
-func clean(dir string) {
+func removeLeftovers(dir string) {
 	f, err := os.Open(filepath.Clean(dir)) // Clean turns an empty path into .
 	if err != nil {
 		return
@@ -412,7 +411,7 @@ func clean(dir string) {
 		names, err := f.Readdirnames(1024)
 		for _, name := range names {
 			if isOurs(name) {
-				removeLeft(filepath.Join(dir, name))
+				removeIfUnlocked(filepath.Join(dir, name))
 			}
 		}
 		if err != nil || len(names) == 0 {
@@ -425,11 +424,11 @@ func clean(dir string) {
 func isOurs(name string) bool {
 	stem, ok := strings.CutSuffix(name, ".tmp")
 	dot := strings.LastIndexByte(stem, '.')
-	return ok && dot > 0 && name[0] == '.' && strings.HasPrefix(stem[dot+1:], host()+"-")
+	return ok && dot > 0 && name[0] == '.' && strings.HasPrefix(stem[dot+1:], hostID()+"-")
 }
 
-// removeLeft removes a temporary file whose lock is free: nobody writes it.
-func removeLeft(path string) {
+// removeIfUnlocked removes a temporary file whose lock is free: no process writes it.
+func removeIfUnlocked(path string) {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) < minLeftoverAge {
 		return

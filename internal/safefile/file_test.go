@@ -131,7 +131,7 @@ func TestCommitAfterError(t *testing.T) {
 	if _, err := f.Write([]byte("good start")); err != nil {
 		t.Fatal(err)
 	}
-	f.out.(*temp).Close() // close it behind its back
+	f.out.(*tempFile).Close() // close it behind its back
 	_, first := f.Write([]byte("x"))
 	if !errors.Is(first, os.ErrClosed) || strings.Contains(first.Error(), ".tmp") {
 		t.Fatalf("error %v, want %v, without the name of the temporary file", first, os.ErrClosed)

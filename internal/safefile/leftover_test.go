@@ -17,14 +17,14 @@ func TestLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	live := create(t, filepath.Join(t.TempDir(), "live")) // open, in a folder that was cleaned before
 	other := "00000000"
-	if host() == other {
+	if hostID() == other {
 		other = "00000001"
 	}
 	kept := []string{
-		".x." + other + "-1-AAAA.tmp", ".x.AAAA.tmp", "x." + host() + "-1-AAAA.tmp", ".x." + host() + ".tmp",
-		".link." + host() + "-1-AAAA.tmp", ".dir." + host() + "-1-AAAA.tmp",
+		".x." + other + "-1-AAAA.tmp", ".x.AAAA.tmp", "x." + hostID() + "-1-AAAA.tmp", ".x." + hostID() + ".tmp",
+		".link." + hostID() + "-1-AAAA.tmp", ".dir." + hostID() + "-1-AAAA.tmp",
 	}
-	left := ".x." + host() + "-1-AAAA.tmp"
+	left := ".x." + hostID() + "-1-AAAA.tmp"
 	for _, name := range append(kept[:4:4], left) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o666); err != nil {
 			t.Fatal(err)
@@ -36,7 +36,7 @@ func TestLeftovers(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, kept[5]), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	temporary := live.out.(*temp).Name()
+	temporary := live.out.(*tempFile).Name()
 	if err := os.Link(temporary, filepath.Join(dir, filepath.Base(temporary))); err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestLeftovers(t *testing.T) {
 		t.Errorf("folder holds\n%q, want\n%q", got, want)
 	}
 	live.Abort()
-	clean(dir)
+	removeLeftovers(dir)
 	want = slices.DeleteFunc(want, func(name string) bool { return name == filepath.Base(temporary) })
 	if got := names(t, dir); !slices.Equal(got, want) {
 		t.Errorf("without its writer: folder holds\n%q, want\n%q", got, want)
@@ -78,7 +78,7 @@ func TestCleanedWhileWritten(t *testing.T) {
 			case <-done:
 				return
 			default:
-				clean(dir)
+				removeLeftovers(dir)
 			}
 		}
 	})

@@ -35,7 +35,7 @@ func Replace(path string, data []byte) error {
 		return err
 	}
 	defer f.Abort()
-	if err := copyOwner(f.out.(*temp), info); err != nil {
+	if err := copyOwner(f.out.(*tempFile), info); err != nil {
 		return err
 	}
 	if _, err := f.Write(data); err != nil {
@@ -63,7 +63,7 @@ func mayReplace(path string, info fs.FileInfo) error {
 }
 
 // copyOwner copies owner and permissions of another file.
-func copyOwner(f *temp, info fs.FileInfo) error {
+func copyOwner(f *tempFile, info fs.FileInfo) error {
 	if uid, gid, ok := ownerIDs(info); ok {
 		mine, err := f.Stat()
 		if err != nil {

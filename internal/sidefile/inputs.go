@@ -1,6 +1,6 @@
 // Package sidefile reads and writes the small files beside the dumps of a run: execution orders,
-// limits of operators and name maps. Each file is read whole, up to a maximum size; errors have the
-// place, the value found and the value wanted, and the caller adds the name of the file.
+// limits of operators and name maps. Each file is read whole, up to a maximum size. Errors give the
+// place, the value found and the value wanted; the caller adds the name of the file.
 package sidefile
 
 import (
@@ -80,11 +80,11 @@ type Inputs struct {
 	Runtime, Execution *Order
 	// Rows lists the pairs of rows to compare, nil if all rows are compared.
 	Rows *RowMap
-	// Skipped are the lines of logs about tensors without an array of the NPU, Kept the lines of
-	// imports in Folder.
+	// Skipped are the lines of logs about tensors without an array of the NPU, Kept the lines that
+	// imports wrote to logs in Folder.
 	Skipped, Kept []SkipLine
-	// Problems are the errors of files that a comparison does not need: files that the user did not
-	// give, and files that only serve the diagnosis.
+	// Problems are the errors of files that a comparison can do without: files that the user did
+	// not name, and files that only serve the diagnosis.
 	Problems []*FileError
 }
 
@@ -159,7 +159,7 @@ func (f *Files) Load() (*Inputs, error) {
 		if path == "" {
 			continue
 		}
-		err := load(path, file.read)
+		err := loadFile(path, file.read)
 		if err == nil || !given && errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -198,7 +198,7 @@ func (in *Inputs) readSkipLogs(f *Files) error {
 		kept = slices.DeleteFunc(kept, func(l SkipLine) bool { return !l.IsImport() })
 		in.Kept = append(in.Kept, kept...)
 		switch {
-		case name == InvalidOutName: // these are not tensors of the reference
+		case name == InvalidOutName: // invalid names are not tensors of the reference
 		case f.Logs != "":
 			in.Skipped = append(in.Skipped, in.readSkipLog(f.Logs, name, true)...)
 		default:
@@ -215,7 +215,7 @@ func (in *Inputs) readSkipLog(folder, name string, given bool) []SkipLine {
 	}
 	var lines []SkipLine
 	path := store.Join(folder, name)
-	err := load(path, func(r io.Reader, _ string) (err error) {
+	err := loadFile(path, func(r io.Reader, _ string) (err error) {
 		lines, err = ReadSkipLog(r, name)
 		return err
 	})
@@ -244,18 +244,18 @@ func (e *FileError) isDispensable() bool {
 	return false
 }
 
-func load(path string, read func(r io.Reader, path string) error) error {
+func loadFile(path string, read func(r io.Reader, path string) error) error {
 	return safefile.Read(path, func(file safefile.Input) error {
 		if err := read(file, filepath.ToSlash(path)); err != nil {
-			return explain(file, err)
+			return explainError(file, err)
 		}
 		return nil
 	})
 }
 
-// explain replaces the error of a reader by the kind of the file if it is neither text nor a
+// explainError replaces the error of a reader by the kind of the file if it is neither text nor a
 // pickle.
-func explain(file io.ReaderAt, err error) error {
+func explainError(file io.ReaderAt, err error) error {
 	head := make([]byte, foreign.HeadBytes)
 	n, _ := file.ReadAt(head, 0)
 	const pickled = "a Python pickle"
@@ -333,9 +333,9 @@ func (in *Inputs) readConsumers(r io.Reader, path string) (err error) {
 	return err
 }
 
-// beginnings match the beginnings of files with an execution order or data flow, in the order of
+// roleBeginnings match the beginnings of files with an execution order or data flow, in the order of
 // precedence.
-var beginnings = []struct {
+var roleBeginnings = []struct {
 	role Role
 	form func() *regexp.Regexp
 }{
@@ -373,7 +373,7 @@ func Recognise(path string) (Role, error) {
 	if strings.HasPrefix(text, "\x80") || strings.HasPrefix(text, "}q\x00") { // pickle
 		return ConsumersFile, nil
 	}
-	for _, b := range beginnings {
+	for _, b := range roleBeginnings {
 		if b.form().MatchString(text) {
 			return b.role, nil
 		}

@@ -47,7 +47,7 @@ func ParseMapping(text []byte) (*NameMap, error) {
 			return m, nil
 		}
 		if err == nil && len(doc.Content) > 0 {
-			err = m.document(doc.Content[0])
+			err = m.addDocument(doc.Content[0])
 		}
 		if err != nil {
 			return nil, lang.Errorf("mapping: %w", err)
@@ -57,11 +57,11 @@ func ParseMapping(text []byte) (*NameMap, error) {
 
 func placeOf(n *yaml.Node) Position { return Position{n.Line, n.Column} }
 
-func (m *NameMap) document(top *yaml.Node) error {
+func (m *NameMap) addDocument(top *yaml.Node) error {
 	switch {
 	case top.Kind == yaml.SequenceNode:
 		for _, n := range top.Content {
-			if err := m.call(n); err != nil {
+			if err := m.addCall(n); err != nil {
 				return err
 			}
 		}
@@ -69,7 +69,7 @@ func (m *NameMap) document(top *yaml.Node) error {
 	case top.Kind != yaml.MappingNode:
 		return lang.Errorf("%s: found no mapping, want NPU names, each followed by a colon and the reference name", placeOf(top))
 	case hasKey(top, "ms_api") || hasKey(top, "pt_api"):
-		return m.call(top)
+		return m.addCall(top)
 	}
 	for i := 0; i+1 < len(top.Content); i += 2 {
 		npu, ref := top.Content[i], top.Content[i+1]
@@ -77,9 +77,9 @@ func (m *NameMap) document(top *yaml.Node) error {
 		switch {
 		case npu.Kind != yaml.ScalarNode:
 		case ref.Kind == yaml.ScalarNode:
-			err = m.pair(npu, ref)
+			err = m.addPair(npu, ref)
 		case ref.Kind == yaml.MappingNode:
-			err = m.layer(npu, ref)
+			err = m.addLayer(npu, ref)
 		}
 		if err != nil {
 			return err
@@ -97,9 +97,9 @@ func hasKey(n *yaml.Node, key string) bool {
 	return false
 }
 
-// pair adds an entry of a data mapping or a cell mapping. Several classes of the NPU may map to one
+// addPair adds an entry of a data mapping or a cell mapping. Several classes of the NPU may map to one
 // class of the reference.
-func (m *NameMap) pair(npu, ref *yaml.Node) error {
+func (m *NameMap) addPair(npu, ref *yaml.Node) error {
 	if isPartOfCell(npu.Value) {
 		m.Cells = append(m.Cells, MapEntry{ref.Value, npu.Value, placeOf(ref)})
 		if _, known := m.ref.Find(ref.Value); known && isClass(npu.Value) {
@@ -125,8 +125,8 @@ func isClass(name string) bool {
 	return unicode.IsUpper(r)
 }
 
-// layer adds a section of a layer mapping.
-func (m *NameMap) layer(class, names *yaml.Node) error {
+// addLayer adds a section of a layer mapping.
+func (m *NameMap) addLayer(class, names *yaml.Node) error {
 	if m.Layers == nil {
 		m.Layers = make(map[string]map[string]string)
 	}
@@ -148,8 +148,8 @@ func (m *NameMap) layer(class, names *yaml.Node) error {
 	return nil
 }
 
-// call adds an entry of an API mapping.
-func (m *NameMap) call(n *yaml.Node) error {
+// addCall adds an entry of an API mapping.
+func (m *NameMap) addCall(n *yaml.Node) error {
 	if n.Kind != yaml.MappingNode {
 		return lang.Errorf("%s: want an entry with ms_api and pt_api", placeOf(n))
 	}

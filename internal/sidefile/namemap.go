@@ -44,7 +44,7 @@ func (p Position) String() string { return p.Text().String() }
 func ParseNameMap(text string) (*NameMap, error) {
 	m := new(NameMap)
 	s := &scanner{text: strings.TrimPrefix(text, "\ufeff")}
-	if s.space(); s.pos == len(s.text) {
+	if s.skipSpace(); s.pos == len(s.text) {
 		return m, nil
 	}
 	err := m.parse(s)
@@ -56,17 +56,17 @@ func ParseNameMap(text string) (*NameMap, error) {
 
 func (m *NameMap) parse(s *scanner) error {
 	if !s.skip('{') {
-		return s.unexpected(lang.Plain("{"))
+		return s.unexpectedError(lang.Plain("{"))
 	}
-	err := s.list('}', func() error {
-		ref, refPos, err := s.str()
+	err := s.parseList('}', func() error {
+		ref, refPos, err := s.quotedText()
 		if err != nil {
 			return err
 		}
 		if !s.skip(':') {
-			return s.unexpected(lang.Say("a colon"))
+			return s.unexpectedError(lang.Say("a colon"))
 		}
-		npu, npuPos, err := s.str()
+		npu, npuPos, err := s.quotedText()
 		if err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ func (s *scanner) position(pos int) Position {
 	return Position{strings.Count(before, "\n") + 1, pos - strings.LastIndex(before, "\n")}
 }
 
-func (s *scanner) space() {
+func (s *scanner) skipSpace() {
 	for s.pos < len(s.text) && strings.IndexByte(" \t\r\n", s.text[s.pos]) >= 0 {
 		s.pos++
 	}
@@ -165,7 +165,7 @@ func (s *scanner) space() {
 
 // skip skips white space, and c if it is next.
 func (s *scanner) skip(c byte) bool {
-	s.space()
+	s.skipSpace()
 	if s.pos < len(s.text) && s.text[s.pos] == c {
 		s.pos++
 		return true
@@ -173,8 +173,8 @@ func (s *scanner) skip(c byte) bool {
 	return false
 }
 
-// unexpected returns the error for unexpected text.
-func (s *scanner) unexpected(want lang.Sentence) error {
+// unexpectedError returns the error for unexpected text.
+func (s *scanner) unexpectedError(want lang.Sentence) error {
 	if s.pos >= len(s.text) {
 		return s.errorAt(len(s.text), "the text ends, want %s", want)
 	}
@@ -184,14 +184,14 @@ func (s *scanner) unexpected(want lang.Sentence) error {
 
 // checkEnd checks that no text is left.
 func (s *scanner) checkEnd() error {
-	if s.space(); s.pos < len(s.text) {
-		return s.unexpected(lang.Say("nothing more"))
+	if s.skipSpace(); s.pos < len(s.text) {
+		return s.unexpectedError(lang.Say("nothing more"))
 	}
 	return nil
 }
 
-// list calls item for every element up to closer, after the opening bracket.
-func (s *scanner) list(closer byte, item func() error) error {
+// parseList calls item for every element up to closer, after the opening bracket.
+func (s *scanner) parseList(closer byte, item func() error) error {
 	for !s.skip(closer) {
 		if err := item(); err != nil {
 			return err
@@ -200,16 +200,16 @@ func (s *scanner) list(closer byte, item func() error) error {
 			continue
 		}
 		if !s.skip(closer) {
-			return s.unexpected(lang.Say("a comma or %q", closer))
+			return s.unexpectedError(lang.Say("a comma or %q", closer))
 		}
 		break
 	}
 	return nil
 }
 
-// str parses a quoted text, with Python's prefixes u and r.
-func (s *scanner) str() (value string, pos int, err error) {
-	s.space()
+// quotedText parses a quoted text, with Python's prefixes u and r.
+func (s *scanner) quotedText() (value string, pos int, err error) {
+	s.skipSpace()
 	pos = s.pos
 	raw := false
 	if s.pos < len(s.text) {
@@ -223,7 +223,7 @@ func (s *scanner) str() (value string, pos int, err error) {
 	}
 	if s.pos >= len(s.text) || s.text[s.pos] != '"' && s.text[s.pos] != '\'' {
 		s.pos = pos
-		return "", pos, s.unexpected(lang.Say("a text in quotes"))
+		return "", pos, s.unexpectedError(lang.Say("a text in quotes"))
 	}
 	quote := s.text[s.pos]
 	s.pos++
@@ -236,7 +236,7 @@ func (s *scanner) str() (value string, pos int, err error) {
 		case c == '\n':
 			return "", pos, s.errorAt(pos, "the text has no closing quote in its line")
 		case c == '\\' && !raw:
-			if err := s.escape(&b); err != nil {
+			if err := s.parseEscape(&b); err != nil {
 				return "", pos, err
 			}
 		case c == '\\' && s.pos+1 < len(s.text) && s.text[s.pos+1] != '\n':
@@ -250,8 +250,8 @@ func (s *scanner) str() (value string, pos int, err error) {
 	return "", pos, s.errorAt(pos, "the text has no closing quote")
 }
 
-// escape parses an escape of JSON or Python.
-func (s *scanner) escape(b *strings.Builder) error {
+// parseEscape parses an escape of JSON or Python.
+func (s *scanner) parseEscape(b *strings.Builder) error {
 	start := s.pos
 	text := s.text[start:]
 	if len(text) < 2 {
@@ -262,7 +262,7 @@ func (s *scanner) escape(b *strings.Builder) error {
 		s.pos += 2
 		return nil
 	}
-	if r := surrogates(text); r != utf8.RuneError {
+	if r := decodeSurrogates(text); r != utf8.RuneError {
 		b.WriteRune(r)
 		s.pos += len(`\ud83d\ude00`)
 		return nil
@@ -276,8 +276,8 @@ func (s *scanner) escape(b *strings.Builder) error {
 	return nil
 }
 
-// surrogates returns the character of two surrogate escapes, or utf8.RuneError.
-func surrogates(text string) rune {
+// decodeSurrogates returns the character of two surrogate escapes, or utf8.RuneError.
+func decodeSurrogates(text string) rune {
 	if len(text) < len(`\ud83d\ude00`) || text[1] != 'u' || text[6:8] != `\u` {
 		return utf8.RuneError
 	}
@@ -323,8 +323,8 @@ func ParseList(values ...string) ([]string, error) {
 			continue
 		}
 		s := &scanner{text: text, pos: 1}
-		err := s.list(closer, func() error {
-			name, pos, err := s.str()
+		err := s.parseList(closer, func() error {
+			name, pos, err := s.quotedText()
 			if err == nil && name == "" {
 				err = s.errorAt(pos, "an empty name")
 			}

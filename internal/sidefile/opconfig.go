@@ -21,7 +21,7 @@ import (
 
 // op_config.csv, the file of the HPAA tools with limits per operator: columns op_name, atol, rtol
 // and, as an extension, mode. NA or an empty cell means the limit of the run. Each line has a name
-// and at least one cell for a limit, which distinguishes the file from most others.
+// and at least one cell for a limit; most other files have not.
 
 // OpConfig is the content of an op_config.csv.
 type OpConfig struct {

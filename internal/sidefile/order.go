@@ -22,10 +22,10 @@ import (
 type Order struct {
 	// Source is the kind and the name of the file.
 	Source string
-	// Names are the operators; a repeated operator has its first place.
+	// Names are the operators; a repeated operator keeps its first place.
 	Names []string
-	// Misfits are lines of MindSpore's order that are not full names of operators; their first
-	// column is in Names nevertheless.
+	// Misfits are lines of MindSpore's order that are not full names of operators; Names has their
+	// first column nevertheless.
 	Misfits misfit.List
 
 	index filename.Index
@@ -82,8 +82,7 @@ type timedNode struct {
 	at   Moment
 }
 
-// Moment is a finite number. It stays an integer if written as one, because nanoseconds do not fit
-// a float64.
+// Moment is a finite number. An integer stays exact, because nanoseconds do not fit a float64.
 type Moment struct {
 	whole bool
 	n     int64
@@ -97,12 +96,12 @@ func (a Moment) Compare(b Moment) int {
 		return cmp.Compare(a.n, b.n)
 	case a.whole || b.whole:
 		// Rounding would make the order inconsistent.
-		return a.exact().Cmp(b.exact())
+		return a.rational().Cmp(b.rational())
 	}
 	return cmp.Compare(a.f, b.f)
 }
 
-func (a Moment) exact() *big.Float {
+func (a Moment) rational() *big.Float {
 	if a.whole {
 		return new(big.Float).SetInt64(a.n)
 	}

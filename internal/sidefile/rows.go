@@ -56,7 +56,7 @@ func (in *Inputs) readRows(r io.Reader, path string) error {
 				return lang.Errorf("line %d: row %q, want a number from 0", number, lang.Clip(cell))
 			}
 			if first := lines[side][row]; first > 0 {
-				return lang.Errorf("line %d: row %d of the %s, which line %d has already", number, row, sideNames[side], first)
+				return lang.Errorf("line %d: row %d of the %s is already in line %d", number, row, sideNames[side], first)
 			}
 			rows[side], lines[side][row] = row, number
 		}

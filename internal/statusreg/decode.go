@@ -12,13 +12,13 @@ type Entry struct {
 	Mask       Value  // the bit, or all bits of the field; 0 if the value is 0
 	Bit        int    // number of the lowest bit of Mask
 	IsCode     bool   // the entry describes a code, not a bit
-	Code       uint64 // the code in the field, 1 for a bit
+	Code       uint64 // the code in the field; 1 for a bit
 	Global     int    // Ascend 950: number of the bit in logs; -1 for others
 	Name       string // short name, empty if not documented
 	Meaning    lang.Text
 	Advice     lang.Text // what to do, often empty
 	Note       lang.Text // a remark on the bit, often empty
-	Numeric    bool      // the cause lies in the computed numbers
+	Numeric    bool      // the computed numbers are the cause
 	Unofficial bool      // not stated by the vendor for this register
 }
 
@@ -89,7 +89,7 @@ func (r *Result) Undocumented() []Entry {
 	}
 	for n := range rest.oneBits {
 		entries = append(entries, Entry{
-			Mask: Bit(n), Bit: n, Code: 1, Global: t.global(n),
+			Mask: Bit(n), Bit: n, Code: 1, Global: t.globalNumber(n),
 			Meaning: lang.Say("bit %d (%v): not documented", n, Bit(n)).Text(),
 			Note:    t.maskRemark(n),
 		})
@@ -101,8 +101,8 @@ func (r *Result) Undocumented() []Entry {
 // DecodeGlobal decodes an error number in logs of the Ascend 950 generation: the number of a bit
 // over all error registers of the core.
 func DecodeGlobal(number int) (Result, error) {
-	if number < 0 || number >= globals {
-		return Result{}, lang.Errorf("error number %d is in no register, wanted 0 to %d", number, globals-1)
+	if number < 0 || number >= globalNumbers {
+		return Result{}, lang.Errorf("error number %d is in no register, wanted 0 to %d", number, globalNumbers-1)
 	}
 	r := DavidVecHigh
 	for number < r.table().base {
@@ -111,8 +111,8 @@ func DecodeGlobal(number int) (Result, error) {
 	return Decode(r, Bit(number-r.table().base)), nil
 }
 
-// globals is the number of error numbers of the Ascend 950 generation.
-const globals = 384
+// globalNumbers is the number of error numbers of the Ascend 950 generation.
+const globalNumbers = 384
 
 // oneBits yields the numbers of the set bits.
 func (v Value) oneBits(yield func(int) bool) {
@@ -149,27 +149,27 @@ func (t *table) findCode(code uint64) *codeRow {
 }
 
 func (t *table) bitEntry(r Register, row *bitRow, n int) Entry {
-	e := documented(r, uint64(n), row.flags, row.name, lang.Text{EN: row.en})
-	e.Mask, e.Bit, e.Code, e.Global, e.Note = Bit(n), n, 1, t.global(n), t.maskRemark(n)
+	e := newEntry(r, uint64(n), row.flags, row.name, lang.Text{EN: row.en})
+	e.Mask, e.Bit, e.Code, e.Global, e.Note = Bit(n), n, 1, t.globalNumber(n), t.maskRemark(n)
 	return e
 }
 
 func (t *table) codeEntry(r Register, row *codeRow, code uint64, mask Value) Entry {
-	e := documented(r, code, row.flags, row.name, lang.Text{EN: row.en})
+	e := newEntry(r, code, row.flags, row.name, lang.Text{EN: row.en})
 	e.Mask, e.Bit, e.IsCode, e.Code, e.Global = mask, t.field.low, true, code, -1
 	return e
 }
 
-// documented returns an entry with the table's text and the advice on a bit or code.
-func documented(r Register, number uint64, f flags, name string, meaning lang.Text) Entry {
+// newEntry returns an entry with the table's text and the advice on a bit or code.
+func newEntry(r Register, number uint64, f flags, name string, meaning lang.Text) Entry {
 	return Entry{
-		Name: name, Meaning: meaning, Advice: adviceOn(r, number),
+		Name: name, Meaning: meaning, Advice: findAdvice(r, number),
 		Numeric: f&numeric != 0, Unofficial: f&unofficial != 0,
 	}
 }
 
-// global returns the number of a bit over all registers, -1 for registers without such numbers.
-func (t *table) global(n int) int {
+// globalNumber returns the number of a bit over all registers, -1 for registers without such numbers.
+func (t *table) globalNumber(n int) int {
 	if n >= t.width {
 		return -1
 	}
@@ -234,8 +234,8 @@ var (
 	}
 )
 
-// adviceOn returns the advice on a bit or code, empty if none.
-func adviceOn(r Register, number uint64) lang.Text {
+// findAdvice returns the advice on a bit or code, empty if none.
+func findAdvice(r Register, number uint64) lang.Text {
 	for i := range adviceRows {
 		row := &adviceRows[i]
 		if slices.Contains(row.registers, r) && slices.Contains(row.numbers, number) {

@@ -180,7 +180,7 @@ func TestOutsideValidMask(t *testing.T) {
 
 func TestDecodeGlobal(t *testing.T) {
 	names := map[string]bool{}
-	for n := range globals {
+	for n := range globalNumbers {
 		res, err := DecodeGlobal(n)
 		if err != nil {
 			t.Fatal(err)
@@ -219,7 +219,7 @@ func TestDecodeGlobal(t *testing.T) {
 			t.Errorf("number %d: %v %s, %v; want %v %s", c.number, res.Register, summary(res), err, c.register, c.want)
 		}
 	}
-	for _, n := range []int{-1, globals, 1 << 40} {
+	for _, n := range []int{-1, globalNumbers, 1 << 40} {
 		if res, err := DecodeGlobal(n); err == nil || res.Register != None {
 			t.Errorf("number %d: %v, %v", n, res, err)
 		}

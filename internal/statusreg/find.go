@@ -80,7 +80,7 @@ func (f *Finder) Find(line string) []FoundValue {
 		}
 	}
 	if strings.Contains(lower, "status") {
-		found = append(found, f.statuses(line)...)
+		found = append(found, f.statusValues(line)...)
 	}
 	f.trackJSON(line)
 	slices.SortStableFunc(found, func(a, b FoundValue) int { return a.offset - b.offset })
@@ -117,7 +117,7 @@ type logForm struct {
 }
 
 var logForms = []logForm{
-	{"errcode", lang.Pattern(`(?i)\berrcode\s*[:=]?\s*(\([^()]*\))`), AICError, errcode},
+	{"errcode", lang.Pattern(`(?i)\berrcode\s*[:=]?\s*(\([^()]*\))`), AICError, parseErrcodeMatch},
 	{"aic", lang.Pattern(`(?i)\baic[ _]error\s*[:=]\s*(` + hexNumber + `)`), AICError, wholeNumbers},
 	{"dha status", lang.Pattern(`(?i)\bdha status [0-9]+ info\s*[:=]\s*(` + hexNumber + `)`), DHA, wholeNumbers},
 	{"error code", lang.Pattern(`(?i)\berror code\s*=\s*[\[(]?\s*(0x[0-9a-f]+\b|[0-9]+\b(?:\s*,\s*[0-9]+\b)*)`), AICError, errorCodes},
@@ -160,8 +160,8 @@ func plainNumbers(line string) []FoundValue {
 	return found
 }
 
-// errcode parses the words in parentheses.
-func errcode(r Register, line string, m []int) []FoundValue {
+// parseErrcodeMatch parses the words in parentheses.
+func parseErrcodeMatch(r Register, line string, m []int) []FoundValue {
 	v, err := ParseErrcode(line[m[2]:m[3]])
 	if err != nil {
 		return nil
@@ -169,7 +169,7 @@ func errcode(r Register, line string, m []int) []FoundValue {
 	return []FoundValue{{r, v, line[m[0]:m[1]], m[0]}}
 }
 
-// wholeNumbers returns the numbers of a match that are not part of something else.
+// wholeNumbers returns the numbers of a match that are not part of a larger token.
 func wholeNumbers(r Register, line string, m []int) []FoundValue {
 	if !endsNumber(line[m[3]:]) {
 		return nil
@@ -207,7 +207,7 @@ func errorCodes(r Register, line string, m []int) []FoundValue {
 func errorNumbers(values []FoundValue) []FoundValue {
 	for i := range values {
 		v := &values[i]
-		n := min(v.Value[0], globals)
+		n := min(v.Value[0], globalNumbers)
 		res, err := DecodeGlobal(int(n))
 		if err != nil || v.Value != (Value{n}) {
 			return nil
@@ -217,8 +217,8 @@ func errorNumbers(values []FoundValue) []FoundValue {
 	return values
 }
 
-// statuses returns the status values of overflow records, in JSON and in text.
-func (f *Finder) statuses(line string) []FoundValue {
+// statusValues returns the status values of overflow records, in JSON and in text.
+func (f *Finder) statusValues(line string) []FoundValue {
 	var found []FoundValue
 	for _, m := range jsonStatus().FindAllStringSubmatchIndex(line, -1) {
 		unit := lastUnit(anyUnit(), line[:m[0]])
@@ -241,7 +241,7 @@ func isRecordStatus(line string, start, end int) bool {
 	head := strings.TrimSpace(line[:start])
 	tail := strings.TrimSpace(line[end:])
 	switch {
-	case strings.Trim(head, "-*{[") == "": // at the begin of the line
+	case strings.Trim(head, "-*{[") == "": // at the beginning of the line
 		return tail == "" || strings.ContainsAny(tail[:1], ",;(){}]#")
 	case unitBefore().MatchString(head):
 		return true
@@ -260,7 +260,7 @@ func endsNumber(rest string) bool {
 	case strings.IndexByte(".:-/+", rest[0]) < 0:
 		return true
 	}
-	return len(rest) == 1 || digit(rune(rest[1])) > 9
+	return len(rest) == 1 || hexDigit(rune(rest[1])) > 9
 }
 
 // unitRegisters maps prefixes of unit names, without spaces, to registers.

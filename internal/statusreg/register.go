@@ -48,7 +48,7 @@ const (
 type flags uint8
 
 const (
-	numeric    flags = 1 << iota // the cause lies in the computed numbers
+	numeric    flags = 1 << iota // the computed numbers are the cause
 	unofficial                   // not stated by the vendor for this register
 )
 
@@ -232,7 +232,7 @@ func (v Value) String() string {
 	return b.String()
 }
 
-// ParseError reports a text that is no value.
+// ParseError is the error of a text that is no value.
 type ParseError struct {
 	Value string
 	Msg   lang.Sentence // the fault and the wanted value
@@ -273,7 +273,7 @@ func parseValue(text string) (v Value, msg lang.Sentence) {
 	}
 	digits = strings.ReplaceAll(digits, "_", "")
 	for _, c := range digits {
-		d := digit(c)
+		d := hexDigit(c)
 		if d < base {
 			continue
 		}
@@ -294,8 +294,8 @@ func parseValue(text string) (v Value, msg lang.Sentence) {
 	return v, lang.Sentence{}
 }
 
-// digit returns the value of a hexadecimal digit, 16 for other characters.
-func digit(c rune) int {
+// hexDigit returns the value of a hexadecimal digit, 16 for other characters.
+func hexDigit(c rune) int {
 	switch {
 	case '0' <= c && c <= '9':
 		return int(c - '0')

@@ -232,9 +232,9 @@ var aicpuCodes = []codeRow{
 	{22200, 22200, unofficial, "custom_other", "error of a custom AI CPU operator (22200)"},
 }
 
-// Only the precision tool for Ascend reads the fields of the atomic add status; the CANN
-// documentation just says that any value above 0 is an overflow in atomic add. The codes agree with
-// the codes of reductions in the SDMA status.
+// The fields of the atomic add status are from the precision tool for Ascend; the CANN
+// documentation only says that any value above 0 is an overflow in atomic add. The codes equal the
+// codes of reductions in the SDMA status.
 
 // dhaCodes is field [15:8] of the DHA status: accumulation in the controller
 // of DDR or HBM.

@@ -188,7 +188,7 @@ func (m *mount) Open(_ string, o Object) (Source, error) { return m.members.Open
 // List implements Objects. It needs no request: all files of an archive are listed already.
 func (m *mount) List(_, prefix string, shallow bool) (objects []Object, prefixes []string, err error) {
 	if shallow {
-		objects, prefixes = m.listings[0].shallow(prefix)
+		objects, prefixes = m.listings[0].listFolder(prefix)
 		return objects, prefixes, nil
 	}
 	return m.listings[0].objects, nil, nil

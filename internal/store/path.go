@@ -13,15 +13,15 @@ var schemes = []string{"s3://", "obs://"}
 
 // Remote reports whether a path is in object storage or in an archive, not a file of the system.
 func Remote(path string) bool {
-	if scheme(path) != "" {
+	if schemeOf(path) != "" {
 		return true
 	}
 	m, _ := mountOf(path)
 	return m != nil
 }
 
-// scheme returns the scheme of a remote path, empty for a local path.
-func scheme(path string) string {
+// schemeOf returns the scheme of a remote path, empty for a local path.
+func schemeOf(path string) string {
 	for _, s := range schemes {
 		if strings.HasPrefix(path, s) {
 			return s
@@ -36,7 +36,7 @@ func splitPath(path string) (root, rest string) {
 	if m, mark := mountOf(path); m != nil {
 		return path[:mark+len(Mark)], path[mark+len(Mark):]
 	}
-	start := len(scheme(path))
+	start := len(schemeOf(path))
 	if slash := strings.IndexByte(path[start:], '/'); slash >= 0 {
 		return path[:start+slash], path[start+slash:]
 	}
@@ -92,7 +92,7 @@ func Base(path string) string {
 	if !Remote(path) {
 		return filepath.Base(path)
 	}
-	path = strings.TrimRight(path[len(scheme(path)):], "/")
+	path = strings.TrimRight(path[len(schemeOf(path)):], "/")
 	return path[strings.LastIndexByte(path, '/')+1:]
 }
 
@@ -109,7 +109,7 @@ func Abs(path string) (string, error) {
 	if !Remote(path) {
 		return filepath.Abs(path)
 	}
-	return schemes[0] + strings.TrimSuffix(path[len(scheme(path)):], "/"), nil
+	return schemes[0] + strings.TrimSuffix(path[len(schemeOf(path)):], "/"), nil
 }
 
 // Clean returns the shortest spelling of a path like filepath.Clean. Remote paths only lose a

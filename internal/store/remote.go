@@ -44,7 +44,7 @@ type remote struct {
 type listing struct {
 	bucket, prefix string
 	objects        []Object // sorted by keys
-	// written are the keys that this process has written or removed since the listing, and all
+	// written lists the keys that this process has written or removed since the listing, and all
 	// folders above them, with a trailing slash.
 	written map[string]bool
 }
@@ -75,22 +75,22 @@ func parsePath(path string) (location, error) {
 	if m, _ := mountOf(path); m != nil {
 		return location{path: path, key: strings.TrimPrefix(rest, "/"), remote: &m.remote, objects: m}, nil
 	}
-	l := location{path: path, bucket: root[len(scheme(path)):], key: strings.TrimPrefix(rest, "/"), remote: current.Load()}
+	l := location{path: path, bucket: root[len(schemeOf(path)):], key: strings.TrimPrefix(rest, "/"), remote: current.Load()}
 	if l.bucket == "" {
-		return l, l.error(lang.Errorf("no bucket is named, want s3://bucket/key"))
+		return l, l.wrapError(lang.Errorf("no bucket is named, want s3://bucket/key"))
 	}
 	if l.remote == nil {
-		return l, l.error(lang.Errorf("object storage is not set up"))
+		return l, l.wrapError(lang.Errorf("object storage is not set up"))
 	}
 	var err error
 	if l.objects, err = l.connect(); err != nil {
-		return l, l.error(err)
+		return l, l.wrapError(err)
 	}
 	return l, nil
 }
 
-// error adds the path to an error; nil stays nil.
-func (l location) error(err error) error {
+// wrapError adds the path to an error; nil stays nil.
+func (l location) wrapError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -169,8 +169,8 @@ func (k *listing) hasPrefix(prefix string) bool {
 	return i < len(k.objects) && strings.HasPrefix(k.objects[i].Key, prefix)
 }
 
-// shallow returns the objects and prefixes directly below a prefix, like List with shallow.
-func (k *listing) shallow(prefix string) (objects []Object, prefixes []string) {
+// listFolder returns the objects and prefixes directly below a prefix, like List with shallow.
+func (k *listing) listFolder(prefix string) (objects []Object, prefixes []string) {
 	for i := k.indexFrom(prefix); i < len(k.objects) && strings.HasPrefix(k.objects[i].Key, prefix); {
 		o := k.objects[i]
 		slash := strings.IndexByte(o.Key[len(prefix):], '/')
@@ -206,8 +206,8 @@ func (l location) uncache() {
 	delete(l.described, [2]string{l.bucket, l.key})
 }
 
-// cached returns the object in described.
-func (l location) cached() (Object, bool) {
+// cachedObject returns the object in described.
+func (l location) cachedObject() (Object, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	o, ok := l.described[[2]string{l.bucket, l.key}]
@@ -215,23 +215,23 @@ func (l location) cached() (Object, bool) {
 }
 
 func (l location) open() (Source, error) {
-	o, isKnown := l.cached()
+	o, isKnown := l.cachedObject()
 	if known := l.listingOf(l.bucket, l.key); known != nil {
 		listed, ok := known.object(l.key)
 		if !ok || isMark(listed) {
-			return nil, l.error(errMissing)
+			return nil, l.wrapError(errMissing)
 		}
 		o = listed
 	} else if !isKnown {
 		o = Object{Key: l.key, Size: -1}
 	}
 	if l.key == "" {
-		return nil, l.error(lang.Errorf("is a bucket or an archive, want a file in it"))
+		return nil, l.wrapError(lang.Errorf("is a bucket or an archive, want a file in it"))
 	}
 	s, err := l.objects.Open(l.bucket, o)
 	if err != nil {
 		l.uncache()
-		return nil, l.error(err)
+		return nil, l.wrapError(err)
 	}
 	return &source{s, l}, nil
 }
@@ -253,7 +253,7 @@ func (s *source) ReadAt(p []byte, off int64) (int, error) {
 	n, err := s.Source.ReadAt(p, off)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		s.at.uncache() // the object may have changed
-		err = s.at.error(err)
+		err = s.at.wrapError(err)
 	}
 	return n, err
 }
@@ -261,38 +261,38 @@ func (s *source) ReadAt(p []byte, off int64) (int, error) {
 func (l location) stat() (fs.FileInfo, error) {
 	if known := l.listingOf(l.bucket, l.key); known != nil {
 		if o, ok := known.object(l.key); ok && !isMark(o) {
-			return l.file(o), nil
+			return l.fileInfo(o), nil
 		}
 		if l.key != "" && !known.hasPrefix(l.prefix()) {
-			return nil, l.error(errMissing)
+			return nil, l.wrapError(errMissing)
 		}
-		return l.folder(), nil
+		return l.folderInfo(), nil
 	}
-	if o, ok := l.cached(); ok {
-		return l.file(o), nil
+	if o, ok := l.cachedObject(); ok {
+		return l.fileInfo(o), nil
 	}
 	if l.key != "" {
 		o, err := l.objects.Head(l.bucket, l.key)
 		if err == nil && !isMark(o) {
 			l.cache(o)
-			return l.file(o), nil
+			return l.fileInfo(o), nil
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, l.error(err)
+			return nil, l.wrapError(err)
 		}
 	}
 	var below bool
 	if known := l.listingOf(l.bucket, l.prefix()); known != nil {
 		below = known.hasPrefix(l.prefix())
 	} else if some, err := l.objects.HasPrefix(l.bucket, l.prefix()); err != nil {
-		return nil, l.error(err)
+		return nil, l.wrapError(err)
 	} else {
 		below = some
 	}
 	if l.key != "" && !below {
-		return nil, l.error(errMissing)
+		return nil, l.wrapError(errMissing)
 	}
-	return l.folder(), nil
+	return l.folderInfo(), nil
 }
 
 func (l location) readDir() ([]fs.DirEntry, error) {
@@ -300,12 +300,12 @@ func (l location) readDir() ([]fs.DirEntry, error) {
 	var prefixes []string
 	var err error
 	if known := l.listingOf(l.bucket, l.prefix()); known != nil {
-		found, prefixes = known.shallow(l.prefix())
+		found, prefixes = known.listFolder(l.prefix())
 	} else if found, prefixes, err = l.objects.List(l.bucket, l.prefix(), true); err != nil {
-		return nil, l.error(err)
+		return nil, l.wrapError(err)
 	}
 	if len(found)+len(prefixes) == 0 && l.key != "" {
-		return nil, l.error(errMissing)
+		return nil, l.wrapError(errMissing)
 	}
 	found = slices.DeleteFunc(found, isMark)
 	list := make([]fs.DirEntry, 0, len(found)+len(prefixes))
@@ -333,14 +333,14 @@ type writer struct {
 // Write implements io.Writer.
 func (w *writer) Write(p []byte) (int, error) {
 	n, err := w.Writer.Write(p)
-	return n, w.at.error(err)
+	return n, w.at.wrapError(err)
 }
 
 // Commit implements Writer.
 func (w *writer) Commit() error {
 	err := w.Writer.Commit()
 	w.at.noteChange() // even after an error it may have
-	return w.at.error(err)
+	return w.at.wrapError(err)
 }
 
 // info describes a remote file or folder. The object of a folder has only a key, without a trailing
@@ -356,11 +356,11 @@ const (
 	folderMode             = fs.ModeDir | 0o777
 )
 
-// file returns the description of an object.
-func (l location) file(o Object) *info { return &info{Base(l.path), l.bucket, o, fileMode} }
+// fileInfo returns the description of an object.
+func (l location) fileInfo(o Object) *info { return &info{Base(l.path), l.bucket, o, fileMode} }
 
-// folder returns the description of a folder.
-func (l location) folder() *info {
+// folderInfo returns the description of a folder.
+func (l location) folderInfo() *info {
 	return &info{Base(l.path), l.bucket, Object{Key: strings.TrimSuffix(l.key, "/")}, folderMode}
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
 
 	"dumptool/internal/lang"
 )
@@ -32,7 +33,7 @@ type s3 struct {
 	blocks *blocks
 	shared sharedTable
 	active atomic.Int64 // sources that are read beyond their heads
-	parts  *parts
+	parts  *partBuffers
 	health health
 
 	unconditional sync.Once // for noteUnconditional
@@ -56,12 +57,12 @@ var noLastSleep = sync.OnceFunc(func() { minio.DefaultRetryUnit = 0 })
 func NewS3(set S3Settings) (Objects, error) { return newS3(set) }
 
 func newS3(set S3Settings) (*s3, error) {
-	set, err := set.complete()
+	set, err := set.fillDefaults()
 	if err != nil {
 		return nil, err
 	}
 	set.fillFromEnvironment()
-	at, err := set.server()
+	at, err := set.serverURL()
 	if err != nil {
 		return nil, lang.Errorf("%s: %w", set.endpointFrom, err)
 	}
@@ -72,16 +73,16 @@ func newS3(set S3Settings) (*s3, error) {
 	slow := transport.Clone()
 	slow.ResponseHeaderTimeout = finishTimeout
 	s := &s3{
-		set: set, keys: set.keychain(), endpoint: at.String(), virtual: set.virtualHost(at.Hostname()),
+		set: set, keys: set.keychain(), endpoint: at.String(), virtual: set.hasVirtualHost(at.Hostname()),
 		slots:  make(chan struct{}, set.Concurrency),
 		heads:  &headCache{max: set.Cache / 8, byID: map[string][]byte{}}, // heads count towards the cache size
 		blocks: &blocks{max: max(set.Cache-set.Cache/8, set.Block), bySpan: map[span]*list.Element{}},
-		shared: sharedTable{byID: map[string]*shared{}, spool: &spool{max: max(set.Spool, 0), note: set.Note}},
-		parts:  &parts{left: partsBudget},
+		shared: sharedTable{byID: map[string]*sharedObject{}, spool: &spool{max: max(set.Spool, 0), note: set.Note}},
+		parts:  &partBuffers{left: partsBudget},
 	}
 	s.health = health{set: &s.set, where: s.describeServer, changed: make(chan struct{})}
-	if at.Scheme == "http" && !loopback(at.Hostname()) && set.Note != nil {
-		s.keys.used = sync.OnceFunc(func() {
+	if at.Scheme == "http" && !isLoopback(at.Hostname()) && set.Note != nil {
+		s.keys.onUse = sync.OnceFunc(func() {
 			set.Note(lang.Say("%s (%s) is not encrypted: data and session tokens can be read on the way", s.endpoint, set.endpointFrom))
 		})
 	}
@@ -91,7 +92,7 @@ func newS3(set S3Settings) (*s3, error) {
 	}
 	noLastSleep()
 	s.core, err = minio.NewCore(at.Host, &minio.Options{
-		Creds: s.keys.credentials(), Secure: at.Scheme == "https", Transport: statusTransport{transport, slow, set.stall}, Region: set.Region,
+		Creds: credentials.New(s.keys), Secure: at.Scheme == "https", Transport: statusTransport{transport, slow, set.stall}, Region: set.Region,
 		BucketLookup: lookup, MaxRetries: 1,
 	})
 	if err != nil {
@@ -177,7 +178,7 @@ func (s *s3) Remove(bucket, key string) error {
 	err := s.retryRequest(headTimeout, func(ctx context.Context) error {
 		return s.core.RemoveObject(ctx, bucket, key, minio.RemoveObjectOptions{})
 	})
-	if answer := status(err); answer != nil && answer.status == http.StatusNotFound && answer.code != "NoSuchBucket" {
+	if answer := statusOf(err); answer != nil && answer.status == http.StatusNotFound && answer.code != "NoSuchBucket" {
 		return nil
 	}
 	return s.explain("remove "+key, err)

@@ -283,7 +283,7 @@ func TestSegments(t *testing.T) {
 // TestVictims checks which blocks are evicted.
 func TestVictims(t *testing.T) {
 	b := &blocks{max: 4 * minBlock, bySpan: map[span]*list.Element{}}
-	table := sharedTable{byID: map[string]*shared{}}
+	table := sharedTable{byID: map[string]*sharedObject{}}
 	get := func(id string) *block {
 		k, isNew := b.find(table.addUser(id), span{id, 0, minBlock}, priorityNow)
 		if isNew {
@@ -338,7 +338,7 @@ func TestVictims(t *testing.T) {
 // object.
 func TestShare(t *testing.T) {
 	s := fakeServer(t).connect(t)
-	f := &s3Object{s: s, shared: new(shared)}
+	f := &s3Object{s: s, sharedObject: new(sharedObject)}
 	for active := int64(1); active < 600; active++ {
 		each := int64(2)
 		if f.isWhole = active%2 == 0; f.isWhole {

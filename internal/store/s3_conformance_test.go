@@ -81,7 +81,7 @@ func conformConditions(t *testing.T, s *s3, bucket string) {
 	opt.SetMatchETagExcept("*")
 	md5Sum, shaSum := hashes([]byte("a"))
 	_, err = s.core.PutObject(context.Background(), bucket, "x", strings.NewReader("a"), 1, md5Sum, shaSum, opt)
-	if answer := status(err); answer == nil || answer.status != http.StatusPreconditionFailed {
+	if answer := statusOf(err); answer == nil || answer.status != http.StatusPreconditionFailed {
 		t.Errorf("If-None-Match: %v, want 412", err)
 	}
 }
@@ -102,7 +102,7 @@ func conformNew(t *testing.T, s *s3, bucket string) {
 			t.Errorf("%s: other %d bytes came back", key, len(got))
 		}
 	}
-	if left, err := s.uploads(bucket, ""); err != nil || len(left) > 0 {
+	if left, err := s.unfinishedUploads(bucket, ""); err != nil || len(left) > 0 {
 		t.Errorf("uploads left: %+v, %v", left, err)
 	}
 }
@@ -188,7 +188,7 @@ func conformAbort(t *testing.T, s *s3, bucket string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if begun, err := s.uploads(bucket, "run/"); err != nil || len(begun) != 1 || begun[0].Key != "run/big" {
+	if begun, err := s.unfinishedUploads(bucket, "run/"); err != nil || len(begun) != 1 || begun[0].Key != "run/big" {
 		t.Errorf("uploads: %+v, %v", begun, err)
 	}
 	w.Abort()
@@ -196,7 +196,7 @@ func conformAbort(t *testing.T, s *s3, bucket string) {
 	if _, err := s.Head(bucket, "run/big"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("after Abort: %v", err)
 	}
-	if left, err := s.uploads(bucket, ""); err != nil || len(left) > 0 {
+	if left, err := s.unfinishedUploads(bucket, ""); err != nil || len(left) > 0 {
 		t.Errorf("uploads left: %+v, %v", left, err)
 	}
 	if err := w.Commit(); !errors.Is(err, fs.ErrClosed) {
@@ -230,7 +230,7 @@ func conformStale(t *testing.T, s *s3, bucket string) {
 	if err != nil || len(removed) != 2 || removed[0].Path != path+"/a" || removed[1].Path != path+"/b" || removed[0].Begun.IsZero() {
 		t.Errorf("old uploads: %+v, %v", removed, err)
 	}
-	if left, err := s.uploads(bucket, ""); err != nil || len(left) != 1 || left[0].Key != "run2/c" {
+	if left, err := s.unfinishedUploads(bucket, ""); err != nil || len(left) != 1 || left[0].Key != "run2/c" {
 		t.Errorf("left: %+v, %v", left, err)
 	}
 	if _, err := s.abortStale(bucket, "", time.Now().Add(time.Hour)); err != nil {

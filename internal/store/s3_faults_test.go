@@ -473,7 +473,7 @@ func TestPagesForEver(t *testing.T) {
 			})
 			list := second(s.List(bucket, "", false))
 			_, anything := s.HasPrefix(bucket, "run/none/")
-			_, uploads := s.uploads(bucket, "")
+			_, uploads := s.unfinishedUploads(bucket, "")
 			f.before.set(nil)
 			for doing, err := range map[string]error{"List": list, "Any": anything, "uploads": uploads} {
 				if !errors.Is(err, errBadAnswer) || !strings.Contains(err.Error(), test.want) {
@@ -522,7 +522,7 @@ func TestLongAnswers(t *testing.T) {
 			}
 			list := second(s.List(bucket, "", false))
 			_, anything := s.HasPrefix(bucket, "run/none/")
-			_, uploads := s.uploads(bucket, "")
+			_, uploads := s.unfinishedUploads(bucket, "")
 			_, write := w.Write(make([]byte, 3*partSize)) // starts a multipart upload
 			if write == nil {
 				write = w.Commit()
@@ -612,7 +612,7 @@ func TestComplete(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("error %v, want %s", err, tt.want)
 				}
-				if left, err := s.uploads(bucket, ""); err != nil || len(left) > 0 {
+				if left, err := s.unfinishedUploads(bucket, ""); err != nil || len(left) > 0 {
 					t.Errorf("uploads left: %+v, %v", left, err)
 				}
 				return
@@ -718,7 +718,7 @@ func TestNew(t *testing.T) {
 				if size < partSize {
 					return
 				}
-				if left, err := s.uploads(bucket, ""); err != nil || len(left) > 0 {
+				if left, err := s.unfinishedUploads(bucket, ""); err != nil || len(left) > 0 {
 					t.Errorf("uploads left: %+v, %v", left, err)
 				}
 			})
@@ -752,11 +752,11 @@ func TestStaleOfWholeKeys(t *testing.T) {
 		fmt.Fprint(w, `<ListMultipartUploadsResult><IsTruncated>false</IsTruncated></ListMultipartUploadsResult>`)
 		return true
 	})
-	if got, err := s.uploads(bucket, "run/"); err != nil || len(got) != 1 || got[0].Key != "run/a" {
+	if got, err := s.unfinishedUploads(bucket, "run/"); err != nil || len(got) != 1 || got[0].Key != "run/a" {
 		t.Errorf("uploads %+v, %v", got, err)
 	}
 	refused = true
-	if got, err := s.uploads(bucket, "run/"); err != nil || len(got) != 0 {
+	if got, err := s.unfinishedUploads(bucket, "run/"); err != nil || len(got) != 0 {
 		t.Errorf("refused: uploads %+v, %v", got, err)
 	}
 }
@@ -1087,7 +1087,7 @@ func TestStalls(t *testing.T) {
 			_, head := s.Head(bucket, "run/x")
 			_, read := s.read(bucket, &Object{Key: "run/x", Size: int64(len(data))}, 0, make([]byte, len(data)))
 			list := second(s.List(bucket, "", false))
-			_, uploads := s.uploads(bucket, "")
+			_, uploads := s.unfinishedUploads(bucket, "")
 			for doing, err := range map[string]error{"Head": head, "read": s.explain("read", read), "List": list, "uploads": s.explain("list", uploads)} {
 				if !IsTransport(err) || !strings.Contains(err.Error(), "no data received for 50ms") {
 					t.Errorf("%s: %v", doing, err)
@@ -1244,7 +1244,7 @@ func TestRetryable(t *testing.T) {
 		},
 	} {
 		for _, err := range list {
-			if got := retryable(fmt.Errorf("wrapped: %w", err)); got != want {
+			if got := isRetryable(fmt.Errorf("wrapped: %w", err)); got != want {
 				t.Errorf("%v: %v, want %v", err, got, want)
 			}
 		}

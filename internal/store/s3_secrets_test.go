@@ -215,7 +215,7 @@ func TestMetadataAddresses(t *testing.T) {
 		"169.254.169.254": true, "169.254.170.2": true, "169.254.170.23": true, "fd00:ec2::254": true, "fd00:ec2::23": true, "127.0.0.1": true, "::1": true, "localhost": true,
 		"10.0.0.1": false, "0.0.0.0": false, "fd00::1": false, "169.254.example.org": false, "localhost.example.org": false, "": false,
 	} {
-		if got := loopback(host) || linkLocal(host); got != want {
+		if got := isLoopback(host) || isLinkLocal(host); got != want {
 			t.Errorf("%q: %v, want %v", host, got, want)
 		}
 	}

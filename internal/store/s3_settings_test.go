@@ -50,7 +50,7 @@ func TestS3Settings(t *testing.T) {
 			if _, err := s.keys.Retrieve(); err != nil {
 				t.Fatal(err)
 			}
-			if got := s.describeServer() + " " + s.set.Region + " " + s.key(); !strings.Contains(got, tt.want) || strings.Contains(got, "wJalr") {
+			if got := s.describeServer() + " " + s.set.Region + " " + s.describeKey(); !strings.Contains(got, tt.want) || strings.Contains(got, "wJalr") {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})
@@ -73,10 +73,10 @@ func TestBadS3Settings(t *testing.T) {
 		`"http://host/path" is not a URL`:                    {S3Settings{Endpoint: "http://host/path"}, nil},
 		`AWS_ENDPOINT_URL_S3: "ftp://host" is not`:           {S3Settings{}, map[string]string{"AWS_ENDPOINT_URL_S3": "ftp://host"}},
 		`path style "maybe"`:                                 {S3Settings{PathStyle: "maybe"}, nil},
-		"a block has from 256 KiB to 256 MiB":                {S3Settings{Block: 1000}, nil},
+		"a block must have from 256 KiB to 256 MiB":          {S3Settings{Block: 1000}, nil},
 		"the cache must hold at least one block":             {S3Settings{Cache: 1 << 20}, nil},
 		"from 1 to 1000 requests":                            {S3Settings{Concurrency: -1}, nil},
-		"is tried again for at most 24 hours":                {S3Settings{RetryTime: 25 * time.Hour}, nil},
+		"are retried for at most 24 hours":                   {S3Settings{RetryTime: 25 * time.Hour}, nil},
 		"AWS_CA_BUNDLE: " + bundle + " has no certificates":  {S3Settings{}, map[string]string{"AWS_CA_BUNDLE": bundle}},
 		"AWS_CA_BUNDLE: open " + bundle + "2: no such file ": {S3Settings{}, map[string]string{"AWS_CA_BUNDLE": bundle + "2"}},
 	} {

@@ -95,8 +95,8 @@ func (e *statusError) Is(target error) bool {
 	return false
 }
 
-// status returns the failure response in an error, nil for other errors.
-func status(err error) *statusError {
+// statusOf returns the failure response in an error, nil for other errors.
+func statusOf(err error) *statusError {
 	if s, ok := errors.AsType[*statusError](err); ok {
 		return s
 	}
@@ -185,7 +185,7 @@ const (
 )
 
 // document is the body of a response without object data: a listing, or the result of an upload. A
-// body that is too long is an error, whatever its Content-Length.
+// body longer than maxDocument is an error, whatever its Content-Length.
 type document struct {
 	io.ReadCloser
 	bytes, tags int

@@ -21,7 +21,7 @@ type blocks struct {
 // block is a range of an object in memory, loaded or loading.
 type block struct {
 	span
-	object *shared
+	object *sharedObject
 	data   []byte
 	ready  chan struct{}
 	err    error // load error, valid when ready is closed
@@ -46,7 +46,7 @@ const (
 
 // find returns a block in use by the caller. A new block has no data: the caller loads it. If the
 // priority is not now and the cache has no room, the result is nil.
-func (b *blocks) find(of *shared, at span, want int64) (found *block, isNew bool) {
+func (b *blocks) find(of *sharedObject, at span, want int64) (found *block, isNew bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if e := b.bySpan[at]; e != nil {
@@ -97,8 +97,8 @@ const (
 	evictUnread
 )
 
-// rank returns the eviction rank of a block if object id needs room.
-func (k *block) rank(id string) int {
+// evictionRank returns the eviction rank of a block if object id needs room.
+func (k *block) evictionRank(id string) int {
 	switch {
 	case k.isFinished:
 		return evictUnused
@@ -120,7 +120,7 @@ func (b *blocks) nextEvicted(id string) (best *block) {
 		if k.users > 0 {
 			continue
 		}
-		switch r := k.rank(id); {
+		switch r := k.evictionRank(id); {
 		case r < rank:
 			best, rank = k, r
 		case r == rank && (r == evictRead || r == evictOwn) && k.off > best.off:
@@ -135,14 +135,14 @@ func (b *blocks) evict(k *block) {
 	if k.err == nil && k.object.kept.Load() > 0 {
 		k.object.disk.write(k)
 	}
-	b.read(k, k.unread)
+	b.recordRead(k, k.unread)
 	b.order.Remove(b.bySpan[k.span])
 	delete(b.bySpan, k.span)
 	b.bytes -= k.n
 }
 
-// read records that n bytes of a block were read.
-func (b *blocks) read(k *block, n int64) {
+// recordRead records that n bytes of a block were read.
+func (b *blocks) recordRead(k *block, n int64) {
 	if k.unread > 0 {
 		if k.unread -= n; k.unread <= 0 {
 			b.unread -= k.n
@@ -166,23 +166,23 @@ func (b *blocks) release(k *block, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	k.users--
-	b.read(k, n)
+	b.recordRead(k, n)
 }
 
 // markUnused marks the blocks of an object without readers: they are evicted first.
-func (b *blocks) markUnused(c *shared) {
+func (b *blocks) markUnused(c *sharedObject) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for e := b.order.Front(); e != nil; e = e.Next() {
 		if k := e.Value.(*block); k.object == c {
-			b.read(k, k.unread)
+			b.recordRead(k, k.unread)
 			k.isFinished = true
 		}
 	}
 }
 
 // dropInvalid drops the invalid blocks of an object.
-func (b *blocks) dropInvalid(c *shared, why error) {
+func (b *blocks) dropInvalid(c *sharedObject, why error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for e := b.order.Front(); e != nil; {
@@ -240,9 +240,9 @@ func (h *headCache) drop(id string) {
 	delete(h.byID, id)
 }
 
-// shared is the state that all readers of an object share: the block size, so that each block is
+// sharedObject is the state that all readers of an object share: the block size, so that each block is
 // fetched once, the blocks on disk, the head, the MD5.
-type shared struct {
+type sharedObject struct {
 	id    string
 	users int          // guarded by the lock of the table
 	kept  atomic.Int64 // calls of Keep: the object will be opened again
@@ -262,7 +262,7 @@ type shared struct {
 }
 
 // fixBlocks fixes the blocks of the object on the first call and returns them.
-func (c *shared) fixBlocks(size int64, whole bool) (int64, bool) {
+func (c *sharedObject) fixBlocks(size int64, whole bool) (int64, bool) {
 	c.sizeLock.Lock()
 	defer c.sizeLock.Unlock()
 	if c.blockSize == 0 {
@@ -276,16 +276,16 @@ type sharedTable struct {
 	spool *spool
 
 	mu   sync.Mutex
-	byID map[string]*shared
+	byID map[string]*sharedObject
 }
 
 // addUser adds a user of an object; leave removes it.
-func (all *sharedTable) addUser(id string) *shared {
+func (all *sharedTable) addUser(id string) *sharedObject {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	c := all.byID[id]
 	if c == nil {
-		c = &shared{id: id, disk: spill{spool: all.spool}}
+		c = &sharedObject{id: id, disk: spill{spool: all.spool}}
 		all.byID[id] = c
 	}
 	c.users++
@@ -293,7 +293,7 @@ func (all *sharedTable) addUser(id string) *shared {
 }
 
 // removeUser removes a user and reports whether it was the last.
-func (all *sharedTable) removeUser(c *shared) bool {
+func (all *sharedTable) removeUser(c *sharedObject) bool {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if c.users--; c.users > 0 {

@@ -15,15 +15,15 @@ import (
 // explain turns the error of a request into a message for users. doing is the attempted action,
 // such as "list run7/".
 func (s *s3) explain(doing string, err error) error {
-	message := s.inWords(doing, err)
+	message := s.describeError(doing, err)
 	if err != nil && isTransportError(err) {
 		return &transportError{message}
 	}
 	return message
 }
 
-func (s *s3) inWords(doing string, err error) error {
-	answer := status(err)
+func (s *s3) describeError(doing string, err error) error {
+	answer := statusOf(err)
 	switch {
 	case err == nil || errors.Is(err, fs.ErrExist) || errors.Is(err, errChanged) || errors.Is(err, errBadAnswer):
 		return err
@@ -36,11 +36,11 @@ func (s *s3) inWords(doing string, err error) error {
 	case answer.status == http.StatusNotFound:
 		return answer
 	case errors.Is(answer, fs.ErrPermission) && wrongKey[answer.code] != "":
-		return lang.Errorf("%s (%w) to %s - %s, endpoint %s", wrongKey[answer.code], answer, doing, s.key(), s.describeServer())
+		return lang.Errorf("%s (%w) to %s - %s, endpoint %s", wrongKey[answer.code], answer, doing, s.describeKey(), s.describeServer())
 	case errors.Is(answer, fs.ErrPermission) && !s.set.NoSign && !s.keys.hasKey():
-		return lang.Errorf("%s: access denied (%w) to %s; endpoint %s", s.key(), answer, doing, s.describeServer())
+		return lang.Errorf("%s: access denied (%w) to %s; endpoint %s", s.describeKey(), answer, doing, s.describeServer())
 	case errors.Is(answer, fs.ErrPermission):
-		return lang.Errorf("access denied (%w) to %s - %s, endpoint %s", answer, doing, s.key(), s.describeServer())
+		return lang.Errorf("access denied (%w) to %s - %s, endpoint %s", answer, doing, s.describeKey(), s.describeServer())
 	case answer.region != "" && answer.region != s.set.Region:
 		return lang.Errorf("cannot %s: %w: the bucket is in region %s, not %s (--s3-region)", doing, answer, answer.region, s.set.Region)
 	case answer.message != "":
@@ -81,7 +81,7 @@ func IsTransport(err error) bool {
 
 // isTransportError is IsTransport for the error of a request.
 func isTransportError(err error) bool {
-	return retryable(err) || isNoHost(err) || errors.Is(err, fs.ErrPermission) || status(err) == nil && !isContentError(err)
+	return isRetryable(err) || isNoHost(err) || errors.Is(err, fs.ErrPermission) || statusOf(err) == nil && !isContentError(err)
 }
 
 // isContentError reports whether an error is about the contents of the store or of a response.
@@ -95,12 +95,12 @@ func isNoHost(err error) bool {
 	return ok && name.IsNotFound
 }
 
-// retryable reports whether a request may succeed when repeated.
-func retryable(err error) bool {
+// isRetryable reports whether a request may succeed when repeated.
+func isRetryable(err error) bool {
 	if isContentError(err) || isNoHost(err) || errors.Is(err, errSum) {
 		return false
 	}
-	if s := status(err); s != nil {
+	if s := statusOf(err); s != nil {
 		switch s.status {
 		case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
 			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -120,15 +120,15 @@ func retryable(err error) bool {
 
 // isBusy reports whether the store is too busy for a request.
 func isBusy(err error) bool {
-	s := status(err)
+	s := statusOf(err)
 	return s != nil && (s.status == http.StatusTooManyRequests || s.status == http.StatusServiceUnavailable || s.code == "SlowDown")
 }
 
-// isAway reports whether an error means that the store is down or serves nobody; a gateway may
-// answer in its place.
+// isAway reports whether an error means that the store is down or refuses all requests; a gateway
+// may answer in its place.
 func isAway(err error) bool {
-	if s := status(err); s != nil {
+	if s := statusOf(err); s != nil {
 		return isBusy(err) || s.status == http.StatusBadGateway || s.status == http.StatusGatewayTimeout
 	}
-	return retryable(err) || isNoHost(err)
+	return isRetryable(err) || isNoHost(err)
 }

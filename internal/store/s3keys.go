@@ -16,27 +16,27 @@ import (
 // keychain finds the key that signs requests, and remembers its source.
 type keychain struct {
 	credentials.Expiry
-	rings []ring
-	used  func() // called before a key is used
+	sources []keySource
+	onUse   func() // called before a key is used
 
-	mu   sync.Mutex
-	from *ring
-	id   string
+	mu     sync.Mutex
+	source *keySource
+	id     string
 }
 
-// ring is a possible source of a key.
-type ring struct {
+// keySource is a possible source of a key.
+type keySource struct {
 	credentials.Provider
 	name string
 }
 
-// keychain lists the possible sources of keys.
+// keychain lists the possible sources of keys in the order of precedence.
 func (set *S3Settings) keychain() *keychain {
-	k := &keychain{used: func() {}}
+	k := &keychain{onUse: func() {}}
 	if set.NoSign {
 		return k
 	}
-	k.rings = []ring{
+	k.sources = []keySource{
 		{&credentials.Static{Value: credentials.Value{
 			AccessKeyID: set.getenv("AWS_ACCESS_KEY_ID"), SecretAccessKey: set.getenv("AWS_SECRET_ACCESS_KEY"),
 			SessionToken: set.getenv("AWS_SESSION_TOKEN"), SignerType: credentials.SignatureV4,
@@ -44,26 +44,24 @@ func (set *S3Settings) keychain() *keychain {
 		{&credentials.FileAWSCredentials{Profile: set.profile()}, "profile " + set.profile()},
 	}
 	if !strings.EqualFold(set.getenv("AWS_EC2_METADATA_DISABLED"), "true") {
-		k.rings = append(k.rings, ring{&credentials.IAM{Client: metadataClient()}, "the machine's metadata"})
+		k.sources = append(k.sources, keySource{&credentials.IAM{Client: metadataClient()}, "the machine's metadata"})
 	}
 	return k
 }
-
-func (k *keychain) credentials() *credentials.Credentials { return credentials.New(k) }
 
 // RetrieveWithCredContext implements credentials.Provider. Without a key, requests are not signed.
 func (k *keychain) RetrieveWithCredContext(cc *credentials.CredContext) (credentials.Value, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for i := range k.rings {
-		v, err := k.rings[i].RetrieveWithCredContext(cc)
+	for i := range k.sources {
+		v, err := k.sources[i].RetrieveWithCredContext(cc)
 		if err == nil && v.AccessKeyID != "" && v.SecretAccessKey != "" {
-			k.from, k.id = &k.rings[i], v.AccessKeyID
-			k.used()
+			k.source, k.id = &k.sources[i], v.AccessKeyID
+			k.onUse()
 			return v, nil
 		}
 	}
-	k.from, k.id = nil, ""
+	k.source, k.id = nil, ""
 	k.SetExpiration(time.Now().Add(time.Hour), 0)
 	return credentials.Value{SignerType: credentials.SignatureAnonymous}, nil
 }
@@ -75,8 +73,8 @@ func (k *keychain) Retrieve() (credentials.Value, error) { return k.RetrieveWith
 func (k *keychain) IsExpired() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.from != nil {
-		return k.from.IsExpired()
+	if k.source != nil {
+		return k.source.IsExpired()
 	}
 	return k.Expiry.IsExpired()
 }
@@ -85,24 +83,24 @@ func (k *keychain) IsExpired() bool {
 func (k *keychain) hasKey() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.from != nil
+	return k.source != nil
 }
 
-// key describes the key that signs requests without its secrets.
-func (s *s3) key() string {
+// describeKey describes, without secrets, the key that signs requests.
+func (s *s3) describeKey() string {
 	s.keys.mu.Lock()
 	defer s.keys.mu.Unlock()
 	switch id := s.keys.id; {
 	case s.set.NoSign:
 		return "without a signature (--s3-no-sign)"
-	case s.keys.from == nil && s.set.getenv("AWS_ACCESS_KEY_ID") != "":
+	case s.keys.source == nil && s.set.getenv("AWS_ACCESS_KEY_ID") != "":
 		return "AWS_ACCESS_KEY_ID is set, AWS_SECRET_ACCESS_KEY is not"
-	case s.keys.from == nil:
+	case s.keys.source == nil:
 		return "no key found (AWS_ACCESS_KEY_ID, AWS_PROFILE)"
 	case len(id) < 12:
-		return "key " + id[:min(2, len(id))] + ".. from " + s.keys.from.name
+		return "key " + id[:min(2, len(id))] + ".. from " + s.keys.source.name
 	default:
-		return "key " + id[:4] + ".." + id[len(id)-4:] + " from " + s.keys.from.name
+		return "key " + id[:4] + ".." + id[len(id)-4:] + " from " + s.keys.source.name
 	}
 }
 
@@ -115,7 +113,7 @@ func metadataClient() *http.Client {
 		switch {
 		case req.URL.Scheme == "https":
 			return http.ProxyFromEnvironment(req)
-		case !loopback(req.URL.Hostname()) && !linkLocal(req.URL.Hostname()):
+		case !isLoopback(req.URL.Hostname()) && !isLinkLocal(req.URL.Hostname()):
 			return nil, lang.Errorf("%s: want https, or an address of this machine", req.URL.Host)
 		}
 		return nil, nil
@@ -126,15 +124,15 @@ func metadataClient() *http.Client {
 	}
 }
 
-// loopback reports whether a host is this machine.
-func loopback(host string) bool {
+// isLoopback reports whether a host is this machine.
+func isLoopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return err == nil && addr.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
-// linkLocal reports whether a host is a link-local address, as metadata services have:
+// isLinkLocal reports whether a host is a link-local address, as metadata services have:
 // 169.254.169.254, fd00:ec2::254.
-func linkLocal(host string) bool {
+func isLinkLocal(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return err == nil && (addr.IsLinkLocalUnicast() || netip.MustParsePrefix("fd00:ec2::/32").Contains(addr))
 }

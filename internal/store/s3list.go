@@ -17,10 +17,10 @@ import (
 // List implements Objects. Several folders are listed concurrently, because the pages of one
 // listing can only be fetched one after the other.
 func (s *s3) List(bucket, prefix string, shallow bool) ([]Object, []string, error) {
-	objects, prefixes, err := s.pages(bucket, prefix, "/")
+	objects, prefixes, err := s.fetchPages(bucket, prefix, "/")
 	for !shallow && err == nil && len(prefixes) == 1 { // a folder with only a folder in it
 		var more []Object
-		more, prefixes, err = s.pages(bucket, prefixes[0], "/")
+		more, prefixes, err = s.fetchPages(bucket, prefixes[0], "/")
 		objects = append(objects, more...)
 	}
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *s3) List(bucket, prefix string, shallow bool) ([]Object, []string, erro
 			lists <- struct{}{}
 			listed.Add(1)
 			guard.Go(func() (err error) {
-				below[i], _, err = s.pages(bucket, p, "")
+				below[i], _, err = s.fetchPages(bucket, p, "")
 				return s.explainList(p, err)
 			}, func(err error) {
 				errs[i] = err
@@ -61,8 +61,8 @@ func (s *s3) HasPrefix(bucket, prefix string) (found bool, err error) {
 	return found, s.explainList(prefix, err)
 }
 
-// pages fetches all pages of a listing, a thousand objects each.
-func (s *s3) pages(bucket, prefix, delimiter string) (objects []Object, prefixes []string, err error) {
+// fetchPages fetches all pages of a listing, a thousand objects each.
+func (s *s3) fetchPages(bucket, prefix, delimiter string) (objects []Object, prefixes []string, err error) {
 	err = s.eachPage(bucket, prefix, delimiter, 1000, func(page *minio.ListBucketV2Result) bool {
 		for i := range page.Contents {
 			if o := fromClient(&page.Contents[i]); strings.HasPrefix(o.Key, prefix) {
@@ -70,7 +70,7 @@ func (s *s3) pages(bucket, prefix, delimiter string) (objects []Object, prefixes
 			}
 		}
 		for _, p := range page.CommonPrefixes {
-			// A prefix that is no longer would be listed forever.
+			// A prefix that is not longer would be listed forever.
 			if strings.HasPrefix(p.Prefix, prefix) && len(p.Prefix) > len(prefix) {
 				prefixes = append(prefixes, p.Prefix)
 			}
@@ -85,7 +85,7 @@ func (s *s3) pages(bucket, prefix, delimiter string) (objects []Object, prefixes
 func (s *s3) eachPage(bucket, prefix, delimiter string, most int, visit func(*minio.ListBucketV2Result) bool) error {
 	var trail pageTrail
 	for token := ""; ; {
-		page, err := s.page(bucket, prefix, token, delimiter, most)
+		page, err := s.requestPage(bucket, prefix, token, delimiter, most)
 		if err != nil {
 			return err
 		}
@@ -105,9 +105,9 @@ func (s *s3) eachPage(bucket, prefix, delimiter string, most int, visit func(*mi
 	}
 }
 
-// maxStill bounds consecutive pages without anything new. Some servers send empty pages before the
-// last one, and some repeat a folder with many objects.
-const maxStill = 100
+// maxIdlePages bounds consecutive pages without a new name. Some servers send empty pages before
+// the last one, and some repeat a folder with many objects.
+const maxIdlePages = 100
 
 // pageTrail detects listings that never end.
 type pageTrail struct {
@@ -116,7 +116,7 @@ type pageTrail struct {
 }
 
 // recordPage records the first name on a page, empty for none, and the token of the next page. It
-// returns an error if the listing runs in circles.
+// returns an error if the listing repeats itself.
 func (c *pageTrail) recordPage(first, token string) error {
 	if c.tokens == nil {
 		c.tokens, c.firsts = map[[sha256.Size]byte]bool{}, map[[sha256.Size]byte]bool{sha256.Sum256(nil): true}
@@ -128,15 +128,15 @@ func (c *pageTrail) recordPage(first, token string) error {
 	switch {
 	case c.tokens[next]:
 		return lang.Errorf("%w: a page of the listing leads back to an earlier one", errBadAnswer)
-	case c.idlePages >= maxStill:
-		return lang.Errorf("%w: %d successive pages of the listing contain nothing new, and more pages are announced", errBadAnswer, maxStill)
+	case c.idlePages >= maxIdlePages:
+		return lang.Errorf("%w: %d successive pages of the listing contain nothing new, and more pages are announced", errBadAnswer, maxIdlePages)
 	}
 	c.firsts[name], c.tokens[next] = true, true
 	return nil
 }
 
-// page requests one page of a listing, of at most `most` keys.
-func (s *s3) page(bucket, prefix, token, delimiter string, most int) (page minio.ListBucketV2Result, err error) {
+// requestPage requests one page of a listing, of at most `most` keys.
+func (s *s3) requestPage(bucket, prefix, token, delimiter string, most int) (page minio.ListBucketV2Result, err error) {
 	err = s.retry(func() (bool, error) {
 		s.slots <- struct{}{}
 		defer func() { <-s.slots }()
@@ -148,7 +148,7 @@ func (s *s3) page(bucket, prefix, token, delimiter string, most int) (page minio
 
 // explainList is explain for listings, where only the bucket can be missing.
 func (s *s3) explainList(prefix string, err error) error {
-	if answer := status(err); answer != nil && answer.status == http.StatusNotFound {
+	if answer := statusOf(err); answer != nil && answer.status == http.StatusNotFound {
 		answer.code = "NoSuchBucket"
 	}
 	if prefix == "" {

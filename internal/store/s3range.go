@@ -31,8 +31,8 @@ func (s *s3) read(bucket string, o *Object, off int64, data []byte) ([]byte, err
 	}
 }
 
-// readRange is read without the MD5. After a truncated response it continues at the first missing
-// byte.
+// readRange is read without the comparison of the MD5. After a truncated response it continues at
+// the first missing byte.
 func (s *s3) readRange(bucket string, o *Object, off int64, data []byte) ([]byte, error) {
 	got := 0
 	err := s.retry(func() (bool, error) {
@@ -59,7 +59,7 @@ func (s *s3) readOnce(bucket string, o *Object, off int64, data []byte) (int, er
 	}
 	body, now, header, err := s.core.GetObject(context.Background(), bucket, o.Key, opt)
 	if err != nil {
-		if answer := status(err); answer != nil && o.ETag != "" {
+		if answer := statusOf(err); answer != nil && o.ETag != "" {
 			switch answer.status {
 			case http.StatusPreconditionFailed, http.StatusRequestedRangeNotSatisfiable:
 				return 0, s.changedError(bucket, o, "")

@@ -16,16 +16,16 @@ import (
 // otherwise its head is read first, and blocks begin after the head. After two consecutive blocks
 // the next block is fetched ahead.
 type s3Object struct {
-	*shared
+	*sharedObject
 	s           *s3
 	bucket, key string
 	size        int64
 	etag        string
 
 	mu        sync.Mutex
-	least     int64     // minimum bytes of the head to fetch
+	minHead   int64     // minimum number of bytes of the head to fetch
 	isWhole   bool      // will be read from beginning to end
-	isBegun   bool      // will be read beyond its header
+	isBegun   bool      // will be read beyond the head
 	block     int64     // block size; 0 before the first block
 	small     int       // jumps that fetched a small block
 	next      int64     // offset after the last read
@@ -47,14 +47,14 @@ func (s *s3) Open(bucket string, o Object) (Source, error) {
 	if o.Size < 0 {
 		var err error
 		head, err = s.read(bucket, &o, 0, make([]byte, headSize))
-		if answer := status(err); answer != nil && answer.status == http.StatusRequestedRangeNotSatisfiable {
+		if answer := statusOf(err); answer != nil && answer.status == http.StatusRequestedRangeNotSatisfiable {
 			o, err = s.Head(bucket, o.Key) // an empty object has no range
 		}
 		if err != nil {
 			return nil, s.explain("read "+o.Key, err)
 		}
 	}
-	f := &s3Object{s: s, shared: s.shared.addUser(idOf(bucket, &o)), bucket: bucket, key: o.Key, size: o.Size, etag: o.ETag, next: headSize}
+	f := &s3Object{s: s, sharedObject: s.shared.addUser(idOf(bucket, &o)), bucket: bucket, key: o.Key, size: o.Size, etag: o.ETag, next: headSize}
 	f.heading.Lock()
 	defer f.heading.Unlock()
 	for _, known := range [][]byte{head, s.heads.get(f.id)} {
@@ -83,7 +83,7 @@ func (s *s3) announceReopen(bucket string, o *Object) (done func()) {
 
 // removeUser removes a user of an object. After the last one its blocks are evicted first, and the part
 // of its head that was read is cached.
-func (s *s3) removeUser(c *shared) {
+func (s *s3) removeUser(c *sharedObject) {
 	if !s.shared.removeUser(c) {
 		return
 	}
@@ -117,7 +117,7 @@ func (f *s3Object) Close() error {
 	if f.block > 0 {
 		f.s.active.Add(-1)
 	}
-	f.s.removeUser(f.shared)
+	f.s.removeUser(f.sharedObject)
 	return nil
 }
 
@@ -125,7 +125,7 @@ func (f *s3Object) Close() error {
 func (f *s3Object) readWhole() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.isWhole, f.least = f.size > headSize && f.block == 0, f.size
+	f.isWhole, f.minHead = f.size > headSize && f.block == 0, f.size
 }
 
 // ReadAt implements io.ReaderAt.
@@ -167,7 +167,7 @@ func (f *s3Object) readSome(p []byte, off int64) (int, error) {
 	if at.n == 0 {
 		return f.fetchHead(p, off)
 	}
-	k, isNew := f.s.blocks.find(f.shared, at, want)
+	k, isNew := f.s.blocks.find(f.sharedObject, at, want)
 	if k == nil {
 		return f.fetchHead(p, off)
 	}
@@ -205,7 +205,7 @@ func (f *s3Object) fetchHead(p []byte, off int64) (int, error) {
 		return n, nil
 	}
 	f.mu.Lock()
-	least := f.least
+	least := f.minHead
 	f.mu.Unlock()
 	switch {
 	case f.size <= maxKept:
@@ -327,7 +327,7 @@ func (f *s3Object) prefetch(off, n int64) {
 
 // fetch starts to load a block that is not cached.
 func (f *s3Object) fetch(at span, want int64) {
-	k, isNew := f.s.blocks.find(f.shared, at, want)
+	k, isNew := f.s.blocks.find(f.sharedObject, at, want)
 	if k == nil {
 		return
 	}

@@ -10,9 +10,9 @@ import (
 )
 
 // retry calls do until it succeeds, fails for good, or has failed for too long. do reports whether
-// it made progress, which restarts the time. A failed try counts only while the store serves
-// others: if it has answered a request that began after the last failure of this one. Requests from
-// before prove nothing, because connections may survive while a store goes down.
+// it made progress, which restarts the time. A failed try counts only if the store has answered a
+// request that began after the last failure of this request. Earlier requests prove nothing:
+// connections may survive while a store goes down.
 func (s *s3) retry(do func() (progress bool, err error)) error {
 	wait := s.set.firstWait
 	var since, last time.Time // the first of consecutive failures, and the last one
@@ -36,7 +36,7 @@ func (s *s3) retry(do func() (progress bool, err error)) error {
 		}
 		last = time.Now()
 		switch {
-		case !retryable(err) && !(isNoHost(err) && !served.IsZero()), // a host name may vanish while its server restarts
+		case !isRetryable(err) && !(isNoHost(err) && !served.IsZero()), // a host name may vanish while its server restarts
 			time.Since(since) >= s.set.RetryTime,
 			tries >= maxTries:
 			return err
@@ -44,7 +44,7 @@ func (s *s3) retry(do func() (progress bool, err error)) error {
 			continue
 		}
 		pause := time.Duration(rand.Int64N(int64(wait) + 1))
-		if answer := status(err); answer != nil {
+		if answer := statusOf(err); answer != nil {
 			pause = max(pause, answer.retryAfter)
 		}
 		wait = min(2*wait, maxWait)
@@ -84,18 +84,18 @@ type health struct {
 	set   *S3Settings
 	where func() string
 
-	mu        sync.Mutex
-	served    time.Time // latest start of a request that was answered completely
-	failures  int       // consecutive failures of any requests
-	since     time.Time
-	last      error
-	isDown    bool
-	isLost    bool // down for so long that requests fail at once
-	hasTold   bool
-	isProbing bool
-	next      time.Time // time of the next probe
-	wait      time.Duration
-	changed   chan struct{} // closed to wake waiting requests
+	mu         sync.Mutex
+	served     time.Time // latest start of a request that was answered completely
+	failures   int       // consecutive failures of any requests
+	since      time.Time
+	last       error
+	isDown     bool
+	isLost     bool // down for so long that requests fail at once
+	isReported bool
+	isProbing  bool
+	next       time.Time // time of the next probe
+	wait       time.Duration
+	changed    chan struct{} // closed to wake waiting requests
 }
 
 const (
@@ -190,11 +190,11 @@ func (h *health) noteAnswer(begun time.Time) {
 			return
 		}
 		h.wakeWaiting()
-		if h.hasTold && h.set.Note != nil {
-			h.set.Note(lang.Say("object storage answers again after %s", duration(time.Since(h.since))))
+		if h.isReported && h.set.Note != nil {
+			h.set.Note(lang.Say("object storage answers again after %s", formatDuration(time.Since(h.since))))
 		}
 	}
-	h.failures, h.isDown, h.isLost, h.hasTold = 0, false, false, false
+	h.failures, h.isDown, h.isLost, h.isReported = 0, false, false, false
 }
 
 // noteMiss records that the store has not responded.
@@ -216,7 +216,7 @@ func (h *health) noteMiss(probes bool, err error) {
 func (h *health) scheduleProbe(err error) {
 	h.wait = min(2*h.wait, maxProbe)
 	pause := h.wait
-	if answer := status(err); answer != nil {
+	if answer := statusOf(err); answer != nil {
 		pause = max(pause, answer.retryAfter)
 	}
 	now := time.Now()
@@ -230,17 +230,17 @@ func (h *health) scheduleProbe(err error) {
 		return
 	}
 	h.next = now.Add(min(pause, left))
-	if !h.hasTold && now.Sub(h.since) >= noticeAfter*h.set.firstWait {
-		h.hasTold = true
+	if !h.isReported && now.Sub(h.since) >= noticeAfter*h.set.firstWait {
+		h.isReported = true
 		if h.set.Note != nil {
 			h.set.Note(lang.Say("object storage does not answer since %s, retrying for %s more: %v; endpoint %s",
-				h.since.Format(time.TimeOnly), duration(left), networkCause(err), h.where()))
+				h.since.Format(time.TimeOnly), formatDuration(left), networkCause(err), h.where()))
 		}
 	}
 }
 
-// duration formats a duration in words: 12 s, 4 min.
-func duration(d time.Duration) lang.Text {
+// formatDuration formats a duration in words: 12 s, 4 min.
+func formatDuration(d time.Duration) lang.Text {
 	if d < 2*time.Minute {
 		return lang.CountText(int(d.Round(time.Second)/time.Second), "second")
 	}

@@ -57,15 +57,15 @@ const (
 
 // Check returns an error for invalid values.
 func (set S3Settings) Check() error {
-	_, err := set.complete()
+	_, err := set.fillDefaults()
 	if err == nil && set.Endpoint != "" {
 		_, err = parseEndpoint(set.Endpoint)
 	}
 	return err
 }
 
-// complete fills in defaults.
-func (set S3Settings) complete() (S3Settings, error) {
+// fillDefaults fills in defaults.
+func (set S3Settings) fillDefaults() (S3Settings, error) {
 	if set.Context == nil {
 		set.Context = context.Background()
 	}
@@ -79,13 +79,13 @@ func (set S3Settings) complete() (S3Settings, error) {
 	case set.PathStyle != "auto" && set.PathStyle != "on" && set.PathStyle != "off":
 		return set, lang.Errorf("path style %q: want auto, on or off", set.PathStyle)
 	case set.Block < minBlock || set.Block > maxBlock:
-		return set, lang.Errorf("a block has from 256 KiB to 256 MiB")
+		return set, lang.Errorf("a block must have from 256 KiB to 256 MiB")
 	case set.Cache < set.Block:
 		return set, lang.Errorf("the cache must hold at least one block")
 	case set.Concurrency < 1 || set.Concurrency > 1000:
 		return set, lang.Errorf("from 1 to 1000 requests at the same time are possible")
 	case set.RetryTime < 0 || set.RetryTime > maxRetryTime:
-		return set, lang.Errorf("a request is tried again for at most 24 hours")
+		return set, lang.Errorf("requests are retried for at most 24 hours")
 	}
 	return set, nil
 }
@@ -105,8 +105,8 @@ func (set *S3Settings) fillFromEnvironment() {
 	set.Region = cmp.Or(set.Region, set.getenv("AWS_REGION"), set.getenv("AWS_DEFAULT_REGION"), config["region"], regionOf(set.Endpoint), "us-east-1")
 }
 
-// server returns the URL of the server.
-func (set *S3Settings) server() (*url.URL, error) {
+// serverURL returns the URL of the server.
+func (set *S3Settings) serverURL() (*url.URL, error) {
 	if set.Endpoint != "" {
 		return parseEndpoint(set.Endpoint)
 	}
@@ -117,8 +117,8 @@ func (set *S3Settings) server() (*url.URL, error) {
 	return &url.URL{Scheme: "https", Host: host}, nil
 }
 
-// virtualHost reports whether bucket names are part of the host name.
-func (set *S3Settings) virtualHost(host string) bool {
+// hasVirtualHost reports whether bucket names are part of the host name.
+func (set *S3Settings) hasVirtualHost(host string) bool {
 	if set.PathStyle == "auto" {
 		return hasDomain(host, "amazonaws.com") || hasDomain(host, "amazonaws.com.cn") || hasDomain(host, "myhuaweicloud.com")
 	}

@@ -7,12 +7,11 @@ import (
 	"dumptool/internal/lang"
 )
 
-// spill keeps blocks of an object on disk that are read again and again: a device layout larger
-// than the cache is read repeatedly for every few rows of the host's; a reference is opened for
-// each rank. Once as many bytes were fetched as the object has, further fetched blocks are also
-// written to an unlinked file in $TMPDIR and read from there next time. Blocks evicted from memory
-// are written too if the object will be opened again. Without room in $TMPDIR, blocks are fetched
-// again.
+// spill keeps blocks of an object on disk that are read repeatedly. Examples: a device layout
+// larger than the cache is read again for every few rows of the host layout; a reference is opened
+// for each rank. Once as many bytes were fetched as the object has, further fetched blocks are also
+// written to an unlinked file in $TMPDIR. Blocks evicted from memory are written too if the object
+// will be opened again. Without room in $TMPDIR, blocks are fetched again.
 type spill struct {
 	spool *spool
 
@@ -61,7 +60,7 @@ func (s *spill) putBlock(k *block) {
 	if s.file == nil {
 		file, err := os.CreateTemp("", "dumptool-*")
 		if err != nil {
-			s.end(k, err)
+			s.stopWriting(k, err)
 			return
 		}
 		if os.Remove(file.Name()) != nil { // some systems keep open files
@@ -70,18 +69,18 @@ func (s *spill) putBlock(k *block) {
 		s.file, s.have = file, map[span]bool{}
 	}
 	if _, err := s.file.WriteAt(k.data, k.off); err != nil {
-		s.end(k, err)
+		s.stopWriting(k, err)
 		return
 	}
 	s.have[k.span] = true
 	s.bytes += k.n
 }
 
-// end stops writing after an error. The blocks in the file stay.
-func (s *spill) end(k *block, err error) {
+// stopWriting stops writing after an error. The blocks in the file stay.
+func (s *spill) stopWriting(k *block, err error) {
 	s.ended = true
 	s.spool.release(k.n)
-	s.spool.fail(err)
+	s.spool.reportFailure(err)
 }
 
 // close removes the file. Errors are ignored.
@@ -105,11 +104,11 @@ type spool struct {
 	max  int64
 	note func(lang.Sentence) // may be nil
 
-	mu       sync.Mutex
-	hasLimit bool // limit is set
-	limit    int64
-	bytes    int64
-	hasSaid  bool // the user was told that there is no more space
+	mu         sync.Mutex
+	hasLimit   bool // limit is set
+	limit      int64
+	bytes      int64
+	isReported bool // the user has the message that there is no more space
 }
 
 // reserve reserves n bytes; release releases them.
@@ -134,8 +133,8 @@ func (s *spool) release(n int64) {
 	s.bytes -= n
 }
 
-// fail tells the user why blocks cannot be kept.
-func (s *spool) fail(err error) {
+// reportFailure tells the user why blocks cannot be kept.
+func (s *spool) reportFailure(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.announceOnce(lang.Say("cannot cache objects in %s ($TMPDIR): %v; objects that are read twice are fetched twice", os.TempDir(), err))
@@ -143,10 +142,10 @@ func (s *spool) fail(err error) {
 
 // announceOnce sends the first message to the user.
 func (s *spool) announceOnce(what lang.Sentence) {
-	if !s.hasSaid && s.note != nil {
+	if !s.isReported && s.note != nil {
 		s.note(what)
 	}
-	s.hasSaid = true
+	s.isReported = true
 }
 
 // TempSpace returns the bytes that a process may write to $TMPDIR: nine tenths of the free space, at

@@ -22,13 +22,13 @@ func AbortStale(path string, before time.Time) ([]Upload, error) {
 	}
 	s, ok := l.objects.(*s3)
 	if !ok {
-		return nil, l.error(lang.Errorf("this storage has no uploads in parts"))
+		return nil, l.wrapError(lang.Errorf("this storage does not support uploads in parts"))
 	}
 	removed, err := s.abortStale(l.bucket, l.prefix(), before)
 	for i := range removed {
-		removed[i].Path = scheme(path) + l.bucket + "/" + removed[i].Path
+		removed[i].Path = schemeOf(path) + l.bucket + "/" + removed[i].Path
 	}
-	return removed, l.error(err)
+	return removed, l.wrapError(err)
 }
 
 // Upload is an unfinished upload of an object. Its parts take space, and no listing of objects
@@ -40,7 +40,7 @@ type Upload struct {
 
 // abortStale removes the unfinished uploads of keys with a prefix.
 func (s *s3) abortStale(bucket, prefix string, before time.Time) (removed []Upload, err error) {
-	stale, err := s.uploads(bucket, prefix)
+	stale, err := s.unfinishedUploads(bucket, prefix)
 	if err != nil {
 		return nil, s.explainList(prefix, err)
 	}
@@ -56,9 +56,9 @@ func (s *s3) abortStale(bucket, prefix string, before time.Time) (removed []Uplo
 	return removed, nil
 }
 
-// uploads lists unfinished uploads of keys with a prefix. Some servers, such as MinIO, treat the
+// unfinishedUploads lists unfinished uploads of keys with a prefix. Some servers, such as MinIO, treat the
 // prefix as a whole key: if none are found, uploads lists the whole bucket, if allowed.
-func (s *s3) uploads(bucket, prefix string) ([]minio.ObjectMultipartInfo, error) {
+func (s *s3) unfinishedUploads(bucket, prefix string) ([]minio.ObjectMultipartInfo, error) {
 	all, err := s.listUploads(bucket, prefix)
 	if err != nil || len(all) > 0 || prefix == "" {
 		return all, err

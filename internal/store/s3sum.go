@@ -14,9 +14,9 @@ import (
 func (f *s3Object) addToSum(p []byte, off int64) error {
 	f.mu.Lock()
 	wasBroken := f.broken != nil
-	if f.extendSum(p, off) && f.summed == f.size && f.shared.hasMD5.Load() {
+	if f.extendSum(p, off) && f.summed == f.size && f.sharedObject.hasMD5.Load() {
 		if f.broken = f.object().compareSum(f.sum.Sum(nil)); f.broken == nil {
-			f.shared.compared.Store(true)
+			f.sharedObject.compared.Store(true)
 		}
 	}
 	broken := f.broken
@@ -29,7 +29,7 @@ func (f *s3Object) addToSum(p []byte, off int64) error {
 
 // extendSum adds bytes to the sum if they are the next ones, and reports whether they are.
 func (f *s3Object) extendSum(p []byte, off int64) bool {
-	if f.broken != nil || f.shared.compared.Load() || !isMD5(f.etag) || off > f.summed || off+int64(len(p)) <= f.summed {
+	if f.broken != nil || f.sharedObject.compared.Load() || !isMD5(f.etag) || off > f.summed || off+int64(len(p)) <= f.summed {
 		return false
 	}
 	if f.sum == nil {
@@ -46,15 +46,15 @@ func (f *s3Object) dropFetched() {
 	f.head = nil
 	f.heading.Unlock()
 	f.s.heads.drop(f.id)
-	f.s.blocks.dropInvalid(f.shared, f.broken)
+	f.s.blocks.dropInvalid(f.sharedObject, f.broken)
 	f.disk.close()
 }
 
 // noteSum records whether the ETag is an MD5, and whether the whole object was compared.
 func (f *s3Object) noteSum(o *Object, whole bool) {
-	f.shared.hasMD5.Store(o.hasMD5)
+	f.sharedObject.hasMD5.Store(o.hasMD5)
 	if whole {
-		f.shared.compared.Store(true)
+		f.sharedObject.compared.Store(true)
 	}
 }
 

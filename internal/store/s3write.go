@@ -61,8 +61,8 @@ func (s *s3) Create(bucket, key string, isNew bool) (Writer, error) {
 	return &upload{s: s, bucket: bucket, key: key, isNew: isNew, sent: map[int]string{}, slots: make(chan struct{}, partsInFlight)}, nil
 }
 
-// sizeOf returns the size of a part.
-func sizeOf(part int) int {
+// partSizeOf returns the size of a part.
+func partSizeOf(part int) int {
 	if part <= manyParts {
 		return partSize
 	}
@@ -79,7 +79,7 @@ func (u *upload) Write(p []byte) (int, error) {
 		if err := u.failed(); err != nil {
 			return written, err
 		}
-		size := sizeOf(u.parts + 1)
+		size := partSizeOf(u.parts + 1)
 		n := min(len(p)-written, size-len(u.part))
 		u.grow(len(u.part)+n, size)
 		u.part = append(u.part, p[written:written+n]...)
@@ -107,7 +107,7 @@ func (u *upload) grow(n, size int) {
 		}
 	}
 	old := u.part
-	u.part = append(u.s.parts.buffer(room), old...)
+	u.part = append(u.s.parts.takeBuffer(room), old...)
 }
 
 func (u *upload) failed() error {
@@ -245,7 +245,7 @@ func (u *upload) complete() error {
 	isOurs := func(etag string) bool { return strings.HasSuffix(etag, "-"+strconv.Itoa(u.parts)) }
 	return u.createObject(func(ctx context.Context, opt minio.PutObjectOptions) error {
 		_, err := u.s.core.CompleteMultipartUpload(ctx, u.bucket, u.key, u.id, parts, opt)
-		if answer := status(err); answer != nil && answer.status == http.StatusNotFound && u.isThere(ctx, isOurs) {
+		if answer := statusOf(err); answer != nil && answer.status == http.StatusNotFound && u.isThere(ctx, isOurs) {
 			return nil
 		}
 		return err
@@ -258,9 +258,9 @@ func (u *upload) isThere(ctx context.Context, isOurs func(etag string) bool) boo
 	return err == nil && now.Size == u.size && isOurs(fromClient(&now).ETag)
 }
 
-// createObject makes the request that creates the object. If isNew it sends If-None-Match. Some servers
-// refuse or ignore it: so createObject checks for the object before, and repeats a refused request without
-// the header. After a lost response an existing object may be our own.
+// createObject makes the request that creates the object. With isNew it sends If-None-Match. Some
+// servers refuse or ignore this header: createObject also checks for the object before, and repeats
+// a refused request without the header. After a lost response an existing object may be our own.
 func (u *upload) createObject(do func(context.Context, minio.PutObjectOptions) error, isOurs func(etag string) bool) error {
 	var opt minio.PutObjectOptions
 	if u.isNew {
@@ -280,7 +280,7 @@ func (u *upload) createObject(do func(context.Context, minio.PutObjectOptions) e
 	request := func(ctx context.Context) error {
 		tries++
 		err := do(ctx, opt)
-		if answer := status(err); answer != nil && u.isNew && answer.status == http.StatusPreconditionFailed {
+		if answer := statusOf(err); answer != nil && u.isNew && answer.status == http.StatusPreconditionFailed {
 			if tries > 1 && u.isThere(ctx, isOurs) {
 				return nil
 			}
@@ -289,7 +289,7 @@ func (u *upload) createObject(do func(context.Context, minio.PutObjectOptions) e
 		return err
 	}
 	err := u.s.retryRequest(writeTimeout, request)
-	if answer := status(err); answer != nil && u.isNew && answer.status == http.StatusNotImplemented {
+	if answer := statusOf(err); answer != nil && u.isNew && answer.status == http.StatusNotImplemented {
 		u.s.noteUnconditional()
 		opt = minio.PutObjectOptions{}
 		err = u.s.retryRequest(writeTimeout, request)
@@ -325,7 +325,8 @@ func hashes(data []byte) (md5Sum, shaSum string) {
 // errExists is the error of an object that would replace another one.
 var errExists = lang.Errorf("an object of that name already exists%w", silentError{fs.ErrExist})
 
-// noteUnconditional tells the user once that another process may have written in between.
+// noteUnconditional tells the user once that another process may have written the object between
+// check and write.
 func (s *s3) noteUnconditional() {
 	s.unconditional.Do(func() {
 		if s.set.Note != nil {
@@ -358,15 +359,15 @@ func (s *s3) Writable(bucket, key string) error {
 	return s.explain("write "+key, err)
 }
 
-// parts are the buffers of uploads. Buffers in flight are counted; each upload has one more.
-type parts struct {
+// partBuffers are the buffers of uploads. Buffers in flight are counted; each upload has one more.
+type partBuffers struct {
 	mu   sync.Mutex
 	left int64    // bytes that may still be in flight
 	free [][]byte // of partSize bytes
 }
 
 // reserve reserves n bytes for a part in flight if they are left.
-func (p *parts) reserve(n int64) bool {
+func (p *partBuffers) reserve(n int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.left < n {
@@ -377,14 +378,14 @@ func (p *parts) reserve(n int64) bool {
 }
 
 // release releases the bytes of a part that has arrived or failed.
-func (p *parts) release(n int64) {
+func (p *partBuffers) release(n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.left += n
 }
 
-// buffer returns an empty buffer of a size.
-func (p *parts) buffer(size int) []byte {
+// takeBuffer returns an empty buffer of a size.
+func (p *partBuffers) takeBuffer(size int) []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if n := len(p.free); n > 0 && size == partSize {
@@ -397,7 +398,7 @@ func (p *parts) buffer(size int) []byte {
 
 // reuse keeps a buffer for another part. Nothing may read it any more: the transport may still read
 // the buffer of a failed request.
-func (p *parts) reuse(b []byte) {
+func (p *partBuffers) reuse(b []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if cap(b) == partSize && len(p.free) < maxFree {

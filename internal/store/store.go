@@ -124,12 +124,12 @@ func Origin(from io.ReaderAt, off int64) (io.ReaderAt, int64) {
 	}
 }
 
-// Verifier returns a function that compares a source in an archive with its checksum, and reads the
-// unread rest for it. It is nil for sources without a checksum.
+// Verifier returns a function that reads the unread rest of a source in an archive and compares its
+// checksum. It is nil for sources without a checksum.
 func Verifier(of Source) func() error {
 	if s, ok := of.(*source); ok {
 		if verify := Verifier(s.Source); verify != nil {
-			return func() error { return s.at.error(verify()) }
+			return func() error { return s.at.wrapError(verify()) }
 		}
 	}
 	if v, ok := of.(interface{ Verify() error }); ok {
@@ -288,7 +288,7 @@ func Preload(path string) error {
 	}
 	all, _, err := l.objects.List(l.bucket, l.prefix(), false)
 	if err != nil {
-		return l.error(err)
+		return l.wrapError(err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -310,11 +310,11 @@ func create(path string, isNew bool) (Writer, error) {
 		return nil, err
 	}
 	if l.key == "" || strings.HasSuffix(l.key, "/") {
-		return nil, l.error(lang.Errorf("not the name of an object"))
+		return nil, l.wrapError(lang.Errorf("not the name of an object"))
 	}
 	w, err := l.objects.Create(l.bucket, l.key, isNew)
 	if err != nil {
-		return nil, l.error(err)
+		return nil, l.wrapError(err)
 	}
 	return &writer{w, l}, nil
 }
@@ -325,7 +325,7 @@ func CheckWritable(path string) error {
 	if err != nil {
 		return err
 	}
-	return l.error(l.objects.Writable(l.bucket, l.key))
+	return l.wrapError(l.objects.Writable(l.bucket, l.key))
 }
 
 // CheckFolder tests whether objects may be put below a path: an object with that name would hide
@@ -336,7 +336,7 @@ func CheckFolder(path string) error {
 		return err
 	}
 	if _, inside := l.objects.(*mount); inside {
-		return l.error(errArchive)
+		return l.wrapError(errArchive)
 	}
 	folder := [2]string{l.bucket, strings.TrimSuffix(l.key, "/")}
 	if _, known := l.folders.Load(folder); known || folder[1] == "" {
@@ -350,7 +350,7 @@ func CheckFolder(path string) error {
 		l.folders.Store(folder, true)
 		return nil
 	}
-	return l.error(err)
+	return l.wrapError(err)
 }
 
 // Remove removes a file.
@@ -366,7 +366,7 @@ func Remove(path string) error {
 		err = l.objects.Remove(l.bucket, l.key)
 		l.noteChange()
 	}
-	return l.error(err)
+	return l.wrapError(err)
 }
 
 // remoteWorkers is the minimum number of jobs with object storage, whose jobs mostly wait.
@@ -382,8 +382,8 @@ func Workers() int {
 	return n
 }
 
-// Waiting is the number of concurrent jobs that read a few bytes of each file below paths: n for
-// local files, for objects the maximum number of concurrent requests.
+// Waiting returns the number of concurrent jobs for reading a few bytes of each file below paths: n
+// for local files, for objects the maximum number of concurrent requests.
 func Waiting(n int, paths ...string) int {
 	for _, path := range paths {
 		requests, _ := requestAndCacheLimits(path)
@@ -392,9 +392,9 @@ func Waiting(n int, paths ...string) int {
 	return n
 }
 
-// PrefetchJobs is the number of jobs that have files below a path open while n of them read in turns: n
-// for local files; more for objects, as many as the cache has room for, so that the next ones are
-// prefetched.
+// PrefetchJobs returns the number of jobs that have files below a path open while n of them read in
+// turns: n for local files; more for objects, as many as the cache has room for, so that the next
+// ones are prefetched.
 func PrefetchJobs(n int, path string) int {
 	_, objects := requestAndCacheLimits(path)
 	return max(n, objects)

@@ -52,7 +52,7 @@ func (d Decoder) Identity() bool { return d.decode == nil }
 // Decode sets dst to the host elements of the elements in src: n*UnitSize() bytes become
 // n*Host().Size() bytes. Packed elements must be unpacked, one code per byte; bits above the code
 // are ignored. dst and src may be the same slice if both sizes are equal, and must not overlap
-// otherwise. It panics if the lengths do not fit each other.
+// otherwise. It panics if the lengths are inconsistent.
 func (d Decoder) Decode(dst, src []byte) {
 	n, size := len(src)/d.UnitSize(), d.Host().Size()
 	if len(src) != n*d.UnitSize() || len(dst) != n*size {
@@ -68,25 +68,25 @@ func (d Decoder) Decode(dst, src []byte) {
 // decoders is indexed by DType. nil: elements are stored as host elements, or the type has no host
 // type.
 var decoders = [len(dtypes)]func(dst, src []byte){
-	Bool:         byBytes(func(code byte) byte { return min(code, 1) }),
+	Bool:         decodeBytes(func(code byte) byte { return min(code, 1) }),
 	BFloat16:     decodeBFloat16,
-	Int4:         byBytes(func(code byte) byte { return byte(int8(code<<4) >> 4) }),
-	Uint1:        byBytes(func(code byte) byte { return code & 1 }),
-	Int2:         byBytes(func(code byte) byte { return byte(int8(code<<6) >> 6) }),
-	Uint2:        byBytes(func(code byte) byte { return code & 3 }),
+	Int4:         decodeBytes(func(code byte) byte { return byte(int8(code<<4) >> 4) }),
+	Uint1:        decodeBytes(func(code byte) byte { return code & 1 }),
+	Int2:         decodeBytes(func(code byte) byte { return byte(int8(code<<6) >> 6) }),
+	Uint2:        decodeBytes(func(code byte) byte { return code & 3 }),
 	Complex32:    decodeFloat16,
-	HiFloat8:     byFloats(hifloat8Table),
-	Float8E5M2:   byFloats(e5m2Table),
-	Float8E4M3FN: byFloats(e4m3fnTable),
-	Float8E8M0:   byFloats(e8m0Table),
-	Float6E3M2:   byFloats(e3m2Table),
-	Float6E2M3:   byFloats(e2m3Table),
-	Float4E2M1:   byFloats(e2m1Table),
-	Float4E1M2:   byFloats(e1m2Table),
+	HiFloat8:     decodeFloats(hifloat8Table),
+	Float8E5M2:   decodeFloats(e5m2Table),
+	Float8E4M3FN: decodeFloats(e4m3fnTable),
+	Float8E8M0:   decodeFloats(e8m0Table),
+	Float6E3M2:   decodeFloats(e3m2Table),
+	Float6E2M3:   decodeFloats(e2m3Table),
+	Float4E2M1:   decodeFloats(e2m1Table),
+	Float4E1M2:   decodeFloats(e1m2Table),
 }
 
-// byBytes decodes one-byte codes to one-byte elements through a table.
-func byBytes(element func(code byte) byte) func(dst, src []byte) {
+// decodeBytes decodes one-byte codes to one-byte elements through a table.
+func decodeBytes(element func(code byte) byte) func(dst, src []byte) {
 	var table [256]byte
 	for code := range table {
 		table[code] = element(byte(code))
@@ -99,8 +99,8 @@ func byBytes(element func(code byte) byte) func(dst, src []byte) {
 	}
 }
 
-// byFloats decodes one-byte codes to float32 through a table.
-func byFloats(table *floatTable) func(dst, src []byte) {
+// decodeFloats decodes one-byte codes to float32 through a table.
+func decodeFloats(table *floatTable) func(dst, src []byte) {
 	return func(dst, src []byte) {
 		for len(src) >= 4 && len(dst) >= 16 {
 			binary.LittleEndian.PutUint32(dst, table[src[0]])
@@ -170,7 +170,7 @@ const (
 // is exact; a NaN becomes quiet and keeps its sign and payload.
 func Float16To64(h uint16) float64 {
 	if h&halfExp == halfExp {
-		return halfSpecial(h)
+		return decodeHalfSpecial(h)
 	}
 	row := &halfRows[h>>10]
 	return float64(int32(h&halfFrac|row.hidden)) * row.scale
@@ -179,8 +179,8 @@ func Float16To64(h uint16) float64 {
 // Float16To32 is Float16To64 for float32, which holds every float16 too.
 func Float16To32(h uint16) float32 { return float32(Float16To64(h)) }
 
-// halfSpecial converts an infinity or a NaN.
-func halfSpecial(h uint16) float64 {
+// decodeHalfSpecial converts an infinity or a NaN.
+func decodeHalfSpecial(h uint16) float64 {
 	bits := uint64(h&0x8000)<<48 | 0x7ff<<52 | uint64(h&halfFrac)<<42
 	if h&halfFrac != 0 {
 		bits |= 1 << 51
@@ -199,10 +199,10 @@ var (
 	e5m2Table     = newFloatTable(float8E5M2)
 	e4m3fnTable   = newFloatTable(float8E4M3FN)
 	e8m0Table     = newFloatTable(float8E8M0)
-	e3m2Table     = newFloatTable(floats[Float6E3M2].value)
-	e2m3Table     = newFloatTable(floats[Float6E2M3].value)
-	e2m1Table     = newFloatTable(floats[Float4E2M1].value)
-	e1m2Table     = newFloatTable(floats[Float4E1M2].value)
+	e3m2Table     = newFloatTable(floats[Float6E3M2].decodeCode)
+	e2m3Table     = newFloatTable(floats[Float6E2M3].decodeCode)
+	e2m1Table     = newFloatTable(floats[Float4E2M1].decodeCode)
+	e1m2Table     = newFloatTable(floats[Float4E1M2].decodeCode)
 )
 
 func newFloatTable(value func(code byte) float64) *floatTable {
@@ -213,7 +213,7 @@ func newFloatTable(value func(code byte) float64) *floatTable {
 	return table
 }
 
-func signed(value float64, negative bool) float64 {
+func applySign(value float64, negative bool) float64 {
 	if negative {
 		return math.Copysign(value, -1)
 	}
@@ -226,20 +226,20 @@ func float8E5M2(code byte) float64 {
 	negative := code&0x80 != 0
 	switch magnitude := code & 0x7f; {
 	case magnitude == 0x7c:
-		return signed(math.Inf(1), negative)
+		return applySign(math.Inf(1), negative)
 	case magnitude > 0x7c:
-		return signed(math.NaN(), negative)
+		return applySign(math.NaN(), negative)
 	}
-	return floats[Float8E5M2].value(code)
+	return floats[Float8E5M2].decodeCode(code)
 }
 
 // float8E4M3FN is E4M3 of the OCP 8-bit Floating Point Specification (OFP8)
 // 1.0: no infinities, and only the code of all ones is NaN.
 func float8E4M3FN(code byte) float64 {
 	if code&0x7f == 0x7f {
-		return signed(math.NaN(), code&0x80 != 0)
+		return applySign(math.NaN(), code&0x80 != 0)
 	}
-	return floats[Float8E4M3FN].value(code)
+	return floats[Float8E4M3FN].decodeCode(code)
 }
 
 // float8E8M0 is the scale format E8M0 of the OCP Microscaling Formats (MX)
@@ -281,9 +281,9 @@ func hifloat8(code byte) float64 {
 				exponent = -exponent
 			}
 		}
-		return signed(math.Ldexp(float64(int(1)<<fracBits+fraction), exponent-fracBits), negative)
+		return applySign(math.Ldexp(float64(int(1)<<fracBits+fraction), exponent-fracBits), negative)
 	}
-	return signed(math.Ldexp(1, bits-23), negative) // prefix 0000: denormal
+	return applySign(math.Ldexp(1, bits-23), negative) // prefix 0000: denormal
 }
 
 // hifloat8Rows lists the prefixes of the seven bits below the sign, each with the number of bits
@@ -296,9 +296,9 @@ var hifloat8Rows = []struct{ prefix, shift, exp int }{
 	{0b0001, 3, 0},
 }
 
-// packing is the order of elements narrower than a byte, defined here and nowhere else. Only the
-// order of uint1 is public (most significant bit first, as numpy.unpackbits); the others fill a
-// byte from its low bits.
+// packing is the order of elements narrower than a byte. Only the order of uint1 is public (most
+// significant bit first, as numpy.unpackbits); for the other types the first element is in the low
+// bits.
 type packing struct {
 	per    int         // elements per byte
 	mask   byte        // the bits of one code
@@ -339,8 +339,8 @@ func newPacking(bits int, highFirst bool) *packing {
 	return p
 }
 
-// packing returns the packing of the type, nil if its elements fill whole bytes.
-func (d DType) packing() *packing {
+// packingOf returns the packing of the type, nil if its elements fill whole bytes.
+func (d DType) packingOf() *packing {
 	if d < 0 || int(d) >= len(packings) {
 		return nil
 	}
@@ -348,12 +348,12 @@ func (d DType) packing() *packing {
 }
 
 // Packed reports whether several elements of the type share a byte.
-func (d DType) Packed() bool { return d.packing() != nil }
+func (d DType) Packed() bool { return d.packingOf() != nil }
 
 // packedPosition returns the packing of d, the byte that holds packed element first
 // and the number of the element in that byte.
 func packedPosition(d DType, first int64) (p *packing, offset int64, k int) {
-	p = d.packing()
+	p = d.packingOf()
 	if p == nil {
 		panic("tensor: elements of type " + d.String() + " are not packed")
 	}
@@ -414,8 +414,8 @@ func (p *packing) unpackBytes(dst, src []byte) {
 }
 
 // Pack is the reverse of Unpack: it stores the codes of src, one per byte, as the first packed
-// elements of dst and leaves the other elements of dst as they are. Bits above the code are
-// dropped. It panics if d is not packed or dst is too short.
+// elements of dst and keeps the other elements of dst. Bits above the code are dropped. It panics
+// if d is not packed or dst is too short.
 func Pack(dst, src []byte, d DType) {
 	p, _, _ := packedPosition(d, 0)
 	for len(src) >= p.per {

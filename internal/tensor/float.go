@@ -148,9 +148,9 @@ func (f Float) Has(x float64) bool {
 	return math.Abs(x) <= f.Max && units == math.Trunc(units)
 }
 
-// value returns the number of a code of at most 8 bits. An exponent of all ones is not special.
+// decodeCode returns the number of a code of at most 8 bits. An exponent of all ones is not special.
 // Bits above the sign are ignored.
-func (f Float) value(code byte) float64 {
+func (f Float) decodeCode(code byte) float64 {
 	fraction := int(code) & (1<<f.Mantissa - 1)
 	exponent := int(code) >> f.Mantissa & (1<<f.Exponent - 1)
 	if exponent == 0 {
@@ -159,5 +159,5 @@ func (f Float) value(code byte) float64 {
 		fraction |= 1 << f.Mantissa
 	}
 	value := math.Ldexp(float64(fraction), exponent-1+f.MinExp-f.Mantissa)
-	return signed(value, code>>(f.Exponent+f.Mantissa)&1 != 0)
+	return applySign(value, code>>(f.Exponent+f.Mantissa)&1 != 0)
 }

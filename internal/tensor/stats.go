@@ -18,15 +18,15 @@ type Stats struct {
 	// no limits.
 	Saturated int64
 	// HalfTraces counts float32 values of magnitude 65504, 65536 or 98304: the device converts the
-	// largest, an infinite and a NaN float16 to them. Common clip values such as 65500 are not
-	// counted.
+	// largest, an infinite and a NaN float16 to these values. Common clip values such as 65500 are
+	// not counted.
 	HalfTraces int64
 	// Min, Max and Mean of the finite elements in float64, nil without finite elements and for
 	// complex types. A zero is never negative. Min and Max of 64-bit integers are rounded to
 	// float64.
 	Min, Max, Mean *float64
-	// Norm is the square root of the sum of the squares of the finite elements: nil where Min is
-	// nil, and without NewNormAccumulator.
+	// Norm is the square root of the sum of the squares of the finite elements: nil if Min is nil,
+	// and without NewNormAccumulator.
 	Norm *float64
 	// FirstNonFinite is the first element that is not finite, FirstAtLimit the first element
 	// counted in Saturated or HalfTraces; nil for none.
@@ -78,7 +78,7 @@ type Accumulator struct {
 	// codes counts the codes of types of at most 16 bits, nil for other types. Its counts are not
 	// yet in the counts and sums above.
 	codes *codeCounter
-	// scratch is the memory that examine decodes into, allocated on first use.
+	// scratch is the memory that addEach decodes into, allocated on first use.
 	scratch *scratch
 }
 
@@ -98,8 +98,7 @@ func (p *partial) merge(q partial) {
 	p.sum = p.sum.Merge(q.sum)
 }
 
-// Values from hugeLimit on would overflow an ordinary sum: they are added
-// apart, scaled down.
+// Values from hugeLimit on would overflow an ordinary sum: they have their own sum, scaled down.
 const (
 	hugeLimit = 0x1p+900
 	hugeScale = 0x1p-200
@@ -157,8 +156,8 @@ func (a *Accumulator) Add(block []byte) {
 	}
 }
 
-// addChunk sums a chunk of a type of 32 bits and more in one pass, or one by one if its bounds show
-// values that are not ordinary.
+// addChunk sums a chunk of a type of at least 32 bits in one pass. If its bounds show values that
+// are not ordinary, it adds the values one by one.
 func (a *Accumulator) addChunk(chunk []byte) {
 	var p partial
 	switch host := a.dec.Host(); {
@@ -172,19 +171,19 @@ func (a *Accumulator) addChunk(chunk []byte) {
 	case a.dec.DType() == Float32:
 		p = scanFloats(chunk)
 	default:
-		a.examine(chunk)
+		a.addEach(chunk)
 		return
 	}
 	if p.low > -a.limits.quiet && p.high < a.limits.quiet {
 		a.finite.merge(p)
 		return
 	}
-	a.examine(chunk)
+	a.addEach(chunk)
 }
 
-// examine adds elements one by one.
-func (a *Accumulator) examine(chunk []byte) {
-	_, parts := a.dec.Host().parts()
+// addEach adds elements one by one.
+func (a *Accumulator) addEach(chunk []byte) {
+	_, parts := a.dec.Host().splitParts()
 	index := a.count
 	a.decode(chunk, func(values []float64) {
 		if parts == 2 {
@@ -202,7 +201,7 @@ func (a *Accumulator) decode(chunk []byte, use func(values []float64)) {
 		a.scratch = new(scratch)
 	}
 	host := a.dec.Host()
-	part, parts := host.parts()
+	part, parts := host.splitParts()
 	for len(chunk) > 0 {
 		n := min(len(chunk)/a.dec.UnitSize(), len(a.scratch.decoded)/host.Size(), len(a.scratch.values)/parts)
 		decoded, values := a.scratch.decoded[:n*host.Size()], a.scratch.values[:n*parts]
@@ -289,13 +288,14 @@ func (a *Accumulator) Stats() Stats {
 	mean = min(max(mean, low), high)
 	s.Min, s.Max, s.Mean = &low, &high, &mean
 	if a.squares != nil {
-		norm := a.squares.root()
+		norm := a.squares.norm()
 		s.Norm = &norm
 	}
 	return s
 }
 
-// class is how an element is counted. A complex element has the lower class of its parts.
+// class is the class in which an element is counted. A complex element has the lower class of its
+// parts.
 type class uint8
 
 const (
@@ -308,9 +308,9 @@ const (
 	numClasses
 )
 
-// limits are the values that are not ordinary, of a type or of the parts of a complex type.
+// limits describes the values of a type, or of the parts of a complex type, that are not ordinary.
 type limits struct {
-	low, high float64 // the smallest and the largest number of the type; equal if only one of them counts, NaN for none
+	low, high float64 // the smallest and the largest number of the type; equal if only one of them is a limit, NaN for none
 	traces    bool    // values may be float16 values that the device converted
 	quiet     float64 // values below this magnitude are ordinary, and their sums do not overflow
 }
@@ -372,7 +372,7 @@ func (l *limits) classOf(x float64) class {
 	return ordinary
 }
 
-// Squares of values from hugeRoot on would overflow an ordinary sum: they are summed apart, of
+// Squares of values from hugeRoot on would overflow an ordinary sum: they have their own sum, of
 // scaled values.
 const (
 	hugeRoot  = 0x1p+450
@@ -381,8 +381,8 @@ const (
 
 // squares are the sums of the squares of finite values.
 type squares struct {
-	sum  Sum // of values below hugeRoot
-	huge Sum // of the others, times rootScale
+	sum  Sum // sum of squares of values below hugeRoot
+	huge Sum // sum of the larger squares, times rootScale
 }
 
 // add adds the squares of the finite values. The conversions force rounding of each product, so
@@ -399,8 +399,8 @@ func (s *squares) add(values []float64) {
 	}
 }
 
-// root is the square root of the sum of all squares.
-func (s *squares) root() float64 {
+// norm is the square root of the sum of all squares.
+func (s *squares) norm() float64 {
 	if s.huge == (Sum{}) {
 		return math.Sqrt(s.sum.Total())
 	}

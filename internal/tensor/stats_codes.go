@@ -104,8 +104,8 @@ type codeCounter struct {
 	counted int64 // elements in the tables
 }
 
-// codeTables holds two counters for each code, used in turns, because an increment waits for the
-// previous increment of the same counter.
+// codeTables holds two counters for each code. Increments alternate between them, because an
+// increment waits for the previous increment of the same counter.
 type codeTables [2][1 << 16]uint32
 
 // rowSize is the number of codes that are folded at a time.
@@ -130,11 +130,11 @@ func (a *Accumulator) addCodes(block []byte) {
 		c.tables.countPairs(block)
 	}
 	c.counted += n
-	if a.firstNonFinite == nil && c.tables.countedAny(c.nonFinite) {
-		a.firstNonFinite = a.find(c.nonFinite, block)
+	if a.firstNonFinite == nil && c.tables.hasCodeIn(c.nonFinite) {
+		a.firstNonFinite = a.findCode(c.nonFinite, block)
 	}
-	if a.firstAtLimit == nil && c.tables.countedAny(c.atLimit) {
-		a.firstAtLimit = a.find(c.atLimit, block)
+	if a.firstAtLimit == nil && c.tables.hasCodeIn(c.atLimit) {
+		a.firstAtLimit = a.findCode(c.atLimit, block)
 	}
 	a.count += n
 }
@@ -157,8 +157,8 @@ func (t *codeTables) countPairs(block []byte) {
 	}
 }
 
-// countBytes counts codes of one byte. Equal codes follow each other more often: four counters of
-// each code take turns.
+// countBytes counts codes of one byte. Equal codes often follow each other, so increments alternate
+// between four counters of each code.
 func (t *codeTables) countBytes(block []byte) {
 	t0, t1 := (*[256]uint32)(t[0][:]), (*[256]uint32)(t[1][:])
 	var t2, t3 [256]uint32
@@ -178,8 +178,8 @@ func (t *codeTables) countBytes(block []byte) {
 	}
 }
 
-// counted reports whether a code of [from, to) was counted.
-func (t *codeTables) counted(from, to int) bool {
+// hasCode reports whether a code of [from, to) was counted.
+func (t *codeTables) hasCode(from, to int) bool {
 	found, even, odd := uint32(0), t[0][from:to], t[1][from:to]
 	for ; len(even) >= 8 && len(odd) >= 8; even, odd = even[8:], odd[8:] {
 		a, b := (*[8]uint32)(even), (*[8]uint32)(odd)
@@ -192,18 +192,18 @@ func (t *codeTables) counted(from, to int) bool {
 	return found != 0
 }
 
-// countedAny reports whether codes of the ranges were counted.
-func (t *codeTables) countedAny(ranges []codeRange) bool {
+// hasCodeIn reports whether codes of the ranges were counted.
+func (t *codeTables) hasCodeIn(ranges []codeRange) bool {
 	for _, r := range ranges {
-		if t.counted(int(r.first), int(r.last)+1) {
+		if t.hasCode(int(r.first), int(r.last)+1) {
 			return true
 		}
 	}
 	return false
 }
 
-// find returns the first element of a block whose code is in one of the ranges.
-func (a *Accumulator) find(ranges []codeRange, block []byte) *Element {
+// findCode returns the first element of a block whose code is in one of the ranges.
+func (a *Accumulator) findCode(ranges []codeRange, block []byte) *Element {
 	unit := a.dec.UnitSize()
 	for i := 0; i < len(block); i += unit {
 		code := uint16(block[i])
@@ -219,14 +219,14 @@ func (a *Accumulator) find(ranges []codeRange, block []byte) *Element {
 	return nil
 }
 
-// foldCodes moves the counts of the tables to the counts and sums of a.
+// foldCodes adds the counts of the tables to the counts and sums of a.
 func (a *Accumulator) foldCodes() {
 	c := a.codes
 	if c.tables == nil {
 		return
 	}
 	for row := 0; row < len(c.values); row += rowSize {
-		if c.tables.counted(row, row+rowSize) {
+		if c.tables.hasCode(row, row+rowSize) {
 			a.addRow(row)
 		}
 	}
@@ -275,11 +275,11 @@ func (a *Accumulator) addTimes(x, n float64) {
 	}
 }
 
-// sortable maps the codes of float32 to integers in the order of their values,
+// sortableFloat maps the codes of float32 to integers in the order of their values,
 // NaN beyond the infinities, and back.
-func sortable(code int32) int32 { return code ^ code>>31&math.MaxInt32 }
+func sortableFloat(code int32) int32 { return code ^ code>>31&math.MaxInt32 }
 
-// scanFloats sums float32 in four sums that take turns, so that an addition does not wait for the
+// scanFloats sums float32 in four alternating sums, so that an addition does not wait for the
 // previous one.
 func scanFloats(chunk []byte) partial {
 	low, high := int32(math.MaxInt32), int32(math.MinInt32)
@@ -291,15 +291,15 @@ func scanFloats(chunk []byte) partial {
 		s1 = s1.Plus(float64(math.Float32frombits(b)))
 		s2 = s2.Plus(float64(math.Float32frombits(c)))
 		s3 = s3.Plus(float64(math.Float32frombits(d)))
-		p, q, r, s := sortable(int32(a)), sortable(int32(b)), sortable(int32(c)), sortable(int32(d))
+		p, q, r, s := sortableFloat(int32(a)), sortableFloat(int32(b)), sortableFloat(int32(c)), sortableFloat(int32(d))
 		low, high = min(low, p, q, r, s), max(high, p, q, r, s)
 	}
 	for ; len(chunk) >= 4; chunk = chunk[4:] {
 		code := binary.LittleEndian.Uint32(chunk)
 		s0 = s0.Plus(float64(math.Float32frombits(code)))
-		low, high = min(low, sortable(int32(code))), max(high, sortable(int32(code)))
+		low, high = min(low, sortableFloat(int32(code))), max(high, sortableFloat(int32(code)))
 	}
-	value := func(key int32) float64 { return float64(math.Float32frombits(uint32(sortable(key)))) }
+	value := func(key int32) float64 { return float64(math.Float32frombits(uint32(sortableFloat(key)))) }
 	return partial{value(low), value(high), s0.Merge(s1).Merge(s2.Merge(s3))}
 }
 

@@ -16,7 +16,7 @@ import (
 
 // partBytes is the size in bytes of an element, or of a part of a complex one.
 func partBytes(d DType) int {
-	_, parts := d.Host().parts()
+	_, parts := d.Host().splitParts()
 	return d.UnitSize() / parts
 }
 
@@ -118,7 +118,7 @@ func slowCode(d DType, part []byte) uint64 {
 
 // slowValues decodes elements, complex ones to two parts each.
 func slowValues(dec Decoder, block []byte) []float64 {
-	part, parts := dec.Host().parts()
+	part, parts := dec.Host().splitParts()
 	count := len(block) / dec.UnitSize()
 	decoded, values := make([]byte, count*dec.Host().Size()), make([]float64, count*parts)
 	dec.Decode(decoded, block)

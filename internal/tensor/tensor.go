@@ -31,7 +31,7 @@ type Tensor struct {
 	Data *io.SectionReader
 }
 
-// CoversShape reports whether Size covers the elements of a shape.
+// CoversShape reports whether Size is enough for the elements of a shape.
 func (t *Tensor) CoversShape(shape Shape) bool {
 	n, ok := shape.Count()
 	if !ok {
@@ -83,7 +83,7 @@ func (s Shape) Count() (n int64, ok bool) {
 	return n, true
 }
 
-// Elements returns Count of a shape that was checked to have one.
+// Elements returns Count of a shape whose Count is known to be valid.
 func (s Shape) Elements() int64 {
 	n, _ := s.Count()
 	return n

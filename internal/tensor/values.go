@@ -16,9 +16,9 @@ func (h Host) Integer() bool { return h >= HostBool && h <= HostUint64 }
 // Signed reports whether elements are signed integers.
 func (h Host) Signed() bool { return h >= HostInt8 && h <= HostInt64 }
 
-// parts returns the type of the parts of an element and their number: two for a complex type,
+// splitParts returns the type of the parts of an element and their number: two for a complex type,
 // otherwise one, the element itself.
-func (h Host) parts() (part Host, n int) {
+func (h Host) splitParts() (part Host, n int) {
 	switch h {
 	case HostComplex64:
 		return HostFloat32, 2
@@ -45,68 +45,68 @@ func Float64s(dst []float64, src []byte, h Host) {
 	}
 	switch h {
 	case HostBool:
-		bools(dst, src)
+		boolsToFloat64(dst, src)
 	case HostInt8:
-		bytes1[int8](dst, src)
+		bytesToFloat64[int8](dst, src)
 	case HostUint8:
-		bytes1[uint8](dst, src)
+		bytesToFloat64[uint8](dst, src)
 	case HostInt16:
-		bytes2[int16](dst, src)
+		words16ToFloat64[int16](dst, src)
 	case HostUint16:
-		bytes2[uint16](dst, src)
+		words16ToFloat64[uint16](dst, src)
 	case HostInt32:
-		bytes4[int32](dst, src)
+		words32ToFloat64[int32](dst, src)
 	case HostUint32:
-		bytes4[uint32](dst, src)
+		words32ToFloat64[uint32](dst, src)
 	case HostInt64:
-		bytes8[int64](dst, src)
+		words64ToFloat64[int64](dst, src)
 	case HostUint64:
-		bytes8[uint64](dst, src)
+		words64ToFloat64[uint64](dst, src)
 	case HostFloat16:
-		float16s(dst, src)
+		float16ToFloat64(dst, src)
 	case HostFloat32:
-		float32s(dst, src)
+		float32ToFloat64(dst, src)
 	case HostFloat64:
-		float64s(dst, src)
+		copyFloat64(dst, src)
 	default:
 		panic("tensor: real values of " + h.String())
 	}
 }
 
-func bools(dst []float64, src []byte) {
+func boolsToFloat64(dst []float64, src []byte) {
 	for i, b := range src[:len(dst)] {
 		dst[i] = float64(min(b, 1))
 	}
 }
 
-func bytes1[T int8 | uint8](dst []float64, src []byte) {
+func bytesToFloat64[T int8 | uint8](dst []float64, src []byte) {
 	for i, b := range src[:len(dst)] {
 		dst[i] = float64(T(b))
 	}
 }
 
-func bytes2[T int16 | uint16](dst []float64, src []byte) {
+func words16ToFloat64[T int16 | uint16](dst []float64, src []byte) {
 	for i := 0; i < len(dst) && len(src) >= 2; i++ {
 		dst[i] = float64(T(binary.LittleEndian.Uint16(src)))
 		src = src[2:]
 	}
 }
 
-func bytes4[T int32 | uint32](dst []float64, src []byte) {
+func words32ToFloat64[T int32 | uint32](dst []float64, src []byte) {
 	for i := 0; i < len(dst) && len(src) >= 4; i++ {
 		dst[i] = float64(T(binary.LittleEndian.Uint32(src)))
 		src = src[4:]
 	}
 }
 
-func bytes8[T int64 | uint64](dst []float64, src []byte) {
+func words64ToFloat64[T int64 | uint64](dst []float64, src []byte) {
 	for i := 0; i < len(dst) && len(src) >= 8; i++ {
 		dst[i] = float64(T(binary.LittleEndian.Uint64(src)))
 		src = src[8:]
 	}
 }
 
-func float16s(dst []float64, src []byte) {
+func float16ToFloat64(dst []float64, src []byte) {
 	for len(dst) >= 4 && len(src) >= 8 {
 		four := binary.LittleEndian.Uint64(src)
 		dst[0] = Float16To64(uint16(four))
@@ -121,14 +121,14 @@ func float16s(dst []float64, src []byte) {
 	}
 }
 
-func float32s(dst []float64, src []byte) {
+func float32ToFloat64(dst []float64, src []byte) {
 	for i := 0; i < len(dst) && len(src) >= 4; i++ {
 		dst[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(src)))
 		src = src[4:]
 	}
 }
 
-func float64s(dst []float64, src []byte) {
+func copyFloat64(dst []float64, src []byte) {
 	for i := 0; i < len(dst) && len(src) >= 8; i++ {
 		dst[i] = math.Float64frombits(binary.LittleEndian.Uint64(src))
 		src = src[8:]
@@ -140,7 +140,7 @@ func Complex128s(dst []complex128, src []byte, h Host) {
 	if n := mustCount(len(src), h); n != len(dst) {
 		panic(fmt.Sprintf("tensor: %d elements into %d values", n, len(dst)))
 	}
-	part, parts := h.parts()
+	part, parts := h.splitParts()
 	if parts != 2 {
 		panic("tensor: complex values of " + h.String())
 	}

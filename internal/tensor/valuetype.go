@@ -2,35 +2,35 @@ package tensor
 
 import "math"
 
-// ValueType finds out which type the numbers in a float32 container have: files without bfloat16
-// or float16 keep such numbers in float32. It counts finite elements; NaN and infinities are
-// numbers of every type.
+// ValueType infers the type of numbers that a file stores as float32: files without bfloat16 or
+// float16 keep such numbers in float32. It counts finite elements; NaN and infinities belong to
+// every type.
 type ValueType struct {
 	// Elements is the number of finite elements.
 	Elements int64
 	// Fine counts the elements that need more than 4 bits of the mantissa, up to LeastFine. Small
-	// integers, masks, constants and powers of two do not: they fit every type.
+	// integers, masks, constants and powers of two need fewer: they fit every type.
 	Fine int64
-	// OffFloat16 and OffBFloat16 count the elements that are no numbers of these types.
+	// OffFloat16 and OffBFloat16 count the elements that these types cannot represent.
 	OffFloat16, OffBFloat16 int64
 }
 
 const (
-	// LeastFine is the number of elements that need more than 4 bits of the mantissa from which a
-	// tensor tells its type.
+	// LeastFine is the smallest Fine for which the type of nearly all elements decides, not the
+	// type of all.
 	LeastFine = 32
-	// coarseBits is the number of bits of the mantissa that tell nothing.
+	// coarseBits is the number of mantissa bits that numbers of every type have.
 	coarseBits = 4
 	// The bits of the fraction of a float64.
 	fractionBits = 52
 	signBit      = 1 << 63
 )
 
-// The types of numbers in a float32 container, the coarsest first.
-var heldTypes = []DType{BFloat16, Float16}
+// The candidate types, coarsest first; float32 is the default.
+var candidateTypes = []DType{BFloat16, Float16}
 
-// The bits of the fraction of a float64 that a float16, a bfloat16 and a number of coarseBits do
-// not have. The fraction of a normal float32 ends 29 bits earlier.
+// Bits in the fraction of a float64 beyond the fraction of a float16, of a bfloat16, and of a
+// number with coarseBits. The fraction of a normal float32 ends 29 bits earlier.
 const (
 	halfBits   = 1<<(fractionBits-10) - 1
 	bfloatBits = 1<<(fractionBits-7) - 1
@@ -40,12 +40,12 @@ const (
 // valueChunk is the number of elements that Add counts at a time.
 const valueChunk = 64
 
-// Add counts decoded elements. Most often all of them are of float32: chunks of such elements are
-// counted without a look at their ranges.
+// Add counts decoded elements. Usually all of them need float32: chunks of such elements are
+// counted without checking ranges.
 func (v *ValueType) Add(values []float64) {
 	for len(values) > 0 {
 		chunk := values[:min(len(values), valueChunk)]
-		if values = values[len(chunk):]; len(chunk) == valueChunk && allOff((*[valueChunk]float64)(chunk)) {
+		if values = values[len(chunk):]; len(chunk) == valueChunk && allNeedFloat32((*[valueChunk]float64)(chunk)) {
 			v.Elements, v.OffFloat16, v.OffBFloat16 = v.Elements+valueChunk, v.OffFloat16+valueChunk, v.OffBFloat16+valueChunk
 			v.Fine = LeastFine
 			continue
@@ -54,10 +54,10 @@ func (v *ValueType) Add(values []float64) {
 	}
 }
 
-// allOff reports whether all values are finite and have bits beyond the fraction of float16, so
-// that they are numbers of neither type.
-func allOff(values *[valueChunk]float64) bool {
-	if math.Float64bits(values[0])&halfBits == 0 { // then most others have none either
+// allNeedFloat32 reports whether all values are finite and have bits beyond the fraction of float16:
+// neither float16 nor bfloat16 can represent them.
+func allNeedFloat32(values *[valueChunk]float64) bool {
+	if math.Float64bits(values[0])&halfBits == 0 { // then most other values have no such bits either
 		return false
 	}
 	none, special := uint64(0), 0.0 // none is negative if a value has no such bits
@@ -124,18 +124,18 @@ func (v *ValueType) countOutside(d DType) int64 {
 	return 0
 }
 
-// Fits reports whether all elements but a share of them are numbers of a type; the share allows for
-// damaged elements.
+// Fits reports whether d represents all elements except a share of at most share (0 to 1), which
+// allows for damaged elements.
 func (v *ValueType) Fits(d DType, share float64) bool {
 	return float64(v.countOutside(d)) <= share*float64(v.Elements)
 }
 
-// damagedShare is the share of damaged elements of a tensor that tells its type.
+// damagedShare is the share of damaged elements that DType tolerates, 0 to 1.
 const damagedShare = 0.01
 
-// DType is the type of the numbers: bfloat16, float16 or float32, the coarsest that fits nearly all
-// elements where enough of them tell, else the coarsest that fits all: limits must not accuse a
-// tensor of few or plain elements.
+// DType returns the type of the numbers: the coarsest of bfloat16, float16 and float32 that fits
+// nearly all elements. If Fine is below LeastFine it must fit all elements, so that few or simple
+// elements do not suggest a too narrow type.
 func (v *ValueType) DType() DType {
 	if v.Fine < LeastFine {
 		return v.Coarsest(0)
@@ -143,9 +143,10 @@ func (v *ValueType) DType() DType {
 	return v.Coarsest(damagedShare)
 }
 
-// Coarsest is the coarsest type that fits all but a share of the elements, however few tell.
+// Coarsest returns the coarsest type that fits all elements except a share (0 to 1), whatever Fine
+// is.
 func (v *ValueType) Coarsest(share float64) DType {
-	for _, d := range heldTypes {
+	for _, d := range candidateTypes {
 		if v.Fits(d, share) {
 			return d
 		}

@@ -30,9 +30,9 @@ type Container struct {
 	Name string
 	// Single: a file holds one tensor, output 0, and need not be opened to list it.
 	Single bool
-	// Headless: a file holds elements only. Its name or a RawHint gives their type and shape.
+	// Headless: a file holds elements only. Its name or a RawHint defines their type and shape.
 	Headless bool
-	// Named: the file names its tensors and has to be opened to list them.
+	// Named: the tensors of the file have names. The file must be opened to list them.
 	Named bool
 	// matches reports whether a file is of this kind, by its first bytes (headBytes, or the whole file),
 	// by its name, and if neither suffices by its contents.
@@ -44,17 +44,17 @@ type Container struct {
 // containers lists the kinds in the order of detection: magic numbers before names, and dumps,
 // which have neither, last.
 var containers = []*Container{
-	// The name of a numpy array may give its tensor of an operator, its layout, and an element type
-	// that numpy lacks.
-	{Name: "npy", Single: true, matches: begins(npy.Magic), read: readArray},
-	// An HDF5 file may begin with other data; then its name claims it.
-	{Name: "hdf5", Named: true, matches: anyOf(begins(hdf5.Magic), claims("hdf5")), read: readNamed(hdf5.Open)},
+	// The name of a numpy array may define the operator and index of its tensor, its layout, and an
+	// element type that numpy lacks.
+	{Name: "npy", Single: true, matches: hasMagic(npy.Magic), read: readArray},
+	// An HDF5 file may begin with other data; then its name decides.
+	{Name: "hdf5", Named: true, matches: either(hasMagic(hdf5.Magic), hasEnding("hdf5")), read: namedReader(hdf5.Open)},
 	// torch.save writes a zip file; before PyTorch 1.6 it wrote another form.
-	{Name: "pt", Named: true, matches: anyOf(func(head []byte, _ *containerInput) bool { return torch.IsLegacy(head) }, zipHolds(torch.IsArchive, "pt")), read: readTorch},
-	{Name: "npz", Named: true, matches: zipHolds(holdsArrays, "npz"), read: readNamed(npz.Open)},
+	{Name: "pt", Named: true, matches: either(func(head []byte, _ *containerInput) bool { return torch.IsLegacy(head) }, isZipWith(torch.IsArchive, "pt")), read: readTorch},
+	{Name: "npz", Named: true, matches: isZipWith(holdsArrays, "npz"), read: namedReader(npz.Open)},
 	// safetensors files (Hugging Face) have no magic number.
-	{Name: "safetensors", Named: true, matches: claims("safetensors"), read: readNamed(safetensors.Open)},
-	{Name: "atb", Single: true, matches: begins(atb.Magic), read: readATB},
+	{Name: "safetensors", Named: true, matches: hasEnding("safetensors"), read: namedReader(safetensors.Open)},
+	{Name: "atb", Single: true, matches: hasMagic(atb.Magic), read: readATB},
 	// The names of raw files of MindSpore's synchronous dumps give type and shape. A hint adds the
 	// original shape that a device layout needs.
 	{Name: "bin", Single: true, Headless: true, matches: func(_ []byte, src *containerInput) bool { return hasSyncName(src.name) }, read: readRaw},
@@ -65,18 +65,18 @@ var containers = []*Container{
 	{Name: "dump", matches: func([]byte, *containerInput) bool { return true }, read: readDump},
 }
 
-// begins returns a predicate for files with a magic number.
-func begins(magic string) func([]byte, *containerInput) bool {
+// hasMagic returns a predicate for files with a magic number.
+func hasMagic(magic string) func([]byte, *containerInput) bool {
 	return func(head []byte, _ *containerInput) bool { return bytes.HasPrefix(head, []byte(magic)) }
 }
 
-// claims returns a predicate for files whose name claims a container.
-func claims(container string) func([]byte, *containerInput) bool {
+// hasEnding returns a predicate for files whose name claims a container.
+func hasEnding(container string) func([]byte, *containerInput) bool {
 	return func(_ []byte, src *containerInput) bool { return filename.Container(src.name) == container }
 }
 
-// anyOf returns the disjunction of two predicates.
-func anyOf(one, other func([]byte, *containerInput) bool) func([]byte, *containerInput) bool {
+// either returns the disjunction of two predicates.
+func either(one, other func([]byte, *containerInput) bool) func([]byte, *containerInput) bool {
 	return func(head []byte, src *containerInput) bool { return one(head, src) || other(head, src) }
 }
 
@@ -153,9 +153,9 @@ func isZip(head []byte) bool {
 	return slices.ContainsFunc(zipMagic, func(magic []byte) bool { return bytes.HasPrefix(head, magic) })
 }
 
-// zipHolds returns a predicate for a container that is a zip file: its entries decide, or its name
+// isZipWith returns a predicate for a container that is a zip file: its entries decide, or its name
 // if the entries cannot be listed or do not match.
-func zipHolds(holds func(*archive.Archive) bool, container string) func([]byte, *containerInput) bool {
+func isZipWith(holds func(*archive.Archive) bool, container string) func([]byte, *containerInput) bool {
 	return func(head []byte, src *containerInput) bool {
 		if !isZip(head) {
 			return false

@@ -57,8 +57,8 @@ func (f *File) add(kind tensor.Kind, tensors []tensor.Tensor, details []dumpfmt.
 	}
 }
 
-// hasSurplusBytes reports whether a tensor of a dump has more bytes than its shape needs and than the
-// runtime's padding explains: the runtime rounds sizes up to 32 bytes and may add 32.
+// hasSurplusBytes reports whether a tensor of a dump has more bytes than its shape needs plus the
+// padding of the runtime, which rounds sizes up to 32 bytes and may add 32.
 func hasSurplusBytes(t *tensor.Tensor) (need int64, ok bool) {
 	n, counted := t.Shape.Count()
 	if !counted || n == 0 || len(t.Shape) == 0 || t.DType == tensor.Undefined {
@@ -92,8 +92,8 @@ func (f *File) IsRecord(name string) bool {
 	return f.Op != nil && (f.Op.dump.IsOpDebug() || n.IsOpDebug())
 }
 
-// OnlyBytes returns the only tensor of a file if it holds bytes and may be an overflow record under any name; nil for
-// several tensors, and for a tensor of another kind or type.
+// OnlyBytes returns the only tensor of a file if it holds bytes: it may be an overflow record under
+// any name. It returns nil for several tensors, and for a tensor of another kind or type.
 func (f *File) OnlyBytes() *Tensor {
 	if t := f.Tensors; len(t) == 1 && t[0].Kind == tensor.Output && t[0].DType == tensor.Uint8 {
 		return &t[0]
@@ -146,7 +146,7 @@ func isSync(info *filename.Info) bool { return info.Grammar == filename.Sync && 
 
 // hasSyncName reports whether a file has the name of a raw file of a synchronous dump.
 func hasSyncName(name string) bool {
-	if !strings.EqualFold(filepath.Ext(name), syncEnding) { // the common case, and parsing is slow
+	if !strings.EqualFold(filepath.Ext(name), syncEnding) { // parsing is slow and rarely necessary
 		return false
 	}
 	info := filename.Parse(name)

@@ -6,10 +6,10 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Pool opens single tensors of files that name their tensors. It keeps files open while one of
-// their tensors is in use, and caches the maxIdle files used last, so that a file is parsed once,
-// not once per tensor. The zero value is ready; several goroutines may use it. Close closes the
-// cached files.
+// Pool opens single tensors of files with named tensors. It keeps files open while one of their
+// tensors is in use, and caches the maxIdle files used last, so that a file is parsed once, not
+// once per tensor. The zero value is ready; several goroutines may use it. Close closes the cached
+// files.
 type Pool struct {
 	mu    sync.Mutex
 	files map[string]*poolFile
@@ -29,8 +29,8 @@ type poolFile struct {
 	users int
 }
 
-// Open opens a tensor of the file at path by its name. The File that it returns has only this
-// tensor. Without a name it is the function Open.
+// Open opens a tensor of the file at path by its name. The returned File has only this tensor.
+// Without a name, Open of the Pool is the function Open.
 func (p *Pool) Open(path, name string, opt Options) (*File, error) {
 	if name == "" {
 		return Open(path, opt)
@@ -62,7 +62,7 @@ func (s *poolFile) open(opt Options) {
 	}
 }
 
-// acquire returns the file at path with one more user; release removes the user.
+// acquire adds a user to the file at path and returns it; release removes the user.
 func (p *Pool) acquire(path string) *poolFile {
 	p.mu.Lock()
 	defer p.mu.Unlock()

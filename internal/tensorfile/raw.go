@@ -81,8 +81,8 @@ func (r rawTensor) describe(t *tensor.Tensor) error {
 	if !ok {
 		return &tensor.UnsupportedType{DType: t.DType}
 	}
-	t.Format = r.format()
-	t.Shape = r.shape(all)
+	t.Format = r.chooseFormat()
+	t.Shape = r.chooseShape(all)
 	if !layout.IsHost(t.Format) {
 		t.OriginalShape, t.OriginalFormat = r.hint.Shape, r.hint.Format
 	}
@@ -97,7 +97,7 @@ func (r rawTensor) describe(t *tensor.Tensor) error {
 	return nil
 }
 
-func (r rawTensor) format() tensor.Format {
+func (r rawTensor) chooseFormat() tensor.Format {
 	switch {
 	case r.info.Format != nil:
 		return *r.info.Format
@@ -109,10 +109,10 @@ func (r rawTensor) format() tensor.Format {
 	return tensor.ND
 }
 
-// shape chooses the shape of a file with room for all elements.
-func (r rawTensor) shape(all int64) tensor.Shape {
+// chooseShape chooses the shape of a file with room for all elements.
+func (r rawTensor) chooseShape(all int64) tensor.Shape {
 	hint := r.hint.Shape
-	if !layout.IsHost(r.format()) {
+	if !layout.IsHost(r.chooseFormat()) {
 		hint = nil // the hint's shape is the host shape
 	}
 	switch name := r.info.Shape; {

@@ -23,9 +23,9 @@ type Selector struct {
 var selectorKinds = [...]tensor.Kind{tensor.Input, tensor.Output, tensor.Parameter, tensor.Gradient}
 
 // Split splits the name of a tensor in a report: FILE, FILE:output:1, FILE:parameter:weight, or
-// FILE:NAME for a file that names its tensors. The file is the whole name if that path exists, else
-// the longest prefix that is a file; it may lie in an archive, RUN.zip!FILE. If no prefix exists,
-// the error is about the whole name.
+// FILE:NAME for a file with named tensors. The file is the whole name if that path exists, else the
+// longest prefix that is a file; it may lie in an archive, RUN.zip!FILE. If no prefix exists, the
+// error is about the whole name.
 func Split(name string) (path string, selector Selector, err error) {
 	_, first := store.Stat(name)
 	if first == nil {
@@ -94,8 +94,8 @@ func (f *File) FindOrOnly(kind tensor.Kind, index int) (*Tensor, error) {
 	return f.Find(kind, index)
 }
 
-// keepSelected drops all tensors but the selected one. A single tensor without a name stays for any
-// selector unless the file is a dump.
+// keepSelected drops all tensors but the selected one. A single tensor without a name is kept for
+// any selector unless the file is a dump.
 func (f *File) keepSelected(s Selector) error {
 	if s.IsZero() || len(f.Tensors) == 1 && f.Op == nil && f.Tensors[0].Name == "" {
 		return nil

@@ -33,8 +33,7 @@ type Tensor struct {
 	Kind  tensor.Kind
 	Index int
 	// Name is the name of the tensor in its file, Path the components of the name from the outside
-	// in. Both are empty in files that do not name their tensors, and for a single tensor without a
-	// name.
+	// in. Both are empty in files without names of tensors, and for a single tensor without a name.
 	Name string
 	Path []string
 	// Operator is the operator of a named tensor, nil if the file does not record it.
@@ -71,19 +70,19 @@ type File struct {
 	// IsArray: the file is a host array, and needs a conversion only if its name has a device
 	// layout.
 	IsArray bool
-	// Named: the file names its tensors.
+	// Named: the tensors have names in the file.
 	Named bool
 	// Op is the operator that a dump describes, nil for other files.
 	Op *Operator
 	// Tensors are all inputs, then all outputs; named tensors are in the order of the file.
 	Tensors []Tensor
-	// Values are the other values of a file that names its tensors.
+	// Values are the values other than tensors in a file with named tensors.
 	Values []format.Value
 	// Warnings are oddities of the file.
 	Warnings []lang.Sentence
 
 	file store.Source
-	// linked is the file with the elements if file links to it, else nil.
+	// linked is the file with the elements if the opened file links to it, else nil.
 	linked store.Source
 	// release returns the file to its Pool, nil without a Pool.
 	release func()
@@ -122,8 +121,8 @@ func Open(path string, opt Options) (*File, error) {
 		_ = f.Close()
 		return nil, err
 	}
-	f.check(f.file)
-	f.check(f.linked)
+	f.addChecksum(f.file)
+	f.addChecksum(f.linked)
 	if err := f.keepSelected(opt.Only); err != nil {
 		_ = f.Close()
 		return nil, err
@@ -131,9 +130,9 @@ func Open(path string, opt Options) (*File, error) {
 	return f, nil
 }
 
-// check makes reading a whole tensor fail if the file, or the linked file, is a member of an
+// addChecksum makes reading a whole tensor fail if the file, or the linked file, is a member of an
 // archive and its checksum does not match.
-func (f *File) check(from store.Source) {
+func (f *File) addChecksum(from store.Source) {
 	verify := store.Verifier(from)
 	if verify == nil {
 		return
@@ -172,7 +171,7 @@ func openRegular(path string) (store.Source, error) {
 			return file, nil
 		}
 	}
-	info, err := store.Stat(path) // has the better error
+	info, err := store.Stat(path) // Stat has the better error
 	if err == nil {
 		err = checkRegular(info.Mode())
 	}
@@ -270,15 +269,15 @@ func (f *File) AllWarnings() []lang.Sentence {
 	return all
 }
 
-// mostWarnings bounds the warnings about files in a result.
-const mostWarnings = 10
+// maxWarnings bounds the warnings about files in a result.
+const maxWarnings = 10
 
 // FirstWarnings returns the first distinct warnings about files, and a count of the others.
 func FirstWarnings(all []lang.Sentence) (first []lang.Sentence) {
 	seen := map[string]bool{}
 	for _, w := range all {
 		text := w.String()
-		if !seen[text] && len(seen) < mostWarnings {
+		if !seen[text] && len(seen) < maxWarnings {
 			first = append(first, w)
 		}
 		seen[text] = true
@@ -310,8 +309,8 @@ func (f *File) Close() error {
 }
 
 // Stored returns the shape of the stored elements. Without a recorded shape, and for bytes of
-// undefined type, it is one dimension with all elements. More bytes than the shape needs are fine,
-// fewer are an error.
+// undefined type, it is one dimension with all elements. The tensor may have more bytes than the
+// shape needs; fewer bytes are an error.
 func (t *Tensor) Stored() (tensor.Shape, error) {
 	if t.Err != nil {
 		return nil, t.Err
@@ -333,8 +332,8 @@ func (t *Tensor) Stored() (tensor.Shape, error) {
 	return t.Shape, nil
 }
 
-// Verify compares the data that the tensor was read from with their checksum, if they have one. It
-// is for callers that used all elements and may have skipped padding.
+// Verify compares the data that the tensor was read from with its checksum, if it has one. Call it
+// after reading all elements; padding may have been skipped.
 func (t *Tensor) Verify() error { return guard.Do(func() error { return format.Verify(t.Data) }) }
 
 // Elements reads the stored elements of a tensor by position, with packed elements unpacked to a
@@ -425,13 +424,13 @@ func (e *Elements) read(dst []byte, off int64) error {
 // readTorch reads a file of PyTorch.
 func readTorch(f *File, src *containerInput) error {
 	if src.opt.Checkpoint {
-		return readNamed(torch.OpenCheckpoint)(f, src)
+		return namedReader(torch.OpenCheckpoint)(f, src)
 	}
-	return readNamed(torch.Open)(f, src)
+	return namedReader(torch.Open)(f, src)
 }
 
-// readNamed returns the read function of a container that names its tensors.
-func readNamed(open func(r io.ReaderAt, size int64) (*format.Contents, error)) func(*File, *containerInput) error {
+// namedReader returns the read function of a container with named tensors.
+func namedReader(open func(r io.ReaderAt, size int64) (*format.Contents, error)) func(*File, *containerInput) error {
 	return func(f *File, src *containerInput) error {
 		contents, err := open(src.file, src.size)
 		if err != nil {
@@ -464,8 +463,8 @@ func (f *File) IsUnnamed() bool {
 	return !f.Named || len(f.Tensors) == 1 && f.Tensors[0].Name == ""
 }
 
-// IsNamed reports whether the first bytes of the file at path are of a container that names its
-// tensors. The name of the file does not count: PyTorch's weights are called .bin too.
+// IsNamed reports whether the file at path is a container with named tensors, by its first bytes.
+// The name of the file does not count: PyTorch's weights are called .bin too.
 func IsNamed(path string) bool {
 	file, err := openRegular(path)
 	if err != nil {

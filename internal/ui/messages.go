@@ -55,8 +55,8 @@ type MessageOptions struct {
 	Chinese bool
 }
 
-// level returns the lowest level shown.
-func (o MessageOptions) level() slog.Level {
+// minLevel returns the lowest level shown.
+func (o MessageOptions) minLevel() slog.Level {
 	switch {
 	case o.Quiet:
 		return slog.LevelError
@@ -91,7 +91,7 @@ func NewMessages(s Streams, opt MessageOptions) *Messages {
 // newHandler returns the handler for the format of opt.
 func newHandler(w io.Writer, width int, opt MessageOptions) slog.Handler {
 	if opt.Format == LogJSON {
-		return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: opt.level()})
+		return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: opt.minLevel()})
 	}
 	return newTextHandler(w, width, opt)
 }
@@ -101,7 +101,7 @@ func (m *Messages) Errorf(format string, args ...any) {
 	m.say(slog.LevelError, format, args)
 }
 
-// Warnf reports a doubtful fact that did not stop the work.
+// Warnf reports a problem that did not stop the work.
 func (m *Messages) Warnf(format string, args ...any) {
 	m.say(slog.LevelWarn, format, args)
 }
@@ -119,9 +119,9 @@ func (m *Messages) Hintf(format string, args ...any) {
 // Log returns the logger behind the messages. Debug records appear only with --verbose.
 func (m *Messages) Log() *slog.Logger { return m.log }
 
-// TakeLog redirects the process's log, to which libraries write, to debug records. By default it
+// RedirectLog redirects the process's log, to which libraries write, to debug records. By default it
 // goes to stderr; net/http reports misbehaving servers there.
-func (m *Messages) TakeLog() {
+func (m *Messages) RedirectLog() {
 	slog.SetLogLoggerLevel(slog.LevelDebug)
 	slog.SetDefault(m.log)
 }
@@ -136,25 +136,25 @@ const hintKey = "hint"
 // textHandler prints records as messages: a prefix, the text, then the attributes as
 // slog.TextHandler prints them.
 type textHandler struct {
-	level slog.Leveler
-	attrs slog.Handler // prints attributes to page.buf
-	page  *page
-	width int // of the terminal, 0 for none
-	opt   MessageOptions
+	level  slog.Leveler
+	attrs  slog.Handler // prints attributes to page.buf
+	buffer *lineBuffer
+	width  int // of the terminal, 0 for none
+	opt    MessageOptions
 }
 
-// page is the buffer in which the handlers of one logger compose lines.
-type page struct {
+// lineBuffer is the buffer in which the handlers of one logger compose lines.
+type lineBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
 	out io.Writer
 }
 
 func newTextHandler(w io.Writer, width int, opt MessageOptions) slog.Handler {
-	level := opt.level()
-	p := &page{out: w}
+	level := opt.minLevel()
+	p := &lineBuffer{out: w}
 	attrs := slog.NewTextHandler(&p.buf, &slog.HandlerOptions{Level: level, ReplaceAttr: dropBuiltin})
-	return &textHandler{level: level, attrs: attrs, page: p, width: width, opt: opt}
+	return &textHandler{level: level, attrs: attrs, buffer: p, width: width, opt: opt}
 }
 
 // dropBuiltin drops the attributes that Handle prints itself. A user's attribute with the same name
@@ -190,11 +190,11 @@ func (h *textHandler) Handle(ctx context.Context, r slog.Record) error {
 		return true
 	})
 
-	h.page.mu.Lock()
-	defer h.page.mu.Unlock()
-	buf := &h.page.buf
+	h.buffer.mu.Lock()
+	defer h.buffer.mu.Unlock()
+	buf := &h.buffer.buf
 	buf.Reset()
-	buf.WriteString(h.line(r.Level, hint, Escape(r.Message)))
+	buf.WriteString(h.formatLine(r.Level, hint, Escape(r.Message)))
 	end := buf.Len()
 	buf.WriteByte(' ')
 	if err := h.attrs.Handle(ctx, rest); err != nil {
@@ -204,64 +204,64 @@ func (h *textHandler) Handle(ctx context.Context, r slog.Record) error {
 		buf.Truncate(end)
 		buf.WriteByte('\n')
 	}
-	_, err := h.page.out.Write(buf.Bytes())
+	_, err := h.buffer.out.Write(buf.Bytes())
 	return err
 }
 
-// line returns a message with its prefix, wrapped at the width of the terminal unless it is a debug
+// formatLine returns a message with its prefix, wrapped at the width of the terminal unless it is a debug
 // record.
-func (h *textHandler) line(level slog.Level, hint bool, text string) string {
+func (h *textHandler) formatLine(level slog.Level, hint bool, text string) string {
 	prefix, word := "dumptool: ", ""
 	switch {
 	case hint:
-		prefix = h.prefix(lang.Text{EN: "hint: "})
+		prefix = h.translatePrefix(lang.Text{EN: "hint: "})
 	case level < slog.LevelInfo:
 		return prefix + "debug: " + text
 	case level == slog.LevelWarn:
-		word = h.prefix(lang.Text{EN: "warning: "})
+		word = h.translatePrefix(lang.Text{EN: "warning: "})
 		prefix += word
 	}
 	const indent = "  "
-	whole := quoted().ReplaceAllStringFunc(prefix+text, func(s string) string {
+	whole := quotedText().ReplaceAllStringFunc(prefix+text, func(s string) string {
 		start := strings.IndexByte(s, '\'')
-		return s[:start] + strings.ReplaceAll(s[start:], " ", unbroken)
+		return s[:start] + strings.ReplaceAll(s[start:], " ", unbrokenBlank)
 	})
 	lines := strings.Join(WrapWords(whole, h.width, h.width-len(indent)), "\n"+indent)
-	lines = strings.ReplaceAll(lines, unbroken, " ")
+	lines = strings.ReplaceAll(lines, unbrokenBlank, " ")
 	if word = strings.TrimRight(word, ": ："); h.opt.Color && word != "" {
 		return strings.Replace(lines, word, StyleOf("warning").Paint(word), 1)
 	}
 	return lines
 }
 
-// prefix returns a prefix in the language of the messages.
-func (h *textHandler) prefix(t lang.Text) string {
+// translatePrefix returns a prefix in the language of the messages.
+func (h *textHandler) translatePrefix(t lang.Text) string {
 	if h.opt.Chinese {
 		return t.Chinese()
 	}
 	return t.String()
 }
 
-// quoted matches quoted texts, which people copy and so are never wrapped.
-var quoted = lang.Pattern(`(?:^|[ (（])'[^']+'`)
+// quotedText matches quoted texts, which people copy and so are never wrapped.
+var quotedText = lang.Pattern(`(?:^|[ (（])'[^']+'`)
 
-// unbroken replaces blanks at which a line must not break. Texts never contain it, since they are
+// unbrokenBlank marks blanks at which a line must not break. Texts never contain it, since they are
 // escaped.
-const unbroken = "\x00"
+const unbrokenBlank = "\x00"
 
 // WithAttrs implements slog.Handler.
 func (h *textHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &textHandler{level: h.level, attrs: h.attrs.WithAttrs(attrs), page: h.page, width: h.width, opt: h.opt}
+	return &textHandler{level: h.level, attrs: h.attrs.WithAttrs(attrs), buffer: h.buffer, width: h.width, opt: h.opt}
 }
 
 // WithGroup implements slog.Handler.
 func (h *textHandler) WithGroup(name string) slog.Handler {
-	return &textHandler{level: h.level, attrs: h.attrs.WithGroup(name), page: h.page, width: h.width, opt: h.opt}
+	return &textHandler{level: h.level, attrs: h.attrs.WithGroup(name), buffer: h.buffer, width: h.width, opt: h.opt}
 }
 
 // The terminal shows a key such as Ctrl-C as ^C at the cursor, and the drawer, which moves the
-// cursor only vertically, continues in that column. So lines begin with lineStart while progress is
-// drawn, followed by clearLine.
+// cursor only vertically, continues in that column. Therefore lines begin with lineStart while
+// progress is drawn, followed by clearLine.
 const (
 	lineStart = "\r"
 	clearLine = "\r\x1b[K"
@@ -270,20 +270,20 @@ const (
 // sink is the only writer of messages to a stream. While progress is drawn, lines go through the
 // drawer, which puts them above the bar.
 type sink struct {
-	mu    sync.Mutex
-	out   io.Writer
-	above io.Writer // nil unless progress is drawn
+	mu     sync.Mutex
+	out    io.Writer
+	drawer io.Writer // nil unless progress is drawn
 }
 
 // Write implements io.Writer.
 func (s *sink) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.above != nil {
-		if _, err := s.above.Write(append([]byte(clearLine), p...)); err == nil {
+	if s.drawer != nil {
+		if _, err := s.drawer.Write(append([]byte(clearLine), p...)); err == nil {
 			return len(p), nil
 		}
-		// The drawer failed: write the message directly.
+		// the drawer failed: write the message directly
 	}
 	return s.out.Write(p)
 }
@@ -292,7 +292,7 @@ func (s *sink) Write(p []byte) (int, error) {
 func (s *sink) sendTo(above io.Writer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.above = above
+	s.drawer = above
 }
 
 // restore calls stop and sends all further lines to the stream again. It holds the lock, since the
@@ -301,12 +301,12 @@ func (s *sink) restore(stop func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stop()
-	s.above = nil
-	_, _ = io.WriteString(s.out, clearLine) // a stream that cannot show it has no bar either
+	s.drawer = nil
+	_, _ = io.WriteString(s.out, clearLine) // the drawer cannot show a bar on this stream either
 }
 
-// Progress draws the progress of one run on a terminal and does nothing
-// elsewhere. Observe and Close belong to one goroutine.
+// Progress draws the progress of one run on a terminal and does nothing elsewhere. Only one
+// goroutine may call Observe and Close.
 type Progress struct {
 	title string
 	sink  *sink // nil disables drawing

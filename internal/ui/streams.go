@@ -1,5 +1,5 @@
 // Package ui communicates with the person or script that runs the program: streams and their
-// properties, messages, logs, progress and tables. It knows nothing of the contents of messages.
+// properties, messages, logs, progress and tables.
 package ui
 
 import (
@@ -38,12 +38,12 @@ func System(in, out, err *os.File) Streams {
 		OutTTY: term.IsTerminal(int(out.Fd())),
 		ErrTTY: term.IsTerminal(int(err.Fd())) && os.Getenv("TERM") != "dumb",
 	}
-	s.OutWidth, s.ErrWidth = columns(out), columns(err)
+	s.OutWidth, s.ErrWidth = terminalColumns(out), terminalColumns(err)
 	return s
 }
 
-// columns returns the width of a terminal in columns, 0 for other files.
-func columns(f *os.File) int {
+// terminalColumns returns the width of a terminal in columns, 0 for other files.
+func terminalColumns(f *os.File) int {
 	width, _, err := term.GetSize(int(f.Fd()))
 	if err != nil {
 		return 0
@@ -124,8 +124,8 @@ func (s Style) Paint(text string) string {
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }
 
-// Escape returns s with everything that a terminal would interpret instead of show in the form of
-// Go strings: control characters, newlines, invisible and direction-changing characters, invalid
+// Escape returns s with all characters that a terminal interprets instead of showing, in the form
+// of Go strings: control characters, newlines, invisible and direction-changing characters, invalid
 // UTF-8. Names in dumps and of files are untrusted.
 func Escape(s string) string {
 	if strings.IndexFunc(s, lang.IsInvisible) < 0 && utf8.ValidString(s) {

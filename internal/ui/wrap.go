@@ -30,7 +30,7 @@ func wrap(text string, first, rest int, whole bool) []string {
 		line, used, width = "", 0, max(1, rest)
 	}
 	head, command := cutCommand(text)
-	all := pieces(head)
+	all := splitPieces(head)
 	if command != "" {
 		all = append(all, textPiece{len(head) - len(strings.TrimRight(head, " ")), command, true})
 	}
@@ -55,12 +55,12 @@ func wrap(text string, first, rest int, whole bool) []string {
 	return lines
 }
 
-// pasted matches a command at the end of a text, behind a colon.
-var pasted = lang.Pattern(`[:：] ?(?:dumptool|mkdir|tar|unzip|7z|eval|--map-node-dict) .*$`)
+// commandAtEnd matches a command at the end of a text, behind a colon.
+var commandAtEnd = lang.Pattern(`[:：] ?(?:dumptool|mkdir|tar|unzip|7z|eval|--map-node-dict) .*$`)
 
 // cutCommand splits off the command at the end of a text. Users copy it, so it is never broken.
 func cutCommand(text string) (head, command string) {
-	at := pasted().FindStringIndex(text)
+	at := commandAtEnd().FindStringIndex(text)
 	if at == nil {
 		return text, ""
 	}
@@ -76,9 +76,9 @@ type textPiece struct {
 	copied bool
 }
 
-// pieces splits a text into words, and single Chinese characters with the punctuation that must not
+// splitPieces splits a text into words, and single Chinese characters with the punctuation that must not
 // be separated from them.
-func pieces(text string) []textPiece {
+func splitPieces(text string) []textPiece {
 	var all []textPiece
 	blanks, glue := 0, false // glue: the next character belongs to the last piece
 	var before rune
@@ -89,21 +89,21 @@ func pieces(text string) []textPiece {
 			continue
 		}
 		wide := isWide(c)
-		together := blanks == 0 && len(all) > 0 && (glue || closes(c) || !wide && !isWide(before))
+		together := blanks == 0 && len(all) > 0 && (glue || closesPunctuation(c) || !wide && !isWide(before))
 		if together {
 			all[len(all)-1].text += string(c)
 		} else {
 			all = append(all, textPiece{blanks: blanks, text: string(c)})
 		}
-		blanks, before, glue = 0, c, opens(c)
+		blanks, before, glue = 0, c, opensPunctuation(c)
 	}
 	return all
 }
 
 func isWide(c rune) bool { return Columns.RuneWidth(c) > 1 }
 
-// opens and closes report punctuation that must not end or begin a line.
-func opens(c rune) bool { return unicode.In(c, unicode.Ps, unicode.Pi) }
-func closes(c rune) bool {
+// opensPunctuation and closes report punctuation that must not end or begin a line.
+func opensPunctuation(c rune) bool { return unicode.In(c, unicode.Ps, unicode.Pi) }
+func closesPunctuation(c rune) bool {
 	return unicode.In(c, unicode.Pe, unicode.Pf) || strings.ContainsRune(",.;:!?，。；：！？、", c)
 }

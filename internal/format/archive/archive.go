@@ -1,11 +1,11 @@
 // Package archive reads the zip files that numpy and PyTorch write: stored or deflated entries,
-// each by position and without reading the others. It differs from archive/zip in its guarantees:
+// each by position and without reading the other entries. Its guarantees go beyond archive/zip:
 // memory in proportion to the directory in the file, not to the sizes that the file claims; random
 // access to data; and errors with an offset.
 //
 // The CRC-32 of an entry is computed from the bytes that are read, in any order and any parts, and
-// compared after the last byte: that read fails, and all later reads. Entry.Verify reads the unread
-// rest. The length of deflated entries is checked too.
+// compared after the last byte: if it differs, that read and all later reads fail. Entry.Verify
+// reads the unread rest. The length of deflated entries is checked too.
 //
 // The format is described in APPNOTE.TXT 6.3.10 of PKWARE,
 // https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT.
@@ -82,9 +82,9 @@ func (e *Entry) Special() bool {
 // maxPath is the maximum length of a Linux path, in bytes.
 const maxPath = 4095
 
-// CheckSpecial returns an error if the data contradicts the mode of a link, device or pipe: the
-// mode was damaged, because the CRC-32 does not cover the directory. Archivers write the path of a
-// link as its data.
+// CheckSpecial returns an error if the data contradicts the mode of a link, device or pipe. The
+// mode may be damaged, because the CRC-32 does not cover the directory. Archivers write the path of
+// a link as its data.
 func (e *Entry) CheckSpecial() error {
 	if e.Size <= maxPath {
 		path := make([]byte, e.Size)
@@ -138,7 +138,7 @@ func (a *Archive) Check() error {
 			return lang.Errorf("%q: %w", e.Name, err)
 		}
 		if e.packed > e.limit-localLength-int64(len(e.Name))-e.header {
-			return lang.Errorf("%q: %w", e.Name, formatError(e.header, "the entry has %d bytes, and what follows it is at 0x%x: they overlap", e.packed, e.limit))
+			return lang.Errorf("%q: %w", e.Name, formatError(e.header, "the entry has %d bytes and overlaps the next part of the file, at 0x%x", e.packed, e.limit))
 		}
 	}
 	return nil
@@ -151,7 +151,7 @@ type FormatError struct{ lang.Problem }
 func (*FormatError) Located() {}
 
 func formatError(off int64, format string, args ...any) error {
-	return &FormatError{problem(off, format, args)}
+	return &FormatError{newProblem(off, format, args)}
 }
 
 // UnsupportedError is the error of a valid zip file, or an entry, that this package cannot read.
@@ -161,15 +161,15 @@ type UnsupportedError struct {
 }
 
 func unsupported(off int64, format string, args ...any) error {
-	return &UnsupportedError{Problem: problem(off, format, args)}
+	return &UnsupportedError{Problem: newProblem(off, format, args)}
 }
 
 func splitRanges(off int64) error {
-	return &UnsupportedError{problem(off, "an archive of several files is not supported", nil), true}
+	return &UnsupportedError{newProblem(off, "an archive of several files is not supported", nil), true}
 }
 
-// problem is an error about the bytes at an offset.
-func problem(off int64, format string, args []any) lang.Problem {
+// newProblem is an error about the bytes at an offset.
+func newProblem(off int64, format string, args []any) lang.Problem {
 	return lang.Problem{Sentence: lang.Say("zip: at 0x%x: %s", off, lang.Say(format, args...))}
 }
 
@@ -223,7 +223,7 @@ func (e *Entry) Data() (*io.SectionReader, error) {
 		return nil, err
 	}
 	if e.packed > e.limit-begin {
-		return nil, formatError(begin, "the entry has %d bytes of data, %d bytes before what follows it", e.packed, e.limit-begin)
+		return nil, formatError(begin, "the entry has %d bytes of data, but the next part of the file begins after %d bytes", e.packed, e.limit-begin)
 	}
 	switch {
 	case e.method == methodStored && e.archive.unchecked:
@@ -256,8 +256,8 @@ func (e *Entry) check() error {
 }
 
 const (
-	// window is the number of last inflated bytes that a stream keeps: two blocks of 65,536
-	// elements of four bytes, for reads that are slightly out of order.
+	// window is the number of inflated bytes that a stream keeps: two blocks of 65,536 elements of
+	// four bytes, for reads that are slightly out of order.
 	window = 512 << 10
 	// inflateSize is the number of bytes inflated at a time.
 	inflateSize = 32 << 10
@@ -316,7 +316,7 @@ type stream struct {
 	in    *bufio.Reader
 	out   io.ReadCloser
 	pos   int64  // number of inflated bytes
-	ring  []byte // the last of them: byte i is at i % len(ring)
+	ring  []byte // the last inflated bytes: byte i is at i % len(ring)
 	crc   uint32
 }
 
@@ -370,10 +370,10 @@ func (s *stream) inflate() error {
 	case err == io.EOF:
 		return formatError(s.owner.begin, "the entry inflates to %d bytes, want %d", s.pos, e.Size)
 	}
-	return s.wrap(err)
+	return s.wrapError(err)
 }
 
-// end checks that the deflated data ends with the entry, and the CRC-32.
+// end checks that the deflated data ends with the entry, and compares the CRC-32.
 func (s *stream) end() error {
 	e := s.owner.entry
 	var more [1]byte
@@ -381,13 +381,13 @@ func (s *stream) end() error {
 	case n > 0:
 		return formatError(s.owner.begin, "the entry inflates to more than %d bytes", e.Size)
 	case err != io.EOF:
-		return s.wrap(err)
+		return s.wrapError(err)
 	}
 	return s.owner.sum.decide(e.compare(s.owner.begin, s.crc))
 }
 
-// wrap adds the offset in the file to an inflate error.
-func (s *stream) wrap(err error) error {
+// wrapError adds the offset in the file to an inflate error.
+func (s *stream) wrapError(err error) error {
 	if corrupt, ok := errors.AsType[flate.CorruptInputError](err); ok {
 		return formatError(s.owner.begin+int64(corrupt), "the deflated data is corrupt")
 	}

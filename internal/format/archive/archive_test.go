@@ -308,8 +308,8 @@ func malformed(t testing.TB) []badFile {
 		{"bzip2", patch(stored, directorySignature, 10, 12), "compression method 12 (bzip2) is not supported, want stored or deflated"},
 		{"unknown method", patch(stored, directorySignature, 10, 200), "compression method 200 is not supported"},
 		{"stored with two sizes", patch(stored, directorySignature, 20, 11), "the entry is stored in 11 bytes, but has 10"},
-		{"stored beyond", patch(stored, directorySignature, 20, 99, 0, 0, 0, 99), "has 99 bytes of data, 26 bytes before what follows it"},
-		{"header beyond", patch(stored, directorySignature, 42, 0xff, 0xff, 0xff), "at 0xffffff: no room for the header"},
+		{"stored beyond", patch(stored, directorySignature, 20, 99, 0, 0, 0, 99), "has 99 bytes of data, but the next part of the file begins after 26 bytes"},
+		{"header beyond", patch(stored, directorySignature, 42, 0xff, 0xff, 0xff), "at 0xffffff: the header of the entry overlaps"},
 		{"no header", patch(stored, directorySignature, 42, 1), "found \"K\\x03\\x04\\x14\", want the header of an entry"},
 		{"another name", patch(stored, localSignature, 30, 'b'), "another name"},
 		{"longer header", patch(stored, localSignature, 28, 0xff, 0xff), "overlaps the data after it"},
@@ -370,7 +370,7 @@ func TestOverlap(t *testing.T) {
 		t.Errorf("the first is %q, %v", got, err)
 	}
 	_, err := a.Entries[1].Data()
-	checkError(t, "the second", err, "what follows it is at 0x0")
+	checkError(t, "the second", err, "overlaps the next part of the file, at 0x0")
 }
 
 // TestWide reads files with 64-bit fields.
@@ -394,7 +394,7 @@ func TestWide(t *testing.T) {
 	} {
 		var e Entry
 		e.Size, e.packed, e.header = 1<<32-1, 1<<32-1, 1<<32-1
-		err := e.widen(tt.extra, 5)
+		err := e.read64BitFields(tt.extra, 5)
 		switch {
 		case name == "no field" || name == "other field" || name == "cut":
 			if err != nil || e.Size != 1<<32-1 || e.header != 1<<32-1 {

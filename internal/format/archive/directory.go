@@ -31,21 +31,21 @@ const (
 
 const maxComment = math.MaxUint16
 
-// unix is the system code of entries with a Unix mode.
-const unix = 3
+// systemUnix is the system code of entries with a Unix mode.
+const systemUnix = 3
 
-// end describes the directory, from the end of a file.
-type end struct {
+// endRecord describes the directory, from the end of a file.
+type endRecord struct {
 	directory, size int64 // size in bytes
 	entries         uint64
 }
 
 // findEnd reads the end record, which only a comment may follow, and the 64-bit end record if there
 // is one.
-func findEnd(r io.ReaderAt, size int64) (end, error) {
+func findEnd(r io.ReaderAt, size int64) (endRecord, error) {
 	tail := make([]byte, max(0, min(size, endLength+maxComment)))
 	if err := readFull(r, tail, size-int64(len(tail))); err != nil {
-		return end{}, err
+		return endRecord{}, err
 	}
 	for i := len(tail) - endLength; i >= 0; i-- {
 		b := tail[i:]
@@ -54,65 +54,65 @@ func findEnd(r io.ReaderAt, size int64) (end, error) {
 		}
 		return parseEnd(r, b, size-int64(len(b)))
 	}
-	return end{}, formatError(size, "no end record of a zip file in the last %d bytes: the file is truncated", len(tail))
+	return endRecord{}, formatError(size, "no end record of a zip file in the last %d bytes: the file is truncated", len(tail))
 }
 
 // parseEnd parses the end record b at offset at.
-func parseEnd(r io.ReaderAt, b []byte, at int64) (end, error) {
+func parseEnd(r io.ReaderAt, b []byte, at int64) (endRecord, error) {
 	disk, first, here := u16(b[4:]), u16(b[6:]), u16(b[8:])
-	e := end{int64(u32(b[16:])), int64(u32(b[12:])), uint64(u16(b[10:]))}
+	e := endRecord{int64(u32(b[16:])), int64(u32(b[12:])), uint64(u16(b[10:]))}
 	if e.entries == math.MaxUint16 || e.size == math.MaxUint32 || e.directory == math.MaxUint32 {
 		found, wide, err := findEnd64(r, at)
 		if err != nil {
-			return end{}, err
+			return endRecord{}, err
 		}
 		if found >= 0 {
 			return wide, wide.check(found)
 		}
 	}
 	if disk != 0 || first != 0 || uint64(here) != e.entries {
-		return end{}, splitRanges(at)
+		return endRecord{}, splitRanges(at)
 	}
 	return e, e.check(at)
 }
 
-// findEnd64 reads the 64-bit end record that the locator before the end record at offset at points
-// to. It returns its offset, -1 for none.
-func findEnd64(r io.ReaderAt, at int64) (int64, end, error) {
+// findEnd64 reads the 64-bit end record. A locator before the end record at offset at points to it.
+// It returns the offset, -1 for none.
+func findEnd64(r io.ReaderAt, at int64) (int64, endRecord, error) {
 	if at < locatorLength+end64Length {
-		return -1, end{}, nil
+		return -1, endRecord{}, nil
 	}
 	var b [end64Length]byte
 	if err := readFull(r, b[:locatorLength], at-locatorLength); err != nil {
-		return 0, end{}, err
+		return 0, endRecord{}, err
 	}
 	if !bytes.HasPrefix(b[:], []byte(locatorSignature)) {
-		return -1, end{}, nil
+		return -1, endRecord{}, nil
 	}
 	place := binary.LittleEndian.Uint64(b[8:])
 	if place > uint64(at-locatorLength-end64Length) {
-		return 0, end{}, formatError(at-locatorLength, "the end record of 64 bits is at 0x%x, beyond the file", place)
+		return 0, endRecord{}, formatError(at-locatorLength, "the end record of 64 bits is at 0x%x, beyond the file", place)
 	}
 	found := int64(place)
 	if err := readFull(r, b[:], found); err != nil {
-		return 0, end{}, err
+		return 0, endRecord{}, err
 	}
 	if !bytes.HasPrefix(b[:], []byte(end64Signature)) {
-		return 0, end{}, formatError(found, "found %q, want an end record of 64 bits", b[:4])
+		return 0, endRecord{}, formatError(found, "found %q, want an end record of 64 bits", b[:4])
 	}
 	here, entries := u64(b[24:]), u64(b[32:])
 	if u32(b[16:]) != 0 || u32(b[20:]) != 0 || here != entries {
-		return 0, end{}, splitRanges(found)
+		return 0, endRecord{}, splitRanges(found)
 	}
 	size, directory := u64(b[40:]), u64(b[48:])
 	if size > uint64(found) || directory > uint64(found) {
-		return 0, end{}, formatError(found, "the directory has %d bytes at 0x%x, want it before its end record", size, directory)
+		return 0, endRecord{}, formatError(found, "the directory has %d bytes at 0x%x, want it before its end record", size, directory)
 	}
-	return found, end{int64(directory), int64(size), entries}, nil
+	return found, endRecord{int64(directory), int64(size), entries}, nil
 }
 
 // check compares the size and offset of the directory with the end record at offset at.
-func (e end) check(at int64) error {
+func (e endRecord) check(at int64) error {
 	switch {
 	case e.size > at || e.directory > at-e.size:
 		return formatError(at, "the directory has %d bytes at 0x%x, want it before its end record", e.size, e.directory)
@@ -125,12 +125,12 @@ func (e end) check(at int64) error {
 }
 
 // readDirectory reads the entries.
-func (a *Archive) readDirectory(e end) error {
+func (a *Archive) readDirectory(e endRecord) error {
 	in := bufio.NewReaderSize(io.NewSectionReader(a.r, e.directory, e.size), 64<<10)
 	d := directory{in: in, at: e.directory, left: e.size}
 	a.Entries = make([]Entry, 0, e.entries)
 	for range e.entries {
-		entry, err := d.entry()
+		entry, err := d.nextEntry()
 		if err != nil {
 			return err
 		}
@@ -163,7 +163,7 @@ func (d *directory) nextBytes(n int) ([]byte, error) {
 	return d.buf, nil
 }
 
-func (d *directory) entry() (Entry, error) {
+func (d *directory) nextEntry() (Entry, error) {
 	at := d.at
 	b, err := d.nextBytes(directoryLength)
 	if err != nil {
@@ -176,7 +176,7 @@ func (d *directory) entry() (Entry, error) {
 		flags: u16(b[8:]), method: u16(b[10:]), crc: u32(b[16:]),
 		packed: int64(u32(b[20:])), Size: int64(u32(b[24:])), header: int64(u32(b[42:])),
 	}
-	if b[5] == unix {
+	if b[5] == systemUnix {
 		e.mode = u16(b[40:])
 	}
 	name, extra, comment := int(u16(b[28:])), int(u16(b[30:])), int(u16(b[32:]))
@@ -184,11 +184,11 @@ func (d *directory) entry() (Entry, error) {
 		return Entry{}, err
 	}
 	e.Name = string(b[:name])
-	return e, e.widen(b[name:name+extra], at)
+	return e, e.read64BitFields(b[name:name+extra], at)
 }
 
-// widen reads the 64-bit fields in the extra fields of the directory entry at offset at.
-func (e *Entry) widen(extra []byte, at int64) error {
+// read64BitFields reads the 64-bit fields in the extra fields of the directory entry at offset at.
+func (e *Entry) read64BitFields(extra []byte, at int64) error {
 	const id64 = 1
 	for len(extra) >= 4 {
 		id, n := u16(extra), int(u16(extra[2:]))
@@ -217,8 +217,8 @@ func (e *Entry) widen(extra []byte, at int64) error {
 	return nil
 }
 
-// setLimits sets the offset of the next header for every entry, so that entries cannot overlap. Of
-// entries with the same header only the first has data.
+// setLimits sets the offset of the next header for every entry, so that entries cannot overlap. If
+// several entries have the same header, only the first has data.
 func (a *Archive) setLimits(directory int64) {
 	order := make([]int32, len(a.Entries))
 	for i := range order {
@@ -237,7 +237,7 @@ func (a *Archive) setLimits(directory int64) {
 // dataOffset returns the offset of an entry's data, after its local header.
 func (e *Entry) dataOffset() (int64, error) {
 	if e.header > e.limit-localLength-int64(len(e.Name)) {
-		return 0, formatError(e.header, "no room for the header of the entry: what follows it is at 0x%x", e.limit)
+		return 0, formatError(e.header, "the header of the entry overlaps the next part of the file, at 0x%x", e.limit)
 	}
 	b, err := e.archive.near.read(e.archive.r, e.header, localLength+len(e.Name))
 	if err != nil {

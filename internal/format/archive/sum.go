@@ -58,7 +58,7 @@ type storedReader struct {
 // ReadAt implements io.ReaderAt.
 func (s *storedReader) ReadAt(p []byte, off int64) (int, error) {
 	n, err := s.entry.archive.r.ReadAt(p, s.begin+off)
-	if failed := s.add(p[:n], off); failed != nil {
+	if failed := s.addToSum(p[:n], off); failed != nil {
 		return 0, failed
 	}
 	return n, err
@@ -69,8 +69,8 @@ func (s *storedReader) Outer() (r io.ReaderAt, off, n int64) {
 	return s.entry.archive.r, s.begin, s.entry.Size
 }
 
-// add adds data to the sum. It returns the error of the entry, once it is known.
-func (s *storedReader) add(p []byte, off int64) error {
+// addToSum adds data to the sum. It returns the error of the entry, once it is known.
+func (s *storedReader) addToSum(p []byte, off int64) error {
 	if s.sum.isDecided.Load() {
 		return s.sum.err
 	}
@@ -92,7 +92,7 @@ func (s *storedReader) verify() error {
 	defer s.sum.reading.Unlock()
 	buf := make([]byte, min(s.entry.Size, verifySize))
 	for !s.sum.isDecided.Load() {
-		from, to := s.sum.gap(s.entry.Size)
+		from, to := s.sum.firstGap(s.entry.Size)
 		n := min(int64(len(buf)), to-from)
 		if got, err := s.ReadAt(buf[:n], from); int64(got) < n {
 			return shortRead(s.begin+from, got, int(n), err)
@@ -151,8 +151,8 @@ func (s *sum) result() error {
 	return nil
 }
 
-// gap returns the first unread range of an entry of some size.
-func (s *sum) gap(size int64) (from, to int64) {
+// firstGap returns the first unread range of an entry of some size.
+func (s *sum) firstGap(size int64) (from, to int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.parts) > 1 {

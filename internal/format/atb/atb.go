@@ -70,9 +70,9 @@ func Read(file io.ReaderAt, size int64) (*Header, error) {
 		return &Header{}, lang.Errorf("read %d bytes of the header, want %d: %w", n, len(text), err)
 	}
 	p := &parser{Header: Header{Format: tensor.ND, Shape: tensor.Shape{}}, seen: map[string]bool{}}
-	begin, err := p.lines(text)
+	begin, err := p.parseLines(text)
 	if err == nil {
-		err = p.data(file, begin, size)
+		err = p.locateData(file, begin, size)
 	}
 	return &p.Header, err
 }
@@ -84,8 +84,8 @@ type parser struct {
 	offset, object int64
 }
 
-// lines parses the lines of the header and returns the offset of the elements.
-func (p *parser) lines(text []byte) (begin int64, err error) {
+// parseLines parses the lines of the header and returns the offset of the elements.
+func (p *parser) parseLines(text []byte) (begin int64, err error) {
 	p.length = -1
 	for off := 0; ; {
 		n := bytes.IndexByte(text[off:], '\n')
@@ -107,15 +107,15 @@ func (p *parser) lines(text []byte) (begin int64, err error) {
 		if key == keyFormat && value == "-1" {
 			value = strconv.Itoa(int(tensor.ND))
 		}
-		if err := p.set(key, value); err != nil {
+		if err := p.setField(key, value); err != nil {
 			return 0, formatError(int64(off), "%s: %v", key, err)
 		}
 		off += n + 1
 	}
 }
 
-// set sets the field of a key; unknown keys are ignored.
-func (p *parser) set(key, value string) error {
+// setField sets the field of a key; unknown keys are ignored.
+func (p *parser) setField(key, value string) error {
 	if key == keyLink {
 		p.Link = value
 		return nil
@@ -124,7 +124,7 @@ func (p *parser) set(key, value string) error {
 	if !ok {
 		return nil
 	}
-	v, err := integers(value, count)
+	v, err := parseIntegers(value, count)
 	if err != nil {
 		return err
 	}
@@ -148,8 +148,8 @@ func (p *parser) set(key, value string) error {
 // anyCount allows any number of integers, or none.
 const anyCount = -1
 
-// integers parses non-negative integers separated by commas.
-func integers(text string, count int) ([]int64, error) {
+// parseIntegers parses non-negative integers separated by commas.
+func parseIntegers(text string, count int) ([]int64, error) {
 	all := []int64{}
 	if count == anyCount && strings.TrimSpace(text) == "" {
 		return all, nil
@@ -167,8 +167,8 @@ func integers(text string, count int) ([]int64, error) {
 	return all, nil
 }
 
-// data finds the elements, at offset begin or later.
-func (p *parser) data(file io.ReaderAt, begin, size int64) error {
+// locateData finds the elements, at offset begin or later.
+func (p *parser) locateData(file io.ReaderAt, begin, size int64) error {
 	rest := size - begin
 	switch {
 	case p.length > rest:

@@ -109,7 +109,7 @@ func TestFilterValues(t *testing.T) {
 	message := []byte{2, 1, filterShuffle, 0, 0, 0, 0xff, 0xff, 4, 0, 0, 0}
 	if n := testing.AllocsPerRun(10, func() {
 		c := cursor{b: message}
-		if _, err := c.filters(); err == nil {
+		if _, err := c.readFilters(); err == nil {
 			t.Error("there is no error")
 		}
 	}); n > 100 {

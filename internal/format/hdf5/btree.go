@@ -2,9 +2,9 @@ package hdf5
 
 import "math/bits"
 
-// symbolNodes calls visit with the address of every symbol node of a version-1 B-tree, in the order
+// eachSymbolNode calls visit with the address of every symbol node of a version-1 B-tree, in the order
 // of the names.
-func (f *file) symbolNodes(root int64, visit func(addr int64) error) error {
+func (f *file) eachSymbolNode(root int64, visit func(addr int64) error) error {
 	w := &walk1{f: f, seen: make(map[int64]bool), visit: visit}
 	return w.node(root, none)
 }
@@ -31,13 +31,13 @@ func treeHead(c *cursor, kind int) (level, entries int) {
 // treeHeadSize is the number of bytes that treeHead reads.
 func (f *file) treeHeadSize() int64 { return int64(8 + 2*f.offsetSize) }
 
-// node visits the symbol nodes below a node, which must have level want unless want is none.
+// node visits the symbol nodes below a node. The node must have level want, unless want is none.
 func (w *walk1) node(addr int64, want int) error {
 	if err := w.visitOnce(addr); err != nil {
 		return err
 	}
 	size := w.f.treeHeadSize()
-	c, err := w.f.cursor(addr, size)
+	c, err := w.f.cursorAt(addr, size)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (w *walk1) node(addr int64, want int) error {
 	case want != none && level != want:
 		return formatError(c.off, "B-tree: a node of level %d, want %d", level, want)
 	}
-	if c, err = w.f.cursor(addr+size, int64(n*(w.f.lengthSize+w.f.offsetSize))); err != nil {
+	if c, err = w.f.cursorAt(addr+size, int64(n*(w.f.lengthSize+w.f.offsetSize))); err != nil {
 		return err
 	}
 	for range n {
@@ -69,7 +69,7 @@ func (w *walk1) node(addr int64, want int) error {
 // visitOnce records a node, and fails if it was visited before.
 func (w *walk1) visitOnce(addr int64) error {
 	if w.seen[addr] {
-		return formatError(-1, "B-tree: the node at address 0x%x is there twice", addr)
+		return formatError(-1, "B-tree: the node at address 0x%x occurs twice", addr)
 	}
 	w.seen[addr] = true
 	return nil
@@ -87,7 +87,7 @@ type tree2 struct {
 	levels []level2
 }
 
-// level2 describes the nodes of one level.
+// level2 describes the nodes of one level of a version-2 B-tree.
 type level2 struct {
 	max       int64 // records in a node
 	total     int64 // records in a node and all nodes below it
@@ -99,8 +99,8 @@ type level2 struct {
 // maxLevels bounds the levels of a B-tree: more than any number of records needs.
 const maxLevels = 16
 
-// tree2 reads the header of a version-2 B-tree.
-func (f *file) tree2(addr int64) (*tree2, error) {
+// readTree2 reads the header of a version-2 B-tree.
+func (f *file) readTree2(addr int64) (*tree2, error) {
 	c, err := f.verifiedCursor(addr, int64(4+1+1+4+2+2+1+1+f.offsetSize+2+f.lengthSize+4), "BTHD")
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (t *tree2) setLevels(node, off int64) error {
 		}
 		l.pointer = int64(t.f.offsetSize + l.countSize + l.totalSize)
 		l.max = (node - head - l.pointer) / (record + l.pointer)
-		all, ok := product(l.max+1, below.total)
+		all, ok := multiply(l.max+1, below.total)
 		if l.max <= 0 || !ok || all > 1<<62 {
 			return formatError(off, "B-tree: nodes of %d bytes with records of %d bytes, %d levels deep", node, record, t.depth)
 		}
@@ -201,10 +201,10 @@ func (t *tree2) visit(visit func(record []byte) error) error {
 
 func (t *tree2) eachBelow(addr int64, records, depth int, seen map[int64]bool, visit func([]byte) error) error {
 	if seen[addr] {
-		return formatError(-1, "B-tree: the node at address 0x%x is there twice", addr)
+		return formatError(-1, "B-tree: the node at address 0x%x occurs twice", addr)
 	}
 	seen[addr] = true
-	c, err := t.f.cursor(addr, t.nodeSize(depth, records))
+	c, err := t.f.cursorAt(addr, t.nodeSize(depth, records))
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ type chunked struct {
 
 	axis, step            int64 // the axis of windows, and its positions in a window
 	strides, chunkStrides []int64
-	// whole is the first axis whose inner axes are spanned by every chunk.
+	// whole is the first axis whose inner axes every chunk spans.
 	whole int64
 }
 
@@ -52,22 +52,22 @@ type index interface {
 
 // chunk is a stored chunk.
 type chunk struct {
-	addr int64 // none if it was never written
+	addr int64 // none if the chunk was never written
 	size int64
 	mask uint32 // bits of filters that were skipped
 }
 
-// chooseWindows chooses the windows: one chunk is subtracted from the available memory, and the rest, at least a fifth of it,
-// is the limit of a window. The dataset must not be empty.
+// chooseWindows chooses the windows. The limit of a window is the available memory minus one chunk,
+// and at least a fifth of that memory. The dataset must not be empty.
 func (c *chunked) chooseWindows(memory int64) {
 	c.chunkBytes = c.chunk.Elements() * c.unit
 	c.strides, c.chunkStrides = c.shape.Strides(), c.chunk.Strides()
 	limit := max(memory-c.chunkBytes, memory/5)
-	for c.inner(c.axis) > limit && c.axis < int64(len(c.shape))-1 {
+	for c.innerBytes(c.axis) > limit && c.axis < int64(len(c.shape))-1 {
 		c.axis++
 	}
-	inner := max(1, c.inner(c.axis))
-	if slab, ok := product(c.chunk[c.axis], inner); ok && slab <= limit {
+	inner := max(1, c.innerBytes(c.axis))
+	if slab, ok := multiply(c.chunk[c.axis], inner); ok && slab <= limit {
 		c.step = c.chunk[c.axis] * max(1, min(limit, goodWindow)/slab)
 	} else {
 		c.step = max(1, limit/inner)
@@ -78,13 +78,13 @@ func (c *chunked) chooseWindows(memory int64) {
 	}
 }
 
-// stored estimates the bytes decoded for all elements: all chunks, and 4096 bytes of overhead for
-// each.
-func (c *chunked) stored() int64 {
+// decodedBytes estimates the bytes decoded for all elements: all chunks, and 4096 bytes of overhead
+// for each.
+func (c *chunked) decodedBytes() int64 {
 	n := c.chunkBytes + 4096
 	for j := range c.shape {
 		var ok bool
-		if n, ok = product(n, chunks(c.shape[j], c.chunk[j])); !ok {
+		if n, ok = multiply(n, chunkCount(c.shape[j], c.chunk[j])); !ok {
 			return math.MaxInt64
 		}
 	}
@@ -92,7 +92,7 @@ func (c *chunked) stored() int64 {
 }
 
 // unwritten counts the elements in chunks that were never written. places counts the chunks looked
-// up in the file so far. A broken index ends the count: reading reports the error.
+// up in the file so far. A broken index ends the count without an error: reading reports it.
 func (c *chunked) unwritten(places *int64) (n int64) {
 	if _, none := c.index.(emptyIndex); none {
 		return c.shape.Elements()
@@ -101,7 +101,7 @@ func (c *chunked) unwritten(places *int64) (n int64) {
 	defer c.f.decoders.put(d)
 	end := make([]int64, len(c.shape))
 	for j := range end {
-		end[j] = chunks(c.shape[j], c.chunk[j])
+		end[j] = chunkCount(c.shape[j], c.chunk[j])
 	}
 	_ = eachPlace(make([]int64, len(end)), end, func(place []int64) error {
 		if *places == maxPlaces {
@@ -121,8 +121,8 @@ func (c *chunked) unwritten(places *int64) (n int64) {
 	return n
 }
 
-// inner returns the bytes of one position of an axis.
-func (c *chunked) inner(axis int64) int64 { return c.shape[axis+1:].Elements() * c.unit }
+// innerBytes returns the bytes of one position of an axis.
+func (c *chunked) innerBytes(axis int64) int64 { return c.shape[axis+1:].Elements() * c.unit }
 
 // ReadAt reads stored bytes. Several goroutines may call it.
 func (c *chunked) ReadAt(p []byte, off int64) (int, error) {
@@ -164,7 +164,7 @@ func (c *chunked) decode(d *decoder, at int64) error {
 	for j, stride := range c.strides {
 		d.start += lo[j] * stride * c.unit
 	}
-	size := int((hi[c.axis] - lo[c.axis]) * c.inner(c.axis))
+	size := int((hi[c.axis] - lo[c.axis]) * c.innerBytes(c.axis))
 	d.window = slices.Grow(d.window[:0], size)[:size]
 
 	first, end := make([]int64, len(lo)), make([]int64, len(lo)) // in the grid of chunks
@@ -178,13 +178,13 @@ func (c *chunked) decode(d *decoder, at int64) error {
 			return err
 		}
 		if ch.addr == none {
-			b.runs(func(_, to, n int64) { c.fill.fill(d.window[to*c.unit:][:n*c.unit], 0) })
+			b.eachRun(func(_, to, n int64) { c.fill.fill(d.window[to*c.unit:][:n*c.unit], 0) })
 			return nil
 		}
 		if err := c.load(d, &ch, place); err != nil {
 			return lang.Errorf("chunk %v: %w", place, err)
 		}
-		b.runs(func(from, to, n int64) {
+		b.eachRun(func(from, to, n int64) {
 			if dst := d.window[to*c.unit:][:n*c.unit]; d.shuffled {
 				unshuffle(dst, d.plain, int(from), int(c.chunkBytes/c.unit), int(c.unit))
 			} else {
@@ -208,7 +208,7 @@ func (c *chunked) load(d *decoder, ch *chunk, place []int64) error {
 			}
 		}
 	}
-	off, err := c.f.offset(ch.addr, ch.size)
+	off, err := c.f.fileOffset(ch.addr, ch.size)
 	if err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (c *chunked) load(d *decoder, ch *chunk, place []int64) error {
 	if err := format.ReadFull(c.f.r, d.in, off); err != nil {
 		return err
 	}
-	d.plain, d.shuffled, err = d.undo(d.in, filters, ch.mask, c.chunkBytes, c.unit)
+	d.plain, d.shuffled, err = d.undoFilters(d.in, filters, ch.mask, c.chunkBytes, c.unit)
 	d.loaded = ch.addr
 	return err
 }
@@ -239,7 +239,7 @@ type chunkBox struct {
 
 // boxOf returns the part of the chunk at a place that lies in the window of positions lo to hi.
 func (c *chunked) boxOf(place, lo, hi []int64) *chunkBox {
-	axis := max(c.whole, c.axis) // runs along it are contiguous on both sides
+	axis := max(c.whole, c.axis) // runs along this axis are contiguous on both sides
 	b := &chunkBox{lo: make([]int64, axis+1), hi: make([]int64, axis+1), fromStrides: c.chunkStrides, toStrides: c.strides}
 	for j := range b.lo {
 		start := place[j] * c.chunk[j]
@@ -252,9 +252,9 @@ func (c *chunked) boxOf(place, lo, hi []int64) *chunkBox {
 	return b
 }
 
-// runs calls copy for every run with its first element in the chunk, its first element in the
+// eachRun calls copy for every run with its first element in the chunk, its first element in the
 // window and its length.
-func (b *chunkBox) runs(copy func(from, to, n int64)) {
+func (b *chunkBox) eachRun(copy func(from, to, n int64)) {
 	_ = eachPlace(b.lo, b.hi, func(at []int64) error {
 		from, to := b.from, b.to
 		for j, x := range at {
@@ -304,11 +304,11 @@ type decoder struct {
 	blocks blocks
 }
 
-// swap makes the output of a filter the input of the next one.
+// swap makes the output of a filter the input of the next filter.
 func (d *decoder) swap() { d.in, d.out = d.out, d.in }
 
-// memory returns the bytes that a decoder keeps.
-func (d *decoder) memory() int {
+// memorySize returns the bytes that a decoder keeps.
+func (d *decoder) memorySize() int {
 	n := cap(d.window) + cap(d.in) + cap(d.out)
 	for i := range d.blocks {
 		n += len(d.blocks[i].data)
@@ -342,7 +342,7 @@ func (p *decoders) put(d *decoder) {
 	p.free = append(p.free, d)
 	sum := 0
 	for i, d := range slices.Backward(p.free) {
-		if sum += d.memory(); sum > decoderMemory && i < len(p.free)-1 {
+		if sum += d.memorySize(); sum > decoderMemory && i < len(p.free)-1 {
 			p.free = slices.Delete(p.free, 0, i+1)
 			return
 		}

@@ -12,7 +12,7 @@ type dataset struct {
 	elementType
 	space           *dataspace
 	attrs           []attribute
-	shownAttributes []format.Attr // attrs in the form of format.Attr, on demand
+	shownAttributes []format.Attr // attrs in the form of format.Attr, made on demand
 	// datatype is the encoded datatype; nil unless the dataset is to be copied.
 	datatype []byte
 	// stored reads the stored elements, size bytes in total.
@@ -29,8 +29,8 @@ func (o *objectHeader) isDataset() bool {
 	return o.firstMessage(msgLayout) != nil || o.firstMessage(msgDatatype) != nil && o.firstMessage(msgDataspace) != nil
 }
 
-// dataset parses the object header of a dataset. With an error it returns the parts parsed before.
-func (f *file) dataset(o *objectHeader) (*dataset, error) {
+// readDataset parses the object header of a dataset. With an error it returns the parts parsed before.
+func (f *file) readDataset(o *objectHeader) (*dataset, error) {
 	d := &dataset{}
 	if err := d.describe(f, o); err != nil {
 		return d, err
@@ -43,31 +43,31 @@ func (f *file) dataset(o *objectHeader) (*dataset, error) {
 
 // describe reads the type, the shape and the attributes.
 func (d *dataset) describe(f *file, o *objectHeader) (err error) {
-	if d.attrs, err = f.attributes(o); err != nil {
+	if d.attrs, err = f.readAttributes(o); err != nil {
 		return err
 	}
-	c, err := f.message(o, msgDataspace, "dataspace")
+	c, err := f.requireMessage(o, msgDataspace, "dataspace")
 	if err != nil {
 		return err
 	}
-	if d.space, err = c.dataspace(); err != nil {
+	if d.space, err = c.readDataspace(); err != nil {
 		return err
 	}
-	if c, err = f.message(o, msgDatatype, "datatype"); err != nil {
+	if c, err = f.requireMessage(o, msgDatatype, "datatype"); err != nil {
 		return err
 	}
 	if f.keep != nil {
 		d.datatype = c.b
 	}
-	if d.elementType, err = c.datatype(); err != nil {
+	if d.elementType, err = c.readDatatype(); err != nil {
 		return err
 	}
 	d.size, err = d.space.bytes(&d.elementType)
 	return err
 }
 
-// message returns the data of a message that every dataset must have.
-func (f *file) message(o *objectHeader, kind int, name string) (*cursor, error) {
+// requireMessage returns the data of a message that every dataset must have.
+func (f *file) requireMessage(o *objectHeader, kind int, name string) (*cursor, error) {
 	m := o.firstMessage(kind)
 	if m == nil {
 		return nil, formatError(-1, "the dataset at address 0x%x has no %s", o.addr, name)
@@ -84,7 +84,7 @@ const (
 
 // findData finds the data.
 func (d *dataset) findData(f *file, o *objectHeader) error {
-	c, err := f.message(o, msgLayout, "layout of its data")
+	c, err := f.requireMessage(o, msgLayout, "layout of its data")
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (d *dataset) findData(f *file, o *objectHeader) error {
 	case 1, 2:
 		return l.parseOldVersions()
 	case 3, 4, 5:
-		return l.new(version)
+		return l.parseNewVersions(version)
 	}
 	return formatError(at, "layout version %d, want 1 to 5", version)
 }
@@ -131,36 +131,36 @@ func (l *dataLocator) parseOldVersions() error {
 	}
 	switch class {
 	case storedInHeader:
-		return l.inHeader(c.size(4))
+		return l.setHeaderData(c.size(4))
 	case storedInOnePiece:
-		return l.inOnePiece(addr, l.d.size)
+		return l.setContiguousData(addr, l.d.size)
 	case storedInChunks:
-		return l.inChunks(dims, func(*chunked) (index, error) { return l.tree1(addr, dims) })
+		return l.setChunkedData(dims, func(*chunked) (index, error) { return l.newTree1Index(addr, dims) })
 	}
-	return l.unknown(class)
+	return l.unknownVersion(class)
 }
 
-// new parses version 3 and later, after the version number.
-func (l *dataLocator) new(version int) error {
+// parseNewVersions parses version 3 and later, after the version number.
+func (l *dataLocator) parseNewVersions(version int) error {
 	c := l.c
 	switch class := c.u8(); class {
 	case storedInHeader:
-		return l.inHeader(int64(c.u16()))
+		return l.setHeaderData(int64(c.u16()))
 	case storedInOnePiece:
-		return l.inOnePiece(c.address(), c.length())
+		return l.setContiguousData(c.address(), c.length())
 	case storedInChunks:
 		if version == 3 {
 			rank, addr := c.u8(), c.address()
-			dims := l.dimensions(rank, 4)
-			return l.inChunks(dims, func(*chunked) (index, error) { return l.tree1(addr, dims) })
+			dims := l.readDimensions(rank, 4)
+			return l.setChunkedData(dims, func(*chunked) (index, error) { return l.newTree1Index(addr, dims) })
 		}
-		return l.newChunks(version)
+		return l.parseNewChunks(version)
 	default:
-		return l.unknown(class)
+		return l.unknownVersion(class)
 	}
 }
 
-func (l *dataLocator) unknown(class int) error {
+func (l *dataLocator) unknownVersion(class int) error {
 	if l.c.err != nil {
 		return l.c.err
 	}
@@ -171,30 +171,30 @@ func (l *dataLocator) unknown(class int) error {
 	return unsupported("data of layout %d (%s) is not supported; rewrite the dataset with h5repack", class, name)
 }
 
-// inHeader takes n bytes of the message as the data.
-func (l *dataLocator) inHeader(n int64) error {
+// setHeaderData makes the next n bytes of the message the data.
+func (l *dataLocator) setHeaderData(n int64) error {
 	off := l.c.offset()
 	l.c.nextBytes(int(min(n, maxBlock)))
-	return l.section(off, n)
+	return l.setSection(off, n)
 }
 
-// inOnePiece takes n bytes at an address as the data.
-func (l *dataLocator) inOnePiece(addr, n int64) error {
+// setContiguousData makes n bytes at an address the data.
+func (l *dataLocator) setContiguousData(addr, n int64) error {
 	switch {
 	case l.c.err != nil:
 		return l.c.err
 	case addr == none || l.d.size == 0:
-		return l.unwritten()
+		return l.setUnwritten()
 	}
-	off, err := l.f.offset(addr, l.d.size)
+	off, err := l.f.fileOffset(addr, l.d.size)
 	if err != nil {
 		return formatError(-1, "data of %d bytes at address 0x%x is outside the file of %d bytes", l.d.size, addr, l.f.size)
 	}
-	return l.section(off, n)
+	return l.setSection(off, n)
 }
 
-// section takes n bytes of the file as the data.
-func (l *dataLocator) section(off, n int64) error {
+// setSection makes n bytes of the file the data.
+func (l *dataLocator) setSection(off, n int64) error {
 	switch {
 	case l.c.err != nil:
 		return l.c.err
@@ -213,23 +213,23 @@ const (
 	maxUnwritten = 1 << 30
 )
 
-// inProportion rejects data that is too large for the file.
-func (l *dataLocator) inProportion() error {
+// checkProportion rejects data that is too large for the file.
+func (l *dataLocator) checkProportion() error {
 	if l.d.size > maxUnwritten && l.d.size/maxRatio > l.f.size {
 		return formatError(-1, "data of %d bytes in a file of %d bytes", l.d.size, l.f.size)
 	}
 	return nil
 }
 
-// unwritten sets the data of a dataset without any written element.
-func (l *dataLocator) unwritten() error {
+// setUnwritten makes the fill value the data of a dataset without any written element.
+func (l *dataLocator) setUnwritten() error {
 	l.d.stored, l.d.unwritten = l.empty, l.d.size/int64(max(1, l.d.elementType.size))
-	return l.inProportion()
+	return l.checkProportion()
 }
 
-// dimensions parses the dimensions of chunks, of n bytes each. The last one is the size of an
+// readDimensions parses the dimensions of chunks, of n bytes each. The last one is the size of an
 // element.
-func (l *dataLocator) dimensions(rank, n int) tensor.Shape {
+func (l *dataLocator) readDimensions(rank, n int) tensor.Shape {
 	if rank > maxRank+1 {
 		l.c.fail(formatError(l.c.offset(), "chunks of rank %d, want at most %d", rank-1, maxRank))
 		return nil
@@ -241,8 +241,8 @@ func (l *dataLocator) dimensions(rank, n int) tensor.Shape {
 	return dims
 }
 
-// inChunks takes chunks of these dimensions as the data. find reads their index.
-func (l *dataLocator) inChunks(dims tensor.Shape, find func(*chunked) (index, error)) error {
+// setChunkedData makes chunks of these dimensions the data. find reads their index.
+func (l *dataLocator) setChunkedData(dims tensor.Shape, find func(*chunked) (index, error)) error {
 	shape := l.d.space.shape
 	switch {
 	case l.c.err != nil:
@@ -250,13 +250,13 @@ func (l *dataLocator) inChunks(dims tensor.Shape, find func(*chunked) (index, er
 	case len(dims) != len(shape)+1 || len(shape) == 0:
 		return formatError(l.c.offset(), "chunks of rank %d, want %d", len(dims)-1, len(shape))
 	case l.d.size == 0:
-		return l.unwritten()
+		return l.setUnwritten()
 	}
 	unit := int64(l.d.elementType.size)
 	x := &chunked{f: l.f, shape: shape, chunk: dims[:len(shape)], unit: unit, size: l.d.size, fill: l.empty}
 	n, ok := x.chunk.Count()
 	if ok {
-		n, ok = product(n, unit)
+		n, ok = multiply(n, unit)
 	}
 	switch {
 	case n == 0:
@@ -271,11 +271,11 @@ func (l *dataLocator) inChunks(dims tensor.Shape, find func(*chunked) (index, er
 		if err != nil {
 			return err
 		}
-		if x.filters, err = c.filters(); err != nil {
+		if x.filters, err = c.readFilters(); err != nil {
 			return err
 		}
 	}
-	if err := l.inProportion(); err != nil {
+	if err := l.checkProportion(); err != nil {
 		return err
 	}
 	var err error
@@ -283,8 +283,8 @@ func (l *dataLocator) inChunks(dims tensor.Shape, find func(*chunked) (index, er
 		return err
 	}
 	l.d.stored, l.d.unwritten = x, x.unwritten(&l.f.places)
-	// Damage in small data is an error of opening, not only of reading.
-	if l.f.eager += min(x.stored(), maxEager+1); l.f.eager <= maxEager {
+	// An error in small data is an error of opening, not only of reading.
+	if l.f.eager += min(x.decodedBytes(), maxEager+1); l.f.eager <= maxEager {
 		_, err = io.Copy(io.Discard, io.NewSectionReader(x, 0, l.d.size))
 	}
 	return err
@@ -298,8 +298,8 @@ const maxEager = 4 << 20
 // that were never written: half a second. Further chunks are not counted.
 const maxPlaces = 1 << 20
 
-// tree1 returns the index of layout versions 1 to 3.
-func (l *dataLocator) tree1(addr int64, dims tensor.Shape) (index, error) {
+// newTree1Index returns the index of layout versions 1 to 3.
+func (l *dataLocator) newTree1Index(addr int64, dims tensor.Shape) (index, error) {
 	if addr == none {
 		return emptyIndex{}, nil
 	}
@@ -318,14 +318,14 @@ const (
 // indexParameters are the bytes of an index's parameters that its header repeats.
 var indexParameters = map[int]int{indexFixed: 1, indexExtensible: 5, indexTree2: 6}
 
-// newChunks parses versions 4 and 5 of chunked layouts.
-func (l *dataLocator) newChunks(version int) error {
+// parseNewChunks parses versions 4 and 5 of chunked layouts.
+func (l *dataLocator) parseNewChunks(version int) error {
 	c := l.c
 	at, flags, rank, width := c.offset(), c.u8(), c.u8(), c.u8()
 	if width < 1 || width > 8 {
 		return formatError(at, "dimensions of chunks in %d bytes, want 1 to 8", width)
 	}
-	dims := l.dimensions(rank, width)
+	dims := l.readDimensions(rank, width)
 	at = c.offset()
 	kind := c.u8()
 	single := singleIndex{size: none}
@@ -334,7 +334,7 @@ func (l *dataLocator) newChunks(version int) error {
 	}
 	c.skip(indexParameters[kind])
 	addr := c.address()
-	return l.inChunks(dims, func(x *chunked) (index, error) {
+	return l.setChunkedData(dims, func(x *chunked) (index, error) {
 		x.plainEdges = flags&1 != 0
 		if addr == none {
 			return emptyIndex{}, nil
@@ -351,16 +351,16 @@ func (l *dataLocator) newChunks(version int) error {
 			}
 			return single, nil
 		case indexTree2:
-			return l.tree2(addr, e)
+			return l.newTree2Index(addr, e)
 		case indexImplicit, indexFixed, indexExtensible:
-			return l.array(kind, addr, e, x)
+			return l.readArrayIndex(kind, addr, e, x)
 		}
 		return nil, formatError(at, "index of chunks of type %d, want 1 to 5", kind)
 	})
 }
 
-func (l *dataLocator) tree2(addr int64, e entry) (index, error) {
-	t, err := l.f.tree2(addr)
+func (l *dataLocator) newTree2Index(addr int64, e entry) (index, error) {
+	t, err := l.f.readTree2(addr)
 	if err != nil {
 		return nil, err
 	}
@@ -372,8 +372,8 @@ func (l *dataLocator) tree2(addr int64, e entry) (index, error) {
 	return &tree2Index{e, t}, nil
 }
 
-// array reads an index that numbers the chunks.
-func (l *dataLocator) array(kind int, addr int64, e entry, x *chunked) (index, error) {
+// readArrayIndex reads an index that numbers the chunks.
+func (l *dataLocator) readArrayIndex(kind int, addr int64, e entry, x *chunked) (index, error) {
 	first, open := 0, 0
 	for j, n := range l.d.space.max {
 		if n == unlimited {
@@ -394,9 +394,9 @@ func (l *dataLocator) array(kind int, addr int64, e entry, x *chunked) (index, e
 	case kind == indexImplicit:
 		return &implicitIndex{g, addr, x.chunkBytes}, nil
 	case kind == indexFixed:
-		return l.f.fixedIndex(addr, e, g, count)
+		return l.f.readFixedIndex(addr, e, g, count)
 	}
-	return l.f.extensibleIndex(addr, e, g)
+	return l.f.readExtensibleIndex(addr, e, g)
 }
 
 // fillValue returns the fill value of elements that were never written, nil for zeros.

@@ -8,7 +8,7 @@ import (
 
 // elementType is the stored form of elements.
 type elementType struct {
-	dtype tensor.DType // Undefined if they are not numbers
+	dtype tensor.DType // Undefined if the elements are not numbers
 	size  int          // bytes of an element
 	// bigEndian: the most significant byte is stored first.
 	bigEndian bool
@@ -17,7 +17,7 @@ type elementType struct {
 	class  int
 	// notNumbers: the elements are texts, records or opaque bytes.
 	notNumbers bool
-	// problem is the reason why they cannot be elements of a tensor.
+	// problem is the reason why the elements cannot be elements of a tensor.
 	problem error
 }
 
@@ -67,11 +67,11 @@ var integers = map[int][2]tensor.DType{
 // maxNesting bounds the nesting of types: an enum of complex numbers is not supported.
 const maxNesting = 4
 
-// datatype parses a datatype. Types that are not numbers have a problem; the error is for an
+// readDatatype parses a datatype. Types that are not numbers have a problem; the error is for an
 // invalid encoding.
-func (c *cursor) datatype() (elementType, error) { return c.nestedType(0) }
+func (c *cursor) readDatatype() (elementType, error) { return c.readNestedType(0) }
 
-func (c *cursor) nestedType(depth int) (elementType, error) {
+func (c *cursor) readNestedType(depth int) (elementType, error) {
 	head := c.u8()
 	class, version := head&15, head>>4
 	flags, size := int(c.uint(3)), c.size(4)
@@ -87,16 +87,16 @@ func (c *cursor) nestedType(depth int) (elementType, error) {
 	}
 	switch class {
 	case classInteger:
-		c.integer(&t, flags)
+		c.readInteger(&t, flags)
 	case classFloat:
-		c.float(&t, flags)
+		c.readFloat(&t, flags)
 	case classCompound:
-		c.compound(&t, flags&0xffff, version, depth)
+		c.readCompound(&t, flags&0xffff, version, depth)
 	case classEnum:
-		c.enum(&t, flags&0xffff, version, depth)
+		c.readEnum(&t, flags&0xffff, version, depth)
 	case classComplex:
-		if part, err := c.nestedType(depth + 1); err == nil {
-			t.complexOf(&part)
+		if part, err := c.readNestedType(depth + 1); err == nil {
+			t.setComplex(&part)
 		}
 	}
 	if t.dtype == tensor.Undefined && t.problem == nil {
@@ -107,7 +107,7 @@ func (c *cursor) nestedType(depth int) (elementType, error) {
 	return t, c.err
 }
 
-func (c *cursor) integer(t *elementType, flags int) {
+func (c *cursor) readInteger(t *elementType, flags int) {
 	offset, precision := c.u16(), c.u16()
 	types, ok := integers[t.size]
 	if !ok || offset != 0 || precision != 8*t.size {
@@ -122,7 +122,7 @@ func (c *cursor) integer(t *elementType, flags int) {
 	t.bigEndian = flags&1 != 0
 }
 
-func (c *cursor) float(t *elementType, flags int) {
+func (c *cursor) readFloat(t *elementType, flags int) {
 	l := floatLayout{size: t.size, sign: flags >> 8 & 255}
 	l.offset, l.precision = c.u16(), c.u16()
 	l.exponentAt, l.exponentBits, l.mantissaAt, l.mantissaBits = c.u8(), c.u8(), c.u8(), c.u8()
@@ -138,8 +138,8 @@ func (c *cursor) float(t *elementType, flags int) {
 	t.bigEndian = flags&1 != 0
 }
 
-// complexOf sets the complex type with two parts of this type, if there is one.
-func (t *elementType) complexOf(part *elementType) {
+// setComplex sets the complex type with two parts of this type, if there is one.
+func (t *elementType) setComplex(part *elementType) {
 	switch {
 	case t.size != 2*part.size:
 		return
@@ -151,9 +151,9 @@ func (t *elementType) complexOf(part *elementType) {
 	t.bigEndian = part.bigEndian
 }
 
-// compound parses the members of a compound type. Only complex numbers, a real and an imaginary
+// readCompound parses the members of a compound type. Only complex numbers, a real and an imaginary
 // part, are supported.
-func (c *cursor) compound(t *elementType, members, version, depth int) {
+func (c *cursor) readCompound(t *elementType, members, version, depth int) {
 	if members != 2 {
 		return
 	}
@@ -171,19 +171,19 @@ func (c *cursor) compound(t *elementType, members, version, depth int) {
 			c.skip(28) // array dimensions
 		}
 		var err error
-		if parts[i], err = c.nestedType(depth + 1); err != nil {
+		if parts[i], err = c.readNestedType(depth + 1); err != nil {
 			return
 		}
 	}
 	same := parts[0].dtype == parts[1].dtype && parts[0].bigEndian == parts[1].bigEndian
 	if same && offsets[0] == 0 && offsets[1] == int64(parts[0].size) {
-		t.complexOf(&parts[0])
+		t.setComplex(&parts[0])
 	}
 }
 
-// enum parses an enumeration: bool if its names are FALSE and TRUE, else its integers.
-func (c *cursor) enum(t *elementType, members, version, depth int) {
-	base, err := c.nestedType(depth + 1)
+// readEnum parses an enumeration: bool if its names are FALSE and TRUE, else its integers.
+func (c *cursor) readEnum(t *elementType, members, version, depth int) {
+	base, err := c.readNestedType(depth + 1)
 	if err != nil || base.dtype == tensor.Undefined || base.size != t.size {
 		return
 	}
@@ -205,8 +205,8 @@ func (c *cursor) enum(t *elementType, members, version, depth int) {
 	}
 }
 
-// dataspace parses the extent of a dataset or an attribute.
-func (c *cursor) dataspace() (*dataspace, error) {
+// readDataspace parses the extent of a dataset or an attribute.
+func (c *cursor) readDataspace() (*dataspace, error) {
 	at, version, rank, flags := c.offset(), c.u8(), c.u8(), c.u8()
 	s := &dataspace{shape: tensor.Shape{}}
 	switch version {
@@ -230,17 +230,17 @@ func (c *cursor) dataspace() (*dataspace, error) {
 	if flags&1 != 0 {
 		s.max = nil
 		for range rank {
-			s.max = append(s.max, c.limit())
+			s.max = append(s.max, c.readLimit())
 		}
 	}
 	return s, c.err
 }
 
-// limit parses the maximum of a dimension, unlimited for none.
-func (c *cursor) limit() int64 {
+// readLimit parses the maximum of a dimension, unlimited for none.
+func (c *cursor) readLimit() int64 {
 	at := c.offset()
 	switch v := c.uint(c.f.lengthSize); {
-	case v == undefined(c.f.lengthSize):
+	case v == allOnes(c.f.lengthSize):
 		return unlimited
 	case v > 1<<63-1:
 		c.fail(formatError(at, "dataspace: dimension %d", v))
@@ -269,7 +269,7 @@ func (s *dataspace) bytes(t *elementType) (int64, error) {
 	}
 	n, ok := s.shape.Count()
 	if ok {
-		n, ok = product(n, int64(t.size))
+		n, ok = multiply(n, int64(t.size))
 	}
 	if !ok {
 		return 0, formatError(-1, "data of shape %v with %d bytes an element has more than 63 bits", s.shape, t.size)

@@ -55,15 +55,16 @@ var recordedTypes = map[int64]recordedType{
 	11: {"Double", tensor.Float64, tensor.Float64},
 }
 
-// inOrder sorts datasets in execution order: by operator, inputs before outputs, then by name, and
-// sets their operators. Datasets outside of operators come last, in their present order.
-func inOrder(found []member) {
+// sortByExecution sorts datasets in execution order: by operator, inputs before outputs, then by
+// name, and sets their operators. Datasets outside of operators come last; their order does not
+// change.
+func sortByExecution(found []member) {
 	for i := range found {
 		found[i].op = OperatorOf(found[i].path)
 	}
 	slices.SortStableFunc(found, func(a, b member) int {
 		if a.op == nil || b.op == nil {
-			return cmp.Compare(rank(a.op), rank(b.op))
+			return cmp.Compare(operatorRank(a.op), operatorRank(b.op))
 		}
 		return cmp.Or(cmp.Compare(a.op.Seq, b.op.Seq), cmp.Compare(a.op.Name, b.op.Name), cmp.Compare(a.op.Kind, b.op.Kind),
 			slices.Compare(a.path[3:], b.path[3:]))
@@ -88,8 +89,8 @@ func inOrder(found []member) {
 	}
 }
 
-// rank is 0 with an operator, 1 without.
-func rank(op *format.Operator) int {
+// operatorRank is 0 with an operator, 1 without.
+func operatorRank(op *format.Operator) int {
 	if op == nil {
 		return 1
 	}
@@ -110,14 +111,14 @@ func OperatorOf(path []string) *format.Operator {
 	return &format.Operator{Name: path[0], Seq: int64(seq), Kind: kind}
 }
 
-// number returns the value of an integer attribute.
-func (d *dataset) number(name string) (n int64, ok bool) {
-	v, ok := d.attr(name).(int64)
+// integerAttribute returns the value of an integer attribute.
+func (d *dataset) integerAttribute(name string) (n int64, ok bool) {
+	v, ok := d.attributeValue(name).(int64)
 	return v, ok
 }
 
-// attr returns the value of an attribute, nil for none.
-func (d *dataset) attr(name string) any {
+// attributeValue returns the value of an attribute, nil for none.
+func (d *dataset) attributeValue(name string) any {
 	for i := range d.attrs {
 		if d.attrs[i].name == name {
 			return d.attrs[i].value
@@ -126,9 +127,10 @@ func (d *dataset) attr(name string) any {
 	return nil
 }
 
-// value reports whether the dataset holds a plain value instead of a tensor, and returns the type of the value.
-func (m *member) value() (kind string, ok bool) {
-	if n, ok := m.number(attrType); ok && n != 0 && m.op != nil {
+// plainValueType reports whether the dataset holds a plain value instead of a tensor, and returns the type
+// of the value.
+func (m *member) plainValueType() (kind string, ok bool) {
+	if n, ok := m.integerAttribute(attrType); ok && n != 0 && m.op != nil {
 		return cmp.Or(valueTypes[n], "type "+strconv.FormatInt(n, 10)), true
 	}
 	return className(m.class), m.notNumbers
@@ -136,22 +138,22 @@ func (m *member) value() (kind string, ok bool) {
 
 // applyRecorded applies the attributes of a recorded tensor.
 func (m *member) applyRecorded(t *format.Tensor, v *format.View) {
-	device, known := m.number(attrDevice)
+	device, known := m.integerAttribute(attrDevice)
 	if known {
 		t.Device = cmp.Or(devices[device], "device type "+strconv.FormatInt(device, 10))
 	}
-	if n, ok := m.number(attrDType); ok {
+	if n, ok := m.integerAttribute(attrDType); ok {
 		r := recordedTypes[n]
 		t.TorchDType = r.name
 		switch {
 		case r.stored != v.DType || r.dtype == v.DType:
 		case r.stored == tensor.Int8:
-			v.DType = r.dtype // the same bytes
+			v.DType = r.dtype // int8 and uint8 codes of another type have the same bytes
 		default:
 			t.Origin = r.dtype
 		}
 	}
-	if strides, ok := m.attr(attrStrides).([]int64); ok {
+	if strides, ok := m.attributeValue(attrStrides).([]int64); ok {
 		t.Strides = strides
 		if known && (device == deviceCPU || device == deviceCUDA) && isInsideStorage(strides, m.space.shape) {
 			v.Strides = strides

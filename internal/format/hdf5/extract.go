@@ -17,11 +17,11 @@ type ExtractResult struct {
 	Left []lang.Sentence
 }
 
-// Extract writes an HDF5 file with the datasets of another one for whose paths keep returns true, in
-// their groups, like h5copy: elements and attributes are copied uninterpreted. Chunks become contiguous,
-// filters are undone, and links become their targets. Attributes of groups are left out, and types
-// whose elements lie elsewhere in the file, such as text of variable length. Without datasets to
-// copy nothing is written.
+// Extract writes an HDF5 file with datasets of another HDF5 file: all for whose paths keep returns
+// true, in their groups. Like h5copy it copies elements and attributes uninterpreted. Chunks become
+// contiguous, filters are undone, and links become their targets. Attributes of groups are left
+// out, and also types whose elements lie elsewhere in the file, such as text of variable length.
+// Without datasets to copy nothing is written.
 //
 // The file is written from front to back, in the form of HDF5 1.8 and later. The error is from
 // Open, reading or writing.
@@ -45,7 +45,7 @@ func Extract(w io.Writer, r io.ReaderAt, size int64, keep func(path []string) bo
 		}
 		var attrs []attribute
 		for _, a := range m.attrs {
-			if a.refersElsewhere() || len(a.message()) > maxMessage {
+			if a.refersElsewhere() || len(a.encodeMessage()) > maxMessage {
 				x.Left = append(x.Left, lang.Say("%s: attribute %s of type %s", nameOf(m.path), a.name, className(a.class)))
 				continue
 			}
@@ -62,7 +62,7 @@ func Extract(w io.Writer, r io.ReaderAt, size int64, keep func(path []string) bo
 	return x, root.write(w)
 }
 
-// refersElsewhere reports whether elements refer, or may refer, to other places of the file.
+// refersElsewhere reports whether elements may refer to other places of the file.
 func (t elementType) refersElsewhere() bool {
 	switch t.class {
 	case classInteger, classFloat, 2, classText, 4, 5, classEnum, classComplex:
@@ -112,25 +112,25 @@ func (n *node) write(w io.Writer) error {
 // address after them.
 func (n *node) assignAddresses(addr int64) int64 {
 	n.addr = addr
-	addr += int64(len(n.header()))
+	addr += int64(len(n.encodeHeader()))
 	if n.dataset != nil {
-		n.data = align(addr)
-		return align(n.data + n.dataset.size)
+		n.data = alignAddress(addr)
+		return alignAddress(n.data + n.dataset.size)
 	}
-	addr = align(addr)
+	addr = alignAddress(addr)
 	for _, m := range n.members {
 		addr = m.assignAddresses(addr)
 	}
 	return addr
 }
 
-// align returns the next address that is a multiple of 8.
-func align(addr int64) int64 { return (addr + 7) &^ 7 }
+// alignAddress returns the next address that is a multiple of 8.
+func alignAddress(addr int64) int64 { return (addr + 7) &^ 7 }
 
 // writeAll writes the object and all objects below it.
 func (n *node) writeAll(w io.Writer) error {
-	head := n.header()
-	pad := make([]byte, align(n.addr+int64(len(head)))-n.addr-int64(len(head)))
+	head := n.encodeHeader()
+	pad := make([]byte, alignAddress(n.addr+int64(len(head)))-n.addr-int64(len(head)))
 	if err := writeAll(w, append(head, pad...)); err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (n *node) writeAll(w io.Writer) error {
 		if _, err := io.Copy(w, io.NewSectionReader(d.stored, 0, d.size)); err != nil {
 			return err
 		}
-		return writeAll(w, make([]byte, align(d.size)-d.size))
+		return writeAll(w, make([]byte, alignAddress(d.size)-d.size))
 	}
 	for _, m := range n.members {
 		if err := m.writeAll(w); err != nil {
@@ -159,8 +159,8 @@ const (
 	maxMessage   = 1<<16 - 1 // bytes
 )
 
-// header returns the object header, version 2.
-func (n *node) header() []byte {
+// encodeHeader returns the object header, version 2.
+func (n *node) encodeHeader() []byte {
 	b := append([]byte("OHDR"), 2, 2) // the size has 4 bytes
 	b = append(b, 0, 0, 0, 0)
 	start := len(b)
@@ -179,7 +179,7 @@ func (n *node) appendLinks(b []byte) []byte {
 	b = appendMessage(b, msgGroupInfo, []byte{0, 0})
 	for _, m := range n.members {
 		const sizeOf2, hasCharset = 1, 16
-		link := []byte{1, sizeOf2 | hasCharset, charset(m.name)}
+		link := []byte{1, sizeOf2 | hasCharset, charsetOf(m.name)}
 		link = binary.LittleEndian.AppendUint16(link, uint16(len(m.name)))
 		link = append(link, m.name...)
 		b = appendMessage(b, msgLink, appendUint64(link, uint64(m.addr)))
@@ -187,8 +187,8 @@ func (n *node) appendLinks(b []byte) []byte {
 	return b
 }
 
-// charset returns 1 (UTF-8) for names that are not ASCII.
-func charset(name string) byte {
+// charsetOf returns 1 (UTF-8) for names that are not ASCII.
+func charsetOf(name string) byte {
 	for i := range len(name) {
 		if name[i] >= utf8.RuneSelf {
 			return 1
@@ -215,18 +215,18 @@ func (d *dataset) appendMessages(b []byte, data int64) []byte {
 	// Without this message the library does not find attributes.
 	b = appendMessage(b, msgAttributeInfo, appendUint64([]byte{0, 0}, noAddress, noAddress))
 	for _, a := range d.attrs {
-		b = appendMessage(b, msgAttribute, a.message())
+		b = appendMessage(b, msgAttribute, a.encodeMessage())
 	}
 	return b
 }
 
-// message returns the attribute as a version-3 message.
-func (a *attribute) message() []byte {
+// encodeMessage returns the attribute as a version-3 message.
+func (a *attribute) encodeMessage() []byte {
 	m := []byte{3, 0}
 	for _, n := range []int{len(a.name) + 1, len(a.stored.datatype), len(a.stored.dataspace)} {
 		m = binary.LittleEndian.AppendUint16(m, uint16(n))
 	}
-	m = append(m, charset(a.name))
+	m = append(m, charsetOf(a.name))
 	m = append(append(m, a.name...), 0)
 	return slices.Concat(m, a.stored.datatype, a.stored.dataspace, a.stored.data)
 }

@@ -36,7 +36,7 @@ type file struct {
 const none = -1
 
 // Limits for structures that are read and held, as multiples of the file size plus a constant.
-// Valid files read less than twice their size; they hold eight times their size if they consist of
+// Valid files read less than twice their size. They hold eight times their size if they consist of
 // attributes with small integers.
 const (
 	maxRead, readSlack = 8, 64 << 20
@@ -54,9 +54,9 @@ const (
 	pageCount = 512
 )
 
-// at returns n bytes at an address. They may belong to a page and must not be changed.
-func (f *file) at(addr, n int64) ([]byte, error) {
-	off, err := f.offset(addr, n)
+// bytesAt returns n bytes at an address. They may belong to a page and must not be changed.
+func (f *file) bytesAt(addr, n int64) ([]byte, error) {
+	off, err := f.fileOffset(addr, n)
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +86,8 @@ func (f *file) countRead(n int64) error {
 	return nil
 }
 
-// offset returns the offset in the file of n bytes at an address.
-func (f *file) offset(addr, n int64) (int64, error) {
+// fileOffset returns the offset in the file of n bytes at an address.
+func (f *file) fileOffset(addr, n int64) (int64, error) {
 	room := f.size - f.base
 	if addr < 0 || n < 0 || n > room || addr > room-n {
 		return 0, formatError(-1, "address 0x%x + %d bytes is outside the file of %d bytes", addr, n, f.size)
@@ -103,9 +103,9 @@ func (f *file) countHeld(n int64) error {
 	return nil
 }
 
-// cursor returns a cursor on n bytes at an address.
-func (f *file) cursor(addr, n int64) (*cursor, error) {
-	b, err := f.at(addr, n)
+// cursorAt returns a cursor on n bytes at an address.
+func (f *file) cursorAt(addr, n int64) (*cursor, error) {
+	b, err := f.bytesAt(addr, n)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (f *file) cursor(addr, n int64) (*cursor, error) {
 
 // verifiedCursor returns a cursor on a structure with a checksum at its end. It verifies the checksum and cuts it off.
 func (f *file) verifiedCursor(addr, n int64, signature string) (*cursor, error) {
-	c, err := f.cursor(addr, n)
+	c, err := f.cursorAt(addr, n)
 	if err != nil {
 		return nil, err
 	}
@@ -127,8 +127,8 @@ func readFull(r io.ReaderAt, off, n int64) ([]byte, error) {
 	return b, format.ReadFull(r, b, off)
 }
 
-// product multiplies sizes; ok is false if the result does not fit 63 bits.
-func product(sizes ...int64) (n int64, ok bool) {
+// multiply multiplies sizes; ok is false if the result does not fit 63 bits.
+func multiply(sizes ...int64) (n int64, ok bool) {
 	n = 1
 	for _, s := range sizes {
 		if s != 0 && n > math.MaxInt64/s {
@@ -166,7 +166,7 @@ func openFile(r io.ReaderAt, size int64) (*file, []lang.Sentence, error) {
 	// Addresses count from the superblock: if it moved with the file, its own base address is
 	// outdated.
 	f := &file{r: r, size: size}
-	c, err := f.cursor(off, min(128, size-off))
+	c, err := f.cursorAt(off, min(128, size-off))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -179,10 +179,10 @@ func openFile(r io.ReaderAt, size int64) (*file, []lang.Sentence, error) {
 	var warnings []lang.Sentence
 	switch version {
 	case 0, 1:
-		end = f.oldSuperblock(c, version)
+		end = f.readOldSuperblock(c, version)
 	case 2, 3:
 		var open bool
-		if end, open = f.newSuperblock(c); open && version == 3 {
+		if end, open = f.readNewSuperblock(c); open && version == 3 {
 			warnings = append(warnings, lang.Say("the program that wrote the file did not close it"))
 		}
 	default:
@@ -210,9 +210,9 @@ func (f *file) parseSizes(c *cursor) {
 	}
 }
 
-// oldSuperblock parses versions 0 and 1 after the version number. end is the address of the end of
+// readOldSuperblock parses versions 0 and 1 after the version number. end is the address of the end of
 // the file.
-func (f *file) oldSuperblock(c *cursor, version int) (end int64) {
+func (f *file) readOldSuperblock(c *cursor, version int) (end int64) {
 	c.skip(4)
 	f.parseSizes(c)
 	c.skip(1 + 2 + 2 + 4 + 4*version)
@@ -225,9 +225,9 @@ func (f *file) oldSuperblock(c *cursor, version int) (end int64) {
 	return end
 }
 
-// newSuperblock parses versions 2 and 3 after the version number. open: a program has the file open
+// readNewSuperblock parses versions 2 and 3 after the version number. open: a program has the file open
 // for writing.
-func (f *file) newSuperblock(c *cursor) (end int64, open bool) {
+func (f *file) readNewSuperblock(c *cursor) (end int64, open bool) {
 	f.parseSizes(c)
 	open = c.u8()&1 != 0
 	n := c.p + 4*f.offsetSize + 4
@@ -273,7 +273,7 @@ func (c *cursor) fail(err error) {
 // nextBytes returns the next n bytes, nil if there are fewer.
 func (c *cursor) nextBytes(n int) []byte {
 	if n < 0 || n > c.remaining() {
-		if c.err == nil { // skip building the same error thousands of times
+		if c.err == nil { // avoid building the same error thousands of times
 			c.fail(formatError(c.offset(), "a structure ends after %d bytes, want %d more", c.remaining(), n))
 		}
 		c.p = len(c.b)
@@ -315,7 +315,7 @@ func (c *cursor) length() int64 { return c.size(c.f.lengthSize) }
 func (c *cursor) address() int64 {
 	n := c.f.offsetSize
 	at, v := c.offset(), c.uint(n)
-	if v == undefined(n) && c.err == nil {
+	if v == allOnes(n) && c.err == nil {
 		return none
 	}
 	if v > math.MaxInt64 {
@@ -325,8 +325,8 @@ func (c *cursor) address() int64 {
 	return int64(v)
 }
 
-// undefined returns the number of n bytes with all bits set.
-func undefined(n int) uint64 { return math.MaxUint64 >> (64 - 8*n) }
+// allOnes returns the number of n bytes with all bits set.
+func allOnes(n int) uint64 { return math.MaxUint64 >> (64 - 8*n) }
 
 // expect checks the next bytes.
 func (c *cursor) expect(signature string) {

@@ -34,8 +34,8 @@ var filterNames = map[int]string{
 // maxFilters bounds the filters of a dataset.
 const maxFilters = 32
 
-// filters parses the filter message.
-func (c *cursor) filters() ([]filter, error) {
+// readFilters parses the filter message.
+func (c *cursor) readFilters() ([]filter, error) {
 	at, version, n := c.offset(), c.u8(), c.u8()
 	switch {
 	case c.err != nil:
@@ -50,7 +50,7 @@ func (c *cursor) filters() ([]filter, error) {
 	}
 	all := make([]filter, n)
 	for i := range all {
-		name := c.filter(&all[i], version)
+		name := c.readFilter(&all[i], version)
 		switch id := all[i].id; {
 		case c.err != nil:
 			return nil, c.err
@@ -64,8 +64,8 @@ func (c *cursor) filters() ([]filter, error) {
 	return all, nil
 }
 
-// filter parses a filter and returns its name in the file.
-func (c *cursor) filter(f *filter, version int) (name string) {
+// readFilter parses a filter and returns its name in the file.
+func (c *cursor) readFilter(f *filter, version int) (name string) {
 	f.id = c.u16()
 	length := 0
 	if version == 1 || f.id >= 256 {
@@ -90,10 +90,11 @@ func (c *cursor) filter(f *filter, version int) (name string) {
 	return name
 }
 
-// undo decodes the filters of a chunk, last one first, except filters with their bit in mask. b is
-// in d.in, and so is the result. size is the size of the chunk without filters. If shuffled, the
-// result is still shuffled in elements of unit bytes: the caller unshuffles while copying.
-func (d *decoder) undo(b []byte, filters []filter, mask uint32, size, unit int64) (chunk []byte, shuffled bool, err error) {
+// undoFilters decodes the filters of a chunk, last one first, except filters with their bit in mask. b is
+// in d.in, and so is the result. size is the size of the chunk without filters. If shuffled is
+// true, the result is still shuffled in elements of unit bytes: the caller unshuffles while
+// copying.
+func (d *decoder) undoFilters(b []byte, filters []filter, mask uint32, size, unit int64) (chunk []byte, shuffled bool, err error) {
 	first := 0
 	for first < len(filters) && mask>>first&1 != 0 {
 		first++
@@ -108,7 +109,7 @@ func (d *decoder) undo(b []byte, filters []filter, mask uint32, size, unit int64
 			b, err = d.inflate(b, size+4*int64(i))
 		case filterShuffle:
 			if shuffled = i == first && int64(f.unit) == unit && int64(len(b)) == size; !shuffled {
-				b = d.unshuffle(b, f.unit)
+				b = d.unshuffleBytes(b, f.unit)
 			}
 		case filterFletcher:
 			b, err = checkFletcher(b)
@@ -123,7 +124,8 @@ func (d *decoder) undo(b []byte, filters []filter, mask uint32, size, unit int64
 	return b, shuffled, nil
 }
 
-// inflate undoes deflate. The result has at most limit bytes; memory grows with the bytes produced.
+// inflate reverses the filter deflate. The result has at most limit bytes; memory grows with the
+// bytes produced.
 func (d *decoder) inflate(b []byte, limit int64) ([]byte, error) {
 	d.deflated.Reset(b)
 	if d.inflater == nil {
@@ -162,9 +164,9 @@ type resetReader interface {
 	zlib.Resetter
 }
 
-// unshuffle undoes shuffle. Bytes after the last whole element stay, and so does a single element,
-// however large the file claims it to be.
-func (d *decoder) unshuffle(b []byte, unit int) []byte {
+// unshuffleBytes reverses the filter shuffle. Bytes after the last whole element are unchanged, and so
+// is a single element, whatever size the file claims for it.
+func (d *decoder) unshuffleBytes(b []byte, unit int) []byte {
 	if len(b)/2 < unit {
 		return b
 	}

@@ -26,9 +26,9 @@ type link struct {
 // maxName is the maximum length of a link name: a link message has no room for more.
 const maxName = 1<<16 - 32
 
-// group returns the links of a group in the order of their names, none for another object. Their memory counts as
-// held.
-func (f *file) group(o *objectHeader) ([]link, error) {
+// readGroup returns the links of a group in the order of their names, none for another object. Their
+// memory is counted by countHeld.
+func (f *file) readGroup(o *objectHeader) ([]link, error) {
 	l := &lister{f: f}
 	for i := range o.messages {
 		m := &o.messages[i]
@@ -36,11 +36,11 @@ func (f *file) group(o *objectHeader) ([]link, error) {
 		var err error
 		switch m.kind {
 		case msgSymbolTable:
-			err = l.symbols(&c)
+			err = l.addSymbols(&c)
 		case msgLink:
-			err = l.message(&c)
+			err = l.addMessage(&c)
 		case msgLinkInfo:
-			err = l.dense(&c)
+			err = l.addDense(&c)
 		}
 		if err != nil {
 			return nil, err
@@ -61,8 +61,8 @@ func (l *lister) add(k link) error {
 	return l.f.countHeld(int64(64 + len(k.name) + len(k.target)))
 }
 
-// message adds the link of a link message.
-func (l *lister) message(c *cursor) error {
+// addMessage adds the link of a link message.
+func (l *lister) addMessage(c *cursor) error {
 	c.version("link message", 1)
 	flags := c.u8()
 	k := link{addr: none}
@@ -92,8 +92,8 @@ func (l *lister) message(c *cursor) error {
 	return l.add(k)
 }
 
-// dense adds the links of a fractal heap, listed by a B-tree.
-func (l *lister) dense(c *cursor) error {
+// addDense adds the links of a fractal heap, listed by a B-tree.
+func (l *lister) addDense(c *cursor) error {
 	c.version("link info", 0)
 	flags := c.u8()
 	if flags&1 != 0 {
@@ -104,26 +104,26 @@ func (l *lister) dense(c *cursor) error {
 		return c.err
 	}
 	const hash = 4 // bytes of a record before the id
-	return l.f.eachInHeap(heap, tree, hash, l.message)
+	return l.f.eachInHeap(heap, tree, hash, l.addMessage)
 }
 
-// symbols adds the links of a symbol table: a B-tree of nodes, with names in a local heap.
-func (l *lister) symbols(c *cursor) error {
+// addSymbols adds the links of a symbol table: a B-tree of nodes, with names in a local heap.
+func (l *lister) addSymbols(c *cursor) error {
 	tree, addr := c.address(), c.address()
 	if c.err != nil {
 		return c.err
 	}
-	heap, err := l.f.localHeap(addr)
+	heap, err := l.f.readLocalHeap(addr)
 	if err != nil {
 		return err
 	}
-	return l.f.symbolNodes(tree, func(node int64) error { return l.node(node, heap) })
+	return l.f.eachSymbolNode(tree, func(node int64) error { return l.addNode(node, heap) })
 }
 
-// node adds the links of a symbol node.
-func (l *lister) node(addr int64, heap *localHeap) error {
+// addNode adds the links of a symbol node.
+func (l *lister) addNode(addr int64, heap *localHeap) error {
 	f := l.f
-	c, err := f.cursor(addr, 8)
+	c, err := f.cursorAt(addr, 8)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (l *lister) node(addr int64, heap *localHeap) error {
 	if c.err != nil {
 		return c.err
 	}
-	if c, err = f.cursor(addr+8, int64(n*(f.lengthSize+f.offsetSize+24))); err != nil {
+	if c, err = f.cursorAt(addr+8, int64(n*(f.lengthSize+f.offsetSize+24))); err != nil {
 		return err
 	}
 	for range n {
@@ -166,8 +166,8 @@ type localHeap struct {
 	addr, size int64 // of the names
 }
 
-func (f *file) localHeap(addr int64) (*localHeap, error) {
-	c, err := f.cursor(addr, int64(8+2*f.lengthSize+f.offsetSize))
+func (f *file) readLocalHeap(addr int64) (*localHeap, error) {
+	c, err := f.cursorAt(addr, int64(8+2*f.lengthSize+f.offsetSize))
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func (f *file) localHeap(addr int64) (*localHeap, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	_, err = f.offset(h.addr, h.size)
+	_, err = f.fileOffset(h.addr, h.size)
 	return h, err
 }
 
@@ -188,7 +188,7 @@ func (h *localHeap) text(at int64) (string, error) {
 	const step = 64 // most names are shorter
 	var name []byte
 	for off := at; off < h.size && len(name) <= maxName; {
-		b, err := h.f.at(h.addr+off, min(step, h.size-off))
+		b, err := h.f.bytesAt(h.addr+off, min(step, h.size-off))
 		if err != nil {
 			return "", err
 		}

@@ -28,7 +28,8 @@ import (
 
 // Open lists the datasets of a file of the given size. Datasets of torch.utils.dumper are in
 // execution order and have an Operator; its recorded values other than tensors are Values, and so
-// are datasets of texts, records and opaque bytes. All others are in the order of groups and names.
+// are datasets of texts, records and opaque bytes. Other datasets are in the order of groups and
+// names.
 //
 // The error is a *FormatError for a file with broken structures, an *UnsupportedError, or an error
 // of r. A dataset that cannot be read has its own error. Only the first megabytes of data in chunks
@@ -44,15 +45,15 @@ func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
 		return nil, err
 	}
 	found := w.found
-	inOrder(found)
+	sortByExecution(found)
 	c := &format.Contents{Tensors: make([]format.Tensor, 0, len(found)), Warnings: w.warnings}
 	for i := range found {
 		m := found[i]
-		found[i] = member{} // release it: there may be many
-		if kind, ok := m.value(); ok {
+		found[i] = member{} // release the memory: there may be many datasets
+		if kind, ok := m.plainValueType(); ok {
 			c.Values = append(c.Values, format.Value{Name: nameOf(m.path), Type: kind, Text: m.text()})
 		} else {
-			c.Tensors = append(c.Tensors, m.tensor())
+			c.Tensors = append(c.Tensors, m.newTensor())
 		}
 	}
 	return c, nil
@@ -66,8 +67,8 @@ type member struct {
 	op  *format.Operator
 }
 
-// tensor returns the dataset as a tensor.
-func (m *member) tensor() format.Tensor {
+// newTensor returns the dataset as a tensor.
+func (m *member) newTensor() format.Tensor {
 	t := format.Tensor{Path: m.path, Name: nameOf(m.path), Operator: m.op, Err: m.err}
 	t.Attrs = m.shownAttrs()
 	if m.err != nil {
@@ -128,7 +129,7 @@ func (m *member) text() string {
 		return err.Error()
 	}
 	list := len(m.space.shape) > 0
-	text := fmt.Sprint(m.values(data, list))
+	text := fmt.Sprint(m.decodeValues(data, list))
 	if list {
 		text = strings.ReplaceAll(text, " ", ", ")
 	}
@@ -198,7 +199,7 @@ func (w *walker) linksOf(addr int64, o *objectHeader) ([]link, error) {
 			return nil, err
 		}
 	}
-	l, err := w.f.group(o)
+	l, err := w.f.readGroup(o)
 	if err == nil {
 		w.groups[addr] = l
 	}
@@ -260,7 +261,7 @@ func (w *walker) followLink(group int64, l *link) error {
 	case w.f.keep != nil && !w.f.keep(w.path):
 		return nil
 	}
-	d, err := w.f.dataset(o)
+	d, err := w.f.readDataset(o)
 	w.datasets[addr] = len(w.found)
 	return w.add(d, err)
 }
@@ -298,7 +299,7 @@ func (w *walker) warn(format string, args ...any) error {
 }
 
 // resolve follows a path from a group, or from the root if it begins with a slash, to the address
-// of an object. why is the reason if it leads nowhere.
+// of an object. why is the reason if the path leads to no object.
 func (w *walker) resolve(group int64, path string, depth int) (addr int64, why error) {
 	if depth > maxSoft {
 		return none, lang.Errorf("leads to more than %d others", maxSoft)
@@ -307,7 +308,7 @@ func (w *walker) resolve(group int64, path string, depth int) (addr int64, why e
 		group = w.f.root
 	}
 	for name := range strings.SplitSeq(path, "/") {
-		// Count every component: chains of links multiply the steps of a path, empty ones included.
+		// Count every component, empty ones included: chains of links multiply the steps of a path.
 		const step = 32 // the cost of a step in bytes read
 		if err := w.f.countRead(int64(len(name)) + step); err != nil {
 			return none, err

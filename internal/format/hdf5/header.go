@@ -66,7 +66,7 @@ type block struct{ addr, size int64 }
 
 // parseObject parses the object header at an address.
 func (f *file) parseObject(addr int64) (*objectHeader, error) {
-	first, err := f.at(addr, 4)
+	first, err := f.bytesAt(addr, 4)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (f *file) parseObject(addr int64) (*objectHeader, error) {
 }
 
 func (h *header) readOld(addr int64) error {
-	c, err := h.f.cursor(addr, 16)
+	c, err := h.f.cursorAt(addr, 16)
 	if err != nil {
 		return err
 	}
@@ -97,14 +97,14 @@ func (h *header) readOld(addr int64) error {
 	}
 	h.todo = []block{{addr + 16, size}}
 	for i := 0; i < len(h.todo) && count > 0; i++ {
-		c, err := h.f.cursor(h.todo[i].addr, h.todo[i].size)
+		c, err := h.f.cursorAt(h.todo[i].addr, h.todo[i].size)
 		if err != nil {
 			return err
 		}
 		for ; count > 0 && c.remaining() >= 8; count-- {
 			kind, size, flags := c.u16(), c.u16(), c.u8()
 			c.skip(3)
-			if err := h.add(kind, flags, c.substructure(size)); err != nil {
+			if err := h.addMessage(kind, flags, c.substructure(size)); err != nil {
 				return err
 			}
 		}
@@ -113,7 +113,7 @@ func (h *header) readOld(addr int64) error {
 }
 
 func (h *header) readNew(addr int64) error {
-	c, err := h.f.cursor(addr, min(64, h.f.size-h.f.base-addr))
+	c, err := h.f.cursorAt(addr, min(64, h.f.size-h.f.base-addr))
 	if err != nil {
 		return err
 	}
@@ -163,15 +163,15 @@ func (h *header) newMessages(c *cursor, tracked bool) error {
 	for c.remaining() >= head {
 		kind, size, flags := c.u8(), c.u16(), c.u8()
 		c.skip(head - 4)
-		if err := h.add(kind, flags, c.substructure(size)); err != nil {
+		if err := h.addMessage(kind, flags, c.substructure(size)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// add adds a message, or a continuation block to be parsed.
-func (h *header) add(kind, flags int, data *cursor) error {
+// addMessage adds a message, or a continuation block to be parsed.
+func (h *header) addMessage(kind, flags int, data *cursor) error {
 	if data.err != nil {
 		return data.err
 	}
@@ -200,17 +200,17 @@ func (h *header) add(kind, flags int, data *cursor) error {
 	return nil
 }
 
-// parse returns the data of a message, from another object if it is shared.
+// parse returns the data of a message. The data of a shared message is in another object.
 func (f *file) parse(m *message) (*cursor, error) {
 	c := m.data
 	if !m.shared {
 		return &c, nil
 	}
-	return f.shared(&c, m.kind)
+	return f.sharedMessage(&c, m.kind)
 }
 
-// shared returns the data of a message in another object, to which c refers.
-func (f *file) shared(c *cursor, kind int) (*cursor, error) {
+// sharedMessage returns the data of a message in another object, to which c refers.
+func (f *file) sharedMessage(c *cursor, kind int) (*cursor, error) {
 	at := c.offset()
 	version, where := c.u8(), c.u8()
 	if version == 1 {
@@ -237,18 +237,18 @@ func (f *file) shared(c *cursor, kind int) (*cursor, error) {
 // attribute is a named value of an object.
 type attribute struct {
 	name  string
-	value any // as in format.Attr, or the name of an unsupported type
+	value any // value as in format.Attr, or the name of an unsupported type
 	elementType
-	// stored are the encoded parts; empty unless they are to be copied.
+	// stored are the encoded parts; empty unless the attribute is to be copied.
 	stored storedAttribute
 }
 
 // storedAttribute are the encoded parts of an attribute.
 type storedAttribute struct{ datatype, dataspace, data []byte }
 
-// attributes returns the attributes of an object: first from its header, in their order, then from
+// readAttributes returns the attributes of an object: first from its header, in their order, then from
 // a heap, sorted by name.
-func (f *file) attributes(o *objectHeader) ([]attribute, error) {
+func (f *file) readAttributes(o *objectHeader) ([]attribute, error) {
 	var all []attribute
 	for i := range o.messages {
 		m := &o.messages[i]
@@ -258,7 +258,7 @@ func (f *file) attributes(o *objectHeader) ([]attribute, error) {
 			if err != nil {
 				return nil, err
 			}
-			a, err := f.attribute(c)
+			a, err := f.readAttribute(c)
 			if err != nil {
 				return nil, err
 			}
@@ -285,7 +285,7 @@ func (f *file) denseAttributes(c cursor) ([]attribute, error) {
 	}
 	var all []attribute
 	err := f.eachInHeap(heap, tree, 0, func(c *cursor) error {
-		a, err := f.attribute(c)
+		a, err := f.readAttribute(c)
 		all = append(all, a)
 		return err
 	})
@@ -293,8 +293,8 @@ func (f *file) denseAttributes(c cursor) ([]attribute, error) {
 	return all, err
 }
 
-// attribute parses an attribute message.
-func (f *file) attribute(c *cursor) (a attribute, err error) {
+// readAttribute parses an attribute message.
+func (f *file) readAttribute(c *cursor) (a attribute, err error) {
 	at, version, flags := c.offset(), c.u8(), c.u8()
 	if version < 1 || version > 3 {
 		return a, formatError(at, "attribute version %d, want 1 to 3", version)
@@ -315,15 +315,15 @@ func (f *file) attribute(c *cursor) (a attribute, err error) {
 	}
 	a.name, _, _ = strings.Cut(string(parts[0].b), "\x00")
 	if version > 1 && flags&1 != 0 {
-		if parts[1], err = f.shared(parts[1], msgDatatype); err != nil {
+		if parts[1], err = f.sharedMessage(parts[1], msgDatatype); err != nil {
 			return a, err
 		}
 	}
 	stored := storedAttribute{datatype: parts[1].b, dataspace: parts[2].b}
-	if a.elementType, err = parts[1].datatype(); err != nil {
+	if a.elementType, err = parts[1].readDatatype(); err != nil {
 		return a, err
 	}
-	space, err := parts[2].dataspace()
+	space, err := parts[2].readDataspace()
 	if err != nil {
 		return a, err
 	}
@@ -345,7 +345,7 @@ func (f *file) attribute(c *cursor) (a attribute, err error) {
 	if err := f.countHeld(attributeMemory + int64(len(a.name)) + a.valueMemory(n)); err != nil {
 		return a, err
 	}
-	a.value = a.values(stored.data, len(space.shape) > 0)
+	a.value = a.decodeValues(stored.data, len(space.shape) > 0)
 	if f.keep != nil {
 		a.stored = stored
 	}
@@ -363,9 +363,9 @@ func (t *elementType) valueMemory(n int64) int64 {
 	return 8 * (n / int64(t.size))
 }
 
-// values decodes elements as an attribute value: a number, a list of numbers, a text, or the name
+// decodeValues decodes elements as an attribute value: a number, a list of numbers, a text, or the name
 // of any other type.
-func (t *elementType) values(data []byte, list bool) any {
+func (t *elementType) decodeValues(data []byte, list bool) any {
 	switch {
 	case t.class == classText && !list:
 		return strings.ToValidUTF8(strings.TrimRight(string(data), "\x00 "), "\ufffd")
@@ -392,7 +392,7 @@ func (t *elementType) values(data []byte, list bool) any {
 func decode[T any](t *elementType, data []byte, list bool, value func(bits uint64) T) any {
 	values := make([]T, len(data)/t.size)
 	for i := range values {
-		values[i] = value(t.number(data[i*t.size:][:t.size]))
+		values[i] = value(t.decodeNumber(data[i*t.size:][:t.size]))
 	}
 	if !list {
 		return values[0]
@@ -400,8 +400,8 @@ func decode[T any](t *elementType, data []byte, list bool, value func(bits uint6
 	return values
 }
 
-// number returns the bytes of an element as an integer.
-func (t *elementType) number(element []byte) (n uint64) {
+// decodeNumber returns the bytes of an element as an integer.
+func (t *elementType) decodeNumber(element []byte) (n uint64) {
 	for i, b := range element {
 		if t.bigEndian {
 			i = t.size - 1 - i

@@ -24,10 +24,10 @@ type heap struct {
 	verified map[int64]bool    // direct blocks with a valid checksum
 }
 
-// heap parses the header of a fractal heap.
-func (f *file) heap(addr int64) (*heap, error) {
+// readHeap parses the header of a fractal heap.
+func (f *file) readHeap(addr int64) (*heap, error) {
 	o, l := f.offsetSize, f.lengthSize
-	c, err := f.cursor(addr, int64(4+1+2+2+1+4+l+o+l+o+8*l+2+l+l+2+2+o+2+4))
+	c, err := f.cursorAt(addr, int64(4+1+2+2+1+4+l+o+l+o+8*l+2+l+l+2+2+o+2+4))
 	if err != nil {
 		return nil, err
 	}
@@ -68,11 +68,11 @@ func log2(n int64) int { return bits.Len64(uint64(n)) - 1 }
 // eachInHeap calls visit with every message of a heap. The records of a B-tree hold the ids, after
 // `before` bytes.
 func (f *file) eachInHeap(heapAddr, treeAddr int64, before int, visit func(*cursor) error) error {
-	h, err := f.heap(heapAddr)
+	h, err := f.readHeap(heapAddr)
 	if err != nil {
 		return err
 	}
-	t, err := f.tree2(treeAddr)
+	t, err := f.readTree2(treeAddr)
 	if err != nil {
 		return err
 	}
@@ -115,15 +115,16 @@ func (h *heap) get(id []byte) (*cursor, error) {
 	if err := h.verify(addr, length); err != nil {
 		return nil, err
 	}
-	return h.f.cursor(addr+off-base, size)
+	return h.f.cursorAt(addr+off-base, size)
 }
 
-// verify verifies the checksum of a direct block, once. It is computed with zeros in its own place.
+// verify verifies the checksum of a direct block, once. The checksum is computed with zeros in its
+// own place.
 func (h *heap) verify(addr, size int64) error {
 	if h.verified[addr] {
 		return nil
 	}
-	c, err := h.f.cursor(addr, size)
+	c, err := h.f.cursorAt(addr, size)
 	if err != nil {
 		return err
 	}
@@ -153,7 +154,7 @@ func (h *heap) block(off int64) (addr, base, size int64, err error) {
 	directRows := log2(h.maxDirect) - log2(h.start) + 2
 	addr, rows := h.root, h.rows
 	for {
-		children, err := h.addresses(addr, rows)
+		children, err := h.readAddresses(addr, rows)
 		if err != nil {
 			return 0, 0, 0, err
 		}
@@ -178,8 +179,8 @@ func (h *heap) block(off int64) (addr, base, size int64, err error) {
 	}
 }
 
-// addresses returns the addresses in an indirect block.
-func (h *heap) addresses(addr int64, rows int) ([]int64, error) {
+// readAddresses returns the addresses in an indirect block.
+func (h *heap) readAddresses(addr int64, rows int) ([]int64, error) {
 	if a, ok := h.indirect[addr]; ok {
 		return a, nil
 	}

@@ -14,7 +14,7 @@ const maxBlock = 4 << 20
 
 // load reads a block of an index. Several goroutines may call it.
 func (f *file) load(addr, n int64) (*cursor, error) {
-	off, err := f.offset(addr, n)
+	off, err := f.fileOffset(addr, n)
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +25,7 @@ func (f *file) load(addr, n int64) (*cursor, error) {
 	return &cursor{f: f, b: b, off: off}, err
 }
 
-// block returns a block of an index. check verifies it unless it is cached.
+// block returns a block of an index. check verifies the block unless it is cached.
 func (d *decoder) block(f *file, addr, n int64, check func(*cursor) error) (*cursor, error) {
 	if b := d.blocks.get(addr); b != nil {
 		return &cursor{f: f, b: b, off: f.base + addr}, nil
@@ -82,7 +82,7 @@ func (x *tree1Index) find(d *decoder, at []int64) (chunk, error) {
 		if c.err != nil {
 			return chunk{}, c.err
 		}
-		// Find the last entry whose key is not after the chunk.
+		// find the last entry whose key is not after the chunk
 		i := sort.Search(n, func(i int) bool { return x.compare(entries[i*entry:], at) > 0 }) - 1
 		if i < 0 || found == 0 && x.compare(entries[i*entry:], at) != 0 {
 			return chunk{addr: none}, nil
@@ -250,24 +250,24 @@ func newGrid(space *dataspace, chunk tensor.Shape, first int) (g grid, count int
 	for j := len(chunk) - 1; j >= 0; j-- {
 		if j != first {
 			g[j] = count
-			if count, ok = product(count, chunks(space.max[j], chunk[j])); !ok {
+			if count, ok = multiply(count, chunkCount(space.max[j], chunk[j])); !ok {
 				return nil, 0, false
 			}
 		}
 	}
 	g[first] = count
 	if space.max[first] != unlimited {
-		count, ok = product(count, chunks(space.max[first], chunk[first]))
+		count, ok = multiply(count, chunkCount(space.max[first], chunk[first]))
 		return g, count, ok
 	}
 	return g, count, true
 }
 
-// chunks returns the number of chunks of an axis.
-func chunks(n, chunk int64) int64 { return n/chunk + min(1, n%chunk) }
+// chunkCount returns the number of chunks of an axis.
+func chunkCount(n, chunk int64) int64 { return n/chunk + min(1, n%chunk) }
 
-// number returns the number of the chunk at a place; ok is false if it is too large for any index.
-func (g grid) number(at []int64) (n int64, ok bool) {
+// chunkNumber returns the number of the chunk at a place; ok is false if it is too large for any index.
+func (g grid) chunkNumber(at []int64) (n int64, ok bool) {
 	for j, i := range at {
 		if i > math.MaxInt64>>2/max(1, g[j]) {
 			return 0, false
@@ -286,8 +286,8 @@ type implicitIndex struct {
 }
 
 func (x *implicitIndex) find(_ *decoder, at []int64) (chunk, error) {
-	n, ok := x.number(at)
-	off, fits := product(n, x.chunkBytes)
+	n, ok := x.chunkNumber(at)
+	off, fits := multiply(n, x.chunkBytes)
 	if !ok || !fits || off > math.MaxInt64-x.addr {
 		return chunk{}, formatError(-1, "chunk %v is outside the file", at)
 	}
@@ -299,7 +299,7 @@ type singleIndex chunk
 
 func (x singleIndex) find(*decoder, []int64) (chunk, error) { return chunk(x), nil }
 
-// fixedIndex is an array with an entry for every chunk, in pages if it is long.
+// fixedIndex is an array with an entry for every chunk. A long array consists of pages.
 type fixedIndex struct {
 	entry
 	grid
@@ -309,8 +309,8 @@ type fixedIndex struct {
 	addr    int64 // address of the entries
 }
 
-// fixedIndex parses the header of a fixed array.
-func (f *file) fixedIndex(addr int64, e entry, g grid, count int64) (index, error) {
+// readFixedIndex parses the header of a fixed array.
+func (f *file) readFixedIndex(addr int64, e entry, g grid, count int64) (index, error) {
 	c, err := f.verifiedCursor(addr, int64(4+1+1+1+1+f.lengthSize+f.offsetSize+4), "FAHD")
 	if err != nil {
 		return nil, err
@@ -334,13 +334,13 @@ func (f *file) fixedIndex(addr int64, e entry, g grid, count int64) (index, erro
 }
 
 func (x *fixedIndex) find(d *decoder, at []int64) (chunk, error) {
-	n, ok := x.number(at)
+	n, ok := x.chunkNumber(at)
 	if !ok || n >= x.entries {
 		return chunk{addr: none}, nil
 	}
 	size, head := int64(x.bytes(x.f)), int64(4+1+1+x.f.offsetSize)
 	if x.entries <= x.page {
-		all, ok := product(x.entries, size)
+		all, ok := multiply(x.entries, size)
 		if !ok {
 			return chunk{}, formatError(-1, "fixed array of %d entries", x.entries)
 		}
@@ -351,8 +351,8 @@ func (x *fixedIndex) find(d *decoder, at []int64) (chunk, error) {
 		c.skip(int(head + n*size))
 		return x.read(c)
 	}
-	pages := chunks(x.entries, x.page)
-	head += chunks(pages, 8)
+	pages := chunkCount(x.entries, x.page)
+	head += chunkCount(pages, 8)
 	c, err := d.block(x.f, x.addr, head+4, signatureCheck("FADB"))
 	if err != nil {
 		return chunk{}, err
@@ -361,7 +361,7 @@ func (x *fixedIndex) find(d *decoder, at []int64) (chunk, error) {
 	if bitmap := c.b[4+1+1+x.f.offsetSize:]; bitmap[page/8]&(0x80>>(page%8)) == 0 {
 		return chunk{addr: none}, nil
 	}
-	off, ok := product(page, x.page*size+4)
+	off, ok := multiply(page, x.page*size+4)
 	if !ok {
 		return chunk{}, formatError(-1, "fixed array of %d entries", x.entries)
 	}
@@ -385,12 +385,12 @@ type extensibleIndex struct {
 	minBlock   int64 // entries of the smallest data block
 	minPointer int64 // minimum data blocks of a super block
 	page       int64 // entries per page
-	entries    int64 // up to the last entry that was set
+	entries    int64 // number of entries up to the last written one
 	addr       int64 // address of the index block
 }
 
-// extensibleIndex parses the header of an extensible array.
-func (f *file) extensibleIndex(addr int64, e entry, g grid) (index, error) {
+// readExtensibleIndex parses the header of an extensible array.
+func (f *file) readExtensibleIndex(addr int64, e entry, g grid) (index, error) {
 	c, err := f.verifiedCursor(addr, int64(12+6*f.lengthSize+f.offsetSize+4), "EAHD")
 	if err != nil {
 		return nil, err
@@ -422,7 +422,7 @@ func (x *extensibleIndex) superBlocks() int { return 1 + x.bits - log2(x.minBloc
 
 func (x *extensibleIndex) find(d *decoder, at []int64) (chunk, error) {
 	missing := chunk{addr: none}
-	n, ok := x.number(at)
+	n, ok := x.chunkNumber(at)
 	if !ok || n >= x.entries {
 		return missing, nil
 	}
@@ -456,7 +456,7 @@ func (x *extensibleIndex) find(d *decoder, at []int64) (chunk, error) {
 			before += 1 << (v / 2)
 		}
 		c.skip((before + int(block)) * f.offsetSize)
-		return x.inBlock(d, c.address(), length, i, nil)
+		return x.blockEntry(d, c.address(), length, i, nil)
 	}
 	c.skip((direct + u - inside) * f.offsetSize)
 	super := c.address()
@@ -465,7 +465,7 @@ func (x *extensibleIndex) find(d *decoder, at []int64) (chunk, error) {
 	}
 	var bitmap int64 // bytes of the page bitmap of a data block
 	if length > x.page {
-		bitmap = chunks(length/x.page, 8)
+		bitmap = chunkCount(length/x.page, 8)
 	}
 	head := 6 + o + int64(x.bits+7)/8
 	if c, err = d.block(f, super, head+blocks*(bitmap+o)+4, signatureCheck("EASB")); err != nil {
@@ -478,12 +478,12 @@ func (x *extensibleIndex) find(d *decoder, at []int64) (chunk, error) {
 	if c.err != nil {
 		return chunk{}, c.err
 	}
-	return x.inBlock(d, addr, length, i, pages[block*bitmap:][:bitmap])
+	return x.blockEntry(d, addr, length, i, pages[block*bitmap:][:bitmap])
 }
 
-// inBlock returns entry i of a data block. pages has a bit for every page that exists; nil means
+// blockEntry returns entry i of a data block. pages has a bit for every page that exists; nil means
 // all.
-func (x *extensibleIndex) inBlock(d *decoder, addr, length, i int64, pages []byte) (chunk, error) {
+func (x *extensibleIndex) blockEntry(d *decoder, addr, length, i int64, pages []byte) (chunk, error) {
 	if addr == none {
 		return chunk{addr: none}, nil
 	}

@@ -58,13 +58,13 @@ func ReadLines(in io.Reader, bad func(line int, found, wanted lang.Sentence)) (*
 		if len(strings.TrimSpace(text.Text())) == 0 {
 			continue
 		}
-		if err := l.line(text.Bytes()); err != nil {
+		if err := l.readLine(text.Bytes()); err != nil {
 			found, wanted := misfitOf(text.Text(), err)
 			bad(line, found, wanted)
 		}
 	}
 	for _, e := range l.Entries {
-		number(e.Leaves)
+		setIndexes(e.Leaves)
 	}
 	if err := text.Err(); errors.Is(err, bufio.ErrTooLong) {
 		return l, lang.Errorf("line %d: found more than %d bytes, wanted a shorter line", line+1, maxLine)
@@ -74,7 +74,7 @@ func ReadLines(in io.Reader, bad func(line int, found, wanted lang.Sentence)) (*
 	return l, nil
 }
 
-// misfitOf returns the text found and wanted in a line that does not fit.
+// misfitOf returns the texts found and wanted in an invalid line.
 func misfitOf(line string, err error) (found, wanted lang.Sentence) {
 	if at := new(jsonpos.Error); errors.As(err, &at) && at.Err == nil {
 		return lang.Say("column %d has %s", at.Column, lang.Say(at.Found)), lang.Say("want %s", lang.Say(at.Wanted))
@@ -82,8 +82,8 @@ func misfitOf(line string, err error) (found, wanted lang.Sentence) {
 	return lang.Plain(strconv.Quote(jsonpos.Shorten(line, 60))), lang.Error(err)
 }
 
-// line reads a line.
-func (l *Lines) line(text []byte) error {
+// readLine reads a line.
+func (l *Lines) readLine(text []byte) error {
 	l.Reader = jsonpos.ReaderOf(text)
 	l.Python = true
 	t := &leaf{reader: &l.reader}
@@ -96,9 +96,9 @@ func (l *Lines) line(text []byte) error {
 		case i == 0:
 			name, err = l.lineName()
 		case i == 1 && name[5] == "stack_info":
-			script, err = l.script()
+			script, err = l.readScript()
 		default:
-			err = t.lineMember(i)
+			err = t.readLineMember(i)
 		}
 		return err
 	})
@@ -128,7 +128,7 @@ func errShortLine() error { return lang.Errorf("want name, step, MD5, type, shap
 // and index.
 func (l *Lines) lineName() ([]string, error) {
 	var text string
-	if err := l.text(&text); err != nil {
+	if err := l.readText(&text); err != nil {
 		return nil, err
 	}
 	if parts := lineName.FindStringSubmatch(text); parts != nil {
@@ -137,12 +137,12 @@ func (l *Lines) lineName() ([]string, error) {
 	return nil, lang.Errorf("want a name such as Functional_relu_0_forward_input.0")
 }
 
-// script reads the frames of a call, each as file, line, function and source, in the form of
+// readScript reads the frames of a call, each as file, line, function and source, in the form of
 // stack.json.
-func (l *Lines) script() (lines []string, err error) {
+func (l *Lines) readScript() (lines []string, err error) {
 	lines = []string{}
 	err = l.Array(func(int) error {
-		frame, err := sideReader{l.Reader}.texts()
+		frame, err := sideReader{l.Reader}.readTexts()
 		if len(frame) >= 3 {
 			source := strings.Join(frame[3:], " ")
 			lines = append(lines, "File "+frame[0]+", line "+frame[1]+", in "+frame[2]+", \n "+source)
@@ -152,23 +152,23 @@ func (l *Lines) script() (lines []string, err error) {
 	return lines, err
 }
 
-// lineMember reads a member of the line of a tensor behind its name.
-func (t *leaf) lineMember(i int) error {
+// readLineMember reads a member of the line of a tensor behind its name.
+func (t *leaf) readLineMember(i int) error {
 	isText := t.Reader.Kind() == jsonpos.String
 	switch {
 	case i == 2 && isText:
-		return t.text(&t.Digest)
+		return t.readText(&t.Digest)
 	case i == 3:
-		return t.word(&t.DType)
+		return t.internedText(&t.DType)
 	case i == 4 && !isText: // the shape of a number is a text
-		return t.shape()
+		return t.readShape()
 	case i == 5:
 		return t.Array(func(k int) error {
 			to := []*Number{&t.Max, &t.Min, &t.Mean, &t.Norm}
 			if kind := t.Reader.Kind(); k >= len(to) || kind != jsonpos.Number && kind != jsonpos.Bool {
 				return t.Skip() // an empty list or "Nan": the statistic was not computed
 			}
-			return t.number(to[k])
+			return t.readNumber(to[k])
 		})
 	}
 	return t.Skip()

@@ -69,8 +69,8 @@ func IsDump(head []byte) bool {
 	}
 }
 
-// SideName returns the name of a file beside a renamed dump.json: both have the same addition, as
-// in dump (1).json and stack (1).json.
+// SideName returns the name of a file beside a renamed dump.json. Both names have the same
+// addition, as in dump (1).json and stack (1).json.
 func SideName(list, name string) string {
 	const dump = "dump"
 	if list == DumpName || list == DebugName {
@@ -107,8 +107,8 @@ type Leaf struct {
 	Name string
 	Kind tensor.Kind
 	// Index is the position among the outermost values of the kind: named arguments come after
-	// positional ones. Path are the position or key, and the positions or keys inside it, joined by
-	// dots.
+	// positional ones. Path is the position or key, followed by the positions or keys inside that
+	// value, joined by dots.
 	Index int
 	Path  string
 	// Tensor is nil if the value is not a tensor. Value is nil for a tensor and for None.
@@ -220,8 +220,8 @@ const (
 	maxRank = 32
 )
 
-// CutError is the error of a file with complete entries before the damage: these entries, for which
-// each was called, are valid.
+// CutError is the error of a file that is damaged after some complete entries. These entries, for
+// which each was called, are valid.
 type CutError struct {
 	Entries int
 	Err     error
@@ -244,7 +244,7 @@ func (e *CutError) Unwrap() error { return e.Err }
 func Read(in io.Reader, each func(*Entry)) (Header, error) {
 	r := &reader{Reader: jsonpos.NewReader(in, maxFile), each: each}
 	r.Python = true
-	err := r.document()
+	err := r.readDocument()
 	if err == nil {
 		err = r.End()
 	}
@@ -254,9 +254,9 @@ func Read(in io.Reader, each func(*Entry)) (Header, error) {
 	case err == nil && r.header.Task == "":
 		err = lang.Errorf(`found no "task", wanted the kind of dump, such as tensor or statistics`)
 	case err != nil && r.entries > 0 && r.header.Task != "":
-		return r.header, &CutError{r.entries, withOffset(err)}
+		return r.header, &CutError{r.entries, addOffset(err)}
 	case err != nil:
-		err = withOffset(err)
+		err = addOffset(err)
 	}
 	if err != nil {
 		return Header{}, err
@@ -264,7 +264,7 @@ func Read(in io.Reader, each func(*Entry)) (Header, error) {
 	return r.header, nil
 }
 
-func withOffset(err error) error {
+func addOffset(err error) error {
 	var at *jsonpos.Error
 	if errors.As(err, &at) {
 		return lang.Errorf("offset %d: %w", at.Offset, err)
@@ -287,25 +287,25 @@ type reader struct {
 	spare []*leaf
 }
 
-func (r *reader) document() error {
+func (r *reader) readDocument() error {
 	return r.Object(func(key string) error {
 		switch key {
 		case "task":
-			return r.text(&r.header.Task)
+			return r.readText(&r.header.Task)
 		case "level":
-			return r.text(&r.header.Level)
+			return r.readText(&r.header.Level)
 		case "framework":
-			return r.text(&r.header.Framework)
+			return r.readText(&r.header.Framework)
 		case "data":
 			r.hasData = true
-			return r.Object(r.entry)
+			return r.Object(r.readEntry)
 		}
 		return r.Skip()
 	})
 }
 
-// text reads a text; null is the empty text.
-func (r *reader) text(to *string) error {
+// readText reads a text; null is the empty text.
+func (r *reader) readText(to *string) error {
 	switch r.Kind() {
 	case jsonpos.Null:
 		return r.Skip()
@@ -317,10 +317,10 @@ func (r *reader) text(to *string) error {
 	return r.Unexpected("a text")
 }
 
-// word reads a text with few distinct values, and shares equal ones.
-func (r *reader) word(to *string) error {
+// internedText reads a text with few distinct values, and shares equal ones.
+func (r *reader) internedText(to *string) error {
 	var text string
-	if err := r.text(&text); err != nil {
+	if err := r.readText(&text); err != nil {
 		return err
 	}
 	if same, ok := r.words[text]; ok {
@@ -337,8 +337,8 @@ func (r *reader) word(to *string) error {
 	return nil
 }
 
-// sameGroup returns the cached ranks of a group.
-func (r *reader) sameGroup(key string, ranks []int) []int {
+// internGroup returns the cached ranks of a group.
+func (r *reader) internGroup(key string, ranks []int) []int {
 	if same, ok := r.groups[key]; ok {
 		return same
 	}
@@ -350,8 +350,8 @@ func (r *reader) sameGroup(key string, ranks []int) []int {
 	return ranks
 }
 
-// sections are the members of an entry with values, in the order in which values are counted, with
-// the kind of the values and the word in their names.
+// sections lists the members of an entry that hold values, in the order in which values are
+// counted. Each has the kind of its values and the word in their names.
 var sections = []section{
 	{"input_args", tensor.Input, "input"},
 	{"input", tensor.Input, "input"},
@@ -373,17 +373,17 @@ const (
 	debugGrad = ".debug_grad"
 )
 
-// entry reads one entry of "data".
-func (r *reader) entry(api string) error {
+// readEntry reads one entry of "data".
+func (r *reader) readEntry(api string) error {
 	e := &Entry{API: api}
 	var err error
 	switch head, _, _ := strings.Cut(api, gradients); {
 	case len(head) < len(api):
-		err = r.gradients(e)
+		err = r.readGradients(e)
 	case strings.HasSuffix(api, debugEnd), strings.HasSuffix(api, debugGrad):
-		err = r.value(&valuePath{entry: e, kind: tensor.Output, name: api})
+		err = r.readValue(&valuePath{entry: e, kind: tensor.Output, name: api})
 	default:
-		err = r.call(e)
+		err = r.readCall(e)
 	}
 	if err != nil {
 		return err
@@ -393,7 +393,7 @@ func (r *reader) entry(api string) error {
 	return nil
 }
 
-func (r *reader) call(e *Entry) error {
+func (r *reader) readCall(e *Entry) error {
 	sectionOf := make([]int, 0, 16)
 	err := r.Object(func(key string) error {
 		if key == "is_recompute" {
@@ -406,7 +406,7 @@ func (r *reader) call(e *Entry) error {
 			return r.Skip()
 		}
 		s := &sections[i]
-		err := r.value(&valuePath{entry: e, kind: s.kind, name: e.API + "." + s.word})
+		err := r.readValue(&valuePath{entry: e, kind: s.kind, name: e.API + "." + s.word})
 		for len(sectionOf) < len(e.Leaves) {
 			sectionOf = append(sectionOf, i)
 		}
@@ -418,7 +418,7 @@ func (r *reader) call(e *Entry) error {
 	if !slices.IsSorted(sectionOf) {
 		sortLeaves(e.Leaves, sectionOf)
 	}
-	number(e.Leaves)
+	setIndexes(e.Leaves)
 	return nil
 }
 
@@ -435,9 +435,9 @@ func sortLeaves(leaves []Leaf, sectionOf []int) {
 	copy(leaves, sorted)
 }
 
-// number sets the index of values: numbered values keep their number, named values get the next
+// setIndexes sets the index of values: numbered values keep their number, named values get the next
 // ones.
-func number(leaves []Leaf) {
+func setIndexes(leaves []Leaf) {
 	next := map[tensor.Kind]int{}
 	named := map[string]int{}
 	for i := range leaves {
@@ -460,15 +460,15 @@ func number(leaves []Leaf) {
 	}
 }
 
-// gradients reads the gradients of parameters, each in a list of its own.
-func (r *reader) gradients(e *Entry) error {
+// readGradients reads the gradients of parameters, each in a list of its own.
+func (r *reader) readGradients(e *Entry) error {
 	err := r.Object(func(parameter string) error {
 		at := &valuePath{entry: e, kind: tensor.Gradient, name: e.API, path: parameter}
 		if r.Kind() != jsonpos.Array {
-			return r.value(at)
+			return r.readValue(at)
 		}
 		first := len(e.Leaves)
-		if err := r.value(at); err != nil {
+		if err := r.readValue(at); err != nil {
 			return err
 		}
 		if len(e.Leaves) == first+1 { // a single gradient has no number
@@ -478,6 +478,6 @@ func (r *reader) gradients(e *Entry) error {
 		}
 		return nil
 	})
-	number(e.Leaves)
+	setIndexes(e.Leaves)
 	return err
 }

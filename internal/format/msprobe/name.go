@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Name is the parsed name of a call, or of values that are dumped apart.
+// Name is the parsed name of a call, or of separately dumped values.
 //
 //	Functional.relu.0.backward                {Functional.relu 0 backward}
 //	Module.fc1.Linear.forward.0               {Module.fc1.Linear 0 forward}
@@ -58,8 +58,8 @@ func ParseName(api string) Name {
 	return Name{Callee: api}
 }
 
-// InDirection returns the name of the same call in another direction. Gradients of parameters count steps,
-// if anything, and belong to the first call.
+// InDirection returns the name of the same call in another direction. The number of gradients of
+// parameters counts steps: they belong to the first call.
 func (n Name) InDirection(direction Direction) string {
 	number := n.Number
 	if n.Direction == Gradients {

@@ -31,11 +31,11 @@ func ReadStack(in io.Reader) (map[string]*Stack, error) {
 			case i == 0 && kind == jsonpos.Array:
 				grouped = true
 				var err error
-				apis, err = r.texts()
+				apis, err = r.readTexts()
 				return err
 			case i == 1 && grouped:
 				var err error
-				lines, err = r.texts()
+				lines, err = r.readTexts()
 				return err
 			case kind == jsonpos.String:
 				_, line, err := r.Scalar()
@@ -57,7 +57,7 @@ func ReadStack(in io.Reader) (map[string]*Stack, error) {
 		err = r.End()
 	}
 	if err != nil {
-		return nil, withOffset(err)
+		return nil, addOffset(err)
 	}
 	return stacks, nil
 }
@@ -71,8 +71,8 @@ func newSideReader(in io.Reader) sideReader {
 	return sideReader{r}
 }
 
-// texts reads an array of texts and skips other values.
-func (r sideReader) texts() (all []string, err error) {
+// readTexts reads an array of texts and skips other values.
+func (r sideReader) readTexts() (all []string, err error) {
 	if r.Kind() != jsonpos.Array {
 		return nil, r.Skip()
 	}
@@ -90,8 +90,8 @@ func (r sideReader) texts() (all []string, err error) {
 // stackLine matches a line of a stack.
 var stackLine = regexp.MustCompile(`^\s*File "?([^"\n]+?)"?, line ([0-9]+)`)
 
-// libraries are folders of libraries, not of the user's scripts.
-var libraries = []string{"site-packages", "dist-packages"}
+// libraryFolders are folders of libraries, not of the user's scripts.
+var libraryFolders = []string{"site-packages", "dist-packages"}
 
 // scriptLine returns the first line outside of libraries, else the first line.
 func scriptLine(lines []string) string {
@@ -106,7 +106,7 @@ func scriptLine(lines []string) string {
 			continue
 		}
 		short := path[len(path)-1] + ":" + m[2]
-		if !slices.ContainsFunc(libraries, func(l string) bool { return slices.Contains(path, l) }) {
+		if !slices.ContainsFunc(libraryFolders, func(l string) bool { return slices.Contains(path, l) }) {
 			return short
 		}
 		if first == "" {
@@ -156,7 +156,7 @@ func ReadConstruct(in io.Reader) (Parents, error) {
 		err = r.End()
 	}
 	if err != nil {
-		return nil, withOffset(err)
+		return nil, addOffset(err)
 	}
 	return parents, nil
 }

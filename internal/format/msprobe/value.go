@@ -19,7 +19,7 @@ type valuePath struct {
 	path  string
 }
 
-// element returns the place of a value inside this one.
+// element returns the path of an element of this value.
 func (p *valuePath) element(key string) *valuePath {
 	inner := *p
 	if inner.path != "" {
@@ -37,7 +37,7 @@ func (l *Leaf) setName(in string) {
 	}
 }
 
-// usualLeaves is how many values most calls have at most.
+// usualLeaves is the number of values that few calls exceed.
 const usualLeaves = 6
 
 func (r *reader) add(p *valuePath, l Leaf) error {
@@ -54,9 +54,9 @@ func (r *reader) add(p *valuePath, l Leaf) error {
 	return nil
 }
 
-// value reads a value: None, a list, a dict, or a leaf. A leaf is an object whose first member is
+// readValue reads a value: None, a list, a dict, or a leaf. A leaf is an object whose first member is
 // its type.
-func (r *reader) value(p *valuePath) error {
+func (r *reader) readValue(p *valuePath) error {
 	switch r.Kind() {
 	case jsonpos.Null:
 		if err := r.Skip(); err != nil {
@@ -64,14 +64,14 @@ func (r *reader) value(p *valuePath) error {
 		}
 		return r.add(p, Leaf{})
 	case jsonpos.Array:
-		return r.Array(func(i int) error { return r.value(p.element(strconv.Itoa(i))) })
+		return r.Array(func(i int) error { return r.readValue(p.element(strconv.Itoa(i))) })
 	case jsonpos.Object:
-		return r.object(p)
+		return r.readObject(p)
 	}
 	return r.Unexpected("a tensor, a value with its type, a list, a dict or null")
 }
 
-func (r *reader) object(p *valuePath) error {
+func (r *reader) readObject(p *valuePath) error {
 	members, isLeaf := 0, false
 	l := r.newLeaf()
 	defer func() { r.spare = append(r.spare, l) }()
@@ -82,12 +82,12 @@ func (r *reader) object(p *valuePath) error {
 		}
 		switch {
 		case !isLeaf:
-			return r.value(p.element(key))
+			return r.readValue(p.element(key))
 		case key == "tensor" && r.Kind() == jsonpos.Object: // of a communication
 			l.hasInner = true
-			return r.object(p)
+			return r.readObject(p)
 		}
-		return l.member(key)
+		return l.readMember(key)
 	})
 	if err != nil || !isLeaf {
 		return err
@@ -96,7 +96,7 @@ func (r *reader) object(p *valuePath) error {
 		l.describe(p.entry.Leaves)
 		return nil
 	}
-	return r.add(p, l.leaf())
+	return r.add(p, l.readMembers())
 }
 
 // newLeaf returns an empty leaf, if possible in the memory of a leaf that was read.
@@ -111,7 +111,7 @@ func (r *reader) newLeaf() *leaf {
 	return l
 }
 
-// describe adds the members of the leaf to the tensor inside it, which was read last.
+// describe adds the members of the leaf to the tensor inside it. That tensor is the last of leaves.
 func (l *leaf) describe(leaves []Leaf) {
 	if len(leaves) == 0 {
 		return
@@ -135,7 +135,7 @@ type leaf struct {
 	hasInner bool // the leaf contains a tensor
 }
 
-func (l *leaf) leaf() Leaf {
+func (l *leaf) readMembers() Leaf {
 	if l.hasShape {
 		t := l.Tensor
 		return Leaf{Tensor: &t}
@@ -145,55 +145,55 @@ func (l *leaf) leaf() Leaf {
 	return Leaf{Value: &v}
 }
 
-func (l *leaf) member(key string) error {
+func (l *leaf) readMember(key string) error {
 	switch key {
 	case "type", "class_type":
-		return l.word(&l.Type)
+		return l.internedText(&l.Type)
 	case "dtype":
-		return l.word(&l.DType)
+		return l.internedText(&l.DType)
 	case "shape":
 		l.hasShape = true
-		return l.shape()
+		return l.readShape()
 	case "Max":
-		return l.number(&l.Max)
+		return l.readNumber(&l.Max)
 	case "Min":
-		return l.number(&l.Min)
+		return l.readNumber(&l.Min)
 	case "Mean":
-		return l.number(&l.Mean)
+		return l.readNumber(&l.Mean)
 	case "Norm":
-		return l.number(&l.Norm)
+		return l.readNumber(&l.Norm)
 	case "Max_except_inf_nan":
-		return l.number(&l.finite().Max)
+		return l.readNumber(&l.finiteExtremes().Max)
 	case "Min_except_inf_nan":
-		return l.number(&l.finite().Min)
+		return l.readNumber(&l.finiteExtremes().Min)
 	case "md5":
-		return l.text(&l.Digest)
+		return l.readText(&l.Digest)
 	case "data_name":
-		return l.text(&l.DataName)
+		return l.readText(&l.DataName)
 	case "requires_grad":
-		return l.bool(&l.RequiresGrad)
+		return l.readBool(&l.RequiresGrad)
 	case "group_ranks":
-		return l.group()
+		return l.readGroup()
 	case "op":
 		if l.Reader.Kind() == jsonpos.String {
-			return l.word(&l.p2p.Op)
+			return l.internedText(&l.p2p.Op)
 		}
 	case "peer":
-		return l.wholeNumber(key, &l.p2p.Peer)
+		return l.readWholeNumber(key, &l.p2p.Peer)
 	case "tag":
-		return l.wholeNumber(key, &l.p2p.Tag)
+		return l.readWholeNumber(key, &l.p2p.Tag)
 	case "value":
 		l.value.Kind = l.Kind()
 		var text strings.Builder
-		err := l.python(&text, false)
+		err := l.appendPython(&text, false)
 		l.value.Text = text.String()
 		return err
 	}
 	return l.Skip()
 }
 
-// shape reads the dimensions of a tensor. With an invalid dimension the shape is unknown.
-func (l *leaf) shape() error {
+// readShape reads the dimensions of a tensor. With an invalid dimension the shape is unknown.
+func (l *leaf) readShape() error {
 	if l.Reader.Kind() != jsonpos.Array {
 		return l.skipOdd("shape", "a list")
 	}
@@ -227,8 +227,8 @@ func (l *leaf) shape() error {
 // maxGroup is the maximum number of ranks in a group.
 const maxGroup = 1 << 20
 
-// group reads the ranks of a process group. With an invalid rank the group is unknown.
-func (l *leaf) group() error {
+// readGroup reads the ranks of a process group. With an invalid rank the group is unknown.
+func (l *leaf) readGroup() error {
 	const wanted = "a list of different ranks"
 	if l.Reader.Kind() != jsonpos.Array {
 		return l.skipOdd("group_ranks", wanted)
@@ -255,12 +255,12 @@ func (l *leaf) group() error {
 		l.Odd = cmp.Or(l.Odd, lang.Say("group_ranks at offset %d, want %s", at, wanted))
 		return err
 	}
-	l.value.Group = l.sameGroup(string(key), ranks)
+	l.value.Group = l.internGroup(string(key), ranks)
 	return err
 }
 
-// wholeNumber reads a non-negative integer.
-func (l *leaf) wholeNumber(member string, to *int) error {
+// readWholeNumber reads a non-negative integer.
+func (l *leaf) readWholeNumber(member string, to *int) error {
 	if l.Reader.Kind() != jsonpos.Number {
 		return l.skipOdd(member, "a whole number")
 	}
@@ -279,15 +279,15 @@ func (l *leaf) skipOdd(member, wanted string) error {
 	return l.Skip()
 }
 
-// finite returns the extremes of the finite elements, to be set.
-func (l *leaf) finite() *Extremes {
+// finiteExtremes returns the extremes of the finite elements, to be set.
+func (l *leaf) finiteExtremes() *Extremes {
 	if l.Finite == nil {
 		l.Finite = new(Extremes)
 	}
 	return l.Finite
 }
 
-func (l *leaf) number(to *Number) error {
+func (l *leaf) readNumber(to *Number) error {
 	kind := l.Kind()
 	if kind == jsonpos.Array || kind == jsonpos.Object {
 		return l.skipOdd("a statistic", "a number")
@@ -317,7 +317,7 @@ func newNumber(kind jsonpos.Kind, text string) Number {
 	return n
 }
 
-func (l *leaf) bool(to **bool) error {
+func (l *leaf) readBool(to **bool) error {
 	kind, text, err := l.Scalar()
 	if err == nil && kind == jsonpos.Bool {
 		yes := text == "true"
@@ -326,8 +326,8 @@ func (l *leaf) bool(to **bool) error {
 	return err
 }
 
-// python prints a value like Python's str, nested values like repr.
-func (l *leaf) python(w *strings.Builder, inside bool) error {
+// appendPython prints a value like Python's str, nested values like repr.
+func (l *leaf) appendPython(w *strings.Builder, inside bool) error {
 	switch l.Reader.Kind() {
 	case jsonpos.Array:
 		w.WriteByte('[')
@@ -335,7 +335,7 @@ func (l *leaf) python(w *strings.Builder, inside bool) error {
 			if i > 0 {
 				w.WriteString(", ")
 			}
-			return l.python(w, true)
+			return l.appendPython(w, true)
 		})
 		w.WriteByte(']')
 		return err
@@ -349,7 +349,7 @@ func (l *leaf) python(w *strings.Builder, inside bool) error {
 			first = false
 			writeRepr(w, key)
 			w.WriteString(": ")
-			return l.python(w, true)
+			return l.appendPython(w, true)
 		})
 		w.WriteByte('}')
 		return err

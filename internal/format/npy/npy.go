@@ -281,36 +281,36 @@ func parseHeader(text source) (Header, error) {
 	return parseDict(text)
 }
 
-// parseDict is parseHeader for any text.
+// parseDict parses the dict of a header. It accepts every valid text.
 func parseDict(text source) (Header, error) {
 	d := &dict{source: text}
 	var h Header
 	seen := map[string]bool{}
-	if !d.skip("{") {
-		return Header{}, d.unexpected("{")
+	if !d.skipMark("{") {
+		return Header{}, d.unexpectedError("{")
 	}
-	for !d.skip("}") {
-		if len(seen) > 0 && !d.skip(",") {
-			return Header{}, d.unexpected("a comma or }")
-		} else if d.skip("}") {
+	for !d.skipMark("}") {
+		if len(seen) > 0 && !d.skipMark(",") {
+			return Header{}, d.unexpectedError("a comma or }")
+		} else if d.skipMark("}") {
 			break
 		}
 		at := d.pos
 		key, ok := d.nextToken(quoted())
 		if !ok {
-			return Header{}, d.unexpected("a key in quotes")
+			return Header{}, d.unexpectedError("a key in quotes")
 		}
 		key = key[1 : len(key)-1]
-		read, known := d.values(&h)[key]
+		read, known := d.valueParsers(&h)[key]
 		switch {
 		case !known:
 			d.pos = at
-			return Header{}, d.unexpected("one of the keys descr, fortran_order and shape")
+			return Header{}, d.unexpectedError("one of the keys descr, fortran_order and shape")
 		case seen[key]:
 			d.pos = at
-			return Header{}, d.unexpected("every key once")
-		case !d.skip(":"):
-			return Header{}, d.unexpected("a colon")
+			return Header{}, d.unexpectedError("every key once")
+		case !d.skipMark(":"):
+			return Header{}, d.unexpectedError("a colon")
 		}
 		if err := read(); err != nil {
 			return Header{}, err
@@ -322,8 +322,8 @@ func parseDict(text source) (Header, error) {
 			return Header{}, &FormatError{d.off, lang.Say("header has no key %s", key), nil}
 		}
 	}
-	if d.blanks(); d.pos < len(d.data) {
-		return Header{}, d.unexpected("the end of the header")
+	if d.skipBlanks(); d.pos < len(d.data) {
+		return Header{}, d.unexpectedError("the end of the header")
 	}
 	return h, nil
 }
@@ -365,24 +365,24 @@ func cutBetween(text, begin, end string) (between, rest string, ok bool) {
 
 var headerKeys = []string{"descr", "fortran_order", "shape"}
 
-// values returns the parsers of the values into h, by key.
-func (d *dict) values(h *Header) map[string]func() error {
+// valueParsers returns the parsers of the values into h, by key.
+func (d *dict) valueParsers(h *Header) map[string]func() error {
 	return map[string]func() error{
-		"descr":         func() error { return d.descr(h) },
-		"fortran_order": func() (err error) { h.Fortran, err = d.order(); return err },
-		"shape":         func() (err error) { h.Shape, err = d.shape(); return err },
+		"descr":         func() error { return d.readDescr(h) },
+		"fortran_order": func() (err error) { h.Fortran, err = d.readOrder(); return err },
+		"shape":         func() (err error) { h.Shape, err = d.readShape(); return err },
 	}
 }
 
-func (d *dict) descr(h *Header) error {
-	d.blanks()
+func (d *dict) readDescr(h *Header) error {
+	d.skipBlanks()
 	at := d.off + int64(d.pos)
 	if rest := d.data[d.pos:]; bytes.HasPrefix(rest, []byte("[")) || bytes.HasPrefix(rest, []byte("(")) {
 		return &UnsupportedError{at, lang.Say("structured element type is not supported"), string(rest)}
 	}
 	text, ok := d.nextToken(quoted())
 	if !ok {
-		return d.unexpected("a type string")
+		return d.unexpectedError("a type string")
 	}
 	descr := text[1 : len(text)-1]
 	order, name := descr[:len(descr)-len(strings.TrimLeft(descr, "<>=|"))], strings.TrimLeft(descr, "<>=|")
@@ -404,20 +404,20 @@ func (d *dict) descr(h *Header) error {
 	return &FormatError{at, lang.Say("descr is not a type string of numpy"), text}
 }
 
-func (d *dict) order() (fortran bool, err error) {
+func (d *dict) readOrder() (fortran bool, err error) {
 	text, ok := d.nextToken(boolean())
 	if !ok {
-		return false, d.unexpected("True or False")
+		return false, d.unexpectedError("True or False")
 	}
 	return text == "True", nil
 }
 
-func (d *dict) shape() (tensor.Shape, error) {
-	d.blanks()
+func (d *dict) readShape() (tensor.Shape, error) {
+	d.skipBlanks()
 	at := d.off + int64(d.pos)
 	text, ok := d.nextToken(tuple())
 	if !ok {
-		return nil, d.unexpected("a tuple of integers")
+		return nil, d.unexpectedError("a tuple of integers")
 	}
 	var shape tensor.Shape
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !strings.ContainsRune("-0123456789", r) }) {
@@ -435,15 +435,15 @@ func (d *dict) shape() (tensor.Shape, error) {
 
 // nextToken returns the next token and steps over it.
 func (d *dict) nextToken(token *regexp.Regexp) (string, bool) {
-	d.blanks()
+	d.skipBlanks()
 	found := token.Find(d.data[d.pos:])
 	d.pos += len(found)
 	return string(found), found != nil
 }
 
-// skip steps over a punctuation mark if it is next.
-func (d *dict) skip(mark string) bool {
-	d.blanks()
+// skipMark steps over a punctuation mark if it is next.
+func (d *dict) skipMark(mark string) bool {
+	d.skipBlanks()
 	ok := bytes.HasPrefix(d.data[d.pos:], []byte(mark))
 	if ok {
 		d.pos += len(mark)
@@ -451,10 +451,10 @@ func (d *dict) skip(mark string) bool {
 	return ok
 }
 
-func (d *dict) blanks() { d.pos += len(blanks().Find(d.data[d.pos:])) }
+func (d *dict) skipBlanks() { d.pos += len(blanks().Find(d.data[d.pos:])) }
 
-// unexpected returns the error of a text that continues differently.
-func (d *dict) unexpected(wanted string) error {
+// unexpectedError returns the error of a text that continues differently.
+func (d *dict) unexpectedError(wanted string) error {
 	off := d.off + int64(d.pos)
 	if d.pos >= len(d.data) {
 		return &FormatError{off, lang.Say("header ends, want %s", lang.Say(wanted)), nil}

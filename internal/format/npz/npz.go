@@ -44,8 +44,8 @@ func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
 		}
 		t := format.Tensor{Path: strings.Split(name, "/"), Name: name}
 		var spare int64
-		spare, t.Err = read(&t.Tensor, entry)
-		if kind, ok := notNumbers(t.Err); ok {
+		spare, t.Err = readArray(&t.Tensor, entry)
+		if kind, ok := isNotNumbers(t.Err); ok {
 			c.Values = append(c.Values, format.Value{Name: name, Type: kind, Text: format.NotRead})
 			continue
 		}
@@ -57,15 +57,15 @@ func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
 	if len(c.Tensors) == 0 && len(others) > 0 {
 		return nil, lang.Errorf("none of the %d entries of the archive, such as %q, is an array of numpy", len(others), others[0])
 	}
-	c.Warnings = slices.Concat(archive.Replaced(replaced), c.Warnings, warnings(others))
+	c.Warnings = slices.Concat(archive.Replaced(replaced), c.Warnings, otherWarnings(others))
 	return c, nil
 }
 
 // maxWarnings bounds the entries named in warnings.
 const maxWarnings = 10
 
-// warnings returns the warnings about entries that are not arrays.
-func warnings(others []string) []lang.Sentence {
+// otherWarnings returns the warnings about entries that are not arrays.
+func otherWarnings(others []string) []lang.Sentence {
 	var all []lang.Sentence
 	for i, name := range others {
 		if i == maxWarnings {
@@ -76,8 +76,8 @@ func warnings(others []string) []lang.Sentence {
 	return all
 }
 
-// read sets t to the array of an entry. spare is the number of bytes after the array.
-func read(t *tensor.Tensor, entry *archive.Entry) (spare int64, err error) {
+// readArray sets t to the array of an entry. spare is the number of bytes after the array.
+func readArray(t *tensor.Tensor, entry *archive.Entry) (spare int64, err error) {
 	data, err := entry.Data()
 	if err != nil {
 		return 0, err
@@ -97,8 +97,8 @@ func read(t *tensor.Tensor, entry *archive.Entry) (spare int64, err error) {
 	return array.Spare, nil
 }
 
-// notNumbers reports whether the error of an array means texts, dates or records, and their type.
-func notNumbers(err error) (kind string, ok bool) {
+// isNotNumbers reports whether the error of an array means texts, dates or records, and their type.
+func isNotNumbers(err error) (kind string, ok bool) {
 	kind, ok = map[byte]string{'U': "str", 'S': "bytes", 'M': "datetime64", 'm': "timedelta64", '[': "record"}[typeLetter(err)]
 	return kind, ok
 }

@@ -5,8 +5,7 @@
 // A file that violates the format is refused as a whole, because its header cannot be trusted. An
 // unknown element type is an error of its tensor only.
 //
-// The format is described at
-// https://github.com/huggingface/safetensors#format.
+// The format is described at https://github.com/huggingface/safetensors#format.
 package safetensors
 
 import (
@@ -79,7 +78,7 @@ func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
 	}
 	c := &format.Contents{Tensors: make([]format.Tensor, 0, len(h.tensors)), Values: h.metadata}
 	for i := range h.tensors {
-		c.Tensors = append(c.Tensors, h.tensors[i].open(r, begin))
+		c.Tensors = append(c.Tensors, h.tensors[i].newTensor(r, begin))
 	}
 	return c, nil
 }
@@ -103,8 +102,8 @@ func headerLength(r io.ReaderAt, size int64) (int64, error) {
 	}
 }
 
-// checkPlaces checks that the tensors cover the data from the first byte to the last without gaps
-// and overlaps.
+// checkPlaces returns an error unless the tensors cover the data from the first byte to the last
+// without gaps and overlaps.
 func checkPlaces(tensors []entry, size int64) error {
 	end := int64(0)
 	for i, e := range tensors {
@@ -124,8 +123,8 @@ func checkPlaces(tensors []entry, size int64) error {
 	return nil
 }
 
-// open returns the tensor of an entry; begin is the offset of the data.
-func (e *entry) open(r io.ReaderAt, begin int64) format.Tensor {
+// newTensor returns the tensor of an entry; begin is the offset of the data.
+func (e *entry) newTensor(r io.ReaderAt, begin int64) format.Tensor {
 	t := format.Tensor{Path: []string{e.name}, Name: e.name}
 	dtype, ok := dtypes[e.dtype]
 	if !ok {
@@ -181,13 +180,13 @@ func parseHeader(in *io.SectionReader, most int) (*header, error) {
 		}
 		h.seen[key] = true
 		if key == keyMetadata {
-			return h.texts(r)
+			return h.readMetadata(r)
 		}
 		if len(h.tensors) == most {
 			return unsupported("more than %d tensors are not supported", most)
 		}
 		e := entry{name: key}
-		if err := e.read(r); err != nil {
+		if err := e.readObject(r); err != nil {
 			return err
 		}
 		h.tensors = append(h.tensors, e)
@@ -199,8 +198,8 @@ func parseHeader(in *io.SectionReader, most int) (*header, error) {
 	return h, err
 }
 
-// texts parses the metadata object.
-func (h *header) texts(r *jsonpos.Reader) error {
+// readMetadata parses the metadata object.
+func (h *header) readMetadata(r *jsonpos.Reader) error {
 	seen := map[string]bool{}
 	return r.Object(func(key string) error {
 		if seen[key] {
@@ -216,8 +215,8 @@ func (h *header) texts(r *jsonpos.Reader) error {
 	})
 }
 
-// read parses the object of a tensor and skips unknown keys.
-func (e *entry) read(r *jsonpos.Reader) error {
+// readObject parses the object of a tensor and skips unknown keys.
+func (e *entry) readObject(r *jsonpos.Reader) error {
 	seen := map[string]bool{}
 	err := r.Object(func(key string) error {
 		if seen[key] {

@@ -117,11 +117,11 @@ func refused(t testing.TB) []malformed {
 		{zipped(t, "cevil\nFloatStorage\n."), "evil.FloatStorage is not part"},
 		{zipped(t, "ctorch\nFloatStorage\n)R."), "torch.FloatStorage is not part of tensor files"},
 		{zipped(t, "NQ."), "BINPERSID at 0x1: found a persistent id that is a None, want a tuple"},
-		{zipped(t, "(Vmodule\nctorch\nFloatStorage\nV0\nVcpu\nI4\ntQ."), "found a persistent id with other parts"},
+		{zipped(t, "(Vmodule\nctorch\nFloatStorage\nV0\nVcpu\nI4\ntQ."), "found a persistent id with parts that PyTorch does not write"},
 		{zipped(t, "(Vstorage\nctorch\nfloat32\nV0\nVcpu\nI4\ntQ."), "found a storage of class torch.float32"},
-		{zipped(t, "(Vstorage\nctorch\nFloatStorage\nV0\nVcpu\ntQ."), "found a persistent id with other parts"},
+		{zipped(t, "(Vstorage\nctorch\nFloatStorage\nV0\nVcpu\ntQ."), "found a persistent id with parts that PyTorch does not write"},
 		{zipped(t, "(Vstorage\nctorch\nFloatStorage\nV0\nVcpu\nI4\nI4\ntQ."), "found a part of a storage that is a int, want a tuple of 3"},
-		{zipped(t, "(Vstorage\nctorch\nFloatStorage\nV0\nVcpu\nI4\n(VX\nI0\nVx\nttQ."), "found a persistent id with other parts"},
+		{zipped(t, "(Vstorage\nctorch\nFloatStorage\nV0\nVcpu\nI4\n(VX\nI0\nVx\nttQ."), "found a persistent id with parts that PyTorch does not write"},
 
 		{zipped(t, "]"+strings.Repeat("h\x01", 1)+"."), "found no memo entry 1"},
 		{legacyOf("N.", "}."), "found a dict before 0x1b, want the list of storages"},
@@ -172,7 +172,7 @@ func refused(t testing.TB) []malformed {
 		"cbuiltins\ncomplex\n(F1.0\ntR.",
 		"ctorch.serialization\n_get_layout\n)R.",
 	} {
-		all = append(all, malformed{zipped(t, args), "with other arguments than PyTorch gives it"})
+		all = append(all, malformed{zipped(t, args), "with arguments that PyTorch does not pass"})
 	}
 	return all
 }

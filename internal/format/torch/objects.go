@@ -10,7 +10,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// storage is a range of the elements that tensors share.
+// storage is a range of elements. Several tensors may share it.
 type storage struct {
 	elementType
 	key    string
@@ -41,8 +41,8 @@ type arguments struct {
 	isWrong bool // an argument was missing or had another type
 }
 
-// next consumes the next argument.
-func (a *arguments) next() (v any) {
+// nextAny consumes the next argument.
+func (a *arguments) nextAny() (v any) {
 	if len(a.rest) == 0 {
 		a.isWrong = true
 		return nil
@@ -53,15 +53,15 @@ func (a *arguments) next() (v any) {
 
 // nextArgument consumes the next argument, which must be a T.
 func nextArgument[T any](a *arguments) T {
-	v, ok := a.next().(T)
+	v, ok := a.nextAny().(T)
 	a.isWrong = a.isWrong || !ok
 	return v
 }
 
-// dict consumes the next argument, a dict or None.
-func (a *arguments) dict() *pickle.Dict {
+// nextDict consumes the next argument, a dict or None.
+func (a *arguments) nextDict() *pickle.Dict {
 	if len(a.rest) > 0 && a.rest[0] == nil {
-		a.next()
+		a.nextAny()
 		return nil
 	}
 	return nextArgument[*pickle.Dict](a)
@@ -70,8 +70,8 @@ func (a *arguments) dict() *pickle.Dict {
 // maxRank is the maximum number of axes.
 const maxRank = 32
 
-// ints consumes the next argument, a tuple of integers, and cuts it after maxRank+1.
-func (a *arguments) ints() []int64 {
+// nextInts consumes the next argument, a tuple of integers, and cuts it after maxRank+1.
+func (a *arguments) nextInts() []int64 {
 	s := nextArgument[*pickle.Sequence](a)
 	if a.isWrong {
 		return nil
@@ -85,9 +85,9 @@ func (a *arguments) ints() []int64 {
 	return list
 }
 
-// storage returns the storage of a persistent id: a tuple of the text storage, class, key, device,
+// makeStorage returns the storage of a persistent id: a tuple of the text storage, class, key, device,
 // count, and before version 1.6 also None or a tuple of key, offset and length of a range.
-func (u *unpickler) storage(id any) (any, error) {
+func (u *unpickler) makeStorage(id any) (any, error) {
 	tuple, ok := id.(*pickle.Sequence)
 	if !ok {
 		return nil, formatError("found a persistent id that is a %s, want a tuple", pickle.TypeName(id))
@@ -97,7 +97,7 @@ func (u *unpickler) storage(id any) (any, error) {
 	s := &storage{key: nextArgument[string](args), device: nextArgument[string](args), count: nextArgument[int64](args)}
 	s.length = s.count
 	if len(args.rest) > 0 {
-		if view := args.next(); view != nil {
+		if view := args.nextAny(); view != nil {
 			part, _ := view.(*pickle.Sequence)
 			if part == nil || len(part.Items) != 3 {
 				return nil, formatError("found a part of a storage that is a %s, want a tuple of 3", pickle.TypeName(view))
@@ -108,7 +108,7 @@ func (u *unpickler) storage(id any) (any, error) {
 		}
 	}
 	if args.isWrong || len(args.rest) > 0 || what != "storage" {
-		return nil, formatError("found a persistent id with other parts than PyTorch gives it")
+		return nil, formatError("found a persistent id with parts that PyTorch does not write")
 	}
 	if s.elementType, ok = storageOf(class.String()); !ok {
 		return nil, formatError("found a storage of class %s", class)
@@ -117,11 +117,11 @@ func (u *unpickler) storage(id any) (any, error) {
 	return s, nil
 }
 
-// rebuild returns a call that makes a tensor from storage, offset, size and strides; with grad also
+// rebuildTensor returns a call that makes a tensor from storage, offset, size and strides; with grad also
 // from requires_grad and hooks, and from the arguments of more.
-func rebuild(grad bool, more func(*pickledTensor, *arguments)) call {
+func rebuildTensor(grad bool, more func(*pickledTensor, *arguments)) call {
 	return func(a *arguments) any {
-		t := storageArguments(a)
+		t := nextStorage(a)
 		if grad {
 			t.requireGrad(a)
 		}
@@ -132,10 +132,10 @@ func rebuild(grad bool, more func(*pickledTensor, *arguments)) call {
 	}
 }
 
-// storageArguments consumes the first four arguments of a tensor.
-func storageArguments(a *arguments) *pickledTensor {
+// nextStorage consumes the first four arguments of a tensor.
+func nextStorage(a *arguments) *pickledTensor {
 	t := &pickledTensor{storage: nextArgument[*storage](a), offset: nextArgument[int64](a)}
-	t.shape, t.strides = a.ints(), a.ints()
+	t.shape, t.strides = a.nextInts(), a.nextInts()
 	if !a.isWrong {
 		t.elementType, t.Device = t.storage.elementType, t.storage.device
 	}
@@ -146,16 +146,16 @@ func storageArguments(a *arguments) *pickledTensor {
 func (t *pickledTensor) requireGrad(a *arguments) {
 	grad := nextArgument[bool](a)
 	t.RequiresGrad = &grad
-	a.dict()
+	a.nextDict()
 }
 
-// metadata consumes an optional dict with lazy operations; torch_npu adds the number of the device
+// applyMetadata consumes an optional dict with lazy operations; torch_npu adds the number of the device
 // format to it.
-func metadata(t *pickledTensor, a *arguments) {
+func applyMetadata(t *pickledTensor, a *arguments) {
 	if len(a.rest) == 0 {
 		return
 	}
-	d := a.dict()
+	d := a.nextDict()
 	if d == nil {
 		return
 	}
@@ -167,8 +167,8 @@ func metadata(t *pickledTensor, a *arguments) {
 	}
 }
 
-// dtypeAndMetadata consumes the type as which the tensor interprets the bytes of the storage.
-func dtypeAndMetadata(t *pickledTensor, a *arguments) {
+// applyTypeAndMetadata consumes the type in which the tensor interprets the bytes of the storage.
+func applyTypeAndMetadata(t *pickledTensor, a *arguments) {
 	name := nextArgument[*pickle.Name](a)
 	if a.isWrong {
 		return
@@ -177,13 +177,13 @@ func dtypeAndMetadata(t *pickledTensor, a *arguments) {
 	if t.elementType, ok = elementTypeOf(name.String()); !ok {
 		a.isWrong = true
 	}
-	metadata(t, a)
+	applyMetadata(t, a)
 }
 
-// npuFormat consumes the format of the tensor on the device; in the file it is in host order
-// anyway.
-func npuFormat(t *pickledTensor, a *arguments) {
-	switch v := a.next().(type) {
+// checkDeviceFormat consumes the format of the tensor on the device. The elements in the file are in host
+// order.
+func checkDeviceFormat(t *pickledTensor, a *arguments) {
+	switch v := a.nextAny().(type) {
 	case int64:
 		t.Attrs = append(t.Attrs, format.Attr{Name: "npu_format", Value: v})
 	case bool:
@@ -202,7 +202,7 @@ func formatNumber(a *arguments) any { return deviceFormat(nextArgument[int64](a)
 // rebuildQuantised makes a tensor of stored integers. Their quantisation is a tuple of a scheme
 // with one scale and zero point, or with tensors of scales and zero points.
 func rebuildQuantised(a *arguments) any {
-	t := storageArguments(a)
+	t := nextStorage(a)
 	tuple := nextArgument[*pickle.Sequence](a)
 	t.requireGrad(a)
 	if a.isWrong {
@@ -215,8 +215,8 @@ func rebuildQuantised(a *arguments) any {
 	}
 	t.Attrs = append(t.Attrs, format.Attr{Name: "qscheme", Value: scheme.String()})
 	if strings.HasPrefix(scheme.Attr, "per_channel") {
-		q.next()
-		q.next()
+		q.nextAny()
+		q.nextAny()
 		t.Attrs = append(t.Attrs, format.Attr{Name: "axis", Value: nextArgument[int64](q)})
 	} else {
 		t.Quant = &format.Quant{Scale: tensor.Number(nextArgument[float64](q)), ZeroPoint: nextArgument[int64](q)}
@@ -225,21 +225,21 @@ func rebuildQuantised(a *arguments) any {
 	return t
 }
 
-// parameter returns a call that makes a tensor from another tensor, requires_grad, hooks and, with
+// rebuildParameter returns a call that makes a tensor from another tensor, requires_grad, hooks and, with
 // 4 arguments, state.
-func parameter(n int) call {
+func rebuildParameter(n int) call {
 	return func(a *arguments) any {
-		t := a.tensorCopy()
+		t := a.nextTensorCopy()
 		t.requireGrad(a)
 		if n == 4 {
-			a.next()
+			a.nextAny()
 		}
 		return t
 	}
 }
 
-// tensorCopy consumes the next argument, a tensor, and returns a copy.
-func (a *arguments) tensorCopy() *pickledTensor {
+// nextTensorCopy consumes the next argument, a tensor, and returns a copy.
+func (a *arguments) nextTensorCopy() *pickledTensor {
 	t := nextArgument[*pickledTensor](a)
 	if a.isWrong {
 		return new(pickledTensor)
@@ -248,11 +248,11 @@ func (a *arguments) tensorCopy() *pickledTensor {
 	return &c
 }
 
-// fromHost makes a tensor from another tensor, type, device and requires_grad.
-func fromHost(a *arguments) any {
-	t := a.tensorCopy()
-	a.next()
-	switch v := a.next().(type) {
+// tensorFromHost makes a tensor from another tensor, type, device and requires_grad.
+func tensorFromHost(a *arguments) any {
+	t := a.nextTensorCopy()
+	a.nextAny()
+	switch v := a.nextAny().(type) {
 	case string:
 		t.Device = v
 	case *constant:
@@ -265,18 +265,18 @@ func fromHost(a *arguments) any {
 	return t
 }
 
-// fromType calls the function in its first argument: the arguments are function, class, arguments
+// callByType calls the function in its first argument: the arguments are function, class, arguments
 // and state.
-func fromType(a *arguments) any {
+func callByType(a *arguments) any {
 	function, class := nextArgument[*pickle.Name](a), nextArgument[*pickle.Name](a)
 	args := nextArgument[*pickle.Sequence](a)
-	a.next()
+	a.nextAny()
 	if a.isWrong || !slices.Contains(tensorClasses, class.String()) {
 		a.isWrong = true
 		return nil
 	}
 	in := &arguments{rest: args.Items}
-	c := calls[function.String()] // never rebuildFromType again
+	c := calls[function.String()] // never rebuildFromType again: recursion would be unbounded
 	if c == nil {
 		a.isWrong = true
 		return nil
@@ -294,8 +294,8 @@ func unsupportedTensor(why string) call {
 	}
 }
 
-// size makes a torch.Size.
-func size(a *arguments) any {
+// makeSize makes a torch.Size.
+func makeSize(a *arguments) any {
 	s := nextArgument[*pickle.Sequence](a)
 	if a.isWrong {
 		return nil
@@ -303,8 +303,8 @@ func size(a *arguments) any {
 	return &constant{"torch.Size", "torch.Size(" + repr(&pickle.Sequence{Kind: pickle.List, Items: s.Items}) + ")"}
 }
 
-// device makes a torch.device from a type and an optional index.
-func device(a *arguments) any {
+// makeDevice makes a torch.device from a type and an optional index.
+func makeDevice(a *arguments) any {
 	text := nextArgument[string](a)
 	if len(a.rest) > 0 {
 		text += ":" + repr(nextArgument[int64](a))
@@ -312,13 +312,13 @@ func device(a *arguments) any {
 	return &constant{"torch.device", shorten(text)}
 }
 
-// asText returns a call that makes a constant from a text.
-func asText(kind string) call {
+// textConstant returns a call that makes a constant from a text.
+func textConstant(kind string) call {
 	return func(a *arguments) any { return &constant{kind, shorten(nextArgument[string](a))} }
 }
 
-// asRepr returns a call that makes a constant from all arguments.
-func asRepr(kind string) call {
+// reprConstant returns a call that makes a constant from all arguments.
+func reprConstant(kind string) call {
 	return func(a *arguments) any {
 		text := kind + repr(&pickle.Sequence{Kind: pickle.Tuple, Items: a.rest})
 		a.rest = nil
@@ -326,8 +326,8 @@ func asRepr(kind string) call {
 	}
 }
 
-// complexNumber makes a complex from two floats.
-func complexNumber(a *arguments) any {
+// makeComplex makes a complex from two floats.
+func makeComplex(a *arguments) any {
 	re, im := strings.TrimSuffix(repr(nextArgument[float64](a)), ".0"), strings.TrimSuffix(repr(nextArgument[float64](a)), ".0")
 	if !strings.HasPrefix(im, "-") {
 		im = "+" + im
@@ -335,8 +335,8 @@ func complexNumber(a *arguments) any {
 	return &constant{"complex", "(" + re + im + "j)"}
 }
 
-// counter returns the dict of a Counter.
-func counter(a *arguments) any { return nextArgument[*pickle.Dict](a) }
+// makeCounter returns the dict of a Counter.
+func makeCounter(a *arguments) any { return nextArgument[*pickle.Dict](a) }
 
 // elementType is an element type of PyTorch.
 type elementType struct {
@@ -396,7 +396,7 @@ var elementTypes = []elementType{
 	{"UInt7", "uint7", tensor.Undefined},
 }
 
-// untyped is a storage of bytes, whose type depends on the tensor.
+// untyped is a storage of bytes; the tensor defines their type.
 var untyped = elementType{"Untyped", "uint8", tensor.Uint8}
 
 // elementTypeOf returns the element type named torch.NAME.
@@ -466,13 +466,13 @@ const rebuildFromType = "torch._tensor._rebuild_from_type_v2"
 
 // calls are the names that a pickle may call, besides rebuildFromType.
 var calls = map[string]call{
-	"torch._utils._rebuild_tensor":                 rebuild(false, nil),
-	"torch._utils._rebuild_tensor_v2":              rebuild(true, metadata),
-	"torch._utils._rebuild_tensor_v3":              rebuild(true, dtypeAndMetadata),
-	"torch_npu.utils.storage._rebuild_npu_tensor":  rebuild(true, npuFormat),
+	"torch._utils._rebuild_tensor":                 rebuildTensor(false, nil),
+	"torch._utils._rebuild_tensor_v2":              rebuildTensor(true, applyMetadata),
+	"torch._utils._rebuild_tensor_v3":              rebuildTensor(true, applyTypeAndMetadata),
+	"torch_npu.utils.storage._rebuild_npu_tensor":  rebuildTensor(true, checkDeviceFormat),
 	"torch._utils._rebuild_qtensor":                rebuildQuantised,
-	"torch._utils._rebuild_parameter":              parameter(3),
-	"torch._utils._rebuild_parameter_with_state":   parameter(4),
+	"torch._utils._rebuild_parameter":              rebuildParameter(3),
+	"torch._utils._rebuild_parameter_with_state":   rebuildParameter(4),
 	"torch._utils._rebuild_sparse_tensor":          unsupportedTensor("a sparse tensor is not supported"),
 	"torch._utils._rebuild_sparse_csr_tensor":      unsupportedTensor("a sparse tensor is not supported"),
 	"torch._utils._rebuild_wrapper_subclass":       unsupportedTensor("a wrapper of a tensor is not supported"),
@@ -480,15 +480,15 @@ var calls = map[string]call{
 	"torch._utils._rebuild_meta_tensor_no_storage": unsupportedTensor("a tensor of the device meta has no data"),
 
 	"torch._utils._rebuild_device_tensor_from_numpy":      unsupportedTensor("a tensor of an array of numpy is not supported"),
-	"torch._utils._rebuild_device_tensor_from_cpu_tensor": fromHost,
+	"torch._utils._rebuild_device_tensor_from_cpu_tensor": tensorFromHost,
 
 	"torch_npu.npu._format.Format":    formatNumber,
-	"torch.Size":                      size,
-	"torch.device":                    device,
-	"torch.serialization._get_layout": asText("torch.layout"),
-	"builtins.complex":                complexNumber,
-	"builtins.slice":                  asRepr("slice"),
-	"collections.Counter":             counter,
+	"torch.Size":                      makeSize,
+	"torch.device":                    makeDevice,
+	"torch.serialization._get_layout": textConstant("torch.layout"),
+	"builtins.complex":                makeComplex,
+	"builtins.slice":                  reprConstant("slice"),
+	"collections.Counter":             makeCounter,
 }
 
 // unpickler makes the tensors and storages of one pickle.
@@ -509,16 +509,16 @@ const (
 	maxTimesFile = 16
 )
 
-// dialect returns the rules for a pickle of PyTorch in a file of size bytes.
-func (u *unpickler) dialect(size int64) *pickle.Dialect {
+// newDialect returns the rules for a pickle of PyTorch in a file of size bytes.
+func (u *unpickler) newDialect(size int64) *pickle.Dialect {
 	u.kinds = make(map[string]elementType)
 	return &pickle.Dialect{
 		Lookup: func(name string) (func([]any) (any, error), bool) {
 			if name == rebuildFromType {
-				return invoke(name, fromType), true
+				return adaptCall(name, callByType), true
 			}
 			if c, ok := calls[name]; ok {
-				return invoke(name, c), true
+				return adaptCall(name, c), true
 			}
 			if u.hasObjects && kindOf(name) == "" {
 				return func([]any) (any, error) { return &constant{"object", shorten(name)}, nil }, true
@@ -526,8 +526,8 @@ func (u *unpickler) dialect(size int64) *pickle.Dialect {
 			return nil, kindOf(name) != ""
 		},
 		Objects:    u.hasObjects,
-		Persistent: u.storage,
-		Stateful:   u.stateful,
+		Persistent: u.makeStorage,
+		Stateful:   u.mayHaveState,
 		MaxMemory:  maxMemory(size),
 	}
 }
@@ -540,20 +540,20 @@ func maxMemory(size int64) int64 {
 	return freeMemory + maxTimesFile*size
 }
 
-// invoke adapts a call to package pickle and checks its arguments.
-func invoke(name string, c call) func([]any) (any, error) {
+// adaptCall adapts a call to package pickle and checks its arguments.
+func adaptCall(name string, c call) func([]any) (any, error) {
 	return func(list []any) (any, error) {
 		args := arguments{rest: list}
 		if v := c(&args); !args.isWrong && len(args.rest) == 0 {
 			return v, nil
 		}
-		return nil, formatError("found %s with other arguments than PyTorch gives it", name)
+		return nil, formatError("found %s with arguments that PyTorch does not pass", name)
 	}
 }
 
-// stateful reports whether a pickle may set the state of a value: the attributes of OrderedDict and
+// mayHaveState reports whether a pickle may set the state of a value: the attributes of OrderedDict and
 // tensors do not affect elements.
-func (u *unpickler) stateful(v any) bool {
+func (u *unpickler) mayHaveState(v any) bool {
 	switch v.(type) {
 	case *pickle.Dict, *pickledTensor:
 		return true

@@ -17,7 +17,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// file is the access of tensors to their file.
+// file gives tensors access to their file.
 type file struct {
 	size      int64
 	bigEndian bool
@@ -45,7 +45,8 @@ type walker struct {
 	seen map[any]bool
 	// records caches storages by key.
 	records map[string]storageBytes
-	// memory is the number of bytes left for rows, values the number of bytes left for values other than tensors.
+	// memory is the number of bytes left for rows, values the number of bytes left for values other
+	// than tensors.
 	memory, values int64
 	unlisted       int // number of values beyond the limits
 }
@@ -57,8 +58,8 @@ type storageBytes struct {
 	err    error
 }
 
-// contents lists the tensors in the value of a pickle depth first, in the order of the file.
-func contents(v any, f file) (*format.Contents, error) {
+// listContents lists the tensors in the value of a pickle depth first, in the order of the file.
+func listContents(v any, f file) (*format.Contents, error) {
 	w := &walker{file: f, contents: &format.Contents{}, seen: make(map[any]bool), records: make(map[string]storageBytes),
 		memory: maxMemory(f.size), values: maxValueBytes}
 	if err := w.walk(v); err != nil {
@@ -147,7 +148,7 @@ func (w *walker) addTensor(t *pickledTensor) error {
 	}
 	row.DType, row.Format, row.Shape = t.dtype, tensor.ND, t.shape
 	if row.Err = t.check(); row.Err == nil {
-		row.Data, row.Err = w.data(t)
+		row.Data, row.Err = w.tensorData(t)
 	}
 	if row.Err == nil {
 		row.Size = row.Data.Size()
@@ -158,7 +159,7 @@ func (w *walker) addTensor(t *pickledTensor) error {
 
 // addValue lists a value other than a tensor.
 func (w *walker) addValue(v any) {
-	kind, text := describe(v)
+	kind, text := describeValue(v)
 	if kind == "" {
 		return
 	}
@@ -170,9 +171,9 @@ func (w *walker) addValue(v any) {
 	w.contents.Values = append(w.contents.Values, format.Value{Name: w.name(), Type: kind, Text: text})
 }
 
-// describe returns Python's type and the text of a value; the type is empty for values that are not
+// describeValue returns Python's type and the text of a value; the type is empty for values that are not
 // listed.
-func describe(v any) (kind, text string) {
+func describeValue(v any) (kind, text string) {
 	switch v := v.(type) {
 	case nil:
 		return "NoneType", "None"
@@ -188,14 +189,14 @@ func describe(v any) (kind, text string) {
 	return "", ""
 }
 
-// A tensor with strides of 0 repeats stored elements. It may have up to maxExpanded bytes, or up to maxTimes the
-// bytes of its storage.
+// A tensor with strides of 0 repeats stored elements. It may have up to maxExpanded bytes, or up to
+// maxTimes the bytes of its storage.
 const (
 	maxExpanded = 4 << 30
 	maxTimes    = 1 << 16
 )
 
-// check returns an error for a tensor that is invalid or unsupported, whatever its data.
+// check returns an error for a tensor that is invalid or unsupported, regardless of its data.
 func (t *pickledTensor) check() error {
 	switch {
 	case t.err != nil:
@@ -219,14 +220,14 @@ func (t *pickledTensor) check() error {
 	if count, ok := t.shape.Count(); !ok || count > math.MaxInt64/int64(t.dtype.UnitSize()) {
 		return formatError("shape %v has more than 63 bits of data", t.shape)
 	}
-	if t.conjugate && !t.dtype.Host().Complex() || t.negate && !signed(t.dtype) {
+	if t.conjugate && !t.dtype.Host().Complex() || t.negate && !hasSignBit(t.dtype) {
 		return unsupported("a conjugate or negative of torch.%s that is not computed is not supported", t.name)
 	}
 	return nil
 }
 
-// signed reports whether elements are floats with a sign bit, or pairs of such floats.
-func signed(d tensor.DType) bool {
+// hasSignBit reports whether elements are floats with a sign bit, or pairs of such floats.
+func hasSignBit(d tensor.DType) bool {
 	switch d.Host() {
 	case tensor.HostFloat16, tensor.HostFloat32, tensor.HostFloat64, tensor.HostComplex64, tensor.HostComplex128:
 		return d != tensor.Float8E8M0
@@ -247,8 +248,8 @@ func (t *pickledTensor) elementsNeeded() int64 {
 	return math.MaxInt64 - max(0, room-1)
 }
 
-// data returns the elements of a checked tensor.
-func (w *walker) data(t *pickledTensor) (*io.SectionReader, error) {
+// tensorData returns the elements of a checked tensor.
+func (w *walker) tensorData(t *pickledTensor) (*io.SectionReader, error) {
 	view := format.View{DType: t.dtype, BigEndian: w.bigEndian, Shape: t.shape, Strides: t.strides, Negate: t.negate, Conjugate: t.conjugate}
 	count := t.shape.Elements()
 	if count == 0 {
@@ -334,14 +335,14 @@ func appendRepr(b *strings.Builder, v any) {
 	case float64:
 		b.WriteString(floatRepr(v))
 	case string:
-		b.WriteString(quote(v[:min(len(v), 4*maxText)], strconv.IsPrint))
+		b.WriteString(quoteText(v[:min(len(v), 4*maxText)], strconv.IsPrint))
 	case []byte:
 		b.WriteByte('b')
 		latin := make([]rune, min(len(v), maxText+1))
 		for i := range latin {
 			latin[i] = rune(v[i])
 		}
-		b.WriteString(quote(string(latin), func(r rune) bool { return r >= ' ' && r < 0x7f }))
+		b.WriteString(quoteText(string(latin), func(r rune) bool { return r >= ' ' && r < 0x7f }))
 	case *pickle.Sequence:
 		sequenceRepr(b, v)
 	case *constant:
@@ -396,8 +397,8 @@ func floatRepr(v float64) string {
 	return text
 }
 
-// quote quotes a text with single quotes, or with double quotes if it contains only single ones.
-func quote(s string, printable func(rune) bool) string {
+// quoteText quotes a text with single quotes, or with double quotes if it contains only single ones.
+func quoteText(s string, printable func(rune) bool) string {
 	mark := '\''
 	if strings.ContainsRune(s, '\'') && !strings.ContainsRune(s, '"') {
 		mark = '"'

@@ -3,7 +3,7 @@
 // of the zip file or follow the pickle.
 //
 // The pickle is read as data: names of PyTorch are matched by their text, and nothing is called. A
-// file with other names than tensors and plain data use, such as a whole model, is refused.
+// file with names beyond tensors and plain data, such as a whole model, is refused.
 //
 // The format is defined by torch/serialization.py, torch/_utils.py and caffe2/serialize in
 // https://github.com/pytorch/pytorch, and torch_npu/utils/storage.py in
@@ -65,7 +65,7 @@ func open(r io.ReaderAt, size int64, hasObjects bool) (*format.Contents, error) 
 	case IsLegacy(head):
 		return openLegacy(r, size, &unpickler{hasObjects: hasObjects})
 	case isTar(head):
-		if tarHas(r, size, "storages") {
+		if hasTarEntry(r, size, "storages") {
 			return nil, unsupported("the tar format of PyTorch before 0.1.10 is not supported")
 		}
 		return nil, unsupported("a tar archive, want a file of torch.save")
@@ -83,8 +83,8 @@ func isTar(head []byte) bool {
 // maxTar bounds the entries of a tar file that are looked at: PyTorch wrote four.
 const maxTar = 8
 
-// tarHas reports whether one of the first entries of a tar file has a name.
-func tarHas(r io.ReaderAt, size int64, name string) bool {
+// hasTarEntry reports whether one of the first entries of a tar file has a name.
+func hasTarEntry(r io.ReaderAt, size int64, name string) bool {
 	head := make([]byte, tarHead)
 	for at, i := int64(0), 0; i < maxTar && at <= size-tarHead; i++ {
 		if format.ReadFull(r, head, at) != nil || !isTar(head) {
@@ -108,15 +108,15 @@ const pickleEntry = "data.pkl"
 // IsArchive reports whether PyTorch wrote a zip file.
 func IsArchive(zip *archive.Archive) bool {
 	for i := range zip.Entries {
-		if _, ok := rootOf(zip.Entries[i].Name); ok {
+		if _, ok := cutPickleName(zip.Entries[i].Name); ok {
 			return true
 		}
 	}
 	return false
 }
 
-// rootOf returns the part before data.pkl in the name of an entry.
-func rootOf(name string) (root string, ok bool) {
+// cutPickleName returns the part before data.pkl in the name of an entry.
+func cutPickleName(name string) (root string, ok bool) {
 	root, ok = strings.CutSuffix(name, pickleEntry)
 	return root, ok && (root == "" || strings.HasSuffix(root, "/"))
 }
@@ -136,7 +136,7 @@ func openZip(r io.ReaderAt, size int64, u *unpickler) (*format.Contents, error) 
 	f := zipFile{entries: make(map[string]*archive.Entry, len(entries))}
 	var found []string
 	for _, e := range entries {
-		if root, ok := rootOf(e.Name); ok {
+		if root, ok := cutPickleName(e.Name); ok {
 			f.root, found = root, append(found, e.Name)
 		}
 		f.entries[e.Name] = e
@@ -154,19 +154,19 @@ func openZip(r io.ReaderAt, size int64, u *unpickler) (*format.Contents, error) 
 	if !hasSums {
 		zip.Uncheck()
 	}
-	bigEndian, err := f.bigEndian()
+	bigEndian, err := f.isBigEndian()
 	if err != nil {
 		return nil, err
 	}
-	data, err := f.read(pickleEntry, min(maxPickle, maxMemory(size)))
+	data, err := f.readEntry(pickleEntry, min(maxPickle, maxMemory(size)))
 	if err != nil {
 		return nil, err
 	}
-	v, _, err := u.dialect(size).Parse(data)
+	v, _, err := u.newDialect(size).Parse(data)
 	if err != nil {
-		return nil, lang.Errorf("%s: %w", pickleEntry, refusal(err))
+		return nil, lang.Errorf("%s: %w", pickleEntry, explainRefusal(err))
 	}
-	c, err := contents(v, file{size: size, bigEndian: bigEndian, record: f.storageBytes})
+	c, err := listContents(v, file{size: size, bigEndian: bigEndian, record: f.storageBytes})
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ const maxProbed = 16
 
 // hasSums reports whether the entries have valid checksums: some writers leave out the checksums of
 // all entries or of all storages, or write wrong ones. If the pickle or another small entry has a
-// valid checksum, a wrong one means a damaged entry.
+// valid checksum, a wrong checksum means a damaged entry.
 func (f *zipFile) hasSums(entries []*archive.Entry) bool {
 	full := slices.DeleteFunc(slices.Clone(entries), func(e *archive.Entry) bool { return e.Size == 0 })
 	storages := slices.DeleteFunc(slices.Clone(full), func(e *archive.Entry) bool { return !strings.HasPrefix(e.Name, f.root+"data/") })
@@ -196,13 +196,13 @@ func (f *zipFile) hasSums(entries []*archive.Entry) bool {
 	return slices.ContainsFunc(full[:min(len(full), maxProbed)], func(e *archive.Entry) bool { return e.Verify() == nil })
 }
 
-// bigEndian returns the byte order in the entry byteorder; files before version 2.1 do not have it.
-func (f *zipFile) bigEndian() (bool, error) {
+// isBigEndian returns the byte order in the entry byteorder; files before version 2.1 do not have it.
+func (f *zipFile) isBigEndian() (bool, error) {
 	const name = "byteorder"
 	if _, ok := f.entries[f.root+name]; !ok {
 		return false, nil
 	}
-	text, err := f.read(name, 100)
+	text, err := f.readEntry(name, 100)
 	switch {
 	case err != nil:
 		return false, err
@@ -212,8 +212,8 @@ func (f *zipFile) bigEndian() (bool, error) {
 	return string(text) == "big", nil
 }
 
-// entry returns the data of an entry of the folder.
-func (f *zipFile) entry(name string) (*io.SectionReader, error) {
+// openEntry returns the data of an entry of the folder.
+func (f *zipFile) openEntry(name string) (*io.SectionReader, error) {
 	e, ok := f.entries[f.root+name]
 	if !ok {
 		return nil, formatError("the archive has no entry %.100q", f.root+name)
@@ -225,9 +225,9 @@ func (f *zipFile) entry(name string) (*io.SectionReader, error) {
 	return data, nil
 }
 
-// read returns the content of a small entry.
-func (f *zipFile) read(name string, most int64) ([]byte, error) {
-	data, err := f.entry(name)
+// readEntry returns the content of a small entry.
+func (f *zipFile) readEntry(name string, most int64) ([]byte, error) {
+	data, err := f.openEntry(name)
 	if err != nil {
 		return nil, err
 	}
@@ -244,15 +244,15 @@ func (f *zipFile) read(name string, most int64) ([]byte, error) {
 // storageBytes returns the bytes of a storage.
 func (f *zipFile) storageBytes(s *storage) storageBytes {
 	name := "data/" + s.key
-	data, err := f.entry(name)
+	data, err := f.openEntry(name)
 	if err != nil {
 		return storageBytes{err: err}
 	}
 	return storageBytes{data: data, verify: f.entries[f.root+name].Verify}
 }
 
-// refusal explains the error of a pickle with more than tensors and plain data.
-func refusal(err error) error {
+// explainRefusal explains the error of a pickle with more than tensors and plain data.
+func explainRefusal(err error) error {
 	refused, ok := errors.AsType[*pickle.RefusedError](err)
 	switch {
 	case !ok:
@@ -307,9 +307,9 @@ func openLegacy(r io.ReaderAt, size int64, u *unpickler) (*format.Contents, erro
 	for _, p := range []struct {
 		dialect *pickle.Dialect
 		v       *any
-	}{{&plain, new(any)}, {&plain, &version}, {&plain, new(any)}, {u.dialect(size), &object}} {
+	}{{&plain, new(any)}, {&plain, &version}, {&plain, new(any)}, {u.newDialect(size), &object}} {
 		var err error
-		if *p.v, err = f.pickle(p.dialect); err != nil {
+		if *p.v, err = f.readPickle(p.dialect); err != nil {
 			return nil, err
 		}
 	}
@@ -319,7 +319,7 @@ func openLegacy(r io.ReaderAt, size int64, u *unpickler) (*format.Contents, erro
 		}
 		return nil, unsupported("the version of the format before 1.6 is not supported, want %d", legacyVersion)
 	}
-	keys, err := f.pickle(&plain)
+	keys, err := f.readPickle(&plain)
 	if err != nil {
 		return nil, err
 	}
@@ -330,12 +330,12 @@ func openLegacy(r io.ReaderAt, size int64, u *unpickler) (*format.Contents, erro
 	if err := f.findRecords(list.Items, u.kinds); err != nil {
 		return nil, err
 	}
-	return contents(object, file{size: size, record: f.storageBytes})
+	return listContents(object, file{size: size, record: f.storageBytes})
 }
 
-// pickle reads the next pickle. Its length is unknown, so parsing is repeated with more bytes until
+// readPickle reads the next pickle. Its length is unknown, so parsing is repeated with more bytes until
 // they suffice.
-func (f *legacyFile) pickle(d *pickle.Dialect) (any, error) {
+func (f *legacyFile) readPickle(d *pickle.Dialect) (any, error) {
 	for n := int64(64 << 10); ; n *= 4 {
 		n = min(n, maxPickle, f.size-f.at)
 		data := make([]byte, n)
@@ -347,7 +347,7 @@ func (f *legacyFile) pickle(d *pickle.Dialect) (any, error) {
 			continue
 		}
 		if err != nil {
-			return nil, refusal(atOffset(err, f.at))
+			return nil, explainRefusal(atOffset(err, f.at))
 		}
 		f.at += int64(used)
 		return v, nil

@@ -18,8 +18,8 @@ type Writer struct {
 	zip  *zip.Writer
 	data io.Writer // receives the elements
 	lead int64     // bytes before the elements, counted in elements
-	unit int       // bytes of a given element
-	left int64     // bytes of elements still to be given
+	unit int       // bytes of an element passed to Write
+	left int64     // bytes of elements that are still missing
 	// widen converts elements to the written type, in the memory of wide; nil if the types are
 	// equal.
 	widen func(dst, src []byte)
@@ -60,10 +60,10 @@ func NewWriter(w io.Writer, host tensor.Host, shape tensor.Shape) (*Writer, erro
 	count := shape.Elements()
 	counted := &countWriter{w: w}
 	f := &Writer{zip: zip.NewWriter(counted), widen: widen, unit: host.Size(), left: count * int64(host.Size())}
-	if err := f.entry(pickleEntry, appendPickle(nil, written, shape, count)); err != nil {
+	if err := f.writeEntry(pickleEntry, appendPickle(nil, written, shape, count)); err != nil {
 		return nil, err
 	}
-	if err := f.entry("byteorder", []byte("little")); err != nil {
+	if err := f.writeEntry("byteorder", []byte("little")); err != nil {
 		return nil, err
 	}
 	if err := f.zip.Flush(); err != nil {
@@ -71,7 +71,7 @@ func NewWriter(w io.Writer, host tensor.Host, shape tensor.Shape) (*Writer, erro
 	}
 	header := zip.FileHeader{Name: folder + "data/0", Method: zip.Store}
 	begin := counted.n + localHeader + int64(len(header.Name))
-	header.Extra = padding(begin)
+	header.Extra = paddingField(begin)
 	f.lead = (begin + int64(len(header.Extra))) / int64(written.Size())
 	var err error
 	f.data, err = f.zip.CreateHeader(&header)
@@ -81,8 +81,8 @@ func NewWriter(w io.Writer, host tensor.Host, shape tensor.Shape) (*Writer, erro
 // folder is the folder of all entries.
 const folder = "archive/"
 
-// entry writes an entry.
-func (f *Writer) entry(name string, content []byte) error {
+// writeEntry writes an entry.
+func (f *Writer) writeEntry(name string, content []byte) error {
 	const version = 20 // of zip files with folders
 	size := uint64(len(content))
 	w, err := f.zip.CreateRaw(&zip.FileHeader{Name: folder + name, Method: zip.Store, CreatorVersion: version, ReaderVersion: version,
@@ -94,9 +94,9 @@ func (f *Writer) entry(name string, content []byte) error {
 	return err
 }
 
-// padding returns an extra field, of PyTorch's own kind FB, that aligns data which would begin at
+// paddingField returns an extra field, of PyTorch's own kind FB, that aligns data which would begin at
 // an offset.
-func padding(begin int64) []byte {
+func paddingField(begin int64) []byte {
 	const head = 4
 	n := (alignment - (begin+head)%alignment) % alignment
 	extra := append([]byte("FB"), byte(n), 0)
@@ -134,7 +134,7 @@ func (f *Writer) Close() error {
 	if f.left > 0 {
 		return lang.Errorf("%d bytes of elements were not written", f.left)
 	}
-	if err := f.entry("version", []byte("3\n")); err != nil {
+	if err := f.writeEntry("version", []byte("3\n")); err != nil {
 		return err
 	}
 	return f.zip.Close()
@@ -209,7 +209,7 @@ func appendPickle(b []byte, host tensor.Host, shape tensor.Shape, count int64) [
 	put("t")
 	b = appendInt(append(b, 'Q'), 0) // storage
 	tuple(shape)
-	tuple(strides(shape))
+	tuple(torchStrides(shape))
 	b = append(b, '\x89') // requires_grad
 	global("collections", "OrderedDict")
 	put(")R")
@@ -218,8 +218,8 @@ func appendPickle(b []byte, host tensor.Host, shape tensor.Shape, count int64) [
 	return append(b, '.')
 }
 
-// strides returns the strides of PyTorch: an axis of length 0 counts as length 1.
-func strides(shape tensor.Shape) []int64 {
+// torchStrides returns the strides of PyTorch: an axis of length 0 counts as length 1.
+func torchStrides(shape tensor.Shape) []int64 {
 	strides := make([]int64, len(shape))
 	step := int64(1)
 	for i := len(shape) - 1; i >= 0; i-- {
