@@ -17,11 +17,11 @@ func (r *Report) acceptOperandBits() {
 	products := 0
 	for i := range r.Operators {
 		o := &r.Operators[i]
-		if !o.isFloat32Product || o.Status == recompute.Undecided || o.Status == recompute.Crashed {
+		if !o.IsFloat32Product || o.Status == recompute.Undecided || o.Status == recompute.Crashed {
 			continue
 		}
 		products++
-		if o.Reason == string(recompute.ByOperandBits) {
+		if o.Reason == recompute.ByOperandBits {
 			rounded = append(rounded, o)
 		}
 	}
