@@ -38,7 +38,8 @@ func (r *Report) conclude() {
 	if all > 0 {
 		s.Share = float64(judged) / float64(all)
 	}
-	if s.Headline = r.withCrashes(r.withOperandBits(r.headline())); r.Interrupted {
+	headline := lang.Join(slices.DeleteFunc([]lang.Sentence{r.headline(), r.operandBits}, lang.Sentence.IsZero), lang.Text{EN: "; "})
+	if s.Headline = r.withCrashes(headline); r.Interrupted {
 		s.Headline = lang.Say("INTERRUPTED, so far: %v", s.Headline)
 	}
 	s.HeadlineZH = s.Headline.Text().Chinese()
@@ -195,18 +196,13 @@ func (r *Report) explainNothingJudged() (why, todo lang.Sentence) {
 			lang.Say("to list the files there: %s", lang.CommandLine(append([]string{"inspect"}, lang.PathArguments(r.Paths)...)...))
 	case r.onlyStatistics:
 		return lang.Say("there are statistics only: check needs tensors"), todo
-	case undecided[recompute.NoInputs] == len(r.Operators) && r.outputsOnly():
+	case undecided[recompute.NoInputs] == len(r.Operators) && !slices.ContainsFunc(r.Operators, func(o Operator) bool { return len(o.Inputs) > 0 }):
 		return lang.Say("the dumps have outputs only (dump_mode output)"),
 			lang.Say(`set "dump_mode": "all"; 'dumptool config explain' says what a configuration dumps`)
 	case undecided[recompute.NoType] > 0:
 		todo = lang.Say("dumptool check --types lists the types whose formula is known")
 	}
 	return lang.Say("none of %s could be judged%v", lang.CountText(len(r.Operators), "operator"), r.mostFrequentReason()), todo
-}
-
-// outputsOnly reports whether no operator has an input.
-func (r *Report) outputsOnly() bool {
-	return !slices.ContainsFunc(r.Operators, func(o Operator) bool { return len(o.Inputs) > 0 })
 }
 
 // Statuses lists all statuses, the best first.

@@ -54,7 +54,6 @@ const (
 	IllConditioned Reason = "ILL_CONDITIONED"
 	InputChanged   Reason = "INPUT_CHANGED"
 	InputDiffers   Reason = "INPUT_DIFFERS_FROM_DUMP_JSON"
-	IsRandom       Reason = "RANDOM"
 	OverBudget     Reason = "BUDGET"
 	NotCompared    Reason = "NOT_COMPARED"
 )
