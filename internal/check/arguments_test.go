@@ -60,7 +60,7 @@ func FuzzArguments(f *testing.F) {
 						continue
 					}
 					for _, o := range v.Outputs {
-						if o.Checked > o.Elements || math.IsNaN(o.Worst) {
+						if o.Checked > o.Elements || math.IsNaN(float64(o.Worst)) {
 							t.Errorf("%s: %+v", text, o)
 						}
 					}

@@ -96,7 +96,7 @@ func (c *checker) isGraphUnfit() bool {
 		if !o.hasGraphAttributes {
 			continue
 		}
-		if known++; o.Reason == string(recompute.NoAttributes) {
+		if known++; o.Reason == recompute.NoAttributes {
 			if wrong++; first == nil {
 				first = o
 			}
@@ -106,6 +106,6 @@ func (c *checker) isGraphUnfit() bool {
 		return false
 	}
 	c.Warnings = append(c.Warnings, lang.Say("the graph does not fit these dumps: the attributes of %d of %d operators do not match their shapes, first %s (%s): %v; the graph is not used",
-		wrong, known, first.Op, first.File, first.EvidenceText()))
+		wrong, known, first.Op, first.File, first.Evidence))
 	return true
 }

@@ -103,7 +103,7 @@ type gradient struct {
 func (x *execution) backward(ctx context.Context) error {
 	forwards := x.forwards()
 	if x.guess != nil || len(forwards) == 0 {
-		v := &recompute.Verdict{Status: recompute.Undecided, Reason: recompute.NoInputs, Why: lang.Say("no forward call of these shapes was dumped")}
+		v := recompute.UndecidedVerdict(recompute.NoInputs, lang.Say("no forward call of these shapes was dumped"))
 		if rows := x.rowsOf(x.op.Call.API); x.guess != nil || rows == nil {
 			v.Reason, v.Why = recompute.NoType, lang.Sentence{}
 		}
@@ -177,7 +177,7 @@ func (x *execution) gradients(ctx context.Context, forward *dumpdir.Op) (parts [
 		}
 		one := outcome{row: x.row}
 		p := &gradient{execution: &execution{checker: x.checker, job: x.job, outcome: &one, forward: forward}}
-		p.row.Attributes, p.row.Outputs, p.row.Inputs = map[string]recompute.Attribute{}, []Output{}, []Tensor{}
+		p.row.Inputs = []Tensor{}
 		p.outputIndexes = []int{place}
 		parts = append(parts, p)
 		p.op, p.v, err = p.verdict(ctx, func(ctx context.Context) (*recompute.Operator, []lang.Sentence, *recompute.Verdict, error) {
@@ -212,8 +212,7 @@ func (x *execution) bindOrSkip(ctx context.Context, c *boundCall, gradient *mspr
 		return x.bindGradient(ctx, c, gradient)
 	}
 	x.out = []*recompute.Tensor{opened}
-	n := opened.Shape.Elements()
-	return nil, nil, &recompute.Verdict{Status: recompute.OK, Confidence: recompute.High, Outputs: []recompute.Output{{Elements: n, Checked: n, How: "all", First: -1}}}, nil
+	return nil, nil, &recompute.Verdict{Status: recompute.OK, Confidence: finding.High, Outputs: []recompute.Output{recompute.RightOutput(opened.Shape.Elements())}}, nil
 }
 
 func isFloat(d tensor.DType) bool {
@@ -232,7 +231,7 @@ func (x *execution) bindGradient(ctx context.Context, c *boundCall, gradient *ms
 	input := c.inputAt(gradient.Path)
 	g, ok := recompute.GradientOf(c.formula, input)
 	if !ok {
-		return nil, nil, &recompute.Verdict{Status: recompute.Undecided, Reason: recompute.NoType}, nil
+		return nil, nil, recompute.UndecidedVerdict(recompute.NoType, lang.Sentence{}), nil
 	}
 	defer func() { x.row.Inputs = x.describe(x.in) }()
 	if g.Formula == "" {
@@ -262,10 +261,9 @@ func (x *execution) bindGradient(ctx context.Context, c *boundCall, gradient *ms
 // withdrawZeros makes a gradient of zeros UNDECIDED, unless dump.json says that the argument requires a gradient.
 func (p *gradient) withdrawZeros(input *msprobe.Leaf) {
 	wanted := input != nil && input.Tensor.RequiresGrad != nil && *input.Tensor.RequiresGrad
-	if p.row.Reason == string(finding.ZeroOutput) && !wanted {
+	if p.row.Reason == finding.ZeroOutput && !wanted {
 		p.op = nil
-		p.row.Outputs = nil
-		p.setVerdict(&recompute.Verdict{Status: recompute.Undecided, Reason: recompute.NoOutputs, Why: lang.Say("zeros for an input that needs no gradient")})
+		p.setVerdict(recompute.UndecidedVerdict(recompute.NoOutputs, lang.Say("zeros for an input that needs no gradient")))
 	}
 }
 
@@ -316,7 +314,7 @@ func (x *execution) openLeaf(l *msprobe.Leaf) (one *recompute.Tensor, v *recompu
 		}
 		return one, nil, nil
 	}
-	return nil, &recompute.Verdict{Status: recompute.Undecided, Reason: recompute.NoInputs, Why: lang.Say("%s was not dumped", l.Name)}, nil
+	return nil, recompute.UndecidedVerdict(recompute.NoInputs, lang.Say("%s was not dumped", l.Name)), nil
 }
 
 // bindMove binds the gradient of a copy to a formula that moves the gradients of the outputs back to the input.
@@ -350,16 +348,16 @@ func (x *execution) bindMove(ctx context.Context, c *boundCall, input string) (o
 		}
 	}
 	if len(named[input]) == 0 || len(outputs) == 0 {
-		return nil, nil, &recompute.Verdict{Status: recompute.Undecided, Reason: recompute.NoInputs}, nil
+		return nil, nil, recompute.UndecidedVerdict(recompute.NoInputs, lang.Sentence{}), nil
 	}
 	forward, warnings := recompute.BindCall(c.formula, named, outputs, c.raw, x.attributes())
 	op, reason, err := recompute.GradientOfMove(ctx, forward, named[input][0], grads, x.out[0])
 	switch {
 	case op != nil || err != nil:
 	case reason == recompute.NoAttributes:
-		v = &recompute.Verdict{Status: recompute.Undecided, Reason: reason, Why: lang.Say("%s does not determine which input element each output element comes from", x.forward.Names()[0])}
+		v = recompute.UndecidedVerdict(reason, lang.Say("%s does not determine which input element each output element comes from", x.forward.Names()[0]))
 	default:
-		v = &recompute.Verdict{Status: recompute.Undecided, Reason: reason}
+		v = recompute.UndecidedVerdict(reason, lang.Sentence{})
 	}
 	return op, warnings, v, err
 }
@@ -368,7 +366,7 @@ func (x *execution) bindMove(ctx context.Context, c *boundCall, input string) (o
 // gradient that is wrong for every forward call is a MISFIT.
 func (x *execution) joinGradients(ctx context.Context, parts []*gradient, isAmbiguous bool) error {
 	if len(parts) == 0 {
-		x.setVerdict(&recompute.Verdict{Status: recompute.Undecided, Reason: recompute.NoOutputs})
+		x.setVerdict(recompute.UndecidedVerdict(recompute.NoOutputs, lang.Sentence{}))
 		return nil
 	}
 	worst := slices.MaxFunc(parts, func(a, b *gradient) int { return cmp.Compare(severityOf(a.row.Status), severityOf(b.row.Status)) })
@@ -394,11 +392,11 @@ func (x *execution) joinGradients(ctx context.Context, parts []*gradient, isAmbi
 	case err != nil:
 		return err
 	case isWrong: // the saved tensors may be wrong too
-		x.row.Status, x.row.Reason, x.row.Extent, x.row.Confidence, x.row.Facts = recompute.Undecided, string(recompute.InputChanged), "", "", nil
+		x.row.Status, x.row.Reason, x.row.Extent, x.row.Confidence, x.row.Facts = recompute.Undecided, recompute.InputChanged, "", "", nil
 		x.row.set(lang.Say("%s computes a wrong result from its inputs", worst.forward.Names()[0]), lang.Sentence{})
 		return nil
 	case isAmbiguous && x.row.Status == recompute.Wrong:
-		x.row.Status, x.row.Reason, x.row.Extent, x.row.Confidence = recompute.Misfit, "", "", recompute.Suspect
+		x.row.Set(recompute.Misfit, recompute.NoReason, recompute.Suspect)
 		x.row.set(lang.Say("no forward call explains the gradient, and it is unknown which forward call belongs to it"), lang.Sentence{})
 	}
 	return x.extract(ctx, worst.op, worst.v)
@@ -406,7 +404,7 @@ func (x *execution) joinGradients(ctx context.Context, parts []*gradient, isAmbi
 
 // isForwardWrong reports whether the forward call of a backward call is WRONG or a MISFIT.
 func (x *execution) isForwardWrong(ctx context.Context, forward *dumpdir.Op) (bool, error) {
-	f := &execution{checker: x.checker, job: job{x.round, forward}, outcome: &outcome{row: Operator{Op: forward.Names()[0], Type: typeOf(forward), Attributes: map[string]recompute.Attribute{}}}}
+	f := &execution{checker: x.checker, job: job{x.round, forward}, outcome: &outcome{row: Operator{Op: forward.Names()[0], Type: typeOf(forward)}}}
 	defer f.close()
 	_, v, err := f.verdict(ctx, f.bindCall)
 	return err == nil && (v.Status == recompute.Wrong || v.Status == recompute.Misfit), err

@@ -63,7 +63,7 @@ func TestBackwardWithoutForward(t *testing.T) {
 				if o.Op != c.op {
 					continue
 				}
-				if o.Status != c.status || o.Reason != string(c.reason) || !strings.Contains(o.Evidence, c.says) {
+				if o.Status != c.status || o.Reason != c.reason || !strings.Contains(o.Evidence.String(), c.says) {
 					t.Errorf("%s is %s %s %q", o.Op, o.Status, o.Reason, o.Evidence)
 				}
 				return

@@ -119,7 +119,7 @@ func TestGolden(t *testing.T) {
 				t.Fatalf("%d operators, problems %v", len(r.Operators), r.Problems)
 			}
 			o := &r.Operators[0]
-			reason := o.Reason
+			reason := string(o.Reason)
 			if want.Reason == "CALC_ERROR" {
 				reason = want.Reason // a more specific cause is as good
 			}
@@ -165,9 +165,9 @@ func TestConclude(t *testing.T) {
 	of := func(all ...recompute.Status) *Report {
 		r := &Report{failOn: []string{"wrong"}}
 		for i, s := range all {
-			o := Operator{Op: fmt.Sprint("op", i), Type: "Relu", Status: s}
+			o := Operator{Op: fmt.Sprint("op", i), Type: "Relu", Verdict: recompute.Verdict{Status: s}}
 			if s == recompute.Undecided {
-				o.Reason = string(recompute.NoType)
+				o.Reason = recompute.NoType
 			}
 			r.Operators = append(r.Operators, o)
 		}

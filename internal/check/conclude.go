@@ -12,7 +12,7 @@ import (
 // conclude fills the summary from the rows.
 func (r *Report) conclude() {
 	s := &r.Summary
-	s.Counts, s.Undecided = map[string]int{}, map[string]int{}
+	s.Counts, s.Undecided = map[string]int{}, map[recompute.Reason]int{}
 	for _, status := range Statuses {
 		s.Counts[status.Key()] = 0
 	}
@@ -38,7 +38,8 @@ func (r *Report) conclude() {
 	if all > 0 {
 		s.Share = float64(judged) / float64(all)
 	}
-	if s.Headline = r.withCrashes(r.withOperandBits(r.headline())); r.Interrupted {
+	headline := lang.Join(slices.DeleteFunc([]lang.Sentence{r.headline(), r.operandBits}, lang.Sentence.IsZero), lang.Text{EN: "; "})
+	if s.Headline = r.withCrashes(headline); r.Interrupted {
 		s.Headline = lang.Say("INTERRUPTED, so far: %v", s.Headline)
 	}
 	s.HeadlineZH = s.Headline.Text().Chinese()
@@ -69,8 +70,8 @@ func (r *Report) headline() lang.Sentence {
 	switch {
 	case s.Operators == 0 && r.Ranks != nil:
 		return r.Ranks.Clean()
-	case wrong > 0 && r.Operators[*s.First].Reason == string(recompute.ByUnwritten):
-		return lang.Say("UNWRITTEN: %v", r.Operators[*s.First].evidence)
+	case wrong > 0 && r.Operators[*s.First].Reason == recompute.ByUnwritten:
+		return lang.Say("UNWRITTEN: %v", r.Operators[*s.First].Evidence)
 	case wrong == 1:
 		o := &r.Operators[*s.First]
 		return lang.Say("WRONG: %s (%s) computes a wrong result from its inputs: %s", o.Op, o.Type, o.wrongElements())
@@ -100,13 +101,13 @@ func (r *Report) headline() lang.Sentence {
 
 // mostFrequentReason returns the most frequent reason of UNDECIDED operators.
 func (r *Report) mostFrequentReason() lang.Text {
-	var top string
+	var top recompute.Reason
 	for _, reason := range slices.Sorted(maps.Keys(r.Summary.Undecided)) {
 		if r.Summary.Undecided[reason] > r.Summary.Undecided[top] {
 			top = reason
 		}
 	}
-	why, known := reasons[recompute.Reason(top)]
+	why, known := reasons[top]
 	if top == "" || !known {
 		return lang.Text{}
 	}
@@ -121,7 +122,7 @@ func (o *Operator) wrongElements() lang.Text {
 		bad, all = bad+t.Bad, all+t.Elements
 	}
 	if bad == 0 {
-		return lang.Text{EN: o.Reason, ZH: o.Reason}
+		return lang.Text{EN: string(o.Reason), ZH: string(o.Reason)}
 	}
 	return lang.Say("%d of %d elements", bad, all).Text()
 }
@@ -157,7 +158,7 @@ func (r *Report) Outcome(reported bool) batch.Outcome {
 	}
 	for i := range r.Operators {
 		if one := &r.Operators[i]; one.Status == recompute.Crashed {
-			o.Messages = append(o.Messages, batch.Errorf("%s: %s: %v", one.File, one.Op, one.EvidenceText()))
+			o.Messages = append(o.Messages, batch.Errorf("%s: %s: %v", one.File, one.Op, one.Evidence))
 		}
 	}
 	for _, p := range r.Problems {
@@ -175,7 +176,7 @@ func (r *Report) Outcome(reported bool) batch.Outcome {
 // judgeable reports whether some operator has a known type, inputs and outputs.
 func (r *Report) judgeable() bool {
 	return slices.ContainsFunc(r.Operators, func(o Operator) bool {
-		return o.Status != recompute.Undecided || !slices.Contains([]recompute.Reason{recompute.NoType, recompute.NoInputs, recompute.NoOutputs}, recompute.Reason(o.Reason))
+		return o.Status != recompute.Undecided || !slices.Contains([]recompute.Reason{recompute.NoType, recompute.NoInputs, recompute.NoOutputs}, o.Reason)
 	})
 }
 
@@ -195,18 +196,13 @@ func (r *Report) explainNothingJudged() (why, todo lang.Sentence) {
 			lang.Say("to list the files there: %s", lang.CommandLine(append([]string{"inspect"}, lang.PathArguments(r.Paths)...)...))
 	case r.onlyStatistics:
 		return lang.Say("there are statistics only: check needs tensors"), todo
-	case undecided[string(recompute.NoInputs)] == len(r.Operators) && r.outputsOnly():
+	case undecided[recompute.NoInputs] == len(r.Operators) && !slices.ContainsFunc(r.Operators, func(o Operator) bool { return len(o.Inputs) > 0 }):
 		return lang.Say("the dumps have outputs only (dump_mode output)"),
 			lang.Say(`set "dump_mode": "all"; 'dumptool config explain' says what a configuration dumps`)
-	case undecided[string(recompute.NoType)] > 0:
+	case undecided[recompute.NoType] > 0:
 		todo = lang.Say("dumptool check --types lists the types whose formula is known")
 	}
 	return lang.Say("none of %s could be judged%v", lang.CountText(len(r.Operators), "operator"), r.mostFrequentReason()), todo
-}
-
-// outputsOnly reports whether no operator has an input.
-func (r *Report) outputsOnly() bool {
-	return !slices.ContainsFunc(r.Operators, func(o Operator) bool { return len(o.Inputs) > 0 })
 }
 
 // Statuses lists all statuses, the best first.
@@ -231,12 +227,15 @@ var reasons = map[recompute.Reason]lang.Sentence{
 	recompute.NoReason:       lang.Say("no attribute values explain the output; give the graph (-f)"),
 }
 
-// Reason explains the status of an operator in words.
-func (r *Report) Reason(o *Operator) lang.Sentence {
-	if !o.evidence.IsZero() {
-		return o.evidence
+// Explain explains a reason in words.
+func Explain(reason recompute.Reason) lang.Sentence { return reasons[reason] }
+
+// Explain explains the status in words.
+func (o *Operator) Explain() lang.Sentence {
+	if !o.Evidence.IsZero() {
+		return o.Evidence
 	}
-	return reasons[recompute.Reason(o.Reason)]
+	return reasons[o.Reason]
 }
 
 // Findings lists the statuses that --fail-on accepts.

@@ -48,7 +48,7 @@ func TestCrash(t *testing.T) {
 		}
 		for _, one := range r.Operators {
 			crashed := strings.EqualFold(one.Type, c.formula)
-			if crashed != (one.Status == recompute.Crashed) || crashed && (one.Reason != "" || !strings.Contains(one.Evidence, "index out of range") || len(one.Outputs) != 1 || len(one.Inputs) == 0) {
+			if crashed != (one.Status == recompute.Crashed) || crashed && (one.Reason != "" || !strings.Contains(one.Evidence.String(), "index out of range") || len(one.Outputs) != 1 || len(one.Inputs) == 0) {
 				text, _ := json.Marshal(one)
 				t.Errorf("%s: %s", c.formula, text)
 			}

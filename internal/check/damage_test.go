@@ -104,7 +104,7 @@ func TestDamage(t *testing.T) {
 			for i := range r.Operators {
 				o := &r.Operators[i]
 				found[o.Op] = o
-				lines = append(lines, o.File+": "+o.Op+": "+o.Evidence)
+				lines = append(lines, o.File+": "+o.Op+": "+o.Evidence.String())
 			}
 			sound, broken := found["sound"], found["broken"]
 			switch {
@@ -112,10 +112,10 @@ func TestDamage(t *testing.T) {
 				t.Errorf("the other operator: %+v", sound)
 			case broken == nil && len(r.Problems) == 0:
 				t.Error("the operator has neither a row nor a problem")
-			case broken != nil && (broken.Reason != string(c.reason) || broken.File != path || broken.Status == recompute.Wrong || broken.Status == recompute.Misfit):
+			case broken != nil && (broken.Reason != c.reason || broken.File != path || broken.Status == recompute.Wrong || broken.Status == recompute.Misfit):
 				t.Errorf("is %s %s of %s, want %q", broken.Status, broken.Reason, broken.File, c.reason)
 			}
-			if broken != nil && broken.Reason == string(recompute.NoAttributes) && broken.Evidence != "" {
+			if broken != nil && broken.Reason == recompute.NoAttributes && !broken.Evidence.IsZero() {
 				if _, detail, _ := strings.Cut(broken.EvidenceZH, "："); !strings.ContainsFunc(detail, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
 					t.Errorf("the detail in Chinese: %q", broken.EvidenceZH)
 				}

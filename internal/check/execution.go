@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -136,14 +137,13 @@ func (x *execution) otherRows(ctx context.Context, op *recompute.Operator, v *re
 		if err != nil {
 			return op, v, err
 		}
-		isRight := w.Status == recompute.OK || w.Status == recompute.Low
-		if isRight || w.Status == recompute.Wrong && w.IsMostlyRight() && !(v.Status == recompute.Wrong && v.IsMostlyRight()) {
+		if w.IsRight() || w.Status == recompute.Wrong && w.IsMostlyRight() && !(v.Status == recompute.Wrong && v.IsMostlyRight()) {
 			*x, op, v = other, next, w
 			x.guess = nil
 		}
 	}
 	if v.Status == recompute.Wrong && x.op.Call.API != x.op.Names()[0] && !v.IsMostlyRight() {
-		v.Status, v.Reason, v.Extent, v.Confidence = recompute.Misfit, "", "", recompute.Suspect
+		v.Set(recompute.Misfit, recompute.NoReason, recompute.Suspect)
 	}
 	return op, v, nil
 }
@@ -207,18 +207,15 @@ func (x *execution) moveOutputsFirst(first []int) {
 
 // refusal returns the verdict on an operator without a formula, inputs or outputs, nil otherwise.
 func (x *execution) refusal(formula string, hasInputs bool) *recompute.Verdict {
-	v := &recompute.Verdict{Status: recompute.Undecided}
 	switch {
 	case formula == "":
-		v.Reason = recompute.NoType
+		return recompute.UndecidedVerdict(recompute.NoType, lang.Sentence{})
 	case !hasInputs:
-		v.Reason = recompute.NoInputs
+		return recompute.UndecidedVerdict(recompute.NoInputs, lang.Sentence{})
 	case len(x.out) == 0:
-		v.Reason = recompute.NoOutputs
-	default:
-		return nil
+		return recompute.UndecidedVerdict(recompute.NoOutputs, lang.Sentence{})
 	}
-	return v
+	return nil
 }
 
 // errorOf adds to an error which tensor it is about.
@@ -400,43 +397,46 @@ func (x *execution) fileOf(output int) string {
 
 // setVerdict writes a verdict into the row.
 func (x *execution) setVerdict(v *recompute.Verdict) {
-	r := x.row
-	r.Status, r.Reason, r.Extent, r.Confidence = v.Status, string(v.Reason), v.Extent, v.Confidence
-	for name, a := range v.Attributes {
-		r.Attributes[name] = a
-	}
-	r.Hypotheses, r.Notes, r.Headroom, r.isFloat32Product = v.Hypotheses, v.Notes, v.Inside, v.Singles
-	if !v.Why.IsZero() && v.Status == recompute.Undecided {
+	r := &x.row
+	r.Verdict, r.Verdict.Outputs, r.Attributes = *v, nil, recompute.Attributes{}
+	maps.Copy(r.Attributes, v.Attributes)
+	switch {
+	case v.Why.IsZero():
+	case v.Status == recompute.Undecided:
 		r.set(lang.Say("%v: %s", reasons[v.Reason], v.Why), lang.Sentence{})
-	}
-	if v.Status == recompute.Misfit && !v.Why.IsZero() {
+	case v.Status == recompute.Misfit:
 		r.set(v.Why, lang.Sentence{})
 	}
-	outputs := x.outputs()
-	for _, o := range v.Outputs {
-		t := outputs[o.Index]
-		out := Output{Tensor: t, Elements: o.Elements, Checked: o.Checked, How: o.How, Bad: o.Bad, Beyond: o.Beyond, Worst: tensor.Number(o.Worst), RMS: tensor.Number(o.RMS),
-			Overflow: o.Overflow, Skipped: o.Skipped, Chi: o.Chi, MaxZ: o.MaxZ, Elems: []Element{}, file: x.fileOf(t.Index), width: o.Width, adds: v.Adds}
-		if o.First >= 0 {
-			out.FirstBad = &Element{Offset: o.First, Coord: t.Shape.Coordinates(o.First)}
-		}
-		for _, s := range o.Spots {
-			computed, npu := tensor.Number(s.Computed), tensor.Number(s.NPU)
-			out.Elems = append(out.Elems, Element{s.Offset, t.Shape.Coordinates(s.Offset), &computed, &npu})
+	r.Outputs = []Output{}
+	for i, t := range x.outputs() {
+		out := x.unjudgedOutput(t)
+		switch {
+		case i < len(v.Outputs):
+			out.Output = v.Outputs[i]
+			out.setCoordinates()
+		case x.bias != nil && x.outputIndexes == nil && x.out[t.Index] == x.bias:
+			out.Output = recompute.RightOutput(out.Elements)
 		}
 		r.Outputs = append(r.Outputs, out)
 	}
-	for _, t := range outputs[min(len(outputs), len(v.Outputs)):] { // outputs without a computed counterpart
-		out := Output{Tensor: t, Elements: t.Shape.Elements(), Elems: []Element{}, file: x.fileOf(t.Index)}
-		if x.bias != nil && x.outputIndexes == nil && x.out[t.Index] == x.bias {
-			out.Checked, out.How = out.Elements, "all"
-		}
-		r.Outputs = append(r.Outputs, out)
-	}
-	if isRight := r.Status == recompute.OK || r.Status == recompute.Low; isRight && !x.states {
+	if r.IsRight() && !x.states {
 		r.requireCompared()
 	}
-	x.row = r
+}
+
+// setCoordinates sets the coordinates of the listed elements.
+func (o *Output) setCoordinates() {
+	if o.FirstBad != nil {
+		o.FirstBad.Coord = o.Shape.Coordinates(o.FirstBad.Offset)
+	}
+	for i := range o.Elems {
+		o.Elems[i].Coord = o.Shape.Coordinates(o.Elems[i].Offset)
+	}
+}
+
+// unjudgedOutput returns an output that was not computed again.
+func (x *execution) unjudgedOutput(t Tensor) Output {
+	return Output{Tensor: t, Output: recompute.Output{Elements: t.Shape.Elements(), Elems: []recompute.Element{}}, file: x.fileOf(t.Index)}
 }
 
 // outputs lists the outputs for the report, with their indexes in the operator.
@@ -454,7 +454,7 @@ func (x *execution) outputs() []Tensor {
 func (o *Operator) requireCompared() {
 	i := slices.IndexFunc(o.Outputs, func(t Output) bool { return t.Checked == 0 && t.Elements > 0 })
 	if i >= 0 {
-		o.Status, o.Reason, o.Confidence = recompute.Undecided, string(recompute.NotCompared), ""
+		o.Status, o.Reason, o.Confidence = recompute.Undecided, recompute.NotCompared, ""
 		o.set(lang.Say("%v: output %d", reasons[recompute.NotCompared], o.Outputs[i].Index), lang.Sentence{})
 	}
 }

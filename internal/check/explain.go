@@ -40,12 +40,12 @@ func (x *execution) explain(ctx context.Context, op *recompute.Operator, v *reco
 		return err
 	}
 	for i, o := range v.Outputs {
-		if o.Bad == 0 || expected.Values[o.Index] == nil {
+		if o.Bad == 0 || expected.Values[i] == nil {
 			continue
 		}
-		found, pictures, err := examine(ctx, op.Outputs[o.Index], expected.Values[o.Index], x.opt.compared)
+		found, pictures, err := examine(ctx, op.Outputs[i], expected.Values[i], x.opt.compared)
 		if x.row.Outputs[i].Pictures = pictures; err == nil && len(found) > 0 && v.Reason == recompute.ByCalcError {
-			x.row.Reason, x.row.Facts = string(found[0].Code), found[0].Facts
+			x.row.Reason, x.row.Facts = found[0].Code, found[0].Facts
 			x.row.setEvidence(found[0].Evidence)
 		}
 		return err
@@ -102,8 +102,8 @@ func (o *Operator) setEvidence(more lang.Sentence) {
 		return
 	}
 	switch {
-	case o.Evidence != "":
-	case o.Reason == string(recompute.ByShape):
+	case !o.Evidence.IsZero():
+	case o.Reason == recompute.ByShape:
 		o.set(more, lang.Sentence{})
 	default:
 		o.set(lang.Say("%s within the bound, but the errors are not distributed like rounding", lang.CountText(len(o.Outputs), "output")), more)
@@ -114,11 +114,8 @@ func (o *Operator) set(text, more lang.Sentence) {
 	if !more.IsZero() {
 		text = lang.Join([]lang.Sentence{text, more}, lang.Text{EN: "; "})
 	}
-	o.evidence, o.Evidence, o.EvidenceZH = text, text.Text().String(), text.Text().Chinese()
+	o.Evidence, o.EvidenceZH = text, text.Text().Chinese()
 }
-
-// EvidenceText returns the evidence in both languages.
-func (o *Operator) EvidenceText() lang.Sentence { return o.evidence }
 
 // formatNumber formats a number for people: integers with all of their digits.
 func formatNumber(x tensor.Number) string {

@@ -128,7 +128,7 @@ func TestInside(t *testing.T) {
 			}
 			for i := range r.Operators { // the test writes right results
 				if o := &r.Operators[i]; o.Op != module && o.Status != recompute.OK {
-					t.Errorf("%s: %s %s", o.Op, o.Status, o.EvidenceText())
+					t.Errorf("%s: %s %s", o.Op, o.Status, o.Evidence)
 				}
 			}
 		})

@@ -1,8 +1,6 @@
 package check
 
 import (
-	"slices"
-
 	"dumptool/internal/lang"
 	"dumptool/internal/recompute"
 )
@@ -17,11 +15,11 @@ func (r *Report) acceptOperandBits() {
 	products := 0
 	for i := range r.Operators {
 		o := &r.Operators[i]
-		if !o.isFloat32Product || o.Status == recompute.Undecided || o.Status == recompute.Crashed {
+		if !o.IsFloat32Product || o.Status == recompute.Undecided || o.Status == recompute.Crashed {
 			continue
 		}
 		products++
-		if o.Reason == string(recompute.ByOperandBits) {
+		if o.Reason == recompute.ByOperandBits {
 			rounded = append(rounded, o)
 		}
 	}
@@ -33,9 +31,4 @@ func (r *Report) acceptOperandBits() {
 		o.Notes = append(o.Notes, recompute.OperandBits)
 	}
 	r.operandBits = lang.Say("%d of %d products of float32 round their factors to 8 bits (bfloat16)", len(rounded), products)
-}
-
-// withOperandBits adds to a headline that the products of the run round their factors.
-func (r *Report) withOperandBits(headline lang.Sentence) lang.Sentence {
-	return lang.Join(slices.DeleteFunc([]lang.Sentence{headline, r.operandBits}, lang.Sentence.IsZero), lang.Text{EN: "; "})
 }

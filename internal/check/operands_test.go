@@ -12,9 +12,9 @@ import (
 // TestAcceptOperandBits: factors of 8 bits are a property of the run if most of its products have them.
 func TestAcceptOperandBits(t *testing.T) {
 	product := func(status recompute.Status, reason recompute.Reason) Operator {
-		return Operator{Op: "matmul", Status: status, Reason: string(reason), isFloat32Product: true}
+		return Operator{Op: "matmul", Verdict: recompute.Verdict{Status: status, Reason: reason, IsFloat32Product: true}}
 	}
-	eight, exact, other := product(recompute.Wrong, recompute.ByOperandBits), product(recompute.OK, ""), Operator{Op: "add", Status: recompute.OK}
+	eight, exact, other := product(recompute.Wrong, recompute.ByOperandBits), product(recompute.OK, ""), Operator{Op: "add", Verdict: recompute.Verdict{Status: recompute.OK}}
 	for _, c := range []struct {
 		name  string
 		all   []Operator

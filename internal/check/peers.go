@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"dumptool/internal/batch"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/recompute"
 	"dumptool/internal/trace"
@@ -53,7 +54,7 @@ func (c *checker) judgePeers(ctx context.Context, jobs []job) error {
 			continue
 		}
 		unknown := !slices.ContainsFunc(kind, func(i int) bool {
-			return c.Operators[i].Reason != string(recompute.NoType) || jobs[i].op.Call == nil
+			return c.Operators[i].Reason != recompute.NoType || jobs[i].op.Call == nil
 		})
 		if unknown {
 			if err := c.guessFormula(ctx, jobs, kind); err != nil {
@@ -69,7 +70,7 @@ func (c *checker) judgePeers(ctx context.Context, jobs []job) error {
 
 // matchesFormula reports whether an operator computed what its formula says.
 func (o *Operator) matchesFormula() bool {
-	return (o.Status == recompute.OK || o.Status == recompute.Low) && slices.ContainsFunc(o.Outputs, func(t Output) bool { return t.Checked > 0 })
+	return o.IsRight() && slices.ContainsFunc(o.Outputs, func(t Output) bool { return t.Checked > 0 })
 }
 
 // guessFormula guesses the formula of a type that has none, and judges its operators with the guess.
@@ -147,12 +148,12 @@ func (c *checker) judgeKind(kind []int, learned bool) {
 		most := fit >= fewestPeers-1 && float64(fit) >= usual*float64(judged)
 		switch {
 		case most && (n[0] >= n[1] || learned && n[0]+n[1] == 1):
-			o.Status, o.Confidence = recompute.Wrong, recompute.Medium
+			o.Status, o.Confidence = recompute.Wrong, finding.Medium
 			if o.Reason == "" {
-				o.Reason = string(recompute.ByCalcError)
+				o.Reason = recompute.ByCalcError
 			}
 			if n[0] == 0 { // never right: possibly another function than the other operators
-				o.Status, o.Reason, o.Confidence, o.Extent = recompute.Misfit, "", recompute.Suspect, ""
+				o.Set(recompute.Misfit, recompute.NoReason, recompute.Suspect)
 			}
 			o.setEvidence(lang.Say("%d of %d operators of this kind compute the right result from their inputs", fit, judged))
 		case learned:
@@ -227,7 +228,7 @@ func (c *checker) judgeValues(ctx context.Context, jobs []job, kind []int, name 
 		if !needed[value.String()] {
 			continue
 		}
-		other.Status, other.Reason, other.Confidence, other.Extent = recompute.Misfit, "", recompute.Suspect, ""
+		other.Set(recompute.Misfit, recompute.NoReason, recompute.Suspect)
 		other.setEvidence(lang.Say("wrong with %s=%s, as in %d of %d operators of this type; %s=%s explains all elements", name, common, n, len(kind), name, value))
 		c.Operators[i] = other
 	}
@@ -278,10 +279,9 @@ func (o *Operator) makeUndecided() {
 	if o.Status == recompute.Crashed {
 		return
 	}
-	o.Status, o.Reason, o.Extent, o.Confidence, o.Hypotheses = recompute.Undecided, string(recompute.NoType), "", "", 0
-	o.Inputs, o.Attributes, o.Notes = []Tensor{}, map[string]recompute.Attribute{}, nil
-	o.evidence, o.Evidence, o.EvidenceZH, o.Facts = lang.Sentence{}, "", "", nil
+	o.Verdict = recompute.Verdict{Status: recompute.Undecided, Reason: recompute.NoType, Attributes: recompute.Attributes{}}
+	o.Inputs, o.Evidence, o.EvidenceZH, o.Facts = []Tensor{}, lang.Sentence{}, "", nil
 	for k, t := range o.Outputs {
-		o.Outputs[k] = Output{Tensor: t.Tensor, Elements: t.Elements, Elems: []Element{}, file: t.file}
+		o.Outputs[k] = Output{Tensor: t.Tensor, Output: recompute.Output{Elements: t.Elements, Elems: []recompute.Element{}}, file: t.file}
 	}
 }

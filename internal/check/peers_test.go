@@ -13,6 +13,7 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumptest"
+	"dumptool/internal/finding"
 	"dumptool/internal/recompute"
 )
 
@@ -139,13 +140,13 @@ func TestPeers(t *testing.T) {
 					if wrong == "" {
 						wrong = o.At.Step + " " + o.At.Rank + " " + o.Op
 					}
-					if o.Evidence == "" || o.Confidence != recompute.Medium {
+					if o.Evidence.IsZero() || o.Confidence != finding.Medium {
 						t.Errorf("%s: %q, confidence %s", o.Op, o.Evidence, o.Confidence)
 					}
 				case recompute.Misfit:
 					suspect += o.At.Step + " " + o.At.Rank + " " + o.Op
 				case recompute.Undecided:
-					if o.Reason != string(recompute.NoType) || len(o.Notes) > 0 {
+					if o.Reason != recompute.NoType || len(o.Notes) > 0 {
 						t.Errorf("%s: %s %v", o.Op, o.Reason, o.Notes)
 					}
 				default:
@@ -311,7 +312,7 @@ func TestChoices(t *testing.T) {
 		for i := range r.Operators {
 			if o := &r.Operators[i]; o.Status == recompute.Misfit {
 				suspects = append(suspects, o.Op)
-				if o.Op != "linear_4" || o.Outputs[0].Bad == 0 || !strings.Contains(o.Evidence, "transpose_x2=1, as in 4 of 5 operators") {
+				if o.Op != "linear_4" || o.Outputs[0].Bad == 0 || !strings.Contains(o.Evidence.String(), "transpose_x2=1, as in 4 of 5 operators") {
 					t.Errorf("%s: %s: %s", c.name, o.Op, o.Evidence)
 				}
 			} else if o.Status != recompute.OK {
@@ -363,7 +364,7 @@ func TestPaddings(t *testing.T) {
 			case recompute.OK:
 			case recompute.Misfit:
 				suspects++
-				if o.Op != "Module.4.Conv2d.forward.0" || !strings.Contains(o.Evidence, "padding_mode=zeros, as in 4 of 5 operators") {
+				if o.Op != "Module.4.Conv2d.forward.0" || !strings.Contains(o.Evidence.String(), "padding_mode=zeros, as in 4 of 5 operators") {
 					t.Errorf("%s: %s", o.Op, o.Evidence)
 				}
 			default:

@@ -6,6 +6,7 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/filename"
+	"dumptool/internal/finding"
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/graph"
 	"dumptool/internal/lang"
@@ -80,16 +81,14 @@ func (x *execution) judgeModule(ctx context.Context) error {
 	if x.opt.compared || x.op.Call == nil || !msprobe.IsModule(x.op.Call.API) || len(x.out) == 0 || slices.Contains(x.out, nil) || !x.isSelfContained() {
 		return nil
 	}
-	v := &recompute.Verdict{Status: recompute.OK, Confidence: recompute.High, Notes: []recompute.Note{recompute.OfInside}}
-	for k, out := range x.out {
+	v := &recompute.Verdict{Status: recompute.OK, Confidence: finding.High, Notes: []recompute.Note{recompute.OfInside}}
+	for _, out := range x.out {
 		made, err := x.isComputedInside(ctx, out)
 		if err != nil || !made {
 			return err
 		}
-		n := out.Shape.Elements()
-		v.Outputs = append(v.Outputs, recompute.Output{Index: k, Elements: n, Checked: n, How: "all", First: -1})
+		v.Outputs = append(v.Outputs, recompute.RightOutput(out.Shape.Elements()))
 	}
-	x.row.Outputs = []Output{}
 	x.row.set(lang.Sentence{}, lang.Sentence{})
 	x.setVerdict(v)
 	return nil
@@ -103,9 +102,8 @@ func (x *execution) readsRanks() bool {
 	}
 	for _, op := range x.round.Ops {
 		if op.Call != nil && trace.IsCommunication(op) && slices.Contains(op.Call.Modules, x.op.Call.API) {
-			x.row.Outputs = []Output{}
 			x.row.set(lang.Sentence{}, lang.Sentence{})
-			x.setVerdict(&recompute.Verdict{Status: recompute.Undecided, Reason: recompute.NoInputs, Why: lang.Say("%s inside it reads tensors of other ranks", op.Names()[0])})
+			x.setVerdict(recompute.UndecidedVerdict(recompute.NoInputs, lang.Say("%s inside it reads tensors of other ranks", op.Names()[0])))
 			return true
 		}
 	}
@@ -189,8 +187,8 @@ func (x *execution) inputProducers() []graph.Producer {
 func (x *execution) checkInputs(ctx context.Context, op *recompute.Operator, v *recompute.Verdict) (*recompute.Verdict, error) {
 	if len(x.substituted) > 0 {
 		v.Notes = append(v.Notes, recompute.StandIn)
-		if v.Confidence == recompute.High {
-			v.Confidence = recompute.Medium
+		if v.Confidence == finding.High {
+			v.Confidence = finding.Medium
 		}
 	}
 	if v.Status != recompute.Wrong && v.Status != recompute.Misfit || v.Reason == recompute.ByShape {

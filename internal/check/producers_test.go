@@ -14,6 +14,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/dumptest"
+	"dumptool/internal/finding"
 	"dumptool/internal/graph"
 	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
@@ -109,11 +110,11 @@ func TestInputChanged(t *testing.T) {
 		dump(t, dir, "Abs", "abs", 1, one(c.written), one(c.written))
 		dump(t, dir, "Neg", "neg", 2, one(c.input), one(c.output))
 		o := checkedBy(t, feeds, dir)["neg"]
-		if o == nil || o.Status != c.want || c.reason != "" && o.Reason != string(c.reason) {
+		if o == nil || o.Status != c.want || c.reason != "" && o.Reason != c.reason {
 			t.Errorf("%s: %+v, want %s %s", c.name, o, c.want, c.reason)
 			continue
 		}
-		if named := strings.Contains(o.Evidence, "input 0 differs from the output of abs"); named != (c.want == recompute.Undecided) {
+		if named := strings.Contains(o.Evidence.String(), "input 0 differs from the output of abs"); named != (c.want == recompute.Undecided) {
 			t.Errorf("%s: says %q", c.name, o.Evidence)
 		}
 	}
@@ -128,7 +129,7 @@ func TestInPlace(t *testing.T) {
 		in.Address, out.Address = 4096, 4096+apart
 		dump(t, dir, "Neg", "neg", 1, []dumptest.TensorContent{in}, []dumptest.TensorContent{out})
 		o := &checked(t, Options{}, dir).Operators[0]
-		if undecided := o.Status == recompute.Undecided; undecided != (want == recompute.InPlace) || undecided && o.Reason != string(want) {
+		if undecided := o.Status == recompute.Undecided; undecided != (want == recompute.InPlace) || undecided && o.Reason != want {
 			t.Errorf("%d bytes apart: %s %s, want %s", apart, o.Status, o.Reason, want)
 		}
 	}
@@ -164,12 +165,12 @@ func TestInputOfProducer(t *testing.T) {
 			continue
 		}
 		if want == recompute.Undecided {
-			if o.Reason != string(recompute.NoInputs) || len(o.Inputs) > 0 {
+			if o.Reason != recompute.NoInputs || len(o.Inputs) > 0 {
 				t.Errorf("%s: %s with %d inputs", name, o.Reason, len(o.Inputs))
 			}
 			continue
 		}
-		if o.Confidence != recompute.Medium || !slices.Contains(o.Notes, recompute.StandIn) || o.Inputs[0].From != "abs" {
+		if o.Confidence != finding.Medium || !slices.Contains(o.Notes, recompute.StandIn) || o.Inputs[0].From != "abs" {
 			t.Errorf("%s: %s, notes %v, from %q", name, o.Confidence, o.Notes, o.Inputs[0].From)
 		}
 	}

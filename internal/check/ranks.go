@@ -46,7 +46,7 @@ func (c *checker) judgeRanks(ctx context.Context, run *dumpdir.Run) error {
 	opt.NoComm, opt.NoReplicas, opt.Workers = !c.opt.includes(Comm), alone || !c.opt.includes(Replicas), c.opt.Workers
 	for i := range c.Operators {
 		if o := &c.Operators[i]; o.Status == recompute.Wrong {
-			if f := r.Claim(o.At, o.Op, ranks.Compute, finding.High, o.EvidenceText()); f != nil {
+			if f := r.Claim(o.At, o.Op, ranks.Compute, finding.High, o.Evidence); f != nil {
 				opt.Others = append(opt.Others, f)
 			}
 		}

@@ -85,7 +85,7 @@ type Summary struct {
 	Operators int     `json:"operators"`
 	Share     float64 `json:"bytes"`
 	// Undecided counts the undecided operators by reason.
-	Undecided map[string]int `json:"undecided"`
+	Undecided map[recompute.Reason]int `json:"undecided"`
 	// First is the index of the first wrong operator in execution order, null for none.
 	First *int `json:"first_wrong"`
 }
@@ -104,37 +104,22 @@ type Operator struct {
 	Modules []string `json:"modules,omitempty"`
 	// Order is the position in the execution order, -1 if unknown.
 	Order int `json:"order"`
-	// Status is the verdict. Reason and Extent describe the fault, or Reason the lack of a verdict.
-	Status recompute.Status `json:"status"`
-	Reason string           `json:"reason,omitempty"`
-	Extent recompute.Extent `json:"extent,omitempty"`
-	// Confidence is the confidence in the verdict.
-	Confidence recompute.Confidence `json:"confidence,omitempty"`
+	recompute.Verdict
 	// Evidence explains the verdict in words, EvidenceZH in Chinese; Facts are its numbers.
-	Evidence   string        `json:"evidence,omitempty"`
+	Evidence   lang.Sentence `json:"evidence,omitzero"`
 	EvidenceZH string        `json:"evidence_zh,omitempty"`
 	Facts      finding.Facts `json:"facts,omitempty"`
 	// Fused says whether other operators were merged into it, null if unknown.
 	Fused *bool `json:"fused"`
-	// Attributes are the attributes that were used. Hypotheses counts the values that were tried for attributes that
-	// no file states.
-	Attributes map[string]recompute.Attribute `json:"attributes"`
-	Hypotheses int                            `json:"hypotheses"`
 	// Outputs and Inputs are the tensors. FedBy are the indexes of the operators that wrote its inputs, by the data
 	// flow; none if it is unknown.
 	Outputs []Output `json:"outputs"`
 	Inputs  []Tensor `json:"inputs"`
 	FedBy   []int    `json:"fed_by,omitempty"`
-	// Notes are remarks.
-	Notes []recompute.Note `json:"notes,omitempty"`
-	// Headroom lists the largest numbers between the inputs and the outputs.
-	Headroom []recompute.LargestIntermediate `json:"headroom,omitempty"`
 
 	size               int64 // bytes of the tensors
-	isFloat32Product   bool  // a product of float32
 	hasGraph           bool  // a graph has the operator
 	hasGraphAttributes bool  // a graph gave attributes
-	evidence           lang.Sentence
 }
 
 // Tensor is a tensor of an operator.
@@ -154,46 +139,12 @@ type Tensor struct {
 // Output is an output and how it differs from the computed output.
 type Output struct {
 	Tensor
-	// Elements counts all elements, Checked the elements that were computed again. How is the method: all, projected
-	// or sampled.
-	Elements int64  `json:"elements"`
-	Checked  int64  `json:"checked"`
-	How      string `json:"how"`
-	// Bad counts the elements beyond the wide bound, Beyond the elements beyond the narrow bound.
-	Bad    int64 `json:"bad"`
-	Beyond int64 `json:"beyond_narrow"`
-	// Worst is the largest error in units of the wide bound, RMS the root mean square of the errors, in the same
-	// unit.
-	Worst tensor.Number `json:"worst_ratio"`
-	RMS   tensor.Number `json:"rms_ratio"`
-	// Overflow counts elements that overflow the type with these inputs. Skipped counts elements that NaN or infinite
-	// inputs affect.
-	Overflow int64 `json:"overflow"`
-	Skipped  int64 `json:"skipped"`
-	// FirstBad is the first bad element, Elems are the elements with the largest errors.
-	FirstBad *Element  `json:"first_bad"`
-	Elems    []Element `json:"worst"`
+	recompute.Output
 	// Pictures show the output beside the computed output, for the first wrong operators, in the form of
 	// compare.json.
 	Pictures *metrics.Pictures `json:"pictures,omitempty"`
-	// Chi and MaxZ are the statistics of a projection: the root mean square of the z-scores (1 for rounding alone)
-	// and the largest z-score.
-	Chi  float64 `json:"chi,omitempty"`
-	MaxZ float64 `json:"max_z,omitempty"`
 
-	file  string // of the tensor
-	width float64
-	adds  bool // the order of its additions may change it
-}
-
-// Element is an element of an output.
-type Element struct {
-	// Offset is the number of the element in row-major order, Coord its coordinates. Computed is the expected value,
-	// NPU the dumped value.
-	Offset   int64          `json:"offset"`
-	Coord    []int64        `json:"coord"`
-	Computed *tensor.Number `json:"computed,omitempty"`
-	NPU      *tensor.Number `json:"npu,omitempty"`
+	file string // of the tensor
 }
 
 // Problem is a file, or a tensor in it, that could not be read.

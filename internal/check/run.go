@@ -286,7 +286,8 @@ func (c *checker) check(ctx context.Context, j job, guess []recompute.Call) (o o
 	defer c.slots.Release(1)
 	op := j.op
 	o.row = Operator{Op: op.Names()[0], Type: typeOf(op), At: j.round.At, File: op.Tensors[0].File.Path(), Script: op.Script(), Order: op.Place, size: j.size(),
-		Attributes: map[string]recompute.Attribute{}, Outputs: []Output{}, Inputs: []Tensor{}}
+		Outputs: []Output{}, Inputs: []Tensor{}}
+	o.row.Attributes = recompute.Attributes{}
 	if !j.round.Order.IsKnown() {
 		o.row.Order = -1
 	}
@@ -300,7 +301,7 @@ func (c *checker) check(ctx context.Context, j job, guess []recompute.Call) (o o
 		x.crashed(crash)
 	} else if err != nil && ctx.Err() == nil {
 		o.problems = append(o.problems, Problem{File: o.row.File, Err: lang.Say("%s: %v", o.row.Op, err)})
-		o.row.Status, o.row.Reason = recompute.Undecided, string(recompute.NoInputs)
+		o.row.Status, o.row.Reason = recompute.Undecided, recompute.NoInputs
 	}
 	return o
 }
@@ -315,7 +316,7 @@ func (x *execution) crashed(p *guard.Panic) {
 		r.Inputs = x.describe(x.in)
 	}
 	for _, t := range x.outputs() {
-		r.Outputs = append(r.Outputs, Output{Tensor: t, Elements: t.Shape.Elements(), Elems: []Element{}, file: x.fileOf(t.Index)})
+		r.Outputs = append(r.Outputs, x.unjudgedOutput(t))
 	}
 }
 

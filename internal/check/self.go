@@ -50,7 +50,7 @@ func RecomputeOperators(ctx context.Context, run *dumpdir.Run, opt Options, toge
 	}
 	for i := range r.Operators {
 		if o := &r.Operators[i]; o.Status == recompute.Crashed {
-			unread = append(unread, lang.Say("not computed again: %s: %s: %v", o.File, o.Op, o.EvidenceText()))
+			unread = append(unread, lang.Say("not computed again: %s: %s: %v", o.File, o.Op, o.Evidence))
 		}
 	}
 	for _, p := range r.Problems {
@@ -65,7 +65,7 @@ func RecomputeOperators(ctx context.Context, run *dumpdir.Run, opt Options, toge
 // appliesTo reports whether the verdict of the operator applies to an output. OK, and UNDECIDED because of another
 // output, do not apply to an output that was not computed again.
 func (o *Operator) appliesTo(out *Output) bool {
-	right := o.Status == recompute.OK || o.Status == recompute.Low || o.Reason == string(recompute.NotCompared)
+	right := o.IsRight() || o.Reason == recompute.NotCompared
 	return !right || out.Checked > 0 || out.Elements == 0
 }
 
@@ -80,7 +80,7 @@ func (o *Operator) isRight(out *Output) bool {
 	case recompute.Wrong:
 		return bad > 0 && out.Bad == 0
 	case recompute.Undecided:
-		return bad == 0 && out.Checked > 0 && o.Reason != string(recompute.InputChanged)
+		return bad == 0 && out.Checked > 0 && o.Reason != recompute.InputChanged
 	}
 	return false
 }
@@ -93,13 +93,13 @@ func (o *Operator) outputJudgement(out *Output) *record.RecomputedOutput {
 			status = recompute.Low
 		}
 	}
-	s := &record.RecomputedOutput{Status: status.Key(), Bad: out.Bad, Elements: out.Elements, Width: jsonpos.Float(out.width), Beyond: out.Beyond, Worst: float64(out.Worst), Adds: out.adds, Attributes: recompute.Attributes(o.Attributes).Arguments()}
+	s := &record.RecomputedOutput{Status: status.Key(), Bad: out.Bad, Elements: out.Elements, Width: jsonpos.Float(out.Width), Beyond: out.Beyond, Worst: float64(out.Worst), Adds: o.Adds, Attributes: o.Attributes.Arguments()}
 	switch status {
 	case recompute.Wrong:
-		s.Reason = o.Reason
-		s.Why = []finding.Finding{{Code: finding.Code(o.Reason), Confidence: finding.Confidence(o.Confidence), Evidence: o.EvidenceText(), Facts: o.Facts}}
+		s.Reason = string(o.Reason)
+		s.Why = []finding.Finding{{Code: o.Reason, Confidence: o.Confidence, Evidence: o.Evidence, Facts: o.Facts}}
 	case recompute.Undecided:
-		s.Reason, s.Bad = o.Reason, 0
+		s.Reason, s.Bad = string(o.Reason), 0
 	case recompute.Misfit, recompute.Crashed:
 		s.Bad = 0
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/finding"
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/guard"
 	"dumptool/internal/lang"
@@ -174,7 +175,7 @@ func (c *checker) findUnwritten(ctx context.Context, jobs []job) error {
 // withOperator opens an operator for do. Files that cannot be read were reported when the operator was judged; a bug of the
 // program is a problem.
 func (f *unwrittenTracker) withOperator(j job, do func(*execution) error) {
-	x := &execution{checker: f.checker, job: j, outcome: &outcome{row: Operator{Op: j.op.Names()[0], Type: typeOf(j.op), Attributes: map[string]recompute.Attribute{}}}}
+	x := &execution{checker: f.checker, job: j, outcome: &outcome{row: Operator{Op: j.op.Names()[0], Type: typeOf(j.op)}}}
 	defer x.close()
 	err := guard.Do(func() error { return do(x) })
 	isReported := len(f.Operators) > 0 && f.Operators[f.jobIndex].Status == recompute.Crashed
@@ -411,7 +412,7 @@ func (c *checker) report(u *Unwritten) {
 	c.Unwritten = append(c.Unwritten, *u)
 	if u.Reaches != "" && len(c.Operators) > 0 {
 		o := &c.Operators[u.reachedJob]
-		o.Status, o.Reason, o.Extent, o.Confidence = recompute.Wrong, string(recompute.ByUnwritten), "", recompute.High
+		o.Status, o.Reason, o.Extent, o.Confidence = recompute.Wrong, recompute.ByUnwritten, "", finding.High
 		o.set(u.Text, lang.Sentence{})
 	}
 }

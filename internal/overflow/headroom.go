@@ -179,7 +179,7 @@ func (r *HeadroomReport) setRows(checked *check.Report) {
 				h.addInside(o.Headroom)
 			}
 			if o.Status == recompute.Undecided {
-				why = checked.Reason(o)
+				why = o.Explain()
 			}
 		}
 		for k := range h.Margins {

@@ -255,8 +255,8 @@ func lowerConfidence(events []*Event, judged []judgement) {
 const (
 	// A function reduces in lower precision than its type if the share of its reductions (0 to 1) that are wrong on
 	// all members is at least lowShare, and their number at least lowCount. The median of the relative errors must be
-	// at most lowLargest and at most lowFactors times the smallest. Not all reductions are wrong: few numbers may be
-	// exact in few bits too.
+	// at most lowLargest and at most lowFactors times the first quartile. Not all reductions are wrong, and some are
+	// nearly right: few numbers may be exact in few bits too.
 	lowShare, lowCount     = 0.25, 4
 	lowLargest, lowFactors = 0.1, 4
 )
@@ -291,7 +291,7 @@ func lowPrecision(events []*Event, judged []judgement) {
 		}
 		usual := errs[len(errs)/2]
 		for _, e := range same {
-			if j := &judged[places[e]]; j.everywhere > 0 && usual <= lowLargest && usual <= lowFactors*errs[0] && j.everywhere <= lowFactors*usual {
+			if j := &judged[places[e]]; j.everywhere > 0 && usual <= lowLargest && usual <= lowFactors*errs[len(errs)/4] && j.everywhere <= lowFactors*usual {
 				j.found, j.notes = nil, append(j.notes, e.addNote(LowPrecisionComm))
 			}
 		}

@@ -198,7 +198,7 @@ func (r *replicas) areReplicas(key roleKey, a, b int, axes int) bool {
 	}
 	role, n := r.learned[key].equalShare(a, b)
 	if key.isExpert && role <= equalRole { // often unequal: a rank may hold the experts of another position
-		return r.samePlace(a, b) && (others == 0 || matrices >= equalMatrices) && r.placesHold(key)
+		return r.samePlace(a, b) && (others == 0 || matrices >= equalMatrices)
 	}
 	return n > 0 && role >= equalRole && (n > 2 || axes == 1)
 }
@@ -242,17 +242,6 @@ func (r *replicas) samePlace(a, b int) bool {
 	x, ok := r.places[a]
 	y, too := r.places[b]
 	return ok && too && x == y
-}
-
-// placesHold reports whether at least half of the experts of ranks with the same place are equal.
-func (r *replicas) placesHold(key roleKey) bool {
-	equal, all := 0, 0
-	for pair, n := range r.learned[key] {
-		if r.samePlace(pair[0], pair[1]) {
-			equal, all = equal+n[0], all+n[1]
-		}
-	}
-	return 2*equal >= all
 }
 
 // compareSet compares the replicas of a parameter.

@@ -24,8 +24,8 @@ func TestInside(t *testing.T) {
 	} {
 		v := judged(t, c.handCase)
 		if c.class == "" {
-			if len(v.Inside) > 0 {
-				t.Errorf("%s: %s, %v, want nothing inside", c.opType, v.Status, v.Inside)
+			if len(v.Headroom) > 0 {
+				t.Errorf("%s: %s, %v, want nothing inside", c.opType, v.Status, v.Headroom)
 			}
 			continue
 		}
@@ -33,8 +33,8 @@ func TestInside(t *testing.T) {
 		if c.class == "exp" {
 			log = c.want * math.Log2E
 		}
-		if len(v.Inside) != 1 || v.Inside[0].Class != c.class || math.Abs(v.Inside[0].Log2-log) > 1e-9 {
-			t.Errorf("%s: %s, %v, want %s with log2 %v", c.opType, v.Status, v.Inside, c.class, log)
+		if len(v.Headroom) != 1 || v.Headroom[0].Class != c.class || math.Abs(v.Headroom[0].Log2-log) > 1e-9 {
+			t.Errorf("%s: %s, %v, want %s with log2 %v", c.opType, v.Status, v.Headroom, c.class, log)
 		}
 	}
 	for name, want := range map[string]bool{"RmsNorm": true, "FlashAttentionScore": true, "SoftmaxV2": false, "BatchNorm": false, "x": false} {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
@@ -30,9 +31,9 @@ const (
 // Key returns the status as it is written in JSON and in flags.
 func (s Status) Key() string { return strings.ToLower(string(s)) }
 
-// Reason says why an operator is wrong or undecided. Reasons of WRONG are codes of causes. The kind of wrong values
-// is found by comparing the output with the computed one.
-type Reason string
+// Reason says why an operator is wrong or undecided. The kind of wrong values is found by comparing the output with
+// the computed one.
+type Reason = finding.Code
 
 // Values of Reason.
 const (
@@ -53,7 +54,6 @@ const (
 	IllConditioned Reason = "ILL_CONDITIONED"
 	InputChanged   Reason = "INPUT_CHANGED"
 	InputDiffers   Reason = "INPUT_DIFFERS_FROM_DUMP_JSON"
-	IsRandom       Reason = "RANDOM"
 	OverBudget     Reason = "BUDGET"
 	NotCompared    Reason = "NOT_COMPARED"
 )
@@ -67,15 +67,8 @@ const (
 	Part Extent = "part"
 )
 
-// Confidence says how sure a verdict is.
-type Confidence string
-
-// The confidences, from sure to unsure.
-const (
-	High    Confidence = "high"
-	Medium  Confidence = "medium"
-	Suspect Confidence = "suspect"
-)
+// Suspect is the confidence of a MISFIT.
+const Suspect finding.Confidence = "suspect"
 
 // Note is a remark on a verdict.
 type Note string
@@ -102,54 +95,85 @@ const (
 
 // Output is the result for one output.
 type Output struct {
-	// Index is the index among the outputs of the formula.
-	Index int
-	// Elements counts the elements of the output, Checked the elements that were computed again.
-	Elements, Checked int64
-	// How says how they were checked: all, projected or sampled; empty if none was checked.
-	How string
+	// Elements counts all elements, Checked the elements that were computed again. How is the method: all, projected
+	// or sampled; empty if none was computed.
+	Elements int64  `json:"elements"`
+	Checked  int64  `json:"checked"`
+	How      string `json:"how"`
 	// Bad counts the elements beyond the wide bound, Beyond the elements beyond the narrow bound.
-	Bad, Beyond int64
-	// Worst is the largest error as a multiple of the wide bound, or the error itself where the bound is 0. RMS is
-	// the root mean square of the same ratios.
-	Worst, RMS float64
+	Bad    int64 `json:"bad"`
+	Beyond int64 `json:"beyond_narrow"`
+	// Worst is the largest error in units of the wide bound, or the error itself where the bound is 0. RMS is the root
+	// mean square of the errors, in the same unit.
+	Worst tensor.Number `json:"worst_ratio"`
+	RMS   tensor.Number `json:"rms_ratio"`
+	// Overflow counts elements that overflow the type with these inputs. Skipped counts elements that NaN or infinite
+	// inputs affect.
+	Overflow int64 `json:"overflow"`
+	Skipped  int64 `json:"skipped"`
+	// FirstBad is the first bad element, Elems are the elements with the largest errors, at most 3.
+	FirstBad *Element  `json:"first_bad"`
+	Elems    []Element `json:"worst"`
+	// Chi and MaxZ are the statistics of a projection: the root mean square of the z-scores (1 for rounding alone)
+	// and the largest z-score.
+	Chi  float64 `json:"chi,omitempty"`
+	MaxZ float64 `json:"max_z,omitempty"`
 	// Width is the ratio of the wide to the narrow bound, each as root mean square over the elements.
-	Width float64
-	// Overflow counts elements whose right value lies beyond the range of the type, Skipped elements that were not
-	// compared because an input of their cell is NaN or infinite.
-	Overflow, Skipped int64
-	// First is the offset of the first bad element, -1 for none. Spots are the worst elements, at most maxSpots.
-	First int64
-	Spots []ComputedElement
-	// Chi is the root mean square of all deviations of a projection, MaxZ the largest deviation, both in standard
-	// deviations of healthy rounding; 0 without a projection.
-	Chi, MaxZ float64
+	Width float64 `json:"-"`
+}
+
+// Element is an element of an output. Judge leaves its coordinates empty: the output may have been dumped in another
+// shape.
+type Element struct {
+	// Offset is the number of the element in row-major order, Coord its coordinates. Computed is the
+	// expected value, NPU the dumped value.
+	Offset   int64          `json:"offset"`
+	Coord    []int64        `json:"coord"`
+	Computed *tensor.Number `json:"computed,omitempty"`
+	NPU      *tensor.Number `json:"npu,omitempty"`
+}
+
+// RightOutput returns the result for an output of n elements that are all right.
+func RightOutput(n int64) Output {
+	return Output{Elements: n, Checked: n, How: "all", Elems: []Element{}}
 }
 
 // Verdict is the result of judging an operator.
 type Verdict struct {
-	Status     Status
-	Reason     Reason
-	Extent     Extent
-	Confidence Confidence
-	// Attributes are the values with which the formula explains most elements. Hypotheses is the number of tried sets
-	// of values.
-	Attributes Attributes
-	Hypotheses int
-	Outputs    []Output
+	// Status is the verdict. Reason and Extent describe the fault, or Reason the lack of a verdict. Confidence is the
+	// confidence in the verdict.
+	Status     Status             `json:"status"`
+	Reason     Reason             `json:"reason,omitempty"`
+	Extent     Extent             `json:"extent,omitempty"`
+	Confidence finding.Confidence `json:"confidence,omitempty"`
+	// Attributes are the attributes with which the formula explains most elements. Hypotheses counts the values that
+	// were tried for attributes that no file states.
+	Attributes Attributes `json:"attributes"`
+	Hypotheses int        `json:"hypotheses"`
+	Outputs    []Output   `json:"-"`
 	// Why names what does not fit, which option decides a MISFIT, or with which value a WRONG operator computed; zero
 	// if there is nothing to add.
-	Why   lang.Sentence
-	Notes []Note
-	// Singles: the operator is a product of two float32 factors with a float32 output.
-	Singles bool
+	Why lang.Sentence `json:"-"`
+	// Notes are remarks.
+	Notes []Note `json:"notes,omitempty"`
+	// Headroom lists the largest numbers between the inputs and the outputs.
+	Headroom []LargestIntermediate `json:"headroom,omitempty"`
+	// IsFloat32Product: the operator is a product of two float32 factors with a float32 output.
+	IsFloat32Product bool `json:"-"`
 	// Adds: the formula adds up elements, so that the order of the additions may change the outputs.
-	Adds bool
-	// Inside are the largest values between inputs and outputs.
-	Inside []LargestIntermediate
+	Adds bool `json:"-"`
 }
 
-func undecidedVerdict(reason Reason, why lang.Sentence) *Verdict {
+// Set changes the verdict, without an extent.
+func (v *Verdict) Set(status Status, reason Reason, confidence finding.Confidence) {
+	v.Status, v.Reason, v.Confidence, v.Extent = status, reason, confidence, ""
+}
+
+// IsRight reports whether the operator is OK or LOW.
+func (v *Verdict) IsRight() bool { return v.Status == OK || v.Status == Low }
+
+// UndecidedVerdict returns an UNDECIDED verdict.
+func UndecidedVerdict(reason Reason, why lang.Sentence) *Verdict {
 	return &Verdict{Status: Undecided, Reason: reason, Why: why}
 }
 
@@ -168,17 +192,17 @@ func (v *Verdict) IsMostlyRight() bool {
 func Judge(ctx context.Context, op *Operator) (*Verdict, error) {
 	f := formulaOf(op.Formula)
 	if f == nil {
-		return undecidedVerdict(NoType, lang.Sentence{}), nil
+		return UndecidedVerdict(NoType, lang.Sentence{}), nil
 	}
 	if v := unjudgeable(f, op); v != nil {
 		return v, nil
 	}
 	if overwritten, err := f.isOverwritten(ctx, op); overwritten || err != nil {
-		return undecidedVerdict(InPlace, lang.Sentence{}), err
+		return UndecidedVerdict(InPlace, lang.Sentence{}), err
 	}
 	v, err := newJudge(ctx, op, f).decide()
 	if errors.Is(err, errTooLarge) {
-		return undecidedVerdict(OverBudget, lang.Error(err)), nil
+		return UndecidedVerdict(OverBudget, lang.Error(err)), nil
 	}
 	return v, err
 }
@@ -202,27 +226,27 @@ func newJudge(ctx context.Context, op *Operator, f *formula) *judge {
 // unjudgeable returns the verdict on an operator that lacks something or has nothing to compare, nil if it can be judged.
 func unjudgeable(f *formula, op *Operator) *Verdict {
 	if missing, name := f.findMissing(op); missing != NoReason {
-		return undecidedVerdict(missing, lang.Plain(name))
+		return UndecidedVerdict(missing, lang.Plain(name))
 	}
 	for _, t := range append(slices.Clip(op.Inputs), op.Outputs...) {
 		if t == nil {
 			continue
 		}
 		if _, err := tensor.NewDecoder(t.Stored); err != nil || t.Stored.Host().Complex() {
-			return undecidedVerdict(NoDType, lang.Plain(t.Stored.String()))
+			return UndecidedVerdict(NoDType, lang.Plain(t.Stored.String()))
 		}
 	}
 	if f.writes && op.Overlap == nil && !op.Called {
-		return undecidedVerdict(InPlace, lang.Sentence{})
+		return UndecidedVerdict(InPlace, lang.Sentence{})
 	}
 	if op.hasUnreadInput {
-		return undecidedVerdict(NoAttributes, lang.Say("an input is given that the formula does not read"))
+		return UndecidedVerdict(NoAttributes, lang.Say("an input is given that the formula does not read"))
 	}
 	if op.Outputs[0].elements() == 0 && !f.sized {
-		return &Verdict{Status: OK, Confidence: High}
+		return &Verdict{Status: OK, Confidence: finding.High}
 	}
 	if slices.ContainsFunc(op.Inputs, func(t *Tensor) bool { return t != nil && t.elements() == 0 }) && f.class != Move {
-		return undecidedVerdict(NoInputs, lang.Sentence{})
+		return UndecidedVerdict(NoInputs, lang.Sentence{})
 	}
 	return nil
 }
@@ -238,14 +262,14 @@ func (j *judge) decide() (*Verdict, error) {
 		return nil, err
 	}
 	if best == nil {
-		v := undecidedVerdict(NoAttributes, why)
+		v := UndecidedVerdict(NoAttributes, why)
 		v.Hypotheses = tried
 		return v, nil
 	}
 	v := &Verdict{Attributes: best.attrs, Hypotheses: tried, Adds: j.formula.hasSums(j.op, best.attrs)}
 	if !best.explains() {
 		if spots := best.tallies[0].spots; len(spots) > 0 {
-			j.worst = spots[0].Offset
+			j.worst = spots[0].offset
 		}
 		fitted, err := j.fitAttribute(best, all)
 		if err != nil {
@@ -255,32 +279,32 @@ func (j *judge) decide() (*Verdict, error) {
 		// 0 overflow with any number.
 		if before := best.tallies[0].overflow; fitted != nil && (2*fitted.tallies[0].overflow < fitted.checked() || fitted.tallies[0].overflow <= before) {
 			if j.machine.lacksInput { // another form of the formula needs the missing input and may explain the output without this number
-				return undecidedVerdict(NoInputs, lang.Sentence{}), nil
+				return UndecidedVerdict(NoInputs, lang.Sentence{}), nil
 			}
 			best, v.Attributes = fitted, fitted.attrs
 			v.Notes = append(v.Notes, UnusualAttribute)
 		}
 	}
 	j.setCounts(v, best)
-	v.Singles = j.isFloat32Product()
+	v.IsFloat32Product = j.isFloat32Product()
 	if _, ok := best.attrs[operands]; ok {
 		v.Notes = append(v.Notes, Autocast)
 	}
 	if j.isInexact(best) {
 		d := j.op.Outputs[0].DType
-		return undecidedVerdict(NoDType, lang.Say("%s beyond 2^53: float64 does not hold all of these integers", d)), nil
+		return UndecidedVerdict(NoDType, lang.Say("%s beyond 2^53: float64 does not hold all of these integers", d)), nil
 	}
 	if best.countBad() > 0 {
 		err = j.decideBad(v, best)
 	} else {
 		err = j.decideWithinBounds(v, best)
 		if name, ok := j.implausible(best); ok {
-			v.Status, v.Reason, v.Confidence, v.Extent = Misfit, NoReason, Suspect, ""
+			v.Set(Misfit, NoReason, Suspect)
 			v.Why = lang.Say("only %s=%s explains the output, an implausible value", name, best.attrs[name].Value)
 		}
 	}
 	if v.Status != Misfit { // else the formula does not hold
-		v.Inside = best.largestIntermediates()
+		v.Headroom = best.largestIntermediates()
 	}
 	return v, err
 }
@@ -378,8 +402,8 @@ func (r *result) compare(s *result) int {
 // setCounts copies the counts of a result to the verdict.
 func (j *judge) setCounts(v *Verdict, r *result) {
 	for k, t := range r.tallies {
-		o := Output{Index: k, Elements: j.op.Outputs[k].elements(), Checked: t.checked, How: "all", Bad: t.bad, Beyond: t.beyond, Worst: t.worst,
-			RMS: t.root(t.wideRatios), Width: t.width(), Overflow: t.overflow, Skipped: t.skipped, First: t.first, Spots: t.spots}
+		o := Output{Elements: j.op.Outputs[k].elements(), Checked: t.checked, How: "all", Bad: t.bad, Beyond: t.beyond, Worst: tensor.Number(t.worst), RMS: tensor.Number(t.root(t.wideRatios)),
+			Width: t.width(), Overflow: t.overflow, Skipped: t.skipped, Elems: []Element{}}
 		switch {
 		case t.checked == 0 && o.Elements > 0:
 			o.How = ""
@@ -390,7 +414,14 @@ func (j *judge) setCounts(v *Verdict, r *result) {
 			o.Chi, o.MaxZ = r.scanned.chi(), r.scanned.maxZ
 		}
 		if t.infinite && t.worst <= 1 {
-			o.Worst = math.Inf(1)
+			o.Worst = tensor.Number(math.Inf(1))
+		}
+		if t.first >= 0 {
+			o.FirstBad = &Element{Offset: t.first}
+		}
+		for _, s := range t.spots {
+			computed, npu := tensor.Number(s.computed), tensor.Number(s.npu)
+			o.Elems = append(o.Elems, Element{s.offset, nil, &computed, &npu})
 		}
 		v.Outputs = append(v.Outputs, o)
 	}
@@ -416,7 +447,7 @@ func (j *judge) inPlace() (bool, error) {
 
 // decideWithinBounds judges an operator whose elements all lie within the wide bound.
 func (j *judge) decideWithinBounds(v *Verdict, r *result) error {
-	v.Status, v.Confidence = OK, High
+	v.Status, v.Confidence = OK, finding.High
 	isLow := r.countBeyond() > 0 || r.exceedsNarrow()
 	isCoarse, err := false, error(nil)
 	if isLow || j.formula.class == Norm || j.formula.class == Linear { // their results need all bits of their type
@@ -426,10 +457,10 @@ func (j *judge) decideWithinBounds(v *Verdict, r *result) error {
 	if err != nil || !isLow && !isCoarse {
 		return err
 	}
-	v.Status, v.Confidence = Low, Medium
+	v.Status, v.Confidence = Low, finding.Medium
 	if other, name, err := j.findBetterValue(r); other != nil || err != nil {
 		if err == nil {
-			v.Status, v.Reason, v.Confidence, v.Extent = Wrong, ByCalcError, High, All
+			v.Status, v.Reason, v.Confidence, v.Extent = Wrong, ByCalcError, finding.High, All
 			v.Why = lang.Say("%s=%s explains all elements, %s does not", name, other.attrs[name].Value, r.attrs[name].Value)
 		}
 		return err
@@ -437,7 +468,7 @@ func (j *judge) decideWithinBounds(v *Verdict, r *result) error {
 	shape := r.systematic
 	if shape.reason == NoReason {
 		if r.relativeBound() > maxRelativeBound {
-			*v = *undecidedVerdict(IllConditioned, lang.Sentence{})
+			*v = *UndecidedVerdict(IllConditioned, lang.Sentence{})
 			return nil
 		}
 		if !isCoarse {
@@ -447,7 +478,7 @@ func (j *judge) decideWithinBounds(v *Verdict, r *result) error {
 	}
 	v.Status, v.Reason = Wrong, shape.reason
 	if j.allKnown() {
-		v.Confidence = High
+		v.Confidence = finding.High
 	}
 	if shape.note != "" {
 		v.Notes = append(v.Notes, shape.note)

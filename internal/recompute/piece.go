@@ -107,9 +107,9 @@ func (p *Piece) chooseCut(f *formula, v *Verdict, maxBytes int64) (bool, error) 
 		return false, nil
 	}
 	whole := p.Operator
-	worst := max(0, v.Outputs[0].First)
-	if spots := v.Outputs[0].Spots; len(spots) > 0 {
-		worst = spots[0].Offset
+	worst := int64(0)
+	if all := v.Outputs[0].Elems; len(all) > 0 {
+		worst = all[0].Offset
 	}
 	at := c.out[0].shape.Coordinates(worst)
 	box := cell{make([]int64, len(c.free)), make([]int64, len(c.free))}

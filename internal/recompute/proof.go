@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"dumptool/internal/exact"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
@@ -28,15 +29,15 @@ func (j *judge) decideBad(v *Verdict, r *result) error {
 	case err != nil:
 		return err
 	case inPlace:
-		*v = *undecidedVerdict(InPlace, lang.Sentence{})
+		*v = *UndecidedVerdict(InPlace, lang.Sentence{})
 		return nil
 	}
-	v.Status, v.Reason, v.Confidence = Wrong, ByCalcError, Medium
+	v.Status, v.Reason, v.Confidence = Wrong, ByCalcError, finding.Medium
 	if j.allKnown() || v.Extent == Part {
-		v.Confidence = High
+		v.Confidence = finding.High
 	}
 	if is, err := j.isExplainedByBFloat16(r); is || err != nil {
-		v.Reason, v.Confidence, v.Why = ByOperandBits, High, eightBits
+		v.Reason, v.Confidence, v.Why = ByOperandBits, finding.High, eightBits
 		return err
 	}
 	few, err := j.hasFewDependents(r)
@@ -56,12 +57,12 @@ func (j *judge) decideBad(v *Verdict, r *result) error {
 	case proven && !r.length.IsZero():
 		v.Reason, v.Why = ByShape, r.length
 	case j.machine.lacksInput: // another form of the formula needs the missing input
-		*v = *undecidedVerdict(NoInputs, lang.Sentence{})
+		*v = *UndecidedVerdict(NoInputs, lang.Sentence{})
 	case proven:
 	case few:
-		*v = *undecidedVerdict(NoAttributes, lang.Say("too few elements to infer %s: give it by --attr, or the graph by -f", j.openNames()))
+		*v = *UndecidedVerdict(NoAttributes, lang.Say("too few elements to infer %s: give it by --attr, or the graph by -f", j.openNames()))
 	default:
-		v.Status, v.Reason, v.Confidence, v.Extent = Misfit, NoReason, Suspect, ""
+		v.Set(Misfit, NoReason, Suspect)
 		if open := j.openNames(); open != "" {
 			v.Why = lang.Say("no value of %s explains the output: give it by --attr, or the graph by -f", open)
 		}

@@ -26,12 +26,10 @@ func stepOf(f *tensor.Float, v float64) float64 {
 	return math.Float64frombits(uint64(max(exponent-f.Mantissa, f.MinExp-f.Mantissa+1, -1022)+1023) << 52)
 }
 
-// ComputedElement is an element with its computed value.
-type ComputedElement struct {
-	Offset   int64
-	Computed float64
-	NPU      float64
-	ratio    float64
+// spot is an element with its computed value. ratio is its error in units of the bound.
+type spot struct {
+	offset               int64
+	computed, npu, ratio float64
 }
 
 // maxSpots is the number of worst elements that are kept.
@@ -55,7 +53,7 @@ type tally struct {
 	checked, bad, beyond, overflow, skipped int64
 	worst                                   float64
 	first                                   int64 // offset of the first bad element, -1 for none
-	spots                                   []ComputedElement
+	spots                                   []spot
 	used                                    float64
 	// Sums over the used elements: squares of the ratio of the difference to the narrow and the wide bound, squares
 	// of the wide and the narrow bound, of computed values, of differences; difference times value, absolute
@@ -281,13 +279,13 @@ func (t *tally) addBad(v, y, d, tol float64, offset int64) {
 	if !(ratio <= math.MaxFloat64) {
 		ratio, t.infinite = math.Inf(1), true
 	}
-	t.keepSpot(ComputedElement{offset, v, y, ratio})
+	t.keepSpot(spot{offset, v, y, ratio})
 }
 
 // keepSpot keeps an element if it is one of the worst.
-func (t *tally) keepSpot(s ComputedElement) {
+func (t *tally) keepSpot(s spot) {
 	at := len(t.spots)
-	for at > 0 && (t.spots[at-1].ratio < s.ratio || t.spots[at-1].ratio == s.ratio && t.spots[at-1].Offset > s.Offset) {
+	for at > 0 && (t.spots[at-1].ratio < s.ratio || t.spots[at-1].ratio == s.ratio && t.spots[at-1].offset > s.offset) {
 		at--
 	}
 	if at < maxSpots {

@@ -35,7 +35,7 @@ func checkColumns(t Text, several bool) []Column[*check.Operator] {
 		textColumn("op_type", func(o row) string { return o.Type }).titled("TYPE").ranked(5),
 		rank, step,
 		textColumn("status", func(o row) string { return string(o.Status) }).titled("STATUS").ranked(1),
-		textColumn("reason", func(o row) string { return o.Reason }).titled("REASON").ranked(2),
+		textColumn("reason", func(o row) string { return string(o.Reason) }).titled("REASON").ranked(2),
 		textColumn("extent", func(o row) string { return string(o.Extent) }).onlyIn(InCSV | InJSON),
 		textColumn("confidence", func(o row) string { return string(o.Confidence) }).onlyIn(InCSV | InJSON),
 		textColumn("checked", func(o row) string { return t.translate(first(o).How) }).titled("CHECKED").ranked(7),
@@ -135,10 +135,10 @@ func (p *printer) notOK(r *check.Report) {
 	}
 	var codes []string
 	for _, o := range rows {
-		codes = append(codes, o.Reason)
+		codes = append(codes, string(o.Reason))
 	}
 	p.legend(codes, func(code string) string {
-		return cmp.Or(p.Lang.Text(finding.Code(code).Words()), p.sentence(r.Reason(&check.Operator{Reason: code})))
+		return cmp.Or(p.Lang.Text(finding.Code(code).Words()), p.sentence(check.Explain(finding.Code(code))))
 	})
 }
 
@@ -172,21 +172,21 @@ func (p *printer) firstWrong(r *check.Report, o *check.Operator) []summaryItem {
 	if o.Script != "" {
 		name += "  " + o.Script
 	}
-	lines := []string{name, p.sentence(o.EvidenceText())}
-	sure := p.format("report.firstWrong¦%s", confidenceText(finding.Confidence(o.Confidence)))
+	lines := []string{name, p.sentence(o.Evidence)}
+	sure := p.format("report.firstWrong¦%s", confidenceText(o.Confidence))
 	switch o.Extent {
 	case recompute.All:
 		sure += p.format(", all")
 	case recompute.Part:
 		sure += p.format(", part")
 	}
-	verdict := o.Reason + p.format(" (%s)", sure)
+	verdict := string(o.Reason) + p.format(" (%s)", sure)
 	if attrs := p.attributesText(o); attrs != "" {
 		verdict += p.format(": ") + attrs
 	}
 	lines = append(lines, verdict)
 	switch {
-	case o.Reason == string(recompute.ByUnwritten):
+	case o.Reason == recompute.ByUnwritten:
 		lines = append(lines, p.format(proofOfUnwritten))
 	case !slices.Contains(o.Notes, recompute.ByPeers): // which needs the others of its kind
 		lines = append(lines, p.format("reproduce: %s", reproduce(r, o)))
@@ -217,7 +217,7 @@ func (p *printer) checkFacts(r *check.Report) []summaryItem {
 	var not []string
 	for _, reason := range slices.Sorted(maps.Keys(s.Undecided)) {
 		part := fmt.Sprintf("%d %s", s.Undecided[reason], reason)
-		if types := unknownTypes(r); reason == string(recompute.NoType) && len(types) > 0 {
+		if types := unknownTypes(r); reason == recompute.NoType && len(types) > 0 {
 			part += " (" + strings.Join(types, ", ") + ")"
 		}
 		not = append(not, part)
@@ -278,10 +278,10 @@ func (p *printer) unjudged(r *check.Report, status recompute.Status) (lines []st
 	omitted, seen, again := 0, make(map[string]int), make(map[int]int)
 	for i := range r.Operators {
 		o := &r.Operators[i]
-		if o.Status != status || o.EvidenceText().IsZero() {
+		if o.Status != status || o.Evidence.IsZero() {
 			continue
 		}
-		text := opText(o.Type, o.Op) + ": " + p.sentence(o.EvidenceText())
+		text := opText(o.Type, o.Op) + ": " + p.sentence(o.Evidence)
 		at, known := seen[text]
 		switch {
 		case known && !p.All:
@@ -307,7 +307,7 @@ func unknownTypes(r *check.Report) (types []string) {
 	const most = 6
 	for i := range r.Operators {
 		o := &r.Operators[i]
-		if o.Reason == string(recompute.NoType) && o.Type != "" && !slices.Contains(types, o.Type) {
+		if o.Reason == recompute.NoType && o.Type != "" && !slices.Contains(types, o.Type) {
 			if len(types) == most {
 				return append(types, "...")
 			}
@@ -352,7 +352,7 @@ func checkGroups(rows []*check.Operator) Table[*checkGroup] {
 		numberColumn("count", func(g *checkGroup) int { return g.count }).titled("COUNT"),
 		textColumn("type", (*checkGroup).typesText).titled("TYPE"),
 		textColumn("status", func(g *checkGroup) string { return string(g.first.Status) }).titled("STATUS"),
-		textColumn("reason", func(g *checkGroup) string { return g.first.Reason }).titled("REASON"),
+		textColumn("reason", func(g *checkGroup) string { return string(g.first.Reason) }).titled("REASON"),
 		textColumn("first", func(g *checkGroup) string { return g.first.Op }).titled("FIRST"),
 	}, groups}
 }
@@ -365,7 +365,7 @@ func WriteCheckJUnit(w io.Writer, r *check.Report) error {
 	for i := range r.Operators {
 		o := &r.Operators[i]
 		c := junitCase{Class: escapeLines(cmp.Or(o.Type, "operator")), Name: escapeLines(o.Op)}
-		why := &junitOutcome{Message: escapeLines(english.sentence(r.Reason(o))), Type: o.Reason}
+		why := &junitOutcome{Message: escapeLines(english.sentence(o.Explain())), Type: string(o.Reason)}
 		switch o.Status {
 		case recompute.Wrong:
 			c.Failure = why

@@ -287,7 +287,7 @@ func placesOfCheck(r *check.Report) []fileFinding {
 			continue
 		}
 		p.setFile(o.Script, o.File)
-		p.text = o.Op + ": " + string(o.Status) + "; " + english.sentence(r.Reason(o))
+		p.text = o.Op + ": " + string(o.Status) + "; " + english.sentence(o.Explain())
 		all = append(all, p)
 	}
 	return all

@@ -35,7 +35,7 @@ func TestPrintedCommands(t *testing.T) {
 	t.Parallel()
 	for _, name := range dumptest.HardNames() {
 		path := lang.PathArgument(name)
-		r := &check.Report{Paths: []string{name, "b"}, Operators: []check.Operator{{Op: name, Type: "Relu", Status: recompute.Wrong, At: dumpdir.Coordinates{Rank: "1", Step: "2"}}},
+		r := &check.Report{Paths: []string{name, "b"}, Operators: []check.Operator{{Op: name, Type: "Relu", Verdict: recompute.Verdict{Status: recompute.Wrong}, At: dumpdir.Coordinates{Rank: "1", Step: "2"}}},
 			Origin: shard.Origin{Argv: []string{"--attr=" + name, "--attr=x.y=1", "--rank=1", "--ops=x"}}}
 		r.Summary = check.Summary{Operators: 1, First: new(int)}
 		f := *betweenRanks().Findings[0]

@@ -123,11 +123,11 @@ func (c *checkReader) add(i int) {
 	}
 	cols.Err, cols.Total, cols.Score = append(cols.Err, bad), append(cols.Total, checked), append(cols.Score, worst)
 	reason := -1
-	if code := finding.Code(o.Reason); code != "" {
+	if code := o.Reason; code != "" {
 		if reason = slices.Index(c.run.Codes, code); reason < 0 {
 			reason = len(c.run.Codes)
 			c.run.Codes = append(c.run.Codes, code)
-			c.run.Meanings[code] = textOf(c.Reason(&check.Operator{Reason: o.Reason}))
+			c.run.Meanings[code] = textOf(check.Explain(code))
 		}
 	}
 	cols.Reason = append(cols.Reason, reason)
@@ -168,8 +168,8 @@ func checkRows(d *runPage, r *check.Report) rowData {
 // operatorDetail makes the detail of an operator.
 func operatorDetail(o *check.Operator) *detail {
 	d := &detail{Reasons: []reason{}, NPU: o.File, Script: o.Script, Inputs: o.Inputs}
-	if o.Reason != "" || o.Evidence != "" {
-		d.Reasons = append(d.Reasons, reason{finding.Code(o.Reason), finding.Confidence(o.Confidence), text{EN: o.Evidence, ZH: o.EvidenceZH}, o.Facts})
+	if o.Reason != "" || !o.Evidence.IsZero() {
+		d.Reasons = append(d.Reasons, reason{o.Reason, o.Confidence, text{EN: o.Evidence.String(), ZH: o.EvidenceZH}, o.Facts})
 	}
 	for _, n := range o.Notes {
 		d.Notes = append(d.Notes, text{EN: string(n)})
@@ -191,7 +191,7 @@ func operatorDetail(o *check.Operator) *detail {
 }
 
 // computedElement is an element of an output beside its computed value.
-func computedElement(e check.Element) element {
+func computedElement(e recompute.Element) element {
 	if e.Computed == nil || e.NPU == nil { // not written by dumptool
 		return element{At: e.Coord, Errors: make(numberList, 2)}
 	}
