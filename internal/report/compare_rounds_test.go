@@ -318,16 +318,16 @@ func TestRoundsMarkdown(t *testing.T) {
 		}
 		return ""
 	}), rounds[3])
-	got := printed(t, func(w io.Writer) error { return Text{}.WriteCompareMarkdown(w, r) })
+	got := printed(t, func(w io.Writer) error { return Text{Matrix: true}.WriteCompareMarkdown(w, r) })
 	want := `
 4 rounds: 3 PASS, 1 FAIL
 
-| rank/step | 0 | 1 |
+| RANK/STEP | 0 | 1 |
 |---|---|---|
 | 0 | PASS | PASS |
 | 1 | PASS | FAIL |
 
-| first_bad | type | rounds | where |
+| FIRST BAD | TYPE | ROUNDS | WHERE |
 |---|---|--:|---|
 | net/fc1 | Conv2D | 1 | rank 1 step 1 |
 

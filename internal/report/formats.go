@@ -110,8 +110,8 @@ func listFormats() []Format {
 		}},
 		{"md", "Markdown, for a comment on a code host", []Writer{
 			textWriter("compare.md", Text.WriteCompareMarkdown),
-			ignoringOptions("overflow.md", WriteAnalysisMarkdown),
-			ignoringOptions("overflow_scan.md", WriteScanMarkdown),
+			textWriter("overflow.md", Text.WriteAnalysisMarkdown),
+			textWriter("overflow_scan.md", Text.WriteScanMarkdown),
 			textWriter("check.md", Text.WriteCheckMarkdown),
 			textWriter("perf.md", Text.WritePerfMarkdown),
 		}},

@@ -10,6 +10,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 	"dumptool/internal/overflow"
+	"dumptool/internal/store"
 	"dumptool/internal/ui"
 )
 
@@ -23,7 +24,15 @@ const (
 // WriteAnalysis prints the records by rank; the first of each rank leads and is marked. Without a
 // record it prints the usual reasons.
 func (t Text) WriteAnalysis(w io.Writer, r *overflow.Report) error {
-	p := t.printerTo(w)
+	return t.printerTo(w).analysis(r)
+}
+
+// WriteAnalysisMarkdown writes the text of WriteAnalysis as Markdown.
+func (t Text) WriteAnalysisMarkdown(w io.Writer, r *overflow.Report) error {
+	return t.markdownTo(w, t.format("Overflow records")).analysis(r)
+}
+
+func (p *printer) analysis(r *overflow.Report) error {
 	if shown := p.analysisGroups(r); shown >= 0 {
 		p.writeBlankLine()
 		p.printRecord(&r.Records[shown], shown, isFirst(r, shown))
@@ -58,7 +67,15 @@ func (p *printer) printOmitted(n int, text lang.Text) {
 // WriteScan prints the rows by rank, step and execution order; the first bad row of each rank is
 // marked.
 func (t Text) WriteScan(w io.Writer, r *overflow.ScanReport) error {
-	p := t.printerTo(w)
+	return t.printerTo(w).scan(r)
+}
+
+// WriteScanMarkdown writes the text of WriteScan as Markdown.
+func (t Text) WriteScanMarkdown(w io.Writer, r *overflow.ScanReport) error {
+	return t.markdownTo(w, t.format("Overflow scan")).scan(r)
+}
+
+func (p *printer) scan(r *overflow.ScanReport) error {
 	for i := range r.Memory {
 		if u := &r.Memory[i]; u.Reaches != "" {
 			p.line("", p.format("UNWRITTEN: %v", u.Text))
@@ -240,7 +257,7 @@ func (p *printer) time(micros uint64) string {
 
 // printRecord prints one record with its analysis.
 func (p *printer) printRecord(r *overflow.Record, i int, first bool) {
-	p.line("", p.head(i, p.rankAndStep(r.Coordinates(), first), p.op(r)))
+	p.heading(p.head(i, p.rankAndStep(r.Coordinates(), first), p.op(r)))
 	p.labeled("verdict", p.conclusion(r))
 	p.line(textIndent, p.ids(r))
 	p.causes(r)
@@ -374,8 +391,8 @@ func (p *printer) row(r *overflow.ScanRow, graphs bool, more int) {
 	if where != "" && what != "" {
 		where += p.format(": ")
 	}
-	if head := where + what; head != "" {
-		p.line("", head)
+	if head := where + what; head != "" || p.markdown {
+		p.heading(cmp.Or(head, store.Base(r.File)))
 	}
 	files := r.Files
 	if len(files) == 0 {
@@ -417,7 +434,7 @@ func (p *printer) problemList(title string, problems []overflow.Problem, all boo
 		}
 		if n == 0 {
 			p.writeBlankLine()
-			p.line("", title)
+			p.heading(title)
 		}
 		if n++; all || n <= maxShown {
 			p.line(textIndent, p.sentence(problemText(&problems[i])))
