@@ -141,8 +141,8 @@ type Operator struct {
 
 func newOperator(d *dump, rule Rule) *Operator {
 	return &Operator{
-		Type: d.op.Type, Name: d.op.Names()[0], FileName: d.fileName, File: d.file().Path(),
-		MatchedBy: rule, Guess: rule.Guess(), Script: d.op.Script(), op: d.op, dump: d,
+		Type: d.op.Type, Name: d.op.Names()[0], FileName: d.fileName, File: d.tensors[0].File.Path(),
+		MatchedBy: rule, Guess: rule == ByTimestamp, Script: d.op.Script(), op: d.op, dump: d,
 	}
 }
 

@@ -16,12 +16,6 @@ import (
 // The results of overflow are tables of records or scanned files, with nested tables of tensors,
 // problems and causes.
 
-// tensorTable returns the table of tensors. An unreadable tensor has an error instead of
-// statistics.
-func tensorTable(tensors []overflow.Tensor) Table[*overflow.Tensor] {
-	return Table[*overflow.Tensor]{tensorColumns, pointers(tensors)}
-}
-
 var tensorColumns = slices.Concat(
 	[]Column[*overflow.Tensor]{
 		textColumn("tensor", tensorName).titled("TENSOR"),

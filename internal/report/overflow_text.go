@@ -130,7 +130,7 @@ func (p *printer) orders(orders []overflow.OrderSource) {
 		return
 	}
 	for _, o := range byKind(orders) {
-		text := p.orderSource(&o) + fmt.Sprintf(p.format(", %d of %d operators known"), o.NumKnown, o.Total)
+		text := p.Lang.Text(dumpdir.SourceName(o.Source)) + fmt.Sprintf(p.format(", %d of %d operators known"), o.NumKnown, o.Total)
 		if o.By == dumpdir.ByName {
 			text = p.format("unknown, by name")
 		}
@@ -161,11 +161,6 @@ func byKind(orders []overflow.OrderSource) []overflow.OrderSource {
 		}
 	}
 	return kinds
-}
-
-// orderSource translates the sources that are no files.
-func (p *printer) orderSource(o *overflow.OrderSource) string {
-	return p.Lang.Text(dumpdir.SourceName(o.Source))
 }
 
 // severalGraphs reports whether rows belong to several graphs or models, which must then be named.
@@ -456,7 +451,7 @@ func problemText(q *overflow.Problem) lang.Sentence {
 // tensors prints a table of tensors, then the errors. A narrow terminal gets two tables, for
 // descriptions and contents, or a few lines per tensor.
 func (p *printer) tensors(tensors []overflow.Tensor) {
-	t := tensorTable(tensors)
+	t := Table[*overflow.Tensor]{tensorColumns, pointers(tensors)}
 	t.Rows = slices.DeleteFunc(t.Rows, func(t *overflow.Tensor) bool { return t.Stats == nil })
 	all := len(t.Rows)
 	if p.Width > 0 && all > mostTensors {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -43,7 +44,7 @@ func perfColumns(r *perf.Report) []Column[*perf.Operator] {
 		textColumn("confidence", func(o op) perf.Confidence { return o.Confidence }).withDescription("How certain the class is: high, medium, low or none."),
 		textColumn("evidence", func(o op) wordList { return list(o.Evidence) }).withDescription("The columns that decided about the class, or what contradicts itself."),
 		textColumn("unit", func(o op) string { return o.Unit }).emptyIfZero().withDescription("The busier unit of class compute: mme or vme."),
-		textColumn("derived", func(o op) any { return objectOf(derived, o) }).onlyIn(InJSON).withDescription("Numbers that follow from the counters."),
+		textColumn("derived", func(o op) any { return json.RawMessage(appendObject(nil, derived, o)) }).onlyIn(InJSON).withDescription("Numbers that follow from the counters."),
 	)
 	for _, c := range derived {
 		columns = append(columns, c.onlyIn(InCSV))

@@ -320,9 +320,6 @@ func appendJSON(b []byte, v any) []byte {
 	return append(b, marshal(v, "")...)
 }
 
-// objectOf returns a row as a JSON object.
-func objectOf[R any](columns []Column[R], r R) json.RawMessage { return appendObject(nil, columns, r) }
-
 // list returns a list that is never null in JSON.
 func list[V any](all []V) []V { return append([]V{}, all...) }
 
