@@ -318,7 +318,7 @@ func TestRoundsMarkdown(t *testing.T) {
 		}
 		return ""
 	}), rounds[3])
-	got := printed(t, func(w io.Writer) error { return Text{Matrix: true}.WriteCompareMarkdown(w, r) })
+	got := printed(t, func(w io.Writer) error { return Text{}.WriteCompareMarkdown(w, r) })
 	want := `
 4 rounds: 3 PASS, 1 FAIL
 
