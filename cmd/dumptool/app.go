@@ -77,11 +77,6 @@ func newApp(streams ui.Streams) *app {
 	}
 }
 
-// run executes one command line, without the program name, and returns the exit status.
-func run(ctx context.Context, args []string, streams ui.Streams) int {
-	return newApp(streams).run(ctx, args)
-}
-
 func (a *app) run(ctx context.Context, args []string) int {
 	a.msg.RedirectLog()
 	a.line = args

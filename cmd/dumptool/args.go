@@ -189,15 +189,10 @@ func longFlag(flags *pflag.FlagSet, name string) *pflag.Flag {
 
 // flagValue returns value as pflag reads it: Python spells booleans in other letter case.
 func flagValue(f *pflag.Flag, value string) string {
-	if f.Value.Type() == "bool" && isBool(value) {
+	if f.Value.Type() == "bool" && (strings.EqualFold(value, "true") || strings.EqualFold(value, "false")) {
 		return strings.ToLower(value)
 	}
 	return value
-}
-
-// isBool reports whether a word is true or false, in any letter case.
-func isBool(word string) bool {
-	return strings.EqualFold(word, "true") || strings.EqualFold(word, "false")
 }
 
 // shorthands reads a word of shorthands. Its text stays unchanged.

@@ -263,7 +263,7 @@ func (o *clusterOptions) resolve(a *app, cmd *cobra.Command, args []string) (*in
 	}
 	j.Line = slices.Concat([]string{"dumptool"}, a.line)
 	if j.Run == "" {
-		j.Run = newRun()
+		j.Run = fmt.Sprintf("%04x%04x", uint16(time.Now().Unix()/60), uint16(rand.Uint32())) // the minute, then random digits
 		end := slices.Index(j.Line, "--")
 		if end < 0 {
 			end = len(j.Line)
@@ -330,11 +330,6 @@ func (o *clusterOptions) parts(line *innerLine) string {
 		return line.lastOut()
 	}
 	return o.folder(line)
-}
-
-// newRun returns a name for a run: the minute, then random digits.
-func newRun() string {
-	return fmt.Sprintf("%04x%04x", uint16(time.Now().Unix()/60), uint16(rand.Uint32()))
 }
 
 // innerLine is the command line of a command to run in shards.

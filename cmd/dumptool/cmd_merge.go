@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -237,7 +238,7 @@ func (m *merging) find(kinds []*mergeKind) (*mergeKind, error) {
 	where, awaited := strings.Join(m.paths, ", "), m.awaited
 	found, err := shard.Find(m.paths, names...)
 	switch {
-	case awaited != nil && (shard.IsMissing(err) || err == nil && len(found) == 0):
+	case awaited != nil && (errors.Is(err, fs.ErrNotExist) || err == nil && len(found) == 0):
 		return kinds[0], awaited.none(where)
 	case err != nil:
 		return nil, err

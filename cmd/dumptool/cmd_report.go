@@ -66,7 +66,7 @@ func runReport(ctx context.Context, a *app, opts *reportCommandOptions, args []s
 	if err != nil {
 		return err
 	}
-	if docs.Comparison == nil && docs.Checked == nil {
+	if docs.Comparison == nil && docs.Documents["check"] == nil {
 		return usagef("none of the files is a compare.json or a check.json")
 	}
 	opts.Lang = string(a.global.lang)

@@ -289,7 +289,7 @@ func nodeFlags(nameMap *string, skipKeys *[]string, exclude **dumpdir.NameSet) [
 func skipFlags(skipKeys *[]string, exclude **dumpdir.NameSet, in group) []cmdFlag {
 	return []cmdFlag{
 		{"skip-keys", nameLists(skipKeys), "skip operators whose name contains one of `KEYS`, separated by commas", in, rare | onHPAA},
-		{"exclude-node-list", nameSet(exclude), "skip operators of these `NAMES`, or re:PATTERN", in, rare | onHPAA},
+		{"exclude-node-list", &list[*dumpdir.NameSet]{to: exclude, read: func(texts []string) (*dumpdir.NameSet, error) { return namesOf(texts) }}, "skip operators of these `NAMES`, or re:PATTERN", in, rare | onHPAA},
 	}
 }
 

@@ -11,11 +11,12 @@ import (
 	"testing"
 
 	"dumptool/internal/compare/metrics/noise"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/tensor"
 )
 
-// netsRoot has small networks with a simulated NPU, healthy and faulty ones.
-var netsRoot = filepath.Join("..", "..", "testdata", "golden", "nets")
+// netsArchive has small networks with a simulated NPU, healthy and faulty ones.
+var netsArchive = filepath.Join("..", "..", "testdata", "golden", "nets.tar.gz")
 
 // netTruth holds the truth about a network.
 type netTruth struct {
@@ -90,7 +91,7 @@ func opOf(row string) string {
 // judgeNets compares all networks whose name has this suffix.
 func judgeNets(t *testing.T, ending string, count int) []judgedNet {
 	t.Helper()
-	folders, err := filepath.Glob(filepath.Join(netsRoot, "*_"+ending))
+	folders, err := filepath.Glob(filepath.Join(dumptest.Untar(t, netsArchive), "*_"+ending))
 	if err != nil || len(folders) != count {
 		t.Fatalf("%d networks, want %d, error %v", len(folders), count, err)
 	}
@@ -319,8 +320,9 @@ func TestFaultyGoldenNets(t *testing.T) {
 // TestVerdictKeepsReports: reports for other tools do not depend on the mode of the verdict.
 func TestVerdictKeepsReports(t *testing.T) {
 	t.Parallel()
+	root := dumptest.Untar(t, netsArchive)
 	for _, name := range []string{"s1_clean", "s2_mild", "s8_strong", "s10_strong", "s12_strong", "s13_clean"} {
-		folder := filepath.Join(netsRoot, name)
+		folder := filepath.Join(root, name)
 		var truth netTruth
 		readJSON(t, filepath.Join(folder, "truth.json"), &truth)
 		reports := map[string]map[string][]byte{}

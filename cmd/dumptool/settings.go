@@ -42,13 +42,9 @@ func takesSettings(cmd *cobra.Command) bool {
 func exclusive(cmd *cobra.Command, names ...string) {
 	cmd.MarkFlagsMutuallyExclusive(names...)
 	for _, name := range names {
-		hiddenBy(cmd.Flag(name), names...)
+		f := cmd.Flag(name)
+		f.Annotations[exclusiveKey] = append(f.Annotations[exclusiveKey], names...)
 	}
-}
-
-// hiddenBy ignores settings of a flag if one of others is on the command line.
-func hiddenBy(f *pflag.Flag, others ...string) {
-	f.Annotations[exclusiveKey] = append(f.Annotations[exclusiveKey], others...)
 }
 
 // applySettings sets the flags of cmd that the user did not set, from environment and files.

@@ -543,11 +543,6 @@ func nameLists(to *[]string) *list[[]string] {
 	}}
 }
 
-// nameSet reads a set of operators by names and patterns; empty gives nil.
-func nameSet(to **dumpdir.NameSet) *list[*dumpdir.NameSet] {
-	return &list[*dumpdir.NameSet]{to: to, read: func(texts []string) (*dumpdir.NameSet, error) { return namesOf(texts) }}
-}
-
 // namesOf makes a set from lists of names and more; nil if there are none.
 func namesOf(lists []string, more ...string) (*dumpdir.NameSet, error) {
 	if len(lists)+len(more) == 0 {

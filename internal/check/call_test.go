@@ -16,19 +16,24 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
 )
 
+// torchArchive has runs of PyTorch's calls, each in three types, with what is wrong in them.
+var torchArchive = filepath.Join(golden, "torch.tar.gz")
+
 // TestTorch compares the verdicts on calls of PyTorch with the expected ones.
 func TestTorch(t *testing.T) {
 	t.Parallel()
+	calls := dumptest.Untar(t, torchArchive)
 	for _, dtype := range []string{"f16", "bf16", "f32"} {
 		t.Run(dtype, func(t *testing.T) {
 			t.Parallel()
-			dir := filepath.Join(golden, "torch_"+dtype)
+			dir := filepath.Join(calls, "torch_"+dtype)
 			text, err := os.ReadFile(filepath.Join(dir, "truth.json"))
 			if err != nil {
 				t.Fatal(err)
@@ -87,7 +92,7 @@ func TestExtract(t *testing.T) {
 				t.Errorf("%s: %d wrong elements, the row has %d", c.Row.Op, bad, out.Bad)
 			}
 		}
-	}}, filepath.Join(golden, "torch_f32", "run"))
+	}}, filepath.Join(dumptest.Untar(t, torchArchive), "torch_f32", "run"))
 	if cases < 10 {
 		t.Errorf("%d cases", cases)
 	}

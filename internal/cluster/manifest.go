@@ -108,7 +108,7 @@ func inHours(d time.Duration) string {
 func (j *Job) pod(s *step) string {
 	values := map[string]string{"labels": j.labels(), "image": yamlString(j.Image), "cpus": s.cpus, "memory": s.memory}
 	for _, arg := range s.args {
-		values["args"] += "- " + containerArg(arg) + "\n"
+		values["args"] += "- " + yamlString(strings.ReplaceAll(arg, "$", "$$")) + "\n" // $(NAME) would be a variable
 	}
 	if j.Secret != "" {
 		values["secret"] = fmt.Sprintf("envFrom: [{secretRef: {name: %s}}]", yamlString(j.Secret))
@@ -177,9 +177,6 @@ func yamlString(s string) string {
 	b.WriteByte('"')
 	return b.String()
 }
-
-// containerArg formats an argument for a Kubernetes manifest, in which $(NAME) would be a variable.
-func containerArg(s string) string { return yamlString(strings.ReplaceAll(s, "$", "$$")) }
 
 // checkText refuses texts that YAML cannot hold.
 func (j *Job) checkText() error {

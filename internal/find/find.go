@@ -35,7 +35,7 @@ func Run(ctx context.Context, q *Query, opt Options) (*SearchResult, error) {
 		s.isFile, s.targets = true, targets
 	}
 	found, err := s.roots(ctx)
-	if err == nil && t.isBare() && !slices.ContainsFunc(found, func(r *rootResult) bool { return len(r.results) > 0 && !r.low }) {
+	if err == nil && t.isBare() && !slices.ContainsFunc(found, func(r *rootResult) bool { return len(r.Results) > 0 && !r.low }) {
 		// The headers may have other names.
 		if err = t.bareRoots(ctx, &opt, true); err == nil {
 			found, err = s.roots(ctx)
@@ -81,31 +81,25 @@ type search struct {
 
 // rootResult is the result for the graphs of a root.
 type rootResult struct {
-	stage   int // stage of the hits; the number of stages without hits
-	kind    Kind
-	low     bool // stage.low of the stage
-	results []Result
-	more    int
+	SearchResult
+	stage int  // stage of the hits; the number of stages without hits
+	low   bool // stage.low of the stage
 	// name is the common name of all hits; mixed: they differ.
 	name    string
 	mixed   bool
 	repeats bool // several operators of a graph share an id
-
-	graphs     int
-	unreadable []Unreadable
-	notes      []lang.Sentence // on the graphs
-	hints      hints
+	hints   hints
 }
 
 // root searches the graphs of a root.
 func (s *search) root(ctx context.Context, r *root) *rootResult {
 	graphs, bad := r.load(ctx, s.tree.reader)
-	out := &rootResult{unreadable: bad}
+	out := &rootResult{SearchResult: SearchResult{Unreadable: bad}}
 	if r.bare == nil {
-		out.graphs = len(graphs)
+		out.Graphs = len(graphs)
 	}
 	for _, g := range graphs {
-		out.notes = append(out.notes, g.oddities()...)
+		out.Notes = append(out.Notes, g.oddities()...)
 	}
 	stages := s.query.stages()
 	if s.isFile {
@@ -116,7 +110,7 @@ func (s *search) root(ctx context.Context, r *root) *rootResult {
 	for i, one := range stages {
 		hits = addHits(hits, one.find(graphs))
 		if len(hits) > 0 && out.stage == len(stages) {
-			out.stage, out.kind, out.low = i, one.kind, one.low
+			out.stage, out.Kind, out.low = i, one.kind, one.low
 		}
 		if len(hits) > 0 && !s.opt.All {
 			break
@@ -135,13 +129,13 @@ func (s *search) root(ctx context.Context, r *root) *rootResult {
 		out.repeats = out.repeats || perGraph[hits[i].graph] > 1
 	}
 	if limit := s.opt.Limit; limit > 0 && len(hits) > limit {
-		out.more = len(hits) - limit
+		out.More = len(hits) - limit
 		hits = hits[:limit]
 	}
-	b := builder{search: s, root: r, graphs: graphs, kind: out.kind}
-	out.results = b.build(hits)
-	if note := r.keptNote(out.results); !note.IsZero() {
-		out.notes = append(out.notes, note)
+	b := builder{search: s, root: r, graphs: graphs, kind: out.Kind}
+	out.Results = b.build(hits)
+	if note := r.keptNote(out.Results); !note.IsZero() {
+		out.Notes = append(out.Notes, note)
 	}
 	return out
 }
@@ -173,33 +167,33 @@ func (h *matchedNode) opName() string {
 func (s *search) conclude(a *SearchResult, found []*rootResult) {
 	best, name, mixed, repeats := -1, "", false, false
 	for _, r := range found {
-		a.Graphs += r.graphs
-		a.Unreadable = append(a.Unreadable, r.unreadable...)
-		for _, note := range r.notes { // ranks share most notes
+		a.Graphs += r.Graphs
+		a.Unreadable = append(a.Unreadable, r.Unreadable...)
+		for _, note := range r.Notes { // ranks share most notes
 			if !slices.ContainsFunc(a.Notes, note.Equal) {
 				a.Notes = append(a.Notes, note)
 			}
 		}
-		if len(r.results) > 0 && (best < 0 || r.stage < best) {
+		if len(r.Results) > 0 && (best < 0 || r.stage < best) {
 			best = r.stage
 		}
 	}
 	s.addSideProblems(a)
 	first := true
 	for _, r := range found {
-		if len(r.results) == 0 || r.stage > best && !s.opt.All {
+		if len(r.Results) == 0 || r.stage > best && !s.opt.All {
 			continue
 		}
 		if r.stage == best {
-			a.Kind = r.kind
+			a.Kind = r.Kind
 		}
 		if first {
 			name, first = r.name, false
 		}
 		mixed = mixed || r.mixed || r.name != name
 		repeats = repeats || r.repeats
-		a.Results = append(a.Results, r.results...)
-		a.More += r.more
+		a.Results = append(a.Results, r.Results...)
+		a.More += r.More
 	}
 	for _, r := range a.Results {
 		if p := r.Position(); p.Confidence == "" {

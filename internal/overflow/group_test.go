@@ -14,7 +14,7 @@ import (
 func TestGroups(t *testing.T) {
 	r := &Report{}
 	add := func(rank, step, op string, task uint64) {
-		record := Record{Rank: rank, Step: step, Unit: opdebug.AICore, TaskID: task}
+		record := Record{Occurrence: Occurrence{Rank: rank, Step: step}, Unit: opdebug.AICore, TaskID: task}
 		if op != "" {
 			record.Op = &Operator{Type: "T", Name: op}
 		}

@@ -171,7 +171,7 @@ func (r *HeadroomReport) setRows(checked *check.Report) {
 		s := &r.scan.Rows[i]
 		h := Headroom{OpType: s.OpType, OpName: s.OpName, Script: s.Script, Modules: s.modules(), At: s.Coordinates(), File: s.op.Tensors[0].File.Path(), Order: len(r.Rows), Margins: []Margin{}, row: s}
 		isKnown, why := outerModules[executionKey{at: h.At, name: h.OpName}], lang.Sentence{}
-		if h.IsWide = isBF16 && s.hasResult((*Tensor).isWide) && !s.hasResult((*Tensor).isNarrow); !h.IsWide && recompute.TypeOfOperator(s.OpType, s.OpName).Noise != optype.NoiseGarbage {
+		if h.IsWide = isBF16 && s.hasResult((*Tensor).isWide) && !s.hasResult(func(t *Tensor) bool { return !t.isWide() }); !h.IsWide && recompute.TypeOfOperator(s.OpType, s.OpName).Noise != optype.NoiseGarbage {
 			largestOutput[h.At] = h.addTensors(largestOutput[h.At])
 		}
 		if o := ops[executionKey{h.At, h.OpName, h.File}]; o != nil {
@@ -202,8 +202,6 @@ func (t *Tensor) isWide() bool {
 	d, _ := tensor.ParseDType(t.DType)
 	return d.Bits() >= tensor.Float32.Bits()
 }
-
-func (t *Tensor) isNarrow() bool { return !t.isWide() }
 
 func isBadRow(s ScanRow) bool { return s.HasOverflow() }
 

@@ -22,9 +22,6 @@ const (
 	ByTimestamp Rule = "nearest timestamp"    // a guess
 )
 
-// Guess reports whether matches by the rule are uncertain.
-func (r Rule) Guess() bool { return r == ByTimestamp }
-
 // noID stands for an id that does not apply.
 const noID = opdebug.NoID
 
@@ -224,6 +221,3 @@ func dumpName(f *dumpdir.File) filename.Info {
 	}
 	return filename.Parse(f.Name)
 }
-
-// file returns the first file of the dump.
-func (d *dump) file() *dumpdir.File { return d.tensors[0].File }

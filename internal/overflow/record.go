@@ -15,15 +15,40 @@ import (
 	"dumptool/internal/store"
 )
 
-// Record is an overflow record, its operator and the verdict.
-type Record struct {
-	// File is the file of the record.
+// Occurrence is the place and time of a record or an operator, with the tensors of the operator.
+type Occurrence struct {
+	// File is the path of the record or the dump; for several dumps a pattern.
 	File string `json:"file"`
 	// Device equals Rank, under the name that older reports have.
 	Device string `json:"device"`
 	// Step is the step. Timestamp is the time of writing in microseconds, 0 if unknown.
 	Step      string `json:"step"`
 	Timestamp uint64 `json:"timestamp"`
+	// Tensors are the tensors of the operator.
+	Tensors []Tensor `json:"tensors"`
+	// Rank, Graph, Model and Folder are the other coordinates of the round.
+	Rank   string `json:"rank,omitempty"`
+	Graph  string `json:"graph,omitempty"`
+	Model  string `json:"model,omitempty"`
+	Folder string `json:"folder,omitempty"`
+	// ReasonZH is the reason for the verdict in Chinese.
+	ReasonZH string `json:"reason_zh,omitempty"`
+	// Place orders the records of a rank or the rows of a step in documents to be merged.
+	Place int `json:"place,omitempty"`
+}
+
+func occurrenceOf(file string, at dumpdir.Coordinates, timestamp uint64) Occurrence {
+	return Occurrence{File: file, Device: at.Rank, Step: at.Step, Timestamp: timestamp, Tensors: []Tensor{}, Rank: at.Rank, Graph: at.Graph, Model: at.Model, Folder: at.Folder}
+}
+
+// Coordinates returns the coordinates of the round.
+func (o *Occurrence) Coordinates() dumpdir.Coordinates {
+	return dumpdir.Coordinates{Rank: o.Rank, Step: o.Step, Graph: o.Graph, Model: o.Model, Folder: o.Folder}
+}
+
+// Record is an overflow record, its operator and the verdict.
+type Record struct {
+	Occurrence
 	// Unit is the decisive unit: AI Core before atomic adds, whose overflows are consequences. The fields below
 	// describe this unit.
 	Unit opdebug.Unit `json:"acc_type"`
@@ -40,8 +65,6 @@ type Record struct {
 	Causes []Cause `json:"causes"`
 	// Op is the operator's dump, nil if none was found.
 	Op *Operator `json:"op"`
-	// Tensors are the tensors of the operator's dump.
-	Tensors []Tensor `json:"tensors"`
 	// Producers are the outputs that the operator reads, for the first record of each rank; none without a graph.
 	Producers []Producer `json:"producers,omitempty"`
 	// Verdict says where the bad values come from, Reason is its reason, Advice what to do.
@@ -50,22 +73,12 @@ type Record struct {
 	Reason  string      `json:"reason"`
 	// Time is Timestamp for people.
 	Time string `json:"time,omitempty"`
-	// Model is the model of the round.
-	Model string `json:"model,omitempty"`
 	// CoreID, Block and PCStart locate the overflow on the device, if known.
 	CoreID  *uint64 `json:"core_id,omitempty"`
 	Block   *uint64 `json:"block,omitempty"`
 	PCStart string  `json:"pc_start,omitempty"`
 	// Warnings are oddities of the record.
 	Warnings []lang.Sentence `json:"warnings,omitempty"`
-	// Rank, Graph and Folder are the coordinates of the round.
-	Rank   string `json:"rank,omitempty"`
-	Graph  string `json:"graph,omitempty"`
-	Folder string `json:"folder,omitempty"`
-	// ReasonZH is Reason in Chinese.
-	ReasonZH string `json:"reason_zh,omitempty"`
-	// Place orders the records of a rank in documents to be merged.
-	Place int `json:"place,omitempty"`
 
 	// Units are all units that overflowed; not in JSON documents.
 	Units []opdebug.Area `json:"-"`
@@ -73,11 +86,6 @@ type Record struct {
 	area *opdebug.Area
 	// problems are problems with the tensors.
 	problems []Problem
-}
-
-// Coordinates returns the coordinates of the record.
-func (r *Record) Coordinates() dumpdir.Coordinates {
-	return dumpdir.Coordinates{Rank: r.Rank, Step: r.Step, Graph: r.Graph, Model: r.Model, Folder: r.Folder}
 }
 
 // StatusText formats the status words in hex.
@@ -133,15 +141,14 @@ type Operator struct {
 
 func newOperator(d *dump, rule Rule) *Operator {
 	return &Operator{
-		Type: d.op.Type, Name: d.op.Names()[0], FileName: d.fileName, File: d.file().Path(),
-		MatchedBy: rule, Guess: rule.Guess(), Script: d.op.Script(), op: d.op, dump: d,
+		Type: d.op.Type, Name: d.op.Names()[0], FileName: d.fileName, File: d.tensors[0].File.Path(),
+		MatchedBy: rule, Guess: rule == ByTimestamp, Script: d.op.Script(), op: d.op, dump: d,
 	}
 }
 
 // newRecord decodes the status of a record; it returns an error for a record without an overflow.
 func newRecord(f *recordSource, r *opdebug.Record) (*Record, error) {
-	record := &Record{File: f.path, Device: f.at.Rank, Timestamp: f.timestamp, Time: Time(f.timestamp), Units: r.Overflows(), Status: []uint64{}, Tensors: []Tensor{},
-		Rank: f.at.Rank, Step: f.at.Step, Graph: f.at.Graph, Model: f.at.Model, Folder: f.at.Folder,
+	record := &Record{Occurrence: occurrenceOf(f.path, f.at, f.timestamp), Time: Time(f.timestamp), Units: r.Overflows(), Status: []uint64{},
 		Warnings: append(slices.Clone(f.warnings), r.Warnings...)}
 	var area *opdebug.Area
 	switch {

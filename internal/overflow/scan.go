@@ -22,13 +22,7 @@ const ScanSchema = "dumptool/overflow_scan/1"
 
 // ScanRow is the row of an executed operator: its tensors and what Scan found in them.
 type ScanRow struct {
-	// File is the path; for several files a pattern.
-	File string `json:"file"`
-	// Device equals Rank, under the name that older reports have.
-	Device string `json:"device"`
-	// Step is the step. Timestamp is the time of execution in microseconds, 0 if unknown.
-	Step      string `json:"step"`
-	Timestamp uint64 `json:"timestamp"`
+	Occurrence
 	// OpType and OpName are the type and name of the operator.
 	OpType string `json:"op_type"`
 	OpName string `json:"op_name"`
@@ -38,22 +32,12 @@ type ScanRow struct {
 	First bool `json:"first"`
 	// Verdict says where the bad values come from, in a row with a bad tensor.
 	Verdict Verdict `json:"verdict,omitempty"`
-	// Reason is the reason for the verdict, empty if the tensors show it; ReasonZH is Reason in Chinese.
-	Reason   string `json:"reason,omitempty"`
-	ReasonZH string `json:"reason_zh,omitempty"`
-	// Tensors are the tensors of the operator.
-	Tensors []Tensor `json:"tensors"`
-	// Rank, Graph, Model and Folder are the coordinates of the round.
-	Rank   string `json:"rank,omitempty"`
-	Graph  string `json:"graph,omitempty"`
-	Model  string `json:"model,omitempty"`
-	Folder string `json:"folder,omitempty"`
+	// Reason is the reason for the verdict, empty if the tensors show it.
+	Reason string `json:"reason,omitempty"`
 	// Files has a path or pattern for each folder, if there are several.
 	Files []string `json:"files,omitempty"`
 	// Unordered: the execution order of the round is unknown.
 	Unordered bool `json:"unordered,omitempty"`
-	// Place orders the rows of a step in documents to be merged.
-	Place int `json:"place,omitempty"`
 	// Arguments has the data of the call that merging needs; only in documents of shards.
 	Arguments *Arguments `json:"asking,omitempty"`
 
@@ -61,11 +45,6 @@ type ScanRow struct {
 	// op is the operator, and round its round, while the run is there.
 	op    *dumpdir.Op
 	round *dumpdir.Round
-}
-
-// Coordinates returns the coordinates of the row.
-func (s *ScanRow) Coordinates() dumpdir.Coordinates {
-	return dumpdir.Coordinates{Rank: s.Rank, Step: s.Step, Graph: s.Graph, Model: s.Model, Folder: s.Folder}
 }
 
 // HasOverflow reports whether any tensor of the row is bad.
@@ -327,9 +306,8 @@ func (s *scanner) listRows(u *unit, opt *Options) {
 					jobs = append(jobs, scanJob{place, len(s.rows), tensors, newElementSearch(op, unwritten)})
 				}
 			}
-			at, files := round.At, filesOf(op)
-			row := ScanRow{File: files[0], Device: at.Rank, Rank: at.Rank, Step: at.Step, Graph: at.Graph, Model: at.Model, Folder: at.Folder,
-				Timestamp: op.Timestamp, OpType: op.Type, OpName: op.Names()[0], Script: op.Script(), Tensors: []Tensor{}, Unordered: !round.Order.IsKnown(), arguments: argumentsOf(op), op: op, round: round}
+			files := filesOf(op)
+			row := ScanRow{Occurrence: occurrenceOf(files[0], round.At, op.Timestamp), OpType: op.Type, OpName: op.Names()[0], Script: op.Script(), Unordered: !round.Order.IsKnown(), arguments: argumentsOf(op), op: op, round: round}
 			for _, name := range files[1:] {
 				row.Files, row.File = files, pattern(row.File, name)
 			}

@@ -335,11 +335,10 @@ func ratio(text string) Ratio {
 	return r
 }
 
-// Float returns the nearest float64.
-func (r Ratio) Float() float64 { return float64(r.num) / float64(max(r.den, 1)) }
-
 // String returns the ratio as a decimal number.
-func (r Ratio) String() string { return strconv.FormatFloat(r.Float(), 'f', -1, 64) }
+func (r Ratio) String() string {
+	return strconv.FormatFloat(float64(r.num)/float64(max(r.den, 1)), 'f', -1, 64)
+}
 
 // MarshalJSON implements json.Marshaler.
 func (r Ratio) MarshalJSON() ([]byte, error) { return []byte(r.String()), nil }

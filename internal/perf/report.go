@@ -210,12 +210,9 @@ func Analyze(ctx context.Context, opt Options) (*Report, error) {
 	if opt.Mode == ModeDumping || current.mode == ModeUnknown {
 		current.mode = opt.Mode
 	}
-	r := &Report{
-		Schema: Schema, Options: opt, Files: current.files, Inputs: current.inputs, TopNames: []string{}, Cores: current.cores, Relation: current.relation,
-		Missing: current.missing.names(), Unknown: current.unknown, Problems: current.problems, Notes: current.notes,
-	}
 	selected := selectOperators(current, &opt)
-	r.Hidden, r.Total, r.Runs = selected.hidden, selected.total, selected.runs
+	r := &current.Report
+	r.Missing, r.Hidden, r.Total, r.Runs = current.missing.names(), selected.hidden, selected.total, selected.runs
 	r.Problems = append(r.Problems, selected.problems...)
 	var before *selection
 	if opt.Baseline != "" {
@@ -243,19 +240,19 @@ func (r *Report) readBaseline(ctx context.Context, mode DumpMode, selected *sele
 	if err != nil {
 		return nil, err
 	}
-	r.Inputs = append(r.Inputs, then.inputs...)
+	r.Inputs = append(r.Inputs, then.Inputs...)
 	switch {
-	case len(then.files) == 0 && len(then.problems) > 0:
-		return nil, lang.Errorf("baseline: %s", then.problems[0])
-	case len(then.files) == 0:
+	case len(then.Files) == 0 && len(then.Problems) > 0:
+		return nil, lang.Errorf("baseline: %s", then.Problems[0])
+	case len(then.Files) == 0:
 		return nil, lang.Errorf("baseline: no table of operators in %s, want op_perf.csv or op_perf_{core}.csv", r.Baseline)
 	}
 	if mode != then.mode && mode != ModeUnknown && then.mode != ModeUnknown {
 		r.addNote(NoteBaseline, "the baseline was counted in another way: one of the two was counted while tensors were dumped, which takes more cycles")
 	}
 	before := selectOperators(then, &r.Options)
-	r.Problems = append(append(r.Problems, then.problems...), before.problems...)
-	r.BaselineSummary = &BaselineSummary{Files: then.files, Total: before.total, Missing: []string{}}
+	r.Problems = append(append(r.Problems, then.Problems...), before.problems...)
+	r.BaselineSummary = &BaselineSummary{Files: then.Files, Total: before.total, Missing: []string{}}
 	for _, o := range before.rows {
 		if !selected.occurrences[o.at()] {
 			r.BaselineSummary.Missing = append(r.BaselineSummary.Missing, o.Name)
@@ -346,7 +343,7 @@ func selectOperators(t *tables, opt *Options) *selection {
 		return opt.Filter.Skip(name)
 	}
 	seen, index := make(map[string]int), 0
-	for _, o := range t.operators {
+	for _, o := range t.Operators {
 		o.Name = opt.Filter.Rename(o.Row.Name)
 		seen[o.Name]++
 		o.Occurrence, o.At = seen[o.Name], index
@@ -360,7 +357,7 @@ func selectOperators(t *tables, opt *Options) *selection {
 			c.add(o)
 		}
 	}
-	for _, runs := range t.runs {
+	for _, runs := range t.Runs {
 		if name := opt.Filter.Rename(runs.Name); skip(name) == "" {
 			renamed := *runs
 			renamed.Name = name

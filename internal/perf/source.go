@@ -227,20 +227,12 @@ func (s *tableFolder) files() []file {
 // maxAllRows is the largest number of rows of all operator tables together.
 const maxAllRows = 4 * maxRows
 
-// tables holds the rows and counts of all performance tables at the paths of a run.
+// tables is the contents of all performance tables at the paths of a run.
 type tables struct {
-	files     []string
-	inputs    []string // files, unreadable files and files of runs
-	operators []*Operator
-	rows      int // of all files
-	cores     []int
-	runs      []*Runs
-	relation  Relation
-	missing   columnSet // in some table
-	unknown   []string
-	problems  []Problem
-	notes     []Note
-	mode      DumpMode
+	Report            // files, all operators, cores, runs, problems and notes
+	rows    int       // of all files
+	missing columnSet // in some table
+	mode    DumpMode
 }
 
 // load reads the tables at some paths.
@@ -257,16 +249,16 @@ func load(ctx context.Context, opt *Options, paths []string) (*tables, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tables{files: []string{}, cores: []int{}, unknown: []string{}, problems: []Problem{}, notes: []Note{}}
+	t := &tables{Report: Report{Schema: Schema, Options: *opt, Files: []string{}, Cores: []int{}, Unknown: []string{}, Problems: []Problem{}, Notes: []Note{}, TopNames: []string{}}}
 	for _, f := range files {
-		t.inputs = append(t.inputs, f.path)
+		t.Inputs = append(t.Inputs, f.path)
 	}
 	for _, s := range sources {
 		t.mode = max(t.mode, s.mode())
 		t.add(s, read, &opt.Thresholds)
 	}
-	slices.Sort(t.cores)
-	t.cores = slices.Compact(t.cores)
+	slices.Sort(t.Cores)
+	t.Cores = slices.Compact(t.Cores)
 	return t, nil
 }
 
@@ -283,7 +275,7 @@ func (t *tables) add(s *tableFolder, read map[string]tableResult, th *Thresholds
 	}
 	if len(perCore) > 0 {
 		rows, stats, problems := foldCores(cores, perCore)
-		t.problems = append(t.problems, problems...)
+		t.Problems = append(t.Problems, problems...)
 		t.noteAbsent(cores, rows, stats)
 		if main == nil {
 			for i := range rows {
@@ -294,7 +286,7 @@ func (t *tables) add(s *tableFolder, read map[string]tableResult, th *Thresholds
 		}
 	}
 	t.addRuns(s, read, all, th)
-	t.operators = append(t.operators, all...)
+	t.Operators = append(t.Operators, all...)
 }
 
 // open returns a table of operators, nil if it is missing or unreadable.
@@ -304,19 +296,19 @@ func (t *tables) open(path string, read map[string]tableResult) *table {
 	}
 	l := read[path]
 	if l.err != nil {
-		t.problems = append(t.problems, Problem{File: path, What: withoutPath(l.err, path)})
+		t.Problems = append(t.Problems, Problem{File: path, What: withoutPath(l.err, path)})
 		return nil
 	}
 	if t.rows += len(l.rows); t.rows > maxAllRows {
-		t.problems = append(t.problems, Problem{File: path, What: lang.Say("the tables have more than %d rows together: this one and all after it are not read", maxAllRows)})
+		t.Problems = append(t.Problems, Problem{File: path, What: lang.Say("the tables have more than %d rows together: this one and all after it are not read", maxAllRows)})
 		return nil
 	}
-	t.files = append(t.files, path)
-	t.problems = append(t.problems, l.problems...)
+	t.Files = append(t.Files, path)
+	t.Problems = append(t.Problems, l.problems...)
 	t.missing |= ^l.columns
 	for _, name := range l.unknown {
-		if !slices.Contains(t.unknown, name) {
-			t.unknown = append(t.unknown, name)
+		if !slices.Contains(t.Unknown, name) {
+			t.Unknown = append(t.Unknown, name)
 		}
 	}
 	return l.table
@@ -337,16 +329,16 @@ func withoutPath(err error, path string) lang.Sentence {
 func (t *tables) openCores(s *tableFolder, read map[string]tableResult) (cores []coreFile, all []*table) {
 	for _, c := range s.cores {
 		if i := slices.IndexFunc(cores, func(o coreFile) bool { return o.core == c.core }); i >= 0 {
-			t.problems = append(t.problems, Problem{File: c.path, What: lang.Say("core %d was read already, from %s", c.core, cores[i].path)})
+			t.Problems = append(t.Problems, Problem{File: c.path, What: lang.Say("core %d was read already, from %s", c.core, cores[i].path)})
 			continue
 		}
 		if one := t.open(c.path, read); one != nil {
 			cores, all = append(cores, c), append(all, one)
-			t.cores = append(t.cores, c.core)
+			t.Cores = append(t.Cores, c.core)
 		}
 	}
 	for _, path := range s.others {
-		t.notes = append(t.notes, Note{NoteNoCore, lang.Say("%s is not read: its name has no core number", path)})
+		t.Notes = append(t.Notes, Note{NoteNoCore, lang.Say("%s is not read: its name has no core number", path)})
 	}
 	return cores, all
 }
@@ -360,7 +352,7 @@ func (t *tables) noteAbsent(cores []coreFile, rows []Row, stats []*Cores) {
 		}
 	}
 	if len(names) > 0 {
-		t.notes = append(t.notes, Note{NoteCore, lang.Say("not on all of the %d cores: %s", len(cores), lang.FirstNames(names))})
+		t.Notes = append(t.Notes, Note{NoteCore, lang.Say("not on all of the %d cores: %s", len(cores), lang.FirstNames(names))})
 	}
 }
 
@@ -383,10 +375,10 @@ func (t *tables) addRuns(s *tableFolder, read map[string]tableResult, all []*Ope
 	for _, path := range s.runs {
 		l := read[path]
 		if l.err != nil {
-			t.problems = append(t.problems, Problem{File: path, What: withoutPath(l.err, path)})
+			t.Problems = append(t.Problems, Problem{File: path, What: withoutPath(l.err, path)})
 			continue
 		}
-		t.problems = append(t.problems, l.problems...)
+		t.Problems = append(t.Problems, l.problems...)
 		perRun = append(perRun, l.cycles...)
 	}
 	runs := joinRuns(perRun, th)
@@ -394,10 +386,10 @@ func (t *tables) addRuns(s *tableFolder, read map[string]tableResult, all []*Ope
 		return
 	}
 	relation := firstRelation(all, runs)
-	if t.relation != "" && t.relation != relation {
+	if t.Relation != "" && t.Relation != relation {
 		relation = RelationUnknown
 	}
-	t.relation = relation
+	t.Relation = relation
 	var index filename.Index
 	for i, r := range runs {
 		index.Add(r.Name, i)
@@ -408,5 +400,5 @@ func (t *tables) addRuns(s *tableFolder, read map[string]tableResult, all []*Ope
 			runs[i].Name = o.Row.Name // the file name stood in for a missing name
 		}
 	}
-	t.runs = append(t.runs, runs...)
+	t.Runs = append(t.Runs, runs...)
 }

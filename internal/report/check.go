@@ -73,10 +73,7 @@ func WriteCheckCSV(w io.Writer, r *check.Report) error {
 
 // WriteCheckMarkdown writes the text of WriteCheck as Markdown.
 func (t Text) WriteCheckMarkdown(w io.Writer, r *check.Report) error {
-	p := t.printerTo(w)
-	p.print("## " + t.format("Operators computed again") + "\n\n")
-	p.markdown = true
-	return p.check(r)
+	return t.markdownTo(w, t.format("Operators computed again")).check(r)
 }
 
 // WriteCheck prints the verdict, the first wrong operator, the operators that are not OK and the
@@ -115,7 +112,7 @@ func (p *printer) notOK(r *check.Report) {
 		return slices.Index(bySeverity, a.Status) - slices.Index(bySeverity, b.Status)
 	})
 	single := slices.IndexFunc(rows, func(o *check.Operator) bool { return o.Status == recompute.Undecided })
-	if single < 0 || p.All || p.markdown || len(rows)-single == 1 {
+	if single < 0 || p.All || len(rows)-single == 1 {
 		single = len(rows)
 	}
 	var lines []*check.Operator

@@ -146,7 +146,7 @@ func (p *printer) matrix(m *ranks.Matrix) {
 	}
 	p.writeBlankLine()
 	if p.markdown {
-		p.print("```text\n")
+		p.paragraph("```text")
 		defer p.print("```\n")
 	}
 	layers := m.Layers[:min(len(m.Layers), maxMatrixColumns)]

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -150,19 +149,16 @@ func writeOpConfig(folder *Folder, r *record.Report) error {
 }
 
 // paged returns a writer of results whose page is made from their document.
-func paged[R any](file string, document func(*page.Options) *json.RawMessage, write func(w io.Writer, result R) error) Writer {
+func paged[R any](file, schema string, write func(w io.Writer, result R) error) Writer {
 	return writerFor(file, func(w io.Writer, result R, opt Options) error {
 		var b bytes.Buffer
 		if err := write(&b, result); err != nil {
 			return err
 		}
-		*document(&opt.Page) = b.Bytes()
+		opt.Page.Documents = page.Documents{page.Kinds[schema]: b.Bytes()}
 		return page.Write(w, nil, opt.Page)
 	})
 }
-
-// overflowPage returns the place of an overflow document in the page's options.
-func overflowPage(o *page.Options) *json.RawMessage { return &o.Overflow }
 
 // Gather reads tensors again for the pictures in the report, and passes the pictures of each row
 // with plots to draw. draw is called concurrently; the functions it returns are called one at a

@@ -384,7 +384,7 @@ func (t Text) foldedTable(networks []graphRounds, all []foldedRounds, names shor
 }
 
 // rounds prints the bad rounds of a run with several rounds: a line each, or if there are many a
-// line for each group. A matrix and the first bad operators are printed on request.
+// line for each group. A matrix and the first bad operators are printed on request, and in Markdown.
 func (p *printer) rounds(r *record.Report, names shortNames) {
 	if len(r.Rounds) < 2 {
 		return
@@ -394,7 +394,7 @@ func (p *printer) rounds(r *record.Report, names shortNames) {
 	networks := networksOf(r.Rounds)
 	switch {
 	case !p.Matrix && !slices.ContainsFunc(r.Rounds, func(x record.Round) bool { return x.Status() != record.Pass }): // the count says it
-	case p.Matrix && networks != nil:
+	case (p.Matrix || p.markdown) && networks != nil:
 		p.matrices(r, networks, names)
 	case len(r.Rounds) <= maxRounds:
 		p.table("", roundTable(r).Grid(p.Lang).Fit(p.Width))
@@ -408,7 +408,10 @@ func (p *printer) rounds(r *record.Report, names shortNames) {
 // matrices prints the statuses of rounds by ranks and steps, and the first bad operators.
 func (p *printer) matrices(r *record.Report, networks []graphRounds, names shortNames) {
 	width := p.Width
-	if width <= 0 {
+	switch {
+	case p.markdown:
+		width = wideWidth
+	case width <= 0:
 		width = math.MaxInt
 	}
 	for i := range networks {

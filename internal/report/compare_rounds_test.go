@@ -322,12 +322,12 @@ func TestRoundsMarkdown(t *testing.T) {
 	want := `
 4 rounds: 3 PASS, 1 FAIL
 
-| rank/step | 0 | 1 |
+| RANK/STEP | 0 | 1 |
 |---|---|---|
 | 0 | PASS | PASS |
 | 1 | PASS | FAIL |
 
-| first_bad | type | rounds | where |
+| FIRST BAD | TYPE | ROUNDS | WHERE |
 |---|---|--:|---|
 | net/fc1 | Conv2D | 1 | rank 1 step 1 |
 

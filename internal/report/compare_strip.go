@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -71,9 +70,12 @@ func stripOf(r *record.Report, most int) (cells []record.Mark, first, each int, 
 	return cells, first, each, r.Row(order[0]).Round
 }
 
-// printStrip prints all rows in execution order as one line of the terminal's width; nothing without a
-// terminal.
+// printStrip prints all rows in execution order as one line of the terminal's width, in Markdown as a picture;
+// nothing without a terminal.
 func (p *printer) printStrip(r *record.Report) {
+	if p.markdown {
+		p.printStripSVG(r)
+	}
 	if p.Width <= 2*len(textIndent) {
 		return
 	}
@@ -216,22 +218,22 @@ const (
 	svgWidth  = 720
 )
 
-// writeStripSVG writes all rows in execution order as an SVG picture in Markdown, nothing for few
-// rows.
-func (t Text) writeStripSVG(w io.Writer, r *record.Report) {
+// printStripSVG prints all rows in execution order as an SVG picture, nothing for few rows.
+func (p *printer) printStripSVG(r *record.Report) {
 	cells, first, each, _ := stripOf(r, svgCells)
 	if cells == nil {
 		return
 	}
-	title := t.stripTitle(r, "", each) // without names, which might contain markup
-	fmt.Fprintf(w, "\n<svg width=\"%d\" height=\"%d\" role=\"img\" aria-label=\"%s\"><title>%s</title>", svgWidth, svgHeight, title, title)
+	title := p.stripTitle(r, "", each) // without names, which might contain markup
+	var b strings.Builder
+	fmt.Fprintf(&b, "<svg width=\"%d\" height=\"%d\" role=\"img\" aria-label=\"%s\"><title>%s</title>", svgWidth, svgHeight, title, title)
 	for _, s := range equalRuns(cells) {
 		c := &stripCells[cells[s.from]]
 		x, end := s.from*svgWidth/len(cells), (s.to+1)*svgWidth/len(cells)
-		fmt.Fprintf(w, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\"/>", x, svgHeight-2-c.height, max(end-x, 1), c.height, c.fill)
+		fmt.Fprintf(&b, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\"/>", x, svgHeight-2-c.height, max(end-x, 1), c.height, c.fill)
 	}
 	if first >= 0 {
-		fmt.Fprintf(w, "<rect x=\"%d\" y=\"0\" width=\"2\" height=\"%d\" fill=\"#111827\"/>", first*svgWidth/len(cells), svgHeight)
+		fmt.Fprintf(&b, "<rect x=\"%d\" y=\"0\" width=\"2\" height=\"%d\" fill=\"#111827\"/>", first*svgWidth/len(cells), svgHeight)
 	}
-	fmt.Fprint(w, "</svg>\n")
+	p.paragraph(b.String() + "</svg>")
 }

@@ -94,7 +94,8 @@ func TestStripSizes(t *testing.T) {
 				}
 			}
 			var b strings.Builder
-			english.writeStripSVG(&b, r)
+			p := english.printerTo(&b)
+			p.printStripSVG(r)
 			if err := xml.Unmarshal([]byte(b.String()), new(struct{})); b.Len() > 0 && err != nil {
 				t.Fatalf("%v in %s", err, b.String())
 			}

@@ -31,12 +31,17 @@ const (
 // is unknown, and the coverage.
 func (t Text) WriteCompare(w io.Writer, r *record.Report) error {
 	p := t.printerTo(w)
+	p.compareVerdict(p.CompareVerdict(r))
+	return p.compare(r)
+}
+
+// compare writes what follows the verdict.
+func (p *printer) compare(r *record.Report) error {
 	around, worst := aroundFirstBad(r), []int(nil)
 	if around == nil {
 		worst = r.Worst()
 	}
 	names := p.shortNames(r, around, worst)
-	p.compareVerdict(p.CompareVerdict(r))
 	if names.prefix != "" {
 		p.text(p.format("Names in tables are without their common beginning %s", names.prefix))
 	}
@@ -273,16 +278,7 @@ func (t Text) aroundTable(rows []aroundRow, names shortNames, codes int) Table[a
 				return culpritMark + names.shortName(r.Row)
 			}
 			return otherMark + names.shortName(r.Row)
-		}).titled(otherMark + "OP").onlyIn(InText),
-		textColumn("op", func(r row) string {
-			switch {
-			case r.Row == nil:
-				return ellipsis
-			case r.isFirstBad:
-				return names.shortName(r.Row) + t.format(" (first bad)")
-			}
-			return names.shortName(r.Row)
-		}).onlyIn(InCSV),
+		}).titled(otherMark + "OP"),
 		textColumn("status", func(r row) record.Status { return r.Status }).onlyFor(aroundRow.isShown).titled("STATUS").ranked(3),
 		number(4, "errors/total", func(r row) string { return ratioText(r.Errors, r.result.Total) }).titled("ERRORS/TOTAL"),
 		number(7, "max_abs", func(r row) string { return orElse(r.result.MaxAbs.Metric, noValue, digits(fewDigits)) }),
@@ -294,7 +290,7 @@ func (t Text) aroundTable(rows []aroundRow, names shortNames, codes int) Table[a
 		textColumn("reason", func(r row) string { return firstCodes(r.Row, codes) }).onlyFor(aroundRow.isShown).titled("REASON").ranked(1),
 	}
 	if slices.ContainsFunc(rows, aroundRow.hasStatistics) {
-		all = slices.Concat(all[:3], t.statisticsColumns(rows), all[len(all)-1:])
+		all = slices.Concat(all[:2], t.statisticsColumns(rows), all[len(all)-1:])
 	}
 	// Evidence has its own numbers instead of the trend.
 	return Table[row]{Rows: rows, Columns: slices.DeleteFunc(all, func(c Column[row]) bool {
@@ -385,79 +381,7 @@ func npuPaths(r *record.Report) (paths []string) {
 	return paths
 }
 
-// WriteCompareMarkdown writes the summary of a comparison as a comment for a code host: the
-// verdict, the findings, the worst rows and the coverage.
+// WriteCompareMarkdown writes the text of WriteCompare as Markdown.
 func (t Text) WriteCompareMarkdown(w io.Writer, r *record.Report) error {
-	var b strings.Builder
-	b.WriteString("## " + markdown(t.CompareVerdict(r)) + "\n")
-	if all := ranksOf(r); all != nil {
-		p := t.printerTo(&b)
-		p.markdown = true
-		p.ranks(all, npuPaths(r))
-	}
-	t.markdownRounds(&b, r)
-	t.writeStripSVG(&b, r)
-	t.markdownFacts(&b, slices.Concat(t.findingFacts(r), t.tokenFacts(r), t.problemFacts(r)))
-	if around := aroundFirstBad(r); len(around) > 0 {
-		b.WriteString("\n")
-		t.aroundTable(around, shortNames{}, 1).Markdown(&b)
-	} else if worst := r.Worst(); len(worst) > 0 {
-		b.WriteString("\n")
-		worstTable(r, worst, shortNames{}, 1).Markdown(&b)
-	}
-	t.markdownFacts(&b, t.runFacts(r))
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// maxMarkdownSteps is the largest number of step columns of a matrix in Markdown.
-const maxMarkdownSteps = 12
-
-// markdownRounds writes the bad rounds, if there are several rounds.
-func (t Text) markdownRounds(b *strings.Builder, r *record.Report) {
-	if len(r.Rounds) < 2 {
-		return
-	}
-	b.WriteString("\n" + markdown(t.roundsText(r)) + "\n\n")
-	networks := networksOf(r.Rounds)
-	if networks == nil {
-		roundTable(r).Markdown(b)
-		return
-	}
-	for i := range networks {
-		n := &networks[i]
-		if n.name != "" {
-			b.WriteString(markdown(n.name) + ":\n\n")
-		}
-		ranks, steps := oneValueSpans(len(n.ranks)), oneValueSpans(len(n.steps))
-		if len(ranks) > maxRanks || len(steps) > maxMarkdownSteps {
-			ranks, steps = n.merge()
-		}
-		n.matrix(ranks, steps).Markdown(b)
-		b.WriteString("\n")
-	}
-	if bad := badOperators(r); len(bad) > 0 {
-		t.firstBadTable(networks, bad, shortNames{}).Markdown(b)
-	}
-}
-
-// markdownFacts writes facts as a list.
-func (t Text) markdownFacts(b *strings.Builder, facts []summaryItem) {
-	if len(facts) > 0 {
-		b.WriteString("\n")
-	}
-	for _, f := range facts {
-		for i, line := range f.lines {
-			switch {
-			case i == 0:
-				b.WriteString("- **" + f.label + "**" + t.format(": "))
-			default:
-				b.WriteString("  - ")
-			}
-			b.WriteString(markdown(line) + "\n")
-		}
-		for _, file := range f.files {
-			b.WriteString("  - " + markdown(file.side+t.format(": ")+file.path) + "\n")
-		}
-	}
+	return t.markdownTo(w, t.CompareVerdict(r)).compare(r)
 }

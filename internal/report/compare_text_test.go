@@ -389,9 +389,13 @@ func TestCompareMarkdown(t *testing.T) {
 	})
 	want := `## FAIL: 1 of 2 tensors beyond the limits
 
-| op | status | errors/total | max_abs | mean_rel | cosine | reason |
+The worst rows (numbers over finite elements):
+
+| OP | STATUS | ERRORS/TOTAL | MAX_ABS | MEAN_REL | COSINE | REASON |
 |---|---|--:|--:|--:|--:|---|
-| @<!-- -->a\|b_c | FAIL | 2/4 | 0.3 | 0.15 | 0.993648 | CALC_ERROR |
+| @<!-- -->a\|b_c | FAIL | 2/4 | 0.3 | 0.15 | 0.993648 | CALC_ERROR, LIMITS |
+
+Codes: CALC_ERROR: Calculation error; LIMITS: Beyond the limits
 
 - **Coverage**: 2 of 2 tensors of the reference compared (100 %)
 - **Limits**: profile hpaa, tolerance mode isclose, NaN policy strict

@@ -32,9 +32,7 @@ type Documents struct {
 	Comparison, Before *record.Report
 	// Path is the path of the comparison, BeforePath of the previous one.
 	Path, BeforePath string
-	// Overflow, Determinism, Perf and Checked are the documents of these commands, Checked of
-	// check, Headroom of overflow scan --headroom, Checkpoints of compare checkpoints; nil for none.
-	Overflow, Headroom, Checkpoints, Determinism, Perf, Checked json.RawMessage
+	page.Documents
 }
 
 // TwiceError is a surplus document of a kind: a second one, or a third comparison.
@@ -54,7 +52,7 @@ var documentNames = []string{documentName, "overflow.json", "overflow_scan.json"
 // ReadDocuments reads documents, identified by their key "schema", or the documents in folders.
 // Errors name the file.
 func ReadDocuments(paths []string) (*Documents, error) {
-	d := new(Documents)
+	d := &Documents{Documents: page.Documents{}}
 	for _, path := range paths {
 		path = safefile.InFolder(path, documentNames...)
 		if err := d.add(path, func(offset int64) (io.ReadCloser, error) { return shard.OpenAt(path, offset) }); err != nil {
@@ -73,9 +71,7 @@ func (d *Documents) add(path string, open func(offset int64) (io.ReadCloser, err
 	if err != nil {
 		return err
 	}
-	into := &d.Overflow
-	switch schema {
-	case record.Schema, record.EarlierSchema:
+	if schema == record.Schema || schema == record.EarlierSchema {
 		if d.Before != nil {
 			return &TwiceError{path, schema}
 		}
@@ -87,21 +83,12 @@ func (d *Documents) add(path string, open func(offset int64) (io.ReadCloser, err
 		defer in.Close()
 		d.Comparison, err = record.ReadShown(in)
 		return err
-	case overflow.Schema, overflow.ScanSchema:
-	case overflow.HeadroomSchema:
-		into = &d.Headroom
-	case checkpoint.Schema:
-		into = &d.Checkpoints
-	case determinism.Schema:
-		into = &d.Determinism
-	case perf.Schema:
-		into = &d.Perf
-	case check.Schema, check.EarlierSchema:
-		into = &d.Checked
-	default:
+	}
+	kind := page.Kinds[schema]
+	if kind == "" {
 		return lang.Errorf("schema is %q, want %s, %s, %s, %s, %s, %s, %s or %s", jsonpos.Shorten(schema, 40), record.Schema, overflow.Schema, overflow.ScanSchema, overflow.HeadroomSchema, checkpoint.Schema, determinism.Schema, perf.Schema, check.Schema)
 	}
-	if *into != nil {
+	if d.Documents[kind] != nil {
 		return &TwiceError{path, schema}
 	}
 	in, err := open(0)
@@ -109,11 +96,12 @@ func (d *Documents) add(path string, open func(offset int64) (io.ReadCloser, err
 		return err
 	}
 	defer in.Close()
-	text := jsonpos.NewReader(in, math.MaxInt64)
-	if err := text.Decode(into); err != nil {
+	text, content := jsonpos.NewReader(in, math.MaxInt64), json.RawMessage{}
+	if err := text.Decode(&content); err != nil {
 		return err
 	}
-	return cmp.Or(text.End(), (&page.Options{Overflow: d.Overflow, Headroom: d.Headroom, Checkpoints: d.Checkpoints, Determinism: d.Determinism, Perf: d.Perf, Checked: d.Checked}).Check())
+	d.Documents[kind] = content
+	return cmp.Or(text.End(), d.Check())
 }
 
 // SchemaOf returns the schema of a document of dumptool; the error says why a file is none.
@@ -153,7 +141,7 @@ func schemaOf(open func(offset int64) (io.ReadCloser, error)) (schema string, er
 // WritePage writes a page of the documents. Reports beside the page, which is in the folder dir,
 // are linked: reports written there now, and reports of the comparison if it is in dir.
 func (d *Documents) WritePage(w io.Writer, dir string, written []record.File, opt Options) error {
-	opt.Page.Overflow, opt.Page.Headroom, opt.Page.Checkpoints, opt.Page.Determinism, opt.Page.Perf, opt.Page.Checked = d.Overflow, d.Headroom, d.Checkpoints, d.Determinism, d.Perf, d.Checked
+	opt.Page.Documents = d.Documents
 	if d.Comparison == nil {
 		return page.Write(w, nil, opt.Page)
 	}

@@ -29,12 +29,12 @@ func FuzzDocuments(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		d := new(Documents)
+		d := &Documents{Documents: page.Documents{}}
 		open := func(offset int64) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text[offset:])), nil }
 		if err := d.add("a.json", open); err != nil {
 			return
 		}
-		if d.Comparison == nil && d.Overflow == nil && d.Determinism == nil && d.Perf == nil {
+		if d.Comparison == nil && d.Documents["overflow"] == nil && d.Documents["determinism"] == nil && d.Documents["perf"] == nil {
 			t.Fatal("nothing was read")
 		}
 		if d.Comparison != nil { // two comparisons: before and after

@@ -23,6 +23,7 @@ import (
 	"dumptool/internal/inspect"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/overflow"
+	"dumptool/internal/perf"
 	"dumptool/internal/report/page"
 	"dumptool/internal/show"
 	"dumptool/internal/sidefile"
@@ -110,8 +111,8 @@ func listFormats() []Format {
 		}},
 		{"md", "Markdown, for a comment on a code host", []Writer{
 			textWriter("compare.md", Text.WriteCompareMarkdown),
-			ignoringOptions("overflow.md", WriteAnalysisMarkdown),
-			ignoringOptions("overflow_scan.md", WriteScanMarkdown),
+			textWriter("overflow.md", Text.WriteAnalysisMarkdown),
+			textWriter("overflow_scan.md", Text.WriteScanMarkdown),
 			textWriter("check.md", Text.WriteCheckMarkdown),
 			textWriter("perf.md", Text.WritePerfMarkdown),
 		}},
@@ -123,13 +124,13 @@ func listFormats() []Format {
 		}},
 		{pageFormat, "a page for a browser, in one file", []Writer{
 			writerFor("report.html", writePage).withDetails(Keep{Worst: true, Bins: true, Pictures: true}).badRowsOnly(),
-			paged("determinism.html", func(o *page.Options) *json.RawMessage { return &o.Determinism }, writeDocument[*determinism.Report]),
-			paged("overflow.html", overflowPage, writeDocument[*overflow.Report]),
-			paged("overflow_scan.html", overflowPage, writeDocument[*overflow.ScanReport]),
-			paged("headroom.html", func(o *page.Options) *json.RawMessage { return &o.Headroom }, writeDocument[*overflow.HeadroomReport]),
-			paged("checkpoints.html", func(o *page.Options) *json.RawMessage { return &o.Checkpoints }, writeDocument[*checkpoint.Report]),
-			paged("check.html", func(o *page.Options) *json.RawMessage { return &o.Checked }, writeDocument[*check.Report]),
-			paged("perf.html", func(o *page.Options) *json.RawMessage { return &o.Perf }, WritePerfJSON),
+			paged("determinism.html", determinism.Schema, writeDocument[*determinism.Report]),
+			paged("overflow.html", overflow.Schema, writeDocument[*overflow.Report]),
+			paged("overflow_scan.html", overflow.ScanSchema, writeDocument[*overflow.ScanReport]),
+			paged("headroom.html", overflow.HeadroomSchema, writeDocument[*overflow.HeadroomReport]),
+			paged("checkpoints.html", checkpoint.Schema, writeDocument[*checkpoint.Report]),
+			paged("check.html", check.Schema, writeDocument[*check.Report]),
+			paged("perf.html", perf.Schema, WritePerfJSON),
 		}},
 		{"sarif", "for services that show findings in the source code", []Writer{
 			ignoringOptions("", WriteConfigChecksSARIF),

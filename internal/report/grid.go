@@ -96,6 +96,26 @@ func (g Grid) Print(w io.Writer, indent string, t Text) error {
 	return err
 }
 
+// markdown returns the grid as a table in Markdown.
+func (g Grid) markdown() string {
+	lines := make([]string, len(g[0].cells))
+	for i := range lines {
+		lines[i] = "|"
+		for k := range g {
+			lines[i] += " " + markdown(strings.TrimSpace(g[k].cells[i])) + " |"
+		}
+	}
+	sides := "|"
+	for k := range g {
+		if g[k].right {
+			sides += "--:|"
+		} else {
+			sides += "---|"
+		}
+	}
+	return strings.Join(slices.Insert(lines, 1, sides), "\n")
+}
+
 // widest returns the width of the widest cell in columns.
 func widest(cells []string) int {
 	width := 0

@@ -57,15 +57,15 @@ func counted[N any](n N) *N { return &n }
 // addRecord is the record of section 5.3 of the overflow notes, with the dump of its operator.
 func addRecord() overflow.Record {
 	return overflow.Record{
-		File: "d/Opdebug.Node_OpDebug.57.563.1732082705016774", Timestamp: 1732082705016774, Time: overflow.Time(1732082705016774),
-		Device: "0", Rank: "0", Step: "3", Model: "net",
+		Occurrence: overflow.Occurrence{File: "d/Opdebug.Node_OpDebug.57.563.1732082705016774", Timestamp: 1732082705016774, Device: "0", Rank: "0", Step: "3", Model: "net",
+			Tensors: []overflow.Tensor{infinite(tensor.Input), infinite(tensor.Output)}, ReasonZH: "有输入已异常"},
+		Time: overflow.Time(1732082705016774),
 		Unit: opdebug.AICore, ModelID: 514, StreamID: 563, TaskID: 57, PCStart: "0x1008005b0000", Block: counted(uint64(1)), Status: []uint64{32},
 		Causes: []overflow.Cause{{Mask: "0x20", Both: overflowed.Both()}},
 		Units:  []opdebug.Area{{Unit: opdebug.AICore, StreamID: 563, TaskID: 57, Status: []uint64{32}}},
 		Op: &overflow.Operator{Type: "Add", Name: "Default/Add-op0", FileName: "Add.Default_Add-op0.57.563.1732082705016000",
 			File: "d/Add.Default_Add-op0.57.563.1732082705016000", MatchedBy: overflow.ByPayload},
-		Tensors: []overflow.Tensor{infinite(tensor.Input), infinite(tensor.Output)},
-		Verdict: overflow.CameIn, Reason: "an input is bad already", ReasonZH: "有输入已异常",
+		Verdict: overflow.CameIn, Reason: "an input is bad already",
 		Advice: []lang.Text{{EN: "go upstream", ZH: "向上游查找"}},
 	}
 }
@@ -75,17 +75,15 @@ var overflowed = lang.Text{EN: "floating-point computation overflowed", ZH: "浮
 // lostRecord has no dump, but four status words.
 func lostRecord() overflow.Record {
 	return overflow.Record{
-		File: "d/Opdebug.Node_OpDebug.7.1732082705016999", Timestamp: 1732082705016999, Time: overflow.Time(1732082705016999),
-		Device: "1", Rank: "1",
-		Unit: opdebug.AIC, ModelID: 1, StreamID: 3, TaskID: 7, ContextID: counted(uint64(0)), ThreadID: counted(uint64(1)),
+		Occurrence: overflow.Occurrence{File: "d/Opdebug.Node_OpDebug.7.1732082705016999", Timestamp: 1732082705016999, Device: "1", Rank: "1", Tensors: []overflow.Tensor{}, ReasonZH: "未找到该算子的 dump"},
+		Time:       overflow.Time(1732082705016999),
+		Unit:       opdebug.AIC, ModelID: 1, StreamID: 3, TaskID: 7, ContextID: counted(uint64(0)), ThreadID: counted(uint64(1)),
 		CoreID: counted(uint64(2)), Block: counted(uint64(15)), PCStart: "0x0", Status: []uint64{0, 32, 0, 256},
 		Causes: []overflow.Cause{{Mask: "0x20", Both: overflowed.Both(), Word: counted(1)},
 			{Mask: "0x100", Both: lang.Both{EN: "conversion from FP32 or INT32 to FP16 overflowed", ZH: "FP32 转 FP16 或 32 位有符号整数转 FP16 溢出"}, Word: counted(3)}},
 		Units:    []opdebug.Area{{Unit: opdebug.AIC, StreamID: 3, TaskID: 7, Status: []uint64{0, 32, 0, 256}}},
-		Tensors:  []overflow.Tensor{},
 		Verdict:  overflow.CannotTell,
 		Reason:   "no dump of the operator was found",
-		ReasonZH: "未找到该算子的 dump",
 		Advice:   []lang.Text{},
 		Warnings: []lang.Sentence{lang.Plain("data_len is odd")},
 	}
@@ -109,13 +107,12 @@ func twoRecords() *overflow.Report {
 
 // scanned is a report with a bad file and a good one.
 func scanned() *overflow.ScanReport {
-	bad := overflow.ScanRow{File: "d/Add.a.57.563.1732082705016000", Timestamp: 1732082705016000, OpType: "Add", OpName: "a",
-		Tensors: []overflow.Tensor{infinite(tensor.Output), {Kind: tensor.Output, Index: 1, DType: "undefined", Format: "ND", Shape: tensor.Shape{}, Original: tensor.Shape{}, Fault: overflow.Fault{Error: "too short"}}},
-		Verdict: overflow.CannotTell, First: true}
-	bad.Device, bad.Rank, bad.Step = "0", "0", "3"
-	good := overflow.ScanRow{File: "x.npy", Tensors: []overflow.Tensor{{Kind: tensor.Output, DType: "int32", Format: "ND", Original: tensor.Shape{},
+	bad := overflow.ScanRow{Occurrence: overflow.Occurrence{File: "d/Add.a.57.563.1732082705016000", Timestamp: 1732082705016000, Device: "0", Rank: "0", Step: "3",
+		Tensors: []overflow.Tensor{infinite(tensor.Output), {Kind: tensor.Output, Index: 1, DType: "undefined", Format: "ND", Shape: tensor.Shape{}, Original: tensor.Shape{}, Fault: overflow.Fault{Error: "too short"}}}},
+		OpType: "Add", OpName: "a", Verdict: overflow.CannotTell, First: true}
+	good := overflow.ScanRow{Occurrence: overflow.Occurrence{File: "x.npy", Tensors: []overflow.Tensor{{Kind: tensor.Output, DType: "int32", Format: "ND", Original: tensor.Shape{},
 		Shape: tensor.Shape{}, Stats: &overflow.Stats{Count: counted(int64(1)), NaN: counted(int64(0)), PosInf: counted(int64(0)), NegInf: counted(int64(0)),
-			Saturated: counted(int64(1)), Min: number(7), Max: number(7), Mean: number(7)}}}}
+			Saturated: counted(int64(1)), Min: number(7), Max: number(7), Mean: number(7)}}}}}
 	return &overflow.ScanReport{Schema: overflow.ScanSchema, Rows: []overflow.ScanRow{bad, good}, Files: 2, Tensors: 3, BadFiles: 1, Orders: []overflow.OrderSource{},
 		Problems: []overflow.Problem{{File: bad.File, Fault: overflow.Fault{Error: "output 1: too short"}}}}
 }

@@ -10,18 +10,11 @@ import (
 	"dumptool/internal/lang"
 	"dumptool/internal/overflow"
 	"dumptool/internal/statusreg"
-	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 )
 
 // The results of overflow are tables of records or scanned files, with nested tables of tensors,
 // problems and causes.
-
-// tensorTable returns the table of tensors. An unreadable tensor has an error instead of
-// statistics.
-func tensorTable(tensors []overflow.Tensor) Table[*overflow.Tensor] {
-	return Table[*overflow.Tensor]{tensorColumns, pointers(tensors)}
-}
 
 var tensorColumns = slices.Concat(
 	[]Column[*overflow.Tensor]{
@@ -221,115 +214,6 @@ func opText(opType, name string) string {
 		return name
 	}
 	return strings.TrimSpace("[" + opType + "] " + name)
-}
-
-// WriteAnalysisMarkdown writes the records as a Markdown document.
-func WriteAnalysisMarkdown(w io.Writer, r *overflow.Report) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# Overflow records\n\nrecords: %d, problems: %d\n", len(r.Records), len(r.Problems))
-	columns := slices.Concat(withRank(recordColumns), recordRoundColumns[1:])
-	for i := range r.Records {
-		record := &r.Records[i]
-		op := "operator not found"
-		if record.Op != nil {
-			op = opText(record.Op.Type, record.Op.Name)
-			if record.Op.Guess {
-				op += " (a guess)"
-			}
-		}
-		markdownHeading(&b, i, op, isFirst(r, i))
-		markdownItems(&b, columns, record)
-		for _, t := range record.Advice {
-			markdownItem(&b, "advice", t.String())
-		}
-		for _, warning := range record.Warnings {
-			markdownItem(&b, "warning", warning.String())
-		}
-		if len(record.Tensors) > 0 {
-			markdownTensors(&b, record.Tensors)
-		}
-	}
-	markdownProblems(&b, r.Problems)
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// WriteScanMarkdown writes the rows of a scan as a Markdown document.
-func WriteScanMarkdown(w io.Writer, r *overflow.ScanReport) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# Overflow scan\n\nfiles: %d, tensors: %d, files with bad tensors: %d\n", r.Files, r.Tensors, r.BadFiles)
-	columns := slices.Concat(withRank(sameHeading(scanColumns, "file", "device", "step", "time", "verdict")), scanRoundColumns[1:])
-	for i := range r.Rows {
-		row := &r.Rows[i]
-		name := opText(row.OpType, row.OpName)
-		if name == "" {
-			name = store.Base(row.File)
-		}
-		markdownHeading(&b, i, name, row.First)
-		markdownItems(&b, columns, row)
-		if row.FromStatistics() {
-			markdownItem(&b, "source", "statistics")
-		}
-		markdownTensors(&b, row.Tensors)
-	}
-	markdownProblems(&b, r.Problems)
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// withRank returns columns in which device is renamed to rank.
-func withRank[R any](columns []Column[R]) []Column[R] {
-	columns = slices.Clone(columns)
-	for i := range columns {
-		if columns[i].Name == "device" {
-			columns[i].Name = "rank"
-		}
-	}
-	return columns
-}
-
-// markdownHeading writes the heading of a record or a file.
-func markdownHeading(b *strings.Builder, i int, name string, first bool) {
-	fmt.Fprintf(b, "\n## %d. %s", i+1, markdown(name))
-	if first {
-		b.WriteString(" (first of its rank)")
-	}
-	b.WriteString("\n\n")
-}
-
-// markdownItems writes the non-empty cells of a row as a list.
-func markdownItems[R any](b *strings.Builder, columns []Column[R], r R) {
-	for _, c := range (Table[R]{Columns: columns}).columns(InCSV) {
-		if text := exact(c.Cell(r)); text != "" {
-			markdownItem(b, c.Name, text)
-		}
-	}
-}
-
-func markdownItem(b *strings.Builder, name, text string) {
-	fmt.Fprintf(b, "- %s: %s\n", name, markdown(text))
-}
-
-// markdownTensors writes a table of tensors.
-func markdownTensors(b *strings.Builder, tensors []overflow.Tensor) {
-	b.WriteString("\n")
-	t := tensorTable(tensors)
-	t.Columns = slices.Clone(t.Columns)
-	for i := range t.Columns {
-		t.Columns[i].Right = false
-	}
-	t.Markdown(b)
-}
-
-// markdownProblems lists the problems, if any.
-func markdownProblems(b *strings.Builder, problems []overflow.Problem) {
-	if len(problems) == 0 {
-		return
-	}
-	b.WriteString("\n## Problems\n\n")
-	for _, p := range problems {
-		fmt.Fprintf(b, "- %s\n", markdown(problemText(&p).String()))
-	}
 }
 
 // analysisGroups prints a line for each operator with records, and returns the index of the first

@@ -10,6 +10,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 	"dumptool/internal/overflow"
+	"dumptool/internal/store"
 	"dumptool/internal/ui"
 )
 
@@ -23,7 +24,15 @@ const (
 // WriteAnalysis prints the records by rank; the first of each rank leads and is marked. Without a
 // record it prints the usual reasons.
 func (t Text) WriteAnalysis(w io.Writer, r *overflow.Report) error {
-	p := t.printerTo(w)
+	return t.printerTo(w).analysis(r)
+}
+
+// WriteAnalysisMarkdown writes the text of WriteAnalysis as Markdown.
+func (t Text) WriteAnalysisMarkdown(w io.Writer, r *overflow.Report) error {
+	return t.markdownTo(w, t.format("Overflow records")).analysis(r)
+}
+
+func (p *printer) analysis(r *overflow.Report) error {
 	if shown := p.analysisGroups(r); shown >= 0 {
 		p.writeBlankLine()
 		p.printRecord(&r.Records[shown], shown, isFirst(r, shown))
@@ -58,7 +67,15 @@ func (p *printer) printOmitted(n int, text lang.Text) {
 // WriteScan prints the rows by rank, step and execution order; the first bad row of each rank is
 // marked.
 func (t Text) WriteScan(w io.Writer, r *overflow.ScanReport) error {
-	p := t.printerTo(w)
+	return t.printerTo(w).scan(r)
+}
+
+// WriteScanMarkdown writes the text of WriteScan as Markdown.
+func (t Text) WriteScanMarkdown(w io.Writer, r *overflow.ScanReport) error {
+	return t.markdownTo(w, t.format("Overflow scan")).scan(r)
+}
+
+func (p *printer) scan(r *overflow.ScanReport) error {
 	for i := range r.Memory {
 		if u := &r.Memory[i]; u.Reaches != "" {
 			p.line("", p.format("UNWRITTEN: %v", u.Text))
@@ -113,7 +130,7 @@ func (p *printer) orders(orders []overflow.OrderSource) {
 		return
 	}
 	for _, o := range byKind(orders) {
-		text := p.orderSource(&o) + fmt.Sprintf(p.format(", %d of %d operators known"), o.NumKnown, o.Total)
+		text := p.Lang.Text(dumpdir.SourceName(o.Source)) + fmt.Sprintf(p.format(", %d of %d operators known"), o.NumKnown, o.Total)
 		if o.By == dumpdir.ByName {
 			text = p.format("unknown, by name")
 		}
@@ -144,11 +161,6 @@ func byKind(orders []overflow.OrderSource) []overflow.OrderSource {
 		}
 	}
 	return kinds
-}
-
-// orderSource translates the sources that are no files.
-func (p *printer) orderSource(o *overflow.OrderSource) string {
-	return p.Lang.Text(dumpdir.SourceName(o.Source))
 }
 
 // severalGraphs reports whether rows belong to several graphs or models, which must then be named.
@@ -240,7 +252,7 @@ func (p *printer) time(micros uint64) string {
 
 // printRecord prints one record with its analysis.
 func (p *printer) printRecord(r *overflow.Record, i int, first bool) {
-	p.line("", p.head(i, p.rankAndStep(r.Coordinates(), first), p.op(r)))
+	p.heading(p.head(i, p.rankAndStep(r.Coordinates(), first), p.op(r)))
 	p.labeled("verdict", p.conclusion(r))
 	p.line(textIndent, p.ids(r))
 	p.causes(r)
@@ -374,8 +386,8 @@ func (p *printer) row(r *overflow.ScanRow, graphs bool, more int) {
 	if where != "" && what != "" {
 		where += p.format(": ")
 	}
-	if head := where + what; head != "" {
-		p.line("", head)
+	if head := where + what; head != "" || p.markdown {
+		p.heading(cmp.Or(head, store.Base(r.File)))
 	}
 	files := r.Files
 	if len(files) == 0 {
@@ -417,7 +429,7 @@ func (p *printer) problemList(title string, problems []overflow.Problem, all boo
 		}
 		if n == 0 {
 			p.writeBlankLine()
-			p.line("", title)
+			p.heading(title)
 		}
 		if n++; all || n <= maxShown {
 			p.line(textIndent, p.sentence(problemText(&problems[i])))
@@ -439,7 +451,7 @@ func problemText(q *overflow.Problem) lang.Sentence {
 // tensors prints a table of tensors, then the errors. A narrow terminal gets two tables, for
 // descriptions and contents, or a few lines per tensor.
 func (p *printer) tensors(tensors []overflow.Tensor) {
-	t := tensorTable(tensors)
+	t := Table[*overflow.Tensor]{tensorColumns, pointers(tensors)}
 	t.Rows = slices.DeleteFunc(t.Rows, func(t *overflow.Tensor) bool { return t.Stats == nil })
 	all := len(t.Rows)
 	if p.Width > 0 && all > mostTensors {

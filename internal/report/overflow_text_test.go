@@ -226,8 +226,8 @@ func TestGuess(t *testing.T) {
 	if !strings.Contains(zh, "[Add] Default/Add-op0（推测）") || !strings.Contains(zh, "匹配依据：时间最接近\n") {
 		t.Errorf("no mark in\n%s", zh)
 	}
-	md := rendered(t, func(w io.Writer) error { return WriteAnalysisMarkdown(w, r) })
-	if !strings.Contains(md, "Default/Add-op0 (a guess) (first of its rank)\n") {
+	md := rendered(t, func(w io.Writer) error { return english.WriteAnalysisMarkdown(w, r) })
+	if !strings.Contains(md, "\n### #1 FIRST of rank 0, step 3: \\[Add\\] Default/Add-op0 (a guess)\n") {
 		t.Errorf("no mark in\n%s", md)
 	}
 }

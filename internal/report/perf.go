@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -43,7 +44,7 @@ func perfColumns(r *perf.Report) []Column[*perf.Operator] {
 		textColumn("confidence", func(o op) perf.Confidence { return o.Confidence }).withDescription("How certain the class is: high, medium, low or none."),
 		textColumn("evidence", func(o op) wordList { return list(o.Evidence) }).withDescription("The columns that decided about the class, or what contradicts itself."),
 		textColumn("unit", func(o op) string { return o.Unit }).emptyIfZero().withDescription("The busier unit of class compute: mme or vme."),
-		textColumn("derived", func(o op) any { return objectOf(derived, o) }).onlyIn(InJSON).withDescription("Numbers that follow from the counters."),
+		textColumn("derived", func(o op) any { return json.RawMessage(appendObject(nil, derived, o)) }).onlyIn(InJSON).withDescription("Numbers that follow from the counters."),
 	)
 	for _, c := range derived {
 		columns = append(columns, c.onlyIn(InCSV))
@@ -165,17 +166,13 @@ func (t Text) WritePerf(w io.Writer, r *perf.Report) error { return t.printerTo(
 
 // WritePerfMarkdown writes the text of WritePerf as Markdown.
 func (t Text) WritePerfMarkdown(w io.Writer, r *perf.Report) error {
-	p := t.printerTo(w)
-	p.print("## " + t.format("Operator performance") + "\n\n")
-	p.markdown = true
-	return p.perf(r)
+	return t.markdownTo(w, t.format("Operator performance")).perf(r)
 }
 
 func (p *printer) perf(r *perf.Report) error {
 	t := p.Text
 	p.text(t.perfSummary(r))
 	if r.BaselineSummary != nil {
-		p.gap()
 		p.text(t.perfBefore(r))
 	}
 	if len(r.RowLimit()) > 0 {
@@ -187,10 +184,8 @@ func (p *printer) perf(r *perf.Report) error {
 	if len(changed) > 0 {
 		p.writeBlankLine()
 		p.text(p.format("Changed since the baseline:"))
-		p.gap()
 		printTable(p, t.perfChanges(changed), minName)
 		if more > 0 {
-			p.gap()
 			p.text(p.format("%d more (csv and json have all)", more))
 		}
 	}
@@ -198,9 +193,9 @@ func (p *printer) perf(r *perf.Report) error {
 		if i == 0 {
 			p.writeBlankLine()
 		}
-		p.writeItem("", t.perfHeading(o))
+		p.line("", t.perfHeading(o))
 		for _, text := range t.perfTexts(o) {
-			p.writeItem(textIndent, text)
+			p.line(textIndent, text)
 		}
 	}
 	if facts := t.perfFacts(r); len(facts) > 0 {

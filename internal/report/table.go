@@ -169,7 +169,7 @@ func (t Table[R]) columns(f Forms) []Column[R] {
 // numeral is a number in text form.
 type numeral string
 
-// exact formats a cell in full, for CSV and Markdown.
+// exact formats a cell in full, for CSV.
 func exact(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -320,31 +320,8 @@ func appendJSON(b []byte, v any) []byte {
 	return append(b, marshal(v, "")...)
 }
 
-// objectOf returns a row as a JSON object.
-func objectOf[R any](columns []Column[R], r R) json.RawMessage { return appendObject(nil, columns, r) }
-
 // list returns a list that is never null in JSON.
 func list[V any](all []V) []V { return append([]V{}, all...) }
-
-// Markdown appends the table in Markdown.
-func (t Table[R]) Markdown(b *strings.Builder) {
-	columns, sides := t.columns(InCSV), "|"
-	for i := range columns {
-		b.WriteString("| " + columns[i].Name + " ")
-		if columns[i].Right {
-			sides += "--:|"
-		} else {
-			sides += "---|"
-		}
-	}
-	b.WriteString("|\n" + sides + "\n")
-	for _, r := range t.Rows {
-		for i := range columns {
-			b.WriteString("| " + markdown(exact(columns[i].Cell(r))) + " ")
-		}
-		b.WriteString("|\n")
-	}
-}
 
 // Grid returns the table as text before layout.
 func (t Table[R]) Grid(l Lang) Grid {

@@ -100,8 +100,33 @@ type printer struct {
 	w       io.Writer
 	started bool
 	err     error
-	// markdown writes Markdown: paragraphs, tables, items and facts.
-	markdown bool
+	// markdown writes Markdown: headings, paragraphs, tables and lists. inList: the last line is an
+	// item of a list.
+	markdown, inList bool
+}
+
+// markdownTo returns a printer of Markdown, which begins with a title.
+func (t Text) markdownTo(w io.Writer, title string) *printer {
+	t.Width, t.Color = 0, false
+	p := t.printerTo(w)
+	p.markdown = true
+	p.print("## " + markdown(title) + "\n")
+	return p
+}
+
+// item writes an item of a list in Markdown.
+func (p *printer) item(indent, text string) {
+	if !p.inList {
+		p.print("\n")
+	}
+	p.inList = true
+	p.print(indent + "- " + text + "\n")
+}
+
+// paragraph writes text as a paragraph, a table or a heading in Markdown.
+func (p *printer) paragraph(text string) {
+	p.inList = false
+	p.print("\n" + text + "\n")
 }
 
 func (p *printer) print(text string) {
@@ -111,9 +136,9 @@ func (p *printer) print(text string) {
 	}
 }
 
-// writeBlankLine writes an empty line between two parts.
+// writeBlankLine writes an empty line between two parts; Markdown has them before each.
 func (p *printer) writeBlankLine() {
-	if p.started {
+	if p.started && !p.markdown {
 		p.print("\n")
 	}
 }
@@ -146,40 +171,27 @@ func (p *printer) wrappedWith(word, first, rest, text string) {
 // textIndent indents text that belongs to the line above.
 const textIndent = "  "
 
-// gap writes the blank line that Markdown needs between paragraphs and tables.
-func (p *printer) gap() {
-	if p.markdown {
-		p.writeBlankLine()
-	}
-}
-
 // text writes a paragraph.
 func (p *printer) text(text string) {
 	if p.markdown {
-		p.print(markdown(text) + "\n")
+		p.paragraph(markdown(text))
 		return
 	}
 	p.writeWrapped("", "", text)
 }
 
-// writeItem writes an indented text, in Markdown an item of a list.
-func (p *printer) writeItem(indent, text string) {
+// heading writes a line above indented lines.
+func (p *printer) heading(text string) {
 	if p.markdown {
-		p.print(indent + "- " + markdown(text) + "\n")
+		p.paragraph("### " + markdown(text))
 		return
 	}
-	p.line(indent, text)
+	p.line("", text)
 }
 
 // printTable writes a table; on a terminal names keep at least least columns.
 func printTable[R any](p *printer, t Table[R], least int) {
-	if !p.markdown {
-		p.table("", t.Grid(p.Lang).fit(p.Width, least))
-		return
-	}
-	var b strings.Builder
-	t.Markdown(&b)
-	p.print(b.String())
+	p.table("", t.Grid(p.Lang).fit(p.Width, least))
 }
 
 // legend explains the codes of a table, each once.
@@ -195,8 +207,17 @@ func (p *printer) legend(codes []string, words func(code string) string) {
 	}
 }
 
-// line writes an indented text.
-func (p *printer) line(indent, text string) { p.writeWrapped(indent, indent+textIndent, text) }
+// line writes an indented text, in Markdown an item of a list; without an indent a paragraph.
+func (p *printer) line(indent, text string) {
+	switch deeper, indented := strings.CutPrefix(indent, textIndent); {
+	case !p.markdown:
+		p.writeWrapped(indent, indent+textIndent, text)
+	case indented:
+		p.item(deeper, markdown(text))
+	default:
+		p.paragraph(markdown(text))
+	}
+}
 
 // labeled writes an indented line with a label.
 func (p *printer) labeled(en, text string) {
@@ -228,14 +249,20 @@ const labelWidth = 16
 
 // facts writes labels with texts beside them.
 func (p *printer) facts(facts []summaryItem) {
-	if p.markdown {
-		var b strings.Builder
-		p.markdownFacts(&b, facts)
-		p.print(strings.TrimPrefix(b.String(), "\n"))
-		return
-	}
 	for _, f := range facts {
 		label := f.label
+		if p.markdown {
+			lines := f.lines
+			for _, file := range f.files {
+				lines = append(lines, file.side+p.format(": ")+file.path)
+			}
+			indent, head := "", "**"+label+"**"+p.format(": ")
+			for _, line := range lines {
+				p.item(indent, head+markdown(line))
+				indent, head = textIndent, ""
+			}
+			continue
+		}
 		for _, line := range f.lines {
 			p.writeWrapped(pad(label, labelWidth), pad("", labelWidth)+textIndent, line)
 			label = ""
@@ -252,6 +279,10 @@ func (p *printer) table(indent string, g Grid) { p.grid(indent, g, p.Width) }
 
 // grid writes a grid, cut to a width unless 0.
 func (p *printer) grid(indent string, g Grid, width int) {
+	if p.markdown {
+		p.paragraph(g.markdown())
+		return
+	}
 	p.started = true
 	if p.err == nil {
 		t := p.Text
@@ -268,6 +299,10 @@ func (p *printer) fitsTerminal(g Grid) bool {
 // path writes a line with a label and a path. On a narrow terminal the path gets its own line,
 // indented less if that keeps it whole.
 func (p *printer) path(indent, label, path string) {
+	if p.markdown {
+		p.line(indent, label+path)
+		return
+	}
 	path = ui.Escape(path)
 	fits := func(prefix string) bool { return p.Width <= 0 || ui.Columns.StringWidth(prefix+path) <= p.Width }
 	if fits(indent + label) {

@@ -3,8 +3,6 @@ package shard
 import (
 	"cmp"
 	"context"
-	"errors"
-	"io/fs"
 	"math"
 	"path"
 	"slices"
@@ -212,9 +210,6 @@ func Take(docs []Document, schema, run string) ([]Document, error) {
 	}
 	return all, nil
 }
-
-// IsMissing reports whether err means that a file does not exist.
-func IsMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // Origin describes where a mergeable document comes from. Documents embed it.
 type Origin struct {

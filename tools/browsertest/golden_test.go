@@ -33,7 +33,11 @@ var goldenRuns = []struct {
 // goldenRun is the folder of a run below testdata/golden.
 func goldenRun(t *testing.T, name string) string {
 	t.Helper()
-	dir, err := filepath.Abs(filepath.Join("..", "..", "testdata", "golden", filepath.FromSlash(name)))
+	golden := filepath.Join("..", "..", "testdata", "golden")
+	if net, ok := strings.CutPrefix(name, "nets/"); ok {
+		return filepath.Join(dumptest.Untar(t, filepath.Join(golden, "nets.tar.gz")), net)
+	}
+	dir, err := filepath.Abs(filepath.Join(golden, filepath.FromSlash(name)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ type data struct {
 	Overflow    *overflowData    `json:"overflow"`
 	Headroom    *headroomData    `json:"headroom"`
 	Checkpoints *checkpointData  `json:"checkpoints"`
-	Determinism *determinism     `json:"determinism"`
+	Determinism *determinismData `json:"determinism"`
 	Perf        *performance     `json:"perf"`
 	// Check is a check, whose rows are operators; null for none.
 	Check *runPage `json:"check"`

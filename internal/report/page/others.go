@@ -8,9 +8,12 @@ import (
 
 	"dumptool/internal/check"
 	"dumptool/internal/checkpoint"
+	"dumptool/internal/compare/determinism"
+	"dumptool/internal/compare/record"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/overflow"
+	"dumptool/internal/perf"
 )
 
 // Limits of a page: the rows of a document, and the records and places named in a group of overflow
@@ -55,62 +58,76 @@ type overflowPlace struct {
 	Count int    `json:"n"`
 }
 
+// Documents holds the texts of documents of other commands by their kind.
+type Documents map[string]json.RawMessage
+
+// Kinds maps the schemas that a page shows to the kinds of documents. A page has one document of a kind.
+var Kinds = map[string]string{
+	overflow.Schema: "overflow", overflow.ScanSchema: "overflow", overflow.HeadroomSchema: "headroom", checkpoint.Schema: "checkpoints",
+	determinism.Schema: "determinism", perf.Schema: "perf", check.Schema: "check", check.EarlierSchema: "check",
+}
+
 // Check reports whether the page can show the documents.
-func (o *Options) Check() error { return new(data).read(o) }
+func (d Documents) Check() error { return new(data).read(d) }
 
 // read reads the documents of other commands.
-func (d *data) read(o *Options) (err error) {
-	if d.Overflow, err = overflowOf(o.Overflow); err != nil {
+func (d *data) read(texts Documents) (err error) {
+	if d.Overflow, err = overflowOf(texts); err != nil {
 		return err
 	}
-	if d.Headroom, err = headroomOf(o.Headroom); err != nil {
+	if d.Headroom, err = headroomOf(texts); err != nil {
 		return err
 	}
-	if d.Checkpoints, err = checkpointsOf(o.Checkpoints); err != nil {
+	if d.Checkpoints, err = checkpointsOf(texts); err != nil {
 		return err
 	}
-	if d.Determinism, err = determinismOf(o.Determinism); err != nil {
+	if d.Determinism, err = determinismOf(texts); err != nil {
 		return err
 	}
-	if d.checked, err = documentOf[check.Report](o.Checked, "check"); err != nil {
+	if d.checked, err = documentOf[check.Report](texts, "check"); err != nil {
 		return err
 	}
-	d.Perf, err = performanceOf(o.Perf)
+	d.Perf, err = performanceOf(texts)
 	return err
 }
 
-// documentOf decodes a document, nil if there is none.
-func documentOf[T any](text json.RawMessage, of string) (*T, error) {
+// documentOf decodes the document of a kind, nil if there is none.
+func documentOf[T any](texts Documents, kind string) (*T, error) {
+	text := texts[kind]
 	if text == nil {
 		return nil, nil
 	}
 	doc := new(T)
 	if err := jsonpos.ReaderOf(text).Decode(doc); err != nil {
-		return nil, lang.Errorf("%s document: %w", of, err)
+		return nil, lang.Errorf("%s document: %w", kind, err)
 	}
 	return doc, nil
 }
 
+// cut returns the first rows, at most maxOthers, and the number of the others.
+func cut[R any](rows []R) ([]R, int) {
+	n := min(len(rows), maxOthers)
+	return rows[:n], len(rows) - n
+}
+
 // overflowOf reads a document of overflow analyze or scan. Scanned operators become records.
-func overflowOf(text json.RawMessage) (*overflowData, error) {
+func overflowOf(texts Documents) (*overflowData, error) {
 	doc, err := documentOf[struct {
 		Schema   string             `json:"schema"`
 		Records  []overflow.Record  `json:"records"`
 		Problems []overflow.Problem `json:"problems"`
 		Rows     []overflow.ScanRow `json:"rows"`
-	}](text, "overflow")
+	}](texts, "overflow")
 	if doc == nil {
 		return nil, err
 	}
 	for i := range doc.Rows {
 		r := &doc.Rows[i]
-		doc.Records = append(doc.Records, overflow.Record{File: r.File, Step: r.Step, Rank: r.Rank, Timestamp: r.Timestamp, Op: &overflow.Operator{Type: r.OpType, Name: r.OpName, Script: r.Script},
-			Tensors: r.Tensors, Verdict: r.Verdict, Reason: r.Reason, ReasonZH: r.ReasonZH})
+		doc.Records = append(doc.Records, overflow.Record{Occurrence: r.Occurrence, Op: &overflow.Operator{Type: r.OpType, Name: r.OpName, Script: r.Script}, Verdict: r.Verdict, Reason: r.Reason})
 	}
-	o := &overflowData{Schema: doc.Schema, Groups: groupsOf(doc.Records), Problems: doc.Problems[:min(len(doc.Problems), maxOthers)], Total: len(doc.Records)}
-	if o.Left = max(0, len(o.Groups)-maxOthers); o.Left > 0 {
-		o.Groups = o.Groups[:maxOthers]
-	}
+	o := &overflowData{Schema: doc.Schema, Total: len(doc.Records)}
+	o.Groups, o.Left = cut(groupsOf(doc.Records))
+	o.Problems, _ = cut(doc.Problems)
 	return o, nil
 }
 
@@ -170,15 +187,13 @@ type headroomData struct {
 }
 
 // headroomOf reads a document of overflow scan --headroom.
-func headroomOf(text json.RawMessage) (*headroomData, error) {
-	h, err := documentOf[headroomData](text, "headroom")
+func headroomOf(texts Documents) (*headroomData, error) {
+	h, err := documentOf[headroomData](texts, "headroom")
 	if h == nil {
 		return nil, err
 	}
-	if h.Left = max(0, len(h.Rows)-maxOthers); h.Left > 0 {
-		h.Rows = h.Rows[:maxOthers]
-	}
-	h.Problems = h.Problems[:min(len(h.Problems), maxOthers)]
+	h.Rows, h.Left = cut(h.Rows)
+	h.Problems, _ = cut(h.Problems)
 	return h, nil
 }
 
@@ -189,22 +204,21 @@ type checkpointData struct {
 }
 
 // checkpointsOf reads a document of compare checkpoints. The worst rows come first.
-func checkpointsOf(text json.RawMessage) (*checkpointData, error) {
-	c, err := documentOf[checkpointData](text, "checkpoints")
+func checkpointsOf(texts Documents) (*checkpointData, error) {
+	c, err := documentOf[checkpointData](texts, "checkpoints")
 	if c == nil {
 		return nil, err
 	}
 	order := checkpoint.Statuses()
 	slices.SortStableFunc(c.Rows, func(a, b checkpoint.Row) int { return slices.Index(order, a.Status) - slices.Index(order, b.Status) })
-	c.Left = max(0, len(c.Rows)-maxOthers)
-	c.Rows = c.Rows[:len(c.Rows)-c.Left]
-	c.Problems = c.Problems[:min(len(c.Problems), maxOthers)]
+	c.Rows, c.Left = cut(c.Rows)
+	c.Problems, _ = cut(c.Problems)
 	return c, nil
 }
 
-// determinism is the part of a compare determinism document that the page shows: tensors that
+// determinismData is the part of a compare determinism document that the page shows: tensors that
 // differ, or could not be compared.
-type determinism struct {
+type determinismData struct {
 	Schema    string           `json:"schema"`
 	Runs      []string         `json:"runs"`
 	Order     string           `json:"order_source"`
@@ -242,23 +256,12 @@ type determinismRun struct {
 }
 
 // determinismOf reads a document of compare determinism.
-func determinismOf(text json.RawMessage) (*determinism, error) {
-	d, err := documentOf[determinism](text, "determinism")
+func determinismOf(texts Documents) (*determinismData, error) {
+	d, err := documentOf[determinismData](texts, "determinism")
 	if d == nil {
 		return nil, err
 	}
-	var rows []determinismRow
-	for i := range d.Rows {
-		if d.Rows[i].Status == "PASS" {
-			continue
-		}
-		if len(rows) == maxOthers {
-			d.Left++
-			continue
-		}
-		rows = append(rows, d.Rows[i])
-	}
-	d.Rows = rows
+	d.Rows, d.Left = cut(slices.DeleteFunc(d.Rows, func(r determinismRow) bool { return r.Status == string(record.Pass) }))
 	return d, nil
 }
 
@@ -300,14 +303,12 @@ type performanceOp struct {
 }
 
 // performanceOf reads a document of perf.
-func performanceOf(text json.RawMessage) (*performance, error) {
-	p, err := documentOf[performance](text, "perf")
+func performanceOf(texts Documents) (*performance, error) {
+	p, err := documentOf[performance](texts, "perf")
 	if p == nil {
 		return nil, err
 	}
-	if p.Left = max(0, len(p.Operators)-maxOthers); p.Left > 0 {
-		p.Operators = p.Operators[:maxOthers]
-	}
-	p.Problems = p.Problems[:min(len(p.Problems), maxOthers)]
+	p.Operators, p.Left = cut(p.Operators)
+	p.Problems, _ = cut(p.Problems)
 	return p, nil
 }

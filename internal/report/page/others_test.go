@@ -26,7 +26,7 @@ const checkDocument = `{"schema":"dumptool/check/1","summary":{"headline":"WRONG
 func TestOthers(t *testing.T) {
 	t.Parallel()
 	for _, overflow := range []string{overflowDocument, scanDocument} {
-		blocks := blocksOf(t, written(t, nil, Options{Overflow: json.RawMessage(overflow), Determinism: json.RawMessage(determinismDocument)}))
+		blocks := blocksOf(t, written(t, nil, Options{Documents: Documents{"overflow": json.RawMessage(overflow), "determinism": json.RawMessage(determinismDocument)}}))
 		d := blocks["data"]
 		if d["run"] != nil || len(d["overflow"].(map[string]any)["groups"].([]any)) != 1 || len(d["determinism"].(map[string]any)["rows"].([]any)) != 1 {
 			t.Errorf("the page has %v", d)
@@ -37,7 +37,7 @@ func TestOthers(t *testing.T) {
 // TestCheck: a page of a check has its operators as rows, and the details of the wrong ones first.
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	text := written(t, nil, Options{Checked: json.RawMessage(checkDocument)})
+	text := written(t, nil, Options{Documents: Documents{"check": json.RawMessage(checkDocument)}})
 	blocks := blocksOf(t, text)
 	d := blocks["data"]["check"].(map[string]any)
 	for key, want := range map[string]string{"name": `["b","a"]`, "mark": `[1,5]`, "status": `[0,2]`, "err": `[-1,3]`, "total": `[-1,10]`, "score": `[null,"inf"]`, "reason": `[-1,0]`, "flow": `[0,1]`, "round": `[0,0]`} {
@@ -59,7 +59,7 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	many := `{"schema":"dumptool/check/2","summary":{"counts":{}},"operators":[` + strings.Repeat(`{"op":"x","status":"UNDECIDED","reason":"ATTRS","evidence":"`+strings.Repeat("why ", 150)+`"},`, 12000) + `{"op":"late","status":"WRONG"}]}`
-	text = written(t, nil, Options{Checked: json.RawMessage(many)})
+	text = written(t, nil, Options{Documents: Documents{"check": json.RawMessage(many)}})
 	if blocks = blocksOf(t, text); blocks["d0"]["12000"] == nil || blocks["data"]["check"].(map[string]any)["no_detail"] == 0.0 || len(text) > 4_000_000 {
 		t.Errorf("%d bytes: operators without a verdict leave no room for the wrong one", len(text))
 	}
@@ -73,7 +73,7 @@ func TestOverflowGroups(t *testing.T) {
 	for i := range 800 {
 		records = append(records, fmt.Sprintf(`{"file":"Opdebug.%d","rank":"%d","step":"%d","verdict":"produced here","op":{"type":"Add","name":"Add%d"},"causes":[{"mask":"0x20","en":"overflow","zh":"溢出"}],"tensors":[{"kind":"output","nan":null,"pos_inf":3}]}`, i, i%4, i/4%2, i%5))
 	}
-	o, err := overflowOf(json.RawMessage(`{"schema":"dumptool/overflow/1","records":[` + strings.Join(records, ",") + `]}`))
+	o, err := overflowOf(Documents{"overflow": json.RawMessage(`{"schema":"dumptool/overflow/1","records":[` + strings.Join(records, ",") + `]}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,13 +103,13 @@ func TestOverflowGroups(t *testing.T) {
 func TestOthersMalformed(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`[]`, `{"records":3}`, `{"records":[{"op":"x"}]}`, `{"rows":[{"tensors":[{"nan":1.5}]}]}`, `{"runs":[1],"records":[1]}`, `{`} {
-		for _, opt := range []Options{{Overflow: json.RawMessage(text)}, {Determinism: json.RawMessage(text)}, {Checked: json.RawMessage(text)}} {
+		for _, kind := range []string{"overflow", "determinism", "check"} {
 			var b bytes.Buffer
-			if err := Write(&b, nil, opt); err != nil && b.Len() > 0 {
+			if err := Write(&b, nil, Options{Documents: Documents{kind: json.RawMessage(text)}}); err != nil && b.Len() > 0 {
 				t.Errorf("%s: %v, and %d bytes", text, err, b.Len())
 			}
 		}
-		if (&Options{Overflow: json.RawMessage(text)}).Check() == nil && (&Options{Determinism: json.RawMessage(text)}).Check() == nil {
+		if (Documents{"overflow": json.RawMessage(text)}).Check() == nil && (Documents{"determinism": json.RawMessage(text)}).Check() == nil {
 			t.Errorf("%s is taken for both documents", text)
 		}
 	}
@@ -127,7 +127,7 @@ func TestNoPaths(t *testing.T) {
 	before := comparisonOf("net/a/x")
 	before.Args = c.Args
 	c.Before, c.Paths = before.Report, [2]string{"/home/old/compare.json", "/home/new/compare.json"}
-	opt := Options{Overflow: json.RawMessage(overflowDocument), Determinism: json.RawMessage(determinismDocument), Checked: json.RawMessage(checkDocument)}
+	opt := Options{Documents: Documents{"overflow": json.RawMessage(overflowDocument), "determinism": json.RawMessage(determinismDocument), "check": json.RawMessage(checkDocument)}}
 	for _, opt.NoPaths = range []bool{false, true} {
 		text := written(t, c, opt)
 		if found := strings.Contains(text, "/home") || strings.Contains(text, "secret"); found == opt.NoPaths {

@@ -65,9 +65,7 @@ type Options struct {
 	Title string
 	// NoPaths reduces all paths to their last part.
 	NoPaths bool
-	// Overflow, Determinism, Perf and Checked are the documents of these commands, Checked of
-	// check, Headroom of overflow scan --headroom, Checkpoints of compare checkpoints; nil for none.
-	Overflow, Headroom, Checkpoints, Determinism, Perf, Checked json.RawMessage
+	Documents
 }
 
 // maxSize is the size of a page's data in bytes, kept by omitting details of rows. It leaves room
@@ -77,7 +75,7 @@ const maxSize = 3_700_000
 // Write writes a page. The comparison may be nil.
 func Write(w io.Writer, c *Comparison, opt Options) error {
 	d := data{V: version, Title: opt.Title, Lang: opt.Lang}
-	if err := d.read(&opt); err != nil {
+	if err := d.read(opt.Documents); err != nil {
 		return err
 	}
 	if c != nil {

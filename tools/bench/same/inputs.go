@@ -88,7 +88,7 @@ func (m *maker) linkMore() {
 	for _, name := range []string{"inputs/npz", "inputs/pt", "inputs/h5", "inputs/st", "inputs/msprobe", "inputs/bad", "mindspore/v13_sync", "mindspore/v24_sync", "mindspore/v1_async", "recompute/nets", "ranks/tp2_link/trees.tar.gz"} {
 		m.link("golden-"+strings.ReplaceAll(name, "/", "-"), map[string]string{"dumps": "testdata/golden/" + name})
 	}
-	for _, name := range []string{"nets/s1_mild", "nets/s7_strong"} {
+	for _, name := range []string{"verdict/mul_small", "verdict/one_row_graph"} {
 		m.link("golden-"+strings.ReplaceAll(name, "/", "-"), map[string]string{"dumps": "testdata/golden/" + name + "/npu", "cpu": "testdata/golden/" + name + "/cpu"})
 	}
 	m.link("golden-perf", map[string]string{"tables": "testdata/golden/perf/net", "baseline": "testdata/golden/perf/net_baseline"})

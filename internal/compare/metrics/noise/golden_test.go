@@ -11,16 +11,18 @@ import (
 	"strings"
 	"testing"
 
+	"dumptool/internal/dumptest"
 	"dumptool/internal/tensor"
 )
 
 // TestGolden compares with the results of an independent program.
 func TestGolden(t *testing.T) {
+	nets := dumptest.Untar(t, filepath.Join("..", "..", "..", "..", "testdata", "golden", "nets.tar.gz"))
 	for name, typ := range map[string]tensor.DType{
 		"s13_strong": tensor.BFloat16, "s7_mild": tensor.Float16, "s12_strong": tensor.Float16,
 	} {
 		t.Run(name, func(t *testing.T) {
-			net := filepath.Join("..", "..", "..", "..", "testdata", "golden", "nets", name)
+			net := filepath.Join(nets, name)
 			var golden struct {
 				Rows []struct {
 					Op, Cls                  string
