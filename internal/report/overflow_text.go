@@ -70,9 +70,11 @@ func (t Text) WriteScan(w io.Writer, r *overflow.ScanReport) error {
 	return t.printerTo(w).scan(r)
 }
 
-// WriteScanMarkdown writes the text of WriteScan as Markdown.
+// WriteScanMarkdown writes the number of files and the text of WriteScan as Markdown.
 func (t Text) WriteScanMarkdown(w io.Writer, r *overflow.ScanReport) error {
-	return t.markdownTo(w, t.format("Overflow scan")).scan(r)
+	p := t.markdownTo(w, t.format("Overflow scan"))
+	p.line("", p.format("bad tensors in %d of %s, %s read", r.BadFiles, lang.CountText(r.Files, "file"), lang.CountText(r.Tensors, "tensor")))
+	return p.scan(r)
 }
 
 func (p *printer) scan(r *overflow.ScanReport) error {
