@@ -23,8 +23,7 @@ type commandLine struct {
 	cmd *cobra.Command
 	// args holds the arguments in the form that pflag understands.
 	args []string
-	// extra is the word in the place of a subcommand of the group cmd, if no subcommand has that
-	// name.
+	// extra is the word after the group cmd if it is not the name of a subcommand.
 	extra string
 }
 

@@ -130,7 +130,7 @@ func (w *mergeInputs) folders(path string) error {
 	return nil
 }
 
-// none returns the error if no document matches what shards would write now.
+// none returns the error for a folder without a document of these shards.
 func (w *mergeInputs) none(where string) error {
 	e := &shard.MissingError{Path: where, Of: w.of, Stale: w.stale}
 	for i := range w.of {

@@ -96,8 +96,8 @@ const (
 	manyPlots = 1000
 )
 
-// resolve chooses the default formats (HPAA's if its sides are compared, with the page in a chosen
-// folder), tells the comparison what the reports need, and checks that they can be written.
+// resolve chooses default formats, sets the options that the formats need, and checks that the reports can be written.
+// ofHPAA: the sides are an HPAA dump. chosen: a folder for reports was given, which then gets the page.
 func (o *compareOutput) resolve(opt *conclude.Options, ofHPAA, chosen bool) error {
 	switch {
 	case len(o.formats) > 0:

@@ -234,8 +234,8 @@ func (c *checker) judgeValues(ctx context.Context, jobs []job, kind []int, name 
 	}
 }
 
-// needOther reports whether at least three of a few operators are not right with a value. Otherwise these operators
-// would also fit the value, and have another one only because it was tried first.
+// needOther reports whether at least three of a few operators contradict a value of an attribute. The other operators
+// may fit the value too, and have another one only because it was tried first.
 func (c *checker) needOther(ctx context.Context, jobs []job, kind []int, name string, value recompute.Value) bool {
 	const few = 3 * fewestPeers
 	tried, wrong := 0, 0

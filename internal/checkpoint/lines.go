@@ -259,7 +259,7 @@ const keyStep = 0x9e3779b97f4a7c15
 // keyOf is the key of a place in a line, in words.
 func keyOf(word uint64) uint64 { return (word + 1) * keyStep }
 
-// fits reports whether all numbers of the type of the elements are numbers of grid.
+// fits reports whether every value of the weight's type is also a value of the type grid.
 func (w *weight) fits(grid tensor.Float) bool {
 	return w.float.Mantissa <= grid.Mantissa && w.float.Exponent <= grid.Exponent
 }

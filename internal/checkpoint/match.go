@@ -177,8 +177,8 @@ func (m *matcher) match(w *weight, of, on kind, x index) *lineMatch {
 	return f
 }
 
-// keepWhole drops the lines that were found elsewhere if most lines are on one weight of B, in the same places: of tied
-// weights one may have a wrong line, which the other one still has.
+// keepWhole keeps only the lines on one weight of B if most lines are there, in the same places. Of two tied weights one
+// may have a wrong line; the right line of the other weight is then no match.
 func (m *matcher) keepWhole(f *lineMatch) {
 	count := map[int32]int{}
 	for i, l := range f.lines {

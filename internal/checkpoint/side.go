@@ -27,7 +27,7 @@ type side struct {
 	files    []*tensorfile.File
 	tensors  []*weight
 	problems []Problem
-	// adapter is a folder with an adapter (LoRA) beside the weights, empty for none; isAdapter: without weights beside it.
+	// adapter is a folder with an adapter (LoRA), empty for none. isAdapter: the side has an adapter and no weights.
 	adapter   string
 	isAdapter bool
 }

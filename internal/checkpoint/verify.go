@@ -164,7 +164,7 @@ func (r *Row) setStatus(isRounded bool) {
 	}
 }
 
-// comparePaired compares two weights that have one name and not the same lines.
+// comparePaired compares two weights of the same name whose lines differ.
 func (c *comparison) comparePaired(ctx context.Context, row *Row, a, b *weight) {
 	row.B = []string{b.name}
 	if !a.shape.Equal(b.shape) {

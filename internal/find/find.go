@@ -82,7 +82,7 @@ type search struct {
 // rootResult is the result for the graphs of a root.
 type rootResult struct {
 	SearchResult
-	stage int  // stage of the hits; the number of stages without hits
+	stage int  // stage of the hits, or the number of stages if there are no hits
 	low   bool // stage.low of the stage
 	// name is the common name of all hits; mixed: they differ.
 	name    string

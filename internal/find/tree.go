@@ -44,7 +44,7 @@ type root struct {
 	kinds  dumpedKinds      // inputs or outputs that the configuration dumps
 	// orders maps graphs to the files with their execution orders.
 	orders map[int]string
-	// bare replaces the graphs if there are none.
+	// bare is used instead of graphs if there are none.
 	bare *bareGraph
 }
 

@@ -55,7 +55,7 @@ func (t *Type) NoiseWay() Noise {
 // Trait distinguishes functions of PyTorch with equal noise propagation.
 type Trait uint8
 
-// Traits.
+// The traits.
 const (
 	NoTrait   Trait = iota
 	Adds            // additions and subtractions of all elements

@@ -240,7 +240,7 @@ func knownNames(round *dumpdir.Round) map[string]bool {
 // operator.
 func watchSplits(op string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
-		for at := 0; ; at++ { // marks may share an underscore
+		for at := 0; ; at++ { // two marks may overlap in an underscore
 			i := strings.Index(op[at:], watchMark)
 			if i < 0 {
 				return

@@ -68,8 +68,8 @@ func wrongParts(g *unshard.RankContents, steps []*unshard.RankContents) (found [
 	return found
 }
 
-// wrongPart returns the finding about several inputs, one of them wrong. All inputs with the same positions are wrong
-// together, since they come from the same source.
+// wrongPart returns the finding that one of several inputs is wrong. Inputs with the same positions have one source and
+// are wrong together.
 func wrongPart(named []*unshard.Input) *Finding {
 	first := named[0]
 	f := newFinding(first.Tensor.Call, WrongPart, high, lang.Say("it holds positions of the reference that another rank holds too, while other positions are on no rank: %s", positionsText(first)))

@@ -430,7 +430,7 @@ func comparedShare(r *record.Report) lang.Sentence {
 	return lang.Sentence{}
 }
 
-// mostUncovered is the share of compared operators, 0 to 1, from which on uncompared operators are not mentioned.
+// mostUncovered is the minimum share (0 to 1) of compared operators at which the text leaves out their number.
 const mostUncovered = 0.9
 
 // powerText says how small a fault would have been seen.

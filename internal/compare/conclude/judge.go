@@ -122,7 +122,7 @@ func (j *judging) judgeRounds() {
 	}
 }
 
-// add judges a row; was is its status in the document.
+// add judges a row again. Its status in the document was was.
 func (j *judging) add(row *record.Row, was record.Status) {
 	r := JudgedRow{Op: row.Op, Kind: row.Kind, Output: row.Output, Round: row.Round, Was: was, Status: row.Status}
 	if row.Judged() { // includes rows with statistics, which no limits change

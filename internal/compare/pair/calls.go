@@ -41,7 +41,7 @@ type callSide struct {
 	near map[string]string
 }
 
-// CallOptions say which names partners may share.
+// CallOptions say when two calls with different names are partners.
 type CallOptions struct {
 	Map *sidefile.NameMap // nil for none
 	// Places pairs modules of different classes, Fuzzy calls with different numbers.

@@ -49,7 +49,7 @@ func (j *join) pairAll(skipped map[*Tensor]*Skipped) {
 		}
 		return t
 	}
-	ref, npu := mapped(j.ref, active), mapped(j.npu, active)
+	ref, npu := applyToAll(j.ref, active), applyToAll(j.npu, active)
 	if j.opt.Given != nil {
 		j.addGiven(ref, npu)
 		return
@@ -89,8 +89,8 @@ func (j *join) addGiven(ref, npu []*Tensor) {
 	}
 }
 
-// mapped applies as to tensors. as returns nil to leave a tensor out.
-func mapped(tensors []*Tensor, as func(*Tensor) *Tensor) []*Tensor {
+// applyToAll returns as(t) for each tensor t, nil for nil.
+func applyToAll(tensors []*Tensor, as func(*Tensor) *Tensor) []*Tensor {
 	all := make([]*Tensor, len(tensors))
 	for i, t := range tensors {
 		if t != nil {
@@ -105,7 +105,7 @@ func (j *join) views(tensors []*Tensor, as namedView) []*Tensor {
 	if as == nil {
 		return tensors
 	}
-	return mapped(tensors, func(t *Tensor) *Tensor { return as(j.opt, t) })
+	return applyToAll(tensors, func(t *Tensor) *Tensor { return as(j.opt, t) })
 }
 
 // apply adds the pairs of a rule and removes its reserved tensors from ref and npu.

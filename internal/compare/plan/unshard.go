@@ -25,7 +25,7 @@ type sharding struct {
 	Maps        []*unshard.Map // tensors and their parts of the reference
 }
 
-// stepOf returns the step of a round of the NPU, nil if it is not sharded differently.
+// stepOf returns the step of a round of the NPU, nil if both runs are sharded alike.
 func (s *sharding) stepOf(r *dumpdir.Round) *ShardedStep {
 	if s == nil {
 		return nil

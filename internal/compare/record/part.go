@@ -18,8 +18,8 @@ type Part struct {
 	// the part.
 	Score      jsonpos.Float      `json:"score"`
 	Confidence finding.Confidence `json:"confidence"`
-	// Of is PartOf for a part of an operator's tensor, SumOf for a sum over ranks, CopyOf for a
-	// copy that was communicated.
+	// Of says how the tensor relates to the reference: PartOf is a part of an operator's tensor, SumOf a summand of
+	// a sum over ranks, CopyOf a communicated copy.
 	Of string `json:"of"`
 }
 

@@ -53,7 +53,7 @@ const (
 
 var selfStatuses = []string{selfOK, selfLow, selfWrong, selfMisfit, "undecided", selfCrashed}
 
-// mostWidth is the largest width with which LOW shows that an operator computes right.
+// mostWidth is the maximum width of the error bounds, in roundings of the output, at which LOW counts as right.
 const mostWidth = 32
 
 // IsWrong reports whether recomputation contradicts the output.

@@ -300,8 +300,8 @@ func (o *Operator) selector() (selector *noise.Noise) {
 	return selector
 }
 
-// selects returns the share of the sampled elements at which the input is positive exactly where the output is not 0.
-// Elements at which another input of the same shape is 0 do not count: their output is 0 whatever is selected.
+// selects returns how well the sign of an input predicts zeros of the output: the share of sampled elements whose input
+// is positive and output is not 0, or the reverse. Elements where another input of the same shape is 0 do not count.
 func (o *Operator) selects(in *noise.Noise) float64 {
 	values, agree, asked := o.Out.Probe.Values, 0, 0
 	for i, x := range in.Probe.Values[:min(len(in.Probe.Values), len(values))] {
