@@ -24,7 +24,7 @@ func clocks(steps []*trace.Step, events []*Event) map[*trace.Call]int {
 	now := make(map[int]int) // clock of each rank
 	for _, s := range steps {
 		w := &walk{step: s, events: of, clocks: all, now: now, at: make(map[int]int)}
-		w.run()
+		w.walkEvents()
 	}
 	return all
 }
@@ -38,7 +38,7 @@ type walk struct {
 	at     map[int]int // the next call of each rank
 }
 
-func (w *walk) run() {
+func (w *walk) walkEvents() {
 	ranks := w.step.Ranks()
 	for {
 		moved, left := false, -1

@@ -32,7 +32,7 @@ func (f *reader) judgeCopies(e *Event, p *plan) judgement {
 				}
 				var err error
 				if equal, err = f.Same(in, part.first, out, d.at, part.n); err != nil {
-					return failed(err)
+					return failedJudgement(err)
 				}
 			}
 			if !equal {
@@ -163,7 +163,7 @@ func (c *copies) sameRows(i int) bool {
 		if !trace.AllStored(in) {
 			return false
 		}
-		sent, ok := c.hashes(in, p.first, p.n, out[0].Elements()/out[0].Shape[0])
+		sent, ok := c.readHashes(in, p.first, p.n, out[0].Elements()/out[0].Shape[0])
 		if !ok {
 			return false
 		}

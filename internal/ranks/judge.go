@@ -131,7 +131,7 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 	f := newReader(opt.Version)
 	defer f.Close()
 	for _, err := range f.DescribeAll(r.Steps) {
-		out.failed(err)
+		out.addFailure(err)
 	}
 	inferred := !opt.NoComm && (len(groups) == 0 || r.inferred)
 	if inferred {
@@ -191,7 +191,7 @@ func (r *Report) judgeEvents(ctx context.Context, events []*Event, opt Options) 
 			defer readers.Put(f)
 			defer f.Close()
 			if err := guard.Do(func() error { j = f.judge(e); return nil }); err != nil {
-				return failed(err)
+				return failedJudgement(err)
 			}
 			return j
 		},
@@ -204,7 +204,7 @@ func (r *Report) judgeEvents(ctx context.Context, events []*Event, opt Options) 
 	for i := range judged {
 		j := &judged[i]
 		r.Notes = append(r.Notes, j.notes...)
-		r.failed(j.err)
+		r.addFailure(j.err)
 		if !j.skip.IsZero() {
 			events[i].skip = j.skip
 			r.Events.countSkipped(j)
@@ -314,7 +314,7 @@ func (r *Run) judgeReplicas(ctx context.Context, out *Report, opt Options, event
 			rep.rounded = append(rep.rounded, rounding{e.Step.Index, e.Group})
 		}
 	}
-	rep.collect()
+	rep.collectTensors()
 	if err := d.ReadAll(ctx, opt.Workers, rep.tensors()); err != nil {
 		return err
 	}
@@ -331,7 +331,7 @@ func (r *Run) judgeReplicas(ctx context.Context, out *Report, opt Options, event
 	out.Findings = append(append(out.Findings, rep.found...), two.found...)
 	out.Notes = append(append(out.Notes, rep.notes...), two.notes...)
 	for _, err := range d.Errs {
-		out.failed(err)
+		out.addFailure(err)
 	}
 	for _, nan := range r.makesNaN(d) {
 		if !slices.ContainsFunc(out.Findings, func(f *Finding) bool { return f.call == nan.call }) {

@@ -63,9 +63,9 @@ func (p *precision) growth(n int) float64 {
 	return max(cut, rounded-1)
 }
 
-// effective returns the coarsest type that holds all values: a host without bfloat16 and float16 keeps them in
+// effectiveType returns the coarsest type that holds all values: a host without bfloat16 and float16 keeps them in
 // float32. Few values suffice, since a coarser type only widens bounds.
-func effective(d tensor.DType, all ...[]float64) tensor.DType {
+func effectiveType(d tensor.DType, all ...[]float64) tensor.DType {
 	if d != tensor.Float32 {
 		return d
 	}
@@ -82,5 +82,5 @@ func precisionOf(t *trace.Tensor, values ...[]float64) (precision, bool) {
 	if d == tensor.Undefined {
 		d = tensor.Float32
 	}
-	return newPrecision(effective(d, values...))
+	return newPrecision(effectiveType(d, values...))
 }

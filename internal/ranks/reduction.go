@@ -46,7 +46,7 @@ func (f *reader) judgeReduction(e *Event, p *plan) judgement {
 	}
 	switch {
 	case err != nil:
-		return failed(err)
+		return failedJudgement(err)
 	case !r.skip.IsZero():
 		return judgement{skip: r.skip}
 	}
@@ -78,8 +78,8 @@ func (r *reducer) violators() (n int) {
 	return n
 }
 
-// failed returns the judgement of an event whose tensors cannot be read.
-func failed(err error) judgement {
+// addFailure returns the judgement of an event whose tensors cannot be read.
+func failedJudgement(err error) judgement {
 	var unsupported *tensor.UnsupportedType
 	if errors.As(err, &unsupported) {
 		return judgement{skip: lang.Say("elements of %s", unsupported.DType)}
@@ -133,7 +133,7 @@ func (r *reducer) setPrecision() error {
 				return err
 			}
 		}
-		d = effective(d, all...)
+		d = effectiveType(d, all...)
 	}
 	var ok bool
 	if r.precision, ok = newPrecision(d); !ok || r.precision.bits != 0 && r.op == trace.Avg {
@@ -347,7 +347,7 @@ func (r *reducer) conclude() judgement {
 	if !differ && e.api().Pattern == trace.AllReduce {
 		late, err := r.isLate()
 		if err != nil {
-			return failed(err)
+			return failedJudgement(err)
 		}
 		if late {
 			j.notes = append(j.notes, e.addNote(InputTooLate))
@@ -357,7 +357,7 @@ func (r *reducer) conclude() judgement {
 	}
 	found, err := r.explain(violating)
 	if err != nil {
-		return failed(err)
+		return failedJudgement(err)
 	}
 	j.found = found
 	if j.floats && len(violating) == len(e.Group) && len(found) == 1 && found[0].Kind == Corrupt {

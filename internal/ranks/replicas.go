@@ -104,8 +104,8 @@ func (p pairs) equalShare(a, b int) (share float64, all int) {
 	return float64(n[0]) / float64(n[1]), n[1]
 }
 
-// collect lists the parameters of all ranks and steps.
-func (r *replicas) collect() {
+// collectTensors lists the parameters of all ranks and steps.
+func (r *replicas) collectTensors() {
 	r.roles, r.learned = make(map[roleKey][]*instance), make(map[roleKey]pairs)
 	r.families = make(map[family]pairs)
 	for _, s := range r.run.Steps {

@@ -180,8 +180,8 @@ func (c *EventCount) addReason(x Reason) {
 	c.Reasons[i].Count += x.Count
 }
 
-// failed adds the error of a tensor, once for each tensor.
-func (r *Report) failed(err error) {
+// addFailure adds the error of a tensor, once for each tensor.
+func (r *Report) addFailure(err error) {
 	var e *trace.ReadError
 	if errors.As(err, &e) && !slices.ContainsFunc(r.Errs, func(o *trace.ReadError) bool { return o.Tensor == e.Tensor }) {
 		r.Errs = append(r.Errs, e)

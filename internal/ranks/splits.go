@@ -6,8 +6,8 @@ import (
 	"dumptool/internal/trace"
 )
 
-// hashes returns a hash of each row of the n elements from first on; a row has row elements.
-func (f *reader) hashes(of []*trace.Tensor, first, n, row int64) (marks []uint64, ok bool) {
+// readHashes returns a hash of each row of the n elements from first on; a row has row elements.
+func (f *reader) readHashes(of []*trace.Tensor, first, n, row int64) (marks []uint64, ok bool) {
 	var buf []byte
 	for at := int64(0); at < n; at += row {
 		data, _, err := f.Bytes(buf, of, first+at, min(row, n-at))
@@ -27,7 +27,7 @@ func (f *reader) rowMarks(list []*trace.Tensor) (marks []uint64, ok bool) {
 		return nil, false
 	}
 	n := list[0].Elements()
-	return f.hashes(list, 0, n, n/max(list[0].Shape[0], 1))
+	return f.readHashes(list, 0, n, n/max(list[0].Shape[0], 1))
 }
 
 // exchange has the hashes of the rows of the members of an all-to-all. sent[j][i] is the number of rows from member j

@@ -36,7 +36,7 @@ func (g *Aligner) autoLayout(a *Alignment) bool {
 			perm, why = perms[0], lang.Say("NPU %v transposed %v", a.NPU.Shape, perms[0])
 		}
 	case LayoutByValues:
-		if p, agree, of := byValues(a); p != nil {
+		if p, agree, of := permutationByValues(a); p != nil {
 			perm, why = p, lang.Say("NPU %v transposed %v: %.1f %% of %d samples agree, and at most half as many in any other order", a.NPU.Shape, p, 100*float64(agree)/float64(of), of)
 		}
 	}
@@ -125,10 +125,10 @@ const (
 	smallest = 16
 )
 
-// byValues returns the permutation that gives the NPU tensor the shape and the values of the reference, with the
+// permutationByValues returns the permutation that gives the NPU tensor the shape and the values of the reference, with the
 // numbers of agreeing samples and of all samples; nil without such a permutation. It must win against the stored
 // order, too: a tensor of equal values proves nothing.
-func byValues(a *Alignment) (perm []int, agree, of int) {
+func permutationByValues(a *Alignment) (perm []int, agree, of int) {
 	n := count(a.Ref.Shape)
 	perms := allPermutations(a.Ref.Shape, a.NPU.Shape)
 	if n < fewestElements || len(perms) == 0 {

@@ -28,7 +28,7 @@ func (o *Options) Merge(ctx context.Context, docs []shard.Document, origin shard
 	rep := &record.Report{Origin: origin, Args: first.Args, Profile: first.Profile, NaNPolicy: first.NaNPolicy, TolMode: first.TolMode,
 		Verdict: first.Verdict, VerdictWhy: first.VerdictWhy, Standard: first.Standard, Listed: &record.Listing{Ref: []record.ListedRound{}, NPU: []record.ListedRound{}}}
 	for _, part := range parts {
-		if err := cmp.Or(mergeable(part.head, first), part.setRank()); err != nil {
+		if err := cmp.Or(checkMergeable(part.head, first), part.setRank()); err != nil {
 			return nil, lang.Errorf("%s: %w", part.doc.Path, err)
 		}
 	}
@@ -179,8 +179,8 @@ func (o *Options) addRows(p *mergePart, rounds []mergedRound) error {
 	return nil
 }
 
-// mergeable returns an error if a document cannot be merged.
-func mergeable(doc, first *record.Report) error {
+// checkMergeable returns an error if a document cannot be merged.
+func checkMergeable(doc, first *record.Report) error {
 	switch {
 	case doc.Listed == nil:
 		return lang.Errorf("made by an older version of dumptool: run the comparison again")

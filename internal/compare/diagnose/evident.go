@@ -123,7 +123,7 @@ func (j *Judgement) Write() {
 		to.Inputs = j.rows[i].inputRows()
 		var reasons []finding.Finding
 		if x.row != nil {
-			to.Status, to.Evidence, to.Type = x.status, x.report(), x.held
+			to.Status, to.Evidence, to.Type = x.status, x.toRecord(), x.held
 			if x.biasOfInputs && finding.Has(to.Reasons, finding.Bias) {
 				to.Reasons = finding.ExceptCode(to.Reasons, finding.Bias)
 			}
@@ -448,8 +448,8 @@ func (x *evidenceRow) outline() *record.Evidence {
 	return e
 }
 
-// report returns the evidence for reports, nil for a row that was not compared.
-func (x *evidenceRow) report() *record.Evidence {
+// toRecord returns the evidence for reports, nil for a row that was not compared.
+func (x *evidenceRow) toRecord() *record.Evidence {
 	if !x.compared {
 		return nil
 	}

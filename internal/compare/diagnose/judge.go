@@ -341,8 +341,8 @@ func (j *Judgement) countUnproven() (n int) {
 	return n
 }
 
-// withRecomputation puts the findings of recomputation before the findings by the reference.
-func (x *evidenceRow) withRecomputation(findings []finding.Finding) []finding.Finding {
+// addRecomputation puts the findings of recomputation before the findings by the reference.
+func (x *evidenceRow) addRecomputation(findings []finding.Finding) []finding.Finding {
 	self := x.source.Self
 	switch {
 	case self.IsWrong():

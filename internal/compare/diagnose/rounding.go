@@ -136,7 +136,7 @@ func (r *row) inputBad() []finding.Finding {
 		return nil
 	}
 	return oneFinding(finding.LayerInputBad, r.confidence(finding.Medium, finding.Low), lang.Say("bad input %s%s",
-		andMore(lang.Join(bad, lang.Text{EN: ", "}), more), r.howInputsAreKnown()))
+		appendMore(lang.Join(bad, lang.Text{EN: ", "}), more), r.howInputsAreKnown()))
 }
 
 // shapeInputBad is inputBad for a row with different shapes: a preceding operator is a reason

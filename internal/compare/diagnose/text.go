@@ -22,9 +22,9 @@ import (
 func (x *evidenceRow) explain() []finding.Finding {
 	switch {
 	case !x.compared:
-		return x.withRecomputation(finding.Merge(x.shapeInputBad(), x.patterns()))
+		return x.addRecomputation(finding.Merge(x.shapeInputBad(), x.patterns()))
 	case x.origin:
-		return x.withRecomputation(x.findCause())
+		return x.addRecomputation(x.findCause())
 	case x.status == record.Fail && len(x.fedBy) > 0:
 		return oneFinding(finding.LayerInputBad, x.confidence(), x.originsText())
 	case x.status == record.Rounding:
@@ -400,7 +400,7 @@ const mostNames = 3
 // firstOf joins the first mostNames names.
 func firstOf(names []string) lang.Sentence {
 	shown := min(len(names), mostNames)
-	return andMore(lang.Plain(strings.Join(names[:shown], ", ")), len(names)-shown)
+	return appendMore(lang.Plain(strings.Join(names[:shown], ", ")), len(names)-shown)
 }
 
 // someOf joins the names of the first mostNames rows, without a prefix.
@@ -409,11 +409,11 @@ func someOf(rows []*row, prefix string) lang.Sentence {
 	for _, r := range rows[:min(len(rows), mostNames)] {
 		names = append(names, strings.TrimPrefix(rowName(r.source), prefix))
 	}
-	return andMore(lang.Plain(strings.Join(names, ", ")), len(rows)-len(names))
+	return appendMore(lang.Plain(strings.Join(names, ", ")), len(rows)-len(names))
 }
 
-// andMore appends the number of names that the list omits.
-func andMore(list lang.Sentence, more int) lang.Sentence {
+// appendMore appends the number of names that the list omits.
+func appendMore(list lang.Sentence, more int) lang.Sentence {
 	if more <= 0 {
 		return list
 	}

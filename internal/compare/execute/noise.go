@@ -64,7 +64,7 @@ func (e *executor) measureNoise(ctx context.Context, a *align.Alignment, row *re
 func (e *executor) maskLimit(a *align.Alignment, req metrics.Request) (float64, error) {
 	var values []float64
 	err := e.withReaders(a, func(r *align.Readers) (err error) {
-		values, err = sample(r.Ref, req.RefDType, req.Shape)
+		values, err = readSample(r.Ref, req.RefDType, req.Shape)
 		return err
 	})
 	if err != nil {
@@ -82,8 +82,8 @@ func (e *executor) maskLimit(a *align.Alignment, req metrics.Request) (float64, 
 	return -max(-maskStart, maskFactor*median), nil
 }
 
-// sample reads at most sampled elements of a side, evenly spaced.
-func sample(from metrics.Reader, d tensor.DType, shape tensor.Shape) ([]float64, error) {
+// readSample reads at most sampled elements of a side, evenly spaced.
+func readSample(from metrics.Reader, d tensor.DType, shape tensor.Shape) ([]float64, error) {
 	total, _ := shape.Count()
 	count, size := min(total, sampled), d.UnitSize()
 	if count == 0 {

@@ -59,7 +59,7 @@ func (b *block) compute() {
 	if special { // before pairs are removed
 		b.addNoise(math.Inf(1))
 	}
-	b.sample()
+	b.takeSamples()
 	if b.equal && b.e.npu.dtype == tensor.Float32 && !b.n.span.Special { // needs no codes
 		b.digests, b.hashed = kernel.DigestEqual32(b.n.stored), true
 	}

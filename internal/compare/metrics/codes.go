@@ -40,7 +40,7 @@ func (c *codes) round(dst []int64, values []float64) {
 	}
 	if c.Mantissa == 52 {
 		for i, x := range values {
-			dst[i] = order(math.Float64bits(x))
+			dst[i] = orderedCode(math.Float64bits(x))
 		}
 		return
 	}
@@ -48,8 +48,8 @@ func (c *codes) round(dst []int64, values []float64) {
 	form.Round(dst, values)
 }
 
-// order turns the bits of a float (sign and magnitude) into an integer in the order of the values.
-func order(bits uint64) int64 {
+// orderedCode turns the bits of a float (sign and magnitude) into an integer in the order of the values.
+func orderedCode(bits uint64) int64 {
 	sign := int64(bits) >> 63
 	return (int64(bits&^kernel.SignBit) ^ sign) - sign
 }

@@ -29,7 +29,7 @@ func (s *side) decode(b *block) {
 	s.values = s.values[:b.count]
 	if b.e.complex {
 		s.parts = s.parts[:2*b.count]
-		s.number.parts(s.parts, s.stored, b.host)
+		s.number.decodeParts(s.parts, s.stored, b.host)
 		moduli(s.values, s.parts)
 		if s.span = kernel.SpanOf(s.values); s.span.Special {
 			s.boundModuli()
@@ -91,8 +91,8 @@ func (s *side) integers(b *block) []uint64 {
 	return s.exact
 }
 
-// sample counts the zeros at the end of the NPU tensor and takes the sampled points.
-func (b *block) sample() {
+// takeSamples counts the zeros at the end of the NPU tensor and takes the sampled points.
+func (b *block) takeSamples() {
 	p := b.part
 	zeros := 0
 	for zeros < b.count && b.n.values[b.count-1-zeros] == 0 {

@@ -135,7 +135,7 @@ func (v Value) class() Class { return complexClass(v.Real, v.Imag) }
 func (n *number) decodeOne(src []byte) Value {
 	var parts [2]float64
 	var buffer [16]byte
-	n.parts(parts[:], src, buffer[:])
+	n.decodeParts(parts[:], src, buffer[:])
 	v := Value{DType: n.dtype, Real: parts[0], Imag: parts[1]}
 	if n.integer {
 		var exact [1]uint64
@@ -290,7 +290,7 @@ func (e *Engine) relations(r *Result, p *Partial, s *node) {
 	if ofN && ofR {
 		e.angles(r, s, p.maxAbs.value == 0)
 		if rr := s.pair.r.square(); rr != 0 {
-			r.Scale = NumberOf(s.product() / rr)
+			r.Scale = NumberOf(s.sumOfProducts() / rr)
 			if ofD {
 				r.ScaleResidual = NumberOf(s.pair.residual(r.Scale.Value(), r.CosineRaw.Value()))
 			}
@@ -318,7 +318,7 @@ func (e *Engine) angles(r *Result, s *node, equal bool) {
 	case nn == 0 || rr == 0:
 		r.CosineZero, r.CosineRaw = OneZero, NumberOf(0)
 	default:
-		r.CosineRaw = NumberOf(s.product() / (math.Sqrt(nn) * math.Sqrt(rr)))
+		r.CosineRaw = NumberOf(s.sumOfProducts() / (math.Sqrt(nn) * math.Sqrt(rr)))
 	}
 	r.Cosine = NumberOf(min(max(r.CosineRaw.Value(), -1), 1))
 	if !n.isConstant() && !ref.isConstant() {

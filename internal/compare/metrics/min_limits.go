@@ -84,7 +84,7 @@ func (t *minLimits) add(l Limits, x extent, abs, r []float64) {
 
 func (t *minLimits) addMargin(l Limits, abs, r []float64) {
 	for i := 0; !math.IsInf(t.margin, 1); i++ {
-		i += l.scaled(t.margin/slack).firstBeyond(abs[i:], r[i:])
+		i += l.scaleBy(t.margin/slack).firstBeyond(abs[i:], r[i:])
 		if i == len(abs) {
 			return
 		}
@@ -92,8 +92,8 @@ func (t *minLimits) addMargin(l Limits, abs, r []float64) {
 	}
 }
 
-// scaled returns the limits times share; a limit that becomes subnormal is 0.
-func (l Limits) scaled(share float64) Limits {
+// scaleBy returns the limits times share; a limit that becomes subnormal is 0.
+func (l Limits) scaleBy(share float64) Limits {
 	part := func(limit float64) float64 {
 		if limit *= share; limit < 0x1p-1022 {
 			return 0

@@ -155,7 +155,7 @@ func (p *pair) join(a, b *pair) {
 	p.absD, p.absR = a.absD.Merge(b.absD), a.absR.Merge(b.absR)
 }
 
-// product returns the sum of the products of n and r.
-func (p *pair) product() float64 {
+// sumOfProducts returns the sum of the products of n and r.
+func (p *pair) sumOfProducts() float64 {
 	return p.co + float64(float64(float64(p.n.count)*p.n.mean)*p.r.mean)
 }

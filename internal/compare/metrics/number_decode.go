@@ -51,9 +51,9 @@ func (n *number) values(dst []float64, src, buffer []byte) kernel.Span {
 	return kernel.SpanOf(dst)
 }
 
-// parts sets dst to both parts of the elements in src; real elements have the
+// decodeParts sets dst to both parts of the elements in src; real elements have the
 // imaginary part 0.
-func (n *number) parts(dst []float64, src, buffer []byte) {
+func (n *number) decodeParts(dst []float64, src, buffer []byte) {
 	if n.complex {
 		n.values(dst, src, buffer)
 		return

@@ -25,7 +25,7 @@ var passes = []struct {
 	do   func(*block)
 }{
 	{"decode", (*block).decode},
-	{"sample", (*block).sample},
+	{"sample", (*block).takeSamples},
 	{"encode", func(b *block) {
 		if !b.hashed {
 			b.encode()

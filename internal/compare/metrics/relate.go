@@ -51,7 +51,7 @@ func (b *block) divide() kernel.Ratios {
 		share = min(share, 1)
 	}
 	limits := b.e.request.Limits
-	scaled := limits.scaled(share)
+	scaled := limits.scaleBy(share)
 	from, what := b.n.values, b.r.values
 	if !b.e.direct {
 		from, what = b.abs, b.zeros

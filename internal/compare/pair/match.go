@@ -68,8 +68,8 @@ type collector struct {
 	refDone, npuDone []bool
 }
 
-// ids returns the IDs of positions and marks them as done.
-func ids(tensors []*Tensor, done []bool, at []int) []int {
+// tensorIDs returns the IDs of positions and marks them as done.
+func tensorIDs(tensors []*Tensor, done []bool, at []int) []int {
 	all := make([]int, len(at))
 	for i, k := range at {
 		all[i] = tensors[k].ID
@@ -89,7 +89,7 @@ func (c *collector) collect() {
 		c.res.Pairs = append(c.res.Pairs, p)
 	}
 	for _, a := range j.ambiguous {
-		a.Refs, a.NPUs = ids(j.ref, c.refDone, a.Refs), ids(j.npu, c.npuDone, a.NPUs)
+		a.Refs, a.NPUs = tensorIDs(j.ref, c.refDone, a.Refs), tensorIDs(j.npu, c.npuDone, a.NPUs)
 		c.res.Ambiguous = append(c.res.Ambiguous, a)
 	}
 }

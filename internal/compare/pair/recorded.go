@@ -50,7 +50,7 @@ func MatchRecorded(ref, npu []RecorderPosition, nameMap *sidefile.NameMap) []int
 	m.bySeq = !slices.ContainsFunc(npu, func(r RecorderPosition) bool { return r.Kind == tensor.Input })
 	partners := make(map[execution]execution)
 	used := make(map[execution]bool)
-	for _, e := range inSequence(npu) {
+	for _, e := range sequenceExecutions(npu) {
 		if p, ok := m.partner(e); ok && !used[p] {
 			partners[e], used[p] = p, true
 		}
@@ -74,14 +74,14 @@ type execution struct {
 // executions lists the numbers of the executions of each operator, in order.
 func executions(all []RecorderPosition) map[string][]int64 {
 	seqs := make(map[string][]int64)
-	for _, e := range inSequence(all) {
+	for _, e := range sequenceExecutions(all) {
 		seqs[e.op] = append(seqs[e.op], e.seq)
 	}
 	return seqs
 }
 
-// inSequence lists all executions in order.
-func inSequence(all []RecorderPosition) []execution {
+// sequenceExecutions lists all executions in order.
+func sequenceExecutions(all []RecorderPosition) []execution {
 	list := make([]execution, len(all))
 	for i := range all {
 		list[i] = execution{all[i].Op, all[i].Seq}

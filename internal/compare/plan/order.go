@@ -46,7 +46,7 @@ func (p *Planner) Sort() error {
 	place := map[*Round]int{}
 	for i, round := range p.rounds {
 		place[round] = i
-		reasons, err := p.order(round, p.operators(rounds[round]))
+		reasons, err := p.orderOperators(round, p.operators(rounds[round]))
 		if err != nil {
 			return &OrderError{err}
 		}
@@ -131,9 +131,9 @@ func appendNames(names []string, more ...string) []string {
 	return names
 }
 
-// order sets the positions of the operators of a round, and finds the data flow. It returns the reasons why existing
+// orderOperators sets the positions of the operators of a round, and finds the data flow. It returns the reasons why existing
 // sources were rejected.
-func (p *Planner) order(round *Round, operators []operator) (rejected []lang.Sentence, err error) {
+func (p *Planner) orderOperators(round *Round, operators []operator) (rejected []lang.Sentence, err error) {
 	items := make([]dumpdir.Item, len(operators))
 	for i := range operators {
 		items[i] = operators[i].Item

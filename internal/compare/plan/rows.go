@@ -111,8 +111,8 @@ func (m *matcher) readPair(ctx context.Context, x *Pair) (sides [2]*values, err 
 	return sides, nil
 }
 
-// ids returns the token ids of both sides: the first integers that an embedding reads, or of a tensor that is named so.
-func (m *matcher) ids(ctx context.Context) (ids [2]*values, at *Pair, err error) {
+// readIDs returns the token ids of both sides: the first integers that an embedding reads, or of a tensor that is named so.
+func (m *matcher) readIDs(ctx context.Context) (ids [2]*values, at *Pair, err error) {
 	for _, x := range m.pairs {
 		typ := recompute.TypeOfOperator(x.Row.OpType, x.Row.Op)
 		named := strings.Contains(strings.ToLower(x.Row.Op), "input_ids")
@@ -128,7 +128,7 @@ func (m *matcher) ids(ctx context.Context) (ids [2]*values, at *Pair, err error)
 
 // fromIDs matches the sequences of both sides by their ids.
 func (m *matcher) fromIDs(ctx context.Context) (*align.Tokens, error) {
-	ids, at, err := m.ids(ctx)
+	ids, at, err := m.readIDs(ctx)
 	switch {
 	case err != nil:
 		return nil, err
@@ -285,7 +285,7 @@ func (s *segment) find(o *segment, whole bool) int {
 
 // fromFile returns the rows of a file. Without ids, the leading axes that most tensors have are the tokens.
 func (m *matcher) fromFile(ctx context.Context, from *sidefile.RowMap) (*align.Tokens, error) {
-	ids, at, err := m.ids(ctx)
+	ids, at, err := m.readIDs(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -108,7 +108,7 @@ func (s *Side) dropListing() {
 
 // listSide lists the run at a path, limited to file names with a stem, and determines its rounds.
 func listSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Selection, stem dumpdir.Stem) (*Side, error) {
-	nested := opt.nested(path)
+	nested := opt.pathInside(path)
 	run, err := dumpdir.Open(ctx, []string{path}, dumpdir.Options{Skip: opt.Skip, Other: nested, Stem: stem, Sources: opt.sources(), Graphs: true, IR: opt.IR})
 	if err == nil {
 		err = run.FixRounds(ctx, opt.headers(nil))
@@ -239,9 +239,9 @@ func (s *Side) reserve(n int) {
 	s.round, s.op, s.from = make([]*dumpdir.Round, 0, n), make([]*dumpdir.Op, 0, n), make([]*dumpdir.Tensor, 0, n)
 }
 
-// nested returns the path of the other side if it is a folder inside path, else
+// pathInside returns the path of the other side if it is a folder inside path, else
 // "".
-func (o *Options) nested(path string) string {
+func (o *Options) pathInside(path string) string {
 	other := o.NPU
 	if path != o.Ref {
 		other = o.Ref

@@ -50,15 +50,15 @@ func (p *Planner) addThird(ctx context.Context) error {
 	}
 	for i := range p.Pairs {
 		if x := &p.Pairs[i]; x.Ref != nil && x.NPU != nil {
-			x.Third = thirdOf(x, found[x.Ref.ID])
+			x.Third = findThird(x, found[x.Ref.ID])
 		}
 	}
 	return nil
 }
 
-// thirdOf returns the third tensor of a pair: the only candidate, or the only candidate of the
+// findThird returns the third tensor of a pair: the only candidate, or the only candidate of the
 // same round; else nil.
-func thirdOf(x *Pair, candidates []*Pair) *Tensor {
+func findThird(x *Pair, candidates []*Pair) *Tensor {
 	if len(candidates) > 1 {
 		candidates = slices.DeleteFunc(slices.Clone(candidates), func(c *Pair) bool { return c.Row.At != x.Row.At })
 	}

@@ -36,7 +36,7 @@ func (s *sharding) open(o *Options, npu *Side) {
 // matchNames maps NPU tensors to reference tensors of the same name if there are only statistics: without values their
 // parts cannot be located.
 func (s *sharding) matchNames(ref, npu *Side) {
-	refID, npuID := ref.ids(), npu.ids()
+	refID, npuID := ref.tensorIDs(), npu.tensorIDs()
 	for _, step := range s.steps {
 		step.locations, step.located, step.noValues = make(map[int]location), make(map[int]bool), true
 		of := make(map[string]int)
@@ -61,7 +61,7 @@ func (s *sharding) matchNames(ref, npu *Side) {
 
 // locateReference finds the part of the reference that each NPU tensor is.
 func (s *sharding) locateReference(ctx context.Context, o *Options, ref, npu *Side) error {
-	refID, npuID := ref.ids(), npu.ids()
+	refID, npuID := ref.tensorIDs(), npu.tensorIDs()
 	for k, step := range s.steps {
 		own := s.Run.StepOf(step.npu[0].At)
 		if own == nil {
@@ -91,8 +91,8 @@ func (s *sharding) otherReferences(k int) (rounds [][]*dumpdir.Round) {
 	return rounds
 }
 
-// ids returns the IDs of the tensors of a side.
-func (s *Side) ids() map[*dumpdir.Tensor]int {
+// readIDs returns the IDs of the tensors of a side.
+func (s *Side) tensorIDs() map[*dumpdir.Tensor]int {
 	ids := make(map[*dumpdir.Tensor]int, len(s.from))
 	for i, t := range s.from {
 		ids[t] = i

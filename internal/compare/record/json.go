@@ -100,8 +100,8 @@ func constant(r *metrics.Result) bool {
 // definedUnlessNaN returns x as a metric, undefined if x is NaN.
 func definedUnlessNaN(x float64) metrics.Metric { return metrics.NumberIf(x, x == x) }
 
-// asCount converts a number to a count, 0 if undefined. Counts of elements that fit on a disk are exact in float64.
-func asCount(m metrics.Metric) (int64, error) {
+// countOf converts a number to a count, 0 if undefined. Counts of elements that fit on a disk are exact in float64.
+func countOf(m metrics.Metric) (int64, error) {
 	if n := int64(m.Value()); n >= 0 && n < 1<<53 && float64(n) == m.Value() {
 		return n, nil
 	}
@@ -158,11 +158,11 @@ func classesOf(r *metrics.Result) jsonMembers {
 func setClasses(r *metrics.Result, all jsonMembers) (err error) {
 	for _, class := range classKeys {
 		first := class.cells[0]
-		if r.Classes[first[0]][first[1]], err = asCount(all.get(class.key)); err != nil {
+		if r.Classes[first[0]][first[1]], err = countOf(all.get(class.key)); err != nil {
 			return lang.Errorf("classes.%s: %w", class.key, err)
 		}
 	}
-	if r.Mismatch.Count, err = asCount(all.get(mismatchKey)); err != nil {
+	if r.Mismatch.Count, err = countOf(all.get(mismatchKey)); err != nil {
 		return lang.Errorf("classes.%s: %w", mismatchKey, err)
 	}
 	return nil

@@ -196,7 +196,7 @@ func (r *Report) Worst() []int {
 			fails = 1
 		}
 		all = append(all, rank{i, [4]float64{fails, Share(max(row.Errors, result.StrictErrors()), result.Total),
-			orLeast(result.MeanRel), orLeast(result.MaxAbs.Metric)}})
+			numberOrLeast(result.MeanRel), numberOrLeast(result.MaxAbs.Metric)}})
 	}
 	slices.SortStableFunc(all, func(a, b rank) int { return slices.Compare(b.by[:], a.by[:]) })
 	worst := make([]int, 0, min(worstShown, len(all)))
@@ -206,8 +206,8 @@ func (r *Report) Worst() []int {
 	return worst
 }
 
-// orLeast returns a metric for sorting: an undefined metric is less than all others.
-func orLeast(m metrics.Metric) float64 {
+// numberOrLeast returns a metric for sorting: an undefined metric is less than all others.
+func numberOrLeast(m metrics.Metric) float64 {
 	if !m.Defined() {
 		return math.Inf(-1)
 	}

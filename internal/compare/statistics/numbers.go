@@ -232,11 +232,11 @@ func differ(ref, npu *sideStatistics) difference {
 }
 
 // faultPattern names the form of the differences of a tensor, empty if it has no name.
-func (v *value) faultPattern() string { return pattern(v.ref, v.npu, &v.difference) }
+func (v *value) faultPattern() string { return errorPattern(v.ref, v.npu, &v.difference) }
 
-// pattern names the form in which four numbers differ from the numbers of the reference. The first rule that holds
+// errorPattern names the form in which four numbers differ from the numbers of the reference. The first rule that holds
 // decides.
-func pattern(ref, npu *sideStatistics, d *difference) string {
+func errorPattern(ref, npu *sideStatistics, d *difference) string {
 	most := ref.magnitude()
 	switch {
 	case !ref.hasNorm() || !npu.hasNorm() || most == 0 || !npu.finite():

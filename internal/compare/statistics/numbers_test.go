@@ -174,7 +174,7 @@ func TestPattern(t *testing.T) {
 		g := out(test.typ, test.ref, test.npu)
 		ref, npu := newNumbers(g.row.Statistics.Ref, g.row.RefDType, g.row.RefShape), newNumbers(g.row.Statistics.NPU, g.row.NPUDType, g.row.NPUShape)
 		d := differ(ref, npu)
-		if got := pattern(ref, npu, &d); got != test.want {
+		if got := errorPattern(ref, npu, &d); got != test.want {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}
 	}

@@ -228,7 +228,7 @@ func (j *judge) notCopied(c *call, v *value) bool {
 		if isSameReading(in.npu, v.npu) || d.z <= copied+float64(2*max(in.npu.coarse, v.npu.coarse)) {
 			return false
 		}
-		j.reportOrigin(v, cmp.Or(pattern(in.npu, v.npu, &d), string(finding.NotCopied)), finding.High, lang.Say("in the reference this operator leaves its input unchanged; on the NPU it reads %s and writes %s", in.npu.text(), v.npu.text()))
+		j.reportOrigin(v, cmp.Or(errorPattern(in.npu, v.npu, &d), string(finding.NotCopied)), finding.High, lang.Say("in the reference this operator leaves its input unchanged; on the NPU it reads %s and writes %s", in.npu.text(), v.npu.text()))
 		return true
 	}
 	return false

@@ -217,10 +217,10 @@ func channelGain(s, in *noise.Noise, g int) float64 {
 
 // sameRows reports whether the rows of two tensors stand for the same positions.
 func sameRows(a, b *noise.Noise) bool {
-	return slices.Equal(leading(a), leading(b)) && len(a.Rows.RMS) == len(b.Rows.RMS)
+	return slices.Equal(leadingAxes(a), leadingAxes(b)) && len(a.Rows.RMS) == len(b.Rows.RMS)
 }
 
-func leading(n *noise.Noise) []int64 { return n.Shape[:max(len(n.Shape)-1, 0)] }
+func leadingAxes(n *noise.Noise) []int64 { return n.Shape[:max(len(n.Shape)-1, 0)] }
 
 // sameChannels reports whether two tensors have equally many channels, on the same axis.
 func sameChannels(a, b *noise.Noise) bool {

@@ -119,26 +119,26 @@ func Rules() []Rule {
 		{"peaks", "an element stands out: its SCORE exceeds 2 and 2 x the SCORE of the tensor, and the largest error exceeds 8 x the rms error and 2.5 x the same ratio of any input", RoughBound, Origin, Sparse, func(c *judgement) bool { return c.localKind() == Sparse }},
 		formRule("factor-alone", "a factor as in factor-exact, but SCORE > 1.6; the further conditions of factor are not needed", func(c *judgement) bool { return c.isScaled(c.v) }),
 		formRule("factor-per-group", "a factor for each row or channel explains more than half of the squared error (in each input less than a quarter); SCORE > 1.6", func(c *judgement) bool {
-			return c.isOwnForm(c.Out.GroupScale > 0.5 && c.ofInputs(func(in *noise.Noise) float64 { return in.GroupScale }) < 0.25)
+			return c.isFormOfOperator(c.Out.GroupScale > 0.5 && c.ofInputs(func(in *noise.Noise) float64 { return in.GroupScale }) < 0.25)
 		}),
 		formRule("offset-per-group", "an offset for each row or channel explains more than half of the squared error (in each input less than a quarter); SCORE > 1.6", func(c *judgement) bool {
-			return c.isOwnForm(c.Out.GroupMean > 0.5 && c.ofInputs(func(in *noise.Noise) float64 { return in.GroupMean }) < 0.25)
+			return c.isFormOfOperator(c.Out.GroupMean > 0.5 && c.ofInputs(func(in *noise.Noise) float64 { return in.GroupMean }) < 0.25)
 		}),
 		formRule("factor-by-sign", "one factor for positive and another for negative elements explain more than 30 % of the squared error (in each input less than 10 %); SCORE > 1.6", func(c *judgement) bool {
-			return c.isOwnForm(c.Out.ScaleBySign > 0.3 && c.ofInputs(func(in *noise.Noise) float64 { return in.ScaleBySign }) < 0.1)
+			return c.isFormOfOperator(c.Out.ScaleBySign > 0.3 && c.ofInputs(func(in *noise.Noise) float64 { return in.ScaleBySign }) < 0.1)
 		}),
 		formRule("toward-zero", "most errors point toward 0, or most away from it: the mean of error x sign exceeds 0.35 x the rms error (in each input less than 0.15); SCORE > 1.6", func(c *judgement) bool {
-			return c.isOwnForm(c.Out.TowardZero > 0.35 && c.ofInputs(func(in *noise.Noise) float64 { return in.TowardZero }) < 0.15)
+			return c.isFormOfOperator(c.Out.TowardZero > 0.35 && c.ofInputs(func(in *noise.Noise) float64 { return in.TowardZero }) < 0.15)
 		}),
 		formRule("small-factor", "a factor more than 2 % and 8 standard deviations from 1 explains more than 12 % of the error; SCORE > 1.6", func(c *judgement) bool {
-			return c.isOwnForm(c.v.ScaleZ > 8 && c.v.ScaleShare > 0.12 && math.Abs(c.Out.Scale) > 0.02)
+			return c.isFormOfOperator(c.v.ScaleZ > 8 && c.v.ScaleShare > 0.12 && math.Abs(c.Out.Scale) > 0.02)
 		}),
 		formRule("offset", "the mean error exceeds half of the rms error, and 4 x the mean errors of all inputs together; SCORE > 1.6", func(c *judgement) bool {
 			mean := math.Abs(c.Out.Mean)
-			return c.isOwnForm(mean > 0.5*c.Out.RMS && total(c.Inputs, func(in *noise.Noise) float64 { return math.Abs(in.Mean) }) < 0.25*mean)
+			return c.isFormOfOperator(mean > 0.5*c.Out.RMS && total(c.Inputs, func(in *noise.Noise) float64 { return math.Abs(in.Mean) }) < 0.25*mean)
 		}),
 		formRule("large", "the rms error exceeds 25 % of the rms of the reference; SCORE > 2 x limit", func(c *judgement) bool {
-			return c.isOwnForm(ratio(c.Out.RMS, c.Out.RefRMS) > 0.25 && c.v.Score > 2*c.limit)
+			return c.isFormOfOperator(ratio(c.Out.RMS, c.Out.RefRMS) > 0.25 && c.v.Score > 2*c.limit)
 		}),
 		{"far", "SCORE > 32: healthy operators do not amplify errors so much", RoughBound, Origin, Value, func(c *judgement) bool { return c.v.Score > limits.Noise }},
 		{"sure", "SCORE > 8, and the rms error exceeds 10 % of the rms of the reference; no input has a relative error above 0.2, or depends on random numbers or tied indices", RoughBound, Origin, Value, (*judgement).isSure},
@@ -248,9 +248,9 @@ func (c *judgement) localKind() Kind {
 	return c.partKind
 }
 
-// isOwnForm reports whether a form was found that belongs to the operator. If no input is known, and some inputs were
+// isFormOfOperator reports whether a form was found that belongs to the operator. If no input is known, and some inputs were
 // not compared, the form may come from these inputs.
-func (c *judgement) isOwnForm(found bool) bool { return found && !(c.root && c.Hidden) }
+func (c *judgement) isFormOfOperator(found bool) bool { return found && !(c.root && c.Hidden) }
 
 // ofInputs returns the largest value of a property among the inputs that have an error.
 func (c *judgement) ofInputs(number func(*noise.Noise) float64) float64 {
