@@ -11,19 +11,18 @@ type Completeness struct {
 }
 
 // Add adds an operator of the forward pass. isOpen: it reads floating-point numbers, no parameters, and no dumped
-// operator produced any of them. Modules do not count.
+// operator produced any of them. Only functions count, as msprobe names them: modules may lack the functions between
+// them, and graphs are dumped with other settings.
 func (c *Completeness) Add(op string, isOpen bool) {
-	if msprobe.IsModule(op) {
+	name := msprobe.ParseName(op)
+	if name.Direction != msprobe.Forward || msprobe.IsModule(op) {
 		return
 	}
-	name := msprobe.ParseName(op)
-	if name.Direction == msprobe.Forward {
-		if c.first == nil {
-			c.first = map[string]string{}
-		}
-		if before, ok := c.first[name.Callee]; !ok || isLowerNumber(name.Number, before) {
-			c.first[name.Callee] = name.Number
-		}
+	if c.first == nil {
+		c.first = map[string]string{}
+	}
+	if before, ok := c.first[name.Callee]; !ok || isLowerNumber(name.Number, before) {
+		c.first[name.Callee] = name.Number
 	}
 	c.operators++
 	if isOpen {
@@ -34,12 +33,12 @@ func (c *Completeness) Add(op string, isOpen bool) {
 func isLowerNumber(a, b string) bool { return len(a) < len(b) || len(a) == len(b) && a < b }
 
 // IsPartial reports whether operators are missing: the first dumped call of a function is not its first call, or a
-// quarter of the operators (at least 2) are open.
+// quarter of at least 6 operators are open.
 func (c *Completeness) IsPartial() bool {
 	for _, number := range c.first {
 		if number != "0" {
 			return true
 		}
 	}
-	return c.open >= 2 && 4*c.open >= c.operators
+	return c.operators >= 6 && 4*c.open >= c.operators
 }

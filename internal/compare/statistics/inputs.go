@@ -203,7 +203,7 @@ func (j *judge) judgeUnproduced(v *value) {
 	case begins && !parameter && j.isPartial() && !v.shape && !v.lost:
 		typical := j.typicalDifference()
 		if v.noise = v.z; v.z > max(sums*u, min(follows*typical, mostDrift)) {
-			j.reportOrigin(v, string(finding.CameIn), finding.Medium, lang.Say("no dumped operator produced %s of %s; relative difference %.2g, of outputs of the run typically %.2g", v.place.Tensor, v.op.name, v.z, typical))
+			j.reportOrigin(v, string(finding.CameIn), finding.Medium, lang.Say("no dumped operator produced %s of %s; relative difference %.2g, of outputs of the run typically %.2g", v.place.Place(v.row), v.op.name, v.z, typical))
 		}
 	case begins:
 		j.judgeStart(v, parameter)
@@ -298,10 +298,10 @@ func (j *judge) reportCameIn(v *value, run float64) {
 	v.consequence(origin)
 	if v.lost {
 		j.nan = true
-		j.reportOrigin(place, string(finding.CameIn), confidence, lang.Say("NaN or infinities come from outside: no dumped operator produced %s of %s: %s", v.place.Tensor, v.op.name, v.text()))
+		j.reportOrigin(place, string(finding.CameIn), confidence, lang.Say("NaN or infinities come from outside: no dumped operator produced %s of %s: %s", v.place.Place(v.row), v.op.name, v.text()))
 		return
 	}
-	j.reportOrigin(place, string(finding.CameIn), confidence, lang.Say("no dumped operator produced %s of %s; relative difference %.2g, of earlier tensors at most %.2g", v.place.Tensor, v.op.name, v.z, run))
+	j.reportOrigin(place, string(finding.CameIn), confidence, lang.Say("no dumped operator produced %s of %s; relative difference %.2g, of earlier tensors at most %.2g", v.place.Place(v.row), v.op.name, v.z, run))
 }
 
 // runAt returns the noise of the run at a call.
