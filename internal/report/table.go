@@ -141,11 +141,6 @@ func columnsOfPart[R, P any](part func(R) (p P, ok bool), columns ...Column[P]) 
 	return all
 }
 
-// sameHeading returns the columns with some names, in their order.
-func sameHeading[R any](columns []Column[R], names ...string) []Column[R] {
-	return slices.DeleteFunc(slices.Clone(columns), func(c Column[R]) bool { return !slices.Contains(names, c.Name) })
-}
-
 // pointers returns pointers to rows, which are cheaper to pass.
 func pointers[R any](rows []R) []*R {
 	all := make([]*R, len(rows))

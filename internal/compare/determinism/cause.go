@@ -14,6 +14,7 @@ import (
 	"dumptool/internal/exact"
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/lang"
+	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
 	"dumptool/internal/trace"
 )
@@ -198,8 +199,8 @@ func (d *Report) recompute(ctx context.Context, opt *Options, path string, names
 // evidence has the results of recomputing an output in all runs.
 type evidence struct {
 	wrong, right, within []string // runs; within: computed again and not wrong, maybe with wide bounds
-	// adds: the order of additions may change the output. random: the operator draws it.
-	adds, random bool
+	// adds: the order of additions may change the output.
+	adds bool
 	// rough is the largest error of the runs with elements beyond the bound of float32 sums, exact of the other runs,
 	// both relative to the bound of any unit; 0 for no such run.
 	rough, exact float64
@@ -224,7 +225,6 @@ func (r *Row) evidence(runs []recomputed) (e evidence) {
 			e.within = append(e.within, drift.Run)
 		}
 		e.adds = e.adds || isCommunication || self != nil && self.Adds
-		e.random = e.random || self.IsRandom()
 		switch {
 		case self == nil:
 		case self.Beyond > 0:
@@ -246,10 +246,10 @@ func (r *Row) cause(inputs []*Row, runs []recomputed) (Cause, lang.Sentence) {
 	// the operators in a module round their results too: one step there may be many steps of the output
 	rounds := msprobe.IsModule(r.Op) && len(e.within) < files
 	switch {
-	case e.random:
-		return Random, lang.Say("its output is random")
 	case len(e.wrong) > 0 && len(e.within) > 0:
 		return Fault, lang.Say("wrong result from its own inputs in %s, right in %s", strings.Join(e.wrong, ", "), strings.Join(e.within, ", "))
+	case !differ && len(e.wrong) == 0 && recompute.TypeOfOperator("", r.Op).Random:
+		return Random, lang.Say("its output is random")
 	case !differ && !rounds && worst.isFlip():
 		return Fault, lang.Say("equal inputs, one bit of element %d differs", *worst.First)
 	case len(e.right) < files && worst.jump > roundoffJump && (!differ && !rounds || areClose(inputs) && worst.steps > math.Ldexp(roundoffShare, worst.fraction)):

@@ -20,7 +20,7 @@ func TestCause(t *testing.T) {
 		return &record.RecomputedOutput{Status: status, Beyond: beyond, Worst: []float64{0.25, 1}[beyond], Adds: adds, Elements: 1000}
 	}
 	right, sum, rough := self("ok", 0, false), self("ok", 0, true), self("ok", 1, true)
-	wrong, random := self("wrong", 1, true), &record.RecomputedOutput{Status: "undecided", Reason: "RANDOM"}
+	wrong := self("wrong", 1, true)
 	input := func(d Drift) *Row { return &Row{Kind: "input", Distinct: 2, Drifts: []Drift{{}, d}} }
 	equal, other := &Row{Kind: "input", Distinct: 1}, input(Drift{Bits: 1, fraction: 23, steps: 9})
 	near, index := input(Drift{Bits: 1, fraction: 23, steps: 8}), input(Drift{Bits: 1})
@@ -42,7 +42,9 @@ func TestCause(t *testing.T) {
 		why    string
 	}{
 		{"no inputs", "Torch.f.0.forward", sum, sum, nil, Drift{}, 1, Unknown, "its inputs were not dumped"},
-		{"drawn", "Torch.f.0.forward", random, random, []*Row{equal}, Drift{}, 9, Random, "its output is random"},
+		{"drawn", "Functional.dropout.0.forward", nil, nil, []*Row{equal}, Drift{}, 9, Random, "its output is random"},
+		{"drawn, and wrong in one run", "Functional.dropout.0.forward", sum, wrong, []*Row{equal}, Drift{}, 9, Fault, "wrong result from its own inputs in b, right in a"},
+		{"drawn from other inputs", "Functional.dropout.0.forward", nil, nil, []*Row{other}, Drift{}, 9, Unknown, "it cannot be computed again in every run"},
 		{"wrong in one run", "Torch.f.0.forward", sum, wrong, []*Row{equal}, Drift{}, 9, Fault, "wrong result from its own inputs in b, right in a"},
 		{"wrong in one run, other inputs", "Torch.f.0.forward", wrong, sum, []*Row{other}, Drift{}, 9, Fault, "wrong result from its own inputs in a, right in b"},
 		{"wrong in both runs", "Torch.f.0.forward", wrong, wrong, []*Row{equal}, Drift{}, 9, Unknown, "wrong result from its own inputs in every run: see 'dumptool check'"},

@@ -47,8 +47,6 @@ const (
 	selfMisfit = "misfit"
 	// selfCrashed is the status of an operator whose recomputation panicked.
 	selfCrashed = "crashed"
-	// reasonRandom is the reason of undecided for an operator that draws its output.
-	reasonRandom = "RANDOM"
 )
 
 var selfStatuses = []string{selfOK, selfLow, selfWrong, selfMisfit, "undecided", selfCrashed}
@@ -82,9 +80,6 @@ func (s *RecomputedOutput) Confidence() finding.Confidence {
 	}
 	return finding.High
 }
-
-// IsRandom reports whether the operator draws its output.
-func (s *RecomputedOutput) IsRandom() bool { return s != nil && s.Reason == reasonRandom }
 
 // check reports values that no check produces.
 func (s *RecomputedOutput) check() error {
