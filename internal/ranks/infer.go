@@ -367,10 +367,14 @@ func (n *inference) voteExchange(e *Event) (right, wrong int) {
 
 // decide sets the groups of calls: to the best spacing if it explains most members, or if it explains some of them
 // and was the best for other calls of the same kind; else to the spacing that was the best for most other calls of
-// the kind.
+// the kind. Sums in low precision that no spacing explains have the spacing with the nearest sums.
 func (n *inference) decide(u *ungroupedCalls) {
 	pick := u.best.spacing
 	if u.best.share <= explainedMembers && (u.best.share == 0 || n.votes[u.kind][pick] == 0) {
+		if near := n.nearestSpacing(u); near.size > 0 {
+			n.setGroups(u, near)
+			return
+		}
 		most := 0.0
 		pick = spacing{}
 		for s, votes := range n.votes[u.kind] {
@@ -379,9 +383,13 @@ func (n *inference) decide(u *ungroupedCalls) {
 			}
 		}
 	}
-	if pick.size == 0 {
-		return
+	if pick.size > 0 {
+		n.setGroups(u, pick)
 	}
+}
+
+// setGroups sets the groups of calls to a spacing.
+func (n *inference) setGroups(u *ungroupedCalls, pick spacing) {
 	for _, g := range pick.groups(u.ranks) {
 		n.found = append(n.found, g)
 		e := u.event(g)
@@ -395,4 +403,67 @@ func (n *inference) decide(u *ungroupedCalls) {
 			}
 		}
 	}
+}
+
+// distinctError is the minimum ratio between the errors of two spacings at which the smaller error identifies the groups.
+const distinctError = 3
+
+// nearestSpacing returns the spacing whose sums are near the results, within the error of a reduction in low precision,
+// while the sums of all others are not; the zero value for none. The error of a spacing is the median over the members.
+func (n *inference) nearestSpacing(u *ungroupedCalls) (nearest spacing) {
+	least, second := math.Inf(1), math.Inf(1)
+	for _, s := range n.spacings() {
+		groups := s.groups(u.ranks)
+		if groups == nil {
+			continue
+		}
+		var all []float64
+		for _, g := range groups {
+			e := u.event(g)
+			if e.complete(); e.skip.IsZero() {
+				all = append(all, n.sumErrors(e)...)
+			}
+		}
+		if len(all) < len(u.ranks) {
+			continue
+		}
+		slices.Sort(all)
+		switch err := all[len(all)/2]; {
+		case err < least:
+			nearest, least, second = s, err, least
+		default:
+			second = min(second, err)
+		}
+	}
+	if least > lowLargest || second <= distinctError*least {
+		return spacing{}
+	}
+	return nearest
+}
+
+// sumErrors returns, for each member of a reduction, the error of its result relative to the sum; nil for other
+// communications.
+func (n *inference) sumErrors(e *Event) (all []float64) {
+	p, err := e.plan()
+	if err != nil || p.ranges == nil {
+		return nil
+	}
+	r := &reducer{reader: n.reader, event: e, plan: p, op: e.comms[0].Op, reduced: &n.reader.reduced}
+	if r.setPrecision() != nil || !r.skip.IsZero() {
+		return nil
+	}
+	for i, m := range e.comms {
+		part := p.ranges[i]
+		some := min(part.n, sample)
+		r.y = trace.Resize(r.y, some)
+		if !n.isTelling(m) || errors.Join(r.reduce(part.first, some), r.Floats(r.y, m.Out, 0)) != nil {
+			return nil
+		}
+		var apart, size float64
+		for k, y := range r.y {
+			apart, size = apart+float64((y-r.exact[k])*(y-r.exact[k])), size+float64(r.exact[k]*r.exact[k])
+		}
+		all = append(all, math.Sqrt(apart/size))
+	}
+	return all
 }

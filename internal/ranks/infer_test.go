@@ -411,6 +411,38 @@ func TestInferDamaged(t *testing.T) {
 	})
 }
 
+// TestInferLowPrecision: sums of 5 bits of mantissa fit no group exactly. Their groups are the ranks with the nearest
+// sums, not the groups of other sums of the same shape.
+func TestInferLowPrecision(t *testing.T) {
+	const d, world = tensor.Float32, 4
+	near, far := []int{0, 1}, []int{0, 2}
+	b := new(ranktest.Built)
+	x := make([][]float64, world)
+	for call, stride := range []int{2, 1} { // the first sum is exact
+		for rank := range world {
+			x[rank] = ranktest.Normals(d, uint64(10*call+rank+1), 64)
+		}
+		for rank := range world {
+			y := make([]float64, 64)
+			for k := range y {
+				if y[k] = x[rank][k] + x[rank^stride][k]; call == 1 {
+					mantissa, exponent := math.Frexp(y[k])
+					y[k] = math.Ldexp(math.RoundToEven(32*mantissa)/32, exponent)
+				} else {
+					y[k] = float64(float32(y[k]))
+				}
+			}
+			b.Comm(0, rank, "all_reduce", nil, []*trace.Tensor{ranktest.Of(d, x[rank]...)}, []*trace.Tensor{ranktest.Of(d, y...)}, nil)
+		}
+	}
+	r := runOf(b)
+	r.inferSteps(newReader(0), r.Steps, nil)
+	calls := r.Steps[0].Calls[0]
+	if !slices.Equal(calls[0].Comm.Group, far) || !slices.Equal(calls[1].Comm.Group, near) {
+		t.Errorf("groups %v and %v, want %v and %v", calls[0].Comm.Group, calls[1].Comm.Group, far, near)
+	}
+}
+
 // damaged changes elements.
 func damaged(x []float64, damage func(k int, v float64) float64) {
 	for k, v := range x {
