@@ -176,7 +176,7 @@ func fittingReadings(rule *rule, orders []tensor.Format, host, dev tensor.Shape,
 	return all, p, first
 }
 
-// misfitError returns the error of a host shape of which no reading produces the device shape.
+// misfitError returns the error of a host shape that no reading converts to the device shape.
 func (pl *planner) misfitError(rule *rule, orders []tensor.Format, host tensor.Shape, p params, first error) error {
 	likely := orders[0]
 	if slices.Contains(orders, pl.Target) {

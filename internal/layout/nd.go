@@ -188,7 +188,7 @@ var ndRNNBias = ndRule{
 	},
 }
 
-// biasBlocks infers the C0 to a multiple of which each block of hid is padded: the expected C0 if
+// biasBlocks infers the C0 whose multiples are the sizes of the padded blocks of hid: the expected C0 if
 // it produces the device dimension, else the smallest power of two from 4 to 64 that does.
 func biasBlocks(dev tensor.Shape, columns int64, p *params) {
 	p.n0 = 1
