@@ -42,6 +42,10 @@ func statisticsVerdict(r *record.Report, compared int) lang.Sentence {
 		return withKnownFailures(r, "FAIL", text)
 	case len(origins) == 1:
 		row := r.Row(origins[0])
+		if row.FirstCode() == finding.CameIn {
+			text = lang.Say("judged from %s only, %s", by, cameIn(row))
+			break
+		}
 		text = lang.Say("judged from %s only, 1 operator adds an error of its own: %s%s", by, rowTitle(row), kindInBrackets(row))
 		if e := row.Evidence; e != nil && e.Score > 1 {
 			text = lang.Say("%s, %s x the error that rounding explains", text, digits(fewDigits)(float64(e.Score)))

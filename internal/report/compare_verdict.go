@@ -329,10 +329,8 @@ func oneOrigin(row *record.Row) lang.Sentence {
 		return lang.Say("the runs did not read the same input, or %s is wrong: its inputs were not dumped", rowTitle(row))
 	case code == finding.StartedApart:
 		return lang.Say("the runs did not read the same input (or weights): %s differs", rowTitle(row))
-	case code == finding.CameIn && row.Kind != string(tensor.Output):
-		return lang.Say("%s differs, and its producer was not compared", rowTitle(row))
 	case code == finding.CameIn:
-		return lang.Say("the fault is inside %s, in an operator that was not dumped", rowTitle(row))
+		return cameIn(row)
 	case row.Self.IsWrong() && row.Self.Bad > 0:
 		return lang.Say("%s%s is wrong: %d of %d elements differ from the result computed again from its own inputs",
 			rowTitle(row), inBrackets(row), row.Self.Bad, row.Self.Elements)
@@ -356,6 +354,14 @@ func oneOrigin(row *record.Row) lang.Sentence {
 	}
 	return lang.Say("1 operator adds an error of its own: %s%s, %s x the error that rounding explains",
 		rowTitle(row), inBrackets(row), digits(fewDigits)(float64(e.Score)))
+}
+
+// cameIn says where an error came in that no dumped operator made.
+func cameIn(row *record.Row) lang.Sentence {
+	if row.Kind != string(tensor.Output) {
+		return lang.Say("%s differs, and its producer was not compared", rowTitle(row))
+	}
+	return lang.Say("the fault is inside %s, in an operator that was not dumped", rowTitle(row))
 }
 
 // noVerdict returns the verdict on a run that cannot be judged.
