@@ -435,7 +435,7 @@ func (n *inference) nearestSpacing(u *ungroupedCalls) (nearest spacing) {
 			second = min(second, err)
 		}
 	}
-	if least > lowLargest || second <= distinctError*least {
+	if least > lowLargest || !(second > distinctError*least) { // second may be NaN
 		return spacing{}
 	}
 	return nearest

@@ -18,13 +18,14 @@ func gridSample(c *call) *Array {
 	z := c.array(shape)
 	xa, xb := image.errorBounds()
 	channels, pixels, points := int(shape[1]), int(image.shape[2:].Elements()), int(shape[2:].Elements())
+	var taps, before []gridTap
 	for i := range int(shape[0]) * points {
 		if i%cellElements == 0 && c.isStopped() {
 			break
 		}
-		taps := []gridTap{{weight: 1}}
+		taps = append(taps[:0], gridTap{weight: 1})
 		for k := range axes { // the last coordinate belongs to the first axis
-			taps = s.cross(taps, grid.v[i*axes+axes-1-k], image.shape[2+k])
+			before, taps = taps, s.cross(before[:0], taps, grid.v[i*axes+axes-1-k], image.shape[2+k])
 		}
 		batch, point := i/points, i%points
 		for channel := range channels {
@@ -69,8 +70,8 @@ type gridSampler struct {
 	corners       bool
 }
 
-// cross combines the taps of the axes before with the taps at a coordinate of an axis of n pixels.
-func (s *gridSampler) cross(before []gridTap, coordinate float64, n int64) (all []gridTap) {
+// cross appends to dst the taps of the axes before, combined with the taps at a coordinate of an axis of n pixels.
+func (s *gridSampler) cross(dst, before []gridTap, coordinate float64, n int64) []gridTap {
 	at := float64((float64((coordinate+1)*float64(n)) - 1) / 2)
 	if s.corners {
 		at = float64((coordinate + 1) / 2 * float64(n-1))
@@ -103,10 +104,10 @@ func (s *gridSampler) cross(before []gridTap, coordinate float64, n int64) (all 
 			if !tap.outside {
 				tap.offset = b.offset*int(n) + int(pixel)
 			}
-			all = append(all, tap)
+			dst = append(dst, tap)
 		}
 	}
-	return all
+	return dst
 }
 
 // pad moves a position outside of an axis of n pixels inside, but for zeros.

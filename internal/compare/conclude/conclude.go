@@ -126,13 +126,14 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *dia
 	if across != nil {
 		network.Graph, network.Within, network.Across = across.Graph, across.Within, true
 	}
+	known := statistics.Known{Partial: network.Partial, LaterStep: network.LaterStep}
 	hasStatistics := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Statistics != nil && row.Judged() })
 	hasElements := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Compared() })
 	if mode == limits.ByStatistics || mode == limits.ByEvidence && hasStatistics && !hasElements {
 		for k := range rows {
 			rows[k].Inputs = nil // set by an earlier verdict
 		}
-		round.Findings, round.NoVerdict = statistics.Judge(rows, statistics.Known{Partial: network.Partial, LaterStep: network.LaterStep})
+		round.Findings, round.NoVerdict = statistics.Judge(rows, known)
 		round.Origins = round.Findings.Origins
 		return
 	}
@@ -164,7 +165,8 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *dia
 	}
 	round.Origins = j.Origins()
 	if hasStatistics {
-		round.AddFindings(statistics.Judge(rows, statistics.Known{Unbounded: j.Unbounded(), Partial: network.Partial, LaterStep: network.LaterStep}))
+		known.Unbounded = j.Unbounded()
+		round.AddFindings(statistics.Judge(rows, known))
 	}
 	for k := range rows {
 		for i := range rows[k].Reasons {

@@ -460,7 +460,7 @@ func (x *evidenceRow) toRecord() *record.Evidence {
 		e.Class, e.RMS, e.RefRMS, e.Rounding = v.Class.String(), jsonpos.Float(n.RMS), jsonpos.Float(n.RefRMS), jsonpos.Float(n.Rounding)
 		e.Expected, e.Propagated, e.Own = jsonpos.Float(v.Sum), jsonpos.Float(v.Propagated), jsonpos.Float(v.Expectation.Own)
 		if n.RefRMS == 0 && n.RMS == 0 {
-			e.Expected = 0 // the sum has a minimum, by which the score is divided
+			e.Expected = 0 // the score is divided by the sum, which has a minimum
 		}
 		e.Score, e.Rows, e.Channels = jsonpos.Float(v.Score), jsonpos.Float(v.RowScore), jsonpos.Float(v.ChannelScore)
 		e.Peak, e.ScaleZ = jsonpos.Float(v.PeakScore), jsonpos.Float(v.ScaleZ)

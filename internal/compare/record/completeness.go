@@ -5,8 +5,8 @@ import "dumptool/internal/format/msprobe"
 // Completeness says whether a dump leaves out operators of the forward pass, as the scopes and lists of msprobe do. The
 // inputs of its first operator may then have been computed.
 type Completeness struct {
-	// first is the lowest call number of each function.
-	first           map[string]string
+	// begins says of each function whether its first call was dumped.
+	begins          map[string]bool
 	operators, open int
 }
 
@@ -18,25 +18,21 @@ func (c *Completeness) Add(op string, isOpen bool) {
 	if name.Direction != msprobe.Forward || msprobe.IsModule(op) {
 		return
 	}
-	if c.first == nil {
-		c.first = map[string]string{}
+	if c.begins == nil {
+		c.begins = map[string]bool{}
 	}
-	if before, ok := c.first[name.Callee]; !ok || isLowerNumber(name.Number, before) {
-		c.first[name.Callee] = name.Number
-	}
+	c.begins[name.Callee] = c.begins[name.Callee] || name.Number == "0"
 	c.operators++
 	if isOpen {
 		c.open++
 	}
 }
 
-func isLowerNumber(a, b string) bool { return len(a) < len(b) || len(a) == len(b) && a < b }
-
 // IsPartial reports whether operators are missing: the first dumped call of a function is not its first call, or a
 // quarter of at least 6 operators are open.
 func (c *Completeness) IsPartial() bool {
-	for _, number := range c.first {
-		if number != "0" {
+	for _, begins := range c.begins {
+		if !begins {
 			return true
 		}
 	}

@@ -33,7 +33,7 @@ const (
 	startParameter = "parameter"
 )
 
-// Known is what the caller knows about a round.
+// Known holds facts about a round that its rows do not show.
 type Known struct {
 	Unbounded []int // rows whose elements were compared, but whose error has no bound; ascending
 	Partial   bool  // options leave operators out
