@@ -139,6 +139,7 @@ func oneOutput(f func(c *call) *Array) func(c *call) []*Array {
 // Noise of operators whose class does not determine it, or that several rows share.
 var (
 	unbounded      = &optype.Type{} // several classes in one, or differences of products
+	layers         = &optype.Type{Parameters: 1 << 2}
 	lipschitz      = &optype.Type{Class: optype.Lipschitz, Factor: 1}
 	addition       = &optype.Type{Class: optype.Lipschitz, Factor: 1, Trait: optype.Adds}
 	selects        = &optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true}

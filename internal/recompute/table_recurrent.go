@@ -23,7 +23,7 @@ var nonlinearity = texts("nonlinearity", "tanh relu")
 func layersOf(name string, gates int64, f cellStep, attrs ...attribute) formula {
 	// torch.lstm and torch.gru draw random numbers in training with dropout.
 	function := newNameGroup(strings.ToLower(name), "hx:h params:weights! has_biases:- num_layers:- dropout:- train==False bidirectional:- batch_first")
-	return formula{name: name, class: Linear, noise: unbounded, forms: []nameGroup{newNameGroup("nn."+name, "hx:h parameters*:weights!"), function}, inputs: "x h? c? weights*", cut: uncut, outputs: 3, compute: recurrent(gates, f, (*recurrence).layers), attrs: append(attrs, flags("batch_first", false)), open: true}
+	return formula{name: name, class: Linear, noise: layers, forms: []nameGroup{newNameGroup("nn."+name, "hx:h parameters*:weights!"), function}, inputs: "x h? c? weights*", cut: uncut, outputs: 3, compute: recurrent(gates, f, (*recurrence).layers), attrs: append(attrs, flags("batch_first", false)), open: true}
 }
 
 func cellOf(name string, gates int64, f cellStep, attrs ...attribute) formula {

@@ -29,6 +29,9 @@ func statisticsVerdict(r *record.Report, compared int) lang.Sentence {
 	case len(m.Start) > 0:
 		first := m.Start[0]
 		text = lang.Say("the runs started from different data: %s %s differs", first.Op, first.Tensor)
+		if first.Updated {
+			text = lang.Say("training does not explain how a parameter differs: %s %s, %s", first.Op, first.Tensor, first.Round)
+		}
 		if numbers := startNumbers(r, first); !numbers.IsZero() {
 			text = lang.Say("%s: %s", text, numbers)
 		}

@@ -94,16 +94,17 @@ func (o *Options) judgeRounds(rep *record.Report) {
 		return
 	}
 	ranges := roundRanges(rep)
+	steps := newHistory(rep)
 	for i := 0; i < len(ranges); {
 		end := i + 1
 		for rep.Rounds[i].Pairing.Across && end < len(ranges) && rep.Rounds[end].Pairing.Across && sameStep(&rep.Rounds[i], &rep.Rounds[end]) {
 			end++
 		}
 		if rep.Rounds[i].Pairing.Across {
-			o.judgeAcross(rep, i, end, ranges)
+			o.judgeAcross(rep, i, end, ranges, steps)
 		} else {
 			round, at := &rep.Rounds[i], ranges[i]
-			o.judgeRound(round, rep.Rows[at.first:at.end], nil)
+			o.judgeRound(round, rep.Rows[at.first:at.end], nil, steps)
 			shiftRows(round, rep.Rows[at.first:at.end], at.first)
 		}
 		i = end
@@ -119,14 +120,15 @@ func shiftRows(round *record.Round, rows []record.Row, first int) {
 }
 
 // judgeRound judges the rows of a round by evidence, or by limits with the evidence added.
-// across is the network of several rounds, nil for a single round.
-func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *diagnose.Network) {
+// across is the network of several rounds, nil for a single round. steps has the earlier steps; the rows are added.
+func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *diagnose.Network, steps *history) {
+	defer steps.add(rows)
 	mode := o.Judge.Verdict.Mode
-	network := diagnose.Network{LaterStep: isLater(round.Step), Partial: o.Pair.Ops != nil || o.Pair.Exclude != nil, Graph: round.Pairing.Flow, Within: plan.OperatorsByModule(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.Classes(), HF32: o.Judge.Verdict.HF32, Flow: o.Judge.Verdict.Flow}
+	network := diagnose.Network{LaterStep: isLater(round.Step), Past: steps.past(rows), Partial: o.Pair.Ops != nil || o.Pair.Exclude != nil, Graph: round.Pairing.Flow, Within: plan.OperatorsByModule(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.Classes(), HF32: o.Judge.Verdict.HF32, Flow: o.Judge.Verdict.Flow}
 	if across != nil {
 		network.Graph, network.Within, network.Across = across.Graph, across.Within, true
 	}
-	known := statistics.Known{Partial: network.Partial, LaterStep: network.LaterStep}
+	known := statistics.Known{Partial: network.Partial, LaterStep: network.LaterStep, Past: network.Past}
 	hasStatistics := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Statistics != nil && row.Judged() })
 	hasElements := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Compared() })
 	if mode == limits.ByStatistics || mode == limits.ByEvidence && hasStatistics && !hasElements {
@@ -134,7 +136,7 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *dia
 			rows[k].Inputs = nil // set by an earlier verdict
 		}
 		round.Findings, round.NoVerdict = statistics.Judge(rows, known)
-		round.Origins = round.Findings.Origins
+		round.Origins = slices.Clone(round.Findings.Origins) // both are shifted
 		return
 	}
 	if mode != limits.ByEvidence {

@@ -5,6 +5,7 @@ import (
 
 	"dumptool/internal/compare/limits"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/compare/statistics"
 	"dumptool/internal/compare/verdict"
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
@@ -76,6 +77,7 @@ func addEvidenceFacts(rep *record.Report, m *record.Meaning, s *sums) {
 		{"POLE", "tensor", "NaN or infinities in %s follow from the rounding of inputs, such as divisors that are 0 in float16: the network needs a wider type there"},
 		{"FLIP", "tensor", "a different choice among nearly equal values in %s"},
 		{"DRIFTED", "weight", "drifted apart since the runs began: %s; compare their first step"},
+		{"TRAINED", "weight", "different since an earlier step, by no more than training changes them: %s"},
 		{"INDEX_DIFFERS", "input", "different indices or order of rows in %s, but the operators that read them agree"},
 		{"UNWRITTEN", "tensor", "unwritten rows in %s"},
 		{"BATCH_MIXED", "tensor", "computed from all rows of batches that differ, not judged: %s"},
@@ -97,7 +99,11 @@ func addStart(rep *record.Report, m *record.Meaning) {
 			continue
 		}
 		alike = false
-		m.Start = append(m.Start, record.Start{Op: row.Op, Tensor: s.Place(row), Parameter: row.Evidence.Kind == "parameter", Why: row.Reasons[0].Evidence})
+		start := record.Start{Op: row.Op, Tensor: s.Place(row), Parameter: row.Evidence.Kind != statistics.StartInput, Why: row.Reasons[0].Evidence}
+		if row.Evidence.Kind == statistics.StartUpdate {
+			start.Updated, start.Round = true, row.Round
+		}
+		m.Start = append(m.Start, start)
 	}
 	if known {
 		m.StartedAlike = &alike

@@ -33,6 +33,8 @@ type Network struct {
 	Flow FlowFrom
 	// LaterStep: a step of an optimiser may have changed the parameters before.
 	LaterStep bool
+	// Past has the facts that earlier steps show.
+	Past record.Past
 	// Partial: operators were left out, by options or in the dump. What the first dumped operator reads may have been
 	// computed.
 	Partial bool

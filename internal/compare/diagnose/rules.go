@@ -132,10 +132,26 @@ func allPlaces() []Rule {
 		{"usual-error", "the absolute or relative error of an input without a producer is at most 4 x the median of tensors with its name (4 or more tensors): no origin", "", func(s *ruleState) bool {
 			return s.origin && s.isInput && s.producer == nil && !s.outside && s.hasUsualError() && s.acceptRow()
 		}},
+		{"cancelling-sum", "an input without a producer and with one axis, such as the gradient of a bias, is off by at most 3 x the error of the sum of a gradient of the backward pass over all its other axes: no origin", "place", func(s *ruleState) bool {
+			return s.origin && s.isInput && s.producer == nil && !s.outside && s.isCancellingSum() && s.acceptRow()
+		}},
 		{"unpaired-before", "an input without a producer is far off (SCORE > 8, rms error > 10 %), and between it and the last compared output are only operators that one side alone ran: origin, named by these operators", "place", (*ruleState).isBehindUnpaired},
 		{"renumbered", "integers from outside the run, or an input such as a cache without a producer, differ entirely, but all operators that read them agree: INDEX_DIFFERS, suspected", "place", func(s *ruleState) bool {
 			return s.isInput && s.j.unread != nil && s.j.unread[s.index] && s.setVerdict(verdict.Suspect, verdict.Renumbered) && s.acceptRow()
 		}},
+		{"same-tensor", "an input without a producer equals, on both sides, an origin before it: read again, as by a module and by the call inside, no origin of its own", "place", func(s *ruleState) bool {
+			at := slices.IndexFunc(s.j.origins, func(o *evidenceRow) bool { return o.isStart() && s.readsAgain(o.row) })
+			if at < 0 || !s.isStart() {
+				return false
+			}
+			s.addOrigins(s.j.origins[at])
+			return s.acceptRow()
+		}},
+		{"kept", "both sides hold an input without a producer that equals a tensor of the step before, such as the state of an optimiser: judged there, no origin", "place", func(s *ruleState) bool {
+			past := &s.j.Past
+			return past.Known && past.Carried[s.index] && s.isInput && s.producer == nil && s.setVerdict(verdict.Clean, verdict.None) && s.acceptRow()
+		}},
+		{"trained", "a parameter of a later step is off by at most 1.5 x (single elements 3 x) the change that training made in the reference since the first compared step, or an earlier step has an origin: no origin; the NPU alone did not change it since the step before, or it is further off: origin STARTED_APART", "place", (*ruleState).isTrained},
 		{"outside", "it comes from outside the run (parameters of the first step, integers, inputs of the first operator): origin STARTED_APART, unless both sides are equal after one rounding to the coarser type", "place", func(s *ruleState) bool {
 			holds := s.outside && !(s.noise.Type.Integer && len(s.j.origins) > 0)
 			if holds {
@@ -195,6 +211,9 @@ func allPlaces() []Rule {
 		{"right-on-both-sides", "computed again, the outputs of the NPU and of the reference are right for their inputs, with the same attributes, and rounding explains their inputs: AMPLIFIED, suspected", "again", func(s *ruleState) bool {
 			return s.isRight() && s.origin && s.source.Self.BothRight && s.source.Argument == nil && !slices.ContainsFunc(s.inputs(), s.j.isUnexplained) && s.hasOtherInput() && s.setVerdict(verdict.Suspect, verdict.Amplified) && s.acceptRow()
 		}},
+		{"right-with-trained", "computed again, the output is right, and it reads a parameter that differs since an earlier step, see kept and trained: explained", "again", func(s *ruleState) bool {
+			return s.isRight() && s.origin && slices.ContainsFunc(s.inputs(), s.j.isTrainedParameter) && s.setVerdict(verdict.Clean, s.verdict.Kind) && s.acceptRow()
+		}},
 		{"right-with-other-inputs", "computed again, the output is right for the NPU's inputs, and no rule above explains its difference from the reference: origin INPUT_DIFFERS, ARGUMENTS_DIFFER or REFERENCE_DIFFERS", "again", func(s *ruleState) bool {
 			s.cleared = s.isRight() && s.origin
 			return s.cleared
@@ -209,6 +228,47 @@ func allPlaces() []Rule {
 			return s.origin && s.isStart() && s.isOtherTensor() && s.setVerdict(s.verdict.Level, verdict.Apart)
 		}},
 	}
+}
+
+// readsAgain reports whether the row has the tensors of another row on both sides.
+func (s *ruleState) readsAgain(other *row) bool {
+	a, known := s.source.Contents()
+	b, _ := other.source.Contents()
+	return known && a == b
+}
+
+// isTrained judges a parameter of a later step by its change since the first compared step.
+func (s *ruleState) isTrained() bool {
+	past := &s.j.Past
+	near := record.Trained * past.Change(s.index)
+	if near == 0 || !s.isStart() || !s.isParameter() {
+		return false
+	}
+	unchanged := past.Unchanged[s.index] && s.noise.RMS > 8*s.noise.Rounding
+	s.outside = !past.Damaged && (unchanged || s.noise.RMS > near || s.noise.Max > 2*near)
+	if s.origin = s.outside; s.origin {
+		return s.setVerdict(verdict.Origin, verdict.Apart)
+	}
+	return s.setVerdict(verdict.Clean, verdict.None)
+}
+
+// isTrainedParameter reports whether a row is a parameter that differs since an earlier step and is no origin.
+func (j *Judgement) isTrainedParameter(r *row) bool {
+	x := j.judgementOf(r)
+	return x != nil && !x.origin && r.isParameter() && r.isStart() && r.noise != nil && r.noise.RMS > 0 && j.Past.Change(r.index) > 0
+}
+
+// isCancellingSum reports whether a vector differs by no more than a sum of a gradient over all other axes. The gradient
+// of a bias in front of a normalisation is such a sum, and 0 in theory.
+func (s *ruleState) isCancellingSum() bool {
+	shape := s.noise.Shape
+	if len(shape) != 1 || s.noise.NonFinite > 0 {
+		return false
+	}
+	return slices.ContainsFunc(s.j.rows, func(r row) bool {
+		return r.noise != nil && r.updates() && len(r.noise.Shape) > 1 && slices.Contains(r.noise.Shape, shape[0]) &&
+			s.noise.RMS <= 3*r.noise.RMS*math.Sqrt(float64(r.noise.Elements)/float64(shape[0]))
+	})
 }
 
 // isFarApart reports whether an input of the first dumped operator has a larger error than rounding brings along.

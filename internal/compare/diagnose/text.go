@@ -103,6 +103,12 @@ func (x *evidenceRow) findCause() []finding.Finding {
 // startedApart describes an input from outside the run that differs.
 func (x *evidenceRow) startedApart() lang.Sentence {
 	n := x.noise
+	if past := &x.network.Past; past.Change(x.index) > 0 {
+		if past.Unchanged[x.index] {
+			return lang.Say("the NPU still reads the parameter of the step before, which the reference updated")
+		}
+		return lang.Say("the parameter differs by %s (rms), and training changed it by only %s since the first compared step", number(n.RMS), number(past.Change(x.index)))
+	}
 	count, by := n.Apart.Count()
 	if n.Type.Integer {
 		return lang.Say("%d of %d elements differ, and no operator of the run produced the tensor", count, n.Elements)

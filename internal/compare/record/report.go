@@ -454,10 +454,13 @@ func (m *Meaning) CannotShowFault() bool { return m.Proof != nil && !*m.Proof }
 
 // Start is a tensor without a producer that differs between both runs.
 type Start struct {
-	Op        string        `json:"op"`
-	Tensor    string        `json:"tensor"`
-	Parameter bool          `json:"parameter"`
-	Why       lang.Sentence `json:"why"`
+	Op        string `json:"op"`
+	Tensor    string `json:"tensor"`
+	Parameter bool   `json:"parameter"`
+	// Updated: the parameter belongs to the later step named by Round, and training does not explain its difference.
+	Updated bool          `json:"updated,omitempty"`
+	Round   string        `json:"round,omitempty"`
+	Why     lang.Sentence `json:"why"`
 }
 
 // leastCompared is the share of operators (0 to 1) below which a verdict is not significant.

@@ -3,6 +3,7 @@ package statistics
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"dumptool/internal/exact"
 	"dumptool/internal/optype"
@@ -225,7 +226,17 @@ func (t *terms) norm() float64 {
 	if t.typ.Form != optype.RootMeanNorm && t.trait() != optype.KeepsMean {
 		g = x.ref.rms() / max(x.ref.deviation(), 1e-30)
 	}
-	return rootSumSquares(x.noise*g, sumOf(t.in[1:], noiseIn)) + float64((1+g)*t.own)
+	parameters := t.in[1:]
+	bias := 0.0
+	if last := len(parameters) - 1; last > 0 && t.isBias(parameters[last]) {
+		bias, parameters = parameters[last].absolute()/t.rms, parameters[:last]
+	}
+	return rootSumSquares(x.noise*g, sumOf(parameters, noiseIn), bias) + float64((1+g)*t.own)
+}
+
+// isBias reports whether the last input of a normalisation is the bias, as in all functions of PyTorch.
+func (t *terms) isBias(last entry) bool {
+	return strings.HasSuffix(last.place.Tensor, "bias") || t.api != "" && !t.module
 }
 
 // linear bounds matrix products and convolutions, whose sums may cancel. The length of the sums is estimated from the

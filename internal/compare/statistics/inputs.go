@@ -192,6 +192,13 @@ func (j *judge) judgeUnproduced(v *value) {
 	parameter := v.isParameter()
 	begins := parameter || !j.anyFloat
 	switch t := j.hiddenTaint(v.z, v.shape, run); {
+	case !v.isSame && j.isTrained(v):
+		v.noise = min(1, max(3*v.z, j.past.Change(v.index)/4/v.ref.rms()))
+		v.setEvidence(trainedKind)
+	case parameter && j.isOutdated(v):
+		j.judgeStart(v, true)
+	case !v.isSame && j.past.Known && j.past.Carried[v.index]: // judged in the step before
+		v.noise = max(u, run, v.z)
 	case j.isLowCoverage && !parameter:
 		v.noise = max(u, v.z, 2*j.largest)
 	case equal && (v.isSame || begins):
@@ -348,20 +355,46 @@ func (v *value) isParameter() bool {
 // judgeStart judges a tensor that should be equal on both sides and is not: the runs did not start alike, or they
 // diverge since a choice among values that nearly tie.
 func (j *judge) judgeStart(v *value, parameter bool) {
-	kind := startInput
-	if parameter {
+	kind, why := StartInput, v.text()
+	switch {
+	case parameter && j.isOutdated(v):
+		kind, why = StartUpdate, lang.Say("the NPU still reads the parameter of the step before, which the reference updated")
+	case parameter && j.past.Change(v.index) > 0:
+		kind = StartUpdate
+	case parameter:
 		kind = startParameter
 	}
 	switch {
-	case j.drifted && parameter && !v.shape && v.z <= mostDrift:
+	case j.drifted && parameter && !v.shape && v.z <= mostDrift && !j.isOutdated(v):
 		v.noise = min(1, 3*v.z)
 		v.setEvidence(string(finding.Drifted))
 	case v.op.unreliable && (j.noisyChoice || len(j.origins) > 0):
 		j.startTaint(v, flip)
 	default:
 		j.startTaint(v, start)
-		j.reportStart(v, kind, v.text())
+		j.reportStart(v, kind, why)
 	}
+}
+
+// isTrained reports whether a parameter of a later step differs by no more than training explains, or may be wrong
+// since an earlier step has an origin. A parameter that the NPU did not change is not trained.
+func (j *judge) isTrained(v *value) bool {
+	near := record.Trained * j.past.Change(v.index)
+	if near == 0 || v.shape || v.lost || !v.isParameter() {
+		return false
+	}
+	return j.past.Damaged || v.largest() <= near && !j.isOutdated(v)
+}
+
+// isOutdated reports whether the NPU still reads the parameter of the step before, which the reference updated by more
+// than the spacing of the NPU's type.
+func (j *judge) isOutdated(v *value) bool {
+	return j.past.Known && !j.past.Damaged && j.past.Unchanged[v.index] && v.largest() > 8*v.grid()*v.ref.rms()
+}
+
+// largest returns the largest difference of max, min, mean and root mean square.
+func (v *value) largest() float64 {
+	return max(math.Abs(v.max), math.Abs(v.min), math.Abs(v.shift), float64(v.norm*v.ref.rms()))
 }
 
 const (

@@ -27,17 +27,23 @@ import (
 	"dumptool/internal/optype"
 )
 
-// The kinds of evidence of rows where the runs did not start alike.
+// The kinds of evidence of rows where the runs did not start alike. StartUpdate is a parameter of a later step whose
+// difference training does not explain.
 const (
-	startInput     = "input"
+	StartInput     = "input"
 	startParameter = "parameter"
+	StartUpdate    = "update"
 )
+
+// trainedKind is the kind of evidence of a parameter that differs by no more than training explains.
+const trainedKind = "TRAINED"
 
 // Known holds facts about a round that its rows do not show.
 type Known struct {
 	Unbounded []int // rows whose elements were compared, but whose error has no bound; ascending
 	Partial   bool  // options leave operators out
 	LaterStep bool  // an earlier step was dumped
+	Past      record.Past
 }
 
 // Judge sets the verdicts on rows that are judged by statistics or digests. Its findings list where the runs did not
@@ -46,6 +52,7 @@ type Known struct {
 // cannot be judged, empty if they can.
 func Judge(rows []record.Row, known Known) (f record.Findings, noVerdict lang.Sentence) {
 	j := newJudge(rows)
+	j.past = &known.Past
 	j.isPartial = sync.OnceValue(func() bool { return known.Partial || !known.LaterStep && j.leavesOut() })
 	for _, v := range j.values {
 		_, isUnbounded := slices.BinarySearch(known.Unbounded, v.index)
@@ -115,17 +122,6 @@ func (j *judge) findings(rows []record.Row) record.Findings {
 	return f
 }
 
-// statisticsOf returns the statistics of a row, else the statistics of its compared elements, else nil.
-func statisticsOf(row *record.Row) *record.Statistics {
-	if row.Statistics != nil || row.Result == nil {
-		return row.Statistics
-	}
-	side := func(s *metrics.SideStats) record.SideStatistics {
-		return record.SideStatistics{Max: s.Max, Min: s.Min, Mean: s.Mean, Norm: s.L2}
-	}
-	return &record.Statistics{Ref: side(&row.Result.Ref), NPU: side(&row.Result.NPU)}
-}
-
 // seenNoise returns the noise and the taint of a tensor whose elements were compared.
 func (v *value) seenNoise() (float64, taint) {
 	switch {
@@ -176,7 +172,7 @@ func (v *value) conclude() {
 		return
 	}
 	switch code := taintCodes[v.taint]; {
-	case row.Evidence.Kind == string(finding.Drifted):
+	case row.Evidence.Kind == string(finding.Drifted) || row.Evidence.Kind == trainedKind:
 		v.set(record.Warn, finding.Drifted, finding.Medium, v.text())
 	case !v.ref.hasRange() && !v.comparable() && v.ref.dtype != v.npu.dtype:
 		v.set(record.Warn, finding.DTypeDiffers, finding.High, lang.Say("%s, reference %s: digests of different types cannot be compared", v.npu.dtype, v.ref.dtype))

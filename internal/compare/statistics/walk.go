@@ -134,7 +134,8 @@ type judge struct {
 	modules       bool        // only modules were dumped
 	isLowCoverage bool        // fewer than half of the operators have a partner
 	isPartial     func() bool // operators were left out, by options or in the dump
-	drifted       bool        // the weights drifted apart: the compared step is a later one
+	past          *record.Past
+	drifted       bool // the weights drifted apart: the compared step is a later one
 
 	outputs  memory            // outputs so far
 	orphans  memory            // outputs so far of operators without a partner
@@ -183,7 +184,7 @@ func newJudge(rows []record.Row) *judge {
 }
 
 func (j *judge) add(row *record.Row, index int) {
-	s := statisticsOf(row)
+	s := row.Numbers()
 	if s == nil || row.Pair.Status == record.Skip {
 		return
 	}

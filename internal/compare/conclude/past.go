@@ -1,0 +1,115 @@
+package conclude
+
+import (
+	"slices"
+
+	"dumptool/internal/compare/record"
+	"dumptool/internal/recompute"
+	"dumptool/internal/tensor"
+)
+
+// history has the rows of the first and of the last judged step of each rank. damaged are the ranks with an origin.
+type history struct {
+	first, last map[record.At]map[record.RowKey]*record.Row
+	contents    map[record.At]map[[2]record.Content]bool // of the last step
+	damaged     map[record.At]bool
+}
+
+// newHistory returns an empty history for a report, nil if no rank has several steps.
+func newHistory(rep *record.Report) *history {
+	ranks, steps := make(map[record.At]bool), make(map[record.At]bool)
+	for i := range rep.Rounds {
+		at := rep.Rounds[i].At
+		steps[at] = true
+		at.Step = ""
+		ranks[at] = true
+	}
+	if len(ranks) == len(steps) {
+		return nil
+	}
+	return &history{first: make(map[record.At]map[record.RowKey]*record.Row), last: make(map[record.At]map[record.RowKey]*record.Row), contents: make(map[record.At]map[[2]record.Content]bool), damaged: make(map[record.At]bool)}
+}
+
+// add adds the judged rows of a step.
+func (h *history) add(rows []record.Row) {
+	if h == nil {
+		return
+	}
+	step := make(map[record.At]map[record.RowKey]*record.Row)
+	for i, key := range keysInRank(rows) {
+		row := &rows[i]
+		rank := rankOf(row)
+		h.damaged[rank] = h.damaged[rank] || row.IsOrigin()
+		if step[rank] == nil {
+			step[rank], h.contents[rank] = make(map[record.RowKey]*record.Row), make(map[[2]record.Content]bool)
+		}
+		if c, ok := row.Contents(); ok {
+			h.contents[rank][c] = true
+		}
+		step[rank][key] = row
+	}
+	for rank, byKey := range step {
+		h.last[rank] = byKey
+		if h.first[rank] == nil {
+			h.first[rank] = byKey
+		}
+	}
+}
+
+// past returns the facts that the steps so far show about the rows of a step.
+func (h *history) past(rows []record.Row) (p record.Past) {
+	if h == nil {
+		return p
+	}
+	var trained []float64
+	for i, key := range keysInRank(rows) {
+		row := &rows[i]
+		rank := rankOf(row)
+		if h.last[rank] == nil {
+			continue
+		}
+		if !p.Known {
+			p = record.Past{Known: true, Trained: make([]float64, len(rows)), Unchanged: make([]bool, len(rows)), Carried: make([]bool, len(rows))}
+		}
+		p.Damaged = p.Damaged || h.damaged[rank]
+		if c, ok := row.Contents(); ok {
+			p.Carried[i] = h.contents[rank][c]
+		}
+		if first, last := h.first[rank][key], h.last[rank][key]; first != nil && last != nil {
+			p.SetTrained(i, first, last, row)
+		}
+		typ := recompute.TypeOfOperator(row.OpType, row.Op)
+		if p.Trained[i] > 0 && (row.Kind == string(tensor.Parameter) || typ.IsParameter(row.Output)) {
+			trained = append(trained, p.Trained[i])
+		}
+	}
+	if len(trained) > 0 {
+		slices.Sort(trained)
+		p.Typical = trained[len(trained)/2]
+	}
+	return p
+}
+
+// rankOf returns the coordinates of the row without the step.
+func rankOf(row *record.Row) record.At {
+	at := row.At
+	at.Step = ""
+	return at
+}
+
+// keysInRank returns the keys that identify the tensor of each row in all steps of its rank.
+func keysInRank(rows []record.Row) []record.RowKey {
+	type place struct {
+		rank record.At
+		key  record.RowKey
+	}
+	keys, counts := make([]record.RowKey, len(rows)), make(map[place]int)
+	for i := range rows {
+		at := place{rankOf(&rows[i]), rows[i].RowKey()}
+		at.key.Round = ""
+		keys[i] = at.key
+		keys[i].Nth = counts[at]
+		counts[at]++
+	}
+	return keys
+}
