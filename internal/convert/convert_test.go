@@ -116,8 +116,6 @@ func names(t *testing.T, dir string) []string {
 	return all
 }
 
-func format(f tensor.Format) *tensor.Format { return &f }
-
 func TestOutputName(t *testing.T) {
 	const base = "Conv2D.conv1.3.1.1700000000000000"
 	stored := product{kind: "output", index: 0, shape: tensor.Shape{2, 2, 3, 3, 16}, format: tensor.NC1HWC0, dtype: "float16"}

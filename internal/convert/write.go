@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"dumptool/internal/format"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/format/torch"
 	"dumptool/internal/guard"
@@ -54,7 +55,7 @@ func storedElements(t *tensorfile.Tensor, n int64) elements {
 
 // storedBytes returns the first size bytes of data.
 func storedBytes(data *io.SectionReader, size int64) elements {
-	bytes := tensorfile.Tensor{Tensor: tensor.Tensor{DType: tensor.Uint8, Size: size, Data: data}}
+	bytes := tensorfile.Tensor{Tensor: format.Tensor{Tensor: tensor.Tensor{DType: tensor.Uint8, Size: size, Data: data}}}
 	return storedElements(&bytes, size)
 }
 

@@ -158,9 +158,8 @@ type Tensor struct {
 	Kind       tensor.Kind `json:"-"`
 	// Index is the number among the tensors of the same kind, from 0.
 	Index int `json:"index"`
-	// DType is the type of the elements, TorchDType PyTorch's name of it.
-	DType      string `json:"dtype"`
-	TorchDType string `json:"torch_dtype,omitempty"`
+	// DType is the type of the elements.
+	DType string `json:"dtype"`
 	// Format is the layout.
 	Format *tensor.Format `json:"format,omitempty"`
 	// Shape is the shape as stored, OriginalShape the shape on the host.
@@ -168,9 +167,6 @@ type Tensor struct {
 	OriginalShape tensor.Shape `json:"original_shape,omitzero"`
 	// Groups is the number of groups of a grouped convolution.
 	Groups *int64 `json:"groups,omitempty"`
-	// Strides and Offset locate the tensor in its storage, in elements.
-	Strides []int64 `json:"strides,omitzero"`
-	Offset  *int64  `json:"offset,omitempty"`
 	// Size is the number of stored bytes.
 	Size int64 `json:"size"`
 	// OriginalFormat is the axis order of OriginalShape, C0 the channel block.
@@ -180,11 +176,8 @@ type Tensor struct {
 	Slice tensor.Shape `json:"slice,omitempty"`
 	// Record is the overflow record in the output of an OpDebug file.
 	Record *opdebug.Record `json:"record,omitempty"`
-	// RequiresGrad, Device, Quant and Attrs are further properties in files with named tensors.
-	RequiresGrad *bool         `json:"requires_grad,omitempty"`
-	Device       string        `json:"device,omitempty"`
-	Quant        *format.Quant `json:"quant,omitempty"`
-	Attrs        format.Attrs  `json:"attrs,omitempty"`
+	// Details are further properties in files with named tensors.
+	format.Details
 	// Stats covers all stored elements, including the padding of device layouts; nil if not
 	// requested.
 	Stats *Stats `json:"stats,omitempty"`

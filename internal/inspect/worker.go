@@ -195,10 +195,8 @@ func (w *worker) tensor(ctx context.Context, f *File, src *tensorfile.Tensor, sl
 
 // name copies the properties of a named tensor.
 func (t *Tensor) name(src *tensorfile.Tensor) {
-	d := src.Details
-	t.NameInFile, t.KindInFile, t.typeName, t.DType, t.TorchDType = &src.Name, t.Kind, t.DType, src.DType.String(), d.TorchDType
+	t.NameInFile, t.KindInFile, t.typeName, t.DType, t.Details = &src.Name, t.Kind, t.DType, src.DType.String(), src.Details
 	t.Format, t.OriginalShape, t.Groups, t.OriginalFormat, t.C0, t.Slice, t.Record = nil, nil, nil, nil, 0, nil, nil
-	t.Strides, t.Offset, t.RequiresGrad, t.Device, t.Quant, t.Attrs = d.Strides, d.Offset, d.RequiresGrad, d.Device, d.Quant, d.Attrs
 	if op := src.Operator; op != nil {
 		t.Node, t.Seq, t.Round = op.Name, &op.Seq, &op.Round
 	}

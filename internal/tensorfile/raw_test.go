@@ -147,7 +147,7 @@ func TestRawOfConversion(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if diff := cmp.Diff(want, f.Tensors[0].Tensor, cmpopts.IgnoreFields(tensor.Tensor{}, "Data")); diff != "" {
+		if diff := cmp.Diff(want, f.Tensors[0].Tensor.Tensor, cmpopts.IgnoreFields(tensor.Tensor{}, "Data")); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 		if err := f.Close(); err != nil {
