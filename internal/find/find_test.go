@@ -261,7 +261,7 @@ func TestAlikeRanks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			opt.Rounds = dumpdir.Selection{Rank: only}
+			opt.Rounds = dumpdir.Selection{dumpdir.ByRank: only}
 			alone = append(alone, ask(t, query, opt).Results...)
 		}
 		slices.SortStableFunc(alone, func(a, b Result) int {

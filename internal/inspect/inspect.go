@@ -187,13 +187,10 @@ type Tensor struct {
 	typeName string // element type with its storage type
 }
 
-// Stats summarises elements. Min, Max and Mean are null without finite elements, and for complex
+// Stats summarises elements. The extremes are null without finite elements, and for complex
 // elements.
 type Stats struct {
-	// Min, Max and Mean cover the finite elements.
-	Min  *tensor.Number `json:"min"`
-	Max  *tensor.Number `json:"max"`
-	Mean *tensor.Number `json:"mean"`
+	tensor.Extremes[tensor.Number]
 	// NaN counts the NaN elements, Inf the infinite elements, PosInf and NegInf the infinite
 	// elements of each sign; null if a table lacks them.
 	NaN    *int64 `json:"nan"`
@@ -206,7 +203,7 @@ func newStats(s *tensor.Stats) *Stats {
 	if s == nil {
 		return nil
 	}
-	return &Stats{(*tensor.Number)(s.Min), (*tensor.Number)(s.Max), (*tensor.Number)(s.Mean), &s.NaN, new(s.PosInf + s.NegInf), &s.PosInf, &s.NegInf}
+	return &Stats{tensor.Extremes[tensor.Number]{Min: (*tensor.Number)(s.Min), Max: (*tensor.Number)(s.Max), Mean: (*tensor.Number)(s.Mean)}, &s.NaN, new(s.PosInf + s.NegInf), &s.PosInf, &s.NegInf}
 }
 
 // Name returns the name in a file with named tensors, else empty.
@@ -430,7 +427,7 @@ func newStatistics(op *dumpdir.Op, t *dumpdir.Tensor) Statistics {
 		s = &dumpdir.Statistics{}
 	}
 	number := func(what dumpdir.Statistic) *tensor.Number { return (*tensor.Number)(s.Number(what)) }
-	stats := &Stats{Min: number(dumpdir.Min), Max: number(dumpdir.Max), Mean: number(dumpdir.Mean),
+	stats := &Stats{Extremes: tensor.Extremes[tensor.Number]{Min: number(dumpdir.Min), Max: number(dumpdir.Max), Mean: number(dumpdir.Mean)},
 		NaN: s.CountOf(dumpdir.NaNs), PosInf: s.CountOf(dumpdir.PositiveInfs), NegInf: s.CountOf(dumpdir.NegativeInfs)}
 	if stats.PosInf != nil && stats.NegInf != nil {
 		stats.Inf = new(*stats.PosInf + *stats.NegInf)

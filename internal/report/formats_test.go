@@ -82,7 +82,7 @@ func inspectedFile() *inspect.File {
 	f := &inspect.File{Schema: inspect.Schema, Entry: &dumpdir.File{Folder: &dumpdir.Folder{Path: "d/Add.a.1.2.3"}, Name: "Add.a.1.2.3"}, Container: "binary v2", OpType: "Add", OpName: "a",
 		Buffers: []inspect.Blob{{Size: 32}}, Warnings: []lang.Sentence{lang.Plain("data_len is odd")}}
 	good := inspect.Tensor{Kind: tensor.Input, DType: "float16", Format: new(tensor.ND), Shape: inspect.Shape{3}, OriginalShape: tensor.Shape{}, Groups: new(int64), Size: 6,
-		Stats: &inspect.Stats{NaN: new(int64(0)), Inf: new(int64(1)), PosInf: new(int64(1)), NegInf: new(int64(0)), Min: new(tensor.Number(1)), Max: new(tensor.Number(2)), Mean: new(tensor.Number(1.5))}}
+		Stats: &inspect.Stats{NaN: new(int64(0)), Inf: new(int64(1)), PosInf: new(int64(1)), NegInf: new(int64(0)), Extremes: tensor.Extremes[tensor.Number]{Min: new(tensor.Number(1)), Max: new(tensor.Number(2)), Mean: new(tensor.Number(1.5))}}}
 	bad := inspect.Tensor{Kind: tensor.Output, DType: "float32", Format: new(tensor.NC1HWC0), Shape: inspect.Shape{1, 1, 2, 2, 16}, OriginalShape: tensor.Shape{1, 3, 2, 2}, Groups: new(int64), Err: failed("too short")}
 	f.Inputs, f.Outputs = []inspect.Tensor{good}, []inspect.Tensor{bad}
 	return f
@@ -139,7 +139,7 @@ func twoRounds() *inspect.Overview {
 func threeOperators() *inspect.Operators {
 	first := inspectedFile().Inputs[0]
 	return &inspect.Operators{Rows: []*inspect.Operator{
-		{Name: "net/conv1", Type: "Conv2D", Times: 4, Files: 4, Bytes: 400, Inputs: 2, Outputs: 1, First: &first, Stats: &inspect.Stats{NaN: new(int64(2)), PosInf: new(int64(0)), NegInf: new(int64(0)), Min: new(tensor.Number(-1)), Max: new(tensor.Number(0.5))}},
+		{Name: "net/conv1", Type: "Conv2D", Times: 4, Files: 4, Bytes: 400, Inputs: 2, Outputs: 1, First: &first, Stats: &inspect.Stats{NaN: new(int64(2)), PosInf: new(int64(0)), NegInf: new(int64(0)), Extremes: tensor.Extremes[tensor.Number]{Min: new(tensor.Number(-1)), Max: new(tensor.Number(0.5))}}},
 		{Name: "net/relu\n1", Type: "ReLU", Times: 4, Files: 4, Failed: 1, Bytes: 300, Inputs: 1, Outputs: 1},
 		{Name: "Functional.relu.0.forward", Times: 1},
 	}}

@@ -248,7 +248,7 @@ func fieldsOf(t *testing.T, of reflect.Type) *ast.FieldList {
 				continue
 			}
 			for _, spec := range types.Specs {
-				if spec, ok := spec.(*ast.TypeSpec); ok && spec.Name.Name == of.Name() {
+				if spec, ok := spec.(*ast.TypeSpec); ok && spec.Name.Name == strings.Split(of.Name(), "[")[0] {
 					if s, ok := spec.Type.(*ast.StructType); ok {
 						return s.Fields
 					}
