@@ -53,11 +53,11 @@ type File struct {
 	// Entry has the path.
 	Entry *dumpdir.File `json:"file"`
 	// Container is the file format, null if unknown.
-	Container NullableText `json:"container"`
+	Container jsonpos.NullableText `json:"container"`
 	// OpType, OpName and DumpTime (microseconds) are null if neither the file nor its name has
 	// them.
-	OpType   NullableText `json:"op_type"`
-	OpName   NullableText `json:"op_name"`
+	OpType   jsonpos.NullableText `json:"op_type"`
+	OpName   jsonpos.NullableText `json:"op_name"`
 	DumpTime Time         `json:"dump_time"`
 	// Inputs and Outputs list the tensors of an operator.
 	Inputs  []Tensor `json:"inputs"`
@@ -112,17 +112,6 @@ func newFile(e *dumpdir.File, err error) *File {
 		f.OriginalName = e.Name
 	}
 	return f
-}
-
-// NullableText is a text that is null in documents if unknown.
-type NullableText string
-
-// MarshalJSON implements json.Marshaler.
-func (k NullableText) MarshalJSON() ([]byte, error) {
-	if k == "" {
-		return []byte("null"), nil
-	}
-	return jsonpos.Marshal(string(k), ""), nil
 }
 
 // Time is a time in microseconds that is null in documents if unknown.
