@@ -80,14 +80,8 @@ func (o *Order) IsKnown() bool { return o.By != ByName }
 // Item is an operator to order, or several with all their names.
 type Item struct {
 	// Names are the names of the operator, the best first.
-	Names     []string
-	Timestamp uint64 // 0 when unknown
-	Task      uint64
-	HasTask   bool
-	// IDs are the ids of ATB's operator and of the operators around it, outermost first.
-	IDs []uint64
-	// Seq is the number of the execution in torch.utils.dumper or SGLang, from 1; 0 if unknown.
-	Seq int64
+	Names []string
+	Moment
 	// Passive is set for a parameter or constant, which may be missing in a source.
 	Passive bool
 }
@@ -542,8 +536,8 @@ func (o *Op) LastBefore(executions []*Op) (last *Op) {
 		if len(executions) > 1 && !(op.IsTimed() && o.IsTimed()) {
 			return nil
 		}
-		after := op.IsTimed() && o.IsTimed() && (op.Timestamp > o.Timestamp || op.seq > o.seq)
-		if !after && (last == nil || op.Timestamp > last.Timestamp || op.seq > last.seq) {
+		after := op.IsTimed() && o.IsTimed() && (op.Timestamp > o.Timestamp || op.Seq > o.Seq)
+		if !after && (last == nil || op.Timestamp > last.Timestamp || op.Seq > last.Seq) {
 			last = op
 		}
 	}
@@ -564,11 +558,11 @@ func (r *Round) orderItems() []Item {
 
 // Item is the operator as an item to order.
 func (o *Op) Item() Item {
-	return Item{Names: o.Names(), Timestamp: o.Timestamp, Task: o.Task, HasTask: o.HasTask, IDs: o.ids, Seq: o.seq, Passive: o.Type == parameterType}
+	return Item{o.Names(), o.Moment, o.Type == parameterType}
 }
 
 // IsTimed reports whether the operator has a timestamp or the number of its execution.
-func (o *Op) IsTimed() bool { return o.Timestamp > 0 || o.seq > 0 }
+func (o *Op) IsTimed() bool { return o.Timestamp > 0 || o.Seq > 0 }
 
 // Script is the line of the user's script behind the operator, as FILE:LINE; empty if unknown.
 func (o *Op) Script() string {
