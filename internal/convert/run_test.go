@@ -772,8 +772,8 @@ func TestSafetensorsOnce(t *testing.T) {
 	}
 	c := conversion{f: &tensorfile.File{Named: true, Tensors: make([]tensorfile.Tensor, 2)}, mem: new(memory)}
 	for name, want := range map[string]string{"a": "another tensor of the file has the same name", "__metadata__": "is the name of the metadata"} {
-		_ = c.addPending(&Row{Name: "a"}, product{}, elements{dtype: tensor.Int8})
-		if err := c.addPending(&Row{Name: name}, product{}, elements{dtype: tensor.Int8}); err == nil || !strings.Contains(err.Error(), want) {
+		_ = c.addPending(product{Row: &Row{Name: "a"}}, elements{dtype: tensor.Int8})
+		if err := c.addPending(product{Row: &Row{Name: name}}, elements{dtype: tensor.Int8}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}

@@ -64,13 +64,18 @@ type Order struct {
 	By OrderBy `json:"-"`
 	// Name is the name of the source.
 	Name string `json:"-"`
+	// SourceCoverage lists rejected graphs with the data flow.
+	SourceCoverage
+}
+
+// SourceCoverage says which source of an order or a data flow is used, and how many operators it has.
+type SourceCoverage struct {
 	// Source describes the source and the number of operators in it.
 	Source lang.Sentence `json:"source"`
 	// Known is the number of operators in the source, Of the number of all.
 	Known int `json:"known"`
 	Of    int `json:"of"`
-	// Rejected are the sources that are not used, with the reasons. Graphs are listed with the
-	// data flow.
+	// Rejected are the sources that are not used, with the reasons.
 	Rejected []lang.Sentence `json:"rejected,omitempty"`
 }
 
@@ -147,7 +152,7 @@ func (s *Sources) Rank(items []Item) (Order, []int, error) {
 	if s.By != Auto && s.By != ByName {
 		return s.rankBy(items)
 	}
-	o := Order{By: ByName, Name: byNames, Source: lang.Say(byNames), Of: countOperators(items)}
+	o := Order{ByName, byNames, SourceCoverage{Source: lang.Say(byNames), Of: countOperators(items)}}
 	if s.By == Auto {
 		for _, source := range orderSources {
 			r := source.rank(s, items)
@@ -182,7 +187,7 @@ func (s *Sources) rankBy(items []Item) (Order, []int, error) {
 		if r == nil {
 			return Order{}, nil, lang.Errorf("order %q was requested, but %s", s.By, source.absent)
 		}
-		o := Order{Of: countOperators(items)}
+		o := Order{SourceCoverage: SourceCoverage{Of: countOperators(items)}}
 		if r.known == 0 && o.Of > 0 {
 			return Order{}, nil, lang.Errorf("%s covers none of the %d operators", r.source, o.Of)
 		}
@@ -404,18 +409,12 @@ func placesByKey[K any](items []Item, key func(*Item) (K, bool), compareKeys fun
 type Flow struct {
 	// Graph is nil if the data flow is unknown.
 	Graph *graph.Graph `json:"-"`
-	// Source describes the source of the data flow and the number of operators in it.
-	Source lang.Sentence `json:"source"`
-	// Known is the number of operators that the graph has, Of the number of all.
-	Known int `json:"known"`
-	Of    int `json:"of"`
-	// Rejected are the given graphs that are not used, with the reasons.
-	Rejected []lang.Sentence `json:"rejected,omitempty"`
+	SourceCoverage
 }
 
 // Flow returns the data flow of the first graph that has at least half of the operators.
 func (s *Sources) Flow(items []Item) Flow {
-	f := Flow{Of: countOperators(items)}
+	f := Flow{SourceCoverage: SourceCoverage{Of: countOperators(items)}}
 	for _, g := range []*graph.Graph{s.Consumers, s.Fusion, s.ir, s.dumpFlow} {
 		if g == nil {
 			continue

@@ -125,8 +125,8 @@ type TreePosition struct {
 	Confidence Confidence `json:"confidence"`
 	// Rank is the rank, Graph the number of the graph, and IR the file of the graph; null if
 	// unknown.
-	Rank  *int    `json:"rank"`
-	Graph *int    `json:"graph"`
+	Rank  *int                 `json:"rank"`
+	Graph *int                 `json:"graph"`
 	IR    jsonpos.NullableText `json:"ir"`
 }
 
@@ -147,7 +147,7 @@ type Operator struct {
 	IRLine *int `json:"ir_line"`
 	GraphNode
 	// OpType is the type, OpName the full name.
-	OpType string  `json:"op_type"`
+	OpType string               `json:"op_type"`
 	OpName jsonpos.NullableText `json:"op_name"`
 	// Order is the position in the execution order, from 1, OrderTotal the length of that order.
 	Order      *int `json:"order"`
@@ -184,7 +184,7 @@ type Operator struct {
 type FileTensor struct {
 	// IO is input or output, Index its number.
 	IO    jsonpos.NullableText `json:"io"`
-	Index *int    `json:"index"`
+	Index *int                 `json:"index"`
 }
 
 // excludes reports whether the queried file certainly holds another tensor.
@@ -270,7 +270,7 @@ type Consumer struct {
 	GraphNode
 	// OpName is the full name, Input the number of the input.
 	OpName jsonpos.NullableText `json:"op_name"`
-	Input  int     `json:"input"`
+	Input  int                  `json:"input"`
 	// Via lists the operators in between that only cast or change the layout.
 	Via []string `json:"via"`
 	// Files lists the dumps of the operator.

@@ -58,7 +58,7 @@ type File struct {
 	// them.
 	OpType   jsonpos.NullableText `json:"op_type"`
 	OpName   jsonpos.NullableText `json:"op_name"`
-	DumpTime Time         `json:"dump_time"`
+	DumpTime Time                 `json:"dump_time"`
 	// Inputs and Outputs list the tensors of an operator.
 	Inputs  []Tensor `json:"inputs"`
 	Outputs []Tensor `json:"outputs"`

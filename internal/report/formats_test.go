@@ -120,9 +120,9 @@ func twoRounds() *inspect.Overview {
 	run := &dumpdir.Run{
 		Paths: []string{"d\x1b"}, Producers: []dumpdir.Producer{dumpdir.MindSpore, dumpdir.Arrays},
 		Rounds: []*dumpdir.Round{
-			{At: at("0", "3"), Ops: ops(2), Order: dumpdir.Order{Source: lang.Plain("timestamps of the dumps"), Known: 2, Of: 2}},
-			{At: at("1", "10"), Ops: ops(3), Order: dumpdir.Order{Source: lang.Plain("natural order of names"), Of: 3, Rejected: []lang.Sentence{lang.Plain("x.csv: knows 1 of 3 operators")}},
-				Flow: dumpdir.Flow{Source: lang.Plain("graph f.json"), Known: 3, Of: 3}},
+			{At: at("0", "3"), Ops: ops(2), Order: dumpdir.Order{SourceCoverage: dumpdir.SourceCoverage{Source: lang.Plain("timestamps of the dumps"), Known: 2, Of: 2}}},
+			{At: at("1", "10"), Ops: ops(3), Order: dumpdir.Order{SourceCoverage: dumpdir.SourceCoverage{Source: lang.Plain("natural order of names"), Of: 3, Rejected: []lang.Sentence{lang.Plain("x.csv: knows 1 of 3 operators")}}},
+				Flow: dumpdir.Flow{SourceCoverage: dumpdir.SourceCoverage{Source: lang.Plain("graph f.json"), Known: 3, Of: 3}}},
 		},
 		Files: []*dumpdir.File{file(dumpdir.Tensors, 5), file(dumpdir.Side, 7), file(dumpdir.Tensors, 6)},
 		Problems: []dumpdir.Problem{{Kind: dumpdir.MissingStep, At: dumpdir.Coordinates{Rank: "1", Step: "3"}, Err: failed("rank 1 has no step 3, other ranks have")},

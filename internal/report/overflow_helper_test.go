@@ -113,7 +113,7 @@ func scanned() *overflow.ScanReport {
 	good := overflow.ScanRow{Occurrence: overflow.Occurrence{File: "x.npy", Tensors: []overflow.Tensor{{Kind: tensor.Output, DType: "int32", Format: "ND", Original: tensor.Shape{},
 		Shape: tensor.Shape{}, Stats: &overflow.Stats{Count: counted(int64(1)), NaN: counted(int64(0)), PosInf: counted(int64(0)), NegInf: counted(int64(0)),
 			Saturated: counted(int64(1)), Extremes: tensor.Extremes[float64]{Min: number(7), Max: number(7), Mean: number(7)}}}}}}
-	return &overflow.ScanReport{Schema: overflow.ScanSchema, Rows: []overflow.ScanRow{bad, good}, Files: 2, Tensors: 3, BadFiles: 1, Orders: []overflow.OrderSource{},
+	return &overflow.ScanReport{Schema: overflow.ScanSchema, Rows: []overflow.ScanRow{bad, good}, ScanCounts: overflow.ScanCounts{Files: 2, Tensors: 3, BadFiles: 1}, Orders: []overflow.OrderSource{},
 		Problems: []overflow.Problem{{File: bad.File, Fault: overflow.Fault{Error: "output 1: too short"}}}}
 }
 
