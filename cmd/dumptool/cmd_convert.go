@@ -321,7 +321,7 @@ func shapeOfGraph(ctx context.Context, file string, t *tensorfile.Tensor) (shape
 	}
 	op, ok := answer.Results[0].(*find.Operator)
 	switch {
-	case !ok || op.IR == nil:
+	case !ok || op.IR == "":
 		return nil, ""
 	case t.Kind == tensor.Input && t.Index < len(op.Inputs):
 		shape = op.Inputs[t.Index].Host
@@ -331,5 +331,5 @@ func shapeOfGraph(ctx context.Context, file string, t *tensorfile.Tensor) (shape
 	if slices.Contains(shape, -1) {
 		return nil, ""
 	}
-	return shape, *op.IR
+	return shape, string(op.IR)
 }

@@ -176,10 +176,10 @@ func morePaths(to *[]string) cmdFlag {
 // roundFlags choose rounds by their coordinates.
 func roundFlags(to *dumpdir.Selection) []cmdFlag {
 	return []cmdFlag{
-		{"rank", rounds(&to.Rank, dumpdir.ParseNumbers), "only these `RANKS`, such as 0,3-5,10; devices are ranks", choosing, 0},
-		{"step|iteration", rounds(&to.Step, dumpdir.ParseNumbers), "only these `STEPS`, such as 0,3-5,10; iterations are steps", choosing, 0},
-		{"graph", rounds(&to.Graph, dumpdir.ParseNumbers), "only graphs, or models, of these `IDS`", choosing, rare},
-		{"model|net", rounds(&to.Model, dumpdir.ParseNames), "only networks or models of these `NAMES`, separated by |", choosing, rare},
+		{"rank", rounds(&to[dumpdir.ByRank], dumpdir.ParseNumbers), "only these `RANKS`, such as 0,3-5,10; devices are ranks", choosing, 0},
+		{"step|iteration", rounds(&to[dumpdir.ByStep], dumpdir.ParseNumbers), "only these `STEPS`, such as 0,3-5,10; iterations are steps", choosing, 0},
+		{"graph", rounds(&to[dumpdir.ByGraph], dumpdir.ParseNumbers), "only graphs, or models, of these `IDS`", choosing, rare},
+		{"model|net", rounds(&to[dumpdir.ByModel], dumpdir.ParseNames), "only networks or models of these `NAMES`, separated by |", choosing, rare},
 	}
 }
 

@@ -33,7 +33,7 @@ func Compare(ctx context.Context, opt Options) (*Report, error) {
 		return nil, err
 	}
 	defer b.close()
-	c := &comparison{a: a, b: b, opt: opt, matcher: matcher{a: a.tensors, b: b.tensors, named: map[string]int32{}}}
+	c := &comparison{a: a, b: b, opt: opt, matcher: matcher{b: b.tensors, named: map[string]int32{}}}
 	for i := range a.tensors {
 		c.indexes = append(c.indexes, i)
 	}

@@ -96,7 +96,7 @@ const minKnown = 0.5
 
 // matcher pairs the weights of two sides.
 type matcher struct {
-	a, b []*weight
+	b []*weight
 	// named are B's weights by their plain names.
 	named map[string]int32
 	grid  tensor.Float // that both sides are rounded to

@@ -190,7 +190,7 @@ func TestThirdRounds(t *testing.T) {
 			t.Errorf("reference %v, third %v: %s, want %s", tt.ref, tt.third, text, tt.want)
 		}
 		var err error
-		if opt.NPURounds.Rank, err = dumpdir.ParseNumbers("1"); err != nil {
+		if opt.NPURounds[dumpdir.ByRank], err = dumpdir.ParseNumbers("1"); err != nil {
 			t.Fatal(err)
 		}
 		one := runAll(t, opt)

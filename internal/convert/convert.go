@@ -270,8 +270,7 @@ func (s *Summary) baseOutcome(in Inputs) batch.Outcome {
 
 // product is a tensor ready to be written, with the facts for its name and header.
 type product struct {
-	kind  string
-	index int
+	*Row
 	shape tensor.Shape
 	// format is the format of the elements; converted is set if a conversion made it.
 	format    tensor.Format
@@ -286,7 +285,7 @@ type product struct {
 // The names are the same as with the msaccucmp tool: the name of a converted tensor has its shape,
 // a .bin name also has element type and format, and MindSpore's form has the format.
 func outputName(t Type, base, opName string, p product) string {
-	stem := fmt.Sprintf("%s.%s.%d", base, p.kind, p.index)
+	stem := fmt.Sprintf("%s.%s.%d", base, p.Kind, p.Index)
 	switch {
 	case t == Bin:
 		shape := p.shape
@@ -295,7 +294,7 @@ func outputName(t Type, base, opName string, p product) string {
 		}
 		return fmt.Sprintf("%s.%s.%s.%s.bin", stem, shape.Join("_"), p.dtype, p.format)
 	case t == MSNpy:
-		return fmt.Sprintf("%s.%s.%d.%s.npy", mindSporeBase(base, opName), p.kind, p.index, p.format)
+		return fmt.Sprintf("%s.%s.%d.%s.npy", mindSporeBase(base, opName), p.Kind, p.Index, p.format)
 	case p.converted:
 		return fmt.Sprintf("%s.%s.%s", stem, p.shape.Join("x"), t)
 	}

@@ -116,12 +116,10 @@ func names(t *testing.T, dir string) []string {
 	return all
 }
 
-func format(f tensor.Format) *tensor.Format { return &f }
-
 func TestOutputName(t *testing.T) {
 	const base = "Conv2D.conv1.3.1.1700000000000000"
-	stored := product{kind: "output", index: 0, shape: tensor.Shape{2, 2, 3, 3, 16}, format: tensor.NC1HWC0, dtype: "float16"}
-	converted := product{kind: "input", index: 1, shape: tensor.Shape{128, 64, 32, 32}, format: tensor.NCHW, converted: true, dtype: "float16"}
+	stored := product{Row: &Row{Kind: "output", Index: 0}, shape: tensor.Shape{2, 2, 3, 3, 16}, format: tensor.NC1HWC0, dtype: "float16"}
+	converted := product{Row: &Row{Kind: "input", Index: 1}, shape: tensor.Shape{128, 64, 32, 32}, format: tensor.NCHW, converted: true, dtype: "float16"}
 	tests := []struct {
 		t      Type
 		base   string

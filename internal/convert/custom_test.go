@@ -157,7 +157,7 @@ func TestCustomInterrupted(t *testing.T) {
 		tensorOf(tensor.Uint16, tensor.NC1HWC0, tensor.Shape{1, 1, 1, 2, 2}, nil, counting(4))}})
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_, err := Run(ctx, Options{Out: out, Type: Npy, Target: format(tensor.NCHW), Custom: c}, opened(t, path), nil, func(*Result) error { return nil })
+	_, err := Run(ctx, Options{Out: out, Type: Npy, Target: new(tensor.NCHW), Custom: c}, opened(t, path), nil, func(*Result) error { return nil })
 	if err == nil || len(tree(t, out)) != 0 {
 		t.Errorf("error %v, %d files", err, len(tree(t, out)))
 	}

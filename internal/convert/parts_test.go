@@ -31,7 +31,7 @@ func TestParts(t *testing.T) {
 	path := writeDump(t, in, opName, &dumptest.Content{OpName: "op", Outputs: []dumptest.TensorContent{
 		tensorOf(tensor.Float16, tensor.NC1HWC0, tensor.Shape{n, c1, h, w, c0}, tensor.Shape{n, c1*c0 - 7, h, w}, data),
 	}})
-	for _, opt := range []Options{{Type: Npy}, {Type: Bin}, {Type: Npy, Target: format(tensor.NCHW)}} {
+	for _, opt := range []Options{{Type: Npy}, {Type: Bin}, {Type: Npy, Target: new(tensor.NCHW)}} {
 		var want [sha256.Size]byte
 		for _, workers := range []int{1, 3} {
 			opt.Out, opt.Workers = t.TempDir(), workers

@@ -259,7 +259,7 @@ func TestWorkersDoNotMatter(t *testing.T) {
 	var first map[string]string
 	for _, workers := range []int{1, 3, 16} {
 		out := t.TempDir()
-		convertAll(t, Options{Out: out, Target: format(tensor.NCHW), Workers: workers}, in)
+		convertAll(t, Options{Out: out, Target: new(tensor.NCHW), Workers: workers}, in)
 		got := tree(t, out)
 		if first == nil {
 			first = got
@@ -335,7 +335,7 @@ func TestTextOutput(t *testing.T) {
 	path := writeDump(t, in, opName, &dumptest.Content{Outputs: []dumptest.TensorContent{
 		tensorOf(tensor.Uint16, tensor.NCHW, tensor.Shape{1, 2, 1, 2}, nil, counting(4))}})
 	convertAll(t, Options{Out: out, Type: Txt}, path)
-	convertAll(t, Options{Out: out, Type: Txt, Target: format(tensor.NHWC)}, path)
+	convertAll(t, Options{Out: out, Type: Txt, Target: new(tensor.NHWC)}, path)
 	value := func(i int) string { return fmt.Sprintf("%d.000000000000000000e+00\n", i) }
 	want := map[string]string{
 		opName + ".output.0.txt":         value(0) + value(1) + value(2) + value(3),
@@ -362,7 +362,7 @@ func TestArrays(t *testing.T) {
 	if sum, _ := convertAll(t, Options{Out: out}, in); sum.NotDumps != 1 {
 		t.Errorf("summary %+v, want an array to be no dump", sum)
 	}
-	if sum, results := convertAll(t, Options{Out: out, Target: format(tensor.NHWC)}, path); sum.Failed != 1 {
+	if sum, results := convertAll(t, Options{Out: out, Target: new(tensor.NHWC)}, path); sum.Failed != 1 {
 		t.Errorf("a layout conversion of an array: %+v", results)
 	}
 }
@@ -389,8 +389,8 @@ func TestPackedElements(t *testing.T) {
 	// (5 6)(7 8); the last column of the second block is padding.
 	path := writeDump(t, in, opName, &dumptest.Content{Outputs: []dumptest.TensorContent{
 		tensorOf(tensor.Int4, tensor.FractalNZ, tensor.Shape{2, 2, 1, 2}, tensor.Shape{2, 3}, []byte{0x21, 0x43, 0x65, 0x87})}})
-	convertAll(t, Options{Out: out, Target: format(tensor.ND)}, path)
-	convertAll(t, Options{Out: out, Type: Bin, Target: format(tensor.ND)}, path)
+	convertAll(t, Options{Out: out, Target: new(tensor.ND)}, path)
+	convertAll(t, Options{Out: out, Type: Bin, Target: new(tensor.ND)}, path)
 	want := map[string]string{
 		opName + ".output.0.2x3.npy":         array(t, tensor.HostInt8, tensor.Shape{2, 3}, []byte{1, 2, 5, 3, 4, 7}),
 		opName + ".output.0.2_3.int4.ND.bin": "\x21\x35\x74",
@@ -425,8 +425,8 @@ func TestLargeTensorStreams(t *testing.T) {
 	shape := tensor.Shape{int64(n), int64(c), int64(h), int64(w)}
 	path := writeDump(t, in, opName, &dumptest.Content{Outputs: []dumptest.TensorContent{
 		tensorOf(tensor.Uint16, tensor.NC1HWC0, tensor.Shape{int64(n), int64(c1), int64(h), int64(w), 16}, shape, dev)}})
-	convertAll(t, Options{Out: out, Target: format(tensor.NCHW)}, path)
-	convertAll(t, Options{Out: out, Target: format(tensor.NC1HWC0C04)}, path)
+	convertAll(t, Options{Out: out, Target: new(tensor.NCHW)}, path)
+	convertAll(t, Options{Out: out, Target: new(tensor.NC1HWC0C04)}, path)
 	got := tree(t, out)
 	if want := array(t, tensor.HostUint16, shape, host); got[opName+".output.0.2x35x301x99.npy"] != want {
 		t.Error("NCHW differs")
@@ -437,7 +437,7 @@ func TestLargeTensorStreams(t *testing.T) {
 	}
 	back := writeDump(t, in, "Back.b.1.2.1624605159829577", &dumptest.Content{Outputs: []dumptest.TensorContent{
 		tensorOf(tensor.Uint16, tensor.NC1HWC0C04, tensor.Shape{2, 9, 301, 99, 4}, shape, four[128:])}})
-	convertAll(t, Options{Out: out, Target: format(tensor.NCHW), Type: Bin}, back)
+	convertAll(t, Options{Out: out, Target: new(tensor.NCHW), Type: Bin}, back)
 	name := "Back.b.1.2.1624605159829577.output.0.2_35_301_99.uint16.NCHW.bin"
 	if !bytes.Equal([]byte(tree(t, out)[name]), host) {
 		t.Error("through NC1HWC0_C04 differs")
@@ -460,7 +460,7 @@ func TestThreadSlices(t *testing.T) {
 	}
 	path := writeDump(t, in, name, dump(counting(6), note))
 	convertAll(t, Options{Out: out}, path)
-	convertAll(t, Options{Out: out, Target: format(tensor.NCHW)}, path)
+	convertAll(t, Options{Out: out, Target: new(tensor.NCHW)}, path)
 	part := array(t, tensor.HostUint16, tensor.Shape{3, 2}, counting(6))
 	want := map[string]string{name + ".output.0.npy": part, name + ".output.0.3x2.npy": part}
 	if diff := cmp.Diff(want, tree(t, out)); diff != "" {
@@ -468,7 +468,7 @@ func TestThreadSlices(t *testing.T) {
 	}
 	// If the file holds all bytes, a layout conversion uses the whole shape.
 	whole := writeDump(t, t.TempDir(), name, dump(counting(8), note))
-	convertAll(t, Options{Out: out, Target: format(tensor.NHWC)}, whole)
+	convertAll(t, Options{Out: out, Target: new(tensor.NHWC)}, whole)
 	if got, want := tree(t, out)[name+".output.0.4x2.npy"], array(t, tensor.HostUint16, tensor.Shape{4, 2}, counting(8)); got != want {
 		t.Error("the whole tensor differs")
 	}
@@ -492,7 +492,7 @@ func TestThreadSliceOfHugeShape(t *testing.T) {
 			"output_tensor_slice":[[[{"lower":0,"higher":1},{"lower":0,"higher":2}]],[[{"lower":1,"higher":4},{"lower":0,"higher":2}]]]}`}},
 	})
 	convertAll(t, Options{Out: out}, path)
-	convertAll(t, Options{Out: out, Target: format(tensor.NCHW)}, path)
+	convertAll(t, Options{Out: out, Target: new(tensor.NCHW)}, path)
 	part := array(t, tensor.HostUint16, tensor.Shape{3, 2}, counting(6))
 	want := map[string]string{name + ".output.0.npy": part, name + ".output.0.3x2.npy": part}
 	if diff := cmp.Diff(want, tree(t, out)); diff != "" {
@@ -500,7 +500,7 @@ func TestThreadSliceOfHugeShape(t *testing.T) {
 	}
 	// Without the slice the shape is an error.
 	whole := writeDump(t, t.TempDir(), "Add.add.1.2.1624605159829577", &dumptest.Content{Outputs: huge()})
-	if _, results := convertAll(t, Options{Out: t.TempDir(), Target: format(tensor.NCHW)}, whole); results[0].Err == nil && results[0].Rows[0].Err == nil {
+	if _, results := convertAll(t, Options{Out: t.TempDir(), Target: new(tensor.NCHW)}, whole); results[0].Err == nil && results[0].Rows[0].Err == nil {
 		t.Error("the huge shape is no error")
 	}
 }
@@ -524,7 +524,7 @@ func TestOverflowRecords(t *testing.T) {
 	short := record("Node_OpDebug")
 	short.Outputs[0] = tensorOf(tensor.Uint8, tensor.ND, tensor.Shape{100}, nil, make([]byte, 100))
 	writeDump(t, in, "Opdebug.Node_OpDebug.8.1.1624605159829577", short)
-	sum, _ := convertAll(t, Options{Out: out, Target: format(tensor.NCHW), Type: Bin}, in)
+	sum, _ := convertAll(t, Options{Out: out, Target: new(tensor.NCHW), Type: Bin}, in)
 	if want := (Summary{Files: 3, Failed: 2, Written: 3}); sum != want {
 		t.Errorf("summary %+v, want %+v", sum, want)
 	}
@@ -627,7 +627,7 @@ func TestInterruptedIsNotFailed(t *testing.T) {
 // type.
 func TestTorch(t *testing.T) {
 	wider := map[tensor.Host]tensor.Host{tensor.HostUint16: tensor.HostInt32, tensor.HostUint32: tensor.HostInt64}
-	for _, target := range []*tensor.Format{nil, format(tensor.NCHW)} {
+	for _, target := range []*tensor.Format{nil, new(tensor.NCHW)} {
 		arrays, tensors := t.TempDir(), t.TempDir()
 		const dumps = "../../testdata/golden/convert/dumps"
 		convertAll(t, Options{Out: arrays, Target: target}, dumps)
@@ -755,7 +755,7 @@ func TestSafetensorsOnce(t *testing.T) {
 	}
 	dir := t.TempDir()
 	path := writeDump(t, dir, opName, &content)
-	nchw := format(tensor.NCHW)
+	nchw := new(tensor.NCHW)
 	_, _ = convertAll(t, Options{Out: filepath.Join(dir, "npy"), Target: nchw}, path)
 	_, results := convertAll(t, Options{Out: filepath.Join(dir, "st"), Target: nchw, Type: Safetensors}, path)
 	if results[0].Failed() {
@@ -772,8 +772,8 @@ func TestSafetensorsOnce(t *testing.T) {
 	}
 	c := conversion{f: &tensorfile.File{Named: true, Tensors: make([]tensorfile.Tensor, 2)}, mem: new(memory)}
 	for name, want := range map[string]string{"a": "another tensor of the file has the same name", "__metadata__": "is the name of the metadata"} {
-		_ = c.addPending(&Row{Name: "a"}, product{}, elements{dtype: tensor.Int8})
-		if err := c.addPending(&Row{Name: name}, product{}, elements{dtype: tensor.Int8}); err == nil || !strings.Contains(err.Error(), want) {
+		_ = c.addPending(product{Row: &Row{Name: "a"}}, elements{dtype: tensor.Int8})
+		if err := c.addPending(product{Row: &Row{Name: name}}, elements{dtype: tensor.Int8}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}

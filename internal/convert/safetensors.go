@@ -20,10 +20,10 @@ type pendingTensor struct {
 }
 
 // addPending adds a product for the file that finish writes.
-func (c *conversion) addPending(row *Row, p product, src elements) error {
-	key := row.Name
+func (c *conversion) addPending(p product, src elements) error {
+	key := p.Name
 	if c.f.IsUnnamed() {
-		key = fmt.Sprintf("%s.%d", row.Kind, row.Index)
+		key = fmt.Sprintf("%s.%d", p.Kind, p.Index)
 	}
 	if _, taken := c.pending[key]; taken {
 		return lang.Errorf("another tensor of the file has the same name")

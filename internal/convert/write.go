@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"dumptool/internal/format"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/format/torch"
 	"dumptool/internal/guard"
@@ -54,7 +55,7 @@ func storedElements(t *tensorfile.Tensor, n int64) elements {
 
 // storedBytes returns the first size bytes of data.
 func storedBytes(data *io.SectionReader, size int64) elements {
-	bytes := tensorfile.Tensor{Tensor: tensor.Tensor{DType: tensor.Uint8, Size: size, Data: data}}
+	bytes := tensorfile.Tensor{Tensor: format.Tensor{Tensor: tensor.Tensor{DType: tensor.Uint8, Size: size, Data: data}}}
 	return storedElements(&bytes, size)
 }
 
@@ -232,23 +233,23 @@ func (c *conversion) writeUnchanged(row *Row, t *tensorfile.Tensor, name namer) 
 	if err != nil {
 		return err
 	}
-	return c.saveStored(row, t, product{kind: row.Kind, index: row.Index, shape: shape, format: t.Format, dtype: binDType(t.DType)}, name)
+	return c.saveStored(t, product{Row: row, shape: shape, format: t.Format, dtype: binDType(t.DType)}, name)
 }
 
 // saveStored writes a product with the stored elements in their order.
-func (c *conversion) saveStored(row *Row, t *tensorfile.Tensor, p product, name namer) error {
+func (c *conversion) saveStored(t *tensorfile.Tensor, p product, name namer) error {
 	n := p.shape.Elements()
 	if c.run.opt.Type == Bin {
 		size, _ := t.DType.Bytes(n)
-		return c.save(row, p, storedBytes(t.Data, size), name)
+		return c.save(p, storedBytes(t.Data, size), name)
 	}
-	return c.save(row, p, storedElements(t, n), name)
+	return c.save(p, storedElements(t, n), name)
 }
 
 // savePlanned writes the result of a plan.
-func (c *conversion) savePlanned(row *Row, t *tensorfile.Tensor, p product, plan *layout.Plan, name namer) error {
+func (c *conversion) savePlanned(t *tensorfile.Tensor, p product, plan *layout.Plan, name namer) error {
 	if plan.Copies() {
-		return c.saveStored(row, t, p, name)
+		return c.saveStored(t, p, name)
 	}
 	open := func(buf *layout.Buffers) (layout.Source, error) {
 		return plan.Reader(t.Elements(), t.DType.UnitSize(), buf)
@@ -264,19 +265,19 @@ func (c *conversion) savePlanned(row *Row, t *tensorfile.Tensor, p product, plan
 	if isRandomAccess(t) {
 		src.openAnother = open
 	}
-	return c.save(row, p, src, name)
+	return c.save(p, src, name)
 }
 
 // save writes a product to its file, unless an existing file is kept.
-func (c *conversion) save(row *Row, p product, src elements, name namer) error {
+func (c *conversion) save(p product, src elements, name namer) error {
 	if c.run.opt.Type == Safetensors {
-		return c.addPending(row, p, src)
+		return c.addPending(p, src)
 	}
-	ready, err := c.claimOutput(row, name(p))
+	ready, err := c.claimOutput(p.Row, name(p))
 	if err != nil || !ready {
 		return err
 	}
-	return c.write(row.Path, c.run.opt.Type, src, p.shape)
+	return c.write(p.Path, c.run.opt.Type, src, p.shape)
 }
 
 // binDType returns the element type in the name of a .bin file: numpy's name if the stored elements
@@ -339,8 +340,8 @@ func (c *conversion) convertLayout(row *Row, t *tensorfile.Tensor, name namer) e
 		return err
 	}
 	row.Warnings = append(row.Warnings, plan.Warnings...)
-	p := product{kind: row.Kind, index: row.Index, shape: plan.Shape, format: plan.Format, converted: true, dtype: binDType(t.DType)}
-	return c.savePlanned(row, t, p, plan, name)
+	p := product{Row: row, shape: plan.Shape, format: plan.Format, converted: true, dtype: binDType(t.DType)}
+	return c.savePlanned(t, p, plan, name)
 }
 
 // storedShape returns the shape of the stored elements for a conversion: bytes of undefined type count
@@ -383,13 +384,13 @@ func (c *conversion) convertCustom(row *Row, t *tensorfile.Tensor, shape tensor.
 	}
 	defer f.Close()
 	result := &f.Tensors[0]
-	p := product{kind: row.Kind, index: row.Index, shape: result.Shape, format: *c.run.opt.Target, converted: true, dtype: binDType(result.DType)}
+	p := product{Row: row, shape: result.Shape, format: *c.run.opt.Target, converted: true, dtype: binDType(result.DType)}
 	crop, err := cropTo(result.Shape, to)
 	if err != nil {
 		row.Warnings = append(row.Warnings, lang.Error(err))
 	}
 	p.shape = crop.Shape
-	return c.savePlanned(row, result, p, crop, name)
+	return c.savePlanned(result, p, crop, name)
 }
 
 // cropTo crops the padding off the result of a user's converter, which may be larger than the

@@ -39,27 +39,27 @@ var aclRoot = keyTable{description: Text{EN: "the top level"}, allowsUnknown: tr
 }}
 
 var aclDump = keyTable{name: "dump", description: Text{EN: `"dump"`}, keys: []Key{
-	{Name: "dump_path", Type: TypeString, Since: firstVersion, rule: "ACL010", aclKey: "dump_path", isTranslated: true,
+	{Name: "dump_path", Type: TypeString, Since: firstVersion, rule: "ACL010",
 		Doc:      Text{EN: "existing folder for the dump files, or IPv4:path"},
 		Question: Text{EN: "Folder for the dump files (must exist)?"}},
 	{Name: "dump_list", Type: TypeObjects, Since: firstVersion, rule: "ACL011", members: &aclItem},
-	{Name: "dump_mode", Type: TypeString, Values: dumpModes, Default: "output", Since: firstVersion, rule: "ACL010", aclKey: "dump_mode", isTranslated: true,
+	{Name: "dump_mode", Type: TypeString, Values: dumpModes, Default: "output", Since: firstVersion, rule: "ACL010",
 		Doc: Text{EN: "inputs, outputs or both"}},
-	{Name: "dump_data", Type: TypeString, Values: dumpDatas, Default: "tensor", Since: sinceCANN70, rule: "ACL010", aclKey: "dump_data", isTranslated: true,
+	{Name: "dump_data", Type: TypeString, Values: dumpDatas, Default: "tensor", Since: sinceCANN70, rule: "ACL010",
 		Doc: Text{EN: "whole tensors or their statistics"}},
 	{Name: "dump_level", Type: TypeString, Values: []string{"op", "kernel", "all"}, Default: "all", Since: sinceCANN83, rule: "ACL010",
 		Doc: Text{EN: "operators of the graph, aclnn kernels or both"}},
-	{Name: "dump_step", Type: TypeString, Since: sinceCANN70, rule: "ACL010", aclKey: "dump_step", isTranslated: true,
+	{Name: "dump_step", Type: TypeString, Since: sinceCANN70, rule: "ACL010",
 		Doc:      Text{EN: "steps to dump, such as 0|3-5|10, counted from 0; all when empty"},
 		Question: Text{EN: "Steps to dump, such as 0|3-5 (empty: all)?"}},
-	{Name: "dump_op_switch", Type: TypeString, Values: onOff, Default: "off", Since: firstVersion, rule: "ACL010", aclKey: "dump_op_switch", isTranslated: true},
-	{Name: "dump_debug", Type: TypeString, Values: onOff, Default: "off", Since: sinceCANN62, rule: "ACL010", aclKey: "dump_debug", isTranslated: true},
-	{Name: "dump_scene", Type: TypeString, Values: append(exceptionScenes[:4:4], watcherScene), Since: sinceCANN81, rule: "ACL010", aclKey: "dump_scene", isTranslated: true,
+	{Name: "dump_op_switch", Type: TypeString, Values: onOff, Default: "off", Since: firstVersion, rule: "ACL010"},
+	{Name: "dump_debug", Type: TypeString, Values: onOff, Default: "off", Since: sinceCANN62, rule: "ACL010"},
+	{Name: "dump_scene", Type: TypeString, Values: append(exceptionScenes[:4:4], watcherScene), Since: sinceCANN81, rule: "ACL010",
 		since: map[string]Version{
 			watcherScene: sinceCANN83, "aic_err_brief_dump": sinceCANN82, "aic_err_norm_dump": sinceCANN82, "aic_err_detail_dump": sinceCANN82,
 		},
 		Doc: Text{EN: "how much to dump of the operator"}},
-	{Name: "dump_stats", Type: TypeStrings, Since: sinceCANN82, rule: "ACL011", aclKey: "dump_stats", isTranslated: true,
+	{Name: "dump_stats", Type: TypeStrings, Since: sinceCANN82, rule: "ACL011",
 		Values: []string{"Max", "Min", "Avg", "Nan", "Negative Inf", "Positive Inf", "L2norm"},
 		Doc:    Text{EN: "statistics to compute (Atlas A2)"}},
 	{Name: "dump_kernel_data", Type: TypeString, Since: sinceCANN85, rule: "ACL010", hasOwnRule: true, isCommaList: true,
@@ -68,10 +68,10 @@ var aclDump = keyTable{name: "dump", description: Text{EN: `"dump"`}, keys: []Ke
 }}
 
 var aclItem = keyTable{name: "dump_list", description: Text{EN: `an item of "dump_list"`}, keys: []Key{
-	{Name: "model_name", Type: TypeString, Since: firstVersion, rule: "ACL010", aclKey: "model_name",
+	{Name: "model_name", Type: TypeString, Since: firstVersion, rule: "ACL010",
 		Doc:      Text{EN: "models to dump: the names of their OM files without suffix; all when empty"},
 		Question: Text{EN: "Models to dump, with commas between (empty: all)?"}},
-	{Name: "layer", Type: TypeStrings, Since: firstVersion, rule: "ACL011", aclKey: "layer",
+	{Name: "layer", Type: TypeStrings, Since: firstVersion, rule: "ACL011",
 		Doc:      Text{EN: "operators to dump, by name; all when empty"},
 		Question: Text{EN: "Operators to dump, with commas between (empty: all)?"}},
 	{Name: "watcher_nodes", Type: TypeStrings, Since: sinceCANN83, rule: "ACL011",

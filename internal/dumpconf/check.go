@@ -32,20 +32,11 @@ const MaxSize = 10 << 20
 
 // check is one check of one text.
 type check struct {
-	name   string
-	opt    *Options
-	doc    *jsonpos.Document
-	schema Schema
-	root   *jsonpos.Value
-	read   decoder
-
-	acl     *ACL
-	ms      *MindSpore
-	engine  *EngineOptions
-	msprobe *Object
-
+	*Report
+	opt      *Options
+	root     *jsonpos.Value
+	read     decoder
 	findings []*Finding
-	hasMore  bool
 }
 
 // Check reads a configuration and applies all rules of its schema. name is the name of the file,
@@ -61,46 +52,42 @@ func Check(name string, src []byte, opt Options) *Report {
 		inner := jsonpos.Parse(text)
 		doc = mergeEncodingProblem(doc, inner)
 	}
-	c := &check{name: name, opt: &opt, doc: doc, root: doc.Root, schema: opt.Schema, hasMore: doc.More}
-	if c.schema == SchemaUnknown {
-		c.schema = Detect(c.root)
+	c := &check{Report: &Report{Name: name, Schema: opt.Schema, Doc: doc, More: doc.More}, opt: &opt, root: doc.Root}
+	if c.Schema == SchemaUnknown {
+		c.Schema = Detect(c.root)
 	}
-	switch c.schema {
+	switch c.Schema {
 	case SchemaACL:
-		c.acl = readACL(&c.read, c.root)
+		c.ACL = readACL(&c.read, c.root)
 	case SchemaMindSpore:
-		c.ms = readMindSpore(&c.read, c.root)
+		c.MindSpore = readMindSpore(&c.read, c.root)
 	case SchemaGE, SchemaTF:
-		c.engine = readEngine(&c.read, c.root, c.schema == SchemaTF)
+		c.Engine = readEngine(&c.read, c.root, c.Schema == SchemaTF)
 	case SchemaMsprobe:
 		c.msprobe = c.read.readDocument(c.root, &msprobeRoot)
 	}
-	for order, rule := range eachRule(c.schema) {
+	for order, rule := range eachRule(c.Schema) {
 		(&reporter{check: c, rule: rule, order: order}).apply()
 	}
 	c.dropGuesses()
-	r := &Report{
-		Name: name, Schema: c.schema, Doc: doc, More: c.hasMore,
-		ACL: c.acl, MindSpore: c.ms, Engine: c.engine, msprobe: c.msprobe,
-	}
-	r.Findings = c.sortFindings()
-	for i := range r.Findings {
-		if f := &r.Findings[i]; isUTF16 && !f.wholeFile {
+	c.Findings = c.sortFindings()
+	for i := range c.Findings {
+		if f := &c.Findings[i]; isUTF16 && !f.wholeFile {
 			f.Edits = nil // edits of UTF-8 do not fit the file
 		}
 	}
-	return r
+	return c.Report
 }
 
 // unreachedReason explains why the runtime never reaches a validation stage; it returns an empty sentence
 // if it does.
 func (c *check) unreachedReason(s validationStep) lang.Sentence {
 	switch {
-	case c.acl == nil || s <= stageScene:
+	case c.ACL == nil || s <= stageScene:
 		return lang.Sentence{}
-	case c.acl.dumpsFailures():
+	case c.ACL.dumpsFailures():
 		return lang.Say("the runtime does not check this in an exception scene")
-	case c.acl.dumpsOverflow() && s > stageDebug:
+	case c.ACL.dumpsOverflow() && s > stageDebug:
 		return lang.Say(`the runtime does not check this when dump_debug is "on"`)
 	default:
 		return lang.Sentence{}
@@ -130,11 +117,11 @@ func mergeEncodingProblem(outer, inner *jsonpos.Document) *jsonpos.Document {
 // dropGuesses removes guesses about a text with damaged quotes or brackets: findings about missing
 // parts, and all findings behind the damage.
 func (c *check) dropGuesses() {
-	at, damaged := c.doc.Damage()
+	at, damaged := c.Doc.Damage()
 	if !damaged {
 		return
 	}
-	line := bytes.LastIndexByte(c.doc.Source()[:at], '\n') + 1
+	line := bytes.LastIndexByte(c.Doc.Source()[:at], '\n') + 1
 	c.findings = slices.DeleteFunc(c.findings, func(f *Finding) bool {
 		if f.syntax || f.stage == stageLimits {
 			return false
@@ -149,8 +136,8 @@ func (c *check) sortFindings() []Finding {
 		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(b.Severity, a.Severity),
 			cmp.Compare(a.order, b.order))
 	})
-	hasUnfixable := slices.ContainsFunc(c.doc.Problems, func(p jsonpos.Problem) bool { return len(p.Edits) == 0 })
-	cursor := c.doc.Cursor()
+	hasUnfixable := slices.ContainsFunc(c.Doc.Problems, func(p jsonpos.Problem) bool { return len(p.Edits) == 0 })
+	cursor := c.Doc.Cursor()
 	out := make([]Finding, len(c.findings))
 	for i, f := range c.findings {
 		out[i] = *f
@@ -167,7 +154,7 @@ func (c *check) sortFindings() []Finding {
 
 // relatedRange returns a second place for a finding.
 func (c *check) relatedRange(start, end int, message Text) []Related {
-	line, column := c.doc.Position(start)
+	line, column := c.Doc.Position(start)
 	return []Related{{TextRange{line, column, start, end - start}, lang.Say("%s", message)}}
 }
 
@@ -183,11 +170,12 @@ func tooLarge(name string, s Schema) *Report {
 	if s == SchemaUnknown {
 		s = SchemaACL
 	}
-	c := &check{name: name, schema: s}
+	c := &check{Report: &Report{Name: name, Schema: s, Doc: jsonpos.Parse(nil)}}
 	(&reporter{check: c, rule: ruleOf(sizeRule)}).report(span{}, tooLargeMessage)
 	f := *c.findings[0]
 	f.Line, f.Column = 1, 1
-	return &Report{Name: name, Schema: s, Doc: jsonpos.Parse(nil), Findings: []Finding{f}}
+	c.Findings = []Finding{f}
+	return c.Report
 }
 
 // maxRounds bounds the rounds of Repair. A round fixes the listed problems; all rounds but the last

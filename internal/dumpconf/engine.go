@@ -26,15 +26,15 @@ var engineRows = []struct {
 	ge, tf string
 	key    Key
 }{
-	{"enableDump", "enable_dump", Key{rule: "GE001", isTranslated: true}},
-	{"enableDumpDebug", "enable_dump_debug", Key{rule: "GE001", isTranslated: true}},
-	{"dumpPath", "dump_path", Key{rule: "GE009", aclKey: "dump_path"}},
-	{"dumpStep", "dump_step", Key{rule: "GE009", aclKey: "dump_step"}},
-	{"dumpMode", "dump_mode", Key{Values: dumpModes, rule: "GE005", aclKey: "dump_mode"}},
-	{"dumpData", "dump_data", Key{Values: dumpDatas, rule: "GE005", aclKey: "dump_data"}},
-	{"dumpLayer", "dump_layer", Key{rule: "GE009", aclKey: "layer"}},
+	{"enableDump", "enable_dump", Key{rule: "GE001"}},
+	{"enableDumpDebug", "enable_dump_debug", Key{rule: "GE001"}},
+	{"dumpPath", "dump_path", Key{rule: "GE009"}},
+	{"dumpStep", "dump_step", Key{rule: "GE009"}},
+	{"dumpMode", "dump_mode", Key{Values: dumpModes, rule: "GE005"}},
+	{"dumpData", "dump_data", Key{Values: dumpDatas, rule: "GE005"}},
+	{"dumpLayer", "dump_layer", Key{rule: "GE009"}},
 	{"dumpDebugMode", "dump_debug_mode", Key{Values: dumpDebugModes, rule: "GE006"}},
-	{"enable_exception_dump", "", Key{Values: []string{"0", "1", "2"}, Default: "0", rule: "GE009", aclKey: "dump_scene"}},
+	{"enable_exception_dump", "", Key{Values: []string{"0", "1", "2"}, Default: "0", rule: "GE009"}},
 }
 
 func engineKeys(tf bool) []Key {

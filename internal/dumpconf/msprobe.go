@@ -138,7 +138,7 @@ func (r *reporter) parseRanges(key string) []rangeItem {
 		case !ok && node.Kind == jsonpos.String:
 			one.wrong = quoteShort(node.Text)
 		case !ok:
-			one.wrong = shorten(string(r.doc.Source()[node.Start:node.End]))
+			one.wrong = shorten(string(r.Doc.Source()[node.Start:node.End]))
 		}
 		all = append(all, one)
 	}

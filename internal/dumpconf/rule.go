@@ -137,15 +137,15 @@ type reporter struct {
 func (r *reporter) apply() {
 	switch {
 	case r.rule.acl != nil:
-		r.rule.acl(r.acl, r)
+		r.rule.acl(r.ACL, r)
 	case r.rule.item != nil:
-		for _, it := range r.acl.items() {
+		for _, it := range r.ACL.items() {
 			r.rule.item(it, r)
 		}
 	case r.rule.ms != nil:
-		r.rule.ms(r.ms, r)
+		r.rule.ms(r.MindSpore, r)
 	case r.rule.engine != nil:
-		r.rule.engine(r.engine, r)
+		r.rule.engine(r.Engine, r)
 	default:
 		r.rule.run(r)
 	}
@@ -153,7 +153,7 @@ func (r *reporter) apply() {
 
 // isFull reports whether further findings are dropped.
 func (r *reporter) isFull() bool {
-	r.hasMore = r.hasMore || r.count >= maxPerRule
+	r.More = r.More || r.count >= maxPerRule
 	return r.count >= maxPerRule
 }
 
@@ -268,7 +268,7 @@ func (f *Finding) repair(s Setting, text string) {
 
 // suggestMember suggests a member of an object, and adds the edit.
 func (r *reporter) suggestMember(f *Finding, o *Object, key, value string) {
-	f.suggest(jsonpos.Quote(key) + ": " + jsonpos.Quote(value)).Edits = o.insertion(r.doc.Source(), key, value)
+	f.suggest(jsonpos.Quote(key) + ": " + jsonpos.Quote(value)).Edits = o.insertion(r.Doc.Source(), key, value)
 }
 
 // replaceEdit returns the edit that replaces a span by a text.
@@ -333,10 +333,10 @@ var syntaxRules = []rule{
 
 // reportSyntax reports the problems of the JSON parser. An empty file is an acl.json without dump.
 func (r *reporter) reportSyntax() {
-	if len(r.doc.Source()) == 0 && r.schema == SchemaACL {
+	if len(r.Doc.Source()) == 0 && r.Schema == SchemaACL {
 		return
 	}
-	for _, p := range r.doc.Problems {
+	for _, p := range r.Doc.Problems {
 		at := span{"", p.Offset, p.Offset + p.Length}
 		if p.Cause == jsonpos.TooMany {
 			r.reportAs(Warning, at, p.Message).syntax = true // the runtime may accept it
@@ -369,7 +369,7 @@ var fileRules = []rule{
 	{id: sizeRule, severity: Error, code: "ACL_ERROR_PARSE_FILE", stage: stageLimits, checks: "the file is larger or nested more deeply than the runtime accepts", message: sentenceMessage,
 		run: func(r *reporter) {
 			for _, b := range []string{"{}", "[]"} {
-				if at := tooDeep(r.doc.Source(), b[0], b[1]); at >= 0 && r.schema == SchemaACL {
+				if at := tooDeep(r.Doc.Source(), b[0], b[1]); at >= 0 && r.Schema == SchemaACL {
 					r.report(span{"", at, at + 1}, lang.Say("more than %d levels of \"%c\"; the runtime counts them in the text, also inside strings", maxBrackets, b[0]))
 				}
 			}
@@ -386,10 +386,10 @@ var fileRules = []rule{
 			for _, u := range r.read.used {
 				r.reportIf(u.key.isNewerThan(target), u.keySpan(), u.key.Name, u.key.Since, target, Text{EN: "ignores"})
 			}
-			if r.acl == nil {
+			if r.ACL == nil {
 				return
 			}
-			scene := r.acl.setting("dump_scene")
+			scene := r.ACL.setting("dump_scene")
 			if since, hasSince := scene.key.since[scene.Value]; hasSince && target.lacks(since) && !scene.key.isNewerThan(target) {
 				r.report(scene.valueSpan(), "dump_scene "+jsonpos.Quote(scene.Value), since, target, Text{EN: "rejects"})
 			}
@@ -427,7 +427,7 @@ func (r *reporter) reportDuplicates(v *jsonpos.Value, path string) {
 		if r.isFull() {
 			return
 		}
-		line, column := r.doc.Position(first.KeyStart)
+		line, column := r.Doc.Position(first.KeyStart)
 		f := r.report(span{jsonpos.JoinPath(path, again.Key), again.KeyStart, again.KeyEnd}, quoteShort(again.Key), line, column)
 		f.Related = r.relatedRange(first.KeyStart, first.KeyEnd, Text{EN: "this value is not used"})
 	}
@@ -452,14 +452,14 @@ var targetRules = []rule{
 	{id: "CFG003", severity: Info, checks: "a backend or product that means nothing for the schema",
 		message: Text{EN: "%s applies to MindSpore only, and this file is for %s"},
 		run: func(r *reporter) {
-			other := r.schema != SchemaMindSpore
-			r.reportIf(other && r.opt.Backend != "", r.wholeText(), lang.Say("the backend %s", quoteShort(r.opt.Backend)), r.schema)
-			r.reportIf(other && r.opt.noNPU(), r.wholeText(), lang.Say("the product %s", quoteShort(r.opt.SoC)), r.schema)
+			other := r.Schema != SchemaMindSpore
+			r.reportIf(other && r.opt.Backend != "", r.wholeText(), lang.Say("the backend %s", quoteShort(r.opt.Backend)), r.Schema)
+			r.reportIf(other && r.opt.noNPU(), r.wholeText(), lang.Say("the product %s", quoteShort(r.opt.SoC)), r.Schema)
 		}},
 	{id: "CFG004", severity: Warning, checks: "an acl.json with settings of MindSpore",
 		message: Text{EN: "the ACL runtime does not read common_dump_settings, and MindSpore not \"dump\": make two files"},
 		run: func(r *reporter) {
-			if m := r.root.Get("common_dump_settings"); m != nil && r.schema == SchemaACL {
+			if m := r.root.Get("common_dump_settings"); m != nil && r.Schema == SchemaACL {
 				r.report(span{m.Key, m.KeyStart, m.KeyEnd})
 			}
 		}},

@@ -15,7 +15,7 @@ var aclShapeRules = []rule{
 	{id: "ACL004", severity: Warning, checks: `there is no "dump", or it is empty`,
 		guess: true, message: Text{EN: "nothing will be dumped: %s"},
 		acl: func(a *ACL, r *reporter) {
-			r.reportIf(r.root == nil && len(r.doc.Source()) == 0, r.wholeText(), Text{EN: "the file is empty"})
+			r.reportIf(r.root == nil && len(r.Doc.Source()) == 0, r.wholeText(), Text{EN: "the file is empty"})
 			r.reportIf(a.Root.Present() && a.Root.Node.Get("dump") == nil, r.wholeText(), Text{EN: `there is no "dump" object`})
 			r.reportIf(a.Dump.Present() && !a.Dump.isFilled(), a.Dump.keySpan(), Text{EN: `"dump" is empty`})
 		}},
@@ -53,7 +53,7 @@ var aclShapeRules = []rule{
 
 // tableOfKey returns the table where an unknown key belongs, nil if nowhere.
 func (c *check) tableOfKey(s unknownKey) *keyTable {
-	for _, t := range keyTables(c.schema) {
+	for _, t := range keyTables(c.Schema) {
 		if t == &aclBlacklist || t == &aclRange {
 			if s.object.table == &aclRoot {
 				continue // words as common as "name" may have another meaning there
@@ -411,21 +411,21 @@ var aclWatcherRules = []rule{
 			if watched.Present() {
 				advice = Text{EN: " and must not be empty"}
 			}
-			r.reportIf(r.acl.watchesMemory() && watched.isAbsentOrEmpty(), watched.spanIn(it), advice)
+			r.reportIf(r.ACL.watchesMemory() && watched.isAbsentOrEmpty(), watched.spanIn(it), advice)
 		}},
 	{id: "ACL045", severity: Error, code: "EP0005", stage: stageList, checks: "an item with model_name in the watcher scene",
 		message: Text{EN: `model_name is not allowed with dump_scene "watcher"; remove it`},
 		item: func(it *Object, r *reporter) {
-			r.reportIf(r.acl.watchesMemory() && it.setting("model_name").Present(), it.setting("model_name").keySpan())
+			r.reportIf(r.ACL.watchesMemory() && it.setting("model_name").Present(), it.setting("model_name").keySpan())
 		}},
 	{id: "ACL046", severity: Error, code: "EP0005", stage: stageList, checks: "watcher_nodes outside the watcher scene",
 		guess: true, message: Text{EN: `watcher_nodes needs dump_scene "watcher"%s`},
 		item: func(it *Object, r *reporter) {
 			hint, watched := lang.Sentence{}, it.setting("watcher_nodes")
-			if r.acl.scene() != "" {
-				hint = describeFound(r.acl.setting("dump_scene"))
+			if r.ACL.scene() != "" {
+				hint = describeFound(r.ACL.setting("dump_scene"))
 			}
-			r.reportIf(!r.acl.watchesMemory() && watched.Present(), watched.keySpan(), hint).suggest(`"dump_scene": "watcher"`)
+			r.reportIf(!r.ACL.watchesMemory() && watched.Present(), watched.keySpan(), hint).suggest(`"dump_scene": "watcher"`)
 		}},
 	{id: "ACL047", severity: Warning, checks: "the watcher scene with an empty or missing dump_list",
 		guess: true, message: Text{EN: "there is nothing to watch: list operators in watcher_nodes of an item of dump_list"},
@@ -443,7 +443,7 @@ var aclWatcherRules = []rule{
 			}
 			for _, l := range it.setting("layer").Elems {
 				switch {
-				case !l.OK || !r.acl.watchesMemory():
+				case !l.OK || !r.ACL.watchesMemory():
 				case strings.HasPrefix(l.Value, "Hcom"):
 					r.report(l.valueSpan(), quoteShort(l.Value), Text{EN: "it is a communication operator"})
 				case watched[l.Value]:

@@ -17,7 +17,7 @@ var aclListRules = []rule{
 		guess: true, message: Text{EN: "%s is empty; fill it, or remove the key to mean all"},
 		item: func(it *Object, r *reporter) {
 			for _, s := range it.presentSettings("model_name", "layer") {
-				r.reportIf(!r.acl.dumpsSingleOps() && s.isEmpty(), s.valueSpan(), s.key.Name)
+				r.reportIf(!r.ACL.dumpsSingleOps() && s.isEmpty(), s.valueSpan(), s.key.Name)
 			}
 		}},
 	{id: "ACL063", severity: Warning, checks: "a model_name with folder or suffix",
@@ -40,7 +40,7 @@ var aclListRules = []rule{
 				case !isRepeated:
 					seen[m.Value] = m
 				default:
-					line, _ := r.doc.Position(first.Node.Start)
+					line, _ := r.Doc.Position(first.Node.Start)
 					r.report(m.valueSpan(), quoteShort(m.Value), line).Related = r.relatedRange(first.Node.Start, first.Node.End, Text{EN: "the first"})
 				}
 			}
@@ -204,8 +204,8 @@ func (r *reporter) reportBlanks(s Setting) {
 // requireValue reports an array that requires a value of another key of dump, unless that key is already
 // reported as mistyped.
 func (r *reporter) requireValue(s Setting, key, value string) {
-	if other := r.acl.setting(key); s.isFilled() && other.Value != value && !other.isWrongType() {
-		r.suggestMember(r.report(s.keySpan(), s.key.Name, describeFound(other)), r.acl.Dump, key, value)
+	if other := r.ACL.setting(key); s.isFilled() && other.Value != value && !other.isWrongType() {
+		r.suggestMember(r.report(s.keySpan(), s.key.Name, describeFound(other)), r.ACL.Dump, key, value)
 	}
 }
 

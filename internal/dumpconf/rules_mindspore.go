@@ -31,8 +31,8 @@ var mindSporeShapeRules = []rule{
 		}},
 	{id: "MS002", severity: Error, checks: "the file's name does not end with .json, or MINDSPORE_DUMP_CONFIG is not absolute", message: sentenceMessage,
 		run: func(r *reporter) {
-			if r.name != "" && r.name != "-" && filepath.Ext(r.name) != ".json" {
-				r.report(span{}, lang.Say("MindSpore wants a file whose name ends with .json, found %s", quoteShort(store.Base(r.name))))
+			if r.Name != "" && r.Name != "-" && filepath.Ext(r.Name) != ".json" {
+				r.report(span{}, lang.Say("MindSpore wants a file whose name ends with .json, found %s", quoteShort(store.Base(r.Name))))
 			}
 			if p, ok := r.opt.lookupEnv("MINDSPORE_DUMP_CONFIG"); ok && !strings.HasPrefix(p, "/") {
 				r.reportAs(Warning, span{}, lang.Say("the environment variable MINDSPORE_DUMP_CONFIG must hold an absolute path, found %s", quoteShort(p)))
@@ -423,7 +423,7 @@ func (r *reporter) reportStatistic(item Setting, seen map[string]bool) {
 	}
 	isRepeated := seen[name]
 	seen[name] = true
-	m := r.check.ms
+	m := r.check.MindSpore
 	onDevice := m.setting("stat_calc_mode").Value == "device" && !r.opt.noNPU() && !m.savesTensors()
 	switch {
 	case !slices.Contains(hostStatistics, item.Value):
@@ -556,6 +556,6 @@ var mindSporeBackendRules = []rule{
 
 // lacksE2E reports whether the backend writes nothing because e2e_dump_settings is missing.
 func (c *check) lacksE2E() bool {
-	return c.ms.Common.Present() && !c.ms.hasE2E() && c.opt.isKernelByKernel() && !c.opt.noNPU() &&
+	return c.MindSpore.Common.Present() && !c.MindSpore.hasE2E() && c.opt.isKernelByKernel() && !c.opt.noNPU() &&
 		!c.opt.TargetVersion.IsBefore(sinceMS24)
 }

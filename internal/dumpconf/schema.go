@@ -128,14 +128,12 @@ type Key struct {
 	Doc      Text     // its purpose; empty for keys that no profile offers
 	Question Text     // the question for its value; empty for keys not worth asking
 
-	rule         string             // the id of the rule that reports mistyped and unknown values
-	since        map[string]Version // values newer than the key
-	hasOwnRule   bool               // a separate rule checks Values
-	isCommaList  bool               // Values form one comma-separated string
-	isRequired   bool               // required in some release
-	members      *keyTable          // the keys of its object or objects
-	aclKey       string             // the equivalent key of acl.json
-	isTranslated bool               // a translation loses nothing with the key
+	rule        string             // the id of the rule that reports mistyped and unknown values
+	since       map[string]Version // values newer than the key
+	hasOwnRule  bool               // a separate rule checks Values
+	isCommaList bool               // Values form one comma-separated string
+	isRequired  bool               // required in some release
+	members     *keyTable          // the keys of its object or objects
 }
 
 // isNewerThan reports whether the target release lacks the key.

@@ -103,10 +103,10 @@ func atbIdentity(op string) identity {
 		digits, name, ok := strings.Cut(part, "_")
 		n, err := strconv.ParseUint(digits, 10, 64)
 		if !ok || err != nil {
-			id.ids = nil
+			id.IDs = nil
 			break
 		}
-		id.ids, id.opType = append(id.ids, n), name
+		id.IDs, id.opType = append(id.IDs, n), name
 	}
 	return id
 }

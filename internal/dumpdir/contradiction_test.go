@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"dumptool/internal/format"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
@@ -108,7 +109,7 @@ func TestContradiction(t *testing.T) {
 				s.Values.Set(Statistic(what), v)
 			}
 		}
-		src := &tensorfile.Tensor{Tensor: tensor.Tensor{DType: c.stored, Format: tensor.ND, Shape: s.Shape}}
+		src := &tensorfile.Tensor{Tensor: format.Tensor{Tensor: tensor.Tensor{DType: c.stored, Format: tensor.ND, Shape: s.Shape}}}
 		check := func(name, want string, all *tensor.Stats) {
 			t.Helper()
 			got := ""

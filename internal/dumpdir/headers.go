@@ -291,7 +291,7 @@ func (r *Run) addNamed(j headerJob, h *header) (*Round, []*Op) {
 		}
 		e := execution{t.Operator.Name, t.Operator.Seq}
 		if at[e] == nil {
-			at[e] = &Op{Name: strings.TrimSuffix(t.Member, t.memberSuffix()), seq: e.seq}
+			at[e] = &Op{Name: strings.TrimSuffix(t.Member, t.memberSuffix()), Moment: Moment{Seq: e.seq}}
 			ops = append(ops, at[e])
 		}
 		at[e].Tensors = append(at[e].Tensors, t)

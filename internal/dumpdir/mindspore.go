@@ -118,7 +118,7 @@ func finishMindSpore(r *reader, folders []*Folder) {
 		for _, file := range f.files {
 			if strings.EqualFold(file.Name, statisticName) {
 				r.readTable(file, func(s *statisticRow) identity {
-					return identity{op: s.opName, opType: s.opType, timestamp: s.timestamp, task: s.task, hasTask: s.hasTask}
+					return identity{op: s.opName, opType: s.opType, Moment: s.Moment}
 				})
 			} else if graph, ok := executionGraph(file.Name); ok && path.Base(f.Dir) == executionFolder {
 				// In the oldest layout rounds have no graph.

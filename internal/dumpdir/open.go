@@ -427,24 +427,26 @@ func (e *entry) tensor() Tensor {
 func (b *opBuilder) splitExecutions() []*Op {
 	entries := b.entries
 	slices.SortStableFunc(entries, func(x, y *entry) int {
-		return cmp.Or(cmp.Compare(x.timestamp, y.timestamp), cmp.Compare(x.seq, y.seq), cmp.Compare(x.task, y.task))
+		return cmp.Or(cmp.Compare(x.Timestamp, y.Timestamp), cmp.Compare(x.Seq, y.Seq), cmp.Compare(x.Task, y.Task))
 	})
 	var ops []*Op
 	seen := make(map[slot]int)
 	tables := make([]*entry, 0)
 	add := func(e *entry, k int) *Op {
 		for len(ops) <= k {
-			ops = append(ops, &Op{Name: b.name, Type: b.opType, Task: e.task, HasTask: e.hasTask, ids: e.ids, seq: e.seq, Call: e.call})
+			op := &Op{Name: b.name, Type: b.opType, Moment: e.Moment, Call: e.call}
+			op.Timestamp = 0
+			ops = append(ops, op)
 		}
 		if op := ops[k]; op.Timestamp == 0 {
-			op.Timestamp = e.timestamp
+			op.Timestamp = e.Timestamp
 		}
 		return ops[k]
 	}
 	for _, e := range entries {
 		s := e.slot()
 		k := seen[s]
-		if e.timestamp > 0 || e.seq > 0 {
+		if e.Timestamp > 0 || e.Seq > 0 {
 			seen[s]++
 		}
 		if s.table && e.kind != "" && e.leaf == nil { // entries of dump.json have their statistics already

@@ -64,13 +64,18 @@ type Order struct {
 	By OrderBy `json:"-"`
 	// Name is the name of the source.
 	Name string `json:"-"`
+	// SourceCoverage lists rejected graphs with the data flow.
+	SourceCoverage
+}
+
+// SourceCoverage says which source of an order or a data flow is used, and how many operators it has.
+type SourceCoverage struct {
 	// Source describes the source and the number of operators in it.
 	Source lang.Sentence `json:"source"`
 	// Known is the number of operators in the source, Of the number of all.
 	Known int `json:"known"`
 	Of    int `json:"of"`
-	// Rejected are the sources that are not used, with the reasons. Graphs are listed with the
-	// data flow.
+	// Rejected are the sources that are not used, with the reasons.
 	Rejected []lang.Sentence `json:"rejected,omitempty"`
 }
 
@@ -80,14 +85,8 @@ func (o *Order) IsKnown() bool { return o.By != ByName }
 // Item is an operator to order, or several with all their names.
 type Item struct {
 	// Names are the names of the operator, the best first.
-	Names     []string
-	Timestamp uint64 // 0 when unknown
-	Task      uint64
-	HasTask   bool
-	// IDs are the ids of ATB's operator and of the operators around it, outermost first.
-	IDs []uint64
-	// Seq is the number of the execution in torch.utils.dumper or SGLang, from 1; 0 if unknown.
-	Seq int64
+	Names []string
+	Moment
 	// Passive is set for a parameter or constant, which may be missing in a source.
 	Passive bool
 }
@@ -153,7 +152,7 @@ func (s *Sources) Rank(items []Item) (Order, []int, error) {
 	if s.By != Auto && s.By != ByName {
 		return s.rankBy(items)
 	}
-	o := Order{By: ByName, Name: byNames, Source: lang.Say(byNames), Of: countOperators(items)}
+	o := Order{ByName, byNames, SourceCoverage{Source: lang.Say(byNames), Of: countOperators(items)}}
 	if s.By == Auto {
 		for _, source := range orderSources {
 			r := source.rank(s, items)
@@ -188,7 +187,7 @@ func (s *Sources) rankBy(items []Item) (Order, []int, error) {
 		if r == nil {
 			return Order{}, nil, lang.Errorf("order %q was requested, but %s", s.By, source.absent)
 		}
-		o := Order{Of: countOperators(items)}
+		o := Order{SourceCoverage: SourceCoverage{Of: countOperators(items)}}
 		if r.known == 0 && o.Of > 0 {
 			return Order{}, nil, lang.Errorf("%s covers none of the %d operators", r.source, o.Of)
 		}
@@ -410,18 +409,12 @@ func placesByKey[K any](items []Item, key func(*Item) (K, bool), compareKeys fun
 type Flow struct {
 	// Graph is nil if the data flow is unknown.
 	Graph *graph.Graph `json:"-"`
-	// Source describes the source of the data flow and the number of operators in it.
-	Source lang.Sentence `json:"source"`
-	// Known is the number of operators that the graph has, Of the number of all.
-	Known int `json:"known"`
-	Of    int `json:"of"`
-	// Rejected are the given graphs that are not used, with the reasons.
-	Rejected []lang.Sentence `json:"rejected,omitempty"`
+	SourceCoverage
 }
 
 // Flow returns the data flow of the first graph that has at least half of the operators.
 func (s *Sources) Flow(items []Item) Flow {
-	f := Flow{Of: countOperators(items)}
+	f := Flow{SourceCoverage: SourceCoverage{Of: countOperators(items)}}
 	for _, g := range []*graph.Graph{s.Consumers, s.Fusion, s.ir, s.dumpFlow} {
 		if g == nil {
 			continue
@@ -542,8 +535,8 @@ func (o *Op) LastBefore(executions []*Op) (last *Op) {
 		if len(executions) > 1 && !(op.IsTimed() && o.IsTimed()) {
 			return nil
 		}
-		after := op.IsTimed() && o.IsTimed() && (op.Timestamp > o.Timestamp || op.seq > o.seq)
-		if !after && (last == nil || op.Timestamp > last.Timestamp || op.seq > last.seq) {
+		after := op.IsTimed() && o.IsTimed() && (op.Timestamp > o.Timestamp || op.Seq > o.Seq)
+		if !after && (last == nil || op.Timestamp > last.Timestamp || op.Seq > last.Seq) {
 			last = op
 		}
 	}
@@ -564,11 +557,11 @@ func (r *Round) orderItems() []Item {
 
 // Item is the operator as an item to order.
 func (o *Op) Item() Item {
-	return Item{Names: o.Names(), Timestamp: o.Timestamp, Task: o.Task, HasTask: o.HasTask, IDs: o.ids, Seq: o.seq, Passive: o.Type == parameterType}
+	return Item{o.Names(), o.Moment, o.Type == parameterType}
 }
 
 // IsTimed reports whether the operator has a timestamp or the number of its execution.
-func (o *Op) IsTimed() bool { return o.Timestamp > 0 || o.seq > 0 }
+func (o *Op) IsTimed() bool { return o.Timestamp > 0 || o.Seq > 0 }
 
 // Script is the line of the user's script behind the operator, as FILE:LINE; empty if unknown.
 func (o *Op) Script() string {

@@ -39,11 +39,11 @@ func readGraph(t *testing.T, source, text string) *graph.Graph {
 
 func TestRank(t *testing.T) {
 	items := []Item{
-		{Names: []string{"op10"}, Timestamp: 30, Task: 3, HasTask: true},
-		{Names: []string{"op2"}, Timestamp: 40, Task: 9, HasTask: true},
-		{Names: []string{"net/a", "net_a"}, Timestamp: 10, Task: 2, HasTask: true},
-		{Names: []string{"b"}, Timestamp: 20, Task: 1, HasTask: true},
-		{Names: []string{"b"}, Timestamp: 20, Task: 1, HasTask: true},
+		{Names: []string{"op10"}, Moment: Moment{Timestamp: 30, Task: 3, HasTask: true}},
+		{Names: []string{"op2"}, Moment: Moment{Timestamp: 40, Task: 9, HasTask: true}},
+		{Names: []string{"net/a", "net_a"}, Moment: Moment{Timestamp: 10, Task: 2, HasTask: true}},
+		{Names: []string{"b"}, Moment: Moment{Timestamp: 20, Task: 1, HasTask: true}},
+		{Names: []string{"b"}, Moment: Moment{Timestamp: 20, Task: 1, HasTask: true}},
 	}
 	all := Sources{
 		Runtime: list(t, "b\nnet_a\nop10"), Execution: list(t, "net/a\nb\nx/op2\nop10"),
@@ -93,12 +93,12 @@ func TestWeakOrders(t *testing.T) {
 		items []Item
 		by    OrderBy
 	}{
-		"one has no timestamp":      {[]Item{{Names: []string{"a"}, Timestamp: 2}, {Names: []string{"b"}}}, ByName},
-		"a parameter has none":      {[]Item{{Names: []string{"a"}, Timestamp: 2}, {Names: []string{"c"}, Timestamp: 1}, {Names: []string{"b"}, Passive: true}}, ByTimestamp},
-		"equal timestamps":          {[]Item{{Names: []string{"a"}, Timestamp: 2}, {Names: []string{"b"}, Timestamp: 2}}, ByName},
-		"equal timestamps, tasks":   {[]Item{{Names: []string{"a"}, Timestamp: 2, Task: 4, HasTask: true}, {Names: []string{"b"}, Timestamp: 2, Task: 3, HasTask: true}}, ByID},
-		"task ids of nobody":        {[]Item{{Names: []string{"a"}, Task: 65535, HasTask: true}, {Names: []string{"b"}, Task: 65535, HasTask: true}}, ByName},
-		"equal task ids":            {[]Item{{Names: []string{"a"}, HasTask: true}, {Names: []string{"b"}, HasTask: true}}, ByName},
+		"one has no timestamp":      {[]Item{{Names: []string{"a"}, Moment: Moment{Timestamp: 2}}, {Names: []string{"b"}}}, ByName},
+		"a parameter has none":      {[]Item{{Names: []string{"a"}, Moment: Moment{Timestamp: 2}}, {Names: []string{"c"}, Moment: Moment{Timestamp: 1}}, {Names: []string{"b"}, Passive: true}}, ByTimestamp},
+		"equal timestamps":          {[]Item{{Names: []string{"a"}, Moment: Moment{Timestamp: 2}}, {Names: []string{"b"}, Moment: Moment{Timestamp: 2}}}, ByName},
+		"equal timestamps, tasks":   {[]Item{{Names: []string{"a"}, Moment: Moment{Timestamp: 2, Task: 4, HasTask: true}}, {Names: []string{"b"}, Moment: Moment{Timestamp: 2, Task: 3, HasTask: true}}}, ByID},
+		"task ids of nobody":        {[]Item{{Names: []string{"a"}, Moment: Moment{Task: 65535, HasTask: true}}, {Names: []string{"b"}, Moment: Moment{Task: 65535, HasTask: true}}}, ByName},
+		"equal task ids":            {[]Item{{Names: []string{"a"}, Moment: Moment{HasTask: true}}, {Names: []string{"b"}, Moment: Moment{HasTask: true}}}, ByName},
 		"numbers":                   {[]Item{{Names: []string{"2_a"}}, {Names: []string{"10.b"}}}, ByNumber},
 		"one name has no number":    {[]Item{{Names: []string{"2_a"}}, {Names: []string{"b"}}}, ByName},
 		"equal numbers":             {[]Item{{Names: []string{"2_a"}}, {Names: []string{"02_b"}}}, ByName},
@@ -243,7 +243,7 @@ func TestRecordedOperators(t *testing.T) {
 
 // TestRankBySequence orders by the numbers of executions; operators without a number come last.
 func TestRankBySequence(t *testing.T) {
-	items := []Item{{Names: []string{"c"}, Seq: 10}, {Names: []string{"b"}, Seq: 9}, {Names: []string{"a"}}, {Names: []string{"d"}, Seq: 10}}
+	items := []Item{{Names: []string{"c"}, Moment: Moment{Seq: 10}}, {Names: []string{"b"}, Moment: Moment{Seq: 9}}, {Names: []string{"a"}}, {Names: []string{"d"}, Moment: Moment{Seq: 10}}}
 	order, places, err := new(Sources).Rank(items)
 	if err != nil || order.By != BySequence || order.Known != 3 {
 		t.Errorf("order %+v, error %v", order, err)

@@ -108,13 +108,9 @@ type identity struct {
 	kind       tensor.Kind // empty for all tensors of the file
 	index      int
 	slice      string
-	timestamp  uint64
-	task       uint64
-	hasTask    bool
+	Moment
 	device     string // in the file name
 	step       string // in the file name
-	seq        int64  // number of the execution in the file name, from 1; 0 for none
-	ids        []uint64
 	source     string // the file that it was converted from, empty for none
 	raw        bool   // elements without a header, and without a type in the name
 	mayBeNamed bool   // it may be a file with named tensors; the first bytes tell
@@ -169,12 +165,12 @@ func identifyByName(f *File) identity {
 
 // dumpIdentity is the content of a dump, or of a file converted from a dump, by its name.
 func dumpIdentity(n *filename.Info) identity {
-	id := identity{role: Tensors, op: n.OpName, opType: n.OpType, slice: n.Slice, timestamp: n.Timestamp, device: deviceOf(n), seq: int64(n.Sequence)}
+	id := identity{role: Tensors, op: n.OpName, opType: n.OpType, slice: n.Slice, Moment: Moment{Timestamp: n.Timestamp, Seq: int64(n.Sequence)}, device: deviceOf(n)}
 	if n.Step != "" {
 		id.step = trimZeros(n.Step)
 	}
 	if n.HasDump {
-		id.task, id.hasTask = n.Dump.TaskID, true
+		id.Task, id.HasTask = n.Dump.TaskID, true
 	}
 	return id
 }

@@ -56,14 +56,25 @@ func (c *Choice) includes(value string) bool {
 	return ok && slices.ContainsFunc(c.steps, func(s lang.Step) bool { return s.From <= n && n <= s.To })
 }
 
-// Selection chooses rounds; the zero value chooses all.
-type Selection struct {
-	Rank, Step, Graph, Model Choice
-}
+// Selection chooses rounds by the coordinates below; the zero value chooses all.
+type Selection [4]Choice
+
+// The coordinates by which rounds are chosen, in the order of coordinates.
+const (
+	ByRank = iota
+	ByStep
+	ByGraph
+	ByModel
+)
 
 // Includes reports whether a selection chooses a round.
 func (s *Selection) Includes(at Coordinates) bool {
-	return s.Rank.includes(at.Rank) && s.Step.includes(at.Step) && s.Graph.includes(at.Graph) && s.Model.includes(at.Model)
+	for i := range s {
+		if !s[i].includes(*coordinates[i].value(&at)) {
+			return false
+		}
+	}
+	return true
 }
 
 // knownCoordinates are the coordinates with a known value in a run.
@@ -90,15 +101,15 @@ type RunSelection struct {
 // selects all rounds.
 func ChoiceWarnings(all ...RunSelection) []lang.Sentence {
 	var warnings []lang.Sentence
-	for i, c := range coordinates {
+	for i := range (Selection{}) {
 		chosen, known := false, false
 		for _, one := range all {
-			if c.choice != nil && !c.choice(&one.By).isAll() {
+			if !one.By[i].isAll() {
 				chosen, known = true, known || one.Run.known[i]
 			}
 		}
 		if chosen && !known {
-			warnings = append(warnings, lang.Say("no round has a %s: --%[1]s excludes nothing", c.name))
+			warnings = append(warnings, lang.Say("no round has a %s: --%[1]s excludes nothing", coordinates[i].name))
 		}
 	}
 	return warnings
@@ -317,15 +328,14 @@ type Coordinates struct {
 
 // coordinates are the fields of Coordinates, in the sort order of rounds.
 var coordinates = [...]struct {
-	name   string
-	value  func(*Coordinates) *string
-	choice func(*Selection) *Choice // nil for none
+	name  string
+	value func(*Coordinates) *string
 }{
-	{"rank", func(c *Coordinates) *string { return &c.Rank }, func(s *Selection) *Choice { return &s.Rank }},
-	{"step", func(c *Coordinates) *string { return &c.Step }, func(s *Selection) *Choice { return &s.Step }},
-	{"graph", func(c *Coordinates) *string { return &c.Graph }, func(s *Selection) *Choice { return &s.Graph }},
-	{"model", func(c *Coordinates) *string { return &c.Model }, func(s *Selection) *Choice { return &s.Model }},
-	{"folder", func(c *Coordinates) *string { return &c.Folder }, nil},
+	{"rank", func(c *Coordinates) *string { return &c.Rank }},
+	{"step", func(c *Coordinates) *string { return &c.Step }},
+	{"graph", func(c *Coordinates) *string { return &c.Graph }},
+	{"model", func(c *Coordinates) *string { return &c.Model }},
+	{"folder", func(c *Coordinates) *string { return &c.Folder }},
 }
 
 // IsKnown reports whether a coordinate other than the folder is known.

@@ -167,15 +167,13 @@ func TestSelect(t *testing.T) {
 		{"", "", "2", "b|c", []string{"0/10/2/b"}},
 	} {
 		var s Selection
-		for i, choice := range []*Choice{&s.Rank, &s.Step, &s.Graph} {
-			c, err := ParseNumbers([]string{test.rank, test.step, test.graph}[i])
-			if err != nil {
+		var err error
+		for i, text := range []string{test.rank, test.step, test.graph} {
+			if s[i], err = ParseNumbers(text); err != nil {
 				t.Fatal(err)
 			}
-			*choice = c
 		}
-		var err error
-		if s.Model, err = ParseNames(test.model); err != nil {
+		if s[ByModel], err = ParseNames(test.model); err != nil {
 			t.Fatal(err)
 		}
 		want := roundsAt(test.want...)
@@ -219,9 +217,9 @@ func TestChoose(t *testing.T) {
 		want string
 	}{
 		{"all", Selection{}, nil, "notes.txt 0A 0B 1A 1Opdebug"},
-		{"a rank", Selection{Rank: one}, nil, "notes.txt 1A 1Opdebug"},
+		{"a rank", Selection{ByRank: one}, nil, "notes.txt 1A 1Opdebug"},
 		{"an operator", Selection{}, x, "0A 1A"},
-		{"both", Selection{Rank: one}, x, "1A"},
+		{"both", Selection{ByRank: one}, x, "1A"},
 	} {
 		r := openAt(t, root, Options{})
 		if err := r.Choose(t.Context(), test.s, test.ops, HeaderOptions{}); err != nil {

@@ -107,11 +107,7 @@ type Op struct {
 	// Origins are the results of the user's model in the header of the dump; nil for none, and
 	// until ReadHeaders.
 	Origins []Origin
-	// Timestamp is the time of the dump of its first tensor, in microseconds; 0 if unknown.
-	Timestamp uint64
-	// Task is the task id; HasTask is set if file names have it.
-	Task    uint64
-	HasTask bool
+	Moment
 	// Execution counts the executions of an operator in a round from 1, in order of their
 	// timestamps; 0 if there is one execution only.
 	Execution int
@@ -121,9 +117,19 @@ type Op struct {
 	Tensors []Tensor
 	// Call is the call of the operator in dump.json, or its line in the script; nil for none.
 	Call *Call
+}
 
-	ids []uint64 // of ATB's operator and of the operators around it, outermost first
-	seq int64    // the number of the execution in torch.utils.dumper or SGLang, from 1; 0 for none
+// Moment is what the names of files and the rows of tables say of the time of an execution.
+type Moment struct {
+	// Timestamp is the time of the dump of the first tensor, in microseconds; 0 if unknown.
+	Timestamp uint64
+	// Task is the task id; HasTask is set if file names have it.
+	Task    uint64
+	HasTask bool
+	// IDs are the ids of ATB's operator and of the operators around it, outermost first.
+	IDs []uint64
+	// Seq is the number of the execution in torch.utils.dumper or SGLang, from 1; 0 if unknown.
+	Seq int64
 }
 
 // Origin is the result of the user's model behind an output.

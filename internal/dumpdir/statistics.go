@@ -177,11 +177,9 @@ var statisticTitles = map[string]Statistic{
 type statisticRow struct {
 	opType, opName string
 	opID           string // of ATB: 0_1
-	task           uint64
-	hasTask        bool
-	timestamp      uint64
 	kind           tensor.Kind
 	index          int
+	Moment
 	Statistics
 }
 
@@ -324,11 +322,11 @@ var textSetters = map[string]statisticSetter{
 	"op name": func(s *statisticRow, c string) error { s.opName = strings.Clone(c); return nil },
 	"op id":   func(s *statisticRow, c string) error { s.opID = strings.Clone(c); return nil },
 	"task id": func(s *statisticRow, c string) (err error) {
-		s.task, s.hasTask, err = setNumber(c)
+		s.Task, s.HasTask, err = setNumber(c)
 		return err
 	},
 	"timestamp": func(s *statisticRow, c string) (err error) {
-		s.timestamp, _, err = setNumber(c)
+		s.Timestamp, _, err = setNumber(c)
 		return err
 	},
 	"io": setSide, "input/output": setSide, "slot": setIndex, "index": setIndex,

@@ -52,7 +52,7 @@ func TestStatistics(t *testing.T) {
 	for text, want := range map[string]statisticRow{
 		// MindSpore, from 2.3 on, with the comma that ends its rows.
 		"\ufeffOp Type,Op Name,Task ID,Stream ID,Timestamp,IO,Slot,Data Size,Data Type,Shape,Max Value,Nan Count,L2Norm Value,MD5,\nReLU,a/ReLU-op1,65535,0,17,input,2,24,bfloat16,\"(2, 3)\",nan,4,5.5,abc,\n": {
-			opType: "ReLU", opName: "a/ReLU-op1", task: 65535, hasTask: true, timestamp: 17, kind: tensor.Input, index: 2,
+			opType: "ReLU", opName: "a/ReLU-op1", Moment: Moment{Task: 65535, HasTask: true, Timestamp: 17}, kind: tensor.Input, index: 2,
 			Statistics: Statistics{DType: tensor.BFloat16, Shape: tensor.Shape{2, 3}, Size: 24, Digest: "abc", Values: numbersOf(map[Statistic]float64{Max: nan, NaNs: 4, Norm: 5.5})},
 		},
 		// MindSpore, an empty tensor.

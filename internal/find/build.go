@@ -8,6 +8,7 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/graph"
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/store"
 )
 
@@ -102,13 +103,11 @@ func (b *builder) levels(hits []matchedNode) []matchedNode {
 	return all
 }
 
-// text returns a pointer to a copy of a text, nil for an empty one. Graphs are large, and results
-// outlive them.
-func text(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return new(strings.Clone(s))
+// text copies a text: graphs are large, and results outlive them.
+func text(s string) jsonpos.NullableText { return jsonpos.NullableText(strings.Clone(s)) }
+
+func (g *loadedGraph) nodeOf(n *graph.Node) GraphNode {
+	return GraphNode{text(g.Label(n)), strings.Clone(g.Subgraphs[n.Subgraph])}
 }
 
 // positiveOrNil returns a pointer to a number, nil for 0.
@@ -122,7 +121,7 @@ func positiveOrNil(n int32) *int {
 func (b *builder) operator(h *matchedNode, place TreePosition) *Operator {
 	g, n := h.graph, &h.graph.Nodes[h.node]
 	op := &Operator{
-		TreePosition: place, IRLine: positiveOrNil(n.Line), Node: text(g.Label(n)), Subgraph: strings.Clone(g.Subgraphs[n.Subgraph]), OpType: strings.Clone(n.Type), OpName: text(n.OpName()),
+		TreePosition: place, IRLine: positiveOrNil(n.Line), GraphNode: g.nodeOf(n), OpType: strings.Clone(n.Type), OpName: text(n.OpName()),
 		Files: []string{}, Ambiguous: []string{}, Statistics: []string{}, Level: h.level,
 	}
 	if h.file != nil {
@@ -180,12 +179,11 @@ func (b *builder) addEdges(op *Operator, g *loadedGraph, node int) {
 		if index >= len(types) {
 			return Slot{Index: index}
 		}
-		t := &types[index]
-		host := t.Host
+		t := types[index]
 		if t.Format == "" { // the graph has host types only
-			host = t.Shape
+			t.Host = t.Shape
 		}
-		return Slot{index, text(t.DType), text(t.Format), t.Shape, host}
+		return Slot{index, t}
 	}
 	constants := false
 	for k := range g.InputCount(n) {
@@ -262,7 +260,7 @@ func (b *builder) parameter(h *matchedNode, place TreePosition, readers []graph.
 	for _, c := range readers {
 		n := &g.Nodes[c.Node]
 		one := Consumer{
-			Node: text(g.Label(n)), Subgraph: strings.Clone(g.Subgraphs[n.Subgraph]), OpName: text(n.OpName()), Input: c.Input, Via: []string{}, Files: []string{},
+			GraphNode: g.nodeOf(n), OpName: text(n.OpName()), Input: c.Input, Via: []string{}, Files: []string{},
 		}
 		for _, i := range c.Via {
 			one.Via = append(one.Via, g.nodeName(i))

@@ -10,6 +10,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/filename"
 	"dumptool/internal/graph"
+	"dumptool/internal/jsonpos"
 )
 
 // fileID is the operator named by a dump's file name.
@@ -43,7 +44,7 @@ func parseDumpName(name, graph string) (*fileID, bool) {
 	}
 	id.norm = filename.Normalise(id.op)
 	if n.Kind != "" {
-		id.FileTensor = FileTensor{new(string(n.Kind)), &n.Index}
+		id.FileTensor = FileTensor{jsonpos.NullableText(n.Kind), &n.Index}
 	}
 	return id, true
 }
@@ -431,7 +432,7 @@ func targetOf(targets []target, ops []*dumpdir.Op) *fileID {
 				if x := &op.Tensors[i]; x.File == t.file {
 					id := fileID{op: op.Name, opType: op.Type}
 					if !x.IsWholeFile() {
-						id.FileTensor = FileTensor{new(string(x.Kind)), &x.Index}
+						id.FileTensor = FileTensor{jsonpos.NullableText(x.Kind), &x.Index}
 					}
 					return &id
 				}

@@ -240,12 +240,12 @@ func (q *Parameter) tensors() []*dumpdir.File { return q.dumps }
 // tensors implements Result: all dumps of the operator. For a query that is a file, only dumps of
 // the same tensor.
 func (op *Operator) tensors() []*dumpdir.File {
-	if op.FileTensor == nil || op.IO == nil {
+	if op.FileTensor == nil || op.IO == "" {
 		return op.dumps
 	}
 	return slices.DeleteFunc(slices.Clone(op.dumps), func(f *dumpdir.File) bool {
 		id, ok := parseDumpName(f.Name, "")
-		return !ok || id.IO == nil || id.excludes(*op.IO, *op.Index)
+		return !ok || id.IO == "" || id.excludes(string(op.IO), *op.Index)
 	})
 }
 

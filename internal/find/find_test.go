@@ -148,7 +148,7 @@ func TestEveryName(t *testing.T) {
 		name := fmt.Sprintf("Default/net/layer%d/Op%d-op%d", i%5, i%3, i)
 		for _, query := range []string{name, strings.ReplaceAll(name, "/", "--"), fmt.Sprintf("op%d", i), fmt.Sprintf("%%%d", i), fmt.Sprintf("net.py:%d", 10+i), fmt.Sprintf("f%d( x )", i)} {
 			a := ask(t, query, Options{Paths: []string{dir}})
-			if len(a.Results) != 2 || *a.Results[0].(*Operator).OpName != name || *a.Results[1].Position().Rank != 1 || a.Results[0].Position().Confidence != High {
+			if len(a.Results) != 2 || string(a.Results[0].(*Operator).OpName) != name || *a.Results[1].Position().Rank != 1 || a.Results[0].Position().Confidence != High {
 				t.Errorf("%s: %d results", query, len(a.Results))
 			}
 		}
@@ -177,7 +177,7 @@ func TestLevels(t *testing.T) {
 	var got []string
 	for _, r := range a.Results {
 		op := r.(*Operator)
-		got = append(got, fmt.Sprintf("%s%s%d", *op.Node, op.Match, op.Level))
+		got = append(got, fmt.Sprintf("%s%s%d", op.Node, op.Match, op.Level))
 	}
 	if want := []string{"%10node0", "%9up1", "%8up2", "%11down1", "%12down2", "%13down3"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
@@ -191,7 +191,7 @@ func TestParamReaders(t *testing.T) {
 	if len(a.Results) != 2 || a.Kind != Param {
 		t.Fatalf("%+v", a)
 	}
-	if readers := a.Results[0].(*Parameter).Consumers; len(readers) != 1 || *readers[0].Node != "%0" {
+	if readers := a.Results[0].(*Parameter).Consumers; len(readers) != 1 || readers[0].Node != "%0" {
 		t.Errorf("%+v", a)
 	}
 }
@@ -212,7 +212,7 @@ func FuzzQuery(f *testing.F) {
 			t.Fatal(err)
 		}
 		for i := range a.Results {
-			if p := a.Results[i].Position(); p.Match == "" || p.Confidence == "" || p.IR == nil {
+			if p := a.Results[i].Position(); p.Match == "" || p.Confidence == "" || p.IR == "" {
 				t.Errorf("%q: %+v", text, p)
 			}
 		}
@@ -261,7 +261,7 @@ func TestAlikeRanks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			opt.Rounds = dumpdir.Selection{Rank: only}
+			opt.Rounds = dumpdir.Selection{dumpdir.ByRank: only}
 			alone = append(alone, ask(t, query, opt).Results...)
 		}
 		slices.SortStableFunc(alone, func(a, b Result) int {

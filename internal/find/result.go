@@ -6,6 +6,8 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/graph"
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
@@ -123,9 +125,16 @@ type TreePosition struct {
 	Confidence Confidence `json:"confidence"`
 	// Rank is the rank, Graph the number of the graph, and IR the file of the graph; null if
 	// unknown.
-	Rank  *int    `json:"rank"`
-	Graph *int    `json:"graph"`
-	IR    *string `json:"ir"`
+	Rank  *int                 `json:"rank"`
+	Graph *int                 `json:"graph"`
+	IR    jsonpos.NullableText `json:"ir"`
+}
+
+// GraphNode is an operator in its graph file.
+type GraphNode struct {
+	// Node is the name in the graph, Subgraph the subgraph of the file.
+	Node     jsonpos.NullableText `json:"node"`
+	Subgraph string               `json:"subgraph"`
 }
 
 // Position implements Result.
@@ -136,20 +145,18 @@ type Operator struct {
 	TreePosition
 	// IRLine is the operator's line in the file IR.
 	IRLine *int `json:"ir_line"`
-	// Node is the name in the graph, Subgraph the subgraph of the file.
-	Node     *string `json:"node"`
-	Subgraph string  `json:"subgraph"`
+	GraphNode
 	// OpType is the type, OpName the full name.
-	OpType string  `json:"op_type"`
-	OpName *string `json:"op_name"`
+	OpType string               `json:"op_type"`
+	OpName jsonpos.NullableText `json:"op_name"`
 	// Order is the position in the execution order, from 1, OrderTotal the length of that order.
 	Order      *int `json:"order"`
 	OrderTotal *int `json:"order_total"`
 	// Source is the line of the script, as FILE:LINE, and Code its text. SourceVia says whose line
 	// it is: own, fused, forward or library.
-	Source    *string `json:"source"`
-	SourceVia *string `json:"source_via"`
-	Code      *string `json:"code"`
+	Source    jsonpos.NullableText `json:"source"`
+	SourceVia jsonpos.NullableText `json:"source_via"`
+	Code      jsonpos.NullableText `json:"code"`
 	// Files lists the dumps. Ambiguous lists dumps that may belong to other operators, Statistics
 	// the lines of tables, as FILE#LINE.
 	Files      []string `json:"files"`
@@ -176,25 +183,21 @@ type Operator struct {
 // say.
 type FileTensor struct {
 	// IO is input or output, Index its number.
-	IO    *string `json:"io"`
-	Index *int    `json:"index"`
+	IO    jsonpos.NullableText `json:"io"`
+	Index *int                 `json:"index"`
 }
 
 // excludes reports whether the queried file certainly holds another tensor.
 func (t *FileTensor) excludes(io string, index int) bool {
-	return t != nil && t.IO != nil && (*t.IO != io || *t.Index != index)
+	return t != nil && t.IO != "" && (string(t.IO) != io || *t.Index != index)
 }
 
 // Slot is an input or output of an operator, with its tensor type from the graph.
 type Slot struct {
 	// Index is the number of the input or output, from 0.
 	Index int `json:"index"`
-	// DType, Format and Shape are null if the graph lacks them.
-	DType  *string      `json:"dtype"`
-	Format *string      `json:"format"`
-	Shape  tensor.Shape `json:"shape"`
-	// Host is the shape on the host; nil if unknown. Unknown dimensions are -1.
-	Host tensor.Shape `json:"-"`
+	// TensorType has the host's shape in Host too if the graph has host types only.
+	graph.TensorType
 }
 
 // Input is an input of an operator.
@@ -235,7 +238,7 @@ type Frame struct {
 	Line    int32  `json:"line"`
 	LineEnd int32  `json:"line_end"`
 	// Code is the text of the lines, null if the graph lacks it.
-	Code *string `json:"code"`
+	Code jsonpos.NullableText `json:"code"`
 	// Library marks files of the framework.
 	Library bool `json:"library"`
 	// Kind says which stack it is: own, fused or forward.
@@ -264,12 +267,10 @@ type Parameter struct {
 
 // Consumer is an operator that reads a parameter.
 type Consumer struct {
-	// Node is the name in the graph, Subgraph the subgraph of the file.
-	Node     *string `json:"node"`
-	Subgraph string  `json:"subgraph"`
+	GraphNode
 	// OpName is the full name, Input the number of the input.
-	OpName *string `json:"op_name"`
-	Input  int     `json:"input"`
+	OpName jsonpos.NullableText `json:"op_name"`
+	Input  int                  `json:"input"`
 	// Via lists the operators in between that only cast or change the layout.
 	Via []string `json:"via"`
 	// Files lists the dumps of the operator.

@@ -511,7 +511,7 @@ func (r *root) keptNote(results []Result) lang.Sentence {
 					continue
 				}
 				return lang.Say("only outputs were dumped (input_output 2): for input %d of %s take %s",
-					in.Index, path.Base(deref(op.OpName)), from[0].text())
+					in.Index, path.Base(string(op.OpName)), from[0].text())
 			}
 		case keptInputs:
 			for k := range op.Outputs {
@@ -520,7 +520,7 @@ func (r *root) keptNote(results []Result) lang.Sentence {
 					continue
 				}
 				return lang.Say("only inputs were dumped (input_output 1): for output %d of %s take input %d of %s",
-					out.Index, path.Base(deref(op.OpName)), out.dumped.Index, path.Base(out.dumped.Name))
+					out.Index, path.Base(string(op.OpName)), out.dumped.Index, path.Base(out.dumped.Name))
 			}
 		}
 	}
@@ -533,11 +533,4 @@ func (l Link) text() lang.Text {
 		return lang.Say("the parameter %s", name).Text()
 	}
 	return lang.Say("output %d of %s", l.Index, path.Base(l.Name)).Text()
-}
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }

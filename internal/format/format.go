@@ -61,22 +61,22 @@ type Operator struct {
 	Index int
 }
 
-// Details are further facts of a file about a tensor, for display only.
+// Details are further facts of a file about a tensor, for display only, as in documents.
 type Details struct {
 	// TorchDType is PyTorch's name of the type, such as Half; empty if the file does not record it.
-	TorchDType string
+	TorchDType string `json:"torch_dtype,omitempty"`
 	// Strides and Offset count elements of the storage that the tensor is a view of; nil if the
 	// file has none.
-	Strides []int64
-	Offset  *int64
+	Strides []int64 `json:"strides,omitzero"`
+	Offset  *int64  `json:"offset,omitempty"`
 	// RequiresGrad is nil if the file does not record it.
-	RequiresGrad *bool
+	RequiresGrad *bool `json:"requires_grad,omitempty"`
 	// Device is the device of the tensor when it was saved, such as npu:0.
-	Device string
+	Device string `json:"device,omitempty"`
 	// Quant is the quantisation of stored integers, nil for none.
-	Quant *Quant
+	Quant *Quant `json:"quant,omitempty"`
 	// Attrs are further attributes, in the order of the file.
-	Attrs Attrs
+	Attrs Attrs `json:"attrs,omitempty"`
 }
 
 // Quant is a quantisation: number = Scale * (stored - ZeroPoint).

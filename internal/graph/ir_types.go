@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/tensor"
 )
 
@@ -16,14 +17,14 @@ import (
 type TensorType struct {
 	// DType is the element type as written in the file, such as Float16; for a value that is no
 	// tensor its type, such as UMonad.
-	DType string
+	DType jsonpos.NullableText `json:"dtype"`
 	// Format is the layout on the device, such as NC1HWC0; empty if the file has none.
-	Format string
+	Format jsonpos.NullableText `json:"format"`
 	// Shape is the shape on the device if Format is a layout of the device; nil if unknown. Unknown
 	// dimensions are -1.
-	Shape tensor.Shape
+	Shape tensor.Shape `json:"shape"`
 	// Host is the shape on the host if Shape is one on the device; nil if unknown.
-	Host tensor.Shape
+	Host tensor.Shape `json:"-"`
 }
 
 // typeLines limits the search for types behind the start of a node, in bytes.
@@ -100,22 +101,22 @@ func parseTypes(b []byte) (inputs, outputs []TensorType) {
 // Float16xNC1HWC0(2, 1); Float16xNC1HWC0[const vector][2, 1]; UMonad, NoShape.
 func parseType(s string) TensorType {
 	t := TensorType{}
-	rest := s
+	var dtype, rest string
 	if at := strings.Index(s, "Tensor["); at >= 0 {
-		t.DType, rest, _ = strings.Cut(s[at+len("Tensor["):], "]")
+		dtype, rest, _ = strings.Cut(s[at+len("Tensor["):], "]")
 	} else if at := strings.Index(s, "Tensor("); at >= 0 {
-		t.DType, rest, _ = strings.Cut(s[at+len("Tensor("):], ")")
-		t.DType = shortTypes.Replace(t.DType)
-	} else if dtype, after, ok := cutDeviceType(s); ok {
+		dtype, rest, _ = strings.Cut(s[at+len("Tensor("):], ")")
+		dtype = shortTypes.Replace(dtype)
+	} else if device, after, ok := cutDeviceType(s); ok {
 		end := strings.IndexAny(after, "([,")
 		if end < 0 {
 			end = len(after)
 		}
-		t.DType, t.Format, rest = dtype, after[:end], after[end:]
+		dtype, t.Format, rest = device, jsonpos.NullableText(after[:end]), after[end:]
 	} else {
-		t.DType, _, _ = strings.Cut(s, ",")
-		return t
+		dtype, _, _ = strings.Cut(s, ",")
 	}
+	t.DType = jsonpos.NullableText(dtype)
 	if _, after, found := strings.Cut(rest, "[const vector]"); found {
 		rest = after
 	}
@@ -188,9 +189,9 @@ func protoTypes(in io.ReaderAt, n *Node) []TensorType {
 func appendProtoType(types []TensorType, b []byte, depth int) []TensorType {
 	const maxDepth, sequence = 8, 3
 	t, isTuple := TensorType{}, false
-	name := func(v uint64) string {
+	name := func(v uint64) jsonpos.NullableText {
 		if v < uint64(len(protoNames)) {
-			return protoNames[v]
+			return jsonpos.NullableText(protoNames[v])
 		}
 		return ""
 	}

@@ -53,12 +53,12 @@ type File struct {
 	// Entry has the path.
 	Entry *dumpdir.File `json:"file"`
 	// Container is the file format, null if unknown.
-	Container NullableText `json:"container"`
+	Container jsonpos.NullableText `json:"container"`
 	// OpType, OpName and DumpTime (microseconds) are null if neither the file nor its name has
 	// them.
-	OpType   NullableText `json:"op_type"`
-	OpName   NullableText `json:"op_name"`
-	DumpTime Time         `json:"dump_time"`
+	OpType   jsonpos.NullableText `json:"op_type"`
+	OpName   jsonpos.NullableText `json:"op_name"`
+	DumpTime Time                 `json:"dump_time"`
 	// Inputs and Outputs list the tensors of an operator.
 	Inputs  []Tensor `json:"inputs"`
 	Outputs []Tensor `json:"outputs"`
@@ -114,17 +114,6 @@ func newFile(e *dumpdir.File, err error) *File {
 	return f
 }
 
-// NullableText is a text that is null in documents if unknown.
-type NullableText string
-
-// MarshalJSON implements json.Marshaler.
-func (k NullableText) MarshalJSON() ([]byte, error) {
-	if k == "" {
-		return []byte("null"), nil
-	}
-	return jsonpos.Marshal(string(k), ""), nil
-}
-
 // Time is a time in microseconds that is null in documents if unknown.
 type Time uint64
 
@@ -158,9 +147,8 @@ type Tensor struct {
 	Kind       tensor.Kind `json:"-"`
 	// Index is the number among the tensors of the same kind, from 0.
 	Index int `json:"index"`
-	// DType is the type of the elements, TorchDType PyTorch's name of it.
-	DType      string `json:"dtype"`
-	TorchDType string `json:"torch_dtype,omitempty"`
+	// DType is the type of the elements.
+	DType string `json:"dtype"`
 	// Format is the layout.
 	Format *tensor.Format `json:"format,omitempty"`
 	// Shape is the shape as stored, OriginalShape the shape on the host.
@@ -168,9 +156,6 @@ type Tensor struct {
 	OriginalShape tensor.Shape `json:"original_shape,omitzero"`
 	// Groups is the number of groups of a grouped convolution.
 	Groups *int64 `json:"groups,omitempty"`
-	// Strides and Offset locate the tensor in its storage, in elements.
-	Strides []int64 `json:"strides,omitzero"`
-	Offset  *int64  `json:"offset,omitempty"`
 	// Size is the number of stored bytes.
 	Size int64 `json:"size"`
 	// OriginalFormat is the axis order of OriginalShape, C0 the channel block.
@@ -180,11 +165,8 @@ type Tensor struct {
 	Slice tensor.Shape `json:"slice,omitempty"`
 	// Record is the overflow record in the output of an OpDebug file.
 	Record *opdebug.Record `json:"record,omitempty"`
-	// RequiresGrad, Device, Quant and Attrs are further properties in files with named tensors.
-	RequiresGrad *bool         `json:"requires_grad,omitempty"`
-	Device       string        `json:"device,omitempty"`
-	Quant        *format.Quant `json:"quant,omitempty"`
-	Attrs        format.Attrs  `json:"attrs,omitempty"`
+	// Details are further properties in files with named tensors.
+	format.Details
 	// Stats covers all stored elements, including the padding of device layouts; nil if not
 	// requested.
 	Stats *Stats `json:"stats,omitempty"`
@@ -194,13 +176,10 @@ type Tensor struct {
 	typeName string // element type with its storage type
 }
 
-// Stats summarises elements. Min, Max and Mean are null without finite elements, and for complex
+// Stats summarises elements. The extremes are null without finite elements, and for complex
 // elements.
 type Stats struct {
-	// Min, Max and Mean cover the finite elements.
-	Min  *tensor.Number `json:"min"`
-	Max  *tensor.Number `json:"max"`
-	Mean *tensor.Number `json:"mean"`
+	tensor.Extremes[tensor.Number]
 	// NaN counts the NaN elements, Inf the infinite elements, PosInf and NegInf the infinite
 	// elements of each sign; null if a table lacks them.
 	NaN    *int64 `json:"nan"`
@@ -213,7 +192,7 @@ func newStats(s *tensor.Stats) *Stats {
 	if s == nil {
 		return nil
 	}
-	return &Stats{(*tensor.Number)(s.Min), (*tensor.Number)(s.Max), (*tensor.Number)(s.Mean), &s.NaN, new(s.PosInf + s.NegInf), &s.PosInf, &s.NegInf}
+	return &Stats{tensor.Extremes[tensor.Number]{Min: (*tensor.Number)(s.Min), Max: (*tensor.Number)(s.Max), Mean: (*tensor.Number)(s.Mean)}, &s.NaN, new(s.PosInf + s.NegInf), &s.PosInf, &s.NegInf}
 }
 
 // Name returns the name in a file with named tensors, else empty.
@@ -437,7 +416,7 @@ func newStatistics(op *dumpdir.Op, t *dumpdir.Tensor) Statistics {
 		s = &dumpdir.Statistics{}
 	}
 	number := func(what dumpdir.Statistic) *tensor.Number { return (*tensor.Number)(s.Number(what)) }
-	stats := &Stats{Min: number(dumpdir.Min), Max: number(dumpdir.Max), Mean: number(dumpdir.Mean),
+	stats := &Stats{Extremes: tensor.Extremes[tensor.Number]{Min: number(dumpdir.Min), Max: number(dumpdir.Max), Mean: number(dumpdir.Mean)},
 		NaN: s.CountOf(dumpdir.NaNs), PosInf: s.CountOf(dumpdir.PositiveInfs), NegInf: s.CountOf(dumpdir.NegativeInfs)}
 	if stats.PosInf != nil && stats.NegInf != nil {
 		stats.Inf = new(*stats.PosInf + *stats.NegInf)

@@ -206,7 +206,7 @@ func TestStats(t *testing.T) {
 			}
 			stats.Add(units)
 			all := stats.Stats()
-			want := inspect.Stats{Min: (*tensor.Number)(all.Min), Max: (*tensor.Number)(all.Max), Mean: (*tensor.Number)(all.Mean),
+			want := inspect.Stats{Extremes: tensor.Extremes[tensor.Number]{Min: (*tensor.Number)(all.Min), Max: (*tensor.Number)(all.Max), Mean: (*tensor.Number)(all.Mean)},
 				NaN: &all.NaN, Inf: new(all.PosInf + all.NegInf), PosInf: &all.PosInf, NegInf: &all.NegInf}
 
 			content := dumptest.Content{OpName: "x", Outputs: []dumptest.TensorContent{{

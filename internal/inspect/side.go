@@ -9,6 +9,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/graph"
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/misfit"
 	"dumptool/internal/safefile"
@@ -34,7 +35,7 @@ func (c Count) Text() lang.Text { return lang.CountText(c.N, c.Noun) }
 
 // sideKind is a kind of file beside the dumps; a new kind needs a row in sideKinds.
 type sideKind struct {
-	container NullableText
+	container jsonpos.NullableText
 	what      lang.Text
 	matches   func(name string) bool
 	read      func(in io.Reader, size int64) ([]Count, misfit.List, error)

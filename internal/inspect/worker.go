@@ -8,6 +8,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/filename"
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/layout"
 	"dumptool/internal/tensor"
@@ -27,7 +28,7 @@ func (w *worker) file(ctx context.Context, e *dumpdir.File) *File {
 	f := newFile(e, e.Err)
 	name := filename.Parse(e.Name)
 	if f.Name, f.HasName = name.Dump, name.HasDump; f.HasName || name.Grammar == filename.Sync {
-		f.OpType, f.OpName = NullableText(name.OpType), NullableText(name.OpName)
+		f.OpType, f.OpName = jsonpos.NullableText(name.OpType), jsonpos.NullableText(name.OpName)
 	}
 	if p := w.places[e]; p != nil {
 		f.setPlace(p, w.opt.Script)
@@ -80,7 +81,7 @@ func (w *worker) file(ctx context.Context, e *dumpdir.File) *File {
 }
 
 // msprobe is the container of values listed by msprobe.
-const msprobe = NullableText(dumpdir.MSProbe)
+const msprobe = jsonpos.NullableText(dumpdir.MSProbe)
 
 // setPlace copies the file's place in the run.
 func (f *File) setPlace(p *filePosition, script bool) {
@@ -95,7 +96,7 @@ func (f *File) setPlace(p *filePosition, script bool) {
 		f.Script = p.script
 	}
 	if p.op != nil && f.OpName == "" && f.OpType == "" {
-		f.OpName, f.OpType = NullableText(p.op.Name), NullableText(p.op.Type)
+		f.OpName, f.OpType = jsonpos.NullableText(p.op.Name), jsonpos.NullableText(p.op.Type)
 	}
 }
 
@@ -138,7 +139,7 @@ func (f *File) fail(err error, single bool) {
 
 // describe copies the properties of the file as a whole.
 func (f *File) describe(src *tensorfile.File) {
-	if f.Container, f.Values = NullableText(src.Container), src.Values; src.Named {
+	if f.Container, f.Values = jsonpos.NullableText(src.Container), src.Values; src.Named {
 		f.Tensors = []Tensor{}
 	}
 	// Exception dumps name no operator; their number is a date, not a timestamp.
@@ -151,7 +152,7 @@ func (f *File) describe(src *tensorfile.File) {
 	}
 	f.OpDebug = src.IsRecord(f.Entry.Name)
 	if op.Name != "" {
-		f.OpName = NullableText(op.Name)
+		f.OpName = jsonpos.NullableText(op.Name)
 	}
 	f.DumpTime = cmp.Or(Time(op.Time), f.DumpTime)
 	f.Buffers, f.Spaces = newBlobs(op.Buffers), newBlobs(op.Spaces)
@@ -195,10 +196,8 @@ func (w *worker) tensor(ctx context.Context, f *File, src *tensorfile.Tensor, sl
 
 // name copies the properties of a named tensor.
 func (t *Tensor) name(src *tensorfile.Tensor) {
-	d := src.Details
-	t.NameInFile, t.KindInFile, t.typeName, t.DType, t.TorchDType = &src.Name, t.Kind, t.DType, src.DType.String(), d.TorchDType
+	t.NameInFile, t.KindInFile, t.typeName, t.DType, t.Details = &src.Name, t.Kind, t.DType, src.DType.String(), src.Details
 	t.Format, t.OriginalShape, t.Groups, t.OriginalFormat, t.C0, t.Slice, t.Record = nil, nil, nil, nil, 0, nil, nil
-	t.Strides, t.Offset, t.RequiresGrad, t.Device, t.Quant, t.Attrs = d.Strides, d.Offset, d.RequiresGrad, d.Device, d.Quant, d.Attrs
 	if op := src.Operator; op != nil {
 		t.Node, t.Seq, t.Round = op.Name, &op.Seq, &op.Round
 	}

@@ -320,6 +320,17 @@ func advance(line, column int, text []byte) (int, int) {
 // escapes. It panics if v cannot be marshalled.
 func Marshal(v any, indent string) []byte { return Visible(marshal(v, indent)) }
 
+// NullableText is a text that is null in documents if it is empty.
+type NullableText string
+
+// MarshalJSON implements json.Marshaler.
+func (t NullableText) MarshalJSON() ([]byte, error) {
+	if t == "" {
+		return []byte("null"), nil
+	}
+	return Marshal(string(t), ""), nil
+}
+
 func marshal(v any, indent string) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

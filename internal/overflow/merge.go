@@ -56,7 +56,8 @@ func (r *ScanReport) joinRounds() {
 			continue
 		}
 		y := &rounds[k]
-		y.Files, y.Tensors, y.BadFiles, y.Tables, y.Blank = y.Files+x.Files, y.Tensors+x.Tensors, y.BadFiles+x.BadFiles, y.Tables+x.Tables, y.Blank+x.Blank
+		y.add(&x.ScanCounts)
+		y.Blank += x.Blank
 		y.Unfinished, y.Open = y.Unfinished || x.Unfinished, y.Open || x.Open
 	}
 	r.Rounds = rounds

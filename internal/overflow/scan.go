@@ -60,10 +60,7 @@ func (s *ScanRow) FromStatistics() bool {
 // ScanReport is the result of Scan, and its JSON document.
 type ScanReport struct {
 	Schema string `json:"schema"`
-	// Files counts the files that were read, Tensors the tensors in them, BadFiles the files with a bad tensor.
-	Files    int `json:"files"`
-	Tensors  int `json:"tensors"`
-	BadFiles int `json:"bad_files"`
+	ScanCounts
 	// Rows are ordered by rank and step, then in execution order.
 	Rows []ScanRow `json:"rows"`
 	// Problems are data that could not be read.
@@ -72,12 +69,6 @@ type ScanReport struct {
 	Orders []OrderSource `json:"orders"`
 	// Rounds are the rounds that were read; the counts above are their sums.
 	Rounds []ScanRound `json:"rounds"`
-	// Tables counts the tensors from tables of statistics.
-	Tables int `json:"tables,omitempty"`
-	// Intended counts the tensors with infinities or limits that a call was asked to write. Unwritten counts the
-	// tensors with bad elements in memory that no operator has written, or no operator reads.
-	Intended  int `json:"asked,omitempty"`
-	Unwritten int `json:"unwritten,omitempty"`
 	// Memory lists memory with rows that no operator wrote; absent in documents of shards.
 	Memory []check.Unwritten `json:"memory,omitempty"`
 	// All: rows of good tensors are included.
@@ -101,21 +92,31 @@ func (r *ScanReport) Unread() int { return countUnread(r.Problems) }
 // Unfetched counts the problems with the access to object storage.
 func (r *ScanReport) Unfetched() int { return countUnfetched(r.Problems) }
 
-// ScanRound has the counts of a round.
-type ScanRound struct {
-	dumpdir.Coordinates
+// ScanCounts counts files and tensors of a round or a run.
+type ScanCounts struct {
 	// Files counts the files that were read, Tensors the tensors in them, Tables the tensors from tables of
 	// statistics, BadFiles the files with a bad tensor.
 	Files    int `json:"files"`
 	Tensors  int `json:"tensors"`
 	BadFiles int `json:"bad_files"`
 	Tables   int `json:"tables,omitempty"`
-	// Blank counts the tensors without floating-point elements.
-	Blank int `json:"blank,omitempty"`
 	// Intended counts the tensors with infinities or limits that a call was asked to write. Unwritten counts the
 	// tensors with bad elements in memory that no operator has written, or no operator reads.
 	Intended  int `json:"asked,omitempty"`
 	Unwritten int `json:"unwritten,omitempty"`
+}
+
+func (c *ScanCounts) add(o *ScanCounts) {
+	c.Files, c.Tensors, c.BadFiles, c.Tables = c.Files+o.Files, c.Tensors+o.Tensors, c.BadFiles+o.BadFiles, c.Tables+o.Tables
+	c.Intended, c.Unwritten = c.Intended+o.Intended, c.Unwritten+o.Unwritten
+}
+
+// ScanRound has the counts of a round.
+type ScanRound struct {
+	dumpdir.Coordinates
+	ScanCounts
+	// Blank counts the tensors without floating-point elements.
+	Blank int `json:"blank,omitempty"`
 	// Order is the source of the execution order.
 	Order OrderSource `json:"order"`
 	// Unfinished: part of the round was not reached, or object storage did not answer.
@@ -475,12 +476,10 @@ func (s *scanner) collectRows(keepPlaces bool) *ScanReport {
 // sumUp sorts the rounds and sums their counts.
 func (r *ScanReport) sumUp() {
 	slices.SortStableFunc(r.Rounds, func(a, b ScanRound) int { return a.Compare(b.Coordinates) })
-	r.Files, r.Tensors, r.BadFiles, r.Tables, r.Intended, r.Unwritten, r.Orders = 0, 0, 0, 0, 0, 0, []OrderSource{}
+	r.ScanCounts, r.Orders = ScanCounts{}, []OrderSource{}
 	for i := range r.Rounds {
-		x := &r.Rounds[i]
-		r.Files, r.Tensors, r.BadFiles, r.Tables = r.Files+x.Files, r.Tensors+x.Tensors, r.BadFiles+x.BadFiles, r.Tables+x.Tables
-		r.Intended, r.Unwritten = r.Intended+x.Intended, r.Unwritten+x.Unwritten
-		order := x.Order
+		r.add(&r.Rounds[i].ScanCounts)
+		order := r.Rounds[i].Order
 		order.Rounds = 1
 		r.addOrder(order)
 	}

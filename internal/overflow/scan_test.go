@@ -196,7 +196,7 @@ func TestSelection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt := Options{Select: dumpdir.Selection{Rank: ranks}, Ops: ops}
+	opt := Options{Select: dumpdir.Selection{dumpdir.ByRank: ranks}, Ops: ops}
 	var got []string
 	for _, r := range tr.analyze(opt).Records {
 		got = append(got, summary(&r))

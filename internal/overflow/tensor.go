@@ -64,10 +64,7 @@ type Stats struct {
 	NegInf     *int64 `json:"neg_inf,omitempty"`
 	Saturated  *int64 `json:"saturated,omitempty"`
 	HalfTraces int64  `json:"half_traces,omitempty"`
-	// Min, Max and Mean are taken over the finite elements.
-	Min  *float64 `json:"min"`
-	Max  *float64 `json:"max"`
-	Mean *float64 `json:"mean"`
+	tensor.Extremes[float64]
 	// FirstBad is the first element that is not finite, or else the first element at the limit of the type; nil if
 	// the tensor is not bad, or if unknown.
 	FirstBad *Element `json:"first_bad"`
@@ -95,8 +92,7 @@ func (t *Tensor) fail(err error) { t.err, t.Fault = err, faultOf(err) }
 
 // setStats sets the statistics of a tensor.
 func (t *Tensor) setStats(s *tensor.Stats, d tensor.DType, shape tensor.Shape) {
-	t.Stats = &Stats{Count: &s.Count, NaN: &s.NaN, PosInf: &s.PosInf, NegInf: &s.NegInf, Saturated: &s.Saturated, HalfTraces: s.HalfTraces,
-		Min: s.Min, Max: s.Max, Mean: s.Mean}
+	t.Stats = &Stats{Count: &s.Count, NaN: &s.NaN, PosInf: &s.PosInf, NegInf: &s.NegInf, Saturated: &s.Saturated, HalfTraces: s.HalfTraces, Extremes: s.Extremes}
 	if n, ok := shape.Count(); shape == nil || !ok || n != s.Count {
 		t.Shape = tensor.Shape{s.Count}
 	}

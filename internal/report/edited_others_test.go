@@ -61,7 +61,7 @@ func TestEditedOtherDocuments(t *testing.T) {
 		}
 		if scan, ok := s.result.(*overflow.ScanReport); ok {
 			whole := *scan
-			whole.Rounds = []overflow.ScanRound{{Coordinates: scan.Rows[0].Coordinates(), Files: scan.Files, Tensors: scan.Tensors}}
+			whole.Rounds = []overflow.ScanRound{{Coordinates: scan.Rows[0].Coordinates(), ScanCounts: overflow.ScanCounts{Files: scan.Files, Tensors: scan.Tensors}}}
 			s.result = &whole
 		}
 		document, err := json.MarshalIndent(s.result, "", "  ")

@@ -11,8 +11,9 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/find"
+	"dumptool/internal/graph"
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
-	"dumptool/internal/tensor"
 	"dumptool/internal/ui"
 )
 
@@ -81,8 +82,8 @@ func answerKey(r find.Result) string {
 		return fmt.Sprintf("%p", r)
 	}
 	shared := func(place *find.TreePosition) {
-		if place.Rank = nil; place.IR != nil {
-			place.IR = new(path.Base(*place.IR))
+		if place.Rank = nil; place.IR != "" {
+			place.IR = jsonpos.NullableText(path.Base(string(place.IR)))
 		}
 	}
 	switch r := r.(type) {
@@ -150,11 +151,11 @@ func (p *printer) matchText(place *find.TreePosition, level int) string {
 
 // foundOperator prints an operator, which several ranks may share.
 func (p *printer) foundOperator(op *find.Operator, ranks []find.Result) {
-	p.print(ui.Escape(strings.TrimLeft(op.OpType+"  "+cmp.Or(deref(op.OpName), "-"), " ")) + "\n")
+	p.print(ui.Escape(strings.TrimLeft(op.OpType+"  "+string(cmp.Or(op.OpName, "-")), " ")) + "\n")
 	var facts factList
 	facts.add(textIndent+p.format("match"), p.matchText(&op.TreePosition, op.Level))
 	facts.add(textIndent+p.format("graph"), p.graphText(op), p.ranksText(ranks))
-	if op.Source != nil {
+	if op.Source != "" {
 		facts.add(textIndent+p.format("script"), p.scriptText(op))
 	}
 	facts.add(textIndent+p.format("stack"), p.stackTexts(op.Stack)...)
@@ -188,21 +189,14 @@ func (p *printer) foundFiles(label string, ranks []find.Result, of func(find.Res
 	}
 }
 
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
 // graphText returns the place of an operator in its graph.
 func (p *printer) graphText(op *find.Operator) string {
-	text := deref(op.IR)
+	text := string(op.IR)
 	if op.IRLine != nil {
 		text += ":" + strconv.Itoa(*op.IRLine)
 	}
-	if op.Node != nil {
-		node := *op.Node
+	if op.Node != "" {
+		node := string(op.Node)
 		if op.Subgraph != "" {
 			node = "@" + op.Subgraph + ":" + node
 		}
@@ -216,12 +210,12 @@ func (p *printer) graphText(op *find.Operator) string {
 
 // scriptText returns the line of the script with its code and its path.
 func (p *printer) scriptText(op *find.Operator) string {
-	text := path.Base(*op.Source)
-	if op.Code != nil {
-		text += "  " + *op.Code
+	text := path.Base(string(op.Source))
+	if op.Code != "" {
+		text += "  " + string(op.Code)
 	}
-	text += "  (" + *op.Source + ")"
-	switch deref(op.SourceVia) {
+	text += "  (" + string(op.Source) + ")"
+	switch op.SourceVia {
 	case "fused":
 		return p.join(text, p.format("of a fused operator"))
 	case "forward":
@@ -239,8 +233,8 @@ func (p *printer) stackTexts(stack []find.Frame) []string {
 		if f.LineEnd > f.Line {
 			line += fmt.Sprintf("-%d", f.LineEnd)
 		}
-		if f.Code != nil {
-			line += "  " + *f.Code
+		if f.Code != "" {
+			line += "  " + string(f.Code)
 		}
 		if f.Kind != "own" {
 			line += "  (" + f.Kind + ")"
@@ -250,11 +244,11 @@ func (p *printer) stackTexts(stack []find.Frame) []string {
 	return lines
 }
 
-// typeText formats an element type with format and shape.
-func typeText(dtype, format *string, shape tensor.Shape) string {
-	parts := []string{deref(dtype), deref(format)}
-	if shape != nil {
-		parts = append(parts, cmp.Or(shape.String(), "()"))
+// typeText formats a type of the graph.
+func typeText(t *graph.TensorType) string {
+	parts := []string{string(t.DType), string(t.Format)}
+	if t.Shape != nil {
+		parts = append(parts, cmp.Or(t.Shape.String(), "()"))
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
 }
@@ -280,7 +274,7 @@ func linksText(links []find.Link, numbered bool) string {
 func (p *printer) inputTexts(inputs []find.Input) []string {
 	var lines []string
 	for _, in := range inputs {
-		line := strings.TrimRight(fmt.Sprintf("%d  %s", in.Index, typeText(in.DType, in.Format, in.Shape)), " ")
+		line := strings.TrimRight(fmt.Sprintf("%d  %s", in.Index, typeText(&in.TensorType)), " ")
 		switch {
 		case len(in.Via) > 0:
 			via := slices.Clone(in.Via)
@@ -288,7 +282,7 @@ func (p *printer) inputTexts(inputs []find.Input) []string {
 			line += p.format("  from %s through %s", linksText(in.End, true), strings.Join(lastNames(via), ", "))
 		case len(in.From) > 0:
 			line += p.format("  from %s", linksText(in.From, true))
-		case in.DType == nil:
+		case in.DType == "":
 			continue // a constant
 		}
 		lines = append(lines, line)
@@ -311,7 +305,7 @@ func lastNames(names []string) []string {
 func (p *printer) outputTexts(outputs []find.Output) []string {
 	var lines []string
 	for _, out := range outputs {
-		line := strings.TrimRight(fmt.Sprintf("%d  %s", out.Index, typeText(out.DType, out.Format, out.Shape)), " ")
+		line := strings.TrimRight(fmt.Sprintf("%d  %s", out.Index, typeText(&out.TensorType)), " ")
 		if len(out.To) > 0 {
 			line += p.format("  to %s", linksText(out.To, false))
 		}
@@ -340,12 +334,12 @@ func (p *printer) foundParam(q *find.Parameter, ranks []find.Result) {
 	p.print(p.format("Parameter  %s", ui.Escape(q.Param)) + "\n")
 	var facts factList
 	facts.add(textIndent+p.format("match"), p.matchText(&q.TreePosition, 0))
-	facts.add(textIndent+p.format("graph"), deref(q.IR), p.ranksText(ranks))
+	facts.add(textIndent+p.format("graph"), string(q.IR), p.ranksText(ranks))
 	p.facts(facts)
 	p.foundFiles(p.format("files"), ranks, func(r find.Result) []string { return r.(*find.Parameter).Files })
 	for i := range q.Consumers {
 		c := &q.Consumers[i]
-		line := p.format("input %d of %s", c.Input, cmp.Or(deref(c.OpName), deref(c.Node)))
+		line := p.format("input %d of %s", c.Input, cmp.Or(c.OpName, c.Node))
 		if len(c.Via) > 0 {
 			line += p.format(" through %s", strings.Join(lastNames(c.Via), ", "))
 		}

@@ -24,8 +24,10 @@ import (
 	"dumptool/internal/dumpconf"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/find"
+	"dumptool/internal/graph"
 	"dumptool/internal/hpaa"
 	"dumptool/internal/inspect"
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/show"
 	"dumptool/internal/tensor"
@@ -82,7 +84,7 @@ func inspectedFile() *inspect.File {
 	f := &inspect.File{Schema: inspect.Schema, Entry: &dumpdir.File{Folder: &dumpdir.Folder{Path: "d/Add.a.1.2.3"}, Name: "Add.a.1.2.3"}, Container: "binary v2", OpType: "Add", OpName: "a",
 		Buffers: []inspect.Blob{{Size: 32}}, Warnings: []lang.Sentence{lang.Plain("data_len is odd")}}
 	good := inspect.Tensor{Kind: tensor.Input, DType: "float16", Format: new(tensor.ND), Shape: inspect.Shape{3}, OriginalShape: tensor.Shape{}, Groups: new(int64), Size: 6,
-		Stats: &inspect.Stats{NaN: new(int64(0)), Inf: new(int64(1)), PosInf: new(int64(1)), NegInf: new(int64(0)), Min: new(tensor.Number(1)), Max: new(tensor.Number(2)), Mean: new(tensor.Number(1.5))}}
+		Stats: &inspect.Stats{NaN: new(int64(0)), Inf: new(int64(1)), PosInf: new(int64(1)), NegInf: new(int64(0)), Extremes: tensor.Extremes[tensor.Number]{Min: new(tensor.Number(1)), Max: new(tensor.Number(2)), Mean: new(tensor.Number(1.5))}}}
 	bad := inspect.Tensor{Kind: tensor.Output, DType: "float32", Format: new(tensor.NC1HWC0), Shape: inspect.Shape{1, 1, 2, 2, 16}, OriginalShape: tensor.Shape{1, 3, 2, 2}, Groups: new(int64), Err: failed("too short")}
 	f.Inputs, f.Outputs = []inspect.Tensor{good}, []inspect.Tensor{bad}
 	return f
@@ -118,9 +120,9 @@ func twoRounds() *inspect.Overview {
 	run := &dumpdir.Run{
 		Paths: []string{"d\x1b"}, Producers: []dumpdir.Producer{dumpdir.MindSpore, dumpdir.Arrays},
 		Rounds: []*dumpdir.Round{
-			{At: at("0", "3"), Ops: ops(2), Order: dumpdir.Order{Source: lang.Plain("timestamps of the dumps"), Known: 2, Of: 2}},
-			{At: at("1", "10"), Ops: ops(3), Order: dumpdir.Order{Source: lang.Plain("natural order of names"), Of: 3, Rejected: []lang.Sentence{lang.Plain("x.csv: knows 1 of 3 operators")}},
-				Flow: dumpdir.Flow{Source: lang.Plain("graph f.json"), Known: 3, Of: 3}},
+			{At: at("0", "3"), Ops: ops(2), Order: dumpdir.Order{SourceCoverage: dumpdir.SourceCoverage{Source: lang.Plain("timestamps of the dumps"), Known: 2, Of: 2}}},
+			{At: at("1", "10"), Ops: ops(3), Order: dumpdir.Order{SourceCoverage: dumpdir.SourceCoverage{Source: lang.Plain("natural order of names"), Of: 3, Rejected: []lang.Sentence{lang.Plain("x.csv: knows 1 of 3 operators")}}},
+				Flow: dumpdir.Flow{SourceCoverage: dumpdir.SourceCoverage{Source: lang.Plain("graph f.json"), Known: 3, Of: 3}}},
 		},
 		Files: []*dumpdir.File{file(dumpdir.Tensors, 5), file(dumpdir.Side, 7), file(dumpdir.Tensors, 6)},
 		Problems: []dumpdir.Problem{{Kind: dumpdir.MissingStep, At: dumpdir.Coordinates{Rank: "1", Step: "3"}, Err: failed("rank 1 has no step 3, other ranks have")},
@@ -139,7 +141,7 @@ func twoRounds() *inspect.Overview {
 func threeOperators() *inspect.Operators {
 	first := inspectedFile().Inputs[0]
 	return &inspect.Operators{Rows: []*inspect.Operator{
-		{Name: "net/conv1", Type: "Conv2D", Times: 4, Files: 4, Bytes: 400, Inputs: 2, Outputs: 1, First: &first, Stats: &inspect.Stats{NaN: new(int64(2)), PosInf: new(int64(0)), NegInf: new(int64(0)), Min: new(tensor.Number(-1)), Max: new(tensor.Number(0.5))}},
+		{Name: "net/conv1", Type: "Conv2D", Times: 4, Files: 4, Bytes: 400, Inputs: 2, Outputs: 1, First: &first, Stats: &inspect.Stats{NaN: new(int64(2)), PosInf: new(int64(0)), NegInf: new(int64(0)), Extremes: tensor.Extremes[tensor.Number]{Min: new(tensor.Number(-1)), Max: new(tensor.Number(0.5))}}},
 		{Name: "net/relu\n1", Type: "ReLU", Times: 4, Files: 4, Failed: 1, Bytes: 300, Inputs: 1, Outputs: 1},
 		{Name: "Functional.relu.0.forward", Times: 1},
 	}}
@@ -150,28 +152,27 @@ func threeOperators() *inspect.Operators {
 func found() *find.SearchResult {
 	at := func(rank int, match find.Match, confidence find.Confidence) find.TreePosition {
 		ir := fmt.Sprintf("rank_%d/graphs/g.ir", rank)
-		return find.TreePosition{Match: match, Confidence: confidence, Rank: &rank, Graph: new(int), IR: &ir}
+		return find.TreePosition{Match: match, Confidence: confidence, Rank: &rank, Graph: new(int), IR: jsonpos.NullableText(ir)}
 	}
-	text := func(s string) *string { return &s }
 	number := func(n int) *int { return &n }
 	said := new(dumpdir.Statistics)
 	said.Values.Set(dumpdir.Max, 1.5)
 	said.Values.Set(dumpdir.NaNs, 2)
 	conv := func(rank int) find.Result {
 		return &find.Operator{
-			TreePosition: at(rank, find.MatchLine, find.High), IRLine: number(57), Node: text("%4"), Subgraph: "g", OpType: "Conv2D", OpName: text("Default/net/Conv2D-op515"),
-			Order: number(4), OrderTotal: number(21), Source: text("/home/u/resnet.py:88"), SourceVia: text("own"), Code: text("x = self.conv1(x)"),
+			TreePosition: at(rank, find.MatchLine, find.High), IRLine: number(57), GraphNode: find.GraphNode{Node: "%4", Subgraph: "g"}, OpType: "Conv2D", OpName: "Default/net/Conv2D-op515",
+			Order: number(4), OrderTotal: number(21), Source: "/home/u/resnet.py:88", SourceVia: "own", Code: "x = self.conv1(x)",
 			Files: []string{fmt.Sprintf("rank_%d/a\nb.npy", rank)}, Ambiguous: []string{}, Statistics: []string{"s.csv#2"},
-			Inputs: []find.Input{{Slot: find.Slot{DType: text("Float16"), Format: text("NC1HWC0"), Shape: tensor.Shape{2, 1, 3, 3, 16}}, From: []find.Link{{Name: "Default/TransData-op1", Index: 1}}, Via: []string{}},
+			Inputs: []find.Input{{Slot: find.Slot{TensorType: graph.TensorType{DType: "Float16", Format: "NC1HWC0", Shape: tensor.Shape{2, 1, 3, 3, 16}}}, From: []find.Link{{Name: "Default/TransData-op1", Index: 1}}, Via: []string{}},
 				{Slot: find.Slot{Index: 1}, From: []find.Link{{Name: "Default/Cast-op2"}}, Via: []string{"Default/Cast-op2"}, End: []find.Link{{Name: "param:conv1.weight"}}}, {Slot: find.Slot{Index: 2}}},
-			Outputs: []find.Output{{Slot: find.Slot{DType: text("Float16"), Shape: tensor.Shape{}}, To: []find.Link{{Name: "Default/ReLU-op3", Index: 1}}}},
-			Stack:   []find.Frame{{File: "/home/u/resnet.py", Line: 88, LineEnd: 90, Code: text("x = self.conv1(x)"), Kind: "own"}, {File: "nn/conv.py", Line: 3, LineEnd: 3, Library: true, Kind: "fused"}},
+			Outputs: []find.Output{{Slot: find.Slot{TensorType: graph.TensorType{DType: "Float16", Shape: tensor.Shape{}}}, To: []find.Link{{Name: "Default/ReLU-op3", Index: 1}}}},
+			Stack:   []find.Frame{{File: "/home/u/resnet.py", Line: 88, LineEnd: 90, Code: "x = self.conv1(x)", Kind: "own"}, {File: "nn/conv.py", Line: 3, LineEnd: 3, Library: true, Kind: "fused"}},
 			Rows:    []find.Row{{Kind: tensor.Input, Statistics: said}},
 		}
 	}
-	relu := &find.Operator{TreePosition: at(0, find.MatchPart, find.Low), OpType: "call", Files: []string{}, Ambiguous: []string{"c.npy"}, Source: text("nn/x.py:3"), SourceVia: text("library")}
+	relu := &find.Operator{TreePosition: at(0, find.MatchPart, find.Low), OpType: "call", Files: []string{}, Ambiguous: []string{"c.npy"}, Source: "nn/x.py:3", SourceVia: "library"}
 	weight := &find.Parameter{TreePosition: at(0, find.MatchParam, find.Medium), Param: "conv1.weight", Number: number(2), Files: []string{"w.npy"},
-		Consumers: []find.Consumer{{Node: text("%4"), OpName: text("Default/net/Conv2D-op515"), Input: 1, Via: []string{"Default/Cast-op2"}, Files: []string{"a.npy"}}}}
+		Consumers: []find.Consumer{{GraphNode: find.GraphNode{Node: "%4"}, OpName: "Default/net/Conv2D-op515", Input: 1, Via: []string{"Default/Cast-op2"}, Files: []string{"a.npy"}}}}
 	offset := int64(17)
 	return &find.SearchResult{Schema: find.Schema, Query: "conv\x1b", Kind: find.Op, Results: []find.Result{conv(0), conv(1), relu, weight}, More: 2, Graphs: 2,
 		Unreadable: []find.Unreadable{{Path: "g.ir", Error: lang.Plain("the file is cut"), Offset: &offset}}, Notes: []lang.Sentence{lang.Plain("ids repeat")}}

@@ -19,6 +19,7 @@ import (
 	"dumptool/internal/finding"
 	"dumptool/internal/format"
 	"dumptool/internal/inspect"
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/perf"
@@ -32,7 +33,7 @@ var forms = map[reflect.Type]string{
 	reflect.TypeFor[metrics.Metric]():       "number, or null where there is none",
 	reflect.TypeFor[metrics.Value]():        `number, "nan", "inf" or "-inf", or a list of two of them for a complex element`,
 	reflect.TypeFor[tensor.Number]():        `number, "nan", "inf" or "-inf"`,
-	reflect.TypeFor[inspect.NullableText](): "text or null",
+	reflect.TypeFor[jsonpos.NullableText](): "text or null",
 	reflect.TypeFor[inspect.Time]():         "number or null",
 	reflect.TypeFor[inspect.Shape]():        "list of numbers",
 	reflect.TypeFor[find.Link]():            "list of a name and a number",
@@ -248,7 +249,7 @@ func fieldsOf(t *testing.T, of reflect.Type) *ast.FieldList {
 				continue
 			}
 			for _, spec := range types.Specs {
-				if spec, ok := spec.(*ast.TypeSpec); ok && spec.Name.Name == of.Name() {
+				if spec, ok := spec.(*ast.TypeSpec); ok && spec.Name.Name == strings.Split(of.Name(), "[")[0] {
 					if s, ok := spec.Type.(*ast.StructType); ok {
 						return s.Fields
 					}

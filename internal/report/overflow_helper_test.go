@@ -93,7 +93,7 @@ func lostRecord() overflow.Record {
 func infinite(kind tensor.Kind) overflow.Tensor {
 	return overflow.Tensor{Kind: kind, DType: "float16", Format: "ND", Shape: tensor.Shape{3}, Original: tensor.Shape{3}, Bad: true,
 		Stats: &overflow.Stats{Count: counted(int64(3)), NaN: counted(int64(0)), PosInf: counted(int64(1)), NegInf: counted(int64(0)), Saturated: counted(int64(0)),
-			Min: number(1), Max: number(2), Mean: number(1.5), FirstBad: &overflow.Element{Index: 2, Coord: []int64{2}, Value: tensor.Number(inf)}}}
+			Extremes: tensor.Extremes[float64]{Min: number(1), Max: number(2), Mean: number(1.5)}, FirstBad: &overflow.Element{Index: 2, Coord: []int64{2}, Value: tensor.Number(inf)}}}
 }
 
 // twoRecords is a report of two devices, with problems.
@@ -112,8 +112,8 @@ func scanned() *overflow.ScanReport {
 		OpType: "Add", OpName: "a", Verdict: overflow.CannotTell, First: true}
 	good := overflow.ScanRow{Occurrence: overflow.Occurrence{File: "x.npy", Tensors: []overflow.Tensor{{Kind: tensor.Output, DType: "int32", Format: "ND", Original: tensor.Shape{},
 		Shape: tensor.Shape{}, Stats: &overflow.Stats{Count: counted(int64(1)), NaN: counted(int64(0)), PosInf: counted(int64(0)), NegInf: counted(int64(0)),
-			Saturated: counted(int64(1)), Min: number(7), Max: number(7), Mean: number(7)}}}}}
-	return &overflow.ScanReport{Schema: overflow.ScanSchema, Rows: []overflow.ScanRow{bad, good}, Files: 2, Tensors: 3, BadFiles: 1, Orders: []overflow.OrderSource{},
+			Saturated: counted(int64(1)), Extremes: tensor.Extremes[float64]{Min: number(7), Max: number(7), Mean: number(7)}}}}}}
+	return &overflow.ScanReport{Schema: overflow.ScanSchema, Rows: []overflow.ScanRow{bad, good}, ScanCounts: overflow.ScanCounts{Files: 2, Tensors: 3, BadFiles: 1}, Orders: []overflow.OrderSource{},
 		Problems: []overflow.Problem{{File: bad.File, Fault: overflow.Fault{Error: "output 1: too short"}}}}
 }
 

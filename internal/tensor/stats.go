@@ -21,16 +21,24 @@ type Stats struct {
 	// largest, an infinite and a NaN float16 to these values. Common clip values such as 65500 are
 	// not counted.
 	HalfTraces int64
-	// Min, Max and Mean of the finite elements in float64, nil without finite elements and for
-	// complex types. A zero is never negative. Min and Max of 64-bit integers are rounded to
-	// float64.
-	Min, Max, Mean *float64
+	// Extremes are nil without finite elements and for complex types. A zero is never negative. Min
+	// and Max of 64-bit integers are rounded to float64.
+	Extremes[float64]
 	// Norm is the square root of the sum of the squares of the finite elements: nil if Min is nil,
 	// and without NewNormAccumulator.
 	Norm *float64
 	// FirstNonFinite is the first element that is not finite, FirstAtLimit the first element
 	// counted in Saturated or HalfTraces; nil for none.
 	FirstNonFinite, FirstAtLimit *Element
+}
+
+// Extremes are the extremes and the mean of the finite elements, nil if unknown. In documents a
+// Number may be infinite or NaN, a float64 may not.
+type Extremes[F float64 | Number] struct {
+	// Min, Max and Mean are taken over the finite elements.
+	Min  *F `json:"min"`
+	Max  *F `json:"max"`
+	Mean *F `json:"mean"`
 }
 
 // Element is an element of a tensor.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"dumptool/internal/filename"
+	"dumptool/internal/format"
 	"dumptool/internal/format/atb"
 	"dumptool/internal/lang"
 	"dumptool/internal/store"
@@ -31,7 +32,7 @@ func readATB(f *File, src *containerInput) error {
 	if t.Data != nil {
 		t.Size = t.Data.Size()
 	}
-	f.Tensors = []Tensor{{Kind: cmp.Or(info.Kind, tensor.Output), Index: info.Index, Tensor: t, Err: err}}
+	f.Tensors = []Tensor{{Kind: cmp.Or(info.Kind, tensor.Output), Index: info.Index, Tensor: format.Tensor{Tensor: t, Err: err}}}
 	return nil
 }
 

@@ -132,7 +132,7 @@ func readArray(f *File, src *containerInput) error {
 	info := filename.Parse(src.name)
 	f.warnFormat(&info)
 	t := Tensor{Kind: cmp.Or(info.Kind, tensor.Output), Index: info.Index,
-		Tensor: tensor.Tensor{DType: array.DType(), Format: tensor.ND, Shape: array.Shape, Size: array.Size, Data: array.Data()}}
+		Tensor: format.Tensor{Tensor: tensor.Tensor{DType: array.DType(), Format: tensor.ND, Shape: array.Shape, Size: array.Size, Data: array.Data()}}}
 	if t.Shape == nil {
 		t.Shape = tensor.Shape{}
 	}

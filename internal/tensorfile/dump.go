@@ -6,6 +6,7 @@ import (
 
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/filename"
+	"dumptool/internal/format"
 	"dumptool/internal/guard"
 	"dumptool/internal/lang"
 	"dumptool/internal/opdebug"
@@ -49,7 +50,7 @@ func readDump(f *File, src *containerInput) error {
 
 func (f *File) add(kind tensor.Kind, tensors []tensor.Tensor, details []dumpfmt.Detail) {
 	for i, t := range tensors {
-		one := Tensor{Tensor: t, Kind: kind, Index: i, Address: details[i].Address, Err: details[i].Err}
+		one := Tensor{Tensor: format.Tensor{Tensor: t, Err: details[i].Err}, Kind: kind, Index: i, Address: details[i].Address}
 		if need, ok := hasSurplusBytes(&t); ok && one.Err == nil && !f.Op.dump.IsOpDebug() {
 			one.Warnings = append(one.Warnings, lang.Say("%v elements of %s need %d bytes, found %d: only the first are used", t.Shape, t.DType, need, t.Size))
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"dumptool/internal/filename"
+	"dumptool/internal/format"
 	"dumptool/internal/lang"
 	"dumptool/internal/layout"
 	"dumptool/internal/tensor"
@@ -58,7 +59,7 @@ func readRaw(f *File, src *containerInput) error {
 		f.Warnings = append(f.Warnings, lang.Say("%v elements of %s need %d bytes, found %d: only the first are used", t.Shape, t.DType, need, t.Size))
 	}
 	t.Data = io.NewSectionReader(data, 0, t.Size)
-	f.Tensors = []Tensor{{Kind: cmp.Or(info.Kind, tensor.Output), Index: info.Index, Tensor: t}}
+	f.Tensors = []Tensor{{Kind: cmp.Or(info.Kind, tensor.Output), Index: info.Index, Tensor: format.Tensor{Tensor: t}}}
 	return nil
 }
 

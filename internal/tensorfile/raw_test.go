@@ -100,7 +100,7 @@ func TestOpenRaw(t *testing.T) {
 			}
 			defer f.Close()
 			got := f.Tensors[0]
-			if diff := cmp.Diff(tt.want, got.Tensor, cmpopts.IgnoreFields(tensor.Tensor{}, "Data")); diff != "" || tt.err != "" || len(f.Tensors) != 1 {
+			if diff := cmp.Diff(tt.want, got.Tensor.Tensor, cmpopts.IgnoreFields(tensor.Tensor{}, "Data")); diff != "" || tt.err != "" || len(f.Tensors) != 1 {
 				t.Errorf("error %q is wanted\n%s", tt.err, diff)
 			}
 			if shape, err := got.Stored(); err != nil || !shape.Equal(got.Shape) {
@@ -147,7 +147,7 @@ func TestRawOfConversion(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if diff := cmp.Diff(want, f.Tensors[0].Tensor, cmpopts.IgnoreFields(tensor.Tensor{}, "Data")); diff != "" {
+		if diff := cmp.Diff(want, f.Tensors[0].Tensor.Tensor, cmpopts.IgnoreFields(tensor.Tensor{}, "Data")); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 		if err := f.Close(); err != nil {

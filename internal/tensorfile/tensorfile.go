@@ -28,27 +28,14 @@ import (
 
 // Tensor is one tensor of a file.
 type Tensor struct {
-	tensor.Tensor
+	// Tensor has no name, operator and details in files without names of tensors. Its error
+	// concerns the tensor alone: the file can be used.
+	format.Tensor
 	// Kind is output for the array of a .npy or raw file whose name has no kind.
 	Kind  tensor.Kind
 	Index int
-	// Name is the name of the tensor in its file, Path the components of the name from the outside
-	// in. Both are empty in files without names of tensors, and for a single tensor without a name.
-	Name string
-	Path []string
-	// Operator is the operator of a named tensor, nil if the file does not record it.
-	Operator *format.Operator
-	// Details are further facts of a named tensor; nil for others.
-	Details *format.Details
-	// Origin is the element type before the tensor was stored in a host type, such as bfloat16 in
-	// float32; Undefined if unknown or equal to the stored type.
-	Origin tensor.DType
 	// Address of the tensor in device memory, 0 if the file does not record it.
 	Address uint64
-	// Warnings are oddities of this tensor.
-	Warnings []lang.Sentence
-	// Err is the reason why the tensor cannot be used although the file can.
-	Err error
 }
 
 // String names the tensor as in messages: its name, or for example "output 0".
@@ -450,7 +437,7 @@ func namedReader(open func(r io.ReaderAt, size int64) (*format.Contents, error))
 }
 
 func namedTensor(t *format.Tensor) Tensor {
-	named := Tensor{Tensor: t.Tensor, Kind: tensor.Output, Name: t.Name, Path: t.Path, Operator: t.Operator, Details: &t.Details, Origin: t.Origin, Warnings: t.Warnings, Err: t.Err}
+	named := Tensor{Tensor: *t, Kind: tensor.Output}
 	if t.Operator != nil {
 		named.Kind, named.Index = t.Operator.Kind, t.Operator.Index
 	}

@@ -11,6 +11,7 @@ import (
 
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/dumptest"
+	"dumptool/internal/format"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/tensor"
 )
@@ -35,29 +36,29 @@ func TestStored(t *testing.T) {
 	broken := errors.New("broken")
 	tests := []struct {
 		name  string
-		t     Tensor
+		t     format.Tensor
 		want  tensor.Shape
 		error string
 	}{
-		{"exact", Tensor{Tensor: tensor.Tensor{DType: tensor.Float16, Shape: s(2, 3), Size: 12}}, s(2, 3), ""},
-		{"more bytes", Tensor{Tensor: tensor.Tensor{DType: tensor.Float16, Shape: s(2, 3), Size: 64}}, s(2, 3), ""},
-		{"fewer bytes", Tensor{Tensor: tensor.Tensor{DType: tensor.Float16, Shape: s(2, 3), Size: 11}}, nil,
+		{"exact", format.Tensor{Tensor: tensor.Tensor{DType: tensor.Float16, Shape: s(2, 3), Size: 12}}, s(2, 3), ""},
+		{"more bytes", format.Tensor{Tensor: tensor.Tensor{DType: tensor.Float16, Shape: s(2, 3), Size: 64}}, s(2, 3), ""},
+		{"fewer bytes", format.Tensor{Tensor: tensor.Tensor{DType: tensor.Float16, Shape: s(2, 3), Size: 11}}, nil,
 			"(2, 3) elements of float16 need 12 bytes, found 11"},
-		{"no shape", Tensor{Tensor: tensor.Tensor{DType: tensor.Float16, Size: 7}}, s(3), ""},
-		{"no shape, packed", Tensor{Tensor: tensor.Tensor{DType: tensor.Uint1, Size: 2}}, s(16), ""},
-		{"no shape, one element", Tensor{Tensor: tensor.Tensor{DType: tensor.Float32, Size: 4}}, s(1), ""},
-		{"scalar of an array", Tensor{Tensor: tensor.Tensor{DType: tensor.Float32, Shape: tensor.Shape{}, Size: 4}}, tensor.Shape{}, ""},
-		{"undefined", Tensor{Tensor: tensor.Tensor{DType: tensor.Undefined, Shape: s(2, 3), Size: 24}}, s(24), ""},
-		{"empty", Tensor{Tensor: tensor.Tensor{DType: tensor.Float16, Shape: s(0, 3)}}, s(0, 3), ""},
-		{"packed", Tensor{Tensor: tensor.Tensor{DType: tensor.Int4, Shape: s(3), Size: 2}}, s(3), ""},
-		{"packed, too few", Tensor{Tensor: tensor.Tensor{DType: tensor.Int4, Shape: s(5), Size: 2}}, nil, "(5,) elements of int4 need 3 bytes, found 2"},
-		{"no elements", Tensor{Tensor: tensor.Tensor{DType: tensor.String, Size: 2}}, nil, "tensor: unsupported element type string"},
-		{"absurd", Tensor{Tensor: tensor.Tensor{DType: tensor.Int8, Shape: s(1<<62, 4), Size: 2}}, nil,
+		{"no shape", format.Tensor{Tensor: tensor.Tensor{DType: tensor.Float16, Size: 7}}, s(3), ""},
+		{"no shape, packed", format.Tensor{Tensor: tensor.Tensor{DType: tensor.Uint1, Size: 2}}, s(16), ""},
+		{"no shape, one element", format.Tensor{Tensor: tensor.Tensor{DType: tensor.Float32, Size: 4}}, s(1), ""},
+		{"scalar of an array", format.Tensor{Tensor: tensor.Tensor{DType: tensor.Float32, Shape: tensor.Shape{}, Size: 4}}, tensor.Shape{}, ""},
+		{"undefined", format.Tensor{Tensor: tensor.Tensor{DType: tensor.Undefined, Shape: s(2, 3), Size: 24}}, s(24), ""},
+		{"empty", format.Tensor{Tensor: tensor.Tensor{DType: tensor.Float16, Shape: s(0, 3)}}, s(0, 3), ""},
+		{"packed", format.Tensor{Tensor: tensor.Tensor{DType: tensor.Int4, Shape: s(3), Size: 2}}, s(3), ""},
+		{"packed, too few", format.Tensor{Tensor: tensor.Tensor{DType: tensor.Int4, Shape: s(5), Size: 2}}, nil, "(5,) elements of int4 need 3 bytes, found 2"},
+		{"no elements", format.Tensor{Tensor: tensor.Tensor{DType: tensor.String, Size: 2}}, nil, "tensor: unsupported element type string"},
+		{"absurd", format.Tensor{Tensor: tensor.Tensor{DType: tensor.Int8, Shape: s(1<<62, 4), Size: 2}}, nil,
 			"shape (4611686018427387904, 4) has too many elements"},
-		{"unusable", Tensor{Err: broken}, nil, "broken"},
+		{"unusable", format.Tensor{Err: broken}, nil, "broken"},
 	}
 	for _, tt := range tests {
-		got, err := tt.t.Stored()
+		got, err := (&Tensor{Tensor: tt.t}).Stored()
 		text := ""
 		if err != nil {
 			text = err.Error()
@@ -84,7 +85,7 @@ func TestElements(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := (&Tensor{Tensor: dump.Outputs[0]}).Elements()
+		e := (&Tensor{Tensor: format.Tensor{Tensor: dump.Outputs[0]}}).Elements()
 		unit := d.UnitSize()
 		all := make([]byte, n*unit)
 		if err := e.ReadElements(all, 0); err != nil {

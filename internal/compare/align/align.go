@@ -186,7 +186,7 @@ func (g *Aligner) align(a *Alignment, p Pair) error {
 
 // recordedType returns the type that torch.utils.dumper recorded for a tensor, empty for other tensors.
 func (t *Tensor) recordedType() string {
-	if t.Operator == nil || t.Details == nil {
+	if t.Operator == nil {
 		return ""
 	}
 	return t.Details.TorchDType

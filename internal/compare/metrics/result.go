@@ -126,7 +126,7 @@ func (s *SideStats) Of(count int64) *tensor.Stats {
 		return new(m.Value())
 	}
 	return &tensor.Stats{Count: count, NaN: s.NaN, PosInf: s.PosInf, NegInf: s.NegInf, Saturated: s.Saturated,
-		Min: number(s.Min), Max: number(s.Max), Mean: number(s.Mean), Norm: number(s.L2)}
+		Extremes: tensor.Extremes[float64]{Min: number(s.Min), Max: number(s.Max), Mean: number(s.Mean)}, Norm: number(s.L2)}
 }
 
 // HPAA has the numbers of HPAA's cpu_vs_npu.csv, computed as its manual says: on both sides

@@ -16,7 +16,7 @@ func TestDumpsOf(t *testing.T) {
 	t.Parallel()
 	shared, own, unread := &dumpdir.File{Size: 10}, &dumpdir.File{Size: 7}, &dumpdir.File{Size: 5, Err: os.ErrPermission}
 	op := func(at uint64, files ...*dumpdir.File) *dumpdir.Op {
-		o := &dumpdir.Op{Timestamp: at}
+		o := &dumpdir.Op{Moment: dumpdir.Moment{Timestamp: at}}
 		for _, f := range files {
 			o.Tensors = append(o.Tensors, dumpdir.Tensor{File: f}, dumpdir.Tensor{File: f, Index: 1})
 		}

@@ -131,7 +131,7 @@ func listSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 func (s *Side) serveAllRanks() {
 	other := func(r *dumpdir.Round) bool { return r.At.Rank != s.run.Rounds[0].At.Rank }
 	if len(s.rounds) == 0 && !slices.ContainsFunc(s.run.Rounds, other) {
-		s.chosen.Rank = dumpdir.Choice{}
+		s.chosen[dumpdir.ByRank] = dumpdir.Choice{}
 		s.rounds = s.run.Select(s.chosen)
 	}
 }

@@ -65,7 +65,7 @@ type runPage struct {
 	// HasStatistics: some rows have only statistics or digests.
 	HasStatistics bool `json:"few,omitempty"`
 	// Dumps describes the files of the reference and of the NPU.
-	Dumps       [2]dumps        `json:"dumps"`
+	Dumps       [2]record.Dumps `json:"dumps"`
 	Interrupted bool            `json:"interrupted"`
 	FailedFast  bool            `json:"failed_fast"`
 	Statuses    []record.Status `json:"statuses"`
@@ -148,7 +148,7 @@ func dataOf(c *Comparison) *runPage {
 		d.Warnings = append(d.Warnings, textOf(lang.Say("not shown: %s of %d, which passed (--rows all shows them)", lang.CountText(r.LeftOut, "row"), r.Total())))
 	}
 	if l := r.Listed; l != nil {
-		d.Dumps = [2]dumps{dumpsOf(l.Ref), dumpsOf(l.NPU)}
+		d.Dumps = [2]record.Dumps{dumpsOf(l.Ref), dumpsOf(l.NPU)}
 	}
 	if b := r.Baseline; b != nil {
 		d.Baseline = &baseline{b.File, b.Missing, b.Updated}
@@ -157,6 +157,16 @@ func dataOf(c *Comparison) *runPage {
 	d.Rounds, d.Round = roundsOf(r)
 	d.Cols, d.Codes = c.rows.columns(c), c.rows.listed
 	return d
+}
+
+// dumpsOf describes the files in a side's rounds that the other side has too.
+func dumpsOf(rounds []record.ListedRound) (all record.Dumps) {
+	for i := range rounds {
+		if rounds[i].Paired {
+			all.Add(&rounds[i].Dumps)
+		}
+	}
+	return all
 }
 
 // roundsOf lists the rounds, and returns the index of the first one to show. A report without

@@ -17,33 +17,38 @@ const shownWorst = 12
 
 // detail holds the data of a row's panel beside its columns.
 type detail struct {
-	Reasons []reason            `json:"reasons"`
-	Limits  *limits             `json:"lim,omitempty"`
-	First   *element            `json:"first,omitempty"`
-	Ref     string              `json:"ref,omitempty"`
-	NPU     string              `json:"npu,omitempty"`
-	Rule    string              `json:"rule,omitempty"`
-	NPUOp   string              `json:"npu_op,omitempty"`
-	Script  string              `json:"script,omitempty"`
-	Err     string              `json:"err,omitempty"`
-	Notes   []text              `json:"notes,omitempty"`
-	Shapes  []string            `json:"shapes,omitempty"` // of both sides, if they differ
-	Metrics numberList          `json:"m,omitempty"`      // in the order of metrics.Table
-	Classes *numbersByName      `json:"cls,omitempty"`
-	Stats   [][3]string         `json:"stats,omitempty"` // name, reference, NPU
-	Lambda  numberList          `json:"lambda,omitempty"`
-	Worst   []element           `json:"w,omitempty"`
-	Axes    []axis              `json:"axes,omitempty"`
-	Abs     *record.HalfOctaves `json:"abs,omitempty"`
-	Rel     *record.HalfOctaves `json:"rel,omitempty"`
-	Proof   *evidence           `json:"ev,omitempty"`
-	Checks  []standardCheck     `json:"std,omitempty"`
-	Files   []string            `json:"files,omitempty"`
-	Tokens  *tokens             `json:"tok,omitempty"`
+	Reasons []reason `json:"reasons"`
+	Ref     string   `json:"ref,omitempty"`
+	NPU     string   `json:"npu,omitempty"`
+	Rule    string   `json:"rule,omitempty"`
+	NPUOp   string   `json:"npu_op,omitempty"`
+	Script  string   `json:"script,omitempty"`
+	Err     string   `json:"err,omitempty"`
+	Notes   []text   `json:"notes,omitempty"`
+	Shapes  []string `json:"shapes,omitempty"` // of both sides, if they differ
+	elements
+	Stats  [][3]string     `json:"stats,omitempty"` // name, reference, NPU
+	Lambda numberList      `json:"lambda,omitempty"`
+	Proof  *evidence       `json:"ev,omitempty"`
+	Checks []standardCheck `json:"std,omitempty"`
+	Files  []string        `json:"files,omitempty"`
+	Tokens *tokens         `json:"tok,omitempty"`
 	// Attributes, Inputs and Outputs are what check knows of an operator.
 	Attributes []attribute    `json:"attrs,omitempty"`
 	Inputs     []check.Tensor `json:"in,omitempty"`
 	Outputs    []check.Output `json:"out,omitempty"`
+}
+
+// elements is the comparison of the elements of a pair.
+type elements struct {
+	Limits  *limits             `json:"lim,omitempty"`
+	First   *element            `json:"first,omitempty"`
+	Metrics numberList          `json:"m,omitempty"` // in the order of metrics.Table
+	Classes *numbersByName      `json:"cls,omitempty"`
+	Worst   []element           `json:"w,omitempty"`
+	Axes    []axis              `json:"axes,omitempty"`
+	Abs     *record.HalfOctaves `json:"abs,omitempty"`
+	Rel     *record.HalfOctaves `json:"rel,omitempty"`
 }
 
 // tokens compares log probabilities.
@@ -158,13 +163,12 @@ func detailOf(row *record.Row, files []string) *detail {
 		d.Tokens = tokensOf(row.Tokens)
 	}
 	if result := row.Result; result != nil {
-		d.setComparison(row, result)
+		d.elements = elementsOf(row, result)
 	}
 	return d
 }
 
-// setComparison sets the results of a comparison.
-func (d *detail) setComparison(row *record.Row, r *metrics.Result) {
+func elementsOf(row *record.Row, r *metrics.Result) (d elements) {
 	d.Limits = &limits{numberList{metrics.NumberOf(row.Limits.Atol), metrics.NumberOf(row.Limits.Rtol)}, row.Limits.Source()}
 	if first := row.First; first != nil {
 		d.First = elementOf(row, first)
@@ -188,6 +192,7 @@ func (d *detail) setComparison(row *record.Row, r *metrics.Result) {
 	for k := range folded {
 		d.Axes = append(d.Axes, axisOf(&folded[k]))
 	}
+	return d
 }
 
 // classNames are the names of metrics.Class.

@@ -313,11 +313,11 @@ func TestDumps(t *testing.T) {
 		{Paired: true, Dumps: record.Dumps{Files: 1, Bytes: 5, Oldest: 1624605159829577, Newest: 1624605160000000, Software: mindspore}},
 		{Paired: true, Dumps: record.Dumps{Files: 1, Bytes: 5, Oldest: 1624605159000000, Newest: 1624605159000000}},
 	})
-	want := dumps{Files: 4, Bytes: 20, Oldest: "2021-06-25 07:12:39", Newest: "2021-06-25 07:12:40", Software: mindspore}
+	want := record.Dumps{Files: 4, Bytes: 20, Oldest: 1624605159000000, Newest: 1624605160000000, Software: mindspore}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if got := dumpsOf(nil); !reflect.DeepEqual(got, dumps{}) {
+	if got := dumpsOf(nil); !reflect.DeepEqual(got, record.Dumps{}) {
 		t.Errorf("of nothing %+v", got)
 	}
 }

@@ -58,11 +58,18 @@ function sizeText(bytes) {
   return brief(Number(bytes.toPrecision(3))) + " " + UNITS[u];
 }
 
+// timeText formats microseconds since 1970 in UTC.
+function timeText(at) {
+  var date = new Date(at / 1000);
+  return at && !isNaN(date) ? date.toISOString().slice(0, 19).replace("T", " ") : "";
+}
+
 // dumpsText says how many files a side has, how large they are, from when they are, and what
 // made them.
 function dumpsText(d) {
   if (!d.files) return "";
-  var when = d.oldest && (d.oldest === d.newest ? say("dumps_at", d.oldest) : say("dumps_between", d.oldest, d.newest));
+  var from = timeText(d.oldest), to = timeText(d.newest);
+  var when = from && (from === to ? say("dumps_at", from) : say("dumps_between", from, to));
   var by = list(d.software).map(function (x) { return say("dumps_by", [x.name, x.version].filter(Boolean).join(" "), x.file); });
   return [d.files === 1 ? say("dumps_file") : say("dumps_files", whole(d.files)), sizeText(d.bytes), when].concat(by).filter(Boolean).join(" · ");
 }
