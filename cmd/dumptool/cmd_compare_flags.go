@@ -275,7 +275,7 @@ func (o *comparison) graph() []cmdFlag {
 	return []cmdFlag{
 		{"consumer-map|consumer-map-filename", text(&o.files.Consumers), "inputs of operators in `FILE`, as HPAA's consumer_map_dict.file", facts, hidden},
 		ir,
-		{"flow", choice(&o.Judge.Verdict.Flow, limits.FlowsFrom()), "source of the data flow: auto (graph files, else inputs whose elements equal an earlier output, which reads the inputs of one side), files, none", facts, rare | onOrder},
+		{"flow", choice(&o.Judge.Verdict.Flow, limits.FlowSources()), "source of the data flow: auto (graph files, else inputs whose elements equal an earlier output, which reads the inputs of one side), files, none", facts, rare | onOrder},
 	}
 }
 
@@ -287,7 +287,7 @@ func (o *comparison) acceptance() []cmdFlag {
 		{"standard", choice(&o.Standard.Name, standard.Names()), "judge single operators by the acceptance standard `NAME` instead: cann-eco, cann-mixed, cann-l0, cann-l1, cann-l2 (the last three need --third)", judging, rare | onLimits},
 		{"third", text(&o.Third), "`PATH` of a third-party result for --standard, paired with the reference like the NPU data", judging, rare | onLimits},
 		{"check", choice(&o.Check, conclude.CheckModes()), "compute `OPERATORS` of the NPU again from their own dumped inputs: suspects (operators that the evidence suspects or cannot clear), all, none", judging, rare | onLimits},
-		{"hf32", bare(string(limits.HF32On), choice(&o.Judge.Verdict.HF32, limits.HF32s())), "`MODE` says whether float32 products use HF32, that is inputs rounded to 11 bits: auto (on if all products of a kind show it; off with --standard), on (also without MODE), off", judging, rare | onLimits},
+		{"hf32", bare(string(limits.HF32On), choice(&o.Judge.Verdict.HF32, limits.HF32Modes())), "`MODE` says whether float32 products use HF32, that is inputs rounded to 11 bits: auto (on if all products of a kind show it; off with --standard), on (also without MODE), off", judging, rare | onLimits},
 	}
 }
 
@@ -365,8 +365,8 @@ func (o *comparison) failures() []cmdFlag {
 const updateFlag = "update-baseline"
 
 // required reads how much must be compared.
-func required(to *conclude.Required) *value[conclude.Required] {
-	return &value[conclude.Required]{to: to, kind: "string", read: func(text string) (conclude.Required, error) {
+func required(to *conclude.RequiredCoverage) *value[conclude.RequiredCoverage] {
+	return &value[conclude.RequiredCoverage]{to: to, kind: "string", read: func(text string) (conclude.RequiredCoverage, error) {
 		r, ok := conclude.ParseRequired(text)
 		if !ok {
 			return r, wantf("want all, a share such as 0.9 or 90%%, or a number of tensors from 2")

@@ -108,8 +108,8 @@ func setFlags(cmd *cobra.Command, lookup func(*pflag.Flag) (config.Value, bool))
 	return err
 }
 
-// sayUnread prints which variables of the environment no flag has, and that the configuration file of
-// the working folder is not read, and how to use it. Parts of a run (--run) leave the message to the command that began the run.
+// sayUnread prints which variables of the environment no flag has, and that the configuration file of the working
+// folder is not read, and how to use it. Parts of a run (--run) leave the message to the command that began the run.
 func (a *app) sayUnread(cmd *cobra.Command) {
 	opt := a.settings
 	if run := cmd.Flags().Lookup(runName); run != nil && run.Value.String() != "" {
@@ -118,7 +118,7 @@ func (a *app) sayUnread(cmd *cobra.Command) {
 	for _, name := range a.strange {
 		a.warnf("environment %s: no flag has this variable", name)
 	}
-	path := opt.Unread()
+	path := opt.IgnoredFile()
 	if path == "" || a.settingsFile() != "" {
 		return
 	}

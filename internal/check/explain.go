@@ -73,7 +73,7 @@ func examine(ctx context.Context, t *recompute.Tensor, expected doubles, noPictu
 		return nil, nil, err
 	}
 	found, _, err := diagnose.Examine(ctx, diagnose.Tensors{Result: result, Request: request, Ref: expected, NPU: t.Source})
-	found = finding.ExceptCode(found, finding.Bias)
+	found = finding.WithoutCode(found, finding.Bias)
 	if noPictures || err != nil {
 		return found, nil, err
 	}

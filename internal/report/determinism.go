@@ -134,16 +134,16 @@ func (t Text) sameText(d *determinism.Report) string {
 	switch {
 	case read == 0:
 		return t.format("NOTHING COMPARED: %s could not be read", tensors(unread))
-	case unread == 0 && d.Empty():
+	case unread == 0 && d.IsEmpty():
 		return t.format("NOTHING COMPARED: %s without elements", tensors(read))
 	case unread > 0:
 		if read == 1 {
 			return t.format("SAME: 1 tensor that could be read is equal, bit for bit, in %d runs; %s could not be read%s", runs, tensors(unread), restText(d))
 		}
 		return t.format("SAME: %s that could be read are equal, bit for bit, in %d runs; %s could not be read%s", tensors(read), runs, tensors(unread), restText(d))
-	case !d.Whole() && read == 1:
+	case !d.IsComplete() && read == 1:
 		return t.format("SAME: the only tensor that was compared is equal, bit for bit, in %d runs%s", runs, restText(d))
-	case !d.Whole():
+	case !d.IsComplete():
 		return t.format("SAME: the %s that were compared are equal, bit for bit, in %d runs%s", tensors(read), runs, restText(d))
 	case read == 1:
 		return t.format("SAME: the only tensor is equal, bit for bit, in %d runs", runs)
@@ -271,7 +271,7 @@ var placesWord = map[determinism.Places]lang.Text{
 // placesText suggests why runs differ in the elements where they do. A cause that is known says more.
 func placesText(r *determinism.Row) lang.Text {
 	switch {
-	case r.Places == determinism.SamePlaces && (r.Cause == determinism.Unknown || r.Cause == determinism.Fault) && !r.DiffersWhole():
+	case r.Places == determinism.SamePlaces && (r.Cause == determinism.Unknown || r.Cause == determinism.Fault) && !r.DiffersEverywhere():
 		return lang.Text{EN: ", always at the same elements: suspect a race on a part of the tensor"}
 	case r.Places == determinism.Scattered && r.Cause == determinism.Unknown:
 		return lang.Text{EN: ", at changing elements: suspect a changing order of additions"}

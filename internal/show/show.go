@@ -124,23 +124,23 @@ type shownTensors struct {
 // Read reads a window.
 func Read(ctx context.Context, opt Options) (*Window, error) {
 	w := &Window{Schema: Schema, Atol: jsonpos.Float(opt.Limits.Atol), Rtol: jsonpos.Float(opt.Limits.Rtol)}
-	of, err := find(opt.Tensor, &w.Tensor)
+	of, err := resolveName(opt.Tensor, &w.Tensor)
 	if err != nil {
 		return nil, err
 	}
 	if opt.Reference == "" {
-		return w, w.single(ctx, &opt, of)
+		return w, w.readSingle(ctx, &opt, of)
 	}
 	w.Reference = new(Side)
-	ref, err := find(opt.Reference, w.Reference)
+	ref, err := resolveName(opt.Reference, w.Reference)
 	if err != nil {
 		return nil, err
 	}
-	return w, w.pair(ctx, &opt, ref, of)
+	return w, w.readPair(ctx, &opt, ref, of)
 }
 
-// single reads a window of one tensor.
-func (w *Window) single(ctx context.Context, opt *Options, of *align.Ref) error {
+// readSingle reads a window of one tensor.
+func (w *Window) readSingle(ctx context.Context, opt *Options, of *align.Ref) error {
 	f, err := tensorfile.Open(of.Path, tensorfile.Options{Name: of.Name, Raw: &tensorfile.RawHint{}})
 	if err != nil {
 		return safefile.WithPath(of.Path, err)
@@ -192,8 +192,8 @@ func hostPlan(t *tensorfile.Tensor, stored tensor.Shape, opt *Options) (*layout.
 	return nil, first
 }
 
-// pair reads a window of a tensor beside its reference, in the order of the reference.
-func (w *Window) pair(ctx context.Context, opt *Options, ref, of *align.Ref) error {
+// readPair reads a window of a tensor beside its reference, in the order of the reference.
+func (w *Window) readPair(ctx context.Context, opt *Options, ref, of *align.Ref) error {
 	a, err := (&align.Aligner{Options: align.Options{AutoLayout: align.LayoutByValues}}).Align(align.Pair{Ref: ref, NPU: of})
 	if err != nil {
 		return err
@@ -233,11 +233,11 @@ func (w *Window) read(ctx context.Context, opt *Options, v *shownTensors) (err e
 	w.First, w.Columns = grid.first, grid.width
 	for i := range grid.height {
 		at := grid.start + i*grid.stride
-		n := min(grid.width, grid.end(total)-at)
+		n := min(grid.width, grid.elementsEnd(total)-at)
 		if n <= 0 {
 			break
 		}
-		row := Row{Index: grid.label(i)}
+		row := Row{Index: grid.rowIndex(i)}
 		if row.Values, err = readValues(v.npu, v.types[1], at, n); err != nil {
 			return err
 		}
@@ -279,7 +279,7 @@ func judge(n, r complex128, limits metrics.Limits) (Mark, float64) {
 	if n == r || math.IsNaN(real(n)) || math.IsNaN(imag(n)) || math.IsInf(real(n), 0) || math.IsInf(imag(n), 0) { // equal, or the same class
 		return "", 0
 	}
-	d, size := abs(n-r), abs(r)
+	d, size := largestPart(n-r), largestPart(r)
 	share := d / (limits.Atol + float64(limits.Rtol*size))
 	if limits.Passes(d, size) {
 		return "", min(share, 1)
@@ -287,7 +287,7 @@ func judge(n, r complex128, limits metrics.Limits) (Mark, float64) {
 	return Beyond, share
 }
 
-func abs(z complex128) float64 {
+func largestPart(z complex128) float64 {
 	if imag(z) == 0 {
 		return math.Abs(real(z))
 	}
@@ -413,24 +413,24 @@ func centredRange(place, size, most int64) (first, count int64) {
 	return min(max(0, place-count/2), size-count), count
 }
 
-// label returns the index of a row.
-func (g *grid) label(i int64) int64 {
+// rowIndex returns the index of a row.
+func (g *grid) rowIndex(i int64) int64 {
 	if g.flat {
 		return g.start + i*g.stride
 	}
 	return g.row + i
 }
 
-// end returns the end of the elements.
-func (g *grid) end(total int64) int64 {
+// elementsEnd returns the end of the elements.
+func (g *grid) elementsEnd(total int64) int64 {
 	if g.flat {
 		return g.size
 	}
 	return total
 }
 
-// find resolves the name of a tensor to its file and the tensor in it.
-func find(name string, side *Side) (*align.Ref, error) {
+// resolveName resolves the name of a tensor to its file and the tensor in it.
+func resolveName(name string, side *Side) (*align.Ref, error) {
 	path, of, err := tensorfile.Split(name)
 	if err != nil {
 		return nil, safefile.WithPath(name, err)

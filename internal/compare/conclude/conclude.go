@@ -24,7 +24,7 @@ func Report(p *plan.Plan, opt *Options, parts []execute.Part) *record.Report {
 	rep := &record.Report{
 		Origin: opt.Origin, Args: opt.Args,
 		Profile: string(opt.Judge.Limits.Profile), NaNPolicy: string(opt.Judge.Verdict.NaN), TolMode: limits.TolModes()[opt.Judge.Mode],
-		Verdict: string(opt.Judge.Verdict.Mode), VerdictWhy: opt.Judge.Verdict.Why,
+		Verdict: string(opt.Judge.Verdict.Mode), VerdictWhy: opt.Judge.Verdict.ModeReason,
 		Standard: string(opt.Standard.Name), Listed: p.Listed,
 		Rows: p.Rows[:len(parts)],
 	}
@@ -100,7 +100,7 @@ func (o *Options) judgeRounds(rep *record.Report) {
 			end++
 		}
 		if rep.Rounds[i].Pairing.Across {
-			o.judgeAcross(rep, i, end, ranges)
+			o.judgeRanksTogether(rep, i, end, ranges)
 		} else {
 			round, at := &rep.Rounds[i], ranges[i]
 			o.judgeRound(round, rep.Rows[at.first:at.end], nil)
@@ -122,7 +122,7 @@ func shiftRows(round *record.Round, rows []record.Row, first int) {
 // across is the network of several rounds, nil for a single round.
 func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *diagnose.Network) {
 	mode := o.Judge.Verdict.Mode
-	network := diagnose.Network{LaterStep: isLater(round.Step), Partial: o.Pair.Ops != nil || o.Pair.Exclude != nil, Graph: round.Pairing.Flow, Within: plan.OperatorsByModule(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.Classes(), HF32: o.Judge.Verdict.HF32, Flow: o.Judge.Verdict.Flow}
+	network := diagnose.Network{LaterStep: isLater(round.Step), Partial: o.Pair.Ops != nil || o.Pair.Exclude != nil, Graph: round.Pairing.Flow, Within: plan.OperatorsByModule(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.FailsOnClass(), HF32: o.Judge.Verdict.HF32, Flow: o.Judge.Verdict.Flow}
 	if across != nil {
 		network.Graph, network.Within, network.Across = across.Graph, across.Within, true
 	}

@@ -93,10 +93,10 @@ func TestCause(t *testing.T) {
 			second.MaxULP = metrics.NumberOf(c.ulp)
 		}
 		r := &Row{Op: c.op, Kind: "output", Distinct: 2, Drifts: []Drift{first, second}, paths: []string{"a", "b"}}
-		runs := make([]recomputed, 2)
+		runs := make([]recomputedRun, 2)
 		for i, one := range []*record.RecomputedOutput{c.a, c.b} {
 			if one != nil {
-				runs[i].selves = map[record.OutputAt]*record.RecomputedOutput{{File: r.paths[i], Op: c.op}: one}
+				runs[i].outputs = map[record.OutputAt]*record.RecomputedOutput{{File: r.paths[i], Op: c.op}: one}
 			}
 		}
 		if cause, why := r.cause(c.inputs, runs); cause != c.cause || why.String() != c.why {
@@ -111,15 +111,16 @@ func TestCommunicationCause(t *testing.T) {
 	r := &Row{Op: "op", Kind: "output", Distinct: 2, paths: []string{"a", "b"},
 		Drifts: []Drift{{Run: "a", File: new("a")}, {Run: "b", File: new("b"), MaxULP: metrics.NumberOf(2)}}}
 	for isRight, want := range map[bool]Cause{true: SumOrder, false: Fault} {
-		runs := []recomputed{{communications: map[string]bool{"op": true}}, {communications: map[string]bool{"op": isRight}}}
+		runs := []recomputedRun{{communications: map[string]bool{"op": true}}, {communications: map[string]bool{"op": isRight}}}
 		if cause, why := r.cause([]*Row{{Kind: "input", Distinct: 1}}, runs); cause != want {
 			t.Errorf("right in b: %v: %s %q, want %s", isRight, cause, why, want)
 		}
 	}
 }
 
-// TestUncomputed writes inputs and outputs of an operator that has no formula in two runs. Outputs are v/1024 for v from 1 to
-// 1000, of which 64 epsilon of float32 times the largest number are 125 times 2^-24, and the second run changes them.
+// TestUncomputed writes inputs and outputs of an operator that has no formula in two runs. Outputs are v/1024 for v
+// from 1 to 1000, of which 64 epsilon of float32 times the largest number are 125 times 2^-24, and the second run
+// changes them.
 func TestUncomputed(t *testing.T) {
 	t.Parallel()
 	const ulp = 0x1p-24

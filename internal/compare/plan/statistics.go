@@ -21,7 +21,7 @@ func (o *Options) chooseStatistics(ref, npu *Side) ([]lang.Sentence, error) {
 	}
 	if o.Judge.Verdict.Mode == limits.ByEvidence {
 		o.Judge.Verdict.Mode = limits.ByStatistics
-		o.Judge.Verdict.Why = lang.Say("judged from max/min/mean/norm only; the dump contains no tensor data")
+		o.Judge.Verdict.ModeReason = lang.Say("judged from max/min/mean/norm only; the dump contains no tensor data")
 	}
 	from, other := "--npu", "--cpu"
 	switch {
