@@ -186,7 +186,7 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 		return err
 	}
 	for _, text := range o.attrs {
-		g, err := check.ParseGiven(text)
+		g, err := check.ParseUserAttribute(text)
 		if err != nil {
 			return usagef("--attr %s: %w", text, err)
 		}
@@ -221,7 +221,7 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 		o.Observe = observe
 		return check.Run(ctx, run, o.Options)
 	})
-	if given, ok := errors.AsType[*check.GivenError](interrupted); ok {
+	if given, ok := errors.AsType[*check.AttributeError](interrupted); ok {
 		return usagef("--attr: %w", given)
 	}
 	if r == nil {

@@ -102,7 +102,7 @@ func (w *mergeInputs) retainUnfinished(docs []shard.Document) ([]shard.Document,
 		w.now, w.seen = now, docs[0].Listing
 	}
 	kept := slices.DeleteFunc(slices.Clone(docs), func(d shard.Document) bool {
-		return d.Shard == nil || d.Shard.Of != w.of || d.Listing != w.now.Listing || d.RunID != w.now.RunID || d.Differing(&w.now) != ""
+		return d.Shard == nil || d.Shard.Of != w.of || d.Listing != w.now.Listing || d.RunID != w.now.RunID || d.DifferingOption(&w.now) != ""
 	})
 	w.stale = len(docs) - len(kept)
 	return kept, nil

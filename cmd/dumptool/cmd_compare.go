@@ -134,7 +134,7 @@ func (o *compareOptions) prepare(cmd *cobra.Command, a *app, args []string) (*co
 	if plan.HoldsWeights() {
 		a.say([]batch.Message{batch.Infof("these look like weights: 'dumptool compare checkpoints' finds them under other names and in other layouts, and needs no limits")})
 	}
-	if n := plan.Reads(); n > 0 {
+	if n := plan.CountReads(); n > 0 {
 		a.say([]batch.Message{batch.Infof("no graph file found: inferring the data flow from tensor contents (reads %d more inputs of one side; --flow files skips this)", n)})
 	}
 	return plan, nil
@@ -230,7 +230,7 @@ func (o *compareOptions) compareShard(ctx context.Context, a *app, cmd *cobra.Co
 
 // documentPath returns the path of the document of the run or of the shard.
 func (o *compareOptions) documentPath() string {
-	return shard.Named(store.Join(o.output.out, o.Shard.Folder(), report.WriterOf[*record.Report]("json").File))
+	return shard.FindNamed(store.Join(o.output.out, o.Shard.Folder(), report.WriterOf[*record.Report]("json").File))
 }
 
 // earlier returns the report of the same work that --resume finds at path, or nil. complete reports

@@ -263,7 +263,7 @@ func (m *merging) find(kinds []*mergeKind) (*mergeKind, error) {
 	case len(present) == 1:
 		kind = present[0]
 	}
-	if m.docs, err = shard.Take(found, kind.schema, m.run); err != nil {
+	if m.docs, err = shard.SelectRun(found, kind.schema, m.run); err != nil {
 		return nil, err
 	}
 	if awaited != nil {

@@ -149,7 +149,7 @@ func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOp
 
 // overflowFile returns the path of the document of the run or of the shard.
 func overflowFile[R any](o *overflowTreeOptions) string {
-	return shard.Named(store.Join(o.output.out, o.Shard.Folder(), report.WriterOf[R]("json").File))
+	return shard.FindNamed(store.Join(o.output.out, o.Shard.Folder(), report.WriterOf[R]("json").File))
 }
 
 // earlierOverflow returns the report of the same work that --resume finds, or nil. complete reports

@@ -23,7 +23,7 @@ type builder struct {
 }
 
 func (b *builder) build(hits []matchedNode) []Result {
-	hits = slices.Concat(hits, b.levels(hits))
+	hits = slices.Concat(hits, b.expandLevels(hits))
 	var things []graphItem
 	readers, nodes := make(map[graphItem][]graph.Consumer), make(nodeSets)
 	for _, h := range hits {
@@ -59,7 +59,7 @@ func (b *builder) build(hits []matchedNode) []Result {
 	}
 	var results []Result
 	for _, h := range hits {
-		place := TreePosition{Match: h.match, Confidence: h.conf, Rank: b.root.rank, Graph: h.graph.id(), IR: text(h.graph.file.name)}
+		place := TreePosition{Match: h.match, Confidence: h.conf, Rank: b.root.rank, Graph: h.graph.id(), IR: textOrNil(h.graph.file.name)}
 		if h.node < 0 {
 			results = append(results, b.parameter(&h, place, readers[h.graphItem]))
 		} else {
@@ -69,9 +69,9 @@ func (b *builder) build(hits []matchedNode) []Result {
 	return results
 }
 
-// levels returns the producers and consumers of the hits, Up and Down levels deep, in the order of
+// expandLevels returns the producers and consumers of the hits, Up and Down levels deep, in the order of
 // the graphs.
-func (b *builder) levels(hits []matchedNode) []matchedNode {
+func (b *builder) expandLevels(hits []matchedNode) []matchedNode {
 	var all []matchedNode
 	seen, found := make(map[graphItem]bool), make(nodeSets)
 	for _, h := range hits {
@@ -102,9 +102,9 @@ func (b *builder) levels(hits []matchedNode) []matchedNode {
 	return all
 }
 
-// text returns a pointer to a copy of a text, nil for an empty one. Graphs are large, and results
+// textOrNil returns a pointer to a copy of a text, nil for an empty one. Graphs are large, and results
 // outlive them.
-func text(s string) *string {
+func textOrNil(s string) *string {
 	if s == "" {
 		return nil
 	}
@@ -122,7 +122,7 @@ func positiveOrNil(n int32) *int {
 func (b *builder) operator(h *matchedNode, place TreePosition) *Operator {
 	g, n := h.graph, &h.graph.Nodes[h.node]
 	op := &Operator{
-		TreePosition: place, IRLine: positiveOrNil(n.Line), Node: text(g.Label(n)), Subgraph: strings.Clone(g.Subgraphs[n.Subgraph]), OpType: strings.Clone(n.Type), OpName: text(n.OpName()),
+		TreePosition: place, IRLine: positiveOrNil(n.Line), Node: textOrNil(g.Label(n)), Subgraph: strings.Clone(g.Subgraphs[n.Subgraph]), OpType: strings.Clone(n.Type), OpName: textOrNil(n.OpName()),
 		Files: []string{}, Ambiguous: []string{}, Statistics: []string{}, Level: h.level,
 	}
 	if h.file != nil {
@@ -135,10 +135,10 @@ func (b *builder) operator(h *matchedNode, place TreePosition) *Operator {
 		op.Order = &at
 	}
 	if f, via := g.Script(n); via != graph.ViaNone {
-		op.Source, op.SourceVia, op.Code = text(fmt.Sprintf("%s:%d", g.Text(f.Path), f.Line)), text(string(via)), text(g.Text(f.Code))
+		op.Source, op.SourceVia, op.Code = textOrNil(fmt.Sprintf("%s:%d", g.Text(f.Path), f.Line)), textOrNil(string(via)), textOrNil(g.Text(f.Code))
 	}
 	if d := b.dumps[h.graphItem]; d != nil {
-		op.Files, op.Ambiguous, op.dumps, op.Rows = b.names(d.files), b.names(d.ambiguous), d.files, d.rows
+		op.Files, op.Ambiguous, op.dumps, op.Rows = b.fileNames(d.files), b.fileNames(d.ambiguous), d.files, d.rows
 		for _, r := range d.rows {
 			op.Statistics = append(op.Statistics, fmt.Sprintf("%s#%d", b.tree.name(r.Statistics.File), r.Statistics.Line))
 		}
@@ -150,7 +150,7 @@ func (b *builder) operator(h *matchedNode, place TreePosition) *Operator {
 		for _, s := range g.Stacks(n) {
 			for _, f := range s.Frames {
 				op.Stack = append(op.Stack, Frame{
-					File: strings.Clone(g.Text(f.Path)), Line: f.Line, LineEnd: f.End, Code: text(g.Text(f.Code)), Library: g.IsLibrary(f), Kind: s.Kind.String(),
+					File: strings.Clone(g.Text(f.Path)), Line: f.Line, LineEnd: f.End, Code: textOrNil(g.Text(f.Code)), Library: g.IsLibrary(f), Kind: s.Kind.String(),
 				})
 			}
 		}
@@ -158,8 +158,8 @@ func (b *builder) operator(h *matchedNode, place TreePosition) *Operator {
 	return op
 }
 
-// names returns the sorted paths of files, in the form of results.
-func (b *builder) names(files []*dumpdir.File) []string {
+// fileNames returns the sorted paths of files, in the form of results.
+func (b *builder) fileNames(files []*dumpdir.File) []string {
 	names := make([]string, len(files))
 	for i, f := range files {
 		names[i] = b.tree.name(f)
@@ -185,7 +185,7 @@ func (b *builder) addEdges(op *Operator, g *loadedGraph, node int) {
 		if t.Format == "" { // the graph has host types only
 			host = t.Shape
 		}
-		return Slot{index, text(t.DType), text(t.Format), t.Shape, host}
+		return Slot{index, textOrNil(t.DType), textOrNil(t.Format), t.Shape, host}
 	}
 	constants := false
 	for k := range g.InputCount(n) {
@@ -256,19 +256,19 @@ func (b *builder) parameter(h *matchedNode, place TreePosition, readers []graph.
 	if d := b.dumps[h.graphItem]; d != nil {
 		out.dumps = d.files
 		if b.kind != File {
-			out.Files = b.names(d.files)
+			out.Files = b.fileNames(d.files)
 		}
 	}
 	for _, c := range readers {
 		n := &g.Nodes[c.Node]
 		one := Consumer{
-			Node: text(g.Label(n)), Subgraph: strings.Clone(g.Subgraphs[n.Subgraph]), OpName: text(n.OpName()), Input: c.Input, Via: []string{}, Files: []string{},
+			Node: textOrNil(g.Label(n)), Subgraph: strings.Clone(g.Subgraphs[n.Subgraph]), OpName: textOrNil(n.OpName()), Input: c.Input, Via: []string{}, Files: []string{},
 		}
 		for _, i := range c.Via {
 			one.Via = append(one.Via, g.nodeName(i))
 		}
 		if d := b.dumps[graphItem{g, c.Node, -1}]; d != nil {
-			one.Files = b.names(d.files)
+			one.Files = b.fileNames(d.files)
 		}
 		out.Consumers = append(out.Consumers, one)
 	}

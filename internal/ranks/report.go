@@ -188,8 +188,8 @@ func (r *Report) addFailure(err error) {
 	}
 }
 
-// Clean says that everything that was checked is right.
-func (r *Report) Clean() lang.Sentence {
+// CleanText says that everything that was checked is right.
+func (r *Report) CleanText() lang.Sentence {
 	if !r.Checked() {
 		return lang.Say("NOTHING CHECKED: none of %s of %d ranks could be checked", lang.CountText(r.Events.Skipped, "communication"), r.World)
 	}

@@ -175,7 +175,7 @@ func (p *printer) perf(r *perf.Report) error {
 	if r.BaselineSummary != nil {
 		p.text(t.perfBefore(r))
 	}
-	if len(r.RowLimit()) > 0 {
+	if len(r.ShownOperators()) > 0 {
 		p.writeBlankLine()
 		const least = 20 // names of fused operators differ at their ends
 		printTable(p, t.perfTop(r), least)
@@ -310,7 +310,7 @@ func (t Text) perfTop(r *perf.Report) Table[*perf.Operator] {
 	if r.PeakBPC > 0 {
 		columns = slices.Insert(columns, len(columns)-1, numberColumn("ddr", func(o op) string { return shareText(r.DDRUse(o)) }).titled("DDR").ranked(11))
 	}
-	return Table[op]{columns, r.RowLimit()}
+	return Table[op]{columns, r.ShownOperators()}
 }
 
 // perfName returns the name of an operator, with its number from the second occurrence on.
@@ -374,7 +374,7 @@ func (t Text) perfChanges(changed []*perf.Operator) Table[*perf.Operator] {
 func perfAdvised(r *perf.Report, changed []*perf.Operator) []*perf.Operator {
 	says := func(o *perf.Operator) bool { return o.Class != perf.ClassUnknown && o.Class != perf.ClassIdle }
 	var all []*perf.Operator
-	for _, o := range r.RowLimit() {
+	for _, o := range r.ShownOperators() {
 		if says(o) || len(o.Advice) > 0 {
 			all = append(all, o)
 		}

@@ -96,7 +96,7 @@ type Alignment struct {
 	Common *record.CommonPart
 	// Kept, unless nil, has an element for each of Shape: readers return zeros for both sides where it is false.
 	Kept []bool
-	// cropped: padding was cut off; see CheckPadding.
+	// isCropped: padding was cut off; see CheckPadding.
 	isCropped bool
 	// fittingOrders are the axis orders of the NPU tensor that fit, the order in use first; empty if only one fits.
 	// Notes[orderNote:][:orderNotes] describe these orders.

@@ -44,7 +44,7 @@ func Report(p *plan.Plan, opt *Options, parts []execute.Part) *record.Report {
 	}
 	ranges := roundRanges(rep)
 	for i, round := range p.Rounds {
-		rep.Rounds[i].Pairing.Flow = round.AcrossFlow(producersByOperator(round.Graph, rep.Rows[ranges[i].first:ranges[i].end]), p.Rounds)
+		rep.Rounds[i].Pairing.Flow = round.AddRankFlow(producersByOperator(round.Graph, rep.Rows[ranges[i].first:ranges[i].end]), p.Rounds)
 	}
 	opt.judgeRounds(rep)
 	opt.sumUp(rep, sumsOf(rep))

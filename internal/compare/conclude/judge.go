@@ -62,7 +62,7 @@ type Judgement struct {
 	ByLevels bool
 	Rows     []JudgedRow
 	Counts   map[record.Status]int
-	// noNumbers counts the rows whose sides are both empty, or NaN everywhere. unproven: the run could not have
+	// noNumbers counts the rows whose sides are both empty, or NaN everywhere. isUnproven: the run could not have
 	// detected a fault.
 	noNumbers  int
 	isUnproven bool

@@ -94,7 +94,7 @@ func countLocated(rep *record.Report) *ranks.LocatedCount {
 
 // storeMaps stores the maps of tensors to parts of the reference in the report of a shard.
 func storeMaps(p *plan.Plan, rep *record.Report) (err error) {
-	unjudged := p.Sharding.Run.Unjudged()
+	unjudged := p.Sharding.Run.NewReport()
 	unjudged.Located, unjudged.Maps = countLocated(rep), unshard.FoldMaps(p.Sharding.Maps)
 	rep.Ranks, err = json.Marshal(unjudged)
 	return err

@@ -149,7 +149,7 @@ func (a *recomputation) recomputeSuspects(ctx context.Context) error {
 // inputs nothing can be recomputed.
 func (a *recomputation) recompute(ctx context.Context, names []string, suspects map[suspectedOperator]bool) (more bool, err error) {
 	rep, o := a.rep, a.opt
-	if !a.MayCompute {
+	if !a.MayRecompute {
 		return false, nil
 	}
 	var unread []lang.Sentence

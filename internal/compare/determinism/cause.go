@@ -199,7 +199,7 @@ func (d *Report) recompute(ctx context.Context, opt *Options, path string, names
 // evidence has the results of recomputing an output in all runs.
 type evidence struct {
 	wrong, right, within []string // runs; within: computed again and not wrong, maybe with wide bounds
-	// adds: the order of additions may change the output.
+	// hasSums: the order of additions may change the output.
 	hasSums bool
 	// largestRough is the largest error of the runs with elements beyond the bound of float32 sums, exact of the
 	// other runs, both relative to the bound of any unit; 0 for no such run.

@@ -435,7 +435,7 @@ func checkComparable(sides []*plan.Side) error {
 		return !slices.ContainsFunc(s.Tensors, func(t *plan.Tensor) bool { return t.Statistics != nil && t.Statistics.CanReplaceElements() })
 	})
 	for _, s := range sides {
-		if err := s.NoTensors(); bare && err != nil {
+		if err := s.CheckTensors(); bare && err != nil {
 			return err
 		}
 	}

@@ -36,7 +36,7 @@ func (e *executor) comparePair(ctx context.Context, i int) *Part {
 	case errors.As(err, &padding):
 		row.Pair.Set(record.ShapeMismatch, finding.SizeMismatch, lang.Error(err))
 	case err != nil:
-		plan.Unread(row, err)
+		plan.MarkUnread(row, err)
 	}
 	return part
 }

@@ -17,7 +17,7 @@ func (o *Options) chooseStatistics(ref, npu *Side) ([]lang.Sentence, error) {
 		return nil, nil
 	}
 	if o.needElements() {
-		return nil, cmp.Or(ref.NoTensors(), npu.NoTensors())
+		return nil, cmp.Or(ref.CheckTensors(), npu.CheckTensors())
 	}
 	if o.Judge.Verdict.Mode == limits.ByEvidence {
 		o.Judge.Verdict.Mode = limits.ByStatistics

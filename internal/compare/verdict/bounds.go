@@ -23,10 +23,10 @@ type classBounds struct {
 	// relativeFactor belongs to classes whose errors grow with the elements; 0 for other classes. An element stands out
 	// only if its relative error exceeds this multiple of the expected relative error.
 	relativeFactor float64
-	// amplifies: unknown weights may amplify the error. Only an error in a form that rounding cannot have makes an
+	// mayAmplify: unknown weights may amplify the error. Only an error in a form that rounding cannot have makes an
 	// origin.
 	mayAmplify bool
-	// bits: a tensor with fewer mantissa bits than its type and its inputs is at fault.
+	// judgesBits: a tensor with fewer mantissa bits than its type and its inputs is at fault.
 	judgesBits bool
 }
 
