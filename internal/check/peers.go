@@ -170,7 +170,7 @@ func (c *checker) judgeKind(kind []int, learned bool) {
 // uniformAttributes lists attributes that a network sets to one value in all operators of a type, as a rule.
 var uniformAttributes = []string{"approximate", "epsilon", "padding_mode", "transpose_x2"}
 
-// judgeChoices compares the values that were found for unknown uniform attributes. An operator that is right only with
+// judgeChoices compares the values found for unknown uniform attributes. An operator that is right only with
 // another value than most operators of its type is a MISFIT: its weight was transposed, or the kernel adds another
 // epsilon.
 func (c *checker) judgeChoices(ctx context.Context, jobs []job) error {

@@ -207,7 +207,8 @@ func (f *unwrittenTracker) tensors(x *execution) (in, out []loadedTensor) {
 
 func sizeOf(t *recompute.Tensor) int { return t.Stored.UnitSize() * int(t.Shape.Elements()) }
 
-// rowBytes returns the bytes along the last axis of a tensor, or of all of it where that is too few to identify a row.
+// rowBytes returns the bytes along the last axis of a tensor, or of the whole tensor if a row is too short to be
+// identified.
 func rowBytes(t *recompute.Tensor) int {
 	const least = 16
 	n := len(t.Shape)

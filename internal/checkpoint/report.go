@@ -84,7 +84,7 @@ type Row struct {
 	// How names the rows or columns of B that hold the tensor, HowZH in Chinese.
 	How   lang.Sentence `json:"how,omitzero"`
 	HowZH string        `json:"how_zh,omitempty"`
-	// Differing is the number of elements that differ, First the first of them.
+	// Differing is the number of elements that differ, First the first differing element.
 	Differing int64    `json:"differing"`
 	First     *Element `json:"first"`
 	// Factor is B divided by A for SCALED.

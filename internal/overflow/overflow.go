@@ -77,8 +77,8 @@ func orderProblems(problems []Problem, keepPlaces bool) {
 	}
 }
 
-// Unread reports whether data could not be read.
-func (p *Problem) Unread() bool {
+// IsUnread reports whether data could not be read.
+func (p *Problem) IsUnread() bool {
 	return !p.Empty && (p.Kind == "" || p.Kind == dumpdir.Unreadable || p.Kind == dumpdir.Cut)
 }
 
@@ -86,7 +86,7 @@ func (p *Problem) Unread() bool {
 func countUnread(problems []Problem) int {
 	n := 0
 	for i := range problems {
-		if problems[i].Unread() {
+		if problems[i].IsUnread() {
 			n++
 		}
 	}
@@ -171,7 +171,7 @@ func (r *ScanReport) Outcome(bool) batch.Outcome {
 	if r.Unwritten > 0 {
 		read = lang.Say("%s, %d of memory that is never written or never read", read, r.Unwritten)
 	}
-	if r.nothingScanned() {
+	if r.hasNoFloats() {
 		read = lang.Say("%s: all tensors are empty or hold integers: no floating-point element was scanned", read)
 	}
 	o.Messages = []batch.Message{batch.Infof("%s, %s", found, read)}
@@ -239,8 +239,8 @@ var verdictAdvice = map[Verdict]lang.Text{
 	},
 }
 
-// advice lists what to do about a record: by its verdict, then by the causes in its status.
-func advice(r *Record) []lang.Text {
+// adviceFor lists what to do about a record: by its verdict, then by the causes in its status.
+func adviceFor(r *Record) []lang.Text {
 	all := []lang.Text{verdictAdvice[r.Verdict]}
 	for _, s := range r.DecodeStatus() {
 		for _, e := range s.Entries {
@@ -283,15 +283,15 @@ var (
 	reasonGuess  = lang.Text{EN: "the operator is a guess, and its tensors do not confirm it"}
 )
 
-// fromRank reports whether the bad outputs of an operator with good inputs were sent by another rank. In a sum over
+// isFromRank reports whether the bad outputs of an operator with good inputs were sent by another rank. In a sum over
 // ranks only NaN must come from another rank; infinities may result from the addition.
-func fromRank(opType, name string, tensors []Tensor) bool {
+func isFromRank(opType, name string, tensors []Tensor) bool {
 	op := recompute.TypeOf(opType)
 	if opType == "" {
 		op = recompute.TypeOfCall(name)
 	}
 	return op.Noise == optype.NoiseRanks && (op.Buffer != optype.NoInput ||
-		slices.ContainsFunc(tensors, func(t Tensor) bool { return t.Bad && t.showsNaN() }))
+		slices.ContainsFunc(tensors, func(t Tensor) bool { return t.Bad && t.hasNaN() }))
 }
 
 // judge compares the inputs of an operator with its outputs. Bad inputs come from upstream; good inputs and a bad
@@ -309,7 +309,7 @@ func judge(tensors []Tensor, producers ...Producer) (v Verdict, why lang.Text) {
 		if t.Bad {
 			side.bad++
 		}
-		if t.err != nil && !t.NotNumeric() {
+		if t.err != nil && !t.IsNotNumeric() {
 			side.unread++
 		}
 	}

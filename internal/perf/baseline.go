@@ -122,7 +122,7 @@ func (f FailOn) failuresOf(o *Operator) []string {
 // Thresholds holds the limits of classes and findings. They are ours: HPAA's manual gives none.
 type Thresholds struct {
 	// Busy is the share of mcu_cycle from which a unit is busy. Lead is the ratio of moves to
-	// maths, or of maths to moves, from which one of them leads.
+	// maths from which moves lead, and of maths to moves from which maths lead.
 	Busy Ratio `json:"busy"`
 	Lead Ratio `json:"lead"`
 	// Half is the share of mcu_cycle below which the units together do little, and the overlap

@@ -78,7 +78,7 @@ type DerivedCounters struct {
 	ExposedData, ExposedCompute, HiddenData Count
 	// DDRBytes counts the bytes of all DMA channels.
 	DDRBytes Count
-	// Inconsistent: units overlap longer than one of them ran. Nil if unknown.
+	// Inconsistent: two units overlap longer than one unit ran. Nil if unknown.
 	Inconsistent *bool
 }
 

@@ -296,7 +296,8 @@ func (r *replicas) previous(key roleKey, in *instance, rank int) *trace.Tensor {
 	return nil
 }
 
-// isStale reports whether a parameter of a rank equals the parameter of the previous step, and whether that is known.
+// isStale reports whether a parameter of a rank equals the parameter of the previous step; known is false if one of
+// the two has no known contents.
 func (r *replicas) isStale(key roleKey, in *instance, rank int) (same, known bool) {
 	before := r.previous(key, in, rank)
 	if before == nil {

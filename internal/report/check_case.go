@@ -188,7 +188,7 @@ func numbersOf(host tensor.Host, shape tensor.Shape, values []float64) func(io.W
 
 // readme writes the difference and how to run the case, in English and Chinese.
 func (w *caseWriter) readme(to io.Writer) error {
-	op, typ := markdown(w.Row.Op), markdown(w.Row.Type)
+	op, typ := escapeMarkdown(w.Row.Op), escapeMarkdown(w.Row.Type)
 	var bad, n int64
 	for _, o := range w.Row.Outputs {
 		bad, n = bad+o.Bad, n+o.Elements

@@ -194,10 +194,10 @@ func TestValueShort(t *testing.T) {
 		{metrics.Value{DType: tensor.Complex64, Real: math.NaN(), Imag: 2}, "nan+2j", "nan+2j"},
 		{metrics.Value{DType: tensor.Float32, Real: math.Inf(-1)}, "-inf", "-inf"},
 	} {
-		if got := element(c.value, digits(shownDigits)); got != c.short {
+		if got := formatElement(c.value, digits(shownDigits)); got != c.short {
 			t.Errorf("%v is %q, want %q", c.value, got, c.short)
 		}
-		if got := element(c.value, allDigits); got != c.full {
+		if got := formatElement(c.value, allDigits); got != c.full {
 			t.Errorf("%v is %q, want %q", c.value, got, c.full)
 		}
 	}
@@ -361,7 +361,7 @@ func TestNarrowNumbers(t *testing.T) {
 		if got := orElse(c.metric, noValue, digits(3)); got != c.wantNarrow {
 			t.Errorf("%v is %q, want %q", c.metric, got, c.wantNarrow)
 		}
-		if got := orElse(c.metric, noValue, cosine); got != c.wantAsACosine {
+		if got := orElse(c.metric, noValue, formatCosine); got != c.wantAsACosine {
 			t.Errorf("cosine %v is %q, want %q", c.metric, got, c.wantAsACosine)
 		}
 	}

@@ -94,7 +94,7 @@ type Alignment struct {
 
 	// Common is the common part of an axis if only this part is compared, else nil.
 	Common *record.CommonPart
-	// Kept, unless nil, has an element for each of Shape: readers return zeros for both sides where it is false.
+	// Kept, unless nil, has a value for each element of Shape: readers return zeros for both sides at a false value.
 	Kept []bool
 	// isCropped: padding was cut off; see CheckPadding.
 	isCropped bool

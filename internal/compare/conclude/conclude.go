@@ -48,7 +48,7 @@ func Report(p *plan.Plan, opt *Options, parts []execute.Part) *record.Report {
 	}
 	opt.judgeRounds(rep)
 	opt.sumUp(rep, sumsOf(rep))
-	if rep.Shard == nil && !rep.Unfinished() {
+	if rep.Shard == nil && !rep.IsUnfinished() {
 		rep.Argv = nil
 	}
 	return rep

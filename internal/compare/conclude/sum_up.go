@@ -311,7 +311,7 @@ func fileWarnings(rep *record.Report) []lang.Sentence {
 
 // warnOfUnusedTransposes warns of operators named in --transpose that no row has.
 func (o *Options) warnOfUnusedTransposes(rep *record.Report) (warnings []lang.Sentence) {
-	if rep.CutShort() || len(o.Shape.Transpose) == 0 {
+	if rep.IsCutShort() || len(o.Shape.Transpose) == 0 {
 		return nil
 	}
 	found := map[string]bool{}

@@ -119,7 +119,7 @@ func (r *Row) fail(it *plan.Tensor, err error) {
 	if !strings.Contains(it.Path, r.Op) && !strings.Contains(err.Error(), r.Op) {
 		err = lang.Errorf("%s: %w", r.Op, err)
 	}
-	r.Status, r.Err, r.Distinct = record.Error, lang.Failed(safefile.WithPath(it.Path, err)), 0
+	r.Status, r.Err, r.Distinct = record.Error, lang.AsFailure(safefile.WithPath(it.Path, err)), 0
 	for i := range r.Drifts {
 		if d := &r.Drifts[i]; d.CRC != nil {
 			*d = Drift{Run: d.Run, File: d.File}

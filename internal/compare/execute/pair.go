@@ -321,7 +321,7 @@ func warnOfContradictions(x *plan.Pair, a *align.Alignment, res *metrics.Result,
 		}
 		var all *tensor.Stats
 		if n, ok := src.Shape.Count(); res != nil && ok && n == res.Total && a.Kept == nil { // tensorStatistics of a part are not comparable
-			all = side.stats(res).Of(res.Total)
+			all = side.stats(res).ToStats(res.Total)
 		}
 		if differs := side.Statistics.Contradiction(src, all); differs != nil {
 			row.Warnings = append(row.Warnings, lang.Say("%s: %v", side.Path, differs))

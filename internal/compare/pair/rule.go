@@ -258,7 +258,7 @@ const (
 	Excluded SkipCode = "EXCLUDED"
 )
 
-// Skipped is a pair, or a tensor alone, that is not compared.
+// Skipped is a pair, or a single tensor, that is excluded from the comparison.
 type Skipped struct {
 	Ref, NPU int
 	Code     SkipCode

@@ -89,7 +89,7 @@ func (s *ShardedStep) clockOf(npu *Side, t *Tensor, place int) int {
 	return place
 }
 
-// orderRounds sorts the rounds so that all ranks of a step that is judged as a whole are neighbours.
+// orderRounds sorts the rounds so that ranks that are judged together are neighbours.
 func (p *Planner) orderRounds(chosen []dumpdir.RoundPair) {
 	if p.sharding == nil {
 		return

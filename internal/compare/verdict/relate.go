@@ -162,7 +162,7 @@ func (h *PartialRelation) RelateTo(in *noise.Noise) (optype.Type, bool) {
 	return optype.Type{}, false
 }
 
-// relation is an operator that is recognised from the values that it computes from an input.
+// relation is an operator that can be recognised by comparing its output with its input.
 type relation struct {
 	optype.Type
 	holds    func(out *Output, in *noise.Noise) bool

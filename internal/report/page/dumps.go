@@ -25,11 +25,11 @@ func dumpsOf(rounds []record.ListedRound) dumps {
 			all.Add(&rounds[i].Dumps)
 		}
 	}
-	return dumps{Files: all.Files, Bytes: all.Bytes, Oldest: timeOf(all.Oldest), Newest: timeOf(all.Newest), Software: all.Software}
+	return dumps{Files: all.Files, Bytes: all.Bytes, Oldest: formatTime(all.Oldest), Newest: formatTime(all.Newest), Software: all.Software}
 }
 
-// timeOf formats microseconds since 1970 in UTC; empty for 0.
-func timeOf(at uint64) string {
+// formatTime formats microseconds since 1970 in UTC; empty for 0.
+func formatTime(at uint64) string {
 	if at == 0 {
 		return ""
 	}
