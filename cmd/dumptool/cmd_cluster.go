@@ -112,7 +112,7 @@ func newClusterJobCommand(a *app, on string, summary lang.Text, write func(*clus
 	cmd.Long += exitStatus()
 	j := &opts.job
 	*j = cluster.Job{Name: "dumptool", CPUs: 4, Memory: "1Gi", MergeMemory: "8Gi", Image: "registry.example/dumptool:1", Secret: "s3-credentials", Deadline: 6 * time.Hour}
-	opts.define(cmd, "folder `DIR` for the files of the shards; default: beside -out of the command")
+	opts.addFlags(cmd, "folder `DIR` for the files of the shards; default: beside -out of the command")
 	addFlags(cmd, cmdFlag{"name", textValue(&j.Name), "`NAME` at the beginning of all job names", more, 0},
 		cmdFlag{"cpus", integerBetween(&j.CPUs, math.MinInt, math.MaxInt, "want a number"), "CPUs of a shard", more, 0},
 		cmdFlag{"memory", textValue(&j.Memory), "memory of a shard, `SIZE` such as 512Mi or 8Gi", more, 0},
@@ -205,7 +205,7 @@ status of the merge: a trial of what a cluster does.`,
 	}
 	cmd.Long += exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
 	opts.job = cluster.Job{Name: "local", CPUs: 1, Memory: "1Gi", MergeMemory: "1Gi", Deadline: time.Hour}
-	opts.define(cmd, "folder `DIR` for the files of the shards; default: a temporary one")
+	opts.addFlags(cmd, "folder `DIR` for the files of the shards; default: a temporary one")
 	addFlags(cmd, parallelFlag(&opts.job.Parallel, "shards at a time; default: one per CPU"))
 	return cmd
 }
@@ -246,7 +246,7 @@ func endedError(status int) error {
 	return asReported(&codedError{status, lang.Errorf("exit status %d", status)})
 }
 
-func (o *clusterOptions) define(cmd *cobra.Command, work string) {
+func (o *clusterOptions) addFlags(cmd *cobra.Command, work string) {
 	addFlags(cmd, cmdFlag{"shards|n", integerBetween(&o.job.N, 1, shard.MaxShards, shardsWanted), "number of shards `N`", choosing, 0},
 		cmdFlag{"work", textValue(&o.work), work, more, 0},
 		runFlag(&o.job.Run, "`ID` of the run; default: a new one"))

@@ -39,7 +39,7 @@ documents in DIR without looking at the folders.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runClusterMerge(cmd, a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
-	opts.define(cmd, "folder `DIR` for the files of the shards; default: beside -out of the command")
+	opts.addFlags(cmd, "folder `DIR` for the files of the shards; default: beside -out of the command")
 	addFlags(cmd, append(waitFlags(&opts.wait, &opts.missing, &opts.partly), opts.exitZero.flag("findings do not change the exit status"))...)
 	return cmd
 }

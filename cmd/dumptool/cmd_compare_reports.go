@@ -175,7 +175,7 @@ func (o *compareOutput) write(ctx context.Context, a *app, opt *conclude.Options
 	ropt.Page.Lang, ropt.Page.NoPaths = string(a.global.lang), o.noPaths // the browser's language unless --lang is given
 	rep := run.Report
 	if ropt.OnlyBad = o.rows == "bad" || o.rows == "" && rep.Len() > manyRows; ropt.OnlyBad && o.rows == "" {
-		a.printMessages([]batch.Message{batch.Infof("%d rows: those that passed are left out of compare.json, junit.xml and report.html (--rows all keeps them)", rep.Len())})
+		a.printMessages([]batch.Message{batch.Infof("%d rows: rows that passed are left out of compare.json, junit.xml and report.html (--rows all keeps them)", rep.Len())})
 	}
 	passed := rep.Counts[record.Pass] + rep.Counts[record.Rounding]
 	if o.out != "" && o.rows == "" && !ropt.OnlyBad && rep.Len() >= largeRows && 2*passed >= rep.Len() {

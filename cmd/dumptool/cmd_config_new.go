@@ -130,7 +130,7 @@ func (a *app) writeConfiguration(opts *configNewOptions, made *dumpconf.NewFile)
 	if err != nil {
 		return err
 	}
-	a.printMessages(report.MadeMessages(made, r))
+	a.printMessages(report.NewConfigMessages(made, r))
 	return nil
 }
 

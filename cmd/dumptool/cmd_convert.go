@@ -69,14 +69,14 @@ the list of failures from the files that the shards left in DIR.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runConvert(cmd, a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitNothing, exitInterrupted)
-	opts.define(cmd)
+	opts.addFlags(cmd)
 	a.shardable[cmd] = opts
 	cmd.AddCommand(newMergeOf(a, mergeConverts))
 	return cmd
 }
 
-// define adds the flags. Their results are files, not reports.
-func (o *convertOptions) define(cmd *cobra.Command) {
+// addFlags adds the flags. Their results are files, not reports.
+func (o *convertOptions) addFlags(cmd *cobra.Command) {
 	target := layoutName(&o.Target)
 	target.known = layoutsByGroup()
 	json := o.json.flag("print one JSON object a file with what was written")

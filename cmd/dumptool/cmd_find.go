@@ -59,11 +59,11 @@ if nothing else was found, or with --all. Ranks with equal answers are joined.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runFind(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitNothing, exitInterrupted)
-	opts.define(cmd)
+	opts.addFlags(cmd)
 	return cmd
 }
 
-func (o *findOptions) define(cmd *cobra.Command) {
+func (o *findOptions) addFlags(cmd *cobra.Command) {
 	addFlags(cmd, slices.Concat([]cmdFlag{pathFlag(&o.Paths, "`PATH` of a folder of dumps, or of saved graphs; default: the working folder")}, roundFlags(&o.Rounds), []cmdFlag{
 		{"ir", textList(&o.IR), "graph of MindSpore in `PATH` to use instead of the graphs found", choosing, 0},
 		{"by", choice(&o.by, find.Kinds), "`KIND` of the query: line, code, op, id, node, param, order or file", choosing, 0},

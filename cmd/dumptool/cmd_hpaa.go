@@ -99,11 +99,11 @@ other files in the messages and in --json.`,
 		},
 	}
 	cmd.Long += exitStatus(exitNothing, exitInterrupted)
-	opts.define(cmd)
+	opts.addFlags(cmd)
 	return cmd
 }
 
-func (o *hpaaImportOptions) define(cmd *cobra.Command) {
+func (o *hpaaImportOptions) addFlags(cmd *cobra.Command) {
 	src, allNodes := &o.source, true // whether the flag is given counts
 	encoding := parsedValue(&o.Encoding, hpaa.ParseEncoding)
 	encoding.known = toStrings(hpaa.Encodings)

@@ -59,11 +59,11 @@ order; null means unknown. A file or tensor that cannot be read has the key
 		RunE: func(cmd *cobra.Command, args []string) error { return runInspect(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitNothing, exitInterrupted)
-	opts.define(cmd)
+	opts.addFlags(cmd)
 	return cmd
 }
 
-func (o *inspectOptions) define(cmd *cobra.Command) {
+func (o *inspectOptions) addFlags(cmd *cobra.Command) {
 	addFlags(cmd, slices.Concat([]cmdFlag{morePaths(&o.paths)}, roundFlags(&o.Rounds), []cmdFlag{
 		opsFlag(&o.ops), findFlag(&o.find), containerFlag(&o.Version),
 		{"stats", boolSwitch(&o.Stats), "show minimum, maximum, mean and the number of NaN and Inf of every tensor", reporting, 0},

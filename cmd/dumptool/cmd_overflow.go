@@ -436,11 +436,11 @@ with 0.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runOverflowStatus(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitFound, exitNothing, exitInterrupted)
-	opts.define(cmd)
+	opts.addFlags(cmd)
 	return cmd
 }
 
-func (o *overflowStatusOptions) define(cmd *cobra.Command) {
+func (o *overflowStatusOptions) addFlags(cmd *cobra.Command) {
 	register := &value[statusreg.Register]{to: &o.register, kind: "string", given: o.register.String(), read: func(text string) (statusreg.Register, error) {
 		r, ok := statusreg.ParseRegister(text)
 		if !ok {

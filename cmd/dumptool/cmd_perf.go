@@ -74,11 +74,11 @@ time.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runPerf(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += formatHelp[*perf.Report]() + exitStatus(exitFound, exitNothing, exitInterrupted)
-	opts.define(cmd)
+	opts.addFlags(cmd)
 	return cmd
 }
 
-func (o *perfOptions) define(cmd *cobra.Command) {
+func (o *perfOptions) addFlags(cmd *cobra.Command) {
 	th, positive := &o.Thresholds, func(x float64) bool { return x > 0 && !math.IsInf(x, 0) }
 	addFlags(cmd, append(nodeFlags(&o.nameMap, &o.Filter.SkipKeys, &o.Filter.Exclude), []cmdFlag{
 		{"baseline", textValue(&o.Baseline), "compare with the table or folder in `PATH`", judging, 0},

@@ -79,7 +79,7 @@ func (r *Report) headline() lang.Sentence {
 		o := &r.Operators[*s.First]
 		return lang.Say("WRONG: %d operators compute a wrong result from their inputs, first %s (%s)", wrong, o.Op, o.Type)
 	case 2*s.Judged < s.Operators && r.hasRankChecks():
-		return lang.Say("%s; of their operators only %d of %d could be judged", r.Ranks.CleanText().Text(), s.Judged, s.Operators)
+		return lang.Say("%s; only %d of %d operators could be judged", r.Ranks.CleanText().Text(), s.Judged, s.Operators)
 	case s.Judged == 0 && s.Operators > 0 && s.Count(recompute.Crashed) == 0 && !r.Interrupted:
 		why, todo := r.explainNothingJudged()
 		if todo.IsZero() {

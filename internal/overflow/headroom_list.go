@@ -51,7 +51,7 @@ func (r *HeadroomReport) List(path string) (*List, error) {
 			widened++
 		}
 	}
-	l.Messages = []batch.Message{batch.Infof("%s: %s; these also widen %s that fit", path, lang.CountText(len(l.Types), "type"), lang.CountText(widened, "operator"))}
+	l.Messages = []batch.Message{batch.Infof("%s: %s; this list also widens %s that do not overflow", path, lang.CountText(len(l.Types), "type"), lang.CountText(widened, "operator"))}
 	return l, nil
 }
 

@@ -223,7 +223,7 @@ var verdictAdvice = map[Verdict]lang.Text{
 		EN: "this operator overflowed: run it in FP32 (keep it out of mixed precision), lower the loss scale, or check its constants and attributes; if FP32 would not overflow, report it to the owner of the operator",
 	},
 	CameIn: {
-		EN: "the inputs are bad already: go upstream to the operators that made them",
+		EN: "the inputs already have NaN, Inf or limit values: look at the operators that produced them",
 	},
 	CameFromRank: {
 		EN: "another rank sent it: scan the dumps of the other ranks",
@@ -315,21 +315,21 @@ func judge(tensors []Tensor, producers ...Producer) (v Verdict, why lang.Text) {
 	}
 	switch {
 	case in.all+out.all == 0:
-		return CannotTell, lang.Text{EN: "there are no tensors to look at"}
+		return CannotTell, lang.Text{EN: "no tensors of the operator were found"}
 	case in.bad > 0:
-		return CameIn, lang.Text{EN: "an input is bad already"}
+		return CameIn, lang.Text{EN: "an input already has NaN, Inf or limit values"}
 	case in.unread > 0:
 		return CannotTell, lang.Text{EN: "not every input could be read"}
 	case in.all == 0 && slices.ContainsFunc(producers, func(p Producer) bool { return p.HasOverflow() }):
-		return CameIn, lang.Text{EN: "an output that it reads is bad already"}
+		return CameIn, lang.Text{EN: "an input, the output of an earlier operator, already has NaN, Inf or limit values"}
 	case in.all == 0 && out.bad > 0 && len(producers) > 0 && !slices.ContainsFunc(producers, func(p Producer) bool { return !p.isKnown() || len(p.Through) > 0 }):
-		return ProducedHere, lang.Text{EN: "the outputs of other operators that it reads are clean, an output is not"}
+		return ProducedHere, lang.Text{EN: "its inputs, the outputs of earlier operators, have no NaN, Inf or limit values, but an output has"}
 	case in.all == 0 && out.bad > 0:
 		return CannotTell, lang.Text{EN: "the inputs were not dumped"}
 	case out.bad > 0:
-		return ProducedHere, lang.Text{EN: "the inputs are clean, an output is not"}
+		return ProducedHere, lang.Text{EN: "no input has NaN, Inf or limit values, but an output has"}
 	case in.all == 0 || out.all == 0 || out.unread > 0:
-		return CannotTell, lang.Text{EN: "not everything was dumped or could be read, and what there is looks clean"}
+		return CannotTell, lang.Text{EN: "the tensors that could be read have no NaN, Inf or limit values, but others are missing or unreadable"}
 	}
-	return ProcessOverflow, lang.Text{EN: "neither inputs nor outputs are bad: an intermediate value overflowed"}
+	return ProcessOverflow, lang.Text{EN: "no input or output has NaN, Inf or limit values: an intermediate value overflowed"}
 }

@@ -72,7 +72,7 @@ func wrongParts(g *unshard.RankContents, steps []*unshard.RankContents) (found [
 // are wrong together.
 func wrongPart(named []*unshard.Input) *Finding {
 	first := named[0]
-	f := newFinding(first.Tensor.Call, WrongPart, high, lang.Say("it holds positions of the reference that another rank holds too, while other positions are on no rank: %s", positionsText(first)))
+	f := newFinding(first.Tensor.Call, WrongPart, high, lang.Say("it has positions of the reference that another rank also has, while some positions are on no rank: %s", positionsText(first)))
 	f.Members = nil
 	for _, in := range named {
 		f.Members = append(f.Members, in.Tensor.Call.Rank)

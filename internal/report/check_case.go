@@ -137,15 +137,15 @@ func (w *caseWriter) write() error {
 	w.file("op.json", func(to io.Writer) error { return writeJSON(to, doc) })
 	w.file("README.md", w.readme)
 	if w.Piece != nil {
-		w.file("repro.py", text(reproNumpy))
-		w.file("repro_torch.py", text(reproTorch))
+		w.file("repro.py", stringWriter(reproNumpy))
+		w.file("repro_torch.py", stringWriter(reproTorch))
 	}
 	return w.err
 }
 
 func noCut(int) *recompute.PieceRange { return nil }
 
-func text(s string) func(io.Writer) error {
+func stringWriter(s string) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := io.WriteString(w, s)
 		return err

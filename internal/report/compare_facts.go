@@ -44,9 +44,9 @@ func (t Text) runFacts(r *record.Report) []summaryItem {
 	case graph == "" && r.Verdict == byStatistics:
 		graph = t.format("tensors of the reference with the same statistics")
 	case graph == "":
-		graph = t.format("unknown, the preceding operator counts as the input")
+		graph = t.format("unknown: the preceding operator is taken as the input")
 		if r.Verdict == byEvidence {
-			graph = t.format("unknown, the preceding tensors count as inputs (--graph-file separates faults better)")
+			graph = t.format("unknown: the preceding tensors are taken as inputs (--graph-file names the real inputs)")
 		}
 		if !orderKnown(r) {
 			graph = t.format("unknown")

@@ -129,7 +129,7 @@ func startNumbers(r *record.Report, s record.Start) lang.Sentence {
 		for _, name := range []string{"norm", "max", "min", "mean"} { // in order of preference
 			n := record.StatisticNumbers[slices.IndexFunc(record.StatisticNumbers, func(n record.StatisticNumber) bool { return n.Name == name })]
 			if ref, npu := n.Of(&x.Ref), n.Of(&x.NPU); ref.Defined() && npu.Defined() && ref.Value() != npu.Value() {
-				form := formApart(npu, ref)
+				form := distinguishingFormat(npu, ref)
 				return lang.Say("%s %s, reference %s", name, form(npu.Value()), form(ref.Value()))
 			}
 		}
@@ -289,7 +289,7 @@ func (t Text) statisticsColumns(rows []aroundRow) []Column[aroundRow] {
 			if ref.Defined() == npu.Defined() && ref.Value() == npu.Value() {
 				return orElse(ref, noValue, fourDigits)
 			}
-			form := formApart(ref, npu)
+			form := distinguishingFormat(ref, npu)
 			return orElse(ref, noValue, form) + " / " + orElse(npu, noValue, form)
 		}).onlyFor(aroundRow.hasStatistics).withHeading(strings.ToUpper(n.Name)).withRank(statisticRanks[n.Name]))
 	}

@@ -318,7 +318,7 @@ func (t Text) allOrigins(r *record.Report) *summaryItem {
 			line += t.format(": ") + reasons[0]
 		}
 		if e := row.Evidence; e != nil && len(e.FedBy) > 0 {
-			line += t.format(" (also fed by %s)", t.shortList(rowLabels(r, e.FedBy)))
+			line += t.format(" (also depends on %s)", t.shortList(rowLabels(r, e.FedBy)))
 		}
 		return line
 	})...)}

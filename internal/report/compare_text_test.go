@@ -100,7 +100,7 @@ func TestCompareTextAllGood(t *testing.T) {
 Coverage        2 of 2 tensors of the reference compared (100 %)
 Limits          profile hpaa, tolerance mode isclose, NaN policy strict
 Order           names
-Inputs          unknown, the preceding operator counts as the input
+Inputs          unknown: the preceding operator is taken as the input
 `
 	if got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
@@ -400,7 +400,7 @@ Codes: CALC_ERROR: Calculation error; LIMITS: Beyond the limits
 - **Coverage**: 2 of 2 tensors of the reference compared (100 %)
 - **Limits**: profile hpaa, tolerance mode isclose, NaN policy strict
 - **Order**: names
-- **Inputs**: unknown, the preceding operator counts as the input
+- **Inputs**: unknown: the preceding operator is taken as the input
 `
 	if got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)

@@ -217,9 +217,9 @@ func configSummary(c *dumpconf.Checks) lang.Sentence {
 	}
 }
 
-// MadeMessages returns messages on a generated configuration: the hints of its check, and the next
+// NewConfigMessages returns messages on a generated configuration: the hints of its check, and the next
 // steps.
-func MadeMessages(made *dumpconf.NewFile, check *dumpconf.Report) []batch.Message {
+func NewConfigMessages(made *dumpconf.NewFile, check *dumpconf.Report) []batch.Message {
 	var all []batch.Message
 	for i := range check.Findings {
 		switch f := &check.Findings[i]; f.Severity {

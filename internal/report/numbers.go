@@ -45,8 +45,8 @@ func fourDigits(x float64) string {
 	return text
 }
 
-// formApart returns the first of short, 6 and 9 digits that shows the difference of two numbers.
-func formApart(a, b metrics.Metric) formatNumberAs {
+// distinguishingFormat returns the first of short, 6 and 9 digits that shows the difference of two numbers.
+func distinguishingFormat(a, b metrics.Metric) formatNumberAs {
 	for _, f := range []formatNumberAs{fourDigits, digits(6)} {
 		if f(a.Value()) != f(b.Value()) {
 			return f

@@ -399,7 +399,7 @@ func (p *printer) printRow(r *overflow.ScanRow, graphs bool, more int) {
 		p.path(textIndent, p.format("file: "), name)
 	}
 	if more > 0 {
-		p.line(textIndent, p.format("alike in %s (--format csv has their numbers)", lang.CountText(more, "more round")))
+		p.line(textIndent, p.format("the same in %s (--format csv has the numbers)", lang.CountText(more, "more round")))
 	}
 	if r.Verdict != "" {
 		verdict := p.verdict(r.Verdict)

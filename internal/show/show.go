@@ -499,7 +499,7 @@ func tensorOf(f *tensorfile.File, r *align.Ref) (*tensorfile.Tensor, error) {
 		for i := range f.Tensors {
 			names = append(names, f.Tensors[i].String())
 		}
-		return nil, lang.Errorf("there is no tensor %q, it has %s", r.Member, lang.FirstNames(names))
+		return nil, lang.Errorf("the file has no tensor %q, only %s", r.Member, lang.FirstNames(names))
 	}
 	return nil, lang.Errorf("there is no %s %d among its %s", r.Kind, r.Index, lang.Count(len(f.Tensors), "tensor"))
 }

@@ -31,7 +31,7 @@ func (a *Alignment) restrict(part *record.Part) error {
 	besides := false
 	for _, axis := range part.Axes {
 		if axis.Axis < 0 || axis.Axis >= len(ref) || axis.Axis >= len(npu) {
-			return lang.Errorf("a part of axis %d, there are %d", axis.Axis, len(ref))
+			return lang.Errorf("a part of axis %d, but the tensor has %d axes", axis.Axis, len(ref))
 		}
 		at, left := int64(0), false
 		to, from := &ref[axis.Axis], []layout.Run{}

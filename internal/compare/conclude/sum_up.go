@@ -294,7 +294,7 @@ func (o *Options) warnings(rep *record.Report) []lang.Sentence {
 	}
 	for i := range rep.Rounds {
 		if rep.Rounds[i].Unfit {
-			all = append(all, lang.Say("the graph (%s) does not fit the data: with its edges too many operators would be origins. The verdict does not use it", rep.Rounds[i].GraphSource))
+			all = append(all, lang.Say("the graph (%s) does not fit the data and is not used: with its edges, too many operators would be origins of errors", rep.Rounds[i].GraphSource))
 		}
 	}
 	return append(all, rep.Listed.OfOptions...)

@@ -110,7 +110,7 @@ func (d *Report) explain(ctx context.Context, opt *Options) error {
 			r.Cause, r.Why = Unknown, lang.Say("only statistics were dumped")
 		case !r.isInput():
 			if r.Cause, r.Why = r.cause(inputs[r.call()], runs); d.Recomputed && !names[r.Op] {
-				r.Cause, r.Why = Unknown, lang.Say("it was not computed again: %d earlier operators differ", mostExplained)
+				r.Cause, r.Why = Unknown, lang.Say("not recomputed: only the first %d differing operators are", mostExplained)
 			}
 			made[r.contentsKey()] = true
 		case made[r.contentsKey()]:
@@ -263,7 +263,7 @@ func (r *Row) cause(inputs []*Row, runs []recomputedRun) (Cause, lang.Sentence) 
 	case len(e.within) == files && e.largestExact > 0 && (e.largestRough > roughness*e.largestExact || worst.isNarrow() && e.largestRough > narrowRoughness*e.largestExact):
 		return Fault, lang.Say("some runs differ by more than any order of float32 sums explains")
 	case len(e.right) < files:
-		return Unknown, lang.Say("it cannot be computed again in every run")
+		return Unknown, lang.Say("the operator cannot be recomputed in every run")
 	case differ:
 		return Inherited, lang.Say("right result from its own inputs in every run")
 	case worst.isNarrow() && r.ULP() <= 1:

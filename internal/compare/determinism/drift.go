@@ -324,7 +324,7 @@ func valueOf(d tensor.DType) func(stored []byte) float64 {
 }
 
 // errElements is the error of a tensor with elements if another run has only statistics.
-var errElements = lang.Errorf("it has elements and no statistics, other runs have statistics only")
+var errElements = lang.Errorf("this run has the elements and no statistics, other runs have statistics only")
 
 // checkStatistics compares a tensor if some runs have only its digest or statistics: by digests if all runs have one,
 // else by the numbers as printed.

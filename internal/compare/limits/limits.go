@@ -215,7 +215,7 @@ func (o *Verdict) replacedReasons(res *metrics.Result) []finding.Finding {
 		return nil
 	}
 	return []finding.Finding{{Code: finding.NPUNaN, Confidence: finding.High,
-		Evidence: lang.Say("%d of %d elements are errors since one side is NaN or infinite, which counts as a number here", n, res.Total)}}
+		Evidence: lang.Say("%d of %d elements are errors because a side is NaN or infinite: the policy hpaa compares it as a number", n, res.Total)}}
 }
 
 // failedGates returns a reason for every gate that does not hold.
@@ -259,7 +259,7 @@ func (o *Verdict) warnings(f *facts) []finding.Finding {
 		reasons = append(reasons, finding.Finding{Code: code, Confidence: confidence, Evidence: evidence})
 	}
 	if f.total >= warnBiasCount && f.ulps.Value() > 1 && f.meanD.Defined() && math.Abs(f.meanD.Value()) >= warnBias*f.rmse.Value() && f.rmse.Value() > 0 {
-		warn(finding.Bias, finding.Medium, lang.Say("the differences lean to one side: their mean is %.3g, %.3g of their root mean square",
+		warn(finding.Bias, finding.Medium, lang.Say("the differences have a bias: mean %.3g, %.3g x their root mean square",
 			f.meanD.Value(), math.Abs(f.meanD.Value())/f.rmse.Value()))
 	}
 	if f.nanBoth > 0 && o.NaN == NaNStrict {

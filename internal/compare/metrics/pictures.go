@@ -289,7 +289,7 @@ func (r *ranking) addErrors(scores []float64, of func(k int) SampledError) {
 // treated as equal.
 func (g *gatherer) findDifferences(b *block) {
 	g.nonFiniteErrors, g.special = g.nonFiniteErrors[:0], g.special[:0]
-	b.failed = true // keeps marking of errors on in the next block
+	b.failed = true // errors come in runs: also flag them in the next block
 	if !b.e.direct {
 		b.subtract()
 	}

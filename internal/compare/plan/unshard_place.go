@@ -56,9 +56,9 @@ func (p *Planner) setParts(round *Round, from int) {
 		}
 		switch {
 		case at.isSummand:
-			skip(finding.PartialSum, lang.Say("a summand: the sum of the ranks is compared"))
+			skip(finding.PartialSum, lang.Say("a summand of a sum over ranks: only the sum is compared"))
 		case at.isLost && s.hasOnlyStatistics:
-			skip(finding.NotLocated, lang.Say("statistics do not tell which part of the reference the tensor is"))
+			skip(finding.NotLocated, lang.Say("statistics do not show which part of the reference the tensor is"))
 		case at.isLost && len(s.refs) > 1:
 			skip(finding.NotLocated, lang.Say("its values are not found in the joined tensors of %d reference ranks; compare with a reference of one rank instead", len(s.refs)))
 		case at.isLost:

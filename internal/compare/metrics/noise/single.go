@@ -25,8 +25,8 @@ type outlierCounter struct {
 	isCrowded bool // another pair differs by more than one unit
 }
 
-// units are the units in the last place of the numbers of a type: epsilon times the power of two of a number, at
-// least the unit of the numbers below the normal ones.
+// units computes the units in the last place of a type: epsilon times the power of two of a number, and least for
+// subnormal numbers.
 type units struct{ epsilon, least float64 }
 
 func unitsOf(t Type) units {
