@@ -167,7 +167,6 @@ func (a *app) failf(format string, args ...any) {
 	a.msg.Errorf("%s", a.inLang(lang.Say(format, args...)))
 }
 
-// printMessages prints messages.
 func (a *app) printMessages(messages []batch.Message) {
 	for _, m := range messages {
 		if m.Hint {

@@ -45,7 +45,6 @@ func newComparison() *comparison {
 	return o
 }
 
-// bothSideFlags lists the flags for both sides.
 func (o *comparison) bothSideFlags() []cmdFlag {
 	return slices.Concat([]cmdFlag{
 		{"cpu|g|cpu-dir|golden", textValue(&o.Ref), "`PATH` of the reference: a file or a folder", choosing, onMsaccucmp},
@@ -59,7 +58,6 @@ func (o *comparison) workersFlag() cmdFlag {
 	return jobsFlag(&o.Workers, "`N` workers; default: one per CPU, at most 16")
 }
 
-// judgeFlags lists the flags for the verdict.
 func (o *comparison) judgeFlags() []cmdFlag {
 	v, l := &o.Judge.Verdict, &o.Judge.Limits
 	share := func(x float64) bool { return x >= 0 && x <= 1 }
@@ -130,7 +128,6 @@ func metricGate() *spelling {
 	}}
 }
 
-// pairFlags lists the flags for pairing tensors.
 func (o *comparison) pairFlags() []cmdFlag {
 	return append(nodeFlags(&o.files.NameMap, &o.Pair.SkipKeys, &o.Pair.Exclude),
 		cmdFlag{"graph-file", textList(&o.graphFiles), "`FILE` with the data flow or the execution order; recognised by its content: an execution order of MindSpore, a map of consumers of HPAA, the graph of an offline model (JSON or ge_proto_*.txt), or a graph of MindSpore or folder of graphs", facts, onOrder | onHPAA | onMsaccucmp},
@@ -191,7 +188,6 @@ func (o *comparison) operatorFlags() []cmdFlag {
 	}
 }
 
-// shapeFlags lists the flags for shapes and axis orders.
 func (o *comparison) shapeFlags() []cmdFlag {
 	s := &o.Shape
 	return []cmdFlag{
@@ -235,7 +231,6 @@ func parsePermutation(text string) (op string, perm []int, err error) {
 // orderSources lists the sources of the execution order.
 var orderSources = []string{"auto", "dump.json", "runtime", "csv", "ir", "fusion", "consumers", "statistics", "sequence", "timestamp", "id", "number", "name"}
 
-// orderFlags lists the flags for the execution order.
 func (o *comparison) orderFlags() []cmdFlag {
 	return []cmdFlag{
 		{"order", choice(&o.order, orderSources), fillUsage("`SOURCE` of the execution order: %s, or auto: the first one available", orderSources[1:]), facts, rare | onOrder},

@@ -27,7 +27,6 @@ type lineMatch struct {
 
 func (f *lineMatch) isTransposed() bool { return f.of+f.on == rows+columns }
 
-// countFound is the number of lines that were found.
 func (f *lineMatch) countFound() (n int) {
 	for _, l := range f.lines {
 		if l.weight >= 0 {

@@ -310,7 +310,6 @@ func sortTensors(all []Tensor) {
 	})
 }
 
-// groupByFile groups tensors by file.
 func groupByFile(tensors []dumpdir.Tensor) [][]dumpdir.Tensor {
 	var groups [][]dumpdir.Tensor
 	at := make(map[*dumpdir.File]int)

@@ -187,7 +187,6 @@ type occurrence struct {
 	k    int
 }
 
-// numberOccurrences numbers rows.
 func numberOccurrences(rows []Row) []occurrence {
 	seen := make(map[string]int)
 	all := make([]occurrence, len(rows))

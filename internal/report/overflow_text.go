@@ -45,7 +45,6 @@ func (p *printer) printAnalysis(r *overflow.Report) error {
 	return p.err
 }
 
-// printRecords prints all records in full.
 func (p *printer) printRecords(r *overflow.Report) {
 	p.printSummary(r)
 	for i := range r.Records {
@@ -304,7 +303,6 @@ func (p *printer) producerText(from *overflow.Producer) string {
 	return text + p.format(": clean")
 }
 
-// printCauses prints the meanings of the status words.
 func (p *printer) printCauses(r *overflow.Record) {
 	var keys, meanings []string
 	width, later := 0, false

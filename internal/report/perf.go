@@ -442,7 +442,6 @@ func (t Text) perfFacts(r *perf.Report) factList {
 	return facts
 }
 
-// joinNames joins names.
 func joinNames[S ~string](all []S) string {
 	var names []string
 	for _, s := range all {

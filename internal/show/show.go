@@ -233,7 +233,7 @@ func (w *Window) read(ctx context.Context, opt *Options, v *shownTensors) (err e
 	w.First, w.Columns = grid.first, grid.width
 	for i := range grid.height {
 		at := grid.start + i*grid.stride
-		n := min(grid.width, grid.elementsEnd(total)-at)
+		n := min(grid.width, total-at)
 		if n <= 0 {
 			break
 		}
@@ -380,7 +380,6 @@ type grid struct {
 	start, stride, height, width int64   // offsets of the rows, and their size
 	row                          int64   // index of the first row
 	flat                         bool    // a tensor of one axis, or none
-	size                         int64   // of the last axis
 }
 
 // gridOf places a window around an element: on the last two axes, or on the only axis.
@@ -394,9 +393,9 @@ func gridOf(shape tensor.Shape, at []int64, window [2]int64) grid {
 		width := min(window[1], size)
 		rows := (size + width - 1) / width
 		row, height := centredRange(place/width, rows, window[0])
-		return grid{first: tensor.Shape{row * width}[:n], start: row * width, stride: width, height: height, width: width, row: row, flat: true, size: size}
+		return grid{first: tensor.Shape{row * width}[:n], start: row * width, stride: width, height: height, width: width, row: row, flat: true}
 	}
-	g := grid{first: slices.Clone(at), stride: shape[n-1], size: shape[n-1]}
+	g := grid{first: slices.Clone(at), stride: shape[n-1]}
 	g.row, g.height = centredRange(at[n-2], shape[n-2], window[0])
 	column, width := centredRange(at[n-1], shape[n-1], window[1])
 	g.first[n-2], g.first[n-1], g.width = g.row, column, width
@@ -413,20 +412,11 @@ func centredRange(place, size, most int64) (first, count int64) {
 	return min(max(0, place-count/2), size-count), count
 }
 
-// rowIndex returns the index of a row.
 func (g *grid) rowIndex(i int64) int64 {
 	if g.flat {
 		return g.start + i*g.stride
 	}
 	return g.row + i
-}
-
-// elementsEnd returns the end of the elements.
-func (g *grid) elementsEnd(total int64) int64 {
-	if g.flat {
-		return g.size
-	}
-	return total
 }
 
 // resolveName resolves the name of a tensor to its file and the tensor in it.

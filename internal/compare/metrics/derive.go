@@ -145,7 +145,6 @@ func (n *number) decodeOne(src []byte) Value {
 	return v
 }
 
-// setSides sets the statistics of both sides.
 func (e *Engine) setSides(r *Result, p *Partial, s *node) {
 	ref, npu := s.pair.r, s.pair.n
 	if e.complex {

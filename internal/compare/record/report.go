@@ -230,7 +230,6 @@ func (r *Report) rowName(i int) *string {
 	return new(r.Row(i).Name())
 }
 
-// rowNames returns the names of rows.
 func (r *Report) rowNames(rows []int) []string {
 	all := make([]string, 0, len(rows))
 	for _, i := range rows {

@@ -196,9 +196,7 @@ const (
 var unaryRelations = []relation{
 	{optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true}, isSelection, false, nil},
 	{optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true}, isLeaky, false, nil},
-	{optype.Type{Class: optype.Move}, func(out *Output, in *noise.Noise) bool {
-		return out.Count == in.Count && hasSameElements(out.Noise, in)
-	}, true, nil}, // in another order
+	{optype.Type{Class: optype.Move}, isReordered, true, nil},
 	{optype.Type{Class: optype.Multiply, Fitted: true}, scaledFloat, false, nil},
 	{optype.Type{Class: optype.Dequantise}, scaledInteger, false, nil},
 	elementwise(optype.Type{Class: optype.Lipschitz, Factor: 1}, math.Abs),
@@ -343,6 +341,11 @@ func broadcastTo(out, in *noise.Noise) broadcastView {
 
 // areNear reports whether two elements are equal within the precision of references.
 func areNear(a, b float64) bool { return math.Abs(a-b) <= 2*refPrecision*math.Abs(a) || a == b }
+
+// isReordered reports whether the output has the elements of the input in another order.
+func isReordered(out *Output, in *noise.Noise) bool {
+	return out.Count == in.Count && hasSameElements(out.Noise, in)
+}
 
 // isSelection reports whether each element equals the input, or one constant, or is masked.
 func isSelection(out *Output, in *noise.Noise) bool {

@@ -80,7 +80,6 @@ func (t *Tables) CountEqual(r []float64, zeros int64, quotients bool) Ratios {
 	return Ratios{Ref: SumAbs(r), Zeros: zeros, Below1: int64(count), Below5: int64(count), FirstAbs: Bins, FirstRel: Bins}
 }
 
-// joinLanes joins the lanes.
 func (out *ratioLanes) joinLanes(c *Ratios) {
 	c.Rel, c.Ref, c.Abs = sumLanes(out.sums[0:]), sumLanes(out.sums[4:]), sumLanes(out.sums[16:])
 	lowAbs, lowRel := out.lowest[0], out.lowest[2]
