@@ -32,7 +32,7 @@ type app struct {
 	streams ui.Streams
 	// out receives results. Its first write error is kept for run to report.
 	out *bufio.Writer
-	// msg receives everything that is not a result.
+	// msg receives messages: everything except results.
 	msg    *ui.Messages
 	global globalOptions
 	// settings names the sources of values for flags that the user did not set.
@@ -43,17 +43,17 @@ type app struct {
 	// command that first names.
 	first string
 	alone bool
-	// asked is the command to run. wholeHelp reports whether its help may exceed a screen.
-	asked     *cobra.Command
+	// requested is the command to run. wholeHelp reports whether its help may exceed a screen.
+	requested *cobra.Command
 	wholeHelp bool
 	// line is the command line without the name of the program.
 	line []string
 	// shardable holds the options of the commands that can work in shards.
 	shardable map[*cobra.Command]shardable
-	// strange lists environment variables with the prefix of dumptool that no flag has.
-	strange []string
-	// concluded is the last outcome passed to conclude.
-	concluded batch.Outcome
+	// unknownVariables lists environment variables with the prefix of dumptool that no flag has.
+	unknownVariables []string
+	// lastOutcome is the last outcome passed to conclude.
+	lastOutcome batch.Outcome
 	// likeHPAA reports whether a flag has a spelling of HPAA's scripts, or dumptool was called
 	// under the name of one.
 	likeHPAA bool
@@ -85,15 +85,15 @@ func (a *app) run(ctx context.Context, args []string) int {
 		a.warnf("%w", left)
 	}
 	if lost := a.out.Flush(); lost != nil {
-		err = a.resultsLost(err, lost)
+		err = a.lostResultsError(err, lost)
 	}
 	a.report(err)
 	return exitCode(err)
 }
 
-// resultsLost returns the error of a command whose results could not be written. The write error
+// lostResultsError returns the error of a command whose results could not be written. The write error
 // wins over err. A closed pipe, as from head, is no error.
-func (a *app) resultsLost(err, lost error) error {
+func (a *app) lostResultsError(err, lost error) error {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return err
@@ -113,9 +113,9 @@ func unlessClosed(err error) error {
 	return err
 }
 
-// watched runs the work of a batch with a progress bar. title is a verb such as "converting";
+// withProgress runs the work of a batch with a progress bar. title is a verb such as "converting";
 // observe goes into batch.Options.
-func watched[R any](a *app, title string, work func(observe func(batch.Event)) (R, error)) (R, error) {
+func withProgress[R any](a *app, title string, work func(observe func(batch.Event)) (R, error)) (R, error) {
 	progress := a.msg.Progress(title)
 	defer progress.Close()
 	return work(func(e batch.Event) { progress.Observe(e.Done, e.Total, e.DoneCost, e.TotalCost) })
@@ -125,16 +125,16 @@ func watched[R any](a *app, title string, work func(observe func(batch.Event)) (
 // chosen rounds.
 func (a *app) openRun(ctx context.Context, paths []string, opt dumpdir.Options, chosen dumpdir.Selection) (*dumpdir.Run, error) {
 	if len(paths) == 1 {
-		if err := exists(paths[0]); err != nil {
+		if err := checkExists(paths[0]); err != nil {
 			return nil, err
 		}
 	}
 	run, err := dumpdir.Open(ctx, paths, opt)
-	return a.opened(run, err, chosen)
+	return a.warnOfRun(run, err, chosen)
 }
 
-// opened prints the warnings about an opened run.
-func (a *app) opened(run *dumpdir.Run, err error, chosen dumpdir.Selection) (*dumpdir.Run, error) {
+// warnOfRun prints the warnings about an opened run.
+func (a *app) warnOfRun(run *dumpdir.Run, err error, chosen dumpdir.Selection) (*dumpdir.Run, error) {
 	if run != nil {
 		warn(a, run.Warnings)
 	}
@@ -167,8 +167,7 @@ func (a *app) failf(format string, args ...any) {
 	a.msg.Errorf("%s", a.inLang(lang.Say(format, args...)))
 }
 
-// say prints messages.
-func (a *app) say(messages []batch.Message) {
+func (a *app) printMessages(messages []batch.Message) {
 	for _, m := range messages {
 		if m.Hint {
 			a.msg.Hintf("%s", a.inLang(m.Text))
@@ -188,21 +187,21 @@ func (a *app) inLang(s lang.Sentence) string {
 
 // conclude prints the messages of an outcome and returns its error.
 func (a *app) conclude(o batch.Outcome) error {
-	a.concluded = o
-	a.say(o.Messages)
+	a.lastOutcome = o
+	a.printMessages(o.Messages)
 	return outcomeError(o)
 }
 
 // printResult prints a result in a format.
 func printResult[R any](a *app, format string, result R, opt report.Options) error {
-	text := a.text()
+	text := a.textOptions()
 	text.Matrix, text.All = opt.Matrix, opt.All
 	opt.Text, opt.Page.Lang = text, string(a.global.lang)
 	return report.Write(a.out, format, result, opt)
 }
 
-// text returns the options for text on stdout.
-func (a *app) text() report.Text {
+// textOptions returns the options for text on stdout.
+func (a *app) textOptions() report.Text {
 	return report.Text{Lang: a.lang(), Width: a.streams.OutWidth, ASCII: !lang.UnicodeLocale(a.getenv), Color: a.global.color.IsEnabled(a.streams.OutTTY, a.getenv)}
 }
 
@@ -238,8 +237,8 @@ func printNext[R any](p *resultPrinter, result R) error {
 // execute runs the command that args name.
 func (a *app) execute(ctx context.Context, args []string) error {
 	a.asHPAA = len(args) > 0 && toolOf(args[0]) != nil && toolOf(args[0]).name == hpaaTool
-	a.likeHPAA = a.asHPAA || slices.ContainsFunc(args, isHPAAs)
-	args, unused, err := fromTool(args)
+	a.likeHPAA = a.asHPAA || slices.ContainsFunc(args, isHPAAFlag)
+	args, unused, err := translateTool(args)
 	if err != nil {
 		return err
 	}
@@ -248,10 +247,10 @@ func (a *app) execute(ctx context.Context, args []string) error {
 	}
 	root := newRootCommand(a)
 	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
-		completing(root)
+		registerCompletions(root)
 	}
 	a.global.lang = langOf(args)
-	a.msg = ui.NewMessages(a.streams, a.messages())
+	a.msg = ui.NewMessages(a.streams, a.messageOptions())
 	if len(unused) > 0 {
 		a.infof("without effect here: %s", strings.Join(unused, ", "))
 	}
@@ -259,7 +258,7 @@ func (a *app) execute(ctx context.Context, args []string) error {
 	if line.extra != "" {
 		return unknownCommand(line.cmd, line.extra)
 	}
-	a.asked = line.cmd
+	a.requested = line.cmd
 	root.SetArgs(line.args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
@@ -267,7 +266,7 @@ func (a *app) execute(ctx context.Context, args []string) error {
 	}
 	if !a.running {
 		// The global flags may have been parsed before the mistake.
-		a.msg = ui.NewMessages(a.streams, a.messages())
+		a.msg = ui.NewMessages(a.streams, a.messageOptions())
 		err = asUsage(err)
 	}
 	return helpHint(cmd, err)
@@ -298,13 +297,13 @@ func (a *app) prepare(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	a.msg = ui.NewMessages(a.streams, a.messages())
-	guard.Observe(a.trace)
+	a.msg = ui.NewMessages(a.streams, a.messageOptions())
+	guard.Observe(a.logStack)
 	a.msg.RedirectLog()
 	if takesSettings(cmd) {
 		a.sayUnread(cmd)
 	}
-	if err := checkOut(cmd); err != nil {
+	if err := refuseFileAsOut(cmd); err != nil {
 		return err
 	}
 	if f := cmd.Flags().Lookup(shardFlag); f != nil {
@@ -314,8 +313,8 @@ func (a *app) prepare(cmd *cobra.Command) error {
 	return a.useStore(cmd.Context())
 }
 
-// trace logs the stack of a panic, one line each.
-func (a *app) trace(p *guard.Panic) {
+// logStack logs the stack of a panic, one line each.
+func (a *app) logStack(p *guard.Panic) {
 	for line := range strings.Lines(p.Trace()) {
 		a.msg.Log().Debug(strings.TrimRight(line, "\n"))
 	}
@@ -361,13 +360,13 @@ func (a *app) useArchives(ctx context.Context) {
 	})
 }
 
-// shareable refuses archives that every shard of a command would unpack. Archives in object storage
+// checkArchives refuses archives that every shard of a command would unpack. Archives in object storage
 // are recognised by name: the shards read them first.
-func (a *app) shareable(line *innerLine) error {
+func (a *app) checkArchives(line *innerLine) error {
 	a.shared = true
 	paths := slices.Clone(line.args)
 	for _, v := range line.values {
-		if namesPlace(v.flag) && v.flag.Name != "out" {
+		if isPathFlag(v.flag) && v.flag.Name != "out" {
 			paths = append(paths, convert.SplitPaths([]string{v.text})...)
 		}
 	}
@@ -388,8 +387,8 @@ func (a *app) shareable(line *innerLine) error {
 	return nil
 }
 
-// checkOut refuses a file as --out where a folder is needed.
-func checkOut(cmd *cobra.Command) error {
+// refuseFileAsOut refuses a file as --out where a folder is needed.
+func refuseFileAsOut(cmd *cobra.Command) error {
 	f := cmd.Flags().Lookup("out")
 	if f == nil || !f.Changed {
 		return nil

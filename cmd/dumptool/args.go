@@ -53,7 +53,7 @@ func beginsWithPath(root, overview *cobra.Command, args []string) bool {
 		if word == "--" || !w.known {
 			return false
 		}
-		if w.takesNext || w.joins(args[i+1:]) {
+		if w.takesNext || w.takesNextOf(args[i+1:]) {
 			i++
 		}
 	}
@@ -73,7 +73,7 @@ func rewriteFor(root *cobra.Command, args []string, inGroup bool) commandLine {
 		case len(word) > 1 && word[0] == '-':
 			w := rewriteFlag(line.cmd, word)
 			line.args[i] = w.text
-			if w.joins(args[i+1:]) {
+			if w.takesNextOf(args[i+1:]) {
 				// Python's option parsers take the value from the next word.
 				line.args[i] += "=" + strings.ToLower(args[i+1])
 				args = slices.Delete(slices.Clone(args), i+1, i+2)
@@ -135,8 +135,8 @@ type flagWord struct {
 	words []string
 }
 
-// joins reports whether the word after a flag is its value.
-func (w *flagWord) joins(behind []string) bool {
+// takesNextOf reports whether the word after a flag is its value.
+func (w *flagWord) takesNextOf(behind []string) bool {
 	return len(behind) > 0 && slices.Contains(w.words, strings.ToLower(behind[0]))
 }
 
@@ -334,8 +334,8 @@ func runOf(path string) string {
 	return path
 }
 
-// calledAs returns the arguments of a process, after the name of the tool if it was called as one.
-func calledAs(args []string) []string {
+// toolArguments returns the arguments of a process, after the name of the tool if it was called as one.
+func toolArguments(args []string) []string {
 	if t := toolOf(store.Base(args[0])); t != nil {
 		return append([]string{t.name}, args[1:]...)
 	}
@@ -351,9 +351,9 @@ func toolOf(word string) *tool {
 	return &tools[i]
 }
 
-// fromTool translates the arguments of a tool to dumptool's, and returns the flags without effect
+// translateTool translates the arguments of a tool to dumptool's, and returns the flags without effect
 // here. Other arguments stay unchanged.
-func fromTool(args []string) (line, unused []string, err error) {
+func translateTool(args []string) (line, unused []string, err error) {
 	if len(args) == 0 {
 		return args, nil, nil
 	}
@@ -380,15 +380,15 @@ func fromTool(args []string) (line, unused []string, err error) {
 		}
 		i := slices.IndexFunc(t.commands, func(c toolCommand) bool { return c.name == plainFlag(word) })
 		if i < 0 {
-			return nil, nil, t.unknown(word)
+			return nil, nil, t.unknownCommandError(word)
 		}
 		c = &t.commands[i]
 	}
 	return c.translate(t.name, args)
 }
 
-// unknown returns the error for an unknown command of the tool.
-func (t *tool) unknown(word string) error {
+// unknownCommandError returns the error for an unknown command of the tool.
+func (t *tool) unknownCommandError(word string) error {
 	var names []string
 	for _, c := range t.commands {
 		names = append(names, strings.ReplaceAll(c.name, "-", "_"))
@@ -477,8 +477,8 @@ func translate(command string, flags []toolFlag, args []string) (line, rest []st
 // hpaaFlags lists the flags that only HPAA's scripts have.
 var hpaaFlags = []string{"cpu-dir", "npu-dir", "op-config-name", "hpaa-version", "show-graph", "diff-cnt"}
 
-// isHPAAs reports whether a word is a flag in hpaaFlags.
-func isHPAAs(word string) bool {
+// isHPAAFlag reports whether a word is a flag in hpaaFlags.
+func isHPAAFlag(word string) bool {
 	flag, _, _ := strings.Cut(word, "=")
 	return strings.HasPrefix(word, "-") && slices.Contains(hpaaFlags, plainFlag(flag))
 }

@@ -183,7 +183,7 @@ func TestFromTool(t *testing.T) {
 		{"run_npu_data_analysis.py --npu_dir a --skip_keys=conv", "hpaa import --npu_dir a --skip_keys=conv"},
 		{"msprobe -f pytorch compare -o out -c -s -dm m.yaml", "compare --out out --map-node-dict @m.yaml --format msprobe,html"},
 	} {
-		got, _, err := fromTool(strings.Fields(tt.in))
+		got, _, err := translateTool(strings.Fields(tt.in))
 		if err != nil || strings.Join(got, " ") != tt.want {
 			t.Errorf("%s: %q, %v, want %s", tt.in, got, err, tt.want)
 		}
@@ -198,12 +198,12 @@ func TestFromTool(t *testing.T) {
 		"msaccucmp x":                 "msaccucmp x is not known here; known: compare, convert, overflow, file_compare",
 		"msprobe compare -i nosuch.x": "no such file",
 	} {
-		if _, _, err := fromTool(strings.Fields(in)); err == nil || !strings.Contains(err.Error(), want) || exitCode(err) != exitUsage {
+		if _, _, err := translateTool(strings.Fields(in)); err == nil || !strings.Contains(err.Error(), want) || exitCode(err) != exitUsage {
 			t.Errorf("%s: %v, want %q and exit status 2", in, err, want)
 		}
 	}
 	for in, want := range map[string]string{"/usr/bin/msaccucmp.py compare": "msaccucmp compare", "./run_precision_analysis --atol 1": "run_precision_analysis --atol 1", "bin/dumptool version": "version"} {
-		if got := strings.Join(calledAs(strings.Fields(in)), " "); got != want {
+		if got := strings.Join(toolArguments(strings.Fields(in)), " "); got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)
 		}
 	}

@@ -67,30 +67,30 @@ The inputs must have been dumped (dump_mode all).`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runCheck(cmd, a, opts, args) },
 	}
 	cmd.Long += formatHelp[*check.Report]() + exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
-	define(cmd, append(slices.Concat([]cmdFlag{pathFlag(&opts.paths, "folder `PATH` with the dumps")}, roundFlags(&opts.Select), skipFlags(&opts.Filter.SkipKeys, &opts.Filter.Exclude, choosing), groupFlags(&opts.Ranks.Groups.Mesh, &opts.groups)),
+	addFlags(cmd, append(slices.Concat([]cmdFlag{pathFlag(&opts.paths, "folder `PATH` with the dumps")}, roundFlags(&opts.Select), skipFlags(&opts.Filter.SkipKeys, &opts.Filter.Exclude, choosing), groupFlags(&opts.Ranks.Groups.Mesh, &opts.groups)),
 		opsFlag(&opts.ops), containerFlag(&opts.Version),
-		cmdFlag{"only", listOfTexts(&opts.Only, check.Parts), filled("`PARTS` to check: %s; default: all that the data allow", check.Parts), choosing, 0},
-		cmdFlag{"attr", texts(&opts.attrs), "attribute `OP.KEY=VALUE`, such as conv1.strides=2,2; TYPE:LayerNorm.epsilon=1e-5 for all of a type", facts, 0},
-		cmdFlag{"graph-file", texts(&opts.graphFiles), "`FILE` with attributes, data flow or execution order; recognised by its content: the graph of an offline model (JSON or ge_proto_*.txt), an execution order of MindSpore, a map of consumers of HPAA, or a graph of MindSpore or folder of graphs", facts, 0},
-		cmdFlag{"fusion|f|fusion-rule-file", text(&opts.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", facts, hidden},
+		cmdFlag{"only", listOfTexts(&opts.Only, check.Parts), fillUsage("`PARTS` to check: %s; default: all that the data allow", check.Parts), choosing, 0},
+		cmdFlag{"attr", textList(&opts.attrs), "attribute `OP.KEY=VALUE`, such as conv1.strides=2,2; TYPE:LayerNorm.epsilon=1e-5 for all of a type", facts, 0},
+		cmdFlag{"graph-file", textList(&opts.graphFiles), "`FILE` with attributes, data flow or execution order; recognised by its content: the graph of an offline model (JSON or ge_proto_*.txt), an execution order of MindSpore, a map of consumers of HPAA, or a graph of MindSpore or folder of graphs", facts, 0},
+		cmdFlag{"fusion|f|fusion-rule-file", textValue(&opts.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", facts, hidden},
 		irFlag(&opts.open.IR),
 		stemsFlag(&opts.open.Stem),
 		cmdFlag{"strict-replicas", boolSwitch(&opts.Ranks.StrictReplicas), "sums that ranks hold in different roundings are a finding (HCCL_DETERMINISTIC=true)", judging, 0},
-		cmdFlag{"extract", text(&opts.extract), "write each WRONG or MISFIT operator to folder `DIR`: inputs, outputs, and scripts that run it again", reporting, 0},
+		cmdFlag{"extract", textValue(&opts.extract), "write each WRONG or MISFIT operator to folder `DIR`: inputs, outputs, and scripts that run it again", reporting, 0},
 		cmdFlag{"extract-max", &opts.extractMax, "largest `SIZE` of the arrays of one operator for --extract", reporting, rare},
 		cmdFlag{"seed", integerBetween(&opts.Seed, 0, math.MaxInt64, "want a number of at least 0"), "seed `N` of the random signs and samples", judging, rare},
 		cmdFlag{"full", boolSwitch(&opts.Full), "compute everything, whatever the cost", judging, 0},
 		cmdFlag{"budget", integerBetween(&opts.Budget, 0, math.MaxInt64, "want a number of at least 0"), "budget of one operator, `N` multiply-adds (or elements, without products); larger operators are sampled; 0: no limit", judging, rare},
-		cmdFlag{"types", text(&opts.types), "print the `TYPES` that are known, with inputs and attributes, or --types=LayerNorm,Conv2D these, and end", more, 0},
+		cmdFlag{"types", textValue(&opts.types), "print the `TYPES` that are known, with inputs and attributes, or --types=LayerNorm,Conv2D these, and end", more, 0},
 		cmdFlag{"all", boolSwitch(&opts.all), "list every operator without a verdict, with what is missing, instead of one line per reason", reporting, 0},
 		cmdFlag{"require-coverage", shareOf(&opts.Require), "fail unless this `SHARE` of the operators is judged, such as all, 90%, 0.9", ci, 0},
-		cmdFlag{"fail-on", listOfTexts(&opts.FailOn, check.Findings), filled("`STATUSES` that count as a finding: %s", check.Findings), ci, 0},
+		cmdFlag{"fail-on", listOfTexts(&opts.FailOn, check.Findings), fillUsage("`STATUSES` that count as a finding: %s", check.Findings), ci, 0},
 		jobsFlag(&opts.Workers, "`N` operators at a time; default: one per CPU"))...)
 	cmd.Flag("types").NoOptDefVal = allTypes
-	notSetting(cmd.Flag("types"))
-	notSetting(cmd.Flag("all"))
+	excludeFromSettings(cmd.Flag("types"))
+	excludeFromSettings(cmd.Flag("all"))
 	addReportFlags[*check.Report](cmd, &opts.output)
-	define(cmd, opts.exitZero.flag("wrong operators do not change the exit status"))
+	addFlags(cmd, opts.exitZero.flag("wrong operators do not change the exit status"))
 	return cmd
 }
 
@@ -112,7 +112,7 @@ func (o *checkOptions) printTypes(a *app) error {
 
 // load reads the files about the graph.
 func (o *checkOptions) load() error {
-	if err := recognise(o.graphFiles, &o.files, &o.open.IR); err != nil {
+	if err := recogniseGraphs(o.graphFiles, &o.files, &o.open.IR); err != nil {
 		return err
 	}
 	if err := checkIR(o.open.IR); err != nil {
@@ -130,26 +130,26 @@ func (o *checkOptions) load() error {
 // openRun opens the paths. A folder with a reference beside the NPU dumps gives only the NPU dumps.
 func (o *checkOptions) openRun(ctx context.Context, a *app, paths []string) (*dumpdir.Run, error) {
 	for _, path := range paths {
-		if err := exists(path); err != nil && len(paths) == 1 {
+		if err := checkExists(path); err != nil && len(paths) == 1 {
 			return nil, err
 		}
-		if err := noDumps(ctx, path); err != nil {
+		if err := checkIsDump(ctx, path); err != nil {
 			return nil, err
 		}
 	}
 	run, err := dumpdir.Open(ctx, paths, o.open)
 	if err == nil && len(paths) == 1 {
 		if reference, npu, ok := inspect.Sides(run, paths[0]); ok {
-			a.say([]batch.Message{batch.Infof("%s holds both sides: %s is checked, %s is not (dumptool compare compares the two)", paths[0], npu, reference)})
+			a.printMessages([]batch.Message{batch.Infof("%s holds both sides: %s is checked, %s is not (dumptool compare compares the two)", paths[0], npu, reference)})
 			run, err = dumpdir.Open(ctx, []string{npu}, o.open)
 		}
 	}
-	return a.opened(run, err, o.Select)
+	return a.warnOfRun(run, err, o.Select)
 }
 
-// noDumps refuses a file without tensors (a dump configuration, a document of dumptool or a graph)
+// checkIsDump refuses a file without tensors (a dump configuration, a document of dumptool or a graph)
 // and names the command that takes it.
-func noDumps(ctx context.Context, path string) error {
+func checkIsDump(ctx context.Context, path string) error {
 	if info, err := store.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return nil //nolint:nilerr // opening the run reports the error
 	}
@@ -186,7 +186,7 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 		return err
 	}
 	for _, text := range o.attrs {
-		g, err := check.ParseGiven(text)
+		g, err := check.ParseUserAttribute(text)
 		if err != nil {
 			return usagef("--attr %s: %w", text, err)
 		}
@@ -216,12 +216,12 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 		o.Extract, o.ExtractMost = cases.Write, int64(o.extractMax)
 	}
 	origin := (&shardOptions{}).origin(cmd, nil, shard.Spec{}, run.Listing())
-	origin.Argv = wordsOf(cmd.Flags(), findsResults) // to say how an operator runs again
-	r, interrupted := watched(a, "checking", func(observe func(batch.Event)) (*check.Report, error) {
+	origin.Argv = wordsOf(cmd.Flags(), changesResults) // to say how an operator runs again
+	r, interrupted := withProgress(a, "checking", func(observe func(batch.Event)) (*check.Report, error) {
 		o.Observe = observe
 		return check.Run(ctx, run, o.Options)
 	})
-	if given, ok := errors.AsType[*check.GivenError](interrupted); ok {
+	if given, ok := errors.AsType[*check.AttributeError](interrupted); ok {
 		return usagef("--attr: %w", given)
 	}
 	if r == nil {
@@ -232,7 +232,7 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 		if err != nil {
 			return err
 		}
-		a.say(messages)
+		a.printMessages(messages)
 	}
 	origin.Interrupted = r.Interrupted
 	r.Origin = origin
@@ -244,5 +244,5 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 	if interrupted != nil {
 		return interrupted
 	}
-	return a.conclude(o.exitZero.of(r.Outcome(o.output.printsText())))
+	return a.conclude(o.exitZero.applyTo(r.Outcome(o.output.printsText())))
 }

@@ -95,14 +95,14 @@ func newClusterJobCommand(a *app, on string, summary lang.Text, write func(*clus
 			if err != nil {
 				return err
 			}
-			if err := opts.ofScheduler(on, line, cmd.Flags().Changed("secret")); err != nil {
+			if err := opts.finishFor(on, line, cmd.Flags().Changed("secret")); err != nil {
 				return err
 			}
 			text, err := write(&opts.job)
 			if err != nil {
 				return asUsage(err)
 			}
-			if parts := opts.parts(line); on != onSlurm && !store.Remote(parts) {
+			if parts := opts.shardFolder(line); on != onSlurm && !store.Remote(parts) {
 				a.warnf("%s is a local path: mount a volume there in every pod", parts)
 			}
 			_, err = a.out.WriteString(text)
@@ -112,25 +112,25 @@ func newClusterJobCommand(a *app, on string, summary lang.Text, write func(*clus
 	cmd.Long += exitStatus()
 	j := &opts.job
 	*j = cluster.Job{Name: "dumptool", CPUs: 4, Memory: "1Gi", MergeMemory: "8Gi", Image: "registry.example/dumptool:1", Secret: "s3-credentials", Deadline: 6 * time.Hour}
-	opts.define(cmd, "folder `DIR` for the files of the shards; default: beside -out of the command")
-	define(cmd, cmdFlag{"name", text(&j.Name), "`NAME` at the beginning of all job names", more, 0},
+	opts.addFlags(cmd, "folder `DIR` for the files of the shards; default: beside -out of the command")
+	addFlags(cmd, cmdFlag{"name", textValue(&j.Name), "`NAME` at the beginning of all job names", more, 0},
 		cmdFlag{"cpus", integerBetween(&j.CPUs, math.MinInt, math.MaxInt, "want a number"), "CPUs of a shard", more, 0},
-		cmdFlag{"memory", text(&j.Memory), "memory of a shard, `SIZE` such as 512Mi or 8Gi", more, 0},
-		cmdFlag{"merge-memory", text(&j.MergeMemory), "memory of the merge, `SIZE` such as 8Gi", more, 0})
+		cmdFlag{"memory", textValue(&j.Memory), "memory of a shard, `SIZE` such as 512Mi or 8Gi", more, 0},
+		cmdFlag{"merge-memory", textValue(&j.MergeMemory), "memory of the merge, `SIZE` such as 8Gi", more, 0})
 	if on != onVolcano {
-		define(cmd, parallelFlag(&j.Parallel, "shards at a time; default: as many as the cluster has room for"))
+		addFlags(cmd, parallelFlag(&j.Parallel, "shards at a time; default: as many as the cluster has room for"))
 	}
 	file, example := map[string]string{onSlurm: "submit.sh", onKubernetes: "jobs.yaml", onVolcano: "job.yaml"}[on], "--cpus 8"
 	if on == onSlurm {
 		example = "--sbatch '--partition=cpu --time=2:00:00'"
-		define(cmd, cmdFlag{"sbatch", sbatchWords(&j.Sbatch), "more `OPTIONS` of sbatch for all jobs, such as '--partition=cpu --time=2:00:00'; may be repeated", more, 0})
+		addFlags(cmd, cmdFlag{"sbatch", sbatchWords(&j.Sbatch), "more `OPTIONS` of sbatch for all jobs, such as '--partition=cpu --time=2:00:00'; may be repeated", more, 0})
 	} else {
-		define(cmd, cmdFlag{"image", text(&j.Image), "`IMAGE` of the container with dumptool", more, 0},
-			cmdFlag{"secret", text(&j.Secret), "`NAME` of the secret with the keys of the object storage, as environment", more, 0},
-			cmdFlag{"deadline", duration(&j.Deadline), "time limit `TIME` of the shards; the merge waits as long for them", more, 0})
+		addFlags(cmd, cmdFlag{"image", textValue(&j.Image), "`IMAGE` of the container with dumptool", more, 0},
+			cmdFlag{"secret", textValue(&j.Secret), "`NAME` of the secret with the keys of the object storage, as environment", more, 0},
+			cmdFlag{"deadline", durationValue(&j.Deadline), "time limit `TIME` of the shards; the merge waits as long for them", more, 0})
 	}
 	if on == onVolcano {
-		define(cmd, cmdFlag{"queue", text(&j.Queue), "`QUEUE` of Volcano; default: its own", more, 0})
+		addFlags(cmd, cmdFlag{"queue", textValue(&j.Queue), "`QUEUE` of Volcano; default: its own", more, 0})
 	}
 	cmd.Example = fmt.Sprintf(clusterExamples, on, file, example)
 	return cmd
@@ -155,10 +155,10 @@ func sbatchWords(to *[]string) *list[[]string] {
 	}}
 }
 
-// ofScheduler finishes the job for one scheduler. The default secret is dropped unless a path is in
+// finishFor finishes the job for one scheduler. The default secret is dropped unless a path is in
 // object storage.
-func (o *clusterOptions) ofScheduler(on string, line *innerLine, secretGiven bool) error {
-	j, parts := &o.job, o.parts(line)
+func (o *clusterOptions) finishFor(on string, line *innerLine, secretGiven bool) error {
+	j, parts := &o.job, o.shardFolder(line)
 	inputs := slices.Concat(line.inputs(), line.args)
 	for _, in := range inputs {
 		if line.name != "convert" && isWithin(parts, in) { // convert leaves its output out, as a single run does
@@ -205,8 +205,8 @@ status of the merge: a trial of what a cluster does.`,
 	}
 	cmd.Long += exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
 	opts.job = cluster.Job{Name: "local", CPUs: 1, Memory: "1Gi", MergeMemory: "1Gi", Deadline: time.Hour}
-	opts.define(cmd, "folder `DIR` for the files of the shards; default: a temporary one")
-	define(cmd, parallelFlag(&opts.job.Parallel, "shards at a time; default: one per CPU"))
+	opts.addFlags(cmd, "folder `DIR` for the files of the shards; default: a temporary one")
+	addFlags(cmd, parallelFlag(&opts.job.Parallel, "shards at a time; default: one per CPU"))
 	return cmd
 }
 
@@ -243,12 +243,12 @@ func endedError(status int) error {
 	if status == 0 {
 		return nil
 	}
-	return reported(&codedError{status, lang.Errorf("exit status %d", status)})
+	return asReported(&codedError{status, lang.Errorf("exit status %d", status)})
 }
 
-func (o *clusterOptions) define(cmd *cobra.Command, work string) {
-	define(cmd, cmdFlag{"shards|n", integerBetween(&o.job.N, 1, shard.MaxShards, shardsWanted), "number of shards `N`", choosing, 0},
-		cmdFlag{"work", text(&o.work), work, more, 0},
+func (o *clusterOptions) addFlags(cmd *cobra.Command, work string) {
+	addFlags(cmd, cmdFlag{"shards|n", integerBetween(&o.job.N, 1, shard.MaxShards, shardsWanted), "number of shards `N`", choosing, 0},
+		cmdFlag{"work", textValue(&o.work), work, more, 0},
 		runFlag(&o.job.Run, "`ID` of the run; default: a new one"))
 }
 
@@ -279,18 +279,18 @@ func (o *clusterOptions) resolve(a *app, cmd *cobra.Command, args []string) (*in
 	if line.hasFlag("shard") || line.hasFlag("run") {
 		return nil, usagef("cluster adds --shard and --run itself: remove them")
 	}
-	if err := a.shareable(line); err != nil {
+	if err := a.checkArchives(line); err != nil {
 		return nil, err
 	}
-	return line, o.divide(line)
+	return line, o.splitJob(line)
 }
 
 // shardCommands lists the commands that can work in shards.
 var shardCommands = []string{"compare", "overflow scan", "overflow analyze", "convert"}
 
-// divide makes the steps of the job. The merge gets the whole command line, from which it derives
+// splitJob makes the steps of the job. The merge gets the whole command line, from which it derives
 // the files and options that the shards must have had.
-func (o *clusterOptions) divide(line *innerLine) error {
+func (o *clusterOptions) splitJob(line *innerLine) error {
 	j, out := &o.job, line.lastOut()
 	base := store.Base(store.Clean(out))
 	switch {
@@ -305,7 +305,7 @@ func (o *clusterOptions) divide(line *innerLine) error {
 	all := func(*pflag.Flag) bool { return true }
 	words, run := strings.Fields(line.name), []string{"--run", j.Run}
 	ofShard := func(f *pflag.Flag) bool { return f.Name != "out" && f.Name != updateFlag }
-	j.Shard = slices.Concat(words, line.flags(ofShard), run, []string{"-out", o.parts(line)}, line.arguments())
+	j.Shard = slices.Concat(words, line.flags(ofShard), run, []string{"-out", o.shardFolder(line)}, line.arguments())
 	j.Merge = slices.Concat([]string{"cluster", "merge", "-n", strconv.Itoa(j.N)}, run)
 	if o.work != "" {
 		j.Merge = append(j.Merge, "--work="+o.work)
@@ -324,8 +324,8 @@ func (o *clusterOptions) folder(line *innerLine) string {
 	return store.Join(work, o.job.Run)
 }
 
-// parts returns the folder that the shards write to. All shards of convert share the output folder.
-func (o *clusterOptions) parts(line *innerLine) string {
+// shardFolder returns the folder that the shards write to. All shards of convert share the output folder.
+func (o *clusterOptions) shardFolder(line *innerLine) string {
 	if line.name == "convert" {
 		return line.lastOut()
 	}

@@ -39,8 +39,8 @@ documents in DIR without looking at the folders.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runClusterMerge(cmd, a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
-	opts.define(cmd, "folder `DIR` for the files of the shards; default: beside -out of the command")
-	define(cmd, append(waitFlags(&opts.wait, &opts.missing, &opts.partly), opts.exitZero.flag("findings do not change the exit status"))...)
+	opts.addFlags(cmd, "folder `DIR` for the files of the shards; default: beside -out of the command")
+	addFlags(cmd, append(waitFlags(&opts.wait, &opts.missing, &opts.partly), opts.exitZero.flag("findings do not change the exit status"))...)
 	return cmd
 }
 
@@ -60,7 +60,7 @@ func runClusterMerge(cmd *cobra.Command, a *app, o *clusterMergeOptions, args []
 	}
 	kind := mergeKinds()[slices.IndexFunc(mergeKinds(), func(k *mergeKind) bool { return k.command == line.name })]
 	err = runMerge(ctx, a, &merging{
-		mergeOptions: &mergeOptions{paths: []string{o.parts(line)}, wait: o.wait, run: o.job.Run, missing: o.missing, allowMissing: o.partly},
+		mergeOptions: &mergeOptions{paths: []string{o.shardFolder(line)}, wait: o.wait, run: o.job.Run, missing: o.missing, allowMissing: o.partly},
 		own:          line.cmd.Flags(), awaited: w,
 	}, kind)
 	status := exitCode(err)
@@ -68,14 +68,14 @@ func runClusterMerge(cmd *cobra.Command, a *app, o *clusterMergeOptions, args []
 		return err
 	}
 	if status == exitOK {
-		a.say([]batch.Message{batch.Infof("the merge ended with exit status 0")})
+		a.printMessages([]batch.Message{batch.Infof("the merge ended with exit status 0")})
 		return nil
 	}
 	if lost := a.out.Flush(); lost != nil { // the report precedes its messages
 		return err
 	}
 	a.report(err)
-	a.say([]batch.Message{batch.Infof("the merge ended with exit status 1, which is no failure of its job: %s", a.concluded.Text)})
+	a.printMessages([]batch.Message{batch.Infof("the merge ended with exit status 1, which is no failure of its job: %s", a.lastOutcome.Text)})
 	return nil
 }
 
@@ -85,31 +85,31 @@ type mergeInputs struct {
 	of   int
 	now  shard.Origin
 	look func() (shard.Origin, error)
-	// seen is the listing of complete but outdated documents. stale counts the ignored documents.
-	seen  string
-	stale int
+	// listing is the listing of complete but outdated documents. stale counts the ignored documents.
+	listing string
+	stale   int
 }
 
 // retainUnfinished keeps the documents that shards would write now. If all shards are there and agree on
 // another listing of files, it lists the files again.
 func (w *mergeInputs) retainUnfinished(docs []shard.Document) ([]shard.Document, error) {
-	if len(docs) == w.of && docs[0].Listing != w.now.Listing && docs[0].Listing != w.seen &&
+	if len(docs) == w.of && docs[0].Listing != w.now.Listing && docs[0].Listing != w.listing &&
 		!slices.ContainsFunc(docs, func(d shard.Document) bool { return d.Listing != docs[0].Listing }) {
 		now, err := w.look()
 		if err != nil {
 			return nil, err
 		}
-		w.now, w.seen = now, docs[0].Listing
+		w.now, w.listing = now, docs[0].Listing
 	}
 	kept := slices.DeleteFunc(slices.Clone(docs), func(d shard.Document) bool {
-		return d.Shard == nil || d.Shard.Of != w.of || d.Listing != w.now.Listing || d.RunID != w.now.RunID || d.Differing(&w.now) != ""
+		return d.Shard == nil || d.Shard.Of != w.of || d.Listing != w.now.Listing || d.RunID != w.now.RunID || d.DifferingOption(&w.now) != ""
 	})
 	w.stale = len(docs) - len(kept)
 	return kept, nil
 }
 
-// folders returns an error if the folder of a shard is missing below path.
-func (w *mergeInputs) folders(path string) error {
+// checkFolders returns an error if the folder of a shard is missing below path.
+func (w *mergeInputs) checkFolders(path string) error {
 	entries, err := store.ReadDir(path)
 	if err != nil {
 		return err
@@ -130,8 +130,8 @@ func (w *mergeInputs) folders(path string) error {
 	return nil
 }
 
-// none returns the error for a folder without a document of these shards.
-func (w *mergeInputs) none(where string) error {
+// noDocumentError returns the error for a folder without a document of these shards.
+func (w *mergeInputs) noDocumentError(where string) error {
 	e := &shard.MissingError{Path: where, Of: w.of, Stale: w.stale}
 	for i := range w.of {
 		e.Missing = append(e.Missing, i)
@@ -151,7 +151,7 @@ func (a *app) originOf(ctx context.Context, words []string) (shard.Origin, error
 	a.streams.Err = &messages
 	defer func() { // the global flags behind -- hold from now on
 		a.streams = streams
-		a.msg = ui.NewMessages(streams, a.messages())
+		a.msg = ui.NewMessages(streams, a.messageOptions())
 	}()
 	line.cmd.SetContext(ctx)
 	if err = a.prepare(line.cmd); err == nil {

@@ -77,18 +77,18 @@ of every bad tensor, logs, op_config.csv.`,
 		Args:              atMost(2),
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 && exists(args[0]) != nil {
-				if err := goneError(cmd, args[0]); err != nil {
+			if len(args) > 0 && checkExists(args[0]) != nil {
+				if err := removedError(cmd, args[0]); err != nil {
 					return err
 				}
 			}
-			return misspelled(cmd, args, runCompare(cmd, a, opts, args))
+			return hintAtCommand(cmd, args, runCompare(cmd, a, opts, args))
 		},
 	}
 	cmd.Long += formatHelp[*record.Report]() + exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
 	cmd.SuggestionsMinimumDistance = 2 // without it cobra suggests exact names only
-	define(cmd, append(opts.flags(), opts.shards.flags()...)...)
-	exclusive(cmd, "json", "format")
+	addFlags(cmd, append(opts.flags(), opts.shards.flags()...)...)
+	makeExclusive(cmd, "json", "format")
 	a.shardable[cmd] = opts
 	cmd.AddCommand(newCompareDetailCommand(a), newCompareDeterminismCommand(a), newCompareCheckpointsCommand(a), newCompareJudgeCommand(a), newMergeOf(a, mergeComparisons))
 	return cmd
@@ -96,13 +96,13 @@ of every bad tensor, logs, op_config.csv.`,
 
 // flags lists the flags without the flags about shards.
 func (o *compareOptions) flags() []cmdFlag {
-	return slices.Concat(o.sides(), o.operators(), o.pairs(), o.ofRanks(), o.shapes(), o.graph(), o.acceptance(), o.execution(), o.judge(), o.failures(), []cmdFlag{
+	return slices.Concat(o.bothSideFlags(), o.operatorFlags(), o.pairFlags(), o.rankFlags(), o.shapeFlags(), o.graphFlags(), o.acceptanceFlags(), o.orderFlags(), o.judgeFlags(), o.failureFlags(), []cmdFlag{
 		{"fail-fast", boolSwitch(&o.FailFast), "stop after the first failure by limits in execution order", ci, rare},
 	}, o.output.flags())
 }
 
-// ofRanks lists the flags for runs of many ranks.
-func (o *compareOptions) ofRanks() (all []cmdFlag) {
+// rankFlags lists the flags for runs of many ranks.
+func (o *compareOptions) rankFlags() (all []cmdFlag) {
 	for _, f := range groupFlags(&o.Groups.Mesh, &o.groups) {
 		f.is |= rare
 		all = append(all, f)
@@ -126,16 +126,16 @@ func (o *compareOptions) prepare(cmd *cobra.Command, a *app, args []string) (*co
 	o.Origin = o.shards.origin(cmd, args, o.Shard, "")
 	plan, err := compare.New(cmd.Context(), o.Options)
 	if err != nil {
-		return nil, a.notCompared(err)
+		return nil, a.concludeError(err)
 	}
 	if n := plan.CountOtherFiles(); n > 0 {
-		a.say([]batch.Message{batch.Infof("%s ignored: neither dumps nor arrays", lang.CountText(n, "other file"))})
+		a.printMessages([]batch.Message{batch.Infof("%s ignored: neither dumps nor arrays", lang.CountText(n, "other file"))})
 	}
 	if plan.HoldsWeights() {
-		a.say([]batch.Message{batch.Infof("these look like weights: 'dumptool compare checkpoints' finds them under other names and in other layouts, and needs no limits")})
+		a.printMessages([]batch.Message{batch.Infof("these look like weights: 'dumptool compare checkpoints' finds them under other names and in other layouts, and needs no limits")})
 	}
-	if n := plan.Reads(); n > 0 {
-		a.say([]batch.Message{batch.Infof("no graph file found: inferring the data flow from tensor contents (reads %d more inputs of one side; --flow files skips this)", n)})
+	if n := plan.CountReads(); n > 0 {
+		a.printMessages([]batch.Message{batch.Infof("no graph file found: inferring the data flow from tensor contents (reads %d more inputs of one side; --flow files skips this)", n)})
 	}
 	return plan, nil
 }
@@ -162,7 +162,7 @@ func runCompare(cmd *cobra.Command, a *app, o *compareOptions, args []string) er
 		return o.compareShard(ctx, a, cmd, plan)
 	}
 	if o.shards.resume {
-		earlier, complete := o.earlier(a, cmd, plan, o.documentPath())
+		earlier, complete := o.earlierReport(a, cmd, plan, o.documentPath())
 		if complete {
 			return a.conclude(o.Outcome(earlier))
 		}
@@ -199,7 +199,7 @@ func (o *compareOptions) forShard() error {
 // compareShard compares the rounds of a shard and writes its document.
 func (o *compareOptions) compareShard(ctx context.Context, a *app, cmd *cobra.Command, plan *compare.Run) error {
 	path := o.documentPath()
-	earlier, complete := o.earlier(a, cmd, plan, path)
+	earlier, complete := o.earlierReport(a, cmd, plan, path)
 	if complete {
 		return nil
 	}
@@ -223,19 +223,19 @@ func (o *compareOptions) compareShard(ctx context.Context, a *app, cmd *cobra.Co
 	}
 	a.shardWritten(o.Shard, path)
 	if n := run.Unfetched(); n > 0 {
-		return unfetched(n)
+		return unfetchedError(n)
 	}
 	return nil
 }
 
 // documentPath returns the path of the document of the run or of the shard.
 func (o *compareOptions) documentPath() string {
-	return shard.Named(store.Join(o.output.out, o.Shard.Folder(), report.WriterOf[*record.Report]("json").File))
+	return shard.FindNamed(store.Join(o.output.out, o.Shard.Folder(), report.WriterOf[*record.Report]("json").File))
 }
 
-// earlier returns the report of the same work that --resume finds at path, or nil. complete reports
+// earlierReport returns the report of the same work that --resume finds at path, or nil. complete reports
 // whether it has no gaps.
-func (o *compareOptions) earlier(a *app, cmd *cobra.Command, plan *compare.Run, path string) (rep *record.Report, complete bool) {
+func (o *compareOptions) earlierReport(a *app, cmd *cobra.Command, plan *compare.Run, path string) (rep *record.Report, complete bool) {
 	origin := o.Origin
 	origin.Listing = plan.Listing()
 	d := o.shards.earlier(a, path, &origin)
@@ -246,13 +246,13 @@ func (o *compareOptions) earlier(a *app, cmd *cobra.Command, plan *compare.Run, 
 	if err != nil {
 		return nil, false
 	}
-	complete = !rep.Unfinished()
+	complete = !rep.IsUnfinished()
 	if o.Shard.IsSharded() { // broken files may have been repaired
 		complete = complete && rep.Counts[record.Error] == 0
 	}
 	switch {
 	case complete:
-		a.isComplete(path)
+		a.printComplete(path)
 	case !o.Shard.IsSharded() && !slices.Equal(reportWords(cmd.Flags(), d.Argv), reportWords(cmd.Flags(), origin.Argv)): // the rows have the data for the earlier reports
 		return nil, false
 	}
@@ -318,20 +318,20 @@ func (o *compareOptions) warnOfTables(a *app, cmd *cobra.Command) {
 
 // comparePairs compares the pairs of a plan, with a progress bar.
 func (a *app) comparePairs(ctx context.Context, plan *compare.Run) ([]execute.Part, error) {
-	return watched(a, "comparing", func(observe func(batch.Event)) ([]execute.Part, error) { return plan.Execute(ctx, observe) })
+	return withProgress(a, "comparing", func(observe func(batch.Event)) ([]execute.Part, error) { return plan.Execute(ctx, observe) })
 }
 
 // write writes the baseline and the reports.
 func (o *compareOptions) write(ctx context.Context, a *app, run comparedRun) error {
 	messages, notKept := o.SaveBaseline(run.Report)
-	a.say(messages)
+	a.printMessages(messages)
 	return cmp.Or(o.output.write(ctx, a, &o.Options, run), notKept)
 }
 
-// misspelled adds a hint if the first path of a run does not exist and resembles the name of a
+// hintAtCommand adds a hint if the first path of a run does not exist and resembles the name of a
 // command.
-func misspelled(cmd *cobra.Command, args []string, err error) error {
-	if len(args) == 0 || exitCode(err) != exitIncomplete || exists(args[0]) == nil {
+func hintAtCommand(cmd *cobra.Command, args []string, err error) error {
+	if len(args) == 0 || exitCode(err) != exitIncomplete || checkExists(args[0]) == nil {
 		return err
 	}
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
@@ -340,8 +340,8 @@ func misspelled(cmd *cobra.Command, args []string, err error) error {
 	return err
 }
 
-// notCompared concludes a comparison that an error ended.
-func (a *app) notCompared(err error) error {
+// concludeError concludes a comparison that an error ended.
+func (a *app) concludeError(err error) error {
 	if nothing, ok := errors.AsType[*plan.NothingError](err); ok {
 		return a.conclude(nothing.Outcome())
 	}
@@ -367,7 +367,7 @@ func configError(err error) error { return &codedError{exitUsage, err} }
 // load reads the files named by flags, and HPAA's files in a folder.
 func (o *comparison) load(folder string) error {
 	o.files.Folder = folder
-	if err := recognise(o.graphFiles, &o.files, &o.IR); err != nil {
+	if err := recogniseGraphs(o.graphFiles, &o.files, &o.IR); err != nil {
 		return err
 	}
 	if err := o.Load(o.files); err != nil {
@@ -382,8 +382,8 @@ func (o *comparison) chooseOps() (err error) {
 	return err
 }
 
-// recognise recognises the files of --graph-file and assigns each to the matching flag.
-func recognise(paths []string, files *sidefile.Files, ir *string) error {
+// recogniseGraphs recognises the files of --graph-file and assigns each to the matching flag.
+func recogniseGraphs(paths []string, files *sidefile.Files, ir *string) error {
 	for _, path := range paths {
 		role, err := sidefile.Recognise(path)
 		if err != nil {
@@ -450,7 +450,7 @@ func (a *app) comparePaths(ctx context.Context, o *comparison, out *string, args
 		return usagef("no NPU data given: --npu PATH is needed")
 	}
 	for _, path := range []string{o.Ref, o.NPU} {
-		if err := exists(path); err != nil {
+		if err := checkExists(path); err != nil {
 			return err
 		}
 	}
@@ -462,13 +462,13 @@ func (a *app) comparePaths(ctx context.Context, o *comparison, out *string, args
 	return nil
 }
 
-// findTwoSides finds both sides in the only path that is given, by --stems or by what lies there.
+// findTwoSides finds both sides in the only given path, by --stems or by the contents of the path.
 func (a *app) findTwoSides(ctx context.Context, o *comparison) error {
 	if o.Stems[0] != "" {
 		o.NPU = o.Ref
 		return nil
 	}
-	if err := exists(o.Ref); err != nil {
+	if err := checkExists(o.Ref); err != nil {
 		return err
 	}
 	run, err := dumpdir.Open(ctx, []string{o.Ref}, dumpdir.Options{})
@@ -484,15 +484,15 @@ func (a *app) findTwoSides(ctx context.Context, o *comparison) error {
 			lang.CommandLine("compare", lang.PathArgument(o.Ref), "--stems", strings.Join(sides.Stems[:2], ",")))
 	case sides.Stems != nil:
 		o.NPU, o.Stems = o.Ref, [2]string(sides.Stems)
-		a.say([]batch.Message{batch.Infof("%s holds two sides: files named %s are the reference, files named %s the NPU data (--stems)", o.Ref, o.Stems[0], o.Stems[1])})
+		a.printMessages([]batch.Message{batch.Infof("%s holds two sides: files named %s are the reference, files named %s the NPU data (--stems)", o.Ref, o.Stems[0], o.Stems[1])})
 	default:
-		a.say([]batch.Message{batch.Infof("%s holds two sides: %s is the reference, %s the NPU data", o.Ref, sides.Reference, sides.NPU)})
+		a.printMessages([]batch.Message{batch.Infof("%s holds two sides: %s is the reference, %s the NPU data", o.Ref, sides.Reference, sides.NPU)})
 		o.Ref, o.NPU = sides.Reference, sides.NPU
 	}
 	return nil
 }
 
-// keepOut excludes the output folder from the sides, and refuses it as one of them.
+// keepOut excludes the output folder from the sides, and refuses it as a side.
 func (o *comparison) keepOut(out string) error {
 	o.Skip = out
 	switch {
@@ -505,8 +505,8 @@ func (o *comparison) keepOut(out string) error {
 	return nil
 }
 
-// exists checks that a path is a file, a folder, or a tensor in an existing file.
-func exists(path string) error {
+// checkExists checks that a path is a file, a folder, or a tensor in an existing file.
+func checkExists(path string) error {
 	var coded *codedError
 	if _, _, err := tensorfile.Split(path); errors.As(err, &coded) {
 		return err

@@ -45,42 +45,40 @@ func newComparison() *comparison {
 	return o
 }
 
-// sides lists the flags for both sides.
-func (o *comparison) sides() []cmdFlag {
+func (o *comparison) bothSideFlags() []cmdFlag {
 	return slices.Concat([]cmdFlag{
-		{"cpu|g|cpu-dir|golden", text(&o.Ref), "`PATH` of the reference: a file or a folder", choosing, onMsaccucmp},
-		{"npu|m|npu-dir", text(&o.NPU), "`PATH` of the NPU data: a file or a folder", choosing, onMsaccucmp},
+		{"cpu|g|cpu-dir|golden", textValue(&o.Ref), "`PATH` of the reference: a file or a folder", choosing, onMsaccucmp},
+		{"npu|m|npu-dir", textValue(&o.NPU), "`PATH` of the NPU data: a file or a folder", choosing, onMsaccucmp},
 		morePaths(&o.paths),
-	}, sideFlags(&o.RefRounds, &o.NPURounds), []cmdFlag{o.jobs(), containerFlag(&o.Version)})
+	}, sideFlags(&o.RefRounds, &o.NPURounds), []cmdFlag{o.workersFlag(), containerFlag(&o.Version)})
 }
 
-// jobs is the flag for the number of workers of a comparison.
-func (o *comparison) jobs() cmdFlag {
+// workersFlag is the flag for the number of workers of a comparison.
+func (o *comparison) workersFlag() cmdFlag {
 	return jobsFlag(&o.Workers, "`N` workers; default: one per CPU, at most 16")
 }
 
-// judge lists the flags for the verdict.
-func (o *comparison) judge() []cmdFlag {
+func (o *comparison) judgeFlags() []cmdFlag {
 	v, l := &o.Judge.Verdict, &o.Judge.Limits
 	share := func(x float64) bool { return x >= 0 && x <= 1 }
 	finite := func(x float64) bool { return x >= 0 && !math.IsInf(x, 0) }
 	return []cmdFlag{
 		{"verdict", choice(&v.Mode, limits.VerdictModes()), "`RULE` that decides: evidence of a fault, or limits; default: limits if any are given, else evidence", judging, onLimits},
 		{"profile", limitsProfile(&l.Profile), "`NAME` of a set of limits; hpaa, dtype (by element type), torch, exact", judging, onLimits},
-		{"atol", number(&l.Atol, 0), "absolute limit `A`; hpaa: 0.005", judging, onLimits},
-		{"rtol", number(&l.Rtol, 0), "limit relative to the reference `R`; hpaa: 0.2", judging, onLimits},
+		{"atol", optionalNumber(&l.Atol, 0), "absolute limit `A`; hpaa: 0.005", judging, onLimits},
+		{"rtol", optionalNumber(&l.Rtol, 0), "limit relative to the reference `R`; hpaa: 0.2", judging, onLimits},
 		{"gate", metricGate(), "fail by `METRICS` of a whole tensor; cosine>=0.99, red<=0.01 (relative Euclidean distance), mean_rel<=0.01 (also undefined because a reference of zeros differs), sqnr>=30 (dB), ulp<=4 (of the NPU's type), with commas between them", judging, onLimits},
-		{"op-config|op-config-name", text(&o.files.OpConfig), "limits per operator in `FILE` (op_name,atol,rtol)", judging, onLimits | onHPAA},
+		{"op-config|op-config-name", textValue(&o.files.OpConfig), "limits per operator in `FILE` (op_name,atol,rtol)", judging, onLimits | onHPAA},
 		{"tol-mode", byName(&o.Judge.Mode, limits.TolModes(), metrics.IsClose, metrics.BothExceeded, metrics.EitherExceeded), "error `RULE`: isclose (beyond atol + rtol*|cpu|), both-exceeded, either-exceeded", judging, rare | onLimits | onHPAA},
 		{"nan-policy", choice(&v.NaN, limits.NaNPolicies()), "`POLICY` for NaN and infinities: strict, equal, hpaa (replaced as HPAA does), ignore (not counted; a tensor with no other elements fails)", judging, rare | onLimits | onHPAA},
-		{"max-error-ratio", decimal(&v.MaxErrorRatio, share, "want a share from 0 to 1"), "a tensor passes with at most this `SHARE` of error elements", judging, rare | onLimits},
-		{"min-cos", number(&v.Gates.MinCos, -1), "fail below this cosine `C`", judging, hidden | onLimits},
-		{"max-red", number(&v.Gates.MaxRED, 0), "fail above this relative Euclidean distance `D`", judging, hidden | onLimits},
-		{"max-mean-rel", number(&v.Gates.MaxMeanRel, 0), "fail above this mean relative error `E`, and where it is undefined because a reference of zeros differs", judging, hidden | onLimits},
-		{"min-sqnr", number(&v.Gates.MinSQNR, math.Inf(-1)), "fail below this signal to noise ratio in `DB`", judging, hidden | onLimits},
-		{"max-ulp", number(&v.Gates.MaxULP, 0), "fail above this distance in `ULPS` of the NPU's type", judging, hidden | onLimits},
-		{"int-tol", number(&l.IntTol, 0), "limit for pairs of integers `N`", judging, rare | onLimits},
-		{"accum", decimal(&l.Accum, finite, "want a number from 0"), "widen the profile's rtol by sqrt(`K`), K products added up per element", judging, rare | onLimits},
+		{"max-error-ratio", decimalValue(&v.MaxErrorRatio, share, "want a share from 0 to 1"), "a tensor passes with at most this `SHARE` of error elements", judging, rare | onLimits},
+		{"min-cos", optionalNumber(&v.Gates.MinCos, -1), "fail below this cosine `C`", judging, hidden | onLimits},
+		{"max-red", optionalNumber(&v.Gates.MaxRED, 0), "fail above this relative Euclidean distance `D`", judging, hidden | onLimits},
+		{"max-mean-rel", optionalNumber(&v.Gates.MaxMeanRel, 0), "fail above this mean relative error `E`, and where it is undefined because a reference of zeros differs", judging, hidden | onLimits},
+		{"min-sqnr", optionalNumber(&v.Gates.MinSQNR, math.Inf(-1)), "fail below this signal to noise ratio in `DB`", judging, hidden | onLimits},
+		{"max-ulp", optionalNumber(&v.Gates.MaxULP, 0), "fail above this distance in `ULPS` of the NPU's type", judging, hidden | onLimits},
+		{"int-tol", optionalNumber(&l.IntTol, 0), "limit for pairs of integers `N`", judging, rare | onLimits},
+		{"accum", decimalValue(&l.Accum, finite, "want a number from 0"), "widen the profile's rtol by sqrt(`K`), K products added up per element", judging, rare | onLimits},
 	}
 }
 
@@ -130,18 +128,17 @@ func metricGate() *spelling {
 	}}
 }
 
-// pairs lists the flags for pairing tensors.
-func (o *comparison) pairs() []cmdFlag {
+func (o *comparison) pairFlags() []cmdFlag {
 	return append(nodeFlags(&o.files.NameMap, &o.Pair.SkipKeys, &o.Pair.Exclude),
-		cmdFlag{"graph-file", texts(&o.graphFiles), "`FILE` with the data flow or the execution order; recognised by its content: an execution order of MindSpore, a map of consumers of HPAA, the graph of an offline model (JSON or ge_proto_*.txt), or a graph of MindSpore or folder of graphs", facts, onOrder | onHPAA | onMsaccucmp},
-		cmdFlag{"fusion|f|fusion-rule-file", text(&o.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", facts, hidden},
-		cmdFlag{"round", round(&o.Pair.Rounds), "compare `WHICH` of several rounds of one tensor: all, first, last, or a number from 0", pairing, rare},
+		cmdFlag{"graph-file", textList(&o.graphFiles), "`FILE` with the data flow or the execution order; recognised by its content: an execution order of MindSpore, a map of consumers of HPAA, the graph of an offline model (JSON or ge_proto_*.txt), or a graph of MindSpore or folder of graphs", facts, onOrder | onHPAA | onMsaccucmp},
+		cmdFlag{"fusion|f|fusion-rule-file", textValue(&o.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", facts, hidden},
+		cmdFlag{"round", roundValue(&o.Pair.Rounds), "compare `WHICH` of several rounds of one tensor: all, first, last, or a number from 0", pairing, rare},
 		cmdFlag{"unshard", choice(&o.Unshard, plan.Unshards()), "compare tensors of several ranks with their part of a reference of one rank, found by values, `WHEN`: auto where the ranks are sharded, off", pairing, rare},
-		cmdFlag{"match-rows", text(&o.files.Rows), "compare the rows that both sides have, of runs with another batch, padding or token layout, `BY`: auto (equal token ids), off, or a file with lines REF,NPU of row numbers from 0; default: off", pairing, rare},
-		cmdFlag{"stems", parsed(&o.Stems, parseStems), "both sides are in one folder: `A,B` are the beginnings or ends of file names, A for the reference, B for the NPU", pairing, rare},
+		cmdFlag{"match-rows", textValue(&o.files.Rows), "compare the rows that both sides have, of runs with another batch, padding or token layout, `BY`: auto (equal token ids), off, or a file with lines REF,NPU of row numbers from 0; default: off", pairing, rare},
+		cmdFlag{"stems", parsedValue(&o.Stems, parseStems), "both sides are in one folder: `A,B` are the beginnings or ends of file names, A for the reference, B for the NPU", pairing, rare},
 		cmdFlag{"pair", byName(&o.Pair.NamesOnly, []string{"rules", "names"}, false, true), "pair tensors by `WHAT`: rules (equal names; what remains, by the spellings of exporters, the names that ATC joins, the places of modules), or names (equal names only)", pairing, rare},
 		cmdFlag{"fuzzy", boolSwitch(&o.Pair.Fuzzy), "pair msprobe calls without a partner by their order, ignoring their numbers", pairing, rare},
-		cmdFlag{"mask", text(&o.Mask), "tensor `NAME` beside log_probs: its zeros mark padding, which does not count; default: response_mask, if present", judging, rare},
+		cmdFlag{"mask", textValue(&o.Mask), "tensor `NAME` beside log_probs: its zeros mark padding, which does not count; default: response_mask, if present", judging, rare},
 		cmdFlag{"inputs", boolSwitch(&o.Pair.Inputs), "compare the inputs in dumps too; default: if the reference has inputs", pairing, rare})
 }
 
@@ -160,11 +157,11 @@ func stemsFlag(to *dumpdir.Stem) cmdFlag {
 		stems, err := parseStems(text)
 		return dumpdir.Stem{Own: stems[1], Other: stems[0]}, err
 	}
-	return cmdFlag{"stems", parsed(to, read), "for a folder with both sides, like --stems of compare: only files whose names begin or end with B, by `A,B`", choosing, rare}
+	return cmdFlag{"stems", parsedValue(to, read), "for a folder with both sides, like --stems of compare: only files whose names begin or end with B, by `A,B`", choosing, rare}
 }
 
-// round chooses among several rounds of one tensor.
-func round(to *plan.Rounds) *value[plan.Rounds] {
+// roundValue chooses among several rounds of one tensor.
+func roundValue(to *plan.Rounds) *value[plan.Rounds] {
 	return &value[plan.Rounds]{to: to, kind: "string", given: "all", known: []string{"all", "first", "last"}, read: func(text string) (plan.Rounds, error) {
 		switch strings.ToLower(text) {
 		case "all", "":
@@ -182,22 +179,21 @@ func round(to *plan.Rounds) *value[plan.Rounds] {
 	}}
 }
 
-// operators lists the flags that choose operators or explain missing ones.
-func (o *comparison) operators() []cmdFlag {
+// operatorFlags lists the flags that choose operators or explain missing ones.
+func (o *comparison) operatorFlags() []cmdFlag {
 	return []cmdFlag{
 		opsFlag(&o.ops),
-		{"ops-from", text(&o.files.Ops), "only operators of the names in `FILE`, one a line", choosing, hidden},
-		{"result", text(&o.files.Logs), "folder `DIR` with the logs of 'hpaa import', which say why the NPU lacks tensors; default: the folder of the reports", facts, rare | onHPAA},
+		{"ops-from", textValue(&o.files.Ops), "only operators of the names in `FILE`, one a line", choosing, hidden},
+		{"result", textValue(&o.files.Logs), "folder `DIR` with the logs of 'hpaa import', which say why the NPU lacks tensors; default: the folder of the reports", facts, rare | onHPAA},
 	}
 }
 
-// shapes lists the flags for shapes and axis orders.
-func (o *comparison) shapes() []cmdFlag {
+func (o *comparison) shapeFlags() []cmdFlag {
 	s := &o.Shape
 	return []cmdFlag{
-		{"auto-layout", bare("true", byName(&s.AutoLayout, []string{"auto", "true", "false", "off"}, align.LayoutByValues, align.LayoutByShape, align.LayoutOff, align.LayoutOff)),
+		{"auto-layout", withoutArgument("true", byName(&s.AutoLayout, []string{"auto", "true", "false", "off"}, align.LayoutByValues, align.LayoutByShape, align.LayoutOff, align.LayoutOff)),
 			"permute the axes of NPU tensors `WHEN`: auto if exactly one permutation makes the values agree, true if one known permutation has the reference's shape, off", pairing, rare | onLayouts},
-		{"transpose", byKey(&s.Transpose, permutation), "permute the axes of an NPU tensor: `OP=PERM`, such as conv1=0,3,1,2", pairing, rare | onLayouts},
+		{"transpose", byKey(&s.Transpose, parsePermutation), "permute the axes of an NPU tensor: `OP=PERM`, such as conv1=0,3,1,2", pairing, rare | onLayouts},
 		{"ref-format", axisOrder(&s.RefFormat), "axis `ORDER` of the reference, such as NHWC; default: from shapes and dumps", pairing, rare | onLayouts},
 		{"npu-format", axisOrder(&s.NPUFormat, "NC1HWC0", "FRACTAL_Z", "FRACTAL_NZ", "NDC1HWC0", "FRACTAL_Z_3D"), "`LAYOUT` of arrays and raw files of the NPU whose names have none, such as NC1HWC0", pairing, rare | onLayouts},
 		{"original-format", axisOrder(&s.OriginalFormat), "axis `ORDER` of the original shapes in dumps, where several would fit", pairing, rare | onLayouts},
@@ -210,8 +206,8 @@ func (o *comparison) shapes() []cmdFlag {
 	}
 }
 
-// permutation reads OP=PERM, the axis permutation of an operator.
-func permutation(text string) (op string, perm []int, err error) {
+// parsePermutation reads OP=PERM, the axis permutation of an operator.
+func parsePermutation(text string) (op string, perm []int, err error) {
 	i := strings.LastIndexByte(text, '=')
 	axes := strings.Trim(text[i+1:], "()[] ")
 	if i < 1 || !numbersForm().MatchString(axes) {
@@ -232,15 +228,14 @@ func permutation(text string) (op string, perm []int, err error) {
 	return text[:i], perm, nil
 }
 
-// orders lists the sources of the execution order.
-var orders = []string{"auto", "dump.json", "runtime", "csv", "ir", "fusion", "consumers", "statistics", "sequence", "timestamp", "id", "number", "name"}
+// orderSources lists the sources of the execution order.
+var orderSources = []string{"auto", "dump.json", "runtime", "csv", "ir", "fusion", "consumers", "statistics", "sequence", "timestamp", "id", "number", "name"}
 
-// execution lists the flags for the execution order.
-func (o *comparison) execution() []cmdFlag {
+func (o *comparison) orderFlags() []cmdFlag {
 	return []cmdFlag{
-		{"order", choice(&o.order, orders), filled("`SOURCE` of the execution order: %s, or auto: the first one available", orders[1:]), facts, rare | onOrder},
-		{"node-runtime-filename", text(&o.files.Runtime), "times of operators in `FILE`, as HPAA's node_runtime.file", facts, rare | onOrder | onHPAA},
-		{"order-file", text(&o.files.Execution), "execution order in `FILE`, one operator a line, as MindSpore's ms_execution_order_graph_0.csv", facts, hidden},
+		{"order", choice(&o.order, orderSources), fillUsage("`SOURCE` of the execution order: %s, or auto: the first one available", orderSources[1:]), facts, rare | onOrder},
+		{"node-runtime-filename", textValue(&o.files.Runtime), "times of operators in `FILE`, as HPAA's node_runtime.file", facts, rare | onOrder | onHPAA},
+		{"order-file", textValue(&o.files.Execution), "execution order in `FILE`, one operator a line, as MindSpore's ms_execution_order_graph_0.csv", facts, hidden},
 	}
 }
 
@@ -268,26 +263,26 @@ func (o *comparison) chooseOrder() error {
 	return nil
 }
 
-// graph lists the flags for the data flow between operators, which the diagnosis uses.
-func (o *comparison) graph() []cmdFlag {
+// graphFlags lists the flags for the data flow between operators, which the diagnosis uses.
+func (o *comparison) graphFlags() []cmdFlag {
 	ir := irFlag(&o.IR)
 	ir.is |= hidden
 	return []cmdFlag{
-		{"consumer-map|consumer-map-filename", text(&o.files.Consumers), "inputs of operators in `FILE`, as HPAA's consumer_map_dict.file", facts, hidden},
+		{"consumer-map|consumer-map-filename", textValue(&o.files.Consumers), "inputs of operators in `FILE`, as HPAA's consumer_map_dict.file", facts, hidden},
 		ir,
-		{"flow", choice(&o.Judge.Verdict.Flow, limits.FlowsFrom()), "source of the data flow: auto (graph files, else inputs whose elements equal an earlier output, which reads the inputs of one side), files, none", facts, rare | onOrder},
+		{"flow", choice(&o.Judge.Verdict.Flow, limits.FlowSources()), "source of the data flow: auto (graph files, else inputs whose elements equal an earlier output, which reads the inputs of one side), files, none", facts, rare | onOrder},
 	}
 }
 
-// acceptance lists the flags for the acceptance of single operators, and for other runs that a
+// acceptanceFlags lists the flags for the acceptance of single operators, and for other runs that a
 // verdict uses.
-func (o *comparison) acceptance() []cmdFlag {
+func (o *comparison) acceptanceFlags() []cmdFlag {
 	return []cmdFlag{
-		{"noise", text(&o.Second), "`PATH` of a second reference of lower precision; its distance from the first is the noise that the verdict allows", facts, onLimits},
+		{"noise", textValue(&o.Second), "`PATH` of a second reference of lower precision; its distance from the first is the noise that the verdict allows", facts, onLimits},
 		{"standard", choice(&o.Standard.Name, standard.Names()), "judge single operators by the acceptance standard `NAME` instead: cann-eco, cann-mixed, cann-l0, cann-l1, cann-l2 (the last three need --third)", judging, rare | onLimits},
-		{"third", text(&o.Third), "`PATH` of a third-party result for --standard, paired with the reference like the NPU data", judging, rare | onLimits},
+		{"third", textValue(&o.Third), "`PATH` of a third-party result for --standard, paired with the reference like the NPU data", judging, rare | onLimits},
 		{"check", choice(&o.Check, conclude.CheckModes()), "compute `OPERATORS` of the NPU again from their own dumped inputs: suspects (operators that the evidence suspects or cannot clear), all, none", judging, rare | onLimits},
-		{"hf32", bare(string(limits.HF32On), choice(&o.Judge.Verdict.HF32, limits.HF32s())), "`MODE` says whether float32 products use HF32, that is inputs rounded to 11 bits: auto (on if all products of a kind show it; off with --standard), on (also without MODE), off", judging, rare | onLimits},
+		{"hf32", withoutArgument(string(limits.HF32On), choice(&o.Judge.Verdict.HF32, limits.HF32Modes())), "`MODE` says whether float32 products use HF32, that is inputs rounded to 11 bits: auto (on if all products of a kind show it; off with --standard), on (also without MODE), off", judging, rare | onLimits},
 	}
 }
 
@@ -313,7 +308,7 @@ func (o *comparison) chooseStandard() error {
 		if path == "" {
 			continue
 		}
-		if err := exists(path); err != nil {
+		if err := checkExists(path); err != nil {
 			return err
 		}
 	}
@@ -349,24 +344,24 @@ func failStatus(name string) (record.Status, error) {
 	return status, nil
 }
 
-// failures lists the flags for the baseline and the exit status. Both depend on all rows of a run.
-func (o *comparison) failures() []cmdFlag {
+// failureFlags lists the flags for the baseline and the exit status. Both depend on all rows of a run.
+func (o *comparison) failureFlags() []cmdFlag {
 	return []cmdFlag{
-		{"fail-on", each(&o.FailOn, failNames, failNames[:4], failStatus), filled("`STATUSES` that fail; %s", failNames), ci, 0},
+		{"fail-on", elementList(&o.FailOn, failNames, failNames[:4], failStatus), fillUsage("`STATUSES` that fail; %s", failNames), ci, 0},
 		{"exit-zero", boolSwitch(&o.ExitZero), "failures do not change the exit status", ci, 0},
-		{"baseline", text(&o.BaselineFile), "failures in `FILE` are known; only new and worse ones fail", ci, 0},
+		{"baseline", textValue(&o.BaselineFile), "failures in `FILE` are known; only new and worse ones fail", ci, 0},
 		{updateFlag, boolSwitch(&o.UpdateBaseline), "write the findings of this run to the file of --baseline", ci, rare},
-		{"baseline-slack", decimal(&o.Slack, func(x float64) bool { return x >= 1 }, "want a factor from 1"), "a known failure may get worse by up to this `FACTOR`", ci, rare},
-		{"require-coverage", required(&o.Coverage), "fail unless this `SHARE` is compared; of the reference: all, 90%, 0.9, or a number of tensors", ci, 0},
+		{"baseline-slack", decimalValue(&o.Slack, func(x float64) bool { return x >= 1 }, "want a factor from 1"), "a known failure may get worse by up to this `FACTOR`", ci, rare},
+		{"require-coverage", coverageValue(&o.Coverage), "fail unless this `SHARE` is compared; of the reference: all, 90%, 0.9, or a number of tensors", ci, 0},
 	}
 }
 
 // updateFlag is a flag that shards leave to their merge.
 const updateFlag = "update-baseline"
 
-// required reads how much must be compared.
-func required(to *conclude.Required) *value[conclude.Required] {
-	return &value[conclude.Required]{to: to, kind: "string", read: func(text string) (conclude.Required, error) {
+// coverageValue reads how much must be compared.
+func coverageValue(to *conclude.RequiredCoverage) *value[conclude.RequiredCoverage] {
+	return &value[conclude.RequiredCoverage]{to: to, kind: "string", read: func(text string) (conclude.RequiredCoverage, error) {
 		r, ok := conclude.ParseRequired(text)
 		if !ok {
 			return r, wantf("want all, a share such as 0.9 or 90%%, or a number of tensors from 2")

@@ -46,8 +46,8 @@ func (o *compareOutput) flags() []cmdFlag {
 		{"diff-cnt", integerBetween(&elements.Count, 1, math.MaxInt, "want at least 1"), "at most `N` error elements in the CSV of an operator", closer, rare | onHPAA},
 		{"diff-order", byName(&elements.Worst, []string{"index", "worst"}, false, true), "`ORDER` of these elements: index or worst", closer, rare | onHPAA},
 		{"show-graph", boolSwitch(&pictures.Plots), "with -out: draw plots of bad tensors; three of each, as PNG files", closer, 0},
-		{"pictures", orAll(&pictures.Kept, 0, record.AllPictures), "keep the pictures of `N` tensors in compare.json, the most telling first, or of all", closer, rare},
-		{"max-bins", integerBetween(&pictures.Bins.Max, math.MinInt, mostBins, fmt.Sprintf("want at most %d, more than a plot is wide", mostBins)), "at most `N` bins in the histograms of plots and pictures", closer, rare},
+		{"pictures", integerOrAll(&pictures.Kept, 0, record.AllPictures), "keep the pictures of `N` tensors in compare.json, the most telling first, or of all", closer, rare},
+		{"max-bins", integerBetween(&pictures.Bins.Max, math.MinInt, maxBins, fmt.Sprintf("want at most %d, more than a plot is wide", maxBins)), "at most `N` bins in the histograms of plots and pictures", closer, rare},
 		{"min-bins", integerBetween(&pictures.Bins.Min, 1, math.MaxInt, "want at least 1"), "at least `N` bins", closer, rare},
 	}...)
 }
@@ -65,13 +65,13 @@ func (o *compareOutput) reportStyleFlags() []cmdFlag {
 	}...)
 }
 
-// sharedReportFlags lists the flags that change a report, and both sides however they were given.
+// sharedReportFlags lists the flags that change a report, and all flags that name the two sides.
 func sharedReportFlags(flags *pflag.FlagSet) []string {
 	for _, side := range []string{"cpu", "npu"} {
 		flags.Lookup(side).Changed = true
 	}
 	return wordsOf(flags, func(f *pflag.Flag) bool {
-		return findsResults(f) || shapesReports(f) && f.Name != "format" && f.Name != "json"
+		return changesResults(f) || changesReports(f) && f.Name != "format" && f.Name != "json"
 	})
 }
 
@@ -86,8 +86,8 @@ func (o *compareOutput) check() error {
 const (
 	// maxWorst limits the worst elements kept per tensor.
 	maxWorst = 10000
-	// mostBins limits the bins of a histogram.
-	mostBins = 1000
+	// maxBins limits the bins of a histogram.
+	maxBins = 1000
 	// manyRows is the largest number of rows that reports list in full.
 	manyRows = 1_000_000
 	// largeRows is the number of rows whose compare.json takes about 100 MB.
@@ -175,15 +175,15 @@ func (o *compareOutput) write(ctx context.Context, a *app, opt *conclude.Options
 	ropt.Page.Lang, ropt.Page.NoPaths = string(a.global.lang), o.noPaths // the browser's language unless --lang is given
 	rep := run.Report
 	if ropt.OnlyBad = o.rows == "bad" || o.rows == "" && rep.Len() > manyRows; ropt.OnlyBad && o.rows == "" {
-		a.say([]batch.Message{batch.Infof("%d rows: those that passed are left out of compare.json, junit.xml and report.html (--rows all keeps them)", rep.Len())})
+		a.printMessages([]batch.Message{batch.Infof("%d rows: rows that passed are left out of compare.json, junit.xml and report.html (--rows all keeps them)", rep.Len())})
 	}
 	passed := rep.Counts[record.Pass] + rep.Counts[record.Rounding]
 	if o.out != "" && o.rows == "" && !ropt.OnlyBad && rep.Len() >= largeRows && 2*passed >= rep.Len() {
-		a.say([]batch.Message{batch.Infof("%d rows: compare.json becomes large; --rows bad leaves out the %d that passed", rep.Len(), passed)})
+		a.printMessages([]batch.Message{batch.Infof("%d rows: compare.json becomes large; --rows bad leaves out the %d that passed", rep.Len(), passed)})
 	}
 	if o.out == "" {
 		if o.pictures.Plots {
-			a.say([]batch.Message{batch.Warnf("--show-graph: plots are drawn with -out DIR only")})
+			a.printMessages([]batch.Message{batch.Warnf("--show-graph: plots are drawn with -out DIR only")})
 		}
 		var interrupted error
 		if opt.Pictures != nil {
@@ -200,7 +200,7 @@ func (o *compareOutput) write(ctx context.Context, a *app, opt *conclude.Options
 		}
 	}
 	left, failed := report.WriteComparison(report.NewCompareFolder(o.out, rep, opt.BaselineFile), o.formats, rep, ropt)
-	summary := a.text()
+	summary := a.textOptions()
 	summary.Matrix = o.look.Matrix
 	if err := summary.WriteCompare(a.out, rep); err != nil {
 		return err
@@ -223,9 +223,9 @@ func (a *app) gatherPictures(ctx context.Context, opt *execute.PictureOptions, r
 		}
 	}
 	if drawn > manyPlots {
-		a.say([]batch.Message{batch.Infof("--show-graph: drawing 3 plots each of %d tensors", drawn)})
+		a.printMessages([]batch.Message{batch.Infof("--show-graph: drawing 3 plots each of %d tensors", drawn)})
 	}
-	return watched(a, "drawing", func(observe func(batch.Event)) ([]error, error) {
+	return withProgress(a, "drawing", func(observe func(batch.Event)) ([]error, error) {
 		return run.plan.Pictures(ctx, run.Report, run.parts, observe, draw)
 	})
 }

@@ -43,12 +43,12 @@ and order, and the worst elements as a CSV file.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runCompareDetail(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += formatHelp[*record.Row]() + exitStatus(exitFound, exitNothing, exitInterrupted)
-	define(cmd, slices.Concat([]cmdFlag{
-		{"op", text(&opts.op), "operator `NAME`, or a unique end of it; NAME:output:K for one of its tensors", choosing, 0},
+	addFlags(cmd, slices.Concat([]cmdFlag{
+		{"op", textValue(&opts.op), "operator `NAME`, or a unique end of it; NAME:output:K for one of its tensors", choosing, 0},
 		{"topn", integerBetween(&opts.Top, 1, maxWorst, fmt.Sprintf("want 1 to %d", maxWorst)), "show the worst `N` elements", reporting, 0},
 		outFlag(&opts.out, "write tensors and elements to folder `DIR`"),
 		(*exitZero)(&opts.ExitZero).flag("failures do not change the exit status"),
-	}, opts.sides(), opts.judge(), opts.pairs(), opts.shapes())...)
+	}, opts.bothSideFlags(), opts.judgeFlags(), opts.pairFlags(), opts.shapeFlags())...)
 	formatFlag[*record.Row](cmd, &opts.format)
 	return cmd
 }
@@ -85,7 +85,7 @@ func runCompareDetail(ctx context.Context, a *app, opts *compareDetailOptions, a
 	}
 	plan, err := compare.NewDetail(ctx, opts.Options, selector)
 	if err != nil {
-		return a.notCompared(err)
+		return a.concludeError(err)
 	}
 	parts, err := a.comparePairs(ctx, plan)
 	if err != nil {
@@ -151,8 +151,8 @@ explain the difference), or UNKNOWN.`,
 		},
 	}
 	cmd.Long += formatHelp[*determinism.Report]() + exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
-	define(cmd, slices.Concat([]cmdFlag{morePaths(&opts.paths)}, roundFlags(&opts.RefRounds), opts.operators(), opts.pairs(), opts.execution(),
-		[]cmdFlag{opts.jobs(), containerFlag(&opts.Version), {"fail-on", choice(&opts.failOn, []string{"differ", "fault"}), "`WHAT` fails: differ (any bit), or fault (causes FAULT and UNKNOWN)", ci, 0},
+	addFlags(cmd, slices.Concat([]cmdFlag{morePaths(&opts.paths)}, roundFlags(&opts.RefRounds), opts.operatorFlags(), opts.pairFlags(), opts.orderFlags(),
+		[]cmdFlag{opts.workersFlag(), containerFlag(&opts.Version), {"fail-on", choice(&opts.failOn, []string{"differ", "fault"}), "`WHAT` fails: differ (any bit), or fault (causes FAULT and UNKNOWN)", ci, 0},
 			(*exitZero)(&opts.ExitZero).flag("differences do not change the exit status")})...)
 	addReportFlags[*determinism.Report](cmd, &opts.output)
 	return cmd
@@ -172,17 +172,17 @@ func runCompareDeterminism(ctx context.Context, a *app, o *compareDeterminismOpt
 	}
 	warn(a, o.Warnings)
 	for i := range args {
-		if err := exists(args[i]); err != nil {
+		if err := checkExists(args[i]); err != nil {
 			return err
 		}
 	}
-	d, err := watched(a, "comparing", func(observe func(batch.Event)) (*determinism.Report, error) {
+	d, err := withProgress(a, "comparing", func(observe func(batch.Event)) (*determinism.Report, error) {
 		return determinism.Check(ctx, determinism.Options{
 			Runs: args, Rounds: o.RefRounds, Pair: o.Pair, SideFiles: o.SideFiles, OrderBy: o.OrderBy, Files: o.files, IR: o.IR, Version: o.Version, Workers: o.Workers, Observe: observe,
 		})
 	})
 	if err != nil {
-		return a.notCompared(err)
+		return a.concludeError(err)
 	}
 	warn(a, d.Warnings)
 	if err := writeReports(a, &o.output, d, report.Options{}); err != nil {
@@ -223,10 +223,10 @@ are not loaded.`,
 		},
 	}
 	cmd.Long += formatHelp[*checkpoint.Report]() + exitStatus(exitFound, exitNothing, exitInterrupted)
-	define(cmd,
-		cmdFlag{"allow", text(&opts.allowed), "accept tensors of these `STATUSES` too, separated by commas: scaled, lora, only_a, only_b", ci, 0},
-		cmdFlag{"adapter", text(&opts.Adapter), "`FOLDER` of an adapter (LoRA): B is A with this adapter merged", pairing, 0},
-		cmdFlag{"write-map", text(&opts.writeMap), "write the pairs of tensors with equal elements to `FILE`, for --map-node-dict", reporting, 0},
+	addFlags(cmd,
+		cmdFlag{"allow", textValue(&opts.allowed), "accept tensors of these `STATUSES` too, separated by commas: scaled, lora, only_a, only_b", ci, 0},
+		cmdFlag{"adapter", textValue(&opts.Adapter), "`FOLDER` of an adapter (LoRA): B is A with this adapter merged", pairing, 0},
+		cmdFlag{"write-map", textValue(&opts.writeMap), "write the pairs of tensors with equal elements to `FILE`, for --map-node-dict", reporting, 0},
 		cmdFlag{"all", boolSwitch(&opts.all), "list all tensors", reporting, 0},
 		jobsFlag(&opts.Workers, "`N` workers; default: one per CPU, at most 16"),
 		(*exitZero)(&opts.exitZero).flag("differences do not change the exit status"))
@@ -247,11 +247,11 @@ func runCompareCheckpoints(ctx context.Context, a *app, o *compareCheckpointsOpt
 		return err
 	}
 	for _, path := range []string{o.A, o.B, cmp.Or(o.Adapter, o.A)} {
-		if err := exists(path); err != nil {
+		if err := checkExists(path); err != nil {
 			return err
 		}
 	}
-	r, err := watched(a, "comparing", func(observe func(batch.Event)) (*checkpoint.Report, error) {
+	r, err := withProgress(a, "comparing", func(observe func(batch.Event)) (*checkpoint.Report, error) {
 		o.Observe = observe
 		return checkpoint.Compare(ctx, o.Options)
 	})
@@ -292,7 +292,7 @@ Limits that are not given come from the profile, not from the run.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runCompareJudge(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += formatHelp[*conclude.Judgement]() + exitStatus(exitFound, exitNothing, exitCoverage)
-	define(cmd, append(opts.judge(), (*exitZero)(&opts.ExitZero).flag("failures do not change the exit status"))...)
+	addFlags(cmd, append(opts.judgeFlags(), (*exitZero)(&opts.ExitZero).flag("failures do not change the exit status"))...)
 	formatFlag[*conclude.Judgement](cmd, &opts.format)
 	return cmd
 }
@@ -313,11 +313,11 @@ func runCompareJudge(_ context.Context, a *app, opts *compareJudgeOptions, args 
 		a.warnf("%s belongs to an interrupted run: rows are missing", args[0])
 	}
 	if n := doc.LeftOut; n > 0 {
-		a.say([]batch.Message{batch.Warnf("%s omits %s that passed (--rows bad): their status under other limits is unknown (UNDECIDED)",
+		a.printMessages([]batch.Message{batch.Warnf("%s omits %s that passed (--rows bad): their status under other limits is unknown (UNDECIDED)",
 			args[0], lang.CountText(n, "row"))})
 	}
 	if j.ByLevels {
-		a.say([]batch.Message{batch.Infof("%s lacks the noise of its rows: using the evidence of the run", args[0])})
+		a.printMessages([]batch.Message{batch.Infof("%s lacks the noise of its rows: using the evidence of the run", args[0])})
 	}
 	if err := printResult(a, opts.format, j, report.Options{}); err != nil {
 		return err

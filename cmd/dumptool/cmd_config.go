@@ -63,16 +63,16 @@ func targetFlags(o *dumpconf.Options) []cmdFlag {
 
 // makingFlags lists the targetFlags that also apply to files that do not exist yet.
 func makingFlags(o *dumpconf.Options) []cmdFlag {
-	soc := text(&o.SoC)
+	soc := textValue(&o.SoC)
 	soc.known = []string{"A2", "A3", "Ascend310P", "Ascend910", "Ascend910B", "cpu", "gpu"}
-	version := parsed(&o.TargetVersion, func(text string) (dumpconf.Version, error) {
+	version := parsedValue(&o.TargetVersion, func(text string) (dumpconf.Version, error) {
 		v, err := dumpconf.ParseVersion(text)
 		if err != nil {
 			err = &valueError{err: err}
 		}
 		return v, err
 	})
-	backend := parsed(&o.Backend, func(text string) (string, error) {
+	backend := parsedValue(&o.Backend, func(text string) (string, error) {
 		i := slices.IndexFunc(configBackends, func(name string) bool { return strings.EqualFold(name, strings.ReplaceAll(text, "-", "_")) })
 		if i < 0 {
 			return "", wantf("want one of %s", strings.Join(configBackends, ", "))
@@ -130,7 +130,7 @@ and error.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runConfigExplain(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitFound, exitInterrupted)
-	define(cmd, append(targetFlags(&opts.Options),
+	addFlags(cmd, append(targetFlags(&opts.Options),
 		cmdFlag{"check-env", boolSwitch(&opts.checkEnv), "take the environment into account", facts, 0},
 		opts.exitZero.flag("errors do not change the exit status"), opts.json.flag("print a JSON object"))...)
 	return cmd
@@ -156,7 +156,7 @@ func runConfigExplain(ctx context.Context, a *app, opts *configExplainOptions, a
 		return err
 	}
 	a.msg.Hintf("%s", a.inLang(lang.Say("'dumptool config check' shows all errors")))
-	return a.conclude(opts.exitZero.of(batch.Outcomef(batch.Found, "errors found").AsShown()))
+	return a.conclude(opts.exitZero.applyTo(batch.Outcomef(batch.Found, "errors found").AsShown()))
 }
 
 // oneConfig reads the one file in the arguments.
@@ -206,13 +206,13 @@ func (o *configOutput) check(inputs ...string) error {
 		return asUsage(err)
 	}
 	if _, err := store.Lstat(o.out); err == nil && !o.force {
-		return o.isThere()
+		return o.existsError()
 	}
 	return nil
 }
 
-// isThere returns the error for a file that would be replaced.
-func (o *configOutput) isThere() error {
+// existsError returns the error for a file that would be replaced.
+func (o *configOutput) existsError() error {
 	return hintf(usagef("%s already exists", o.out), "--force replaces it")
 }
 
@@ -232,7 +232,7 @@ func (a *app) writeConfig(o *configOutput, text []byte, opt dumpconf.Options) (*
 	err := write(o.out, text)
 	switch {
 	case errors.Is(err, fs.ErrExist): // created in the meantime
-		return nil, o.isThere()
+		return nil, o.existsError()
 	case err != nil:
 		return nil, safefile.WithPath(o.out, err)
 	}
@@ -299,9 +299,9 @@ warnings), and 3 if a file could not be read or written.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runConfigCheck(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitFound, exitInterrupted)
-	define(cmd, targetFlags(&opts.Options)...)
+	addFlags(cmd, targetFlags(&opts.Options)...)
 	formatFlag[*report.ConfigChecks](cmd, &opts.format)
-	define(cmd,
+	addFlags(cmd,
 		cmdFlag{"check-fs", boolSwitch(&opts.checkFS), "check the folders named in the file too", facts, 0},
 		cmdFlag{"check-env", boolSwitch(&opts.checkEnv), "check the environment variables that override the file too", facts, 0},
 		cmdFlag{"world-size", integerBetween(&opts.WorldSize, 0, math.MaxInt64, "want a number from 0"), "the job has `N` ranks, for files of msprobe; default: unknown", facts, 0},
@@ -365,7 +365,7 @@ func runConfigCheck(ctx context.Context, a *app, opts *configCheckOptions, args 
 	if stopped != nil {
 		return stopped
 	}
-	return a.conclude(opts.exitZero.of(checks.Outcome(opts.fix, opts.write, opts.strict)))
+	return a.conclude(opts.exitZero.applyTo(checks.Outcome(opts.fix, opts.write, opts.strict)))
 }
 
 // checkConfigs checks files, and repairs them with --fix.
@@ -382,7 +382,7 @@ func (a *app) checkConfigs(ctx context.Context, opts *configCheckOptions, args [
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			a.failed(checks, err)
+			a.recordFailure(checks, err)
 			continue
 		}
 		a.checkConfig(opts, name, src, checks)
@@ -402,14 +402,14 @@ func (a *app) checkConfig(opts *configCheckOptions, name string, src []byte, che
 		return nil
 	})
 	if err != nil {
-		a.failed(checks, safefile.WithPath(name, err))
+		a.recordFailure(checks, safefile.WithPath(name, err))
 		return
 	}
 	if opts.write && f.Changed() {
 		err = safefile.Replace(name, f.Fixed)
 	}
 	if err != nil {
-		a.failed(checks, safefile.WithPath(name, err))
+		a.recordFailure(checks, safefile.WithPath(name, err))
 	}
 	f.Written = opts.write && err == nil
 	checks.Files = append(checks.Files, f)
@@ -426,16 +426,16 @@ func (a *app) checkTree(ctx context.Context, opts configCheckOptions, dir string
 		err = lang.Errorf("%s: no configuration of MindSpore in it (.metadata/data_dump.json or rank_N/.dump_metadata/data_dump.json)", dir)
 	}
 	if err != nil {
-		a.failed(checks, err)
+		a.recordFailure(checks, err)
 	}
 	for _, err := range bad {
-		a.failed(checks, err)
+		a.recordFailure(checks, err)
 	}
 	opts.Schema = dumpconf.SchemaMindSpore
 	for _, f := range files {
 		src, err := dumpconf.ReadFile(ctx, f.Path, nil)
 		if err != nil {
-			a.failed(checks, err)
+			a.recordFailure(checks, err)
 			continue
 		}
 		opts.Tree = f.Tree
@@ -450,8 +450,8 @@ func isFolder(name string) bool {
 	return name != stdinArg && err == nil && info.IsDir()
 }
 
-// failed records that a file could not be read or written.
-func (a *app) failed(checks *dumpconf.Checks, err error) {
+// recordFailure records that a file could not be read or written.
+func (a *app) recordFailure(checks *dumpconf.Checks, err error) {
 	checks.Failed = append(checks.Failed, err.Error())
 	a.msg.Errorf("%s", a.inLang(lang.Error(err)))
 }

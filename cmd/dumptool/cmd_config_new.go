@@ -52,7 +52,7 @@ commas, or the flag is given several times.`,
 	}
 	cmd.Long += exitStatus(exitInterrupted)
 	opts.addFields(cmd)
-	define(cmd, slices.Concat(makingFlags(&opts.Options), opts.output.flags())...)
+	addFlags(cmd, slices.Concat(makingFlags(&opts.Options), opts.output.flags())...)
 	return cmd
 }
 
@@ -68,21 +68,21 @@ func runConfigNew(ctx context.Context, a *app, opts *configNewOptions, flags *pf
 	if err := opts.output.check(); err != nil {
 		return err
 	}
-	if len(values) == 0 && !saysMore(flags) && a.streams.InTTY && a.streams.OutTTY {
+	if len(values) == 0 && !hasOtherFlags(flags) && a.streams.InTTY && a.streams.OutTTY {
 		if values, err = a.askFields(ctx, profile, a.lang()); err != nil {
 			return err
 		}
 	}
 	made, err := dumpconf.New(profile.Name, values, opts.Options)
 	if err != nil {
-		return a.refused(err)
+		return a.printRefusals(err)
 	}
 	return a.writeConfiguration(opts, made)
 }
 
-// saysMore reports whether any flag but --lang is set. --lang also sets the language of the
+// hasOtherFlags reports whether any flag but --lang is set. --lang also sets the language of the
 // questions.
-func saysMore(flags *pflag.FlagSet) bool {
+func hasOtherFlags(flags *pflag.FlagSet) bool {
 	found := false
 	flags.Visit(func(f *pflag.Flag) { found = found || f.Name != "lang" })
 	return found
@@ -108,11 +108,11 @@ func (a *app) profileOf(opts *configNewOptions, args []string) (*dumpconf.Profil
 	for _, p := range all {
 		a.msg.Hintf("%-13s %s", p.Name, a.lang().Text(p.About))
 	}
-	return nil, reported(usagef("no profile"))
+	return nil, asReported(usagef("no profile"))
 }
 
-// refused prints all but the first finding against the values, and returns the error.
-func (a *app) refused(err error) error {
+// printRefusals prints all but the first finding against the values, and returns the error.
+func (a *app) printRefusals(err error) error {
 	var refused *dumpconf.RefusedError
 	if errors.As(err, &refused) {
 		for i := range refused.Findings[1:] {
@@ -130,7 +130,7 @@ func (a *app) writeConfiguration(opts *configNewOptions, made *dumpconf.NewFile)
 	if err != nil {
 		return err
 	}
-	a.say(report.MadeMessages(made, r))
+	a.printMessages(report.NewConfigMessages(made, r))
 	return nil
 }
 
@@ -201,11 +201,11 @@ type fieldAbout struct {
 	profiles []string
 }
 
-// row returns the definition of the flag.
-func (f *profileFlag) row(usage string) cmdFlag {
+// toFlag returns the definition of the flag.
+func (f *profileFlag) toFlag(usage string) cmdFlag {
 	row := cmdFlag{names: f.name, usage: usage, in: more, is: rare} // help lists the keys of each profile instead
 	if f.kind == dumpconf.TypeStrings || f.kind == dumpconf.TypeUints {
-		l := texts(&f.given)
+		l := textList(&f.given)
 		l.kind = f.typeName()
 		row.value = l
 	} else {
@@ -240,7 +240,7 @@ func (o *configNewOptions) addFields(cmd *cobra.Command) {
 		}
 	}
 	for _, f := range o.fields {
-		define(cmd, f.row(o.usage(f)))
+		addFlags(cmd, f.toFlag(o.usage(f)))
 		values := f.values
 		if f.kind == dumpconf.TypeBool {
 			values = []string{"true", "false"}
@@ -290,7 +290,7 @@ func (o *configNewOptions) usage(f *profileFlag) string {
 		}
 		templates, lists = append(templates, "%s (%s)"), append(lists, []string{a.String()}, names)
 	}
-	return filled(strings.Join(templates, "; "), lists...)
+	return fillUsage(strings.Join(templates, "; "), lists...)
 }
 
 // valuesNotIn returns the values that are not in others.

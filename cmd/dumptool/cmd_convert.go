@@ -69,18 +69,18 @@ the list of failures from the files that the shards left in DIR.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runConvert(cmd, a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitNothing, exitInterrupted)
-	opts.define(cmd)
+	opts.addFlags(cmd)
 	a.shardable[cmd] = opts
 	cmd.AddCommand(newMergeOf(a, mergeConverts))
 	return cmd
 }
 
-// define adds the flags. Their results are files, not reports.
-func (o *convertOptions) define(cmd *cobra.Command) {
+// addFlags adds the flags. Their results are files, not reports.
+func (o *convertOptions) addFlags(cmd *cobra.Command) {
 	target := layoutName(&o.Target)
 	target.known = layoutsByGroup()
 	json := o.json.flag("print one JSON object a file with what was written")
-	define(cmd, slices.Concat([]cmdFlag{pathFlag(&o.paths, "dump `PATH`: a file, a list of files, or a folder")}, roundFlags(&o.Rounds), []cmdFlag{
+	addFlags(cmd, slices.Concat([]cmdFlag{pathFlag(&o.paths, "dump `PATH`: a file, a list of files, or a folder")}, roundFlags(&o.Rounds), []cmdFlag{
 		outFlag(&o.Out, "output folder `DIR`"), json,
 		opsFlag(&o.ops), findFlag(&o.find), containerFlag(&o.Version),
 		{"no-recursive", boolSwitch(&o.flat), "do not search subfolders", choosing, 0},
@@ -89,14 +89,14 @@ func (o *convertOptions) define(cmd *cobra.Command) {
 		{"format|f", target, "target `FORMAT`, such as NCHW or ND", pairing, 0},
 		{"shape|s", hostShape(&o.Shape), "host `SHAPE` in the order of the target, such as 1,3,224,224; for a single file", pairing, 0},
 		{"original-format", axisOrder(&o.Order), "axis `ORDER` of the original shapes, where several would fit", pairing, 0},
-		{"c0", count(&o.C0), "channel block of a device layout to make; default: by element type", pairing, 0},
-		{"groups", count(&o.Groups), "groups of FRACTAL_Z tensors; default: from the file", pairing, 0},
-		{"hidden-size", count(&o.HiddenSize), "hidden size of RNN layouts", pairing, 0},
-		{"input-size", count(&o.InputSize), "input size of RNN layouts", pairing, 0},
-		{"custom-script-path|c", text(&o.custom), "folder `DIR` with converters of your own in DIR/format_convert", pairing, 0},
-		{"type|t", choice(&o.Type, convert.Types), filled("output `TYPE`: %s", names(convert.Types)), pairing, 0},
+		{"c0", countValue(&o.C0), "channel block of a device layout to make; default: by element type", pairing, 0},
+		{"groups", countValue(&o.Groups), "groups of FRACTAL_Z tensors; default: from the file", pairing, 0},
+		{"hidden-size", countValue(&o.HiddenSize), "hidden size of RNN layouts", pairing, 0},
+		{"input-size", countValue(&o.InputSize), "input size of RNN layouts", pairing, 0},
+		{"custom-script-path|c", textValue(&o.custom), "folder `DIR` with converters of your own in DIR/format_convert", pairing, 0},
+		{"type|t", choice(&o.Type, convert.Types), fillUsage("output `TYPE`: %s", toStrings(convert.Types)), pairing, 0},
 		{"skip-existing", boolSwitch(&o.SkipExisting), "keep output files that are there already", choosing, 0},
-		{abortStaleFlag, duration(&o.abortStale), "first remove unfinished uploads below -out that are older than `AGE`, such as 24h", more, 0},
+		{abortStaleFlag, durationValue(&o.abortStale), "first remove unfinished uploads below -out that are older than `AGE`, such as 24h", more, 0},
 		jobsFlag(&o.Workers, "`N` files converted at a time; default: one per CPU and one more"),
 	}, o.shards.flags())...)
 }
@@ -123,8 +123,8 @@ func runConvert(cmd *cobra.Command, a *app, opts *convertOptions, args []string)
 	if err != nil || spec.IsSharded() && opts.shards.isFinished(a, convert.DocumentPath(opt.Out, spec), &opt.Origin, isConverted) {
 		return err
 	}
-	sum, err := watched(a, "converting", func(observe func(batch.Event)) (convert.Summary, error) {
-		return convert.Run(ctx, *opt, in, observe, func(r *convert.Result) error { return a.converted(r, opts.json) })
+	sum, err := withProgress(a, "converting", func(observe func(batch.Event)) (convert.Summary, error) {
+		return convert.Run(ctx, *opt, in, observe, func(r *convert.Result) error { return a.printConverted(r, opts.json) })
 	})
 	switch {
 	case err != nil:
@@ -177,9 +177,9 @@ func isConverted(d *shard.Document) bool {
 	return d.Decode(&done) == nil && done.Summary.Failed == 0
 }
 
-// converted prints the messages about a file, and its result as JSON if asked for.
-func (a *app) converted(r *convert.Result, json jsonFlag) error {
-	a.say(r.Messages())
+// printConverted prints the messages about a file, and its result as JSON if asked for.
+func (a *app) printConverted(r *convert.Result, json jsonFlag) error {
+	a.printMessages(r.Messages())
 	if !bool(json) || r.NotDump {
 		return nil
 	}

@@ -59,26 +59,26 @@ if nothing else was found, or with --all. Ranks with equal answers are joined.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runFind(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitNothing, exitInterrupted)
-	opts.define(cmd)
+	opts.addFlags(cmd)
 	return cmd
 }
 
-func (o *findOptions) define(cmd *cobra.Command) {
-	define(cmd, slices.Concat([]cmdFlag{pathFlag(&o.Paths, "`PATH` of a folder of dumps, or of saved graphs; default: the working folder")}, roundFlags(&o.Rounds), []cmdFlag{
-		{"ir", texts(&o.IR), "graph of MindSpore in `PATH` to use instead of the graphs found", choosing, 0},
+func (o *findOptions) addFlags(cmd *cobra.Command) {
+	addFlags(cmd, slices.Concat([]cmdFlag{pathFlag(&o.Paths, "`PATH` of a folder of dumps, or of saved graphs; default: the working folder")}, roundFlags(&o.Rounds), []cmdFlag{
+		{"ir", textList(&o.IR), "graph of MindSpore in `PATH` to use instead of the graphs found", choosing, 0},
 		{"by", choice(&o.by, find.Kinds), "`KIND` of the query: line, code, op, id, node, param, order or file", choosing, 0},
-		{"up", count(&o.Up), "show `N` levels of producers of every operator too", reporting, 0},
-		{"down", count(&o.Down), "show `N` levels of consumers of every operator too", reporting, 0},
+		{"up", countValue(&o.Up), "show `N` levels of producers of every operator too", reporting, 0},
+		{"down", countValue(&o.Down), "show `N` levels of consumers of every operator too", reporting, 0},
 		{"stack", boolSwitch(&o.Stack), "show the whole call stack", reporting, 0},
 		{"all", boolSwitch(&o.All), "also show results of low confidence", reporting, 0},
-		{"limit", count(&o.Limit), "show at most `N` operators; 0: all", reporting, 0},
+		{"limit", countValue(&o.Limit), "show at most `N` operators; 0: all", reporting, 0},
 		{"paths", boolSwitch(&o.paths), "print only the dump files, one path a line", reporting, 0},
 		{"no-files", boolSwitch(&o.NoFiles), "do not search for dumps", choosing, 0},
 		jobsFlag(&o.Workers, "`N` ranks examined at a time; default: one per CPU"),
 		o.json.flag("print one JSON object"),
 	})...)
-	exclusive(cmd, "paths", "json")
-	exclusive(cmd, "paths", "no-files")
+	makeExclusive(cmd, "paths", "json")
+	makeExclusive(cmd, "paths", "no-files")
 }
 
 func runFind(ctx context.Context, a *app, opts *findOptions, args []string) error {
@@ -99,7 +99,7 @@ func runFind(ctx context.Context, a *app, opts *findOptions, args []string) erro
 	if err != nil {
 		return asUsage(err)
 	}
-	answer, err := watched(a, "looking", func(observe func(batch.Event)) (*find.SearchResult, error) {
+	answer, err := withProgress(a, "looking", func(observe func(batch.Event)) (*find.SearchResult, error) {
 		opts.Observe = observe
 		return find.Run(ctx, q, opts.Options)
 	})

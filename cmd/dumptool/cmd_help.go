@@ -101,7 +101,7 @@ func (a *app) printTopic(root *cobra.Command, t *topic) {
 	set.SortFlags = false
 	for _, sub := range root.Commands() {
 		visitDefined(sub, func(f *pflag.Flag) {
-			if has(f, t.flags) && !f.Hidden && set.Lookup(f.Name) == nil {
+			if hasLevel(f, t.flags) && !f.Hidden && set.Lookup(f.Name) == nil {
 				set.AddFlag(h.flag(f))
 			}
 		})
@@ -156,10 +156,10 @@ func (a *app) allHelp() pflag.Value {
 		whole, err := strconv.ParseBool(text)
 		switch {
 		case err != nil || !whole:
-		case a.asked == nil: // an inner command line, behind --
+		case a.requested == nil: // an inner command line, behind --
 			err = pflag.ErrHelp
 		default:
-			err = a.asked.Flags().Set(helpFlag, "true")
+			err = a.requested.Flags().Set(helpFlag, "true")
 		}
 		return whole, err
 	}
@@ -369,7 +369,7 @@ func visitDefined(cmd *cobra.Command, visit func(*pflag.Flag)) {
 func (h help) flagsByGroup(cmd *cobra.Command) map[group]*pflag.FlagSet {
 	sets := map[group]*pflag.FlagSet{}
 	visitDefined(cmd, func(f *pflag.Flag) {
-		if f.Hidden || h.brief && has(f, rare) {
+		if f.Hidden || h.brief && hasLevel(f, rare) {
 			return
 		}
 		g := cmp.Or(groupOf(f), more)

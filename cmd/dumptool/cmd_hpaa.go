@@ -93,44 +93,44 @@ other files in the messages and in --json.`,
 		Args: atMost(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("perf-all-nodes") {
-				a.say([]batch.Message{batch.Infof("--perf-all-nodes is for performance tables: use it with dumptool perf")})
+				a.printMessages([]batch.Message{batch.Infof("--perf-all-nodes is for performance tables: use it with dumptool perf")})
 			}
 			return runHPAAImport(cmd.Context(), a, opts, args)
 		},
 	}
 	cmd.Long += exitStatus(exitNothing, exitInterrupted)
-	opts.define(cmd)
+	opts.addFlags(cmd)
 	return cmd
 }
 
-func (o *hpaaImportOptions) define(cmd *cobra.Command) {
+func (o *hpaaImportOptions) addFlags(cmd *cobra.Command) {
 	src, allNodes := &o.source, true // whether the flag is given counts
-	encoding := parsed(&o.Encoding, hpaa.ParseEncoding)
-	encoding.known = names(hpaa.Encodings)
-	define(cmd, slices.Concat([]cmdFlag{
+	encoding := parsedValue(&o.Encoding, hpaa.ParseEncoding)
+	encoding.known = toStrings(hpaa.Encodings)
+	addFlags(cmd, slices.Concat([]cmdFlag{
 		outFlag(&o.Out, "write the arrays to `DIR`; default: npu"),
 		o.json.flag("print one JSON object for each tensor, with the fate of its pieces"),
-		{"pieces", text(&src.Description), "the pieces are described in `FILE`: JSON Lines or CSV", choosing, 0},
-		{"piece-pattern", parsed(&src.Pattern, hpaa.ParsePattern), "`PATTERN` of the paths of the pieces, such as {node}@{output}.{piece:hex}.dat", choosing, 0},
-		{"npu-dir", text(&src.Dir), "folder of the pieces in `DIR`; default: dump_data", choosing, 0},
+		{"pieces", textValue(&src.Description), "the pieces are described in `FILE`: JSON Lines or CSV", choosing, 0},
+		{"piece-pattern", parsedValue(&src.Pattern, hpaa.ParsePattern), "`PATTERN` of the paths of the pieces, such as {node}@{output}.{piece:hex}.dat", choosing, 0},
+		{"npu-dir", textValue(&src.Dir), "folder of the pieces in `DIR`; default: dump_data", choosing, 0},
 		{"round", importRounds(&o.Rounds), "import `WHICH` of several rounds of one output: all, first, last, or a number", choosing, 0},
 		{"allow-outside", boolSwitch(&src.AllowOutside), "accept pieces outside of the folder of their description", choosing, 0},
 		{"ignore-others", boolSwitch(&o.ignoreOthers), "files that do not fit the pattern do not change the exit status", ci, 0},
 	}, nodeFlags(&o.nameMap, &o.Filter.SkipKeys, &o.Filter.Exclude), []cmdFlag{
-		{"nodename-log", text(&o.nodeNames), "use the node names of another run, from its dump_memory_nodename.log in `FILE`", pairing, 0},
+		{"nodename-log", textValue(&o.nodeNames), "use the node names of another run, from its dump_memory_nodename.log in `FILE`", pairing, 0},
 		{"encoding", encoding, "`ENCODING` of pieces whose description has none; default: auto", pairing, 0},
 		{"skip", integerBetween(&o.Skip, 0, math.MaxInt64, "want a number from 0"), "bytes of header of pieces whose description has none", pairing, 0},
 		{"dtype", elementType(&o.DType), "element `TYPE` of pieces whose description has none, such as float16", pairing, 0},
 		{"shape", byKey(&o.Shapes, pieceShape), "shape of pieces whose description has none: `NODE=SHAPE`, such as conv1=2,3,5; without NODE= of all", pairing, 0},
-		{"like", text(&o.like), "take unknown types and shapes from the run in `PATH`, such as cpu: its shapes divided by the number of pieces", pairing, 0},
+		{"like", textValue(&o.like), "take unknown types and shapes from the run in `PATH`, such as cpu: its shapes divided by the number of pieces", pairing, 0},
 		{"default-concat-dim", integerBetween(&o.Axis, -1, math.MaxInt, "want an axis from 0, or -1 for the first whose length is not 1"), "join pieces whose description has no axis on this `AXIS`; -1: the first whose length is not 1", pairing, 0},
-		{"result", text(&o.result), "write the logs to `DIR`; default: result", reporting, 0},
-		{"node-runtime-filename", text(&o.runtime), "write the order of the nodes to `FILE`, if times are known; default: node_runtime.file beside the logs", reporting, 0},
+		{"result", textValue(&o.result), "write the logs to `DIR`; default: result", reporting, 0},
+		{"node-runtime-filename", textValue(&o.runtime), "write the order of the nodes to `FILE`, if times are known; default: node_runtime.file beside the logs", reporting, 0},
 		{"md5", boolSwitch(&o.Sums), "write md5.csv with the digest of every piece", reporting, 0},
 		{"perf-all-nodes", boolSwitch(&allNodes), "for dumptool perf; here it changes nothing", more, 0},
 		jobsFlag(&o.Workers, "`N` nodes joined at a time; default: one per CPU"),
 	})...)
-	exclusive(cmd, "pieces", "piece-pattern")
+	makeExclusive(cmd, "pieces", "piece-pattern")
 }
 
 // opPerf is the environment variable that controls HPAA's driver: 1 keeps only performance data, 2
@@ -139,7 +139,7 @@ const opPerf = "DUMP_OP_PERF"
 
 // runHPAAImport joins the pieces of a run.
 func runHPAAImport(ctx context.Context, a *app, o *hpaaImportOptions, args []string) error {
-	if err := o.folders(a, args); err != nil {
+	if err := o.findFolders(a, args); err != nil {
 		return err
 	}
 	if err := o.read(ctx); err != nil {
@@ -147,12 +147,12 @@ func runHPAAImport(ctx context.Context, a *app, o *hpaaImportOptions, args []str
 	}
 	found, err := o.source.Find()
 	if err != nil {
-		return o.notFound(a, err)
+		return o.notFoundError(a, err)
 	}
 	if lacking := o.IncompletePieces(found); len(lacking) > 0 {
 		return usagef("the shape and the element type of %s are unknown: give them in the description, by --shape and --dtype, or by --like", lang.FirstNames(lacking))
 	}
-	r, err := watched(a, "importing", func(observe func(batch.Event)) (*hpaa.Result, error) {
+	r, err := withProgress(a, "importing", func(observe func(batch.Event)) (*hpaa.Result, error) {
 		o.Observe = observe
 		return hpaa.Import(ctx, found, o.Options)
 	})
@@ -162,11 +162,11 @@ func runHPAAImport(ctx context.Context, a *app, o *hpaaImportOptions, args []str
 	return o.conclude(a, r)
 }
 
-// folders finds the folders of the run and checks the description of the pieces.
-func (o *hpaaImportOptions) folders(a *app, args []string) error {
+// findFolders finds the folders of the run and checks the description of the pieces.
+func (o *hpaaImportOptions) findFolders(a *app, args []string) error {
 	src, root := &o.source, a.getenv(memoryPath)
 	if root != "" && len(args) == 0 && (!store.IsAbs(root) || utf8.RuneCountInString(root) > 50) {
-		a.say([]batch.Message{batch.Warnf("%s=%s: the driver of the device takes absolute paths of at most 50 characters only", memoryPath, root)})
+		a.printMessages([]batch.Message{batch.Warnf("%s=%s: the driver of the device takes absolute paths of at most 50 characters only", memoryPath, root)})
 	}
 	switch {
 	case len(args) > 1:
@@ -188,27 +188,27 @@ func (o *hpaaImportOptions) folders(a *app, args []string) error {
 	src.Skip = []string{o.Out, o.result}
 	switch {
 	case src.Pattern != nil || src.Description != "":
-		return exists(root)
+		return checkExists(root)
 	case a.getenv(opPerf) == "1":
-		return a.noTensors()
+		return a.noTensorsError()
 	}
 	return hintf(usagef("the content of %s is unknown: the raw format is not public", src.Dir),
 		"describe the pieces by --pieces FILE or --piece-pattern PATTERN")
 }
 
-// noTensors returns the error for a run that kept only performance data.
-func (a *app) noTensors() error {
+// noTensorsError returns the error for a run that kept only performance data.
+func (a *app) noTensorsError() error {
 	return a.conclude(batch.Outcomef(batch.Nothing, opPerf+"=1 keeps no tensors"))
 }
 
-// notFound returns the error for pieces that cannot be listed.
-func (o *hpaaImportOptions) notFound(a *app, err error) error {
+// notFoundError returns the error for pieces that cannot be listed.
+func (o *hpaaImportOptions) notFoundError(a *app, err error) error {
 	var description *hpaa.DescriptionError
 	switch {
 	case errors.As(err, &description):
 		return configError(safefile.WithPath(o.source.Description, err))
 	case errors.Is(err, fs.ErrNotExist) && o.source.Description == "" && a.getenv(opPerf) == "1":
-		return a.noTensors()
+		return a.noTensorsError()
 	case errors.Is(err, fs.ErrNotExist) && o.source.Description == "":
 		return a.conclude(batch.Outcomef(batch.Nothing, "no piece found: %v", err))
 	}
@@ -223,7 +223,7 @@ func (o *hpaaImportOptions) read(ctx context.Context) (err error) {
 	if o.Names, err = readNodeNames(o.nodeNames); err != nil || o.like == "" {
 		return err
 	}
-	if err := exists(o.like); err != nil {
+	if err := checkExists(o.like); err != nil {
 		return err
 	}
 	o.Reference, err = hpaa.OpenReference(ctx, o.like)
@@ -275,14 +275,14 @@ func importRounds(to *hpaa.Rounds) *value[hpaa.Rounds] {
 
 // conclude writes the logs, prints the result and ends the import.
 func (o *hpaaImportOptions) conclude(a *app, r *hpaa.Result) error {
-	a.say(r.Messages())
+	a.printMessages(r.Messages())
 	var failed []error
 	if len(r.Read) > 0 {
 		inputs := []string{o.source.Description, o.nodeNames}
 		var kept bool
 		kept, failed = report.WriteImport(report.NewFolder(o.result, inputs...), r, o.runtime, inputs...)
 		if kept && !safefile.SameFile(o.nodeNames, store.Join(o.result, sidefile.NodeNamesName)) {
-			a.say([]batch.Message{batch.Warnf("%s has other names and is left unchanged: the device may have written it", store.Join(o.result, sidefile.NodeNamesName))})
+			a.printMessages([]batch.Message{batch.Warnf("%s has other names and is left unchanged: the device may have written it", store.Join(o.result, sidefile.NodeNamesName))})
 		}
 	}
 	if o.json {

@@ -59,12 +59,12 @@ order; null means unknown. A file or tensor that cannot be read has the key
 		RunE: func(cmd *cobra.Command, args []string) error { return runInspect(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitNothing, exitInterrupted)
-	opts.define(cmd)
+	opts.addFlags(cmd)
 	return cmd
 }
 
-func (o *inspectOptions) define(cmd *cobra.Command) {
-	define(cmd, slices.Concat([]cmdFlag{morePaths(&o.paths)}, roundFlags(&o.Rounds), []cmdFlag{
+func (o *inspectOptions) addFlags(cmd *cobra.Command) {
+	addFlags(cmd, slices.Concat([]cmdFlag{morePaths(&o.paths)}, roundFlags(&o.Rounds), []cmdFlag{
 		opsFlag(&o.ops), findFlag(&o.find), containerFlag(&o.Version),
 		{"stats", boolSwitch(&o.Stats), "show minimum, maximum, mean and the number of NaN and Inf of every tensor", reporting, 0},
 		{"long", boolSwitch(&o.long), "show all files and tensors, however many there are", reporting, 0},
@@ -118,17 +118,17 @@ func runInspect(ctx context.Context, a *app, opts *inspectOptions, args []string
 
 // inspect shows the contents of the files of a run, or the operators of a large run.
 func (o *inspectOptions) inspect(ctx context.Context, run *dumpdir.Run, out *resultPrinter) (inspect.Summary, error) {
-	emit := func(f *inspect.File) error { return inspected(out, f) }
+	emit := func(f *inspect.File) error { return printInspected(out, f) }
 	var ops *inspect.Operators
 	if inspect.IsLarge(run) && !o.long && out.format == "text" {
 		ops = inspect.NewOperators(run, o.Script)
 		emit = func(f *inspect.File) error {
 			ops.Add(f)
-			out.say(f.Messages())
+			out.printMessages(f.Messages())
 			return nil
 		}
 	}
-	sum, err := watched(out.app, "reading", func(observe func(batch.Event)) (inspect.Summary, error) {
+	sum, err := withProgress(out.app, "reading", func(observe func(batch.Event)) (inspect.Summary, error) {
 		if ops == nil && (!o.Stats || out.streams.OutTTY) { // a bar would disturb results on the terminal
 			observe = nil
 		}
@@ -140,14 +140,14 @@ func (o *inspectOptions) inspect(ctx context.Context, run *dumpdir.Run, out *res
 	return sum, err
 }
 
-// inspected prints the contents of a file and its messages. In text an unreadable file gives only
+// printInspected prints the contents of a file and its messages. In text an unreadable file gives only
 // messages.
-func inspected(out *resultPrinter, f *inspect.File) error {
+func printInspected(out *resultPrinter, f *inspect.File) error {
 	if !f.NotDump && (f.Err == nil || f.Partial || out.format != "text") {
 		if err := printNext(out, f); err != nil {
 			return err
 		}
 	}
-	out.say(f.Messages())
+	out.printMessages(f.Messages())
 	return nil
 }

@@ -31,12 +31,12 @@ type mergeKind struct {
 	earlier string
 	// Summaries of the command's merge subcommand.
 	summary string
-	// exits lists exit statuses besides the ones of all merges.
+	// exits lists exit statuses besides the statuses of all merges.
 	exits []int
 	// format checks the name of a format; nil for no reports.
 	format func(name string) (string, error)
-	// begin returns the flags of the command that a merge takes from the documents or has itself, and
-	// the merge. shown lists the flags of the command's merge subcommand.
+	// begin returns the flags whose values a merge takes from the documents or from its own command line, and
+	// the merge function. shown lists the flags of the command's merge subcommand.
 	begin func(m *merging) (flags []cmdFlag, merge func() error)
 	shown func() []cmdFlag
 }
@@ -51,7 +51,7 @@ var (
 		},
 		shown: func() []cmdFlag {
 			o := newCompareOptions()
-			return append(o.output.reportStyleFlags(), o.failures()...)
+			return append(o.output.reportStyleFlags(), o.failureFlags()...)
 		}}
 	mergeAnalyses = reportKind(overflow.MergeAnalyses, "overflow analyze", overflow.Schema,
 		"make one report of what all shards of 'overflow analyze' wrote",
@@ -83,7 +83,7 @@ type merging struct {
 	*mergeOptions
 	// own holds the report flags of the merge. They override the flags in the documents.
 	own *pflag.FlagSet
-	// awaited, if not nil, tells which documents count.
+	// awaited, if not nil, selects the documents.
 	awaited *mergeInputs
 
 	ctx  context.Context
@@ -99,7 +99,7 @@ func newMergeCommand(a *app) *cobra.Command {
 	cmd := mergeCommand(a, mergeKinds(), outFlag(&output.out, "write the reports to folder `DIR`"),
 		cmdFlag{"format", listOfTexts(&output.formats, nil), "`FORMATS` of the reports; default: the formats of the shards", reporting, 0},
 		noPathsFlag(&output.noPaths), zero.flag("findings do not change the exit status"), sameAsJSON(func() {}))
-	exclusive(cmd, "json", "format")
+	makeExclusive(cmd, "json", "format")
 	cmd.Short = "make one report of the documents of shards, or of several machines"
 
 	cmd.Long = `merge reads the documents that shards of compare, overflow scan, overflow analyze or
@@ -117,7 +117,7 @@ Shards that are missing are named, and nothing is written.` + exitStatus(exitFou
 func newMergeOf(a *app, kind *mergeKind) *cobra.Command {
 	cmd := mergeCommand(a, []*mergeKind{kind}, kind.shown()...)
 	if cmd.Flag("json") != nil {
-		exclusive(cmd, "json", "format")
+		makeExclusive(cmd, "json", "format")
 	}
 	cmd.Short = kind.summary
 
@@ -137,14 +137,14 @@ func mergeCommand(a *app, kinds []*mergeKind, flags ...cmdFlag) *cobra.Command {
 			return runMerge(cmd.Context(), a, &merging{mergeOptions: opts, own: cmd.Flags()}, kinds...)
 		},
 	}
-	define(cmd, slices.Concat(flags, waitFlags(&opts.wait, &opts.missing, &opts.allowMissing), []cmdFlag{runFlag(&opts.run, "use only documents of the run `ID`")})...)
+	addFlags(cmd, slices.Concat(flags, waitFlags(&opts.wait, &opts.missing, &opts.allowMissing), []cmdFlag{runFlag(&opts.run, "use only documents of the run `ID`")})...)
 	return cmd
 }
 
 // waitFlags lists the flags for missing shards.
 func waitFlags(wait *time.Duration, missing, allow *bool) []cmdFlag {
 	return []cmdFlag{
-		{"wait", duration(wait), "wait at most `TIME`, such as 6h, until all shards are there", choosing, onShards},
+		{"wait", durationValue(wait), "wait at most `TIME`, such as 6h, until all shards are there", choosing, onShards},
 		{"missing", boolSwitch(missing), "only print the numbers of the shards that are missing: 3,17,40-42", choosing, onShards},
 		{"allow-missing", boolSwitch(allow), "make a report of the shards that exist, as for an interrupted run", choosing, onShards},
 	}
@@ -158,12 +158,12 @@ func runMerge(ctx context.Context, a *app, m *merging, kinds ...*mergeKind) erro
 	case m.wait < 0:
 		return usagef("--wait %v: want a time from 0", m.wait)
 	case len(kinds) == 1 && kinds[0] == mergeConverts && len(m.paths) != 1:
-		return oneFolder()
+		return oneFolderError()
 	}
 	if f := m.own.Lookup("format"); f != nil && f.Changed && kinds[0].format != nil {
 		check := kinds[0].format
 		if len(kinds) > 1 { // each kind has its own
-			check = func(name string) (string, error) { return "", goneBelow(nil, "--format "+name) }
+			check = func(name string) (string, error) { return "", removedBelow(nil, "--format "+name) }
 		}
 		for _, name := range valuesOf(f) {
 			if _, err := check(name); err != nil {
@@ -187,7 +187,7 @@ func runMerge(ctx context.Context, a *app, m *merging, kinds ...*mergeKind) erro
 	if m.awaited != nil && m.wait > 0 { // documents are read only when there are enough
 		whole := look
 		look = func() error {
-			if err := m.awaited.folders(m.paths[0]); err != nil {
+			if err := m.awaited.checkFolders(m.paths[0]); err != nil {
 				return err
 			}
 			return whole()
@@ -239,7 +239,7 @@ func (m *merging) find(kinds []*mergeKind) (*mergeKind, error) {
 	found, err := shard.Find(m.paths, names...)
 	switch {
 	case awaited != nil && (errors.Is(err, fs.ErrNotExist) || err == nil && len(found) == 0):
-		return kinds[0], awaited.none(where)
+		return kinds[0], awaited.noDocumentError(where)
 	case err != nil:
 		return nil, err
 	case len(found) == 0:
@@ -263,7 +263,7 @@ func (m *merging) find(kinds []*mergeKind) (*mergeKind, error) {
 	case len(present) == 1:
 		kind = present[0]
 	}
-	if m.docs, err = shard.Take(found, kind.schema, m.run); err != nil {
+	if m.docs, err = shard.SelectRun(found, kind.schema, m.run); err != nil {
 		return nil, err
 	}
 	if awaited != nil {
@@ -271,7 +271,7 @@ func (m *merging) find(kinds []*mergeKind) (*mergeKind, error) {
 			return nil, err
 		}
 		if len(m.docs) == 0 {
-			return kind, awaited.none(where)
+			return kind, awaited.noDocumentError(where)
 		}
 	}
 	if len(m.docs) == 0 {
@@ -308,7 +308,7 @@ func (m *merging) setOrigin() {
 func (m *merging) setFlags(all []cmdFlag) error {
 	flags, first := pflag.NewFlagSet("", pflag.ContinueOnError), &m.docs[0]
 	flags.SetNormalizeFunc(normalizeFlag)
-	defineIn(flags, all...)
+	addFlagsTo(flags, all...)
 	for _, x := range first.Options {
 		if f := flags.Lookup(x.Name); f != nil {
 			if err := setFlag(f, config.Value{Source: "options of the documents", Text: x.Value, List: x.Values}); err != nil {
@@ -328,7 +328,7 @@ func (m *merging) setFlags(all []cmdFlag) error {
 	}
 	var err error
 	flags.VisitAll(func(f *pflag.Flag) {
-		if err == nil && given(f.Name) && !findsResults(f) {
+		if err == nil && given(f.Name) && !changesResults(f) {
 			own := m.own.Lookup(f.Name)
 			err = setFlag(f, config.Value{Source: "--" + f.Name, Text: own.Value.String(), List: listOf(own)})
 		}
@@ -389,16 +389,16 @@ func concludeReport[R any](a *app, o *reportOptions, zero exitZero, r R, outcome
 			return err
 		}
 	}
-	return a.conclude(zero.of(outcome))
+	return a.conclude(zero.applyTo(outcome))
 }
 
-// oneFolder returns the error for documents of convert in several places.
-func oneFolder() error { return usagef("want the one folder that the shards wrote to") }
+// oneFolderError returns the error for documents of convert in several places.
+func oneFolderError() error { return usagef("want the one folder that the shards wrote to") }
 
 // mergeConverted concludes a conversion by shards.
 func (m *merging) mergeConverted() error {
 	if len(m.paths) != 1 {
-		return oneFolder()
+		return oneFolderError()
 	}
 	out := m.paths[0]
 	sum, in, err := convert.Merge(m.docs, out, !m.origin.Interrupted)

@@ -55,7 +55,7 @@ type overflowTreeOptions struct {
 // defineOverflow adds the flags of a command with report type R, and others. usage is of
 // --exit-zero.
 func defineOverflow[R any](cmd *cobra.Command, o *overflowTreeOptions, usage string, others ...cmdFlag) {
-	define(cmd, slices.Concat([]cmdFlag{pathFlag(&o.paths, "folder `PATH` with the dumps")}, roundFlags(&o.Select), []cmdFlag{opsFlag(&o.ops)}, others, []cmdFlag{readersFlag(&o.Workers), o.exitZero.flag(usage)})...)
+	addFlags(cmd, slices.Concat([]cmdFlag{pathFlag(&o.paths, "folder `PATH` with the dumps")}, roundFlags(&o.Select), []cmdFlag{opsFlag(&o.ops)}, others, []cmdFlag{readersFlag(&o.Workers), o.exitZero.flag(usage)})...)
 	addReportFlags[R](cmd, &o.output)
 }
 
@@ -122,7 +122,7 @@ func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOp
 	}
 	if !complete {
 		o.Previous, _ = any(r).(*overflow.ScanReport)
-		r, err = watched(a, doing, func(observe func(batch.Event)) (R, error) {
+		r, err = withProgress(a, doing, func(observe func(batch.Event)) (R, error) {
 			o.Observe = observe
 			return look(ctx, run, o.Options)
 		})
@@ -149,7 +149,7 @@ func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOp
 
 // overflowFile returns the path of the document of the run or of the shard.
 func overflowFile[R any](o *overflowTreeOptions) string {
-	return shard.Named(store.Join(o.output.out, o.Shard.Folder(), report.WriterOf[R]("json").File))
+	return shard.FindNamed(store.Join(o.output.out, o.Shard.Folder(), report.WriterOf[R]("json").File))
 }
 
 // earlierOverflow returns the report of the same work that --resume finds, or nil. complete reports
@@ -169,7 +169,7 @@ func earlierOverflow[R overflowReport](a *app, o *overflowTreeOptions, origin *s
 		complete = complete && any(r).(overflowDocument).Unread() == 0
 	}
 	if complete {
-		a.isComplete(path)
+		a.printComplete(path)
 	}
 	return r, complete
 }
@@ -182,7 +182,7 @@ func writeShard[R overflowReport](a *app, o *overflowTreeOptions, r R) error {
 	}
 	a.shardWritten(o.Shard, path)
 	if n := any(r).(overflowDocument).Unfetched(); n > 0 {
-		return unfetched(n)
+		return unfetchedError(n)
 	}
 	return nil
 }
@@ -215,7 +215,7 @@ of all shards.`,
 	}
 	cmd.Long += formatHelp[*overflow.Report]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	defineOverflow[*overflow.Report](cmd, opts, "overflow records do not change the exit status", append([]cmdFlag{
-		{"top-num|n", orAll(&opts.MaxRecords, 1, 0), "examine the first `N` records of each rank, or all", choosing, 0},
+		{"top-num|n", integerOrAll(&opts.MaxRecords, 1, 0), "examine the first `N` records of each rank, or all", choosing, 0},
 		{"all", boolSwitch(&opts.All), "show all records in full", reporting, 0},
 		irFlag(&opts.open.IR),
 	}, opts.shards.flags()...)...)
@@ -263,7 +263,7 @@ counts too. Where some files could not be read it is 3 in any case.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runOverflowDecode(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitFound, exitNothing, exitInterrupted)
-	define(cmd, append(roundFlags(&opts.rounds), morePaths(&opts.paths),
+	addFlags(cmd, append(roundFlags(&opts.rounds), morePaths(&opts.paths),
 		cmdFlag{"extended", boolSwitch(&opts.extended), "print causes, hex values, time and warnings too", reporting, 0},
 		cmdFlag{"json", boolSwitch(new(bool)), "print JSON, which is the only form", reporting, hidden},
 		outFlag(&opts.out, "write files to folder `DIR`, not to stdout"), opts.exitZero.flag("overflows do not change the exit status"))...)
@@ -283,13 +283,13 @@ func runOverflowDecode(ctx context.Context, a *app, opts *overflowDecodeOptions,
 		return err
 	}
 	output := report.NewRecordOutput(opts.out, a.out, opts.extended)
-	sum, err := watched(a, "decoding", func(observe func(batch.Event)) (overflow.DecodeSummary, error) {
+	sum, err := withProgress(a, "decoding", func(observe func(batch.Event)) (overflow.DecodeSummary, error) {
 		if opts.out == "" && a.streams.OutTTY { // a bar would disturb results on the terminal
 			observe = nil
 		}
 		return overflow.Decode(ctx, run, observe, func(f *overflow.RecordFile) error {
 			err := output.Write(f)
-			a.say(f.Messages())
+			a.printMessages(f.Messages())
 			return err
 		})
 	})
@@ -299,7 +299,7 @@ func runOverflowDecode(ctx context.Context, a *app, opts *overflowDecodeOptions,
 	if err != nil {
 		return err
 	}
-	return a.conclude(opts.exitZero.of(output.Outcome(run, &sum)))
+	return a.conclude(opts.exitZero.applyTo(output.Outcome(run, &sum)))
 }
 
 func newOverflowScanCommand(a *app) *cobra.Command {
@@ -348,8 +348,8 @@ not read finished steps again.`,
 	}
 	cmd.Long += formatHelp[*overflow.ScanReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	defineOverflow[*overflow.ScanReport](cmd, opts, "bad tensors do not change the exit status", append([]cmdFlag{
-		{"headroom", bare(overflow.HeadroomTypes[0], choice(&opts.Headroom, overflow.HeadroomTypes)), filled("which operators of a clean run overflow in `TYPE`: %s; default: float16", overflow.HeadroomTypes), judging, 0},
-		{"write-list", text(&opts.list), "with --headroom: write the operators that overflow to `FILE`: names for ATC --keep_dtype, types for --modify_mixlist (*.json), modules of PyTorch", reporting, 0},
+		{"headroom", withoutArgument(overflow.HeadroomTypes[0], choice(&opts.Headroom, overflow.HeadroomTypes)), fillUsage("which operators of a clean run overflow in `TYPE`: %s; default: float16", overflow.HeadroomTypes), judging, 0},
+		{"write-list", textValue(&opts.list), "with --headroom: write the operators that overflow to `FILE`: names for ATC --keep_dtype, types for --modify_mixlist (*.json), modules of PyTorch", reporting, 0},
 		{"all", boolSwitch(&opts.All), "show all tensors, also good ones", choosing, 0},
 		irFlag(&opts.open.IR),
 		stemsFlag(&opts.open.Stem),
@@ -369,7 +369,7 @@ func (o *overflowTreeOptions) writeList(a *app, r overflowReport, inputs []strin
 	if err != nil {
 		return asUsage(err)
 	}
-	a.say(list.Messages)
+	a.printMessages(list.Messages)
 	return report.NewFolder(store.Dir(o.list), inputs...).Write(store.Base(o.list), list.Write)
 }
 
@@ -436,11 +436,11 @@ with 0.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runOverflowStatus(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitFound, exitNothing, exitInterrupted)
-	opts.define(cmd)
+	opts.addFlags(cmd)
 	return cmd
 }
 
-func (o *overflowStatusOptions) define(cmd *cobra.Command) {
+func (o *overflowStatusOptions) addFlags(cmd *cobra.Command) {
 	register := &value[statusreg.Register]{to: &o.register, kind: "string", given: o.register.String(), read: func(text string) (statusreg.Register, error) {
 		r, ok := statusreg.ParseRegister(text)
 		if !ok {
@@ -451,7 +451,7 @@ func (o *overflowStatusOptions) define(cmd *cobra.Command) {
 	for _, r := range statusreg.Registers() {
 		register.known = append(register.known, r.String())
 	}
-	define(cmd, cmdFlag{"register", register, "register `NAME` of the plain numbers", choosing, 0},
+	addFlags(cmd, cmdFlag{"register", register, "register `NAME` of the plain numbers", choosing, 0},
 		o.json.flag("print a JSON list"), o.exitZero.flag("numeric causes do not change the exit status"))
 }
 
@@ -481,12 +481,12 @@ func runOverflowStatus(ctx context.Context, a *app, opts *overflowStatusOptions,
 			return asUsage(err)
 		}
 	}
-	list := &report.StatusList{Text: a.text(), JSON: bool(opts.json), W: a.out, Register: opts.register}
+	list := &report.StatusList{Text: a.textOptions(), JSON: bool(opts.json), W: a.out, Register: opts.register}
 	err := a.explainAll(ctx, list, args, values)
 	if err := cmp.Or(err, list.Close()); err != nil {
 		return err
 	}
-	return a.conclude(opts.exitZero.of(list.Outcome()))
+	return a.conclude(opts.exitZero.applyTo(list.Outcome()))
 }
 
 // stdinArg stands for the standard input.

@@ -44,7 +44,7 @@ nearly all of it; element types are those of at most 64 files.`,
 		RunE:        func(cmd *cobra.Command, args []string) error { return runOverview(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitNothing, exitInterrupted)
-	define(cmd, append(slices.DeleteFunc(roundFlags(&opts.rounds), func(f cmdFlag) bool { return f.is&rare != 0 }), opts.json.flag("print one JSON object"))...)
+	addFlags(cmd, append(slices.DeleteFunc(roundFlags(&opts.rounds), func(f cmdFlag) bool { return f.is&rare != 0 }), opts.json.flag("print one JSON object"))...)
 	return cmd
 }
 
@@ -64,7 +64,7 @@ func runOverview(ctx context.Context, a *app, opts *overviewOptions, args []stri
 	}
 	for _, path := range args {
 		_ = store.Preload(path) // one listing of a bucket serves all later calls, and so does its error
-		if err := exists(path); err != nil {
+		if err := checkExists(path); err != nil {
 			return err
 		}
 	}

@@ -74,27 +74,27 @@ time.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runPerf(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += formatHelp[*perf.Report]() + exitStatus(exitFound, exitNothing, exitInterrupted)
-	opts.define(cmd)
+	opts.addFlags(cmd)
 	return cmd
 }
 
-func (o *perfOptions) define(cmd *cobra.Command) {
+func (o *perfOptions) addFlags(cmd *cobra.Command) {
 	th, positive := &o.Thresholds, func(x float64) bool { return x > 0 && !math.IsInf(x, 0) }
-	define(cmd, append(nodeFlags(&o.nameMap, &o.Filter.SkipKeys, &o.Filter.Exclude), []cmdFlag{
-		{"baseline", text(&o.Baseline), "compare with the table or folder in `PATH`", judging, 0},
+	addFlags(cmd, append(nodeFlags(&o.nameMap, &o.Filter.SkipKeys, &o.Filter.Exclude), []cmdFlag{
+		{"baseline", textValue(&o.Baseline), "compare with the table or folder in `PATH`", judging, 0},
 		{"perf-all-nodes", inverseSwitch(&o.NoSpan), "operators with _span in their names too", choosing, 0},
-		{"sort", choice(&o.Sort, perf.SortKeys), filled("order by `KEY`: %s", names(perf.SortKeys)), reporting, 0},
-		{"class", choices(&o.Classes, perf.Classes(), nil), filled("list operators of these `CLASSES` only: %s", names(perf.Classes())), reporting, 0},
-		{"top", count(&o.Top), "text and md show the first `N` operators; 0: all", reporting, 0},
+		{"sort", choice(&o.Sort, perf.SortKeys), fillUsage("order by `KEY`: %s", toStrings(perf.SortKeys)), reporting, 0},
+		{"class", choices(&o.Classes, perf.Classes(), nil), fillUsage("list operators of these `CLASSES` only: %s", toStrings(perf.Classes())), reporting, 0},
+		{"top", countValue(&o.Top), "text and md show the first `N` operators; 0: all", reporting, 0},
 		{"busy", &th.Busy, "share of mcu_cycle from which data movement or computation counts as busy", judging, 0},
 		{"lead", &th.Lead, "data movement or computation dominates if it takes this many times as long as the other", judging, 0},
 		{"wait", &th.Wait, "share of mcu_cycle from which waiting for other cores makes the class sync", judging, 0},
 		{"conflict", &th.Conflict, "share of mcu_cycle from which bank conflicts count as too many, if there is no baseline", judging, 0},
 		{"grow", &th.Grow, "share by which bytes and conflicts may exceed the baseline", judging, 0},
 		{"regress", &th.Regress, "share by which mcu_cycle may exceed the baseline", judging, 0},
-		{"mhz", decimal(&o.MHz, positive, "want a number above 0"), "clock of the cores in MHz: shows times too", reporting, 0},
-		{"peak-bpc", decimal(&o.PeakBPC, positive, "want a number above 0"), "bytes that the DDR can move in one cycle: shows how much of it is used", reporting, 0},
-		{"fail-on", choices((*[]perf.Failure)(&o.failOn), perf.FailNames(), perf.FailNames()[:3]), filled("`FINDINGS` compared with the baseline that count as failures: %s", names(perf.FailNames())), ci, 0},
+		{"mhz", decimalValue(&o.MHz, positive, "want a number above 0"), "clock of the cores in MHz: shows times too", reporting, 0},
+		{"peak-bpc", decimalValue(&o.PeakBPC, positive, "want a number above 0"), "bytes that the DDR can move in one cycle: shows how much of it is used", reporting, 0},
+		{"fail-on", choices((*[]perf.Failure)(&o.failOn), perf.FailNames(), perf.FailNames()[:3]), fillUsage("`FINDINGS` compared with the baseline that count as failures: %s", toStrings(perf.FailNames())), ci, 0},
 		readersFlag(&o.Workers), o.exitZero.flag("findings do not change the exit status"),
 	}...)...)
 	addReportFlags[*perf.Report](cmd, &o.output)
@@ -140,7 +140,7 @@ func runPerf(ctx context.Context, a *app, opts *perfOptions, args []string) erro
 		return err
 	}
 	if opts.Baseline != "" {
-		if err := exists(opts.Baseline); err != nil {
+		if err := checkExists(opts.Baseline); err != nil {
 			return err
 		}
 	}
@@ -156,8 +156,8 @@ func runPerf(ctx context.Context, a *app, opts *perfOptions, args []string) erro
 	}
 	if opts.output.out != "" || !slices.Contains([]string{"text", "md"}, opts.output.formats[0]) {
 		for _, note := range r.Notes {
-			a.say([]batch.Message{batch.Warnf("%s", note.Text)})
+			a.printMessages([]batch.Message{batch.Warnf("%s", note.Text)})
 		}
 	}
-	return a.conclude(opts.exitZero.of(outcome))
+	return a.conclude(opts.exitZero.applyTo(outcome))
 }

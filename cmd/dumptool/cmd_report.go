@@ -47,8 +47,8 @@ tensors beside the page, if compare ran with --show-graph too.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runReport(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitInterrupted)
-	define(cmd, outFlag(&opts.out, "write the page to `FILE`, or as report.html to a folder; default: stdout"),
-		cmdFlag{"title", text(&opts.Title), "`TEXT` above the page", reporting, 0},
+	addFlags(cmd, outFlag(&opts.out, "write the page to `FILE`, or as report.html to a folder; default: stdout"),
+		cmdFlag{"title", textValue(&opts.Title), "`TEXT` above the page", reporting, 0},
 		cmdFlag{"show-graph", boolSwitch(&opts.showGraph), "with -out: draw plots of bad tensors; beside the page, as PNG files", reporting, 0},
 		noPathsFlag(&opts.NoPaths))
 	return cmd
@@ -93,7 +93,7 @@ func runReport(ctx context.Context, a *app, opts *reportCommandOptions, args []s
 	case interrupted != nil:
 		return interrupted
 	}
-	a.say([]batch.Message{batch.Infof("page written to %s", opts.out)})
+	a.printMessages([]batch.Message{batch.Infof("page written to %s", opts.out)})
 	return nil
 }
 
@@ -124,8 +124,8 @@ func (o *reportCommandOptions) check(a *app, args []string) error {
 // drawDocuments draws the plots of documents, with a progress bar.
 func (a *app) drawDocuments(ctx context.Context, docs *report.Documents, folder *report.Folder) ([]error, error) {
 	if docs.HasPlots() == 0 {
-		a.say([]batch.Message{batch.Warnf("--show-graph: the comparison has no data for plots; run compare with --show-graph")})
+		a.printMessages([]batch.Message{batch.Warnf("--show-graph: the comparison has no data for plots; run compare with --show-graph")})
 		return nil, nil
 	}
-	return watched(a, "drawing", func(observe func(batch.Event)) ([]error, error) { return docs.WritePlots(ctx, folder, observe) })
+	return withProgress(a, "drawing", func(observe func(batch.Event)) ([]error, error) { return docs.WritePlots(ctx, folder, observe) })
 }

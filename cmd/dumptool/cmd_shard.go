@@ -14,21 +14,21 @@ import (
 	"dumptool/internal/shard"
 )
 
-// findsResults reports whether a flag can change a row or a round: its group chooses, pairs, adds
-// facts or judges. Flags that set others, and the arguments by another name, add nothing themselves.
-func findsResults(f *pflag.Flag) bool {
+// changesResults reports whether a flag can change a row or a round: its group chooses, pairs, adds
+// facts or judges. Flags that only set other flags, or repeat the arguments, do not count.
+func changesResults(f *pflag.Flag) bool {
 	_, setsOthers := f.Value.(*spelling)
 	return slices.Contains([]group{choosing, pairing, facts, judging}, groupOf(f)) && !setsOthers && f.Name != "dump-path"
 }
 
-// namesPlace reports whether the value of a flag is a path, which may differ between machines.
-func namesPlace(f *pflag.Flag) bool {
+// isPathFlag reports whether the value of a flag is a path, which may differ between machines.
+func isPathFlag(f *pflag.Flag) bool {
 	kind, _ := pflag.UnquoteUsage(f)
 	return slices.Contains([]string{"PATH", "FILE", "DIR"}, kind)
 }
 
-// shapesReports reports whether a flag only changes what reports show, or when they fail.
-func shapesReports(f *pflag.Flag) bool {
+// changesReports reports whether a flag only changes what reports show, or when they fail.
+func changesReports(f *pflag.Flag) bool {
 	return slices.Contains([]group{reporting, ci, closer}, groupOf(f)) && f.Name != "out" && f.Name != "no-paths"
 }
 
@@ -38,7 +38,7 @@ var roundOptions = []string{"rank", "step", "graph", "model", "round", "order", 
 // optionsOf lists the flags that were given to a command and change rows or rounds.
 func optionsOf(flags *pflag.FlagSet) (all []shard.Option) {
 	flags.VisitAll(func(f *pflag.Flag) {
-		if !f.Changed || !findsResults(f) || namesPlace(f) || f.Value.String() == f.DefValue {
+		if !f.Changed || !changesResults(f) || isPathFlag(f) || f.Value.String() == f.DefValue {
 			return
 		}
 		x := shard.Option{Name: f.Name, Value: strings.Join(valuesOf(f), ","), Values: listOf(f), Of: shard.OfRow}
@@ -83,7 +83,7 @@ func reportWords(flags *pflag.FlagSet, argv []string) (words []string) {
 			break
 		}
 		name, _, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
-		if f := flags.Lookup(name); f != nil && shapesReports(f) {
+		if f := flags.Lookup(name); f != nil && changesReports(f) {
 			words = append(words, word)
 		}
 	}
@@ -113,7 +113,7 @@ type shardOptions struct {
 
 func (o *shardOptions) flags() []cmdFlag {
 	return []cmdFlag{
-		{shardFlag, text(&o.shard), "do part `I/N` of the work, I from 0; merge joins the parts; auto/N: I from the scheduler", more, onShards},
+		{shardFlag, textValue(&o.shard), "do part `I/N` of the work, I from 0; merge joins the parts; auto/N: I from the scheduler", more, onShards},
 		runFlag(&o.run, "`ID` of the run; a merge takes only documents of this run"),
 		{"compress", boolSwitch(&o.compress), "with --shard: write the document as .json.zst, which merge, report and judge read", more, rare | onShards},
 		{"resume|retry-errors", boolSwitch(&o.resume), "continue the same work in -out: keep its results, and do only the missing part (not fetched, or not reached)", more, rare | onShards},
@@ -124,7 +124,7 @@ func (o *shardOptions) flags() []cmdFlag {
 func (o *shardOptions) resolve(a *app, out string) (shard.Spec, error) {
 	spec, notes, err := shard.Parse(o.shard, a.getenv)
 	for _, n := range notes {
-		a.say([]batch.Message{batch.Infof("%s", n)})
+		a.printMessages([]batch.Message{batch.Infof("%s", n)})
 	}
 	switch {
 	case err != nil:
@@ -164,7 +164,7 @@ func (o *shardOptions) earlier(a *app, path string, origin *shard.Origin) *shard
 		return nil
 	}
 	if !d.SameWork(origin) {
-		a.say([]batch.Message{batch.Infof("%s was made from other files or with other options: everything is done again", path)})
+		a.printMessages([]batch.Message{batch.Infof("%s was made from other files or with other options: everything is done again", path)})
 		return nil
 	}
 	return &d
@@ -177,23 +177,23 @@ func (o *shardOptions) isFinished(a *app, path string, origin *shard.Origin, com
 	if d == nil || !complete(d) {
 		return false
 	}
-	a.isComplete(path)
+	a.printComplete(path)
 	return true
 }
 
-// isComplete prints that --resume finds nothing to do.
-func (a *app) isComplete(path string) {
-	a.say([]batch.Message{batch.Infof("%s is complete: nothing is done again", path)})
+// printComplete prints that --resume finds nothing to do.
+func (a *app) printComplete(path string) {
+	a.printMessages([]batch.Message{batch.Infof("%s is complete: nothing is done again", path)})
 }
 
-// unfetched returns the error of a shard whose document lacks some data.
-func unfetched(n int) error {
+// unfetchedError returns the error of a shard whose document lacks some data.
+func unfetchedError(n int) error {
 	return hintf(incompletef("%s could not be fetched", lang.CountText(n, "tensor")), "the same command line with --resume repeats only these")
 }
 
 // shardWritten prints where the document of a shard is.
 func (a *app) shardWritten(spec shard.Spec, path string) {
-	a.say([]batch.Message{batch.Infof("shard %s written to %s", spec, path)})
+	a.printMessages([]batch.Message{batch.Infof("shard %s written to %s", spec, path)})
 }
 
 // runForm matches the ID of a run.
@@ -204,7 +204,7 @@ const runName = "run"
 
 // runFlag is the flag for the ID of a run.
 func runFlag(to *string, usage string) cmdFlag {
-	v := text(to)
+	v := textValue(to)
 	v.read = func(text string) (string, error) {
 		if text != "" && !runForm().MatchString(text) {
 			return "", wantf("want at most 64 letters, digits and any of . _ -")

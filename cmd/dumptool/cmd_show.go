@@ -54,22 +54,22 @@ element, or without --cpu at the first one.`,
 	}
 	cmd.Long += exitStatus(exitInterrupted)
 	target := layoutName(&opts.Target)
-	define(cmd,
-		cmdFlag{"cpu|g|cpu-dir|golden", text(&opts.Reference), "`PATH` of the reference's file, with :output:K where it has several tensors, or of its run", choosing, 0},
-		cmdFlag{"at", indices(&opts.At), "the place `I,J,...`; default: the worst one, else the first", choosing, 0},
-		cmdFlag{"window", window(&opts.Window), "at most `HxW` rows and columns", reporting, 0},
+	addFlags(cmd,
+		cmdFlag{"cpu|g|cpu-dir|golden", textValue(&opts.Reference), "`PATH` of the reference's file, with :output:K where it has several tensors, or of its run", choosing, 0},
+		cmdFlag{"at", indexValue(&opts.At), "the place `I,J,...`; default: the worst one, else the first", choosing, 0},
+		cmdFlag{"window", windowValue(&opts.Window), "at most `HxW` rows and columns", reporting, 0},
 		cmdFlag{"target-format|f", target, "target `FORMAT`, such as NCHW or ND; default: the original one", pairing, 0},
 		cmdFlag{"raw", boolSwitch(&opts.Raw), "the elements as they are stored, in the layout of the device", pairing, 0},
-		cmdFlag{"atol", decimal(&opts.Limits.Atol, isLimit, "want a finite number from 0"), "absolute limit `A` of marked elements", judging, 0},
-		cmdFlag{"rtol", decimal(&opts.Limits.Rtol, isLimit, "want a finite number from 0"), "relative limit `R` of marked elements", judging, 0})
+		cmdFlag{"atol", decimalValue(&opts.Limits.Atol, isValidLimit, "want a finite number from 0"), "absolute limit `A` of marked elements", judging, 0},
+		cmdFlag{"rtol", decimalValue(&opts.Limits.Rtol, isValidLimit, "want a finite number from 0"), "relative limit `R` of marked elements", judging, 0})
 	formatFlag[*show.Window](cmd, &opts.format)
 	return cmd
 }
 
-func isLimit(x float64) bool { return x >= 0 && !math.IsInf(x, 0) }
+func isValidLimit(x float64) bool { return x >= 0 && !math.IsInf(x, 0) }
 
-// indices reads the index of an element on each axis.
-func indices(to *[]int64) *value[[]int64] {
+// indexValue reads the index of an element on each axis.
+func indexValue(to *[]int64) *value[[]int64] {
 	return &value[[]int64]{to: to, kind: "string", read: func(text string) ([]int64, error) {
 		all := []int64{}
 		if text = strings.Trim(text, "()[] "); text == "" {
@@ -86,23 +86,23 @@ func indices(to *[]int64) *value[[]int64] {
 	}}
 }
 
-// mostWindow limits the rows and columns shown.
-const mostWindow = 1024
+// maxWindow limits the rows and columns shown.
+const maxWindow = 1024
 
-// window reads the number of rows and columns shown.
-func window(to *[2]int64) *value[[2]int64] {
+// windowValue reads the number of rows and columns shown.
+func windowValue(to *[2]int64) *value[[2]int64] {
 	return &value[[2]int64]{to: to, kind: "string",
 		show: func(w [2]int64) string { return fmt.Sprintf("%dx%d", w[0], w[1]) },
 		read: func(text string) (w [2]int64, err error) {
 			rows, columns, ok := strings.Cut(strings.ToLower(text), "x")
 			for i, part := range []string{rows, columns} {
 				n, err := strconv.ParseInt(part, 10, 64)
-				if ok = ok && err == nil && n > 0 && n <= mostWindow; ok {
+				if ok = ok && err == nil && n > 0 && n <= maxWindow; ok {
 					w[i] = n
 				}
 			}
 			if !ok {
-				return w, wantf("want rows x columns from 1 to %d, such as 8x8", mostWindow)
+				return w, wantf("want rows x columns from 1 to %d, such as 8x8", maxWindow)
 			}
 			return w, nil
 		}}

@@ -25,15 +25,15 @@ func newVersionCommand(a *app) *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(*cobra.Command, []string) error { return runVersion(a, json) },
 	}
-	define(cmd, json.flag("print JSON"))
+	addFlags(cmd, json.flag("print JSON"))
 	return cmd
 }
 
 // versionFlag adds dumptool --version.
 func versionFlag(a *app, root *cobra.Command) {
 	wanted := false
-	define(root, cmdFlag{"version", boolSwitch(&wanted), "print the version of dumptool", more, 0})
-	notSetting(root.Flag("version"))
+	addFlags(root, cmdFlag{"version", boolSwitch(&wanted), "print the version of dumptool", more, 0})
+	excludeFromSettings(root.Flag("version"))
 	withoutIt := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if wanted {

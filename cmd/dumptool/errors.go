@@ -43,9 +43,9 @@ func outcomeError(o batch.Outcome) error {
 	err := error(&codedError{code, lang.Problem{Sentence: o.Text}})
 	switch {
 	case o.Shown:
-		return reported(err)
+		return asReported(err)
 	case !o.Hint.IsZero():
-		return hinted(err, o.Hint)
+		return withHint(err, o.Hint)
 	}
 	return err
 }
@@ -76,11 +76,11 @@ func (e *hintError) Unwrap() error { return e.err }
 
 // hintf adds advice to err.
 func hintf(err error, format string, args ...any) error {
-	return hinted(err, lang.Say(format, args...))
+	return withHint(err, lang.Say(format, args...))
 }
 
-// hinted adds a hint, given in both languages, to an error.
-func hinted(err error, hint lang.Sentence) error { return &hintError{err, hint} }
+// withHint adds a hint, given in both languages, to an error.
+func withHint(err error, hint lang.Sentence) error { return &hintError{err, hint} }
 
 // helpHint adds a hint at the help of cmd to mistakes on the command line without a hint.
 func helpHint(cmd *cobra.Command, err error) error {
@@ -89,7 +89,7 @@ func helpHint(cmd *cobra.Command, err error) error {
 	if !errors.As(err, &usage) || errors.As(err, &hint) {
 		return err
 	}
-	return hinted(err, lang.Say("see '%s --help'", cmd.CommandPath()))
+	return withHint(err, lang.Say("see '%s --help'", cmd.CommandPath()))
 }
 
 // reportedError is an error that has been printed.
@@ -98,8 +98,8 @@ type reportedError struct{ err error }
 func (e *reportedError) Error() string { return e.err.Error() }
 func (e *reportedError) Unwrap() error { return e.err }
 
-// reported marks err as printed already: it only sets the exit status.
-func reported(err error) error { return &reportedError{err} }
+// asReported marks err as printed already: it only sets the exit status.
+func asReported(err error) error { return &reportedError{err} }
 
 // report prints err and its hint.
 func (a *app) report(err error) {

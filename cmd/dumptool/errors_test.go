@@ -35,10 +35,10 @@ func TestExitCodes(t *testing.T) {
 		"plain":         {disk, 3, "dumptool: disk is full\n"},
 		"hint":          {hintf(disk, "delete %s", "it"), 3, "dumptool: disk is full\nhint: delete it\n"},
 		"interrupted":   {fmt.Errorf("compare: %w", context.Canceled), 130, "dumptool: interrupted\n"},
-		"reported":      {reported(&codedError{exitFound, errors.New("3 tensors differ")}), 1, ""},
+		"reported":      {asReported(&codedError{exitFound, errors.New("3 tensors differ")}), 1, ""},
 		"wrapped":       {fmt.Errorf("convert: %w", &codedError{exitNothing, errors.New("no dump")}), 4, "dumptool: convert: no dump\n"},
 		"first class":   {incompletef("some: %w", &codedError{exitNothing, errors.New("none")}), 3, "dumptool: some: none\n"},
-		"cancel before": {reported(incompletef("some: %w", context.Canceled)), 130, ""},
+		"cancel before": {asReported(incompletef("some: %w", context.Canceled)), 130, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -30,7 +30,8 @@ type cmdFlag struct {
 	// scripts, separated by |.
 	names string
 	value pflag.Value
-	// The catalogue has the usage in Chinese, which names the value alike. Brief help ends a usage at the first semicolon.
+	// The Chinese usage, in the catalogue, names the value by the same word. Brief help ends a usage at the first
+	// semicolon.
 	usage string
 	in    group
 	is    level
@@ -83,11 +84,11 @@ const (
 	usageKey = "dumptool_usage"
 )
 
-// has reports whether a flag has any of some levels or topics.
-func has(f *pflag.Flag, one level) bool {
+// hasLevel reports whether a flag has any of some levels or topics.
+func hasLevel(f *pflag.Flag, one level) bool {
 	var bits uint64
 	if is := f.Annotations[levelKey]; len(is) > 0 {
-		bits, _ = strconv.ParseUint(is[0], 10, 64) // written by defineIn
+		bits, _ = strconv.ParseUint(is[0], 10, 64) // written by addFlagsTo
 	}
 	return level(bits)&one != 0
 }
@@ -98,8 +99,8 @@ func groupOf(f *pflag.Flag) group { return group(strings.Join(f.Annotations[grou
 // listBreak separates a usage from the lists that fill it.
 const listBreak = "\x1f"
 
-// filled returns a usage with the lists that its %s stand for.
-func filled(usage string, lists ...[]string) string {
+// fillUsage replaces the %s of a usage by lists.
+func fillUsage(usage string, lists ...[]string) string {
 	for _, list := range lists {
 		usage += listBreak + strings.Join(list, ", ")
 	}
@@ -132,11 +133,11 @@ func usageInChinese(f *pflag.Flag) string {
 	return usageText(usage)
 }
 
-// define adds flags to a command.
-func define(cmd *cobra.Command, all ...cmdFlag) { defineIn(cmd.Flags(), all...) }
+// addFlags adds flags to a command.
+func addFlags(cmd *cobra.Command, all ...cmdFlag) { addFlagsTo(cmd.Flags(), all...) }
 
-// defineIn adds flags to a set.
-func defineIn(flags *pflag.FlagSet, all ...cmdFlag) {
+// addFlagsTo adds flags to a set.
+func addFlagsTo(flags *pflag.FlagSet, all ...cmdFlag) {
 	for _, d := range all {
 		names, usage := strings.Split(d.names, "|"), strings.Split(d.usage, listBreak)
 		f := &pflag.Flag{Name: names[0], Usage: usageText(usage), Value: d.value, DefValue: d.value.String(), Hidden: d.is&hidden != 0}
@@ -163,7 +164,7 @@ func defineIn(flags *pflag.FlagSet, all ...cmdFlag) {
 
 // pathFlag is the usual spelling of the arguments as a flag.
 func pathFlag(to *[]string, usage string) cmdFlag {
-	return cmdFlag{"dump-path|d|dump-file", texts(to), usage, choosing, 0}
+	return cmdFlag{"dump-path|d|dump-file", textList(to), usage, choosing, 0}
 }
 
 // morePaths is another spelling of the arguments, listed as rare.
@@ -176,10 +177,10 @@ func morePaths(to *[]string) cmdFlag {
 // roundFlags choose rounds by their coordinates.
 func roundFlags(to *dumpdir.Selection) []cmdFlag {
 	return []cmdFlag{
-		{"rank", rounds(&to[dumpdir.ByRank], dumpdir.ParseNumbers), "only these `RANKS`, such as 0,3-5,10; devices are ranks", choosing, 0},
-		{"step|iteration", rounds(&to[dumpdir.ByStep], dumpdir.ParseNumbers), "only these `STEPS`, such as 0,3-5,10; iterations are steps", choosing, 0},
-		{"graph", rounds(&to[dumpdir.ByGraph], dumpdir.ParseNumbers), "only graphs, or models, of these `IDS`", choosing, rare},
-		{"model|net", rounds(&to[dumpdir.ByModel], dumpdir.ParseNames), "only networks or models of these `NAMES`, separated by |", choosing, rare},
+		{"rank", roundChoice(&to[dumpdir.ByRank], dumpdir.ParseNumbers), "only these `RANKS`, such as 0,3-5,10; devices are ranks", choosing, 0},
+		{"step|iteration", roundChoice(&to[dumpdir.ByStep], dumpdir.ParseNumbers), "only these `STEPS`, such as 0,3-5,10; iterations are steps", choosing, 0},
+		{"graph", roundChoice(&to[dumpdir.ByGraph], dumpdir.ParseNumbers), "only graphs, or models, of these `IDS`", choosing, rare},
+		{"model|net", roundChoice(&to[dumpdir.ByModel], dumpdir.ParseNames), "only networks or models of these `NAMES`, separated by |", choosing, rare},
 	}
 }
 
@@ -188,8 +189,8 @@ func sideFlags(ref, npu *dumpdir.Selection) (all []cmdFlag) {
 	ofRef, ofNPU := roundFlags(ref), roundFlags(npu)
 	for i, both := range roundFlags(new(dumpdir.Selection)) {
 		name, _, _ := strings.Cut(both.names, "|")
-		both.value = bothSides(ofRef[i].value.(*value[dumpdir.Choice]), ofNPU[i].value.(*value[dumpdir.Choice]))
-		both.usage = filled("%s; REF:NPU for each side", []string{both.usage})
+		both.value = newBothSides(ofRef[i].value.(*value[dumpdir.Choice]), ofNPU[i].value.(*value[dumpdir.Choice]))
+		both.usage = fillUsage("%s; REF:NPU for each side", []string{both.usage})
 		all = append(all, both,
 			cmdFlag{"ref-" + name, ofRef[i].value, "--" + name + " for the reference only", choosing, hidden},
 			cmdFlag{"npu-" + name, ofNPU[i].value, "--" + name + " for the NPU data only", choosing, hidden})
@@ -199,7 +200,7 @@ func sideFlags(ref, npu *dumpdir.Selection) (all []cmdFlag) {
 
 // opsFlag chooses operators of runs; readOps reads its values.
 func opsFlag(to *[]string) cmdFlag {
-	return cmdFlag{"ops", texts(to), "only operators of these `NAMES`, separated by commas; * matches any characters, ? matches one; also re:PATTERN, or @file with one name per line", choosing, 0}
+	return cmdFlag{"ops", textList(to), "only operators of these `NAMES`, separated by commas; * matches any characters, ? matches one; also re:PATTERN, or @file with one name per line", choosing, 0}
 }
 
 // readOps makes a set of the operators of --ops and more; nil for all.
@@ -227,7 +228,7 @@ func readOps(texts []string, more ...string) (*dumpdir.NameSet, error) {
 
 // findFlag chooses dumps by a query of dumptool find.
 func findFlag(query *string) cmdFlag {
-	return cmdFlag{"find", text(query), "only the dumps that 'dumptool find' returns for `QUERY`, such as resnet.py:88", choosing, 0}
+	return cmdFlag{"find", textValue(query), "only the dumps that 'dumptool find' returns for `QUERY`, such as resnet.py:88", choosing, 0}
 }
 
 // findDumps returns the dumps that --find chooses below paths, by absolute path; nil for all.
@@ -251,7 +252,7 @@ func (a *app) findDumps(ctx context.Context, query string, opt find.Options) (ma
 
 // irFlag names graphs of MindSpore.
 func irFlag(to *string) cmdFlag {
-	return cmdFlag{"ir", text(to), "graph of MindSpore in `PATH`, or folder of graphs, in place of the graphs of the run; off: none", facts, 0}
+	return cmdFlag{"ir", textValue(to), "graph of MindSpore in `PATH`, or folder of graphs, in place of the graphs of the run; off: none", facts, 0}
 }
 
 // checkIR checks the value of --ir.
@@ -282,7 +283,7 @@ func containerFlag(to *int) cmdFlag {
 
 // nodeFlags are flags of HPAA's scripts: they rename operators and skip some.
 func nodeFlags(nameMap *string, skipKeys *[]string, exclude **dumpdir.NameSet) []cmdFlag {
-	return append(skipFlags(skipKeys, exclude, pairing), cmdFlag{"map-node-dict", text(nameMap), "`FILE` with pairs of names that differ; or its text, such as '{\"cpu_name\":\"npu_name\"}'; FILE.yaml is a mapping of msprobe: data, cell, layer or API", pairing, onHPAA})
+	return append(skipFlags(skipKeys, exclude, pairing), cmdFlag{"map-node-dict", textValue(nameMap), "`FILE` with pairs of names that differ; or its text, such as '{\"cpu_name\":\"npu_name\"}'; FILE.yaml is a mapping of msprobe: data, cell, layer or API", pairing, onHPAA})
 }
 
 // skipFlags are the nodeFlags that skip operators.
@@ -304,7 +305,7 @@ func readNameMap(text string) (*sidefile.NameMap, error) {
 
 // outFlag names the output.
 func outFlag(out *string, usage string) cmdFlag {
-	return cmdFlag{"out|output|output-dir", text(out), usage, reporting, 0}
+	return cmdFlag{"out|output|output-dir", textValue(out), usage, reporting, 0}
 }
 
 // exitZero: findings do not change the exit status.
@@ -314,8 +315,8 @@ func (z *exitZero) flag(usage string) cmdFlag {
 	return cmdFlag{"exit-zero", boolSwitch((*bool)(z)), usage, ci, 0}
 }
 
-// of applies the flag to an outcome.
-func (z exitZero) of(o batch.Outcome) batch.Outcome {
+// applyTo applies the flag to an outcome.
+func (z exitZero) applyTo(o batch.Outcome) batch.Outcome {
 	if !z || o.Kind != batch.Found {
 		return o
 	}
@@ -343,8 +344,8 @@ func (j jsonFlag) format() string {
 // groupFlags describe the groups of ranks.
 func groupFlags(mesh *[]ranks.Axis, file *string) []cmdFlag {
 	return []cmdFlag{
-		{"parallel", parsed(mesh, ranks.ParseMesh), "`AXES` of the mesh of ranks, such as tp=2,dp=4; of tp, cp, ep, dp, pp and order=tp-cp-ep-dp-pp; default: from the dump", facts, 0},
-		{"groups", text(file), "`FILE` with the ranks of groups that the dump only names, one line NAME: 0,3,5 for each group", facts, 0},
+		{"parallel", parsedValue(mesh, ranks.ParseMesh), "`AXES` of the mesh of ranks, such as tp=2,dp=4; of tp, cp, ep, dp, pp and order=tp-cp-ep-dp-pp; default: from the dump", facts, 0},
+		{"groups", textValue(file), "`FILE` with the ranks of groups that the dump only names, one line NAME: 0,3,5 for each group", facts, 0},
 	}
 }
 
@@ -394,13 +395,13 @@ func (o *globalOptions) s3Flags() []cmdFlag {
 	s := &o.s3
 	s.PathStyle, s.Block, s.Cache, s.Spool, s.Concurrency, s.RetryTime = "auto", 8<<20, 64<<20, store.Spool, store.Concurrency, store.RetryTime
 	return []cmdFlag{
-		{"s3-endpoint", text(&s.Endpoint), "`URL` of the object storage; default: AWS_ENDPOINT_URL_S3, else AWS", storage, 0},
-		{"s3-region", text(&s.Region), "region `REGION` of the object storage; default: AWS_REGION, else from the endpoint", storage, 0},
+		{"s3-endpoint", textValue(&s.Endpoint), "`URL` of the object storage; default: AWS_ENDPOINT_URL_S3, else AWS", storage, 0},
+		{"s3-region", textValue(&s.Region), "region `REGION` of the object storage; default: AWS_REGION, else from the endpoint", storage, 0},
 		{"s3-path-style", choice(&s.PathStyle, []string{"auto", "on", "off"}), "put the bucket into the path of URLs, not into the host name; auto: on, except for AWS and OBS", storage, 0},
 		{"s3-no-sign", boolSwitch(&s.NoSign), "do not sign requests, for public buckets", storage, 0},
 		{"s3-block", (*sizeFlag)(&s.Block), "bytes of one read request", storage, 0},
 		{"s3-concurrency", integerBetween(&s.Concurrency, math.MinInt, math.MaxInt, "want a number"), "requests that read at the same time", storage, 0},
-		{"s3-retry-time", duration(&s.RetryTime), "how long a failed request is retried", storage, 0},
+		{"s3-retry-time", durationValue(&s.RetryTime), "how long a failed request is retried", storage, 0},
 		{"s3-cache", (*sizeFlag)(&s.Cache), "bytes of objects in memory", storage, 0},
 		{"s3-spool", (*sizeFlag)(&s.Spool), "bytes of objects kept in $TMPDIR: objects that are read again and do not fit into memory", storage, 0},
 	}

@@ -126,7 +126,7 @@ func TestRoundFlags(t *testing.T) {
 			var ref, npu dumpdir.Selection
 			cmd := &cobra.Command{Use: "compare"}
 			cmd.SetGlobalNormalizationFunc(normalizeFlag)
-			define(cmd, sideFlags(&ref, &npu)...)
+			addFlags(cmd, sideFlags(&ref, &npu)...)
 			if err := cmd.ParseFlags(rewriteArgs(cmd, strings.Fields(tt.args)).args); err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +156,7 @@ func TestBadRoundFlags(t *testing.T) {
 		"--model=a||b":  `"a||b" has an empty name`,
 	} {
 		flags := pflag.NewFlagSet("compare", pflag.ContinueOnError)
-		defineIn(flags, sideFlags(new(dumpdir.Selection), new(dumpdir.Selection))...)
+		addFlagsTo(flags, sideFlags(new(dumpdir.Selection), new(dumpdir.Selection))...)
 		if err := flags.Parse([]string{arg}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", arg, err, want)
 		}

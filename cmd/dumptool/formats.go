@@ -22,8 +22,8 @@ func formatFlag[R any](cmd *cobra.Command, format *string) {
 	names := report.FormatNames[R]()
 	last := len(names) - 1
 	*format = names[0]
-	define(cmd, cmdFlag{"format", choice(format, names), filled("`FORMAT` of the report: %s or %s", names[:last], names[last:]), reporting, 0}, sameAsJSON(func() { *format = "json" }))
-	exclusive(cmd, "json", "format")
+	addFlags(cmd, cmdFlag{"format", choice(format, names), fillUsage("`FORMAT` of the report: %s or %s", names[:last], names[last:]), reporting, 0}, sameAsJSON(func() { *format = "json" }))
+	makeExclusive(cmd, "json", "format")
 }
 
 // sameAsJSON is --json, another spelling of --format json, which calls choose.
@@ -41,10 +41,10 @@ func sameAsJSON(choose func()) cmdFlag {
 
 // oneFormat reads the name of a format of results of type R.
 func oneFormat[R any](name string) (string, error) {
-	if err := goneBelow(nil, "--format "+name); err != nil {
+	if err := removedBelow(nil, "--format "+name); err != nil {
 		return "", err
 	}
-	return oneOf("--format", name, report.FormatNames[R]())
+	return matchKnown("--format", name, report.FormatNames[R]())
 }
 
 // reportOptions holds the flags of commands that print a report or write reports to a folder.
@@ -59,8 +59,8 @@ type reportOptions struct {
 
 // addReportFlags adds the flags for reports of results of type R.
 func addReportFlags[R any](cmd *cobra.Command, o *reportOptions) {
-	define(cmd, textReportFlags[R](o)...)
-	exclusive(cmd, "json", "format")
+	addFlags(cmd, textReportFlags[R](o)...)
+	makeExclusive(cmd, "json", "format")
 }
 
 // textReportFlags lists the flags for reports of results of type R; the default format is text.
@@ -74,7 +74,7 @@ func reportFlags[R any](o *reportOptions, usage string) []cmdFlag {
 	names := report.FormatNames[R]()
 	all := []cmdFlag{
 		outFlag(&o.out, "write the reports to folder `DIR`"),
-		{"format", listOfTexts(&o.formats, names), filled(usage, names), reporting, 0},
+		{"format", listOfTexts(&o.formats, names), fillUsage(usage, names), reporting, 0},
 		sameAsJSON(func() { o.formats = []string{"json"} }),
 	}
 	if slices.Contains(names, "html") {
@@ -124,7 +124,7 @@ func writeReports[R any](a *app, o *reportOptions, result R, opt report.Options,
 // reportsWritten prints the folder of the reports, or all errors but the first, which it returns.
 func (a *app) reportsWritten(what lang.Text, dir string, failed []error) error {
 	if len(failed) == 0 {
-		a.say([]batch.Message{batch.Infof("%s written to %s", what, dir)})
+		a.printMessages([]batch.Message{batch.Infof("%s written to %s", what, dir)})
 		return nil
 	}
 	for _, err := range failed[1:] {

@@ -218,14 +218,14 @@ func TestOddTrees(t *testing.T) {
 			move(t, dir+"/run", dir+"/all")
 			move(t, dir+"/all", dir+"/run/20260101")
 			again(t, dir+"/run/20260101/step0/rank3", dir+"/run/20260102/step0/rank3")
-		}, "rank 3 in several folders (20260101, 20260102), each of which counts as a run of its own", 0, "PASS"},
+		}, "rank 3 in several folders (20260101, 20260102): each folder counts as a separate run", 0, "PASS"},
 		{"two programs", func(t *testing.T, dir string) {
 			t.Helper()
 			move(t, dir+"/run", dir+"/all")
 			move(t, dir+"/all", dir+"/run/train")
 			again(t, dir+"/run/train/step0/rank0", dir+"/run/rollout/step0/rank0")
 			again(t, dir+"/run/train/step0/rank1", dir+"/run/rollout/step0/rank1")
-		}, "ranks 0-1 in several folders (rollout, train), each of which counts as a run of its own", 0, "PASS"},
+		}, "ranks 0-1 in several folders (rollout, train): each folder counts as a separate run", 0, "PASS"},
 		{"statistics only", func(t *testing.T, dir string) {
 			t.Helper()
 			tensors, err := filepath.Glob(dir + "/run/*/*/dump_tensor_data")

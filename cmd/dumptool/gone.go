@@ -20,9 +20,9 @@ const noLimitsFile = "files of limits are gone: their keys are flags, such as --
 // noFormat is the advice for removed formats of reports.
 const noFormat = "--format sarif has the places in the source, --format json has every row"
 
-// gone maps removed commands, flags and values to what to use instead. A flag that only some
-// commands had stands behind their common words.
-var gone = map[string]string{
+// removed maps removed commands, flags and values to their replacements. The key of a flag that only some
+// commands had begins with the common words of these commands.
+var removed = map[string]string{
 	"compare plan":              noPlan,
 	"compare parts":             "'dumptool merge DIR --missing' prints which shards are missing",
 	"cluster wait":              "shards do not wait; 'dumptool merge DIR --wait 6h' waits for them",
@@ -42,14 +42,14 @@ var gone = map[string]string{
 	"--shards":                  "--shard I/N already gives the number of shards",
 }
 
-// goneError returns the error for a removed command below cmd, or flag of cmd; nil for other names.
-func goneError(cmd *cobra.Command, name string) error { return goneBelow(commandPath(cmd), name) }
+// removedError returns the error for a removed command below cmd, or flag of cmd; nil for other names.
+func removedError(cmd *cobra.Command, name string) error { return removedBelow(commandPath(cmd), name) }
 
-// goneBelow is goneError for the words of a command.
-func goneBelow(words []string, name string) error {
+// removedBelow is removedError for the words of a command.
+func removedBelow(words []string, name string) error {
 	for n := len(words); n >= 0; n-- {
 		key := strings.Join(append(words[:n:n], name), " ")
-		if instead := gone[key]; instead != "" {
+		if instead := removed[key]; instead != "" {
 			if !strings.HasPrefix(name, "-") {
 				name = "'dumptool " + key + "'"
 			}
@@ -59,12 +59,12 @@ func goneBelow(words []string, name string) error {
 	return nil
 }
 
-// goneSetting returns the error for a setting that was a removed flag, at source; nil for others.
+// removedSetting returns the error for a setting that was a removed flag, at source; nil for others.
 // path has the words of the command and the name of the flag.
-func goneSetting(source string, path []string) error {
+func removedSetting(source string, path []string) error {
 	last := len(path) - 1
 	for _, name := range []string{"--" + path[last], path[last]} {
-		if err := goneBelow(path[:last], name); err != nil {
+		if err := removedBelow(path[:last], name); err != nil {
 			return &codedError{exitUsage, lang.Errorf("%s: %w", source, err)}
 		}
 	}

@@ -66,8 +66,8 @@ func sampleCommands(opts *sampleOptions, work func(ctx context.Context, args []s
 		flags.BoolVarP(&opts.stats, "stats", "x", false, "")
 		flags.BoolVarP(&opts.half, "half", "y", false, "")
 		flags.StringSliceVar(&opts.ops, "ops", []string{"default"}, "")
-		define(convert, cmdFlag{names: "out|output_path|target", value: text(&opts.out)})
-		exclusive(convert, "stats", "half")
+		addFlags(convert, cmdFlag{names: "out|output_path|target", value: textValue(&opts.out)})
+		makeExclusive(convert, "stats", "half")
 
 		analyze := &cobra.Command{
 			Use:  "analyze",

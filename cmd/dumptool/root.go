@@ -39,13 +39,13 @@ func (o *globalOptions) flags() []cmdFlag {
 		{"log-format", &o.logFormat, "format of messages and logs", global, 0},
 		{"color", &o.color, "statuses, severities and carets in colour; auto: on a terminal, unless NO_COLOR is set", global, 0},
 		{"lang", &o.lang, "language of messages; default: from LC_ALL, LC_MESSAGES or LANG", global, 0},
-		{configFlag, text(&o.config), "read settings from `FILE` instead of dumptool.yaml", global, 0},
+		{configFlag, textValue(&o.config), "read settings from `FILE` instead of dumptool.yaml", global, 0},
 		unpackMaxFlag(&o.unpackMax),
 	}, o.s3Flags()...)
 }
 
-// messages returns the options for the message printer.
-func (a *app) messages() ui.MessageOptions {
+// messageOptions returns the options for the message printer.
+func (a *app) messageOptions() ui.MessageOptions {
 	o := &a.global
 	return ui.MessageOptions{Quiet: o.quiet, Verbose: o.verbose, Format: o.logFormat, Color: o.color.IsEnabled(a.streams.ErrTTY, a.getenv), Chinese: a.lang() == report.Chinese}
 }
@@ -122,12 +122,12 @@ dumptool.yaml in the user's configuration folder.`,
 	root.SetOut(a.out)
 	root.SetErr(a.streams.Err)
 	root.PersistentFlags().SortFlags = false
-	defineIn(root.PersistentFlags(), append(a.global.flags(), cmdFlag{"help-all", a.allHelp(), "the complete help of a command, with all flags", global, 0})...)
-	notSetting(root.PersistentFlags().Lookup("help-all"))
-	completeValues(root.PersistentFlags().Lookup("color"), names([]ui.ColorMode{ui.ColorAuto, ui.ColorAlways, ui.ColorNever}))
-	completeValues(root.PersistentFlags().Lookup("lang"), names([]report.Lang{report.English, report.Chinese}))
+	addFlagsTo(root.PersistentFlags(), append(a.global.flags(), cmdFlag{"help-all", a.allHelp(), "the complete help of a command, with all flags", global, 0})...)
+	excludeFromSettings(root.PersistentFlags().Lookup("help-all"))
+	completeValues(root.PersistentFlags().Lookup("color"), toStrings([]ui.ColorMode{ui.ColorAuto, ui.ColorAlways, ui.ColorNever}))
+	completeValues(root.PersistentFlags().Lookup("lang"), toStrings([]report.Lang{report.English, report.Chinese}))
 	versionFlag(a, root)
-	exclusive(root, "quiet", "verbose")
+	makeExclusive(root, "quiet", "verbose")
 
 	root.AddCommand(a.commands(a)...)
 	root.SetHelpCommand(newHelpCommand(a))
@@ -169,9 +169,9 @@ func missingCommand(group *cobra.Command) error {
 	return usagef("no command given, one of %s is needed", strings.Join(names, ", "))
 }
 
-// unknownCommand returns the error for a word that is no command of group.
+// unknownCommand returns the error for a word that names no command of the group.
 func unknownCommand(group *cobra.Command, word string) error {
-	if err := goneError(group, word); err != nil {
+	if err := removedError(group, word); err != nil {
 		return err
 	}
 	err := usagef("unknown command %q for %q", word, group.CommandPath())
@@ -194,16 +194,16 @@ func flagError(cmd *cobra.Command, err error) error {
 		return lang.Errorf("invalid argument %q for \"%s\" flag: %v", invalid.GetValue(), flagNames(invalid.GetFlag()), invalid.Unwrap())
 	}
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
-		return lang.Errorf("flag needs an argument: %s", dashed(missing))
+		return lang.Errorf("flag needs an argument: %s", flagAsWritten(missing))
 	}
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
 		return err
 	}
-	err = lang.Errorf("unknown flag: %s", dashed(unknown))
+	err = lang.Errorf("unknown flag: %s", flagAsWritten(unknown))
 	name, _, _ := strings.Cut(cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName()), "=")
 	name = string(normalizeFlag(nil, name))
-	if gone := goneError(cmd, "--"+name); gone != nil {
+	if gone := removedError(cmd, "--"+name); gone != nil {
 		return gone
 	}
 	var known []string
@@ -213,7 +213,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 	})
 	if near := lang.Nearest(name, known); near != "" {
-		return hinted(asUsage(err), lang.Say("did you mean --%s?", near))
+		return withHint(asUsage(err), lang.Say("did you mean --%s?", near))
 	}
 	return err
 }
@@ -226,8 +226,8 @@ func flagNames(f *pflag.Flag) string {
 	return "--" + f.Name
 }
 
-// dashed renders the flag in an error of pflag as it was written.
-func dashed(err interface {
+// flagAsWritten renders the flag in an error of pflag as it was written.
+func flagAsWritten(err interface {
 	GetSpecifiedName() string
 	GetSpecifiedShortnames() string
 }) string {
@@ -288,9 +288,9 @@ func completeValues(f *pflag.Flag, values []string) {
 	f.Annotations[valuesKey] = values
 }
 
-// completing registers the values of all flags with cobra when the shell asks for completions.
+// registerCompletions registers the values of all flags with cobra when the shell asks for completions.
 // Cobra keeps them, and the commands, for the life of the process.
-func completing(cmd *cobra.Command) {
+func registerCompletions(cmd *cobra.Command) {
 	cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
 		complete, ok := completeRounds[strings.TrimPrefix(strings.TrimPrefix(f.Name, "ref-"), "npu-")]
 		if values, known := f.Annotations[valuesKey]; known {
@@ -304,7 +304,7 @@ func completing(cmd *cobra.Command) {
 		}
 	})
 	for _, sub := range cmd.Commands() {
-		completing(sub)
+		registerCompletions(sub)
 	}
 }
 
@@ -317,8 +317,8 @@ var completeRounds = map[string]cobra.CompletionFunc{
 const (
 	// completionTime limits how long the shell waits for the values of a run.
 	completionTime = 2 * time.Second
-	// mostCompletions limits the values of a run offered to the shell.
-	mostCompletions = 1000
+	// maxCompletions limits the values of a run offered to the shell.
+	maxCompletions = 1000
 )
 
 // roundsOfPaths completes a coordinate of rounds: the last element of a list. It returns nothing
@@ -356,7 +356,7 @@ func roundsOfPaths(of func(dumpdir.Coordinates) string) cobra.CompletionFunc {
 		}
 		slices.SortFunc(values, lang.CompareNatural)
 		values = slices.Compact(values)
-		return values[:min(len(values), mostCompletions)], cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		return values[:min(len(values), maxCompletions)], cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	}
 }
 

@@ -37,9 +37,9 @@ func takesSettings(cmd *cobra.Command) bool {
 	return cmd.Annotations[noSettingsKey] == "" && !strings.HasPrefix(cmd.Name(), "__")
 }
 
-// exclusive makes flags mutually exclusive. One on the command line overrides settings of the
+// makeExclusive makes flags mutually exclusive. One on the command line overrides settings of the
 // others.
-func exclusive(cmd *cobra.Command, names ...string) {
+func makeExclusive(cmd *cobra.Command, names ...string) {
 	cmd.MarkFlagsMutuallyExclusive(names...)
 	for _, name := range names {
 		f := cmd.Flag(name)
@@ -53,7 +53,7 @@ func (a *app) applySettings(cmd *cobra.Command) error {
 	opt.File = a.settingsFile()
 	settings, err := config.Load(opt)
 	if err == nil {
-		err = settings.Check(func() config.Schema { return schema(a.wholeTree(cmd.Root())) })
+		err = settings.Check(func() config.Schema { return settingsSchema(a.wholeTree(cmd.Root())) })
 	}
 	if err != nil {
 		return settingsError(err)
@@ -61,7 +61,7 @@ func (a *app) applySettings(cmd *cobra.Command) error {
 	if err := a.checkEnvironment(cmd); err != nil {
 		return err
 	}
-	of, path := owners(cmd), commandPath(cmd)
+	of, path := flagOwners(cmd), commandPath(cmd)
 	lookup := func(f *pflag.Flag) (config.Value, bool) {
 		v, ok := settings.Lookup(path, f.Name)
 		if !ok {
@@ -88,7 +88,7 @@ func (a *app) wholeTree(root *cobra.Command) *cobra.Command {
 	return newRootCommand(newApp(a.streams))
 }
 
-// setFlags sets flags of cmd from lookup, unless they, or another spelling of them, are set already.
+// setFlags sets flags of cmd from lookup, except flags that are set already, also by another spelling.
 func setFlags(cmd *cobra.Command, lookup func(*pflag.Flag) (config.Value, bool)) (err error) {
 	given := map[string]bool{}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { given[f.Name] = f.Changed })
@@ -108,17 +108,17 @@ func setFlags(cmd *cobra.Command, lookup func(*pflag.Flag) (config.Value, bool))
 	return err
 }
 
-// sayUnread prints which variables of the environment no flag has, and that the configuration file of
-// the working folder is not read, and how to use it. Parts of a run (--run) leave the message to the command that began the run.
+// sayUnread warns of environment variables that no flag has, and of a configuration file in the working folder, which
+// is not read. Parts of a run (--run) leave these warnings to the command that began the run.
 func (a *app) sayUnread(cmd *cobra.Command) {
 	opt := a.settings
 	if run := cmd.Flags().Lookup(runName); run != nil && run.Value.String() != "" {
 		return
 	}
-	for _, name := range a.strange {
+	for _, name := range a.unknownVariables {
 		a.warnf("environment %s: no flag has this variable", name)
 	}
-	path := opt.Unread()
+	path := opt.IgnoredFile()
 	if path == "" || a.settingsFile() != "" {
 		return
 	}
@@ -129,24 +129,24 @@ func (a *app) sayUnread(cmd *cobra.Command) {
 	warn(a, []lang.Sentence{lang.Say("%s in the working folder is not read, as it may have come with the dumps: %s", path, use)})
 }
 
-// checkEnvironment returns an error for a variable of a flag that is gone. All commands are only made
+// checkEnvironment returns an error for a variable of a removed flag. All commands are only made
 // if a variable is none of cmd.
 func (a *app) checkEnvironment(cmd *cobra.Command) error {
 	of := variablesOf(cmd)
-	a.strange = slices.DeleteFunc(a.settings.Variables(), func(name string) bool { return slices.Contains(of, name) })
-	if len(a.strange) == 0 {
+	a.unknownVariables = slices.DeleteFunc(a.settings.Variables(), func(name string) bool { return slices.Contains(of, name) })
+	if len(a.unknownVariables) == 0 {
 		return nil
 	}
 	of = nil
 	for _, c := range withSubcommands(a.wholeTree(cmd.Root())) {
 		of = append(of, variablesOf(c)...)
 	}
-	a.strange = slices.DeleteFunc(a.strange, func(name string) bool { return slices.Contains(of, name) })
-	for _, name := range a.strange {
-		for key := range gone {
+	a.unknownVariables = slices.DeleteFunc(a.unknownVariables, func(name string) bool { return slices.Contains(of, name) })
+	for _, name := range a.unknownVariables {
+		for key := range removed {
 			words := strings.Fields(key)
 			if last := len(words) - 1; config.EnvName(words[:last], strings.TrimLeft(words[last], "-")) == name {
-				return goneSetting("environment "+name, append(words[:last:last], strings.TrimLeft(words[last], "-")))
+				return removedSetting("environment "+name, append(words[:last:last], strings.TrimLeft(words[last], "-")))
 			}
 		}
 	}
@@ -178,7 +178,7 @@ func withSubcommands(cmd *cobra.Command) []*cobra.Command {
 // settingsError gives a wrong configuration its exit status and a hint.
 func settingsError(err error) error {
 	if unknown, ok := errors.AsType[*config.UnknownError](err); ok {
-		if gone := goneSetting(unknown.Source, unknown.Path); gone != nil {
+		if gone := removedSetting(unknown.Source, unknown.Path); gone != nil {
 			return gone
 		}
 		if unknown.Suggestion != "" {
@@ -207,17 +207,17 @@ func setFlag(f *pflag.Flag, v config.Value) error {
 	return nil
 }
 
-// notSetting keeps environment and files from setting a flag.
-func notSetting(f *pflag.Flag) { f.Annotations[notSettingKey] = []string{"true"} }
+// excludeFromSettings keeps environment and files from setting a flag.
+func excludeFromSettings(f *pflag.Flag) { f.Annotations[notSettingKey] = []string{"true"} }
 
 // isSetting reports whether environment and files can set a flag. The file cannot name itself.
 func isSetting(f *pflag.Flag) bool {
 	return f.Name != helpFlag && f.Name != configFlag && f.Annotations[notSettingKey] == nil
 }
 
-// owners maps each flag of cmd to the path of the command that defines it: cmd or one above it.
+// flagOwners maps each flag of cmd to the path of the command that defines it: cmd or one above it.
 // Global flags have none.
-func owners(cmd *cobra.Command) map[*pflag.Flag][]string {
+func flagOwners(cmd *cobra.Command) map[*pflag.Flag][]string {
 	of := map[*pflag.Flag][]string{}
 	for c := cmd; c.HasParent(); c = c.Parent() {
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
@@ -234,9 +234,9 @@ func commandPath(cmd *cobra.Command) []string {
 	return strings.Fields(cmd.CommandPath())[1:]
 }
 
-// schema returns the names of all settings of cmd and the commands below it. Global flags can also
+// settingsSchema returns the names of all settings of cmd and the commands below it. Global flags can also
 // be set per command.
-func schema(cmd *cobra.Command) config.Schema {
+func settingsSchema(cmd *cobra.Command) config.Schema {
 	s := config.Schema{Commands: map[string]config.Schema{}}
 	add := func(f *pflag.Flag) {
 		if isSetting(f) {
@@ -247,7 +247,7 @@ func schema(cmd *cobra.Command) config.Schema {
 	cmd.InheritedFlags().VisitAll(add)
 	for _, sub := range cmd.Commands() {
 		if takesSettings(sub) {
-			s.Commands[sub.Name()] = schema(sub)
+			s.Commands[sub.Name()] = settingsSchema(sub)
 		}
 	}
 	if !cmd.HasParent() {

@@ -31,8 +31,8 @@ type value[T any] struct {
 	bare string
 }
 
-// bare makes the value of a flag optional.
-func bare[T any](word string, v *value[T]) *value[T] {
+// withoutArgument makes the value of a flag optional.
+func withoutArgument[T any](word string, v *value[T]) *value[T] {
 	v.bare = word
 	return v
 }
@@ -72,7 +72,7 @@ func (v *value[T]) values() []string { return v.known }
 type valueError struct {
 	element string
 	err     error
-	// alone: the message does not quote the value. gone: it says what stands in place of the value.
+	// alone: the message does not quote the value. gone: the value was removed, and the message names its replacement.
 	alone, gone bool
 }
 
@@ -91,27 +91,27 @@ func invalidValue(f *pflag.Flag, text string, err error) error {
 	case !ok:
 		return nil
 	case wrong.alone:
-		return asUsage(lang.Errorf("%s: %v", spelled(f), wrong))
+		return asUsage(lang.Errorf("%s: %v", flagText(f), wrong))
 	case wrong.element != "":
 		text = wrong.element
 	}
-	err = lang.Errorf("%s %s: %v", spelled(f), text, wrong)
+	err = lang.Errorf("%s %s: %v", flagText(f), text, wrong)
 	if wrong.gone {
 		return &codedError{exitUsage, err}
 	}
 	return asUsage(err)
 }
 
-// spelled renders a flag as people write it.
-func spelled(f *pflag.Flag) string {
+// flagText renders a flag as people write it.
+func flagText(f *pflag.Flag) string {
 	if f.Shorthand != "" {
 		return "-" + f.Shorthand
 	}
 	return "--" + f.Name
 }
 
-// text accepts any text.
-func text[S ~string](to *S) *value[S] {
+// textValue accepts any text.
+func textValue[S ~string](to *S) *value[S] {
 	return &value[S]{to: to, kind: "string", read: func(text string) (S, error) { return S(text), nil }, show: func(s S) string { return string(s) }}
 }
 
@@ -137,13 +137,13 @@ func integerBetween[N int | int64 | uint64](to *N, least, most N, want string) *
 	}}
 }
 
-// count is an integer from 0.
-func count[N int | int64](to *N) *value[N] {
+// countValue is an integer from 0.
+func countValue[N int | int64](to *N) *value[N] {
 	return integerBetween(to, 0, math.MaxInt32, "want a number from 0")
 }
 
-// orAll is an integer from least, or all.
-func orAll(to *int, least, all int) *value[int] {
+// integerOrAll is an integer from least, or all.
+func integerOrAll(to *int, least, all int) *value[int] {
 	number := integerBetween(to, least, math.MaxInt, "")
 	return &value[int]{to: to, kind: "string",
 		read: func(text string) (int, error) {
@@ -164,8 +164,8 @@ func orAll(to *int, least, all int) *value[int] {
 		}}
 }
 
-// decimal is a number for which fine is true.
-func decimal(to *float64, fine func(float64) bool, want string) *value[float64] {
+// decimalValue is a number that satisfies the predicate fine.
+func decimalValue(to *float64, fine func(float64) bool, want string) *value[float64] {
 	return &value[float64]{to: to, kind: "float", show: showDecimal, read: func(text string) (float64, error) {
 		v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 		if err != nil || !fine(v) {
@@ -177,7 +177,7 @@ func decimal(to *float64, fine func(float64) bool, want string) *value[float64] 
 
 // shareOf is a share from 0 to 1, or a percentage.
 func shareOf(to *float64) *value[float64] {
-	v := decimal(to, func(x float64) bool { return x >= 0 && x <= 1 }, "want a share from 0 to 1 (or a percentage up to 100%)")
+	v := decimalValue(to, func(x float64) bool { return x >= 0 && x <= 1 }, "want a share from 0 to 1 (or a percentage up to 100%)")
 	read := v.read
 	v.read = func(text string) (float64, error) {
 		if text == "all" {
@@ -200,8 +200,8 @@ func asShare(text string) (share float64, percent bool) {
 
 func showDecimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// number is an optional number from least: nil if empty.
-func number(to **float64, least float64) *value[*float64] {
+// optionalNumber is an optional number from least: nil if empty.
+func optionalNumber(to **float64, least float64) *value[*float64] {
 	return &value[*float64]{to: to, kind: "float",
 		read: func(text string) (*float64, error) {
 			v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
@@ -224,8 +224,8 @@ func number(to **float64, least float64) *value[*float64] {
 		}}
 }
 
-// duration is a time span.
-func duration(to *time.Duration) *value[time.Duration] {
+// durationValue is a time span.
+func durationValue(to *time.Duration) *value[time.Duration] {
 	return &value[time.Duration]{to: to, kind: "duration", read: time.ParseDuration, show: func(d time.Duration) string {
 		if d == 0 {
 			return ""
@@ -246,7 +246,7 @@ func byName[T comparable](to *T, known []string, options ...T) *value[T] {
 		if text == "" && byDefault == "" {
 			return none, nil
 		}
-		name, err := oneOf("", text, known)
+		name, err := matchKnown("", text, known)
 		if err != nil {
 			return none, wantf("want one of %s", strings.Join(known, ", "))
 		}
@@ -256,21 +256,21 @@ func byName[T comparable](to *T, known []string, options ...T) *value[T] {
 }
 
 // choice is one of the known values.
-func choice[S ~string](to *S, known []S) *value[S] { return byName(to, names(known), known...) }
+func choice[S ~string](to *S, known []S) *value[S] { return byName(to, toStrings(known), known...) }
 
-// oneOf finds a known value, in any letter case and with _ for -.
-func oneOf[S ~string](flag, value string, known []S) (S, error) {
+// matchKnown finds a known value, in any letter case and with _ for -.
+func matchKnown[S ~string](flag, value string, known []S) (S, error) {
 	plain := strings.ReplaceAll(strings.ToLower(value), "_", "-")
 	for _, k := range known {
 		if strings.ReplaceAll(string(k), "_", "-") == plain {
 			return k, nil
 		}
 	}
-	return "", usagef("%s %s: want one of %s", flag, value, strings.Join(names(known), ", "))
+	return "", usagef("%s %s: want one of %s", flag, value, strings.Join(toStrings(known), ", "))
 }
 
-// names converts names of any string type to strings.
-func names[S ~string](all []S) []string {
+// toStrings converts names of any string type to strings.
+func toStrings[S ~string](all []S) []string {
 	var list []string
 	for _, s := range all {
 		list = append(list, string(s))
@@ -278,9 +278,9 @@ func names[S ~string](all []S) []string {
 	return list
 }
 
-// parsed is a value that parse reads; empty gives the zero value. An error message has the flag
+// parsedValue is a value that parse reads; empty gives the zero value. An error message has the flag
 // only, without the value, unless it is a valueError.
-func parsed[T any](to *T, parse func(string) (T, error)) *value[T] {
+func parsedValue[T any](to *T, parse func(string) (T, error)) *value[T] {
 	return &value[T]{to: to, kind: "string", read: func(text string) (v T, err error) {
 		if text == "" {
 			return v, nil
@@ -293,8 +293,8 @@ func parsed[T any](to *T, parse func(string) (T, error)) *value[T] {
 	}}
 }
 
-// rounds reads values of a coordinate.
-func rounds(to *dumpdir.Choice, parse func(string) (dumpdir.Choice, error)) *value[dumpdir.Choice] {
+// roundChoice reads values of a coordinate.
+func roundChoice(to *dumpdir.Choice, parse func(string) (dumpdir.Choice, error)) *value[dumpdir.Choice] {
 	return &value[dumpdir.Choice]{to: to, kind: "list", read: parse}
 }
 
@@ -362,15 +362,15 @@ func elementType(to *tensor.DType) *value[tensor.DType] {
 // numbersForm matches integers separated by commas.
 var numbersForm = lang.Pattern(`^[0-9]+(,[0-9]+)*$`)
 
-// sides reads values of a coordinate for both sides, or REF:NPU. A flag for one side overrides it,
+// newBothSides reads values of a coordinate for both sides, or REF:NPU. A flag for one side overrides it,
 // wherever it stands.
-type sides struct {
+type bothSides struct {
 	value[string]
 	each [2]*value[dumpdir.Choice]
 }
 
-func bothSides(ref, npu *value[dumpdir.Choice]) *sides {
-	s := &sides{each: [2]*value[dumpdir.Choice]{ref, npu}}
+func newBothSides(ref, npu *value[dumpdir.Choice]) *bothSides {
+	s := &bothSides{each: [2]*value[dumpdir.Choice]{ref, npu}}
 	s.value = value[string]{to: new(string), kind: "list", read: func(text string) (string, error) {
 		parts := []string{text, text}
 		if left, right, parted := strings.Cut(text, ":"); parted {
@@ -496,20 +496,20 @@ func (l *list[T]) Type() string { return cmp.Or(l.kind, "stringSlice") }
 // values returns the completions for the shell.
 func (l *list[T]) values() []string { return l.known }
 
-// texts accepts any texts.
-func texts(to *[]string) *list[[]string] {
+// textList accepts any texts.
+func textList(to *[]string) *list[[]string] {
 	return &list[[]string]{to: to, texts: *to, read: func(texts []string) ([]string, error) { return texts, nil }}
 }
 
 // listOfTexts accepts texts, also several in one value with commas between them.
 func listOfTexts(to *[]string, known []string) *list[[]string] {
-	l := texts(to)
+	l := textList(to)
 	l.commas, l.known = true, known
 	return l
 }
 
-// each reads elements one by one, separated by commas. Empty elements are skipped.
-func each[E any](to *[]E, known, byDefault []string, read func(string) (E, error)) *list[[]E] {
+// elementList reads elements one by one, separated by commas. Empty elements are skipped.
+func elementList[E any](to *[]E, known, byDefault []string, read func(string) (E, error)) *list[[]E] {
 	l := &list[[]E]{to: to, known: known, commas: true, read: func(texts []string) (all []E, err error) {
 		for _, text := range texts {
 			if text = strings.TrimSpace(text); text == "" {
@@ -529,7 +529,7 @@ func each[E any](to *[]E, known, byDefault []string, read func(string) (E, error
 
 // choices are several of the known values.
 func choices[S ~string](to *[]S, known, byDefault []S) *list[[]S] {
-	return each(to, names(known), names(byDefault), choice(new(S), known).read)
+	return elementList(to, toStrings(known), toStrings(byDefault), choice(new(S), known).read)
 }
 
 // nameLists reads names separated by commas, or a list in Python's syntax.

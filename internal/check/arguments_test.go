@@ -53,7 +53,7 @@ func FuzzArguments(f *testing.F) {
 					named[name] = append(named[name], ones(2, 4, 6, 4))
 				}
 				for _, out := range []*recompute.Tensor{ones(2, 4, 6, 4), ones(2, 4), ones()} {
-					op, _ := recompute.BindCall(got.formula, named, []*recompute.Tensor{out}, got.raw, nil)
+					op, _ := recompute.BindCall(got.formula, named, []*recompute.Tensor{out}, got.attributes, nil)
 					op.Budget = 1 << 20
 					v, err := recompute.Judge(context.Background(), op)
 					if err != nil {

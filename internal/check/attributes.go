@@ -42,7 +42,7 @@ func valueOfGraph(a *graph.Attribute) recompute.Value {
 
 // lookUpGraphs finds the operator in the graphs.
 func (x *execution) lookUpGraphs() {
-	if !x.opt.Graph || x.unfit {
+	if !x.opt.Graph || x.hasUnfitGraph {
 		return
 	}
 	x.graphs = x.round.InGraphs(x.op)
@@ -79,7 +79,7 @@ func (c *checker) reportGraph() {
 	known := func(o Operator) bool { return o.hasGraph }
 	switch {
 	case c.opt.GraphFile == "" || len(c.Operators) == 0:
-	case c.unfit:
+	case c.hasUnfitGraph:
 	case slices.ContainsFunc(c.Operators, known):
 		c.Graph = c.opt.GraphFile
 	default:

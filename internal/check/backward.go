@@ -20,8 +20,8 @@ import (
 // positional arguments. It also reads tensors that the forward call has saved: the arguments and the first
 // output.
 
-// mostForwards limits the forward calls that are tried for a backward call.
-const mostForwards = 8
+// maxForwards limits the forward calls that are tried for a backward call.
+const maxForwards = 8
 
 // forwardCalls lists the forward calls of a round by the function or module that they call.
 func forwardCalls(round *dumpdir.Round) map[string][]*dumpdir.Op {
@@ -68,23 +68,23 @@ func fitsShapes(forward, backward *dumpdir.Call) bool {
 	return true
 }
 
-// forwards lists the forward calls that a backward call may belong to, the likeliest first: the call with the same
-// number, then other calls by the distance of their numbers. A backward call of a function has the number of its
-// forward call. Modules number their backward calls separately, starting at the last forward call.
-func (x *execution) forwards() (all []*dumpdir.Op) {
+// candidateForwards lists the forward calls that a backward call may belong to, the likeliest first: the call with
+// the same number, then other calls by the distance of their numbers. A backward call of a function has the number of
+// its forward call. Modules number their backward calls separately, starting at the last forward call.
+func (x *execution) candidateForwards() (all []*dumpdir.Op) {
 	name := msprobe.ParseName(x.op.Call.API)
 	number, _ := strconv.Atoi(name.Number)
 	distance := func(op *dumpdir.Op) int {
 		n, _ := strconv.Atoi(msprobe.ParseName(op.Names()[0]).Number)
 		return max(n-number, number-n)
 	}
-	for _, op := range x.calls[x.round][name.Callee] {
+	for _, op := range x.forwardsByName[x.round][name.Callee] {
 		if op = withCall(op); op.Call != nil && fitsShapes(op.Call, x.op.Call) {
 			all = append(all, op)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *dumpdir.Op) int { return cmp.Compare(distance(a), distance(b)) })
-	most := mostForwards
+	most := maxForwards
 	if len(all) > 0 && distance(all[0]) == 0 && !msprobe.IsModule(x.op.Call.API) {
 		most = 1
 	}
@@ -98,13 +98,13 @@ type gradient struct {
 	v  *recompute.Verdict
 }
 
-// backward judges each gradient of a backward call separately. If several forward calls fit the backward call, the
+// judgeBackward judges each gradient of a backward call separately. If several forward calls fit the backward call, the
 // forward call with the best status counts.
-func (x *execution) backward(ctx context.Context) error {
-	forwards := x.forwards()
+func (x *execution) judgeBackward(ctx context.Context) error {
+	forwards := x.candidateForwards()
 	if x.guess != nil || len(forwards) == 0 {
 		v := recompute.UndecidedVerdict(recompute.NoInputs, lang.Say("no forward call of these shapes was dumped"))
-		if rows := x.rowsOf(x.op.Call.API); x.guess != nil || rows == nil {
+		if rows := x.formulaRows(x.op.Call.API); x.guess != nil || rows == nil {
 			v.Reason, v.Why = recompute.NoType, lang.Sentence{}
 		}
 		x.setVerdict(v)
@@ -113,16 +113,16 @@ func (x *execution) backward(ctx context.Context) error {
 	var best []*gradient
 	defer func() { closeGradients(best) }()
 	for _, forward := range forwards {
-		parts, err := x.gradients(ctx, forward)
+		parts, err := x.judgeGradients(ctx, forward)
 		if err != nil {
 			closeGradients(parts)
 			return err
 		}
-		if best == nil || severity(parts) < severity(best) && countJudged(parts) >= countJudged(best) {
+		if best == nil || worstSeverity(parts) < worstSeverity(best) && countJudged(parts) >= countJudged(best) {
 			parts, best = best, parts
 		}
 		closeGradients(parts)
-		if severity(best) <= severityOf(recompute.Low) {
+		if worstSeverity(best) <= severityOf(recompute.Low) {
 			break
 		}
 	}
@@ -135,8 +135,8 @@ func closeGradients(parts []*gradient) {
 	}
 }
 
-// rowsOf returns the rows of the table for the forward call of a backward call.
-func (x *execution) rowsOf(api string) []recompute.Call {
+// formulaRows returns the rows of the table for the forward call of a backward call.
+func (x *execution) formulaRows(api string) []recompute.Call {
 	_, rows := recompute.CallsOf(msprobe.ParseName(api).InDirection(msprobe.Forward), x.round.Header.Framework)
 	return rows
 }
@@ -146,7 +146,7 @@ func severityOf(s recompute.Status) int {
 	return slices.Index([]recompute.Status{recompute.OK, recompute.Low, recompute.Undecided, recompute.Misfit, recompute.Wrong}, s)
 }
 
-func severity(parts []*gradient) (most int) {
+func worstSeverity(parts []*gradient) (most int) {
 	for _, p := range parts {
 		most = max(most, severityOf(p.row.Status))
 	}
@@ -163,10 +163,10 @@ func countJudged(parts []*gradient) (n int) {
 	return n
 }
 
-// gradients judges the gradients of a backward call with the saved tensors of a forward call.
-func (x *execution) gradients(ctx context.Context, forward *dumpdir.Op) (parts []*gradient, err error) {
+// judgeGradients judges the gradients of a backward call with the saved tensors of a forward call.
+func (x *execution) judgeGradients(ctx context.Context, forward *dumpdir.Op) (parts []*gradient, err error) {
 	c := boundCall{}
-	if rows := x.rowsOf(x.op.Call.API); rows != nil {
+	if rows := x.formulaRows(x.op.Call.API); rows != nil {
 		c, _ = bindFormula(rows, forward.Call)
 	}
 	for i := range x.op.Call.Leaves {
@@ -211,7 +211,7 @@ func (x *execution) bindOrSkip(ctx context.Context, c *boundCall, gradient *mspr
 	case !zero:
 		return x.bindGradient(ctx, c, gradient)
 	}
-	x.out = []*recompute.Tensor{opened}
+	x.outputs = []*recompute.Tensor{opened}
 	return nil, nil, &recompute.Verdict{Status: recompute.OK, Confidence: finding.High, Outputs: []recompute.Output{recompute.RightOutput(opened.Shape.Elements())}}, nil
 }
 
@@ -227,13 +227,13 @@ func (x *execution) bindGradient(ctx context.Context, c *boundCall, gradient *ms
 	if v != nil || err != nil {
 		return nil, nil, v, err
 	}
-	x.out = []*recompute.Tensor{one}
-	input := c.inputAt(gradient.Path)
+	x.outputs = []*recompute.Tensor{one}
+	input := c.formulaInput(gradient.Path)
 	g, ok := recompute.GradientOf(c.formula, input)
 	if !ok {
 		return nil, nil, recompute.UndecidedVerdict(recompute.NoType, lang.Sentence{}), nil
 	}
-	defer func() { x.row.Inputs = x.describe(x.in) }()
+	defer func() { x.row.Inputs = x.listTensors(x.inputs) }()
 	if g.Formula == "" {
 		return x.bindMove(ctx, c, input)
 	}
@@ -247,7 +247,7 @@ func (x *execution) bindGradient(ctx context.Context, c *boundCall, gradient *ms
 			named[own] = append(named[own], one)
 		}
 	}
-	op, warnings = recompute.BindCall(g.Formula, named, x.out, c.raw, x.attributes())
+	op, warnings = recompute.BindCall(g.Formula, named, x.outputs, c.attributes, x.attributes())
 	op.Open = c.open
 	if y := named[recompute.ForwardOutput]; len(y) > 0 && c.inputs[recompute.ForwardOutput] == nil {
 		op.Saved = y[0]
@@ -267,8 +267,8 @@ func (p *gradient) withdrawZeros(input *msprobe.Leaf) {
 	}
 }
 
-// inputAt returns the input of the formula for a positional argument of the call, empty for none.
-func (c *boundCall) inputAt(place string) string {
+// formulaInput returns the input of the formula for a positional argument of the call, empty for none.
+func (c *boundCall) formulaInput(place string) string {
 	for _, name := range slices.Sorted(maps.Keys(c.inputs)) {
 		if slices.ContainsFunc(c.inputs[name].leaves, func(l *msprobe.Leaf) bool { return l.Kind == tensor.Input && l.Path == place }) {
 			return name
@@ -306,11 +306,11 @@ func (x *execution) openLeaf(l *msprobe.Leaf) (one *recompute.Tensor, v *recompu
 		if i < 0 || op.Tensors[i].Table || op.Tensors[i].File.Err != nil {
 			continue
 		}
-		if one, err = x.tensor(&op.Tensors[i], false); err != nil {
+		if one, err = x.openTensor(&op.Tensors[i], false); err != nil {
 			return nil, nil, lang.Errorf("%s: %w", l.Name, err)
 		}
 		if l.Kind != tensor.Output || op != x.op {
-			x.in = append(x.in, one)
+			x.inputs = append(x.inputs, one)
 		}
 		return one, nil, nil
 	}
@@ -350,8 +350,8 @@ func (x *execution) bindMove(ctx context.Context, c *boundCall, input string) (o
 	if len(named[input]) == 0 || len(outputs) == 0 {
 		return nil, nil, recompute.UndecidedVerdict(recompute.NoInputs, lang.Sentence{}), nil
 	}
-	forward, warnings := recompute.BindCall(c.formula, named, outputs, c.raw, x.attributes())
-	op, reason, err := recompute.GradientOfMove(ctx, forward, named[input][0], grads, x.out[0])
+	forward, warnings := recompute.BindCall(c.formula, named, outputs, c.attributes, x.attributes())
+	op, reason, err := recompute.GradientOfMove(ctx, forward, named[input][0], grads, x.outputs[0])
 	switch {
 	case op != nil || err != nil:
 	case reason == recompute.NoAttributes:
@@ -377,7 +377,7 @@ func (x *execution) joinGradients(ctx context.Context, parts []*gradient, isAmbi
 			t.Index = len(inputs)
 			inputs = append(inputs, t)
 		}
-		x.problems, x.warnings, x.aboutFiles = append(x.problems, p.problems...), append(x.warnings, p.warnings...), append(x.aboutFiles, p.aboutFiles...)
+		x.problems, x.warnings, x.tensorWarnings = append(x.problems, p.problems...), append(x.warnings, p.warnings...), append(x.tensorWarnings, p.tensorWarnings...)
 		for name, a := range p.row.Attributes {
 			if _, has := worst.row.Attributes[name]; !has {
 				worst.row.Attributes[name] = a
@@ -385,7 +385,7 @@ func (x *execution) joinGradients(ctx context.Context, parts []*gradient, isAmbi
 		}
 	}
 	x.row, x.row.Outputs, x.row.Inputs = worst.row, outputs, inputs
-	if severity(parts) <= severityOf(recompute.Undecided) {
+	if worstSeverity(parts) <= severityOf(recompute.Undecided) {
 		return nil
 	}
 	switch isWrong, err := x.isForwardWrong(ctx, worst.forward); {
@@ -393,11 +393,11 @@ func (x *execution) joinGradients(ctx context.Context, parts []*gradient, isAmbi
 		return err
 	case isWrong: // the saved tensors may be wrong too
 		x.row.Status, x.row.Reason, x.row.Extent, x.row.Confidence, x.row.Facts = recompute.Undecided, recompute.InputChanged, "", "", nil
-		x.row.set(lang.Say("%s computes a wrong result from its inputs", worst.forward.Names()[0]), lang.Sentence{})
+		x.row.setEvidenceText(lang.Say("%s computes a wrong result from its inputs", worst.forward.Names()[0]), lang.Sentence{})
 		return nil
 	case isAmbiguous && x.row.Status == recompute.Wrong:
 		x.row.Set(recompute.Misfit, recompute.NoReason, recompute.Suspect)
-		x.row.set(lang.Say("no forward call explains the gradient, and it is unknown which forward call belongs to it"), lang.Sentence{})
+		x.row.setEvidenceText(lang.Say("no forward call explains the gradient, and it is unknown which forward call belongs to it"), lang.Sentence{})
 	}
 	return x.extract(ctx, worst.op, worst.v)
 }

@@ -20,7 +20,7 @@ import (
 // argument is an argument of a call: a value, or the values of a list.
 type argument struct {
 	leaves []*msprobe.Leaf
-	list   bool
+	isList bool
 	index  int // index of the first leaf in the call
 }
 
@@ -39,7 +39,7 @@ func (a *argument) number() (float64, bool) {
 
 // value returns the value of an argument without tensors. ok is false for a list with texts, or with tensors.
 func (a *argument) value() (v recompute.Value, ok bool) {
-	if len(a.leaves) == 1 && !a.list && a.leaves[0].Value != nil {
+	if len(a.leaves) == 1 && !a.isList && a.leaves[0].Value != nil {
 		return valueOf(a.leaves[0].Value), true
 	}
 	v.List = true
@@ -80,7 +80,7 @@ func arguments(c *dumpdir.Call) map[string]*argument {
 		}
 		a := all[key]
 		if a == nil {
-			a = &argument{list: list, index: i}
+			a = &argument{isList: list, index: i}
 			all[key] = a
 		}
 		a.leaves = append(a.leaves, l)
@@ -125,18 +125,18 @@ func withCall(op *dumpdir.Op) *dumpdir.Op {
 type boundCall struct {
 	formula string
 	open    bool
-	// byEnding: the call is a module whose class has a known ending.
-	byEnding bool
-	// complete: dump.json has all arguments of the call, so an absent argument has its default.
-	complete bool
-	inputs   map[string]*argument
-	raw      recompute.Attributes
+	// usesEnding: the call is a module whose class has a known ending.
+	usesEnding bool
+	// hasAllArguments: dump.json has all arguments of the call, so an absent argument has its default.
+	hasAllArguments bool
+	inputs          map[string]*argument
+	attributes      recompute.Attributes
 }
 
-// bind assigns the arguments of a call to a row of the table. hasArguments: dump.json lists all arguments. ok is false if the row has no parameter for an
-// argument, or accepts only another value.
+// bind assigns the arguments of a call to a row of the table. hasArguments: dump.json lists all arguments. ok is
+// false if the row has no parameter for an argument, or accepts only another value.
 func bind(row *recompute.Call, given map[string]*argument, isModule, hasArguments bool) (c boundCall, ok bool) {
-	c = boundCall{formula: row.Formula, open: row.Open || !hasArguments && !isModule, byEnding: row.Open, complete: hasArguments, inputs: map[string]*argument{}, raw: recompute.Attributes{}}
+	c = boundCall{formula: row.Formula, open: row.Open || !hasArguments && !isModule, usesEnding: row.Open, hasAllArguments: hasArguments, inputs: map[string]*argument{}, attributes: recompute.Attributes{}}
 	used := map[string]bool{}
 	for _, name := range recompute.Ignored {
 		used[name] = true
@@ -150,7 +150,7 @@ func bind(row *recompute.Call, given map[string]*argument, isModule, hasArgument
 			continue
 		}
 		if spec.Keyword == "" {
-			c.raw[spec.Name] = recompute.Attribute{Value: recompute.ParseValue(spec.Default), Source: recompute.FromCall}
+			c.attributes[spec.Name] = recompute.Attribute{Value: recompute.ParseValue(spec.Default), Source: recompute.FromCall}
 			continue
 		}
 		key := strconv.Itoa(place)
@@ -158,7 +158,7 @@ func bind(row *recompute.Call, given map[string]*argument, isModule, hasArgument
 			continue // file names number the tensors only
 		}
 		if place++; spec.Rest && spec.Keyword == "parameters" {
-			given[key] = allParameters(given, used)
+			given[key] = joinParameters(given, used)
 		} else if spec.Rest || !hasArguments && endsInList(row, i) {
 			if a := joinArguments(given, place-1, used); a != nil {
 				given[key] = a
@@ -188,9 +188,9 @@ func endsInList(row *recompute.Call, i int) bool {
 		!slices.ContainsFunc(row.Arguments[i+1:], func(a recompute.Argument) bool { return recompute.IsInput(row.Formula, a.Name) })
 }
 
-// allParameters joins the parameters of a module in their order.
-func allParameters(given map[string]*argument, used map[string]bool) *argument {
-	all := &argument{list: true}
+// joinParameters joins the parameters of a module in their order.
+func joinParameters(given map[string]*argument, used map[string]bool) *argument {
+	all := &argument{isList: true}
 	keys := slices.SortedFunc(maps.Keys(given), func(a, b string) int { return cmp.Compare(given[a].index, given[b].index) })
 	for _, key := range keys {
 		if a := given[key]; a.leaves[0].Kind == tensor.Parameter {
@@ -207,7 +207,7 @@ func joinArguments(given map[string]*argument, from int, used map[string]bool) *
 	if first == nil || given[strconv.Itoa(from+1)] == nil {
 		return first
 	}
-	all := &argument{list: true}
+	all := &argument{isList: true}
 	for k := from; given[strconv.Itoa(k)] != nil; k++ {
 		used[strconv.Itoa(k)] = true
 		all.leaves = append(all.leaves, given[strconv.Itoa(k)].leaves...)
@@ -224,7 +224,7 @@ func numberArgument(text string) *argument {
 // bindIndex assigns the tensors of an index to their input. The index as text becomes an attribute, with T for a
 // tensor: x[3, i] is "3;T". A missing argument is None.
 func (c *boundCall) bindIndex(spec *recompute.Argument, a *argument) {
-	tensors, items := &argument{list: true}, []string{"None"}
+	tensors, items := &argument{isList: true}, []string{"None"}
 	if a != nil {
 		items = nil
 		for _, l := range a.leaves {
@@ -239,7 +239,7 @@ func (c *boundCall) bindIndex(spec *recompute.Argument, a *argument) {
 		}
 	}
 	c.inputs[spec.Name] = tensors
-	c.raw["index"] = recompute.Attribute{Value: recompute.Text(strings.Join(items, ";")), Source: recompute.FromCall}
+	c.attributes["index"] = recompute.Attribute{Value: recompute.Text(strings.Join(items, ";")), Source: recompute.FromCall}
 }
 
 // bindArgument assigns an argument to its input or attribute; a is nil for a missing argument. It reports whether the
@@ -250,17 +250,17 @@ func (c *boundCall) bindArgument(spec *recompute.Argument, a *argument) bool {
 	case spec.Index:
 		c.bindIndex(spec, a)
 		return true
-	case a == nil && (spec.Default == "" || isInput && !c.complete):
+	case a == nil && (spec.Default == "" || isInput && !c.hasAllArguments):
 		return !spec.Tensor
 	case a == nil && isInput:
 		c.inputs[spec.Name] = numberArgument(spec.Default)
 		return true
 	case a == nil && (spec.Only || spec.Name == "-"):
 		return true
-	case a == nil && !c.complete:
+	case a == nil && !c.hasAllArguments:
 		return true
 	case a == nil:
-		c.raw[spec.Name] = recompute.Attribute{Value: recompute.ParseValue(spec.Default), Source: recompute.FromDefault}
+		c.attributes[spec.Name] = recompute.Attribute{Value: recompute.ParseValue(spec.Default), Source: recompute.FromDefault}
 		return true
 	case spec.Only:
 		v, ok := a.value()
@@ -274,7 +274,7 @@ func (c *boundCall) bindArgument(spec *recompute.Argument, a *argument) bool {
 	}
 	v, ok := a.value()
 	if ok {
-		c.raw[spec.Name] = recompute.Attribute{Value: v, Source: recompute.FromCall}
+		c.attributes[spec.Name] = recompute.Attribute{Value: v, Source: recompute.FromCall}
 	}
 	return ok
 }
@@ -304,8 +304,8 @@ func (x *execution) bindCall(ctx context.Context) (op *recompute.Operator, warni
 		}
 	}
 	c, rest := bindFormula(rows, x.op.Call)
-	x.in, x.furtherRows = nil, rest
-	if x.out, err = x.tensors(tensor.Output, false); err != nil {
+	x.inputs, x.furtherRows = nil, rest
+	if x.outputs, err = x.openTensors(tensor.Output, false); err != nil {
 		return nil, nil, nil, err
 	}
 	inputs, err := x.inputsOf(&c)
@@ -315,12 +315,12 @@ func (x *execution) bindCall(ctx context.Context) (op *recompute.Operator, warni
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	x.row.Inputs = x.describe(x.in)
+	x.row.Inputs = x.listTensors(x.inputs)
 	if v := x.refusal(c.formula, len(inputs) > 0); v != nil {
 		return nil, nil, v, nil
 	}
-	op, warnings = recompute.BindCall(c.formula, inputs, x.out, c.raw, x.attributes())
-	op.Open, op.ByEnding = c.open, c.byEnding
+	op, warnings = recompute.BindCall(c.formula, inputs, x.outputs, c.attributes, x.attributes())
+	op.Open, op.ByEnding = c.open, c.usesEnding
 	return op, warnings, nil, nil
 }
 
@@ -328,11 +328,11 @@ func (x *execution) bindCall(ctx context.Context) (op *recompute.Operator, warni
 // Megatron's linear layers do with skip_bias_add.
 func (x *execution) dropReturnedBias(ctx context.Context, inputs map[string][]*recompute.Tensor) error {
 	x.bias = nil
-	if len(inputs["bias"]) != 1 || len(x.out) < 2 {
+	if len(inputs["bias"]) != 1 || len(x.outputs) < 2 {
 		return nil
 	}
 	bias := inputs["bias"][0]
-	for _, out := range x.out[1:] {
+	for _, out := range x.outputs[1:] {
 		if out == nil || out.DType != bias.DType || out.Stored != bias.Stored || !out.Shape.Equal(bias.Shape) {
 			continue
 		}
@@ -361,19 +361,19 @@ func (x *execution) inputsOf(c *boundCall) (map[string][]*recompute.Tensor, erro
 			}
 			i := slices.IndexFunc(x.op.Tensors, func(t dumpdir.Tensor) bool { return t.Leaf == l })
 			if i < 0 || x.op.Tensors[i].Table || x.op.Tensors[i].File.Err != nil {
-				x.in = nil
+				x.inputs = nil
 				return nil, nil //nolint:nilerr // the missing tensor is reported for the operator
 			}
-			one, err := x.tensor(&x.op.Tensors[i], false)
+			one, err := x.openTensor(&x.op.Tensors[i], false)
 			if err != nil {
 				return nil, lang.Errorf("%s: %w", l.Name, err)
 			}
-			x.in, all[name] = append(x.in, one), append(all[name], one)
+			x.inputs, all[name] = append(x.inputs, one), append(all[name], one)
 		}
 	}
 	place := func(t *recompute.Tensor) int {
 		return slices.IndexFunc(x.op.Tensors, func(dumped dumpdir.Tensor) bool { return dumped.Leaf == x.leaves[t] })
 	}
-	slices.SortStableFunc(x.in, func(a, b *recompute.Tensor) int { return place(a) - place(b) })
+	slices.SortStableFunc(x.inputs, func(a, b *recompute.Tensor) int { return place(a) - place(b) })
 	return all, nil
 }

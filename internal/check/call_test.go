@@ -188,7 +188,7 @@ func TestBind(t *testing.T) {
 		for name := range got.inputs {
 			inputs = append(inputs, name)
 		}
-		for name, a := range got.raw {
+		for name, a := range got.attributes {
 			raw = append(raw, name+"="+a.Value.String())
 		}
 		slices.Sort(inputs)
@@ -215,7 +215,7 @@ func TestNamesOnly(t *testing.T) {
 			given["weight"] = given["0"]
 		}
 		got, ok := bind(&rows[0], given, isModule, false)
-		if names := strings.Join(slices.Sorted(maps.Keys(got.raw)), " "); !ok || names != raw || got.open == isModule {
+		if names := strings.Join(slices.Sorted(maps.Keys(got.attributes)), " "); !ok || names != raw || got.open == isModule {
 			t.Errorf("%s: %t, open %t, known %s, want %s", api, ok, got.open, names, raw)
 		}
 	}

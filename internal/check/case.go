@@ -6,7 +6,7 @@ import (
 	"dumptool/internal/recompute"
 )
 
-// Case is an operator that is WRONG or a MISFIT, with its tensors, to be run again elsewhere.
+// Case is a WRONG or MISFIT operator with its tensors, to be run again elsewhere.
 type Case struct {
 	Row *Operator
 	// Whole is the operator, Piece a part small enough to export, nil if there is none.

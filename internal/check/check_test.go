@@ -43,7 +43,7 @@ func (tr *truth) given(t *testing.T) (all []UserAttribute) {
 		if tr.Type == "PadD" && name == "begin" {
 			name = "before"
 		}
-		g, err := ParseGiven("TYPE:" + tr.Type + "." + name + "=" + strings.Trim(strings.ReplaceAll(fmt.Sprint(v), " ", ","), "[]"))
+		g, err := ParseUserAttribute("TYPE:" + tr.Type + "." + name + "=" + strings.Trim(strings.ReplaceAll(fmt.Sprint(v), " ", ","), "[]"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,7 +215,7 @@ func TestParseGiven(t *testing.T) {
 		"a.b":                         "",
 		"a.b=":                        "",
 	} {
-		g, err := ParseGiven(text)
+		g, err := ParseUserAttribute(text)
 		got := strings.Join([]string{g.Op, g.Type, g.Name, g.Value.String()}, "|")
 		if (err != nil) != (want == "") || err == nil && got != want {
 			t.Errorf("%s is %s, %v, want %s", text, got, err, want)

@@ -39,14 +39,14 @@ func (r *Report) conclude() {
 		s.Share = float64(judged) / float64(all)
 	}
 	headline := lang.Join(slices.DeleteFunc([]lang.Sentence{r.headline(), r.operandBits}, lang.Sentence.IsZero), lang.Text{EN: "; "})
-	if s.Headline = r.withCrashes(headline); r.Interrupted {
+	if s.Headline = r.addCrashes(headline); r.Interrupted {
 		s.Headline = lang.Say("INTERRUPTED, so far: %v", s.Headline)
 	}
 	s.HeadlineZH = s.Headline.Text().Chinese()
 }
 
-// withCrashes adds internal errors to a headline: in front, unless something is wrong.
-func (r *Report) withCrashes(headline lang.Sentence) lang.Sentence {
+// addCrashes adds internal errors to a headline: in front, unless something is wrong.
+func (r *Report) addCrashes(headline lang.Sentence) lang.Sentence {
 	n := r.Summary.Count(recompute.Crashed)
 	if n == 0 {
 		return headline
@@ -69,7 +69,7 @@ func (r *Report) headline() lang.Sentence {
 	}
 	switch {
 	case s.Operators == 0 && r.Ranks != nil:
-		return r.Ranks.Clean()
+		return r.Ranks.CleanText()
 	case wrong > 0 && r.Operators[*s.First].Reason == recompute.ByUnwritten:
 		return lang.Say("UNWRITTEN: %v", r.Operators[*s.First].Evidence)
 	case wrong == 1:
@@ -78,8 +78,8 @@ func (r *Report) headline() lang.Sentence {
 	case wrong > 1:
 		o := &r.Operators[*s.First]
 		return lang.Say("WRONG: %d operators compute a wrong result from their inputs, first %s (%s)", wrong, o.Op, o.Type)
-	case 2*s.Judged < s.Operators && r.ranksChecked():
-		return lang.Say("%s; of their operators only %d of %d could be judged", r.Ranks.Clean().Text(), s.Judged, s.Operators)
+	case 2*s.Judged < s.Operators && r.hasRankChecks():
+		return lang.Say("%s; only %d of %d operators could be judged", r.Ranks.CleanText().Text(), s.Judged, s.Operators)
 	case s.Judged == 0 && s.Operators > 0 && s.Count(recompute.Crashed) == 0 && !r.Interrupted:
 		why, todo := r.explainNothingJudged()
 		if todo.IsZero() {
@@ -107,7 +107,7 @@ func (r *Report) mostFrequentReason() lang.Text {
 			top = reason
 		}
 	}
-	why, known := reasons[top]
+	why, known := reasonTexts[top]
 	if top == "" || !known {
 		return lang.Text{}
 	}
@@ -136,7 +136,7 @@ func (r *Report) Outcome(reported bool) batch.Outcome {
 			found += n
 		}
 	}
-	found += r.ranksFound()
+	found += r.countRankFindings()
 	unread, crashed := len(r.Problems), r.Summary.Count(recompute.Crashed)
 	switch {
 	case crashed > 0:
@@ -145,7 +145,7 @@ func (r *Report) Outcome(reported bool) batch.Outcome {
 		o = batch.Outcome{Kind: batch.Found, Text: r.Summary.Headline}
 	case unread > 0:
 		o = batch.Outcomef(batch.Incomplete, "%s could not be read", lang.CountText(unread, "file"))
-	case !r.judgeable() && !r.ranksChecked():
+	case !r.isJudgeable() && !r.hasRankChecks():
 		why, todo := r.explainNothingJudged()
 		if o = batch.Outcomef(batch.Nothing, "%v", why); !todo.IsZero() {
 			o = o.WithHint("%v", todo)
@@ -173,8 +173,8 @@ func (r *Report) Outcome(reported bool) batch.Outcome {
 	return o
 }
 
-// judgeable reports whether some operator has a known type, inputs and outputs.
-func (r *Report) judgeable() bool {
+// isJudgeable reports whether some operator has a known type, inputs and outputs.
+func (r *Report) isJudgeable() bool {
 	return slices.ContainsFunc(r.Operators, func(o Operator) bool {
 		return o.Status != recompute.Undecided || !slices.Contains([]recompute.Reason{recompute.NoType, recompute.NoInputs, recompute.NoOutputs}, o.Reason)
 	})
@@ -184,8 +184,8 @@ func (r *Report) judgeable() bool {
 func (r *Report) explainNothingJudged() (why, todo lang.Sentence) {
 	undecided := r.Summary.Undecided
 	switch {
-	case len(r.Operators) == 0 && r.unchosen > 0:
-		return lang.Say("no operator is left: the selected names exclude %s", lang.CountText(r.unchosen, "operator")), todo
+	case len(r.Operators) == 0 && r.excludedCount > 0:
+		return lang.Say("no operator is left: the selected names exclude %s", lang.CountText(r.excludedCount, "operator")), todo
 	case r.Ranks == nil && len(r.Operators) == 0 && len(r.Rounds) > 0:
 		return lang.Say("there is one rank only: nothing to compare it with"), todo
 	case r.Ranks != nil && len(r.Operators) == 0:
@@ -211,8 +211,8 @@ var Statuses = []recompute.Status{recompute.OK, recompute.Low, recompute.Wrong, 
 // Count returns the number of operators with a status.
 func (s *Summary) Count(status recompute.Status) int { return s.Counts[status.Key()] }
 
-// reasons explains why operators are UNDECIDED.
-var reasons = map[recompute.Reason]lang.Sentence{
+// reasonTexts explains why operators are UNDECIDED.
+var reasonTexts = map[recompute.Reason]lang.Sentence{
 	recompute.NoType:         lang.Say("no formula is known for the type"),
 	recompute.NoInputs:       lang.Say("inputs were not dumped"),
 	recompute.NoOutputs:      lang.Say("outputs were not dumped"),
@@ -228,14 +228,14 @@ var reasons = map[recompute.Reason]lang.Sentence{
 }
 
 // Explain explains a reason in words.
-func Explain(reason recompute.Reason) lang.Sentence { return reasons[reason] }
+func Explain(reason recompute.Reason) lang.Sentence { return reasonTexts[reason] }
 
 // Explain explains the status in words.
 func (o *Operator) Explain() lang.Sentence {
 	if !o.Evidence.IsZero() {
 		return o.Evidence
 	}
-	return reasons[o.Reason]
+	return reasonTexts[o.Reason]
 }
 
 // Findings lists the statuses that --fail-on accepts.

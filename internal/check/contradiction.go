@@ -11,12 +11,12 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// statisticsSource gathers statistics of a tensor while its elements are read in order, to compare them with the statistics in
-// dump.json.
+// statisticsSource gathers statistics of a tensor while its elements are read in order, to compare them with the
+// statistics in dump.json.
 type statisticsSource struct {
 	layout.Source
-	of          *dumpdir.Tensor
-	in          *tensorfile.Tensor
+	entry       *dumpdir.Tensor
+	file        *tensorfile.Tensor
 	stats       *tensor.Accumulator
 	unit        int64 // bytes of an element
 	next, count int64 // in elements: the first unread element, and the total
@@ -54,7 +54,7 @@ func (x *execution) watchSource(one *recompute.Tensor, of *dumpdir.Tensor, in *t
 	if err != nil {
 		return err
 	}
-	w := &statisticsSource{Source: one.Source, of: of, in: in, stats: stats, unit: int64(one.Stored.UnitSize()), count: one.Shape.Elements()}
+	w := &statisticsSource{Source: one.Source, entry: of, file: in, stats: stats, unit: int64(one.Stored.UnitSize()), count: one.Shape.Elements()}
 	one.Source, x.watched = w, append(x.watched, w)
 	return nil
 }
@@ -65,18 +65,18 @@ func (x *execution) crossCheck(ctx context.Context, v *recompute.Verdict) (*reco
 	for _, w := range x.watched {
 		if w.next < w.count && v.Status != recompute.OK {
 			if err := w.readRemaining(ctx); err != nil {
-				return nil, lang.Errorf("%s: %w", w.of.Statistics.Spot.Tensor, err)
+				return nil, lang.Errorf("%s: %w", w.entry.Statistics.Spot.Tensor, err)
 			}
 		}
 		var all *tensor.Stats
 		if w.next >= w.count {
 			all = new(w.stats.Stats())
 		}
-		differs := w.of.Statistics.Contradiction(w.in, all)
+		differs := w.entry.Statistics.Contradiction(w.file, all)
 		if differs == nil {
 			continue
 		}
-		x.warnings = append(x.warnings, lang.Say("%s: %v", w.of.File.Path(), differs))
+		x.warnings = append(x.warnings, lang.Say("%s: %v", w.entry.File.Path(), differs))
 		if v.Reason != recompute.InputDiffers {
 			v = &recompute.Verdict{Status: recompute.Undecided, Reason: recompute.InputDiffers, Why: lang.Error(differs), Attributes: v.Attributes}
 		}

@@ -79,7 +79,7 @@ func TestDamage(t *testing.T) {
 				}
 				open.Sources.Fusion = g
 			case c.attr != "":
-				g, err := ParseGiven("broken." + c.attr)
+				g, err := ParseUserAttribute("broken." + c.attr)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -6,6 +6,7 @@
 //
 // An execution opens the tensors of an operator and binds them to a formula: call.go binds calls of PyTorch and
 // MindSpore by their arguments, backward.go binds backward calls, execution.go CANN operators. producers.go and
-// contradiction.go look for inputs that are not what the operator read, peers.go compares equal operators with each
-// other, and ranks.go adds the judgement of communication and replicas (package ranks). RecomputeOperators serves a comparison.
+// contradiction.go look for inputs that changed after the operator read them, peers.go compares equal operators with
+// each other, and ranks.go adds the judgement of communication and replicas (package ranks). RecomputeOperators
+// serves a comparison.
 package check

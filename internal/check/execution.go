@@ -28,14 +28,14 @@ type execution struct {
 	open        []*tensorfile.File
 	// forward is the forward call of a backward call, nil for none.
 	forward *dumpdir.Op
-	// in and out are the opened tensors; missing tensors are nil.
-	in, out []*recompute.Tensor
+	// inputs and outputs are the opened tensors; missing tensors are nil.
+	inputs, outputs []*recompute.Tensor
 	// bias is an output that is the unchanged bias, nil for none.
 	bias *recompute.Tensor
 	// outputIndexes maps positions in out to output indexes of the operator, nil if they are equal.
 	outputIndexes []int
-	// states: surplus outputs are states of the kernel, no results.
-	states      bool
+	// hasStates: surplus outputs are states of the kernel, no results.
+	hasStates   bool
 	graphs      []*graph.Op // the operator in graphs
 	stored      map[*recompute.Tensor]*tensorfile.Tensor
 	leaves      map[*recompute.Tensor]*msprobe.Leaf // inputs in msprobe's dump.json
@@ -53,10 +53,10 @@ func (x *execution) close() {
 // judge opens the tensors, binds them to a formula and judges the operator.
 func (x *execution) judge(ctx context.Context) error {
 	x.lookUpGraphs()
-	bind := x.bind
+	bind := x.bindDump
 	switch {
 	case isBackward(x.op):
-		return x.backward(ctx)
+		return x.judgeBackward(ctx)
 	case x.op.Call != nil && x.op.Call.API != "":
 		bind = x.bindCall
 	}
@@ -64,7 +64,7 @@ func (x *execution) judge(ctx context.Context) error {
 	if err == nil && x.row.Status == recompute.Undecided && x.guess == nil {
 		return x.judgeModule(ctx)
 	}
-	if err != nil || op == nil || x.readsRanks() {
+	if err != nil || op == nil || x.readsOtherRanks() {
 		return err
 	}
 	if x.guess != nil { // a guessed formula may be wrong: extract nothing
@@ -88,16 +88,16 @@ func (x *execution) verdict(ctx context.Context, bind func(context.Context) (*re
 		return nil, v, nil
 	}
 	op.Seed, op.Full, op.Budget = x.opt.Seed, x.opt.Full, x.opt.Budget
-	op.Transforms = x.opt.compared
+	op.Transforms = x.opt.forComparison
 	judge := x.opt.recompute
 	if judge == nil {
 		judge = recompute.Judge
 	}
 	if v, err = judge(ctx, op); err != nil {
-		return nil, nil, x.errorOf(err)
+		return nil, nil, x.wrapError(err)
 	}
-	if op, v, err = x.otherRows(ctx, op, v); err != nil {
-		return nil, nil, x.errorOf(err)
+	if op, v, err = x.tryFurtherRows(ctx, op, v); err != nil {
+		return nil, nil, x.wrapError(err)
 	}
 	if err = x.verify(); err != nil {
 		return nil, nil, err
@@ -108,16 +108,16 @@ func (x *execution) verdict(ctx context.Context, bind func(context.Context) (*re
 	if v, err = x.checkInputs(ctx, op, v); err != nil {
 		return nil, nil, err
 	}
-	x.states = recompute.HasStates(op.Formula)
+	x.hasStates = recompute.HasStates(op.Formula)
 	x.setVerdict(v)
 	return op, v, nil
 }
 
-// otherRows tries further rows of the table if the first row does not explain the output or does not fit the shapes, and
-// the dump lacks the arguments of the call, which would select the row: a.div(b) may have a rounding mode. File names
-// of other programs than msprobe do not tell the order of the inputs: then WRONG becomes MISFIT unless three quarters
-// of the elements are right.
-func (x *execution) otherRows(ctx context.Context, op *recompute.Operator, v *recompute.Verdict) (*recompute.Operator, *recompute.Verdict, error) {
+// tryFurtherRows tries further rows of the table if the first row does not explain the output or does not fit the
+// shapes, and the dump lacks the arguments of the call, which would select the row: a.div(b) may have a rounding
+// mode. File names of other programs than msprobe do not tell the order of the inputs: then WRONG becomes MISFIT
+// unless three quarters of the elements are right.
+func (x *execution) tryFurtherRows(ctx context.Context, op *recompute.Operator, v *recompute.Verdict) (*recompute.Operator, *recompute.Verdict, error) {
 	if x.op.Call == nil || !x.op.Call.NamesOnly || x.guess != nil {
 		return op, v, nil
 	}
@@ -125,7 +125,7 @@ func (x *execution) otherRows(ctx context.Context, op *recompute.Operator, v *re
 		other := *x
 		other.guess = x.furtherRows
 		next, _, none, err := other.bindCall(ctx)
-		x.open, x.furtherRows, x.aboutFiles = other.open, other.furtherRows, other.aboutFiles
+		x.open, x.furtherRows, x.tensorWarnings = other.open, other.furtherRows, other.tensorWarnings
 		if err != nil {
 			return op, v, err
 		}
@@ -150,7 +150,7 @@ func (x *execution) otherRows(ctx context.Context, op *recompute.Operator, v *re
 
 // verify compares the files of the tensors with their checksums.
 func (x *execution) verify() error {
-	for _, t := range slices.Concat(x.in, x.out) {
+	for _, t := range slices.Concat(x.inputs, x.outputs) {
 		if s := x.stored[t]; s != nil {
 			if err := s.Verify(); err != nil {
 				return lang.Errorf("%s: %w", s, err)
@@ -160,30 +160,30 @@ func (x *execution) verify() error {
 	return nil
 }
 
-// bind opens the tensors of a CANN dump and binds them to the formula of the type, or returns the reason why the
+// bindDump opens the tensors of a CANN dump and binds them to the formula of the type, or returns the reason why the
 // operator cannot be judged.
-func (x *execution) bind(context.Context) (op *recompute.Operator, warnings []lang.Sentence, v *recompute.Verdict, err error) {
+func (x *execution) bindDump(context.Context) (op *recompute.Operator, warnings []lang.Sentence, v *recompute.Verdict, err error) {
 	formula := recompute.FormulaOf(x.row.Type)
-	if x.in, err = x.tensors(tensor.Input, formula.IsOfImages); err != nil {
+	if x.inputs, err = x.openTensors(tensor.Input, formula.IsOfImages); err != nil {
 		return nil, nil, nil, err
 	}
-	if x.out, err = x.tensors(tensor.Output, formula.IsOfImages); err != nil {
+	if x.outputs, err = x.openTensors(tensor.Output, formula.IsOfImages); err != nil {
 		return nil, nil, nil, err
 	}
-	if len(x.out) > 1 { // the index of a single dumped output is unknown
+	if len(x.outputs) > 1 { // the index of a single dumped output is unknown
 		x.moveOutputsFirst(formula.Outputs)
 	}
-	if formula.Name != "" && len(x.out) > 0 {
+	if formula.Name != "" && len(x.outputs) > 0 {
 		if err = x.substituteInputs(formula.IsOfImages); err != nil {
 			return nil, nil, nil, err
 		}
 	}
-	x.row.Inputs = x.describe(x.in)
-	if v := x.refusal(formula.Name, len(x.in) > 0); v != nil {
+	x.row.Inputs = x.listTensors(x.inputs)
+	if v := x.refusal(formula.Name, len(x.inputs) > 0); v != nil {
 		return nil, nil, v, nil
 	}
-	if op, warnings, err = recompute.Bind(formula, x.placeInputs(x.in), x.out, x.attributes()); err == nil {
-		op.Overlap, op.Fused = x.overlap(), x.row.Fused
+	if op, warnings, err = recompute.Bind(formula, x.placeInputs(x.inputs), x.outputs, x.attributes()); err == nil {
+		op.Overlap, op.Fused = x.overlapsInput(), x.row.Fused
 		op.AttributesComplete = len(x.graphs) > 0 && op.Fused != nil && !*op.Fused
 	}
 	return op, warnings, nil, err
@@ -191,18 +191,18 @@ func (x *execution) bind(context.Context) (op *recompute.Operator, warnings []la
 
 // moveOutputsFirst moves the outputs at the given positions to the front.
 func (x *execution) moveOutputsFirst(first []int) {
-	for k := range x.out {
+	for k := range x.outputs {
 		if !slices.Contains(first, k) {
 			first = append(slices.Clip(first), k)
 		}
 	}
 	out := make([]*recompute.Tensor, len(first))
 	for i, k := range first {
-		if k < len(x.out) {
-			out[i] = x.out[k]
+		if k < len(x.outputs) {
+			out[i] = x.outputs[k]
 		}
 	}
-	x.out, x.outputIndexes = out, first
+	x.outputs, x.outputIndexes = out, first
 }
 
 // refusal returns the verdict on an operator without a formula, inputs or outputs, nil otherwise.
@@ -212,28 +212,28 @@ func (x *execution) refusal(formula string, hasInputs bool) *recompute.Verdict {
 		return recompute.UndecidedVerdict(recompute.NoType, lang.Sentence{})
 	case !hasInputs:
 		return recompute.UndecidedVerdict(recompute.NoInputs, lang.Sentence{})
-	case len(x.out) == 0:
+	case len(x.outputs) == 0:
 		return recompute.UndecidedVerdict(recompute.NoOutputs, lang.Sentence{})
 	}
 	return nil
 }
 
-// errorOf adds to an error which tensor it is about.
-func (x *execution) errorOf(err error) error {
+// wrapError adds the kind and index of the tensor to an error.
+func (x *execution) wrapError(err error) error {
 	if t, ok := errors.AsType[*recompute.TensorError](err); ok {
 		return lang.Errorf("%s %d: %w", t.Kind, t.Index, err)
 	}
 	return err
 }
 
-// tensors opens the inputs or outputs in their order; missing tensors are nil.
-func (x *execution) tensors(kind tensor.Kind, images bool) (all []*recompute.Tensor, err error) {
+// openTensors opens the inputs or outputs in their order; missing tensors are nil.
+func (x *execution) openTensors(kind tensor.Kind, images bool) (all []*recompute.Tensor, err error) {
 	for i := range x.op.Tensors {
 		t := &x.op.Tensors[i]
 		if t.Kind != kind || t.Table || t.IsWholeFile() || t.File.Err != nil {
 			continue
 		}
-		one, err := x.tensor(t, images)
+		one, err := x.openTensor(t, images)
 		if err != nil {
 			return nil, lang.Errorf("%s %d: %w", t.Kind, t.Index, err)
 		}
@@ -245,15 +245,15 @@ func (x *execution) tensors(kind tensor.Kind, images bool) (all []*recompute.Ten
 	return all, nil
 }
 
-// tensor opens a tensor and converts it to a host layout.
-func (x *execution) tensor(t *dumpdir.Tensor, images bool) (*recompute.Tensor, error) {
+// openTensor opens a tensor and converts it to a host layout.
+func (x *execution) openTensor(t *dumpdir.Tensor, images bool) (*recompute.Tensor, error) {
 	f, err := x.files.Open(t.File.Path(), t.Member, tensorfile.Options{Name: t.File.Name, Version: x.opt.Version})
 	if err != nil {
 		return nil, err
 	}
 	x.open = append(x.open, f)
 	for _, w := range f.AllWarnings() {
-		x.aboutFiles = append(x.aboutFiles, lang.Say("%s: %s", t.File.Path(), w))
+		x.tensorWarnings = append(x.fileWarnings, lang.Say("%s: %s", t.File.Path(), w))
 	}
 	s, err := f.FindOrOnly(t.Kind, t.Index)
 	if err == nil {
@@ -330,11 +330,11 @@ func (x *execution) recordStorage(host *recompute.Tensor, s *tensorfile.Tensor) 
 	return host
 }
 
-// overlap reports whether an output lay in the memory of an input; nil if the dumps have no addresses.
-func (x *execution) overlap() *bool {
+// overlapsInput reports whether an output lay in the memory of an input; nil if the dumps have no addresses.
+func (x *execution) overlapsInput() *bool {
 	var result *bool
-	for _, in := range x.in {
-		for _, out := range x.out {
+	for _, in := range x.inputs {
+		for _, out := range x.outputs {
 			if in == nil || out == nil || x.substituted[in] != "" || x.stored[in].Address == 0 || x.stored[out].Address == 0 {
 				continue
 			}
@@ -370,8 +370,8 @@ func hostPlan(s *tensorfile.Tensor, stored tensor.Shape, images bool) (plan *lay
 	return nil, first
 }
 
-// describe lists tensors for the report.
-func (x *execution) describe(tensors []*recompute.Tensor) []Tensor {
+// listTensors lists tensors for the report.
+func (x *execution) listTensors(tensors []*recompute.Tensor) []Tensor {
 	all := []Tensor{}
 	for i, t := range tensors {
 		if t == nil {
@@ -403,23 +403,23 @@ func (x *execution) setVerdict(v *recompute.Verdict) {
 	switch {
 	case v.Why.IsZero():
 	case v.Status == recompute.Undecided:
-		r.set(lang.Say("%v: %s", reasons[v.Reason], v.Why), lang.Sentence{})
+		r.setEvidenceText(lang.Say("%v: %s", reasonTexts[v.Reason], v.Why), lang.Sentence{})
 	case v.Status == recompute.Misfit:
-		r.set(v.Why, lang.Sentence{})
+		r.setEvidenceText(v.Why, lang.Sentence{})
 	}
 	r.Outputs = []Output{}
-	for i, t := range x.outputs() {
+	for i, t := range x.listOutputs() {
 		out := x.unjudgedOutput(t)
 		switch {
 		case i < len(v.Outputs):
 			out.Output = v.Outputs[i]
 			out.setCoordinates()
-		case x.bias != nil && x.outputIndexes == nil && x.out[t.Index] == x.bias:
+		case x.bias != nil && x.outputIndexes == nil && x.outputs[t.Index] == x.bias:
 			out.Output = recompute.RightOutput(out.Elements)
 		}
 		r.Outputs = append(r.Outputs, out)
 	}
-	if r.IsRight() && !x.states {
+	if r.IsRight() && !x.hasStates {
 		r.requireCompared()
 	}
 }
@@ -439,9 +439,9 @@ func (x *execution) unjudgedOutput(t Tensor) Output {
 	return Output{Tensor: t, Output: recompute.Output{Elements: t.Shape.Elements(), Elems: []recompute.Element{}}, file: x.fileOf(t.Index)}
 }
 
-// outputs lists the outputs for the report, with their indexes in the operator.
-func (x *execution) outputs() []Tensor {
-	all := x.describe(x.out)
+// listOutputs lists the outputs for the report, with their indexes in the operator.
+func (x *execution) listOutputs() []Tensor {
+	all := x.listTensors(x.outputs)
 	for i := range all {
 		if x.outputIndexes != nil {
 			all[i].Index = x.outputIndexes[all[i].Index]
@@ -455,6 +455,6 @@ func (o *Operator) requireCompared() {
 	i := slices.IndexFunc(o.Outputs, func(t Output) bool { return t.Checked == 0 && t.Elements > 0 })
 	if i >= 0 {
 		o.Status, o.Reason, o.Confidence = recompute.Undecided, recompute.NotCompared, ""
-		o.set(lang.Say("%v: output %d", reasons[recompute.NotCompared], o.Outputs[i].Index), lang.Sentence{})
+		o.setEvidenceText(lang.Say("%v: output %d", reasonTexts[recompute.NotCompared], o.Outputs[i].Index), lang.Sentence{})
 	}
 }

@@ -32,7 +32,7 @@ func (x *execution) explain(ctx context.Context, op *recompute.Operator, v *reco
 		return nil
 	}
 	x.row.setEvidence(v.Why)
-	if v.Reason != recompute.ByCalcError && x.opt.compared {
+	if v.Reason != recompute.ByCalcError && x.opt.forComparison {
 		return nil
 	}
 	expected, err := recompute.Expected(ctx, op, v.Attributes)
@@ -43,7 +43,7 @@ func (x *execution) explain(ctx context.Context, op *recompute.Operator, v *reco
 		if o.Bad == 0 || expected.Values[i] == nil {
 			continue
 		}
-		found, pictures, err := examine(ctx, op.Outputs[i], expected.Values[i], x.opt.compared)
+		found, pictures, err := compareWithExpected(ctx, op.Outputs[i], expected.Values[i], x.opt.forComparison)
 		if x.row.Outputs[i].Pictures = pictures; err == nil && len(found) > 0 && v.Reason == recompute.ByCalcError {
 			x.row.Reason, x.row.Facts = found[0].Code, found[0].Facts
 			x.row.setEvidence(found[0].Evidence)
@@ -56,9 +56,9 @@ func (x *execution) explain(ctx context.Context, op *recompute.Operator, v *reco
 // pictureBins are the limits of compare for histograms.
 var pictureBins = metrics.BinLimits{Min: 1, Max: 128}
 
-// examine compares a tensor with the expected values and returns the patterns that it finds, and pictures unless
-// noPictures is set.
-func examine(ctx context.Context, t *recompute.Tensor, expected doubles, noPictures bool) ([]finding.Finding, *metrics.Pictures, error) {
+// compareWithExpected compares a tensor with the expected values and returns the patterns that it finds, and pictures
+// unless noPictures is set.
+func compareWithExpected(ctx context.Context, t *recompute.Tensor, expected doubles, noPictures bool) ([]finding.Finding, *metrics.Pictures, error) {
 	total, count := 0.0, 0.0
 	for _, v := range expected {
 		if v-v == 0 {
@@ -73,7 +73,7 @@ func examine(ctx context.Context, t *recompute.Tensor, expected doubles, noPictu
 		return nil, nil, err
 	}
 	found, _, err := diagnose.Examine(ctx, diagnose.Tensors{Result: result, Request: request, Ref: expected, NPU: t.Source})
-	found = finding.ExceptCode(found, finding.Bias)
+	found = finding.WithoutCode(found, finding.Bias)
 	if noPictures || err != nil {
 		return found, nil, err
 	}
@@ -98,19 +98,19 @@ func (o *Operator) setEvidence(more lang.Sentence) {
 		}
 		text := lang.Say("%s beyond the bound, first at %d %s; the worst, at %d %s: computed %v, NPU %v",
 			lang.CountText(int(t.Bad), "element"), t.FirstBad.Offset, tensor.Shape(t.FirstBad.Coord), w.Offset, tensor.Shape(w.Coord), formatNumber(*w.Computed), npu)
-		o.set(text, more)
+		o.setEvidenceText(text, more)
 		return
 	}
 	switch {
 	case !o.Evidence.IsZero():
 	case o.Reason == recompute.ByShape:
-		o.set(more, lang.Sentence{})
+		o.setEvidenceText(more, lang.Sentence{})
 	default:
-		o.set(lang.Say("%s within the bound, but the errors are not distributed like rounding", lang.CountText(len(o.Outputs), "output")), more)
+		o.setEvidenceText(lang.Say("%s within the bound, but the errors are not distributed like rounding", lang.CountText(len(o.Outputs), "output")), more)
 	}
 }
 
-func (o *Operator) set(text, more lang.Sentence) {
+func (o *Operator) setEvidenceText(text, more lang.Sentence) {
 	if !more.IsZero() {
 		text = lang.Join([]lang.Sentence{text, more}, lang.Text{EN: "; "})
 	}

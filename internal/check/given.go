@@ -9,12 +9,12 @@ import (
 	"dumptool/internal/recompute"
 )
 
-// GivenError is the error of --attr with an unknown operator, type or attribute.
-type GivenError struct{ error }
+// AttributeError is the error of --attr with an unknown operator, type or attribute.
+type AttributeError struct{ error }
 
-// checkGiven returns an error if --attr names an operator or type that the run does not have, or an
+// checkUserAttributes returns an error if --attr names an operator or type that the run does not have, or an
 // attribute that the formula does not have.
-func (c *checker) checkGiven(run *dumpdir.Run) error {
+func (c *checker) checkUserAttributes(run *dumpdir.Run) error {
 	if len(c.opt.Attributes) == 0 {
 		return nil
 	}
@@ -45,15 +45,15 @@ func (c *checker) checkGiven(run *dumpdir.Run) error {
 		}
 	}
 	for _, g := range c.opt.Attributes {
-		if err := g.check(ops, types); err != nil {
-			return &GivenError{err}
+		if err := g.validate(ops, types); err != nil {
+			return &AttributeError{err}
 		}
 	}
 	return nil
 }
 
-// check looks up the operator or type of an attribute, and the name of the attribute.
-func (g *UserAttribute) check(ops, types map[string][]string) error {
+// validate looks up the operator or type of an attribute, and the name of the attribute.
+func (g *UserAttribute) validate(ops, types map[string][]string) error {
 	all, name := ops, g.Op
 	if g.Type != "" {
 		all, name = types, g.Type

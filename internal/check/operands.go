@@ -5,9 +5,9 @@ import (
 	"dumptool/internal/recompute"
 )
 
-// Products of float32 that round their factors to 8 bits are a property of the run if at least fewestRounded products
-// do so and their share of all judged products is at least mostProducts, 0 to 1.
-const fewestRounded, mostProducts = 3, 0.75
+// Products of float32 that round their factors to 8 bits are a property of the run if at least minRounded products
+// do so and their share of all judged products is at least minProductShare, 0 to 1.
+const minRounded, minProductShare = 3, 0.75
 
 // acceptOperandBits makes products with rounded factors OK if most products of the run round their factors.
 func (r *Report) acceptOperandBits() {
@@ -23,7 +23,7 @@ func (r *Report) acceptOperandBits() {
 			rounded = append(rounded, o)
 		}
 	}
-	if len(rounded) < fewestRounded || float64(len(rounded)) < mostProducts*float64(products) {
+	if len(rounded) < minRounded || float64(len(rounded)) < minProductShare*float64(products) {
 		return
 	}
 	for _, o := range rounded {

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// fewestPeers is the least number of operators of a kind that are compared with each other. usual is the share, 0
+	// minPeers is the least number of operators of a kind that are compared with each other. usualShare is the share, 0
 	// to 1, of the judged operators that must fit a formula before deviating operators are suspected.
-	fewestPeers = 4
-	usual       = 0.75
-	// probes is how many operators of a kind are tried first.
-	probes = 4
+	minPeers   = 4
+	usualShare = 0.75
+	// probeCount is how many operators of a kind are tried first.
+	probeCount = 4
 )
 
 // judgePeers compares operators of the same kind: the same layer in other blocks, ranks and steps, or in a single
@@ -50,7 +50,7 @@ func (c *checker) judgePeers(ctx context.Context, jobs []job) error {
 		kinds[k] = append(kinds[k], i)
 	}
 	for _, kind := range kinds {
-		if len(kind) < fewestPeers {
+		if len(kind) < minPeers {
 			continue
 		}
 		unknown := !slices.ContainsFunc(kind, func(i int) bool {
@@ -68,7 +68,7 @@ func (c *checker) judgePeers(ctx context.Context, jobs []job) error {
 	return nil
 }
 
-// matchesFormula reports whether an operator computed what its formula says.
+// matchesFormula reports whether the output of an operator agrees with its formula.
 func (o *Operator) matchesFormula() bool {
 	return o.IsRight() && slices.ContainsFunc(o.Outputs, func(t Output) bool { return t.Checked > 0 })
 }
@@ -88,7 +88,7 @@ func (c *checker) guessFormula(ctx context.Context, jobs []job, kind []int) erro
 			some[k] = jobs[i]
 		}
 		return batch.Run(ctx, batch.Options{Workers: c.opt.Workers}, some, job.size,
-			func(ctx context.Context, j job) outcome { return c.check(ctx, j, rows) },
+			func(ctx context.Context, j job) outcome { return c.checkOperator(ctx, j, rows) },
 			func(k int, o outcome) {
 				if o.row.Status != recompute.Undecided {
 					o.row.Notes = append(o.row.Notes, recompute.ByPeers)
@@ -100,12 +100,12 @@ func (c *checker) guessFormula(ctx context.Context, jobs []job, kind []int) erro
 	return nil
 }
 
-// fitsProbes reports whether all probes of a kind but one compute what rows say.
+// fitsProbes reports whether at most one of the first operators of a kind deviates from the formulas in rows.
 func (c *checker) fitsProbes(ctx context.Context, jobs []job, kind []int, rows []recompute.Call) bool {
 	fit := 0
-	for k := range probes {
-		i := kind[k*(len(kind)-1)/(probes-1)]
-		switch o := c.check(ctx, jobs[i], rows); {
+	for k := range probeCount {
+		i := kind[k*(len(kind)-1)/(probeCount-1)]
+		switch o := c.checkOperator(ctx, jobs[i], rows); {
 		case o.row.matchesFormula():
 			fit++
 		case o.row.Status == recompute.Crashed:
@@ -115,12 +115,12 @@ func (c *checker) fitsProbes(ctx context.Context, jobs []job, kind []int, rows [
 			break
 		}
 	}
-	return fit >= probes-1
+	return fit >= probeCount-1
 }
 
-// judgeKind decides about operators that do not compute what most of their kind do: they are WRONG if the same
-// operator is right elsewhere. With a learned formula, an operator that ran once is a suspect, and other deviating
-// operators become UNDECIDED again.
+// judgeKind decides about operators that deviate from most operators of their kind: they are WRONG if the same operator
+// is right elsewhere. With a learned formula, an operator that ran once is a suspect, and other deviating operators
+// become UNDECIDED again.
 func (c *checker) judgeKind(kind []int, learned bool) {
 	fit, judged := 0, 0
 	tallies := make(map[string][2]int) // by name: how many fit, and how many do not
@@ -145,7 +145,7 @@ func (c *checker) judgeKind(kind []int, learned bool) {
 			continue
 		}
 		n := tallies[o.Op]
-		most := fit >= fewestPeers-1 && float64(fit) >= usual*float64(judged)
+		most := fit >= minPeers-1 && float64(fit) >= usualShare*float64(judged)
 		switch {
 		case most && (n[0] >= n[1] || learned && n[0]+n[1] == 1):
 			o.Status, o.Confidence = recompute.Wrong, finding.Medium
@@ -160,7 +160,7 @@ func (c *checker) judgeKind(kind []int, learned bool) {
 			o.makeUndecided()
 		}
 	}
-	if learned && float64(fit) < usual*float64(judged) {
+	if learned && float64(fit) < usualShare*float64(judged) {
 		for _, i := range kind {
 			c.Operators[i].makeUndecided()
 		}
@@ -170,7 +170,7 @@ func (c *checker) judgeKind(kind []int, learned bool) {
 // uniformAttributes lists attributes that a network sets to one value in all operators of a type, as a rule.
 var uniformAttributes = []string{"approximate", "epsilon", "padding_mode", "transpose_x2"}
 
-// judgeChoices compares the values that were found for unknown uniform attributes. An operator that is right only with
+// judgeChoices compares the values found for unknown uniform attributes. An operator that is right only with
 // another value than most operators of its type is a MISFIT: its weight was transposed, or the kernel adds another
 // epsilon.
 func (c *checker) judgeChoices(ctx context.Context, jobs []job) error {
@@ -200,7 +200,7 @@ func (c *checker) judgeValues(ctx context.Context, jobs []job, kind []int, name 
 		}
 	}
 	n := count[common.String()]
-	if n < fewestPeers-1 {
+	if n < minPeers-1 {
 		return
 	}
 	suspects := map[int]Operator{} // judged with the common value
@@ -216,14 +216,14 @@ func (c *checker) judgeValues(ctx context.Context, jobs []job, kind []int, name 
 			suspects[i] = other
 		}
 	}
-	if float64(n) < usual*float64(len(kind)) {
+	if float64(n) < usualShare*float64(len(kind)) {
 		return
 	}
 	needed := map[string]bool{} // by the other value
 	for _, i := range slices.Sorted(maps.Keys(suspects)) {
 		value, other := c.Operators[i].Attributes[name].Value, suspects[i]
 		if _, known := needed[value.String()]; !known {
-			needed[value.String()] = c.needOther(ctx, jobs, kind, name, value)
+			needed[value.String()] = c.needsOther(ctx, jobs, kind, name, value)
 		}
 		if !needed[value.String()] {
 			continue
@@ -234,17 +234,17 @@ func (c *checker) judgeValues(ctx context.Context, jobs []job, kind []int, name 
 	}
 }
 
-// needOther reports whether at least three of a few operators contradict a value of an attribute. The other operators
+// needsOther reports whether at least three of a few operators contradict a value of an attribute. The other operators
 // may fit the value too, and have another one only because it was tried first.
-func (c *checker) needOther(ctx context.Context, jobs []job, kind []int, name string, value recompute.Value) bool {
-	const few = 3 * fewestPeers
+func (c *checker) needsOther(ctx context.Context, jobs []job, kind []int, name string, value recompute.Value) bool {
+	const few = 3 * minPeers
 	tried, wrong := 0, 0
 	for _, i := range kind {
 		o := &c.Operators[i]
 		if o.Attributes[name].Value.String() == value.String() {
 			continue
 		}
-		if tried == few || wrong == fewestPeers-1 {
+		if tried == few || wrong == minPeers-1 {
 			break
 		}
 		tried++
@@ -252,7 +252,7 @@ func (c *checker) needOther(ctx context.Context, jobs []job, kind []int, name st
 			wrong++
 		}
 	}
-	return wrong == fewestPeers-1
+	return wrong == minPeers-1
 }
 
 // withValue judges an operator with another value of one of its attributes.
@@ -267,7 +267,7 @@ func (c *checker) withValue(ctx context.Context, j job, o *Operator, name string
 		opt.Attributes = append(opt.Attributes, UserAttribute{Op: o.Op, Name: key, Value: a.Value})
 	}
 	c.opt = &opt
-	other := c.check(ctx, j, nil).row
+	other := c.checkOperator(ctx, j, nil).row
 	for key, a := range other.Attributes {
 		other.Attributes[key] = recompute.Attribute{Value: a.Value, Source: o.Attributes[key].Source}
 	}

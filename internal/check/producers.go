@@ -18,7 +18,7 @@ import (
 // producerOutput opens the output that a producer in the graph wrote before this operator ran; nil if it was not
 // dumped or is ambiguous.
 func (x *execution) producerOutput(p graph.Producer, images bool) (*recompute.Tensor, error) {
-	op := x.op.LastBefore(x.named[x.round][filename.Normalise(p.Op)])
+	op := x.op.LastBefore(x.operatorsByFile[x.round][filename.Normalise(p.Op)])
 	if op == nil || op == x.op {
 		return nil, nil
 	}
@@ -36,22 +36,22 @@ func (x *execution) producerOutput(p graph.Producer, images bool) (*recompute.Te
 	if output == nil {
 		return nil, nil
 	}
-	return x.tensor(output, images)
+	return x.openTensor(output, images)
 }
 
 // substituteInputs substitutes missing inputs by the outputs of their producers. It substitutes all missing inputs or
 // none: an operator without its bias computes something else.
 func (x *execution) substituteInputs(images bool) error {
-	if x.opt.compared {
+	if x.opt.forComparison {
 		return nil
 	}
-	noneDumped := !slices.ContainsFunc(x.in, func(t *recompute.Tensor) bool { return t != nil })
+	noneDumped := !slices.ContainsFunc(x.inputs, func(t *recompute.Tensor) bool { return t != nil })
 	for _, node := range x.graphs {
-		if !noneDumped && (len(node.Producers()) != len(node.Inputs) || len(x.in) > len(node.Inputs)) {
+		if !noneDumped && (len(node.Producers()) != len(node.Inputs) || len(x.inputs) > len(node.Inputs)) {
 			continue // unknown which inputs are missing
 		}
 		all, producers := make([]*recompute.Tensor, len(node.Inputs)), map[*recompute.Tensor]string{}
-		copy(all, x.in)
+		copy(all, x.inputs)
 		complete := true
 		for i, p := range node.Inputs {
 			if all[i] != nil || p.Op == "" {
@@ -68,7 +68,7 @@ func (x *execution) substituteInputs(images bool) error {
 			all[i], producers[t] = t, p.Op
 		}
 		if complete && len(producers) > 0 {
-			x.in, x.substituted = all, producers
+			x.inputs, x.substituted = all, producers
 			return nil
 		}
 	}
@@ -78,31 +78,31 @@ func (x *execution) substituteInputs(images bool) error {
 // judgeModule judges a module without a formula whose outputs all equal outputs of calls inside the module: it is
 // right if nothing undumped runs between these calls.
 func (x *execution) judgeModule(ctx context.Context) error {
-	if x.opt.compared || x.op.Call == nil || !msprobe.IsModule(x.op.Call.API) || len(x.out) == 0 || slices.Contains(x.out, nil) || !x.isSelfContained() {
+	if x.opt.forComparison || x.op.Call == nil || !msprobe.IsModule(x.op.Call.API) || len(x.outputs) == 0 || slices.Contains(x.outputs, nil) || !x.isSelfContained() {
 		return nil
 	}
 	v := &recompute.Verdict{Status: recompute.OK, Confidence: finding.High, Notes: []recompute.Note{recompute.OfInside}}
-	for _, out := range x.out {
+	for _, out := range x.outputs {
 		made, err := x.isComputedInside(ctx, out)
 		if err != nil || !made {
 			return err
 		}
 		v.Outputs = append(v.Outputs, recompute.RightOutput(out.Shape.Elements()))
 	}
-	x.row.set(lang.Sentence{}, lang.Sentence{})
+	x.row.setEvidenceText(lang.Sentence{}, lang.Sentence{})
 	x.setVerdict(v)
 	return nil
 }
 
-// readsRanks reports whether the module does not have the result of its formula because a communication inside it reads
-// tensors of other ranks; such a module is not judged.
-func (x *execution) readsRanks() bool {
+// readsOtherRanks reports whether the module does not have the result of its formula because a communication inside
+// it reads tensors of other ranks; such a module is not judged.
+func (x *execution) readsOtherRanks() bool {
 	if x.op.Call == nil || x.row.Status != recompute.Misfit && x.row.Status != recompute.Wrong {
 		return false
 	}
 	for _, op := range x.round.Ops {
 		if op.Call != nil && trace.IsCommunication(op) && slices.Contains(op.Call.Modules, x.op.Call.API) {
-			x.row.set(lang.Sentence{}, lang.Sentence{})
+			x.row.setEvidenceText(lang.Sentence{}, lang.Sentence{})
 			x.setVerdict(recompute.UndecidedVerdict(recompute.NoInputs, lang.Say("%s inside it reads tensors of other ranks", op.Names()[0])))
 			return true
 		}
@@ -110,8 +110,8 @@ func (x *execution) readsRanks() bool {
 	return false
 }
 
-// isSelfContained reports whether the calls inside the module read only its inputs, parameters and outputs of each other.
-// Tensors are recognised by shape and statistics in dump.json.
+// isSelfContained reports whether the calls inside the module read only its inputs, parameters and outputs of each
+// other. Tensors are recognised by shape and statistics in dump.json.
 func (x *execution) isSelfContained() bool {
 	type content struct {
 		shape   string
@@ -156,7 +156,7 @@ func (x *execution) isComputedInside(ctx context.Context, out *recompute.Tensor)
 			if t.Kind != tensor.Output || t.Table || t.IsWholeFile() || t.File.Err != nil || t.Leaf == nil || t.Leaf.Tensor == nil || !t.Leaf.Tensor.Shape.Equal(out.Shape) {
 				continue
 			}
-			one, err := x.tensor(t, false)
+			one, err := x.openTensor(t, false)
 			if err != nil || one.Stored != out.Stored || !one.Shape.Equal(out.Shape) {
 				continue // an unreadable output is reported at its own operator
 			}
@@ -172,7 +172,7 @@ func (x *execution) isComputedInside(ctx context.Context, out *recompute.Tensor)
 func (x *execution) inputProducers() []graph.Producer {
 	for _, node := range x.graphs {
 		for _, all := range [][]graph.Producer{node.Inputs, node.Producers()} {
-			if len(all) == len(x.in) {
+			if len(all) == len(x.inputs) {
 				return all
 			}
 		}
@@ -180,10 +180,10 @@ func (x *execution) inputProducers() []graph.Producer {
 	return nil
 }
 
-// checkInputs withdraws a verdict if a dumped input is not what the operator read. Inputs are dumped after the operator
-// ran; another operator may have overwritten them by then. A result that is wrong everywhere or fits nothing may come
-// from such an input. For a result with some wrong elements the verdict is withdrawn only if the operator is right with
-// the outputs of its producers as inputs.
+// checkInputs withdraws a verdict if a dumped input differs from the input that the operator read. Inputs are dumped
+// after the operator ran; another operator may have overwritten them by then. A result that is wrong everywhere or fits
+// nothing may come from such an input. For a result with some wrong elements the verdict is withdrawn only if the
+// operator is right with the outputs of its producers as inputs.
 func (x *execution) checkInputs(ctx context.Context, op *recompute.Operator, v *recompute.Verdict) (*recompute.Verdict, error) {
 	if len(x.substituted) > 0 {
 		v.Notes = append(v.Notes, recompute.StandIn)
@@ -204,32 +204,32 @@ func (x *execution) checkInputs(ctx context.Context, op *recompute.Operator, v *
 			return v, err
 		}
 	}
-	x.row.set(lang.Say("input %d differs from the output of %s: it changed after it was read, or before it was dumped", changed, producer), lang.Sentence{})
+	x.row.setEvidenceText(lang.Say("input %d differs from the output of %s: it changed after it was read, or before it was dumped", changed, producer), lang.Sentence{})
 	return &recompute.Verdict{Status: recompute.Undecided, Reason: recompute.InputChanged, Attributes: v.Attributes, Hypotheses: v.Hypotheses, Outputs: v.Outputs, Notes: v.Notes}, nil
 }
 
-// changedInputs looks for inputs that differ from what their producers wrote. It returns the inputs of the formula
+// changedInputs looks for inputs that differ from the outputs of their producers. It returns the inputs of the formula
 // replaced by the producers' outputs, and the index and producer of the first difference; producer is empty if there
 // is no difference.
 func (x *execution) changedInputs(ctx context.Context, inputs []*recompute.Tensor) (written []*recompute.Tensor, first int, producer string, err error) {
 	written = slices.Clone(inputs)
 	formula := recompute.FormulaOf(x.row.Type)
 	for i, p := range x.inputProducers() {
-		if p.Op == "" || x.in[i] == nil || x.substituted[x.in[i]] != "" {
+		if p.Op == "" || x.inputs[i] == nil || x.substituted[x.inputs[i]] != "" {
 			continue
 		}
 		out, err := x.producerOutput(p, formula.IsOfImages)
-		if err != nil || out == nil || out.Stored != x.in[i].Stored || !out.Shape.Equal(x.in[i].Shape) {
+		if err != nil || out == nil || out.Stored != x.inputs[i].Stored || !out.Shape.Equal(x.inputs[i].Shape) {
 			continue // an unreadable output is reported at its own operator
 		}
-		same, err := recompute.SameBytes(ctx, x.in[i], out)
+		same, err := recompute.SameBytes(ctx, x.inputs[i], out)
 		if err != nil {
 			return nil, 0, "", err
 		}
 		if same {
 			continue
 		}
-		if k := slices.Index(written, x.in[i]); k >= 0 {
+		if k := slices.Index(written, x.inputs[i]); k >= 0 {
 			written[k] = out
 		}
 		if producer == "" {

@@ -23,8 +23,8 @@ func RowWidth(shape tensor.Shape) int64 {
 	return max(shape[len(shape)-1], 1)
 }
 
-// rangesOf returns the rows with marked elements, and the number of rows.
-func rangesOf(marked []bool, shape tensor.Shape) (all []Range, total int64) {
+// markedRows returns the rows with marked elements, and the number of rows.
+func markedRows(marked []bool, shape tensor.Shape) (all []Range, total int64) {
 	width := int(RowWidth(shape))
 	for i, is := range marked {
 		at := int64(i / width)
@@ -39,8 +39,8 @@ func rangesOf(marked []bool, shape tensor.Shape) (all []Range, total int64) {
 	return all, int64(len(marked) / width)
 }
 
-// rowsOf names rows.
-func rowsOf(rows []Range, total int64) lang.Text {
+// rowsText names rows.
+func rowsText(rows []Range, total int64) lang.Text {
 	if len(rows) == 1 && rows[0] == (Range{0, total}) {
 		return lang.Text{EN: "all rows"}
 	}

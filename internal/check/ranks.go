@@ -21,8 +21,9 @@ const (
 // Parts lists the parts of a check.
 var Parts = []string{Operators, Comm, Replicas}
 
-// includes reports whether a part is checked. By default all parts are checked, or only operators if Ops selects some.
-func (o *Options) includes(part string) bool {
+// includesPart reports whether a part is checked. By default all parts are checked, or only operators if Ops selects
+// some.
+func (o *Options) includesPart(part string) bool {
 	if len(o.Only) > 0 {
 		return slices.Contains(o.Only, part)
 	}
@@ -33,17 +34,17 @@ func (o *Options) includes(part string) bool {
 // same causal order. In a run of a single rank only groups of one rank can be judged; they are reported if they are
 // wrong.
 func (c *checker) judgeRanks(ctx context.Context, run *dumpdir.Run) error {
-	if !c.opt.includes(Comm) && !c.opt.includes(Replicas) {
+	if !c.opt.includesPart(Comm) && !c.opt.includesPart(Replicas) {
 		return nil
 	}
 	r, warnings := ranks.Open(run.Select(c.opt.Select), run.Rounds)
 	alone := len(r.Ranks) == 1
-	if len(r.Ranks) == 0 || alone && (!c.opt.includes(Comm) || !r.HasGroupsOfOne()) {
+	if len(r.Ranks) == 0 || alone && (!c.opt.includesPart(Comm) || !r.HasGroupsOfOne()) {
 		return nil
 	}
 	c.Warnings = append(c.Warnings, warnings...)
 	opt := c.opt.Ranks
-	opt.NoComm, opt.NoReplicas, opt.Workers = !c.opt.includes(Comm), alone || !c.opt.includes(Replicas), c.opt.Workers
+	opt.NoComm, opt.NoReplicas, opt.Workers = !c.opt.includesPart(Comm), alone || !c.opt.includesPart(Replicas), c.opt.Workers
 	for i := range c.Operators {
 		if o := &c.Operators[i]; o.Status == recompute.Wrong {
 			if f := r.Claim(o.At, o.Op, ranks.Compute, finding.High, o.Evidence); f != nil {
@@ -62,8 +63,8 @@ func (c *checker) judgeRanks(ctx context.Context, run *dumpdir.Run) error {
 	return nil
 }
 
-// ranksChecked reports whether communication or replicas were checked.
-func (r *Report) ranksChecked() bool { return r.Ranks != nil && r.Ranks.Checked() }
+// hasRankChecks reports whether communication or replicas were checked.
+func (r *Report) hasRankChecks() bool { return r.Ranks != nil && r.Ranks.Checked() }
 
 // ranksHeadline returns the headline of the first finding between ranks, zero for none.
 func (r *Report) ranksHeadline() lang.Sentence {
@@ -73,8 +74,8 @@ func (r *Report) ranksHeadline() lang.Sentence {
 	return r.Ranks.Findings[0].Headline()
 }
 
-// ranksFound counts the findings between ranks that --fail-on selects.
-func (r *Report) ranksFound() (n int) {
+// countRankFindings counts the findings between ranks that --fail-on selects.
+func (r *Report) countRankFindings() (n int) {
 	if r.Ranks == nil {
 		return 0
 	}

@@ -52,8 +52,8 @@ type Report struct {
 	require        float64
 	otherFiles     []batch.Message
 	onlyStatistics bool // the run has statistics only
-	// unchosen counts the operators that the name filters leave out.
-	unchosen int
+	// excludedCount counts the operators that the name filters leave out.
+	excludedCount int
 	// operandBits is set if the products of the run round their factors to 8 bits.
 	operandBits lang.Sentence
 }

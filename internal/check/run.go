@@ -64,11 +64,11 @@ type Options struct {
 
 	// recompute judges an operator, nil for recompute.Judge.
 	recompute func(context.Context, *recompute.Operator) (*recompute.Verdict, error)
-	// compared: the check serves a comparison. Operators with missing inputs are skipped, and convolutions of any
+	// forComparison: the check serves a comparison. Operators with missing inputs are skipped, and convolutions of any
 	// kernel size may use transforms.
-	compared bool
-	// unwritten: only unwritten memory is looked for.
-	unwritten bool
+	forComparison bool
+	// onlyUnwritten: only unwritten memory is looked for.
+	onlyUnwritten bool
 	// peers returns the kind of an operator, empty to leave it out; nil groups by role and type.
 	peers func(*Operator) string
 }
@@ -79,8 +79,8 @@ type UserAttribute struct {
 	Value          recompute.Value
 }
 
-// ParseGiven reads OP.KEY=VALUE, or TYPE:NAME.KEY=VALUE.
-func ParseGiven(text string) (g UserAttribute, err error) {
+// ParseUserAttribute reads OP.KEY=VALUE, or TYPE:NAME.KEY=VALUE.
+func ParseUserAttribute(text string) (g UserAttribute, err error) {
 	left, value, ok := strings.Cut(text, "=")
 	dot := strings.LastIndexByte(left, '.')
 	if !ok || dot <= 0 || dot == len(left)-1 || value == "" {
@@ -94,8 +94,8 @@ func ParseGiven(text string) (g UserAttribute, err error) {
 	return g, nil
 }
 
-// chooses reports whether an operator is selected by its names.
-func (o *Options) chooses(op *dumpdir.Op) bool {
+// selects reports whether an operator is selected by its names.
+func (o *Options) selects(op *dumpdir.Op) bool {
 	return o.Ops.Includes(op) && !slices.ContainsFunc(op.Names(), func(name string) bool { return o.Filter.Skip(name) != "" })
 }
 
@@ -109,10 +109,10 @@ type checker struct {
 	extracting sync.Mutex
 	// fileWarnings are warnings about the files of the operators.
 	fileWarnings []lang.Sentence
-	// unfit: the graphs do not fit the dumps and are not used.
-	unfit bool
-	// named maps file names to operators, calls maps functions and modules to their forward calls.
-	named, calls map[*dumpdir.Round]map[string][]*dumpdir.Op
+	// hasUnfitGraph: the graphs do not fit the dumps and are not used.
+	hasUnfitGraph bool
+	// operatorsByFile maps file names to operators, calls maps functions and modules to their forward calls.
+	operatorsByFile, forwardsByName map[*dumpdir.Round]map[string][]*dumpdir.Op
 }
 
 // job is an operator to check.
@@ -126,24 +126,24 @@ type outcome struct {
 	row      Operator
 	problems []Problem
 	warnings []lang.Sentence
-	// aboutFiles are warnings about the files of its tensors.
-	aboutFiles []lang.Sentence
+	// tensorWarnings are warnings about the files of its tensors.
+	tensorWarnings []lang.Sentence
 }
 
 // Run computes every chosen operator of a run again. An interrupted run returns the report of the operators judged
 // until then, together with the error.
 func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	headers := dumpdir.HeaderOptions{Workers: opt.Workers, Version: opt.Version}
-	if opt.unwritten {
+	if opt.onlyUnwritten {
 		headers.Rounds = roundsWithMemory(run)
 	}
 	if err := run.ReadHeaders(ctx, headers); err != nil {
 		return nil, err
 	}
 	c := &checker{Report: &Report{Schema: Schema, Paths: append([]string{}, run.Paths...), Seed: opt.Seed, Operators: []Operator{}, Warnings: append([]lang.Sentence{}, run.Warnings...), Problems: []Problem{}, failOn: opt.FailOn, require: opt.Require},
-		opt: &opt, files: new(tensorfile.Pool), slots: semaphore.NewWeighted(int64(cmp.Or(max(0, opt.Workers), store.Workers()))), named: map[*dumpdir.Round]map[string][]*dumpdir.Op{}, calls: map[*dumpdir.Round]map[string][]*dumpdir.Op{}}
+		opt: &opt, files: new(tensorfile.Pool), slots: semaphore.NewWeighted(int64(cmp.Or(max(0, opt.Workers), store.Workers()))), operatorsByFile: map[*dumpdir.Round]map[string][]*dumpdir.Op{}, forwardsByName: map[*dumpdir.Round]map[string][]*dumpdir.Op{}}
 	defer c.files.Close()
-	if err := c.checkGiven(run); err != nil {
+	if err := c.checkUserAttributes(run); err != nil {
 		return nil, err
 	}
 	var jobs []job
@@ -152,17 +152,17 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 		if headers.Rounds != nil && !headers.Rounds[round] {
 			continue
 		}
-		c.named[round], c.calls[round] = round.ByName(), forwardCalls(round)
+		c.operatorsByFile[round], c.forwardsByName[round] = round.ByName(), forwardCalls(round)
 		c.Orders, c.Rounds = append(c.Orders, round.Order), append(c.Rounds, round.At)
 		for _, op := range round.Ops {
 			if several && trace.IsCommunication(op) || msprobe.ParseName(op.Names()[0]).Direction == msprobe.Gradients { // not operators
 				continue
 			}
-			if !opt.includes(Operators) || !slices.ContainsFunc(op.Tensors, func(t dumpdir.Tensor) bool { return t.File.Err == nil && !t.IsWholeFile() }) {
+			if !opt.includesPart(Operators) || !slices.ContainsFunc(op.Tensors, func(t dumpdir.Tensor) bool { return t.File.Err == nil && !t.IsWholeFile() }) {
 				continue
 			}
-			if !opt.chooses(op) {
-				c.unchosen++
+			if !opt.selects(op) {
+				c.excludedCount++
 				continue
 			}
 			jobs = append(jobs, job{round, withCall(op)})
@@ -176,13 +176,13 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	c.onlyStatistics = len(jobs) > 0 && !slices.ContainsFunc(jobs, func(j job) bool {
 		return slices.ContainsFunc(j.op.Tensors, func(t dumpdir.Tensor) bool { return !t.Table })
 	})
-	if opt.unwritten {
+	if opt.onlyUnwritten {
 		return c.Report, c.findUnwritten(ctx, jobs)
 	}
 	problems, warnings := len(c.Problems), len(c.Warnings)
 	err := c.run(ctx, jobs)
 	if err == nil && c.isGraphUnfit() {
-		c.unfit, c.Operators, c.Problems = true, c.Operators[:0], c.Problems[:problems]
+		c.hasUnfitGraph, c.Operators, c.Problems = true, c.Operators[:0], c.Problems[:problems]
 		c.Warnings = slices.Delete(c.Warnings, warnings, len(c.Warnings)-1) // keep the warning of isGraphUnfit
 		err = c.run(ctx, jobs)
 	}
@@ -201,7 +201,7 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 		return nil, err
 	}
 	c.acceptOperandBits()
-	if !opt.compared {
+	if !opt.forComparison {
 		if err := c.findUnwritten(ctx, jobs); err != nil {
 			return nil, err
 		}
@@ -211,7 +211,7 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	if err := c.judgeRanks(ctx, run); err != nil {
 		return nil, err
 	}
-	if len(jobs) == 0 && !c.ranksChecked() {
+	if len(jobs) == 0 && !c.hasRankChecks() {
 		c.otherFiles = run.OtherFiles()
 	}
 	c.conclude()
@@ -225,7 +225,7 @@ const maxPictures = 50
 func (c *checker) run(ctx context.Context, jobs []job) error {
 	rows, pictures := map[*dumpdir.Round]map[string]int{}, 0 // rows by the file names of operators
 	return batch.Run(ctx, batch.Options{Workers: c.opt.Workers, Observe: c.opt.Observe}, jobs, job.size,
-		func(ctx context.Context, j job) outcome { return c.check(ctx, j, nil) },
+		func(ctx context.Context, j job) outcome { return c.checkOperator(ctx, j, nil) },
 		func(i int, o outcome) {
 			if o.row.Status == "" {
 				return // interrupted
@@ -246,7 +246,7 @@ func (c *checker) run(ctx context.Context, jobs []job) error {
 			rowsOfRound[filename.Normalise(jobs[i].op.Name)] = len(c.Operators)
 			c.Operators = append(c.Operators, o.row)
 			c.Problems, c.Warnings = append(c.Problems, o.problems...), append(c.Warnings, o.warnings...)
-			c.fileWarnings = append(c.fileWarnings, o.aboutFiles...)
+			c.fileWarnings = append(c.fileWarnings, o.tensorWarnings...)
 		})
 }
 
@@ -278,8 +278,8 @@ func (j job) size() (n int64) {
 	return n + 1
 }
 
-// check computes an operator again: with the rows of guess, or with the formula of its type if guess is nil.
-func (c *checker) check(ctx context.Context, j job, guess []recompute.Call) (o outcome) {
+// checkOperator computes an operator again: with the rows of guess, or with the formula of its type if guess is nil.
+func (c *checker) checkOperator(ctx context.Context, j job, guess []recompute.Call) (o outcome) {
 	if c.slots.Acquire(ctx, 1) != nil {
 		return o
 	}
@@ -298,7 +298,7 @@ func (c *checker) check(ctx context.Context, j job, guess []recompute.Call) (o o
 	defer x.close()
 	err := guard.Do(func() error { return x.judge(ctx) })
 	if crash, ok := errors.AsType[*guard.Panic](err); ok && ctx.Err() == nil {
-		x.crashed(crash)
+		x.recordCrash(crash)
 	} else if err != nil && ctx.Err() == nil {
 		o.problems = append(o.problems, Problem{File: o.row.File, Err: lang.Say("%s: %v", o.row.Op, err)})
 		o.row.Status, o.row.Reason = recompute.Undecided, recompute.NoInputs
@@ -306,16 +306,16 @@ func (c *checker) check(ctx context.Context, j job, guess []recompute.Call) (o o
 	return o
 }
 
-// crashed writes an internal error into the row of an operator. Its files were read: they are not reported as a
+// recordCrash writes an internal error into the row of an operator. Its files were read: they are not reported as a
 // problem.
-func (x *execution) crashed(p *guard.Panic) {
+func (x *execution) recordCrash(p *guard.Panic) {
 	r := &x.row
 	r.Status, r.Reason, r.Extent, r.Confidence, r.Notes = recompute.Crashed, "", "", "", nil
-	r.set(lang.Say("internal error: %v", p.Text()), lang.Sentence{})
+	r.setEvidenceText(lang.Say("internal error: %v", p.Text()), lang.Sentence{})
 	if r.Outputs = []Output{}; len(r.Inputs) == 0 {
-		r.Inputs = x.describe(x.in)
+		r.Inputs = x.listTensors(x.inputs)
 	}
-	for _, t := range x.outputs() {
+	for _, t := range x.listOutputs() {
 		r.Outputs = append(r.Outputs, x.unjudgedOutput(t))
 	}
 }

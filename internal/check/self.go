@@ -24,12 +24,12 @@ func OpenRun(ctx context.Context, path string, files sidefile.Files, opt dumpdir
 	return dumpdir.Open(ctx, []string{path}, opt)
 }
 
-// RecomputeOperators computes the operators of a run again for a comparison. It returns the judgement of each output, and what
-// could not be read. Operators without dumped inputs and operators of unknown types are left out, except on ranks
-// that are judged together.
+// RecomputeOperators computes the operators of a run again for a comparison. It returns the judgement of each output,
+// and what could not be read. Operators without dumped inputs and operators of unknown types are left out, except on
+// ranks that are judged together.
 func RecomputeOperators(ctx context.Context, run *dumpdir.Run, opt Options, together func(dumpdir.Coordinates) bool) (all map[record.OutputAt]*record.RecomputedOutput, unread []lang.Sentence, err error) {
 	all, opt.Only = map[record.OutputAt]*record.RecomputedOutput{}, []string{Operators}
-	opt.compared = true
+	opt.forComparison = true
 	opt.peers = func(o *Operator) string { // steps are judged independently
 		if !together(o.At) {
 			return ""

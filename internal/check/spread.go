@@ -10,7 +10,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// perturbation computes an operator with other numbers in its inputs, to see which elements of the outputs depend on them.
+// perturbation computes an operator with other numbers in its inputs, to see which elements of the outputs depend on
+// them.
 type perturbation struct {
 	op    *recompute.Operator
 	attrs recompute.Attributes
@@ -24,12 +25,12 @@ type perturbation struct {
 func newPerturbation(f *unwrittenTracker, op *recompute.Operator, attrs recompute.Attributes, marks map[uint64]*unwrittenMask) (*perturbation, error) {
 	t := &perturbation{op, attrs, make([]*unwrittenMask, len(op.Inputs)), make([][]float64, len(op.Inputs))}
 	for k, in := range op.Inputs {
-		if h := f.load(in); h.content != nil && marks[contentOf(h.content)] != nil {
+		if h := f.loadTracked(in); h.content != nil && marks[contentHash(h.content)] != nil {
 			values, err := in.Values()
 			if err != nil {
 				return nil, err
 			}
-			t.stale[k], t.values[k] = marks[contentOf(h.content)], values
+			t.stale[k], t.values[k] = marks[contentHash(h.content)], values
 		}
 	}
 	return t, nil
@@ -48,8 +49,8 @@ func (s *unwrittenMask) otherNumber(i int) float64 {
 // noInput is an index that no input has.
 const noInput = -1
 
-// winners are the numbers that an operator selects from any others, by the name of its formula.
-var winners = map[string]float64{
+// selectedValues are the numbers that an operator selects from any others, by the name of its formula.
+var selectedValues = map[string]float64{
 	"ReduceMax": math.MaxFloat32, "ArgMax": math.MaxFloat32, "ArgMaxWithValue": math.MaxFloat32,
 	"ReduceMin": -math.MaxFloat32, "ArgMin": -math.MaxFloat32, "ArgMinWithValue": -math.MaxFloat32,
 }
@@ -100,8 +101,8 @@ func isFar(a, b float64) bool {
 	return a != b && !(math.Abs(a-b) <= relative*max(math.Abs(a), math.Abs(b)))
 }
 
-// propagate marks the elements of the outputs that depend on unwritten elements of the inputs. It records the operator in
-// source if an element also depends on written elements of the same input. The outputs are right.
+// propagate marks the elements of the outputs that depend on unwritten elements of the inputs. It records the
+// operator in source if an element also depends on written elements of the same input. The outputs are right.
 func (f *unwrittenTracker) propagate(ctx context.Context, x *execution, t *perturbation, source *memory) error {
 	clean, err := t.recompute(ctx, noInput, noInput, 0)
 	if err != nil || clean == nil {
@@ -116,7 +117,7 @@ func (f *unwrittenTracker) propagate(ctx context.Context, x *execution, t *pertu
 		if s == nil {
 			continue
 		}
-		kept, err := t.recompute(ctx, n, noInput, winners[t.op.Formula])
+		kept, err := t.recompute(ctx, n, noInput, selectedValues[t.op.Formula])
 		if err != nil || kept == nil {
 			return err
 		}
@@ -135,7 +136,7 @@ func (f *unwrittenTracker) propagate(ctx context.Context, x *execution, t *pertu
 	}
 	for k, output := range t.op.Outputs {
 		f.sizes[sizeOf(output)] = true
-		h := f.load(output)
+		h := f.loadTracked(output)
 		if !slices.Contains(marked[k], true) {
 			f.recordUnwritten(h, nil, false)
 			continue
@@ -143,7 +144,7 @@ func (f *unwrittenTracker) propagate(ctx context.Context, x *execution, t *pertu
 		f.recordUnwritten(h, &unwrittenMask{source, marked[k], clean[k]}, isInPlace(x.op))
 		if reaches[k] && source.Reaches == "" {
 			source.Reaches, source.reachedJob = x.row.Op, f.jobIndex
-			source.ReachedRows, source.ReachedOf = rangesOf(marked[k], output.Shape)
+			source.ReachedRows, source.ReachedOf = markedRows(marked[k], output.Shape)
 		}
 	}
 	return nil
@@ -160,9 +161,9 @@ func (t *perturbation) isBeside(shape tensor.Shape, i int) bool {
 	return false
 }
 
-// leaveOut records the rows behind the last sequence or group, which an operator does not write. The formula copies such
-// rows from the output, or leaves 0 with the bound 0. The outputs are right.
-func (f *unwrittenTracker) leaveOut(ctx context.Context, x *execution, op *recompute.Operator, attrs recompute.Attributes) error {
+// recordUnwrittenTail records the rows behind the last sequence or group, which an operator does not write. The
+// formula copies such rows from the output, or leaves 0 with the bound 0. The outputs are right.
+func (f *unwrittenTracker) recordUnwrittenTail(ctx context.Context, x *execution, op *recompute.Operator, attrs recompute.Attributes) error {
 	if _, has := attrs["lengths"]; !has && op.Formula != groupedProduct {
 		return nil
 	}
@@ -187,7 +188,7 @@ func (f *unwrittenTracker) leaveOut(ctx context.Context, x *execution, op *recom
 	}
 	if slices.Contains(marked, true) {
 		f.sizes[sizeOf(op.Outputs[0])] = true
-		f.recordUnwritten(f.load(op.Outputs[0]), &unwrittenMask{memory: f.add(x, loadedTensor{Tensor: op.Outputs[0]}), marked: marked}, true)
+		f.recordUnwritten(f.loadTracked(op.Outputs[0]), &unwrittenMask{memory: f.addMemory(x, loadedTensor{Tensor: op.Outputs[0]}), marked: marked}, true)
 	}
 	return nil
 }

@@ -42,8 +42,8 @@ const (
 	maxFollowed, maxKept = 1 << 24, 1 << 28
 	// groupedProduct is the formula of a product with a matrix for each group of rows.
 	groupedProduct = "GroupedMatmul"
-	// fewestDistinct is the number of different elements from which equal rows are no coincidence.
-	fewestDistinct = 16
+	// minDistinct is the number of different elements from which equal rows are no coincidence.
+	minDistinct = 16
 )
 
 // unwrittenTracker follows unwritten elements through the operators of a round.
@@ -60,9 +60,9 @@ type unwrittenTracker struct {
 	bytesLeft int // bytes that may still be kept; below 0 the round is not followed further
 }
 
-// memory is an output with elements that may be unwritten. content are its bytes when the operator returned it, nil if the
-// operator wrote the other elements of the output itself. now are the bytes after later copies into views. isWritten:
-// an operator wrote the memory in place.
+// memory is an output with elements that may be unwritten. content are its bytes when the operator returned it, nil
+// if the operator wrote the other elements of the output itself. now are the bytes after later copies into views.
+// isWritten: an operator wrote the memory in place.
 type memory struct {
 	*Unwritten
 	content   []byte
@@ -87,7 +87,7 @@ type loadedTensor struct {
 
 var contentSeed = maphash.MakeSeed()
 
-func contentOf(data []byte) uint64 { return maphash.Bytes(contentSeed, data) }
+func contentHash(data []byte) uint64 { return maphash.Bytes(contentSeed, data) }
 
 func returnsMemory(op *dumpdir.Op) bool {
 	t := recompute.TypeOfOperator(op.Type, op.Names()[0])
@@ -129,7 +129,7 @@ func isInPlace(op *dumpdir.Op) bool {
 // FindUnwritten looks for memory that no operator wrote in the chosen rounds of a run. Problems are bugs of the program;
 // files that cannot be read are left out.
 func FindUnwritten(ctx context.Context, run *dumpdir.Run, opt Options) (all []Unwritten, problems []Problem, err error) {
-	opt.unwritten = true
+	opt.onlyUnwritten = true
 	r, err := Run(ctx, run, opt)
 	if r == nil {
 		return nil, nil, err
@@ -164,7 +164,7 @@ func (c *checker) findUnwritten(ctx context.Context, jobs []job) error {
 		}
 		for _, m := range f.memories {
 			if len(m.Rows) > 0 {
-				f.report(m.Unwritten)
+				f.reportUnwritten(m.Unwritten)
 			}
 		}
 		first = end
@@ -172,8 +172,8 @@ func (c *checker) findUnwritten(ctx context.Context, jobs []job) error {
 	return ctx.Err()
 }
 
-// withOperator opens an operator for do. Files that cannot be read were reported when the operator was judged; a bug of the
-// program is a problem.
+// withOperator opens an operator for do. Files that cannot be read were reported when the operator was judged; a bug
+// of the program is a problem.
 func (f *unwrittenTracker) withOperator(j job, do func(*execution) error) {
 	x := &execution{checker: f.checker, job: j, outcome: &outcome{row: Operator{Op: j.op.Names()[0], Type: typeOf(j.op)}}}
 	defer x.close()
@@ -191,15 +191,15 @@ func (f *unwrittenTracker) tensors(x *execution) (in, out []loadedTensor) {
 		if t.Table || t.IsWholeFile() || t.File.Err != nil {
 			continue
 		}
-		one, err := x.tensor(t, false)
+		one, err := x.openTensor(t, false)
 		if err != nil || one.Source == nil || one.Stored.Host().Integer() || one.Stored.Host().Complex() || one.Shape.Elements() == 0 || one.Shape.Elements() > maxFollowed {
 			continue
 		}
 		switch t.Kind {
 		case tensor.Input:
-			in = append(in, f.load(one))
+			in = append(in, f.loadTracked(one))
 		case tensor.Output:
-			out = append(out, f.load(one))
+			out = append(out, f.loadTracked(one))
 		}
 	}
 	return in, out
@@ -207,7 +207,8 @@ func (f *unwrittenTracker) tensors(x *execution) (in, out []loadedTensor) {
 
 func sizeOf(t *recompute.Tensor) int { return t.Stored.UnitSize() * int(t.Shape.Elements()) }
 
-// rowBytes returns the bytes along the last axis of a tensor, or of all of it where that is too few to identify a row.
+// rowBytes returns the bytes along the last axis of a tensor, or of the whole tensor if a row is too short to be
+// identified.
 func rowBytes(t *recompute.Tensor) int {
 	const least = 16
 	n := len(t.Shape)
@@ -217,15 +218,15 @@ func rowBytes(t *recompute.Tensor) int {
 	return t.Stored.UnitSize() * int(t.Shape[n-1])
 }
 
-// load reads a tensor that may have unwritten elements; content is nil for others.
-func (f *unwrittenTracker) load(t *recompute.Tensor) loadedTensor {
+// loadTracked reads a tensor that may have unwritten elements; content is nil for others.
+func (f *unwrittenTracker) loadTracked(t *recompute.Tensor) loadedTensor {
 	if t == nil || t.Source == nil || !f.sizes[sizeOf(t)] {
 		return loadedTensor{t, nil}
 	}
-	return read(t)
+	return readTensor(t)
 }
 
-func read(t *recompute.Tensor) loadedTensor {
+func readTensor(t *recompute.Tensor) loadedTensor {
 	content := make([]byte, sizeOf(t))
 	if t.Source.ReadElements(content, 0) != nil {
 		content = nil
@@ -238,19 +239,19 @@ func (f *unwrittenTracker) followOperator(ctx context.Context, x *execution) err
 	in, out := f.tensors(x)
 	if returnsMemory(x.op) {
 		for _, h := range out {
-			f.add(x, h)
+			f.addMemory(x, h)
 		}
 		return nil
 	}
 	marks := map[uint64]*unwrittenMask{} // by the content of inputs
 	var given *memory
 	for _, h := range in {
-		if s := f.find(h, nil, isInPlace(x.op)); s != nil {
-			marks[contentOf(h.content)], given = s, s.memory
+		if s := f.unwrittenElements(h, nil, isInPlace(x.op)); s != nil {
+			marks[contentHash(h.content)], given = s, s.memory
 		}
 	}
 	if given == nil && typeOf(x.op) == "copy_" && len(in) > 0 && len(out) > 0 {
-		f.copyToView(read(in[0].Tensor).content, read(out[0].Tensor).content)
+		f.copyToView(readTensor(in[0].Tensor).content, readTensor(out[0].Tensor).content)
 	}
 	if given == nil && !hasLengths(x.op) {
 		for _, h := range out {
@@ -258,7 +259,7 @@ func (f *unwrittenTracker) followOperator(ctx context.Context, x *execution) err
 		}
 		return nil
 	}
-	bind := x.bind
+	bind := x.bindDump
 	if x.op.Call != nil && x.op.Call.API != "" {
 		bind = x.bindCall
 	}
@@ -267,7 +268,7 @@ func (f *unwrittenTracker) followOperator(ctx context.Context, x *execution) err
 	case err != nil || op == nil || v.Status != recompute.OK && v.Status != recompute.Low:
 		for _, h := range out {
 			if given != nil {
-				f.find(h, given, false)
+				f.unwrittenElements(h, given, false)
 			}
 		}
 		return err
@@ -280,20 +281,20 @@ func (f *unwrittenTracker) followOperator(ctx context.Context, x *execution) err
 			return err
 		}
 	}
-	return f.leaveOut(ctx, x, op, v.Attributes)
+	return f.recordUnwrittenTail(ctx, x, op, v.Attributes)
 }
 
-// add notes an output with elements that may be unwritten.
-func (f *unwrittenTracker) add(x *execution, h loadedTensor) *memory {
+// addMemory notes an output with elements that may be unwritten.
+func (f *unwrittenTracker) addMemory(x *execution, h loadedTensor) *memory {
 	f.bytesLeft -= len(h.content)
 	m := &memory{Unwritten: &Unwritten{Op: x.row.Op, At: x.round.At}, content: h.content, now: h.content, tensor: h.Tensor}
 	f.memories = append(f.memories, m)
 	return m
 }
 
-// find returns the unwritten elements of a tensor, nil for none. For an output, given is the memory that its operator
-// has as an input, nil for none. inPlace: the operator writes into an input.
-func (f *unwrittenTracker) find(h loadedTensor, given *memory, inPlace bool) *unwrittenMask {
+// unwrittenElements returns the unwritten elements of a tensor, nil for none. For an output, given is the memory that
+// its operator has as an input, nil for none. inPlace: the operator writes into an input.
+func (f *unwrittenTracker) unwrittenElements(h loadedTensor, given *memory, inPlace bool) *unwrittenMask {
 	isMemory := false
 	for _, m := range f.memories {
 		if h.content == nil || !bytes.Equal(m.content, h.content) || m.tensor.Stored != h.Stored {
@@ -307,7 +308,7 @@ func (f *unwrittenTracker) find(h loadedTensor, given *memory, inPlace bool) *un
 	if h.content == nil || isMemory {
 		return nil
 	}
-	s, isKnown := f.masks[contentOf(h.content)]
+	s, isKnown := f.masks[contentHash(h.content)]
 	if !isKnown {
 		s = f.staleRows(h, given)
 		f.recordUnwritten(h, s, true)
@@ -334,13 +335,13 @@ func (f *unwrittenTracker) copyToView(before, after []byte) {
 // recordUnwritten records the unwritten elements of a tensor, nil for none. isThere: the tensor lies in the memory; its
 // unwritten rows then replace the rows recorded before, because operators have written more of the memory since.
 func (f *unwrittenTracker) recordUnwritten(h loadedTensor, s *unwrittenMask, isThere bool) {
-	if f.masks[contentOf(h.content)] = s; s == nil {
+	if f.masks[contentHash(h.content)] = s; s == nil {
 		f.noteRows(h)
 		return
 	}
 	f.bytesLeft -= len(s.marked) + 8*len(s.otherValues)
 	if m := s.memory; len(m.Rows) == 0 || isThere && len(m.content) == len(h.content) {
-		m.Rows, m.Of = rangesOf(s.marked, h.Shape)
+		m.Rows, m.Of = markedRows(s.marked, h.Shape)
 	}
 }
 
@@ -348,7 +349,7 @@ func (f *unwrittenTracker) recordUnwritten(h loadedTensor, s *unwrittenMask, isT
 func (f *unwrittenTracker) noteRows(h loadedTensor) {
 	const kept = 32 // bytes of an entry
 	for row := range slices.Chunk(h.content, rowBytes(h.Tensor)) {
-		f.rows[contentOf(row)] = true
+		f.rows[contentHash(row)] = true
 		f.bytesLeft -= kept
 	}
 }
@@ -370,7 +371,7 @@ func (f *unwrittenTracker) staleRows(h loadedTensor, given *memory) *unwrittenMa
 				continue
 			}
 			isFill := isPattern(row, h.Stored)
-			if !isFill && given == nil && f.rows[contentOf(row)] {
+			if !isFill && given == nil && f.rows[contentHash(row)] {
 				continue
 			}
 			isFilled = isFilled || isFill
@@ -380,7 +381,7 @@ func (f *unwrittenTracker) staleRows(h loadedTensor, given *memory) *unwrittenMa
 		}
 		written := slices.Index(s.marked, false)
 		isFirst := s.marked[0] && given == nil && !isFilled && (written < 0 || !slices.Contains(s.marked[written:], true))
-		if written >= 0 && slices.Contains(s.marked, true) && !isFirst && (isFilled || len(distinct) >= fewestDistinct) {
+		if written >= 0 && slices.Contains(s.marked, true) && !isFirst && (isFilled || len(distinct) >= minDistinct) {
 			return s
 		}
 	}
@@ -402,17 +403,17 @@ func isPattern(row []byte, typ tensor.DType) bool {
 	return bytes.Count(row, row[:1]) == len(row) || v[0] != v[0]
 }
 
-// report adds a finding: to the row of the operator that it reaches, or as a note.
-func (c *checker) report(u *Unwritten) {
-	rows := rowsOf(u.Rows, u.Of)
+// reportUnwritten adds a finding: to the row of the operator that it reaches, or as a note.
+func (c *checker) reportUnwritten(u *Unwritten) {
+	rows := rowsText(u.Rows, u.Of)
 	if u.Text = lang.Say("%s of %s were never written; no written row was found to depend on them", rows, u.Op); u.Reaches != "" {
-		u.Text = lang.Say("%s of %s were never written; they reach %s at %s", rows, u.Op, rowsOf(u.ReachedRows, u.ReachedOf), u.Reaches)
+		u.Text = lang.Say("%s of %s were never written; they reach %s at %s", rows, u.Op, rowsText(u.ReachedRows, u.ReachedOf), u.Reaches)
 	}
 	u.TextZH = u.Text.Text().Chinese()
 	c.Unwritten = append(c.Unwritten, *u)
 	if u.Reaches != "" && len(c.Operators) > 0 {
 		o := &c.Operators[u.reachedJob]
 		o.Status, o.Reason, o.Extent, o.Confidence = recompute.Wrong, recompute.ByUnwritten, "", finding.High
-		o.set(u.Text, lang.Sentence{})
+		o.setEvidenceText(u.Text, lang.Sentence{})
 	}
 }

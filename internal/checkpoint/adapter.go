@@ -120,8 +120,8 @@ func (s *side) adapterBeside(other *side, dir string) (*adapter, error) {
 	return openAdapter(cmp.Or(s.adapter, other.adapter), s.adapter != "")
 }
 
-// unused returns the changes that no tensor was compared with.
-func (a *adapter) unused(all []Row) []Problem {
+// unusedChanges returns a problem for each change that no comparison of a tensor used.
+func (a *adapter) unusedChanges(all []Row) []Problem {
 	used := map[*weightChange]bool{}
 	for i := range all {
 		used[all[i].change] = true
@@ -176,16 +176,16 @@ func (d *weightChange) product() (*product, error) {
 	}
 	l, r := d.left.read(), d.right.read()
 	p := &product{scale: d.scale, rank: d.right.rows, width: d.right.columns}
-	p.left = factor{l.decode(l.take(0, l.shape.Elements())), l.columns, 1}
-	p.right = factor{r.decode(r.take(0, r.shape.Elements())), r.columns, 1}
+	p.left = factor{l.decode(l.readStored(0, l.shape.Elements())), l.columns, 1}
+	p.right = factor{r.decode(r.readStored(0, r.shape.Elements())), r.columns, 1}
 	if d.isTransposed {
 		p.left, p.right, p.width = factor{p.right.values, 1, r.columns}, factor{p.left.values, 1, l.columns}, l.rows
 	}
 	return p, cmp.Or(l.err, r.err)
 }
 
-// line computes n elements of the product from the first on, which are in one row.
-func (p *product) line(first, n int64) {
+// computeLine computes n elements of the product from the first on, which are in one row.
+func (p *product) computeLine(first, n int64) {
 	if p.sums == nil {
 		p.sums, p.sizes = make([]float64, n), make([]float64, n)
 	}
@@ -201,8 +201,8 @@ func (p *product) line(first, n int64) {
 	}
 }
 
-// fits reports whether a weight has the shape of a change.
-func (d *weightChange) fits(w *weight) bool {
+// fitsShape reports whether a weight has the shape of a change.
+func (d *weightChange) fitsShape(w *weight) bool {
 	if d.whole != nil {
 		return d.whole.shape.Equal(w.shape)
 	}
@@ -213,22 +213,22 @@ func (d *weightChange) fits(w *weight) bool {
 	return len(w.shape) > 1 && w.shape[0] == height && w.shape.Elements() == height*width
 }
 
-// adapted returns the weight of B with the name of a weight of A that the adapter changes, -1 for none. Its elements may
-// be on B under another name, too: tied weights.
-func (c *comparison) adapted(a *weight) int32 {
+// adaptedPartner returns the weight of B with the name of a weight of A that the adapter changes, -1 for none. Its
+// elements may be on B under another name, too: tied weights.
+func (c *comparison) adaptedPartner(a *weight) int32 {
 	if c.adapter == nil {
 		return -1
 	}
 	d := c.adapter.changes[withoutWrappers(a.name)]
-	if j, ok := c.named[withoutWrappers(a.name)]; ok && d != nil && d.fits(a) && a.shape.Equal(c.b.tensors[j].shape) {
+	if j, ok := c.named[withoutWrappers(a.name)]; ok && d != nil && d.fitsShape(a) && a.shape.Equal(c.b.tensors[j].shape) {
 		return j
 	}
 	return -1
 }
 
-// adapt says of two weights that an adapter changes whether one is the other with the adapter, within the roundings of
-// the product, of its scale and of the sum, and of float32 sums.
-func (c *comparison) adapt(ctx context.Context, row *Row, a, b *weight) {
+// judgeAdapted compares two weights of a name that the adapter changes. The status is LORA if one weight plus the
+// change equals the other, within the rounding of the product, its scale, the sum, and float32 sums; else DIFFERENT.
+func (c *comparison) judgeAdapted(ctx context.Context, row *Row, a, b *weight) {
 	base, merged, side := a, b, "A"
 	if !c.adapter.isOnA {
 		base, merged, side = b, a, "B"
@@ -247,14 +247,14 @@ func (c *comparison) adapt(ctx context.Context, row *Row, a, b *weight) {
 		coarse = d.left.float
 	}
 	off := Row{}
-	for at := range a.lines(rows) {
+	for at := range a.lineCount(rows) {
 		u, v := x.line(rows, at), y.line(rows, at)
 		if p != nil {
-			p.line(at*a.columns, a.columns)
+			p.computeLine(at*a.columns, a.columns)
 		}
 		for k, got := range v {
 			want, limit := u[k], float64(c.grid.Ulp(got)/2)
-			if p != nil && base.isOff { // base was rounded first
+			if p != nil && base.isRounded { // base was rounded first
 				limit += float64(c.grid.Ulp(want) / 2)
 			}
 			if p != nil {
@@ -270,7 +270,7 @@ func (c *comparison) adapt(ctx context.Context, row *Row, a, b *weight) {
 				}
 			}
 		}
-		if ctx.Err() != nil || row.fails(x) || row.fails(y) {
+		if ctx.Err() != nil || row.failOn(x) || row.failOn(y) {
 			return
 		}
 	}

@@ -20,8 +20,8 @@ type Options struct {
 	Observe func(batch.Event)
 }
 
-// Compare compares two sets of weights. Errors are about a side as a whole; what cannot be read of it is a problem of
-// the report.
+// Compare compares two sets of weights. Errors are about a side as a whole; an unreadable file or tensor is a problem
+// of the report.
 func Compare(ctx context.Context, opt Options) (*Report, error) {
 	a, err := open(opt.A)
 	if err != nil {
@@ -55,16 +55,16 @@ func Compare(ctx context.Context, opt Options) (*Report, error) {
 		r.Adapter = c.adapter.path
 	}
 	err = batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, c.indexes, func(i int) int64 { return a.tensors[i].shape.Elements() },
-		func(ctx context.Context, i int) Row { return c.row(ctx, i) }, func(i int, row Row) { r.Rows[i] = row })
+		func(ctx context.Context, i int) Row { return c.compareRow(ctx, i) }, func(i int, row Row) { r.Rows[i] = row })
 	if err != nil {
 		return nil, err
 	}
-	only, err := c.onlyB()
+	only, err := c.rowsOfB()
 	if err != nil {
 		return nil, err
 	}
 	if c.adapter != nil {
-		r.Problems = append(r.Problems, c.adapter.unused(r.Rows)...)
+		r.Problems = append(r.Problems, c.adapter.unusedChanges(r.Rows)...)
 	}
 	r.conclude(only)
 	return r, nil
@@ -78,12 +78,12 @@ type comparison struct {
 	adapter *adapter     // nil for none
 	indexes []int        // of A's weights
 	found   []*lineMatch // by A's weights, nil for none by contents
-	// paired are B's weights that A's weights without equal contents are compared with, by name; -1 for none.
+	// paired has, for each weight of A without equal contents, the weight of B with its name; -1 for none.
 	paired []int32
 }
 
-// digest computes the digests of weights that isWanted wants. A weight that cannot be read is left out of its side's
-// problems only once.
+// digest computes the digests of weights for which isWanted is true. An unreadable weight becomes one problem of its
+// side, whatever the number of kinds.
 func (c *comparison) digest(ctx context.Context, s *side, k kind, isWanted func(i int) bool) error {
 	var all []*weight
 	for i, w := range s.tensors {
@@ -112,9 +112,9 @@ func (c *comparison) match(ctx context.Context) error {
 	byRows := newIndex(c.b.tensors, rows, every)
 	c.matchAll(rows, rows, byRows)
 	isOpen := func(i int) bool {
-		return c.found[i] == nil && c.a.tensors[i].rows > 1 && c.adapted(c.a.tensors[i]) < 0
+		return c.found[i] == nil && c.a.tensors[i].rows > 1 && c.adaptedPartner(c.a.tensors[i]) < 0
 	}
-	isFree := func(i int) bool { return c.b.tensors[i].rows > 1 && claimed(c.b.tensors[i]) < minKnown }
+	isFree := func(i int) bool { return c.b.tensors[i].rows > 1 && claimedShare(c.b.tensors[i]) < minKnown }
 	if err := c.matchPieces(ctx, byRows, isOpen, isFree); err != nil {
 		return err
 	}
@@ -142,8 +142,8 @@ func (c *comparison) match(ctx context.Context) error {
 	}
 	c.paired = make([]int32, len(c.a.tensors))
 	for i, w := range c.a.tensors {
-		c.paired[i] = c.adapted(w)
-		if j, ok := c.named[withoutWrappers(w.name)]; ok && c.found[i] == nil && claimed(c.b.tensors[j]) < 1 {
+		c.paired[i] = c.adaptedPartner(w)
+		if j, ok := c.named[withoutWrappers(w.name)]; ok && c.found[i] == nil && claimedShare(c.b.tensors[j]) < 1 {
 			c.paired[i] = j
 		}
 	}
@@ -153,7 +153,7 @@ func (c *comparison) match(ctx context.Context) error {
 
 // matchPieces matches weights whose columns were divided evenly: pieces of the rows of one side are rows of the other.
 func (c *comparison) matchPieces(ctx context.Context, byRows index, isOpen, isFree func(int) bool) error {
-	for _, length := range lengths(c.b.tensors, isFree) {
+	for _, length := range rowLengths(c.b.tensors, isFree) {
 		isWider := func(i int) bool { return isOpen(i) && c.a.tensors[i].setPiece(length) }
 		if err := c.digest(ctx, c.a, pieces, isWider); err != nil {
 			return err
@@ -163,7 +163,7 @@ func (c *comparison) matchPieces(ctx context.Context, byRows index, isOpen, isFr
 			w.digests[pieces] = nil
 		}
 	}
-	for _, length := range lengths(c.a.tensors, isOpen) {
+	for _, length := range rowLengths(c.a.tensors, isOpen) {
 		isWider := func(i int) bool {
 			return isFree(i) && c.b.tensors[i].owners[pieces] == nil && c.b.tensors[i].setPiece(length)
 		}
@@ -183,12 +183,12 @@ func (w *weight) setPiece(length int64) bool {
 	if length >= w.columns || w.columns%length != 0 {
 		return false
 	}
-	w.piece = length
+	w.pieceLength = length
 	return true
 }
 
-// lengths are the lengths of the rows of matrices.
-func lengths(all []*weight, isWanted func(i int) bool) (list []int64) {
+// rowLengths are the lengths of the rows of matrices.
+func rowLengths(all []*weight, isWanted func(i int) bool) (list []int64) {
 	for i, w := range all {
 		if isWanted(i) && w.columns > 1 && !slices.Contains(list, w.columns) {
 			list = append(list, w.columns)
@@ -200,7 +200,7 @@ func lengths(all []*weight, isWanted func(i int) bool) (list []int64) {
 // matchAll matches all weights without partners by lines of these kinds.
 func (c *comparison) matchAll(of, on kind, x index) {
 	for i, w := range c.a.tensors {
-		if c.found[i] != nil || w.err != nil || c.adapted(w) >= 0 {
+		if c.found[i] != nil || w.err != nil || c.adaptedPartner(w) >= 0 {
 			continue
 		}
 		if f := c.matcher.match(w, of, on, x); f != nil {
@@ -210,8 +210,8 @@ func (c *comparison) matchAll(of, on kind, x index) {
 	}
 }
 
-// claimed is the share of the lines of a weight of B that have been found on A.
-func claimed(w *weight) (share float64) {
+// claimedShare is the share of the lines of a weight of B that have been found on A.
+func claimedShare(w *weight) (share float64) {
 	for _, owners := range w.owners {
 		share = max(share, claimedOf(owners))
 	}
@@ -234,17 +234,17 @@ func (c *comparison) pairBiases() {
 	matrices := map[string]int{}
 	for i, f := range c.found {
 		if f != nil && c.a.tensors[i].rows > 1 {
-			matrices[module(c.a.tensors[i].name)] = i
+			matrices[moduleOf(c.a.tensors[i].name)] = i
 		}
 	}
 	vectors := map[string][]int32{}
 	for j, w := range c.b.tensors {
 		if w.rows == 1 && w.batch == 1 {
-			vectors[module(w.name)] = append(vectors[module(w.name)], int32(j))
+			vectors[moduleOf(w.name)] = append(vectors[moduleOf(w.name)], int32(j))
 		}
 	}
 	for i, w := range c.a.tensors {
-		m, ok := matrices[module(w.name)]
+		m, ok := matrices[moduleOf(w.name)]
 		if c.found[i] != nil || !ok || w.rows != 1 || w.columns != int64(len(c.found[m].lines)) {
 			continue
 		}
@@ -255,13 +255,13 @@ func (c *comparison) pairBiases() {
 			if l.weight < 0 {
 				continue
 			}
-			for _, j := range vectors[module(c.b.tensors[l.weight].name)] {
-				if last(c.b.tensors[j].name) == last(w.name) && c.b.tensors[j].columns == c.b.tensors[l.weight].lines(as.on) {
+			for _, j := range vectors[moduleOf(c.b.tensors[l.weight].name)] {
+				if lastPart(c.b.tensors[j].name) == lastPart(w.name) && c.b.tensors[j].columns == c.b.tensors[l.weight].lineCount(as.on) {
 					f.lines[k] = line{j, l.at}
 				}
 			}
 		}
-		if float64(f.count()) < minKnown*float64(len(f.lines)) || c.paired[i] >= 0 && f.isOrdered() && f.lines[0].weight == c.paired[i] {
+		if float64(f.countFound()) < minKnown*float64(len(f.lines)) || c.paired[i] >= 0 && f.isOrdered() && f.lines[0].weight == c.paired[i] {
 			continue
 		}
 		c.found[i], c.paired[i] = f, -1
@@ -269,8 +269,8 @@ func (c *comparison) pairBiases() {
 	}
 }
 
-// onlyB returns rows for the weights of B, and for their lines, that A has nothing of.
-func (c *comparison) onlyB() (all []Row, err error) {
+// rowsOfB returns a row for each weight of B that has no counterpart on A, or has lines without one.
+func (c *comparison) rowsOfB() (all []Row, err error) {
 	isPaired := map[int32]bool{}
 	for _, j := range c.paired {
 		isPaired[j] = true
@@ -298,7 +298,7 @@ func (c *comparison) onlyB() (all []Row, err error) {
 			return nil, safefile.WithPath(w.file, err)
 		}
 		if n > 0 {
-			row.How = lang.Say("%d of %d %s are not on the other side", n, w.lines(k), k)
+			row.How = lang.Say("%d of %d %s are not on the other side", n, w.lineCount(k), k)
 			all = append(all, row)
 		}
 	}
@@ -316,10 +316,10 @@ func (w *weight) mainKind() (k kind, isFound bool) {
 	return k, isFound
 }
 
-// countNonZero counts the lines that isWanted wants and that are not all zeros, which are padding.
+// countNonZero counts the lines for which isWanted is true, without lines of zeros, which are padding.
 func (w *weight) countNonZero(k kind, isWanted func(at int64) bool) (n int64, err error) {
 	e := w.read()
-	for at := range w.lines(k) {
+	for at := range w.lineCount(k) {
 		if isWanted(at) && slices.ContainsFunc(e.line(k, at), func(v float64) bool { return v != 0 }) {
 			n++
 		}
@@ -327,8 +327,8 @@ func (w *weight) countNonZero(k kind, isWanted func(at int64) bool) (n int64, er
 	return n, e.err
 }
 
-// row compares a weight of A with its partners on B.
-func (c *comparison) row(ctx context.Context, i int) Row {
+// compareRow compares a weight of A with its partners on B.
+func (c *comparison) compareRow(ctx context.Context, i int) Row {
 	w := c.a.tensors[i]
 	row := Row{A: w.name, Shape: w.shape, DType: w.tensor.DType, Elements: w.shape.Elements(), B: []string{}}
 	switch f := c.found[i]; {
@@ -341,36 +341,36 @@ func (c *comparison) row(ctx context.Context, i int) Row {
 	default:
 		row.Status = OnlyA
 	}
-	if j := c.adapted(w); j >= 0 && row.Status != Unread {
-		c.adapt(ctx, &row, w, c.b.tensors[j])
+	if j := c.adaptedPartner(w); j >= 0 && row.Status != Unread {
+		c.judgeAdapted(ctx, &row, w, c.b.tensors[j])
 	}
 	return row
 }
 
-// status is the status of a weight whose elements are equal, and how it lies on side B.
-func (c *comparison) status(i int, f *lineMatch) (Status, lang.Sentence) {
+// statusOf returns the status of a weight with equal elements, and describes its place on side B.
+func (c *comparison) statusOf(i int, f *lineMatch) (Status, lang.Sentence) {
 	w, partners := c.a.tensors[i], f.partners()
 	first := c.b.tensors[partners[0]]
 	how := f.describe()
-	missing := len(f.lines) - f.count()
+	missing := len(f.lines) - f.countFound()
 	switch {
-	case f.same > 0:
-		return Unknown, lang.Say("%d tensors have equal contents", f.same)
+	case f.identical > 0:
+		return Unknown, lang.Say("%d tensors have equal contents", f.identical)
 	case f.of == pieces && len(partners) > 1:
-		return Split, lang.Say("%d columns each", w.piece)
+		return Split, lang.Say("%d columns each", w.pieceLength)
 	case f.on == pieces:
-		return Fused, lang.Say("%d columns from %d on", first.piece, f.lines[0].at*first.piece%first.columns)
+		return Fused, lang.Say("%d columns from %d on", first.pieceLength, f.lines[0].at*first.pieceLength%first.columns)
 	case len(partners) > 1:
 		return Split, how
 	case missing > 0:
 		return Padded, lang.Say("%d of %d %s are not on the other side", missing, len(f.lines), f.of)
-	case first.lines(f.on) > int64(len(f.lines)):
+	case first.lineCount(f.on) > int64(len(f.lines)):
 		for _, owner := range first.owners[f.on] {
 			if owner != 0 && owner != int32(i+1) {
 				return Fused, how
 			}
 		}
-		return Padded, lang.Say("%d of %d %s are not on the other side", first.lines(f.on)-int64(len(f.lines)), first.lines(f.on), f.on)
+		return Padded, lang.Say("%d of %d %s are not on the other side", first.lineCount(f.on)-int64(len(f.lines)), first.lineCount(f.on), f.on)
 	case !f.isOrdered():
 		return Reordered, how
 	case f.isTransposed():

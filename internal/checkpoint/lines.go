@@ -39,17 +39,17 @@ type weight struct {
 	err        error
 
 	batch, rows, columns int64
-	piece                int64 // length of a piece
+	pieceLength          int64 // length of a piece
 	// digests are the digests of the lines of each kind, nil if not computed.
 	digests [kinds][]uint64
 	// owners are the lines of the other side that were found for the lines of each kind, as the index of a weight + 1.
 	owners [kinds][]int32
-	// isOff: elements were rounded for the digests.
-	isOff bool
+	// isRounded: elements were rounded for the digests.
+	isRounded bool
 }
 
-// minLine is the length of the shortest last axis whose lines tell which they are. The last axes of the kernels of
-// convolutions are shorter.
+// minLine is the minimum length of a last axis whose lines identify themselves by their digests. The last axes of
+// convolution kernels are shorter.
 const minLine = 16
 
 func newWeight(file, name string, t *tensorfile.Tensor) *weight {
@@ -77,23 +77,23 @@ func newWeight(file, name string, t *tensorfile.Tensor) *weight {
 	return w
 }
 
-// lines is the number of lines of a kind, length the number of their elements.
-func (w *weight) lines(k kind) int64 { return w.shape.Elements() / max(1, w.length(k)) }
+// lineCount is the number of lines of a kind, length the number of their elements.
+func (w *weight) lineCount(k kind) int64 { return w.shape.Elements() / max(1, w.length(k)) }
 
-func (w *weight) length(k kind) int64 { return [kinds]int64{w.columns, w.rows, w.piece}[k] }
+func (w *weight) length(k kind) int64 { return [kinds]int64{w.columns, w.rows, w.pieceLength}[k] }
 
-// place is the first element of a line, and the distance between its elements.
-func (w *weight) place(k kind, line int64) (first, stride int64) {
+// lineOffset is the first element of a line, and the distance between its elements.
+func (w *weight) lineOffset(k kind, line int64) (first, stride int64) {
 	if k != columns {
 		return line * w.length(k), 1
 	}
 	return line/w.columns*w.rows*w.columns + line%w.columns, w.columns
 }
 
-// block is the number of elements that are read at once. Its codes are whole words.
-const block = 1 << 16
+// blockElements is the number of elements that are read at once. Its codes are whole words.
+const blockElements = 1 << 16
 
-// codes are the elements of a weight as numbers of a type that both sides are rounded to, in size bytes each.
+// codes reads the elements of a weight, rounded to the type grid of both sides, as bit patterns of size bytes.
 type codes struct {
 	*elements
 	grid  tensor.Float
@@ -122,16 +122,16 @@ func (w *weight) codesOf(grid tensor.Float) *codes {
 
 // load returns the codes of elements; the next call overwrites them.
 func (c *codes) load(first, n int64) []byte {
-	stored := c.take(first, n)
+	stored := c.readStored(first, n)
 	if c.isRaw {
 		return stored
 	}
 	values := c.decode(stored)
 	c.text = slices.Grow(c.text[:0], int(n*c.size))[:n*c.size]
-	if c.isFloat && !c.fits(c.grid) {
+	if c.isFloat && !c.fitsGrid(c.grid) {
 		c.exact = append(c.exact[:0], values...)
 		c.grid.RoundAll(values)
-		c.isOff = c.isOff || !slices.EqualFunc(c.exact, values, func(a, b float64) bool { return a == b || a != a })
+		c.isRounded = c.isRounded || !slices.EqualFunc(c.exact, values, func(a, b float64) bool { return a == b || a != a })
 	}
 	for i, v := range values {
 		switch at := c.text[int64(i)*c.size:]; {
@@ -154,21 +154,21 @@ func (w *weight) digest(ctx context.Context, k kind, grid tensor.Float) error {
 	if w.digests[k] != nil || w.length(k) == 0 {
 		return nil
 	}
-	all := make([]uint64, w.lines(k))
+	all := make([]uint64, w.lineCount(k))
 	for i := range all {
 		all[i] = uint64(w.length(k))
 	}
 	c, length, total := w.codesOf(grid), w.columns, w.shape.Elements()
 	var words []uint64 // of columns, not yet full
 	if k == pieces {
-		length = w.piece
+		length = w.pieceLength
 	}
 	if k == columns {
 		words = make([]uint64, w.columns)
 	}
 	for first, n := int64(0), int64(0); first < total; first += n {
-		if n = min(length-first%length, block); n == length {
-			n = min(total-first, block/length*length)
+		if n = min(length-first%length, blockElements); n == length {
+			n = min(total-first, blockElements/length*length)
 		}
 		text := c.load(first, n)
 		if err := cmp.Or(ctx.Err(), c.err); err != nil {
@@ -191,13 +191,13 @@ func (w *weight) digest(ctx context.Context, k kind, grid tensor.Float) error {
 func (c *codes) digest(text []byte, word uint64) (digest uint64) {
 	signs, key := c.signs, keyOf(word)
 	for ; len(text) >= 8; text = text[8:] {
-		digest += mix(positive(binary.LittleEndian.Uint64(text), signs), key)
+		digest += mixWord(clearZeroSigns(binary.LittleEndian.Uint64(text), signs), key)
 		key += keyStep
 	}
 	if len(text) > 0 {
 		var last [8]byte
 		copy(last[:], text)
-		digest += mix(positive(binary.LittleEndian.Uint64(last[:]), signs), key)
+		digest += mixWord(clearZeroSigns(binary.LittleEndian.Uint64(last[:]), signs), key)
 	}
 	return digest
 }
@@ -209,11 +209,11 @@ func (c *codes) addColumns(all, words []uint64, text []byte, first int64) {
 		n := min(c.columns-column, int64(len(text))/c.size)
 		at, word := row%c.rows, words[column:column+n]
 		for i, shift := int64(0), 8*c.size*(at%per); i < n; i++ {
-			word[i] |= c.code(text[i*c.size:]) << shift
+			word[i] |= c.firstCode(text[i*c.size:]) << shift
 		}
 		if lines := all[row/c.rows*c.columns+column:]; at%per == per-1 || at == c.rows-1 {
 			for i, w := range word {
-				lines[i] += mix(positive(w, c.signs), keyOf(uint64(at/per)))
+				lines[i] += mixWord(clearZeroSigns(w, c.signs), keyOf(uint64(at/per)))
 			}
 			clear(word)
 		}
@@ -221,8 +221,8 @@ func (c *codes) addColumns(all, words []uint64, text []byte, first int64) {
 	}
 }
 
-// code is the first code of a text.
-func (c *codes) code(text []byte) uint64 {
+// firstCode is the first code of a text.
+func (c *codes) firstCode(text []byte) uint64 {
 	switch c.size {
 	case 2:
 		return uint64(binary.LittleEndian.Uint16(text))
@@ -232,9 +232,9 @@ func (c *codes) code(text []byte) uint64 {
 	return binary.LittleEndian.Uint64(text)
 }
 
-// positive clears the signs of zeros in a word: -0 equals 0. The sum carries into the sign bit of each code that is
-// not 0.
-func positive(word, signs uint64) uint64 {
+// clearZeroSigns clears the signs of zeros in a word: -0 equals 0. The sum carries into the sign bit of each code
+// that is not 0.
+func clearZeroSigns(word, signs uint64) uint64 {
 	return word & (word&^signs + ^signs | ^signs)
 }
 
@@ -242,13 +242,14 @@ func positive(word, signs uint64) uint64 {
 func (w *weight) emptyLine(k kind, grid tensor.Float) uint64 {
 	digest := uint64(w.length(k))
 	for word := range uint64(w.length(k)*w.codesOf(grid).size+7) / 8 {
-		digest += mix(0, keyOf(word))
+		digest += mixWord(0, keyOf(word))
 	}
 	return digest
 }
 
-// mix is the share of a word in the digest of a line, which is their sum: a product of 128 bits whose halves are combined.
-func mix(word, key uint64) uint64 {
+// mixWord returns the term of a word in the digest of a line, the sum of these terms: a product of 128 bits whose
+// halves are combined.
+func mixWord(word, key uint64) uint64 {
 	high, low := bits.Mul64(word^key, 0xd6e8feb86659fd93)
 	return high ^ low
 }
@@ -259,13 +260,13 @@ const keyStep = 0x9e3779b97f4a7c15
 // keyOf is the key of a place in a line, in words.
 func keyOf(word uint64) uint64 { return (word + 1) * keyStep }
 
-// fits reports whether every value of the weight's type is also a value of the type grid.
-func (w *weight) fits(grid tensor.Float) bool {
+// fitsGrid reports whether every value of the weight's type is also a value of the type grid.
+func (w *weight) fitsGrid(grid tensor.Float) bool {
 	return w.float.Mantissa <= grid.Mantissa && w.float.Exponent <= grid.Exponent
 }
 
-// sampled is the number of elements that show which type the numbers of a tensor have.
-const sampled = 4096
+// maxSamples is the number of elements that show which type the numbers of a tensor have.
+const maxSamples = 4096
 
 // typeOf returns the type with the fewest bits of mantissa that holds the elements of the largest tensor of a side:
 // weights of bfloat16 are often stored in float32.
@@ -280,7 +281,7 @@ func typeOf(s *side) (f tensor.Float, ok bool, err error) {
 		return f, false, nil
 	}
 	e := largest.read()
-	values := e.decode(e.take(0, min(sampled, largest.shape.Elements())))
+	values := e.decode(e.readStored(0, min(maxSamples, largest.shape.Elements())))
 	if e.err != nil {
 		return f, false, e.err
 	}
@@ -313,13 +314,13 @@ func gridOf(a, b *side) (tensor.Float, error) {
 	return f, err
 }
 
-// isEqual reports whether two elements are equal, or equal after one rounding: one of them is the other rounded to
-// grid, or they are both rounded, to types without a common grid.
+// isEqual reports whether two elements are equal, or equal after one rounding: one element is the other element rounded
+// to grid, or both are rounded, to types without a common grid.
 func isEqual(a, b float64, of, with *weight, grid tensor.Float) bool {
 	if a == b || a != a && b != b {
 		return true
 	}
-	if !of.isFloat || !with.isFloat || of.tensor.DType == with.tensor.DType && of.fits(grid) {
+	if !of.isFloat || !with.isFloat || of.tensor.DType == with.tensor.DType && of.fitsGrid(grid) {
 		return false
 	}
 	if x, y := grid.Round(a), grid.Round(b); x == y && (x == a || y == b) {

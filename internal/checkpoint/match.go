@@ -17,18 +17,17 @@ type line struct {
 
 var noLine = line{weight: -1}
 
-// lineMatch is where the lines of a weight of side A are on side B.
+// lineMatch has the lines of side B that equal the lines of a weight of side A.
 type lineMatch struct {
 	of, on kind // kinds of the lines on A and on B
 	lines  []line
-	// same is the number of B's weights with the same content, if the names do not say which is meant.
-	same int
+	// identical is the number of B's weights with the same contents if names do not identify the partner.
+	identical int
 }
 
 func (f *lineMatch) isTransposed() bool { return f.of+f.on == rows+columns }
 
-// count is the number of lines that were found.
-func (f *lineMatch) count() (n int) {
+func (f *lineMatch) countFound() (n int) {
 	for _, l := range f.lines {
 		if l.weight >= 0 {
 			n++
@@ -133,7 +132,7 @@ func (m *matcher) match(w *weight, of, on kind, x index) *lineMatch {
 		}
 	}
 	f := &lineMatch{of: of, on: on, lines: make([]line, len(digests))}
-	// rank says how likely a line of B is meant: by name, by the other lines, and because nothing else is there.
+	// rank scores a candidate line of B: by its name, by the partners of other lines, by the lack of an alternative.
 	rank := func(e entry) int {
 		n := 2 * votes[e.line.weight]
 		if isNamed && e.line.weight == name {
@@ -170,10 +169,10 @@ func (m *matcher) match(w *weight, of, on kind, x index) *lineMatch {
 			empty++ // padding
 		}
 	}
-	if known := f.count(); known == 0 || float64(known) < minKnown*float64(len(f.lines)-empty) {
+	if known := f.countFound(); known == 0 || float64(known) < minKnown*float64(len(f.lines)-empty) {
 		return nil
 	}
-	f.same = m.countIdentical(w, f, places, isNamed)
+	f.identical = m.countIdentical(w, f, places, isNamed)
 	return f
 }
 
@@ -187,7 +186,7 @@ func (m *matcher) keepWhole(f *lineMatch) {
 		}
 	}
 	for whole, n := range count {
-		if 2*n <= len(f.lines) || m.b[whole].lines(f.on) != int64(len(f.lines)) {
+		if 2*n <= len(f.lines) || m.b[whole].lineCount(f.on) != int64(len(f.lines)) {
 			continue
 		}
 		for i, l := range f.lines {
@@ -198,7 +197,8 @@ func (m *matcher) keepWhole(f *lineMatch) {
 	}
 }
 
-// countIdentical returns the number of B's weights that hold exactly the lines of w, 0 if there is one or the name decides.
+// countIdentical returns the number of B's weights that hold exactly the lines of w, 0 if there is one or the name
+// decides.
 func (m *matcher) countIdentical(w *weight, f *lineMatch, places []index, isNamed bool) int {
 	partners := f.partners()
 	if len(partners) != 1 || isNamed && m.named[withoutWrappers(w.name)] == partners[0] {
@@ -216,7 +216,7 @@ func (m *matcher) countIdentical(w *weight, f *lineMatch, places []index, isName
 	}
 	names := map[string]bool{}
 	for i, c := range count {
-		if w := m.b[i]; c == len(f.lines) && w.lines(f.on) == int64(len(f.lines)) {
+		if w := m.b[i]; c == len(f.lines) && w.lineCount(f.on) == int64(len(f.lines)) {
 			name := w.name
 			if rank, rest, ok := strings.Cut(name, "/"); ok && mpRank.MatchString(rank) {
 				name = rest // every rank has it
@@ -246,7 +246,7 @@ func (m *matcher) recordClaim(i int, f *lineMatch) {
 		}
 		w := m.b[l.weight]
 		if w.owners[f.on] == nil {
-			w.owners[f.on] = make([]int32, w.lines(f.on))
+			w.owners[f.on] = make([]int32, w.lineCount(f.on))
 		}
 		if w.owners[f.on][l.at] == 0 {
 			w.owners[f.on][l.at] = int32(i + 1)
@@ -269,7 +269,7 @@ func (m *matcher) pairRemainingLines(i int, f *lineMatch) {
 		}
 		from := f.lines[at+d]
 		l := line{from.weight, from.at + step(at+d, d)}
-		if l.at < 0 || l.at >= m.b[l.weight].lines(f.on) || m.owner(f.on, l) != 0 {
+		if l.at < 0 || l.at >= m.b[l.weight].lineCount(f.on) || m.owner(f.on, l) != 0 {
 			return
 		}
 		f.lines[at] = l
@@ -293,7 +293,7 @@ func (m *matcher) pairByPosition(i int, f *lineMatch) {
 	partners := f.partners()
 	next := func() bool {
 		for ; len(partners) > 0; partners, free.at = partners[1:], 0 {
-			for free.weight = partners[0]; free.at < m.b[free.weight].lines(f.on); free.at++ {
+			for free.weight = partners[0]; free.at < m.b[free.weight].lineCount(f.on); free.at++ {
 				if m.owner(f.on, free) == 0 {
 					return true
 				}

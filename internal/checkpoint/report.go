@@ -14,11 +14,11 @@ import (
 // Schema is the schema of a Report as a document.
 const Schema = "dumptool/checkpoints/1"
 
-// Status says what became of a tensor.
+// Status is the result for a tensor.
 type Status string
 
-// The statuses. All but Scaled, LoRA, Different, OnlyA, OnlyB and Unread say that the elements are the same, after at most
-// one rounding. Different comes first in reports.
+// The statuses. All but Scaled, LoRA, Different, OnlyA, OnlyB and Unread say that the elements are the same, after at
+// most one rounding. Different comes first in reports.
 const (
 	Different  Status = "DIFFERENT"
 	OnlyA      Status = "ONLY_A"
@@ -48,14 +48,14 @@ type Report struct {
 	Paths [2]string `json:"paths"`
 	// Adapter is the folder of the adapter (LoRA) of one side, empty for none.
 	Adapter string `json:"adapter,omitempty"`
-	// Headline says the most important thing, HeadlineZH in Chinese.
+	// Headline states the most important result, HeadlineZH in Chinese.
 	Headline   lang.Sentence `json:"headline"`
 	HeadlineZH string        `json:"headline_zh"`
 	// Counts are the rows by their status.
 	Counts map[Status]int `json:"counts"`
-	// Rows are the tensors of A in the order of its files, then the tensors of B that A has nothing of.
+	// Rows are the tensors of A in the order of its files, then the tensors of B without a counterpart on A.
 	Rows []Row `json:"rows"`
-	// Problems are what could not be read.
+	// Problems are the files and tensors that could not be read.
 	Problems []Problem `json:"problems"`
 	// All: reports for people list every row.
 	All bool `json:"-"`
@@ -68,7 +68,7 @@ type Row struct {
 	// Status is DIFFERENT, ONLY_A, ONLY_B, UNREAD, SCALED, LORA, UNKNOWN, PADDED, FUSED, SPLIT, REORDERED, TRANSPOSED,
 	// ROUNDED or EQUAL.
 	Status Status `json:"status"`
-	// Layout is the status that a DIFFERENT tensor had if its elements were equal, empty if it has none.
+	// Layout is the status that a DIFFERENT tensor would have with equal elements, empty for none.
 	Layout Status `json:"layout,omitempty"`
 	// A is the tensor of A, empty for ONLY_B. B are the tensors of B that hold its elements.
 	A string   `json:"a"`
@@ -81,10 +81,10 @@ type Row struct {
 	Transposed bool `json:"transposed"`
 	// Rounded: elements are equal only after one rounding.
 	Rounded bool `json:"rounded"`
-	// How says which rows or columns of B are meant, HowZH in Chinese.
+	// How names the rows or columns of B that hold the tensor, HowZH in Chinese.
 	How   lang.Sentence `json:"how,omitzero"`
 	HowZH string        `json:"how_zh,omitempty"`
-	// Differing is the number of elements that differ, First the first of them.
+	// Differing is the number of elements that differ, First the first differing element.
 	Differing int64    `json:"differing"`
 	First     *Element `json:"first"`
 	// Factor is B divided by A for SCALED.
@@ -127,7 +127,7 @@ func (r *Report) isBad(s Status) bool {
 	return slices.Contains([]Status{Different, OnlyA, OnlyB, Scaled, LoRA}, s) && !slices.Contains(r.allowed, s)
 }
 
-// conclude adds the tensors of B that A has nothing of, and counts.
+// conclude adds the rows of B, and counts all rows.
 func (r *Report) conclude(onlyB []Row) {
 	r.Rows = append(r.Rows, onlyB...)
 	r.Counts = map[Status]int{}
@@ -168,7 +168,7 @@ func (r *Report) headline() lang.Sentence {
 	}
 	rest := strings.Join(counts, ", ")
 	switch {
-	case r.isNothing():
+	case r.hasNoPartners():
 		return lang.Say("NOTHING ALIKE: no tensor of %s has the elements or the name of a tensor of %s", r.Paths[0], r.Paths[1])
 	case first == nil && len(r.Problems) > 0:
 		return lang.Say("NOT COMPARED: %d files or tensors of the two sides could not be read; otherwise %s", len(r.Problems), rest)
@@ -180,8 +180,8 @@ func (r *Report) headline() lang.Sentence {
 	return lang.Say("DIFFERENT: %d of %s; first %s (%s); %s", bad, lang.CountText(len(r.Rows), "tensor"), first.Name(), first.Status, rest)
 }
 
-// isNothing reports whether no tensor has a partner.
-func (r *Report) isNothing() bool {
+// hasNoPartners reports whether no tensor has a partner.
+func (r *Report) hasNoPartners() bool {
 	return r.Counts[OnlyA]+r.Counts[OnlyB]+r.Counts[Unread] == len(r.Rows)
 }
 
@@ -196,7 +196,7 @@ func (r *Report) Outcome(exitZero bool) batch.Outcome {
 	switch {
 	case len(r.Problems) > 0:
 		return batch.Outcomef(batch.Incomplete, "%d files or tensors of the two sides could not be read", len(r.Problems))
-	case r.isNothing():
+	case r.hasNoPartners():
 		return batch.Outcomef(batch.Nothing, "nothing is alike").AsShown()
 	case bad > 0 && !exitZero:
 		return batch.Outcomef(batch.Found, "%d tensors differ", bad).AsShown()
@@ -204,13 +204,13 @@ func (r *Report) Outcome(exitZero bool) batch.Outcome {
 	return batch.Outcome{}
 }
 
-// Map returns the tensors that are one on both sides, as a map of names for --map-node-dict: the names of modules,
-// without the last part.
+// Map returns the pairs of tensors as a name map for --map-node-dict, by the names of their modules (names without the
+// last part).
 func (r *Report) Map() []byte {
 	names := map[string]string{}
 	for i := range r.Rows {
 		if row := &r.Rows[i]; len(row.B) == 1 && slices.Contains([]Status{Equal, Rounded, Transposed, Reordered, Padded}, row.Status) {
-			if a, b := module(row.A), module(row.B[0]); a != "" && b != "" && a != b {
+			if a, b := moduleOf(row.A), moduleOf(row.B[0]); a != "" && b != "" && a != b {
 				names[a] = b
 			}
 		}
@@ -245,7 +245,7 @@ func (f *lineMatch) runs() (all []run) {
 // isOrdered reports whether the lines lie on one weight in their order, without gaps.
 func (f *lineMatch) isOrdered() bool { return len(f.runs()) == 1 }
 
-// describe says which lines of B hold the lines of A.
+// describe names the lines of B that hold the lines of A.
 func (f *lineMatch) describe() lang.Sentence {
 	all := f.runs()
 	first := all[0]
@@ -290,6 +290,6 @@ func (f *lineMatch) isInterleaved(group, parts int) bool {
 	return true
 }
 
-func module(name string) string { return name[:max(0, strings.LastIndexByte(name, '.'))] }
+func moduleOf(name string) string { return name[:max(0, strings.LastIndexByte(name, '.'))] }
 
-func last(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+func lastPart(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }

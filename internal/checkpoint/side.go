@@ -38,14 +38,14 @@ func (s *side) close() {
 	}
 }
 
-// fail notes what could not be read.
+// fail records an unreadable file or tensor.
 func (s *side) fail(file, name string, err error) {
 	s.problems = append(s.problems, Problem{File: file, Tensor: name, Reason: lang.Error(err)})
 }
 
-// unreadable are kinds of checkpoints that are recognised and not read: by the end of a file name, or by the end of
+// unsupported are kinds of checkpoints that are recognised and not read: by the end of a file name, or by the end of
 // the name of a tensor.
-var unreadable = []struct {
+var unsupported = []struct {
 	files, tensors []string
 	why            error
 }{
@@ -140,7 +140,7 @@ func (s *side) findFolder(root string) (dir string, names []string, err error) {
 		names = slices.DeleteFunc(names, func(n string) bool { return strings.HasPrefix(n, adapterModel) })
 		s.adapter = root
 		if s.isAdapter = !slices.ContainsFunc(names, func(n string) bool {
-			return endsIn(n, []string{".safetensors", ".index.json"}) || strings.HasPrefix(n, "pytorch_model")
+			return hasEnding(n, []string{".safetensors", ".index.json"}) || strings.HasPrefix(n, "pytorch_model")
 		}); s.isAdapter { // what a trainer saves with it is no weights
 			return root, adapters, nil
 		}
@@ -159,8 +159,8 @@ func (s *side) findFolder(root string) (dir string, names []string, err error) {
 			}
 		}
 	}
-	for _, kind := range unreadable {
-		if i := slices.IndexFunc(names, func(n string) bool { return endsIn(n, kind.files) }); i >= 0 {
+	for _, kind := range unsupported {
+		if i := slices.IndexFunc(names, func(n string) bool { return hasEnding(n, kind.files) }); i >= 0 {
 			return "", nil, lang.Errorf("%s: %w", store.Join(root, names[i]), kind.why)
 		}
 	}
@@ -172,12 +172,12 @@ func (s *side) findFolder(root string) (dir string, names []string, err error) {
 	return root, nil, nil
 }
 
-func endsIn(name string, endings []string) bool {
+func hasEnding(name string, endings []string) bool {
 	return slices.ContainsFunc(endings, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
-// add opens a file and adds its weights, with a prefix before their names. Of names, unless it is nil, all have to
-// be there, and no others.
+// add opens a file and adds its weights, with a prefix before their names. Unless names is nil, the file must have
+// exactly these tensors.
 func (s *side) add(file, prefix string, names []string) {
 	f, err := tensorfile.Open(file, tensorfile.Options{Checkpoint: true, Whole: true})
 	if err != nil {
@@ -222,8 +222,8 @@ func (s *side) add(file, prefix string, names []string) {
 	for _, name := range slices.Sorted(maps.Keys(listed)) {
 		s.fail(file, name, lang.Errorf("the index lists it in this file, which does not have it"))
 	}
-	for _, kind := range unreadable {
-		if i := slices.IndexFunc(s.tensors, func(t *weight) bool { return endsIn(t.name, kind.tensors) }); i >= 0 {
+	for _, kind := range unsupported {
+		if i := slices.IndexFunc(s.tensors, func(t *weight) bool { return hasEnding(t.name, kind.tensors) }); i >= 0 {
 			s.fail(file, s.tensors[i].name, kind.why)
 			s.tensors = nil
 		}

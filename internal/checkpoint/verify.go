@@ -25,13 +25,13 @@ type elements struct {
 
 func (w *weight) read() *elements { return &elements{weight: w, source: w.tensor.Elements()} }
 
-// take returns stored elements. It reads a block or more at a time; the next call overwrites the elements.
-func (e *elements) take(first, n int64) []byte {
+// readStored returns stored elements. It reads a block or more at a time; the next call overwrites the elements.
+func (e *elements) readStored(first, n int64) []byte {
 	unit := int64(e.decoder.UnitSize())
 	if from := (first - e.first) * unit; from >= 0 && from+n*unit <= int64(len(e.stored)) {
 		return e.stored[from : from+n*unit]
 	}
-	size := int(min(e.shape.Elements()-first, max(n, block)) * unit)
+	size := int(min(e.shape.Elements()-first, max(n, blockElements)) * unit)
 	e.first, e.stored = first, slices.Grow(e.stored[:0], size)[:size]
 	if e.err == nil {
 		e.err = e.source.ReadElements(e.stored, first)
@@ -44,13 +44,13 @@ func (e *elements) take(first, n int64) []byte {
 
 // line returns the elements of a line; the next call overwrites them.
 func (e *elements) line(k kind, at int64) []float64 {
-	first, stride := e.place(k, at)
+	first, stride := e.lineOffset(k, at)
 	unit, n := int64(e.decoder.UnitSize()), e.length(k)
 	if stride == 1 {
-		e.part = e.take(first, n)
+		e.part = e.readStored(first, n)
 		return e.decode(e.part)
 	}
-	all := e.take(0, e.shape.Elements())
+	all := e.readStored(0, e.shape.Elements())
 	e.part = e.part[:0]
 	for i := range n {
 		from := (first + i*stride) * unit
@@ -87,9 +87,9 @@ func (c *comparison) compareLines(ctx context.Context, row *Row, i int, f *lineM
 		}
 		b := c.b.tensors[l.weight]
 		isProven := len(w.digests[f.of]) > 0 && len(b.digests[f.on]) > 0 && w.digests[f.of][at] == b.digests[f.on][l.at] &&
-			!isWide(w.tensor.DType) && !isWide(b.tensor.DType) && !(w.isOff && b.isOff) && !(b.isOff && b.shape.Elements() > w.shape.Elements())
+			!isWide(w.tensor.DType) && !isWide(b.tensor.DType) && !(w.isRounded && b.isRounded) && !(b.isRounded && b.shape.Elements() > w.shape.Elements())
 		if isProven {
-			isRounded = isRounded || w.isOff || b.isOff
+			isRounded = isRounded || w.isRounded || b.isRounded
 			continue
 		}
 		if own == nil {
@@ -98,13 +98,13 @@ func (c *comparison) compareLines(ctx context.Context, row *Row, i int, f *lineM
 		if read[l.weight] == nil {
 			read[l.weight] = b.read()
 		}
-		first, stride := w.place(f.of, int64(at))
+		first, stride := w.lineOffset(f.of, int64(at))
 		read[l.weight].line(f.on, l.at)
 		own.line(f.of, int64(at))
 		for k := range w.length(f.of) {
-			c.count(row, own, read[l.weight], k, first+k*stride, &isRounded)
+			c.countElement(row, own, read[l.weight], k, first+k*stride, &isRounded)
 		}
-		if row.fails(own) || row.fails(read[l.weight]) {
+		if row.failOn(own) || row.failOn(read[l.weight]) {
 			return
 		}
 	}
@@ -116,7 +116,7 @@ func (c *comparison) compareLines(ctx context.Context, row *Row, i int, f *lineM
 		row.fail(w, err)
 		return
 	}
-	if row.Status, row.How = c.status(i, f); missing > 0 {
+	if row.Status, row.How = c.statusOf(i, f); missing > 0 {
 		row.Status, row.How = OnlyA, lang.Say("%d of %d %s are not on the other side", missing, len(f.lines), f.of)
 	}
 	row.setStatus(isRounded)
@@ -127,8 +127,8 @@ func (r *Row) fail(w *weight, err error) {
 	r.Status, r.problem = Unread, &Problem{File: w.file, Tensor: w.name, Reason: lang.Error(err)}
 }
 
-// fails reports, and notes, whether elements could not be read.
-func (r *Row) fails(e *elements) bool {
+// failOn reports whether elements could not be read, and records the error.
+func (r *Row) failOn(e *elements) bool {
 	if e.err != nil {
 		r.fail(e.weight, e.err)
 	}
@@ -138,8 +138,8 @@ func (r *Row) fails(e *elements) bool {
 // isWide reports whether integers of a type may be too large for the digests, which are computed of float64.
 func isWide(d tensor.DType) bool { return d == tensor.Int64 || d == tensor.Uint64 }
 
-// count counts element k of the lines that were read last, at a place of A.
-func (c *comparison) count(row *Row, a, b *elements, k, at int64, isRounded *bool) {
+// countElement counts element k of the lines that were read last, at a place of A.
+func (c *comparison) countElement(row *Row, a, b *elements, k, at int64, isRounded *bool) {
 	x, y := a.values[k], b.values[k]
 	isSame := isEqual(x, y, a.weight, b.weight, c.grid)
 	if isWide(a.tensor.DType) && a.tensor.DType == b.tensor.DType { // the values may be rounded
@@ -174,17 +174,17 @@ func (c *comparison) comparePaired(ctx context.Context, row *Row, a, b *weight) 
 	x, y := a.read(), b.read()
 	var isRounded bool
 	var products, squares float64
-	for at := range a.lines(rows) {
+	for at := range a.lineCount(rows) {
 		if ctx.Err() != nil {
 			return // the run ends without a report
 		}
 		u, v := x.line(rows, at), y.line(rows, at)
 		for k := range u {
-			c.count(row, x, y, int64(k), at*a.columns+int64(k), &isRounded)
+			c.countElement(row, x, y, int64(k), at*a.columns+int64(k), &isRounded)
 			products += float64(u[k] * v[k])
 			squares += float64(u[k] * u[k])
 		}
-		if row.fails(x) || row.fails(y) {
+		if row.failOn(x) || row.failOn(y) {
 			return
 		}
 	}
@@ -204,7 +204,7 @@ func isFactor(x, y *elements, factor float64) bool {
 		return false
 	}
 	some := false
-	for at := range x.lines(rows) {
+	for at := range x.lineCount(rows) {
 		u, v := x.line(rows, at), y.line(rows, at)
 		for k := range u {
 			want := float64(u[k] * factor)

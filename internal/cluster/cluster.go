@@ -49,8 +49,8 @@ type Job struct {
 	Queue string
 }
 
-// missing is the flag with which a merge prints the missing shards.
-const missing = "--missing"
+// missingFlag is the flag with which a merge prints the missing shards.
+const missingFlag = "--missing"
 
 // memoryForm matches an amount of memory.
 var memoryForm = lang.Pattern(`^[1-9][0-9]{0,8}[MG]i$`)
@@ -105,19 +105,19 @@ func checkControl(word string) error {
 
 // ShardArgs returns the arguments of one shard, without the workers.
 func (j *Job) ShardArgs(i int) []string {
-	return withFlags(j.Shard, "--shard", fmt.Sprintf("%d/%d", i, j.N))
+	return insertFlags(j.Shard, "--shard", fmt.Sprintf("%d/%d", i, j.N))
 }
 
 // shardArgs returns the arguments of every shard on a scheduler, without the workers. A repeated
 // shard keeps its finished work.
 func (j *Job) shardArgs() []string {
-	return withFlags(j.Shard, "--shard", "auto/"+strconv.Itoa(j.N), "--resume")
+	return insertFlags(j.Shard, "--shard", "auto/"+strconv.Itoa(j.N), "--resume")
 }
 
 // mergeArgs returns the arguments of the merge on a scheduler. Problems that it finds must not fail
 // the job.
 func (j *Job) mergeArgs(more ...string) []string {
-	return withFlags(j.Merge, append(more, "--exit-zero")...)
+	return insertFlags(j.Merge, append(more, "--exit-zero")...)
 }
 
 // Comment returns the command line as a comment, with ? for characters that shell and YAML comments
@@ -131,8 +131,8 @@ func (j *Job) Comment() string {
 	}, "Made by: "+lang.ShellLine(j.Line))
 }
 
-// withFlags inserts flags before a --.
-func withFlags(args []string, flags ...string) []string {
+// insertFlags inserts flags before a --.
+func insertFlags(args []string, flags ...string) []string {
 	end := flagsEnd(args)
 	return slices.Concat(args[:end], flags, args[end:])
 }

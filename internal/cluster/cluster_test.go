@@ -186,7 +186,7 @@ func TestSlurmArguments(t *testing.T) {
 					list[i] = control.ReplaceAllString(list[i], "")
 				}
 			}
-			return slices.DeleteFunc(list, func(s string) bool { return s == "--" || s == missing })
+			return slices.DeleteFunc(list, func(s string) bool { return s == "--" || s == missingFlag })
 		}
 		j := sample()
 		j.Line = append(j.Line, clean(words().Draw(t, "line"))...)
@@ -201,8 +201,8 @@ func TestSlurmArguments(t *testing.T) {
 		}
 		sbatch, calls := slurmRun(t, dir, j, "0-3")
 		want := [][]string{
-			append([]string{"0-3"}, withFlags(j.Shard, "--shard", "auto/4", "--resume", "-j", "7")...),
-			append([]string{"none"}, withFlags(j.Merge, "--exit-zero")...),
+			append([]string{"0-3"}, insertFlags(j.Shard, "--shard", "auto/4", "--resume", "-j", "7")...),
+			append([]string{"none"}, insertFlags(j.Merge, "--exit-zero")...),
 		}
 		if !slices.EqualFunc(calls, want, slices.Equal[[]string]) {
 			t.Errorf("dumptool was called with\n%q\nwant\n%q", calls, want)
@@ -292,7 +292,7 @@ func TestCheck(t *testing.T) {
 func TestInHours(t *testing.T) {
 	t.Parallel()
 	for want, d := range map[string]time.Duration{"6h": 6 * time.Hour, "10m": 10 * time.Minute, "1h30m": 90 * time.Minute, "30s": 30 * time.Second, "20h0m30s": 20*time.Hour + 30*time.Second} {
-		if got := inHours(d); got != want {
+		if got := formatDuration(d); got != want {
 			t.Errorf("%v: %s, want %s", d, got, want)
 		}
 	}

@@ -27,9 +27,9 @@ type Local struct {
 	JSON bool
 }
 
-// hopeless lists the exit statuses after which no further shard is started, since it would end alike: wrong usage, and
-// nothing to do.
-var hopeless = []int{2, 4}
+// permanentFailures lists the exit statuses after which no further shard is started, since it would end alike: wrong
+// usage, and nothing to do.
+var permanentFailures = []int{2, 4}
 
 // Run runs the shards and the merge. It returns the exit status of the merge, or the first hopeless
 // status of a shard. Output of shards goes to Err, each line with the number of its shard. When ctx
@@ -67,13 +67,13 @@ func (l *Local) shards(ctx context.Context, j *Job) (status int, err error) {
 				}
 				args := j.ShardArgs(i)
 				if !j.OwnWorkers {
-					args = withFlags(args, "-j", strconv.Itoa(max(1, cpus/parallel)))
+					args = insertFlags(args, "-j", strconv.Itoa(max(1, cpus/parallel)))
 				}
-				out := &lines{to: l.Err, mu: &mu, shard: i, json: l.JSON}
+				out := &shardWriter{destination: l.Err, mu: &mu, shard: i, json: l.JSON}
 				code, failed := l.run(ctx, args, out, out)
 				out.flush()
 				mu.Lock()
-				if err = errors.Join(err, failed); slices.Contains(hopeless, code) {
+				if err = errors.Join(err, failed); slices.Contains(permanentFailures, code) {
 					status = code
 				}
 				mu.Unlock()
@@ -107,54 +107,54 @@ func (l *Local) run(ctx context.Context, args []string, out, err io.Writer) (sta
 	return 0, failed
 }
 
-// lines writes whole lines with the number of a shard: as a prefix, or in JSON records.
-type lines struct {
-	to    io.Writer
-	mu    *sync.Mutex
-	shard int
-	json  bool
-	rest  []byte
+// shardWriter writes whole lines with the number of a shard: as a prefix, or in JSON records.
+type shardWriter struct {
+	destination io.Writer
+	mu          *sync.Mutex
+	shard       int
+	json        bool
+	rest        []byte
 }
 
 // Write implements io.Writer.
-func (l *lines) Write(p []byte) (int, error) {
+func (l *shardWriter) Write(p []byte) (int, error) {
 	l.rest = append(l.rest, p...)
 	end := bytes.LastIndexByte(l.rest, '\n') + 1
-	err := l.put(l.rest[:end])
+	err := l.write(l.rest[:end])
 	l.rest = append(l.rest[:0], l.rest[end:]...)
 	return len(p), err
 }
 
 // flush writes the last line, which may lack a newline.
-func (l *lines) flush() {
+func (l *shardWriter) flush() {
 	if len(l.rest) > 0 {
-		_ = l.put(append(l.rest, '\n')) // there is nowhere else to report it
+		_ = l.write(append(l.rest, '\n')) // there is nowhere else to report it
 	}
 }
 
-func (l *lines) put(text []byte) error {
+func (l *shardWriter) write(text []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for line := range bytes.Lines(text) {
-		if err := l.putLine(line); err != nil {
+		if err := l.writeLine(line); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// putLine writes a line. In a JSON record the shard becomes the first field; other lines, such as
+// writeLine writes a line. In a JSON record the shard becomes the first field; other lines, such as
 // tables, become records.
-func (l *lines) putLine(line []byte) (err error) {
+func (l *shardWriter) writeLine(line []byte) (err error) {
 	text := bytes.TrimRight(line, "\r\n")
 	switch {
 	case l.json && len(text) == 0: // an empty line
 	case !l.json:
-		_, err = fmt.Fprintf(l.to, "shard %d: %s", l.shard, line)
+		_, err = fmt.Fprintf(l.destination, "shard %d: %s", l.shard, line)
 	case bytes.HasPrefix(text, []byte(`{"`)) && json.Valid(text):
-		_, err = fmt.Fprintf(l.to, "{\"shard\":%d,%s\n", l.shard, text[1:])
+		_, err = fmt.Fprintf(l.destination, "{\"shard\":%d,%s\n", l.shard, text[1:])
 	default:
-		slog.New(slog.NewJSONHandler(l.to, nil)).Info(string(text), "shard", l.shard)
+		slog.New(slog.NewJSONHandler(l.destination, nil)).Info(string(text), "shard", l.shard)
 	}
 	return err
 }

@@ -15,7 +15,7 @@ func TestLines(t *testing.T) {
 	const printed = `{"time":"2026-01-02T03:04:05Z","level":"WARN","msg":"a","path":"x"}` + "\n\n" + `{"not": ` + "\nrow \"1\"\n{}\nlast"
 	put := func(asJSON bool) string {
 		var to bytes.Buffer
-		l := &lines{to: &to, mu: new(sync.Mutex), shard: 3, json: asJSON}
+		l := &shardWriter{destination: &to, mu: new(sync.Mutex), shard: 3, json: asJSON}
 		for _, part := range []string{printed[:20], printed[20:75], printed[75:]} {
 			fmt.Fprint(l, part)
 		}

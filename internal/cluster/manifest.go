@@ -25,10 +25,10 @@ var manifestFiles embed.FS
 // placeholder is the name of a value in a template.
 var placeholder = lang.Pattern(`\{\{([a-z ]+)\}\}`)
 
-// rendered returns a template with values. A line that is one placeholder becomes the lines of the value,
+// render returns a template with values. A line that is one placeholder becomes the lines of the value,
 // as far to the right, and none of an empty value. (Package text/template would make the program a quarter
 // larger: with it the linker keeps all exported methods.)
-func rendered(name string, values map[string]string) string {
+func render(name string, values map[string]string) string {
 	text, err := manifestFiles.ReadFile("manifests/" + name)
 	if err != nil {
 		panic(err) // the templates are part of the program
@@ -62,11 +62,11 @@ type step struct {
 func (j *Job) steps() []step {
 	args := j.shardArgs()
 	if !j.OwnWorkers {
-		args = withFlags(args, "-j", strconv.Itoa(j.CPUs))
+		args = insertFlags(args, "-j", strconv.Itoa(j.CPUs))
 	}
 	return []step{
 		{"shards", strconv.Itoa(j.CPUs), j.Memory, args, []int{2, 4}, j.Deadline},
-		{"merge", "2", j.MergeMemory, j.mergeArgs("--wait", inHours(j.Deadline)), []int{1, 2, 3, 4, 5}, j.Deadline + mergeTime},
+		{"merge", "2", j.MergeMemory, j.mergeArgs("--wait", formatDuration(j.Deadline)), []int{1, 2, 3, 4, 5}, j.Deadline + mergeTime},
 	}
 }
 
@@ -92,8 +92,8 @@ func (j *Job) values() map[string]string {
 	return values
 }
 
-// inHours formats a duration without zero minutes and seconds.
-func inHours(d time.Duration) string {
+// formatDuration formats a duration without zero minutes and seconds.
+func formatDuration(d time.Duration) string {
 	text := d.String()
 	for _, zero := range []string{"m0s", "h0m"} {
 		if strings.HasSuffix(text, zero) {
@@ -113,7 +113,7 @@ func (j *Job) pod(s *step) string {
 	if j.Secret != "" {
 		values["secret"] = fmt.Sprintf("envFrom: [{secretRef: {name: %s}}]", yamlString(j.Secret))
 	}
-	return rendered("pod.yaml", values)
+	return render("pod.yaml", values)
 }
 
 // labels identify an object as a part of this run.
@@ -133,7 +133,7 @@ func (j *Job) Kubernetes() (string, error) {
 	if err := j.checkText(); err != nil {
 		return "", err
 	}
-	return rendered("kubernetes.yaml", j.values()), nil
+	return render("kubernetes.yaml", j.values()), nil
 }
 
 // Volcano returns a manifest of one Volcano job with a task for each step. The job is complete when
@@ -143,7 +143,7 @@ func (j *Job) Volcano() (string, error) {
 	if err := j.checkText(); err != nil {
 		return "", err
 	}
-	return rendered("volcano.yaml", j.values()), nil
+	return render("volcano.yaml", j.values()), nil
 }
 
 // yamlPlain matches texts that YAML reads as strings without quotes: paths, words and flags, but no

@@ -41,7 +41,7 @@ mkdir -p "$logs"
 
 after=()
 if [ -n "$array" ]; then
-`, j.Comment(), scriptName, j.N, lang.ShellWord(j.Logs), lang.ShellLine(withFlags(j.Merge, missing)))
+`, j.Comment(), scriptName, j.N, lang.ShellWord(j.Logs), lang.ShellLine(insertFlags(j.Merge, missingFlag)))
 	limit := ""
 	if j.Parallel > 0 {
 		limit = fmt.Sprintf("%%%d", j.Parallel)
@@ -81,9 +81,9 @@ func (j *Job) submit(b *strings.Builder, variable, options, log string, cpus int
 	fmt.Fprintf(b, "%s=$(sbatch --parsable %s <<'END'\n#!/bin/bash\nexec dumptool %s\nEND\n)\n", variable, options, command)
 }
 
-// ours lists the options of sbatch that scripts set, and options that would change the meaning of a
+// reservedOptions lists the options of sbatch that scripts set, and options that would change the meaning of a
 // script.
-var ours = []string{"--array", "-a", "--dependency", "-d", "--job-name", "-J", "--kill-on-invalid-dep", "--parsable", "--wrap", "--help", "-h", "--usage", "--version", "-V", "--test-only"}
+var reservedOptions = []string{"--array", "-a", "--dependency", "-d", "--job-name", "-J", "--kill-on-invalid-dep", "--parsable", "--wrap", "--help", "-h", "--usage", "--version", "-V", "--test-only"}
 
 // checkSbatch refuses arguments that make sbatch do anything but submit the job.
 func checkSbatch(args []string) error {
@@ -96,7 +96,7 @@ func checkSbatch(args []string) error {
 		if short {
 			name = a[:2]
 		}
-		if a == "--" || slices.Contains(ours, name) {
+		if a == "--" || slices.Contains(reservedOptions, name) {
 			return lang.Errorf("--sbatch %s: the script sets this option itself", a)
 		}
 	}

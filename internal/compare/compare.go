@@ -44,7 +44,7 @@ func (r *Run) Conclude(parts []execute.Part) *record.Report {
 func (r *Run) ComputeAgain(ctx context.Context, rep *record.Report, parts []execute.Part) error {
 	conclude.LeaveOutMasked(ctx, r.Plan, r.opt, rep, parts)
 	execute.LocateTokens(r.Plan, &r.opt.Options, rep, parts)
-	return conclude.ComputeAgain(ctx, r.Plan, r.opt, rep)
+	return conclude.Recompute(ctx, r.Plan, r.opt, rep)
 }
 
 // JudgeRanks judges the ranks of a sharded run, see conclude.JudgeRanks.

@@ -109,7 +109,7 @@ func TestFlowByInputsOfOneSide(t *testing.T) {
 	if n := len(rep.Rows); n != len(ops)-1 {
 		t.Errorf("%d rows, want one of each output that was dumped: %v", n, lines(rep))
 	}
-	for _, flow := range []limits.FlowFrom{diagnose.FlowFiles, diagnose.FlowNone} {
+	for _, flow := range []limits.FlowSource{diagnose.FlowFiles, diagnose.FlowNone} {
 		opt.Judge.Verdict.Flow = flow
 		rep := runAll(t, opt)
 		if got := flowOf(rep); len(got) > 0 || !rep.GraphSource.IsZero() {

@@ -33,7 +33,7 @@ func TestAmbiguousOutcome(t *testing.T) {
 }
 
 func TestParseRequired(t *testing.T) {
-	for text, want := range map[string]conclude.Required{
+	for text, want := range map[string]conclude.RequiredCoverage{
 		"": {}, "all": {Share: 1}, "ALL": {Share: 1}, "90%": {Share: 0.9}, "0.5": {Share: 0.5}, "1": {Share: 1}, "100%": {Share: 1}, "0": {}, "12": {Tensors: 12},
 	} {
 		want.Text = text

@@ -108,9 +108,9 @@ func configPath(folder string) string {
 	return path
 }
 
-// Unread returns the configuration file of the working folder, empty if it does not exist or Load
+// IgnoredFile returns the configuration file of the working folder, empty if it does not exist or Load
 // reads it.
-func (opt Options) Unread() string {
+func (opt Options) IgnoredFile() string {
 	path := configPath(opt.Working)
 	if path == "" || opt.File != "" || sameFile(path, configPath(opt.User)) {
 		return ""

@@ -304,7 +304,7 @@ func TestUnread(t *testing.T) {
 		"both, by a link":  {Options{Working: other, User: dir}, "", "4"},
 		"named":            {Options{File: path, Working: dir}, "", "4"},
 	} {
-		if got := tt.opt.Unread(); got != tt.unread {
+		if got := tt.opt.IgnoredFile(); got != tt.unread {
 			t.Errorf("%s: %q is not read, want %q", name, got, tt.unread)
 		}
 		s, err := Load(tt.opt)

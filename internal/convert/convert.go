@@ -103,7 +103,7 @@ type Result struct {
 }
 
 func newResult(job Job, err error) Result {
-	return Result{Schema: FileSchema, Job: job, Rows: []Row{}, Err: lang.Failed(err)}
+	return Result{Schema: FileSchema, Job: job, Rows: []Row{}, Err: lang.AsFailure(err)}
 }
 
 // Row is the result of one tensor, buffer or log space of a file.
@@ -128,7 +128,7 @@ type Row struct {
 
 // setResult records the result of the conversion.
 func (r *Row) setResult(err error) {
-	if r.Err = lang.Failed(err); err != nil {
+	if r.Err = lang.AsFailure(err); err != nil {
 		r.Path = ""
 	}
 }

@@ -613,11 +613,11 @@ func TestRunsAtOnce(t *testing.T) {
 // TestInterruptedIsNotFailed: a tensor interrupted by the user is not in the list.
 func TestInterruptedIsNotFailed(t *testing.T) {
 	r := Result{Job: Job{File: &dumpdir.File{Folder: &dumpdir.Folder{Path: "a\nb"}}}, Rows: []Row{
-		{Kind: "output", Index: 0, Err: lang.Failed(fmt.Errorf("cut: %w", context.Canceled))}, {Kind: "output", Index: 1}}}
+		{Kind: "output", Index: 0, Err: lang.AsFailure(fmt.Errorf("cut: %w", context.Canceled))}, {Kind: "output", Index: 1}}}
 	if line, failed := failedLine(&r); failed {
 		t.Errorf("listed as %q", line)
 	}
-	r.Rows[1].Err = lang.Failed(os.ErrPermission)
+	r.Rows[1].Err = lang.AsFailure(os.ErrPermission)
 	if line, failed := failedLine(&r); !failed || line != `a\nb,output:1` {
 		t.Errorf("listed as %q", line)
 	}

@@ -76,7 +76,7 @@ func (c *conversion) writeMerged(r *Result) {
 		}
 		rows = append(rows, row)
 	}
-	r.Rows, r.Err = rows, lang.Failed(errors.Join(r.Err, err))
+	r.Rows, r.Err = rows, lang.AsFailure(errors.Join(r.Err, err))
 }
 
 // writePending writes the file of the pending tensors.

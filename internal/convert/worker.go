@@ -63,7 +63,7 @@ func (r *runState) convert(ctx context.Context, job Job, p *fileProgress) Result
 		err = r.checkTwins(&job, f)
 	}
 	if why != nil || err != nil {
-		res.NotDump, res.why, res.Err = why != nil, why, lang.Failed(err)
+		res.NotDump, res.why, res.Err = why != nil, why, lang.AsFailure(err)
 		return res
 	}
 	mem := r.memory.Get().(*memory)
@@ -154,7 +154,7 @@ func (c *conversion) convertArray(r *Result) {
 	if c.isSelected(t) {
 		r.Rows = append(r.Rows, c.convertTensor(t, c.arrayNamer()))
 	}
-	r.Err = lang.Failed(c.checkSelected())
+	r.Err = lang.AsFailure(c.checkSelected())
 }
 
 // arrayNamer returns the namer for a file of one tensor.
@@ -191,7 +191,7 @@ func (c *conversion) convertRecords(r *Result) {
 		}
 	}
 	if len(r.Rows) == 0 {
-		r.Err = lang.Failed(lang.Errorf("the overflow record has no output"))
+		r.Err = lang.AsFailure(lang.Errorf("the overflow record has no output"))
 	}
 }
 
@@ -213,7 +213,7 @@ func (c *conversion) writeRecord(row *Row, t *tensorfile.Tensor) error {
 func (c *conversion) convertDump(r *Result) {
 	if err := c.applySlices(); err != nil {
 		if c.run.opt.Target == nil {
-			r.Err = lang.Failed(err)
+			r.Err = lang.AsFailure(err)
 			return
 		}
 		r.Warnings = append(r.Warnings, lang.Say("%v: treated as not divided between threads", err))
@@ -230,7 +230,7 @@ func (c *conversion) convertDump(r *Result) {
 		r.Rows = append(r.Rows, c.convertTensor(t, name))
 	}
 	if err := c.checkSelected(); err != nil {
-		r.Err = lang.Failed(err)
+		r.Err = lang.AsFailure(err)
 		return
 	}
 	if c.run.opt.Target == nil {
@@ -397,7 +397,7 @@ func (c *conversion) convertNamed(r *Result) {
 	}
 	top := store.Join(c.run.opt.Out, filepath.FromSlash(c.job.Folder.Dir), folderName(c.base))
 	if info, err := store.Stat(top); err == nil && !info.IsDir() && c.run.opt.Type != Safetensors {
-		r.Err = lang.Failed(lang.Errorf("its tensors would go to the folder %s, which is a file: choose another output folder", top))
+		r.Err = lang.AsFailure(lang.Errorf("its tensors would go to the folder %s, which is a file: choose another output folder", top))
 		return
 	}
 	chosen, some := c.run.members[c.job.File]
@@ -412,7 +412,7 @@ func (c *conversion) convertNamed(r *Result) {
 		r.Rows = append(r.Rows, c.convertMember(t))
 	}
 	if len(r.Rows) == 0 {
-		r.Err = lang.Failed(c.checkSelected())
+		r.Err = lang.AsFailure(c.checkSelected())
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 
 // addProblem adds a problem.
 func (r *Run) addProblem(kind ProblemKind, name string, at Coordinates, err error) {
-	r.Problems = append(r.Problems, Problem{kind, name, at, lang.Failed(err)})
+	r.Problems = append(r.Problems, Problem{kind, name, at, lang.AsFailure(err)})
 }
 
 // TreeWarnings returns the warnings about mapping.csv files, and the problems of the tree that

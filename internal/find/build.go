@@ -24,7 +24,7 @@ type builder struct {
 }
 
 func (b *builder) build(hits []matchedNode) []Result {
-	hits = slices.Concat(hits, b.levels(hits))
+	hits = slices.Concat(hits, b.expandLevels(hits))
 	var things []graphItem
 	readers, nodes := make(map[graphItem][]graph.Consumer), make(nodeSets)
 	for _, h := range hits {
@@ -60,7 +60,7 @@ func (b *builder) build(hits []matchedNode) []Result {
 	}
 	var results []Result
 	for _, h := range hits {
-		place := TreePosition{Match: h.match, Confidence: h.conf, Rank: b.root.rank, Graph: h.graph.id(), IR: text(h.graph.file.name)}
+		place := TreePosition{Match: h.match, Confidence: h.conf, Rank: b.root.rank, Graph: h.graph.id(), IR: nullableText(h.graph.file.name)}
 		if h.node < 0 {
 			results = append(results, b.parameter(&h, place, readers[h.graphItem]))
 		} else {
@@ -70,9 +70,9 @@ func (b *builder) build(hits []matchedNode) []Result {
 	return results
 }
 
-// levels returns the producers and consumers of the hits, Up and Down levels deep, in the order of
+// expandLevels returns the producers and consumers of the hits, Up and Down levels deep, in the order of
 // the graphs.
-func (b *builder) levels(hits []matchedNode) []matchedNode {
+func (b *builder) expandLevels(hits []matchedNode) []matchedNode {
 	var all []matchedNode
 	seen, found := make(map[graphItem]bool), make(nodeSets)
 	for _, h := range hits {
@@ -103,11 +103,11 @@ func (b *builder) levels(hits []matchedNode) []matchedNode {
 	return all
 }
 
-// text copies a text: graphs are large, and results outlive them.
-func text(s string) jsonpos.NullableText { return jsonpos.NullableText(strings.Clone(s)) }
+// nullableText copies a text: graphs are large, and results outlive them.
+func nullableText(s string) jsonpos.NullableText { return jsonpos.NullableText(strings.Clone(s)) }
 
 func (g *loadedGraph) nodeOf(n *graph.Node) GraphNode {
-	return GraphNode{text(g.Label(n)), strings.Clone(g.Subgraphs[n.Subgraph])}
+	return GraphNode{nullableText(g.Label(n)), strings.Clone(g.Subgraphs[n.Subgraph])}
 }
 
 // positiveOrNil returns a pointer to a number, nil for 0.
@@ -121,7 +121,7 @@ func positiveOrNil(n int32) *int {
 func (b *builder) operator(h *matchedNode, place TreePosition) *Operator {
 	g, n := h.graph, &h.graph.Nodes[h.node]
 	op := &Operator{
-		TreePosition: place, IRLine: positiveOrNil(n.Line), GraphNode: g.nodeOf(n), OpType: strings.Clone(n.Type), OpName: text(n.OpName()),
+		TreePosition: place, IRLine: positiveOrNil(n.Line), GraphNode: g.nodeOf(n), OpType: strings.Clone(n.Type), OpName: nullableText(n.OpName()),
 		Files: []string{}, Ambiguous: []string{}, Statistics: []string{}, Level: h.level,
 	}
 	if h.file != nil {
@@ -134,10 +134,10 @@ func (b *builder) operator(h *matchedNode, place TreePosition) *Operator {
 		op.Order = &at
 	}
 	if f, via := g.Script(n); via != graph.ViaNone {
-		op.Source, op.SourceVia, op.Code = text(fmt.Sprintf("%s:%d", g.Text(f.Path), f.Line)), text(string(via)), text(g.Text(f.Code))
+		op.Source, op.SourceVia, op.Code = nullableText(fmt.Sprintf("%s:%d", g.Text(f.Path), f.Line)), nullableText(string(via)), nullableText(g.Text(f.Code))
 	}
 	if d := b.dumps[h.graphItem]; d != nil {
-		op.Files, op.Ambiguous, op.dumps, op.Rows = b.names(d.files), b.names(d.ambiguous), d.files, d.rows
+		op.Files, op.Ambiguous, op.dumps, op.Rows = b.fileNames(d.files), b.fileNames(d.ambiguous), d.files, d.rows
 		for _, r := range d.rows {
 			op.Statistics = append(op.Statistics, fmt.Sprintf("%s#%d", b.tree.name(r.Statistics.File), r.Statistics.Line))
 		}
@@ -149,7 +149,7 @@ func (b *builder) operator(h *matchedNode, place TreePosition) *Operator {
 		for _, s := range g.Stacks(n) {
 			for _, f := range s.Frames {
 				op.Stack = append(op.Stack, Frame{
-					File: strings.Clone(g.Text(f.Path)), Line: f.Line, LineEnd: f.End, Code: text(g.Text(f.Code)), Library: g.IsLibrary(f), Kind: s.Kind.String(),
+					File: strings.Clone(g.Text(f.Path)), Line: f.Line, LineEnd: f.End, Code: nullableText(g.Text(f.Code)), Library: g.IsLibrary(f), Kind: s.Kind.String(),
 				})
 			}
 		}
@@ -157,8 +157,8 @@ func (b *builder) operator(h *matchedNode, place TreePosition) *Operator {
 	return op
 }
 
-// names returns the sorted paths of files, in the form of results.
-func (b *builder) names(files []*dumpdir.File) []string {
+// fileNames returns the sorted paths of files, in the form of results.
+func (b *builder) fileNames(files []*dumpdir.File) []string {
 	names := make([]string, len(files))
 	for i, f := range files {
 		names[i] = b.tree.name(f)
@@ -254,19 +254,19 @@ func (b *builder) parameter(h *matchedNode, place TreePosition, readers []graph.
 	if d := b.dumps[h.graphItem]; d != nil {
 		out.dumps = d.files
 		if b.kind != File {
-			out.Files = b.names(d.files)
+			out.Files = b.fileNames(d.files)
 		}
 	}
 	for _, c := range readers {
 		n := &g.Nodes[c.Node]
 		one := Consumer{
-			GraphNode: g.nodeOf(n), OpName: text(n.OpName()), Input: c.Input, Via: []string{}, Files: []string{},
+			GraphNode: g.nodeOf(n), OpName: nullableText(n.OpName()), Input: c.Input, Via: []string{}, Files: []string{},
 		}
 		for _, i := range c.Via {
 			one.Via = append(one.Via, g.nodeName(i))
 		}
 		if d := b.dumps[graphItem{g, c.Node, -1}]; d != nil {
-			one.Files = b.names(d.files)
+			one.Files = b.fileNames(d.files)
 		}
 		out.Consumers = append(out.Consumers, one)
 	}

@@ -227,7 +227,7 @@ func (t *tree) targets(q *Query, opt *Options) (all []target, known bool) {
 	if existing := existingFile(q.Text, opt.Paths); existing != "" {
 		for _, f := range t.run.Files {
 			if absolute(f.Path()) == existing {
-				return t.targetOf(nil, f), true
+				return t.appendTarget(nil, f), true
 			}
 		}
 		if id, ok := parseDumpName(base, ""); ok {
@@ -240,7 +240,7 @@ func (t *tree) targets(q *Query, opt *Options) (all []target, known bool) {
 		for _, f := range t.run.Files {
 			if f.Name == base || strings.HasSuffix(f.Path(), "/"+base) {
 				isFile = true
-				all = t.targetOf(all, f)
+				all = t.appendTarget(all, f)
 			}
 		}
 		if isFile {
@@ -256,8 +256,8 @@ func (t *tree) targets(q *Query, opt *Options) (all []target, known bool) {
 	return nil, false
 }
 
-func (t *tree) targetOf(all []target, f *dumpdir.File) []target {
-	if t.isBare() {
+func (t *tree) appendTarget(all []target, f *dumpdir.File) []target {
+	if t.hasNoGraphs() {
 		return append(all, target{file: f})
 	}
 	if id, ok := parseDumpName(f.Name, f.Folder.At.Graph); ok {
@@ -268,8 +268,8 @@ func (t *tree) targetOf(all []target, f *dumpdir.File) []target {
 	return all
 }
 
-// isBare reports whether the tree has no graphs.
-func (t *tree) isBare() bool { return len(t.roots) > 0 && t.roots[0].bare != nil }
+// hasNoGraphs reports whether the tree has no graphs.
+func (t *tree) hasNoGraphs() bool { return len(t.roots) > 0 && t.roots[0].bare != nil }
 
 // hitsOf returns the things that the target files belong to.
 func (r *root) hitsOf(targets []target, graphs []*loadedGraph) []matchedNode {
@@ -386,7 +386,7 @@ func locations(lines []string) []graph.Location {
 		if m == nil {
 			continue
 		}
-		if n, ok := number(m[2]); ok {
+		if n, ok := parseNumber(m[2]); ok {
 			library := strings.Contains(m[1], "/site-packages/") || strings.Contains(m[1], "/dist-packages/")
 			all = append(all, graph.Location{Path: m[1], Line: n, Code: m[3], Library: library})
 		}
@@ -416,7 +416,7 @@ func bareFiles(targets []target, graphs []*loadedGraph) []matchedNode {
 	var hits []matchedNode
 	for _, g := range graphs {
 		for i, ops := range g.ops {
-			if id := targetOf(targets, ops); id != nil {
+			if id := targetOfOperators(targets, ops); id != nil {
 				hits = append(hits, matchedNode{graphItem: graphItem{g, i, -1}, match: MatchFile, file: id})
 			}
 		}
@@ -424,8 +424,8 @@ func bareFiles(targets []target, graphs []*loadedGraph) []matchedNode {
 	return hits
 }
 
-// targetOf returns the target that is a file of the operators, nil for none.
-func targetOf(targets []target, ops []*dumpdir.Op) *fileID {
+// targetOfOperators returns the target that is a file of the operators, nil for none.
+func targetOfOperators(targets []target, ops []*dumpdir.Op) *fileID {
 	for _, t := range targets {
 		for _, op := range ops {
 			for i := range op.Tensors {

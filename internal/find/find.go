@@ -34,11 +34,11 @@ func Run(ctx context.Context, q *Query, opt Options) (*SearchResult, error) {
 	if targets, isFile := t.targets(q, &opt); isFile {
 		s.isFile, s.targets = true, targets
 	}
-	found, err := s.roots(ctx)
-	if err == nil && t.isBare() && !slices.ContainsFunc(found, func(r *rootResult) bool { return len(r.Results) > 0 && !r.low }) {
+	found, err := s.searchRoots(ctx)
+	if err == nil && t.hasNoGraphs() && !slices.ContainsFunc(found, func(r *rootResult) bool { return len(r.Results) > 0 && !r.low }) {
 		// The headers may have other names.
 		if err = t.bareRoots(ctx, &opt, true); err == nil {
-			found, err = s.roots(ctx)
+			found, err = s.searchRoots(ctx)
 		}
 	}
 	if err != nil {
@@ -48,9 +48,9 @@ func Run(ctx context.Context, q *Query, opt Options) (*SearchResult, error) {
 	return a, nil
 }
 
-func (s *search) roots(ctx context.Context) (found []*rootResult, err error) {
+func (s *search) searchRoots(ctx context.Context) (found []*rootResult, err error) {
 	s.tree.expectGraphs()
-	err = batch.Run(ctx, batch.Options{Workers: s.opt.Workers, Observe: s.opt.Observe}, s.tree.roots, nil, s.root, func(_ int, r *rootResult) {
+	err = batch.Run(ctx, batch.Options{Workers: s.opt.Workers, Observe: s.opt.Observe}, s.tree.roots, nil, s.searchRoot, func(_ int, r *rootResult) {
 		found = append(found, r)
 	})
 	return found, err
@@ -91,8 +91,8 @@ type rootResult struct {
 	hints   hints
 }
 
-// root searches the graphs of a root.
-func (s *search) root(ctx context.Context, r *root) *rootResult {
+// searchRoot searches the graphs of a root.
+func (s *search) searchRoot(ctx context.Context, r *root) *rootResult {
 	graphs, bad := r.load(ctx, s.tree.reader)
 	out := &rootResult{SearchResult: SearchResult{Unreadable: bad}}
 	if r.bare == nil {
@@ -134,7 +134,7 @@ func (s *search) root(ctx context.Context, r *root) *rootResult {
 	}
 	b := builder{search: s, root: r, graphs: graphs, kind: out.Kind}
 	out.Results = b.build(hits)
-	if note := r.keptNote(out.Results); !note.IsZero() {
+	if note := r.dumpedKindsNote(out.Results); !note.IsZero() {
 		out.Notes = append(out.Notes, note)
 	}
 	return out
@@ -417,7 +417,7 @@ func (q *Query) nearestLines(lines map[int32]bool) string {
 }
 
 // Outcome returns the outcome of the search.
-func (a *SearchResult) Outcome() batch.Outcome { return a.withMessages(a.ended()) }
+func (a *SearchResult) Outcome() batch.Outcome { return a.withMessages(a.searchOutcome()) }
 
 // ChosenOutcome returns the outcome of a search for dumps; finding none is batch.Nothing.
 func (a *SearchResult) ChosenOutcome() batch.Outcome {
@@ -451,7 +451,7 @@ func (a *SearchResult) withMessages(o batch.Outcome) batch.Outcome {
 	return o
 }
 
-func (a *SearchResult) ended() batch.Outcome {
+func (a *SearchResult) searchOutcome() batch.Outcome {
 	switch {
 	case len(a.Unreadable) > 0 && len(a.Results) == 0:
 		return batch.Outcomef(batch.Incomplete, "nothing found for %q, but %s could not be read completely", a.Query, lang.CountText(len(a.Unreadable), "file"))

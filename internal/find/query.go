@@ -103,22 +103,22 @@ func (q *Query) readLine(m []string) bool {
 	if q.Kind == Auto && !strings.HasSuffix(m[1], ".py") {
 		return false
 	}
-	from, ok := number(m[2] + m[4])
+	from, ok := parseNumber(m[2] + m[4])
 	to, ok2 := from, true
 	if m[3] != "" {
-		to, ok2 = number(m[3])
+		to, ok2 = parseNumber(m[3])
 	}
 	q.path, q.from, q.to = path.Clean(m[1]), min(from, to), max(from, to)
 	return ok && ok2
 }
 
-func number(digits string) (int32, bool) {
+func parseNumber(digits string) (int32, bool) {
 	n, err := strconv.ParseInt(digits, 10, 32)
 	return int32(n), err == nil
 }
 
 func (q *Query) readNumber(digits string) (ok bool) {
-	q.number, ok = number(digits)
+	q.number, ok = parseNumber(digits)
 	return ok
 }
 
@@ -168,14 +168,14 @@ func isWord(c byte) bool {
 
 // inCode reports whether part occurs in plain code at word boundaries.
 func inCode(code, part string) bool {
-	return part != "" && contains(code, part, func(before, after byte) bool {
+	return part != "" && containsWhere(code, part, func(before, after byte) bool {
 		return !(isWord(part[0]) && isWord(before)) && !(isWord(part[len(part)-1]) && isWord(after))
 	})
 }
 
-// contains reports whether s has an occurrence of part whose neighbouring bytes, 0 at the ends,
+// containsWhere reports whether s has an occurrence of part whose neighbouring bytes, 0 at the ends,
 // satisfy right.
-func contains(s, part string, right func(before, after byte) bool) bool {
+func containsWhere(s, part string, right func(before, after byte) bool) bool {
 	for from := 0; from+len(part) <= len(s); {
 		at := strings.Index(s[from:], part)
 		if at < 0 {
@@ -218,32 +218,32 @@ func (q *Query) stages() []matchStage {
 	switch q.Kind {
 	case Line:
 		m := matcher{path: q.matchesPath, from: q.from, to: q.to}
-		return []matchStage{{Line, m.script(false), false}, {Line, m.script(true), true}}
+		return []matchStage{{Line, m.scriptStage(false), false}, {Line, m.scriptStage(true), true}}
 	case Code:
 		return q.codeStages()
 	case Node:
-		return []matchStage{{Node, q.nodes, false}}
+		return []matchStage{{Node, q.nodesByNumber, false}}
 	case Order:
-		return []matchStage{{Order, q.places, false}}
+		return []matchStage{{Order, q.nodesByOrder, false}}
 	case ID:
-		return append([]matchStage{{ID, q.ids, false}, {Param, q.paramSuffixes, false}}, append(q.codeStages(), q.part())...)
+		return append([]matchStage{{ID, q.nodesByID, false}, {Param, q.paramSuffixes, false}}, append(q.codeStages(), q.partStage())...)
 	case Param:
-		return []matchStage{{Param, q.params, false}, {Param, q.paramSuffixes, false}}
+		return []matchStage{{Param, q.paramsByName, false}, {Param, q.paramSuffixes, false}}
 	case Op:
-		return append(q.opStages(), q.part())
+		return append(q.opStages(), q.partStage())
 	}
-	all := []matchStage{{Param, q.params, false}}
+	all := []matchStage{{Param, q.paramsByName, false}}
 	if q.isCode() {
 		return append(all, q.codeStages()...)
 	}
 	all = append(append(all, q.opStages()...), matchStage{Param, q.paramSuffixes, false})
-	return append(append(all, q.codeStages()...), q.part())
+	return append(append(all, q.codeStages()...), q.partStage())
 }
 
 func (q *Query) codeStages() []matchStage {
 	part := plainCode(q.Text)
 	m := matcher{code: func(code string) bool { return inCode(plainCode(code), part) }}
-	return []matchStage{{Code, m.script(false), false}, {Code, m.script(true), true}}
+	return []matchStage{{Code, m.scriptStage(false), false}, {Code, m.scriptStage(true), true}}
 }
 
 // matcher matches frames by path and lines, or by code.
@@ -263,16 +263,16 @@ const (
 	notMatching
 )
 
-// script returns a stage that matches the stacks of nodes: frames other than blocks, or only
+// scriptStage returns a stage that matches the stacks of nodes: frames other than blocks, or only
 // blocks.
-func (m matcher) script(blocks bool) func([]*loadedGraph) []matchedNode {
+func (m matcher) scriptStage(blocks bool) func([]*loadedGraph) []matchedNode {
 	confidences := map[Match]Confidence{MatchLine: High, MatchBlock: Low, MatchStack: Medium, MatchFused: Medium, MatchBackward: Medium}
 	return func(graphs []*loadedGraph) []matchedNode {
 		var hits []matchedNode
 		for _, g := range graphs {
 			m.answers = make([]cachedMatch, g.TextCount())
 			for i := range g.Nodes {
-				if match := m.node(g, &g.Nodes[i]); match != "" && blocks == (match == MatchBlock) {
+				if match := m.matchNode(g, &g.Nodes[i]); match != "" && blocks == (match == MatchBlock) {
 					hits = append(hits, matchedNode{graphItem: graphItem{g, i, -1}, match: match, conf: confidences[match]})
 				}
 			}
@@ -300,9 +300,9 @@ func (m *matcher) evaluate(g *loadedGraph, t graph.Text, is func(string) bool) b
 	return m.answers[t] == matching
 }
 
-// node returns how a node matches: by its own line, as a caller, as part of a fused operator, as a
+// matchNode returns how a node matches: by its own line, as a caller, as part of a fused operator, as a
 // gradient, or by the block around it.
-func (m *matcher) node(g *loadedGraph, n *graph.Node) Match {
+func (m *matcher) matchNode(g *loadedGraph, n *graph.Node) Match {
 	forward := g.Forward(n)
 	if !m.matchesAny(g, n) && (forward == nil || !m.matchesAny(g, forward)) {
 		return ""
@@ -373,19 +373,19 @@ func nodesWhere(graphs []*loadedGraph, match Match, conf Confidence, is func(g *
 	return hits
 }
 
-func (q *Query) nodes(graphs []*loadedGraph) []matchedNode {
+func (q *Query) nodesByNumber(graphs []*loadedGraph) []matchedNode {
 	return nodesWhere(graphs, MatchNode, "", func(g *loadedGraph, n *graph.Node) bool {
 		return !g.Proto && n.Number == q.number && (!q.inGraph || g.Subgraphs[n.Subgraph] == q.subgraph)
 	})
 }
 
-func (q *Query) places(graphs []*loadedGraph) []matchedNode {
+func (q *Query) nodesByOrder(graphs []*loadedGraph) []matchedNode {
 	return nodesWhere(graphs, MatchOrder, "", func(g *loadedGraph, n *graph.Node) bool {
 		return int(q.number) <= len(g.names) && n.OpName() == g.names[q.number-1]
 	})
 }
 
-func (q *Query) ids(graphs []*loadedGraph) []matchedNode {
+func (q *Query) nodesByID(graphs []*loadedGraph) []matchedNode {
 	return nodesWhere(graphs, MatchID, "", func(_ *loadedGraph, n *graph.Node) bool { return n.ID() == q.id })
 }
 
@@ -410,12 +410,12 @@ func (q *Query) opStages() []matchStage {
 	}
 }
 
-// part matches a part of a name; a number at its end must match whole.
-func (q *Query) part() matchStage {
+// partStage matches a part of a name; a number at its end must match whole.
+func (q *Query) partStage() matchStage {
 	text := strings.ToLower(q.Text)
 	return matchStage{Op, func(graphs []*loadedGraph) []matchedNode {
 		return nodesWhere(graphs, MatchPart, Low, func(_ *loadedGraph, n *graph.Node) bool {
-			return contains(strings.ToLower(n.Name), text, func(_, after byte) bool {
+			return containsWhere(strings.ToLower(n.Name), text, func(_, after byte) bool {
 				return !isDigit(text[len(text)-1]) || !isDigit(after)
 			})
 		})
@@ -427,7 +427,7 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 // hasSegments reports whether scope contains part as consecutive whole segments.
 func hasSegments(scope, part string) bool {
 	part = strings.Trim(part, "/")
-	return part != "" && contains(scope, part, func(before, after byte) bool {
+	return part != "" && containsWhere(scope, part, func(before, after byte) bool {
 		return (before == 0 || before == '/') && (after == 0 || after == '/')
 	})
 }
@@ -445,8 +445,8 @@ func paramsWhere(graphs []*loadedGraph, conf Confidence, is func(p *graph.Param)
 	return hits
 }
 
-// params matches a parameter by name or number.
-func (q *Query) params(graphs []*loadedGraph) []matchedNode {
+// paramsByName matches a parameter by name or number.
+func (q *Query) paramsByName(graphs []*loadedGraph) []matchedNode {
 	return paramsWhere(graphs, High, func(p *graph.Param) bool {
 		switch {
 		case p.Name == q.Text:

@@ -460,20 +460,20 @@ func (t *tree) readSettings() {
 		above := store.Dir(dir)
 		for _, r := range t.roots {
 			if r.dir == above || strings.HasPrefix(r.dir, above+string(filepath.Separator)) {
-				r.kinds = readKept(f.Path())
+				r.kinds = readDumpedKinds(f.Path())
 			}
 		}
 	}
 	for _, r := range t.roots { // for a given folder below its root
 		for _, folder := range settingsFolders {
 			if r.kinds == keptAll && r.bare == nil {
-				r.kinds = readKept(store.Join(r.dir, folder, settingsName))
+				r.kinds = readDumpedKinds(store.Join(r.dir, folder, settingsName))
 			}
 		}
 	}
 }
 
-func readKept(name string) dumpedKinds {
+func readDumpedKinds(name string) dumpedKinds {
 	in, err := safefile.Open(name)
 	if err != nil {
 		return keptAll
@@ -491,9 +491,9 @@ func readKept(name string) dumpedKinds {
 	return settings.Common.InputOutput
 }
 
-// keptNote says where to find a tensor that the configuration did not dump, for the first result
+// dumpedKindsNote says where to find a tensor that the configuration did not dump, for the first result
 // that lacks one; empty for none.
-func (r *root) keptNote(results []Result) lang.Sentence {
+func (r *root) dumpedKindsNote(results []Result) lang.Sentence {
 	for _, result := range results {
 		op, ok := result.(*Operator)
 		if !ok || op.Level > 0 || op.NotDumped || !r.dumped {

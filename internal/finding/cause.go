@@ -122,7 +122,7 @@ var causes = []Cause{
 	{BitFlip, lang.Text{EN: "Single bits differ"}},
 	{Endian, lang.Text{EN: "The bytes are in the other order"}},
 	{DTypeMisread, lang.Text{EN: "Read as another type"}},
-	{Bias, lang.Text{EN: "Differences lean to one side"}},
+	{Bias, lang.Text{EN: "Biased differences"}},
 	{LayerInputBad, lang.Text{EN: "The inputs are bad"}},
 	{PrecisionLoss, lang.Text{EN: "Too few bits"}},
 	{Amplified, lang.Text{EN: "The error of the inputs grew"}},

@@ -76,8 +76,8 @@ func Has(findings []Finding, code Code) bool {
 	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Code == code })
 }
 
-// ExceptCode returns the findings with other codes.
-func ExceptCode(findings []Finding, code Code) []Finding {
+// WithoutCode returns the findings with other codes.
+func WithoutCode(findings []Finding, code Code) []Finding {
 	return slices.DeleteFunc(slices.Clone(findings), func(f Finding) bool { return f.Code == code })
 }
 

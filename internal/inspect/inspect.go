@@ -107,7 +107,7 @@ type File struct {
 }
 
 func newFile(e *dumpdir.File, err error) *File {
-	f := &File{Schema: Schema, Entry: e, At: e.Folder.At, Inputs: []Tensor{}, Outputs: []Tensor{}, Err: lang.Failed(err)}
+	f := &File{Schema: Schema, Entry: e, At: e.Folder.At, Inputs: []Tensor{}, Outputs: []Tensor{}, Err: lang.AsFailure(err)}
 	if e.Name != store.Base(e.Path()) {
 		f.OriginalName = e.Name
 	}
@@ -227,7 +227,7 @@ type Blob struct {
 
 func newBlobs(all []dumpfmt.Blob) (blobs []Blob) {
 	for i, b := range all {
-		blobs = append(blobs, Blob{i, b.Type, b.Size, lang.Failed(b.Err)})
+		blobs = append(blobs, Blob{i, b.Type, b.Size, lang.AsFailure(b.Err)})
 	}
 	return blobs
 }

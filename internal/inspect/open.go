@@ -105,7 +105,7 @@ func places(run *dumpdir.Run, stats bool) map[*dumpdir.File]*filePosition {
 					p.statistics = t.Statistics
 				}
 				if t.Leaf != nil && t.File.Err != nil {
-					p.values = append(p.values, Tensor{NameInFile: new(t.Leaf.Name), KindInFile: t.Kind, Kind: t.Kind, Index: t.Index, DType: tensor.Undefined.String(), Err: lang.Failed(t.File.Err)})
+					p.values = append(p.values, Tensor{NameInFile: new(t.Leaf.Name), KindInFile: t.Kind, Kind: t.Kind, Index: t.Index, DType: tensor.Undefined.String(), Err: lang.AsFailure(t.File.Err)})
 				}
 				switch {
 				case t.Member != "":

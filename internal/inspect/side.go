@@ -71,13 +71,13 @@ func (w *worker) summariseUnreadable(f *File, kind int) bool {
 	k := &sideKinds[kind]
 	in, err := safefile.Open(f.Entry.Path())
 	if err != nil {
-		f.Err = lang.Failed(err)
+		f.Err = lang.AsFailure(err)
 		return true
 	}
 	defer in.Close()
 	f.Container = k.container
 	counts, misfits, err := k.read(in, f.Entry.Size)
-	f.Side, f.Counts, f.Err, f.Partial = &Side{k.what, counts}, make(map[string]int), lang.Failed(err), err != nil
+	f.Side, f.Counts, f.Err, f.Partial = &Side{k.what, counts}, make(map[string]int), lang.AsFailure(err), err != nil
 	for _, c := range counts {
 		f.Counts[strings.ReplaceAll(c.Noun, " ", "_")+"s"] = c.N
 	}

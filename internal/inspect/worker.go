@@ -100,7 +100,8 @@ func (f *File) setPlace(p *filePosition, script bool) {
 	}
 }
 
-// isSelected reports whether a tensor belongs to the selected operators; a file may also hold tensors of other operators.
+// isSelected reports whether a tensor belongs to the selected operators; a file may also hold tensors of other
+// operators.
 func (w *worker) isSelected(f *File, t *tensorfile.Tensor) bool {
 	p := w.places[f.Entry]
 	return t.Name == "" || w.opt.Ops == nil || p != nil && p.members[t.Name]
@@ -131,7 +132,7 @@ func (f *File) fail(err error, single bool) {
 	name := filename.Parse(f.Entry.Name)
 	claims := name.IsDump() || single || tensorfile.Claims(f.Entry.Name)
 	if f.NotDump = errors.Is(err, dumpfmt.ErrNotDump) && !claims; !f.NotDump {
-		f.Err = lang.Failed(err)
+		f.Err = lang.AsFailure(err)
 	} else {
 		f.why = err
 	}
@@ -190,7 +191,7 @@ func (w *worker) tensor(ctx context.Context, f *File, src *tensorfile.Tensor, sl
 	default:
 		err = w.elements(ctx, f, src, &t)
 	}
-	t.Err = lang.Failed(err)
+	t.Err = lang.AsFailure(err)
 	return t
 }
 

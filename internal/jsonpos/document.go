@@ -199,9 +199,9 @@ func FromUTF16(src []byte) ([]byte, bool) {
 		src = src[2:]
 	case a == 0xfe && b == 0xff:
 		order, src = binary.BigEndian, src[2:]
-	case a == 0 && b != 0 && b < utf8.RuneSelf && plausible(src, 0):
+	case a == 0 && b != 0 && b < utf8.RuneSelf && looksLikeUTF16(src, 0):
 		order = binary.BigEndian
-	case b == 0 && a != 0 && a < utf8.RuneSelf && plausible(src, 1):
+	case b == 0 && a != 0 && a < utf8.RuneSelf && looksLikeUTF16(src, 1):
 	default:
 		return nil, false
 	}
@@ -213,8 +213,8 @@ func FromUTF16(src []byte) ([]byte, bool) {
 	return bytes.ReplaceAll([]byte(string(utf16.Decode(units))), []byte{0}, []byte("\uFFFD")), true
 }
 
-// plausible reports whether most bytes at even or odd offsets are zero, as in mostly ASCII text in UTF-16.
-func plausible(src []byte, parity int) bool {
+// looksLikeUTF16 reports whether most bytes at even or odd offsets are zero, as in mostly ASCII text in UTF-16.
+func looksLikeUTF16(src []byte, parity int) bool {
 	src = src[:min(len(src), 4096)]
 	zero := 0
 	for i := parity; i < len(src); i += 2 {

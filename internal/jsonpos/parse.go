@@ -18,7 +18,7 @@ type parser struct {
 	pos      int
 	problems []Problem
 	hasMore  bool
-	open     []byte // unclosed opening brackets
+	brackets []byte // unclosed opening brackets
 	values   int
 	stopped  bool // a limit was reached
 }
@@ -28,28 +28,28 @@ func parse(src []byte) *parser {
 	p := &parser{src: src}
 	if bytes.HasPrefix(src, []byte(bom)) {
 		p.pos = len(bom)
-		p.problem(ByteOrderMark, 0, p.pos, "the file starts with a byte order mark; save it as UTF-8 without one").replace("")
+		p.addProblem(ByteOrderMark, 0, p.pos, "the file starts with a byte order mark; save it as UTF-8 without one").replace("")
 	}
-	p.space()
+	p.skipSpace()
 	if p.atEnd() {
-		p.problem(Empty, p.pos, p.pos, "the file holds no value")
+		p.addProblem(Empty, p.pos, p.pos, "the file holds no value")
 		return p
 	}
-	p.root = p.value()
-	p.space()
+	p.root = p.readValue()
+	p.skipSpace()
 	switch c := p.peek(); {
 	case p.atEnd():
 	case c == '}' || c == ']':
-		p.problem(ExtraData, p.pos, p.next(), "unexpected \"%c\": the document has already ended", c)
+		p.addProblem(ExtraData, p.pos, p.next(), "unexpected \"%c\": the document has already ended", c)
 	default:
-		p.problem(ExtraData, p.pos, p.next(), "extra data after the end of the document")
+		p.addProblem(ExtraData, p.pos, p.next(), "extra data after the end of the document")
 	}
 	return p
 }
 
-// problem adds a problem if the list has room. The caller may add edits.
-func (p *parser) problem(cause Cause, start, end int, en string, args ...any) *Problem {
-	if p.stopped || p.full() {
+// addProblem adds a problem if the list has room. The caller may add edits.
+func (p *parser) addProblem(cause Cause, start, end int, en string, args ...any) *Problem {
+	if p.stopped || p.isFull() {
 		p.hasMore = p.hasMore || !p.stopped
 		return new(Problem)
 	}
@@ -57,24 +57,25 @@ func (p *parser) problem(cause Cause, start, end int, en string, args ...any) *P
 	return &p.problems[len(p.problems)-1]
 }
 
-// full reports whether the list of problems has no room.
-func (p *parser) full() bool { return len(p.problems) >= MaxProblems }
+// isFull reports whether the list of problems has no room.
+func (p *parser) isFull() bool { return len(p.problems) >= MaxProblems }
 
-// stop ends reading at a limit.
-func (p *parser) stop(cause Cause, en string, limit int) {
-	if p.full() {
+// stopAtLimit ends reading at a limit.
+func (p *parser) stopAtLimit(cause Cause, en string, limit int) {
+	if p.isFull() {
 		p.problems = p.problems[:MaxProblems-1]
 		p.hasMore = true
 	}
-	p.problem(cause, p.pos, p.pos, en, limit)
+	p.addProblem(cause, p.pos, p.pos, en, limit)
 	p.stopped = true
 	p.pos = len(p.src)
 }
 
-// value reads the value at the current position. The caller has skipped space and checked for the end and separators.
-func (p *parser) value() *Value {
+// readValue reads the value at the current position. The caller has skipped space and checked for the end and
+// separators.
+func (p *parser) readValue() *Value {
 	if p.values++; p.values > MaxValues {
-		p.stop(TooMany, "the document holds more than %d values; the rest was not read", MaxValues)
+		p.stopAtLimit(TooMany, "the document holds more than %d values; the rest was not read", MaxValues)
 	}
 	v := &Value{Start: p.pos, End: p.pos}
 	if p.stopped {
@@ -82,93 +83,93 @@ func (p *parser) value() *Value {
 	}
 	switch c := p.peek(); {
 	case c == '{' || c == '[':
-		p.container(v, c)
+		p.readContainer(v, c)
 	case c == '"' || c == '\'':
 		v.Kind = String
 		v.Text = p.stringLiteral()
 	case p.atNumber() || p.atWord():
-		p.word(v)
+		p.readConstant(v)
 	default:
-		p.unexpected(lang.Text{EN: "a value"})
+		p.skipUnexpected(lang.Text{EN: "a value"})
 	}
 	v.End = p.pos
 	return v
 }
 
-func (p *parser) container(v *Value, c byte) {
-	if len(p.open) >= MaxDepth {
-		p.stop(TooDeep, "brackets are nested more than %d levels deep; the rest was not read", MaxDepth)
+func (p *parser) readContainer(v *Value, c byte) {
+	if len(p.brackets) >= MaxDepth {
+		p.stopAtLimit(TooDeep, "brackets are nested more than %d levels deep; the rest was not read", MaxDepth)
 		return
 	}
 	p.consumeMark()
-	p.open = append(p.open, c)
+	p.brackets = append(p.brackets, c)
 	items := items{p: p, v: v}
 	if c == '[' {
-		v.Kind, items.closing, items.readOne = Array, ']', p.element
+		v.Kind, items.closing, items.readOne = Array, ']', p.readElement
 	} else {
-		v.Kind, items.closing, items.readOne = Object, '}', p.member
+		v.Kind, items.closing, items.readOne = Object, '}', p.readMember
 	}
 	items.read()
-	p.open = p.open[:len(p.open)-1]
+	p.brackets = p.brackets[:len(p.brackets)-1]
 }
 
-// element reads one value of an array.
-func (p *parser) element(v *Value) {
-	v.Elems = append(v.Elems, p.value())
+// readElement reads one value of an array.
+func (p *parser) readElement(v *Value) {
+	v.Elems = append(v.Elems, p.readValue())
 }
 
-// member reads one key with its value.
-func (p *parser) member(v *Value) {
+// readMember reads one key with its value.
+func (p *parser) readMember(v *Value) {
 	m := Member{KeyStart: p.pos}
 	switch c := p.peek(); {
 	case c == '"' || c == '\'':
 		m.Key = p.stringLiteral()
 	case c == '{' || c == '[':
-		p.problem(Unexpected, p.pos, p.next(), "found \"%c\" where a key in double quotes is expected", c)
-		p.value()
+		p.addProblem(Unexpected, p.pos, p.next(), "found \"%c\" where a key in double quotes is expected", c)
+		p.readValue()
 		return
 	case p.atWord() || p.atNumber():
-		m.Key = p.run()
-		p.problem(UnquotedKey, m.KeyStart, p.pos, "the key %s must be in double quotes", quoteShort(m.Key)).replace(Quote(m.Key))
+		m.Key = p.readWord()
+		p.addProblem(UnquotedKey, m.KeyStart, p.pos, "the key %s must be in double quotes", quoteShort(m.Key)).replace(Quote(m.Key))
 	default:
-		p.unexpected(lang.Text{EN: "a key in double quotes"})
+		p.skipUnexpected(lang.Text{EN: "a key in double quotes"})
 		return
 	}
 	m.KeyEnd = p.pos
-	m.Value = p.valueOf(&m)
+	m.Value = p.readMemberValue(&m)
 	v.Members = append(v.Members, m)
 }
 
-// valueOf reads the colon behind a key, and the value.
-func (p *parser) valueOf(m *Member) *Value {
-	p.space()
-	if p.colon(m.KeyEnd) {
-		p.space()
+// readMemberValue reads the colon behind a key, and the value.
+func (p *parser) readMemberValue(m *Member) *Value {
+	p.skipSpace()
+	if p.readColon(m.KeyEnd) {
+		p.skipSpace()
 		if !p.atEnd() && strings.IndexByte(",}]", p.peek()) < 0 {
-			return p.value()
+			return p.readValue()
 		}
 		if !p.atEnd() {
-			p.problem(MissingValue, m.KeyStart, m.KeyEnd, "the key %s has no value", quoteShort(m.Key))
+			p.addProblem(MissingValue, m.KeyStart, m.KeyEnd, "the key %s has no value", quoteShort(m.Key))
 		}
 	}
 	return &Value{Start: m.KeyEnd, End: m.KeyEnd}
 }
 
-// colon reads the text between key and value and reports whether a value may follow.
-func (p *parser) colon(keyEnd int) bool {
+// readColon reads the text between key and value and reports whether a value may follow.
+func (p *parser) readColon(keyEnd int) bool {
 	switch c := p.peek(); {
 	case p.atEnd():
 		return false
 	case c == ':':
 		p.consumeMark()
 	case c == '=':
-		p.problem(MissingColon, p.pos, p.next(), `found "=" where ":" is expected`).replace(":")
+		p.addProblem(MissingColon, p.pos, p.next(), `found "=" where ":" is expected`).replace(":")
 		p.pos = p.next()
 	case strings.IndexByte(",;}]", c) >= 0:
-		p.problem(MissingValue, keyEnd, keyEnd, "a colon and a value are missing after this key")
+		p.addProblem(MissingValue, keyEnd, keyEnd, "a colon and a value are missing after this key")
 		return false
 	default:
-		missing := p.problem(MissingColon, keyEnd, keyEnd, "missing colon after this key")
+		missing := p.addProblem(MissingColon, keyEnd, keyEnd, "missing colon after this key")
 		if strings.IndexByte("{[\"'", c) >= 0 || p.atNumber() || p.atWord() {
 			missing.replace(":")
 		}
@@ -176,13 +177,13 @@ func (p *parser) colon(keyEnd int) bool {
 	return true
 }
 
-// unexpected reports and skips characters that begin no value.
-func (p *parser) unexpected(wanted lang.Text) {
+// skipUnexpected reports and skips characters that begin no value.
+func (p *parser) skipUnexpected(wanted lang.Text) {
 	start := p.pos
 	for first := true; !p.atEnd() && (first || !p.atDelimiter()); first = false {
 		p.pos = p.next()
 	}
-	p.problem(Unexpected, start, p.pos, "found %s where %s is expected", quoteShort(string(p.src[start:p.pos])), wanted)
+	p.addProblem(Unexpected, start, p.pos, "found %s where %s is expected", quoteShort(string(p.src[start:p.pos])), wanted)
 }
 
 // items reads the contents of an object or array, up to the closing bracket.
@@ -201,38 +202,38 @@ type items struct {
 func (s *items) read() {
 	p := s.p
 	for {
-		p.space()
+		p.skipSpace()
 		switch c := p.peek(); {
 		case p.stopped:
 			return
 		case p.atEnd():
-			s.truncated()
+			s.reportTruncated()
 			return
 		case c == s.closing:
 			if s.commaEnd > 0 {
-				p.problem(TrailingComma, s.comma, s.commaEnd, "trailing comma before \"%c\"; remove it", c).replace("")
+				p.addProblem(TrailingComma, s.comma, s.commaEnd, "trailing comma before \"%c\"; remove it", c).replace("")
 			}
 			p.consumeMark()
 			return
 		case c == '}' || c == ']':
-			if s.wrongBracket(c) {
+			if s.handleWrongBracket(c) {
 				return
 			}
 		case c == ',' || c == ';':
-			s.separator(c)
+			s.readSeparator(c)
 		case c == ':':
-			p.problem(Unexpected, p.pos, p.next(), "found a colon that follows no key")
+			p.addProblem(Unexpected, p.pos, p.next(), "found a colon that follows no key")
 			p.pos = p.next()
 		default:
-			s.item()
+			s.readItem()
 		}
 	}
 }
 
-func (s *items) item() {
+func (s *items) readItem() {
 	if s.count > 0 && s.commaEnd == 0 {
-		missing := s.p.problem(MissingComma, s.lastEnd, s.lastEnd, "missing comma between this value and the next")
-		if s.onNewLine() {
+		missing := s.p.addProblem(MissingComma, s.lastEnd, s.lastEnd, "missing comma between this value and the next")
+		if s.isOnNewLine() {
 			missing.replace(",")
 		}
 	}
@@ -249,24 +250,24 @@ func (s *items) item() {
 	}
 }
 
-// onNewLine reports whether a member of an object, or an object in an array, begins here on a new line. Two strings
+// isOnNewLine reports whether a member of an object, or an object in an array, begins here on a new line. Two strings
 // of an array may be one broken string.
-func (s *items) onNewLine() bool {
+func (s *items) isOnNewLine() bool {
 	elems := s.v.Elems
 	whole := len(elems) == 0 || elems[len(elems)-1].Kind == Object && s.p.peek() == '{'
 	return whole && bytes.IndexByte(s.p.src[s.lastEnd:s.p.pos], '\n') >= 0
 }
 
-func (s *items) separator(c byte) {
+func (s *items) readSeparator(c byte) {
 	p := s.p
 	start, end := p.pos, p.next()
 	switch {
 	case s.count == 0 || s.commaEnd > 0:
-		p.problem(ExtraComma, start, end, "\"%c\" with nothing before it; remove it", c).replace("")
+		p.addProblem(ExtraComma, start, end, "\"%c\" with nothing before it; remove it", c).replace("")
 		p.pos = end
 		return
 	case c == ';':
-		p.problem(MissingComma, start, end, "found a semicolon where a comma is expected").replace(",")
+		p.addProblem(MissingComma, start, end, "found a semicolon where a comma is expected").replace(",")
 		p.pos = end
 	default:
 		p.consumeMark()
@@ -274,36 +275,36 @@ func (s *items) separator(c byte) {
 	s.comma, s.commaEnd = start, end
 }
 
-// wrongBracket handles a closing bracket of the other kind. It returns true if the bracket matches an outer one, so
-// that the inner closing bracket is missing.
-func (s *items) wrongBracket(c byte) bool {
+// handleWrongBracket handles a closing bracket of the other kind. It returns true if the bracket matches an outer
+// one, so that the inner closing bracket is missing.
+func (s *items) handleWrongBracket(c byte) bool {
 	p := s.p
 	opening := c - 2 // in ASCII, for both kinds
-	if outer := p.open[:len(p.open)-1]; bytes.IndexByte(outer, opening) >= 0 {
-		line, column := s.opened()
-		p.problem(WrongBracket, p.pos, p.next(),
+	if outer := p.brackets[:len(p.brackets)-1]; bytes.IndexByte(outer, opening) >= 0 {
+		line, column := s.openingPosition()
+		p.addProblem(WrongBracket, p.pos, p.next(),
 			"found \"%c\", but \"%c\" must come first: it closes the bracket of line %d, column %d", c, s.closing, line, column)
 		return true
 	}
-	p.problem(WrongBracket, p.pos, p.next(), "found \"%c\" where \"%c\" is expected", c, s.closing)
+	p.addProblem(WrongBracket, p.pos, p.next(), "found \"%c\" where \"%c\" is expected", c, s.closing)
 	p.pos = p.next()
 	return false
 }
 
-func (s *items) truncated() {
+func (s *items) reportTruncated() {
 	p := s.p
 	if n := len(p.problems); n > 0 && p.problems[n-1].Cause == Truncated {
 		return // report only once for all open brackets
 	}
-	line, column := s.opened()
-	p.problem(Truncated, len(p.src), len(p.src),
+	line, column := s.openingPosition()
+	p.addProblem(Truncated, len(p.src), len(p.src),
 		"the file ends too early: \"%c\" is missing for the bracket of line %d, column %d", s.closing, line, column)
 }
 
-// opened returns the position of the current opening bracket. It scans the whole text, so it does nothing if the
-// message would be dropped.
-func (s *items) opened() (line, column int) {
-	if s.p.full() {
+// openingPosition returns the position of the current opening bracket. It scans the whole text, so it does nothing if
+// the message would be dropped.
+func (s *items) openingPosition() (line, column int) {
+	if s.p.isFull() {
 		return 0, 0
 	}
 	return (&Document{src: s.p.src}).Position(s.v.Start)
@@ -356,19 +357,19 @@ func (p *parser) peekAt(pos int) byte {
 func (p *parser) consumeMark() {
 	if end := p.next(); end > p.pos+1 {
 		c := p.peek()
-		p.problem(FullWidth, p.pos, end, "full-width %s; use \"%c\"", p.src[p.pos:end], c).replace(string(c))
+		p.addProblem(FullWidth, p.pos, end, "full-width %s; use \"%c\"", p.src[p.pos:end], c).replace(string(c))
 	}
 	p.pos = p.next()
 }
 
-// space skips white space, and reports comments and characters that look like space.
-func (p *parser) space() {
+// skipSpace skips white space, and reports comments and characters that look like space.
+func (p *parser) skipSpace() {
 	for !p.atEnd() {
 		switch c := p.src[p.pos]; {
 		case c == ' ' || c == '\n' || c == '\r' || c == '\t':
 			p.pos++
 		case commentMark(p.src[p.pos:]) != "":
-			p.comment()
+			p.reportComment()
 		default:
 			r, size := utf8.DecodeRune(p.src[p.pos:])
 			name, ok := invisible[r]
@@ -382,7 +383,7 @@ func (p *parser) space() {
 			if !ok {
 				name = lang.Say("control character U+%04X", r).Text()
 			}
-			p.problem(cause, p.pos, p.pos+size, "%s between values; use an ordinary space", name).replace(" ")
+			p.addProblem(cause, p.pos, p.pos+size, "%s between values; use an ordinary space", name).replace(" ")
 			p.pos += size
 		}
 	}
@@ -426,12 +427,12 @@ func startsComment(src []byte, pos int) bool {
 	return r != ':' && (isBoundary(r) || r == '"' || r == '\'' || fullWidth[r] != 0)
 }
 
-// comment reports a comment. Its repair also removes the blanks before it.
-func (p *parser) comment() {
+// reportComment reports a comment. Its repair also removes the blanks before it.
+func (p *parser) reportComment() {
 	start, mark := p.pos, commentMark(p.src[p.pos:])
 	end, closed := commentEnd(p.src, start)
 	p.pos = end
-	found := p.problem(Comment, start, end, "comment (%s); JSON has no comments, remove it", mark)
+	found := p.addProblem(Comment, start, end, "comment (%s); JSON has no comments, remove it", mark)
 	blanks := start - len(bytes.TrimRight(p.src[:start], " \t"))
 	switch {
 	case !closed:
@@ -508,8 +509,8 @@ func (p *parser) atWord() bool {
 	return unicode.IsLetter(r) || r == '_' || r == '$' || r == '~' || r == '.' || r == '/' && commentMark(p.src[p.pos:]) == ""
 }
 
-// run consumes word characters. A comment ends the run, but /data//dump is one word.
-func (p *parser) run() string {
+// readWord consumes word characters. A comment ends the run, but /data//dump is one word.
+func (p *parser) readWord() string {
 	start, inPath := p.pos, false
 	for p.pos < len(p.src) {
 		r, size := utf8.DecodeRune(p.src[p.pos:])
@@ -523,10 +524,10 @@ func (p *parser) run() string {
 	return string(p.src[start:p.pos])
 }
 
-// word reads numbers, true, false, null, and common substitutes for them.
-func (p *parser) word(v *Value) {
+// readConstant reads numbers, true, false, null, and common substitutes for them.
+func (p *parser) readConstant(v *Value) {
 	start, number := p.pos, p.atNumber()
-	text := p.run()
+	text := p.readWord()
 	meant := strings.ToLower(text)
 	switch meant {
 	case "none", "nil", "undefined":
@@ -541,17 +542,17 @@ func (p *parser) word(v *Value) {
 	case meant == "null":
 		v.Kind = Null
 	case slices.Contains([]string{"nan", "inf", "infinity"}, strings.TrimLeft(meant, "+-")):
-		p.problem(NotANumber, start, p.pos, "%s is no JSON value", text)
+		p.addProblem(NotANumber, start, p.pos, "%s is no JSON value", text)
 		return
 	case number:
-		p.problem(BadNumber, start, p.pos, "%s is no JSON number; put it in double quotes if it is text", quoteShort(text))
+		p.addProblem(BadNumber, start, p.pos, "%s is no JSON number; put it in double quotes if it is text", quoteShort(text))
 		return
 	default:
 		v.Kind, v.Text = String, text
-		p.problem(UnquotedValue, start, p.pos, "%s must be in double quotes", quoteShort(text)).replace(Quote(text))
+		p.addProblem(UnquotedValue, start, p.pos, "%s must be in double quotes", quoteShort(text)).replace(Quote(text))
 		return
 	}
 	if text != meant {
-		p.problem(PythonConstant, start, p.pos, "%s is no JSON; write %s", text, meant).replace(meant)
+		p.addProblem(PythonConstant, start, p.pos, "%s is no JSON; write %s", text, meant).replace(meant)
 	}
 }

@@ -75,7 +75,7 @@ func (d *Document) conclude() {
 	if d.Root != nil && len(d.Problems) > 0 {
 		d.cutCascade()
 	}
-	if len(d.Problems) > 0 && !d.repairable() {
+	if len(d.Problems) > 0 && !d.isRepairable() {
 		for i := range d.Problems {
 			d.Problems[i].Edits = nil
 		}
@@ -85,7 +85,7 @@ func (d *Document) conclude() {
 // cutCascade drops the problems behind the first problem of quotes or brackets. An unpaired quote makes its whole
 // line doubtful.
 func (d *Document) cutCascade() {
-	i := slices.IndexFunc(d.Problems, func(p Problem) bool { return slices.Contains(ending, p.Cause) })
+	i := slices.IndexFunc(d.Problems, func(p Problem) bool { return slices.Contains(fatalCauses, p.Cause) })
 	if i < 0 {
 		return
 	}
@@ -98,12 +98,12 @@ func (d *Document) cutCascade() {
 	}
 }
 
-// ending lists the causes that make all later places uncertain.
-var ending = []Cause{OpenString, WrongBracket, Truncated, ExtraData, Unexpected, TooDeep, TooMany}
+// fatalCauses lists the causes that make all later places uncertain.
+var fatalCauses = []Cause{OpenString, WrongBracket, Truncated, ExtraData, Unexpected, TooDeep, TooMany}
 
-// repairable reports whether all problems have a certain repair, and all repairs together give JSON with the same
+// isRepairable reports whether all problems have a certain repair, and all repairs together give JSON with the same
 // values.
-func (d *Document) repairable() bool {
+func (d *Document) isRepairable() bool {
 	var edits []Edit
 	for _, p := range d.Problems {
 		if !p.isCertain(d.src) {
@@ -164,7 +164,7 @@ func isEqual(v, w *Value) bool {
 // Apply applies edits. Of overlapping edits the largest is applied, of equally large edits the
 // first.
 func Apply(src []byte, edits []Edit) []byte {
-	edits = disjoint(edits)
+	edits = withoutOverlaps(edits)
 	if len(edits) == 0 {
 		return src
 	}
@@ -179,8 +179,8 @@ func Apply(src []byte, edits []Edit) []byte {
 	return out.Bytes()
 }
 
-// disjoint returns edits that do not overlap, in file order.
-func disjoint(edits []Edit) []Edit {
+// withoutOverlaps returns edits that do not overlap, in file order.
+func withoutOverlaps(edits []Edit) []Edit {
 	edits = slices.Clone(edits)
 	slices.SortFunc(edits, func(a, b Edit) int {
 		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Length, b.Length), cmp.Compare(a.Text, b.Text))

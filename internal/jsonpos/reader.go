@@ -70,7 +70,7 @@ func ReaderOf(text []byte) *Reader {
 // Kind returns the kind of the next value without reading it; Invalid at the end, and if no value
 // begins here.
 func (r *Reader) Kind() Kind {
-	switch c := r.space(); {
+	switch c := r.skipSpace(); {
 	case c == '{':
 		return Object
 	case c == '[':
@@ -91,8 +91,8 @@ func (r *Reader) Kind() Kind {
 // Object reads an object. It calls member behind every key; member must read the value. A repeated
 // key is no error.
 func (r *Reader) Object(member func(key string) error) error {
-	return r.container('{', '}', "an object", func(int) error {
-		key, err := r.key()
+	return r.readItems('{', '}', "an object", func(int) error {
+		key, err := r.readKey()
 		if err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func (r *Reader) Object(member func(key string) error) error {
 
 // Array reads an array. It calls element for every element; element must read it.
 func (r *Reader) Array(element func(index int) error) error {
-	return r.container('[', ']', "an array", func(i int) error {
+	return r.readItems('[', ']', "an array", func(i int) error {
 		r.path = append(r.path, pathStep{index: i})
 		return element(i)
 	})
@@ -117,7 +117,7 @@ func (r *Reader) Skip() error {
 	case Array:
 		return r.Array(func(int) error { return r.Skip() })
 	default:
-		_, err := r.scalar()
+		_, err := r.readScalar()
 		return err
 	}
 }
@@ -126,7 +126,7 @@ func (r *Reader) Skip() error {
 // null.
 func (r *Reader) Scalar() (Kind, string, error) {
 	kind := r.Kind()
-	text, err := r.scalar()
+	text, err := r.readScalar()
 	switch {
 	case err != nil:
 		return Invalid, "", err
@@ -140,13 +140,13 @@ func (r *Reader) Scalar() (Kind, string, error) {
 
 // Unexpected returns the error for the next value if another one is wanted.
 func (r *Reader) Unexpected(wanted string) error {
-	r.space()
+	r.skipSpace()
 	return r.unexpected(wanted)
 }
 
 // Offset returns the offset of the next value in bytes.
 func (r *Reader) Offset() int64 {
-	r.space()
+	r.skipSpace()
 	return r.offset()
 }
 
@@ -154,7 +154,7 @@ func (r *Reader) Offset() int64 {
 func (r *Reader) Value() (*Value, error) {
 	r.values = 0
 	err := r.keepText(func() (err error) {
-		r.whole, err = r.value()
+		r.whole, err = r.readValue()
 		return err
 	})
 	if err != nil {
@@ -181,7 +181,7 @@ func (r *Reader) Decode(v any) error {
 	if err == nil {
 		return nil
 	}
-	inside, at := culprit(text, reflect.TypeOf(v).Elem())
+	inside, at := findCulprit(text, reflect.TypeOf(v).Elem())
 	path, offset := append(slices.Clip(r.path), inside...), r.token+int64(at)
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return r.errorAt(offset, pathText(path), wrong.Value, "a value for "+wrong.Type.String())
@@ -192,9 +192,9 @@ func (r *Reader) Decode(v any) error {
 // maxTried limits the children of a value that culprit tries.
 const maxTried = 256
 
-// culprit finds the value that prevents decoding a text to a type: the innermost value whose
+// findCulprit finds the value that prevents decoding a text to a type: the innermost value whose
 // replacement by null or 0 helps.
-func culprit(text []byte, into reflect.Type) (path []pathStep, at int) {
+func findCulprit(text []byte, into reflect.Type) (path []pathStep, at int) {
 	v, err := ReaderOf(text).Value()
 	if err != nil {
 		return nil, 0
@@ -266,7 +266,7 @@ func decodePlain(text []byte, v any) bool {
 
 // End returns an error unless only white space follows.
 func (r *Reader) End() error {
-	if r.space(); r.pos < len(r.buf) || !errors.Is(r.err, io.EOF) {
+	if r.skipSpace(); r.pos < len(r.buf) || !errors.Is(r.err, io.EOF) {
 		return r.unexpected("the end of the file")
 	}
 	return nil
@@ -305,14 +305,14 @@ func (r *Reader) Mismatch(v *Value, wanted string) error {
 // keepText reads a value and keeps its text until the next value is read.
 func (r *Reader) keepText(read func() error) error {
 	r.token = -1
-	r.space()
+	r.skipSpace()
 	r.token, r.keeping = r.offset(), true
 	err := read()
 	r.keeping = false
 	return err
 }
 
-func (r *Reader) value() (*Value, error) {
+func (r *Reader) readValue() (*Value, error) {
 	if r.values++; r.values > MaxValues {
 		return nil, r.failedAt(r.offset(), r.path, lang.Errorf("found more than %d values, wanted fewer", MaxValues))
 	}
@@ -324,19 +324,19 @@ func (r *Reader) value() (*Value, error) {
 		err = r.Object(func(key string) error {
 			m := Member{Key: key, KeyStart: int(r.keyStart), KeyEnd: int(r.keyEnd)}
 			var err error
-			m.Value, err = r.value()
+			m.Value, err = r.readValue()
 			v.Members = append(v.Members, m)
 			return err
 		})
 	case Array:
 		err = r.Array(func(int) error {
-			e, err := r.value()
+			e, err := r.readValue()
 			v.Elems = append(v.Elems, e)
 			return err
 		})
 	default:
 		var text []byte
-		if text, err = r.scalar(); err == nil && kind == String {
+		if text, err = r.readScalar(); err == nil && kind == String {
 			v.Text = unquote(text)
 		} else if err == nil && kind != Null {
 			v.Text = string(text)
@@ -346,9 +346,9 @@ func (r *Reader) value() (*Value, error) {
 	return v, err
 }
 
-// container reads brackets with comma-separated items.
-func (r *Reader) container(opening, closing byte, what string, item func(i int) error) error {
-	if r.space() != opening {
+// readItems reads brackets with comma-separated items.
+func (r *Reader) readItems(opening, closing byte, what string, item func(i int) error) error {
+	if r.skipSpace() != opening {
 		return r.unexpected(what)
 	}
 	if !r.keeping {
@@ -360,7 +360,7 @@ func (r *Reader) container(opening, closing byte, what string, item func(i int) 
 	r.depth++
 	r.pos++
 	for i := 0; ; i++ {
-		switch c := r.space(); {
+		switch c := r.skipSpace(); {
 		case c == closing && i == 0:
 		case i == 0, c == ',':
 			if i > 0 {
@@ -381,19 +381,19 @@ func (r *Reader) container(opening, closing byte, what string, item func(i int) 
 	}
 }
 
-// key reads the key of a member and the colon behind it.
-func (r *Reader) key() (string, error) {
-	if r.space() != '"' {
+// readKey reads the key of a member and the colon behind it.
+func (r *Reader) readKey() (string, error) {
+	if r.skipSpace() != '"' {
 		return "", r.unexpected("a key in double quotes")
 	}
 	r.keyStart = r.offset()
-	text, err := r.scalar()
+	text, err := r.readScalar()
 	if err != nil {
 		return "", err
 	}
 	key := unquote(text)
 	r.keyEnd = r.offset()
-	if r.space() != ':' {
+	if r.skipSpace() != ':' {
 		return "", r.unexpected(`":"`)
 	}
 	r.pos++
@@ -482,9 +482,9 @@ func (r *Reader) errorAt(offset int64, path, found, wanted string) error {
 	return e
 }
 
-// scalar reads a value other than an object or array, and returns its text, valid until the next call.
-func (r *Reader) scalar() ([]byte, error) {
-	c := r.space()
+// readScalar reads a value other than an object or array, and returns its text, valid until the next call.
+func (r *Reader) readScalar() ([]byte, error) {
+	c := r.skipSpace()
 	start := r.offset()
 	if !r.keeping {
 		r.token = start
@@ -494,11 +494,11 @@ func (r *Reader) scalar() ([]byte, error) {
 	case c == '"':
 		err = r.stringLiteral()
 	case c == '-' || isDigit(c):
-		err = r.word(r.isNumber, "a number")
+		err = r.readWord(r.isNumber, "a number")
 	case r.Python && (c == 'N' || c == 'I'):
-		err = r.word(isNonFinite, "a number")
+		err = r.readWord(isNonFinite, "a number")
 	case c == 't' || c == 'f' || c == 'n':
-		err = r.word(isConstant, "true, false or null")
+		err = r.readWord(isConstant, "true, false or null")
 	default:
 		err = r.unexpected("a value")
 	}
@@ -533,8 +533,8 @@ func (r *Reader) stringLiteral() error {
 	}
 }
 
-// word reads letters, digits and signs, and checks them with valid.
-func (r *Reader) word(valid func([]byte) bool, wanted string) error {
+// readWord reads letters, digits and signs, and checks them with valid.
+func (r *Reader) readWord(valid func([]byte) bool, wanted string) error {
 	start := r.offset()
 	for c := r.peek(); c|0x20 >= 'a' && c|0x20 <= 'z' || isDigit(c) || c == '-' || c == '+' || c == '.'; c = r.peek() {
 		r.pos++
@@ -557,8 +557,8 @@ func isConstant(text []byte) bool {
 	return string(text) == "true" || string(text) == "false" || string(text) == "null"
 }
 
-// space skips white space and returns the byte that follows, or 0 at the end.
-func (r *Reader) space() byte {
+// skipSpace skips white space and returns the byte that follows, or 0 at the end.
+func (r *Reader) skipSpace() byte {
 	for {
 		for r.pos < len(r.buf) {
 			switch c := r.buf[r.pos]; c {

@@ -15,35 +15,35 @@ import (
 
 // literal is a string being read.
 type literal struct {
-	p       *parser
-	start   int
-	open    byte // the quote in ASCII
-	foreign bool // the opening quote is not ASCII
-	out     strings.Builder
+	p          *parser
+	start      int
+	open       byte // the quote in ASCII
+	isNonASCII bool // the opening quote is not ASCII
+	out        strings.Builder
 
-	asIs     bool    // backslashes are literal
-	hopeless bool    // an escape that cannot be repaired
-	escapes  Problem // the first bad escape, with the edits for all
-	control  []Edit  // for raw control characters
-	badUTF8  int     // offset of the first one, -1 for none
+	isRaw          bool    // backslashes are literal
+	isUnrepairable bool    // an escape that cannot be repaired
+	escapes        Problem // the first bad escape, with the edits for all
+	control        []Edit  // for raw control characters
+	badUTF8        int     // offset of the first one, -1 for none
 }
 
 // stringLiteral reads a string with any kind of quotes.
 func (p *parser) stringLiteral() string {
 	l := &literal{p: p, start: p.pos, open: p.peek(), badUTF8: -1}
 	p.pos = p.next()
-	l.foreign = p.pos > l.start+1
-	end, closed := l.find()
-	l.asIs = windowsPath(p.src[p.pos:end])
+	l.isNonASCII = p.pos > l.start+1
+	end, closed := l.findEnd()
+	l.isRaw = isWindowsPath(p.src[p.pos:end])
 	l.decode(p.src[p.pos:end])
 	p.pos = end
 	l.close(closed)
 	return l.out.String()
 }
 
-// find returns the end of the string's text. An unclosed string ends with its line, before trailing
+// findEnd returns the end of the string's text. An unclosed string ends with its line, before trailing
 // separators.
-func (l *literal) find() (end int, closed bool) {
+func (l *literal) findEnd() (end int, closed bool) {
 	src := l.p.src
 	i := l.p.pos
 	for i < len(src) && src[i] != '\n' && src[i] != '\r' {
@@ -69,7 +69,7 @@ func (l *literal) isClosing(i int) bool {
 	if c < utf8.RuneSelf {
 		return c == l.open
 	}
-	return l.foreign && l.p.peekAt(i) == l.open
+	return l.isNonASCII && l.p.peekAt(i) == l.open
 }
 
 // close consumes the closing quote and reports problems of the string.
@@ -81,47 +81,47 @@ func (l *literal) close(closed bool) {
 	var quotes *Problem
 	switch {
 	case !closed && len(bytes.TrimLeft(p.src[textEnd:], " \t\r\n")) == 0:
-		p.problem(Truncated, l.start, textEnd, "quote without partner: the file ends inside a string")
-	case !p.freeBefore(l.start) || closed && !p.freeBehind():
-		l.unpaired(l.start+1, textEnd, "quote without partner: the quotes of this line do not pair up, or text touches one from outside")
+		p.addProblem(Truncated, l.start, textEnd, "quote without partner: the file ends inside a string")
+	case !p.mayStartAt(l.start) || closed && !p.mayEndHere():
+		l.reportUnpaired(l.start+1, textEnd, "quote without partner: the quotes of this line do not pair up, or text touches one from outside")
 	case !closed:
-		l.unpaired(textEnd, textEnd, "quote without partner: the string has no closing quote on its line")
-	case l.foreign || p.pos > textEnd+1:
+		l.reportUnpaired(textEnd, textEnd, "quote without partner: the string has no closing quote on its line")
+	case l.isNonASCII || p.pos > textEnd+1:
 		at := l.start
-		if !l.foreign {
+		if !l.isNonASCII {
 			at = textEnd
 		}
 		r, size := utf8.DecodeRune(p.src[at:])
-		quotes = p.problem(FullWidth, at, at+size, "typographic quote %c; use '\"'", r)
+		quotes = p.addProblem(FullWidth, at, at+size, "typographic quote %c; use '\"'", r)
 	case l.open == '\'':
-		quotes = p.problem(SingleQuotes, l.start, p.pos, "single quotes; use double quotes")
+		quotes = p.addProblem(SingleQuotes, l.start, p.pos, "single quotes; use double quotes")
 	}
 	var whole []Edit
-	if !l.hopeless && l.badUTF8 < 0 {
+	if !l.isUnrepairable && l.badUTF8 < 0 {
 		whole = []Edit{{l.start, p.pos - l.start, Quote(l.out.String())}}
 	}
 	if quotes != nil {
 		quotes.Edits = whole
 	}
-	l.report(whole)
+	l.reportEscapes(whole)
 }
 
 // separator matches the text between a string and the next value.
 var separator = lang.Pattern(`[ \t]*[\]},:][\]}\[{", \t]`)
 
-// unpaired reports an unclosed string up to end, and suggests its line with the missing quote: before the word that
-// touches the string, or else at the first separator.
-func (l *literal) unpaired(end, textEnd int, en string) {
+// reportUnpaired reports an unclosed string up to end, and suggests its line with the missing quote: before the word
+// that touches the string, or else at the first separator.
+func (l *literal) reportUnpaired(end, textEnd int, en string) {
 	const longest = 200 // bytes
-	full := l.p.full()
-	found := l.p.problem(OpenString, l.start, end, en)
+	full := l.p.isFull()
+	found := l.p.addProblem(OpenString, l.start, end, en)
 	if full {
 		return
 	}
 	src, missing := l.p.src, textEnd
 	start := bytes.LastIndexByte(src[:l.start], '\n') + 1
 	line, _, _ := bytes.Cut(src[start:], []byte("\n"))
-	if !l.p.freeBefore(l.start) {
+	if !l.p.mayStartAt(l.start) {
 		missing = len(bytes.TrimRightFunc(src[:l.start], func(r rune) bool { return !isBoundary(r) }))
 	} else if at := separator().FindIndex(src[l.start+1 : l.p.pos]); at != nil {
 		missing = l.start + 1 + at[0]
@@ -132,14 +132,14 @@ func (l *literal) unpaired(end, textEnd int, en string) {
 	}
 }
 
-// freeBefore reports whether a string may begin at start.
-func (p *parser) freeBefore(start int) bool {
+// mayStartAt reports whether a string may begin at start.
+func (p *parser) mayStartAt(start int) bool {
 	r, size := utf8.DecodeLastRune(p.src[:start])
 	return size == 0 || isBoundary(r) || bytes.HasSuffix(p.src[:start], []byte("*/"))
 }
 
-// freeBehind reports whether a string may end before this place.
-func (p *parser) freeBehind() bool {
+// mayEndHere reports whether a string may end before this place.
+func (p *parser) mayEndHere() bool {
 	r, size := utf8.DecodeRune(p.src[p.pos:])
 	return size == 0 || isBoundary(r) || startsComment(p.src, p.pos)
 }
@@ -153,13 +153,13 @@ func isBoundary(r rune) bool {
 	return blank || r < ' ' || unicode.IsSpace(r) || r < utf8.RuneSelf && bytes.IndexByte([]byte("{}[](),:;="), byte(r)) >= 0
 }
 
-// report reports problems between the quotes.
-func (l *literal) report(whole []Edit) {
+// reportEscapes reports problems between the quotes.
+func (l *literal) reportEscapes(whole []Edit) {
 	if e := l.escapes; !e.Message.IsZero() {
-		bad := l.p.problem(BadEscape, e.Offset, e.Offset+e.Length, "%s", e.Message)
+		bad := l.p.addProblem(BadEscape, e.Offset, e.Offset+e.Length, "%s", e.Message)
 		switch {
-		case l.hopeless:
-		case l.asIs:
+		case l.isUnrepairable:
+		case l.isRaw:
 			bad.Edits = whole
 		default:
 			bad.Edits = e.Edits
@@ -167,16 +167,16 @@ func (l *literal) report(whole []Edit) {
 	}
 	if len(l.control) > 0 {
 		at := l.control[0].Offset
-		l.p.problem(ControlChar, at, at+1, "raw tab or control character in a string; write it as an escape sequence").Edits = l.control
+		l.p.addProblem(ControlChar, at, at+1, "raw tab or control character in a string; write it as an escape sequence").Edits = l.control
 	}
 	if l.badUTF8 >= 0 {
-		l.p.problem(BadUTF8, l.badUTF8, l.badUTF8+1, "the text is no UTF-8; save the file as UTF-8")
+		l.p.addProblem(BadUTF8, l.badUTF8, l.badUTF8+1, "the text is no UTF-8; save the file as UTF-8")
 	}
 }
 
-// windowsPath reports whether a string begins like C:\ and has a backslash that cannot be an
+// isWindowsPath reports whether a string begins like C:\ and has a backslash that cannot be an
 // escape: then all backslashes are literal.
-func windowsPath(body []byte) bool {
+func isWindowsPath(body []byte) bool {
 	if len(body) < 4 || body[1] != ':' || body[2] != '\\' || body[3] == '\\' {
 		return false
 	}
@@ -197,9 +197,9 @@ func (l *literal) decode(body []byte) {
 		c := body[i]
 		switch {
 		case c == '\\':
-			i += l.escape(body[i:], base+i)
+			i += l.decodeEscape(body[i:], base+i)
 		case c < ' ':
-			l.control = append(l.control, Edit{base + i, 1, escaped(rune(c))})
+			l.control = append(l.control, Edit{base + i, 1, escapeControl(rune(c))})
 			l.out.WriteByte(c)
 			i++
 		case c < utf8.RuneSelf:
@@ -220,15 +220,15 @@ const escapes = `"\/bfnrtu`
 
 var simpleEscapes = map[byte]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// escape decodes the escape sequence at the start of s and returns its length; at is the offset of s in the file.
-func (l *literal) escape(s []byte, at int) int {
+// decodeEscape decodes the escape sequence at the start of s and returns its length; at is the offset of s in the file.
+func (l *literal) decodeEscape(s []byte, at int) int {
 	if len(s) < 2 {
-		l.hopeless = true
+		l.isUnrepairable = true
 		return l.badEscape(at, 1, '\\')
 	}
 	plain, simple := simpleEscapes[s[1]]
 	switch {
-	case l.asIs && s[1] != '\\' && s[1] != '"':
+	case l.isRaw && s[1] != '\\' && s[1] != '"':
 		return l.badEscape(at, 2, '\\')
 	case simple:
 		l.out.WriteByte(plain)
@@ -244,7 +244,7 @@ func (l *literal) escape(s []byte, at int) int {
 }
 
 func (l *literal) unicodeEscape(s []byte, at int) int {
-	r, ok := hex4(s)
+	r, ok := parseHex4(s)
 	if !ok {
 		return l.badEscape(at, 2, '\\')
 	}
@@ -252,18 +252,18 @@ func (l *literal) unicodeEscape(s []byte, at int) int {
 		l.out.WriteRune(r)
 		return 6
 	}
-	if low, ok := hex4(s[6:]); ok {
+	if low, ok := parseHex4(s[6:]); ok {
 		if full := utf16.DecodeRune(r, low); full != utf8.RuneError {
 			l.out.WriteRune(full)
 			return 12
 		}
 	}
-	l.hopeless = true
+	l.isUnrepairable = true
 	l.badEscape(at, 6, utf8.RuneError)
 	return 6
 }
 
-func hex4(s []byte) (rune, bool) {
+func parseHex4(s []byte) (rune, bool) {
 	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
 		return 0, false
 	}
@@ -321,7 +321,7 @@ func Quote(s string) string {
 			b.WriteByte('\\')
 			b.WriteRune(r)
 		case r < ' ':
-			b.WriteString(escaped(r))
+			b.WriteString(escapeControl(r))
 		default:
 			b.WriteRune(r)
 		}
@@ -330,8 +330,8 @@ func Quote(s string) string {
 	return b.String()
 }
 
-// escaped returns the escape sequence of a control character.
-func escaped(r rune) string {
+// escapeControl returns the escape sequence of a control character.
+func escapeControl(r rune) string {
 	switch r {
 	case '\n':
 		return `\n`

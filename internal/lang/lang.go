@@ -205,8 +205,8 @@ type Failure interface {
 	encoding.TextMarshaler
 }
 
-// Failed returns an error as a Failure, nil for none.
-func Failed(err error) Failure {
+// AsFailure returns an error as a Failure, nil for none.
+func AsFailure(err error) Failure {
 	if err == nil {
 		return nil
 	}
@@ -308,16 +308,16 @@ type Problem struct{ Sentence }
 // Error returns the sentence in English.
 func (p Problem) Error() string { return p.String() }
 
-// Located is an error about the data of a file, such as a checksum error, that already states the place and the
+// LocatedError is an error about the data of a file, such as a checksum error, that already states the place and the
 // cause. The number of bytes read is not added to it.
-type Located interface {
+type LocatedError interface {
 	error
 	Located()
 }
 
 // IsLocated reports whether an error is, or wraps, a Located error.
 func IsLocated(err error) bool {
-	_, ok := errors.AsType[Located](err)
+	_, ok := errors.AsType[LocatedError](err)
 	return ok
 }
 

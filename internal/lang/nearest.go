@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Nearest returns the candidate that word is probably a misspelling of, the first by name of equally near ones, empty
-// if all are too far. Case and separators do not count.
+// Nearest returns the nearest candidate, of which word is probably a misspelling; of equally near candidates the first
+// by name; empty if all are too far. Case and separators do not count.
 func Nearest(word string, candidates []string) string {
 	if len(word) > longestWord {
 		return ""

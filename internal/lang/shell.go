@@ -54,7 +54,7 @@ func ShellLine(words []string) string {
 	for i, w := range words {
 		line[i] = singleQuoted(w)
 	}
-	return "eval " + printed(strings.Join(line, " "))
+	return "eval " + printfText(strings.Join(line, " "))
 }
 
 // ShellWord quotes a word for a POSIX shell: unchanged, in single quotes, or as the output of printf if it has
@@ -64,16 +64,16 @@ func ShellWord(s string) string {
 	case plainWord().MatchString(s) && !strings.HasPrefix(s, "="): // zsh expands =NAME to a path
 		return s
 	case strings.ContainsFunc(s, IsInvisible) || !utf8.ValidString(s):
-		return printed(s)
+		return printfText(s)
 	}
 	return singleQuoted(s)
 }
 
 func singleQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// printed returns a text as a command substitution of printf. Octal escapes encode invisible characters, characters
+// printfText returns a text as a command substitution of printf. Octal escapes encode invisible characters, characters
 // with a meaning for printf or in quotes, and ! (the history of bash).
-func printed(s string) string {
+func printfText(s string) string {
 	var b strings.Builder
 	b.WriteString(`"$(printf '`)
 	for i := 0; i < len(s); {
@@ -91,6 +91,6 @@ func printed(s string) string {
 	return b.String()
 }
 
-// IsInvisible reports whether a character is invisible, such as control characters and marks of text direction. Spaces of
-// all widths are not hidden.
+// IsInvisible reports whether a character is invisible, such as control characters and marks of text direction.
+// Spaces of all widths are not hidden.
 func IsInvisible(r rune) bool { return !unicode.IsPrint(r) && !unicode.Is(unicode.Zs, r) }

@@ -44,7 +44,7 @@ func (r *Report) Unfetched() int { return countUnfetched(r.Problems) }
 // Analyze finds the overflow records of a run (or of a shard), matches each with the dump of its operator and judges
 // the tensors. Data that cannot be read is a Problem and does not stop the analysis.
 func Analyze(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
-	w, err := openUnits(ctx, run, &opt, division{keyFunc: byRank, records: true})
+	w, err := openUnits(ctx, run, &opt, division{keyFunc: unitByRank, records: true})
 	if err != nil {
 		return nil, err
 	}
@@ -87,14 +87,14 @@ func Analyze(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error
 // all records of the unit.
 func (r *Report) recordsOf(ctx context.Context, u *unit, files []dumpdir.Record, opt *Options) ([]*Record, error) {
 	ops := dumpsOf(u.rounds)
-	records, problems, err := match(ctx, files, newDumps(ops), opt)
+	records, problems, err := matchRecords(ctx, files, newDumps(ops), opt)
 	if err != nil {
 		return nil, err
 	}
 	if u.IsFirst() {
 		r.Dumps, r.Total, r.Problems = r.Dumps+len(ops), r.Total+len(records), append(r.Problems, problems...)
 	}
-	records = firstOfEach(records, opt.MaxRecords)
+	records = firstPerRank(records, opt.MaxRecords)
 	findProducers(records)
 	for i, x := range records {
 		x.Place = i + 1
@@ -136,15 +136,15 @@ func sizeToRead(r *Record) (size int64) {
 // sizeOf sums the sizes of the files of tensors.
 func sizeOf(tensors []dumpdir.Tensor) int64 {
 	size := int64(0)
-	for _, group := range byFile(tensors) {
+	for _, group := range groupByFile(tensors) {
 		size += group[0].File.Size
 	}
 	return size
 }
 
-// match returns the records that show an overflow, each with its operator, ordered by rank, step and time. problems
-// are unreadable records, and records without an overflow.
-func match(ctx context.Context, files []dumpdir.Record, dumps *dumps, opt *Options) (records []*Record, problems []Problem, err error) {
+// matchRecords returns the records that show an overflow, each with its operator, ordered by rank, step and time.
+// problems are unreadable records, and records without an overflow.
+func matchRecords(ctx context.Context, files []dumpdir.Record, dumps *dumps, opt *Options) (records []*Record, problems []Problem, err error) {
 	for _, file := range files {
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
@@ -154,13 +154,13 @@ func match(ctx context.Context, files []dumpdir.Record, dumps *dumps, opt *Optio
 		}
 		f := readRecords(file)
 		if f.err != nil {
-			problems = append(problems, f.problem(f.err))
+			problems = append(problems, f.newProblem(f.err))
 			continue
 		}
 		for _, one := range f.records {
 			record, err := newRecord(f, one)
 			if err != nil {
-				p := f.problem(err)
+				p := f.newProblem(err)
 				p.Empty = true
 				problems = append(problems, p)
 				continue
@@ -177,15 +177,15 @@ func match(ctx context.Context, files []dumpdir.Record, dumps *dumps, opt *Optio
 	return records, problems, nil
 }
 
-// problem makes a problem with the file.
-func (s *recordSource) problem(err error) Problem {
+// newProblem makes a problem with the file.
+func (s *recordSource) newProblem(err error) Problem {
 	p := newProblem(s.path, err)
 	p.At, p.Place = s.at, 1
 	return p
 }
 
-// firstOfEach keeps the first n records of each rank, all if n is 0.
-func firstOfEach(records []*Record, n int) []*Record {
+// firstPerRank keeps the first n records of each rank, all if n is 0.
+func firstPerRank(records []*Record, n int) []*Record {
 	if n <= 0 {
 		return records
 	}
@@ -258,7 +258,7 @@ func (p *Producer) HasOverflow() bool {
 
 // isKnown reports whether the whole output could be read.
 func (p *Producer) isKnown() bool {
-	return len(p.Tensors) > 0 && !slices.ContainsFunc(p.Tensors, func(t Tensor) bool { return t.err != nil && !t.NotNumeric() })
+	return len(p.Tensors) > 0 && !slices.ContainsFunc(p.Tensors, func(t Tensor) bool { return t.err != nil && !t.IsNotNumeric() })
 }
 
 // Limits of the search for producers.

@@ -44,7 +44,7 @@ type HeadroomReport struct {
 	// Type is the wanted type, Limit its largest number.
 	Type  string  `json:"type"`
 	Limit float64 `json:"limit"`
-	// Headline says the most important thing, HeadlineZH in Chinese.
+	// Headline states the most important result, HeadlineZH in Chinese.
 	Headline   lang.Sentence `json:"headline"`
 	HeadlineZH string        `json:"headline_zh"`
 	// Clean is false for a run with NaN, infinities or numbers at the limit of their type: it has no rows.
@@ -55,7 +55,7 @@ type HeadroomReport struct {
 	First *int `json:"first"`
 	// Rows are the executions of operators with floating-point numbers, the smallest margin first.
 	Rows []Headroom `json:"rows"`
-	// Problems are what could not be read.
+	// Problems are the files and tensors that could not be read.
 	Problems []Problem `json:"problems"`
 	// Rounds are the rounds that were read.
 	Rounds []ScanRound `json:"rounds"`
@@ -176,7 +176,7 @@ func (r *HeadroomReport) setRows(checked *check.Report) {
 		}
 		if o := ops[executionKey{h.At, h.OpName, h.File}]; o != nil {
 			if h.OpType = cmp.Or(o.Type, h.OpType); !h.IsWide && !isKnown {
-				h.addInside(o.Headroom)
+				h.addIntermediates(o.Headroom)
 			}
 			if o.Status == recompute.Undecided {
 				why = o.Explain()
@@ -185,7 +185,7 @@ func (r *HeadroomReport) setRows(checked *check.Report) {
 		for k := range h.Margins {
 			h.Margins[k].Bits = exact.Log2(r.Limit) - h.Margins[k].Log2
 		}
-		slices.SortStableFunc(h.Margins, func(a, b Margin) int { return cmp.Compare(a.order(), b.order()) })
+		slices.SortStableFunc(h.Margins, func(a, b Margin) int { return cmp.Compare(a.sortKey(), b.sortKey()) })
 		if h.setStatus(isKnown || h.IsWide, why) {
 			r.Rows = append(r.Rows, h)
 		}
@@ -265,32 +265,32 @@ func isMask(low, high float64) bool {
 	return -low >= minFactor*math.Abs(high) && (-low == tensor.MaxFloat16 || -low == bf16.Max || -low == math.MaxFloat32)
 }
 
-// addInside adds a margin for the largest number of each class of intermediate numbers.
-func (h *Headroom) addInside(all []recompute.LargestIntermediate) {
+// addIntermediates adds a margin for the largest number of each class of intermediate numbers.
+func (h *Headroom) addIntermediates(all []recompute.LargestIntermediate) {
 	for _, x := range all {
 		h.Margins = append(h.Margins, Margin{Where: x.Class, Log2: x.Log2, IsBound: recompute.InsideOf(x.Class).IsBound, IsPart: x.IsPart})
 	}
 }
 
-// order returns the sort key of a margin: bounds come after measured margins.
-func (m *Margin) order() float64 {
+// sortKey returns the sort key of a margin: bounds come after measured margins.
+func (m *Margin) sortKey() float64 {
 	if m.IsBound {
 		return math.Inf(1)
 	}
 	return m.Bits
 }
 
-// smallest returns the smallest margin that is no bound, nil for none.
-func (h *Headroom) smallest() *Margin {
+// smallestMargin returns the smallest measured margin, nil for none.
+func (h *Headroom) smallestMargin() *Margin {
 	if len(h.Margins) == 0 || h.Margins[0].IsBound {
 		return nil
 	}
 	return &h.Margins[0]
 }
 
-// bits returns the smallest margin in bits, infinite if there is none.
-func (h *Headroom) bits() float64 {
-	if m := h.smallest(); m != nil {
+// smallestBits returns the smallest margin in bits, infinite if there is none.
+func (h *Headroom) smallestBits() float64 {
+	if m := h.smallestMargin(); m != nil {
 		return m.Bits
 	}
 	return math.Inf(1)
@@ -318,9 +318,9 @@ func (h *Headroom) setStatus(isKnown bool, why lang.Sentence) bool {
 		why = lang.Say("only its outputs are known, not the values that it accumulates: %v", why)
 	}
 	switch {
-	case h.bits() < 0:
+	case h.smallestBits() < 0:
 		h.Status = Overflows
-	case h.bits() < 1:
+	case h.smallestBits() < 1:
 		h.Status = Tight
 	case !why.IsZero():
 		h.Status, h.Reason, h.ReasonZH = HeadroomUnknown, why.String(), why.Text().Chinese()
@@ -348,7 +348,7 @@ func (r *HeadroomReport) conclude() {
 	if first >= 0 && r.Rows[first].row.Unordered && r.Counts[Overflows] > 1 {
 		first = -1
 	}
-	slices.SortStableFunc(r.Rows, func(a, b Headroom) int { return cmp.Compare(a.bits(), b.bits()) })
+	slices.SortStableFunc(r.Rows, func(a, b Headroom) int { return cmp.Compare(a.smallestBits(), b.smallestBits()) })
 	if i := slices.IndexFunc(r.Rows, func(h Headroom) bool { return h.Order == first }); i >= 0 {
 		r.First = &i
 	}
@@ -372,7 +372,7 @@ func (r *HeadroomReport) headline() lang.Sentence {
 	case r.First != nil:
 		h = &r.Rows[*r.First]
 		return lang.Say("%s; first %s: %s", head, h.Label(), h.Text())
-	case h.smallest() != nil:
+	case h.smallestMargin() != nil:
 		return lang.Say("%s; smallest margin %s: %s", head, h.Label(), h.Text())
 	}
 	return head
@@ -381,9 +381,9 @@ func (r *HeadroomReport) headline() lang.Sentence {
 // Label returns the name of the operator for people: with its type; for a module its path in the model, for a function
 // also the path of the calling module.
 func (h *Headroom) Label() string {
-	name, detail := cmp.Or(placeOf(h.OpName), h.OpName), h.OpType
+	name, detail := cmp.Or(modulePath(h.OpName), h.OpName), h.OpType
 	if call := msprobe.ParseName(h.OpName); call.Direction != "" && call.Class() == "" {
-		detail = strings.Join(h.names(), "")
+		detail = strings.Join(h.listNames(), "")
 	}
 	if detail == "" || detail == name {
 		return name
@@ -391,9 +391,9 @@ func (h *Headroom) Label() string {
 	return name + " (" + detail + ")"
 }
 
-// placeOf returns the path of a module from the name of its call: layers.7.norm of
+// modulePath returns the path of a module from the name of its call: layers.7.norm of
 // Module.layers.7.norm.RmsNorm.forward.0. It is empty for a function.
-func placeOf(api string) string {
+func modulePath(api string) string {
 	call := msprobe.ParseName(api)
 	class := call.Class()
 	_, place, ok := strings.Cut(call.Callee, ".")
@@ -406,7 +406,7 @@ func placeOf(api string) string {
 
 // Text describes the smallest margin; it is empty for an operator whose numbers are all 0.
 func (h *Headroom) Text() lang.Sentence {
-	m := h.smallest()
+	m := h.smallestMargin()
 	if m == nil {
 		return lang.Sentence{}
 	}

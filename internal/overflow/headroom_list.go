@@ -33,7 +33,7 @@ func (r *HeadroomReport) List(path string) (*List, error) {
 		if h.Status != Overflows {
 			continue
 		}
-		names := h.names()
+		names := h.listNames()
 		if len(names) == 0 {
 			lacks++
 		}
@@ -51,7 +51,7 @@ func (r *HeadroomReport) List(path string) (*List, error) {
 			widened++
 		}
 	}
-	l.Messages = []batch.Message{batch.Infof("%s: %s; these also widen %s that fit", path, lang.CountText(len(l.Types), "type"), lang.CountText(widened, "operator"))}
+	l.Messages = []batch.Message{batch.Infof("%s: %s; this list also widens %s that do not overflow", path, lang.CountText(len(l.Types), "type"), lang.CountText(widened, "operator"))}
 	return l, nil
 }
 
@@ -62,13 +62,13 @@ func sortedSet(texts []string) []string {
 	return slices.Compact(all)
 }
 
-// names returns the lines for an operator. For a call this is its module, or the nearest module around it; for an
+// listNames returns the lines for an operator. For a call this is its module, or the nearest module around it; for an
 // operator of a graph, the operators of the user's model from which the compiler made it, or its own name if neither
 // a graph nor the dump records them.
-func (h *Headroom) names() (all []string) {
+func (h *Headroom) listNames() (all []string) {
 	if msprobe.ParseName(h.OpName).Direction != "" {
 		for _, api := range slices.Backward(append(slices.Clone(h.Modules), h.OpName)) {
-			if place := placeOf(api); place != "" {
+			if place := modulePath(api); place != "" {
 				return []string{place}
 			}
 		}

@@ -31,8 +31,8 @@ const (
 // bothSigns has all kinds except NaN.
 const bothSigns = HasHigh | HasLow
 
-// negated returns the kinds after a change of sign.
-func (k Kinds) negated() Kinds {
+// negate returns the kinds after a change of sign.
+func (k Kinds) negate() Kinds {
 	s := k & HasNaN
 	if k&HasHigh != 0 {
 		s |= HasLow
@@ -172,7 +172,7 @@ func argumentsOf(op *dumpdir.Op) (a Arguments) {
 		return a
 	}
 	for i := range op.Call.Leaves {
-		v, ok := number(&op.Call.Leaves[i])
+		v, ok := argumentNumber(&op.Call.Leaves[i])
 		a.Negative = a.Negative || ok && v < 0
 		switch {
 		case !ok:
@@ -183,7 +183,7 @@ func argumentsOf(op *dumpdir.Op) (a Arguments) {
 		}
 	}
 	if typ.Class == optype.Multiply || typ.Class == optype.Divide {
-		a.Kinds |= a.Kinds.negated()
+		a.Kinds |= a.Kinds.negate()
 	}
 	a.InPlace = inPlaceTensor(op.Call)
 	return a
@@ -226,8 +226,8 @@ func limitOf(call *dumpdir.Call) float64 {
 	return tensor.MaxFloat16 * nearLimit
 }
 
-// number returns the value of a numeric argument.
-func number(l *msprobe.Leaf) (float64, bool) {
+// argumentNumber returns the value of a numeric argument.
+func argumentNumber(l *msprobe.Leaf) (float64, bool) {
 	if l.Kind != tensor.Input || l.Value == nil || l.Value.Kind != jsonpos.Number && l.Value.Kind != jsonpos.String {
 		return 0, false
 	}
@@ -324,7 +324,7 @@ func (t *Tensor) searchElements(ctx context.Context, src *tensorfile.Tensor, wan
 		}
 	}
 	if want.rows {
-		t.badElements.Rows, t.badElements.Elements = r.known(), e.known()
+		t.badElements.Rows, t.badElements.Elements = r.knownRanges(), e.knownRanges()
 	}
 	if lines && m.found.Count > 0 {
 		t.MaskedLines = &m.found
@@ -365,8 +365,8 @@ func (r *rowFinder) add(values []float64) {
 	r.at += int64(len(values))
 }
 
-// known returns the ranges, nil for too many.
-func (r *rowFinder) known() []check.Range {
+// knownRanges returns the ranges, nil for too many.
+func (r *rowFinder) knownRanges() []check.Range {
 	if len(r.ranges) > maxRowRanges {
 		return nil
 	}

@@ -119,7 +119,7 @@ func TestCovers(t *testing.T) {
 	} {
 		one := &Tensor{badElements: BadElements{Rows: c.rows, Elements: c.elements}}
 		one.Shape = c.shape
-		if got := source.covers(one); got != c.want {
+		if got := source.coversRows(one); got != c.want {
 			t.Errorf("%v %v %v: %v", c.shape, c.rows, c.elements, got)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // MergeScans merges the reports of shards into the report of a single run, or reports of different rounds. The origin
 // comes from the first report.
 func MergeScans(docs []shard.Document, reports []*ScanReport) (*ScanReport, error) {
-	seen := make(rounds)
+	seen := make(roundOwners)
 	all := *reports[0]
 	for i, r := range reports {
 		if len(r.Rounds) == 0 && len(r.Rows) > 0 {
@@ -66,7 +66,7 @@ func (r *ScanReport) joinRounds() {
 // MergeAnalyses merges the reports of shards into the report of a single run, or reports of different rounds. The
 // origin comes from the first report.
 func MergeAnalyses(docs []shard.Document, reports []*Report) (*Report, error) {
-	seen := make(rounds)
+	seen := make(roundOwners)
 	all := *reports[0]
 	for i, r := range reports {
 		for k := range r.Records {
@@ -110,11 +110,11 @@ func (in *Inputs) mergeInputs(target *[]Problem, other *Inputs, problems []Probl
 	}
 }
 
-// rounds maps rounds to the documents that contain them.
-type rounds map[dumpdir.Coordinates]*shard.Document
+// roundOwners maps rounds to the documents that contain them.
+type roundOwners map[dumpdir.Coordinates]*shard.Document
 
 // add adds a round, or returns an error if another document (but no shard) contains it.
-func (r rounds) add(d *shard.Document, at dumpdir.Coordinates) error {
+func (r roundOwners) add(d *shard.Document, at dumpdir.Coordinates) error {
 	switch other := r[at]; {
 	case other == nil:
 		r[at] = d
@@ -152,7 +152,7 @@ func (g *Group) FirstMember() int { return g.Members[0] }
 // Groups groups the records by operator, or by their ids if the operator is unknown, in the order of the first
 // members.
 func (r *Report) Groups() []Group {
-	return group(r.Records, func(r *Record) (string, dumpdir.Coordinates) {
+	return groupBy(r.Records, func(r *Record) (string, dumpdir.Coordinates) {
 		if r.Op == nil {
 			return fmt.Sprintf("%v %d %d", r.Unit, r.StreamID, r.TaskID), r.Coordinates()
 		}
@@ -162,10 +162,10 @@ func (r *Report) Groups() []Group {
 
 // Groups groups the rows by operator, in the order of the first members.
 func (r *ScanReport) Groups() []Group {
-	return group(r.Rows, func(s *ScanRow) (string, dumpdir.Coordinates) { return s.OpType + "\n" + s.OpName, s.Coordinates() })
+	return groupBy(r.Rows, func(s *ScanRow) (string, dumpdir.Coordinates) { return s.OpType + "\n" + s.OpName, s.Coordinates() })
 }
 
-func group[T any](all []T, key func(*T) (string, dumpdir.Coordinates)) []Group {
+func groupBy[T any](all []T, key func(*T) (string, dumpdir.Coordinates)) []Group {
 	var groups []Group
 	at := make(map[string]int)
 	order := make([]int, len(all)) // by step, then rank, then in the given order

@@ -77,8 +77,8 @@ func orderProblems(problems []Problem, keepPlaces bool) {
 	}
 }
 
-// Unread reports whether data could not be read.
-func (p *Problem) Unread() bool {
+// IsUnread reports whether data could not be read.
+func (p *Problem) IsUnread() bool {
 	return !p.Empty && (p.Kind == "" || p.Kind == dumpdir.Unreadable || p.Kind == dumpdir.Cut)
 }
 
@@ -86,7 +86,7 @@ func (p *Problem) Unread() bool {
 func countUnread(problems []Problem) int {
 	n := 0
 	for i := range problems {
-		if problems[i].Unread() {
+		if problems[i].IsUnread() {
 			n++
 		}
 	}
@@ -171,7 +171,7 @@ func (r *ScanReport) Outcome(bool) batch.Outcome {
 	if r.Unwritten > 0 {
 		read = lang.Say("%s, %d of memory that is never written or never read", read, r.Unwritten)
 	}
-	if r.nothingScanned() {
+	if r.hasNoFloats() {
 		read = lang.Say("%s: all tensors are empty or hold integers: no floating-point element was scanned", read)
 	}
 	o.Messages = []batch.Message{batch.Infof("%s, %s", found, read)}
@@ -223,7 +223,7 @@ var verdictAdvice = map[Verdict]lang.Text{
 		EN: "this operator overflowed: run it in FP32 (keep it out of mixed precision), lower the loss scale, or check its constants and attributes; if FP32 would not overflow, report it to the owner of the operator",
 	},
 	CameIn: {
-		EN: "the inputs are bad already: go upstream to the operators that made them",
+		EN: "the inputs already have NaN, Inf or limit values: look at the operators that produced them",
 	},
 	CameFromRank: {
 		EN: "another rank sent it: scan the dumps of the other ranks",
@@ -239,8 +239,8 @@ var verdictAdvice = map[Verdict]lang.Text{
 	},
 }
 
-// advice lists what to do about a record: by its verdict, then by the causes in its status.
-func advice(r *Record) []lang.Text {
+// adviceFor lists what to do about a record: by its verdict, then by the causes in its status.
+func adviceFor(r *Record) []lang.Text {
 	all := []lang.Text{verdictAdvice[r.Verdict]}
 	for _, s := range r.DecodeStatus() {
 		for _, e := range s.Entries {
@@ -283,15 +283,15 @@ var (
 	reasonGuess  = lang.Text{EN: "the operator is a guess, and its tensors do not confirm it"}
 )
 
-// fromRank reports whether the bad outputs of an operator with good inputs were sent by another rank. In a sum over
+// isFromRank reports whether the bad outputs of an operator with good inputs were sent by another rank. In a sum over
 // ranks only NaN must come from another rank; infinities may result from the addition.
-func fromRank(opType, name string, tensors []Tensor) bool {
+func isFromRank(opType, name string, tensors []Tensor) bool {
 	op := recompute.TypeOf(opType)
 	if opType == "" {
 		op = recompute.TypeOfCall(name)
 	}
 	return op.Noise == optype.NoiseRanks && (op.Buffer != optype.NoInput ||
-		slices.ContainsFunc(tensors, func(t Tensor) bool { return t.Bad && t.showsNaN() }))
+		slices.ContainsFunc(tensors, func(t Tensor) bool { return t.Bad && t.hasNaN() }))
 }
 
 // judge compares the inputs of an operator with its outputs. Bad inputs come from upstream; good inputs and a bad
@@ -309,27 +309,27 @@ func judge(tensors []Tensor, producers ...Producer) (v Verdict, why lang.Text) {
 		if t.Bad {
 			side.bad++
 		}
-		if t.err != nil && !t.NotNumeric() {
+		if t.err != nil && !t.IsNotNumeric() {
 			side.unread++
 		}
 	}
 	switch {
 	case in.all+out.all == 0:
-		return CannotTell, lang.Text{EN: "there are no tensors to look at"}
+		return CannotTell, lang.Text{EN: "no tensors of the operator were found"}
 	case in.bad > 0:
-		return CameIn, lang.Text{EN: "an input is bad already"}
+		return CameIn, lang.Text{EN: "an input already has NaN, Inf or limit values"}
 	case in.unread > 0:
 		return CannotTell, lang.Text{EN: "not every input could be read"}
 	case in.all == 0 && slices.ContainsFunc(producers, func(p Producer) bool { return p.HasOverflow() }):
-		return CameIn, lang.Text{EN: "an output that it reads is bad already"}
+		return CameIn, lang.Text{EN: "an input, the output of an earlier operator, already has NaN, Inf or limit values"}
 	case in.all == 0 && out.bad > 0 && len(producers) > 0 && !slices.ContainsFunc(producers, func(p Producer) bool { return !p.isKnown() || len(p.Through) > 0 }):
-		return ProducedHere, lang.Text{EN: "the outputs of other operators that it reads are clean, an output is not"}
+		return ProducedHere, lang.Text{EN: "its inputs, the outputs of earlier operators, have no NaN, Inf or limit values, but an output has"}
 	case in.all == 0 && out.bad > 0:
 		return CannotTell, lang.Text{EN: "the inputs were not dumped"}
 	case out.bad > 0:
-		return ProducedHere, lang.Text{EN: "the inputs are clean, an output is not"}
+		return ProducedHere, lang.Text{EN: "no input has NaN, Inf or limit values, but an output has"}
 	case in.all == 0 || out.all == 0 || out.unread > 0:
-		return CannotTell, lang.Text{EN: "not everything was dumped or could be read, and what there is looks clean"}
+		return CannotTell, lang.Text{EN: "the tensors that could be read have no NaN, Inf or limit values, but others are missing or unreadable"}
 	}
-	return ProcessOverflow, lang.Text{EN: "neither inputs nor outputs are bad: an intermediate value overflowed"}
+	return ProcessOverflow, lang.Text{EN: "no input or output has NaN, Inf or limit values: an intermediate value overflowed"}
 }

@@ -148,7 +148,7 @@ func newOperator(d *dump, rule Rule) *Operator {
 
 // newRecord decodes the status of a record; it returns an error for a record without an overflow.
 func newRecord(f *recordSource, r *opdebug.Record) (*Record, error) {
-	record := &Record{Occurrence: occurrenceOf(f.path, f.at, f.timestamp), Time: Time(f.timestamp), Units: r.Overflows(), Status: []uint64{},
+	record := &Record{Occurrence: occurrenceOf(f.path, f.at, f.timestamp), Time: FormatTime(f.timestamp), Units: r.Overflows(), Status: []uint64{},
 		Warnings: append(slices.Clone(f.warnings), r.Warnings...)}
 	var area *opdebug.Area
 	switch {
@@ -173,7 +173,7 @@ func newRecord(f *recordSource, r *opdebug.Record) (*Record, error) {
 	}
 	for _, a := range r.Overflows() {
 		if a.Unit != area.Unit {
-			record.Warnings = append(record.Warnings, lang.Say("%s overflowed too: status %s%s", a.Unit, hexWords(a.Status), bracketed(DecodeStatus(&a))))
+			record.Warnings = append(record.Warnings, lang.Say("%s overflowed too: status %s%s", a.Unit, hexWords(a.Status), inBrackets(DecodeStatus(&a))))
 		}
 	}
 	words := record.DecodeStatus()
@@ -195,8 +195,8 @@ func (r *Record) setLocation(a *opdebug.Area) {
 	}
 }
 
-// Time formats microseconds since 1970 as UTC, empty if unknown.
-func Time(micros uint64) string {
+// FormatTime formats microseconds since 1970 as UTC, empty if unknown.
+func FormatTime(micros uint64) string {
 	if micros == 0 || micros > 1<<53 {
 		return ""
 	}
@@ -222,8 +222,8 @@ func hexWords(words []uint64) string {
 	return strings.Join(texts, " ")
 }
 
-// meanings lists the meanings of decoded status words.
-func meanings(status []statusreg.Result) []string {
+// statusMeanings lists the meanings of decoded status words.
+func statusMeanings(status []statusreg.Result) []string {
 	var all []string
 	for _, s := range status {
 		for _, e := range s.Entries {
@@ -233,9 +233,9 @@ func meanings(status []statusreg.Result) []string {
 	return all
 }
 
-// bracketed formats the meanings of status words in brackets, if any.
-func bracketed(status []statusreg.Result) string {
-	if all := meanings(status); len(all) > 0 {
+// inBrackets formats the meanings of status words in brackets, if any.
+func inBrackets(status []statusreg.Result) string {
+	if all := statusMeanings(status); len(all) > 0 {
 		return " (" + strings.Join(all, ", ") + ")"
 	}
 	return ""
@@ -250,7 +250,7 @@ func otherFault(u opdebug.Unit, words []statusreg.Result) error {
 	numeric := func(s statusreg.Result) bool {
 		return slices.ContainsFunc(s.Entries, func(e statusreg.Entry) bool { return e.Numeric })
 	}
-	faults := meanings(words)
+	faults := statusMeanings(words)
 	if len(faults) == 0 || slices.ContainsFunc(words, numeric) {
 		return nil
 	}
@@ -290,7 +290,7 @@ func (r *Record) judge(ctx context.Context) {
 		}
 	}
 	r.Reason, r.ReasonZH = why.String(), why.Chinese()
-	r.Advice = advice(r)
+	r.Advice = adviceFor(r)
 	r.problems = tensorProblems(r.Tensors)
 }
 

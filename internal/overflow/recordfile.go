@@ -58,7 +58,7 @@ func (r *DecodedRecord) Overflowed() (yes, known bool) {
 type RecordFile struct {
 	File    *dumpdir.File
 	Records []DecodedRecord
-	// NotRecord: the file holds no record, and Why says what it is.
+	// NotRecord: the file holds no record; Reason names its contents.
 	NotRecord bool
 	Reason    lang.Sentence
 	// IsCopy: the file is the JSON copy of a record whose dump is read too.
@@ -124,8 +124,8 @@ func newRecordReader(run *dumpdir.Run) *recordReader {
 	return d
 }
 
-// read reads a file. Errors are part of the result.
-func (d *recordReader) read(file *dumpdir.File) *RecordFile {
+// readFile reads a file. Errors are part of the result.
+func (d *recordReader) readFile(file *dumpdir.File) *RecordFile {
 	path := file.Path()
 	f := &RecordFile{File: file, isUserPath: d.userPaths[path], isOnlyPath: d.single}
 	f.name, f.output = recordOf(file.Name)
@@ -144,7 +144,7 @@ func (d *recordReader) read(file *dumpdir.File) *RecordFile {
 	return f
 }
 
-// isCopy reports whether a JSON file was made from a dump that is read too. The copy is beside the dump, or in a
+// isCopy reports whether a JSON file was made from another file of the run. The copy is beside the dump, or in a
 // separate folder below the searched one.
 func (d *recordReader) isCopy(f *RecordFile) bool {
 	if f.name == f.File.Name {
@@ -225,7 +225,7 @@ func (f *RecordFile) parseJSON(data []byte) {
 func (f *RecordFile) readDump() {
 	src, err := tensorfile.Open(f.File.Path(), tensorfile.Options{Name: f.File.Name})
 	if err != nil {
-		f.readOther(err)
+		f.readUnrecognised(err)
 		return
 	}
 	defer src.Close()
@@ -233,7 +233,7 @@ func (f *RecordFile) readDump() {
 		f.readUndeclared(src)
 		return
 	}
-	for t := range outputs(src) {
+	for t := range eachOutput(src) {
 		r := f.record(t.Index)
 		if len(f.Records) == 0 {
 			r.Warnings = append(r.Warnings, src.Warnings...)
@@ -248,8 +248,8 @@ func (f *RecordFile) readDump() {
 
 var errNoOutput = lang.Errorf("the overflow record has no output")
 
-// outputs yields the outputs of a file. Each output of an OpDebug file is a record.
-func outputs(src *tensorfile.File) iter.Seq[*tensorfile.Tensor] {
+// eachOutput yields the outputs of a file. Each output of an OpDebug file is a record.
+func eachOutput(src *tensorfile.File) iter.Seq[*tensorfile.Tensor] {
 	return func(yield func(*tensorfile.Tensor) bool) {
 		for i := range src.Tensors {
 			if t := &src.Tensors[i]; t.Kind == tensor.Output && !yield(t) {
@@ -259,8 +259,8 @@ func outputs(src *tensorfile.File) iter.Seq[*tensorfile.Tensor] {
 	}
 }
 
-// readOther handles an unreadable dump: JSON, a bare payload, another file, or an error.
-func (f *RecordFile) readOther(err error) {
+// readUnrecognised handles an unreadable dump: JSON, a bare payload, another file, or an error.
+func (f *RecordFile) readUnrecognised(err error) {
 	unknown := errors.Is(err, dumpfmt.ErrNotDump)
 	if unknown && f.isUserPath {
 		if data, err := readSmall(f.File.Path()); err == nil {
@@ -374,7 +374,7 @@ func (s *recordSource) readDump(name string) {
 	if s.timestamp == 0 && src.Op != nil {
 		s.timestamp = src.Op.Time
 	}
-	for t := range outputs(src) {
+	for t := range eachOutput(src) {
 		r, err := t.Record()
 		if err != nil {
 			s.err = tensorError(t.Name, t.Kind, t.Index, err)
@@ -421,7 +421,7 @@ type DecodeSummary struct {
 	Files, Failed      int // files with records, and files with errors
 	Records, Overflows int
 	NotRecords, Copies int // files without records, and JSON copies of records that are read too
-	// Last is the last record. Why describes the last file without a record.
+	// Last is the last record. Reason describes the last file without a record.
 	Last   DecodedRecord
 	Reason lang.Sentence
 }
@@ -434,7 +434,7 @@ func Decode(ctx context.Context, run *dumpdir.Run, observe func(batch.Event), em
 	err := batch.RunUntil(ctx, batch.Options{Observe: observe}, run.Files, nil,
 		func(_ context.Context, f *dumpdir.File) (r *RecordFile) {
 			err := guard.Do(func() error {
-				r = d.read(f)
+				r = d.readFile(f)
 				return nil
 			})
 			if err != nil {

@@ -83,7 +83,7 @@ func TestRecordReader(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got[filepath.ToSlash(name)] = aboutFile(reader.read(f))
+			got[filepath.ToSlash(name)] = aboutFile(reader.readFile(f))
 		}
 		return got
 	}

@@ -333,7 +333,7 @@ func propagatedKinds(row *ScanRow, typ *optype.Type, kinds Kinds) Kinds {
 		return 0
 	}
 	if mayChangeSign(row, typ) {
-		kinds |= kinds.negated()
+		kinds |= kinds.negate()
 	}
 	return kinds
 }
@@ -358,13 +358,13 @@ func mayChangeSign(row *ScanRow, typ *optype.Type) bool {
 	return negative || row.OpType != "" && inputs == 1
 }
 
-// exceeds reports whether an output of an elementwise operator has more infinities and limits than its inputs
+// exceedsInputs reports whether an output of an elementwise operator has more infinities and limits than its inputs
 // explain, counting each element of a broadcast input as often as it is used.
-func exceeds(row *ScanRow, t *Tensor, typ *optype.Type) bool {
+func exceedsInputs(row *ScanRow, t *Tensor, typ *optype.Type) bool {
 	if typ.Class != optype.Lipschitz && typ.Class != optype.Multiply && typ.Class != optype.Divide || row.arguments.Kinds|row.arguments.MaskKinds != 0 {
 		return false
 	}
-	n, known := extremes(t)
+	n, known := countExtremes(t)
 	longest := int64(0)
 	for i := range row.Tensors {
 		in := &row.Tensors[i]
@@ -375,15 +375,15 @@ func exceeds(row *ScanRow, t *Tensor, typ *optype.Type) bool {
 			known = known && !looksLikeMask(in)
 			continue
 		}
-		k, ok := extremes(in)
+		k, ok := countExtremes(in)
 		known = known && ok
 		longest += k * max(1, typeAndCount(t).Count/max(typeAndCount(in).Count, 1))
 	}
 	return known && n > longest
 }
 
-// extremes counts infinities and elements at the limits of the type.
-func extremes(t *Tensor) (n int64, known bool) {
+// countExtremes counts infinities and elements at the limits of the type.
+func countExtremes(t *Tensor) (n int64, known bool) {
 	if t.PosInf == nil || t.NegInf == nil || t.Saturated == nil {
 		return 0, false
 	}
@@ -397,12 +397,12 @@ func (r *resolver) sourceOfOutput(row *ScanRow, t *Tensor, typ *optype.Type, in 
 	switch {
 	case typ.NoiseWay() == optype.NoiseGarbage, r.isUnwritten(&s):
 		s.cause = unwritten
-	case t.badElements.Kinds&^explained == 0 && !exceeds(row, t, typ):
+	case t.badElements.Kinds&^explained == 0 && !exceedsInputs(row, t, typ):
 		s.cause = intended
 		if row.arguments.Kinds|row.arguments.MaskKinds == 0 && in.intendedSource != nil {
 			s.row = in.intendedSource.row
 		}
-	case in.unwrittenSource != nil && (isMove(typ) || in.unwrittenSource.covers(t)):
+	case in.unwrittenSource != nil && (isMove(typ) || in.unwrittenSource.coversRows(t)):
 		s.cause, s.row = unwritten, in.unwrittenSource.row
 	case isModule && t.badElements.Kinds == HasLow && looksLikeMask(t):
 		s.cause = intended
@@ -422,9 +422,9 @@ func (r *resolver) isUnwritten(s *elementOrigin) bool {
 	})
 }
 
-// covers reports whether all bad elements of an output lie at the rows of a source. The output may lack the last axis, as
-// a sum over it does.
-func (s *elementOrigin) covers(t *Tensor) bool {
+// coversRows reports whether all bad elements of an output lie at the rows of a source. The output may lack the last
+// axis, as a sum over it does.
+func (s *elementOrigin) coversRows(t *Tensor) bool {
 	return liesWithin(t.badElements.Rows, rowsOf(t), s.rows, s.length) || liesWithin(t.badElements.Elements, t.Shape.Elements(), s.rows, s.length)
 }
 
@@ -454,12 +454,12 @@ func (s *ScanRow) judge(in *inputs) {
 	if s.Verdict != ProducedHere {
 		return
 	}
-	if fromRank(s.OpType, s.OpName, s.Tensors) {
+	if isFromRank(s.OpType, s.OpName, s.Tensors) {
 		s.Verdict = CameFromRank
 		return
 	}
 	var why lang.Text
-	switch showsNaN := slices.ContainsFunc(s.Tensors, func(t Tensor) bool { return t.Bad && t.showsNaN() }); {
+	switch showsNaN := slices.ContainsFunc(s.Tensors, func(t Tensor) bool { return t.Bad && t.hasNaN() }); {
 	case in.unwrittenSource != nil:
 		s.Verdict = FromUnwritten
 		why = lang.Say("the memory returned by %s was never written%s", nameOf(in.unwrittenSource.row), rowsText(in.unwrittenSource.rows)).Text()

@@ -77,8 +77,8 @@ type ScanReport struct {
 	shard.Origin
 }
 
-// nothingScanned reports whether the tensors that were read have no floating-point elements.
-func (r *ScanReport) nothingScanned() bool {
+// hasNoFloats reports whether the tensors that were read have no floating-point elements.
+func (r *ScanReport) hasNoFloats() bool {
 	blank := 0
 	for i := range r.Rounds {
 		blank += r.Rounds[i].Blank
@@ -143,7 +143,7 @@ type OrderSource struct {
 func Scan(ctx context.Context, run *dumpdir.Run, opt Options) (*ScanReport, error) {
 	s := &scanner{ScanReport: ScanReport{Schema: ScanSchema, Rows: []ScanRow{}, Problems: []Problem{}, Orders: []OrderSource{}, Rounds: []ScanRound{}, All: opt.All}}
 	s.addFinished(opt.Previous)
-	w, err := openUnits(ctx, run, &opt, division{keyFunc: byStep, isFinished: func(at dumpdir.Coordinates) bool { return s.finished[stepOf(at)] }})
+	w, err := openUnits(ctx, run, &opt, division{keyFunc: unitByStep, isFinished: func(at dumpdir.Coordinates) bool { return s.finished[stepOf(at)] }})
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +254,7 @@ func (s *scanner) addFinished(earlier *ScanReport) {
 		if _, known := finished[stepOf(p.At)]; !known && p.Transport {
 			return
 		}
-		if p.Unread() {
+		if p.IsUnread() {
 			finished[stepOf(p.At)] = false
 		}
 	}
@@ -301,7 +301,7 @@ func (s *scanner) listRows(u *unit, opt *Options) {
 			if !opt.Ops.Includes(op) {
 				continue
 			}
-			for _, tensors := range byFile(op.Tensors) {
+			for _, tensors := range groupByFile(op.Tensors) {
 				if tensors[0].File.Err == nil {
 					place++
 					jobs = append(jobs, scanJob{place, len(s.rows), tensors, newElementSearch(op, unwritten)})
@@ -310,7 +310,7 @@ func (s *scanner) listRows(u *unit, opt *Options) {
 			files := filesOf(op)
 			row := ScanRow{Occurrence: occurrenceOf(files[0], round.At, op.Timestamp), OpType: op.Type, OpName: op.Names()[0], Script: op.Script(), Unordered: !round.Order.IsKnown(), arguments: argumentsOf(op), op: op, round: round}
 			for _, name := range files[1:] {
-				row.Files, row.File = files, pattern(row.File, name)
+				row.Files, row.File = files, commonPattern(row.File, name)
 			}
 			s.rows, s.roundOfRow = append(s.rows, row), append(s.roundOfRow, len(s.Rounds))
 		}
@@ -328,12 +328,12 @@ func (s *scanner) listRows(u *unit, opt *Options) {
 	for place, i := range order {
 		rows[i].Place = place + 1
 	}
-	s.jobs = append(s.jobs, partOf(u, jobs, first, len(rows))...)
+	s.jobs = append(s.jobs, shardJobs(u, jobs, first, len(rows))...)
 }
 
-// partOf returns the jobs of a unit that this shard does; rows is the number of rows of the unit. Rows that share a
+// shardJobs returns the jobs of a unit that this shard does; rows is the number of rows of the unit. Rows that share a
 // file stay together.
-func partOf(u *unit, jobs []scanJob, first, rows int) []scanJob {
+func shardJobs(u *unit, jobs []scanJob, first, rows int) []scanJob {
 	if u.Of == 1 {
 		return jobs
 	}
@@ -361,14 +361,14 @@ func partOf(u *unit, jobs []scanJob, first, rows int) []scanJob {
 	sizes, keys := make([]int64, rows), make([]string, rows)
 	for _, j := range jobs {
 		sizes[head(j.row-first)] += j.cost()
-		keys[head(j.row-first)] += relative(j.tensors[0].File) + "\x00"
+		keys[head(j.row-first)] += relativePath(j.tensors[0].File) + "\x00"
 	}
 	mine := u.MarkUnits(sizes, keys)
 	return slices.DeleteFunc(jobs, func(j scanJob) bool { return !mine[head(j.row-first)] })
 }
 
-// relative returns the path of a file below the given folder, with / on all systems.
-func relative(f *dumpdir.File) string {
+// relativePath returns the path of a file below the given folder, with / on all systems.
+func relativePath(f *dumpdir.File) string {
 	rel, ok := strings.CutPrefix(f.Path(), f.Root())
 	if !ok || rel == "" {
 		return f.Name
@@ -393,7 +393,7 @@ func filesOf(op *dumpdir.Op) []string {
 		name := t.File.Path()
 		dir := store.Dir(name)
 		if i := slices.Index(dirs, dir); i >= 0 {
-			names[i] = pattern(names[i], name)
+			names[i] = commonPattern(names[i], name)
 			continue
 		}
 		names, dirs = append(names, name), append(dirs, dir)
@@ -401,8 +401,8 @@ func filesOf(op *dumpdir.Op) []string {
 	return names
 }
 
-// pattern returns the common prefix of two paths, or of a pattern and a path, as a pattern.
-func pattern(a, b string) string {
+// commonPattern returns the common prefix of two paths, or of a pattern and a path, as a pattern.
+func commonPattern(a, b string) string {
 	a, _, _ = strings.Cut(a, "*")
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
@@ -437,8 +437,8 @@ func (s *scanner) add(j scanJob, tensors []Tensor) {
 	}
 }
 
-// collectRows collects the rows with opened tensors, without good rows unless all are wanted. Documents to be merged keep
-// Place.
+// collectRows collects the rows with opened tensors, without good rows unless all are wanted. Documents to be merged
+// keep Place.
 func (s *scanner) collectRows(keepPlaces bool) *ScanReport {
 	for key, bad := range s.files {
 		r := &s.Rounds[key.round]

@@ -96,10 +96,10 @@ func TestOrdinaryValues(t *testing.T) {
 	text := tensorOf(tensor.Input, tensor.String, nil, &tensor.UnsupportedType{DType: tensor.String})
 	unknown := tensorOf(tensor.Input, 99, nil, &tensor.UnsupportedType{DType: 99})
 	in, out := tensorOf(tensor.Input, tensor.Float32, traces, nil), tensorOf(tensor.Output, tensor.Float32, bad, nil)
-	if got, _ := judge([]Tensor{in, text, out}); got != ProducedHere || in.Bad || !text.NotNumeric() {
+	if got, _ := judge([]Tensor{in, text, out}); got != ProducedHere || in.Bad || !text.IsNotNumeric() {
 		t.Errorf("%s", got)
 	}
-	if got, _ := judge([]Tensor{in, unknown, out}); got != CannotTell || unknown.NotNumeric() {
+	if got, _ := judge([]Tensor{in, unknown, out}); got != CannotTell || unknown.IsNotNumeric() {
 		t.Errorf("%s", got)
 	}
 	broken := tensorOf(tensor.Output, tensor.Float16, nil, errors.New("cut"))

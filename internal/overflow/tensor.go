@@ -113,8 +113,8 @@ func isBad(s *tensor.Stats, d tensor.DType) bool {
 	return s.NonFinite() > 0 || s.Saturated > 0 && !hasOrdinaryLimits(d)
 }
 
-// showsNaN reports whether elements are NaN.
-func (t *Tensor) showsNaN() bool {
+// hasNaN reports whether elements are NaN.
+func (t *Tensor) hasNaN() bool {
 	return t.NaN != nil && *t.NaN > 0 || t.BadStatistic != nil && math.IsNaN(float64(*t.BadStatistic))
 }
 
@@ -144,9 +144,9 @@ func hasOrdinaryLimits(d tensor.DType) bool {
 	return d.Host() != tensor.HostFloat16 && d.Host() != tensor.HostFloat32 && d.Host() != tensor.HostFloat64 && !d.Host().Complex()
 }
 
-// NotNumeric reports whether elements of the tensor's type cannot overflow, such as strings, so that they need not be
+// IsNotNumeric reports whether elements of the tensor's type cannot overflow, such as strings, so that they need not be
 // read.
-func (t *Tensor) NotNumeric() bool {
+func (t *Tensor) IsNotNumeric() bool {
 	var unsupported *tensor.UnsupportedType
 	_, named := tensor.ParseDType(t.DType)
 	return errors.As(t.err, &unsupported) && named
@@ -164,7 +164,7 @@ func tensorProblems(tensors []Tensor) []Problem {
 			all = append(all, p)
 		}
 		switch {
-		case t.err == nil || t.NotNumeric() || errors.Is(t.err, tensorfile.ErrNoData) || t.file.Err != nil || t.file.Size == 0:
+		case t.err == nil || t.IsNotNumeric() || errors.Is(t.err, tensorfile.ErrNoData) || t.file.Err != nil || t.file.Size == 0:
 		case t.unopened:
 			all = append(all, newProblem(t.file.Path(), t.err))
 		case !isCut:
@@ -182,11 +182,11 @@ func tensorError(name string, kind tensor.Kind, index int, err error) error {
 func (t *Tensor) hasNoFloats() bool {
 	n, known := t.Shape.Count()
 	d, ok := tensor.ParseDType(t.DType)
-	return known && n == 0 || ok && d.Host().Integer() || t.NotNumeric()
+	return known && n == 0 || ok && d.Host().Integer() || t.IsNotNumeric()
 }
 
-// fromTable returns tensors with statistics from a table. Tensors of a table that could not be read are left out.
-func fromTable(tensors []dumpdir.Tensor, want elementSearch) []Tensor {
+// tensorsFromTable returns tensors with statistics from a table. Tensors of a table that could not be read are left out.
+func tensorsFromTable(tensors []dumpdir.Tensor, want elementSearch) []Tensor {
 	all := make([]Tensor, 0, len(tensors))
 	for i := range tensors {
 		t := &tensors[i]
@@ -218,7 +218,7 @@ func tableStats(s *dumpdir.Statistics) *tensor.Stats {
 	if stats.Count == 0 && s.Shape != nil {
 		stats.Count, _ = s.Shape.Count()
 	}
-	stats.Max, stats.Min, stats.Mean = cmp.Or(finite(s, dumpdir.Max), finite(s, dumpdir.FiniteMax)), cmp.Or(finite(s, dumpdir.Min), finite(s, dumpdir.FiniteMin)), finite(s, dumpdir.Mean)
+	stats.Max, stats.Min, stats.Mean = cmp.Or(finiteStatistic(s, dumpdir.Max), finiteStatistic(s, dumpdir.FiniteMax)), cmp.Or(finiteStatistic(s, dumpdir.Min), finiteStatistic(s, dumpdir.FiniteMin)), finiteStatistic(s, dumpdir.Mean)
 	for _, what := range shownStatistics {
 		v, ok := s.Values.Get(what)
 		switch {
@@ -229,7 +229,7 @@ func tableStats(s *dumpdir.Statistics) *tensor.Stats {
 			stats.PosInf = max(1, stats.PosInf)
 		case math.IsInf(v, -1):
 			stats.NegInf = max(1, stats.NegInf)
-		case (what == dumpdir.Max || what == dumpdir.Min) && atLimit(s.DType, v):
+		case (what == dumpdir.Max || what == dumpdir.Min) && isAtLimit(s.DType, v):
 			stats.Saturated = 1
 		}
 	}
@@ -255,14 +255,14 @@ func firstShown(s *dumpdir.Statistics, stats *tensor.Stats) float64 {
 		return math.Inf(1)
 	case stats.NegInf > 0:
 		return math.Inf(-1)
-	case stats.Max != nil && atLimit(s.DType, *stats.Max):
+	case stats.Max != nil && isAtLimit(s.DType, *stats.Max):
 		return *stats.Max
 	}
 	return *stats.Min
 }
 
-// finite returns a statistic of the finite elements, nil if the table has none.
-func finite(s *dumpdir.Statistics, what dumpdir.Statistic) *float64 {
+// finiteStatistic returns a statistic of the finite elements, nil if the table has none.
+func finiteStatistic(s *dumpdir.Statistics, what dumpdir.Statistic) *float64 {
 	v := s.Number(what)
 	if v == nil || math.IsNaN(*v) || math.IsInf(*v, 0) {
 		return nil
@@ -270,8 +270,8 @@ func finite(s *dumpdir.Statistics, what dumpdir.Statistic) *float64 {
 	return v
 }
 
-// atLimit reports whether a value is at the limit of a type. Values in tables have at least six digits.
-func atLimit(d tensor.DType, v float64) bool {
+// isAtLimit reports whether a value is at the limit of a type. Values in tables have at least six digits.
+func isAtLimit(d tensor.DType, v float64) bool {
 	const digits = 2e-6
 	low, high := tensor.Limits(d)
 	if hasOrdinaryLimits(d) {
@@ -288,7 +288,7 @@ func readTensors(ctx context.Context, tensors []dumpdir.Tensor) (all []Tensor, u
 	files := new(tensorfile.Pool)
 	defer files.Close()
 	unread = true
-	for _, group := range byFile(tensors) {
+	for _, group := range groupByFile(tensors) {
 		read := readFile(ctx, files, group, elementSearch{})
 		for i := range read {
 			unread = unread && read[i].unopened
@@ -306,8 +306,7 @@ func sortTensors(all []Tensor) {
 	})
 }
 
-// byFile groups tensors by file.
-func byFile(tensors []dumpdir.Tensor) [][]dumpdir.Tensor {
+func groupByFile(tensors []dumpdir.Tensor) [][]dumpdir.Tensor {
 	var groups [][]dumpdir.Tensor
 	at := make(map[*dumpdir.File]int)
 	for _, t := range tensors {
@@ -334,7 +333,7 @@ func readFile(ctx context.Context, files *tensorfile.Pool, tensors []dumpdir.Ten
 	}
 	file := tensors[0].File
 	if tensors[0].Table {
-		return fromTable(tensors, want)
+		return tensorsFromTable(tensors, want)
 	}
 	src, err := openFile(files, file, tensors[0].Member)
 	if err != nil {
@@ -351,7 +350,7 @@ func readFile(ctx context.Context, files *tensorfile.Pool, tensors []dumpdir.Ten
 	if len(all) == 1 && len(tensors) == 1 {
 		all[0].badElements.IsMask = isMaskArgument(&tensors[0], want.call)
 		if tensors[0].Statistics != nil && errors.Is(all[0].err, tensorfile.ErrNoData) {
-			all = fromTable(tensors, want)
+			all = tensorsFromTable(tensors, want)
 		} else if all[0].Stats != nil {
 			all[0].clearUnwritten(tensors[0].Statistics)
 		}

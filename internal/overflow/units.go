@@ -10,8 +10,8 @@ import (
 	"dumptool/internal/store"
 )
 
-// unitList is a run, divided into independent units. A shard does whole units; units larger than the share of a shard are
-// divided among several.
+// unitList is a run, divided into independent units. A shard does whole units; units larger than the share of a shard
+// are divided among several.
 type unitList struct {
 	*dumpdir.Run
 	opt       *Options
@@ -52,7 +52,7 @@ func openUnits(ctx context.Context, run *dumpdir.Run, opt *Options, d division) 
 	w := &unitList{Run: run, opt: opt, unitByKey: make(map[string]*unit), unitOf: d.keyFunc(run, opt)}
 	w.problems = problemsOf(run.Problems, run, &opt.Select)
 	for _, round := range run.Select(opt.Select) {
-		u := w.unit(round.At)
+		u := w.unitFor(round.At)
 		u.rounds = append(u.rounds, round)
 		for _, size := range round.FileSizes() {
 			u.size += size
@@ -60,7 +60,7 @@ func openUnits(ctx context.Context, run *dumpdir.Run, opt *Options, d division) 
 	}
 	for _, r := range run.Records {
 		if d.records && opt.Select.Includes(r.At) {
-			w.unit(r.At).size += r.File.Size
+			w.unitFor(r.At).size += r.File.Size
 		}
 	}
 	w.divide()
@@ -82,8 +82,8 @@ func openUnits(ctx context.Context, run *dumpdir.Run, opt *Options, d division) 
 	return w, nil
 }
 
-// unit returns the unit of a round or a record.
-func (w *unitList) unit(at dumpdir.Coordinates) *unit {
+// unitFor returns the unit of a round or a record.
+func (w *unitList) unitFor(at dumpdir.Coordinates) *unit {
 	key := w.unitOf(at)
 	u := w.unitByKey[key]
 	if u == nil {
@@ -110,14 +110,14 @@ func (w *unitList) isListed() bool {
 	return slices.ContainsFunc(w.units, func(u *unit) bool { return u.size > 0 })
 }
 
-// byStep makes a unit of each step of a rank, for scans, which examine rounds separately.
-func byStep(*dumpdir.Run, *Options) func(dumpdir.Coordinates) string {
+// unitByStep makes a unit of each step of a rank, for scans, which examine rounds separately.
+func unitByStep(*dumpdir.Run, *Options) func(dumpdir.Coordinates) string {
 	return func(at dumpdir.Coordinates) string { return at.Rank + "\x00" + at.Step }
 }
 
-// byRank makes a unit of each rank, for analyses, which search the dump of a record's operator in its folder and
+// unitByRank makes a unit of each rank, for analyses, which search the dump of a record's operator in its folder and
 // below. Ranks with nested folders form one unit.
-func byRank(run *dumpdir.Run, opt *Options) func(dumpdir.Coordinates) string {
+func unitByRank(run *dumpdir.Run, opt *Options) func(dumpdir.Coordinates) string {
 	group := make(map[string]string) // another rank of the same unit
 	var head func(rank string) string
 	head = func(rank string) string {

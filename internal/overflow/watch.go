@@ -60,8 +60,8 @@ type Change struct {
 	Index int          `json:"index"`
 	DType tensor.DType `json:"dtype"`
 	Shape tensor.Shape `json:"shape"`
-	// Elements counts the elements that differ, of Total elements. Ranges are the first runs of them, each with the
-	// first and the last element in storage order; NumRanges counts all runs.
+	// Elements counts the differing elements, of Total elements. Ranges are the first runs of differing elements,
+	// each with the first and the last element in storage order; NumRanges counts all runs.
 	Elements  int64      `json:"elements"`
 	Total     int64      `json:"of"`
 	Ranges    [][2]int64 `json:"ranges"`
@@ -196,7 +196,7 @@ func watchedOps(round *dumpdir.Round, ops *dumpdir.NameSet) []*watchedOp {
 	}
 	var all []*watchedOp
 	for _, w := range byName {
-		w.sort()
+		w.sortDumps()
 		if ops == nil || slices.ContainsFunc(w.dumps, func(d watchDump) bool { _, ok := ops.Match(w.name, d.op.Name, d.after); return ok }) {
 			all = append(all, w)
 		}
@@ -268,8 +268,8 @@ func splitWatch(op string, known map[string]bool) (after, name string, ok bool) 
 	return after, name, ok
 }
 
-// sort sorts the dumps by time, the dump of the operator itself first, and drops older dumps.
-func (w *watchedOp) sort() {
+// sortDumps sorts the dumps by time, the dump of the operator itself first, and drops older dumps.
+func (w *watchedOp) sortDumps() {
 	slices.SortStableFunc(w.dumps, func(a, b watchDump) int {
 		return cmp.Or(cmp.Compare(a.op.Timestamp, b.op.Timestamp), strings.Compare(a.after, b.after))
 	})
@@ -310,7 +310,7 @@ func (w *watchedOp) compare(ctx context.Context) watchResult {
 		}
 		var found []Change
 		err := guard.Do(func() (err error) {
-			found, err = w.changes(ctx, &w.dumps[before], d)
+			found, err = w.compareDumps(ctx, &w.dumps[before], d)
 			return err
 		})
 		if err != nil {
@@ -326,8 +326,8 @@ func (w *watchedOp) compare(ctx context.Context) watchResult {
 	return r
 }
 
-// changes compares the outputs of two dumps.
-func (w *watchedOp) changes(ctx context.Context, before, d *watchDump) ([]Change, error) {
+// compareDumps compares the outputs of two dumps.
+func (w *watchedOp) compareDumps(ctx context.Context, before, d *watchDump) ([]Change, error) {
 	files := new(tensorfile.Pool)
 	defer files.Close()
 	old, err := openOutputs(files, before.op)
@@ -349,7 +349,7 @@ func (w *watchedOp) changes(ctx context.Context, before, d *watchDump) ([]Change
 			Op: w.name, OpType: d.op.Type, After: d.after, Before: before.after, Timestamp: d.op.Timestamp,
 			File: d.op.Tensors[0].File.Path(), BeforeFile: before.op.Tensors[0].File.Path(),
 			Kind: t.Kind, Index: t.Index, DType: t.DType, Shape: append(tensor.Shape{}, t.Shape...), Size: t.Size}
-		if err := c.find(ctx, old.tensors[i], t); err != nil {
+		if err := c.findDifferences(ctx, old.tensors[i], t); err != nil {
 			return nil, err
 		}
 		if c.Bytes > 0 {
@@ -373,7 +373,7 @@ func (o *outputFiles) close() {
 
 func openOutputs(files *tensorfile.Pool, op *dumpdir.Op) (*outputFiles, error) {
 	o := new(outputFiles)
-	for _, tensors := range byFile(op.Tensors) {
+	for _, tensors := range groupByFile(op.Tensors) {
 		if tensors[0].Table {
 			o.close()
 			return nil, lang.Errorf("it holds statistics, no tensors")
@@ -394,8 +394,8 @@ func openOutputs(files *tensorfile.Pool, op *dumpdir.Op) (*outputFiles, error) {
 	return o, nil
 }
 
-// find finds the elements that differ between a tensor before and now.
-func (c *Change) find(ctx context.Context, before, after *tensorfile.Tensor) error {
+// findDifferences finds the elements that differ between a tensor before and now.
+func (c *Change) findDifferences(ctx context.Context, before, after *tensorfile.Tensor) error {
 	for _, t := range []*tensorfile.Tensor{before, after} {
 		if t.Err != nil {
 			return lang.Errorf("%s: %w", t, t.Err)
@@ -421,7 +421,7 @@ func (c *Change) find(ctx context.Context, before, after *tensorfile.Tensor) err
 			}
 		}
 		if !bytes.Equal(old[:n], is[:n]) {
-			c.block(e, at, old[:n], is[:n])
+			c.addBlock(e, at, old[:n], is[:n])
 		}
 	}
 	return nil
@@ -444,8 +444,8 @@ func newElementMap(t *tensorfile.Tensor) elementMap {
 	return elementMap{max(1, bits/8), max(1, 8/bits), all, t.DType}
 }
 
-// block adds the differing elements in a block of whole elements that starts at byte at.
-func (c *Change) block(e elementMap, at int64, old, is []byte) {
+// addBlock adds the differing elements in a block of whole elements that starts at byte at.
+func (c *Change) addBlock(e elementMap, at int64, old, is []byte) {
 	for i := int64(0); i < int64(len(is)); i += e.bytes {
 		end := min(i+e.bytes, int64(len(is)))
 		if bytes.Equal(old[i:end], is[i:end]) {
@@ -460,7 +460,7 @@ func (c *Change) block(e elementMap, at int64, old, is []byte) {
 			}
 			if c.Bytes == 0 {
 				c.FirstByte = at + k
-				c.OldValue, c.NewValue = e.text(old[i:end]), e.text(is[i:end])
+				c.OldValue, c.NewValue = e.formatElement(old[i:end]), e.formatElement(is[i:end])
 			}
 			c.Bytes++
 		}
@@ -482,9 +482,9 @@ func (c *Change) addRuns(first, last int64) {
 	}
 }
 
-// text formats an element as a number. Elements that are no numbers, and 64-bit integers, which a float64 cannot
-// represent, are formatted as hex bytes.
-func (e elementMap) text(element []byte) string {
+// formatElement formats an element as a number. Elements that are no numbers, and 64-bit integers, which a float64
+// cannot represent, are formatted as hex bytes.
+func (e elementMap) formatElement(element []byte) string {
 	dec, err := tensor.NewDecoder(e.dtype)
 	if err != nil || e.dtype.Packed() || len(element) < int(e.bytes) || dec.Host().Complex() || dec.Host() == tensor.HostInt64 || dec.Host() == tensor.HostUint64 {
 		return fmt.Sprintf("0x%x", element)

@@ -49,7 +49,7 @@ func TestChangeProperties(t *testing.T) {
 		e := elementMap{int64(size), 1, int64(len(is) / size), dtype}
 		for at := 0; at < len(is); {
 			end := min(len(is), at+size*rapid.IntRange(1, 5).Draw(t, "block"))
-			got.block(e, int64(at), old[at:end], is[at:end])
+			got.addBlock(e, int64(at), old[at:end], is[at:end])
 			at = end
 		}
 		var want Change
@@ -82,7 +82,7 @@ func TestChangeProperties(t *testing.T) {
 // TestChangeOfPacked: elements of four bits, two per byte.
 func TestChangeOfPacked(t *testing.T) {
 	var c Change
-	c.block(elementMap{1, 2, 5, tensor.Int4}, 0, []byte{0, 0, 0}, []byte{0, 1, 7})
+	c.addBlock(elementMap{1, 2, 5, tensor.Int4}, 0, []byte{0, 0, 0}, []byte{0, 1, 7})
 	if c.Elements != 3 || fmt.Sprint(c.Ranges) != "[[2 4]]" || c.OldValue != "0x00" || c.NewValue != "0x01" {
 		t.Errorf("%+v", c)
 	}

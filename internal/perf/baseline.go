@@ -52,8 +52,8 @@ func statusOf(o *Operator, th *Thresholds) Status {
 // advise lists the findings about an operator.
 func advise(o *Operator, th *Thresholds) []Advice {
 	var all []Advice
-	if grewIn(o, PLDByte, th.Grow, th.MinBytes) {
-		all = append(all, repeatedMoves(o))
+	if hasGrownIn(o, PLDByte, th.Grow, th.MinBytes) {
+		all = append(all, adviseRepeatedMoves(o))
 	}
 	for _, c := range []struct {
 		code   Code
@@ -62,21 +62,21 @@ func advise(o *Operator, th *Thresholds) []Advice {
 		n, mcu := o.Get(c.column), o.Get(MCU)
 		switch {
 		case o.Before != nil:
-			if grewIn(o, c.column, th.Grow, th.MinCycles) {
-				all = append(all, conflictsGrew(o, c.code, c.column))
+			if hasGrownIn(o, c.column, th.Grow, th.MinCycles) {
+				all = append(all, adviseConflictGrowth(o, c.code, c.column))
 			}
-		case n.Known && mcu.N > 0 && th.Conflict.atLeast(n.N, mcu.N):
-			all = append(all, conflicts(o, c.code, c.column))
+		case n.Known && mcu.N > 0 && th.Conflict.isReached(n.N, mcu.N):
+			all = append(all, adviseConflicts(o, c.code, c.column))
 		}
 	}
 	if o.Cores != nil && o.Cores.isUneven(th.Imbalance, th.MinCycles) {
-		all = append(all, imbalance(o))
+		all = append(all, adviseImbalance(o))
 	}
 	return all
 }
 
-// grewIn reports whether a counter grew since the baseline.
-func grewIn(o *Operator, c Column, share Ratio, minimum int64) bool {
+// hasGrownIn reports whether a counter grew since the baseline.
+func hasGrownIn(o *Operator, c Column, share Ratio, minimum int64) bool {
 	before, after := o.BaselineCount(c), o.Get(c)
 	return before.Known && after.Known && share.hasGrown(before.N, after.N, minimum)
 }
@@ -122,7 +122,7 @@ func (f FailOn) failuresOf(o *Operator) []string {
 // Thresholds holds the limits of classes and findings. They are ours: HPAA's manual gives none.
 type Thresholds struct {
 	// Busy is the share of mcu_cycle from which a unit is busy. Lead is the ratio of moves to
-	// maths, or of maths to moves, from which one of them leads.
+	// maths from which moves lead, and of maths to moves from which maths lead.
 	Busy Ratio `json:"busy"`
 	Lead Ratio `json:"lead"`
 	// Half is the share of mcu_cycle below which the units together do little, and the overlap
@@ -148,9 +148,9 @@ type Thresholds struct {
 // DefaultThresholds returns the default thresholds.
 func DefaultThresholds() Thresholds {
 	return Thresholds{
-		Busy: ratio("0.6"), Lead: ratio("1.25"), Half: ratio("0.5"), Small: ratio("0.15"), Wait: ratio("0.25"), Conflict: ratio("0.1"),
-		Grow: ratio("0.05"), Regress: ratio("0.05"), MinBytes: 4096, MinCycles: 1000,
-		Imbalance: ratio("1.25"), Unstable: ratio("1.25"),
+		Busy: mustRatio("0.6"), Lead: mustRatio("1.25"), Half: mustRatio("0.5"), Small: mustRatio("0.15"), Wait: mustRatio("0.25"), Conflict: mustRatio("0.1"),
+		Grow: mustRatio("0.05"), Regress: mustRatio("0.05"), MinBytes: 4096, MinCycles: 1000,
+		Imbalance: mustRatio("1.25"), Unstable: mustRatio("1.25"),
 	}
 }
 

@@ -170,8 +170,8 @@ func columnOf(heading string) (Column, bool) {
 	return 0, false
 }
 
-// errMissing returns the error for a missing required column.
-func errMissing(column, heading string) error {
+// missingColumnError returns the error for a missing required column.
+func missingColumnError(column, heading string) error {
 	return lang.Errorf("no column %s in the first line, %q", column, lang.Clip(heading))
 }
 
@@ -218,7 +218,7 @@ func parseCount(text string) (Count, error) {
 	if n, err := strconv.ParseUint(text, 10, 63); err == nil { // nearly all cells
 		return count(int64(n)), nil
 	}
-	digits, exponent, err := decimal(text)
+	digits, exponent, err := splitDecimal(text)
 	if err != nil {
 		return Count{}, err
 	}
@@ -236,8 +236,8 @@ func parseCount(text string) (Count, error) {
 	return Count{}, lang.Errorf("%s is larger than %d", lang.Clip(text), int64(math.MaxInt64))
 }
 
-// decimal splits a number into its digits, without zeros at both ends, and its power of ten.
-func decimal(text string) (digits string, exponent int, err error) {
+// splitDecimal splits a number into its digits, without zeros at both ends, and its power of ten.
+func splitDecimal(text string) (digits string, exponent int, err error) {
 	wrong := lang.Errorf("%s is no number", lang.Clip(text))
 	mantissa, power, hasPower := strings.Cut(strings.ToLower(text), "e")
 	if hasPower {
@@ -262,9 +262,9 @@ func decimal(text string) (digits string, exponent int, err error) {
 	return short, exponent + len(digits) - len(short), nil
 }
 
-// sum returns the sum of plus minus the sum of minus, all non-negative. It is exact except that it
+// sumDifference returns the sum of plus minus the sum of minus, all non-negative. It is exact except that it
 // saturates at math.MinInt64; ok is false above math.MaxInt64.
-func sum(plus, minus []int64) (n int64, ok bool) {
+func sumDifference(plus, minus []int64) (n int64, ok bool) {
 	for len(plus) > 0 || len(minus) > 0 {
 		// Adding the number whose sign opposes n cannot overflow.
 		if len(plus) > 0 && (n < 0 || len(minus) == 0) {
@@ -282,8 +282,8 @@ func sum(plus, minus []int64) (n int64, ok bool) {
 	return n, true
 }
 
-// total adds counts; an unknown count makes the sum unknown. ok is false on overflow.
-func total(counts ...Count) (c Count, ok bool) {
+// sumCounts adds counts; an unknown count makes the sum unknown. ok is false on overflow.
+func sumCounts(counts ...Count) (c Count, ok bool) {
 	plus := make([]int64, len(counts))
 	for i, c := range counts {
 		if !c.Known {
@@ -291,7 +291,7 @@ func total(counts ...Count) (c Count, ok bool) {
 		}
 		plus[i] = c.N
 	}
-	n, ok := sum(plus, nil)
+	n, ok := sumDifference(plus, nil)
 	return count(n), ok
 }
 
@@ -304,7 +304,7 @@ const ratioDigits = 9
 
 // ParseRatio parses a ratio.
 func ParseRatio(text string) (Ratio, error) {
-	digits, exponent, err := decimal(strings.TrimSpace(text))
+	digits, exponent, err := splitDecimal(strings.TrimSpace(text))
 	switch {
 	case err != nil:
 		return Ratio{}, err
@@ -326,8 +326,8 @@ func ParseRatio(text string) (Ratio, error) {
 	return r, nil
 }
 
-// ratio parses a constant; it panics if text is no ratio.
-func ratio(text string) Ratio {
+// mustRatio parses a constant; it panics if text is no ratio.
+func mustRatio(text string) Ratio {
 	r, err := ParseRatio(text)
 	if err != nil {
 		panic(err)
@@ -365,8 +365,8 @@ func compareProducts(a, b, c, d uint64) int {
 // compare compares x with r*y, both from 0.
 func (r Ratio) compare(x, y int64) int { return compareProducts(uint64(x), r.den, uint64(y), r.num) }
 
-// atLeast reports whether x >= r*y.
-func (r Ratio) atLeast(x, y int64) bool { return r.compare(x, y) >= 0 }
+// isReached reports whether x >= r*y.
+func (r Ratio) isReached(x, y int64) bool { return r.compare(x, y) >= 0 }
 
 // hasGrown reports whether a non-negative number grew by more than the share r, and by at least minimum.
 func (r Ratio) hasGrown(before, after, minimum int64) bool {

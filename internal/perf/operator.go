@@ -32,8 +32,8 @@ type Operator struct {
 	Status Status
 }
 
-// at returns the name and number of the operator.
-func (o *Operator) at() occurrence { return occurrence{o.Name, o.Occurrence} }
+// occurrence returns the name and number of the operator.
+func (o *Operator) occurrence() occurrence { return occurrence{o.Name, o.Occurrence} }
 
 // BaselineCount returns a counter of the baseline, unknown without a baseline.
 func (o *Operator) BaselineCount(c Column) Count {
@@ -78,20 +78,20 @@ type DerivedCounters struct {
 	ExposedData, ExposedCompute, HiddenData Count
 	// DDRBytes counts the bytes of all DMA channels.
 	DDRBytes Count
-	// Inconsistent: units overlap longer than one of them ran. Nil if unknown.
+	// Inconsistent: two units overlap longer than one unit ran. Nil if unknown.
 	Inconsistent *bool
 }
 
 // derive computes the derived numbers. A sum beyond int64 is an error.
 func derive(c *Counters) (d DerivedCounters, err error) {
-	bytes, ok := total(c.Get(dma0c0Byte), c.Get(dma0c1Byte), c.Get(dma1c0Byte), c.Get(dma1c1Byte))
+	bytes, ok := sumCounts(c.Get(dma0c0Byte), c.Get(dma0c1Byte), c.Get(dma1c0Byte), c.Get(dma1c1Byte))
 	if d.DDRBytes = bytes; !ok {
 		return DerivedCounters{}, lang.Errorf("the sum of the bytes of the DMA channels exceeds int64")
 	}
 	v, m, t := c.Get(VME), c.Get(MME), c.Get(MTE)
 	vm, tm, vt, a := c.Get(PalVMEMME), c.Get(PalMTEMME), c.Get(PalVMEMTE), c.Get(PalTotal)
 	if v.Known && m.Known && vm.Known {
-		exclusive, ok := sum([]int64{v.N, m.N}, []int64{vm.N})
+		exclusive, ok := sumDifference([]int64{v.N, m.N}, []int64{vm.N})
 		if !ok {
 			return DerivedCounters{}, lang.Errorf("the sum of vme_cycle and mme_cycle exceeds int64")
 		}
@@ -100,7 +100,7 @@ func derive(c *Counters) (d DerivedCounters, err error) {
 	if !d.Compute.Known || !t.Known || !tm.Known || !vt.Known || !a.Known {
 		return d, nil
 	}
-	exclusive, ok := sum([]int64{v.N, m.N, t.N, a.N}, []int64{vm.N, tm.N, vt.N})
+	exclusive, ok := sumDifference([]int64{v.N, m.N, t.N, a.N}, []int64{vm.N, tm.N, vt.N})
 	if !ok {
 		return DerivedCounters{}, lang.Errorf("the sum of the cycles of VME, MME and MTE exceeds int64")
 	}
@@ -245,16 +245,16 @@ func classify(o *Operator, th *Thresholds) Verdict {
 			v.Evidence = append(v.Evidence, evidenceWrapped)
 		}
 		return v
-	case th.Wait.atLeast(o.Get(SynWait).N, mcu):
+	case th.Wait.isReached(o.Get(SynWait).N, mcu):
 		return Verdict{Class: ClassSync, Confidence: Medium, Evidence: []string{SynWait.String()}}
-	case !th.Half.atLeast(o.Union.N, mcu):
+	case !th.Half.isReached(o.Union.N, mcu):
 		return Verdict{Class: ClassControl, Confidence: Medium, Evidence: []string{evidenceUnion}}
 	}
-	return balance(o, th)
+	return classifyBalance(o, th)
 }
 
-// balance classifies an operator by moves and maths.
-func balance(o *Operator, th *Thresholds) Verdict {
+// classifyBalance classifies an operator by moves and maths.
+func classifyBalance(o *Operator, th *Thresholds) Verdict {
 	mcu, moveCycles, maths := o.Get(MCU).N, o.Get(MTE).N, o.Compute.N
 	unit := "mme"
 	if o.Get(VME).N > o.Get(MME).N {
@@ -263,8 +263,8 @@ func balance(o *Operator, th *Thresholds) Verdict {
 	both := []string{MTE.String(), evidenceCompute}
 	data := Verdict{Class: ClassData, Confidence: High, Evidence: both}
 	compute := Verdict{Class: ClassCompute, Confidence: High, Evidence: []string{evidenceCompute, MTE.String(), unit}, Unit: unit}
-	busyMoves, busyMaths := th.Busy.atLeast(moveCycles, mcu), th.Busy.atLeast(maths, mcu)
-	dataLeads, computeLeads := th.Lead.atLeast(moveCycles, maths), th.Lead.atLeast(maths, moveCycles)
+	busyMoves, busyMaths := th.Busy.isReached(moveCycles, mcu), th.Busy.isReached(maths, mcu)
+	dataLeads, computeLeads := th.Lead.isReached(moveCycles, maths), th.Lead.isReached(maths, moveCycles)
 	switch shorter := o.shorter(); {
 	case busyMoves && dataLeads:
 		return data
@@ -272,7 +272,7 @@ func balance(o *Operator, th *Thresholds) Verdict {
 		return compute
 	case busyMoves && busyMaths:
 		return Verdict{Class: ClassBalanced, Confidence: Medium, Evidence: both}
-	case th.Small.atLeast(shorter, mcu) && !th.Half.atLeast(o.HiddenData.N, shorter):
+	case th.Small.isReached(shorter, mcu) && !th.Half.isReached(o.HiddenData.N, shorter):
 		return Verdict{Class: ClassSerial, Confidence: Medium, Evidence: []string{evidenceOverlap}}
 	case dataLeads:
 		data.Confidence = Low
@@ -306,8 +306,8 @@ func shortNumber(x float64) string {
 // factorText formats a factor.
 func factorText(x float64) string { return "x " + strconv.FormatFloat(x, 'f', 2, 64) }
 
-// factor formats after/before with a leading blank; empty if before is 0.
-func factor(after, before int64) string {
+// growthFactor formats after/before with a leading blank; empty if before is 0.
+func growthFactor(after, before int64) string {
 	if before == 0 {
 		return ""
 	}
@@ -328,25 +328,25 @@ func bytesText(n int64) lang.Text {
 	return lang.Text{EN: text, ZH: text}
 }
 
-func repeatedMoves(o *Operator) Advice {
+func adviseRepeatedMoves(o *Operator) Advice {
 	before, after := o.Before.Get(PLDByte).N, o.Get(PLDByte).N
-	return Advice{RepeatedMoves, lang.Say("pld moved %s, %s before%s: repeated moves; change schedule or tiling", bytesText(after), bytesText(before), factor(after, before))}
+	return Advice{RepeatedMoves, lang.Say("pld moved %s, %s before%s: repeated moves; change schedule or tiling", bytesText(after), bytesText(before), growthFactor(after, before))}
 }
 
 // buffers maps the codes of bank conflicts to the buffers.
 var buffers = map[Code]string{L1Conflicts: "L1", IMBConflicts: "IMB"}
 
-func conflictsGrew(o *Operator, code Code, c Column) Advice {
+func adviseConflictGrowth(o *Operator, code Code, c Column) Advice {
 	before, after := o.Before.Get(c).N, o.Get(c).N
-	return Advice{code, lang.Say("bank conflicts at %[1]s take %[2]d cycles, %[3]d before%[4]s: smaller %[1]s tiles", buffers[code], after, before, factor(after, before))}
+	return Advice{code, lang.Say("bank conflicts at %[1]s take %[2]d cycles, %[3]d before%[4]s: smaller %[1]s tiles", buffers[code], after, before, growthFactor(after, before))}
 }
 
-func conflicts(o *Operator, code Code, c Column) Advice {
+func adviseConflicts(o *Operator, code Code, c Column) Advice {
 	n, mcu := o.Get(c).N, o.Get(MCU).N
 	return Advice{code, lang.Say("bank conflicts at %[1]s take %[2]d of %[3]d cycles (%[4]s): smaller %[1]s tiles", buffers[code], n, mcu, percent(n, mcu))}
 }
 
-func imbalance(o *Operator) Advice {
+func adviseImbalance(o *Operator) Advice {
 	c := o.Cores
 	return Advice{Imbalance, lang.Say("core %d takes %d cycles, the mean of %d cores is %s (%s): split the work evenly", c.Slowest, c.Cycles, c.NumKnown, shortNumber(c.Mean()), factorText(*c.Imbalance()))}
 }

@@ -186,8 +186,8 @@ func (r *Report) ListedOperators() []*Operator {
 	return all
 }
 
-// RowLimit returns the operators that a report for people shows.
-func (r *Report) RowLimit() []*Operator {
+// ShownOperators returns the operators that a report for people shows.
+func (r *Report) ShownOperators() []*Operator {
 	all := r.ListedOperators()
 	return all[:r.NumShown(len(all))]
 }
@@ -203,7 +203,7 @@ func (r *Report) NumShown(n int) int {
 // Analyze reads and analyses the tables. An unreadable table is a problem; the error is for a
 // missing path, a baseline without a table, and a cancelled context.
 func Analyze(ctx context.Context, opt Options) (*Report, error) {
-	current, err := load(ctx, &opt, opt.Paths)
+	current, err := loadTables(ctx, &opt, opt.Paths)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +223,7 @@ func Analyze(ctx context.Context, opt Options) (*Report, error) {
 	r.judge(selected, before)
 	r.addNotes(current, selected)
 	r.rank()
-	for _, o := range r.RowLimit() {
+	for _, o := range r.ShownOperators() {
 		r.TopNames = append(r.TopNames, o.Name)
 	}
 	if len(r.Problems) > 0 {
@@ -236,7 +236,7 @@ func Analyze(ctx context.Context, opt Options) (*Report, error) {
 }
 
 func (r *Report) readBaseline(ctx context.Context, mode DumpMode, selected *selection) (*selection, error) {
-	then, err := load(ctx, &r.Options, []string{r.Baseline})
+	then, err := loadTables(ctx, &r.Options, []string{r.Baseline})
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +254,7 @@ func (r *Report) readBaseline(ctx context.Context, mode DumpMode, selected *sele
 	r.Problems = append(append(r.Problems, then.Problems...), before.problems...)
 	r.BaselineSummary = &BaselineSummary{Files: then.Files, Total: before.total, Missing: []string{}}
 	for _, o := range before.rows {
-		if !selected.occurrences[o.at()] {
+		if !selected.occurrences[o.occurrence()] {
 			r.BaselineSummary.Missing = append(r.BaselineSummary.Missing, o.Name)
 		}
 	}
@@ -274,7 +274,7 @@ func (r *Report) addNotes(current *tables, selected *selection) {
 	if len(r.Unknown) > 0 {
 		r.addNote(NoteColumns, "unknown columns: %s", strings.Join(r.Unknown, ", "))
 	}
-	if n, columns := r.withoutClass(); n > 0 {
+	if n, columns := r.countWithoutClass(); n > 0 {
 		r.addNote(NoteNoClass, "no class for %s without %s", lang.CountText(n, "operator"), strings.Join(columns, ", "))
 	}
 	if len(selected.unmatched) > 0 {
@@ -295,8 +295,8 @@ func (r *Report) addNotes(current *tables, selected *selection) {
 	}
 }
 
-// withoutClass counts the operators of class unknown and lists their missing columns.
-func (r *Report) withoutClass() (n int, columns []string) {
+// countWithoutClass counts the operators of class unknown and lists their missing columns.
+func (r *Report) countWithoutClass() (n int, columns []string) {
 	for _, o := range r.Operators {
 		if o.Class != ClassUnknown {
 			continue
@@ -347,11 +347,11 @@ func selectOperators(t *tables, opt *Options) *selection {
 		o.Name = opt.Filter.Rename(o.Row.Name)
 		seen[o.Name]++
 		o.Occurrence, o.At = seen[o.Name], index
-		if !o.bad {
+		if !o.isUnusable {
 			index++
 		}
 		switch reason := skip(o.Name); {
-		case reason != "" && !o.bad:
+		case reason != "" && !o.isUnusable:
 			c.hidden = append(c.hidden, SkippedOperator{o.Name, reason})
 		case reason == "":
 			c.add(o)
@@ -370,13 +370,13 @@ func selectOperators(t *tables, opt *Options) *selection {
 
 // add adds an operator, or a problem with its numbers.
 func (c *selection) add(o *Operator) {
-	c.occurrences[o.at()] = true
-	if o.bad {
+	c.occurrences[o.occurrence()] = true
+	if o.isUnusable {
 		return
 	}
 	var err error
 	if o.DerivedCounters, err = derive(&o.Counters); err == nil {
-		all, ok := sum([]int64{c.total, o.Get(MCU).N}, nil)
+		all, ok := sumDifference([]int64{c.total, o.Get(MCU).N}, nil)
 		if ok {
 			c.total, c.rows = all, append(c.rows, o)
 			return
@@ -391,14 +391,14 @@ func (r *Report) judge(current, before *selection) {
 	known := make(map[occurrence]*Row)
 	if before != nil {
 		for _, o := range before.rows {
-			known[o.at()] = o.Row
+			known[o.occurrence()] = o.Row
 		}
 	}
 	for _, o := range current.rows {
-		o.Before = known[o.at()]
+		o.Before = known[o.occurrence()]
 		switch {
 		case before == nil:
-		case o.Before == nil && before.occurrences[o.at()]: // its line was unusable
+		case o.Before == nil && before.occurrences[o.occurrence()]: // its line was unusable
 			o.Status = Unknown
 		default:
 			o.Status = statusOf(o, &r.Thresholds)
@@ -445,7 +445,7 @@ var sortKeys = map[SortKey]func(o *Operator) Count{
 	SortPLD:  func(o *Operator) Count { return o.Get(PLDByte) },
 	SortWait: func(o *Operator) Count { return o.Get(SynWait) },
 	SortConflict: func(o *Operator) Count {
-		both, ok := total(o.Get(L1Conflict), o.Get(IMConflict))
+		both, ok := sumCounts(o.Get(L1Conflict), o.Get(IMConflict))
 		if !ok {
 			return count(math.MaxInt64)
 		}

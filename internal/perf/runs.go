@@ -126,7 +126,7 @@ type cycles struct {
 func cyclesOf(rows []Row) []cycles {
 	var all []cycles
 	for i := range rows {
-		if mcu := rows[i].Get(MCU); !rows[i].bad && mcu.Known {
+		if mcu := rows[i].Get(MCU); !rows[i].isUnusable && mcu.Known {
 			all = append(all, cycles{rows[i].Name, mcu.N})
 		}
 	}
@@ -187,8 +187,7 @@ type occurrence struct {
 	k    int
 }
 
-// occurrences numbers rows.
-func occurrences(rows []Row) []occurrence {
+func numberOccurrences(rows []Row) []occurrence {
 	seen := make(map[string]int)
 	all := make([]occurrence, len(rows))
 	for i := range rows {
@@ -198,8 +197,8 @@ func occurrences(rows []Row) []occurrence {
 	return all
 }
 
-// onCore is an operator on one core.
-type onCore struct {
+// coreRow is an operator on one core.
+type coreRow struct {
 	core int
 	row  *Row
 }
@@ -208,19 +207,19 @@ type onCore struct {
 // the slowest core with the bytes of all cores. Sums that overflow are problems.
 func foldCores(cores []coreFile, tables []*table) (rows []Row, stats []*Cores, problems []Problem) {
 	var order []occurrence
-	all := make(map[occurrence][]onCore)
+	all := make(map[occurrence][]coreRow)
 	for i, t := range tables {
-		for k, at := range occurrences(t.rows) {
+		for k, at := range numberOccurrences(t.rows) {
 			if all[at] == nil {
 				order = append(order, at)
 			}
-			all[at] = append(all[at], onCore{cores[i].core, &t.rows[k]})
+			all[at] = append(all[at], coreRow{cores[i].core, &t.rows[k]})
 		}
 	}
 	for _, at := range order {
 		row, stat, err := foldRow(cores, all[at])
 		if err != nil {
-			row.bad = true
+			row.isUnusable = true
 			problems = append(problems, Problem{row.File, row.Line, 0, lang.Error(err)})
 		}
 		rows, stats = append(rows, row), append(stats, stat)
@@ -229,14 +228,14 @@ func foldCores(cores []coreFile, tables []*table) (rows []Row, stats []*Cores, p
 }
 
 // foldRow merges an operator's rows on the cores.
-func foldRow(cores []coreFile, onCores []onCore) (Row, *Cores, error) {
+func foldRow(cores []coreFile, onCores []coreRow) (Row, *Cores, error) {
 	stat := &Cores{Slowest: -1}
 	for _, c := range cores {
-		if !slices.ContainsFunc(onCores, func(o onCore) bool { return o.core == c.core }) {
+		if !slices.ContainsFunc(onCores, func(o coreRow) bool { return o.core == c.core }) {
 			stat.Absent = append(stat.Absent, c.core)
 		}
 	}
-	usable := slices.DeleteFunc(slices.Clone(onCores), func(o onCore) bool { return o.row.bad })
+	usable := slices.DeleteFunc(slices.Clone(onCores), func(o coreRow) bool { return o.row.isUnusable })
 	if len(usable) == 0 {
 		return *onCores[0].row, nil, nil
 	}
@@ -253,7 +252,7 @@ func foldRow(cores []coreFile, onCores []onCore) (Row, *Cores, error) {
 		cycles = append(cycles, mcu.N)
 	}
 	row := *slowest.row
-	all, ok := sum(cycles, nil)
+	all, ok := sumDifference(cycles, nil)
 	if !ok {
 		return row, nil, lang.Errorf("the sum of the mcu_cycle of %d cores exceeds int64", len(cycles))
 	}
@@ -266,7 +265,7 @@ func foldRow(cores []coreFile, onCores []onCore) (Row, *Cores, error) {
 		for _, o := range usable {
 			each = append(each, o.row.Get(c))
 		}
-		bytes, ok := total(each...)
+		bytes, ok := sumCounts(each...)
 		if !ok {
 			return row, nil, lang.Errorf("the sum of the %s of %d cores exceeds int64", c, len(each))
 		}

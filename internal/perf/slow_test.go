@@ -321,7 +321,7 @@ func TestSum(t *testing.T) {
 				want.Add(want, x)
 			}
 		}
-		got, ok := sum(lists[0], lists[1])
+		got, ok := sumDifference(lists[0], lists[1])
 		if !want.IsInt64() && want.Sign() < 0 {
 			want.SetInt64(math.MinInt64)
 		}

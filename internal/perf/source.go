@@ -97,7 +97,7 @@ func findInFolder(path string) (*tableFolder, error) {
 
 // listFolder lists the tables in a folder, nil if it has none.
 func listFolder(folder string) (*tableFolder, error) {
-	names, err := natural(folder)
+	names, err := listNatural(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func listFolder(folder string) (*tableFolder, error) {
 	if s.table == "" && len(s.cores) == 0 {
 		return nil, nil
 	}
-	names, err = natural(store.Join(folder, runsFolder))
+	names, err = listNatural(store.Join(folder, runsFolder))
 	for _, name := range names {
 		if strings.HasSuffix(name, tableSuffix) {
 			s.runs = append(s.runs, store.Join(folder, runsFolder, name))
@@ -126,8 +126,8 @@ func listFolder(folder string) (*tableFolder, error) {
 	return s, err
 }
 
-// natural lists the files of a folder in natural order; none if the folder is missing.
-func natural(folder string) ([]string, error) {
+// listNatural lists the files of a folder in natural order; none if the folder is missing.
+func listNatural(folder string) ([]string, error) {
 	if info, err := store.Stat(folder); errors.Is(err, os.ErrNotExist) || err == nil && !info.IsDir() {
 		return nil, nil
 	}
@@ -173,8 +173,8 @@ func (s *tableFolder) mode() DumpMode {
 	return ModePlain
 }
 
-// file is a table to read.
-type file struct {
+// tableFile is a table to read.
+type tableFile struct {
 	path string
 	// runsName is the name for rows of a table of runs without names; empty for a table of
 	// operators, which must have names.
@@ -189,10 +189,10 @@ type tableResult struct {
 }
 
 // readAll reads tables concurrently and returns them by path.
-func readAll(ctx context.Context, workers int, files []file) (map[string]tableResult, error) {
+func readAll(ctx context.Context, workers int, files []tableFile) (map[string]tableResult, error) {
 	all := make(map[string]tableResult, len(files))
 	err := batch.Run(ctx, batch.Options{Workers: workers}, files, nil,
-		func(_ context.Context, f file) tableResult {
+		func(_ context.Context, f tableFile) tableResult {
 			var t *table
 			err := safefile.Read(f.path, func(in safefile.Input) (err error) {
 				t, err = readTable(in, f.path, f.runsName)
@@ -210,16 +210,16 @@ func readAll(ctx context.Context, workers int, files []file) (map[string]tableRe
 }
 
 // files returns the tables of a source.
-func (s *tableFolder) files() []file {
-	var all []file
+func (s *tableFolder) files() []tableFile {
+	var all []tableFile
 	if s.table != "" {
-		all = append(all, file{path: s.table})
+		all = append(all, tableFile{path: s.table})
 	}
 	for _, c := range s.cores {
-		all = append(all, file{path: c.path})
+		all = append(all, tableFile{path: c.path})
 	}
 	for _, path := range s.runs {
-		all = append(all, file{path, strings.TrimSuffix(store.Base(path), tableSuffix)})
+		all = append(all, tableFile{path, strings.TrimSuffix(store.Base(path), tableSuffix)})
 	}
 	return all
 }
@@ -235,13 +235,13 @@ type tables struct {
 	mode    DumpMode
 }
 
-// load reads the tables at some paths.
-func load(ctx context.Context, opt *Options, paths []string) (*tables, error) {
+// loadTables reads the tables at some paths.
+func loadTables(ctx context.Context, opt *Options, paths []string) (*tables, error) {
 	sources, err := findSources(paths)
 	if err != nil {
 		return nil, err
 	}
-	var files []file
+	var files []tableFile
 	for _, s := range sources {
 		files = append(files, s.files()...)
 	}
@@ -263,7 +263,7 @@ func load(ctx context.Context, opt *Options, paths []string) (*tables, error) {
 }
 
 func (t *tables) add(s *tableFolder, read map[string]tableResult, th *Thresholds) {
-	main := t.open(s.table, read)
+	main := t.openTable(s.table, read)
 	missing := t.missing
 	cores, perCore := t.openCores(s, read)
 	var all []*Operator
@@ -289,8 +289,8 @@ func (t *tables) add(s *tableFolder, read map[string]tableResult, th *Thresholds
 	t.Operators = append(t.Operators, all...)
 }
 
-// open returns a table of operators, nil if it is missing or unreadable.
-func (t *tables) open(path string, read map[string]tableResult) *table {
+// openTable returns a table of operators, nil if it is missing or unreadable.
+func (t *tables) openTable(path string, read map[string]tableResult) *table {
 	if path == "" {
 		return nil
 	}
@@ -332,7 +332,7 @@ func (t *tables) openCores(s *tableFolder, read map[string]tableResult) (cores [
 			t.Problems = append(t.Problems, Problem{File: c.path, What: lang.Say("core %d was read already, from %s", c.core, cores[i].path)})
 			continue
 		}
-		if one := t.open(c.path, read); one != nil {
+		if one := t.openTable(c.path, read); one != nil {
 			cores, all = append(cores, c), append(all, one)
 			t.Cores = append(t.Cores, c.core)
 		}
@@ -359,7 +359,7 @@ func (t *tables) noteAbsent(cores []coreFile, rows []Row, stats []*Cores) {
 // joinCores adds the core statistics to the operators of a table.
 func joinCores(all []*Operator, rows []Row, stats []*Cores) {
 	byName := make(map[occurrence]*Cores)
-	for i, at := range occurrences(rows) {
+	for i, at := range numberOccurrences(rows) {
 		byName[at] = stats[i]
 	}
 	seen := make(map[string]int)

@@ -59,8 +59,8 @@ type Row struct {
 	table *table
 	// cells is the text of all cells of the line; empty unless the table has unknown columns.
 	cells string
-	// bad: the line is unusable; it still counts as an occurrence of the name.
-	bad bool
+	// isUnusable: the line is unusable; it still counts as an occurrence of the name.
+	isUnusable bool
 }
 
 // UnknownColumns returns the cells of the unknown columns, nil for none.
@@ -103,7 +103,7 @@ type table struct {
 // runsName; without runsName such a table is unusable.
 func readTable(r io.Reader, file, runsName string) (*table, error) {
 	t := &table{file: file}
-	in := &lines{r: bufio.NewReader(r)}
+	in := &lineReader{r: bufio.NewReader(r)}
 	first, long, err := in.next()
 	for err == nil && strings.TrimSpace(strings.TrimPrefix(first, "\ufeff")) == "" {
 		first, long, err = in.next()
@@ -159,15 +159,15 @@ func (t *table) readHeadings(line string, hasNoNames bool) error {
 	}
 	switch {
 	case !seen[nameColumn] && !hasNoNames:
-		return errMissing(nameColumn, line)
+		return missingColumnError(nameColumn, line)
 	case !t.columns.has(MCU):
-		return errMissing(MCU.String(), line)
+		return missingColumnError(MCU.String(), line)
 	}
 	return nil
 }
 
 // readRows reads the lines below the headings.
-func (t *table) readRows(in *lines, runsName string) error {
+func (t *table) readRows(in *lineReader, runsName string) error {
 	var cells []string
 	for {
 		line, long, err := in.next()
@@ -194,7 +194,7 @@ func (t *table) readRows(in *lines, runsName string) error {
 		}
 		if err != nil {
 			t.problems = append(t.problems, Problem{t.file, in.number, column, lang.Error(err)})
-			row.bad, row.Counters = true, Counters{}
+			row.isUnusable, row.Counters = true, Counters{}
 		} else if len(t.unknown) > 0 {
 			row.cells = line
 		}
@@ -236,15 +236,15 @@ func (r *Row) read(cells []string) (column int, err error) {
 // maxLine is the longest line, in bytes.
 const maxLine = 1 << 20
 
-// lines reads a table line by line: a quoted cell cannot contain a line end, so a damaged quote
+// lineReader reads a table line by line: a quoted cell cannot contain a line end, so a damaged quote
 // costs only its line.
-type lines struct {
+type lineReader struct {
 	r      *bufio.Reader
 	number int // of the last line, from 1
 }
 
 // next returns the next line without its line end; long: the line was cut at maxLine bytes.
-func (l *lines) next() (text string, long bool, err error) {
+func (l *lineReader) next() (text string, long bool, err error) {
 	var b []byte
 	for {
 		part, err := l.r.ReadSlice('\n')
@@ -279,7 +279,7 @@ func splitLine(cells []string, line string) ([]string, error) {
 			line = after
 			continue
 		}
-		cell, after, err := quoted(rest[1:])
+		cell, after, err := cutQuoted(rest[1:])
 		if err != nil {
 			return cells, err
 		}
@@ -292,8 +292,8 @@ func splitLine(cells []string, line string) ([]string, error) {
 	}
 }
 
-// quoted returns a quoted cell behind its opening quote, and the text behind the closing quote.
-func quoted(text string) (cell, after string, err error) {
+// cutQuoted returns a quoted cell behind its opening quote, and the text behind the closing quote.
+func cutQuoted(text string) (cell, after string, err error) {
 	for {
 		before, rest, found := strings.Cut(text, `"`)
 		cell += before

@@ -17,7 +17,7 @@ func cellsOf(t *table) string {
 	for i := range t.rows {
 		row := &t.rows[i]
 		fmt.Fprintf(&b, "%s", row.Name)
-		if row.bad {
+		if row.isUnusable {
 			b.WriteString(" bad")
 		}
 		for _, c := range []Column{MCU, VME, IMConflict} {
@@ -171,7 +171,7 @@ func FuzzReadTable(f *testing.F) {
 		var want []Row
 		for i := range got.rows {
 			row := got.rows[i]
-			if row.bad || strings.ContainsAny(row.Name, "\r\n") {
+			if row.isUnusable || strings.ContainsAny(row.Name, "\r\n") {
 				continue
 			}
 			row.UnknownColumns()

@@ -37,7 +37,7 @@ func Read(in io.Reader, maxSize int64) (v any, size int, err error) {
 		return nil, 0, &FormatError{Off: maxSize, Problem: lang.Say("the file is larger than %d MiB", maxSize>>20)}
 	}
 	m := new(Dialect).newMachine(data)
-	m.strict = true
+	m.isStrict = true
 	return m.run()
 }
 
@@ -82,8 +82,8 @@ const (
 type machine struct {
 	dialect *Dialect
 	data    []byte
-	// strict: values left on the stack and bytes after the pickle are errors.
-	strict bool
+	// isStrict: values left on the stack and bytes after the pickle are errors.
+	isStrict bool
 	// opcode is the current instruction; start is its offset, pos the offset of the next byte.
 	opcode     string
 	start, pos int
@@ -92,14 +92,14 @@ type machine struct {
 	marks []int
 	memo  map[uint64]any
 	// memory is the number of bytes that may still be allocated.
-	memory  int64
-	stopped bool
-	err     error
+	memory    int64
+	isStopped bool
+	err       error
 }
 
 // run executes the program and returns its value and its size in bytes.
 func (m *machine) run() (v any, size int, err error) {
-	for !m.stopped && m.err == nil {
+	for !m.isStopped && m.err == nil {
 		m.step()
 	}
 	if v = m.result(); m.err != nil {
@@ -131,7 +131,7 @@ func (m *machine) step() {
 func (m *machine) errorAtOpcode() error {
 	var refused *RefusedError
 	if !errors.As(m.err, &refused) {
-		return &FormatError{Off: int64(m.start), Opcode: m.opcode, Problem: lang.Error(m.err), cut: errors.Is(m.err, io.ErrUnexpectedEOF)}
+		return &FormatError{Off: int64(m.start), Opcode: m.opcode, Problem: lang.Error(m.err), isTruncated: errors.Is(m.err, io.ErrUnexpectedEOF)}
 	}
 	if refused.Opcode == "" {
 		refused.Off, refused.Opcode = int64(m.start), m.opcode
@@ -144,9 +144,9 @@ func (m *machine) result() any {
 	v := m.pop()
 	switch {
 	case m.err != nil:
-	case m.strict && len(m.stack)+len(m.marks) > 0:
+	case m.isStrict && len(m.stack)+len(m.marks) > 0:
 		m.fail("found %d unused values, wanted none", len(m.stack)+len(m.marks))
-	case m.strict && m.pos < len(m.data):
+	case m.isStrict && m.pos < len(m.data):
 		m.fail("found %d bytes after the end, wanted none", len(m.data)-m.pos)
 	default:
 		c := checker{make(map[any]int)}
@@ -160,14 +160,14 @@ func (m *machine) fail(format string, args ...any) { m.failWith(lang.Errorf(form
 
 // setTruncated sets the error of a truncated pickle.
 func (m *machine) setTruncated(format string, args ...any) {
-	m.failWith(cutError{lang.Say(format, args...)})
+	m.failWith(truncatedError{lang.Say(format, args...)})
 }
 
-// cutError is the problem of a truncated pickle.
-type cutError struct{ lang.Sentence }
+// truncatedError is the problem of a truncated pickle.
+type truncatedError struct{ lang.Sentence }
 
-func (e cutError) Error() string { return e.String() }
-func (e cutError) Unwrap() error { return io.ErrUnexpectedEOF }
+func (e truncatedError) Error() string { return e.String() }
+func (e truncatedError) Unwrap() error { return io.ErrUnexpectedEOF }
 
 func (m *machine) failWith(err error) {
 	if m.err == nil {
@@ -310,7 +310,7 @@ type FormatError struct {
 	Opcode  string // name of the opcode, or its number in hex; empty at the end of the file
 	Problem lang.Sentence
 
-	cut bool // the pickle is truncated: more bytes might repair it
+	isTruncated bool // the pickle is truncated: more bytes might repair it
 }
 
 // Error returns the text of the error.
@@ -326,7 +326,7 @@ func (e *FormatError) Text() lang.Text {
 
 // Unwrap returns io.ErrUnexpectedEOF for a truncated pickle, else nil.
 func (e *FormatError) Unwrap() error {
-	if e.cut {
+	if e.isTruncated {
 		return io.ErrUnexpectedEOF
 	}
 	return nil

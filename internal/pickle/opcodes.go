@@ -23,7 +23,7 @@ type opcode struct {
 // opcodes maps bytes to instructions.
 var opcodes = [256]opcode{
 	'(': {"MARK", (*machine).pushMark},
-	'.': {"STOP", func(m *machine) { m.stopped = true }},
+	'.': {"STOP", func(m *machine) { m.isStopped = true }},
 	'0': {"POP", popOne},
 	'1': {"POP_MARK", func(m *machine) { m.popMark() }},
 	'2': {"DUP", func(m *machine) { m.push(m.top()) }},
@@ -42,8 +42,8 @@ var opcodes = [256]opcode{
 	'G':  {"BINFLOAT", func(m *machine) { m.push(decodeFloat(m.nextBytes(8))) }},
 
 	'S':  {"STRING", restOfLine(parseString)},
-	'T':  {"BINSTRING", countedBytes(4, asText)},
-	'U':  {"SHORT_BINSTRING", countedBytes(1, asText)},
+	'T':  {"BINSTRING", countedBytes(4, textOf)},
+	'U':  {"SHORT_BINSTRING", countedBytes(1, textOf)},
 	'V':  {"UNICODE", restOfLine(parseUnicode)},
 	'X':  {"BINUNICODE", countedBytes(4, asUTF8)},
 	0x8c: {"SHORT_BINUNICODE", countedBytes(1, asUTF8)},
@@ -403,7 +403,7 @@ func decodeFloat(b []byte) float64 {
 	return math.Float64frombits(binary.BigEndian.Uint64(b))
 }
 
-func asText(b []byte) (any, error)  { return string(b), nil }
+func textOf(b []byte) (any, error)  { return string(b), nil }
 func asBytes(b []byte) (any, error) { return slices.Clone(b), nil }
 
 func asUTF8(b []byte) (any, error) {

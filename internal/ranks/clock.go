@@ -8,10 +8,10 @@ import (
 	"dumptool/internal/trace"
 )
 
-// clocks computes Lamport clocks of the calls of consecutive steps: 1 + the latest clock of the previous call on the
-// rank and of every member of the event. If calls wait for each other in a circle (a dump may be cut or out of
+// lamportClocks computes Lamport clocks of the calls of consecutive steps: 1 + the latest clock of the previous call
+// on the rank and of every member of the event. If calls wait for each other in a circle (a dump may be cut or out of
 // order), the first rank proceeds without waiting.
-func clocks(steps []*trace.Step, events []*Event) map[*trace.Call]int {
+func lamportClocks(steps []*trace.Step, events []*Event) map[*trace.Call]int {
 	all := make(map[*trace.Call]int)
 	of := make(map[*trace.Call][]*Event)
 	for _, e := range events {
@@ -23,31 +23,31 @@ func clocks(steps []*trace.Step, events []*Event) map[*trace.Call]int {
 	}
 	now := make(map[int]int) // clock of each rank
 	for _, s := range steps {
-		w := &walk{step: s, events: of, clocks: all, now: now, at: make(map[int]int)}
+		w := &clockWalk{step: s, events: of, clocks: all, rankClocks: now, nextCalls: make(map[int]int)}
 		w.walkEvents()
 	}
 	return all
 }
 
-// walk goes through the calls of all ranks of a step.
-type walk struct {
-	step   *trace.Step
-	events map[*trace.Call][]*Event
-	clocks map[*trace.Call]int
-	now    map[int]int // the clock of each rank
-	at     map[int]int // the next call of each rank
+// clockWalk goes through the calls of all ranks of a step.
+type clockWalk struct {
+	step       *trace.Step
+	events     map[*trace.Call][]*Event
+	clocks     map[*trace.Call]int
+	rankClocks map[int]int // the clock of each rank
+	nextCalls  map[int]int // the next call of each rank
 }
 
-func (w *walk) walkEvents() {
+func (w *clockWalk) walkEvents() {
 	ranks := w.step.Ranks()
 	for {
 		moved, left := false, -1
 		for _, rank := range ranks {
 			calls := w.step.InOrder(rank)
-			for w.at[rank] < len(calls) && w.tryCall(calls[w.at[rank]]) {
+			for w.nextCalls[rank] < len(calls) && w.tryCall(calls[w.nextCalls[rank]]) {
 				moved = true
 			}
-			if left < 0 && w.at[rank] < len(calls) {
+			if left < 0 && w.nextCalls[rank] < len(calls) {
 				left = rank
 			}
 		}
@@ -55,21 +55,21 @@ func (w *walk) walkEvents() {
 		case left < 0:
 			return
 		case !moved: // deadlock: the first rank proceeds all the same
-			w.passCall(w.step.InOrder(left)[w.at[left]], w.now[left]+1)
+			w.passCall(w.step.InOrder(left)[w.nextCalls[left]], w.rankClocks[left]+1)
 		}
 	}
 }
 
 // passCall sets the clock of a call and goes on to the next.
-func (w *walk) passCall(c *trace.Call, clock int) {
+func (w *clockWalk) passCall(c *trace.Call, clock int) {
 	w.clocks[c] = clock
-	w.now[c.Rank] = clock
-	w.at[c.Rank] = c.Place + 1
+	w.rankClocks[c.Rank] = clock
+	w.nextCalls[c.Rank] = c.Place + 1
 }
 
 // tryCall passes a call if all calls that it waits for have passed, and reports whether it has.
-func (w *walk) tryCall(c *trace.Call) bool {
-	clock := w.now[c.Rank] + 1
+func (w *clockWalk) tryCall(c *trace.Call) bool {
+	clock := w.rankClocks[c.Rank] + 1
 	for _, e := range w.events[c] {
 		if !e.api().Pattern.IsPair() {
 			return w.tryCollective(e)
@@ -78,7 +78,7 @@ func (w *walk) tryCall(c *trace.Call) bool {
 		if sender == c || sender == nil || c.Comm.API.Pattern == trace.SendReceives {
 			continue
 		}
-		if sender.Place >= w.at[sender.Rank] { // not sent yet
+		if sender.Place >= w.nextCalls[sender.Rank] { // not sent yet
 			return false
 		}
 		clock = max(clock, w.clocks[sender]+1)
@@ -88,30 +88,30 @@ func (w *walk) tryCall(c *trace.Call) bool {
 }
 
 // tryCollective passes a collective if all its members have reached it.
-func (w *walk) tryCollective(e *Event) bool {
+func (w *clockWalk) tryCollective(e *Event) bool {
 	clock := 0
 	for _, c := range e.Calls {
 		switch {
 		case c == nil:
-		case c.Place < w.at[c.Rank]: // this member passed without the others
+		case c.Place < w.nextCalls[c.Rank]: // this member passed without the others
 			clock = max(clock, w.clocks[c])
-		case c.Place > w.at[c.Rank]:
+		case c.Place > w.nextCalls[c.Rank]:
 			return false
 		default:
-			clock = max(clock, w.now[c.Rank]+1)
+			clock = max(clock, w.rankClocks[c.Rank]+1)
 		}
 	}
 	for _, c := range e.Calls {
-		if c != nil && c.Place == w.at[c.Rank] {
+		if c != nil && c.Place == w.nextCalls[c.Rank] {
 			w.passCall(c, clock)
 		}
 	}
 	return true
 }
 
-// order sorts findings by cause: step, clock if known, class, then confidence. Findings with Consistent come last in
-// their step.
-func order(all []*Finding, clocks map[*trace.Call]int) {
+// sortByCause sorts findings by cause: step, clock if known, class, then confidence. Findings with Consistent come
+// last in their step.
+func sortByCause(all []*Finding, clocks map[*trace.Call]int) {
 	clock := func(f *Finding) int {
 		if f.call.Step.IsOrdered() {
 			return clocks[f.call]
@@ -141,8 +141,8 @@ func (r *Run) damagedCalls(f *Finding, events map[*trace.Step][]*Event) (*Spread
 			continue
 		}
 		for _, e := range events[s] {
-			if !f.isAlone() || !slices.Contains(e.Calls, f.call) {
-				r.cross(e, reached)
+			if !f.damagesOneRank() || !slices.Contains(e.Calls, f.call) {
+				r.crossEvent(e, reached)
 			}
 		}
 		for rank, from := range reached {
@@ -168,14 +168,14 @@ func (r *Run) damagedCalls(f *Finding, events map[*trace.Step][]*Event) (*Spread
 	return out, inStep
 }
 
-// isAlone reports whether a wrong communication damaged only the rank of the finding: the other members hold the
+// damagesOneRank reports whether a wrong communication damaged only the rank of the finding: the other members hold the
 // right data.
-func (f *Finding) isAlone() bool {
+func (f *Finding) damagesOneRank() bool {
 	return f.Class == CommClass && f.Kind != MissingRank && f.Kind != DoubleRank && f.Kind != SentOther && f.Kind != CallsDiffer && len(f.Alt) == 0
 }
 
-// cross adds the members of an event to the reached ranks, if a reached rank takes part in the event.
-func (r *Run) cross(e *Event, reached map[int]int) {
+// crossEvent adds the members of an event to the reached ranks, if a reached rank takes part in the event.
+func (r *Run) crossEvent(e *Event, reached map[int]int) {
 	pair, sender := e.api().Pattern.IsPair(), e.sender()
 	hit := false
 	for _, c := range e.Calls {
@@ -194,9 +194,9 @@ func (r *Run) cross(e *Event, reached map[int]int) {
 	}
 }
 
-// mayHaveCarried reports whether the event may have carried data between two ranks: from the rank with number from to the
-// rank of a call whose position in the order is unknown.
+// mayHaveCarried reports whether the event may have carried data between two ranks: from the rank with number from to
+// the rank of a call whose position in the order is unknown.
 func (e *Event) mayHaveCarried(to *trace.Call, from int) bool {
-	i := e.member(to.Rank)
-	return i >= 0 && from != to.Rank && e.member(from) >= 0 && e.Calls[i] != nil && e.Calls[i].Unplaced
+	i := e.memberIndex(to.Rank)
+	return i >= 0 && from != to.Rank && e.memberIndex(from) >= 0 && e.Calls[i] != nil && e.Calls[i].Unplaced
 }

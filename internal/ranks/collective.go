@@ -11,8 +11,8 @@ type inputPiece struct {
 	first, n int64
 }
 
-// plan has the expected outputs of the members: pieces for copies, ranges for reductions.
-type plan struct {
+// outputPlan has the expected outputs of the members: pieces for copies, ranges for reductions.
+type outputPlan struct {
 	// pieces are the expected pieces of each member, to be joined; nil for a member that gets nothing.
 	pieces [][]inputPiece
 	// ranges are the expected parts of the reduction of all inputs, one for each member; empty for a member that gets
@@ -23,9 +23,9 @@ type plan struct {
 // errSplits: the sizes of the parts do not add up to the size of the whole.
 var errSplits = lang.Errorf("parts do not add up")
 
-// plan computes the expected outputs. In a group of one every communication returns its input bit by bit.
-func (e *Event) plan() (*plan, error) {
-	p := &plan{}
+// planOutputs computes the expected outputs. In a group of one every communication returns its input bit by bit.
+func (e *Event) planOutputs() (*outputPlan, error) {
+	p := &outputPlan{}
 	for i := range e.Group {
 		all, err := e.expectedPieces(i)
 		switch {
@@ -44,7 +44,7 @@ func (e *Event) plan() (*plan, error) {
 // nil for a member that gets nothing.
 func (e *Event) expectedPieces(i int) (all []inputPiece, err error) {
 	var each []int // members that send their part i
-	root := e.member(e.root())
+	root := e.memberIndex(e.root())
 	whole := func(j int) inputPiece { return inputPiece{j, 0, trace.CountElements(e.comms[j].In)} }
 	switch p := e.api().Pattern; {
 	case (p == trace.ReduceRoot || p == trace.GatherRoot) && i != root, p.IsPair() && i == 0:
@@ -78,7 +78,7 @@ func (e *Event) expectedPieces(i int) (all []inputPiece, err error) {
 }
 
 // checkOutputSize returns an error if the size of an output differs from the plan.
-func (e *Event) checkOutputSize(p *plan) error {
+func (e *Event) checkOutputSize(p *outputPlan) error {
 	for i := range e.Group {
 		var want int64
 		if p.ranges != nil {
@@ -150,11 +150,11 @@ type judgement struct {
 	// skip is the reason why the event was not checked.
 	skip lang.Sentence
 	err  error // read error
-	// everywhere is the relative RMS error of a float reduction that is wrong on all members for an unknown reason, 0
+	// uniformError is the relative RMS error of a float reduction that is wrong on all members for an unknown reason, 0
 	// otherwise.
-	everywhere float64
-	// floats: the event is a reduction of floats.
-	floats bool
+	uniformError float64
+	// isFloatReduction: the event is a reduction of floats.
+	isFloatReduction bool
 }
 
 // reader reads the members of events, with buffers for a reduction. It serves one goroutine.
@@ -173,7 +173,7 @@ func (f *reader) judge(e *Event) judgement {
 	if e.api().Pattern == trace.AllToAll && e.comms[0].ArgsMissing && e.comms[0].Sent == nil && !f.findSplits(e) {
 		return judgement{skip: lang.Say("the splits are unknown")}
 	}
-	p, err := e.plan()
+	p, err := e.planOutputs()
 	if err != nil {
 		return judgement{skip: lang.Error(err)}
 	}
@@ -183,12 +183,12 @@ func (f *reader) judge(e *Event) judgement {
 	return f.judgeCopies(e, p)
 }
 
-// noElements is the judgement of an event without stored tensors whose digests or statistics prove nothing.
-func noElements() judgement {
+// noElementsJudgement is the judgement of an event without stored tensors whose digests or statistics prove nothing.
+func noElementsJudgement() judgement {
 	return judgement{skip: lang.Say("no tensors, and the digests prove nothing")}
 }
 
-// addNote makes a note about an event.
-func (e *Event) addNote(k Kind) *Note {
+// newNote makes a note about an event.
+func (e *Event) newNote(k Kind) *Note {
 	return newNote(e.Step, k, e.Calls[e.firstPresent()].Name, e.Group)
 }

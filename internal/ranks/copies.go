@@ -17,7 +17,7 @@ type damage struct {
 }
 
 // judgeCopies compares the outputs of members with the inputs that were sent to them.
-func (f *reader) judgeCopies(e *Event, p *plan) judgement {
+func (f *reader) judgeCopies(e *Event, p *outputPlan) judgement {
 	var bad []damage
 	for i, pieces := range p.pieces {
 		var at int64
@@ -28,7 +28,7 @@ func (f *reader) judgeCopies(e *Event, p *plan) judgement {
 			equal, known := trace.SameDigests(in, part.first, out, d.at, part.n)
 			if !known {
 				if !trace.AllStored(in, out) {
-					return noElements()
+					return noElementsJudgement()
 				}
 				var err error
 				if equal, err = f.Same(in, part.first, out, d.at, part.n); err != nil {
@@ -43,9 +43,9 @@ func (f *reader) judgeCopies(e *Event, p *plan) judgement {
 	if len(bad) == 0 {
 		return judgement{}
 	}
-	c := &copies{f, e, p}
-	if sender := c.sender(bad); sender >= 0 {
-		found := e.finding(SentOther, sender)
+	c := &copyExplainer{f, e, p}
+	if sender := c.commonSender(bad); sender >= 0 {
+		found := e.newFinding(SentOther, sender)
 		found.Confidence = medium
 		c.describe(found, bad[:1])
 		return judgement{found: []*Finding{found}}
@@ -56,22 +56,22 @@ func (f *reader) judgeCopies(e *Event, p *plan) judgement {
 		if len(mine) == 0 {
 			continue
 		}
-		found := e.finding(c.kind(i, mine), i)
+		found := e.newFinding(c.explainMember(i, mine), i)
 		c.describe(found, mine)
 		j.found = append(j.found, found)
 	}
 	return j
 }
 
-// copies finds the fault behind damaged copies.
-type copies struct {
+// copyExplainer finds the fault behind damaged copies.
+type copyExplainer struct {
 	*reader
 	event *Event
-	plan  *plan
+	plan  *outputPlan
 }
 
-// kind returns the fault that explains the damage of a member.
-func (c *copies) kind(i int, mine []damage) Kind {
+// explainMember returns the fault that explains the damage of a member.
+func (c *copyExplainer) explainMember(i int, mine []damage) Kind {
 	e := c.event
 	m := e.comms[i]
 	switch e.api().Pattern {
@@ -87,24 +87,24 @@ func (c *copies) kind(i int, mine []damage) Kind {
 			}
 		}
 	case trace.AllToAll:
-		if c.sameRows(i) {
+		if c.holdsSameRows(i) {
 			return Swapped
 		}
 	default:
 		for _, k := range []Kind{Swapped, Stale} {
-			if slices.ContainsFunc(mine, func(d damage) bool { return c.blockKind(d) == k }) {
+			if slices.ContainsFunc(mine, func(d damage) bool { return c.explainBlock(d) == k }) {
 				return k
 			}
 		}
 	}
-	if c.heldBefore(e, i) {
+	if c.holdsPrevious(e, i) {
 		return Stale
 	}
 	return Corrupt
 }
 
-// blockKind returns the fault that explains a damaged block of a gather.
-func (c *copies) blockKind(d damage) Kind {
+// explainBlock returns the fault that explains a damaged block of a gather.
+func (c *copyExplainer) explainBlock(d damage) Kind {
 	e := c.event
 	out := e.comms[d.member].Out
 	for k := range e.Group {
@@ -112,7 +112,7 @@ func (c *copies) blockKind(d damage) Kind {
 			return Swapped
 		}
 	}
-	for _, before := range e.heldBefore(d.member) {
+	for _, before := range e.previousOutputs(d.member) {
 		if c.SurelySame(before, d.at, out, d.at, d.n) {
 			return Stale
 		}
@@ -120,9 +120,9 @@ func (c *copies) blockKind(d damage) Kind {
 	return Corrupt
 }
 
-// sender returns the member whose block arrived equally wrong at all receivers, while all other blocks are right; -1
-// for none. It needs at least two receivers.
-func (c *copies) sender(bad []damage) int {
+// commonSender returns the member whose block arrived equally wrong at all receivers, while all other blocks are
+// right; -1 for none. It needs at least two receivers.
+func (c *copyExplainer) commonSender(bad []damage) int {
 	e := c.event
 	receivers := 0
 	for i, pieces := range c.plan.pieces {
@@ -136,21 +136,21 @@ func (c *copies) sender(bad []damage) int {
 	first := bad[0]
 	for _, d := range bad {
 		switch {
-		case d.from != first.from, e.api().Pattern == trace.AllGather && c.blockKind(d) != Corrupt:
+		case d.from != first.from, e.api().Pattern == trace.AllGather && c.explainBlock(d) != Corrupt:
 			return -1
 		case d.member != first.member && !c.SurelySame(e.comms[first.member].Out, first.at, e.comms[d.member].Out, d.at, d.n):
 			return -1
-		case e.api().Pattern == trace.Broadcast && c.kind(d.member, []damage{d}) != Corrupt:
+		case e.api().Pattern == trace.Broadcast && c.explainMember(d.member, []damage{d}) != Corrupt:
 			return -1
 		}
 	}
 	return first.from
 }
 
-// sameRows reports whether a member of an all-to-all holds the rows that were sent to it, in another order.
-func (c *copies) sameRows(i int) bool {
+// holdsSameRows reports whether a member of an all-to-all holds the rows that were sent to it, in another order.
+func (c *copyExplainer) holdsSameRows(i int) bool {
 	out := c.event.comms[i].Out
-	held, ok := c.rowMarks(out)
+	held, ok := c.rowHashes(out)
 	if !ok || len(held) == 0 {
 		return false
 	}
@@ -180,7 +180,7 @@ func (c *copies) sameRows(i int) bool {
 }
 
 // describe sets facts and evidence of a finding about damaged pieces.
-func (c *copies) describe(found *Finding, bad []damage) {
+func (c *copyExplainer) describe(found *Finding, bad []damage) {
 	e := c.event
 	var from []int
 	var total trace.Difference

@@ -37,12 +37,12 @@ func TestDistrust(t *testing.T) {
 				size := int64(strings.ToLower(string(letter))[0])
 				m := trace.CommOf("all_reduce")
 				m.In, m.ArgsMissing = []*trace.Tensor{{DType: tensor.Float32, Shape: tensor.Shape{size}}}, test.untold
-				events = append(events, &Event{Calls: []*trace.Call{{}}, comms: []*trace.Comm{m}, assumed: test.assumed})
+				events = append(events, &Event{Calls: []*trace.Call{{}}, comms: []*trace.Comm{m}, isAssumed: test.assumed})
 				if letter < 'a' {
 					judged[i].found = []*Finding{{}}
 				}
 			}
-			lowerConfidence(events, judged)
+			skipWrongGroups(events, judged)
 			got := ""
 			for i, letter := range test.events {
 				if judged[i].skip.IsZero() {

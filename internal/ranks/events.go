@@ -22,12 +22,12 @@ type Event struct {
 	comms []*trace.Comm
 	// group also has the members that are not in the run.
 	group *group
-	// assumed: no member names the group; all ranks of the program are assumed.
-	assumed bool
+	// isAssumed: no member names the group; all ranks of the program are assumed.
+	isAssumed bool
 	// skip is the reason why the event cannot be checked, zero if it can.
 	skip lang.Sentence
-	// before is the previous event of the same role, nil for none.
-	before *Event
+	// previous is the previous event of the same role, nil for none.
+	previous *Event
 }
 
 // api returns the function of the event.
@@ -38,8 +38,8 @@ func (e *Event) firstPresent() int {
 	return slices.IndexFunc(e.Calls, func(c *trace.Call) bool { return c != nil })
 }
 
-// member returns the index of a rank in the group, -1 if it is no member.
-func (e *Event) member(rank int) int { return slices.Index(e.Group, rank) }
+// memberIndex returns the index of a rank in the group, -1 if it is no member.
+func (e *Event) memberIndex(rank int) int { return slices.Index(e.Group, rank) }
 
 // sender returns the sending call of a pair, nil if it is not in the dump.
 func (e *Event) sender() *trace.Call {
@@ -135,7 +135,7 @@ func (r *Run) events(s *trace.Step, groups *Groups) []*Event {
 		}
 	}
 	for _, e := range b.events {
-		e.complete()
+		e.checkMembers()
 	}
 	return b.events
 }
@@ -171,7 +171,7 @@ func (b *eventBuilder) add(rank int, c *trace.Call, m *trace.Comm) {
 	key.count = count
 	e := b.at[key]
 	if e == nil {
-		e = &Event{Step: b.step, Group: g.present, Calls: make([]*trace.Call, len(g.present)), comms: make([]*trace.Comm, len(g.present)), group: g, assumed: assumed}
+		e = &Event{Step: b.step, Group: g.present, Calls: make([]*trace.Call, len(g.present)), comms: make([]*trace.Comm, len(g.present)), group: g, isAssumed: assumed}
 		b.at[key] = e
 		b.events = append(b.events, e)
 	}
@@ -200,8 +200,8 @@ func (b *eventBuilder) groupOf(rank int, m *trace.Comm) (group []int, assumed bo
 	return b.run.programOf(b.step).world, true
 }
 
-// complete sets skip if members are missing or contradict each other.
-func (e *Event) complete() {
+// checkMembers sets skip if members are missing or contradict each other.
+func (e *Event) checkMembers() {
 	var absent, silent []int // not in this step, and without such a call
 	for i, c := range e.Calls {
 		switch rank := e.Group[i]; {
@@ -220,15 +220,15 @@ func (e *Event) complete() {
 		e.skip = lang.Say("%s not in the dump of step %s", trace.RankText(absent), e.Step.At.Step)
 	case len(silent) > 0:
 		e.skip = lang.Say("no such call with this group on %s", trace.RankText(silent))
-	case len(e.Group) < 2 && e.assumed: // the other ranks are not in the dump
+	case len(e.Group) < 2 && e.isAssumed: // the other ranks are not in the dump
 		e.skip = lang.Say("a group of one rank")
 	default:
-		e.skip = e.misfit()
+		e.skip = e.mismatch()
 	}
 }
 
-// misfit returns why the tensors of the members do not fit together, zero if they do.
-func (e *Event) misfit() lang.Sentence {
+// mismatch returns why the tensors of the members do not fit together, zero if they do.
+func (e *Event) mismatch() lang.Sentence {
 	first := e.comms[0]
 	for i, m := range e.comms {
 		sends := e.api().Pattern != trace.ScatterRoot && m.API.Pattern != trace.Receive
@@ -261,7 +261,7 @@ func (e *Event) isRoot(member int) bool { return e.Group[member] == e.root() }
 // root returns the rank of the root: the rank that calls name, else the first member.
 func (e *Event) root() int {
 	for _, m := range e.comms {
-		if m != nil && m.Root >= 0 && e.member(m.Root) >= 0 {
+		if m != nil && m.Root >= 0 && e.memberIndex(m.Root) >= 0 {
 			return m.Root
 		}
 	}
@@ -284,7 +284,7 @@ func linkPrevious(events []*Event) {
 	last := make(map[string]*Event)
 	for _, e := range events {
 		key := e.roleKey()
-		e.before = last[key]
+		e.previous = last[key]
 		last[key] = e
 	}
 }
@@ -296,7 +296,7 @@ func callsDiffer(events []*Event, inferred bool) []*Finding {
 		API   string
 		group *group
 	}
-	keyOf := func(e *Event) (key, bool) { return key{e.api().Names[0], e.group}, !inferred || !e.assumed }
+	keyOf := func(e *Event) (key, bool) { return key{e.api().Names[0], e.group}, !inferred || !e.isAssumed }
 	groups := trace.GroupBy(slices.Values(events), keyOf)
 	slices.SortFunc(groups, func(a, b []*Event) int {
 		x, _ := keyOf(a[0])
@@ -325,7 +325,7 @@ func callsDiffer(events []*Event, inferred bool) []*Finding {
 			continue
 		}
 		call := e.Calls[e.firstPresent()]
-		if i := e.member(odd); e.Calls[i] != nil {
+		if i := e.memberIndex(odd); e.Calls[i] != nil {
 			call = e.Calls[i]
 		}
 		found = append(found, &Finding{Kind: CallsDiffer, Confidence: low, Rank: odd, call: call, Members: e.group.ranks,

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// Hypotheses are tried on at most samples windows of sample elements, evenly spread over a tensor.
-	sample  = 1 << 12
-	samples = 64
+	// Hypotheses are tried on at most maxWindows windows of windowElements elements, evenly spread over a tensor.
+	windowElements = 1 << 12
+	maxWindows     = 64
 	// A hypothesis explains a member if no element of its output exceeds the bound of the hypothesis. If more than
-	// the share violated (0 to 1) of the elements was wrong, up to the share explained (0 to 1) may still exceed the
-	// bound.
-	explained = 0.02
-	violated  = 0.1
+	// the share violatedShare of the elements was wrong, up to the share explainedShare may still exceed the bound.
+	// Shares are 0 to 1.
+	explainedShare = 0.02
+	violatedShare  = 0.1
 	// maxViolators limits the wrong members on which hypotheses are tried.
 	maxViolators = 8
 )
@@ -26,20 +26,20 @@ const (
 // hypothesis is a fault that may explain the output of a member of a reduction.
 type hypothesis struct {
 	kind Kind
-	// who is the suspected member, -1 for the member whose output is wrong.
-	who int
+	// suspect is the suspected member, -1 for the member whose output is wrong.
+	suspect int
 	// value computes element k that the member holds if the hypothesis is true. besides is added to the sum of
 	// absolute values, in proportion to which rounding errors are allowed.
-	value func(w *sampled, k int) (value, besides float64)
+	value func(w *sampleWindow, k int) (value, besides float64)
 	// order breaks ties between hypotheses: the lowest wins.
 	order int
 
-	held int     // number of members that the hypothesis explains
-	rms  float64 // sum over these members of the relative RMS error that remains
+	explainedCount int     // number of members that the hypothesis explains
+	rms            float64 // sum over these members of the relative RMS error that remains
 }
 
-// sampled is a window of elements of all members.
-type sampled struct {
+// sampleWindow is a window of elements of all members.
+type sampleWindow struct {
 	x           [][]float64
 	exact, size []float64
 	me          int // the examined member
@@ -56,24 +56,24 @@ func (r *reducer) explain(violating []int) ([]*Finding, error) {
 			return nil, err
 		}
 	}
-	if !slices.ContainsFunc(asked, func(i int) bool { return !r.heldBefore(e, i) }) {
+	if !slices.ContainsFunc(asked, func(i int) bool { return !r.holdsPrevious(e, i) }) {
 		return r.findingPerMember(violating, Stale), nil
 	}
-	all = slices.DeleteFunc(all, func(h *hypothesis) bool { return h.held == 0 })
+	all = slices.DeleteFunc(all, func(h *hypothesis) bool { return h.explainedCount == 0 })
 	if len(all) == 0 {
 		return r.corruptFindings(violating), nil
 	}
 	slices.SortFunc(all, func(a, b *hypothesis) int {
-		return cmp.Or(cmp.Compare(b.held, a.held), cmp.Compare(a.rms, b.rms), cmp.Compare(a.order, b.order))
+		return cmp.Or(cmp.Compare(b.explainedCount, a.explainedCount), cmp.Compare(a.rms, b.rms), cmp.Compare(a.order, b.order))
 	})
 	best := all[0]
-	if best.who < 0 {
+	if best.suspect < 0 {
 		return r.findingPerMember(violating, best.kind), nil
 	}
-	found := r.finding(best.kind, best.who, violating)
+	found := r.newFinding(best.kind, best.suspect, violating)
 	for _, h := range all[1:] {
-		if h.kind == best.kind && h.held == best.held && h.who >= 0 {
-			found.Alt = append(found.Alt, e.Group[h.who])
+		if h.kind == best.kind && h.explainedCount == best.explainedCount && h.suspect >= 0 {
+			found.Alt = append(found.Alt, e.Group[h.suspect])
 		}
 	}
 	if slices.Sort(found.Alt); len(found.Alt) > 0 {
@@ -86,11 +86,11 @@ func (r *reducer) explain(violating []int) ([]*Finding, error) {
 func (r *reducer) hypotheses() []*hypothesis {
 	var all []*hypothesis
 	for k := range r.event.Group {
-		all = append(all, &hypothesis{kind: MissingRank, who: k, order: 2, value: func(w *sampled, i int) (float64, float64) {
+		all = append(all, &hypothesis{kind: MissingRank, suspect: k, order: 2, value: func(w *sampleWindow, i int) (float64, float64) {
 			return r.reduceWithout(w, k, i), 0
 		}})
 		if r.op == trace.Sum || r.op == trace.Avg {
-			all = append(all, &hypothesis{kind: DoubleRank, who: k, order: 3, value: func(w *sampled, i int) (float64, float64) {
+			all = append(all, &hypothesis{kind: DoubleRank, suspect: k, order: 3, value: func(w *sampleWindow, i int) (float64, float64) {
 				x := w.x[k][i]
 				if r.op == trace.Avg {
 					x /= float64(len(w.x))
@@ -102,21 +102,21 @@ func (r *reducer) hypotheses() []*hypothesis {
 	n := float64(len(r.event.Group))
 	switch r.op {
 	case trace.Sum:
-		all = append(all, &hypothesis{kind: Averaged, who: -1, order: 4, value: func(w *sampled, i int) (float64, float64) { return w.exact[i] / n, 0 }})
+		all = append(all, &hypothesis{kind: Averaged, suspect: -1, order: 4, value: func(w *sampleWindow, i int) (float64, float64) { return w.exact[i] / n, 0 }})
 	case trace.Avg:
-		all = append(all, &hypothesis{kind: NotAveraged, who: -1, order: 4, value: func(w *sampled, i int) (float64, float64) { return w.exact[i] * n, w.size[i] * n }})
+		all = append(all, &hypothesis{kind: NotAveraged, suspect: -1, order: 4, value: func(w *sampleWindow, i int) (float64, float64) { return w.exact[i] * n, w.size[i] * n }})
 	}
 	if r.event.api().Pattern == trace.AllReduce {
-		all = append(all, &hypothesis{kind: NotReduced, who: -1, order: 1, value: func(w *sampled, i int) (float64, float64) { return w.x[w.me][i], 0 }})
+		all = append(all, &hypothesis{kind: NotReduced, suspect: -1, order: 1, value: func(w *sampleWindow, i int) (float64, float64) { return w.x[w.me][i], 0 }})
 	}
 	if r.event.api().Pattern == trace.ReduceScatter {
-		all = append(all, &hypothesis{kind: WrongPart, who: -1, order: 5})
+		all = append(all, &hypothesis{kind: WrongPart, suspect: -1, order: 5})
 	}
 	return all
 }
 
 // reduceWithout reduces element i of a window without member k.
-func (r *reducer) reduceWithout(w *sampled, k, i int) float64 {
+func (r *reducer) reduceWithout(w *sampleWindow, k, i int) float64 {
 	switch r.op {
 	case trace.Sum:
 		return w.exact[i] - w.x[k][i]
@@ -138,15 +138,15 @@ func (r *reducer) reduceWithout(w *sampled, k, i int) float64 {
 
 // tally counts the elements that exceed the bound of a hypothesis.
 type tally struct {
-	out, n  int64
-	squares float64
+	violations, n int64
+	squares       float64
 }
 
 func (t *tally) add(y, value, bound float64) {
 	d := math.Abs(y - value)
 	t.n++
 	if !(d <= bound) {
-		t.out++
+		t.violations++
 	}
 	if trace.IsFinite(d) {
 		t.squares += float64(d * d)
@@ -156,7 +156,7 @@ func (t *tally) add(y, value, bound float64) {
 // isExplained reports whether a hypothesis explains a member. share is the share of the member's elements, 0 to 1, that
 // differ from the reduction.
 func (t *tally) isExplained(share float64) bool {
-	return t.out == 0 || share > violated && float64(t.out) <= explained*float64(t.n)
+	return t.violations == 0 || share > violatedShare && float64(t.violations) <= explainedShare*float64(t.n)
 }
 
 // countExplained counts a member for each hypothesis that explains it.
@@ -166,12 +166,12 @@ func (r *reducer) countExplained(all []*hypothesis, i int) error {
 	tallies := make([]tally, len(all))
 	parts := make([]tally, len(r.event.Group)) // tallies of the parts of other members
 	for _, from := range windows(part.n, r.members[i].first) {
-		n := min(sample, part.n-from)
+		n := min(windowElements, part.n-from)
 		y := make([]float64, n)
 		if err := r.Floats(y, r.event.comms[i].Out, from); err != nil {
 			return err
 		}
-		w, err := r.sampleAt(part.first+from, n)
+		w, err := r.readWindow(part.first+from, n)
 		if err != nil {
 			return err
 		}
@@ -184,7 +184,7 @@ func (r *reducer) countExplained(all []*hypothesis, i int) error {
 				value, besides := hyp.value(w, k)
 				bound := r.bound(w.exact[k], w.size[k]) + float64(r.precision.spacing*(math.Abs(value)+float64(float64(len(w.x))*besides)))
 				if r.precision.bits != 0 {
-					value = r.precision.wrap(value)
+					value = r.precision.wrapInteger(value)
 				}
 				tallies[h].add(y[k], value, bound)
 			}
@@ -211,7 +211,7 @@ func (h *hypothesis) count(t *tally, share float64) bool {
 	if t.n == 0 || !t.isExplained(share) {
 		return false
 	}
-	h.held++
+	h.explainedCount++
 	h.rms += math.Sqrt(t.squares / float64(t.n))
 	return true
 }
@@ -225,7 +225,7 @@ func (r *reducer) testParts(parts []tally, i int, from int64, y []float64) error
 		if j == i || r.plan.ranges[j].n != r.plan.ranges[i].n {
 			continue
 		}
-		w, err := r.sampleAt(r.plan.ranges[j].first+from, int64(len(y)))
+		w, err := r.readWindow(r.plan.ranges[j].first+from, int64(len(y)))
 		if err != nil {
 			return err
 		}
@@ -239,23 +239,23 @@ func (r *reducer) testParts(parts []tally, i int, from int64, y []float64) error
 // windows returns the first elements of the windows that hypotheses are tried on: an even sample of at most samples
 // windows, and the window with the element at place.
 func windows(n, place int64) (all []int64) {
-	count := (n + sample - 1) / sample
-	step := max(1, (count+samples-1)/samples)
+	count := (n + windowElements - 1) / windowElements
+	step := max(1, (count+maxWindows-1)/maxWindows)
 	for k := int64(0); k < count; k += step {
-		all = append(all, k*sample)
+		all = append(all, k*windowElements)
 	}
-	if at := place / sample * sample; !slices.Contains(all, at) {
+	if at := place / windowElements * windowElements; !slices.Contains(all, at) {
 		all = append(all, at)
 	}
 	return all
 }
 
-// sampleAt reads a window of all members.
-func (r *reducer) sampleAt(from, n int64) (*sampled, error) {
+// readWindow reads a window of all members.
+func (r *reducer) readWindow(from, n int64) (*sampleWindow, error) {
 	if err := r.reduce(from, n); err != nil {
 		return nil, err
 	}
-	w := &sampled{exact: slices.Clone(r.exact), size: slices.Clone(r.size)}
+	w := &sampleWindow{exact: slices.Clone(r.exact), size: slices.Clone(r.size)}
 	for _, m := range r.event.comms {
 		x := make([]float64, n)
 		if err := r.Floats(x, m.In, from); err != nil {
@@ -266,26 +266,26 @@ func (r *reducer) sampleAt(from, n int64) (*sampled, error) {
 	return w, nil
 }
 
-// heldBefore reports whether the output of a member equals its output of the previous event of the
+// holdsPrevious reports whether the output of a member equals its output of the previous event of the
 // same role.
-func (f *reader) heldBefore(e *Event, i int) bool {
+func (f *reader) holdsPrevious(e *Event, i int) bool {
 	now := e.comms[i].Out
-	return slices.ContainsFunc(e.heldBefore(i), func(before []*trace.Tensor) bool { return f.SurelySame(before, 0, now, 0, trace.CountElements(now)) })
+	return slices.ContainsFunc(e.previousOutputs(i), func(before []*trace.Tensor) bool { return f.SurelySame(before, 0, now, 0, trace.CountElements(now)) })
 }
 
-// someBefore is the number of previous events that are tried if modules are unknown: events of several roles
+// maxPrevious is the number of previous events that are tried if modules are unknown: events of several roles
 // alternate.
-const someBefore = 8
+const maxPrevious = 8
 
-// heldBefore returns the outputs of a member in previous events of the same role, if their sizes equal the present
-// output: of the last event, or of someBefore events if modules are unknown.
-func (e *Event) heldBefore(i int) (all [][]*trace.Tensor) {
-	b := e.before
-	for n := 0; b != nil && (n == 0 || n < someBefore && e.Calls[i].Module == ""); n++ {
-		if at := b.member(e.Group[i]); at >= 0 && b.comms[at] != nil && trace.CountElements(b.comms[at].Out) == trace.CountElements(e.comms[i].Out) {
+// previousOutputs returns the outputs of a member in previous events of the same role, if their sizes equal the present
+// output: of the last event, or of maxPrevious events if modules are unknown.
+func (e *Event) previousOutputs(i int) (all [][]*trace.Tensor) {
+	b := e.previous
+	for n := 0; b != nil && (n == 0 || n < maxPrevious && e.Calls[i].Module == ""); n++ {
+		if at := b.memberIndex(e.Group[i]); at >= 0 && b.comms[at] != nil && trace.CountElements(b.comms[at].Out) == trace.CountElements(e.comms[i].Out) {
 			all = append(all, b.comms[at].Out)
 		}
-		b = b.before
+		b = b.previous
 	}
 	return all
 }
@@ -293,7 +293,7 @@ func (e *Event) heldBefore(i int) (all [][]*trace.Tensor) {
 // findingPerMember returns a finding for every member with a wrong output.
 func (r *reducer) findingPerMember(violating []int, k Kind) (all []*Finding) {
 	for _, i := range violating {
-		all = append(all, r.finding(k, i, []int{i}))
+		all = append(all, r.newFinding(k, i, []int{i}))
 	}
 	return all
 }
@@ -304,7 +304,7 @@ func (r *reducer) corruptFindings(violating []int) []*Finding {
 	if len(violating) < len(r.event.Group) {
 		return r.findingPerMember(violating, Corrupt)
 	}
-	f := r.finding(Corrupt, violating[0], violating)
+	f := r.newFinding(Corrupt, violating[0], violating)
 	f.Confidence = medium
 	for _, i := range violating[1:] {
 		f.Alt = append(f.Alt, r.event.Group[i])
@@ -312,10 +312,10 @@ func (r *reducer) corruptFindings(violating []int) []*Finding {
 	return []*Finding{f}
 }
 
-// finding makes a finding about a member of a reduction.
-func (r *reducer) finding(k Kind, who int, violating []int) *Finding {
+// newFinding makes a finding about a member of a reduction.
+func (r *reducer) newFinding(k Kind, who int, violating []int) *Finding {
 	e, m := r.event, &r.members[violating[0]]
-	f := e.finding(k, who)
+	f := e.newFinding(k, who)
 	ranks := make([]int, len(violating))
 	for n, i := range violating {
 		ranks[n] = e.Group[i]
@@ -335,7 +335,7 @@ func (r *reducer) opText() lang.Text {
 	}[r.op]
 }
 
-// finding makes a finding about a member of an event.
-func (e *Event) finding(k Kind, who int) *Finding {
+// newFinding makes a finding about a member of an event.
+func (e *Event) newFinding(k Kind, who int) *Finding {
 	return &Finding{Kind: k, Rank: e.Group[who], Confidence: high, Own: true, Members: e.Group, call: e.Calls[who]}
 }

@@ -23,7 +23,7 @@ func (r *Run) Flow(s *trace.Step, opt Options) *Flow {
 	r.inferStep(f, s, opt.Groups.Mesh)
 	l := &Flow{events: r.events(s, &opt.Groups)}
 	s.PutInOrder(&trace.Digests{Files: f.Files})
-	l.Clocks, l.Ordered = clocks([]*trace.Step{s}, l.events), s.IsOrdered()
+	l.Clocks, l.Ordered = lamportClocks([]*trace.Step{s}, l.events), s.IsOrdered()
 	return l
 }
 

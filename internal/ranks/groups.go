@@ -170,7 +170,7 @@ func (g *Groups) Check(rounds []*dumpdir.Round) error {
 // along its axes. A dump with missing ranks (a larger rank exists or is a member of a group) may be part of a larger
 // mesh.
 func CheckMesh(mesh []Axis, ranks []int, groups GroupList) error {
-	n, top := worldOf(mesh), slices.Max(slices.Concat(append(groups, ranks, []int{0})...))
+	n, top := worldSize(mesh), slices.Max(slices.Concat(append(groups, ranks, []int{0})...))
 	if n != len(ranks) && (top+1 == len(ranks) || n <= top) {
 		return lang.Errorf("the axes make %d ranks, the dump has %d, up to rank %d", n, len(ranks), top)
 	}
@@ -203,8 +203,8 @@ func isMeshGroup(mesh []Axis, group []int) bool {
 	return n == len(group)
 }
 
-// worldOf returns the number of ranks of a mesh.
-func worldOf(mesh []Axis) int {
+// worldSize returns the number of ranks of a mesh.
+func worldSize(mesh []Axis) int {
 	n := 1
 	for _, a := range mesh {
 		if a.Name != "ep" {

@@ -73,14 +73,14 @@ func (r *Run) inferSteps(f *reader, all []*trace.Step, mesh []Axis) {
 		n := &inference{reader: f, steps: steps, world: len(p.ranks), mesh: mesh, votes: p.votes}
 		for _, s := range steps {
 			n.scoreStep(s)
-			n.pairs(s, true)
+			n.matchPairs(s, true)
 		}
 		for _, s := range steps {
-			n.usualPairs(s)
-			n.pairs(s, false)
+			n.matchUsualPairs(s)
+			n.matchPairs(s, false)
 		}
 		for i := range n.held {
-			n.decide(&n.held[i])
+			n.decideGroups(&n.held[i])
 		}
 	}
 }
@@ -187,8 +187,8 @@ func (n *inference) spacings() (all []spacing) {
 	return slices.DeleteFunc(all, func(s spacing) bool { return s.size < 2 || s.stride*s.size > n.world })
 }
 
-// explainsMore reports whether a explains more members than b, or as many with smaller groups: a sum over more ranks has a
-// wider bound. Broadcasts prefer the largest groups.
+// explainsMore reports whether a explains more members than b, or as many with smaller groups: a sum over more ranks
+// has a wider bound. Broadcasts prefer the largest groups.
 func (n *inference) explainsMore(u *ungroupedCalls, a, b candidate) bool {
 	size := cmp.Compare(b.size, a.size)
 	if u.calls[u.ranks[0]].Comm.API.Pattern == trace.Broadcast {
@@ -197,39 +197,39 @@ func (n *inference) explainsMore(u *ungroupedCalls, a, b candidate) bool {
 	return cmp.Or(cmp.Compare(a.share, b.share), size, cmp.Compare(a.stride, b.stride)) > 0
 }
 
-// sharedLeading returns the share of members, 0 to 1, that hold the result of their group. Members with uniform results do
-// not count; see vote.
+// sharedLeading returns the share of members, 0 to 1, that hold the result of their group. Members with uniform
+// results do not count; see countVotes.
 func (n *inference) sharedLeading(u *ungroupedCalls, groups [][]int) float64 {
 	right, wrong := 0, 0
 	for _, g := range groups {
 		e := u.event(g)
-		e.complete()
+		e.checkMembers()
 		r, w := 0, len(g)
 		if e.skip.IsZero() {
-			r, w = n.vote(e)
+			r, w = n.countVotes(e)
 		}
 		right, wrong = right+r, wrong+w
 	}
 	return float64(right) / float64(max(1, right+wrong))
 }
 
-// vote counts the members of an event that hold the right result, and the members that hold another result. A right
-// result of equal elements or of NaN fits many groups and is not counted.
-func (n *inference) vote(e *Event) (right, wrong int) {
+// countVotes counts the members of an event that hold the right result, and the members that hold another result. A
+// right result of equal elements or of NaN fits many groups and is not counted.
+func (n *inference) countVotes(e *Event) (right, wrong int) {
 	switch pattern := e.api().Pattern; {
 	case pattern == trace.AllToAll && e.comms[0].Sent == nil && len(e.comms[0].In) == 1:
 		return n.voteExchange(e)
 	case pattern == trace.Broadcast:
-		_, right, wrong = n.broadcast(e)
+		_, right, wrong = n.voteBroadcast(e)
 		return right, wrong
 	}
-	p, err := e.plan()
+	p, err := e.planOutputs()
 	if err != nil {
 		return 0, len(e.Group)
 	}
 	if p.ranges == nil {
 		r := &reducer{reader: n.reader, event: e, plan: p, reduced: &n.reader.reduced}
-		return n.voteBy(e, r.holdsCopies)
+		return n.countVotesBy(e, r.holdsCopies)
 	}
 	for _, op := range append([]trace.Reduction{e.comms[0].Op}, e.otherReductions()...) {
 		r := &reducer{reader: n.reader, event: e, plan: p, op: op, reduced: &n.reader.reduced}
@@ -237,34 +237,34 @@ func (n *inference) vote(e *Event) (right, wrong int) {
 			wrong = max(wrong, len(e.Group)-right)
 			continue
 		}
-		if a, b := n.voteBy(e, r.holdsSum); op == e.comms[0].Op || a > right {
+		if a, b := n.countVotesBy(e, r.holdsSum); op == e.comms[0].Op || a > right {
 			right, wrong = a, b
 		}
 	}
 	return right, wrong
 }
 
-// voteBy counts like vote, with holds as the test of a member.
-func (n *inference) voteBy(e *Event, holds func(int) (bool, error)) (right, wrong int) {
+// countVotesBy is countVotes with holds as the test of a member.
+func (n *inference) countVotesBy(e *Event, holds func(int) (bool, error)) (right, wrong int) {
 	for i, m := range e.comms {
 		switch fits, err := holds(i); {
 		case err != nil || !fits:
 			wrong++
-		case n.isTelling(m):
+		case n.identifiesGroup(m):
 			right++
 		}
 	}
 	return right, wrong
 }
 
-// isTelling reports whether the result of a member can identify its group: a result of equal elements, such as zeros,
-// fits many groups.
-func (n *inference) isTelling(m *trace.Comm) bool {
+// identifiesGroup reports whether the result of a member can identify its group: a result of equal elements, such as
+// zeros, fits many groups.
+func (n *inference) identifiesGroup(m *trace.Comm) bool {
 	return slices.ContainsFunc(m.Out, func(t *trace.Tensor) bool { return !n.IsUniform(t) })
 }
 
-// hypothesisFit counts the elements of a member that match or contradict an expected result. Matching 0, NaN and infinity are
-// not counted, since they fit many groups.
+// hypothesisFit counts the elements of a member that match or contradict an expected result. Matching 0, NaN and
+// infinity are not counted, since they fit many groups.
 type hypothesisFit struct{ counted, bad int }
 
 func (f *hypothesisFit) add(y float64, good bool) {
@@ -287,7 +287,7 @@ func (r *reducer) holdsCopies(i int) (bool, error) {
 	var f hypothesisFit
 	var at int64
 	for _, part := range r.plan.pieces[i] {
-		some := min(part.n, sample)
+		some := min(part.n, windowElements)
 		r.x, r.y = trace.Resize(r.x, some), trace.Resize(r.y, some)
 		if err := errors.Join(r.Floats(r.x, r.event.comms[part.from].In, part.first), r.Floats(r.y, r.event.comms[i].Out, at)); err != nil {
 			return false, err
@@ -303,7 +303,7 @@ func (r *reducer) holdsCopies(i int) (bool, error) {
 // holdsSum reports whether a member holds its part of the reduction.
 func (r *reducer) holdsSum(i int) (bool, error) {
 	part := r.plan.ranges[i]
-	some := min(part.n, sample)
+	some := min(part.n, windowElements)
 	r.y = trace.Resize(r.y, some)
 	if err := errors.Join(r.reduce(part.first, some), r.Floats(r.y, r.event.comms[i].Out, 0)); err != nil {
 		return false, err
@@ -316,16 +316,16 @@ func (r *reducer) holdsSum(i int) (bool, error) {
 	return f.isGood(), nil
 }
 
-// broadcast finds the root: the member whose input most members hold. right counts the members that hold this input
-// and can identify their group (see isTelling); wrong counts the members that hold other data.
-func (n *inference) broadcast(e *Event) (root, right, wrong int) {
+// voteBroadcast finds the root: the member whose input most members hold. right counts the members that hold this input
+// and can identify their group (see identifiesGroup); wrong counts the members that hold other data.
+func (n *inference) voteBroadcast(e *Event) (root, right, wrong int) {
 	most := -1
 	for i, from := range e.comms {
 		holding, telling := 0, 0
 		for _, m := range e.comms {
 			if trace.CountElements(m.Out) == trace.CountElements(from.In) && n.SurelySame(from.In, 0, m.Out, 0, trace.CountElements(from.In)) {
 				holding++
-				if n.isTelling(m) {
+				if n.identifiesGroup(m) {
 					telling++
 				}
 			}
@@ -337,13 +337,13 @@ func (n *inference) broadcast(e *Event) (root, right, wrong int) {
 	return root, right, wrong
 }
 
-// voteExchange counts like vote for an all_to_all: all members are right if the multisets of sent and received rows
+// voteExchange is countVotes for an all_to_all: all members are right if the multisets of sent and received rows
 // are equal, else all are wrong.
 func (n *inference) voteExchange(e *Event) (right, wrong int) {
 	rows := make(map[uint64]int)
 	for _, m := range e.comms {
-		in, known := n.rowMarks(m.In)
-		out, ok := n.rowMarks(m.Out)
+		in, known := n.rowHashes(m.In)
+		out, ok := n.rowHashes(m.Out)
 		if !known || !ok {
 			return 0, len(e.Group)
 		}
@@ -353,7 +353,7 @@ func (n *inference) voteExchange(e *Event) (right, wrong int) {
 		for _, row := range out {
 			rows[row]--
 		}
-		if n.isTelling(m) {
+		if n.identifiesGroup(m) {
 			right++
 		}
 	}
@@ -365,10 +365,10 @@ func (n *inference) voteExchange(e *Event) (right, wrong int) {
 	return right, 0
 }
 
-// decide sets the groups of calls: to the best spacing if it explains most members, or if it explains some of them
+// decideGroups sets the groups of calls: to the best spacing if it explains most members, or if it explains some of them
 // and was the best for other calls of the same kind; else to the spacing that was the best for most other calls of
 // the kind. Sums in low precision that no spacing explains have the spacing with the nearest sums.
-func (n *inference) decide(u *ungroupedCalls) {
+func (n *inference) decideGroups(u *ungroupedCalls) {
 	pick := u.best.spacing
 	if u.best.share <= explainedMembers && (u.best.share == 0 || n.votes[u.kind][pick] == 0) {
 		if near := n.nearestSpacing(u); near.size > 0 {
@@ -397,7 +397,7 @@ func (n *inference) setGroups(u *ungroupedCalls, pick spacing) {
 			m.Group = g
 		}
 		if e.api().Pattern == trace.Broadcast && e.comms[0].Root < 0 {
-			root, _, _ := n.broadcast(e)
+			root, _, _ := n.voteBroadcast(e)
 			for _, m := range e.comms {
 				m.Root = g[root]
 			}
@@ -405,7 +405,8 @@ func (n *inference) setGroups(u *ungroupedCalls, pick spacing) {
 	}
 }
 
-// distinctError is the minimum ratio between the errors of two spacings at which the smaller error identifies the groups.
+// distinctError is the minimum ratio between the errors of two spacings at which the smaller error identifies the
+// groups.
 const distinctError = 3
 
 // nearestSpacing returns the spacing whose sums are near the results, within the error of a reduction in low precision,
@@ -420,7 +421,7 @@ func (n *inference) nearestSpacing(u *ungroupedCalls) (nearest spacing) {
 		var all []float64
 		for _, g := range groups {
 			e := u.event(g)
-			if e.complete(); e.skip.IsZero() {
+			if e.checkMembers(); e.skip.IsZero() {
 				all = append(all, n.sumErrors(e)...)
 			}
 		}
@@ -444,7 +445,7 @@ func (n *inference) nearestSpacing(u *ungroupedCalls) (nearest spacing) {
 // sumErrors returns, for each member of a reduction, the error of its result relative to the sum; nil for other
 // communications.
 func (n *inference) sumErrors(e *Event) (all []float64) {
-	p, err := e.plan()
+	p, err := e.planOutputs()
 	if err != nil || p.ranges == nil {
 		return nil
 	}
@@ -454,9 +455,9 @@ func (n *inference) sumErrors(e *Event) (all []float64) {
 	}
 	for i, m := range e.comms {
 		part := p.ranges[i]
-		some := min(part.n, sample)
+		some := min(part.n, windowElements)
 		r.y = trace.Resize(r.y, some)
-		if !n.isTelling(m) || errors.Join(r.reduce(part.first, some), r.Floats(r.y, m.Out, 0)) != nil {
+		if !n.identifiesGroup(m) || errors.Join(r.reduce(part.first, some), r.Floats(r.y, m.Out, 0)) != nil {
 			return nil
 		}
 		var apart, size float64

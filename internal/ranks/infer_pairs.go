@@ -12,8 +12,8 @@ type transferSide struct {
 	*trace.Comm
 }
 
-// sides returns the sends or the receives of all ranks of a step.
-func sides(s *trace.Step, p trace.Pattern) (all []transferSide) {
+// transferSides returns the sends or the receives of all ranks of a step.
+func transferSides(s *trace.Step, p trace.Pattern) (all []transferSide) {
 	for _, rank := range s.Ranks() {
 		for _, c := range s.Calls[rank] {
 			for _, m := range c.Comm.Transfers() {
@@ -32,12 +32,12 @@ func (s *transferSide) isKnown() bool { return s.Root >= 0 }
 // connect makes two sides peers.
 func connect(from, to *transferSide) { from.Root, to.Root = to.rank, from.rank }
 
-// pairs matches sends and receives whose peer no call names: a receive belongs to the send with equal elements.
+// matchPairs matches sends and receives whose peer no call names: a receive belongs to the send with equal elements.
 // Tensors whose elements are all equal match several sends; with telling they stay unmatched for a later pass.
-func (n *inference) pairs(s *trace.Step, telling bool) {
-	sends := sides(s, trace.Send)
-	for _, to := range sides(s, trace.Receive) {
-		if to.isKnown() || telling && !n.isTelling(to.Comm) {
+func (n *inference) matchPairs(s *trace.Step, telling bool) {
+	sends := transferSides(s, trace.Send)
+	for _, to := range transferSides(s, trace.Receive) {
+		if to.isKnown() || telling && !n.identifiesGroup(to.Comm) {
 			continue
 		}
 		i := slices.IndexFunc(sends, func(from transferSide) bool {
@@ -54,12 +54,12 @@ func (n *inference) areEqual(a, b []*trace.Tensor) bool {
 	return trace.CountElements(a) == trace.CountElements(b) && n.SurelySame(a, 0, b, 0, trace.CountElements(a))
 }
 
-// usualPairs finds the sender of a tensor that arrived damaged: the only rank that sends to this receiver elsewhere,
-// with its next unmatched send of this size.
-func (n *inference) usualPairs(s *trace.Step) {
+// matchUsualPairs finds the sender of a tensor that arrived damaged: the only rank that sends to this receiver
+// elsewhere, with its next unmatched send of this size.
+func (n *inference) matchUsualPairs(s *trace.Step) {
 	senders := make(map[int]map[int]bool) // by receiver
 	for _, step := range n.steps {
-		for _, to := range sides(step, trace.Receive) {
+		for _, to := range transferSides(step, trace.Receive) {
 			if to.isKnown() {
 				if senders[to.rank] == nil {
 					senders[to.rank] = make(map[int]bool)
@@ -68,7 +68,7 @@ func (n *inference) usualPairs(s *trace.Step) {
 			}
 		}
 	}
-	for _, to := range sides(s, trace.Receive) {
+	for _, to := range transferSides(s, trace.Receive) {
 		if to.isKnown() || len(senders[to.rank]) != 1 {
 			continue
 		}
@@ -84,11 +84,11 @@ func (n *inference) usualPairs(s *trace.Step) {
 // send whose receiver may have got the same values from a third rank.
 func (n *inference) freeSend(s *trace.Step, sender int, to *transferSide) *transferSide {
 	for _, free := range []bool{true, false} {
-		for _, from := range sides(s, trace.Send) {
+		for _, from := range transferSides(s, trace.Send) {
 			if from.rank != sender || from.isKnown() == free || trace.CountElements(from.In) != trace.CountElements(to.Out) {
 				continue
 			}
-			if free || n.sentByOther(s, &from) {
+			if free || n.reassignSend(s, &from) {
 				return &from
 			}
 		}
@@ -96,14 +96,14 @@ func (n *inference) freeSend(s *trace.Step, sender int, to *transferSide) *trans
 	return nil
 }
 
-// sentByOther moves the receiver of a send to an unmatched send of equal values on a third rank, and reports whether
+// reassignSend moves the receiver of a send to an unmatched send of equal values on a third rank, and reports whether
 // there is one.
-func (n *inference) sentByOther(s *trace.Step, from *transferSide) bool {
-	for _, got := range sides(s, trace.Receive) {
+func (n *inference) reassignSend(s *trace.Step, from *transferSide) bool {
+	for _, got := range transferSides(s, trace.Receive) {
 		if got.rank != from.Root || got.Root != from.rank || !n.areEqual(from.In, got.Out) {
 			continue
 		}
-		for _, other := range sides(s, trace.Send) {
+		for _, other := range transferSides(s, trace.Send) {
 			if !other.isKnown() && other.rank != got.rank && n.areEqual(from.In, other.In) {
 				connect(&other, &got)
 				return true

@@ -44,9 +44,9 @@ func (r *Run) Claim(at dumpdir.Coordinates, op string, k Kind, sure finding.Conf
 	return newFinding(c, k, sure, why)
 }
 
-// addOthers adds findings from elsewhere. The last of several findings about the result or the stale input of an
+// addExternal adds findings from elsewhere. The last of several findings about the result or the stale input of an
 // operator counts. An operator with wrong weights is no COMPUTE finding.
-func (r *Report) addOthers(others []*Finding) {
+func (r *Report) addExternal(others []*Finding) {
 	for _, f := range others {
 		switch {
 		case f.Kind == RoutingFlip:
@@ -54,7 +54,7 @@ func (r *Report) addOthers(others []*Finding) {
 				r.Notes = append(r.Notes, newNote(f.call.Step, f.Kind, f.call.Name, []int{f.Rank}))
 			}
 			continue
-		case f.Kind == Compute && r.hasWeight(f.call.Step, f.Rank, f.call.Name):
+		case f.Kind == Compute && r.hasWrongWeight(f.call.Step, f.Rank, f.call.Name):
 			continue
 		case f.Kind == Compute || f.Kind == StaleInput:
 			r.Findings = slices.DeleteFunc(r.Findings, func(o *Finding) bool {
@@ -71,9 +71,9 @@ func (r *Report) addOthers(others []*Finding) {
 // wrong replica; errors from rounding are closer to each other.
 const minErrorRatio = 1.2
 
-// nameReplicas names the wrong replica by its error from the reference if the replicas alone do not identify it.
+// identifyReplicas names the wrong replica by its error from the reference if the replicas alone do not identify it.
 // Experts without an outstanding error are not replicas of each other: their findings are dropped.
-func (r *Report) nameReplicas(opt Options) {
+func (r *Report) identifyReplicas(opt Options) {
 	r.Findings = slices.DeleteFunc(r.Findings, func(f *Finding) bool {
 		expert := f.call.Expert()
 		if MeaningOf(f.Kind).Class != ParameterClass || len(f.Alt) == 0 && expert < 0 {
@@ -101,9 +101,9 @@ func (r *Report) nameReplicas(opt Options) {
 	})
 }
 
-// hasWeight reports whether the weights of an operator are wrong in its step or before, which explains a wrong
+// hasWrongWeight reports whether the weights of an operator are wrong in its step or before, which explains a wrong
 // output.
-func (r *Report) hasWeight(s *trace.Step, rank int, op string) bool {
+func (r *Report) hasWrongWeight(s *trace.Step, rank int, op string) bool {
 	return slices.ContainsFunc(r.Findings, func(f *Finding) bool {
 		return MeaningOf(f.Kind).Class == ParameterClass && f.Rank == rank && f.call.Step.Program() == s.Program() && f.call.Step.Index <= s.Index && f.call.Name == op
 	})
@@ -112,8 +112,8 @@ func (r *Report) hasWeight(s *trace.Step, rank int, op string) bool {
 // Checked reports whether anything was checked.
 func (r *Report) Checked() bool { return r.Events.Checked+r.Replicas.Sets > 0 }
 
-// Unjudged returns the empty report of a run.
-func (r *Run) Unjudged() *Report {
+// NewReport returns the empty report of a run.
+func (r *Run) NewReport() *Report {
 	out := &Report{Mesh: []Axis{}, Groups: []Group{}, World: len(r.Ranks), Steps: len(r.Steps), Findings: []*Finding{}, Notes: []*Note{}}
 	out.Events.Reasons = []Reason{}
 	return out
@@ -121,10 +121,10 @@ func (r *Run) Unjudged() *Report {
 
 // Judge judges a run of several ranks.
 func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
-	out := r.Unjudged()
+	out := r.NewReport()
 	out.Mesh = slices.Clone(opt.Groups.Mesh)
 	for i := range out.Mesh {
-		out.Mesh[i].Count = worldOf(out.Mesh) / out.Mesh[i].Size
+		out.Mesh[i].Count = worldSize(out.Mesh) / out.Mesh[i].Size
 	}
 	groups := r.NamedGroups()
 	out.Groups = groups.withSource(FromDump)
@@ -173,10 +173,10 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 		}
 	}
 	if opt.Distance != nil {
-		out.nameReplicas(opt)
+		out.identifyReplicas(opt)
 	}
-	out.addOthers(opt.Others)
-	out.conclude(r, byStep, clocks(r.Steps, events))
+	out.addExternal(opt.Others)
+	out.conclude(r, byStep, lamportClocks(r.Steps, events))
 	return out, ctx.Err()
 }
 
@@ -199,8 +199,8 @@ func (r *Report) judgeEvents(ctx context.Context, events []*Event, opt Options) 
 	if err != nil {
 		return err
 	}
-	lowerConfidence(events, judged)
-	lowPrecision(events, judged)
+	skipWrongGroups(events, judged)
+	noteLowPrecision(events, judged)
 	for i := range judged {
 		j := &judged[i]
 		r.Notes = append(r.Notes, j.notes...)
@@ -219,12 +219,12 @@ func (r *Report) judgeEvents(ctx context.Context, events []*Event, opt Options) 
 	return nil
 }
 
-// fewestAlike is the least number of wrong events with the same shapes that prove an assumed group wrong.
-const fewestAlike = 3
+// minAlike is the least number of wrong events with the same shapes that prove an assumed group wrong.
+const minAlike = 3
 
-// lowerConfidence skips events with a wrong assumed group: most such events of a function are wrong, or most events with the
-// same shapes if the dump has tensors only.
-func lowerConfidence(events []*Event, judged []judgement) {
+// skipWrongGroups skips events with a wrong assumed group: most such events of a function are wrong, or most events
+// with the same shapes if the dump has tensors only.
+func skipWrongGroups(events []*Event, judged []judgement) {
 	type count struct{ wrong, all int }
 	counts := make(map[string]count)
 	keys := func(e *Event) (function, shapes string) {
@@ -232,7 +232,7 @@ func lowerConfidence(events []*Event, judged []judgement) {
 		return function, function + shapesText(e.comms[e.firstPresent()])
 	}
 	for i, e := range events {
-		if e.assumed && judged[i].skip.IsZero() {
+		if e.isAssumed && judged[i].skip.IsZero() {
 			function, shapes := keys(e)
 			for _, key := range []string{function, shapes} {
 				n := counts[key]
@@ -241,12 +241,12 @@ func lowerConfidence(events []*Event, judged []judgement) {
 		}
 	}
 	for i, e := range events {
-		if !e.assumed || len(judged[i].found) == 0 {
+		if !e.isAssumed || len(judged[i].found) == 0 {
 			continue
 		}
 		function, shapes := keys(e)
 		alike := counts[shapes]
-		if 2*counts[function].wrong >= counts[function].all || e.comms[e.firstPresent()].ArgsMissing && alike.wrong >= fewestAlike && 2*alike.wrong >= alike.all {
+		if 2*counts[function].wrong >= counts[function].all || e.comms[e.firstPresent()].ArgsMissing && alike.wrong >= minAlike && 2*alike.wrong >= alike.all {
 			judged[i] = judgement{skip: lang.Say("the group is unknown")}
 		}
 	}
@@ -261,9 +261,9 @@ const (
 	lowLargest, lowFactors = 0.1, 4
 )
 
-// lowPrecision turns findings into notes for functions whose reductions are wrong on all members by similar errors:
+// noteLowPrecision turns findings into notes for functions whose reductions are wrong on all members by similar errors:
 // these are quantised or compressed. Reductions with larger errors than the others stay wrong.
-func lowPrecision(events []*Event, judged []judgement) {
+func noteLowPrecision(events []*Event, judged []judgement) {
 	type key struct {
 		API   string
 		dtype tensor.DType
@@ -273,7 +273,7 @@ func lowPrecision(events []*Event, judged []judgement) {
 		places[e] = i
 	}
 	for _, same := range trace.GroupBy(slices.Values(events), func(e *Event) (key, bool) {
-		if j := &judged[places[e]]; !j.floats || !j.skip.IsZero() {
+		if j := &judged[places[e]]; !j.isFloatReduction || !j.skip.IsZero() {
 			return key{}, false
 		}
 		d, _ := trace.DTypeOf(e.comms[0].In)
@@ -281,7 +281,7 @@ func lowPrecision(events []*Event, judged []judgement) {
 	}) {
 		var errs []float64
 		for _, e := range same {
-			if err := judged[places[e]].everywhere; err > 0 {
+			if err := judged[places[e]].uniformError; err > 0 {
 				errs = append(errs, err)
 			}
 		}
@@ -291,8 +291,8 @@ func lowPrecision(events []*Event, judged []judgement) {
 		}
 		usual := errs[len(errs)/2]
 		for _, e := range same {
-			if j := &judged[places[e]]; j.everywhere > 0 && usual <= lowLargest && usual <= lowFactors*errs[len(errs)/4] && j.everywhere <= lowFactors*usual {
-				j.found, j.notes = nil, append(j.notes, e.addNote(LowPrecisionComm))
+			if j := &judged[places[e]]; j.uniformError > 0 && usual <= lowLargest && usual <= lowFactors*errs[len(errs)/4] && j.uniformError <= lowFactors*usual {
+				j.found, j.notes = nil, append(j.notes, e.newNote(LowPrecisionComm))
 			}
 		}
 	}
@@ -333,7 +333,7 @@ func (r *Run) judgeReplicas(ctx context.Context, out *Report, opt Options, event
 	for _, err := range d.Errs {
 		out.addFailure(err)
 	}
-	for _, nan := range r.makesNaN(d) {
+	for _, nan := range r.findNaNMakers(d) {
 		if !slices.ContainsFunc(out.Findings, func(f *Finding) bool { return f.call == nan.call }) {
 			out.Findings = append(out.Findings, nan)
 		}
@@ -369,7 +369,7 @@ func (r *Report) conclude(run *Run, events map[*trace.Step][]*Event, clocks map[
 			f.Alt = []int{}
 		}
 	}
-	order(r.Findings, clocks)
+	sortByCause(r.Findings, clocks)
 	reached, all := make(map[*Finding]map[int]int), r.Findings
 	r.Findings = []*Finding{}
 	spread := func(f *Finding) map[int]int {

@@ -49,8 +49,8 @@ func staleInputs(g *unshard.RankContents) (found []*Finding) {
 	return found
 }
 
-// wrongParts finds ranks that hold the part of another rank. Of several suspects it names the ranks whose part occurs
-// on the fewest other ranks and steps.
+// wrongParts finds ranks that have data of another rank in place of their own part. Of several suspects it names the
+// ranks whose part occurs on the fewest other ranks and steps.
 func wrongParts(g *unshard.RankContents, steps []*unshard.RankContents) (found []*Finding) {
 	for _, suspects := range trace.GroupBy(slices.Values(g.Inputs), func(in *unshard.Input) (string, bool) { return in.Key(), in.Surplus }) {
 		least := -1
@@ -72,7 +72,7 @@ func wrongParts(g *unshard.RankContents, steps []*unshard.RankContents) (found [
 // are wrong together.
 func wrongPart(named []*unshard.Input) *Finding {
 	first := named[0]
-	f := newFinding(first.Tensor.Call, WrongPart, high, lang.Say("it holds positions of the reference that another rank holds too, while other positions are on no rank: %s", positionsText(first)))
+	f := newFinding(first.Tensor.Call, WrongPart, high, lang.Say("it has positions of the reference that another rank also has, while some positions are on no rank: %s", positionsText(first)))
 	f.Members = nil
 	for _, in := range named {
 		f.Members = append(f.Members, in.Tensor.Call.Rank)
@@ -100,9 +100,9 @@ func positionsText(in *unshard.Input) string {
 	return strings.Join(axes, "; ")
 }
 
-// countAlongAxis counts the inputs of other ranks and steps with the same positions along an axis, and returns the smallest
-// count of all axes. Inputs of the same step with the same positions along all axes are suspects too, and do not
-// count.
+// countAlongAxis counts the inputs of other ranks and steps with the same positions along an axis, and returns the
+// smallest count of all axes. Inputs of the same step with the same positions along all axes are suspects too, and do
+// not count.
 func countAlongAxis(in *unshard.Input, steps []*unshard.RankContents) int {
 	least := -1
 	for k, x := range in.Axes {

@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// A role makes NaN by design if more than the share nanByDesign (0 to 1) of its operators make NaN. A role with
-	// fewer than fewestOfARole operators is not judged.
-	nanByDesign   = 0.25
-	fewestOfARole = 4
+	// A role makes NaN by design if more than the share designShare (0 to 1) of its operators make NaN. A role with
+	// fewer than minOfRole operators is not judged.
+	designShare = 0.25
+	minOfRole   = 4
 )
 
-// makesNaN finds operators that make NaN or infinities of finite inputs, while most operators of the same role in
+// findNaNMakers finds operators that make NaN or infinities of finite inputs, while most operators of the same role in
 // other ranks, layers and steps do not.
-func (r *Run) makesNaN(d *trace.Digests) (found []*Finding) {
+func (r *Run) findNaNMakers(d *trace.Digests) (found []*Finding) {
 	made, all := make(map[string][]*trace.Call), make(map[string]int)
 	for c := range r.AllCalls() {
 		if c.Comm != nil {
@@ -34,7 +34,7 @@ func (r *Run) makesNaN(d *trace.Digests) (found []*Finding) {
 	}
 	for _, role := range slices.Sorted(maps.Keys(made)) {
 		n := len(made[role])
-		if all[role] < fewestOfARole || float64(n) > nanByDesign*float64(all[role]) {
+		if all[role] < minOfRole || float64(n) > designShare*float64(all[role]) {
 			continue
 		}
 		for _, c := range made[role] {

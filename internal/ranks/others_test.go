@@ -78,7 +78,7 @@ func TestOthers(t *testing.T) {
 			return found
 		}
 		r := &Report{Findings: claims(c.own)}
-		r.addOthers(claims(c.others))
+		r.addExternal(claims(c.others))
 		var got []string
 		for _, f := range r.Findings {
 			got = append(got, fmt.Sprint(f.call.Step.At.Step, " ", f.Rank, " ", f.Kind))
@@ -118,7 +118,7 @@ func TestNameReplicas(t *testing.T) {
 			f.Alt, f.Confidence = []int{1}, low
 		}
 		r := &Report{Findings: []*Finding{f}}
-		r.nameReplicas(Options{Distance: func(at dumpdir.Coordinates, op string) (float64, bool) {
+		r.identifyReplicas(Options{Distance: func(at dumpdir.Coordinates, op string) (float64, bool) {
 			rms := c.errs[slices.Index([]string{"0", "1"}, at.Rank)]
 			return rms, rms >= 0 && op == c.op
 		}})
@@ -142,7 +142,7 @@ func TestMerge(t *testing.T) {
 		}
 		return text
 	}
-	a, b := (&Run{Run: &trace.Run{Ranks: []int{0, 1}, Steps: make([]*trace.Step, 2)}}).Unjudged(), (&Run{Run: &trace.Run{Ranks: []int{0, 1, 2}, Steps: make([]*trace.Step, 1)}}).Unjudged()
+	a, b := (&Run{Run: &trace.Run{Ranks: []int{0, 1}, Steps: make([]*trace.Step, 2)}}).NewReport(), (&Run{Run: &trace.Run{Ranks: []int{0, 1, 2}, Steps: make([]*trace.Step, 1)}}).NewReport()
 	a.Mesh, b.Mesh = []Axis{{Size: 2, Stride: 1, Count: 1}}, []Axis{{Size: 2, Stride: 1, Count: 1}, {Size: 3, Stride: 1}}
 	a.Groups, b.Groups = []Group{{[]int{0, 1}, FromDump}}, []Group{{[]int{0, 1}, FromDump}, {[]int{0, 1, 2}, FromDump}}
 	a.Events, b.Events = EventCount{Checked: 3, Wrong: 1, Skipped: 1, Reasons: []Reason{{"late", "晚", 1}}}, EventCount{Checked: 4, Skipped: 3, Reasons: []Reason{{"late", "晚", 2}, {"cut", "断", 1}}}

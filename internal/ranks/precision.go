@@ -18,8 +18,8 @@ type precision struct {
 	signed bool
 }
 
-// integers are the integer types that collectives sum.
-var integers = map[tensor.DType]precision{
+// integerPrecisions are the integer types that collectives sum.
+var integerPrecisions = map[tensor.DType]precision{
 	tensor.Int8: {bits: 8, signed: true}, tensor.Int16: {bits: 16, signed: true}, tensor.Int32: {bits: 32, signed: true}, tensor.Int64: {bits: 64, signed: true},
 	tensor.Uint8: {bits: 8}, tensor.Uint16: {bits: 16}, tensor.Uint32: {bits: 32}, tensor.Uint64: {bits: 64},
 }
@@ -29,7 +29,7 @@ func newPrecision(d tensor.DType) (p precision, ok bool) {
 	f, ok := tensor.ScalarFloat(d)
 	switch {
 	case !ok:
-		p, ok = integers[d]
+		p, ok = integerPrecisions[d]
 		return p, ok
 	case f.MinExp <= -126:
 		return precision{spacing: f.Epsilon(), smallest: f.Normal(), largest: f.Max}, true
@@ -40,8 +40,8 @@ func newPrecision(d tensor.DType) (p precision, ok bool) {
 // exactIntegers is the first integer from which on float64 does not hold all integers.
 const exactIntegers = 1 << 53
 
-// wrap returns an integer modulo the number of values of its type, in two's complement.
-func (p *precision) wrap(v float64) float64 {
+// wrapInteger returns an integer modulo the number of values of its type, in two's complement.
+func (p *precision) wrapInteger(v float64) float64 {
 	if p.bits == 0 || p.bits == 64 {
 		return v
 	}
@@ -52,9 +52,9 @@ func (p *precision) wrap(v float64) float64 {
 	return float64(uint64(n) >> (64 - p.bits))
 }
 
-// growth bounds the error of a sum of n numbers relative to the sum of their absolute values, for any order, rounded
+// sumGrowth bounds the error of a sum of n numbers relative to the sum of their absolute values, for any order, rounded
 // or truncated, accumulated in the type or in float32.
-func (p *precision) growth(n int) float64 {
+func (p *precision) sumGrowth(n int) float64 {
 	cut, rounded := 0.0, 1.0
 	for range n - 1 {
 		cut += p.spacing

@@ -22,11 +22,11 @@ type member struct {
 }
 
 // judgeReduction reduces the inputs again and compares the outputs.
-func (f *reader) judgeReduction(e *Event, p *plan) judgement {
+func (f *reader) judgeReduction(e *Event, p *outputPlan) judgement {
 	op := e.comms[0].Op
 	for i, m := range e.comms {
 		if !trace.AllStored(m.In) || p.ranges[i].n > 0 && !trace.AllStored(m.Out) {
-			return noElements()
+			return noElementsJudgement()
 		}
 		if m.Op != op {
 			return judgement{skip: lang.Say("the ranks of the group use different reductions")}
@@ -35,12 +35,12 @@ func (f *reader) judgeReduction(e *Event, p *plan) judgement {
 	if op == trace.NoReduction {
 		return judgement{skip: lang.Say("an unknown reduction")}
 	}
-	r, err := f.reduceAgain(e, p, op)
+	r, err := f.recomputeReduction(e, p, op)
 	for _, other := range e.otherReductions() {
-		if err != nil || !r.skip.IsZero() || r.violators() == 0 {
+		if err != nil || !r.skip.IsZero() || r.countViolators() == 0 {
 			break
 		}
-		if as, failed := f.reduceAgain(e, p, other); failed == nil && as.skip.IsZero() && as.violators() < r.violators() {
+		if as, failed := f.recomputeReduction(e, p, other); failed == nil && as.skip.IsZero() && as.countViolators() < r.countViolators() {
 			r = as
 		}
 	}
@@ -53,8 +53,8 @@ func (f *reader) judgeReduction(e *Event, p *plan) judgement {
 	return r.conclude()
 }
 
-// reduceAgain compares the outputs of the members of an event with a reduction of their inputs.
-func (f *reader) reduceAgain(e *Event, p *plan, op trace.Reduction) (*reducer, error) {
+// recomputeReduction compares the outputs of the members of an event with a reduction of their inputs.
+func (f *reader) recomputeReduction(e *Event, p *outputPlan, op trace.Reduction) (*reducer, error) {
 	r := &reducer{reader: f, event: e, plan: p, op: op, reduced: &f.reduced}
 	if err := r.setPrecision(); err != nil || !r.skip.IsZero() {
 		return r, err
@@ -70,8 +70,8 @@ func (e *Event) otherReductions() []trace.Reduction {
 	return []trace.Reduction{trace.Maximum, trace.Minimum, trace.Avg, trace.Product}
 }
 
-// violators counts the members that do not hold the reduction.
-func (r *reducer) violators() (n int) {
+// countViolators counts the members that do not hold the reduction.
+func (r *reducer) countViolators() (n int) {
 	for i := range r.members {
 		n += min(int(r.members[i].bad), 1)
 	}
@@ -91,7 +91,7 @@ func failedJudgement(err error) judgement {
 type reducer struct {
 	*reader
 	event *Event
-	plan  *plan
+	plan  *outputPlan
 	op    trace.Reduction
 	skip  lang.Sentence
 
@@ -140,7 +140,7 @@ func (r *reducer) setPrecision() error {
 		r.skip = lang.Say("elements of %s", d)
 		return nil
 	}
-	r.growth = r.precision.growth(len(r.event.Group))
+	r.growth = r.precision.sumGrowth(len(r.event.Group))
 	return nil
 }
 
@@ -156,7 +156,7 @@ func (r *reducer) check() error {
 		r.setLimits()
 		r.first = r.first[:0]
 		for i := range r.members {
-			lo, hi := r.overlap(i, from, n)
+			lo, hi := r.memberPart(i, from, n)
 			if lo >= hi {
 				continue
 			}
@@ -170,8 +170,8 @@ func (r *reducer) check() error {
 	return nil
 }
 
-// overlap returns the part of a window that a member should hold.
-func (r *reducer) overlap(i int, from, n int64) (lo, hi int64) {
+// memberPart returns the part of a window that a member should hold.
+func (r *reducer) memberPart(i int, from, n int64) (lo, hi int64) {
 	part := r.plan.ranges[i]
 	return max(from, part.first), min(from+n, part.first+part.n)
 }
@@ -198,7 +198,7 @@ func (r *reducer) reduce(from, n int64) error {
 			r.size[k] /= n64
 		}
 		if r.precision.bits != 0 && r.size[k] < exactIntegers {
-			r.exact[k] = r.precision.wrap(r.exact[k])
+			r.exact[k] = r.precision.wrapInteger(r.exact[k])
 		}
 	}
 	return nil
@@ -228,18 +228,18 @@ func (r *reducer) bound(exact, size float64) float64 {
 	return float64(r.growth*size) + float64(p.spacing*math.Abs(exact)) + float64(n*p.smallest) + float64(n*0x1p-52*size)
 }
 
-// element is the verdict on an element.
-type element uint8
+// elementVerdict is the verdict on an element.
+type elementVerdict uint8
 
 const (
-	good element = iota
+	good elementVerdict = iota
 	wrong
 	overflowed
 )
 
 // judge compares an element with the exact one. NaN and infinities are right if the exact element has them, or if a
 // partial sum may exceed the range. A device that saturates has the largest finite value instead.
-func (r *reducer) judge(y, exact, size, bound float64) element {
+func (r *reducer) judge(y, exact, size, bound float64) elementVerdict {
 	p := &r.precision
 	saturated := p.largest != 0 && math.Abs(y) >= p.largest
 	switch {
@@ -250,7 +250,7 @@ func (r *reducer) judge(y, exact, size, bound float64) element {
 			return wrong
 		}
 		return good
-	case p.largest != 0 && float64(r.partial(size)*(1+r.growth)) > p.largest:
+	case p.largest != 0 && float64(r.maxPartialSum(size)*(1+r.growth)) > p.largest:
 		return overflowed
 	case !trace.IsFinite(y), !(math.Abs(y-exact) <= bound):
 		return wrong
@@ -258,8 +258,8 @@ func (r *reducer) judge(y, exact, size, bound float64) element {
 	return good
 }
 
-// partial returns the largest possible magnitude of a partial result.
-func (r *reducer) partial(size float64) float64 {
+// maxPartialSum returns the largest possible magnitude of a partial result.
+func (r *reducer) maxPartialSum(size float64) float64 {
 	if r.op == trace.Avg {
 		return size * float64(len(r.event.Group))
 	}
@@ -325,7 +325,7 @@ func (r *reducer) compare(i int, lo, place int64) {
 // conclude returns the findings about the members.
 func (r *reducer) conclude() judgement {
 	e := r.event
-	j := judgement{floats: r.precision.bits == 0}
+	j := judgement{isFloatReduction: r.precision.bits == 0}
 	var violating []int
 	overflow, differ := false, false
 	for i := range r.members {
@@ -336,21 +336,21 @@ func (r *reducer) conclude() judgement {
 		differ = differ || r.members[i].differs
 	}
 	if overflow {
-		j.notes = append(j.notes, e.addNote(OverflowInSum))
+		j.notes = append(j.notes, e.newNote(OverflowInSum))
 	}
 	if len(violating) == 0 {
 		if differ {
-			j.notes = append(j.notes, e.addNote(RoundingPerRank))
+			j.notes = append(j.notes, e.newNote(RoundingPerRank))
 		}
 		return j
 	}
 	if !differ && e.api().Pattern == trace.AllReduce {
-		late, err := r.isLate()
+		late, err := r.areInputsLate()
 		if err != nil {
 			return failedJudgement(err)
 		}
 		if late {
-			j.notes = append(j.notes, e.addNote(InputTooLate))
+			j.notes = append(j.notes, e.newNote(InputTooLate))
 			j.skip = lang.Say("the inputs were dumped after the communication")
 			return j
 		}
@@ -360,18 +360,18 @@ func (r *reducer) conclude() judgement {
 		return failedJudgement(err)
 	}
 	j.found = found
-	if j.floats && len(violating) == len(e.Group) && len(found) == 1 && found[0].Kind == Corrupt {
+	if j.isFloatReduction && len(violating) == len(e.Group) && len(found) == 1 && found[0].Kind == Corrupt {
 		for i := range r.members {
 			if m := &r.members[i]; m.size > 0 {
-				j.everywhere = max(j.everywhere, math.Sqrt(m.apart/m.size))
+				j.uniformError = max(j.uniformError, math.Sqrt(m.apart/m.size))
 			}
 		}
 	}
 	return j
 }
 
-// isLate reports whether the input of every member equals its output: the inputs were dumped after the call.
-func (r *reducer) isLate() (bool, error) {
+// areInputsLate reports whether the input of every member equals its output: the inputs were dumped after the call.
+func (r *reducer) areInputsLate() (bool, error) {
 	for _, m := range r.event.comms {
 		same, err := r.Same(m.In, 0, m.Out, 0, trace.CountElements(m.In))
 		if err != nil || !same {

@@ -198,7 +198,7 @@ func (r *replicas) areReplicas(key roleKey, a, b int, axes int) bool {
 	}
 	role, n := r.learned[key].equalShare(a, b)
 	if key.isExpert && role <= equalRole { // often unequal: a rank may hold the experts of another position
-		return r.samePlace(a, b) && (others == 0 || matrices >= equalMatrices)
+		return r.haveSamePlace(a, b) && (others == 0 || matrices >= equalMatrices)
 	}
 	return n > 0 && role >= equalRole && (n > 2 || axes == 1)
 }
@@ -228,9 +228,9 @@ func (r *replicas) compare() {
 	r.found = mergeFindings(r.found)
 }
 
-// samePlace reports whether two ranks have the same index in groups of all-to-all: they should have the same experts
+// haveSamePlace reports whether two ranks have the same index in groups of all-to-all: they should have the same experts
 // then.
-func (r *replicas) samePlace(a, b int) bool {
+func (r *replicas) haveSamePlace(a, b int) bool {
 	if r.places == nil {
 		r.places = make(map[int][2]int)
 		for c := range r.run.AllCalls() {
@@ -255,13 +255,13 @@ func (r *replicas) compareSet(key roleKey, in *instance, set []int) {
 	if len(classes) < 2 {
 		return
 	}
-	if classes = r.withoutDrift(key, in, classes); len(classes) < 2 {
+	if classes = r.dropDrift(key, in, classes); len(classes) < 2 {
 		r.count.Drift++
 		r.notes = append(r.notes, newNote(in.step, Drift, in.name, set))
 		return
 	}
 	r.count.Wrong++
-	o := r.oddOne(key, in, set, classes)
+	o := r.findWrongReplicas(key, in, set, classes)
 	suspects := o.suspects
 	if o.isTie {
 		suspects = append(slices.Clone(o.suspects), o.alt...)
@@ -296,7 +296,8 @@ func (r *replicas) previous(key roleKey, in *instance, rank int) *trace.Tensor {
 	return nil
 }
 
-// isStale reports whether a parameter of a rank equals the parameter of the previous step, and whether that is known.
+// isStale reports whether a parameter of a rank equals the parameter of the previous step; known is false if one of
+// the two has no known contents.
 func (r *replicas) isStale(key roleKey, in *instance, rank int) (same, known bool) {
 	before := r.previous(key, in, rank)
 	if before == nil {
@@ -325,9 +326,9 @@ func (r *replicas) hasMoved(key roleKey, in *instance) (moves, known bool) {
 	return 4*moved > all, all > 0
 }
 
-// oddOne finds the wrong replicas: the minority. Of two equal halves the half is wrong that did not change although
-// other parameters did, or that changed although others did not.
-func (r *replicas) oddOne(key roleKey, in *instance, set []int, classes [][]int) suspectReplicas {
+// findWrongReplicas finds the wrong replicas: the minority. Of two equal halves the half is wrong that did not change
+// although other parameters did, or that changed although others did not.
+func (r *replicas) findWrongReplicas(key roleKey, in *instance, set []int, classes [][]int) suspectReplicas {
 	o := suspectReplicas{isTie: len(classes[0]) == len(classes[1])}
 	for _, c := range classes[1:] {
 		o.suspects = append(o.suspects, c...)
@@ -346,7 +347,7 @@ func (r *replicas) oddOne(key roleKey, in *instance, set []int, classes [][]int)
 	if !o.isTie && known && moves {
 		o.stale = still
 	}
-	if others := r.heldByOthers(in, set); len(others) > 0 && len(others) < len(set) {
+	if others := r.findHeldByOthers(in, set); len(others) > 0 && len(others) < len(set) {
 		o.isTie, o.isMisplaced, o.stale, o.suspects = false, true, nil, others
 	}
 	if o.isTie {
@@ -357,8 +358,8 @@ func (r *replicas) oddOne(key roleKey, in *instance, set []int, classes [][]int)
 	return o
 }
 
-// heldByOthers returns the replicas of an expert that equal an expert of ranks outside the set.
-func (r *replicas) heldByOthers(in *instance, set []int) (all []int) {
+// findHeldByOthers returns the replicas of an expert that equal an expert of ranks outside the set.
+func (r *replicas) findHeldByOthers(in *instance, set []int) (all []int) {
 	if _, _, expert := trace.ParseName(in.name); expert < 0 {
 		return nil
 	}
@@ -410,15 +411,15 @@ func (r *replicas) finding(in *instance, set []int, classes [][]int, o suspectRe
 		f.Facts = f.Facts.Int("bit", int64(bit))
 		f.Evidence = lang.Say("%s: bit %d of element %d differs from the bit in %s", path, bit, d.First, trace.RankText(other))
 		if o.isTie {
-			r.byOutlier(f, in, other[0], rank, d.First)
+			r.decideByOutlier(f, in, other[0], rank, d.First)
 		}
 	}
 	return f
 }
 
-// byOutlier decides between two replicas that differ in one bit of one element: the replica is wrong whose element is
-// an outlier (beyond 6 RMS, or NaN).
-func (r *replicas) byOutlier(f *Finding, in *instance, a, b int, at int64) {
+// decideByOutlier decides between two replicas that differ in one bit of one element: the replica is wrong whose
+// element is an outlier (beyond 6 RMS, or NaN).
+func (r *replicas) decideByOutlier(f *Finding, in *instance, a, b int, at int64) {
 	values := make([][]float64, 2)
 	for i, rank := range []int{a, b} {
 		t := in.tensors[rank]
@@ -449,11 +450,11 @@ func (r *replicas) byOutlier(f *Finding, in *instance, a, b int, at int64) {
 	}
 }
 
-// withoutDrift drops classes whose difference from the first class is explained by sums of an earlier step that ranks
+// dropDrift drops classes whose difference from the first class is explained by sums of an earlier step that ranks
 // rounded differently.
-func (r *replicas) withoutDrift(key roleKey, in *instance, classes [][]int) [][]int {
+func (r *replicas) dropDrift(key roleKey, in *instance, classes [][]int) [][]int {
 	base := in.tensors[classes[0][0]]
-	if !slices.ContainsFunc(r.rounded, func(n rounding) bool { return in.step.Index > n.step && intersect(n.ranks, in.ranks) }) {
+	if !slices.ContainsFunc(r.rounded, func(n rounding) bool { return in.step.Index > n.step && haveCommon(n.ranks, in.ranks) }) {
 		return classes
 	}
 	before := r.previous(key, in, classes[0][0])
@@ -470,12 +471,12 @@ func (r *replicas) withoutDrift(key roleKey, in *instance, classes [][]int) [][]
 	})
 }
 
-func intersect(a, b []int) bool {
+func haveCommon(a, b []int) bool {
 	return slices.ContainsFunc(a, func(x int) bool { return slices.Contains(b, x) })
 }
 
-// drift bounds the distance of replicas.
-type drift struct {
+// driftBound bounds the distance of replicas.
+type driftBound struct {
 	*replicas
 	base   *trace.Tensor
 	half   float64 // half the relative spacing of values
@@ -484,8 +485,8 @@ type drift struct {
 }
 
 // newDrift bounds the distance of replicas of a parameter from its values in this and the previous step.
-func (r *replicas) newDrift(base, before *trace.Tensor) (*drift, bool) {
-	d := &drift{replicas: r, base: base}
+func (r *replicas) newDrift(base, before *trace.Tensor) (*driftBound, bool) {
+	d := &driftBound{replicas: r, base: base}
 	numbers := true
 	err := r.Windows(base, before, func(x, y []float64, first bool) bool {
 		for k := range x {
@@ -518,7 +519,7 @@ func medianAbs(x []float64) float64 {
 }
 
 // explains reports whether rounding explains the differences of a replica.
-func (d *drift) explains(t *trace.Tensor) bool {
+func (d *driftBound) explains(t *trace.Tensor) bool {
 	explained := true
 	err := d.Windows(d.base, t, func(x, y []float64, _ bool) bool {
 		for k := range x {

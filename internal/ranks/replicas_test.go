@@ -382,7 +382,7 @@ func TestOutsider(t *testing.T) {
 	run := runOf(&b)
 	events := run.events(run.Steps[0], &Groups{})
 	linkPrevious(events)
-	clocks(run.Steps, events)
+	lamportClocks(run.Steps, events)
 	var got []string
 	for _, e := range events {
 		got = append(got, e.skip.Text().String())

@@ -188,11 +188,11 @@ func (r *Report) addFailure(err error) {
 	}
 }
 
-// Clean says that everything that was checked is right.
-func (r *Report) Clean() lang.Sentence {
+// CleanText says that everything that was checked is right.
+func (r *Report) CleanText() lang.Sentence {
 	if !r.Checked() {
 		return lang.Say("NOTHING CHECKED: none of %s of %d ranks could be checked", lang.CountText(r.Events.Skipped, "communication"), r.World)
 	}
-	return lang.Say("OK: %s and %s of replicas of %d ranks are as they should be",
+	return lang.Say("OK: %s and %s of replicas of %d ranks are correct",
 		lang.CountText(r.Events.Checked, "communication"), lang.CountText(r.Replicas.Sets, "set"), r.World)
 }

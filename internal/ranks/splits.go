@@ -21,8 +21,8 @@ func (f *reader) readHashes(of []*trace.Tensor, first, n, row int64) (marks []ui
 	return marks, true
 }
 
-// rowMarks returns the hashes of the rows of the only tensor in a list; ok is false for other lists.
-func (f *reader) rowMarks(list []*trace.Tensor) (marks []uint64, ok bool) {
+// rowHashes returns the hashes of the rows of the only tensor in a list; ok is false for other lists.
+func (f *reader) rowHashes(list []*trace.Tensor) (marks []uint64, ok bool) {
 	if len(list) != 1 || len(list[0].Shape) == 0 || !trace.AllStored(list) {
 		return nil, false
 	}
@@ -43,8 +43,8 @@ type exchange struct {
 func (f *reader) findSplits(e *Event) bool {
 	x := &exchange{}
 	for _, m := range e.comms {
-		in, known := f.rowMarks(m.In)
-		out, ok := f.rowMarks(m.Out)
+		in, known := f.rowHashes(m.In)
+		out, ok := f.rowHashes(m.Out)
 		if !known || !ok {
 			return false
 		}
@@ -88,8 +88,8 @@ func (x *exchange) solve() bool {
 	return true
 }
 
-// removeRows removes the rows of a member's output from the remaining rows, at the front (by 1) or at the back (by -1). It
-// removes nothing and returns false if the member holds other rows.
+// removeRows removes the rows of a member's output from the remaining rows, at the front (by 1) or at the back (by
+// -1). It removes nothing and returns false if the member holds other rows.
 func (x *exchange) removeRows(i int, from, to []int, by int) bool {
 	held, n, got := x.out[i], len(x.in), make([]int, len(x.in))
 	total := 0

@@ -27,23 +27,23 @@ type differingCalls struct {
 func (t *differingCalls) compare(ctx context.Context, workers int) error {
 	t.equal, t.unequal = make(map[string]int), make(map[string]int)
 	alike := t.sameNames()
-	if err := t.ReadAll(ctx, workers, tensorsOf(alike, read)); err != nil {
+	if err := t.ReadAll(ctx, workers, tensorsOf(alike, inputsOf)); err != nil {
 		return err
 	}
 	var same [][]*trace.Call // calls with equal inputs
 	for _, calls := range alike {
-		for _, some := range trace.EqualSets(t.Digests, calls, read) {
+		for _, some := range trace.EqualSets(t.Digests, calls, inputsOf) {
 			if len(some) > 1 {
 				same = append(same, some)
 			}
 		}
 	}
-	if err := t.ReadAll(ctx, workers, tensorsOf(same, written)); err != nil {
+	if err := t.ReadAll(ctx, workers, tensorsOf(same, outputsOf)); err != nil {
 		return err
 	}
 	var suspects [][][]*trace.Call
 	for _, calls := range same {
-		classes := trace.EqualSets(t.Digests, calls, written)
+		classes := trace.EqualSets(t.Digests, calls, outputsOf)
 		switch role := calls[0].Role; {
 		case len(slices.Concat(classes...)) < 2:
 		case len(classes) == 1:
@@ -61,10 +61,10 @@ func (t *differingCalls) compare(ctx context.Context, workers int) error {
 	return nil
 }
 
-// read and written return the tensors that a call reads and writes.
-func read(c *trace.Call) []*trace.Tensor { return slices.Concat(c.In, c.Params) }
+// inputsOf and outputsOf return the tensors that a call reads and writes.
+func inputsOf(c *trace.Call) []*trace.Tensor { return slices.Concat(c.In, c.Params) }
 
-func written(c *trace.Call) []*trace.Tensor { return c.Out }
+func outputsOf(c *trace.Call) []*trace.Tensor { return c.Out }
 
 // tensorsOf collects the tensors of calls; of selects them.
 func tensorsOf(groups [][]*trace.Call, of func(*trace.Call) []*trace.Tensor) (all []*trace.Tensor) {

@@ -19,8 +19,8 @@ import (
 // are several.
 func checkColumns(t Text, several bool) []Column[*check.Operator] {
 	type row = *check.Operator
-	rank := textColumn("rank", func(o row) string { return o.At.Rank }).titled("RANK").ranked(3)
-	step := textColumn("step", func(o row) string { return o.At.Step }).titled("STEP").ranked(4)
+	rank := textColumn("rank", func(o row) string { return o.At.Rank }).withTitle("RANK").withRank(3)
+	step := textColumn("step", func(o row) string { return o.At.Step }).withTitle("STEP").withRank(4)
 	if !several {
 		rank, step = rank.onlyIn(InCSV|InJSON), step.onlyIn(InCSV|InJSON)
 	}
@@ -31,14 +31,14 @@ func checkColumns(t Text, several bool) []Column[*check.Operator] {
 		return &o.Outputs[0]
 	}
 	return []Column[row]{
-		textColumn("op", func(o row) string { return o.Op }).titled("OPERATOR"),
-		textColumn("op_type", func(o row) string { return o.Type }).titled("TYPE").ranked(5),
+		textColumn("op", func(o row) string { return o.Op }).withTitle("OPERATOR"),
+		textColumn("op_type", func(o row) string { return o.Type }).withTitle("TYPE").withRank(5),
 		rank, step,
-		textColumn("status", func(o row) string { return string(o.Status) }).titled("STATUS").ranked(1),
-		textColumn("reason", func(o row) string { return string(o.Reason) }).titled("REASON").ranked(2),
+		textColumn("status", func(o row) string { return string(o.Status) }).withTitle("STATUS").withRank(1),
+		textColumn("reason", func(o row) string { return string(o.Reason) }).withTitle("REASON").withRank(2),
 		textColumn("extent", func(o row) string { return string(o.Extent) }).onlyIn(InCSV | InJSON),
 		textColumn("confidence", func(o row) string { return string(o.Confidence) }).onlyIn(InCSV | InJSON),
-		textColumn("checked", func(o row) string { return t.translate(first(o).How) }).titled("CHECKED").ranked(7),
+		textColumn("checked", func(o row) string { return t.translate(first(o).How) }).withTitle("CHECKED").withRank(7),
 		numberColumn("bad", func(o row) int64 { return first(o).Bad }).onlyIn(InCSV | InJSON),
 		numberColumn("worst_ratio", func(o row) *float64 {
 			x := float64(first(o).Worst)
@@ -46,9 +46,9 @@ func checkColumns(t Text, several bool) []Column[*check.Operator] {
 				return nil
 			}
 			return &x
-		}).titled("WORST/BOUND").ranked(6),
+		}).withTitle("WORST/BOUND").withRank(6),
 		numberColumn("beyond_narrow", func(o row) int64 { return first(o).Beyond }).onlyIn(InCSV | InJSON),
-		textColumn("attributes", t.attributesText).titled("ATTRIBUTES").ranked(8),
+		textColumn("attributes", t.attributesText).withTitle("ATTRIBUTES").withRank(8),
 		textColumn("file", func(o row) string { return o.File }).onlyIn(InCSV | InJSON),
 	}
 }
@@ -73,12 +73,12 @@ func WriteCheckCSV(w io.Writer, r *check.Report) error {
 
 // WriteCheckMarkdown writes the text of WriteCheck as Markdown.
 func (t Text) WriteCheckMarkdown(w io.Writer, r *check.Report) error {
-	return t.markdownTo(w, t.format("Operators computed again")).check(r)
+	return t.markdownTo(w, t.format("Operators computed again")).printCheck(r)
 }
 
 // WriteCheck prints the verdict, the first wrong operator, the operators that are not OK and the
 // coverage.
-func (t Text) WriteCheck(w io.Writer, r *check.Report) error { return t.printerTo(w).check(r) }
+func (t Text) WriteCheck(w io.Writer, r *check.Report) error { return t.printerTo(w).printCheck(r) }
 
 // bySeverity are the statuses in the order in which operators are listed.
 var bySeverity = []recompute.Status{recompute.Wrong, recompute.Crashed, recompute.Misfit, recompute.Low, recompute.Undecided}
@@ -86,16 +86,16 @@ var bySeverity = []recompute.Status{recompute.Wrong, recompute.Crashed, recomput
 // groupedFrom is the number of operators from which they are grouped.
 const groupedFrom = 20
 
-func (p *printer) check(r *check.Report) error {
+func (p *printer) printCheck(r *check.Report) error {
 	p.text(p.sentence(r.Summary.Headline))
 	if r.Ranks != nil {
-		p.ranks(r.Ranks, r.Paths)
+		p.printRanks(r.Ranks, r.Paths)
 	}
 	if first := r.Summary.First; first != nil && (r.Ranks == nil || len(r.Ranks.Findings) == 0) {
 		p.writeBlankLine()
-		p.facts(p.firstWrong(r, &r.Operators[*first]))
+		p.facts(p.firstWrongFacts(r, &r.Operators[*first]))
 	}
-	p.notOK(r)
+	p.printNotOK(r)
 	if r.Summary.Operators == 0 {
 		return p.err
 	}
@@ -104,9 +104,9 @@ func (p *printer) check(r *check.Report) error {
 	return p.err
 }
 
-// notOK lists the operators that are not OK: many of them by groups, and those without a verdict always, unless all
-// are asked for.
-func (p *printer) notOK(r *check.Report) {
+// printNotOK lists the operators that are not OK. Unless all operators are requested, it lists groups in place of more
+// than groupedFrom operators, and in place of operators without a verdict.
+func (p *printer) printNotOK(r *check.Report) {
 	rows := slices.DeleteFunc(pointers(r.Operators), func(o *check.Operator) bool { return o.Status == recompute.OK })
 	slices.SortStableFunc(rows, func(a, b *check.Operator) int {
 		return slices.Index(bySeverity, a.Status) - slices.Index(bySeverity, b.Status)
@@ -116,7 +116,7 @@ func (p *printer) notOK(r *check.Report) {
 		single = len(rows)
 	}
 	var lines []*check.Operator
-	for _, line := range operatorFolds.joined(rows[:single]) {
+	for _, line := range operatorFolds.joinRows(rows[:single]) {
 		lines = append(lines, line.row)
 	}
 	if len(lines) > groupedFrom && single < len(rows) {
@@ -160,8 +160,8 @@ func worstRatio(o *check.Operator) float64 {
 // proofOfUnwritten says how to repeat the run to prove that memory was never written.
 const proofOfUnwritten = "to prove it, run again with torch.utils.deterministic.fill_uninitialized_memory: unwritten rows become NaN"
 
-// firstWrong describes the first wrong operator.
-func (p *printer) firstWrong(r *check.Report, o *check.Operator) []summaryItem {
+// firstWrongFacts describes the first wrong operator.
+func (p *printer) firstWrongFacts(r *check.Report, o *check.Operator) []summaryItem {
 	name := opText(o.Type, o.Op)
 	if at := o.At.String(); at != "" {
 		name += ", " + at
@@ -238,7 +238,7 @@ func (p *printer) checkFacts(r *check.Report) []summaryItem {
 		}
 	}
 	if len(unwritten) > 0 {
-		facts = append(facts, summaryItem{label: p.format("Unwritten"), lines: firstOf(p.Text, unwritten, 5, func(note string) string { return note })})
+		facts = append(facts, summaryItem{label: p.format("Unwritten"), lines: firstLines(p.Text, unwritten, 5, func(note string) string { return note })})
 	}
 	sources := map[recompute.Source]int{}
 	for i := range r.Operators {
@@ -263,13 +263,13 @@ func (p *printer) checkFacts(r *check.Report) []summaryItem {
 	}
 	if len(orders) > 0 {
 		const most = 2
-		facts = append(facts, summaryItem{label: p.format("check¦Order"), lines: firstOf(p.Text, orders, most, func(order string) string { return order })})
+		facts = append(facts, summaryItem{label: p.format("check¦Order"), lines: firstLines(p.Text, orders, most, func(order string) string { return order })})
 	}
 	return facts
 }
 
-// unjudged lists details, beyond the reason, of the first operators with a status: what does not
-// fit, or what the bug is. An operator of several rounds is listed once.
+// unjudged describes the first operators with a status in more detail than their reason does, such as
+// the misfit or the bug. An operator of several rounds is listed once.
 func (p *printer) unjudged(r *check.Report, status recompute.Status) (lines []string) {
 	const most = 5
 	omitted, seen, again := 0, make(map[string]int), make(map[int]int)
@@ -346,11 +346,11 @@ func checkGroups(rows []*check.Operator) Table[*checkGroup] {
 		}
 	}
 	return Table[*checkGroup]{[]Column[*checkGroup]{
-		numberColumn("count", func(g *checkGroup) int { return g.count }).titled("COUNT"),
-		textColumn("type", (*checkGroup).typesText).titled("TYPE"),
-		textColumn("status", func(g *checkGroup) string { return string(g.first.Status) }).titled("STATUS"),
-		textColumn("reason", func(g *checkGroup) string { return string(g.first.Reason) }).titled("REASON"),
-		textColumn("first", func(g *checkGroup) string { return g.first.Op }).titled("FIRST"),
+		numberColumn("count", func(g *checkGroup) int { return g.count }).withTitle("COUNT"),
+		textColumn("type", (*checkGroup).typesText).withTitle("TYPE"),
+		textColumn("status", func(g *checkGroup) string { return string(g.first.Status) }).withTitle("STATUS"),
+		textColumn("reason", func(g *checkGroup) string { return string(g.first.Reason) }).withTitle("REASON"),
+		textColumn("first", func(g *checkGroup) string { return g.first.Op }).withTitle("FIRST"),
 	}, groups}
 }
 
@@ -386,11 +386,11 @@ func WriteCheckJUnit(w io.Writer, r *check.Report) error {
 func (t Text) WriteCheckTypes(w io.Writer, types []recompute.ListedForm) error {
 	p := t.printerTo(w)
 	printTable(p, Table[*recompute.ListedForm]{[]Column[*recompute.ListedForm]{
-		textColumn("types", func(r *recompute.ListedForm) string { return strings.Join(r.Names, " ") }).titled("TYPE"),
-		textColumn("of", func(r *recompute.ListedForm) string { return r.Framework }).titled("check¦OF"),
-		textColumn("inputs", func(r *recompute.ListedForm) string { return r.Inputs }).titled("INPUTS"),
-		textColumn("class", func(r *recompute.ListedForm) string { return r.Class }).titled("BOUND"),
-		textColumn("attributes", func(r *recompute.ListedForm) string { return strings.Join(p.sentences(r.Attributes), p.format("; ")) }).titled("ATTRIBUTES"),
+		textColumn("types", func(r *recompute.ListedForm) string { return strings.Join(r.Names, " ") }).withTitle("TYPE"),
+		textColumn("of", func(r *recompute.ListedForm) string { return r.Framework }).withTitle("check¦OF"),
+		textColumn("inputs", func(r *recompute.ListedForm) string { return r.Inputs }).withTitle("INPUTS"),
+		textColumn("class", func(r *recompute.ListedForm) string { return r.Class }).withTitle("BOUND"),
+		textColumn("attributes", func(r *recompute.ListedForm) string { return strings.Join(p.sentences(r.Attributes), p.format("; ")) }).withTitle("ATTRIBUTES"),
 	}, pointers(types)}, minName)
 	return p.err
 }

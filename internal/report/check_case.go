@@ -137,15 +137,15 @@ func (w *caseWriter) write() error {
 	w.file("op.json", func(to io.Writer) error { return writeJSON(to, doc) })
 	w.file("README.md", w.readme)
 	if w.Piece != nil {
-		w.file("repro.py", text(reproNumpy))
-		w.file("repro_torch.py", text(reproTorch))
+		w.file("repro.py", stringWriter(reproNumpy))
+		w.file("repro_torch.py", stringWriter(reproTorch))
 	}
 	return w.err
 }
 
 func noCut(int) *recompute.PieceRange { return nil }
 
-func text(s string) func(io.Writer) error {
+func stringWriter(s string) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := io.WriteString(w, s)
 		return err
@@ -188,7 +188,7 @@ func numbersOf(host tensor.Host, shape tensor.Shape, values []float64) func(io.W
 
 // readme writes the difference and how to run the case, in English and Chinese.
 func (w *caseWriter) readme(to io.Writer) error {
-	op, typ := markdown(w.Row.Op), markdown(w.Row.Type)
+	op, typ := escapeMarkdown(w.Row.Op), escapeMarkdown(w.Row.Type)
 	var bad, n int64
 	for _, o := range w.Row.Outputs {
 		bad, n = bad+o.Bad, n+o.Elements

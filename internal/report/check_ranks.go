@@ -24,10 +24,10 @@ const (
 	shownReasons  = 4
 )
 
-// ranks prints the findings between ranks, whose dumps lie at paths: the first finding with the
+// printRanks prints the findings between ranks, whose dumps lie at paths: the first finding with the
 // tensors that it may have damaged, the other findings, the coverage, and the matrix of ranks and
 // layers.
-func (p *printer) ranks(r *ranks.Report, paths []string) {
+func (p *printer) printRanks(r *ranks.Report, paths []string) {
 	p.writeBlankLine()
 	var facts factList
 	if len(r.Findings) > 0 {
@@ -36,7 +36,7 @@ func (p *printer) ranks(r *ranks.Report, paths []string) {
 		if s := f.Spread; s != nil && s.Tensors > 0 {
 			facts.add(p.format("Spread"), p.join(p.format("%s of %s", lang.CountText(s.Tensors, "tensor"), trace.RankText(s.Ranks)), p.rangesText(s.Steps, "step")))
 		}
-		facts.add(p.format("Others"), firstOf(p.Text, onRanks(r.Findings[1:]), shownFindings, p.findingLine)...)
+		facts.add(p.format("Others"), firstLines(p.Text, joinRanks(r.Findings[1:]), shownFindings, p.findingLine)...)
 	}
 	facts.add(p.format("Ranks"), p.meshText(r))
 	if r.Checked() || r.Events.Skipped > 0 { // not for a shard
@@ -50,10 +50,10 @@ func (p *printer) ranks(r *ranks.Report, paths []string) {
 		facts.add(p.format("check_ranks¦Note"), p.format("%s: %s of %s, %s", n.Kind, ranks.MeaningOf(n.Kind).Short, trace.RankText(n.Ranks), lang.CountText(n.Count, "time")))
 	}
 	p.facts(facts)
-	p.matrix(r.Matrix)
+	p.printMatrix(r.Matrix)
 }
 
-// findingLines describes a finding: what is wrong, where, and how to inspect it.
+// findingLines describes a finding: the fault, its place, and the command that inspects it.
 func (p *printer) findingLines(f *ranks.Finding, paths []string) []string {
 	where := p.join(f.Op, withLabel("step ", f.Step), p.Lang.Text(trace.RankText(f.Members)))
 	if f.Script != "" {
@@ -75,8 +75,8 @@ type rankLine struct {
 	steps []string
 }
 
-// onRanks joins the findings of one kind about one operator: the ranks of a step, then the steps of the same ranks.
-func onRanks(findings []*ranks.Finding) (lines []rankLine) {
+// joinRanks joins the findings of one kind about one operator: the ranks of a step, then the steps of the same ranks.
+func joinRanks(findings []*ranks.Finding) (lines []rankLine) {
 	var bySteps []rankLine
 	for _, f := range findings {
 		i := slices.IndexFunc(bySteps, func(l rankLine) bool { return l.Step == f.Step && l.Kind == f.Kind && l.Op == f.Op })
@@ -139,8 +139,8 @@ const (
 	maxMatrixColumns = 40
 )
 
-// matrix prints findings by rank and layer.
-func (p *printer) matrix(m *ranks.Matrix) {
+// printMatrix prints findings by rank and layer.
+func (p *printer) printMatrix(m *ranks.Matrix) {
 	if m == nil {
 		return
 	}

@@ -14,26 +14,26 @@ import (
 // checkpointTable lists tensors.
 func (t Text) checkpointTable(rows []*checkpoint.Row) Table[*checkpoint.Row] {
 	return Table[*checkpoint.Row]{Rows: rows, Columns: []Column[*checkpoint.Row]{
-		textColumn("status", func(r *checkpoint.Row) checkpoint.Status { return r.Status }).titled("STATUS"),
-		textColumn("a", func(r *checkpoint.Row) string { return r.A }).titled("A"),
+		textColumn("status", func(r *checkpoint.Row) checkpoint.Status { return r.Status }).withTitle("STATUS"),
+		textColumn("a", func(r *checkpoint.Row) string { return r.A }).withTitle("A"),
 		textColumn("b", func(r *checkpoint.Row) string { return strings.Join(r.B, " ") }).onlyIn(InCSV),
 		textColumn("b", func(r *checkpoint.Row) string {
 			if len(r.B) < 2 {
 				return strings.Join(r.B, "")
 			}
 			return fmt.Sprintf("%s +%d", r.B[0], len(r.B)-1)
-		}).titled("B").onlyIn(InText),
+		}).withTitle("B").onlyIn(InText),
 		textColumn("shape", func(r *checkpoint.Row) string { return r.Shape.String() }).onlyIn(InCSV),
 		textColumn("dtype", func(r *checkpoint.Row) string { return r.DType.String() }).onlyIn(InCSV),
 		numberColumn("elements", func(r *checkpoint.Row) int64 { return r.Elements }).onlyIn(InCSV),
-		numberColumn("differing", func(r *checkpoint.Row) int64 { return r.Differing }).titled("DIFFERING").optional(),
+		numberColumn("differing", func(r *checkpoint.Row) int64 { return r.Differing }).withTitle("DIFFERING").hideIfEmpty(),
 		textColumn("layout", func(r *checkpoint.Row) checkpoint.Status { return r.Layout }).onlyIn(InCSV),
 		textColumn("how", func(r *checkpoint.Row) string {
 			if r.How.IsZero() {
 				return ""
 			}
 			return t.sentence(r.How)
-		}).titled("HOW").optional().ranked(1),
+		}).withTitle("HOW").hideIfEmpty().withRank(1),
 	}}
 }
 

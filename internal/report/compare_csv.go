@@ -81,8 +81,8 @@ func csvColumns(opt CSVOptions) []Column[labelled] {
 			return plainDecimal(metrics.NumberOf(float64(r.Evidence.Score)))
 		}),
 		textColumn("shape", func(r labelled) string { return r.Shape.String() }),
-		textColumn("ref_file", func(r labelled) string { return asText(r.RefFile) }),
-		textColumn("npu_file", func(r labelled) string { return asText(r.NPUFile) }))
+		textColumn("ref_file", func(r labelled) string { return quoteAsText(r.RefFile) }),
+		textColumn("npu_file", func(r labelled) string { return quoteAsText(r.NPUFile) }))
 	for i, c := range (&record.At{}).Coordinates() {
 		columns = append(columns, textColumn(c.Name, func(r labelled) string { return r.At.Coordinates()[i].Value }))
 	}
@@ -141,9 +141,9 @@ func WriteCompareCSV(w io.Writer, r *record.Report, opt Options) error {
 	})
 }
 
-// asText quotes a name that a spreadsheet would read as a number or a date: a name without a
+// quoteAsText quotes a name that a spreadsheet would read as a number or a date: a name without a
 // letter, or digits around an e.
-func asText(name string) string {
+func quoteAsText(name string) string {
 	plain := strings.Trim(name, "0123456789.-/:")
 	if name != "" && (plain == "" || strings.EqualFold(plain, "e") || strings.EqualFold(plain, "e+")) {
 		return "'" + name
@@ -208,10 +208,10 @@ type OpErrors struct {
 func opErrors(elements []metrics.Element) Table[metrics.Element] {
 	return Table[metrics.Element]{Rows: elements, Columns: []Column[metrics.Element]{
 		numberColumn("index", func(e metrics.Element) int64 { return e.Offset }),
-		numberColumn("std_value", func(e metrics.Element) numeral { return numeral(element(e.Ref, allDigits)) }),
-		numberColumn("npu_value", func(e metrics.Element) numeral { return numeral(element(e.NPU, allDigits)) }),
-		numberColumn("abs_diff", func(e metrics.Element) metrics.Metric { return difference(e.Abs) }),
-		numberColumn("relative_diff", func(e metrics.Element) metrics.Metric { return difference(e.Rel) }),
+		numberColumn("std_value", func(e metrics.Element) numeral { return numeral(formatElement(e.Ref, allDigits)) }),
+		numberColumn("npu_value", func(e metrics.Element) numeral { return numeral(formatElement(e.NPU, allDigits)) }),
+		numberColumn("abs_diff", func(e metrics.Element) metrics.Metric { return differenceMetric(e.Abs) }),
+		numberColumn("relative_diff", func(e metrics.Element) metrics.Metric { return differenceMetric(e.Rel) }),
 	}}
 }
 

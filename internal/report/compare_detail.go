@@ -99,9 +99,9 @@ type statistic struct{ name, ref, npu string }
 // statisticsTable lists the statistics of the two sides.
 func statisticsTable(r *metrics.Result) Table[*statistic] {
 	t := Table[*statistic]{Columns: []Column[*statistic]{
-		textColumn("statistic", func(s *statistic) string { return s.name }).titled("STATISTIC"),
-		numberColumn("reference", func(s *statistic) string { return s.ref }).titled("REFERENCE").ranked(1),
-		numberColumn("npu", func(s *statistic) string { return s.npu }).ranked(2),
+		textColumn("statistic", func(s *statistic) string { return s.name }).withTitle("STATISTIC"),
+		numberColumn("reference", func(s *statistic) string { return s.ref }).withTitle("REFERENCE").withRank(1),
+		numberColumn("npu", func(s *statistic) string { return s.npu }).withRank(2),
 	}}
 	rows := map[string]*statistic{} // by title; the reference comes first
 	for _, m := range metrics.ReportMetrics(metrics.Sides) {
@@ -122,15 +122,15 @@ func statisticsTable(r *metrics.Result) Table[*statistic] {
 // metricsTable lists the metrics.
 func metricsTable(r *metrics.Result) Table[metrics.TitledMetric] {
 	return Table[metrics.TitledMetric]{Rows: metrics.ReportMetrics(metrics.Detail), Columns: []Column[metrics.TitledMetric]{
-		textColumn("metric", func(m metrics.TitledMetric) string { return m.Title }).titled("METRIC"),
-		numberColumn("value", func(m metrics.TitledMetric) metrics.Metric { return m.Of(r) }).titled("VALUE").ranked(1),
+		textColumn("metric", func(m metrics.TitledMetric) string { return m.Title }).withTitle("METRIC"),
+		numberColumn("value", func(m metrics.TitledMetric) metrics.Metric { return m.Of(r) }).withTitle("VALUE").withRank(1),
 		numberColumn("at", func(m metrics.TitledMetric) string {
 			i := metrics.Index(m.Name + "_offset")
 			if i < 0 {
 				return ""
 			}
 			return orElse(metrics.Table[i].Of(r), "", allDigits)
-		}).titled("AT").ranked(2),
+		}).withTitle("AT").withRank(2),
 	}}
 }
 
@@ -139,12 +139,12 @@ func elementsTable(shape tensor.Shape, worst []metrics.Element) Table[metrics.El
 	return Table[metrics.Element]{Rows: worst, Columns: []Column[metrics.Element]{
 		textColumn("coordinates", func(e metrics.Element) string {
 			return "(" + tensor.Shape(record.Coordinates(shape, e.Offset)).Join(", ") + ")"
-		}).titled("COORDINATES"),
-		numberColumn("offset", func(e metrics.Element) int64 { return e.Offset }).titled("OFFSET").ranked(5),
-		numberColumn("reference", func(e metrics.Element) string { return element(e.Ref, digits(shownDigits)) }).titled("REFERENCE").ranked(1),
-		numberColumn("npu", func(e metrics.Element) string { return element(e.NPU, digits(shownDigits)) }).ranked(2),
-		numberColumn("abs", func(e metrics.Element) metrics.Metric { return difference(e.Abs) }).titled("ABS").ranked(3),
-		numberColumn("rel", func(e metrics.Element) metrics.Metric { return difference(e.Rel) }).titled("REL").ranked(4),
+		}).withTitle("COORDINATES"),
+		numberColumn("offset", func(e metrics.Element) int64 { return e.Offset }).withTitle("OFFSET").withRank(5),
+		numberColumn("reference", func(e metrics.Element) string { return formatElement(e.Ref, digits(shownDigits)) }).withTitle("REFERENCE").withRank(1),
+		numberColumn("npu", func(e metrics.Element) string { return formatElement(e.NPU, digits(shownDigits)) }).withRank(2),
+		numberColumn("abs", func(e metrics.Element) metrics.Metric { return differenceMetric(e.Abs) }).withTitle("ABS").withRank(3),
+		numberColumn("rel", func(e metrics.Element) metrics.Metric { return differenceMetric(e.Rel) }).withTitle("REL").withRank(4),
 	}}
 }
 

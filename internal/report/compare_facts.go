@@ -16,7 +16,7 @@ import (
 func (t Text) runFacts(r *record.Report) []summaryItem {
 	c := &r.Coverage
 	lines := []string{t.format("%d of %s of the reference compared (%.3g %%)", c.Compared, tensors(c.Reference), 100*c.Ratio())}
-	lines = append(append(lines, t.commonRows(r)...), t.pairedBy(c)...)
+	lines = append(append(lines, t.commonRowLines(r)...), t.pairedBy(c)...)
 	lines = append(lines, t.nameLists([]nameList{{t.format("only in the reference"), c.RefOnly}, {t.format("only in the NPU run"), c.NPUOnly},
 		{t.format("skipped"), c.Skipped}, {t.format("unread"), c.Unread}, {t.format("rounds of one side only"), t.sentences(c.Rounds)},
 		{t.format("older files of the same name"), c.Superseded}, {t.format("in op_config.csv only"), c.Unused}})...)
@@ -25,7 +25,7 @@ func (t Text) runFacts(r *record.Report) []summaryItem {
 	}
 	facts := []summaryItem{{label: t.format("Coverage"), lines: lines},
 		{label: t.format("Limits"), lines: []string{t.format("profile %s, tolerance mode %s, NaN policy %s", r.Profile, r.TolMode, r.NaNPolicy)}}}
-	if gate := t.cannotFail(r); gate != "" {
+	if gate := t.cannotFailText(r); gate != "" {
 		facts[len(facts)-1].lines = append(facts[len(facts)-1].lines, gate)
 	}
 	if r.Verdict != "" {
@@ -34,7 +34,7 @@ func (t Text) runFacts(r *record.Report) []summaryItem {
 	if !r.OrderSource.IsZero() {
 		facts = append(facts, summaryItem{label: t.format("Order"), lines: []string{t.sentence(r.OrderSource)}})
 	}
-	if guessed := t.guessedAxes(r); len(guessed) > 0 {
+	if guessed := t.guessedAxisLines(r); len(guessed) > 0 {
 		facts = append(facts, summaryItem{label: t.format("Axis order"), lines: guessed})
 	}
 	graph := t.sentence(r.GraphSource)
@@ -44,9 +44,9 @@ func (t Text) runFacts(r *record.Report) []summaryItem {
 	case graph == "" && r.Verdict == byStatistics:
 		graph = t.format("tensors of the reference with the same statistics")
 	case graph == "":
-		graph = t.format("unknown, the preceding operator counts as the input")
+		graph = t.format("unknown: the preceding operator is taken as the input")
 		if r.Verdict == byEvidence {
-			graph = t.format("unknown, the preceding tensors count as inputs (--graph-file separates faults better)")
+			graph = t.format("unknown: the preceding tensors are taken as inputs (--graph-file names the real inputs)")
 		}
 		if !orderKnown(r) {
 			graph = t.format("unknown")
@@ -74,9 +74,9 @@ func (t Text) pairedBy(c *record.Coverage) []string {
 	return []string{t.format("names differ, paired by rule (--pair names does not pair them): %s", strings.Join(rules, ", "))}
 }
 
-// cannotFail says for how many tensors atol exceeds every value, so that no error can break the limits; empty if the
+// cannotFailText says for how many tensors atol exceeds every value, so that no error can break the limits; empty if the
 // verdict is by evidence.
-func (t Text) cannotFail(r *record.Report) string {
+func (t Text) cannotFailText(r *record.Report) string {
 	if r.Verdict == byEvidence {
 		return ""
 	}
@@ -105,15 +105,15 @@ func matchedRows(r *record.Report) (matched, of int64) {
 	return matched, of
 }
 
-// mayMatch reports whether matched rows could make the tensors of a row comparable: their numbers of elements differ, and
-// they have several axes.
+// mayMatch reports whether matched rows could make the tensors of a row comparable: their numbers of elements differ,
+// and they have several axes.
 func mayMatch(row *record.Row) bool {
 	return row.Status == record.ShapeMismatch && min(len(row.RefShape), len(row.NPUShape)) > 1 && finding.Has(row.Reasons, finding.SizeMismatch)
 }
 
-// commonRows says which tensors have another length on the NPU, so that only the part that both sides
+// commonRowLines says which tensors have another length on the NPU, so that only the part that both sides
 // have was compared.
-func (t Text) commonRows(r *record.Report) (lines []string) {
+func (t Text) commonRowLines(r *record.Report) (lines []string) {
 	found := map[record.CommonPart]int{}
 	var order []record.CommonPart
 	for _, row := range r.All() {
@@ -177,9 +177,9 @@ func (t Text) verdictLines(r *record.Report) []string {
 	return lines
 }
 
-// guessedAxes lists tensors that fit several orders of axes, if the chosen order is not the most
+// guessedAxisLines lists tensors that fit several orders of axes, if the chosen order is not the most
 // likely one or the tensor fails, with the flag that decides.
-func (t Text) guessedAxes(r *record.Report) []string {
+func (t Text) guessedAxisLines(r *record.Report) []string {
 	var lines []string
 	for _, row := range r.All() {
 		for _, n := range row.Notes {
@@ -188,7 +188,7 @@ func (t Text) guessedAxes(r *record.Report) []string {
 			}
 		}
 	}
-	return firstOf(t, lines, listedNames, func(line string) string { return line })
+	return firstLines(t, lines, listedNames, func(line string) string { return line })
 }
 
 // isGuess reports whether a note says that an order of axes was guessed.
@@ -262,13 +262,13 @@ func firstCodes(row *record.Row, most int) string {
 // numbers cover pairs that are finite on both sides.
 func worstTable(r *record.Report, worst []int, names shortNames, codes int) Table[labelled] {
 	t := Table[labelled]{Columns: []Column[labelled]{
-		textColumn("op", func(row labelled) string { return names.inRound(row.Row) }).titled("OP"),
-		textColumn("status", func(row labelled) record.Status { return row.Status }).titled("STATUS").ranked(4),
-		numberColumn("errors/total", func(row labelled) string { return ratioText(row.Errors, row.result.Total) }).titled("ERRORS/TOTAL").ranked(1),
-		numberColumn("max_abs", func(row labelled) string { return orElse(row.result.MaxAbs.Metric, noValue, digits(fewDigits)) }).ranked(3),
-		numberColumn("mean_rel", func(row labelled) string { return orElse(row.result.MeanRel, noValue, digits(fewDigits)) }).ranked(6),
-		numberColumn("cosine", func(row labelled) string { return orElse(row.result.Cosine, noValue, cosine) }).ranked(5),
-		textColumn("reason", func(row labelled) string { return firstCodes(row.Row, codes) }).titled("REASON").ranked(2),
+		textColumn("op", func(row labelled) string { return names.nameInRound(row.Row) }).withTitle("OP"),
+		textColumn("status", func(row labelled) record.Status { return row.Status }).withTitle("STATUS").withRank(4),
+		numberColumn("errors/total", func(row labelled) string { return ratioText(row.Errors, row.result.Total) }).withTitle("ERRORS/TOTAL").withRank(1),
+		numberColumn("max_abs", func(row labelled) string { return orElse(row.result.MaxAbs.Metric, noValue, digits(fewDigits)) }).withRank(3),
+		numberColumn("mean_rel", func(row labelled) string { return orElse(row.result.MeanRel, noValue, digits(fewDigits)) }).withRank(6),
+		numberColumn("cosine", func(row labelled) string { return orElse(row.result.Cosine, noValue, formatCosine) }).withRank(5),
+		textColumn("reason", func(row labelled) string { return firstCodes(row.Row, codes) }).withTitle("REASON").withRank(2),
 	}}
 	for _, i := range worst {
 		row := r.Row(i)
@@ -277,8 +277,8 @@ func worstTable(r *record.Report, worst []int, names shortNames, codes int) Tabl
 	return t
 }
 
-// byStandard returns the verdict of an acceptance standard.
-func byStandard(r *record.Report, compared, misses int) lang.Sentence {
+// standardVerdict returns the verdict of an acceptance standard.
+func standardVerdict(r *record.Report, compared, misses int) lang.Sentence {
 	n := r.Counts
 	var tail lang.Sentence
 	if left := len(standardRows(r, record.Skip)); left > 0 {
@@ -292,17 +292,17 @@ func byStandard(r *record.Report, compared, misses int) lang.Sentence {
 		}
 		return withKnownFailures(r, fmt.Sprintf("FAIL (%s)", r.Standard), text)
 	case misses > 0 && misses == n[record.Error]:
-		return lang.Say("ERROR (%s): the standard is met by %s compared%s", r.Standard, allOf(compared), tail)
+		return lang.Say("ERROR (%s): the standard is met by %s compared%s", r.Standard, allTensorsText(compared), tail)
 	case misses > 0:
-		return lang.Say("FAIL (%s): the standard is met by %s compared%s", r.Standard, allOf(compared), tail)
+		return lang.Say("FAIL (%s): the standard is met by %s compared%s", r.Standard, allTensorsText(compared), tail)
 	case !r.Meaning.NoVerdict.IsZero():
-		return noVerdict(r)
+		return noVerdictText(r)
 	case n[record.Partial] > 0:
 		return lang.Say("PARTIAL (%s): only a part of %d of %s was compared%s", r.Standard, n[record.Partial], tensors(compared), tail)
 	case n[record.Warn] > 0:
 		return lang.Say("PASS with warnings (%s): %d of %s with a warning%s", r.Standard, n[record.Warn], tensors(compared), tail)
 	}
-	return lang.Say("PASS (%s): the standard is met by %s%s%s", r.Standard, allOf(compared), numberless(r), tail)
+	return lang.Say("PASS (%s): the standard is met by %s%s%s", r.Standard, allTensorsText(compared), numberlessText(r), tail)
 }
 
 // standardRows returns the rows of a status whose reason is the standard, including rows whose
@@ -328,7 +328,7 @@ func (t Text) standardFacts(r *record.Report) []summaryItem {
 		{t.format("Failing"), record.Fail}, {t.format("To investigate"), record.Warn}, {t.format("Not judged"), record.Skip},
 	} {
 		if rows := standardRows(r, list.status); len(rows) > 0 {
-			facts = append(facts, summaryItem{label: list.label, lines: firstOf(t, rows, compareWorst, func(i int) string {
+			facts = append(facts, summaryItem{label: list.label, lines: firstLines(t, rows, compareWorst, func(i int) string {
 				row := r.Row(i)
 				return rowTitle(row) + t.format(": ") + t.whyNot(row)
 			})})
@@ -345,8 +345,8 @@ type operatorRows struct {
 	rounds []string
 }
 
-// byOperator groups the rows with some statuses by operator and status.
-func byOperator(r *record.Report, statuses ...record.Status) []operatorRows {
+// groupByOperator groups the rows with some statuses by operator and status.
+func groupByOperator(r *record.Report, statuses ...record.Status) []operatorRows {
 	var rows []*record.Row
 	for _, row := range r.All() {
 		if slices.Contains(statuses, row.Status) {
@@ -426,12 +426,12 @@ func (p *roundLister) firstOfAll(o operatorRows) *record.Row {
 // problemFacts lists the operators that should have been compared and were not. The remedy for
 // ambiguous operators is given once.
 func (t Text) problemFacts(r *record.Report) []summaryItem {
-	missed := byOperator(r, record.ShapeMismatch, record.DTypeMismatch, record.Ambiguous, record.Error)
+	missed := groupByOperator(r, record.ShapeMismatch, record.DTypeMismatch, record.Ambiguous, record.Error)
 	if len(missed) == 0 {
 		return nil
 	}
 	places, explained := t.roundLister(r), false
-	lines := firstOf(t, missed, compareWorst, func(o operatorRows) string {
+	lines := firstLines(t, missed, compareWorst, func(o operatorRows) string {
 		row := o.Row
 		why := t.whyNot(row)
 		if row.Status == record.Ambiguous {
@@ -442,7 +442,7 @@ func (t Text) problemFacts(r *record.Report) []summaryItem {
 		}
 		return titleOf(row) + t.format(": ") + t.join(string(row.Status), places.roundsOf(o), why)
 	})
-	if ambiguous := byOperator(r, record.Ambiguous); len(ambiguous) > 0 {
+	if ambiguous := groupByOperator(r, record.Ambiguous); len(ambiguous) > 0 {
 		lines = append(lines, t.format("--map-node-dict pairs these tensors: %s",
 			lang.ShellLine([]string{"--map-node-dict", "{" + jsonpos.Quote(ambiguous[0].Op) + `:"NPU_NAME"}`})))
 	}

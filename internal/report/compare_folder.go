@@ -45,7 +45,7 @@ const OpConfigName = "op_config.csv"
 // programs wrote. compare.json is written last, since the old one lists the removable files.
 func WriteComparison(f *Folder, formats []string, r *record.Report, opt Options) (left []string, failed []error) {
 	opt.folder = true
-	before := f.earlier()
+	before := f.earlierReports()
 	var late []string // formats with pictures, and links to the files before them
 	early := slices.DeleteFunc(slices.Clone(formats), func(name string) bool {
 		pictures := WriterOf[*record.Report](name).Keep.Pictures
@@ -70,7 +70,7 @@ func WriteComparison(f *Folder, formats []string, r *record.Report, opt Options)
 		slices.SortFunc(r.Files, func(a, b record.File) int { return strings.Compare(a.Name, b.Name) })
 		failed = append(failed, WriteFiles(f, []string{documentFormat}, r, opt)...)
 	}
-	return f.foreign(before), failed
+	return f.foreignFiles(before), failed
 }
 
 // writeHPAA writes HPAA's files beside cpu_vs_npu.csv.
@@ -127,7 +127,7 @@ func writeTablesBeside(folder *Folder, r *record.Report, opt Options) error {
 // It is never rewritten, so it is only written with all operators. Names with characters that a
 // terminal or a spreadsheet would interpret are left out.
 func writeOpConfig(folder *Folder, r *record.Report) error {
-	if r.CutShort() {
+	if r.IsCutShort() {
 		return nil
 	}
 	if _, err := store.Lstat(store.Join(folder.Dir, OpConfigName)); !errors.Is(err, os.ErrNotExist) {
@@ -148,8 +148,8 @@ func writeOpConfig(folder *Folder, r *record.Report) error {
 	return err
 }
 
-// paged returns a writer of results whose page is made from their document.
-func paged[R any](file, schema string, write func(w io.Writer, result R) error) Writer {
+// pagedWriter returns a writer of results whose page is made from their document.
+func pagedWriter[R any](file, schema string, write func(w io.Writer, result R) error) Writer {
 	return writerFor(file, func(w io.Writer, result R, opt Options) error {
 		var b bytes.Buffer
 		if err := write(&b, result); err != nil {

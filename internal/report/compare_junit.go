@@ -228,7 +228,7 @@ func junitBody(row *record.Row) string {
 	lines = append(lines, "shape: "+row.Shape.String(), english.errorsText(row))
 	for _, e := range row.Result.Worst {
 		lines = append(lines, "at "+strconv.FormatInt(e.Offset, 10)+" ("+tensor.Shape(record.Coordinates(row.Shape, e.Offset)).Join(", ")+"): reference "+
-			element(e.Ref, allDigits)+", NPU "+element(e.NPU, allDigits)+", abs "+exactMetric(difference(e.Abs))+", rel "+exactMetric(difference(e.Rel)))
+			formatElement(e.Ref, allDigits)+", NPU "+formatElement(e.NPU, allDigits)+", abs "+exactMetric(differenceMetric(e.Abs))+", rel "+exactMetric(differenceMetric(e.Rel)))
 	}
 	return strings.Join(lines, "\n")
 }

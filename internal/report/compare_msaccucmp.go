@@ -16,9 +16,9 @@ import (
 // notANumber is msaccucmp's cell for an absent value.
 const notANumber = "NaN"
 
-// WriteCompareMsaccucmp writes a table with the columns of msaccucmp. As in msaccucmp, a side has a column Address unless
-// all of its files are .npy; its cells are NaN, because a comparison does not keep addresses. Index counts operators from
-// 1. A missing side is *.
+// WriteCompareMsaccucmp writes a table with the columns of msaccucmp. As in msaccucmp, a side has a column Address
+// unless all of its files are .npy; its cells are NaN, because a comparison does not keep addresses. Index counts
+// operators from 1. A missing side is *.
 //
 // The numbers equal msaccucmp's where msaccucmp is right. If msaccucmp drops elements with golden value 0, or overflows,
 // the table has the right numbers instead: NaN if undefined, inf for the distance from an all-zero golden tensor. The
@@ -93,7 +93,7 @@ func msaccucmpColumns(r *record.Report) []Column[*msaccucmpRow] {
 		metric("AccumulatedRelativeError", func(a *accuracy) metrics.Metric { return a.accRel }),
 		metric("RelativeEuclideanDistance", func(a *accuracy) metrics.Metric { return a.red }),
 		metric("KullbackLeiblerDivergence", func(a *accuracy) metrics.Metric { return a.kld }),
-		textColumn("StandardDeviation", func(r row) string { return spreads(r.result) }),
+		textColumn("StandardDeviation", func(r row) string { return spreadsText(r.result) }),
 		metric("MeanAbsoluteError", func(a *accuracy) metrics.Metric { return a.meanAbs }),
 		metric("RootMeanSquareError", func(a *accuracy) metrics.Metric { return a.rmse }),
 		metric("MaxRelativeError", func(a *accuracy) metrics.Metric { return a.maxRel }),
@@ -205,8 +205,8 @@ func sixDecimals(x float64) string {
 	return decimals(6)(x)
 }
 
-// spreads formats the spreads of both sides.
-func spreads(r *metrics.Result) string {
+// spreadsText formats the spreads of both sides.
+func spreadsText(r *metrics.Result) string {
 	if r == nil {
 		return notANumber
 	}

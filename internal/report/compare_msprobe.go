@@ -166,13 +166,13 @@ func newMSProbeRows(r *record.Report, c *record.CallPair) []msprobeRow {
 		for k := range row.metrics {
 			row.metrics[k] = notAvailable
 		}
-		row.describe()
+		row.setStatistics()
 		switch {
 		case v.Ref == nil:
 			row.judgment = unpaired
 			row.messages = append(row.messages, "unmatched: the reference has no such value")
 		case mode == byTensors:
-			row.measure(r)
+			row.setMetrics(r)
 		}
 	}
 	if len(rows) > 0 && len(c.Stack) > 0 {
@@ -182,8 +182,8 @@ func newMSProbeRows(r *record.Report, c *record.CallPair) []msprobeRow {
 	return rows
 }
 
-// describe sets the statistics of both sides.
-func (r *msprobeRow) describe() {
+// setStatistics sets the statistics of both sides.
+func (r *msprobeRow) setStatistics() {
 	n, b := statisticsOf(r.NPU), statisticsOf(r.Ref)
 	for i := range n {
 		r.npu[i], r.ref[i] = numberCell(n[i]), numberCell(b[i])
@@ -277,8 +277,8 @@ func statisticDifference(n, b msprobe.Number) (diff, relative any) {
 	return diff, percent(math.Abs(d / b.Value))
 }
 
-// measure sets the metrics of the elements.
-func (r *msprobeRow) measure(rep *record.Report) {
+// setMetrics sets the metrics of the elements.
+func (r *msprobeRow) setMetrics(rep *record.Report) {
 	without := func(word, template string, args ...any) {
 		for i := range r.metrics {
 			r.metrics[i] = word

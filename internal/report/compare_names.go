@@ -50,7 +50,7 @@ func labelsOf(r *record.Report) *labels {
 	n := new(labels)
 	n.shared = repeatedNames(r, rowLabel)
 	if len(n.shared) > 0 {
-		n.sharedInRound = repeatedNames(r, n.inRound)
+		n.sharedInRound = repeatedNames(r, n.nameInRound)
 	}
 	return n
 }
@@ -68,8 +68,8 @@ func repeatedNames(r *record.Report, name func(*record.Row) string) map[string]b
 	return repeated
 }
 
-// inRound returns a row's name, with its round if several rows share the name.
-func (n *labels) inRound(row *record.Row) string {
+// nameInRound returns a row's name, with its round if several rows share the name.
+func (n *labels) nameInRound(row *record.Row) string {
 	label := rowLabel(row)
 	if row.Round != "" && n.shared[label] {
 		label += "@" + row.Round
@@ -79,7 +79,7 @@ func (n *labels) inRound(row *record.Row) string {
 
 // labelOf returns the label of a row.
 func (n *labels) labelOf(row *record.Row) string {
-	label := n.inRound(row)
+	label := n.nameInRound(row)
 	if row.NPUOp != "" && n.sharedInRound[label] {
 		label += " (" + row.NPUOp + ")"
 	}

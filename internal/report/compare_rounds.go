@@ -110,8 +110,8 @@ func (n *graphRounds) status(rank, step int) string {
 	return cmp.Or(roundStatus[r.Status()], string(r.Status()))
 }
 
-// merge joins neighbouring ranks and steps with equal statuses.
-func (n *graphRounds) merge() (ranks, steps []span) {
+// mergeEqual joins neighbouring ranks and steps with equal statuses.
+func (n *graphRounds) mergeEqual() (ranks, steps []span) {
 	ranks = equalSpans(len(n.ranks), func(a, b int) bool {
 		return !slices.ContainsFunc(oneValueSpans(len(n.steps)), func(s span) bool { return n.status(a, s.from) != n.status(b, s.from) })
 	})
@@ -151,7 +151,7 @@ func (n *graphRounds) matrices(width int) []Grid {
 	if g := n.matrix(ranks, steps).Grid(English); len(ranks) <= maxRanks && g.Width() <= width {
 		return []Grid{g}
 	}
-	ranks, steps = n.merge()
+	ranks, steps = n.mergeEqual()
 	var parts []Grid
 	for len(steps) > 0 {
 		count, part := 1, n.matrix(ranks, steps[:1]).Grid(English)
@@ -167,9 +167,9 @@ func (n *graphRounds) matrices(width int) []Grid {
 	return parts
 }
 
-// places describes rounds of the network, such as ranks 0-2,4 steps 3-7; empty if none belongs to
+// placesText describes rounds of the network, such as ranks 0-2,4 steps 3-7; empty if none belongs to
 // it.
-func (n *graphRounds) places(rounds []*record.Round) string {
+func (n *graphRounds) placesText(rounds []*record.Round) string {
 	in := map[*record.Round]bool{}
 	for _, r := range rounds {
 		in[r] = true
@@ -228,7 +228,7 @@ func rangesText(noun string, axis []string, values []int) string {
 func (t Text) placesOf(networks []graphRounds, rounds []*record.Round) string {
 	var texts []string
 	for i := range networks {
-		if text := networks[i].places(rounds); text != "" {
+		if text := networks[i].placesText(rounds); text != "" {
 			texts = append(texts, text)
 		}
 	}
@@ -241,14 +241,14 @@ func (t Text) placesOf(networks []graphRounds, rounds []*record.Round) string {
 	return t.shortList(texts)
 }
 
-// badOperator is an operator that is the first bad one in some rounds.
+// badOperator is the first bad operator of some rounds.
 type badOperator struct {
 	row    *record.Row // in the first of the rounds
 	rounds []*record.Round
 }
 
-// byStep returns rounds ordered by step and rank.
-func byStep(rounds []record.Round) []*record.Round {
+// sortByStep returns rounds ordered by step and rank.
+func sortByStep(rounds []record.Round) []*record.Round {
 	all := pointers(rounds)
 	slices.SortStableFunc(all, func(a, b *record.Round) int {
 		return cmp.Or(lang.CompareNatural(a.At.Step, b.At.Step), lang.CompareNatural(a.At.Rank, b.At.Rank))
@@ -260,7 +260,7 @@ func byStep(rounds []record.Round) []*record.Round {
 func badOperators(r *record.Report) []badOperator {
 	var all []badOperator
 	index := map[string]int{}
-	for _, round := range byStep(r.Rounds) {
+	for _, round := range sortByStep(r.Rounds) {
 		i := round.Findings.FirstBad
 		if i < 0 || i >= r.Len() {
 			continue
@@ -280,10 +280,10 @@ func badOperators(r *record.Report) []badOperator {
 // firstBadTable lists the first bad operators with their rounds.
 func (t Text) firstBadTable(networks []graphRounds, all []badOperator, names shortNames) Table[badOperator] {
 	return Table[badOperator]{Rows: all, Columns: []Column[badOperator]{
-		textColumn("first_bad", func(b badOperator) string { return names.shortName(b.row) }).titled("FIRST BAD"),
-		textColumn("type", func(b badOperator) string { return b.row.OpType }).titled("TYPE").optional(),
-		numberColumn("rounds", func(b badOperator) int { return len(b.rounds) }).titled("ROUNDS"),
-		textColumn("where", func(b badOperator) string { return t.placesOf(networks, b.rounds) }).titled("WHERE"),
+		textColumn("first_bad", func(b badOperator) string { return names.shortName(b.row) }).withTitle("FIRST BAD"),
+		textColumn("type", func(b badOperator) string { return b.row.OpType }).withTitle("TYPE").hideIfEmpty(),
+		numberColumn("rounds", func(b badOperator) int { return len(b.rounds) }).withTitle("ROUNDS"),
+		textColumn("where", func(b badOperator) string { return t.placesOf(networks, b.rounds) }).withTitle("WHERE"),
 	}}
 }
 
@@ -297,16 +297,16 @@ func roundTable(r *record.Report) Table[*record.Round] {
 		return titleOf(r.Row(i))
 	}
 	return Table[round]{Rows: pointers(r.Rounds), Columns: []Column[round]{
-		textColumn("round", func(x round) string { return x.Name }).onlyFor(func(x round) bool { return x.At == record.At{} }).optional(),
-		textColumn("rank", func(x round) string { return x.At.Rank }).optional(),
-		textColumn("step", func(x round) string { return x.At.Step }).optional(),
-		textColumn("graph", func(x round) string { return x.At.Graph }).optional(),
-		textColumn("model", func(x round) string { return x.At.Model }).optional(),
-		textColumn("status", func(x round) record.Status { return x.Status() }).titled("STATUS"),
-		numberColumn("failed/compared", func(x round) string { return fmt.Sprintf("%d/%d", x.Counts[record.Fail], comparedOf(x)) }).titled("FAILED/COMPARED"),
-		textColumn("first bad", func(x round) string { return row(x.Findings.FirstBad) }).titled("FIRST BAD").optional(),
-		textColumn("last good", func(x round) string { return row(x.Findings.LastGood) }).titled("LAST GOOD").optional(),
-		textColumn("largest jump", func(x round) string { return row(x.Findings.JumpOfOrigin()) }).onlyFor(func(x round) bool { return !(x.Findings.Jump < notableJump) }).titled("LARGEST JUMP").optional(),
+		textColumn("round", func(x round) string { return x.Name }).onlyFor(func(x round) bool { return x.At == record.At{} }).hideIfEmpty(),
+		textColumn("rank", func(x round) string { return x.At.Rank }).hideIfEmpty(),
+		textColumn("step", func(x round) string { return x.At.Step }).hideIfEmpty(),
+		textColumn("graph", func(x round) string { return x.At.Graph }).hideIfEmpty(),
+		textColumn("model", func(x round) string { return x.At.Model }).hideIfEmpty(),
+		textColumn("status", func(x round) record.Status { return x.Status() }).withTitle("STATUS"),
+		numberColumn("failed/compared", func(x round) string { return fmt.Sprintf("%d/%d", x.Counts[record.Fail], comparedOf(x)) }).withTitle("FAILED/COMPARED"),
+		textColumn("first bad", func(x round) string { return row(x.Findings.FirstBad) }).withTitle("FIRST BAD").hideIfEmpty(),
+		textColumn("last good", func(x round) string { return row(x.Findings.LastGood) }).withTitle("LAST GOOD").hideIfEmpty(),
+		textColumn("largest jump", func(x round) string { return row(x.Findings.JumpOfOrigin()) }).onlyFor(func(x round) bool { return !(x.Findings.Jump < notableJump) }).withTitle("LARGEST JUMP").hideIfEmpty(),
 	}}
 }
 
@@ -348,7 +348,7 @@ func foldRounds(r *record.Report) []foldedRounds {
 	}
 	var all []foldedRounds
 	index := map[key]int{}
-	for _, round := range byStep(r.Rounds) {
+	for _, round := range sortByStep(r.Rounds) {
 		k, row := key{status: round.Status()}, (*record.Row)(nil)
 		if k.status == record.Pass {
 			continue
@@ -371,21 +371,21 @@ func foldRounds(r *record.Report) []foldedRounds {
 // foldedTable lists groups of rounds.
 func (t Text) foldedTable(networks []graphRounds, all []foldedRounds, names shortNames) Table[foldedRounds] {
 	return Table[foldedRounds]{Rows: all, Columns: []Column[foldedRounds]{
-		textColumn("status", func(f foldedRounds) record.Status { return f.status }).titled("STATUS"),
+		textColumn("status", func(f foldedRounds) record.Status { return f.status }).withTitle("STATUS"),
 		textColumn("first_bad", func(f foldedRounds) string {
 			if f.row == nil {
 				return ""
 			}
 			return names.shortName(f.row)
-		}).titled("FIRST BAD").optional(),
-		numberColumn("rounds", func(f foldedRounds) int { return len(f.rounds) }).titled("ROUNDS"),
-		textColumn("where", func(f foldedRounds) string { return t.placesOf(networks, f.rounds) }).titled("WHERE"),
+		}).withTitle("FIRST BAD").hideIfEmpty(),
+		numberColumn("rounds", func(f foldedRounds) int { return len(f.rounds) }).withTitle("ROUNDS"),
+		textColumn("where", func(f foldedRounds) string { return t.placesOf(networks, f.rounds) }).withTitle("WHERE"),
 	}}
 }
 
-// rounds prints the bad rounds of a run with several rounds: a line each, or if there are many a
+// printRounds prints the bad rounds of a run with several rounds: a line each, or if there are many a
 // line for each group. A matrix and the first bad operators are printed on request, and in Markdown.
-func (p *printer) rounds(r *record.Report, names shortNames) {
+func (p *printer) printRounds(r *record.Report, names shortNames) {
 	if len(r.Rounds) < 2 {
 		return
 	}
@@ -395,7 +395,7 @@ func (p *printer) rounds(r *record.Report, names shortNames) {
 	switch {
 	case !p.Matrix && !slices.ContainsFunc(r.Rounds, func(x record.Round) bool { return x.Status() != record.Pass }): // the count says it
 	case (p.Matrix || p.markdown) && networks != nil:
-		p.matrices(r, networks, names)
+		p.printMatrices(r, networks, names)
 	case len(r.Rounds) <= maxRounds:
 		p.table("", roundTable(r).Grid(p.Lang).Fit(p.Width))
 	default:
@@ -405,8 +405,8 @@ func (p *printer) rounds(r *record.Report, names shortNames) {
 	}
 }
 
-// matrices prints the statuses of rounds by ranks and steps, and the first bad operators.
-func (p *printer) matrices(r *record.Report, networks []graphRounds, names shortNames) {
+// printMatrices prints the statuses of rounds by ranks and steps, and the first bad operators.
+func (p *printer) printMatrices(r *record.Report, networks []graphRounds, names shortNames) {
 	width := p.Width
 	switch {
 	case p.markdown:

@@ -46,7 +46,7 @@ func statisticsVerdict(r *record.Report, compared int) lang.Sentence {
 	case len(origins) == 1:
 		row := r.Row(origins[0])
 		if row.FirstCode() == finding.CameIn {
-			text = lang.Say("judged from %s only, %s", by, cameIn(row))
+			text = lang.Say("judged from %s only, %s", by, cameInText(row))
 			break
 		}
 		text = lang.Say("judged from %s only, 1 operator adds an error of its own: %s%s", by, rowTitle(row), kindInBrackets(row))
@@ -58,7 +58,7 @@ func statisticsVerdict(r *record.Report, compared int) lang.Sentence {
 	case r.Counts[record.Fail] > 0:
 		return withKnownFailures(r, "FAIL", lang.Say("judged from %s only, %d of %s differ", by, r.Counts[record.Fail], tensors(compared)))
 	case !m.NoVerdict.IsZero():
-		return noVerdict(r)
+		return noVerdictText(r)
 	case r.LowCoverage():
 		return lowCoverage(r)
 	default:
@@ -98,7 +98,7 @@ func statisticsPass(r *record.Report, compared int) lang.Sentence {
 			worst = row
 		}
 	}
-	text := lang.Say("PASS: judged from %s only, no operator looks wrong: %s%s", availableData(r), tensors(compared), numberless(r))
+	text := lang.Say("PASS: judged from %s only, no operator looks wrong: %s%s", availableData(r), tensors(compared), numberlessText(r))
 	if differ > 0 {
 		text = lang.Say("%s, %d differ by rounding", text, differ)
 	}
@@ -132,7 +132,7 @@ func startNumbers(r *record.Report, s record.Start) lang.Sentence {
 		for _, name := range []string{"norm", "max", "min", "mean"} { // in order of preference
 			n := record.StatisticNumbers[slices.IndexFunc(record.StatisticNumbers, func(n record.StatisticNumber) bool { return n.Name == name })]
 			if ref, npu := n.Of(&x.Ref), n.Of(&x.NPU); ref.Defined() && npu.Defined() && ref.Value() != npu.Value() {
-				form := formApart(npu, ref)
+				form := distinguishingFormat(npu, ref)
 				return lang.Say("%s %s, reference %s", name, form(npu.Value()), form(ref.Value()))
 			}
 		}
@@ -144,7 +144,7 @@ func startNumbers(r *record.Report, s record.Start) lang.Sentence {
 // kindInBrackets describes the kind of an origin's evidence.
 func kindInBrackets(row *record.Row) lang.Sentence {
 	if len(row.Reasons) == 0 || row.Evidence == nil {
-		return inBrackets(row)
+		return reasonInBrackets(row)
 	}
 	return lang.Say(" (%s, %s)", row.Evidence.Kind, confidenceText(row.Reasons[0].Confidence))
 }
@@ -165,7 +165,7 @@ func foldedOrigins(r *record.Report, origins []int) lang.Sentence {
 		if calls[f]++; calls[f] > 1 {
 			continue
 		}
-		if len(names) == mostOrigins {
+		if len(names) == maxOrigins {
 			omitted++
 			continue
 		}
@@ -184,8 +184,8 @@ func foldedOrigins(r *record.Report, origins []int) lang.Sentence {
 	return list
 }
 
-// mostStarts limits the listed tensors in which the runs differ from the start.
-const mostStarts = 5
+// maxStarts limits the listed tensors in which the runs differ from the start.
+const maxStarts = 5
 
 // statisticsFacts describes differences from the start, the origins and the next step.
 func (t Text) statisticsFacts(r *record.Report) (facts []summaryItem) {
@@ -195,7 +195,7 @@ func (t Text) statisticsFacts(r *record.Report) (facts []summaryItem) {
 	}
 	var lines []string
 	for i, s := range m.Start {
-		if i == mostStarts {
+		if i == maxStarts {
 			lines = append(lines, t.format("and %d more", len(m.Start)-i))
 			break
 		}
@@ -212,7 +212,7 @@ func (t Text) statisticsFacts(r *record.Report) (facts []summaryItem) {
 	if len(origins) == 0 {
 		return facts
 	}
-	ops, isMsprobe := withProducers(r, origins[:min(len(origins), mostStarts)])
+	ops, isMsprobe := withProducers(r, origins[:min(len(origins), maxStarts)])
 	lines = []string{t.format("dump the tensors of %s: elements that changed places do not show in max, min, mean and norm, so the fault may be in the operators that produced the inputs", strings.Join(ops, ", "))}
 	if isMsprobe {
 		for i := range ops {
@@ -279,7 +279,7 @@ func (t Text) statisticsColumns(rows []aroundRow) []Column[aroundRow] {
 				return r.Statistics.Ref.Digest
 			}
 			return cmp.Or(r.Statistics.Ref.Digest, noValue) + " / " + cmp.Or(r.Statistics.NPU.Digest, noValue)
-		}).onlyFor(aroundRow.hasStatistics).titled("DIGEST").ranked(2))
+		}).onlyFor(aroundRow.hasStatistics).withTitle("DIGEST").withRank(2))
 	}
 	for _, n := range record.StatisticNumbers {
 		if !slices.ContainsFunc(rows, func(r aroundRow) bool {
@@ -292,14 +292,14 @@ func (t Text) statisticsColumns(rows []aroundRow) []Column[aroundRow] {
 			if ref.Defined() == npu.Defined() && ref.Value() == npu.Value() {
 				return orElse(ref, noValue, fourDigits)
 			}
-			form := formApart(ref, npu)
+			form := distinguishingFormat(ref, npu)
 			return orElse(ref, noValue, form) + " / " + orElse(npu, noValue, form)
-		}).onlyFor(aroundRow.hasStatistics).withHeading(strings.ToUpper(n.Name)).ranked(statisticRanks[n.Name]))
+		}).onlyFor(aroundRow.hasStatistics).withHeading(strings.ToUpper(n.Name)).withRank(statisticRanks[n.Name]))
 	}
 	for _, n := range noiseNumbers {
 		all = append(all, numberColumn(n.name, func(r aroundRow) string {
 			return orElse(n.of(r.Evidence), "", digits(fewDigits))
-		}).onlyFor(aroundRow.hasEvidence).titled(n.title).ranked(n.rank))
+		}).onlyFor(aroundRow.hasEvidence).withTitle(n.title).withRank(n.rank))
 	}
 	return all
 }

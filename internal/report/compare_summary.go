@@ -42,8 +42,8 @@ func (t Text) CompareVerdict(r *record.Report) string {
 // rounds formats a number of rounds.
 func rounds(n int) lang.Text { return count(n, "round") }
 
-// failures returns the verdict on failing rows.
-func failures(r *record.Report, compared int) lang.Sentence {
+// failuresVerdict returns the verdict on failing rows.
+func failuresVerdict(r *record.Report, compared int) lang.Sentence {
 	return withKnownFailures(r, "FAIL", lang.Say("%d of %s beyond the limits", r.Counts[record.Fail], tensors(compared)))
 }
 
@@ -105,16 +105,16 @@ func comparedRows(r *record.Report) int {
 	return n + r.LeftOut
 }
 
-// allOf formats "all n tensors".
-func allOf(n int) lang.Text {
+// allTensorsText formats "all n tensors".
+func allTensorsText(n int) lang.Text {
 	if n == 1 {
 		return lang.Text{EN: "the only tensor"}
 	}
 	return lang.Say("all %s", tensors(n)).Text()
 }
 
-// notableJump is the ratio of an operator's mean relative error to that of its inputs from which it
-// is reported; errors grow less by themselves.
+// notableJump is the minimum growth of the mean relative error from the inputs to the output of an
+// operator that is reported; rounding alone makes errors grow less.
 const notableJump = 10
 
 // findingFacts describes where the run went wrong: with several rounds, in the headline's round.
@@ -152,7 +152,7 @@ func (t Text) findingFacts(r *record.Report) []summaryItem {
 	if origins := t.allOrigins(r); origins != nil {
 		facts = append(facts, *origins)
 	}
-	if failing := t.withoutOrder(r); failing != nil {
+	if failing := t.unorderedFailures(r); failing != nil {
 		facts = append(facts, *failing)
 	}
 	if i := f.FirstDamaged; i >= 0 && i != f.FirstBad && i < r.Len() {
@@ -228,15 +228,15 @@ func firstReferenceNaN(r *record.Report, round string) (row *record.Row, n, tota
 		if !row.Compared() || round != "" && row.Round != round {
 			continue
 		}
-		if n := withoutNumbers(row); n > 0 {
+		if n := countReferenceNonFinite(row); n > 0 {
 			return row, n, row.Result.Total
 		}
 	}
 	return nil, 0, 0
 }
 
-// withoutNumbers counts the elements of a row that are non-finite in the reference only.
-func withoutNumbers(row *record.Row) int64 {
+// countReferenceNonFinite counts the elements of a row that are non-finite in the reference only.
+func countReferenceNonFinite(row *record.Row) int64 {
 	if row.Result == nil {
 		return 0
 	}
@@ -253,7 +253,7 @@ func rowAt(r *record.Report, i int) *record.Row {
 }
 
 // rowInRound returns the name of a row with its round.
-func rowInRound(row *record.Row) string { return shortNames{}.inRound(row) }
+func rowInRound(row *record.Row) string { return shortNames{}.nameInRound(row) }
 
 // modulePath returns the modules around an operator, without the numbers of their calls.
 func modulePath(row *record.Row) string {
@@ -311,36 +311,36 @@ func (t Text) allOrigins(r *record.Report) *summaryItem {
 	if r.Findings.FirstBad < 0 {
 		lines = []string{t.format("neither the data flow nor the execution order is known (--graph-file gives it)")}
 	}
-	return &summaryItem{label: t.format("Origins"), lines: append(lines, firstOf(t, origins, compareWorst, func(o operatorRows) string {
+	return &summaryItem{label: t.format("Origins"), lines: append(lines, firstLines(t, origins, compareWorst, func(o operatorRows) string {
 		row := places.firstOfAll(o)
 		line := rowTitle(row)
 		if reasons := t.reasonLines(row); len(reasons) > 0 {
 			line += t.format(": ") + reasons[0]
 		}
 		if e := row.Evidence; e != nil && len(e.FedBy) > 0 {
-			line += t.format(" (also fed by %s)", t.shortList(rowLabels(r, e.FedBy)))
+			line += t.format(" (also depends on %s)", t.shortList(rowLabels(r, e.FedBy)))
 		}
 		return line
 	})...)}
 }
 
-// withoutOrder lists the failures of a run without an execution order, in which no row is the first
+// unorderedFailures lists the failures of a run without an execution order, in which no row is the first
 // bad one: with known data flow, the failing operators whose inputs pass. It is nil if there is an
 // order.
-func (t Text) withoutOrder(r *record.Report) *summaryItem {
+func (t Text) unorderedFailures(r *record.Report) *summaryItem {
 	if r.Findings.FirstBad >= 0 || orderKnown(r) || r.Verdict == byEvidence {
 		return nil
 	}
 	if origins := r.Findings.Origins; len(origins) > 0 {
 		lines := []string{t.format("failing operators whose inputs pass; the execution order is not known (--graph-file gives it)")}
-		return &summaryItem{label: t.format("Origins"), lines: append(lines, firstOf(t, origins, compareWorst, func(i int) string { return rowTitle(r.Row(i)) })...)}
+		return &summaryItem{label: t.format("Origins"), lines: append(lines, firstLines(t, origins, compareWorst, func(i int) string { return rowTitle(r.Row(i)) })...)}
 	}
-	failing, places := byOperator(r, record.Fail), t.roundLister(r)
+	failing, places := groupByOperator(r, record.Fail), t.roundLister(r)
 	if len(failing) == 0 {
 		return nil
 	}
 	lines := []string{t.format("by name, the execution order is not known (--graph-file gives it)")}
-	return &summaryItem{label: t.format("compare_summary¦Failing"), lines: append(lines, firstOf(t, failing, compareWorst, func(o operatorRows) string { return t.join(titleOf(o.Row), places.roundsOf(o)) })...)}
+	return &summaryItem{label: t.format("compare_summary¦Failing"), lines: append(lines, firstLines(t, failing, compareWorst, func(o operatorRows) string { return t.join(titleOf(o.Row), places.roundsOf(o)) })...)}
 }
 
 // foldedTitle returns the title of a row in at most two lines of a terminal, leaving out outer
@@ -371,7 +371,7 @@ func (t Text) firstBad(row *record.Row) []string {
 	return slices.Concat(lines, t.reasonLines(row), t.unevenAxisLines(row))
 }
 
-// errorsText returns the number of erroneous elements, and the first of them.
+// errorsText returns the number of erroneous elements, and the first erroneous element.
 func (t Text) errorsText(row *record.Row) string {
 	total := row.Result.Total
 	text := t.format("%d of %d elements are errors", row.Errors, total)
@@ -380,7 +380,7 @@ func (t Text) errorsText(row *record.Row) string {
 	}
 	if e := row.First; e != nil {
 		text += t.format(", first at %d (%s): reference %s, NPU %s", e.Offset, tensor.Shape(record.Coordinates(row.Shape, e.Offset)).Join(", "),
-			element(e.Ref, digits(shownDigits)), element(e.NPU, digits(shownDigits)))
+			formatElement(e.Ref, digits(shownDigits)), formatElement(e.NPU, digits(shownDigits)))
 	}
 	return text
 }
@@ -435,8 +435,8 @@ func (t Text) filesOf(row *record.Row) []sideFile {
 	return files
 }
 
-// firstOf returns lines about the first rows, and the number of further rows.
-func firstOf[R any](t Text, rows []R, most int, line func(R) string) []string {
+// firstLines returns lines about the first rows, and the number of further rows.
+func firstLines[R any](t Text, rows []R, most int, line func(R) string) []string {
 	var lines []string
 	for _, r := range rows[:min(most, len(rows))] {
 		lines = append(lines, line(r))

@@ -31,12 +31,12 @@ const (
 // is unknown, and the coverage.
 func (t Text) WriteCompare(w io.Writer, r *record.Report) error {
 	p := t.printerTo(w)
-	p.compareVerdict(p.CompareVerdict(r))
-	return p.compare(r)
+	p.printVerdict(p.CompareVerdict(r))
+	return p.printComparison(r)
 }
 
-// compare writes what follows the verdict.
-func (p *printer) compare(r *record.Report) error {
+// printComparison writes the report below the verdict.
+func (p *printer) printComparison(r *record.Report) error {
 	around, worst := aroundFirstBad(r), []int(nil)
 	if around == nil {
 		worst = r.Worst()
@@ -45,7 +45,7 @@ func (p *printer) compare(r *record.Report) error {
 	if names.prefix != "" {
 		p.text(p.format("Names in tables are without their common beginning %s", names.prefix))
 	}
-	p.rounds(r, names)
+	p.printRounds(r, names)
 	p.printStrip(r)
 	if facts := slices.Concat(p.findingFacts(r), p.tokenFacts(r), p.problemFacts(r)); len(facts) > 0 {
 		p.writeBlankLine()
@@ -63,15 +63,15 @@ func (p *printer) compare(r *record.Report) error {
 	}
 	p.explainCodes(r, around, worst)
 	if all := ranksOf(r); all != nil {
-		p.ranks(all, npuPaths(r))
+		p.printRanks(all, npuPaths(r))
 	}
 	p.writeBlankLine()
 	p.facts(p.runFacts(r))
 	return p.err
 }
 
-// compareVerdict prints a verdict with its leading status highlighted.
-func (p *printer) compareVerdict(text string) {
+// printVerdict prints a verdict with its leading status highlighted.
+func (p *printer) printVerdict(text string) {
 	for i, line := range ui.Wrap(ui.Escape(text), p.Width, p.Width) {
 		if i == 0 {
 			rest := strings.TrimLeftFunc(line, unicode.IsUpper)
@@ -91,7 +91,7 @@ func (p *printer) explainCodes(r *record.Report, around []aroundRow, worst []int
 		}
 	}
 	for i := range around {
-		if around[i].isShown() {
+		if around[i].isRow() {
 			add(around[i].Row)
 		}
 	}
@@ -226,7 +226,7 @@ func trendsOf(r *record.Report, order []int) map[int]string {
 		if inputs.Defined() {
 			base = inputs
 		}
-		trends[i] = trend(base, red)
+		trends[i] = trendText(base, red)
 		outputs = larger(outputs, red)
 	}
 	return trends
@@ -240,8 +240,8 @@ func larger(a, b metrics.Metric) metrics.Metric {
 	return a
 }
 
-// trend formats the growth factor of an error, empty if unknown.
-func trend(before, after metrics.Metric) string {
+// trendText formats the growth factor of an error, empty if unknown.
+func trendText(before, after metrics.Metric) string {
 	switch {
 	case !before.Defined() || !after.Defined() || before.Value() == 0 && after.Value() == 0:
 		return ""
@@ -267,7 +267,7 @@ const (
 func (t Text) aroundTable(rows []aroundRow, names shortNames, codes int) Table[aroundRow] {
 	type row = aroundRow
 	number := func(rank int, name string, cell func(row) string) Column[row] {
-		return numberColumn(name, cell).onlyFor(func(r row) bool { return r.result != nil }).ranked(rank)
+		return numberColumn(name, cell).onlyFor(func(r row) bool { return r.result != nil }).withRank(rank)
 	}
 	all := []Column[row]{
 		textColumn("op", func(r row) string {
@@ -278,16 +278,16 @@ func (t Text) aroundTable(rows []aroundRow, names shortNames, codes int) Table[a
 				return culpritMark + names.shortName(r.Row)
 			}
 			return otherMark + names.shortName(r.Row)
-		}).titled(otherMark + "OP"),
-		textColumn("status", func(r row) record.Status { return r.Status }).onlyFor(aroundRow.isShown).titled("STATUS").ranked(3),
-		number(4, "errors/total", func(r row) string { return ratioText(r.Errors, r.result.Total) }).titled("ERRORS/TOTAL"),
+		}).withTitle(otherMark + "OP"),
+		textColumn("status", func(r row) record.Status { return r.Status }).onlyFor(aroundRow.isRow).withTitle("STATUS").withRank(3),
+		number(4, "errors/total", func(r row) string { return ratioText(r.Errors, r.result.Total) }).withTitle("ERRORS/TOTAL"),
 		number(7, "max_abs", func(r row) string { return orElse(r.result.MaxAbs.Metric, noValue, digits(fewDigits)) }),
 		number(5, "red", func(r row) string { return orElse(r.result.RED, noValue, digits(fewDigits)) }),
 		number(2, "trend", func(r row) string { return r.trend }),
-		number(4, "expected", func(r row) string { return digits(fewDigits)(r.Evidence.Relative()) }).onlyFor(aroundRow.hasEvidence).titled("EXPECTED"),
-		number(2, "score", func(r row) string { return digits(fewDigits)(float64(r.Evidence.Score)) }).onlyFor(aroundRow.hasEvidence).titled("SCORE"),
-		number(6, "cosine", func(r row) string { return orElse(r.result.Cosine, noValue, cosine) }),
-		textColumn("reason", func(r row) string { return firstCodes(r.Row, codes) }).onlyFor(aroundRow.isShown).titled("REASON").ranked(1),
+		number(4, "expected", func(r row) string { return digits(fewDigits)(r.Evidence.Relative()) }).onlyFor(aroundRow.hasEvidence).withTitle("EXPECTED"),
+		number(2, "score", func(r row) string { return digits(fewDigits)(float64(r.Evidence.Score)) }).onlyFor(aroundRow.hasEvidence).withTitle("SCORE"),
+		number(6, "cosine", func(r row) string { return orElse(r.result.Cosine, noValue, formatCosine) }),
+		textColumn("reason", func(r row) string { return firstCodes(r.Row, codes) }).onlyFor(aroundRow.isRow).withTitle("REASON").withRank(1),
 	}
 	if slices.ContainsFunc(rows, aroundRow.hasStatistics) {
 		all = slices.Concat(all[:2], t.statisticsColumns(rows), all[len(all)-1:])
@@ -304,8 +304,8 @@ func (t Text) aroundTable(rows []aroundRow, names shortNames, codes int) Table[a
 	})}
 }
 
-// isShown reports whether it is a row, not a gap.
-func (r aroundRow) isShown() bool { return r.Row != nil }
+// isRow reports whether the entry is a row, not a gap.
+func (r aroundRow) isRow() bool { return r.Row != nil }
 
 // hasStatistics reports whether the row has statistics of the tensors.
 func (r aroundRow) hasStatistics() bool { return r.Row != nil && r.Statistics != nil }
@@ -318,7 +318,7 @@ func (r aroundRow) hasEvidence() bool {
 // shortNames shortens the names of operators in tables on a terminal by their common prefix.
 type shortNames struct{ prefix string }
 
-// shortPrefix is the shortest prefix that is left out.
+// shortPrefix is the minimum length of an omitted prefix.
 const shortPrefix = 8
 
 // shortNamesOf finds the common prefix of the rows' names, in whole parts of names.
@@ -363,8 +363,8 @@ func (n shortNames) shortName(row *record.Row) string {
 	return strings.TrimPrefix(rowLabel(row), n.prefix)
 }
 
-// inRound returns the short name of a row with its round.
-func (n shortNames) inRound(row *record.Row) string {
+// nameInRound returns the short name of a row with its round.
+func (n shortNames) nameInRound(row *record.Row) string {
 	if row.Round == "" {
 		return n.shortName(row)
 	}
@@ -383,5 +383,5 @@ func npuPaths(r *record.Report) (paths []string) {
 
 // WriteCompareMarkdown writes the text of WriteCompare as Markdown.
 func (t Text) WriteCompareMarkdown(w io.Writer, r *record.Report) error {
-	return t.markdownTo(w, t.CompareVerdict(r)).compare(r)
+	return t.markdownTo(w, t.CompareVerdict(r)).printComparison(r)
 }

@@ -100,7 +100,7 @@ func TestCompareTextAllGood(t *testing.T) {
 Coverage        2 of 2 tensors of the reference compared (100 %)
 Limits          profile hpaa, tolerance mode isclose, NaN policy strict
 Order           names
-Inputs          unknown, the preceding operator counts as the input
+Inputs          unknown: the preceding operator is taken as the input
 `
 	if got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
@@ -194,10 +194,10 @@ func TestValueShort(t *testing.T) {
 		{metrics.Value{DType: tensor.Complex64, Real: math.NaN(), Imag: 2}, "nan+2j", "nan+2j"},
 		{metrics.Value{DType: tensor.Float32, Real: math.Inf(-1)}, "-inf", "-inf"},
 	} {
-		if got := element(c.value, digits(shownDigits)); got != c.short {
+		if got := formatElement(c.value, digits(shownDigits)); got != c.short {
 			t.Errorf("%v is %q, want %q", c.value, got, c.short)
 		}
-		if got := element(c.value, allDigits); got != c.full {
+		if got := formatElement(c.value, allDigits); got != c.full {
 			t.Errorf("%v is %q, want %q", c.value, got, c.full)
 		}
 	}
@@ -361,7 +361,7 @@ func TestNarrowNumbers(t *testing.T) {
 		if got := orElse(c.metric, noValue, digits(3)); got != c.wantNarrow {
 			t.Errorf("%v is %q, want %q", c.metric, got, c.wantNarrow)
 		}
-		if got := orElse(c.metric, noValue, cosine); got != c.wantAsACosine {
+		if got := orElse(c.metric, noValue, formatCosine); got != c.wantAsACosine {
 			t.Errorf("cosine %v is %q, want %q", c.metric, got, c.wantAsACosine)
 		}
 	}
@@ -400,7 +400,7 @@ Codes: CALC_ERROR: Calculation error; LIMITS: Beyond the limits
 - **Coverage**: 2 of 2 tensors of the reference compared (100 %)
 - **Limits**: profile hpaa, tolerance mode isclose, NaN policy strict
 - **Order**: names
-- **Inputs**: unknown, the preceding operator counts as the input
+- **Inputs**: unknown: the preceding operator is taken as the input
 `
 	if got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)

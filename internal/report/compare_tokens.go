@@ -23,7 +23,7 @@ func (t Text) tokenFacts(r *record.Report) []summaryItem {
 	slices.SortStableFunc(rows, func(a, b *record.Row) int {
 		return cmp.Compare(b.Tokens.Ratio.OrNaN(), a.Tokens.Ratio.OrNaN())
 	})
-	lines := firstOf(t, rows, compareWorst, func(row *record.Row) string {
+	lines := firstLines(t, rows, compareWorst, func(row *record.Row) string {
 		return rowTitle(row) + t.format(": ") + t.sentence(row.Tokens.Sentence())
 	})
 	return []summaryItem{{label: t.format("Tokens"), lines: lines}}
@@ -58,7 +58,7 @@ func worstTokens(all []metrics.TokenNumbers, fold int64) (worst []tokenSet) {
 
 // tokenTable lists sets of tokens.
 func tokenTable(title string, sets []tokenSet) Table[tokenSet] {
-	return Table[tokenSet]{Rows: sets, Columns: append([]Column[tokenSet]{textColumn("places", func(s tokenSet) string { return s.places }).titled(title)},
+	return Table[tokenSet]{Rows: sets, Columns: append([]Column[tokenSet]{textColumn("places", func(s tokenSet) string { return s.places }).withTitle(title)},
 		tokenColumns(func(s tokenSet) *metrics.TokenNumbers { return s.TokenNumbers }, shortMetric)...)}
 }
 
@@ -80,7 +80,7 @@ func tokenColumns[R any](of func(R) *metrics.TokenNumbers, number func(metrics.M
 				return c.cell(n)
 			}
 			return undefined
-		}).titled(c.title).ranked(i))
+		}).withTitle(c.title).withRank(i))
 	}
 	return all
 }

@@ -16,17 +16,17 @@ import (
 // verdictOf returns the verdict of a run with doubts: compared steps that differ, and sides that
 // are identical.
 func verdictOf(r *record.Report) lang.Sentence {
-	text := verdictAlone(r)
+	text := runVerdict(r)
 	if f := firstOfRanks(r); f != nil {
 		text = verdictOfRanks(f, text)
 	}
-	if differ := otherSteps(r); !differ.IsZero() {
+	if differ := stepMismatch(r); !differ.IsZero() {
 		text = lang.Say("%s; %s", text, differ)
 	}
 	if matched, of := matchedRows(r); of > 0 {
 		text = lang.Say("%s; on %d of %d rows", text, matched, of)
 	}
-	if sameBits(r) {
+	if haveSameBits(r) {
 		text = lang.Say("%s; both sides hold the same bits in every compared tensor", text)
 	}
 	return text
@@ -63,8 +63,8 @@ func verdictOfRanks(f *ranks.Finding, rest lang.Sentence) lang.Sentence {
 	return lang.Say("FAIL: %s; beside the reference: %s", f.Sentence(), rest)
 }
 
-// otherSteps says that rounds of different steps are compared.
-func otherSteps(r *record.Report) lang.Sentence {
+// stepMismatch says that rounds of different steps are compared.
+func stepMismatch(r *record.Report) lang.Sentence {
 	n := 0
 	var text lang.Sentence
 	for i := range r.Rounds {
@@ -82,10 +82,10 @@ func otherSteps(r *record.Report) lang.Sentence {
 	return text
 }
 
-// sameBits reports whether all compared tensors, at least two, have equal digests, and there is
+// haveSameBits reports whether all compared tensors, at least two, have equal digests, and there is
 // nothing else to report. If limits decide, such as limits of an exact profile, equal bits are the
 // expected result.
-func sameBits(r *record.Report) bool {
+func haveSameBits(r *record.Report) bool {
 	n := 0
 	if r.Verdict != byEvidence || r.Counts[record.Fail]+r.Counts[record.Warn] > 0 {
 		return false
@@ -102,8 +102,8 @@ func sameBits(r *record.Report) bool {
 	return n > 1
 }
 
-// verdictAlone returns the verdict of a run: by evidence of a fault, or by limits.
-func verdictAlone(r *record.Report) lang.Sentence {
+// runVerdict returns the verdict of a run: by evidence of a fault, or by limits.
+func runVerdict(r *record.Report) lang.Sentence {
 	n, compared := r.Counts, comparedRows(r)
 	missed, misses := notCompared(r)
 	var tail lang.Sentence
@@ -113,7 +113,7 @@ func verdictAlone(r *record.Report) lang.Sentence {
 	evidence := r.Verdict == byEvidence
 	switch left := len(standardRows(r, record.Skip)); {
 	case r.Standard != "" && compared > 0:
-		return lang.Say("%s%s", byStandard(r, compared, misses), tail)
+		return lang.Say("%s%s", standardVerdict(r, compared, misses), tail)
 	case r.Standard != "" && misses == 0 && left > 0:
 		return lang.Say("NOTHING COMPARED: the standard %s could not be applied to %s", r.Standard, tensors(left))
 	case n[record.Fail] > 0 && evidence && !r.Interrupted: // an interrupted run is not judged
@@ -121,7 +121,7 @@ func verdictAlone(r *record.Report) lang.Sentence {
 	case r.Verdict == byStatistics && compared > 0 && !r.Interrupted:
 		return lang.Say("%s%s%s", statisticsVerdict(r, compared), firstRound(r), tail)
 	case n[record.Fail] > 0:
-		return lang.Say("%s%s%s%s", failures(r, compared), firstRound(r), besideLimits(r), tail)
+		return lang.Say("%s%s%s%s", failuresVerdict(r, compared), firstRound(r), besideLimits(r), tail)
 	case misses > 0 && misses == n[record.Error]:
 		return lang.Say("ERROR: %s", missed)
 	case misses > 0 && misses == n[record.Ambiguous] && compared == 0:
@@ -133,7 +133,7 @@ func verdictAlone(r *record.Report) lang.Sentence {
 	case compared == 0:
 		return lang.Say("NOTHING COMPARED: none of %s has a partner that could be compared", tensors(r.Len()))
 	case !r.Meaning.NoVerdict.IsZero():
-		return noVerdict(r)
+		return noVerdictText(r)
 	case n[record.Partial] > 0:
 		return lang.Say("PARTIAL: only a part of %d of %s was compared", n[record.Partial], tensors(compared))
 	case r.LowCoverage() && evidence:
@@ -143,9 +143,9 @@ func verdictAlone(r *record.Report) lang.Sentence {
 	case evidence:
 		return healthyVerdict(r, compared)
 	case n[record.Warn] > 0:
-		return lang.Say("PASS with warnings: %s within the limits, %d of them with a warning%s%s", allOf(compared), n[record.Warn], numberless(r), besideLimits(r))
+		return lang.Say("PASS with warnings: %s within the limits, %d of them with a warning%s%s", allTensorsText(compared), n[record.Warn], numberlessText(r), besideLimits(r))
 	}
-	return lang.Say("PASS: %s within the limits%s%s", allOf(compared), numberless(r), besideLimits(r))
+	return lang.Say("PASS: %s within the limits%s%s", allTensorsText(compared), numberlessText(r), besideLimits(r))
 }
 
 // The verdict modes of reports.
@@ -222,26 +222,26 @@ func operatorsOf(r *record.Report) []operatorRows {
 	})
 }
 
-// mostOrigins is the number of origins that a line names.
-const mostOrigins = 3
+// maxOrigins is the number of origins that a line names.
+const maxOrigins = 3
 
 // originNames names origins with their first reasons.
 func originNames(r *record.Report, origins []operatorRows) lang.Sentence {
 	var names []lang.Sentence
 	places := english.roundLister(r)
-	for _, o := range origins[:min(mostOrigins, len(origins))] {
+	for _, o := range origins[:min(maxOrigins, len(origins))] {
 		row := places.firstOfAll(o)
-		names = append(names, lang.Say("%s%s", rowTitle(row), inBrackets(row)))
+		names = append(names, lang.Say("%s%s", rowTitle(row), reasonInBrackets(row)))
 	}
 	list := lang.Join(names, comma)
-	if more := len(origins) - mostOrigins; more > 0 {
+	if more := len(origins) - maxOrigins; more > 0 {
 		list = lang.Say("%s and %d more", list, more)
 	}
 	return list
 }
 
-// inBrackets returns the first reason of an origin in brackets.
-func inBrackets(row *record.Row) lang.Sentence {
+// reasonInBrackets returns the first reason of an origin in brackets.
+func reasonInBrackets(row *record.Row) lang.Sentence {
 	if len(row.Reasons) == 0 {
 		return lang.Sentence{}
 	}
@@ -330,63 +330,63 @@ func oneOrigin(row *record.Row) lang.Sentence {
 	case code == finding.StartedApart:
 		return lang.Say("the runs did not read the same input (or weights): %s differs", rowTitle(row))
 	case code == finding.CameIn:
-		return cameIn(row)
+		return cameInText(row)
 	case row.Self.IsWrong() && row.Self.Bad > 0:
 		return lang.Say("%s%s is wrong: %d of %d elements differ from the result computed again from its own inputs",
-			rowTitle(row), inBrackets(row), row.Self.Bad, row.Self.Elements)
+			rowTitle(row), reasonInBrackets(row), row.Self.Bad, row.Self.Elements)
 	case row.Self.IsWrong():
-		return lang.Say("%s%s is wrong: it differs by more than rounding from the result computed again from its own inputs", rowTitle(row), inBrackets(row))
+		return lang.Say("%s%s is wrong: it differs by more than rounding from the result computed again from its own inputs", rowTitle(row), reasonInBrackets(row))
 	case code == finding.Unwritten:
-		return lang.Say("%s%s: %s", rowTitle(row), inBrackets(row), row.Reasons[0].Evidence)
+		return lang.Say("%s%s: %s", rowTitle(row), reasonInBrackets(row), row.Reasons[0].Evidence)
 	case code == finding.ArgumentsDiffer && row.Argument != nil:
 		a := row.Argument
 		return lang.Say("%s%s was called with %s=%.100s, in the reference with %.100s, and computes the right result from its own inputs",
-			rowTitle(row), inBrackets(row), a.Name, a.NPU, a.Ref)
+			rowTitle(row), reasonInBrackets(row), a.Name, a.NPU, a.Ref)
 	case code == finding.ReferenceDiffers || code == finding.InputDiffers:
-		return lang.Say("%s%s computes the right result from its own inputs, but differs from the reference: compare inputs, weights and attributes", rowTitle(row), inBrackets(row))
+		return lang.Say("%s%s computes the right result from its own inputs, but differs from the reference: compare inputs, weights and attributes", rowTitle(row), reasonInBrackets(row))
 	case row.Kind == string(tensor.Input) && e != nil && e.Score >= 1.5:
 		return lang.Say("%s%s is wrong: an operator before it, which was not dumped, adds an error, %s x the error that rounding explains",
-			rowTitle(row), inBrackets(row), digits(fewDigits)(float64(e.Score)))
+			rowTitle(row), reasonInBrackets(row), digits(fewDigits)(float64(e.Score)))
 	case e == nil || e.Score == 0:
-		return lang.Say("1 operator is wrong: %s%s", rowTitle(row), inBrackets(row))
+		return lang.Say("1 operator is wrong: %s%s", rowTitle(row), reasonInBrackets(row))
 	case e.Score < 1.5:
-		return lang.Say("1 operator adds an error of its own: %s%s", rowTitle(row), inBrackets(row))
+		return lang.Say("1 operator adds an error of its own: %s%s", rowTitle(row), reasonInBrackets(row))
 	}
 	return lang.Say("1 operator adds an error of its own: %s%s, %s x the error that rounding explains",
-		rowTitle(row), inBrackets(row), digits(fewDigits)(float64(e.Score)))
+		rowTitle(row), reasonInBrackets(row), digits(fewDigits)(float64(e.Score)))
 }
 
-// cameIn says where an error came in that no dumped operator made.
-func cameIn(row *record.Row) lang.Sentence {
+// cameInText names the place where an error entered that no dumped operator produced.
+func cameInText(row *record.Row) lang.Sentence {
 	if row.Kind != string(tensor.Output) {
 		return lang.Say("%s differs, and its producer was not compared", rowTitle(row))
 	}
 	return lang.Say("the fault is inside %s, in an operator that was not dumped", rowTitle(row))
 }
 
-// noVerdict returns the verdict on a run that cannot be judged.
-func noVerdict(r *record.Report) lang.Sentence {
+// noVerdictText returns the verdict on a run that cannot be judged.
+func noVerdictText(r *record.Report) lang.Sentence {
 	return lang.Say("NO VERDICT: %s", r.Meaning.NoVerdict)
 }
 
-// numberless says how many of the compared tensors have no number.
-func numberless(r *record.Report) lang.Sentence {
+// numberlessText says how many of the compared tensors have no number.
+func numberlessText(r *record.Report) lang.Sentence {
 	if r.Meaning.NoNumbers == 0 {
 		return lang.Sentence{}
 	}
 	return lang.Say(", %d of them empty or NaN everywhere on both sides", r.Meaning.NoNumbers)
 }
 
-// unprovenVerdict returns the verdict by evidence on a run in which no operator looks wrong, but in which a fault of most
-// operators would not have been noticed.
+// unprovenVerdict returns the verdict by evidence on a run in which no operator looks wrong, but in which a fault of
+// most operators would not have been noticed.
 func unprovenVerdict(r *record.Report, compared int) lang.Sentence {
 	if p := r.Meaning.Power; p != nil && p.Judged > 0 {
 		return lang.Say("PASS WITHOUT PROOF: no operator looks wrong, but only %d of %s would have shown a fault below %d %%%s", p.Judged, tensors(p.Of), int(100*record.MostPower), moreToDump(r))
 	}
-	return lang.Say("PASS WITHOUT PROOF: no operator looks wrong, but none of %s%s would have shown a fault below %d %%%s", tensors(compared), numberless(r), int(100*record.MostPower), moreToDump(r))
+	return lang.Say("PASS WITHOUT PROOF: no operator looks wrong, but none of %s%s would have shown a fault below %d %%%s", tensors(compared), numberlessText(r), int(100*record.MostPower), moreToDump(r))
 }
 
-// moreToDump says what to dump so that more operators can be judged. It does not name inputs if some were dumped.
+// moreToDump advises how more operators can be judged. It does not ask for inputs if some were dumped.
 func moreToDump(r *record.Report) lang.Sentence {
 	for _, row := range r.All() {
 		if row.Kind == string(tensor.Input) || row.Self != nil {
@@ -403,7 +403,7 @@ func healthyVerdict(r *record.Report, compared int) lang.Sentence {
 	if n, worst := beyondLimits(r, true); n > 0 {
 		text = lang.Say("no operator looks wrong: %d of %s are beyond the limits by rounding only (%s)", n, tensors(compared), worst)
 	}
-	text = lang.Say("%s%s%s%s", text, numberless(r), comparedShare(r), powerText(r))
+	text = lang.Say("%s%s%s%s", text, numberlessText(r), comparedShare(r), powerText(r))
 	if n, worst := beyondLimits(r, false); n > 0 {
 		text = lang.Say("%s; %d beyond the limits and not judged (%s)", text, n, worst)
 	}
@@ -424,7 +424,7 @@ func comparedShare(r *record.Report) lang.Sentence {
 	of := r.Meaning.Operators
 	switch {
 	case of == nil || min(of.Reference, of.NPU) == 0:
-	case of.Share() < mostUncovered:
+	case of.Share() < minCoveredShare:
 		return lang.Say(" (%d %% of the operators)", int(100*of.Share()))
 	case float64(of.Compared) < 0.5*float64(max(of.Reference, of.NPU)):
 		side := lang.Text{EN: "NPU"}
@@ -436,10 +436,10 @@ func comparedShare(r *record.Report) lang.Sentence {
 	return lang.Sentence{}
 }
 
-// mostUncovered is the minimum share (0 to 1) of compared operators at which the text leaves out their number.
-const mostUncovered = 0.9
+// minCoveredShare is the minimum share (0 to 1) of compared operators at which the text leaves out their number.
+const minCoveredShare = 0.9
 
-// powerText says how small a fault would have been seen.
+// powerText gives the size of the smallest fault that would have been seen.
 func powerText(r *record.Report) lang.Sentence {
 	p, which := r.Meaning.Power, lang.Text{EN: "them"}
 	if r.Meaning.NoNumbers > 0 {
@@ -470,7 +470,7 @@ func beyondLimits(r *record.Report, judged bool) (n int, worst lang.Sentence) {
 			least = c
 		}
 	}
-	return n, lang.Say("worst %s %% of the elements, cosine %s", digits(fewDigits)(100*share), orElse(least, noValue, cosine))
+	return n, lang.Say("worst %s %% of the elements, cosine %s", digits(fewDigits)(100*share), orElse(least, noValue, formatCosine))
 }
 
 // warningCounts counts warnings by their first code.

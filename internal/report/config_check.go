@@ -41,37 +41,37 @@ func ConfigName(name string) string {
 func (t Text) WriteConfigChecks(w io.Writer, c *ConfigChecks) error {
 	p := t.printerTo(w)
 	for i := range c.Files {
-		p.findings(ConfigName(c.Files[i].Name), c.Files[i].Report())
+		p.printFindings(ConfigName(c.Files[i].Name), c.Files[i].Report())
 	}
 	return p.err
 }
 
 // WriteConfigChecksJSON writes a JSON object per line for each file.
 func WriteConfigChecksJSON(w io.Writer, c *ConfigChecks) error {
-	return c.each(w, func(f *dumpconf.FileCheck) []byte {
+	return c.writeEach(w, func(f *dumpconf.FileCheck) []byte {
 		r := f.Report()
 		return append(marshal(struct {
 			File     string             `json:"file"`
 			Schema   string             `json:"schema"`
 			Findings []dumpconf.Finding `json:"findings"`
-		}{f.Name, r.Schema.String(), list(r.Findings)}, ""), '\n')
+		}{f.Name, r.Schema.String(), nonNilList(r.Findings)}, ""), '\n')
 	})
 }
 
 // WriteConfigDiffs writes the changes of repairs, for patch -p1. Files that are no UTF-8 are left
 // out.
 func WriteConfigDiffs(w io.Writer, c *ConfigChecks) error {
-	return c.each(w, func(f *dumpconf.FileCheck) []byte {
-		if !f.Changed() || !shownAsDiff(f) {
+	return c.writeEach(w, func(f *dumpconf.FileCheck) []byte {
+		if !f.Changed() || !isShownAsDiff(f) {
 			return nil
 		}
 		return ConfigDiff(c.diffName(f.Name), f.Source, f.Fixed)
 	})
 }
 
-func shownAsDiff(f *dumpconf.FileCheck) bool { return bytes.IndexByte(f.Source, 0) < 0 }
+func isShownAsDiff(f *dumpconf.FileCheck) bool { return bytes.IndexByte(f.Source, 0) < 0 }
 
-func (c *ConfigChecks) each(w io.Writer, text func(f *dumpconf.FileCheck) []byte) error {
+func (c *ConfigChecks) writeEach(w io.Writer, text func(f *dumpconf.FileCheck) []byte) error {
 	for i := range c.Files {
 		if _, err := w.Write(text(&c.Files[i])); err != nil {
 			return err
@@ -155,7 +155,7 @@ func (c *ConfigChecks) outcome(strict bool) batch.Outcome {
 func configMessages(f *dumpconf.FileCheck, written bool) []batch.Message {
 	name := ConfigName(f.Name)
 	var all []batch.Message
-	if f.Changed() && !written && !shownAsDiff(f) {
+	if f.Changed() && !written && !isShownAsDiff(f) {
 		all = append(all, batch.Warnf("%s is not UTF-8: the change cannot be shown, --write makes it", name))
 	}
 	if f.Report().More && (f.After == nil || written) {
@@ -165,13 +165,13 @@ func configMessages(f *dumpconf.FileCheck, written bool) []batch.Message {
 	case f.After == nil || written && !f.Written:
 	case written && f.Changed():
 		if left := f.After.Count(dumpconf.Error); left == 0 {
-			all = append(all, batch.Infof("%s is repaired: findings before %s, left %s", name, howMany(f.Before), howMany(f.After)))
+			all = append(all, batch.Infof("%s is repaired: findings before %s, left %s", name, findingCount(f.Before), findingCount(f.After)))
 		} else {
 			all = append(all, batch.Infof("%s is changed, but not repaired: findings before %s, left %s, of them %s",
-				name, howMany(f.Before), howMany(f.After), lang.CountText(left, "error")))
+				name, findingCount(f.Before), findingCount(f.After), lang.CountText(left, "error")))
 		}
 	case f.Changed():
-		all = append(all, batch.Infof("%s: findings now %s, after this change %s", name, howMany(f.Before), howMany(f.After)))
+		all = append(all, batch.Infof("%s: findings now %s, after this change %s", name, findingCount(f.Before), findingCount(f.After)))
 	case len(f.Before.Findings) == 0:
 	case written:
 		all = append(all, batch.Infof("%s is not changed: nothing can be repaired automatically", name))
@@ -181,8 +181,8 @@ func configMessages(f *dumpconf.FileCheck, written bool) []batch.Message {
 	return all
 }
 
-// howMany counts the listed findings of a report.
-func howMany(r *dumpconf.Report) lang.Sentence {
+// findingCount counts the listed findings of a report.
+func findingCount(r *dumpconf.Report) lang.Sentence {
 	switch n := len(r.Findings); {
 	case n == 0:
 		return lang.Say("config_check¦none")
@@ -217,9 +217,9 @@ func configSummary(c *dumpconf.Checks) lang.Sentence {
 	}
 }
 
-// MadeMessages returns messages on a generated configuration: the hints of its check, and the next
+// NewConfigMessages returns messages on a generated configuration: the hints of its check, and the next
 // steps.
-func MadeMessages(made *dumpconf.NewFile, check *dumpconf.Report) []batch.Message {
+func NewConfigMessages(made *dumpconf.NewFile, check *dumpconf.Report) []batch.Message {
 	var all []batch.Message
 	for i := range check.Findings {
 		switch f := &check.Findings[i]; f.Severity {
@@ -283,20 +283,20 @@ func quoteBytes(name string) string {
 // excerptWidth is the width of excerpts without a terminal.
 const excerptWidth = 120
 
-// findings prints the findings of a report in the form of compilers, which editors parse. The name
+// printFindings prints the findings of a report in the form of compilers, which editors parse. The name
 // stands before each. Without a terminal a message is one line; excerpts are always cut.
-func (p *printer) findings(name string, r *dumpconf.Report) {
+func (p *printer) printFindings(name string, r *dumpconf.Report) {
 	text := configTextOf(r)
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		p.finding(name, f.TextRange, f.Severity.String(), p.sentence(f.Message)+configCodes(f))
-		p.excerpt(text, f.TextRange)
+		p.printFinding(name, f.TextRange, f.Severity.String(), p.sentence(f.Message)+configCodes(f))
+		p.printExcerpt(text, f.TextRange)
 		if f.Suggestion != "" {
 			p.writeWrapped("      = ", "        ", p.format("suggestion: ")+f.Suggestion)
 		}
 		for _, other := range f.Related {
-			p.finding(name, other.TextRange, "note", p.sentence(other.Message))
-			p.excerpt(text, other.TextRange)
+			p.printFinding(name, other.TextRange, "note", p.sentence(other.Message))
+			p.printExcerpt(text, other.TextRange)
 		}
 	}
 }
@@ -309,13 +309,13 @@ func configCodes(f *dumpconf.Finding) string {
 	return " [" + f.Rule + ", " + f.Code + "]"
 }
 
-// finding prints the place, the severity and the message of a finding.
-func (p *printer) finding(name string, at dumpconf.TextRange, kind, message string) {
+// printFinding prints the place, the severity and the message of a finding.
+func (p *printer) printFinding(name string, at dumpconf.TextRange, kind, message string) {
 	p.wrappedWith(kind, "", tabText, fmt.Sprintf("%s:%d:%d: %s: %s", name, at.Line, at.Column, kind, message))
 }
 
-// excerpt prints the line of a place, and a mark below it.
-func (p *printer) excerpt(text configText, at dumpconf.TextRange) {
+// printExcerpt prints the line of a place, and a mark below it.
+func (p *printer) printExcerpt(text configText, at dumpconf.TextRange) {
 	if len(text) == 0 {
 		return
 	}
@@ -518,5 +518,5 @@ func WriteConfigExplanationJSON(w io.Writer, e *ConfigExplanation) error {
 		Sections Table[section]    `json:"sections"`
 		Patterns []string          `json:"patterns"`
 		Commands []string          `json:"commands"`
-	}{e.Name, e.Schema.String(), e.Active, e.Refused, sections, list(e.Patterns), list(e.Commands)})
+	}{e.Name, e.Schema.String(), e.Active, e.Refused, sections, nonNilList(e.Patterns), nonNilList(e.Commands)})
 }

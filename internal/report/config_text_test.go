@@ -20,7 +20,7 @@ import (
 // findingsText returns findings as shown on a terminal of this width.
 func findingsText(width int, name string, r *dumpconf.Report) string {
 	var b strings.Builder
-	Text{Width: width}.printerTo(&b).findings(name, r)
+	Text{Width: width}.printerTo(&b).printFindings(name, r)
 	return b.String()
 }
 

@@ -80,7 +80,7 @@ func (t Text) WriteDeterminism(w io.Writer, d *determinism.Report) error {
 	first := d.FirstRow()
 	if first < 0 {
 		p.text(p.sameText(d))
-		p.leftOut(d)
+		p.printLeftOut(d)
 		return p.err
 	}
 	r := &d.Rows[first]
@@ -115,15 +115,15 @@ func (t Text) WriteDeterminism(w io.Writer, d *determinism.Report) error {
 		p.writeBlankLine()
 		p.facts([]summaryItem{{label: p.format("Why"), lines: why}})
 	}
-	p.leftOut(d)
+	p.printLeftOut(d)
 	return p.err
 }
 
-// leftOut lists existing data that was not compared.
-func (p *printer) leftOut(d *determinism.Report) {
+// printLeftOut lists existing data that was not compared.
+func (p *printer) printLeftOut(d *determinism.Report) {
 	if len(d.LeftOut) > 0 {
 		p.writeBlankLine()
-		p.facts([]summaryItem{{label: p.format("determinism¦Left out"), lines: firstOf(p.Text, d.LeftOut, shownLeftOut, p.sentence)}})
+		p.facts([]summaryItem{{label: p.format("determinism¦Left out"), lines: firstLines(p.Text, d.LeftOut, shownLeftOut, p.sentence)}})
 	}
 }
 
@@ -134,16 +134,16 @@ func (t Text) sameText(d *determinism.Report) string {
 	switch {
 	case read == 0:
 		return t.format("NOTHING COMPARED: %s could not be read", tensors(unread))
-	case unread == 0 && d.Empty():
+	case unread == 0 && d.IsEmpty():
 		return t.format("NOTHING COMPARED: %s without elements", tensors(read))
 	case unread > 0:
 		if read == 1 {
 			return t.format("SAME: 1 tensor that could be read is equal, bit for bit, in %d runs; %s could not be read%s", runs, tensors(unread), restText(d))
 		}
 		return t.format("SAME: %s that could be read are equal, bit for bit, in %d runs; %s could not be read%s", tensors(read), runs, tensors(unread), restText(d))
-	case !d.Whole() && read == 1:
+	case !d.IsComplete() && read == 1:
 		return t.format("SAME: the only tensor that was compared is equal, bit for bit, in %d runs%s", runs, restText(d))
-	case !d.Whole():
+	case !d.IsComplete():
 		return t.format("SAME: the %s that were compared are equal, bit for bit, in %d runs%s", tensors(read), runs, restText(d))
 	case read == 1:
 		return t.format("SAME: the only tensor is equal, bit for bit, in %d runs", runs)
@@ -172,13 +172,13 @@ type driftedRow struct {
 // differingTable lists tensors that differ.
 func (t Text) differingTable(rows []driftedRow) Table[driftedRow] {
 	return Table[driftedRow]{Rows: rows, Columns: []Column[driftedRow]{
-		textColumn("tensor", func(d driftedRow) string { return t.driftName(d.Row) }).titled("TENSOR"),
-		numberColumn("contents", func(d driftedRow) int { return d.Distinct }).titled("CONTENTS").ranked(2),
-		numberColumn("differ", func(d driftedRow) string { return d.differ }).titled("DIFFER").ranked(1),
-		numberColumn("first", func(d driftedRow) string { return d.first }).titled("determinism¦FIRST").ranked(4),
-		numberColumn("max_abs", func(d driftedRow) string { return d.maxAbs }).ranked(3),
-		textColumn("cause", func(d driftedRow) determinism.Cause { return d.Cause }).titled("CAUSE"),
-		textColumn("note", func(d driftedRow) string { return t.noteText(d.Row) }).titled("NOTE").ranked(5),
+		textColumn("tensor", func(d driftedRow) string { return t.driftName(d.Row) }).withTitle("TENSOR"),
+		numberColumn("contents", func(d driftedRow) int { return d.Distinct }).withTitle("CONTENTS").withRank(2),
+		numberColumn("differ", func(d driftedRow) string { return d.differ }).withTitle("DIFFER").withRank(1),
+		numberColumn("first", func(d driftedRow) string { return d.first }).withTitle("determinism¦FIRST").withRank(4),
+		numberColumn("max_abs", func(d driftedRow) string { return d.maxAbs }).withRank(3),
+		textColumn("cause", func(d driftedRow) determinism.Cause { return d.Cause }).withTitle("CAUSE"),
+		textColumn("note", func(d driftedRow) string { return t.noteText(d.Row) }).withTitle("NOTE").withRank(5),
 	}}
 }
 
@@ -268,10 +268,10 @@ var placesWord = map[determinism.Places]lang.Text{
 	determinism.Scattered:  {EN: string(determinism.Scattered)},
 }
 
-// placesText suggests why runs differ in the elements where they do. A cause that is known says more.
+// placesText suggests a cause from the places of the differing elements; empty if the cause is known.
 func placesText(r *determinism.Row) lang.Text {
 	switch {
-	case r.Places == determinism.SamePlaces && (r.Cause == determinism.Unknown || r.Cause == determinism.Fault) && !r.DiffersWhole():
+	case r.Places == determinism.SamePlaces && (r.Cause == determinism.Unknown || r.Cause == determinism.Fault) && !r.DiffersEverywhere():
 		return lang.Text{EN: ", always at the same elements: suspect a race on a part of the tensor"}
 	case r.Places == determinism.Scattered && r.Cause == determinism.Unknown:
 		return lang.Text{EN: ", at changing elements: suspect a changing order of additions"}

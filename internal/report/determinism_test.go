@@ -33,7 +33,7 @@ func drifted() *determinism.Report {
 	d.Rows[2].Status, d.Rows[2].Execution = record.Fail, 2
 	d.Rows[1].Cause, d.Rows[1].Why = determinism.Fault, lang.Say("equal inputs, but the result is right in %s only", "r1")
 	d.Rows[2].Cause, d.Rows[2].Why = determinism.Unknown, lang.Say("its inputs were not dumped")
-	d.Rows[3].Status, d.Rows[3].Err = record.Error, lang.Failed(errFull)
+	d.Rows[3].Status, d.Rows[3].Err = record.Error, lang.AsFailure(errFull)
 	d.Warnings = []lang.Sentence{}
 	for i := range d.Rows {
 		for k := range d.Rows[i].Drifts {

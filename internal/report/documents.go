@@ -162,14 +162,14 @@ func (d *Documents) HasPlots() (n int) {
 		return 0
 	}
 	for _, row := range d.Comparison.All() {
-		if drawn(row) {
+		if isDrawn(row) {
 			n++
 		}
 	}
 	return n
 }
 
-func drawn(row *record.Row) bool {
+func isDrawn(row *record.Row) bool {
 	return row.IsDrawn() && row.Pictures != nil && row.Pictures.Sample != nil
 }
 
@@ -178,7 +178,7 @@ func (d *Documents) WritePlots(ctx context.Context, f *Folder, observe func(batc
 	failed = gatherPictures(f, d.Comparison, labelsOf(d.Comparison), func(draw func(int, *metrics.Pictures) func() error) (failed []error) {
 		var rows []int
 		for i, row := range d.Comparison.All() {
-			if drawn(row) {
+			if isDrawn(row) {
 				rows = append(rows, i)
 			}
 		}

@@ -26,7 +26,7 @@ func othersOf(schema string) map[string]func(path string) error {
 	find := func(path string) ([]shard.Document, error) {
 		docs, err := shard.Find([]string{path}, "")
 		if err == nil {
-			docs, err = shard.Take(docs, schema, "")
+			docs, err = shard.SelectRun(docs, schema, "")
 		}
 		return docs, err
 	}

@@ -24,14 +24,14 @@ func (t Text) WriteFound(w io.Writer, a *find.SearchResult) error {
 	if len(a.Results) == 0 {
 		return nil
 	}
-	p.text(p.foundHead(a))
+	p.text(p.foundCountText(a))
 	for _, ranks := range sameAnswers(a.Results) {
 		p.writeBlankLine()
 		switch first := ranks[0].(type) {
 		case *find.Operator:
-			p.foundOperator(first, ranks)
+			p.printOperator(first, ranks)
 		case *find.Parameter:
-			p.foundParam(first, ranks)
+			p.printParameter(first, ranks)
 		}
 	}
 	if a.More > 0 {
@@ -41,8 +41,8 @@ func (t Text) WriteFound(w io.Writer, a *find.SearchResult) error {
 	return p.err
 }
 
-// foundHead returns the numbers of operators and parameters found.
-func (p *printer) foundHead(a *find.SearchResult) string {
+// foundCountText returns the numbers of operators and parameters found.
+func (p *printer) foundCountText(a *find.SearchResult) string {
 	params := 0
 	for _, r := range a.Results {
 		if _, ok := r.(*find.Parameter); ok {
@@ -149,8 +149,8 @@ func (p *printer) matchText(place *find.TreePosition, level int) string {
 	return p.join(text, p.Lang.Text(names[place.Confidence]))
 }
 
-// foundOperator prints an operator, which several ranks may share.
-func (p *printer) foundOperator(op *find.Operator, ranks []find.Result) {
+// printOperator prints an operator, which several ranks may share.
+func (p *printer) printOperator(op *find.Operator, ranks []find.Result) {
 	p.print(ui.Escape(strings.TrimLeft(op.OpType+"  "+string(cmp.Or(op.OpName, "-")), " ")) + "\n")
 	var facts factList
 	facts.add(textIndent+p.format("match"), p.matchText(&op.TreePosition, op.Level))
@@ -166,12 +166,12 @@ func (p *printer) foundOperator(op *find.Operator, ranks []find.Result) {
 		facts.add(textIndent+p.format("files"), p.format("none: it was not dumped"))
 	}
 	p.facts(facts)
-	p.foundFiles(p.format("files"), ranks, func(r find.Result) []string { return r.(*find.Operator).Files })
-	p.foundFiles(p.format("perhaps"), ranks, func(r find.Result) []string { return r.(*find.Operator).Ambiguous })
+	p.printFiles(p.format("files"), ranks, func(r find.Result) []string { return r.(*find.Operator).Files })
+	p.printFiles(p.format("perhaps"), ranks, func(r find.Result) []string { return r.(*find.Operator).Ambiguous })
 }
 
-// foundFiles prints the files of the first rank, and counts the files of the others.
-func (p *printer) foundFiles(label string, ranks []find.Result, of func(find.Result) []string) {
+// printFiles prints the files of the first rank, and counts the files of the others.
+func (p *printer) printFiles(label string, ranks []find.Result, of func(find.Result) []string) {
 	label = pad(textIndent+label, labelWidth)
 	others, rest := 0, []find.Result(nil)
 	for _, r := range ranks[1:] {
@@ -329,14 +329,14 @@ func (p *printer) rowTexts(rows []find.Row) []string {
 	return lines
 }
 
-// foundParam prints a parameter with the operators that read it.
-func (p *printer) foundParam(q *find.Parameter, ranks []find.Result) {
+// printParameter prints a parameter with the operators that read it.
+func (p *printer) printParameter(q *find.Parameter, ranks []find.Result) {
 	p.print(p.format("Parameter  %s", ui.Escape(q.Param)) + "\n")
 	var facts factList
 	facts.add(textIndent+p.format("match"), p.matchText(&q.TreePosition, 0))
 	facts.add(textIndent+p.format("graph"), string(q.IR), p.ranksText(ranks))
 	p.facts(facts)
-	p.foundFiles(p.format("files"), ranks, func(r find.Result) []string { return r.(*find.Parameter).Files })
+	p.printFiles(p.format("files"), ranks, func(r find.Result) []string { return r.(*find.Parameter).Files })
 	for i := range q.Consumers {
 		c := &q.Consumers[i]
 		line := p.format("input %d of %s", c.Input, cmp.Or(c.OpName, c.Node))
@@ -344,6 +344,6 @@ func (p *printer) foundParam(q *find.Parameter, ranks []find.Result) {
 			line += p.format(" through %s", strings.Join(lastNames(c.Via), ", "))
 		}
 		p.facts([]summaryItem{{label: textIndent + p.format("read by"), lines: []string{line}}})
-		p.foundFiles("", ranks, func(r find.Result) []string { return r.(*find.Parameter).Consumers[i].Files })
+		p.printFiles("", ranks, func(r find.Result) []string { return r.(*find.Parameter).Consumers[i].Files })
 	}
 }

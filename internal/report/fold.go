@@ -25,8 +25,8 @@ type folded[R any] struct {
 	count int
 }
 
-// joined joins alike rows of several ranks, then of several steps, in the order of the first ones.
-func (f *rankStepFolds[R]) joined(rows []*R) []folded[R] {
+// joinRows joins alike rows of several ranks, then of several steps, in the order of the first ones.
+func (f *rankStepFolds[R]) joinRows(rows []*R) []folded[R] {
 	all := make([]folded[R], len(rows))
 	for i, row := range rows {
 		one := *row

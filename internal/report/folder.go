@@ -43,7 +43,7 @@ func (f *Folder) Write(name string, render func(io.Writer) error) error {
 // write writes one file; create creates it.
 func (f *Folder) write(name string, create func(path string) (*safefile.File, error), render func(io.Writer) error) error {
 	path := store.Join(f.Dir, name)
-	if err := f.notInput(name); err != nil {
+	if err := f.checkNotInput(name); err != nil {
 		return err
 	}
 	if err := safefile.MkdirAll(f.Dir); err != nil {
@@ -65,8 +65,8 @@ func (f *Folder) write(name string, create func(path string) (*safefile.File, er
 	return nil
 }
 
-// notInput returns an error if a file is one of the inputs.
-func (f *Folder) notInput(name string) error {
+// checkNotInput returns an error if a file is one of the inputs.
+func (f *Folder) checkNotInput(name string) error {
 	return safefile.CheckOutput(store.Join(f.Dir, name), f.inputs[strings.ToLower(name)]...)
 }
 
@@ -120,9 +120,9 @@ func WriteDocument[R any](f *Folder, result R, compress bool) (path string, err 
 	return path, shard.RemoveOther(path)
 }
 
-// earlier lists the unchanged reports of an earlier run in the folder, from its compare.json. If
+// earlierReports lists the unchanged reports of an earlier run in the folder, from its compare.json. If
 // that has no list of files, it lists the files of operators with errors.
-func (f *Folder) earlier() []record.File {
+func (f *Folder) earlierReports() []record.File {
 	if _, ok := f.regularFileInfo(documentName); !ok {
 		return nil
 	}
@@ -144,7 +144,7 @@ func (f *Folder) earlier() []record.File {
 		files = f.opFiles(r)
 	}
 	return slices.DeleteFunc(files, func(file record.File) bool {
-		return !isReport(file.Name) && !isTable(file.Name) && !isPlot(file.Name) || !f.unchanged(file)
+		return !isReport(file.Name) && !isTable(file.Name) && !isPlot(file.Name) || !f.isUnchanged(file)
 	})
 }
 
@@ -172,14 +172,14 @@ func (f *Folder) opFiles(r *record.Report) []record.File {
 	return files
 }
 
-// unchanged reports whether a listed file is in the folder as it was written. The list is
+// isUnchanged reports whether a listed file is in the folder as it was written. The list is
 // untrusted: names with folders are refused.
-func (f *Folder) unchanged(file record.File) bool {
+func (f *Folder) isUnchanged(file record.File) bool {
 	if file.Name == documentName || file.Name == OpConfigName || strings.ContainsAny(file.Name, `/\`) || !filepath.IsLocal(file.Name) {
 		return false
 	}
 	info, ok := f.regularFileInfo(file.Name)
-	return ok && info.Size() == file.Size && f.notInput(file.Name) == nil
+	return ok && info.Size() == file.Size && f.checkNotInput(file.Name) == nil
 }
 
 // regularFileInfo returns the info of a file in the folder; ok is false for links and devices.
@@ -204,7 +204,7 @@ func (f *Folder) hasWritten(file record.File) bool {
 // files that it could not remove. Plots stay: the user's notes may refer to them by name.
 func (f *Folder) removeStale(before []record.File) []record.File {
 	return slices.DeleteFunc(before, func(file record.File) bool {
-		if f.hasWritten(file) || !f.unchanged(file) {
+		if f.hasWritten(file) || !f.isUnchanged(file) {
 			return true
 		}
 		if isPlot(file.Name) {
@@ -215,9 +215,9 @@ func (f *Folder) removeStale(before []record.File) []record.File {
 	})
 }
 
-// foreign lists files in the folder that look like reports of an earlier run, such as plots and
+// foreignFiles lists files in the folder that look like reports of an earlier run, such as plots and
 // files that could not be removed.
-func (f *Folder) foreign(before []record.File) []string {
+func (f *Folder) foreignFiles(before []record.File) []string {
 	entries, err := store.ReadDir(f.Dir)
 	if err != nil {
 		return nil
@@ -225,7 +225,7 @@ func (f *Folder) foreign(before []record.File) []string {
 	var names []string
 	for _, e := range entries {
 		file := record.File{Name: e.Name()}
-		if !e.Type().IsRegular() || f.hasWritten(file) || f.notInput(file.Name) != nil {
+		if !e.Type().IsRegular() || f.hasWritten(file) || f.checkNotInput(file.Name) != nil {
 			continue
 		}
 		if isReport(file.Name) || isTable(file.Name) && f.listsErrors(file.Name) ||

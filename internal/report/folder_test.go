@@ -65,7 +65,7 @@ func TestStaleFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := NewFolder(dir, filepath.Join(dir, "input.csv"))
-	before := f.earlier()
+	before := f.earlierReports()
 	f.Written = []record.File{{Name: "new.csv", Size: 7}}
 	if rest := f.removeStale(before); len(rest) > 0 {
 		t.Errorf("cannot remove %v", rest)
@@ -92,7 +92,7 @@ func TestStaleProof(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "compare.json"), []byte(document), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if before := NewFolder(dir).earlier(); len(before) > 0 {
+		if before := NewFolder(dir).earlierReports(); len(before) > 0 {
 			t.Errorf("%q proves %v", document, before)
 		}
 	}

@@ -77,7 +77,7 @@ func made(r *record.Report) *record.Report {
 func rowOf(row record.Row) *record.Row { return &row }
 
 // failed is an error with a text.
-func failed(text string) lang.Failure { return lang.Failed(errors.New(text)) }
+func failed(text string) lang.Failure { return lang.AsFailure(errors.New(text)) }
 
 // inspectedFile has a tensor with statistics, an unreadable one, and a buffer.
 func inspectedFile() *inspect.File {

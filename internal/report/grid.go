@@ -62,7 +62,7 @@ func (g Grid) fit(width, least int) Grid {
 	for i := range cells {
 		cells[i] = shorten(cells[i], room)
 	}
-	column.cells, column.width = cells, widest(cells)
+	column.cells, column.width = cells, widestCell(cells)
 	return fitted
 }
 
@@ -102,7 +102,7 @@ func (g Grid) markdown() string {
 	for i := range lines {
 		lines[i] = "|"
 		for k := range g {
-			lines[i] += " " + markdown(strings.TrimSpace(g[k].cells[i])) + " |"
+			lines[i] += " " + escapeMarkdown(strings.TrimSpace(g[k].cells[i])) + " |"
 		}
 	}
 	sides := "|"
@@ -116,8 +116,8 @@ func (g Grid) markdown() string {
 	return strings.Join(slices.Insert(lines, 1, sides), "\n")
 }
 
-// widest returns the width of the widest cell in columns.
-func widest(cells []string) int {
+// widestCell returns the width of the widest cell in columns.
+func widestCell(cells []string) int {
 	width := 0
 	for _, cell := range cells {
 		width = max(width, ui.Columns.StringWidth(cell))
@@ -163,7 +163,7 @@ func shorten(text string, width int) string {
 	for _, cut := range []func(string) string{cutWord, cutAroundNumber} {
 		for i := last - 1; i >= 0; i-- {
 			parts[i] = cut(parts[i])
-			if short := joinCut(parts); ui.Columns.StringWidth(short) <= width {
+			if short := joinParts(parts); ui.Columns.StringWidth(short) <= width {
 				return short
 			}
 		}
@@ -201,8 +201,8 @@ func cutAroundNumber(part string) string {
 	return b.String()
 }
 
-// joinCut joins the parts of a name and merges adjacent ellipses.
-func joinCut(parts []string) string {
+// joinParts joins the parts of a name and merges adjacent ellipses.
+func joinParts(parts []string) string {
 	text := strings.Join(parts, "")
 	for strings.Contains(text, ellipsis+ellipsis) {
 		text = strings.ReplaceAll(text, ellipsis+ellipsis, ellipsis)

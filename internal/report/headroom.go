@@ -21,15 +21,15 @@ func (t Text) headroomTable(rows []*overflow.Headroom, severalRounds bool) Table
 		textColumn("log2", func(m overflow.Margin) float64 { return m.Log2 }).onlyIn(InCSV), textColumn("bits", func(m overflow.Margin) float64 { return m.Bits }).onlyIn(InCSV),
 		textColumn("bound", func(m overflow.Margin) bool { return m.IsBound }).onlyIn(InCSV))
 	return Table[*overflow.Headroom]{Rows: rows, Columns: slices.Concat([]Column[*overflow.Headroom]{
-		textColumn("status", func(h *overflow.Headroom) overflow.HeadroomStatus { return h.Status }).titled("STATUS"),
-		textColumn("operator", (*overflow.Headroom).Label).titled("OPERATOR").onlyIn(InText),
-		textColumn("margin", func(h *overflow.Headroom) string { return cmp.Or(t.sentence(h.Text()), noValue) }).titled("headroom¦MARGIN").onlyIn(InText),
+		textColumn("status", func(h *overflow.Headroom) overflow.HeadroomStatus { return h.Status }).withTitle("STATUS"),
+		textColumn("operator", (*overflow.Headroom).Label).withTitle("OPERATOR").onlyIn(InText),
+		textColumn("margin", func(h *overflow.Headroom) string { return cmp.Or(t.sentence(h.Text()), noValue) }).withTitle("headroom¦MARGIN").onlyIn(InText),
 		textColumn("op_type", func(h *overflow.Headroom) string { return h.OpType }).onlyIn(InCSV),
 		textColumn("op_name", func(h *overflow.Headroom) string { return h.OpName }).onlyIn(InCSV),
 	}, least, []Column[*overflow.Headroom]{
-		textColumn("rank", func(h *overflow.Headroom) string { return h.At.Rank }).onlyFor(isBeside).titled("RANK").optional().ranked(1),
-		textColumn("step", func(h *overflow.Headroom) string { return h.At.Step }).onlyFor(isBeside).titled("STEP").optional().ranked(2),
-		textColumn("reason", func(h *overflow.Headroom) string { return t.Lang.Text(lang.Text{EN: h.Reason, ZH: h.ReasonZH}) }).titled("REASON").optional().ranked(3),
+		textColumn("rank", func(h *overflow.Headroom) string { return h.At.Rank }).onlyFor(isBeside).withTitle("RANK").hideIfEmpty().withRank(1),
+		textColumn("step", func(h *overflow.Headroom) string { return h.At.Step }).onlyFor(isBeside).withTitle("STEP").hideIfEmpty().withRank(2),
+		textColumn("reason", func(h *overflow.Headroom) string { return t.Lang.Text(lang.Text{EN: h.Reason, ZH: h.ReasonZH}) }).withTitle("REASON").hideIfEmpty().withRank(3),
 		textColumn("order", func(h *overflow.Headroom) int { return h.Order }).onlyIn(InCSV),
 		textColumn("file", func(h *overflow.Headroom) string { return h.File }).onlyIn(InCSV),
 		textColumn("script", func(h *overflow.Headroom) string { return h.Script }).onlyIn(InCSV),
@@ -56,6 +56,6 @@ func (t Text) WriteHeadroom(w io.Writer, r *overflow.HeadroomReport) error {
 		printTable(p, p.headroomTable(rows, len(r.Rounds) > 1), minName)
 	}
 	p.printOmitted(left, lang.Text{EN: "%d more (--all shows all)"})
-	p.problems(r.Problems, r.All)
+	p.printProblems(r.Problems, r.All)
 	return p.err
 }

@@ -23,8 +23,8 @@ func (t Text) WriteInspected(w io.Writer, f *inspect.File) error {
 		p.print(textIndent + ui.Escape(line) + "\n")
 	}
 	p.sideText(f)
-	p.inspected(inspectedRows(f))
-	p.misfits(f)
+	p.printInspected(inspectedRows(f))
+	p.printMisfits(f)
 	return p.err
 }
 
@@ -45,8 +45,8 @@ func (p *printer) sideText(f *inspect.File) {
 	}
 }
 
-// misfits lists the misfits of a file, or their number.
-func (p *printer) misfits(f *inspect.File) {
+// printMisfits lists the misfits of a file, or their number.
+func (p *printer) printMisfits(f *inspect.File) {
 	if f.MisfitCount == 0 {
 		return
 	}
@@ -70,8 +70,8 @@ func (p *printer) misfits(f *inspect.File) {
 	}
 }
 
-// inspected prints the contents of a file.
-func (p *printer) inspected(rows []inspected) {
+// printInspected prints the contents of a file.
+func (p *printer) printInspected(rows []inspected) {
 	if len(rows) == 0 {
 		return
 	}
@@ -229,36 +229,36 @@ func inspectedRows(f *inspect.File) []inspected {
 var (
 	inspectedColumns = slices.Concat(
 		[]Column[inspected]{
-			textColumn("operator", func(r inspected) string { return r.op }).titled("OPERATOR").optional(),
-			textColumn("tensor", func(r inspected) string { return r.name }).titled("TENSOR"),
+			textColumn("operator", func(r inspected) string { return r.op }).withTitle("OPERATOR").hideIfEmpty(),
+			textColumn("tensor", func(r inspected) string { return r.name }).withTitle("TENSOR"),
 		},
 		columnsOfPart(func(r inspected) (*inspect.Tensor, bool) { return r.tensor, r.tensor != nil },
-			textColumn("dtype", (*inspect.Tensor).TypeName).titled("DTYPE"),
-			textColumn("format", formatText).titled("FORMAT"),
-			textColumn("shape", func(t *inspect.Tensor) string { return shapeText(t.Shape) }).titled("SHAPE"),
+			textColumn("dtype", (*inspect.Tensor).TypeName).withTitle("DTYPE"),
+			textColumn("format", formatText).withTitle("FORMAT"),
+			textColumn("shape", func(t *inspect.Tensor) string { return shapeText(t.Shape) }).withTitle("SHAPE"),
 			textColumn("slice", func(t *inspect.Tensor) string {
 				if t.Slice == nil {
 					return ""
 				}
 				return shapeText(t.Slice)
-			}).titled("SLICE").optional(),
-			textColumn("original", originalText).titled("ORIGINAL").optional(),
+			}).withTitle("SLICE").hideIfEmpty(),
+			textColumn("original", originalText).withTitle("ORIGINAL").hideIfEmpty(),
 			numberColumn("groups", func(t *inspect.Tensor) any {
 				if t.Groups == nil || *t.Groups == 0 {
 					return nil
 				}
 				return *t.Groups
-			}).titled("GROUPS").optional(),
-			numberColumn("c0", func(t *inspect.Tensor) int64 { return t.C0 }).emptyIfZero().optional(),
-			textColumn("strides", stridesText).titled("STRIDES").optional(),
-			textColumn("device", deviceText).titled("DEVICE").optional(),
+			}).withTitle("GROUPS").hideIfEmpty(),
+			numberColumn("c0", func(t *inspect.Tensor) int64 { return t.C0 }).emptyIfZero().hideIfEmpty(),
+			textColumn("strides", stridesText).withTitle("STRIDES").hideIfEmpty(),
+			textColumn("device", deviceText).withTitle("DEVICE").hideIfEmpty(),
 		),
 		[]Column[inspected]{numberColumn("bytes", func(r inspected) any {
 			if r.row != nil && r.size == 0 { // a table row whose tensor is missing
 				return nil
 			}
 			return r.size
-		}).titled("BYTES").optional()},
+		}).withTitle("BYTES").hideIfEmpty()},
 	)
 	statsColumns = slices.Concat(columnsOfPart(func(r inspected) (s *inspect.Stats, ok bool) {
 		if r.tensor != nil {
@@ -266,20 +266,20 @@ var (
 		}
 		return s, s != nil
 	},
-		numberColumn("min", func(s *inspect.Stats) string { return numberText(s.Min) }).titled("MIN").optional(),
-		numberColumn("max", func(s *inspect.Stats) string { return numberText(s.Max) }).titled("MAX").optional(),
-		numberColumn("mean", func(s *inspect.Stats) string { return numberText(s.Mean) }).titled("MEAN").optional(),
-		numberColumn("nan", func(s *inspect.Stats) *int64 { return s.NaN }).optional(),
-		numberColumn("+inf", func(s *inspect.Stats) *int64 { return s.PosInf }).optional(),
-		numberColumn("-inf", func(s *inspect.Stats) *int64 { return s.NegInf }).optional(),
+		numberColumn("min", func(s *inspect.Stats) string { return numberText(s.Min) }).withTitle("MIN").hideIfEmpty(),
+		numberColumn("max", func(s *inspect.Stats) string { return numberText(s.Max) }).withTitle("MAX").hideIfEmpty(),
+		numberColumn("mean", func(s *inspect.Stats) string { return numberText(s.Mean) }).withTitle("MEAN").hideIfEmpty(),
+		numberColumn("nan", func(s *inspect.Stats) *int64 { return s.NaN }).hideIfEmpty(),
+		numberColumn("+inf", func(s *inspect.Stats) *int64 { return s.PosInf }).hideIfEmpty(),
+		numberColumn("-inf", func(s *inspect.Stats) *int64 { return s.NegInf }).hideIfEmpty(),
 	), columnsOfPart(func(r inspected) (*inspect.Statistics, bool) { return r.row, r.row != nil },
 		numberColumn("norm", func(s *inspect.Statistics) any {
 			if s.Norm == nil {
 				return nil
 			}
 			return numeral(numberText(s.Norm))
-		}).titled("NORM").optional(),
-		textColumn("digest", func(s *inspect.Statistics) string { return s.Digest }).titled("DIGEST").optional(),
+		}).withTitle("NORM").hideIfEmpty(),
+		textColumn("digest", func(s *inspect.Statistics) string { return s.Digest }).withTitle("DIGEST").hideIfEmpty(),
 	))
 )
 

@@ -26,11 +26,11 @@ const (
 type shownFacts struct{ problems, sources, configurations int }
 
 // WriteOverview prints a summary of a run: its producer, rounds, the source of the operators'
-// order, problems, and sensible commands. If that is too long, each fact and each command gets one
+// order, problems, and sensible commands. If the summary is too long, each fact and each command gets one
 // line.
 func (t Text) WriteOverview(w io.Writer, o *inspect.Overview) error {
 	p := t.printerTo(w)
-	paths := firstOf(p.Text, o.Of.Paths, 2, ui.Escape)
+	paths := firstLines(p.Text, o.Of.Paths, 2, ui.Escape)
 	facts := p.overviewFacts(o, shownFacts{problems: 3, sources: 2, configurations: 2})
 	lines, command := len(paths)+1+2*len(o.Next), "# %[2]s\n%[1]s\n"
 	for _, f := range facts {
@@ -100,7 +100,7 @@ func (p *printer) overviewFacts(o *inspect.Overview, shown shownFacts) (facts fa
 
 // typesText lists the element types.
 func (p *printer) typesText(o *inspect.Overview) string {
-	names := firstOf(p.Text, o.Run.Types, shownTypes, func(t inspect.TypeCount) string { return t.Type })
+	names := firstLines(p.Text, o.Run.Types, shownTypes, func(t inspect.TypeCount) string { return t.Type })
 	text, files := strings.Join(names, ", "), 0
 	for _, f := range o.Of.Files {
 		if f.Role == dumpdir.Tensors {
@@ -115,7 +115,7 @@ func (p *printer) typesText(o *inspect.Overview) string {
 
 // configurationsText lists the configurations.
 func (p *printer) configurationsText(o *inspect.Overview, most int) []string {
-	return firstOf(p.Text, pointers(o.Run.Configurations), most, func(c *inspect.Configuration) string {
+	return firstLines(p.Text, pointers(o.Run.Configurations), most, func(c *inspect.Configuration) string {
 		if c.Errors+c.Warnings == 0 {
 			return p.format("%s: no mistakes found", ui.Escape(c.Path))
 		}
@@ -191,7 +191,7 @@ func (p *printer) sourcesText(run *dumpdir.Run, most int, of func(*dumpdir.Round
 			all[i] = fmt.Sprintf("%s (%s)", source, p.Lang.Text(rounds(counts[source])))
 		}
 	}
-	return firstOf(p.Text, all, most, func(source string) string { return source })
+	return firstLines(p.Text, all, most, func(source string) string { return source })
 }
 
 // shownGroups is the number of groups up to which each is listed.
@@ -254,8 +254,8 @@ func (p *printer) filesText(run *dumpdir.Run) string {
 
 // problemsText lists the first problems of a run.
 func (p *printer) problemsText(run *inspect.Head, most int) []string {
-	lines := firstOf(p.Text, pointers(run.Problems), most, func(q *dumpdir.Problem) string { return p.sentence(lang.Error(q)) })
-	return append(lines, firstOf(p.Text, run.Warnings, most, func(s lang.Sentence) string { return ui.Escape(p.sentence(s)) })...)
+	lines := firstLines(p.Text, pointers(run.Problems), most, func(q *dumpdir.Problem) string { return p.sentence(lang.Error(q)) })
+	return append(lines, firstLines(p.Text, run.Warnings, most, func(s lang.Sentence) string { return ui.Escape(p.sentence(s)) })...)
 }
 
 // WriteOperators prints the operators of a run in execution order, one per line.
@@ -275,25 +275,25 @@ func (t Text) WriteOperators(w io.Writer, ops *inspect.Operators) error {
 // operatorColumns are the columns of an operator over all of its executions.
 var operatorColumns = slices.Concat(
 	[]Column[*inspect.Operator]{
-		textColumn("operator", func(o *inspect.Operator) string { return o.Name }).titled("OPERATOR"),
-		textColumn("type", func(o *inspect.Operator) string { return o.Type }).titled("TYPE").optional().ranked(2),
-		textColumn("script", func(o *inspect.Operator) string { return o.Script }).titled("SCRIPT").emptyIfZero().optional(),
-		numberColumn("times", func(o *inspect.Operator) int { return o.Times }).titled("TIMES").ranked(3),
-		numberColumn("failed", func(o *inspect.Operator) int { return o.Failed }).titled("FAILED").emptyIfZero().optional().ranked(1),
-		numberColumn("in", func(o *inspect.Operator) int { return o.Inputs }).titled("IN").ranked(10),
-		numberColumn("out", func(o *inspect.Operator) int { return o.Outputs }).titled("OUT").ranked(9),
+		textColumn("operator", func(o *inspect.Operator) string { return o.Name }).withTitle("OPERATOR"),
+		textColumn("type", func(o *inspect.Operator) string { return o.Type }).withTitle("TYPE").hideIfEmpty().withRank(2),
+		textColumn("script", func(o *inspect.Operator) string { return o.Script }).withTitle("SCRIPT").emptyIfZero().hideIfEmpty(),
+		numberColumn("times", func(o *inspect.Operator) int { return o.Times }).withTitle("TIMES").withRank(3),
+		numberColumn("failed", func(o *inspect.Operator) int { return o.Failed }).withTitle("FAILED").emptyIfZero().hideIfEmpty().withRank(1),
+		numberColumn("in", func(o *inspect.Operator) int { return o.Inputs }).withTitle("IN").withRank(10),
+		numberColumn("out", func(o *inspect.Operator) int { return o.Outputs }).withTitle("OUT").withRank(9),
 	},
 	columnsOfPart(func(o *inspect.Operator) (*inspect.Tensor, bool) { return o.First, o.First != nil },
-		textColumn("dtype", (*inspect.Tensor).TypeName).titled("DTYPE").optional().ranked(5),
-		textColumn("format", formatText).titled("FORMAT").optional().ranked(14),
-		textColumn("shape", func(t *inspect.Tensor) string { return shapeText(t.Shape) }).titled("SHAPE").optional().ranked(4),
+		textColumn("dtype", (*inspect.Tensor).TypeName).withTitle("DTYPE").hideIfEmpty().withRank(5),
+		textColumn("format", formatText).withTitle("FORMAT").hideIfEmpty().withRank(14),
+		textColumn("shape", func(t *inspect.Tensor) string { return shapeText(t.Shape) }).withTitle("SHAPE").hideIfEmpty().withRank(4),
 	),
 	columnsOfPart(func(o *inspect.Operator) (*inspect.Stats, bool) { return o.Stats, o.Stats != nil },
-		numberColumn("min", func(s *inspect.Stats) string { return numberText(s.Min) }).titled("MIN").optional().ranked(8),
-		numberColumn("max", func(s *inspect.Stats) string { return numberText(s.Max) }).titled("MAX").optional().ranked(7),
-		numberColumn("nan", func(s *inspect.Stats) *int64 { return s.NaN }).optional().ranked(6),
-		numberColumn("+inf", func(s *inspect.Stats) *int64 { return s.PosInf }).optional().ranked(11),
-		numberColumn("-inf", func(s *inspect.Stats) *int64 { return s.NegInf }).optional().ranked(12),
+		numberColumn("min", func(s *inspect.Stats) string { return numberText(s.Min) }).withTitle("MIN").hideIfEmpty().withRank(8),
+		numberColumn("max", func(s *inspect.Stats) string { return numberText(s.Max) }).withTitle("MAX").hideIfEmpty().withRank(7),
+		numberColumn("nan", func(s *inspect.Stats) *int64 { return s.NaN }).hideIfEmpty().withRank(6),
+		numberColumn("+inf", func(s *inspect.Stats) *int64 { return s.PosInf }).hideIfEmpty().withRank(11),
+		numberColumn("-inf", func(s *inspect.Stats) *int64 { return s.NegInf }).hideIfEmpty().withRank(12),
 	),
-	[]Column[*inspect.Operator]{numberColumn("bytes", func(o *inspect.Operator) int64 { return o.Bytes }).titled("BYTES").ranked(13)},
+	[]Column[*inspect.Operator]{numberColumn("bytes", func(o *inspect.Operator) int64 { return o.Bytes }).withTitle("BYTES").withRank(13)},
 )

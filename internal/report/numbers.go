@@ -45,8 +45,8 @@ func fourDigits(x float64) string {
 	return text
 }
 
-// formApart returns the first of short, 6 and 9 digits that shows the difference of two numbers.
-func formApart(a, b metrics.Metric) formatNumberAs {
+// distinguishingFormat returns the first of short, 6 and 9 digits that shows the difference of two numbers.
+func distinguishingFormat(a, b metrics.Metric) formatNumberAs {
 	for _, f := range []formatNumberAs{fourDigits, digits(6)} {
 		if f(a.Value()) != f(b.Value()) {
 			return f
@@ -55,8 +55,8 @@ func formApart(a, b metrics.Metric) formatNumberAs {
 	return digits(9) // of a float32
 }
 
-// cosine formats x with at most 6 decimals; the result is 1 only if x is 1 within rounding.
-func cosine(x float64) string {
+// formatCosine formats x with at most 6 decimals; the result is 1 only if x is 1 within rounding.
+func formatCosine(x float64) string {
 	if text := strconv.FormatFloat(x, 'f', 6, 64); text == "1.000000" && x < 1-1e-12 {
 		return "0.999999"
 	}
@@ -105,11 +105,11 @@ func orElse(m metrics.Metric, other string, f formatNumberAs) string {
 func exactMetric(m metrics.Metric) string { return orElse(m, undefined, allDigits) }
 func shortMetric(m metrics.Metric) string { return orElse(m, noValue, fourDigits) }
 
-// difference returns a difference of elements as a metric; NaN is undefined.
-func difference(x float64) metrics.Metric { return metrics.NumberIf(x, !math.IsNaN(x)) }
+// differenceMetric returns a difference of elements as a metric; NaN is undefined.
+func differenceMetric(x float64) metrics.Metric { return metrics.NumberIf(x, !math.IsNaN(x)) }
 
-// element formats an element: integers in full, others with f, complex numbers as 1+2j.
-func element(v metrics.Value, f formatNumberAs) string {
+// formatElement formats an element: integers in full, others with f, complex numbers as 1+2j.
+func formatElement(v metrics.Value, f formatNumberAs) string {
 	h := v.DType.Host()
 	switch {
 	case h.Integer():
@@ -127,9 +127,9 @@ func element(v metrics.Value, f formatNumberAs) string {
 // hpaaElement formats an element as HPAA does: integers have decimals too.
 func hpaaElement(v metrics.Value) string {
 	if v.DType.Host().Integer() {
-		return element(v, hpaaNumber) + ".000000"
+		return formatElement(v, hpaaNumber) + ".000000"
 	}
-	return element(v, hpaaNumber)
+	return formatElement(v, hpaaNumber)
 }
 
 // shownDigits is the number of digits of elements in text: enough to see a difference.

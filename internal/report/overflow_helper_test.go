@@ -58,14 +58,14 @@ func counted[N any](n N) *N { return &n }
 func addRecord() overflow.Record {
 	return overflow.Record{
 		Occurrence: overflow.Occurrence{File: "d/Opdebug.Node_OpDebug.57.563.1732082705016774", Timestamp: 1732082705016774, Device: "0", Rank: "0", Step: "3", Model: "net",
-			Tensors: []overflow.Tensor{infinite(tensor.Input), infinite(tensor.Output)}, ReasonZH: "有输入已异常"},
-		Time: overflow.Time(1732082705016774),
+			Tensors: []overflow.Tensor{infinite(tensor.Input), infinite(tensor.Output)}, ReasonZH: "有输入已含 NaN、Inf 或达到类型上限的值"},
+		Time: overflow.FormatTime(1732082705016774),
 		Unit: opdebug.AICore, ModelID: 514, StreamID: 563, TaskID: 57, PCStart: "0x1008005b0000", Block: counted(uint64(1)), Status: []uint64{32},
 		Causes: []overflow.Cause{{Mask: "0x20", Both: overflowed.Both()}},
 		Units:  []opdebug.Area{{Unit: opdebug.AICore, StreamID: 563, TaskID: 57, Status: []uint64{32}}},
 		Op: &overflow.Operator{Type: "Add", Name: "Default/Add-op0", FileName: "Add.Default_Add-op0.57.563.1732082705016000",
 			File: "d/Add.Default_Add-op0.57.563.1732082705016000", MatchedBy: overflow.ByPayload},
-		Verdict: overflow.CameIn, Reason: "an input is bad already",
+		Verdict: overflow.CameIn, Reason: "an input already has NaN, Inf or limit values",
 		Advice: []lang.Text{{EN: "go upstream", ZH: "向上游查找"}},
 	}
 }
@@ -76,7 +76,7 @@ var overflowed = lang.Text{EN: "floating-point computation overflowed", ZH: "浮
 func lostRecord() overflow.Record {
 	return overflow.Record{
 		Occurrence: overflow.Occurrence{File: "d/Opdebug.Node_OpDebug.7.1732082705016999", Timestamp: 1732082705016999, Device: "1", Rank: "1", Tensors: []overflow.Tensor{}, ReasonZH: "未找到该算子的 dump"},
-		Time:       overflow.Time(1732082705016999),
+		Time:       overflow.FormatTime(1732082705016999),
 		Unit:       opdebug.AIC, ModelID: 1, StreamID: 3, TaskID: 7, ContextID: counted(uint64(0)), ThreadID: counted(uint64(1)),
 		CoreID: counted(uint64(2)), Block: counted(uint64(15)), PCStart: "0x0", Status: []uint64{0, 32, 0, 256},
 		Causes: []overflow.Cause{{Mask: "0x20", Both: overflowed.Both(), Word: counted(1)},

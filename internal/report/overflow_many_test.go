@@ -22,7 +22,7 @@ func TestManyTensors(t *testing.T) {
 	for width, lines := range map[int]int{0: 301, 120: 3} {
 		var b bytes.Buffer
 		p := Text{Width: width}.printerTo(&b)
-		p.tensors(all)
+		p.printTensors(all)
 		if got := strings.Count(b.String(), "\n"); got != lines {
 			t.Errorf("width %d: %d lines, want %d:\n%.400s", width, got, lines, b.String())
 		}

@@ -35,8 +35,8 @@ func NewRecordOutput(dir string, out *bufio.Writer, extended bool) *RecordOutput
 	return &RecordOutput{Files: map[string]string{}, dir: dir, out: out, extended: extended}
 }
 
-// form returns the record in the output form.
-func (o *RecordOutput) form(r *overflow.DecodedRecord) []byte {
+// encodeRecord returns the record in the output form.
+func (o *RecordOutput) encodeRecord(r *overflow.DecodedRecord) []byte {
 	if o.extended {
 		return AppendRecordExtended(nil, r)
 	}
@@ -63,7 +63,7 @@ func (o *RecordOutput) Write(f *overflow.RecordFile) error {
 // print writes a record to the stream. Newlines only separate records: the output for a single
 // record equals convert's.
 func (o *RecordOutput) print(r *overflow.DecodedRecord) error {
-	form := o.form(r)
+	form := o.encodeRecord(r)
 	if len(form) == 0 {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (o *RecordOutput) writeFile(f *overflow.RecordFile, r *overflow.DecodedReco
 	if err := safefile.MkdirAll(dir); err != nil {
 		return err
 	}
-	if err := safefile.WriteFile(path, o.form(r)); err != nil {
+	if err := safefile.WriteFile(path, o.encodeRecord(r)); err != nil {
 		return err
 	}
 	o.Files[path] = f.File.Path()
@@ -207,7 +207,7 @@ func AppendRecordExtended(dst []byte, r *overflow.DecodedRecord) []byte {
 	form := decodedJSON{
 		File: r.File, OriginalName: r.OriginalName,
 		Output: pointer(r.Output, r.Output >= 0), Timestamp: pointer(r.Timestamp, r.Timestamp != 0),
-		Areas: Table[*opdebug.Area]{Columns: areaColumns()}, Warnings: list(r.Warnings),
+		Areas: Table[*opdebug.Area]{Columns: areaColumns()}, Warnings: nonNilList(r.Warnings),
 	}
 	if text := dateTime(r.Timestamp); r.Timestamp != 0 && text != "" {
 		form.Time = pointer(strings.Replace(text, " ", "T", 1)+"Z", true)

@@ -18,10 +18,10 @@ import (
 
 var tensorColumns = slices.Concat(
 	[]Column[*overflow.Tensor]{
-		textColumn("tensor", tensorName).titled("TENSOR"),
-		textColumn("dtype", func(t *overflow.Tensor) string { return t.DType }).titled("overflow¦DTYPE"),
-		textColumn("format", func(t *overflow.Tensor) string { return t.Format }).titled("FORMAT"),
-		textColumn("shape", func(t *overflow.Tensor) tensor.Shape { return t.Shape }).titled("SHAPE"),
+		textColumn("tensor", tensorName).withTitle("TENSOR"),
+		textColumn("dtype", func(t *overflow.Tensor) string { return t.DType }).withTitle("overflow¦DTYPE"),
+		textColumn("format", func(t *overflow.Tensor) string { return t.Format }).withTitle("FORMAT"),
+		textColumn("shape", func(t *overflow.Tensor) tensor.Shape { return t.Shape }).withTitle("SHAPE"),
 	},
 	columnsOfPart(func(t *overflow.Tensor) (*overflow.Stats, bool) { return t.Stats, t.Stats != nil },
 		numberColumn("count", func(s *overflow.Stats) *int64 { return s.Count }).onlyIn(InCSV),
@@ -33,12 +33,12 @@ var tensorColumns = slices.Concat(
 				return nil
 			}
 			return *s.Saturated + s.HalfTraces
-		}).titled("LIMIT"),
-		numberColumn("min", func(s *overflow.Stats) *float64 { return s.Min }).titled("overflow_table¦MIN"),
-		numberColumn("max", func(s *overflow.Stats) *float64 { return s.Max }).titled("overflow_table¦MAX"),
-		numberColumn("mean", func(s *overflow.Stats) *float64 { return s.Mean }).titled("MEAN"),
+		}).withTitle("LIMIT"),
+		numberColumn("min", func(s *overflow.Stats) *float64 { return s.Min }).withTitle("overflow_table¦MIN"),
+		numberColumn("max", func(s *overflow.Stats) *float64 { return s.Max }).withTitle("overflow_table¦MAX"),
+		numberColumn("mean", func(s *overflow.Stats) *float64 { return s.Mean }).withTitle("MEAN"),
 	),
-	[]Column[*overflow.Tensor]{textColumn("first bad", firstBadText).titled("overflow_table¦FIRST BAD").onlyIn(InText)},
+	[]Column[*overflow.Tensor]{textColumn("first bad", firstBadText).withTitle("overflow_table¦FIRST BAD").onlyIn(InText)},
 	columnsOfPart(firstBadOf,
 		textColumn("first_bad", func(e *overflow.Element) int64 { return e.Index }).onlyIn(InCSV),
 		textColumn("coordinates", func(e *overflow.Element) string { return tensor.Shape(e.Coord).Join(" ") }).onlyIn(InCSV),
@@ -85,7 +85,7 @@ var recordColumns = slices.Concat(
 		textColumn("step", func(r *overflow.Record) string { return r.Step }),
 		textColumn("model", func(r *overflow.Record) string { return r.Model }),
 		textColumn("timestamp", func(r *overflow.Record) uint64 { return r.Timestamp }),
-		textColumn("time", func(r *overflow.Record) string { return overflow.Time(r.Timestamp) }),
+		textColumn("time", func(r *overflow.Record) string { return overflow.FormatTime(r.Timestamp) }),
 		textColumn("acc_type", func(r *overflow.Record) string { return r.Unit.String() }),
 		textColumn("task_id", func(r *overflow.Record) uint64 { return r.TaskID }),
 		textColumn("stream_id", func(r *overflow.Record) uint64 { return r.StreamID }),
@@ -108,9 +108,9 @@ var recordColumns = slices.Concat(
 
 // placeColumns locate the overflow on the device.
 var placeColumns = []Column[*overflow.Record]{
-	textColumn("core_id", func(r *overflow.Record) *uint64 { return r.CoreID }).titled("core"),
-	textColumn("block", func(r *overflow.Record) *uint64 { return r.Block }).titled("block"),
-	textColumn("pc_start", func(r *overflow.Record) string { return r.PCStart }).titled("pc"),
+	textColumn("core_id", func(r *overflow.Record) *uint64 { return r.CoreID }).withTitle("core"),
+	textColumn("block", func(r *overflow.Record) *uint64 { return r.Block }).withTitle("block"),
+	textColumn("pc_start", func(r *overflow.Record) string { return r.PCStart }).withTitle("pc"),
 }
 
 // pointer returns a pointer to v, nil unless ok.
@@ -141,7 +141,7 @@ var scanColumns = []Column[*overflow.ScanRow]{
 	textColumn("device", func(s *overflow.ScanRow) string { return s.Rank }), // the name in older reports
 	textColumn("step", func(s *overflow.ScanRow) string { return s.Step }),
 	textColumn("timestamp", func(s *overflow.ScanRow) uint64 { return s.Timestamp }),
-	textColumn("time", func(s *overflow.ScanRow) string { return overflow.Time(s.Timestamp) }),
+	textColumn("time", func(s *overflow.ScanRow) string { return overflow.FormatTime(s.Timestamp) }),
 	textColumn("op_type", func(s *overflow.ScanRow) string { return s.OpType }),
 	textColumn("op_name", func(s *overflow.ScanRow) string { return s.OpName }),
 	textColumn("first", func(s *overflow.ScanRow) bool { return s.First }),
@@ -161,29 +161,29 @@ var roundColumns = []Column[dumpdir.Coordinates]{
 	textColumn("model", func(c dumpdir.Coordinates) string { return c.Model }).emptyIfZero(),
 }
 
-// withTensor is a row with one of its tensors, nil for none.
-type withTensor[R any] struct {
+// rowTensor is a row with one of its tensors, nil for none.
+type rowTensor[R any] struct {
 	of     R
 	tensor *overflow.Tensor
 }
 
 // joinColumns returns columns of rows, then of their tensors, then of their rounds.
-func joinColumns[R any](columns, rounds []Column[R]) []Column[withTensor[R]] {
-	alone := func(r withTensor[R]) (R, bool) { return r.of, true }
-	tensor := func(r withTensor[R]) (*overflow.Tensor, bool) { return r.tensor, r.tensor != nil }
+func joinColumns[R any](columns, rounds []Column[R]) []Column[rowTensor[R]] {
+	alone := func(r rowTensor[R]) (R, bool) { return r.of, true }
+	tensor := func(r rowTensor[R]) (*overflow.Tensor, bool) { return r.tensor, r.tensor != nil }
 	return slices.Concat(columnsOfPart(alone, columns...), columnsOfPart(tensor, tensorColumns...), columnsOfPart(alone, rounds...), columnsOfPart(tensor, fromStatistics))
 }
 
 // WriteAnalysisCSV writes a line for every tensor of every record; a record without tensors has one
 // line.
 func WriteAnalysisCSV(w io.Writer, r *overflow.Report) error {
-	t := Table[withTensor[*overflow.Record]]{Columns: joinColumns(recordColumns, recordRoundColumns)}
+	t := Table[rowTensor[*overflow.Record]]{Columns: joinColumns(recordColumns, recordRoundColumns)}
 	for _, record := range pointers(r.Records) {
 		for _, one := range pointers(record.Tensors) {
-			t.Rows = append(t.Rows, withTensor[*overflow.Record]{record, one})
+			t.Rows = append(t.Rows, rowTensor[*overflow.Record]{record, one})
 		}
 		if len(record.Tensors) == 0 {
-			t.Rows = append(t.Rows, withTensor[*overflow.Record]{of: record})
+			t.Rows = append(t.Rows, rowTensor[*overflow.Record]{of: record})
 		}
 	}
 	return t.CSV(w)
@@ -192,11 +192,11 @@ func WriteAnalysisCSV(w io.Writer, r *overflow.Report) error {
 // WriteScanCSV writes a line for every tensor.
 func WriteScanCSV(w io.Writer, r *overflow.ScanReport) error {
 	columns := joinColumns(scanColumns, scanRoundColumns)
-	bad := textColumn("bad", func(r withTensor[*overflow.ScanRow]) bool { return r.tensor.Bad })
-	t := Table[withTensor[*overflow.ScanRow]]{Columns: slices.Insert(columns, len(scanColumns), bad)}
+	bad := textColumn("bad", func(r rowTensor[*overflow.ScanRow]) bool { return r.tensor.Bad })
+	t := Table[rowTensor[*overflow.ScanRow]]{Columns: slices.Insert(columns, len(scanColumns), bad)}
 	for _, row := range pointers(r.Rows) {
 		for _, one := range pointers(row.Tensors) {
-			t.Rows = append(t.Rows, withTensor[*overflow.ScanRow]{row, one})
+			t.Rows = append(t.Rows, rowTensor[*overflow.ScanRow]{row, one})
 		}
 	}
 	return t.CSV(w)
@@ -216,15 +216,15 @@ func opText(opType, name string) string {
 	return strings.TrimSpace("[" + opType + "] " + name)
 }
 
-// analysisGroups prints a line for each operator with records, and returns the index of the first
+// printAnalysisGroups prints a line for each operator with records, and returns the index of the first
 // record; -1, and nothing is printed, if all records are to be shown.
-func (p *printer) analysisGroups(r *overflow.Report) int {
+func (p *printer) printAnalysisGroups(r *overflow.Report) int {
 	if r.All || len(r.Records) <= maxShown {
 		return -1
 	}
 	groups := r.Groups()
 	p.line("", p.format("%s of %s, in the order of step and rank:", lang.CountText(r.Total, "overflow record"), count(len(groups), "operator")))
-	p.groups(groups, func(g *overflow.Group) string {
+	p.printGroups(groups, func(g *overflow.Group) string {
 		var statuses []string
 		verdicts := make(map[overflow.Verdict]int)
 		for _, i := range g.Members {
@@ -234,32 +234,32 @@ func (p *printer) analysisGroups(r *overflow.Report) int {
 			verdicts[r.Records[i].Verdict]++
 		}
 		first := &r.Records[g.FirstMember()]
-		return p.groupLine(p.op(first), g, first.Coordinates(), p.status(statuses), p.verdicts(verdicts))
+		return p.groupLine(p.operatorText(first), g, first.Coordinates(), p.statusText(statuses), p.verdictsText(verdicts))
 	})
 	return groups[0].FirstMember()
 }
 
-// scanGroups prints a line for each operator with rows, and returns the index of the first row; -1,
+// printScanGroups prints a line for each operator with rows, and returns the index of the first row; -1,
 // and nothing is printed, if all rows are to be shown.
-func (p *printer) scanGroups(r *overflow.ScanReport) int {
+func (p *printer) printScanGroups(r *overflow.ScanReport) int {
 	if r.All || len(r.Rows) <= maxShown {
 		return -1
 	}
 	groups := r.Groups()
 	p.line("", p.format("%s with bad tensors, in the order of step and rank:", count(len(groups), "operator")))
-	p.groups(groups, func(g *overflow.Group) string {
+	p.printGroups(groups, func(g *overflow.Group) string {
 		verdicts := make(map[overflow.Verdict]int)
 		for _, i := range g.Members {
 			verdicts[r.Rows[i].Verdict]++
 		}
 		first := &r.Rows[g.FirstMember()]
-		return p.groupLine(opText(first.OpType, first.OpName), g, first.Coordinates(), "", p.verdicts(verdicts))
+		return p.groupLine(opText(first.OpType, first.OpName), g, first.Coordinates(), "", p.verdictsText(verdicts))
 	})
 	return groups[0].FirstMember()
 }
 
-// groups prints a line for each of the first groups.
-func (p *printer) groups(groups []overflow.Group, line func(*overflow.Group) string) {
+// printGroups prints a line for each of the first groups.
+func (p *printer) printGroups(groups []overflow.Group, line func(*overflow.Group) string) {
 	for i := range groups[:min(maxGroups, len(groups))] {
 		p.line(textIndent, line(&groups[i]))
 	}
@@ -290,8 +290,8 @@ func (p *printer) rangesText(values []string, noun string) string {
 	return withLabel(noun+" ", lang.Ranges(values))
 }
 
-// status formats the first statuses.
-func (p *printer) status(words []string) string {
+// statusText formats the first statuses.
+func (p *printer) statusText(words []string) string {
 	const most = 3
 	text := strings.Join(words[:min(most, len(words))], ", ")
 	if text == "" {
@@ -303,8 +303,8 @@ func (p *printer) status(words []string) string {
 	return p.format("status ") + text
 }
 
-// verdicts formats verdicts, with counts if they differ.
-func (p *printer) verdicts(counts map[overflow.Verdict]int) string {
+// verdictsText formats verdicts, with counts if they differ.
+func (p *printer) verdictsText(counts map[overflow.Verdict]int) string {
 	var all []string
 	for _, v := range []overflow.Verdict{overflow.ProducedHere, overflow.CameIn, overflow.CameFromRank, overflow.FromUnwritten, overflow.ProcessOverflow, overflow.CannotTell} {
 		switch n := counts[v]; {

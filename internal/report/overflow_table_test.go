@@ -96,7 +96,7 @@ func TestMarkdownEscapes(t *testing.T) {
 		"~~a~~ $b$":                     `\~\~a\~\~ \$b\$`,
 		"溢出":                            "溢出",
 	} {
-		if got := markdown(text); got != want {
+		if got := escapeMarkdown(text); got != want {
 			t.Errorf("%q: got %s, want %s", text, got, want)
 		}
 	}

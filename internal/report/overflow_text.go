@@ -24,30 +24,29 @@ const (
 // WriteAnalysis prints the records by rank; the first of each rank leads and is marked. Without a
 // record it prints the usual reasons.
 func (t Text) WriteAnalysis(w io.Writer, r *overflow.Report) error {
-	return t.printerTo(w).analysis(r)
+	return t.printerTo(w).printAnalysis(r)
 }
 
 // WriteAnalysisMarkdown writes the text of WriteAnalysis as Markdown.
 func (t Text) WriteAnalysisMarkdown(w io.Writer, r *overflow.Report) error {
-	return t.markdownTo(w, t.format("Overflow records")).analysis(r)
+	return t.markdownTo(w, t.format("Overflow records")).printAnalysis(r)
 }
 
-func (p *printer) analysis(r *overflow.Report) error {
-	if shown := p.analysisGroups(r); shown >= 0 {
+func (p *printer) printAnalysis(r *overflow.Report) error {
+	if shown := p.printAnalysisGroups(r); shown >= 0 {
 		p.writeBlankLine()
 		p.printRecord(&r.Records[shown], shown, isFirst(r, shown))
 		p.printOmitted(len(r.Records)-1, lang.Text{EN: "%d more are not shown in full (--all shows all)"})
 	} else {
-		p.records(r)
+		p.printRecords(r)
 	}
 	p.printOmitted(r.Total-len(r.Records), lang.Text{EN: "%d more not shown (-n all shows all)"})
-	p.problems(r.Problems, r.All)
+	p.printProblems(r.Problems, r.All)
 	return p.err
 }
 
-// records prints all records in full.
-func (p *printer) records(r *overflow.Report) {
-	p.summary(r)
+func (p *printer) printRecords(r *overflow.Report) {
+	p.printSummary(r)
 	for i := range r.Records {
 		if len(r.Records) > 1 {
 			p.writeBlankLine()
@@ -67,17 +66,17 @@ func (p *printer) printOmitted(n int, text lang.Text) {
 // WriteScan prints the rows by rank, step and execution order; the first bad row of each rank is
 // marked.
 func (t Text) WriteScan(w io.Writer, r *overflow.ScanReport) error {
-	return t.printerTo(w).scan(r)
+	return t.printerTo(w).printScan(r)
 }
 
 // WriteScanMarkdown writes the number of files and the text of WriteScan as Markdown.
 func (t Text) WriteScanMarkdown(w io.Writer, r *overflow.ScanReport) error {
 	p := t.markdownTo(w, t.format("Overflow scan"))
 	p.line("", p.format("bad tensors in %d of %s, %s read", r.BadFiles, lang.CountText(r.Files, "file"), lang.CountText(r.Tensors, "tensor")))
-	return p.scan(r)
+	return p.printScan(r)
 }
 
-func (p *printer) scan(r *overflow.ScanReport) error {
+func (p *printer) printScan(r *overflow.ScanReport) error {
 	for i := range r.Memory {
 		if u := &r.Memory[i]; u.Reaches != "" {
 			p.line("", p.format("UNWRITTEN: %v", u.Text))
@@ -85,20 +84,20 @@ func (p *printer) scan(r *overflow.ScanReport) error {
 		}
 	}
 	if len(r.Rows) > 0 {
-		p.orders(r.Orders)
+		p.printOrders(r.Orders)
 	}
 	graphs := severalGraphs(r.Rows)
-	if shown := p.scanGroups(r); shown >= 0 {
+	if shown := p.printScanGroups(r); shown >= 0 {
 		p.writeBlankLine()
-		p.row(&r.Rows[shown], graphs, 0)
+		p.printRow(&r.Rows[shown], graphs, 0)
 		p.printOmitted(len(r.Rows)-1, lang.Text{EN: "%d more are not shown in full (--all shows all, good ones too)"})
 	} else {
-		for _, line := range scanFolds.joined(pointers(r.Rows)) {
+		for _, line := range scanFolds.joinRows(pointers(r.Rows)) {
 			p.writeBlankLine()
-			p.row(line.row, graphs, line.count-1)
+			p.printRow(line.row, graphs, line.count-1)
 		}
 	}
-	p.problems(r.Problems, r.All)
+	p.printProblems(r.Problems, r.All)
 	return p.err
 }
 
@@ -122,8 +121,8 @@ var scanFolds = rankStepFolds[overflow.ScanRow]{
 	},
 }
 
-// orders prints the sources of the execution order, if there is something to order.
-func (p *printer) orders(orders []overflow.OrderSource) {
+// printOrders prints the sources of the execution order, if there is something to order.
+func (p *printer) printOrders(orders []overflow.OrderSource) {
 	all := 0
 	for _, o := range orders {
 		all += o.Total
@@ -178,8 +177,8 @@ func severalGraphs(rows []overflow.ScanRow) bool {
 
 func (p *printer) verdict(v overflow.Verdict) string { return p.translate(string(v)) }
 
-// summary prints the first record of each device, or that there is none.
-func (p *printer) summary(r *overflow.Report) {
+// printSummary prints the first record of each device, or that there is none.
+func (p *printer) printSummary(r *overflow.Report) {
 	switch {
 	case r.Total == 0 && r.Dumps == 0 && r.Unread() > 0:
 		// Nothing could be read: the problems say why.
@@ -192,14 +191,14 @@ func (p *printer) summary(r *overflow.Report) {
 		p.line("", p.format("%d overflow records; the first of each rank:", r.Total))
 		for i := range r.Records {
 			if record := &r.Records[i]; isFirst(r, i) {
-				p.line(textIndent, p.head(i, p.rankAndStep(record.Coordinates(), false), p.op(record))+p.format(" - ")+p.verdict(record.Verdict))
+				p.line(textIndent, p.formatHead(i, p.rankAndStep(record.Coordinates(), false), p.operatorText(record))+p.format(" - ")+p.verdict(record.Verdict))
 			}
 		}
 	}
 }
 
-// head formats a number with a place and a text.
-func (p *printer) head(i int, where, what string) string {
+// formatHead formats a number with a place and a text.
+func (p *printer) formatHead(i int, where, what string) string {
 	text := fmt.Sprintf("#%d ", i+1)
 	if where != "" {
 		text += where + p.format(": ")
@@ -227,13 +226,13 @@ func withLabel(label, text string) string {
 	return label + text
 }
 
-// graph formats the graph and the model of a round.
-func (p *printer) graph(at dumpdir.Coordinates) string {
+// graphCoordinates formats the graph and the model of a round.
+func (p *printer) graphCoordinates(at dumpdir.Coordinates) string {
 	return p.join(withLabel(p.format("graph "), at.Graph), withLabel(p.format("model "), at.Model), withLabel(p.format("folder "), at.Folder))
 }
 
-// op names the operator of a record.
-func (p *printer) op(r *overflow.Record) string {
+// operatorText names the operator of a record.
+func (p *printer) operatorText(r *overflow.Record) string {
 	if r.Op == nil {
 		return p.format("operator not found")
 	}
@@ -254,11 +253,11 @@ func (p *printer) time(micros uint64) string {
 
 // printRecord prints one record with its analysis.
 func (p *printer) printRecord(r *overflow.Record, i int, first bool) {
-	p.heading(p.head(i, p.rankAndStep(r.Coordinates(), first), p.op(r)))
-	p.labeled("verdict", p.conclusion(r))
-	p.line(textIndent, p.ids(r))
-	p.causes(r)
-	if at := p.origin(r); at != "" {
+	p.heading(p.formatHead(i, p.rankAndStep(r.Coordinates(), first), p.operatorText(r)))
+	p.labeled("verdict", p.conclusionText(r))
+	p.line(textIndent, p.idsText(r))
+	p.printCauses(r)
+	if at := p.originText(r); at != "" {
 		p.line(textIndent, at)
 	}
 	p.path(textIndent, p.format("record: "), r.File)
@@ -266,9 +265,9 @@ func (p *printer) printRecord(r *overflow.Record, i int, first bool) {
 		p.path(textIndent, p.format("dump: "), r.Op.File)
 		p.labeled("matched by", p.ruleText(r.Op.MatchedBy))
 	}
-	p.tensors(r.Tensors)
+	p.printTensors(r.Tensors)
 	for i := range r.Producers {
-		p.labeled("reads", p.producer(&r.Producers[i]))
+		p.labeled("reads", p.producerText(&r.Producers[i]))
 	}
 	for _, t := range r.Advice {
 		p.labeled("advice", p.Lang.Text(t))
@@ -278,9 +277,9 @@ func (p *printer) printRecord(r *overflow.Record, i int, first bool) {
 	}
 }
 
-// producer describes the producer of an operator's input: its output, its script line, and the
+// producerText describes the producer of an operator's input: its output, its script line, and the
 // tensors found.
-func (p *printer) producer(from *overflow.Producer) string {
+func (p *printer) producerText(from *overflow.Producer) string {
 	text := "[" + from.Type + "] " + from.Op
 	if from.Output != nil {
 		text += p.format(" output %d", *from.Output)
@@ -304,8 +303,7 @@ func (p *printer) producer(from *overflow.Producer) string {
 	return text + p.format(": clean")
 }
 
-// causes prints the meanings of the status words.
-func (p *printer) causes(r *overflow.Record) {
+func (p *printer) printCauses(r *overflow.Record) {
 	var keys, meanings []string
 	width, later := 0, false
 	words := r.DecodeStatus()
@@ -333,16 +331,16 @@ func (p *printer) causes(r *overflow.Record) {
 	}
 }
 
-// conclusion returns the verdict with its reason.
-func (p *printer) conclusion(r *overflow.Record) string {
+// conclusionText returns the verdict with its reason.
+func (p *printer) conclusionText(r *overflow.Record) string {
 	if r.Reason == "" {
 		return p.verdict(r.Verdict)
 	}
 	return p.verdict(r.Verdict) + p.format(" - ") + p.Lang.Text(lang.Text{EN: r.Reason, ZH: cmp.Or(r.ReasonZH, r.Reason)})
 }
 
-// ids formats the ids of a record's task, and its status.
-func (p *printer) ids(r *overflow.Record) string {
+// idsText formats the ids of a record's task, and its status.
+func (p *printer) idsText(r *overflow.Record) string {
 	thread := ""
 	if r.ContextID != nil && r.ThreadID != nil {
 		thread = p.join(fmt.Sprintf("%s %d", p.format("context"), *r.ContextID), fmt.Sprintf("%s %d", p.format("thread"), *r.ThreadID))
@@ -357,12 +355,12 @@ func (p *printer) ids(r *overflow.Record) string {
 		thread, p.format("status ")+status)
 }
 
-// origin formats when and where the overflow happened: the known ones of model, core, block and
+// originText formats when and where the overflow happened: the known ones of model, core, block and
 // program counter.
-func (p *printer) origin(r *overflow.Record) string {
+func (p *printer) originText(r *overflow.Record) string {
 	parts := []string{p.time(r.Timestamp), withLabel(p.format("model "), r.Model)}
 	for _, c := range placeColumns {
-		parts = append(parts, withLabel(p.Lang.Text(c.Title)+" ", exact(c.Cell(r))))
+		parts = append(parts, withLabel(p.Lang.Text(c.Title)+" ", exactCell(c.Cell(r))))
 	}
 	return p.join(parts...)
 }
@@ -377,11 +375,11 @@ func (p *printer) ruleText(r overflow.Rule) string {
 	return where
 }
 
-// row prints one row of a scan, with its graph if there are several; it stands for more alike rows.
-func (p *printer) row(r *overflow.ScanRow, graphs bool, more int) {
+// printRow prints one row of a scan, with its graph if there are several; it stands for more alike rows.
+func (p *printer) printRow(r *overflow.ScanRow, graphs bool, more int) {
 	where := p.rankAndStep(r.Coordinates(), r.First)
 	if graphs {
-		where = p.join(where, p.graph(r.Coordinates()))
+		where = p.join(where, p.graphCoordinates(r.Coordinates()))
 	}
 	where = p.join(where, p.time(r.Timestamp))
 	what := opText(r.OpType, r.OpName) + withLabel("  ", r.Script)
@@ -399,7 +397,7 @@ func (p *printer) row(r *overflow.ScanRow, graphs bool, more int) {
 		p.path(textIndent, p.format("file: "), name)
 	}
 	if more > 0 {
-		p.line(textIndent, p.format("alike in %s (--format csv has their numbers)", lang.CountText(more, "more round")))
+		p.line(textIndent, p.format("the same in %s (--format csv has the numbers)", lang.CountText(more, "more round")))
 	}
 	if r.Verdict != "" {
 		verdict := p.verdict(r.Verdict)
@@ -411,19 +409,19 @@ func (p *printer) row(r *overflow.ScanRow, graphs bool, more int) {
 		}
 		p.labeled("verdict", verdict)
 	}
-	p.tensors(r.Tensors)
+	p.printTensors(r.Tensors)
 }
 
-// problems lists the records without an overflow, then the unreadable files, then oddities of the
+// printProblems lists the records without an overflow, then the unreadable files, then oddities of the
 // folders.
-func (p *printer) problems(problems []overflow.Problem, all bool) {
-	p.problemList(p.format("Records without an overflow:"), problems, all, func(q *overflow.Problem) bool { return q.Empty })
-	p.problemList(p.format("Could not be read:"), problems, all, (*overflow.Problem).Unread)
-	p.problemList(p.format("In the folders:"), problems, all, func(q *overflow.Problem) bool { return !q.Empty && !q.Unread() })
+func (p *printer) printProblems(problems []overflow.Problem, all bool) {
+	p.printProblemList(p.format("Records without an overflow:"), problems, all, func(q *overflow.Problem) bool { return q.Empty })
+	p.printProblemList(p.format("Could not be read:"), problems, all, (*overflow.Problem).IsUnread)
+	p.printProblemList(p.format("In the folders:"), problems, all, func(q *overflow.Problem) bool { return !q.Empty && !q.IsUnread() })
 }
 
-// problemList lists the problems that satisfy is, the first maxShown unless all is set.
-func (p *printer) problemList(title string, problems []overflow.Problem, all bool, is func(*overflow.Problem) bool) {
+// printProblemList lists the problems that satisfy is, the first maxShown unless all is set.
+func (p *printer) printProblemList(title string, problems []overflow.Problem, all bool, is func(*overflow.Problem) bool) {
 	n := 0
 	for i := range problems {
 		if !is(&problems[i]) {
@@ -450,17 +448,17 @@ func problemText(q *overflow.Problem) lang.Sentence {
 	return lang.Say("%s: %s", q.File, q.Text())
 }
 
-// tensors prints a table of tensors, then the errors. A narrow terminal gets two tables, for
+// printTensors prints a table of tensors, then the errors. A narrow terminal gets two tables, for
 // descriptions and contents, or a few lines per tensor.
-func (p *printer) tensors(tensors []overflow.Tensor) {
+func (p *printer) printTensors(tensors []overflow.Tensor) {
 	t := Table[*overflow.Tensor]{tensorColumns, pointers(tensors)}
 	t.Rows = slices.DeleteFunc(t.Rows, func(t *overflow.Tensor) bool { return t.Stats == nil })
 	all := len(t.Rows)
-	if p.Width > 0 && all > mostTensors {
+	if p.Width > 0 && all > maxTensors {
 		t.Rows = badOrFirst(t.Rows)
 	}
 	if len(t.Rows) > 0 {
-		p.tensorGrid(t.Grid(p.Lang))
+		p.printTensorGrid(t.Grid(p.Lang))
 	}
 	if left := all - len(t.Rows); left > 0 {
 		p.line(textIndent, p.format("and %s more", count(left, "tensor")))
@@ -472,22 +470,22 @@ func (p *printer) tensors(tensors []overflow.Tensor) {
 	}
 }
 
-// mostTensors limits the tensors of an operator on a terminal: calls such as _foreach_norm have
+// maxTensors limits the tensors of an operator on a terminal: calls such as _foreach_norm have
 // hundreds of inputs.
-const mostTensors = 16
+const maxTensors = 16
 
-// badOrFirst returns the bad tensors, or the first ones if none is bad, at most mostTensors.
+// badOrFirst returns the bad tensors, or the first ones if none is bad, at most maxTensors.
 func badOrFirst(rows []*overflow.Tensor) []*overflow.Tensor {
 	bad := slices.DeleteFunc(slices.Clone(rows), func(t *overflow.Tensor) bool { return !t.Bad })
 	if len(bad) > 0 {
 		rows = bad
 	}
-	return rows[:min(len(rows), mostTensors)]
+	return rows[:min(len(rows), maxTensors)]
 }
 
-// tensorGrid prints readable tensors: four columns of description, then the contents, and the first
+// printTensorGrid prints readable tensors: four columns of description, then the contents, and the first
 // bad element.
-func (p *printer) tensorGrid(g Grid) {
+func (p *printer) printTensorGrid(g Grid) {
 	what, counts, bad := g[:4], g[4:len(g)-1], g[len(g)-1:]
 	for i := range counts { // an unknown count is not 0
 		for row, cell := range counts[i].cells {

@@ -12,27 +12,27 @@ import (
 
 // watchColumns are the columns of a change of watched memory.
 var watchColumns = []Column[*overflow.Change]{
-	textColumn("rank", func(c *overflow.Change) string { return c.Rank }).optional(),
-	textColumn("step", func(c *overflow.Change) string { return c.Step }).optional(),
+	textColumn("rank", func(c *overflow.Change) string { return c.Rank }).hideIfEmpty(),
+	textColumn("step", func(c *overflow.Change) string { return c.Step }).hideIfEmpty(),
 	textColumn("op_type", func(c *overflow.Change) string { return c.OpType }).onlyIn(InCSV),
-	textColumn("op", func(c *overflow.Change) string { return c.Op }).titled("OPERATOR"),
-	textColumn("after", func(c *overflow.Change) string { return c.After }).titled("CHANGED AFTER"),
+	textColumn("op", func(c *overflow.Change) string { return c.Op }).withTitle("OPERATOR"),
+	textColumn("after", func(c *overflow.Change) string { return c.After }).withTitle("CHANGED AFTER"),
 	textColumn("before", func(c *overflow.Change) string { return c.Before }).onlyIn(InCSV),
 	textColumn("first", func(c *overflow.Change) bool { return c.First }).onlyIn(InCSV),
 	textColumn("timestamp", func(c *overflow.Change) uint64 { return c.Timestamp }).onlyIn(InCSV),
-	textColumn("tensor", changedTensor).titled("TENSOR"),
-	textColumn("dtype", func(c *overflow.Change) string { return c.DType.String() }).titled("overflow¦DTYPE"),
+	textColumn("tensor", changedTensor).withTitle("TENSOR"),
+	textColumn("dtype", func(c *overflow.Change) string { return c.DType.String() }).withTitle("overflow¦DTYPE"),
 	textColumn("shape", func(c *overflow.Change) tensor.Shape { return c.Shape }).onlyIn(InCSV),
-	textColumn("elements", elementsText).titled("ELEMENTS").onlyIn(InText),
+	textColumn("elements", elementsText).withTitle("ELEMENTS").onlyIn(InText),
 	numberColumn("elements", func(c *overflow.Change) int64 { return c.Elements }).onlyIn(InCSV),
 	numberColumn("of", func(c *overflow.Change) int64 { return c.Total }).onlyIn(InCSV),
 	textColumn("ranges", runsText).onlyIn(InCSV),
 	numberColumn("runs", func(c *overflow.Change) int64 { return c.NumRanges }).onlyIn(InCSV),
 	numberColumn("first_byte", func(c *overflow.Change) int64 { return c.FirstByte }).onlyIn(InCSV),
-	numberColumn("bytes", func(c *overflow.Change) int64 { return c.Bytes }).titled("BYTES"),
+	numberColumn("bytes", func(c *overflow.Change) int64 { return c.Bytes }).withTitle("BYTES"),
 	numberColumn("size", func(c *overflow.Change) int64 { return c.Size }).onlyIn(InCSV),
-	textColumn("was", func(c *overflow.Change) string { return c.OldValue }).titled("WAS"),
-	textColumn("is", func(c *overflow.Change) string { return c.NewValue }).titled("IS"),
+	textColumn("was", func(c *overflow.Change) string { return c.OldValue }).withTitle("WAS"),
+	textColumn("is", func(c *overflow.Change) string { return c.NewValue }).withTitle("IS"),
 	textColumn("file", func(c *overflow.Change) string { return c.File }).onlyIn(InCSV),
 	textColumn("before_file", func(c *overflow.Change) string { return c.BeforeFile }).onlyIn(InCSV),
 	textColumn("graph", func(c *overflow.Change) string { return c.Graph }).onlyIn(InCSV),
@@ -80,7 +80,7 @@ func (t Text) WriteWatch(w io.Writer, r *overflow.WatchReport) error {
 		p.writeBlankLine()
 		p.table("", Table[*overflow.Change]{watchColumns, pointers(r.Rows)}.Grid(p.Lang))
 	}
-	p.problems(r.Problems, true)
+	p.printProblems(r.Problems, true)
 	return p.err
 }
 

@@ -42,7 +42,7 @@ func perfColumns(r *perf.Report) []Column[*perf.Operator] {
 		numberColumn("cumulative", func(o op) *float64 { return o.Cumulative }).withDescription("The share of the operators up to this one."),
 		textColumn("class", func(o op) perf.Class { return o.Class }).withDescription("What the cycles are bound by."),
 		textColumn("confidence", func(o op) perf.Confidence { return o.Confidence }).withDescription("How certain the class is: high, medium, low or none."),
-		textColumn("evidence", func(o op) wordList { return list(o.Evidence) }).withDescription("The columns that decided about the class, or what contradicts itself."),
+		textColumn("evidence", func(o op) wordList { return nonNilList(o.Evidence) }).withDescription("The columns that decided about the class, or what contradicts itself."),
 		textColumn("unit", func(o op) string { return o.Unit }).emptyIfZero().withDescription("The busier unit of class compute: mme or vme."),
 		textColumn("derived", func(o op) any { return json.RawMessage(appendObject(nil, derived, o)) }).onlyIn(InJSON).withDescription("Numbers that follow from the counters."),
 	)
@@ -56,7 +56,7 @@ func perfColumns(r *perf.Report) []Column[*perf.Operator] {
 		columns = append(columns, columnsOfPart(func(o op) (*perf.Cores, bool) { return o.Cores, o.Cores != nil }, coreColumns...)...)
 	}
 	return append(columns,
-		textColumn("advice", func(o op) wordList { return list(o.Codes()) }).withDescription("The codes of the findings."),
+		textColumn("advice", func(o op) wordList { return nonNilList(o.Codes()) }).withDescription("The codes of the findings."),
 		textColumn("explanation", func(o op) string { return o.Text.String() }).onlyIn(InCSV),
 		textColumn("explanation", func(o op) lang.Text { return o.Text.Text() }).onlyIn(InJSON).withDescription("Why it is of its class, and what helps."),
 		textColumn("advice_text", func(o op) []lang.Text {
@@ -162,20 +162,20 @@ func countText(c perf.Count) string { return cmp.Or(c.String(), noValue) }
 
 // WritePerf prints where the cycles of a network go: the top operators with their bounds and
 // advice, and the changes since the baseline.
-func (t Text) WritePerf(w io.Writer, r *perf.Report) error { return t.printerTo(w).perf(r) }
+func (t Text) WritePerf(w io.Writer, r *perf.Report) error { return t.printerTo(w).printPerf(r) }
 
 // WritePerfMarkdown writes the text of WritePerf as Markdown.
 func (t Text) WritePerfMarkdown(w io.Writer, r *perf.Report) error {
-	return t.markdownTo(w, t.format("Operator performance")).perf(r)
+	return t.markdownTo(w, t.format("Operator performance")).printPerf(r)
 }
 
-func (p *printer) perf(r *perf.Report) error {
+func (p *printer) printPerf(r *perf.Report) error {
 	t := p.Text
 	p.text(t.perfSummary(r))
 	if r.BaselineSummary != nil {
 		p.text(t.perfBefore(r))
 	}
-	if len(r.RowLimit()) > 0 {
+	if len(r.ShownOperators()) > 0 {
 		p.writeBlankLine()
 		const least = 20 // names of fused operators differ at their ends
 		printTable(p, t.perfTop(r), least)
@@ -293,24 +293,24 @@ func (t Text) perfTop(r *perf.Report) Table[*perf.Operator] {
 		})
 	}
 	columns := []Column[op]{
-		numberColumn("rank", func(o op) int { return o.Rank }).titled("perf¦RANK").ranked(1),
-		textColumn("name", perfName).titled("NAME"),
-		numberColumn("mcu", func(o op) string { return countText(o.Get(perf.MCU)) }).titled("MCU").ranked(2),
-		numberColumn("share", func(o op) string { return shareText(o.Share) }).titled("SHARE").ranked(4),
-		numberColumn("cum", func(o op) string { return shareText(o.Cumulative) }).titled("CUM").ranked(9),
-		textColumn("class", t.classText).titled("CLASS").ranked(3),
-		share("data", "share_mte").titled("DATA").ranked(5),
-		share("compute", "share_compute").titled("COMPUTE").ranked(6),
-		share("overlap", "overlap").titled("OVERLAP").ranked(8),
-		textColumn("advice", func(o op) string { return t.Lang.Text(o.Hint()) }).titled("ADVICE").ranked(7),
+		numberColumn("rank", func(o op) int { return o.Rank }).withTitle("perf¦RANK").withRank(1),
+		textColumn("name", perfName).withTitle("NAME"),
+		numberColumn("mcu", func(o op) string { return countText(o.Get(perf.MCU)) }).withTitle("MCU").withRank(2),
+		numberColumn("share", func(o op) string { return shareText(o.Share) }).withTitle("SHARE").withRank(4),
+		numberColumn("cum", func(o op) string { return shareText(o.Cumulative) }).withTitle("CUM").withRank(9),
+		textColumn("class", t.classText).withTitle("CLASS").withRank(3),
+		share("data", "share_mte").withTitle("DATA").withRank(5),
+		share("compute", "share_compute").withTitle("COMPUTE").withRank(6),
+		share("overlap", "overlap").withTitle("OVERLAP").withRank(8),
+		textColumn("advice", func(o op) string { return t.Lang.Text(o.Hint()) }).withTitle("ADVICE").withRank(7),
 	}
 	if r.MHz > 0 {
-		columns = slices.Insert(columns, 3, numberColumn("us", func(o op) string { return sixDigits(r.Microseconds(o)) }).titled("US").ranked(10))
+		columns = slices.Insert(columns, 3, numberColumn("us", func(o op) string { return sixDigits(r.Microseconds(o)) }).withTitle("US").withRank(10))
 	}
 	if r.PeakBPC > 0 {
-		columns = slices.Insert(columns, len(columns)-1, numberColumn("ddr", func(o op) string { return shareText(r.DDRUse(o)) }).titled("DDR").ranked(11))
+		columns = slices.Insert(columns, len(columns)-1, numberColumn("ddr", func(o op) string { return shareText(r.DDRUse(o)) }).withTitle("DDR").withRank(11))
 	}
-	return Table[op]{columns, r.RowLimit()}
+	return Table[op]{columns, r.ShownOperators()}
 }
 
 // perfName returns the name of an operator, with its number from the second occurrence on.
@@ -355,17 +355,17 @@ func perfChanged(r *perf.Report) (changed []*perf.Operator, more int) {
 func (t Text) perfChanges(changed []*perf.Operator) Table[*perf.Operator] {
 	type op = *perf.Operator
 	return Table[op]{Rows: changed, Columns: []Column[op]{
-		textColumn("name", perfName).titled("NAME"),
-		textColumn("status", func(o op) perf.Status { return o.Status }).titled("STATUS").ranked(1),
-		numberColumn("mcu", func(o op) string { return countText(o.Get(perf.MCU)) }).titled("MCU").ranked(4),
-		numberColumn("before", func(o op) string { return countText(o.BaselineCount(perf.MCU)) }).titled("BEFORE").ranked(5),
+		textColumn("name", perfName).withTitle("NAME"),
+		textColumn("status", func(o op) perf.Status { return o.Status }).withTitle("STATUS").withRank(1),
+		numberColumn("mcu", func(o op) string { return countText(o.Get(perf.MCU)) }).withTitle("MCU").withRank(4),
+		numberColumn("before", func(o op) string { return countText(o.BaselineCount(perf.MCU)) }).withTitle("BEFORE").withRank(5),
 		numberColumn("change", func(o op) string {
 			if by, was := o.Growth(), o.BaselineCount(perf.MCU); by.Known && was.N > 0 {
 				return growthText(by.N, was.N)
 			}
 			return noValue
-		}).titled("CHANGE").ranked(2),
-		textColumn("findings", func(o op) string { return joined(o.Regressions()) }).titled("FINDINGS").ranked(3),
+		}).withTitle("CHANGE").withRank(2),
+		textColumn("findings", func(o op) string { return joinNames(o.Regressions()) }).withTitle("FINDINGS").withRank(3),
 	}}
 }
 
@@ -374,7 +374,7 @@ func (t Text) perfChanges(changed []*perf.Operator) Table[*perf.Operator] {
 func perfAdvised(r *perf.Report, changed []*perf.Operator) []*perf.Operator {
 	says := func(o *perf.Operator) bool { return o.Class != perf.ClassUnknown && o.Class != perf.ClassIdle }
 	var all []*perf.Operator
-	for _, o := range r.RowLimit() {
+	for _, o := range r.ShownOperators() {
 		if says(o) || len(o.Advice) > 0 {
 			all = append(all, o)
 		}
@@ -428,7 +428,7 @@ func (t Text) perfFacts(r *perf.Report) factList {
 	}
 	add("Left out", t.leftOutTexts(r))
 	if listed := len(r.ListedOperators()); listed < len(r.Operators) {
-		add("Listed", t.format("%d of %s: class %s", listed, count(len(r.Operators), "operator"), joined(r.Classes)))
+		add("Listed", t.format("%d of %s: class %s", listed, count(len(r.Operators), "operator"), joinNames(r.Classes)))
 	}
 	if n := len(r.Missing); n > 0 {
 		add("Missing", t.format("%d of %d columns: %s", n, len(perf.Columns()), lang.FirstNames(r.Missing)))
@@ -442,8 +442,7 @@ func (t Text) perfFacts(r *perf.Report) factList {
 	return facts
 }
 
-// joined joins names.
-func joined[S ~string](all []S) string {
+func joinNames[S ~string](all []S) string {
 	var names []string
 	for _, s := range all {
 		names = append(names, string(s))

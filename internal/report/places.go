@@ -82,8 +82,8 @@ func comparePlaces(r *record.Report) (all []fileFinding) {
 	return all
 }
 
-// selected matches the suffix of a file name that selects one of its tensors.
-var selected = lang.Pattern(`:(input|output|gradient|parameter):[^:/]+$`)
+// selectorSuffix matches the suffix of a file name that selects one of its tensors.
+var selectorSuffix = lang.Pattern(`:(input|output|gradient|parameter):[^:/]+$`)
 
 // fileOf returns the file of a tensor named FILE:output:1, or FILE:NAME if FILE has the extension
 // of a file with named tensors: after a merge only the name is known.
@@ -93,7 +93,7 @@ func fileOf(name string) string {
 			return name[:i]
 		}
 	}
-	return selected().ReplaceAllString(name, "")
+	return selectorSuffix().ReplaceAllString(name, "")
 }
 
 // levelOfRow returns the level of a row, empty if there is nothing to report.
@@ -161,9 +161,9 @@ func placeOf(v overflow.Verdict) fileFinding {
 	return p
 }
 
-// sarifOf returns a writer of places as a SARIF 2.1.0 (OASIS) log; tool returns the program and its
+// sarifWriter returns a writer of places as a SARIF 2.1.0 (OASIS) log; tool returns the program and its
 // version. Files are named as given: a result without lines has no region.
-func sarifOf[R any](places func(R) []fileFinding, tool func(R) string) func(io.Writer, R) error {
+func sarifWriter[R any](places func(R) []fileFinding, tool func(R) string) func(io.Writer, R) error {
 	return func(w io.Writer, result R) error {
 		run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}, Invocations: []sarifInvocation{{Successful: true}}}
 		all := places(result)

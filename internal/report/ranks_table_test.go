@@ -62,7 +62,7 @@ func TestRanksReports(t *testing.T) {
 	compared.Ranks = document
 	const said = "WRONG: rank 5 is left out of a sum: Distributed.all_reduce.14.forward (layers.6.mlp), step 1: 61 % of the elements leave the bound"
 	for format, want := range map[string][]string{
-		"junit": {`<testcase classname="ranks" name="step 1 rank 5: Distributed.all_reduce.14.forward" time="0">`, `<failure message="` + said + `" type="MISSING_RANK"></failure>`, `<skipped message="SUSPECT: one of ranks 0,4 holds weights that differ from its replicas: Module.a=b, step 2: one element differs"></skipped>`},
+		"junit": {`<testcase classname="ranks" name="step 1 rank 5: Distributed.all_reduce.14.forward" time="0">`, `<failure message="` + said + `" type="MISSING_RANK"></failure>`, `<skipped message="SUSPECT: one of ranks 0,4 has weights that differ from their replicas on other ranks: Module.a=b, step 2: one element differs"></skipped>`},
 		"sarif": {`"ruleId": "MISSING_RANK"`, `"uri": "pretrain_gpt.py"`, `"startLine": 210`},
 		"md":    {"- **First wrong**: Distributed.all_reduce.14.forward, step 1, ranks 4-7     pretrain_gpt.py:210\n", "```text\nRANKS           0 1 6   step 1 by layer: . clean  x origin  c communication  # spread\n0-3             . . .\n4-7             . x c\n```\n"},
 		"html":  {`"said":[{"en":"WRONG: rank 5 is left out of a sum`, `"cells":".xc"`},

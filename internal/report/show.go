@@ -39,9 +39,9 @@ func (t Text) WriteWindow(w io.Writer, s *show.Window) error {
 		p.text(p.format("The tensor has no elements."))
 		return p.err
 	}
-	p.window(s, p.format("NPU"), func(r *show.Row) []metrics.Value { return r.Values }, true)
+	p.printWindow(s, p.format("NPU"), func(r *show.Row) []metrics.Value { return r.Values }, true)
 	if s.Reference != nil {
-		p.window(s, p.format("Reference"), func(r *show.Row) []metrics.Value { return r.Reference }, false)
+		p.printWindow(s, p.format("Reference"), func(r *show.Row) []metrics.Value { return r.Reference }, false)
 	}
 	return p.err
 }
@@ -58,8 +58,8 @@ func (p *printer) tensorText(s *show.Side) string {
 	return ui.Escape(s.File) + p.format(": ") + name + p.format(", ") + s.DType.String() + " " + s.StoredFormat.String() + " " + s.StoredShape.String()
 }
 
-// window prints the elements of one side, with row and column indexes.
-func (p *printer) window(s *show.Window, title string, side func(*show.Row) []metrics.Value, marked bool) {
+// printWindow prints the elements of one side, with row and column indexes.
+func (p *printer) printWindow(s *show.Window, title string, side func(*show.Row) []metrics.Value, marked bool) {
 	if s.Reference == nil {
 		title = ""
 	}
@@ -76,7 +76,7 @@ func (p *printer) window(s *show.Window, title string, side func(*show.Row) []me
 			if i >= int64(len(values)) {
 				return ""
 			}
-			text := element(values[i], digits(shownDigits))
+			text := formatElement(values[i], digits(shownDigits))
 			switch {
 			case !marked || s.Reference == nil:
 				return text

@@ -24,7 +24,7 @@ func (p *printer) writeStatus(where string, r *statusreg.Result) {
 		heading = where + p.format(": ") + heading
 	}
 	p.line("", heading)
-	p.bits(p.columnsOf(r))
+	p.printBits(p.columnsOf(r))
 }
 
 // StatusList writes decoded values one at a time, as text or as a JSON list.
@@ -180,10 +180,10 @@ func (t Text) remark(text string) string {
 	return t.format(" (") + text + ")"
 }
 
-// bits prints columns; the last two are wrapped if the terminal is too narrow.
-func (p *printer) bits(c statusColumns) {
-	head, meaning, advice, beside := 0, widest(c.meanings), widest(c.advice), true
-	bit, mask := widest(c.bits)+columnGap, widest(c.masks)+columnGap
+// printBits prints columns; the last two are wrapped if the terminal is too narrow.
+func (p *printer) printBits(c statusColumns) {
+	head, meaning, advice, beside := 0, widestCell(c.meanings), widestCell(c.advice), true
+	bit, mask := widestCell(c.bits)+columnGap, widestCell(c.masks)+columnGap
 	if c.bits[0] != "" {
 		head = bit + mask
 	}

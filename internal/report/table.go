@@ -97,8 +97,8 @@ func (c Column[R]) onlyIn(f Forms) Column[R] {
 	return c
 }
 
-// titled sets the heading in text.
-func (c Column[R]) titled(en string) Column[R] {
+// withTitle sets the heading in text.
+func (c Column[R]) withTitle(en string) Column[R] {
 	c.Title = lang.Text{EN: en}
 	return c
 }
@@ -115,14 +115,14 @@ func (c Column[R]) withDescription(doc string) Column[R] {
 	return c
 }
 
-// optional omits a column from text if all of its cells are empty.
-func (c Column[R]) optional() Column[R] {
+// hideIfEmpty omits a column from text if all of its cells are empty.
+func (c Column[R]) hideIfEmpty() Column[R] {
 	c.Optional = true
 	return c
 }
 
-// ranked sets the rank of a column.
-func (c Column[R]) ranked(rank int) Column[R] {
+// withRank sets the rank of a column.
+func (c Column[R]) withRank(rank int) Column[R] {
 	c.Rank = rank
 	return c
 }
@@ -164,8 +164,8 @@ func (t Table[R]) columns(f Forms) []Column[R] {
 // numeral is a number in text form.
 type numeral string
 
-// exact formats a cell in full, for CSV.
-func exact(v any) string {
+// exactCell formats a cell in full, for CSV.
+func exactCell(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return ""
@@ -193,7 +193,7 @@ func exact(v any) string {
 		if p.IsNil() {
 			return ""
 		}
-		return exact(p.Elem().Interface())
+		return exactCell(p.Elem().Interface())
 	}
 	return fmt.Sprint(v)
 }
@@ -210,7 +210,7 @@ func cellText(v any, l Lang) string {
 	case tensor.Shape:
 		return v.Join(",")
 	}
-	return exact(v)
+	return exactCell(v)
 }
 
 // isNumber reports whether a cell is a number, whose minus sign is no formula.
@@ -238,7 +238,7 @@ func writeCSV[R any](w io.Writer, columns []Column[R], rows iter.Seq[R]) error {
 	for r := range rows {
 		for i := range columns {
 			v := columns[i].Cell(r)
-			if cells[i] = exact(v); !isNumber(v) {
+			if cells[i] = exactCell(v); !isNumber(v) {
 				cells[i] = csvText(cells[i])
 			}
 		}
@@ -315,8 +315,8 @@ func appendJSON(b []byte, v any) []byte {
 	return append(b, marshal(v, "")...)
 }
 
-// list returns a list that is never null in JSON.
-func list[V any](all []V) []V { return append([]V{}, all...) }
+// nonNilList returns a list that is never null in JSON.
+func nonNilList[V any](all []V) []V { return append([]V{}, all...) }
 
 // Grid returns the table as text before layout.
 func (t Table[R]) Grid(l Lang) Grid {
@@ -328,7 +328,7 @@ func (t Table[R]) Grid(l Lang) Grid {
 			cells, empty = append(cells, cell), empty && cell == ""
 		}
 		if !c.Optional || !empty {
-			g = append(g, gridColumn{cells: cells, right: c.Right, rank: c.Rank, width: widest(cells)})
+			g = append(g, gridColumn{cells: cells, right: c.Right, rank: c.Rank, width: widestCell(cells)})
 		}
 	}
 	return g
@@ -358,8 +358,8 @@ func csvText(text string) string {
 	return cell
 }
 
-// markdown escapes text that would be markup or mention a user. Underscores within words are kept.
-func markdown(text string) string {
+// escapeMarkdown escapes text that would be markup or mention a user. Underscores within words are kept.
+func escapeMarkdown(text string) string {
 	text = ui.Escape(text)
 	var b strings.Builder
 	for i := range len(text) {
@@ -370,7 +370,7 @@ func markdown(text string) string {
 			b.WriteString("&lt;")
 		case c == '@':
 			b.WriteString("@<!-- -->")
-		case c == '_' && inWord(text, i), !strings.ContainsRune("\\|`*_[]~$", rune(c)):
+		case c == '_' && isInWord(text, i), !strings.ContainsRune("\\|`*_[]~$", rune(c)):
 			b.WriteByte(c)
 		default:
 			b.WriteByte('\\')
@@ -380,13 +380,13 @@ func markdown(text string) string {
 	return b.String()
 }
 
-// inWord reports whether ASCII letters or digits stand on both sides of the underscores around
+// isInWord reports whether ASCII letters or digits stand on both sides of the underscores around
 // text[i].
-func inWord(text string, i int) bool {
+func isInWord(text string, i int) bool {
 	before, after := strings.TrimRight(text[:i], "_"), strings.TrimLeft(text[i:], "_")
-	return before != "" && after != "" && alphanumeric(before[len(before)-1]) && alphanumeric(after[0])
+	return before != "" && after != "" && isAlphanumeric(before[len(before)-1]) && isAlphanumeric(after[0])
 }
 
-func alphanumeric(c byte) bool {
+func isAlphanumeric(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }

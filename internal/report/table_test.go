@@ -72,8 +72,8 @@ func TestTable(t *testing.T) {
 	table := Table[row]{
 		Columns: []Column[row]{
 			textColumn("name", func(r row) string { return r.name }),
-			textColumn("note", func(r row) string { return r.note }).ranked(2),
-			numberColumn("n", func(r row) numeral { return numeral(r.number) }).ranked(1),
+			textColumn("note", func(r row) string { return r.note }).withRank(2),
+			numberColumn("n", func(r row) numeral { return numeral(r.number) }).withRank(1),
 			{Name: "empty", Optional: true, Cell: func(row) any { return nil }},
 		},
 		Rows: []row{{"a|b", "=1", "-7"}, {"a_long_name_of_an_operator", "x", "12"}},

@@ -110,7 +110,7 @@ func (t Text) markdownTo(w io.Writer, title string) *printer {
 	t.Width, t.Color = 0, false
 	p := t.printerTo(w)
 	p.markdown = true
-	p.print("## " + markdown(title) + "\n")
+	p.print("## " + escapeMarkdown(title) + "\n")
 	return p
 }
 
@@ -174,7 +174,7 @@ const textIndent = "  "
 // text writes a paragraph.
 func (p *printer) text(text string) {
 	if p.markdown {
-		p.paragraph(markdown(text))
+		p.paragraph(escapeMarkdown(text))
 		return
 	}
 	p.writeWrapped("", "", text)
@@ -183,7 +183,7 @@ func (p *printer) text(text string) {
 // heading writes a line above indented lines.
 func (p *printer) heading(text string) {
 	if p.markdown {
-		p.paragraph("### " + markdown(text))
+		p.paragraph("### " + escapeMarkdown(text))
 		return
 	}
 	p.line("", text)
@@ -213,9 +213,9 @@ func (p *printer) line(indent, text string) {
 	case !p.markdown:
 		p.writeWrapped(indent, indent+textIndent, text)
 	case indented:
-		p.item(deeper, markdown(text))
+		p.item(deeper, escapeMarkdown(text))
 	default:
-		p.paragraph(markdown(text))
+		p.paragraph(escapeMarkdown(text))
 	}
 }
 
@@ -258,7 +258,7 @@ func (p *printer) facts(facts []summaryItem) {
 			}
 			indent, head := "", "**"+label+"**"+p.format(": ")
 			for _, line := range lines {
-				p.item(indent, head+markdown(line))
+				p.item(indent, head+escapeMarkdown(line))
 				indent, head = textIndent, ""
 			}
 			continue

@@ -39,7 +39,7 @@ func Find(paths []string, names ...string) ([]Document, error) {
 		if m := rankForm().FindStringSubmatch(path); m != nil {
 			rank, path = m[1], m[2]
 		}
-		files, err := find(store.Clean(path), names)
+		files, err := listDocuments(store.Clean(path), names)
 		if err != nil {
 			return nil, err
 		}
@@ -53,22 +53,22 @@ func Find(paths []string, names ...string) ([]Document, error) {
 	}
 	var failed error
 	err := batch.Run(context.Background(), batch.Options{}, docs, nil,
-		func(_ context.Context, d Document) readDocument { err := d.read(); return readDocument{d, err} },
-		func(i int, f readDocument) { docs[i], failed = f.Document, cmp.Or(failed, f.err) })
+		func(_ context.Context, d Document) documentResult { err := d.read(); return documentResult{d, err} },
+		func(i int, f documentResult) { docs[i], failed = f.Document, cmp.Or(failed, f.err) })
 	if err := cmp.Or(failed, err); err != nil {
 		return nil, err
 	}
 	return docs, nil
 }
 
-// readDocument is a document with the error of reading it.
-type readDocument struct {
+// documentResult is a document with the error of reading it.
+type documentResult struct {
 	Document
 	err error
 }
 
-// find lists the documents at a path.
-func find(path string, names []string) ([]string, error) {
+// listDocuments lists the documents at a path.
+func listDocuments(path string, names []string) ([]string, error) {
 	info, err := store.Stat(path)
 	if err != nil {
 		return nil, err
@@ -76,12 +76,12 @@ func find(path string, names []string) ([]string, error) {
 	if !info.IsDir() {
 		return []string{path}, oldVersionError(path)
 	}
-	files, folders, err := inFolder(path, names)
+	files, folders, err := listFolder(path, names)
 	if err != nil || len(files) > 0 {
 		return files, err
 	}
 	for _, folder := range folders {
-		more, _, err := inFolder(folder, names)
+		more, _, err := listFolder(folder, names)
 		if err != nil {
 			return nil, err
 		}
@@ -90,8 +90,8 @@ func find(path string, names []string) ([]string, error) {
 	return files, nil
 }
 
-// inFolder lists the documents and the subfolders of a folder.
-func inFolder(path string, names []string) (files, folders []string, err error) {
+// listFolder lists the documents and the subfolders of a folder.
+func listFolder(path string, names []string) (files, folders []string, err error) {
 	entries, err := store.ReadDir(path)
 	if err != nil {
 		return nil, nil, err
@@ -192,9 +192,9 @@ func (d *Document) Decode(into any) error {
 	return nil
 }
 
-// Take returns the documents of a run; all if run is empty. Documents of another schema, or another
+// SelectRun returns the documents of a run; all if run is empty. Documents of another schema, or another
 // version of it, are an error.
-func Take(docs []Document, schema, run string) ([]Document, error) {
+func SelectRun(docs []Document, schema, run string) ([]Document, error) {
 	kind := path.Dir(schema)
 	var all []Document
 	for _, d := range docs {
@@ -258,8 +258,8 @@ const (
 	OfReport Scope = "report"
 )
 
-// value returns an option with its value as on a command line.
-func (o *Origin) value(name string) string {
+// optionText returns an option with its value as on a command line.
+func (o *Origin) optionText(name string) string {
 	for _, x := range o.Options {
 		if x.Name == name {
 			return "--" + name + " " + x.Value
@@ -268,13 +268,13 @@ func (o *Origin) value(name string) string {
 	return "no --" + name
 }
 
-// Differing returns the first option that makes rows or rounds of two documents differ, empty for
+// DifferingOption returns the first option that makes rows or rounds of two documents differ, empty for
 // none.
-func (o *Origin) Differing(other *Origin) string {
+func (o *Origin) DifferingOption(other *Origin) string {
 	var names []string
 	for _, x := range slices.Concat(o.Options, other.Options) {
 		chosen := x.Of == OfRound && o.Shard == nil && other.Shard == nil // rounds of whole runs are judged by their own options
-		if !chosen && o.value(x.Name) != other.value(x.Name) {
+		if !chosen && o.optionText(x.Name) != other.optionText(x.Name) {
 			names = append(names, x.Name)
 		}
 	}
@@ -287,7 +287,7 @@ func (o *Origin) Differing(other *Origin) string {
 // SameWork reports whether two documents come from the same files, options and shard or run.
 func (o *Origin) SameWork(other *Origin) bool {
 	a, b := o.Shard, other.Shard
-	return (a == nil) == (b == nil) && (a == nil || *a == *b) && o.Listing == other.Listing && o.RunID == other.RunID && o.Differing(other) == ""
+	return (a == nil) == (b == nil) && (a == nil || *a == *b) && o.Listing == other.Listing && o.RunID == other.RunID && o.DifferingOption(other) == ""
 }
 
 // SetOrigin sets the origin of a document that embeds it.
@@ -315,11 +315,11 @@ func Check(docs []Document) error {
 
 // checkMergeable returns why a document cannot be merged with another one, nil if it can.
 func (d *Document) checkMergeable(first *Document) error {
-	if a, b := major(d.Tool), major(first.Tool); a != b && a != "" && b != "" {
+	if a, b := majorVersion(d.Tool), majorVersion(first.Tool); a != b && a != "" && b != "" {
 		return lang.Errorf("%s: made by %s, %s by %s", d.Path, d.Tool, first.name(), first.Tool)
 	}
-	if name := d.Differing(&first.Origin); name != "" {
-		return lang.Errorf("%s: made with %s, %s with %s", d.Path, d.value(name), first.name(), first.value(name))
+	if name := d.DifferingOption(&first.Origin); name != "" {
+		return lang.Errorf("%s: made with %s, %s with %s", d.Path, d.optionText(name), first.name(), first.optionText(name))
 	}
 	switch a, b := d.Shard, first.Shard; {
 	case d.RunID != first.RunID:
@@ -379,16 +379,16 @@ func (e *MissingError) Text() lang.Text {
 	if len(e.Missing) == 1 {
 		verb = lang.Text{EN: "is"}
 	}
-	text := lang.Say("%s: %d of %d shards %s missing: %s", e.Path, len(e.Missing), e.Of, verb, inWords(e.Missing))
+	text := lang.Say("%s: %d of %d shards %s missing: %s", e.Path, len(e.Missing), e.Of, verb, rangesText(e.Missing))
 	if e.Stale > 0 {
 		text = lang.Say("%s; %s made from other files or with other options", text, lang.CountText(e.Stale, "document"))
 	}
 	return text.Text()
 }
 
-// major returns the part of a version that merged documents must share: v1 of dumptool v1.2.3;
+// majorVersion returns the part of a version that merged documents must share: v1 of dumptool v1.2.3;
 // empty for other forms, which match all versions.
-func major(tool string) string {
+func majorVersion(tool string) string {
 	_, version, _ := strings.Cut(tool, " ")
 	m := versionForm().FindStringSubmatch(version)
 	if m == nil {

@@ -62,7 +62,7 @@ const auto = "auto"
 // says so.
 func Parse(text string, getenv func(name string) string) (Spec, []lang.Sentence, error) {
 	if text == "" {
-		if name, value, _ := scheduled(getenv); name != "" {
+		if name, value, _ := schedulerIndex(getenv); name != "" {
 			return Spec{}, []lang.Sentence{lang.Say("%s is %s; without --shard all of the work is done here", name, value)}, nil
 		}
 		return Spec{}, nil, nil
@@ -78,7 +78,7 @@ func Parse(text string, getenv func(name string) string) (Spec, []lang.Sentence,
 	from := ""
 	if index == auto {
 		var other string
-		if from, index, other = scheduled(getenv); other != "" {
+		if from, index, other = schedulerIndex(getenv); other != "" {
 			return Spec{}, nil, lang.Errorf("--shard %s: %s is %s and %s is %s: give the number", text, from, index, other, getenv(other))
 		}
 		if from == "" {
@@ -98,9 +98,9 @@ func Parse(text string, getenv func(name string) string) (Spec, []lang.Sentence,
 	return Spec{Index: int(i), Of: int(n)}, nil, nil
 }
 
-// scheduled returns the first variable that is set with its value, and the first variable with a
+// schedulerIndex returns the first variable that is set with its value, and the first variable with a
 // different value.
-func scheduled(getenv func(string) string) (name, value, other string) {
+func schedulerIndex(getenv func(string) string) (name, value, other string) {
 	for _, v := range Variables {
 		switch now := getenv(v); {
 		case now == "" || now == value:
@@ -115,11 +115,11 @@ func scheduled(getenv func(string) string) (name, value, other string) {
 
 // Ranges formats ascending numbers with runs joined, in the form of schedulers: 3,17,40-42.
 func Ranges(numbers []int) string {
-	return strings.ReplaceAll(inWords(numbers), " ", "")
+	return strings.ReplaceAll(rangesText(numbers), " ", "")
 }
 
-// inWords is Ranges for people: 3, 17, 40-42.
-func inWords(numbers []int) string {
+// rangesText is Ranges for people: 3, 17, 40-42.
+func rangesText(numbers []int) string {
 	texts := make([]string, len(numbers))
 	for i, n := range numbers {
 		texts[i] = strconv.Itoa(n)
@@ -178,7 +178,7 @@ func Balance(sizes []int64, keys []string, n int) []int {
 	for _, i := range order {
 		least := &loads[0]
 		shards[i] = least.shard
-		least.size, least.pieces = add(least.size, max(sizes[i], 0)), least.pieces+1
+		least.size, least.pieces = addSaturating(least.size, max(sizes[i], 0)), least.pieces+1
 		heap.Fix(&loads, 0)
 	}
 	return shards
@@ -209,7 +209,7 @@ func (p *Portion) MarkUnits(sizes []int64, keys []string) []bool {
 func Divide(spec Spec, sizes []int64, keys []string) []Portion {
 	n, total := max(spec.Of, 1), int64(0)
 	for _, size := range sizes {
-		total = add(total, max(size, 0))
+		total = addSaturating(total, max(size, 0))
 	}
 	portions := make([]Portion, len(sizes))
 	var pieces []int64
@@ -235,8 +235,8 @@ func Divide(spec Spec, sizes []int64, keys []string) []Portion {
 	return portions
 }
 
-// add adds non-negative sizes, saturating at math.MaxInt64.
-func add(a, b int64) int64 {
+// addSaturating adds non-negative sizes, saturating at math.MaxInt64.
+func addSaturating(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64
 	}

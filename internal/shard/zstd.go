@@ -22,8 +22,8 @@ const Ending = ".zst"
 // needs no special option.
 const maxWindow = 8 << 20
 
-// magic begins a zstd frame.
-const magic = "\x28\xb5\x2f\xfd"
+// frameMagic begins a zstd frame.
+const frameMagic = "\x28\xb5\x2f\xfd"
 
 // Open opens a document, compressed or not; its content decides.
 func Open(path string) (io.ReadCloser, error) { return OpenAt(path, 0) }
@@ -45,11 +45,11 @@ func OpenAt(path string, offset int64) (io.ReadCloser, error) {
 
 func openAt(file safefile.Input, offset int64) (io.ReadCloser, error) {
 	in := bufio.NewReaderSize(file, 64<<10)
-	if head, _ := in.Peek(len(magic)); string(head) != magic {
+	if head, _ := in.Peek(len(frameMagic)); string(head) != frameMagic {
 		if offset == 0 {
-			return opened{in, file.Close}, nil
+			return openDocument{in, file.Close}, nil
 		}
-		return opened{io.NewSectionReader(file, offset, file.Size()-offset), file.Close}, nil
+		return openDocument{io.NewSectionReader(file, offset, file.Size()-offset), file.Close}, nil
 	}
 	if at, text := frameAt(file, offset); at > 0 {
 		offset -= text
@@ -59,7 +59,7 @@ func openAt(file safefile.Input, offset int64) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := opened{z, func() error {
+	o := openDocument{z, func() error {
 		z.Close()
 		return file.Close()
 	}}
@@ -70,17 +70,17 @@ func openAt(file safefile.Input, offset int64) (io.ReadCloser, error) {
 	return o, nil
 }
 
-// opened is an open document.
-type opened struct {
+// openDocument is an open document.
+type openDocument struct {
 	io.Reader
 	close func() error
 }
 
 // Close implements io.Closer.
-func (o opened) Close() error { return o.close() }
+func (o openDocument) Close() error { return o.close() }
 
-// Named returns the path of a document at path, or compressed beside it; path if neither exists.
-func Named(path string) string {
+// FindNamed returns the path of a document at path, or compressed beside it; path if neither exists.
+func FindNamed(path string) string {
 	if _, err := store.Stat(path + Ending); err == nil {
 		return path + Ending
 	}
@@ -122,15 +122,15 @@ func Compress(w io.Writer, render func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	f := &frames{to: w, z: z}
+	f := &frameWriter{to: w, z: z}
 	if err := render(f); err != nil {
 		return err
 	}
 	return f.close()
 }
 
-// frames compresses text into frames.
-type frames struct {
+// frameWriter compresses text into frames.
+type frameWriter struct {
 	to           io.Writer
 	z            *zstd.Encoder
 	text, packed []byte // of the current frame
@@ -138,7 +138,7 @@ type frames struct {
 }
 
 // Write implements io.Writer.
-func (f *frames) Write(text []byte) (int, error) {
+func (f *frameWriter) Write(text []byte) (int, error) {
 	n := len(text)
 	for len(text) > 0 {
 		some := min(len(text), textOfFrame-len(f.text))
@@ -154,7 +154,7 @@ func (f *frames) Write(text []byte) (int, error) {
 }
 
 // flush writes a frame.
-func (f *frames) flush() error {
+func (f *frameWriter) flush() error {
 	f.packed = f.z.EncodeAll(f.text, f.packed[:0])
 	f.table = binary.LittleEndian.AppendUint32(f.table, uint32(len(f.packed)))
 	f.table = binary.LittleEndian.AppendUint32(f.table, uint32(len(f.text)))
@@ -164,7 +164,7 @@ func (f *frames) flush() error {
 }
 
 // close writes the last frame and the table.
-func (f *frames) close() error {
+func (f *frameWriter) close() error {
 	if len(f.text) > 0 {
 		if err := f.flush(); err != nil {
 			return err

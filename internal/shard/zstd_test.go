@@ -87,10 +87,10 @@ func TestNamed(t *testing.T) {
 		if err := RemoveOther(there); err != nil {
 			t.Fatal(err)
 		}
-		if got := Named(path); got != there {
+		if got := FindNamed(path); got != there {
 			t.Errorf("%s is there, Named says %s", there, got)
 		}
-		docs, err := find(dir, []string{"compare.json"})
+		docs, err := listDocuments(dir, []string{"compare.json"})
 		if err != nil || len(docs) != 1 || docs[0] != there {
 			t.Errorf("%q, %v", docs, err)
 		}
@@ -128,7 +128,7 @@ func TestSameWork(t *testing.T) {
 func FuzzOpen(f *testing.F) {
 	f.Add(written(f, `{"schema": "dumptool/compare/1"}`))
 	f.Add([]byte(`{"schema": "dumptool/compare/1"}`))
-	f.Add([]byte(magic + "\x00\x58\x00\x00\x00"))
+	f.Add([]byte(frameMagic + "\x00\x58\x00\x00\x00"))
 	path := filepath.Join(f.TempDir(), "d.json")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
@@ -191,7 +191,7 @@ func TestFrames(t *testing.T) {
 		if want := at / textOfFrame * textOfFrame; first != want || (frame > 0) != (want > 0) {
 			t.Errorf("offset %d is in the frame at %d with the text from %d, want %d", at, frame, first, want)
 		}
-		if string(data[frame:frame+4]) != magic {
+		if string(data[frame:frame+4]) != frameMagic {
 			t.Errorf("no frame begins at %d", frame)
 		}
 	}

@@ -124,23 +124,23 @@ type shownTensors struct {
 // Read reads a window.
 func Read(ctx context.Context, opt Options) (*Window, error) {
 	w := &Window{Schema: Schema, Atol: jsonpos.Float(opt.Limits.Atol), Rtol: jsonpos.Float(opt.Limits.Rtol)}
-	of, err := find(opt.Tensor, &w.Tensor)
+	of, err := resolveName(opt.Tensor, &w.Tensor)
 	if err != nil {
 		return nil, err
 	}
 	if opt.Reference == "" {
-		return w, w.single(ctx, &opt, of)
+		return w, w.readSingle(ctx, &opt, of)
 	}
 	w.Reference = new(Side)
-	ref, err := find(opt.Reference, w.Reference)
+	ref, err := resolveName(opt.Reference, w.Reference)
 	if err != nil {
 		return nil, err
 	}
-	return w, w.pair(ctx, &opt, ref, of)
+	return w, w.readPair(ctx, &opt, ref, of)
 }
 
-// single reads a window of one tensor.
-func (w *Window) single(ctx context.Context, opt *Options, of *align.Ref) error {
+// readSingle reads a window of one tensor.
+func (w *Window) readSingle(ctx context.Context, opt *Options, of *align.Ref) error {
 	f, err := tensorfile.Open(of.Path, tensorfile.Options{Name: of.Name, Raw: &tensorfile.RawHint{}})
 	if err != nil {
 		return safefile.WithPath(of.Path, err)
@@ -192,8 +192,8 @@ func hostPlan(t *tensorfile.Tensor, stored tensor.Shape, opt *Options) (*layout.
 	return nil, first
 }
 
-// pair reads a window of a tensor beside its reference, in the order of the reference.
-func (w *Window) pair(ctx context.Context, opt *Options, ref, of *align.Ref) error {
+// readPair reads a window of a tensor beside its reference, in the order of the reference.
+func (w *Window) readPair(ctx context.Context, opt *Options, ref, of *align.Ref) error {
 	a, err := (&align.Aligner{Options: align.Options{AutoLayout: align.LayoutByValues}}).Align(align.Pair{Ref: ref, NPU: of})
 	if err != nil {
 		return err
@@ -233,11 +233,11 @@ func (w *Window) read(ctx context.Context, opt *Options, v *shownTensors) (err e
 	w.First, w.Columns = grid.first, grid.width
 	for i := range grid.height {
 		at := grid.start + i*grid.stride
-		n := min(grid.width, grid.end(total)-at)
+		n := min(grid.width, total-at)
 		if n <= 0 {
 			break
 		}
-		row := Row{Index: grid.label(i)}
+		row := Row{Index: grid.rowIndex(i)}
 		if row.Values, err = readValues(v.npu, v.types[1], at, n); err != nil {
 			return err
 		}
@@ -279,7 +279,7 @@ func judge(n, r complex128, limits metrics.Limits) (Mark, float64) {
 	if n == r || math.IsNaN(real(n)) || math.IsNaN(imag(n)) || math.IsInf(real(n), 0) || math.IsInf(imag(n), 0) { // equal, or the same class
 		return "", 0
 	}
-	d, size := abs(n-r), abs(r)
+	d, size := largestPart(n-r), largestPart(r)
 	share := d / (limits.Atol + float64(limits.Rtol*size))
 	if limits.Passes(d, size) {
 		return "", min(share, 1)
@@ -287,7 +287,7 @@ func judge(n, r complex128, limits metrics.Limits) (Mark, float64) {
 	return Beyond, share
 }
 
-func abs(z complex128) float64 {
+func largestPart(z complex128) float64 {
 	if imag(z) == 0 {
 		return math.Abs(real(z))
 	}
@@ -380,7 +380,6 @@ type grid struct {
 	start, stride, height, width int64   // offsets of the rows, and their size
 	row                          int64   // index of the first row
 	flat                         bool    // a tensor of one axis, or none
-	size                         int64   // of the last axis
 }
 
 // gridOf places a window around an element: on the last two axes, or on the only axis.
@@ -394,9 +393,9 @@ func gridOf(shape tensor.Shape, at []int64, window [2]int64) grid {
 		width := min(window[1], size)
 		rows := (size + width - 1) / width
 		row, height := centredRange(place/width, rows, window[0])
-		return grid{first: tensor.Shape{row * width}[:n], start: row * width, stride: width, height: height, width: width, row: row, flat: true, size: size}
+		return grid{first: tensor.Shape{row * width}[:n], start: row * width, stride: width, height: height, width: width, row: row, flat: true}
 	}
-	g := grid{first: slices.Clone(at), stride: shape[n-1], size: shape[n-1]}
+	g := grid{first: slices.Clone(at), stride: shape[n-1]}
 	g.row, g.height = centredRange(at[n-2], shape[n-2], window[0])
 	column, width := centredRange(at[n-1], shape[n-1], window[1])
 	g.first[n-2], g.first[n-1], g.width = g.row, column, width
@@ -413,24 +412,15 @@ func centredRange(place, size, most int64) (first, count int64) {
 	return min(max(0, place-count/2), size-count), count
 }
 
-// label returns the index of a row.
-func (g *grid) label(i int64) int64 {
+func (g *grid) rowIndex(i int64) int64 {
 	if g.flat {
 		return g.start + i*g.stride
 	}
 	return g.row + i
 }
 
-// end returns the end of the elements.
-func (g *grid) end(total int64) int64 {
-	if g.flat {
-		return g.size
-	}
-	return total
-}
-
-// find resolves the name of a tensor to its file and the tensor in it.
-func find(name string, side *Side) (*align.Ref, error) {
+// resolveName resolves the name of a tensor to its file and the tensor in it.
+func resolveName(name string, side *Side) (*align.Ref, error) {
 	path, of, err := tensorfile.Split(name)
 	if err != nil {
 		return nil, safefile.WithPath(name, err)
@@ -499,7 +489,7 @@ func tensorOf(f *tensorfile.File, r *align.Ref) (*tensorfile.Tensor, error) {
 		for i := range f.Tensors {
 			names = append(names, f.Tensors[i].String())
 		}
-		return nil, lang.Errorf("there is no tensor %q, it has %s", r.Member, lang.FirstNames(names))
+		return nil, lang.Errorf("the file has no tensor %q, only %s", r.Member, lang.FirstNames(names))
 	}
 	return nil, lang.Errorf("there is no %s %d among its %s", r.Kind, r.Index, lang.Count(len(f.Tensors), "tensor"))
 }

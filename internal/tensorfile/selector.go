@@ -110,5 +110,5 @@ func (f *File) keepSelected(s Selector) error {
 	for i := range f.Tensors {
 		names = append(names, f.Tensors[i].String())
 	}
-	return lang.Errorf("there is no tensor %q in it, it has %s", s.String(), lang.FirstNames(names))
+	return lang.Errorf("the file has no tensor %q, only %s", s.String(), lang.FirstNames(names))
 }

@@ -70,7 +70,7 @@ func severalPrograms(steps []*Step) []lang.Sentence {
 	slices.Sort(ranks)
 	slices.Sort(folders)
 	ranks, folders = slices.Compact(ranks), slices.Compact(folders)
-	return []lang.Sentence{lang.Say("%s in several folders (%s), each of which counts as a run of its own", RankText(ranks), strings.Join(folders, ", "))}
+	return []lang.Sentence{lang.Say("%s in several folders (%s): each folder counts as a separate run", RankText(ranks), strings.Join(folders, ", "))}
 }
 
 // StepsOf returns the coordinates of the step of each round. Several programs of a run with the same ranks differ in

@@ -27,7 +27,7 @@ func TestStepsOf(t *testing.T) {
 		t.Errorf("alone: folder %q", got.Folder)
 	}
 	run, warnings := trace.Open(rounds)
-	if len(run.Steps) != 3 || len(warnings) != 1 || warnings[0].Text().String() != "rank 0 in several folders (rollout, train), each of which counts as a run of its own" {
+	if len(run.Steps) != 3 || len(warnings) != 1 || warnings[0].Text().String() != "rank 0 in several folders (rollout, train): each folder counts as a separate run" {
 		t.Errorf("%d steps, warnings %v", len(run.Steps), warnings)
 	}
 	if s := run.StepOf(rounds[2].At); s == nil || s.At.Folder != "train" || s.RoundOf(1) != rounds[2].At {

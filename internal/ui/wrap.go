@@ -29,7 +29,7 @@ func wrap(text string, first, rest int, whole bool) []string {
 		lines = append(lines, line)
 		line, used, width = "", 0, max(1, rest)
 	}
-	head, command := cutCommand(text)
+	head, command := splitCommand(text)
 	all := splitPieces(head)
 	if command != "" {
 		all = append(all, textPiece{len(head) - len(strings.TrimRight(head, " ")), command, true})
@@ -44,7 +44,7 @@ func wrap(text string, first, rest int, whole bool) []string {
 			used += p.blanks
 		}
 		for _, c := range p.text {
-			if size := Columns.RuneWidth(c); !whole && !p.copied && used > 0 && used+size > width {
+			if size := Columns.RuneWidth(c); !whole && !p.isUnbreakable && used > 0 && used+size > width {
 				end()
 			}
 			line += string(c)
@@ -58,8 +58,8 @@ func wrap(text string, first, rest int, whole bool) []string {
 // commandAtEnd matches a command at the end of a text, behind a colon.
 var commandAtEnd = lang.Pattern(`[:：] ?(?:dumptool|mkdir|tar|unzip|7z|eval|--map-node-dict) .*$`)
 
-// cutCommand splits off the command at the end of a text. Users copy it, so it is never broken.
-func cutCommand(text string) (head, command string) {
+// splitCommand splits off the command at the end of a text. Users copy it, so it is never broken.
+func splitCommand(text string) (head, command string) {
 	at := commandAtEnd().FindStringIndex(text)
 	if at == nil {
 		return text, ""
@@ -72,8 +72,8 @@ func cutCommand(text string) (head, command string) {
 type textPiece struct {
 	blanks int
 	text   string
-	// copied: never break the part, however long it is.
-	copied bool
+	// isUnbreakable: never break the part, however long it is.
+	isUnbreakable bool
 }
 
 // splitPieces splits a text into words, and single Chinese characters with the punctuation that must not

@@ -12,9 +12,9 @@ type arrayKey struct {
 	steps string
 }
 
-// pair reads the tensor of a rank and its reference tensor. Of large tensors it skips positions along axes with equal
-// lengths on both sides.
-func (u *unsharder) pair(in partOf) (p locate.Pair, ok bool) {
+// readPair reads the tensor of a rank and its reference tensor. Of large tensors it skips positions along axes with
+// equal lengths on both sides.
+func (u *unsharder) readPair(in partPair) (p locate.Pair, ok bool) {
 	a, b := in.part.Shape, in.whole.Shape
 	if len(a) != len(b) || len(a) == 0 || in.whole.Loose || a.Elements() == 0 || b.Elements() == 0 {
 		return p, false

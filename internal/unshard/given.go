@@ -73,7 +73,7 @@ func (u *unsharder) collectGiven(calls []*trace.Call) {
 	}
 }
 
-// addInput adds an input and searches it in the reference: in the same step first, then in the other steps.
+// addInput adds an input and searches for it in the reference: in the same step first, then in the other steps.
 func (u *unsharder) addInput(t *trace.Tensor) {
 	whole := u.refOf(t)
 	if whole == nil {
@@ -98,7 +98,7 @@ func (u *unsharder) addInput(t *trace.Tensor) {
 
 // isFoundIn reports whether a tensor of the reference contains the integers, and sets their positions.
 func (u *unsharder) isFoundIn(in *Input, whole *trace.Tensor, role *locate.Role) bool {
-	p, ok := u.pair(partOf{in.Tensor, whole})
+	p, ok := u.readPair(partPair{in.Tensor, whole})
 	if !ok {
 		return false
 	}
@@ -126,7 +126,7 @@ func (u *unsharder) otherSteps() []*trace.Step {
 		s = u.joinRanks(s)
 		for _, c := range s.Calls[0] {
 			for _, t := range c.Tensors() {
-				joinLike(t, u.refs[c.Name+" "+t.Place()])
+				joinAsIn(t, u.refs[c.Name+" "+t.Place()])
 			}
 		}
 		u.opened = append(u.opened, s)
@@ -152,7 +152,7 @@ func (u *unsharder) addExpert(c *trace.Call) {
 func (u *unsharder) findSurplus() {
 	g := &u.out.Given
 	for _, all := range trace.GroupBy(slices.Values(g.Inputs), func(in *Input) (string, bool) { return in.Key(), in.Axes != nil && in.Stale == "" }) {
-		p, ok := u.pair(partOf{all[0].Tensor, all[0].whole})
+		p, ok := u.readPair(partPair{all[0].Tensor, all[0].whole})
 		if !ok {
 			continue
 		}

@@ -85,15 +85,15 @@ func (u *unsharder) joinRanks(s *trace.Step) *trace.Step {
 	for _, c := range one.Calls[0] {
 		for _, t := range c.Tensors() {
 			key := c.Name + " " + t.Place()
-			j.joinOf(t, j.dropReplicas(tensors[key]))
+			j.setPieces(t, j.dropReplicas(tensors[key]))
 			t.Sources = from[key]
 		}
 	}
 	return one
 }
 
-// joinOf sets a tensor to its only piece, or to a loose tensor of several pieces.
-func (j *joiner) joinOf(t *trace.Tensor, pieces []*trace.Tensor) {
+// setPieces sets a tensor to its only piece, or to a loose tensor of several pieces.
+func (j *joiner) setPieces(t *trace.Tensor, pieces []*trace.Tensor) {
 	one := *pieces[0]
 	if len(pieces) > 1 {
 		one = trace.Tensor{DType: one.DType, Shape: one.Shape, File: one.File, Loose: true}
@@ -198,8 +198,8 @@ func (j *joiner) sumOf(t *trace.Tensor) *trace.Tensor {
 	return sum
 }
 
-// sameReplica is the largest relative distance, 0 to 1, between replicas whose sums were rounded differently.
-const sameReplica = 0.1
+// maxReplicaDistance is the largest relative distance, 0 to 1, between replicas whose sums were rounded differently.
+const maxReplicaDistance = 0.1
 
 // dropReplicas drops tensors that equal a tensor of an earlier rank.
 func (j *joiner) dropReplicas(all []*trace.Tensor) (out []*trace.Tensor) {
@@ -220,7 +220,7 @@ func (j *joiner) areReplicas(a, b *trace.Tensor) bool {
 		return equal || !known
 	}
 	x, y := j.u.array(a, nil, true), j.u.array(b, nil, true)
-	return x != nil && y != nil && locate.Distance(x.Values, y.Values) < sameReplica
+	return x != nil && y != nil && locate.Distance(x.Values, y.Values) < maxReplicaDistance
 }
 
 // arrangement is a grid of pieces: n pieces per row along the axis fast, and the rows along the axis slow.
@@ -289,7 +289,7 @@ func arrangementsOf(t *trace.Tensor) (all []arrangement) {
 // joinLoose joins the loose reference tensors of a role in the arrangement in which the tensors of the run are found
 // best. All reference tensors of a role have the same arrangement.
 func (u *unsharder) joinLoose(r *tensorRole) {
-	i := slices.IndexFunc(r.parts, func(in partOf) bool { return in.whole.Loose })
+	i := slices.IndexFunc(r.parts, func(in partPair) bool { return in.whole.Loose })
 	if i < 0 {
 		return
 	}
@@ -301,7 +301,7 @@ func (u *unsharder) joinLoose(r *tensorRole) {
 		}
 		var pairs []locate.Pair
 		cut := 0
-		for _, in := range someLayers(r.parts) {
+		for _, in := range sampleLayers(r.parts) {
 			whole := in.whole
 			if whole.Loose {
 				joined, ok := a.join(whole)
@@ -310,7 +310,7 @@ func (u *unsharder) joinLoose(r *tensorRole) {
 				}
 				whole = joined
 			}
-			if p, ok := u.pair(partOf{in.part, whole}); ok && isWithinPadding(p) {
+			if p, ok := u.readPair(partPair{in.part, whole}); ok && isWithinPadding(p) {
 				pairs = append(pairs, p)
 				for k, n := range p.Part.Shape {
 					if n != p.Whole.Shape[k] {
@@ -369,8 +369,8 @@ func tokensOf(t *trace.Tensor, m *locate.Map) (k locate.KnownIndex, ok bool) {
 	return k, true
 }
 
-// joinLike joins a tensor like the tensor of the same name in another step.
-func joinLike(t, o *trace.Tensor) {
+// joinAsIn joins a tensor like the tensor of the same name in another step.
+func joinAsIn(t, o *trace.Tensor) {
 	if !t.Loose || o == nil || len(o.Pieces) != len(t.Pieces) || o.Loose {
 		return
 	}

@@ -45,8 +45,8 @@ type MapAxis struct {
 	Runs map[string][][2]int `json:"runs"`
 }
 
-// mostRuns limits the runs of an axis that a map lists.
-const mostRuns = 256
+// maxRuns limits the runs of an axis that a map lists.
+const maxRuns = 256
 
 // Kinds of maps besides the kinds of axes.
 const (
@@ -162,16 +162,16 @@ func (l *StepPositions) Maps(step string) (all []*Map) {
 		case p.varied:
 			m.Kind = tokenMap
 		default:
-			m.Axes = p.axes(ranks)
-			m.Kind = kindOf(m.Axes)
+			m.Axes = p.cutAxes(ranks)
+			m.Kind = joinKinds(m.Axes)
 		}
 		all = append(all, m)
 	}
 	return all
 }
 
-// axes returns the axes that are cut on some rank, with the slices of each rank.
-func (p *roleMaps) axes(ranks []int) []MapAxis {
+// cutAxes returns the axes that are cut on some rank, with the slices of each rank.
+func (p *roleMaps) cutAxes(ranks []int) []MapAxis {
 	all := []MapAxis{}
 	for k, full := range p.full {
 		a := MapAxis{Axis: k, Runs: make(map[string][][2]int)}
@@ -197,7 +197,7 @@ func (p *roleMaps) axes(ranks []int) []MapAxis {
 		slices.Sort(kinds)
 		a.Kind = strings.Join(kinds, "/")
 		for key, some := range by {
-			if len(runs[key]) <= mostRuns {
+			if len(runs[key]) <= maxRuns {
 				a.Runs[trace.Ranges(some)] = runs[key]
 			}
 		}
@@ -206,8 +206,8 @@ func (p *roleMaps) axes(ranks []int) []MapAxis {
 	return all
 }
 
-// kindOf joins the kinds of axes; WHOLE without any.
-func kindOf(axes []MapAxis) string {
+// joinKinds joins the kinds of axes; WHOLE without any.
+func joinKinds(axes []MapAxis) string {
 	var kinds []string
 	for _, a := range axes {
 		kinds = append(kinds, a.Kind)

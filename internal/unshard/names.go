@@ -54,8 +54,9 @@ func (r *reference) moduleAt(name string) string {
 	return cmp.Or(r.calls[trace.WithoutClass(name)], name)
 }
 
-// sameExpert is the largest relative distance between the weights of an expert and its counterpart in the reference.
-const sameExpert = 0.5
+// maxExpertDistance is the largest relative distance between the weights of an expert and its counterpart in the
+// reference.
+const maxExpertDistance = 0.5
 
 // expertOf returns the name of the call of an expert in the reference: the expert whose first weight is nearest. A
 // call without weights takes the number of another call of the same expert.
@@ -83,7 +84,7 @@ func (u *unsharder) expertOf(c *trace.Call, name string) string {
 		whole = append(whole, u.array(t, nil, true))
 	}
 	at, far := locate.Nearest(part, whole)
-	if at < 0 || far > sameExpert {
+	if at < 0 || far > maxExpertDistance {
 		return ""
 	}
 	return trace.WithExpert(name, at)

@@ -156,7 +156,7 @@ func (u *unsharder) firstLayer(calls []*trace.Call) int {
 		for _, n := range layers {
 			whole = append(whole, u.array(refs[n].Params[0], nil, true))
 		}
-		for _, c := range someLayers(mine) {
+		for _, c := range sampleLayers(mine) {
 			if part := u.array(c.Params[0], nil, false); part != nil {
 				if at, _ := locate.Nearest(part, whole); at >= 0 {
 					votes[layers[at]-c.Layer]++
@@ -173,23 +173,23 @@ func (u *unsharder) firstLayer(calls []*trace.Call) int {
 	return best
 }
 
-// learnedFrom limits the layers from which a role is learned.
-const learnedFrom = 6
+// maxLearnedLayers limits the layers from which a role is learned.
+const maxLearnedLayers = 6
 
-// someLayers returns at most learnedFrom values of a list, evenly spread.
-func someLayers[T any](all []T) []T {
-	if len(all) <= learnedFrom {
+// sampleLayers returns at most maxLearnedLayers values of a list, evenly spread.
+func sampleLayers[T any](all []T) []T {
+	if len(all) <= maxLearnedLayers {
 		return all
 	}
-	some := make([]T, learnedFrom)
+	some := make([]T, maxLearnedLayers)
 	for i := range some {
-		some[i] = all[i*(len(all)-1)/(learnedFrom-1)]
+		some[i] = all[i*(len(all)-1)/(maxLearnedLayers-1)]
 	}
 	return some
 }
 
-// findNeighbours finds the operators that write the inputs of communications, and the operators that read their results, by
-// equal tensors.
+// findNeighbours finds the operators that write the inputs of communications, and the operators that read their
+// results, by equal tensors.
 func (u *unsharder) findNeighbours(calls []*trace.Call) {
 	u.summands, u.tokens, u.producers = make(map[string]bool), make(map[string]bool), make(map[string]*trace.Tensor)
 	u.partners = make(map[*trace.Tensor]*trace.Tensor)
@@ -317,12 +317,12 @@ func wholeAndSlices(all []*trace.Tensor) (lists [][]*trace.Tensor) {
 	return slices.AppendSeq(lists, slices.Chunk(all, 1))
 }
 
-// partOf pairs a tensor of a rank with the whole tensor of the reference.
-type partOf struct{ part, whole *trace.Tensor }
+// partPair pairs a tensor of a rank with the whole tensor of the reference.
+type partPair struct{ part, whole *trace.Tensor }
 
 // tensorRole is a tensor in all layers, such as the weight of linear_fc1.
 type tensorRole struct {
-	parts []partOf
+	parts []partPair
 	// varied: shapes differ between layers. byToken: rows are tokens, ordered differently in each layer.
 	varied, byToken bool
 	params          bool
@@ -340,7 +340,7 @@ func (u *unsharder) roles(calls []*trace.Call) (all []*tensorRole) {
 			all = append(all, r)
 		}
 		r.varied = r.varied || len(r.parts) > 0 && !r.parts[0].part.Shape.Equal(part.Shape)
-		r.parts = append(r.parts, partOf{part, whole})
+		r.parts = append(r.parts, partPair{part, whole})
 	}
 	for pass := range 3 {
 		for _, c := range calls {
@@ -387,19 +387,19 @@ func (u *unsharder) findRolePositions(r *tensorRole) {
 	}
 	u.joinLoose(r)
 	if r.varied || r.byToken {
-		u.byRows(r)
+		u.matchRows(r)
 		return
 	}
 	var pairs []locate.Pair
-	for _, in := range someLayers(r.parts) {
-		if p, ok := u.pair(in); ok {
+	for _, in := range sampleLayers(r.parts) {
+		if p, ok := u.readPair(in); ok {
 			pairs = append(pairs, p)
 		}
 	}
 	found := u.learner.Learn(pairs)
 	if n := found.Instances; r.parts[0].whole.Pieces != nil && n > 0 && n < len(pairs) && !found.Known {
 		if kind := found.Axes[0].Kind(pairs[0].Whole.Shape[0]); kind == locate.Permuted || kind == locate.NotLocal {
-			u.byRows(r) // every layer has its own order of tokens
+			u.matchRows(r) // every layer has its own order of tokens
 			return
 		}
 	}
@@ -419,22 +419,22 @@ func (u *unsharder) findRolePositions(r *tensorRole) {
 	}
 }
 
-// byRows matches the rows of each tensor of a role, which are tokens in any order. The output of an operator has the
+// matchRows matches the rows of each tensor of a role, which are tokens in any order. The output of an operator has the
 // rows of its first input. If the rows of this input are not found in a joined reference, the output is not matched:
 // similar rows would match by chance.
-func (u *unsharder) byRows(r *tensorRole) {
+func (u *unsharder) matchRows(r *tensorRole) {
 	for _, in := range r.parts {
 		l, lost := Location{Ref: in.whole}, false
-		if first := in.part.Call.In; len(first) > 0 && in.part.Place() == "output 0" && in.part.Call.Comm == nil && sameRows(first[0], in.part) {
+		if first := in.part.Call.In; len(first) > 0 && in.part.Place() == "output 0" && in.part.Call.Comm == nil && haveSameRows(first[0], in.part) {
 			of, tried := u.out.At[first[0]]
 			lost = u.joined && tried && of.Map == nil
-			if of.Map != nil && of.Map.Axes[0] != nil && sameRows(of.Ref, in.whole) {
+			if of.Map != nil && of.Map.Axes[0] != nil && haveSameRows(of.Ref, in.whole) {
 				axes := make([]locate.Index, len(in.part.Shape))
 				axes[0] = of.Map.Axes[0]
 				l.Map = &locate.Role{Map: locate.Map{Axes: axes, Score: of.Map.Score}, Found: true, Instances: 1}
 			}
 		}
-		if p, ok := u.pair(in); l.Map == nil && !lost && ok && slices.Equal(in.part.Shape[1:], in.whole.Shape[1:]) {
+		if p, ok := u.readPair(in); l.Map == nil && !lost && ok && slices.Equal(in.part.Shape[1:], in.whole.Shape[1:]) {
 			if m, ok := locate.Rows(p.Part, p.Whole); ok {
 				l.Map = &locate.Role{Map: m, Found: true, Instances: 1}
 			}
@@ -443,6 +443,6 @@ func (u *unsharder) byRows(r *tensorRole) {
 	}
 }
 
-func sameRows(a, b *trace.Tensor) bool {
+func haveSameRows(a, b *trace.Tensor) bool {
 	return len(a.Shape) > 0 && len(b.Shape) > 0 && a.Shape[0] == b.Shape[0]
 }

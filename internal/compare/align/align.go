@@ -94,13 +94,13 @@ type Alignment struct {
 
 	// Common is the common part of an axis if only this part is compared, else nil.
 	Common *record.CommonPart
-	// Kept, unless nil, has an element for each of Shape: readers return zeros for both sides where it is false.
+	// Kept, unless nil, has a value for each element of Shape: readers return zeros for both sides at a false value.
 	Kept []bool
-	// cropped: padding was cut off; see CheckPadding.
-	cropped bool
-	// orders are the axis orders of the NPU tensor that fit, the order in use first; empty if only one fits.
+	// isCropped: padding was cut off; see CheckPadding.
+	isCropped bool
+	// fittingOrders are the axis orders of the NPU tensor that fit, the order in use first; empty if only one fits.
 	// Notes[orderNote:][:orderNotes] describe these orders.
-	orders                []order
+	fittingOrders         []order
 	orderNote, orderNotes int
 }
 
@@ -147,7 +147,7 @@ func (g *Aligner) align(a *Alignment, p Pair) error {
 	if g.RefFormat != nil {
 		format = g.RefFormat
 	}
-	format, err := g.hostReference(a, format)
+	format, err := g.convertReference(a, format)
 	if err != nil {
 		return &SideError{reference, safefile.WithPath(p.Ref.Path, err)}
 	}
@@ -165,7 +165,7 @@ func (g *Aligner) align(a *Alignment, p Pair) error {
 	if err := g.transpose(p.Op, a); err != nil {
 		return &SideError{NPUSide, safefile.WithPath(p.NPU.Path, err)}
 	}
-	g.shapes(a, p)
+	g.reconcileShapes(a, p)
 	g.intern(a.Notes)
 	if a.Status != "" {
 		return nil
@@ -178,7 +178,7 @@ func (g *Aligner) align(a *Alignment, p Pair) error {
 	switch {
 	case a.Ref.DType != a.NPU.DType && g.StrictDType:
 		differ(lang.Say("reference is %s, NPU is %s (--strict-dtype)", a.Ref.DType, a.NPU.DType))
-	case !sameRecorded(ref, npu):
+	case !areComparableTypes(ref, npu):
 		differ(lang.Say("recorded as %s in the reference and as %s on the NPU", ref, npu))
 	}
 	return nil
@@ -192,9 +192,9 @@ func (t *Tensor) recordedType() string {
 	return t.Details.TorchDType
 }
 
-// sameRecorded reports whether tensors of two recorded types are comparable: equal types, or two
+// areComparableTypes reports whether tensors of two recorded types are comparable: equal types, or two
 // of the usual integers, or two of the usual floating-point types.
-func sameRecorded(a, b string) bool {
+func areComparableTypes(a, b string) bool {
 	groups := map[string]string{"Int": "integer", "Long": "integer", "Float": "float", "Half": "float"}
 	return a == "" || b == "" || a == b || groups[a] != "" && groups[a] == groups[b]
 }
@@ -224,9 +224,9 @@ func (g *Aligner) open(a *Alignment, p Pair) error {
 		}
 		t, err := refs[i].openElements(g.Version, hint, p.Whole)
 		if err != nil {
-			return &SideError{names[i], safefile.WithPath(refs[i].Path, withTypes(refs[i], hint, dtypeFlags[i], err))}
+			return &SideError{names[i], safefile.WithPath(refs[i].Path, addFittingTypes(refs[i], hint, dtypeFlags[i], err))}
 		}
-		if i == 1 && g.NPUFormat != nil && !t.fromDump() && t.Format == tensor.ND {
+		if i == 1 && g.NPUFormat != nil && !t.isFromDump() && t.Format == tensor.ND {
 			t.Format, t.hasFormat = *g.NPUFormat, true
 		}
 		*views[i] = View{DType: t.DType, Shape: t.Stored, tensor: t}

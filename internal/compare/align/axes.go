@@ -22,9 +22,9 @@ const (
 	LayoutByValues AutoLayout = "auto"
 )
 
-// autoLayout permutes the axes of the NPU tensor if the condition of the options holds, and
+// applyAutoLayout permutes the axes of the NPU tensor if the condition of the options holds, and
 // reports whether it did.
-func (g *Aligner) autoLayout(a *Alignment) bool {
+func (g *Aligner) applyAutoLayout(a *Alignment) bool {
 	if a.NPU.second != nil {
 		return false
 	}
@@ -78,13 +78,13 @@ func fitsShape(perm []int, want, got tensor.Shape) bool {
 	return true
 }
 
-// mostPermuted is the highest rank for which all permutations are tried.
-const mostPermuted = 6
+// maxPermutedRank is the highest rank for which all permutations are tried.
+const maxPermutedRank = 6
 
 // allPermutations lists all permutations of got with the shape want, known ones first. Of
 // permutations that differ in axes of length 1 only, it lists the first.
 func allPermutations(want, got tensor.Shape) [][]int {
-	if len(want) != len(got) || len(got) > mostPermuted {
+	if len(want) != len(got) || len(got) > maxPermutedRank {
 		return nil
 	}
 	all := permutations(want, got)
@@ -116,29 +116,29 @@ func allPermutations(want, got tensor.Shape) [][]int {
 // Values prove an axis order if the share agreeing of the samples agree in it, and at most half as many in any other
 // order.
 const (
-	fewestElements = 64   // least number of elements of a tensor
-	mostSamples    = 4096 // largest number of samples of a tensor
-	agreeing       = 0.9  // share of the samples, 0 to 1
+	minElements  = 64   // least number of elements of a tensor
+	maxSamples   = 4096 // largest number of samples of a tensor
+	minAgreement = 0.9  // share of the samples, 0 to 1
 	// Two values agree if they differ by at most accuracy times the larger of the magnitude of the reference's value
 	// and the root mean square of the reference / smallest.
-	accuracy = 1.0 / 64
-	smallest = 16
+	accuracy   = 1.0 / 64
+	rmsDivisor = 16
 )
 
-// permutationByValues returns the permutation that gives the NPU tensor the shape and the values of the reference, with the
-// numbers of agreeing samples and of all samples; nil without such a permutation. It must win against the stored
-// order, too: a tensor of equal values proves nothing.
+// permutationByValues returns the permutation that gives the NPU tensor the shape and the values of the reference,
+// with the numbers of agreeing samples and of all samples; nil without such a permutation. It must win against the
+// stored order, too: a tensor of equal values proves nothing.
 func permutationByValues(a *Alignment) (perm []int, agree, of int) {
-	n := count(a.Ref.Shape)
+	n := elementCount(a.Ref.Shape)
 	perms := allPermutations(a.Ref.Shape, a.NPU.Shape)
-	if n < fewestElements || len(perms) == 0 {
+	if n < minElements || len(perms) == 0 {
 		return nil, 0, 0
 	}
 	lying := sampleOffsets(n)
 	of = len(lying)
 	places := [][]int64{lying}
 	for _, p := range perms {
-		places = append(places, permuted(lying, a.Ref.Shape, a.NPU.Shape, p))
+		places = append(places, permuteOffsets(lying, a.Ref.Shape, a.NPU.Shape, p))
 	}
 	ref, err := a.Ref.samples(lying)
 	if err != nil || ref == nil {
@@ -171,7 +171,7 @@ func permutationByValues(a *Alignment) (perm []int, agree, of int) {
 			return nil, 0, 0
 		}
 	}
-	if best == 0 || float64(counts[best]) < agreeing*float64(of) {
+	if best == 0 || float64(counts[best]) < minAgreement*float64(of) {
 		return nil, 0, 0
 	}
 	return perms[best-1], counts[best], of
@@ -179,7 +179,7 @@ func permutationByValues(a *Alignment) (perm []int, agree, of int) {
 
 // sampleOffsets returns the offsets of samples of n elements.
 func sampleOffsets(n int64) []int64 {
-	of := min(n, mostSamples)
+	of := min(n, maxSamples)
 	places := make([]int64, of)
 	for k := range places {
 		places[k] = int64(k) * (n / of)
@@ -188,8 +188,8 @@ func sampleOffsets(n int64) []int64 {
 	return places
 }
 
-// permuted returns the offsets in the NPU tensor of elements of the reference.
-func permuted(lying []int64, want, got tensor.Shape, perm []int) []int64 {
+// permuteOffsets returns the offsets in the NPU tensor of elements of the reference.
+func permuteOffsets(lying []int64, want, got tensor.Shape, perm []int) []int64 {
 	all := make([]int64, len(lying))
 	strides := got.Strides()
 	for k, at := range lying {
@@ -211,7 +211,7 @@ func countAgreeing(ref, npu []float64) (agree int) {
 			finite++
 		}
 	}
-	least := math.Sqrt(sum/float64(max(1, finite))) / smallest
+	least := math.Sqrt(sum/float64(max(1, finite))) / rmsDivisor
 	for k, r := range ref {
 		d := math.Abs(npu[k] - r) // NaN or infinite if a value is not finite
 		if !math.IsInf(r, 0) && d <= float64(accuracy*max(math.Abs(r), least)) {
@@ -221,8 +221,8 @@ func countAgreeing(ref, npu []float64) (agree int) {
 	return agree
 }
 
-// nearby is the largest distance, in elements, of two samples that are read at once.
-const nearby = 256
+// maxReadGap is the largest distance, in elements, of two samples that are read at once.
+const maxReadGap = 256
 
 // samples returns the elements at ascending offsets; nil for a complex type.
 func (v *View) samples(places []int64) ([]float64, error) {
@@ -241,7 +241,7 @@ func (v *View) samples(places []int64) ([]float64, error) {
 		first := places[i]
 		end := i + sort.Search(len(places)-i, func(k int) bool { return places[i+k]-first >= layout.BlockElements })
 		for k := i + 1; k < end; k++ {
-			if places[k]-places[k-1] > nearby {
+			if places[k]-places[k-1] > maxReadGap {
 				end = k
 			}
 		}

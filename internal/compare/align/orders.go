@@ -19,12 +19,12 @@ type order struct {
 	plan   *layout.Plan // nil for the stored elements
 }
 
-// hostReference converts a reference in a device layout to host order. It returns the axis order
+// convertReference converts a reference in a device layout to host order. It returns the axis order
 // of the reference, nil if unknown.
-func (g *Aligner) hostReference(a *Alignment, format *tensor.Format) (*tensor.Format, error) {
+func (g *Aligner) convertReference(a *Alignment, format *tensor.Format) (*tensor.Format, error) {
 	ref, npu := a.Ref.tensor, a.NPU.tensor
 	if layout.IsHost(ref.Format) {
-		if format == nil && ref.Format != tensor.ND && ref.fromDump() {
+		if format == nil && ref.Format != tensor.ND && ref.isFromDump() {
 			format = &ref.Format
 		}
 		return format, nil
@@ -82,26 +82,26 @@ func hostOrders(t *tensorfile.Tensor, known *tensor.Format) []tensor.Format {
 // with this shape, else the first plan with this shape apart from axes of length 1, else the first plan.
 func (g *Aligner) matchNPU(a *Alignment, format *tensor.Format) error {
 	t, want := a.NPU.tensor, a.Ref.Shape
-	if asStored(a, format) {
-		g.otherOrders(a, format)
+	if isComparedAsStored(a, format) {
+		g.findOtherOrders(a, format)
 		return nil
 	}
-	c := g.candidates(t, want, format)
+	c := g.listCandidates(t, want, format)
 	// A dump has its original shape. For other files, a reference with the stored shape shows
 	// that both sides are unconverted.
-	asItLies := !layout.IsHost(t.Format) && t.Stored.Equal(want)
+	isStoredOrder := !layout.IsHost(t.Format) && t.Stored.Equal(want)
 	switch {
-	case len(c.fits) > 0 && (t.fromDump() || !asItLies):
+	case len(c.fits) > 0 && (t.isFromDump() || !isStoredOrder):
 		a.NPU.plan = c.fits[0].plan
-	case asItLies:
+	case isStoredOrder:
 		a.note(lang.Say("compared in the layout %s: the reference has the shape of the stored tensor", t.Format))
 		return nil
 	case c.squeezed != nil:
 		a.NPU.plan = c.squeezed
-	case c.other != nil:
-		a.NPU.plan = c.other
+	case c.otherShape != nil:
+		a.NPU.plan = c.otherShape
 	default:
-		return c.failed
+		return c.firstError
 	}
 	a.NPU.Shape = a.NPU.plan.Shape
 	a.setOrders(c.fits)
@@ -109,14 +109,14 @@ func (g *Aligner) matchNPU(a *Alignment, format *tensor.Format) error {
 	return nil
 }
 
-// asStored reports whether to compare the stored elements of the NPU tensor: both sides are in one device layout, or
-// the tensor is in host order and names no order other than the reference's.
-func asStored(a *Alignment, format *tensor.Format) bool {
+// isComparedAsStored reports whether to compare the stored elements of the NPU tensor: both sides are in one device
+// layout, or the tensor is in host order and names no order other than the reference's.
+func isComparedAsStored(a *Alignment, format *tensor.Format) bool {
 	t := a.NPU.tensor
 	if !layout.IsHost(t.Format) {
 		return format != nil && *format == t.Format
 	}
-	if t.Format == tensor.ND || !t.sureOrder() {
+	if t.Format == tensor.ND || !t.hasSureOrder() {
 		return true
 	}
 	return t.Stored.Equal(a.Ref.Shape) && (format == nil || *format == t.Format)
@@ -128,13 +128,13 @@ type candidates struct {
 	fits []order
 	// squeezed is the first plan with this shape apart from axes of length 1, other the first
 	// plan with another shape; nil for none.
-	squeezed, other *layout.Plan
-	// failed is the error of the first impossible order.
-	failed error
+	squeezed, otherShape *layout.Plan
+	// firstError is the error of the first impossible order.
+	firstError error
 }
 
-// candidates lists the views of the NPU tensor, in the order of hostOrders.
-func (g *Aligner) candidates(t *Tensor, want tensor.Shape, format *tensor.Format) (c candidates) {
+// listCandidates lists the views of the NPU tensor, in the order of hostOrders.
+func (g *Aligner) listCandidates(t *Tensor, want tensor.Shape, format *tensor.Format) (c candidates) {
 	first := func(to **layout.Plan, plan *layout.Plan) {
 		if *to == nil {
 			*to = plan
@@ -156,7 +156,7 @@ func (g *Aligner) candidates(t *Tensor, want tensor.Shape, format *tensor.Format
 		}
 		switch {
 		case err != nil:
-			c.failed = cmp.Or(c.failed, err)
+			c.firstError = cmp.Or(c.firstError, err)
 		case plan.Shape.Equal(want):
 			if !plan.AnyOrder {
 				f = plan.Format
@@ -167,20 +167,20 @@ func (g *Aligner) candidates(t *Tensor, want tensor.Shape, format *tensor.Format
 		case squeeze(plan.Shape).Equal(squeeze(want)):
 			first(&c.squeezed, plan)
 		default:
-			first(&c.other, plan)
+			first(&c.otherShape, plan)
 		}
 	}
 	return c
 }
 
-// otherOrders looks for more orders of axes in which a tensor compared as stored has the shape
+// findOtherOrders looks for more orders of axes in which a tensor compared as stored has the shape
 // of the reference, if the order of the tensor is known and the order of the reference is not.
-func (g *Aligner) otherOrders(a *Alignment, format *tensor.Format) {
+func (g *Aligner) findOtherOrders(a *Alignment, format *tensor.Format) {
 	t := a.NPU.tensor
-	if format != nil || !layout.IsHost(t.Format) || t.Format == tensor.ND || !t.sureOrder() {
+	if format != nil || !layout.IsHost(t.Format) || t.Format == tensor.ND || !t.hasSureOrder() {
 		return
 	}
-	a.setOrders(slices.Concat([]order{{format: t.Format}}, slices.DeleteFunc(g.candidates(t, a.Ref.Shape, nil).fits, func(o order) bool {
+	a.setOrders(slices.Concat([]order{{format: t.Format}}, slices.DeleteFunc(g.listCandidates(t, a.Ref.Shape, nil).fits, func(o order) bool {
 		return o.format == t.Format || o.format == tensor.ND
 	})))
 }
@@ -188,8 +188,8 @@ func (g *Aligner) otherOrders(a *Alignment, format *tensor.Format) {
 // setOrders keeps the fitting orders of axes if their views differ.
 func (a *Alignment) setOrders(fits []order) {
 	fits = slices.CompactFunc(fits, func(a, b order) bool { return a.format == b.format })
-	if len(fits) > 1 && !symmetric(a.Ref.Shape) {
-		a.orders = fits
+	if len(fits) > 1 && !isSymmetric(a.Ref.Shape) {
+		a.fittingOrders = fits
 	}
 }
 
@@ -197,16 +197,16 @@ func (a *Alignment) setOrders(fits []order) {
 func (a *Alignment) noteOrder() {
 	a.orderNote = len(a.Notes)
 	if t := a.NPU.tensor; !a.NPU.plan.Copies() || !layout.IsHost(t.Format) {
-		a.note(noteConversion(t.Format, a.NPU.plan.Format))
+		a.note(conversionNote(t.Format, a.NPU.plan.Format))
 	}
-	if len(a.orders) > 1 {
-		a.note(lang.Say("the shape fits %s too (--ref-format)", a.orders[1].format))
+	if len(a.fittingOrders) > 1 {
+		a.note(lang.Say("the shape fits %s too (--ref-format)", a.fittingOrders[1].format))
 	}
 	a.orderNotes = len(a.Notes) - a.orderNote
 }
 
-// noteConversion is the note of a conversion of the NPU tensor.
-func noteConversion(from, to tensor.Format) lang.Sentence {
+// conversionNote is the note of a conversion of the NPU tensor.
+func conversionNote(from, to tensor.Format) lang.Sentence {
 	return lang.Say("NPU %s to %s", from, to)
 }
 
@@ -215,36 +215,36 @@ func (a *Alignment) Orders() int {
 	if a.Status != "" {
 		return 1
 	}
-	return max(1, len(a.orders))
+	return max(1, len(a.fittingOrders))
 }
 
-// SameView reports whether order i of the NPU tensor has the elements in the same places as the
+// HasSameView reports whether order i of the NPU tensor has the elements in the same places as the
 // order in use.
-func (a *Alignment) SameView(i int) bool {
-	used, other := a.NPU.plan, a.orders[i].plan
+func (a *Alignment) HasSameView(i int) bool {
+	used, other := a.NPU.plan, a.fittingOrders[i].plan
 	return used != nil && other != nil && used.AnyOrder && other.AnyOrder
 }
 
-// WithAxisOrder returns the alignment in axis order i, 0 for the order in use, with a note of the flag that confirms it. Both
-// alignments share the open files.
+// WithAxisOrder returns the alignment in axis order i, 0 for the order in use, with a note of the flag that confirms
+// it. Both alignments share the open files.
 func (a *Alignment) WithAxisOrder(i int) *Alignment {
-	o := a.orders[i]
+	o := a.fittingOrders[i]
 	var names []string
-	for _, other := range a.orders {
+	for _, other := range a.fittingOrders {
 		names = append(names, other.format.String())
 	}
 	used := *a
 	used.NPU.plan = o.plan
 	used.Notes = slices.Concat(a.Notes[:a.orderNote], []lang.Sentence{
-		noteConversion(a.NPU.tensor.Format, o.format),
+		conversionNote(a.NPU.tensor.Format, o.format),
 		lang.Say("the shape fits %s: the tensors agree best as %s (--ref-format %s decides)", strings.Join(names, ", "), o.format, o.format),
 	}, a.Notes[a.orderNote+a.orderNotes:])
 	return &used
 }
 
-// symmetric reports whether at most one axis has more than one position: then all orders of axes
+// isSymmetric reports whether at most one axis has more than one position: then all orders of axes
 // are the same.
-func symmetric(s tensor.Shape) bool { return len(squeeze(s)) <= 1 }
+func isSymmetric(s tensor.Shape) bool { return len(squeeze(s)) <= 1 }
 
 // squeeze drops the axes of length 1.
 func squeeze(s tensor.Shape) tensor.Shape {
@@ -266,14 +266,14 @@ func (g *Aligner) transpose(op string, a *Alignment) error {
 	return nil
 }
 
-// shapes applies the options to shapes that differ.
-func (g *Aligner) shapes(a *Alignment, p Pair) {
+// reconcileShapes applies the options to shapes that differ.
+func (g *Aligner) reconcileShapes(a *Alignment, p Pair) {
 	want, got := a.Ref.Shape, a.NPU.Shape
-	n, m := count(want), count(got)
+	n, m := elementCount(want), elementCount(got)
 	a.Shape = want
 	switch {
 	case p.Tokens != nil && p.Part == nil && a.selectRows(p.Tokens):
-		n = count(a.Shape)
+		n = elementCount(a.Shape)
 	case got.Equal(want):
 	case n == m && squeeze(got).Equal(squeeze(want)):
 		a.note(lang.Say("without axes of length 1: the NPU shape is %v", got))
@@ -282,11 +282,11 @@ func (g *Aligner) shapes(a *Alignment, p Pair) {
 		if len(want) == 1 {
 			a.Shape = got
 		}
-	case g.autoLayout(a):
+	case g.applyAutoLayout(a):
 	case n == m && g.Force:
 		a.Forced = true
 		a.note(lang.Say("compared in storage order (--force): the NPU shape is %v", got))
-	case g.crop(a):
+	case g.cropPadding(a):
 	default:
 		a.Status = record.ShapeMismatch
 		code := finding.SizeMismatch
@@ -296,7 +296,7 @@ func (g *Aligner) shapes(a *Alignment, p Pair) {
 		switch {
 		case p.Tokens != nil:
 			a.Status, code = record.Skip, finding.BatchMixed
-		case g.Rows && a.common(p.Trailing):
+		case g.Rows && a.cropToCommon(p.Trailing):
 			a.Status = ""
 		}
 		a.Reasons = append(a.Reasons, finding.Finding{Code: code, Confidence: finding.High, Evidence: lang.Say("reference is %v, NPU is %v", want, got)})
@@ -313,15 +313,15 @@ func (g *Aligner) shapes(a *Alignment, p Pair) {
 	}
 }
 
-// count returns the number of elements of a checked shape.
-func count(s tensor.Shape) int64 {
+// elementCount returns the number of elements of a checked shape.
+func elementCount(s tensor.Shape) int64 {
 	n, _ := s.Count()
 	return n
 }
 
-// common restricts both sides to the common part of the only axis whose lengths differ; false if
+// cropToCommon restricts both sides to the common part of the only axis whose lengths differ; false if
 // there is no such axis.
-func (a *Alignment) common(trailing bool) bool {
+func (a *Alignment) cropToCommon(trailing bool) bool {
 	ref, npu := a.Ref.Shape, a.NPU.Shape
 	if len(ref) != len(npu) || a.Ref.second != nil || a.NPU.second != nil {
 		return false
@@ -357,8 +357,8 @@ func (a *Alignment) common(trailing bool) bool {
 	return true
 }
 
-// crop cuts the padding of an NPU tensor longer than the reference on one axis.
-func (g *Aligner) crop(a *Alignment) bool {
+// cropPadding cuts the padding of an NPU tensor longer than the reference on one axis.
+func (g *Aligner) cropPadding(a *Alignment) bool {
 	want, got := a.Ref.Shape, a.NPU.Shape
 	if !g.CropPadding || len(want) != len(got) || a.NPU.second != nil {
 		return false
@@ -376,7 +376,7 @@ func (g *Aligner) crop(a *Alignment) bool {
 	if longer != 1 || err != nil {
 		return false
 	}
-	a.NPU.second, a.cropped = plan, true
+	a.NPU.second, a.isCropped = plan, true
 	a.note(lang.Say("without padding: the NPU shape is %v", got))
 	return true
 }

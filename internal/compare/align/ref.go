@@ -143,12 +143,12 @@ func (t *Tensor) join(of *Joined, version int, hint tensorfile.RawHint, whole bo
 	return nil
 }
 
-// fromDump reports whether the file is a dump, which names the order of axes.
-func (t *Tensor) fromDump() bool { return t.file.Op != nil }
+// isFromDump reports whether the file is a dump, which names the order of axes.
+func (t *Tensor) isFromDump() bool { return t.file.Op != nil }
 
-// sureOrder reports whether the order of axes is known, from a dump or the user. The name of an
+// hasSureOrder reports whether the order of axes is known, from a dump or the user. The name of an
 // array in host order may be wrong about it.
-func (t *Tensor) sureOrder() bool { return t.fromDump() || t.hasFormat }
+func (t *Tensor) hasSureOrder() bool { return t.isFromDump() || t.hasFormat }
 
 // Open opens the file of a tensor and finds the tensor in it. hint has type and shape of a raw
 // file, in case its name has none. Stored is not set.
@@ -162,7 +162,7 @@ func (r *Ref) open(opt tensorfile.Options) (*Tensor, error) {
 		return nil, err
 	}
 	t := &Tensor{file: f}
-	if t.Tensor, err = r.find(f); err != nil {
+	if t.Tensor, err = r.findTensor(f); err != nil {
 		_ = f.Close()
 		return nil, err
 	}
@@ -202,8 +202,8 @@ func (r *Ref) openElements(version int, hint tensorfile.RawHint, whole bool) (*T
 	return t, nil
 }
 
-// find returns the tensor in its open file.
-func (r *Ref) find(f *tensorfile.File) (*tensorfile.Tensor, error) {
+// findTensor returns the tensor in its open file.
+func (r *Ref) findTensor(f *tensorfile.File) (*tensorfile.Tensor, error) {
 	if (r.Single || r.Member != "") && len(f.Tensors) == 1 {
 		return &f.Tensors[0], nil
 	}
@@ -245,8 +245,8 @@ func hintOf(t *Tensor) tensorfile.RawHint {
 	return hint
 }
 
-// withTypes adds the types that fit the size of a raw file to an error that arose with the type of the other side.
-func withTypes(r *Ref, hint tensorfile.RawHint, flag string, err error) error {
+// addFittingTypes adds the types that fit the size of a raw file to an error that arose with the type of the other side.
+func addFittingTypes(r *Ref, hint tensorfile.RawHint, flag string, err error) error {
 	n, ok := hint.Shape.Count()
 	if !r.Raw || r.hasType() || hint.Shape == nil || !ok {
 		return err

@@ -24,9 +24,9 @@ type Tokens struct {
 	// Rows are pairs of flat rows, reference and NPU: a row is sequence x Positions + position.
 	Rows [][2]int64
 
-	mu    sync.Mutex
-	picks [kinds]*commonPositions
-	only  [2]*Tokens // of one side each
+	mu         sync.Mutex
+	selections [kinds]*commonPositions
+	oneSided   [2]*Tokens // of one side each
 }
 
 // ForSide returns the tokens for a tensor of one side that is read alone.
@@ -37,17 +37,17 @@ func (t *Tokens) ForSide(npu bool) *Tokens {
 	if npu {
 		side, grid = 1, t.NPU
 	}
-	if t.only[side] == nil {
+	if t.oneSided[side] == nil {
 		one := &Tokens{Ref: grid, NPU: grid}
 		for _, rows := range t.Rows {
 			one.Rows = append(one.Rows, [2]int64{rows[side], rows[side]})
 		}
-		t.only[side] = one
+		t.oneSided[side] = one
 	}
-	return t.only[side]
+	return t.oneSided[side]
 }
 
-// kind says what the joined axes of a tensor count. The first kind that fits a tensor counts.
+// kind is the meaning of the joined axes of a tensor. The first kind that fits a tensor is used.
 type kind int
 
 const (
@@ -78,13 +78,13 @@ func (p *commonPositions) add(at ...int64) {
 	}
 }
 
-// selection returns the selection of a kind, without positions if there is none: of byPosition if a position of one side
+// selection returns the common positions of a kind. There are none of the kind byPosition if a position of one side
 // belongs to several positions of the other.
 func (t *Tokens) selection(k kind) *commonPositions {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.picks[k] != nil {
-		return t.picks[k]
+	if t.selections[k] != nil {
+		return t.selections[k]
 	}
 	p, s := new(commonPositions), [2]int64{t.Ref.Positions, t.NPU.Positions}
 	switch k {
@@ -119,7 +119,7 @@ func (t *Tokens) selection(k kind) *commonPositions {
 			p.add(at[0], at[1])
 		}
 	}
-	t.picks[k] = p
+	t.selections[k] = p
 	return p
 }
 
@@ -214,17 +214,17 @@ func (g Grid) readings(s tensor.Shape) (all []axisReading) {
 }
 
 // selectRows restricts both sides to the rows of common tokens. It returns false if no axes of tokens are found. Equal
-// tensors of one shape, such as weights, have none. If the shapes allow several readings, the reading counts under which
-// the values agree best.
+// tensors of one shape, such as weights, have none. Of several readings that the shapes allow it uses the reading with
+// the best agreement of values.
 func (a *Alignment) selectRows(t *Tokens) bool {
-	if a.Ref.second != nil || a.NPU.second != nil || a.Ref.Shape.Equal(a.NPU.Shape) && a.agrees() {
+	if a.Ref.second != nil || a.NPU.second != nil || a.Ref.Shape.Equal(a.NPU.Shape) && a.samplesAgree() {
 		return false
 	}
 	const clearly = 2 // a rarer reading must be better than an earlier, more common reading by this factor
 	all := t.readings(a)
 	best, least := -1, 0.
 	for i := range all {
-		if !a.read(t, all[i]) {
+		if !a.applyReadings(t, all[i]) {
 			continue
 		}
 		apart := 0.
@@ -238,7 +238,7 @@ func (a *Alignment) selectRows(t *Tokens) bool {
 	if best < 0 {
 		return false
 	}
-	a.read(t, all[best])
+	a.applyReadings(t, all[best])
 	ref := all[best][0]
 	rows := t.selection(max(ref.kind, byRow))
 	sizes := func(g Grid) int64 { return g.Rows() }
@@ -283,8 +283,8 @@ func (t *Tokens) readings(a *Alignment) (all [][2]axisReading) {
 	return all[:min(len(all), most)]
 }
 
-// read restricts both sides to the rows of readings; false if that cannot be planned.
-func (a *Alignment) read(t *Tokens, as [2]axisReading) bool {
+// applyReadings restricts both sides to the rows of readings; false if that cannot be planned.
+func (a *Alignment) applyReadings(t *Tokens, as [2]axisReading) bool {
 	var plans [2]*layout.Plan
 	for side, runs := range t.selection(as[0].kind).runs {
 		var err error
@@ -298,7 +298,7 @@ func (a *Alignment) read(t *Tokens, as [2]axisReading) bool {
 
 // distance returns the mean of the squared differences of finite samples, NaN if they cannot be read.
 func (a *Alignment) distance() (sum float64) {
-	places := sampleOffsets(count(a.Shape))
+	places := sampleOffsets(elementCount(a.Shape))
 	ref, err := a.Ref.samples(places)
 	npu, err2 := a.NPU.samples(places)
 	if err != nil || err2 != nil || ref == nil || npu == nil {
@@ -314,9 +314,9 @@ func (a *Alignment) distance() (sum float64) {
 	return sum / finite
 }
 
-// agrees reports whether samples of both sides agree in every place.
-func (a *Alignment) agrees() bool {
-	places := sampleOffsets(count(a.Ref.Shape))
+// samplesAgree reports whether samples of both sides agree in every place.
+func (a *Alignment) samplesAgree() bool {
+	places := sampleOffsets(elementCount(a.Ref.Shape))
 	ref, err := a.Ref.samples(places)
 	if err != nil || ref == nil {
 		return false // the comparison reports the error

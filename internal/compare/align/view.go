@@ -31,7 +31,7 @@ func (a *Alignment) restrict(part *record.Part) error {
 	besides := false
 	for _, axis := range part.Axes {
 		if axis.Axis < 0 || axis.Axis >= len(ref) || axis.Axis >= len(npu) {
-			return lang.Errorf("a part of axis %d, there are %d", axis.Axis, len(ref))
+			return lang.Errorf("a part of axis %d, but the tensor has %d axes", axis.Axis, len(ref))
 		}
 		at, left := int64(0), false
 		to, from := &ref[axis.Axis], []layout.Run{}
@@ -94,13 +94,13 @@ type buffers struct {
 // Readers reads both sides of a pair, in one goroutine.
 type Readers struct {
 	Ref, NPU metrics.Reader
-	from     *Buffers
+	pool     *Buffers
 	buffers  *buffers
 }
 
 // Readers returns readers of an open alignment. Each goroutine needs its own.
 func (a *Alignment) Readers(from *Buffers) (*Readers, error) {
-	r := &Readers{from: from}
+	r := &Readers{pool: from}
 	if kept, ok := from.pool.Get().(*buffers); ok {
 		r.buffers = kept
 	} else {
@@ -122,8 +122,8 @@ func (a *Alignment) Readers(from *Buffers) (*Readers, error) {
 // keptReader reads zeros in place of the elements that are not kept.
 type keptReader struct {
 	metrics.Reader
-	selected []bool
-	size     int // of an element, in bytes
+	kept []bool
+	size int // of an element, in bytes
 }
 
 // ReadElements implements metrics.Reader.
@@ -131,7 +131,7 @@ func (r *keptReader) ReadElements(dst []byte, first int64) error {
 	if err := r.Reader.ReadElements(dst, first); err != nil {
 		return err
 	}
-	for i, kept := range r.selected[first : first+int64(len(dst)/r.size)] {
+	for i, kept := range r.kept[first : first+int64(len(dst)/r.size)] {
 		if !kept {
 			clear(dst[i*r.size : (i+1)*r.size])
 		}
@@ -157,24 +157,24 @@ func (a *Alignment) Blocks(ctx context.Context, r *Readers) iter.Seq2[[]byte, er
 }
 
 // Close returns the memory to the pool. The readers must not be used afterwards.
-func (r *Readers) Close() { r.from.pool.Put(r.buffers) }
+func (r *Readers) Close() { r.pool.pool.Put(r.buffers) }
 
 // CheckPadding checks that all elements cut off the NPU tensor are zero: the whole tensor must not
 // have more nonzero elements than the compared part with result res. Otherwise the error is a
 // *PaddingError.
 func (a *Alignment) CheckPadding(ctx context.Context, res *metrics.Result) error {
-	if !a.cropped {
+	if !a.isCropped {
 		return nil
 	}
 	whole := a.NPU
 	whole.second = nil
-	used, err := whole.nonZero(ctx, count(whole.Shape))
+	used, err := whole.countNonZero(ctx, elementCount(whole.Shape))
 	if err != nil {
 		return err
 	}
 	kept := res.Total - res.NPU.Zeros
 	if a.Partial || a.Kept != nil {
-		if kept, err = a.NPU.nonZero(ctx, count(a.Ref.Shape)); err != nil {
+		if kept, err = a.NPU.countNonZero(ctx, elementCount(a.Ref.Shape)); err != nil {
 			return err
 		}
 	}
@@ -194,8 +194,8 @@ func (a *Alignment) Verify() error {
 	return nil
 }
 
-// nonZero counts the nonzero elements among the first n of a view.
-func (v *View) nonZero(ctx context.Context, n int64) (used int64, err error) {
+// countNonZero counts the nonzero elements among the first n of a view.
+func (v *View) countNonZero(ctx context.Context, n int64) (used int64, err error) {
 	reader, err := v.reader(make([]layout.Buffers, 2))
 	if err != nil {
 		return 0, err
@@ -216,16 +216,16 @@ func (v *View) nonZero(ctx context.Context, n int64) (used int64, err error) {
 		dec.Decode(decoded, block)
 		if dec.Host().Complex() {
 			tensor.Complex128s(complexes[:k], decoded, dec.Host())
-			used += nonZero(complexes[:k])
+			used += countNonZero(complexes[:k])
 		} else {
 			tensor.Float64s(reals[:k], decoded, dec.Host())
-			used += nonZero(reals[:k])
+			used += countNonZero(reals[:k])
 		}
 	}
 	return used, nil
 }
 
-func nonZero[T float64 | complex128](values []T) (n int64) {
+func countNonZero[T float64 | complex128](values []T) (n int64) {
 	for _, v := range values {
 		if v != 0 {
 			n++

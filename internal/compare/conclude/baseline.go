@@ -184,7 +184,7 @@ func (b *Baseline) compare(rep *record.Report, opt *plan.PairOptions, slack floa
 			result.Fixed = append(result.Fixed, i)
 		}
 	}
-	wanted := requested(opt, rep.Listed, b.Rows)
+	wanted := requestedEntries(opt, rep.Listed, b.Rows)
 	for k := range b.Rows { // in file order
 		if !found[k] && wanted[k] {
 			result.Missing = append(result.Missing, b.Rows[k].RowKey.String())
@@ -292,7 +292,7 @@ func (b *Baseline) Update(rep *record.Report, opt *plan.PairOptions) *Baseline {
 		return updated
 	}
 	entries, found := b.match(rep)
-	wanted := requested(opt, rep.Listed, b.Rows)
+	wanted := requestedEntries(opt, rep.Listed, b.Rows)
 	next, places := 0, map[record.RowKey]int{}
 	for i, row := range rep.All() {
 		if !isRecorded(row.Status) {
@@ -323,9 +323,9 @@ func (b *Baseline) Update(rep *record.Report, opt *plan.PairOptions) *Baseline {
 	return updated
 }
 
-// requested reports for each entry of a baseline whether the run was asked to compare it; true for all entries without
-// a listing.
-func requested(o *plan.PairOptions, listed *record.Listing, entries []BaselineEntry) []bool {
+// requestedEntries reports for each entry of a baseline whether the run was asked to compare it; true for all entries
+// without a listing.
+func requestedEntries(o *plan.PairOptions, listed *record.Listing, entries []BaselineEntry) []bool {
 	wanted := make([]bool, len(entries))
 	if listed == nil {
 		for k := range wanted {
@@ -368,8 +368,8 @@ func requested(o *plan.PairOptions, listed *record.Listing, entries []BaselineEn
 // baselineName is the name of a baseline file in a folder.
 const baselineName = "baseline.json"
 
-// loadCompared uses an earlier comparison as the baseline.
-func (o *Options) loadCompared() error {
+// loadComparison uses an earlier comparison as the baseline.
+func (o *Options) loadComparison() error {
 	rep, err := ReadReport(o.BaselineFile)
 	if err != nil {
 		return &sidefile.FileError{Role: sidefile.BaselineFile, Path: o.BaselineFile, Given: true, Err: err}
@@ -391,7 +391,7 @@ func (o *Options) LoadBaseline() error {
 	}
 	o.BaselineFile = safefile.InFolder(o.BaselineFile, names...)
 	if store.Base(o.BaselineFile) == DocumentName {
-		return o.loadCompared()
+		return o.loadComparison()
 	}
 	data, err := safefile.ReadFile(o.BaselineFile)
 	if err != nil && o.UpdateBaseline && errors.Is(err, os.ErrNotExist) {

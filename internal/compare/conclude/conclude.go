@@ -24,7 +24,7 @@ func Report(p *plan.Plan, opt *Options, parts []execute.Part) *record.Report {
 	rep := &record.Report{
 		Origin: opt.Origin, Args: opt.Args,
 		Profile: string(opt.Judge.Limits.Profile), NaNPolicy: string(opt.Judge.Verdict.NaN), TolMode: limits.TolModes()[opt.Judge.Mode],
-		Verdict: string(opt.Judge.Verdict.Mode), VerdictWhy: opt.Judge.Verdict.Why,
+		Verdict: string(opt.Judge.Verdict.Mode), VerdictWhy: opt.Judge.Verdict.ModeReason,
 		Standard: string(opt.Standard.Name), Listed: p.Listed,
 		Rows: p.Rows[:len(parts)],
 	}
@@ -44,11 +44,11 @@ func Report(p *plan.Plan, opt *Options, parts []execute.Part) *record.Report {
 	}
 	ranges := roundRanges(rep)
 	for i, round := range p.Rounds {
-		rep.Rounds[i].Pairing.Flow = round.AcrossFlow(producersByOperator(round.Graph, rep.Rows[ranges[i].first:ranges[i].end]), p.Rounds)
+		rep.Rounds[i].Pairing.Flow = round.AddRankFlow(producersByOperator(round.Graph, rep.Rows[ranges[i].first:ranges[i].end]), p.Rounds)
 	}
 	opt.judgeRounds(rep)
 	opt.sumUp(rep, sumsOf(rep))
-	if rep.Shard == nil && !rep.Unfinished() {
+	if rep.Shard == nil && !rep.IsUnfinished() {
 		rep.Argv = nil
 	}
 	return rep
@@ -101,7 +101,7 @@ func (o *Options) judgeRounds(rep *record.Report) {
 			end++
 		}
 		if rep.Rounds[i].Pairing.Across {
-			o.judgeAcross(rep, i, end, ranges, steps)
+			o.judgeRanksTogether(rep, i, end, ranges, steps)
 		} else {
 			round, at := &rep.Rounds[i], ranges[i]
 			o.judgeRound(round, rep.Rows[at.first:at.end], nil, steps)
@@ -124,7 +124,7 @@ func shiftRows(round *record.Round, rows []record.Row, first int) {
 func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *diagnose.Network, steps *history) {
 	defer steps.add(rows)
 	mode := o.Judge.Verdict.Mode
-	network := diagnose.Network{LaterStep: isLater(round.Step), Past: steps.past(rows), Partial: o.Pair.Ops != nil || o.Pair.Exclude != nil, Graph: round.Pairing.Flow, Within: plan.OperatorsByModule(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.Classes(), HF32: o.Judge.Verdict.HF32, Flow: o.Judge.Verdict.Flow}
+	network := diagnose.Network{LaterStep: isLater(round.Step), Past: steps.past(rows), Partial: o.Pair.Ops != nil || o.Pair.Exclude != nil, Graph: round.Pairing.Flow, Within: plan.OperatorsByModule(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.FailsOnClass(), HF32: o.Judge.Verdict.HF32, Flow: o.Judge.Verdict.Flow}
 	if across != nil {
 		network.Graph, network.Within, network.Across = across.Graph, across.Within, true
 	}

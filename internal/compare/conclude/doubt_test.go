@@ -66,12 +66,12 @@ func TestDoubtful(t *testing.T) {
 // TestDoubtfulEnds: only a few operators of a round are recomputed, whatever other rounds have.
 func TestDoubtfulEnds(t *testing.T) {
 	var rows []record.Row
-	for i := range 3 * mostDoubtful {
+	for i := range 3 * maxUndecided {
 		rows = append(rows, record.Row{Op: string(rune('A' + i)), OpType: "MatMul", Round: string(rune('0' + i%2)), Kind: string(tensor.Output), NPUPath: "x",
 			Verdict: record.Verdict{Evidence: &record.Evidence{Judged: true, Rounding: .001, Score: 2}}})
 	}
 	got := addUndecided(&record.Report{Rows: rows}, nil, nil, map[suspectedOperator]bool{})
-	if len(got) != 2*mostDoubtful || got[0] != "A" || got[1] != "B" {
-		t.Errorf("%d operators, want %d: %q", len(got), 2*mostDoubtful, got)
+	if len(got) != 2*maxUndecided || got[0] != "A" || got[1] != "B" {
+		t.Errorf("%d operators, want %d: %q", len(got), 2*maxUndecided, got)
 	}
 }

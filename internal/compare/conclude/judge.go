@@ -62,10 +62,10 @@ type Judgement struct {
 	ByLevels bool
 	Rows     []JudgedRow
 	Counts   map[record.Status]int
-	// noNumbers counts the rows whose sides are both empty, or NaN everywhere. unproven: the run could not have
+	// noNumbers counts the rows whose sides are both empty, or NaN everywhere. isUnproven: the run could not have
 	// detected a fault.
-	noNumbers int
-	unproven  bool
+	noNumbers  int
+	isUnproven bool
 	// passing counts the undecided rows that do not fail, whether or not the limits are met.
 	passing int
 	// lowCoverage: too few operators have a partner. noVerdict is the reason if rows have only
@@ -138,9 +138,9 @@ func (j *judging) add(row *record.Row, was record.Status) {
 		}
 		r.Limits = j.opt.Limits.Limits(row.RefDType, row.NPUDType, operator.Atol, operator.Rtol)
 		rejudged := j.opt.Rejudge(row, j.docMode, &r.Limits)
-		r.Status, r.Errors, r.Reasons, r.statusIfPassing, r.Total = rejudged.Status, rejudged.Errors, rejudged.Reasons, rejudged.IfPassing, row.Result.Total
+		r.Status, r.Errors, r.Reasons, r.statusIfPassing, r.Total = rejudged.Status, rejudged.Errors, rejudged.Reasons, rejudged.PassStatus, row.Result.Total
 		if j.evidence {
-			r.byEvidence(row)
+			r.applyEvidence(row)
 		}
 	}
 	j.Counts[r.Status]++
@@ -156,7 +156,7 @@ func (j *judging) setTotals() *Judgement {
 	if j.mode == limits.ByStatistics {
 		j.lowCoverage, j.noVerdict = j.doc.LowCoverage(), j.doc.Meaning.NoVerdict
 	}
-	j.unproven = j.evidence && j.doc.Meaning.CannotShowFault()
+	j.isUnproven = j.evidence && j.doc.Meaning.CannotShowFault()
 	if n := j.doc.LeftOut; n > 0 { // all of these rows passed
 		j.noNumbers = max(j.noNumbers, j.doc.Meaning.NoNumbers)
 		j.LeftOut, j.Compared = n, j.Compared+n
@@ -192,15 +192,15 @@ func (j *Judgement) Outcome(file string, exitZero bool) batch.Outcome {
 		return batch.Outcomef(batch.Nothing, "no verdict: %s", j.NoVerdict())
 	case j.lowCoverage:
 		return batch.Outcomef(batch.NotCovered, "%s has few operators with a partner", file)
-	case j.unproven:
+	case j.isUnproven:
 		return batch.Outcomef(batch.NotCovered, "the comparison proves nothing: %s", file)
 	}
 	return batch.Outcome{}
 }
 
-// byEvidence sets the status of a row from its evidence and its status under the new limits. If the limits leave the
+// applyEvidence sets the status of a row from its evidence and its status under the new limits. If the limits leave the
 // row undecided, it stays UNDECIDED unless the evidence gives the same status whether or not the limits are met.
-func (r *JudgedRow) byEvidence(row *record.Row) {
+func (r *JudgedRow) applyEvidence(row *record.Row) {
 	if row.Evidence == nil {
 		return
 	}

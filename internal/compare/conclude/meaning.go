@@ -19,10 +19,10 @@ var powers = [...]float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, recor
 
 const powerShare = 0.9
 
-// meaning returns the facts that qualify the verdict: whether it proves anything; for a verdict by evidence
+// newMeaning returns the facts that qualify the verdict: whether it proves anything; for a verdict by evidence
 // also whether the runs had equal inputs, how small a fault would have been seen, how much of the network was
 // compared, and notes.
-func meaning(rep *record.Report, s *sums) (m record.Meaning) {
+func newMeaning(rep *record.Report, s *sums) (m record.Meaning) {
 	if rep.Interrupted {
 		return m
 	}
@@ -51,9 +51,9 @@ func isProof(p *record.Power) bool {
 func (s *sums) noNumbers() lang.Sentence {
 	switch {
 	case s.nan == 0:
-		return lang.Say("%s empty", tensorsAre(s.empty))
+		return lang.Say("%s empty", tensorsAreText(s.empty))
 	case s.empty == 0:
-		return lang.Say("%s NaN everywhere on both sides", tensorsAre(s.nan))
+		return lang.Say("%s NaN everywhere on both sides", tensorsAreText(s.nan))
 	}
 	return lang.Say("%d tensors: %d empty, %d NaN everywhere on both sides", s.judged, s.empty, s.nan)
 }
@@ -156,7 +156,7 @@ func (s *sums) addPower(row int, e *record.Evidence) {
 	}
 	for i, size := range powers {
 		if e.Power.Value() <= size {
-			s.seen[i]++
+			s.detected[i]++
 		}
 	}
 }
@@ -172,8 +172,8 @@ func (s *sums) powerOf(rep *record.Report) *record.Power {
 	}
 	for i, size := range powers {
 		p.Size = size
-		p.Share = math.Floor(100*float64(s.seen[i])/float64(p.Of)) / 100
-		if float64(s.seen[i]) >= powerShare*float64(p.Of) {
+		p.Share = math.Floor(100*float64(s.detected[i])/float64(p.Of)) / 100
+		if float64(s.detected[i]) >= powerShare*float64(p.Of) {
 			break
 		}
 	}

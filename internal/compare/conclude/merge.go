@@ -148,7 +148,7 @@ func (o *Options) readRows(ctx context.Context, parts []*mergePart, rounds []mer
 		return p
 	}, func(p *mergePart) error {
 		if p.err == nil {
-			all.join(p.sums)
+			all.merge(p.sums)
 			p.sums = nil
 		}
 		return p.err

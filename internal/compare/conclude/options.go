@@ -12,8 +12,8 @@ import (
 type Options struct {
 	execute.Options
 	BaselineOptions
-	SumOptions
-	SelfOptions
+	OutcomeOptions
+	RecomputeOptions
 	// Origin and Args describe the run that made the report.
 	Origin shard.Origin
 	Args   []string

@@ -12,17 +12,17 @@ import (
 	"dumptool/internal/sidefile"
 )
 
-// SumOptions say when the command fails.
-type SumOptions struct {
+// OutcomeOptions say when the command fails.
+type OutcomeOptions struct {
 	// ExitZero suppresses failures in the outcome. Coverage is the required coverage of the
 	// reference.
 	ExitZero bool
-	Coverage Required
+	Coverage RequiredCoverage
 }
 
-// Required is the minimum share and the minimum number of reference tensors to compare; Text is
+// RequiredCoverage is the minimum share and the minimum number of reference tensors to compare; Text is
 // the user's text.
-type Required struct {
+type RequiredCoverage struct {
 	Share   float64
 	Tensors int
 	Text    string
@@ -30,7 +30,7 @@ type Required struct {
 
 // ParseRequired parses "all", a share such as 0.9 or 90%, or a number of tensors from 2 on.
 // Empty means no requirement.
-func ParseRequired(text string) (r Required, ok bool) {
+func ParseRequired(text string) (r RequiredCoverage, ok bool) {
 	r.Text = text
 	plain := strings.TrimSpace(strings.ToLower(text))
 	number, percent := strings.CutSuffix(plain, "%")
@@ -57,10 +57,10 @@ func ParseRequired(text string) (r Required, ok bool) {
 // coverage.
 func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 	failOn := o.FailOn
-	if !anyPaired(rep) { // ambiguous tensors are no failures if there is no pair at all
+	if !hasPairs(rep) { // ambiguous tensors are no failures if there is no pair at all
 		failOn = slices.DeleteFunc(slices.Clone(failOn), func(s record.Status) bool { return s == record.Ambiguous })
 	}
-	failed, compared, crashed := failures(rep, failOn), 0, 0
+	failed, compared, crashed := countFailures(rep, failOn), 0, 0
 	for _, row := range rep.All() {
 		if row.Self.IsCrashed() {
 			crashed++
@@ -83,8 +83,8 @@ func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 			lang.CountText(crashed, "output"), failed, rep.Len())
 	case failed > 0 && !o.ExitZero:
 		return batch.Outcomef(batch.Found, "%d of %d tensors failed", failed, rep.Len()).AsShown()
-	case foundInRanks(rep) > 0 && !o.ExitZero:
-		return batch.Outcomef(batch.Found, "%d findings between ranks", foundInRanks(rep)).AsShown()
+	case countRankFindings(rep) > 0 && !o.ExitZero:
+		return batch.Outcomef(batch.Found, "%d findings between ranks", countRankFindings(rep)).AsShown()
 	case rep.Baseline != nil && len(rep.Baseline.Missing) > 0:
 		return batch.Outcomef(batch.NotCovered, "%s of the baseline missing, such as %s", lang.CountText(len(rep.Baseline.Missing), "tensor"), rep.Baseline.Missing[0])
 	case c.Reference > 0 && c.Ratio() < want.Share, want.Share > 0 && compared == 0, c.Compared < want.Tensors:
@@ -129,7 +129,7 @@ func NothingCompared(rep *record.Report, rounds plan.Rounds) batch.Outcome {
 	nothingf := func(en string, args ...any) batch.Outcome { return nothing(lang.Say(en, args...)) }
 	switch {
 	case ambiguous > 0 && ambiguous+skipped == rep.Len():
-		return nothingf("%s AMBIGUOUS: each has several partners", tensorsAre(ambiguous)).
+		return nothingf("%s AMBIGUOUS: each has several partners", tensorsAreText(ambiguous)).
 			WithHint("--map-node-dict pairs the operators")
 	case len(c.RefOnly) > 0 && len(c.NPUOnly) > 0:
 		near := slices.MinFunc(c.NPUOnly[:min(len(c.NPUOnly), comparedNames)], func(a, b string) int { return lang.Distance(c.RefOnly[0], a) - lang.Distance(c.RefOnly[0], b) })
@@ -149,8 +149,8 @@ func NothingCompared(rep *record.Report, rounds plan.Rounds) batch.Outcome {
 	return nothing(unpaired)
 }
 
-// failures counts the failing rows that no other failure damaged; with a baseline only new failures and worse ones.
-func failures(rep *record.Report, failOn []record.Status) int {
+// countFailures counts the failing rows that no other failure damaged; with a baseline only new failures and worse ones.
+func countFailures(rep *record.Report, failOn []record.Status) int {
 	n := 0
 	for _, row := range rep.All() {
 		fails := slices.Contains(failOn, row.Status) || row.Common != nil && slices.Contains(failOn, record.Rows)
@@ -161,7 +161,7 @@ func failures(rep *record.Report, failOn []record.Status) int {
 	return n
 }
 
-func tensorsAre(n int) lang.Text {
+func tensorsAreText(n int) lang.Text {
 	if n == 1 {
 		return lang.Text{EN: "the only tensor is"}
 	}

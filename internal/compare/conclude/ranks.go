@@ -26,15 +26,15 @@ func JudgeRanks(ctx context.Context, p *plan.Plan, o *Options, rep *record.Repor
 		return nil
 	}
 	if o.Shard.IsSharded() {
-		return keepMaps(p, rep)
+		return storeMaps(p, rep)
 	}
 	run := p.Sharding.Run
-	summands, err := summands(ctx, p, o, rep)
+	summands, err := findWrongSummands(ctx, p, o, rep)
 	if err != nil {
 		return err
 	}
 	judged, err := run.Judge(ctx, ranks.Options{Version: o.Version, Workers: o.Workers, Groups: o.Groups, Distance: weightErrors(rep),
-		Others: slices.Concat(run.Misplaced(p.Sharding.Given), origins(run, rep), summands)})
+		Others: slices.Concat(run.Misplaced(p.Sharding.Given), findOrigins(run, rep), summands)})
 	if err != nil {
 		return err
 	}
@@ -49,9 +49,9 @@ func JudgeRanks(ctx context.Context, p *plan.Plan, o *Options, rep *record.Repor
 	return nil
 }
 
-// origins returns the operators in which an error begins, and the operators whose integers differ: these may be
+// findOrigins returns the operators in which an error begins, and the operators whose integers differ: these may be
 // routers that sent tokens to other experts than in the reference.
-func origins(run *ranks.Run, rep *record.Report) (found []*ranks.Finding) {
+func findOrigins(run *ranks.Run, rep *record.Report) (found []*ranks.Finding) {
 	rounds := coordinatesByName(rep)
 	for _, row := range rep.All() {
 		at, op := rounds[row.Round], row.NPUName()
@@ -92,18 +92,18 @@ func countLocated(rep *record.Report) *ranks.LocatedCount {
 	return n
 }
 
-// keepMaps stores the maps of tensors to parts of the reference in the report of a shard.
-func keepMaps(p *plan.Plan, rep *record.Report) (err error) {
-	unjudged := p.Sharding.Run.Unjudged()
+// storeMaps stores the maps of tensors to parts of the reference in the report of a shard.
+func storeMaps(p *plan.Plan, rep *record.Report) (err error) {
+	unjudged := p.Sharding.Run.NewReport()
 	unjudged.Located, unjudged.Maps = countLocated(rep), unshard.FoldMaps(p.Sharding.Maps)
 	rep.Ranks, err = json.Marshal(unjudged)
 	return err
 }
 
-// summands returns the operators that computed a wrong summand: where an error begins in a sum over ranks, or the sum
-// uses all of its expected error, the operators of all ranks whose results are summed are recomputed from their own
-// inputs. A sum is smaller than its summands, so its expected error hides large errors.
-func summands(ctx context.Context, p *plan.Plan, o *Options, rep *record.Report) (all []*ranks.Finding, err error) {
+// findWrongSummands returns the operators that computed a wrong summand: where an error begins in a sum over ranks,
+// or the sum uses all of its expected error, the operators of all ranks whose results are summed are recomputed from
+// their own inputs. A sum is smaller than its summands, so its expected error hides large errors.
+func findWrongSummands(ctx context.Context, p *plan.Plan, o *Options, rep *record.Report) (all []*ranks.Finding, err error) {
 	sharded := p.ShardedSteps()
 	var names []string
 	for _, row := range rep.All() {
@@ -115,7 +115,7 @@ func summands(ctx context.Context, p *plan.Plan, o *Options, rep *record.Report)
 		}
 		rank, _ := strconv.Atoi(row.At.Rank)
 		for _, from := range s.Reads[plan.CallAt{Rank: rank, Name: row.NPUName()}] {
-			if !slices.Contains(names, from.Name) && len(names) < mostSuspects {
+			if !slices.Contains(names, from.Name) && len(names) < maxSuspects {
 				names = append(names, from.Name)
 			}
 		}
@@ -168,8 +168,8 @@ func weightErrors(rep *record.Report) func(dumpdir.Coordinates, string) (float64
 	}
 }
 
-// foundInRanks counts the findings between ranks.
-func foundInRanks(rep *record.Report) int {
+// countRankFindings counts the findings between ranks.
+func countRankFindings(rep *record.Report) int {
 	if rep.Ranks == nil {
 		return 0
 	}
@@ -199,9 +199,9 @@ func coordinatesByName(rep *record.Report) map[string]dumpdir.Coordinates {
 	return all
 }
 
-// judgeAcross judges the rounds from index from to end, all ranks of a step, together: the data flow from an error to
-// the tensors that it damages crosses ranks.
-func (o *Options) judgeAcross(rep *record.Report, from, end int, ranges []rowRange, steps *history) {
+// judgeRanksTogether judges the rounds from index from to end, all ranks of a step, together: the data flow from an
+// error to the tensors that it damages crosses ranks.
+func (o *Options) judgeRanksTogether(rep *record.Report, from, end int, ranges []rowRange, steps *history) {
 	rounds := rep.Rounds[from:end]
 	first, last := len(rep.Rows), 0
 	merged := record.Round{Findings: record.NoFindings(), OrderKnown: true, At: record.At{Step: rounds[0].Step}}
@@ -216,7 +216,7 @@ func (o *Options) judgeAcross(rep *record.Report, from, end int, ranges []rowRan
 			merged.GraphSource = r.GraphSource
 		}
 		for op, sources := range r.Pairing.Flow {
-			network.Graph[diagnose.Key(op, r.Name)] = withKeys(sources, r.Name)
+			network.Graph[diagnose.Key(op, r.Name)] = keySources(sources, r.Name)
 		}
 		for op, inside := range plan.OperatorsByModule(rep.Rows[at.first:at.end]) {
 			for _, name := range inside {
@@ -241,8 +241,8 @@ func (o *Options) judgeAcross(rep *record.Report, from, end int, ranges []rowRan
 	}
 }
 
-// withKeys returns sources with keys, which include the round, as the names of their operators.
-func withKeys(sources []record.Source, round string) []record.Source {
+// keySources returns sources with keys, which include the round, as the names of their operators.
+func keySources(sources []record.Source, round string) []record.Source {
 	all := make([]record.Source, len(sources))
 	for i, s := range sources {
 		operatorRound := round

@@ -10,11 +10,11 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// computeReference recomputes operators of the reference for rows that differ although recomputation shows that the
+// recomputeReference recomputes operators of the reference for rows that differ although recomputation shows that the
 // operator of the NPU is right. If the operator of the reference is right, too, the operator amplified the errors of
-// its inputs, or has other attributes: then computeReference judges the rounds again, and more is true. An unreadable input leaves a row as it
-// is.
-func (a *recomputation) computeReference(ctx context.Context) (more bool, err error) {
+// its inputs, or has other attributes: then computeReference judges the rounds again, and more is true. An unreadable
+// input leaves a row as it is.
+func (a *recomputation) recomputeReference(ctx context.Context) (more bool, err error) {
 	var rows []*record.Row
 	var names []string
 	for _, row := range a.rep.All() {
@@ -27,7 +27,7 @@ func (a *recomputation) computeReference(ctx context.Context) (more bool, err er
 	}
 	found, _, err := a.opt.recomputeOperators(ctx, a.Plan, false, names, nil)
 	if err == nil {
-		err = a.computeGolden(ctx, rows, found)
+		err = a.recomputeGolden(ctx, rows, found)
 	}
 	if err != nil {
 		a.rep.Interrupted = ctx.Err() != nil
@@ -51,10 +51,10 @@ func (a *recomputation) computeReference(ctx context.Context) (more bool, err er
 	return more, nil
 }
 
-// computeGolden recomputes the operators of rows whose reference holds outputs only, and adds their judgements to
+// recomputeGolden recomputes the operators of rows whose reference holds outputs only, and adds their judgements to
 // found. Each input is the reference's tensor that corresponds to the input on the NPU, or the NPU's tensor if no dumped
 // operator produced the input. The attributes are the attributes on the NPU.
-func (a *recomputation) computeGolden(ctx context.Context, rows []*record.Row, found map[record.OutputAt]*record.RecomputedOutput) error {
+func (a *recomputation) recomputeGolden(ctx context.Context, rows []*record.Row, found map[record.OutputAt]*record.RecomputedOutput) error {
 	operators := map[suspectedOperator]bool{}
 	var names []string
 	for _, row := range rows {
@@ -81,7 +81,7 @@ func (a *recomputation) computeGolden(ctx context.Context, rows []*record.Row, f
 			}
 		}
 		if len(rows) > 0 {
-			a.replace(op, rows)
+			a.replaceInputs(op, rows)
 		}
 	})
 	for _, row := range outputs {
@@ -92,9 +92,9 @@ func (a *recomputation) computeGolden(ctx context.Context, rows []*record.Row, f
 	return err
 }
 
-// replace replaces the tensors of an operator of the NPU by the reference's tensors. rows are its outputs. The outputs
-// of the reference may be as inexact as the NPU's type: an input of the NPU is rounded to it.
-func (a *recomputation) replace(op *dumpdir.Op, rows []*record.Row) {
+// replaceInputs replaces the tensors of an operator of the NPU by the reference's tensors. rows are its outputs. The
+// outputs of the reference may be as inexact as the NPU's type: an input of the NPU is rounded to it.
+func (a *recomputation) replaceInputs(op *dumpdir.Op, rows []*record.Row) {
 	for i := range op.Tensors {
 		t := &op.Tensors[i]
 		switch t.Kind {

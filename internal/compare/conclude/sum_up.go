@@ -28,10 +28,10 @@ func (o *Options) sumUp(rep *record.Report, s *sums) {
 		}
 	}
 	rep.Count()
-	rep.Effective = s.held.name()
+	rep.Effective = s.heldType.name()
 	setCoverage(rep, s)
 	setFindings(rep)
-	rep.Meaning = meaning(rep, s)
+	rep.Meaning = newMeaning(rep, s)
 	rep.Warnings = o.warnings(rep)
 	if b := o.Baseline; b != nil && !rep.Interrupted {
 		rep.Baseline = b.compare(rep, &o.Pair, o.Slack)
@@ -56,7 +56,7 @@ func setFindings(rep *record.Report) {
 
 // sums has the totals over all rows.
 type sums struct {
-	held heldType
+	heldType heldType
 	// requested and compared are hashes of the names of reference tensors: the tensors to compare, and the compared
 	// tensors.
 	requested, compared [][sha256.Size]byte
@@ -67,7 +67,7 @@ type sums struct {
 	inputs             record.Inputs
 	kinds              map[string]int // number by kind of evidence
 	power              record.Power
-	seen               [len(powers)]int
+	detected           [len(powers)]int
 	deepest            int         // index of the row
 	rounded            *record.Row // the first input that only one side holds in a coarser type, nil without one
 }
@@ -89,7 +89,7 @@ func sumsOf(rep *record.Report) *sums {
 
 // add adds the row at index i of the report.
 func (s *sums) add(i int, row *record.Row) {
-	s.held.add(row)
+	s.heldType.add(row)
 	s.addTensor(row)
 	if row.Judged() {
 		s.judged++
@@ -132,9 +132,9 @@ func (s *sums) addTensor(row *record.Row) {
 	}
 }
 
-// join adds the sums of another part of the rows.
-func (s *sums) join(o *sums) {
-	s.held.join(&o.held)
+// merge adds the sums of another part of the rows.
+func (s *sums) merge(o *sums) {
+	s.heldType.merge(&o.heldType)
 	s.requested, s.compared = append(s.requested, o.requested...), append(s.compared, o.compared...)
 	maps.Copy(s.refOps, o.refOps)
 	maps.Copy(s.npuOps, o.npuOps)
@@ -145,8 +145,8 @@ func (s *sums) join(o *sums) {
 		s.kinds[kind] += n
 	}
 	s.power.Of, s.power.Judged, s.deepest = s.power.Of+o.power.Of, s.power.Judged+o.power.Judged, max(s.deepest, o.deepest)
-	for i, n := range o.seen {
-		s.seen[i] += n
+	for i, n := range o.detected {
+		s.detected[i] += n
 	}
 	s.rounded = cmp.Or(s.rounded, o.rounded)
 }
@@ -154,7 +154,7 @@ func (s *sums) join(o *sums) {
 // heldType is the common type of the values in float32 arrays of values in a coarser type. isKnown: there are such
 // arrays; differs: their types differ.
 type heldType struct {
-	held             string
+	typeName         string
 	isKnown, differs bool
 }
 
@@ -163,16 +163,16 @@ func (h *heldType) add(row *record.Row) {
 	if n == nil || n.Grid == nil || n.MayHold(tensor.Float16) || n.MayHold(tensor.BFloat16) {
 		return
 	}
-	h.join(&heldType{held: row.Type, isKnown: true})
+	h.merge(&heldType{typeName: row.Type, isKnown: true})
 }
 
-// join adds the type of other rows.
-func (h *heldType) join(other *heldType) {
+// merge adds the type of other rows.
+func (h *heldType) merge(other *heldType) {
 	if !other.isKnown {
 		return
 	}
-	h.differs = h.differs || other.differs || h.isKnown && h.held != other.held
-	h.held, h.isKnown = other.held, true
+	h.differs = h.differs || other.differs || h.isKnown && h.typeName != other.typeName
+	h.typeName, h.isKnown = other.typeName, true
 }
 
 // name returns the common type of all rows, empty if they differ.
@@ -180,11 +180,11 @@ func (h *heldType) name() string {
 	if h.differs {
 		return ""
 	}
-	return h.held
+	return h.typeName
 }
 
-// setCoverage sets the coverage. A tensor of the reference counts once, even if it was compared in several rounds; skipped
-// tensors do not count.
+// setCoverage sets the coverage. A tensor of the reference counts once, even if it was compared in several rounds;
+// skipped tensors do not count.
 func setCoverage(rep *record.Report, s *sums) {
 	c := &rep.Coverage
 	*c = record.Coverage{Unused: c.Unused}
@@ -283,8 +283,8 @@ func (o *Options) warnings(rep *record.Report) []lang.Sentence {
 	if differing > 0 {
 		all = append(all, lang.Say("arguments other than tensors differ (%d): %s", differing, first))
 	}
-	all = append(all, o.notTransposed(rep)...)
-	all = append(all, aboutFiles(rep)...)
+	all = append(all, o.warnOfUnusedTransposes(rep)...)
+	all = append(all, fileWarnings(rep)...)
 	if !rep.Interrupted {
 		for _, row := range rep.All() {
 			if !row.Undiagnosed.IsZero() {
@@ -294,14 +294,14 @@ func (o *Options) warnings(rep *record.Report) []lang.Sentence {
 	}
 	for i := range rep.Rounds {
 		if rep.Rounds[i].Unfit {
-			all = append(all, lang.Say("the graph (%s) does not fit the data: with its edges too many operators would be origins. The verdict does not use it", rep.Rounds[i].GraphSource))
+			all = append(all, lang.Say("the graph (%s) does not fit the data and is not used: with its edges, too many operators would be origins of errors", rep.Rounds[i].GraphSource))
 		}
 	}
 	return append(all, rep.Listed.OfOptions...)
 }
 
-// aboutFiles returns the warnings of the rows about their files.
-func aboutFiles(rep *record.Report) []lang.Sentence {
+// fileWarnings returns the warnings of the rows about their files.
+func fileWarnings(rep *record.Report) []lang.Sentence {
 	var all []lang.Sentence
 	for _, row := range rep.All() {
 		all = append(all, row.Warnings...)
@@ -309,9 +309,9 @@ func aboutFiles(rep *record.Report) []lang.Sentence {
 	return tensorfile.FirstWarnings(all)
 }
 
-// notTransposed warns of operators named in --transpose that no row has.
-func (o *Options) notTransposed(rep *record.Report) (warnings []lang.Sentence) {
-	if rep.CutShort() || len(o.Shape.Transpose) == 0 {
+// warnOfUnusedTransposes warns of operators named in --transpose that no row has.
+func (o *Options) warnOfUnusedTransposes(rep *record.Report) (warnings []lang.Sentence) {
+	if rep.IsCutShort() || len(o.Shape.Transpose) == 0 {
 		return nil
 	}
 	found := map[string]bool{}
@@ -326,7 +326,7 @@ func (o *Options) notTransposed(rep *record.Report) (warnings []lang.Sentence) {
 	return warnings
 }
 
-// anyPaired reports whether any row has both sides, compared or not.
-func anyPaired(rep *record.Report) bool {
+// hasPairs reports whether any row has both sides, compared or not.
+func hasPairs(rep *record.Report) bool {
 	return rep.Any(func(r *record.Row) bool { return r.Compared() || r.RefFile != "" && r.NPUFile != "" })
 }

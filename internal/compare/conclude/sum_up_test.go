@@ -18,10 +18,10 @@ func TestUnprovenOutcome(t *testing.T) {
 	if o := (&Options{}).Outcome(rep); o.Kind != batch.NotCovered {
 		t.Errorf("unproven: %v %s", o.Kind, o.Text)
 	}
-	if o := (&Options{SumOptions: SumOptions{Coverage: Required{Text: "0"}}}).Outcome(rep); o.Kind != batch.Done {
+	if o := (&Options{OutcomeOptions: OutcomeOptions{Coverage: RequiredCoverage{Text: "0"}}}).Outcome(rep); o.Kind != batch.Done {
 		t.Errorf("with coverage 0: %v %s", o.Kind, o.Text)
 	}
-	j := &Judgement{Counts: map[record.Status]int{record.Pass: 1}, Compared: 1, unproven: true}
+	j := &Judgement{Counts: map[record.Status]int{record.Pass: 1}, Compared: 1, isUnproven: true}
 	if o := j.Outcome("compare.json", false); o.Kind != batch.NotCovered {
 		t.Errorf("judge: %v %s", o.Kind, o.Text)
 	}

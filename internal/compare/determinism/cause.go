@@ -24,7 +24,7 @@ type Cause string
 
 // The causes. "Right" means: recomputation from the run's own inputs confirms the output.
 const (
-	// SumOrder: the inputs agree, the operator adds, and it is right in every run.
+	// SumOrder: the inputs agree, the operator has sums, and its output is right in every run.
 	SumOrder Cause = "SUM_ORDER"
 	// RoundingStep is a SumOrder of at most 1 ulp in a type with fewer bits than float32: the sums lie on
 	// both sides of a rounding tie.
@@ -36,8 +36,8 @@ const (
 	Inherited Cause = "INHERITED"
 	// Input: the input differs, and no earlier output differs.
 	Input Cause = "INPUT"
-	// Fault: the operator is right in some runs only, or its inputs agree and it differs although it
-	// adds nothing, in a single bit of a float32 tensor, or by more than any order of sums gives.
+	// Fault: the operator is right in some runs only; or its inputs agree and its output differs although the
+	// operator has no sums, or in a single bit of a float32 tensor, or by more than the order of sums explains.
 	Fault Cause = "FAULT"
 	// Unknown: the inputs were not dumped, or the operator cannot be computed.
 	Unknown Cause = "UNKNOWN"
@@ -51,11 +51,11 @@ const (
 	// singleFraction is the number of fraction bits of float32, fewestUnused how many of them float16 and coarser types
 	// leave unused.
 	singleFraction, fewestUnused = 23, 13
-	// roundoffJump is the largest Drift.jump that roundoff explains. Inputs with at most roundoffSteps Drift.steps differ by
-	// roundoff, which changes no output by more than the share roundoffShare of the largest.
+	// roundoffJump is the largest Drift.jump that roundoff explains. Inputs with at most roundoffSteps Drift.steps
+	// differ by roundoff, which changes no output by more than the share roundoffShare of the largest.
 	roundoffJump, roundoffSteps, roundoffShare = 64, 8, 0.25
-	// roughness and narrowRoughness are the ratios of the largest errors of two runs from which no order of sums explains
-	// them. In types with fewer bits than float32 most of the error is the rounding of the result, in any order.
+	// No order of sums explains two runs whose largest errors have at least the ratio roughness, or narrowRoughness in
+	// types with fewer bits than float32, where most of the error is the rounding of the result.
 	roughness, narrowRoughness = 16, 2
 )
 
@@ -70,9 +70,9 @@ func (r *Row) call() call { return call{r.Round, r.Op, r.Execution} }
 // isInput reports whether the tensor is an input of its operator.
 func (r *Row) isInput() bool { return tensor.Kind(r.Kind).IsInput() }
 
-// recomputed has the results of recomputing the outputs of a run.
-type recomputed struct {
-	selves map[record.OutputAt]*record.RecomputedOutput
+// recomputedRun has the results of recomputing the outputs of a run.
+type recomputedRun struct {
+	outputs map[record.OutputAt]*record.RecomputedOutput
 	// communications maps the names of communications to whether they are right; empty unless all
 	// communications of the run were judged.
 	communications map[string]bool
@@ -87,11 +87,11 @@ func (d *Report) explain(ctx context.Context, opt *Options) error {
 		switch {
 		case r.isInput():
 			inputs[r.call()] = append(inputs[r.call()], r)
-		case r.Differs() && !r.isTable() && len(names) < mostExplained:
+		case r.Differs() && !r.lacksElements() && len(names) < mostExplained:
 			names[r.Op] = true
 		}
 	}
-	var runs []recomputed
+	var runs []recomputedRun
 	if len(names) > 0 && len(inputs) > 0 {
 		for _, path := range d.Runs {
 			one, err := d.recompute(ctx, opt, path, names)
@@ -102,18 +102,18 @@ func (d *Report) explain(ctx context.Context, opt *Options) error {
 		}
 		d.Recomputed = true
 	}
-	made := map[string]bool{} // contents of earlier differing outputs
+	made := map[string]bool{} // contentsKey of earlier differing outputs
 	for i := range d.Rows {
 		switch r := &d.Rows[i]; {
 		case !r.Differs():
-		case r.isTable():
+		case r.lacksElements():
 			r.Cause, r.Why = Unknown, lang.Say("only statistics were dumped")
 		case !r.isInput():
 			if r.Cause, r.Why = r.cause(inputs[r.call()], runs); d.Recomputed && !names[r.Op] {
-				r.Cause, r.Why = Unknown, lang.Say("it was not computed again: %d earlier operators differ", mostExplained)
+				r.Cause, r.Why = Unknown, lang.Say("not recomputed: only the first %d differing operators are", mostExplained)
 			}
-			made[r.contents()] = true
-		case made[r.contents()]:
+			made[r.contentsKey()] = true
+		case made[r.contentsKey()]:
 			r.Cause, r.Why = Inherited, lang.Say("an earlier operator computed it")
 		case len(made) == 0:
 			r.Cause, r.Why = Input, lang.Say("no earlier output differs")
@@ -125,13 +125,13 @@ func (d *Report) explain(ctx context.Context, opt *Options) error {
 	return nil
 }
 
-// isTable reports whether some run has no elements of the tensor.
-func (r *Row) isTable() bool {
+// lacksElements reports whether some run has no elements of the tensor.
+func (r *Row) lacksElements() bool {
 	return slices.ContainsFunc(r.Drifts, func(drift Drift) bool { return drift.Table })
 }
 
-// contents returns a key of the tensor's contents in all runs.
-func (r *Row) contents() string {
+// contentsKey returns a key of the tensor's contents in all runs.
+func (r *Row) contentsKey() string {
 	var key strings.Builder
 	for i := range r.Drifts {
 		key.WriteString(r.Drifts[i].contentKey() + " ")
@@ -152,8 +152,8 @@ func (d *Drift) contentKey() string {
 }
 
 // recompute computes operators of a run again from their inputs.
-func (d *Report) recompute(ctx context.Context, opt *Options, path string, names map[string]bool) (recomputed, error) {
-	var all recomputed
+func (d *Report) recompute(ctx context.Context, opt *Options, path string, names map[string]bool) (recomputedRun, error) {
+	var all recomputedRun
 	run, err := check.OpenRun(ctx, path, opt.Files, dumpdir.Options{IR: opt.IR})
 	if err != nil {
 		return all, err
@@ -163,7 +163,7 @@ func (d *Report) recompute(ctx context.Context, opt *Options, path string, names
 		return all, err
 	}
 	var unread []lang.Sentence
-	all.selves, unread, err = check.RecomputeOperators(ctx, run, checking, func(dumpdir.Coordinates) bool { return false })
+	all.outputs, unread, err = check.RecomputeOperators(ctx, run, checking, func(dumpdir.Coordinates) bool { return false })
 	if err != nil {
 		return all, err
 	}
@@ -199,21 +199,21 @@ func (d *Report) recompute(ctx context.Context, opt *Options, path string, names
 // evidence has the results of recomputing an output in all runs.
 type evidence struct {
 	wrong, right, within []string // runs; within: computed again and not wrong, maybe with wide bounds
-	// adds: the order of additions may change the output.
-	adds bool
-	// rough is the largest error of the runs with elements beyond the bound of float32 sums, exact of the other runs,
-	// both relative to the bound of any unit; 0 for no such run.
-	rough, exact float64
+	// hasSums: the order of additions may change the output.
+	hasSums bool
+	// largestRough is the largest error of the runs with elements beyond the bound of float32 sums, exact of the
+	// other runs, both relative to the bound of any unit; 0 for no such run.
+	largestRough, largestExact float64
 }
 
 // evidence collects the results of recomputing an output.
-func (r *Row) evidence(runs []recomputed) (e evidence) {
+func (r *Row) evidence(runs []recomputedRun) (e evidence) {
 	for i := range r.Drifts {
 		drift := &r.Drifts[i]
 		if drift.File == nil {
 			continue
 		}
-		self := runs[i].selves[record.OutputAt{File: r.paths[i], Op: r.Op, Output: r.Output}]
+		self := runs[i].outputs[record.OutputAt{File: r.paths[i], Op: r.Op, Output: r.Output}]
 		isRight, isCommunication := runs[i].communications[r.Op]
 		switch {
 		case isCommunication && isRight, self.IsRight():
@@ -224,24 +224,24 @@ func (r *Row) evidence(runs []recomputed) (e evidence) {
 		if isRight || self.IsWithinBounds() {
 			e.within = append(e.within, drift.Run)
 		}
-		e.adds = e.adds || isCommunication || self != nil && self.Adds
+		e.hasSums = e.hasSums || isCommunication || self != nil && self.Adds
 		switch {
 		case self == nil:
 		case self.Beyond > 0:
-			e.rough = max(e.rough, self.Worst)
+			e.largestRough = max(e.largestRough, self.Worst)
 		default:
-			e.exact = max(e.exact, self.Worst)
+			e.largestExact = max(e.largestExact, self.Worst)
 		}
 	}
 	return e
 }
 
 // cause returns the cause of a differing output, with the reason. inputs are the inputs of its operator.
-func (r *Row) cause(inputs []*Row, runs []recomputed) (Cause, lang.Sentence) {
+func (r *Row) cause(inputs []*Row, runs []recomputedRun) (Cause, lang.Sentence) {
 	if len(inputs) == 0 || len(runs) == 0 {
 		return Unknown, lang.Say("its inputs were not dumped")
 	}
-	e, worst, files := r.evidence(runs), r.largestDrift(), r.files()
+	e, worst, files := r.evidence(runs), r.largestDrift(), r.runCount()
 	differ := slices.ContainsFunc(inputs, (*Row).Differs)
 	// the operators in a module round their results too: one step there may be many steps of the output
 	rounds := msprobe.IsModule(r.Op) && len(e.within) < files
@@ -258,12 +258,12 @@ func (r *Row) cause(inputs []*Row, runs []recomputed) (Cause, lang.Sentence) {
 		return Unknown, lang.Say("wrong result from its own inputs in every run: see 'dumptool check'")
 	case len(e.right) > 0 && len(e.within) < files && !differ:
 		return Fault, lang.Say("equal inputs, but the result is right in %s only", strings.Join(e.right, ", "))
-	case !differ && len(e.within) == files && !e.adds:
+	case !differ && len(e.within) == files && !e.hasSums:
 		return Fault, lang.Say("equal inputs, and the operator has no sums")
-	case len(e.within) == files && e.exact > 0 && (e.rough > roughness*e.exact || worst.isNarrow() && e.rough > narrowRoughness*e.exact):
+	case len(e.within) == files && e.largestExact > 0 && (e.largestRough > roughness*e.largestExact || worst.isNarrow() && e.largestRough > narrowRoughness*e.largestExact):
 		return Fault, lang.Say("some runs differ by more than any order of float32 sums explains")
 	case len(e.right) < files:
-		return Unknown, lang.Say("it cannot be computed again in every run")
+		return Unknown, lang.Say("the operator cannot be recomputed in every run")
 	case differ:
 		return Inherited, lang.Say("right result from its own inputs in every run")
 	case worst.isNarrow() && r.ULP() <= 1:
@@ -272,8 +272,8 @@ func (r *Row) cause(inputs []*Row, runs []recomputed) (Cause, lang.Sentence) {
 	return SumOrder, lang.Say("equal inputs, sums in another order: %g ulp", r.ULP())
 }
 
-// files counts the runs that have the tensor.
-func (r *Row) files() (n int) {
+// runCount counts the runs that have the tensor.
+func (r *Row) runCount() (n int) {
 	for _, drift := range r.Drifts {
 		if drift.File != nil {
 			n++
@@ -293,9 +293,9 @@ func (r *Row) largestDrift() *Drift {
 	return worst
 }
 
-// isFlip reports whether a single bit differs by a distance at which a sum in another order changes other elements too:
-// the fewer elements, the larger it has to be. Types with fewer bits than float32 hide the roundoff of float32 sums in all
-// elements but the smallest.
+// isFlip reports whether the difference is a flipped bit: a single bit differs, and roundoff of that size would have
+// changed other elements too. The fewer elements, the larger the difference must be. Types with fewer bits than float32
+// hide the roundoff of float32 sums in all elements except the smallest.
 func (d *Drift) isFlip() bool {
 	distance := d.steps
 	if d.isNarrow() {
@@ -330,8 +330,8 @@ func (r *Row) ULP() (worst float64) {
 	return worst
 }
 
-// group groups the runs by their contents in all rows.
-func (d *Report) group() (groups [][]string) {
+// groupRuns groups the runs by their contents in all rows.
+func (d *Report) groupRuns() (groups [][]string) {
 	keys := make([]strings.Builder, len(d.Runs))
 	for i := range d.Rows {
 		for run := range d.Rows[i].Drifts {

@@ -44,15 +44,15 @@ func TestCause(t *testing.T) {
 		{"no inputs", "Torch.f.0.forward", sum, sum, nil, Drift{}, 1, Unknown, "its inputs were not dumped"},
 		{"drawn", "Functional.dropout.0.forward", nil, nil, []*Row{equal}, Drift{}, 9, Random, "its output is random"},
 		{"drawn, and wrong in one run", "Functional.dropout.0.forward", sum, wrong, []*Row{equal}, Drift{}, 9, Fault, "wrong result from its own inputs in b, right in a"},
-		{"drawn from other inputs", "Functional.dropout.0.forward", nil, nil, []*Row{other}, Drift{}, 9, Unknown, "it cannot be computed again in every run"},
+		{"drawn from other inputs", "Functional.dropout.0.forward", nil, nil, []*Row{other}, Drift{}, 9, Unknown, "the operator cannot be recomputed in every run"},
 		{"wrong in one run", "Torch.f.0.forward", sum, wrong, []*Row{equal}, Drift{}, 9, Fault, "wrong result from its own inputs in b, right in a"},
 		{"wrong in one run, other inputs", "Torch.f.0.forward", wrong, sum, []*Row{other}, Drift{}, 9, Fault, "wrong result from its own inputs in a, right in b"},
 		{"wrong in both runs", "Torch.f.0.forward", wrong, wrong, []*Row{equal}, Drift{}, 9, Unknown, "wrong result from its own inputs in every run: see 'dumptool check'"},
 		{"wrong in one run, wide bounds in the other", "Torch.f.0.forward", wide, wrong, []*Row{equal}, Drift{}, 9, Fault, "wrong result from its own inputs in b, right in a"},
-		{"wide bounds in one run", "Torch.f.0.forward", sum, wide, []*Row{equal, other}, Drift{}, 9, Unknown, "it cannot be computed again in every run"},
+		{"wide bounds in one run", "Torch.f.0.forward", sum, wide, []*Row{equal, other}, Drift{}, 9, Unknown, "the operator cannot be recomputed in every run"},
 		{"right in one run", "Torch.f.0.forward", sum, nil, []*Row{equal}, Drift{}, 9, Fault, "equal inputs, but the result is right in a only"},
-		{"right in one run, other inputs", "Torch.f.0.forward", sum, nil, []*Row{equal, other}, Drift{}, 9, Unknown, "it cannot be computed again in every run"},
-		{"wrong or unknown", "Torch.f.0.forward", wrong, nil, []*Row{equal}, Drift{}, 9, Unknown, "it cannot be computed again in every run"},
+		{"right in one run, other inputs", "Torch.f.0.forward", sum, nil, []*Row{equal, other}, Drift{}, 9, Unknown, "the operator cannot be recomputed in every run"},
+		{"wrong or unknown", "Torch.f.0.forward", wrong, nil, []*Row{equal}, Drift{}, 9, Unknown, "the operator cannot be recomputed in every run"},
 		{"other inputs", "Torch.f.0.forward", right, right, []*Row{equal, other}, Drift{}, 9, Inherited, "right result from its own inputs in every run"},
 		{"one bit", "Torch.f.0.forward", sum, sum, []*Row{equal}, flip(1000, 23, 0, 64), 64, Fault, "equal inputs, one bit of element 1 differs"},
 		{"one bit, wide bounds", "Torch.f.0.forward", wide, wide, []*Row{equal}, flip(1000, 23, 0, 64), 64, Fault, "equal inputs, one bit of element 1 differs"},
@@ -65,12 +65,12 @@ func TestCause(t *testing.T) {
 		{"one bit of a small element of bfloat16", "Torch.f.0.forward", sum, sum, []*Row{equal}, flip(1000, 7, 0, 0x1p-10), 8, SumOrder, "equal inputs, sums in another order: 8 ulp"},
 		{"one bit of an element of bfloat16", "Torch.f.0.forward", sum, sum, []*Row{equal}, flip(1000, 7, 0, 0x1p-9), 8, Fault, "equal inputs, one bit of element 1 differs"},
 		{"one element far off, not computed again", "Torch.f.0.forward", nil, nil, []*Row{equal}, Drift{jump: 65}, 9, Fault, "some elements differ by more than any order of sums explains, most do not"},
-		{"one element a little off, not computed again", "Torch.f.0.forward", nil, nil, []*Row{equal}, Drift{jump: 64}, 9, Unknown, "it cannot be computed again in every run"},
+		{"one element a little off, not computed again", "Torch.f.0.forward", nil, nil, []*Row{equal}, Drift{jump: 64}, 9, Unknown, "the operator cannot be recomputed in every run"},
 		{"one element far off, and right", "Torch.f.0.forward", sum, sum, []*Row{equal}, Drift{jump: 65}, 9, SumOrder, "equal inputs, sums in another order: 9 ulp"},
 		{"far off, near inputs", "Torch.f.0.forward", nil, nil, []*Row{near}, Drift{fraction: 7, jump: 65, steps: 33}, 9, Fault, "some elements differ by more than any order of sums explains, most do not"},
-		{"a quarter off, near inputs", "Torch.f.0.forward", nil, nil, []*Row{near}, Drift{fraction: 7, jump: 65, steps: 32}, 9, Unknown, "it cannot be computed again in every run"},
-		{"far off, other inputs", "Torch.f.0.forward", nil, nil, []*Row{near, other}, Drift{fraction: 7, jump: 65, steps: 33}, 9, Unknown, "it cannot be computed again in every run"},
-		{"far off, other indexes", "Torch.f.0.forward", nil, nil, []*Row{near, index}, Drift{fraction: 7, jump: 65, steps: 33}, 9, Unknown, "it cannot be computed again in every run"},
+		{"a quarter off, near inputs", "Torch.f.0.forward", nil, nil, []*Row{near}, Drift{fraction: 7, jump: 65, steps: 32}, 9, Unknown, "the operator cannot be recomputed in every run"},
+		{"far off, other inputs", "Torch.f.0.forward", nil, nil, []*Row{near, other}, Drift{fraction: 7, jump: 65, steps: 33}, 9, Unknown, "the operator cannot be recomputed in every run"},
+		{"far off, other indexes", "Torch.f.0.forward", nil, nil, []*Row{near, index}, Drift{fraction: 7, jump: 65, steps: 33}, 9, Unknown, "the operator cannot be recomputed in every run"},
 		{"no sums", "Torch.f.0.forward", right, right, []*Row{equal}, Drift{}, 1, Fault, "equal inputs, and the operator has no sums"},
 		{"beyond float32 sums in one run", "Torch.f.0.forward", sum, rough, []*Row{equal}, half, 3, Fault, "some runs differ by more than any order of float32 sums explains"},
 		{"beyond float32 sums in one run, other inputs", "Torch.f.0.forward", sum, rough, []*Row{other}, half, 3, Fault, "some runs differ by more than any order of float32 sums explains"},
@@ -79,12 +79,12 @@ func TestCause(t *testing.T) {
 		{"beyond float32 sums in both runs", "Torch.f.0.forward", rough, rough, []*Row{equal}, half, 3, SumOrder, "equal inputs, sums in another order: 3 ulp"},
 		{"a step of float16", "Torch.f.0.forward", sum, sum, []*Row{equal}, half, 1, RoundingStep, "equal inputs, sums in another order: 1 ulp"},
 		{"one bit of float16, not computed again", "Torch.f.0.forward", nil, nil, []*Row{equal}, flip(1000, 10, 0, 4), 64, Fault, "equal inputs, one bit of element 1 differs"},
-		{"a step of float16, not computed again", "Torch.f.0.forward", nil, nil, []*Row{equal}, flip(1000, 10, 0, 1), 1, Unknown, "it cannot be computed again in every run"},
+		{"a step of float16, not computed again", "Torch.f.0.forward", nil, nil, []*Row{equal}, flip(1000, 10, 0, 1), 1, Unknown, "the operator cannot be recomputed in every run"},
 		{"a step of float16 in float32 files", "Torch.f.0.forward", sum, sum, []*Row{equal}, flip(1000, 10, 13, 1), 8192, RoundingStep, "equal inputs, sums in another order: 1 ulp"},
 		{"equal values, other bits", "Torch.f.0.forward", sum, sum, []*Row{equal}, Drift{Flipped: true, Elements: 1000}, 0, SumOrder, "equal inputs, sums in another order: 0 ulp"},
-		{"one bit of a module", "Module.a.A.forward.0", nil, nil, []*Row{equal}, flip(1000, 7, 0, 4), 64, Unknown, "it cannot be computed again in every run"},
+		{"one bit of a module", "Module.a.A.forward.0", nil, nil, []*Row{equal}, flip(1000, 7, 0, 4), 64, Unknown, "the operator cannot be recomputed in every run"},
 		{"one bit of a module that is computed", "Module.a.A.forward.0", sum, sum, []*Row{equal}, flip(1000, 7, 0, 4), 64, Fault, "equal inputs, one bit of element 1 differs"},
-		{"one element of a module a little off", "Module.a.A.forward.0", nil, nil, []*Row{equal}, Drift{fraction: 7, jump: 65, steps: 32}, 9, Unknown, "it cannot be computed again in every run"},
+		{"one element of a module a little off", "Module.a.A.forward.0", nil, nil, []*Row{equal}, Drift{fraction: 7, jump: 65, steps: 32}, 9, Unknown, "the operator cannot be recomputed in every run"},
 		{"one element of a module far off", "Module.a.A.forward.0", nil, nil, []*Row{equal}, Drift{fraction: 7, jump: 65, steps: 33}, 9, Fault, "some elements differ by more than any order of sums explains, most do not"},
 	} {
 		first, second := Drift{Run: "a", File: new("a")}, c.drift
@@ -93,10 +93,10 @@ func TestCause(t *testing.T) {
 			second.MaxULP = metrics.NumberOf(c.ulp)
 		}
 		r := &Row{Op: c.op, Kind: "output", Distinct: 2, Drifts: []Drift{first, second}, paths: []string{"a", "b"}}
-		runs := make([]recomputed, 2)
+		runs := make([]recomputedRun, 2)
 		for i, one := range []*record.RecomputedOutput{c.a, c.b} {
 			if one != nil {
-				runs[i].selves = map[record.OutputAt]*record.RecomputedOutput{{File: r.paths[i], Op: c.op}: one}
+				runs[i].outputs = map[record.OutputAt]*record.RecomputedOutput{{File: r.paths[i], Op: c.op}: one}
 			}
 		}
 		if cause, why := r.cause(c.inputs, runs); cause != c.cause || why.String() != c.why {
@@ -111,15 +111,16 @@ func TestCommunicationCause(t *testing.T) {
 	r := &Row{Op: "op", Kind: "output", Distinct: 2, paths: []string{"a", "b"},
 		Drifts: []Drift{{Run: "a", File: new("a")}, {Run: "b", File: new("b"), MaxULP: metrics.NumberOf(2)}}}
 	for isRight, want := range map[bool]Cause{true: SumOrder, false: Fault} {
-		runs := []recomputed{{communications: map[string]bool{"op": true}}, {communications: map[string]bool{"op": isRight}}}
+		runs := []recomputedRun{{communications: map[string]bool{"op": true}}, {communications: map[string]bool{"op": isRight}}}
 		if cause, why := r.cause([]*Row{{Kind: "input", Distinct: 1}}, runs); cause != want {
 			t.Errorf("right in b: %v: %s %q, want %s", isRight, cause, why, want)
 		}
 	}
 }
 
-// TestUncomputed writes inputs and outputs of an operator that has no formula in two runs. Outputs are v/1024 for v from 1 to
-// 1000, of which 64 epsilon of float32 times the largest number are 125 times 2^-24, and the second run changes them.
+// TestUncomputed writes inputs and outputs of an operator that has no formula in two runs. Outputs are v/1024 for v
+// from 1 to 1000, of which 64 epsilon of float32 times the largest number are 125 times 2^-24, and the second run
+// changes them.
 func TestUncomputed(t *testing.T) {
 	t.Parallel()
 	const ulp = 0x1p-24

@@ -33,7 +33,7 @@ type Report struct {
 	Summary
 	// Missing lists rounds, then tensors, that some run lacks, each with the run; null for none.
 	Missing       []lang.Sentence `json:"missing"`
-	MissingRounds int             `json:"-"` // number of rounds in Missing
+	MissingRounds int             `json:"-"` // statisticText of rounds in Missing
 	// LeftOut lists existing data that was not compared, with the reason: tensors that the user skips, other rounds,
 	// and files of earlier executions that another run lacks.
 	LeftOut []lang.Sentence `json:"left_out"`
@@ -69,12 +69,12 @@ type Summary struct {
 	Groups [][]string `json:"groups"`
 }
 
-// Whole reports whether the comparison covers all tensors of all runs.
-func (d *Report) Whole() bool { return len(d.Missing)+len(d.LeftOut) == 0 && !d.Selected }
+// IsComplete reports whether the comparison covers all tensors of all runs.
+func (d *Report) IsComplete() bool { return len(d.Missing)+len(d.LeftOut) == 0 && !d.Selected }
 
 // Conclude computes the summary of the rows.
 func (d *Report) Conclude() {
-	d.Summary = Summary{Tensors: len(d.Rows), First: d.name(d.FirstRow()), Start: d.name(d.StartRow()), Origin: d.name(d.OriginRow()), Groups: d.group()}
+	d.Summary = Summary{Tensors: len(d.Rows), First: d.rowName(d.FirstRow()), Start: d.rowName(d.StartRow()), Origin: d.rowName(d.OriginRow()), Groups: d.groupRuns()}
 	for i := range d.Rows {
 		r := &d.Rows[i]
 		if r.Differs() {
@@ -84,7 +84,7 @@ func (d *Report) Conclude() {
 		case r.isInput():
 		case r.Cause == Fault:
 			if d.Faults++; d.Faults == 1 {
-				d.FirstFault = d.name(i)
+				d.FirstFault = d.rowName(i)
 			}
 		case r.Cause == Unknown:
 			d.Unexplained++
@@ -95,8 +95,8 @@ func (d *Report) Conclude() {
 	}
 }
 
-// name returns the name of a row, nil for -1.
-func (d *Report) name(i int) *string {
+// rowName returns the name of a row, nil for -1.
+func (d *Report) rowName(i int) *string {
 	if i < 0 {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (d *Report) StartRow() int { start, _ := d.findStarts(); return start }
 func (d *Report) OriginRow() int { _, origin := d.findStarts(); return origin }
 
 func (d *Report) findStarts() (start, origin int) {
-	type found struct{ inputs, in, out int } // number of inputs; first differing input and output
+	type found struct{ inputs, in, out int } // statisticText of inputs; first differing input and output
 	of, all := map[call]*found{}, []*found(nil)
 	for i := range d.Rows {
 		r := &d.Rows[i]
@@ -205,8 +205,8 @@ func (r *Row) Name() string {
 // Differs reports whether the runs differ.
 func (r *Row) Differs() bool { return r.Distinct > 1 }
 
-// DiffersWhole reports whether some run differs from the first in each element.
-func (r *Row) DiffersWhole() bool {
+// DiffersEverywhere reports whether some run differs from the first in each element.
+func (r *Row) DiffersEverywhere() bool {
 	return slices.ContainsFunc(r.Drifts, func(d Drift) bool { return d.Elements > 0 && d.Bits == d.Elements })
 }
 
@@ -239,11 +239,12 @@ type Drift struct {
 	Elements int64 `json:"-"`
 	Flipped  bool  `json:"-"`
 	places   uint64
-	// fraction is the number of fraction bits of the numbers, unused the number of further bits that the stored type has:
-	// float32 files may hold numbers of bfloat16 and float16. fraction is 0 for integers.
+	// fraction is the number of fraction bits of the numbers, unused the number of further bits that the stored type
+	// has: float32 files may hold numbers of bfloat16 and float16. fraction is 0 for integers.
 	fraction, unused int
-	// steps is the largest distance in units of the largest number times the epsilon of its type, jump the same in the median
-	// distance if that is larger; infinite if another number of elements is NaN.
+	// steps is the largest distance in units of the largest number times the epsilon of its type; jump is the largest
+	// distance in this unit or in the median distance, whichever is larger. Both are infinite if the numbers of NaN
+	// differ.
 	steps, jump float64
 }
 
@@ -277,12 +278,12 @@ func Check(ctx context.Context, opt Options) (*Report, error) {
 		opt.Workers = plan.DefaultWorkers()
 	}
 	d := &Report{Schema: Schema, Runs: opt.Runs, LeftOut: []lang.Sentence{}, Warnings: []lang.Sentence{}, Selected: opt.Pair.Ops != nil}
-	d.warnOfSame()
+	d.warnOfSameFolder()
 	all, unread, err := d.match(ctx, &opt)
 	if err != nil {
 		return nil, err
 	}
-	cost := func(t tensors) int64 {
+	cost := func(t pairedTensors) int64 {
 		var size int64
 		for _, it := range t.items {
 			if it != nil {
@@ -292,7 +293,7 @@ func Check(ctx context.Context, opt Options) (*Report, error) {
 		return size
 	}
 	err = batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, all, cost,
-		func(ctx context.Context, t tensors) Row { return t.check(ctx, &opt) },
+		func(ctx context.Context, t pairedTensors) Row { return t.check(ctx, &opt) },
 		func(_ int, r Row) { d.Rows = append(d.Rows, r) })
 	if err != nil {
 		return nil, err
@@ -323,8 +324,8 @@ func (d *Report) countTables() (n int) {
 	return n
 }
 
-// warnOfSame warns of runs that are the same folder: they are trivially equal.
-func (d *Report) warnOfSame() {
+// warnOfSameFolder warns of runs that are the same folder: they are trivially equal.
+func (d *Report) warnOfSameFolder() {
 	for i, path := range d.Runs {
 		same := func(other string) bool { return safefile.SameFile(other, path) }
 		if k := slices.IndexFunc(d.Runs[:i], same); k >= 0 {
@@ -352,8 +353,8 @@ func (d *Report) Outcome(exitZero, onlyFaults bool) batch.Outcome {
 	return o
 }
 
-// Empty reports whether no tensor has an element.
-func (d *Report) Empty() bool {
+// IsEmpty reports whether no tensor has an element.
+func (d *Report) IsEmpty() bool {
 	return !slices.ContainsFunc(d.Rows, func(r Row) bool { return !r.Empty })
 }
 
@@ -363,7 +364,7 @@ func (d *Report) outcome(exitZero bool) batch.Outcome {
 		return batch.Outcomef(batch.Incomplete, "%s could not be read, %d differ", lang.CountText(d.Unread, "tensor"), d.Differing)
 	case d.Differing > 0 && !exitZero:
 		return batch.Outcomef(batch.Found, "%d of %d tensors differ", d.Differing, len(d.Rows)).AsShown()
-	case d.Differing == 0 && d.Empty():
+	case d.Differing == 0 && d.IsEmpty():
 		return batch.Outcomef(batch.Nothing, "nothing was compared: %s without elements", lang.CountText(len(d.Rows), "tensor")).AsShown()
 	case d.MissingRounds > 0:
 		return batch.Outcomef(batch.NotCovered, "%s and %s not in all runs", lang.CountText(d.MissingRounds, "round"), lang.CountText(len(d.Missing)-d.MissingRounds, "tensor"))
@@ -373,14 +374,14 @@ func (d *Report) outcome(exitZero bool) batch.Outcome {
 	return batch.Outcome{}
 }
 
-// tensors has a tensor of the first run and its partners in the other runs, nil for a missing partner.
-type tensors struct {
+// pairedTensors has a tensor of the first run and its partners in the other runs, nil for a missing partner.
+type pairedTensors struct {
 	row   Row
 	items []*plan.Tensor
 }
 
 // match finds the partners of the first run's tensors in all other runs.
-func (d *Report) match(ctx context.Context, opt *Options) (all []tensors, unread, err error) {
+func (d *Report) match(ctx context.Context, opt *Options) (all []pairedTensors, unread, err error) {
 	opt.Pair.SameRounds = true
 	planning := plan.Options{Pair: opt.Pair, SideFiles: opt.SideFiles, OrderBy: opt.OrderBy, Version: opt.Version, Workers: opt.Workers}
 	var sides []*plan.Side
@@ -421,7 +422,7 @@ func (d *Report) match(ctx context.Context, opt *Options) (all []tensors, unread
 	for _, x := range last.Pairs {
 		if x.NPU != nil && p.byFirst[x.NPU.ID] != nil {
 			r := x.Row
-			all = append(all, tensors{Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round, Order: r.Order, Execution: x.Execution}, p.byFirst[x.NPU.ID]})
+			all = append(all, pairedTensors{Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round, Order: r.Order, Execution: x.Execution}, p.byFirst[x.NPU.ID]})
 			p.byFirst[x.NPU.ID] = nil // one row for a tensor paired in several rounds
 		}
 	}
@@ -434,7 +435,7 @@ func checkComparable(sides []*plan.Side) error {
 		return !slices.ContainsFunc(s.Tensors, func(t *plan.Tensor) bool { return t.Statistics != nil && t.Statistics.CanReplaceElements() })
 	})
 	for _, s := range sides {
-		if err := s.NoTensors(); bare && err != nil {
+		if err := s.CheckTensors(); bare && err != nil {
 			return err
 		}
 	}
@@ -491,7 +492,7 @@ func (p *partners) add(match *plan.Planner, run int) []plan.Pair {
 			p.leaveOut(x.Row.Name(), x.Row.Pair.Reasons[0].Evidence)
 			p.leaveOutOlder(match, &x, lang.Say("skipped in both runs"))
 		case x.Ref != nil && x.NPU != nil:
-			rows = append(rows, p.executions(match, &x, run)...)
+			rows = append(rows, p.matchExecutions(match, &x, run)...)
 			continue
 		case x.Row.Pair.Status == record.Ambiguous:
 			p.report.Missing = append(p.report.Missing, lang.Say("%s: ambiguous in %s: %s", x.Row.Name(), name, x.Row.Pair.Reasons[0].Evidence))
@@ -538,9 +539,9 @@ func (p *partners) leaveOutOlder(match *plan.Planner, x *plan.Pair, why lang.Sen
 	}
 }
 
-// executions returns a pair for each execution if both runs have equally many in a certain
+// matchExecutions returns a pair for each execution if both runs have equally many in a certain
 // order; otherwise only for the last execution.
-func (p *partners) executions(match *plan.Planner, x *plan.Pair, run int) []plan.Pair {
+func (p *partners) matchExecutions(match *plan.Planner, x *plan.Pair, run int) []plan.Pair {
 	here, there := match.Executions(x, true), match.Executions(x, false)
 	if len(here) != len(there) || match.HaveSameTime(here, true) || match.HaveSameTime(there, false) {
 		var order lang.Sentence

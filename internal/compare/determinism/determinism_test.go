@@ -200,8 +200,8 @@ func TestDeterminismExecutions(t *testing.T) {
 					t.Errorf("%s (-want +got):\n%s", what, diff)
 				}
 			}
-			if d.Whole() != (tt.missing == nil) {
-				t.Errorf("whole: %v", d.Whole())
+			if d.IsComplete() != (tt.missing == nil) {
+				t.Errorf("whole: %v", d.IsComplete())
 			}
 		})
 	}
@@ -218,14 +218,14 @@ func TestDeterminismLeavesOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(d.Rows) != 1 || d.Rows[0].Status != record.Pass || len(d.Missing) > 0 || d.Whole() {
-		t.Errorf("%d rows, missing %v, whole %v", len(d.Rows), d.Missing, d.Whole())
+	if len(d.Rows) != 1 || d.Rows[0].Status != record.Pass || len(d.Missing) > 0 || d.IsComplete() {
+		t.Errorf("%d rows, missing %v, whole %v", len(d.Rows), d.Missing, d.IsComplete())
 	}
 	if diff := cmp.Diff([]lang.Sentence{lang.Plain("round 0: not chosen")}, d.LeftOut); diff != "" {
 		t.Errorf("left out (-want +got):\n%s", diff)
 	}
 	opt.Pair = plan.PairOptions{Ops: names(t, "aSpan")}
-	if d, err = Check(context.Background(), opt); err != nil || len(d.Rows) != 1 || len(d.LeftOut) > 0 || d.Whole() {
+	if d, err = Check(context.Background(), opt); err != nil || len(d.Rows) != 1 || len(d.LeftOut) > 0 || d.IsComplete() {
 		t.Errorf("one of two operators: %+v, %v", d, err)
 	}
 }

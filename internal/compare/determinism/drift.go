@@ -25,7 +25,7 @@ import (
 )
 
 // check compares a tensor in all runs.
-func (t *tensors) check(ctx context.Context, opt *Options) Row {
+func (t *pairedTensors) check(ctx context.Context, opt *Options) Row {
 	r := t.row
 	r.Status, r.Drifts = record.Pass, make([]Drift, len(t.items))
 	r.paths = make([]string, len(t.items))
@@ -119,7 +119,7 @@ func (r *Row) fail(it *plan.Tensor, err error) {
 	if !strings.Contains(it.Path, r.Op) && !strings.Contains(err.Error(), r.Op) {
 		err = lang.Errorf("%s: %w", r.Op, err)
 	}
-	r.Status, r.Err, r.Distinct = record.Error, lang.Failed(safefile.WithPath(it.Path, err)), 0
+	r.Status, r.Err, r.Distinct = record.Error, lang.AsFailure(safefile.WithPath(it.Path, err)), 0
 	for i := range r.Drifts {
 		if d := &r.Drifts[i]; d.CRC != nil {
 			*d = Drift{Run: d.Run, File: d.File}
@@ -271,7 +271,7 @@ func (b *bitDrift) compareBits(at int64, left, right []byte) {
 		b.places += hash ^ hash>>32
 		for ; marks != 0 && !b.differ; marks &= marks - 1 {
 			k := i + bits.TrailingZeros64(marks)/8/b.unit*b.unit
-			b.classify(b.value(left[k:k+b.unit]), b.value(right[k:k+b.unit]))
+			b.countValues(b.value(left[k:k+b.unit]), b.value(right[k:k+b.unit]))
 		}
 	}
 }
@@ -296,8 +296,8 @@ func word(p []byte) uint64 {
 	return binary.LittleEndian.Uint64(p)
 }
 
-// classify counts an element with differing bits by its values.
-func (b *bitDrift) classify(left, right float64) {
+// countValues counts an element with differing bits by its values.
+func (b *bitDrift) countValues(left, right float64) {
 	switch {
 	case left == 0 && right == 0:
 		b.zeros++
@@ -324,11 +324,11 @@ func valueOf(d tensor.DType) func(stored []byte) float64 {
 }
 
 // errElements is the error of a tensor with elements if another run has only statistics.
-var errElements = lang.Errorf("it has elements and no statistics, other runs have statistics only")
+var errElements = lang.Errorf("this run has the elements and no statistics, other runs have statistics only")
 
 // checkStatistics compares a tensor if some runs have only its digest or statistics: by digests if all runs have one,
 // else by the numbers as printed.
-func (t *tensors) checkStatistics(r *Row) {
+func (t *pairedTensors) checkStatistics(r *Row) {
 	digests := !slices.ContainsFunc(t.items, func(it *plan.Tensor) bool {
 		return it != nil && (it.Statistics == nil || it.Statistics.Digest == "")
 	})
@@ -348,7 +348,7 @@ func (t *tensors) checkStatistics(r *Row) {
 		}
 		s := it.Statistics
 		if i > 0 {
-			r.Drifts[i].Why = difference(t.items[0].Statistics, s, digests)
+			r.Drifts[i].Why = differenceText(t.items[0].Statistics, s, digests)
 		}
 		contents[fmt.Sprint(s.DType, s.Shape, contentText(s, digests))] = true
 	}
@@ -357,8 +357,8 @@ func (t *tensors) checkStatistics(r *Row) {
 	}
 }
 
-// compared are the statistics that are compared.
-var compared = []dumpdir.Statistic{dumpdir.Max, dumpdir.Min, dumpdir.Mean, dumpdir.Norm}
+// comparedStatistics are the statistics that are compared.
+var comparedStatistics = []dumpdir.Statistic{dumpdir.Max, dumpdir.Min, dumpdir.Mean, dumpdir.Norm}
 
 // contentText returns the digest, or the numbers as text.
 func contentText(s *dumpdir.Statistics, digests bool) string {
@@ -366,14 +366,14 @@ func contentText(s *dumpdir.Statistics, digests bool) string {
 		return s.Digest
 	}
 	text := ""
-	for _, what := range compared {
-		text += number(s, what) + " "
+	for _, what := range comparedStatistics {
+		text += statisticText(s, what) + " "
 	}
 	return text
 }
 
-// number returns a statistic as text.
-func number(s *dumpdir.Statistics, what dumpdir.Statistic) string {
+// statisticText returns a statistic as text.
+func statisticText(s *dumpdir.Statistics, what dumpdir.Statistic) string {
 	v, ok := s.Values.Get(what)
 	if !ok {
 		return "unknown"
@@ -384,8 +384,8 @@ func number(s *dumpdir.Statistics, what dumpdir.Statistic) string {
 	return fmt.Sprint(v)
 }
 
-// difference describes the difference from the first run; zero if there is none.
-func difference(first, other *dumpdir.Statistics, digests bool) lang.Sentence {
+// differenceText describes the difference from the first run; zero if there is none.
+func differenceText(first, other *dumpdir.Statistics, digests bool) lang.Sentence {
 	say := func(a, b any) lang.Sentence {
 		return lang.Say("%v in the first run, %v here", a, b)
 	}
@@ -399,8 +399,8 @@ func difference(first, other *dumpdir.Statistics, digests bool) lang.Sentence {
 	case digests:
 		return lang.Sentence{}
 	}
-	for _, what := range compared {
-		if a, b := number(first, what), number(other, what); a != b {
+	for _, what := range comparedStatistics {
+		if a, b := statisticText(first, what), statisticText(other, what); a != b {
 			return lang.Say("%s %v", what.String(), say(a, b))
 		}
 	}

@@ -105,7 +105,7 @@ func Judge(rows []record.Row, known Network) *Judgement {
 	}
 	for i := range j.evidence {
 		if x := &j.evidence[i]; x.biasOfInputs && x.status == record.Warn && !x.source.Forced &&
-			len(x.source.Pair.Reasons) > 0 && len(finding.ExceptCode(x.source.Pair.Reasons, finding.Bias)) == 0 {
+			len(x.source.Pair.Reasons) > 0 && len(finding.WithoutCode(x.source.Pair.Reasons, finding.Bias)) == 0 {
 			x.status = record.Pass
 		}
 	}
@@ -125,14 +125,14 @@ func (j *Judgement) Write() {
 		if x.row != nil {
 			to.Status, to.Evidence, to.Type = x.status, x.toRecord(), x.held
 			if x.biasOfInputs && finding.Has(to.Reasons, finding.Bias) {
-				to.Reasons = finding.ExceptCode(to.Reasons, finding.Bias)
+				to.Reasons = finding.WithoutCode(to.Reasons, finding.Bias)
 			}
 			switch {
 			case j.applied:
 				reasons = x.withFacts(x.explain())
 			case x.origin: // the limits may have accused an input
 				reasons = x.withFacts(x.explain())
-				to.Reasons = finding.ExceptCode(finding.ExceptCode(to.Reasons, finding.LayerInputBad), finding.Unknown)
+				to.Reasons = finding.WithoutCode(finding.WithoutCode(to.Reasons, finding.LayerInputBad), finding.Unknown)
 			}
 			if j.applied && x.compared {
 				to.Downstream = x.downstream
@@ -296,7 +296,7 @@ func (j *Judgement) judge(r *row) evidenceRow {
 	x.behindChoice = op.Behind || x.verdict.Level == verdict.Suspect && x.verdict.Kind >= verdict.Drawn
 	if len(x.fedBy) > 0 && !x.origin {
 		newNaN := op.Out.NonFinite > 0 || x.hasLostNumbers
-		x.damaged = x.verdict.Kind == verdict.InputNaN && newNaN || op.Damaged(&j.rounder)
+		x.damaged = x.verdict.Kind == verdict.InputNaN && newNaN || op.IsDamaged(&j.rounder)
 	}
 	return x
 }

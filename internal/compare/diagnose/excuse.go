@@ -55,7 +55,7 @@ func (x *evidenceRow) leaveOutSelected(op *verdict.Operator) (leftOut int64) {
 	case x.typ.Class != optype.Move: // a misplaced row is also missing at its own position
 		rows *= 2
 	}
-	leftOut = out.LeaveOut(rows)
+	leftOut = out.ExcludeWorstRows(rows)
 	op.Out = &out
 	return leftOut
 }
@@ -180,10 +180,10 @@ func (r *row) relativeError() float64 {
 	return r.noise.RMS / r.noise.RefRMS
 }
 
-// usualErrors returns the median absolute and relative errors of the outputs, or of the inputs without a producer, at the
-// same position of calls with the same name, such as the gradients that an optimiser reads. An input with an error of
-// this size inherited it: layers have gradients of different sizes, and some gradients are 0 in theory. The results
-// are 0 for fewer than leastAlike tensors.
+// usualErrors returns the median absolute and relative errors of the outputs, or of the inputs without a producer, at
+// the same position of calls with the same name, such as the gradients that an optimiser reads. An input with an
+// error of this size inherited it: layers have gradients of different sizes, and some gradients are 0 in theory. The
+// results are 0 for fewer than leastAlike tensors.
 func (j *Judgement) usualErrors(r *row) (absolute, relative float64) {
 	if j.usualByPlace == nil {
 		j.usualByPlace = map[string]*errorsOfPlace{}

@@ -246,7 +246,7 @@ func (j *Judgement) inferInputs(r *row) (inputs []*row, op optype.Type, found bo
 		if sameReference(r.noise, row.noise) {
 			continue
 		}
-		if t, ok := out.OfOne(row.asSource()); ok {
+		if t, ok := out.RelateToOne(row.asSource()); ok {
 			consider(row.noise.RMS, t, row)
 		}
 	}
@@ -257,7 +257,7 @@ func (j *Judgement) inferInputs(r *row) (inputs []*row, op optype.Type, found bo
 		a := before[i]
 		half := out.CombinedWith(a.noise)
 		for _, b := range slices.Backward(before[:i]) {
-			if t, ok := half.OfTwo(b.noise); ok {
+			if t, ok := half.RelateTo(b.noise); ok {
 				consider(a.noise.RMS+b.noise.RMS, t, a, b)
 			}
 		}

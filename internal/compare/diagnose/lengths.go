@@ -42,7 +42,7 @@ func (n *dataFlow) acceptLengths() {
 func (r *row) useCommonPart() {
 	s := r.source
 	s.Common.Counts = true
-	s.Status, s.Reasons = s.Pair.Status, finding.ExceptCode(s.Reasons, finding.SizeMismatch)
+	s.Status, s.Reasons = s.Pair.Status, finding.WithoutCode(s.Reasons, finding.SizeMismatch)
 	r.status, r.compared, r.noise = s.Status, s.Compared(), s.Noise
 	r.wasBad = r.failed()
 }

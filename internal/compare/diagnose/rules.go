@@ -58,7 +58,7 @@ var (
 )
 
 func switchedOn(rules []Rule) []Rule {
-	return slices.DeleteFunc(rules, func(r Rule) bool { return verdict.IsOff(r.Name) })
+	return slices.DeleteFunc(rules, func(r Rule) bool { return verdict.IsSwitchedOff(r.Name) })
 }
 
 // allHypotheses are the rules that judge a tensor as the output of an operator other than its type says.

@@ -74,7 +74,7 @@ func (x *evidenceRow) judgeWritten(j *Judgement, op *verdict.Operator) verdict.V
 // may hold all of them. Maxima shrink by the same factor as the root mean square.
 func withoutRows(n *noise.Noise, rows int64) *noise.Noise {
 	kept := *n
-	kept.LeaveOut(rows)
+	kept.ExcludeWorstRows(rows)
 	if n.RMS > 0 {
 		share := kept.RMS / n.RMS
 		kept.MaxRelative, kept.MaxAbsolute, kept.View, kept.Residual = n.MaxRelative*share, n.MaxAbsolute*share, n.View*share, n.Residual*share

@@ -100,9 +100,9 @@ func groupByReference(p *plan.Plan, pairs []int) {
 // sharedRef is a reference of several pairs in object storage: its fetched data are kept
 // from the first pair to the last.
 type sharedRef struct {
-	begin sync.Once
-	left  atomic.Int64 // pairs
-	done  func()
+	fetchOnce sync.Once
+	remaining atomic.Int64 // pairs
+	release   func()
 }
 
 // findShared finds the references of several pairs in object storage. giveUp releases references
@@ -112,15 +112,15 @@ func (e *executor) findShared(pairs []int) (giveUp func()) {
 	for _, i := range pairs {
 		if ref := e.plan.Pairs[i].Ref; ref != nil && store.Remote(ref.Path) {
 			if e.shared[ref.Path] == nil {
-				e.shared[ref.Path] = &sharedRef{done: func() {}}
+				e.shared[ref.Path] = &sharedRef{release: func() {}}
 			}
-			e.shared[ref.Path].left.Add(1)
+			e.shared[ref.Path].remaining.Add(1)
 		}
 	}
-	maps.DeleteFunc(e.shared, func(_ string, s *sharedRef) bool { return s.left.Load() == 1 })
+	maps.DeleteFunc(e.shared, func(_ string, s *sharedRef) bool { return s.remaining.Load() == 1 })
 	return func() {
 		for _, s := range e.shared {
-			s.done()
+			s.release()
 		}
 	}
 }
@@ -131,10 +131,10 @@ func (e *executor) keepFetched(ref *plan.Tensor) (done func()) {
 		return func() {}
 	}
 	s := e.shared[ref.Path]
-	s.begin.Do(func() { s.done = store.Keep(ref.Path) })
+	s.fetchOnce.Do(func() { s.release = store.Keep(ref.Path) })
 	return func() {
-		if s.left.Add(-1) == 0 {
-			s.done()
+		if s.remaining.Add(-1) == 0 {
+			s.release()
 		}
 	}
 }

@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	// mostMasked is the largest number of origins whose masks are read.
-	mostMasked = 64
-	// mostPositions is the largest size of a mask that is read, in positions.
-	mostPositions = 1 << 24
+	// maxMaskedOrigins is the largest number of origins whose masks are read.
+	maxMaskedOrigins = 64
+	// maxMaskPositions is the largest size of a mask that is read, in positions.
+	maxMaskPositions = 1 << 24
 	// additive: an element of an additive mask (added to scores) below this number excludes its position.
-	additive = -9000
+	additiveMaskLimit = -9000
 )
 
 // mask selects the positions of an output that count, such as the tokens that are not padding.
 type mask struct {
 	// positions is the number of positions. Each element of the mask covers a line of equally many positions.
 	positions int64
-	// counts reports whether a position of a line counts, given the element of the line.
-	counts func(element float64, position int64) bool
+	// isCounted reports whether a position of a line counts, given the element of the line.
+	isCounted func(element float64, position int64) bool
 }
 
 // ReadMasked measures origins again without the positions that a mask excludes, as for padded prompts: elements at
@@ -38,7 +38,7 @@ type mask struct {
 func ReadMasked(ctx context.Context, p *plan.Plan, opt *Options, rep *record.Report, parts []Part) (found bool) {
 	defer p.ClosePools()
 	e := newExecutor(p, opt)
-	for _, i := range rep.Origins[:min(len(rep.Origins), mostMasked)] {
+	for _, i := range rep.Origins[:min(len(rep.Origins), maxMaskedOrigins)] {
 		row := rep.Row(i)
 		if ctx.Err() != nil || row.Result == nil || row.Kind != string(tensor.Output) {
 			continue
@@ -73,14 +73,14 @@ func maskOf(in, output *record.Row) *mask {
 	least, most, isInteger, m := r.Ref.Min.Value(), r.Ref.Max.Value(), in.Noise.Type.Integer, &mask{positions: axes.Elements()}
 	switch next := output.Shape[len(axes)]; {
 	case isInteger && least == 0 && most == 1:
-		m.counts = func(element float64, _ int64) bool { return element != 0 }
-	case !isInteger && most == 0 && (least < additive || r.Ref.NegInf > 0):
-		m.counts = func(element float64, _ int64) bool { return element >= additive }
+		m.isCounted = func(element float64, _ int64) bool { return element != 0 }
+	case !isInteger && most == 0 && (least < additiveMaskLimit || r.Ref.NegInf > 0):
+		m.isCounted = func(element float64, _ int64) bool { return element >= additiveMaskLimit }
 	case isInteger && len(axes) == 1 && least >= 1 && least < float64(next) && most <= float64(next):
 		m.positions *= next
-		m.counts = func(element float64, position int64) bool { return float64(position) < element }
+		m.isCounted = func(element float64, position int64) bool { return float64(position) < element }
 	}
-	if m.counts == nil || m.positions > mostPositions {
+	if m.isCounted == nil || m.positions > maxMaskPositions {
 		return nil
 	}
 	return m
@@ -100,14 +100,14 @@ func (e *executor) measureMasked(ctx context.Context, output, by *Part) (*record
 	m, line := &record.MaskedError{By: by.Row.Name(), Positions: of.positions}, max(of.positions/max(int64(len(elements)), 1), 1)
 	kept := make([]bool, m.Positions)
 	for i := range kept {
-		if kept[i] = of.counts(elements[int64(i)/line], int64(i)%line); !kept[i] {
+		if kept[i] = of.isCounted(elements[int64(i)/line], int64(i)%line); !kept[i] {
 			m.Excluded++
 		}
 	}
 	each := output.Row.Shape.Elements() / max(m.Positions, 1)
 	var squares, refs float64
 	err = e.withPair(output, func(a *align.Alignment, r *align.Readers) error {
-		if err := sameShape(a, output); err != nil {
+		if err := checkSameShape(a, output); err != nil {
 			return err
 		}
 		return decodeBoth(ctx, a, r, func(first int64, ref, npu []float64) {
@@ -127,8 +127,8 @@ func (e *executor) measureMasked(ctx context.Context, output, by *Part) (*record
 	return m, nil
 }
 
-// sameShape returns an error if the tensors of a part have another shape than when they were compared.
-func sameShape(a *align.Alignment, part *Part) error {
+// checkSameShape returns an error if the tensors of a part have another shape than when they were compared.
+func checkSameShape(a *align.Alignment, part *Part) error {
 	if a.Status != "" || !a.Shape.Equal(part.Row.Shape) {
 		return lang.Errorf("the tensors differ from the compared ones: shape %s, want %s", a.Shape, part.Row.Shape)
 	}

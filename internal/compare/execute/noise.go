@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// sampled is the maximum number of elements in the sample for maskLimit.
-	sampled = 4096
+	// maxSamples is the maximum number of elements in the sample for maskLimit.
+	maxSamples = 4096
 	// An element of the reference is a mask if it is at most maskStart and its magnitude is
 	// at least maskFactor times the median.
 	maskStart, maskFactor = -9000, 64
@@ -85,12 +85,12 @@ func (e *executor) maskLimit(a *align.Alignment, req metrics.Request) (float64, 
 // readSample reads at most sampled elements of a side, evenly spaced.
 func readSample(from metrics.Reader, d tensor.DType, shape tensor.Shape) ([]float64, error) {
 	total, _ := shape.Count()
-	count, size := min(total, sampled), d.UnitSize()
+	count, size := min(total, maxSamples), d.UnitSize()
 	if count == 0 {
 		return nil, nil
 	}
 	raw := make([]byte, int(count)*size)
-	if total <= 4*sampled { // one read is cheaper than thousands
+	if total <= 4*maxSamples { // one read is cheaper than thousands
 		whole := make([]byte, int(total)*size)
 		if err := from.ReadElements(whole, 0); err != nil {
 			return nil, err

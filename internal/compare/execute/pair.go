@@ -36,7 +36,7 @@ func (e *executor) comparePair(ctx context.Context, i int) *Part {
 	case errors.As(err, &padding):
 		row.Pair.Set(record.ShapeMismatch, finding.SizeMismatch, lang.Error(err))
 	case err != nil:
-		plan.Unread(row, err)
+		plan.MarkUnread(row, err)
 	}
 	return part
 }
@@ -62,16 +62,16 @@ func (e *executor) compare(ctx context.Context, x *plan.Pair, part *Part) error 
 	defer func() { <-e.pairs }()
 	e.slots <- struct{}{}
 	defer func() { <-e.slots }()
-	atol, rtol := e.config(part.Row)
+	atol, rtol := e.configLimits(part.Row)
 	limits := e.opt.Judge.Limits.Limits(a.Ref.DType, a.NPU.DType, atol, rtol)
 	describe(part.Row, a, limits)
 	if a.Status != "" {
 		part.Row.Pair.Status, part.Row.Shape = a.Status, nil
 		part.Row.Pair.Reasons = append(part.Row.Pair.Reasons, a.Reasons...)
-		contradict(x, a, nil, part.Row)
-		return e.examine(ctx, a, part, nil)
+		warnOfContradictions(x, a, nil, part.Row)
+		return e.diagnosePair(ctx, a, part, nil)
 	}
-	mask, err := e.leaveOutPadding(ctx, x, a, part.Row)
+	mask, err := e.excludePadding(ctx, x, a, part.Row)
 	if err == nil && mask != "" {
 		err = e.countTokens(ctx, a, mask, part.Row)
 	}
@@ -94,13 +94,13 @@ func (e *executor) compare(ctx context.Context, x *plan.Pair, part *Part) error 
 		part.Row.Pair.Reasons = slices.Concat(a.Reasons, part.Row.Pair.Reasons)
 	}
 	if err == nil {
-		err = e.examine(ctx, a, part, res)
+		err = e.diagnosePair(ctx, a, part, res)
 	}
 	if err == nil && e.opt.Second != "" {
 		err = e.measureSecond(ctx, x, a, part)
 	}
 	if err == nil {
-		contradict(x, a, res, part.Row)
+		warnOfContradictions(x, a, res, part.Row)
 	}
 	e.moveDetails(res, part.Row)
 	return err
@@ -116,7 +116,7 @@ func (e *executor) compareOrders(ctx context.Context, a *align.Alignment, part *
 	}
 	used = a
 	for i := 1; i < a.Orders() && part.Row.Pair.Status == record.Fail; i++ {
-		if a.SameView(i) {
+		if a.HasSameView(i) {
 			continue // would fail as well
 		}
 		other, row := a.WithAxisOrder(i), before
@@ -220,7 +220,7 @@ func (e *executor) measure(ctx context.Context, a *align.Alignment, req metrics.
 		return nil, err
 	}
 	if engine.Segments() > 1 {
-		return e.segments(ctx, a, engine)
+		return e.measureSegments(ctx, a, engine)
 	}
 	err = e.withReaders(a, func(r *align.Readers) (err error) {
 		res, err = engine.Compare(ctx, r.Ref, r.NPU)
@@ -229,9 +229,9 @@ func (e *executor) measure(ctx context.Context, a *align.Alignment, req metrics.
 	return res, err
 }
 
-// segments computes the segments of a pair on all free slots. It gives back the slot of the
+// measureSegments computes the segments of a pair on all free slots. It gives back the slot of the
 // caller meanwhile.
-func (e *executor) segments(ctx context.Context, a *align.Alignment, engine *metrics.Engine) (*metrics.Result, error) {
+func (e *executor) measureSegments(ctx context.Context, a *align.Alignment, engine *metrics.Engine) (*metrics.Result, error) {
 	<-e.slots
 	defer func() { e.slots <- struct{}{} }()
 	ctx, stop := context.WithCancel(ctx)
@@ -287,8 +287,8 @@ func (e *executor) align(x *plan.Pair, trailing bool) (*align.Alignment, error) 
 	return e.aligner.Align(align.Pair{Op: x.Row.Op, Ref: &x.Ref.Ref, NPU: &x.NPU.Ref, Format: x.Format, Whole: true, Trailing: trailing, Part: x.Row.Part, Tokens: x.Round.Tokens})
 }
 
-// config returns the limits of the operator of a row in op_config.csv.
-func (e *executor) config(row *record.Row) (atol, rtol *float64) {
+// configLimits returns the limits of the operator of a row in op_config.csv.
+func (e *executor) configLimits(row *record.Row) (atol, rtol *float64) {
 	if e.opt.SideFiles.OpConfig == nil {
 		return nil, nil
 	}
@@ -308,8 +308,8 @@ func describe(row *record.Row, a *align.Alignment, limits record.Limits) {
 	row.Limits = limits
 }
 
-// contradict warns if statistics in dump.json contradict the files of a pair.
-func contradict(x *plan.Pair, a *align.Alignment, res *metrics.Result, row *record.Row) {
+// warnOfContradictions warns if statistics in dump.json contradict the files of a pair.
+func warnOfContradictions(x *plan.Pair, a *align.Alignment, res *metrics.Result, row *record.Row) {
 	for _, side := range []struct {
 		*plan.Tensor
 		view  *align.View
@@ -320,8 +320,8 @@ func contradict(x *plan.Pair, a *align.Alignment, res *metrics.Result, row *reco
 			continue
 		}
 		var all *tensor.Stats
-		if n, ok := src.Shape.Count(); res != nil && ok && n == res.Total && a.Kept == nil { // statistics of a part are not comparable
-			all = side.stats(res).Of(res.Total)
+		if n, ok := src.Shape.Count(); res != nil && ok && n == res.Total && a.Kept == nil { // tensorStatistics of a part are not comparable
+			all = side.stats(res).ToStats(res.Total)
 		}
 		if differs := side.Statistics.Contradiction(src, all); differs != nil {
 			row.Warnings = append(row.Warnings, lang.Say("%s: %v", side.Path, differs))
@@ -339,9 +339,9 @@ func downgrade(row *record.Row) {
 	}
 }
 
-// examine inspects the tensors of a failing row for the cause. res is nil if the shapes
+// diagnosePair inspects the tensors of a failing row for the cause. res is nil if the shapes
 // differ.
-func (e *executor) examine(ctx context.Context, a *align.Alignment, part *Part, res *metrics.Result) error {
+func (e *executor) diagnosePair(ctx context.Context, a *align.Alignment, part *Part, res *metrics.Result) error {
 	row := part.Row
 	sameCount := func() bool { return row.RefShape.Elements() == row.NPUShape.Elements() }
 	if row.Pair.Status != record.Fail && (row.Pair.Status != record.ShapeMismatch || !sameCount()) {

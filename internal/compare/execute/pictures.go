@@ -42,7 +42,7 @@ func ReadPictures(ctx context.Context, p *plan.Plan, opt *Options, rep *record.R
 		func(i int) int64 { return p.Pairs[parts[i].Pair].Ref.Size + p.Pairs[parts[i].Pair].NPU.Size },
 		func(ctx context.Context, i int) func() error {
 			plots := drawn.Plots && rep.Row(i).IsDrawn()
-			pictures, err := e.pictures(ctx, &parts[i], !plots)
+			pictures, err := e.readPicturesOfPair(ctx, &parts[i], !plots)
 			switch {
 			case isContextEnd(err):
 				return func() error { return nil }
@@ -102,20 +102,20 @@ func (o *PictureOptions) keptRows(rep *record.Report) map[int]bool {
 	return kept
 }
 
-// pictures opens and reads a pair again, since the choice of rows depends on all rows of the
+// readPicturesOfPair opens and reads a pair again, since the choice of rows depends on all rows of the
 // concluded report. Users compare the histograms of plots with HPAA's, so these cover all
 // elements.
-func (e *executor) pictures(ctx context.Context, part *Part, sample bool) (pictures *metrics.Pictures, err error) {
+func (e *executor) readPicturesOfPair(ctx context.Context, part *Part, sample bool) (pictures *metrics.Pictures, err error) {
 	a, err := e.reopen(part)
 	if err != nil {
 		return nil, err
 	}
 	defer a.Close()
-	if err := sameShape(a, part); err != nil {
+	if err := checkSameShape(a, part); err != nil {
 		return nil, err
 	}
 	if part.Row.Tokens != nil {
-		if _, err := e.leaveOutPadding(ctx, &e.plan.Pairs[part.Pair], a, part.Row); err != nil {
+		if _, err := e.excludePadding(ctx, &e.plan.Pairs[part.Pair], a, part.Row); err != nil {
 			return nil, err
 		}
 	}

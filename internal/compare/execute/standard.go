@@ -56,7 +56,7 @@ func (e *executor) compareByStandard(ctx context.Context, x *plan.Pair, a *align
 		}
 		x, err := other.Readers(&e.buffers)
 		if err != nil {
-			return ofThird(err)
+			return blameThird(err)
 		}
 		defer x.Close()
 		part.Row.Standard, err = standard.Judge(ctx, req, res, r.Ref, r.NPU, x.NPU)
@@ -67,7 +67,7 @@ func (e *executor) compareByStandard(ctx context.Context, x *plan.Pair, a *align
 	}
 	part.Row.Pair.Status, part.Row.Pair.Reasons = part.Row.Standard.Status, standard.Reasons(part.Row.Standard)
 	downgrade(part.Row)
-	contradict(x, a, res, part.Row)
+	warnOfContradictions(x, a, res, part.Row)
 	e.moveDetails(res, part.Row)
 	return nil
 }
@@ -100,7 +100,7 @@ func (e *executor) alignThird(ctx context.Context, x *plan.Pair, a *align.Alignm
 	}
 	b, err := e.aligner.Align(align.Pair{Op: x.Row.Op, Ref: &x.Ref.Ref, NPU: &x.Third.Ref, Format: x.Format})
 	if err != nil {
-		return nil, why, ofThird(err)
+		return nil, why, blameThird(err)
 	}
 	b.Kept = a.Kept
 	switch {
@@ -119,12 +119,12 @@ func (e *executor) alignThird(ctx context.Context, x *plan.Pair, a *align.Alignm
 	if used == nil {
 		b.Close()
 	}
-	return used, why, ofThird(err)
+	return used, why, blameThird(err)
 }
 
-// ofThird changes the side in errors of the third result, which is aligned in place of the
+// blameThird changes the side in errors of the third result, which is aligned in place of the
 // NPU tensor.
-func ofThird(err error) error {
+func blameThird(err error) error {
 	var side *align.SideError
 	if errors.As(err, &side) && side.Side == align.NPUSide {
 		return &align.SideError{Side: third, Err: side.Err}

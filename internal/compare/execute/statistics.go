@@ -20,16 +20,16 @@ func (e *executor) compareStatistics(ctx context.Context, x *plan.Pair, row *rec
 		row.Pair.Set(record.Skip, finding.StatisticsOnly, lang.Say("this judgement needs the elements, but only statistics are available"))
 		return nil
 	}
-	ref, err := e.statistics(ctx, x.Ref)
+	ref, err := e.tensorStatistics(ctx, x.Ref)
 	if err != nil {
 		return err
 	}
-	npu, err := e.statistics(ctx, x.NPU)
+	npu, err := e.tensorStatistics(ctx, x.NPU)
 	if err != nil {
 		return err
 	}
 	row.RefDType, row.NPUDType, row.RefShape, row.NPUShape = ref.DType, npu.DType, ref.Shape, npu.Shape
-	atol, rtol := e.config(row)
+	atol, rtol := e.configLimits(row)
 	row.Limits = e.opt.Judge.Limits.Limits(ref.DType, npu.DType, atol, rtol)
 	row.Statistics = plan.StatisticsOfPair(ref, npu)
 	if compareFinite(row.Statistics, ref, npu) {
@@ -46,8 +46,8 @@ func (e *executor) compareStatistics(ctx context.Context, x *plan.Pair, row *rec
 	return nil
 }
 
-// statistics returns the statistics of a tensor from its table, or computes them.
-func (e *executor) statistics(ctx context.Context, t *plan.Tensor) (*dumpdir.Statistics, error) {
+// tensorStatistics returns the statistics of a tensor from its table, or computes them.
+func (e *executor) tensorStatistics(ctx context.Context, t *plan.Tensor) (*dumpdir.Statistics, error) {
 	if t.Statistics != nil && (t.Table || !t.Statistics.Values.IsEmpty() || t.Statistics.Digest != "") {
 		return t.Statistics, nil
 	}

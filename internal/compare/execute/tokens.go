@@ -14,10 +14,10 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// leaveOutPadding makes an alignment of log probabilities read zeros at the positions that its mask excludes, and names
+// excludePadding makes an alignment of log probabilities read zeros at the positions that its mask excludes, and names
 // the mask. A mask that does not fit is an error if the user named it, else a warning of the row.
-func (e *executor) leaveOutPadding(ctx context.Context, x *plan.Pair, a *align.Alignment, row *record.Row) (mask string, err error) {
-	if len(x.Masks) == 0 || a.Status != "" || !isReal(a.Ref.DType) || !isReal(a.NPU.DType) {
+func (e *executor) excludePadding(ctx context.Context, x *plan.Pair, a *align.Alignment, row *record.Row) (mask string, err error) {
+	if len(x.Masks) == 0 || a.Status != "" || !isFloat(a.Ref.DType) || !isFloat(a.NPU.DType) {
 		return "", nil
 	}
 	for _, t := range x.Masks {
@@ -35,8 +35,8 @@ func (e *executor) leaveOutPadding(ctx context.Context, x *plan.Pair, a *align.A
 	return "", err
 }
 
-// isReal reports whether a type holds floating-point numbers.
-func isReal(d tensor.DType) bool {
+// isFloat reports whether a type holds floating-point numbers.
+func isFloat(d tensor.DType) bool {
 	_, ok := tensor.FloatOf(d)
 	return ok && !d.Host().Complex()
 }
@@ -57,8 +57,8 @@ func (e *executor) readMask(ctx context.Context, x *plan.Pair, a *align.Alignmen
 	if !slices.Equal(long(m.Shape), long(a.Shape)) {
 		return nil, lang.Errorf("the mask %s has shape %s, %s has %s: want the same", t, m.Shape, x.Row.Op, a.Shape)
 	}
-	if m.Shape.Elements() > mostPositions {
-		return nil, lang.Errorf("the mask %s has %d elements, want at most %d", t, m.Shape.Elements(), mostPositions)
+	if m.Shape.Elements() > maxMaskPositions {
+		return nil, lang.Errorf("the mask %s has %d elements, want at most %d", t, m.Shape.Elements(), maxMaskPositions)
 	}
 	kept, counted := make([]bool, 0, m.Shape.Elements()), 0
 	var bad error
@@ -118,7 +118,7 @@ func LocateTokens(p *plan.Plan, opt *Options, rep *record.Report, parts []Part) 
 		}
 		slices.SortStableFunc(earlier, func(a, b *Part) int { return a.Row.Order - b.Row.Order })
 		for _, part := range earlier {
-			apart, err := e.isApart(part, own.Tokens)
+			apart, err := e.isBeyondLimits(part, own.Tokens)
 			if err != nil {
 				rep.Warnings = append(rep.Warnings, lang.Say("%s: the row of its worst token could not be compared: %v", part.Row.Name(), err))
 			}
@@ -135,8 +135,8 @@ func hasTokens(s tensor.Shape, tokens [2]int64) bool {
 	return len(s) > 2 && slices.Equal(s[:2], tokens[:]) || len(s) > 1 && s[0] == tokens[0]*tokens[1]
 }
 
-// isApart reports whether the worst token is beyond the limits in its row of a tensor.
-func (e *executor) isApart(part *Part, x *metrics.Tokens) (apart bool, err error) {
+// isBeyondLimits reports whether the worst token is beyond the limits in its row of a tensor.
+func (e *executor) isBeyondLimits(part *Part, x *metrics.Tokens) (apart bool, err error) {
 	err = e.withPair(part, func(a *align.Alignment, r *align.Readers) error {
 		count := part.Row.Result.Total / x.Positions
 		first := (x.Worst.Sequence*x.Shape[1] + x.Worst.Position) * count

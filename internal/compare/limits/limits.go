@@ -62,26 +62,26 @@ func VerdictModes() []VerdictMode { return []VerdictMode{ByEvidence, ByLimits} }
 // Verdict has the options that decide when a tensor is bad.
 type Verdict struct {
 	Mode VerdictMode
-	// Why is the reason why the mode is not evidence, if the user did not choose a mode.
-	Why lang.Sentence
-	NaN NaNPolicy
+	// ModeReason is the reason why the mode is not evidence, if the user did not choose a mode.
+	ModeReason lang.Sentence
+	NaN        NaNPolicy
 	// MaxErrorRatio is the share of error elements (0 to 1) that still passes.
 	MaxErrorRatio float64
 	Gates         Gates
 	// HF32 says whether products of float32 have inputs rounded to 11 bits.
 	HF32 HF32
 	// Flow is the source of the data flow.
-	Flow FlowFrom
+	Flow FlowSource
 }
 
-// FlowFrom is a source of the data flow: see diagnose.
-type FlowFrom = diagnose.FlowFrom
+// FlowSource is a source of the data flow: see diagnose.
+type FlowSource = diagnose.FlowFrom
 
 // FlowAuto uses files and the equality of tensors.
 const FlowAuto = diagnose.FlowAuto
 
-// FlowsFrom lists the sources.
-func FlowsFrom() []FlowFrom { return diagnose.FlowsFrom() }
+// FlowSources lists the sources.
+func FlowSources() []FlowSource { return diagnose.FlowsFrom() }
 
 // HF32 says how to judge products of float32: see diagnose.
 type HF32 = diagnose.HF32
@@ -92,8 +92,8 @@ const (
 	HF32On   = diagnose.HF32On
 )
 
-// HF32s lists the values.
-func HF32s() []HF32 { return diagnose.HF32s() }
+// HF32Modes lists the values.
+func HF32Modes() []HF32 { return diagnose.HF32s() }
 
 // ChooseMode sets the mode if the user did not: limits if the user set any limit, since a
 // limit is meant as a gate, else evidence. config has the limits of operators, nil for none;
@@ -120,11 +120,10 @@ func (o *Options) ChooseMode(config *sidefile.OpConfig) {
 	v.Mode = ByEvidence
 	if len(given) > 0 {
 		v.Mode = ByLimits
-		v.Why = lang.Say("judged by limits, because limits are given: %s (--verdict evidence judges by evidence instead)", strings.Join(given, ", "))
+		v.ModeReason = lang.Say("judged by limits, because limits are given: %s (--verdict evidence judges by evidence instead)", strings.Join(given, ", "))
 	}
 }
 
-// The thresholds of the bias warning: the number of elements, and |mean d| as a share of
 // The thresholds of the bias warning: the least number of elements, and |mean d| as a share of the root mean square
 // of d (0 to 1).
 const (
@@ -140,8 +139,8 @@ type facts struct {
 	cos, red, meanRel, sqnr, ulps metrics.Metric
 	meanD, rmse                   metrics.Metric
 	integer                       bool // the NPU tensor has an integer type
-	lacksSquares                  bool // the sides differ, but squares of the values leave the range of float64
-	masks                         bool // the largest magnitudes are negative, as in attention masks
+	squaresOverflow               bool // the sides differ, but squares of the values leave the range of float64
+	looksLikeMask                 bool // the largest magnitudes are negative, as in attention masks
 }
 
 func factsOf(res *metrics.Result) *facts {
@@ -151,8 +150,8 @@ func factsOf(res *metrics.Result) *facts {
 		nanBoth: res.Classes[metrics.NaN][metrics.NaN], saturatedBoth: res.SaturatedBoth,
 		relUndefined: res.RelUndefined,
 		cos:          res.Cosine, red: res.RED, meanRel: res.MeanRel, sqnr: res.SQNR, ulps: res.ULPMax.Metric,
-		meanD: res.MeanD, rmse: res.RMSE, integer: !float, lacksSquares: res.LacksSquares() && res.MaxAbs.Value() > 0,
-		masks: res.NPU.Max.Defined() && res.NPU.Max.Value() < -res.NPU.Min.Value(),
+		meanD: res.MeanD, rmse: res.RMSE, integer: !float, squaresOverflow: res.LacksSquares() && res.MaxAbs.Value() > 0,
+		looksLikeMask: res.NPU.Max.Defined() && res.NPU.Max.Value() < -res.NPU.Min.Value(),
 	}
 }
 
@@ -160,10 +159,10 @@ func factsOf(res *metrics.Result) *facts {
 // reasons that follow from the numbers alone.
 func (o *Verdict) Judge(row *record.Row, res *metrics.Result) {
 	f := factsOf(res)
-	row.Errors, row.First = o.errors(res)
+	row.Errors, row.First = o.countErrors(res)
 	broken := o.failedGates(f)
 	row.Pair.Reasons = append(row.Pair.Reasons, broken...)
-	if len(broken) > 0 || o.Classes() && f.mismatch > 0 || record.Share(row.Errors, o.denominator(f)) > o.MaxErrorRatio {
+	if len(broken) > 0 || o.FailsOnClass() && f.mismatch > 0 || record.Share(row.Errors, o.denominator(f)) > o.MaxErrorRatio {
 		row.Pair.Status, row.Pair.Reasons = record.Fail, append(row.Pair.Reasons, o.replacedReasons(res)...)
 	} else if row.Pair.Status = record.Pass; len(o.warnings(f)) > 0 {
 		row.Pair.Reasons = append(row.Pair.Reasons, o.warnings(f)...)
@@ -171,8 +170,8 @@ func (o *Verdict) Judge(row *record.Row, res *metrics.Result) {
 	}
 }
 
-// Classes reports whether a pair of different classes always fails, whatever the limits.
-func (o *Verdict) Classes() bool { return o.NaN == NaNStrict || o.NaN == NaNEqual }
+// FailsOnClass reports whether a pair of different classes always fails, whatever the limits.
+func (o *Verdict) FailsOnClass() bool { return o.NaN == NaNStrict || o.NaN == NaNEqual }
 
 // denominator returns the number of elements in the denominator of the error share.
 func (o *Verdict) denominator(f *facts) int64 {
@@ -182,8 +181,8 @@ func (o *Verdict) denominator(f *facts) int64 {
 	return f.total
 }
 
-// errors returns the number of errors under the policy, and the first error.
-func (o *Verdict) errors(res *metrics.Result) (int64, *metrics.Element) {
+// countErrors returns the number of errors under the policy, and the first error.
+func (o *Verdict) countErrors(res *metrics.Result) (int64, *metrics.Element) {
 	switch o.NaN {
 	case NaNHPAA:
 		return res.HPAA.Count, res.HPAA.First
@@ -197,8 +196,8 @@ func (o *Verdict) errors(res *metrics.Result) (int64, *metrics.Element) {
 	return res.StrictErrors(), first
 }
 
-// failedGates returns a reason for every gate that does not hold. It also returns a reason if the policy leaves nothing to
-// compare although elements are of different classes.
+// failedGates returns a reason for every gate that does not hold. It also returns a reason if the policy leaves
+// nothing to compare although elements are of different classes.
 func (o *Verdict) failedGates(f *facts) []finding.Finding {
 	reasons := o.Gates.failedGates(f)
 	if o.NaN == NaNIgnore && f.bothFinite == 0 && f.mismatch > 0 {
@@ -216,7 +215,7 @@ func (o *Verdict) replacedReasons(res *metrics.Result) []finding.Finding {
 		return nil
 	}
 	return []finding.Finding{{Code: finding.NPUNaN, Confidence: finding.High,
-		Evidence: lang.Say("%d of %d elements are errors since one side is NaN or infinite, which counts as a number here", n, res.Total)}}
+		Evidence: lang.Say("%d of %d elements are errors because a side is NaN or infinite: the policy hpaa compares it as a number", n, res.Total)}}
 }
 
 // failedGates returns a reason for every gate that does not hold.
@@ -232,10 +231,10 @@ func (g *Gates) failedGates(f *facts) []finding.Finding {
 		metric metrics.Metric
 		lacks  bool // the metric is undefined because squares are out of range
 	}{
-		{"cosine", ">=", g.MinCos, f.cos, f.lacksSquares},
-		{"red", "<=", g.MaxRED, f.red, f.lacksSquares},
+		{"cosine", ">=", g.MinCos, f.cos, f.squaresOverflow},
+		{"red", "<=", g.MaxRED, f.red, f.squaresOverflow},
 		{"mean_rel", "<=", g.MaxMeanRel, f.meanRel, false},
-		{"sqnr", ">=", g.MinSQNR, f.sqnr, f.lacksSquares},
+		{"sqnr", ">=", g.MinSQNR, f.sqnr, f.squaresOverflow},
 		{"ulp", "<=", g.MaxULP, f.ulps, false},
 	} {
 		v := gate.metric.Value()
@@ -260,13 +259,13 @@ func (o *Verdict) warnings(f *facts) []finding.Finding {
 		reasons = append(reasons, finding.Finding{Code: code, Confidence: confidence, Evidence: evidence})
 	}
 	if f.total >= warnBiasCount && f.ulps.Value() > 1 && f.meanD.Defined() && math.Abs(f.meanD.Value()) >= warnBias*f.rmse.Value() && f.rmse.Value() > 0 {
-		warn(finding.Bias, finding.Medium, lang.Say("the differences lean to one side: their mean is %.3g, %.3g of their root mean square",
+		warn(finding.Bias, finding.Medium, lang.Say("the differences have a bias: mean %.3g, %.3g x their root mean square",
 			f.meanD.Value(), math.Abs(f.meanD.Value())/f.rmse.Value()))
 	}
 	if f.nanBoth > 0 && o.NaN == NaNStrict {
 		warn(finding.ModelNaN, finding.High, lang.Say("%d elements are NaN on both sides", f.nanBoth))
 	}
-	if f.saturatedBoth > 0 && !f.masks && !f.integer { // integers are clamped on purpose
+	if f.saturatedBoth > 0 && !f.looksLikeMask && !f.integer { // integers are clamped on purpose
 		warn(finding.Saturation, finding.Medium, lang.Say("%d elements are at the limit of the type on both sides", f.saturatedBoth))
 	}
 	if left := f.total - f.bothFinite; left > 0 && o.NaN == NaNIgnore {

@@ -104,7 +104,7 @@ type Tolerances struct {
 // Limits returns the limits of a pair. configAtol and configRtol are the values of
 // op_config.csv, nil if it has none.
 func (o *Tolerances) Limits(ref, npu tensor.DType, configAtol, configRtol *float64) record.Limits {
-	rtol, atol := o.profile(ref, npu)
+	rtol, atol := o.profileLimits(ref, npu)
 	source := unique.Make("profile " + string(o.Profile)).Value() // interned: one string for all rows
 	l := record.Limits{Atol: atol, Rtol: rtol, AtolSource: source, RtolSource: source}
 	if o.Accum > 1 && rtol > 0 {
@@ -131,8 +131,8 @@ func (o *Tolerances) Limits(ref, npu tensor.DType, configAtol, configRtol *float
 	return l
 }
 
-// profile returns the limits of the profile for a pair of types.
-func (o *Tolerances) profile(ref, npu tensor.DType) (rtol, atol float64) {
+// profileLimits returns the limits of the profile for a pair of types.
+func (o *Tolerances) profileLimits(ref, npu tensor.DType) (rtol, atol float64) {
 	switch o.Profile {
 	case ProfileHPAA:
 		return hpaaRtol, hpaaAtol

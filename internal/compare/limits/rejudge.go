@@ -18,8 +18,8 @@ type Rejudgement struct {
 	// Errors is the number of error elements, nil if it does not follow from the numbers.
 	Errors  *int64
 	Reasons []finding.Finding
-	// IfPassing is the status of the row if it passes: PASS, PARTIAL or WARN.
-	IfPassing record.Status
+	// PassStatus is the status of the row if it passes: PASS, PARTIAL or WARN.
+	PassStatus record.Status
 }
 
 // Rejudge judges a compared row by limits in the mode of o; was is the mode of its comparison.
@@ -31,25 +31,25 @@ func (o *Options) Rejudge(row *record.Row, was metrics.Mode, limits *record.Limi
 		a.Errors = &least
 	}
 	whole, highest := o.Verdict.denominator(f), o.Verdict.MaxErrorRatio
-	if a.Reasons = o.Verdict.failedGates(f); len(a.Reasons) > 0 || o.Verdict.Classes() && f.mismatch > 0 || record.Share(least, whole) > highest {
+	if a.Reasons = o.Verdict.failedGates(f); len(a.Reasons) > 0 || o.Verdict.FailsOnClass() && f.mismatch > 0 || record.Share(least, whole) > highest {
 		a.Status, a.Reasons = record.Fail, append(a.Reasons, o.Verdict.replacedReasons(res)...)
 		return a
 	}
 	warnings := o.Verdict.warnings(f)
 	if row.Evidence != nil && row.Evidence.BiasOfInputs {
-		warnings = finding.ExceptCode(warnings, finding.Bias)
+		warnings = finding.WithoutCode(warnings, finding.Bias)
 	}
-	switch a.IfPassing = record.Pass; {
+	switch a.PassStatus = record.Pass; {
 	case row.Partial:
-		a.IfPassing = record.Partial
+		a.PassStatus = record.Partial
 	case len(warnings) > 0 || row.Forced:
-		a.IfPassing = record.Warn
+		a.PassStatus = record.Warn
 	}
 	if record.Share(most, whole) > highest {
 		a.Status, a.Reasons = Undecided, o.Verdict.replacedReasons(res)
 		return a
 	}
-	a.Status, a.Reasons = a.IfPassing, warnings
+	a.Status, a.Reasons = a.PassStatus, warnings
 	return a
 }
 
@@ -63,12 +63,12 @@ func limitsOf(l *record.Limits, mode metrics.Mode) metrics.Limits {
 func (o *Options) errorRange(res *metrics.Result, f *facts, was, now metrics.Limits) (least, most int64) {
 	least, most = finiteErrors(res, was, now)
 	switch {
-	case o.Verdict.Classes():
+	case o.Verdict.FailsOnClass():
 		return least + f.mismatch, most + f.mismatch
 	case o.Verdict.NaN == NaNHPAA && was == now:
 		return res.HPAA.Count, res.HPAA.Count
 	case o.Verdict.NaN == NaNHPAA:
-		return least, most + f.mismatch // errors among replaced elements depend on the limits
+		return least, most + f.mismatch // countErrors among replaced elements depend on the limits
 	}
 	return least, most
 }
@@ -92,9 +92,9 @@ func finiteErrors(res *metrics.Result, was, now metrics.Limits) (least, most int
 		least = errors
 	}
 	for _, a := range []decision{
-		byMargin(res.Margin, was, now),
-		bySmallest(res.MinRtol, now.Rtol, now.Atol, was.Atol),
-		bySmallest(res.MinAtol, now.Atol, now.Rtol, was.Rtol),
+		decideByMargin(res.Margin, was, now),
+		decideBySmallest(res.MinRtol, now.Rtol, now.Atol, was.Atol),
+		decideBySmallest(res.MinAtol, now.Atol, now.Rtol, was.Rtol),
 	} {
 		if a.passes {
 			return 0, 0
@@ -109,8 +109,8 @@ func finiteErrors(res *metrics.Result, was, now metrics.Limits) (least, most int
 // decision: all pairs pass the limits, or some pair fails; neither if it is not known.
 type decision struct{ passes, fails bool }
 
-// bySmallest judges a limit by the smallest limit that passes all pairs, while the other limit is was.
-func bySmallest(smallest metrics.Metric, limit, other, was float64) decision {
+// decideBySmallest judges a limit by the smallest limit that passes all pairs, while the other limit is was.
+func decideBySmallest(smallest metrics.Metric, limit, other, was float64) decision {
 	v := smallest.Value()
 	if !smallest.Defined() || math.IsNaN(v) {
 		return decision{}
@@ -118,9 +118,9 @@ func bySmallest(smallest metrics.Metric, limit, other, was float64) decision {
 	return decision{passes: limit >= v && other >= was, fails: limit < v && other <= was}
 }
 
-// byMargin judges by the largest |d|/limit: all pairs pass if every limit grows by more than
+// decideByMargin judges by the largest |d|/limit: all pairs pass if every limit grows by more than
 // this factor, some pair fails if every limit grows by less.
-func byMargin(margin metrics.Metric, was, now metrics.Limits) decision {
+func decideByMargin(margin metrics.Metric, was, now metrics.Limits) decision {
 	const slack = 1 + 0x1p-40 // exceeds the rounding errors of limits and quotients
 	m := margin.Value()
 	if !margin.Defined() || math.IsNaN(m) {

@@ -24,7 +24,7 @@ func JudgeStatistics(row *record.Row) {
 		return
 	}
 	if isLost(s.NPU.Max, s.Ref.Max) || isLost(s.NPU.Min, s.Ref.Min) {
-		fail(finding.NPUNaN, lang.Say("max %s and min %s of the NPU, %s and %s of the reference",
+		fail(finding.NPUNaN, lang.Say("NPU max %s and min %s, reference max %s and min %s",
 			s.NPU.Max, s.NPU.Min, s.Ref.Max, s.Ref.Min))
 		return
 	}

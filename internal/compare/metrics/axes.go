@@ -132,11 +132,11 @@ type binSums struct {
 
 // reset returns n bins of zeros, in the memory of b.
 func (b binSums) reset(n int) binSums {
-	return binSums{zeroed(b.abs, n), zeroed(b.rel, n), zeroed(b.errors, n)}
+	return binSums{zeroSlice(b.abs, n), zeroSlice(b.rel, n), zeroSlice(b.errors, n)}
 }
 
-// zeroed returns n zeros, in the memory of the slice if it is large enough.
-func zeroed[T any](of []T, n int) []T {
+// zeroSlice returns n zeros, in the memory of the slice if it is large enough.
+func zeroSlice[T any](of []T, n int) []T {
 	of = slices.Grow(of[:0], n)[:n]
 	clear(of)
 	return of
@@ -144,7 +144,7 @@ func zeroed[T any](of []T, n int) []T {
 
 // reset returns the zero sums of a plan, in the memory of s.
 func (s axisSums) reset(p *axisPlan) axisSums {
-	return axisSums{columns: s.columns.reset(int(p.period)), latest: zeroed(s.latest, int(p.period)), outer: s.outer.reset(p.bins), axisCursor: axisCursor{offset: -1, bins: s.bins[:0]}}
+	return axisSums{columns: s.columns.reset(int(p.period)), latest: zeroSlice(s.latest, int(p.period)), outer: s.outer.reset(p.bins), axisCursor: axisCursor{offset: -1, bins: s.bins[:0]}}
 }
 
 func (b *binSums) merge(c *binSums) {
@@ -222,8 +222,8 @@ func (b *block) sumAxes() {
 	} else if b.extent.maxAbs == 0 {
 		return
 	}
-	abs, rel := b.spreadOut()
-	b.part.axes.add(b.e.axes, b.first, abs, rel, b.extent.sumAbs, valueOf(b.sums.relative), flags)
+	abs, rel := b.spreadByPlace()
+	b.part.axes.add(b.e.axes, b.first, abs, rel, b.extent.sumAbs, sumValue(b.sums.relative), flags)
 }
 
 func (s *axisSums) addErrors(p *axisPlan, flags []uint8) (count int64) {
@@ -313,7 +313,7 @@ func (a *axis) emptyProfile(others []AxisProfile, total int64) AxisProfile {
 	if k := len(others); k < cap(others) {
 		bins = others[:k+1][k].Bins
 	}
-	profile := AxisProfile{Axis: a.index, Size: a.size, Fold: a.fold, Bins: zeroed(bins, a.bins)}
+	profile := AxisProfile{Axis: a.index, Size: a.size, Fold: a.fold, Bins: zeroSlice(bins, a.bins)}
 	each := total / a.size
 	for k := range profile.Bins {
 		first := int64(k) * a.fold

@@ -44,7 +44,7 @@ func (l BinLimits) newGrid(low, high float64, n int64, known []float64, log bool
 	scale := g.scale()
 	low, high = float64(g.coordinate(low)*scale), float64(g.coordinate(high)*scale)
 	bins := math.Ceil(exact.Log2(float64(n))) + 1
-	if spread := interpolated(known, 0.75, scale) - interpolated(known, 0.25, scale); spread > 0 {
+	if spread := interpolatedQuantile(known, 0.75, scale) - interpolatedQuantile(known, 0.25, scale); spread > 0 {
 		bins = math.Ceil((high - low) / spread * exact.Exp(exact.Log(float64(n))/3) / 2)
 	}
 	g.Count = int(min(max(bins, float64(l.Min)), float64(l.Max)))
@@ -54,9 +54,9 @@ func (l BinLimits) newGrid(low, high float64, n int64, known []float64, log bool
 	return g
 }
 
-// interpolated returns the quantile p of sorted values times scale, interpolated as
+// interpolatedQuantile returns the quantile p of sorted values times scale, interpolated as
 // numpy.quantile does; 0 without values.
-func interpolated(sorted []float64, p, scale float64) float64 {
+func interpolatedQuantile(sorted []float64, p, scale float64) float64 {
 	if len(sorted) == 0 {
 		return 0
 	}
@@ -133,7 +133,7 @@ func newBinner(g Grid) *binner {
 		return nil
 	}
 	if !g.Log {
-		return newPieces(g, g.edges())
+		return newPieceBinner(g, g.edges())
 	}
 	b := &binner{Grid: g, edges: g.edges(), by: g.scale()}
 	b.convertEdges()
@@ -143,8 +143,8 @@ func newBinner(g Grid) *binner {
 // guesses is the number of guesses for each bin: most guesses are then exact.
 const guesses = 16
 
-// newPieces returns a binner with the range of a grid and other edges.
-func newPieces(g Grid, edges []float64) *binner {
+// newPieceBinner returns a binner with the range of a grid and other edges.
+func newPieceBinner(g Grid, edges []float64) *binner {
 	last := len(edges) - 2
 	count := float64(guesses * (last + 1))
 	b := &binner{Grid: g, edges: edges, by: g.scale(), low: edges[0], factor: count / (edges[last+1] - edges[0])}
@@ -169,8 +169,8 @@ func newPieces(g Grid, edges []float64) *binner {
 	return b
 }
 
-// convertEdges converts edges in log10 to edges of the values: each edge becomes the smallest value whose logarithm is not
-// below it.
+// convertEdges converts edges in log10 to edges of the values: each edge becomes the smallest value whose logarithm
+// is not below it.
 func (b *binner) convertEdges() {
 	low, high := math.Float64bits(b.Low), math.Float64bits(b.High)
 	for i := 1; i < b.Count; i++ {

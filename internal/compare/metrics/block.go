@@ -64,7 +64,7 @@ func (b *block) compute() {
 		b.digests, b.hashed = kernel.DigestEqual32(b.n.stored), true
 	}
 	if !b.hashed {
-		b.encode()
+		b.setCodes()
 	}
 	b.classify()
 	if b.count > 0 {
@@ -75,14 +75,14 @@ func (b *block) compute() {
 		if !special {
 			b.addNoise(b.maxRatio())
 		}
-		b.sum()
-		b.bound()
+		b.sumBlock()
+		b.updateBounds()
 		b.countSmall()
 		b.countSaturated()
 		b.measureULP()
 	}
 	b.findErrors()
-	b.rank()
+	b.rankErrors()
 	b.sumAxes()
 	if b.failed || b.marked {
 		clear(b.flags[:b.pairCount])
@@ -94,7 +94,7 @@ func (b *block) compute() {
 func (b *block) addNoise(ratio float64) {
 	if noise := b.part.noise; noise != nil {
 		if !b.r.span.Special {
-			b.leastRef()
+			b.smallestRef()
 		}
 		b.runs = noise.AddBlock(b.first, b.n.values, b.r.values, b.n.span, b.r.span, ratio)
 	}

@@ -7,8 +7,8 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// bound updates the extremes of the differences and flags the errors.
-func (b *block) bound() {
+// updateBounds updates the extremes of the differences and flags the errors.
+func (b *block) updateBounds() {
 	p, x := b.part, &b.extent
 	p.maxNPU, p.maxRef = max(p.maxNPU, b.n.span.MaxAbs), max(p.maxRef, b.r.span.MaxAbs)
 	if !p.maxAbs.set || x.maxAbs > p.maxAbs.value {
@@ -22,7 +22,7 @@ func (b *block) bound() {
 	}
 	limits := b.e.request.Limits
 	quiet := x.passes || limits.provesPass(*x)
-	if quiet && p.minLimits.covers(limits, *x) {
+	if quiet && p.minLimits.isUnaffectedBy(limits, *x) {
 		return
 	}
 	if x.maxAbs > math.MaxFloat64 { // such a difference passes no limits; the kernel has not marked the pair

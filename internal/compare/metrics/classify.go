@@ -21,7 +21,7 @@ func (b *block) classify() {
 		b.hash()
 		p.classes[Finite][Finite] += int64(b.count)
 	} else {
-		b.separate()
+		b.removeNonFinite()
 	}
 	if b.count > 0 {
 		p.npuBounds.add(b.n.span.Min, b.n.span.Max)
@@ -37,8 +37,8 @@ func (b *block) classes(i int) (n, r Class) {
 	return complexClass(b.n.parts[2*i], b.n.parts[2*i+1]), complexClass(b.r.parts[2*i], b.r.parts[2*i+1])
 }
 
-// separate counts and removes the pairs with a non-finite side.
-func (b *block) separate() {
+// removeNonFinite counts and removes the pairs with a non-finite side.
+func (b *block) removeNonFinite() {
 	b.codeNaN()
 	b.hash()
 	b.gathered = true
@@ -135,7 +135,7 @@ func (b *block) addRefOnly(i int) {
 	} else if math.Abs(x) < b.e.ref.normal {
 		p.counts[refSubnormal]++
 	}
-	if b.saturation(b.r.codes, i) != 0 {
+	if b.saturationSign(b.r.codes, i) != 0 {
 		p.counts[refSaturated]++
 	} else {
 		p.counts[overflowed]++
@@ -151,7 +151,7 @@ func (b *block) addNPUOnly(i int) {
 	} else if math.Abs(x) < b.e.npu.normal {
 		p.counts[npuSubnormal]++
 	}
-	if b.saturation(b.n.codes, i) != 0 {
+	if b.saturationSign(b.n.codes, i) != 0 {
 		p.counts[npuSaturated]++
 	}
 	if !b.e.complex && (x >= b.e.npu.high && b.r.values[i] > x || x <= b.e.npu.low && b.r.values[i] < x) {

@@ -13,8 +13,8 @@ import (
 // beyond the largest finite value has the code after the largest one.
 type codes struct {
 	tensor.Float
-	// listed is set for one-byte formats without a tensor.Float: their values are a list.
-	listed *hasCodeTable
+	// table is set for one-byte formats without a tensor.Float: their values are a list.
+	table *codeTable
 }
 
 // nanCode is the code of every NaN in digests.
@@ -22,8 +22,8 @@ const nanCode = math.MaxInt64
 
 // largestFinite returns the code of the largest finite value.
 func (c *codes) largestFinite() int64 {
-	if c.listed != nil {
-		return int64(len(c.listed.values) - 1 - c.listed.zero)
+	if c.table != nil {
+		return int64(len(c.table.values) - 1 - c.table.zero)
 	}
 	return c.MaxCode()
 }
@@ -32,9 +32,9 @@ func (c *codes) largestFinite() int64 {
 // get the codes next to the limits, NaN an arbitrary code.
 func (c *codes) round(dst []int64, values []float64) {
 	dst = dst[:len(values)]
-	if c.listed != nil {
+	if c.table != nil {
 		for i, x := range values {
-			dst[i] = c.listed.code(x)
+			dst[i] = c.table.code(x)
 		}
 		return
 	}
@@ -54,8 +54,8 @@ func orderedCode(bits uint64) int64 {
 	return (int64(bits&^kernel.SignBit) ^ sign) - sign
 }
 
-// hasCodeTable holds the finite values of a small format in rising order.
-type hasCodeTable struct {
+// codeTable holds the finite values of a small format in rising order.
+type codeTable struct {
 	values []float64
 	// steps[i] is the smallest float64 that rounds to a code above the code of
 	// values[i].
@@ -72,9 +72,9 @@ type hasCodeTable struct {
 // nearShift drops all bits except the exponent and five bits of the fraction.
 const nearShift = 47
 
-// newListed numbers the values of a one-byte format.
-func newListed(table *[256]float64) *hasCodeTable {
-	l := &hasCodeTable{}
+// newCodeTable numbers the values of a one-byte format.
+func newCodeTable(table *[256]float64) *codeTable {
+	l := &codeTable{}
 	for _, x := range table {
 		if !math.IsNaN(x) && !math.IsInf(x, 0) {
 			l.values = append(l.values, x+0)
@@ -110,7 +110,7 @@ func newListed(table *[256]float64) *hasCodeTable {
 
 // upperMidpoint returns the smallest float64 that rounds up at the midpoint of codes k and k+1,
 // where ties go to the even code.
-func (l *hasCodeTable) upperMidpoint(k int, middle float64) float64 {
+func (l *codeTable) upperMidpoint(k int, middle float64) float64 {
 	if k&1 != 0 {
 		return middle
 	}
@@ -118,7 +118,7 @@ func (l *hasCodeTable) upperMidpoint(k int, middle float64) float64 {
 }
 
 // code returns the code of the value nearest to x.
-func (l *hasCodeTable) code(x float64) int64 {
+func (l *codeTable) code(x float64) int64 {
 	bits := math.Float64bits(x)
 	magnitude := bits &^ kernel.SignBit
 	k := min(max(int64(magnitude>>nearShift)-l.first, 0), int64(len(l.near)/2-1))
@@ -137,7 +137,7 @@ func (l *hasCodeTable) code(x float64) int64 {
 }
 
 // search returns the code of any value by binary search.
-func (l *hasCodeTable) search(x float64) int64 {
+func (l *codeTable) search(x float64) int64 {
 	low, high := 0, len(l.steps)
 	for low < high {
 		middle := int(uint(low+high) >> 1)

@@ -10,7 +10,7 @@ import (
 
 // decode sets the values of both sides and their spans.
 func (b *block) decode() {
-	if b.e.halves { // hashed in the same pass; needCodes computes the codes later
+	if b.e.isHalfPair { // hashed in the same pass; ensureCodes computes the codes later
 		b.n.values, b.r.values = b.n.values[:b.count], b.r.values[:b.count]
 		b.hashed = kernel.HalfPairs(b.n.values, b.r.values, b.n.stored, b.r.stored, &b.n.span, &b.r.span, &b.digests)
 		if b.hashed {
@@ -52,22 +52,22 @@ func (s *side) codedValues(b *block) []float64 {
 	return s.values
 }
 
-// needCodes sets the codes of both sides if the digests were computed without them.
-func (b *block) needCodes() {
+// ensureCodes sets the codes of both sides if the digests were computed without them.
+func (b *block) ensureCodes() {
 	if b.hashed && !b.coded {
-		b.encode()
+		b.setCodes()
 	}
 }
 
-// encode sets the codes of both sides, rounded to the NPU's type.
-func (b *block) encode() {
+// setCodes sets the codes of both sides, rounded to the NPU's type.
+func (b *block) setCodes() {
 	b.coded = true
 	n, r := b.n.codedValues(b), b.r.codedValues(b)
 	b.n.codes, b.r.codes = b.n.codes[:len(n)], b.r.codes[:len(r)]
 	npu, ref := b.e.npu, b.e.ref
 	switch {
 	case npu.integer:
-		npu.integerCodes(b.n.codes, npu, n, b.n.integers(b))
+		npu.integerCodes(b.n.codes, npu, n, b.n.rawIntegers(b))
 	case b.e.complex || !npu.storedCodes(b.n.codes, b.n.stored):
 		npu.codes.round(b.n.codes, n)
 	}
@@ -75,7 +75,7 @@ func (b *block) encode() {
 	case b.equal:
 		b.r.codes = b.n.codes
 	case npu.integer:
-		npu.integerCodes(b.r.codes, ref, r, b.r.integers(b))
+		npu.integerCodes(b.r.codes, ref, r, b.r.rawIntegers(b))
 	case !b.e.complex && ref.dtype == tensor.Float32 && npu.dtype == tensor.Float16:
 		kernel.Float16Codes(b.r.codes, b.r.stored)
 	case b.e.complex || ref.dtype != npu.dtype || !ref.storedCodes(b.r.codes, b.r.stored):
@@ -83,8 +83,8 @@ func (b *block) encode() {
 	}
 }
 
-// integers returns the 64-bit integers of a side, nil if the side has none.
-func (s *side) integers(b *block) []uint64 {
+// rawIntegers returns the 64-bit integers of a side, nil if the side has none.
+func (s *side) rawIntegers(b *block) []uint64 {
 	if b.e.complex || !b.e.wide || !s.number.integer {
 		return nil
 	}
@@ -102,7 +102,7 @@ func (b *block) takeSamples() {
 		p.zeroTail = 0
 	}
 	p.zeroTail += int64(zeros)
-	every := b.e.every
+	every := b.e.pointDistance
 	if every == 0 {
 		return
 	}

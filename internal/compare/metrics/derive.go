@@ -59,22 +59,22 @@ func (e *Engine) result(p *Partial, s *node) *Result {
 	if p.noise != nil {
 		r.Noise = p.noise.Finish(p.absHistogram.lowerEdges())
 	}
-	e.elements(r, p, s)
-	e.sides(r, p, s)
-	e.hpaa(r, p, s)
+	e.setElements(r, p, s)
+	e.setSides(r, p, s)
+	e.setHPAA(r, p, s)
 	if r.BothFinite() > 0 {
-		e.differences(r, p, s)
-		e.relations(r, p, s)
+		e.setDifferences(r, p, s)
+		e.setRelations(r, p, s)
 	}
 	p.lists = lists{} // the result owns these slices now
 	return r
 }
 
-// elements sets the fields of single elements and the errors.
-func (e *Engine) elements(r *Result, p *Partial, s *node) {
+// setElements sets the fields of single elements and the errors.
+func (e *Engine) setElements(r *Result, p *Partial, s *node) {
 	r.Start = e.element(p.start)
-	r.Beyond = e.errors(&p.beyond, s.errors)
-	r.Mismatch = e.errors(&p.mismatch, tensor.Sum{})
+	r.Beyond = e.newErrors(&p.beyond, s.errors)
+	r.Mismatch = e.newErrors(&p.mismatch, tensor.Sum{})
 	if len(p.listed) > 0 {
 		r.Listed = make([]Element, 0, len(p.listed))
 	}
@@ -84,11 +84,11 @@ func (e *Engine) elements(r *Result, p *Partial, s *node) {
 	r.Worst = e.worstErrors(p)
 }
 
-func (e *Engine) errors(f *failures, sum tensor.Sum) Errors {
+func (e *Engine) newErrors(f *failures, sum tensor.Sum) Errors {
 	if f.count == 0 {
 		return Errors{}
 	}
-	return Errors{Count: f.count, First: e.element(&f.first), Last: e.element(&f.last), MaxAbs: f.maxAbs, MeanAbs: valueOf(sum) / float64(f.count)}
+	return Errors{Count: f.count, First: e.element(&f.first), Last: e.element(&f.last), MaxAbs: f.maxAbs, MeanAbs: sumValue(sum) / float64(f.count)}
 }
 
 func (e *Engine) worstErrors(p *Partial) (worst []Element) {
@@ -145,8 +145,7 @@ func (n *number) decodeOne(src []byte) Value {
 	return v
 }
 
-// sides sets the statistics of both sides.
-func (e *Engine) sides(r *Result, p *Partial, s *node) {
+func (e *Engine) setSides(r *Result, p *Partial, s *node) {
 	ref, npu := s.pair.r, s.pair.n
 	if e.complex {
 		ref, npu = s.refModuli, s.npuModuli
@@ -158,7 +157,7 @@ func (e *Engine) sides(r *Result, p *Partial, s *node) {
 		for _, side := range []struct {
 			stats *SideStats
 			n     int64
-		}{{&r.Ref, p.classes.ref(class)}, {&r.NPU, p.classes.npu(class)}} {
+		}{{&r.Ref, p.classes.countRef(class)}, {&r.NPU, p.classes.countNPU(class)}} {
 			switch class {
 			case NaN:
 				side.stats.NaN = side.n
@@ -174,15 +173,15 @@ func (e *Engine) sides(r *Result, p *Partial, s *node) {
 	r.NPU.Zeros, r.NPU.Subnormal, r.NPU.Saturated = c[npuZeros], c[npuSubnormal], c[npuSaturated]
 }
 
-// npu and ref return the number of elements of a side in a class.
-func (c *Classes) npu(class Class) (n int64) {
+// countNPU and countRef return the number of elements of a side in a class.
+func (c *Classes) countNPU(class Class) (n int64) {
 	for _, k := range c[class] {
 		n += k
 	}
 	return n
 }
 
-func (c *Classes) ref(class Class) (n int64) {
+func (c *Classes) countRef(class Class) (n int64) {
 	for _, row := range c {
 		n += row[class]
 	}
@@ -202,21 +201,21 @@ func (m moment) statistics(b bounds, largest float64) SideStats {
 	if hasSquares(largest) {
 		count := float64(m.count)
 		s.Var, s.Std = NumberOf(m.m2/count), NumberOf(math.Sqrt(m.m2/count))
-		s.RMS, s.L2 = NumberOf(math.Sqrt(m.square()/count)), NumberOf(math.Sqrt(m.square()))
+		s.RMS, s.L2 = NumberOf(math.Sqrt(m.sumOfSquares()/count)), NumberOf(math.Sqrt(m.sumOfSquares()))
 	}
 	return s
 }
 
-// hpaa sets the numbers of HPAA.
-func (e *Engine) hpaa(r *Result, p *Partial, s *node) {
+// setHPAA sets the numbers of HPAA.
+func (e *Engine) setHPAA(r *Result, p *Partial, s *node) {
 	c := &r.HPAA
-	c.NonFinite = p.classes.npu(Finite) != p.elements
-	c.Errors = e.errors(&p.hpaa, s.hpaaErrors)
+	c.NonFinite = p.classes.countNPU(Finite) != p.elements
+	c.Errors = e.newErrors(&p.hpaa, s.hpaaErrors)
 	maxRel := p.maxRel
 	maxRel.merge(p.hpaaMaxRel)
 	c.MaxRel = maxRel.extreme()
-	if n := e.ratios(r, p) + p.counts[replacedRatios]; n > 0 {
-		c.MeanRel = NumberOf(valueOf(s.relative.Merge(s.replacedRelative)) / float64(n))
+	if n := e.countRatios(r, p) + p.counts[replacedRatios]; n > 0 {
+		c.MeanRel = NumberOf(sumValue(s.relative.Merge(s.replacedRelative)) / float64(n))
 	}
 	ref := s.pair.r
 	if e.complex {
@@ -226,7 +225,7 @@ func (e *Engine) hpaa(r *Result, p *Partial, s *node) {
 	largest := p.maxRef
 	if !e.complex {
 		largest = p.refBounds.largest()
-		if p.classes.ref(PosInf)+p.classes.ref(NegInf) > 0 {
+		if p.classes.countRef(PosInf)+p.classes.countRef(NegInf) > 0 {
 			largest = max(largest, e.hpaaHigh, -e.hpaaLow)
 		}
 	}
@@ -234,8 +233,8 @@ func (e *Engine) hpaa(r *Result, p *Partial, s *node) {
 	c.Mean, c.Std, c.RMS = all.Mean, all.Std, all.RMS
 }
 
-// ratios counts the pairs of finite elements with r != 0, which have a relative error.
-func (e *Engine) ratios(r *Result, p *Partial) int64 {
+// countRatios counts the pairs of finite elements with r != 0, which have a relative error.
+func (e *Engine) countRatios(r *Result, p *Partial) int64 {
 	return r.BothFinite() - p.counts[relativeZeros]
 }
 
@@ -246,27 +245,27 @@ func (x extreme) extreme() Extreme {
 	return Extreme{NumberOf(x.value), x.offset}
 }
 
-// differences sets the metrics of d = n-r.
-func (e *Engine) differences(r *Result, p *Partial, s *node) {
+// setDifferences sets the metrics of d = n-r.
+func (e *Engine) setDifferences(r *Result, p *Partial, s *node) {
 	count := float64(r.BothFinite())
 	d := s.pair.d
 	r.MaxAbs = p.maxAbs.extreme()
-	r.MeanAbs = NumberOf(valueOf(s.absD) / count)
+	r.MeanAbs = NumberOf(sumValue(s.absD) / count)
 	r.MeanD = finite(d.mean)
 	if hasSquares(p.maxAbs.value) {
-		r.MSE, r.RMSE = NumberOf(d.square()/count), NumberOf(math.Sqrt(d.square()/count))
+		r.MSE, r.RMSE = NumberOf(d.sumOfSquares()/count), NumberOf(math.Sqrt(d.sumOfSquares()/count))
 		r.StdD = NumberOf(math.Sqrt(d.m2 / float64(d.count)))
 	}
 	r.MaxRel = p.maxRel.extreme()
-	if n := e.ratios(r, p); n > 0 {
-		r.AccRel, r.MeanRel = NumberOf(valueOf(s.relative)), NumberOf(valueOf(s.relative)/float64(n))
+	if n := e.countRatios(r, p); n > 0 {
+		r.AccRel, r.MeanRel = NumberOf(sumValue(s.relative)), NumberOf(sumValue(s.relative)/float64(n))
 		r.RelQuantiles = r.RelHistogram.quantiles(p.maxRel.value)
 	}
 	r.AbsQuantiles = r.AbsHistogram.quantiles(p.maxAbs.value)
 	r.R1000 = NumberOf(float64(p.counts[below1000]) / count)
 	r.R5000 = NumberOf(float64(p.counts[below5000]) / count)
 	r.ULPMax = p.maxULP.extreme()
-	r.ULPMean = NumberOf(valueOf(s.ulps) / count)
+	r.ULPMean = NumberOf(sumValue(s.ulps) / count)
 	r.BiasCount = p.counts[differing]
 	if !e.complex {
 		r.BiasCount = r.BothFinite() - r.AbsHistogram.Zeros
@@ -279,17 +278,17 @@ func (e *Engine) differences(r *Result, p *Partial, s *node) {
 	r.MinRtol, r.MinAtol = NumberOf(p.minLimits.rtol), NumberOf(p.minLimits.atol)
 }
 
-// relations sets the metrics over both sides.
-func (e *Engine) relations(r *Result, p *Partial, s *node) {
-	r.Diff1 = ratio(valueOf(s.absD), valueOf(s.absR))
+// setRelations sets the metrics over both sides.
+func (e *Engine) setRelations(r *Result, p *Partial, s *node) {
+	r.Diff1 = ratio(sumValue(s.absD), sumValue(s.absR))
 	r.LinfRel = ratio(p.maxAbs.value, p.maxRef)
 	ofN, ofR, ofD := hasSquares(p.maxNPU), hasSquares(p.maxRef), hasSquares(p.maxAbs.value)
 	if ofR && ofD {
-		e.noiseRatios(r, p, s)
+		e.setNoiseRatios(r, p, s)
 	}
 	if ofN && ofR {
-		e.angles(r, s, p.maxAbs.value == 0)
-		if rr := s.pair.r.square(); rr != 0 {
+		e.setAngles(r, s, p.maxAbs.value == 0)
+		if rr := s.pair.r.sumOfSquares(); rr != 0 {
 			r.Scale = NumberOf(s.sumOfProducts() / rr)
 			if ofD {
 				r.ScaleResidual = NumberOf(s.pair.residual(r.Scale.Value(), r.CosineRaw.Value()))
@@ -298,20 +297,20 @@ func (e *Engine) relations(r *Result, p *Partial, s *node) {
 	}
 }
 
-// noiseRatios sets the metrics of d relative to r.
-func (e *Engine) noiseRatios(r *Result, p *Partial, s *node) {
+// setNoiseRatios sets the metrics of d relative to r.
+func (e *Engine) setNoiseRatios(r *Result, p *Partial, s *node) {
 	ref, d := &s.pair.r, &s.pair.d
-	rr, dd := ref.square(), d.square()
+	rr, dd := ref.sumOfSquares(), d.sumOfSquares()
 	r.RED = ratio(math.Sqrt(dd), math.Sqrt(rr))
 	r.SQNR = decibels(math.Sqrt(rr), math.Sqrt(dd))
 	r.SNR = decibels(math.Sqrt(ref.m2), math.Sqrt(d.m2))
 	r.PSNR = decibels(p.maxRef, math.Sqrt(dd/float64(r.BothFinite())))
 }
 
-// angles sets cosine and correlation. They are exactly 1 for equal tensors.
-func (e *Engine) angles(r *Result, s *node, equal bool) {
+// setAngles sets cosine and correlation. They are exactly 1 for equal tensors.
+func (e *Engine) setAngles(r *Result, s *node, equal bool) {
 	n, ref := &s.pair.n, &s.pair.r
-	nn, rr := n.square(), ref.square()
+	nn, rr := n.sumOfSquares(), ref.sumOfSquares()
 	switch {
 	case nn == 0 && rr == 0:
 		r.CosineZero, r.CosineRaw = BothZero, NumberOf(1)
@@ -338,7 +337,7 @@ func (e *Engine) angles(r *Result, s *node, equal bool) {
 // uses whichever of two equivalent formulas has smaller terms. If the square of |n|/|r| leaves
 // the range of float64, it uses the angle between n and r.
 func (p *pair) residual(scale, cosine float64) float64 {
-	nn, rr, dd := p.n.square(), p.r.square(), p.d.square()
+	nn, rr, dd := p.n.sumOfSquares(), p.r.sumOfSquares(), p.d.sumOfSquares()
 	if size := math.Sqrt(nn) / math.Sqrt(rr); size < 0x1p-500 || size > 0x1p500 {
 		return size * math.Sqrt(max(1-float64(cosine*cosine), 0))
 	}

@@ -55,11 +55,11 @@ type Engine struct {
 	direct bool
 	// shortCodes: the distance of two codes is their distance in ulps, and codes have
 	// less than 40 bits.
-	shortCodes bool
-	halves     bool // the NPU tensor is float16, the reference float32
-	axes       *axisPlan
-	strata     noise.Strata // the blocks whose |d|/|r| are counted in the histogram
-	every      int64        // the distance of sampled points in elements, 0 for none
+	shortCodes    bool
+	isHalfPair    bool // the NPU tensor is float16, the reference float32
+	axes          *axisPlan
+	strata        noise.Strata // the blocks whose |d|/|r| are counted in the histogram
+	pointDistance int64        // the distance of sampled points in elements, 0 for none
 	// hpaaLow and hpaaHigh replace infinities as HPAA does.
 	hpaaLow, hpaaHigh float64
 	// refSaturates is the smallest reference that may round to the largest
@@ -97,13 +97,13 @@ func (p *Pool) New(req Request) (*Engine, error) {
 	e := &Engine{
 		request: req, total: total, ref: ref, npu: npu,
 		complex:         ref.complex || npu.complex,
-		double:          ref.double() || npu.double(),
+		double:          ref.isDouble() || npu.isDouble(),
 		wide:            ref.is64Bit() || npu.is64Bit(),
 		axes:            newAxisPlan(req.Shape, total),
 		strata:          noise.NewStrata(total),
 		hpaaLow:         -npu.high,
 		hpaaHigh:        npu.high,
-		refSaturates:    npu.saturates(),
+		refSaturates:    npu.minSaturating(),
 		segmentElements: SegmentElements,
 		readElements:    ReadElements,
 		pool:            p,
@@ -111,11 +111,11 @@ func (p *Pool) New(req Request) (*Engine, error) {
 	if err := e.checkNoise(); err != nil {
 		return nil, err
 	}
-	e.shortCodes = !e.complex && !npu.double() && !npu.is64Bit() && (!npu.integer || ref.integer && !ref.is64Bit())
+	e.shortCodes = !e.complex && !npu.isDouble() && !npu.is64Bit() && (!npu.integer || ref.integer && !ref.is64Bit())
 	e.direct = !e.complex && !e.wide && (!npu.integer || ref.integer)
-	e.halves = req.NPUDType == tensor.Float16 && req.RefDType == tensor.Float32
+	e.isHalfPair = req.NPUDType == tensor.Float16 && req.RefDType == tensor.Float32
 	if req.Points > 0 {
-		e.every = max(1, total/int64(req.Points))
+		e.pointDistance = max(1, total/int64(req.Points))
 	}
 	return e, nil
 }
@@ -134,15 +134,15 @@ func (e *Engine) checkNoise() error {
 	return req.Check()
 }
 
-// saturates returns a magnitude; smaller ones never round to the limits of the type.
-func (n *number) saturates() float64 {
+// minSaturating returns a magnitude; smaller ones never round to the limits of the type.
+func (n *number) minSaturating() float64 {
 	if n.integer {
 		return n.high - 1
 	}
-	if n.codes.listed == nil {
+	if n.codes.table == nil {
 		return n.high * (1 - n.codes.Epsilon())
 	}
-	values := n.codes.listed.values
+	values := n.codes.table.values
 	return values[len(values)-2]
 }
 

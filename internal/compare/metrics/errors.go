@@ -20,7 +20,7 @@ const maxErrorOffsets = 64
 
 // findErrors adds the errors of the block, and the first element of the tensor.
 func (b *block) findErrors() {
-	abs, rel := b.spreadOut()
+	abs, rel := b.spreadByPlace()
 	if b.failed {
 		b.addErrors(b.flags[:b.pairCount], abs, rel)
 	}
@@ -30,9 +30,9 @@ func (b *block) findErrors() {
 	}
 }
 
-// spreadOut returns |d| and |d|/|r| indexed by place in the block, 0 for pairs with a
+// spreadByPlace returns |d| and |d|/|r| indexed by place in the block, 0 for pairs with a
 // non-finite side.
-func (b *block) spreadOut() (abs, rel []float64) {
+func (b *block) spreadByPlace() (abs, rel []float64) {
 	if !b.gathered {
 		return b.abs, b.rel
 	}

@@ -80,8 +80,8 @@ func (h *histograms) drainInto(p *Partial) {
 	*h = histograms{tables: h.tables, bins: h.bins, abs: emptyRange(), rel: emptyRange()}
 }
 
-// merged returns the sum of two histograms.
-func (h Histogram) merged(g Histogram) Histogram {
+// mergedWith returns the sum of two histograms.
+func (h Histogram) mergedWith(g Histogram) Histogram {
 	all := slices.Concat(h.Bins, g.Bins)
 	slices.SortStableFunc(all, func(x, y HistogramBin) int { return cmp.Compare(x.Bin, y.Bin) })
 	bins := all[:0]

@@ -8,14 +8,14 @@ func integerDifferences(d, abs []float64, n, r *side) {
 	for i := range d {
 		x := n.values[i] - r.values[i]
 		if x == 0 {
-			x = n.cutOff(i) - r.cutOff(i)
+			x = n.float64Rest(i) - r.float64Rest(i)
 		}
 		d[i], abs[i] = x, math.Abs(x)
 	}
 }
 
-// cutOff returns an element minus its float64 value: 0 unless it is a 64-bit integer.
-func (s *side) cutOff(i int) float64 {
+// float64Rest returns an element minus its float64 value: 0 unless it is a 64-bit integer.
+func (s *side) float64Rest(i int) float64 {
 	x := s.values[i]
 	if !s.number.is64Bit() || math.Abs(x) < 1<<53 {
 		return 0

@@ -59,8 +59,8 @@ func (t *minLimits) merge(u *minLimits) {
 	t.atol = max(t.atol, u.atol)
 }
 
-// covers reports whether the elements of an extent cannot change t.
-func (t *minLimits) covers(l Limits, x extent) bool {
+// isUnaffectedBy reports whether the elements of an extent cannot change t.
+func (t *minLimits) isUnaffectedBy(l Limits, x extent) bool {
 	return x.maxAbs == 0 || (x.inMargin || l.marginBound(x) <= t.margin) &&
 		Limits{l.Atol, t.rtol, l.Mode}.provesPass(x) && Limits{t.atol, l.Rtol, l.Mode}.provesPass(x)
 }

@@ -7,8 +7,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// valueOf returns the value of a sum, +inf if it exceeds the range of float64.
-func valueOf(s tensor.Sum) float64 {
+// sumValue returns the value of a sum, +inf if it exceeds the range of float64.
+func sumValue(s tensor.Sum) float64 {
 	if math.IsInf(s.Value, 0) {
 		return s.Value
 	}
@@ -113,8 +113,8 @@ func (p *pair) setRuns(s *kernel.GroupSums) bool {
 	return p.n.m2 >= minShare*(s.RR+s.DD+2*(math.Abs(s.DR)+math.Abs(shifted))) && p.d.m2 >= float64(minShare*s.DD)
 }
 
-// square returns the sum of squares of the values.
-func (m moment) square() float64 {
+// sumOfSquares returns the sum of squares of the values.
+func (m moment) sumOfSquares() float64 {
 	return m.m2 + float64(float64(float64(m.count)*m.mean)*m.mean)
 }
 

@@ -52,8 +52,8 @@ func newNumber(d tensor.DType) (*number, error) {
 		n.low, n.high, n.normal = -f.Max, f.Max, f.Normal()
 		return n, nil
 	}
-	n.codes.listed = newListed(n.table)
-	values := n.codes.listed.values
+	n.codes.table = newCodeTable(n.table)
+	values := n.codes.table.values
 	n.low, n.high = values[0], values[len(values)-1]
 	n.normal = n.high * 0x1p-254 // E8M0 has no subnormal values
 	if d == tensor.HiFloat8 {
@@ -102,9 +102,9 @@ func (n *number) setInteger() {
 // is64Bit reports whether elements are 64-bit integers, which float64 rounds.
 func (n *number) is64Bit() bool { return n.integer && n.bits == 64 }
 
-// double reports whether elements are float64 or complex128: sums of their squares may
+// isDouble reports whether elements are float64 or complex128: sums of their squares may
 // leave the range of float64, and differences may be subnormal.
-func (n *number) double() bool {
+func (n *number) isDouble() bool {
 	return n.dtype == tensor.Float64 || n.dtype == tensor.Complex128
 }
 

@@ -174,8 +174,8 @@ func (p *Partial) merge(q *Partial, e *Engine) {
 		p.start = q.start
 	}
 	p.worst.merge(&q.worst)
-	p.absHistogram = p.absHistogram.merged(q.absHistogram)
-	p.relHistogram = p.relHistogram.merged(q.relHistogram)
+	p.absHistogram = p.absHistogram.mergedWith(q.absHistogram)
+	p.relHistogram = p.relHistogram.mergedWith(q.relHistogram)
 	p.axes.merge(&q.axes)
 	p.withoutAxes = append(p.withoutAxes, q.withoutAxes...)
 	p.refCRC = crc.Combine(crc32.Castagnoli, p.refCRC, q.refCRC, q.elements*int64(e.ref.size))

@@ -28,17 +28,17 @@ var passes = []struct {
 	{"sample", (*block).takeSamples},
 	{"encode", func(b *block) {
 		if !b.hashed {
-			b.encode()
+			b.setCodes()
 		}
 	}},
 	{"classify", (*block).classify},
 	{"relate", (*block).computeDifferences},
 	{"noise", func(b *block) { b.addNoise(b.maxRatio()) }},
-	{"sum", (*block).sum},
-	{"bound", (*block).bound},
+	{"sum", (*block).sumBlock},
+	{"bound", (*block).updateBounds},
 	{"small", func(b *block) { b.countSmall(); b.countSaturated() }},
 	{"ulp", (*block).measureULP},
-	{"errors", func(b *block) { b.findErrors(); b.rank() }},
+	{"errors", func(b *block) { b.findErrors(); b.rankErrors() }},
 	{"axes", (*block).sumAxes},
 	{"flags", func(b *block) { clear(b.flags[:b.pairCount]) }},
 }

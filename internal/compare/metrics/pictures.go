@@ -137,11 +137,11 @@ func (p *Pool) Pictures(ctx context.Context, req Request, res *Result, how Pictu
 			g.OfSample, g.Every = noise.SampleElements, g.Sample.Every
 		}
 	}
-	if err := e.walk(ctx, ref, npu, Range{0, e.total}.runs(e.readElements), g.survey); err != nil {
+	if err := e.walk(ctx, ref, npu, Range{0, e.total}.runs(e.readElements), g.surveyBlock); err != nil {
 		return nil, err
 	}
 	g.chooseBins(how.Bins)
-	if err := e.walk(ctx, ref, npu, g.strata.Runs(e.total, e.readElements), g.count); err != nil {
+	if err := e.walk(ctx, ref, npu, g.strata.Runs(e.total, e.readElements), g.countBlock); err != nil {
 		return nil, err
 	}
 	return g.buildPictures(), nil
@@ -205,8 +205,8 @@ func worstPlace(res *Result) int64 {
 	return 0
 }
 
-// survey adds a block to the samples and bounds.
-func (g *gatherer) survey(b *block) {
+// surveyBlock adds a block to the samples and bounds.
+func (g *gatherer) surveyBlock(b *block) {
 	for at := (b.first + g.every - 1) / g.every * g.every; at < b.first+int64(b.count); at += g.every {
 		for _, x := range []float64{b.r.values[at-b.first], b.n.values[at-b.first]} {
 			if ClassOf(x) == Finite {
@@ -215,7 +215,7 @@ func (g *gatherer) survey(b *block) {
 		}
 	}
 	g.Window.add(b)
-	g.find(b)
+	g.findDifferences(b)
 	g.addMaps(b)
 	if g.strata.HasBlock(b.first) {
 		b.countULP(g.ULP, g.special)
@@ -285,16 +285,16 @@ func (r *ranking) addErrors(scores []float64, of func(k int) SampledError) {
 	}
 }
 
-// find computes differences and errors of a block. Pairs with a non-finite side are
+// findDifferences computes differences and errors of a block. Pairs with a non-finite side are
 // treated as equal.
-func (g *gatherer) find(b *block) {
+func (g *gatherer) findDifferences(b *block) {
 	g.nonFiniteErrors, g.special = g.nonFiniteErrors[:0], g.special[:0]
-	b.failed = true // keeps marking of errors on in the next block
+	b.failed = true // errors come in runs: also flag them in the next block
 	if !b.e.direct {
 		b.subtract()
 	}
 	if b.n.span.Special || b.r.span.Special {
-		g.separate(b)
+		g.zeroNonFinite(b)
 	}
 	b.computeDifferences()
 	flags, f := b.flags[:b.count], &g.found
@@ -331,8 +331,8 @@ func (g *gatherer) find(b *block) {
 	}
 }
 
-// separate finds the pairs with a non-finite side and sets their values to 0.
-func (g *gatherer) separate(b *block) {
+// zeroNonFinite finds the pairs with a non-finite side and sets their values to 0.
+func (g *gatherer) zeroNonFinite(b *block) {
 	for i := range b.count {
 		if !b.e.complex && ClassOf(b.n.values[i]) == Finite && ClassOf(b.r.values[i]) == Finite {
 			continue
@@ -400,20 +400,20 @@ func (g *gatherer) errorGrid(limits BinLimits, b bounds, n int64, of func(Sample
 	return limits.newGrid(low, high, n, g.column, log)
 }
 
-// count is the visitor of the second pass.
-func (g *gatherer) count(b *block) {
+// countBlock is the visitor of the second pass.
+func (g *gatherer) countBlock(b *block) {
 	g.values.add(b)
 	g.inner.add(b)
-	if g.binsSampled() {
+	if g.usesSampledBins() {
 		return
 	}
-	g.find(b)
+	g.findDifferences(b)
 	g.countErrors(g.found.abs[:g.found.count], g.found.rel[:g.found.count])
 }
 
-// binsSampled reports whether the bins of errors are filled from Sampled: it has all errors,
+// usesSampledBins reports whether the bins of errors are filled from Sampled: it has all errors,
 // or only a sample was requested.
-func (g *gatherer) binsSampled() bool {
+func (g *gatherer) usesSampledBins() bool {
 	return g.OfSample > 0 || g.finite <= int64(len(g.Sample.Errors))
 }
 
@@ -434,7 +434,7 @@ func (g *gatherer) countErrors(abs, rel []float64) {
 
 // buildPictures adds the worst errors to the sampled ones, and turns counts into pictures.
 func (g *gatherer) buildPictures() *Pictures {
-	if g.binsSampled() {
+	if g.usesSampledBins() {
 		g.eachSampled(g.countErrors)
 	}
 	for _, entries := range [][]ranked{g.worst.entries, g.worstRatios.entries} {

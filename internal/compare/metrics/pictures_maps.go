@@ -186,8 +186,8 @@ func (m *mapper) add(abs []float64, flags []uint8, errors int64) {
 	}
 }
 
-// places returns the number of elements of a cell, with the elements that were left out.
-func (m *mapper) places(cell int) int64 {
+// elementCount returns the number of elements of a cell, with the elements that were left out.
+func (m *mapper) elementCount(cell int) int64 {
 	row, column := int64(cell/m.Columns), int64(cell%m.Columns)
 	if m.RowAxis == m.ColumnAxis {
 		first := row*m.RowFold + column*m.ColumnFold
@@ -203,7 +203,7 @@ func (m *mapper) buildMap() Map {
 	m.Mean, m.Errors = make([]byte, n), make([]byte, n)
 	var logs bounds
 	for i, sum := range m.sums {
-		count := m.places(i)
+		count := m.elementCount(i)
 		if m.leftOut != nil {
 			count -= m.leftOut[i]
 		}

@@ -55,7 +55,7 @@ func newSideCounter(g Grid) *sideCounter {
 	if all = slices.Compact(all); len(all) == 1 { // Low = High
 		all = append(all, all[0])
 	}
-	c.pieces = newPieces(g, all)
+	c.pieces = newPieceBinner(g, all)
 	for _, x := range all[:len(all)-1] {
 		c.bins = append(c.bins, binOf(edges, x))
 		c.squares = append(c.squares, binOf(squares, x))
@@ -147,10 +147,10 @@ func narrowRange(sorted []float64, low, high float64) (from, to float64, ok bool
 	g := Grid{Low: low, High: high}
 	scale := g.scale()
 	tail := (1 - narrowShare) / 2
-	if interpolated(sorted, 1-tail, scale)-interpolated(sorted, tail, scale) >= (float64(high*scale)-float64(low*scale))/narrowPart {
+	if interpolatedQuantile(sorted, 1-tail, scale)-interpolatedQuantile(sorted, tail, scale) >= (float64(high*scale)-float64(low*scale))/narrowPart {
 		return 0, 0, false
 	}
-	from, to = interpolated(sorted, narrowOutside, 1), interpolated(sorted, 1-narrowOutside, 1)
+	from, to = interpolatedQuantile(sorted, narrowOutside, 1), interpolatedQuantile(sorted, 1-narrowOutside, 1)
 	return from, to, from < to
 }
 
@@ -170,7 +170,7 @@ func (b *block) countULP(counts []int64, without []int32) {
 		}
 		return
 	}
-	b.encode()
+	b.setCodes()
 	distances := b.codeDistances()
 	for _, u := range distances {
 		counts[bits.Len64(u)]++

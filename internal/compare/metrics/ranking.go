@@ -56,8 +56,8 @@ func (r *ranking) merge(s *ranking) {
 	r.entries = r.entries[:min(len(r.entries), r.limit)]
 }
 
-// rank adds the elements of the block with the largest |d|.
-func (b *block) rank() {
+// rankErrors adds the elements of the block with the largest |d|.
+func (b *block) rankErrors() {
 	r, largest := &b.part.worst, b.extent.maxAbs
 	if b.e.request.Top == 0 || b.count == 0 || largest == 0 || largest < r.floor {
 		return

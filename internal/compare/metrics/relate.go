@@ -17,7 +17,7 @@ func (b *block) computeDifferences() {
 		}
 		c = b.histograms.tables.CountEqual(b.r.values, zeros, b.quotients)
 	} else {
-		c = b.divide()
+		c = b.computeRatios()
 	}
 	counts := &b.part.counts
 	counts[relativeZeros] += c.Zeros
@@ -42,10 +42,10 @@ func (b *block) computeDifferences() {
 	}
 }
 
-// divide computes |d| and |d|/|r| and counts them. In the same pass it compares |d| with a
+// computeRatios computes |d| and |d|/|r| and counts them. In the same pass it compares |d| with a
 // multiple of the limits: the margin of earlier blocks, at most 1 unless the previous block
 // had errors. Most blocks stay within that margin and leave minLimits unchanged.
-func (b *block) divide() kernel.Ratios {
+func (b *block) computeRatios() kernel.Ratios {
 	share := b.part.minLimits.margin / slack
 	if !b.failedLast || math.IsInf(share, 1) {
 		share = min(share, 1)

@@ -117,8 +117,8 @@ type SideStats struct {
 	Saturated, Subnormal int64
 }
 
-// Of converts the statistics of count elements to tensor.Stats.
-func (s *SideStats) Of(count int64) *tensor.Stats {
+// ToStats converts the statistics of count elements to tensor.Stats.
+func (s *SideStats) ToStats(count int64) *tensor.Stats {
 	number := func(m Metric) *float64 {
 		if !m.Defined() {
 			return nil

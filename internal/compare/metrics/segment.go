@@ -129,8 +129,8 @@ func (e *Engine) newPartial(segment int64) *Partial {
 	if p.axesFrom = first; e.request.LateAxes {
 		p.axesFrom += p.elements
 	}
-	if e.every > 0 {
-		p.points = make([]Point, 0, p.elements/e.every+1)
+	if e.pointDistance > 0 {
+		p.points = make([]Point, 0, p.elements/e.pointDistance+1)
 	}
 	return p
 }

@@ -452,7 +452,7 @@ func smallestNormal(d tensor.DType) float64 {
 	return 0
 }
 
-// limitOf returns the limit of the NPU's type that an element rounds to: 1 or -1, for the
+// limitSign returns the limit of the NPU's type that an element rounds to: 1 or -1, for the
 // imaginary part 2 or -2, 0 for none.
 func (p *slowPair) limitOf(e slowElement) int {
 	if s := p.ulp.limitOf(e.re, e.exact); s != 0 || !p.complex {

@@ -16,10 +16,10 @@ func (b *block) countSmall() {
 	var c kernel.Small
 	ratio := b.maxRatio()
 	switch {
-	case ratio < 1 && b.leastRef() >= ref && b.leastRef()*(1-ratio) >= npu*slack:
+	case ratio < 1 && b.smallestRef() >= ref && b.smallestRef()*(1-ratio) >= npu*slack:
 		// Zeros are at the same places on both sides, and no other element is small.
 		c = kernel.Small{NZeros: b.extent.zeros, RZeros: b.extent.zeros}
-	case ratio < 1 && b.hashed && b.e.halves && b.leastRef() >= ref:
+	case ratio < 1 && b.hashed && b.e.isHalfPair && b.smallestRef() >= ref:
 		c = kernel.CountBelow(b.n.stored, b.r.values, b.extent.zeros)
 	default:
 		c = kernel.CountSmall(b.n.values, b.r.values, npu, ref)
@@ -31,8 +31,8 @@ func (b *block) countSmall() {
 	counts[underflowed] += c.Under
 }
 
-// leastRef returns the smallest magnitude above 0 of the references, +inf if there is none.
-func (b *block) leastRef() float64 {
+// smallestRef returns the smallest magnitude above 0 of the references, +inf if there is none.
+func (b *block) smallestRef() float64 {
 	s := &b.r.span
 	if s.MinAbs > 0 {
 		return s.MinAbs
@@ -43,21 +43,21 @@ func (b *block) leastRef() float64 {
 	return s.NotZero
 }
 
-// saturation returns the sign of the limit that element i is at, 0 if it is not
+// saturationSign returns the sign of the limit that element i is at, 0 if it is not
 // saturated. For a complex element it is doubled if only the imaginary part is.
-func (b *block) saturation(codes []int64, i int) int {
+func (b *block) saturationSign(codes []int64, i int) int {
 	npu := b.e.npu
 	if !b.e.complex {
-		return npu.limitOf(codes[i])
+		return npu.limitSign(codes[i])
 	}
-	if s := npu.limitOf(codes[2*i]); s != 0 {
+	if s := npu.limitSign(codes[2*i]); s != 0 {
 		return s
 	}
-	return 2 * npu.limitOf(codes[2*i+1])
+	return 2 * npu.limitSign(codes[2*i+1])
 }
 
-// limitOf returns the sign of the limit with this code, 0 if the code is no limit.
-func (n *number) limitOf(code int64) int {
+// limitSign returns the sign of the limit with this code, 0 if the code is no limit.
+func (n *number) limitSign(code int64) int {
 	switch {
 	case n.bool:
 		return 0
@@ -74,10 +74,10 @@ func (b *block) countSaturated() {
 	if b.e.npu.bool || b.n.span.MaxAbs < b.e.npu.high && b.r.span.MaxAbs < b.e.refSaturates {
 		return
 	}
-	b.needCodes()
+	b.ensureCodes()
 	counts := &b.part.counts
 	for i := range b.count {
-		n, r := b.saturation(b.n.codes, i), b.saturation(b.r.codes, i)
+		n, r := b.saturationSign(b.n.codes, i), b.saturationSign(b.r.codes, i)
 		if r != 0 {
 			counts[refSaturated]++
 		}

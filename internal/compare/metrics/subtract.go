@@ -26,8 +26,8 @@ func (b *block) subtract() {
 	}
 }
 
-// sum computes the sums of the block.
-func (b *block) sum() {
+// sumBlock computes the sums of the block.
+func (b *block) sumBlock() {
 	sums := &b.sums
 	if b.e.complex {
 		sums.npuModuli, sums.refModuli = momentOf(b.n.values), momentOf(b.r.values)

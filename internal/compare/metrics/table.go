@@ -23,9 +23,9 @@ type Definition struct {
 	// Undefined reports whether the metric is meaningless for a pair of element types; nil if it
 	// is defined for all types.
 	Undefined func(ref, npu tensor.DType) bool
-	// at returns the field of a result: a *Metric, a *float64 (always defined), an *int64 count, or an *Extreme,
+	// field returns the field of a result: a *Metric, a *float64 (always defined), an *int64 count, or an *Extreme,
 	// whose offset is the metric.
-	at func(r *Result) any
+	field func(r *Result) any
 }
 
 // Of returns the metric of a result; undefined if Undefined is true for its types.
@@ -33,7 +33,7 @@ func (d *Definition) Of(r *Result) Metric {
 	if d.Undefined != nil && d.Undefined(r.RefDType, r.NPUDType) {
 		return Metric{}
 	}
-	switch at := d.at(r).(type) {
+	switch at := d.field(r).(type) {
 	case *Metric:
 		return *at
 	case *int64:
@@ -51,7 +51,7 @@ func (d *Definition) Of(r *Result) Metric {
 func (d *Definition) Set(r *Result, m Metric) bool {
 	n := int64(m.Value())
 	whole := n >= 0 && n <= maxCount && float64(n) == m.Value()
-	switch at := d.at(r).(type) {
+	switch at := d.field(r).(type) {
 	case *Metric:
 		*at = m
 	case *float64:
@@ -136,5 +136,5 @@ const (
 	chan1979   = "Chan, Golub, LeVeque: Updating Formulae and a Pairwise Algorithm for Computing Sample Variances"
 )
 
-// complexPair reports whether a side is complex.
-func complexPair(ref, npu tensor.DType) bool { return ref.Host().Complex() || npu.Host().Complex() }
+// isComplexPair reports whether a side is complex.
+func isComplexPair(ref, npu tensor.DType) bool { return ref.Host().Complex() || npu.Host().Complex() }

@@ -72,8 +72,8 @@ type TokenNumbers struct {
 	Ratio   Metric `json:"largest_ratio"`
 }
 
-// mostTokenBins is the largest number of entries of Tokens.Sequences and Tokens.Places.
-const mostTokenBins = 256
+// maxTokenBins is the largest number of entries of Tokens.Sequences and Tokens.Places.
+const maxTokenBins = 256
 
 // tokenSums are the sums of a set of tokens; largest is the largest |d|.
 type tokenSums struct {
@@ -93,7 +93,7 @@ func (s *tokenSums) add(d, k3 float64) {
 	}
 }
 
-func (s *tokenSums) metrics() TokenNumbers {
+func (s *tokenSums) numbers() TokenNumbers {
 	n, some := float64(s.Counted-s.NonFinite), s.Counted > s.NonFinite
 	s.MeanAbs, s.K1, s.K3 = NumberIf(s.abs/n, some), NumberIf((0-s.d)/n, some), NumberIf(s.k3/n, some)
 	s.Ratio = NumberIf(exact.Exp(s.largest), some)
@@ -123,8 +123,8 @@ func NewTokenCounter(shape tensor.Shape, kept []bool) *TokenCounter {
 		c.tokens.Shape = [2]int64{shape[:len(shape)-1].Elements(), shape[len(shape)-1]}
 	}
 	var sequences, places int
-	c.tokens.SequenceFold, sequences = equalCells(c.tokens.Shape[0], mostTokenBins)
-	c.tokens.PlaceFold, places = equalCells(c.tokens.Shape[1], mostTokenBins)
+	c.tokens.SequenceFold, sequences = equalCells(c.tokens.Shape[0], maxTokenBins)
+	c.tokens.PlaceFold, places = equalCells(c.tokens.Shape[1], maxTokenBins)
 	c.sequences, c.byPlace = make([]tokenSums, sequences), make([]tokenSums, places)
 	if maps := newMappers(c.tokens.Shape[:], total); maps != nil {
 		c.heat = maps[0]
@@ -179,12 +179,12 @@ func (c *TokenCounter) leaveOut(i int) {
 // Finish returns the numbers.
 func (c *TokenCounter) Finish() *Tokens {
 	t := &c.tokens
-	t.Positions, t.TokenNumbers = int64(len(c.kept)), c.total.metrics()
+	t.Positions, t.TokenNumbers = int64(len(c.kept)), c.total.numbers()
 	for i := range c.sequences {
-		t.Sequences = append(t.Sequences, c.sequences[i].metrics())
+		t.Sequences = append(t.Sequences, c.sequences[i].numbers())
 	}
 	for i := range c.byPlace {
-		t.Places = append(t.Places, c.byPlace[i].metrics())
+		t.Places = append(t.Places, c.byPlace[i].numbers())
 	}
 	if c.heat != nil {
 		m := c.heat.buildMap()

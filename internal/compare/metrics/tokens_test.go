@@ -40,7 +40,7 @@ func TestTokenCounter(t *testing.T) {
 				want.add(d, math.Exp(d)-1-d)
 			}
 			want.Counted, want.NonFinite = want.Counted+tt.nonFinite, tt.nonFinite
-			n := want.metrics()
+			n := want.numbers()
 			if got.Counted != n.Counted || got.NonFinite != n.NonFinite || got.Beyond != n.Beyond {
 				t.Errorf("counts %+v, want %+v", got.TokenNumbers, n)
 			}

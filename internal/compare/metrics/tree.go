@@ -45,21 +45,21 @@ type subtree struct {
 	blocks int64
 }
 
-// pairs reports whether the subtree merges with a following subtree of the given number of blocks.
-func (s *subtree) pairs(blocks int64) bool {
+// mergesWith reports whether the subtree merges with a following subtree of the given number of blocks.
+func (s *subtree) mergesWith(blocks int64) bool {
 	return s.blocks == blocks && blocks&(blocks-1) == 0
 }
 
 // add appends a node that covers blocks blocks.
 func (t *tree) add(n *node, blocks int64) {
 	last := len(t.stack) - 1
-	if last < 0 || !t.stack[last].pairs(blocks) {
+	if last < 0 || !t.stack[last].mergesWith(blocks) {
 		t.stack = append(t.stack, subtree{*n, blocks})
 		return
 	}
 	t.stack[last].merge(n)
 	t.stack[last].blocks += blocks
-	for ; last > 0 && t.stack[last-1].pairs(t.stack[last].blocks); last-- {
+	for ; last > 0 && t.stack[last-1].mergesWith(t.stack[last].blocks); last-- {
 		t.join()
 	}
 }

@@ -13,7 +13,7 @@ import (
 func (b *block) measureULP() {
 	if b.e.shortCodes && !b.gathered {
 		b.addULP(b.digests.MaxDistance, float64(b.digests.SumDistance), func() int {
-			b.needCodes()
+			b.ensureCodes()
 			for i, c := range b.n.codes {
 				if distance(c, b.r.codes[i]) == b.digests.MaxDistance {
 					return i
@@ -76,7 +76,7 @@ func (b *block) integerDistances() []float64 {
 		}
 	} else if !b.e.ref.integer {
 		for i, r := range b.r.values {
-			ulps[i] = math.Abs(cmp.Or(b.n.values[i]-math.RoundToEven(r), b.n.cutOff(i)))
+			ulps[i] = math.Abs(cmp.Or(b.n.values[i]-math.RoundToEven(r), b.n.float64Rest(i)))
 		}
 	}
 	return ulps

@@ -61,17 +61,17 @@ func NewCalls(ref, npu *dumpdir.Round, opt CallOptions) *Calls {
 	case here && !there:
 		d := newDictionary(refs, npus, nameMap)
 		d.translate(refs, func(*call) bool { return true })
-		d.translate(npus, func(c *call) bool { return c.mapped })
+		d.translate(npus, func(c *call) bool { return c.isMapped })
 		modules = true
 	case there && !here:
-		newDictionary(npus, refs, nameMap).translate(npus, func(c *call) bool { return !c.mapped })
+		newDictionary(npus, refs, nameMap).translate(npus, func(c *call) bool { return !c.isMapped })
 		modules = true
 	}
 	if nameMap != nil && nameMap.Layers != nil {
 		modules = true
-		if inModules(ref) && inModules(npu) {
-			setInside(refs)
-			setInside(npus)
+		if recordsModules(ref) && recordsModules(npu) {
+			setOuterModules(refs)
+			setOuterModules(npus)
 		}
 	}
 	if opt.Places && !modules {
@@ -86,7 +86,7 @@ func NewCalls(ref, npu *dumpdir.Round, opt CallOptions) *Calls {
 		pairPlaces(refs, npus)
 	}
 	c := &Calls{nameMap: nameMap}
-	ordered := byOrder(refs, npus, ref.At.Step, npu.At.Step)
+	ordered := basesInOrder(refs, npus, ref.At.Step, npu.At.Step)
 	c.ref, c.npu = newSide(refs, ordered), newSide(npus, ordered)
 	if opt.Fuzzy {
 		c.pairLeftovers(refs, npus)
@@ -146,12 +146,12 @@ type call struct {
 	source *dumpdir.Call
 	// Name is the name of the call, with the callee's name in PyTorch or in the reference.
 	msprobe.Name
-	// mapped: the callee comes from the map. translated: it is PyTorch's name for a call of MindSpore; values then
+	// isMapped: the callee comes from the map. isTranslated: it is PyTorch's name for a call of MindSpore; renaming then
 	// has PyTorch's names of the values, nil for no change.
-	mapped, translated bool
-	values             *renaming
-	// inside is the base and number of the module around the call, empty if not needed.
-	inside string
+	isMapped, isTranslated bool
+	renaming               *renaming
+	// outerModule is the base and number of the module around the call, empty if not needed.
+	outerModule string
 	// base is the name that partners share, without the number.
 	base string
 	// class is the class of the module of the other side at the same place, empty for calls
@@ -174,15 +174,15 @@ func (c *call) setBase(modules bool) {
 	if dot := strings.LastIndexByte(name, '.'); modules && dot > 0 && msprobe.IsModule(name) {
 		name = name[:dot]
 	}
-	c.base = strings.Join([]string{c.inside, name, string(c.Direction)}, " ")
+	c.base = strings.Join([]string{c.outerModule, name, string(c.Direction)}, " ")
 }
 
-// wrapped is the name of the model in a module around it, such as DistributedDataParallel.
-const wrapped = "module."
+// wrappedModel is the name of the model in a module around it, such as DistributedDataParallel.
+const wrappedModel = "module."
 
 // unwrap drops the wrappers around the model that one side alone has: only their place gives its modules partners.
 func unwrap(refs, npus []call) {
-	more, n := npus, wrappers(npus)-wrappers(refs)
+	more, n := npus, countWrappers(npus)-countWrappers(refs)
 	if n < 0 {
 		more, n = refs, -n
 	}
@@ -191,7 +191,7 @@ func unwrap(refs, npus []call) {
 	}
 	for i := range more {
 		if word, path, ok := cutModule(more[i].Callee); ok {
-			more[i].Callee = word + "." + strings.TrimPrefix(path, strings.Repeat(wrapped, n))
+			more[i].Callee = word + "." + strings.TrimPrefix(path, strings.Repeat(wrappedModel, n))
 		}
 	}
 	for _, calls := range [][]call{refs, npus} {
@@ -201,14 +201,14 @@ func unwrap(refs, npus []call) {
 	}
 }
 
-// wrappers returns the number of wrappers around all modules inside of a model.
-func wrappers(calls []call) int {
+// countWrappers returns the number of wrappers around all modules inside of a model.
+func countWrappers(calls []call) int {
 	least := -1
 	for i := range calls {
 		_, path, _ := cutModule(calls[i].Callee)
 		inner, n := path, 0
-		for strings.HasPrefix(inner, wrapped) {
-			inner, n = inner[len(wrapped):], n+1
+		for strings.HasPrefix(inner, wrappedModel) {
+			inner, n = inner[len(wrappedModel):], n+1
 		}
 		if strings.Contains(inner, ".") && (least < 0 || n < least) {
 			least = n
@@ -244,7 +244,7 @@ func pairPlaces(refs, npus []call) {
 	}
 	others := make(map[string]string) // classes by base
 	for _, at := range places {
-		if len(at[0]) == 1 && len(at[1]) == 1 && readAlike(at[0][0], at[1][0]) {
+		if len(at[0]) == 1 && len(at[1]) == 1 && haveSameInputs(at[0][0], at[1][0]) {
 			others[at[0][0].base], others[at[1][0].base] = at[1][0].Class(), at[0][0].Class()
 		}
 	}
@@ -258,8 +258,8 @@ func pairPlaces(refs, npus []call) {
 	}
 }
 
-// readAlike reports whether the first tensors that two calls read have the same kind and shape.
-func readAlike(a, b *call) bool {
+// haveSameInputs reports whether the first tensors that two calls read have the same kind and shape.
+func haveSameInputs(a, b *call) bool {
 	first := func(c *call) int {
 		return slices.IndexFunc(c.source.Leaves, func(l msprobe.Leaf) bool { return l.Tensor != nil })
 	}
@@ -271,9 +271,9 @@ func readAlike(a, b *call) bool {
 	return x.Kind == y.Kind && slices.Equal(lengths(x.Tensor.Shape), lengths(y.Tensor.Shape))
 }
 
-// AtPlace returns the classes of a module and of its partner; empty texts unless only their place
+// ClassesAtPlace returns the classes of a module and of its partner; empty texts unless only their place
 // makes them partners.
-func (c *Calls) AtPlace(api string, npu bool) (own, other string) {
+func (c *Calls) ClassesAtPlace(api string, npu bool) (own, other string) {
 	side := &c.ref
 	if npu {
 		side = &c.npu
@@ -300,14 +300,14 @@ func mapModules(npus []call, nameMap *sidefile.NameMap) {
 	if nameMap == nil {
 		return
 	}
-	layers := layersOf(npus, nameMap.Layers)
+	layers := newLayerRenamer(npus, nameMap.Layers)
 	for i := range npus {
 		c := &npus[i]
 		if c.Direction == "" {
 			continue
 		}
 		if entry, ok := nameMap.FindNPU(c.Callee); ok {
-			c.Callee, c.mapped = entry.Ref, true
+			c.Callee, c.isMapped = entry.Ref, true
 		} else if word, path, ok := cutModule(c.Callee); ok {
 			if to := layers.rename(path); to != path {
 				c.Callee = word + "." + to
@@ -341,8 +341,8 @@ func mapCell(nameMap *sidefile.NameMap, path string) string {
 	return path
 }
 
-// layers renames layers by the classes of the modules around them.
-type layers struct {
+// layerRenamer renames layers by the classes of the modules around them.
+type layerRenamer struct {
 	sections map[string]map[string]string
 	classes  map[string]string // classes of modules by their places in the network
 }
@@ -350,8 +350,8 @@ type layers struct {
 // topLayers are the names of sections for modules at the top of the network.
 var topLayers = []string{"TopLayer", "Cell", "Module"}
 
-func layersOf(calls []call, sections map[string]map[string]string) *layers {
-	l := &layers{sections, make(map[string]string)}
+func newLayerRenamer(calls []call, sections map[string]map[string]string) *layerRenamer {
+	l := &layerRenamer{sections, make(map[string]string)}
 	if sections == nil {
 		return l
 	}
@@ -373,7 +373,7 @@ func layersOf(calls []call, sections map[string]map[string]string) *layers {
 
 // rename returns the place and class of a module with the other side's names of layers. A layer
 // belongs to the nearest called module above it.
-func (l *layers) rename(path string) string {
+func (l *layerRenamer) rename(path string) string {
 	if l.sections == nil {
 		return path
 	}
@@ -394,14 +394,14 @@ func (l *layers) rename(path string) string {
 	return strings.Join(named, ".")
 }
 
-// inModules reports whether a round records the modules around its calls.
-func inModules(r *dumpdir.Round) bool {
+// recordsModules reports whether a round records the modules around its calls.
+func recordsModules(r *dumpdir.Round) bool {
 	return slices.ContainsFunc(r.Calls, func(c *dumpdir.Call) bool { return len(c.Modules) > 0 })
 }
 
-// setInside sets inside of functions to the innermost module around them: with other names of layers the two sides
+// setOuterModules sets inside of functions to the innermost module around them: with other names of layers the two sides
 // may count functions in another order.
-func setInside(calls []call) {
+func setOuterModules(calls []call) {
 	bases := make(map[string]string)
 	for i := range calls {
 		c := calls[i]
@@ -411,7 +411,7 @@ func setInside(calls []call) {
 	for i := range calls {
 		c := &calls[i]
 		if at := c.source.Modules; len(at) > 0 && !msprobe.IsModule(c.source.API) {
-			c.inside = bases[at[len(at)-1]]
+			c.outerModule = bases[at[len(at)-1]]
 		}
 	}
 }
@@ -424,8 +424,8 @@ func CallName(api string) string {
 	return ""
 }
 
-// byOrder returns the bases whose calls pair in their order, not by number.
-func byOrder(ref, npu []call, refStep, npuStep string) map[string]bool {
+// basesInOrder returns the bases whose calls pair in their order, not by number.
+func basesInOrder(ref, npu []call, refStep, npuStep string) map[string]bool {
 	first := make(map[string]string, len(ref))
 	for i := range ref {
 		first[ref[i].base] = ref[i].Number
@@ -437,7 +437,7 @@ func byOrder(ref, npu []call, refStep, npuStep string) map[string]bool {
 		a, b := here[c.base], there[c.base]
 		switch {
 		case c.Number == "" && !c.Direction.IsBackward() || slices.Equal(a, b):
-		case c.Direction.IsBackward(), c.inside != "":
+		case c.Direction.IsBackward(), c.outerModule != "":
 			ordered[c.base] = true
 		case len(a) == 1 && len(b) == 1:
 			ordered[c.base] = c.Number == npuStep && first[c.base] == refStep
@@ -486,14 +486,14 @@ func newSide(calls []call, ordered map[string]bool) callSide {
 	return s
 }
 
-// mostNames limits the names of each side that nearest compares.
-const mostNames = 300
+// maxNames limits the names of each side that nearest compares.
+const maxNames = 300
 
 // nearestUnmatched returns, for each call without a partner, the most similar name without a partner on
 // the other side; for a module the name of a module.
 func nearestUnmatched(of, others *callSide) map[string]string {
 	lost, left := of.unpaired(others), others.unpaired(of)
-	if len(lost)*len(left) > mostNames*mostNames {
+	if len(lost)*len(left) > maxNames*maxNames {
 		return nil
 	}
 	byName, near := make(map[string]string), make(map[string]string)
@@ -543,16 +543,16 @@ func (c *call) distinctiveName() string {
 // hasCalls reports whether both sides come from msprobe.
 func hasCalls(opt *Options) bool { return opt.Calls != nil }
 
-// ofCall returns tensors of calls, nil for other tensors.
-func ofCall(_ *Options, t *Tensor) *Tensor {
+// callView returns tensors of calls, nil for other tensors.
+func callView(_ *Options, t *Tensor) *Tensor {
 	if t.Call == "" {
 		return nil
 	}
 	return t
 }
 
-// atPlace returns tensors of modules whose class differs from the partner's, nil for other tensors.
-func atPlace(_ *Options, t *Tensor) *Tensor {
+// placeView returns tensors of modules whose class differs from the partner's, nil for other tensors.
+func placeView(_ *Options, t *Tensor) *Tensor {
 	if !t.AtPlace {
 		return nil
 	}
@@ -563,10 +563,10 @@ func callKeys(t *Tensor) keys {
 	return keys{whole: []key{{name: t.Call, kind: t.Kind}}}
 }
 
-func whyCall(_ *Options, t *Tensor) lang.Sentence {
+func explainNoRefCall(_ *Options, t *Tensor) lang.Sentence {
 	return lang.Say("the reference has no call %s with this value", t.Name())
 }
 
-func whyNoCall(t *Tensor) lang.Sentence {
+func explainNoNPUCall(t *Tensor) lang.Sentence {
 	return lang.Say("the NPU has no call %s with this value", t.Name())
 }

@@ -55,7 +55,7 @@ func TestFunctions(t *testing.T) {
 			t.Errorf("%s has no name in PyTorch", f.mindspore)
 		}
 		for _, places := range []string{f.inputs, f.outputs} {
-			all, seen := assignments(places), map[string]bool{}
+			all, seen := parseAssignments(places), map[string]bool{}
 			for from, to := range all {
 				if from == "" || to == "" || to != "-" && seen[to] || len(all) != len(strings.Fields(places)) {
 					t.Errorf("%s: %q", f.mindspore, places)
@@ -253,7 +253,7 @@ func TestPlaces(t *testing.T) {
 			tensors := func(r *dumpdir.Round, npu bool) (all []Tensor) {
 				for i, c := range r.Calls {
 					l := &c.Leaves[1]
-					class, _ := calls.AtPlace(c.API, npu)
+					class, _ := calls.ClassesAtPlace(c.API, npu)
 					all = append(all, Tensor{ID: i, FileOp: c.API, Kind: tensor.Output, Call: calls.Key(c.API, l, npu), AtPlace: class != "", Shape: l.Tensor.Shape})
 				}
 				return all

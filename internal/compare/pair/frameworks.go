@@ -141,13 +141,13 @@ var renamings = sync.OnceValue(func() map[string]*renaming {
 	all := make(map[string]*renaming, len(functions))
 	for i := range functions {
 		f := &functions[i]
-		all[f.mindspore] = &renaming{names: strings.Fields(f.pytorch), inputs: assignments(f.inputs), outputs: assignments(f.outputs)}
+		all[f.mindspore] = &renaming{names: strings.Fields(f.pytorch), inputs: parseAssignments(f.inputs), outputs: parseAssignments(f.outputs)}
 	}
 	return all
 })
 
-// assignments parses words of the form FROM=TO.
-func assignments(text string) map[string]string {
+// parseAssignments parses words of the form FROM=TO.
+func parseAssignments(text string) map[string]string {
 	all := make(map[string]string)
 	for _, word := range strings.Fields(text) {
 		from, to, _ := strings.Cut(word, "=")
@@ -159,8 +159,8 @@ func assignments(text string) map[string]string {
 // dictionary translates names of functions and modules from MindSpore to PyTorch.
 type dictionary struct {
 	userMap map[string]*renaming // from the user's map
-	// mindSporeCalls and pyTorchCalls are the numbers of calls of MindSpore and PyTorch by name. claimed are names of PyTorch that are
-	// the only translation of some name.
+	// mindSporeCalls and pyTorchCalls are the numbers of calls of MindSpore and PyTorch by name. claimed are names of
+	// PyTorch that are the only translation of some name.
 	mindSporeCalls, pyTorchCalls map[string]int
 	claimed                      map[string]bool
 }
@@ -190,8 +190,8 @@ func countNames(calls []call) map[string]int {
 	return all
 }
 
-// find returns the renaming of a name, nil for none.
-func (d *dictionary) find(name string) *renaming {
+// findRenaming returns the renaming of a name, nil for none.
+func (d *dictionary) findRenaming(name string) *renaming {
 	if r := d.userMap[name]; r != nil {
 		return r
 	}
@@ -200,7 +200,7 @@ func (d *dictionary) find(name string) *renaming {
 
 // candidates returns the names that a function or module of MindSpore may have in PyTorch.
 func (d *dictionary) candidates(name string) []string {
-	if r := d.find(name); r != nil {
+	if r := d.findRenaming(name); r != nil {
 		return r.names
 	}
 	for _, f := range frameworks {
@@ -221,9 +221,9 @@ func (d *dictionary) presentCandidates(name string) (there []string) {
 	return there
 }
 
-// pytorch translates a name. Of several candidates among the calls of PyTorch it takes the unclaimed one, else the
+// translateName translates a name. Of several candidates among the calls of PyTorch it takes the unclaimed one, else the
 // one called equally often; else the name has no translation.
-func (d *dictionary) pytorch(name string) string {
+func (d *dictionary) translateName(name string) string {
 	there := d.presentCandidates(name)
 	if len(there) == 0 {
 		return d.candidates(name)[0]
@@ -244,15 +244,15 @@ func (d *dictionary) pytorch(name string) string {
 func (d *dictionary) translate(calls []call, which func(*call) bool) {
 	for i := range calls {
 		if c := &calls[i]; which(c) {
-			c.values = d.find(c.Callee)
-			c.translated, c.Callee = true, d.pytorch(c.Callee)
+			c.renaming = d.findRenaming(c.Callee)
+			c.isTranslated, c.Callee = true, d.translateName(c.Callee)
 		}
 	}
 }
 
 // value returns the path of a value of a call, translated to PyTorch if the call is translated.
 func (c *call) value(l *msprobe.Leaf) string {
-	if !c.translated {
+	if !c.isTranslated {
 		return l.Path
 	}
 	if l.Kind == tensor.Parameter || l.Kind == tensor.Gradient {
@@ -265,7 +265,7 @@ func (c *call) value(l *msprobe.Leaf) string {
 		return strings.Join(parts, ".")
 	}
 	head, rest, _ := strings.Cut(l.Path, ".")
-	if r := c.values; r != nil {
+	if r := c.renaming; r != nil {
 		// The outputs of a backward call are the gradients of the inputs.
 		places := r.inputs
 		if (l.Kind == tensor.Output) != c.Direction.IsBackward() {

@@ -15,12 +15,12 @@ import (
 type join struct {
 	opt      *Options
 	ref, npu []*Tensor
-	// decided: later rules skip the tensor of the NPU, since it has a pair or an ambiguity, or a rule reserved it for
+	// isDecided: later rules skip the tensor of the NPU, since it has a pair or an ambiguity, or a rule reserved it for
 	// the reason in why.
-	decided []bool
-	reasons map[int]lang.Sentence
-	isUsed  []bool // the tensor of the reference has a pair or an ambiguity
-	shapes  map[tensorAt][]tensor.Shape
+	isDecided []bool
+	reasons   map[int]lang.Sentence
+	isUsed    []bool // the tensor of the reference has a pair or an ambiguity
+	shapes    map[tensorAt][]tensor.Shape
 
 	pairs     []Pair
 	ambiguous []Ambiguity
@@ -29,13 +29,13 @@ type join struct {
 // target is a possible partner of one tensor of the NPU: a tensor of the reference; for shared rules a tensor of the
 // reference for one operator of the NPU.
 type target struct {
-	ref int
-	by  key
+	ref   int
+	npuOp key
 }
 
 func newJoin(opt *Options, ref, npu []*Tensor) *join {
 	return &join{
-		opt: opt, ref: ref, npu: npu, decided: make([]bool, len(npu)), reasons: make(map[int]lang.Sentence),
+		opt: opt, ref: ref, npu: npu, isDecided: make([]bool, len(npu)), reasons: make(map[int]lang.Sentence),
 		isUsed: make([]bool, len(ref)), shapes: make(map[tensorAt][]tensor.Shape),
 	}
 }
@@ -55,7 +55,7 @@ func (j *join) pairAll(skipped map[*Tensor]*Skipped) {
 		return
 	}
 	for i := range rules {
-		if r := &rules[i]; r.applies(j.opt) && slices.Contains(j.decided, false) {
+		if r := &rules[i]; r.applies(j.opt) && slices.Contains(j.isDecided, false) {
 			j.apply(r, ref, npu)
 		}
 	}
@@ -78,12 +78,12 @@ func (j *join) addGiven(ref, npu []*Tensor) {
 		partner[p.NPU] = p.Ref
 	}
 	for i, t := range npu {
-		if t == nil || j.decided[i] {
+		if t == nil || j.isDecided[i] {
 			continue
 		}
 		if of, ok := partner[t.ID]; ok {
 			if at, ok := refs[of]; ok {
-				j.pairs, j.decided[i] = append(j.pairs, Pair{Ref: at, NPU: i, Rule: RuleValues}), true
+				j.pairs, j.isDecided[i] = append(j.pairs, Pair{Ref: at, NPU: i, Rule: RuleValues}), true
 			}
 		}
 	}
@@ -110,8 +110,8 @@ func (j *join) views(tensors []*Tensor, as namedView) []*Tensor {
 
 // apply adds the pairs of a rule and removes its reserved tensors from ref and npu.
 func (j *join) apply(r *rule, ref, npu []*Tensor) {
-	if r.counted != nil {
-		j.count(r, ref, npu)
+	if r.countedName != nil {
+		j.pairByCount(r, ref, npu)
 		return
 	}
 	if r.prepare != nil {
@@ -123,8 +123,8 @@ func (j *join) apply(r *rule, ref, npu []*Tensor) {
 		return
 	}
 	for i, t := range npuViews {
-		if t != nil && !j.decided[i] {
-			j.decided[i] = true
+		if t != nil && !j.isDecided[i] {
+			j.isDecided[i] = true
 			if _, known := j.reasons[i]; !known {
 				j.reasons[i] = r.reserve(j.opt, npu[i])
 			}
@@ -142,7 +142,7 @@ func (j *join) apply(r *rule, ref, npu []*Tensor) {
 func (j *join) match(r *rule, ref, npu []*Tensor) {
 	wanted := make([]keys, len(npu))
 	for i, t := range npu {
-		if t != nil && !j.decided[i] {
+		if t != nil && !j.isDecided[i] {
 			wanted[i] = r.keys(t)
 		}
 	}
@@ -150,12 +150,12 @@ func (j *join) match(r *rule, ref, npu []*Tensor) {
 	partners := make([][]int, len(npu))
 	byTarget, numbers := make([][]int, len(ref)), make(map[target]int)
 	for i, t := range npu {
-		if t == nil || j.decided[i] {
+		if t == nil || j.isDecided[i] {
 			continue
 		}
-		partners[i] = sameSlice(ref, j.partners(index, wanted[i], i, r.shared), t.Slice)
+		partners[i] = keepSameSlice(ref, j.findPartners(index, wanted[i], i, r.shared), t.Slice)
 		for _, p := range partners[i] {
-			to := j.target(r, p, i, numbers)
+			to := j.targetNumber(r, p, i, numbers)
 			if to >= len(byTarget) {
 				byTarget = append(byTarget, nil)
 			}
@@ -163,31 +163,31 @@ func (j *join) match(r *rule, ref, npu []*Tensor) {
 		}
 	}
 	for i, refs := range partners {
-		if len(refs) == 0 || j.decided[i] {
+		if len(refs) == 0 || j.isDecided[i] {
 			continue
 		}
-		same := byTarget[j.target(r, refs[0], i, numbers)]
+		same := byTarget[j.targetNumber(r, refs[0], i, numbers)]
 		switch {
 		case r.loose:
 			j.pairLoosely(r, refs, same, i)
 		case len(refs) > 1:
 			j.addAmbiguity(r, refs, []int{i})
-			j.decided[i] = true
+			j.isDecided[i] = true
 		case len(same) == 1:
 			j.addPair(r, refs[0], i)
 		default:
 			j.addAmbiguity(r, refs, same)
 			for _, n := range same {
 				// A tensor with other candidates too gets an ambiguity of its own.
-				j.decided[n] = j.decided[n] || len(partners[n]) == 1
+				j.isDecided[n] = j.isDecided[n] || len(partners[n]) == 1
 			}
 		}
 	}
 }
 
-// target returns the number of a tensor's target: the position of the reference's tensor; for shared rules a number
-// that it adds to numbers.
-func (j *join) target(r *rule, ref, npu int, numbers map[target]int) int {
+// targetNumber returns the number of a tensor's target: the position of the reference's tensor; for shared rules a
+// number that it adds to numbers.
+func (j *join) targetNumber(r *rule, ref, npu int, numbers map[target]int) int {
 	if !r.shared {
 		return ref
 	}
@@ -204,16 +204,16 @@ func (j *join) target(r *rule, ref, npu int, numbers map[target]int) int {
 // maxCandidates limits the candidates that an ambiguity names.
 const maxCandidates = 16
 
-// partners returns the free tensors of the reference, each once, that share a key with ks, the
+// findPartners returns the free tensors of the reference, each once, that share a key with ks, the
 // keys of the NPU's tensor at position i.
-func (j *join) partners(index refIndex, ks keys, i int, shared bool) []int {
+func (j *join) findPartners(index refIndex, ks keys, i int, shared bool) []int {
 	var found []int
 	for c := range index.find(ks) {
 		if !shared && j.isUsed[c.ref] || slices.Contains(found, c.ref) {
 			continue
 		}
 		// The shape comes last, because it may have to be read from a file.
-		if c.cut != nil && !j.isShape(c, i) {
+		if c.shortened != nil && !j.isShape(c, i) {
 			continue
 		}
 		if found = append(found, c.ref); len(found) == maxCandidates {
@@ -223,9 +223,9 @@ func (j *join) partners(index refIndex, ks keys, i int, shared bool) []int {
 	return found
 }
 
-// sameSlice returns the candidates of the same slice; all if there is at most one candidate or
+// keepSameSlice returns the candidates of the same slice; all if there is at most one candidate or
 // none of the slice.
-func sameSlice(refs []*Tensor, found []int, slice string) []int {
+func keepSameSlice(refs []*Tensor, found []int, slice string) []int {
 	if len(found) < 2 {
 		return found
 	}
@@ -270,14 +270,14 @@ func (j *join) isShape(c candidate, npu int) bool {
 	}
 	shapes := j.shapesOf(at, c.cutNPU)
 	if len(shapes) == 0 {
-		return c.cut.certain
+		return c.shortened.certain
 	}
-	return slices.ContainsFunc(shapes, c.cut.shape.Equal)
+	return slices.ContainsFunc(shapes, c.shortened.shape.Equal)
 }
 
 func (j *join) addPair(r *rule, ref, npu int) {
 	j.pairs = append(j.pairs, Pair{ref, npu, r.name})
-	j.decided[npu] = true
+	j.isDecided[npu] = true
 	j.isUsed[ref] = true
 }
 
@@ -291,11 +291,11 @@ func (j *join) addAmbiguity(r *rule, refs, npus []int) {
 // refIndex finds tensors of the reference by the keys of the NPU's tensors. Whole keys come before shortened keys.
 type refIndex map[key][]entry
 
-// entry is the position of a tensor of the reference. cut is nil for a whole key; a shortened key
-// holds only if the text that was cut off is a shape.
+// entry is the position of a tensor of the reference. shortened is nil for a whole key; a shortened key
+// holds only if the removed text is a shape.
 type entry struct {
-	ref int
-	cut *shortened
+	ref       int
+	shortened *shortenedKey
 }
 
 // newRefIndex makes an index of the wanted keys.
@@ -325,7 +325,7 @@ func newRefIndex(refs []*Tensor, keysOf func(*Tensor) keys, wanted []keys) refIn
 		}
 	}
 	for _, e := range cut {
-		add(e.cut.key, e)
+		add(e.shortened.key, e)
 	}
 	return x
 }
@@ -348,7 +348,7 @@ func (x refIndex) find(ks keys) iter.Seq[candidate] {
 		}
 		for _, s := range ks.shortened {
 			for _, e := range x[s.key] {
-				if e.cut == nil && !yield(candidate{entry{e.ref, &s}, true}) {
+				if e.shortened == nil && !yield(candidate{entry{e.ref, &s}, true}) {
 					return
 				}
 			}
@@ -386,11 +386,11 @@ func (n numberedNames) names() []string {
 	return all
 }
 
-// count pairs the undecided operators with the same name by a counted rule: the k-th operators of both sides are
+// pairByCount pairs the undecided operators with the same name by a counted rule: the k-th operators of both sides are
 // partners if both sides have equally many, else none, with a reason.
-func (j *join) count(r *rule, ref, npu []*Tensor) {
-	refs := groups(r, ref, func(i int) bool { return j.isUsed[i] })
-	npus := groups(r, npu, func(i int) bool { return j.decided[i] })
+func (j *join) pairByCount(r *rule, ref, npu []*Tensor) {
+	refs := groupByName(r, ref, func(i int) bool { return j.isUsed[i] })
+	npus := groupByName(r, npu, func(i int) bool { return j.isDecided[i] })
 	for base, here := range npus {
 		there := refs[base]
 		if len(here) != len(there) {
@@ -414,8 +414,8 @@ func (j *join) count(r *rule, ref, npu []*Tensor) {
 	}
 }
 
-// groups returns the operators by their names in a counted rule, without operators that have a decided tensor.
-func groups(r *rule, tensors []*Tensor, decided func(int) bool) map[string]numberedNames {
+// groupByName returns the operators by their names in a counted rule, without operators that have a decided tensor.
+func groupByName(r *rule, tensors []*Tensor, decided func(int) bool) map[string]numberedNames {
 	all, done := make(map[string]numberedNames), make(map[string]bool)
 	for i, t := range tensors {
 		if t != nil && decided(i) {
@@ -426,7 +426,7 @@ func groups(r *rule, tensors []*Tensor, decided func(int) bool) map[string]numbe
 		if t == nil || done[t.Name()] {
 			continue
 		}
-		base := r.counted(t)
+		base := r.countedName(t)
 		if base == "" {
 			continue
 		}

@@ -44,19 +44,19 @@ func valueKeys(t *Tensor) (k keys) {
 type fusible struct {
 	names   map[string]bool
 	lengths []int // lengths of the names, longest first
-	// fused has the operators in the name of an NPU operator, nil for none.
-	fused map[string][]string
+	// operators has the operators in the name of an NPU operator, nil for none.
+	operators map[string][]string
 }
 
 // findFusible prepares the view fused.
 func (j *join) findFusible() {
-	f := &fusible{names: make(map[string]bool), fused: make(map[string][]string)}
+	f := &fusible{names: make(map[string]bool), operators: make(map[string][]string)}
 	paired := make(map[string]bool)
 	for i, t := range j.ref {
 		for _, name := range t.distinctNames() {
 			op, _ := cutValue(name)
 			op = filename.Normalise(op)
-			f.names[op] = len(op) >= shortestFused && strings.ContainsFunc(op, unicode.IsLetter)
+			f.names[op] = len(op) >= minFusedName && strings.ContainsFunc(op, unicode.IsLetter)
 			paired[op] = paired[op] || j.isUsed[i]
 		}
 	}
@@ -72,44 +72,44 @@ func (j *join) findFusible() {
 	j.opt.fusible = f
 }
 
-// fused is the view of an operator whose name ATC joined from names of the reference: it gets the last name, whose
+// fusedView is the view of an operator whose name ATC joined from names of the reference: it gets the last name, whose
 // output is the output of the fused operator.
-func fused(opt *Options, t *Tensor) *Tensor {
+func fusedView(opt *Options, t *Tensor) *Tensor {
 	if t.Kind != tensor.Output || t.Index != 0 {
 		return nil
 	}
 	name := t.Name()
-	parts, known := opt.fusible.fused[name]
+	parts, known := opt.fusible.operators[name]
 	if !known {
-		parts = opt.fusible.parse(filename.Normalise(name))
-		opt.fusible.fused[name] = parts
+		parts = opt.fusible.splitName(filename.Normalise(name))
+		opt.fusible.operators[name] = parts
 	}
 	if parts == nil {
 		return nil
 	}
-	return t.renamed(parts[len(parts)-1])
+	return t.withName(parts[len(parts)-1])
 }
 
 // ATC names the operator of a function in ONNX after the function and adds a number, with or
 // without a type: PartitionedCall_Conv_112_Conv2D_32 is Conv_112.
-const ofFunction = "PartitionedCall_"
+const functionPrefix = "PartitionedCall_"
 
-var inFunction = lang.Pattern(`^(_[A-Z][0-9A-Za-z]*)?_[0-9]+`)
+var functionSuffix = lang.Pattern(`^(_[A-Z][0-9A-Za-z]*)?_[0-9]+`)
 
 const (
-	// shortestFused is the least length of a name; shorter names, such as q and k, may occur by accident.
-	shortestFused = 3
-	// mostSteps limits the search in a name.
-	mostSteps = 1 << 12
+	// minFusedName is the least length of a name; shorter names, such as q and k, may occur by accident.
+	minFusedName = 3
+	// maxSteps limits the search in a name.
+	maxSteps = 1 << 12
 )
 
-// parse returns the operators in a name, in their order; nil if there are none, or if several readings end
+// splitName returns the operators in a name, in their order; nil if there are none, or if several readings end
 // differently.
-func (f *fusible) parse(name string) (found []string) {
+func (f *fusible) splitName(name string) (found []string) {
 	steps, differ := 0, f.names[name]
 	var from func(at int, parts []string)
 	from = func(at int, parts []string) {
-		if steps++; steps > mostSteps {
+		if steps++; steps > maxSteps {
 			differ = true
 		}
 		if differ {
@@ -122,14 +122,14 @@ func (f *fusible) parse(name string) (found []string) {
 			differ = parts[len(parts)-1] != found[len(found)-1]
 			return
 		}
-		rest, inside := strings.CutPrefix(name[at:], ofFunction)
+		rest, inside := strings.CutPrefix(name[at:], functionPrefix)
 		for _, n := range f.lengths {
 			if n > len(rest) || !f.names[rest[:n]] || slices.Contains(parts, rest[:n]) {
 				continue
 			}
 			end := len(name) - len(rest) + n
 			if inside {
-				end += len(inFunction().FindString(rest[n:]))
+				end += len(functionSuffix().FindString(rest[n:]))
 			}
 			from(end, append(parts, rest[:n]))
 		}

@@ -20,8 +20,8 @@ import (
 // The IDs within a side must differ.
 func Match(ref, npu []Tensor, opt Options) *Result {
 	res := &Result{Fused: make(map[int][]string)}
-	refs, npus := ofKind(ref, opt.Kind), ofKind(npu, opt.Kind)
-	refStems, npuStems := stems(refs), stems(npus)
+	refs, npus := filterKind(ref, opt.Kind), filterKind(npu, opt.Kind)
+	refStems, npuStems := collectStems(refs), collectStems(npus)
 	var old []Superseded
 	refs, res.Superseded = latestExecutions(refs, false, npuStems)
 	npus, old = latestExecutions(npus, true, refStems)
@@ -48,8 +48,8 @@ func Match(ref, npu []Tensor, opt Options) *Result {
 	return res
 }
 
-// ofKind returns the tensors of a kind; the empty kind stands for all.
-func ofKind(tensors []Tensor, k tensor.Kind) []*Tensor {
+// filterKind returns the tensors of a kind; the empty kind stands for all.
+func filterKind(tensors []Tensor, k tensor.Kind) []*Tensor {
 	chosen := make([]*Tensor, 0, len(tensors))
 	for i := range tensors {
 		if k == "" || tensors[i].Kind == k {
@@ -83,7 +83,7 @@ func (c *collector) collect() {
 	for _, p := range j.pairs {
 		c.refDone[p.Ref], c.npuDone[p.NPU] = true, true
 		if p.Rule == RuleATC {
-			c.res.Fused[j.npu[p.NPU].ID] = j.opt.fusible.fused[j.npu[p.NPU].Name()]
+			c.res.Fused[j.npu[p.NPU].ID] = j.opt.fusible.operators[j.npu[p.NPU].Name()]
 		}
 		p.Ref, p.NPU = j.ref[p.Ref].ID, j.npu[p.NPU].ID
 		c.res.Pairs = append(c.res.Pairs, p)
@@ -99,7 +99,7 @@ func (c *collector) collect() {
 func (c *collector) collectSkipped() {
 	j := c.join
 	j.pairs, j.ambiguous = nil, nil
-	copy(j.decided, c.npuDone)
+	copy(j.isDecided, c.npuDone)
 	j.pairAll(nil)
 	for _, p := range j.pairs {
 		why := c.skipped[j.ref[p.Ref]]
@@ -137,7 +137,7 @@ func (c *collector) collectRest() {
 		default:
 			u := Unmatched{ID: t.ID}
 			if calls := c.join.opt.Calls; calls != nil && t.Call != "" {
-				u.Why, u.Near = whyNoCall(t), calls.ref.near[t.Name()]
+				u.Why, u.Near = explainNoNPUCall(t), calls.ref.near[t.Name()]
 			}
 			c.res.UnmatchedRef = append(c.res.UnmatchedRef, u)
 		}
@@ -174,7 +174,7 @@ func (s *skipReasons) reason(t *Tensor) *Skipped {
 			}
 		}
 	}
-	if name, ok := t.matchIn(s.exclude); ok {
+	if name, ok := t.matchingName(s.exclude); ok {
 		s.used[name] = true
 		return &Skipped{Code: Excluded, Key: name}
 	}
@@ -189,8 +189,8 @@ type occurrence struct {
 	slice         string
 }
 
-// latestExecutions returns the tensors of the latest execution of each operator, and the superseded tensors. Tensors without a
-// timestamp are always kept.
+// latestExecutions returns the tensors of the latest execution of each operator, and the superseded tensors. Tensors
+// without a timestamp are always kept.
 //
 // A short number may be part of a name: layer1.0.1 and layer1.0.2 may be two modules of a network. They count as
 // modules if the other side has files with all these names.
@@ -244,7 +244,7 @@ func areModules(group []*Tensor, otherStems map[string]bool) bool {
 	return true
 }
 
-func stems(tensors []*Tensor) map[string]bool {
+func collectStems(tensors []*Tensor) map[string]bool {
 	all := make(map[string]bool, len(tensors))
 	for _, t := range tensors {
 		all[t.Stem] = true
@@ -274,7 +274,7 @@ func (c *collector) keepOps(used map[string]bool) {
 	wanted := func(tensors []*Tensor) map[int]bool {
 		ids := make(map[int]bool)
 		for _, t := range tensors {
-			if text, ok := t.matchIn(c.join.opt.Ops); ok {
+			if text, ok := t.matchingName(c.join.opt.Ops); ok {
 				used[text] = true
 				ids[t.ID] = true
 			}

@@ -43,7 +43,7 @@ var sameParams = [...][2]struct{ op, param string }{
 // executions of an operator on both sides are partners. A run that replays the inputs of the reference has recorded
 // no inputs; then executions with the same Seq are partners. nameMap may be nil; it maps names of operators.
 func MatchRecorded(ref, npu []RecorderPosition, nameMap *sidefile.NameMap) []int {
-	m := &recordedMatch{nameMap: nameMap, refs: executions(ref), npus: executions(npu), places: make(map[string]int, len(ref))}
+	m := &recordedMatch{nameMap: nameMap, refs: listExecutions(ref), npus: listExecutions(npu), places: make(map[string]int, len(ref))}
 	for i := range ref {
 		m.places[ref[i].key(ref[i].Op, ref[i].Seq, ref[i].Param)] = i
 	}
@@ -59,7 +59,7 @@ func MatchRecorded(ref, npu []RecorderPosition, nameMap *sidefile.NameMap) []int
 	for i := range npu {
 		found[i] = -1
 		if p, ok := partners[execution{npu[i].Op, npu[i].Seq}]; ok {
-			found[i] = m.tensor(&npu[i], p)
+			found[i] = m.tensorPosition(&npu[i], p)
 		}
 	}
 	return found
@@ -71,8 +71,8 @@ type execution struct {
 	seq int64
 }
 
-// executions lists the numbers of the executions of each operator, in order.
-func executions(all []RecorderPosition) map[string][]int64 {
+// listExecutions lists the numbers of the executions of each operator, in order.
+func listExecutions(all []RecorderPosition) map[string][]int64 {
 	seqs := make(map[string][]int64)
 	for _, e := range sequenceExecutions(all) {
 		seqs[e.op] = append(seqs[e.op], e.seq)
@@ -162,8 +162,8 @@ func (m *recordedMatch) kthExecution(e execution, npuOps, refOps []string) (exec
 	return refs[k], true
 }
 
-// tensor returns the position of the tensor of execution p for a tensor of the NPU, -1 for none.
-func (m *recordedMatch) tensor(r *RecorderPosition, p execution) int {
+// tensorPosition returns the position of the tensor of execution p for a tensor of the NPU, -1 for none.
+func (m *recordedMatch) tensorPosition(r *RecorderPosition, p execution) int {
 	if i, ok := m.places[r.key(p.op, p.seq, r.Param)]; ok {
 		return i
 	}
@@ -186,8 +186,8 @@ func (m *recordedMatch) tensor(r *RecorderPosition, p execution) int {
 // hasRecorded reports whether both sides come from torch.utils.dumper.
 func hasRecorded(opt *Options) bool { return opt.Recorded }
 
-// ofRecorder returns a tensor as torch.utils.dumper recorded it, nil for other tensors.
-func ofRecorder(_ *Options, t *Tensor) *Tensor {
+// recorderView returns a tensor as torch.utils.dumper recorded it, nil for other tensors.
+func recorderView(_ *Options, t *Tensor) *Tensor {
 	if t.Recorded == "" {
 		return nil
 	}
@@ -198,6 +198,6 @@ func recordedKeys(t *Tensor) keys {
 	return keys{whole: []key{{name: t.Recorded, kind: t.Kind}}}
 }
 
-func whyRecorded(_ *Options, t *Tensor) lang.Sentence {
+func explainNoRecording(_ *Options, t *Tensor) lang.Sentence {
 	return lang.Say("the reference has no execution of the operator of %s with this tensor", t.Name())
 }

@@ -37,17 +37,17 @@ const (
 // rule finds partners: tensors of the two sides that share a key.
 type rule struct {
 	name Rule
-	// equates names the property that partners share.
-	equates string
-	keys    func(*Tensor) keys
-	// given reports whether the options have the input of the rule; nil for a rule without
+	// sharedProperty names the property that partners share.
+	sharedProperty string
+	keys           func(*Tensor) keys
+	// hasInput reports whether the options have the input of the rule; nil for a rule without
 	// input.
-	given func(*Options) bool
+	hasInput func(*Options) bool
 	// ref and npu are the views of the tensors of both sides; nil for the tensors as they are.
 	ref, npu namedView
-	// counted replaces keys and views. It returns the name of an operator without its number; the k-th operators of a
-	// name on both sides are partners if both sides have equally many.
-	counted func(*Tensor) string
+	// countedName replaces keys and views. It returns the name of an operator without its number; the k-th operators
+	// of a name on both sides are partners if both sides have equally many.
+	countedName func(*Tensor) string
 	// shared allows several operators of the NPU one partner.
 	shared bool
 	// loose: the key is less specific than the name. Such a rule pairs two tensors if neither has another candidate
@@ -72,79 +72,79 @@ func IsLoose(name string) bool {
 
 // applies reports whether the options have the input of the rule, and allow the rule.
 func (r *rule) applies(opt *Options) bool {
-	return (r.given == nil || r.given(opt)) && !(r.loose && opt.NamesOnly)
+	return (r.hasInput == nil || r.hasInput(opt)) && !(r.loose && opt.NamesOnly)
 }
 
 // rules are tried in this order. Tensors that a rule has decided are hidden from later rules.
 var rules = [...]rule{
 	{
-		name: RulePlace, equates: "places of modules whose classes differ, and the places of values in their calls",
-		keys: callKeys, given: hasCalls, ref: atPlace, npu: atPlace, loose: true, reserve: whyCall, reserveRef: true,
+		name: RulePlace, sharedProperty: "places of modules whose classes differ, and the places of values in their calls",
+		keys: callKeys, hasInput: hasCalls, ref: placeView, npu: placeView, loose: true, reserve: explainNoRefCall, reserveRef: true,
 	},
 	{
-		name: RuleCall, equates: "calls of msprobe and the places of values in them",
-		keys: callKeys, given: hasCalls, ref: ofCall, npu: ofCall, reserve: whyCall, reserveRef: true,
+		name: RuleCall, sharedProperty: "calls of msprobe and the places of values in them",
+		keys: callKeys, hasInput: hasCalls, ref: callView, npu: callView, reserve: explainNoRefCall, reserveRef: true,
 	},
 	{
-		name: RuleRecorded, equates: "executions of the operators of PyTorch and what they read and write, as torch.utils.dumper has them",
-		keys: recordedKeys, given: hasRecorded, ref: ofRecorder, npu: ofRecorder, reserve: whyRecorded, reserveRef: true,
+		name: RuleRecorded, sharedProperty: "executions of the operators of PyTorch and what they read and write, as torch.utils.dumper has them",
+		keys: recordedKeys, hasInput: hasRecorded, ref: recorderView, npu: recorderView, reserve: explainNoRecording, reserveRef: true,
 	},
 	{
-		name: RuleMap, equates: "names that the name map gives to each other; no other rule pairs an operator of the map",
-		keys: nameKeys, given: hasMap, ref: mappedRef, npu: mappedNPU, reserve: whyMapped, reserveRef: true,
+		name: RuleMap, sharedProperty: "names that the name map gives to each other; no other rule pairs an operator of the map",
+		keys: nameKeys, hasInput: hasMap, ref: mappedRefView, npu: mappedNPUView, reserve: explainMapping, reserveRef: true,
 	},
 	{
-		name: RuleFusion, equates: "the result of the model that the NPU's stands for, by the graph of the compiler, and the reference's name",
-		keys: nameKeys, given: hasFusion, npu: origin, shared: true,
+		name: RuleFusion, sharedProperty: "the result of the model that the NPU's stands for, by the graph of the compiler, and the reference's name",
+		keys: nameKeys, hasInput: hasFusion, npu: originView, shared: true,
 	},
-	{name: RuleFusion, equates: "the same, as file names have them", keys: normalisedKeys, given: hasFusion, npu: origin, shared: true},
-	{name: RuleFusion, equates: "the same but for suffixes", keys: suffixKeys, given: hasFusion, npu: origin, shared: true},
+	{name: RuleFusion, sharedProperty: "the same, as file names have them", keys: normalisedKeys, hasInput: hasFusion, npu: originView, shared: true},
+	{name: RuleFusion, sharedProperty: "the same but for suffixes", keys: suffixKeys, hasInput: hasFusion, npu: originView, shared: true},
 	{
 		// The reference has an earlier result under the name of the NPU's operator, unless it is an NPU run, too,
 		// with the same operator.
-		name: RuleName, equates: "name and type of an operator whose origin the reference lacks; it is not paired by its name alone",
-		keys: typedKeys, given: hasFusion, npu: outputWithOrigin, reserve: whyFused,
+		name: RuleName, sharedProperty: "name and type of an operator whose origin the reference lacks; it is not paired by its name alone",
+		keys: typedKeys, hasInput: hasFusion, npu: outputWithOrigin, reserve: explainFusion,
 	},
-	{name: RuleStem, equates: "names of files but for the extension", keys: stemKeys},
-	{name: RuleName, equates: "both names of operators whose header and file name disagree", keys: bothKeys},
-	{name: RuleName, equates: "names of operators", keys: nameKeys},
-	{name: RuleNormalised, equates: "names of operators as file names have them", keys: normalisedKeys},
-	{name: RuleOriginal, equates: "the result of the model that the header of a dump names, and the reference's name", keys: normalisedKeys, npu: original},
-	{name: RuleSuffix, equates: "names but for a shape at the end of one, which is that of its tensor, or for timestamps", keys: suffixKeys},
-	{name: RuleNumber, equates: "names but for the number that MindSpore puts behind them, as -op515, in their order", counted: withoutNumber},
-	{name: RuleExporter, equates: "words of names, where the name of a value of ONNX or TensorFlow is its operator and output: op_output_0, op:0", keys: valueKeys, loose: true},
+	{name: RuleStem, sharedProperty: "names of files but for the extension", keys: stemKeys},
+	{name: RuleName, sharedProperty: "both names of operators whose header and file name disagree", keys: bothKeys},
+	{name: RuleName, sharedProperty: "names of operators", keys: nameKeys},
+	{name: RuleNormalised, sharedProperty: "names of operators as file names have them", keys: normalisedKeys},
+	{name: RuleOriginal, sharedProperty: "the result of the model that the header of a dump names, and the reference's name", keys: normalisedKeys, npu: headerView},
+	{name: RuleSuffix, sharedProperty: "names but for a shape at the end of one, which is that of its tensor, or for timestamps", keys: suffixKeys},
+	{name: RuleNumber, sharedProperty: "names but for the number that MindSpore puts behind them, as -op515, in their order", countedName: withoutNumber},
+	{name: RuleExporter, sharedProperty: "words of names, where the name of a value of ONNX or TensorFlow is its operator and output: op_output_0, op:0", keys: valueKeys, loose: true},
 	{
-		name: RuleATC, equates: "the last of the operators whose names ATC joined in the NPU's, and the reference's name",
-		keys: valueKeys, prepare: (*join).findFusible, npu: fused, loose: true,
+		name: RuleATC, sharedProperty: "the last of the operators whose names ATC joined in the NPU's, and the reference's name",
+		keys: valueKeys, prepare: (*join).findFusible, npu: fusedView, loose: true,
 	},
 }
 
 func hasMap(opt *Options) bool { return opt.Map != nil }
 
-// mappedRef is the view of the reference's operators in the name map.
-func mappedRef(opt *Options, t *Tensor) *Tensor {
+// mappedRefView is the view of the reference's operators in the name map.
+func mappedRefView(opt *Options, t *Tensor) *Tensor {
 	if entry, ok := opt.Map.FindRef(t.Names()...); ok {
-		return t.renamed(entry.Ref)
+		return t.withName(entry.Ref)
 	}
 	return nil
 }
 
-// mappedNPU is the view of the NPU's operators in the name map, under the names of the reference.
-func mappedNPU(opt *Options, t *Tensor) *Tensor {
+// mappedNPUView is the view of the NPU's operators in the name map, under the names of the reference.
+func mappedNPUView(opt *Options, t *Tensor) *Tensor {
 	if entry, ok := opt.Map.FindNPU(t.Names()...); ok {
-		return t.renamed(entry.Ref)
+		return t.withName(entry.Ref)
 	}
 	return nil
 }
 
-func whyMapped(opt *Options, t *Tensor) lang.Sentence {
-	return lang.Say("the name map pairs it with %s, which has no free tensor left", mappedNPU(opt, t).Name())
+func explainMapping(opt *Options, t *Tensor) lang.Sentence {
+	return lang.Say("the name map pairs it with %s, which has no free tensor left", mappedNPUView(opt, t).Name())
 }
 
 func hasFusion(opt *Options) bool { return opt.Fusion != nil }
 
-// origin is the view of the NPU's tensors as results of the model, by the graph of the compiler.
-func origin(opt *Options, t *Tensor) *Tensor {
+// originView is the view of the NPU's tensors as results of the model, by the graph of the compiler.
+func originView(opt *Options, t *Tensor) *Tensor {
 	find := opt.Fusion.Origin
 	if t.Kind == tensor.Input {
 		find = opt.Fusion.InputOrigin
@@ -153,31 +153,31 @@ func origin(opt *Options, t *Tensor) *Tensor {
 	if !ok {
 		return nil
 	}
-	alias := t.renamed(from.Op)
+	alias := t.withName(from.Op)
 	alias.Kind, alias.Index = tensor.Output, from.Output
 	return alias
 }
 
 func outputWithOrigin(opt *Options, t *Tensor) *Tensor {
-	if t.Kind != tensor.Output || origin(opt, t) == nil {
+	if t.Kind != tensor.Output || originView(opt, t) == nil {
 		return nil
 	}
 	return t
 }
 
-func whyFused(opt *Options, t *Tensor) lang.Sentence {
-	return lang.Say("it is part of %s of the model, which the reference lacks", tensorName(origin(opt, t)))
+func explainFusion(opt *Options, t *Tensor) lang.Sentence {
+	return lang.Say("it is part of %s of the model, which the reference lacks", tensorName(originView(opt, t)))
 }
 
 // tensorName names a tensor as reports do: op:output:k.
 func tensorName(t *Tensor) string { return fmt.Sprintf("%s:%s:%d", t.Name(), t.Kind, t.Index) }
 
-// original is the view of the NPU's tensors as results of the model, by the header of the dump.
-func original(_ *Options, t *Tensor) *Tensor {
+// headerView is the view of the NPU's tensors as results of the model, by the header of the dump.
+func headerView(_ *Options, t *Tensor) *Tensor {
 	if t.Origin == nil || t.Kind != tensor.Output {
 		return nil
 	}
-	alias := t.renamed(t.Origin.Op)
+	alias := t.withName(t.Origin.Op)
 	alias.Index = t.Origin.Output
 	return alias
 }
@@ -258,7 +258,7 @@ const (
 	Excluded SkipCode = "EXCLUDED"
 )
 
-// Skipped is a pair, or a tensor alone, that is not compared.
+// Skipped is a pair, or a single tensor, that is excluded from the comparison.
 type Skipped struct {
 	Ref, NPU int
 	Code     SkipCode

@@ -30,7 +30,7 @@ func TestRules(t *testing.T) {
 	opt := Options{Map: nameMap(t, `{"net/b":"other"}`), Fusion: fusedGraph(t)}
 	for i := range rules {
 		r := &rules[i]
-		if r.name == "" || r.equates == "" || (r.keys == nil) == (r.counted == nil) || r.reserveRef && r.reserve == nil {
+		if r.name == "" || r.sharedProperty == "" || (r.keys == nil) == (r.countedName == nil) || r.reserveRef && r.reserve == nil {
 			t.Errorf("rule %d, %q, is not complete", i, r.name)
 		}
 		ref, npu := side(t, ruleExamples[i].ref), side(t, ruleExamples[i].npu)

@@ -58,22 +58,22 @@ func NewTensor(n *filename.Info) Tensor {
 // Name returns the name of the operator in results: from the header if it agrees with the file name, else from the
 // file name.
 func (t *Tensor) Name() string {
-	if t.Op == "" || t.disagree() {
+	if t.Op == "" || t.namesDisagree() {
 		return t.FileOp
 	}
 	return t.Op
 }
 
-// disagree reports whether header and file name name different operators. A file name that is a bare number replaces
-// a name that was too long.
-func (t *Tensor) disagree() bool {
+// namesDisagree reports whether header and file name name different operators. A file name that is a bare number
+// replaces a name that was too long.
+func (t *Tensor) namesDisagree() bool {
 	return t.Op != "" && t.FileOp != "" && !filename.SameNormalised(t.Op, t.FileOp) && !filename.IsShortened(t.Stem)
 }
 
 // Names lists the names of the operator, the best first.
 func (t *Tensor) Names() []string {
 	switch {
-	case t.disagree():
+	case t.namesDisagree():
 		return []string{t.FileOp, t.Op}
 	case t.Op == "" || t.Op == t.FileOp:
 		return []string{t.Name()}
@@ -83,8 +83,8 @@ func (t *Tensor) Names() []string {
 	return []string{t.Op, t.FileOp}
 }
 
-// matchIn returns the name in a set that matches the operator, or a group around the tensor.
-func (t *Tensor) matchIn(set *dumpdir.NameSet) (text string, ok bool) {
+// matchingName returns the name in a set that matches the operator, or a group around the tensor.
+func (t *Tensor) matchingName(set *dumpdir.NameSet) (text string, ok bool) {
 	if set == nil {
 		return "", false
 	}
@@ -96,14 +96,14 @@ func (t *Tensor) matchIn(set *dumpdir.NameSet) (text string, ok bool) {
 
 // distinctNames lists the names of the operator that differ as file names, the best first.
 func (t *Tensor) distinctNames() []string {
-	if t.disagree() {
+	if t.namesDisagree() {
 		return []string{t.FileOp, t.Op}
 	}
 	return []string{t.Name()}
 }
 
-// renamed returns t with another name as its only name.
-func (t *Tensor) renamed(op string) *Tensor {
+// withName returns t with another name as its only name.
+func (t *Tensor) withName(op string) *Tensor {
 	alias := *t
 	alias.Op, alias.FileOp = op, ""
 	return &alias
@@ -133,11 +133,11 @@ type key struct {
 // name only matches a whole name: names that differ in the removed text are different names.
 type keys struct {
 	whole     []key
-	shortened []shortened
+	shortened []shortenedKey
 }
 
-// shortened is the key of a name without a possible shape at its end.
-type shortened struct {
+// shortenedKey is the key of a name without a possible shape at its end.
+type shortenedKey struct {
 	key
 	shape tensor.Shape
 	// certain: the text can only be a shape, such as 1x3x224.
@@ -175,28 +175,28 @@ func stemKeys(t *Tensor) (k keys) {
 // bothKeys returns keys of operators with two names. Partners with both names have priority over partners with one of
 // the names.
 func bothKeys(t *Tensor) (k keys) {
-	if t.disagree() {
+	if t.namesDisagree() {
 		k.add(t, t.FileOp+"\x00"+t.Op)
 	}
 	return k
 }
 
 func nameKeys(t *Tensor) keys {
-	return eachName(t, func(name string) string { return name })
+	return keysOfNames(t, func(name string) string { return name })
 }
 
-func normalisedKeys(t *Tensor) keys { return eachName(t, filename.Normalise) }
+func normalisedKeys(t *Tensor) keys { return keysOfNames(t, filename.Normalise) }
 
 // typedKeys returns keys of name and type, for operators with a known type.
 func typedKeys(t *Tensor) keys {
 	if t.OpType == "" {
 		return keys{}
 	}
-	return eachName(t, func(name string) string { return filename.Normalise(name) + "\x00" + t.OpType })
+	return keysOfNames(t, func(name string) string { return filename.Normalise(name) + "\x00" + t.OpType })
 }
 
-// eachName makes a key of each distinct name of a tensor.
-func eachName(t *Tensor, as func(name string) string) (k keys) {
+// keysOfNames makes a key of each distinct name of a tensor.
+func keysOfNames(t *Tensor, as func(name string) string) (k keys) {
 	for _, name := range t.distinctNames() {
 		k.add(t, as(name))
 	}
@@ -212,7 +212,7 @@ func suffixKeys(t *Tensor) keys {
 	}
 	for _, whole := range k.whole {
 		for _, s := range filename.ShapeSuffixes(whole.name) {
-			k.shortened = append(k.shortened, shortened{key{s.Head, whole.kind, whole.index}, s.Shape, s.Certain})
+			k.shortened = append(k.shortened, shortenedKey{key{s.Head, whole.kind, whole.index}, s.Shape, s.Certain})
 		}
 	}
 	return k

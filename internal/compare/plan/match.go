@@ -48,7 +48,7 @@ func (p *Planner) matchRounds() {
 		}
 		r, from := pair.Match(whole, npu, opt), len(p.Pairs)
 		if sharded != nil {
-			r.UnmatchedRef = sharded.missing(p.ref, round, r.UnmatchedRef)
+			r.UnmatchedRef = sharded.missingTensors(p.ref, round, r.UnmatchedRef)
 		}
 		p.addMatches(round, r)
 		if sharded != nil {
@@ -75,7 +75,7 @@ func (p *Planner) matchOptions(refs []pair.Tensor) pair.Options {
 func (p *Planner) addMatches(round *Round, r *pair.Result) {
 	p.Pairs = slices.Grow(p.Pairs, len(r.Pairs))
 	for _, c := range r.Pairs {
-		x := p.add(round, c.Ref, c.NPU, string(c.Rule))
+		x := p.addPair(round, c.Ref, c.NPU, string(c.Rule))
 		if parts := r.Fused[c.NPU]; parts != nil {
 			x.Row.Notes = append(x.Row.Notes, lang.Say("judging by its name, the NPU's operator computes %s", strings.Join(parts, ", ")))
 		}
@@ -90,7 +90,7 @@ func (p *Planner) addMatches(round *Round, r *pair.Result) {
 		p.addUnpaired(round, u, true)
 	}
 	for _, s := range r.Skipped {
-		x := p.add(round, s.Ref, s.NPU, "")
+		x := p.addPair(round, s.Ref, s.NPU, "")
 		x.Row.Pair.Set(record.Skip, finding.Code(s.Code), lang.Say("matches %q", s.Key))
 	}
 	for _, s := range r.Superseded {
@@ -109,9 +109,9 @@ func (p *Planner) addMatches(round *Round, r *pair.Result) {
 func (s *Side) byRound() map[*dumpdir.Round][]pair.Tensor {
 	rounds := make(map[*dumpdir.Round][]pair.Tensor, len(s.rounds))
 	first := 0
-	for i := range s.named {
-		if i+1 == len(s.named) || s.round[i+1] != s.round[i] {
-			rounds[s.round[i]] = s.named[first : i+1]
+	for i := range s.pairingNames {
+		if i+1 == len(s.pairingNames) || s.round[i+1] != s.round[i] {
+			rounds[s.round[i]] = s.pairingNames[first : i+1]
 			first = i + 1
 		}
 	}
@@ -127,10 +127,10 @@ func (p *Planner) pairFiles() bool {
 	if (p.ref.isNamed() || p.npu.isNamed()) && len(p.ref.Tensors)*len(p.npu.Tensors) != 1 {
 		return false // names decide, unless each file has one tensor
 	}
-	inputs, round, rnamed, nnamed := p.options.Pair.Inputs || hasInputs(p.ref.named), p.rounds[0], p.ref.named, p.npu.named
+	inputs, round, rnamed, nnamed := p.options.Pair.Inputs || hasInputs(p.ref.pairingNames), p.rounds[0], p.ref.pairingNames, p.npu.pairingNames
 	refs, npus := map[int]bool{}, map[int]bool{}
 	match := func(ref, npu int) {
-		p.add(round, ref, npu, "files")
+		p.addPair(round, ref, npu, "files")
 		refs[ref], npus[npu] = true, true
 	}
 	// Match by kind and index, which the names of arrays contain.
@@ -142,7 +142,7 @@ func (p *Planner) pairFiles() bool {
 			}
 		}
 	}
-	if ref, npu := outputs(p.ref.Tensors), outputs(p.npu.Tensors); len(refs) == 0 && len(ref) == 1 && len(npu) == 1 {
+	if ref, npu := outputIndexes(p.ref.Tensors), outputIndexes(p.npu.Tensors); len(refs) == 0 && len(ref) == 1 && len(npu) == 1 {
 		match(ref[0], npu[0])
 	}
 	if len(refs) == 0 && (p.ref.isSingle || p.npu.isSingle) && len(rnamed) == 1 && len(nnamed) == 1 {
@@ -169,8 +169,8 @@ func hasInputs(refs []pair.Tensor) bool {
 	return slices.ContainsFunc(refs, func(t pair.Tensor) bool { return t.Kind == tensor.Input })
 }
 
-// outputs returns the indexes of the outputs, or of all tensors if there are no outputs.
-func outputs(items []*Tensor) []int {
+// outputIndexes returns the indexes of the outputs, or of all tensors if there are no outputs.
+func outputIndexes(items []*Tensor) []int {
 	hasOutputs := slices.ContainsFunc(items, func(t *Tensor) bool { return t.Kind == tensor.Output })
 	var out []int
 	for i, t := range items {
@@ -181,9 +181,9 @@ func outputs(items []*Tensor) []int {
 	return out
 }
 
-// add adds a pair; ref or npu is -1 if the side is missing.
-func (p *Planner) add(round *Round, ref, npu int, rule string) *Pair {
-	x := Pair{Row: p.row(ref, npu, rule), Round: round}
+// addPair adds a pair; ref or npu is -1 if the side is missing.
+func (p *Planner) addPair(round *Round, ref, npu int, rule string) *Pair {
+	x := Pair{Row: p.newRow(ref, npu, rule), Round: round}
 	x.Row.Round, x.Row.At, x.Row.Key = round.Name, round.At, round.Pairing.Key
 	if npu >= 0 {
 		x.NPU = p.npu.Tensors[npu]
@@ -192,7 +192,7 @@ func (p *Planner) add(round *Round, ref, npu int, rule string) *Pair {
 		x.Ref = p.ref.Tensors[ref]
 	}
 	if ref >= 0 && npu >= 0 && p.options.SideFiles.Fusion != nil && rule == string(pair.RuleFusion) {
-		t := &p.npu.named[npu]
+		t := &p.npu.pairingNames[npu]
 		if o, ok := p.options.SideFiles.Fusion.Origin(t.Index, t.Op, t.FileOp); ok && t.Kind == tensor.Output {
 			if f, ok := tensor.ParseFormat(o.Format); ok {
 				x.Format = &f
@@ -203,24 +203,24 @@ func (p *Planner) add(round *Round, ref, npu int, rule string) *Pair {
 	return &p.Pairs[len(p.Pairs)-1]
 }
 
-// row returns the row of a pair.
-func (p *Planner) row(ref, npu int, rule string) *record.Row {
+// newRow returns the row of a pair.
+func (p *Planner) newRow(ref, npu int, rule string) *record.Row {
 	row := &record.Row{Rule: rule}
 	if pair.IsLoose(rule) {
 		row.PairedBy = rule
 	}
 	if npu >= 0 {
 		row.SetCall(callOf(p.npu.op[npu]))
-		it, t := p.npu.Tensors[npu], &p.npu.named[npu]
+		it, t := p.npu.Tensors[npu], &p.npu.pairingNames[npu]
 		row.Op, row.OpType, row.Kind, row.Output = t.Name(), t.OpType, string(t.Kind), t.Index
-		row.NPUFile, row.NPUPath, row.DeclaredType = it.String(), it.Path, it.saidType()
+		row.NPUFile, row.NPUPath, row.DeclaredType = it.String(), it.Path, it.declaredType()
 		noteHeader(row, t, lang.Text{EN: "plan¦NPU"})
 	}
 	if ref >= 0 {
 		if row.Script == "" && row.Modules == nil {
 			row.SetCall(callOf(p.ref.op[ref]))
 		}
-		it, t := p.ref.Tensors[ref], &p.ref.named[ref]
+		it, t := p.ref.Tensors[ref], &p.ref.pairingNames[ref]
 		if name := t.Name(); name != row.Op {
 			row.NPUOp, row.Op = row.Op, name
 		}
@@ -234,20 +234,20 @@ func (p *Planner) row(ref, npu int, rule string) *record.Row {
 	return row
 }
 
-// misplaced is an unreadable file that belongs to no operator. Its row is in the round that its
+// misplacedFile is an unreadable file that belongs to no operator. Its row is in the round that its
 // folder names, or in the first round. If that round is not compared, the file is left out
 // like the rest of the round.
-type misplaced struct {
+type misplacedFile struct {
 	side    *Side
 	problem dumpdir.Problem
 	round   *Round // nil for the first round
 }
 
-// placeUnread finds the rounds of unreadable files.
-func (p *Planner) placeUnread() {
+// findUnreadRounds finds the rounds of unreadable files.
+func (p *Planner) findUnreadRounds() {
 	for _, side := range []*Side{p.ref, p.npu} {
 		for _, problem := range side.unread {
-			m := misplaced{side: side, problem: problem}
+			m := misplacedFile{side: side, problem: problem}
 			for _, r := range p.rounds {
 				of := r.pair.NPU
 				if side == p.ref {
@@ -268,7 +268,7 @@ func (p *Planner) placeUnread() {
 func (p *Planner) addUnread() {
 	for _, m := range p.misplaced {
 		if m.round == nil {
-			if p.share != nil && p.share.foreign {
+			if p.share != nil && p.share.hasStrayTensors {
 				continue
 			}
 			m.round = p.firstRound()
@@ -277,7 +277,7 @@ func (p *Planner) addUnread() {
 			continue
 		}
 		row := &record.Row{Op: store.Base(m.problem.Path), Kind: string(tensor.Output), Round: m.round.Name, At: m.round.At, Key: m.round.Pairing.Key}
-		Unread(row, safefile.WithPath(m.problem.Path, m.problem.Err))
+		MarkUnread(row, safefile.WithPath(m.problem.Path, m.problem.Err))
 		if m.side == p.ref {
 			row.RefFile, row.RefPath = filepath.ToSlash(m.problem.Path), m.problem.Path
 		} else {
@@ -312,7 +312,7 @@ func (p *Planner) addAmbiguous(round *Round, a *pair.Ambiguity) {
 		return strings.Join(names, ", ")
 	}
 	if len(a.Refs) == 1 {
-		x := p.add(round, a.Refs[0], -1, string(a.Rule))
+		x := p.addPair(round, a.Refs[0], -1, string(a.Rule))
 		x.Row.Pair.Set(record.Ambiguous, finding.Unknown, lang.Say("%d NPU tensors by rule %s: %s", len(a.NPUs), a.Rule, describe(a.NPUs, p.npu.Tensors)))
 		return
 	}
@@ -320,7 +320,7 @@ func (p *Planner) addAmbiguous(round *Round, a *pair.Ambiguity) {
 		round.Pairing.Candidates = append(round.Pairing.Candidates, p.ref.Tensors[ref].String())
 	}
 	for _, npu := range a.NPUs {
-		x := p.add(round, -1, npu, string(a.Rule))
+		x := p.addPair(round, -1, npu, string(a.Rule))
 		x.Row.Pair.Set(record.Ambiguous, finding.Unknown, lang.Say("%d reference tensors by rule %s: %s", len(a.Refs), a.Rule, describe(a.Refs, p.ref.Tensors)))
 	}
 }
@@ -329,10 +329,10 @@ func (p *Planner) addAmbiguous(round *Round, a *pair.Ambiguity) {
 func (p *Planner) addUnpaired(round *Round, u pair.Unmatched, npu bool) {
 	var x *Pair
 	if npu {
-		x = p.add(round, -1, u.ID, "")
+		x = p.addPair(round, -1, u.ID, "")
 		x.Row.Pair.Set(record.UnmatchedNPU, finding.NotInModel, lang.Say("the reference has no such tensor"))
 	} else {
-		x = p.add(round, u.ID, -1, "")
+		x = p.addPair(round, u.ID, -1, "")
 		x.Row.Pair.Status = record.UnmatchedRef
 		x.Row.Pair.Reasons = p.whySkipped(x.Row)
 	}
@@ -342,7 +342,7 @@ func (p *Planner) addUnpaired(round *Round, u pair.Unmatched, npu bool) {
 		}
 		if it != nil && it.Err != nil {
 			x.Row.Pair.Reasons = nil
-			Unread(x.Row, safefile.WithPath(it.Path, it.Err))
+			MarkUnread(x.Row, safefile.WithPath(it.Path, it.Err))
 		}
 	}
 	if !u.Why.IsZero() {
@@ -384,8 +384,8 @@ func (p *Planner) whySkipped(row *record.Row) []finding.Finding {
 // skipCodes are the reasons for which an import omits tensors.
 var skipCodes = []finding.Code{finding.BadHex, finding.SizeMismatch, finding.ReadError, finding.MissingPiece, finding.DuplicatePiece, finding.ConcatShape}
 
-// Unread marks a row whose tensors could not be read.
-func Unread(row *record.Row, err error) {
+// MarkUnread marks a row whose tensors could not be read.
+func MarkUnread(row *record.Row, err error) {
 	code := finding.ReadError
 	if _, unsupported := errors.AsType[*tensor.UnsupportedType](err); unsupported {
 		code = finding.UnsupportedDType

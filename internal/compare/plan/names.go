@@ -86,11 +86,11 @@ func (p *Planner) makeNamesUnique() {
 		}
 	}
 	texts := []func(*Pair) string{
-		func(x *Pair) string { return p.npu.named[x.NPU.ID].Name() },
-		func(x *Pair) string { return p.tensorOf(x) },
+		func(x *Pair) string { return p.npu.pairingNames[x.NPU.ID].Name() },
+		func(x *Pair) string { return p.npuTensorName(x) },
 		func(x *Pair) string {
-			t := &p.npu.named[x.NPU.ID]
-			return strings.TrimSuffix(t.OpType+"."+p.tensorOf(x)+":"+t.Slice, ":")
+			t := &p.npu.pairingNames[x.NPU.ID]
+			return strings.TrimSuffix(t.OpType+"."+p.npuTensorName(x)+":"+t.Slice, ":")
 		},
 		func(x *Pair) string { return path.Base(x.Row.NPUFile) },
 	}
@@ -113,9 +113,9 @@ func (p *Planner) makeNamesUnique() {
 	}
 }
 
-// tensorOf returns the name, kind and index of the NPU tensor.
-func (p *Planner) tensorOf(x *Pair) string {
-	t := &p.npu.named[x.NPU.ID]
+// npuTensorName returns the name, kind and index of the NPU tensor.
+func (p *Planner) npuTensorName(x *Pair) string {
+	t := &p.npu.pairingNames[x.NPU.ID]
 	return t.Name() + ":" + string(t.Kind) + ":" + strconv.Itoa(t.Index)
 }
 
@@ -133,7 +133,7 @@ func (p *Planner) nameCalls(round *Round, refs, npus []pair.Tensor, opt *pair.Op
 			t := &tensors[i]
 			if l := s.Tensors[t.ID].Leaf; l != nil {
 				t.Call = calls.Key(s.op[t.ID].Name, l, npu)
-				class, _ := calls.AtPlace(s.op[t.ID].Name, npu)
+				class, _ := calls.ClassesAtPlace(s.op[t.ID].Name, npu)
 				t.AtPlace = class != ""
 			}
 		}
@@ -256,7 +256,7 @@ func (r *Round) countDiffering(c *record.CallPair) (first *record.Argument) {
 			r.Pairing.FirstDiffer = lang.Say("%s is %.100s, the reference has %.100s", name, a.NPU, a.Ref)
 		}
 	}
-	if own, other := r.calls.AtPlace(c.API, true); recompute.DifferentModules(own, other) {
+	if own, other := r.calls.ClassesAtPlace(c.API, true); recompute.DifferentModules(own, other) {
 		add(c.API, record.Argument{Name: "class", Ref: other, NPU: own})
 	}
 	for _, v := range c.Values {
@@ -341,9 +341,9 @@ func (p *Planner) Executions(x *Pair, npu bool) []*Tensor {
 // timestamp returns the timestamp in the name or the file of a tensor, 0 if neither has one.
 func (p *Planner) timestamp(t *Tensor, npu bool) uint64 {
 	if npu {
-		return p.npu.named[t.ID].Timestamp
+		return p.npu.pairingNames[t.ID].Timestamp
 	}
-	return p.ref.named[t.ID].Timestamp
+	return p.ref.pairingNames[t.ID].Timestamp
 }
 
 // HaveSameTime reports whether two executions have the same timestamp.

@@ -29,8 +29,8 @@ type operator struct {
 	pairs []*Pair
 }
 
-// compared reports whether any tensor of the operator has a partner.
-func (o operator) compared() bool {
+// isCompared reports whether any tensor of the operator has a partner.
+func (o operator) isCompared() bool {
 	return slices.ContainsFunc(o.pairs, func(x *Pair) bool { return x.Ref != nil && x.NPU != nil })
 }
 
@@ -46,7 +46,7 @@ func (p *Planner) Sort() error {
 	place := map[*Round]int{}
 	for i, round := range p.rounds {
 		place[round] = i
-		reasons, err := p.orderOperators(round, p.operators(rounds[round]))
+		reasons, err := p.orderOperators(round, p.groupByOperator(rounds[round]))
 		if err != nil {
 			return &OrderError{err}
 		}
@@ -72,11 +72,11 @@ func (p *Planner) ownRound(r *Round) *Round {
 	return r
 }
 
-// operators groups the pairs of a round by NPU operator, or by reference operator if they have no NPU tensor. The
+// groupByOperator groups the pairs of a round by NPU operator, or by reference operator if they have no NPU tensor. The
 // clocks of two runs are not comparable: the NPU's times are used if it has any, and operators that only the
 // reference has then have no time. If any operator is compared, sources of the order need not contain the other
 // operators.
-func (p *Planner) operators(pairs []*Pair) []operator {
+func (p *Planner) groupByOperator(pairs []*Pair) []operator {
 	clock := slices.ContainsFunc(pairs, func(x *Pair) bool { return x.NPU != nil && p.npu.op[x.NPU.ID].IsTimed() })
 	all, at := make([]operator, 0, len(pairs)), make(map[*dumpdir.Op]int, len(pairs))
 	for _, x := range pairs {
@@ -92,9 +92,9 @@ func (p *Planner) operators(pairs []*Pair) []operator {
 		}
 		all[i].pairs = append(all[i].pairs, x)
 	}
-	if slices.ContainsFunc(all, operator.compared) {
+	if slices.ContainsFunc(all, operator.isCompared) {
 		for i := range all {
-			all[i].Passive = all[i].Passive || !all[i].compared()
+			all[i].Passive = all[i].Passive || !all[i].isCompared()
 		}
 	}
 	return all
@@ -131,14 +131,14 @@ func appendNames(names []string, more ...string) []string {
 	return names
 }
 
-// orderOperators sets the positions of the operators of a round, and finds the data flow. It returns the reasons why existing
-// sources were rejected.
+// orderOperators sets the positions of the operators of a round, and finds the data flow. It returns the reasons why
+// existing sources were rejected.
 func (p *Planner) orderOperators(round *Round, operators []operator) (rejected []lang.Sentence, err error) {
 	items := make([]dumpdir.Item, len(operators))
 	for i := range operators {
 		items[i] = operators[i].Item
 	}
-	sources := p.options.sources()
+	sources := p.options.orderSources()
 	if round.pair.NPU != nil {
 		sources = round.pair.Sources()
 	}
@@ -162,8 +162,8 @@ func (p *Planner) orderOperators(round *Round, operators []operator) (rejected [
 	round.OrderSource, round.GraphSource, round.Graph = order.Source, flow.Source, flow.Graph
 	for i := range operators {
 		for _, x := range operators[i].pairs {
-			x.Row.Module = round.module(x.Row)
-			if op := round.operator(x.Row); op != nil && x.Row.OpType == "" {
+			x.Row.Module = round.moduleName(x.Row)
+			if op := round.graphOperator(x.Row); op != nil && x.Row.OpType == "" {
 				x.Row.OpType = op.Type
 			}
 		}
@@ -173,24 +173,24 @@ func (p *Planner) orderOperators(round *Round, operators []operator) (rejected [
 		round.OrderSource, order.Rejected = lang.Say("equal tensors of the ranks"), nil
 	}
 	round.OrderKnown = order.IsKnown() || round.sharded != nil && round.sharded.ordered || p.options.OrderBy == dumpdir.ByName || len(items) < 2
-	if round.OrderKnown || !slices.ContainsFunc(operators, operator.compared) {
+	if round.OrderKnown || !slices.ContainsFunc(operators, operator.isCompared) {
 		order.Rejected = nil // another source was used, or there is nothing to order
 	}
 	return slices.Concat(order.Rejected, flow.Rejected), nil
 }
 
-// operator returns the operator of a row in the graph, nil if there is none.
-func (r *Round) operator(row *record.Row) *graph.Op {
+// graphOperator returns the operator of a row in the graph, nil if there is none.
+func (r *Round) graphOperator(row *record.Row) *graph.Op {
 	if r.Graph == nil {
 		return nil
 	}
 	return r.Graph.Find(appendNames([]string{row.Op}, row.NPUOp)...)
 }
 
-// module returns the name of the operator, preferably as in the graph, if it has slashes, else "".
-func (r *Round) module(row *record.Row) string {
+// moduleName returns the name of the operator, preferably as in the graph, if it has slashes, else "".
+func (r *Round) moduleName(row *record.Row) string {
 	name := row.Op
-	if op := r.operator(row); op != nil && strings.Contains(op.Name, "/") {
+	if op := r.graphOperator(row); op != nil && strings.Contains(op.Name, "/") {
 		name = op.Name
 	}
 	if !strings.Contains(name, "/") {
@@ -212,7 +212,7 @@ func (p *Planner) planReads() {
 	if !v.Flow.ByContent() || v.Mode != limits.ByEvidence || p.options.Standard.Name != "" {
 		return
 	}
-	byNPU, byRef := p.npu.inputs(), p.ref.inputs()
+	byNPU, byRef := p.npu.inputsByOp(), p.ref.inputsByOp()
 	first, paired := map[*dumpdir.Op]*Pair{}, map[*dumpdir.Op]bool{}
 	for i := range p.Pairs {
 		x := &p.Pairs[i]
@@ -236,8 +236,8 @@ func (p *Planner) planReads() {
 	}
 }
 
-// inputs returns the inputs of each operator.
-func (s *Side) inputs() map[*dumpdir.Op][]*Tensor {
+// inputsByOp returns the inputs of each operator.
+func (s *Side) inputsByOp() map[*dumpdir.Op][]*Tensor {
 	of := map[*dumpdir.Op][]*Tensor{}
 	for i, t := range s.Tensors {
 		if t.Kind == tensor.Input && !t.Table {

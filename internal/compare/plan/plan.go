@@ -40,8 +40,8 @@ type Pair struct {
 	Format *tensor.Format
 	Round  *Round
 
-	comm    bool // the NPU tensor belongs to a communication, the reference tensor to an operator
-	decided bool // nothing to compare: the row had a status when it was planned
+	comm      bool // the NPU tensor belongs to a communication, the reference tensor to an operator
+	isDecided bool // nothing to compare: the row had a status when it was planned
 }
 
 // Plan has the tensors of both sides, paired and in execution order. Only headers and a few
@@ -64,10 +64,10 @@ type Plan struct {
 	Listed    *record.Listing
 	inventory string
 	// Unused are the names in op_config.csv that match no tensor.
-	Unused    []string
-	leftAlone int // files of both runs that are neither dumps nor arrays
-	// MayCompute: some operators of the NPU may be recomputed.
-	MayCompute bool
+	Unused         []string
+	otherFileCount int // files of both runs that are neither dumps nor arrays
+	// MayRecompute: some operators of the NPU may be recomputed.
+	MayRecompute bool
 }
 
 // New opens the runs of both sides, pairs their rounds and tensors and sorts
@@ -130,11 +130,11 @@ func openSides(ctx context.Context, opt *Options) (ref, npu *Side, mine *roundSh
 		return nil, nil, nil, err
 	}
 	sharded := opt.findSharding(ref, npu)
-	mine = opt.divide(ref, npu, sharded)
-	err = runBoth(func() error { return ref.read(ctx, opt) }, func() error { return npu.read(ctx, opt) })
+	mine = opt.chooseRounds(ref, npu, sharded)
+	err = runBoth(func() error { return ref.readHeaders(ctx, opt) }, func() error { return npu.readHeaders(ctx, opt) })
 	if err == nil && sharded != nil {
 		mine.sharding = sharded
-		if sharded.open(opt, npu); ref.FromTables || npu.FromTables {
+		if sharded.openRanks(opt, npu); ref.FromTables || npu.FromTables {
 			sharded.matchNames(ref, npu)
 		} else {
 			err = sharded.locateReference(ctx, opt, ref, npu)
@@ -176,7 +176,7 @@ type Planner struct {
 	calls   []record.CallPair
 	listed  *record.Listing
 	// misplaced are unreadable files that belong to no operator.
-	misplaced []misplaced
+	misplaced []misplacedFile
 	// skipped indexes the lines of logs by tensor name; built on first use.
 	skipped *filename.Index
 }
@@ -203,14 +203,14 @@ func (p *Planner) plan() *Plan {
 	}
 	plan := &Plan{Pairs: p.Pairs, Options: p.options, Rows: make([]record.Row, len(p.Pairs)), Rounds: p.rounds, Sharding: p.sharding,
 		pools: []*tensorfile.Pool{p.ref.files, p.npu.files}, Calls: p.calls, Listed: p.listed, inventory: inventory.String(),
-		leftAlone: p.ref.otherFiles + p.npu.otherFiles, MayCompute: p.npu.mayCompute()}
+		otherFileCount: p.ref.otherFiles + p.npu.otherFiles, MayRecompute: p.npu.mayRecompute()}
 	if config := p.options.SideFiles.OpConfig; config != nil {
-		plan.Unused = config.Unused(pair.Names(p.ref.named, p.npu.named))
+		plan.Unused = config.Unused(pair.Names(p.ref.pairingNames, p.npu.pairingNames))
 	}
 	for i := range plan.Pairs {
 		x := &plan.Pairs[i]
 		plan.Rows[i] = *x.Row
-		x.Row, x.decided = &plan.Rows[i], x.Row.Pair.Status != ""
+		x.Row, x.isDecided = &plan.Rows[i], x.Row.Pair.Status != ""
 	}
 	return plan
 }
@@ -226,13 +226,13 @@ func (p *Planner) missingMapNames() (all []lang.Sentence) {
 }
 
 // CountOtherFiles counts the files of both runs that are neither dumps nor arrays.
-func (p *Plan) CountOtherFiles() int { return p.leftAlone }
+func (p *Plan) CountOtherFiles() int { return p.otherFileCount }
 
 // Listing returns the fingerprint of the listed files of both runs.
 func (p *Plan) Listing() string { return p.inventory }
 
-// Reads counts the inputs that are read only to find their producers.
-func (p *Plan) Reads() (inputs int) {
+// CountReads counts the inputs that are read only to find their producers.
+func (p *Plan) CountReads() (inputs int) {
 	for i := range p.Pairs {
 		inputs += len(p.Pairs[i].Reads)
 	}

@@ -24,7 +24,7 @@ func (p *Plan) Resume(earlier *record.Report) {
 	for i := range p.Pairs {
 		x := &p.Pairs[i]
 		row := rows[key(x.Row)]
-		if x.decided || row == nil {
+		if x.isDecided || row == nil {
 			continue
 		}
 		planned := *x.Row

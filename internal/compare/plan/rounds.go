@@ -70,16 +70,16 @@ func (p *Planner) pairRounds() {
 			r.sharded, r.Pairing.Across, r.Pairing.Folder = p.sharding.byRound[x.NPU], true, x.NPU.At.Folder
 		}
 	}
-	p.placeUnread()
+	p.findUnreadRounds()
 	p.listed = &record.Listing{Ref: p.ref.listRounds(paired.Ref, p.options.Pair.Ops == nil), NPU: p.npu.listRounds(paired.NPU, false),
-		Inputs: p.options.Pair.Inputs || hasInputs(p.ref.named), Others: p.unrequestedRounds(keys)}
+		Inputs: p.options.Pair.Inputs || hasInputs(p.ref.pairingNames), Others: p.unrequestedRounds(keys)}
 	if p.share != nil {
 		p.rounds = slices.DeleteFunc(p.rounds, func(r *Round) bool { return !p.share.pairs[bothRounds(r.pair)] })
 	}
 }
 
-// listRounds returns the rounds of a side; alone are the rounds without a partner. With outputs it counts the outputs of
-// the rounds without a partner.
+// listRounds returns the rounds of a side; alone are its rounds without a partner, whose outputs it counts if outputs is
+// set.
 func (s *Side) listRounds(alone []*dumpdir.Round, outputs bool) []record.ListedRound {
 	all := make([]record.ListedRound, len(s.rounds))
 	for i, r := range s.rounds {
@@ -111,8 +111,8 @@ func (p *Planner) unrequestedRounds(keys map[*dumpdir.Round]string) []string {
 // roundShare is the part of the rounds that a run compares: all rounds, or the rounds of a shard.
 type roundShare struct {
 	pairs map[[2]*dumpdir.Round]bool
-	// foreign: tensors that belong to no round are compared by another shard.
-	foreign bool
+	// hasStrayTensors: tensors that belong to no round are compared by another shard.
+	hasStrayTensors bool
 	// sharding locates tensors of ranks that are sharded differently from the reference, nil for none.
 	sharding *sharding
 }
@@ -120,11 +120,11 @@ type roundShare struct {
 // bothRounds returns the rounds of a pair as a key.
 func bothRounds(x dumpdir.RoundPair) [2]*dumpdir.Round { return [2]*dumpdir.Round{x.Ref, x.NPU} }
 
-// divide selects the rounds of this shard from the listing and limits both sides to them. Rounds that share a file
+// chooseRounds selects the rounds of this shard from the listing and limits both sides to them. Rounds that share a file
 // stay together, and so do the ranks of a step that is sharded differently. Tensors without a round belong to the
 // shard with the first round. Rounds of the reference without a partner are distributed over the shards, which count
 // their tensors.
-func (o *Options) divide(ref, npu *Side, sharded *sharding) *roundShare {
+func (o *Options) chooseRounds(ref, npu *Side, sharded *sharding) *roundShare {
 	spec := o.Shard
 	if !spec.IsSharded() {
 		spec.Of = 1
@@ -159,9 +159,9 @@ func (o *Options) divide(ref, npu *Side, sharded *sharding) *roundShare {
 		}
 	}
 	shards := shard.Balance(sizes, keys, spec.Of)
-	mine := &roundShare{pairs: map[[2]*dumpdir.Round]bool{}, foreign: spec.Index > 0}
+	mine := &roundShare{pairs: map[[2]*dumpdir.Round]bool{}, hasStrayTensors: spec.Index > 0}
 	if len(chosen) > 0 {
-		mine.foreign = shards[group[0]] != spec.Index
+		mine.hasStrayTensors = shards[group[0]] != spec.Index
 	}
 	ref.ownRounds, npu.ownRounds = map[*dumpdir.Round]bool{}, map[*dumpdir.Round]bool{}
 	for i, k := range chosen {
@@ -199,8 +199,8 @@ func (s *Side) roundKeys() map[*dumpdir.Round]string {
 // outputsIn returns the number of outputs in a round.
 func (s *Side) outputsIn(round *dumpdir.Round) int {
 	n := 0
-	for i := range s.named {
-		if s.named[i].Kind == tensor.Output && s.round[i] == round {
+	for i := range s.pairingNames {
+		if s.pairingNames[i].Kind == tensor.Output && s.round[i] == round {
 			n++
 		}
 	}

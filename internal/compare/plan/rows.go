@@ -30,15 +30,15 @@ func (p *Planner) matchRows(ctx context.Context) error {
 				m.pairs = append(m.pairs, x)
 			}
 		}
-		find := m.fromIDs
+		find := m.matchByIDs
 		if from.Path != "" {
-			find = func(ctx context.Context) (*align.Tokens, error) { return m.fromFile(ctx, from) }
+			find = func(ctx context.Context) (*align.Tokens, error) { return m.matchByFile(ctx, from) }
 		}
 		t, err := find(ctx)
 		if err != nil {
 			return err
 		}
-		if m.guessed {
+		if m.isGuess {
 			p.listed.Warnings = append(p.listed.Warnings, lang.Say("no token ids on both sides: the rows of %s count the leading axes of most tensors, %d x %d of the reference and %d x %d of the NPU", from.Path, t.Ref.Sequences, t.Ref.Positions, t.NPU.Sequences, t.NPU.Positions))
 		}
 		round.Tokens = t
@@ -51,17 +51,17 @@ func (p *Planner) matchRows(ctx context.Context) error {
 type matcher struct {
 	aligner align.Aligner
 	pairs   []*Pair // with elements on both sides, in execution order
-	guessed bool    // rows of a file count the leading axes of most tensors
+	isGuess bool    // rows of a file count the leading axes of most tensors
 }
 
-// values are the integers of a tensor in host order.
-type values struct {
+// integerTensor are the integers of a tensor in host order.
+type integerTensor struct {
 	shape tensor.Shape
 	ids   []int64
 }
 
 // grid reads a shape as sequences and positions.
-func (v *values) grid() align.Grid {
+func (v *integerTensor) grid() align.Grid {
 	if len(v.shape) < 2 {
 		return align.Grid{Sequences: 1, Positions: int64(len(v.ids))}
 	}
@@ -70,7 +70,7 @@ func (v *values) grid() align.Grid {
 }
 
 // read reads a tensor of integers; nil if it has other elements.
-func (m *matcher) read(ctx context.Context, op string, t *Tensor) (*values, error) {
+func (m *matcher) read(ctx context.Context, op string, t *Tensor) (*integerTensor, error) {
 	a, err := m.aligner.Align(align.Pair{Op: op, Ref: &t.Ref, NPU: &t.Ref})
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (m *matcher) read(ctx context.Context, op string, t *Tensor) (*values, erro
 		return nil, err
 	}
 	defer r.Close()
-	v := &values{shape: a.Shape}
+	v := &integerTensor{shape: a.Shape}
 	for block, err := range a.Blocks(ctx, r) {
 		if err != nil {
 			return nil, err
@@ -102,17 +102,18 @@ func (m *matcher) read(ctx context.Context, op string, t *Tensor) (*values, erro
 }
 
 // readPair reads both sides of a pair of integers.
-func (m *matcher) readPair(ctx context.Context, x *Pair) (sides [2]*values, err error) {
+func (m *matcher) readPair(ctx context.Context, x *Pair) (sides [2]*integerTensor, err error) {
 	for side, t := range []*Tensor{x.Ref, x.NPU} {
 		if sides[side], err = m.read(ctx, x.Row.Op, t); err != nil || sides[side] == nil || len(sides[side].ids) == 0 {
-			return [2]*values{}, err
+			return [2]*integerTensor{}, err
 		}
 	}
 	return sides, nil
 }
 
-// readIDs returns the token ids of both sides: the first integers that an embedding reads, or of a tensor that is named so.
-func (m *matcher) readIDs(ctx context.Context) (ids [2]*values, at *Pair, err error) {
+// readIDs returns the token ids of both sides: the first integers that an embedding reads, or a tensor with a name of
+// token ids.
+func (m *matcher) readIDs(ctx context.Context) (ids [2]*integerTensor, at *Pair, err error) {
 	for _, x := range m.pairs {
 		typ := recompute.TypeOfOperator(x.Row.OpType, x.Row.Op)
 		named := strings.Contains(strings.ToLower(x.Row.Op), "input_ids")
@@ -126,8 +127,8 @@ func (m *matcher) readIDs(ctx context.Context) (ids [2]*values, at *Pair, err er
 	return ids, nil, nil
 }
 
-// fromIDs matches the sequences of both sides by their ids.
-func (m *matcher) fromIDs(ctx context.Context) (*align.Tokens, error) {
+// matchByIDs matches the sequences of both sides by their ids.
+func (m *matcher) matchByIDs(ctx context.Context) (*align.Tokens, error) {
 	ids, at, err := m.readIDs(ctx)
 	switch {
 	case err != nil:
@@ -136,23 +137,23 @@ func (m *matcher) fromIDs(ctx context.Context) (*align.Tokens, error) {
 		return nil, Nothingf("no tensor of token ids on both sides: --match-rows needs the input of an embedding, or FILE with lines REF,NPU")
 	}
 	var found [2][]segment
-	positions, err := m.positions(ctx, at, ids)
+	positions, err := m.readPositions(ctx, at, ids)
 	if err != nil {
 		return nil, err
 	}
 	for side := range found {
-		found[side] = segments(ids[side], positions[side])
+		found[side] = splitSegments(ids[side], positions[side])
 	}
-	t := &align.Tokens{Ref: ids[0].grid(), NPU: ids[1].grid(), Rows: match(found[0], found[1])}
+	t := &align.Tokens{Ref: ids[0].grid(), NPU: ids[1].grid(), Rows: matchSegments(found[0], found[1])}
 	if len(t.Rows) == 0 {
 		return nil, Nothingf("no sequence of token ids is on both sides: %s, %d rows in the reference and %d on the NPU", at.Row.TensorName(), t.Ref.Rows(), t.NPU.Rows())
 	}
 	return t, nil
 }
 
-// positions returns the positions of the tokens: integers of the ids' shape that count up in each sequence. They are
+// readPositions returns the positions of the tokens: integers of the ids' shape that count up in each sequence. They are
 // nil if none are dumped.
-func (m *matcher) positions(ctx context.Context, ids *Pair, like [2]*values) (found [2]*values, err error) {
+func (m *matcher) readPositions(ctx context.Context, ids *Pair, like [2]*integerTensor) (found [2]*integerTensor, err error) {
 	const header = 4096 // bytes, of a file beside its elements
 	for _, x := range m.pairs {
 		if x == ids || x.Ref.Size > 2*ids.Ref.Size+header || x.NPU.Size > 2*ids.NPU.Size+header {
@@ -162,15 +163,15 @@ func (m *matcher) positions(ctx context.Context, ids *Pair, like [2]*values) (fo
 		if err != nil {
 			return found, err
 		}
-		if sides[0] != nil && sides[0].shape.Equal(like[0].shape) && sides[1].shape.Equal(like[1].shape) && sides[0].countUp() && sides[1].countUp() {
+		if sides[0] != nil && sides[0].shape.Equal(like[0].shape) && sides[1].shape.Equal(like[1].shape) && sides[0].countsUp() && sides[1].countsUp() {
 			return sides, nil
 		}
 	}
 	return found, nil
 }
 
-// countUp reports whether most numbers follow the one before them.
-func (v *values) countUp() bool {
+// countsUp reports whether most numbers are the previous number plus 1.
+func (v *integerTensor) countsUp() bool {
 	n := 0
 	for i := 1; i < len(v.ids); i++ {
 		if v.ids[i] == v.ids[i-1]+1 {
@@ -187,11 +188,11 @@ type segment struct {
 	isUsed []bool
 }
 
-// segments returns the sequences of a side: lines without the padding at their ends, which are cut where positions start
+// splitSegments returns the sequences of a side: lines without the padding at their ends, split where positions begin
 // again.
-func segments(ids, positions *values) (all []segment) {
+func splitSegments(ids, positions *integerTensor) (all []segment) {
 	line := ids.grid().Positions
-	pad, padded := ids.padding(line)
+	pad, padded := ids.paddingID(line)
 	for start := int64(0); start < int64(len(ids.ids)); start += line {
 		first, end := start, start+line
 		for padded && first < end && ids.ids[first] == pad {
@@ -211,9 +212,9 @@ func segments(ids, positions *values) (all []segment) {
 	return all
 }
 
-// padding returns the id that fills most of the ends of lines. A single line needs longer ends than others, since its own
-// tokens may repeat.
-func (v *values) padding(line int64) (pad int64, ok bool) {
+// paddingID returns the id that fills the ends of most lines. A single line needs a longer end, since its own tokens may
+// repeat.
+func (v *integerTensor) paddingID(line int64) (pad int64, ok bool) {
 	const least, leastAlone = 2, 3 // equal ids
 	fills, need := map[int64]int{}, least
 	if int64(len(v.ids)) == line {
@@ -240,9 +241,9 @@ func (v *values) padding(line int64) (pad int64, ok bool) {
 	return pad, ok
 }
 
-// match pairs equal sequences, then sequences that are part of a longer one of the other side. It returns pairs of flat
-// rows by reference.
-func match(refs, npus []segment) (rows [][2]int64) {
+// matchSegments pairs equal sequences, then sequences that are part of a longer one of the other side. It returns
+// pairs of flat rows by reference.
+func matchSegments(refs, npus []segment) (rows [][2]int64) {
 	for _, whole := range []bool{true, false} {
 		for side, of := range [][]segment{refs, npus} {
 			in := [][]segment{npus, refs}[side]
@@ -268,8 +269,8 @@ func match(refs, npus []segment) (rows [][2]int64) {
 	return rows
 }
 
-// find returns where another sequence without matched tokens is in s, -1 if it is not. Inside of s, sequences of few
-// tokens prove nothing.
+// find returns the offset of another sequence in s, -1 for none. Sequences with matched tokens are not found, nor
+// sequences of few tokens, which may occur inside of s by chance.
 func (s *segment) find(o *segment, whole bool) int {
 	const few = 4
 	if slices.Contains(o.isUsed, true) || len(o.ids) > len(s.ids) || whole && len(o.ids) < len(s.ids) {
@@ -283,8 +284,8 @@ func (s *segment) find(o *segment, whole bool) int {
 	return -1
 }
 
-// fromFile returns the rows of a file. Without ids, the leading axes that most tensors have are the tokens.
-func (m *matcher) fromFile(ctx context.Context, from *sidefile.RowMap) (*align.Tokens, error) {
+// matchByFile returns the pairs of rows in a file. Without ids, the most frequent leading axes are the axes of tokens.
+func (m *matcher) matchByFile(ctx context.Context, from *sidefile.RowMap) (*align.Tokens, error) {
 	ids, at, err := m.readIDs(ctx)
 	if err != nil {
 		return nil, err
@@ -295,7 +296,7 @@ func (m *matcher) fromFile(ctx context.Context, from *sidefile.RowMap) (*align.T
 	} else if t.Ref, t.NPU, err = m.frequentSizes(); err != nil {
 		return nil, err
 	} else {
-		m.guessed = true
+		m.isGuess = true
 	}
 	for _, rows := range from.Pairs {
 		for _, side := range []struct {
@@ -316,8 +317,8 @@ func (m *matcher) fromFile(ctx context.Context, from *sidefile.RowMap) (*align.T
 	return t, nil
 }
 
-// frequentSizes returns the sizes of the axes before the last one, at most two, that are most frequent among tensors whose last
-// axis has one size on both sides.
+// frequentSizes returns the most frequent sizes of the axes before the last axis (at most two), over pairs whose last
+// axes are equal.
 func (m *matcher) frequentSizes() (ref, npu align.Grid, err error) {
 	const looked = 64 // pairs
 	type grids [2]align.Grid

@@ -42,9 +42,9 @@ type Tensor struct {
 	nameType tensor.DType // type in the name of the file
 }
 
-// saidType returns the element type in msprobe's dump.json, or else in the file name. Tools store bfloat16 as float32
-// arrays.
-func (t *Tensor) saidType() tensor.DType {
+// declaredType returns the element type in msprobe's dump.json, or else in the file name. Tools store bfloat16 as
+// float32 arrays.
+func (t *Tensor) declaredType() tensor.DType {
 	if t.Leaf != nil && t.Leaf.Tensor != nil {
 		return t.Leaf.Tensor.ElementType()
 	}
@@ -74,12 +74,12 @@ type Side struct {
 	// Numbers of operators: all, those known to be dumps, and those known to be arrays.
 	operators, dumped, arrays int
 	// round, op and named are the round, the operator and the names for pairing of each tensor, by its ID.
-	round []*dumpdir.Round
-	op    []*dumpdir.Op
-	named []pair.Tensor
-	block []Tensor // the memory of the tensors
-	// from has the entries of the tensors in the run, nil after forget.
-	from []*dumpdir.Tensor
+	round        []*dumpdir.Round
+	op           []*dumpdir.Op
+	pairingNames []pair.Tensor
+	block        []Tensor // the memory of the tensors
+	// entries has the entries of the tensors in the run, nil after forget.
+	entries []*dumpdir.Tensor
 	// files opens the tensors of multi-tensor files.
 	files  *tensorfile.Pool
 	tables int // number of operators with statistics, if FromTables
@@ -91,7 +91,7 @@ type Side struct {
 func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Selection) (*Side, error) {
 	s, err := listSide(ctx, opt, path, chosen, dumpdir.Stem{})
 	if err == nil {
-		err = s.read(ctx, opt)
+		err = s.readHeaders(ctx, opt)
 	}
 	if err != nil {
 		return nil, err
@@ -103,15 +103,15 @@ func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 // dropListing drops the listing of the run, which is no longer needed after the tensors are listed.
 func (s *Side) dropListing() {
 	s.run.Forget()
-	s.from = nil
+	s.entries = nil
 }
 
 // listSide lists the run at a path, limited to file names with a stem, and determines its rounds.
 func listSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Selection, stem dumpdir.Stem) (*Side, error) {
 	nested := opt.pathInside(path)
-	run, err := dumpdir.Open(ctx, []string{path}, dumpdir.Options{Skip: opt.Skip, Other: nested, Stem: stem, Sources: opt.sources(), Graphs: true, IR: opt.IR})
+	run, err := dumpdir.Open(ctx, []string{path}, dumpdir.Options{Skip: opt.Skip, Other: nested, Stem: stem, Sources: opt.orderSources(), Graphs: true, IR: opt.IR})
 	if err == nil {
-		err = run.FixRounds(ctx, opt.headers(nil))
+		err = run.FixRounds(ctx, opt.headerOptions(nil))
 	}
 	if err != nil {
 		return nil, err
@@ -136,18 +136,18 @@ func (s *Side) serveAllRanks() {
 	}
 }
 
-// headers returns the options for reading the headers of some rounds.
-func (o *Options) headers(rounds map[*dumpdir.Round]bool) dumpdir.HeaderOptions {
+// headerOptions returns the options for reading the headers of some rounds.
+func (o *Options) headerOptions(rounds map[*dumpdir.Round]bool) dumpdir.HeaderOptions {
 	return dumpdir.HeaderOptions{Version: o.Version, Workers: o.Workers, Rounds: rounds}
 }
 
 // isOwn reports whether the tensors of a round are read.
 func (s *Side) isOwn(round *dumpdir.Round) bool { return s.ownRounds == nil || s.ownRounds[round] }
 
-// read reads the headers of the own rounds, and lists their tensors.
-func (s *Side) read(ctx context.Context, opt *Options) error {
+// readHeaders reads the headers of the own rounds, and lists their tensors.
+func (s *Side) readHeaders(ctx context.Context, opt *Options) error {
 	run := s.run
-	if err := run.ReadHeaders(ctx, opt.headers(s.ownRounds)); err != nil {
+	if err := run.ReadHeaders(ctx, opt.headerOptions(s.ownRounds)); err != nil {
 		return err
 	}
 	s.rounds = run.Select(s.chosen)
@@ -160,7 +160,7 @@ func (s *Side) read(ctx context.Context, opt *Options) error {
 					return t.Table == table && t.File.Err == nil && (!t.IsWholeFile() || !s.isOwn(round))
 				})
 			}
-			s.count(op)
+			s.countOperator(op)
 			if s.isOwn(round) {
 				own += len(op.Tensors)
 			}
@@ -174,11 +174,11 @@ func (s *Side) read(ctx context.Context, opt *Options) error {
 	}
 	s.FromTables = elements == 0 && tables > 0
 	leave := opt.needElements() && !s.FromTables
-	s.reserve(own)
+	s.reserveTensors(own)
 	for _, round := range s.rounds {
 		for _, op := range round.Ops {
 			if s.isOwn(round) {
-				s.add(round, op, leave)
+				s.addTensors(round, op, leave)
 			}
 		}
 	}
@@ -214,8 +214,8 @@ func (s *Side) read(ctx context.Context, opt *Options) error {
 	return nil
 }
 
-// count counts an operator as dump or array, by file name and header.
-func (s *Side) count(op *dumpdir.Op) {
+// countOperator counts an operator as dump or array, by file name and header.
+func (s *Side) countOperator(op *dumpdir.Op) {
 	s.operators++
 	if len(op.Tensors) == 0 {
 		return
@@ -232,11 +232,11 @@ func (s *Side) count(op *dumpdir.Op) {
 	}
 }
 
-// reserve allocates memory for n tensors.
-func (s *Side) reserve(n int) {
-	s.Tensors, s.named = make([]*Tensor, 0, n), make([]pair.Tensor, 0, n)
+// reserveTensors allocates memory for n tensors.
+func (s *Side) reserveTensors(n int) {
+	s.Tensors, s.pairingNames = make([]*Tensor, 0, n), make([]pair.Tensor, 0, n)
 	s.block = make([]Tensor, n)
-	s.round, s.op, s.from = make([]*dumpdir.Round, 0, n), make([]*dumpdir.Op, 0, n), make([]*dumpdir.Tensor, 0, n)
+	s.round, s.op, s.entries = make([]*dumpdir.Round, 0, n), make([]*dumpdir.Op, 0, n), make([]*dumpdir.Tensor, 0, n)
 }
 
 // pathInside returns the path of the other side if it is a folder inside path, else
@@ -301,8 +301,8 @@ func ChoiceWarnings(sides ...*Side) []lang.Sentence {
 	return dumpdir.ChoiceWarnings(all...)
 }
 
-// sources returns the side files with the order of operators and the data flow.
-func (o *Options) sources() dumpdir.Sources {
+// orderSources returns the side files with the order of operators and the data flow.
+func (o *Options) orderSources() dumpdir.Sources {
 	f := &o.SideFiles
 	return dumpdir.Sources{Runtime: f.Runtime, Execution: f.Execution, Fusion: f.Fusion, Consumers: f.Consumers}
 }
@@ -312,8 +312,8 @@ func (s *Side) isNamed() bool {
 	return slices.ContainsFunc(s.Tensors, func(t *Tensor) bool { return t.Member != "" })
 }
 
-// add adds the tensors of an operator; with leave it omits tensors with only statistics.
-func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op, leave bool) {
+// addTensors adds the tensors of an operator; with leave it omits tensors with only statistics.
+func (s *Side) addTensors(round *dumpdir.Round, op *dumpdir.Op, leave bool) {
 	var of *dumpdir.File
 	var info *filename.Info // parsed name of the file of
 	for i := range op.Tensors {
@@ -328,7 +328,7 @@ func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op, leave bool) {
 		named, isDump := namedTensor(op, t, info)
 		one := &s.block[len(s.Tensors)]
 		*one = Tensor{
-			Ref: align.Ref{Path: t.File.Path(), Name: t.File.Name, Kind: cmp.Or(t.Kind, tensor.Output), Index: t.Index, Member: t.Member, Files: s.files, Single: t.Member == "" && t.File.Err == nil && t.File.Only.IsZero() && isAlone(op, t)},
+			Ref: align.Ref{Path: t.File.Path(), Name: t.File.Name, Kind: cmp.Or(t.Kind, tensor.Output), Index: t.Index, Member: t.Member, Files: s.files, Single: t.Member == "" && t.File.Err == nil && t.File.Only.IsZero() && isOnlyTensor(op, t)},
 			ID:  len(s.Tensors), Dump: op.Header != "" || isDump, Size: t.File.Size, Err: t.File.Err, Leaf: t.Leaf,
 			Statistics: t.Statistics, Table: t.Table, nameType: info.DType,
 		}
@@ -345,8 +345,8 @@ func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op, leave bool) {
 			one.Single, one.Member = false, "line "+strconv.Itoa(t.Statistics.Line)
 		}
 		named.ID = one.ID
-		s.Tensors, s.named = append(s.Tensors, one), append(s.named, named)
-		s.round, s.op, s.from = append(s.round, round), append(s.op, op), append(s.from, t)
+		s.Tensors, s.pairingNames = append(s.Tensors, one), append(s.pairingNames, named)
+		s.round, s.op, s.entries = append(s.round, round), append(s.op, op), append(s.entries, t)
 	}
 }
 
@@ -370,9 +370,9 @@ func (s *Side) warnOfDevice() {
 // npuDevice is the name of the NPU in torch.utils.dumper.
 const npuDevice = "npu"
 
-// mayCompute reports whether operators may be recomputed: whether some tensor may be an input of
+// mayRecompute reports whether operators may be recomputed: whether some tensor may be an input of
 // an operator.
-func (s *Side) mayCompute() bool {
+func (s *Side) mayRecompute() bool {
 	return slices.ContainsFunc(s.Tensors, func(t *Tensor) bool {
 		return !t.Table && (t.Kind != tensor.Output || t.Leaf != nil || t.Recorded != nil)
 	})
@@ -382,8 +382,8 @@ func (s *Side) mayCompute() bool {
 // values, modules and functions.
 func (s *Side) names() iter.Seq[[]string] {
 	return func(yield func([]string) bool) {
-		for i := range s.named {
-			names := s.named[i].Names()
+		for i := range s.pairingNames {
+			names := s.pairingNames[i].Names()
 			if l := s.Tensors[i].Leaf; l != nil {
 				names = append(slices.Clip(names), l.Name, pair.CallName(s.op[i].Name))
 			}
@@ -394,8 +394,8 @@ func (s *Side) names() iter.Seq[[]string] {
 	}
 }
 
-// isAlone reports whether the file of a tensor has no other tensor.
-func isAlone(op *dumpdir.Op, t *dumpdir.Tensor) bool {
+// isOnlyTensor reports whether a tensor is the only tensor of its file.
+func isOnlyTensor(op *dumpdir.Op, t *dumpdir.Tensor) bool {
 	n := 0
 	for i := range op.Tensors {
 		if op.Tensors[i].File == t.File {
@@ -434,8 +434,8 @@ func (s *Side) addProblems() {
 	}
 }
 
-// NoTensors returns an error if the side has only statistics, for uses that need tensors.
-func (s *Side) NoTensors() error {
+// CheckTensors returns an error if the side has only statistics, for uses that need tensors.
+func (s *Side) CheckTensors() error {
 	if !s.FromTables {
 		return nil
 	}

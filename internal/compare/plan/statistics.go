@@ -17,11 +17,11 @@ func (o *Options) chooseStatistics(ref, npu *Side) ([]lang.Sentence, error) {
 		return nil, nil
 	}
 	if o.needElements() {
-		return nil, cmp.Or(ref.NoTensors(), npu.NoTensors())
+		return nil, cmp.Or(ref.CheckTensors(), npu.CheckTensors())
 	}
 	if o.Judge.Verdict.Mode == limits.ByEvidence {
 		o.Judge.Verdict.Mode = limits.ByStatistics
-		o.Judge.Verdict.Why = lang.Say("judged from max/min/mean/norm only; the dump contains no tensor data")
+		o.Judge.Verdict.ModeReason = lang.Say("judged from max/min/mean/norm only; the dump contains no tensor data")
 	}
 	from, other := "--npu", "--cpu"
 	switch {

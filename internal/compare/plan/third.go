@@ -32,8 +32,8 @@ func (p *Planner) addThird(ctx context.Context) error {
 			side.ownRounds[x.NPU] = true
 		}
 	}
-	if err = side.read(ctx, &opt); err == nil {
-		err = side.NoTensors()
+	if err = side.readHeaders(ctx, &opt); err == nil {
+		err = side.CheckTensors()
 	}
 	if err != nil {
 		return err

@@ -48,9 +48,9 @@ func (p *Planner) addMasks() error {
 
 // masksOf returns the tensors with a name, or with a name that ends with it behind a slash or dot.
 func (s *Side) masksOf(name string) (found []*Tensor) {
-	for i := range s.named {
-		if own := s.named[i].Name(); filename.SameNormalised(own, name) || lastName(own) == name {
-			found = append(found, s.Tensors[s.named[i].ID])
+	for i := range s.pairingNames {
+		if own := s.pairingNames[i].Name(); filename.SameNormalised(own, name) || lastName(own) == name {
+			found = append(found, s.Tensors[s.pairingNames[i].ID])
 		}
 	}
 	return found

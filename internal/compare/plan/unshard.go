@@ -59,9 +59,9 @@ type ShardedStep struct {
 	// names are the names of NPU calls in the reference.
 	names map[CallAt]string
 	// clock is the Lamport clock of each call; ordered reports whether the causal order is known.
-	clock    map[CallAt]int
-	ordered  bool
-	noValues bool // only statistics are known, which do not locate tensors
+	clock             map[CallAt]int
+	ordered           bool
+	hasOnlyStatistics bool // only statistics are known, which do not locate tensors
 }
 
 // CallAt is a call of a rank.
@@ -72,12 +72,12 @@ type CallAt struct {
 
 // location is the location of an NPU tensor in the reference.
 type location struct {
-	ref     int    // ID of the reference tensor
-	op      string // name of the call in the reference
-	part    *record.Part
-	partial bool // the tensor is a summand
-	lost    bool // the location is not known
-	comm    bool // the tensor belongs to a communication
+	ref             int    // ID of the reference tensor
+	op              string // name of the call in the reference
+	part            *record.Part
+	isSummand       bool // the tensor is a summand
+	isLost          bool // the location is not known
+	isCommunication bool // the tensor belongs to a communication
 }
 
 // withoutRank returns the coordinates of a round without its rank.
@@ -104,7 +104,7 @@ func (o *Options) findSharding(ref, npu *Side) *sharding {
 		key := s.coordinates[x.NPU]
 		step := at[key]
 		if step == nil {
-			step = &ShardedStep{refs: ranksWith(ref.rounds, x.Ref)}
+			step = &ShardedStep{refs: ranksOfStep(ref.rounds, x.Ref)}
 			step.ref = step.refs[0]
 			at[key] = step
 			s.steps = append(s.steps, step)

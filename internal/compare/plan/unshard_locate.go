@@ -17,8 +17,8 @@ import (
 
 // This file locates the tensors of a step in the reference.
 
-// open opens the compared ranks of the NPU.
-func (s *sharding) open(o *Options, npu *Side) {
+// openRanks opens the compared ranks of the NPU.
+func (s *sharding) openRanks(o *Options, npu *Side) {
 	var rounds []*dumpdir.Round
 	for _, step := range s.steps {
 		if npu.isOwn(step.npu[0]) {
@@ -38,7 +38,7 @@ func (s *sharding) open(o *Options, npu *Side) {
 func (s *sharding) matchNames(ref, npu *Side) {
 	refID, npuID := ref.tensorIDs(), npu.tensorIDs()
 	for _, step := range s.steps {
-		step.locations, step.located, step.noValues = make(map[int]location), make(map[int]bool), true
+		step.locations, step.located, step.hasOnlyStatistics = make(map[int]location), make(map[int]bool), true
 		of := make(map[string]int)
 		for _, op := range step.ref.Ops {
 			for i := range op.Tensors {
@@ -50,7 +50,7 @@ func (s *sharding) matchNames(ref, npu *Side) {
 				for i := range op.Tensors {
 					t := &op.Tensors[i]
 					if id, ok := of[tensorKey(op, t)]; ok {
-						step.locations[npuID[t]] = location{ref: id, op: op.Name, lost: true}
+						step.locations[npuID[t]] = location{ref: id, op: op.Name, isLost: true}
 						step.located[id] = true
 					}
 				}
@@ -93,8 +93,8 @@ func (s *sharding) otherReferences(k int) (rounds [][]*dumpdir.Round) {
 
 // readIDs returns the IDs of the tensors of a side.
 func (s *Side) tensorIDs() map[*dumpdir.Tensor]int {
-	ids := make(map[*dumpdir.Tensor]int, len(s.from))
-	for i, t := range s.from {
+	ids := make(map[*dumpdir.Tensor]int, len(s.entries))
+	for i, t := range s.entries {
 		ids[t] = i
 	}
 	return ids
@@ -113,7 +113,7 @@ func (s *ShardedStep) setLocations(located *unshard.StepPositions, ref *Side, re
 		if !ok || l.Ref == nil {
 			continue
 		}
-		x := location{partial: l.Partial, lost: !l.Partial && l.Map == nil, comm: t.Call.Comm != nil}
+		x := location{isSummand: l.Partial, isLost: !l.Partial && l.Map == nil, isCommunication: t.Call.Comm != nil}
 		if x.ref, ok = refID[l.Ref.File]; !ok {
 			continue
 		}
@@ -132,16 +132,16 @@ func (s *ShardedStep) setLocations(located *unshard.StepPositions, ref *Side, re
 			switch {
 			case t.Summed():
 				key.what = record.SumOf
-			case x.comm:
+			case x.isCommunication:
 				key.what = record.CopyOf
 			}
 			if _, ok := parts[key]; !ok {
-				parts[key] = partOf(l.Map, l.Ref.Shape, key.what)
+				parts[key] = recordPart(l.Map, l.Ref.Shape, key.what)
 			}
 			x.part = parts[key]
 		}
 		s.locations[id], s.located[x.ref] = x, true
-		if !x.comm {
+		if !x.isCommunication {
 			s.names[CallAt{t.Call.Rank, t.Call.Name}] = l.Ref.Call.Name
 		}
 	}
@@ -162,8 +162,8 @@ func (s *ShardedStep) setOrder(flow *ranks.Flow, located *unshard.StepPositions)
 	}
 }
 
-// partOf converts a part of the reference for records; nil if it is the whole tensor.
-func partOf(m *locate.Role, full tensor.Shape, what string) *record.Part {
+// recordPart converts a part of the reference for records; nil if it is the whole tensor.
+func recordPart(m *locate.Role, full tensor.Shape, what string) *record.Part {
 	p := &record.Part{Score: jsonpos.Float(m.Score), Confidence: unshard.Confidence(m), Of: what}
 	for axis, x := range m.Axes {
 		if x == nil {

@@ -39,7 +39,7 @@ func (p *Planner) setParts(round *Round, from int) {
 		skip := func(code finding.Code, why lang.Sentence) {
 			x.Row.Pair = record.PairVerdict{Status: record.Skip, Reasons: []finding.Finding{{Code: code, Confidence: finding.High, Evidence: why}}}
 		}
-		if len(s.refs) > 1 && !at.comm && at.op != x.Row.Op { // it belongs to another pipeline stage of the reference
+		if len(s.refs) > 1 && !at.isCommunication && at.op != x.Row.Op { // it belongs to another pipeline stage of the reference
 			x.Row.Op, x.Row.NPUOp = at.op, cmp.Or(x.Row.NPUOp, x.Row.Op)
 			if x.Row.NPUOp == at.op {
 				x.Row.NPUOp = ""
@@ -50,18 +50,18 @@ func (p *Planner) setParts(round *Round, from int) {
 			one.Joined, one.Statistics, one.Size = joined, nil, one.Size*int64(len(joined.Pieces))
 			x.Ref = &one
 		}
-		if x.comm = at.comm; at.comm {
-			t := &p.npu.named[x.NPU.ID]
+		if x.comm = at.isCommunication; at.isCommunication {
+			t := &p.npu.pairingNames[x.NPU.ID]
 			x.Row.Op, x.Row.NPUOp, x.Row.OpType, x.Row.Kind, x.Row.Output = t.Name(), "", t.OpType, string(t.Kind), t.Index
 		}
 		switch {
-		case at.partial:
-			skip(finding.PartialSum, lang.Say("a summand: the sum of the ranks is compared"))
-		case at.lost && s.noValues:
-			skip(finding.NotLocated, lang.Say("statistics do not tell which part of the reference the tensor is"))
-		case at.lost && len(s.refs) > 1:
+		case at.isSummand:
+			skip(finding.PartialSum, lang.Say("a summand of a sum over ranks: only the sum is compared"))
+		case at.isLost && s.hasOnlyStatistics:
+			skip(finding.NotLocated, lang.Say("statistics do not show which part of the reference the tensor is"))
+		case at.isLost && len(s.refs) > 1:
 			skip(finding.NotLocated, lang.Say("its values are not found in the joined tensors of %d reference ranks; compare with a reference of one rank instead", len(s.refs)))
-		case at.lost:
+		case at.isLost:
 			skip(finding.NotLocated, lang.Say("its values are not found in the reference"))
 		case at.part != nil:
 			x.Row.Part = at.part
@@ -69,9 +69,9 @@ func (p *Planner) setParts(round *Round, from int) {
 	}
 }
 
-// missing returns the reference tensors that are listed as missing: the tensors that no rank has, in the round of the
-// first rank only.
-func (s *ShardedStep) missing(ref *Side, round *Round, all []pair.Unmatched) []pair.Unmatched {
+// missingTensors returns the reference tensors that are listed as missing: the tensors that no rank has, in the round
+// of the first rank only.
+func (s *ShardedStep) missingTensors(ref *Side, round *Round, all []pair.Unmatched) []pair.Unmatched {
 	if round.pair.NPU != s.npu[0] {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (s *ShardedStep) clockOf(npu *Side, t *Tensor, place int) int {
 	return place
 }
 
-// orderRounds sorts the rounds so that all ranks of a step that is judged as a whole are neighbours.
+// orderRounds sorts the rounds so that ranks that are judged together are neighbours.
 func (p *Planner) orderRounds(chosen []dumpdir.RoundPair) {
 	if p.sharding == nil {
 		return
@@ -102,9 +102,9 @@ func (p *Planner) orderRounds(chosen []dumpdir.RoundPair) {
 	})
 }
 
-// AcrossFlow adds the inputs of the communications of a round to its data flow: the operators of all ranks whose
+// AddRankFlow adds the inputs of the communications of a round to its data flow: the operators of all ranks whose
 // outputs the communications read.
-func (r *Round) AcrossFlow(flow record.Flow, rounds []*Round) record.Flow {
+func (r *Round) AddRankFlow(flow record.Flow, rounds []*Round) record.Flow {
 	if r.sharded == nil {
 		return flow
 	}

@@ -12,9 +12,9 @@ import (
 
 // This file groups the ranks of a reference with several ranks, and pairs them.
 
-// ranksWith returns the rounds of all ranks in the step of a round, ascending; the round alone if ranks are not
+// ranksOfStep returns the rounds of all ranks in the step of a round, ascending; the round alone if ranks are not
 // numbers or occur twice.
-func ranksWith(rounds []*dumpdir.Round, of *dumpdir.Round) (all []*dumpdir.Round) {
+func ranksOfStep(rounds []*dumpdir.Round, of *dumpdir.Round) (all []*dumpdir.Round) {
 	seen := make(map[int]bool)
 	for _, r := range rounds {
 		if withoutRank(r) != withoutRank(of) {

@@ -22,10 +22,10 @@ func (r *Report) BadRows() *Report {
 		}
 	}
 	findings := func(f *Findings) {
-		for _, i := range f.ofSingleRow() {
+		for _, i := range f.singleRows() {
 			add(*i)
 		}
-		for _, list := range f.lists() {
+		for _, list := range f.rowLists() {
 			add(*list...)
 		}
 	}
@@ -60,18 +60,18 @@ func (r *Report) BadRows() *Report {
 	left.Calls, left.whole = nil, r
 	left.Rows = make([]Row, len(b))
 	for k, i := range b {
-		left.Rows[k] = b.row(r.Row(i))
+		left.Rows[k] = b.copyRow(r.Row(i))
 	}
 	left.LeftOut += r.Len() - len(b)
-	left.Findings = b.findings(&r.Findings)
+	left.Findings = b.copyFindings(&r.Findings)
 	left.Rounds = slices.Clone(r.Rounds)
 	for i := range left.Rounds {
-		left.Rounds[i].Findings = b.findings(&r.Rounds[i].Findings)
+		left.Rounds[i].Findings = b.copyFindings(&r.Rounds[i].Findings)
 	}
-	left.Origins = b.places(r.Origins)
+	left.Origins = b.newIndexes(r.Origins)
 	if r.Baseline != nil {
 		x := *r.Baseline
-		x.New, x.Known, x.Worse, x.Fixed = b.places(x.New), b.places(x.Known), b.places(x.Worse), b.places(x.Fixed)
+		x.New, x.Known, x.Worse, x.Fixed = b.newIndexes(x.New), b.newIndexes(x.Known), b.newIndexes(x.Worse), b.newIndexes(x.Fixed)
 		left.Baseline = &x
 	}
 	return &left
@@ -99,8 +99,8 @@ func (b badRows) keptIndex(i int) int {
 	return -1
 }
 
-// places returns the new indexes of rows, without rows that were left out; nil for none.
-func (b badRows) places(rows []int) []int {
+// newIndexes returns the new indexes of rows, without rows that were left out; nil for none.
+func (b badRows) newIndexes(rows []int) []int {
 	if rows == nil {
 		return nil
 	}
@@ -113,28 +113,28 @@ func (b badRows) places(rows []int) []int {
 	return all
 }
 
-func (b badRows) findings(f *Findings) Findings {
+func (b badRows) copyFindings(f *Findings) Findings {
 	x := *f
-	for _, i := range x.ofSingleRow() {
+	for _, i := range x.singleRows() {
 		*i = b.keptIndex(*i)
 	}
-	for _, list := range x.lists() {
-		*list = b.places(*list)
+	for _, list := range x.rowLists() {
+		*list = b.newIndexes(*list)
 	}
 	return x
 }
 
-// row returns a copy of a row that links to kept rows only.
-func (b badRows) row(whole *Row) Row {
+// copyRow returns a copy of a row that links to kept rows only.
+func (b badRows) copyRow(whole *Row) Row {
 	row := *whole
-	row.Inputs = b.places(row.Inputs)
+	row.Inputs = b.newIndexes(row.Inputs)
 	row.Reasons = slices.Clone(row.Reasons)
 	for k := range row.Reasons {
 		row.Reasons[k].Facts = row.Reasons[k].Facts.Renumbered(b.keptIndex) // without rows that passed
 	}
 	if row.Evidence != nil {
 		e := *row.Evidence
-		e.FedBy = b.places(e.FedBy)
+		e.FedBy = b.newIndexes(e.FedBy)
 		row.Evidence = &e
 	}
 	return row
@@ -156,7 +156,7 @@ func (r *Report) PictureRows(n int) []int {
 		}
 	}
 	for i, row := range r.All() {
-		if r.damagedHere(i, row) {
+		if r.isDamagedHere(i, row) {
 			add(i)
 		}
 	}
@@ -181,9 +181,9 @@ func (r *Report) PictureRows(n int) []int {
 // AllPictures is the limit of PictureRows that stands for all rows.
 const AllPictures = math.MaxInt
 
-// damagedHere reports whether the row's own operator is at fault, not its inputs and not rounding
+// isDamagedHere reports whether the row's own operator is at fault, not its inputs and not rounding
 // that accumulates. With evidence it is then an origin; by limits its first reason says so.
-func (r *Report) damagedHere(i int, row *Row) bool {
+func (r *Report) isDamagedHere(i int, row *Row) bool {
 	if r.Verdict == "evidence" {
 		return row.IsOrigin()
 	}
@@ -209,7 +209,7 @@ const (
 // Mark returns the mark of the row with index i.
 func (r *Report) Mark(i int, row *Row) Mark {
 	switch {
-	case row.Status.Bad() && r.damagedHere(i, row):
+	case row.Status.Bad() && r.isDamagedHere(i, row):
 		return MarkOrigin
 	case row.Status.Bad() || row.Status == Error:
 		return MarkFails

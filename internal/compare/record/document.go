@@ -50,8 +50,8 @@ type summary struct {
 	Mode      *string        `json:"verdict_mode"`
 	Why       *lang.Sentence `json:"verdict_why"`
 	Headline  *string        `json:"headline"`
-	Standard  *optional      `json:"standard"`
-	Effective *optional      `json:"effective_type"`
+	Standard  *nullableText  `json:"standard"`
+	Effective *nullableText  `json:"effective_type"`
 	Origins   []originJSON   `json:"origins"`
 	*Meaning
 	Reference     *int           `json:"reference"`
@@ -109,7 +109,7 @@ func newDocument(r *Report, f *Findings) *document {
 	return &document{
 		plainReport: (*plainReport)(r), Tool: &r.Tool, Interrupted: &r.Interrupted, Findings: f.forJSON(),
 		Summary: summary{
-			Mode: &r.Verdict, Why: &r.VerdictWhy, Headline: &r.Headline, Standard: (*optional)(&r.Standard), Effective: (*optional)(&r.Effective),
+			Mode: &r.Verdict, Why: &r.VerdictWhy, Headline: &r.Headline, Standard: (*nullableText)(&r.Standard), Effective: (*nullableText)(&r.Effective),
 			Meaning: &r.Meaning, Reference: &r.Coverage.Reference, Compared: &r.Coverage.Compared, OutputsBad: &f.OutputsBad,
 		},
 	}
@@ -120,7 +120,7 @@ func documentOf(r *Report) *document {
 	r.Origin.Unfetched = r.Unfetched()
 	plain, f := *r, r.Findings.withLists()
 	d := newDocument(&plain, f)
-	d.Schema, d.Rounds, d.Chinese = Schema, r.roundsOf(), r.chinese()
+	d.Schema, d.Rounds, d.Chinese = Schema, r.roundsOf(), r.chineseSentences()
 	c := &plain.Coverage
 	for _, names := range []*[]string{&plain.Args, &c.RefOnly, &c.NPUOnly, &c.Skipped, &c.Unread, &c.Superseded, &c.Unused} {
 		*names = copyList(*names)
@@ -128,10 +128,10 @@ func documentOf(r *Report) *document {
 	plain.Warnings = copyList(r.Warnings)
 	s := &d.Summary
 	s.counts, s.Origins, s.Coverage, s.FirstBad = countsOf(r.Counts), r.originsJSON(), c.Ratio(), r.firstBad()
-	s.FirstDamaged, s.LastGood, s.Suspects, s.FirstNaN = r.rowName(f.FirstDamaged), r.rowName(f.LastGood), r.names(f.Suspects), r.rowName(f.FirstNaN)
-	s.FirstOverflow, s.LargestJump, s.Jump, s.Worst = r.rowName(f.FirstOverflow), r.rowName(f.LargestJump), f.largestJump(), r.names(r.Worst())
+	s.FirstDamaged, s.LastGood, s.Suspects, s.FirstNaN = r.rowName(f.FirstDamaged), r.rowName(f.LastGood), r.rowNames(f.Suspects), r.rowName(f.FirstNaN)
+	s.FirstOverflow, s.LargestJump, s.Jump, s.Worst = r.rowName(f.FirstOverflow), r.rowName(f.LargestJump), f.largestJump(), r.rowNames(r.Worst())
 	if b := r.Baseline; b != nil {
-		d.Baseline = &baselineJSON{&Baseline{File: b.File, Missing: copyList(b.Missing), Updated: b.Updated}, r.names(b.New), r.names(b.Known), r.names(b.Worse), r.names(b.Fixed)}
+		d.Baseline = &baselineJSON{&Baseline{File: b.File, Missing: copyList(b.Missing), Updated: b.Updated}, r.rowNames(b.New), r.rowNames(b.Known), r.rowNames(b.Worse), r.rowNames(b.Fixed)}
 	}
 	return d
 }
@@ -227,8 +227,8 @@ func (r *Report) read(in *jsonpos.Reader, rows func() error) (*document, error) 
 	return d, err
 }
 
-// unshown are the keys of rows that no report shows.
-var unshown = []string{"noise", "patterns", "uneven", "second", "reads"}
+// unshownKeys are the keys of rows that no report shows.
+var unshownKeys = []string{"noise", "patterns", "uneven", "second", "reads"}
 
 // readRows reads the rows of a document. It checks each row at once, so that an invalid document takes no more memory
 // than its size.
@@ -236,7 +236,7 @@ func (r *Report) readRows(in *jsonpos.Reader, shown bool) error {
 	r.Rows = []Row{}
 	var f *rowJSON
 	own := map[string]func() error{"metrics": func() error { return f.Metrics.read(in) }, "classes": func() error { return f.Classes.read(in) }}
-	for _, key := range unshown {
+	for _, key := range unshownKeys {
 		if shown {
 			own[key] = in.Skip
 		}
@@ -246,7 +246,7 @@ func (r *Report) readRows(in *jsonpos.Reader, shown bool) error {
 		err := in.Struct(f, own)
 		var row Row
 		if err == nil {
-			row, err = f.row()
+			row, err = f.toRow()
 		}
 		if place := (*jsonpos.Error)(nil); err != nil && !errors.As(err, &place) {
 			return lang.Errorf("row %d (%s): %w", i, excerpt([]byte(f.Op)), err)
@@ -376,7 +376,7 @@ func (r *Report) Write(w io.Writer) error {
 	chunks, part := slices.Collect(slices.Chunk(r.Rows, rowsAtOnce)), r.hasDetails()
 	err = batch.RunUntil(context.Background(), batch.Options{}, chunks, nil, func(_ context.Context, rows []Row) (e encoded) {
 		for i := range rows {
-			line, err := rows[i].line(part)
+			line, err := rows[i].marshalLine(part)
 			e.lines, e.err = append(e.lines, line), cmp.Or(e.err, err)
 		}
 		return e
@@ -400,19 +400,19 @@ func (r *Report) Write(w io.Writer) error {
 	return out.Flush()
 }
 
-// line returns the row as JSON. part: the document is a part of a run, and has all details.
-func (r *Row) line(part bool) ([]byte, error) {
+// marshalLine returns the row as JSON. part: the document is a part of a run, and has all details.
+func (r *Row) marshalLine(part bool) ([]byte, error) {
 	if part {
-		return marshal(wholeOf(r), "")
+		return marshal(detailedRow(r), "")
 	}
 	return r.MarshalJSON()
 }
 
 // hasDetails reports whether a merge or another run reads the report: its document then has all details.
-func (r *Report) hasDetails() bool { return r.Shard != nil || r.Unfinished() }
+func (r *Report) hasDetails() bool { return r.Shard != nil || r.IsUnfinished() }
 
-// sentences calls f with every sentence of the report that JSON holds only in English.
-func (r *Report) sentences(f func(*lang.Sentence)) {
+// eachSentence calls f with every sentence of the report that JSON holds only in English.
+func (r *Report) eachSentence(f func(*lang.Sentence)) {
 	each := func(all []lang.Sentence) {
 		for i := range all {
 			f(&all[i])
@@ -459,10 +459,10 @@ func inBothLanguages(err error, text lang.Sentence) error {
 	return lang.Problem{Sentence: lang.Say("%s", t)}
 }
 
-// chinese maps English sentences of the report to their Chinese, if both differ.
-func (r *Report) chinese() map[string]string {
+// chineseSentences maps English sentences of the report to their Chinese, if both differ.
+func (r *Report) chineseSentences() map[string]string {
 	all := map[string]string{}
-	r.sentences(func(s *lang.Sentence) {
+	r.eachSentence(func(s *lang.Sentence) {
 		if t := s.Text(); t.Chinese() != t.String() {
 			all[t.String()] = t.Chinese()
 		}
@@ -475,7 +475,7 @@ func (r *Report) setChinese(chinese map[string]string) {
 	if len(chinese) == 0 {
 		return
 	}
-	r.sentences(func(s *lang.Sentence) {
+	r.eachSentence(func(s *lang.Sentence) {
 		if zh, ok := chinese[s.String()]; ok {
 			*s = lang.Say("%s", lang.Text{EN: s.String(), ZH: zh})
 		}

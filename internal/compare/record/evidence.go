@@ -135,7 +135,7 @@ func (r *Report) originsJSON() []originJSON {
 			o.Reason, o.Confidence = row.Reasons[0].Code, row.Reasons[0].Confidence
 		}
 		if e := row.Evidence; e != nil {
-			o.Kind, o.Score, o.FedBy = e.Kind, e.Score, r.names(e.FedBy)
+			o.Kind, o.Score, o.FedBy = e.Kind, e.Score, r.rowNames(e.FedBy)
 		}
 		if s := row.Statistics; s != nil && len(row.Reasons) > 0 {
 			if o.Reason == finding.StartedApart {

@@ -74,7 +74,7 @@ func metricsOf(r *metrics.Result) jsonMembers {
 	for i := range metrics.Table {
 		m := &metrics.Table[i]
 		all[i].key = m.Name
-		if r != nil && !(m.Name == kldKey && constant(r)) {
+		if r != nil && !(m.Name == kldKey && hasConstantSide(r)) {
 			all[i].value = m.Of(r)
 		}
 	}
@@ -92,8 +92,8 @@ func setMetrics(r *metrics.Result, all jsonMembers) error {
 	return nil
 }
 
-// constant reports whether a side of a pair is constant.
-func constant(r *metrics.Result) bool {
+// hasConstantSide reports whether a side of a pair is constant.
+func hasConstantSide(r *metrics.Result) bool {
 	return r.Ref.Min.Defined() && (r.Ref.Min.Value() == r.Ref.Max.Value() || r.NPU.Min.Value() == r.NPU.Max.Value())
 }
 

@@ -183,9 +183,9 @@ func form(t reflect.Type) string {
 		t, null = t.Elem(), " or null"
 	}
 	switch t {
-	case reflect.TypeFor[optional]():
+	case reflect.TypeFor[nullableText]():
 		return "text or null"
-	case reflect.TypeFor[index](), reflect.TypeFor[metrics.Metric](), reflect.TypeFor[metrics.Value]():
+	case reflect.TypeFor[rowIndex](), reflect.TypeFor[metrics.Metric](), reflect.TypeFor[metrics.Value]():
 		return "number or null"
 	case reflect.TypeFor[lang.Sentence]():
 		return "text" + null

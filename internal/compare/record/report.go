@@ -230,8 +230,7 @@ func (r *Report) rowName(i int) *string {
 	return new(r.Row(i).Name())
 }
 
-// names returns the names of rows.
-func (r *Report) names(rows []int) []string {
+func (r *Report) rowNames(rows []int) []string {
 	all := make([]string, 0, len(rows))
 	for _, i := range rows {
 		if name := r.rowName(i); name != nil {
@@ -268,13 +267,13 @@ func (r *Report) Unfetched() (n int) {
 	return n
 }
 
-// CutShort reports whether the run ended before all of its pairs were compared: rows are
+// IsCutShort reports whether the run ended before all of its pairs were compared: rows are
 // missing.
-func (r *Report) CutShort() bool { return r.Interrupted || r.FailedFast }
+func (r *Report) IsCutShort() bool { return r.Interrupted || r.FailedFast }
 
-// Unfinished reports whether another run of the same work could compare more rows. The document
+// IsUnfinished reports whether another run of the same work could compare more rows. The document
 // then has the details of its rows, so that the other run can reuse them.
-func (r *Report) Unfinished() bool { return r.Interrupted || r.Unfetched() > 0 }
+func (r *Report) IsUnfinished() bool { return r.Interrupted || r.Unfetched() > 0 }
 
 // Any reports whether any row satisfies the predicate.
 func (r *Report) Any(is func(*Row) bool) bool {
@@ -463,12 +462,12 @@ type Start struct {
 	Why     lang.Sentence `json:"why"`
 }
 
-// leastCompared is the share of operators (0 to 1) below which a verdict is not significant.
-const leastCompared = 0.5
+// minComparedShare is the share of operators (0 to 1) below which a verdict is not significant.
+const minComparedShare = 0.5
 
 // LowCoverage reports whether fewer than half of the operators of the smaller side were
 // compared, though some were.
 func (r *Report) LowCoverage() bool {
 	o := r.Meaning.Operators
-	return o != nil && o.Compared > 0 && o.Share() < leastCompared
+	return o != nil && o.Compared > 0 && o.Share() < minComparedShare
 }

@@ -155,21 +155,21 @@ func (r *Report) SameOperator(round int) []int {
 	return same
 }
 
-// ofSingleRow returns the findings that name a single row; lists returns the lists of rows.
-func (f *Findings) ofSingleRow() []*int {
+// singleRows returns the findings that name a single row; rowLists returns the lists of rows.
+func (f *Findings) singleRows() []*int {
 	return []*int{&f.FirstBad, &f.FirstDamaged, &f.LastGood, &f.FirstNaN, &f.FirstOverflow, &f.LargestJump}
 }
 
-func (f *Findings) lists() []*[]int { return []*[]int{&f.Origins, &f.Suspects, &f.Chain} }
+func (f *Findings) rowLists() []*[]int { return []*[]int{&f.Origins, &f.Suspects, &f.Chain} }
 
 // Shift adds the index of the first row of the round in a report to all indexes.
 func (f *Findings) Shift(first int) {
-	for _, i := range f.ofSingleRow() {
+	for _, i := range f.singleRows() {
 		if *i >= 0 {
 			*i += first
 		}
 	}
-	for _, list := range f.lists() {
+	for _, list := range f.rowLists() {
 		for k := range *list {
 			(*list)[k] += first
 		}

@@ -109,11 +109,11 @@ func (r *Report) readRounds(in *jsonpos.Reader) error {
 	})
 }
 
-// index is the index of a row, null for none.
-type index int
+// rowIndex is the index of a row, null for none.
+type rowIndex int
 
 // MarshalJSON implements json.Marshaler.
-func (i index) MarshalJSON() ([]byte, error) {
+func (i rowIndex) MarshalJSON() ([]byte, error) {
 	if i < 0 {
 		return []byte("null"), nil
 	}
@@ -121,7 +121,7 @@ func (i index) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (i *index) UnmarshalJSON(data []byte) error {
+func (i *rowIndex) UnmarshalJSON(data []byte) error {
 	err := json.Unmarshal(data, (*int)(i))
 	if err == nil && *i < 0 {
 		err = lang.Errorf("finding in row %d", *i)
@@ -135,17 +135,17 @@ func (f *Findings) largestJump() metrics.Metric { return metrics.NumberIf(f.Jump
 // findingsJSON are findings in compare.json: null stands for no row.
 type findingsJSON struct {
 	*Findings
-	FirstBad      *index `json:"first_bad"`
-	FirstDamaged  *index `json:"first_damaged"`
-	LastGood      *index `json:"last_good"`
-	FirstNaN      *index `json:"first_nan"`
-	FirstOverflow *index `json:"first_overflow"`
-	LargestJump   *index `json:"largest_jump"`
+	FirstBad      *rowIndex `json:"first_bad"`
+	FirstDamaged  *rowIndex `json:"first_damaged"`
+	LastGood      *rowIndex `json:"last_good"`
+	FirstNaN      *rowIndex `json:"first_nan"`
+	FirstOverflow *rowIndex `json:"first_overflow"`
+	LargestJump   *rowIndex `json:"largest_jump"`
 }
 
 // forJSON returns the form for writing findings, and for reading into them.
 func (f *Findings) forJSON() findingsJSON {
-	return findingsJSON{f, (*index)(&f.FirstBad), (*index)(&f.FirstDamaged), (*index)(&f.LastGood), (*index)(&f.FirstNaN), (*index)(&f.FirstOverflow), (*index)(&f.LargestJump)}
+	return findingsJSON{f, (*rowIndex)(&f.FirstBad), (*rowIndex)(&f.FirstDamaged), (*rowIndex)(&f.LastGood), (*rowIndex)(&f.FirstNaN), (*rowIndex)(&f.FirstOverflow), (*rowIndex)(&f.LargestJump)}
 }
 
 // withLists returns findings with lists that are not nil.
@@ -157,12 +157,12 @@ func (f Findings) withLists() *Findings {
 // check reports findings that name rows which do not exist.
 func (f *Findings) check(rows int) error {
 	var all []int
-	for _, i := range f.ofSingleRow() {
+	for _, i := range f.singleRows() {
 		if *i >= 0 {
 			all = append(all, *i)
 		}
 	}
-	for _, list := range f.lists() {
+	for _, list := range f.rowLists() {
 		all = append(all, *list...)
 	}
 	return checkRows(all, rows)

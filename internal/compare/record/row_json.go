@@ -26,12 +26,12 @@ type plainRow Row
 // and first_error_policy follow the run's NaN policy, which decides the status.
 type rowJSON struct {
 	*plainRow
-	RefFile      optional `json:"ref_file"`
-	NPUFile      optional `json:"npu_file"`
-	RefDType     optional `json:"dtype_ref"`
-	NPUDType     optional `json:"dtype_npu"`
-	DeclaredType optional `json:"dtype_said,omitempty"`
-	Error        optional `json:"error"`
+	RefFile      nullableText `json:"ref_file"`
+	NPUFile      nullableText `json:"npu_file"`
+	RefDType     nullableText `json:"dtype_ref"`
+	NPUDType     nullableText `json:"dtype_npu"`
+	DeclaredType nullableText `json:"dtype_said,omitempty"`
+	Error        nullableText `json:"error"`
 
 	Limits       limitsJSON     `json:"limits"`
 	Total        *int64         `json:"total"`
@@ -49,7 +49,7 @@ type rowJSON struct {
 	Metrics     jsonMembers    `json:"metrics"`
 	Classes     jsonMembers    `json:"classes"`
 	NonFinite   *bool          `json:"nan_inf"`
-	CosineZero  optional       `json:"cosine_zero"`
+	CosineZero  nullableText   `json:"cosine_zero"`
 	Digests     *digests       `json:"digests"`
 	// StatusLimits is the status by limits alone. ReasonsLimits are the reasons of the pair alone, nil if the row has
 	// the same reasons.
@@ -128,20 +128,20 @@ type digests struct {
 }
 
 // cosineZeros are the words for metrics.Zero: one or both if the cosine is a convention, else none.
-var cosineZeros = []optional{metrics.NoneZero: "none", metrics.OneZero: "one", metrics.BothZero: "both"}
+var cosineZeros = []nullableText{metrics.NoneZero: "none", metrics.OneZero: "one", metrics.BothZero: "both"}
 
 // MarshalJSON implements json.Marshaler. It omits the worst elements and the profiles of axes of a passed row.
-func (r *Row) MarshalJSON() ([]byte, error) { return marshal(rowOf(r, r.Status != Pass), "") }
+func (r *Row) MarshalJSON() ([]byte, error) { return marshal(newRowJSON(r, r.Status != Pass), "") }
 
 // Detail is a row whose JSON always has the worst elements and the profiles of axes.
 type Detail struct{ *Row }
 
 // MarshalJSON implements json.Marshaler.
-func (d Detail) MarshalJSON() ([]byte, error) { return marshal(rowOf(d.Row, true), "") }
+func (d Detail) MarshalJSON() ([]byte, error) { return marshal(newRowJSON(d.Row, true), "") }
 
-// wholeOf returns a row with all details, for a document of a part of a run.
-func wholeOf(r *Row) *rowJSON {
-	f, res := rowOf(r, true), cmp.Or(r.Result, new(metrics.Result))
+// detailedRow returns a row with all details, for a document of a part of a run.
+func detailedRow(r *Row) *rowJSON {
+	f, res := newRowJSON(r, true), cmp.Or(r.Result, new(metrics.Result))
 	f.Limits = limitsOf(&r.Limits)
 	f.Details = &details{
 		Zeros: [2]int64{res.AbsHistogram.Zeros, res.RelHistogram.Zeros}, KLD: res.KLD, NoShape: r.Result != nil && r.Shape == nil, Start: res.Start,
@@ -156,16 +156,16 @@ func wholeOf(r *Row) *rowJSON {
 	return f
 }
 
-// rowOf returns a row as in compare.json, with elements, profiles and histograms if detail is set.
-func rowOf(r *Row, detail bool) *rowJSON {
+// newRowJSON returns a row as in compare.json, with elements, profiles and histograms if detail is set.
+func newRowJSON(r *Row, detail bool) *rowJSON {
 	row := plainRow(*r)
 	row.Notes, row.Inputs = copyList(r.Notes), copyList(r.Inputs) // never null
 	f := &rowJSON{
-		plainRow: &row, RefFile: optional(r.RefFile), NPUFile: optional(r.NPUFile), RefDType: dtypeName(r.RefDType), NPUDType: dtypeName(r.NPUDType), DeclaredType: dtypeName(r.DeclaredType),
+		plainRow: &row, RefFile: nullableText(r.RefFile), NPUFile: nullableText(r.NPUFile), RefDType: dtypeName(r.RefDType), NPUDType: dtypeName(r.NPUDType), DeclaredType: dtypeName(r.DeclaredType),
 		Metrics: metricsOf(r.Result), Classes: classesOf(r.Result), Origin: r.IsOrigin(), Worst: []elementJSON{}, Axes: []metrics.AxisProfile{},
 	}
 	if r.Err != nil {
-		f.Error = optional(r.Err.Error())
+		f.Error = nullableText(r.Err.Error())
 	}
 	if r.Judged() {
 		f.StatusLimits = &r.Pair.Status
@@ -230,8 +230,8 @@ func (j *elementJSON) element() *metrics.Element {
 	return &metrics.Element{Offset: j.Offset, Ref: j.Ref, NPU: j.NPU, Abs: j.Abs.OrNaN(), Rel: j.Rel.OrNaN()}
 }
 
-// row converts a row that was read.
-func (f *rowJSON) row() (_ Row, err error) {
+// toRow converts a row that was read.
+func (f *rowJSON) toRow() (_ Row, err error) {
 	r := (*Row)(f.plainRow)
 	if err := f.check(); err != nil {
 		return *r, err
@@ -255,7 +255,7 @@ func (f *rowJSON) row() (_ Row, err error) {
 		r.Pictures = nil
 		return *r, nil
 	}
-	if r.Result, err = f.result(); err != nil {
+	if r.Result, err = f.toResult(); err != nil {
 		return *r, err
 	}
 	if err := f.typeElements(); err != nil {
@@ -270,8 +270,8 @@ func (f *rowJSON) row() (_ Row, err error) {
 	return *r, completePictures(r.Pictures, r.Result, len(f.Shape))
 }
 
-// result converts the result of a compared row.
-func (f *rowJSON) result() (res *metrics.Result, err error) {
+// toResult converts the result of a compared row.
+func (f *rowJSON) toResult() (res *metrics.Result, err error) {
 	r := f.plainRow
 	res = &metrics.Result{Total: *f.Total, RefDType: r.RefDType, NPUDType: r.NPUDType, Complex: r.RefDType.Host().Complex() || r.NPUDType.Host().Complex(), Axes: f.Axes}
 	if err := setMetrics(res, f.Metrics); err != nil {
@@ -378,11 +378,11 @@ func (f *rowJSON) typeElements() error {
 	return nil
 }
 
-// optional is a text; the empty text is null in JSON.
-type optional string
+// nullableText is a text; the empty text is null in JSON.
+type nullableText string
 
 // MarshalJSON implements json.Marshaler.
-func (s optional) MarshalJSON() ([]byte, error) {
+func (s nullableText) MarshalJSON() ([]byte, error) {
 	if s == "" {
 		return []byte("null"), nil
 	}
@@ -390,15 +390,15 @@ func (s optional) MarshalJSON() ([]byte, error) {
 }
 
 // dtypeName returns the name of an element type, empty for Undefined.
-func dtypeName(d tensor.DType) optional {
+func dtypeName(d tensor.DType) nullableText {
 	if d == tensor.Undefined {
 		return ""
 	}
-	return optional(d.String())
+	return nullableText(d.String())
 }
 
 // dtype returns the element type with this name, Undefined for an unknown name.
-func (s optional) dtype() tensor.DType {
+func (s nullableText) dtype() tensor.DType {
 	d, _ := tensor.ParseDType(string(s))
 	return d
 }

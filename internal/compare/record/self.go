@@ -8,8 +8,8 @@ import (
 	"dumptool/internal/lang"
 )
 
-// RecomputedOutput is the judgement of an output by recomputing its operator from the inputs that the NPU read, without the
-// reference.
+// RecomputedOutput is the judgement of an output by recomputing its operator from the inputs that the NPU read,
+// without the reference.
 type RecomputedOutput struct {
 	// Status is ok, low, wrong, misfit, undecided or crashed. Reason is the code of the fault, or the reason for
 	// undecided.
@@ -51,8 +51,8 @@ const (
 
 var selfStatuses = []string{selfOK, selfLow, selfWrong, selfMisfit, "undecided", selfCrashed}
 
-// mostWidth is the maximum width of the error bounds, in roundings of the output, at which LOW counts as right.
-const mostWidth = 32
+// maxWidth is the maximum width of the error bounds, in roundings of the output, at which LOW counts as right.
+const maxWidth = 32
 
 // IsWrong reports whether recomputation contradicts the output.
 func (s *RecomputedOutput) IsWrong() bool { return s != nil && s.Status == selfWrong }
@@ -65,7 +65,7 @@ func (s *RecomputedOutput) IsCrashed() bool { return s != nil && s.Status == sel
 
 // IsRight reports whether recomputation confirms the output.
 func (s *RecomputedOutput) IsRight() bool {
-	return s != nil && (s.Status == selfOK || s.Status == selfLow && s.Width <= mostWidth)
+	return s != nil && (s.Status == selfOK || s.Status == selfLow && s.Width <= maxWidth)
 }
 
 // IsWithinBounds reports whether the output was computed again and is not wrong, however wide the bounds are.

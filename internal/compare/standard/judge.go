@@ -55,8 +55,8 @@ func (q *Request) rule() string {
 	return float
 }
 
-// sameType reports whether equal elements have equal bytes on both sides.
-func (q *Request) sameType() bool { return q.RefDType == q.NPUDType && q.Effective == q.NPUDType }
+// hasSameType reports whether equal elements have equal bytes on both sides.
+func (q *Request) hasSameType() bool { return q.RefDType == q.NPUDType && q.Effective == q.NPUDType }
 
 // UsesThird reports whether judging the tensor needs a third result.
 func (q *Request) UsesThird() bool { return q.Name.NeedsThird() && q.rule() == float }
@@ -75,7 +75,7 @@ func Judge(ctx context.Context, req Request, res *metrics.Result, ref, npu, thir
 	s := &record.Standard{Name: string(req.Name), Rule: req.rule(), Type: req.NPUDType.String(), Status: record.Pass}
 	j := checker{s}
 	if s.Rule == integer || s.Rule == quantise {
-		j.integers(res)
+		j.checkIntegers(res)
 	} else {
 		t := thresholdsOf(req.Effective, req.HF32)
 		s.Type = t.name
@@ -84,7 +84,7 @@ func Judge(ctx context.Context, req Request, res *metrics.Result, ref, npu, thir
 			return nil, err
 		}
 		s.NonFinite = record.NonFinite{Right: m.right, Wrong: m.wrong, Unclear: m.unclear}
-		j.floats(&req, t, m)
+		j.checkFloats(&req, t, m)
 	}
 	for i := range s.Checks {
 		if !s.Checks[i].Holds {
@@ -118,8 +118,8 @@ func (j checker) check(name string, value float64, relation string, limit float6
 	return &j.Checks[len(j.Checks)-1]
 }
 
-// integers judges integers by the metrics alone.
-func (j checker) integers(res *metrics.Result) {
+// checkIntegers judges integers by the metrics alone.
+func (j checker) checkIntegers(res *metrics.Result) {
 	limit := 0.0
 	if j.Rule == quantise {
 		limit = maxQuantisedDifference
@@ -128,13 +128,13 @@ func (j checker) integers(res *metrics.Result) {
 	j.check(maxDifference, res.MaxAbs.Value(), "<=", limit)
 }
 
-// floats judges floating-point numbers.
-func (j checker) floats(req *Request, t *thresholds, m *measures) {
+// checkFloats judges floating-point numbers.
+func (j checker) checkFloats(req *Request, t *thresholds, m *measures) {
 	switch {
 	case j.Rule == move:
 		j.check(different, float64(m.different), "<=", 0)
 	case req.Name == Eco:
-		j.check(meanRelative, m.npu.mean(), "<", t.relative)
+		j.check(meanRelative, m.npu.meanRelative(), "<", t.relative)
 		j.check(maxRelative, m.npu.maxRelative, "<", maxFactor*t.relative)
 	case req.Name == Mixed:
 		share := 1.0
@@ -142,20 +142,20 @@ func (j checker) floats(req *Request, t *thresholds, m *measures) {
 			share = float64(m.tolerated+m.right) / float64(m.total)
 		}
 		j.check(shareWithin, share, ">=", minShare)
-		j.check(maxAbs, m.npu.maxAbs, "<=", max(t.largest, ulps*t.format.Ulp(m.npu.at)))
+		j.check(maxAbs, m.npu.maxAbs, "<=", max(t.largest, ulps*t.format.Ulp(m.npu.maxAbsReference)))
 	default:
 		l := levels[req.Name]
-		j.ratio(maxRelativeRatio, m.npu.maxRelative, m.third.maxRelative, l.max)
-		j.ratio(meanRelativeRatio, m.npu.mean(), m.third.mean(), l.mean)
-		j.ratio(rmsRatio, m.npu.rms(m.compared), m.third.rms(m.compared), l.rms)
+		j.checkRatio(maxRelativeRatio, m.npu.maxRelative, m.third.maxRelative, l.max)
+		j.checkRatio(meanRelativeRatio, m.npu.meanRelative(), m.third.meanRelative(), l.mean)
+		j.checkRatio(rmsRatio, m.npu.rms(m.compared), m.third.rms(m.compared), l.rms)
 		npu, third := float64(m.npu.smallErrors), float64(m.third.smallErrors)
 		c := j.check(smallErrors, npu/max(third, 1), "<=", smallErrorRatio)
 		c.NPU, c.Third = metrics.NumberOf(npu), metrics.NumberOf(third)
 	}
 }
 
-// ratio appends a check of the ratio of the errors of the NPU and the third result.
-func (j checker) ratio(name string, npu, third, limit float64) {
+// checkRatio appends a check of the ratio of the errors of the NPU and the third result.
+func (j checker) checkRatio(name string, npu, third, limit float64) {
 	value := npu / third
 	if npu == 0 && third == 0 {
 		value = 1
@@ -164,8 +164,8 @@ func (j checker) ratio(name string, npu, third, limit float64) {
 	c.NPU, c.Third = metrics.NumberOf(npu), metrics.NumberOf(third)
 }
 
-// mean returns the mean relative error, 0 without elements.
-func (e *sideErrors) mean() float64 { return e.sumRelative / float64(max(e.relatives, 1)) }
+// meanRelative returns the mean relative error, 0 without elements.
+func (e *sideErrors) meanRelative() float64 { return e.sumRelative / float64(max(e.relativeCount, 1)) }
 
 // rms returns the root mean square error over count elements.
 func (e *sideErrors) rms(count int64) float64 {

@@ -31,10 +31,10 @@ type sideErrors struct {
 	// sumRelative and maxRelative are the sum and the maximum of the relative errors; relatives counts the elements.
 	// L0 to L2 exclude small values.
 	sumRelative, maxRelative float64
-	relatives                int64
+	relativeCount            int64
 	// maxAbs is the largest absolute error, at the reference value of its first occurrence.
-	maxAbs, at float64
-	sumSquares float64
+	maxAbs, maxAbsReference float64
+	sumSquares              float64
 	// smallErrors counts the errors among small values.
 	smallErrors int64
 }
@@ -95,7 +95,7 @@ func (p *elementPass) add(b sides, ref, npu []byte) {
 		p.addMoved(b, ref, npu)
 		return
 	}
-	b = p.finite(b)
+	b = p.keepFinite(b)
 	p.compared += int64(len(b.ref))
 	switch {
 	case p.req.Name == Eco:
@@ -111,7 +111,7 @@ func (p *elementPass) add(b sides, ref, npu []byte) {
 // addMoved counts unequal elements: by their bytes, or, if the types differ, by their values
 // in the NPU's type.
 func (p *elementPass) addMoved(b sides, ref, npu []byte) {
-	if p.req.sameType() {
+	if p.req.hasSameType() {
 		if bytes.Equal(ref, npu) {
 			return
 		}
@@ -131,8 +131,8 @@ func (p *elementPass) addMoved(b sides, ref, npu []byte) {
 	}
 }
 
-// finite returns the elements that are finite on all sides, and counts the others by their outcome.
-func (p *elementPass) finite(b sides) sides {
+// keepFinite returns the elements that are finite on all sides, and counts the others by their outcome.
+func (p *elementPass) keepFinite(b sides) sides {
 	kept := 0
 	for i, r := range b.ref {
 		n, t := b.npu[i], r
@@ -215,7 +215,7 @@ func (e *sideErrors) addRelative(ref, side []float64) {
 		sum += rel
 		largest = max(largest, rel)
 	}
-	e.sumRelative, e.maxRelative, e.relatives = e.sumRelative+sum, largest, e.relatives+int64(len(ref))
+	e.sumRelative, e.maxRelative, e.relativeCount = e.sumRelative+sum, largest, e.relativeCount+int64(len(ref))
 }
 
 // addTolerance counts the elements within the tolerance, and updates the largest error.
@@ -227,7 +227,7 @@ func (p *elementPass) addTolerance(ref, npu []float64) {
 			tolerated++
 		}
 		if d > p.npu.maxAbs {
-			p.npu.maxAbs, p.npu.at = d, r
+			p.npu.maxAbs, p.npu.maxAbsReference = d, r
 		}
 	}
 	p.tolerated += tolerated
@@ -252,7 +252,7 @@ func (e *sideErrors) addLevel(ref, side []float64, t *thresholds) {
 		count++
 	}
 	e.sumRelative, e.sumSquares, e.maxRelative = e.sumRelative+sum, e.sumSquares+squares, largest
-	e.relatives, e.smallErrors = e.relatives+count, e.smallErrors+failed
+	e.relativeCount, e.smallErrors = e.relativeCount+count, e.smallErrors+failed
 }
 
 // source reads the elements of a side.

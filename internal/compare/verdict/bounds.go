@@ -8,40 +8,40 @@ import (
 	"dumptool/internal/optype"
 )
 
-// class holds the bounds of a class of operators, and the parts of a tensor that have bounds of their own.
-type class struct {
+// classBounds holds the bounds of a class of operators, and the parts of a tensor that have bounds of their own.
+type classBounds struct {
 	// bounds returns the error that the errors of the inputs cause, and the operator's own rounding error, as root
 	// mean squares. There is at least one input.
 	bounds func(*Operator) (propagated, own float64)
-	// groups bounds rows and channels more sharply than by their share of the whole error; nil if the class has no
+	// groupBounds bounds rows and channels more sharply than by their share of the whole error; nil if the class has no
 	// such bounds.
-	groups func(*Operator, *expectation)
+	groupBounds func(*Operator, *expectation)
 	// limit is the score up to which rounding explains the error.
 	limit float64
 	// rows, channels, elements: these parts of the tensor are compared with the limit, too.
 	rows, channels, elements bool
-	// relative is set for classes whose errors grow with the elements, else 0: an element stands out only if its
-	// relative error exceeds this multiple of the expected relative error.
-	relative float64
-	// amplifies: unknown weights may amplify the error. Only an error in a form that rounding cannot have makes an
+	// relativeFactor belongs to classes whose errors grow with the elements; 0 for other classes. An element stands out
+	// only if its relative error exceeds this multiple of the expected relative error.
+	relativeFactor float64
+	// mayAmplify: unknown weights may amplify the error. Only an error in a form that rounding cannot have makes an
 	// origin.
-	amplifies bool
-	// bits: a tensor with fewer mantissa bits than its type and its inputs is at fault.
-	bits bool
+	mayAmplify bool
+	// judgesBits: a tensor with fewer mantissa bits than its type and its inputs is at fault.
+	judgesBits bool
 }
 
 // classes has a row for each class of operators.
-var classes = [...]class{
-	optype.Unknown:        {bounds: (*Operator).unknownError, groups: (*Operator).unknownGroups, limit: limits.Unknown, rows: true, channels: true, elements: true, relative: 8, amplifies: true, bits: true},
+var classes = [...]classBounds{
+	optype.Unknown:        {bounds: (*Operator).unknownError, groupBounds: (*Operator).unknownGroups, limit: limits.Unknown, rows: true, channels: true, elements: true, relativeFactor: 8, mayAmplify: true, judgesBits: true},
 	optype.Move:           {bounds: (*Operator).moveError, limit: limits.Exact},
-	optype.Lipschitz:      {bounds: (*Operator).lipschitzError, groups: (*Operator).lipschitzGroups, limit: limits.Exact},
+	optype.Lipschitz:      {bounds: (*Operator).lipschitzError, groupBounds: (*Operator).lipschitzGroups, limit: limits.Exact},
 	optype.Dequantise:     {bounds: (*Operator).dequantiseError, limit: limits.Exact, rows: true, channels: true, elements: true},
-	optype.Multiply:       {bounds: (*Operator).productError, groups: (*Operator).productGroups, limit: limits.Norm, rows: true, channels: true, elements: true, relative: 3},
-	optype.Divide:         {bounds: (*Operator).divideError, groups: (*Operator).dividedGroups, limit: limits.Norm, rows: true, channels: true, elements: true, relative: 3},
-	optype.Exponential:    {bounds: (*Operator).expError, groups: (*Operator).proportionalRows, limit: limits.Norm, rows: true, elements: true, relative: 3},
-	optype.Normalise:      {bounds: (*Operator).normError, groups: (*Operator).normalisedGroups, limit: limits.Norm, rows: true, channels: true, elements: true, bits: true},
-	optype.BatchNormalise: {bounds: (*Operator).batchNormError, groups: (*Operator).batchNormalisedGroups, limit: limits.Norm, channels: true, elements: true, bits: true},
-	optype.Linear:         {bounds: (*Operator).sumError, groups: (*Operator).linearGroups, limit: limits.Linear, rows: true, channels: true, elements: true, amplifies: true, bits: true},
+	optype.Multiply:       {bounds: (*Operator).productError, groupBounds: (*Operator).productGroups, limit: limits.Norm, rows: true, channels: true, elements: true, relativeFactor: 3},
+	optype.Divide:         {bounds: (*Operator).divideError, groupBounds: (*Operator).dividedGroups, limit: limits.Norm, rows: true, channels: true, elements: true, relativeFactor: 3},
+	optype.Exponential:    {bounds: (*Operator).expError, groupBounds: (*Operator).proportionalRows, limit: limits.Norm, rows: true, elements: true, relativeFactor: 3},
+	optype.Normalise:      {bounds: (*Operator).normError, groupBounds: (*Operator).normalisedGroups, limit: limits.Norm, rows: true, channels: true, elements: true, judgesBits: true},
+	optype.BatchNormalise: {bounds: (*Operator).batchNormError, groupBounds: (*Operator).batchNormalisedGroups, limit: limits.Norm, channels: true, elements: true, judgesBits: true},
+	optype.Linear:         {bounds: (*Operator).sumError, groupBounds: (*Operator).linearGroups, limit: limits.Linear, rows: true, channels: true, elements: true, mayAmplify: true, judgesBits: true},
 	optype.Reduce:         {bounds: (*Operator).reduceError, limit: limits.Norm, channels: true, elements: true},
 	optype.Quantise:       {bounds: (*Operator).quantiseError, limit: limits.Linear, rows: true, channels: true, elements: true},
 	optype.Gated:          {bounds: (*Operator).gateError, limit: limits.Norm},
@@ -71,11 +71,11 @@ func (o *Operator) productError() (propagated, own float64) {
 // expError bounds exp and softmax.
 func (o *Operator) expError() (propagated, own float64) {
 	s := o.Out
-	return s.RefRMS * o.growth(), float64(2*s.Rounding) + float64(s.RefRMS*epsilon(s.Type))
+	return s.RefRMS * o.expGrowth(), float64(2*s.Rounding) + float64(s.RefRMS*epsilon(s.Type))
 }
 
-// growth bounds the relative error of exp from the absolute errors of the inputs.
-func (o *Operator) growth() float64 {
+// expGrowth bounds the relative error of exp from the absolute errors of the inputs.
+func (o *Operator) expGrowth() float64 {
 	absolute := largest(o.Inputs, func(in *noise.Noise) float64 { return in.MaxAbsolute })
 	return exact.Expm1(min(2*absolute, 20))
 }
@@ -90,18 +90,18 @@ func (o *Operator) lipschitzError() (propagated, own float64) {
 	if o.Type.Transcendental {
 		own += float64(0.3 * epsilon(o.Out.Type) * o.Out.RefMax)
 	}
-	return o.Type.Factor * total(o.Inputs, func(in *noise.Noise) float64 { return float64(in.RMS * o.partFactor(in)) }), own
+	return o.Type.Factor * sumOf(o.Inputs, func(in *noise.Noise) float64 { return float64(in.RMS * o.partFactor(in)) }), own
 }
 
 // moveError bounds copies: the output may be the worst part of an input.
 func (o *Operator) moveError() (propagated, own float64) {
-	return largest(o.Inputs, func(in *noise.Noise) float64 { return in.RMS * o.concentrated(in) }), o.Out.Rounding
+	return largest(o.Inputs, func(in *noise.Noise) float64 { return in.RMS * o.partConcentration(in) }), o.Out.Rounding
 }
 
-// concentrated is the largest possible ratio between the root mean square error of a part of the input with as many
+// partConcentration is the largest possible ratio between the root mean square error of a part of the input with as many
 // elements as the output, and the root mean square error of the whole input.
-func (o *Operator) concentrated(in *noise.Noise) float64 {
-	return math.Sqrt(max(1, elements(in)/max(elements(o.Out), 1)))
+func (o *Operator) partConcentration(in *noise.Noise) float64 {
+	return math.Sqrt(max(1, elementCount(in)/max(elementCount(o.Out), 1)))
 }
 
 // partFactor returns concentrated if the operator may read only a part of an input, else 1.
@@ -109,14 +109,14 @@ func (o *Operator) partFactor(in *noise.Noise) float64 {
 	if !o.Parts {
 		return 1
 	}
-	return o.concentrated(in)
+	return o.partConcentration(in)
 }
 
 // gateError bounds operators that copy the elements selected by a selector: by the errors of all inputs except the
 // selector.
 func (o *Operator) gateError() (propagated, own float64) {
 	selector := o.selector()
-	for _, in := range o.passedOn() {
+	for _, in := range o.absoluteInputs() {
 		if in != selector && !in.Type.Integer {
 			propagated += in.RMS
 		}
@@ -124,9 +124,9 @@ func (o *Operator) gateError() (propagated, own float64) {
 	return propagated, o.Out.Rounding
 }
 
-// passedOn returns the inputs whose absolute errors reach the output: the gradients of a backward call, all
+// absoluteInputs returns the inputs whose absolute errors reach the output: the gradients of a backward call, all
 // inputs of other operators.
-func (o *Operator) passedOn() []*noise.Noise {
+func (o *Operator) absoluteInputs() []*noise.Noise {
 	if o.Gradients > 0 {
 		return o.gradients()
 	}
@@ -147,8 +147,8 @@ func (o *Operator) dequantiseError() (propagated, own float64) {
 	return o.Out.RefRMS / max(in.RefRMS, tiny) * in.RMS, o.Out.Rounding
 }
 
-// isByNumber reports whether a quotient has a number or a constant as divisor.
-func (o *Operator) isByNumber() bool {
+// dividesByNumber reports whether a quotient has a number or a constant as divisor.
+func (o *Operator) dividesByNumber() bool {
 	return o.Type.Form == optype.Plain && len(o.Inputs) == 1 && !o.Guessed
 }
 
@@ -162,10 +162,10 @@ func (o *Operator) divideError() (propagated, own float64) {
 	if o.Type.Form == optype.Logarithm {
 		return min(o.Inputs[0].MaxRelative, mostRelative), own
 	}
-	if o.isByNumber() {
-		return s.RefRMS * view(o.Inputs[0]), own
+	if o.dividesByNumber() {
+		return s.RefRMS * viewError(o.Inputs[0]), own
 	}
-	return s.RefRMS * total(o.Inputs, func(in *noise.Noise) float64 { return min(in.MaxRelative, mostRelative) }), own
+	return s.RefRMS * sumOf(o.Inputs, func(in *noise.Noise) float64 { return min(in.MaxRelative, mostRelative) }), own
 }
 
 // sumError bounds matrix products and convolutions.
@@ -177,7 +177,7 @@ func (o *Operator) sumError() (propagated, own float64) {
 	if s.Type.Integer {
 		f = 0
 	}
-	return s.RefRMS * total(o.Inputs, view), float64(f*(1+math.Sqrt(terms/roundingSteps))) + float64(0.5*s.RefRMS*o.epsilon())
+	return s.RefRMS * sumOf(o.Inputs, viewError), float64(f*(1+math.Sqrt(terms/roundingSteps))) + float64(0.5*s.RefRMS*o.epsilon())
 }
 
 // quantiseError bounds integers that are computed from other numbers, in quantisation steps.
@@ -269,7 +269,7 @@ func (o *Operator) batchNormError() (propagated, own float64) {
 // reduceError bounds sums and means.
 func (o *Operator) reduceError() (propagated, own float64) {
 	s, in := o.Out, o.Inputs[0]
-	k := max(elements(in)/max(elements(s), 1), 1)
+	k := max(elementCount(in)/max(elementCount(s), 1), 1)
 	if o.Type.Form == optype.Cumulative {
 		row := 1.0
 		if k := len(in.Shape); k > 0 {
@@ -296,15 +296,15 @@ func (o *Operator) unknownError() (propagated, own float64) {
 		}
 		return in.RMS
 	}
-	most := max(1.5*float64(s.RefRMS*total(o.Inputs, view)), total(o.passedOn(), fitting))
+	most := max(1.5*float64(s.RefRMS*sumOf(o.Inputs, viewError)), sumOf(o.absoluteInputs(), fitting))
 	if o.Guessed { // only one of the tensors may be the input
-		most = max(2*float64(s.RefRMS*largest(o.Inputs, view)), largest(o.Inputs, fitting))
+		most = max(2*float64(s.RefRMS*largest(o.Inputs, viewError)), largest(o.Inputs, fitting))
 	}
 	if s.Softmax {
-		most = max(most, s.RefRMS*o.growth())
+		most = max(most, s.RefRMS*o.expGrowth())
 	}
 	for _, in := range o.gradients() {
-		if terms := elements(in) / max(elements(s), 1); terms > 1 {
+		if terms := elementCount(in) / max(elementCount(s), 1); terms > 1 {
 			most = max(most, exact.Hypot(math.Sqrt(terms)*in.RMS, terms*in.Mean))
 			own = max(own, 4*o.epsilon()*math.Sqrt(terms)*in.RefRMS) // whatever the order of the sum
 		}

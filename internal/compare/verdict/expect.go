@@ -74,7 +74,7 @@ const (
 func (o *Operator) classOf() optype.Class {
 	c, in := o.Type.Class, o.Inputs
 	if !o.Out.Type.Integer {
-		if c == optype.Gated && o.selector() == nil || c == optype.Normalise && o.addsBefore() {
+		if c == optype.Gated && o.selector() == nil || c == optype.Normalise && o.mayAddResidual() {
 			return optype.Unknown
 		}
 		return c
@@ -89,9 +89,9 @@ func (o *Operator) classOf() optype.Class {
 	return optype.Quantise
 }
 
-// addsBefore reports whether a norm has several inputs with the shape of its output: modules add a residual first,
+// mayAddResidual reports whether a norm has several inputs with the shape of its output: modules add a residual first,
 // and no single input bounds the norm of the sum.
-func (o *Operator) addsBefore() bool {
+func (o *Operator) mayAddResidual() bool {
 	n := 0
 	for _, in := range o.Inputs {
 		if !in.Type.Integer && len(in.Shape) > 1 && sameShape(in, o.Out) {
@@ -127,34 +127,34 @@ func (o *Operator) bounds(class optype.Class) (propagated, own float64) {
 // Rounder holds the buffers of Operator.Damaged. The zero value is ready.
 type Rounder struct {
 	inputs  []*noise.Noise
-	rounded []noise.Noise
+	outputs []noise.Noise
 }
 
-// Damaged reports whether the error is far larger than it would be if the inputs had no error except the rounding of
+// IsDamaged reports whether the error is far larger than it would be if the inputs had no error except the rounding of
 // their types.
-func (o *Operator) Damaged(memory *Rounder) bool {
+func (o *Operator) IsDamaged(memory *Rounder) bool {
 	// The own error of every class is at least the rounding error of storing the result: most tensors need no other
 	// comparison.
 	const rounding, damaged = 2, 3
-	return o.Out.RMS > rounding*min(o.Out.Rounding, quantisationError) && o.Out.RMS > damaged*o.rounded(memory)
+	return o.Out.RMS > rounding*min(o.Out.Rounding, quantisationError) && o.Out.RMS > damaged*o.roundingOnlyError(memory)
 }
 
-// rounded returns the expected error if the inputs have no error except the rounding of their types.
-func (o *Operator) rounded(memory *Rounder) float64 {
+// roundingOnlyError returns the expected error if the inputs have no error except the rounding of their types.
+func (o *Operator) roundingOnlyError(memory *Rounder) float64 {
 	clean := *o
-	memory.rounded = slices.Grow(memory.rounded[:0], len(o.Inputs))
+	memory.outputs = slices.Grow(memory.outputs[:0], len(o.Inputs))
 	memory.inputs = memory.inputs[:0]
 	for _, in := range o.Inputs {
-		memory.rounded = append(memory.rounded, rounded(in))
-		memory.inputs = append(memory.inputs, &memory.rounded[len(memory.rounded)-1])
+		memory.outputs = append(memory.outputs, withRoundingOnly(in))
+		memory.inputs = append(memory.inputs, &memory.outputs[len(memory.outputs)-1])
 	}
 	clean.Inputs = memory.inputs
 	propagated, own := clean.bounds(clean.classOf())
 	return exact.Hypot(propagated, own)
 }
 
-// rounded returns a tensor whose only error is the rounding of its type.
-func rounded(n *noise.Noise) noise.Noise {
+// withRoundingOnly returns a tensor whose only error is the rounding of its type.
+func withRoundingOnly(n *noise.Noise) noise.Noise {
 	r, eps := *n, epsilon(n.Type)
 	r.RMS, r.Mean, r.Scale, r.Max = n.Rounding, 0, 0, eps*n.RefMax
 	r.MaxRelative, r.MaxAbsolute = eps, eps*n.RefMax
@@ -166,9 +166,9 @@ func rounded(n *noise.Noise) noise.Noise {
 }
 
 // Properties of tensors, for largest and total.
-func view(n *noise.Noise) float64     { return n.View }
-func elements(n *noise.Noise) float64 { return float64(n.Elements) }
-func worstRow(n *noise.Noise) float64 { return largestOf(n.Rows.RMS) }
+func viewError(n *noise.Noise) float64     { return n.View }
+func elementCount(n *noise.Noise) float64  { return float64(n.Elements) }
+func worstRowError(n *noise.Noise) float64 { return maxOf(n.Rows.RMS) }
 
 func largest(of []*noise.Noise, number func(*noise.Noise) float64) (most float64) {
 	for _, n := range of {
@@ -177,14 +177,14 @@ func largest(of []*noise.Noise, number func(*noise.Noise) float64) (most float64
 	return most
 }
 
-func total(of []*noise.Noise, number func(*noise.Noise) float64) (sum float64) {
+func sumOf(of []*noise.Noise, number func(*noise.Noise) float64) (sum float64) {
 	for _, n := range of {
 		sum += number(n)
 	}
 	return sum
 }
 
-func largestOf(values []float32) (most float64) {
+func maxOf(values []float32) (most float64) {
 	for _, v := range values {
 		most = max(most, float64(v))
 	}
@@ -196,10 +196,10 @@ func (o *Operator) sumLength() float64 {
 	if len(o.Inputs) == 0 {
 		return unknownTerms
 	}
-	return largest(o.Inputs, func(in *noise.Noise) float64 { return float64(lastAxis(in)) })
+	return largest(o.Inputs, func(in *noise.Noise) float64 { return float64(lastAxisLength(in)) })
 }
 
-func lastAxis(n *noise.Noise) int64 {
+func lastAxisLength(n *noise.Noise) int64 {
 	if len(n.Shape) == 0 {
 		return 1
 	}
@@ -234,8 +234,8 @@ func channelAxis(n *noise.Noise) int {
 	return len(n.Shape) - 1
 }
 
-// relativeRow is the error of a row divided by its standard deviation: a linear map may cancel the mean of the row.
-func relativeRow(groups *noise.Groups, g int) float64 {
+// relativeRowError is the error of a row divided by its standard deviation: a linear map may cancel the mean of the row.
+func relativeRowError(groups *noise.Groups, g int) float64 {
 	return ratio(float64(groups.RMS[g]), spreadIn(float64(groups.RefStd[g]), float64(groups.RefRMS[g])))
 }
 
@@ -269,8 +269,8 @@ func epsilon(t noise.Type) float64 {
 	return t.Epsilon()
 }
 
-// smallest is the distance between the smallest numbers of the type: any number may be off by it.
-func smallest(t noise.Type) float64 {
+// smallestStep is the distance between the smallest numbers of the type: any number may be off by it.
+func smallestStep(t noise.Type) float64 {
 	if t.Integer {
 		return 0
 	}
@@ -293,16 +293,17 @@ func (o *Operator) selector() (selector *noise.Noise) {
 		if o.Type.Form == optype.Pooled {
 			return in
 		}
-		if share := o.selects(in); share > most && share >= nearlyAll {
+		if share := o.selectorFit(in); share > most && share >= nearlyAll {
 			selector, most = in, share
 		}
 	}
 	return selector
 }
 
-// selects returns how well the sign of an input predicts zeros of the output: the share of sampled elements whose input
-// is positive and output is not 0, or the reverse. Elements where another input of the same shape is 0 do not count.
-func (o *Operator) selects(in *noise.Noise) float64 {
+// selectorFit returns how well the sign of an input predicts zeros of the output: the share of sampled elements whose
+// input is positive and output is not 0, or the reverse. Elements where another input of the same shape is 0 do not
+// count.
+func (o *Operator) selectorFit(in *noise.Noise) float64 {
 	values, agree, asked := o.Out.Probe.Values, 0, 0
 	for i, x := range in.Probe.Values[:min(len(in.Probe.Values), len(values))] {
 		isZero := func(other *noise.Noise) bool {

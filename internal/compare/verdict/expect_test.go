@@ -243,11 +243,11 @@ func TestRounded(t *testing.T) {
 	a, b, y := formulaTensors()
 	o := Operator{Out: y, Inputs: []*noise.Noise{a, b}, Type: recompute.TypeOf("Add")}
 	var memory Rounder
-	if got, want := o.rounded(&memory), math.Hypot(0.0005+0.002, math.Hypot(0.003, 0.002)); !near(got, want) {
+	if got, want := o.roundingOnlyError(&memory), math.Hypot(0.0005+0.002, math.Hypot(0.003, 0.002)); !near(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	before := *a
-	o.rounded(&memory)
+	o.roundingOnlyError(&memory)
 	if a.RMS != before.RMS || a.Rows.RMS[0] != before.Rows.RMS[0] {
 		t.Error("the input was changed")
 	}

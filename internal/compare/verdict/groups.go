@@ -11,18 +11,18 @@ import (
 // groups sets the expected error of each row and channel, by the sharpest bounds of the class.
 func (o *Operator) groups(e *expectation) {
 	s := o.Out
-	e.rows, e.channels = inProportion(&s.Rows, s.RefRMS, e.Sum, 0.5), inProportion(&s.Channels, s.RefRMS, e.Sum, 0.5)
+	e.rows, e.channels = proportionalErrors(&s.Rows, s.RefRMS, e.Sum, 0.5), proportionalErrors(&s.Channels, s.RefRMS, e.Sum, 0.5)
 	if s.Type.Integer {
 		return
 	}
 	if len(o.Inputs) == 0 {
 		switch e.Class {
 		case optype.Lipschitz, optype.Move, optype.Multiply, optype.Dequantise:
-			e.rows, e.channels = o.stored(&s.Rows), o.stored(&s.Channels)
+			e.rows, e.channels = o.storageErrors(&s.Rows), o.storageErrors(&s.Channels)
 		}
 		return
 	}
-	if better := classes[e.Class].groups; better != nil {
+	if better := classes[e.Class].groupBounds; better != nil {
 		better(o, e)
 	}
 }
@@ -54,14 +54,14 @@ func (o *Operator) batchNormalisedGroups(e *expectation) {
 	}
 }
 
-// inProportion spreads an error in proportion to the sizes of the groups; each group gets
+// proportionalErrors spreads an error in proportion to the sizes of the groups; each group gets
 // at least the share least of the whole error.
-func inProportion(groups *noise.Groups, ref, sum, least float64) []float64 {
-	return byGroup(groups, func(g int) float64 { return max(float64(groups.RefRMS[g])/max(ref, tiny), least) * sum })
+func proportionalErrors(groups *noise.Groups, ref, sum, least float64) []float64 {
+	return errorsByGroup(groups, func(g int) float64 { return max(float64(groups.RefRMS[g])/max(ref, tiny), least) * sum })
 }
 
-// byGroup returns the expected error of each group.
-func byGroup(groups *noise.Groups, expect func(int) float64) []float64 {
+// errorsByGroup returns the expected error of each group.
+func errorsByGroup(groups *noise.Groups, expect func(int) float64) []float64 {
 	expected := make([]float64, len(groups.RMS))
 	for g := range expected {
 		expected[g] = expect(g)
@@ -69,10 +69,10 @@ func byGroup(groups *noise.Groups, expect func(int) float64) []float64 {
 	return expected
 }
 
-// stored is the rounding error of storing the result of an operator without inputs.
-func (o *Operator) stored(groups *noise.Groups) []float64 {
+// storageErrors is the rounding error of storing the result of an operator without inputs.
+func (o *Operator) storageErrors(groups *noise.Groups) []float64 {
 	eps := epsilon(o.Out.Type)
-	return byGroup(groups, func(g int) float64 { return hypot(1.5*eps*float64(groups.RefRMS[g]), 3*float64(groups.Rounding[g])) })
+	return errorsByGroup(groups, func(g int) float64 { return hypot(1.5*eps*float64(groups.RefRMS[g]), 3*float64(groups.Rounding[g])) })
 }
 
 // hypot does not scale its arguments before squaring: bounds are only compared, and their squares are in the range of
@@ -114,8 +114,8 @@ func (o *Operator) lipschitzGroups(e *expectation) {
 	if s.Rounding > 0 {
 		own = e.Own / s.Rounding
 	}
-	rest := total(others, func(in *noise.Noise) float64 { return float64(worstRow(in) * o.partFactor(in)) })
-	peak := total(others, func(in *noise.Noise) float64 { return in.Max })
+	rest := sumOf(others, func(in *noise.Noise) float64 { return float64(worstRowError(in) * o.partFactor(in)) })
+	peak := sumOf(others, func(in *noise.Noise) float64 { return in.Max })
 	e.peaks = make([]float64, len(s.Rows.RMS))
 	for g := range e.peaks {
 		row, most := rest, peak
@@ -123,7 +123,7 @@ func (o *Operator) lipschitzGroups(e *expectation) {
 			row, most = row+float64(float64(in.Rows.RMS[g])*o.partFactor(in)), most+float64(in.Rows.Max[g])
 		}
 		e.rows[g] = hypot(l*row, own*float64(s.Rows.Rounding[g]))
-		e.peaks[g] = float64(l*most) + float64(2*eps*float64(s.Rows.RefMax[g])) + smallest(s.Type) + tiny
+		e.peaks[g] = float64(l*most) + float64(2*eps*float64(s.Rows.RefMax[g])) + smallestStep(s.Type) + tiny
 		if o.Type.Transcendental {
 			e.peaks[g] += float64(2 * eps * s.RefMax)
 		}
@@ -132,7 +132,7 @@ func (o *Operator) lipschitzGroups(e *expectation) {
 	if len(aligned) == 0 {
 		return
 	}
-	rest = total(others, func(in *noise.Noise) float64 { return largestOf(in.Channels.RMS) })
+	rest = sumOf(others, func(in *noise.Noise) float64 { return maxOf(in.Channels.RMS) })
 	for g := range e.channels {
 		channel := rest
 		for _, in := range aligned {
@@ -157,13 +157,13 @@ func (o *Operator) normalisedGroups(e *expectation) {
 	}
 	relative, inverse := o.rowGains(in)
 	e.rows = o.scaledGroupError(&s.Rows, relative, inverse, s.Rows.RefRMS)
-	e.channels = inProportion(&s.Channels, s.RefRMS, e.Sum, 0.7)
+	e.channels = proportionalErrors(&s.Channels, s.RefRMS, e.Sum, 0.7)
 }
 
 // scaledGroupError returns the expected error of groups that a norm scales to the given sizes.
 func (o *Operator) scaledGroupError(groups *noise.Groups, relative, inverse []float64, size []float32) []float64 {
 	eps := epsilon(o.Out.Type)
-	return byGroup(groups, func(g int) float64 {
+	return errorsByGroup(groups, func(g int) float64 {
 		to := float64(size[g])
 		return hypot(relative[g]*to, 2*float64(groups.Rounding[g]), inverse[g]*to*eps*0.5)
 	})
@@ -172,7 +172,7 @@ func (o *Operator) scaledGroupError(groups *noise.Groups, relative, inverse []fl
 // dividedGroups gives the groups of a quotient by a number no bounds: they have the relative errors of the input, which
 // differ from group to group.
 func (o *Operator) dividedGroups(e *expectation) {
-	if o.isByNumber() {
+	if o.dividesByNumber() {
 		e.rows, e.channels = nil, nil
 		return
 	}
@@ -192,7 +192,7 @@ func (o *Operator) productGroups(e *expectation) {
 		if len(a.RMS) != len(s.RMS) || len(b.RMS) != len(s.RMS) {
 			return nil
 		}
-		return byGroup(s, func(g int) float64 {
+		return errorsByGroup(s, func(g int) float64 {
 			of := float64(float64(a.RefMax[g])*float64(b.RMS[g])) + float64(float64(b.RefMax[g])*float64(a.RMS[g]))
 			return hypot(of, 2*float64(s.Rounding[g]))
 		})
@@ -201,9 +201,9 @@ func (o *Operator) productGroups(e *expectation) {
 	if e.rows == nil {
 		return
 	}
-	e.peaks = byGroup(&s.Rows, func(g int) float64 {
+	e.peaks = errorsByGroup(&s.Rows, func(g int) float64 {
 		am, bm, ax, bx := float64(a.Rows.RefMax[g]), float64(b.Rows.RefMax[g]), float64(a.Rows.Max[g]), float64(b.Rows.Max[g])
-		return float64(am*bx) + float64(bm*ax) + float64(ax*bx) + float64(2*eps*float64(s.Rows.RefMax[g])) + smallest(s.Type)
+		return float64(am*bx) + float64(bm*ax) + float64(ax*bx) + float64(2*eps*float64(s.Rows.RefMax[g])) + smallestStep(s.Type)
 	})
 }
 
@@ -221,11 +221,11 @@ func (o *Operator) linearGroups(e *expectation) {
 		return
 	}
 	// A row of few columns may be near 0 by chance.
-	least := s.RefRMS / math.Sqrt(float64(max(lastAxis(s), 1)))
+	least := s.RefRMS / math.Sqrt(float64(max(lastAxisLength(s), 1)))
 	for g := range e.rows {
 		var of float64
 		for _, in := range aligned {
-			of += max(relativeRow(&in.Rows, g), in.View/2)
+			of += max(relativeRowError(&in.Rows, g), in.View/2)
 		}
 		row := float64(max(float64(s.Rows.RefRMS[g]), least) * of)
 		if len(aligned) < len(o.Inputs) {
@@ -239,11 +239,11 @@ func (o *Operator) linearGroups(e *expectation) {
 func (o *Operator) unknownGroups(e *expectation) {
 	s, found := o.Out, false
 	for _, in := range o.Inputs {
-		same, worst := sameRows(in, s), worstRow(in)
+		same, worst := sameRows(in, s), worstRowError(in)
 		for g := range e.rows {
 			of := worst
 			if same {
-				of = 2 * max(float64(s.Rows.RefRMS[g])*min(relativeRow(&in.Rows, g), mostRelative), float64(in.Rows.RMS[g]))
+				of = 2 * max(float64(s.Rows.RefRMS[g])*min(relativeRowError(&in.Rows, g), mostRelative), float64(in.Rows.RMS[g]))
 			}
 			e.rows[g] = max(e.rows[g], of)
 		}

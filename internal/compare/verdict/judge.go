@@ -106,10 +106,10 @@ func (o *Operator) IsAlwaysClean() bool {
 	return o.hasOnlyRounding() && (o.AnyClass || o.Out.NonFinite == 0 && o.Out.Overflows == 0)
 }
 
-// leaveOut removes elements from the differences of a gated operator if they appear or vanish because the selector is
-// near its threshold. It removes nothing if there are more than 1.5 times as many such elements as expected, plus 4.
-// It returns the number of removed elements.
-func (o *Operator) leaveOut() int64 {
+// excludeFlips removes elements from the differences of a gated operator if they appear or vanish because the
+// selector is near its threshold. It removes nothing if there are more than 1.5 times as many such elements as
+// expected, plus 4. It returns the number of removed elements.
+func (o *Operator) excludeFlips() int64 {
 	s := o.Out
 	if s.OneSided == 0 || o.classOf() != optype.Gated || float64(s.OneSided) > float64(1.5*o.expectedFlips())+4 {
 		return 0
@@ -129,9 +129,9 @@ func (o *Operator) expectedFlips() float64 {
 	if o.Type.Form != optype.Pooled {
 		return float64(selector.Flips)
 	}
-	windows := elements(selector)
+	windows := elementCount(selector)
 	for _, in := range o.Inputs {
-		windows = min(windows, elements(in))
+		windows = min(windows, elementCount(in))
 	}
 	return 2.5 * ratio(selector.RMS, selector.RefStd) * windows
 }
@@ -139,7 +139,7 @@ func (o *Operator) expectedFlips() float64 {
 // isWithinRounding reports whether the error of every element is at most two rounding errors of the largest element
 // of its group.
 func isWithinRounding(t noise.Type, groups *noise.Groups) bool {
-	eps, least := epsilon(t), smallest(t)
+	eps, least := epsilon(t), smallestStep(t)
 	for g, most := range groups.Max {
 		if float64(most) > float64(2*eps*float64(groups.RefMax[g]))+least {
 			return false
@@ -148,9 +148,9 @@ func isWithinRounding(t noise.Type, groups *noise.Groups) bool {
 	return true
 }
 
-// copies reports whether the operator copies the integers of its inputs, or computes integers from them without
+// copiesIntegers reports whether the operator copies the integers of its inputs, or computes integers from them without
 // rounding.
-func (o *Operator) copies() bool {
+func (o *Operator) copiesIntegers() bool {
 	return o.Type.Class == optype.Move || o.Type.Class == optype.Quantise || o.Type.Selects || isWide(o.Out.Type) || o.Out.Type.Mantissa == 1
 }
 
@@ -164,7 +164,7 @@ func (o *Operator) hasZeroRows() bool {
 		return false
 	}
 	zero := zeroRows(o.Out)
-	return zero > 0 && zero < len(o.Out.Rows.RMS) && len(o.Inputs) > 0 && !o.Out.Type.Integer && !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return zeroRows(in) > 0 || largestOf(in.Rows.Relative) > 0.5 })
+	return zero > 0 && zero < len(o.Out.Rows.RMS) && len(o.Inputs) > 0 && !o.Out.Type.Integer && !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return zeroRows(in) > 0 || maxOf(in.Rows.Relative) > 0.5 })
 }
 
 // zeroRows counts the rows that are 0 on the NPU but not in the reference, without rows so small that their type rounds
@@ -209,8 +209,8 @@ func (o *Operator) ZeroDivisor() *noise.Noise {
 	return o.Inputs[k]
 }
 
-// measure computes the scores: errors divided by expected errors.
-func (o *Operator) measure() Verdict {
+// scoreErrors computes the scores: errors divided by expected errors.
+func (o *Operator) scoreErrors() Verdict {
 	s := o.Out
 	e := o.expectedError()
 	v := Verdict{Expectation: e.Expectation, Limit: o.limit(e.Class)}
@@ -224,7 +224,7 @@ func (o *Operator) measure() Verdict {
 		v.Exact = true
 	case (v.Class == optype.Move || o.Type.Form == optype.LogSoftmax) && len(o.Inputs) > 0:
 		times := max(1, o.Type.Factor) // no element changes by more than this times the largest error of an input
-		v.PeakScore = ratio(s.Max, float64(times*largest(o.Inputs, func(in *noise.Noise) float64 { return in.Max }))+float64(eps*s.RefMax)+smallest(s.Type))
+		v.PeakScore = ratio(s.Max, float64(times*largest(o.Inputs, func(in *noise.Noise) float64 { return in.Max }))+float64(eps*s.RefMax)+smallestStep(s.Type))
 		v.Exact = true
 	case o.Type.Form == optype.InstanceNorm || o.Type.Form == optype.GroupNorm:
 		v.PeakScore = ratio(s.Max, 6*v.Sum)
@@ -234,7 +234,7 @@ func (o *Operator) measure() Verdict {
 	}
 	relative := v.Sum / max(s.RefRMS, tiny)
 	if s.RefRMS > 0 {
-		scales := total(o.Inputs, func(in *noise.Noise) float64 { return math.Abs(in.Scale) })
+		scales := sumOf(o.Inputs, func(in *noise.Noise) float64 { return math.Abs(in.Scale) })
 		beyond := max(0, math.Abs(s.Scale)-2*scales-2*float64(relative*relative))
 		v.ScaleZ = beyond / max(relative, s.Residual/max(s.RefRMS, tiny), tiny) * math.Sqrt(max(float64(s.Count), 1))
 	}
@@ -318,8 +318,8 @@ func (o *Operator) isCoarse(v *Verdict) bool {
 // peakToRMS is the largest error divided by the root mean square error.
 func peakToRMS(n *noise.Noise) float64 { return n.Max / max(n.RMS, tiny) }
 
-// findLocalError finds a part of the tensor whose error stands out from the error of the whole: an operator that amplifies all
-// errors has no such part.
+// findLocalError finds a part of the tensor whose error stands out from the error of the whole: an operator that
+// amplifies all errors has no such part.
 func (o *Operator) findLocalError(v *Verdict, k float64) Kind {
 	s, convolved := o.Out, o.Type.Form == optype.Convolution
 	of := classes[v.Class]
@@ -340,7 +340,7 @@ func (o *Operator) findLocalError(v *Verdict, k float64) Kind {
 		return Rows
 	case of.channels && v.ChannelScore > max(limits.Local*channels, least)*chanceRatio(&s.Channels):
 		return Channels
-	case !of.elements || s.Max <= float64(o.steps()*epsilon(s.Type)*s.RefAtMax)+smallest(s.Type): // the largest error is rounding
+	case !of.elements || s.Max <= float64(o.maxRoundings()*epsilon(s.Type)*s.RefAtMax)+smallestStep(s.Type): // the largest error is rounding
 		return None
 	}
 	peak := v.PeakScore
@@ -348,19 +348,19 @@ func (o *Operator) findLocalError(v *Verdict, k float64) Kind {
 		peak /= chanceRatio(&s.Rows)
 	}
 	stands, far := peak > limits.Peak*b, peakToRMS(s)
-	large := s.Max > of.relative*v.Sum/max(s.RefRMS, tiny)*s.RefAtMax
+	large := s.Max > of.relativeFactor*v.Sum/max(s.RefRMS, tiny)*s.RefAtMax
 	switch {
-	case stands && peak > limits.Peak && far > max(8, 2.5*largest(o.Inputs, peakToRMS)) && (large || v.Class == optype.Unknown && o.mixes()),
+	case stands && peak > limits.Peak && far > max(8, 2.5*largest(o.Inputs, peakToRMS)) && (large || v.Class == optype.Unknown && o.mixesElements()),
 		// Sums even out outliers of the inputs, products do not.
-		stands && of.amplifies && far > max(limits.FarCrest, 1.5*largest(o.Inputs, peakToRMS)) && large:
+		stands && of.mayAmplify && far > max(limits.FarCrest, 1.5*largest(o.Inputs, peakToRMS)) && large:
 		return Sparse
 	}
 	return None
 }
 
-// steps is the number of roundings that one element may be off by: a norm takes a root, which is exact to 2 roundings
-// in vector units, and has two more products.
-func (o *Operator) steps() float64 {
+// maxRoundings is the number of roundings that one element may be off by: a norm takes a root, which is exact to 2
+// roundings in vector units, and has two more products.
+func (o *Operator) maxRoundings() float64 {
 	if o.Type.Class == optype.Normalise {
 		return 4
 	}
@@ -371,7 +371,7 @@ func (o *Operator) steps() float64 {
 // explain at least half of the mean difference of the output. Of guessed inputs only the largest counts, of known
 // inputs their sum.
 func (o *Operator) BiasOfInputs() bool {
-	of := total
+	of := sumOf
 	if o.Guessed {
 		of = largest
 	}

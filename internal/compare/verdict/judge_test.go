@@ -406,7 +406,7 @@ func TestAlwaysClean(t *testing.T) {
 			}
 		}
 		var memory Rounder
-		got, want := o.Damaged(&memory), o.Out.RMS > 3*o.rounded(&memory)
+		got, want := o.IsDamaged(&memory), o.Out.RMS > 3*o.roundingOnlyError(&memory)
 		if got != want {
 			t.Fatalf("%+v: damaged %v, want %v", o, got, want)
 		}

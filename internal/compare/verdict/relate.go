@@ -17,10 +17,10 @@ func Relate(out *noise.Noise, inputs ...*noise.Noise) (optype.Type, bool) {
 	o, ok := NewOutput(out)
 	switch {
 	case ok && len(inputs) == 1:
-		return o.OfOne(&Source{Noise: inputs[0]})
+		return o.RelateToOne(&Source{Noise: inputs[0]})
 	case ok && len(inputs) == 2:
 		half := o.CombinedWith(inputs[0])
-		return half.OfTwo(inputs[1])
+		return half.RelateTo(inputs[1])
 	}
 	return optype.Type{}, false
 }
@@ -29,20 +29,20 @@ func Relate(out *noise.Noise, inputs ...*noise.Noise) (optype.Type, bool) {
 type Output struct {
 	*noise.Noise
 	// The channels of its probe: their number, the elements in each, and how many of these elements are adjacent.
-	channels, each, inner int
-	x, y                  []float64 // buffers for the elements of a channel
+	channels, channelSize, adjacent int
+	x, y                            []float64 // buffers for the elements of a channel
 }
 
 // NewOutput prepares a tensor as an output of Relate; ok reports whether the tensor is informative.
 func NewOutput(n *noise.Noise) (out *Output, ok bool) {
-	out = &Output{Noise: n, inner: 1}
+	out = &Output{Noise: n, adjacent: 1}
 	if grid, axes := noise.Grid(n.Shape); len(n.Shape) >= 2 && len(n.Shape) == axes {
 		axis := channelAxis(n)
 		for _, length := range grid[axis+1 : axes] {
-			out.inner *= int(length)
+			out.adjacent *= int(length)
 		}
 		out.channels = int(grid[axis])
-		out.each = len(n.Probe.Values) / max(out.channels, 1)
+		out.channelSize = len(n.Probe.Values) / max(out.channels, 1)
 	}
 	return out, isInformative(n)
 }
@@ -51,14 +51,14 @@ func NewOutput(n *noise.Noise) (out *Output, ok bool) {
 // which rule out most outputs.
 type Source struct {
 	*noise.Noise
-	first []functionValue // by the functions of ofOne, nil before the first use
+	first []functionValue // by the functions of unaryRelations, nil before the first use
 }
 
 // functionValue is the value of a function for an element, and its uncertainty.
 type functionValue struct{ value, apart float64 }
 
-// OfOne is Relate for one input.
-func (out *Output) OfOne(in *Source) (optype.Type, bool) {
+// RelateToOne is Relate for one input.
+func (out *Output) RelateToOne(in *Source) (optype.Type, bool) {
 	if len(in.Probe.Values) == 0 {
 		return optype.Type{}, false
 	}
@@ -68,13 +68,13 @@ func (out *Output) OfOne(in *Source) (optype.Type, bool) {
 	}
 	y := float64(out.Probe.Values[0])
 	near, beside := tolerances(y, out.RefRMS)
-	for i := range ofOne {
-		r := &ofOne[i]
+	for i := range unaryRelations {
+		r := &unaryRelations[i]
 		if !r.reshapes && !same {
 			continue
 		}
 		may := true
-		if r.f != nil {
+		if r.function != nil {
 			may, first = first[0].equals(y, near, beside), first[1:]
 		}
 		if may && r.holds(out, in.Noise) {
@@ -84,12 +84,12 @@ func (out *Output) OfOne(in *Source) (optype.Type, bool) {
 	return optype.Type{}, false
 }
 
-// functionValues returns the values that the functions of ofOne have for the first element.
+// functionValues returns the values that the functions of unaryRelations have for the first element.
 func (s *Source) functionValues() []functionValue {
 	if s.first == nil {
-		s.first = make([]functionValue, 0, len(ofOne)/2+1) // about half of the rows have a function
-		for i := range ofOne {
-			if f := ofOne[i].f; f != nil {
+		s.first = make([]functionValue, 0, len(unaryRelations)/2+1) // about half of the rows have a function
+		for i := range unaryRelations {
+			if f := unaryRelations[i].function; f != nil {
 				s.first = append(s.first, valueOf(f, s.Probe.Values[0]))
 			}
 		}
@@ -97,19 +97,19 @@ func (s *Source) functionValues() []functionValue {
 	return s.first
 }
 
-// Half is an output with one of the two tensors that may have produced it.
-type Half struct {
+// PartialRelation is an output with one of the two tensors that may have produced it.
+type PartialRelation struct {
 	out *Output
 	in  *noise.Noise
-	// Some operator of ofTwo may produce the first element of the output only if the first element of the other
-	// tensor is near a value of at, or any is set. off is the square of the largest distance.
-	at  [7]struct{ value, off float64 }
-	any bool
+	// An operator of binaryRelations may produce the first element of the output only if acceptsAny is set, or the first
+	// element of the other tensor is near the value of a candidate. off is the square of the largest distance.
+	candidates [7]struct{ value, off float64 }
+	acceptsAny bool
 }
 
-// CombinedWith combines the output with one of two tensors. Its test of the first elements allows 16 units of the precision,
-// the operators allow 9; it excludes most tensors.
-func (out *Output) CombinedWith(in *noise.Noise) (h Half) {
+// CombinedWith combines the output with one of two tensors. Its test of the first elements allows 16 units of the
+// precision, the operators allow 9; it excludes most tensors.
+func (out *Output) CombinedWith(in *noise.Noise) (h PartialRelation) {
 	h.out, h.in = out, in
 	if len(in.Probe.Values) == 0 {
 		return h
@@ -117,14 +117,14 @@ func (out *Output) CombinedWith(in *noise.Noise) (h Half) {
 	const precision = 16 * refPrecision
 	x, y := float64(in.Probe.Values[0]), float64(out.Probe.Values[0])
 	size := math.Abs(x) + math.Abs(y)
-	h.any = !(math.Abs(x-y) > precision*size) // the maximum or the minimum, NaN, infinities
+	h.acceptsAny = !(math.Abs(x-y) > precision*size) // the maximum or the minimum, NaN, infinities
 	for i, value := range [...]float64{y - x, x - y, x + y, y, y / x, x / y, float64(x * y)} {
 		off := precision * value
 		if i < 3 {
 			off = precision * size
 		}
 		if !math.IsInf(value, 0) { // infinite: of a division by 0, which produces no number
-			h.at[i].value, h.at[i].off = value, float64(off*off)
+			h.candidates[i].value, h.candidates[i].off = value, float64(off*off)
 		}
 	}
 	return h
@@ -132,42 +132,42 @@ func (out *Output) CombinedWith(in *noise.Noise) (h Half) {
 
 // mayProduce reports whether an operator may produce the first element of the output from z, the first element of the
 // other tensor.
-func (h *Half) mayProduce(z float64) bool {
-	for i := range h.at {
-		at := &h.at[i]
+func (h *PartialRelation) mayProduce(z float64) bool {
+	for i := range h.candidates {
+		at := &h.candidates[i]
 		if off := z - at.value; float64(off*off) <= at.off {
 			return true
 		}
 	}
-	return h.any || z-z != 0
+	return h.acceptsAny || z-z != 0
 }
 
-// OfTwo is Relate for both inputs.
-func (h *Half) OfTwo(in *noise.Noise) (optype.Type, bool) {
+// RelateTo is Relate for both inputs.
+func (h *PartialRelation) RelateTo(in *noise.Noise) (optype.Type, bool) {
 	out := h.out.Noise
 	if len(in.Probe.Values) == 0 || len(h.in.Probe.Values) == 0 {
 		return optype.Type{}, false
 	}
 	if h.mayProduce(float64(in.Probe.Values[0])) && isBroadcastable(out, h.in) && isBroadcastable(out, in) {
-		a, b := spreadOver(out, h.in), spreadOver(out, in)
-		for i := range ofTwo {
-			if o := &ofTwo[i]; o.holds(out.Probe.Values, &a, &b) {
+		a, b := broadcastTo(out, h.in), broadcastTo(out, in)
+		for i := range binaryRelations {
+			if o := &binaryRelations[i]; o.holds(out.Probe.Values, &a, &b) {
 				return o.Type, true
 			}
 		}
 	}
-	if out.Count == h.in.Count+in.Count && sameElements(out, h.in, in) {
+	if out.Count == h.in.Count+in.Count && hasSameElements(out, h.in, in) {
 		return optype.Type{Class: optype.Move}, true
 	}
 	return optype.Type{}, false
 }
 
-// relation is an operator that is recognised from the values that it computes from an input.
+// relation is an operator that can be recognised by comparing its output with its input.
 type relation struct {
 	optype.Type
 	holds    func(out *Output, in *noise.Noise) bool
 	reshapes bool                  // the input may be of another shape
-	f        func(float64) float64 // of elementwise operators
+	function func(float64) float64 // of elementwise operators
 }
 
 // leastProbe is the least number of different elements that identify an operator.
@@ -192,11 +192,11 @@ const (
 	functionPrecision = 1e-5
 )
 
-// ofOne are the operators with one known input.
-var ofOne = []relation{
-	{optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true}, selects, false, nil},
+// unaryRelations are the operators with one known input.
+var unaryRelations = []relation{
+	{optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true}, isSelection, false, nil},
 	{optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true}, isLeaky, false, nil},
-	{optype.Type{Class: optype.Move}, func(out *Output, in *noise.Noise) bool { return out.Count == in.Count && sameElements(out.Noise, in) }, true, nil}, // in another order
+	{optype.Type{Class: optype.Move}, isReordered, true, nil},
 	{optype.Type{Class: optype.Multiply, Fitted: true}, scaledFloat, false, nil},
 	{optype.Type{Class: optype.Dequantise}, scaledInteger, false, nil},
 	elementwise(optype.Type{Class: optype.Lipschitz, Factor: 1}, math.Abs),
@@ -212,19 +212,19 @@ var ofOne = []relation{
 	elementwise(optype.Type{Class: optype.Divide}, func(x float64) float64 { return 1 / x }),
 	elementwise(optype.Type{Class: optype.Divide, Form: optype.Logarithm}, exact.Log),
 	elementwise(optype.Type{Class: optype.Exponential, Transcendental: true}, exact.Exp),
-	{optype.Type{Class: optype.Divide}, inverseRoot, false, nil},
+	{optype.Type{Class: optype.Divide}, isInverseRoot, false, nil},
 	{optype.Type{Class: optype.Lipschitz, Factor: 1, Fitted: true}, addsToChannels, false, nil},
 	{optype.Type{Class: optype.BatchNormalise, Fitted: true}, func(out *Output, in *noise.Noise) bool { return channelsOfProbe(out, in, isLine) }, false, nil},
-	{optype.Type{Class: optype.Normalise}, func(out *Output, in *noise.Noise) bool { return normalises(out, in, true) }, false, nil},
-	{optype.Type{Class: optype.Normalise, Form: optype.RootMeanNorm}, func(out *Output, in *noise.Noise) bool { return normalises(out, in, false) }, false, nil},
-	{optype.Type{Class: optype.Exponential, Transcendental: true}, softmaxOf, false, nil},
-	{optype.Type{Class: optype.Lipschitz, Factor: 2, Transcendental: true, Form: optype.LogSoftmax}, logSoftmaxOf, false, nil},
-	{optype.Type{Class: optype.Reduce}, func(out *Output, in *noise.Noise) bool { return reduces(out, in, 1) }, true, nil},
-	{optype.Type{Class: optype.Reduce, Form: optype.Sum}, func(out *Output, in *noise.Noise) bool { return reduces(out, in, float64(in.Rows.Size)) }, true, nil},
+	{optype.Type{Class: optype.Normalise}, func(out *Output, in *noise.Noise) bool { return isNormalised(out, in, true) }, false, nil},
+	{optype.Type{Class: optype.Normalise, Form: optype.RootMeanNorm}, func(out *Output, in *noise.Noise) bool { return isNormalised(out, in, false) }, false, nil},
+	{optype.Type{Class: optype.Exponential, Transcendental: true}, isSoftmax, false, nil},
+	{optype.Type{Class: optype.Lipschitz, Factor: 2, Transcendental: true, Form: optype.LogSoftmax}, isLogSoftmax, false, nil},
+	{optype.Type{Class: optype.Reduce}, func(out *Output, in *noise.Noise) bool { return isRowMean(out, in, 1) }, true, nil},
+	{optype.Type{Class: optype.Reduce, Form: optype.Sum}, func(out *Output, in *noise.Noise) bool { return isRowMean(out, in, float64(in.Rows.Size)) }, true, nil},
 }
 
-// ofTwo are the operators that combine corresponding elements of two inputs.
-var ofTwo = []binary{
+// binaryRelations are the operators that combine corresponding elements of two inputs.
+var binaryRelations = []binaryRelation{
 	{optype.Type{Class: optype.Lipschitz, Factor: 1}, func(a, b float64) float64 { return a + b }},
 	{optype.Type{Class: optype.Lipschitz, Factor: 1}, func(a, b float64) float64 { return a - b }},
 	{optype.Type{Class: optype.Lipschitz, Factor: 1}, func(a, b float64) float64 { return b - a }},
@@ -269,15 +269,15 @@ func (m functionValue) equals(y, near, beside float64) bool {
 
 func bothInfinite(a, b float64) bool { return a == b && math.IsInf(a, 0) }
 
-// binary is an operator on two tensors; one tensor may be broadcast along some axes.
-type binary struct {
+// binaryRelation is an operator on two tensors; one tensor may be broadcast along some axes.
+type binaryRelation struct {
 	optype.Type
-	f func(a, b float64) float64
+	function func(a, b float64) float64
 }
 
 // holds reports whether the operator computes the values from two tensors.
-func (o *binary) holds(values []float32, a, b *broadcastView) bool {
-	f := o.f
+func (o *binaryRelation) holds(values []float32, a, b *broadcastView) bool {
+	f := o.function
 	for i, value := range values {
 		x, z, y := float64(a.at(i)), float64(b.at(i)), float64(value)
 		made := f(x, z)
@@ -318,8 +318,8 @@ func isBroadcastable(out, in *noise.Noise) bool {
 	return true
 }
 
-// spreadOver broadcasts a tensor to the shape of a tensor that it fits.
-func spreadOver(out, in *noise.Noise) broadcastView {
+// broadcastTo broadcasts a tensor to the shape of a tensor that it fits.
+func broadcastTo(out, in *noise.Noise) broadcastView {
 	s := broadcastView{values: in.Probe.Values}
 	if sameShape(out, in) {
 		return s
@@ -342,8 +342,13 @@ func spreadOver(out, in *noise.Noise) broadcastView {
 // areNear reports whether two elements are equal within the precision of references.
 func areNear(a, b float64) bool { return math.Abs(a-b) <= 2*refPrecision*math.Abs(a) || a == b }
 
-// selects reports whether each element equals the input, or one constant, or is masked.
-func selects(out *Output, in *noise.Noise) bool {
+// isReordered reports whether the output has the elements of the input in another order.
+func isReordered(out *Output, in *noise.Noise) bool {
+	return out.Count == in.Count && hasSameElements(out.Noise, in)
+}
+
+// isSelection reports whether each element equals the input, or one constant, or is masked.
+func isSelection(out *Output, in *noise.Noise) bool {
 	const masked = -9000
 	kept := make([]float64, 0, leastProbe)
 	constant := math.NaN()
@@ -442,9 +447,9 @@ func geluByErf(x float64) float64 {
 	return float64(0.5 * x * (2 - tail))
 }
 
-// mixes reports whether the operator combines several elements of an input: no elementwise function explains the
+// mixesElements reports whether the operator combines several elements of an input: no elementwise function explains the
 // output.
-func (o *Operator) mixes() bool {
+func (o *Operator) mixesElements() bool {
 	var one *noise.Noise // the input that fits
 	for _, in := range o.Inputs {
 		if !isBroadcastable(o.Out, in) {
@@ -496,7 +501,7 @@ func areUnrelated(out, in *noise.Noise) bool {
 // an input, as when a compiler fused a slice into it, and it may be a steeper function. It reports whether it
 // corrected anything. If a part is read, this part may have all of the error of the input.
 func (o Operator) Reclassify() (Operator, bool) {
-	o.Parts = slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return o.concentrated(in) > 1 })
+	o.Parts = slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return o.partConcentration(in) > 1 })
 	steeper := o.steepen()
 	return o, steeper || o.Parts
 }
@@ -542,8 +547,8 @@ func (o *Operator) steepen() bool {
 	return true
 }
 
-// inverseRoot reports whether y = 1/sqrt(x + a) for a constant a.
-func inverseRoot(out *Output, in *noise.Noise) bool {
+// isInverseRoot reports whether y = 1/sqrt(x + a) for a constant a.
+func isInverseRoot(out *Output, in *noise.Noise) bool {
 	low, high := math.Inf(-1), math.Inf(1) // range of a
 	for i, value := range out.Probe.Values {
 		x, y := float64(in.Probe.Values[i]), float64(value)

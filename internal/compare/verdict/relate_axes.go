@@ -8,18 +8,18 @@ import (
 	"dumptool/internal/exact"
 )
 
-// softmaxOf reports whether the logarithms of the elements differ from the input by a constant in each row.
-func softmaxOf(out *Output, in *noise.Noise) bool {
-	return out.Softmax && rowsDiffer(out, in, exact.Log)
+// isSoftmax reports whether the logarithms of the elements differ from the input by a constant in each row.
+func isSoftmax(out *Output, in *noise.Noise) bool {
+	return out.Softmax && differsByRowConstant(out, in, exact.Log)
 }
 
-func logSoftmaxOf(out *Output, in *noise.Noise) bool {
+func isLogSoftmax(out *Output, in *noise.Noise) bool {
 	above := func(y float32) bool { return !(y <= 0) }
-	return !slices.ContainsFunc(out.Probe.Values, above) && rowsDiffer(out, in, func(y float64) float64 { return y })
+	return !slices.ContainsFunc(out.Probe.Values, above) && differsByRowConstant(out, in, func(y float64) float64 { return y })
 }
 
-// rowsDiffer reports whether f(y)-x is constant within each row.
-func rowsDiffer(out *Output, in *noise.Noise, f func(float64) float64) bool {
+// differsByRowConstant reports whether f(y)-x is constant within each row.
+func differsByRowConstant(out *Output, in *noise.Noise, f func(float64) float64) bool {
 	if len(out.Shape) == 0 {
 		return false
 	}
@@ -44,8 +44,8 @@ func rowsDiffer(out *Output, in *noise.Noise, f func(float64) float64) bool {
 	return compared >= leastProbe
 }
 
-// reduces reports whether the elements are the means of rows, multiplied by times.
-func reduces(out *Output, in *noise.Noise, times float64) bool {
+// isRowMean reports whether the elements are the means of rows, multiplied by times.
+func isRowMean(out *Output, in *noise.Noise, times float64) bool {
 	last := len(in.Shape) - 1
 	if last < 1 || len(out.Shape) != len(in.Shape) || out.Shape[last] != 1 || !slices.Equal(out.Shape[:last], in.Shape[:last]) || len(in.Probe.RowMean) != len(out.Probe.Values) {
 		return false
@@ -62,9 +62,9 @@ func reduces(out *Output, in *noise.Noise, times float64) bool {
 // sumPrecision is the relative difference between sums over all elements in different orders.
 const sumPrecision = 1e-9
 
-// sameElements reports whether the output has the elements of the inputs, judged by their number, largest magnitude
+// hasSameElements reports whether the output has the elements of the inputs, judged by their number, largest magnitude
 // and sums.
-func sameElements(out *noise.Noise, in ...*noise.Noise) bool {
+func hasSameElements(out *noise.Noise, in ...*noise.Noise) bool {
 	var count int64
 	var most, squares, plain, size float64
 	for _, n := range in {
@@ -84,13 +84,13 @@ func sameElements(out *noise.Noise, in ...*noise.Noise) bool {
 // channelsOfProbe calls f with the elements of each channel until f returns false. The slices are valid until the
 // next call. The result is false if the channels have too few elements.
 func channelsOfProbe(out *Output, in *noise.Noise, f func(x, y []float64) bool) bool {
-	if out.each < leastLine {
+	if out.channelSize < leastLine {
 		return false
 	}
 	for c := range out.channels {
 		out.x, out.y = out.x[:0], out.y[:0]
-		for first := c * out.inner; first < len(out.Probe.Values); first += out.channels * out.inner {
-			for i := first; i < min(first+out.inner, len(out.Probe.Values)); i++ {
+		for first := c * out.adjacent; first < len(out.Probe.Values); first += out.channels * out.adjacent {
+			for i := first; i < min(first+out.adjacent, len(out.Probe.Values)); i++ {
 				out.x, out.y = append(out.x, float64(in.Probe.Values[i])), append(out.y, float64(out.Probe.Values[i]))
 			}
 		}
@@ -150,9 +150,9 @@ func isLine(x, y []float64) bool {
 // normPrecision is the relative precision of norms: the epsilon that prevents a division by 0 is not known.
 const normPrecision = 2e-3
 
-// normalises reports whether rows are scaled to a spread of 1, and to a mean of 0 if centred, and each channel is
+// isNormalised reports whether rows are scaled to a spread of 1, and to a mean of 0 if centred, and each channel is
 // then mapped by a line of its own.
-func normalises(out *Output, in *noise.Noise, centred bool) bool {
+func isNormalised(out *Output, in *noise.Noise, centred bool) bool {
 	p := &in.Probe
 	if len(out.Shape) < 2 || len(out.Shape) > 4 || len(p.RowMean) < leastLine {
 		return false

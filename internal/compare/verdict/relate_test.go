@@ -274,20 +274,20 @@ func TestMixes(t *testing.T) {
 	op := func(made []float64, shape tensor.Shape) *Operator {
 		return &Operator{Out: measured(t, shape, made), Inputs: []*noise.Noise{measured(t, tensor.Shape{16, 24}, x)}}
 	}
-	if !op(product, shape).mixes() || !op(product[:16*9], tensor.Shape{16, 9}).mixes() {
+	if !op(product, shape).mixesElements() || !op(product[:16*9], tensor.Shape{16, 9}).mixesElements() {
 		t.Error("a product of matrices mixes nothing")
 	}
 	for name, f := range map[string]func(float64) float64{
 		"pole": func(x float64) float64 { return 1 / (x - 0.1) }, "wave": func(x float64) float64 { return math.Sin(6 * x) },
 		"steps": math.Round, "square": func(x float64) float64 { return x * x },
 	} {
-		if op(eachOf(f)(x, nil, 0), shape).mixes() {
+		if op(eachOf(f)(x, nil, 0), shape).mixesElements() {
 			t.Errorf("%s mixes elements", name)
 		}
 	}
 	two := op(product, shape)
 	two.Inputs = append(two.Inputs, measured(t, shape, drawn(9, 384)))
-	if two.mixes() || (&Operator{Out: two.Out}).mixes() {
+	if two.mixesElements() || (&Operator{Out: two.Out}).mixesElements() {
 		t.Error("what may be a function of two tensors, or of an unknown one, mixes elements")
 	}
 }
@@ -317,8 +317,8 @@ func TestSomeOfTwo(t *testing.T) {
 	rejected := 0
 	for range 20000 {
 		x, z := element(), element()
-		for _, o := range ofTwo {
-			y := float32(o.f(float64(x), float64(z)))
+		for _, o := range binaryRelations {
+			y := float32(o.function(float64(x), float64(z)))
 			for range random.IntN(4) {
 				y = math.Nextafter32(y, float32(math.Inf(1)))
 			}

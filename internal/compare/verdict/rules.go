@@ -44,19 +44,19 @@ type judgement struct {
 	bounded bool
 	// limit is the score up to which rounding explains the error.
 	limit    float64
-	partKind Kind // see localKind
-	found    bool // part was computed
+	partKind Kind // cache of localKind
+	found    bool // partKind is set
 }
 
 // Off lists the names of rules that are switched off, separated by commas. The linker sets it in the program that
 // measures how much each rule contributes.
 var Off string
 
-// IsOff reports whether a rule is switched off.
-func IsOff(name string) bool { return slices.Contains(strings.Split(Off, ","), name) }
+// IsSwitchedOff reports whether a rule is switched off.
+func IsSwitchedOff(name string) bool { return slices.Contains(strings.Split(Off, ","), name) }
 
 // rules are the rules that are switched on.
-var rules = slices.DeleteFunc(Rules(), func(r Rule) bool { return IsOff(r.Name) })
+var rules = slices.DeleteFunc(Rules(), func(r Rule) bool { return IsSwitchedOff(r.Name) })
 
 // Rules lists all rules in their order.
 func Rules() []Rule {
@@ -79,12 +79,12 @@ func Rules() []Rule {
 		{"stored", "only the rounding of the type: the rms error is at most 1.5 x its rounding error, and no element is off by more than 2 epsilon x the largest element of its row and channel", AnyBound, Clean, None, func(c *judgement) bool { return c.hasOnlyRounding() }},
 		{"indices", "the tensor holds indices, as argmax returns: the values that they select decide", AnyBound, Clean, Selected, func(c *judgement) bool { return c.v.Class == optype.Index }},
 		{"integers", "integers differ, although all inputs are equal on both sides and the operator computes integers without rounding", AnyBound, Origin, Value, func(c *judgement) bool {
-			return c.Out.Type.Integer && c.copies() && len(c.Inputs) > 0 && !slices.ContainsFunc(c.Inputs, func(in *noise.Noise) bool { return in.RMS > 0 })
+			return c.Out.Type.Integer && c.copiesIntegers() && len(c.Inputs) > 0 && !slices.ContainsFunc(c.Inputs, func(in *noise.Noise) bool { return in.RMS > 0 })
 		}},
 		{"steps", "quantised numbers differ by one step at most, but in more elements than the errors of the inputs explain: SCORE > 4", AnyBound, Origin, Step, func(c *judgement) bool {
-			return c.oneStep() && c.v.Score > limits.Steps
+			return c.isWithinOneStep() && c.v.Score > limits.Steps
 		}},
-		{"one-step", "quantised numbers differ by one step at most: values halfway between two steps", AnyBound, Clean, None, (*judgement).oneStep},
+		{"one-step", "quantised numbers differ by one step at most: values halfway between two steps", AnyBound, Clean, None, (*judgement).isWithinOneStep},
 		{"zero-rows", "some rows (of 8 or more elements), but not all, are 0 on the NPU only, where the reference exceeds 8 times its rounding error; no input has such a row, or a row whose error exceeds half of its spread", AnyBound, Origin, ZeroRows, func(c *judgement) bool { return c.hasZeroRows() }},
 		{"lone", "at most 1 % of the elements are off by more than 32 ulp, and all others by 1 ulp at most", AnyBound, Origin, Sparse, func(c *judgement) bool { return c.hasLoneErrors(c.v) }},
 
@@ -92,21 +92,21 @@ func Rules() []Rule {
 			return c.v.PeakScore > limits.Exact && c.v.Exact && c.v.Score < limits.Exact
 		}},
 		{"elements", "the SCORE of an element exceeds 1.6, and the whole tensor reaches 1.6 too", ExactBound, Origin, Value, func(c *judgement) bool { return c.v.PeakScore > limits.Exact && c.v.Exact }},
-		{"beyond-exact", "the SCORE of the tensor exceeds 1.6; of a function with a bounded slope (Relu, Add) also the SCORE of any row, if no mask excludes elements", ExactBound, Origin, Value, (*judgement).beyondExact},
+		{"beyond-exact", "the SCORE of the tensor exceeds 1.6; of a function with a bounded slope (Relu, Add) also the SCORE of any row, if no mask excludes elements", ExactBound, Origin, Value, (*judgement).exceedsExactBound},
 		{"factor-exact", "NPU = reference x a factor: the factor is more than 20 standard deviations from 1 and explains more than half of the error; SCORE > 0.6", ExactBound, Origin, Scaled, func(c *judgement) bool {
 			return c.isScaled(c.v) && c.v.Score > limits.Scaled
 		}},
 		{"within-exact", "no rule above holds", ExactBound, Clean, None, func(*judgement) bool { return true }},
 
 		{"zero-in-theory", "the exact result is 0 (a gradient whose terms cancel), or an input has an error larger than its values; SCORE > limit", RoughBound, Suspect, Amplified, func(c *judgement) bool {
-			return c.leavesNoise() && c.v.Score > c.limit
+			return c.lacksFirstOrderBound() && c.v.Score > c.limit
 		}},
-		{"rounding-left", "as zero-in-theory, but SCORE <= limit", RoughBound, Clean, None, (*judgement).leavesNoise},
+		{"rounding-left", "as zero-in-theory, but SCORE <= limit", RoughBound, Clean, None, (*judgement).lacksFirstOrderBound},
 		{"factor", "a factor as in factor-exact, and no input has a relative error above 0.2; if the type is unknown, the error must be in many elements (0.9 quantile above half of the expected error) or the operator combines elements", RoughBound, Origin, Scaled, func(c *judgement) bool {
-			return c.isScaled(c.v) && c.v.Score > limits.Scaled && !c.rough && (c.v.Class != optype.Unknown || c.root || c.sharesError() || c.mixes())
+			return c.isScaled(c.v) && c.v.Score > limits.Scaled && !c.rough && (c.v.Class != optype.Unknown || c.root || c.isErrorWidespread() || c.mixesElements())
 		}},
 		{"constant", "all elements on the NPU are equal (16 or more), but neither the reference nor an input is constant; SCORE > 1.5", RoughBound, Origin, Constant, (*judgement).isConstant},
-		{"bits", "the NPU's values use at least 2 mantissa bits fewer than their type has, and fewer than every input uses; SCORE > 0.8, 64 elements or more", RoughBound, Origin, Coarse, func(c *judgement) bool { return classes[c.v.Class].bits && c.isCoarse(c.v) }},
+		{"bits", "the NPU's values use at least 2 mantissa bits fewer than their type has, and fewer than every input uses; SCORE > 0.8, 64 elements or more", RoughBound, Origin, Coarse, func(c *judgement) bool { return classes[c.v.Class].judgesBits && c.isCoarse(c.v) }},
 		{"beyond", "SCORE > limit, and the type of the operator does not amplify errors", RoughBound, Origin, Value, func(c *judgement) bool { return c.bounded && c.v.Score > c.limit }},
 		{"pole", "the type is unknown and SCORE > limit, but few elements are off (0.9 quantile below half of the expected error, no part stands out) or an input has more than 2 % subnormal numbers: perhaps a function like 1/x near 0", RoughBound, Suspect, Amplified, func(c *judgement) bool {
 			return c.hasPole() && c.v.Score > c.limit
@@ -119,23 +119,23 @@ func Rules() []Rule {
 		{"peaks", "an element stands out: its SCORE exceeds 2 and 2 x the SCORE of the tensor, and the largest error exceeds 8 x the rms error and 2.5 x the same ratio of any input", RoughBound, Origin, Sparse, func(c *judgement) bool { return c.localKind() == Sparse }},
 		formRule("factor-alone", "a factor as in factor-exact, but SCORE > 1.6; the further conditions of factor are not needed", func(c *judgement) bool { return c.isScaled(c.v) }),
 		formRule("factor-per-group", "a factor for each row or channel explains more than half of the squared error (in each input less than a quarter); SCORE > 1.6", func(c *judgement) bool {
-			return c.isFormOfOperator(c.Out.GroupScale > 0.5 && c.ofInputs(func(in *noise.Noise) float64 { return in.GroupScale }) < 0.25)
+			return c.isFormOfOperator(c.Out.GroupScale > 0.5 && c.largestOfInputs(func(in *noise.Noise) float64 { return in.GroupScale }) < 0.25)
 		}),
 		formRule("offset-per-group", "an offset for each row or channel explains more than half of the squared error (in each input less than a quarter); SCORE > 1.6", func(c *judgement) bool {
-			return c.isFormOfOperator(c.Out.GroupMean > 0.5 && c.ofInputs(func(in *noise.Noise) float64 { return in.GroupMean }) < 0.25)
+			return c.isFormOfOperator(c.Out.GroupMean > 0.5 && c.largestOfInputs(func(in *noise.Noise) float64 { return in.GroupMean }) < 0.25)
 		}),
 		formRule("factor-by-sign", "one factor for positive and another for negative elements explain more than 30 % of the squared error (in each input less than 10 %); SCORE > 1.6", func(c *judgement) bool {
-			return c.isFormOfOperator(c.Out.ScaleBySign > 0.3 && c.ofInputs(func(in *noise.Noise) float64 { return in.ScaleBySign }) < 0.1)
+			return c.isFormOfOperator(c.Out.ScaleBySign > 0.3 && c.largestOfInputs(func(in *noise.Noise) float64 { return in.ScaleBySign }) < 0.1)
 		}),
 		formRule("toward-zero", "most errors point toward 0, or most away from it: the mean of error x sign exceeds 0.35 x the rms error (in each input less than 0.15); SCORE > 1.6", func(c *judgement) bool {
-			return c.isFormOfOperator(c.Out.TowardZero > 0.35 && c.ofInputs(func(in *noise.Noise) float64 { return in.TowardZero }) < 0.15)
+			return c.isFormOfOperator(c.Out.TowardZero > 0.35 && c.largestOfInputs(func(in *noise.Noise) float64 { return in.TowardZero }) < 0.15)
 		}),
 		formRule("small-factor", "a factor more than 2 % and 8 standard deviations from 1 explains more than 12 % of the error; SCORE > 1.6", func(c *judgement) bool {
 			return c.isFormOfOperator(c.v.ScaleZ > 8 && c.v.ScaleShare > 0.12 && math.Abs(c.Out.Scale) > 0.02)
 		}),
 		formRule("offset", "the mean error exceeds half of the rms error, and 4 x the mean errors of all inputs together; SCORE > 1.6", func(c *judgement) bool {
 			mean := math.Abs(c.Out.Mean)
-			return c.isFormOfOperator(mean > 0.5*c.Out.RMS && total(c.Inputs, func(in *noise.Noise) float64 { return math.Abs(in.Mean) }) < 0.25*mean)
+			return c.isFormOfOperator(mean > 0.5*c.Out.RMS && sumOf(c.Inputs, func(in *noise.Noise) float64 { return math.Abs(in.Mean) }) < 0.25*mean)
 		}),
 		formRule("large", "the rms error exceeds 25 % of the rms of the reference; SCORE > 2 x limit", func(c *judgement) bool {
 			return c.isFormOfOperator(ratio(c.Out.RMS, c.Out.RefRMS) > 0.25 && c.v.Score > 2*c.limit)
@@ -163,8 +163,8 @@ func formRule(name, says string, holds func(*judgement) bool) Rule {
 
 // Judge says whether the operator adds an error that rounding does not explain.
 func (o *Operator) Judge() Verdict {
-	leftOut := o.leaveOut()
-	v := o.measure()
+	leftOut := o.excludeFlips()
+	v := o.scoreErrors()
 	v.LeftOut = leftOut
 	c := o.judgement(&v)
 	i := slices.IndexFunc(rules, func(r Rule) bool { return (r.On == AnyBound || (r.On == ExactBound) == c.exact) && r.holds(c) })
@@ -184,7 +184,7 @@ func (o *Operator) judgement(v *Verdict) *judgement {
 		return c
 	}
 	c.rough = v.Class != optype.Dequantise && slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return relativeSpread(in) > limits.RoughInput }) && !v.Class.Exact()
-	c.bounded = !classes[v.Class].amplifies && !c.root
+	c.bounded = !classes[v.Class].mayAmplify && !c.root
 	if c.limit = o.limit(v.Class); c.rough {
 		c.limit *= limits.Rough
 	}
@@ -194,14 +194,14 @@ func (o *Operator) judgement(v *Verdict) *judgement {
 	return c
 }
 
-// oneStep reports whether quantised numbers differ by at most one step.
-func (c *judgement) oneStep() bool {
+// isWithinOneStep reports whether quantised numbers differ by at most one step.
+func (c *judgement) isWithinOneStep() bool {
 	return c.Out.Type.Integer && c.Out.Max <= 1 && c.v.Class == optype.Quantise
 }
 
-// beyondExact reports whether the tensor or one of its rows exceeds the bound. If a mask excludes
+// exceedsExactBound reports whether the tensor or one of its rows exceeds the bound. If a mask excludes
 // elements of a row, its error is measured on few elements, and its bound on all.
-func (c *judgement) beyondExact() bool {
+func (c *judgement) exceedsExactBound() bool {
 	if c.Type.Form == optype.LogSoftmax {
 		return false
 	}
@@ -209,15 +209,15 @@ func (c *judgement) beyondExact() bool {
 	return c.v.Score > limits.Exact || rows && c.v.RowScore > limits.Exact*chanceRatio(&c.Out.Rows)
 }
 
-// leavesNoise reports whether no first-order bound holds: the exact value of the output is 0, so that only its
+// lacksFirstOrderBound reports whether no first-order bound holds: the exact value of the output is 0, so that only its
 // rounding error is left, or an input consists of errors.
-func (c *judgement) leavesNoise() bool {
+func (c *judgement) lacksFirstOrderBound() bool {
 	return c.Gradients > 0 && c.v.Own > c.Out.RefRMS/8 || slices.ContainsFunc(c.Inputs, isNoise)
 }
 
-// sharesError reports whether many elements share the error: the 0.9 quantile of the errors exceeds half of the
+// isErrorWidespread reports whether many elements share the error: the 0.9 quantile of the errors exceeds half of the
 // expected error.
-func (c *judgement) sharesError() bool { return c.Out.P90 > 0.5*c.v.Sum }
+func (c *judgement) isErrorWidespread() bool { return c.Out.P90 > 0.5*c.v.Sum }
 
 func (c *judgement) isConstant() bool {
 	s := c.Out
@@ -228,7 +228,7 @@ func (c *judgement) isConstant() bool {
 // subnormal numbers are divided.
 func (c *judgement) hasPole() bool {
 	faint := !c.isSure() && !c.Tainted && !c.Guessed && slices.ContainsFunc(c.Inputs, func(in *noise.Noise) bool { return in.Subnormal > 0.02 })
-	return c.v.Class == optype.Unknown && !c.root && (c.localKind() == None && c.Out.P90 < 0.5*c.v.Sum || faint) && !c.mixes()
+	return c.v.Class == optype.Unknown && !c.root && (c.localKind() == None && c.Out.P90 < 0.5*c.v.Sum || faint) && !c.mixesElements()
 }
 
 // isSure reports whether the error is far beyond the bound and not small.
@@ -248,12 +248,12 @@ func (c *judgement) localKind() Kind {
 	return c.partKind
 }
 
-// isFormOfOperator reports whether a form was found that belongs to the operator. If no input is known, and some inputs were
-// not compared, the form may come from these inputs.
+// isFormOfOperator reports whether a form was found that belongs to the operator. If no input is known, and some
+// inputs were not compared, the form may come from these inputs.
 func (c *judgement) isFormOfOperator(found bool) bool { return found && !(c.root && c.Hidden) }
 
-// ofInputs returns the largest value of a property among the inputs that have an error.
-func (c *judgement) ofInputs(number func(*noise.Noise) float64) float64 {
+// largestOfInputs returns the largest value of a property among the inputs that have an error.
+func (c *judgement) largestOfInputs(number func(*noise.Noise) float64) float64 {
 	return largest(c.Inputs, func(in *noise.Noise) float64 {
 		if in.RMS == 0 {
 			return 0

@@ -28,7 +28,7 @@ func sideOf(c *Comparison, noPaths bool) *otherComparison {
 	r := c.Before
 	s := &otherComparison{Title: titleOf(r.Args, noPaths), Headline: text(c.BeforeHeadline), Statuses: record.Statuses()}
 	if own := titleOf(c.Args, noPaths); own == s.Title && !noPaths {
-		before, after := distinguishColors(c.Paths[0], c.Paths[1])
+		before, after := distinctSuffixes(c.Paths[0], c.Paths[1])
 		s.Title, s.After = before+": "+s.Title, after+": "+own
 	}
 	for i := range r.Rounds {

@@ -73,7 +73,7 @@ func (c *checkReader) addRankFindings() {
 	if c.Ranks == nil {
 		return
 	}
-	c.run.Ranks = newBetween(c.Ranks)
+	c.run.Ranks = newRankFindings(c.Ranks)
 	for _, f := range c.Ranks.Findings {
 		for i := range c.run.Rounds {
 			if x := &c.run.Rounds[i]; x.At.Step == f.Step && x.At.Rank == strconv.Itoa(f.Rank) {

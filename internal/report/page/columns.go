@@ -160,15 +160,15 @@ func (g *pageRows) columns(c *Comparison) columns {
 	return cols
 }
 
-// mostInputs is the largest number of inputs of a row in the page.
-const mostInputs = 12
+// maxInputs is the largest number of inputs of a row in the page.
+const maxInputs = 12
 
-// distances holds how far before a row others are. In JSON it is 0 for none, a number for one, else
-// a list.
+// distances are the distances from a row back to the rows that it reads. In JSON it is 0 for none, a number for one,
+// else a list.
 type distances []int
 
 func distancesOf(rows []int, from int) (d distances) {
-	for _, row := range rows[:min(len(rows), mostInputs)] {
+	for _, row := range rows[:min(len(rows), maxInputs)] {
 		if row != from {
 			d = append(d, from-row)
 		}

@@ -72,7 +72,7 @@ type runPage struct {
 	Codes       []finding.Code  `json:"codes"`
 	Metrics     []string        `json:"metrics"` // names of the metrics in details
 	Cols        columns         `json:"cols"`
-	// Drawn counts the rows with pictures, NoPicture the ones omitted from the page for its size,
+	// Drawn counts the rows with pictures, NoPicture the pictures omitted because of the size of the page,
 	// and NoDetail the rows without any detail for the same reason.
 	Drawn     int `json:"drawn"`
 	NoPicture int `json:"no_picture"`

@@ -33,7 +33,7 @@ type detail struct {
 	Checks []standardCheck `json:"std,omitempty"`
 	Files  []string        `json:"files,omitempty"`
 	Tokens *tokens         `json:"tok,omitempty"`
-	// Attributes, Inputs and Outputs are what check knows of an operator.
+	// Attributes, Inputs and Outputs describe an operator of a check.
 	Attributes []attribute    `json:"attrs,omitempty"`
 	Inputs     []check.Tensor `json:"in,omitempty"`
 	Outputs    []check.Output `json:"out,omitempty"`
@@ -259,9 +259,9 @@ func statisticText(m metrics.Metric) string {
 	return strconv.FormatFloat(m.Value(), 'g', valueDigits, 64)
 }
 
-// detailed returns the rows that get a detail, most important first: rows with pictures, other rows
+// rowsWithDetail returns the rows that get a detail, most important first: rows with pictures, other rows
 // that did not pass, and rows judged by statistics or with log probabilities.
-func detailed(r *record.Report) []int {
+func rowsWithDetail(r *record.Report) []int {
 	order := r.PictureRows(record.AllPictures)
 	taken := make([]bool, r.Len())
 	for _, i := range order {

@@ -104,8 +104,8 @@ func documentOf[T any](texts Documents, kind string) (*T, error) {
 	return doc, nil
 }
 
-// cut returns the first rows, at most maxOthers, and the number of the others.
-func cut[R any](rows []R) ([]R, int) {
+// firstRows returns the first rows, at most maxOthers, and the number of the others.
+func firstRows[R any](rows []R) ([]R, int) {
 	n := min(len(rows), maxOthers)
 	return rows[:n], len(rows) - n
 }
@@ -126,8 +126,8 @@ func overflowOf(texts Documents) (*overflowData, error) {
 		doc.Records = append(doc.Records, overflow.Record{Occurrence: r.Occurrence, Op: &overflow.Operator{Type: r.OpType, Name: r.OpName, Script: r.Script}, Verdict: r.Verdict, Reason: r.Reason})
 	}
 	o := &overflowData{Schema: doc.Schema, Total: len(doc.Records)}
-	o.Groups, o.Left = cut(groupsOf(doc.Records))
-	o.Problems, _ = cut(doc.Problems)
+	o.Groups, o.Left = firstRows(groupsOf(doc.Records))
+	o.Problems, _ = firstRows(doc.Problems)
 	return o, nil
 }
 
@@ -192,8 +192,8 @@ func headroomOf(texts Documents) (*headroomData, error) {
 	if h == nil {
 		return nil, err
 	}
-	h.Rows, h.Left = cut(h.Rows)
-	h.Problems, _ = cut(h.Problems)
+	h.Rows, h.Left = firstRows(h.Rows)
+	h.Problems, _ = firstRows(h.Problems)
 	return h, nil
 }
 
@@ -211,8 +211,8 @@ func checkpointsOf(texts Documents) (*checkpointData, error) {
 	}
 	order := checkpoint.Statuses()
 	slices.SortStableFunc(c.Rows, func(a, b checkpoint.Row) int { return slices.Index(order, a.Status) - slices.Index(order, b.Status) })
-	c.Rows, c.Left = cut(c.Rows)
-	c.Problems, _ = cut(c.Problems)
+	c.Rows, c.Left = firstRows(c.Rows)
+	c.Problems, _ = firstRows(c.Problems)
 	return c, nil
 }
 
@@ -261,7 +261,7 @@ func determinismOf(texts Documents) (*determinismData, error) {
 	if d == nil {
 		return nil, err
 	}
-	d.Rows, d.Left = cut(slices.DeleteFunc(d.Rows, func(r determinismRow) bool { return r.Status == string(record.Pass) }))
+	d.Rows, d.Left = firstRows(slices.DeleteFunc(d.Rows, func(r determinismRow) bool { return r.Status == string(record.Pass) }))
 	return d, nil
 }
 
@@ -308,7 +308,7 @@ func performanceOf(texts Documents) (*performance, error) {
 	if p == nil {
 		return nil, err
 	}
-	p.Operators, p.Left = cut(p.Operators)
-	p.Problems, _ = cut(p.Problems)
+	p.Operators, p.Left = firstRows(p.Operators)
+	p.Problems, _ = firstRows(p.Problems)
 	return p, nil
 }

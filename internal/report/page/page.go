@@ -84,12 +84,12 @@ func Write(w io.Writer, c *Comparison, opt Options) error {
 	}
 	v := view{chinese: opt.Lang == "zh", title: "dumptool"}
 	if opt.NoPaths {
-		v.pathless = newPathless(pathsOf(c, &d))
+		v.pathRemover = newPathless(pathsOf(c, &d))
 	}
 	var runs []rowData
 	if c != nil {
 		d.Run = dataOf(c)
-		runs = append(runs, rowData{d.Run, detailed(c.Report), func(i int) *detail { return detailOf(c.Row(i), c.Files[i]) }, func(i int) *metrics.Pictures { return c.Row(i).Pictures }})
+		runs = append(runs, rowData{d.Run, rowsWithDetail(c.Report), func(i int) *detail { return detailOf(c.Row(i), c.Files[i]) }, func(i int) *metrics.Pictures { return c.Row(i).Pictures }})
 		if c.Before != nil {
 			d.Before = sideOf(c, opt.NoPaths)
 		}
@@ -100,10 +100,10 @@ func Write(w io.Writer, c *Comparison, opt Options) error {
 		runs = append(runs, checkRows(d.Check, d.checked))
 		d.Title = cmp.Or(d.Title, checkTitle(d.checked.Paths))
 	}
-	chunks := chunker{room: maxSize, pathless: v.pathless}
+	chunks := chunker{room: maxSize, pathRemover: v.pathRemover}
 	if len(runs) > 0 {
 		var columns length
-		if err := v.pathless.encode(&columns, d); err != nil {
+		if err := v.pathRemover.encode(&columns, d); err != nil {
 			return err
 		}
 		chunks.room -= int(columns)
@@ -120,7 +120,7 @@ func Write(w io.Writer, c *Comparison, opt Options) error {
 	out := bufio.NewWriter(w)
 	v.write(out)
 	beginBlock(out, "data")
-	if err := v.pathless.encode(out, d); err != nil {
+	if err := v.pathRemover.encode(out, d); err != nil {
 		return err
 	}
 	endBlock(out)
@@ -147,15 +147,15 @@ func titleOf(args []string, noPaths bool) string {
 	if cpu == "" || npu == "" {
 		return ""
 	}
-	a, b := distinguishColors(cpu, npu)
+	a, b := distinctSuffixes(cpu, npu)
 	if noPaths && store.Base(cpu) == store.Base(npu) {
 		a, b = store.Base(cpu)+" (CPU)", store.Base(npu)+" (NPU)"
 	}
 	return a + " · " + b
 }
 
-// distinguishColors returns the shortest suffixes of two paths, in whole parts, that differ.
-func distinguishColors(a, b string) (string, string) {
+// distinctSuffixes returns the shortest suffixes of two paths, in whole parts, that differ.
+func distinctSuffixes(a, b string) (string, string) {
 	parts := func(path string) []string { return strings.Split(strings.ReplaceAll(store.Clean(path), `\`, "/"), "/") }
 	x, y := parts(a), parts(b)
 	most := max(len(x), len(y))
@@ -200,7 +200,7 @@ const chunkSize = 32 << 10
 
 // chunker collects the data of rows in blocks of several rows, so that a page has few elements.
 type chunker struct {
-	*pathless
+	*pathRemover
 	blocks []block
 	room   int // bytes left
 }
@@ -327,7 +327,7 @@ var assets = sync.OnceValue(func() pageAssets {
 	m := pageAssets{frame: string(read("page.html")), style: string(read("page.css"))}
 	var script bytes.Buffer
 	script.WriteString("(function () {\n\"use strict\";\nvar CODES = ")
-	script.Write(codes())
+	script.Write(codeMeanings())
 	script.WriteString(";\n")
 	for _, name := range scripts {
 		script.Write(read("js/" + name + ".js"))
@@ -337,12 +337,12 @@ var assets = sync.OnceValue(func() pageAssets {
 	}
 	script.WriteString("})();\n")
 	m.script = script.Bytes()
-	m.policy = "default-src 'none'; script-src " + hash(m.script) + "; style-src " + hash([]byte(m.style)) + "; img-src data:; base-uri 'none'; form-action 'none'"
+	m.policy = "default-src 'none'; script-src " + sourceHash(m.script) + "; style-src " + sourceHash([]byte(m.style)) + "; img-src data:; base-uri 'none'; form-action 'none'"
 	return m
 })
 
-// codes returns the meanings of rows' codes as a JSON object.
-func codes() []byte {
+// codeMeanings returns the meanings of rows' codes as a JSON object.
+func codeMeanings() []byte {
 	words := map[finding.Code]lang.Text{}
 	for _, c := range finding.Causes() {
 		words[c.Code] = c.Words
@@ -354,8 +354,8 @@ func codes() []byte {
 	return text
 }
 
-// hash returns the source of a script or style for a Content-Security-Policy.
-func hash(text []byte) string {
+// sourceHash returns the source of a script or style for a Content-Security-Policy.
+func sourceHash(text []byte) string {
 	sum := sha256.Sum256(text)
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
@@ -364,7 +364,7 @@ func hash(text []byte) string {
 // behind it. It does not use html/template, which would keep the linker from removing unused
 // functions: 6 MB of the program.
 type view struct {
-	*pathless
+	*pathRemover
 	chinese         bool
 	title, headline string
 	name, reason    string
@@ -412,9 +412,9 @@ func (v *view) setVerdict(d *rowData) {
 
 func (v *view) say(t lang.Text) string {
 	if v.chinese {
-		return v.text(t.Chinese())
+		return v.removeFolders(t.Chinese())
 	}
-	return v.text(t.String())
+	return v.removeFolders(t.String())
 }
 
 // write writes the page up to its data.
@@ -423,7 +423,7 @@ func (v *view) write(out *bufio.Writer) {
 	if v.chinese {
 		language = "zh-CN"
 	}
-	out.WriteString(strings.NewReplacer("{{lang}}", language, "{{policy}}", escaped(assets().policy), "{{title}}", escaped(v.title), "{{style}}", assets().style,
+	out.WriteString(strings.NewReplacer("{{lang}}", language, "{{policy}}", escapeHTML(assets().policy), "{{title}}", escapeHTML(v.title), "{{style}}", assets().style,
 		"{{noscript}}", v.noscript()).Replace(assets().frame))
 }
 
@@ -431,13 +431,13 @@ func (v *view) write(out *bufio.Writer) {
 func (v *view) noscript() string {
 	var b strings.Builder
 	if v.headline != "" {
-		b.WriteString("<h1>" + escaped(v.headline) + "</h1>\n")
+		b.WriteString("<h1>" + escapeHTML(v.headline) + "</h1>\n")
 	}
 	if v.name != "" {
-		b.WriteString("<p>" + v.say(lang.Text{EN: "First bad: "}) + "<b><bdi>" + escaped(v.name) + "</bdi></b></p>\n")
+		b.WriteString("<p>" + v.say(lang.Text{EN: "First bad: "}) + "<b><bdi>" + escapeHTML(v.name) + "</bdi></b></p>\n")
 	}
 	if v.reason != "" {
-		b.WriteString("<p>" + escaped(v.reason) + "</p>\n")
+		b.WriteString("<p>" + escapeHTML(v.reason) + "</p>\n")
 	}
 	if len(v.rows) > 0 {
 		b.WriteString("<table class=\"t\">\n")
@@ -445,7 +445,7 @@ func (v *view) noscript() string {
 	for i := range v.rows {
 		row := &v.rows[i]
 		fmt.Fprintf(&b, "<tr><td>%d</td><td class=\"l\">%s</td><td class=\"l\"><bdi>%s</bdi></td><td>%s</td><td class=\"l\">%s</td></tr>\n",
-			row.index, escaped(string(row.status)), escaped(row.name), row.errors, escaped(string(row.code)))
+			row.index, escapeHTML(string(row.status)), escapeHTML(row.name), row.errors, escapeHTML(string(row.code)))
 	}
 	if len(v.rows) > 0 {
 		b.WriteString("</table>\n")
@@ -454,5 +454,5 @@ func (v *view) noscript() string {
 	return b.String()
 }
 
-// escaped escapes text for HTML and its attributes, including invisible characters.
-func escaped(text string) string { return html.EscapeString(ui.Escape(text)) }
+// escapeHTML escapes text for HTML and its attributes, including invisible characters.
+func escapeHTML(text string) string { return html.EscapeString(ui.Escape(text)) }

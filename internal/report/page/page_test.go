@@ -170,7 +170,7 @@ func TestPolicy(t *testing.T) {
 	allowed := strings.NewReplacer("&#39;", "'", "&#43;", "+").Replace(policy[1])
 	for _, element := range []string{"script", "style"} {
 		content := regexp.MustCompile(`(?s)<` + element + `>(.*?)</` + element + `>`).FindStringSubmatch(text)
-		if content == nil || !strings.Contains(allowed, element+"-src "+hash([]byte(content[1]))) {
+		if content == nil || !strings.Contains(allowed, element+"-src "+sourceHash([]byte(content[1]))) {
 			t.Errorf("the policy %s is not of the %s", allowed, element)
 		}
 	}

@@ -12,14 +12,14 @@ import (
 	"dumptool/internal/store"
 )
 
-// absolute matches the folders of an absolute path.
-var absolute = regexp.MustCompile(`(^|[\s"'=(,:])(?:[A-Za-z]:)?/(?:[^\s"'/]+/)+`)
+// absolutePath matches the folders of an absolute path.
+var absolutePath = regexp.MustCompile(`(^|[\s"'=(,:])(?:[A-Za-z]:)?/(?:[^\s"'/]+/)+`)
 
-// pathless removes folders from texts: known folders, and folders of absolute paths.
-type pathless struct{ replacer *strings.Replacer }
+// pathRemover removes folders from texts: known folders, and folders of absolute paths.
+type pathRemover struct{ replacer *strings.Replacer }
 
 // newPathless collects the folders of some paths, and their parents.
-func newPathless(paths []string) *pathless {
+func newPathless(paths []string) *pathRemover {
 	folders, pairs := map[string]bool{}, []string{}
 	for _, p := range paths {
 		p = strings.ReplaceAll(p, `\`, "/")
@@ -48,22 +48,22 @@ func newPathless(paths []string) *pathless {
 	for _, dir := range all {
 		pairs = append(pairs, dir+"/", "")
 	}
-	return &pathless{strings.NewReplacer(pairs...)}
+	return &pathRemover{strings.NewReplacer(pairs...)}
 }
 
-// text removes the folders from a text.
-func (p *pathless) text(s string) string {
+// removeFolders removes the folders from a text.
+func (p *pathRemover) removeFolders(s string) string {
 	if p == nil {
 		return s
 	}
-	return absolute.ReplaceAllString(p.replacer.Replace(s), "$1")
+	return absolutePath.ReplaceAllString(p.replacer.Replace(s), "$1")
 }
 
 // keepNames lists the keys whose texts are names of operators, not of files.
 var keepNames = []string{"name", "op", "op_name", "mod", "from"}
 
 // encode writes the output of marshal, which may be large.
-func (p *pathless) encode(w io.Writer, value any) error {
+func (p *pathRemover) encode(w io.Writer, value any) error {
 	if p == nil {
 		return json.NewEncoder(withoutEnd{w}).Encode(value)
 	}
@@ -87,7 +87,7 @@ func (w withoutEnd) Write(text []byte) (int, error) {
 }
 
 // marshal returns a value as JSON without folders in its texts.
-func (p *pathless) marshal(value any) ([]byte, error) {
+func (p *pathRemover) marshal(value any) ([]byte, error) {
 	text, err := json.Marshal(value)
 	if p == nil || err != nil {
 		return text, err
@@ -101,10 +101,10 @@ func (p *pathless) marshal(value any) ([]byte, error) {
 	return json.Marshal(p.walk(tree))
 }
 
-func (p *pathless) walk(tree any) any {
+func (p *pathRemover) walk(tree any) any {
 	switch x := tree.(type) {
 	case string:
-		return p.text(x)
+		return p.removeFolders(x)
 	case []any:
 		for i := range x {
 			x[i] = p.walk(x[i])

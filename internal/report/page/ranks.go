@@ -30,11 +30,11 @@ func readRankFindings(document json.RawMessage) (*rankFindings, error) {
 	if err != nil {
 		return nil, lang.Errorf("ranks: %w", err)
 	}
-	return newBetween(r), nil
+	return newRankFindings(r), nil
 }
 
-// newBetween limits the findings of a report, and adds their texts.
-func newBetween(r *ranks.Report) *rankFindings {
+// newRankFindings limits the findings of a report, and adds their texts.
+func newRankFindings(r *ranks.Report) *rankFindings {
 	b := &rankFindings{Report: r, Descriptions: []text{}, Advice: []text{}, NoteMeanings: []text{}, Axes: text(ranks.AxesText(r.Mesh))}
 	if b.Omitted = max(0, len(r.Findings)-maxOthers); b.Omitted > 0 {
 		r.Findings = r.Findings[:maxOthers]

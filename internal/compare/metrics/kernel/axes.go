@@ -31,5 +31,5 @@ func AddTo(dst, values []float64) float64 {
 		dst[i] += x
 		sums[i&3] += x
 	}
-	return lanes(sums[:])
+	return sumLanes(sums[:])
 }

@@ -17,8 +17,8 @@ func TestAddTo(t *testing.T) {
 			want[i] += x
 			sums[i%4] += x
 		}
-		if got := AddTo(dst, values); got != lanes(sums[:]) || !slices.Equal(dst, want) {
-			t.Errorf("%d: %v with the sum %v, want %v with %v", count, dst, got, want, lanes(sums[:]))
+		if got := AddTo(dst, values); got != sumLanes(sums[:]) || !slices.Equal(dst, want) {
+			t.Errorf("%d: %v with the sum %v, want %v with %v", count, dst, got, want, sumLanes(sums[:]))
 		}
 	}
 }

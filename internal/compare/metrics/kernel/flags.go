@@ -56,7 +56,7 @@ func SumFlagged(values []float64, flags []uint8, flag uint8) Flagged {
 		high = max(high, a)
 		count += int(is)
 	}
-	return Flagged{lanes(sums[:]), math.Float64frombits(max(high, high1)), int64(count)}
+	return Flagged{sumLanes(sums[:]), math.Float64frombits(max(high, high1)), int64(count)}
 }
 
 // CountFlags adds 1 to the counts of elements with a flag and returns the number of these

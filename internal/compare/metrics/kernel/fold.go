@@ -59,7 +59,7 @@ func larger(x, y float64) float64 {
 }
 
 // LaneSum returns the sum of the lanes.
-func LaneSum(x *[4]float64) float64 { return lanes(x[:]) }
+func LaneSum(x *[4]float64) float64 { return sumLanes(x[:]) }
 
 // LaneMax returns the largest of the lanes.
 func LaneMax(x *[4]float64) float64 { return max(max(x[0], x[1]), max(x[2], x[3])) }

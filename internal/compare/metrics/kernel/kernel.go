@@ -10,8 +10,8 @@ package kernel
 
 import "math"
 
-// lanes returns the sum of four lanes.
-func lanes(s []float64) float64 { return (s[0] + s[1]) + (s[2] + s[3]) }
+// sumLanes returns the sum of four lanes.
+func sumLanes(s []float64) float64 { return (s[0] + s[1]) + (s[2] + s[3]) }
 
 // PairSums are sums over pairs of the distances from the first value of each side: equal
 // values have exactly no spread, and little precision is lost if the spread is small
@@ -40,8 +40,8 @@ func SumPairs(n, r []float64) PairSums {
 		out[k], out[4+k], out[8+k], out[12+k], out[16+k] = x, y, xx, yy, xy
 	}
 	return PairSums{
-		N0: n0, R0: r0, N: lanes(out[0:]), R: lanes(out[4:]),
-		NN: lanes(out[8:]), RR: lanes(out[12:]), NR: lanes(out[16:]),
+		N0: n0, R0: r0, N: sumLanes(out[0:]), R: sumLanes(out[4:]),
+		NN: sumLanes(out[8:]), RR: sumLanes(out[12:]), NR: sumLanes(out[16:]),
 	}
 }
 
@@ -81,7 +81,7 @@ func Sum(values []float64) float64 {
 	case 1:
 		s0 += values[0]
 	}
-	return lanes([]float64{s0, s1, s2, s3})
+	return sumLanes([]float64{s0, s1, s2, s3})
 }
 
 // SumAbs returns the sum of the magnitudes of values.
@@ -97,7 +97,7 @@ func SumAbs(values []float64) float64 {
 	for k, v := range values {
 		s[k] += math.Abs(v)
 	}
-	return lanes(s[:])
+	return sumLanes(s[:])
 }
 
 // Zeros counts the values that are 0.

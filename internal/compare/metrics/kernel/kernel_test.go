@@ -43,8 +43,8 @@ func TestHeads(t *testing.T) {
 		for i, v := range n {
 			total[i&3] += v
 		}
-		if got := Sum(n); got != lanes(total[:]) {
-			t.Errorf("%d: sum %v, want %v", count, got, lanes(total[:]))
+		if got := Sum(n); got != sumLanes(total[:]) {
+			t.Errorf("%d: sum %v, want %v", count, got, sumLanes(total[:]))
 		}
 	}
 }
@@ -119,7 +119,7 @@ func TestNoiseHeads(t *testing.T) {
 		}
 	}
 	total := 0.
-	vector.Take(func(_ int, positive, negative Octave) { total += positive.Count + negative.Count })
+	vector.Drain(func(_ int, positive, negative Octave) { total += positive.Count + negative.Count })
 	if want := 70. * 69 / 2; total != want {
 		t.Errorf("%v pairs in octaves, want %v", total, want)
 	}
@@ -201,8 +201,8 @@ func sumGroup(n, r []float64, floor float64) GroupSums {
 		q.addEvery(k, 4, n[k:], r[k:], floor)
 	}
 	return GroupSums{
-		Shift: shift, R: lanes(q.R[:]), RR: lanes(q.RR[:]), D: lanes(q.D[:]), DD: lanes(q.DD[:]),
-		DR: lanes(q.DR[:]), UU: lanes(q.UU[:]), Count: float64(len(n)),
+		Shift: shift, R: sumLanes(q.R[:]), RR: sumLanes(q.RR[:]), D: sumLanes(q.D[:]), DD: sumLanes(q.DD[:]),
+		DR: sumLanes(q.DR[:]), UU: sumLanes(q.UU[:]), Count: float64(len(n)),
 		MaxD: max(q.MaxD[0], q.MaxD[1], q.MaxD[2], q.MaxD[3]),
 		MaxR: max(q.MaxR[0], q.MaxR[1], q.MaxR[2], q.MaxR[3]),
 	}
@@ -231,10 +231,10 @@ func slowRuns(octaves *[octaveCount][4]Octave, out []GroupSums, runs []int, n, r
 			q.UU[lane] += float64(u * u)
 			q.MaxD[0], q.MaxR[0] = max(q.MaxD[0], math.Abs(d)), max(q.MaxR[0], math.Abs(x))
 		}
-		out[i] = GroupSums{r[0], lanes(q.R[:]), lanes(q.RR[:]), lanes(q.D[:]), lanes(q.DD[:]), lanes(q.DR[:]), lanes(q.UU[:]), q.MaxD[0], q.MaxR[0], float64(run)}
+		out[i] = GroupSums{r[0], sumLanes(q.R[:]), sumLanes(q.RR[:]), sumLanes(q.D[:]), sumLanes(q.DD[:]), sumLanes(q.DR[:]), sumLanes(q.UU[:]), q.MaxD[0], q.MaxR[0], float64(run)}
 		n, r = n[run:], r[run:]
 	}
-	signs.DR = lanes(dr[:])
+	signs.DR = sumLanes(dr[:])
 	return signs
 }
 
@@ -289,7 +289,7 @@ func TestRelativeHeads(t *testing.T) {
 			for i := range wanted.Flags {
 				flags[i] = 7
 			}
-			out := noRatios
+			out := initialRatios
 			done := head(tables, rel, found, found, subtracted, r, &wanted, &out)
 			tables.relativesTail(done, rel, found, found, subtracted, r, &wanted, &out)
 			if !slices.Equal(found, abs) || !slices.Equal(flags, wantFlags) {
@@ -302,8 +302,8 @@ func TestRelativeHeads(t *testing.T) {
 			return 0
 		})
 		var got, want Ratios
-		out.ratios(&got)
-		plainOut.ratios(&want)
+		out.joinLanes(&got)
+		plainOut.joinLanes(&want)
 		if !wanted.Quotients {
 			got.FirstRel, want.FirstRel = 0, 0
 		}
@@ -312,11 +312,11 @@ func TestRelativeHeads(t *testing.T) {
 		} else {
 			within++
 		}
-		if sum := Sum(flagged); got.FlaggedAbs != sum || countSet(flags) != int64(count-len(slices.DeleteFunc(wantFlags, func(f uint8) bool { return f != 0 }))) {
-			t.Errorf("%d: the sum of |d| with a flag is %v of %d, want %v: %v", count, got.FlaggedAbs, countSet(flags), sum, flags)
+		if sum := Sum(flagged); got.FlaggedAbs != sum || countNonZero(flags) != int64(count-len(slices.DeleteFunc(wantFlags, func(f uint8) bool { return f != 0 }))) {
+			t.Errorf("%d: the sum of |d| with a flag is %v of %d, want %v: %v", count, got.FlaggedAbs, countNonZero(flags), sum, flags)
 		}
-		if got.Abs != lanes(sumAbs[:]) || got.Negative != below {
-			t.Errorf("%d: the sum of |d| is %v and %d are negative, want %v and %d", count, got.Abs, got.Negative, lanes(sumAbs[:]), below)
+		if got.Abs != sumLanes(sumAbs[:]) || got.Negative != below {
+			t.Errorf("%d: the sum of |d| is %v and %d are negative, want %v and %d", count, got.Abs, got.Negative, sumLanes(sumAbs[:]), below)
 		}
 		if got != want || got.Exceeds != (FirstBeyond(abs, r, wanted.Atol, wanted.Rtol) < count) || !slices.Equal(rel, plainRel) {
 			t.Errorf("%d: relatives %v, want %v", count, out, plainOut)
@@ -400,8 +400,8 @@ func TestSumSteps(t *testing.T) {
 				sums[4+i&3] += float64(y * y)
 			}
 		}
-		if dd, rr := SumSteps(n, r, left, row); dd != lanes(sums[:4]) || rr != lanes(sums[4:]) {
-			t.Fatalf("%d pairs, %d of a row of %d left: %v and %v, want %v and %v", count, left, row, dd, rr, lanes(sums[:4]), lanes(sums[4:]))
+		if dd, rr := SumSteps(n, r, left, row); dd != sumLanes(sums[:4]) || rr != sumLanes(sums[4:]) {
+			t.Fatalf("%d pairs, %d of a row of %d left: %v and %v, want %v and %v", count, left, row, dd, rr, sumLanes(sums[:4]), sumLanes(sums[4:]))
 		}
 	}
 }

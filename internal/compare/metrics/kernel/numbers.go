@@ -3,8 +3,8 @@ package kernel
 import "math"
 
 const (
-	// Beyond is the upper bound of the quotients in Numbers.
-	Beyond = 1e9
+	// MaxQuotient is the upper bound of the quotients in Numbers.
+	MaxQuotient = 1e9
 	// leastSpread is the lower bound of divisors.
 	leastSpread = 1e-300
 )
@@ -52,14 +52,14 @@ func (n *Numbers) Set(q *Quad, epsilon float64) {
 		}
 		if size == 0 {
 			if rms != 0 {
-				n.Relative[k] = Beyond
+				n.Relative[k] = MaxQuotient
 			}
 			continue
 		}
-		n.Inverse[k] = atMost(size/spread, Beyond)
+		n.Inverse[k] = capAt(size/spread, MaxQuotient)
 		if rms != 0 {
 			relative := rms / spread
-			n.Relative[k], n.View[k] = atMost(relative, Beyond), relative
+			n.Relative[k], n.View[k] = capAt(relative, MaxQuotient), relative
 			// The cheap product rules out most groups before the exact quotient.
 			if std < float64(size*0.0011) && std < size/1000 {
 				n.View[k] = rms / size
@@ -73,7 +73,7 @@ func (n *Numbers) Set(q *Quad, epsilon float64) {
 	}
 }
 
-func atMost(x, most float64) float64 {
+func capAt(x, most float64) float64 {
 	if x > most {
 		return most
 	}

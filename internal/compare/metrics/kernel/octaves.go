@@ -68,7 +68,7 @@ func (o *Octaves) SumRuns(out []GroupSums, runs []int, n, r []float64, floor flo
 }
 
 func (s *signLanes) sum() PairSigns {
-	return PairSigns{DR: lanes(s.dr[:]), Bits: s.bits[0] | s.bits[1] | s.bits[2] | s.bits[3]}
+	return PairSigns{DR: sumLanes(s.dr[:]), Bits: s.bits[0] | s.bits[1] | s.bits[2] | s.bits[3]}
 }
 
 func (o *Octaves) sumRuns(out []GroupSums, runs []int, n, r []float64, floor float64, signs *signLanes) {
@@ -76,8 +76,8 @@ func (o *Octaves) sumRuns(out []GroupSums, runs []int, n, r []float64, floor flo
 	for i, run := range runs {
 		o.addRun(n[:run], r[:run], floor, &q, signs)
 		out[i] = GroupSums{
-			Shift: r[0], R: lanes(q.R[:]), RR: lanes(q.RR[:]), D: lanes(q.D[:]), DD: lanes(q.DD[:]),
-			DR: lanes(q.DR[:]), UU: lanes(q.UU[:]), MaxD: q.MaxD[0], MaxR: q.MaxR[0],
+			Shift: r[0], R: sumLanes(q.R[:]), RR: sumLanes(q.RR[:]), D: sumLanes(q.D[:]), DD: sumLanes(q.DD[:]),
+			DR: sumLanes(q.DR[:]), UU: sumLanes(q.UU[:]), MaxD: q.MaxD[0], MaxR: q.MaxR[0],
 			Count: float64(run),
 		}
 		n, r = n[run:], r[run:]
@@ -142,17 +142,17 @@ func Smallest(values []float64) float64 {
 	return math.Float64frombits((min(least, second) + 1) >> 1)
 }
 
-// Take calls f with the octaves of both signs for every exponent that has pairs, in
+// Drain calls f with the octaves of both signs for every exponent that has pairs, in
 // rising order, and clears them.
-func (o *Octaves) Take(f func(exponent int, positive, negative Octave)) {
-	o.take(0, f)
+func (o *Octaves) Drain(f func(exponent int, positive, negative Octave)) {
+	o.drainExponent(0, f)
 	for exponent := o.low; exponent <= o.high; exponent++ {
-		o.take(exponent, f)
+		o.drainExponent(exponent, f)
 	}
 	o.low, o.high = octaveCount, 0
 }
 
-func (o *Octaves) take(exponent uint, f func(exponent int, positive, negative Octave)) {
+func (o *Octaves) drainExponent(exponent uint, f func(exponent int, positive, negative Octave)) {
 	var both [2]Octave
 	for sign := range both {
 		lane := &o.octaves[exponent+uint(sign)*octaveCount/2]
@@ -212,5 +212,5 @@ func SumSteps(n, r []float64, left, row int) (dd, rr float64) {
 		}
 		lastD, lastR = next, r[i]
 	}
-	return lanes(d[:]), lanes(y[:])
+	return sumLanes(d[:]), sumLanes(y[:])
 }

@@ -25,13 +25,13 @@ type pairSums struct {
 func HalfPairs(n, r []float64, nStored, rStored []byte, nSpan, rSpan *Span, d *Digests) bool {
 	var s pairSums
 	if !pairsHead(n, r, nStored, rStored, &s) {
-		return plainPairs(n, r, nStored, rStored, nSpan, rSpan, d)
+		return halfPairsPlain(n, r, nStored, rStored, nSpan, rSpan, d)
 	}
-	return s.spansAndDigests(nSpan, rSpan, d)
+	return s.convert(nSpan, rSpan, d)
 }
 
-// spansAndDigests converts the sums to spans and digests; false if a value is not finite.
-func (s *pairSums) spansAndDigests(nSpan, rSpan *Span, d *Digests) bool {
+// convert converts the sums to spans and digests; false if a value is not finite.
+func (s *pairSums) convert(nSpan, rSpan *Span, d *Digests) bool {
 	const infinity16, infinity32 = 0x7c00, 0x7f800000
 	nLow, nHigh := int16(s.nLow^0x8000), int16(^s.nHigh^0x8000)
 	if max(nHigh, -nLow) >= infinity16 || max(s.rHigh, -s.rLow) >= infinity32 {

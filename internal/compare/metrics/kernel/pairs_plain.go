@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 )
 
-// plainPairs is HalfPairs without vectors.
-func plainPairs(n, r []float64, nStored, rStored []byte, nSpan, rSpan *Span, d *Digests) bool {
+// halfPairsPlain is HalfPairs without vectors.
+func halfPairsPlain(n, r []float64, nStored, rStored []byte, nSpan, rSpan *Span, d *Digests) bool {
 	*nSpan, *rSpan, *d = Float16s(n, nStored), Float32s(r, rStored), Digests{}
 	if nSpan.Special || rSpan.Special {
 		return false

@@ -63,7 +63,7 @@ func TestHalfPairs(t *testing.T) {
 		want := Digest(nCodes, rCodes)
 		n, r := make([]float64, count), make([]float64, count)
 		sameBits := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
-		for name, pairs := range map[string]func(n, r []float64, nStored, rStored []byte, nSpan, rSpan *Span, d *Digests) bool{"vectors": HalfPairs, "plain": plainPairs} {
+		for name, pairs := range map[string]func(n, r []float64, nStored, rStored []byte, nSpan, rSpan *Span, d *Digests) bool{"vectors": HalfPairs, "plain": halfPairsPlain} {
 			var nSpan, rSpan Span
 			var got Digests
 			if !pairs(n, r, nStored, rStored, &nSpan, &rSpan, &got) {

@@ -49,8 +49,8 @@ type ratioLanes struct {
 	flagged [4]float64 // sums of |d| over flagged pairs
 }
 
-// noRatios is the initial state of ratioLanes.
-var noRatios = func() (out ratioLanes) {
+// initialRatios is the initial state of ratioLanes.
+var initialRatios = func() (out ratioLanes) {
 	for i := range out.lowest {
 		out.lowest[i] = math.MaxUint16
 	}
@@ -60,13 +60,13 @@ var noRatios = func() (out ratioLanes) {
 // Relatives sets abs to |n-s| and rel to abs/|r|, 0 if r is 0, and counts the pairs. Either s
 // is r, or s is zeros and n holds magnitudes; n may then be abs.
 func (t *Tables) Relatives(rel, abs, n, s, r []float64, w *RelativeOptions) (c Ratios) {
-	out := noRatios
+	out := initialRatios
 	w.each = uint32(w.Flag) * (eachByte & math.MaxUint32)
 	if done := relativesHead(t, rel, abs, n, s, r, w, &out); done < len(r) {
 		t.relativesTail(done, rel, abs, n, s, r, w, &out)
 	}
-	out.ratios(&c)
-	c.Flagged = countSet(w.Flags)
+	out.joinLanes(&c)
+	c.Flagged = countNonZero(w.Flags)
 	return c
 }
 
@@ -80,9 +80,8 @@ func (t *Tables) CountEqual(r []float64, zeros int64, quotients bool) Ratios {
 	return Ratios{Ref: SumAbs(r), Zeros: zeros, Below1: int64(count), Below5: int64(count), FirstAbs: Bins, FirstRel: Bins}
 }
 
-// ratios joins the lanes.
-func (out *ratioLanes) ratios(c *Ratios) {
-	c.Rel, c.Ref, c.Abs = lanes(out.sums[0:]), lanes(out.sums[4:]), lanes(out.sums[16:])
+func (out *ratioLanes) joinLanes(c *Ratios) {
+	c.Rel, c.Ref, c.Abs = sumLanes(out.sums[0:]), sumLanes(out.sums[4:]), sumLanes(out.sums[16:])
 	lowAbs, lowRel := out.lowest[0], out.lowest[2]
 	for k := range 4 {
 		c.MaxRel, c.MaxAbs = max(c.MaxRel, out.sums[8+k]), max(c.MaxAbs, out.sums[12+k])
@@ -94,7 +93,7 @@ func (out *ratioLanes) ratios(c *Ratios) {
 		lowAbs, lowRel = min(lowAbs, out.lowest[4*k]), min(lowRel, out.lowest[4*k+2])
 	}
 	c.FirstAbs, c.FirstRel = uint(lowAbs)>>laneBits+1, uint(lowRel)>>laneBits+1
-	c.Exceeds, c.FlaggedAbs = out.exceeds != 0, lanes(out.flagged[:])
+	c.Exceeds, c.FlaggedAbs = out.exceeds != 0, sumLanes(out.flagged[:])
 }
 
 // relativesTail processes the pairs from index done on.
@@ -145,8 +144,8 @@ func (t *Tables) relativesTail(done int, rel, abs, n, s, r []float64, w *Relativ
 	}
 }
 
-// countSet returns the number of flags that are not 0; all these are equal.
-func countSet(flags []uint8) (count int64) {
+// countNonZero returns the number of flags that are not 0; all these are equal.
+func countNonZero(flags []uint8) (count int64) {
 	for ; len(flags) >= 8; flags = flags[8:] {
 		set := (binary.LittleEndian.Uint64(flags) + 0x7f*eachByte) & (0x80 * eachByte)
 		count += int64(bits.OnesCount64(set))

@@ -6,10 +6,10 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// InputDifference tells whether both sides of an input are the same numbers, each rounded to the type of its side. Two numbers
-// count as equal if they differ by at most half a unit in the last place of one side plus half a unit of the other.
-// Two masks (numbers that stand for minus infinity) count as equal, too. So do a number beyond the range of the other
-// side's type and the limit or infinity of this type.
+// InputDifference tells whether both sides of an input are the same numbers, each rounded to the type of its side.
+// Two numbers count as equal if they differ by at most half a unit in the last place of one side plus half a unit of
+// the other. Two masks (numbers that stand for minus infinity) count as equal, too. So do a number beyond the range
+// of the other side's type and the limit or infinity of this type.
 type InputDifference struct {
 	// Elements counts the unequal pairs by the types of the containers. Float16 and BFloat16 count them as if one
 	// side had this type.
@@ -50,7 +50,7 @@ type side struct {
 	units
 	dtype   tensor.DType
 	normal  float64 // the smallest normal number, 0 for integers
-	most    float64
+	limit   float64
 	integer bool
 	values  tensor.ValueType
 }
@@ -60,7 +60,7 @@ func newSide(d tensor.DType) (s side, ok bool) {
 	if !ok {
 		return s, false
 	}
-	s = side{units: unitsOf(t), dtype: d, normal: t.Normal(), most: t.Max, integer: t.Integer}
+	s = side{units: unitsOf(t), dtype: d, normal: t.Normal(), limit: t.Max, integer: t.Integer}
 	if t.Integer {
 		s.units, s.normal = units{}, 0
 	}
@@ -75,8 +75,8 @@ func (s *side) halfULP(x float64) float64 {
 	return s.unitOf(x) / 2
 }
 
-// newAparts returns a collector for pairs of two types, nil if a type has no units in the last place.
-func newAparts(ref, npu tensor.DType) *inputDifferences {
+// newInputDifferences returns a collector for pairs of two types, nil if a type has no units in the last place.
+func newInputDifferences(ref, npu tensor.DType) *inputDifferences {
 	r, ok := newSide(ref)
 	n, also := newSide(npu)
 	if !ok || !also {
@@ -115,7 +115,7 @@ func (s *side) isMask(x float64) bool {
 // isBeyond reports whether x is at the limit of the side's type, or infinite, and the other number is beyond the
 // range of this type with the same sign.
 func (s *side) isBeyond(x, other float64) bool {
-	return math.Abs(x) >= s.most && math.Abs(other) >= s.most && math.Signbit(x) == math.Signbit(other) && s.most < math.MaxFloat64
+	return math.Abs(x) >= s.limit && math.Abs(other) >= s.limit && math.Signbit(x) == math.Signbit(other) && s.limit < math.MaxFloat64
 }
 
 // addPair counts a pair of different numbers.
@@ -169,13 +169,13 @@ func (s *side) valueType() tensor.DType {
 	return s.dtype
 }
 
-// leastTelling is the minimum number of elements with more than 4 significant bits from which the type of one side is
+// minSignificant is the minimum number of elements with more than 4 significant bits from which the type of one side is
 // determined: 4 such elements fit float16 by chance once in 2^52.
-const leastTelling = 4
+const minSignificant = 4
 
-// coarsest returns the coarsest type that has all numbers of a float32 container.
-func (s *side) coarsest() tensor.DType {
-	if s.dtype != tensor.Float32 || s.values.Fine < leastTelling {
+// coarsestType returns the coarsest type that has all numbers of a float32 container.
+func (s *side) coarsestType() tensor.DType {
+	if s.dtype != tensor.Float32 || s.values.Fine < minSignificant {
 		return s.dtype
 	}
 	return s.values.Coarsest(0)
@@ -199,7 +199,7 @@ func (a *inputDifferences) counts() *InputDifference {
 	}
 	found := &InputDifference{Elements: a.count[0], BFloat16: a.count[1], Float16: a.count[2], Ref: a.sides[0].valueType(), NPU: a.sides[1].valueType()}
 	// Few elements suffice to show a coarser type that the other side contradicts.
-	ref, npu := a.sides[0].coarsest(), a.sides[1].coarsest()
+	ref, npu := a.sides[0].coarsestType(), a.sides[1].coarsestType()
 	switch {
 	case ref == tensor.Float32 && npu != tensor.Float32:
 		found.NPU = npu

@@ -82,7 +82,7 @@ func TestApart(t *testing.T) {
 		{"3 tell no type", f32, f32, few[:3], overFew[:3], &InputDifference{3, 0, 0, f32, f32}, 3, f32},
 	} {
 		total := int64(len(tt.ref))
-		whole := newAparts(tt.refType, tt.npuType)
+		whole := newInputDifferences(tt.refType, tt.npuType)
 		whole.add(tt.npu, tt.ref, total)
 		got := whole.counts()
 		if !reflect.DeepEqual(got, tt.want) {
@@ -95,7 +95,7 @@ func TestApart(t *testing.T) {
 			}
 		}
 		for at := range len(tt.ref) + 1 { // two segments
-			first, second := newAparts(tt.refType, tt.npuType), newAparts(tt.refType, tt.npuType)
+			first, second := newInputDifferences(tt.refType, tt.npuType), newInputDifferences(tt.refType, tt.npuType)
 			first.add(tt.npu[:at], tt.ref[:at], total)
 			second.add(tt.npu[at:], tt.ref[at:], total)
 			first.merge(second)
@@ -104,7 +104,7 @@ func TestApart(t *testing.T) {
 			}
 		}
 	}
-	if newAparts(tensor.Complex64, tensor.Complex64) != nil {
+	if newInputDifferences(tensor.Complex64, tensor.Complex64) != nil {
 		t.Error("complex numbers have a grid")
 	}
 }

@@ -26,24 +26,24 @@ type cursor struct {
 // reset returns empty bins in the memory of b.
 func (b bins) reset(g grouping) bins {
 	b = bins{grouping: g, cursor: cursor{left: g.total}, quads: b.quads[:0], list: b.list[:0], tile: b.tile.reset(0)}
-	if b.columns() {
+	if b.hasColumns() {
 		b.tile = b.tile.reset(b.count)
-		b.quads = zeros(b.quads, (g.bins+3)/4)
+		b.quads = appendZeros(b.quads, (g.bins+3)/4)
 	}
 	return b
 }
 
-// zeros appends count zeros to s.
-func zeros[T any](s []T, count int) []T {
+// appendZeros appends count zeros to s.
+func appendZeros[T any](s []T, count int) []T {
 	have := len(s)
 	s = slices.Grow(s, count)[:have+count]
 	clear(s[have:])
 	return s
 }
 
-// columns reports whether each bin is one position of the last axis, so that successive
+// hasColumns reports whether each bin is one position of the last axis, so that successive
 // elements are in different bins.
-func (b *bins) columns() bool { return b.stride == 1 && b.fold == 1 && b.count > 1 }
+func (b *bins) hasColumns() bool { return b.stride == 1 && b.fold == 1 && b.count > 1 }
 
 // seek moves the cursor to the element at an offset. The first call is for the start of a
 // segment. If bins repeat within the tensor, the list has all bins; otherwise it starts at
@@ -60,7 +60,7 @@ func (b *bins) seek(offset int64) {
 	}
 	if b.first = b.bin; b.count*b.stride < b.total {
 		b.first = 0
-		b.list = zeros(b.list, b.bins)
+		b.list = appendZeros(b.list, b.bins)
 	}
 }
 
@@ -105,9 +105,9 @@ func (b *bins) reserve(bins []int32) (sums []kernel.GroupSums, before kernel.Gro
 	return b.list[at:], before
 }
 
-// four returns the sums of four bins, or of the remaining ones. lanes is scratch memory.
-func (b *bins) four(bin int, lanes *kernel.Quad) *kernel.Quad {
-	if b.columns() {
+// quadOf returns the sums of four bins, or of the remaining ones. lanes is scratch memory.
+func (b *bins) quadOf(bin int, lanes *kernel.Quad) *kernel.Quad {
+	if b.hasColumns() {
 		return &b.quads[bin/4]
 	}
 	left := b.list[bin-b.first:]
@@ -157,7 +157,7 @@ func columnsBefore(end, width, column int64) int64 { return (end - column + widt
 // exclude subtracts the rounding error of an excluded pair, which was added with r = 0.
 func (b *bins) exclude(offset int64, floor float64) {
 	bin := int(offset / b.stride % b.count / b.fold)
-	if square := float64(floor * floor); b.columns() {
+	if square := float64(floor * floor); b.hasColumns() {
 		b.quads[bin/4].UU[bin%4] -= square
 	} else {
 		b.list[bin-b.first].UU -= square

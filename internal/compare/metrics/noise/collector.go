@@ -32,7 +32,7 @@ type Collector struct {
 	octaves          [2][]octave // of references above or equal to 0, and below 0
 	joined           []octave    // buffer for merged octaves
 	strata           Strata      // blocks that octaves and steps sample
-	sampled          sampled
+	sampled          sampleSums
 	dd               float64 // over all pairs
 	bits             uint64  // bitwise or of all NPU elements
 	stepDD, stepRR   float64
@@ -41,9 +41,9 @@ type Collector struct {
 	minNPU, maxNPU   float64
 	minRef, maxRef   float64
 	maxD, maxDRef    float64
-	distinct         distinct
+	distinct         valueSet
 	grid             NumberGrid        // for float32 NPU tensors
-	aparts           *inputDifferences // for inputs, else nil
+	inputDifferences *inputDifferences // for inputs, else nil
 	singles          singles
 	excludedD        *histogram // |d| of excluded finite pairs, nil for none
 	table            *kernel.Octaves
@@ -60,7 +60,7 @@ type Collector struct {
 type scratch struct {
 	n, r   [blockElements]float64 // a block with 0 for excluded pairs
 	runs   [runCount]int          // run lengths in a block
-	probes [probed]float32
+	probes [maxProbe]float32
 	sums   [runCount]kernel.GroupSums
 	// bins of the runs
 	rowBins, channelBins [runCount]int32
@@ -88,8 +88,8 @@ func (c *Collector) Reset(req *Request) {
 	if c.excludedD != nil {
 		c.excludedD.clear()
 	}
-	c.table.Take(func(int, kernel.Octave, kernel.Octave) {})
-	rows, channels := rowsOf(req.Shape), channelsOf(req.Shape)
+	c.table.Drain(func(int, kernel.Octave, kernel.Octave) {})
+	rows, channels := rowGrouping(req.Shape), channelGrouping(req.Shape)
 	*c = Collector{
 		request: *req, total: req.Shape.Elements(), row: lastAxis(req.Shape), floor: req.Type.Normal(),
 		strata: NewStrata(req.Shape.Elements()),
@@ -102,7 +102,7 @@ func (c *Collector) Reset(req *Request) {
 	}
 	c.singles = newSingles(req.Type, c.isFloat32())
 	if req.Ref != tensor.Undefined {
-		c.aparts = newAparts(req.Ref, req.NPU)
+		c.inputDifferences = newInputDifferences(req.Ref, req.NPU)
 	}
 }
 
@@ -127,12 +127,12 @@ func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Sp
 		c.start, c.end = first, first
 	}
 	c.probe(first, r)
-	if c.aparts != nil {
-		c.aparts.add(n, r, c.total)
+	if c.inputDifferences != nil {
+		c.inputDifferences.add(n, r, c.total)
 	}
 	c.excludedPosition = c.excludedPosition[:0]
 	zeros := nSpan.MinAbs == 0 || rSpan.MinAbs == 0
-	if nSpan.Special || rSpan.Special || rSpan.MaxAbs > c.request.Type.Max || c.request.masked(rSpan.Min) {
+	if nSpan.Special || rSpan.Special || rSpan.MaxAbs > c.request.Type.Max || c.request.isMasked(rSpan.Min) {
 		n, r = c.exclude(n, r)
 		zeros = true
 		rSpan.MinAbs, rSpan.NotZero = 0, 0
@@ -141,7 +141,7 @@ func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Sp
 		c.minRef, c.maxRef = min(c.minRef, rSpan.Min), max(c.maxRef, rSpan.Max)
 	}
 	switch {
-	case c.distinct.count == manyValues:
+	case c.distinct.count == maxDistinct:
 	case nSpan.Min == nSpan.Max && len(c.excludedPosition) == 0: // fast path for constant tensors
 		c.distinct.add(n[:1])
 	default:
@@ -198,7 +198,7 @@ func (c *Collector) exclude(n, r []float64) ([]float64, []float64) {
 	for i, x := range r {
 		y := n[i]
 		if !(x > mask && math.Abs(x) <= high && math.Abs(y) <= math.MaxFloat64) {
-			c.leaveOut(y, x)
+			c.countExcluded(y, x)
 			c.n[i], c.r[i] = 0, 0
 			c.excludedPosition = append(c.excludedPosition, int32(i))
 			continue
@@ -211,8 +211,8 @@ func (c *Collector) exclude(n, r []float64) ([]float64, []float64) {
 	return c.n[:len(n)], c.r[:len(n)]
 }
 
-// leaveOut adds an excluded pair to the counts of its kind.
-func (c *Collector) leaveOut(n, r float64) {
+// countExcluded adds an excluded pair to the counts of its kind.
+func (c *Collector) countExcluded(n, r float64) {
 	high := c.request.Type.Max
 	nFinite, rFinite := math.Abs(n) <= math.MaxFloat64, math.Abs(r) <= math.MaxFloat64
 	saturated := nFinite && rFinite && math.Abs(r) > high
@@ -221,7 +221,7 @@ func (c *Collector) leaveOut(n, r float64) {
 		saturated = saturated || nFinite && math.IsInf(r, 0) && math.Abs(n) >= near || rFinite && math.IsInf(n, 0) && math.Abs(r) >= near
 	}
 	switch {
-	case saturated && rFinite && !c.request.masked(r): // an infinite reference overflowed itself
+	case saturated && rFinite && !c.request.isMasked(r): // an infinite reference overflowed itself
 		c.overflows++
 	case !saturated && !nFinite && n != r && (n == n || r == r):
 		c.nonFinite++
@@ -241,7 +241,7 @@ func (c *Collector) leaveOut(n, r float64) {
 // returns the sums of all pairs.
 func (c *Collector) addGroups(first int64, n, r []float64, table *kernel.Octaves) kernel.GroupSums {
 	before := first - c.start
-	rows, channels := c.rows.columns(), c.channels.columns()
+	rows, channels := c.rows.hasColumns(), c.channels.hasColumns()
 	if rows {
 		c.rows.addColumns(first, before, n, r, c.floor)
 	}

@@ -17,7 +17,7 @@ const maxMagnitude = 1e150
 // |d| over all pairs that are finite on both sides, by bins of an eighth of an octave: the
 // lower edge and the count of each, in rising order.
 func (c *Collector) Finish(differences iter.Seq2[float64, int64]) *Noise {
-	c.close()
+	c.flushTables()
 	if c.end-c.start != c.total {
 		return nil
 	}
@@ -26,16 +26,16 @@ func (c *Collector) Finish(differences iter.Seq2[float64, int64]) *Noise {
 		Type: req.Type, Shape: slices.Clone(req.Shape), Elements: c.total, Count: c.total - c.excluded,
 		NonFinite: c.nonFinite, Overflows: c.overflows,
 		Max: c.maxD, RefAtMax: c.maxDRef,
-		Flips: c.singles.flips, OneSided: c.singles.oneSided, Differing: c.singles.differing, Lone: c.soleReference(0),
+		Flips: c.singles.flips, OneSided: c.singles.oneSided, Differing: c.singles.differing, Lone: c.countLone(0),
 		Constant: c.minNPU == c.maxNPU, Bits: c.usedBits(),
 	}
 	if c.isFloat32() {
 		grid := c.grid
 		grid.Distinct = c.distinct.count
-		grid.LoneBFloat16, grid.LoneFloat16 = c.soleReference(1), c.soleReference(2)
+		grid.LoneBFloat16, grid.LoneFloat16 = c.countLone(1), c.countLone(2)
 		n.Grid = &grid
 	}
-	n.Apart = c.aparts.counts()
+	n.Apart = c.inputDifferences.counts()
 	if shift := c.singles.shift; shift == shift {
 		n.Shift = shift
 	}
@@ -45,7 +45,7 @@ func (c *Collector) Finish(differences iter.Seq2[float64, int64]) *Noise {
 	softmax := n.Count > 0 && c.row > 1 && !(c.minRef < -1e-6 || c.maxRef > 1.001)
 	rows := c.summarize(&c.rows, req.Groups, true, softmax)
 	channels := c.summarize(&c.channels, req.Groups, false, false)
-	c.totals(n, &rows)
+	c.setTotals(n, &rows)
 	n.P90 = c.excludedD.quantile(differences, n.Count)
 	n.Softmax = rows.rowsSumToOne
 	n.View = c.errorAfterLinearMap(n, &rows, &channels)
@@ -55,7 +55,7 @@ func (c *Collector) Finish(differences iter.Seq2[float64, int64]) *Noise {
 	if !(n.RefMax <= maxMagnitude && n.Max <= maxMagnitude && n.RefRMS <= math.MaxFloat64 && n.RMS <= math.MaxFloat64 && n.RefStd <= math.MaxFloat64) {
 		return nil
 	}
-	c.setOthers(n, &rows)
+	c.setOtherRMS(n, &rows)
 	if ratios := n.Scale + n.Residual + n.ScaleBySign + n.TowardZero + n.MaxRelative + n.MaxAbsolute + n.View + n.GroupScale + n.GroupMean; ratios-ratios != 0 {
 		return nil
 	}
@@ -70,14 +70,14 @@ func (c *Collector) Finish(differences iter.Seq2[float64, int64]) *Noise {
 // usedBits returns the number of fraction bits that the NPU elements use.
 func (c *Collector) usedBits() int {
 	const fraction = 52
-	if c.request.Type.Integer || c.distinct.count < manyValues || c.bits&^kernel.SignBit == 0 {
+	if c.request.Type.Integer || c.distinct.count < maxDistinct || c.bits&^kernel.SignBit == 0 {
 		return c.request.Type.Mantissa
 	}
 	return fraction - min(bits.TrailingZeros64(c.bits), fraction)
 }
 
-// totals sets the numbers over all pairs.
-func (c *Collector) totals(n *Noise, rows *summary) {
+// setTotals sets the numbers over all pairs.
+func (c *Collector) setTotals(n *Noise, rows *summary) {
 	weight := float64(max(n.Count, 1))
 	s := c.sumOctaves()
 	dd, rr, dr := s.both.DD, s.both.RR, rows.dr
@@ -103,16 +103,16 @@ func (c *Collector) totals(n *Noise, rows *summary) {
 	n.MaxRelative, n.MaxAbsolute = s.maxRelative, s.maxAbsolute
 	if positive := c.sampled.positiveDR; dd0 > 0 {
 		// Rounding of dr0-positive may make the explained part larger than the total.
-		n.ScaleBySign = (explained(positive, s.sign[0].RR) + min(explained(dr0-positive, s.sign[1].RR), s.sign[1].DD)) / dd0
+		n.ScaleBySign = (explainedPart(positive, s.sign[0].RR) + min(explainedPart(dr0-positive, s.sign[1].RR), s.sign[1].DD)) / dd0
 	}
 	if rms := math.Sqrt(dd0 / ofSample); rms > 0 {
 		n.TowardZero = math.Abs(s.sign[0].D-s.sign[1].D) / ofSample / rms
 	}
 }
 
-// setOthers sets the numbers over the pairs that are not one-sided, and over the rows that
+// setOtherRMS sets the numbers over the pairs that are not one-sided, and over the rows that
 // are not off.
-func (c *Collector) setOthers(n *Noise, rows *summary) {
+func (c *Collector) setOtherRMS(n *Noise, rows *summary) {
 	if count := n.Count - n.OneSided; n.OneSided > 0 && count > 0 {
 		n.TwoSidedRMS = math.Sqrt(c.singles.twoSidedDD / float64(count))
 	}
@@ -126,8 +126,8 @@ func (c *Collector) setOthers(n *Noise, rows *summary) {
 	}
 }
 
-// explained returns the part of sum dd that a scale explains.
-func explained(dr, rr float64) float64 {
+// explainedPart returns the part of sum dd that a scale explains.
+func explainedPart(dr, rr float64) float64 {
 	if rr == 0 {
 		return 0
 	}
@@ -159,7 +159,7 @@ func (c *Collector) sumOctaves() (s octaveSums) {
 		}
 	}
 	positive, negative := c.octaves[0], c.octaves[1]
-	c.joined = mergedOctaves(c.joined, positive, negative)
+	c.joined = mergeOctaves(c.joined, positive, negative)
 	for _, o := range c.joined {
 		if o.exponent > 0 {
 			if o.exponent-1023 < t.MinExp {
@@ -189,7 +189,7 @@ func (c *Collector) errorAfterLinearMap(n *Noise, rows, channels *summary) float
 		if n.RMS == 0 {
 			return 0
 		}
-		return kernel.Beyond
+		return kernel.MaxQuotient
 	}
 	view := max(n.RMS/spreadOf(n.RefStd, n.RefRMS), rows.medianView, channels.medianView)
 	if c.stepRR > 0 {

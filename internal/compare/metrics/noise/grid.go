@@ -101,7 +101,7 @@ func (c coarsening) rounding(x float64) float64 {
 // HeldType returns the coarser type whose numbers a float32 array holds, judged by the bits of its elements. ok is false
 // if more than 1 % of the elements need float32, or there are fewer than 64 different values.
 func (n *Noise) HeldType() (d tensor.DType, ok bool) {
-	if n.Grid == nil || n.Grid.Distinct < manyValues {
+	if n.Grid == nil || n.Grid.Distinct < maxDistinct {
 		return tensor.Undefined, false
 	}
 	for _, d := range Coarser {
@@ -125,7 +125,7 @@ func (n *Noise) IsOf(d tensor.DType) (ok bool, off float64) {
 // MayHold reports whether a float32 array may hold numbers of a type: all of its elements fit the type, but there are
 // too few different values to be sure.
 func (n *Noise) MayHold(d tensor.DType) bool {
-	return n.Grid != nil && n.Grid.Distinct < manyValues && n.Grid.countOffGrid(d) == 0
+	return n.Grid != nil && n.Grid.Distinct < maxDistinct && n.Grid.countOffGrid(d) == 0
 }
 
 // WithType returns the noise of a float32 array that holds numbers of type d: storing the reference in this type makes
@@ -151,7 +151,7 @@ func (n *Noise) WithType(d tensor.DType) *Noise {
 		as.Lone, as.RowsOff, as.OtherRowsRMS = g.LoneFloat16, g.RowsOffFloat16, g.OtherRowsRMSFloat16
 		as.Subnormal = float64(g.Subnormal) / float64(max(n.Count, 1))
 	}
-	if n.Grid.Distinct < manyValues || n.Bits > t.Mantissa {
+	if n.Grid.Distinct < maxDistinct || n.Bits > t.Mantissa {
 		as.Bits = t.Mantissa
 	}
 	return &as

@@ -110,7 +110,7 @@ func collectGrid(req *Request, n, r []float64, each int) *NumberGrid {
 	}
 	grid := total.grid
 	grid.Distinct = total.distinct.count
-	grid.LoneBFloat16, grid.LoneFloat16 = total.soleReference(1), total.soleReference(2)
+	grid.LoneBFloat16, grid.LoneFloat16 = total.countLone(1), total.countLone(2)
 	return &grid
 }
 

@@ -63,20 +63,20 @@ func (c *Collector) summarize(b *bins, limit int, rows, ones bool) summary {
 	if c.request.Type.Integer {
 		epsilon = 0
 	}
-	c.views = resized(c.views, b.bins)
+	c.views = resize(c.views, b.bins)
 	var held []coarsening
 	if c.isFloat32() {
 		held = coarsenings()
 	}
 	if rows {
-		c.means, c.stds = resized(c.means, b.bins), resized(c.stds, b.bins)
+		c.means, c.stds = resize(c.means, b.bins), resize(c.stds, b.bins)
 	}
 	var lanes kernel.Quad
 	var f kernel.Fold
 	var t kernel.Totals
 	var dr float64 // sum of dr over the groups in f
 	for bin := 0; bin < b.bins; bin += 4 {
-		q := b.four(bin, &lanes)
+		q := b.quadOf(bin, &lanes)
 		g := &c.numbers
 		g.Set(q, epsilon)
 		s.rr += q.Squares()
@@ -132,8 +132,8 @@ func (b *bins) rowsSumToOne(bin int, q *kernel.Quad, g *kernel.Numbers, row int6
 	return true
 }
 
-// resized returns a slice of length count with arbitrary values.
-func resized(s []float64, count int) []float64 {
+// resize returns a slice of length count with arbitrary values.
+func resize(s []float64, count int) []float64 {
 	if cap(s) < count {
 		return make([]float64, count)
 	}

@@ -44,11 +44,11 @@ func newGrouping(total, stride, count int64) grouping {
 	return g
 }
 
-// rowsOf returns the grouping by all axes except the last: rows. If there are many short rows, as in pictures, a
+// rowGrouping returns the grouping by all axes except the last: rows. If there are many short rows, as in pictures, a
 // plane of the last two axes is a row instead: a few elements are not significant, and a row costs as much as a dozen
 // elements. Rows of medium length belong to pictures only if the plane is square; otherwise an operator may normalise
 // them.
-func rowsOf(shape tensor.Shape) grouping {
+func rowGrouping(shape tensor.Shape) grouping {
 	const few, square, many = 32, 64, 4096
 	total, length := shape.Elements(), lastAxis(shape)
 	if k := len(shape); k >= 4 && total > many*length && (length < few || length < square && shape[k-2] == length) {
@@ -65,9 +65,9 @@ func lastAxis(shape tensor.Shape) int64 {
 	return shape[len(shape)-1]
 }
 
-// channelsOf returns the grouping by axis 1 for four and more axes, else by the last
+// channelGrouping returns the grouping by axis 1 for four and more axes, else by the last
 // axis.
-func channelsOf(shape tensor.Shape) grouping {
+func channelGrouping(shape tensor.Shape) grouping {
 	total := shape.Elements()
 	switch {
 	case len(shape) == 0:

@@ -9,7 +9,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestLeaveOut compares LeaveOut with a slow computation if a bin is a row; if a bin has several
+// TestLeaveOut compares ExcludeWorstRows with a slow computation if a bin is a row; if a bin has several
 // rows, it compares with the rows that are not off.
 func TestLeaveOut(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 9))
@@ -50,7 +50,7 @@ func TestLeaveOut(t *testing.T) {
 				sum, most = sum+squares[row], max(most, largest[row])
 			}
 			want := math.Sqrt(sum / float64(max((rows-out)*width, 1)))
-			left := got.LeaveOut(int64(k))
+			left := got.ExcludeWorstRows(int64(k))
 			if left != int64(out*width) || math.Abs(got.RMS-want) > 1e-6*want || rows <= MaxGroups && math.Abs(got.Max-most) > 1e-6*most {
 				t.Errorf("%d of %d rows: %d elements left out, rms %g, max %g of the rest; want %d, %g, %g", k, rows, left, got.RMS, got.Max, out*width, want, most)
 			}

@@ -11,7 +11,7 @@ func median(values []float64) float64 {
 	const few = 128
 	odd, k := len(values)%2 == 1, (len(values)-1)/2
 	for len(values) > few {
-		low, high := bracket(values, k)
+		low, high := bracketRank(values, k)
 		below, inside := partition(values, low, high)
 		if below > k || k+1 >= below+inside || inside == len(values) && low < high {
 			break // the sample was not representative
@@ -28,9 +28,9 @@ func median(values []float64) float64 {
 	return (values[k] + values[k+1]) / 2
 }
 
-// bracket returns the bits of two values between which the value of rank k most likely lies,
+// bracketRank returns the bits of two values between which the value of rank k most likely lies,
 // from a sample at pseudo-random places. Non-negative values order like their bits.
-func bracket(values []float64, k int) (low, high uint64) {
+func bracketRank(values []float64, k int) (low, high uint64) {
 	const small, large, factor = 64, 256, 0x9e3779b9
 	sample := make([]float64, large)
 	if len(values) < 16*large {

@@ -9,8 +9,8 @@ import (
 // Merge adds the next segment. The caller must not use next afterwards; only Merge and
 // Finish may be called on c.
 func (c *Collector) Merge(next *Collector) {
-	c.close()
-	next.close()
+	c.flushTables()
+	next.flushTables()
 	if next.end == next.start {
 		return
 	}
@@ -30,7 +30,7 @@ func (c *Collector) Merge(next *Collector) {
 	c.rows.merge(&next.rows)
 	c.channels.merge(&next.channels)
 	for sign := range c.octaves {
-		c.octaves[sign], c.joined = mergedOctaves(c.joined, c.octaves[sign], next.octaves[sign]), c.octaves[sign]
+		c.octaves[sign], c.joined = mergeOctaves(c.joined, c.octaves[sign], next.octaves[sign]), c.octaves[sign]
 	}
 	c.bits |= next.bits
 	c.minNPU, c.maxNPU = min(c.minNPU, next.minNPU), max(c.maxNPU, next.maxNPU)
@@ -41,8 +41,8 @@ func (c *Collector) Merge(next *Collector) {
 	c.distinct.merge(&next.distinct)
 	c.grid.merge(&next.grid)
 	c.singles.merge(&next.singles)
-	if c.aparts != nil && next.aparts != nil {
-		c.aparts.merge(next.aparts)
+	if c.inputDifferences != nil && next.inputDifferences != nil {
+		c.inputDifferences.merge(next.inputDifferences)
 	}
 	c.mergeProbe(next)
 	if c.excludedD == nil {
@@ -52,8 +52,8 @@ func (c *Collector) Merge(next *Collector) {
 	}
 }
 
-// mergedOctaves merges two lists, both in rising order of exponents, in the memory of merged.
-func mergedOctaves(merged, a, b []octave) []octave {
+// mergeOctaves merges two lists, both in rising order of exponents, in the memory of merged.
+func mergeOctaves(merged, a, b []octave) []octave {
 	merged = slices.Grow(merged[:0], len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
 		switch {
@@ -70,15 +70,15 @@ func mergedOctaves(merged, a, b []octave) []octave {
 	return append(append(merged, a...), b...)
 }
 
-// close adds the contents of the tables to the sums of the segment.
-func (c *Collector) close() {
-	if c.rows.columns() {
+// flushTables adds the contents of the tables to the sums of the segment.
+func (c *Collector) flushTables() {
+	if c.rows.hasColumns() {
 		c.rows.closeColumns(c.start, c.end, c.floor)
 	}
-	if c.channels.columns() {
+	if c.channels.hasColumns() {
 		c.channels.closeColumns(c.start, c.end, c.floor)
 	}
-	c.table.Take(func(exponent int, positive, negative kernel.Octave) {
+	c.table.Drain(func(exponent int, positive, negative kernel.Octave) {
 		for sign, o := range [2]kernel.Octave{positive, negative} {
 			if o.Count > 0 {
 				c.octaves[sign] = append(c.octaves[sign], octave{exponent, o})

@@ -140,13 +140,13 @@ type Groups struct {
 	Scale Column `json:"scale"`
 }
 
-// None returns groups of the same shape without numbers.
-func (g *Groups) None() Groups { return Groups{Count: g.Count, Size: g.Size, Fold: g.Fold} }
+// WithoutNumbers returns groups of the same shape without numbers.
+func (g *Groups) WithoutNumbers() Groups { return Groups{Count: g.Count, Size: g.Size, Fold: g.Fold} }
 
-// LeaveOut removes the worst rows (bins, if rows share bins) from the differences and returns
+// ExcludeWorstRows removes the worst rows (bins, if rows share bins) from the differences and returns
 // the number of removed elements. It also drops the numbers of all groups, which are no
 // longer known.
-func (n *Noise) LeaveOut(rows int64) (leftOut int64) {
+func (n *Noise) ExcludeWorstRows(rows int64) (leftOut int64) {
 	g := &n.Rows
 	if g.Fold > 1 && n.RowsOff > 0 && n.RowsOff <= rows {
 		leftOut, n.RMS, n.Max = n.RowsOff*g.Size, n.OtherRowsRMS, min(n.Max, 6*n.OtherRowsRMS)
@@ -169,7 +169,7 @@ func (n *Noise) LeaveOut(rows int64) (leftOut int64) {
 		}
 		n.RMS = math.Sqrt(squares / float64(max(n.Elements-leftOut, 1)))
 	}
-	n.Rows, n.Channels, n.Mean, n.Scale, n.Lone = g.None(), n.Channels.None(), 0, 0, 0
+	n.Rows, n.Channels, n.Mean, n.Scale, n.Lone = g.WithoutNumbers(), n.Channels.WithoutNumbers(), 0, 0, 0
 	return leftOut
 }
 
@@ -243,7 +243,7 @@ func (g *NumberGrid) check(elements, rows int64) error {
 	if g == nil {
 		return nil
 	}
-	if err := cmp.Or(checkCounts(manyValues, "different values", int64(g.Distinct)),
+	if err := cmp.Or(checkCounts(maxDistinct, "different values", int64(g.Distinct)),
 		checkCounts(elements, "elements", g.OffFloat16, g.OffBFloat16, g.Subnormal, g.Saturated, g.LoneFloat16, g.LoneBFloat16),
 		checkCounts(rows, "rows", g.RowsOffFloat16, g.RowsOffBFloat16)); err != nil {
 		return lang.Errorf("grid: %w", err)

@@ -14,8 +14,8 @@ type Probe struct {
 	RowStd  []float64 `json:"row_std,omitempty"`
 }
 
-// probed is the maximum number of elements of a probe.
-const probed = 64
+// maxProbe is the maximum number of elements of a probe.
+const maxProbe = 64
 
 // gridPlaces has the maximum number of grid places on each axis, for tensors of up to four
 // axes. If there are more axes, the first ones are joined.
@@ -28,7 +28,7 @@ const maxAxes = len(gridPlaces) - 1
 // axes of the grid.
 func Grid(shape tensor.Shape) (grid [maxAxes]int64, axes int) {
 	if len(shape) > maxAxes {
-		shape = fewAxes(shape)
+		shape = joinLeadingAxes(shape)
 	}
 	for i, length := range shape {
 		grid[i] = min(length, gridPlaces[len(shape)][i])
@@ -36,8 +36,8 @@ func Grid(shape tensor.Shape) (grid [maxAxes]int64, axes int) {
 	return grid, len(shape)
 }
 
-// fewAxes returns a shape with the first axes joined if there are more than four.
-func fewAxes(shape tensor.Shape) tensor.Shape {
+// joinLeadingAxes returns a shape with the first axes joined if there are more than four.
+func joinLeadingAxes(shape tensor.Shape) tensor.Shape {
 	if len(shape) <= maxAxes {
 		return shape
 	}
@@ -51,7 +51,7 @@ func appendPlaces(offsets []int64, shape tensor.Shape) []int64 {
 		return offsets
 	}
 	offsets = append(offsets, 0)
-	shape = fewAxes(shape)
+	shape = joinLeadingAxes(shape)
 	grid, axes := Grid(shape)
 	for i, picks := range grid[:axes] {
 		length, before := shape[i], len(offsets)

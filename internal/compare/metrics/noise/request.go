@@ -42,5 +42,5 @@ func (r *Request) Check() error {
 	return r.Type.check()
 }
 
-// masked reports whether a reference is a mask.
-func (r *Request) masked(x float64) bool { return x <= r.Mask && r.Mask >= -math.MaxFloat64 }
+// isMasked reports whether a reference is a mask.
+func (r *Request) isMasked(x float64) bool { return x <= r.Mask && r.Mask >= -math.MaxFloat64 }

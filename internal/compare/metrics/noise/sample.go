@@ -37,7 +37,7 @@ func (s Strata) HasBlock(offset int64) bool {
 		return false
 	}
 	stratum := block * strataCount / s.blocks
-	if s.first(stratum+1) <= block { // the borders of strata are rounded down
+	if s.firstBlock(stratum+1) <= block { // the borders of strata are rounded down
 		stratum++
 	}
 	return block == s.sampledBlock(stratum)
@@ -63,28 +63,28 @@ func (s Strata) Runs(total int64, maxLen int) iter.Seq2[int64, int] {
 	}
 }
 
-// first returns the first block of a stratum.
-func (s Strata) first(stratum int64) int64 {
+// firstBlock returns the first block of a stratum.
+func (s Strata) firstBlock(stratum int64) int64 {
 	return s.blocks * stratum / strataCount
 }
 
 // sampledBlock returns the sampled block of a stratum.
 func (s Strata) sampledBlock(stratum int64) int64 {
-	first := s.first(stratum)
+	first := s.firstBlock(stratum)
 	x := uint64(s.blocks)*0x9e3779b97f4a7c15 + uint64(stratum)
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return first + int64((x^x>>31)%uint64(s.first(stratum+1)-first))
+	return first + int64((x^x>>31)%uint64(s.firstBlock(stratum+1)-first))
 }
 
-// sampled has the sums over the sample except octaves and steps.
-type sampled struct {
+// sampleSums has the sums over the sample except octaves and steps.
+type sampleSums struct {
 	excluded, tiny int64   // pairs that do not count; nonzero references below smallestNormal, which are in octave 0
 	dr, positiveDR float64 // sum of d*r, over all pairs and over r > 0
 }
 
 // merge adds the sums of another segment.
-func (s *sampled) merge(next sampled) {
+func (s *sampleSums) merge(next sampleSums) {
 	s.excluded += next.excluded
 	s.tiny += next.tiny
 	s.dr += next.dr

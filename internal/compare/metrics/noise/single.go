@@ -6,8 +6,8 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// manyUnits: a lone pair differs by more than this number of units in the last place.
-const manyUnits = 32
+// minLoneUnits: a lone pair differs by more than this number of units in the last place.
+const minLoneUnits = 32
 
 // singles has the counts of single pairs: flips, one-sided pairs, differing integers, lone pairs.
 type singles struct {
@@ -18,15 +18,15 @@ type singles struct {
 	lone            [3]outlierCounter // for the type of the request, then for the types of Coarser
 }
 
-// outlierCounter counts the pairs that differ by more than manyUnits of a type.
+// outlierCounter counts the pairs that differ by more than minLoneUnits of a type.
 type outlierCounter struct {
-	units   units
-	many    int64
-	crowded bool // another pair differs by more than one unit
+	units     units
+	count     int64
+	isCrowded bool // another pair differs by more than one unit
 }
 
-// units are the units in the last place of the numbers of a type: epsilon times the power of two of a number, at
-// least the unit of the numbers below the normal ones.
+// units computes the units in the last place of a type: epsilon times the power of two of a number, and least for
+// subnormal numbers.
 type units struct{ epsilon, least float64 }
 
 func unitsOf(t Type) units {
@@ -47,7 +47,7 @@ func newSingles(t Type, gridded bool) (s singles) {
 	s.lone[0].units = unitsOf(t)
 	for k, d := range Coarser {
 		of, _ := TypeOf(d)
-		s.lone[k+1] = outlierCounter{units: unitsOf(of), crowded: !gridded}
+		s.lone[k+1] = outlierCounter{units: unitsOf(of), isCrowded: !gridded}
 	}
 	return s
 }
@@ -62,8 +62,8 @@ func (s *singles) merge(next *singles) {
 	}
 	s.differing += next.differing
 	for k := range s.lone {
-		s.lone[k].many += next.lone[k].many
-		s.lone[k].crowded = s.lone[k].crowded || next.lone[k].crowded
+		s.lone[k].count += next.lone[k].count
+		s.lone[k].isCrowded = s.lone[k].isCrowded || next.lone[k].isCrowded
 	}
 }
 
@@ -73,11 +73,11 @@ func (c *Collector) isOtherType(k int) bool {
 	return k > 0 && 100*c.grid.countOffGrid(Coarser[k-1]) > c.total
 }
 
-// soleReference returns the number of lone pairs by the type of s.lone[k]; 0 if the tensor is crowded or does not have this
+// countLone returns the number of lone pairs by the type of s.lone[k]; 0 if the tensor is crowded or does not have this
 // type.
-func (c *Collector) soleReference(k int) int64 {
-	if l := &c.singles.lone[k]; !l.crowded && !c.isOtherType(k) {
-		return l.many
+func (c *Collector) countLone(k int) int64 {
+	if l := &c.singles.lone[k]; !l.isCrowded && !c.isOtherType(k) {
+		return l.count
 	}
 	return 0
 }
@@ -91,7 +91,7 @@ func (c *Collector) addSingles(n, r []float64, least, maxD, ratio, dd float64) {
 		s.addSigns(n, r, least == 0)
 	}
 	if s.oneSided > before {
-		dd = twoSided(n, r)
+		dd = twoSidedSquares(n, r)
 	}
 	s.twoSidedDD += dd
 	if c.request.Type.Integer {
@@ -99,7 +99,7 @@ func (c *Collector) addSingles(n, r []float64, least, maxD, ratio, dd float64) {
 	}
 	for k := range s.lone {
 		l := &s.lone[k]
-		if l.crowded = l.crowded || c.isOtherType(k); !l.crowded && ratio > l.units.epsilon/2 && maxD > l.units.unitOf(least) {
+		if l.isCrowded = l.isCrowded || c.isOtherType(k); !l.isCrowded && ratio > l.units.epsilon/2 && maxD > l.units.unitOf(least) {
 			l.add(n, r, &c.request)
 		}
 	}
@@ -133,19 +133,19 @@ func (s *singles) countSigns(n, r []float64) {
 		if y := n[i]; (y > 0) != (x > 0) {
 			s.flips++
 		}
-		if oneSided(n[i], x) {
+		if isOneSided(n[i], x) {
 			s.oneSided++
 		}
 	}
 }
 
-// oneSided reports whether exactly one side is 0.
-func oneSided(n, r float64) bool { return (n == 0) != (r == 0) }
+// isOneSided reports whether exactly one side is 0.
+func isOneSided(n, r float64) bool { return (n == 0) != (r == 0) }
 
-// twoSided returns the sum of the squares of d of the pairs that are not one-sided.
-func twoSided(n, r []float64) (dd float64) {
+// twoSidedSquares returns the sum of the squares of d of the pairs that are not one-sided.
+func twoSidedSquares(n, r []float64) (dd float64) {
 	for i, x := range r {
-		if y := n[i]; !oneSided(y, x) {
+		if y := n[i]; !isOneSided(y, x) {
 			y -= x
 			dd += float64(y * y)
 		}
@@ -178,10 +178,10 @@ func (l *outlierCounter) add(n, r []float64, req *Request) {
 		if d <= math.Abs(x)*half || d <= l.units.unitOf(x) {
 			continue
 		}
-		if d <= manyUnits*l.units.unitOf(x) || d <= req.Atol+float64(req.Rtol*math.Abs(x)) {
-			l.crowded = true
+		if d <= minLoneUnits*l.units.unitOf(x) || d <= req.Atol+float64(req.Rtol*math.Abs(x)) {
+			l.isCrowded = true
 			return
 		}
-		l.many++
+		l.count++
 	}
 }

@@ -31,8 +31,8 @@ const (
 // CheckModes lists the modes.
 func CheckModes() []CheckMode { return []CheckMode{CheckSuspects, CheckAll, CheckNone} }
 
-// SelfOptions are the options for recomputed operators.
-type SelfOptions struct {
+// RecomputeOptions are the options for recomputed operators.
+type RecomputeOptions struct {
 	// Check says which operators of the NPU are recomputed from their own inputs, empty for none.
 	Check CheckMode
 }
@@ -67,20 +67,20 @@ func (o *Options) recomputeOperators(ctx context.Context, p *plan.Plan, npu bool
 	return check.RecomputeOperators(ctx, run, opt, p.Sharding.InSameShard())
 }
 
-// mostSuspects limits, each by itself, the recomputed operators at which an error may begin and the recomputed operators
+// maxSuspects limits, each by itself, the recomputed operators at which an error may begin and the recomputed operators
 // that other operators damaged. With CheckAll there is no limit.
-const mostSuspects = 64
+const maxSuspects = 64
 
-// ComputeAgain recomputes operators of a report, sets Self of their rows and judges the rounds again. A new origin
+// Recompute recomputes operators of a report, sets Self of their rows and judges the rounds again. A new origin
 // may make other operators suspects, which are recomputed next. If ctx ends, the report counts as interrupted.
-func ComputeAgain(ctx context.Context, p *plan.Plan, o *Options, rep *record.Report) error {
+func Recompute(ctx context.Context, p *plan.Plan, o *Options, rep *record.Report) error {
 	if rep.Interrupted || o.Standard.Name != "" {
 		return nil
 	}
-	r := &recomputation{Plan: p, opt: o, rep: rep, steps: p.ShardedSteps(), results: make(map[record.OutputAt]*record.RecomputedOutput), npuComputed: make(map[string]bool), refComputed: make(map[string]bool), remaining: [...]int{mostSuspects, mostSuspects}}
+	r := &recomputation{Plan: p, opt: o, rep: rep, steps: p.ShardedSteps(), results: make(map[record.OutputAt]*record.RecomputedOutput), npuComputed: make(map[string]bool), refComputed: make(map[string]bool), remaining: [...]int{maxSuspects, maxSuspects}}
 	switch {
 	case o.Check == CheckAll:
-		if _, err := r.compute(ctx, nil, nil); err != nil {
+		if _, err := r.recompute(ctx, nil, nil); err != nil {
 			return err
 		}
 	case o.Check != CheckSuspects || o.Judge.Verdict.Mode != limits.ByEvidence:
@@ -88,12 +88,12 @@ func ComputeAgain(ctx context.Context, p *plan.Plan, o *Options, rep *record.Rep
 	}
 	for more := true; more; {
 		if o.Check == CheckSuspects {
-			if err := r.computeSuspects(ctx); err != nil {
+			if err := r.recomputeSuspects(ctx); err != nil {
 				return err
 			}
 		}
 		var err error
-		if more, err = r.computeReference(ctx); err != nil {
+		if more, err = r.recomputeReference(ctx); err != nil {
 			return err
 		}
 	}
@@ -113,8 +113,8 @@ type recomputation struct {
 	remaining                [2]int
 }
 
-// computeSuspects recomputes suspects until none are left.
-func (a *recomputation) computeSuspects(ctx context.Context) error {
+// recomputeSuspects recomputes suspects until none are left.
+func (a *recomputation) recomputeSuspects(ctx context.Context) error {
 	for more := true; more; {
 		lists, suspects := a.suspectedOperators()
 		first := len(a.npuComputed) == 0
@@ -136,7 +136,7 @@ func (a *recomputation) computeSuspects(ctx context.Context) error {
 			a.npuComputed[name] = true
 		}
 		var err error
-		if more, err = a.compute(ctx, names, suspects); err != nil {
+		if more, err = a.recompute(ctx, names, suspects); err != nil {
 			return err
 		}
 		more = more || len(names) > 0
@@ -144,12 +144,12 @@ func (a *recomputation) computeSuspects(ctx context.Context) error {
 	return nil
 }
 
-// compute recomputes the named operators, or all operators without names, and judges the rounds again with the results for the
-// suspects; nil stands for all operators. more reports whether rows got new results. Without dumped inputs
-// nothing can be recomputed.
-func (a *recomputation) compute(ctx context.Context, names []string, suspects map[suspectedOperator]bool) (more bool, err error) {
+// recompute recomputes the named operators, or all operators without names, and judges the rounds again with the
+// results for the suspects; nil stands for all operators. more reports whether rows got new results. Without dumped
+// inputs nothing can be recomputed.
+func (a *recomputation) recompute(ctx context.Context, names []string, suspects map[suspectedOperator]bool) (more bool, err error) {
 	rep, o := a.rep, a.opt
-	if !a.MayCompute {
+	if !a.MayRecompute {
 		return false, nil
 	}
 	var unread []lang.Sentence
@@ -193,9 +193,9 @@ func suspectOf(row *record.Row, steps map[string]*plan.ShardedStep) suspectedOpe
 	return suspectedOperator{round: row.Round, name: row.NPUName()}
 }
 
-// suspectedOperators returns the operators with a suspected output, and the names to recompute next, in the order of the data
-// flow: of the operators at which an error may begin, and of the operators that they damaged, because a second error
-// may hide there. Both are recomputed together: an operator is also judged by its peers.
+// suspectedOperators returns the operators with a suspected output, and the names to recompute next, in the order of
+// the data flow: of the operators at which an error may begin, and of the operators that they damaged, because a
+// second error may hide there. Both are recomputed together: an operator is also judged by its peers.
 func (a *recomputation) suspectedOperators() (names [2][]string, suspects map[suspectedOperator]bool) {
 	suspects = make(map[suspectedOperator]bool)
 	named := map[string]bool{}
@@ -217,8 +217,8 @@ func (a *recomputation) suspectedOperators() (names [2][]string, suspects map[su
 }
 
 const (
-	// mostDoubtful is the largest number of operators of a round that are recomputed without being suspected.
-	mostDoubtful = 1024
+	// maxUndecided is the largest number of operators of a round that are recomputed without being suspected.
+	maxUndecided = 1024
 	// fullScore is the score from which on an operator uses all of its expected error. Sums in too few bits, another
 	// epsilon, and 1 in 100 healthy operators reach it.
 	fullScore = 1.1
@@ -239,7 +239,7 @@ func addUndecided(rep *record.Report, steps map[string]*plan.ShardedStep, names 
 	for _, isUndecided := range []func(*record.Row) bool{isAtBound, isInsensitive, aboveClass(rep)} {
 		for _, row := range rep.All() {
 			s := suspectOf(row, steps)
-			if row.Evidence == nil || row.Kind != string(tensor.Output) || row.NPUPath == "" || suspects[s] || counts[row.Round] == mostDoubtful || !isUndecided(row) {
+			if row.Evidence == nil || row.Kind != string(tensor.Output) || row.NPUPath == "" || suspects[s] || counts[row.Round] == maxUndecided || !isUndecided(row) {
 				continue
 			}
 			suspects[s] = true
