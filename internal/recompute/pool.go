@@ -221,6 +221,18 @@ func adaptive(c *call) *Array {
 	return c.reduceWindows(&windows{x, kernel, 0, under}, sumPatches, nil).div(counts).reshape(c.shapes[0]...)
 }
 
+// adaptiveLargest returns the largest element of windows that divide an image as evenly as possible, and its place.
+func adaptiveLargest(c *call) []*Array {
+	x := c.input(0)
+	if c.err != nil {
+		return []*Array{x}
+	}
+	in, out := x.shape[2:], c.shapes[0][2:]
+	begin, end := adaptiveWindows(in, out)
+	kernel, under := adaptiveKernel(out, begin, end)
+	return c.largestInWindows(&windows{x, kernel, math.Inf(-1), under})
+}
+
 // usualKernels are the sizes of windows that are tried, the likely ones first.
 var usualKernels = []int64{2, 3, 1, 4, 5, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16}
 

@@ -32,9 +32,10 @@ var elementwiseOperators = []formula{
 	unary("HardSwish HSwish hardswish nn.Hardswish", Plain, smooth(1.5), hardSwish),
 	unary("FastGelu QuickGelu npu_fast_gelu fast_gelu", Tabled, smooth(1.13), fastGelu),
 	unary("FastGeluV2", Plain, smooth(1.13), fastGeluV2),
+	unary("SignBit signbit", Integral, nil, indicator(math.Signbit)),
 	unary("Sign sign sgn", Integral, nil, func(x *Array) *Array { return x.mapSteps(sign) }).idempotent(),
 	unary("LogicalNot logical_not", Integral, nil, func(x *Array) *Array { return x.mapSteps(func(v float64) float64 { return flag(v == 0) }) }),
-	rounding("Floor floor", math.Floor), rounding("Ceil ceil", math.Ceil), rounding("Rint Round round", math.RoundToEven), rounding("Trunc trunc fix", math.Trunc),
+	rounding("Floor floor", math.Floor), rounding("Ceil ceil", math.Ceil), rounding("Rint Round round", math.RoundToEven).withNames("round", "decimals:-==0"), rounding("Trunc trunc fix", math.Trunc),
 
 	withNumber("Muls", Plain, multiplication, (*Array).times, realNumber("value", 1)).withNames("deg2rad", ":value=0.017453292519943295").withNames("rad2deg", ":value=57.29577951308232").
 		withNames("mul multiply __mul__ __rmul__ __imul__", ""), // a factor that was not dumped
@@ -71,8 +72,18 @@ var elementwiseOperators = []formula{
 	}), attrs: []attribute{realNumber("power", 1, 2, .5, 3, -1, -.5), constant("scale", 1), constant("shift", 0)}, forms: []nameGroup{newNameGroup("Power", ""), newNameGroup("pow __pow__ __ipow__", "")}},
 	{name: "ClipByValue", class: Exact, inputs: "x low high", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.input(0).max(c.input(1)).min(c.input(2)) }), repeats: true,
 		forms: []nameGroup{newNameGroup("ClipByValue ClipByValueD", ""), newNameGroup("hardtanh", "min_val:low=-1 max_val:high=1"), newNameGroup("clamp clip", "min:low=-inf max:high=inf")}},
-	{name: "Cast", class: Converted, inputs: "x", cut: elementwise, compute: oneOutput(convert), attrs: []attribute{texts("mode", "rint trunc floor ceil round")}, forms: []nameGroup{newNameGroup("Cast", ""), newNameGroup("to type type_as half float double bfloat16 int long bool byte char short npu_dtype_cast", "dtype*:- :mode=trunc"), newNameGroup("ms.cast", "dtype:- :mode=trunc")}},
+	{name: "HardtanhModule", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
+		return c.input(0).atLeast(c.num("min_val")).atMost(c.num("max_val"))
+	}), attrs: []attribute{realNumber("min_val", -1, 0), realNumber("max_val", 1, 6)}, repeats: true, forms: []nameGroup{newNameGroup("nn.Hardtanh", "")}},
+	{name: "Cast", class: Converted, inputs: "x", cut: elementwise, compute: oneOutput(convert), attrs: []attribute{texts("mode", "rint trunc floor ceil round")}, forms: []nameGroup{newNameGroup("Cast", ""), newNameGroup("_to_copy", ":mode=trunc"), newNameGroup("to type type_as half float double bfloat16 int long bool byte char short npu_dtype_cast", "dtype*:- :mode=trunc"), newNameGroup("ms.cast", "dtype:- :mode=trunc")}},
 
+	withNumber("RoundTo", Plain, quantises, func(x *Array, decimals float64) *Array {
+		scale := math.Pow(10, math.Abs(decimals))
+		if decimals < 0 {
+			return x.times(1 / scale).roundedToIntegers().times(scale)
+		}
+		return x.times(scale).roundedToIntegers().times(1 / scale)
+	}, onlyKnown("decimals")).withNames("round", "decimals"),
 	binary("Add AddV2", Exact, addition, (*Array).add).withNames("add __add__ __radd__ __iadd__", "other:x2 alpha:-==1"),
 	{name: "FusedMulAdd", class: Plain, inputs: "x1 x2 x3", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.input(0).mul(c.input(1)).add(c.input(2)) }), forms: []nameGroup{
 		newNameGroup("FusedMulAdd", ""), newNameGroup("FusedMulAddN", "x1 x3 x2"), // x1 times the number x3, plus x2
@@ -97,9 +108,9 @@ var elementwiseOperators = []formula{
 	comparison("NotEqual ne not_equal __ne__", func(x, y float64) bool { return x != y }),
 	comparison("LogicalAnd logical_and", func(x, y float64) bool { return x != 0 && y != 0 }),
 	comparison("LogicalOr logical_or", func(x, y float64) bool { return x != 0 || y != 0 }),
-	bitwise("BitwiseAnd bitwise_and __and__", func(x, y int64) int64 { return x & y }),
-	bitwise("BitwiseOr bitwise_or __or__", func(x, y int64) int64 { return x | y }),
-	bitwise("BitwiseXor bitwise_xor __xor__", func(x, y int64) int64 { return x ^ y }),
+	bitwise("BitwiseAnd bitwise_and __and__ __iand__ __rand__", func(x, y int64) int64 { return x & y }),
+	bitwise("BitwiseOr bitwise_or __or__ __ior__ __ror__", func(x, y int64) int64 { return x | y }),
+	bitwise("BitwiseXor bitwise_xor __xor__ __ixor__ __rxor__", func(x, y int64) int64 { return x ^ y }),
 	{name: "AddN", class: Plain, noise: lipschitz, inputs: "x*", cut: elementwise, compute: oneOutput(combineInputs((*Array).add)), forms: []nameGroup{newNameGroup("AddN AccumulateNV2", "")}},
 	{name: "Eltwise", class: Plain, inputs: "x*", cut: elementwise, compute: oneOutput(eltwise), read: readCoefficients,
 		attrs: []attribute{oneOf("mode", Number(1), Number(0), Number(2)), coefficients}, forms: []nameGroup{newNameGroup("Eltwise", "")}},
@@ -111,19 +122,19 @@ var elementwiseOperators = []formula{
 		forms: []nameGroup{newNameGroup("MaskedFill MaskedFillD", ""), newNameGroup("masked_fill", "mask! value")}},
 
 	{name: "ReluGrad", class: Exact, noise: gates, inputs: "dy x", cut: elementwise, compute: binaryFormula(func(dy, x *Array) *Array { return positive(x).selectWhere(dy, dy.m.number(0)) }),
-		forms: []nameGroup{newNameGroup("ReluGrad ReluGradV2", "")}},
-	{name: "SigmoidGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: binaryFormula(func(y, dy *Array) *Array { return dy.mul(y).mul(y.neg().plus(1)) }), forms: []nameGroup{newNameGroup("SigmoidGrad", "")}},
-	{name: "TanhGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: binaryFormula(func(y, dy *Array) *Array { return dy.mul(square(y).neg().plus(1)) }), forms: []nameGroup{newNameGroup("TanhGrad", "")}},
+		forms: []nameGroup{newNameGroup("ReluGrad ReluGradV2", ""), newNameGroup("threshold_backward", "grad_output:dy! self:x! threshold:-==0")}},
+	{name: "SigmoidGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: binaryFormula(func(y, dy *Array) *Array { return dy.mul(y).mul(y.neg().plus(1)) }), forms: []nameGroup{newNameGroup("SigmoidGrad", ""), newNameGroup("sigmoid_backward", "grad_output:dy! output:y!")}},
+	{name: "TanhGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: binaryFormula(func(y, dy *Array) *Array { return dy.mul(square(y).neg().plus(1)) }), forms: []nameGroup{newNameGroup("TanhGrad", ""), newNameGroup("tanh_backward", "grad_output:dy! output:y!")}},
 	{name: "Apply", class: Plain, inputs: "x*", writes: true, cut: uncut, compute: func(*call) []*Array { return nil }, forms: []nameGroup{
 		newNameGroup("AssignAdd AssignSub", ""), newNameGroup("ScatterUpdate ScatterNdUpdate", "", scatters)}},
 
 	noiseOnly(addition, "iadd isub"),
 	noiseOnly(&optype.Type{Noise: optype.NoiseFunction}, "quick_gelu"),
 	noiseOnly(division, "DivNoNan"),
-	noiseOnly(&optype.Type{Noise: optype.NoiseProduct}, "kron mul_scalar"),
+	noiseOnly(&optype.Type{Noise: optype.NoiseProduct}, "mul_scalar"),
 	noiseOnly(quantises, "Quantize"),
 	noiseOnly(dequantises, "Dequantize"),
-	noiseOnly(gates, "threshold_backward leaky_relu_backward"),
+	noiseOnly(gates, "leaky_relu_backward"),
 }
 
 func relu(x *Array) *Array   { return x.atLeast(0) }
@@ -229,6 +240,15 @@ var roundings = map[string]func(float64) float64{"rint": math.RoundToEven, "trun
 
 // halfAway rounds to the nearest integer, halves away from zero.
 func halfAway(x float64) float64 { return math.Trunc(x + math.Copysign(.5, x)) }
+
+// roundedToIntegers rounds to the nearest integer, halves to even. Elements near a half may become either neighbour.
+func (x *Array) roundedToIntegers() *Array {
+	return x.mapElements(loop(math.RoundToEven), func(e, _, x, ex []float64, c *bounds) {
+		for i, v := range x {
+			e[i] = flag(math.RoundToEven(v-ex[i]) != math.RoundToEven(v+ex[i]))
+		}
+	})
+}
 
 // convert converts to the type of the output.
 func convert(c *call) *Array {
