@@ -163,6 +163,9 @@ func bind(row *recompute.Call, given map[string]*argument, isModule, hasArgument
 			if a := joinArguments(given, place-1, used); a != nil {
 				given[key] = a
 			}
+			for used[strconv.Itoa(place)] {
+				place++
+			}
 		}
 		a := given[key]
 		if a == nil {

@@ -243,13 +243,17 @@ var poolGeometry = choice("ksize strides pads dilations", func(p *problem) (all 
 		return nil
 	}
 	x, out = x[2:], out[2:]
+	dilations := []int64{1}
+	if p.Formula == "MaxPool" {
+		dilations = []int64{1, 2}
+	}
 	usual := func(axis int) (own []axisGeometry) {
 		sizes := usualKernels
 		if out[axis] == 1 {
 			sizes = slices.Concat([]int64{x[axis]}, usualKernels)
 		}
 		for _, k := range sizes {
-			for _, g := range geometries(x[axis], k, out[axis], []int64{1}) {
+			for _, g := range geometries(x[axis], k, out[axis], dilations) {
 				if g.stride <= max(k, 2) && g.before <= k/2 {
 					own = append(own, g)
 				}

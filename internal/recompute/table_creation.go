@@ -35,13 +35,11 @@ var creations = []formula{
 		return all
 	}, attrs: []attribute{texts("indexing", "ij xy")}, forms: []nameGroup{newNameGroup("meshgrid", "tensors*:x indexing=ij")}},
 	wholeRow("Diag", Move, "x", func(c *call) *Array {
-		x, offset := c.input(0), int(c.num("diagonal"))
-		if c.err != nil || len(x.shape) != 2 {
-			return embedDiagonal(x, offset)
+		if offset := int(c.num("diagonal")); len(c.input(0).shape) == 2 {
+			return c.diagonal(offset)
+		} else {
+			return embedDiagonal(c.input(0), offset)
 		}
-		columns := int(x.shape[1])
-		n := max(0, min(int(x.shape[0])+min(0, offset), columns-max(0, offset)))
-		return x.gatherFrom(tensor.Shape{int64(n)}, 0, func(i int) int { return (i-min(0, offset))*columns + i + max(0, offset) })
 	}, constant("diagonal", 0)).withNames("diag", "diagonal=0"),
 	wholeRow("DiagEmbed", Move, "x", func(c *call) *Array { return embedDiagonal(c.input(0), int(c.num("diagonal"))) }, constant("diagonal", 0)).
 		withNames("diag_embed", "offset:diagonal=0 dim1:-==-2 dim2:-==-1"),
@@ -67,6 +65,17 @@ func trianglePlaces(name string, belongs func(row, column, diagonal int) bool) f
 		}
 		return c.exact(tensor.Shape{2, int64(len(all[0]))}, slices.Concat(all[:]...))
 	}, constant("diagonal", 0))
+}
+
+// diagonal returns a diagonal of a matrix, which is the first input.
+func (c *call) diagonal(offset int) *Array {
+	x := c.input(0)
+	if c.err != nil || len(x.shape) != 2 {
+		return c.fail("a diagonal of shape %s", x.shape)
+	}
+	columns := int(x.shape[1])
+	n := max(0, min(int(x.shape[0])+min(0, offset), columns-max(0, offset)))
+	return x.gatherFrom(tensor.Shape{int64(n)}, 0, func(i int) int { return (i-min(0, offset))*columns + i + max(0, offset) })
 }
 
 // embedDiagonal returns matrices with the last axis of x on a diagonal, and zeros elsewhere.

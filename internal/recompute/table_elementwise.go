@@ -38,7 +38,7 @@ var elementwiseOperators = []formula{
 	rounding("Floor floor", math.Floor), rounding("Ceil ceil", math.Ceil), rounding("Rint Round round", math.RoundToEven).withNames("round", "decimals:-==0"), rounding("Trunc trunc fix", math.Trunc),
 
 	withNumber("Muls", Plain, multiplication, (*Array).times, realNumber("value", 1)).withNames("deg2rad", ":value=0.017453292519943295").withNames("rad2deg", ":value=57.29577951308232").
-		withNames("mul multiply __mul__ __rmul__ __imul__", ""), // a factor that was not dumped
+		withNames("mul multiply __mul__ __rmul__ __imul__ div divide true_divide __truediv__ __itruediv__ __div__", ""), // a factor that was not dumped
 	withNumber("Adds", Plain, lipschitz, (*Array).plus, realNumber("value", 0)).withNames("add sub __add__ __radd__ __iadd__ __sub__ __isub__", "", addition),
 	withNumber("Swish Silu", Tabled, smooth(1.1), swish, realNumber("scale", 1)).withNames("silu npu_silu nn.SiLU ms.SiLU module.SiLUActivation", ":scale=1").withNames("module.QuickGELUActivation", ":scale=1.702"),
 	{name: "Elu", class: Tabled, noise: smooth(1), inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
@@ -72,9 +72,6 @@ var elementwiseOperators = []formula{
 	}), attrs: []attribute{realNumber("power", 1, 2, .5, 3, -1, -.5), constant("scale", 1), constant("shift", 0)}, forms: []nameGroup{newNameGroup("Power", ""), newNameGroup("pow __pow__ __ipow__", "")}},
 	{name: "ClipByValue", class: Exact, inputs: "x low high", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.input(0).max(c.input(1)).min(c.input(2)) }), repeats: true,
 		forms: []nameGroup{newNameGroup("ClipByValue ClipByValueD", ""), newNameGroup("hardtanh", "min_val:low=-1 max_val:high=1"), newNameGroup("clamp clip", "min:low=-inf max:high=inf")}},
-	{name: "HardtanhModule", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
-		return c.input(0).atLeast(c.num("min_val")).atMost(c.num("max_val"))
-	}), attrs: []attribute{realNumber("min_val", -1, 0), realNumber("max_val", 1, 6)}, repeats: true, forms: []nameGroup{newNameGroup("nn.Hardtanh", "")}},
 	{name: "Cast", class: Converted, inputs: "x", cut: elementwise, compute: oneOutput(convert), attrs: []attribute{texts("mode", "rint trunc floor ceil round")}, forms: []nameGroup{newNameGroup("Cast", ""), newNameGroup("_to_copy", ":mode=trunc"), newNameGroup("to type type_as half float double bfloat16 int long bool byte char short npu_dtype_cast", "dtype*:- :mode=trunc"), newNameGroup("ms.cast", "dtype:- :mode=trunc")}},
 
 	withNumber("RoundTo", Plain, quantises, func(x *Array, decimals float64) *Array {
@@ -98,6 +95,8 @@ var elementwiseOperators = []formula{
 	binary("RealDiv Div div divide true_divide __truediv__ __itruediv__ __div__", Divided, nil, (*Array).div).withNames("__rtruediv__ __rdiv__", "input:x2 other:x1"),
 	binary("Maximum maximum", Exact, nil, (*Array).max).withNames("max", "other:x2!", extremal).withNames("clamp_min", "min:x2"),
 	binary("Minimum minimum", Exact, nil, (*Array).min).withNames("min", "other:x2!", extremal).withNames("clamp_max", "max:x2"),
+	{name: "Clip", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.input(0).atLeast(c.num("low")).atMost(c.num("high")) }),
+		attrs: []attribute{outputRange}, repeats: true, forms: []nameGroup{newNameGroup("nn.Hardtanh clamp clip clamp_min clamp_max hardtanh", "")}}, // bounds that were not dumped
 	binary("SquaredDifference", Plain, nil, func(x, y *Array) *Array { return square(x.sub(y)) }),
 	binary("Pow", Tabled, powers, (*Array).pow).withNames("pow __pow__ __ipow__ float_power", "exponent:x2").withNames("__rpow__", "input:x2 other:x1", quotients),
 	comparison("Greater gt greater __gt__", func(x, y float64) bool { return x > y }),
@@ -120,6 +119,9 @@ var elementwiseOperators = []formula{
 		forms: []nameGroup{newNameGroup("Select SelectV2", ""), newNameGroup("Tensor.where", "input:x1 condition:mask! other:x2"), newNameGroup("where", "condition:mask! input:x1 other:x2")}},
 	{name: "MaskedFill", class: Exact, noise: selects, inputs: "x mask value", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.input(1).selectWhere(c.input(2), c.input(0)) }),
 		forms: []nameGroup{newNameGroup("MaskedFill MaskedFillD", ""), newNameGroup("masked_fill", "mask! value")}},
+	{name: "MaskedFillOne", class: Exact, noise: selects, inputs: "x mask", cut: elementwise, compute: oneOutput(func(c *call) *Array {
+		return c.input(1).selectWhere(c.number(c.num("value")), c.input(0))
+	}), attrs: []attribute{valueOfMasked}, forms: []nameGroup{newNameGroup("masked_fill", "mask!")}}, // a value that was not dumped
 
 	{name: "ReluGrad", class: Exact, noise: gates, inputs: "dy x", cut: elementwise, compute: binaryFormula(func(dy, x *Array) *Array { return positive(x).selectWhere(dy, dy.m.number(0)) }),
 		forms: []nameGroup{newNameGroup("ReluGrad ReluGradV2", ""), newNameGroup("threshold_backward", "grad_output:dy! self:x! threshold:-==0")}},
@@ -136,6 +138,47 @@ var elementwiseOperators = []formula{
 	noiseOnly(dequantises, "Dequantize"),
 	noiseOnly(gates, "leaky_relu_backward"),
 }
+
+// outputRange is the range of the elements of the output: the bounds of a clip, if it clips at both.
+var outputRange = choice("low high", func(p *problem) []Attributes {
+	low, high := math.Inf(1), math.Inf(-1)
+	y, err := p.cached(p.Outputs[0]).readRun(0, p.Outputs[0].elements())
+	if err != nil {
+		return nil
+	}
+	for _, v := range y {
+		if v == v {
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	return []Attributes{{"low": {Number(low), FromValues}, "high": {Number(high), FromValues}}}
+})
+
+// valueOfMasked is the first element of the output where the mask, the second input, is set.
+var valueOfMasked = choice("value", func(p *problem) []Attributes {
+	mask, out := p.Inputs[1], p.Outputs[0].Shape
+	on, err := p.cached(mask).readRun(0, mask.elements())
+	strides := padShape(mask.Shape, len(out)).Strides()
+	if s, ok := broadcast(mask.Shape, out); err != nil || !ok || !s.Equal(out) {
+		return nil
+	}
+	for k, n := range padShape(mask.Shape, len(out)) {
+		if n == 1 {
+			strides[k] = 0
+		}
+	}
+	at := int64(-1)
+	walk(out, strides, func(i, offset int) {
+		if at < 0 && on[offset] != 0 {
+			at = int64(i)
+		}
+	})
+	y, err := p.cached(p.Outputs[0]).readRun(max(at, 0), 1)
+	if err != nil || len(y) == 0 {
+		return nil
+	}
+	return []Attributes{{"value": {Number(y[0]), FromValues}}}
+})
 
 func relu(x *Array) *Array   { return x.atLeast(0) }
 func relu6(x *Array) *Array  { return x.atLeast(0).atMost(6) }

@@ -51,7 +51,7 @@ var functions = []formula{
 	{name: "ThresholdV2D", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		x := c.input(0)
 		return x.compare(c.number(c.num("threshold")), func(x, y float64) bool { return x > y }).selectWhere(x, c.number(c.num("value")))
-	}), attrs: []attribute{realNumber("threshold", 0), realNumber("value", 0)}, forms: []nameGroup{newNameGroup("ThresholdV2D nn.Threshold", ""), newNameGroup("ThresholdV2", "x threshold! value!?"), newNameGroup("threshold", "threshold value", &optype.Type{Noise: optype.NoiseLipschitz})}},
+	}), attrs: []attribute{thresholdOfOutput}, forms: []nameGroup{newNameGroup("ThresholdV2D nn.Threshold", ""), newNameGroup("ThresholdV2", "x threshold! value!?"), newNameGroup("threshold", "threshold value", &optype.Type{Noise: optype.NoiseLipschitz})}},
 	{name: "NanToNum", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(nanToNum), attrs: []attribute{onlyKnown("nan"), onlyKnown("posinf"), onlyKnown("neginf")}, forms: []nameGroup{newNameGroup("nan_to_num", "nan=0 posinf=inf neginf=-inf")}},
 
 	binary("Atan2", Tabled, unbounded, func(y, x *Array) *Array {
@@ -109,6 +109,29 @@ var functions = []formula{
 		return start.add(w.mul(end.sub(start))).withTermRoundings(start, end)
 	}), forms: []nameGroup{newNameGroup("Lerp", "", &optype.Type{Noise: optype.NoiseLipschitz}), newNameGroup("lerp", "end! weight", &optype.Type{Noise: optype.NoiseLipschitz})}},
 }
+
+// thresholdOfOutput is the largest element that the output replaces, and the replacement.
+var thresholdOfOutput = choice("threshold value", func(p *problem) []Attributes {
+	n := p.Outputs[0].elements()
+	if n != p.Inputs[0].elements() {
+		return nil
+	}
+	x, err := p.cached(p.Inputs[0]).readRun(0, n)
+	if err != nil {
+		return nil
+	}
+	y, err := p.cached(p.Outputs[0]).readRun(0, n)
+	if err != nil {
+		return nil
+	}
+	threshold, value := math.Inf(-1), 0.0
+	for i, v := range x {
+		if y[i] != v && v > threshold {
+			threshold, value = v, y[i]
+		}
+	}
+	return []Attributes{{"threshold": {Number(threshold), FromValues}, "value": {Number(value), FromValues}}}
+})
 
 // curve returns the computation of a function f. Errors of the argument are multiplied by its derivative, slope.
 func curve(f, slope func(x float64) float64) func(x *Array) *Array {

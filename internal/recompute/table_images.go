@@ -5,7 +5,7 @@ import "dumptool/internal/optype"
 // imageOperators are the formulas of windows over images, and of quantised numbers.
 var imageOperators = []formula{
 	{name: "MaxPool", class: Reduced, noise: picks, inputs: "x", cut: planes, outputs: 2, compute: func(c *call) []*Array { return c.pool(false) }, read: readPool, attrs: []attribute{poolGeometry}, open: true, isOfImages: true,
-		forms: []nameGroup{newNameGroup("MaxPool MaxPoolV3 module.MaxPool1d module.MaxPool2d module.MaxPool3d", ""), newNameGroup("max_pool1d max_pool2d max_pool3d max_pool2d_with_indices", "kernel_size stride padding=0 dilation:-==1 ceil_mode=0 return_indices:-", picks),
+		forms: []nameGroup{newNameGroup("MaxPool MaxPoolV3 module.MaxPool1d module.MaxPool2d module.MaxPool3d", ""), newNameGroup("max_pool1d max_pool2d max_pool3d max_pool2d_with_indices", "kernel_size stride padding=0 dilation=1 ceil_mode=0 return_indices:-", picks),
 			newNameGroup("ms.max_pool2d", "x! kernel_size stride padding=0 dilation:-==1 return_indices:- ceil_mode=0", picks)}},
 	{name: "AvgPool", class: Reduced, inputs: "x", cut: planes, compute: func(c *call) []*Array { return c.pool(true) }, read: readPool,
 		attrs: []attribute{poolGeometry, flags("exclusive", true), constant("divisor", 0)}, open: true, isOfImages: true,

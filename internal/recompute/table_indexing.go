@@ -66,6 +66,16 @@ var indexings = []formula{
 		})
 	}), attrs: []attribute{anyAxes}, forms: []nameGroup{newNameGroup("ReverseV2", "x axes!", copies), newNameGroup("ReverseV2D", "x"), newNameGroup("flip", "dims*:axes", copies), newNameGroup("fliplr", ":axes=1"), newNameGroup("flipud", ":axes=0")}},
 	{name: "RepeatInterleave", class: Move, inputs: "x repeats", cut: uncut, compute: oneOutput(repeatInterleave), attrs: []attribute{onlyKnown("axis")}, forms: []nameGroup{newNameGroup("RepeatInterleave", ""), newNameGroup("repeat_interleave", "repeats dim:axis output_size:-", copies)}},
+	{name: "RepeatEach", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
+		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
+			out := p.Outputs[0].Shape
+			if n == 0 || len(out) != p.rank() || out[k]%n != 0 {
+				return false
+			}
+			v.shape, v.strides = slices.Insert(v.shape, k+1, out[k]/n), slices.Insert(v.strides, k+1, 0)
+			return true
+		})
+	}), attrs: []attribute{axisWhere(func(p *problem, k int) bool { return len(p.Outputs[0].Shape) == p.rank() })}, forms: []nameGroup{newNameGroup("repeat_interleave", "")}}, // a number of repeats that was not dumped
 	{name: "Narrow", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
 			start, ok := integer(h, "start")
@@ -117,7 +127,7 @@ var indexings = []formula{
 			v.shape, v.strides = append(v.shape, size), append(v.strides, stride)
 			return true
 		})
-	}), attrs: []attribute{onlyKnown("axis"), onlyKnown("size"), onlyKnown("step")}, forms: []nameGroup{newNameGroup("Tensor.unfold", "dimension:axis size step")}},
+	}), attrs: []attribute{unfolding}, forms: []nameGroup{newNameGroup("Tensor.unfold", "dimension:axis size step")}},
 	{name: "DepthToSpace", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return blocksView(p, h, true)
 	}), attrs: []attribute{blockSize, blockMode}, forms: []nameGroup{newNameGroup("DepthToSpace", "", copies), newNameGroup("PixelShuffle", ":mode=CRD"), newNameGroup("pixel_shuffle", "upscale_factor:block_size :mode=CRD"), newNameGroup("nn.PixelShuffle", ":mode=CRD")}},
@@ -141,7 +151,7 @@ var indexings = []formula{
 		}
 		c.in[0].shape = tensor.Shape{}
 		return c.cutAlong(upTo(len(c.out[0].shape)), alignRight)
-	}, compute: oneOutput(convert), attrs: []attribute{texts("mode", "trunc")}, forms: []nameGroup{newNameGroup("Fill", "- value"), newNameGroup("zeros", ":value=0 size*:-", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("ones", ":value=1 size*:-", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("full", "size:- fill_value:value", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("full_like", "input:- value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newNameGroup("fill", "input:- value"), newNameGroup("scalar_tensor", "s:value"), newNameGroup("new_full", "input:- size:- fill_value:value"), newNameGroup("full_like", "input:- fill_value:value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newNameGroup("new_zeros", ":value=0 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newNameGroup("new_ones", ":value=1 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
+	}, compute: oneOutput(convert), attrs: []attribute{texts("mode", "trunc")}, forms: []nameGroup{newNameGroup("Fill", "- value"), newNameGroup("zeros", ":value=0 size*:-", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("ones", ":value=1 size*:-", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("full", "size:- fill_value:value", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("full_like", "input:- value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newNameGroup("fill", "input:- value"), newNameGroup("scalar_tensor Torch.tensor as_tensor", "data:value"), newNameGroup("new_full", "input:- size:- fill_value:value"), newNameGroup("full_like", "input:- fill_value:value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newNameGroup("new_zeros", ":value=0 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newNameGroup("new_ones", ":value=1 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
 	{name: "ZerosLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: unaryFormula(func(x *Array) *Array { return x.mapSteps(func(float64) float64 { return 0 }) }), forms: []nameGroup{newNameGroup("ZerosLike", ""), newNameGroup("zeros_like", "", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newNameGroup("zero", "")}},
 	{name: "OnesLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: unaryFormula(func(x *Array) *Array { return x.mapSteps(func(float64) float64 { return 1 }) }), forms: []nameGroup{newNameGroup("OnesLike", ""), newNameGroup("ones_like", "", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
 	{name: "Copy", class: Converted, noise: unbounded, inputs: "x", cut: func(p *problem, _ Attributes) *cutRule {
@@ -164,6 +174,23 @@ var indexings = []formula{
 }
 
 func anyAxis(*problem, int) bool { return true }
+
+// unfolding lists the axes and steps of windows along an axis: the last axis of the output has their size.
+var unfolding = choice("axis size step", func(p *problem) (all []Attributes) {
+	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
+	if len(out) != len(x)+1 {
+		return nil
+	}
+	size := out[len(x)]
+	for k := len(x) - 1; k >= 0; k-- {
+		for step := int64(1); step <= max(1, x[k]-size) && len(all) < maxHypotheses; step++ {
+			if (x[k]-size)/step+1 == out[k] {
+				all = append(all, Attributes{"axis": {integers(k), FromShape}, "size": {Number(float64(size)), FromShape}, "step": {Number(float64(step)), FromValues}})
+			}
+		}
+	}
+	return all
+})
 
 // integer returns an attribute of one whole number.
 func integer(h Attributes, name string) (int64, bool) {

@@ -6,6 +6,7 @@ import (
 
 	"dumptool/internal/exact"
 	"dumptool/internal/optype"
+	"dumptool/internal/tensor"
 )
 
 // marginLosses are losses with a margin, losses of distributions, and the loss of alignments (CTC).
@@ -56,6 +57,32 @@ var marginLosses = []formula{
 		variance := c.input(2).atLeast(c.num("epsilon"))
 		return variance.log().add(square(c.input(0).sub(c.input(1))).div(variance)).times(.5)
 	}, constant("epsilon", 1e-6)).withNames("gaussian_nll_loss", "target! var:variance! full:-==0 eps:epsilon=1e-6 reduction=mean").withNames("nn.GaussianNLLLoss", "target! var:variance!"),
+	lossOf("MultiMarginLoss", "x target weight?", func(c *call) *Array {
+		x := c.input(0)
+		if c.err != nil || len(x.shape) != 2 || int64(len(c.input(1).v)) != x.shape[0] {
+			return c.fail("logits of shape %s", x.shape)
+		}
+		classes := int(x.shape[1])
+		places := c.placesIn(c.input(1), x.shape[1])
+		if c.err != nil {
+			return x
+		}
+		chosen := x.gatherFrom(tensor.Shape{x.shape[0], 1}, 0, func(i int) int { return i*classes + places[i] })
+		each := x.sub(chosen).plus(c.num("margin")).atLeast(0)
+		if c.num("p") != 1 {
+			each = square(each)
+		}
+		others := each.gatherFrom(x.shape, 0, func(i int) int {
+			if i%classes == places[i/classes] {
+				return -1
+			}
+			return i
+		})
+		if c.hasInput(2) {
+			others = others.mul(c.input(2).gatherFrom(chosen.shape, 0, func(i int) int { return places[i] }))
+		}
+		return others.sum(1).times(1 / float64(classes)).reshape(-1)
+	}, oneOf("p", Number(1), Number(2)), realNumber("margin", 1)).withNames("multi_margin_loss", "target! p=1 margin=1 weight size_average:- reduce:- reduction=mean").withNames("nn.MultiMarginLoss", "target!"),
 	lossOf("CTCLoss", "logs targets input_lengths target_lengths", alignmentLoss, constant("blank", 0), constant("zero_infinity", 0)).
 		withNames("ctc_loss", "log_probs:logs! targets! input_lengths target_lengths blank=0 reduction=mean zero_infinity=0").withNames("nn.CTCLoss", "log_probs:logs! targets! input_lengths target_lengths"),
 }

@@ -36,6 +36,21 @@ var statistics = []formula{
 	}, constant("invert", 0)).withNames("isin", "elements:x test_elements:elements assume_unique:- invert=0"),
 	wholeRow("Diff", Plain, "x before? after?", differences, axisWhere(anyAxis), constant("n", 1)).withNames("diff", "n=1 dim:axis=-1 prepend:before append:after"),
 	wholeRow("Cross", Plain, "x1 x2", crossProduct, axisWhere(func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == 3 })).withNames("Cross", "").withNames("cross linalg_cross", "other:x2! dim:axis"),
+	wholeRow("Trace", Reduced, "x", func(c *call) *Array { return c.diagonal(0).sum(0).reshape() }).withNames("trace", "", &optype.Type{Noise: optype.NoiseSums}),
+	wholeRow("UniqueConsecutive", Move, "x", func(c *call) *Array {
+		kept := slices.DeleteFunc(upTo(len(c.input(0).v)), func(i int) bool { return i > 0 && c.input(0).v[i] == c.input(0).v[i-1] })
+		return c.input(0).gatherFrom(tensor.Shape{int64(len(kept))}, 0, func(i int) int { return kept[i] })
+	}).ofValues().withNames("unique_consecutive", "return_inverse:-==0 return_counts:-==0"),
+	wholeRow("LogCumsumExp", Tabled, "x", logCumsumExp, lastAxes).withNames("logcumsumexp", "dim:axes"),
+	wholeRow("Trapezoid", Plain, "x", func(c *call) *Array {
+		x := c.input(0)
+		k, ok := axisIn(c.attrs, len(x.shape))
+		if !ok || c.err != nil || x.shape[k] < 1 {
+			return c.fail("axis %s of shape %s", c.attrs["axis"].Value, x.shape)
+		}
+		n := int(x.shape[k]) - 1
+		return x.axisRange(k, 0, n).add(x.axisRange(k, 1, n)).sum(k).times(c.num("dx") / 2)
+	}, axisWhere(anyAxis), realNumber("dx", 1)).withNames("trapezoid trapz", "dx=1 dim:axis=-1"),
 	wholeRow("Dist", Reduced, "x1 x2", func(c *call) *Array {
 		d := c.input(0).sub(c.input(1))
 		return d.norm(c.num("p"), upTo(len(d.shape))...)
@@ -54,6 +69,21 @@ func momentsRow(name string, spread func(c *call) *Array) formula {
 func (f formula) ofValues() formula {
 	f.sized = true
 	return f
+}
+
+// logCumsumExp returns for each element the logarithm of the sum of the exponentials up to it.
+func logCumsumExp(c *call) *Array {
+	x := c.input(0)
+	z := c.array(x.shape)
+	x.lines(c.ints("axes"), func(_, first int, beside []int) {
+		sum := math.Inf(-1)
+		for i, k := range beside {
+			sum = addLogs(sum, x.v[first+k])
+			off := float64(float64(i+1) * (1 + math.Abs(sum)))
+			z.set(first+k, sum, float64(c.narrow.tf*off), float64(c.wide.tf*off))
+		}
+	})
+	return z
 }
 
 func zeroForNaN(v float64) float64 {
