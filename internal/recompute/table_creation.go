@@ -16,9 +16,12 @@ var creations = []formula{
 			share.v[i] = float64(i) / math.Max(1, float64(len(share.v)-1))
 		}
 		return start.add(share.mul(end.sub(start))).withTermRoundings(start, end)
-	}).withNames("LinSpace", "start end -").withNames("linspace", "start end steps:-", &optype.Type{Noise: optype.NoiseMove}),
+	}).withNames("LinSpace", "start end -", &optype.Type{Noise: optype.NoiseMove}).withNames("linspace", "start end steps:-", &optype.Type{Noise: optype.NoiseMove}),
 	wholeRow("Eye", Move, "value", func(c *call) *Array {
-		columns := int(c.shapes[0][len(c.shapes[0])-1])
+		if len(c.shapes[0]) != 2 || len(c.input(0).v) != 1 {
+			return c.fail("a matrix of shape %s", c.shapes[0])
+		}
+		columns := int(c.shapes[0][1])
 		return c.input(0).gatherFrom(c.shapes[0], 0, func(i int) int { return -int(flag(i/columns != i%columns)) })
 	}).withNames("eye", ":value=1 n:- m:-"),
 	trianglePlaces("TrilIndices", func(row, column, diagonal int) bool { return column <= row+diagonal }).withNames("tril_indices", "row:rows col:columns offset:diagonal=0"),

@@ -38,7 +38,8 @@ var elementwiseOperators = []formula{
 	rounding("Floor floor", math.Floor), rounding("Ceil ceil", math.Ceil), rounding("Rint Round round", math.RoundToEven).withNames("round", "decimals:-==0"), rounding("Trunc trunc fix", math.Trunc),
 
 	withNumber("Muls", Plain, multiplication, (*Array).times, realNumber("value", 1)).withNames("deg2rad", ":value=0.017453292519943295").withNames("rad2deg", ":value=57.29577951308232").
-		withNames("mul multiply __mul__ __rmul__ __imul__ div divide true_divide __truediv__ __itruediv__ __div__", ""), // a factor that was not dumped
+		withNames("mul multiply __mul__ __rmul__ __imul__", "").
+		withNames("div divide true_divide __truediv__ __itruediv__ __div__", "", division), // a factor that was not dumped
 	withNumber("Adds", Plain, lipschitz, (*Array).plus, realNumber("value", 0)).withNames("add sub __add__ __radd__ __iadd__ __sub__ __isub__", "", addition),
 	withNumber("Swish Silu", Tabled, smooth(1.1), swish, realNumber("scale", 1)).withNames("silu npu_silu nn.SiLU ms.SiLU module.SiLUActivation", ":scale=1").withNames("module.QuickGELUActivation", ":scale=1.702"),
 	{name: "Elu", class: Tabled, noise: smooth(1), inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
@@ -80,7 +81,7 @@ var elementwiseOperators = []formula{
 			return x.times(1 / scale).roundedToIntegers().times(scale)
 		}
 		return x.times(scale).roundedToIntegers().times(1 / scale)
-	}, onlyKnown("decimals")).withNames("round", "decimals"),
+	}, constant("decimals", 0)).withNames("round", "decimals"),
 	binary("Add AddV2", Exact, addition, (*Array).add).withNames("add __add__ __radd__ __iadd__", "other:x2 alpha:-==1"),
 	{name: "FusedMulAdd", class: Plain, inputs: "x1 x2 x3", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.input(0).mul(c.input(1)).add(c.input(2)) }), forms: []nameGroup{
 		newNameGroup("FusedMulAdd", ""), newNameGroup("FusedMulAddN", "x1 x3 x2"), // x1 times the number x3, plus x2

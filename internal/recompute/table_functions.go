@@ -51,7 +51,7 @@ var functions = []formula{
 	{name: "ThresholdV2D", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		x := c.input(0)
 		return x.compare(c.number(c.num("threshold")), func(x, y float64) bool { return x > y }).selectWhere(x, c.number(c.num("value")))
-	}), attrs: []attribute{thresholdOfOutput}, forms: []nameGroup{newNameGroup("ThresholdV2D nn.Threshold", ""), newNameGroup("ThresholdV2", "x threshold! value!?"), newNameGroup("threshold", "threshold value", &optype.Type{Noise: optype.NoiseLipschitz})}},
+	}), attrs: []attribute{thresholdOfOutput}, forms: []nameGroup{newNameGroup("ThresholdV2D", ""), newNameGroup("nn.Threshold", "", &optype.Type{Noise: optype.NoiseLipschitz}), newNameGroup("ThresholdV2", "x threshold! value!?"), newNameGroup("threshold", "threshold value", &optype.Type{Noise: optype.NoiseLipschitz})}},
 	{name: "NanToNum", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(nanToNum), attrs: []attribute{onlyKnown("nan"), onlyKnown("posinf"), onlyKnown("neginf")}, forms: []nameGroup{newNameGroup("nan_to_num", "nan=0 posinf=inf neginf=-inf")}},
 
 	binary("Atan2", Tabled, unbounded, func(y, x *Array) *Array {

@@ -481,7 +481,7 @@ func dropout(c *call) *Array {
 	if len(got.v) != len(x.v) || len(x.v) == 0 {
 		return kept
 	}
-	plane := int(x.shape[max(0, len(x.shape)-int(c.num("dropped_axes"))):].Elements())
+	plane := int(x.shape[min(max(0, len(x.shape)-int(c.num("dropped_axes"))), len(x.shape)):].Elements())
 	isDropped := c.exact(x.shape, c.alloc(len(x.v)))
 	isZero := func(v float64) bool { return v == 0 }
 	dropped, n := 0.0, 0.0

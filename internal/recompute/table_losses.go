@@ -34,7 +34,7 @@ var marginLosses = []formula{
 		const epsilon = 1e-12
 		x, y := c.input(0), c.input(1)
 		last := max(0, len(x.shape)-1)
-		sum := func(x *Array) *Array { return x.sum(last).reshape(x.shape[:last]...) }
+		sum := func(x *Array) *Array { return x.sum(min(last, max(0, len(x.shape)-1))).reshape(-1) }
 		cosine := sum(x.mul(y)).div(sum(square(x)).plus(epsilon).mul(sum(square(y)).plus(epsilon)).sqrt())
 		return isLower(c.input(2), 0).selectWhere(cosine.plus(-c.num("margin")).atLeast(0), cosine.neg().plus(1))
 	}, realNumber("margin", 0)).withNames("cosine_embedding_loss", "input1:x1! input2:x2! target! margin=0 size_average:- reduce:- reduction=mean").withNames("nn.CosineEmbeddingLoss", "input1:x1! input2:x2! target!"),

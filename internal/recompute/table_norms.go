@@ -69,7 +69,7 @@ var normOperators = []formula{
 	{name: "GroupNorm", class: Norm, noise: groupNorms, inputs: "x gamma? beta?", cut: images,
 		compute: func(c *call) []*Array { return groupNorm(c, int64(c.num("num_groups"))) }, attrs: []attribute{divisors, epsilon()}, isOfImages: true,
 		forms: []nameGroup{newNameGroup("GroupNorm", ""), newNameGroup("native_group_norm", "weight:gamma bias:beta N:- C:- HxW:- group:num_groups eps:epsilon"), newNameGroup("group_norm", "num_groups weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"), newNameGroup("nn.GroupNorm", "weight:gamma bias:beta")}},
-	{name: "LRN", class: Norm, noise: unbounded, inputs: "x", cut: images, compute: oneOutput(localResponseNorm), attrs: []attribute{oneOf("size", Number(5), Number(3), Number(7), Number(2), Number(4), Number(9)).withKind(openKind), realNumber("alpha", 1e-4), realNumber("beta", .75), realNumber("k", 1, 2)},
+	{name: "LRN", class: Norm, noise: unbounded, inputs: "x", cut: images, compute: oneOutput(localResponseNorm), attrs: []attribute{oneOf("size", Number(5), Number(3), Number(7), Number(2), Number(4), Number(9)).withKind(openKind), realNumber("alpha", 1e-4), oneOf("beta", Number(.75), Number(.5), Number(1)).withKind(openKind), oneOf("k", Number(1), Number(2)).withKind(openKind)},
 		forms: []nameGroup{newNameGroup("local_response_norm", "size alpha=1e-4 beta=0.75 k=1"), newNameGroup("nn.LocalResponseNorm", "")}},
 	{name: "L2Normalize", class: Norm, noise: layerNorms, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array {
 		x := c.input(0)

@@ -287,8 +287,11 @@ func (c *call) blocks(image tensor.Shape) (shape tensor.Shape, source func(i int
 	kernel := c.attrs["ksize"]
 	k, _ := kernel.Value.Integers()
 	w, ok := windowOf(c.attrs, k)
-	count := w.blockCounts(image)
-	if c.err != nil || !ok || len(k) != 2 || count == nil {
+	var count tensor.Shape
+	if ok {
+		count = w.blockCounts(image)
+	}
+	if c.err != nil || count == nil {
 		c.fail("ksize %s, %s for images of shape %s", kernel.Value, c.attrs.geometry(), image)
 		return nil, nil
 	}

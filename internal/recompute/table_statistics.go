@@ -45,7 +45,7 @@ var statistics = []formula{
 	wholeRow("Trapezoid", Plain, "x", func(c *call) *Array {
 		x := c.input(0)
 		k, ok := axisIn(c.attrs, len(x.shape))
-		if !ok || c.err != nil || x.shape[k] < 1 {
+		if !ok || c.err != nil || x.shape[k] < 2 {
 			return c.fail("axis %s of shape %s", c.attrs["axis"].Value, x.shape)
 		}
 		n := int(x.shape[k]) - 1

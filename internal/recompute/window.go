@@ -207,9 +207,9 @@ func geometries(n, kernel, out int64, dilations []int64) (all []axisGeometry) {
 			if out == 1 {
 				apart = maxStride
 			}
-			for before := int64(0); (before == 0 || before < e || 2*before < need+s) && len(all) < maxGeometries; before++ {
+			for before := int64(0); (before == 0 || before < e || s == 1 && 2*before <= need) && len(all) < maxGeometries; before++ {
 				after := need - before
-				if before >= max(e, 1) && after <= before && after > before-s && out > 1 { // equal paddings longer than a window
+				if s == 1 && out > 1 && before >= max(e, 1) && after == before { // equal paddings longer than a window
 					all = append(all, axisGeometry{kernel, s, before, d})
 				}
 				// The windows reach the end except for less than a stride, and do not start beyond it.
