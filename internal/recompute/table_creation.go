@@ -38,11 +38,10 @@ var creations = []formula{
 		return all
 	}, attrs: []attribute{texts("indexing", "ij xy")}, forms: []nameGroup{newNameGroup("meshgrid", "tensors*:x indexing=ij")}},
 	wholeRow("Diag", Move, "x", func(c *call) *Array {
-		if offset := int(c.num("diagonal")); len(c.input(0).shape) == 2 {
-			return c.diagonal(offset)
-		} else {
-			return embedDiagonal(c.input(0), offset)
+		if len(c.input(0).shape) == 2 {
+			return c.diagonal(int(c.num("diagonal")))
 		}
+		return embedDiagonal(c.input(0), int(c.num("diagonal")))
 	}, constant("diagonal", 0)).withNames("diag", "diagonal=0"),
 	wholeRow("DiagEmbed", Move, "x", func(c *call) *Array { return embedDiagonal(c.input(0), int(c.num("diagonal"))) }, constant("diagonal", 0)).
 		withNames("diag_embed", "offset:diagonal=0 dim1:-==-2 dim2:-==-1"),

@@ -2,6 +2,7 @@ package recompute
 
 import (
 	"math"
+	"slices"
 
 	"dumptool/internal/exact"
 	"dumptool/internal/optype"
@@ -143,38 +144,40 @@ var elementwiseOperators = []formula{
 // outputRange is the range of the elements of the output: the bounds of a clip, if it clips at both.
 var outputRange = choice("low high", func(p *problem) []Attributes {
 	low, high := math.Inf(1), math.Inf(-1)
-	y, err := p.cached(p.Outputs[0]).readRun(0, p.Outputs[0].elements())
+	err := p.Outputs[0].eachBlock(p.Outputs[0].elements(), func(values []float64) {
+		for _, v := range values {
+			if v == v {
+				low, high = min(low, v), max(high, v)
+			}
+		}
+	})
 	if err != nil {
 		return nil
-	}
-	for _, v := range y {
-		if v == v {
-			low, high = min(low, v), max(high, v)
-		}
 	}
 	return []Attributes{{"low": {Number(low), FromValues}, "high": {Number(high), FromValues}}}
 })
 
-// valueOfMasked is the first element of the output where the mask, the second input, is set.
+// valueOfMasked is an element of the output where the mask, the second input, is set.
 var valueOfMasked = choice("value", func(p *problem) []Attributes {
 	mask, out := p.Inputs[1], p.Outputs[0].Shape
-	on, err := p.cached(mask).readRun(0, mask.elements())
-	strides := padShape(mask.Shape, len(out)).Strides()
+	at, n := int64(-1), int64(0)
+	err := mask.eachBlock(mask.elements(), func(values []float64) {
+		if i := slices.IndexFunc(values, func(v float64) bool { return v != 0 }); i >= 0 && at < 0 {
+			at = n + int64(i)
+		}
+		n += int64(len(values))
+	})
 	if s, ok := broadcast(mask.Shape, out); err != nil || !ok || !s.Equal(out) {
 		return nil
 	}
-	for k, n := range padShape(mask.Shape, len(out)) {
-		if n == 1 {
-			strides[k] = 0
+	place := int64(0)
+	if at >= 0 {
+		strides := out.Strides()[len(out)-len(mask.Shape):]
+		for k, i := range mask.Shape.Coordinates(at) {
+			place += i * strides[k]
 		}
 	}
-	at := int64(-1)
-	walk(out, strides, func(i, offset int) {
-		if at < 0 && on[offset] != 0 {
-			at = int64(i)
-		}
-	})
-	y, err := p.cached(p.Outputs[0]).readRun(max(at, 0), 1)
+	y, err := p.cached(p.Outputs[0]).readRun(place, min(1, p.Outputs[0].elements()))
 	if err != nil || len(y) == 0 {
 		return nil
 	}

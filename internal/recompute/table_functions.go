@@ -112,22 +112,24 @@ var functions = []formula{
 
 // thresholdOfOutput is the largest element that the output replaces, and the replacement.
 var thresholdOfOutput = choice("threshold value", func(p *problem) []Attributes {
-	n := p.Outputs[0].elements()
+	n, threshold, value := p.Outputs[0].elements(), math.Inf(-1), 0.0
 	if n != p.Inputs[0].elements() {
 		return nil
 	}
-	x, err := p.cached(p.Inputs[0]).readRun(0, n)
-	if err != nil {
-		return nil
-	}
-	y, err := p.cached(p.Outputs[0]).readRun(0, n)
-	if err != nil {
-		return nil
-	}
-	threshold, value := math.Inf(-1), 0.0
-	for i, v := range x {
-		if y[i] != v && v > threshold {
-			threshold, value = v, y[i]
+	x, y := p.cached(p.Inputs[0]), p.cached(p.Outputs[0])
+	for first := int64(0); first < n; first += cellElements {
+		in, err := x.readRun(first, min(cellElements, n-first))
+		if err != nil {
+			return nil
+		}
+		out, err := y.readRun(first, int64(len(in)))
+		if err != nil {
+			return nil
+		}
+		for i, v := range in {
+			if out[i] != v && v > threshold {
+				threshold, value = v, out[i]
+			}
 		}
 	}
 	return []Attributes{{"threshold": {Number(threshold), FromValues}, "value": {Number(value), FromValues}}}
