@@ -12,7 +12,7 @@ import (
 var moves = []formula{
 	{name: "Identity", class: Move, inputs: "x", cut: flat, compute: unaryFormula(identity), repeats: true, forms: []nameGroup{
 		newNameGroup("Identity IdentityN Reshape Squeeze SqueezeV2 SqueezeV3 Unsqueeze UnsqueezeV2 UnsqueezeV3 ExpandDims Flatten FlattenV2 TransData", "x"), newNameGroup("Assign", "- x"), newNameGroup("nn.Flatten nn.Identity", ""), newNameGroup("npu_format_cast", "acl_format:-", &optype.Type{Noise: optype.NoiseMove}),
-		newNameGroup("conj resolve_conj resolve_neg positive alias cpu lift_fresh lift_fresh_copy", ""), newNameGroup("nn.Unflatten", ""), newNameGroup("atleast_1d atleast_2d atleast_3d", ""), newNameGroup("reshape view _unsafe_view _reshape_alias view_copy flatten ravel squeeze unsqueeze contiguous clone detach view_as reshape_as unflatten", "shape*:-")}},
+		newNameGroup("conj resolve_conj resolve_neg positive alias cpu lift_fresh lift_fresh_copy", ""), newNameGroup("nn.Unflatten", ""), newNameGroup("atleast_1d atleast_2d atleast_3d", ""), newNameGroup("reshape view _unsafe_view _reshape_alias view_copy flatten ravel squeeze unsqueeze contiguous clone detach view_as reshape_as unflatten", "shape*:-"), newNameGroup("view", "size:-"), newNameGroup("flatten", "start_dim:- end_dim:-"), newNameGroup("squeeze unsqueeze", "dim:-"), newNameGroup("unflatten", "dim:- sizes:-"), newNameGroup("view_as reshape_as", "other:-")}},
 	{name: "Transpose", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		perm, _ := h["perm"].Value.Integers()
 		return permutedView(p.Inputs[0].Shape, toInts(perm))
@@ -36,7 +36,7 @@ var moves = []formula{
 		attrs: []attribute{axisWhere(func(p *problem, k int) bool {
 			_, why := splitView(p, Attributes{"axis": {integers(k), FromShape}})
 			return why.IsZero()
-		})}, forms: []nameGroup{newNameGroup("Split", "axis! x"), newNameGroup("SplitV", "x - axis!"), newNameGroup("SplitD SplitVD", "x"), newNameGroup("split chunk tensor_split", "sizes:- dim:axis=0"), newNameGroup("split_with_sizes unsafe_split unsafe_split_with_sizes unsafe_chunk", "sizes:- dim:axis=0", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("vsplit", "sizes:- :axis=0"), newNameGroup("hsplit", "sizes:- :axis=1"), newNameGroup("dsplit", "sizes:- :axis=2")}},
+		})}, forms: []nameGroup{newNameGroup("Split", "axis! x"), newNameGroup("SplitV", "x - axis!"), newNameGroup("SplitD SplitVD", "x"), newNameGroup("split chunk tensor_split", "sizes:- dim:axis=0"), newNameGroup("split", "tensor:x! split_size_or_sections:- dim:axis=0"), newNameGroup("split", "split_size:- dim:axis=0"), newNameGroup("chunk", "chunks:- dim:axis=0"), newNameGroup("tensor_split", "indices_or_sections:- dim:axis=0"), newNameGroup("split_with_sizes unsafe_split unsafe_split_with_sizes unsafe_chunk", "sizes:- dim:axis=0", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("vsplit", "sizes:- :axis=0"), newNameGroup("hsplit", "sizes:- :axis=1"), newNameGroup("dsplit", "sizes:- :axis=2")}},
 	{name: "Unpack", class: Move, inputs: "x", compute: unaryFormula(identity), each: true, cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		x := p.Inputs[0].Shape
 		k, ok := axisIn(h, len(x))
@@ -62,7 +62,7 @@ var moves = []formula{
 			v.shape, v.strides = append(v.shape, n/x[k], x[k]), append(v.strides, 0, x.Strides()[k])
 		}
 		return v, lang.Sentence{}
-	}), forms: []nameGroup{newNameGroup("Tile BroadcastTo Expand", "x -"), newNameGroup("TileD BroadcastToD", "x"), newNameGroup("expand expand_as repeat broadcast_to tile", "sizes*:-")}},
+	}), forms: []nameGroup{newNameGroup("Tile BroadcastTo Expand", "x -"), newNameGroup("TileD BroadcastToD", "x"), newNameGroup("expand expand_as repeat broadcast_to tile", "sizes*:-"), newNameGroup("expand broadcast_to", "size:-"), newNameGroup("repeat", "repeats:-"), newNameGroup("tile", "dims:-"), newNameGroup("expand_as", "other:-")}},
 	{name: "Pad", class: Move, inputs: "x", cut: padCut, compute: oneOutput(pad), read: readPads, attrs: []attribute{choice("before", padsOf),
 		texts("mode", "constant reflect edge symmetric circular"), realNumber("value", 0)},
 		forms: []nameGroup{newNameGroup("nn.ConstantPad1d nn.ConstantPad2d nn.ConstantPad3d", ":mode=constant"), newNameGroup("nn.ZeroPad1d nn.ZeroPad2d nn.ZeroPad3d", ":mode=constant :value=0"), newNameGroup("nn.ReflectionPad1d nn.ReflectionPad2d nn.ReflectionPad3d", ":mode=reflect"), newNameGroup("nn.ReplicationPad1d nn.ReplicationPad2d nn.ReplicationPad3d", ":mode=edge"),
