@@ -133,8 +133,11 @@ type boundCall struct {
 	attributes      recompute.Attributes
 }
 
-// bind assigns the arguments of a call to a row of the table. hasArguments: dump.json lists all arguments. ok is
-// false if the row has no parameter for an argument, or accepts only another value.
+// numpyKeywords are the names in numpy of arguments of PyTorch, which PyTorch accepts too.
+var numpyKeywords = map[string]string{"dim": "axis", "keepdim": "keepdims", "dim0": "axis0", "dim1": "axis1"}
+
+// bind assigns the arguments of a call to a row of the table. hasArguments: dump.json lists all arguments. ok is false
+// if the row has no parameter for an argument, or accepts only another value.
 func bind(row *recompute.Call, given map[string]*argument, isModule, hasArguments bool) (c boundCall, ok bool) {
 	c = boundCall{formula: row.Formula, open: row.Open || !hasArguments && !isModule, usesEnding: row.Open, hasAllArguments: hasArguments, inputs: map[string]*argument{}, attributes: recompute.Attributes{}}
 	used := map[string]bool{}
@@ -163,10 +166,15 @@ func bind(row *recompute.Call, given map[string]*argument, isModule, hasArgument
 			if a := joinArguments(given, place-1, used); a != nil {
 				given[key] = a
 			}
+			for used[strconv.Itoa(place)] {
+				place++
+			}
 		}
 		a := given[key]
 		if a == nil {
-			key = spec.Keyword
+			if key = spec.Keyword; given[key] == nil && numpyKeywords[key] != "" {
+				key = numpyKeywords[key]
+			}
 			a = given[key]
 		}
 		used[key] = true

@@ -349,6 +349,9 @@ func epsilon(values ...float64) attribute {
 // labelSmoothing is the share, 0 to 1, of the target that all classes get. Modules do not dump it; .1 is usual.
 var labelSmoothing = oneOf("label_smoothing", Number(0), Number(.1)).withKind(openKind)
 
+// ignoreIndex is the class whose targets do not count. Modules do not dump it; classes for padding are usual.
+var ignoreIndex = oneOf("ignore_index", Number(-100), Number(0), Number(-1), Number(255), Number(1), Number(2), Number(3)).withKind(openKind)
+
 // baseOf returns the attribute for the base of powers or logarithms; -1 stands for e.
 func baseOf(natural float64, values ...float64) attribute {
 	return realNumber("base", values...).withFit(fitRule{log: true, start: math.E, natural: natural}).withKind(usualKind)

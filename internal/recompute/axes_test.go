@@ -164,6 +164,24 @@ func axisCases(t *testing.T) []axisCase {
 	return []axisCase{
 		{opType: "SoftmaxV2", attr: "axes", of: mapLines(softmax)}, {opType: "Softmax", attr: "dim", of: mapLines(softmax)},
 		{opType: "LogSoftmaxV2", attr: "axes", of: mapLines(func(line []float64) []float64 { return mapLine(softmax(line), math.Log) })},
+		{opType: "NanSum", attr: "axes", of: sum}, {opType: "NanMean", attr: "axes", of: reduceLines(func(line []float64) float64 { return total(line, itself) / float64(len(line)) })},
+		{opType: "NanMedian", attr: "axes", of: reduceLines(func(line []float64) float64 { return slices.Sorted(slices.Values(line))[(len(line)-1)/2] })},
+		{opType: "VarMean", attrs: "correction=0", attr: "axes", of: func(x dense, axis int) []dense {
+			return append(reduceLines(func(line []float64) float64 { _, v := moments(line); return v })(x, axis), reduceLines(func(line []float64) float64 { m, _ := moments(line); return m })(x, axis)...)
+		}},
+		{opType: "StdMean", attrs: "correction=0", attr: "axes", of: func(x dense, axis int) []dense {
+			return append(reduceLines(func(line []float64) float64 { _, v := moments(line); return math.Sqrt(v) })(x, axis), reduceLines(func(line []float64) float64 { m, _ := moments(line); return m })(x, axis)...)
+		}},
+		{opType: "Diff", attr: "axis", of: func(x dense, axis int) []dense {
+			return []dense{x.each(axis, x.shape[axis]-1, func(line []float64) (all []float64) {
+				for i := range len(line) - 1 {
+					all = append(all, line[i+1]-line[i])
+				}
+				return all
+			})}
+		}},
+		{opType: "LogCumsumExp", attr: "axes", of: mapLines(func(line []float64) []float64 { return mapLine(cumsum(mapLine(line, math.Exp)), math.Log) })},
+		{opType: "Trapezoid", attrs: "dx=1", attr: "axis", of: reduceLines(func(line []float64) float64 { return total(line, itself) - (line[0]+line[len(line)-1])/2 })},
 		{opType: "ReduceSumD", attr: "axes", of: sum}, {opType: "ReduceSum", index: 1, of: sum},
 		{opType: "ReduceMeanD", attr: "axes", of: reduceLines(func(line []float64) float64 { return total(line, itself) / float64(len(line)) })},
 		{opType: "ReduceMaxD", attr: "axes", of: reduceLines(slices.Max[[]float64])}, {opType: "ReduceMin", index: 1, of: reduceLines(slices.Min[[]float64])},
@@ -217,6 +235,10 @@ func axisCases(t *testing.T) []axisCase {
 			first := ones(axisInput().part(axis, 0, 1).shape)
 			return []*Tensor{first.tensor(tensor.Int32), first.tensor(tensor.Float32)}
 		}, of: mapLines(func(line []float64) []float64 { return slices.Replace(slices.Clone(line), 1, 2, 1) })},
+		{opType: "ScatterReduce", attrs: "reduce=amax include_self=0", attr: "axis", more: func(axis int) []*Tensor {
+			first := ones(axisInput().part(axis, 0, 1).shape)
+			return []*Tensor{first.tensor(tensor.Int32), first.tensor(tensor.Float32)}
+		}, of: mapLines(func(line []float64) []float64 { return slices.Replace(slices.Clone(line), 1, 2, 1) })},
 		{opType: "IndexAdd", attrs: "alpha=2", attr: "dim", more: rowOfOnes, of: mapLines(func(line []float64) []float64 { return slices.Replace(slices.Clone(line), 1, 2, line[1]+2) })},
 		{opType: "IndexCopy", attrs: "alpha=1", attr: "dim", more: rowOfOnes, of: mapLines(func(line []float64) []float64 { return slices.Replace(slices.Clone(line), 1, 2, 1) })},
 		{opType: "Roll", attrs: "shifts=1", attr: "dims", of: mapLines(func(line []float64) []float64 { return append(slices.Clone(line[len(line)-1:]), line[:len(line)-1]...) })},
@@ -226,6 +248,15 @@ func axisCases(t *testing.T) []axisCase {
 			return turned
 		})},
 		{opType: "RepeatInterleave", attr: "axis", more: func(int) []*Tensor { return []*Tensor{tensorOf(t, "int 1", 2)} }, of: func(x dense, axis int) []dense {
+			return []dense{x.each(axis, 2*x.shape[axis], func(line []float64) (all []float64) {
+				for _, v := range line {
+					all = append(all, v, v)
+				}
+				return all
+			})}
+		}},
+		{opType: "SliceAxis", attrs: "start=1 end=2 step=1", attr: "dim", of: func(x dense, axis int) []dense { return []dense{x.part(axis, 1, 2)} }},
+		{opType: "RepeatEach", attr: "axis", of: func(x dense, axis int) []dense {
 			return []dense{x.each(axis, 2*x.shape[axis], func(line []float64) (all []float64) {
 				for _, v := range line {
 					all = append(all, v, v)
@@ -470,10 +501,10 @@ func (c *axisCase) judge(t *testing.T, x dense, outs []dense, axis, said int) *V
 // TestAxesCases: every formula with an axis attribute has a case.
 func TestAxesCases(t *testing.T) {
 	t.Parallel()
-	// These are cases in other tests: the indexed tensor has another rank, the axes of norms with weights are the
+	// These are cases in other tests: a vector has three elements, a quantile is an input, the indexed tensor has another rank, the axes of norms with weights are the
 	// last ones, and kernels that quantise support the last two axes only.
 	seen := map[string]bool{"OneHot": true, "Index": true, "LayerNormV3": true, "AddRmsNorm": true, "AddLayerNorm": true, "DeepNorm": true, "AscendQuantV2": true,
-		"LayerNormGrad": true, "LayerNormGammaGrad": true, "RmsNormGrad": true, "RmsNormGammaGrad": true}
+		"LayerNormGrad": true, "LayerNormGammaGrad": true, "RmsNormGrad": true, "RmsNormGammaGrad": true, "Quantile": true, "Cross": true}
 	for _, c := range axisCases(t) {
 		seen[cmp.Or(FormulaOf(c.opType).Name, c.opType)] = true
 	}

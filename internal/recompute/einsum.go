@@ -20,21 +20,30 @@ func (t *term) strides(letters string) []int64 {
 	all := make([]int64, len(letters))
 	own := t.shape.Strides()
 	for i, l := range []byte(letters) {
-		if k := strings.IndexByte(t.letters, l); k >= 0 && t.shape[k] > 1 {
-			all[i] = own[k]
+		for k := range t.letters {
+			if t.letters[k] == l && t.shape[k] > 1 {
+				all[i] += own[k] // a letter twice is a diagonal
+			}
 		}
 	}
 	return all
 }
 
-// einsum is a product of two tensors by an equation such as bij,bjk->bik. Letters of both operands and the result
+// einsum is a product of two tensors by an equation such as bij,bjk->bik, or a sum of the elements of one tensor. Letters of both operands and the result
 // become parts, letters of one operand rows or columns, and all others are summed. An ellipsis stands for the leading
 // axes without letters.
 func einsum(p *problem, h Attributes) (*linear, lang.Sentence) {
 	text := strings.ReplaceAll(h["equation"].Value.Text, " ", "")
-	misfit := lang.Say("equation %q for shapes %s and %s", text, p.Inputs[0].Shape, p.Inputs[1].Shape)
+	operands := []*Tensor{p.Inputs[0], p.input(1)}
+	if operands[1] == nil {
+		operands[1] = Constant(1)
+	}
+	misfit := lang.Say("equation %q for shapes %s and %s", text, operands[0].Shape, operands[1].Shape)
 	left, result, explicit := strings.Cut(text, "->")
 	sides := strings.Split(left, ",")
+	if len(sides) == 1 && p.input(1) == nil {
+		sides = append(sides, "")
+	}
 	if len(sides) != 2 {
 		return nil, misfit
 	}
@@ -42,9 +51,9 @@ func einsum(p *problem, h Attributes) (*linear, lang.Sentence) {
 	sizes := map[byte]int64{}
 	longest := ""
 	for i := range terms {
-		t := p.Inputs[i]
+		t := operands[i]
 		letters, dots := expandDots(sides[i], len(t.Shape))
-		if len(letters) != len(t.Shape) || hasTwice(letters) || t.elements() > maxElements {
+		if len(letters) != len(t.Shape) || t.elements() > maxElements {
 			return nil, misfit
 		}
 		if len(dots) > len(longest) {
@@ -176,3 +185,38 @@ func uniqueLetters(s string) string {
 }
 
 func hasTwice(letters string) bool { return len(uniqueLetters(letters)) != len(letters) }
+
+// readContraction writes an equation for the axes dims of a tensordot: a number of last and first axes, or a list of
+// the axes of the first tensor followed by the axes of the second.
+func readContraction(p *problem, raw Attributes) Attributes {
+	dims, ok := raw["dims"]
+	all, whole := dims.Value.Integers()
+	y := p.input(1)
+	if !ok || !whole || y == nil || len(all) == 0 {
+		return raw
+	}
+	ranks := [2]int{p.rank(), len(y.Shape)}
+	axes := [2][]int64{all[:len(all)/2], all[len(all)/2:]}
+	if len(all) == 1 {
+		axes = [2][]int64{}
+		for k := range all[0] {
+			axes[0], axes[1] = append(axes[0], int64(ranks[0])-all[0]+k), append(axes[1], k)
+		}
+	}
+	letters := [2][]byte{}
+	for i, rank := range ranks {
+		for k := range rank {
+			letters[i] = append(letters[i], byte('a'+i*ranks[0]+k))
+		}
+	}
+	result := string(letters[0]) + string(letters[1])
+	for i := range axes[0] {
+		j, k := normaliseAxis(axes[0][i], ranks[0]), normaliseAxis(axes[1][i], ranks[1])
+		if len(axes[0]) != len(axes[1]) || min(j, k) < 0 || j >= ranks[0] || k >= ranks[1] || ranks[0]+ranks[1] > 'z'-'a' {
+			return raw
+		}
+		result = strings.NewReplacer(string(letters[0][j]), "", string(letters[1][k]), "").Replace(result)
+		letters[1][k] = letters[0][j]
+	}
+	return raw.merge(Attributes{"equation": {Text(string(letters[0]) + "," + string(letters[1]) + "->" + result), dims.Source}})
+}

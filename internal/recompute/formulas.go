@@ -79,7 +79,7 @@ type formula struct {
 
 // operators is the table of all operators, in groups of similar operators.
 var operators = slices.Concat(elementwiseOperators, moves, reductions, normOperators, products, attentions, imageOperators, otherOperators,
-	functions, lineOperators, losses, indexings, resizes, recurrents, fusedOperators, backwards, optimisers)
+	functions, lineOperators, losses, marginLosses, statistics, creations, indexings, resizes, recurrents, fusedOperators, backwards, optimisers)
 
 // unary returns the row of a function of each element of one input. The first name is also the name of
 // the formula.

@@ -381,7 +381,7 @@ func handCases(t *testing.T) []handCase {
 func TestHandCases(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for _, c := range handCases(t) {
+	for _, c := range append(handCases(t), furtherHandCases(t)...) {
 		seen[FormulaOf(c.opType).Name], seen[c.opType] = true, true
 		t.Run(c.opType+" "+c.attrs, func(t *testing.T) {
 			if v := judged(t, c); v.Status != OK {

@@ -83,8 +83,12 @@ func concatCut(pack bool) cutter {
 		begins := make([]int64, len(c.in))
 		for i := range c.in {
 			s := c.in[i].shape
-			if pack && len(s) == len(out)-1 {
+			switch {
+			case len(s) == len(out)-1: // stack, or vstack of vectors
 				s = slices.Insert(slices.Clone(s), k, 1)
+			case s.Equal(tensor.Shape{0}): // PyTorch ignores it beside tensors of any rank
+				s = slices.Clone(out)
+				s[k] = 0
 			}
 			if len(s) != len(out) {
 				return misfit("input %d has the shape %s, the output %s", i, s, out)

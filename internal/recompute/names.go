@@ -3,6 +3,7 @@ package recompute
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -154,6 +155,20 @@ func (f *formula) call(inputs string) (c Call) {
 	return c
 }
 
+// spatialAxes is the attribute for the number of axes of an image after the channels.
+const spatialAxes = "spatial_axes"
+
+// withSpatialAxes adds the number of spatial axes in the name of a convolution or pool, such as conv2d. Modules such as
+// BatchNorm1d have no fixed number.
+func (c Call) withSpatialAxes(f *formula, name string) Call {
+	for n := range maxSpatial {
+		if count := strconv.Itoa(n + 1); f.isOfImages && f.class != Norm && strings.Contains(name, count+"d") {
+			c.Arguments = append(slices.Clip(c.Arguments), Argument{Name: spatialAxes, Default: count})
+		}
+	}
+	return c
+}
+
 // isInMindSpore reports whether MindSpore has the functions of a group with the same arguments: functions of one
 // tensor or of two.
 func (f *nameGroup) isInMindSpore() bool {
@@ -196,9 +211,9 @@ func (x *nameTable) add(f *formula, group *nameGroup) {
 		case aType:
 			x.types[strings.ToLower(name)] = Formula{f.name, group.inputs, group.outputs, f.isOfImages}
 		case aFunction:
-			x.functions[name] = append(x.functions[name], f.call(group.inputs))
+			x.functions[name] = append(x.functions[name], f.call(group.inputs).withSpatialAxes(f, name))
 		case aModule, aWideModule:
-			c := f.call(group.inputs)
+			c := f.call(group.inputs).withSpatialAxes(f, name)
 			c.Open = space == aWideModule
 			x.modules[name] = append(x.modules[name], c)
 		}

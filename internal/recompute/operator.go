@@ -423,18 +423,25 @@ func BindCall(name string, named map[string][]*Tensor, outputs []*Tensor, raw, b
 		return op, nil
 	}
 	op.roundNumbers()
-	op.addBatchAxis(f)
+	op.addBatchAxis(raw[spatialAxes])
 	return op, op.setAttributes(f, op.translateArguments(raw.merge(better)))
 }
 
-// addBatchAxis adds an axis of length 1 in front of the image and output of a convolution without a batch axis.
-func (o *Operator) addBatchAxis(f *formula) {
-	if f.name != "Conv2D" && f.name != "Conv2DTranspose" || o.input(1) == nil || o.rank()+1 != len(o.Inputs[1].Shape) || len(o.Outputs[0].Shape) != o.rank() {
+// addBatchAxis adds an axis of length 1 in front of an image and of an output without a batch axis.
+func (o *Operator) addBatchAxis(axes Attribute) {
+	n, ok := axes.Value.Number()
+	if !ok || o.rank() != int(n)+1 {
 		return
 	}
 	lead := func(t *Tensor) *Tensor { return o.viewAs(t, slices.Concat(tensor.Shape{1}, t.Shape)) }
+	rank := o.rank()
 	o.Inputs, o.Outputs = slices.Clone(o.Inputs), slices.Clone(o.Outputs)
-	o.Inputs[0], o.Outputs[0] = lead(o.Inputs[0]), lead(o.Outputs[0])
+	o.Inputs[0] = lead(o.Inputs[0])
+	for i, t := range o.Outputs {
+		if len(t.Shape) == rank {
+			o.Outputs[i] = lead(t)
+		}
+	}
 }
 
 // HasInputs reports whether inputs has every required input of a formula, by name.

@@ -221,6 +221,18 @@ func adaptive(c *call) *Array {
 	return c.reduceWindows(&windows{x, kernel, 0, under}, sumPatches, nil).div(counts).reshape(c.shapes[0]...)
 }
 
+// adaptiveLargest returns the largest element of windows that divide an image as evenly as possible, and its place.
+func adaptiveLargest(c *call) []*Array {
+	x := c.input(0)
+	if c.err != nil {
+		return []*Array{x}
+	}
+	in, out := x.shape[2:], c.shapes[0][2:]
+	begin, end := adaptiveWindows(in, out)
+	kernel, under := adaptiveKernel(out, begin, end)
+	return c.largestInWindows(&windows{x, kernel, math.Inf(-1), under})
+}
+
 // usualKernels are the sizes of windows that are tried, the likely ones first.
 var usualKernels = []int64{2, 3, 1, 4, 5, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16}
 
@@ -231,13 +243,17 @@ var poolGeometry = choice("ksize strides pads dilations", func(p *problem) (all 
 		return nil
 	}
 	x, out = x[2:], out[2:]
+	dilations := []int64{1}
+	if p.Formula == "MaxPool" {
+		dilations = []int64{1, 2}
+	}
 	usual := func(axis int) (own []axisGeometry) {
 		sizes := usualKernels
 		if out[axis] == 1 {
 			sizes = slices.Concat([]int64{x[axis]}, usualKernels)
 		}
 		for _, k := range sizes {
-			for _, g := range geometries(x[axis], k, out[axis], []int64{1}) {
+			for _, g := range geometries(x[axis], k, out[axis], dilations) {
 				if g.stride <= max(k, 2) && g.before <= k/2 {
 					own = append(own, g)
 				}

@@ -144,3 +144,144 @@ func (c *call) isTooLarge(shape tensor.Shape) bool {
 	c.fail("the shape %s has more than %d elements", shape, maxElements)
 	return true
 }
+
+// scatterReduce combines the elements of x, unless include_self is false, with the updates at their places.
+func scatterReduce(c *call) *Array {
+	x, to := c.input(0), c.elementsAt(c.input(0), c.input(1))
+	u := c.fitUpdates(c.input(1).shape, c.input(2))
+	if c.err != nil || len(u.v) < len(to) {
+		return x
+	}
+	terms := make(map[int][]float64, len(to))
+	for i, k := range to {
+		if _, has := terms[k]; !has && c.isAttributeTrue("include_self") {
+			terms[k] = []float64{x.v[k]}
+		}
+		terms[k] = append(terms[k], u.v[i])
+	}
+	z := c.array(x.shape)
+	for k, v := range x.v {
+		all, ok := terms[k]
+		if !ok {
+			z.set(k, v, 0, 0)
+			continue
+		}
+		size := 0.0
+		for _, t := range all[1:] {
+			size += math.Abs(t)
+		}
+		switch v = all[0]; c.textAttribute("reduce") {
+		case "amax":
+			v = slices.MaxFunc(all, ascending)
+			size = 0
+		case "amin":
+			v, size = slices.Min(all), 0
+		case "prod":
+			for _, t := range all[1:] {
+				v = float64(v * t)
+			}
+			size = math.Abs(v)
+		default:
+			size += math.Abs(v)
+			for _, t := range all[1:] {
+				v += t
+			}
+			if c.textAttribute("reduce") == "mean" {
+				v, size = v/float64(len(all)), size/float64(len(all))
+				if !isFloat(c.dtypes[0]) {
+					v = math.Floor(v)
+				}
+			}
+		}
+		n := float64(len(all) + 1)
+		z.set(k, v, float64(c.narrow.u*n*size), float64(c.wide.u*n*size))
+	}
+	return z
+}
+
+// readBagMode converts the number of a mode in torch.embedding_bag to its name.
+func readBagMode(_ *problem, raw Attributes) Attributes {
+	names := []string{"sum", "mean", "max"}
+	if n, ok := integer(raw, "mode"); ok && n >= 0 && int(n) < len(names) {
+		return raw.merge(Attributes{"mode": {Text(names[n]), raw["mode"].Source}})
+	}
+	return raw
+}
+
+// embeddingBag returns the sum, mean or largest elements of the rows of each bag: the rows of a matrix of indices, or
+// the parts of a list of indices that begin at the offsets. Rows with the index padding_idx do not count.
+func embeddingBag(c *call) *Array {
+	index, x := c.input(0), c.input(1)
+	if c.err != nil || len(x.shape) != 2 || len(index.shape) == 1 && !c.hasInput(2) {
+		return c.fail("indices of shape %s for rows of shape %s", index.shape, x.shape)
+	}
+	places := c.placesIn(index, x.shape[0])
+	var begins []int
+	switch {
+	case len(index.shape) == 2:
+		for i := range int(index.shape[0]) {
+			begins = append(begins, i*int(index.shape[1]))
+		}
+	default:
+		begins = c.placesIn(c.input(2), int64(len(places))+1)
+		if c.isAttributeTrue("include_last_offset") && len(begins) > 0 {
+			begins = begins[:len(begins)-1]
+		}
+	}
+	padding, hasPadding := integer(c.attrs, "padding_idx")
+	if padding < 0 {
+		padding += x.shape[0]
+	}
+	var bags []*Array
+	for i, begin := range begins {
+		end := len(places)
+		if i+1 < len(begins) {
+			end = begins[i+1]
+		}
+		if c.isStopped() || begin > end {
+			return c.fail("a bag from %d to %d", begin, end)
+		}
+		var kept []int
+		for k := begin; k < end; k++ {
+			if !hasPadding || int64(places[k]) != padding {
+				kept = append(kept, k)
+			}
+		}
+		width := int(x.shape[1])
+		if len(kept) == 0 {
+			bags = append(bags, c.number(0).expand(tensor.Shape{1, x.shape[1]}))
+			continue
+		}
+		rows := x.gatherFrom(tensor.Shape{int64(len(kept)), x.shape[1]}, 0, func(i int) int { return places[kept[i/width]]*width + i%width })
+		if c.hasInput(3) {
+			weights := c.input(3).reshape(-1, 1)
+			rows = rows.mul(weights.gatherFrom(tensor.Shape{int64(len(kept)), 1}, 0, func(i int) int { return kept[i] }))
+		}
+		switch c.textAttribute("mode") {
+		case "sum":
+			bags = append(bags, rows.sum(0))
+		case "max":
+			bags = append(bags, rows.largest(0))
+		default:
+			bags = append(bags, rows.mean(0))
+		}
+	}
+	if len(bags) == 0 {
+		return c.exact(tensor.Shape{0, x.shape[1]}, nil)
+	}
+	return cat(0, bags...)
+}
+
+// maxUnpool writes the elements at their places in the planes of a larger image of zeros.
+func maxUnpool(c *call) *Array {
+	x, index, out := c.input(0), c.input(1), c.shapes[0]
+	if c.err != nil || len(out) != len(x.shape) || len(x.shape) < 3 || !index.shape.Equal(x.shape) {
+		return c.fail("places of shape %s for elements of %s in images of %s", index.shape, x.shape, out)
+	}
+	plane, own := out[2:].Elements(), int(x.shape[2:].Elements())
+	to := c.placesIn(index, plane)
+	for i := range to {
+		to[i] += i / own * int(plane)
+	}
+	return c.scatter(c.number(0).expand(out), to, x, false)
+}

@@ -37,7 +37,7 @@ var attentions = []formula{
 	{name: "Glu", class: Tabled, noise: halvesProduct, inputs: "x", cut: halvesCut, compute: oneOutput(func(c *call) *Array {
 		a, b := c.halves()
 		return a.mul(sigmoid(b))
-	}), attrs: []attribute{halvedAxis}, forms: []nameGroup{newNameGroup("glu", "dim:axis=-1"), newNameGroup("nn.GLU", "")}},
+	}), attrs: []attribute{halvedAxis}, forms: []nameGroup{newNameGroup("GLU", ""), newNameGroup("glu", "dim:axis=-1"), newNameGroup("nn.GLU", "")}},
 	{name: "RotaryMul", class: Plain, noise: halvesProduct, inputs: "x cos sin", cut: halvesOfLines,
 		compute: oneOutput(func(c *call) *Array { return c.rotate(c.input(0), c.input(1), c.input(2)) }), read: readRotation, attrs: []attribute{rotation},
 		forms: []nameGroup{newNameGroup("RotaryMul", ""), newNameGroup("RotaryPositionEmbedding", "x cos sin ~* ?mode=half"), newNameGroup("npu_rotary_mul", "r1:cos! r2:sin! rotary_mode:mode=half"), newNameGroup("npu_rotary_position_embedding", "x! cos! sin! mode=0")}},

@@ -169,9 +169,9 @@ var backwards = []formula{
 		return c.gateGradient(c.input(1), gateBetween(c.input(0).times(c.num("alpha")).plus(c.num("beta")), c.number(0), c.number(1))).times(c.num("alpha"))
 	}).withOrder("dy x").withAttrs(realNumber("alpha", 1.0/6, .2), realNumber("beta", .5)),
 	factorGrad("FastGeluGrad", "x dy", func(x *Array) *Array { return swishSlope(x, 1.702) }).withOrder("dy x"),
-	elementwiseGrad("SwishGrad", "x dy", Tabled, func(c *call) *Array { return c.input(1).mul(swishSlope(c.input(0), c.num("scale")).roundedBetween()) }).ofSeveralKernels().withOrder("dy x -?").withAttrs(realNumber("scale", 1)).withNames("SiluGrad", "dy x :scale=1"),
+	elementwiseGrad("SwishGrad", "x dy", Tabled, func(c *call) *Array { return c.input(1).mul(swishSlope(c.input(0), c.num("scale")).roundedBetween()) }).ofSeveralKernels().withOrder("dy x -?").withAttrs(realNumber("scale", 1)).withNames("SiluGrad", "dy x :scale=1").withNames("silu_backward", "grad_output:dy! self:x! :scale=1"),
 	elementwiseGrad("GeluGrad", "x dy", Tabled, func(c *call) *Array { return c.input(1).mul(geluSlope(c.input(0), c.textAttribute("approximate"))) }).withOrder("dy x -? :approximate=tanh").
-		withAttrs(texts("approximate", "none tanh")).withNames("GeluGradV2", "dy x"),
+		withAttrs(texts("approximate", "none tanh")).withNames("GeluGradV2", "dy x").withNames("gelu_backward", "grad_output:dy! self:x! approximate=none"),
 	elementwiseGrad("EluGrad", "x dy", Tabled, func(c *call) *Array {
 		return c.input(1).mul(positive(c.input(0)).selectWhere(c.number(1), c.input(0).atMost(0).exp().times(c.num("alpha"))))
 	}).withAttrs(realNumber("alpha", 1)).withoutNames(),
@@ -182,7 +182,7 @@ var backwards = []formula{
 	elementwiseGrad("SoftplusGrad", "x dy", Tabled, func(c *call) *Array {
 		scaled := c.input(0).times(c.num("beta"))
 		return c.input(1).mul(isLower(scaled, c.num("threshold")).selectWhere(sigmoid(scaled), c.number(1)))
-	}).withOrder("dy x :beta=1 :threshold=inf").withAttrs(realNumber("beta", 1), constant("threshold", 20)).withNames("SoftplusV2Grad", "dy x"),
+	}).withOrder("dy x :beta=1 :threshold=inf").withAttrs(realNumber("beta", 1), constant("threshold", 20)).withNames("SoftplusV2Grad", "dy x").withNames("softplus_backward", "grad_output:dy! self:x! beta threshold"),
 	elementwiseGrad("ClipByValueGrad", "x low high dy", Exact, func(c *call) *Array {
 		return c.gateGradient(c.input(3), gateBetween(c.input(0), c.input(1), c.input(2)))
 	}).withoutNames(),
@@ -242,7 +242,7 @@ var backwards = []formula{
 		return distance.mul(c.input(1)).roundedBetween().times(2 / n)
 	}, ofForward(reducedAxes), correction).ofSeveralKernels().withoutNames(),
 
-	gradientRow("LogSoftmaxGrad", "y dy", lines, func(c *call) *Array { return c.input(1).sub(c.input(0).exp().mul(c.input(1).sum(c.ints("axes")...))) }, anyAxes).withOrder("dy y"),
+	gradientRow("LogSoftmaxGrad", "y dy", lines, func(c *call) *Array { return c.input(1).sub(c.input(0).exp().mul(c.input(1).sum(c.ints("axes")...))) }, anyAxes).withOrder("dy y").withNames("_log_softmax_backward_data", "grad_output:dy! output:y! dim:axes input_dtype:-"),
 	gradientRow("LayerNormGrad", "x gamma? dy", lines, func(c *call) *Array {
 		return c.normGrad(c.input(0), c.timesWeight(c.input(2)), true, c.ints("axes")...)
 	}, normAxes, epsilon(), unitOffset).withOrder("dy x - - gamma").readBy(fromBegin),
@@ -306,7 +306,7 @@ var backwards = []formula{
 		return permutedView(p.Inputs[0].Shape, inverse(toInts(perm)))
 	}), attrs: []attribute{choice("perm", inversePermutations)}},
 	{name: "EmbeddingDenseGrad", class: Reduced, noise: scatters, inputs: "indices dy", cut: rowsOfEmbedding, compute: oneOutput((*call).embeddingGrad), ofOutput: true,
-		attrs: []attribute{oneOf("axis", integers(0)), onlyKnown("padding_idx"), constant("scale_grad_by_freq", 0)}, forms: []nameGroup{newNameGroup("EmbeddingDenseGrad", "dy indices", scatters)}},
+		attrs: []attribute{oneOf("axis", integers(0)), onlyKnown("padding_idx"), constant("scale_grad_by_freq", 0)}, forms: []nameGroup{newNameGroup("EmbeddingDenseGrad", "dy indices", scatters), newNameGroup("embedding_dense_backward", "grad_output:dy! indices! num_weights:- padding_idx scale_grad_by_freq :axis=0")}},
 	gradientRow(moveGrad, "places*", uncut, (*call).moveGrad).withoutNames(),
 
 	gradientRow("CrossEntropyGrad", "x target weight? dy", lossRows, func(c *call) *Array { return c.crossEntropyGrad(true) }, constant("ignore_index", -100), labelSmoothing, ofForward(lossReduction)).ofSeveralKernels().withoutNames(),

@@ -2,6 +2,7 @@ package recompute
 
 import (
 	"math"
+	"slices"
 
 	"dumptool/internal/exact"
 	"dumptool/internal/optype"
@@ -32,12 +33,14 @@ var elementwiseOperators = []formula{
 	unary("HardSwish HSwish hardswish nn.Hardswish", Plain, smooth(1.5), hardSwish),
 	unary("FastGelu QuickGelu npu_fast_gelu fast_gelu", Tabled, smooth(1.13), fastGelu),
 	unary("FastGeluV2", Plain, smooth(1.13), fastGeluV2),
+	unary("SignBit signbit", Integral, nil, indicator(math.Signbit)),
 	unary("Sign sign sgn", Integral, nil, func(x *Array) *Array { return x.mapSteps(sign) }).idempotent(),
 	unary("LogicalNot logical_not", Integral, nil, func(x *Array) *Array { return x.mapSteps(func(v float64) float64 { return flag(v == 0) }) }),
-	rounding("Floor floor", math.Floor), rounding("Ceil ceil", math.Ceil), rounding("Rint Round round", math.RoundToEven), rounding("Trunc trunc fix", math.Trunc),
+	rounding("Floor floor", math.Floor), rounding("Ceil ceil", math.Ceil), rounding("Rint Round round", math.RoundToEven).withNames("round", "decimals:-==0"), rounding("Trunc trunc fix", math.Trunc),
 
 	withNumber("Muls", Plain, multiplication, (*Array).times, realNumber("value", 1)).withNames("deg2rad", ":value=0.017453292519943295").withNames("rad2deg", ":value=57.29577951308232").
-		withNames("mul multiply __mul__ __rmul__ __imul__", ""), // a factor that was not dumped
+		withNames("mul multiply __mul__ __rmul__ __imul__", "").
+		withNames("div divide true_divide __truediv__ __itruediv__ __div__", "", division), // a factor that was not dumped
 	withNumber("Adds", Plain, lipschitz, (*Array).plus, realNumber("value", 0)).withNames("add sub __add__ __radd__ __iadd__ __sub__ __isub__", "", addition),
 	withNumber("Swish Silu", Tabled, smooth(1.1), swish, realNumber("scale", 1)).withNames("silu npu_silu nn.SiLU ms.SiLU module.SiLUActivation", ":scale=1").withNames("module.QuickGELUActivation", ":scale=1.702"),
 	{name: "Elu", class: Tabled, noise: smooth(1), inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
@@ -71,8 +74,15 @@ var elementwiseOperators = []formula{
 	}), attrs: []attribute{realNumber("power", 1, 2, .5, 3, -1, -.5), constant("scale", 1), constant("shift", 0)}, forms: []nameGroup{newNameGroup("Power", ""), newNameGroup("pow __pow__ __ipow__", "")}},
 	{name: "ClipByValue", class: Exact, inputs: "x low high", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.input(0).max(c.input(1)).min(c.input(2)) }), repeats: true,
 		forms: []nameGroup{newNameGroup("ClipByValue ClipByValueD", ""), newNameGroup("hardtanh", "min_val:low=-1 max_val:high=1"), newNameGroup("clamp clip", "min:low=-inf max:high=inf")}},
-	{name: "Cast", class: Converted, inputs: "x", cut: elementwise, compute: oneOutput(convert), attrs: []attribute{texts("mode", "rint trunc floor ceil round")}, forms: []nameGroup{newNameGroup("Cast", ""), newNameGroup("to type type_as half float double bfloat16 int long bool byte char short npu_dtype_cast", "dtype*:- :mode=trunc"), newNameGroup("ms.cast", "dtype:- :mode=trunc")}},
+	{name: "Cast", class: Converted, inputs: "x", cut: elementwise, compute: oneOutput(convert), attrs: []attribute{texts("mode", "rint trunc floor ceil round")}, forms: []nameGroup{newNameGroup("Cast", ""), newNameGroup("_to_copy", ":mode=trunc"), newNameGroup("to type type_as half float double bfloat16 int long bool byte char short npu_dtype_cast", "dtype*:- :mode=trunc"), newNameGroup("ms.cast", "dtype:- :mode=trunc")}},
 
+	withNumber("RoundTo", Plain, quantises, func(x *Array, decimals float64) *Array {
+		scale := math.Pow(10, math.Abs(decimals))
+		if decimals < 0 {
+			return x.times(1 / scale).roundedToIntegers().times(scale)
+		}
+		return x.times(scale).roundedToIntegers().times(1 / scale)
+	}, constant("decimals", 0)).withNames("round", "decimals"),
 	binary("Add AddV2", Exact, addition, (*Array).add).withNames("add __add__ __radd__ __iadd__", "other:x2 alpha:-==1"),
 	{name: "FusedMulAdd", class: Plain, inputs: "x1 x2 x3", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.input(0).mul(c.input(1)).add(c.input(2)) }), forms: []nameGroup{
 		newNameGroup("FusedMulAdd", ""), newNameGroup("FusedMulAddN", "x1 x3 x2"), // x1 times the number x3, plus x2
@@ -87,6 +97,8 @@ var elementwiseOperators = []formula{
 	binary("RealDiv Div div divide true_divide __truediv__ __itruediv__ __div__", Divided, nil, (*Array).div).withNames("__rtruediv__ __rdiv__", "input:x2 other:x1"),
 	binary("Maximum maximum", Exact, nil, (*Array).max).withNames("max", "other:x2!", extremal).withNames("clamp_min", "min:x2"),
 	binary("Minimum minimum", Exact, nil, (*Array).min).withNames("min", "other:x2!", extremal).withNames("clamp_max", "max:x2"),
+	{name: "Clip", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.input(0).atLeast(c.num("low")).atMost(c.num("high")) }),
+		attrs: []attribute{outputRange}, repeats: true, forms: []nameGroup{newNameGroup("nn.Hardtanh clamp clip clamp_min clamp_max hardtanh", "")}}, // bounds that were not dumped
 	binary("SquaredDifference", Plain, nil, func(x, y *Array) *Array { return square(x.sub(y)) }),
 	binary("Pow", Tabled, powers, (*Array).pow).withNames("pow __pow__ __ipow__ float_power", "exponent:x2").withNames("__rpow__", "input:x2 other:x1", quotients),
 	comparison("Greater gt greater __gt__", func(x, y float64) bool { return x > y }),
@@ -97,9 +109,9 @@ var elementwiseOperators = []formula{
 	comparison("NotEqual ne not_equal __ne__", func(x, y float64) bool { return x != y }),
 	comparison("LogicalAnd logical_and", func(x, y float64) bool { return x != 0 && y != 0 }),
 	comparison("LogicalOr logical_or", func(x, y float64) bool { return x != 0 || y != 0 }),
-	bitwise("BitwiseAnd bitwise_and __and__", func(x, y int64) int64 { return x & y }),
-	bitwise("BitwiseOr bitwise_or __or__", func(x, y int64) int64 { return x | y }),
-	bitwise("BitwiseXor bitwise_xor __xor__", func(x, y int64) int64 { return x ^ y }),
+	bitwise("BitwiseAnd bitwise_and __and__ __iand__ __rand__", func(x, y int64) int64 { return x & y }),
+	bitwise("BitwiseOr bitwise_or __or__ __ior__ __ror__", func(x, y int64) int64 { return x | y }),
+	bitwise("BitwiseXor bitwise_xor __xor__ __ixor__ __rxor__", func(x, y int64) int64 { return x ^ y }),
 	{name: "AddN", class: Plain, noise: lipschitz, inputs: "x*", cut: elementwise, compute: oneOutput(combineInputs((*Array).add)), forms: []nameGroup{newNameGroup("AddN AccumulateNV2", "")}},
 	{name: "Eltwise", class: Plain, inputs: "x*", cut: elementwise, compute: oneOutput(eltwise), read: readCoefficients,
 		attrs: []attribute{oneOf("mode", Number(1), Number(0), Number(2)), coefficients}, forms: []nameGroup{newNameGroup("Eltwise", "")}},
@@ -109,22 +121,68 @@ var elementwiseOperators = []formula{
 		forms: []nameGroup{newNameGroup("Select SelectV2", ""), newNameGroup("Tensor.where", "input:x1 condition:mask! other:x2"), newNameGroup("where", "condition:mask! input:x1 other:x2")}},
 	{name: "MaskedFill", class: Exact, noise: selects, inputs: "x mask value", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.input(1).selectWhere(c.input(2), c.input(0)) }),
 		forms: []nameGroup{newNameGroup("MaskedFill MaskedFillD", ""), newNameGroup("masked_fill", "mask! value")}},
+	{name: "MaskedFillOne", class: Exact, noise: selects, inputs: "x mask", cut: elementwise, compute: oneOutput(func(c *call) *Array {
+		return c.input(1).selectWhere(c.number(c.num("value")), c.input(0))
+	}), attrs: []attribute{valueOfMasked}, forms: []nameGroup{newNameGroup("masked_fill", "mask!")}}, // a value that was not dumped
 
 	{name: "ReluGrad", class: Exact, noise: gates, inputs: "dy x", cut: elementwise, compute: binaryFormula(func(dy, x *Array) *Array { return positive(x).selectWhere(dy, dy.m.number(0)) }),
-		forms: []nameGroup{newNameGroup("ReluGrad ReluGradV2", "")}},
-	{name: "SigmoidGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: binaryFormula(func(y, dy *Array) *Array { return dy.mul(y).mul(y.neg().plus(1)) }), forms: []nameGroup{newNameGroup("SigmoidGrad", "")}},
-	{name: "TanhGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: binaryFormula(func(y, dy *Array) *Array { return dy.mul(square(y).neg().plus(1)) }), forms: []nameGroup{newNameGroup("TanhGrad", "")}},
+		forms: []nameGroup{newNameGroup("ReluGrad ReluGradV2", ""), newNameGroup("threshold_backward", "grad_output:dy! self:x! threshold:-==0")}},
+	{name: "SigmoidGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: binaryFormula(func(y, dy *Array) *Array { return dy.mul(y).mul(y.neg().plus(1)) }), forms: []nameGroup{newNameGroup("SigmoidGrad", ""), newNameGroup("sigmoid_backward", "grad_output:dy! output:y!")}},
+	{name: "TanhGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: binaryFormula(func(y, dy *Array) *Array { return dy.mul(square(y).neg().plus(1)) }), forms: []nameGroup{newNameGroup("TanhGrad", ""), newNameGroup("tanh_backward", "grad_output:dy! output:y!")}},
 	{name: "Apply", class: Plain, inputs: "x*", writes: true, cut: uncut, compute: func(*call) []*Array { return nil }, forms: []nameGroup{
 		newNameGroup("AssignAdd AssignSub", ""), newNameGroup("ScatterUpdate ScatterNdUpdate", "", scatters)}},
 
 	noiseOnly(addition, "iadd isub"),
 	noiseOnly(&optype.Type{Noise: optype.NoiseFunction}, "quick_gelu"),
 	noiseOnly(division, "DivNoNan"),
-	noiseOnly(&optype.Type{Noise: optype.NoiseProduct}, "kron mul_scalar"),
+	noiseOnly(&optype.Type{Noise: optype.NoiseProduct}, "mul_scalar"),
 	noiseOnly(quantises, "Quantize"),
 	noiseOnly(dequantises, "Dequantize"),
-	noiseOnly(gates, "threshold_backward leaky_relu_backward"),
+	noiseOnly(gates, "leaky_relu_backward"),
 }
+
+// outputRange is the range of the elements of the output: the bounds of a clip, if it clips at both.
+var outputRange = choice("low high", func(p *problem) []Attributes {
+	low, high := math.Inf(1), math.Inf(-1)
+	err := p.Outputs[0].eachBlock(p.Outputs[0].elements(), func(values []float64) {
+		for _, v := range values {
+			if v == v {
+				low, high = min(low, v), max(high, v)
+			}
+		}
+	})
+	if err != nil {
+		return nil
+	}
+	return []Attributes{{"low": {Number(low), FromValues}, "high": {Number(high), FromValues}}}
+})
+
+// valueOfMasked is an element of the output where the mask, the second input, is set.
+var valueOfMasked = choice("value", func(p *problem) []Attributes {
+	mask, out := p.Inputs[1], p.Outputs[0].Shape
+	at, n := int64(-1), int64(0)
+	err := mask.eachBlock(mask.elements(), func(values []float64) {
+		if i := slices.IndexFunc(values, func(v float64) bool { return v != 0 }); i >= 0 && at < 0 {
+			at = n + int64(i)
+		}
+		n += int64(len(values))
+	})
+	if s, ok := broadcast(mask.Shape, out); err != nil || !ok || !s.Equal(out) {
+		return nil
+	}
+	place := int64(0)
+	if at >= 0 {
+		strides := out.Strides()[len(out)-len(mask.Shape):]
+		for k, i := range mask.Shape.Coordinates(at) {
+			place += i * strides[k]
+		}
+	}
+	y, err := p.cached(p.Outputs[0]).readRun(place, min(1, p.Outputs[0].elements()))
+	if err != nil || len(y) == 0 {
+		return nil
+	}
+	return []Attributes{{"value": {Number(y[0]), FromValues}}}
+})
 
 func relu(x *Array) *Array   { return x.atLeast(0) }
 func relu6(x *Array) *Array  { return x.atLeast(0).atMost(6) }
@@ -229,6 +287,15 @@ var roundings = map[string]func(float64) float64{"rint": math.RoundToEven, "trun
 
 // halfAway rounds to the nearest integer, halves away from zero.
 func halfAway(x float64) float64 { return math.Trunc(x + math.Copysign(.5, x)) }
+
+// roundedToIntegers rounds to the nearest integer, halves to even. Elements near a half may become either neighbour.
+func (x *Array) roundedToIntegers() *Array {
+	return x.mapElements(loop(math.RoundToEven), func(e, _, x, ex []float64, c *bounds) {
+		for i, v := range x {
+			e[i] = flag(math.RoundToEven(v-ex[i]) != math.RoundToEven(v+ex[i]))
+		}
+	})
+}
 
 // convert converts to the type of the output.
 func convert(c *call) *Array {

@@ -51,7 +51,7 @@ var functions = []formula{
 	{name: "ThresholdV2D", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		x := c.input(0)
 		return x.compare(c.number(c.num("threshold")), func(x, y float64) bool { return x > y }).selectWhere(x, c.number(c.num("value")))
-	}), attrs: []attribute{realNumber("threshold", 0), realNumber("value", 0)}, forms: []nameGroup{newNameGroup("ThresholdV2D", ""), newNameGroup("ThresholdV2", "x threshold! value!?"), newNameGroup("threshold", "threshold value", &optype.Type{Noise: optype.NoiseLipschitz})}},
+	}), attrs: []attribute{thresholdOfOutput}, forms: []nameGroup{newNameGroup("ThresholdV2D", ""), newNameGroup("nn.Threshold", "", &optype.Type{Noise: optype.NoiseLipschitz}), newNameGroup("ThresholdV2", "x threshold! value!?"), newNameGroup("threshold", "threshold value", &optype.Type{Noise: optype.NoiseLipschitz})}},
 	{name: "NanToNum", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(nanToNum), attrs: []attribute{onlyKnown("nan"), onlyKnown("posinf"), onlyKnown("neginf")}, forms: []nameGroup{newNameGroup("nan_to_num", "nan=0 posinf=inf neginf=-inf")}},
 
 	binary("Atan2", Tabled, unbounded, func(y, x *Array) *Array {
@@ -65,6 +65,18 @@ var functions = []formula{
 			}
 		})
 	}).withNames("atan2 arctan2", "other:x2!"),
+	unary("Sinc sinc", Tabled, unbounded, func(x *Array) *Array {
+		turns := x.times(math.Pi)
+		return x.compare(x.m.number(0), func(x, y float64) bool { return x == y }).selectWhere(x.m.number(1), turns.sin().div(turns))
+	}),
+	binary("LogAddExp logaddexp", Tabled, unbounded, func(x, y *Array) *Array { return x.max(y).add(softplus(x.sub(y).abs().neg())) }),
+	binary("LogAddExp2 logaddexp2", Tabled, unbounded, func(x, y *Array) *Array {
+		return x.max(y).add(softplus(x.sub(y).abs().times(-math.Ln2)).times(1 / math.Ln2))
+	}),
+	{name: "IsClose", class: Integral, inputs: "x1 x2", cut: elementwise, compute: oneOutput(func(c *call) *Array {
+		limit := c.input(1).abs().times(c.num("rtol")).plus(c.num("atol"))
+		return c.input(0).sub(c.input(1)).abs().compare(limit, func(x, y float64) bool { return x <= y })
+	}), attrs: []attribute{constant("rtol", 1e-5), constant("atol", 1e-8)}, forms: []nameGroup{newNameGroup("isclose", "other:x2! rtol=1e-5 atol=1e-8 equal_nan:-==0")}},
 	binary("Hypot", Divided, unbounded, func(x, y *Array) *Array { return square(x).add(square(y)).sqrt() }).withNames("hypot", "other:x2!"),
 	binary("CopySign", Exact, nil, func(x, y *Array) *Array { return x.mapPairsExactly(y, math.Copysign) }).withNames("copysign", "other:x2"),
 	binary("Fmax", Exact, nil, func(x, y *Array) *Array { return x.mapPairsExactly(y, numberFirst(larger)) }).withNames("fmax", "other:x2!"),
@@ -80,12 +92,12 @@ var functions = []formula{
 			return max(0, sign(x))
 		})
 	}).withNames("heaviside", "values:x2!"),
-	binary("FloorMod remainder __mod__", Plain, unbounded, func(x, y *Array) *Array { return x.modulo(y, math.Floor) }),
+	binary("FloorMod remainder __mod__ __imod__", Plain, unbounded, func(x, y *Array) *Array { return x.modulo(y, math.Floor) }).withNames("__rmod__", "input:x2 other:x1"),
 	binary("Mod fmod", Plain, unbounded, func(x, y *Array) *Array { return x.modulo(y, math.Trunc) }),
-	binary("FloorDiv floor_divide __floordiv__", Plain, unbounded, func(x, y *Array) *Array { return x.quotient(y, math.Floor) }).withNames("div divide", "input:x1 other:x2 rounding_mode:-==floor"),
+	binary("FloorDiv floor_divide __floordiv__ __ifloordiv__", Plain, unbounded, func(x, y *Array) *Array { return x.quotient(y, math.Floor) }).withNames("__rfloordiv__", "input:x2 other:x1").withNames("div divide", "input:x1 other:x2 rounding_mode:-==floor"),
 	binary("TruncateDiv", Plain, unbounded, func(x, y *Array) *Array { return x.quotient(y, math.Trunc) }).withNames("div divide", "input:x1 other:x2 rounding_mode:-==trunc"),
-	bitwise("LeftShift __lshift__ bitwise_left_shift", func(x, y int64) int64 { return x << min(uint64(y), 63) }),
-	bitwise("RightShift __rshift__ bitwise_right_shift", func(x, y int64) int64 { return x >> min(uint64(y), 63) }),
+	bitwise("LeftShift __lshift__ __ilshift__ bitwise_left_shift", func(x, y int64) int64 { return x << min(uint64(y), 63) }),
+	bitwise("RightShift __rshift__ __irshift__ bitwise_right_shift", func(x, y int64) int64 { return x >> min(uint64(y), 63) }),
 	comparison("LogicalXor", func(x, y float64) bool { return (x != 0) != (y != 0) }).withNames("logical_xor", "other:x2!"),
 	// The file name does not contain the number that the call adds: it is fitted.
 	{name: "Addcmul", class: Plain, noise: unbounded, inputs: "x x1 x2", cut: elementwise, compute: oneOutput(func(c *call) *Array { return c.input(0).add(c.input(1).mul(c.input(2)).times(c.num("value"))) }),
@@ -97,6 +109,31 @@ var functions = []formula{
 		return start.add(w.mul(end.sub(start))).withTermRoundings(start, end)
 	}), forms: []nameGroup{newNameGroup("Lerp", "", &optype.Type{Noise: optype.NoiseLipschitz}), newNameGroup("lerp", "end! weight", &optype.Type{Noise: optype.NoiseLipschitz})}},
 }
+
+// thresholdOfOutput is the largest element that the output replaces, and the replacement.
+var thresholdOfOutput = choice("threshold value", func(p *problem) []Attributes {
+	n, threshold, value := p.Outputs[0].elements(), math.Inf(-1), 0.0
+	if n != p.Inputs[0].elements() {
+		return nil
+	}
+	x, y := p.cached(p.Inputs[0]), p.cached(p.Outputs[0])
+	for first := int64(0); first < n; first += cellElements {
+		in, err := x.readRun(first, min(cellElements, n-first))
+		if err != nil {
+			return nil
+		}
+		out, err := y.readRun(first, int64(len(in)))
+		if err != nil {
+			return nil
+		}
+		for i, v := range in {
+			if out[i] != v && v > threshold {
+				threshold, value = v, out[i]
+			}
+		}
+	}
+	return []Attributes{{"threshold": {Number(threshold), FromValues}, "value": {Number(value), FromValues}}}
+})
 
 // curve returns the computation of a function f. Errors of the argument are multiplied by its derivative, slope.
 func curve(f, slope func(x float64) float64) func(x *Array) *Array {

@@ -21,7 +21,7 @@ var indexings = []formula{
 		return c.takeAt(c.input(0), c.ints("axes_of_tensors"), c.inputs[1:])
 	}), read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 1) }, attrs: []attribute{onlyKnownText("index"), onlyKnown("axes_of_tensors")}, forms: []nameGroup{newNameGroup("__getitem__", "index:indices[]"), newNameGroup("Aten.index Torch.index", "indices[]")}},
 	{name: "SetItem", class: Move, noise: unbounded, inputs: "x value indices*?", cut: uncut, compute: oneOutput(setItem),
-		read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 2) }, attrs: []attribute{onlyKnownText("index"), onlyKnown("axes_of_tensors"), constant("accumulate", 0)}, forms: []nameGroup{newNameGroup("__setitem__", "index:indices[] value", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("index_put", "indices[] values:value! accumulate=0 unsafe:-", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newNameGroup("_index_put_impl", "indices[] values:value! accumulate=0 unsafe:-")}},
+		read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 2) }, attrs: []attribute{onlyKnownText("index"), onlyKnown("axes_of_tensors"), flags("accumulate", false)}, forms: []nameGroup{newNameGroup("__setitem__", "index:indices[] value :accumulate=0", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("index_put", "indices[] values:value! accumulate=0 unsafe:-", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newNameGroup("_index_put_impl", "indices[] values:value! accumulate=0 unsafe:-")}},
 	{name: "GatherElements", class: Move, noise: gathers, inputs: "x index", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		from := c.elementsAt(c.input(0), c.input(1))
 		return c.input(0).gatherFrom(c.input(1).shape, 0, func(i int) int { return from[i] })
@@ -29,7 +29,14 @@ var indexings = []formula{
 	{name: "ScatterElements", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		to := c.elementsAt(c.input(0), c.input(1))
 		return c.scatter(c.input(0), to, c.fitUpdates(c.input(1).shape, c.input(2)), c.textAttribute("reduction") == "add")
-	}), attrs: []attribute{axisWhere(anyAxis), texts("reduction", "none add")}, forms: []nameGroup{newNameGroup("ScatterElements", "", scatters), newNameGroup("scatter", "dim:axis index! src:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newNameGroup("scatter", "dim:axis index! value:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newNameGroup("scatter_add", "dim:axis index! src:updates! :reduction=add", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
+	}), attrs: []attribute{axisWhere(anyAxis), texts("reduction", "none add")}, forms: []nameGroup{newNameGroup("ScatterElements", "", scatters), newNameGroup("scatter", "dim:axis index! src:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newNameGroup("scatter", "dim:axis index! src:updates reduce:reduction"), newNameGroup("scatter", "dim:axis index! value:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newNameGroup("scatter_add", "dim:axis index! src:updates! :reduction=add", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
+	wholeRow("ScatterReduce", Plain, "x index updates", scatterReduce, axisWhere(anyAxis), texts("reduce", "sum mean amax amin prod"), flags("include_self", true)).
+		withNames("scatter_reduce", "dim:axis index! src:updates! reduce include_self=1"),
+	wholeRow("EmbeddingBag", Reduced, "indices x offsets? weights?", embeddingBag, texts("mode", "mean sum max"), onlyKnown("padding_idx"), constant("include_last_offset", 0)).readBy(readBagMode).
+		withNames("Functional.embedding_bag", "input:indices! weight:x! offsets max_norm:- norm_type:- scale_grad_by_freq:- mode=mean sparse:- per_sample_weights:weights include_last_offset=0 padding_idx", embeddings).
+		withNames("Torch.embedding_bag Aten.embedding_bag Aten._embedding_bag", "weight:x! indices! offsets scale_grad_by_freq:- mode=0 sparse:- per_sample_weights:weights include_last_offset=0 padding_idx", embeddings).
+		withNames("nn.EmbeddingBag", "input:indices! offsets per_sample_weights:weights weight:x!", embeddings),
+	wholeRow("MaxUnpool", Move, "x index", maxUnpool).withNames("max_unpool1d max_unpool2d max_unpool3d", "indices:index! kernel_size:- stride:- padding:- output_size:-").withNames("nn.MaxUnpool1d nn.MaxUnpool2d nn.MaxUnpool3d", "indices:index! output_size:-"),
 	{name: "IndexAdd", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.writeRows(true) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}, forms: []nameGroup{newNameGroup("index_add", "dim:axis index! source:updates! alpha=1", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
 	{name: "IndexCopy", class: Move, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.writeRows(false) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}, forms: []nameGroup{newNameGroup("index_copy", "dim:axis index! source:updates! :alpha=1"), newNameGroup("index_fill", "dim:axis index! value:updates :alpha=1")}},
 	{name: "Take", class: Move, noise: gathers, inputs: "x index", cut: uncut, compute: oneOutput(func(c *call) *Array {
@@ -59,6 +66,16 @@ var indexings = []formula{
 		})
 	}), attrs: []attribute{anyAxes}, forms: []nameGroup{newNameGroup("ReverseV2", "x axes!", copies), newNameGroup("ReverseV2D", "x"), newNameGroup("flip", "dims*:axes", copies), newNameGroup("fliplr", ":axes=1"), newNameGroup("flipud", ":axes=0")}},
 	{name: "RepeatInterleave", class: Move, inputs: "x repeats", cut: uncut, compute: oneOutput(repeatInterleave), attrs: []attribute{onlyKnown("axis")}, forms: []nameGroup{newNameGroup("RepeatInterleave", ""), newNameGroup("repeat_interleave", "repeats dim:axis output_size:-", copies)}},
+	{name: "RepeatEach", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
+		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
+			out := p.Outputs[0].Shape
+			if n == 0 || len(out) != p.rank() || out[k]%n != 0 {
+				return false
+			}
+			v.shape, v.strides = slices.Insert(v.shape, k+1, out[k]/n), slices.Insert(v.strides, k+1, 0)
+			return true
+		})
+	}), attrs: []attribute{axisWhere(func(p *problem, k int) bool { return len(p.Outputs[0].Shape) == p.rank() })}, forms: []nameGroup{newNameGroup("repeat_interleave", "")}}, // a number of repeats that was not dumped
 	{name: "Narrow", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
 			start, ok := integer(h, "start")
@@ -70,6 +87,25 @@ var indexings = []formula{
 			return ok && has && length >= 0 && start >= 0 && start <= n-length
 		})
 	}), attrs: []attribute{onlyKnown("axis"), onlyKnown("start"), onlyKnown("length")}, forms: []nameGroup{newNameGroup("narrow", "dim:axis start length", copies)}},
+	{name: "SliceAxis", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
+		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
+			bound := func(name string) (int64, bool) {
+				x, ok := h[name].Value.Number()
+				if x < 0 {
+					x += float64(n)
+				}
+				return int64(min(max(x, 0), float64(n))), ok
+			}
+			start, ok := bound("start")
+			end, has := bound("end")
+			step, too := integer(h, "step")
+			if !ok || !has || !too || step < 1 {
+				return false
+			}
+			v.shape[k], v.strides[k], v.offset = max(0, end-start+step-1)/step, stride*step, start*stride
+			return true
+		})
+	}), attrs: []attribute{onlyKnown("axis"), onlyKnown("start"), onlyKnown("end"), onlyKnown("step")}, forms: []nameGroup{newNameGroup("Aten.slice", "dim:axis=0 start=0 end=inf step=1")}},
 	{name: "SelectAt", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
 			at, ok := integer(h, "at")
@@ -91,13 +127,13 @@ var indexings = []formula{
 			v.shape, v.strides = append(v.shape, size), append(v.strides, stride)
 			return true
 		})
-	}), attrs: []attribute{onlyKnown("axis"), onlyKnown("size"), onlyKnown("step")}, forms: []nameGroup{newNameGroup("Tensor.unfold", "dimension:axis size step")}},
+	}), attrs: []attribute{unfolding}, forms: []nameGroup{newNameGroup("Tensor.unfold", "dimension:axis size step")}},
 	{name: "DepthToSpace", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return blocksView(p, h, true)
-	}), attrs: []attribute{blockSize, blockMode}, forms: []nameGroup{newNameGroup("DepthToSpace", "", copies), newNameGroup("pixel_shuffle", "upscale_factor:block_size :mode=CRD"), newNameGroup("nn.PixelShuffle", ":mode=CRD")}},
+	}), attrs: []attribute{blockSize, blockMode}, forms: []nameGroup{newNameGroup("DepthToSpace", "", copies), newNameGroup("PixelShuffle", ":mode=CRD"), newNameGroup("pixel_shuffle", "upscale_factor:block_size :mode=CRD"), newNameGroup("nn.PixelShuffle", ":mode=CRD")}},
 	{name: "SpaceToDepth", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return blocksView(p, h, false)
-	}), attrs: []attribute{blockSize, blockMode}, forms: []nameGroup{newNameGroup("SpaceToDepth", "", copies), newNameGroup("pixel_unshuffle", "downscale_factor:block_size :mode=CRD"), newNameGroup("nn.PixelUnshuffle", ":mode=CRD")}},
+	}), attrs: []attribute{blockSize, blockMode}, forms: []nameGroup{newNameGroup("SpaceToDepth", "", copies), newNameGroup("PixelUnshuffle", ":mode=CRD"), newNameGroup("pixel_unshuffle", "downscale_factor:block_size :mode=CRD"), newNameGroup("nn.PixelUnshuffle", ":mode=CRD")}},
 	{name: "ShuffleChannel", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		x := p.Inputs[0].Shape
 		g, ok := integer(h, "num_groups")
@@ -107,7 +143,7 @@ var indexings = []formula{
 		s := x.Strides()
 		each := x[1] / g
 		return view{shape: slices.Concat(tensor.Shape{x[0], each, g}, x[2:]), strides: slices.Concat([]int64{s[0], s[1], s[1] * each}, s[2:])}, lang.Sentence{}
-	}), attrs: []attribute{divisors}, forms: []nameGroup{newNameGroup("channel_shuffle", "groups:num_groups")}},
+	}), attrs: []attribute{divisors}, forms: []nameGroup{newNameGroup("channel_shuffle", "groups:num_groups"), newNameGroup("nn.ChannelShuffle", "")}},
 	{name: "Fill", class: Move, noise: unbounded, inputs: "value", cut: func(p *problem, _ Attributes) *cutRule {
 		c := wholeTensors(p)
 		if p.Inputs[0].elements() != 1 {
@@ -115,7 +151,7 @@ var indexings = []formula{
 		}
 		c.in[0].shape = tensor.Shape{}
 		return c.cutAlong(upTo(len(c.out[0].shape)), alignRight)
-	}, compute: oneOutput(convert), attrs: []attribute{texts("mode", "trunc")}, forms: []nameGroup{newNameGroup("Fill", "- value"), newNameGroup("zeros", ":value=0 size*:-", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("ones", ":value=1 size*:-", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("full", "size:- fill_value:value", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("full_like new_full", "input:- value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newNameGroup("fill", "input:- value"), newNameGroup("full_like new_full", "input:- fill_value:value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newNameGroup("new_zeros", ":value=0 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newNameGroup("new_ones", ":value=1 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
+	}, compute: oneOutput(convert), attrs: []attribute{texts("mode", "trunc")}, forms: []nameGroup{newNameGroup("Fill", "- value"), newNameGroup("zeros", ":value=0 size*:-", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("ones", ":value=1 size*:-", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("full", "size:- fill_value:value", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("full_like", "input:- value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newNameGroup("fill", "input:- value"), newNameGroup("scalar_tensor Torch.tensor as_tensor", "data:value"), newNameGroup("new_full", "input:- size:- fill_value:value"), newNameGroup("full_like", "input:- fill_value:value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newNameGroup("new_zeros", ":value=0 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newNameGroup("new_ones", ":value=1 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
 	{name: "ZerosLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: unaryFormula(func(x *Array) *Array { return x.mapSteps(func(float64) float64 { return 0 }) }), forms: []nameGroup{newNameGroup("ZerosLike", ""), newNameGroup("zeros_like", "", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newNameGroup("zero", "")}},
 	{name: "OnesLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: unaryFormula(func(x *Array) *Array { return x.mapSteps(func(float64) float64 { return 1 }) }), forms: []nameGroup{newNameGroup("OnesLike", ""), newNameGroup("ones_like", "", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
 	{name: "Copy", class: Converted, noise: unbounded, inputs: "x", cut: func(p *problem, _ Attributes) *cutRule {
@@ -132,10 +168,29 @@ var indexings = []formula{
 		}
 		return c.input(0).add(n.mul(c.input(1))).withTermRoundings(c.input(0))
 	}), forms: []nameGroup{newNameGroup("Range", "start - step"), newNameGroup("arange", "end:- :start=0 :step=1", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("arange", "start end:- step=1", &optype.Type{Noise: optype.NoiseMove})}},
-	{name: "Dropout", class: Plain, noise: unbounded, inputs: "x", cut: elementwise, compute: oneOutput(dropout), attrs: []attribute{realNumber("p", 0, .1, .5, .2, .3), flags("training", true)}, forms: []nameGroup{newNameGroup("dropout", "p=0.5 training=1", &optype.Type{Class: optype.Move, Random: true}), newNameGroup("nn.Dropout", "", &optype.Type{Class: optype.Move, Random: true})}},
+	{name: "Dropout", class: Plain, noise: unbounded, inputs: "x", cut: elementwise, compute: oneOutput(dropout), attrs: []attribute{realNumber("p", 0, .1, .5, .2, .3), flags("training", true), constant("dropped_axes", 0)}, forms: []nameGroup{
+		newNameGroup("dropout1d", "p=0.5 training=1 :dropped_axes=1", randomMask), newNameGroup("dropout2d feature_dropout", "p=0.5 training=1 :dropped_axes=2", randomMask), newNameGroup("dropout3d", "p=0.5 training=1 :dropped_axes=3", randomMask),
+		newNameGroup("nn.Dropout1d", ":dropped_axes=1", randomMask), newNameGroup("nn.Dropout2d", ":dropped_axes=2", randomMask), newNameGroup("nn.Dropout3d", ":dropped_axes=3", randomMask), newNameGroup("dropout", "p=0.5 training=1", &optype.Type{Class: optype.Move, Random: true}), newNameGroup("nn.Dropout", "", &optype.Type{Class: optype.Move, Random: true})}},
 }
 
 func anyAxis(*problem, int) bool { return true }
+
+// unfolding lists the axes and steps of windows along an axis: the last axis of the output has their size.
+var unfolding = choice("axis size step", func(p *problem) (all []Attributes) {
+	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
+	if len(out) != len(x)+1 {
+		return nil
+	}
+	size := out[len(x)]
+	for k := len(x) - 1; k >= 0; k-- {
+		for step := int64(1); step <= max(1, x[k]-size) && len(all) < maxHypotheses; step++ {
+			if (x[k]-size)/step+1 == out[k] {
+				all = append(all, Attributes{"axis": {integers(k), FromShape}, "size": {Number(float64(size)), FromShape}, "step": {Number(float64(step)), FromValues}})
+			}
+		}
+	}
+	return all
+})
 
 // integer returns an attribute of one whole number.
 func integer(h Attributes, name string) (int64, bool) {
@@ -407,9 +462,12 @@ func repeatInterleave(c *call) *Array {
 	})
 }
 
-// dropout returns the input outside of training. In training each element is 0 or x/(1-p), and the NPU's choice is
-// accepted if the number of zeros is plausible: within 6 standard deviations of the binomial distribution. Elements
-// whose input is 0, such as masked probabilities, do not count.
+// randomMask is the noise of dropout.
+var randomMask = &optype.Type{Class: optype.Move, Random: true}
+
+// dropout returns the input outside of training. In training each element, or each plane of the last dropped_axes
+// axes, is 0 or x/(1-p), and the NPU's choice is accepted if the number of zeros is plausible: within 6 standard
+// deviations of the binomial distribution. Planes whose input is 0, such as masked probabilities, do not count.
 func dropout(c *call) *Array {
 	x, p := c.input(0), c.num("p")
 	if c.err != nil || !c.isAttributeTrue("training") || p == 0 {
@@ -420,18 +478,25 @@ func dropout(c *call) *Array {
 		return x.times(0)
 	}
 	kept := x.times(1 / (1 - p)).withTermRoundings(x)
-	if len(got.v) != len(x.v) {
+	if len(got.v) != len(x.v) || len(x.v) == 0 {
 		return kept
 	}
-	zeros, n := 0.0, 0.0
-	for i, v := range x.v {
-		if v != 0 {
-			zeros, n = zeros+flag(got.v[i] == 0), n+1
+	plane := int(x.shape[min(max(0, len(x.shape)-int(c.num("dropped_axes"))), len(x.shape)):].Elements())
+	isDropped := c.exact(x.shape, c.alloc(len(x.v)))
+	isZero := func(v float64) bool { return v == 0 }
+	dropped, n := 0.0, 0.0
+	for first := 0; first < len(x.v); first += plane {
+		all := flag(!slices.ContainsFunc(got.v[first:first+plane], func(v float64) bool { return v != 0 }))
+		for i := range plane {
+			isDropped.v[first+i] = all
+		}
+		if !isZero(x.v[first]) || slices.ContainsFunc(x.v[first:first+plane], func(v float64) bool { return !isZero(v) }) {
+			dropped, n = dropped+all, n+1
 		}
 	}
 	const sigmas = 6
-	if math.Abs(zeros-float64(n*p)) > float64(sigmas*math.Sqrt(float64(n*p)*(1-p)))+1 {
+	if math.Abs(dropped-float64(n*p)) > float64(sigmas*math.Sqrt(float64(n*p)*(1-p)))+1 {
 		return kept
 	}
-	return got.mapSteps(func(v float64) float64 { return flag(v != 0) }).selectWhere(kept, c.number(0))
+	return isDropped.selectWhere(c.number(0), kept)
 }

@@ -12,7 +12,7 @@ import (
 var lineOperators = []formula{
 	{name: "ReduceStd", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array { return c.variance().sqrt() }), attrs: []attribute{reducedAxes, correction}, forms: []nameGroup{newNameGroup("ReduceStd", "", &optype.Type{Noise: optype.NoiseReduce}), newNameGroup("std", "dim:axes unbiased:correction=1 keepdim:-", spreads), newNameGroup("std", "dim:axes correction=1 keepdim:-", spreads)}},
 	{name: "ReduceVar", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput((*call).variance), attrs: []attribute{reducedAxes, correction}, forms: []nameGroup{newNameGroup("var", "dim:axes unbiased:correction=1 keepdim:-", spreads), newNameGroup("var", "dim:axes correction=1 keepdim:-", spreads)}},
-	{name: "LpNorm", class: Reduced, noise: unbounded, inputs: "x", cut: lines, read: readOrder, compute: oneOutput(func(c *call) *Array { return c.input(0).norm(c.num("p"), c.ints("axes")...) }), attrs: []attribute{reducedAxes, realNumber("p", 2, 1)}, forms: []nameGroup{newNameGroup("LpNorm", "", &optype.Type{Noise: optype.NoiseReduce}), newNameGroup("LpNormV2", ""), newNameGroup("norm", "p=2 dim:axes keepdim:-", spreads), newNameGroup("linalg.norm linalg.vector_norm", "dim:axes keepdim:-"), newNameGroup("vector_norm", "ord:p=2 dim:axes keepdim:-")}},
+	{name: "LpNorm", class: Reduced, noise: unbounded, inputs: "x", cut: lines, read: readOrder, compute: oneOutput(func(c *call) *Array { return c.input(0).norm(c.num("p"), c.ints("axes")...) }), attrs: []attribute{reducedAxes, realNumber("p", 2, 1)}, forms: []nameGroup{newNameGroup("LpNorm", "", &optype.Type{Noise: optype.NoiseReduce}), newNameGroup("LpNormV2", ""), newNameGroup("linalg_norm linalg_vector_norm", "ord:p=2 dim:axes keepdim:-", spreads), newNameGroup("norm", "p=2 dim:axes keepdim:-", spreads), newNameGroup("linalg.norm linalg.vector_norm", "dim:axes keepdim:-"), newNameGroup("vector_norm", "ord:p=2 dim:axes keepdim:-")}},
 	{name: "LpNormalize", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array {
 		x := c.input(0)
 		return x.div(x.norm(c.num("p"), c.ints("axes")...).atLeast(c.num("epsilon")))
@@ -157,7 +157,7 @@ func orderOf(x, got *Array, to []int, first int, beside, order []int) []int {
 
 // Losses are not cut: the tensors of a network's losses are small.
 var losses = []formula{
-	{name: "CrossEntropy", class: Tabled, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: oneOutput(crossEntropy), attrs: []attribute{constant("ignore_index", -100), labelSmoothing, lossReduction}, forms: []nameGroup{newNameGroup("CrossEntropyLoss", "", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("cross_entropy", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean label_smoothing=0", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("nn.CrossEntropyLoss", "target!", &optype.Type{Noise: optype.NoiseLoss})}},
+	{name: "CrossEntropy", class: Tabled, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: oneOutput(crossEntropy), attrs: []attribute{ignoreIndex, labelSmoothing, lossReduction}, forms: []nameGroup{newNameGroup("CrossEntropyLoss", "", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("cross_entropy", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean label_smoothing=0", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("nn.CrossEntropyLoss", "target!", &optype.Type{Noise: optype.NoiseLoss})}},
 	{name: "SoftmaxCrossEntropyWithLogits", class: Tabled, noise: unbounded, inputs: "x labels", cut: uncut, outputs: 2, compute: func(c *call) []*Array {
 		x, labels := c.input(0), c.input(1)
 		last := len(x.shape) - 1
@@ -180,7 +180,7 @@ var losses = []formula{
 		chosen := c.input(1).reshape(-1, 1).compare(classes, func(x, y float64) bool { return x == y })
 		return []*Array{c.likelihood(softmax(x, true, last), 0), softmax(x, false, last).sub(chosen)}
 	}, forms: []nameGroup{newNameGroup("SparseSoftmaxCrossEntropyWithLogits", "", &optype.Type{Noise: optype.NoiseLoss})}},
-	{name: "NLLLoss", class: Plain, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.likelihood(c.input(0), 0) }), attrs: []attribute{constant("ignore_index", -100), lossReduction}, forms: []nameGroup{newNameGroup("NLLLoss", "", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("nll_loss", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("nn.NLLLoss", "target!", &optype.Type{Noise: optype.NoiseLoss})}},
+	{name: "NLLLoss", class: Plain, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.likelihood(c.input(0), 0) }), attrs: []attribute{ignoreIndex, lossReduction}, forms: []nameGroup{newNameGroup("NLLLoss", "", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("nll_loss", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("nn.NLLLoss", "target!", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("nll_loss_forward nll_loss2d_forward", "self:x! target! weight reduction:-==1 ignore_index=-100 :reduction=mean")}},
 	loss("MseLoss", func(x, y *Array) *Array { return square(x.sub(y)) }).withNames("MseLoss", "", &optype.Type{Noise: optype.NoiseLoss}).withNames("mse_loss", "target:y! size_average:- reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}).withNames("nn.MSELoss", "target:y!", &optype.Type{Noise: optype.NoiseLoss}),
 	loss("L1Loss", func(x, y *Array) *Array { return x.sub(y).abs() }).withNames("LpLoss", "x y").withNames("l1_loss", "target:y! size_average:- reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}).withNames("nn.L1Loss", "target:y!"),
 	{name: "SmoothL1LossV2", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
@@ -189,11 +189,11 @@ var losses = []formula{
 			return c.reduceLoss(d, nil)
 		}
 		return c.reduceLoss(isLower(d, beta).selectWhere(square(d).times(.5/beta), d.plus(-beta/2)), nil)
-	}), attrs: []attribute{constant("beta", 1), lossReduction}, forms: []nameGroup{newNameGroup("SmoothL1LossV2", ""), newNameGroup("smooth_l1_loss", "target:y! size_average:- reduce:- reduction=mean beta=1", &optype.Type{Noise: optype.NoiseLoss})}},
+	}), attrs: []attribute{constant("beta", 1), lossReduction}, forms: []nameGroup{newNameGroup("SmoothL1LossV2", ""), newNameGroup("nn.SmoothL1Loss", "target:y!"), newNameGroup("smooth_l1_loss", "target:y! size_average:- reduce:- reduction=mean beta=1", &optype.Type{Noise: optype.NoiseLoss})}},
 	{name: "HuberLoss", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		delta, d := c.num("delta"), c.input(0).sub(c.input(1)).abs()
 		return c.reduceLoss(isLower(d, delta).selectWhere(square(d).times(.5), d.plus(-delta/2).times(delta)), nil)
-	}), attrs: []attribute{constant("delta", 1), lossReduction}, forms: []nameGroup{newNameGroup("huber_loss", "target:y! reduction=mean delta=1")}},
+	}), attrs: []attribute{constant("delta", 1), lossReduction}, forms: []nameGroup{newNameGroup("huber_loss", "target:y! reduction=mean delta=1"), newNameGroup("nn.HuberLoss", "target:y!")}},
 	{name: "BinaryCrossEntropy", class: Tabled, noise: unbounded, inputs: "x y weight?", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		x, y := c.input(0), c.input(1)
 		// PyTorch clamps the logarithms to at least -100.
@@ -214,13 +214,13 @@ var losses = []formula{
 		if c.isAttributeTrue("log_target") {
 			return c.reduceLoss(y.exp().mul(y.sub(x)), nil)
 		}
-		some := y.compare(c.number(0), func(x, y float64) bool { return x > y })
-		return c.reduceLoss(some.selectWhere(y.mul(y.log().sub(x)), c.number(0)), nil)
+		isZero := y.compare(c.number(0), func(x, y float64) bool { return x == y })
+		return c.reduceLoss(isZero.selectWhere(c.number(0), y.mul(y.log().sub(x))), nil)
 	}), attrs: []attribute{constant("log_target", 0), lossReduction}, forms: []nameGroup{newNameGroup("KLDiv", ""), newNameGroup("nn.KLDivLoss", "target:y!", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("kl_div", "target:y! size_average:- reduce:- reduction=mean log_target=0", &optype.Type{Noise: optype.NoiseLoss})}},
 	{name: "PairwiseDistance", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		d := c.input(0).sub(c.input(1)).plus(c.num("epsilon"))
 		return d.norm(c.num("p"), len(d.shape)-1)
-	}), attrs: []attribute{constant("p", 2), epsilon(1e-6)}, forms: []nameGroup{newNameGroup("pairwise_distance", "x1:x! x2:y! p=2 eps:epsilon=1e-6 keepdim:-")}},
+	}), attrs: []attribute{constant("p", 2), epsilon(1e-6)}, forms: []nameGroup{newNameGroup("nn.PairwiseDistance", "x1:x! x2:y!"), newNameGroup("pairwise_distance", "x1:x! x2:y! p=2 eps:epsilon=1e-6 keepdim:-")}},
 	{name: "CosineSimilarity", class: Norm, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		x, y, axes := c.input(0), c.input(1), c.ints("axes")
 		size := func(x *Array) *Array { return x.norm(2, axes...).atLeast(c.num("epsilon")) }

@@ -12,16 +12,16 @@ import (
 var moves = []formula{
 	{name: "Identity", class: Move, inputs: "x", cut: flat, compute: unaryFormula(identity), repeats: true, forms: []nameGroup{
 		newNameGroup("Identity IdentityN Reshape Squeeze SqueezeV2 SqueezeV3 Unsqueeze UnsqueezeV2 UnsqueezeV3 ExpandDims Flatten FlattenV2 TransData", "x"), newNameGroup("Assign", "- x"), newNameGroup("nn.Flatten nn.Identity", ""), newNameGroup("npu_format_cast", "acl_format:-", &optype.Type{Noise: optype.NoiseMove}),
-		newNameGroup("conj resolve_conj resolve_neg positive", ""), newNameGroup("reshape view flatten ravel squeeze unsqueeze contiguous clone detach view_as reshape_as unflatten", "shape*:-")}},
+		newNameGroup("conj resolve_conj resolve_neg positive alias cpu lift_fresh lift_fresh_copy", ""), newNameGroup("nn.Unflatten", ""), newNameGroup("atleast_1d atleast_2d atleast_3d", ""), newNameGroup("reshape view _unsafe_view _reshape_alias view_copy flatten ravel squeeze unsqueeze contiguous clone detach view_as reshape_as unflatten", "shape*:-"), newNameGroup("view", "size:-"), newNameGroup("flatten", "start_dim:- end_dim:-"), newNameGroup("squeeze unsqueeze", "dim:-"), newNameGroup("unflatten", "dim:- sizes:-"), newNameGroup("view_as reshape_as", "other:-")}},
 	{name: "Transpose", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		perm, _ := h["perm"].Value.Integers()
 		return permutedView(p.Inputs[0].Shape, toInts(perm))
 	}), attrs: []attribute{choice("perm", permutations)}, forms: []nameGroup{newNameGroup("Transpose", "x perm!"), newNameGroup("TransposeD", "x"), newNameGroup("permute", "dims*:perm", copies),
-		newNameGroup("transpose swapaxes swapdims", "dim0:swap0 dim1:swap1"), newNameGroup("t", ":perm=1,0", copies), newNameGroup("Tensor.T", ":reversed=1"), newNameGroup("movedim", "source destination", copies), newNameGroup("moveaxis", "source destination"), newNameGroup("npu_transpose", "perm require_contiguous:-"), newNameGroup("ms.transpose", "input_perm*:perm"), newNameGroup("ms.permute", "input_perm*:perm", copies), newNameGroup("ms.swapaxes", "axis0:swap0 axis1:swap1")}},
+		newNameGroup("transpose swapaxes swapdims", "dim0:swap0 dim1:swap1"), newNameGroup("t", ":perm=1,0", copies), newNameGroup("Tensor.T", ":reversed=1"), newNameGroup("mT mH adjoint", ":swap0=-2 :swap1=-1"), newNameGroup("movedim", "source destination", copies), newNameGroup("moveaxis", "source destination"), newNameGroup("npu_transpose", "perm require_contiguous:-"), newNameGroup("ms.transpose", "input_perm*:perm"), newNameGroup("ms.permute", "input_perm*:perm", copies), newNameGroup("ms.swapaxes", "axis0:swap0 axis1:swap1")}},
 	{name: "Concat", class: Move, inputs: "x*", cut: concatCut(false), compute: oneOutput(func(c *call) *Array { return c.cat() }),
 		attrs: []attribute{axisWhere(func(p *problem, k int) bool {
 			return concatCut(false)(p, Attributes{"axis": {integers(k), FromShape}}).why.IsZero()
-		})}, forms: []nameGroup{newNameGroup("Concat", "axis! x*"), newNameGroup("ConcatV2", "x* axis!"), // dumps may have the axis as the last input
+		})}, forms: []nameGroup{newNameGroup("dstack", "tensors:x :axis=2"), newNameGroup("column_stack", "tensors:x :axis=1"), newNameGroup("Concat", "axis! x*"), newNameGroup("ConcatV2", "x* axis!"), // dumps may have the axis as the last input
 			newNameGroup("ConcatD ConcatV2D", "x*"), newNameGroup("cat concat concatenate", "tensors:x dim:axis=0"), newNameGroup("hstack vstack", "tensors:x", copies), newNameGroup("ms.cat ms.concat", "tensors:x axis=0")}},
 	{name: "Pack", class: Move, inputs: "x*", ofOutput: true, cut: concatCut(true), compute: oneOutput(func(c *call) *Array { return c.cat() }),
 		attrs: []attribute{choice("axis", func(p *problem) (all []Attributes) {
@@ -36,7 +36,7 @@ var moves = []formula{
 		attrs: []attribute{axisWhere(func(p *problem, k int) bool {
 			_, why := splitView(p, Attributes{"axis": {integers(k), FromShape}})
 			return why.IsZero()
-		})}, forms: []nameGroup{newNameGroup("Split", "axis! x"), newNameGroup("SplitV", "x - axis!"), newNameGroup("SplitD SplitVD", "x"), newNameGroup("split chunk tensor_split", "sizes:- dim:axis=0")}},
+		})}, forms: []nameGroup{newNameGroup("Split", "axis! x"), newNameGroup("SplitV", "x - axis!"), newNameGroup("SplitD SplitVD", "x"), newNameGroup("split chunk tensor_split", "sizes:- dim:axis=0"), newNameGroup("split", "tensor:x! split_size_or_sections:- dim:axis=0"), newNameGroup("split", "split_size:- dim:axis=0"), newNameGroup("chunk", "chunks:- dim:axis=0"), newNameGroup("tensor_split", "indices_or_sections:- dim:axis=0"), newNameGroup("split_with_sizes unsafe_split unsafe_split_with_sizes unsafe_chunk", "sizes:- dim:axis=0", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("vsplit", "sizes:- :axis=0"), newNameGroup("hsplit", "sizes:- :axis=1"), newNameGroup("dsplit", "sizes:- :axis=2")}},
 	{name: "Unpack", class: Move, inputs: "x", compute: unaryFormula(identity), each: true, cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		x := p.Inputs[0].Shape
 		k, ok := axisIn(h, len(x))
@@ -62,12 +62,12 @@ var moves = []formula{
 			v.shape, v.strides = append(v.shape, n/x[k], x[k]), append(v.strides, 0, x.Strides()[k])
 		}
 		return v, lang.Sentence{}
-	}), forms: []nameGroup{newNameGroup("Tile BroadcastTo Expand", "x -"), newNameGroup("TileD BroadcastToD", "x"), newNameGroup("expand expand_as repeat broadcast_to tile", "sizes*:-")}},
+	}), forms: []nameGroup{newNameGroup("Tile BroadcastTo Expand", "x -"), newNameGroup("TileD BroadcastToD", "x"), newNameGroup("expand expand_as repeat broadcast_to tile", "sizes*:-"), newNameGroup("expand broadcast_to", "size:-"), newNameGroup("repeat", "repeats:-"), newNameGroup("tile", "dims:-"), newNameGroup("expand_as", "other:-")}},
 	{name: "Pad", class: Move, inputs: "x", cut: padCut, compute: oneOutput(pad), read: readPads, attrs: []attribute{choice("before", padsOf),
 		texts("mode", "constant reflect edge symmetric circular"), realNumber("value", 0)},
 		forms: []nameGroup{newNameGroup("nn.ConstantPad1d nn.ConstantPad2d nn.ConstantPad3d", ":mode=constant"), newNameGroup("nn.ZeroPad1d nn.ZeroPad2d nn.ZeroPad3d", ":mode=constant :value=0"), newNameGroup("nn.ReflectionPad1d nn.ReflectionPad2d nn.ReflectionPad3d", ":mode=reflect"), newNameGroup("nn.ReplicationPad1d nn.ReplicationPad2d nn.ReplicationPad3d", ":mode=edge"),
 			newNameGroup("Pad", "x paddings! :mode=constant :value=0"), newNameGroup("PadV3", "x paddings! value!?"), newNameGroup("PadD", "x :mode=constant :value=0"), newNameGroup("PadV3D", "x"),
-			newNameGroup("pad", "pad:last_pads mode=constant value=0")}},
+			newNameGroup("pad", "pad:last_pads mode=constant value=0"), newNameGroup("constant_pad_nd", "pad:last_pads value=0 :mode=constant"), newNameGroup("reflection_pad1d reflection_pad2d reflection_pad3d", "padding:last_pads :mode=reflect"), newNameGroup("replication_pad1d replication_pad2d replication_pad3d", "padding:last_pads :mode=edge")}},
 	{name: "Gather", class: Move, noise: gathers, inputs: "x indices", compute: unaryFormula(identity), cut: copyCut(gatherView),
 		attrs: []attribute{axisWhere(func(p *problem, k int) bool {
 			x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
@@ -108,7 +108,7 @@ var moves = []formula{
 		attrs: []attribute{diagonal}, repeats: true, forms: []nameGroup{newNameGroup("Triu", ""), newNameGroup("triu", "diagonal=0")}},
 
 	noiseOnly(copies, "TransDataRNN MirrorPad AdaptiveMaxPool BatchToSpace BatchToSpaceND SpaceToBatch SpaceToBatchND Reverse"),
-	noiseOnly(&optype.Type{Noise: optype.NoiseMove}, "_copy as_strided cpu cuda expand_dims fold npu scatter_tensor split_with_sizes"),
+	noiseOnly(&optype.Type{Noise: optype.NoiseMove}, "_copy as_strided cuda expand_dims npu scatter_tensor"),
 	noiseOnly(gathers, "GatherNd"),
 	noiseOnly(embeddings, "EmbeddingLookup"),
 	noiseOnly(scatters, "EmbeddingBackward ScatterNd ScatterNdAdd ScatterAdd npu_scatter_nd_update UnsortedSegmentSum SegmentSum"),

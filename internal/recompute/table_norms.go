@@ -10,19 +10,19 @@ import (
 // normOperators normalise lines, groups or channels, to a standard deviation or a sum of 1.
 var normOperators = []formula{
 	{name: "Softmax", class: Tabled, noise: exponents, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array { return softmax(c.input(0), false, c.ints("axes")...) }), attrs: []attribute{anyAxes},
-		forms: []nameGroup{newNameGroup("Softmax SoftmaxV2 nn.Softmax", ""), newNameGroup("softmax", "dim:axes"), newNameGroup("ms.softmax", "axis:axes=-1")}},
+		forms: []nameGroup{newNameGroup("Softmax SoftmaxV2 nn.Softmax", ""), newNameGroup("softmax", "dim:axes"), newNameGroup("_softmax _safe_softmax", "dim:axes half_to_float:-", exponents), newNameGroup("nn.Softmax2d", ":axes=-3"), newNameGroup("ms.softmax", "axis:axes=-1")}},
 	{name: "LogSoftmax", class: Tabled, noise: &optype.Type{Class: optype.Lipschitz, Factor: 2, Transcendental: true, Form: optype.LogSoftmax}, inputs: "x", cut: lines,
 		compute: oneOutput(func(c *call) *Array { return softmax(c.input(0), true, c.ints("axes")...) }), attrs: []attribute{anyAxes},
-		forms: []nameGroup{newNameGroup("LogSoftmax LogSoftmaxV2 nn.LogSoftmax", ""), newNameGroup("log_softmax", "dim:axes"), newNameGroup("ms.log_softmax", "logits:x! axis:axes=-1")}},
+		forms: []nameGroup{newNameGroup("LogSoftmax LogSoftmaxV2 nn.LogSoftmax", ""), newNameGroup("log_softmax", "dim:axes"), newNameGroup("_log_softmax", "dim:axes half_to_float:-"), newNameGroup("ms.log_softmax", "logits:x! axis:axes=-1")}},
 	{name: "SoftmaxGrad", class: Reduced, noise: unbounded, inputs: "y dy", cut: lines, compute: oneOutput(func(c *call) *Array {
 		y, dy := c.input(0), c.input(1)
 		return dy.sub(y.mul(dy).sum(c.ints("axes")...)).mul(y)
-	}), attrs: []attribute{anyAxes}, forms: []nameGroup{newNameGroup("SoftmaxGrad", "")}},
+	}), attrs: []attribute{anyAxes}, forms: []nameGroup{newNameGroup("SoftmaxGrad", ""), newNameGroup("_softmax_backward_data", "grad_output:dy! output:y! dim:axes input_dtype:-")}},
 	{name: "LayerNorm", class: Norm, noise: layerNorms, inputs: "x gamma? beta?", cut: lines, read: fromBegin, outputs: 3, compute: layerNorm(false), attrs: []attribute{normAxes, epsilon(), unitOffset},
-		forms: []nameGroup{newNameGroup("LayerNorm", ""), newNameGroup("layer_norm", "normalized_shape weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"), newNameGroup("nn.LayerNorm module.*LayerNorm", "weight:gamma bias:beta"),
+		forms: []nameGroup{newNameGroup("LayerNorm", ""), newNameGroup("fused_layer_norm npu_layer_norm_eval", "normalized_shape weight:gamma bias:beta eps:epsilon=1e-5"), newNameGroup("layer_norm", "normalized_shape weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"), newNameGroup("nn.LayerNorm module.*LayerNorm", "weight:gamma bias:beta"),
 			newNameGroup("ms.layer_norm", "normalized_shape weight:gamma bias:beta eps:epsilon=1e-5"), newNameGroup("ms.LayerNorm", "gamma beta")}},
 	{name: "LayerNormV3", class: Norm, noise: layerNorms, inputs: "x gamma? beta?", cut: lines, read: fromBegin, outputs: 3, compute: layerNorm(true), attrs: []attribute{normAxes, epsilon()},
-		forms: []nameGroup{newNameGroup("LayerNormV3", ""), newNameGroup("LayerNormV4", "x - gamma? beta?")}},
+		forms: []nameGroup{newNameGroup("LayerNormV3", ""), newNameGroup("native_layer_norm", "normalized_shape weight:gamma bias:beta eps:epsilon=1e-5"), newNameGroup("LayerNormV4", "x - gamma? beta?")}},
 	{name: "RmsNorm", class: Norm, noise: rootMeanNorms, inputs: "x gamma?", cut: lines, outputs: 2, compute: func(c *call) []*Array {
 		y, scale := rmsNorm(c, c.input(0), 1)
 		return []*Array{y, scale}
@@ -68,7 +68,9 @@ var normOperators = []formula{
 			newNameGroup("instance_norm", "input:x! running_mean:- running_var:- weight:gamma bias:beta use_input_stats:-==1 momentum:- eps:epsilon=1e-5")}},
 	{name: "GroupNorm", class: Norm, noise: groupNorms, inputs: "x gamma? beta?", cut: images,
 		compute: func(c *call) []*Array { return groupNorm(c, int64(c.num("num_groups"))) }, attrs: []attribute{divisors, epsilon()}, isOfImages: true,
-		forms: []nameGroup{newNameGroup("GroupNorm", ""), newNameGroup("group_norm", "num_groups weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"), newNameGroup("nn.GroupNorm", "weight:gamma bias:beta")}},
+		forms: []nameGroup{newNameGroup("GroupNorm", ""), newNameGroup("native_group_norm", "weight:gamma bias:beta N:- C:- HxW:- group:num_groups eps:epsilon"), newNameGroup("group_norm", "num_groups weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"), newNameGroup("nn.GroupNorm", "weight:gamma bias:beta")}},
+	{name: "LRN", class: Norm, noise: unbounded, inputs: "x", cut: images, compute: oneOutput(localResponseNorm), attrs: []attribute{oneOf("size", Number(5), Number(3), Number(7), Number(2), Number(4), Number(9)).withKind(openKind), realNumber("alpha", 1e-4), oneOf("beta", Number(.75), Number(.5), Number(1)).withKind(openKind), oneOf("k", Number(1), Number(2)).withKind(openKind)},
+		forms: []nameGroup{newNameGroup("local_response_norm", "size alpha=1e-4 beta=0.75 k=1"), newNameGroup("nn.LocalResponseNorm", "")}},
 	{name: "L2Normalize", class: Norm, noise: layerNorms, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array {
 		x := c.input(0)
 		sum := square(x).sum(c.ints("axes")...)
@@ -76,7 +78,6 @@ var normOperators = []formula{
 		return x.div(sum.atLeast(c.num("epsilon")).sqrt())
 	}), attrs: []attribute{anyAxes, epsilon(1e-12)}, forms: []nameGroup{newNameGroup("L2Normalize", "")}},
 
-	noiseOnly(layerNorms, "native_layer_norm fused_layer_norm npu_layer_norm_eval"),
 	noiseOnly(batchNorms, "BNInferenceD BNInference Scale"),
 	noiseOnly(&optype.Type{Noise: optype.NoiseNorm, Parameters: 1<<1 | 1<<2 | 1<<3 | 1<<4}, "SyncBatchNorm"),
 }
@@ -121,6 +122,27 @@ func moments(x *Array, axes ...int) (mean, distance, variance *Array) {
 	mean = x.mean(axes...)
 	distance = x.sub(mean)
 	return mean, distance, square(distance).mean(axes...)
+}
+
+// localResponseNorm divides each element by a power of k plus alpha times the mean of the squares of size neighbouring
+// channels.
+func localResponseNorm(c *call) *Array {
+	x, size := c.input(0), int(c.num("size"))
+	if c.err != nil || len(x.shape) < 3 || size < 1 {
+		return c.fail("size %d for shape %s", size, x.shape)
+	}
+	squares, channels, inner := square(x), int(x.shape[1]), int(x.shape[2:].Elements())
+	sum := c.number(0).expand(x.shape)
+	for shift := -(size / 2); shift < size-size/2 && c.err == nil; shift++ {
+		at := squares.gatherFrom(x.shape, 0, func(i int) int {
+			if k := i/inner%channels + shift; k < 0 || k >= channels {
+				return -1
+			}
+			return i + shift*inner
+		})
+		sum = sum.add(at)
+	}
+	return x.div(sum.times(c.num("alpha") / float64(size)).plus(c.num("k")).pow(c.number(c.num("beta"))))
 }
 
 // normWeight returns the weight of a norm in input k.

@@ -8,7 +8,7 @@ var otherOperators = []formula{
 	noiseOnly(&optype.Type{Class: optype.Multiply, Random: true}, "DropOutDoMask DropOutDoMaskV3"),
 	noiseOnly(&optype.Type{Random: true}, "DropOutGenMask DropoutGenMask StatelessDropOutGenMask RandomUniform RandomNormal RandomStandardNormal StatelessRandomUniform StatelessRandomNormal StandardNormal "+
 		"StandardLaplace UniformReal UniformInt TruncatedNormal Multinomial Bernoulli RandomUniformInt Randperm rand randn randint normal uniform bernoulli multinomial randperm "+
-		"nn.Dropout2d _fused_dropout alpha_dropout cauchy_ dropout1d dropout2d dropout3d feature_dropout geometric_ gumbel_softmax log_normal_ native_dropout npu_dropout npu_dropout_gen_mask rrelu trunc_normal_"),
+		"_fused_dropout alpha_dropout cauchy_ geometric_ gumbel_softmax log_normal_ native_dropout npu_dropout npu_dropout_gen_mask rrelu trunc_normal_"),
 	noiseOnly(&optype.Type{Random: true, Buffer: optype.FirstInput}, "normal_ uniform_ bernoulli_ random_ exponential_"),
 	noiseOnly(&optype.Type{Random: true, Buffer: optype.AllInputs}, "rand_like randn_like randint_like"),
 	noiseOnly(&optype.Type{Noise: optype.NoiseGarbage, Buffer: optype.AllInputs}, "empty empty_like empty_quantized empty_strided empty_with_format new_empty new_empty_strided resize_"),

@@ -33,11 +33,9 @@ var reductions = []formula{
 	{name: "Unique", class: Move, noise: &optype.Type{Class: optype.Move, Indices: 1 << 1, Sized: true}, inputs: "x", cut: uncut, sized: true, compute: oneOutput(unique), attrs: []attribute{constant("sorted", 0)},
 		forms: []nameGroup{newNameGroup("Unique", ""), newNameGroup("unique", "sorted:-==1 return_inverse:- return_counts:- :sorted=1")}},
 
-	noiseOnly(indices, "ArgSort searchsorted"),
+	noiseOnly(indices, "ArgSort"),
 	noiseOnly(foundPlaces, "NonMaxSuppression NonMaxSuppressionV6 NonMaxSuppressionV7"),
 	noiseOnly(sorts, "Kthvalue"),
-	noiseOnly(&optype.Type{Noise: optype.NoiseReduce}, "nansum"),
-	noiseOnly(spreads, "linalg_norm var_mean"),
 	noiseOnly(&optype.Type{Class: optype.Reduce}, "Mean"),
 	noiseOnly(totals, "Sum"),
 }

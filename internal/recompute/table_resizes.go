@@ -176,11 +176,13 @@ var filterGradGeometry = choice("strides pads dilations", func(p *problem) []Att
 var resizes = []formula{
 	{name: "Interpolate", class: Plain, noise: unbounded, inputs: "x", cut: planes, compute: oneOutput(interpolate), attrs: []attribute{
 		texts("mode", "nearest linear nearest-exact cubic"),
-		flags("align_corners", false), flags("half_pixel_centers", true), scales}, forms: []nameGroup{newNameGroup("ResizeBilinearV2 ResizeBilinearV2D", "x -? :mode=linear"), newNameGroup("ResizeNearestNeighborV2 ResizeNearestNeighborV2D", "x -? :mode=nearest"), newNameGroup("interpolate upsample", "size:- scale_factor:scales mode=nearest align_corners=0 recompute_scale_factor:-==0 :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("interpolate", "size:- scale_factor:- mode=nearest align_corners=0 recompute_scale_factor:-==1 :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("nn.Upsample", "", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("nn.UpsamplingNearest2d nn.UpsamplingBilinear2d", "")}},
+		flags("align_corners", false), flags("half_pixel_centers", true), scales}, forms: []nameGroup{newNameGroup("ResizeBilinearV2 ResizeBilinearV2D", "x -? :mode=linear"), newNameGroup("ResizeNearestNeighborV2 ResizeNearestNeighborV2D", "x -? :mode=nearest"), newNameGroup("interpolate upsample", "size:- scale_factor:scales mode=nearest align_corners=0 recompute_scale_factor:-==0 :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("interpolate", "size:- scale_factor:- mode=nearest align_corners=0 recompute_scale_factor:-==1 :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("upsample_bilinear", "size:- scale_factor:scales :mode=linear :align_corners=1"), newNameGroup("upsample_nearest", "size:- scale_factor:scales :mode=nearest"), newNameGroup("upsample_nearest1d upsample_nearest2d upsample_nearest3d", "output_size:- scales:- scales_w:- :mode=nearest"), newNameGroup("upsample_linear1d upsample_bilinear2d upsample_trilinear3d", "output_size:- align_corners scales:- scales_w:- :mode=linear :half_pixel_centers=1"), newNameGroup("nn.Upsample", "", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("nn.UpsamplingNearest2d nn.UpsamplingBilinear2d", "")}},
 	{name: "GridSampler2D", class: Plain, noise: unbounded, inputs: "x grid", cut: uncut, compute: oneOutput(gridSample), attrs: []attribute{
 		texts("interpolation_mode", "bilinear nearest bicubic"), texts("padding_mode", "zeros border reflection"), flags("align_corners", false)},
-		forms: []nameGroup{newNameGroup("GridSampler2D GridSampler3D", "?interpolation_mode=bilinear ?padding_mode=zeros ?align_corners=0"), newNameGroup("grid_sample", "grid! mode:interpolation_mode=bilinear padding_mode=zeros align_corners=0")}},
-	{name: "Im2col", class: Move, inputs: "x", cut: uncut, compute: oneOutput(im2col), read: readPairs, attrs: []attribute{onlyKnown("ksize"), onlyKnown("strides"), onlyKnown("pads"), onlyKnown("dilations")}, forms: []nameGroup{newNameGroup("unfold", "kernel_size:ksize dilation=1 padding=0 stride=1", copies)}},
+		forms: []nameGroup{newNameGroup("GridSampler2D GridSampler3D", "?interpolation_mode=bilinear ?padding_mode=zeros ?align_corners=0"), newNameGroup("grid_sampler grid_sampler_2d", "grid! interpolation_mode:-==0 padding_mode:-==0 align_corners :interpolation_mode=bilinear :padding_mode=zeros"), newNameGroup("grid_sample", "grid! mode:interpolation_mode=bilinear padding_mode=zeros align_corners=0")}},
+	{name: "Im2col", class: Move, inputs: "x", cut: uncut, compute: oneOutput(im2col), read: readPairs, attrs: []attribute{blocksGeometry}, forms: []nameGroup{newNameGroup("nn.Unfold", ""), newNameGroup("Im2col", ""), newNameGroup("im2col", "kernel_size:ksize dilation padding stride"), newNameGroup("unfold", "kernel_size:ksize dilation=1 padding=0 stride=1", copies)}},
+	{name: "Col2im", class: Reduced, noise: &optype.Type{Noise: optype.NoiseMove}, inputs: "x", cut: uncut, compute: oneOutput(col2im), read: readPairs, attrs: []attribute{blocksGeometry}, forms: []nameGroup{newNameGroup("nn.Fold", ""),
+		newNameGroup("fold col2im", "output_size:- kernel_size:ksize dilation=1 padding=0 stride=1")}},
 	{name: "Diagonal", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(diagonalView), attrs: []attribute{constant("offset", 0), constant("dim1", 0), constant("dim2", 1)}, forms: []nameGroup{newNameGroup("diagonal", "offset=0 dim1=0 dim2=1", &optype.Type{Noise: optype.NoiseMove})}},
 }
 
@@ -254,33 +256,99 @@ func diagonalView(p *problem, h Attributes) (view, lang.Sentence) {
 
 // im2col returns the elements of all windows: channels and kernel positions are one axis, windows the last axis.
 func im2col(c *call) *Array {
-	x, kernel := c.input(0), c.attrs["ksize"]
-	k, _ := kernel.Value.Integers()
-	w, ok := windowOf(c.attrs, k)
-	if c.err != nil || !ok || len(x.shape) != 4 || len(k) != 2 {
-		return c.fail("ksize %s, %s for images of shape %s", kernel.Value, c.attrs.geometry(), x.shape)
-	}
-	count := make(tensor.Shape, 2)
-	for i := range count {
-		if w.stride[i] < 1 || w.extent(i) > x.shape[2+i]+2*w.before[i] {
-			return c.fail("ksize %s, %s for images of shape %s", kernel.Value, c.attrs.geometry(), x.shape)
-		}
-		count[i] = (x.shape[2+i]+2*w.before[i]-w.extent(i))/w.stride[i] + 1
-	}
-	size, windows, plane := k[0]*k[1], count.Elements(), x.shape[2:].Elements()
-	shape := tensor.Shape{x.shape[0], x.shape[1] * size, windows}
-	if c.isTooLarge(shape) {
+	x := c.input(0)
+	shape, source := c.blocks(x.shape)
+	if c.err != nil {
 		return x
 	}
-	return x.gatherFrom(shape, 0, func(i int) int {
+	return x.gatherFrom(shape, 0, source)
+}
+
+// col2im adds the elements of all windows at their pixels: the adjoint of im2col.
+func col2im(c *call) *Array {
+	x := c.input(0)
+	shape, source := c.blocks(c.shapes[0])
+	if c.err != nil || len(x.v) != int(shape.Elements()) {
+		return c.fail("windows of shape %s for images of shape %s", x.shape, c.shapes[0])
+	}
+	var from, to []int
+	for i := range x.v {
+		if place := source(i); place >= 0 {
+			from, to = append(from, i), append(to, place)
+		}
+	}
+	inside := x.gatherFrom(tensor.Shape{int64(len(from))}, 0, func(i int) int { return from[i] })
+	return c.scatter(c.number(0).expand(c.shapes[0]), to, inside, true)
+}
+
+// blocks returns the shape of the windows of an image by im2col, and the offset in the image of each of their
+// elements, -1 for an element outside.
+func (c *call) blocks(image tensor.Shape) (shape tensor.Shape, source func(i int) int) {
+	kernel := c.attrs["ksize"]
+	k, _ := kernel.Value.Integers()
+	w, ok := windowOf(c.attrs, k)
+	var count tensor.Shape
+	if ok {
+		count = w.blockCounts(image)
+	}
+	if c.err != nil || count == nil {
+		c.fail("ksize %s, %s for images of shape %s", kernel.Value, c.attrs.geometry(), image)
+		return nil, nil
+	}
+	size, windows, plane := k[0]*k[1], count.Elements(), image[2:].Elements()
+	shape = tensor.Shape{image[0], image[1] * size, windows}
+	if c.isTooLarge(shape) {
+		return nil, nil
+	}
+	return shape, func(i int) int {
 		at, rest := int64(i)%windows, int64(i)/windows
 		q, channel := rest%size, rest/size
 		place := count.Coordinates(at)
 		y := place[0]*w.stride[0] - w.before[0] + q/k[1]*w.dilation[0]
 		z := place[1]*w.stride[1] - w.before[1] + q%k[1]*w.dilation[1]
-		if y < 0 || z < 0 || y >= x.shape[2] || z >= x.shape[3] {
+		if y < 0 || z < 0 || y >= image[2] || z >= image[3] {
 			return -1
 		}
-		return int(channel*plane + y*x.shape[3] + z)
-	})
+		return int(channel*plane + y*image[3] + z)
+	}
 }
+
+// blockCounts returns the number of windows along both axes of an image, nil if they do not fit.
+func (w *window) blockCounts(image tensor.Shape) tensor.Shape {
+	if len(image) != 4 || len(w.kernel) != 2 {
+		return nil
+	}
+	count := make(tensor.Shape, 2)
+	for i := range count {
+		if w.stride[i] < 1 || w.dilation[i] < 1 || w.extent(i) > image[2+i]+2*w.before[i] {
+			return nil
+		}
+		count[i] = (image[2+i]+2*w.before[i]-w.extent(i))/w.stride[i] + 1
+	}
+	return count
+}
+
+// blocksGeometry lists the geometries of im2col and its adjoint, with the same stride, padding and dilation for both axes: the
+// image has four axes, the windows three.
+var blocksGeometry = choice("ksize strides pads dilations", func(p *problem) (all []Attributes) {
+	image, windows := p.Inputs[0].Shape, p.Outputs[0].Shape
+	if len(image) == 3 {
+		image, windows = windows, image
+	}
+	if len(image) != 4 || len(windows) != 3 || image[1] == 0 || windows[1]%image[1] != 0 {
+		return nil
+	}
+	size := windows[1] / image[1]
+	same := func(n int64) Attribute { return Attribute{integers(n, n), FromValues} }
+	for height := int64(1); height <= min(size, maxBlock); height++ {
+		for before := range height/2 + 1 {
+			for n := range int64(2 * maxStride) {
+				w := window{[]int64{n%maxStride + 1, n%maxStride + 1}, []int64{before, before}, []int64{n/maxStride + 1, n/maxStride + 1}, []int64{height, size / height}, nil}
+				if count := w.blockCounts(image); size%height == 0 && count != nil && count.Elements() == windows[2] && len(all) < maxHypotheses {
+					all = append(all, Attributes{"ksize": {integers(w.kernel...), FromValues}, "strides": same(w.stride[0]), "pads": same(before), "dilations": same(w.dilation[0])})
+				}
+			}
+		}
+	}
+	return all
+})

@@ -39,14 +39,15 @@ func (a Attributes) geometry() lang.Sentence {
 // extent returns the number of elements that a window spans along an axis.
 func (w *window) extent(axis int) int64 { return (w.kernel[axis]-1)*w.dilation[axis] + 1 }
 
-// hasOutputCount reports whether windows over n elements along an axis give out outputs, with a padding shorter than a window.
+// hasOutputCount reports whether windows over n elements along an axis give out outputs. A window may lie wholly in
+// the padding.
 func (w *window) hasOutputCount(axis int, n, out int64) bool {
 	s, before, e := w.stride[axis], w.before[axis], w.extent(axis)
-	if s < 1 || w.dilation[axis] < 1 || before < 0 || before >= e && before > 0 {
+	if s < 1 || w.dilation[axis] < 1 || before < 0 {
 		return false
 	}
 	after := (out-1)*s + e - n - before // padding after the input
-	return after < e+s && after > -s
+	return after < max(e, before+1)+s && after > -s
 }
 
 // conv2D is a convolution of 1 to 3 axes as a product: rows are output pixels, parts are groups, columns are filters.
@@ -206,8 +207,11 @@ func geometries(n, kernel, out int64, dilations []int64) (all []axisGeometry) {
 			if out == 1 {
 				apart = maxStride
 			}
-			for before := int64(0); (before == 0 || before < e) && len(all) < maxGeometries; before++ {
+			for before := int64(0); (before == 0 || before < e || s == 1 && 2*before <= need) && len(all) < maxGeometries; before++ {
 				after := need - before
+				if s == 1 && out > 1 && before >= max(e, 1) && after == before { // equal paddings longer than a window
+					all = append(all, axisGeometry{kernel, s, before, d})
+				}
 				// The windows reach the end except for less than a stride, and do not start beyond it.
 				if out == 1 && s > 1 && after > 1-s {
 					continue // a single window: its stride does not matter
@@ -275,7 +279,7 @@ func (p *problem) windows(x, out tensor.Shape, geometries func(axis int) []axisG
 // implausibility measures how unlikely a geometry is: dilated, with large windows, with sizes, strides or paddings that
 // differ between axes, or with paddings that differ between front and back.
 func implausibility(g []axisGeometry, x, out tensor.Shape) int64 {
-	const unequalKernels, unequalStrides, unequalPaddings = 12, 4, 3
+	const unequalKernels, unequalStrides, unequalPaddings, longPadding = 12, 4, 3, 16
 	score := 8 * (g[0].dilation - 1)
 	for k, axis := range g {
 		after := (out[k]-1)*axis.stride + axis.extent() - x[k] - axis.before
@@ -289,6 +293,9 @@ func implausibility(g []axisGeometry, x, out tensor.Shape) int64 {
 		}
 		if axis.kernel != x[k] { // the window of a whole axis is usual
 			score += axis.kernel
+		}
+		if axis.before >= axis.extent() && axis.before > 0 {
+			score += longPadding
 		}
 		if k == 0 {
 			continue

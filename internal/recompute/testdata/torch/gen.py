@@ -92,5 +92,66 @@ for mode, padding, corners, shape, out in [(m, p, c, (2, 2, 3, 4), (3, 2)) for m
     x, g = R(*shape), R(shape[0], *out, len(out)) * .8 + .013
     case(f'grid_sample {mode} {padding} corners {corners} {shape}', 'GridSampler2D', [x, g], [F.grid_sample(x, g, mode=mode, padding_mode=padding, align_corners=corners)], interpolation_mode=mode, padding_mode=padding, align_corners=corners)
 
+reductions = ('mean', 'sum', 'none')
+for red in reductions:
+    a, b, c, side = R(4, 5), R(4, 5), R(4, 5), torch.tensor([1., -1, -1, 1]).double()
+    case(f'swap {red}', 'TripletMarginLoss', [a, b, c], [F.triplet_margin_loss(a, b, c, margin=.5, swap=True, reduction=red)], margin=.5, p=2, epsilon=1e-6, swap=True, reduction=red)
+    case(red, 'MarginRankingLoss', [a[:, 0], b[:, 0], side], [F.margin_ranking_loss(a[:, 0], b[:, 0], side, margin=.25, reduction=red)], margin=.25, reduction=red)
+    case(red, 'HingeEmbeddingLoss', [a[:, 0], side], [F.hinge_embedding_loss(a[:, 0], side, margin=.5, reduction=red)], margin=.5, reduction=red)
+    case(red, 'CosineEmbeddingLoss', [a, b, side], [F.cosine_embedding_loss(a, b, side, margin=.1, reduction=red)], margin=.1, reduction=red)
+    case(red, 'SoftMarginLoss', [a[:, 0], side], [F.soft_margin_loss(a[:, 0], side, reduction=red)], reduction=red)
+    y = torch.randint(0, 2, (4, 5)).double(); w = R(5).abs()
+    case(red, 'MultilabelSoftMarginLoss', [a, y, w], [F.multilabel_soft_margin_loss(a, y, w, reduction=red)], reduction=red)
+    case(red, 'PoissonNLLLoss', [a, y], [F.poisson_nll_loss(a, y, reduction=red)], log_input=True, reduction=red)
+    case(red, 'GaussianNLLLoss', [a, b, c.abs()], [F.gaussian_nll_loss(a, b, c.abs(), eps=1e-2, reduction=red)], epsilon=1e-2, reduction=red)
+    classes = torch.tensor([0, 4, 2, 2])
+    case(red, 'MultiMarginLoss', [a, classes, w], [F.multi_margin_loss(a, classes, p=2, margin=.5, weight=w, reduction=red)], p=2, margin=.5, reduction=red)
+    logs = torch.log_softmax(R(7, 3, 5), -1); targets = torch.tensor([[1, 2, 2], [3, 0, 0], [4, 4, 1]]); lengths, sizes = torch.tensor([7, 4, 6]), torch.tensor([3, 1, 3])
+    case(f'padded targets {red}', 'CTCLoss', [logs, targets, lengths, sizes], [F.ctc_loss(logs, targets, lengths, sizes, reduction=red)], blank=0, zero_infinity=False, reduction=red)
+    flat = torch.cat([targets[i, :n] for i, n in enumerate(sizes)])
+    case(f'joined targets {red}', 'CTCLoss', [logs, flat, lengths, sizes], [F.ctc_loss(logs, flat, lengths, sizes, blank=0, reduction=red)], blank=0, zero_infinity=False, reduction=red)
+for mode in ('sum', 'mean', 'max'):
+    rows = R(6, 4); index = torch.tensor([0, 5, 2, 2, 1, 3, 3]); offsets = torch.tensor([0, 2, 2, 6])
+    case(f'{mode} with an empty bag', 'EmbeddingBag', [index, rows, offsets], [F.embedding_bag(index, rows, offsets, mode=mode)], mode=mode)
+    case(f'{mode} without row 2', 'EmbeddingBag', [index[:6].reshape(2, 3), rows], [F.embedding_bag(index[:6].reshape(2, 3), rows, mode=mode, padding_idx=2)], mode=mode, padding_idx=2)
+for reduce in ('sum', 'mean', 'prod', 'amax', 'amin'):
+    for own in (False, True):
+        x, index, u = R(4, 3), torch.randint(0, 4, (5, 3)), R(5, 3)
+        case(f'{reduce} include_self {own}', 'ScatterReduce', [x, index, u], [x.scatter_reduce(0, index, u, reduce, include_self=own)], axis=0, reduce=reduce, include_self=own)
+for k, s, p, d in [((2, 3), (2, 1), (1, 1), (1, 1)), ((2, 2), (1, 2), (0, 1), (2, 1))]:
+    x = F.unfold(R(2, 2, 5, 6), k, dilation=d, padding=p, stride=s)
+    case(f'kernel {k} stride {s} padding {p} dilation {d}', 'Col2im', [x], [F.fold(x, (5, 6), k, dilation=d, padding=p, stride=s)], ksize=k, strides=s, pads=p, dilations=d)
+for k, s, p, d in [(3, 1, 1, 1), (2, 2, 0, 1), (2, 1, 0, 2)]:
+    x = R(2, 2, 6, 7); y = F.unfold(x, k, dilation=d, padding=p, stride=s)
+    case(f'kernel {k} stride {s} padding {p} dilation {d} not given', 'Im2col', [x], [y])
+    case(f'kernel {k} stride {s} padding {p} dilation {d} not given', 'Col2im', [y], [F.fold(y, (6, 7), k, dilation=d, padding=p, stride=s)])
+for corners in (False, True):
+    theta = R(2, 2, 3); case(f'corners {corners}', 'AffineGrid', [theta], [F.affine_grid(theta, (2, 3, 4, 5), align_corners=corners)], align_corners=corners)
+for size in (3, 4, 5):
+    x = R(2, 6, 3, 2); case(f'size {size}', 'LRN', [x], [F.local_response_norm(x, size, alpha=.5, beta=.75, k=2.)], size=size, alpha=.5, beta=.75, k=2)
+for p in (1., 2.):
+    x, y = R(2, 3, 4), R(2, 5, 4); case(f'p {p}', 'Cdist', [x, y], [torch.cdist(x, y, p=p, compute_mode='donot_use_mm_for_euclid_dist')], p=p)
+for q in (0., .3, .95, 1.):
+    x = R(3, 7); case(f'q {q}', 'Quantile', [x, torch.tensor(q).double()], [x.quantile(torch.tensor(q).double(), dim=1)], axes=[1])
+for right in (False, True):
+    lines = R(2, 6).sort(-1)[0]; x = R(2, 9)
+    case(f'right {right}', 'SearchSorted', [lines, x], [torch.searchsorted(lines, x, right=right)], right=right)
+    case(f'bucketize right {right}', 'SearchSorted', [lines[0], x], [torch.bucketize(x, lines[0], right=right)], right=right)
+for n, axis in [(1, 0), (2, 1), (3, 2)]:
+    x, before, after = R(3, 4, 5), R(3, 4, 5).narrow(axis, 0, 2), R(3, 4, 5).narrow(axis, 0, 1)
+    case(f'n {n} axis {axis}', 'Diff', [x, before, after], [torch.diff(x, n=n, dim=axis, prepend=before, append=after)], n=n, axis=axis)
+for size in ((3, 2), (4, 5), (1, 1)):
+    x = R(1, 2, 7, 5); case(f'{size}', 'AdaptiveMaxPool', [x], list(F.adaptive_max_pool2d(x, size, return_indices=True)))
+for k, p in ((1, 1), (3, 3), (2, 4)):
+    x, w = R(1, 2, 6, 7), R(3, 2, k, k)
+    case(f'kernel {k} padding {p}', 'Conv2D', [x, w], [F.conv2d(x, w, padding=p)], strides=(1, 1), pads=(p, p), dilations=(1, 1))
+    case(f'kernel {k} padding {p} not given', 'Conv2D', [x, w], [F.conv2d(x, w, padding=p)])
+x = R(2, 3, 9, 8); case('dilation 2 not given', 'MaxPool', [x], [F.max_pool2d(x, 3, 1, 1, 2)])
+for dims in ([2], [0, 1, 1, 0], [-1, 0]):
+    x, y = R(3, 4, 4), {1: R(4, 4, 2), 4: R(4, 3, 5), 2: R(4, 2)}[len(dims)]
+    case(f'dims {dims}', 'Einsum', [x, y], [torch.tensordot(x, y, dims[0] if len(dims) == 1 else (dims[:len(dims)//2], dims[len(dims)//2:]))], dims=dims)
+for equation, shape in [('bthd->bhtd', (2, 3, 2, 4)), ('bii->bi', (2, 3, 3)), ('ij->', (3, 4)), ('...ij->...j', (2, 3, 4)), ('ba', (2, 3))]:
+    x = R(*shape); case(f'one operand {equation}', 'Einsum', [x], [torch.einsum(equation, x)], equation=equation)
+
 json.dump(cases, sys.stdout, separators=(',', ':'))
 print()
