@@ -8,6 +8,7 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/compare/execute"
+	"dumptool/internal/compare/limits"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/plan"
 	"dumptool/internal/compare/record"
@@ -64,6 +65,12 @@ func (o *Options) Merge(ctx context.Context, docs []shard.Document, origin shard
 	}
 	for _, part := range parts {
 		part.Report = nil // the report has copies of the rows
+	}
+	if len(docs) > 1 && rep.LeftOut == 0 && newHistory(rep) != nil { // earlier steps say what a later one may read
+		judging := *o
+		judging.Judge.Verdict.Mode, judging.Judge.Verdict.NaN = limits.VerdictMode(rep.Verdict), limits.NaNPolicy(rep.NaNPolicy)
+		judging.judgeRounds(rep)
+		sums = sumsOf(rep)
 	}
 	o.sumUp(rep, sums)
 	o.keepPictures(rep)

@@ -1,10 +1,12 @@
 package diagnose
 
 import (
+	"path/filepath"
 	"slices"
 
 	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/verdict"
+	"dumptool/internal/format/msprobe"
 	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
@@ -50,7 +52,7 @@ func (j *Judgement) countHeldTypes() {
 				values[d] += r.noise.Grid.Distinct
 			}
 		}
-		if op := r.source.OpType; op != "" && !r.isInput {
+		if op := r.talliedType(); op != "" && !r.isInput {
 			t := j.tallies[op]
 			t.all++
 			if !ok && !hasFewValues {
@@ -67,6 +69,18 @@ func (j *Judgement) countHeldTypes() {
 	}
 }
 
+// talliedType returns the operator type under which the type of an output is counted, empty for none: the type of a
+// node of a graph, or the called function if the file is PyTorch's, which names bfloat16 where an array of numpy cannot.
+func (r *row) talliedType() string {
+	if r.source.OpType != "" || r.typ.Class.Exact() || filepath.Ext(r.source.NPUPath) != ".pt" {
+		return r.source.OpType
+	}
+	if call := msprobe.ParseName(r.source.Op); call.Direction == msprobe.Forward && !msprobe.IsModule(r.source.Op) {
+		return call.Callee
+	}
+	return ""
+}
+
 // findHeldType finds the type whose values a float32 array of the NPU holds: by its own bits, or by the types of its
 // inputs if it has too few different values.
 func (x *evidenceRow) findHeldType(j *Judgement) {
@@ -75,7 +89,7 @@ func (x *evidenceRow) findHeldType(j *Judgement) {
 		return
 	}
 	held, ok := n.HeldType()
-	kind := j.tallies[x.source.OpType]
+	kind := j.tallies[x.talliedType()]
 	isOf, _ := n.IsOf(x.source.DeclaredType)
 	switch {
 	case isOf:
