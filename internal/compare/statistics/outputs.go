@@ -182,7 +182,7 @@ func (j *judge) judgeNonFinite(c *call, v *value, made []*value) {
 	switch {
 	case len(made) > 0 && isSameReading(made[0].npu, v.npu), c.taint == origin:
 		v.consequence(origin)
-	case slices.ContainsFunc(c.ins, (*value).reachesZero):
+	case c.hasPole(v):
 		v.consequence(came)
 		v.set(record.Warn, finding.NPUNaN, finding.Medium, lang.Say("NaN or infinities result from an input that rounds to 0 on the NPU: %s", v.text()))
 	case !c.nan && !(j.nan && (c.isLate() || c.module)):
@@ -191,6 +191,13 @@ func (j *judge) judgeNonFinite(c *call, v *value, made []*value) {
 	default:
 		v.consequence(cmp.Or(c.taint, origin))
 	}
+}
+
+// hasPole reports whether the NaN and infinities of an output follow from an input that reaches 0 on the NPU alone. A
+// function of one input, such as a logarithm, is infinite at 0, not NaN.
+func (c *call) hasPole(v *value) bool {
+	i := slices.IndexFunc(c.ins, (*value).reachesZero)
+	return i >= 0 && !(len(c.ins) == 1 && c.ins[i].npu.Min.Value() == 0 && math.IsNaN(v.npu.Max.Value()))
 }
 
 // reachesZero reports whether noise explains that an input reaches 0 on the NPU alone: a quotient is infinite there.
@@ -290,7 +297,7 @@ func (j *judge) testDifferences(c *call, v *value, e float64) {
 		v.noise, v.taint = v.noiseOfPassed(v.expected, j.largest), clean
 		v.expected = e
 		return
-	case c.tied && score*share <= certain:
+	case c.tied && (score*share <= certain || c.readsTiedRows(v)):
 		j.startTaint(v, flip)
 		v.setEvidence(string(finding.Flip))
 		return
@@ -341,6 +348,15 @@ func (j *judge) isLookup(c *call) bool {
 	return c.noise == optype.NoiseMove && slices.ContainsFunc(c.ins, func(in *value) bool {
 		return in.paired() && in.from == nil && !in.float() && in.ref.hasRange() && !in.ref.Mean.Defined() && in.ref.Digest == "" && in.ref.n > 1
 	})
+}
+
+// tiedRows is the maximum relative difference of the norm and the mean of rows that were selected by indices of which
+// a few point to values that tie.
+const tiedRows = 0.05
+
+// readsTiedRows reports whether an output differs as if a few of its rows were selected by tied indices.
+func (c *call) readsTiedRows(v *value) bool {
+	return c.noise == optype.NoiseMove && max(v.norm, v.mean) <= tiedRows && slices.ContainsFunc(c.ins, func(in *value) bool { return in.tied && !in.float() })
 }
 
 // noiseOfPassed returns the noise of an output that passed: the expected noise e, lowered to the noise that the output's
