@@ -151,7 +151,7 @@ func allPlaces() []Rule {
 			past := &s.j.Past
 			return past.Known && past.Carried[s.index] && s.isInput && s.producer == nil && s.setVerdict(verdict.Clean, verdict.None) && s.acceptRow()
 		}},
-		{"trained", "a parameter of a later step is off by at most 1.5 x (single elements 3 x) the change that training made in the reference since the first compared step, or an earlier step has an origin: no origin; the NPU alone did not change it since the step before, or it is further off: origin STARTED_APART", "place", (*ruleState).isTrained},
+		{"trained", "a parameter of a later step is off by at most 1.5 x (single elements 3 x) the change that training made in the reference since the first compared step, plus the rounding of its type, or an earlier step has an origin: no origin; the NPU alone did not change it since the step before, or it is further off: origin STARTED_APART", "place", (*ruleState).isTrained},
 		{"outside", "it comes from outside the run (parameters of the first step, integers, inputs of the first operator): origin STARTED_APART, unless both sides are equal after one rounding to the coarser type", "place", func(s *ruleState) bool {
 			holds := s.outside && !(s.noise.Type.Integer && len(s.j.origins) > 0)
 			if holds {
@@ -244,8 +244,10 @@ func (s *ruleState) isTrained() bool {
 	if near == 0 || !s.isStart() || !s.isParameter() {
 		return false
 	}
-	unchanged := past.Unchanged[s.index] && s.noise.RMS > 8*s.noise.Rounding
-	s.outside = !past.Damaged && (unchanged || s.noise.RMS > near || s.noise.Max > 2*near)
+	// A parameter that is stored in few bits is rounded in each step. The largest elements have the largest rounding.
+	lost := s.noise.Rounding
+	outdated := past.Unchanged[s.index] && s.noise.RMS > 8*lost
+	s.outside = !past.Damaged && (outdated || s.noise.RMS > near+4*lost || s.noise.Max > 2*near+16*lost)
 	if s.origin = s.outside; s.origin {
 		return s.setVerdict(verdict.Origin, verdict.Apart)
 	}
