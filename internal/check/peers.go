@@ -225,13 +225,22 @@ func (c *checker) judgeValues(ctx context.Context, jobs []job, kind []int, name 
 		if _, known := needed[value.String()]; !known {
 			needed[value.String()] = c.needsOther(ctx, jobs, kind, name, value)
 		}
-		if !needed[value.String()] {
+		if !needed[value.String()] || c.isDeclared(name, value) {
 			continue
 		}
 		other.Set(recompute.Misfit, recompute.NoReason, recompute.Suspect)
 		other.setEvidence(lang.Say("wrong with %s=%s, as in %d of %d operators of this type; %s=%s explains all elements", name, common, n, len(kind), name, value))
 		c.Operators[i] = other
 	}
+}
+
+// isDeclared reports whether a call of the round has the value of an attribute as its argument in dump.json: a call
+// inside a module declares an epsilon that the module's own entry does not show.
+func (c *checker) isDeclared(name string, value recompute.Value) bool {
+	return slices.ContainsFunc(c.Operators, func(o Operator) bool {
+		a := o.Attributes[name]
+		return a.Source == recompute.FromCall && a.Value.String() == value.String()
+	})
 }
 
 // needsOther reports whether at least three of a few operators contradict a value of an attribute. The other operators
