@@ -73,6 +73,36 @@ func TestStarts(t *testing.T) {
 	}
 }
 
+// TestTrained: a parameter of a later step may differ by 1.5 x the change that training made in the reference; by twice
+// that in single elements. The parameter is the second row.
+func TestTrained(t *testing.T) {
+	const change = 0.01
+	for _, tt := range []struct {
+		name    string
+		rms     float64
+		typical float64 // change of the other parameters
+		change  func(*record.Past)
+		origins string
+	}{
+		{name: "as much as training changed it", rms: change},
+		{name: "1.8 x the change", rms: 1.8 * change, origins: "w"},
+		{name: "other parameters change more", rms: 2 * change, typical: 3 * change},
+		{name: "not updated by the NPU", rms: change, change: func(p *record.Past) { p.Unchanged[1] = true }, origins: "w"},
+		{name: "behind an origin of an earlier step", rms: 10 * change, change: func(p *record.Past) { p.Damaged = true }},
+		{name: "the tensors of the step before", rms: 10 * change, change: func(p *record.Past) { p.Carried[1] = true }},
+	} {
+		past := record.Past{Known: true, Trained: []float64{0, change, 0}, Unchanged: make([]bool, 3), Carried: make([]bool, 3), Typical: tt.typical}
+		if tt.change != nil {
+			tt.change(&past)
+		}
+		rows := inOrder(measured("a", "Relu", rounding), startsWith(asInput(measured("w", "MatMul", tt.rms), tensor.Parameter), 1), measured("b", "Relu", rounding))
+		j := judgedBy(rows, Network{Ordered: true, LaterStep: true, Past: past})
+		if origins := j.names(j.Origins()); origins != tt.origins {
+			t.Errorf("%s: origins %q, want %q: %v", tt.name, origins, tt.origins, j.named("w").Reasons)
+		}
+	}
+}
+
 // TestFirstInput: the input of the first dumped operator must be equal in a complete dump. Where a scope of msprobe
 // begins in the middle of the network, its error is inherited up to 3 % of the values.
 func TestFirstInput(t *testing.T) {

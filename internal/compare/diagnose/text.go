@@ -103,7 +103,7 @@ func (x *evidenceRow) findCause() []finding.Finding {
 // startedApart describes an input from outside the run that differs.
 func (x *evidenceRow) startedApart() lang.Sentence {
 	n := x.noise
-	if past := &x.network.Past; past.Change(x.index) > 0 {
+	if past := &x.network.Past; x.isParameter() && past.Change(x.index) > 0 {
 		if past.Unchanged[x.index] {
 			return lang.Say("the NPU still reads the parameter of the step before, which the reference updated")
 		}
