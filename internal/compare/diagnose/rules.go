@@ -240,14 +240,14 @@ func (s *ruleState) readsAgain(other *row) bool {
 // isTrained judges a parameter of a later step by its change since the first compared step.
 func (s *ruleState) isTrained() bool {
 	past := &s.j.Past
-	near := record.Trained * past.Change(s.index)
+	near := float64(record.Trained * past.Change(s.index))
 	if near == 0 || !s.isStart() || !s.isParameter() {
 		return false
 	}
 	// A parameter that is stored in few bits is rounded in each step. The largest elements have the largest rounding.
 	lost := s.noise.Rounding
 	outdated := past.Unchanged[s.index] && s.noise.RMS > 8*lost
-	s.outside = !past.Damaged && (outdated || s.noise.RMS > near+4*lost || s.noise.Max > 2*near+16*lost)
+	s.outside = !past.Damaged && (outdated || s.noise.RMS > near+float64(4*lost) || s.noise.Max > float64(2*near)+float64(16*lost))
 	if s.origin = s.outside; s.origin {
 		return s.setVerdict(verdict.Origin, verdict.Apart)
 	}

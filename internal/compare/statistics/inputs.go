@@ -379,11 +379,11 @@ func (j *judge) judgeStart(v *value, parameter bool) {
 // isTrained reports whether a parameter of a later step differs by no more than training explains, or may be wrong
 // since an earlier step has an origin. An outdated one is not.
 func (j *judge) isTrained(v *value) bool {
-	near := record.Trained * j.past.Change(v.index)
+	near := float64(record.Trained * j.past.Change(v.index))
 	if near == 0 || v.shape || v.lost || !v.isParameter() {
 		return false
 	}
-	near += 2 * v.grid() * max(v.ref.magnitude(), v.npu.magnitude()) // in each step, a parameter of few bits is rounded
+	near += float64(2 * v.grid() * max(v.ref.magnitude(), v.npu.magnitude())) // in each step, a parameter of few bits is rounded
 	return j.past.Damaged || v.largest() <= near && !j.isOutdated(v)
 }
 
