@@ -77,7 +77,7 @@ var elementwiseOperators = []formula{
 	{name: "Cast", class: Converted, inputs: "x", cut: elementwise, compute: oneOutput(convert), attrs: []attribute{texts("mode", "rint trunc floor ceil round")}, forms: []nameGroup{newNameGroup("Cast", ""), newNameGroup("_to_copy", ":mode=trunc"), newNameGroup("to type type_as half float double bfloat16 int long bool byte char short npu_dtype_cast", "dtype*:- :mode=trunc"), newNameGroup("ms.cast", "dtype:- :mode=trunc")}},
 
 	withNumber("RoundTo", Plain, quantises, func(x *Array, decimals float64) *Array {
-		scale := math.Pow(10, math.Abs(decimals))
+		scale := exact.Pow(10, math.Abs(decimals))
 		if decimals < 0 {
 			return x.times(1 / scale).roundedToIntegers().times(scale)
 		}
