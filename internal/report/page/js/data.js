@@ -1,7 +1,6 @@
 
-// The data of the page: RUN is the shown comparison or check, COLS its rows as columns, detail(row) what
-// else is known of a row and pictures(row) what its charts show. These are in blocks of some rows, which are read when the
-// first of them is opened.
+// RUN is the shown comparison or check, COLS its rows as columns. detail(row) and pictures(row) read the panel
+// and the charts of a row, in blocks of rows.
 var DATA = readBlock("data"), RUN = null, COLS = null, COUNT = 0, chunks = {};
 
 // BY_STATISTICS is set where elements are missing: rows are judged by their statistics.

@@ -24,7 +24,7 @@ function panelHead(row) {
   return h("div", { class: "panelhead" }, h("h2", null, opName(row)), h("p", null, statusBadge(statusOf(row)), h("span", { class: "mute" }, " ", bdi(facts.join(" · ")))), otherLink(row));
 }
 
-// otherLink opens the operator of a row in the other run: in the comparison beside a check, in the check beside a comparison.
+// otherLink opens the operator of a row in the check beside a comparison, and the reverse.
 function otherLink(row) {
   var run = isCheck() ? DATA.run : DATA.check, op = nameOf(row).replace(/:.*$/, ""), at = RUN.rounds[COLS.round[row]].at;
   if (!DATA.run || !run) return null;

@@ -58,10 +58,9 @@ function sizeText(bytes) {
   return brief(Number(bytes.toPrecision(3))) + " " + UNITS[u];
 }
 
-// timeText formats microseconds since 1970 in UTC.
+// timeText formats microseconds since 1970 in UTC, at most the year 275760.
 function timeText(at) {
-  var date = new Date(at / 1000);
-  return at && !isNaN(date) ? date.toISOString().slice(0, 19).replace("T", " ") : "";
+  return at > 0 && at < 8e18 ? new Date(at / 1000).toISOString().slice(0, 19).replace("T", " ") : "";
 }
 
 // dumpsText says how many files a side has, how large they are, from when they are, and what
@@ -255,7 +254,7 @@ function determinismRow(r) {
     h("td", null, worst("max_abs") < 0 ? "–" : brief(worst("max_abs"))), h("td", null, worst("max_ulp") < 0 ? "–" : brief(worst("max_ulp"))));
 }
 
-// checkTab is a check: as a comparison, with what ranks say of each other, and operators without a verdict by their reasons.
+// checkTab shows a check, the findings between ranks, and operators without a verdict by reason.
 function checkTab() {
   var ranks = RUN.ranks, between = list(ranks && ranks.findings), card = function (title, names) { return names.length > 0 && h("section", { class: "card" }, h("h2", null, say(title)), nameList(names)); };
   var parts = runTab();
