@@ -251,7 +251,7 @@ WORDS.en = {
   v_statistics: "by statistics",
   order: "Execution order",
   inputs: "Inputs of operators",
-  inputs_unknown: "unknown: the preceding tensors count as inputs",
+  inputs_unknown: "unknown: the preceding tensors are taken as inputs",
   effective: "The NPU's float32 arrays hold",
   list_ref_only: "Only in the reference",
   list_npu_only: "Only on the NPU",
