@@ -253,7 +253,7 @@ func (x *execution) openTensor(t *dumpdir.Tensor, images bool) (*recompute.Tenso
 	}
 	x.open = append(x.open, f)
 	for _, w := range f.AllWarnings() {
-		x.tensorWarnings = append(x.fileWarnings, lang.Say("%s: %s", t.File.Path(), w))
+		x.tensorWarnings = append(x.tensorWarnings, lang.Say("%s: %s", t.File.Path(), w))
 	}
 	s, err := f.FindOrOnly(t.Kind, t.Index)
 	if err == nil {

@@ -29,7 +29,8 @@ func (t *term) strides(letters string) []int64 {
 	return all
 }
 
-// einsum is a product of two tensors by an equation such as bij,bjk->bik, or a sum of the elements of one tensor. Letters of both operands and the result
+// einsum is a product of two tensors by an equation such as bij,bjk->bik, or a sum of the elements of one tensor.
+// Letters of both operands and the result
 // become parts, letters of one operand rows or columns, and all others are summed. An ellipsis stands for the leading
 // axes without letters.
 func einsum(p *problem, h Attributes) (*linear, lang.Sentence) {
@@ -196,6 +197,9 @@ func readContraction(p *problem, raw Attributes) Attributes {
 		return raw
 	}
 	ranks := [2]int{p.rank(), len(y.Shape)}
+	if ranks[0]+ranks[1] > 'z'-'a' || len(all) == 1 && all[0] > int64(min(ranks[0], ranks[1])) {
+		return raw
+	}
 	axes := [2][]int64{all[:len(all)/2], all[len(all)/2:]}
 	if len(all) == 1 {
 		axes = [2][]int64{}
@@ -212,7 +216,7 @@ func readContraction(p *problem, raw Attributes) Attributes {
 	result := string(letters[0]) + string(letters[1])
 	for i := range axes[0] {
 		j, k := normaliseAxis(axes[0][i], ranks[0]), normaliseAxis(axes[1][i], ranks[1])
-		if len(axes[0]) != len(axes[1]) || min(j, k) < 0 || j >= ranks[0] || k >= ranks[1] || ranks[0]+ranks[1] > 'z'-'a' {
+		if len(axes[0]) != len(axes[1]) || min(j, k) < 0 || j >= ranks[0] || k >= ranks[1] {
 			return raw
 		}
 		result = strings.NewReplacer(string(letters[0][j]), "", string(letters[1][k]), "").Replace(result)

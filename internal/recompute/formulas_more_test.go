@@ -21,6 +21,7 @@ func furtherHandCases(t *testing.T) []handCase {
 		{"MaskedFillOne", "", list(x("2x2", 1, 2, 3, 4), x("2", 0, 1)), list(x("2x2", 1, -9, 3, -9))},
 		// Windows of two channels: the channel before and the channel itself.
 		{"LRN", "size=2 alpha=2 beta=1 k=1", list(x("1x3x1", 1, 2, 3)), list(x("1x3x1", .5, 2./6, 3./14))},
+		{"LRN", "size=1e18 alpha=1e18 beta=1 k=1", list(x("1x2x1", 1, 2)), list(x("1x2x1", 1./6, 2./6))}, // all channels
 		{"AdaptiveMaxPool", "", list(x("1x1x5", 3, 1, 4, 1, 5)), list(x("1x1x2", 4, 5), x("int 1x1x2", 2, 4))},
 		{"Sinc", "", list(x("3", 0, .5, -1.5)), list(x("3", 1, 2/math.Pi, -2/(3*math.Pi)))},
 		{"LogAddExp", "", list(x("2", 1, 0), x("2", 1, math.Log(3))), list(x("2", 1+log2, math.Log(4)))},

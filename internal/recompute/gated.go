@@ -140,7 +140,7 @@ func readRotation(_ *problem, raw Attributes) Attributes {
 	if !ok {
 		mode, ok = raw["mode"]
 	}
-	if n, isNumber := mode.Value.Number(); isNumber && n == math.Trunc(n) && n >= 0 && int(n) < len(rotations) {
+	if n, isNumber := mode.Value.Number(); isNumber && n == math.Trunc(n) && n >= 0 && n < float64(len(rotations)) {
 		mode.Value = Text(rotations[int(n)])
 	}
 	if !ok {

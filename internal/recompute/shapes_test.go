@@ -405,7 +405,11 @@ func randomOperator(r *rand.Rand, f *formula, texts []string) *Operator {
 			case 1:
 				raw[name] = Attribute{Text(texts[r.IntN(len(texts))]), FromCall}
 			case 2:
-				raw[name] = Attribute{Number(float64(r.IntN(6) - 2)), FromCall}
+				v := float64(r.IntN(6) - 2)
+				if r.IntN(8) == 0 {
+					v = []float64{1e9, 1e18, -1e18, math.Inf(1)}[r.IntN(4)]
+				}
+				raw[name] = Attribute{Number(v), FromCall}
 			default:
 				v := Value{List: true}
 				for range r.IntN(4) {

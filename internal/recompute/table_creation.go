@@ -41,11 +41,11 @@ var creations = []formula{
 		if len(c.input(0).shape) == 2 {
 			return c.diagonal(int(c.num("diagonal")))
 		}
-		return embedDiagonal(c.input(0), int(c.num("diagonal")))
+		return c.embedDiagonal(c.input(0), int(c.num("diagonal")))
 	}, constant("diagonal", 0)).withNames("diag", "diagonal=0"),
-	wholeRow("DiagEmbed", Move, "x", func(c *call) *Array { return embedDiagonal(c.input(0), int(c.num("diagonal"))) }, constant("diagonal", 0)).
+	wholeRow("DiagEmbed", Move, "x", func(c *call) *Array { return c.embedDiagonal(c.input(0), int(c.num("diagonal"))) }, constant("diagonal", 0)).
 		withNames("diag_embed", "offset:diagonal=0 dim1:-==-2 dim2:-==-1"),
-	wholeRow("DiagFlat", Move, "x", func(c *call) *Array { return embedDiagonal(c.input(0).reshape(-1), int(c.num("diagonal"))) }, constant("diagonal", 0)).withNames("diagflat", "offset:diagonal=0"),
+	wholeRow("DiagFlat", Move, "x", func(c *call) *Array { return c.embedDiagonal(c.input(0).reshape(-1), int(c.num("diagonal"))) }, constant("diagonal", 0)).withNames("diagflat", "offset:diagonal=0"),
 	wholeRow("AffineGrid", Plain, "theta", affineGrid, flags("align_corners", false)).withNames("affine_grid", "theta! size:- align_corners=0"),
 }
 
@@ -81,7 +81,7 @@ func (c *call) diagonal(offset int) *Array {
 }
 
 // embedDiagonal returns matrices with the last axis of x on a diagonal, and zeros elsewhere.
-func embedDiagonal(x *Array, offset int) *Array {
+func (c *call) embedDiagonal(x *Array, offset int) *Array {
 	last := len(x.shape) - 1
 	if last < 0 {
 		return x.m.fail("a diagonal of shape %s", x.shape)
@@ -89,6 +89,9 @@ func embedDiagonal(x *Array, offset int) *Array {
 	n := int(x.shape[last])
 	size := n + max(offset, -offset)
 	shape := append(slices.Clone(x.shape[:last]), int64(size), int64(size))
+	if c.isTooLarge(shape) {
+		return x
+	}
 	return x.gatherFrom(shape, 0, func(i int) int {
 		if row, column := i/size%size, i%size; column-row == offset {
 			return i/(size*size)*n + min(row, column)

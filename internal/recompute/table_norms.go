@@ -133,7 +133,7 @@ func localResponseNorm(c *call) *Array {
 	}
 	squares, channels, inner := square(x), int(x.shape[1]), int(x.shape[2:].Elements())
 	sum := c.number(0).expand(x.shape)
-	for shift := -(size / 2); shift < size-size/2 && c.err == nil; shift++ {
+	for shift := max(-(size / 2), -channels); shift < min(size-size/2, channels) && c.err == nil; shift++ {
 		at := squares.gatherFrom(x.shape, 0, func(i int) int {
 			if k := i/inner%channels + shift; k < 0 || k >= channels {
 				return -1

@@ -328,8 +328,8 @@ func (w *window) blockCounts(image tensor.Shape) tensor.Shape {
 	return count
 }
 
-// blocksGeometry lists the geometries of im2col and its adjoint, with the same stride, padding and dilation for both axes: the
-// image has four axes, the windows three.
+// blocksGeometry lists the geometries of im2col and its adjoint, with the same stride, padding and dilation for both
+// axes: the image has four axes, the windows three.
 var blocksGeometry = choice("ksize strides pads dilations", func(p *problem) (all []Attributes) {
 	image, windows := p.Inputs[0].Shape, p.Outputs[0].Shape
 	if len(image) == 3 {

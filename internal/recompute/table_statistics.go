@@ -191,7 +191,13 @@ func differences(c *call) *Array {
 		all = append(all, c.input(2))
 	}
 	x = cat(k, all...)
-	for n := c.num("n"); n > 0 && c.err == nil; n-- {
+	if c.err != nil {
+		return x
+	}
+	for range int(max(0, min(c.num("n"), float64(x.shape[k])))) { // further differences are empty
+		if c.err != nil {
+			break
+		}
 		length := max(0, int(x.shape[k])-1)
 		if x = x.axisRange(k, 1, length).sub(x.axisRange(k, 0, length)); c.types[0] == tensor.Bool {
 			x = x.abs()
