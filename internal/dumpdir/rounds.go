@@ -59,7 +59,7 @@ func (c *Choice) includes(value string) bool {
 // Selection chooses rounds by the coordinates below; the zero value chooses all.
 type Selection [4]Choice
 
-// The coordinates by which rounds are chosen, in the order of coordinates.
+// Indexes of a Selection, in the order of the table coordinates.
 const (
 	ByRank = iota
 	ByStep

@@ -119,7 +119,7 @@ type Op struct {
 	Call *Call
 }
 
-// Moment is what the names of files and the rows of tables say of the time of an execution.
+// Moment is the time of an execution, by its file names or its rows in tables.
 type Moment struct {
 	// Timestamp is the time of the dump of the first tensor, in microseconds; 0 if unknown.
 	Timestamp uint64

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Nearest returns the nearest candidate, of which word is probably a misspelling; of equally near candidates the first
-// by name; empty if all are too far. Case and separators do not count.
+// Nearest returns the candidate that word probably misspells, empty if all are too far. Of equally near candidates
+// the first by name counts. Case and separators do not count.
 func Nearest(word string, candidates []string) string {
 	if len(word) > longestWord {
 		return ""

@@ -350,8 +350,8 @@ func (j *judge) isLookup(c *call) bool {
 	})
 }
 
-// tiedRows is the maximum relative difference of the norm and the mean of rows that were selected by indices of which
-// a few point to values that tie.
+// tiedRows is the maximum relative difference of the norm and the mean of rows that were gathered by indices that may
+// differ by ties.
 const tiedRows = 0.05
 
 // readsTiedRows reports whether an output differs as if a few of its rows were selected by tied indices.

@@ -127,7 +127,7 @@ func (o *Operator) bounds(class optype.Class) (propagated, own float64) {
 // Rounder holds the buffers of Operator.Damaged. The zero value is ready.
 type Rounder struct {
 	inputs  []*noise.Noise
-	outputs []noise.Noise
+	rounded []noise.Noise // the inputs with no error except the rounding of their types
 }
 
 // IsDamaged reports whether the error is far larger than it would be if the inputs had no error except the rounding of
@@ -142,11 +142,11 @@ func (o *Operator) IsDamaged(memory *Rounder) bool {
 // roundingOnlyError returns the expected error if the inputs have no error except the rounding of their types.
 func (o *Operator) roundingOnlyError(memory *Rounder) float64 {
 	clean := *o
-	memory.outputs = slices.Grow(memory.outputs[:0], len(o.Inputs))
+	memory.rounded = slices.Grow(memory.rounded[:0], len(o.Inputs))
 	memory.inputs = memory.inputs[:0]
 	for _, in := range o.Inputs {
-		memory.outputs = append(memory.outputs, withRoundingOnly(in))
-		memory.inputs = append(memory.inputs, &memory.outputs[len(memory.outputs)-1])
+		memory.rounded = append(memory.rounded, withRoundingOnly(in))
+		memory.inputs = append(memory.inputs, &memory.rounded[len(memory.rounded)-1])
 	}
 	clean.Inputs = memory.inputs
 	propagated, own := clean.bounds(clean.classOf())
