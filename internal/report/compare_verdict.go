@@ -325,6 +325,8 @@ func oneOrigin(row *record.Row) lang.Sentence {
 		return lang.Say("overflow of %s begins at %s", row.NPUDType, rowTitle(row))
 	case code == finding.NPUNaN:
 		return lang.Say("NaN or infinities begin at %s", rowTitle(row))
+	case row.Kind == string(tensor.Gradient):
+		return lang.Say("the gradient %s%s is wrong, and no dumped operator computes it", rowTitle(row), reasonInBrackets(row))
 	case code == finding.StartedApart && e != nil && !e.Start:
 		return lang.Say("the runs did not read the same input, or %s is wrong: its inputs were not dumped", rowTitle(row))
 	case code == finding.StartedApart:

@@ -85,6 +85,7 @@ type Judgement struct {
 	gaps             []*evidenceRow            // modules with an error that begins inside, behind their inputs and before any dumped output
 	hasRandom        bool                      // an earlier row holds other random numbers
 	usualByPlace     map[string]*errorsOfPlace // errors of inputs without a producer, see usualErrors
+	outputErrors     []float64                 // sorted relative errors of outputs, see isFarGradient
 	hasChosenIndices bool                      // an earlier output of integers differs
 	origins          []*evidenceRow
 	applied          bool // the statuses are set by evidence

@@ -180,6 +180,31 @@ func (r *row) relativeError() float64 {
 	return r.noise.RMS / r.noise.RefRMS
 }
 
+// isFarGradient reports whether the gradient of a weight is off by more than rounding in the backward pass can cause,
+// which was not dumped. Gradients with one axis are sums that may cancel.
+func (s *ruleState) isFarGradient() bool {
+	if s.source.Kind != string(tensor.Gradient) || len(s.noise.Shape) < 2 || s.noise.NonFinite > 0 {
+		return false
+	}
+	if s.j.outputErrors == nil {
+		s.j.outputErrors = []float64{}
+		for i := range s.j.rows {
+			if r := &s.j.rows[i]; !r.isInput && r.noise != nil && !r.noise.Type.Integer && r.noise.Count > 1 {
+				s.j.outputErrors = append(s.j.outputErrors, r.relativeError())
+			}
+		}
+		slices.Sort(s.j.outputErrors)
+	}
+	const leastOutputs = 5
+	n := len(s.j.outputErrors)
+	if n < leastOutputs {
+		return false
+	}
+	usual, relative := s.j.outputErrors[n/2], s.relativeError()
+	return relative > max(limits.GradientShare, limits.GradientGrowth*usual) ||
+		relative > max(limits.FineGradientShare, limits.FineGradientGrowth*usual)
+}
+
 // usualErrors returns the median absolute and relative errors of the outputs, or of the inputs without a producer, at
 // the same position of calls with the same name, such as the gradients that an optimiser reads. An input with an
 // error of this size inherited it: layers have gradients of different sizes, and some gradients are 0 in theory. The

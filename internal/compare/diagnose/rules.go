@@ -129,8 +129,8 @@ func allPlaces() []Rule {
 			s.origin = s.origin || holds
 			return holds
 		}},
-		{"usual-error", "the absolute or relative error of an input without a producer is at most 4 x the median of tensors with its name (4 or more tensors): no origin", "", func(s *ruleState) bool {
-			return s.origin && s.isInput && s.producer == nil && !s.outside && s.hasUsualError() && s.acceptRow()
+		{"usual-error", "the absolute or relative error of an input without a producer is at most 4 x the median of tensors with its name (4 or more tensors): no origin; see carried for gradients of weights", "", func(s *ruleState) bool {
+			return s.origin && s.isInput && s.producer == nil && !s.outside && !s.isFarGradient() && s.hasUsualError() && s.acceptRow()
 		}},
 		{"cancelling-sum", "an input without a producer and with one axis, such as the gradient of a bias, is off by at most 3 x the error of the sum of a gradient of the backward pass over all its other axes: no origin", "place", func(s *ruleState) bool {
 			return s.origin && s.isInput && s.producer == nil && !s.outside && s.isCancellingSum() && s.acceptRow()
@@ -170,8 +170,8 @@ func allPlaces() []Rule {
 		{"behind-random", "an input without a producer is another tensor (cosine < 0.9), and random numbers differed before it: RANDOM, suspected", "place", func(s *ruleState) bool {
 			return s.isCarriedInput && s.j.hasRandom && s.origin && s.isOtherTensor() && s.setVerdict(verdict.Suspect, verdict.Drawn) && s.acceptRow()
 		}},
-		{"carried", "an input without a producer, not of the first operator of the network: origin only if the order is known and it is another tensor (cosine < 0.9), or its rms error exceeds 3 % and it is read by the first operator of a dump that leaves operators out", "place", func(s *ruleState) bool {
-			s.origin = s.origin && (!s.isCarriedInput || s.j.Ordered && (s.isOtherTensor() || s.isFarApart()))
+		{"carried", "an input without a producer, not of the first operator of the network: origin only if the order is known and it is another tensor (cosine < 0.9), or its rms error exceeds 3 % and it is read by the first operator of a dump that leaves operators out, or if it is the gradient of a weight (2 axes or more) with a relative error above 25 % and 100 x the median of the outputs, or above 1 % and 1000 x this median", "place", func(s *ruleState) bool {
+			s.origin = s.origin && (!s.isCarriedInput || s.j.Ordered && (s.isOtherTensor() || s.isFarApart() || s.isFarGradient()))
 			return s.isCarriedInput
 		}},
 		{"no-producers", "neither its inputs nor the order of the operators is known: origin only if the error has a form that rounding does not have, or exceeds 25 % of the reference (rms)", "place", func(s *ruleState) bool {

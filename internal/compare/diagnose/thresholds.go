@@ -20,6 +20,10 @@ type Thresholds struct {
 	FirstInput float64
 	// Usual is the maximum ratio of an inherited error to the median error of tensors of the same name.
 	Usual float64
+	// A gradient of a weight is off by more than rounding if its relative error exceeds GradientShare (0 to 1) of the
+	// values and GradientGrowth times the median relative error of the outputs of the run; or FineGradientShare and
+	// FineGradientGrowth. In 48 healthy trainings by PyTorch the largest errors were 12 % and 120 medians.
+	GradientShare, GradientGrowth, FineGradientShare, FineGradientGrowth float64
 	// Excess is the minimum ratio of the error that a reader of differing rows should have to the error that it has;
 	// then it did not read these rows.
 	Excess float64
@@ -31,7 +35,8 @@ type Thresholds struct {
 // DefaultThresholds are the thresholds in use. They were set on simulated networks.
 var DefaultThresholds = Thresholds{
 	Noise: 6, NoiseGrowth: 3, IntegerNoise: 0.3, TooManyOrigins: 0.1, FewOrigins: 5,
-	ApartCosine: 0.9, Sure: 8, SureShare: 0.1, FirstInput: 0.03, Usual: 4, Excess: 10, Passed: 8,
+	ApartCosine: 0.9, Sure: 8, SureShare: 0.1, FirstInput: 0.03, Usual: 4,
+	GradientShare: 0.25, GradientGrowth: 100, FineGradientShare: 0.01, FineGradientGrowth: 1000, Excess: 10, Passed: 8,
 }
 
 var limits = &DefaultThresholds
