@@ -93,22 +93,39 @@ func (o *Options) judgeRounds(rep *record.Report) {
 	if rep.Interrupted || o.Standard.Name != "" {
 		return
 	}
+	inputs := newCommInputs(rep)
+	o.judgeEachRound(rep, inputs)
+	// An error of one rank reaches the ranks that communicate with it: these are judged again with this error.
+	if inputs.findDamaged() {
+		resetVerdicts(rep.Rows)
+		o.judgeEachRound(rep, inputs)
+	}
+}
+
+// judgeEachRound judges the rounds in their order.
+func (o *Options) judgeEachRound(rep *record.Report, inputs *commInputs) {
 	ranges := roundRanges(rep)
-	steps := newHistory(rep)
+	known := knownRows{newHistory(rep, inputs), inputs}
 	for i := 0; i < len(ranges); {
 		end := i + 1
 		for rep.Rounds[i].Pairing.Across && end < len(ranges) && rep.Rounds[end].Pairing.Across && sameStep(&rep.Rounds[i], &rep.Rounds[end]) {
 			end++
 		}
 		if rep.Rounds[i].Pairing.Across {
-			o.judgeRanksTogether(rep, i, end, ranges, steps)
+			o.judgeRanksTogether(rep, i, end, ranges, known)
 		} else {
 			round, at := &rep.Rounds[i], ranges[i]
-			o.judgeRound(round, rep.Rows[at.first:at.end], nil, steps)
+			o.judgeRound(round, rep.Rows[at.first:at.end], nil, known)
 			shiftRows(round, rep.Rows[at.first:at.end], at.first)
 		}
 		i = end
 	}
+}
+
+// knownRows are the rows of other rounds that a round depends on: earlier steps, and other ranks of the step.
+type knownRows struct {
+	history *history
+	inputs  *commInputs
 }
 
 // shiftRows converts row indexes of a round to indexes in the report.
@@ -120,15 +137,15 @@ func shiftRows(round *record.Round, rows []record.Row, first int) {
 }
 
 // judgeRound judges the rows of a round by evidence, or by limits with the evidence added.
-// across is the network of several rounds, nil for a single round. steps has the earlier steps; the rows are added.
-func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *diagnose.Network, steps *history) {
-	defer steps.add(rows)
+// across is the network of several rounds, nil for a single round. The rows are added to the history.
+func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *diagnose.Network, other knownRows) {
+	defer other.history.add(rows)
 	mode := o.Judge.Verdict.Mode
-	network := diagnose.Network{LaterStep: isLater(round.Step), Past: steps.past(rows), Partial: o.Pair.Ops != nil || o.Pair.Exclude != nil, Graph: round.Pairing.Flow, Within: plan.OperatorsByModule(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.FailsOnClass(), HF32: o.Judge.Verdict.HF32, Flow: o.Judge.Verdict.Flow}
+	network := diagnose.Network{LaterStep: isLater(round.Step), Past: other.history.past(rows), Peers: other.inputs.peers(rows), Partial: o.Pair.Ops != nil || o.Pair.Exclude != nil, Graph: round.Pairing.Flow, Within: plan.OperatorsByModule(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.FailsOnClass(), HF32: o.Judge.Verdict.HF32, Flow: o.Judge.Verdict.Flow}
 	if across != nil {
 		network.Graph, network.Within, network.Across = across.Graph, across.Within, true
 	}
-	known := statistics.Known{Partial: network.Partial, LaterStep: network.LaterStep, Past: network.Past}
+	known := statistics.Known{Partial: network.Partial, LaterStep: network.LaterStep, Past: network.Past, Peers: network.Peers}
 	hasStatistics := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Statistics != nil && row.Judged() })
 	hasElements := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Compared() })
 	if mode == limits.ByStatistics || mode == limits.ByEvidence && hasStatistics && !hasElements {

@@ -66,7 +66,9 @@ func (o *Options) Merge(ctx context.Context, docs []shard.Document, origin shard
 	for _, part := range parts {
 		part.Report = nil // the report has copies of the rows
 	}
-	if len(docs) > 1 && rep.LeftOut == 0 && newHistory(rep) != nil { // earlier steps say what a later one may read
+	inputs := newCommInputs(rep)
+	// Earlier steps say what a later one may read, and communications what errors come from other ranks.
+	if len(docs) > 1 && rep.LeftOut == 0 && (len(inputs.byCall) > 0 || newHistory(rep, inputs) != nil) {
 		judging := *o
 		judging.Judge.Verdict.Mode, judging.Judge.Verdict.NaN = limits.VerdictMode(rep.Verdict), limits.NaNPolicy(rep.NaNPolicy)
 		judging.judgeRounds(rep)

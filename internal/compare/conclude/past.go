@@ -8,15 +8,17 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// history has the rows of the first and of the last judged step of each rank. damaged are the ranks with an origin.
+// history has the rows of the first and of the last judged step of each rank. damaged are the ranks with an origin. If
+// the ranks communicate, an error of one rank reaches the parameters of all.
 type history struct {
+	communicate bool
 	first, last map[record.At]map[record.RowKey]*record.Row
 	contents    map[record.At]map[[2]record.Content]bool // of the last step
 	damaged     map[record.At]bool
 }
 
 // newHistory returns an empty history for a report, nil if no rank has several steps.
-func newHistory(rep *record.Report) *history {
+func newHistory(rep *record.Report, inputs *commInputs) *history {
 	ranks, steps := make(map[record.At]bool), make(map[record.At]bool)
 	for i := range rep.Rounds {
 		at := rep.Rounds[i].At
@@ -27,7 +29,7 @@ func newHistory(rep *record.Report) *history {
 	if len(ranks) == len(steps) {
 		return nil
 	}
-	return &history{first: make(map[record.At]map[record.RowKey]*record.Row), last: make(map[record.At]map[record.RowKey]*record.Row), contents: make(map[record.At]map[[2]record.Content]bool), damaged: make(map[record.At]bool)}
+	return &history{communicate: len(inputs.byCall) > 0, first: make(map[record.At]map[record.RowKey]*record.Row), last: make(map[record.At]map[record.RowKey]*record.Row), contents: make(map[record.At]map[[2]record.Content]bool), damaged: make(map[record.At]bool)}
 }
 
 // add adds the judged rows of a step.
@@ -39,7 +41,9 @@ func (h *history) add(rows []record.Row) {
 	for i, key := range keysInRank(rows) {
 		row := &rows[i]
 		rank := rankOf(row)
-		h.damaged[rank] = h.damaged[rank] || row.IsOrigin()
+		if row.IsOrigin() {
+			h.damaged[rank] = true
+		}
 		if step[rank] == nil {
 			step[rank], h.contents[rank] = make(map[record.RowKey]*record.Row), make(map[[2]record.Content]bool)
 		}
@@ -71,7 +75,7 @@ func (h *history) past(rows []record.Row) (p record.Past) {
 		if !p.Known {
 			p = record.Past{Known: true, Trained: make([]float64, len(rows)), Unchanged: make([]bool, len(rows)), Carried: make([]bool, len(rows))}
 		}
-		p.Damaged = p.Damaged || h.damaged[rank]
+		p.Damaged = p.Damaged || h.damaged[rank] || h.communicate && len(h.damaged) > 0
 		if c, ok := row.Contents(); ok {
 			p.Carried[i] = h.contents[rank][c]
 		}

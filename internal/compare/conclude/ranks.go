@@ -201,7 +201,7 @@ func coordinatesByName(rep *record.Report) map[string]dumpdir.Coordinates {
 
 // judgeRanksTogether judges the rounds from index from to end, all ranks of a step, together: the data flow from an
 // error to the tensors that it damages crosses ranks.
-func (o *Options) judgeRanksTogether(rep *record.Report, from, end int, ranges []rowRange, steps *history) {
+func (o *Options) judgeRanksTogether(rep *record.Report, from, end int, ranges []rowRange, other knownRows) {
 	rounds := rep.Rounds[from:end]
 	first, last := len(rep.Rows), 0
 	merged := record.Round{Findings: record.NoFindings(), OrderKnown: true, At: record.At{Step: rounds[0].Step}}
@@ -229,7 +229,7 @@ func (o *Options) judgeRanksTogether(rep *record.Report, from, end int, ranges [
 		return
 	}
 	rows := rep.Rows[first:last]
-	o.judgeRound(&merged, rows, network, steps)
+	o.judgeRound(&merged, rows, network, other)
 	shiftRows(&merged, rows, first)
 	for i := range rounds {
 		r, at := &rounds[i], ranges[from+i]

@@ -60,7 +60,7 @@ func (x *evidenceRow) inputs() []*row {
 	case len(x.inferredInputs) > 0:
 		return x.inferredInputs
 	case !x.isInput && len(o.inputs) > 0:
-		return o.read()
+		return slices.Concat(o.read(), x.childOutputs())
 	case x.hasGuessedInputs:
 		return slices.Clip(n.judgedOutputs[max(0, x.outputsBefore-guessedInputs):x.outputsBefore])
 	case o.known:
@@ -83,6 +83,7 @@ type Judgement struct {
 	unread           []bool                    // rows that no operator reads, nil if there are none
 	judgedRows       int                       // number of judged rows
 	gaps             []*evidenceRow            // modules with an error that begins inside, behind their inputs and before any dumped output
+	isReached        bool                      // an earlier communication brought an error of another rank
 	hasRandom        bool                      // an earlier row holds other random numbers
 	usualByPlace     map[string]*errorsOfPlace // errors of inputs without a producer, see usualErrors
 	outputErrors     []float64                 // sorted relative errors of outputs, see isFarGradient
@@ -231,7 +232,7 @@ func (j *Judgement) judge(r *row) evidenceRow {
 	default:
 		op.Type = optype.Type{}
 	}
-	op.Guessed, x.hf32 = x.hasGuessedInputs, op.HF32
+	op.Guessed, x.hf32 = x.hasGuessedInputs || len(x.childOutputs()) > 0, op.HF32
 	if o.forward != nil && !r.isInput {
 		op.Gradients = len(dumpedInputs)
 	}
@@ -254,7 +255,15 @@ func (j *Judgement) judge(r *row) evidenceRow {
 			op.Type = optype.Type{}
 		}
 	}
-	op.Tainted = len(x.fedBy) > 0
+	for _, peer := range j.Peers.Inputs[source] {
+		if !r.isInput && peer.Compared() && peer.Noise != nil {
+			op.Inputs = append(op.Inputs, peer.Noise)
+		}
+	}
+	if j.Peers.AreDamaged(source) {
+		j.isReached = true
+	}
+	op.Tainted = len(x.fedBy) > 0 || j.Peers.AreDamaged(source)
 	badInside := false // a bad operator inside this one explains the row
 	for _, in := range r.innerOutputs() {
 		if before := j.judgementOf(in); before != nil && before.isBad() {

@@ -38,6 +38,8 @@ type Network struct {
 	// Partial: operators were left out, by options or in the dump. What the first dumped operator reads may have been
 	// computed.
 	Partial bool
+	// Peers are the rows of other ranks from which the results of communications were computed.
+	Peers record.Peers
 	// Across: the rows belong to several rounds, the ranks of a step. Graph and Within then
 	// use Key for operators.
 	Across bool
@@ -260,6 +262,20 @@ func (r *row) resolved() resolved {
 func (r *row) innerOutputs() (rows []*row) {
 	for _, o := range r.operator.inner {
 		if !r.isInput {
+			rows = append(rows, o.outputs...)
+		}
+	}
+	return rows
+}
+
+// childOutputs returns the outputs of the operators directly inside the module of an output. The module computes from
+// some of them, unless the output is a copy.
+func (r *row) childOutputs() (rows []*row) {
+	if r.isInput || r.copiedFrom != nil {
+		return nil
+	}
+	for _, o := range r.operator.inner {
+		if o.container == r.operator {
 			rows = append(rows, o.outputs...)
 		}
 	}

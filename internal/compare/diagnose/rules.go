@@ -159,9 +159,9 @@ func allPlaces() []Rule {
 			}
 			return holds
 		}},
-		{"behind-origins", "its inputs are unknown or guessed, or it is an input and chosen indices differ before it, and an earlier tensor is an origin: no origin", "place", func(s *ruleState) bool {
+		{"behind-origins", "its inputs are unknown or guessed, or it is an input and chosen indices differ before it, and an earlier tensor is an origin or depends on an origin in another rank: no origin", "place", func(s *ruleState) bool {
 			before := slices.Concat(s.j.origins, s.j.gaps)
-			holds := len(before) > 0 && ((s.hasGuessedInputs || s.j.Ordered && len(s.inputs()) == 0 || s.isInput && s.j.hasChosenIndices) && s.origin && s.verdict.Kind != verdict.ZeroRows || s.isCarriedInput)
+			holds := (len(before) > 0 || s.j.isReached) && ((s.hasGuessedInputs || s.j.Ordered && len(s.inputs()) == 0 || s.isInput && s.j.hasChosenIndices) && s.origin && s.verdict.Kind != verdict.ZeroRows || s.isCarriedInput)
 			if holds {
 				s.addOrigins(before...)
 			}
@@ -170,8 +170,8 @@ func allPlaces() []Rule {
 		{"behind-random", "an input without a producer is another tensor (cosine < 0.9), and random numbers differed before it: RANDOM, suspected", "place", func(s *ruleState) bool {
 			return s.isCarriedInput && s.j.hasRandom && s.origin && s.isOtherTensor() && s.setVerdict(verdict.Suspect, verdict.Drawn) && s.acceptRow()
 		}},
-		{"carried", "an input without a producer, not of the first operator of the network: origin only if the order is known and it is another tensor (cosine < 0.9), or its rms error exceeds 3 % and it is read by the first operator of a dump that leaves operators out, or if it is the gradient of a weight (2 axes or more) with a relative error above 25 % and 100 x the median of the outputs, or above 1 % and 1000 x this median", "place", func(s *ruleState) bool {
-			s.origin = s.origin && (!s.isCarriedInput || s.j.Ordered && (s.isOtherTensor() || s.isFarApart() || s.isFarGradient()))
+		{"carried", "an input without a producer, not of the first operator of the network: origin only if the order is known and it has NaN or infinities of one side, or is another tensor (cosine < 0.9), or its rms error exceeds 3 % and it is read by the first operator of a dump that leaves operators out, or if it is the gradient of a weight (2 axes or more) with a relative error above 25 % and 100 x the median of the outputs, or above 1 % and 1000 x this median", "place", func(s *ruleState) bool {
+			s.origin = s.origin && (!s.isCarriedInput || s.j.Ordered && (s.verdict.Kind == verdict.NonFinite || s.isOtherTensor() || s.isFarApart() || s.isFarGradient()))
 			return s.isCarriedInput
 		}},
 		{"no-producers", "neither its inputs nor the order of the operators is known: origin only if the error has a form that rounding does not have, or exceeds 25 % of the reference (rms)", "place", func(s *ruleState) bool {

@@ -2,6 +2,7 @@ package record
 
 import (
 	"math"
+	"slices"
 
 	"dumptool/internal/compare/metrics"
 )
@@ -112,4 +113,18 @@ func (r *Row) Numbers() *Statistics {
 		return SideStatistics{Max: s.Max, Min: s.Min, Mean: s.Mean, Norm: s.L2}
 	}
 	return &Statistics{Ref: side(&r.Result.Ref), NPU: side(&r.Result.NPU)}
+}
+
+// Peers are the rows of other ranks from which the results of communications were computed. The zero value has none.
+type Peers struct {
+	// Inputs has the inputs of other ranks, by the result; the equal tensors of other ranks for the gradient of a
+	// parameter.
+	Inputs map[*Row][]*Row
+	// Damaged are inputs in which an error begins, or that depend on such an error.
+	Damaged map[*Row]bool
+}
+
+// AreDamaged reports whether the result of a communication depends on an error of another rank.
+func (p *Peers) AreDamaged(result *Row) bool {
+	return slices.ContainsFunc(p.Inputs[result], func(in *Row) bool { return p.Damaged[in] })
 }

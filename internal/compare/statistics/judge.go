@@ -44,6 +44,8 @@ type Known struct {
 	Partial   bool  // options leave operators out
 	LaterStep bool  // an earlier step was dumped
 	Past      record.Past
+	// Peers are the rows of other ranks from which the results of communications were computed.
+	Peers record.Peers
 }
 
 // Judge sets the verdicts on rows that are judged by statistics or digests. Its findings list where the runs did not

@@ -1,0 +1,98 @@
+package conclude
+
+import (
+	"dumptool/internal/compare/record"
+	"dumptool/internal/optype"
+	"dumptool/internal/recompute"
+	"dumptool/internal/tensor"
+)
+
+// commInputs has the inputs of the communications of all ranks, and the gradients of parameters, which are sums over
+// ranks if they are equal in several ranks.
+type commInputs struct {
+	byCall  map[commCall][]*record.Row
+	damaged map[*record.Row]bool // see findDamaged
+}
+
+// commCall is a communication: a call of the same name in all ranks of a step.
+type commCall struct {
+	step record.At // without a rank
+	name string
+}
+
+// newCommInputs returns the inputs of the communications of a report, empty for a run of one rank. Ranks that are in
+// different groups count as members of one: the expected error of a result is then too large, never too small.
+func newCommInputs(rep *record.Report) *commInputs {
+	all := &commInputs{byCall: make(map[commCall][]*record.Row)}
+	ranks := make(map[string]bool)
+	for i := range rep.Rounds {
+		ranks[rep.Rounds[i].At.Rank] = true
+	}
+	if len(ranks) < 2 {
+		return all
+	}
+	for i := range rep.Rows {
+		if row := &rep.Rows[i]; row.Kind == string(tensor.Gradient) || row.Kind == string(tensor.Input) && isCommunication(row) {
+			call := callOf(row)
+			all.byCall[call] = append(all.byCall[call], row)
+		}
+	}
+	return all
+}
+
+func isCommunication(row *record.Row) bool {
+	typ := recompute.TypeOfCall(row.Op)
+	if row.OpType != "" {
+		typ = recompute.TypeOf(row.OpType)
+	}
+	return typ.Noise == optype.NoiseRanks
+}
+
+func callOf(row *record.Row) commCall {
+	call := commCall{row.At, row.NPUName()}
+	call.step.Rank = ""
+	return call
+}
+
+// peers returns the inputs of other ranks from which each row was computed, and the replicas of a gradient.
+func (c *commInputs) peers(rows []record.Row) record.Peers {
+	p := record.Peers{Damaged: c.damaged}
+	for i := range rows {
+		row := &rows[i]
+		isGradient := row.Kind == string(tensor.Gradient)
+		if len(c.byCall) == 0 || !isGradient && row.Kind != string(tensor.Output) {
+			continue
+		}
+		for _, in := range c.byCall[callOf(row)] {
+			if in.At.Rank == row.At.Rank || isGradient && !isReplica(row, in) {
+				continue
+			}
+			if p.Inputs == nil {
+				p.Inputs = make(map[*record.Row][]*record.Row)
+			}
+			p.Inputs[row] = append(p.Inputs[row], in)
+		}
+	}
+	return p
+}
+
+// isReplica reports whether two gradients are equal on both sides.
+func isReplica(a, b *record.Row) bool {
+	x, known := a.Contents()
+	y, _ := b.Contents()
+	return known && x == y && a.Output == b.Output
+}
+
+// findDamaged finds the inputs in which an error begins or that depend on one, after all rows were judged. It reports
+// whether there are any.
+func (c *commInputs) findDamaged() bool {
+	c.damaged = make(map[*record.Row]bool)
+	for _, inputs := range c.byCall {
+		for _, in := range inputs {
+			if in.Downstream || in.IsOrigin() && in.Kind != string(tensor.Gradient) {
+				c.damaged[in] = true
+			}
+		}
+	}
+	return len(c.damaged) > 0
+}
