@@ -13,7 +13,8 @@ import (
 type history struct {
 	communicate bool
 	first, last map[record.At]map[record.RowKey]*record.Row
-	contents    map[record.At]map[[2]record.Content]bool // of the last step
+	contents    map[record.At]map[[2]record.Content]bool     // of the last step
+	outputs     map[record.At]map[record.Content]*record.Row // of the last step, by the contents of the reference
 	damaged     map[record.At]bool
 }
 
@@ -29,7 +30,7 @@ func newHistory(rep *record.Report, inputs *commInputs) *history {
 	if len(ranks) == len(steps) {
 		return nil
 	}
-	return &history{communicate: len(inputs.byCall) > 0, first: make(map[record.At]map[record.RowKey]*record.Row), last: make(map[record.At]map[record.RowKey]*record.Row), contents: make(map[record.At]map[[2]record.Content]bool), damaged: make(map[record.At]bool)}
+	return &history{communicate: len(inputs.byCall) > 0, first: make(map[record.At]map[record.RowKey]*record.Row), last: make(map[record.At]map[record.RowKey]*record.Row), contents: make(map[record.At]map[[2]record.Content]bool), outputs: make(map[record.At]map[record.Content]*record.Row), damaged: make(map[record.At]bool)}
 }
 
 // add adds the judged rows of a step.
@@ -45,10 +46,13 @@ func (h *history) add(rows []record.Row) {
 			h.damaged[rank] = true
 		}
 		if step[rank] == nil {
-			step[rank], h.contents[rank] = make(map[record.RowKey]*record.Row), make(map[[2]record.Content]bool)
+			step[rank], h.contents[rank], h.outputs[rank] = make(map[record.RowKey]*record.Row), make(map[[2]record.Content]bool), make(map[record.Content]*record.Row)
 		}
 		if c, ok := row.Contents(); ok {
 			h.contents[rank][c] = true
+			if row.Kind == string(tensor.Output) {
+				h.outputs[rank][c[0]] = row
+			}
 		}
 		step[rank][key] = row
 	}
@@ -73,11 +77,13 @@ func (h *history) past(rows []record.Row) (p record.Past) {
 			continue
 		}
 		if !p.Known {
-			p = record.Past{Known: true, Trained: make([]float64, len(rows)), Unchanged: make([]bool, len(rows)), Carried: make([]bool, len(rows))}
+			p = record.Past{Known: true, Trained: make([]float64, len(rows)), Unchanged: make([]bool, len(rows)), Carried: make([]bool, len(rows)), Before: make([]*record.Row, len(rows))}
 		}
 		p.Damaged = p.Damaged || h.damaged[rank] || h.communicate && len(h.damaged) > 0
 		if c, ok := row.Contents(); ok {
-			p.Carried[i] = h.contents[rank][c]
+			if p.Carried[i] = h.contents[rank][c]; !p.Carried[i] && row.Kind == string(tensor.Input) {
+				p.Before[i] = h.outputs[rank][c[0]]
+			}
 		}
 		if first, last := h.first[rank][key], h.last[rank][key]; first != nil && last != nil {
 			p.SetTrained(i, first, last, row)

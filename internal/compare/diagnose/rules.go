@@ -151,6 +151,7 @@ func allPlaces() []Rule {
 			past := &s.j.Past
 			return past.Known && past.Carried[s.index] && s.isInput && s.producer == nil && s.setVerdict(verdict.Clean, verdict.None) && s.acceptRow()
 		}},
+		{"step-before", "the reference reads an output of the step before, such as a cache or a state: origin STARTED_APART if the error exceeds 3 %, 1.5 x the error of that output and 4 x its rounding, because the NPU read another tensor; else no origin", "place", (*ruleState).isOfStepBefore},
 		{"trained", "a parameter of a later step is off by at most 1.5 x (single elements 3 x) the change that training made in the reference since the first compared step, plus the rounding of its type, or an earlier step has an origin: no origin; the NPU alone did not change it since the step before, or it is further off: origin STARTED_APART", "place", (*ruleState).isTrained},
 		{"outside", "it comes from outside the run (parameters of the first step, integers, inputs of the first operator): origin STARTED_APART, unless both sides are equal after one rounding to the coarser type", "place", func(s *ruleState) bool {
 			holds := s.outside && !(s.noise.Type.Integer && len(s.j.origins) > 0)
@@ -235,6 +236,24 @@ func (s *ruleState) readsAgain(other *row) bool {
 	a, known := s.source.Contents()
 	b, _ := other.source.Contents()
 	return known && a == b
+}
+
+// isOfStepBefore judges an input that the reference took from the step before.
+func (s *ruleState) isOfStepBefore() bool {
+	past := &s.j.Past
+	if !past.Known || past.Before[s.index] == nil || s.producer != nil || s.isParameter() || s.noise.Type.Integer {
+		return false
+	}
+	before := past.Before[s.index].Noise
+	if before == nil || before.NonFinite > 0 {
+		return false
+	}
+	near := float64(1.5*before.RMS) + float64(4*max(s.noise.Rounding, before.Rounding))
+	if s.origin = s.noise.RMS > max(near, record.Changed*s.noise.RefRMS); s.origin {
+		s.outside = true
+		s.setVerdict(verdict.Origin, verdict.Apart)
+	}
+	return true
 }
 
 // isTrained judges a parameter of a later step by its change since the first compared step.

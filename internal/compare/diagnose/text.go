@@ -109,6 +109,10 @@ func (x *evidenceRow) startedApart() lang.Sentence {
 		}
 		return lang.Say("the parameter differs by %s (rms), and training changed it by only %s since the first compared step", number(n.RMS), number(past.Change(x.index)))
 	}
+	if past := &x.network.Past; past.Known && past.Before[x.index] != nil {
+		before := past.Before[x.index]
+		return lang.Say("the reference reads output %d of %s of the step before, the NPU another tensor: the error is %s (rms), the error of that output %s", before.Output, before.Op, number(n.RMS), number(before.Noise.RMS))
+	}
 	count, by := n.Apart.Count()
 	if n.Type.Integer {
 		return lang.Say("%d of %d elements differ, and no operator of the run produced the tensor", count, n.Elements)

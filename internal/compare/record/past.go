@@ -21,6 +21,9 @@ type Past struct {
 	Typical float64
 	// Carried: both sides hold the tensors of a row of the step before, where the error was judged.
 	Carried []bool
+	// Before has the output of the step before that the reference reads, where the NPU reads another tensor: with the
+	// error of that output if the NPU rounds or copies it, with a larger one if it reads a wrong state or cache.
+	Before []*Row
 	// Damaged: an origin was found in an earlier step, so that parameters may be wrong.
 	Damaged bool
 }
@@ -53,6 +56,10 @@ func (p *Past) SetTrained(index int, first, last, now *Row) {
 		p.Trained[index], p.Unchanged[index] = change, known && x[ref] != y[ref] && x[npu] == y[npu]
 	}
 }
+
+// Changed is the minimum error, as a share (0 to 1) of the values, of an input that is not the output of the step before:
+// a cache may be stored in few bits.
+const Changed = 0.03
 
 // Content identifies the elements of a tensor: by a digest, or by statistics.
 type Content struct {
@@ -102,6 +109,16 @@ func (s *SideStatistics) change(to *SideStatistics, n float64) (most float64) {
 		most = max(most, d)
 	}
 	return most
+}
+
+// Largest returns the largest difference of max, min, mean and root mean square between the sides of a row, NaN if a
+// number is undefined or not finite.
+func (r *Row) Largest() float64 {
+	s := r.Numbers()
+	if s == nil {
+		return math.NaN()
+	}
+	return s.Ref.change(&s.NPU, float64(r.RefShape.Elements()))
 }
 
 // Numbers returns the statistics of a row, computed from its elements if it has elements, nil if it has neither.

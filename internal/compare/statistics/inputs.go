@@ -199,6 +199,12 @@ func (j *judge) judgeUnproduced(v *value) {
 		j.judgeStart(v, true)
 	case !v.isSame && j.past.Known && j.past.Carried[v.index]: // judged in the step before
 		v.noise = max(u, run, v.z)
+	case !v.isSame && !parameter && j.past.Known && j.past.Before[v.index] != nil:
+		v.noise = max(u, run, v.z)
+		if before := j.past.Before[v.index]; v.largest() > max(float64(1.5*before.Largest()), record.Changed*v.ref.rms()) {
+			j.startTaint(v, start)
+			j.reportStart(v, StartInput, lang.Say("the reference reads output %d of %s of the step before, the NPU another tensor", before.Output, before.Op))
+		}
 	case j.isLowCoverage && !parameter:
 		v.noise = max(u, v.z, 2*j.largest)
 	case equal && (v.isSame || begins):
