@@ -82,9 +82,7 @@ func (r *reducer) hypotheses() []*hypothesis {
 	for k := range r.event.Group {
 		all = append(all, &hypothesis{kind: MissingRank, suspect: k, order: 2, value: func(w *sampleWindow, i int) float64 { return r.reduceWithout(w, k, i) }})
 		if r.op == trace.Sum || r.op == trace.Avg {
-			all = append(all, &hypothesis{kind: DoubleRank, suspect: k, order: 3, value: func(w *sampleWindow, i int) float64 {
-				return 2*w.exact[i] - r.reduceWithout(w, k, i)
-			}})
+			all = append(all, &hypothesis{kind: DoubleRank, suspect: k, order: 3, value: func(w *sampleWindow, i int) float64 { return 2*w.exact[i] - r.reduceWithout(w, k, i) }})
 		}
 	}
 	n := float64(len(r.event.Group))
