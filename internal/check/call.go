@@ -56,6 +56,10 @@ func (a *argument) value() (v recompute.Value, ok bool) {
 	return v, true
 }
 
+func (a *argument) isFlag() bool {
+	return len(a.leaves) == 1 && a.leaves[0].Value != nil && a.leaves[0].Value.Kind == jsonpos.Bool
+}
+
 // valueOf converts a value of dump.json to the value of an attribute.
 func valueOf(v *msprobe.Value) recompute.Value {
 	switch v.Kind {
@@ -281,6 +285,7 @@ func (c *boundCall) bindArgument(spec *recompute.Argument, a *argument) bool {
 		return a.isTensor() || isNumber && !spec.Tensor
 	}
 	v, ok := a.value()
+	ok = ok && !(spec.Name == "axes" && a.isFlag())
 	if ok {
 		c.attributes[spec.Name] = recompute.Attribute{Value: v, Source: recompute.FromCall}
 	}

@@ -160,6 +160,9 @@ func TestBind(t *testing.T) {
 		{"Functional.batch_norm.0.forward", []string{"T", "T", "T", "T", "T", "True"}, "BatchNorm", "offset scale x", "epsilon=1e-05 is_training=1", "pytorch"},
 		{"Torch.batch_norm.0.forward", []string{"T", "T", "T", "T", "T", "False", "0.1", "0.001", "True"}, "BNInfer", "mean offset scale variance x", "activation=none epsilon=0.001 is_training=0", "pytorch"},
 		{"Functional.embedding.0.forward", []string{"T", "T"}, "Gather", "indices x", "axis=0", "pytorch"},
+		{"Functional.embedding.0.forward", []string{"T", "T", "None", "1.0"}, "", "", "", "pytorch"}, // with a norm, the rows change
+		{"Torch.std.0.forward", []string{"T", "False"}, "ReduceStd", "x", "correction=0", "pytorch"},
+		{"Torch.std.0.forward", []string{"T", "1", "False"}, "ReduceStd", "x", "axes=1 correction=0", "pytorch"},
 		{"Torch.max.0.forward", []string{"T", "T"}, "Maximum", "x1 x2", "", "pytorch"},
 		{"Torch.clamp_min.0.forward", []string{"T", "0"}, "Maximum", "x1 x2", "", "pytorch"},
 		{"Torch.max.0.forward", []string{"T", "1"}, "ReduceMax", "x", "axes=1", "pytorch"},

@@ -27,6 +27,8 @@ var torchTrees = []struct {
 }{
 	{"torch", "clean", 200, []recompute.Status{recompute.OK}, func(string) bool { return true }},
 	{"torch", "part", 200, []recompute.Status{recompute.Wrong, recompute.Misfit}, func(string) bool { return true }},
+	{"special", "clean", 700, []recompute.Status{recompute.OK}, func(string) bool { return true }},
+	{"special", "part", 300, []recompute.Status{recompute.Wrong, recompute.Misfit}, func(string) bool { return true }},
 	{"backward", "clean", 300, []recompute.Status{recompute.OK}, isOfTraining},
 	{"backward", "part", 300, []recompute.Status{recompute.Wrong, recompute.Misfit}, isOfTraining},
 }

@@ -78,7 +78,7 @@ func Acosh(x float64) float64 {
 		return Log(x) + math.Ln2
 	}
 	t := x - 1
-	return Log1p(t + math.Sqrt(float64(t*(t+2))))
+	return Log1p(t + float64(math.Sqrt(t)*math.Sqrt(t+2)))
 }
 
 // Atanh returns the inverse hyperbolic tangent of x, NaN outside of -1 to 1.

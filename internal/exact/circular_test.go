@@ -10,7 +10,7 @@ import (
 func TestInverses(t *testing.T) {
 	inside := []float64{0, 1e-300, 1e-9, -1e-4, .01, -.3, .5, .7071, -.9, .999, 1, -1}
 	all := append([]float64{1.5, -3, 20, -300, 1e8, 1e120, math.Inf(1), math.Inf(-1), math.NaN()}, inside...)
-	above := []float64{1, 1 + 1e-9, 1.5, 20, 1e8, 1e120, .5, math.Inf(1)}
+	above := []float64{1, 1 + 1e-9, 1.5, 20, 1e8, 1e120, .5, -1, -1e17, -1e120, math.Inf(1)}
 	for _, c := range []struct {
 		name      string
 		got, want func(float64) float64

@@ -14,11 +14,6 @@ const (
 	// Hypotheses are tried on at most maxWindows windows of windowElements elements, evenly spread over a tensor.
 	windowElements = 1 << 12
 	maxWindows     = 64
-	// A hypothesis explains a member if no element of its output exceeds the bound of the hypothesis. If more than
-	// the share violatedShare of the elements was wrong, up to the share explainedShare may still exceed the bound.
-	// Shares are 0 to 1.
-	explainedShare = 0.02
-	violatedShare  = 0.1
 	// maxViolators limits the wrong members on which hypotheses are tried.
 	maxViolators = 8
 )
@@ -28,9 +23,8 @@ type hypothesis struct {
 	kind Kind
 	// suspect is the suspected member, -1 for the member whose output is wrong.
 	suspect int
-	// value computes element k that the member holds if the hypothesis is true. besides is added to the sum of
-	// absolute values, in proportion to which rounding errors are allowed.
-	value func(w *sampleWindow, k int) (value, besides float64)
+	// value computes element k that the member holds if the hypothesis is true.
+	value func(w *sampleWindow, k int) float64
 	// order breaks ties between hypotheses: the lowest wins.
 	order int
 
@@ -86,28 +80,20 @@ func (r *reducer) explain(violating []int) ([]*Finding, error) {
 func (r *reducer) hypotheses() []*hypothesis {
 	var all []*hypothesis
 	for k := range r.event.Group {
-		all = append(all, &hypothesis{kind: MissingRank, suspect: k, order: 2, value: func(w *sampleWindow, i int) (float64, float64) {
-			return r.reduceWithout(w, k, i), 0
-		}})
+		all = append(all, &hypothesis{kind: MissingRank, suspect: k, order: 2, value: func(w *sampleWindow, i int) float64 { return r.reduceWithout(w, k, i) }})
 		if r.op == trace.Sum || r.op == trace.Avg {
-			all = append(all, &hypothesis{kind: DoubleRank, suspect: k, order: 3, value: func(w *sampleWindow, i int) (float64, float64) {
-				x := w.x[k][i]
-				if r.op == trace.Avg {
-					x /= float64(len(w.x))
-				}
-				return w.exact[i] + x, math.Abs(x)
-			}})
+			all = append(all, &hypothesis{kind: DoubleRank, suspect: k, order: 3, value: func(w *sampleWindow, i int) float64 { return 2*w.exact[i] - r.reduceWithout(w, k, i) }})
 		}
 	}
 	n := float64(len(r.event.Group))
 	switch r.op {
 	case trace.Sum:
-		all = append(all, &hypothesis{kind: Averaged, suspect: -1, order: 4, value: func(w *sampleWindow, i int) (float64, float64) { return w.exact[i] / n, 0 }})
+		all = append(all, &hypothesis{kind: Averaged, suspect: -1, order: 4, value: func(w *sampleWindow, i int) float64 { return w.exact[i] / n }})
 	case trace.Avg:
-		all = append(all, &hypothesis{kind: NotAveraged, suspect: -1, order: 4, value: func(w *sampleWindow, i int) (float64, float64) { return w.exact[i] * n, w.size[i] * n }})
+		all = append(all, &hypothesis{kind: NotAveraged, suspect: -1, order: 4, value: func(w *sampleWindow, i int) float64 { return w.exact[i] * n }})
 	}
 	if r.event.api().Pattern == trace.AllReduce {
-		all = append(all, &hypothesis{kind: NotReduced, suspect: -1, order: 1, value: func(w *sampleWindow, i int) (float64, float64) { return w.x[w.me][i], 0 }})
+		all = append(all, &hypothesis{kind: NotReduced, suspect: -1, order: 1, value: func(w *sampleWindow, i int) float64 { return w.x[w.me][i] }})
 	}
 	if r.event.api().Pattern == trace.ReduceScatter {
 		all = append(all, &hypothesis{kind: WrongPart, suspect: -1, order: 5})
@@ -153,16 +139,9 @@ func (t *tally) add(y, value, bound float64) {
 	}
 }
 
-// isExplained reports whether a hypothesis explains a member. share is the share of the member's elements, 0 to 1, that
-// differ from the reduction.
-func (t *tally) isExplained(share float64) bool {
-	return t.violations == 0 || share > violatedShare && float64(t.violations) <= explainedShare*float64(t.n)
-}
-
 // countExplained counts a member for each hypothesis that explains it.
 func (r *reducer) countExplained(all []*hypothesis, i int) error {
 	part := r.plan.ranges[i]
-	share := float64(r.members[i].bad) / float64(r.members[i].total)
 	tallies := make([]tally, len(all))
 	parts := make([]tally, len(r.event.Group)) // tallies of the parts of other members
 	for _, from := range windows(part.n, r.members[i].first) {
@@ -181,8 +160,8 @@ func (r *reducer) countExplained(all []*hypothesis, i int) error {
 				if !trace.IsFinite(w.exact[k]) {
 					continue
 				}
-				value, besides := hyp.value(w, k)
-				bound := r.bound(w.exact[k], w.size[k]) + float64(r.precision.spacing*(math.Abs(value)+float64(float64(len(w.x))*besides)))
+				value := hyp.value(w, k)
+				bound := r.bound(w.exact[k], w.size[k]) + float64(r.precision.spacing*math.Abs(value))
 				if r.precision.bits != 0 {
 					value = r.precision.wrapInteger(value)
 				}
@@ -194,11 +173,11 @@ func (r *reducer) countExplained(all []*hypothesis, i int) error {
 		}
 	}
 	for h, hyp := range all {
-		hyp.count(&tallies[h], share)
+		hyp.count(&tallies[h])
 	}
 	if other := all[len(all)-1]; other.kind == WrongPart {
 		for j := range parts {
-			if other.count(&parts[j], share) {
+			if other.count(&parts[j]) {
 				break
 			}
 		}
@@ -207,8 +186,8 @@ func (r *reducer) countExplained(all []*hypothesis, i int) error {
 }
 
 // count counts a member if the hypothesis explains it, and reports whether it does.
-func (h *hypothesis) count(t *tally, share float64) bool {
-	if t.n == 0 || !t.isExplained(share) {
+func (h *hypothesis) count(t *tally) bool {
+	if t.n == 0 || t.violations > 0 {
 		return false
 	}
 	h.explainedCount++

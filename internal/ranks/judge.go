@@ -255,8 +255,8 @@ func skipWrongGroups(events []*Event, judged []judgement) {
 const (
 	// A function reduces in lower precision than its type if the share of its reductions (0 to 1) that are wrong on
 	// all members is at least lowShare, and their number at least lowCount. The median of the relative errors must be
-	// at most lowLargest and at most lowFactors times the first quartile. Not all reductions are wrong, and some are
-	// nearly right: few numbers may be exact in few bits too.
+	// at most lowLargest, and each error at most lowFactors times the median. Not all reductions are wrong: few numbers
+	// may be exact in few bits too.
 	lowShare, lowCount     = 0.25, 4
 	lowLargest, lowFactors = 0.1, 4
 )
@@ -291,7 +291,7 @@ func noteLowPrecision(events []*Event, judged []judgement) {
 		}
 		usual := errs[len(errs)/2]
 		for _, e := range same {
-			if j := &judged[places[e]]; j.uniformError > 0 && usual <= lowLargest && usual <= lowFactors*errs[len(errs)/4] && j.uniformError <= lowFactors*usual {
+			if j := &judged[places[e]]; j.uniformError > 0 && usual <= lowLargest && j.uniformError <= lowFactors*usual {
 				j.found, j.notes = nil, append(j.notes, e.newNote(LowPrecisionComm))
 			}
 		}

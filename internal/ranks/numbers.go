@@ -8,12 +8,8 @@ import (
 	"dumptool/internal/trace"
 )
 
-const (
-	// A role makes NaN by design if more than the share designShare (0 to 1) of its operators make NaN. A role with
-	// fewer than minOfRole operators is not judged.
-	designShare = 0.25
-	minOfRole   = 4
-)
+// designShare is the share of the operators of a role, 0 to 1, from which on they make NaN by design.
+const designShare = 0.25
 
 // findNaNMakers finds operators that make NaN or infinities of finite inputs, while most operators of the same role in
 // other ranks, layers and steps do not.
@@ -34,7 +30,7 @@ func (r *Run) findNaNMakers(d *trace.Digests) (found []*Finding) {
 	}
 	for _, role := range slices.Sorted(maps.Keys(made)) {
 		n := len(made[role])
-		if all[role] < minOfRole || float64(n) > designShare*float64(all[role]) {
+		if float64(n) > designShare*float64(all[role]) {
 			continue
 		}
 		for _, c := range made[role] {

@@ -36,12 +36,18 @@ func (f *reader) judgeReduction(e *Event, p *outputPlan) judgement {
 		return judgement{skip: lang.Say("an unknown reduction")}
 	}
 	r, err := f.recomputeReduction(e, p, op)
+	var average *reducer
 	for _, other := range e.otherReductions() {
 		if err != nil || !r.skip.IsZero() || r.countViolators() == 0 {
 			break
 		}
-		if as, failed := f.recomputeReduction(e, p, other); failed == nil && as.skip.IsZero() && as.countViolators() < r.countViolators() {
-			r = as
+		if as, failed := f.recomputeReduction(e, p, other); failed == nil && as.skip.IsZero() {
+			if other == trace.Avg {
+				average = as
+			}
+			if as.explainsMore(r) {
+				r = as
+			}
 		}
 	}
 	switch {
@@ -50,7 +56,13 @@ func (f *reader) judgeReduction(e *Event, p *outputPlan) judgement {
 	case !r.skip.IsZero():
 		return judgement{skip: r.skip}
 	}
-	return r.conclude()
+	j := r.conclude()
+	if average != nil && len(j.found) > 0 && j.found[0].Kind == Corrupt { // perhaps an average without a member
+		if as := average.conclude(); len(as.found) > 0 && as.found[0].Kind == MissingRank {
+			return as
+		}
+	}
+	return j
 }
 
 // recomputeReduction compares the outputs of the members of an event with a reduction of their inputs.
@@ -78,7 +90,23 @@ func (r *reducer) countViolators() (n int) {
 	return n
 }
 
-// addFailure returns the judgement of an event whose tensors cannot be read.
+// explainsMore reports whether more members hold the reduction of r than of s, or whether r is an average in lower
+// precision than its type, and s is far from the outputs.
+func (r *reducer) explainsMore(s *reducer) bool {
+	return r.countViolators() < s.countViolators() || r.op == trace.Avg && r.distance() <= lowLargest && distinctError*r.distance() < s.distance()
+}
+
+// distance returns the largest relative RMS error of the members.
+func (r *reducer) distance() (largest float64) {
+	for i := range r.members {
+		if m := &r.members[i]; m.size > 0 {
+			largest = max(largest, math.Sqrt(m.apart/m.size))
+		}
+	}
+	return largest
+}
+
+// failedJudgement returns the judgement of an event whose tensors cannot be read.
 func failedJudgement(err error) judgement {
 	var unsupported *tensor.UnsupportedType
 	if errors.As(err, &unsupported) {
@@ -361,11 +389,7 @@ func (r *reducer) conclude() judgement {
 	}
 	j.found = found
 	if j.isFloatReduction && len(violating) == len(e.Group) && len(found) == 1 && found[0].Kind == Corrupt {
-		for i := range r.members {
-			if m := &r.members[i]; m.size > 0 {
-				j.uniformError = max(j.uniformError, math.Sqrt(m.apart/m.size))
-			}
-		}
+		j.uniformError = r.distance()
 	}
 	return j
 }

@@ -81,3 +81,41 @@ func TestUntoldZeros(t *testing.T) {
 		t.Errorf("%q, want nothing: %+v", first(report), report.Events)
 	}
 }
+
+// TestUntoldAverage: an average whose call does not say so is found although it has fewer bits than its type, or lacks a
+// member.
+func TestUntoldAverage(t *testing.T) {
+	const d, members, calls = tensor.Float16, 8, 6
+	for _, lacking := range []int{-1, 5} {
+		b := new(ranktest.Built)
+		for n := range calls {
+			mean := make([]float64, 100)
+			var in [members][]float64
+			for rank := range members {
+				in[rank] = ranktest.Normals(d, uint64(members*n+rank+1), len(mean))
+				for k := range mean {
+					if rank != lacking || n != calls-1 {
+						mean[k] += in[rank][k] / members
+					}
+				}
+			}
+			for k, v := range mean {
+				if lacking < 0 {
+					v = math.Round(64*v) / 64
+				}
+				mean[k] = v
+			}
+			for rank := range members {
+				b.Comm(0, rank, "all_reduce", []int{0, 1, 2, 3, 4, 5, 6, 7}, []*trace.Tensor{ranktest.Of(d, in[rank]...)}, []*trace.Tensor{ranktest.Of(d, mean...)}, func(m *trace.Comm) { m.ArgsMissing = true })
+			}
+		}
+		report := judged(t, runOf(b), Options{NoReplicas: true})
+		want, notes := "", 1
+		if lacking >= 0 {
+			want, notes = "5 MISSING_RANK high", 0
+		}
+		if got := first(report); got != want || len(report.Notes) != notes || notes > 0 && report.Notes[0].Kind != LowPrecisionComm {
+			t.Errorf("without rank %d: %q, want %q: %+v", lacking, got, want, report.Notes)
+		}
+	}
+}

@@ -17,6 +17,13 @@ func (m *machine) trackMagnitude(v float64) {
 	}
 }
 
+func (x *Array) trackMagnitudes() *Array {
+	for _, v := range x.v {
+		x.m.trackMagnitude(v)
+	}
+	return x
+}
+
 // elementValues and pairValues compute a function of each element of one or two arrays. elementErrors and pairErrors
 // compute the absolute bound e of each result v for inputs x and y with bounds ex and ey, under the rounding c. They
 // loop over slices because a function call for each element costs more than the arithmetic.
@@ -101,7 +108,7 @@ func (x *Array) sub(y *Array) *Array {
 }
 
 func (x *Array) mul(y *Array) *Array {
-	z := x.mapPairs(y, func(v, x, y []float64) {
+	return x.mapPairs(y, func(v, x, y []float64) {
 		for i, s := range x {
 			v[i] = float64(s * y[i])
 		}
@@ -110,11 +117,7 @@ func (x *Array) mul(y *Array) *Array {
 			a, b := ex[i], ey[i]
 			e[i] = float64(math.Abs(x[i])*b) + float64(math.Abs(y[i])*a) + float64(a*b) + float64(c.u*math.Abs(s)) + c.eta
 		}
-	})
-	for _, v := range z.v {
-		x.m.trackMagnitude(v)
-	}
-	return z
+	}).trackMagnitudes()
 }
 
 // tiny replaces a divisor of 0.
@@ -306,6 +309,12 @@ func (x *Array) pow(y *Array) *Array {
 			e[i] = float64(math.Abs(s) * growth(r))
 		}
 	})
+}
+
+// mayDropNaN returns the array, and allows kernels to return a number in place of NaN.
+func (x *Array) mayDropNaN() *Array {
+	x.m.selects = true
+	return x
 }
 
 // preference selects the larger or the smaller of two numbers.

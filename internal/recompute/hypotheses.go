@@ -68,15 +68,15 @@ func (j *judge) normaliseAxes(h Attributes) Attributes {
 	for _, name := range []string{"axis", "axes", "perm"} {
 		a, ok := h[name]
 		all, whole := a.Value.Integers()
-		if !ok || !whole || !slices.ContainsFunc(all, func(k int64) bool { return k < 0 }) {
+		if !ok || !whole || rank > 0 && !slices.ContainsFunc(all, func(k int64) bool { return k < 0 }) {
 			continue
 		}
 		a.Value.Numbers = make([]float64, len(all))
 		for i, k := range all {
 			a.Value.Numbers[i] = float64(normaliseAxis(k, rank))
 		}
-		if rank == 0 && len(all) == 1 && all[0] == -1 { // PyTorch accepts axis -1 of a number
-			a.Value.Numbers = []float64{}
+		if rank == 0 && len(all) == 1 && (all[0] == 0 || all[0] == -1) { // PyTorch accepts these axes of a number
+			a.Value = Numbers()
 		}
 		h = h.merge(Attributes{name: a})
 	}

@@ -310,13 +310,13 @@ func (j *judge) decide() (*Verdict, error) {
 }
 
 // isInexact reports whether integers beyond 2^53 were computed, which float64 cannot represent exactly. Elements that
-// are only moved or selected are compared as float64 anyway.
+// are only moved or selected are compared as float64 anyway, if their number does not depend on them.
 func (j *judge) isInexact(r *result) bool {
 	if isFloat(j.op.Outputs[0].DType) || !j.machine.inexact && r.maxMagnitude <= maxInteger {
 		return false
 	}
 	c := j.formula.class
-	return c != Move && c != Converted && !(c == Exact && j.machine.selects)
+	return j.machine.dynamicLength || c != Move && c != Converted && !(c == Exact && j.machine.selects)
 }
 
 // maxFull is the number of hypotheses that are computed in full after several were compared on a sample.

@@ -592,3 +592,15 @@ func TestCoarseNorm(t *testing.T) {
 		}
 	}
 }
+
+// TestBoundsBeyondType: a norm of equal large numbers divides their rounding errors by the root of epsilon, so that
+// the bounds exceed the type and nothing is known about the output. PyTorch 1.13 gives 127/128 here.
+func TestBoundsBeyondType(t *testing.T) {
+	t.Parallel()
+	half := func(number float64) *Tensor {
+		return &Tensor{DType: tensor.Float16, Stored: tensor.Float32, Shape: tensor.Shape{32, 8}, Source: numbers{slices.Repeat([]float64{number}, 256), tensor.Float32}}
+	}
+	if v := judgeWith(t, "LayerNorm", []*Tensor{half(60000)}, []*Tensor{half(127.0 / 128)}, attributesOf("axes=1 epsilon=1e-5")); v.Status != Undecided || v.Reason != IllConditioned {
+		t.Errorf("%s %s", v.Status, v.Reason)
+	}
+}

@@ -34,7 +34,7 @@ var elementwiseOperators = []formula{
 	unary("FastGelu QuickGelu npu_fast_gelu fast_gelu", Tabled, smooth(1.13), fastGelu),
 	unary("FastGeluV2", Plain, smooth(1.13), fastGeluV2),
 	unary("SignBit signbit", Integral, nil, indicator(math.Signbit)),
-	unary("Sign sign sgn", Integral, nil, func(x *Array) *Array { return x.mapSteps(sign) }).idempotent(),
+	unary("Sign sign sgn", Integral, nil, func(x *Array) *Array { return x.mapSteps(sign).mayDropNaN() }).idempotent(),
 	unary("LogicalNot logical_not", Integral, nil, func(x *Array) *Array { return x.mapSteps(func(v float64) float64 { return flag(v == 0) }) }),
 	rounding("Floor floor", math.Floor), rounding("Ceil ceil", math.Ceil), rounding("Rint Round round", math.RoundToEven).withNames("round", "decimals:-==0"), rounding("Trunc trunc fix", math.Trunc),
 
@@ -301,11 +301,8 @@ func (x *Array) roundedToIntegers() *Array {
 func convert(c *call) *Array {
 	d := c.dtypes[0]
 	x := c.input(0)
-	if isFloat(d) {
+	if isFloat(d) || d == tensor.Bool {
 		return x
-	}
-	if d == tensor.Bool {
-		return x.mapSteps(func(v float64) float64 { return flag(v != 0) })
 	}
 	if t := c.types[0].Host(); t.Integer() {
 		return x // beyond the range the tally accepts wrapped and saturated integers

@@ -42,7 +42,7 @@ var functions = []formula{
 	}), attrs: []attribute{constant("epsilon", -1)}, forms: []nameGroup{newNameGroup("logit", "eps:epsilon")}},
 	{name: "HardShrink", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		x, n := c.input(0), c.num("lambd")
-		return x.abs().compare(x.m.number(n), func(x, y float64) bool { return x > y }).selectWhere(x, x.m.number(0))
+		return x.abs().compare(x.m.number(n), func(x, y float64) bool { return x <= y }).selectWhere(x.m.number(0), x)
 	}), attrs: []attribute{realNumber("lambd", .5).withFit(fitRule{log: true})}, forms: []nameGroup{newNameGroup("HardShrink nn.Hardshrink", ""), newNameGroup("hardshrink", "lambd=0.5")}},
 	{name: "SoftShrink", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		x, n := c.input(0), c.num("lambd")
@@ -50,7 +50,7 @@ var functions = []formula{
 	}), attrs: []attribute{realNumber("lambd", .5).withFit(fitRule{log: true})}, forms: []nameGroup{newNameGroup("SoftShrink nn.Softshrink", ""), newNameGroup("softshrink", "lambd=0.5")}},
 	{name: "ThresholdV2D", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		x := c.input(0)
-		return x.compare(c.number(c.num("threshold")), func(x, y float64) bool { return x > y }).selectWhere(x, c.number(c.num("value")))
+		return x.compare(c.number(c.num("threshold")), func(x, y float64) bool { return x <= y }).selectWhere(c.number(c.num("value")), x)
 	}), attrs: []attribute{thresholdOfOutput}, forms: []nameGroup{newNameGroup("ThresholdV2D", ""), newNameGroup("nn.Threshold", "", &optype.Type{Noise: optype.NoiseLipschitz}), newNameGroup("ThresholdV2", "x threshold! value!?"), newNameGroup("threshold", "threshold value", &optype.Type{Noise: optype.NoiseLipschitz})}},
 	{name: "NanToNum", class: Exact, inputs: "x", cut: elementwise, compute: oneOutput(nanToNum), attrs: []attribute{onlyKnown("nan"), onlyKnown("posinf"), onlyKnown("neginf")}, forms: []nameGroup{newNameGroup("nan_to_num", "nan=0 posinf=inf neginf=-inf")}},
 
@@ -77,12 +77,12 @@ var functions = []formula{
 		limit := c.input(1).abs().times(c.num("rtol")).plus(c.num("atol"))
 		return c.input(0).sub(c.input(1)).abs().compare(limit, func(x, y float64) bool { return x <= y })
 	}), attrs: []attribute{constant("rtol", 1e-5), constant("atol", 1e-8)}, forms: []nameGroup{newNameGroup("isclose", "other:x2! rtol=1e-5 atol=1e-8 equal_nan:-==0")}},
-	binary("Hypot", Divided, unbounded, func(x, y *Array) *Array { return square(x).add(square(y)).sqrt() }).withNames("hypot", "other:x2!"),
+	binary("Hypot", Divided, unbounded, func(x, y *Array) *Array { return square(x).add(square(y)).sqrt().mayDropNaN() }).withNames("hypot", "other:x2!"),
 	binary("CopySign", Exact, nil, func(x, y *Array) *Array { return x.mapPairsExactly(y, math.Copysign) }).withNames("copysign", "other:x2"),
 	binary("Fmax", Exact, nil, func(x, y *Array) *Array { return x.mapPairsExactly(y, numberFirst(larger)) }).withNames("fmax", "other:x2!"),
 	binary("Fmin", Exact, nil, func(x, y *Array) *Array { return x.mapPairsExactly(y, numberFirst(smaller)) }).withNames("fmin", "other:x2!"),
 	binary("Xlogy xlogy", Tabled, unbounded, func(x, y *Array) *Array {
-		return x.compare(x.m.number(0), func(x, y float64) bool { return x == y }).selectWhere(x.m.number(0), x.mul(y.log()))
+		return x.compare(y, func(x, y float64) bool { return x == 0 && y == y }).selectWhere(x.m.number(0), x.mul(y.log()))
 	}),
 	binary("Heaviside", Exact, nil, func(x, y *Array) *Array {
 		return x.mapPairsExactly(y, func(x, y float64) float64 {
@@ -90,7 +90,7 @@ var functions = []formula{
 				return y
 			}
 			return max(0, sign(x))
-		})
+		}).mayDropNaN()
 	}).withNames("heaviside", "values:x2!"),
 	binary("FloorMod remainder __mod__ __imod__", Plain, unbounded, func(x, y *Array) *Array { return x.modulo(y, math.Floor) }).withNames("__rmod__", "input:x2 other:x1"),
 	binary("Mod fmod", Plain, unbounded, func(x, y *Array) *Array { return x.modulo(y, math.Trunc) }),
@@ -106,7 +106,7 @@ var functions = []formula{
 		attrs: []attribute{realNumber("value", 1)}, forms: []nameGroup{newNameGroup("Addcdiv", "x x1 x2 value!"), newNameGroup("addcdiv", "tensor1:x1! tensor2:x2! value=1"), newNameGroup("addcdiv", "input:x! tensor1:x1! tensor2:x2! value")}},
 	{name: "Lerp", class: Plain, noise: unbounded, inputs: "start end weight", cut: elementwise, compute: oneOutput(func(c *call) *Array {
 		start, end, w := c.input(0), c.input(1), c.input(2)
-		return start.add(w.mul(end.sub(start))).withTermRoundings(start, end)
+		return start.add(w.mul(end.sub(start))).withTermRoundings(start, end).mayDropNaN()
 	}), forms: []nameGroup{newNameGroup("Lerp", "", &optype.Type{Noise: optype.NoiseLipschitz}), newNameGroup("lerp", "end! weight", &optype.Type{Noise: optype.NoiseLipschitz})}},
 }
 
@@ -181,17 +181,18 @@ func (x *Array) withTermRoundings(terms ...*Array) *Array {
 }
 
 // nearStep reports whether rounding the quotient x/y may give a neighbouring integer, for operands with errors ex and
-// ey and a quotient with a few rounding errors.
+// ey and a quotient with a few rounding errors. The quotient of an infinite y is 0 or a tiny number below 0.
 func nearStep(x, y, ex, ey float64, c *bounds) bool {
 	const roundings = 4
 	q := x / y
 	off := float64(roundings*c.u*math.Abs(q)) + (ex+float64(math.Abs(q)*ey))/max(math.Abs(y)-ey, tiny)
-	return off > 0 && math.Abs(q-math.RoundToEven(q)) <= off
+	return off > 0 && math.Abs(q-math.RoundToEven(q)) <= off || math.IsInf(y, 0)
 }
 
 // modulo returns the remainder of x after division by y with a rounded quotient. If the quotient is close to an
 // integer, the remainder may be off by y.
 func (x *Array) modulo(y *Array, round func(float64) float64) *Array {
+	x.quotient(y, round) // kernels compute it too, and it may overflow
 	return x.mapPairs(y, func(v, x, y []float64) {
 		for i, s := range x {
 			v[i] = math.Mod(s, y[i])
@@ -222,7 +223,7 @@ func (x *Array) quotient(y *Array, round func(float64) float64) *Array {
 				e[i]++
 			}
 		}
-	})
+	}).trackMagnitudes()
 }
 
 // nanToNum replaces NaN and infinities. Infinite replacements become the largest number of the type. An element

@@ -33,7 +33,7 @@ var indexings = []formula{
 	wholeRow("ScatterReduce", Plain, "x index updates", scatterReduce, axisWhere(anyAxis), texts("reduce", "sum mean amax amin prod"), flags("include_self", true)).
 		withNames("scatter_reduce", "dim:axis index! src:updates! reduce include_self=1"),
 	wholeRow("EmbeddingBag", Reduced, "indices x offsets? weights?", embeddingBag, texts("mode", "mean sum max"), onlyKnown("padding_idx"), constant("include_last_offset", 0)).readBy(readBagMode).
-		withNames("Functional.embedding_bag", "input:indices! weight:x! offsets max_norm:- norm_type:- scale_grad_by_freq:- mode=mean sparse:- per_sample_weights:weights include_last_offset=0 padding_idx", embeddings).
+		withNames("Functional.embedding_bag", "input:indices! weight:x! offsets max_norm:-==None norm_type:- scale_grad_by_freq:- mode=mean sparse:- per_sample_weights:weights include_last_offset=0 padding_idx", embeddings).
 		withNames("Torch.embedding_bag Aten.embedding_bag Aten._embedding_bag", "weight:x! indices! offsets scale_grad_by_freq:- mode=0 sparse:- per_sample_weights:weights include_last_offset=0 padding_idx", embeddings).
 		withNames("nn.EmbeddingBag", "input:indices! offsets per_sample_weights:weights weight:x!", embeddings),
 	wholeRow("MaxUnpool", Move, "x index", maxUnpool).withNames("max_unpool1d max_unpool2d max_unpool3d", "indices:index! kernel_size:- stride:- padding:- output_size:-").withNames("nn.MaxUnpool1d nn.MaxUnpool2d nn.MaxUnpool3d", "indices:index! output_size:-"),

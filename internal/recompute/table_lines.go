@@ -10,15 +10,15 @@ import (
 
 // lineOperators are the formulas of sums, norms, moments and orders of lines.
 var lineOperators = []formula{
-	{name: "ReduceStd", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array { return c.variance().sqrt() }), attrs: []attribute{reducedAxes, correction}, forms: []nameGroup{newNameGroup("ReduceStd", "", &optype.Type{Noise: optype.NoiseReduce}), newNameGroup("std", "dim:axes unbiased:correction=1 keepdim:-", spreads), newNameGroup("std", "dim:axes correction=1 keepdim:-", spreads)}},
-	{name: "ReduceVar", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput((*call).variance), attrs: []attribute{reducedAxes, correction}, forms: []nameGroup{newNameGroup("var", "dim:axes unbiased:correction=1 keepdim:-", spreads), newNameGroup("var", "dim:axes correction=1 keepdim:-", spreads)}},
+	{name: "ReduceStd", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array { return c.variance().sqrt() }), attrs: []attribute{reducedAxes, correction}, forms: []nameGroup{newNameGroup("ReduceStd", "", &optype.Type{Noise: optype.NoiseReduce}), newNameGroup("std", "dim:axes unbiased:correction=1 keepdim:-", spreads), newNameGroup("std", "dim:axes correction=1 keepdim:-", spreads), newNameGroup("std", "unbiased:correction", spreads)}},
+	{name: "ReduceVar", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput((*call).variance), attrs: []attribute{reducedAxes, correction}, forms: []nameGroup{newNameGroup("var", "dim:axes unbiased:correction=1 keepdim:-", spreads), newNameGroup("var", "dim:axes correction=1 keepdim:-", spreads), newNameGroup("var", "unbiased:correction", spreads)}},
 	{name: "LpNorm", class: Reduced, noise: unbounded, inputs: "x", cut: lines, read: readOrder, compute: oneOutput(func(c *call) *Array { return c.input(0).norm(c.num("p"), c.ints("axes")...) }), attrs: []attribute{reducedAxes, realNumber("p", 2, 1)}, forms: []nameGroup{newNameGroup("LpNorm", "", &optype.Type{Noise: optype.NoiseReduce}), newNameGroup("LpNormV2", ""), newNameGroup("linalg_norm linalg_vector_norm", "ord:p=2 dim:axes keepdim:-", spreads), newNameGroup("norm", "p=2 dim:axes keepdim:-", spreads), newNameGroup("linalg.norm linalg.vector_norm", "dim:axes keepdim:-"), newNameGroup("vector_norm", "ord:p=2 dim:axes keepdim:-")}},
 	{name: "LpNormalize", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array {
 		x := c.input(0)
 		return x.div(x.norm(c.num("p"), c.ints("axes")...).atLeast(c.num("epsilon")))
 	}), attrs: []attribute{anyAxes, constant("p", 2), epsilon(1e-12)}, forms: []nameGroup{newNameGroup("normalize", "p=2 dim:axes=1 eps:epsilon=1e-12", &optype.Type{Class: optype.Normalise, Parameters: 1<<1 | 1<<2 | 1<<3, Trait: optype.KeepsMean})}},
 	reduction("ReduceLogSumExp", Tabled, func(x *Array, axes ...int) *Array {
-		top := x.largest(axes...)
+		top := x.largest(axes...).mapKeepingErrors(loop(func(v float64) float64 { return min(max(v, -math.MaxFloat64), math.MaxFloat64) }))
 		return x.sub(top).exp().sum(axes...).log().add(top)
 	}).withNames("ReduceLogSumExp", "x axes!").withNames("logsumexp", "dim:axes keepdim:-", &optype.Type{Noise: optype.NoiseExponent}),
 	reduction("ReduceAll", Integral, func(x *Array, axes ...int) *Array {

@@ -38,7 +38,11 @@ var marginLosses = []formula{
 		cosine := sum(x.mul(y)).div(sum(square(x)).plus(epsilon).mul(sum(square(y)).plus(epsilon)).sqrt())
 		return isLower(c.input(2), 0).selectWhere(cosine.plus(-c.num("margin")).atLeast(0), cosine.neg().plus(1))
 	}, realNumber("margin", 0)).withNames("cosine_embedding_loss", "input1:x1! input2:x2! target! margin=0 size_average:- reduce:- reduction=mean").withNames("nn.CosineEmbeddingLoss", "input1:x1! input2:x2! target!"),
-	lossOf("SoftMarginLoss", "x target", func(c *call) *Array { return softplus(c.input(0).mul(c.input(1)).neg()) }).
+	lossOf("SoftMarginLoss", "x target", func(c *call) *Array {
+		x := c.input(0).mul(c.input(1)).neg()
+		x.atMost(700).exp().trackMagnitudes() // kernels compute the logarithm of 1+exp(x)
+		return softplus(x)
+	}).
 		withNames("soft_margin_loss", "target! size_average:- reduce:- reduction=mean").withNames("nn.SoftMarginLoss", "target!").withNames("SoftMarginLoss", ""),
 	lossOf("MultilabelSoftMarginLoss", "x target weight?", func(c *call) *Array {
 		x, y := c.input(0), c.input(1)

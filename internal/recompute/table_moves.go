@@ -63,7 +63,7 @@ var moves = []formula{
 		}
 		return v, lang.Sentence{}
 	}), forms: []nameGroup{newNameGroup("Tile BroadcastTo Expand", "x -"), newNameGroup("TileD BroadcastToD", "x"), newNameGroup("expand expand_as repeat broadcast_to tile", "sizes*:-"), newNameGroup("expand broadcast_to", "size:-"), newNameGroup("repeat", "repeats:-"), newNameGroup("tile", "dims:-"), newNameGroup("expand_as", "other:-")}},
-	{name: "Pad", class: Move, inputs: "x", cut: padCut, compute: oneOutput(pad), read: readPads, attrs: []attribute{choice("before", padsOf),
+	{name: "Pad", class: Move, inputs: "x", cut: padCut, compute: oneOutput(pad), read: readPads, attrs: []attribute{choice("before", padsOf).withKind(openKind),
 		texts("mode", "constant reflect edge symmetric circular"), realNumber("value", 0)},
 		forms: []nameGroup{newNameGroup("nn.ConstantPad1d nn.ConstantPad2d nn.ConstantPad3d", ":mode=constant"), newNameGroup("nn.ZeroPad1d nn.ZeroPad2d nn.ZeroPad3d", ":mode=constant :value=0"), newNameGroup("nn.ReflectionPad1d nn.ReflectionPad2d nn.ReflectionPad3d", ":mode=reflect"), newNameGroup("nn.ReplicationPad1d nn.ReplicationPad2d nn.ReplicationPad3d", ":mode=edge"),
 			newNameGroup("Pad", "x paddings! :mode=constant :value=0"), newNameGroup("PadV3", "x paddings! value!?"), newNameGroup("PadD", "x :mode=constant :value=0"), newNameGroup("PadV3D", "x"),
@@ -76,7 +76,7 @@ var moves = []formula{
 			return slices.Concat(x[:k], index[batch:], x[k+1:]).Equal(out) || len(x) == 1 && index.Elements() == out.Elements()
 		}), onlyKnown("batch_dims")}, forms: []nameGroup{newNameGroup("Gather", "x indices", gathers), newNameGroup("GatherV2D", "x indices"), newNameGroup("GatherV2", "x indices axis!"), newNameGroup("Embedding", "x indices :axis=0", embeddings), newNameGroup("index_select", "dim:axis index:indices!"),
 			newNameGroup("Torch.embedding Aten.embedding", "weight:x! indices! padding_idx scale_grad_by_freq sparse:- :axis=0", embeddings),
-			newNameGroup("embedding", "input:indices! weight:x! padding_idx max_norm:- norm_type:- scale_grad_by_freq sparse:- :axis=0", embeddings),
+			newNameGroup("embedding", "input:indices! weight:x! padding_idx max_norm:-==None norm_type:- scale_grad_by_freq sparse:- :axis=0", embeddings),
 			newNameGroup("nn.Embedding module.*Embedding", "input:indices! weight:x! :axis=0", embeddings),
 			newNameGroup("ms.gather", "input_params:x! input_indices:indices! axis batch_dims=0", gathers), newNameGroup("ms.Embedding", "input:indices! embedding_table:x! :axis=0", embeddings)}},
 	{name: "Index", class: Move, noise: gathers, inputs: "x indices*", cut: uncut, compute: oneOutput(takeIndexed), read: readIndexed, attrs: []attribute{indexedAxes},

@@ -116,6 +116,9 @@ func (t *tally) add(x, y *Array, nonFinite bool, nearTie func(i int) bool, offse
 			}
 		}
 		v := x.v[i]
+		if t.dtype == tensor.Bool {
+			v = flag(v != 0)
+		}
 		d := math.Abs(y.v[i] - v)
 		ea, eb := a[i], b[i]
 		if !t.float && math.Abs(v) > maxInteger {
@@ -300,7 +303,7 @@ func (t *tally) root(sum float64) float64 { return math.Sqrt(sum / max(1, t.used
 // relativeBound is the ratio of the wide bound to the values, as root mean squares.
 func (t *tally) relativeBound() float64 {
 	if t.used == 0 {
-		return 0
+		return float64(t.overflow) // above every limit if the bound makes all elements overflow
 	}
 	return t.root(t.wideBounds) / max(tiny, t.root(t.values))
 }
