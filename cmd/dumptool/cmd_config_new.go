@@ -13,6 +13,7 @@ import (
 
 	"dumptool/internal/dumpconf"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/report"
 	"dumptool/internal/ui"
 )
@@ -335,9 +336,5 @@ func (o *configNewOptions) profileTable() string {
 }
 
 func (o *configNewOptions) profileNames() []string {
-	var names []string
-	for _, p := range o.profiles {
-		names = append(names, p.Name)
-	}
-	return names
+	return lists.Map(o.profiles, func(p dumpconf.Profile) string { return p.Name })
 }

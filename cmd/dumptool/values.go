@@ -14,6 +14,7 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/tensor"
 )
@@ -271,11 +272,7 @@ func matchKnown[S ~string](flag, value string, known []S) (S, error) {
 
 // toStrings converts names of any string type to strings.
 func toStrings[S ~string](all []S) []string {
-	var list []string
-	for _, s := range all {
-		list = append(list, string(s))
-	}
-	return list
+	return lists.Map(all, func(s S) string { return string(s) })
 }
 
 // parsedValue is a value that parse reads; empty gives the zero value. An error message has the flag

@@ -14,6 +14,7 @@ import (
 
 	"dumptool/internal/filename"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/tensor"
 )
 
@@ -253,10 +254,7 @@ func (e *notDumpError) Error() string { return e.Text().String() }
 
 // Text is the error in both languages.
 func (e *notDumpError) Text() lang.Text {
-	var all []lang.Sentence
-	for _, a := range e.attempts {
-		all = append(all, lang.Say("as %s: %s", a.container, a.err.sentence()))
-	}
+	all := lists.Map(e.attempts, func(a attempt) lang.Sentence { return lang.Say("as %s: %s", a.container, a.err.sentence()) })
 	return lang.Say("dumpfmt: %w: %s", ErrNotDump, lang.Join(all, lang.Text{EN: "; "})).Text()
 }
 

@@ -12,6 +12,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/recompute"
 )
 
@@ -115,10 +116,7 @@ func (p *printer) printNotOK(r *check.Report) {
 	if single < 0 || p.All || len(rows)-single == 1 {
 		single = len(rows)
 	}
-	var lines []*check.Operator
-	for _, line := range operatorFolds.joinRows(rows[:single]) {
-		lines = append(lines, line.row)
-	}
+	lines := lists.Map(operatorFolds.joinRows(rows[:single]), func(line folded[check.Operator]) *check.Operator { return line.row })
 	if len(lines) > groupedFrom && single < len(rows) {
 		lines, single = nil, 0
 	}
@@ -130,10 +128,7 @@ func (p *printer) printNotOK(r *check.Report) {
 		p.writeBlankLine()
 		printTable(p, checkGroups(rows[single:]), minName)
 	}
-	var codes []string
-	for _, o := range rows {
-		codes = append(codes, string(o.Reason))
-	}
+	codes := lists.Map(rows, func(o *check.Operator) string { return string(o.Reason) })
 	p.legend(codes, func(code string) string {
 		return cmp.Or(p.Lang.Text(finding.Code(code).Words()), p.sentence(check.Explain(finding.Code(code))))
 	})

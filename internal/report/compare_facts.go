@@ -10,6 +10,7 @@ import (
 	"dumptool/internal/finding"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 )
 
 // runFacts describes the compared runs and the method.
@@ -64,10 +65,7 @@ func (t Text) runFacts(r *record.Report) []summaryItem {
 
 // pairedBy counts the tensors that are paired although their names differ.
 func (t Text) pairedBy(c *record.Coverage) []string {
-	var rules []string
-	for _, rule := range slices.Sorted(maps.Keys(c.PairedBy)) {
-		rules = append(rules, fmt.Sprintf("%s %d", rule, c.PairedBy[rule]))
-	}
+	rules := lists.Map(slices.Sorted(maps.Keys(c.PairedBy)), func(rule string) string { return fmt.Sprintf("%s %d", rule, c.PairedBy[rule]) })
 	if rules == nil {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"dumptool/internal/finding"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/tensor"
 )
 
@@ -113,13 +114,7 @@ func statisticsPass(r *record.Report, compared int) lang.Sentence {
 
 // statisticsOrigins returns the origins without the tensors in which the runs already started apart.
 func statisticsOrigins(r *record.Report) []int {
-	var rows []int
-	for _, i := range originsOf(r) {
-		if !finding.Has(r.Row(i).Reasons, finding.StartedApart) {
-			rows = append(rows, i)
-		}
-	}
-	return rows
+	return lists.Filter(originsOf(r), func(i int) bool { return !finding.Has(r.Row(i).Reasons, finding.StartedApart) })
 }
 
 // startNumbers describes the first statistic that differs in a tensor that differs from the start.
