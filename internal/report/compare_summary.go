@@ -116,13 +116,13 @@ func allTensorsText(n int) lang.Text {
 const notableJump = 10
 
 // findingFacts describes where the run went wrong: with several rounds, in the headline's round.
-func (t Text) findingFacts(r *record.Report) []summaryItem {
+func (t Text) findingFacts(r *record.Report) factList {
 	if r.Standard != "" {
 		return t.standardFacts(r)
 	}
 	f := &r.Findings
 	facts := slices.Concat(t.meaningFacts(r), t.statisticsFacts(r))
-	add := func(label string, lines ...string) { facts = append(facts, summaryItem{label: label, lines: lines}) }
+	add := facts.add
 	round, title := "", rowTitle
 	if f.FirstBad >= 0 && f.FirstBad < r.Len() {
 		row := r.Row(f.FirstBad)
@@ -184,9 +184,8 @@ func (t Text) findingFacts(r *record.Report) []summaryItem {
 
 // meaningFacts qualifies the verdict: whether the inputs were equal, what could not be judged, and
 // other remarks.
-func (t Text) meaningFacts(r *record.Report) (facts []summaryItem) {
-	m := &r.Meaning
-	add := func(label string, lines ...string) { facts = append(facts, summaryItem{label: label, lines: lines}) }
+func (t Text) meaningFacts(r *record.Report) (facts factList) {
+	m, add := &r.Meaning, facts.add
 	if in := m.Inputs; in != nil {
 		switch all := in.Equal + in.Rounding + in.Differ; {
 		case all == 0:
