@@ -31,7 +31,7 @@ a topic and which flags serve it:
 
 ` + list.String() + exitStatus(),
 		Args:        cobra.ArbitraryArgs,
-		Annotations: withoutSettings(map[string]string{}),
+		Annotations: withoutSettings(),
 		RunE:        func(cmd *cobra.Command, args []string) error { return runHelp(a, cmd.Root(), args) },
 	}
 }

@@ -297,16 +297,13 @@ func roundChoice(to *dumpdir.Choice, parse func(string) (dumpdir.Choice, error))
 
 // layoutName reads the name of a format; empty gives nil.
 func layoutName(to **tensor.Format) *value[*tensor.Format] {
-	return &value[*tensor.Format]{to: to, kind: "string", read: func(name string) (*tensor.Format, error) {
-		if name == "" {
-			return nil, nil
-		}
+	return parsedValue(to, func(name string) (*tensor.Format, error) {
 		f, ok := tensor.ParseFormat(name)
 		if !ok {
 			return nil, wantf("no such format, want one such as NCHW, NHWC, HWCN, NCDHW, ND, NC1HWC0, FRACTAL_Z or FRACTAL_NZ")
 		}
 		return &f, nil
-	}}
+	})
 }
 
 // axisOrders lists the completions for axis orders.
@@ -341,10 +338,7 @@ var shortTypes = map[string]tensor.DType{
 // elementType reads the name of an element type; empty gives Undefined.
 func elementType(to *tensor.DType) *value[tensor.DType] {
 	known := []string{"float16", "bfloat16", "float32", "float64", "int8", "uint8", "int16", "int32", "int64", "bool"}
-	return &value[tensor.DType]{to: to, kind: "string", known: known, read: func(name string) (tensor.DType, error) {
-		if name == "" {
-			return tensor.Undefined, nil
-		}
+	v := parsedValue(to, func(name string) (tensor.DType, error) {
 		d, ok := shortTypes[strings.ToLower(name)]
 		if !ok {
 			d, ok = tensor.ParseDType(name)
@@ -353,7 +347,9 @@ func elementType(to *tensor.DType) *value[tensor.DType] {
 			return tensor.Undefined, wantf("want an element type, such as float16, bfloat16, float32 or int8")
 		}
 		return d, nil
-	}}
+	})
+	v.known = known
+	return v
 }
 
 // numbersForm matches integers separated by commas.
