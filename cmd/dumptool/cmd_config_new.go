@@ -114,8 +114,7 @@ func (a *app) profileOf(opts *configNewOptions, args []string) (*dumpconf.Profil
 
 // printRefusals prints all but the first finding against the values, and returns the error.
 func (a *app) printRefusals(err error) error {
-	var refused *dumpconf.RefusedError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*dumpconf.RefusedError](err); ok {
 		for i := range refused.Findings[1:] {
 			one := dumpconf.RefusedError{Findings: refused.Findings[i+1:]}
 			a.failf("%w", one)

@@ -405,8 +405,7 @@ func (r *root) load(ctx context.Context, reader *dumpdir.GraphFiles) (all []*loa
 
 func unreadable(name string, err error) Unreadable {
 	u := Unreadable{Path: name, Error: lang.Error(err)}
-	var at *graph.IRError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*graph.IRError](err); ok {
 		u.Error, u.Offset = at.What, &at.Offset
 	}
 	return u

@@ -263,8 +263,7 @@ func Read(in io.Reader, each func(*Entry)) (Header, error) {
 }
 
 func addOffset(err error) error {
-	var at *jsonpos.Error
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*jsonpos.Error](err); ok {
 		return lang.Errorf("offset %d: %w", at.Offset, err)
 	}
 	return err
