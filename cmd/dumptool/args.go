@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
 )
@@ -389,10 +390,7 @@ func translateTool(args []string) (line, unused []string, err error) {
 
 // unknownCommandError returns the error for an unknown command of the tool.
 func (t *tool) unknownCommandError(word string) error {
-	var names []string
-	for _, c := range t.commands {
-		names = append(names, strings.ReplaceAll(c.name, "-", "_"))
-	}
+	names := lists.Map(t.commands, func(c toolCommand) string { return strings.ReplaceAll(c.name, "-", "_") })
 	if word == "" {
 		return usagef("%s: no command given; known: %s", t.name, strings.Join(names, ", "))
 	}

@@ -140,7 +140,7 @@ func (o *checkOptions) openRun(ctx context.Context, a *app, paths []string) (*du
 	run, err := dumpdir.Open(ctx, paths, o.open)
 	if err == nil && len(paths) == 1 {
 		if reference, npu, ok := inspect.Sides(run, paths[0]); ok {
-			a.printMessages([]batch.Message{batch.Infof("%s holds both sides: %s is checked, %s is not (dumptool compare compares the two)", paths[0], npu, reference)})
+			a.infof("%s holds both sides: %s is checked, %s is not (dumptool compare compares the two)", paths[0], npu, reference)
 			run, err = dumpdir.Open(ctx, []string{npu}, o.open)
 		}
 	}

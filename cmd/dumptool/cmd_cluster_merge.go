@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dumptool/internal/batch"
 	"dumptool/internal/lang"
 	"dumptool/internal/shard"
 	"dumptool/internal/store"
@@ -68,14 +67,14 @@ func runClusterMerge(cmd *cobra.Command, a *app, o *clusterMergeOptions, args []
 		return err
 	}
 	if status == exitOK {
-		a.printMessages([]batch.Message{batch.Infof("the merge ended with exit status 0")})
+		a.infof("the merge ended with exit status 0")
 		return nil
 	}
 	if lost := a.out.Flush(); lost != nil { // the report precedes its messages
 		return err
 	}
 	a.report(err)
-	a.printMessages([]batch.Message{batch.Infof("the merge ended with exit status 1, which is no failure of its job: %s", a.lastOutcome.Text)})
+	a.infof("the merge ended with exit status 1, which is no failure of its job: %s", a.lastOutcome.Text)
 	return nil
 }
 

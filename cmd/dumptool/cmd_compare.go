@@ -129,13 +129,13 @@ func (o *compareOptions) prepare(cmd *cobra.Command, a *app, args []string) (*co
 		return nil, a.concludeError(err)
 	}
 	if n := plan.CountOtherFiles(); n > 0 {
-		a.printMessages([]batch.Message{batch.Infof("%s ignored: neither dumps nor arrays", lang.CountText(n, "other file"))})
+		a.infof("%s ignored: neither dumps nor arrays", lang.CountText(n, "other file"))
 	}
 	if plan.HoldsWeights() {
-		a.printMessages([]batch.Message{batch.Infof("these look like weights: 'dumptool compare checkpoints' finds them under other names and in other layouts, and needs no limits")})
+		a.infof("these look like weights: 'dumptool compare checkpoints' finds them under other names and in other layouts, and needs no limits")
 	}
 	if n := plan.CountReads(); n > 0 {
-		a.printMessages([]batch.Message{batch.Infof("no graph file found: inferring the data flow from tensor contents (reads %d more inputs of one side; --flow files skips this)", n)})
+		a.infof("no graph file found: inferring the data flow from tensor contents (reads %d more inputs of one side; --flow files skips this)", n)
 	}
 	return plan, nil
 }
@@ -299,7 +299,7 @@ func (o *compareOptions) resolve(ctx context.Context, a *app, args []string) err
 func warnOfModels(a *app, cmd *cobra.Command) {
 	given := cmd.Flag("model").Value.String()
 	if ref, npu, parted := strings.Cut(given, ":"); parted {
-		warn(a, []lang.Sentence{lang.Say("--model %s: read as %s for the reference and %s for the NPU data; use --ref-model and --npu-model for a name with a colon", given, ref, npu)})
+		a.warnf("--model %s: read as %s for the reference and %s for the NPU data; use --ref-model and --npu-model for a name with a colon", given, ref, npu)
 	}
 }
 
@@ -311,7 +311,7 @@ func (o *compareOptions) warnOfTables(a *app, cmd *cobra.Command) {
 	}
 	for _, name := range []string{"bom", "extra-columns"} {
 		if cmd.Flags().Changed(name) {
-			warn(a, []lang.Sentence{lang.Say("--%s has no effect: without -out DIR or --format csv no table is written", name)})
+			a.warnf("--%s has no effect: without -out DIR or --format csv no table is written", name)
 		}
 	}
 }
@@ -484,9 +484,9 @@ func (a *app) findTwoSides(ctx context.Context, o *comparison) error {
 			lang.CommandLine("compare", lang.PathArgument(o.Ref), "--stems", strings.Join(sides.Stems[:2], ",")))
 	case sides.Stems != nil:
 		o.NPU, o.Stems = o.Ref, [2]string(sides.Stems)
-		a.printMessages([]batch.Message{batch.Infof("%s holds two sides: files named %s are the reference, files named %s the NPU data (--stems)", o.Ref, o.Stems[0], o.Stems[1])})
+		a.infof("%s holds two sides: files named %s are the reference, files named %s the NPU data (--stems)", o.Ref, o.Stems[0], o.Stems[1])
 	default:
-		a.printMessages([]batch.Message{batch.Infof("%s holds two sides: %s is the reference, %s the NPU data", o.Ref, sides.Reference, sides.NPU)})
+		a.infof("%s holds two sides: %s is the reference, %s the NPU data", o.Ref, sides.Reference, sides.NPU)
 		o.Ref, o.NPU = sides.Reference, sides.NPU
 	}
 	return nil

@@ -175,15 +175,15 @@ func (o *compareOutput) write(ctx context.Context, a *app, opt *conclude.Options
 	ropt.Page.Lang, ropt.Page.NoPaths = string(a.global.lang), o.noPaths // the browser's language unless --lang is given
 	rep := run.Report
 	if ropt.OnlyBad = o.rows == "bad" || o.rows == "" && rep.Len() > manyRows; ropt.OnlyBad && o.rows == "" {
-		a.printMessages([]batch.Message{batch.Infof("%d rows: rows that passed are left out of compare.json, junit.xml and report.html (--rows all keeps them)", rep.Len())})
+		a.infof("%d rows: rows that passed are left out of compare.json, junit.xml and report.html (--rows all keeps them)", rep.Len())
 	}
 	passed := rep.Counts[record.Pass] + rep.Counts[record.Rounding]
 	if o.out != "" && o.rows == "" && !ropt.OnlyBad && rep.Len() >= largeRows && 2*passed >= rep.Len() {
-		a.printMessages([]batch.Message{batch.Infof("%d rows: compare.json becomes large; --rows bad leaves out the %d that passed", rep.Len(), passed)})
+		a.infof("%d rows: compare.json becomes large; --rows bad leaves out the %d that passed", rep.Len(), passed)
 	}
 	if o.out == "" {
 		if o.pictures.Plots {
-			a.printMessages([]batch.Message{batch.Warnf("--show-graph: plots are drawn with -out DIR only")})
+			a.warnf("--show-graph: plots are drawn with -out DIR only")
 		}
 		var interrupted error
 		if opt.Pictures != nil {
@@ -223,7 +223,7 @@ func (a *app) gatherPictures(ctx context.Context, opt *execute.PictureOptions, r
 		}
 	}
 	if drawn > manyPlots {
-		a.printMessages([]batch.Message{batch.Infof("--show-graph: drawing 3 plots each of %d tensors", drawn)})
+		a.infof("--show-graph: drawing 3 plots each of %d tensors", drawn)
 	}
 	return withProgress(a, "drawing", func(observe func(batch.Event)) ([]error, error) {
 		return run.plan.Pictures(ctx, run.Report, run.parts, observe, draw)

@@ -317,7 +317,7 @@ func runCompareJudge(_ context.Context, a *app, opts *compareJudgeOptions, args 
 			args[0], lang.CountText(n, "row"))})
 	}
 	if j.ByLevels {
-		a.printMessages([]batch.Message{batch.Infof("%s lacks the noise of its rows: using the evidence of the run", args[0])})
+		a.infof("%s lacks the noise of its rows: using the evidence of the run", args[0])
 	}
 	if err := printResult(a, opts.format, j, report.Options{}); err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"dumptool/internal/dumpconf"
 	"dumptool/internal/guard"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/report"
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
@@ -48,11 +49,7 @@ const targetVersion = "target-version"
 
 // schemaFlag reads the name of a schema.
 func schemaFlag(to *dumpconf.Schema, known ...dumpconf.Schema) *value[dumpconf.Schema] {
-	var list []string
-	for _, s := range known {
-		list = append(list, s.String())
-	}
-	return byName(to, list, known...)
+	return byName(to, lists.Map(known, dumpconf.Schema.String), known...)
 }
 
 // targetFlags lists the flags for the schema and the target of a configuration.
@@ -314,12 +311,7 @@ warnings), and 3 if a file could not be read or written.`,
 
 // resolve checks the flags, and enables the checks that they allow.
 func (o *configCheckOptions) resolve(args []string) error {
-	stdin := 0
-	for _, name := range args {
-		if name == stdinArg {
-			stdin++
-		}
-	}
+	stdin := lists.Count(args, func(name string) bool { return name == stdinArg })
 	switch {
 	case len(args) == 0:
 		return usagef("no file given; - stands for stdin")

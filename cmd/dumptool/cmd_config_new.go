@@ -13,6 +13,7 @@ import (
 
 	"dumptool/internal/dumpconf"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/report"
 	"dumptool/internal/ui"
 )
@@ -113,8 +114,7 @@ func (a *app) profileOf(opts *configNewOptions, args []string) (*dumpconf.Profil
 
 // printRefusals prints all but the first finding against the values, and returns the error.
 func (a *app) printRefusals(err error) error {
-	var refused *dumpconf.RefusedError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*dumpconf.RefusedError](err); ok {
 		for i := range refused.Findings[1:] {
 			one := dumpconf.RefusedError{Findings: refused.Findings[i+1:]}
 			a.failf("%w", one)
@@ -335,9 +335,5 @@ func (o *configNewOptions) profileTable() string {
 }
 
 func (o *configNewOptions) profileNames() []string {
-	var names []string
-	for _, p := range o.profiles {
-		names = append(names, p.Name)
-	}
-	return names
+	return lists.Map(o.profiles, func(p dumpconf.Profile) string { return p.Name })
 }

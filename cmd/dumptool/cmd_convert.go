@@ -208,10 +208,7 @@ func (o *convertOptions) check(paths []string) (err error) {
 
 // hostShape reads a shape such as 2,3,4; empty means none.
 func hostShape(to *tensor.Shape) *value[tensor.Shape] {
-	return &value[tensor.Shape]{to: to, kind: "string", read: func(text string) (tensor.Shape, error) {
-		if text == "" {
-			return nil, nil
-		}
+	return parsedValue(to, func(text string) (tensor.Shape, error) {
 		text = strings.ReplaceAll(text, " ", "")
 		if !numbersForm().MatchString(text) {
 			return nil, wantf("want numbers with commas between them, such as 1,3,224,224")
@@ -225,22 +222,18 @@ func hostShape(to *tensor.Shape) *value[tensor.Shape] {
 			shape = append(shape, d)
 		}
 		return shape, nil
-	}}
+	})
 }
 
 // tensorNumber reads the number of a tensor; empty means nil.
 func tensorNumber(to **int) *value[*int] {
-	return &value[*int]{to: to, kind: "string", read: func(text string) (*int, error) {
-		if text == "" {
-			return nil, nil
-		}
+	return parsedValue(to, func(text string) (*int, error) {
 		n, err := strconv.ParseUint(text, 10, 31)
 		if err != nil {
 			return nil, wantf("want the number of a tensor, from 0")
 		}
-		i := int(n)
-		return &i, nil
-	}}
+		return new(int(n)), nil
+	})
 }
 
 // extract copies operators out of an HDF5 file.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/report"
 	"dumptool/internal/ui"
 )
@@ -30,7 +31,7 @@ a topic and which flags serve it:
 
 ` + list.String() + exitStatus(),
 		Args:        cobra.ArbitraryArgs,
-		Annotations: withoutSettings(map[string]string{}),
+		Annotations: withoutSettings(),
 		RunE:        func(cmd *cobra.Command, args []string) error { return runHelp(a, cmd.Root(), args) },
 	}
 }
@@ -115,10 +116,7 @@ func (a *app) printTopic(root *cobra.Command, t *topic) {
 
 // topicNames lists the topics.
 func (h help) topicNames() string {
-	var all []string
-	for _, t := range topics {
-		all = append(all, t.name)
-	}
+	all := lists.Map(topics, func(t topic) string { return t.name })
 	last := len(all) - 1
 	return strings.Join(all[:last], ", ") + h.translateLine(" or ") + all[last]
 }

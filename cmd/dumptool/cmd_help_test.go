@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -73,20 +72,6 @@ func TestHelpAtTerminal(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestChineseHelp checks that the help of every command begins in Chinese.
-func TestChineseHelp(t *testing.T) {
-	t.Parallel()
-	a, _ := testApp(t)
-	walk(newRootCommand(a), func(cmd *cobra.Command) {
-		words := commandPath(cmd)
-		got := runArgs(t, append(slices.Clone(words), "--help", "--lang", "zh")...).out
-		first, _, _ := strings.Cut(got, "\n")
-		if !strings.ContainsFunc(first, func(c rune) bool { return unicode.Is(unicode.Han, c) }) {
-			t.Errorf("%v: %q", words, first)
-		}
-	})
 }
 
 // TestTopics checks that every topic has a text and flags, and is named in the help.

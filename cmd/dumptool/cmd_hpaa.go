@@ -93,7 +93,7 @@ other files in the messages and in --json.`,
 		Args: atMost(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("perf-all-nodes") {
-				a.printMessages([]batch.Message{batch.Infof("--perf-all-nodes is for performance tables: use it with dumptool perf")})
+				a.infof("--perf-all-nodes is for performance tables: use it with dumptool perf")
 			}
 			return runHPAAImport(cmd.Context(), a, opts, args)
 		},
@@ -166,7 +166,7 @@ func runHPAAImport(ctx context.Context, a *app, o *hpaaImportOptions, args []str
 func (o *hpaaImportOptions) findFolders(a *app, args []string) error {
 	src, root := &o.source, a.getenv(memoryPath)
 	if root != "" && len(args) == 0 && (!store.IsAbs(root) || utf8.RuneCountInString(root) > 50) {
-		a.printMessages([]batch.Message{batch.Warnf("%s=%s: the driver of the device takes absolute paths of at most 50 characters only", memoryPath, root)})
+		a.warnf("%s=%s: the driver of the device takes absolute paths of at most 50 characters only", memoryPath, root)
 	}
 	switch {
 	case len(args) > 1:
@@ -282,7 +282,7 @@ func (o *hpaaImportOptions) conclude(a *app, r *hpaa.Result) error {
 		var kept bool
 		kept, failed = report.WriteImport(report.NewFolder(o.result, inputs...), r, o.runtime, inputs...)
 		if kept && !safefile.SameFile(o.nodeNames, store.Join(o.result, sidefile.NodeNamesName)) {
-			a.printMessages([]batch.Message{batch.Warnf("%s has other names and is left unchanged: the device may have written it", store.Join(o.result, sidefile.NodeNamesName))})
+			a.warnf("%s has other names and is left unchanged: the device may have written it", store.Join(o.result, sidefile.NodeNamesName))
 		}
 	}
 	if o.json {

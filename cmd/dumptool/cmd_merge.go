@@ -18,6 +18,7 @@ import (
 	"dumptool/internal/config"
 	"dumptool/internal/convert"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/overflow"
 	"dumptool/internal/report"
 	"dumptool/internal/shard"
@@ -230,10 +231,7 @@ func runMerge(ctx context.Context, a *app, m *merging, kinds ...*mergeKind) erro
 // find finds the documents, all of one of the kinds. The error is a *shard.MissingError if only
 // some shards are missing.
 func (m *merging) find(kinds []*mergeKind) (*mergeKind, error) {
-	var names []string
-	for _, k := range kinds {
-		names = append(names, k.file)
-	}
+	names := lists.Map(kinds, func(k *mergeKind) string { return k.file })
 	m.docs = nil
 	where, awaited := strings.Join(m.paths, ", "), m.awaited
 	found, err := shard.Find(m.paths, names...)

@@ -40,7 +40,7 @@ nearly all of it; element types are those of at most 64 files.`,
   dumptool golden dumps
   dumptool ./compare --json`,
 		Args:        cobra.ArbitraryArgs,
-		Annotations: withoutSettings(map[string]string{}),
+		Annotations: withoutSettings(),
 		RunE:        func(cmd *cobra.Command, args []string) error { return runOverview(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitNothing, exitInterrupted)

@@ -156,7 +156,7 @@ func runPerf(ctx context.Context, a *app, opts *perfOptions, args []string) erro
 	}
 	if opts.output.out != "" || !slices.Contains([]string{"text", "md"}, opts.output.formats[0]) {
 		for _, note := range r.Notes {
-			a.printMessages([]batch.Message{batch.Warnf("%s", note.Text)})
+			a.warnf("%s", note.Text)
 		}
 	}
 	return a.conclude(opts.exitZero.applyTo(outcome))

@@ -93,7 +93,7 @@ func runReport(ctx context.Context, a *app, opts *reportCommandOptions, args []s
 	case interrupted != nil:
 		return interrupted
 	}
-	a.printMessages([]batch.Message{batch.Infof("page written to %s", opts.out)})
+	a.infof("page written to %s", opts.out)
 	return nil
 }
 
@@ -124,7 +124,7 @@ func (o *reportCommandOptions) check(a *app, args []string) error {
 // drawDocuments draws the plots of documents, with a progress bar.
 func (a *app) drawDocuments(ctx context.Context, docs *report.Documents, folder *report.Folder) ([]error, error) {
 	if docs.HasPlots() == 0 {
-		a.printMessages([]batch.Message{batch.Warnf("--show-graph: the comparison has no data for plots; run compare with --show-graph")})
+		a.warnf("--show-graph: the comparison has no data for plots; run compare with --show-graph")
 		return nil, nil
 	}
 	return withProgress(a, "drawing", func(observe func(batch.Event)) ([]error, error) { return docs.WritePlots(ctx, folder, observe) })

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"dumptool/internal/batch"
 	"dumptool/internal/lang"
 	"dumptool/internal/shard"
 )
@@ -124,7 +123,7 @@ func (o *shardOptions) flags() []cmdFlag {
 func (o *shardOptions) resolve(a *app, out string) (shard.Spec, error) {
 	spec, notes, err := shard.Parse(o.shard, a.getenv)
 	for _, n := range notes {
-		a.printMessages([]batch.Message{batch.Infof("%s", n)})
+		a.infof("%s", n)
 	}
 	switch {
 	case err != nil:
@@ -164,7 +163,7 @@ func (o *shardOptions) earlier(a *app, path string, origin *shard.Origin) *shard
 		return nil
 	}
 	if !d.SameWork(origin) {
-		a.printMessages([]batch.Message{batch.Infof("%s was made from other files or with other options: everything is done again", path)})
+		a.infof("%s was made from other files or with other options: everything is done again", path)
 		return nil
 	}
 	return &d
@@ -183,7 +182,7 @@ func (o *shardOptions) isFinished(a *app, path string, origin *shard.Origin, com
 
 // printComplete prints that --resume finds nothing to do.
 func (a *app) printComplete(path string) {
-	a.printMessages([]batch.Message{batch.Infof("%s is complete: nothing is done again", path)})
+	a.infof("%s is complete: nothing is done again", path)
 }
 
 // unfetchedError returns the error of a shard whose document lacks some data.
@@ -193,7 +192,7 @@ func unfetchedError(n int) error {
 
 // shardWritten prints where the document of a shard is.
 func (a *app) shardWritten(spec shard.Spec, path string) {
-	a.printMessages([]batch.Message{batch.Infof("shard %s written to %s", spec, path)})
+	a.infof("shard %s written to %s", spec, path)
 }
 
 // runForm matches the ID of a run.

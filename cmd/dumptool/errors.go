@@ -58,8 +58,7 @@ func (e *usageError) Unwrap() error { return e.err }
 
 // asUsage makes err a mistake on the command line, unless err has an exit status.
 func asUsage(err error) error {
-	var coded *codedError
-	if errors.As(err, &coded) {
+	if _, ok := errors.AsType[*codedError](err); ok {
 		return err
 	}
 	return &codedError{exitUsage, &usageError{err}}

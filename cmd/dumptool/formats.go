@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dumptool/internal/batch"
 	"dumptool/internal/lang"
 	"dumptool/internal/report"
 )
@@ -124,7 +123,7 @@ func writeReports[R any](a *app, o *reportOptions, result R, opt report.Options,
 // reportsWritten prints the folder of the reports, or all errors but the first, which it returns.
 func (a *app) reportsWritten(what lang.Text, dir string, failed []error) error {
 	if len(failed) == 0 {
-		a.printMessages([]batch.Message{batch.Infof("%s written to %s", what, dir)})
+		a.infof("%s written to %s", what, dir)
 		return nil
 	}
 	for _, err := range failed[1:] {

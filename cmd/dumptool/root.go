@@ -253,7 +253,7 @@ To use it in the running shell:
 To use it in every shell, put that line into the shell's start-up file.` + exitStatus(),
 		ValidArgs:   shells,
 		Args:        oneShell,
-		Annotations: withoutSettings(map[string]string{}),
+		Annotations: withoutSettings(),
 		RunE:        func(cmd *cobra.Command, args []string) error { return runCompletion(a, cmd.Root(), args[0]) },
 	}
 }

@@ -25,11 +25,8 @@ const (
 	exclusiveKey = "dumptool_exclusive"
 )
 
-// withoutSettings adds noSettingsKey to the annotations of a command.
-func withoutSettings(annotations map[string]string) map[string]string {
-	annotations[noSettingsKey] = "true"
-	return annotations
-}
+// withoutSettings returns the annotations of a command that ignores settings.
+func withoutSettings() map[string]string { return map[string]string{noSettingsKey: "true"} }
 
 // takesSettings reports whether environment and files can set the flags of cmd. Cobra's completion
 // commands, such as __complete, have no flags of ours.
@@ -126,7 +123,7 @@ func (a *app) sayUnread(cmd *cobra.Command) {
 	if opt.User != "" {
 		use = lang.Say("--config %s uses it, or move it to %s", path, opt.User)
 	}
-	warn(a, []lang.Sentence{lang.Say("%s in the working folder is not read, as it may have come with the dumps: %s", path, use)})
+	a.warnf("%s in the working folder is not read, as it may have come with the dumps: %s", path, use)
 }
 
 // checkEnvironment returns an error for a variable of a removed flag. All commands are only made

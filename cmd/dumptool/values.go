@@ -14,6 +14,7 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/tensor"
 )
@@ -271,11 +272,7 @@ func matchKnown[S ~string](flag, value string, known []S) (S, error) {
 
 // toStrings converts names of any string type to strings.
 func toStrings[S ~string](all []S) []string {
-	var list []string
-	for _, s := range all {
-		list = append(list, string(s))
-	}
-	return list
+	return lists.Map(all, func(s S) string { return string(s) })
 }
 
 // parsedValue is a value that parse reads; empty gives the zero value. An error message has the flag
@@ -300,16 +297,13 @@ func roundChoice(to *dumpdir.Choice, parse func(string) (dumpdir.Choice, error))
 
 // layoutName reads the name of a format; empty gives nil.
 func layoutName(to **tensor.Format) *value[*tensor.Format] {
-	return &value[*tensor.Format]{to: to, kind: "string", read: func(name string) (*tensor.Format, error) {
-		if name == "" {
-			return nil, nil
-		}
+	return parsedValue(to, func(name string) (*tensor.Format, error) {
 		f, ok := tensor.ParseFormat(name)
 		if !ok {
 			return nil, wantf("no such format, want one such as NCHW, NHWC, HWCN, NCDHW, ND, NC1HWC0, FRACTAL_Z or FRACTAL_NZ")
 		}
 		return &f, nil
-	}}
+	})
 }
 
 // axisOrders lists the completions for axis orders.
@@ -344,10 +338,7 @@ var shortTypes = map[string]tensor.DType{
 // elementType reads the name of an element type; empty gives Undefined.
 func elementType(to *tensor.DType) *value[tensor.DType] {
 	known := []string{"float16", "bfloat16", "float32", "float64", "int8", "uint8", "int16", "int32", "int64", "bool"}
-	return &value[tensor.DType]{to: to, kind: "string", known: known, read: func(name string) (tensor.DType, error) {
-		if name == "" {
-			return tensor.Undefined, nil
-		}
+	v := parsedValue(to, func(name string) (tensor.DType, error) {
 		d, ok := shortTypes[strings.ToLower(name)]
 		if !ok {
 			d, ok = tensor.ParseDType(name)
@@ -356,7 +347,9 @@ func elementType(to *tensor.DType) *value[tensor.DType] {
 			return tensor.Undefined, wantf("want an element type, such as float16, bfloat16, float32 or int8")
 		}
 		return d, nil
-	}}
+	})
+	v.known = known
+	return v
 }
 
 // numbersForm matches integers separated by commas.

@@ -297,12 +297,7 @@ func HasName(name string) bool {
 
 // HasCompressedName reports whether a lower-case name has the extension of a compressed tar archive.
 func HasCompressedName(name string) bool {
-	for _, ending := range []string{".tgz", ".tar.gz", ".tar.zst", ".tzst"} {
-		if strings.HasSuffix(name, ending) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{".tgz", ".tar.gz", ".tar.zst", ".tzst"}, func(ending string) bool { return strings.HasSuffix(name, ending) })
 }
 
 // SharedError returns the error of a compressed tar archive that several processes read.

@@ -6,6 +6,7 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/safefile"
 )
 
@@ -219,13 +220,7 @@ func claimedShare(w *weight) (share float64) {
 }
 
 func claimedOf(owners []int32) float64 {
-	n := 0
-	for _, owner := range owners {
-		if owner != 0 {
-			n++
-		}
-	}
-	return float64(n) / float64(max(1, len(owners)))
+	return float64(lists.Count(owners, func(owner int32) bool { return owner != 0 })) / float64(max(1, len(owners)))
 }
 
 // pairBiases finds vectors that were concatenated or divided as the rows of the matrix beside them: the names differ

@@ -18,6 +18,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/filename"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/shard"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
@@ -141,12 +142,7 @@ func (r *Result) Failed() bool {
 	if r.Err != nil {
 		return true
 	}
-	for _, row := range r.Rows {
-		if row.Err != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Err != nil })
 }
 
 // SplitPaths splits comma-separated lists of paths; a value that exists as a path is not split.
@@ -197,10 +193,7 @@ func (r *Result) Messages() []batch.Message {
 	if r.NotDump {
 		return []batch.Message{batch.Debug("not a dump", "file", path, "why", r.why)}
 	}
-	var all []batch.Message
-	for _, w := range r.Warnings {
-		all = append(all, batch.Warnf("%s: %s", path, w))
-	}
+	all := lists.Map(r.Warnings, func(w lang.Sentence) batch.Message { return batch.Warnf("%s: %s", path, w) })
 	if isFailure(r.Err) {
 		all = append(all, dumpdir.UnreadMessages(path, r.Err)...)
 	}

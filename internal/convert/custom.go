@@ -160,8 +160,7 @@ func (c *Custom) convert(ctx context.Context, job call) error {
 	if errors.Is(err, errChildGone) {
 		c.child = nil // the next conversion starts a new one
 	}
-	var unusable *unusableError
-	if errors.As(err, &unusable) {
+	if _, ok := errors.AsType[*unusableError](err); ok {
 		delete(c.modules, job.pair)
 		return err
 	}

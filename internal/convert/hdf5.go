@@ -15,6 +15,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/format/hdf5"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
 	"dumptool/internal/tensorfile"
@@ -156,10 +157,7 @@ func (x *Extraction) openInput() (f safefile.Input, size int64, err error) {
 
 // Outcome returns the outcome of an extraction.
 func (x *Extraction) Outcome(done *hdf5.ExtractResult) batch.Outcome {
-	var all []batch.Message
-	for _, left := range done.Left {
-		all = append(all, batch.Errorf("%s: not copied: %s", x.In, left))
-	}
+	all := lists.Map(done.Left, func(left lang.Sentence) batch.Message { return batch.Errorf("%s: not copied: %s", x.In, left) })
 	if done.Datasets > 0 {
 		all = append(all, batch.Infof("%s written to %s from %s", lang.CountText(done.Datasets, "dataset"), x.Out, x.In))
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 )
 
 // Explanation describes a configuration in words.
@@ -52,10 +53,7 @@ func Explain(r *Report, opt Options) *Explanation {
 		e.addText("what.unreadable")
 	}
 	e.describeIgnored()
-	var paths []Text
-	for _, p := range e.out.Patterns {
-		paths = append(paths, Text{EN: p, ZH: p})
-	}
+	paths := lists.Map(e.out.Patterns, func(p string) Text { return Text{EN: p, ZH: p} })
 	e.lines["where"] = append(paths, e.lines["where"]...)
 	for _, name := range sectionNames {
 		if lines := e.lines[name]; len(lines) > 0 {
@@ -161,10 +159,7 @@ const maxNames = 10
 
 // shortenedNames lists values, shortened.
 func shortenedNames(values []string) Text {
-	var out []string
-	for _, v := range firstN(maxNames, values) {
-		out = append(out, shorten(printable(v)))
-	}
+	out := lists.Map(firstN(maxNames, values), func(v string) string { return shorten(printable(v)) })
 	joined := joinValues(out)
 	if n := len(values) - maxNames; n > 0 {
 		return text("word.and-more", joined, n)

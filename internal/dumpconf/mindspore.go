@@ -236,7 +236,6 @@ const regexPrefix = "name-regex("
 
 // Kernel is an entry of "kernels" as MindSpore reads it.
 type Kernel struct {
-	Text string // as written
 	Kind KernelKind
 	// Pattern is the text to match: the entry without spaces and quotes; for a regular expression
 	// the part in brackets.
@@ -248,7 +247,7 @@ type Kernel struct {
 
 // ParseKernel classifies an entry. Like MindSpore it removes quotes and spaces first.
 func ParseKernel(text string) Kernel {
-	k := Kernel{Text: text, Pattern: strings.NewReplacer(" ", "", `"`, "").Replace(text)}
+	k := Kernel{Pattern: strings.NewReplacer(" ", "", `"`, "").Replace(text)}
 	inner, isRegex := strings.CutPrefix(k.Pattern, regexPrefix)
 	if isRegex {
 		if re, closed := strings.CutSuffix(inner, ")"); closed {

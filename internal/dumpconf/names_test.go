@@ -124,7 +124,6 @@ func TestParseKernel(t *testing.T) {
 		"x name-regex(a)":          {Kind: KernelType, Pattern: "xname-regex(a)"},
 		"Default/name-regex(a)-op": {Kind: KernelName, Pattern: "Default/name-regex(a)-op"},
 	} {
-		want.Text = text
 		if diff := cmp.Diff(want, ParseKernel(text)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
 		}

@@ -15,6 +15,7 @@ import (
 	"dumptool/internal/filename"
 	"dumptool/internal/graph"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/safefile"
 	"dumptool/internal/sidefile"
 )
@@ -177,11 +178,7 @@ func lastStage(files []*dumpdir.File) []*dumpdir.File {
 	for i, f := range files {
 		saved[i], _ = graph.ParseSaved(f.Name)
 	}
-	var last []*dumpdir.File
-	for _, i := range graph.LastStage(saved) {
-		last = append(last, files[i])
-	}
-	return last
+	return lists.Map(graph.LastStage(saved), func(i int) *dumpdir.File { return files[i] })
 }
 
 // readSide opens and reads a file of a tree; errors name the file.

@@ -11,6 +11,7 @@ import (
 
 	"dumptool/internal/filename"
 	"dumptool/internal/format/msprobe"
+	"dumptool/internal/lists"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
@@ -133,13 +134,7 @@ func absolutePath(f *Folder) (folderPath, bool) {
 // countNames counts the folder names in a path as the user wrote it: 2 in ../a/b, 0 in . and all
 // folders of an absolute path.
 func countNames(written string) int {
-	n := 0
-	for _, folder := range parsePath(filepath.ToSlash(written)) {
-		if folder.Name != "." && folder.Name != ".." {
-			n++
-		}
-	}
-	return n
+	return lists.Count(parsePath(filepath.ToSlash(written)), func(folder filename.Folder) bool { return folder.Name != "." && folder.Name != ".." })
 }
 
 // dumpRoot returns the index of the outermost folder of the dump. From folder number given it goes
@@ -273,12 +268,7 @@ func isProduct(f *Folder, others []*Folder) bool {
 // readSideFiles lets every producer read its side files.
 func (r *reader) readSideFiles() {
 	for _, p := range producers {
-		var folders []*Folder
-		for _, f := range r.run.folders {
-			if f.Producer == p.name {
-				folders = append(folders, f)
-			}
-		}
+		folders := lists.Filter(r.run.folders, func(f *Folder) bool { return f.Producer == p.name })
 		if len(folders) == 0 {
 			continue
 		}

@@ -15,6 +15,7 @@ import (
 	"dumptool/internal/filename"
 	"dumptool/internal/foreign"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
 	"dumptool/internal/tensorfile"
@@ -189,11 +190,7 @@ func (r *Run) OtherFiles() []batch.Message {
 			found.Add(f.Path(), head)
 		}
 	}
-	var all []batch.Message
-	for _, s := range found.Sentences() {
-		all = append(all, batch.Infof("%s", s))
-	}
-	return all
+	return lists.Map(found.Sentences(), func(s lang.Sentence) batch.Message { return batch.Infof("%s", s) })
 }
 
 // UnreadMessages are the error of an unreadable file and, for a file of another program, the

@@ -16,6 +16,7 @@ import (
 
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/safefile"
 	"dumptool/internal/shard"
 	"dumptool/internal/store"
@@ -271,13 +272,8 @@ func (w *walker) mappingOf(f *Folder, abs string, entries []fs.DirEntry) *dumpfm
 	for _, e := range entries {
 		has[e.Name()] = true
 	}
-	var absent []string
 	stored := m.Stored()
-	for _, name := range stored {
-		if !has[name] {
-			absent = append(absent, name)
-		}
-	}
+	absent := lists.Filter(stored, func(name string) bool { return !has[name] })
 	if len(absent) > 0 {
 		w.run.Warnings = append(w.run.Warnings, lang.Say("%s: %d of %d entries name no file of the folder, the first is %q",
 			store.Join(f.Path, MappingName), len(absent), len(stored), absent[0]))

@@ -14,6 +14,7 @@ import (
 
 	"dumptool/internal/filename"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/tensor"
 )
 
@@ -66,11 +67,6 @@ type Dump struct {
 	DFX string
 	// Warnings are oddities that do not affect the use of the file.
 	Warnings []lang.Sentence
-	// HeaderSize is the number of header bytes before the tensor bytes; 0 for version 1, which has
-	// no separate header.
-	HeaderSize int64
-	// FileSize is the size of the file in bytes.
-	FileSize int64
 }
 
 // IsOpDebug reports whether the header names an overflow record, so that output 0 is not a tensor.
@@ -93,18 +89,14 @@ type Detail struct {
 	// OriginalOp is the operator of the user's model that an output stands for, nil for inputs and
 	// if the file names none.
 	OriginalOp *OriginalOp
-	// Address and Offset are the place of the bytes in device memory, AddressType (TLV files) the
-	// kind of memory.
-	Address     uint64
-	Offset      uint64
-	AddressType int32
+	// Address and Offset are the place of the bytes in device memory.
+	Address uint64
+	Offset  uint64
 	// ArgIndex and InputType are set for inputs of protobuf files.
 	ArgIndex  uint32
 	InputType uint32
 	// DimRanges are the valid part of each dimension of an output.
 	DimRanges []DimRange
-	// Inline: the bytes are inside the descriptor.
-	Inline bool
 }
 
 // OriginalOp is an output of an operator of the user's model.
@@ -181,7 +173,7 @@ func Read(r io.ReaderAt, size int64, opt Options) (*Dump, error) {
 		}
 		d, sure, err := c.read(s)
 		if err == nil {
-			d.Container, d.FileSize = c.container, size
+			d.Container = c.container
 			return d, nil
 		}
 		v, ok := errors.AsType[verdict](err)
@@ -262,10 +254,7 @@ func (e *notDumpError) Error() string { return e.Text().String() }
 
 // Text is the error in both languages.
 func (e *notDumpError) Text() lang.Text {
-	var all []lang.Sentence
-	for _, a := range e.attempts {
-		all = append(all, lang.Say("as %s: %s", a.container, a.err.sentence()))
-	}
+	all := lists.Map(e.attempts, func(a attempt) lang.Sentence { return lang.Say("as %s: %s", a.container, a.err.sentence()) })
 	return lang.Say("dumpfmt: %w: %s", ErrNotDump, lang.Join(all, lang.Text{EN: "; "})).Text()
 }
 

@@ -67,7 +67,6 @@ func (p *part) newTensor(r io.ReaderAt) tensor.Tensor {
 	if d.OriginalOp != nil {
 		t.OriginalFormat = &d.OriginalOp.Format
 	}
-	d.Inline = p.isInline
 	var stored, host error
 	t.Shape, stored = newShape(p.dims, p, "%s shape")
 	t.OriginalShape, host = newShape(p.original, p, "%s original shape")
@@ -166,7 +165,6 @@ func readV2(s *scanner) (d *Dump, sure bool, err error) {
 		return nil, false, formatError(lengthSize, lang.Say("header"), lang.Say("of %d bytes", n), lang.Say("names neither operator nor tensor"))
 	}
 	d.Warnings = append(d.Warnings, placeParts(s.parts, lengthSize+n, s.size)...)
-	d.HeaderSize = n
 	s.buildDump(d)
 	return d, true, nil
 }

@@ -120,7 +120,6 @@ func describe(x tensor.Tensor, d dumpfmt.Detail) dumptest.TensorContent {
 		OriginalShape: dimsOf(x.OriginalShape),
 		Address:       d.Address,
 		Offset:        d.Offset,
-		AddressType:   d.AddressType,
 		ArgIndex:      d.ArgIndex,
 		InputType:     d.InputType,
 		DimRanges:     d.DimRanges,

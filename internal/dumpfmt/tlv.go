@@ -96,7 +96,7 @@ func readTLV(s *scanner) (d *Dump, sure bool, err error) {
 	if err := h.placeTensors(); err != nil {
 		return nil, true, err
 	}
-	return h.dump(n), true, nil
+	return h.dump(), true, nil
 }
 
 // placeTensors places the tensors one after another after the head. The file must not be longer; each
@@ -112,8 +112,8 @@ func (h *tlvHead) placeTensors() error {
 	return nil
 }
 
-func (h *tlvHead) dump(headerSize int64) *Dump {
-	d := &Dump{Version: strconv.FormatUint(uint64(h.version), 10), HeaderSize: headerSize}
+func (h *tlvHead) dump() *Dump {
+	d := &Dump{Version: strconv.FormatUint(uint64(h.version), 10)}
 	h.buildDump(d)
 	for i := range d.Inputs {
 		d.Inputs[i].DType = tlvDType(d.InputDetails[i].StoredDType)
@@ -248,7 +248,7 @@ func (h *tlvHead) readTensor(t *part, end int64) error {
 	}
 	t.detail.StoredDType = int32(word())
 	t.detail.StoredFormat = tensor.FormatWord(word())
-	t.detail.AddressType = int32(word())
+	word() // the kind of memory
 	if t.kind == "output" {
 		t.detail.OriginalOp = &OriginalOp{Index: word(), DType: tlvDType(int32(word())), Format: tensor.FormatWord(word()).Format()}
 	}

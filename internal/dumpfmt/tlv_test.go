@@ -81,8 +81,8 @@ func TestTLV(t *testing.T) {
 			out.OriginalFormat == nil || *out.OriginalFormat != tensor.NHWC || string(data(t, out.Data)) != "out" {
 			t.Errorf("got output %+v", out)
 		}
-		wantIn := dumpfmt.Detail{StoredDType: 1, StoredFormat: 5<<24 | 3, AddressType: 7, Address: 0x1000, Offset: 0x20}
-		wantOut := dumpfmt.Detail{StoredDType: 5, StoredFormat: 2, AddressType: 1, Address: 0x2000, OriginalOp: &dumpfmt.OriginalOp{"conv", 6, tensor.BFloat16, tensor.NHWC}}
+		wantIn := dumpfmt.Detail{StoredDType: 1, StoredFormat: 5<<24 | 3, Address: 0x1000, Offset: 0x20}
+		wantOut := dumpfmt.Detail{StoredDType: 5, StoredFormat: 2, Address: 0x2000, OriginalOp: &dumpfmt.OriginalOp{"conv", 6, tensor.BFloat16, tensor.NHWC}}
 		if diff := cmp.Diff([]dumpfmt.Detail{wantIn, wantOut}, []dumpfmt.Detail{d.InputDetails[0], d.OutputDetails[0]}); diff != "" {
 			t.Error(diff)
 		}

@@ -51,7 +51,6 @@ type TensorContent struct {
 	OriginalOp    *OriginalContent
 	Address       uint64
 	Offset        uint64
-	AddressType   int32
 	ArgIndex      uint32
 	InputType     uint32
 	DimRanges     []dumpfmt.DimRange
@@ -362,7 +361,7 @@ func (e *tlvEncoder) tensor(tag uint32, t *TensorContent) {
 	}
 	e.u32(uint32(t.StoredDType))
 	e.u32(uint32(t.StoredFormat))
-	e.u32(uint32(t.AddressType))
+	e.u32(0) // the kind of memory
 	if tag == tlvOutputs {
 		e.u32(original.Index)
 		e.u32(uint32(original.StoredDType))

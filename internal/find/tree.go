@@ -17,6 +17,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/graph"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/safefile"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/store"
@@ -360,10 +361,7 @@ func (g *loadedGraph) id() *int {
 
 // oddities returns oddities of the graph.
 func (g *loadedGraph) oddities() []lang.Sentence {
-	var all []lang.Sentence
-	for _, warning := range g.Warnings {
-		all = append(all, lang.Say("%s: %s", g.file.name, warning))
-	}
+	all := lists.Map(g.Warnings, func(warning lang.Sentence) lang.Sentence { return lang.Say("%s: %s", g.file.name, warning) })
 	if n := g.Misfits.Count; n > 0 {
 		all = append(all, lang.Say("%s: skipped %s of another format; to list them: %s", g.file.name, lang.CountText(n, "place"), lang.CommandLine("inspect", "--verbose", lang.PathArgument(g.file.path))))
 	}
@@ -407,8 +405,7 @@ func (r *root) load(ctx context.Context, reader *dumpdir.GraphFiles) (all []*loa
 
 func unreadable(name string, err error) Unreadable {
 	u := Unreadable{Path: name, Error: lang.Error(err)}
-	var at *graph.IRError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*graph.IRError](err); ok {
 		u.Error, u.Offset = at.What, &at.Offset
 	}
 	return u

@@ -136,12 +136,7 @@ func (f *Files) describeKinds(kinds []*Kind) lang.Sentence {
 // hasPrefix returns a predicate on files that begin with one of the texts.
 func hasPrefix(begin ...string) func([]byte) bool {
 	return func(head []byte) bool {
-		for _, b := range begin {
-			if bytes.HasPrefix(head, []byte(b)) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(begin, func(b string) bool { return bytes.HasPrefix(head, []byte(b)) })
 	}
 }
 

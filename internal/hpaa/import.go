@@ -25,6 +25,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/filename"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
@@ -410,10 +411,7 @@ func (r *Result) setOrder() {
 // Messages returns messages on an import: one for each output without an array, and one on files
 // that are no pieces.
 func (r *Result) Messages() []batch.Message {
-	var all []batch.Message
-	for _, w := range r.Warnings {
-		all = append(all, batch.Warnf("%s", w))
-	}
+	all := lists.Map(r.Warnings, func(w lang.Sentence) batch.Message { return batch.Warnf("%s", w) })
 	var unknown []string
 	for _, o := range r.Others {
 		all = append(all, batch.Debug("not imported", "file", o.File, "why", o.Why.String()))

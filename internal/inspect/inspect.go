@@ -18,6 +18,7 @@ import (
 	"dumptool/internal/guard"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
@@ -354,10 +355,7 @@ func (f *File) Messages() []batch.Message {
 	if f.NotDump {
 		return []batch.Message{batch.Debug("neither a dump nor an array", "file", path, "why", f.why)}
 	}
-	var all []batch.Message
-	for _, w := range f.Warnings {
-		all = append(all, batch.Warnf("%s: %s", path, w))
-	}
+	all := lists.Map(f.Warnings, func(w lang.Sentence) batch.Message { return batch.Warnf("%s: %s", path, w) })
 	switch {
 	case f.Partial:
 		all = append(all, batch.Errorf("%s: %v", path, f.Err))

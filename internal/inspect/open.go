@@ -6,6 +6,7 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
@@ -44,13 +45,7 @@ const shownFiles = 20
 
 // IsLarge reports whether a run has so many files that it is shown by operator.
 func IsLarge(run *dumpdir.Run) bool {
-	n := 0
-	for _, f := range run.Files {
-		if f.Role != dumpdir.Side && f.Role != dumpdir.Product {
-			n++
-		}
-	}
-	return n > shownFiles
+	return lists.Count(run.Files, func(f *dumpdir.File) bool { return f.Role != dumpdir.Side && f.Role != dumpdir.Product }) > shownFiles
 }
 
 // HasHead reports whether a run has properties beside its files: a folder was given, or several

@@ -12,6 +12,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/filename"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/ranks"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
@@ -193,13 +194,8 @@ func isDump(f *dumpdir.File) bool {
 	return name.IsDump()
 }
 
-func (o *Overview) ofRole(role dumpdir.Role) (files []*dumpdir.File) {
-	for _, f := range o.Of.Files {
-		if f.Role == role && f.Err == nil {
-			files = append(files, f)
-		}
-	}
-	return files
+func (o *Overview) ofRole(role dumpdir.Role) []*dumpdir.File {
+	return lists.Filter(o.Of.Files, func(f *dumpdir.File) bool { return f.Role == role && f.Err == nil })
 }
 
 // findConfigurations checks the small JSON files nearest to the given path for dump configurations.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"dumptool/internal/lists"
 )
 
 // Nearest returns the candidate that word probably misspells, empty if all are too far. Of equally near candidates
@@ -40,11 +42,7 @@ func NearestOf(word string, candidates []string, most int) []string {
 	slices.SortFunc(all, func(a, b near) int {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), strings.Compare(a.name, b.name))
 	})
-	var names []string
-	for _, n := range all[:min(most, len(all))] {
-		names = append(names, n.name)
-	}
-	return names
+	return lists.Map(all[:min(most, len(all))], func(n near) string { return n.name })
 }
 
 // longestWord limits the words that count as misspellings, in bytes.

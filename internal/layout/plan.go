@@ -20,6 +20,7 @@ import (
 	"slices"
 
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/tensor"
 )
 
@@ -502,11 +503,7 @@ func viewPlan(stored, want tensor.Shape, strides []int64) *Plan {
 
 // permutationMap is the map of a host array stored in the order from.
 func permutationMap(stored, wanted dims5, from, to string) *Map {
-	var strides []int64
-	for _, axis := range stored.axes(from) {
-		strides = append(strides, axis.Stride)
-	}
-	return arrayView(stored.shape(from), wanted.axes(to), strides)
+	return arrayView(stored.shape(from), wanted.axes(to), lists.Map(stored.axes(from), func(axis Axis) int64 { return axis.Stride }))
 }
 
 // arrayView is the map from axes to a dense array in which they have the given strides.

@@ -249,12 +249,7 @@ type Area struct {
 
 // Overflowed reports whether any status word is not zero.
 func (a *Area) Overflowed() bool {
-	for _, w := range a.Status {
-		if w != 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.Status, func(w uint64) bool { return w != 0 })
 }
 
 // Context returns the FFTS+ context and thread ids. ok is false if the layout lacks the fields or

@@ -18,6 +18,7 @@ import (
 	"dumptool/internal/check"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/optype"
 	"dumptool/internal/recompute"
 	"dumptool/internal/shard"
@@ -135,11 +136,8 @@ type Inputs struct {
 }
 
 // describeOtherFiles describes the files of a run without tensors.
-func describeOtherFiles(run *dumpdir.Run) (texts []lang.Text) {
-	for _, m := range run.OtherFiles() {
-		texts = append(texts, m.Text.Text())
-	}
-	return texts
+func describeOtherFiles(run *dumpdir.Run) []lang.Text {
+	return lists.Map(run.OtherFiles(), func(m batch.Message) lang.Text { return m.Text.Text() })
 }
 
 // Outcome returns how a scan ended.

@@ -10,6 +10,7 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/statusreg"
 	"dumptool/internal/store"
@@ -207,11 +208,7 @@ func FormatTime(micros uint64) string {
 func DecodeStatus(a *opdebug.Area) []statusreg.Result { return decodeWords(a.Unit, a.Status) }
 
 func decodeWords(u opdebug.Unit, words []uint64) []statusreg.Result {
-	var all []statusreg.Result
-	for _, word := range words {
-		all = append(all, statusreg.Decode(UnitRegister(u), statusreg.Value{word}))
-	}
-	return all
+	return lists.Map(words, func(word uint64) statusreg.Result { return statusreg.Decode(UnitRegister(u), statusreg.Value{word}) })
 }
 
 func hexWords(words []uint64) string {

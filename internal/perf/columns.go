@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 )
 
 // Column is a counter of the tables.
@@ -132,13 +133,7 @@ func (c *Counters) Set(col Column, v Count) {
 
 // Unknown returns the given columns whose counters are unknown.
 func (c *Counters) Unknown(columns ...Column) []Column {
-	var all []Column
-	for _, col := range columns {
-		if !c.Get(col).Known {
-			all = append(all, col)
-		}
-	}
-	return all
+	return lists.Filter(columns, func(col Column) bool { return !c.Get(col).Known })
 }
 
 // columnSet is a set of counters, one bit per column.

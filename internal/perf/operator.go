@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 )
 
 // Operator is an operator with the results of its analysis.
@@ -51,11 +52,7 @@ func (o *Operator) Growth() Count {
 
 // Codes returns the codes of the findings.
 func (o *Operator) Codes() []string {
-	var all []string
-	for _, a := range o.Advice {
-		all = append(all, string(a.Code))
-	}
-	return all
+	return lists.Map(o.Advice, func(a Advice) string { return string(a.Code) })
 }
 
 // Regressions returns the codes of the findings that compare with the baseline.

@@ -23,6 +23,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 )
 
 // Schema names the JSON form of a report.
@@ -177,13 +178,7 @@ func (r *Report) ListedOperators() []*Operator {
 	if len(r.Classes) == 0 {
 		return r.Operators
 	}
-	var all []*Operator
-	for _, o := range r.Operators {
-		if slices.Contains(r.Classes, o.Class) {
-			all = append(all, o)
-		}
-	}
-	return all
+	return lists.Filter(r.Operators, func(o *Operator) bool { return slices.Contains(r.Classes, o.Class) })
 }
 
 // ShownOperators returns the operators that a report for people shows.

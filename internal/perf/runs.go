@@ -7,6 +7,7 @@ import (
 	"dumptool/internal/filename"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 )
 
 // Runs summarises the runs of an operator from its table in perf/.
@@ -143,11 +144,7 @@ func joinRuns(parts []cycles, th *Thresholds) []*Runs {
 		}
 		all[p.name] = append(all[p.name], p.mcu)
 	}
-	var runs []*Runs
-	for _, name := range names {
-		runs = append(runs, runsOf(name, all[name], th))
-	}
-	return runs
+	return lists.Map(names, func(name string) *Runs { return runsOf(name, all[name], th) })
 }
 
 // Cores describes how an operator ran on the cores of a cluster.
@@ -261,10 +258,7 @@ func foldRow(cores []coreFile, onCores []coreRow) (Row, *Cores, error) {
 		if !c.IsByte() {
 			continue
 		}
-		var each []Count
-		for _, o := range usable {
-			each = append(each, o.row.Get(c))
-		}
+		each := lists.Map(usable, func(o coreRow) Count { return o.row.Get(c) })
 		bytes, ok := sumCounts(each...)
 		if !ok {
 			return row, nil, lang.Errorf("the sum of the %s of %d cores exceeds int64", c, len(each))

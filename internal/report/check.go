@@ -12,6 +12,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/recompute"
 )
 
@@ -115,10 +116,7 @@ func (p *printer) printNotOK(r *check.Report) {
 	if single < 0 || p.All || len(rows)-single == 1 {
 		single = len(rows)
 	}
-	var lines []*check.Operator
-	for _, line := range operatorFolds.joinRows(rows[:single]) {
-		lines = append(lines, line.row)
-	}
+	lines := lists.Map(operatorFolds.joinRows(rows[:single]), func(line folded[check.Operator]) *check.Operator { return line.row })
 	if len(lines) > groupedFrom && single < len(rows) {
 		lines, single = nil, 0
 	}
@@ -130,10 +128,7 @@ func (p *printer) printNotOK(r *check.Report) {
 		p.writeBlankLine()
 		printTable(p, checkGroups(rows[single:]), minName)
 	}
-	var codes []string
-	for _, o := range rows {
-		codes = append(codes, string(o.Reason))
-	}
+	codes := lists.Map(rows, func(o *check.Operator) string { return string(o.Reason) })
 	p.legend(codes, func(code string) string {
 		return cmp.Or(p.Lang.Text(finding.Code(code).Words()), p.sentence(check.Explain(finding.Code(code))))
 	})
@@ -208,7 +203,7 @@ func roundFlags(ranks, steps, op string) (words []string) {
 }
 
 // checkFacts describes the coverage, the sources of attributes and the order.
-func (p *printer) checkFacts(r *check.Report) []summaryItem {
+func (p *printer) checkFacts(r *check.Report) (facts factList) {
 	s := &r.Summary
 	covered := p.format("%d of %d operators judged (%.1f %% of the bytes)", s.Judged, s.Operators, 100*s.Share)
 	var not []string
@@ -222,24 +217,17 @@ func (p *printer) checkFacts(r *check.Report) []summaryItem {
 	if len(not) > 0 {
 		covered += p.format("; not: %s", strings.Join(not, ", "))
 	}
-	facts := []summaryItem{{label: p.format("check¦Coverage"), lines: []string{covered}}}
-	for _, some := range []struct {
-		label  string
-		status recompute.Status
-	}{{p.format("Crashed"), recompute.Crashed}, {p.format("check¦Suspects"), recompute.Misfit}, {p.format("Undecided"), recompute.Undecided}} {
-		if lines := p.unjudged(r, some.status); len(lines) > 0 {
-			facts = append(facts, summaryItem{label: some.label, lines: lines})
-		}
-	}
+	facts.add(p.format("check¦Coverage"), covered)
+	facts.add(p.format("Crashed"), p.unjudged(r, recompute.Crashed)...)
+	facts.add(p.format("check¦Suspects"), p.unjudged(r, recompute.Misfit)...)
+	facts.add(p.format("Undecided"), p.unjudged(r, recompute.Undecided)...)
 	var unwritten []string
 	for i := range r.Unwritten {
 		if u := &r.Unwritten[i]; u.Reaches == "" {
 			unwritten = append(unwritten, p.sentence(u.Text))
 		}
 	}
-	if len(unwritten) > 0 {
-		facts = append(facts, summaryItem{label: p.format("Unwritten"), lines: firstLines(p.Text, unwritten, 5, func(note string) string { return note })})
-	}
+	facts.add(p.format("Unwritten"), firstLines(p.Text, unwritten, 5, func(note string) string { return note })...)
 	sources := map[recompute.Source]int{}
 	for i := range r.Operators {
 		for _, a := range r.Operators[i].Attributes {
@@ -252,19 +240,15 @@ func (p *printer) checkFacts(r *check.Report) []summaryItem {
 			from = append(from, fmt.Sprintf("%s %d", p.translate(string(source)), n))
 		}
 	}
-	if len(from) > 0 {
-		facts = append(facts, summaryItem{label: p.format("Attributes"), lines: []string{strings.Join(from, ", ")}})
-	}
+	facts.add(p.format("Attributes"), strings.Join(from, ", "))
 	var orders []string
 	for _, o := range r.Orders {
 		if text := p.sentence(o.Source); text != "" && !slices.Contains(orders, text) {
 			orders = append(orders, text)
 		}
 	}
-	if len(orders) > 0 {
-		const most = 2
-		facts = append(facts, summaryItem{label: p.format("check¦Order"), lines: firstLines(p.Text, orders, most, func(order string) string { return order })})
-	}
+	const most = 2
+	facts.add(p.format("check¦Order"), firstLines(p.Text, orders, most, func(order string) string { return order })...)
 	return facts
 }
 

@@ -23,9 +23,9 @@ const caseSchema = "dumptool/check_case/1"
 // The scripts of a case are the same for all dumps: they read op.json.
 var (
 	//go:embed repro.py
-	reproNumpy string
+	reproNumpy []byte
 	//go:embed repro_torch.py
-	reproTorch string
+	reproTorch []byte
 )
 
 // caseTensor is a tensor of a case.
@@ -137,20 +137,13 @@ func (w *caseWriter) write() error {
 	w.file("op.json", func(to io.Writer) error { return writeJSON(to, doc) })
 	w.file("README.md", w.readme)
 	if w.Piece != nil {
-		w.file("repro.py", stringWriter(reproNumpy))
-		w.file("repro_torch.py", stringWriter(reproTorch))
+		w.file("repro.py", bytesWriter(reproNumpy))
+		w.file("repro_torch.py", bytesWriter(reproTorch))
 	}
 	return w.err
 }
 
 func noCut(int) *recompute.PieceRange { return nil }
-
-func stringWriter(s string) func(io.Writer) error {
-	return func(w io.Writer) error {
-		_, err := io.WriteString(w, s)
-		return err
-	}
-}
 
 // tensor writes a tensor of the dump in host order.
 func (w *caseWriter) tensor(t *recompute.Tensor, name string, cut *recompute.PieceRange) *caseTensor {

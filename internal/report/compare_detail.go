@@ -45,35 +45,28 @@ func (t Text) WriteCompareDetail(w io.Writer, row *record.Row) error {
 }
 
 // detailFacts describes a row beside the tables.
-func (t Text) detailFacts(row *record.Row) []summaryItem {
-	facts := []summaryItem{{label: t.format("Files"), files: t.filesOf(row)}}
-	add := func(label string, lines ...string) {
-		if len(lines) > 0 {
-			facts = append(facts, summaryItem{label: label, lines: lines})
-		}
-	}
-	if row.Rule != "" {
-		add(t.format("Paired by"), row.Rule)
-	}
-	add(t.format("Notes"), t.sentences(slices.Concat(row.Notes, row.Warnings))...)
+func (t Text) detailFacts(row *record.Row) factList {
+	facts := factList{{label: t.format("Files"), files: t.filesOf(row)}}
+	facts.add(t.format("Paired by"), row.Rule)
+	facts.add(t.format("Notes"), t.sentences(slices.Concat(row.Notes, row.Warnings))...)
 	reasons := t.reasonLines(row)
 	if !row.Compared() && len(reasons) == 0 {
 		reasons = []string{t.whyNot(row)}
 	}
-	add(t.format("Reasons"), reasons...)
-	add(t.format("By itself"), t.recomputationLines(row.Self)...)
+	facts.add(t.format("Reasons"), reasons...)
+	facts.add(t.format("By itself"), t.recomputationLines(row.Self)...)
 	if row.Err != nil {
-		add(t.format("Error"), t.sentence(lang.Error(row.Err)))
+		facts.add(t.format("Error"), t.sentence(lang.Error(row.Err)))
 	}
 	if !row.Compared() {
 		return facts
 	}
 	l := &row.Limits
-	add("Shape", t.format("%s, reference %s, NPU %s", row.Shape, row.RefDType, row.NPUDType))
-	add(t.format("Limits"), fmt.Sprintf("atol %s, rtol %s (%s)", allDigits(l.Atol), allDigits(l.Rtol), l.Source()))
-	add(t.format("Errors"), t.errorsText(row))
+	facts.add("Shape", t.format("%s, reference %s, NPU %s", row.Shape, row.RefDType, row.NPUDType))
+	facts.add(t.format("Limits"), fmt.Sprintf("atol %s, rtol %s (%s)", allDigits(l.Atol), allDigits(l.Rtol), l.Source()))
+	facts.add(t.format("Errors"), t.errorsText(row))
 	if row.Tokens != nil {
-		add(t.format("Tokens"), t.sentence(row.Tokens.Sentence()))
+		facts.add(t.format("Tokens"), t.sentence(row.Tokens.Sentence()))
 	}
 	return facts
 }

@@ -10,10 +10,11 @@ import (
 	"dumptool/internal/finding"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 )
 
 // runFacts describes the compared runs and the method.
-func (t Text) runFacts(r *record.Report) []summaryItem {
+func (t Text) runFacts(r *record.Report) (facts factList) {
 	c := &r.Coverage
 	lines := []string{t.format("%d of %s of the reference compared (%.3g %%)", c.Compared, tensors(c.Reference), 100*c.Ratio())}
 	lines = append(append(lines, t.commonRowLines(r)...), t.pairedBy(c)...)
@@ -23,20 +24,13 @@ func (t Text) runFacts(r *record.Report) []summaryItem {
 	if near := nearNames(r); len(near) > 0 {
 		lines = append(lines, t.format("nearest names, which --map-node-dict can pair (%d): %s", len(near), t.shortList(near)))
 	}
-	facts := []summaryItem{{label: t.format("Coverage"), lines: lines},
-		{label: t.format("Limits"), lines: []string{t.format("profile %s, tolerance mode %s, NaN policy %s", r.Profile, r.TolMode, r.NaNPolicy)}}}
-	if gate := t.cannotFailText(r); gate != "" {
-		facts[len(facts)-1].lines = append(facts[len(facts)-1].lines, gate)
-	}
+	facts.add(t.format("Coverage"), lines...)
+	facts.add(t.format("Limits"), t.format("profile %s, tolerance mode %s, NaN policy %s", r.Profile, r.TolMode, r.NaNPolicy), t.cannotFailText(r))
 	if r.Verdict != "" {
-		facts = append(facts, summaryItem{label: t.format("Verdict"), lines: t.verdictLines(r)})
+		facts.add(t.format("Verdict"), t.verdictLines(r)...)
 	}
-	if !r.OrderSource.IsZero() {
-		facts = append(facts, summaryItem{label: t.format("Order"), lines: []string{t.sentence(r.OrderSource)}})
-	}
-	if guessed := t.guessedAxisLines(r); len(guessed) > 0 {
-		facts = append(facts, summaryItem{label: t.format("Axis order"), lines: guessed})
-	}
+	facts.add(t.format("Order"), t.sentence(r.OrderSource))
+	facts.add(t.format("Axis order"), t.guessedAxisLines(r)...)
 	graph := t.sentence(r.GraphSource)
 	switch {
 	case graph == "" && hasNoOrder(r):
@@ -52,22 +46,17 @@ func (t Text) runFacts(r *record.Report) []summaryItem {
 			graph = t.format("unknown")
 		}
 	}
-	facts = append(facts, summaryItem{label: t.format("Inputs"), lines: []string{graph}})
+	facts.add(t.format("Inputs"), graph)
 	if r.Baseline != nil {
 		facts = append(facts, t.baselineFact(r))
 	}
-	if len(r.Warnings) > 0 {
-		facts = append(facts, summaryItem{label: t.format("Warnings"), lines: t.sentences(r.Warnings)})
-	}
+	facts.add(t.format("Warnings"), t.sentences(r.Warnings)...)
 	return facts
 }
 
 // pairedBy counts the tensors that are paired although their names differ.
 func (t Text) pairedBy(c *record.Coverage) []string {
-	var rules []string
-	for _, rule := range slices.Sorted(maps.Keys(c.PairedBy)) {
-		rules = append(rules, fmt.Sprintf("%s %d", rule, c.PairedBy[rule]))
-	}
+	rules := lists.Map(slices.Sorted(maps.Keys(c.PairedBy)), func(rule string) string { return fmt.Sprintf("%s %d", rule, c.PairedBy[rule]) })
 	if rules == nil {
 		return nil
 	}
@@ -319,20 +308,17 @@ func standardRows(r *record.Report, status record.Status) []int {
 
 // standardFacts lists the tensors that do not meet the standard, and the tensors that it cannot
 // judge, with numbers.
-func (t Text) standardFacts(r *record.Report) []summaryItem {
-	var facts []summaryItem
+func (t Text) standardFacts(r *record.Report) (facts factList) {
 	for _, list := range []struct {
 		label  string
 		status record.Status
 	}{
 		{t.format("Failing"), record.Fail}, {t.format("To investigate"), record.Warn}, {t.format("Not judged"), record.Skip},
 	} {
-		if rows := standardRows(r, list.status); len(rows) > 0 {
-			facts = append(facts, summaryItem{label: list.label, lines: firstLines(t, rows, compareWorst, func(i int) string {
-				row := r.Row(i)
-				return rowTitle(row) + t.format(": ") + t.whyNot(row)
-			})})
-		}
+		facts.add(list.label, firstLines(t, standardRows(r, list.status), compareWorst, func(i int) string {
+			row := r.Row(i)
+			return rowTitle(row) + t.format(": ") + t.whyNot(row)
+		})...)
 	}
 	return facts
 }

@@ -90,8 +90,7 @@ func writeHPAA(folder *Folder, r *record.Report, opt Options) error {
 		if !row.HasErrors() { // has plots only
 			continue
 		}
-		err := folder.Write(stem+".csv", func(w io.Writer) error { return WriteOpErrors(w, row, opt.Elements) })
-		if err != nil {
+		if err := folder.Write(stem+".csv", func(w io.Writer) error { return WriteOpErrors(w, row, opt.Elements) }); err != nil {
 			return err
 		}
 	}
@@ -176,11 +175,7 @@ func gatherPictures(f *Folder, r *record.Report, labels *labels, gather Gather) 
 				return lang.Errorf("%s: no plots: %w", label, err)
 			}
 			for _, file := range files {
-				err := f.Write(stems[row]+file.Suffix, func(w io.Writer) error {
-					_, err := w.Write(file.PNG)
-					return err
-				})
-				if err != nil {
+				if err := f.Write(stems[row]+file.Suffix, bytesWriter(file.PNG)); err != nil {
 					return err
 				}
 			}

@@ -9,6 +9,7 @@ import (
 
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 )
 
 // graphRounds holds the rounds of one graph and model, by rank and step.
@@ -214,10 +215,7 @@ func rangesText(noun string, axis []string, values []int) string {
 		}
 		spans = append(spans, span{v, v})
 	}
-	var labels []string
-	for _, s := range spans {
-		labels = append(labels, s.label(axis))
-	}
+	labels := lists.Map(spans, func(s span) string { return s.label(axis) })
 	if len(values) > 1 {
 		noun += "s"
 	}

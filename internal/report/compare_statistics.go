@@ -12,6 +12,7 @@ import (
 	"dumptool/internal/finding"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/tensor"
 )
 
@@ -113,13 +114,7 @@ func statisticsPass(r *record.Report, compared int) lang.Sentence {
 
 // statisticsOrigins returns the origins without the tensors in which the runs already started apart.
 func statisticsOrigins(r *record.Report) []int {
-	var rows []int
-	for _, i := range originsOf(r) {
-		if !finding.Has(r.Row(i).Reasons, finding.StartedApart) {
-			rows = append(rows, i)
-		}
-	}
-	return rows
+	return lists.Filter(originsOf(r), func(i int) bool { return !finding.Has(r.Row(i).Reasons, finding.StartedApart) })
 }
 
 // startNumbers describes the first statistic that differs in a tensor that differs from the start.
@@ -188,39 +183,31 @@ func foldedOrigins(r *record.Report, origins []int) lang.Sentence {
 const maxStarts = 5
 
 // statisticsFacts describes differences from the start, the origins and the next step.
-func (t Text) statisticsFacts(r *record.Report) (facts []summaryItem) {
-	m := &r.Meaning
+func (t Text) statisticsFacts(r *record.Report) (facts factList) {
 	if r.Verdict != byStatistics {
 		return nil
 	}
-	var lines []string
-	for i, s := range m.Start {
-		if i == maxStarts {
-			lines = append(lines, t.format("and %d more", len(m.Start)-i))
-			break
-		}
+	facts.add(t.format("Start"), firstLines(t, r.Meaning.Start, maxStarts, func(s record.Start) string {
 		kind := ""
 		if s.Parameter {
 			kind = t.format(" (parameter)")
 		}
-		lines = append(lines, fmt.Sprintf("%s %s%s: %s", s.Op, s.Tensor, kind, t.sentence(s.Why)))
-	}
-	if len(lines) > 0 {
-		facts = append(facts, summaryItem{label: t.format("Start"), lines: lines})
-	}
+		return fmt.Sprintf("%s %s%s: %s", s.Op, s.Tensor, kind, t.sentence(s.Why))
+	})...)
 	origins := statisticsOrigins(r)
 	if len(origins) == 0 {
 		return facts
 	}
 	ops, isMsprobe := withProducers(r, origins[:min(len(origins), maxStarts)])
-	lines = []string{t.format("dump the tensors of %s: elements that changed places do not show in max, min, mean and norm, so the fault may be in the operators that produced the inputs", strings.Join(ops, ", "))}
+	lines := []string{t.format("dump the tensors of %s: elements that changed places do not show in max, min, mean and norm, so the fault may be in the operators that produced the inputs", strings.Join(ops, ", "))}
 	if isMsprobe {
 		for i := range ops {
 			ops[i] = jsonpos.Quote(ops[i])
 		}
 		lines = append(lines, fmt.Sprintf(`{"task": "tensor", "level": "L1", "rank": [], "step": [], "tensor": {"scope": [], "list": [%s]}}`, strings.Join(ops, ", ")))
 	}
-	return append(facts, summaryItem{label: t.format("Next"), lines: lines})
+	facts.add(t.format("Next"), lines...)
+	return facts
 }
 
 // withProducers returns the operators of rows and those that made their inputs, and whether

@@ -9,6 +9,7 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/tensor"
 	"dumptool/internal/ui"
 )
@@ -70,10 +71,7 @@ func firstRound(r *record.Report) lang.Sentence {
 		return lang.Sentence{} // the headline has its rounds
 	}
 	ranks, steps := coordinatesOf(r.Rounds)
-	var same []record.Round
-	for _, i := range r.SameOperator(at) {
-		same = append(same, r.Rounds[i])
-	}
+	same := lists.Map(r.SameOperator(at), func(i int) record.Round { return r.Rounds[i] })
 	sameRanks, sameSteps := coordinatesOf(same)
 	where := lang.Sentence{}
 	switch {
@@ -118,13 +116,13 @@ func allTensorsText(n int) lang.Text {
 const notableJump = 10
 
 // findingFacts describes where the run went wrong: with several rounds, in the headline's round.
-func (t Text) findingFacts(r *record.Report) []summaryItem {
+func (t Text) findingFacts(r *record.Report) factList {
 	if r.Standard != "" {
 		return t.standardFacts(r)
 	}
 	f := &r.Findings
 	facts := slices.Concat(t.meaningFacts(r), t.statisticsFacts(r))
-	add := func(label string, lines ...string) { facts = append(facts, summaryItem{label: label, lines: lines}) }
+	add := facts.add
 	round, title := "", rowTitle
 	if f.FirstBad >= 0 && f.FirstBad < r.Len() {
 		row := r.Row(f.FirstBad)
@@ -186,9 +184,8 @@ func (t Text) findingFacts(r *record.Report) []summaryItem {
 
 // meaningFacts qualifies the verdict: whether the inputs were equal, what could not be judged, and
 // other remarks.
-func (t Text) meaningFacts(r *record.Report) (facts []summaryItem) {
-	m := &r.Meaning
-	add := func(label string, lines ...string) { facts = append(facts, summaryItem{label: label, lines: lines}) }
+func (t Text) meaningFacts(r *record.Report) (facts factList) {
+	m, add := &r.Meaning, facts.add
 	if in := m.Inputs; in != nil {
 		switch all := in.Equal + in.Rounding + in.Differ; {
 		case all == 0:
@@ -211,10 +208,7 @@ func (t Text) meaningFacts(r *record.Report) (facts []summaryItem) {
 		add(t.format("Not judged"), text)
 	}
 	if len(m.Notes) > 0 {
-		var lines []string
-		for _, note := range m.Notes {
-			lines = append(lines, t.sentence(note))
-		}
+		lines := lists.Map(m.Notes, t.sentence)
 		add(t.format("compare_summary¦Notes"), lines...)
 	}
 	return facts
@@ -272,12 +266,7 @@ func modulePath(row *record.Row) string {
 // titleOf returns a row's name with its type, script line and modules.
 func titleOf(row *record.Row) string {
 	title := rowLabel(row)
-	var known []string
-	for _, text := range []string{row.OpType, row.Script, modulePath(row)} {
-		if text != "" {
-			known = append(known, text)
-		}
-	}
+	known := lists.Filter([]string{row.OpType, row.Script, modulePath(row)}, func(text string) bool { return text != "" })
 	if len(known) > 0 {
 		title += " (" + strings.Join(known, ", ") + ")"
 	}
@@ -437,10 +426,7 @@ func (t Text) filesOf(row *record.Row) []sideFile {
 
 // firstLines returns lines about the first rows, and the number of further rows.
 func firstLines[R any](t Text, rows []R, most int, line func(R) string) []string {
-	var lines []string
-	for _, r := range rows[:min(most, len(rows))] {
-		lines = append(lines, line(r))
-	}
+	lines := lists.Map(rows[:min(most, len(rows))], line)
 	if more := len(rows) - most; more > 0 {
 		lines = append(lines, t.format("and %d more", more))
 	}

@@ -11,6 +11,7 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/finding"
+	"dumptool/internal/lists"
 	"dumptool/internal/tensor"
 	"dumptool/internal/ui"
 )
@@ -128,10 +129,7 @@ func (p *printer) shortNames(r *record.Report, around []aroundRow, worst []int) 
 	if p.Width <= 0 {
 		return shortNames{}
 	}
-	var rows []*record.Row
-	for _, bad := range badOperators(r) {
-		rows = append(rows, bad.row)
-	}
+	rows := lists.Map(badOperators(r), func(bad badOperator) *record.Row { return bad.row })
 	for i := range around {
 		if row := around[i].Row; row != nil {
 			rows = append(rows, row)

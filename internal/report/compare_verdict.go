@@ -9,6 +9,7 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/ranks"
 	"dumptool/internal/tensor"
 )
@@ -210,10 +211,7 @@ func originsOf(r *record.Report) []int {
 
 // operatorsOf groups the origins of all rounds by operator, inputs by their names.
 func operatorsOf(r *record.Report) []operatorRows {
-	var rows []*record.Row
-	for _, i := range originsOf(r) {
-		rows = append(rows, r.Row(i))
-	}
+	rows := lists.Map(originsOf(r), r.Row)
 	return groupBy(rows, func(row *record.Row) string {
 		if row.Kind == string(tensor.Output) {
 			return row.Op
@@ -492,11 +490,7 @@ func warningCounts(r *record.Report) lang.Sentence {
 		}
 	}
 	slices.Sort(codes)
-	var parts []lang.Sentence
-	for _, code := range codes {
-		parts = append(parts, lang.Say("%s %d", code, counts[code]))
-	}
-	return lang.Join(parts, comma)
+	return lang.Join(lists.Map(codes, func(code finding.Code) lang.Sentence { return lang.Say("%s %d", code, counts[code]) }), comma)
 }
 
 // writeCompareJSON writes compare.json with the verdict in a line.

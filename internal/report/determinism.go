@@ -10,6 +10,7 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 )
 
 // runDrift is a tensor in one run.
@@ -255,11 +256,8 @@ func (t Text) explainedText(d *determinism.Report) lang.Sentence {
 }
 
 // groupLines lists runs that agree in all tensors, a group a line.
-func (t Text) groupLines(groups [][]string) (lines []string) {
-	for _, g := range groups {
-		lines = append(lines, strings.Join(g, ", "))
-	}
-	return lines
+func (t Text) groupLines(groups [][]string) []string {
+	return lists.Map(groups, func(g []string) string { return strings.Join(g, ", ") })
 }
 
 // placesWord maps Places to words.

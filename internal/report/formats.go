@@ -22,6 +22,7 @@ import (
 	"dumptool/internal/hpaa"
 	"dumptool/internal/inspect"
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/lists"
 	"dumptool/internal/overflow"
 	"dumptool/internal/perf"
 	"dumptool/internal/report/page"
@@ -276,11 +277,7 @@ func FormatsOf[R any]() []Format {
 
 // FormatNames lists the names of the formats for results of type R.
 func FormatNames[R any]() []string {
-	var names []string
-	for _, f := range FormatsOf[R]() {
-		names = append(names, f.Name)
-	}
-	return names
+	return lists.Map(FormatsOf[R](), func(f Format) string { return f.Name })
 }
 
 // WriterOf returns the writer of results of type R in a format. The format must

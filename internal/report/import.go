@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"dumptool/internal/hpaa"
+	"dumptool/internal/lists"
 	"dumptool/internal/safefile"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/store"
@@ -92,10 +93,7 @@ func writeImportLog(w io.Writer, r *hpaa.Result, log string) error {
 	told := map[string]bool{}
 	for _, row := range r.Rows {
 		if row.PieceError != nil && importLogOf[row.Code] == log {
-			var files []string
-			for _, p := range row.Pieces {
-				files = append(files, p.File)
-			}
+			files := lists.Map(row.Pieces, func(p *hpaa.Piece) string { return p.File })
 			line(row.Label, row.Code, row.Problem.String()+"; pieces left out: "+strings.Join(files, ", "))
 			told[row.Node] = true
 		}

@@ -11,6 +11,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/inspect"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/ranks"
 	"dumptool/internal/trace"
 	"dumptool/internal/ui"
@@ -204,10 +205,7 @@ func (p *printer) groupsText(s *ranks.Survey) []string {
 	}
 	text := p.format("%s, from %s", ranks.AxesText(s.Axes), s.Groups[0].Source)
 	if len(s.Groups) <= shownGroups {
-		var all []string
-		for _, g := range s.Groups {
-			all = append(all, trace.Ranges(g.Ranks))
-		}
+		all := lists.Map(s.Groups, func(g ranks.Group) string { return trace.Ranges(g.Ranks) })
 		text += ": " + strings.Join(all, " | ")
 	}
 	lines := []string{text}
@@ -219,11 +217,7 @@ func (p *printer) groupsText(s *ranks.Survey) []string {
 
 // callsText lists the numbers of communications.
 func (p *printer) callsText(s *ranks.Survey) string {
-	var parts []string
-	for _, c := range s.Calls {
-		parts = append(parts, fmt.Sprintf("%s %d", c.API, c.Count))
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(lists.Map(s.Calls, func(c ranks.CallCount) string { return fmt.Sprintf("%s %d", c.API, c.Count) }), ", ")
 }
 
 // fileKinds names the roles of files for counting.

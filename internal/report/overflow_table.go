@@ -8,6 +8,7 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/overflow"
 	"dumptool/internal/statusreg"
 	"dumptool/internal/tensor"
@@ -128,11 +129,7 @@ func entriesOf(r *statusreg.Result) []statusreg.Entry {
 
 // causesText joins the meanings of the status words.
 func causesText(r *overflow.Record) string {
-	var causes []string
-	for _, c := range r.Causes {
-		causes = append(causes, c.EN)
-	}
-	return strings.Join(causes, "; ")
+	return strings.Join(lists.Map(r.Causes, func(c overflow.Cause) string { return c.EN }), "; ")
 }
 
 // scanColumns are the columns of a scanned file.

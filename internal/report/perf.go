@@ -14,6 +14,7 @@ import (
 	"dumptool/internal/finding"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/perf"
 )
 
@@ -373,12 +374,7 @@ func (t Text) perfChanges(changed []*perf.Operator) Table[*perf.Operator] {
 // operators with findings.
 func perfAdvised(r *perf.Report, changed []*perf.Operator) []*perf.Operator {
 	says := func(o *perf.Operator) bool { return o.Class != perf.ClassUnknown && o.Class != perf.ClassIdle }
-	var all []*perf.Operator
-	for _, o := range r.ShownOperators() {
-		if says(o) || len(o.Advice) > 0 {
-			all = append(all, o)
-		}
-	}
+	all := lists.Filter(r.ShownOperators(), func(o *perf.Operator) bool { return says(o) || len(o.Advice) > 0 })
 	for _, o := range changed {
 		if len(o.Regressions()) > 0 && !slices.Contains(all, o) {
 			all = append(all, o)
@@ -417,10 +413,7 @@ func (t Text) perfFacts(r *perf.Report) factList {
 		add("Baseline", lang.FirstNames(r.BaselineSummary.Files))
 	}
 	if len(r.Cores) > 0 {
-		var cores []string
-		for _, c := range r.Cores {
-			cores = append(cores, strconv.Itoa(c))
-		}
+		cores := lists.Map(r.Cores, strconv.Itoa)
 		add("Cores", lang.Ranges(cores))
 	}
 	if r.Relation != "" {
@@ -443,11 +436,7 @@ func (t Text) perfFacts(r *perf.Report) factList {
 }
 
 func joinNames[S ~string](all []S) string {
-	var names []string
-	for _, s := range all {
-		names = append(names, string(s))
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(lists.Map(all, func(s S) string { return string(s) }), ", ")
 }
 
 // leftOutTexts counts the skipped operators by reason.

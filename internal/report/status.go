@@ -9,6 +9,7 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/statusreg"
 	"dumptool/internal/ui"
 )
@@ -255,11 +256,8 @@ type wordEntry struct {
 	word *int
 }
 
-func asEntries(entries []statusreg.Entry, word *int) (all []wordEntry) {
-	for _, e := range entries {
-		all = append(all, wordEntry{e, word})
-	}
-	return all
+func asEntries(entries []statusreg.Entry, word *int) []wordEntry {
+	return lists.Map(entries, func(e statusreg.Entry) wordEntry { return wordEntry{e, word} })
 }
 
 // wordEntries lists the entries of status words.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/ui"
 )
 
@@ -76,11 +77,7 @@ func (t Text) sentence(s lang.Sentence) string { return t.Lang.Text(s.Text()) }
 
 // sentences returns sentences in the language.
 func (t Text) sentences(sentences []lang.Sentence) []string {
-	var texts []string
-	for _, s := range sentences {
-		texts = append(texts, t.sentence(s))
-	}
-	return texts
+	return lists.Map(sentences, t.sentence)
 }
 
 // count formats a number of things, such as 2 files.

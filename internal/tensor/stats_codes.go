@@ -3,6 +3,7 @@ package tensor
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"sync"
 )
 
@@ -194,12 +195,7 @@ func (t *codeTables) hasCode(from, to int) bool {
 
 // hasCodeIn reports whether codes of the ranges were counted.
 func (t *codeTables) hasCodeIn(ranges []codeRange) bool {
-	for _, r := range ranges {
-		if t.hasCode(int(r.first), int(r.last)+1) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ranges, func(r codeRange) bool { return t.hasCode(int(r.first), int(r.last)+1) })
 }
 
 // findCode returns the first element of a block whose code is in one of the ranges.

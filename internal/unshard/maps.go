@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"dumptool/internal/finding"
+	"dumptool/internal/lists"
 	"dumptool/internal/tensor"
 	"dumptool/internal/trace"
 	"dumptool/internal/unshard/locate"
@@ -184,10 +185,7 @@ func (p *roleMaps) cutAxes(ranks []int) []MapAxis {
 			if !slices.Contains(kinds, kind) {
 				kinds = append(kinds, kind)
 			}
-			var list [][2]int
-			for _, r := range x.OrIdentity(int(full)).Runs() {
-				list = append(list, [2]int{r.From, r.N})
-			}
+			list := lists.Map(x.OrIdentity(int(full)).Runs(), func(r locate.Run) [2]int { return [2]int{r.From, r.N} })
 			key := fmt.Sprint(list)
 			by[key], runs[key] = append(by[key], rank), list
 		}
@@ -208,11 +206,7 @@ func (p *roleMaps) cutAxes(ranks []int) []MapAxis {
 
 // joinKinds joins the kinds of axes; WHOLE without any.
 func joinKinds(axes []MapAxis) string {
-	var kinds []string
-	for _, a := range axes {
-		kinds = append(kinds, a.Kind)
-	}
-	return cmp.Or(strings.Join(kinds, ","), string(locate.Whole))
+	return cmp.Or(strings.Join(lists.Map(axes, func(a MapAxis) string { return a.Kind }), ","), string(locate.Whole))
 }
 
 // FoldMaps joins maps that are equal in several steps, and sorts them by role, tensor and steps.

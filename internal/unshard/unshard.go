@@ -8,6 +8,7 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/lists"
 	"dumptool/internal/trace"
 	"dumptool/internal/unshard/locate"
 )
@@ -142,20 +143,12 @@ func (u *unsharder) locateRank(rank int) {
 func (u *unsharder) firstLayer(calls []*trace.Call) int {
 	votes := make(map[int]int)
 	for role, refs := range u.layers {
-		var mine []*trace.Call
-		for _, c := range calls {
-			if c.Role == role && len(c.Params) > 0 {
-				mine = append(mine, c)
-			}
-		}
+		mine := lists.Filter(calls, func(c *trace.Call) bool { return c.Role == role && len(c.Params) > 0 })
 		if len(mine) == len(refs) || len(mine) == 0 {
 			continue // all layers are there
 		}
-		var whole []*locate.Array
 		layers := slices.Sorted(maps.Keys(refs))
-		for _, n := range layers {
-			whole = append(whole, u.array(refs[n].Params[0], nil, true))
-		}
+		whole := lists.Map(layers, func(n int) *locate.Array { return u.array(refs[n].Params[0], nil, true) })
 		for _, c := range sampleLayers(mine) {
 			if part := u.array(c.Params[0], nil, false); part != nil {
 				if at, _ := locate.Nearest(part, whole); at >= 0 {

@@ -9,6 +9,7 @@ import (
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/layout"
+	"dumptool/internal/lists"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
@@ -229,10 +230,7 @@ func (a *Alignment) HasSameView(i int) bool {
 // it. Both alignments share the open files.
 func (a *Alignment) WithAxisOrder(i int) *Alignment {
 	o := a.fittingOrders[i]
-	var names []string
-	for _, other := range a.fittingOrders {
-		names = append(names, other.format.String())
-	}
+	names := lists.Map(a.fittingOrders, func(other order) string { return other.format.String() })
 	used := *a
 	used.NPU.plan = o.plan
 	used.Notes = slices.Concat(a.Notes[:a.orderNote], []lang.Sentence{

@@ -14,6 +14,7 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/ranks"
 	"dumptool/internal/shard"
 )
@@ -131,10 +132,7 @@ func mergeHeads(rep *record.Report, parts []*mergePart) (err error) {
 			rep.Coverage.Unused = append(rep.Coverage.Unused, name)
 		}
 	}
-	var between [][]byte
-	for _, p := range parts {
-		between = append(between, p.head.Ranks)
-	}
+	between := lists.Map(parts, func(p *mergePart) []byte { return p.head.Ranks })
 	rep.Listed.Stale = first.Listed.Stale
 	for _, p := range parts {
 		mergeListed(rep.Listed, p.head.Listed)

@@ -9,6 +9,7 @@ import (
 	"dumptool/internal/compare/verdict"
 	"dumptool/internal/finding"
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/lists"
 	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
@@ -155,11 +156,7 @@ func (j *Judgement) judgementOf(r *row) *evidenceRow {
 // Origins returns the rows where an independent error begins, in the order of the data
 // flow.
 func (j *Judgement) Origins() []int {
-	var rows []int
-	for _, x := range j.origins {
-		rows = append(rows, x.index)
-	}
-	return rows
+	return lists.Map(j.origins, func(x *evidenceRow) int { return x.index })
 }
 
 // judge judges the rows of a network. It repeats the walk if the first walk shows that products

@@ -9,6 +9,7 @@ import (
 	"dumptool/internal/compare/verdict"
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 )
 
 // The limits of the jump rules of the HPAA manual: the mean relative error rises
@@ -367,13 +368,8 @@ func (x *evidenceRow) addRecomputation(findings []finding.Finding) []finding.Fin
 }
 
 // badInputs returns the inputs that differ from the reference by more than rounding.
-func (x *evidenceRow) badInputs() (bad []*row) {
-	for _, in := range x.inputs() {
-		if in.failed() || in.status == record.Warn {
-			bad = append(bad, in)
-		}
-	}
-	return bad
+func (x *evidenceRow) badInputs() []*row {
+	return lists.Filter(x.inputs(), func(in *row) bool { return in.failed() || in.status == record.Warn })
 }
 
 // hasOtherInput reports whether an input is known and differs.

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"dumptool/internal/format/msprobe"
+	"dumptool/internal/lists"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/tensor"
 )
@@ -212,13 +213,8 @@ func (d *dictionary) candidates(name string) []string {
 }
 
 // presentCandidates returns the candidates that occur among the calls of PyTorch.
-func (d *dictionary) presentCandidates(name string) (there []string) {
-	for _, c := range d.candidates(name) {
-		if d.pyTorchCalls[c] > 0 {
-			there = append(there, c)
-		}
-	}
-	return there
+func (d *dictionary) presentCandidates(name string) []string {
+	return lists.Filter(d.candidates(name), func(c string) bool { return d.pyTorchCalls[c] > 0 })
 }
 
 // translateName translates a name. Of several candidates among the calls of PyTorch it takes the unclaimed one, else the

@@ -236,12 +236,7 @@ func latestExecutions(tensors []*Tensor, npu bool, otherStems map[string]bool) (
 // areModules reports whether the timestamps of a group are parts of names.
 func areModules(group []*Tensor, otherStems map[string]bool) bool {
 	const shortestReal = 1e9 // the least number with as many digits as a timestamp
-	for _, t := range group {
-		if t.OpType != "" || t.Timestamp >= shortestReal || !otherStems[t.Stem] {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(group, func(t *Tensor) bool { return t.OpType != "" || t.Timestamp >= shortestReal || !otherStems[t.Stem] })
 }
 
 func collectStems(tensors []*Tensor) map[string]bool {

@@ -14,6 +14,7 @@ import (
 	"dumptool/internal/filename"
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
@@ -305,11 +306,7 @@ func noteHeader(row *record.Row, t *pair.Tensor, side lang.Text) {
 // addAmbiguous adds a row for each tensor with several possible partners.
 func (p *Planner) addAmbiguous(round *Round, a *pair.Ambiguity) {
 	describe := func(ids []int, items []*Tensor) string {
-		var names []string
-		for _, id := range ids {
-			names = append(names, items[id].String())
-		}
-		return strings.Join(names, ", ")
+		return strings.Join(lists.Map(ids, func(id int) string { return items[id].String() }), ", ")
 	}
 	if len(a.Refs) == 1 {
 		x := p.addPair(round, a.Refs[0], -1, string(a.Rule))

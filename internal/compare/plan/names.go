@@ -14,6 +14,7 @@ import (
 	"dumptool/internal/filename"
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
@@ -330,10 +331,7 @@ func (p *Planner) Executions(x *Pair, npu bool) []*Tensor {
 	if last == nil {
 		return nil
 	}
-	var all []*Tensor
-	for _, id := range p.olderBy[supersededBy{last.ID, npu}] {
-		all = append(all, side.Tensors[id])
-	}
+	all := lists.Map(p.olderBy[supersededBy{last.ID, npu}], func(id int) *Tensor { return side.Tensors[id] })
 	slices.SortStableFunc(all, func(a, b *Tensor) int { return cmp.Compare(p.timestamp(a, npu), p.timestamp(b, npu)) })
 	return append(all, last)
 }

@@ -17,6 +17,7 @@ import (
 	"dumptool/internal/filename"
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
@@ -270,13 +271,7 @@ func (o *Options) pathInside(path string) string {
 func warnOfSwap(ref, npu *Side) []lang.Sentence {
 	most := func(n, of int) bool { return float64(n) >= minSideShare*float64(max(1, of)) }
 	mostAre := func(s *Side, is func(*Tensor) bool) bool {
-		n := 0
-		for _, t := range s.Tensors {
-			if is(t) {
-				n++
-			}
-		}
-		return most(n, len(s.Tensors))
+		return most(lists.Count(s.Tensors, is), len(s.Tensors))
 	}
 	onNPU := func(t *Tensor) bool { return t.Recorded != nil && t.Recorded.Device == npuDevice }
 	elsewhere := func(t *Tensor) bool {

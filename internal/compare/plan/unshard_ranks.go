@@ -8,6 +8,7 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 )
 
 // This file groups the ranks of a reference with several ranks, and pairs them.
@@ -51,13 +52,7 @@ func namesDiffer(ref, npu *dumpdir.Round) bool {
 	for _, op := range ref.Ops {
 		has[op.Name] = true
 	}
-	lacks := 0
-	for _, op := range npu.Ops {
-		if !has[op.Name] {
-			lacks++
-		}
-	}
-	return float64(lacks) > minOtherShapes*float64(len(npu.Ops))
+	return float64(lists.Count(npu.Ops, func(op *dumpdir.Op) bool { return !has[op.Name] })) > minOtherShapes*float64(len(npu.Ops))
 }
 
 // joinReferences pairs all ranks of a step with the first round of a reference of several ranks, which stands for all

@@ -5,6 +5,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/lang"
+	"dumptool/internal/lists"
 )
 
 // maxBins is the largest number of bins of a histogram in a document.
@@ -241,12 +242,7 @@ func (j *HalfOctaves) histogram() (h metrics.Histogram, err error) {
 		return h, lang.Errorf("histogram: %d bins from %d on", len(j.Counts), j.First)
 	}
 	h.Zeros = j.Zeros
-	bins := 0
-	for _, n := range j.Counts {
-		if n > 0 {
-			bins++
-		}
-	}
+	bins := lists.Count(j.Counts, func(n int64) bool { return n > 0 })
 	if bins > 0 {
 		h.Bins = make([]metrics.HistogramBin, 0, bins)
 	}

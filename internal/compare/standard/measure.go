@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"math"
+	"slices"
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/tensor"
@@ -159,12 +160,7 @@ func (p *elementPass) keepFinite(b sides) sides {
 }
 
 func isFinite(values ...float64) bool {
-	for _, x := range values {
-		if math.IsInf(x, 0) || x != x {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(values, func(x float64) bool { return math.IsInf(x, 0) || x != x })
 }
 
 // countNonFinite counts an element with a non-finite side.

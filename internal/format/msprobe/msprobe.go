@@ -95,8 +95,6 @@ type Header struct {
 type Entry struct {
 	// API is the name of the call, such as Functional.relu.0.forward.
 	API string
-	// Recomputed: a forward call in the backward pass.
-	Recomputed bool
 	// Leaves are the values of the call: inputs, parameters, outputs, gradients of parameters.
 	Leaves []Leaf
 }
@@ -265,8 +263,7 @@ func Read(in io.Reader, each func(*Entry)) (Header, error) {
 }
 
 func addOffset(err error) error {
-	var at *jsonpos.Error
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*jsonpos.Error](err); ok {
 		return lang.Errorf("offset %d: %w", at.Offset, err)
 	}
 	return err
@@ -396,11 +393,6 @@ func (r *reader) readEntry(api string) error {
 func (r *reader) readCall(e *Entry) error {
 	sectionOf := make([]int, 0, 16)
 	err := r.Object(func(key string) error {
-		if key == "is_recompute" {
-			kind, text, err := r.Scalar()
-			e.Recomputed = kind == jsonpos.Bool && text == "true"
-			return err
-		}
 		i := slices.IndexFunc(sections, func(s section) bool { return s.key == key })
 		if i < 0 || r.Kind() == jsonpos.Null {
 			return r.Skip()

@@ -98,9 +98,6 @@ func TestRead(t *testing.T) {
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if !entries[0].Recomputed || entries[1].Recomputed {
-		t.Error("is_recompute is not that of the file")
-	}
 	first, weight, out := entries[0].Leaves[0].Tensor, entries[0].Leaves[6].Tensor, entries[0].Leaves[7].Tensor
 	if n := first.Min; n != (Number{Kind: jsonpos.Number, Value: -2, Int: true}) || first.Max.Int || first.Mean.Kind != jsonpos.Null {
 		t.Errorf("%+v", first)

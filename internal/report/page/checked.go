@@ -12,6 +12,7 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/finding"
+	"dumptool/internal/lists"
 	"dumptool/internal/overflow"
 	"dumptool/internal/recompute"
 	"dumptool/internal/store"
@@ -202,9 +203,6 @@ func computedElement(e recompute.Element) element {
 
 // checkTitle is the title of a page of a check: its paths.
 func checkTitle(paths []string) string {
-	var names []string
-	for _, p := range paths {
-		names = append(names, store.Base(p))
-	}
+	names := lists.Map(paths, store.Base)
 	return strings.Join(names[:min(len(names), 2)], " · ") + strings.Repeat(" …", min(1, max(0, len(names)-2)))
 }

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -71,24 +72,15 @@ var Kinds = map[string]string{
 func (d Documents) Check() error { return new(data).read(d) }
 
 // read reads the documents of other commands.
-func (d *data) read(texts Documents) (err error) {
-	if d.Overflow, err = overflowOf(texts); err != nil {
-		return err
-	}
-	if d.Headroom, err = headroomOf(texts); err != nil {
-		return err
-	}
-	if d.Checkpoints, err = checkpointsOf(texts); err != nil {
-		return err
-	}
-	if d.Determinism, err = determinismOf(texts); err != nil {
-		return err
-	}
-	if d.checked, err = documentOf[check.Report](texts, "check"); err != nil {
-		return err
-	}
-	d.Perf, err = performanceOf(texts)
-	return err
+func (d *data) read(texts Documents) error {
+	var errs [6]error
+	d.Overflow, errs[0] = overflowOf(texts)
+	d.Headroom, errs[1] = headroomOf(texts)
+	d.Checkpoints, errs[2] = checkpointsOf(texts)
+	d.Determinism, errs[3] = determinismOf(texts)
+	d.checked, errs[4] = documentOf[check.Report](texts, "check")
+	d.Perf, errs[5] = performanceOf(texts)
+	return cmp.Or(errs[:]...)
 }
 
 // documentOf decodes the document of a kind, nil if there is none.
