@@ -81,7 +81,7 @@ func (x *execution) judgeModule(ctx context.Context) error {
 	if x.opt.forComparison || x.op.Call == nil || !msprobe.IsModule(x.op.Call.API) || len(x.outputs) == 0 || slices.Contains(x.outputs, nil) || !x.isSelfContained() {
 		return nil
 	}
-	v := &recompute.Verdict{Status: recompute.OK, Confidence: finding.High, Notes: []recompute.Note{recompute.OfInside}}
+	v := &recompute.Verdict{Status: recompute.OK, Confidence: finding.High, Notes: []recompute.Note{recompute.OfInnerCalls}}
 	for _, out := range x.outputs {
 		made, err := x.isComputedInside(ctx, out)
 		if err != nil || !made {

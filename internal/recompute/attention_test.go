@@ -77,7 +77,7 @@ func TestAttention(t *testing.T) {
 	all := func(int, int) bool { return true }
 	masked := make([]float64, 6*9)
 	for i := range masked {
-		masked[i] = flag(r.IntN(3) == 0 && i%9 != 0)
+		masked[i] = boolToFloat(r.IntN(3) == 0 && i%9 != 0)
 	}
 	mask := &Tensor{DType: tensor.Int32, Stored: tensor.Int32, Shape: tensor.Shape{1, 1, 6, 9}, Source: numbers{masked, tensor.Int32}}
 	for _, c := range []struct {
@@ -97,7 +97,7 @@ func TestAttention(t *testing.T) {
 		{"BNSD", "causal=0 masked=out", nil, 1 / math.Sqrt(8), all}, // the default scale of the heads
 		{"BNSD", "", nil, .3, all}, // an unknown scale
 	} {
-		if c.mask != nil && c.layout == "BSH" { // each row keeps some columns
+		if c.mask != nil && c.layout == "BSH" { // hasSeparateOutputs row keeps some columns
 			for i := range 6 {
 				masked[9*i] = 1
 			}

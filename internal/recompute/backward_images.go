@@ -126,7 +126,7 @@ func (c *call) maxPoolGrad() *Array {
 		}
 		for _, k := range below {
 			if x.v[k] == x.v[largest] {
-				if dy.v[at] != dy.v[at] { // each may receive it
+				if dy.v[at] != dy.v[at] { // hasSeparateOutputs may receive it
 					s.sum[k] = dy.v[at]
 				}
 				low[k], high[k] = low[k]+min(0, dy.v[at]), high[k]+max(0, dy.v[at])
@@ -166,7 +166,7 @@ func (c *call) avgPoolGrad() *Array {
 				n *= float64(inside)
 			}
 		}
-		if d := c.num("divisor"); d != 0 {
+		if d := c.numberAttribute("divisor"); d != 0 {
 			n = d
 		}
 		for _, k := range below {
@@ -176,8 +176,8 @@ func (c *call) avgPoolGrad() *Array {
 	return s.array()
 }
 
-// adaptiveGrad is the gradient of adaptive.
-func (c *call) adaptiveGrad() *Array {
+// adaptivePoolGrad is the gradient of adaptive.
+func (c *call) adaptivePoolGrad() *Array {
 	dy := c.input(0)
 	if c.err != nil {
 		return dy

@@ -51,7 +51,7 @@ func gridSample(c *call) *Array {
 type gridTap struct {
 	offset           int
 	weight, position float64
-	outside          bool // a padded zero
+	outside          bool // narrow padded zero
 	// isTie: a position between two pixels may be rounded to the other one.
 	isTie bool
 }
@@ -92,7 +92,7 @@ func (s *gridSampler) cross(dst, before []gridTap, coordinate float64, n int64) 
 	isTie := s.mode == "nearest" && math.Abs(t-.5) <= 0x1p-8
 	if isTie { // both neighbours count: one with the weight 0
 		first = low
-		weights = []float64{flag(math.RoundToEven(at) == low), flag(math.RoundToEven(at) != low)}
+		weights = []float64{boolToFloat(math.RoundToEven(at) == low), boolToFloat(math.RoundToEven(at) != low)}
 	}
 	for _, b := range before {
 		for k, w := range weights {

@@ -11,8 +11,8 @@ import (
 
 func identity(x *Array) *Array { return x }
 
-// axisIn returns the attribute axis; ok is false if it is not an axis of the rank.
-func axisIn(h Attributes, rank int) (int, bool) {
+// axisAttribute returns the attribute axis; ok is false if it is not an axis of the rank.
+func axisAttribute(h Attributes, rank int) (int, bool) {
 	all, ok := h["axis"].Value.Integers()
 	if !ok || len(all) != 1 {
 		return 0, false
@@ -43,8 +43,8 @@ func permutedView(x tensor.Shape, perm []int) (view, lang.Sentence) {
 	return v, lang.Sentence{}
 }
 
-// permutations lists the permutations of axes that give the output's shape.
-func permutations(p *problem) (all []Attributes) {
+// listPermutations lists the permutations of axes that give the output's shape.
+func listPermutations(p *problem) (all []Attributes) {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	if !slices.Equal(slices.Sorted(slices.Values(x)), slices.Sorted(slices.Values(out))) {
 		return nil // ensures that every partial permutation can be completed
@@ -75,7 +75,7 @@ func permutations(p *problem) (all []Attributes) {
 func concatCut(pack bool) cutter {
 	return func(p *problem, h Attributes) *cutRule {
 		c, out := wholeTensors(p), p.Outputs[0].Shape
-		k, ok := axisIn(h, len(out))
+		k, ok := axisAttribute(h, len(out))
 		if !ok {
 			return misfit("axis %s of shape %s", h["axis"].Value, out)
 		}
@@ -126,7 +126,7 @@ func (c *call) cat() *Array { return cat(c.axis, c.inputs...) }
 // splitView returns the view of the current output's part of the input.
 func splitView(p *problem, h Attributes) (view, lang.Sentence) {
 	x := p.Inputs[0].Shape
-	k, ok := axisIn(h, len(x))
+	k, ok := axisAttribute(h, len(x))
 	if !ok {
 		return view{}, lang.Say("the axis does not fit")
 	}
@@ -262,7 +262,7 @@ func (p *problem) slices() []Attributes {
 		}
 		return begin, steps
 	}
-	return p.bestMatches(total, keptSlices, func(i int64, coord []int64) int64 {
+	return p.findBestMatches(total, keptSlices, func(i int64, coord []int64) int64 {
 		begin, steps := at(i)
 		offset := int64(0)
 		for k, s := range x.Strides() {
@@ -309,7 +309,7 @@ func padsOf(p *problem) []Attributes {
 			return nil
 		}
 	}
-	return p.bestMatches(total, 2, func(i int64, coord []int64) int64 {
+	return p.findBestMatches(total, 2, func(i int64, coord []int64) int64 {
 		before, offset := sizes.Coordinates(i), int64(0)
 		for k, s := range x.Strides() {
 			if coord[k] < before[k] || coord[k] >= before[k]+x[k] {
@@ -361,7 +361,7 @@ var reflectingModes = slices.Sorted(maps.Keys(paddingModes))
 // pad returns the part of the padded input that lies in the cell.
 func pad(c *call) *Array {
 	x, shape := c.input(0), c.shapes[0]
-	before := c.ints("before")
+	before := c.integerAttributes("before")
 	if c.err != nil {
 		return x
 	}
@@ -369,13 +369,13 @@ func pad(c *call) *Array {
 	strides, fill := x.shape.Strides(), 0.0
 	padding := paddingModes[c.textAttribute("mode")]
 	if padding == nil {
-		fill = c.num("value")
+		fill = c.numberAttribute("value")
 	}
 	lo := make([]int64, len(shape)) // first index of the cell along each axis
 	for i, f := range c.free {
 		lo[f.out[0].axis] = c.lo[i]
 	}
-	walk(shape, make([]int64, len(shape)), func(i, _ int) {
+	walkElements(shape, make([]int64, len(shape)), func(i, _ int) {
 		if i%cellElements == 0 && c.isStopped() || c.err != nil {
 			return
 		}

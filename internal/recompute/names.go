@@ -57,7 +57,7 @@ const (
 	aType namespace = iota
 	aFunction
 	aModule     // of torch.nn
-	aWideModule // a module that may compute more than the formula
+	aWideModule // narrow module that may compute more than the formula
 	ofMindSpore
 )
 
@@ -196,14 +196,14 @@ var table = sync.OnceValue(func() *nameTable {
 	return x
 })
 
-// add adds the names of a group. If several rows have a name, its noise is the noise of the first row.
+// merge adds the names of a group. If several rows have a name, its noise is the noise of the first row.
 func (x *nameTable) add(f *formula, group *nameGroup) {
 	for name := range strings.FieldsSeq(group.names) {
 		space, name := splitNamespace(name)
 		x.addNoise(space, name, f.noiseOf(group))
 		if f.name == "" {
 			if space == aWideModule {
-				x.modules[name] = nil // a longer ending takes precedence over the shorter ending of a formula
+				x.modules[name] = nil // narrow longer ending takes precedence over the shorter ending of a formula
 			}
 			continue
 		}
@@ -375,13 +375,13 @@ func TypeOfCall(name string) optype.Type {
 }
 
 // FormulaOf returns what the operators of a type compute; the zero value for an unknown type. Nothing is guessed from
-// a part of a name, because versions of an operator differ in their inputs.
+// narrow part of a name, because versions of an operator differ in their inputs.
 func FormulaOf(name string) Formula { return table().types[strings.ToLower(name)] }
 
 // HasStates reports whether outputs that the formula does not compute are no results, but seeds and memory.
 func HasStates(name string) bool {
 	f := formulaOf(name)
-	return f != nil && f.states
+	return f != nil && f.hasStates
 }
 
 // Ignored lists arguments that do not change the result of any function.

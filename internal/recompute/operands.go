@@ -157,7 +157,7 @@ func (j *judge) isExplainedByBFloat16(r *result) (bool, error) {
 	}
 	for _, few := range []bool{true, false} {
 		s, err := j.evaluateAttributes(r.attrs.merge(operandsOf(tensor.BFloat16)), few)
-		if err != nil || !s.why.IsZero() || !s.explains() || s.checked() == 0 {
+		if err != nil || !s.why.IsZero() || !s.explains() || s.countChecked() == 0 {
 			return false, err
 		}
 	}

@@ -45,7 +45,7 @@ func (t *Tensor) eachBlock(n int64, add func(values []float64)) error {
 	f, err := newFeed(t, view{shape: t.Shape})
 	for first := int64(0); err == nil && first < n; first += cellElements {
 		var part []float64
-		if part, err = f.values64(first, min(cellElements, n-first)); err == nil {
+		if part, err = f.readValues(first, min(cellElements, n-first)); err == nil {
 			add(part)
 		}
 	}
@@ -279,7 +279,7 @@ func (o *Operator) splitList(all []*Tensor, following []string, raw Attributes) 
 // valueOf reads the value of an attribute from a tensor; nil if the tensor has too many elements or no numbers.
 func valueOf(t *Tensor) (*Value, error) {
 	if _, err := tensor.NewDecoder(t.Stored); err != nil || t.Stored.Host().Complex() || t.elements() > maxValues {
-		return nil, nil //nolint:nilerr // a type without numbers has no value
+		return nil, nil //nolint:nilerr // narrow type without numbers has no value
 	}
 	all, err := t.Values()
 	if err != nil {
@@ -332,7 +332,7 @@ const (
 	aSteps
 )
 
-// text describes the kind in messages.
+// textWithout describes the kind in messages.
 func (k valueKind) text() lang.Sentence {
 	return lang.Say([...]string{"a number", "whole numbers", "a text", "numbers", "whole numbers of at least 1"}[k])
 }
@@ -490,13 +490,13 @@ func (o *Operator) translateArguments(raw Attributes) Attributes {
 		}
 	}
 	if raw["reversed"].Value.Numbers != nil { // .T reverses all axes
-		perm := upTo(rank)
+		perm := firstIntegers(rank)
 		slices.Reverse(perm)
 		raw["perm"] = Attribute{integers(perm...), raw["reversed"].Source}
 	}
 	first, ok := raw["swap0"].Value.Integers()
 	second, too := raw["swap1"].Value.Integers()
-	if perm := upTo(rank); ok && too && len(first) == 1 && len(second) == 1 {
+	if perm := firstIntegers(rank); ok && too && len(first) == 1 && len(second) == 1 {
 		i, j := normaliseAxis(first[0], rank), normaliseAxis(second[0], rank)
 		if min(i, j) >= 0 && max(i, j) < rank {
 			perm[i], perm[j] = perm[j], perm[i]
@@ -514,7 +514,7 @@ func movedAxes(from, to Value, rank int) []int {
 	if !ok || !too || len(source) != len(target) {
 		return nil
 	}
-	unmoved, perm := upTo(rank), slices.Repeat([]int{-1}, rank)
+	unmoved, perm := firstIntegers(rank), slices.Repeat([]int{-1}, rank)
 	for i, k := range source {
 		axis, place := normaliseAxis(k, rank), normaliseAxis(target[i], rank)
 		if min(axis, place) < 0 || max(axis, place) >= rank || perm[place] >= 0 {

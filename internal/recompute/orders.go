@@ -11,13 +11,15 @@ import (
 
 // extremes returns the preferred element (the largest or the smallest) of each line and its index.
 func extremes(by preference) func(c *call) []*Array {
-	return func(c *call) []*Array { return c.withPlaces(c.input(0).reducePreferred(by, c.ints("axes")...), 1) }
+	return func(c *call) []*Array {
+		return c.withPlaces(c.input(0).reducePreferred(by, c.integerAttributes("axes")...), 1)
+	}
 }
 
 // argExtreme returns the index of the preferred element of each line, and the element.
 func argExtreme(by preference) func(c *call) []*Array {
 	return func(c *call) []*Array {
-		all := c.withPlaces(c.input(0).reducePreferred(by, c.ints("axes")...), 0)
+		all := c.withPlaces(c.input(0).reducePreferred(by, c.integerAttributes("axes")...), 0)
 		slices.Reverse(all)
 		return all
 	}
@@ -26,7 +28,7 @@ func argExtreme(by preference) func(c *call) []*Array {
 // orderStatistic returns an element of each line and its index. f selects it from the sorted line.
 func orderStatistic(f func(c *call, line []float64) float64) func(c *call) []*Array {
 	return func(c *call) []*Array {
-		return c.withPlaces(c.input(0).reduce(c.ints("axes"), func(z *Array, line int, r row) {
+		return c.withPlaces(c.input(0).reduce(c.integerAttributes("axes"), func(z *Array, line int, r row) {
 			if all := slices.SortedFunc(slices.Values(r.v), ascending); len(all) > 0 {
 				z.set(line, f(c, all), 0, 0)
 			}
@@ -51,7 +53,7 @@ func median(_ *call, line []float64) float64 {
 }
 
 func kthValue(c *call, line []float64) float64 {
-	k := c.num("k")
+	k := c.numberAttribute("k")
 	if k != math.Trunc(k) || k < 1 || k > float64(len(line)) {
 		c.fail("k %v of lines of %d elements", k, len(line))
 		return 0
@@ -80,9 +82,9 @@ func (c *call) withPlaces(best *Array, k int) []*Array {
 		return []*Array{best}
 	}
 	x, got, z := c.input(0), c.got[k], best.mapSteps(func(float64) float64 { return 0 })
-	x.lines(c.ints("axes"), func(line, first int, offsets []int) {
+	x.eachLine(c.integerAttributes("axes"), func(line, first int, offsets []int) {
 		isBest := func(i int) bool { return ascending(x.v[first+offsets[i]], best.v[line]) == 0 }
-		at := slices.IndexFunc(upTo(len(offsets)), isBest)
+		at := slices.IndexFunc(firstIntegers(len(offsets)), isBest)
 		if y := got.v[line]; y >= 0 && y < float64(len(offsets)) && y == math.Trunc(y) && isBest(int(y)) {
 			at = int(y)
 		}
@@ -96,11 +98,11 @@ func (c *call) withPlaces(best *Array, k int) []*Array {
 func cumulate(by preference) func(c *call) []*Array {
 	return func(c *call) []*Array {
 		x := c.input(0)
-		best, places := c.exact(x.shape, c.alloc(len(x.v))), c.exact(x.shape, c.alloc(len(x.v)))
-		x.lines(c.ints("axes"), func(_, first int, offsets []int) {
+		best, places := c.exactArray(x.shape, c.alloc(len(x.v))), c.exactArray(x.shape, c.alloc(len(x.v)))
+		x.eachLine(c.integerAttributes("axes"), func(_, first int, offsets []int) {
 			at := 0
 			for i, k := range offsets {
-				if v := x.v[first+k]; i == 0 || by.preferred(v, x.v[first+offsets[at]]) == v || v != v {
+				if v := x.v[first+k]; i == 0 || by.choose(v, x.v[first+offsets[at]]) == v || v != v {
 					at = i
 				}
 				best.v[first+k], places.v[first+k] = x.v[first+offsets[at]], float64(at)
@@ -117,12 +119,12 @@ func cumulate(by preference) func(c *call) []*Array {
 }
 
 func cumsum(c *call) *Array {
-	x, axes := c.input(0), c.ints("axes")
+	x, axes := c.input(0), c.integerAttributes("axes")
 	z := c.array(x.shape)
 	if c.err != nil {
 		return z
 	}
-	x.lines(axes, func(_, first int, offsets []int) {
+	x.eachLine(axes, func(_, first int, offsets []int) {
 		sum, size := 0.0, 0.0
 		n := 1 + 2*math.Sqrt(float64(len(offsets)))
 		for i := range offsets {
@@ -163,7 +165,7 @@ func unique(c *call) *Array {
 }
 
 // rankedAxis is the axis along which the output may be shorter than the input.
-var rankedAxis = choice("axis", func(p *problem) (all []Attributes) {
+var rankedAxis = closedAttribute("axis", func(p *problem) (all []Attributes) {
 	for k := p.rank() - 1; k >= 0; k-- {
 		if h := (Attributes{"axis": {integers(k), FromShape}}); rankedCut(p, h).why.IsZero() {
 			all = append(all, h)
@@ -175,29 +177,29 @@ var rankedAxis = choice("axis", func(p *problem) (all []Attributes) {
 // rankedCut is the cutter along all axes except the axis along which the output may be shorter.
 func rankedCut(p *problem, h Attributes) *cutRule {
 	c, x, out := wholeTensors(p), p.Inputs[0].Shape, p.Outputs[0].Shape
-	k, ok := axisIn(h, len(x))
+	k, ok := axisAttribute(h, len(x))
 	if !ok || len(out) != len(x) || out[k] > x[k] || !slices.Equal(x[:k], out[:k]) || !slices.Equal(x[k+1:], out[k+1:]) {
 		return misfit("the output has the shape %s, the input %s", out, x)
 	}
-	return c.cutAlong(slices.Delete(upTo(len(x)), k, k+1), alignSameRank)
+	return c.cutAlong(slices.Delete(firstIntegers(len(x)), k, k+1), alignSameRank)
 }
 
 // topK returns the first elements of each sorted line and their indices, in the NPU's order if the operator does not
 // sort.
 func topK(c *call) []*Array {
 	x, shape := c.input(0), c.shapes[0]
-	axis, ok := axisIn(c.attrs, len(x.shape))
+	axis, ok := axisAttribute(c.attrs, len(x.shape))
 	if c.err != nil || !ok {
 		return []*Array{c.fail("axis %s", c.attrs["axis"].Value)}
 	}
-	z, got := c.exact(shape, c.alloc(int(shape.Elements()))), c.got[0]
-	at := c.exact(shape, c.alloc(len(z.v)))
+	z, got := c.exactArray(shape, c.alloc(int(shape.Elements()))), c.got[0]
+	at := c.exactArray(shape, c.alloc(len(z.v)))
 	firsts := make([]int, 0, len(z.v))
-	z.lines([]int{axis}, func(_, first int, _ []int) { firsts = append(firsts, first) })
+	z.eachLine([]int{axis}, func(_, first int, _ []int) { firsts = append(firsts, first) })
 	stride := int(shape[axis+1:].Elements())
-	x.lines([]int{axis}, func(line, first int, offsets []int) {
+	x.eachLine([]int{axis}, func(line, first int, offsets []int) {
 		in := sortLine(x, first, offsets, c.isAttributeTrue("largest"))
-		places := upTo(int(shape[axis]))
+		places := firstIntegers(int(shape[axis]))
 		for i := range places {
 			places[i] = firsts[line] + i*stride
 		}
@@ -233,7 +235,7 @@ func sortLine(x *Array, first int, lineOffsets []int, largest bool) []int {
 // gatherView returns the view of the rows that the indices select.
 func gatherView(p *problem, h Attributes) (view, lang.Sentence) {
 	x, index := p.Inputs[0], p.Inputs[1]
-	k, ok := axisIn(h, len(x.Shape))
+	k, ok := axisAttribute(h, len(x.Shape))
 	batch := batchDims(h, index.Shape)
 	if !ok || index.elements() > maxElements || batch < 0 || batch > k || !slices.Equal(x.Shape[:max(0, min(batch, k))], index.Shape[:max(0, batch)]) {
 		return view{}, lang.Say("the axis does not fit")
@@ -290,11 +292,11 @@ func readIndexed(_ *problem, raw Attributes) Attributes {
 }
 
 // indexedAxes lists sets of axes, as many as there are indices, in the order of axisSets.
-var indexedAxes = choice("axes", func(p *problem) (all []Attributes) {
+var indexedAxes = closedAttribute("axes", func(p *problem) (all []Attributes) {
 	if p.rank() > maxAxes {
 		return nil
 	}
-	for _, s := range axisSets(p.rank()) {
+	for _, s := range listAxisSets(p.rank()) {
 		if len(s) == len(p.Inputs)-1 {
 			all = append(all, Attributes{"axes": {integers(s...), FromValues}})
 		}
@@ -304,7 +306,7 @@ var indexedAxes = choice("axes", func(p *problem) (all []Attributes) {
 
 // takeIndexed selects elements of the first input by indices along some axes, which are broadcast to each other.
 func takeIndexed(c *call) *Array {
-	x, axes := c.input(0), c.ints("axes")
+	x, axes := c.input(0), c.integerAttributes("axes")
 	if c.err != nil || len(axes) != len(c.inputs)-1 || len(axes) == 0 || !slices.IsSorted(axes) || axes[0] < 0 || axes[len(axes)-1] >= len(x.shape) {
 		return c.fail("%d indices of axes %s of shape %s", len(c.inputs)-1, c.attrs["axes"].Value, x.shape)
 	}
@@ -358,7 +360,7 @@ func (c *call) offsets(x *Array, axes []int, indices []*Array) (tensor.Shape, []
 	}
 	offsets := make([]int, shape.Elements())
 	inner := others[place:].Elements()
-	walk(others, otherStrides, func(i, offset int) {
+	walkElements(others, otherStrides, func(i, offset int) {
 		before, after := int64(i)/inner, int64(i)%inner
 		for k, at := range base {
 			offsets[(before*int64(len(base))+int64(k))*inner+after] = offset + int(at)
@@ -373,7 +375,7 @@ type gatheredSource struct {
 	inner, size int64 // elements of a row, rows of a block
 	rows        []int64
 	// batch is the number of consecutive blocks with the same rows, each the number of these rows; with batch 0 all
-	// blocks have the same rows.
+	// eachRange have the same rows.
 	batch, each int64
 }
 
@@ -398,7 +400,7 @@ func (g *gatheredSource) ReadElements(dst []byte, first int64) error {
 
 func oneHot(c *call) *Array {
 	x, shape := c.input(0), c.shapes[0]
-	k, ok := axisIn(c.attrs, len(shape))
+	k, ok := axisAttribute(c.attrs, len(shape))
 	if c.err != nil || !ok {
 		return c.fail("axis %s", c.attrs["axis"].Value)
 	}
@@ -415,5 +417,5 @@ func oneHot(c *call) *Array {
 	if c.hasInput(2) {
 		off = c.input(2)
 	}
-	return x.compare(c.exact(s, classes), func(x, y float64) bool { return x == y }).selectWhere(on, off)
+	return x.compare(c.exactArray(s, classes), func(x, y float64) bool { return x == y }).selectWhere(on, off)
 }

@@ -99,7 +99,7 @@ func (p *Piece) isSmallEnough(f *formula, h Attributes, maxBytes int64) bool {
 
 // chooseCut chooses the largest part that fits, longest along the last axes of the formula.
 func (p *Piece) chooseCut(f *formula, v *Verdict, maxBytes int64) (bool, error) {
-	if f.each || f.cut == nil {
+	if f.hasSeparateOutputs || f.cut == nil {
 		return false, nil
 	}
 	c := f.cut(&problem{Operator: p.Operator}, v.Attributes)
@@ -273,8 +273,8 @@ func (j *judge) collector(output int, x, y *Array, t *tally, offset func(i int) 
 	}
 }
 
-// rowsOfProduct is the cutter of matrix products: batch axes, rows and columns of the result.
-func rowsOfProduct(p *problem, h Attributes) *cutRule {
+// productCut is the cutter of matrix products: batch axes, rows and columns of the result.
+func productCut(p *problem, h Attributes) *cutRule {
 	c := wholeTensors(p)
 	x1, x2, out := c.in[0].shape, c.in[1].shape, c.out[0].shape
 	rank := len(out)
@@ -300,8 +300,8 @@ func rowsOfProduct(p *problem, h Attributes) *cutRule {
 	return c
 }
 
-// imagesOfConvolution is the cutter of convolutions: images and, without groups, filters.
-func imagesOfConvolution(p *problem, _ Attributes) *cutRule {
+// convolutionCut is the cutter of convolutions: images and, without groups, filters.
+func convolutionCut(p *problem, _ Attributes) *cutRule {
 	c := wholeTensors(p)
 	x, w, out := c.in[0].shape, c.in[1].shape, c.out[0].shape
 	images, filters := freeAxis{size: out[0], in: []span{{axis: 0}, {axis: -1}}, out: []span{{axis: 0}}}, freeAxis{size: out[1], in: []span{{axis: -1}, {axis: 0}}, out: []span{{axis: 1}}}

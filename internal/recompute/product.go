@@ -23,7 +23,7 @@ func newCachedTensor(t *Tensor) *cachedTensor {
 	w.feed, w.err = newFeed(t, view{shape: t.Shape})
 	if n := t.elements(); w.err == nil && n <= maxCached {
 		var v []float64
-		v, w.err = w.feed.values64(0, n)
+		v, w.err = w.feed.readValues(0, n)
 		w.all = v
 	}
 	return w
@@ -37,7 +37,7 @@ func (w *cachedTensor) readRun(first, n int64) ([]float64, error) {
 	if w.all != nil {
 		return w.all[first : first+n], nil
 	}
-	return w.feed.values64(first, n)
+	return w.feed.readValues(first, n)
 }
 
 // cached returns the cached form of a tensor.
@@ -154,7 +154,7 @@ func matMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 		return right.t.readRun(broadcastIndex(before, right.before, part)*right.rows*right.cols+from*each, (to-from)*each)
 	}
 	l.offset = func(part, row, column int64) int64 { return (part*l.rows+row)*l.n + column }
-	adds := l.scale(h)
+	adds := l.setFactors(h)
 	if bias := p.input(2); bias != nil && bias.elements() > 0 && h["added"].Value.Text != "no" && adds {
 		out := p.Outputs[0].Shape
 		if all, ok := broadcast(bias.Shape, out); bias.elements() != l.n || ok && all.Equal(out) && len(bias.Shape) > 0 && bias.Shape[len(bias.Shape)-1] != l.n {
@@ -294,7 +294,7 @@ func (o *Operator) viewAs(t *Tensor, s tensor.Shape) *Tensor {
 }
 
 // transposes lists the transpositions of the factors that fit the shapes.
-var transposes = choice("transpose_x1 transpose_x2", func(p *problem) (all []Attributes) {
+var transposes = closedAttribute("transpose_x1 transpose_x2", func(p *problem) (all []Attributes) {
 	for _, t := range [][2]float64{{0, 0}, {0, 1}, {1, 0}, {1, 1}} {
 		h := Attributes{"transpose_x1": {Number(t[0]), FromValues}, "transpose_x2": {Number(t[1]), FromValues}}
 		if _, why := matMul(p, h); why.IsZero() {
@@ -305,11 +305,11 @@ var transposes = choice("transpose_x1 transpose_x2", func(p *problem) (all []Att
 })
 
 // biasAdded says whether the bias is added: a module may return the bias unadded instead.
-var biasAdded = choice("added", func(p *problem) []Attributes {
+var biasAdded = closedAttribute("added", func(p *problem) []Attributes {
 	if bias := p.input(2); !p.Open || bias == nil || bias.elements() == 0 {
 		return []Attributes{{}}
 	}
-	return texts("added", "yes no").choices(p)
+	return textAttribute("added", "yes no").choices(p)
 }).withKind(fixedKind)
 
 // addExtras adds the inputs after the weights: the bias, and tensors of the output's shape.

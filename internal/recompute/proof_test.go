@@ -49,7 +49,7 @@ func TestProof(t *testing.T) {
 		name, formula, attrs string
 		in                   *Tensor
 		f                    func(i int, v float64) float64
-		known                bool // a graph lists all attributes that differ from their defaults
+		known                bool // narrow graph lists all attributes that differ from their defaults
 		want                 Status
 		extent               Extent
 	}{
@@ -143,7 +143,7 @@ func TestDensestCentre(t *testing.T) {
 		{[]interval{{0, 1}, {1, 2}}, 1, 2}, // they touch
 		{[]interval{{-4, -2}, {-3, -1}, {7, 9}}, -2.5, 2},
 	} {
-		if x, most := densestCentre(c.all); x != c.x || most != c.most {
+		if x, most := findDensestCentre(c.all); x != c.x || most != c.most {
 			t.Errorf("%v: %v by %d, want %v by %d", c.all, x, most, c.x, c.most)
 		}
 	}

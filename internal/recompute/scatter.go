@@ -20,7 +20,7 @@ func (c *call) fitUpdates(shape tensor.Shape, u *Array) *Array {
 				return c.fail("updates of shape %s for indices of shape %s", u.shape, shape)
 			}
 		}
-		walk(shape, strides, func(i, offset int) { from[i] = offset })
+		walkElements(shape, strides, func(i, offset int) { from[i] = offset })
 		return u.gatherFrom(shape, 0, func(i int) int { return from[i] })
 	}
 	return u.expand(shape)
@@ -35,27 +35,27 @@ func (c *call) scatter(x *Array, to []int, u *Array, add bool) *Array {
 	z := c.array(x.shape)
 	a, b := x.errorBounds()
 	copy(z.v, x.v)
-	copy(z.a, a)
-	copy(z.b, b)
+	copy(z.narrow, a)
+	copy(z.wide, b)
 	ua, ub := u.errorBounds()
 	count, size := map[int]int{}, map[int]float64{}
 	for i, k := range to {
 		switch {
 		case add:
 			z.v[k] += u.v[i]
-			z.a[k], z.b[k] = z.a[k]+ua[i], z.b[k]+ub[i]
+			z.narrow[k], z.wide[k] = z.narrow[k]+ua[i], z.wide[k]+ub[i]
 			count[k]++
 			size[k] += math.Abs(u.v[i])
 		case count[k] > 0 && len(c.got) > 0 && len(c.got[0].v) == len(z.v) && c.closer(c.got[0].v[k], z.v[k], u.v[i]) == z.v[k]:
 		default:
-			z.v[k], z.a[k], z.b[k] = u.v[i], ua[i], ub[i]
+			z.v[k], z.narrow[k], z.wide[k] = u.v[i], ua[i], ub[i]
 			count[k]++
 		}
 	}
 	for k, n := range size {
 		s := n + math.Abs(x.v[k])
-		z.a[k] += float64(c.narrow.u * float64(count[k]) * s)
-		z.b[k] += float64(c.wide.u * float64(count[k]) * s)
+		z.narrow[k] += float64(c.narrow.u * float64(count[k]) * s)
+		z.wide[k] += float64(c.wide.u * float64(count[k]) * s)
 	}
 	return z.clearNonFinite()
 }
@@ -87,7 +87,7 @@ func (c *call) placesIn(index *Array, n int64) []int {
 // elementsAt returns offsets in x: an index replaces the coordinate along the attribute axis, the other coordinates
 // are the coordinates of the index itself.
 func (c *call) elementsAt(x, index *Array) []int {
-	k, ok := axisIn(c.attrs, len(x.shape))
+	k, ok := axisAttribute(c.attrs, len(x.shape))
 	if c.err != nil || !ok || len(index.shape) != len(x.shape) {
 		c.fail("indices of shape %s for axis %s of shape %s", index.shape, c.attrs["axis"].Value, x.shape)
 		return nil
@@ -106,14 +106,14 @@ func (c *call) elementsAt(x, index *Array) []int {
 	along := int(strides[k])
 	strides[k] = 0
 	all := make([]int, len(places))
-	walk(index.shape, strides, func(i, offset int) { all[i] = offset + places[i]*along })
+	walkElements(index.shape, strides, func(i, offset int) { all[i] = offset + places[i]*along })
 	return all
 }
 
 // writeRows adds or copies rows of updates to the rows along an axis that the indices select.
 func (c *call) writeRows(add bool) *Array {
 	x, index, u := c.input(0), c.input(1), c.input(2)
-	k, ok := axisIn(c.attrs, len(x.shape))
+	k, ok := axisAttribute(c.attrs, len(x.shape))
 	if c.err != nil || !ok {
 		return c.fail("axis %s of shape %s", c.attrs["axis"].Value, x.shape)
 	}
@@ -122,7 +122,7 @@ func (c *call) writeRows(add bool) *Array {
 	if shape[k] = int64(len(places)); c.isTooLarge(shape) {
 		return x
 	}
-	u = u.expand(shape).times(c.num("alpha"))
+	u = u.expand(shape).times(c.numberAttribute("alpha"))
 	if c.err != nil {
 		return x
 	}
@@ -130,7 +130,7 @@ func (c *call) writeRows(add bool) *Array {
 	along, inner := int(strides[k]), int(shape[k+1:].Elements())
 	strides[k] = 0
 	to := make([]int, shape.Elements())
-	walk(shape, strides, func(i, offset int) { to[i] = offset + places[i/inner%len(places)]*along })
+	walkElements(shape, strides, func(i, offset int) { to[i] = offset + places[i/inner%len(places)]*along })
 	return c.scatter(x, to, u, add)
 }
 
@@ -267,7 +267,7 @@ func embeddingBag(c *call) *Array {
 		}
 	}
 	if len(bags) == 0 {
-		return c.exact(tensor.Shape{0, x.shape[1]}, nil)
+		return c.exactArray(tensor.Shape{0, x.shape[1]}, nil)
 	}
 	return cat(0, bags...)
 }

@@ -16,7 +16,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// codes is a source of any type whose elements have small codes.
+// readCodes is a source of any type whose elements have small codes.
 type codes struct {
 	unit  int
 	first byte
@@ -73,7 +73,7 @@ func (c *handCase) atZero(output int) float64 {
 		}
 		return 1 / n
 	case "AscendQuant":
-		return flag(strings.Contains(c.attrs, "offset=1"))
+		return boolToFloat(strings.Contains(c.attrs, "offset=1"))
 	case "Attention":
 		return math.Ln2 * float64(output) // two keys
 	case "Exp", "Cos", "Pow", "LogicalNot", "Equal", "GreaterEqual", "LessEqual":
@@ -222,7 +222,7 @@ func TestMoreOutputs(t *testing.T) {
 	t.Parallel()
 	for _, c := range handCases(t) {
 		f := formulaOf(cmp.Or(FormulaOf(c.opType).Name, c.opType))
-		if f.each { // all outputs are parts of the input
+		if f.hasSeparateOutputs { // all outputs are parts of the input
 			continue
 		}
 		n := len(c.out)

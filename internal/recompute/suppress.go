@@ -34,14 +34,14 @@ type suppression struct {
 }
 
 // newSuppression takes boxes of two corners each, and their scores. ok is false if the boxes have another shape or a
-// number is not finite.
+// weightValue is not finite.
 func newSuppression(boxes, scores []float64, shape tensor.Shape, types []tensor.DType) (s *suppression, ok bool) {
 	n := len(scores)
-	if !shape.Equal(tensor.Shape{int64(n), 4}) || !finite(boxes) || !finite(scores) {
+	if !shape.Equal(tensor.Shape{int64(n), 4}) || !isAllFinite(boxes) || !isAllFinite(scores) {
 		return nil, false
 	}
 	unit := func(d tensor.DType) float64 { return math.Ldexp(1, -formatOf(d).Mantissa-1) }
-	s = &suppression{boxes: boxes, scores: scores, order: upTo(n), minScore: -math.MaxFloat64, boxRounding: unit(types[0]), scoreRounding: unit(types[1])}
+	s = &suppression{boxes: boxes, scores: scores, order: firstIntegers(n), minScore: -math.MaxFloat64, boxRounding: unit(types[0]), scoreRounding: unit(types[1])}
 	slices.SortStableFunc(s.order, func(i, k int) int { return cmp.Compare(scores[k], scores[i]) })
 	return s, true
 }
@@ -126,9 +126,9 @@ func suppress(c *call) *Array {
 	if least, ok := c.attrs["score_threshold"].Value.Number(); ok {
 		s.minScore = least
 	}
-	all := s.keptBoxes(c, got, c.num(overlapThreshold), maxBoxes)
+	all := s.keptBoxes(c, got, c.numberAttribute(overlapThreshold), maxBoxes)
 	c.dynamicLength = true
-	z := c.exact(tensor.Shape{int64(len(all))}, c.alloc(len(all)))
+	z := c.exactArray(tensor.Shape{int64(len(all))}, c.alloc(len(all)))
 	for i, k := range all {
 		z.v[i] = float64(k)
 	}

@@ -14,16 +14,16 @@ var recurrents = []formula{
 	layersOf("LSTM", 4, lstmStep), layersOf("GRU", 3, gruStep), layersOf("RNN", 1, rnnStep, nonlinearity),
 	cellOf("LSTMCell", 4, lstmStep), cellOf("GRUCell", 3, gruStep), cellOf("RNNCell", 1, rnnStep, nonlinearity),
 	{name: "MultiheadAttention", class: Linear, noise: unbounded, inputs: "q k v in_weight in_bias? out_weight out_bias? mask? padding?", cut: uncut, outputs: 2, compute: multihead, open: true,
-		attrs: []attribute{usualHeads, flags("batch_first", false)}, forms: []nameGroup{newNameGroup("nn.MultiheadAttention", "query:q! key:k! value:v! key_padding_mask:padding need_weights:- attn_mask:mask average_attn_weights:- is_causal:- in_proj_weight:in_weight! in_proj_bias:in_bias out_proj.weight:out_weight! out_proj.bias:out_bias")}},
+		attrs: []attribute{usualHeads, flagAttribute("batch_first", false)}, forms: []nameGroup{newNameGroup("nn.MultiheadAttention", "query:q! key:k! value:v! key_padding_mask:padding need_weights:- attn_mask:mask average_attn_weights:- is_causal:- in_proj_weight:in_weight! in_proj_bias:in_bias out_proj.weight:out_weight! out_proj.bias:out_bias")}},
 }
 
 // nonlinearity is the function of a plain recurrent layer.
-var nonlinearity = texts("nonlinearity", "tanh relu")
+var nonlinearity = textAttribute("nonlinearity", "tanh relu")
 
 func layersOf(name string, gates int64, f cellStep, attrs ...attribute) formula {
 	// torch.lstm and torch.gru draw random numbers in training with dropout.
 	function := newNameGroup(strings.ToLower(name), "hx:h params:weights! has_biases:- num_layers:- dropout:- train==False bidirectional:- batch_first")
-	return formula{name: name, class: Linear, noise: layers, forms: []nameGroup{newNameGroup("nn."+name, "hx:h parameters*:weights!"), function}, inputs: "x h? c? weights*", cut: uncut, outputs: 3, compute: recurrent(gates, f, (*recurrence).layers), attrs: append(attrs, flags("batch_first", false)), open: true}
+	return formula{name: name, class: Linear, noise: layers, forms: []nameGroup{newNameGroup("nn."+name, "hx:h parameters*:weights!"), function}, inputs: "x h? c? weights*", cut: uncut, outputs: 3, compute: recurrent(gates, f, (*recurrence).layers), attrs: append(attrs, flagAttribute("batch_first", false)), open: true}
 }
 
 func cellOf(name string, gates int64, f cellStep, attrs ...attribute) formula {
@@ -156,7 +156,7 @@ func (r *recurrence) initialState(k int, shape tensor.Shape) *Array {
 	if r.hasInput(k) {
 		return r.input(k).reshape(shape...)
 	}
-	return r.exact(shape, make([]float64, shape.Elements()))
+	return r.exactArray(shape, make([]float64, shape.Elements()))
 }
 
 // bias returns bias k of a layer in one direction, nil if there is none.
@@ -237,7 +237,7 @@ func (r *recurrence) layers(x *Array) []*Array {
 }
 
 // usualHeads lists usual numbers of heads that divide the elements of a query.
-var usualHeads = choice("heads", func(p *problem) (all []Attributes) {
+var usualHeads = closedAttribute("heads", func(p *problem) (all []Attributes) {
 	if p.rank() == 0 {
 		return nil
 	}
@@ -254,7 +254,7 @@ var usualHeads = choice("heads", func(p *problem) (all []Attributes) {
 // projection of the concatenated heads. The second output is the mean of the weights over the heads.
 func multihead(c *call) []*Array {
 	q, k, v, w := c.input(0), c.input(1), c.input(2), c.input(3)
-	heads := int64(c.num("heads"))
+	heads := int64(c.numberAttribute("heads"))
 	if c.err != nil || len(q.shape) != 3 || len(k.shape) != 3 || len(w.shape) != 2 || heads < 1 {
 		return []*Array{c.fail("a query of shape %s and weights of shape %s", q.shape, w.shape)}
 	}

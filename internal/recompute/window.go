@@ -178,7 +178,7 @@ func (w *window) copyPadded(image *cachedTensor, offset, begin, n int64, dst []f
 }
 
 // paddingMode is the padding mode of a module, whose arguments are not in a dump.
-var paddingMode = texts("padding_mode", "zeros circular reflect replicate").withKind(fixedKind)
+var paddingMode = textAttribute("padding_mode", "zeros circular reflect replicate").withKind(fixedKind)
 
 const (
 	// maxStride limits the strides to try.
@@ -214,7 +214,7 @@ func geometries(n, kernel, out int64, dilations []int64) (all []axisGeometry) {
 				}
 				// The windows reach the end except for less than a stride, and do not start beyond it.
 				if out == 1 && s > 1 && after > 1-s {
-					continue // a single window: its stride does not matter
+					continue // narrow single window: its stride does not matter
 				}
 				if after > -s && after < max(e, 1) && after <= before+apart && before <= max(after, 0)+apart {
 					all = append(all, axisGeometry{kernel, s, before, d})
@@ -225,7 +225,7 @@ func geometries(n, kernel, out int64, dilations []int64) (all []axisGeometry) {
 	return all
 }
 
-var convGeometry = choice("strides pads dilations", func(p *problem) []Attributes {
+var convGeometry = closedAttribute("strides pads dilations", func(p *problem) []Attributes {
 	x, w, out := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
 	if len(x) < 3 || len(x)-2 > maxSpatial || len(w) != len(x) || len(out) != len(x) {
 		return nil
