@@ -180,7 +180,7 @@ func (x *execution) judgeGradients(ctx context.Context, forward *dumpdir.Op) (pa
 		p.row.Inputs = []Tensor{}
 		p.outputIndexes = []int{place}
 		parts = append(parts, p)
-		p.op, p.v, err = p.verdict(ctx, func(ctx context.Context) (*recompute.Operator, []lang.Sentence, *recompute.Verdict, error) {
+		p.op, p.v, err = p.bindAndJudge(ctx, func(ctx context.Context) (*recompute.Operator, []lang.Sentence, *recompute.Verdict, error) {
 			return p.bindOrSkip(ctx, &c, l)
 		})
 		if err == nil && p.op != nil {
@@ -406,7 +406,7 @@ func (x *execution) joinGradients(ctx context.Context, parts []*gradient, isAmbi
 func (x *execution) isForwardWrong(ctx context.Context, forward *dumpdir.Op) (bool, error) {
 	f := &execution{checker: x.checker, job: job{x.round, forward}, outcome: &outcome{row: Operator{Op: forward.Names()[0], Type: typeOf(forward)}}}
 	defer f.close()
-	_, v, err := f.verdict(ctx, f.bindCall)
+	_, v, err := f.bindAndJudge(ctx, f.bindCall)
 	return err == nil && (v.Status == recompute.Wrong || v.Status == recompute.Misfit), err
 }
 

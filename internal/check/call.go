@@ -324,7 +324,7 @@ func (x *execution) bindCall(ctx context.Context) (op *recompute.Operator, warni
 		return nil, nil, nil, err
 	}
 	x.row.Inputs = x.listTensors(x.inputs)
-	if v := x.refusal(c.formula, len(inputs) > 0); v != nil {
+	if v := x.findRefusal(c.formula, len(inputs) > 0); v != nil {
 		return nil, nil, v, nil
 	}
 	op, warnings = recompute.BindCall(c.formula, inputs, x.outputs, c.attributes, x.attributes())

@@ -183,7 +183,7 @@ func (r *reporter) reportBadChar(s Setting, bad *regexp.Regexp, allowed Text) {
 	r.report(partSpan(s, at[0], size), lang.Say("%s is not allowed in %s; allowed are %s", quoteShort(s.Value[at[0]:at[0]+size]), lastPart(s.Path), allowed))
 }
 
-var notInIteration = lang.Pattern(`[^0-9|-]`)
+var iterationForbidden = lang.Pattern(`[^0-9|-]`)
 
 // mindSporeIterationRules check the steps.
 var mindSporeIterationRules = []rule{
@@ -199,7 +199,7 @@ var mindSporeIterationRules = []rule{
 		message: Text{EN: `iteration %s: %s is not allowed; use digits, "-" and "|", or "all"`},
 		ms: func(m *MindSpore, r *reporter) {
 			s := m.setting("iteration")
-			at := notInIteration().FindStringIndex(s.Value)
+			at := iterationForbidden().FindStringIndex(s.Value)
 			if s.Value == "all" || at == nil {
 				return
 			}
@@ -212,7 +212,7 @@ var mindSporeIterationRules = []rule{
 		guess: true, message: Text{EN: "%s in iteration matches no step: it %s"},
 		ignored: Text{EN: "a piece matches no step"},
 		ms: func(m *MindSpore, r *reporter) {
-			legal := !notInIteration().MatchString(m.setting("iteration").Value)
+			legal := !iterationForbidden().MatchString(m.setting("iteration").Value)
 			for _, p := range m.Steps {
 				r.reportIf(legal && !p.Valid() && p.Fault != lang.StepRest, stepSpan(p, m.setting("iteration")), quoteShort(p.Text), stepFaults[p.Fault])
 			}

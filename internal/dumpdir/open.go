@@ -36,7 +36,7 @@ func Open(ctx context.Context, paths []string, opt Options) (*Run, error) {
 	default:
 		r.attachGraphs()
 	}
-	r.run.findKnown()
+	r.run.findCoordinates()
 	r.run.findProblems()
 	return r.run, r.run.SortOperators(opt.Sources)
 }

@@ -19,7 +19,7 @@ func (m *machine) trackMagnitude(v float64) {
 
 // elementValues and pairValues compute a function of each element of one or two arrays. elementErrors and pairErrors
 // compute the absolute bound e of each result v for inputs x and y with bounds ex and ey, under the rounding c. They
-// elementLoop over slices because a function call for each element costs more than the arithmetic.
+// loop over slices because a function call for each element costs more than the arithmetic.
 type (
 	elementValues func(v, x []float64)
 	elementErrors func(e, v, x, ex []float64, c *bounds)
@@ -130,7 +130,7 @@ func (x *Array) div(y *Array) *Array {
 			size, t := math.Abs(s), math.Abs(y[i])
 			e[i] = (ex[i]+float64(size*ey[i]))/max(t-ey[i], tiny) + float64(c.td*size) + c.eta
 			if c.half && t > tensor.MaxFloat16 {
-				e[i] += size // narrow divisor that overflowed leaves 0
+				e[i] += size // a divisor that overflowed leaves 0
 			}
 		}
 	})

@@ -144,7 +144,7 @@ func (m *machine) exactArray(shape tensor.Shape, v []float64) *Array {
 	return &Array{m: m, shape: shape, v: v}
 }
 
-// weightValue returns a number without error, which broadcasts to every shape.
+// number returns a number without error, which broadcasts to every shape.
 func (m *machine) number(x float64) *Array { return m.exactArray(nil, []float64{x}) }
 
 // array returns an array of a shape, not initialised.

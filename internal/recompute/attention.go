@@ -81,7 +81,7 @@ var maskBand = closedAttribute("band", func(p *problem) []Attributes {
 
 // readAttention translates the names of attributes in operators and functions, and derives causal from the modes of
 // masks: 1 aligns the diagonal at the first row and column, 2 at the last ones. The scale none means the default
-// setFactors of the heads.
+// scale of the heads.
 func readAttention(p *problem, raw Attributes) Attributes {
 	raw = raw.merge(nil)
 	for name, others := range map[string][]string{"heads": {"head_num", "num_heads"}, "scale": {"scale_value"}, "layout": {"input_layout"}, "pre_tokens": {"pre_tockens"}, "next_tokens": {"next_tockens"}} {
@@ -126,7 +126,7 @@ func (j *judge) mayLackKeys(r *result) bool {
 	if q, ok := headsOf(j.op.Inputs[0].Shape, r.attrs, 0); ok && j.formula.name == "Attention" && j.op.Open && q.b > 1 && 2*bad*float64(q.b) >= 1 {
 		return true
 	}
-	return causal.Source == FromValues && causal.Value.String() != "0" && 4*bad >= 1 && 2*bad >= 1-float64(t.first)/float64(j.op.Outputs[0].elements())
+	return causal.Source == FromValues && causal.Value.String() != "0" && 4*bad >= 1 && 2*bad >= 1-float64(t.firstBad)/float64(j.op.Outputs[0].elements())
 }
 
 // packed is the layout of sequences one after another, without padding: tokens, heads, elements of a head. The
@@ -292,7 +292,7 @@ func attention(c *call) []*Array {
 	switch {
 	case !c.hasInput(4):
 		scores = scores.times(scale)
-	case c.numberAttribute("pse_type") == 1: // setFactors (q k' + pse), by the documents of CANN
+	case c.numberAttribute("pse_type") == 1: // scale (q k' + pse), by the documents of CANN
 		scores = scores.add(c.input(4)).times(scale)
 	case c.numberAttribute("pse_type") == 0:
 		scores = scores.times(scale).add(c.input(4))

@@ -97,7 +97,7 @@ func TestAttention(t *testing.T) {
 		{"BNSD", "causal=0 masked=out", nil, 1 / math.Sqrt(8), all}, // the default scale of the heads
 		{"BNSD", "", nil, .3, all}, // an unknown scale
 	} {
-		if c.mask != nil && c.layout == "BSH" { // hasSeparateOutputs row keeps some columns
+		if c.mask != nil && c.layout == "BSH" { // each row keeps some columns
 			for i := range 6 {
 				masked[9*i] = 1
 			}

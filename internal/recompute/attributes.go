@@ -18,12 +18,12 @@ type Source string
 // The sources, the most reliable first.
 const (
 	FromHand    Source = "hand"   // the user (--attr)
-	FromGraph   Source = "graph"  // narrow graph of the compiler or of MindSpore
+	FromGraph   Source = "graph"  // a graph of the compiler or of MindSpore
 	FromCall    Source = "call"   // an argument of the call
-	FromInput   Source = "input"  // narrow tensor that holds the value
+	FromInput   Source = "input"  // a tensor that holds the value
 	FromShape   Source = "shape"  // the only value that the shapes allow
 	FromValues  Source = "values" // the possible value that explains most elements
-	FromFit     Source = "fit"    // narrow number fitted to the elements
+	FromFit     Source = "fit"    // a number fitted to the elements
 	FromDefault Source = "default"
 
 	// maxInteger: float64 holds all integers up to this size.

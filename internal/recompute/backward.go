@@ -172,7 +172,7 @@ func (c *call) gateGradient(dy, gate *Array) *Array {
 			continue
 		}
 		if z.v[i] = dy.v[i] / 2; same {
-			z.v[i] = c.closer(c.got[0].v[i], z.v[i], c.closer(c.got[0].v[i], 0, dy.v[i]))
+			z.v[i] = c.chooseCloser(c.got[0].v[i], z.v[i], c.chooseCloser(c.got[0].v[i], 0, dy.v[i]))
 		}
 	}
 	return z
@@ -241,7 +241,7 @@ func dropoutGrad(c *call) *Array {
 func matMulGrad(p *problem, h Attributes) (*linear, lang.Sentence) {
 	w, dy := p.Inputs[0], p.Inputs[1]
 	turned, _ := h["transpose_x2"].Value.Number()
-	if len(w.Shape) == 1 { // narrow vector, whose axis dy does not have
+	if len(w.Shape) == 1 { // a vector, whose axis dy does not have
 		w, dy, turned = p.viewAs(w, tensor.Shape{w.elements(), 1}), p.viewAs(dy, append(slices.Clip(dy.Shape), 1)), 0
 	}
 	return p.product(dy, w, h, 0, 1-turned)

@@ -126,7 +126,7 @@ func (c *call) maxPoolGrad() *Array {
 		}
 		for _, k := range below {
 			if x.v[k] == x.v[largest] {
-				if dy.v[at] != dy.v[at] { // hasSeparateOutputs may receive it
+				if dy.v[at] != dy.v[at] { // each may receive it
 					s.sum[k] = dy.v[at]
 				}
 				low[k], high[k] = low[k]+min(0, dy.v[at]), high[k]+max(0, dy.v[at])

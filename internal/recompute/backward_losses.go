@@ -119,5 +119,5 @@ func lossGrad(name, inputs string, f func(c *call) *Array, attrs ...attribute) f
 			dy = dy.div(c.number(float64(max(1, slope.shape[0]))))
 		}
 		return slope.mul(dy)
-	}, append(attrs, forwardAttribute(lossReduction))...).ofSeveralKernels().withoutNames()
+	}, append(attrs, forwardAttribute(lossReduction))...).withSeveralKernels().withoutNames()
 }

@@ -22,7 +22,7 @@ func (t *term) strides(letters string) []int64 {
 	for i, l := range []byte(letters) {
 		for k := range t.letters {
 			if t.letters[k] == l && t.shape[k] > 1 {
-				all[i] += own[k] // narrow letter twice is a diagonal
+				all[i] += own[k] // a letter twice is a diagonal
 			}
 		}
 	}

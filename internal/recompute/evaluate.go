@@ -23,7 +23,7 @@ type result struct {
 	largest largestValues
 	// why says why the attributes do not fit the shapes, zero if they do.
 	why lang.Sentence
-	// cellCount is the number of cells that were computed, total the number of all cells.
+	// cells is the number of cells that were computed, total the number of all cells.
 	cells, total int64
 	products     []product
 	isSample     bool    // only a sample was computed
@@ -221,7 +221,7 @@ func (s *cellSweep) cell(i int64) error {
 		}
 		t := s.tallies[k].newLike()
 		t.mustShowNaN, t.overflowsFloat32 = !c.selects && s.formula.class != Move, m.maxMagnitude > math.MaxFloat32
-		t.mark = s.collector(s.output+k, c.outputs[k], y, t, c.offsets[k])
+		t.mark = s.newCollector(s.output+k, c.outputs[k], y, t, c.offsets[k])
 		t.add(c.outputs[k], y, c.nonFinite, tie, c.offsets[k])
 		s.addLength(c, k, t)
 		s.tallies[k].merge(t, 1)

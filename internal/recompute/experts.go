@@ -238,7 +238,7 @@ func orderOfRows(places, expertOf []float64) (from []int, ok bool) {
 }
 
 // finalizeRouting sums the rows that the experts of a token returned, each plus the bias of its expert and times a
-// setFactors, and adds other inputs. The rows of all first experts precede the rows of all second experts; with
+// scale, and adds other inputs. The rows of all first experts precede the rows of all second experts; with
 // drop_pad_mode 2 and 3 the rows of a token are adjacent.
 func finalizeRouting(c *call) *Array {
 	x, index := c.input(0), c.input(5)

@@ -207,7 +207,7 @@ func (j *judge) solve(start Attributes, a attribute, onlyBad bool) (float64, boo
 		}
 		return j.solveFrom(start, &a, 0, counts) // x may make the elements infinite
 	}
-	for _, from := range []float64{x, 1e-3, .1, 1} { // narrow first epsilon may be too small to change any element
+	for _, from := range []float64{x, 1e-3, .1, 1} { // a first epsilon may be too small to change any element
 		if x, ok, err := j.solveFrom(start, &a, exact.Log(max(from, 1e-12)), counts); ok || err != nil {
 			return x, ok, err
 		}
@@ -260,7 +260,7 @@ func (f *fitRule) isFactor(x float64) bool {
 }
 
 // solveFrom runs the Newton iteration of solve from x. After a step to where no element depends on the attribute it
-// hasSteps back half way.
+// steps back half way.
 func (j *judge) solveFrom(start Attributes, a *attribute, x float64, counts func(i int) bool) (float64, bool, error) {
 	var last *slopes // slopes at the last position with usable elements
 	lastX, minUsable := x, minFitElements

@@ -283,7 +283,7 @@ func handCases(t *testing.T) []handCase {
 		{"ApplyGradientDescent", "", list(x("2", 1, 2), x("", .5), x("2", 4, 6)), list(x("2", -1, -1))},
 		{"Cast", "mode=floor", list(x("2", 1.7, -1.2)), list(x("int 2", 1, -2))}, {"Cast", "mode=ceil", list(x("2", 1.2, -1.7)), list(x("int 2", 2, -1))}, {"Cast", "mode=round", list(x("2", 2.5, -2.5)), list(x("int 2", 3, -3))},
 		{"BatchNorm", "epsilon=1 is_training=false", list(x("1x2x1", 5, 6), x("2", 2, 3), x("2", 1, 1), x("2", 1, 2), x("2", 3, 8)), list(x("1x2x1", 5, 5))},
-		{"L2Normalize", "axis=0,1 eps=100", list(x("1x2", 3, 4)), list(x("1x2", .3, .4))}, // narrow sum of squares of 25 is below eps
+		{"L2Normalize", "axis=0,1 eps=100", list(x("1x2", 3, 4)), list(x("1x2", .3, .4))}, // a sum of squares of 25 is below eps
 		{"ApplyRotaryPosEmb", "rotary_mode=half", list(x("1x1x2x2", 1, 2, 3, 4), x("1x1x1x2", 5, 6), x("1x1x1x2", 1, 1), x("1x1x1x2", 10, 100)),
 			list(x("1x1x2x2", 1-20, 2+100, 3-40, 4+300), x("1x1x1x2", 5-60, 6+500))},
 		// Six elements, a window of 3, stride 2, padding 1, ceil_mode: the last window begins at 5 and has one

@@ -40,7 +40,7 @@ func groupImageCut(p *problem, h Attributes) *cutRule {
 	}
 	c.free = nil
 	x := p.Inputs[0].Shape
-	n, _ := integer(h, "num_groups")
+	n, _ := integerAttribute(h, "num_groups")
 	for i, t := range p.Outputs[1:] {
 		if len(x) < 2 || t.elements() != x[0]*n {
 			c.out = c.out[:i+1]
@@ -212,15 +212,15 @@ type weightScales struct {
 func weightScalesOf(p *problem, h Attributes, k, n int64) (*weightScales, lang.Sentence) {
 	var err error
 	w := &weightScales{group: k}
-	if w.scale, err = scalesOf(p.Inputs[2]); err != nil {
+	if w.scale, err = readScales(p.Inputs[2]); err != nil {
 		return nil, lang.Error(err)
 	}
 	if t := p.input(3); t != nil && t.elements() > 0 {
-		if w.offset, err = scalesOf(t); err != nil {
+		if w.offset, err = readScales(t); err != nil {
 			return nil, lang.Error(err)
 		}
 	}
-	if size, ok := integer(h, "antiquant_group_size"); ok && size > 0 {
+	if size, ok := integerAttribute(h, "antiquant_group_size"); ok && size > 0 {
 		w.group = size
 	}
 	w.groups = (k + w.group - 1) / max(1, w.group)

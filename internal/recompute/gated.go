@@ -104,7 +104,7 @@ func (c *call) halves() (a, b *Array) {
 	return part(0), part(int(shape[k] * strides[k]))
 }
 
-// evenLineCut is the cutter lastWhole for a last axis of even length.
+// evenLineCut is the cutter wholeLineCut for a last axis of even length.
 func evenLineCut(p *problem, h Attributes) *cutRule {
 	if rank := p.rank(); rank > 0 && p.Inputs[0].Shape[rank-1]%2 != 0 {
 		return misfit("halves of shape %s", p.Inputs[0].Shape)
@@ -130,7 +130,7 @@ func wholeLineCut(p *problem, h Attributes) *cutRule {
 var rotation = textAttribute("mode", strings.Join(rotations, " "))
 
 // rotations are the modes in the order of their numbers. Pairs are elements at the same position of the two halves of
-// narrow line, neighbours, elements of the two halves of each half, and neighbours whose results are split into the two
+// a line, neighbours, elements of the two halves of each half, and neighbours whose results are split into the two
 // halves.
 var rotations = []string{"half", "interleave", "quarter", "interleave-half"}
 

@@ -51,7 +51,7 @@ func gridSample(c *call) *Array {
 type gridTap struct {
 	offset           int
 	weight, position float64
-	outside          bool // narrow padded zero
+	outside          bool // a padded zero
 	// isTie: a position between two pixels may be rounded to the other one.
 	isTie bool
 }

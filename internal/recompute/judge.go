@@ -416,8 +416,8 @@ func (j *judge) setCounts(v *Verdict, r *result) {
 		if t.infinite && t.worst <= 1 {
 			o.Worst = tensor.Number(math.Inf(1))
 		}
-		if t.first >= 0 {
-			o.FirstBad = &Element{Offset: t.first}
+		if t.firstBad >= 0 {
+			o.FirstBad = &Element{Offset: t.firstBad}
 		}
 		for _, s := range t.spots {
 			computed, npu := tensor.Number(s.computed), tensor.Number(s.npu)
@@ -477,7 +477,7 @@ func (j *judge) decideWithinBounds(v *Verdict, r *result) error {
 		shape = systematic{reason: ByPrecision, note: Coarse}
 	}
 	v.Status, v.Reason = Wrong, shape.reason
-	if j.allKnown() {
+	if j.hasAllAttributes() {
 		v.Confidence = finding.High
 	}
 	if shape.note != "" {

@@ -14,7 +14,7 @@ import (
 
 // linear is a matrix product, in parts: for each part, rows of the left factor, which are computed on demand, times
 // the right factor, which is read in its stored order. A convolution has a row for each output pixel and a part for
-// hasSeparateOutputs group.
+// each group.
 type linear struct {
 	parts, rows, k, n int64
 	// left sets dst to a row of the left factor.
@@ -50,7 +50,7 @@ type linear struct {
 
 const (
 	// maxWholeProduct limits the multiplications of a product for which all rows are computed. Of a larger product
-	// fullRows rows are computed, of a larger convolution pixelsInFull pixels.
+	// fullRows rows are computed, of a larger convolution fullPixels pixels.
 	maxWholeProduct      = 2e7
 	fullRows, fullPixels = 16, 64
 	// Projections cannot check a large product that is followed by an activation. Of such a product rowsOfActivation
@@ -316,7 +316,7 @@ func (j *judge) projectLarge(r *result, l *linear) ([]rowIndex, error) {
 		r.how = "sampled"
 		return mergeRows(l.sampleRows(want), j.hits), nil
 	}
-	p, err := j.scan(l, uint64(j.op.Seed))
+	p, err := j.projectRows(l, uint64(j.op.Seed))
 	if err != nil {
 		return nil, err
 	}
@@ -482,7 +482,7 @@ func (j *judge) compareRows(r *result, l *linear, rows []rowIndex, out *feed, t 
 	}
 	nonFinite := slices.ContainsFunc(s.v, func(v float64) bool { return v-v != 0 })
 	offset := func(i int) int64 { o := rows[int64(i)/l.n]; return l.offset(o.part, o.row, int64(i)%l.n) }
-	t.mark, t.overflowsFloat32 = j.collector(0, x, y, t, offset), m.maxMagnitude > math.MaxFloat32
+	t.mark, t.overflowsFloat32 = j.newCollector(0, x, y, t, offset), m.maxMagnitude > math.MaxFloat32
 	t.add(x, y, nonFinite, nil, offset)
 	r.merge(m)
 	return nil

@@ -279,7 +279,7 @@ func (o *Operator) splitList(all []*Tensor, following []string, raw Attributes) 
 // valueOf reads the value of an attribute from a tensor; nil if the tensor has too many elements or no numbers.
 func valueOf(t *Tensor) (*Value, error) {
 	if _, err := tensor.NewDecoder(t.Stored); err != nil || t.Stored.Host().Complex() || t.elements() > maxValues {
-		return nil, nil //nolint:nilerr // narrow type without numbers has no value
+		return nil, nil //nolint:nilerr // a type without numbers has no value
 	}
 	all, err := t.Values()
 	if err != nil {
@@ -325,30 +325,30 @@ func (o *Operator) setAttributes(f *formula, raw Attributes) (warnings []lang.Se
 type valueKind uint8
 
 const (
-	aNumber valueKind = iota
-	aList
-	aText
-	aNumbers
-	aSteps
+	numberKind valueKind = iota
+	listKind
+	literalKind
+	numbersKind
+	stepsKind
 )
 
-// textWithout describes the kind in messages.
+// text describes the kind in messages.
 func (k valueKind) text() lang.Sentence {
 	return lang.Say([...]string{"a number", "whole numbers", "a text", "numbers", "whole numbers of at least 1"}[k])
 }
 
 func (k valueKind) accepts(v Value) bool {
 	switch k {
-	case aNumber:
+	case numberKind:
 		_, ok := v.Number()
 		return ok
-	case aText:
+	case literalKind:
 		return v.IsText()
-	case aNumbers:
+	case numbersKind:
 		return !v.IsText() && len(v.Numbers) <= maxValues
 	}
 	all, ok := v.Integers()
-	if k == aSteps && ok && slices.Min(append(all, 1)) < 1 {
+	if k == stepsKind && ok && slices.Min(append(all, 1)) < 1 {
 		return false
 	}
 	return ok && len(v.Numbers) > 0 && len(v.Numbers) <= maxValues
@@ -357,22 +357,22 @@ func (k valueKind) accepts(v Value) bool {
 // valueKind returns the required form of the value of one of the attribute's names.
 func (a *attribute) valueKind(name string) valueKind {
 	if a.kind == textKind {
-		return aText
+		return literalKind
 	}
 	switch name {
 	case "strides", "dilations", "ksize":
 		if a.choices == nil || slices.Contains(a.names, "pads") { // of a window
-			return aSteps
+			return stepsKind
 		}
-		return aList
+		return listKind
 	case "axes", "axis", "perm", "lengths", "lengths_kv", "groups_of_rows", "shape", "begin", "before", "pads", "shifts", "axes_of_tensors":
-		return aList
+		return listKind
 	case "coeff", "scales":
-		return aNumbers
+		return numbersKind
 	case "added", "padding_mode", "layout": // one of a fixed set of texts
-		return aText
+		return literalKind
 	}
-	return aNumber
+	return numberKind
 }
 
 // constantSource is the source of a tensor of float64 whose elements all have one value.
@@ -485,7 +485,7 @@ func (o *Operator) translateArguments(raw Attributes) Attributes {
 		}
 	}
 	if raw["source"].Value.Numbers != nil { // movedim(source, destination)
-		if perm := movedAxes(raw["source"].Value, raw["destination"].Value, rank); perm != nil {
+		if perm := permutationOfMove(raw["source"].Value, raw["destination"].Value, rank); perm != nil {
 			raw["perm"] = Attribute{integers(perm...), raw["source"].Source}
 		}
 	}
@@ -506,9 +506,9 @@ func (o *Operator) translateArguments(raw Attributes) Attributes {
 	return raw
 }
 
-// movedAxes returns the permutation of movedim: axis from[i] moves to position to[i], the others keep their order. It
+// permutationOfMove returns the permutation of movedim: axis from[i] moves to position to[i], the others keep their order. It
 // is nil if the axes do not fit the rank.
-func movedAxes(from, to Value, rank int) []int {
+func permutationOfMove(from, to Value, rank int) []int {
 	source, ok := from.Integers()
 	target, too := to.Integers()
 	if !ok || !too || len(source) != len(target) {
@@ -552,7 +552,7 @@ type ListedForm struct {
 }
 
 // frameworks names the owner of each namespace.
-var frameworks = [...]string{aType: "CANN", aFunction: "PyTorch", aModule: "torch.nn", aWideModule: "torch.nn", ofMindSpore: "MindSpore"}
+var frameworks = [...]string{typeSpace: "CANN", functionSpace: "PyTorch", moduleSpace: "torch.nn", wideModuleSpace: "torch.nn", mindSporeSpace: "MindSpore"}
 
 // List returns the name groups of all rows with a formula; with names only the groups that have one of the names.
 func List(names ...string) (all []ListedForm) {
@@ -560,7 +560,7 @@ func List(names ...string) (all []ListedForm) {
 		for i := range operators {
 			f := &operators[i]
 			for k := range f.forms {
-				one := f.listForm(&f.forms[k], namespace(space))
+				one := f.describeForm(&f.forms[k], namespace(space))
 				has := func(name string) bool {
 					return slices.ContainsFunc(one.Names, func(own string) bool { return strings.EqualFold(own, name) || strings.HasSuffix(own, "."+name) })
 				}
@@ -573,8 +573,8 @@ func List(names ...string) (all []ListedForm) {
 	return all
 }
 
-// listForm describes a name group in a namespace. Names is empty if the group has no name there.
-func (f *formula) listForm(group *nameGroup, space namespace) (one ListedForm) {
+// describeForm describes a name group in a namespace. Names is empty if the group has no name there.
+func (f *formula) describeForm(group *nameGroup, space namespace) (one ListedForm) {
 	for name := range strings.FieldsSeq(group.names) {
 		if s, name := splitNamespace(name); s == space {
 			one.Names = append(one.Names, name)
@@ -584,7 +584,7 @@ func (f *formula) listForm(group *nameGroup, space namespace) (one ListedForm) {
 		return one
 	}
 	one.Framework, one.Formula, one.Class, one.Inputs = frameworks[space], f.name, f.class.String(), cmp.Or(group.inputs, f.inputs)
-	if space != aType {
+	if space != typeSpace {
 		c := f.call(group.inputs)
 		one.Inputs = c.signature()
 	}

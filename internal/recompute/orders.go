@@ -9,17 +9,17 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// extremes returns the preferred element (the largest or the smallest) of each line and its index.
-func extremes(by preference) func(c *call) []*Array {
+// extremeAndIndex returns the preferred element (the largest or the smallest) of each line and its index.
+func extremeAndIndex(by preference) func(c *call) []*Array {
 	return func(c *call) []*Array {
-		return c.withPlaces(c.input(0).reducePreferred(by, c.integerAttributes("axes")...), 1)
+		return c.withIndices(c.input(0).reducePreferred(by, c.integerAttributes("axes")...), 1)
 	}
 }
 
 // argExtreme returns the index of the preferred element of each line, and the element.
 func argExtreme(by preference) func(c *call) []*Array {
 	return func(c *call) []*Array {
-		all := c.withPlaces(c.input(0).reducePreferred(by, c.integerAttributes("axes")...), 0)
+		all := c.withIndices(c.input(0).reducePreferred(by, c.integerAttributes("axes")...), 0)
 		slices.Reverse(all)
 		return all
 	}
@@ -28,31 +28,31 @@ func argExtreme(by preference) func(c *call) []*Array {
 // orderStatistic returns an element of each line and its index. f selects it from the sorted line.
 func orderStatistic(f func(c *call, line []float64) float64) func(c *call) []*Array {
 	return func(c *call) []*Array {
-		return c.withPlaces(c.input(0).reduce(c.integerAttributes("axes"), func(z *Array, line int, r row) {
-			if all := slices.SortedFunc(slices.Values(r.v), ascending); len(all) > 0 {
+		return c.withIndices(c.input(0).reduce(c.integerAttributes("axes"), func(z *Array, line int, r row) {
+			if all := slices.SortedFunc(slices.Values(r.v), compareNumbers); len(all) > 0 {
 				z.set(line, f(c, all), 0, 0)
 			}
 		}), 1)
 	}
 }
 
-// ascending orders numbers as PyTorch sorts them: NaN is the largest.
-func ascending(x, y float64) int {
+// compareNumbers orders numbers as PyTorch sorts them: NaN is the largest.
+func compareNumbers(x, y float64) int {
 	if x != x || y != y {
 		return -cmp.Compare(x, y)
 	}
 	return cmp.Compare(x, y)
 }
 
-// median returns the lower of two middle elements, NaN if the line has a NaN.
-func median(_ *call, line []float64) float64 {
+// medianOfLine returns the lower of two middle elements, NaN if the line has a NaN.
+func medianOfLine(_ *call, line []float64) float64 {
 	if last := line[len(line)-1]; last != last {
 		return last
 	}
 	return line[(len(line)-1)/2]
 }
 
-func kthValue(c *call, line []float64) float64 {
+func kthOfLine(c *call, line []float64) float64 {
 	k := c.numberAttribute("k")
 	if k != math.Trunc(k) || k < 1 || k > float64(len(line)) {
 		c.fail("k %v of lines of %d elements", k, len(line))
@@ -61,11 +61,11 @@ func kthValue(c *call, line []float64) float64 {
 	return line[int(k)-1]
 }
 
-// mostFrequent returns the most frequent number, the smallest of several.
-func mostFrequent(_ *call, line []float64) (most float64) {
+// modeOfLine returns the most frequent number, the smallest of several.
+func modeOfLine(_ *call, line []float64) (most float64) {
 	best, n := 0, 0
 	for i, v := range line {
-		if n++; i > 0 && ascending(v, line[i-1]) != 0 {
+		if n++; i > 0 && compareNumbers(v, line[i-1]) != 0 {
 			n = 1
 		}
 		if n > best {
@@ -75,15 +75,15 @@ func mostFrequent(_ *call, line []float64) (most float64) {
 	return most
 }
 
-// withPlaces returns the best elements of lines, and as output k, if the NPU has it, their indices. It is the NPU's
+// withIndices returns the best elements of lines, and as output k, if the NPU has it, their indices. It is the NPU's
 // index if an equal element is there, else the first index.
-func (c *call) withPlaces(best *Array, k int) []*Array {
+func (c *call) withIndices(best *Array, k int) []*Array {
 	if c.err != nil || k >= len(c.got) || len(c.got[k].v) != len(best.v) {
 		return []*Array{best}
 	}
 	x, got, z := c.input(0), c.got[k], best.mapSteps(func(float64) float64 { return 0 })
 	x.eachLine(c.integerAttributes("axes"), func(line, first int, offsets []int) {
-		isBest := func(i int) bool { return ascending(x.v[first+offsets[i]], best.v[line]) == 0 }
+		isBest := func(i int) bool { return compareNumbers(x.v[first+offsets[i]], best.v[line]) == 0 }
 		at := slices.IndexFunc(firstIntegers(len(offsets)), isBest)
 		if y := got.v[line]; y >= 0 && y < float64(len(offsets)) && y == math.Trunc(y) && isBest(int(y)) {
 			at = int(y)
@@ -109,7 +109,7 @@ func cumulate(by preference) func(c *call) []*Array {
 				if len(c.got) < 2 || len(c.got[1].v) != len(x.v) {
 					continue
 				}
-				if y := c.got[1].v[first+k]; y >= 0 && y <= float64(i) && y == math.Trunc(y) && ascending(x.v[first+offsets[int(y)]], best.v[first+k]) == 0 {
+				if y := c.got[1].v[first+k]; y >= 0 && y <= float64(i) && y == math.Trunc(y) && compareNumbers(x.v[first+offsets[int(y)]], best.v[first+k]) == 0 {
 					places.v[first+k] = y
 				}
 			}
@@ -159,7 +159,7 @@ func unique(c *call) *Array {
 		}
 	}
 	if c.isAttributeTrue("sorted") {
-		slices.SortFunc(first, func(i, k int) int { return ascending(x.v[i], x.v[k]) })
+		slices.SortFunc(first, func(i, k int) int { return compareNumbers(x.v[i], x.v[k]) })
 	}
 	return x.gatherFrom(tensor.Shape{int64(len(first))}, 0, func(i int) int { return first[i] })
 }
@@ -208,7 +208,7 @@ func topK(c *call) []*Array {
 		}
 		in = in[:len(places)]
 		if len(c.got) > 1 && len(c.got[1].v) == len(z.v) {
-			in = orderOf(x, c.got[1], places, first, offsets, in)
+			in = sortedOrder(x, c.got[1], places, first, offsets, in)
 		}
 		for i, to := range places {
 			z.v[to], at.v[to] = x.v[in[i]], float64(slices.Index(offsets, in[i]-first))
@@ -227,7 +227,7 @@ func sortLine(x *Array, first int, lineOffsets []int, largest bool) []int {
 		if largest {
 			i, k = k, i
 		}
-		return ascending(x.v[i], x.v[k])
+		return compareNumbers(x.v[i], x.v[k])
 	})
 	return all
 }
@@ -236,7 +236,7 @@ func sortLine(x *Array, first int, lineOffsets []int, largest bool) []int {
 func gatherView(p *problem, h Attributes) (view, lang.Sentence) {
 	x, index := p.Inputs[0], p.Inputs[1]
 	k, ok := axisAttribute(h, len(x.Shape))
-	batch := batchDims(h, index.Shape)
+	batch := countBatchAxes(h, index.Shape)
 	if !ok || index.elements() > maxElements || batch < 0 || batch > k || !slices.Equal(x.Shape[:max(0, min(batch, k))], index.Shape[:max(0, batch)]) {
 		return view{}, lang.Say("the axis does not fit")
 	}
@@ -244,7 +244,7 @@ func gatherView(p *problem, h Attributes) (view, lang.Sentence) {
 	if err != nil {
 		return view{}, lang.Error(err)
 	}
-	rows := &gatheredSource{source: x, inner: x.Shape[k+1:].Elements(), size: x.Shape[k], rows: make([]int64, len(all)), batch: x.Shape[batch:k].Elements(), each: index.Shape[batch:].Elements()}
+	rows := &gatheredSource{source: x, inner: x.Shape[k+1:].Elements(), size: x.Shape[k], rows: make([]int64, len(all)), batch: x.Shape[batch:k].Elements(), repeats: index.Shape[batch:].Elements()}
 	for i, n := range all {
 		if n < 0 {
 			n += float64(x.Shape[k])
@@ -254,12 +254,12 @@ func gatherView(p *problem, h Attributes) (view, lang.Sentence) {
 		}
 		rows.rows[i] = int64(n)
 	}
-	return view{shape: slices.Concat(x.Shape[:k], tensor.Shape{rows.each}, x.Shape[k+1:]), source: rows}, lang.Sentence{}
+	return view{shape: slices.Concat(x.Shape[:k], tensor.Shape{rows.repeats}, x.Shape[k+1:]), source: rows}, lang.Sentence{}
 }
 
-// batchDims returns the number of leading axes that the input and the indices share, -1 if the attribute does not
+// countBatchAxes returns the number of leading axes that the input and the indices share, -1 if the attribute does not
 // fit.
-func batchDims(h Attributes, index tensor.Shape) int {
+func countBatchAxes(h Attributes, index tensor.Shape) int {
 	a, ok := h["batch_dims"]
 	n, whole := a.Value.Integers()
 	switch {
@@ -276,8 +276,8 @@ func batchDims(h Attributes, index tensor.Shape) int {
 	return int(n[0])
 }
 
-// readIndexed reads the indexed axes from a list of flags for all axes.
-func readIndexed(_ *problem, raw Attributes) Attributes {
+// readIndexedAxes reads the indexed axes from a list of flags for all axes.
+func readIndexedAxes(_ *problem, raw Attributes) Attributes {
 	flags, ok := raw["indexed_sizes"]
 	if !ok {
 		return raw
@@ -291,7 +291,7 @@ func readIndexed(_ *problem, raw Attributes) Attributes {
 	return raw.merge(Attributes{"axes": {axes, flags.Source}})
 }
 
-// indexedAxes lists sets of axes, as many as there are indices, in the order of axisSets.
+// indexedAxes lists sets of axes, as many as there are indices, in the order of listAxisSets.
 var indexedAxes = closedAttribute("axes", func(p *problem) (all []Attributes) {
 	if p.rank() > maxAxes {
 		return nil
@@ -304,8 +304,8 @@ var indexedAxes = closedAttribute("axes", func(p *problem) (all []Attributes) {
 	return all
 })
 
-// takeIndexed selects elements of the first input by indices along some axes, which are broadcast to each other.
-func takeIndexed(c *call) *Array {
+// selectIndexed selects elements of the first input by indices along some axes, which are broadcast to each other.
+func selectIndexed(c *call) *Array {
 	x, axes := c.input(0), c.integerAttributes("axes")
 	if c.err != nil || len(axes) != len(c.inputs)-1 || len(axes) == 0 || !slices.IsSorted(axes) || axes[0] < 0 || axes[len(axes)-1] >= len(x.shape) {
 		return c.fail("%d indices of axes %s of shape %s", len(c.inputs)-1, c.attrs["axes"].Value, x.shape)
@@ -315,16 +315,16 @@ func takeIndexed(c *call) *Array {
 			return c.fail("indices of type %s", c.types[k+1])
 		}
 	}
-	shape, from := c.offsets(x, axes, c.inputs[1:])
+	shape, from := c.indexOffsets(x, axes, c.inputs[1:])
 	if c.err != nil {
 		return x
 	}
 	return x.gatherFrom(shape, 0, func(i int) int { return from[i] })
 }
 
-// offsets returns the shape of x indexed along axes, and the offset in x of each element. The axes of the indices,
+// indexOffsets returns the shape of x indexed along axes, and the offset in x of each element. The axes of the indices,
 // which are broadcast to each other, replace the indexed axes if these are adjacent, else they come first.
-func (c *call) offsets(x *Array, axes []int, indices []*Array) (tensor.Shape, []int) {
+func (c *call) indexOffsets(x *Array, axes []int, indices []*Array) (tensor.Shape, []int) {
 	indexShape := tensor.Shape(nil)
 	for _, index := range indices {
 		s, ok := broadcast(indexShape, index.shape)
@@ -336,7 +336,7 @@ func (c *call) offsets(x *Array, axes []int, indices []*Array) (tensor.Shape, []
 	}
 	strides, base := x.shape.Strides(), make([]int64, indexShape.Elements()) // offset for each element of the indices
 	for k, axis := range axes {
-		for i, at := range c.placesIn(indices[k].expand(indexShape), x.shape[axis]) {
+		for i, at := range c.toIndices(indices[k].expand(indexShape), x.shape[axis]) {
 			base[i] += int64(at) * strides[axis]
 		}
 	}
@@ -375,8 +375,8 @@ type gatheredSource struct {
 	inner, size int64 // elements of a row, rows of a block
 	rows        []int64
 	// batch is the number of consecutive blocks with the same rows, each the number of these rows; with batch 0 all
-	// eachRange have the same rows.
-	batch, each int64
+	// blocks have the same rows.
+	batch, repeats int64
 }
 
 // ReadElements implements layout.Source.
@@ -387,8 +387,8 @@ func (g *gatheredSource) ReadElements(dst []byte, first int64) error {
 		n := min(g.inner-at, int64(len(dst))/unit)
 		block, place := row/int64(len(g.rows)), g.rows[row%int64(len(g.rows))]
 		if g.batch > 0 {
-			block = row / g.each
-			place = g.rows[block/g.batch*g.each+row%g.each]
+			block = row / g.repeats
+			place = g.rows[block/g.batch*g.repeats+row%g.repeats]
 		}
 		if err := g.source.Source.ReadElements(dst[:n*unit], (block*g.size+place)*g.inner+at); err != nil {
 			return err

@@ -212,8 +212,8 @@ func (p *Piece) read(c *cutRule, whole *Operator, box cell) error {
 	return nil
 }
 
-// Expected computes the outputs of an operator; nil if they are too large.
-func Expected(ctx context.Context, op *Operator, h Attributes) (*Expectation, error) {
+// ComputeExpected computes the outputs of an operator; nil if they are too large.
+func ComputeExpected(ctx context.Context, op *Operator, h Attributes) (*Expectation, error) {
 	f := formulaOf(op.Formula)
 	total := int64(0)
 	for _, t := range op.Outputs {
@@ -243,10 +243,10 @@ func computeOutputs(ctx context.Context, op *Operator, f *formula, h Attributes)
 	return j.expected, nil
 }
 
-// collector returns a function that records computed values and bounds, or the places of bad elements, as they are
+// newCollector returns a function that records computed values and bounds, or the places of bad elements, as they are
 // compared; nil if neither is wanted. If a right element differs by more than its bound, such as one beyond the range
 // of its type, its difference is recorded as the bound.
-func (j *judge) collector(output int, x, y *Array, t *tally, offset func(i int) int64) func(i int, bad bool) {
+func (j *judge) newCollector(output int, x, y *Array, t *tally, offset func(i int) int64) func(i int, bad bool) {
 	e := j.expected
 	switch s := j.damage; {
 	case s != nil && s.output == output:

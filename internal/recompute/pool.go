@@ -34,10 +34,10 @@ func planeCut(p *problem, _ Attributes) *cutRule {
 // windows are windows over the planes of x. under returns the index in the plane, along an axis, of element q of
 // window o; fill replaces elements outside of the plane.
 type windows struct {
-	x      *Array
-	kernel []int64
-	fill   float64
-	under  func(axis int, o, q int64) int64
+	x       *Array
+	kernel  []int64
+	fill    float64
+	indexOf func(axis int, o, q int64) int64
 }
 
 // reduceWindows computes one element of each window, a few windows at a time. each, unless nil, is called for windows
@@ -48,7 +48,7 @@ func (c *call) reduceWindows(w *windows, f func(below *Array) *Array, each func(
 	step := max(1, cellElements/max(1, planes.Elements()*size))
 	for first := int64(0); first < positions && !c.isStopped(); first += step {
 		n, mark := min(step, positions-first), c.mark()
-		below, places := w.patches(c.shapes[0][2:], first, n)
+		below, places := w.readPatches(c.shapes[0][2:], first, n)
 		one := f(below)
 		if each != nil && c.err == nil {
 			each(below, one, first, n, places)
@@ -65,9 +65,9 @@ func (c *call) reduceWindows(w *windows, f func(below *Array) *Array, each func(
 	return z
 }
 
-// patches returns the elements of windows first to first+n-1 and their offsets in a plane; out is the shape of all
+// readPatches returns the elements of windows first to first+n-1 and their offsets in a plane; out is the shape of all
 // windows.
-func (w *windows) patches(out tensor.Shape, first, n int64) (*Array, []int) {
+func (w *windows) readPatches(out tensor.Shape, first, n int64) (*Array, []int) {
 	in, size := w.x.shape[2:], tensor.Shape(w.kernel).Elements()
 	from, strides := make([]int, 0, n*size), in.Strides()
 	for i := range n {
@@ -75,7 +75,7 @@ func (w *windows) patches(out tensor.Shape, first, n int64) (*Array, []int) {
 		for j := range size {
 			offset, rest := int64(0), j
 			for k := len(w.kernel) - 1; k >= 0; k-- {
-				place := w.under(k, at[k], rest%w.kernel[k])
+				place := w.indexOf(k, at[k], rest%w.kernel[k])
 				if rest /= w.kernel[k]; place < 0 || place >= in[k] {
 					offset = -1
 					break
@@ -116,7 +116,7 @@ func (c *call) largestInWindows(w *windows) []*Array {
 			plane, window := i/int(n), i%int(n)
 			to, found := plane*positions+int(first)+window, -1.
 			for q, place := range places[window*size:][:size] {
-				if isBest := place >= 0 && ascending(below.v[i*size+q], one.v[i]) == 0; isBest && (found < 0 || float64(place) == c.got[1].v[to]) {
+				if isBest := place >= 0 && compareNumbers(below.v[i*size+q], one.v[i]) == 0; isBest && (found < 0 || float64(place) == c.got[1].v[to]) {
 					found = float64(place)
 				}
 			}
@@ -253,7 +253,7 @@ var poolGeometry = closedAttribute("ksize strides pads dilations", func(p *probl
 			sizes = slices.Concat([]int64{x[axis]}, usualKernels)
 		}
 		for _, k := range sizes {
-			for _, g := range geometries(x[axis], k, out[axis], dilations) {
+			for _, g := range listGeometries(x[axis], k, out[axis], dilations) {
 				if g.stride <= max(k, 2) && g.before <= k/2 {
 					own = append(own, g)
 				}
@@ -262,7 +262,7 @@ var poolGeometry = closedAttribute("ksize strides pads dilations", func(p *probl
 		return own
 	}
 	const most = 200
-	likely := p.windows(x, out, usual)
+	likely := p.combineGeometries(x, out, usual)
 	for _, g := range likely[:min(len(likely), most)] {
 		all = append(all, windowAttributes(g, FromValues))
 	}
@@ -413,7 +413,7 @@ func dequantCut(p *problem, h Attributes) *cutRule {
 func dequantise(c *call) *Array {
 	x, q := c.input(0), c.input(1)
 	if c.err == nil && (c.types[1] == tensor.Uint64 || c.types[1] == tensor.Int64) {
-		lowFloats(q.v)
+		decodeScales(q.v)
 	}
 	y := x.mul(q)
 	if c.isAttributeTrue("sqrt_mode") {
@@ -425,16 +425,16 @@ func dequantise(c *call) *Array {
 	return y
 }
 
-// lowFloats replaces integers by the float32 in their low 32 bits, which is CANN's format of scales. Higher bits are
-// flagAttribute below 2^48, so that float64 holds the integer exactly.
-func lowFloats(v []float64) {
+// decodeScales replaces integers by the float32 in their low 32 bits, which is CANN's format of scales. Higher bits are
+// flags below 2^48, so that float64 holds the integer exactly.
+func decodeScales(v []float64) {
 	for i, n := range v {
 		v[i] = float64(math.Float32frombits(uint32(uint64(n))))
 	}
 }
 
-// scalesOf reads all scales.
-func scalesOf(t *Tensor) ([]float64, error) {
+// readScales reads all scales.
+func readScales(t *Tensor) ([]float64, error) {
 	f, err := newFeed(t, view{shape: t.Shape})
 	if err != nil || t.elements() > maxElements {
 		return nil, cmp.Or(err, errTooLarge)
@@ -445,7 +445,7 @@ func scalesOf(t *Tensor) ([]float64, error) {
 	}
 	v = slices.Clone(v)
 	if t.DType == tensor.Uint64 || t.DType == tensor.Int64 {
-		lowFloats(v)
+		decodeScales(v)
 	}
 	return v, nil
 }

@@ -73,8 +73,8 @@ func matrixOf(o *Operator, t *Tensor, turned bool) matrix {
 	return m
 }
 
-// row copies a row of a matrix to dst.
-func (m *matrix) row(part, row int64, dst []float64) error {
+// copyRow copies a row of a matrix to dst.
+func (m *matrix) copyRow(part, row int64, dst []float64) error {
 	base := part * m.rows * m.cols
 	if !m.transposed {
 		v, err := m.t.readRun(base+row*m.cols, m.cols)
@@ -91,8 +91,8 @@ func (m *matrix) row(part, row int64, dst []float64) error {
 	return nil
 }
 
-// transposedRows copies n rows of a transposed matrix to dst.
-func (m *matrix) transposedRows(part, row, n int64, dst []float64) error {
+// copyTransposedRows copies n rows of a transposed matrix to dst.
+func (m *matrix) copyTransposedRows(part, row, n int64, dst []float64) error {
 	for k := range m.cols {
 		v, err := m.t.readRun(part*m.rows*m.cols+k*m.rows+row, n)
 		if err != nil {
@@ -139,11 +139,11 @@ func matMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 		return nil, lang.Say("the output has the shape %s", out.Shape)
 	}
 	l.left = func(part, row int64, dst []float64) error {
-		return left.row(broadcastIndex(before, left.before, part), row, dst)
+		return left.copyRow(broadcastIndex(before, left.before, part), row, dst)
 	}
 	if left.transposed {
 		l.block = func(part, row, n int64, dst []float64) error {
-			return left.transposedRows(broadcastIndex(before, left.before, part), row, n, dst)
+			return left.copyTransposedRows(broadcastIndex(before, left.before, part), row, n, dst)
 		}
 	}
 	l.right = func(part, from, to int64) ([]float64, error) {
@@ -228,11 +228,11 @@ func quantMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 	if !why.IsZero() {
 		return nil, why
 	}
-	if l.scales, why = perColumn(p.Inputs[2], l.n); !why.IsZero() {
+	if l.scales, why = readColumnNumbers(p.Inputs[2], l.n); !why.IsZero() {
 		return nil, why
 	}
 	if t := p.input(5); t != nil && t.elements() > 0 {
-		if l.rowScales, why = perColumn(t, l.parts*l.rows); !why.IsZero() {
+		if l.rowScales, why = readColumnNumbers(t, l.parts*l.rows); !why.IsZero() {
 			return nil, why
 		}
 	}
@@ -240,7 +240,7 @@ func quantMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 		if t == nil || t.elements() == 0 || !isFloat(t.DType) {
 			continue
 		}
-		shifts, why := perColumn(t, l.n)
+		shifts, why := readColumnNumbers(t, l.n)
 		if !why.IsZero() {
 			return nil, why
 		}
@@ -261,9 +261,9 @@ func hasOffsets(t *Tensor) bool {
 	return t.DType.Bits() == 64 && (err != nil || slices.ContainsFunc(v, func(x float64) bool { return uint64(math.Abs(x))>>37&0x1ff != 0 }))
 }
 
-// perColumn reads n numbers, or one number and repeats it.
-func perColumn(t *Tensor, n int64) ([]float64, lang.Sentence) {
-	v, err := scalesOf(t)
+// readColumnNumbers reads n numbers, or one number and repeats it.
+func readColumnNumbers(t *Tensor, n int64) ([]float64, lang.Sentence) {
+	v, err := readScales(t)
 	switch {
 	case err != nil:
 		return nil, lang.Error(err)

@@ -168,8 +168,8 @@ func (l *linear) addOutputs(ctx context.Context, f *feed, o rowIndex, rows int64
 	return nil
 }
 
-// scan projects all rows of the product.
-func (j *judge) scan(l *linear, seed uint64) (*projectionResult, error) {
+// projectRows projects all rows of the product.
+func (j *judge) projectRows(l *linear, seed uint64) (*projectionResult, error) {
 	total := &projectionResult{}
 	out := j.op.Outputs[0]
 	f, err := newFeed(out, view{shape: out.Shape})
@@ -194,7 +194,7 @@ func (j *judge) scan(l *linear, seed uint64) (*projectionResult, error) {
 			if err := j.ctx.Err(); err != nil {
 				return nil, err
 			}
-			if err := l.leftRows(j.ctx, part, row, n, left); err != nil {
+			if err := l.readLeftRows(j.ctx, part, row, n, left); err != nil {
 				return nil, &TensorError{tensor.Input, 0, err}
 			}
 			if err := j.compareCells(l, rowIndex{part, row}, n, p, f, left, total); err != nil {
@@ -206,8 +206,8 @@ func (j *judge) scan(l *linear, seed uint64) (*projectionResult, error) {
 	return total, nil
 }
 
-// leftRows sets dst to rows of the left factor.
-func (l *linear) leftRows(ctx context.Context, part, row, n int64, dst []float64) error {
+// readLeftRows sets dst to rows of the left factor.
+func (l *linear) readLeftRows(ctx context.Context, part, row, n int64, dst []float64) error {
 	if l.block != nil {
 		return l.block(part, row, n, dst)
 	}
@@ -240,7 +240,7 @@ func (j *judge) compareCells(l *linear, o rowIndex, rows int64, p *projection, f
 	if l.winograd {
 		chain += 0x1p-18
 	}
-	const inOrder = 6 // narrow sequential sum of k terms has k/6 times the variance of one rounding
+	const inOrder = 6 // a sequential sum of k terms has k/6 times the variance of one rounding
 	narrow := float64(j.machine.narrow.acc*j.machine.narrow.acc) * max(1, float64(l.k)/inOrder)
 	expected := make([]float64, p.blocks)
 	for r := range rows {

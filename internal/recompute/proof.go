@@ -11,8 +11,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// allKnown reports whether every attribute is known.
-func (j *judge) allKnown() bool {
+// hasAllAttributes reports whether every attribute is known.
+func (j *judge) hasAllAttributes() bool {
 	return !slices.ContainsFunc(j.formula.attrs, func(a attribute) bool { return !j.isKnown(a) })
 }
 
@@ -33,7 +33,7 @@ func (j *judge) decideBad(v *Verdict, r *result) error {
 		return nil
 	}
 	v.Status, v.Reason, v.Confidence = Wrong, ByCalcError, finding.Medium
-	if j.allKnown() || v.Extent == Part {
+	if j.hasAllAttributes() || v.Extent == Part {
 		v.Confidence = finding.High
 	}
 	if is, err := j.isExplainedByBFloat16(r); is || err != nil {
@@ -60,10 +60,10 @@ func (j *judge) decideBad(v *Verdict, r *result) error {
 		*v = *UndecidedVerdict(NoInputs, lang.Sentence{})
 	case proven:
 	case few:
-		*v = *UndecidedVerdict(NoAttributes, lang.Say("too few elements to infer %s: give it by --attr, or the graph by -f", j.openNames()))
+		*v = *UndecidedVerdict(NoAttributes, lang.Say("too few elements to infer %s: give it by --attr, or the graph by -f", j.unknownNames()))
 	default:
 		v.Set(Misfit, NoReason, Suspect)
-		if open := j.openNames(); open != "" {
+		if open := j.unknownNames(); open != "" {
 			v.Why = lang.Say("no value of %s explains the output: give it by --attr, or the graph by -f", open)
 		}
 	}
@@ -99,8 +99,8 @@ func (j *judge) hasFewDependents(r *result) (bool, error) {
 	return false, nil
 }
 
-// openNames lists the unknown attributes, separated by commas.
-func (j *judge) openNames() string {
+// unknownNames lists the unknown attributes, separated by commas.
+func (j *judge) unknownNames() string {
 	var names []string
 	for _, a := range j.formula.attrs {
 		for _, name := range a.names {

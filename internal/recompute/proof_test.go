@@ -49,7 +49,7 @@ func TestProof(t *testing.T) {
 		name, formula, attrs string
 		in                   *Tensor
 		f                    func(i int, v float64) float64
-		known                bool // narrow graph lists all attributes that differ from their defaults
+		known                bool // a graph lists all attributes that differ from their defaults
 		want                 Status
 		extent               Extent
 	}{

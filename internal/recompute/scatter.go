@@ -46,7 +46,7 @@ func (c *call) scatter(x *Array, to []int, u *Array, add bool) *Array {
 			z.narrow[k], z.wide[k] = z.narrow[k]+ua[i], z.wide[k]+ub[i]
 			count[k]++
 			size[k] += math.Abs(u.v[i])
-		case count[k] > 0 && len(c.got) > 0 && len(c.got[0].v) == len(z.v) && c.closer(c.got[0].v[k], z.v[k], u.v[i]) == z.v[k]:
+		case count[k] > 0 && len(c.got) > 0 && len(c.got[0].v) == len(z.v) && c.chooseCloser(c.got[0].v[k], z.v[k], u.v[i]) == z.v[k]:
 		default:
 			z.v[k], z.narrow[k], z.wide[k] = u.v[i], ua[i], ub[i]
 			count[k]++
@@ -60,16 +60,16 @@ func (c *call) scatter(x *Array, to []int, u *Array, add bool) *Array {
 	return z.clearNonFinite()
 }
 
-// closer returns x or y, whichever is closer to the NPU's element got.
-func (c *call) closer(got, x, y float64) float64 {
+// chooseCloser returns x or y, whichever is closer to the NPU's element got.
+func (c *call) chooseCloser(got, x, y float64) float64 {
 	if math.Abs(got-x) <= math.Abs(got-y) {
 		return x
 	}
 	return y
 }
 
-// placesIn converts an array of indices to integers from 0 to n-1; negative indices count from the end.
-func (c *call) placesIn(index *Array, n int64) []int {
+// toIndices converts an array of indices to integers from 0 to n-1; negative indices count from the end.
+func (c *call) toIndices(index *Array, n int64) []int {
 	all := make([]int, len(index.v))
 	for i, v := range index.v {
 		if v < 0 {
@@ -84,9 +84,9 @@ func (c *call) placesIn(index *Array, n int64) []int {
 	return all
 }
 
-// elementsAt returns offsets in x: an index replaces the coordinate along the attribute axis, the other coordinates
+// offsetsAt returns offsets in x: an index replaces the coordinate along the attribute axis, the other coordinates
 // are the coordinates of the index itself.
-func (c *call) elementsAt(x, index *Array) []int {
+func (c *call) offsetsAt(x, index *Array) []int {
 	k, ok := axisAttribute(c.attrs, len(x.shape))
 	if c.err != nil || !ok || len(index.shape) != len(x.shape) {
 		c.fail("indices of shape %s for axis %s of shape %s", index.shape, c.attrs["axis"].Value, x.shape)
@@ -98,7 +98,7 @@ func (c *call) elementsAt(x, index *Array) []int {
 			return nil
 		}
 	}
-	places := c.placesIn(index, x.shape[k])
+	places := c.toIndices(index, x.shape[k])
 	if c.err != nil {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (c *call) writeRows(add bool) *Array {
 	if c.err != nil || !ok {
 		return c.fail("axis %s of shape %s", c.attrs["axis"].Value, x.shape)
 	}
-	places := c.placesIn(index, x.shape[k])
+	places := c.toIndices(index, x.shape[k])
 	shape := slices.Clone(x.shape)
 	if shape[k] = int64(len(places)); c.isTooLarge(shape) {
 		return x
@@ -147,7 +147,7 @@ func (c *call) isTooLarge(shape tensor.Shape) bool {
 
 // scatterReduce combines the elements of x, unless include_self is false, with the updates at their places.
 func scatterReduce(c *call) *Array {
-	x, to := c.input(0), c.elementsAt(c.input(0), c.input(1))
+	x, to := c.input(0), c.offsetsAt(c.input(0), c.input(1))
 	u := c.fitUpdates(c.input(1).shape, c.input(2))
 	if c.err != nil || len(u.v) < len(to) {
 		return x
@@ -172,7 +172,7 @@ func scatterReduce(c *call) *Array {
 		}
 		switch v = all[0]; c.textAttribute("reduce") {
 		case "amax":
-			v = slices.MaxFunc(all, ascending)
+			v = slices.MaxFunc(all, compareNumbers)
 			size = 0
 		case "amin":
 			v, size = slices.Min(all), 0
@@ -202,7 +202,7 @@ func scatterReduce(c *call) *Array {
 // readBagMode converts the number of a mode in torch.embedding_bag to its name.
 func readBagMode(_ *problem, raw Attributes) Attributes {
 	names := []string{"sum", "mean", "max"}
-	if n, ok := integer(raw, "mode"); ok && n >= 0 && int(n) < len(names) {
+	if n, ok := integerAttribute(raw, "mode"); ok && n >= 0 && int(n) < len(names) {
 		return raw.merge(Attributes{"mode": {Text(names[n]), raw["mode"].Source}})
 	}
 	return raw
@@ -215,7 +215,7 @@ func embeddingBag(c *call) *Array {
 	if c.err != nil || len(x.shape) != 2 || len(index.shape) == 1 && !c.hasInput(2) {
 		return c.fail("indices of shape %s for rows of shape %s", index.shape, x.shape)
 	}
-	places := c.placesIn(index, x.shape[0])
+	places := c.toIndices(index, x.shape[0])
 	var begins []int
 	switch {
 	case len(index.shape) == 2:
@@ -223,12 +223,12 @@ func embeddingBag(c *call) *Array {
 			begins = append(begins, i*int(index.shape[1]))
 		}
 	default:
-		begins = c.placesIn(c.input(2), int64(len(places))+1)
+		begins = c.toIndices(c.input(2), int64(len(places))+1)
 		if c.isAttributeTrue("include_last_offset") && len(begins) > 0 {
 			begins = begins[:len(begins)-1]
 		}
 	}
-	padding, hasPadding := integer(c.attrs, "padding_idx")
+	padding, hasPadding := integerAttribute(c.attrs, "padding_idx")
 	if padding < 0 {
 		padding += x.shape[0]
 	}
@@ -279,7 +279,7 @@ func maxUnpool(c *call) *Array {
 		return c.fail("places of shape %s for elements of %s in images of %s", index.shape, x.shape, out)
 	}
 	plane, own := out[2:].Elements(), int(x.shape[2:].Elements())
-	to := c.placesIn(index, plane)
+	to := c.toIndices(index, plane)
 	for i := range to {
 		to[i] += i / own * int(plane)
 	}

@@ -16,7 +16,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// readCodes is a source of any type whose elements have small codes.
+// codes is a source of any type whose elements have small codes.
 type codes struct {
 	unit  int
 	first byte
@@ -109,7 +109,7 @@ func judgeAny(t *testing.T, c handCase) (all []*Verdict) {
 			if _, err := PieceOf(ctx, op, v, 1<<10); err != nil {
 				t.Fatalf("%s: %v", c, err)
 			}
-			if _, err := Expected(ctx, op, v.Attributes); err != nil {
+			if _, err := ComputeExpected(ctx, op, v.Attributes); err != nil {
 				t.Fatalf("%s: %v", c, err)
 			}
 		}

@@ -6,7 +6,7 @@ import "dumptool/internal/optype"
 // experts.
 //
 // Attention is softmax(q k' scale + bias) v for each head; several heads of q may share a head of k and v. Fused
-// attention also returns the largest score of each row and the sum of the exponentials, each repeated statisticsWidth
+// attention also returns the largest score of each row and the sum of the exponentials, each repeated widthOfStatistics
 // times.
 var attentions = []formula{
 	{name: "Attention", class: Tabled, noise: attentionNoise, inputs: "q k v mask? bias?", cut: attentionCut, outputs: 3, hasStates: true, compute: attention, read: readAttention,

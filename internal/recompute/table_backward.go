@@ -98,8 +98,8 @@ func factorGrad(names, inputs string, f func(x *Array) *Array) formula {
 	return elementwiseGrad(names, inputs, Tabled, func(c *call) *Array { return c.input(1).mul(f(c.input(0))) })
 }
 
-// ofSeveralKernels marks a row whose operator runs as several kernels, each rounding to the type of the output.
-func (f formula) ofSeveralKernels() formula {
+// withSeveralKernels marks a row whose operator runs as several kernels, each rounding to the type of the output.
+func (f formula) withSeveralKernels() formula {
 	f.hasSteps = true
 	return f
 }
@@ -122,8 +122,8 @@ func (f formula) withoutNames() formula {
 	return f
 }
 
-// readBy returns the row with a function that derives its attributes from others.
-func (f formula) readBy(read func(p *problem, raw Attributes) Attributes) formula {
+// withReader returns the row with a function that derives its attributes from others.
+func (f formula) withReader(read func(p *problem, raw Attributes) Attributes) formula {
 	f.read = read
 	return f
 }
@@ -150,13 +150,13 @@ var backwards = []formula{
 	elementwiseGrad("NegGrad", "dy", Exact, func(c *call) *Array { return c.input(0).neg() }).withoutNames(),
 	factorGrad("SquareGrad", "x dy", func(x *Array) *Array { return x.times(2) }).withoutNames(),
 	elementwiseGrad("SqrtGrad", "y dy", Divided, func(c *call) *Array { return c.input(1).div(c.input(0).times(2)) }),
-	factorGrad("RsqrtGrad", "y dy", func(y *Array) *Array { return square(y).mul(y).times(-.5).roundedBetween() }).ofSeveralKernels(),
-	factorGrad("ReciprocalGrad InvGrad", "y dy", func(y *Array) *Array { return square(y).neg().roundedBetween() }).ofSeveralKernels(),
+	factorGrad("RsqrtGrad", "y dy", func(y *Array) *Array { return square(y).mul(y).times(-.5).roundedBetween() }).withSeveralKernels(),
+	factorGrad("ReciprocalGrad InvGrad", "y dy", func(y *Array) *Array { return square(y).neg().roundedBetween() }).withSeveralKernels(),
 	factorGrad("ExpGrad", "y dy", identity).withoutNames(),
 	elementwiseGrad("LogGrad", "x dy", Divided, func(c *call) *Array { return c.input(1).div(c.input(0)) }).withoutNames(),
-	factorGrad("SinGrad", "x dy", func(x *Array) *Array { return x.cos().roundedBetween() }).ofSeveralKernels().withoutNames(),
-	factorGrad("CosGrad", "x dy", func(x *Array) *Array { return x.sin().neg().roundedBetween() }).ofSeveralKernels().withoutNames(),
-	factorGrad("ErfGrad", "x dy", func(x *Array) *Array { return bell(x, 1, 2/math.Sqrt(math.Pi)).roundedBetween() }).ofSeveralKernels().withoutNames(),
+	factorGrad("SinGrad", "x dy", func(x *Array) *Array { return x.cos().roundedBetween() }).withSeveralKernels().withoutNames(),
+	factorGrad("CosGrad", "x dy", func(x *Array) *Array { return x.sin().neg().roundedBetween() }).withSeveralKernels().withoutNames(),
+	factorGrad("ErfGrad", "x dy", func(x *Array) *Array { return bell(x, 1, 2/math.Sqrt(math.Pi)).roundedBetween() }).withSeveralKernels().withoutNames(),
 	factorGrad("LogSigmoidGrad", "x dy", func(x *Array) *Array { return sigmoid(x.neg()) }).withOrder("dy x"),
 	factorGrad("MishGrad", "x dy", func(x *Array) *Array {
 		t := softplus(x).tanh()
@@ -171,14 +171,14 @@ var backwards = []formula{
 	factorGrad("FastGeluGrad", "x dy", func(x *Array) *Array { return swishSlope(x, 1.702) }).withOrder("dy x"),
 	elementwiseGrad("SwishGrad", "x dy", Tabled, func(c *call) *Array {
 		return c.input(1).mul(swishSlope(c.input(0), c.numberAttribute("scale")).roundedBetween())
-	}).ofSeveralKernels().withOrder("dy x -?").withAttrs(realNumber("scale", 1)).withNames("SiluGrad", "dy x :scale=1").withNames("silu_backward", "grad_output:dy! self:x! :scale=1"),
+	}).withSeveralKernels().withOrder("dy x -?").withAttrs(realNumber("scale", 1)).withNames("SiluGrad", "dy x :scale=1").withNames("silu_backward", "grad_output:dy! self:x! :scale=1"),
 	elementwiseGrad("GeluGrad", "x dy", Tabled, func(c *call) *Array { return c.input(1).mul(geluSlope(c.input(0), c.textAttribute("approximate"))) }).withOrder("dy x -? :approximate=tanh").
 		withAttrs(textAttribute("approximate", "none tanh")).withNames("GeluGradV2", "dy x").withNames("gelu_backward", "grad_output:dy! self:x! approximate=none"),
 	elementwiseGrad("EluGrad", "x dy", Tabled, func(c *call) *Array {
-		return c.input(1).mul(positive(c.input(0)).selectWhere(c.number(1), c.input(0).atMost(0).exp().times(c.numberAttribute("alpha"))))
+		return c.input(1).mul(zeroNegatives(c.input(0)).selectWhere(c.number(1), c.input(0).atMost(0).exp().times(c.numberAttribute("alpha"))))
 	}).withAttrs(realNumber("alpha", 1)).withoutNames(),
 	elementwiseGrad("LeakyReluGrad", "x dy", Plain, func(c *call) *Array {
-		return positive(c.input(0)).selectWhere(c.input(1), c.input(1).times(c.numberAttribute("negative_slope")))
+		return zeroNegatives(c.input(0)).selectWhere(c.input(1), c.input(1).times(c.numberAttribute("negative_slope")))
 	}).withOrder("dy x").
 		withAttrs(realNumber("negative_slope", 0, .01, .1, .2)).asGate(),
 	elementwiseGrad("SoftplusGrad", "x dy", Tabled, func(c *call) *Array {
@@ -198,17 +198,17 @@ var backwards = []formula{
 	}).withAttrs(optionalNumber("beta")).withoutNames(),
 	elementwiseGrad("AxpyGrad", "dy", Plain, func(c *call) *Array { return c.input(0).times(c.numberAttribute("alpha")) }).withAttrs(realNumber("alpha", 1)).withoutNames(),
 	elementwiseGrad("SubScaledGrad", "dy", Plain, func(c *call) *Array { return c.input(0).times(-c.numberAttribute("alpha")) }).withAttrs(realNumber("alpha", 1)).withoutNames(),
-	elementwiseGrad("MulGrad", "x2 dy", Plain, func(c *call) *Array { return c.input(1).mul(c.input(0)) }).ofSeveralKernels().withoutNames(),
+	elementwiseGrad("MulGrad", "x2 dy", Plain, func(c *call) *Array { return c.input(1).mul(c.input(0)) }).withSeveralKernels().withoutNames(),
 	elementwiseGrad("AddcmulGrad", "x2 dy", Plain, func(c *call) *Array {
 		return c.input(1).mul(c.input(0)).roundedBetween().times(c.numberAttribute("value"))
-	}).withAttrs(realNumber("value", 1)).ofSeveralKernels().withoutNames(),
-	elementwiseGrad("DivGrad", "x2 dy", Divided, func(c *call) *Array { return c.input(1).div(c.input(0)) }).ofSeveralKernels().withoutNames(),
+	}).withAttrs(realNumber("value", 1)).withSeveralKernels().withoutNames(),
+	elementwiseGrad("DivGrad", "x2 dy", Divided, func(c *call) *Array { return c.input(1).div(c.input(0)) }).withSeveralKernels().withoutNames(),
 	elementwiseGrad("DivisorGrad", "x1 x2 dy", Divided, func(c *call) *Array {
 		return c.input(2).mul(c.input(0).div(c.input(1)).roundedBetween().div(c.input(1)).roundedBetween()).neg()
-	}).ofSeveralKernels().withoutNames(),
+	}).withSeveralKernels().withoutNames(),
 	elementwiseGrad("PowGrad", "x1 x2 dy", Tabled, func(c *call) *Array {
 		return c.input(2).mul(c.input(0).pow(c.input(1).plus(-1)).roundedBetween().mul(c.input(1)).roundedBetween())
-	}).ofSeveralKernels().withoutNames(),
+	}).withSeveralKernels().withoutNames(),
 	elementwiseGrad("MaximumGrad", "x1 x2 dy", Exact, func(c *call) *Array {
 		return c.gateGradient(c.input(2), c.input(0).mapPairsExactly(c.input(1), gateAbove))
 	}).withoutNames(),
@@ -229,13 +229,13 @@ var backwards = []formula{
 		}
 		return c.input(0).div(c.number(n)).expand(c.shapes[0])
 	}), attrs: []attribute{forwardAttribute(reducedAxes)}, axisOfOutput: true},
-	gradientRow("LogSumExpGrad", "x y dy", gradientLineCut(false), func(c *call) *Array { return c.input(2).mul(c.input(0).sub(c.input(1)).roundedBetween().exp()) }, forwardAttribute(reducedAxes)).ofSeveralKernels().withoutNames(),
+	gradientRow("LogSumExpGrad", "x y dy", gradientLineCut(false), func(c *call) *Array { return c.input(2).mul(c.input(0).sub(c.input(1)).roundedBetween().exp()) }, forwardAttribute(reducedAxes)).withSeveralKernels().withoutNames(),
 	gradientRow("LpNormGrad", "x y dy", gradientLineCut(false), func(c *call) *Array {
 		if p := c.numberAttribute("p"); p != 2 {
 			return c.fail("a norm of order %v", p)
 		}
 		return c.input(2).mul(c.input(0).div(c.input(1)).roundedBetween())
-	}, forwardAttribute(reducedAxes), realNumber("p", 2)).ofSeveralKernels().withoutNames(),
+	}, forwardAttribute(reducedAxes), realNumber("p", 2)).withSeveralKernels().withoutNames(),
 	gradientRow("VarGrad", "x dy", gradientLineCut(false), func(c *call) *Array {
 		x, axes := c.input(0), c.integerAttributes("axes")
 		_, distance, _ := moments(x, axes...)
@@ -244,44 +244,44 @@ var backwards = []formula{
 		}
 		n := float64(len(x.v)/len(c.input(1).v)) - c.numberAttribute("correction")
 		return distance.mul(c.input(1)).roundedBetween().times(2 / n)
-	}, forwardAttribute(reducedAxes), correction).ofSeveralKernels().withoutNames(),
+	}, forwardAttribute(reducedAxes), correction).withSeveralKernels().withoutNames(),
 
 	gradientRow("LogSoftmaxGrad", "y dy", lineCut, func(c *call) *Array {
 		return c.input(1).sub(c.input(0).exp().mul(c.input(1).sum(c.integerAttributes("axes")...)))
 	}, anyAxes).withOrder("dy y").withNames("_log_softmax_backward_data", "grad_output:dy! output:y! dim:axes input_dtype:-"),
 	gradientRow("LayerNormGrad", "x gamma? dy", lineCut, func(c *call) *Array {
 		return c.normGrad(c.input(0), c.mulWeight(c.input(2)), true, c.integerAttributes("axes")...)
-	}, normAxes, epsilon(), unitOffset).withOrder("dy x - - gamma").readBy(readNormAxes),
-	gradientRow("LayerNormGammaGrad", "x dy", uncut, func(c *call) *Array { return c.gammaGrad(true, c.integerAttributes("axes")...) }, axesOfGradient, epsilon()).withoutNames().readBy(readNormAxes),
+	}, normAxes, epsilon(), unitOffset).withOrder("dy x - - gamma").withReader(readNormAxes),
+	gradientRow("LayerNormGammaGrad", "x dy", uncut, func(c *call) *Array { return c.gammaGrad(true, c.integerAttributes("axes")...) }, axesOfGradient, epsilon()).withoutNames().withReader(readNormAxes),
 	gradientRow("RmsNormGrad", "x gamma? dy", lineCut, func(c *call) *Array {
 		return c.normGrad(c.input(0), c.mulWeight(c.input(2)), false, c.integerAttributes("axes")...)
-	}, normAxes, epsilon(), unitOffset).withOrder("dy x - gamma").readBy(readNormAxes),
-	gradientRow("RmsNormGammaGrad", "x dy", uncut, func(c *call) *Array { return c.gammaGrad(false, c.integerAttributes("axes")...) }, axesOfGradient, epsilon()).withoutNames().readBy(readNormAxes),
+	}, normAxes, epsilon(), unitOffset).withOrder("dy x - gamma").withReader(readNormAxes),
+	gradientRow("RmsNormGammaGrad", "x dy", uncut, func(c *call) *Array { return c.gammaGrad(false, c.integerAttributes("axes")...) }, axesOfGradient, epsilon()).withoutNames().withReader(readNormAxes),
 	gradientRow("BatchNormGrad", "x scale? dy", channelsCut, func(c *call) *Array {
 		x := c.input(0)
 		dx := c.normGrad(x, c.input(2), true, slices.Delete(firstIntegers(len(x.shape)), 1, 2)...)
 		if c.hasInput(1) {
-			dx = dx.mul(channels(x, c.input(1)))
+			dx = dx.mul(alignChannels(x, c.input(1)))
 		}
 		return dx
-	}, epsilon()).ofSeveralKernels().withoutNames(),
+	}, epsilon()).withSeveralKernels().withoutNames(),
 	gradientRow("BatchNormScaleGrad", "x dy", channelOutputCut, func(c *call) *Array {
 		x := c.input(0)
 		axes := slices.Delete(firstIntegers(len(x.shape)), 1, 2)
 		unit, _ := c.normalise(x, true, axes...)
 		return unit.mul(c.input(1)).sum(axes...).reshape(-1)
-	}, epsilon()).ofSeveralKernels().withoutNames(),
+	}, epsilon()).withSeveralKernels().withoutNames(),
 	gradientRow("BNInferGrad", "dy scale? variance", fixedLineCut(1), func(c *call) *Array {
 		dy := c.input(0)
-		g := dy.mul(channels(dy, c.input(2)).plus(c.numberAttribute("epsilon")).rsqrt())
+		g := dy.mul(alignChannels(dy, c.input(2)).plus(c.numberAttribute("epsilon")).rsqrt())
 		if c.hasInput(1) {
-			g = g.mul(channels(dy, c.input(1)))
+			g = g.mul(alignChannels(dy, c.input(1)))
 		}
 		return g
 	}, epsilon()).withoutNames(),
 	gradientRow("BNInferScaleGrad", "x mean variance dy", channelOutputCut, func(c *call) *Array {
 		x := c.input(0)
-		unit := c.standardise(x, channels(x, c.input(1)), channels(x, c.input(2)))
+		unit := c.standardise(x, alignChannels(x, c.input(1)), alignChannels(x, c.input(2)))
 		return unit.mul(c.input(3)).sum(slices.Delete(firstIntegers(len(x.shape)), 1, 2)...).reshape(-1)
 	}, epsilon()).withoutNames(),
 	gradientRow("ChannelsGrad", "dy", channelOutputCut, func(c *call) *Array {
@@ -290,7 +290,7 @@ var backwards = []formula{
 	gradientRow("GroupNormGrad", "x gamma? dy", imageCut, func(c *call) *Array {
 		x, g := c.input(0), c.input(2)
 		if c.hasInput(1) {
-			g = g.mul(channels(x, c.input(1)))
+			g = g.mul(alignChannels(x, c.input(1)))
 		}
 		return c.normGrad(c.groupChannels(x), c.groupChannels(g), true, 2).reshape(x.shape...)
 	}, divisors, epsilon()).withoutNames(),
@@ -315,8 +315,8 @@ var backwards = []formula{
 		attrs: []attribute{oneOf("axis", integers(0)), optionalNumber("padding_idx"), defaultNumber("scale_grad_by_freq", 0)}, forms: []nameGroup{newNameGroup("EmbeddingDenseGrad", "dy indices", scattering), newNameGroup("embedding_dense_backward", "grad_output:dy! indices! num_weights:- padding_idx scale_grad_by_freq :axis=0")}},
 	gradientRow(moveGrad, "places*", uncut, (*call).moveGrad).withoutNames(),
 
-	gradientRow("CrossEntropyGrad", "x target weight? dy", lossRowCut, func(c *call) *Array { return c.crossEntropyGrad(true) }, defaultNumber("ignore_index", -100), labelSmoothing, forwardAttribute(lossReduction)).ofSeveralKernels().withoutNames(),
-	gradientRow("NLLLossGrad", "x target weight? dy", lossRowCut, func(c *call) *Array { return c.crossEntropyGrad(false) }, defaultNumber("ignore_index", -100), forwardAttribute(lossReduction)).ofSeveralKernels().withoutNames(),
+	gradientRow("CrossEntropyGrad", "x target weight? dy", lossRowCut, func(c *call) *Array { return c.crossEntropyGrad(true) }, defaultNumber("ignore_index", -100), labelSmoothing, forwardAttribute(lossReduction)).withSeveralKernels().withoutNames(),
+	gradientRow("NLLLossGrad", "x target weight? dy", lossRowCut, func(c *call) *Array { return c.crossEntropyGrad(false) }, defaultNumber("ignore_index", -100), forwardAttribute(lossReduction)).withSeveralKernels().withoutNames(),
 	lossGrad("MseLossGrad", "x y dy", func(c *call) *Array { return c.input(0).sub(c.input(1)).roundedBetween().times(2) }),
 	lossGrad("L1LossGrad", "x y dy", func(c *call) *Array { return c.input(0).sub(c.input(1)).mapSteps(sign) }),
 	lossGrad("SmoothL1LossGrad", "x y dy", func(c *call) *Array {

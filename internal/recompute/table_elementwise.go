@@ -36,19 +36,21 @@ var elementwiseOperators = []formula{
 	unary("SignBit signbit", Integral, nil, indicator(math.Signbit)),
 	unary("Sign sign sgn", Integral, nil, func(x *Array) *Array { return x.mapSteps(sign) }).idempotent(),
 	unary("LogicalNot logical_not", Integral, nil, func(x *Array) *Array { return x.mapSteps(func(v float64) float64 { return boolToFloat(v == 0) }) }),
-	rounding("Floor floor", math.Floor), rounding("Ceil ceil", math.Ceil), rounding("Rint Round round", math.RoundToEven).withNames("round", "decimals:-==0"), rounding("Trunc trunc fix", math.Trunc),
+	roundingRow("Floor floor", math.Floor), roundingRow("Ceil ceil", math.Ceil), roundingRow("Rint Round round", math.RoundToEven).withNames("round", "decimals:-==0"), roundingRow("Trunc trunc fix", math.Trunc),
 
 	unaryWithNumber("Muls", Plain, multiplication, (*Array).times, realNumber("value", 1)).withNames("deg2rad", ":value=0.017453292519943295").withNames("rad2deg", ":value=57.29577951308232").
 		withNames("mul multiply __mul__ __rmul__ __imul__", "").
-		withNames("div divide true_divide __truediv__ __itruediv__ __div__", "", division), // narrow factor that was not dumped
+		withNames("div divide true_divide __truediv__ __itruediv__ __div__", "", division), // a factor that was not dumped
 	unaryWithNumber("Adds", Plain, lipschitz, (*Array).plus, realNumber("value", 0)).withNames("add sub __add__ __radd__ __iadd__ __sub__ __isub__", "", addition),
 	unaryWithNumber("Swish Silu", Tabled, smoothNoise(1.1), swish, realNumber("scale", 1)).withNames("silu npu_silu nn.SiLU ms.SiLU module.SiLUActivation", ":scale=1").withNames("module.QuickGELUActivation", ":scale=1.702"),
 	{name: "Elu", class: Tabled, noise: smoothNoise(1), inputs: "x", cut: elementwiseCut, compute: oneOutput(func(c *call) *Array {
 		x, scale := c.input(0), c.numberAttribute("scale")
-		return positive(x).selectWhere(x.times(scale), x.atMost(0).times(c.numberAttribute("input_scale")).exp().plus(-1).times(float64(c.numberAttribute("alpha")*scale)))
+		return zeroNegatives(x).selectWhere(x.times(scale), x.atMost(0).times(c.numberAttribute("input_scale")).exp().plus(-1).times(float64(c.numberAttribute("alpha")*scale)))
 	}), attrs: []attribute{realNumber("alpha", 1), defaultNumber("scale", 1), defaultNumber("input_scale", 1)}, forms: []nameGroup{newNameGroup("Elu nn.ELU", ""), newNameGroup("elu", "alpha=1 scale=1 input_scale=1"), newNameGroup("ms.elu", "input_x:x! alpha=1")}},
-	unaryWithNumber("CeluV2 nn.CELU", Tabled, smoothNoise(1), func(x *Array, alpha float64) *Array { return positive(x).selectWhere(x, elu(x.times(1/alpha), alpha)) }, realNumber("alpha", 1)).withNames("celu", "alpha=1", smoothNoise(1)),
-	unaryWithNumber("LeakyRelu LeakyReluD nn.LeakyReLU", Plain, selection, leaky, realNumber("negative_slope", .01, .1, .2, .3, .05, 0)).
+	unaryWithNumber("CeluV2 nn.CELU", Tabled, smoothNoise(1), func(x *Array, alpha float64) *Array {
+		return zeroNegatives(x).selectWhere(x, elu(x.times(1/alpha), alpha))
+	}, realNumber("alpha", 1)).withNames("celu", "alpha=1", smoothNoise(1)),
+	unaryWithNumber("LeakyRelu LeakyReluD nn.LeakyReLU", Plain, selection, leakyRelu, realNumber("negative_slope", .01, .1, .2, .3, .05, 0)).
 		withNames("leaky_relu", "negative_slope=0.01").withNames("ms.leaky_relu", "alpha:negative_slope=0.2"),
 	{name: "Exp", class: Tabled, noise: exponents, inputs: "x", cut: elementwiseCut, compute: oneOutput(func(c *call) *Array {
 		return c.input(0).times(c.numberAttribute("scale")).plus(c.numberAttribute("shift")).times(logOfBase(c.numberAttribute("base"))).exp()
@@ -67,7 +69,7 @@ var elementwiseOperators = []formula{
 		return c.input(0).times(c.numberAttribute("alpha")).plus(c.numberAttribute("beta")).atLeast(0).atMost(1)
 	}), attrs: []attribute{realNumber("alpha", 1.0/6, .2), realNumber("beta", .5)}, forms: []nameGroup{newNameGroup("HardSigmoid HSigmoid", ""), newNameGroup("hardsigmoid nn.Hardsigmoid", ":alpha=0.16666666666666666 :beta=0.5")}},
 	{name: "PRelu", class: Plain, noise: weightedSelection, inputs: "x weight", cut: fixedLineCut(1), compute: binaryFormula(func(x, w *Array) *Array {
-		return positive(x).selectWhere(x, x.mul(channels(x, w)))
+		return zeroNegatives(x).selectWhere(x, x.mul(alignChannels(x, w)))
 	}), isOfImages: true, forms: []nameGroup{newNameGroup("PRelu", ""), newNameGroup("prelu nn.PReLU", "weight!")}},
 	{name: "Power", class: Tabled, noise: powers, inputs: "x", cut: elementwiseCut, compute: oneOutput(func(c *call) *Array {
 		return c.input(0).times(c.numberAttribute("scale")).plus(c.numberAttribute("shift")).pow(c.number(c.numberAttribute("power")))
@@ -107,17 +109,17 @@ var elementwiseOperators = []formula{
 		attrs: []attribute{outputRange}, isIdempotent: true, forms: []nameGroup{newNameGroup("nn.Hardtanh clamp clip clamp_min clamp_max hardtanh", "")}}, // bounds that were not dumped
 	binary("SquaredDifference", Plain, nil, func(x, y *Array) *Array { return square(x.sub(y)) }),
 	binary("Pow", Tabled, powers, (*Array).pow).withNames("pow __pow__ __ipow__ float_power", "exponent:x2").withNames("__rpow__", "input:x2 other:x1", quotients),
-	comparison("Greater gt greater __gt__", func(x, y float64) bool { return x > y }),
-	comparison("GreaterEqual ge greater_equal __ge__", func(x, y float64) bool { return x >= y }),
-	comparison("Less lt less __lt__", func(x, y float64) bool { return x < y }),
-	comparison("LessEqual le less_equal __le__", func(x, y float64) bool { return x <= y }),
-	comparison("Equal eq __eq__", func(x, y float64) bool { return x == y }),
-	comparison("NotEqual ne not_equal __ne__", func(x, y float64) bool { return x != y }),
-	comparison("LogicalAnd logical_and", func(x, y float64) bool { return x != 0 && y != 0 }),
-	comparison("LogicalOr logical_or", func(x, y float64) bool { return x != 0 || y != 0 }),
-	bitwise("BitwiseAnd bitwise_and __and__ __iand__ __rand__", func(x, y int64) int64 { return x & y }),
-	bitwise("BitwiseOr bitwise_or __or__ __ior__ __ror__", func(x, y int64) int64 { return x | y }),
-	bitwise("BitwiseXor bitwise_xor __xor__ __ixor__ __rxor__", func(x, y int64) int64 { return x ^ y }),
+	comparisonRow("Greater gt greater __gt__", func(x, y float64) bool { return x > y }),
+	comparisonRow("GreaterEqual ge greater_equal __ge__", func(x, y float64) bool { return x >= y }),
+	comparisonRow("Less lt less __lt__", func(x, y float64) bool { return x < y }),
+	comparisonRow("LessEqual le less_equal __le__", func(x, y float64) bool { return x <= y }),
+	comparisonRow("Equal eq __eq__", func(x, y float64) bool { return x == y }),
+	comparisonRow("NotEqual ne not_equal __ne__", func(x, y float64) bool { return x != y }),
+	comparisonRow("LogicalAnd logical_and", func(x, y float64) bool { return x != 0 && y != 0 }),
+	comparisonRow("LogicalOr logical_or", func(x, y float64) bool { return x != 0 || y != 0 }),
+	bitwiseRow("BitwiseAnd bitwise_and __and__ __iand__ __rand__", func(x, y int64) int64 { return x & y }),
+	bitwiseRow("BitwiseOr bitwise_or __or__ __ior__ __ror__", func(x, y int64) int64 { return x | y }),
+	bitwiseRow("BitwiseXor bitwise_xor __xor__ __ixor__ __rxor__", func(x, y int64) int64 { return x ^ y }),
 	{name: "AddN", class: Plain, noise: lipschitz, inputs: "x*", cut: elementwiseCut, compute: oneOutput(combineInputs((*Array).add)), forms: []nameGroup{newNameGroup("AddN AccumulateNV2", "")}},
 	{name: "Eltwise", class: Plain, inputs: "x*", cut: elementwiseCut, compute: oneOutput(eltwise), read: readCoefficients,
 		attrs: []attribute{oneOf("mode", Number(1), Number(0), Number(2)), coefficients}, forms: []nameGroup{newNameGroup("Eltwise", "")}},
@@ -129,9 +131,9 @@ var elementwiseOperators = []formula{
 		forms: []nameGroup{newNameGroup("MaskedFill MaskedFillD", ""), newNameGroup("masked_fill", "mask! value")}},
 	{name: "MaskedFillOne", class: Exact, noise: selection, inputs: "x mask", cut: elementwiseCut, compute: oneOutput(func(c *call) *Array {
 		return c.input(1).selectWhere(c.number(c.numberAttribute("value")), c.input(0))
-	}), attrs: []attribute{valueOfMasked}, forms: []nameGroup{newNameGroup("masked_fill", "mask!")}}, // narrow value that was not dumped
+	}), attrs: []attribute{valueOfMasked}, forms: []nameGroup{newNameGroup("masked_fill", "mask!")}}, // a value that was not dumped
 
-	{name: "ReluGrad", class: Exact, noise: gates, inputs: "dy x", cut: elementwiseCut, compute: binaryFormula(func(dy, x *Array) *Array { return positive(x).selectWhere(dy, dy.m.number(0)) }),
+	{name: "ReluGrad", class: Exact, noise: gates, inputs: "dy x", cut: elementwiseCut, compute: binaryFormula(func(dy, x *Array) *Array { return zeroNegatives(x).selectWhere(dy, dy.m.number(0)) }),
 		forms: []nameGroup{newNameGroup("ReluGrad ReluGradV2", ""), newNameGroup("threshold_backward", "grad_output:dy! self:x! threshold:-==0")}},
 	{name: "SigmoidGrad", class: Plain, inputs: "y dy", cut: elementwiseCut, compute: binaryFormula(func(y, dy *Array) *Array { return dy.mul(y).mul(y.neg().plus(1)) }), forms: []nameGroup{newNameGroup("SigmoidGrad", ""), newNameGroup("sigmoid_backward", "grad_output:dy! output:y!")}},
 	{name: "TanhGrad", class: Plain, inputs: "y dy", cut: elementwiseCut, compute: binaryFormula(func(y, dy *Array) *Array { return dy.mul(square(y).neg().plus(1)) }), forms: []nameGroup{newNameGroup("TanhGrad", ""), newNameGroup("tanh_backward", "grad_output:dy! output:y!")}},
@@ -214,16 +216,18 @@ func fastGelu(x *Array) *Array             { return x.mul(sigmoid(x.times(1.702)
 func fastGeluV2(x *Array) *Array {
 	distance := x.times(.7071).abs().atMost(1.769).plus(-1.769)
 	bow := square(distance).times(-.1444).plus(.5)
-	return x.mul(positive(x).selectWhere(bow, bow.neg()).plus(.5))
+	return x.mul(zeroNegatives(x).selectWhere(bow, bow.neg()).plus(.5))
 }
 
-func positive(x *Array) *Array {
+func zeroNegatives(x *Array) *Array {
 	return x.compare(x.m.number(0), func(x, y float64) bool { return x > y })
 }
 
-func leaky(x *Array, slope float64) *Array { return positive(x).selectWhere(x, x.times(slope)) }
+func leakyRelu(x *Array, slope float64) *Array {
+	return zeroNegatives(x).selectWhere(x, x.times(slope))
+}
 func elu(x *Array, alpha float64) *Array {
-	return positive(x).selectWhere(x, x.atMost(0).exp().plus(-1).times(alpha))
+	return zeroNegatives(x).selectWhere(x, x.atMost(0).exp().plus(-1).times(alpha))
 }
 
 // gelu computes erf by tanh in the form tanh, exactly in the form none.
@@ -245,18 +249,18 @@ func sign(v float64) float64 {
 	return v
 }
 
-func comparison(names string, holds func(x, y float64) bool) formula {
+func comparisonRow(names string, holds func(x, y float64) bool) formula {
 	return binary(names, Integral, nil, func(x, y *Array) *Array { return x.compare(y, holds) })
 }
 
-// bitwise returns the row of an operation on the bits of integers in two's complement, and of truth values.
-func bitwise(names string, f func(x, y int64) int64) formula {
+// bitwiseRow returns the row of an operation on the bits of integers in two's complement, and of truth values.
+func bitwiseRow(names string, f func(x, y int64) int64) formula {
 	return binary(names, Integral, nil, func(x, y *Array) *Array {
 		return x.mapPairsExactly(y, func(x, y float64) float64 { return float64(f(int64(x), int64(y))) })
 	})
 }
 
-func rounding(names string, f func(float64) float64) formula {
+func roundingRow(names string, f func(float64) float64) formula {
 	return unary(names, Integral, nil, func(x *Array) *Array { return x.mapSteps(f) }).idempotent()
 }
 
@@ -289,10 +293,10 @@ func readCoefficients(_ *problem, raw Attributes) Attributes {
 }
 
 // roundings are the ways to round a number to an integer.
-var roundings = map[string]func(float64) float64{"rint": math.RoundToEven, "trunc": math.Trunc, "floor": math.Floor, "ceil": math.Ceil, "round": halfAway}
+var roundings = map[string]func(float64) float64{"rint": math.RoundToEven, "trunc": math.Trunc, "floor": math.Floor, "ceil": math.Ceil, "round": roundHalfAway}
 
-// halfAway rounds to the nearest integer, halves away from zero.
-func halfAway(x float64) float64 { return math.Trunc(x + math.Copysign(.5, x)) }
+// roundHalfAway rounds to the nearest integer, halves away from zero.
+func roundHalfAway(x float64) float64 { return math.Trunc(x + math.Copysign(.5, x)) }
 
 // roundedToIntegers rounds to the nearest integer, halves to even. Elements near a half may become either neighbour.
 func (x *Array) roundedToIntegers() *Array {

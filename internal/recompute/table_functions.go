@@ -10,14 +10,14 @@ import (
 
 // functions are the formulas of further functions of an element, and of arithmetic with two or three operands.
 var functions = []formula{
-	unary("Acos acos arccos", Tabled, unbounded, curve(exact.Acos, func(x float64) float64 { return 1 / math.Sqrt(1-float64(x*x)) })),
-	unary("Acosh acosh arccosh", Tabled, unbounded, curve(exact.Acosh, func(x float64) float64 { return 1 / math.Sqrt(float64(x*x)-1) })),
-	unary("Asin asin arcsin", Tabled, unbounded, curve(exact.Asin, func(x float64) float64 { return 1 / math.Sqrt(1-float64(x*x)) })),
-	unary("Asinh asinh arcsinh", Tabled, smoothNoise(1), curve(exact.Asinh, func(x float64) float64 { return 1 / math.Sqrt(1+float64(x*x)) })),
-	unary("Atan atan arctan", Tabled, smoothNoise(1), curve(exact.Atan, func(x float64) float64 { return 1 / (1 + float64(x*x)) })),
-	unary("Atanh atanh arctanh", Tabled, unbounded, curve(exact.Atanh, func(x float64) float64 { return 1 / (1 - float64(x*x)) })),
-	unary("Cosh cosh", Tabled, unbounded, curve(exact.Cosh, exact.Sinh)),
-	unary("Sinh sinh", Tabled, unbounded, curve(exact.Sinh, exact.Cosh)),
+	unary("Acos acos arccos", Tabled, unbounded, smoothFunction(exact.Acos, func(x float64) float64 { return 1 / math.Sqrt(1-float64(x*x)) })),
+	unary("Acosh acosh arccosh", Tabled, unbounded, smoothFunction(exact.Acosh, func(x float64) float64 { return 1 / math.Sqrt(float64(x*x)-1) })),
+	unary("Asin asin arcsin", Tabled, unbounded, smoothFunction(exact.Asin, func(x float64) float64 { return 1 / math.Sqrt(1-float64(x*x)) })),
+	unary("Asinh asinh arcsinh", Tabled, smoothNoise(1), smoothFunction(exact.Asinh, func(x float64) float64 { return 1 / math.Sqrt(1+float64(x*x)) })),
+	unary("Atan atan arctan", Tabled, smoothNoise(1), smoothFunction(exact.Atan, func(x float64) float64 { return 1 / (1 + float64(x*x)) })),
+	unary("Atanh atanh arctanh", Tabled, unbounded, smoothFunction(exact.Atanh, func(x float64) float64 { return 1 / (1 - float64(x*x)) })),
+	unary("Cosh cosh", Tabled, unbounded, smoothFunction(exact.Cosh, exact.Sinh)),
+	unary("Sinh sinh", Tabled, unbounded, smoothFunction(exact.Sinh, exact.Cosh)),
 	unary("Tan tan", Tabled, unbounded, func(x *Array) *Array { return x.sin().div(x.cos()) }),
 	unary("Erfc erfc", Tabled, smoothNoise(1.13), func(x *Array) *Array { return x.erf().neg().plus(1) }),
 	unary("TanhShrink tanhshrink nn.Tanhshrink", Tabled, unbounded, func(x *Array) *Array { return x.sub(x.tanh()) }),
@@ -79,8 +79,8 @@ var functions = []formula{
 	}), attrs: []attribute{defaultNumber("rtol", 1e-5), defaultNumber("atol", 1e-8)}, forms: []nameGroup{newNameGroup("isclose", "other:x2! rtol=1e-5 atol=1e-8 equal_nan:-==0")}},
 	binary("Hypot", Divided, unbounded, func(x, y *Array) *Array { return square(x).add(square(y)).sqrt() }).withNames("hypot", "other:x2!"),
 	binary("CopySign", Exact, nil, func(x, y *Array) *Array { return x.mapPairsExactly(y, math.Copysign) }).withNames("copysign", "other:x2"),
-	binary("Fmax", Exact, nil, func(x, y *Array) *Array { return x.mapPairsExactly(y, numberFirst(larger)) }).withNames("fmax", "other:x2!"),
-	binary("Fmin", Exact, nil, func(x, y *Array) *Array { return x.mapPairsExactly(y, numberFirst(smaller)) }).withNames("fmin", "other:x2!"),
+	binary("Fmax", Exact, nil, func(x, y *Array) *Array { return x.mapPairsExactly(y, preferNumber(larger)) }).withNames("fmax", "other:x2!"),
+	binary("Fmin", Exact, nil, func(x, y *Array) *Array { return x.mapPairsExactly(y, preferNumber(smaller)) }).withNames("fmin", "other:x2!"),
 	binary("Xlogy xlogy", Tabled, unbounded, func(x, y *Array) *Array {
 		return x.compare(x.m.number(0), func(x, y float64) bool { return x == y }).selectWhere(x.m.number(0), x.mul(y.log()))
 	}),
@@ -96,9 +96,9 @@ var functions = []formula{
 	binary("Mod fmod", Plain, unbounded, func(x, y *Array) *Array { return x.modulo(y, math.Trunc) }),
 	binary("FloorDiv floor_divide __floordiv__ __ifloordiv__", Plain, unbounded, func(x, y *Array) *Array { return x.quotient(y, math.Floor) }).withNames("__rfloordiv__", "input:x2 other:x1").withNames("div divide", "input:x1 other:x2 rounding_mode:-==floor"),
 	binary("TruncateDiv", Plain, unbounded, func(x, y *Array) *Array { return x.quotient(y, math.Trunc) }).withNames("div divide", "input:x1 other:x2 rounding_mode:-==trunc"),
-	bitwise("LeftShift __lshift__ __ilshift__ bitwise_left_shift", func(x, y int64) int64 { return x << min(uint64(y), 63) }),
-	bitwise("RightShift __rshift__ __irshift__ bitwise_right_shift", func(x, y int64) int64 { return x >> min(uint64(y), 63) }),
-	comparison("LogicalXor", func(x, y float64) bool { return (x != 0) != (y != 0) }).withNames("logical_xor", "other:x2!"),
+	bitwiseRow("LeftShift __lshift__ __ilshift__ bitwise_left_shift", func(x, y int64) int64 { return x << min(uint64(y), 63) }),
+	bitwiseRow("RightShift __rshift__ __irshift__ bitwise_right_shift", func(x, y int64) int64 { return x >> min(uint64(y), 63) }),
+	comparisonRow("LogicalXor", func(x, y float64) bool { return (x != 0) != (y != 0) }).withNames("logical_xor", "other:x2!"),
 	// The file name does not contain the number that the call adds: it is fitted.
 	{name: "Addcmul", class: Plain, noise: unbounded, inputs: "x x1 x2", cut: elementwiseCut, compute: oneOutput(func(c *call) *Array {
 		return c.input(0).add(c.input(1).mul(c.input(2)).times(c.numberAttribute("value")))
@@ -139,8 +139,8 @@ var thresholdOfOutput = closedAttribute("threshold value", func(p *problem) []At
 	return []Attributes{{"threshold": {Number(threshold), FromValues}, "value": {Number(value), FromValues}}}
 })
 
-// curve returns the computation of a function f. Errors of the argument are multiplied by its derivative, slope.
-func curve(f, slope func(x float64) float64) func(x *Array) *Array {
+// smoothFunction returns the computation of a function f. Errors of the argument are multiplied by its derivative, slope.
+func smoothFunction(f, slope func(x float64) float64) func(x *Array) *Array {
 	return func(x *Array) *Array {
 		return x.mapElements(elementLoop(f), func(e, v, x, ex []float64, c *bounds) {
 			for i, s := range v {
@@ -158,8 +158,8 @@ func indicator(has func(v float64) bool) func(x *Array) *Array {
 	return func(x *Array) *Array { return x.mapSteps(func(v float64) float64 { return boolToFloat(has(v)) }) }
 }
 
-// numberFirst returns the preferred one of two numbers. A number takes precedence over NaN.
-func numberFirst(by preference) func(x, y float64) float64 {
+// preferNumber returns the preferred one of two numbers. A number takes precedence over NaN.
+func preferNumber(by preference) func(x, y float64) float64 {
 	return func(x, y float64) float64 {
 		switch {
 		case x != x:
@@ -184,9 +184,9 @@ func (x *Array) withTermRoundings(terms ...*Array) *Array {
 	return x
 }
 
-// nearStep reports whether rounding the quotient x/y may give a neighbouring integer, for operands with errors ex and
+// isNearInteger reports whether rounding the quotient x/y may give a neighbouring integer, for operands with errors ex and
 // ey and a quotient with a few rounding errors.
-func nearStep(x, y, ex, ey float64, c *bounds) bool {
+func isNearInteger(x, y, ex, ey float64, c *bounds) bool {
 	const roundings = 4
 	q := x / y
 	off := float64(roundings*c.u*math.Abs(q)) + (ex+float64(math.Abs(q)*ey))/max(math.Abs(y)-ey, tiny)
@@ -206,7 +206,7 @@ func (x *Array) modulo(y *Array, round func(float64) float64) *Array {
 	}, func(e, _, x, ex, y, ey []float64, c *bounds) {
 		for i, s := range x {
 			e[i] = ex[i] + float64(math.Abs(s/y[i])*ey[i]) + float64(2*c.u*math.Abs(s))
-			if nearStep(s, y[i], ex[i], ey[i], c) {
+			if isNearInteger(s, y[i], ex[i], ey[i], c) {
 				e[i] += math.Abs(y[i])
 			}
 		}
@@ -222,7 +222,7 @@ func (x *Array) quotient(y *Array, round func(float64) float64) *Array {
 	}, func(e, v, x, ex, y, ey []float64, c *bounds) {
 		for i, s := range x {
 			e[i] = float64(c.u * math.Abs(v[i]))
-			if nearStep(s, y[i], ex[i], ey[i], c) {
+			if isNearInteger(s, y[i], ex[i], ey[i], c) {
 				e[i]++
 			}
 		}

@@ -18,29 +18,29 @@ var indexings = []formula{
 		if len(c.inputs) == 1 {
 			return c.input(0)
 		}
-		return c.takeAt(c.input(0), c.integerAttributes("axes_of_tensors"), c.inputs[1:])
+		return c.selectAt(c.input(0), c.integerAttributes("axes_of_tensors"), c.inputs[1:])
 	}), read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 1) }, attrs: []attribute{optionalText("index"), optionalNumber("axes_of_tensors")}, forms: []nameGroup{newNameGroup("__getitem__", "index:indices[]"), newNameGroup("Aten.index Torch.index", "indices[]")}},
 	{name: "SetItem", class: Move, noise: unbounded, inputs: "x value indices*?", cut: uncut, compute: oneOutput(setItem),
 		read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 2) }, attrs: []attribute{optionalText("index"), optionalNumber("axes_of_tensors"), flagAttribute("accumulate", false)}, forms: []nameGroup{newNameGroup("__setitem__", "index:indices[] value :accumulate=0", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("index_put", "indices[] values:value! accumulate=0 unsafe:-", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newNameGroup("_index_put_impl", "indices[] values:value! accumulate=0 unsafe:-")}},
 	{name: "GatherElements", class: Move, noise: gathering, inputs: "x index", cut: uncut, compute: oneOutput(func(c *call) *Array {
-		from := c.elementsAt(c.input(0), c.input(1))
+		from := c.offsetsAt(c.input(0), c.input(1))
 		return c.input(0).gatherFrom(c.input(1).shape, 0, func(i int) int { return from[i] })
-	}), attrs: []attribute{axisChoice(anyAxis)}, forms: []nameGroup{newNameGroup("GatherElements", "", gathering), newNameGroup("GatherD", "x axis! index"), newNameGroup("gather", "dim:axis index! sparse_grad:-", gathering), newNameGroup("take_along_dim", "indices:index! dim:axis", &optype.Type{Noise: optype.NoiseMove})}},
+	}), attrs: []attribute{axisChoice(acceptsAnyAxis)}, forms: []nameGroup{newNameGroup("GatherElements", "", gathering), newNameGroup("GatherD", "x axis! index"), newNameGroup("gather", "dim:axis index! sparse_grad:-", gathering), newNameGroup("take_along_dim", "indices:index! dim:axis", &optype.Type{Noise: optype.NoiseMove})}},
 	{name: "ScatterElements", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array {
-		to := c.elementsAt(c.input(0), c.input(1))
+		to := c.offsetsAt(c.input(0), c.input(1))
 		return c.scatter(c.input(0), to, c.fitUpdates(c.input(1).shape, c.input(2)), c.textAttribute("reduction") == "add")
-	}), attrs: []attribute{axisChoice(anyAxis), textAttribute("reduction", "none add")}, forms: []nameGroup{newNameGroup("ScatterElements", "", scattering), newNameGroup("scatter", "dim:axis index! src:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newNameGroup("scatter", "dim:axis index! src:updates reduce:reduction"), newNameGroup("scatter", "dim:axis index! value:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newNameGroup("scatter_add", "dim:axis index! src:updates! :reduction=add", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
-	wholeRow("ScatterReduce", Plain, "x index updates", scatterReduce, axisChoice(anyAxis), textAttribute("reduce", "sum mean amax amin prod"), flagAttribute("include_self", true)).
+	}), attrs: []attribute{axisChoice(acceptsAnyAxis), textAttribute("reduction", "none add")}, forms: []nameGroup{newNameGroup("ScatterElements", "", scattering), newNameGroup("scatter", "dim:axis index! src:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newNameGroup("scatter", "dim:axis index! src:updates reduce:reduction"), newNameGroup("scatter", "dim:axis index! value:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newNameGroup("scatter_add", "dim:axis index! src:updates! :reduction=add", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
+	wholeRow("ScatterReduce", Plain, "x index updates", scatterReduce, axisChoice(acceptsAnyAxis), textAttribute("reduce", "sum mean amax amin prod"), flagAttribute("include_self", true)).
 		withNames("scatter_reduce", "dim:axis index! src:updates! reduce include_self=1"),
-	wholeRow("EmbeddingBag", Reduced, "indices x offsets? weights?", embeddingBag, textAttribute("mode", "mean sum max"), optionalNumber("padding_idx"), defaultNumber("include_last_offset", 0)).readBy(readBagMode).
+	wholeRow("EmbeddingBag", Reduced, "indices x offsets? weights?", embeddingBag, textAttribute("mode", "mean sum max"), optionalNumber("padding_idx"), defaultNumber("include_last_offset", 0)).withReader(readBagMode).
 		withNames("Functional.embedding_bag", "input:indices! weight:x! offsets max_norm:- norm_type:- scale_grad_by_freq:- mode=mean sparse:- per_sample_weights:weights include_last_offset=0 padding_idx", embeddings).
 		withNames("Torch.embedding_bag Aten.embedding_bag Aten._embedding_bag", "weight:x! indices! offsets scale_grad_by_freq:- mode=0 sparse:- per_sample_weights:weights include_last_offset=0 padding_idx", embeddings).
 		withNames("nn.EmbeddingBag", "input:indices! offsets per_sample_weights:weights weight:x!", embeddings),
 	wholeRow("MaxUnpool", Move, "x index", maxUnpool).withNames("max_unpool1d max_unpool2d max_unpool3d", "indices:index! kernel_size:- stride:- padding:- output_size:-").withNames("nn.MaxUnpool1d nn.MaxUnpool2d nn.MaxUnpool3d", "indices:index! output_size:-"),
-	{name: "IndexAdd", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.writeRows(true) }), attrs: []attribute{axisChoice(anyAxis), defaultNumber("alpha", 1)}, forms: []nameGroup{newNameGroup("index_add", "dim:axis index! source:updates! alpha=1", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
-	{name: "IndexCopy", class: Move, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.writeRows(false) }), attrs: []attribute{axisChoice(anyAxis), defaultNumber("alpha", 1)}, forms: []nameGroup{newNameGroup("index_copy", "dim:axis index! source:updates! :alpha=1"), newNameGroup("index_fill", "dim:axis index! value:updates :alpha=1")}},
+	{name: "IndexAdd", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.writeRows(true) }), attrs: []attribute{axisChoice(acceptsAnyAxis), defaultNumber("alpha", 1)}, forms: []nameGroup{newNameGroup("index_add", "dim:axis index! source:updates! alpha=1", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
+	{name: "IndexCopy", class: Move, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.writeRows(false) }), attrs: []attribute{axisChoice(acceptsAnyAxis), defaultNumber("alpha", 1)}, forms: []nameGroup{newNameGroup("index_copy", "dim:axis index! source:updates! :alpha=1"), newNameGroup("index_fill", "dim:axis index! value:updates :alpha=1")}},
 	{name: "Take", class: Move, noise: gathering, inputs: "x index", cut: uncut, compute: oneOutput(func(c *call) *Array {
-		from := c.placesIn(c.input(1), int64(len(c.input(0).v)))
+		from := c.toIndices(c.input(1), int64(len(c.input(0).v)))
 		return c.input(0).gatherFrom(c.input(1).shape, 0, func(i int) int { return from[i] })
 	}), forms: []nameGroup{newNameGroup("take", "index!", gathering)}},
 	{name: "MaskedSelect", class: Move, noise: gathering, inputs: "x mask", cut: uncut, hasDynamicLength: true, compute: oneOutput(func(c *call) *Array {
@@ -75,11 +75,11 @@ var indexings = []formula{
 			v.shape, v.strides = slices.Insert(v.shape, k+1, out[k]/n), slices.Insert(v.strides, k+1, 0)
 			return true
 		})
-	}), attrs: []attribute{axisChoice(func(p *problem, k int) bool { return len(p.Outputs[0].Shape) == p.rank() })}, forms: []nameGroup{newNameGroup("repeat_interleave", "")}}, // narrow number of repeats that was not dumped
+	}), attrs: []attribute{axisChoice(func(p *problem, k int) bool { return len(p.Outputs[0].Shape) == p.rank() })}, forms: []nameGroup{newNameGroup("repeat_interleave", "")}}, // a number of repeats that was not dumped
 	{name: "Narrow", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
-			start, ok := integer(h, "start")
-			length, has := integer(h, "length")
+			start, ok := integerAttribute(h, "start")
+			length, has := integerAttribute(h, "length")
 			if start < 0 {
 				start += n
 			}
@@ -98,7 +98,7 @@ var indexings = []formula{
 			}
 			start, ok := bound("start")
 			end, has := bound("end")
-			step, too := integer(h, "step")
+			step, too := integerAttribute(h, "step")
 			if !ok || !has || !too || step < 1 {
 				return false
 			}
@@ -108,7 +108,7 @@ var indexings = []formula{
 	}), attrs: []attribute{optionalNumber("axis"), optionalNumber("start"), optionalNumber("end"), optionalNumber("step")}, forms: []nameGroup{newNameGroup("Aten.slice", "dim:axis=0 start=0 end=inf step=1")}},
 	{name: "SelectAt", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
-			at, ok := integer(h, "at")
+			at, ok := integerAttribute(h, "at")
 			if at < 0 {
 				at += n
 			}
@@ -118,8 +118,8 @@ var indexings = []formula{
 	}), attrs: []attribute{optionalNumber("axis"), optionalNumber("at")}, forms: []nameGroup{newNameGroup("select", "dim:axis index:at")}},
 	{name: "Unfold", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
-			size, ok := integer(h, "size")
-			step, has := integer(h, "step")
+			size, ok := integerAttribute(h, "size")
+			step, has := integerAttribute(h, "step")
 			if !ok || !has || size < 0 || size > n || step < 1 {
 				return false
 			}
@@ -136,7 +136,7 @@ var indexings = []formula{
 	}), attrs: []attribute{blockSize, blockMode}, forms: []nameGroup{newNameGroup("SpaceToDepth", "", copies), newNameGroup("PixelUnshuffle", ":mode=CRD"), newNameGroup("pixel_unshuffle", "downscale_factor:block_size :mode=CRD"), newNameGroup("nn.PixelUnshuffle", ":mode=CRD")}},
 	{name: "ShuffleChannel", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		x := p.Inputs[0].Shape
-		g, ok := integer(h, "num_groups")
+		g, ok := integerAttribute(h, "num_groups")
 		if !ok || len(x) < 2 || g < 1 || x[1]%g != 0 {
 			return view{}, lang.Say("%s groups of shape %s", h["num_groups"].Value, x)
 		}
@@ -173,7 +173,7 @@ var indexings = []formula{
 		newNameGroup("nn.Dropout1d", ":dropped_axes=1", randomMask), newNameGroup("nn.Dropout2d", ":dropped_axes=2", randomMask), newNameGroup("nn.Dropout3d", ":dropped_axes=3", randomMask), newNameGroup("dropout", "p=0.5 training=1", &optype.Type{Class: optype.Move, Random: true}), newNameGroup("nn.Dropout", "", &optype.Type{Class: optype.Move, Random: true})}},
 }
 
-func anyAxis(*problem, int) bool { return true }
+func acceptsAnyAxis(*problem, int) bool { return true }
 
 // unfolding lists the axes and steps of windows along an axis: the last axis of the output has their size.
 var unfolding = closedAttribute("axis size step", func(p *problem) (all []Attributes) {
@@ -192,8 +192,8 @@ var unfolding = closedAttribute("axis size step", func(p *problem) (all []Attrib
 	return all
 })
 
-// integer returns an attribute of one whole number.
-func integer(h Attributes, name string) (int64, bool) {
+// integerAttribute returns an attribute of one whole number.
+func integerAttribute(h Attributes, name string) (int64, bool) {
 	all, ok := h[name].Value.Integers()
 	if !ok || len(all) != 1 {
 		return 0, false
@@ -233,7 +233,7 @@ var blockMode = textAttribute("mode", "DCR CRD")
 // blocksView turns channels into blocks of pixels (toSpace), or blocks of pixels into channels.
 func blocksView(p *problem, h Attributes, toSpace bool) (view, lang.Sentence) {
 	x := p.Inputs[0].Shape
-	r, ok := integer(h, "block_size")
+	r, ok := integerAttribute(h, "block_size")
 	n := len(x)
 	if !ok || n < 3 || r < 1 || r > maxBlock || toSpace && x[n-3]%(r*r) != 0 || !toSpace && (x[n-2]%r != 0 || x[n-1]%r != 0) {
 		return view{}, lang.Say("blocks of %s of shape %s", h["block_size"].Value, x)
@@ -321,9 +321,9 @@ func (c *call) coordinatesOf(t *Array) []*Array {
 	return all
 }
 
-// takeAt selects elements of an array by the tensors of an index, which apply to axes.
-func (c *call) takeAt(x *Array, axes []int, tensors []*Array) *Array {
-	shape, from := c.offsets(x, axes, c.indexArrays(tensors, c.types[len(c.types)-len(tensors):]))
+// selectAt selects elements of an array by the tensors of an index, which apply to axes.
+func (c *call) selectAt(x *Array, axes []int, tensors []*Array) *Array {
+	shape, from := c.indexOffsets(x, axes, c.indexArrays(tensors, c.types[len(c.types)-len(tensors):]))
 	if c.err != nil {
 		return x
 	}
@@ -354,7 +354,7 @@ func setItem(c *call) *Array {
 	places := c.exactArray(v.shape, c.alloc(int(v.shape.Elements())))
 	walkElements(v.shape, v.strides, func(i, offset int) { places.v[i] = float64(int(v.offset) + offset) })
 	if len(axes) > 0 {
-		places = c.takeAt(places, axes, c.inputs[2:])
+		places = c.selectAt(places, axes, c.inputs[2:])
 	}
 	if c.err != nil {
 		return x

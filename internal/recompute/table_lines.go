@@ -12,7 +12,7 @@ import (
 var lineOperators = []formula{
 	{name: "ReduceStd", class: Norm, noise: unbounded, inputs: "x", cut: lineCut, compute: oneOutput(func(c *call) *Array { return c.variance().sqrt() }), attrs: []attribute{reducedAxes, correction}, forms: []nameGroup{newNameGroup("ReduceStd", "", &optype.Type{Noise: optype.NoiseReduce}), newNameGroup("std", "dim:axes unbiased:correction=1 keepdim:-", spreads), newNameGroup("std", "dim:axes correction=1 keepdim:-", spreads)}},
 	{name: "ReduceVar", class: Norm, noise: unbounded, inputs: "x", cut: lineCut, compute: oneOutput((*call).variance), attrs: []attribute{reducedAxes, correction}, forms: []nameGroup{newNameGroup("var", "dim:axes unbiased:correction=1 keepdim:-", spreads), newNameGroup("var", "dim:axes correction=1 keepdim:-", spreads)}},
-	{name: "LpNorm", class: Reduced, noise: unbounded, inputs: "x", cut: lineCut, read: readOrder, compute: oneOutput(func(c *call) *Array { return c.input(0).norm(c.numberAttribute("p"), c.integerAttributes("axes")...) }), attrs: []attribute{reducedAxes, realNumber("p", 2, 1)}, forms: []nameGroup{newNameGroup("LpNorm", "", &optype.Type{Noise: optype.NoiseReduce}), newNameGroup("LpNormV2", ""), newNameGroup("linalg_norm linalg_vector_norm", "ord:p=2 dim:axes keepdim:-", spreads), newNameGroup("norm", "p=2 dim:axes keepdim:-", spreads), newNameGroup("linalg.norm linalg.vector_norm", "dim:axes keepdim:-"), newNameGroup("vector_norm", "ord:p=2 dim:axes keepdim:-")}},
+	{name: "LpNorm", class: Reduced, noise: unbounded, inputs: "x", cut: lineCut, read: readNormOrder, compute: oneOutput(func(c *call) *Array { return c.input(0).norm(c.numberAttribute("p"), c.integerAttributes("axes")...) }), attrs: []attribute{reducedAxes, realNumber("p", 2, 1)}, forms: []nameGroup{newNameGroup("LpNorm", "", &optype.Type{Noise: optype.NoiseReduce}), newNameGroup("LpNormV2", ""), newNameGroup("linalg_norm linalg_vector_norm", "ord:p=2 dim:axes keepdim:-", spreads), newNameGroup("norm", "p=2 dim:axes keepdim:-", spreads), newNameGroup("linalg.norm linalg.vector_norm", "dim:axes keepdim:-"), newNameGroup("vector_norm", "ord:p=2 dim:axes keepdim:-")}},
 	{name: "LpNormalize", class: Norm, noise: unbounded, inputs: "x", cut: lineCut, compute: oneOutput(func(c *call) *Array {
 		x := c.input(0)
 		return x.div(x.norm(c.numberAttribute("p"), c.integerAttributes("axes")...).atLeast(c.numberAttribute("epsilon")))
@@ -54,8 +54,8 @@ func (c *call) variance() *Array {
 	return sum.div(c.number(float64(len(x.v)/len(sum.v)) - c.numberAttribute("correction")))
 }
 
-// readOrder converts the name of a norm to its order.
-func readOrder(_ *problem, raw Attributes) Attributes {
+// readNormOrder converts the name of a norm to its order.
+func readNormOrder(_ *problem, raw Attributes) Attributes {
 	p, ok := raw["p"]
 	if !ok || p.Value.Text != "fro" {
 		return raw
@@ -124,7 +124,7 @@ func (c *call) sort(got *Array) []*Array {
 			for i := range to {
 				to[i] += first
 			}
-			order = orderOf(x, got, to, first, beside, order)
+			order = sortedOrder(x, got, to, first, beside, order)
 		}
 		place := make(map[int]int, len(beside))
 		for i, k := range beside {
@@ -138,9 +138,9 @@ func (c *call) sort(got *Array) []*Array {
 	return []*Array{values, places}
 }
 
-// orderOf returns the NPU's order of the elements of a line if it is a permutation with the same values as order,
+// sortedOrder returns the NPU's order of the elements of a line if it is a permutation with the same values as order,
 // else order. got has the NPU's indices at the positions to.
-func orderOf(x, got *Array, to []int, first int, beside, order []int) []int {
+func sortedOrder(x, got *Array, to []int, first int, beside, order []int) []int {
 	own, used := make([]int, len(order)), make([]bool, len(beside))
 	for i := range order {
 		y := got.v[to[i]]
@@ -148,7 +148,7 @@ func orderOf(x, got *Array, to []int, first int, beside, order []int) []int {
 			return order
 		}
 		used[int(y)] = true
-		if own[i] = first + beside[int(y)]; ascending(x.v[own[i]], x.v[order[i]]) != 0 {
+		if own[i] = first + beside[int(y)]; compareNumbers(x.v[own[i]], x.v[order[i]]) != 0 {
 			return order
 		}
 	}
@@ -178,9 +178,9 @@ var losses = []formula{
 			classes.v[i] = float64(i)
 		}
 		chosen := c.input(1).reshape(-1, 1).compare(classes, func(x, y float64) bool { return x == y })
-		return []*Array{c.likelihood(softmax(x, true, last), 0), softmax(x, false, last).sub(chosen)}
+		return []*Array{c.classLosses(softmax(x, true, last), 0), softmax(x, false, last).sub(chosen)}
 	}, forms: []nameGroup{newNameGroup("SparseSoftmaxCrossEntropyWithLogits", "", &optype.Type{Noise: optype.NoiseLoss})}},
-	{name: "NLLLoss", class: Plain, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.likelihood(c.input(0), 0) }), attrs: []attribute{ignoreIndex, lossReduction}, forms: []nameGroup{newNameGroup("NLLLoss", "", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("nll_loss", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("nn.NLLLoss", "target!", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("nll_loss_forward nll_loss2d_forward", "self:x! target! weight reduction:-==1 ignore_index=-100 :reduction=mean")}},
+	{name: "NLLLoss", class: Plain, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.classLosses(c.input(0), 0) }), attrs: []attribute{ignoreIndex, lossReduction}, forms: []nameGroup{newNameGroup("NLLLoss", "", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("nll_loss", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("nn.NLLLoss", "target!", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("nll_loss_forward nll_loss2d_forward", "self:x! target! weight reduction:-==1 ignore_index=-100 :reduction=mean")}},
 	loss("MseLoss", func(x, y *Array) *Array { return square(x.sub(y)) }).withNames("MseLoss", "", &optype.Type{Noise: optype.NoiseLoss}).withNames("mse_loss", "target:y! size_average:- reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}).withNames("nn.MSELoss", "target:y!", &optype.Type{Noise: optype.NoiseLoss}),
 	loss("L1Loss", func(x, y *Array) *Array { return x.sub(y).abs() }).withNames("LpLoss", "x y").withNames("l1_loss", "target:y! size_average:- reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}).withNames("nn.L1Loss", "target:y!"),
 	{name: "SmoothL1LossV2", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
@@ -283,17 +283,17 @@ func (c *call) reduceLoss(x, weights *Array) *Array {
 
 // crossEntropy is the loss of the softmax along axis 1, or along the only axis. Targets are classes or probabilities.
 func crossEntropy(c *call) *Array {
-	return c.overRows(func(x, target *Array) (losses, weights *Array) {
+	return c.reduceRowLosses(func(x, target *Array) (losses, weights *Array) {
 		smoothing, axis := c.numberAttribute("label_smoothing"), min(1, len(x.shape)-1)
 		logs := softmax(x, true, axis)
 		if !isFloat(c.types[1]) {
-			return c.likelihoods(logs, target, smoothing)
+			return c.classLossesAndWeights(logs, target, smoothing)
 		}
 		if smoothing != 0 {
 			target = target.times(1 - smoothing).plus(smoothing / float64(x.shape[axis]))
 		}
 		if c.hasInput(2) {
-			target = target.mul(channels(x, c.input(2)))
+			target = target.mul(alignChannels(x, c.input(2)))
 		}
 		if losses = logs.mul(target).sum(axis).neg(); c.err == nil {
 			losses = losses.reshape(slices.Delete(slices.Clone(losses.shape), axis, axis+1)...)
@@ -302,8 +302,8 @@ func crossEntropy(c *call) *Array {
 	})
 }
 
-// overRows computes the losses of a few rows of logits and targets at a time, to save memory, and reduces them.
-func (c *call) overRows(f func(x, target *Array) (losses, weights *Array)) *Array {
+// reduceRowLosses computes the losses of a few rows of logits and targets at a time, to save memory, and reduces them.
+func (c *call) reduceRowLosses(f func(x, target *Array) (losses, weights *Array)) *Array {
 	x, target := c.input(0), c.input(1)
 	if c.err != nil || len(x.shape) == 0 {
 		return c.fail("logits of shape %s", x.shape)
@@ -357,17 +357,17 @@ func (x *Array) append(rows *Array) {
 	x.v, x.narrow, x.wide = append(x.v, rows.v...), append(x.narrow, a...), append(x.wide, b...)
 }
 
-// likelihood is the negative log-likelihood of the target class. With label smoothing all classes contribute.
-func (c *call) likelihood(logs *Array, smoothing float64) *Array {
+// classLosses is the negative log-likelihood of the target class. With label smoothing all classes contribute.
+func (c *call) classLosses(logs *Array, smoothing float64) *Array {
 	target := c.input(1)
 	if c.err != nil || len(logs.shape) == 0 {
 		return c.fail("logits of shape %s", logs.shape)
 	}
-	return c.reduceLoss(c.likelihoods(logs, target, smoothing))
+	return c.reduceLoss(c.classLossesAndWeights(logs, target, smoothing))
 }
 
-// likelihoods returns the losses of all elements and their weights in a mean.
-func (c *call) likelihoods(logs, target *Array, smoothing float64) (losses, weights *Array) {
+// classLossesAndWeights returns the losses of all elements and their weights in a mean.
+func (c *call) classLossesAndWeights(logs, target *Array, smoothing float64) (losses, weights *Array) {
 	if c.err != nil {
 		return logs, nil
 	}
@@ -391,7 +391,7 @@ func (c *call) likelihoods(logs, target *Array, smoothing float64) (losses, weig
 	weights = c.exactArray(rest, c.alloc(len(from)))
 	all := c.number(1) // weights of all classes
 	if c.hasInput(2) {
-		all = channels(logs, c.input(2))
+		all = alignChannels(logs, c.input(2))
 	}
 	for i, k := range from {
 		switch weights.v[i] = 1; {

@@ -63,7 +63,7 @@ var marginLosses = []formula{
 			return c.fail("logits of shape %s", x.shape)
 		}
 		classes := int(x.shape[1])
-		places := c.placesIn(c.input(1), x.shape[1])
+		places := c.toIndices(c.input(1), x.shape[1])
 		if c.err != nil {
 			return x
 		}

@@ -46,7 +46,7 @@ var moves = []formula{
 		strides := x.Strides()
 		return view{shape: slices.Delete(slices.Clone(x), k, k+1), strides: slices.Delete(slices.Clone(strides), k, k+1), offset: int64(p.output) * strides[k]}, lang.Sentence{}
 	}), attrs: []attribute{axisChoice(func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == int64(p.outputs) })}, forms: []nameGroup{newNameGroup("Unpack Unstack", "x"), newNameGroup("unbind", "dim:axis=0")}},
-	{name: "StridedSlice", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(sliceView), read: readSlice, attrs: []attribute{closedAttribute("begin strides", slicesOf).withKind(openKind), optionalNumber("shape")},
+	{name: "StridedSlice", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(sliceView), read: readSlice, attrs: []attribute{closedAttribute("begin strides", listSlices).withKind(openKind), optionalNumber("shape")},
 		forms: []nameGroup{newNameGroup("Slice", "x begin! size!"), newNameGroup("StridedSlice", "x begin! end! strides!"), newNameGroup("SliceD StridedSliceD", "x"),
 			newNameGroup("__getitem__", "", gathering), newNameGroup("narrow", "", copies), newNameGroup("select", "")}}, // the index is not known
 	{name: "Tile", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
@@ -63,7 +63,7 @@ var moves = []formula{
 		}
 		return v, lang.Sentence{}
 	}), forms: []nameGroup{newNameGroup("Tile BroadcastTo Expand", "x -"), newNameGroup("TileD BroadcastToD", "x"), newNameGroup("expand expand_as repeat broadcast_to tile", "sizes*:-"), newNameGroup("expand broadcast_to", "size:-"), newNameGroup("repeat", "repeats:-"), newNameGroup("tile", "dims:-"), newNameGroup("expand_as", "other:-")}},
-	{name: "Pad", class: Move, inputs: "x", cut: padCut, compute: oneOutput(pad), read: readPads, attrs: []attribute{closedAttribute("before", padsOf),
+	{name: "Pad", class: Move, inputs: "x", cut: padCut, compute: oneOutput(pad), read: readPads, attrs: []attribute{closedAttribute("before", listPads),
 		textAttribute("mode", "constant reflect edge symmetric circular"), realNumber("value", 0)},
 		forms: []nameGroup{newNameGroup("nn.ConstantPad1d nn.ConstantPad2d nn.ConstantPad3d", ":mode=constant"), newNameGroup("nn.ZeroPad1d nn.ZeroPad2d nn.ZeroPad3d", ":mode=constant :value=0"), newNameGroup("nn.ReflectionPad1d nn.ReflectionPad2d nn.ReflectionPad3d", ":mode=reflect"), newNameGroup("nn.ReplicationPad1d nn.ReplicationPad2d nn.ReplicationPad3d", ":mode=edge"),
 			newNameGroup("Pad", "x paddings! :mode=constant :value=0"), newNameGroup("PadV3", "x paddings! value!?"), newNameGroup("PadD", "x :mode=constant :value=0"), newNameGroup("PadV3D", "x"),
@@ -72,14 +72,14 @@ var moves = []formula{
 		attrs: []attribute{axisChoice(func(p *problem, k int) bool {
 			x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 			index := p.Inputs[1].Shape
-			batch := max(0, batchDims(p.Attributes, index))
+			batch := max(0, countBatchAxes(p.Attributes, index))
 			return slices.Concat(x[:k], index[batch:], x[k+1:]).Equal(out) || len(x) == 1 && index.Elements() == out.Elements()
 		}), optionalNumber("batch_dims")}, forms: []nameGroup{newNameGroup("Gather", "x indices", gathering), newNameGroup("GatherV2D", "x indices"), newNameGroup("GatherV2", "x indices axis!"), newNameGroup("Embedding", "x indices :axis=0", embeddings), newNameGroup("index_select", "dim:axis index:indices!"),
 			newNameGroup("Torch.embedding Aten.embedding", "weight:x! indices! padding_idx scale_grad_by_freq sparse:- :axis=0", embeddings),
 			newNameGroup("embedding", "input:indices! weight:x! padding_idx max_norm:- norm_type:- scale_grad_by_freq sparse:- :axis=0", embeddings),
 			newNameGroup("nn.Embedding module.*Embedding", "input:indices! weight:x! :axis=0", embeddings),
 			newNameGroup("ms.gather", "input_params:x! input_indices:indices! axis batch_dims=0", gathering), newNameGroup("ms.Embedding", "input:indices! embedding_table:x! :axis=0", embeddings)}},
-	{name: "Index", class: Move, noise: gathering, inputs: "x indices*", cut: uncut, compute: oneOutput(takeIndexed), read: readIndexed, attrs: []attribute{indexedAxes},
+	{name: "Index", class: Move, noise: gathering, inputs: "x indices*", cut: uncut, compute: oneOutput(selectIndexed), read: readIndexedAxes, attrs: []attribute{indexedAxes},
 		forms: []nameGroup{newNameGroup("Index", "x indexed_sizes! - indices*")}},
 	{name: "OneHot", class: Move, noise: quantisation, inputs: "x on? off?", axisOfOutput: true, compute: oneOutput(oneHot), cut: func(p *problem, h Attributes) *cutRule {
 		c, out := wholeTensors(p), p.Outputs[0].Shape

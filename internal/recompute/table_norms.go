@@ -46,12 +46,12 @@ var normOperators = []formula{
 		x := c.input(0)
 		axes := slices.Delete(firstIntegers(len(x.shape)), 1, 2)
 		if !c.isAttributeTrue("is_training") {
-			return c.affine(c.standardise(x, channels(x, c.input(3)), channels(x, c.input(4))), 1, channels)
+			return c.affine(c.standardise(x, alignChannels(x, c.input(3)), alignChannels(x, c.input(4))), 1, alignChannels)
 		}
 		mean, _, variance := moments(x, axes...)
 		scale := variance.plus(c.numberAttribute("epsilon")).rsqrt().roundedBetween()
 		// Kernels compute a*x + b with b = -a*mean; PyTorch's kernels round both terms to bfloat16.
-		return c.affine(x.mul(scale).roundedBetween().sub(mean.roundedBetween().mul(scale).roundedBetween()), 1, channels)
+		return c.affine(x.mul(scale).roundedBetween().sub(mean.roundedBetween().mul(scale).roundedBetween()), 1, alignChannels)
 	}), attrs: []attribute{flagAttribute("is_training", true), epsilon()}, isOfImages: true,
 		forms: []nameGroup{newNameGroup("BatchNorm", ""), newNameGroup("Torch.batch_norm Aten.batch_norm Torch.native_batch_norm Aten.native_batch_norm",
 			"input:x! weight:scale bias:offset running_mean:- running_var:- training:-==1 momentum:- eps:epsilon=1e-5 cudnn_enabled:- :is_training=1"),
@@ -94,8 +94,8 @@ var unitOffset = closedAttribute("unit_offset", func(p *problem) []Attributes {
 	return flagAttribute("unit_offset", false).choices(p)
 }).withKind(fixedKind)
 
-// channels reshapes a parameter with one element for each channel, so that it broadcasts along axis 1 of x.
-func channels(x, t *Array) *Array {
+// alignChannels reshapes a parameter with one element for each channel, so that it broadcasts along axis 1 of x.
+func alignChannels(x, t *Array) *Array {
 	if x.m.err != nil || len(x.shape) <= 2 {
 		return t
 	}
@@ -171,7 +171,7 @@ func (c *call) affine(x *Array, k int, reshape func(x, t *Array) *Array) *Array 
 	return x
 }
 
-func asIs(_, t *Array) *Array { return t }
+func keepShape(_, t *Array) *Array { return t }
 
 // layerNorm returns the norm, the mean, and the variance or (inverse) the reciprocal standard deviation.
 func layerNorm(inverse bool) func(c *call) []*Array {
@@ -183,7 +183,7 @@ func layerNorm(inverse bool) func(c *call) []*Array {
 		if inverse {
 			spread = scale
 		}
-		return []*Array{c.affine(distance.mul(scale), 1, asIs), mean, spread}
+		return []*Array{c.affine(distance.mul(scale), 1, keepShape), mean, spread}
 	}
 }
 
@@ -207,13 +207,13 @@ func groupNorm(c *call, groups int64) []*Array {
 	}
 	mean, distance, variance := moments(x.reshape(x.shape[0], groups, -1), 2)
 	scale := variance.plus(c.numberAttribute("epsilon")).rsqrt()
-	return []*Array{c.affine(distance.mul(scale).reshape(x.shape...), 1, channels), mean, scale}
+	return []*Array{c.affine(distance.mul(scale).reshape(x.shape...), 1, alignChannels), mean, scale}
 }
 
 // batchNorm normalises by moments that are inputs.
 func batchNorm(c *call) *Array {
 	x := c.input(0)
-	p := func(k int) *Array { return channels(x, c.input(k)) }
+	p := func(k int) *Array { return alignChannels(x, c.input(k)) }
 	mean, variance := p(3), p(4)
 	if c.isAttributeTrue("is_training") { // exporters of training graphs may keep the name
 		mean, _, variance = moments(x, slices.Delete(firstIntegers(len(x.shape)), 1, 2)...)
@@ -229,7 +229,7 @@ var activations = []struct {
 }{
 	{"none", func(x *Array) *Array { return x }},
 	{"relu", relu}, {"relu6", relu6},
-	{"leaky.1", func(x *Array) *Array { return leaky(x, .1) }},
+	{"leaky.1", func(x *Array) *Array { return leakyRelu(x, .1) }},
 	{"silu", func(x *Array) *Array { return swish(x, 1) }},
 	{"hswish", hardSwish}, {"sigmoid", sigmoid},
 	{"gelu", func(x *Array) *Array { return gelu(x, "tanh") }},
@@ -270,7 +270,7 @@ func (c *call) layerNormOf(x *Array, k int) []*Array {
 	mean, distance, variance := moments(x, c.integerAttributes("axes")...)
 	x.recordSquareSums(variance)
 	scale := variance.plus(c.numberAttribute("epsilon")).rsqrt()
-	return []*Array{c.affine(distance.mul(scale), k, asIs), mean, scale}
+	return []*Array{c.affine(distance.mul(scale), k, keepShape), mean, scale}
 }
 
 // gammaAxes are the last axes, as many as the weight (the third input) has.
@@ -289,7 +289,7 @@ func bnTrainingUpdate(c *call) []*Array {
 	if c.err != nil {
 		return nil
 	}
-	p := func(k int) *Array { return channels(x, c.input(k)) }
+	p := func(k int) *Array { return alignChannels(x, c.input(k)) }
 	n := float64(len(x.v)) / float64(channelsOf(x))
 	mean := p(1).times(1 / n)
 	variance := p(2).times(1 / n).sub(square(mean)).atLeast(0)

@@ -35,16 +35,18 @@ func (c *call) setting(k int) *Array {
 // complement returns 1 - x.
 func complement(x *Array) *Array { return x.neg().plus(1) }
 
-// moving returns the next moving average: share*old + (1-share)*next.
-func moving(old, next, share *Array) *Array { return old.mul(share).add(next.mul(complement(share))) }
+// movingAverage returns the next moving average: share*old + (1-share)*next.
+func movingAverage(old, next, share *Array) *Array {
+	return old.mul(share).add(next.mul(complement(share)))
+}
 
 // applyAdam gets powers of beta1 and beta2 that include the current step.
 func applyAdam(c *call) []*Array {
 	grad, beta1, beta2 := c.input(9), c.setting(6), c.setting(7)
-	m, v := moving(c.input(1), grad, beta1), moving(c.input(2), square(grad), beta2)
+	m, v := movingAverage(c.input(1), grad, beta1), movingAverage(c.input(2), square(grad), beta2)
 	step := m
 	if c.isAttributeTrue("use_nesterov") {
-		step = moving(m, grad, beta1)
+		step = movingAverage(m, grad, beta1)
 	}
 	rate := c.setting(5).mul(complement(c.setting(4)).sqrt()).div(complement(c.setting(3)))
 	return []*Array{c.input(0).sub(rate.mul(step).div(v.sqrt().add(c.setting(8)))), m, v}
@@ -56,7 +58,7 @@ func applyAdamW(c *call) []*Array {
 	if c.isAttributeTrue("maximize") {
 		grad = grad.neg()
 	}
-	m, v := moving(c.input(1), grad, beta1), moving(c.input(2), square(grad), beta2)
+	m, v := movingAverage(c.input(1), grad, beta1), movingAverage(c.input(2), square(grad), beta2)
 	most := v
 	if c.isAttributeTrue("amsgrad") {
 		most = c.input(11).max(v)
@@ -80,7 +82,7 @@ func applyMomentum(c *call) []*Array {
 func applySGD(c *call) []*Array {
 	grad, lr, momentum := c.input(2).add(c.input(0).times(c.numberAttribute("weight_decay"))), c.setting(3), c.setting(4)
 	accum := c.input(1).mul(momentum).add(grad.times(1 - c.numberAttribute("dampening")))
-	accum = positive(c.input(5)).selectWhere(grad, accum)
+	accum = zeroNegatives(c.input(5)).selectWhere(grad, accum)
 	step := accum
 	if c.isAttributeTrue("nesterov") {
 		step = grad.add(accum.mul(momentum))

@@ -52,7 +52,7 @@ func convTranspose(p *problem, h Attributes) (*linear, lang.Sentence) {
 	l.offset = func(part, row, column int64) int64 {
 		return (row/pixels*out[1]+part*l.n+column)*pixels + row%pixels
 	}
-	l.edgeRows, l.adjacentRows = corners(out[2:]), pixels
+	l.edgeRows, l.adjacentRows = cornerOffsets(out[2:]), pixels
 	return l, l.addExtras(p)
 }
 
@@ -168,7 +168,7 @@ var filterGradGeometry = closedAttribute("strides pads dilations", func(p *probl
 	if len(x) < 3 || len(x)-2 > maxSpatial || len(w) != len(x) || len(dy) != len(x) {
 		return nil
 	}
-	return p.convWindows(x[2:], w[2:], dy[2:], []int64{1, 2})
+	return p.listConvWindows(x[2:], w[2:], dy[2:], []int64{1, 2})
 })
 
 // resizes are the formulas of operators that change the number of pixels, that view a tensor as overlapping windows,
@@ -232,9 +232,9 @@ func readPairs(_ *problem, raw Attributes) Attributes {
 // diagonalView returns a view of a diagonal of two axes, along a new last axis.
 func diagonalView(p *problem, h Attributes) (view, lang.Sentence) {
 	x := p.Inputs[0].Shape
-	offset, ok := integer(h, "offset")
-	first, has := integer(h, "dim1")
-	second, too := integer(h, "dim2")
+	offset, ok := integerAttribute(h, "offset")
+	first, has := integerAttribute(h, "dim1")
+	second, too := integerAttribute(h, "dim2")
 	i, j := normaliseAxis(first, len(x)), normaliseAxis(second, len(x))
 	if !ok || !has || !too || min(i, j) < 0 || max(i, j) >= len(x) || i == j {
 		return view{}, lang.Say("a diagonal of axes %d and %d of shape %s", first, second, x)
@@ -257,7 +257,7 @@ func diagonalView(p *problem, h Attributes) (view, lang.Sentence) {
 // im2col returns the elements of all windows: channels and kernel positions are one axis, windows the last axis.
 func im2col(c *call) *Array {
 	x := c.input(0)
-	shape, source := c.blocks(x.shape)
+	shape, source := c.blockElements(x.shape)
 	if c.err != nil {
 		return x
 	}
@@ -267,7 +267,7 @@ func im2col(c *call) *Array {
 // col2im adds the elements of all windows at their pixels: the adjoint of im2col.
 func col2im(c *call) *Array {
 	x := c.input(0)
-	shape, source := c.blocks(c.shapes[0])
+	shape, source := c.blockElements(c.shapes[0])
 	if c.err != nil || len(x.v) != int(shape.Elements()) {
 		return c.fail("windows of shape %s for images of shape %s", x.shape, c.shapes[0])
 	}
@@ -281,9 +281,9 @@ func col2im(c *call) *Array {
 	return c.scatter(c.number(0).expand(c.shapes[0]), to, inside, true)
 }
 
-// eachRange returns the shape of the windows of an image by im2col, and the offset in the image of each of their
+// blockElements returns the shape of the windows of an image by im2col, and the offset in the image of each of their
 // elements, -1 for an element outside.
-func (c *call) blocks(image tensor.Shape) (shape tensor.Shape, source func(i int) int) {
+func (c *call) blockElements(image tensor.Shape) (shape tensor.Shape, source func(i int) int) {
 	kernel := c.attrs["ksize"]
 	k, _ := kernel.Value.Integers()
 	w, ok := windowOf(c.attrs, k)

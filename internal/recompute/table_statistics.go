@@ -20,13 +20,13 @@ var statistics = []formula{
 	reduction("NanMean", Reduced, func(x *Array, axes ...int) *Array {
 		return x.mapSteps(zeroForNaN).sum(axes...).div(indicator(func(v float64) bool { return v == v })(x).sum(axes...))
 	}).withNames("nanmean", "dim:axes keepdim:-"),
-	orderRow("NanMedian", orderStatistic(nanMedian), reducedAxes).withNames("nanmedian", "dim:axes keepdim:-"),
+	orderRow("NanMedian", orderStatistic(nanMedianOfLine), reducedAxes).withNames("nanmedian", "dim:axes keepdim:-"),
 	momentsRow("VarMean", (*call).variance).withNames("var_mean", "dim:axes unbiased:correction=1 keepdim:-", spreads).withNames("var_mean", "dim:axes correction=1 keepdim:-", spreads),
 	momentsRow("StdMean", func(c *call) *Array { return c.variance().sqrt() }).withNames("std_mean", "dim:axes unbiased:correction=1 keepdim:-").withNames("std_mean", "dim:axes correction=1 keepdim:-"),
 	wholeRow("Quantile", Plain, "x q", quantile, reducedAxes).withNames("quantile", "q dim:axes keepdim:- interpolation:-==linear"),
-	wholeRow("SearchSorted", Integral, "boundaries x", insertionPoints, flagAttribute("right", false)).readBy(readSide).withNames("SearchSorted", "", indices).
+	wholeRow("SearchSorted", Integral, "boundaries x", insertionPoints, flagAttribute("right", false)).withReader(readSide).withNames("SearchSorted", "", indices).
 		withNames("searchsorted", "sorted_sequence:boundaries! input:x out_int32:- right=0 side", indices).withNames("bucketize", "input:x boundaries! out_int32:- right=0"),
-	wholeRow("Bincount", Reduced, "x weights?", bincount, defaultNumber("minlength", 0)).ofValues().withNames("Bincount", "x - weights?").withNames("bincount", "weights minlength=0"),
+	wholeRow("Bincount", Reduced, "x weights?", bincount, defaultNumber("minlength", 0)).withDynamicLength().withNames("Bincount", "x - weights?").withNames("bincount", "weights minlength=0"),
 	wholeRow("IsIn", Integral, "x elements", func(c *call) *Array {
 		known := map[float64]bool{}
 		for _, v := range c.input(1).v {
@@ -34,13 +34,13 @@ var statistics = []formula{
 		}
 		return indicator(func(v float64) bool { return known[v] != c.isAttributeTrue("invert") })(c.input(0))
 	}, defaultNumber("invert", 0)).withNames("isin", "elements:x test_elements:elements assume_unique:- invert=0"),
-	wholeRow("Diff", Plain, "x before? after?", differences, axisChoice(anyAxis), defaultNumber("n", 1)).withNames("diff", "n=1 dim:axis=-1 prepend:before append:after"),
+	wholeRow("Diff", Plain, "x before? after?", differences, axisChoice(acceptsAnyAxis), defaultNumber("n", 1)).withNames("diff", "n=1 dim:axis=-1 prepend:before append:after"),
 	wholeRow("Cross", Plain, "x1 x2", crossProduct, axisChoice(func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == 3 })).withNames("Cross", "").withNames("cross linalg_cross", "other:x2! dim:axis"),
 	wholeRow("Trace", Reduced, "x", func(c *call) *Array { return c.diagonal(0).sum(0).reshape() }).withNames("trace", "", &optype.Type{Noise: optype.NoiseSums}),
 	wholeRow("UniqueConsecutive", Move, "x", func(c *call) *Array {
 		kept := slices.DeleteFunc(firstIntegers(len(c.input(0).v)), func(i int) bool { return i > 0 && c.input(0).v[i] == c.input(0).v[i-1] })
 		return c.input(0).gatherFrom(tensor.Shape{int64(len(kept))}, 0, func(i int) int { return kept[i] })
-	}).ofValues().withNames("unique_consecutive", "return_inverse:-==0 return_counts:-==0"),
+	}).withDynamicLength().withNames("unique_consecutive", "return_inverse:-==0 return_counts:-==0"),
 	wholeRow("LogCumsumExp", Tabled, "x", logCumsumExp, lastAxes).withNames("logcumsumexp", "dim:axes"),
 	wholeRow("Trapezoid", Plain, "x", func(c *call) *Array {
 		x := c.input(0)
@@ -50,7 +50,7 @@ var statistics = []formula{
 		}
 		n := int(x.shape[k]) - 1
 		return x.axisRange(k, 0, n).add(x.axisRange(k, 1, n)).sum(k).times(c.numberAttribute("dx") / 2)
-	}, axisChoice(anyAxis), realNumber("dx", 1)).withNames("trapezoid trapz", "dx=1 dim:axis=-1"),
+	}, axisChoice(acceptsAnyAxis), realNumber("dx", 1)).withNames("trapezoid trapz", "dx=1 dim:axis=-1"),
 	wholeRow("Dist", Reduced, "x1 x2", func(c *call) *Array {
 		d := c.input(0).sub(c.input(1))
 		return d.norm(c.numberAttribute("p"), firstIntegers(len(d.shape))...)
@@ -65,8 +65,8 @@ func momentsRow(name string, spread func(c *call) *Array) formula {
 	}, attrs: []attribute{reducedAxes, correction}}
 }
 
-// ofValues marks a row whose output length depends on the values of the inputs.
-func (f formula) ofValues() formula {
+// withDynamicLength marks a row whose output length depends on the values of the inputs.
+func (f formula) withDynamicLength() formula {
 	f.hasDynamicLength = true
 	return f
 }
@@ -93,8 +93,8 @@ func zeroForNaN(v float64) float64 {
 	return v
 }
 
-// nanMedian returns the lower of two middle numbers of a sorted line whose NaN come last.
-func nanMedian(_ *call, line []float64) float64 {
+// nanMedianOfLine returns the lower of two middle numbers of a sorted line whose NaN come last.
+func nanMedianOfLine(_ *call, line []float64) float64 {
 	n, _ := slices.BinarySearchFunc(line, 0, func(v, _ float64) int { return -int(boolToFloat(v == v)) })
 	return line[max(0, n-1)/2]
 }
@@ -106,7 +106,7 @@ func quantile(c *call) *Array {
 		return c.fail("%d quantiles: want one from 0 to 1", len(q.v))
 	}
 	return x.reduce(c.integerAttributes("axes"), func(z *Array, line int, r row) {
-		all := slices.SortedFunc(slices.Values(r.v), ascending)
+		all := slices.SortedFunc(slices.Values(r.v), compareNumbers)
 		if len(all) == 0 {
 			return
 		}
@@ -160,7 +160,7 @@ func bincount(c *call) *Array {
 	}
 	n := max(largest+1, c.numberAttribute("minlength"))
 	if shape := (tensor.Shape{int64(n)}); c.err == nil && !c.isTooLarge(shape) {
-		places, weights := c.placesIn(x, int64(n)), c.number(1)
+		places, weights := c.toIndices(x, int64(n)), c.number(1)
 		if c.hasInput(1) {
 			weights = c.input(1)
 		}

@@ -126,7 +126,7 @@ func TestGeometries(t *testing.T) {
 				}
 			}
 			for out, wanted := range outputs {
-				all := geometries(n, k, out, []int64{1, 2})
+				all := listGeometries(n, k, out, []int64{1, 2})
 				for _, g := range wanted {
 					if !slices.Contains(all, g) && (out > 1 || g.stride == 1) { // with one output the stride does not matter
 						t.Errorf("%d elements, windows of %d, %d outputs: no steps, padding and distances %v among %v", n, k, out, g, all)
@@ -152,18 +152,18 @@ func TestWindowFits(t *testing.T) {
 		want                          bool
 	}{
 		{1, 0, 1, 6, true}, {1, 1, 1, 8, true}, {2, 1, 1, 4, true}, {2, 0, 1, 4, true}, {2, 0, 1, 3, true},
-		{1, 2, 1, 10, true},  // narrow window has at least one element in the image
-		{1, 3, 1, 12, true},  // narrow whole window lies in the padding
+		{1, 2, 1, 10, true},  // a window has at least one element in the image
+		{1, 3, 1, 12, true},  // a whole window lies in the padding
 		{1, -1, 1, 6, false}, // the padding is negative
 		{0, 0, 1, 6, false},  // the stride is 0
 		{1, 0, 0, 6, false},  // the dilation is 0
 		{1, 0, 2, 4, true},   // 5 elements long
-		{1, 0, 1, 5, false},  // narrow stride of the image is left out
+		{1, 0, 1, 5, false},  // a stride of the image is left out
 		{1, 0, 1, 12, false}, // beyond the image
 		{2, 0, 1, 2, false},  // the windows end at 5 of 8
 		{3, 0, 1, 2, true},   // the windows end at 6 of 8: less than a stride is left
 		{1, 4, 2, 12, true},  // 5 elements long
-		{1, 5, 2, 14, true},  // narrow whole window lies in the padding
+		{1, 5, 2, 14, true},  // a whole window lies in the padding
 		{1, 3, 1, 14, false}, // the padding behind is longer
 	} {
 		w := window{stride: []int64{c.stride}, before: []int64{c.before}, dilation: []int64{c.dilation}, kernel: []int64{3}}

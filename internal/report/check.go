@@ -80,11 +80,11 @@ func (t Text) WriteCheckMarkdown(w io.Writer, r *check.Report) error {
 // coverage.
 func (t Text) WriteCheck(w io.Writer, r *check.Report) error { return t.printerTo(w).printCheck(r) }
 
-// bySeverity are the statuses in the order in which operators are listed.
-var bySeverity = []recompute.Status{recompute.Wrong, recompute.Crashed, recompute.Misfit, recompute.Low, recompute.Undecided}
+// severityOrder are the statuses in the order in which operators are listed.
+var severityOrder = []recompute.Status{recompute.Wrong, recompute.Crashed, recompute.Misfit, recompute.Low, recompute.Undecided}
 
-// groupedFrom is the number of operators from which they are grouped.
-const groupedFrom = 20
+// minGrouped is the number of operators from which they are grouped.
+const minGrouped = 20
 
 func (p *printer) printCheck(r *check.Report) error {
 	p.text(p.sentence(r.Summary.Headline))
@@ -105,11 +105,11 @@ func (p *printer) printCheck(r *check.Report) error {
 }
 
 // printNotOK lists the operators that are not OK. Unless all operators are requested, it lists groups in place of more
-// than groupedFrom operators, and in place of operators without a verdict.
+// than minGrouped operators, and in place of operators without a verdict.
 func (p *printer) printNotOK(r *check.Report) {
 	rows := slices.DeleteFunc(pointers(r.Operators), func(o *check.Operator) bool { return o.Status == recompute.OK })
 	slices.SortStableFunc(rows, func(a, b *check.Operator) int {
-		return slices.Index(bySeverity, a.Status) - slices.Index(bySeverity, b.Status)
+		return slices.Index(severityOrder, a.Status) - slices.Index(severityOrder, b.Status)
 	})
 	single := slices.IndexFunc(rows, func(o *check.Operator) bool { return o.Status == recompute.Undecided })
 	if single < 0 || p.All || len(rows)-single == 1 {
@@ -119,7 +119,7 @@ func (p *printer) printNotOK(r *check.Report) {
 	for _, line := range operatorFolds.joinRows(rows[:single]) {
 		lines = append(lines, line.row)
 	}
-	if len(lines) > groupedFrom && single < len(rows) {
+	if len(lines) > minGrouped && single < len(rows) {
 		lines, single = nil, 0
 	}
 	if len(lines) > 0 {
@@ -186,13 +186,13 @@ func (p *printer) firstWrongFacts(r *check.Report, o *check.Operator) []summaryI
 	case o.Reason == recompute.ByUnwritten:
 		lines = append(lines, p.format(proofOfUnwritten))
 	case !slices.Contains(o.Notes, recompute.ByPeers): // which needs the others of its kind
-		lines = append(lines, p.format("reproduce: %s", reproduce(r, o)))
+		lines = append(lines, p.format("reproduce: %s", reproduceCommand(r, o)))
 	}
 	return []summaryItem{{label: p.format("First wrong"), lines: lines}}
 }
 
-// reproduce returns the command that writes the files to run an operator again.
-func reproduce(r *check.Report, o *check.Operator) string {
+// reproduceCommand returns the command that writes the files to run an operator again.
+func reproduceCommand(r *check.Report, o *check.Operator) string {
 	args := append([]string{"check"}, r.RecheckArguments()...)
 	return lang.CommandLine(append(append(args, roundFlags(o.At.Rank, o.At.Step, o.Op)...), "--extract", "repro")...)
 }
@@ -227,7 +227,7 @@ func (p *printer) checkFacts(r *check.Report) []summaryItem {
 		label  string
 		status recompute.Status
 	}{{p.format("Crashed"), recompute.Crashed}, {p.format("check¦Suspects"), recompute.Misfit}, {p.format("Undecided"), recompute.Undecided}} {
-		if lines := p.unjudged(r, some.status); len(lines) > 0 {
+		if lines := p.unjudgedLines(r, some.status); len(lines) > 0 {
 			facts = append(facts, summaryItem{label: some.label, lines: lines})
 		}
 	}
@@ -268,9 +268,9 @@ func (p *printer) checkFacts(r *check.Report) []summaryItem {
 	return facts
 }
 
-// unjudged describes the first operators with a status in more detail than their reason does, such as
+// unjudgedLines describes the first operators with a status in more detail than their reason does, such as
 // the misfit or the bug. An operator of several rounds is listed once.
-func (p *printer) unjudged(r *check.Report, status recompute.Status) (lines []string) {
+func (p *printer) unjudgedLines(r *check.Report, status recompute.Status) (lines []string) {
 	const most = 5
 	omitted, seen, again := 0, make(map[string]int), make(map[int]int)
 	for i := range r.Operators {

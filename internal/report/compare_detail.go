@@ -58,7 +58,7 @@ func (t Text) detailFacts(row *record.Row) []summaryItem {
 	add(t.format("Notes"), t.sentences(slices.Concat(row.Notes, row.Warnings))...)
 	reasons := t.reasonLines(row)
 	if !row.Compared() && len(reasons) == 0 {
-		reasons = []string{t.whyNot(row)}
+		reasons = []string{t.notComparedText(row)}
 	}
 	add(t.format("Reasons"), reasons...)
 	add(t.format("By itself"), t.recomputationLines(row.Self)...)
@@ -129,7 +129,7 @@ func metricsTable(r *metrics.Result) Table[metrics.TitledMetric] {
 			if i < 0 {
 				return ""
 			}
-			return orElse(metrics.Table[i].Of(r), "", allDigits)
+			return metricOr(metrics.Table[i].Of(r), "", allDigits)
 		}).withTitle("AT").withRank(2),
 	}}
 }
@@ -141,8 +141,8 @@ func elementsTable(shape tensor.Shape, worst []metrics.Element) Table[metrics.El
 			return "(" + tensor.Shape(record.Coordinates(shape, e.Offset)).Join(", ") + ")"
 		}).withTitle("COORDINATES"),
 		numberColumn("offset", func(e metrics.Element) int64 { return e.Offset }).withTitle("OFFSET").withRank(5),
-		numberColumn("reference", func(e metrics.Element) string { return formatElement(e.Ref, digits(shownDigits)) }).withTitle("REFERENCE").withRank(1),
-		numberColumn("npu", func(e metrics.Element) string { return formatElement(e.NPU, digits(shownDigits)) }).withRank(2),
+		numberColumn("reference", func(e metrics.Element) string { return formatElement(e.Ref, significantDigits(shownDigits)) }).withTitle("REFERENCE").withRank(1),
+		numberColumn("npu", func(e metrics.Element) string { return formatElement(e.NPU, significantDigits(shownDigits)) }).withRank(2),
 		numberColumn("abs", func(e metrics.Element) metrics.Metric { return differenceMetric(e.Abs) }).withTitle("ABS").withRank(3),
 		numberColumn("rel", func(e metrics.Element) metrics.Metric { return differenceMetric(e.Rel) }).withTitle("REL").withRank(4),
 	}}

@@ -222,7 +222,7 @@ type File struct {
 // without a row follow.
 func SkipLogs(r *record.Report, kept []sidefile.SkipLine) []File {
 	labels := labelsOf(r)
-	kept = withoutRow(kept, r, labels)
+	kept = linesWithoutRow(kept, r, labels)
 	var files []File
 	for _, name := range []string{sidefile.CheckSkipName, sidefile.ConcateSkipName, sidefile.CompareSkipName, sidefile.InvalidOutName} {
 		files = append(files, File{name, func(w io.Writer) error { return writeSkipLog(w, r, labels, kept, name) }})
@@ -230,8 +230,8 @@ func SkipLogs(r *record.Report, kept []sidefile.SkipLine) []File {
 	return files
 }
 
-// withoutRow returns the lines about tensors without a row.
-func withoutRow(lines []sidefile.SkipLine, r *record.Report, labels *labels) []sidefile.SkipLine {
+// linesWithoutRow returns the lines about tensors without a row.
+func linesWithoutRow(lines []sidefile.SkipLine, r *record.Report, labels *labels) []sidefile.SkipLine {
 	if len(lines) == 0 {
 		return nil
 	}
@@ -258,7 +258,7 @@ func writeSkipLog(w io.Writer, r *record.Report, labels *labels, kept []sidefile
 		}
 		code, log := skipCode(row)
 		if log == name {
-			line(labels.labelOf(row), code, english.whyNot(row))
+			line(labels.labelOf(row), code, english.notComparedText(row))
 		}
 	}
 	for _, l := range kept {
@@ -269,8 +269,8 @@ func writeSkipLog(w io.Writer, r *record.Report, labels *labels, kept []sidefile
 	return out.Flush()
 }
 
-// logOf maps reasons to logs.
-var logOf = map[finding.Code]string{
+// skipLogs maps reasons to logs.
+var skipLogs = map[finding.Code]string{
 	finding.BadHex:         sidefile.CheckSkipName,
 	finding.SizeMismatch:   sidefile.CheckSkipName,
 	finding.MissingPiece:   sidefile.ConcateSkipName,
@@ -286,7 +286,7 @@ func skipCode(row *record.Row) (code, log string) {
 		code = string(row.Reasons[0].Code)
 	}
 	for _, reason := range row.Reasons {
-		if to, ok := logOf[reason.Code]; ok {
+		if to, ok := skipLogs[reason.Code]; ok {
 			return string(reason.Code), to
 		}
 	}
@@ -312,8 +312,8 @@ var compareStatusText = map[record.Status]lang.Text{
 	record.Skip:          {EN: "skipped on request"},
 }
 
-// whyNot returns why a row was not compared.
-func (t Text) whyNot(row *record.Row) string {
+// notComparedText returns why a row was not compared.
+func (t Text) notComparedText(row *record.Row) string {
 	var parts []string
 	for _, reason := range row.Reasons {
 		if !reason.Evidence.IsZero() {

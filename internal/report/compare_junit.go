@@ -208,7 +208,7 @@ func firstReason(row *record.Row) string {
 		return lines[0]
 	}
 	if !row.Compared() {
-		return string(row.Status) + ": " + english.whyNot(row)
+		return string(row.Status) + ": " + english.notComparedText(row)
 	}
 	return string(row.Status) + ": " + english.errorsText(row)
 }

@@ -81,24 +81,24 @@ func writeMSProbeRounds(f *Folder, r *record.Report, _ Options) error {
 type msprobeMode uint8
 
 const (
-	byTensors msprobeMode = iota
-	byNumbers
-	byDigests
+	tensorMode msprobeMode = iota
+	numberMode
+	digestMode
 )
 
 func msprobeModeOf(r *record.Report) msprobeMode {
-	if r.Verdict != byStatistics {
-		return byTensors
+	if r.Verdict != statisticsMethod {
+		return tensorMode
 	}
 	for i := range r.Len() {
 		if row := r.Row(i); row.Statistics != nil && row.Judged() {
 			if row.Statistics.ByDigest() {
-				return byDigests
+				return digestMode
 			}
-			return byNumbers
+			return numberMode
 		}
 	}
-	return byNumbers
+	return numberMode
 }
 
 // callsOf returns the calls of a report; for runs of other dumpers the rows of each operator.
@@ -150,13 +150,13 @@ type valueNumber struct {
 type judgment uint8
 
 const (
-	passes judgment = iota
-	warns
-	fails
-	unpaired
+	judgedPass judgment = iota
+	judgedWarning
+	judgedError
+	judgedUnmatched
 )
 
-var judgments = [...]string{passes: "pass", warns: "warning", fails: "error", unpaired: "unmatched"}
+var judgments = [...]string{judgedPass: "pass", judgedWarning: "warning", judgedError: "error", judgedUnmatched: "unmatched"}
 
 func newMSProbeRows(r *record.Report, c *record.CallPair) []msprobeRow {
 	rows, mode := make([]msprobeRow, len(c.Values)), msprobeModeOf(r)
@@ -169,9 +169,9 @@ func newMSProbeRows(r *record.Report, c *record.CallPair) []msprobeRow {
 		row.setStatistics()
 		switch {
 		case v.Ref == nil:
-			row.judgment = unpaired
+			row.judgment = judgedUnmatched
 			row.messages = append(row.messages, "unmatched: the reference has no such value")
-		case mode == byTensors:
+		case mode == tensorMode:
 			row.setMetrics(r)
 		}
 	}
@@ -301,7 +301,7 @@ func (r *msprobeRow) setMetrics(rep *record.Report) {
 	}
 	row := rep.Row(r.Row)
 	if !row.Compared() {
-		r.messages = append(r.messages, english.whyNot(row))
+		r.messages = append(r.messages, english.notComparedText(row))
 		return
 	}
 	res := row.Result
@@ -398,11 +398,11 @@ func msprobeColumns(mode msprobeMode) []Column[*msprobeRow] {
 		}
 	}
 	switch mode {
-	case byDigests:
+	case digestMode:
 		both("NPU MD5", "BENCH MD5", digestOf)
-	case byTensors:
+	case tensorMode:
 		each(func(r row, i int) any { return r.metrics[i] }, "Cosine", "EucDist", "MaxAbsErr", "MaxRelativeErr", "One Thousandth Err Ratio", "Five Thousandths Err Ratio")
-	case byNumbers:
+	case numberMode:
 		each(func(r row, i int) any { return r.diffs[i][0] }, "Max diff", "Min diff", "Mean diff", "L2norm diff")
 		each(func(r row, i int) any {
 			if p, ok := r.diffs[i][1].(percent); ok {
@@ -411,7 +411,7 @@ func msprobeColumns(mode msprobeMode) []Column[*msprobeRow] {
 			return r.diffs[i][1]
 		}, "MaxRelativeErr", "MinRelativeErr", "MeanRelativeErr", "NormRelativeErr")
 	}
-	if mode != byDigests {
+	if mode != digestMode {
 		each(func(r row, i int) any { return r.npu[i] }, "NPU max", "NPU min", "NPU mean", "NPU l2norm")
 		each(func(r row, i int) any { return r.ref[i] }, "Bench max", "Bench min", "Bench mean", "Bench l2norm")
 	}
@@ -426,7 +426,7 @@ func msprobeColumns(mode msprobeMode) []Column[*msprobeRow] {
 		textColumn("Result", func(r row) string { return judgments[r.judgment] }),
 		textColumn("Err_message", func(r row) string { return strings.Join(r.messages, "; ") }),
 		textColumn("NPU_Stack_Info", func(r row) string { return r.stack }))
-	if mode == byTensors {
+	if mode == tensorMode {
 		columns = append(columns, textColumn("Data_name", func(r row) string { return "[" + dataName(r.NPU) + ", " + dataName(r.Ref) + "]" }))
 	}
 	return columns

@@ -18,8 +18,8 @@ type graphRounds struct {
 	rounds       map[[2]string]*record.Round
 }
 
-// networksOf sorts rounds by rank and step; nil if several rounds have the same rank and step.
-func networksOf(rounds []record.Round) (all []graphRounds) {
+// graphRoundsOf sorts rounds by rank and step; nil if several rounds have the same rank and step.
+func graphRoundsOf(rounds []record.Round) (all []graphRounds) {
 	index := map[[2]string]int{}
 	for i := range rounds {
 		r := &rounds[i]
@@ -391,7 +391,7 @@ func (p *printer) printRounds(r *record.Report, names shortNames) {
 	}
 	p.writeBlankLine()
 	p.text(p.roundsText(r))
-	networks := networksOf(r.Rounds)
+	networks := graphRoundsOf(r.Rounds)
 	switch {
 	case !p.Matrix && !slices.ContainsFunc(r.Rounds, func(x record.Round) bool { return x.Status() != record.Pass }): // the count says it
 	case (p.Matrix || p.markdown) && networks != nil:

@@ -42,7 +42,7 @@ func statisticsVerdict(r *record.Report, compared int) lang.Sentence {
 		if len(origins) > 0 {
 			text = lang.Say("%s; in addition %s", text, foldedOrigins(r, origins))
 		}
-		return withKnownFailures(r, "FAIL", text)
+		return failingVerdict(r, "FAIL", text)
 	case len(origins) == 1:
 		row := r.Row(origins[0])
 		if row.FirstCode() == finding.CameIn {
@@ -51,16 +51,16 @@ func statisticsVerdict(r *record.Report, compared int) lang.Sentence {
 		}
 		text = lang.Say("judged from %s only, 1 operator adds an error of its own: %s%s", by, rowTitle(row), kindInBrackets(row))
 		if e := row.Evidence; e != nil && e.Score > 1 {
-			text = lang.Say("%s, %s x the error that rounding explains", text, digits(fewDigits)(float64(e.Score)))
+			text = lang.Say("%s, %s x the error that rounding explains", text, significantDigits(roundFewDigits)(float64(e.Score)))
 		}
 	case len(origins) > 1:
 		text = lang.Say("judged from %s only, %d operators add an error of their own: %s", by, len(origins), foldedOrigins(r, origins))
 	case r.Counts[record.Fail] > 0:
-		return withKnownFailures(r, "FAIL", lang.Say("judged from %s only, %d of %s differ", by, r.Counts[record.Fail], tensors(compared)))
+		return failingVerdict(r, "FAIL", lang.Say("judged from %s only, %d of %s differ", by, r.Counts[record.Fail], tensors(compared)))
 	case !m.NoVerdict.IsZero():
 		return noVerdictText(r)
 	case r.LowCoverage():
-		return lowCoverage(r)
+		return lowCoverageVerdict(r)
 	default:
 		return statisticsPass(r, compared)
 	}
@@ -70,7 +70,7 @@ func statisticsVerdict(r *record.Report, compared int) lang.Sentence {
 	case damaged > 1:
 		text = lang.Say("%s; %s after it differ", text, tensors(damaged))
 	}
-	return withKnownFailures(r, "FAIL", lang.Say("%s%s", text, comparedShare(r)))
+	return failingVerdict(r, "FAIL", lang.Say("%s%s", text, comparedShare(r)))
 }
 
 // availableData names the available data: statistics or digests.
@@ -103,7 +103,7 @@ func statisticsPass(r *record.Report, compared int) lang.Sentence {
 		text = lang.Say("%s, %d differ by rounding", text, differ)
 	}
 	if worst != nil && worst.Evidence.Score > 0 {
-		text = lang.Say("%s (worst B %s at %s)", text, digits(fewDigits)(float64(worst.Evidence.Score)), worst.Op)
+		text = lang.Say("%s (worst B %s at %s)", text, significantDigits(roundFewDigits)(float64(worst.Evidence.Score)), worst.Op)
 	}
 	if infinite > 0 {
 		text = lang.Say("%s; NaN or infinities in %s of the NPU alone", text, tensors(infinite))
@@ -190,7 +190,7 @@ const maxStarts = 5
 // statisticsFacts describes differences from the start, the origins and the next step.
 func (t Text) statisticsFacts(r *record.Report) (facts []summaryItem) {
 	m := &r.Meaning
-	if r.Verdict != byStatistics {
+	if r.Verdict != statisticsMethod {
 		return nil
 	}
 	var lines []string
@@ -212,7 +212,7 @@ func (t Text) statisticsFacts(r *record.Report) (facts []summaryItem) {
 	if len(origins) == 0 {
 		return facts
 	}
-	ops, isMsprobe := withProducers(r, origins[:min(len(origins), maxStarts)])
+	ops, isMsprobe := operatorsWithProducers(r, origins[:min(len(origins), maxStarts)])
 	lines = []string{t.format("dump the tensors of %s: elements that changed places do not show in max, min, mean and norm, so the fault may be in the operators that produced the inputs", strings.Join(ops, ", "))}
 	if isMsprobe {
 		for i := range ops {
@@ -223,9 +223,9 @@ func (t Text) statisticsFacts(r *record.Report) (facts []summaryItem) {
 	return append(facts, summaryItem{label: t.format("Next"), lines: lines})
 }
 
-// withProducers returns the operators of rows and those that made their inputs, and whether
+// operatorsWithProducers returns the operators of rows and those that made their inputs, and whether
 // all are calls of msprobe.
-func withProducers(r *record.Report, rows []int) (ops []string, isMsprobe bool) {
+func operatorsWithProducers(r *record.Report, rows []int) (ops []string, isMsprobe bool) {
 	isMsprobe = true
 	for _, i := range rows {
 		for _, k := range append([]int{i}, r.Row(i).Inputs...) {
@@ -290,15 +290,15 @@ func (t Text) statisticsColumns(rows []aroundRow) []Column[aroundRow] {
 		all = append(all, numberColumn(n.Name, func(r aroundRow) string {
 			ref, npu := n.Of(&r.Statistics.Ref), n.Of(&r.Statistics.NPU)
 			if ref.Defined() == npu.Defined() && ref.Value() == npu.Value() {
-				return orElse(ref, noValue, fourDigits)
+				return metricOr(ref, noValue, fourDigits)
 			}
 			form := distinguishingFormat(ref, npu)
-			return orElse(ref, noValue, form) + " / " + orElse(npu, noValue, form)
+			return metricOr(ref, noValue, form) + " / " + metricOr(npu, noValue, form)
 		}).onlyFor(aroundRow.hasStatistics).withHeading(strings.ToUpper(n.Name)).withRank(statisticRanks[n.Name]))
 	}
 	for _, n := range noiseNumbers {
 		all = append(all, numberColumn(n.name, func(r aroundRow) string {
-			return orElse(n.of(r.Evidence), "", digits(fewDigits))
+			return metricOr(n.of(r.Evidence), "", significantDigits(roundFewDigits))
 		}).onlyFor(aroundRow.hasEvidence).withTitle(n.title).withRank(n.rank))
 	}
 	return all

@@ -123,7 +123,7 @@ func (t Text) stripTitle(r *record.Report, round string, each int) string {
 	if round != "" {
 		title = t.format("All tensors of %s", round)
 	}
-	if orderKnown(r) {
+	if isOrderKnown(r) {
 		title += t.format(" in execution order")
 	} else {
 		title += t.format(" (execution order unknown)")

@@ -17,7 +17,7 @@ import (
 // an origin, - for a row that was not compared.
 func stripped(levels string) *record.Report {
 	r := reportOf()
-	r.Verdict = byEvidence
+	r.Verdict = evidenceMethod
 	for i, c := range levels {
 		row := passing(fmt.Sprintf("op%d", i))
 		row.Order = i

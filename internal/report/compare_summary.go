@@ -16,8 +16,8 @@ import (
 // compareWorst is the number of rows in tables of the worst rows.
 const compareWorst = 10
 
-// listedNames is the number of names in a list of a summary.
-const listedNames = 5
+// maxListedNames is the number of names in a list of a summary.
+const maxListedNames = 5
 
 // comma separates the parts of an enumeration.
 var comma = lang.Text{EN: ", "}
@@ -44,11 +44,11 @@ func rounds(n int) lang.Text { return count(n, "round") }
 
 // failuresVerdict returns the verdict on failing rows.
 func failuresVerdict(r *record.Report, compared int) lang.Sentence {
-	return withKnownFailures(r, "FAIL", lang.Say("%d of %s beyond the limits", r.Counts[record.Fail], tensors(compared)))
+	return failingVerdict(r, "FAIL", lang.Say("%d of %s beyond the limits", r.Counts[record.Fail], tensors(compared)))
 }
 
-// withKnownFailures returns the verdict on failing rows. A baseline may know some of them.
-func withKnownFailures(r *record.Report, status string, text lang.Sentence) lang.Sentence {
+// failingVerdict returns the verdict on failing rows. A baseline may know some of them.
+func failingVerdict(r *record.Report, status string, text lang.Sentence) lang.Sentence {
 	if b := r.Baseline; b != nil && (b.Updated || len(b.Known) > 0) {
 		if b.Updated || len(b.New)+len(b.Worse) == 0 {
 			return lang.Say("KNOWN FAILURES: %s, all of them in the baseline", text)
@@ -58,15 +58,15 @@ func withKnownFailures(r *record.Report, status string, text lang.Sentence) lang
 	return lang.Say("%s: %s", status, text)
 }
 
-// firstRound names the first of several rounds with a first bad row, the operator, and the number
+// firstRoundText names the first of several rounds with a first bad row, the operator, and the number
 // of ranks with the same first bad operator.
-func firstRound(r *record.Report) lang.Sentence {
+func firstRoundText(r *record.Report) lang.Sentence {
 	at := r.FirstBadRound()
 	if at < 0 || len(r.Rounds) < 2 {
 		return lang.Sentence{}
 	}
 	bad := r.Row(r.Rounds[at].Findings.FirstBad)
-	if all := operatorsOf(r); r.Verdict == byEvidence && len(all) == 1 && all[0].Op == bad.Op {
+	if all := operatorsOf(r); r.Verdict == evidenceMethod && len(all) == 1 && all[0].Op == bad.Op {
 		return lang.Sentence{} // the headline has its rounds
 	}
 	ranks, steps := coordinatesOf(r.Rounds)
@@ -204,7 +204,7 @@ func (t Text) meaningFacts(r *record.Report) (facts []summaryItem) {
 		}
 	}
 	if p := m.Power; p != nil && 10*(p.Of-p.Judged) > p.Of {
-		text := t.format("%d of %s not judged: only faults above %d %% would have been seen there%s", p.Of-p.Judged, tensors(p.Of), int(100*record.MostPower), moreToDump(r))
+		text := t.format("%d of %s not judged: only faults above %d %% would have been seen there%s", p.Of-p.Judged, tensors(p.Of), int(100*record.MostPower), dumpAdvice(r))
 		if p.Deepest != "" {
 			text += t.format(" (the last that was judged: %s)", p.Deepest)
 		}
@@ -295,8 +295,8 @@ func rowTitle(row *record.Row) string {
 	return titleOf(row) + ", " + row.Round
 }
 
-// orderKnown reports whether the execution order of all rounds is known.
-func orderKnown(r *record.Report) bool {
+// isOrderKnown reports whether the execution order of all rounds is known.
+func isOrderKnown(r *record.Report) bool {
 	return !slices.ContainsFunc(r.Rounds, func(x record.Round) bool { return !x.OrderKnown })
 }
 
@@ -304,7 +304,7 @@ func orderKnown(r *record.Report) bool {
 // the first; nil if there is nothing to list.
 func (t Text) allOrigins(r *record.Report) *summaryItem {
 	origins, places := operatorsOf(r), t.roundLister(r)
-	if r.Verdict != byEvidence || len(origins) == 0 || len(origins) == 1 && r.Findings.FirstBad >= 0 {
+	if r.Verdict != evidenceMethod || len(origins) == 0 || len(origins) == 1 && r.Findings.FirstBad >= 0 {
 		return nil
 	}
 	var lines []string
@@ -312,7 +312,7 @@ func (t Text) allOrigins(r *record.Report) *summaryItem {
 		lines = []string{t.format("neither the data flow nor the execution order is known (--graph-file gives it)")}
 	}
 	return &summaryItem{label: t.format("Origins"), lines: append(lines, firstLines(t, origins, compareWorst, func(o operatorRows) string {
-		row := places.firstOfAll(o)
+		row := places.mergeRows(o)
 		line := rowTitle(row)
 		if reasons := t.reasonLines(row); len(reasons) > 0 {
 			line += t.format(": ") + reasons[0]
@@ -328,7 +328,7 @@ func (t Text) allOrigins(r *record.Report) *summaryItem {
 // bad one: with known data flow, the failing operators whose inputs pass. It is nil if there is an
 // order.
 func (t Text) unorderedFailures(r *record.Report) *summaryItem {
-	if r.Findings.FirstBad >= 0 || orderKnown(r) || r.Verdict == byEvidence {
+	if r.Findings.FirstBad >= 0 || isOrderKnown(r) || r.Verdict == evidenceMethod {
 		return nil
 	}
 	if origins := r.Findings.Origins; len(origins) > 0 {
@@ -380,7 +380,7 @@ func (t Text) errorsText(row *record.Row) string {
 	}
 	if e := row.First; e != nil {
 		text += t.format(", first at %d (%s): reference %s, NPU %s", e.Offset, tensor.Shape(record.Coordinates(row.Shape, e.Offset)).Join(", "),
-			formatElement(e.Ref, digits(shownDigits)), formatElement(e.NPU, digits(shownDigits)))
+			formatElement(e.Ref, significantDigits(shownDigits)), formatElement(e.NPU, significantDigits(shownDigits)))
 	}
 	return text
 }

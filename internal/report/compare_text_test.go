@@ -194,7 +194,7 @@ func TestValueShort(t *testing.T) {
 		{metrics.Value{DType: tensor.Complex64, Real: math.NaN(), Imag: 2}, "nan+2j", "nan+2j"},
 		{metrics.Value{DType: tensor.Float32, Real: math.Inf(-1)}, "-inf", "-inf"},
 	} {
-		if got := formatElement(c.value, digits(shownDigits)); got != c.short {
+		if got := formatElement(c.value, significantDigits(shownDigits)); got != c.short {
 			t.Errorf("%v is %q, want %q", c.value, got, c.short)
 		}
 		if got := formatElement(c.value, allDigits); got != c.full {
@@ -358,14 +358,14 @@ func TestNarrowNumbers(t *testing.T) {
 		{metrics.Metric{}, "-", "-"}, {known(1), "1", "1"}, {known(-1), "-1", "-1"}, {known(0.9999999), "1", "0.999999"},
 		{known(0.123456789), "0.123", "0.123457"}, {known(0), "0", "0"},
 	} {
-		if got := orElse(c.metric, noValue, digits(3)); got != c.wantNarrow {
+		if got := metricOr(c.metric, noValue, significantDigits(3)); got != c.wantNarrow {
 			t.Errorf("%v is %q, want %q", c.metric, got, c.wantNarrow)
 		}
-		if got := orElse(c.metric, noValue, formatCosine); got != c.wantAsACosine {
+		if got := metricOr(c.metric, noValue, formatCosine); got != c.wantAsACosine {
 			t.Errorf("cosine %v is %q, want %q", c.metric, got, c.wantAsACosine)
 		}
 	}
-	if got := digits(3)(math.Inf(1)) + digits(3)(33554431); got != "inf3.36e+07" {
+	if got := significantDigits(3)(math.Inf(1)) + significantDigits(3)(33554431); got != "inf3.36e+07" {
 		t.Error(got)
 	}
 }

@@ -35,8 +35,8 @@ type tokenSet struct {
 	*metrics.TokenNumbers
 }
 
-// shownTokens is the number of sequences, and of positions, in the tables of a row.
-const shownTokens = 8
+// maxTokens is the number of sequences, and of positions, in the tables of a row.
+const maxTokens = 8
 
 // worstTokens returns the sets with the largest mean |d|, the largest first. Each stands for fold places.
 func worstTokens(all []metrics.TokenNumbers, fold int64) (worst []tokenSet) {
@@ -46,7 +46,7 @@ func worstTokens(all []metrics.TokenNumbers, fold int64) (worst []tokenSet) {
 	}
 	order = slices.DeleteFunc(order, func(i int) bool { return !all[i].MeanAbs.Defined() })
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(all[b].MeanAbs.Value(), all[a].MeanAbs.Value()) })
-	for _, i := range order[:min(len(order), shownTokens)] {
+	for _, i := range order[:min(len(order), maxTokens)] {
 		places := strconv.FormatInt(int64(i)*fold, 10)
 		if fold > 1 {
 			places += "-" + strconv.FormatInt(int64(i+1)*fold-1, 10)

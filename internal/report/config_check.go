@@ -375,7 +375,7 @@ const (
 // columns is cut around the place. It reads no more of the text than needed.
 func newExcerpt(text []byte, start, end, room int) excerpt {
 	room = max(room, 8)
-	before, atStart := cellsBefore(text[:start], room)
+	before, atStart := cellsUpTo(text[:start], room)
 	line, atEnd := cellsAfter(text[start:end], room)
 	place := len(line) // the number of cells up to the end of the place
 	if atEnd && bytes.IndexByte(text[start:end], '\n') < 0 {
@@ -414,9 +414,9 @@ func columnsOf(cells []string) int {
 	return width
 }
 
-// cellsBefore returns the characters before the end of text on its line, as cells, a little over
+// cellsUpTo returns the characters before the end of text on its line, as cells, a little over
 // room columns at most. whole is false if the line has more.
-func cellsBefore(text []byte, room int) (cells []string, whole bool) {
+func cellsUpTo(text []byte, room int) (cells []string, whole bool) {
 	width := 0
 	for len(text) > 0 && text[len(text)-1] != '\n' && width <= room {
 		r, n := utf8.DecodeLastRune(text)
@@ -428,7 +428,7 @@ func cellsBefore(text []byte, room int) (cells []string, whole bool) {
 	return cells, len(text) == 0 || text[len(text)-1] == '\n'
 }
 
-// cellsAfter is like cellsBefore for the start of text.
+// cellsAfter is like cellsUpTo for the start of text.
 func cellsAfter(text []byte, room int) (cells []string, whole bool) {
 	ends := func() bool { return len(text) == 0 || text[0] == '\n' || bytes.HasPrefix(text, []byte("\r\n")) }
 	for width := 0; !ends() && width <= room; {

@@ -109,8 +109,8 @@ func SchemaOf(path string) (string, error) {
 	return schemaOf(func(offset int64) (io.ReadCloser, error) { return shard.OpenAt(path, offset) })
 }
 
-// errFound ends the search for a key.
-var errFound = lang.Errorf("found")
+// errSchemaFound ends the search for a key.
+var errSchemaFound = lang.Errorf("found")
 
 // schemaOf returns the schema of a document, which must be an object.
 func schemaOf(open func(offset int64) (io.ReadCloser, error)) (schema string, err error) {
@@ -127,10 +127,10 @@ func schemaOf(open func(offset int64) (io.ReadCloser, error)) (schema string, er
 		if err := in.Decode(&schema); err != nil {
 			return err
 		}
-		return errFound
+		return errSchemaFound
 	})
 	switch {
-	case errors.Is(err, errFound):
+	case errors.Is(err, errSchemaFound):
 		return schema, nil
 	case err != nil:
 		return "", err
@@ -156,8 +156,8 @@ func (d *Documents) WritePage(w io.Writer, dir string, written []record.File, op
 	return writeComparedPage(w, c, opt)
 }
 
-// HasPlots counts the rows that have plots.
-func (d *Documents) HasPlots() (n int) {
+// CountPlots counts the rows that have plots.
+func (d *Documents) CountPlots() (n int) {
 	if d.Comparison == nil {
 		return 0
 	}

@@ -61,7 +61,7 @@ func TestReadDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, err := ReadDocuments([]string{path})
-	if err != nil || len(d.Comparison.Rows) != len(everything().Rows) || d.HasPlots() != 0 {
+	if err != nil || len(d.Comparison.Rows) != len(everything().Rows) || d.CountPlots() != 0 {
 		t.Fatalf("%v, error %v", d, err)
 	}
 	checkShown(t, rendered(t, everything().Write), Options{})
@@ -100,7 +100,7 @@ func checkShown(t rapid.TB, text string, opt Options) {
 func TestShown(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := reportOf()
-		r.Verdict = rapid.SampledFrom([]string{byEvidence, byLimits}).Draw(t, "verdict")
+		r.Verdict = rapid.SampledFrom([]string{evidenceMethod, limitsMethod}).Draw(t, "verdict")
 		r.Args = []string{"--cpu=a/golden", "--npu=/b/dumps"}
 		names := []string{"net/a/conv", "net/b/conv", "layer1_x", "layer1_y", "layer1_z", "plain"}
 		for k := range rapid.IntRange(1, 3).Draw(t, "rounds") {

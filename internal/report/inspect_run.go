@@ -194,8 +194,8 @@ func (p *printer) sourcesText(run *dumpdir.Run, most int, of func(*dumpdir.Round
 	return firstLines(p.Text, all, most, func(source string) string { return source })
 }
 
-// shownGroups is the number of groups up to which each is listed.
-const shownGroups = 8
+// maxShownGroups is the number of groups up to which each is listed.
+const maxShownGroups = 8
 
 // groupsText describes the groups that communicate, and their missing members.
 func (p *printer) groupsText(s *ranks.Survey) []string {
@@ -203,7 +203,7 @@ func (p *printer) groupsText(s *ranks.Survey) []string {
 		return []string{p.format("not named by the dump")}
 	}
 	text := p.format("%s, from %s", ranks.AxesText(s.Axes), s.Groups[0].Source)
-	if len(s.Groups) <= shownGroups {
+	if len(s.Groups) <= maxShownGroups {
 		var all []string
 		for _, g := range s.Groups {
 			all = append(all, trace.Ranges(g.Ranks))

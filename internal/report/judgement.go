@@ -19,7 +19,7 @@ func judgedTable(rows []*conclude.JudgedRow) Table[*conclude.JudgedRow] {
 		textColumn("kind", func(r row) string { return r.Kind }).onlyIn(InJSON),
 		textColumn("output", func(r row) int { return r.Output }).onlyIn(InJSON),
 		textColumn("round", func(r row) string { return r.Round }).onlyIn(InJSON),
-		textColumn("was", func(r row) record.Status { return r.Was }).withTitle("judgement¦WAS").withRank(3),
+		textColumn("was", func(r row) record.Status { return r.OldStatus }).withTitle("judgement¦WAS").withRank(3),
 		textColumn("status", func(r row) record.Status { return r.Status }).withTitle("NOW").withRank(1),
 		numberColumn("atol", func(r row) float64 { return r.Limits.Atol }).onlyIn(InCSV | InJSON),
 		numberColumn("rtol", func(r row) float64 { return r.Limits.Rtol }).onlyIn(InCSV | InJSON),
@@ -61,7 +61,7 @@ func (t Text) WriteJudgement(w io.Writer, j *conclude.Judgement) error {
 	if j.Counts[limits.Undecided] > j.LeftOut {
 		p.text(p.format("UNDECIDED: compare.json does not hold enough to decide; run compare again with these limits"))
 	}
-	changed := slices.DeleteFunc(pointers(j.Rows), func(r *conclude.JudgedRow) bool { return r.Was == r.Status && r.Status != record.Fail })
+	changed := slices.DeleteFunc(pointers(j.Rows), func(r *conclude.JudgedRow) bool { return r.OldStatus == r.Status && r.Status != record.Fail })
 	if len(changed) > 0 {
 		p.writeBlankLine()
 		p.table("", judgedTable(changed).Grid(p.Lang).Fit(p.Width))

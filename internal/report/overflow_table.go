@@ -46,8 +46,8 @@ var tensorColumns = slices.Concat(
 	[]Column[*overflow.Tensor]{textColumn("error", func(t *overflow.Tensor) string { return t.Error }).onlyIn(InCSV)},
 )
 
-// fromStatistics marks tensors known only from a table of statistics.
-var fromStatistics = textColumn("from_statistics", func(t *overflow.Tensor) bool { return t.FromStatistics }).emptyIfZero()
+// statisticsMark marks tensors known only from a table of statistics.
+var statisticsMark = textColumn("from_statistics", func(t *overflow.Tensor) bool { return t.FromStatistics }).emptyIfZero()
 
 // firstBadText returns the first bad value of a tensor, and its place.
 func firstBadText(t *overflow.Tensor) any {
@@ -171,7 +171,7 @@ type rowTensor[R any] struct {
 func joinColumns[R any](columns, rounds []Column[R]) []Column[rowTensor[R]] {
 	alone := func(r rowTensor[R]) (R, bool) { return r.of, true }
 	tensor := func(r rowTensor[R]) (*overflow.Tensor, bool) { return r.tensor, r.tensor != nil }
-	return slices.Concat(columnsOfPart(alone, columns...), columnsOfPart(tensor, tensorColumns...), columnsOfPart(alone, rounds...), columnsOfPart(tensor, fromStatistics))
+	return slices.Concat(columnsOfPart(alone, columns...), columnsOfPart(tensor, tensorColumns...), columnsOfPart(alone, rounds...), columnsOfPart(tensor, statisticsMark))
 }
 
 // WriteAnalysisCSV writes a line for every tensor of every record; a record without tensors has one
@@ -310,9 +310,9 @@ func (p *printer) verdictsText(counts map[overflow.Verdict]int) string {
 		switch n := counts[v]; {
 		case n == 0:
 		case len(counts) == 1:
-			all = append(all, p.verdict(v))
+			all = append(all, p.verdictText(v))
 		default:
-			all = append(all, fmt.Sprintf(p.format("%s %d x"), p.verdict(v), n))
+			all = append(all, fmt.Sprintf(p.format("%s %d x"), p.verdictText(v), n))
 		}
 	}
 	return p.join(all...)

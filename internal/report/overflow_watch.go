@@ -57,8 +57,8 @@ func runsText(c *overflow.Change) string {
 	return strings.Join(runs, " ")
 }
 
-// elementsIn lists the differing elements within a sentence.
-func (p *printer) elementsIn(c *overflow.Change) string {
+// elementsClause lists the differing elements within a sentence.
+func (p *printer) elementsClause(c *overflow.Change) string {
 	return strings.NewReplacer(" ", ", ", "-", p.format(" to ")).Replace(runsText(c)) + fmt.Sprintf(p.format(" of %d"), c.Total)
 }
 
@@ -95,7 +95,7 @@ func (p *printer) firstChange(c *overflow.Change) string {
 		since = p.format("the dump after %s", c.Before)
 	}
 	return p.format("%s%s first changed after %s: %s, elements %s, %s -> %s, since %s",
-		c.Op, where, c.After, changedTensor(c), p.elementsIn(c), c.OldValue, c.NewValue, since)
+		c.Op, where, c.After, changedTensor(c), p.elementsClause(c), c.OldValue, c.NewValue, since)
 }
 
 // WriteWatchCSV writes a line for every change.

@@ -209,7 +209,7 @@ func (p *printer) printPerf(r *perf.Report) error {
 func (t Text) perfSummary(r *perf.Report) string {
 	cycles := t.format("%d cycles", r.Total)
 	if r.MHz > 0 {
-		cycles += t.format(" (%s ms at %s MHz)", digits(6)(float64(r.Total)/r.MHz/1000), digits(-1)(r.MHz))
+		cycles += t.format(" (%s ms at %s MHz)", significantDigits(6)(float64(r.Total)/r.MHz/1000), significantDigits(-1)(r.MHz))
 	}
 	head := t.join(t.Lang.Text(count(len(r.Operators), "operator")), cycles)
 	if shares := t.classShares(r); shares != "" {

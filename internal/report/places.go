@@ -74,7 +74,7 @@ func comparePlaces(r *record.Report) (all []fileFinding) {
 		if row.Compared() {
 			p.text += fmt.Sprintf(", %d of %d elements are errors", row.Errors, row.Result.Total)
 		}
-		if why := english.whyNot(row); why != "" {
+		if why := english.notComparedText(row); why != "" {
 			p.text += "; " + why
 		}
 		all = append(all, p)

@@ -183,7 +183,7 @@ func exactCell(v any) string {
 		if v == nil {
 			return ""
 		}
-		return digits(-1)(*v)
+		return significantDigits(-1)(*v)
 	case metrics.Metric:
 		return exactMetric(v)
 	case tensor.Shape:

@@ -61,7 +61,7 @@ func NewBaseline(rep *record.Report) *Baseline {
 	keys := keysOf(rep)
 	for i, row := range rep.All() {
 		if isRecorded(row.Status) {
-			b.Rows = append(b.Rows, newEntry(row, keys[i]))
+			b.Rows = append(b.Rows, newBaselineEntry(row, keys[i]))
 		}
 	}
 	return b
@@ -72,7 +72,7 @@ func isRecorded(s record.Status) bool {
 	return s != record.Skip && s != record.UnmatchedRef && s != record.UnmatchedNPU
 }
 
-func newEntry(row *record.Row, k record.RowKey) BaselineEntry {
+func newBaselineEntry(row *record.Row, k record.RowKey) BaselineEntry {
 	e := BaselineEntry{RowKey: k, Status: row.Status}
 	if res := row.Result; res != nil {
 		e.ErrorRatio = record.Share(row.Errors, res.Total)
@@ -136,8 +136,8 @@ func ReadBaseline(data []byte) (*Baseline, error) {
 	return b, nil
 }
 
-// baseKey returns the key without the parts that only distinguish rows of the same name.
-func baseKey(k record.RowKey) record.RowKey {
+// withoutOrdinals returns the key without the parts that only distinguish rows of the same name.
+func withoutOrdinals(k record.RowKey) record.RowKey {
 	k.NPUOp, k.Nth = "", 0
 	return k
 }
@@ -200,12 +200,12 @@ func (b *Baseline) match(all *record.Report) (entries []*BaselineEntry, found []
 	for k := range b.Rows {
 		key := b.Rows[k].RowKey
 		exact[key] = k
-		named[baseKey(key)] = append(named[baseKey(key)], k)
+		named[withoutOrdinals(key)] = append(named[withoutOrdinals(key)], k)
 	}
 	keys, rows := keysOf(all), map[record.RowKey]int{}
 	for i, row := range all.All() {
 		if isRecorded(row.Status) {
-			rows[baseKey(keys[i])]++
+			rows[withoutOrdinals(keys[i])]++
 		}
 	}
 	entries, found = make([]*BaselineEntry, all.Len()), make([]bool, len(b.Rows))
@@ -214,7 +214,7 @@ func (b *Baseline) match(all *record.Report) (entries []*BaselineEntry, found []
 			continue
 		}
 		k, ok := exact[keys[i]]
-		if same := named[baseKey(keys[i])]; !ok && len(same) == 1 && rows[baseKey(keys[i])] == 1 {
+		if same := named[withoutOrdinals(keys[i])]; !ok && len(same) == 1 && rows[withoutOrdinals(keys[i])] == 1 {
 			k, ok = same[0], true
 		}
 		if ok {

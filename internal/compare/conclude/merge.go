@@ -41,8 +41,8 @@ func (o *Options) Merge(ctx context.Context, docs []shard.Document, origin shard
 	for k := range rounds {
 		x := &rounds[k]
 		round := *x.round()
-		x.at, rows = rows, rows+x.rows()
-		round.Shift(x.at - x.first)
+		x.resultIndex, rows = rows, rows+x.rows()
+		round.Shift(x.resultIndex - x.first)
 		rep.Rounds = append(rep.Rounds, round)
 	}
 	if origin.Shard == nil && first.Shard == nil && len(parts) > 1 {
@@ -70,9 +70,9 @@ func (o *Options) Merge(ctx context.Context, docs []shard.Document, origin shard
 		judging := *o
 		judging.Judge.Verdict.Mode, judging.Judge.Verdict.NaN = limits.VerdictMode(rep.Verdict), limits.NaNPolicy(rep.NaNPolicy)
 		judging.judgeRounds(rep)
-		sums = sumsOf(rep)
+		sums = newSumsOf(rep)
 	}
-	o.sumUp(rep, sums)
+	o.setTotals(rep, sums)
 	o.keepPictures(rep)
 	return rep, nil
 }
@@ -100,7 +100,7 @@ type mergePart struct {
 	doc  *shard.Document
 	head *record.Report
 	*record.Report
-	sums *sums
+	sums *sumTotals
 	err  error
 }
 
@@ -143,7 +143,7 @@ func mergeHeads(rep *record.Report, parts []*mergePart) (err error) {
 
 // readRows reads the documents with their rows, several concurrently, and sums up the
 // rows.
-func (o *Options) readRows(ctx context.Context, parts []*mergePart, rounds []mergedRound) (*sums, error) {
+func (o *Options) readRows(ctx context.Context, parts []*mergePart, rounds []mergedRound) (*sumTotals, error) {
 	all := newSums(0)
 	err := batch.RunUntil(ctx, batch.Options{}, parts, nil, func(_ context.Context, p *mergePart) *mergePart {
 		p.err = readDocument(p.doc.Path, func(in io.Reader) (err error) {
@@ -180,7 +180,7 @@ func (o *Options) addRows(p *mergePart, rounds []mergedRound) error {
 				return lang.Errorf("row %d belongs to the round %q, but is among the rows of %q", i, row.Round, name)
 			}
 			o.dropDetails(row)
-			p.sums.add(i-x.first+x.at, row)
+			p.sums.add(i-x.first+x.resultIndex, row)
 		}
 	}
 	return nil
@@ -227,7 +227,7 @@ type mergedRound struct {
 	part  *mergePart
 	index int
 	// first is the index of the round's first row in the document, at its index in the result.
-	first, at int
+	first, resultIndex int
 }
 
 func (m *mergedRound) round() *record.Round { return &m.part.head.Rounds[m.index] }
@@ -236,7 +236,7 @@ func (m *mergedRound) rows() int { return m.round().Len() }
 
 // adapt sets the round of a row, and its references to other rows, to their values in the result.
 func (m *mergedRound) adapt(round *record.Round, row *record.Row) {
-	row.Verdict.Shift(m.at - m.first)
+	row.Verdict.Shift(m.resultIndex - m.first)
 	row.Round, row.Key, row.At.Rank = round.Name, round.Pairing.Key, cmp.Or(m.part.doc.Rank, row.At.Rank)
 }
 

@@ -75,7 +75,7 @@ func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 		return batch.Outcomef(batch.Incomplete, "%s could not be read, %d of them since object storage did not answer; %d of %d others failed", lang.CountText(n, "tensor"), rep.Unfetched(), failed, rep.Len()-n).
 			WithHint("the same command line with --resume repeats only these")
 	case n > 0:
-		return batch.Outcomef(batch.Incomplete, "%s could not be read%s, %d of %d others failed", lang.CountText(n, "tensor"), firstUnread(rep), failed, rep.Len()-n)
+		return batch.Outcomef(batch.Incomplete, "%s could not be read%s, %d of %d others failed", lang.CountText(n, "tensor"), firstUnreadText(rep), failed, rep.Len()-n)
 	case slices.ContainsFunc(o.SideFiles.Problems, func(e *sidefile.FileError) bool { return e.Given }):
 		return batch.Outcomef(batch.Incomplete, "a file about operators could not be read, %d of %s failed", failed, lang.CountText(rep.Len(), "tensor"))
 	case crashed > 0:
@@ -102,8 +102,8 @@ func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 	return batch.Outcome{}
 }
 
-// firstUnread names the file of the first tensor that could not be read, in brackets; empty in documents.
-func firstUnread(rep *record.Report) lang.Sentence {
+// firstUnreadText names the file of the first tensor that could not be read, in brackets; empty in documents.
+func firstUnreadText(rep *record.Report) lang.Sentence {
 	for _, row := range rep.All() {
 		if row.Status == record.Error && row.Err != nil {
 			return lang.Say(" (%s)", lang.Error(row.Err))

@@ -56,8 +56,8 @@ func (h *history) add(rows []record.Row) {
 	}
 }
 
-// past returns the facts that the steps so far show about the rows of a step.
-func (h *history) past(rows []record.Row) (p record.Past) {
+// factsOf returns the facts that the steps so far show about the rows of a step.
+func (h *history) factsOf(rows []record.Row) (p record.Past) {
 	if h == nil {
 		return p
 	}

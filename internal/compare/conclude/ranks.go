@@ -45,7 +45,7 @@ func JudgeRanks(ctx context.Context, p *plan.Plan, o *Options, rep *record.Repor
 	if rep.Ranks, err = json.Marshal(judged); err != nil {
 		return err
 	}
-	o.sumUp(rep, sumsOf(rep))
+	o.setTotals(rep, newSumsOf(rep))
 	return nil
 }
 
@@ -180,8 +180,8 @@ func countRankFindings(rep *record.Report) int {
 	return r.CountFindings()
 }
 
-// sameStep reports whether two rounds are ranks of the same step.
-func sameStep(a, b *record.Round) bool {
+// isSameStep reports whether two rounds are ranks of the same step.
+func isSameStep(a, b *record.Round) bool {
 	x, y := a.At, b.At
 	x.Rank, y.Rank = "", ""
 	return x == y && a.Pairing.Folder == b.Pairing.Folder
@@ -205,7 +205,7 @@ func (o *Options) judgeRanksTogether(rep *record.Report, from, end int, ranges [
 	rounds := rep.Rounds[from:end]
 	first, last := len(rep.Rows), 0
 	merged := record.Round{Findings: record.NoFindings(), OrderKnown: true, At: record.At{Step: rounds[0].Step}}
-	network := &diagnose.Network{Graph: record.Flow{}, Within: map[string][]string{}}
+	network := &diagnose.Network{Graph: record.Flow{}, InnerOperators: map[string][]string{}}
 	for i := range rounds {
 		r, at := &rounds[i], ranges[from+i]
 		if at.first < at.end {
@@ -216,12 +216,12 @@ func (o *Options) judgeRanksTogether(rep *record.Report, from, end int, ranges [
 			merged.GraphSource = r.GraphSource
 		}
 		for op, sources := range r.Pairing.Flow {
-			network.Graph[diagnose.Key(op, r.Name)] = keySources(sources, r.Name)
+			network.Graph[diagnose.OperatorKey(op, r.Name)] = withRoundKeys(sources, r.Name)
 		}
 		for op, inside := range plan.OperatorsByModule(rep.Rows[at.first:at.end]) {
 			for _, name := range inside {
-				key := diagnose.Key(op, r.Name)
-				network.Within[key] = append(network.Within[key], diagnose.Key(name, r.Name))
+				key := diagnose.OperatorKey(op, r.Name)
+				network.InnerOperators[key] = append(network.InnerOperators[key], diagnose.OperatorKey(name, r.Name))
 			}
 		}
 	}
@@ -237,25 +237,25 @@ func (o *Options) judgeRanksTogether(rep *record.Report, from, end int, ranges [
 		if r.GraphSource.IsZero() {
 			r.GraphSource = merged.GraphSource
 		}
-		r.Findings, r.Origins = findingsIn(&merged, at)
+		r.Findings, r.Origins = selectFindings(&merged, at)
 	}
 }
 
-// keySources returns sources with keys, which include the round, as the names of their operators.
-func keySources(sources []record.Source, round string) []record.Source {
+// withRoundKeys returns sources with keys, which include the round, as the names of their operators.
+func withRoundKeys(sources []record.Source, round string) []record.Source {
 	all := make([]record.Source, len(sources))
 	for i, s := range sources {
 		operatorRound := round
 		if s.Round != "" {
 			operatorRound = s.Round
 		}
-		all[i] = record.Source{Op: diagnose.Key(s.Op, operatorRound), Output: s.Output}
+		all[i] = record.Source{Op: diagnose.OperatorKey(s.Op, operatorRound), Output: s.Output}
 	}
 	return all
 }
 
-// findingsIn returns the findings of a step in the rows of one of its rounds. Findings in other rounds are dropped.
-func findingsIn(all *record.Round, at rowRange) (record.Findings, []int) {
+// selectFindings returns the findings of a step in the rows of one of its rounds. Findings in other rounds are dropped.
+func selectFindings(all *record.Round, at rowRange) (record.Findings, []int) {
 	isInRound := func(row int) bool { return row >= at.first && row < at.end }
 	inRound := func(rows []int) []int {
 		return slices.DeleteFunc(slices.Clone(rows), func(row int) bool { return !isInRound(row) })

@@ -158,7 +158,7 @@ func (a *recomputation) recompute(ctx context.Context, names []string, suspects 
 		if found, unread, err = o.recomputeOperators(ctx, a.Plan, true, names, nil); err != nil {
 			if rep.Interrupted = ctx.Err() != nil; rep.Interrupted {
 				o.judgeRounds(rep)
-				o.sumUp(rep, sumsOf(rep))
+				o.setTotals(rep, newSumsOf(rep))
 			}
 			return false, err
 		}
@@ -174,7 +174,7 @@ func (a *recomputation) recompute(ctx context.Context, names []string, suspects 
 	}
 	if more || len(unread) > 0 {
 		o.judgeRounds(rep)
-		o.sumUp(rep, sumsOf(rep))
+		o.setTotals(rep, newSumsOf(rep))
 	}
 	return more, nil
 }
@@ -222,9 +222,9 @@ const (
 	// fullScore is the score from which on an operator uses all of its expected error. Sums in too few bits, another
 	// epsilon, and 1 in 100 healthy operators reach it.
 	fullScore = 1.1
-	// farAbove: an operator beyond its limits is recomputed if its score exceeds this multiple of the median score of
+	// farAboveRatio: an operator beyond its limits is recomputed if its score exceeds this multiple of the median score of
 	// its class.
-	farAbove = 4
+	farAboveRatio = 4
 )
 
 // addUndecided adds operators that the evidence can neither accuse nor clear: operators that use all of their expected
@@ -236,7 +236,7 @@ func addUndecided(rep *record.Report, steps map[string]*plan.ShardedStep, names 
 		named[name] = true
 	}
 	counts := make(map[string]int) // number of operators by round
-	for _, isUndecided := range []func(*record.Row) bool{isAtBound, isInsensitive, aboveClass(rep)} {
+	for _, isUndecided := range []func(*record.Row) bool{isAtBound, isInsensitive, isAboveClass(rep)} {
 		for _, row := range rep.All() {
 			s := suspectOf(row, steps)
 			if row.Evidence == nil || row.Kind != string(tensor.Output) || row.NPUPath == "" || suspects[s] || counts[row.Round] == maxUndecided || !isUndecided(row) {
@@ -264,9 +264,9 @@ func isInsensitive(row *record.Row) bool {
 	return !e.Judged && e.Power.Defined() && !e.Start
 }
 
-// aboveClass returns a predicate for rows that are beyond their limits with a score far above the median of
+// isAboveClass returns a predicate for rows that are beyond their limits with a score far above the median of
 // their class.
-func aboveClass(rep *record.Report) func(*record.Row) bool {
+func isAboveClass(rep *record.Report) func(*record.Row) bool {
 	scores := map[string][]float64{}
 	for _, row := range rep.All() {
 		if e := row.Evidence; e != nil && row.Kind == string(tensor.Output) {
@@ -280,6 +280,6 @@ func aboveClass(rep *record.Report) func(*record.Row) bool {
 	}
 	return func(row *record.Row) bool {
 		e := row.Evidence
-		return row.Pair.Status == record.Fail && float64(e.Score) > farAbove*median[e.Class]
+		return row.Pair.Status == record.Fail && float64(e.Score) > farAboveRatio*median[e.Class]
 	}
 }

@@ -46,7 +46,7 @@ func (a *recomputation) recomputeReference(ctx context.Context) (more bool, err 
 	}
 	if more {
 		a.opt.judgeRounds(a.rep)
-		a.opt.sumUp(a.rep, sumsOf(a.rep))
+		a.opt.setTotals(a.rep, newSumsOf(a.rep))
 	}
 	return more, nil
 }

@@ -81,7 +81,7 @@ type FlowSource = diagnose.FlowFrom
 const FlowAuto = diagnose.FlowAuto
 
 // FlowSources lists the sources.
-func FlowSources() []FlowSource { return diagnose.FlowsFrom() }
+func FlowSources() []FlowSource { return diagnose.FlowSources() }
 
 // HF32 says how to judge products of float32: see diagnose.
 type HF32 = diagnose.HF32
@@ -93,7 +93,7 @@ const (
 )
 
 // HF32Modes lists the values.
-func HF32Modes() []HF32 { return diagnose.HF32s() }
+func HF32Modes() []HF32 { return diagnose.HF32Modes() }
 
 // ChooseMode sets the mode if the user did not: limits if the user set any limit, since a
 // limit is meant as a gate, else evidence. config has the limits of operators, nil for none;

@@ -256,7 +256,7 @@ func (r *Round) countDiffering(c *record.CallPair) (first *record.Argument) {
 			r.Pairing.FirstDiffer = lang.Say("%s is %.100s, the reference has %.100s", name, a.NPU, a.Ref)
 		}
 	}
-	if own, other := r.calls.ClassesAtPlace(c.API, true); recompute.DifferentModules(own, other) {
+	if own, other := r.calls.ClassesAtPlace(c.API, true); recompute.AreDifferentModules(own, other) {
 		add(c.API, record.Argument{Name: "class", Ref: other, NPU: own})
 	}
 	for _, v := range c.Values {
