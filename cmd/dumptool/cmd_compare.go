@@ -267,7 +267,7 @@ func (o *compareOptions) resolve(ctx context.Context, a *app, args []string) err
 	if a.isHPAA && o.output.out == "" { // HPAA's result folder; with $DUMP_MEMORY_PATH it is below that
 		o.output.out = "result"
 	}
-	chosen := a.getenv(memoryPath) == "" || !safefile.SameFile(o.output.out, store.Join(a.getenv(memoryPath), "result"))
+	chosen := a.getenv(memoryPath) == "" || !safefile.IsSameFile(o.output.out, store.Join(a.getenv(memoryPath), "result"))
 	if err := o.output.check(); err != nil {
 		return err
 	}
@@ -497,9 +497,9 @@ func (o *comparison) excludeOutput(out string) error {
 	o.Skip = out
 	switch {
 	case out == "":
-	case safefile.SameFile(out, o.Ref):
+	case safefile.IsSameFile(out, o.Ref):
 		return usagef("-out %s is the folder of --cpu: choose another folder", out)
-	case safefile.SameFile(out, o.NPU):
+	case safefile.IsSameFile(out, o.NPU):
 		return usagef("-out %s is the folder of --npu: choose another folder", out)
 	}
 	return nil

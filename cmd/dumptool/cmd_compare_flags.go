@@ -250,7 +250,7 @@ func (o *comparison) chooseOrder() error {
 	case o.order == "csv" || o.order == "auto" && o.files.Execution != "":
 		o.OrderBy = dumpdir.ByExecution
 	case o.order != "auto":
-		o.OrderBy = dumpdir.OrderBy(o.order)
+		o.OrderBy = dumpdir.OrderSource(o.order)
 	}
 	switch {
 	case o.order == "runtime" && o.SideFiles.Runtime == nil:

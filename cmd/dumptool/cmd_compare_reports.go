@@ -128,7 +128,7 @@ func (o *compareOutput) resolve(opt *conclude.Options, ofHPAA, chosen bool) erro
 	}
 	files := report.FilesOf[*record.Report](o.formats...)
 	for _, name := range files {
-		if opt.BaselineFile != "" && safefile.SameFile(opt.BaselineFile, store.Join(o.out, name)) {
+		if opt.BaselineFile != "" && safefile.IsSameFile(opt.BaselineFile, store.Join(o.out, name)) {
 			return usagef("--baseline %s: that is the name of a report", opt.BaselineFile)
 		}
 	}

@@ -105,7 +105,7 @@ func runCompareDetail(ctx context.Context, a *app, opts *compareDetailOptions, a
 		if err := printNext(&out, row); err != nil {
 			return err
 		}
-		if opts.out == "" || !row.Compared() {
+		if opts.out == "" || !row.IsCompared() {
 			continue
 		}
 		written, err := report.WriteDetail(folder, files, row, func(w io.Writer, npu bool) error { return plan.WriteTensor(ctx, w, &parts[i], npu) })

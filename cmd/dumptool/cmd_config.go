@@ -138,7 +138,7 @@ and error.`,
 
 func runConfigExplain(ctx context.Context, a *app, opts *configExplainOptions, args []string) error {
 	if opts.checkEnv {
-		opts.Env, opts.Container = os.LookupEnv, dumpconf.InContainer()
+		opts.Env, opts.Container = os.LookupEnv, dumpconf.IsInContainer()
 	}
 	name, src, err := a.readOnlyConfig(ctx, args, opts.Schema)
 	if err != nil {
@@ -338,7 +338,7 @@ func (o *configCheckOptions) resolve(args []string) error {
 		o.Stat = dumpconf.StatFolder
 	}
 	if o.checkEnv {
-		o.Env, o.Container = os.LookupEnv, dumpconf.InContainer()
+		o.Env, o.Container = os.LookupEnv, dumpconf.IsInContainer()
 	}
 	return nil
 }
@@ -405,7 +405,7 @@ func (a *app) checkConfig(opts *configCheckOptions, name string, src []byte, che
 		a.recordFailure(checks, safefile.WithPath(name, err))
 		return
 	}
-	if opts.write && f.Changed() {
+	if opts.write && f.IsChanged() {
 		err = safefile.Replace(name, f.Fixed)
 	}
 	if err != nil {

@@ -281,7 +281,7 @@ func (o *hpaaImportOptions) conclude(a *app, r *hpaa.Result) error {
 		inputs := []string{o.source.Description, o.nodeNames}
 		var kept bool
 		kept, failed = report.WriteImport(report.NewFolder(o.result, inputs...), r, o.runtime, inputs...)
-		if kept && !safefile.SameFile(o.nodeNames, store.Join(o.result, sidefile.NodeNamesName)) {
+		if kept && !safefile.IsSameFile(o.nodeNames, store.Join(o.result, sidefile.NodeNamesName)) {
 			a.printMessages([]batch.Message{batch.Warnf("%s has other names and is left unchanged: the device may have written it", store.Join(o.result, sidefile.NodeNamesName))})
 		}
 	}

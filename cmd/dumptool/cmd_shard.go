@@ -163,7 +163,7 @@ func (o *shardOptions) findEarlier(a *app, path string, origin *shard.Origin) *s
 	if err != nil {
 		return nil
 	}
-	if !d.SameWork(origin) {
+	if !d.IsSameWork(origin) {
 		a.printMessages([]batch.Message{batch.Infof("%s was made from other files or with other options: everything is done again", path)})
 		return nil
 	}

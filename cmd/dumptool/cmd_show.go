@@ -158,7 +158,7 @@ func findEqualFolder(run, folder string) string {
 	for dir := folder; store.Dir(dir) != dir; dir = store.Dir(dir) {
 		below = store.Join(store.Base(dir), below)
 		place := store.Join(run, below)
-		if info, err := store.Stat(place); err == nil && info.IsDir() && !safefile.SameFile(place, folder) {
+		if info, err := store.Stat(place); err == nil && info.IsDir() && !safefile.IsSameFile(place, folder) {
 			found = place
 		}
 	}

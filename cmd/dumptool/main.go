@@ -14,7 +14,7 @@ import (
 
 func main() {
 	ctx, stop := withInterrupts(context.Background(), os.Exit)
-	code := newApp(ui.System(os.Stdin, os.Stdout, os.Stderr)).run(ctx, toolArguments(os.Args))
+	code := newApp(ui.NewSystemStreams(os.Stdin, os.Stdout, os.Stderr)).run(ctx, toolArguments(os.Args))
 	stop()
 	os.Exit(code)
 }

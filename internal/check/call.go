@@ -344,7 +344,7 @@ func (x *execution) dropReturnedBias(ctx context.Context, inputs map[string][]*r
 		if out == nil || out.DType != bias.DType || out.Stored != bias.Stored || !out.Shape.Equal(bias.Shape) {
 			continue
 		}
-		same, err := recompute.SameBytes(ctx, bias, out)
+		same, err := recompute.HaveSameBytes(ctx, bias, out)
 		if err != nil {
 			return err
 		}

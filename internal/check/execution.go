@@ -209,11 +209,11 @@ func (x *execution) moveOutputsFirst(first []int) {
 func (x *execution) findRefusal(formula string, hasInputs bool) *recompute.Verdict {
 	switch {
 	case formula == "":
-		return recompute.UndecidedVerdict(recompute.NoType, lang.Sentence{})
+		return recompute.NewUndecidedVerdict(recompute.NoType, lang.Sentence{})
 	case !hasInputs:
-		return recompute.UndecidedVerdict(recompute.NoInputs, lang.Sentence{})
+		return recompute.NewUndecidedVerdict(recompute.NoInputs, lang.Sentence{})
 	case len(x.outputs) == 0:
-		return recompute.UndecidedVerdict(recompute.NoOutputs, lang.Sentence{})
+		return recompute.NewUndecidedVerdict(recompute.NoOutputs, lang.Sentence{})
 	}
 	return nil
 }
@@ -293,7 +293,7 @@ func (x *execution) toHost(s *tensorfile.Tensor, t *dumpdir.Tensor, images bool)
 	if t.Leaf != nil && t.Leaf.Tensor != nil {
 		host.DType = cmp.Or(t.Leaf.Tensor.ElementType(), host.DType)
 	}
-	stored, err := s.Stored()
+	stored, err := s.StoredShape()
 	if unsupported, ok := errors.AsType[*tensor.UnsupportedType](err); ok {
 		host.Stored, host.Shape = unsupported.DType, s.Shape
 		return x.recordStorage(host, s), nil
@@ -415,7 +415,7 @@ func (x *execution) setVerdict(v *recompute.Verdict) {
 			out.Output = v.Outputs[i]
 			out.setCoordinates()
 		case x.bias != nil && x.outputIndexes == nil && x.outputs[t.Index] == x.bias:
-			out.Output = recompute.RightOutput(out.Elements)
+			out.Output = recompute.NewRightOutput(out.Elements)
 		}
 		r.Outputs = append(r.Outputs, out)
 	}

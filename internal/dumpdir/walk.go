@@ -199,7 +199,7 @@ func (w *walker) skips(e fs.DirEntry) bool {
 		return false
 	}
 	info, err := e.Info()
-	return err == nil && slices.ContainsFunc(w.skip, func(x os.FileInfo) bool { return store.SameFile(info, x) })
+	return err == nil && slices.ContainsFunc(w.skip, func(x os.FileInfo) bool { return store.IsSameFile(info, x) })
 }
 
 // addFolderFile adds a file of a folder with absolute path abs. It follows links to files wherever they
@@ -321,11 +321,11 @@ func readSide(name string, read func(io.Reader) error) error {
 	return safefile.Read(name, func(file safefile.Input) error { return read(file) })
 }
 
-// Renamed is a file stored under another name.
-type Renamed struct{ Stored, Original string }
+// RenamedFile is a file stored under another name.
+type RenamedFile struct{ Stored, Original string }
 
 // AddMapping adds lines to the mapping.csv of a folder and keeps the existing ones.
-func AddMapping(dir string, names []Renamed) error {
+func AddMapping(dir string, names []RenamedFile) error {
 	path := store.Join(dir, MappingName)
 	old, err := readWhole(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -336,7 +336,7 @@ func AddMapping(dir string, names []Renamed) error {
 		return lang.Errorf("%s: %w", path, err)
 	}
 	var added []byte
-	slices.SortFunc(names, func(a, b Renamed) int { return strings.Compare(a.Stored, b.Stored) })
+	slices.SortFunc(names, func(a, b RenamedFile) int { return strings.Compare(a.Stored, b.Stored) })
 	for _, n := range names {
 		if have, ok := known.Original(n.Stored); !ok || have != n.Original {
 			added = append(added, dumpfmt.MappingLine(n.Stored, n.Original)...)

@@ -130,8 +130,8 @@ func (c *Counters) Set(col Column, v Count) {
 	}
 }
 
-// Unknown returns the given columns whose counters are unknown.
-func (c *Counters) Unknown(columns ...Column) []Column {
+// SelectUnknown returns the given columns whose counters are unknown.
+func (c *Counters) SelectUnknown(columns ...Column) []Column {
 	var all []Column
 	for _, col := range columns {
 		if !c.Get(col).Known {

@@ -146,8 +146,8 @@ func (x *Array) mapKeepingErrors(values elementValues) *Array {
 	return z
 }
 
-// roundedBetween adds the rounding to the output type that a healthy kernel may do before the next step.
-func (x *Array) roundedBetween() *Array {
+// roundBetweenSteps adds the rounding to the output type that a healthy kernel may do before the next step.
+func (x *Array) roundBetweenSteps() *Array {
 	rounding := x.m.stepRounding
 	if rounding == 0 {
 		return x

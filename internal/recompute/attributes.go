@@ -33,8 +33,8 @@ const (
 // Sources lists all sources, the most reliable first.
 var Sources = []Source{FromHand, FromGraph, FromCall, FromInput, FromShape, FromValues, FromFit, FromDefault}
 
-// byHand sorts attributes given by the user before all others.
-func (s Source) byHand() int {
+// userOrder sorts attributes given by the user before all others.
+func (s Source) userOrder() int {
 	if s == FromHand {
 		return 0
 	}

@@ -24,7 +24,7 @@ func sumTo(x *Array, shape tensor.Shape) *Array {
 		}
 	}
 	if len(axes) > 0 {
-		x = x.roundedBetween().sum(axes...)
+		x = x.roundBetweenSteps().sum(axes...)
 	}
 	return x.reshape(shape...)
 }
@@ -204,7 +204,7 @@ func bell(x *Array, steep, height float64) *Array {
 
 // swishSlope is the derivative of x*sigmoid(scale*x).
 func swishSlope(x *Array, scale float64) *Array {
-	s := sigmoid(x.times(scale)).roundedBetween()
+	s := sigmoid(x.times(scale)).roundBetweenSteps()
 	return s.add(x.times(scale).mul(s).mul(s.neg().plus(1)))
 }
 
@@ -295,8 +295,8 @@ func (c *call) normalise(x *Array, centred bool, axes ...int) (unit, scale *Arra
 	}
 	// The forward call saved the mean and the scale in the type of its output.
 	mean, _, variance := moments(x, axes...)
-	scale = variance.plus(c.numberAttribute("epsilon")).rsqrt().roundedBetween()
-	return x.sub(mean.roundedBetween()).mul(scale), scale
+	scale = variance.plus(c.numberAttribute("epsilon")).rsqrt().roundBetweenSteps()
+	return x.sub(mean.roundBetweenSteps()).mul(scale), scale
 }
 
 // normGrad returns the gradient of the input x of a norm; g is the gradient of the normalised x.

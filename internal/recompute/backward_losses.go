@@ -31,7 +31,7 @@ func (c *call) crossEntropyGrad(softened bool) *Array {
 	if !softened {
 		return wanted.mul(dy).neg()
 	}
-	return softmax(x, true, axis).roundedBetween().exp().mul(wanted.sum(axis)).sub(wanted).mul(dy)
+	return softmax(x, true, axis).roundBetweenSteps().exp().mul(wanted.sum(axis)).sub(wanted).mul(dy)
 }
 
 // lossRowCut is the cutter along the first axis of logits with several axes. Targets that are classes are not cut,

@@ -391,7 +391,7 @@ func newFeed(t *Tensor, v view) (*feed, error) {
 		f.strides = v.shape.Strides()
 		return f, nil
 	}
-	plan, err := layout.Strided(v.shape, v.strides)
+	plan, err := layout.PlanStrided(v.shape, v.strides)
 	if err != nil {
 		return nil, err
 	}

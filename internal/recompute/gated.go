@@ -206,7 +206,7 @@ func topKRouter(c *call) []*Array {
 	if c.err != nil {
 		return nil
 	}
-	logits := x.productWithRows(w).roundedBetween()
+	logits := x.productWithRows(w).roundBetweenSteps()
 	most := int(c.shapes[0][1])
 	picked := logits.rankColumns(c.got[1], most)
 	if c.err != nil {

@@ -133,8 +133,8 @@ type Element struct {
 	NPU      *tensor.Number `json:"npu,omitempty"`
 }
 
-// RightOutput returns the result for an output of n elements that are all right.
-func RightOutput(n int64) Output {
+// NewRightOutput returns the result for an output of n elements that are all right.
+func NewRightOutput(n int64) Output {
 	return Output{Elements: n, Checked: n, How: "all", Elems: []Element{}}
 }
 
@@ -172,8 +172,8 @@ func (v *Verdict) Set(status Status, reason Reason, confidence finding.Confidenc
 // IsRight reports whether the operator is OK or LOW.
 func (v *Verdict) IsRight() bool { return v.Status == OK || v.Status == Low }
 
-// UndecidedVerdict returns an UNDECIDED verdict.
-func UndecidedVerdict(reason Reason, why lang.Sentence) *Verdict {
+// NewUndecidedVerdict returns an UNDECIDED verdict.
+func NewUndecidedVerdict(reason Reason, why lang.Sentence) *Verdict {
 	return &Verdict{Status: Undecided, Reason: reason, Why: why}
 }
 
@@ -192,17 +192,17 @@ func (v *Verdict) IsMostlyRight() bool {
 func Judge(ctx context.Context, op *Operator) (*Verdict, error) {
 	f := formulaOf(op.Formula)
 	if f == nil {
-		return UndecidedVerdict(NoType, lang.Sentence{}), nil
+		return NewUndecidedVerdict(NoType, lang.Sentence{}), nil
 	}
 	if v := findUnjudgeable(f, op); v != nil {
 		return v, nil
 	}
 	if overwritten, err := f.isOverwritten(ctx, op); overwritten || err != nil {
-		return UndecidedVerdict(InPlace, lang.Sentence{}), err
+		return NewUndecidedVerdict(InPlace, lang.Sentence{}), err
 	}
 	v, err := newJudge(ctx, op, f).decide()
 	if errors.Is(err, errTooLarge) {
-		return UndecidedVerdict(OverBudget, lang.Error(err)), nil
+		return NewUndecidedVerdict(OverBudget, lang.Error(err)), nil
 	}
 	return v, err
 }
@@ -226,27 +226,27 @@ func newJudge(ctx context.Context, op *Operator, f *formula) *judge {
 // findUnjudgeable returns the verdict on an operator that lacks something or has nothing to compare, nil if it can be judged.
 func findUnjudgeable(f *formula, op *Operator) *Verdict {
 	if missing, name := f.findMissing(op); missing != NoReason {
-		return UndecidedVerdict(missing, lang.Plain(name))
+		return NewUndecidedVerdict(missing, lang.Plain(name))
 	}
 	for _, t := range append(slices.Clip(op.Inputs), op.Outputs...) {
 		if t == nil {
 			continue
 		}
 		if _, err := tensor.NewDecoder(t.Stored); err != nil || t.Stored.Host().Complex() {
-			return UndecidedVerdict(NoDType, lang.Plain(t.Stored.String()))
+			return NewUndecidedVerdict(NoDType, lang.Plain(t.Stored.String()))
 		}
 	}
 	if f.overwritesInput && op.Overlap == nil && !op.Called {
-		return UndecidedVerdict(InPlace, lang.Sentence{})
+		return NewUndecidedVerdict(InPlace, lang.Sentence{})
 	}
 	if op.hasUnreadInput {
-		return UndecidedVerdict(NoAttributes, lang.Say("an input is given that the formula does not read"))
+		return NewUndecidedVerdict(NoAttributes, lang.Say("an input is given that the formula does not read"))
 	}
 	if op.Outputs[0].elements() == 0 && !f.hasDynamicLength {
 		return &Verdict{Status: OK, Confidence: finding.High}
 	}
 	if slices.ContainsFunc(op.Inputs, func(t *Tensor) bool { return t != nil && t.elements() == 0 }) && f.class != Move {
-		return UndecidedVerdict(NoInputs, lang.Sentence{})
+		return NewUndecidedVerdict(NoInputs, lang.Sentence{})
 	}
 	return nil
 }
@@ -262,7 +262,7 @@ func (j *judge) decide() (*Verdict, error) {
 		return nil, err
 	}
 	if best == nil {
-		v := UndecidedVerdict(NoAttributes, why)
+		v := NewUndecidedVerdict(NoAttributes, why)
 		v.Hypotheses = tried
 		return v, nil
 	}
@@ -279,7 +279,7 @@ func (j *judge) decide() (*Verdict, error) {
 		// 0 overflow with any number.
 		if before := best.tallies[0].overflow; fitted != nil && (2*fitted.tallies[0].overflow < fitted.countChecked() || fitted.tallies[0].overflow <= before) {
 			if j.machine.lacksInput { // another form of the formula needs the missing input and may explain the output without this number
-				return UndecidedVerdict(NoInputs, lang.Sentence{}), nil
+				return NewUndecidedVerdict(NoInputs, lang.Sentence{}), nil
 			}
 			best, v.Attributes = fitted, fitted.attrs
 			v.Notes = append(v.Notes, UnusualAttribute)
@@ -292,7 +292,7 @@ func (j *judge) decide() (*Verdict, error) {
 	}
 	if j.isInexact(best) {
 		d := j.op.Outputs[0].DType
-		return UndecidedVerdict(NoDType, lang.Say("%s beyond 2^53: float64 does not hold all of these integers", d)), nil
+		return NewUndecidedVerdict(NoDType, lang.Say("%s beyond 2^53: float64 does not hold all of these integers", d)), nil
 	}
 	if best.countBad() > 0 {
 		err = j.decideBad(v, best)
@@ -442,7 +442,7 @@ func (j *judge) isInPlace() (bool, error) {
 	if x == nil || x.Stored != y.Stored || !x.Shape.Equal(y.Shape) || x.elements() <= few {
 		return false, nil
 	}
-	return SameBytes(j.ctx, x, y)
+	return HaveSameBytes(j.ctx, x, y)
 }
 
 // decideWithinBounds judges an operator whose elements all lie within the wide bound.
@@ -468,7 +468,7 @@ func (j *judge) decideWithinBounds(v *Verdict, r *result) error {
 	shape := r.systematic
 	if shape.reason == NoReason {
 		if r.relativeBound() > maxRelativeBound {
-			*v = *UndecidedVerdict(IllConditioned, lang.Sentence{})
+			*v = *NewUndecidedVerdict(IllConditioned, lang.Sentence{})
 			return nil
 		}
 		if !isCoarse {

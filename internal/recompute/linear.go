@@ -450,14 +450,14 @@ func (j *judge) compareRows(r *result, l *linear, rows []rowIndex, out *feed, t 
 	}
 	x, beta := m.boundedArray(s, l, len(rows)), 1.0
 	if l.alpha != 0 || l.beta != 0 {
-		x, beta = x.roundedBetween().times(l.alpha), l.beta
+		x, beta = x.roundBetweenSteps().times(l.alpha), l.beta
 	}
 	if l.columns != nil {
 		bias, err := l.columns(rows[0].part)
 		if err != nil {
 			return &TensorError{tensor.Input, 2, err}
 		}
-		x = x.roundedBetween().add(m.exactArray(tensor.Shape{l.n}, slices.Clone(bias)).times(beta))
+		x = x.roundBetweenSteps().add(m.exactArray(tensor.Shape{l.n}, slices.Clone(bias)).times(beta))
 	}
 	if l.scales != nil {
 		x = l.scaleColumns(x, rows, j.op.Outputs[0].DType)

@@ -52,8 +52,8 @@ func (t *Tensor) eachBlock(n int64, add func(values []float64)) error {
 	return err
 }
 
-// SameBytes reports whether two tensors of the same type and shape hold the same bytes.
-func SameBytes(ctx context.Context, x, y *Tensor) (bool, error) {
+// HaveSameBytes reports whether two tensors of the same type and shape hold the same bytes.
+func HaveSameBytes(ctx context.Context, x, y *Tensor) (bool, error) {
 	unit := x.Stored.UnitSize()
 	p, q := make([]byte, 0), make([]byte, 0)
 	for first, n := int64(0), x.elements(); first < n; first += cellElements {
@@ -303,7 +303,7 @@ func (o *Operator) setAttributes(f *formula, raw Attributes) (warnings []lang.Se
 			if also, ok := aliases[name]; ok {
 				names = strings.Fields(also)
 			}
-			slices.SortStableFunc(names, func(s, t string) int { return raw[s].Source.byHand() - raw[t].Source.byHand() })
+			slices.SortStableFunc(names, func(s, t string) int { return raw[s].Source.userOrder() - raw[t].Source.userOrder() })
 			for _, alias := range names {
 				x, ok := raw[alias]
 				if !ok {
@@ -539,8 +539,8 @@ func normaliseAxis(k int64, rank int) int {
 	return int(k)
 }
 
-// ListedForm is a name group of a row of the table, as the list of operators shows it.
-type ListedForm struct {
+// FormListing is a name group of a row of the table, as the list of operators shows it.
+type FormListing struct {
 	// Names are the names in one namespace: types of CANN (MindSpore has them for its operators too), or functions or
 	// modules of a framework. Inputs lists the inputs in their order, or the arguments of the call.
 	Names             []string
@@ -555,7 +555,7 @@ type ListedForm struct {
 var frameworks = [...]string{typeSpace: "CANN", functionSpace: "PyTorch", moduleSpace: "torch.nn", wideModuleSpace: "torch.nn", mindSporeSpace: "MindSpore"}
 
 // List returns the name groups of all rows with a formula; with names only the groups that have one of the names.
-func List(names ...string) (all []ListedForm) {
+func List(names ...string) (all []FormListing) {
 	for space := range frameworks {
 		for i := range operators {
 			f := &operators[i]
@@ -574,7 +574,7 @@ func List(names ...string) (all []ListedForm) {
 }
 
 // describeForm describes a name group in a namespace. Names is empty if the group has no name there.
-func (f *formula) describeForm(group *nameGroup, space namespace) (one ListedForm) {
+func (f *formula) describeForm(group *nameGroup, space namespace) (one FormListing) {
 	for name := range strings.FieldsSeq(group.names) {
 		if s, name := splitNamespace(name); s == space {
 			one.Names = append(one.Names, name)

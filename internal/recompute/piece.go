@@ -189,7 +189,7 @@ func (p *Piece) read(c *cutRule, whole *Operator, box cell) error {
 		if err != nil {
 			return nil, err
 		}
-		plan, err := layout.Strided(t.Shape, strides)
+		plan, err := layout.PlanStrided(t.Shape, strides)
 		if err != nil {
 			return nil, err
 		}

@@ -29,7 +29,7 @@ func (j *judge) decideBad(v *Verdict, r *result) error {
 	case err != nil:
 		return err
 	case inPlace:
-		*v = *UndecidedVerdict(InPlace, lang.Sentence{})
+		*v = *NewUndecidedVerdict(InPlace, lang.Sentence{})
 		return nil
 	}
 	v.Status, v.Reason, v.Confidence = Wrong, ByCalcError, finding.Medium
@@ -57,10 +57,10 @@ func (j *judge) decideBad(v *Verdict, r *result) error {
 	case proven && !r.length.IsZero():
 		v.Reason, v.Why = ByShape, r.length
 	case j.machine.lacksInput: // another form of the formula needs the missing input
-		*v = *UndecidedVerdict(NoInputs, lang.Sentence{})
+		*v = *NewUndecidedVerdict(NoInputs, lang.Sentence{})
 	case proven:
 	case few:
-		*v = *UndecidedVerdict(NoAttributes, lang.Say("too few elements to infer %s: give it by --attr, or the graph by -f", j.unknownNames()))
+		*v = *NewUndecidedVerdict(NoAttributes, lang.Say("too few elements to infer %s: give it by --attr, or the graph by -f", j.unknownNames()))
 	default:
 		v.Set(Misfit, NoReason, Suspect)
 		if open := j.unknownNames(); open != "" {

@@ -150,13 +150,13 @@ var backwards = []formula{
 	elementwiseGrad("NegGrad", "dy", Exact, func(c *call) *Array { return c.input(0).neg() }).withoutNames(),
 	factorGrad("SquareGrad", "x dy", func(x *Array) *Array { return x.times(2) }).withoutNames(),
 	elementwiseGrad("SqrtGrad", "y dy", Divided, func(c *call) *Array { return c.input(1).div(c.input(0).times(2)) }),
-	factorGrad("RsqrtGrad", "y dy", func(y *Array) *Array { return square(y).mul(y).times(-.5).roundedBetween() }).withSeveralKernels(),
-	factorGrad("ReciprocalGrad InvGrad", "y dy", func(y *Array) *Array { return square(y).neg().roundedBetween() }).withSeveralKernels(),
+	factorGrad("RsqrtGrad", "y dy", func(y *Array) *Array { return square(y).mul(y).times(-.5).roundBetweenSteps() }).withSeveralKernels(),
+	factorGrad("ReciprocalGrad InvGrad", "y dy", func(y *Array) *Array { return square(y).neg().roundBetweenSteps() }).withSeveralKernels(),
 	factorGrad("ExpGrad", "y dy", identity).withoutNames(),
 	elementwiseGrad("LogGrad", "x dy", Divided, func(c *call) *Array { return c.input(1).div(c.input(0)) }).withoutNames(),
-	factorGrad("SinGrad", "x dy", func(x *Array) *Array { return x.cos().roundedBetween() }).withSeveralKernels().withoutNames(),
-	factorGrad("CosGrad", "x dy", func(x *Array) *Array { return x.sin().neg().roundedBetween() }).withSeveralKernels().withoutNames(),
-	factorGrad("ErfGrad", "x dy", func(x *Array) *Array { return bell(x, 1, 2/math.Sqrt(math.Pi)).roundedBetween() }).withSeveralKernels().withoutNames(),
+	factorGrad("SinGrad", "x dy", func(x *Array) *Array { return x.cos().roundBetweenSteps() }).withSeveralKernels().withoutNames(),
+	factorGrad("CosGrad", "x dy", func(x *Array) *Array { return x.sin().neg().roundBetweenSteps() }).withSeveralKernels().withoutNames(),
+	factorGrad("ErfGrad", "x dy", func(x *Array) *Array { return bell(x, 1, 2/math.Sqrt(math.Pi)).roundBetweenSteps() }).withSeveralKernels().withoutNames(),
 	factorGrad("LogSigmoidGrad", "x dy", func(x *Array) *Array { return sigmoid(x.neg()) }).withOrder("dy x"),
 	factorGrad("MishGrad", "x dy", func(x *Array) *Array {
 		t := softplus(x).tanh()
@@ -170,7 +170,7 @@ var backwards = []formula{
 	}).withOrder("dy x").withAttrs(realNumber("alpha", 1.0/6, .2), realNumber("beta", .5)),
 	factorGrad("FastGeluGrad", "x dy", func(x *Array) *Array { return swishSlope(x, 1.702) }).withOrder("dy x"),
 	elementwiseGrad("SwishGrad", "x dy", Tabled, func(c *call) *Array {
-		return c.input(1).mul(swishSlope(c.input(0), c.numberAttribute("scale")).roundedBetween())
+		return c.input(1).mul(swishSlope(c.input(0), c.numberAttribute("scale")).roundBetweenSteps())
 	}).withSeveralKernels().withOrder("dy x -?").withAttrs(realNumber("scale", 1)).withNames("SiluGrad", "dy x :scale=1").withNames("silu_backward", "grad_output:dy! self:x! :scale=1"),
 	elementwiseGrad("GeluGrad", "x dy", Tabled, func(c *call) *Array { return c.input(1).mul(geluSlope(c.input(0), c.textAttribute("approximate"))) }).withOrder("dy x -? :approximate=tanh").
 		withAttrs(textAttribute("approximate", "none tanh")).withNames("GeluGradV2", "dy x").withNames("gelu_backward", "grad_output:dy! self:x! approximate=none"),
@@ -200,14 +200,14 @@ var backwards = []formula{
 	elementwiseGrad("SubScaledGrad", "dy", Plain, func(c *call) *Array { return c.input(0).times(-c.numberAttribute("alpha")) }).withAttrs(realNumber("alpha", 1)).withoutNames(),
 	elementwiseGrad("MulGrad", "x2 dy", Plain, func(c *call) *Array { return c.input(1).mul(c.input(0)) }).withSeveralKernels().withoutNames(),
 	elementwiseGrad("AddcmulGrad", "x2 dy", Plain, func(c *call) *Array {
-		return c.input(1).mul(c.input(0)).roundedBetween().times(c.numberAttribute("value"))
+		return c.input(1).mul(c.input(0)).roundBetweenSteps().times(c.numberAttribute("value"))
 	}).withAttrs(realNumber("value", 1)).withSeveralKernels().withoutNames(),
 	elementwiseGrad("DivGrad", "x2 dy", Divided, func(c *call) *Array { return c.input(1).div(c.input(0)) }).withSeveralKernels().withoutNames(),
 	elementwiseGrad("DivisorGrad", "x1 x2 dy", Divided, func(c *call) *Array {
-		return c.input(2).mul(c.input(0).div(c.input(1)).roundedBetween().div(c.input(1)).roundedBetween()).neg()
+		return c.input(2).mul(c.input(0).div(c.input(1)).roundBetweenSteps().div(c.input(1)).roundBetweenSteps()).neg()
 	}).withSeveralKernels().withoutNames(),
 	elementwiseGrad("PowGrad", "x1 x2 dy", Tabled, func(c *call) *Array {
-		return c.input(2).mul(c.input(0).pow(c.input(1).plus(-1)).roundedBetween().mul(c.input(1)).roundedBetween())
+		return c.input(2).mul(c.input(0).pow(c.input(1).plus(-1)).roundBetweenSteps().mul(c.input(1)).roundBetweenSteps())
 	}).withSeveralKernels().withoutNames(),
 	elementwiseGrad("MaximumGrad", "x1 x2 dy", Exact, func(c *call) *Array {
 		return c.gateGradient(c.input(2), c.input(0).mapPairsExactly(c.input(1), gateAbove))
@@ -229,12 +229,12 @@ var backwards = []formula{
 		}
 		return c.input(0).div(c.number(n)).expand(c.shapes[0])
 	}), attrs: []attribute{forwardAttribute(reducedAxes)}, axisOfOutput: true},
-	gradientRow("LogSumExpGrad", "x y dy", gradientLineCut(false), func(c *call) *Array { return c.input(2).mul(c.input(0).sub(c.input(1)).roundedBetween().exp()) }, forwardAttribute(reducedAxes)).withSeveralKernels().withoutNames(),
+	gradientRow("LogSumExpGrad", "x y dy", gradientLineCut(false), func(c *call) *Array { return c.input(2).mul(c.input(0).sub(c.input(1)).roundBetweenSteps().exp()) }, forwardAttribute(reducedAxes)).withSeveralKernels().withoutNames(),
 	gradientRow("LpNormGrad", "x y dy", gradientLineCut(false), func(c *call) *Array {
 		if p := c.numberAttribute("p"); p != 2 {
 			return c.fail("a norm of order %v", p)
 		}
-		return c.input(2).mul(c.input(0).div(c.input(1)).roundedBetween())
+		return c.input(2).mul(c.input(0).div(c.input(1)).roundBetweenSteps())
 	}, forwardAttribute(reducedAxes), realNumber("p", 2)).withSeveralKernels().withoutNames(),
 	gradientRow("VarGrad", "x dy", gradientLineCut(false), func(c *call) *Array {
 		x, axes := c.input(0), c.integerAttributes("axes")
@@ -243,7 +243,7 @@ var backwards = []formula{
 			return x
 		}
 		n := float64(len(x.v)/len(c.input(1).v)) - c.numberAttribute("correction")
-		return distance.mul(c.input(1)).roundedBetween().times(2 / n)
+		return distance.mul(c.input(1)).roundBetweenSteps().times(2 / n)
 	}, forwardAttribute(reducedAxes), correction).withSeveralKernels().withoutNames(),
 
 	gradientRow("LogSoftmaxGrad", "y dy", lineCut, func(c *call) *Array {
@@ -317,7 +317,7 @@ var backwards = []formula{
 
 	gradientRow("CrossEntropyGrad", "x target weight? dy", lossRowCut, func(c *call) *Array { return c.crossEntropyGrad(true) }, defaultNumber("ignore_index", -100), labelSmoothing, forwardAttribute(lossReduction)).withSeveralKernels().withoutNames(),
 	gradientRow("NLLLossGrad", "x target weight? dy", lossRowCut, func(c *call) *Array { return c.crossEntropyGrad(false) }, defaultNumber("ignore_index", -100), forwardAttribute(lossReduction)).withSeveralKernels().withoutNames(),
-	lossGrad("MseLossGrad", "x y dy", func(c *call) *Array { return c.input(0).sub(c.input(1)).roundedBetween().times(2) }),
+	lossGrad("MseLossGrad", "x y dy", func(c *call) *Array { return c.input(0).sub(c.input(1)).roundBetweenSteps().times(2) }),
 	lossGrad("L1LossGrad", "x y dy", func(c *call) *Array { return c.input(0).sub(c.input(1)).mapSteps(sign) }),
 	lossGrad("SmoothL1LossGrad", "x y dy", func(c *call) *Array {
 		d, beta := c.input(0).sub(c.input(1)), c.numberAttribute("beta")

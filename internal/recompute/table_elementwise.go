@@ -90,13 +90,13 @@ var elementwiseOperators = []formula{
 		newNameGroup("FusedMulAdd", ""), newNameGroup("FusedMulAddN", "x1 x3 x2"), // x1 times the number x3, plus x2
 		newNameGroup("addcmul", "input:x3 tensor1:x1! tensor2:x2! value:-==1", &optype.Type{Noise: optype.NoiseLipschitz})}},
 	{name: "Axpy", class: Plain, noise: unbounded, inputs: "x1 x2", cut: elementwiseCut, hasSteps: true, compute: oneOutput(func(c *call) *Array {
-		return c.input(0).add(c.input(1).times(c.numberAttribute("alpha")).roundedBetween())
+		return c.input(0).add(c.input(1).times(c.numberAttribute("alpha")).roundBetweenSteps())
 	}), attrs: []attribute{realNumber("alpha", 1)},
 		forms: []nameGroup{newNameGroup("Axpy", ""), newNameGroup("AxpyV2", "x1 x2 alpha!"), newNameGroup("add", "input:x1! other:x2 alpha")}},
 	binary("Sub SubV2", Exact, addition, (*Array).sub).withNames("sub subtract __sub__ __isub__", "other:x2 alpha:-==1").
 		withNames("__rsub__", "input:x2 other:x1").withNames("rsub", "input:x2 other:x1 alpha:-==1"),
 	{name: "SubScaled", class: Plain, noise: unbounded, inputs: "x1 x2", cut: elementwiseCut, hasSteps: true, compute: oneOutput(func(c *call) *Array {
-		return c.input(0).sub(c.input(1).times(c.numberAttribute("alpha")).roundedBetween())
+		return c.input(0).sub(c.input(1).times(c.numberAttribute("alpha")).roundBetweenSteps())
 	}), attrs: []attribute{realNumber("alpha", 1)},
 		forms: []nameGroup{newNameGroup("sub subtract", "input:x1 other:x2 alpha"), newNameGroup("rsub", "input:x2 other:x1 alpha")}},
 	binary("Mul Multiply mul multiply __mul__ __rmul__ __imul__", Plain, multiplication, (*Array).mul),
@@ -337,7 +337,7 @@ func convert(c *call) *Array {
 // integerRange returns the smallest and the largest number of an integer type.
 func integerRange(d tensor.DType) (low, high float64) {
 	bits := d.Bits()
-	if !d.Host().Signed() {
+	if !d.Host().IsSigned() {
 		return 0, math.Ldexp(1, bits) - 1
 	}
 	return -math.Ldexp(1, bits-1), math.Ldexp(1, bits-1) - 1

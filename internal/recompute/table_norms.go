@@ -49,9 +49,9 @@ var normOperators = []formula{
 			return c.affine(c.standardise(x, alignChannels(x, c.input(3)), alignChannels(x, c.input(4))), 1, alignChannels)
 		}
 		mean, _, variance := moments(x, axes...)
-		scale := variance.plus(c.numberAttribute("epsilon")).rsqrt().roundedBetween()
+		scale := variance.plus(c.numberAttribute("epsilon")).rsqrt().roundBetweenSteps()
 		// Kernels compute a*x + b with b = -a*mean; PyTorch's kernels round both terms to bfloat16.
-		return c.affine(x.mul(scale).roundedBetween().sub(mean.roundedBetween().mul(scale).roundedBetween()), 1, alignChannels)
+		return c.affine(x.mul(scale).roundBetweenSteps().sub(mean.roundBetweenSteps().mul(scale).roundBetweenSteps()), 1, alignChannels)
 	}), attrs: []attribute{flagAttribute("is_training", true), epsilon()}, isOfImages: true,
 		forms: []nameGroup{newNameGroup("BatchNorm", ""), newNameGroup("Torch.batch_norm Aten.batch_norm Torch.native_batch_norm Aten.native_batch_norm",
 			"input:x! weight:scale bias:offset running_mean:- running_var:- training:-==1 momentum:- eps:epsilon=1e-5 cudnn_enabled:- :is_training=1"),
@@ -191,7 +191,7 @@ func rmsNorm(c *call, x *Array, gamma int) (y, scale *Array) {
 	mean := square(x).mean(c.integerAttributes("axes")...)
 	x.recordSquareSums(mean)
 	scale = mean.plus(c.numberAttribute("epsilon")).rsqrt()
-	y = x.mul(scale).roundedBetween()
+	y = x.mul(scale).roundBetweenSteps()
 	if c.hasInput(gamma) {
 		y = y.mul(c.normWeight(gamma))
 	}

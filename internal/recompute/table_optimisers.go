@@ -101,7 +101,7 @@ func (f *formula) isOverwritten(ctx context.Context, op *Operator) (bool, error)
 		if in == nil || in.Stored != out.Stored || !in.Shape.Equal(out.Shape) {
 			continue
 		}
-		if same, err := SameBytes(ctx, in, out); same || err != nil {
+		if same, err := HaveSameBytes(ctx, in, out); same || err != nil {
 			return same, err
 		}
 	}

@@ -22,7 +22,7 @@ func checkColumns(t Text, several bool) []Column[*check.Operator] {
 	rank := textColumn("rank", func(o row) string { return o.At.Rank }).withTitle("RANK").withRank(3)
 	step := textColumn("step", func(o row) string { return o.At.Step }).withTitle("STEP").withRank(4)
 	if !several {
-		rank, step = rank.onlyIn(InCSV|InJSON), step.onlyIn(InCSV|InJSON)
+		rank, step = rank.inForms(InCSV|InJSON), step.inForms(InCSV|InJSON)
 	}
 	first := func(o row) *check.Output {
 		if len(o.Outputs) == 0 {
@@ -36,10 +36,10 @@ func checkColumns(t Text, several bool) []Column[*check.Operator] {
 		rank, step,
 		textColumn("status", func(o row) string { return string(o.Status) }).withTitle("STATUS").withRank(1),
 		textColumn("reason", func(o row) string { return string(o.Reason) }).withTitle("REASON").withRank(2),
-		textColumn("extent", func(o row) string { return string(o.Extent) }).onlyIn(InCSV | InJSON),
-		textColumn("confidence", func(o row) string { return string(o.Confidence) }).onlyIn(InCSV | InJSON),
+		textColumn("extent", func(o row) string { return string(o.Extent) }).inForms(InCSV | InJSON),
+		textColumn("confidence", func(o row) string { return string(o.Confidence) }).inForms(InCSV | InJSON),
 		textColumn("checked", func(o row) string { return t.translate(first(o).How) }).withTitle("CHECKED").withRank(7),
-		numberColumn("bad", func(o row) int64 { return first(o).Bad }).onlyIn(InCSV | InJSON),
+		numberColumn("bad", func(o row) int64 { return first(o).Bad }).inForms(InCSV | InJSON),
 		numberColumn("worst_ratio", func(o row) *float64 {
 			x := float64(first(o).Worst)
 			if first(o).Checked == 0 {
@@ -47,9 +47,9 @@ func checkColumns(t Text, several bool) []Column[*check.Operator] {
 			}
 			return &x
 		}).withTitle("WORST/BOUND").withRank(6),
-		numberColumn("beyond_narrow", func(o row) int64 { return first(o).Beyond }).onlyIn(InCSV | InJSON),
+		numberColumn("beyond_narrow", func(o row) int64 { return first(o).Beyond }).inForms(InCSV | InJSON),
 		textColumn("attributes", t.attributesText).withTitle("ATTRIBUTES").withRank(8),
-		textColumn("file", func(o row) string { return o.File }).onlyIn(InCSV | InJSON),
+		textColumn("file", func(o row) string { return o.File }).inForms(InCSV | InJSON),
 	}
 }
 
@@ -383,14 +383,14 @@ func WriteCheckJUnit(w io.Writer, r *check.Report) error {
 }
 
 // WriteCheckTypes prints the table of operator types that check knows.
-func (t Text) WriteCheckTypes(w io.Writer, types []recompute.ListedForm) error {
+func (t Text) WriteCheckTypes(w io.Writer, types []recompute.FormListing) error {
 	p := t.printerTo(w)
-	printTable(p, Table[*recompute.ListedForm]{[]Column[*recompute.ListedForm]{
-		textColumn("types", func(r *recompute.ListedForm) string { return strings.Join(r.Names, " ") }).withTitle("TYPE"),
-		textColumn("of", func(r *recompute.ListedForm) string { return r.Framework }).withTitle("check¦OF"),
-		textColumn("inputs", func(r *recompute.ListedForm) string { return r.Inputs }).withTitle("INPUTS"),
-		textColumn("class", func(r *recompute.ListedForm) string { return r.Class }).withTitle("BOUND"),
-		textColumn("attributes", func(r *recompute.ListedForm) string { return strings.Join(p.sentences(r.Attributes), p.format("; ")) }).withTitle("ATTRIBUTES"),
+	printTable(p, Table[*recompute.FormListing]{[]Column[*recompute.FormListing]{
+		textColumn("types", func(r *recompute.FormListing) string { return strings.Join(r.Names, " ") }).withTitle("TYPE"),
+		textColumn("of", func(r *recompute.FormListing) string { return r.Framework }).withTitle("check¦OF"),
+		textColumn("inputs", func(r *recompute.FormListing) string { return r.Inputs }).withTitle("INPUTS"),
+		textColumn("class", func(r *recompute.FormListing) string { return r.Class }).withTitle("BOUND"),
+		textColumn("attributes", func(r *recompute.FormListing) string { return strings.Join(p.sentences(r.Attributes), p.format("; ")) }).withTitle("ATTRIBUTES"),
 	}, pointers(types)}, minName)
 	return p.err
 }

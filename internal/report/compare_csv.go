@@ -66,7 +66,7 @@ func csvColumns(opt CSVOptions) []Column[labelledRow] {
 		textColumn("status", func(r labelledRow) record.Status { return r.Status }),
 		textColumn("reason", func(r labelledRow) string { return codesText(r.Reasons) }))
 	for _, m := range metrics.ReportMetrics(metrics.ExtraColumns) {
-		columns = append(columns, textColumn(m.Title, func(r labelledRow) string { return plainDecimal(m.Of(r.result)) }))
+		columns = append(columns, textColumn(m.Title, func(r labelledRow) string { return plainDecimal(m.MetricOf(r.result)) }))
 	}
 	columns = append(columns,
 		numberColumn("order", func(r labelledRow) int { return r.Order }),
@@ -87,15 +87,15 @@ func csvColumns(opt CSVOptions) []Column[labelledRow] {
 		textColumn("shape", func(r labelledRow) string { return r.Shape.String() }),
 		textColumn("ref_file", func(r labelledRow) string { return quoteAsText(r.RefFile) }),
 		textColumn("npu_file", func(r labelledRow) string { return quoteAsText(r.NPUFile) }))
-	for i, c := range (&record.At{}).Coordinates() {
-		columns = append(columns, textColumn(c.Name, func(r labelledRow) string { return r.At.Coordinates()[i].Value }))
+	for i, c := range (&record.RoundCoordinates{}).Coordinates() {
+		columns = append(columns, textColumn(c.Name, func(r labelledRow) string { return r.RoundCoordinates.Coordinates()[i].Value }))
 	}
 	return columns
 }
 
 // plainDecimal formats a number without an exponent, which spreadsheets may misread.
 func plainDecimal(m metrics.Metric) string {
-	if !m.Defined() || math.IsInf(m.Value(), 0) || math.IsNaN(m.Value()) {
+	if !m.IsDefined() || math.IsInf(m.Value(), 0) || math.IsNaN(m.Value()) {
 		return metricOr(m, undefined, allDigits)
 	}
 	return strconv.FormatFloat(m.Value(), 'f', -1, 64)
@@ -104,7 +104,7 @@ func plainDecimal(m metrics.Metric) string {
 // metricColumns returns the columns of the metrics that a report shows, with all digits.
 func metricColumns(report metrics.Report) (columns []Column[labelledRow]) {
 	for _, m := range metrics.ReportMetrics(report) {
-		columns = append(columns, numberColumn(m.Title, func(r labelledRow) metrics.Metric { return m.Of(r.result) }))
+		columns = append(columns, numberColumn(m.Title, func(r labelledRow) metrics.Metric { return m.MetricOf(r.result) }))
 	}
 	return columns
 }
@@ -122,10 +122,10 @@ func WriteCompareCSV(w io.Writer, r *record.Report, opt Options) error {
 		return err
 	}
 	labels, columns := labelsOf(r), csvColumns(opt.HPAA)
-	if r.Any(func(row *record.Row) bool { return row.Script != "" || row.Modules != nil }) {
+	if r.HasRow(func(row *record.Row) bool { return row.Script != "" || row.Modules != nil }) {
 		columns = append(columns, textColumn("script", func(r labelledRow) string { return r.Script }), textColumn("modules", func(r labelledRow) string { return modulePath(r.Row) }))
 	}
-	if r.Any(func(row *record.Row) bool { return row.Tokens != nil }) {
+	if r.HasRow(func(row *record.Row) bool { return row.Tokens != nil }) {
 		columns = append(columns, tokenColumns(func(r labelledRow) *metrics.TokenNumbers {
 			if r.Tokens == nil {
 				return nil
@@ -134,8 +134,8 @@ func WriteCompareCSV(w io.Writer, r *record.Report, opt Options) error {
 		}, plainDecimal)...)
 	}
 	return writeCSV(w, columns, func(yield func(labelledRow) bool) {
-		for _, row := range r.All() {
-			if !row.Compared() {
+		for _, row := range r.AllRows() {
+			if !row.IsCompared() {
 				continue
 			}
 			if !yield(labelledRow{row, labels.labelOf(row), row.Result}) {
@@ -238,7 +238,7 @@ func WriteOpErrors(w io.Writer, row *record.Row, opt OpErrors) error {
 
 // selectErrors returns the elements of {op}.csv.
 func selectErrors(row *record.Row, opt OpErrors) []metrics.Element {
-	if !row.Compared() {
+	if !row.IsCompared() {
 		return nil
 	}
 	result := row.Result

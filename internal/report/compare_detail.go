@@ -21,7 +21,7 @@ func (t Text) WriteCompareDetail(w io.Writer, row *record.Row) error {
 	p.text(string(row.Status) + p.format(": ") + rowTitle(row))
 	p.writeBlankLine()
 	p.facts(p.detailFacts(row))
-	if !row.Compared() {
+	if !row.IsCompared() {
 		return p.err
 	}
 	result := row.Result
@@ -57,7 +57,7 @@ func (t Text) detailFacts(row *record.Row) []summaryItem {
 	}
 	add(t.format("Notes"), t.sentences(slices.Concat(row.Notes, row.Warnings))...)
 	reasons := t.reasonLines(row)
-	if !row.Compared() && len(reasons) == 0 {
+	if !row.IsCompared() && len(reasons) == 0 {
 		reasons = []string{t.notComparedText(row)}
 	}
 	add(t.format("Reasons"), reasons...)
@@ -65,7 +65,7 @@ func (t Text) detailFacts(row *record.Row) []summaryItem {
 	if row.Err != nil {
 		add(t.format("Error"), t.sentence(lang.Error(row.Err)))
 	}
-	if !row.Compared() {
+	if !row.IsCompared() {
 		return facts
 	}
 	l := &row.Limits
@@ -105,9 +105,9 @@ func statisticsTable(r *metrics.Result) Table[*statistic] {
 	}}
 	rows := map[string]*statistic{} // by title; the reference comes first
 	for _, m := range metrics.ReportMetrics(metrics.Sides) {
-		text := shortMetric(m.Of(r))
+		text := shortMetric(m.MetricOf(r))
 		if m.Unit == metrics.UnitCount {
-			text = exactMetric(m.Of(r))
+			text = exactMetric(m.MetricOf(r))
 		}
 		if s := rows[m.Title]; s != nil {
 			s.npu = text
@@ -123,13 +123,13 @@ func statisticsTable(r *metrics.Result) Table[*statistic] {
 func metricsTable(r *metrics.Result) Table[metrics.TitledMetric] {
 	return Table[metrics.TitledMetric]{Rows: metrics.ReportMetrics(metrics.Detail), Columns: []Column[metrics.TitledMetric]{
 		textColumn("metric", func(m metrics.TitledMetric) string { return m.Title }).withTitle("METRIC"),
-		numberColumn("value", func(m metrics.TitledMetric) metrics.Metric { return m.Of(r) }).withTitle("VALUE").withRank(1),
+		numberColumn("value", func(m metrics.TitledMetric) metrics.Metric { return m.MetricOf(r) }).withTitle("VALUE").withRank(1),
 		numberColumn("at", func(m metrics.TitledMetric) string {
 			i := metrics.Index(m.Name + "_offset")
 			if i < 0 {
 				return ""
 			}
-			return metricOr(metrics.Table[i].Of(r), "", allDigits)
+			return metricOr(metrics.Table[i].MetricOf(r), "", allDigits)
 		}).withTitle("AT").withRank(2),
 	}}
 }
@@ -161,7 +161,7 @@ func WriteCompareDetailCSV(w io.Writer, row *record.Row) error {
 		}))
 	}
 	t := Table[metrics.Element]{Columns: slices.Concat(index, axes, []Column[metrics.Element]{npu, ref}, differences)}
-	if row.Compared() {
+	if row.IsCompared() {
 		t.Rows = row.Result.Worst
 	}
 	return t.CSV(w)

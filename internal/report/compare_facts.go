@@ -81,8 +81,8 @@ func (t Text) cannotFailText(r *record.Report) string {
 		return ""
 	}
 	n := 0
-	for _, row := range r.All() {
-		if !row.Compared() || row.Result.BothFinite() == 0 {
+	for _, row := range r.AllRows() {
+		if !row.IsCompared() || row.Result.CountBothFinite() == 0 {
 			continue
 		}
 		if most := row.Result.Ref.Largest(); most > 0 && most < row.Limits.Atol {
@@ -116,7 +116,7 @@ func mayBeMatched(row *record.Row) bool {
 func (t Text) commonRowLines(r *record.Report) (lines []string) {
 	found := map[record.CommonPart]int{}
 	var order []record.CommonPart
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		if row.Common == nil || !row.Common.Counts {
 			continue
 		}
@@ -148,7 +148,7 @@ func (t Text) commonRowLines(r *record.Report) (lines []string) {
 func similarNames(r *record.Report) []string {
 	var all []string
 	seen := make(map[string]bool)
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		if row.Status == record.UnmatchedRef && row.Near != "" && !seen[row.Op] {
 			seen[row.Op] = true
 			all = append(all, row.Op+" | "+row.Near)
@@ -181,7 +181,7 @@ func (t Text) verdictLines(r *record.Report) []string {
 // likely one or the tensor fails, with the flag that decides.
 func (t Text) guessedAxisLines(r *record.Report) []string {
 	var lines []string
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		for _, n := range row.Notes {
 			if isGuess(n, row) {
 				lines = append(lines, rowInRound(row)+t.format(": ")+t.sentence(n))
@@ -313,7 +313,7 @@ func standardVerdict(r *record.Report, compared, misses int) lang.Sentence {
 // elements it needs and does not have.
 func standardRows(r *record.Report, status record.Status) []int {
 	var rows []int
-	for i, row := range r.All() {
+	for i, row := range r.AllRows() {
 		if row.Status == status && (finding.Has(row.Reasons, finding.NotStandard) || finding.Has(row.Reasons, finding.StatisticsOnly)) {
 			rows = append(rows, i)
 		}
@@ -352,7 +352,7 @@ type operatorRows struct {
 // groupByOperator groups the rows with some statuses by operator and status.
 func groupByOperator(r *record.Report, statuses ...record.Status) []operatorRows {
 	var rows []*record.Row
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		if slices.Contains(statuses, row.Status) {
 			rows = append(rows, row)
 		}
@@ -450,7 +450,7 @@ func (t Text) problemFacts(r *record.Report) []summaryItem {
 		lines = append(lines, t.format("--map-node-dict pairs these tensors: %s",
 			lang.ShellLine([]string{"--map-node-dict", "{" + jsonpos.Quote(ambiguous[0].Op) + `:"NPU_NAME"}`})))
 	}
-	if r.Any(mayBeMatched) {
+	if r.HasRow(mayBeMatched) {
 		lines = append(lines, t.format("--match-rows auto compares the rows that both sides have, of runs with another batch, padding or token layout"))
 	}
 	return []summaryItem{{label: t.format("Not compared"), lines: lines}}

@@ -27,7 +27,7 @@ import (
 func NewCompareFolder(dir string, r *record.Report, others ...string) *Folder {
 	compared := map[string]bool{"": true} // an absent side
 	others = slices.Clip(others)
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		for _, path := range []string{row.RefPath, row.NPUPath} {
 			if !compared[path] {
 				others, compared[path] = append(others, path), true
@@ -81,7 +81,7 @@ func writeHPAA(folder *Folder, r *record.Report, opt Options) error {
 	labels := labelsOf(r)
 	stems, names := operatorStems(r, labels, opt.Plots)
 	renamed := false
-	for i, row := range r.All() {
+	for i, row := range r.AllRows() {
 		stem, ok := stems[i]
 		if !ok {
 			continue
@@ -111,7 +111,7 @@ func writeHPAA(folder *Folder, r *record.Report, opt Options) error {
 // writeStatisticsBeside writes the rows that were compared by statistics, which cpu_vs_npu.csv
 // lacks.
 func writeStatisticsBeside(folder *Folder, r *record.Report, opt Options) error {
-	if !r.Any(func(row *record.Row) bool { return row.Statistics != nil && row.Judged() }) {
+	if !r.HasRow(func(row *record.Row) bool { return row.Statistics != nil && row.IsJudged() }) {
 		return nil
 	}
 	return folder.Write(statisticsFile, func(w io.Writer) error { return writeStatisticsCSV(w, r, opt) })
@@ -134,7 +134,7 @@ func writeOpConfig(folder *Folder, r *record.Report) error {
 		return err
 	}
 	names := func(yield func(string) bool) {
-		for _, row := range r.All() {
+		for _, row := range r.AllRows() {
 			if op := row.Op; row.RefFile != "" && csvText(op) == op && !yield(op) {
 				return
 			}
@@ -193,13 +193,13 @@ func gatherPictures(f *Folder, r *record.Report, labels *labels, gather Gather) 
 // files. With plots more rows have files; the names of the other rows do not change.
 func operatorStems(r *record.Report, names *labels, plots bool) (stems map[int]string, files *FileNames) {
 	stems, files = map[int]string{}, NewFileNames()
-	for i, row := range r.All() {
-		if row.Compared() && row.HasErrors() {
+	for i, row := range r.AllRows() {
+		if row.IsCompared() && row.HasErrors() {
 			stems[i] = files.Stem(names.labelOf(row))
 		}
 	}
-	for i, row := range r.All() {
-		if plots && row.Compared() && row.Status == record.Fail && stems[i] == "" { // rows with errors have one already
+	for i, row := range r.AllRows() {
+		if plots && row.IsCompared() && row.Status == record.Fail && stems[i] == "" { // rows with errors have one already
 			stems[i] = files.Stem(names.labelOf(row))
 		}
 	}
@@ -236,7 +236,7 @@ func linesWithoutRow(lines []sidefile.SkipLine, r *record.Report, labels *labels
 		return nil
 	}
 	var known filename.Index
-	for i, row := range r.All() {
+	for i, row := range r.AllRows() {
 		known.Add(labels.labelOf(row), i)
 		known.Add(rowLabel(row), i)
 	}
@@ -252,8 +252,8 @@ func writeSkipLog(w io.Writer, r *record.Report, labels *labels, kept []sidefile
 	line := func(label, code, text string) {
 		out.WriteString(ui.Escape(label) + "\t" + ui.Escape(code) + "\t" + ui.Escape(text) + "\n")
 	}
-	for _, row := range r.All() {
-		if row.Compared() {
+	for _, row := range r.AllRows() {
+		if row.IsCompared() {
 			continue
 		}
 		code, log := skipCode(row)

@@ -26,7 +26,7 @@ const notANumber = "NaN"
 func WriteCompareMsaccucmp(w io.Writer, r *record.Report) error {
 	return writeCSV(w, msaccucmpColumns(r), func(yield func(*msaccucmpRow) bool) {
 		index, before := 0, new(record.Row)
-		for _, row := range r.All() {
+		for _, row := range r.AllRows() {
 			if index == 0 || row.Op != before.Op || row.Round != before.Round {
 				index++
 			}
@@ -47,7 +47,7 @@ type msaccucmpRow struct {
 }
 
 func newMsaccucmpRow(row *record.Row, index int) *msaccucmpRow {
-	if !row.Compared() {
+	if !row.IsCompared() {
 		return &msaccucmpRow{Row: row, index: index}
 	}
 	r := row.Result
@@ -58,7 +58,7 @@ func newMsaccucmpRow(row *record.Row, index int) *msaccucmpRow {
 func msaccucmpColumns(r *record.Report) []Column[*msaccucmpRow] {
 	type row = *msaccucmpRow
 	address := func(file func(*record.Row) string) (columns []Column[row]) {
-		if r.Any(func(row *record.Row) bool { return isDump(file(row)) }) {
+		if r.HasRow(func(row *record.Row) bool { return isDump(file(row)) }) {
 			columns = append(columns, textColumn("Address", func(row) string { return notANumber }))
 		}
 		return columns
@@ -84,7 +84,7 @@ func msaccucmpColumns(r *record.Report) []Column[*msaccucmpRow] {
 			textColumn("Shape", func(r row) string { return "[" + comparedShape(r.Row).Join(",") + "]" }),
 			textColumn("OverFlow", func(r row) string { return overflowCell(r.result) }),
 		})
-	if r.Any(func(row *record.Row) bool { return recordedPath(row.NPUFile) != "" || recordedPath(row.RefFile) != "" }) {
+	if r.HasRow(func(row *record.Row) bool { return recordedPath(row.NPUFile) != "" || recordedPath(row.RefFile) != "" }) {
 		columns = recordedColumns()
 	}
 	return append(columns,
@@ -134,10 +134,10 @@ func recordedPath(file string) string {
 // failReason returns why a row was not compared, or has no cosine.
 func failReason(r *msaccucmpRow) string {
 	switch {
-	case !r.Compared():
+	case !r.IsCompared():
 		code, _ := skipCode(r.Row)
 		return code + ": " + english.notComparedText(r.Row)
-	case r.cosine.Defined() || r.result.Total == 0:
+	case r.cosine.IsDefined() || r.result.Total == 0:
 		return ""
 	case !r.finite:
 		return "[CosineSimilarity] a side has a NaN or an infinity"
@@ -247,11 +247,11 @@ type accuracy struct {
 // accuracyOf returns msaccucmp's metrics for a result.
 func accuracyOf(r *metrics.Result) accuracy {
 	a := accuracy{cosine: r.Cosine, maxAbs: r.MaxAbs.Metric, accRel: r.AccRel, red: r.RED, kld: r.KLD, meanAbs: r.MeanAbs, rmse: r.RMSE, maxRel: r.MaxRel.Metric,
-		finite: r.BothFinite() == r.Total}
+		finite: r.CountBothFinite() == r.Total}
 	if r.CosineZero == metrics.OneZero {
 		a.cosine = metrics.Metric{}
 	}
-	if !a.accRel.Defined() && r.RelUndefined == 0 {
+	if !a.accRel.IsDefined() && r.RelUndefined == 0 {
 		a.accRel = metrics.NumberOf(0) // all zero on both sides, or empty
 		if r.Total > 0 {
 			a.maxRel = metrics.NumberOf(0)
@@ -263,7 +263,7 @@ func accuracyOf(r *metrics.Result) accuracy {
 	if !a.finite {
 		a.coverAllPairs(r)
 	}
-	if a.accRel.Defined() && r.Total > 0 {
+	if a.accRel.IsDefined() && r.Total > 0 {
 		a.meanRel = metrics.NumberOf(a.accRel.Value() / float64(r.Total))
 	}
 	return a
@@ -293,7 +293,7 @@ func (a *accuracy) coverAllPairs(r *metrics.Result) {
 	default: // a finite number over an infinity is 0, its relative error 1
 		a.red = nan
 		sum, top := 0.0, 1.0
-		if r.AccRel.Defined() {
+		if r.AccRel.IsDefined() {
 			sum, top = r.AccRel.Value(), max(r.MaxRel.Value(), 1)
 		}
 		a.accRel, a.maxRel = metrics.NumberOf(sum+float64(fromRef)), metrics.NumberOf(top)

@@ -49,8 +49,8 @@ const msprobeName = "compare_result"
 // writeMSProbeRounds writes a table for each of several rounds, because rows do not name their
 // round.
 func writeMSProbeRounds(f *Folder, r *record.Report, _ Options) error {
-	var rounds []record.At
-	tables := make(map[record.At][]record.CallPair)
+	var rounds []record.RoundCoordinates
+	tables := make(map[record.RoundCoordinates][]record.CallPair)
 	for _, c := range callsOf(r) {
 		if tables[c.At] == nil {
 			rounds = append(rounds, c.At)
@@ -91,8 +91,8 @@ func msprobeModeOf(r *record.Report) msprobeMode {
 		return tensorMode
 	}
 	for i := range r.Len() {
-		if row := r.Row(i); row.Statistics != nil && row.Judged() {
-			if row.Statistics.ByDigest() {
+		if row := r.Row(i); row.Statistics != nil && row.IsJudged() {
+			if row.Statistics.HasComparableDigests() {
 				return digestMode
 			}
 			return numberMode
@@ -107,7 +107,7 @@ func callsOf(r *record.Report) []record.CallPair {
 		return r.Calls
 	}
 	var all []record.CallPair
-	for i, row := range r.All() {
+	for i, row := range r.AllRows() {
 		if row.NPUFile == "" {
 			continue
 		}
@@ -119,8 +119,8 @@ func callsOf(r *record.Report) []record.CallPair {
 		if row.RefFile != "" {
 			v.Ref = leaf(row.Op, row.RefDType, row.RefShape)
 		}
-		if n := len(all); n == 0 || all[n-1].API != npuName(row) || all[n-1].At != row.At {
-			all = append(all, record.CallPair{At: row.At, API: npuName(row)})
+		if n := len(all); n == 0 || all[n-1].API != npuName(row) || all[n-1].At != row.RoundCoordinates {
+			all = append(all, record.CallPair{At: row.RoundCoordinates, API: npuName(row)})
 		}
 		last := &all[len(all)-1]
 		last.Values = append(last.Values, v)
@@ -300,7 +300,7 @@ func (r *msprobeRow) setMetrics(rep *record.Report) {
 		return
 	}
 	row := rep.Row(r.Row)
-	if !row.Compared() {
+	if !row.IsCompared() {
 		r.messages = append(r.messages, english.notComparedText(row))
 		return
 	}
@@ -315,20 +315,20 @@ func (r *msprobeRow) setMetrics(rep *record.Report) {
 	}
 	number := func(m metrics.Metric) any {
 		switch {
-		case !m.Defined():
+		case !m.IsDefined():
 			return notAvailable
 		case math.IsInf(m.Value(), 0):
 			return " " + jsonpos.FormatFloat(m.Value())
 		}
 		return numeral(jsonpos.FormatFloat(m.Value()))
 	}
-	finite := float64(res.BothFinite())
+	finite := float64(res.CountBothFinite())
 	good := float64(res.Total) - finite // NaN and infinities at the same places count as 0
 	share := func(m metrics.Metric) metrics.Metric {
 		return metrics.NumberOf((math.Round(m.Value()*finite) + good) / float64(res.Total))
 	}
 	r.numbers.cosine, r.numbers.thousandth = res.Cosine, share(res.R1000)
-	r.metrics = [6]any{number(res.Cosine), number(metrics.NumberIf(math.Sqrt(res.MSE.Value()*finite), res.MSE.Defined())),
+	r.metrics = [6]any{number(res.Cosine), number(metrics.NumberIf(math.Sqrt(res.MSE.Value()*finite), res.MSE.IsDefined())),
 		number(metrics.NumberOf(res.MaxAbs.Value())), number(largestRelative(res)), number(r.numbers.thousandth), number(share(res.R5000))}
 	switch {
 	case len(n.Shape) == 0:

@@ -92,7 +92,7 @@ type worstNumbers struct{ thousandth, cosine, norm float64 }
 func worstNumbersOf(rows []*msprobeRow) worstNumbers {
 	w := worstNumbers{1, 1, 0}
 	lower := func(to *float64, m metrics.Metric) {
-		if m.Defined() {
+		if m.IsDefined() {
 			*to = min(*to, m.Value())
 		}
 	}

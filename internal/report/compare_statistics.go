@@ -19,7 +19,7 @@ import (
 func statisticsVerdict(r *record.Report, compared int) lang.Sentence {
 	m := &r.Meaning
 	origins, damaged, by := statisticsOrigins(r), 0, availableData(r)
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		if row.Downstream {
 			damaged++
 		}
@@ -75,7 +75,7 @@ func statisticsVerdict(r *record.Report, compared int) lang.Sentence {
 
 // availableData names the available data: statistics or digests.
 func availableData(r *record.Report) lang.Text {
-	if r.Any(func(row *record.Row) bool { return row.Statistics != nil && row.Statistics.Ref.Max.Defined() }) {
+	if r.HasRow(func(row *record.Row) bool { return row.Statistics != nil && row.Statistics.Ref.Max.IsDefined() }) {
 		return lang.Text{EN: "max/min/mean/norm"}
 	}
 	return lang.Text{EN: "digests"}
@@ -84,8 +84,8 @@ func availableData(r *record.Report) lang.Text {
 // statisticsPass returns the verdict if nothing looks wrong.
 func statisticsPass(r *record.Report, compared int) lang.Sentence {
 	differ, infinite, worst := 0, 0, (*record.Row)(nil)
-	for _, row := range r.All() {
-		if row.Statistics == nil || !row.Judged() {
+	for _, row := range r.AllRows() {
+		if row.Statistics == nil || !row.IsJudged() {
 			continue
 		}
 		if !row.Statistics.Equal() {
@@ -124,14 +124,14 @@ func statisticsOrigins(r *record.Report) []int {
 
 // startNumbers describes the first statistic that differs in a tensor that differs from the start.
 func startNumbers(r *record.Report, s record.Start) lang.Sentence {
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		x := row.Statistics
 		if x == nil || row.Op != s.Op || x.Place(row) != s.Tensor {
 			continue
 		}
 		for _, name := range []string{"norm", "max", "min", "mean"} { // in order of preference
 			n := record.StatisticNumbers[slices.IndexFunc(record.StatisticNumbers, func(n record.StatisticNumber) bool { return n.Name == name })]
-			if ref, npu := n.Of(&x.Ref), n.Of(&x.NPU); ref.Defined() && npu.Defined() && ref.Value() != npu.Value() {
+			if ref, npu := n.Of(&x.Ref), n.Of(&x.NPU); ref.IsDefined() && npu.IsDefined() && ref.Value() != npu.Value() {
 				form := distinguishingFormat(npu, ref)
 				return lang.Say("%s %s, reference %s", name, form(npu.Value()), form(ref.Value()))
 			}
@@ -273,33 +273,33 @@ func quotient(x, size float64) metrics.Metric {
 // statisticsColumns returns the columns of rows judged by statistics or digests, in text.
 func (t Text) statisticsColumns(rows []aroundRow) []Column[aroundRow] {
 	var all []Column[aroundRow]
-	if !slices.ContainsFunc(rows, func(r aroundRow) bool { return r.hasStatistics() && r.Statistics.Ref.Max.Defined() }) {
+	if !slices.ContainsFunc(rows, func(r aroundRow) bool { return r.hasStatistics() && r.Statistics.Ref.Max.IsDefined() }) {
 		return append(all, textColumn("digest", func(r aroundRow) string {
 			if r.Statistics.Ref.Digest == r.Statistics.NPU.Digest {
 				return r.Statistics.Ref.Digest
 			}
 			return cmp.Or(r.Statistics.Ref.Digest, noValue) + " / " + cmp.Or(r.Statistics.NPU.Digest, noValue)
-		}).onlyFor(aroundRow.hasStatistics).withTitle("DIGEST").withRank(2))
+		}).emptyUnless(aroundRow.hasStatistics).withTitle("DIGEST").withRank(2))
 	}
 	for _, n := range record.StatisticNumbers {
 		if !slices.ContainsFunc(rows, func(r aroundRow) bool {
-			return r.hasStatistics() && (n.Of(&r.Statistics.Ref).Defined() || n.Of(&r.Statistics.NPU).Defined())
+			return r.hasStatistics() && (n.Of(&r.Statistics.Ref).IsDefined() || n.Of(&r.Statistics.NPU).IsDefined())
 		}) {
 			continue
 		}
 		all = append(all, numberColumn(n.Name, func(r aroundRow) string {
 			ref, npu := n.Of(&r.Statistics.Ref), n.Of(&r.Statistics.NPU)
-			if ref.Defined() == npu.Defined() && ref.Value() == npu.Value() {
+			if ref.IsDefined() == npu.IsDefined() && ref.Value() == npu.Value() {
 				return metricOr(ref, noValue, fourDigits)
 			}
 			form := distinguishingFormat(ref, npu)
 			return metricOr(ref, noValue, form) + " / " + metricOr(npu, noValue, form)
-		}).onlyFor(aroundRow.hasStatistics).withHeading(strings.ToUpper(n.Name)).withRank(statisticRanks[n.Name]))
+		}).emptyUnless(aroundRow.hasStatistics).withHeading(strings.ToUpper(n.Name)).withRank(statisticRanks[n.Name]))
 	}
 	for _, n := range noiseNumbers {
 		all = append(all, numberColumn(n.name, func(r aroundRow) string {
 			return metricOr(n.of(r.Evidence), "", significantDigits(roundFewDigits))
-		}).onlyFor(aroundRow.hasEvidence).withTitle(n.title).withRank(n.rank))
+		}).emptyUnless(aroundRow.hasEvidence).withTitle(n.title).withRank(n.rank))
 	}
 	return all
 }
@@ -309,7 +309,7 @@ const statisticsFile = "statistics.csv"
 
 // definedOrEmpty returns the cell of a number, empty if it is undefined.
 func definedOrEmpty(m metrics.Metric) any {
-	if !m.Defined() {
+	if !m.IsDefined() {
 		return ""
 	}
 	return m
@@ -344,11 +344,11 @@ func writeStatisticsCSV(w io.Writer, r *record.Report, opt Options) error {
 			return definedOrEmpty(n.of(r.Evidence))
 		}))
 	}
-	columns = append(columns, textColumn("rank", func(r row) string { return r.At.Rank }), textColumn("step", func(r row) string { return r.At.Step }),
+	columns = append(columns, textColumn("rank", func(r row) string { return r.RoundCoordinates.Rank }), textColumn("step", func(r row) string { return r.RoundCoordinates.Step }),
 		textColumn("script", func(r row) string { return r.Script }), textColumn("modules", modulePath))
 	return writeCSV(w, columns, func(yield func(row) bool) {
-		for _, row := range r.All() {
-			if row.Statistics != nil && row.Judged() && !yield(row) {
+		for _, row := range r.AllRows() {
+			if row.Statistics != nil && row.IsJudged() && !yield(row) {
 				return
 			}
 		}

@@ -71,7 +71,7 @@ func firstRoundText(r *record.Report) lang.Sentence {
 	}
 	ranks, steps := coordinatesOf(r.Rounds)
 	var same []record.Round
-	for _, i := range r.SameOperator(at) {
+	for _, i := range r.RoundsWithSameOperator(at) {
 		same = append(same, r.Rounds[i])
 	}
 	sameRanks, sameSteps := coordinatesOf(same)
@@ -89,7 +89,7 @@ func firstRoundText(r *record.Report) lang.Sentence {
 func coordinatesOf(rounds []record.Round) (ranks, steps int) {
 	byRank, byStep := map[string]bool{}, map[string]bool{}
 	for i := range rounds {
-		byRank[rounds[i].At.Rank], byStep[rounds[i].At.Step] = true, true
+		byRank[rounds[i].RoundCoordinates.Rank], byStep[rounds[i].RoundCoordinates.Step] = true, true
 	}
 	return len(byRank), len(byStep)
 }
@@ -97,8 +97,8 @@ func coordinatesOf(rounds []record.Round) (ranks, steps int) {
 // comparedRows counts the compared rows.
 func comparedRows(r *record.Report) int {
 	n := 0
-	for _, row := range r.All() {
-		if row.Judged() {
+	for _, row := range r.AllRows() {
+		if row.IsJudged() {
 			n++
 		}
 	}
@@ -158,7 +158,7 @@ func (t Text) findingFacts(r *record.Report) []summaryItem {
 	if i := f.FirstDamaged; i >= 0 && i != f.FirstBad && i < r.Len() {
 		facts = append(facts, summaryItem{t.format("report¦First damaged"), t.firstBad(r.Row(i)), t.filesOf(r.Row(i))})
 	}
-	if row := rowAt(r, f.FirstNaN); row != nil && row.Compared() {
+	if row := rowAt(r, f.FirstNaN); row != nil && row.IsCompared() {
 		result := row.Result
 		bad := result.NPU.NaN + result.NPU.PosInf + result.NPU.NegInf
 		add(t.format("First NaN/inf"), t.format("%s, %d of %d elements", title(row), bad, result.Total))
@@ -224,8 +224,8 @@ func (t Text) meaningFacts(r *record.Report) (facts []summaryItem) {
 // reference has non-finite elements where the NPU is finite, with their number and the total; nil
 // if there is none.
 func firstReferenceNaN(r *record.Report, round string) (row *record.Row, n, total int64) {
-	for _, row := range r.All() {
-		if !row.Compared() || round != "" && row.Round != round {
+	for _, row := range r.AllRows() {
+		if !row.IsCompared() || round != "" && row.Round != round {
 			continue
 		}
 		if n := countReferenceNonFinite(row); n > 0 {
@@ -246,7 +246,7 @@ func countReferenceNonFinite(row *record.Row) int64 {
 
 // rowAt returns the row of a finding if it exists and was compared.
 func rowAt(r *record.Report, i int) *record.Row {
-	if i < 0 || i >= r.Len() || !r.Row(i).Judged() {
+	if i < 0 || i >= r.Len() || !r.Row(i).IsJudged() {
 		return nil
 	}
 	return r.Row(i)
@@ -289,7 +289,7 @@ func rowTitle(row *record.Row) string {
 	switch {
 	case row.Round == "":
 		return titleOf(row)
-	case row.At == record.At{}: // a folder
+	case row.RoundCoordinates == record.RoundCoordinates{}: // a folder
 		return titleOf(row) + ", round " + row.Round
 	}
 	return titleOf(row) + ", " + row.Round
@@ -360,10 +360,10 @@ func (t Text) foldedTitle(row *record.Row) string {
 // firstBad describes the first bad row, without its files.
 func (t Text) firstBad(row *record.Row) []string {
 	lines := []string{t.foldedTitle(row)}
-	if row.Compared() {
+	if row.IsCompared() {
 		lines = append(lines, t.errorsText(row))
 	} else if row.Statistics != nil && len(row.Reasons) > 0 { // the reasons have the numbers
-	} else if row.Statistics != nil && row.Judged() {
+	} else if row.Statistics != nil && row.IsJudged() {
 		lines = append(lines, t.statisticsText(row.Statistics))
 	} else {
 		lines = append(lines, t.join(string(row.Status), t.Lang.Text(compareStatusText[row.Status])))
@@ -387,13 +387,13 @@ func (t Text) errorsText(row *record.Row) string {
 
 // statisticsText formats the statistics of both sides.
 func (t Text) statisticsText(s *record.Statistics) string {
-	if s.ByDigest() {
+	if s.HasComparableDigests() {
 		return t.format("digest: reference %s, NPU %s", s.Ref.Digest, s.NPU.Digest)
 	}
 	side := func(s *record.SideStatistics) string {
 		var parts []string
 		for _, n := range record.StatisticNumbers {
-			if x := n.Of(s); x.Defined() {
+			if x := n.Of(s); x.IsDefined() {
 				parts = append(parts, n.Name+" "+fourDigits(x.Value()))
 			}
 		}

@@ -39,7 +39,7 @@ func (t Text) WriteCompare(w io.Writer, r *record.Report) error {
 func (p *printer) printComparison(r *record.Report) error {
 	around, worst := aroundFirstBad(r), []int(nil)
 	if around == nil {
-		worst = r.Worst()
+		worst = r.WorstRows()
 	}
 	names := p.shortNames(r, around, worst)
 	if names.prefix != "" {
@@ -191,7 +191,7 @@ func aroundFirstBad(r *record.Report) []aroundRow {
 // the list.
 func executionOrder(r *record.Report, row int) (order []int, at int) {
 	round := r.Row(row).Round
-	for i, x := range r.All() {
+	for i, x := range r.AllRows() {
 		if x.Round == round {
 			order = append(order, i)
 		}
@@ -208,11 +208,11 @@ func trendsOf(r *record.Report, order []int) map[int]string {
 	var before, inputs, outputs metrics.Metric // the largest errors
 	for _, i := range order {
 		row := r.Row(i)
-		if !row.Compared() {
+		if !row.IsCompared() {
 			continue
 		}
 		if row.Op != op {
-			if outputs.Defined() {
+			if outputs.IsDefined() {
 				before = outputs
 			}
 			op, inputs, outputs = row.Op, metrics.Metric{}, metrics.Metric{}
@@ -223,7 +223,7 @@ func trendsOf(r *record.Report, order []int) map[int]string {
 			continue
 		}
 		base := before
-		if inputs.Defined() {
+		if inputs.IsDefined() {
 			base = inputs
 		}
 		trends[i] = trendText(base, red)
@@ -234,7 +234,7 @@ func trendsOf(r *record.Report, order []int) map[int]string {
 
 // largerMetric returns the larger of two metrics; either may be undefined.
 func largerMetric(a, b metrics.Metric) metrics.Metric {
-	if !a.Defined() || b.Defined() && b.Value() > a.Value() {
+	if !a.IsDefined() || b.IsDefined() && b.Value() > a.Value() {
 		return b
 	}
 	return a
@@ -243,7 +243,7 @@ func largerMetric(a, b metrics.Metric) metrics.Metric {
 // trendText formats the growth factor of an error, empty if unknown.
 func trendText(before, after metrics.Metric) string {
 	switch {
-	case !before.Defined() || !after.Defined() || before.Value() == 0 && after.Value() == 0:
+	case !before.IsDefined() || !after.IsDefined() || before.Value() == 0 && after.Value() == 0:
 		return ""
 	case before.Value() == 0:
 		return "from 0"
@@ -267,7 +267,7 @@ const (
 func (t Text) aroundTable(rows []aroundRow, names shortNames, codes int) Table[aroundRow] {
 	type row = aroundRow
 	number := func(rank int, name string, cell func(row) string) Column[row] {
-		return numberColumn(name, cell).onlyFor(func(r row) bool { return r.result != nil }).withRank(rank)
+		return numberColumn(name, cell).emptyUnless(func(r row) bool { return r.result != nil }).withRank(rank)
 	}
 	all := []Column[row]{
 		textColumn("op", func(r row) string {
@@ -279,17 +279,17 @@ func (t Text) aroundTable(rows []aroundRow, names shortNames, codes int) Table[a
 			}
 			return otherMark + names.shortName(r.Row)
 		}).withTitle(otherMark + "OP"),
-		textColumn("status", func(r row) record.Status { return r.Status }).onlyFor(aroundRow.isRow).withTitle("STATUS").withRank(3),
+		textColumn("status", func(r row) record.Status { return r.Status }).emptyUnless(aroundRow.isRow).withTitle("STATUS").withRank(3),
 		number(4, "errors/total", func(r row) string { return ratioText(r.Errors, r.result.Total) }).withTitle("ERRORS/TOTAL"),
 		number(7, "max_abs", func(r row) string {
 			return metricOr(r.result.MaxAbs.Metric, noValue, significantDigits(roundFewDigits))
 		}),
 		number(5, "red", func(r row) string { return metricOr(r.result.RED, noValue, significantDigits(roundFewDigits)) }),
 		number(2, "trend", func(r row) string { return r.trend }),
-		number(4, "expected", func(r row) string { return significantDigits(roundFewDigits)(r.Evidence.Relative()) }).onlyFor(aroundRow.hasEvidence).withTitle("EXPECTED"),
-		number(2, "score", func(r row) string { return significantDigits(roundFewDigits)(float64(r.Evidence.Score)) }).onlyFor(aroundRow.hasEvidence).withTitle("SCORE"),
+		number(4, "expected", func(r row) string { return significantDigits(roundFewDigits)(r.Evidence.Relative()) }).emptyUnless(aroundRow.hasEvidence).withTitle("EXPECTED"),
+		number(2, "score", func(r row) string { return significantDigits(roundFewDigits)(float64(r.Evidence.Score)) }).emptyUnless(aroundRow.hasEvidence).withTitle("SCORE"),
 		number(6, "cosine", func(r row) string { return metricOr(r.result.Cosine, noValue, formatCosine) }),
-		textColumn("reason", func(r row) string { return firstCodes(r.Row, codes) }).onlyFor(aroundRow.isRow).withTitle("REASON").withRank(1),
+		textColumn("reason", func(r row) string { return firstCodes(r.Row, codes) }).emptyUnless(aroundRow.isRow).withTitle("REASON").withRank(1),
 	}
 	if slices.ContainsFunc(rows, aroundRow.hasStatistics) {
 		all = slices.Concat(all[:2], t.statisticsColumns(rows), all[len(all)-1:])

@@ -68,7 +68,7 @@ func stepMismatch(r *record.Report) lang.Sentence {
 	n := 0
 	var text lang.Sentence
 	for i := range r.Rounds {
-		ref, npu := r.Rounds[i].RefAt.Step, r.Rounds[i].At.Step
+		ref, npu := r.Rounds[i].RefAt.Step, r.Rounds[i].RoundCoordinates.Step
 		if ref == "" || npu == "" || ref == npu {
 			continue
 		}
@@ -90,10 +90,10 @@ func haveSameBits(r *record.Report) bool {
 	if r.Verdict != evidenceMethod || r.Counts[record.Fail]+r.Counts[record.Warn] > 0 {
 		return false
 	}
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		switch {
-		case !row.Judged() && (row.RefFile == "" || row.NPUFile == ""):
-		case !row.Judged() || !row.SameBits() || row.Common != nil:
+		case !row.IsJudged() && (row.RefFile == "" || row.NPUFile == ""):
+		case !row.IsJudged() || !row.HasSameBits() || row.Common != nil:
 			return false
 		default:
 			n++
@@ -200,7 +200,7 @@ func originsOf(r *record.Report) []int {
 			add(i)
 		}
 	}
-	for i, row := range r.All() {
+	for i, row := range r.AllRows() {
 		if row.IsOrigin() && !first[i] && !(row.Kind == string(tensor.Output) && named[operator{row.Op, row.Round}]) {
 			add(i)
 		}
@@ -256,7 +256,7 @@ func faultsVerdict(r *record.Report) lang.Sentence {
 		return lang.Say("KNOWN FAILURES: %s, all of them in the baseline", originCount(len(origins)))
 	}
 	damaged, gates := 0, 0 // by all origins together
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		if row.Downstream {
 			damaged++
 		}
@@ -388,7 +388,7 @@ func unprovenVerdict(r *record.Report, compared int) lang.Sentence {
 
 // dumpAdvice advises how more operators can be judged. It does not ask for inputs if some were dumped.
 func dumpAdvice(r *record.Report) lang.Sentence {
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		if row.Kind == string(tensor.Input) || row.Self != nil {
 			return lang.Say("; dumptool check tells which operators are right")
 		}
@@ -459,14 +459,14 @@ func powerText(r *record.Report) lang.Sentence {
 // and their lowest cosine.
 func beyondLimits(r *record.Report, judged bool) (n int, worst lang.Sentence) {
 	share, least := 0.0, metrics.Metric{}
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		e := row.Evidence
 		if row.Status != record.Rounding || judged != (e != nil && e.Judged || row.Self.IsRight()) {
 			continue
 		}
 		n++
 		share = max(share, record.Share(row.Errors, row.Result.Total))
-		if c := row.Result.Cosine; c.Defined() && (!least.Defined() || c.Value() < least.Value()) {
+		if c := row.Result.Cosine; c.IsDefined() && (!least.IsDefined() || c.Value() < least.Value()) {
 			least = c
 		}
 	}
@@ -477,7 +477,7 @@ func beyondLimits(r *record.Report, judged bool) (n int, worst lang.Sentence) {
 func warningCounts(r *record.Report) lang.Sentence {
 	counts := map[finding.Code]int{}
 	var codes []finding.Code
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		if row.Status != record.Warn {
 			continue
 		}

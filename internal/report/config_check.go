@@ -62,7 +62,7 @@ func WriteConfigChecksJSON(w io.Writer, c *ConfigChecks) error {
 // out.
 func WriteConfigDiffs(w io.Writer, c *ConfigChecks) error {
 	return c.writeEach(w, func(f *dumpconf.FileCheck) []byte {
-		if !f.Changed() || !isShownAsDiff(f) {
+		if !f.IsChanged() || !isShownAsDiff(f) {
 			return nil
 		}
 		return ConfigDiff(c.diffName(f.Name), f.Source, f.Fixed)
@@ -155,7 +155,7 @@ func (c *ConfigChecks) outcome(strict bool) batch.Outcome {
 func configMessages(f *dumpconf.FileCheck, written bool) []batch.Message {
 	name := ConfigName(f.Name)
 	var all []batch.Message
-	if f.Changed() && !written && !isShownAsDiff(f) {
+	if f.IsChanged() && !written && !isShownAsDiff(f) {
 		all = append(all, batch.Warnf("%s is not UTF-8: the change cannot be shown, --write makes it", name))
 	}
 	if f.Report().More && (f.After == nil || written) {
@@ -163,14 +163,14 @@ func configMessages(f *dumpconf.FileCheck, written bool) []batch.Message {
 	}
 	switch {
 	case f.After == nil || written && !f.Written:
-	case written && f.Changed():
+	case written && f.IsChanged():
 		if left := f.After.Count(dumpconf.Error); left == 0 {
 			all = append(all, batch.Infof("%s is repaired: findings before %s, left %s", name, findingCount(f.Before), findingCount(f.After)))
 		} else {
 			all = append(all, batch.Infof("%s is changed, but not repaired: findings before %s, left %s, of them %s",
 				name, findingCount(f.Before), findingCount(f.After), lang.CountText(left, "error")))
 		}
-	case f.Changed():
+	case f.IsChanged():
 		all = append(all, batch.Infof("%s: findings now %s, after this change %s", name, findingCount(f.Before), findingCount(f.After)))
 	case len(f.Before.Findings) == 0:
 	case written:

@@ -196,7 +196,7 @@ func worstDrift(r *determinism.Row) driftedRow {
 		if d.First != nil && (at == nil || *d.First < *at) {
 			at = d.First
 		}
-		if d.MaxAbs.Defined() && (!distance.Defined() || d.MaxAbs.Value() > distance.Value()) {
+		if d.MaxAbs.IsDefined() && (!distance.IsDefined() || d.MaxAbs.Value() > distance.Value()) {
 			distance = d.MaxAbs
 		}
 	}

@@ -54,7 +54,7 @@ var documentNames = []string{documentName, "overflow.json", "overflow_scan.json"
 func ReadDocuments(paths []string) (*Documents, error) {
 	d := &Documents{Documents: page.Documents{}}
 	for _, path := range paths {
-		path = safefile.InFolder(path, documentNames...)
+		path = safefile.ResolveInFolder(path, documentNames...)
 		if err := d.add(path, func(offset int64) (io.ReadCloser, error) { return shard.OpenAt(path, offset) }); err != nil {
 			if _, twice := errors.AsType[*TwiceError](err); twice {
 				return nil, err
@@ -146,7 +146,7 @@ func (d *Documents) WritePage(w io.Writer, dir string, written []record.File, op
 		return page.Write(w, nil, opt.Page)
 	}
 	opt.beside = written
-	if dir != "" && safefile.SameFile(dir, store.Dir(d.Path)) {
+	if dir != "" && safefile.IsSameFile(dir, store.Dir(d.Path)) {
 		opt.beside = append(opt.beside, d.Comparison.Files...)
 	}
 	c := &page.Comparison{Report: d.Comparison}
@@ -161,7 +161,7 @@ func (d *Documents) CountPlots() (n int) {
 	if d.Comparison == nil {
 		return 0
 	}
-	for _, row := range d.Comparison.All() {
+	for _, row := range d.Comparison.AllRows() {
 		if isDrawn(row) {
 			n++
 		}
@@ -177,7 +177,7 @@ func isDrawn(row *record.Row) bool {
 func (d *Documents) WritePlots(ctx context.Context, f *Folder, observe func(batch.Event)) (failed []error, err error) {
 	failed = gatherPictures(f, d.Comparison, labelsOf(d.Comparison), func(draw func(int, *metrics.Pictures) func() error) (failed []error) {
 		var rows []int
-		for i, row := range d.Comparison.All() {
+		for i, row := range d.Comparison.AllRows() {
 			if isDrawn(row) {
 				rows = append(rows, i)
 			}

@@ -106,12 +106,12 @@ func TestShown(t *testing.T) {
 		for k := range rapid.IntRange(1, 3).Draw(t, "rounds") {
 			round := record.Round{Findings: record.NoFindings(), OrderKnown: true}
 			if rapid.Bool().Draw(t, "named") {
-				round.Name, round.At = fmt.Sprint("rank ", k), record.At{Rank: fmt.Sprint(k)}
+				round.Name, round.RoundCoordinates = fmt.Sprint("rank ", k), record.RoundCoordinates{Rank: fmt.Sprint(k)}
 			}
 			first := len(r.Rows)
 			for range rapid.IntRange(0, 20).Draw(t, "rows") {
 				row := passing(rapid.SampledFrom(names).Draw(t, "op"))
-				row.Round, row.At, row.Output = round.Name, round.At, rapid.IntRange(0, 1).Draw(t, "output")
+				row.Round, row.RoundCoordinates, row.Output = round.Name, round.RoundCoordinates, rapid.IntRange(0, 1).Draw(t, "output")
 				row.RefFile, row.NPUFile = fmt.Sprintf("a/golden/%d/x", k), fmt.Sprintf("/b/dumps/%d/y:output:1", k)
 				if rapid.IntRange(0, 3).Draw(t, "modules") == 0 {
 					row.Modules = []string{"model", fmt.Sprint("layer", k)}

@@ -184,7 +184,7 @@ func (t Text) recordLines(r *opdebug.Record) []string {
 		return []string{title + t.format("not valid")}
 	case r.Empty():
 		return []string{title + t.format("report¦empty")}
-	case !r.Overflowed():
+	case !r.HasOverflow():
 		return []string{title + t.format("no overflow")}
 	}
 	var lines []string

@@ -95,7 +95,7 @@ func hpaaNumber(x float64) string {
 
 // metricOr formats a metric; other stands for an undefined one.
 func metricOr(m metrics.Metric, other string, f formatNumberAs) string {
-	if !m.Defined() {
+	if !m.IsDefined() {
 		return other
 	}
 	return f(m.Value())

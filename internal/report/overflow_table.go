@@ -24,7 +24,7 @@ var tensorColumns = slices.Concat(
 		textColumn("shape", func(t *overflow.Tensor) tensor.Shape { return t.Shape }).withTitle("SHAPE"),
 	},
 	columnsOfPart(func(t *overflow.Tensor) (*overflow.Stats, bool) { return t.Stats, t.Stats != nil },
-		numberColumn("count", func(s *overflow.Stats) *int64 { return s.Count }).onlyIn(InCSV),
+		numberColumn("count", func(s *overflow.Stats) *int64 { return s.Count }).inForms(InCSV),
 		numberColumn("nan", func(s *overflow.Stats) *int64 { return s.NaN }),
 		numberColumn("+inf", func(s *overflow.Stats) *int64 { return s.PosInf }),
 		numberColumn("-inf", func(s *overflow.Stats) *int64 { return s.NegInf }),
@@ -38,12 +38,12 @@ var tensorColumns = slices.Concat(
 		numberColumn("max", func(s *overflow.Stats) *float64 { return s.Max }).withTitle("overflow_table¦MAX"),
 		numberColumn("mean", func(s *overflow.Stats) *float64 { return s.Mean }).withTitle("MEAN"),
 	),
-	[]Column[*overflow.Tensor]{textColumn("first bad", firstBadText).withTitle("overflow_table¦FIRST BAD").onlyIn(InText)},
+	[]Column[*overflow.Tensor]{textColumn("first bad", firstBadText).withTitle("overflow_table¦FIRST BAD").inForms(InText)},
 	columnsOfPart(firstBadOf,
-		textColumn("first_bad", func(e *overflow.Element) int64 { return e.Index }).onlyIn(InCSV),
-		textColumn("coordinates", func(e *overflow.Element) string { return tensor.Shape(e.Coord).Join(" ") }).onlyIn(InCSV),
+		textColumn("first_bad", func(e *overflow.Element) int64 { return e.Index }).inForms(InCSV),
+		textColumn("coordinates", func(e *overflow.Element) string { return tensor.Shape(e.Coord).Join(" ") }).inForms(InCSV),
 	),
-	[]Column[*overflow.Tensor]{textColumn("error", func(t *overflow.Tensor) string { return t.Error }).onlyIn(InCSV)},
+	[]Column[*overflow.Tensor]{textColumn("error", func(t *overflow.Tensor) string { return t.Error }).inForms(InCSV)},
 )
 
 // statisticsMark marks tensors known only from a table of statistics.
@@ -123,7 +123,7 @@ func pointer[V any](v V, ok bool) *V {
 
 // entriesOf returns the documented and undocumented entries of a decoded value.
 func entriesOf(r *statusreg.Result) []statusreg.Entry {
-	return slices.Concat(r.Entries, r.Undocumented())
+	return slices.Concat(r.Entries, r.UndocumentedEntries())
 }
 
 // causesText joins the meanings of the status words.

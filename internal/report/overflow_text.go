@@ -145,7 +145,7 @@ func (p *printer) printOrders(orders []overflow.OrderSource) {
 // mergeKinds merges sources of one kind, such as a file per rank, under the name of the first.
 func mergeKinds(orders []overflow.OrderSource) []overflow.OrderSource {
 	var kinds []overflow.OrderSource
-	files := make(map[dumpdir.OrderBy]int)
+	files := make(map[dumpdir.OrderSource]int)
 	for _, o := range orders {
 		files[o.By]++
 		i := slices.IndexFunc(kinds, func(k overflow.OrderSource) bool { return k.By == o.By })
@@ -254,7 +254,7 @@ func (p *printer) timeText(micros uint64) string {
 // printRecord prints one record with its analysis.
 func (p *printer) printRecord(r *overflow.Record, i int, first bool) {
 	p.heading(p.formatHead(i, p.rankAndStep(r.Coordinates(), first), p.operatorText(r)))
-	p.labeled("verdict", p.conclusionText(r))
+	p.printLabeled("verdict", p.conclusionText(r))
 	p.line(textIndent, p.idsText(r))
 	p.printCauses(r)
 	if at := p.originText(r); at != "" {
@@ -263,17 +263,17 @@ func (p *printer) printRecord(r *overflow.Record, i int, first bool) {
 	p.path(textIndent, p.format("record: "), r.File)
 	if r.Op != nil {
 		p.path(textIndent, p.format("dump: "), r.Op.File)
-		p.labeled("matched by", p.ruleText(r.Op.MatchedBy))
+		p.printLabeled("matched by", p.ruleText(r.Op.MatchedBy))
 	}
 	p.printTensors(r.Tensors)
 	for i := range r.Producers {
-		p.labeled("reads", p.producerText(&r.Producers[i]))
+		p.printLabeled("reads", p.producerText(&r.Producers[i]))
 	}
 	for _, t := range r.Advice {
-		p.labeled("advice", p.Lang.Text(t))
+		p.printLabeled("advice", p.Lang.Text(t))
 	}
 	for _, w := range r.Warnings {
-		p.labeled("warning", p.sentence(w))
+		p.printLabeled("warning", p.sentence(w))
 	}
 }
 
@@ -401,13 +401,13 @@ func (p *printer) printRow(r *overflow.ScanRow, graphs bool, more int) {
 	}
 	if r.Verdict != "" {
 		verdict := p.verdictText(r.Verdict)
-		if r.FromStatistics() {
+		if r.IsFromStatistics() {
 			verdict += p.format(", from statistics")
 		}
 		if r.Reason != "" {
 			verdict += p.format(" - ") + p.Lang.Text(lang.Text{EN: r.Reason, ZH: cmp.Or(r.ReasonZH, r.Reason)})
 		}
-		p.labeled("verdict", verdict)
+		p.printLabeled("verdict", verdict)
 	}
 	p.printTensors(r.Tensors)
 }

@@ -104,8 +104,8 @@ func (f *File) Reserve(size int64) {
 	}
 }
 
-// WritesAt reports whether WriteAt may be called; a remote file is written from front to back.
-func (f *File) WritesAt() bool {
+// CanWriteAt reports whether WriteAt may be called; a remote file is written from front to back.
+func (f *File) CanWriteAt() bool {
 	_, ok := f.out.(io.WriterAt)
 	return ok
 }

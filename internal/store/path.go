@@ -83,7 +83,7 @@ func Dir(path string) string {
 // Base returns the last element of a path like filepath.Base. Base of a bucket is its name, and of
 // the root of an archive the name of the archive.
 func Base(path string) string {
-	if archive, name, ok := InArchive(path); ok {
+	if archive, name, ok := SplitArchive(path); ok {
 		if name = strings.TrimRight(name, "/"); name == "" {
 			return Base(archive)
 		}
@@ -102,7 +102,7 @@ func IsAbs(path string) bool { return Remote(path) || filepath.IsAbs(path) }
 // Abs returns the canonical path: like filepath.Abs, and for remote paths with s3:// and without a
 // trailing slash.
 func Abs(path string) (string, error) {
-	if archive, name, ok := InArchive(path); ok {
+	if archive, name, ok := SplitArchive(path); ok {
 		abs, err := Abs(archive)
 		return abs + Mark + strings.Trim(name, "/"), err
 	}

@@ -416,8 +416,8 @@ func requestAndCacheLimits(path string) (requests, objects int) {
 	return 0, 0
 }
 
-// SameFile reports whether two descriptions are of the same file, like os.SameFile.
-func SameFile(a, b fs.FileInfo) bool {
+// IsSameFile reports whether two descriptions are of the same file, like os.SameFile.
+func IsSameFile(a, b fs.FileInfo) bool {
 	ra, isRemoteA := a.(*info)
 	rb, isRemoteB := b.(*info)
 	if isRemoteA && isRemoteB {

@@ -129,8 +129,8 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *dia
 		network.Graph, network.InnerOperators, network.HasSeveralRounds = across.Graph, across.InnerOperators, true
 	}
 	known := statistics.Known{Partial: network.IsPartial, LaterStep: network.IsLaterStep, Past: network.Past}
-	hasStatistics := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Statistics != nil && row.Judged() })
-	hasElements := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Compared() })
+	hasStatistics := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Statistics != nil && row.IsJudged() })
+	hasElements := slices.ContainsFunc(rows, func(row record.Row) bool { return row.IsCompared() })
 	if mode == limits.ByStatistics || mode == limits.ByEvidence && hasStatistics && !hasElements {
 		for k := range rows {
 			rows[k].Inputs = nil // set by an earlier verdict
@@ -151,7 +151,7 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *dia
 	}
 	hasStatistics = hasStatistics && mode == limits.ByEvidence
 	for k := range rows {
-		if row := &rows[k]; hasStatistics && row.Statistics != nil && row.Judged() {
+		if row := &rows[k]; hasStatistics && row.Statistics != nil && row.IsJudged() {
 			row.Verdict = record.Verdict{Status: record.Pass} // statistics.Judge replaces it
 		}
 	}

@@ -114,7 +114,7 @@ type judgeState struct {
 // judgeRounds judges the rounds again if the document is complete and has the facts.
 func (j *judgeState) judgeRounds() {
 	whole := j.doc.LeftOut == 0 && !j.doc.Interrupted
-	j.facts = whole && j.doc.Listed != nil && j.doc.Any(func(row *record.Row) bool { return row.Noise != nil })
+	j.facts = whole && j.doc.Listed != nil && j.doc.HasRow(func(row *record.Row) bool { return row.Noise != nil })
 	if j.evidence && j.facts || j.mode == limits.ByStatistics && whole {
 		var o Options
 		o.Judge.Verdict = limits.Verdict{Mode: j.mode, NaN: limits.NaNPolicy(j.doc.NaNPolicy)}
@@ -125,13 +125,13 @@ func (j *judgeState) judgeRounds() {
 // add judges a row again. Its status in the document was was.
 func (j *judgeState) add(row *record.Row, was record.Status) {
 	r := JudgedRow{Op: row.Op, Kind: row.Kind, Output: row.Output, Round: row.Round, OldStatus: was, Status: row.Status}
-	if row.Judged() { // includes rows with statistics, which no limits change
+	if row.IsJudged() { // includes rows with statistics, which no limits change
 		j.Compared++
 		if !row.HasNumbers() {
 			j.noNumbers++
 		}
 	}
-	if row.Compared() {
+	if row.IsCompared() {
 		var operator sidefile.OpLimits
 		if j.config != nil {
 			operator, _ = j.config.Find(row.Op)

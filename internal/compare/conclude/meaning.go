@@ -93,7 +93,7 @@ func addEvidenceFacts(rep *record.Report, m *record.Meaning, s *sumTotals) {
 // addStart records whether both runs started from equal data, for rows that are judged by statistics.
 func addStart(rep *record.Report, m *record.Meaning) {
 	alike, known := true, false
-	for _, row := range rep.All() {
+	for _, row := range rep.AllRows() {
 		s := row.Statistics
 		if known = known || s != nil; s == nil || !finding.Has(row.Reasons, finding.StartedApart) || !row.IsOrigin() {
 			continue
@@ -146,7 +146,7 @@ func (s *sumTotals) addEvidence(row *record.Row, e *record.Evidence) {
 
 // addPower adds the smallest fault that would have been seen in a row, unless the row is an origin or damaged by one.
 func (s *sumTotals) addPower(row int, e *record.Evidence) {
-	if e.Level == record.IsOrigin || len(e.FedBy) > 0 || !e.Power.Defined() {
+	if e.Level == record.IsOrigin || len(e.FedBy) > 0 || !e.Power.IsDefined() {
 		return
 	}
 	s.power.Of++

@@ -207,10 +207,10 @@ func (p *mergePart) setRank() error {
 	if rank == "" {
 		return nil
 	}
-	if len(rounds) != 1 || rounds[0].At.Rank != "" && rounds[0].At.Rank != rank {
+	if len(rounds) != 1 || rounds[0].RoundCoordinates.Rank != "" && rounds[0].RoundCoordinates.Rank != rank {
 		return lang.Errorf("rank=%s may be given only for a document with one round that has no rank", rank)
 	}
-	rounds[0].At.Rank = rank
+	rounds[0].RoundCoordinates.Rank = rank
 	return nil
 }
 
@@ -237,7 +237,7 @@ func (m *mergedRound) rows() int { return m.round().Len() }
 // adapt sets the round of a row, and its references to other rows, to their values in the result.
 func (m *mergedRound) adapt(round *record.Round, row *record.Row) {
 	row.Verdict.Shift(m.resultIndex - m.first)
-	row.Round, row.Key, row.At.Rank = round.Name, round.Pairing.Key, cmp.Or(m.part.doc.Rank, row.At.Rank)
+	row.Round, row.Key, row.RoundCoordinates.Rank = round.Name, round.Pairing.Key, cmp.Or(m.part.doc.Rank, row.RoundCoordinates.Rank)
 }
 
 // mergeRounds returns the rounds of all documents: shards in the order of a single run, others
@@ -256,24 +256,24 @@ func mergeRounds(parts []*mergePart) ([]mergedRound, error) {
 		if byPlace {
 			return a.round().Pairing.Place - b.round().Pairing.Place
 		}
-		return cmp.Or(coordinates(a.round().At).Compare(coordinates(b.round().At)), coordinates(a.round().RefAt).Compare(coordinates(b.round().RefAt)))
+		return cmp.Or(coordinates(a.round().RoundCoordinates).Compare(coordinates(b.round().RoundCoordinates)), coordinates(a.round().RefAt).Compare(coordinates(b.round().RefAt)))
 	})
 	for i := range all[:max(len(all)-1, 0)] {
 		a, b := &all[i], &all[i+1]
 		x, y := a.round(), b.round()
 		switch path, other := b.part.doc.Path, a.part.doc.Path; {
-		case byPlace && x.Pairing.Place != y.Pairing.Place, !byPlace && (x.At != y.At || x.RefAt != y.RefAt || a.part == b.part):
-		case x.At == (record.At{}):
+		case byPlace && x.Pairing.Place != y.Pairing.Place, !byPlace && (x.RoundCoordinates != y.RoundCoordinates || x.RefAt != y.RefAt || a.part == b.part):
+		case x.RoundCoordinates == (record.RoundCoordinates{}):
 			return nil, lang.Errorf("%s: its round has no rank and no step, nor has the round of %s: give the rank, such as rank=0:%s", path, other, path)
 		default:
-			return nil, lang.Errorf("%s: contains the round %s, and so does %s", path, cmp.Or(y.Name, coordinates(y.At).String()), other)
+			return nil, lang.Errorf("%s: contains the round %s, and so does %s", path, cmp.Or(y.Name, coordinates(y.RoundCoordinates).String()), other)
 		}
 	}
 	return all, nil
 }
 
 // coordinates converts the coordinates of a round.
-func coordinates(at record.At) dumpdir.Coordinates {
+func coordinates(at record.RoundCoordinates) dumpdir.Coordinates {
 	return dumpdir.Coordinates{Rank: at.Rank, Step: at.Step, Graph: at.Graph, Model: at.Model}
 }
 
@@ -281,7 +281,7 @@ func coordinates(at record.At) dumpdir.Coordinates {
 func renameRounds(rounds []record.Round) {
 	npuAt, refAt := make([]dumpdir.Coordinates, len(rounds)), make([]dumpdir.Coordinates, len(rounds))
 	for i := range rounds {
-		npuAt[i], refAt[i] = coordinates(rounds[i].At), coordinates(rounds[i].RefAt)
+		npuAt[i], refAt[i] = coordinates(rounds[i].RoundCoordinates), coordinates(rounds[i].RefAt)
 	}
 	for i, name := range plan.ShortNames(npuAt, refAt) {
 		r := &rounds[i]
@@ -310,7 +310,9 @@ func mergeListed(to, from *record.Listing) {
 // outputs of a round, and only the shards that read it know its dumps.
 func mergeSide(all, more []record.ListedRound) []record.ListedRound {
 	for _, r := range more {
-		i := slices.IndexFunc(all, func(x record.ListedRound) bool { return x.At == r.At && x.Folder == r.Folder })
+		i := slices.IndexFunc(all, func(x record.ListedRound) bool {
+			return x.RoundCoordinates == r.RoundCoordinates && x.Folder == r.Folder
+		})
 		if i < 0 {
 			all = append(all, r)
 			continue

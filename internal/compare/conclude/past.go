@@ -10,16 +10,16 @@ import (
 
 // history has the rows of the first and of the last judged step of each rank. damaged are the ranks with an origin.
 type history struct {
-	first, last map[record.At]map[record.RowKey]*record.Row
-	contents    map[record.At]map[[2]record.Content]bool // of the last step
-	damaged     map[record.At]bool
+	first, last map[record.RoundCoordinates]map[record.RowKey]*record.Row
+	contents    map[record.RoundCoordinates]map[[2]record.Content]bool // of the last step
+	damaged     map[record.RoundCoordinates]bool
 }
 
 // newHistory returns an empty history for a report, nil if no rank has several steps.
 func newHistory(rep *record.Report) *history {
-	ranks, steps := make(map[record.At]bool), make(map[record.At]bool)
+	ranks, steps := make(map[record.RoundCoordinates]bool), make(map[record.RoundCoordinates]bool)
 	for i := range rep.Rounds {
-		at := rep.Rounds[i].At
+		at := rep.Rounds[i].RoundCoordinates
 		steps[at] = true
 		at.Step = ""
 		ranks[at] = true
@@ -27,7 +27,7 @@ func newHistory(rep *record.Report) *history {
 	if len(ranks) == len(steps) {
 		return nil
 	}
-	return &history{first: make(map[record.At]map[record.RowKey]*record.Row), last: make(map[record.At]map[record.RowKey]*record.Row), contents: make(map[record.At]map[[2]record.Content]bool), damaged: make(map[record.At]bool)}
+	return &history{first: make(map[record.RoundCoordinates]map[record.RowKey]*record.Row), last: make(map[record.RoundCoordinates]map[record.RowKey]*record.Row), contents: make(map[record.RoundCoordinates]map[[2]record.Content]bool), damaged: make(map[record.RoundCoordinates]bool)}
 }
 
 // add adds the judged rows of a step.
@@ -35,7 +35,7 @@ func (h *history) add(rows []record.Row) {
 	if h == nil {
 		return
 	}
-	step := make(map[record.At]map[record.RowKey]*record.Row)
+	step := make(map[record.RoundCoordinates]map[record.RowKey]*record.Row)
 	for i, key := range keysInRank(rows) {
 		row := &rows[i]
 		rank := rankOf(row)
@@ -91,8 +91,8 @@ func (h *history) factsOf(rows []record.Row) (p record.Past) {
 }
 
 // rankOf returns the coordinates of the row without the step.
-func rankOf(row *record.Row) record.At {
-	at := row.At
+func rankOf(row *record.Row) record.RoundCoordinates {
+	at := row.RoundCoordinates
 	at.Step = ""
 	return at
 }
@@ -100,7 +100,7 @@ func rankOf(row *record.Row) record.At {
 // keysInRank returns the keys that identify the tensor of each row in all steps of its rank.
 func keysInRank(rows []record.Row) []record.RowKey {
 	type place struct {
-		rank record.At
+		rank record.RoundCoordinates
 		key  record.RowKey
 	}
 	keys, counts := make([]record.RowKey, len(rows)), make(map[place]int)

@@ -81,7 +81,7 @@ func newSums(rows int) *sumTotals {
 // newSumsOf sums the rows of a report.
 func newSumsOf(rep *record.Report) *sumTotals {
 	s := newSums(rep.Len())
-	for i, row := range rep.All() {
+	for i, row := range rep.AllRows() {
 		s.add(i, row)
 	}
 	return s
@@ -91,11 +91,11 @@ func newSumsOf(rep *record.Report) *sumTotals {
 func (s *sumTotals) add(i int, row *record.Row) {
 	s.heldType.add(row)
 	s.addTensor(row)
-	if row.Judged() {
+	if row.IsJudged() {
 		s.judged++
 	}
 	switch {
-	case !row.Judged() || row.HasNumbers():
+	case !row.IsJudged() || row.HasNumbers():
 	case row.IsEmpty():
 		s.empty++
 	default:
@@ -114,7 +114,7 @@ func (s *sumTotals) addTensor(row *record.Row) {
 		if row.Status != record.Skip || finding.Has(row.Reasons, finding.NotStandard) {
 			s.requested = append(s.requested, name)
 		}
-		if row.Judged() {
+		if row.IsJudged() {
 			s.compared = append(s.compared, name)
 		}
 	}
@@ -127,7 +127,7 @@ func (s *sumTotals) addTensor(row *record.Row) {
 	if row.NPUFile != "" {
 		s.npuOps[row.Op] = true
 	}
-	if row.Judged() {
+	if row.IsJudged() {
 		s.comparedOps[row.Op] = true
 	}
 }
@@ -199,7 +199,7 @@ func setCoverage(rep *record.Report, s *sumTotals) {
 			}
 		}
 	}
-	for _, row := range rep.All() {
+	for _, row := range rep.AllRows() {
 		if row.PairedBy != "" {
 			if c.PairedBy == nil {
 				c.PairedBy = make(map[string]int)
@@ -286,7 +286,7 @@ func (o *Options) warnings(rep *record.Report) []lang.Sentence {
 	all = append(all, o.warnOfUnusedTransposes(rep)...)
 	all = append(all, fileWarnings(rep)...)
 	if !rep.Interrupted {
-		for _, row := range rep.All() {
+		for _, row := range rep.AllRows() {
 			if !row.Undiagnosed.IsZero() {
 				all = append(all, row.Undiagnosed)
 			}
@@ -303,7 +303,7 @@ func (o *Options) warnings(rep *record.Report) []lang.Sentence {
 // fileWarnings returns the warnings of the rows about their files.
 func fileWarnings(rep *record.Report) []lang.Sentence {
 	var all []lang.Sentence
-	for _, row := range rep.All() {
+	for _, row := range rep.AllRows() {
 		all = append(all, row.Warnings...)
 	}
 	return tensorfile.FirstWarnings(all)
@@ -315,7 +315,7 @@ func (o *Options) warnOfUnusedTransposes(rep *record.Report) (warnings []lang.Se
 		return nil
 	}
 	found := map[string]bool{}
-	for _, row := range rep.All() {
+	for _, row := range rep.AllRows() {
 		found[row.Op] = true
 	}
 	for _, op := range slices.Sorted(maps.Keys(o.Shape.Transpose)) {
@@ -328,5 +328,5 @@ func (o *Options) warnOfUnusedTransposes(rep *record.Report) (warnings []lang.Se
 
 // hasPairs reports whether any row has both sides, compared or not.
 func hasPairs(rep *record.Report) bool {
-	return rep.Any(func(r *record.Row) bool { return r.Compared() || r.RefFile != "" && r.NPUFile != "" })
+	return rep.HasRow(func(r *record.Row) bool { return r.IsCompared() || r.RefFile != "" && r.NPUFile != "" })
 }

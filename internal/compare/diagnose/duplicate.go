@@ -64,7 +64,7 @@ func (r *row) mayBeDuplicate() bool {
 		return false
 	}
 	res := r.result()
-	return res.StrictErrors() > 0 && !(res.RED.Defined() && res.RED.Value() < minStale) && (res.Complex || res.NPU.Min.Value() != res.NPU.Max.Value())
+	return res.StrictErrors() > 0 && !(res.RED.IsDefined() && res.RED.Value() < minStale) && (res.Complex || res.NPU.Min.Value() != res.NPU.Max.Value())
 }
 
 // selectSameDigest returns the rows of other operators with the same NPU digest but another reference. If a tensor is a stale

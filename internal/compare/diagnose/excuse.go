@@ -64,7 +64,7 @@ func (x *evidenceRow) leaveOutSelected(op *verdict.Operator) (leftOut int64) {
 // that ties are common.
 func (r *row) isDense() bool {
 	res, shape := r.result(), r.noise.Shape
-	if res == nil || !res.Ref.Min.Defined() || len(shape) == 0 || r.picksOne() {
+	if res == nil || !res.Ref.Min.IsDefined() || len(shape) == 0 || r.picksOne() {
 		return false
 	}
 	steps := float64(max(shape[len(shape)-1]-1, 1))
@@ -272,7 +272,7 @@ func (x *evidenceRow) isRoundedOnOneSide(j *Judgement) bool {
 // isOtherTensor reports whether the two sides are different tensors.
 func (r *row) isOtherTensor() bool {
 	res := r.result()
-	return res != nil && res.Cosine.Defined() && res.Cosine.Value() < limits.ApartCosine
+	return res != nil && res.Cosine.IsDefined() && res.Cosine.Value() < limits.ApartCosine
 }
 
 // mayBeOtherStart reports whether an operator without known inputs made an entirely

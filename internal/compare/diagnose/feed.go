@@ -49,7 +49,7 @@ func (r *row) tensorKey(side int) (c tensorKey, ok bool) {
 		stats, dtype = &res.NPU, r.source.NPUDType
 	}
 	sum := r.digest(side)
-	return tensorKey{sum.crc, sum.count, dtype.String(), r.source.Shape.String()}, stats.Min.Defined() && stats.Min.Value() != stats.Max.Value()
+	return tensorKey{sum.crc, sum.count, dtype.String(), r.source.Shape.String()}, stats.Min.IsDefined() && stats.Min.Value() != stats.Max.Value()
 }
 
 // withoutShape returns the content without the shape: a reshape is often not an operator

@@ -133,7 +133,7 @@ func (r *row) jumpEvidence() (evidence []lang.Sentence) {
 	red, p50 := res.RED.Value(), res.RelQuantiles.P50.Value()
 	var besides lang.Sentence
 	switch {
-	case !in.meanRel.Defined() || !res.MeanRel.Defined() || in.meanRel.Value() >= goodMeanRel || res.MeanRel.Value() <= badMeanRel:
+	case !in.meanRel.IsDefined() || !res.MeanRel.IsDefined() || in.meanRel.Value() >= goodMeanRel || res.MeanRel.Value() <= badMeanRel:
 	case red >= jumpRED && red > r.maxRoundingRED():
 		besides = lang.Say("RED %s >= %d", number(red), jumpRED)
 	case p50 >= jumpP50:
@@ -143,8 +143,8 @@ func (r *row) jumpEvidence() (evidence []lang.Sentence) {
 		evidence = append(evidence, lang.Say("mean relative error %s > %d, inputs: %s < %g (%s); %s",
 			number(res.MeanRel.Value()), badMeanRel, number(in.meanRel.Value()), goodMeanRel, r.inputNames(), besides))
 	}
-	if !in.pearson.Defined() || !res.Pearson.Defined() || in.pearson.Value() <= goodPearson || res.Pearson.Value() >= badPearson ||
-		res.BothFinite() < minCorrelated || res.RED.Value() < smallRED && res.RelQuantiles.P90.Value() < smallP90 {
+	if !in.pearson.IsDefined() || !res.Pearson.IsDefined() || in.pearson.Value() <= goodPearson || res.Pearson.Value() >= badPearson ||
+		res.CountBothFinite() < minCorrelated || res.RED.Value() < smallRED && res.RelQuantiles.P90.Value() < smallP90 {
 		return evidence
 	}
 	return append(evidence, lang.Say("Pearson correlation %s < %g, inputs: %s > %g (%s)",
@@ -156,7 +156,7 @@ func (r *row) jumpEvidence() (evidence []lang.Sentence) {
 // near 0.
 func (r *row) findAccumulated() []finding.Finding {
 	res, in := r.result(), r.worstInputMetrics()
-	if !in.meanRel.Defined() || !res.MeanRel.Defined() || res.Mismatch.Count > 0 || r.hasOutliers() || !res.RED.Defined() || res.RED.Value() > r.maxRoundingRED() {
+	if !in.meanRel.IsDefined() || !res.MeanRel.IsDefined() || res.Mismatch.Count > 0 || r.hasOutliers() || !res.RED.IsDefined() || res.RED.Value() > r.maxRoundingRED() {
 		return nil
 	}
 	rounding := r.roundingError()
@@ -173,13 +173,13 @@ func (r *row) findAccumulated() []finding.Finding {
 // are known.
 func (r *row) accumulatedBound() (bound float64, ok bool) {
 	in := r.worstInputMetrics().meanRel
-	return float64(growth*in.Value()) + r.roundingError(), in.Defined()
+	return float64(growth*in.Value()) + r.roundingError(), in.IsDefined()
 }
 
 // hasOutliers reports whether a few elements differ by far more than the others.
 func (r *row) hasOutliers() bool {
 	p99 := r.result().AbsQuantiles.P99
-	return p99.Defined() && r.result().MaxAbs.Value() > outlier*p99.Value()
+	return p99.IsDefined() && r.result().MaxAbs.Value() > outlier*p99.Value()
 }
 
 // unexplainedFindings returns the patterns, or without patterns the numbers that no rule
@@ -247,19 +247,19 @@ func ResultFacts(code finding.Code, r *metrics.Result) (f finding.Facts) {
 		if first := r.Mismatch.First; first != nil {
 			f = f.Int("first", first.Offset)
 		}
-		if r.Ref.Min.Defined() {
+		if r.Ref.Min.IsDefined() {
 			f = f.Number("largest_ref", r.Ref.Largest())
 		}
 	case finding.Bias:
-		if r.Bias.Defined() && r.BiasZ.Defined() {
+		if r.Bias.IsDefined() && r.BiasZ.IsDefined() {
 			f = f.Number("share", (1+math.Abs(r.Bias.Value()))/2).Number("z", r.BiasZ.Value()).Int("count", r.BiasCount)
 		}
 	case finding.Scale:
-		if r.Scale.Defined() && r.ScaleResidual.Defined() {
+		if r.Scale.IsDefined() && r.ScaleResidual.IsDefined() {
 			f = f.Number("scale", r.Scale.Value()).Number("residual", r.ScaleResidual.Value())
 		}
 	case finding.Margin:
-		if r.Margin.Defined() {
+		if r.Margin.IsDefined() {
 			f = f.Number("margin", r.Margin.Value())
 		}
 	}
@@ -289,7 +289,7 @@ func (r *row) calculationFacts() (f finding.Facts) {
 		}
 	}
 	f = append(f, r.meanRelFacts()...)
-	if in, res := r.worstInputMetrics().pearson, r.result(); res != nil && in.Defined() && res.Pearson.Defined() {
+	if in, res := r.worstInputMetrics().pearson, r.result(); res != nil && in.IsDefined() && res.Pearson.IsDefined() {
 		f = f.Number("pearson_in", in.Value()).Number("pearson_out", res.Pearson.Value())
 	}
 	if in := r.resolveInputs().rows; len(in) > 0 {
@@ -300,7 +300,7 @@ func (r *row) calculationFacts() (f finding.Facts) {
 
 // meanRelFacts returns the mean relative errors of the inputs and of the row.
 func (r *row) meanRelFacts() (f finding.Facts) {
-	if in, res := r.worstInputMetrics().meanRel, r.result(); res != nil && in.Defined() && res.MeanRel.Defined() {
+	if in, res := r.worstInputMetrics().meanRel, r.result(); res != nil && in.IsDefined() && res.MeanRel.IsDefined() {
 		f = f.Number("mean_rel_in", in.Value()).Number("mean_rel_out", res.MeanRel.Value())
 	}
 	return f

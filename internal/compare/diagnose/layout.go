@@ -32,7 +32,7 @@ func (p *pair) mayBePermuted() bool {
 		return true
 	}
 	a, b := &r.Ref, &r.NPU
-	if !a.Mean.Defined() || !b.Mean.Defined() {
+	if !a.Mean.IsDefined() || !b.Mean.IsDefined() {
 		return false
 	}
 	near := func(x, y, scale float64) bool { return math.Abs(x-y) <= float64(0.05*scale)+p.request.Limits.Atol }

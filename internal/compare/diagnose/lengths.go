@@ -43,7 +43,7 @@ func (r *row) useCommonPart() {
 	s := r.source
 	s.Common.Counts = true
 	s.Status, s.Reasons = s.Pair.Status, finding.WithoutCode(s.Reasons, finding.SizeMismatch)
-	r.status, r.isCompared, r.noise = s.Status, s.Compared(), s.Noise
+	r.status, r.isCompared, r.noise = s.Status, s.IsCompared(), s.Noise
 	r.failedBefore = r.hasFailed()
 }
 

@@ -359,7 +359,7 @@ type row struct {
 
 func (n *dataFlow) newRow(index int, source *record.Row) row {
 	r := row{source: source, network: n, index: index, status: source.Status, isInput: tensor.Kind(source.Kind).IsInput() || source.Kind == string(tensor.Gradient),
-		isCompared: source.Compared(), typ: recompute.TypeOfOperator(source.OpType, source.Op)}
+		isCompared: source.IsCompared(), typ: recompute.TypeOfOperator(source.OpType, source.Op)}
 	if r.isCompared {
 		r.noise = source.Noise
 	}
@@ -460,10 +460,10 @@ func (r *row) worstInputMetrics() inputNumbers {
 			continue
 		}
 		in.red = max(in.red, res.RED.Value())
-		if m := res.MeanRel; m.Defined() && (!in.meanRel.Defined() || m.Value() > in.meanRel.Value()) {
+		if m := res.MeanRel; m.IsDefined() && (!in.meanRel.IsDefined() || m.Value() > in.meanRel.Value()) {
 			in.meanRel = m
 		}
-		if m := res.Pearson; m.Defined() && (!in.pearson.Defined() || m.Value() < in.pearson.Value()) {
+		if m := res.Pearson; m.IsDefined() && (!in.pearson.IsDefined() || m.Value() < in.pearson.Value()) {
 			in.pearson = m
 		}
 	}

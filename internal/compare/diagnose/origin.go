@@ -175,7 +175,7 @@ func newNonFinite(res *metrics.Result) (count int64) {
 // unknown.
 func (r *row) errorGrowth() float64 {
 	res, in := r.result(), r.worstInputMetrics()
-	if res == nil || !res.MeanRel.Defined() || !in.meanRel.Defined() {
+	if res == nil || !res.MeanRel.IsDefined() || !in.meanRel.IsDefined() {
 		return 0
 	}
 	format, ok := precisionOf(res.NPUDType)

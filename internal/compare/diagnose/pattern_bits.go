@@ -120,7 +120,7 @@ func (p *pair) isFarOff(n, r complex128) bool {
 
 // elementBits returns the number of significant bits of an NPU element.
 func (p *pair) elementBits() int {
-	if d := p.request.NPUDType; d.Packed() {
+	if d := p.request.NPUDType; d.IsPacked() {
 		return d.Bits()
 	}
 	return 8 * p.npu.decoder.UnitSize()

@@ -151,7 +151,7 @@ func testZeroOutput(p *pair) lang.Sentence {
 func testConstOutput(p *pair) lang.Sentence {
 	r := p.result
 	low, high := r.NPU.Min, r.NPU.Max
-	constant := low.Defined() && low.Value() == high.Value() && r.NPU.NaN+r.NPU.PosInf+r.NPU.NegInf == 0
+	constant := low.IsDefined() && low.Value() == high.Value() && r.NPU.NaN+r.NPU.PosInf+r.NPU.NegInf == 0
 	if p.errors == 0 || !constant || r.Total < 2 || r.Complex || r.Ref.Min.Value() == r.Ref.Max.Value() {
 		return lang.Sentence{}
 	}
@@ -185,7 +185,7 @@ const (
 func (p *pair) fitScale() (s, residual float64, ok bool) {
 	r := p.result
 	s, residual = r.Scale.Value(), r.ScaleResidual.Value()
-	if p.errors == 0 || !r.Scale.Defined() || residual >= maxResidual || math.Abs(s-1) <= minChange || s == 0 {
+	if p.errors == 0 || !r.Scale.IsDefined() || residual >= maxResidual || math.Abs(s-1) <= minChange || s == 0 {
 		return s, residual, false
 	}
 	f := p.tryFunction(func(r complex128) complex128 { return complex(float64(s*real(r)), float64(s*imag(r))) })
@@ -233,7 +233,7 @@ func (p *pair) fitOffset() (mean, deviation float64) {
 	mean, deviation = r.MeanD.Value(), r.StdD.Value()
 	// The reference may be about 0 everywhere.
 	small := math.Max(maxResidual*p.rms(), 0.01*math.Abs(mean))
-	if r.Complex || !r.MeanD.Defined() || !r.StdD.Defined() || math.Abs(mean) <= 5*deviation || deviation > small {
+	if r.Complex || !r.MeanD.IsDefined() || !r.StdD.IsDefined() || math.Abs(mean) <= 5*deviation || deviation > small {
 		return 0, math.Inf(1)
 	}
 	return mean, deviation
@@ -242,7 +242,7 @@ func (p *pair) fitOffset() (mean, deviation float64) {
 func testDisplaced(p *pair) lang.Sentence {
 	mean, deviation := p.fitOffset()
 	residual := p.result.ScaleResidual
-	if p.errors == 0 || math.IsInf(deviation, 1) || residual.Defined() && residual.Value()*p.rms()*4 < deviation { // a factor explains it much better
+	if p.errors == 0 || math.IsInf(deviation, 1) || residual.IsDefined() && residual.Value()*p.rms()*4 < deviation { // a factor explains it much better
 		return lang.Sentence{}
 	}
 	if f := p.tryFunction(func(r complex128) complex128 { return r + complex(mean, 0) }); !f.isCloserThanHalf() {
@@ -261,7 +261,7 @@ const (
 // testBiased tests whether the signs of the differences are unbalanced.
 func testBiased(p *pair) lang.Sentence {
 	r, side := p.result, lang.Text{EN: "small"}
-	if p.errors == 0 || !r.BiasZ.Defined() || math.Abs(r.BiasZ.Value()) <= minBiasZ || r.BiasCount < minBiased {
+	if p.errors == 0 || !r.BiasZ.IsDefined() || math.Abs(r.BiasZ.Value()) <= minBiasZ || r.BiasCount < minBiased {
 		return lang.Sentence{}
 	}
 	if r.Bias.Value() > 0 {

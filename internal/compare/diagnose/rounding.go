@@ -39,7 +39,7 @@ func (r *row) maxRoundingRED() float64 {
 // more than rounding can add, the errors are spread over the tensor, and its failing inputs also fail only by rounding.
 func (r *row) isRounding() bool {
 	res := r.result()
-	if !r.hasFailed() || res == nil || res.Mismatch.Count > 0 || !res.RED.Defined() || res.RED.Value() > r.maxRoundingRED() {
+	if !r.hasFailed() || res == nil || res.Mismatch.Count > 0 || !res.RED.IsDefined() || res.RED.Value() > r.maxRoundingRED() {
 		return false
 	}
 	isFew, inputs := errorRatio(res) < maxFewErrors, r.resolveInputs().rows

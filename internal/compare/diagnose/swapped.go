@@ -75,7 +75,7 @@ func (r *row) mayBeSwapped() bool {
 	}
 	res := r.result()
 	isReal := func(s *metrics.SideStats) bool {
-		return s.Mean.Defined() && s.Std.Defined() && s.Std.Value() > 0 && s.Min.Defined() && s.Max.Defined()
+		return s.Mean.IsDefined() && s.Std.IsDefined() && s.Std.Value() > 0 && s.Min.IsDefined() && s.Max.IsDefined()
 	}
 	return res.Total >= minSwapped && !res.Complex && isFloating(res.RefDType) && isFloating(res.NPUDType) && isReal(&res.Ref) && isReal(&res.NPU)
 }

@@ -196,7 +196,7 @@ const unrelatedCosine = 0.3
 // isUnrelated reports whether the two sides have nothing in common.
 func (x *evidenceRow) isUnrelated() bool {
 	res := x.result()
-	return res != nil && res.Cosine.Defined() && math.Abs(res.Cosine.Value()) < unrelatedCosine && x.noise.RefStd > 0 && !x.noise.Constant
+	return res != nil && res.Cosine.IsDefined() && math.Abs(res.Cosine.Value()) < unrelatedCosine && x.noise.RefStd > 0 && !x.noise.Constant
 }
 
 // scaledPartText describes the range of an axis that is multiplied by a factor, unless it is the whole axis.
@@ -428,7 +428,7 @@ func appendMore(list lang.Sentence, more int) lang.Sentence {
 
 // metricText returns a metric as text, possibly undefined.
 func metricText(m metrics.Metric) any {
-	if !m.Defined() {
+	if !m.IsDefined() {
 		return lang.Text{EN: "undefined"}
 	}
 	return number(m.Value())

@@ -199,7 +199,7 @@ func worstPlace(res *Result) int64 {
 	switch {
 	case len(res.Worst) > 0:
 		return res.Worst[0].Offset
-	case res.MaxAbs.Defined():
+	case res.MaxAbs.IsDefined():
 		return res.MaxAbs.Offset
 	}
 	return 0
@@ -357,7 +357,7 @@ func (g *gatherer) chooseBins(limits BinLimits) {
 	slices.Sort(g.points)
 	var values bounds
 	for _, s := range []*SideStats{&g.RefStats, &g.NPUStats} {
-		if s.Min.Defined() {
+		if s.Min.IsDefined() {
 			values.add(s.Min.Value(), s.Max.Value())
 		}
 	}
@@ -437,7 +437,7 @@ func (g *gatherer) buildPictures() *Pictures {
 	if g.usesSampledBins() {
 		g.eachSampled(g.countErrors)
 	}
-	for _, entries := range [][]ranked{g.worst.entries, g.worstRatios.entries} {
+	for _, entries := range [][]rankedElement{g.worst.entries, g.worstRatios.entries} {
 		for i := range entries {
 			g.Sample.Errors = append(g.Sample.Errors, SampledError{entries[i].offset, entries[i].abs, entries[i].rel})
 		}

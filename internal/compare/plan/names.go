@@ -215,7 +215,7 @@ func (p *Planner) pairValues() {
 			}
 		}
 		for _, c := range npu.Calls {
-			of := record.CallPair{At: round.At, API: c.API, Stack: c.Stack}
+			of := record.CallPair{At: round.RoundCoordinates, API: c.API, Stack: c.Stack}
 			for i := range c.Leaves {
 				l := &c.Leaves[i]
 				if !wanted(l) {
@@ -314,8 +314,8 @@ func (s *Side) recorderTensors(tensors []pair.Tensor) (all []pair.RecorderPositi
 	return all, at
 }
 
-// supersededBy is a tensor that replaces earlier executions on its side.
-type supersededBy struct {
+// laterExecution is a tensor that replaces earlier executions on its side.
+type laterExecution struct {
 	id  int
 	npu bool
 }
@@ -331,7 +331,7 @@ func (p *Planner) Executions(x *Pair, npu bool) []*Tensor {
 		return nil
 	}
 	var all []*Tensor
-	for _, id := range p.olderBy[supersededBy{last.ID, npu}] {
+	for _, id := range p.olderBy[laterExecution{last.ID, npu}] {
 		all = append(all, side.Tensors[id])
 	}
 	slices.SortStableFunc(all, func(a, b *Tensor) int { return cmp.Compare(p.timestamp(a, npu), p.timestamp(b, npu)) })

@@ -129,7 +129,7 @@ func documentOf(r *Report) *document {
 	s := &d.Summary
 	s.counts, s.Origins, s.Coverage, s.FirstBad = countsOf(r.Counts), r.originsJSON(), c.Ratio(), r.firstBad()
 	s.FirstDamaged, s.LastGood, s.Suspects, s.FirstNaN = r.rowName(f.FirstDamaged), r.rowName(f.LastGood), r.rowNames(f.Suspects), r.rowName(f.FirstNaN)
-	s.FirstOverflow, s.LargestJump, s.Jump, s.Worst = r.rowName(f.FirstOverflow), r.rowName(f.LargestJump), f.largestJump(), r.rowNames(r.Worst())
+	s.FirstOverflow, s.LargestJump, s.Jump, s.Worst = r.rowName(f.FirstOverflow), r.rowName(f.LargestJump), f.largestJump(), r.rowNames(r.WorstRows())
 	if b := r.Baseline; b != nil {
 		d.Baseline = &baselineJSON{&Baseline{File: b.File, Missing: copyList(b.Missing), Updated: b.Updated}, r.rowNames(b.New), r.rowNames(b.Known), r.rowNames(b.Worse), r.rowNames(b.Fixed)}
 	}
@@ -183,7 +183,7 @@ func (r *Report) rowsOf(names []string) []int {
 		return nil
 	}
 	at := map[string][]int{}
-	for i, row := range r.All() {
+	for i, row := range r.AllRows() {
 		name := row.Name()
 		at[name] = append(at[name], i)
 	}

@@ -255,7 +255,7 @@ func failedText(c *record.Check) lang.Sentence {
 		limit += fmt.Sprintf(" (2^%d)", exp-1)
 	}
 	text := lang.Say("%s %s %s %s", checkText[c.Name], value, relation, limit)
-	if c.NPU.Defined() {
+	if c.NPU.IsDefined() {
 		text = lang.Say("%s: %.3g and %.3g", text, c.NPU.Value(), c.Third.Value())
 	}
 	return text

@@ -112,7 +112,7 @@ func (j *judge) findings(rows []record.Row) record.Findings {
 	f.FirstBad, f.FirstDamaged = f.Origins[0], f.Origins[0]
 	for i := range rows {
 		row := &rows[i]
-		if i < f.FirstBad && row.Status == record.Pass && row.Judged() {
+		if i < f.FirstBad && row.Status == record.Pass && row.IsJudged() {
 			f.LastGood = i
 		}
 		if f.FirstNaN < 0 && finding.Has(row.Reasons, finding.NPUNaN) {
@@ -127,7 +127,7 @@ func (v *value) measuredNoise() (float64, taint) {
 	switch {
 	case v.row.IsOrigin() || v.row.Downstream:
 		return 1, origin
-	case v.row.Result.RED.Defined():
+	case v.row.Result.RED.IsDefined():
 		return min(1, v.row.Result.RED.Value()), clean
 	}
 	return 0, clean
@@ -190,7 +190,7 @@ func (v *value) conclude() {
 
 // formatNumber formats a number with 6 digits.
 func formatNumber(m metrics.Metric) string {
-	if !m.Defined() {
+	if !m.IsDefined() {
 		return "-"
 	}
 	return strconv.FormatFloat(m.Value(), 'g', 6, 64)

@@ -46,7 +46,7 @@ func newSideStatistics(s record.SideStatistics, dtype tensor.DType, shape tensor
 
 // hasRange reports whether the largest and smallest element are known; finite reports whether both are finite, so
 // that all elements are.
-func (x *sideStatistics) hasRange() bool { return x.Max.Defined() && x.Min.Defined() }
+func (x *sideStatistics) hasRange() bool { return x.Max.IsDefined() && x.Min.IsDefined() }
 
 func (x *sideStatistics) isFinite() bool {
 	return x.hasRange() && isFinite(x.Max.Value()) && isFinite(x.Min.Value())
@@ -73,7 +73,7 @@ func (x *sideStatistics) magnitude() float64 {
 // hasNorm reports whether the norm is known. A norm that was computed in float16 saturates at 65504 and counts as
 // unknown.
 func (x *sideStatistics) hasNorm() bool {
-	return x.Norm.Defined() && isFinite(x.Norm.Value()) && !(x.normRounding > 0 && x.Norm.Value() >= 0.99*tensor.MaxFloat16)
+	return x.Norm.IsDefined() && isFinite(x.Norm.Value()) && !(x.normRounding > 0 && x.Norm.Value() >= 0.99*tensor.MaxFloat16)
 }
 
 // rms is the root mean square of the elements; half of the largest magnitude if the norm is not known.
@@ -114,7 +114,7 @@ func (x *sideStatistics) withFill(with *sideStatistics) *sideStatistics {
 	}
 	k := with.Min.Value() / x.Min.Value()
 	if isFinite(k*x.Mean.Value()) && isFinite(with.Mean.Value()) && isFinite(k*x.Norm.Value()) && isFinite(with.Norm.Value()) {
-		y.Mean, y.Norm = metrics.NumberIf(k*x.Mean.Value(), x.Mean.Defined()), metrics.NumberIf(k*x.Norm.Value(), x.Norm.Defined())
+		y.Mean, y.Norm = metrics.NumberIf(k*x.Mean.Value(), x.Mean.IsDefined()), metrics.NumberIf(k*x.Norm.Value(), x.Norm.IsDefined())
 	}
 	return &y
 }
@@ -151,7 +151,7 @@ func isSameReading(a, b *sideStatistics) bool {
 	if a.hasNorm() && b.hasNorm() && math.Abs(a.Norm.Value()-b.Norm.Value()) > within*max(a.Norm.Value(), b.Norm.Value()) {
 		return false
 	}
-	return !a.Mean.Defined() || !b.Mean.Defined() ||
+	return !a.Mean.IsDefined() || !b.Mean.IsDefined() ||
 		!(math.Abs(a.Mean.Value()-b.Mean.Value()) > within*max(a.rms(), b.rms(), math.Abs(a.Mean.Value())))
 }
 
@@ -202,7 +202,7 @@ func differenceOf(ref, npu *sideStatistics) difference {
 		return d
 	}
 	equal := isEqual(ref.Max.Value(), npu.Max.Value()) && isEqual(ref.Min.Value(), npu.Min.Value()) && isEqual(ref.Norm.Value(), npu.Norm.Value()) && isEqual(ref.Mean.Value(), npu.Mean.Value()) &&
-		ref.Norm.Defined() == npu.Norm.Defined() && ref.Mean.Defined() == npu.Mean.Defined()
+		ref.Norm.IsDefined() == npu.Norm.IsDefined() && ref.Mean.IsDefined() == npu.Mean.IsDefined()
 	d.isSame = !d.hasOtherShape && (d.isSame || equal) && !(digests && ref.dtype == npu.dtype && ref.Digest != npu.Digest)
 	if ref.isMask() && npu.isMask() && math.Abs(npu.Min.Value()-ref.Min.Value()) > printedPrecision*math.Abs(ref.Min.Value()) {
 		npu = npu.withFill(ref)
@@ -219,7 +219,7 @@ func differenceOf(ref, npu *sideStatistics) difference {
 		if ref.hasNorm() && npu.hasNorm() {
 			d.norm = math.Abs(npu.Norm.Value()-ref.Norm.Value()) / max(npu.Norm.Value(), ref.Norm.Value())
 		}
-		if ref.Mean.Defined() && npu.Mean.Defined() && isFinite(ref.Mean.Value()) && isFinite(npu.Mean.Value()) {
+		if ref.Mean.IsDefined() && npu.Mean.IsDefined() && isFinite(ref.Mean.Value()) && isFinite(npu.Mean.Value()) {
 			d.shift = npu.Mean.Value() - ref.Mean.Value()
 			d.mean = math.Abs(d.shift) / rms
 		}
@@ -254,7 +254,7 @@ func errorPattern(ref, npu *sideStatistics, d *difference) string {
 	is := func(x, r, k float64) bool { return math.Abs(x-float64(k*r)) <= within*max(math.Abs(k), 1)*most }
 	switch {
 	case math.Abs(k-1) > max(1e-4, 2*within) && is(npu.Max.Value(), ref.Max.Value(), k) && is(npu.Min.Value(), ref.Min.Value(), k) &&
-		(!ref.Mean.Defined() || !npu.Mean.Defined() || math.Abs(npu.Mean.Value()-float64(k*ref.Mean.Value())) <= max(within, 0.02)*ref.rms()*k):
+		(!ref.Mean.IsDefined() || !npu.Mean.IsDefined() || math.Abs(npu.Mean.Value()-float64(k*ref.Mean.Value())) <= max(within, 0.02)*ref.rms()*k):
 		return fmt.Sprintf("%s x%.4g", finding.Scale, k)
 	case math.Abs(k-1) < 0.02 && math.Abs(ref.Max.Value()+ref.Min.Value()) > 4*within*most && is(npu.Max.Value(), ref.Min.Value(), -1) && is(npu.Min.Value(), ref.Max.Value(), -1):
 		return "SIGN"

@@ -98,9 +98,9 @@ func (c *call) hasOtherRandoms(v *value) bool {
 func (j *judge) judgeIntegers(c *call, v *value) {
 	noise := c.largestNoise() // of floating-point and of integer inputs
 	floats := slices.ContainsFunc(c.entries, func(e entry) bool { return e.isFloat() })
-	step := v.max == v.min && v.max != 0 && !v.ref.isConstant() && v.max == math.Trunc(v.max) && v.ref.dtype != tensor.Bool && (!v.ref.Mean.Defined() || math.Abs(v.shift-v.max) <= 0.1*math.Abs(v.max))
+	step := v.max == v.min && v.max != 0 && !v.ref.isConstant() && v.max == math.Trunc(v.max) && v.ref.dtype != tensor.Bool && (!v.ref.Mean.IsDefined() || math.Abs(v.shift-v.max) <= 0.1*math.Abs(v.max))
 	few := float64(10*v.ref.n*noise) < 0.02 // too little noise for another choice
-	v.isTied = v.isTied || floats && !few && !v.ref.Mean.Defined() && v.ref.Digest == "" && (c.typ.Indices != 0 || c.typ.Class == optype.Index)
+	v.isTied = v.isTied || floats && !few && !v.ref.Mean.IsDefined() && v.ref.Digest == "" && (c.typ.Indices != 0 || c.typ.Class == optype.Index)
 	switch {
 	case v.isSame && c.taint == origin && v.mayDiffer():
 		j.damagedChoice = true
@@ -126,7 +126,7 @@ func (j *judge) judgeIntegers(c *call, v *value) {
 
 // mayDiffer reports whether elements of an integer tensor may differ although its statistics are equal, because these
 // are only the largest and the smallest element.
-func (v *value) mayDiffer() bool { return v.ref.Digest == "" && !v.ref.Mean.Defined() }
+func (v *value) mayDiffer() bool { return v.ref.Digest == "" && !v.ref.Mean.IsDefined() }
 
 // longest returns the largest dimension of the inputs; for an index operator the number of elements from which each
 // index is chosen.
@@ -346,7 +346,7 @@ func (j *judge) findNarrowInput(c *call) *value {
 // indices are known.
 func (j *judge) isLookup(c *call) bool {
 	return c.noise == optype.NoiseMove && slices.ContainsFunc(c.ins, func(in *value) bool {
-		return in.isPaired() && in.from == nil && !in.isFloat() && in.ref.hasRange() && !in.ref.Mean.Defined() && in.ref.Digest == "" && in.ref.n > 1
+		return in.isPaired() && in.from == nil && !in.isFloat() && in.ref.hasRange() && !in.ref.Mean.IsDefined() && in.ref.Digest == "" && in.ref.n > 1
 	})
 }
 
