@@ -336,7 +336,7 @@ func (a *app) watchStart(cmd *cobra.Command) {
 // unpackMaxFlag limits the bytes unpacked from an archive.
 func unpackMaxFlag(to *int64) cmdFlag {
 	*to = 1 << 40
-	return cmdFlag{"unpack-max", (*sizeFlag)(to), "unpack at most this many bytes of an archive to $TMPDIR", groupGlobal, isRare}
+	return cmdFlag{"unpack-max", (*sizeFlag)(to), "unpack at most this many bytes of an archive to $TMPDIR", groupGlobal, rareLevel}
 }
 
 // useArchives sets up the reading of archives.

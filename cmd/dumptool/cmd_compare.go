@@ -97,14 +97,14 @@ of every bad tensor, logs, op_config.csv.`,
 // listFlags lists the flags without the flags about shards.
 func (o *compareOptions) listFlags() []cmdFlag {
 	return slices.Concat(o.bothSideFlags(), o.operatorFlags(), o.pairFlags(), o.rankFlags(), o.shapeFlags(), o.graphFlags(), o.acceptanceFlags(), o.orderFlags(), o.judgeFlags(), o.failureFlags(), []cmdFlag{
-		{"fail-fast", boolSwitch(&o.FailFast), "stop after the first failure by limits in execution order", groupCI, isRare},
+		{"fail-fast", boolSwitch(&o.FailFast), "stop after the first failure by limits in execution order", groupCI, rareLevel},
 	}, o.output.listFlags())
 }
 
 // rankFlags lists the flags for runs of many ranks.
 func (o *compareOptions) rankFlags() (all []cmdFlag) {
 	for _, f := range groupFlags(&o.Groups.Mesh, &o.groups) {
-		f.levels |= isRare
+		f.levels |= rareLevel
 		all = append(all, f)
 	}
 	return all

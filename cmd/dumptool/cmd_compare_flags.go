@@ -69,16 +69,16 @@ func (o *comparison) judgeFlags() []cmdFlag {
 		{"rtol", optionalNumber(&l.Rtol, 0), "limit relative to the reference `R`; hpaa: 0.2", groupVerdict, topicLimits},
 		{"gate", gateSpelling(), "fail by `METRICS` of a whole tensor; cosine>=0.99, red<=0.01 (relative Euclidean distance), mean_rel<=0.01 (also undefined because a reference of zeros differs), sqnr>=30 (dB), ulp<=4 (of the NPU's type), with commas between them", groupVerdict, topicLimits},
 		{"op-config|op-config-name", textValue(&o.files.OpConfig), "limits per operator in `FILE` (op_name,atol,rtol)", groupVerdict, topicLimits | topicHPAA},
-		{"tol-mode", namedValue(&o.Judge.Mode, limits.TolModes(), metrics.IsClose, metrics.BothExceeded, metrics.EitherExceeded), "error `RULE`: isclose (beyond atol + rtol*|cpu|), both-exceeded, either-exceeded", groupVerdict, isRare | topicLimits | topicHPAA},
-		{"nan-policy", choice(&v.NaN, limits.NaNPolicies()), "`POLICY` for NaN and infinities: strict, equal, hpaa (replaced as HPAA does), ignore (not counted; a tensor with no other elements fails)", groupVerdict, isRare | topicLimits | topicHPAA},
-		{"max-error-ratio", decimalValue(&v.MaxErrorRatio, share, "want a share from 0 to 1"), "a tensor passes with at most this `SHARE` of error elements", groupVerdict, isRare | topicLimits},
-		{"min-cos", optionalNumber(&v.Gates.MinCos, -1), "fail below this cosine `C`", groupVerdict, isHidden | topicLimits},
-		{"max-red", optionalNumber(&v.Gates.MaxRED, 0), "fail above this relative Euclidean distance `D`", groupVerdict, isHidden | topicLimits},
-		{"max-mean-rel", optionalNumber(&v.Gates.MaxMeanRel, 0), "fail above this mean relative error `E`, and where it is undefined because a reference of zeros differs", groupVerdict, isHidden | topicLimits},
-		{"min-sqnr", optionalNumber(&v.Gates.MinSQNR, math.Inf(-1)), "fail below this signal to noise ratio in `DB`", groupVerdict, isHidden | topicLimits},
-		{"max-ulp", optionalNumber(&v.Gates.MaxULP, 0), "fail above this distance in `ULPS` of the NPU's type", groupVerdict, isHidden | topicLimits},
-		{"int-tol", optionalNumber(&l.IntTol, 0), "limit for pairs of integers `N`", groupVerdict, isRare | topicLimits},
-		{"accum", decimalValue(&l.Accum, finite, "want a number from 0"), "widen the profile's rtol by sqrt(`K`), K products added up per element", groupVerdict, isRare | topicLimits},
+		{"tol-mode", namedValue(&o.Judge.Mode, limits.TolModes(), metrics.IsClose, metrics.BothExceeded, metrics.EitherExceeded), "error `RULE`: isclose (beyond atol + rtol*|cpu|), both-exceeded, either-exceeded", groupVerdict, rareLevel | topicLimits | topicHPAA},
+		{"nan-policy", choice(&v.NaN, limits.NaNPolicies()), "`POLICY` for NaN and infinities: strict, equal, hpaa (replaced as HPAA does), ignore (not counted; a tensor with no other elements fails)", groupVerdict, rareLevel | topicLimits | topicHPAA},
+		{"max-error-ratio", decimalValue(&v.MaxErrorRatio, share, "want a share from 0 to 1"), "a tensor passes with at most this `SHARE` of error elements", groupVerdict, rareLevel | topicLimits},
+		{"min-cos", optionalNumber(&v.Gates.MinCos, -1), "fail below this cosine `C`", groupVerdict, hiddenLevel | topicLimits},
+		{"max-red", optionalNumber(&v.Gates.MaxRED, 0), "fail above this relative Euclidean distance `D`", groupVerdict, hiddenLevel | topicLimits},
+		{"max-mean-rel", optionalNumber(&v.Gates.MaxMeanRel, 0), "fail above this mean relative error `E`, and where it is undefined because a reference of zeros differs", groupVerdict, hiddenLevel | topicLimits},
+		{"min-sqnr", optionalNumber(&v.Gates.MinSQNR, math.Inf(-1)), "fail below this signal to noise ratio in `DB`", groupVerdict, hiddenLevel | topicLimits},
+		{"max-ulp", optionalNumber(&v.Gates.MaxULP, 0), "fail above this distance in `ULPS` of the NPU's type", groupVerdict, hiddenLevel | topicLimits},
+		{"int-tol", optionalNumber(&l.IntTol, 0), "limit for pairs of integers `N`", groupVerdict, rareLevel | topicLimits},
+		{"accum", decimalValue(&l.Accum, finite, "want a number from 0"), "widen the profile's rtol by sqrt(`K`), K products added up per element", groupVerdict, rareLevel | topicLimits},
 	}
 }
 
@@ -131,15 +131,15 @@ func gateSpelling() *spelling {
 func (o *comparison) pairFlags() []cmdFlag {
 	return append(nodeFlags(&o.files.NameMap, &o.Pair.SkipKeys, &o.Pair.Exclude),
 		cmdFlag{"graph-file", textList(&o.graphFiles), "`FILE` with the data flow or the execution order; recognised by its content: an execution order of MindSpore, a map of consumers of HPAA, the graph of an offline model (JSON or ge_proto_*.txt), or a graph of MindSpore or folder of graphs", groupFacts, topicOrder | topicHPAA | topicMsaccucmp},
-		cmdFlag{"fusion|f|fusion-rule-file", textValue(&o.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", groupFacts, isHidden},
-		cmdFlag{"round", roundValue(&o.Pair.Rounds), "compare `WHICH` of several rounds of one tensor: all, first, last, or a number from 0", groupPairing, isRare},
-		cmdFlag{"unshard", choice(&o.Unshard, plan.Unshards()), "compare tensors of several ranks with their part of a reference of one rank, found by values, `WHEN`: auto where the ranks are sharded, off", groupPairing, isRare},
-		cmdFlag{"match-rows", textValue(&o.files.Rows), "compare the rows that both sides have, of runs with another batch, padding or token layout, `BY`: auto (equal token ids), off, or a file with lines REF,NPU of row numbers from 0; default: off", groupPairing, isRare},
-		cmdFlag{"stems", parsedValue(&o.Stems, parseStems), "both sides are in one folder: `A,B` are the beginnings or ends of file names, A for the reference, B for the NPU", groupPairing, isRare},
-		cmdFlag{"pair", namedValue(&o.Pair.NamesOnly, []string{"rules", "names"}, false, true), "pair tensors by `WHAT`: rules (equal names; what remains, by the spellings of exporters, the names that ATC joins, the places of modules), or names (equal names only)", groupPairing, isRare},
-		cmdFlag{"fuzzy", boolSwitch(&o.Pair.Fuzzy), "pair msprobe calls without a partner by their order, ignoring their numbers", groupPairing, isRare},
-		cmdFlag{"mask", textValue(&o.Mask), "tensor `NAME` beside log_probs: its zeros mark padding, which does not count; default: response_mask, if present", groupVerdict, isRare},
-		cmdFlag{"inputs", boolSwitch(&o.Pair.Inputs), "compare the inputs in dumps too; default: if the reference has inputs", groupPairing, isRare})
+		cmdFlag{"fusion|f|fusion-rule-file", textValue(&o.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", groupFacts, hiddenLevel},
+		cmdFlag{"round", roundValue(&o.Pair.Rounds), "compare `WHICH` of several rounds of one tensor: all, first, last, or a number from 0", groupPairing, rareLevel},
+		cmdFlag{"unshard", choice(&o.Unshard, plan.Unshards()), "compare tensors of several ranks with their part of a reference of one rank, found by values, `WHEN`: auto where the ranks are sharded, off", groupPairing, rareLevel},
+		cmdFlag{"match-rows", textValue(&o.files.Rows), "compare the rows that both sides have, of runs with another batch, padding or token layout, `BY`: auto (equal token ids), off, or a file with lines REF,NPU of row numbers from 0; default: off", groupPairing, rareLevel},
+		cmdFlag{"stems", parsedValue(&o.Stems, parseStems), "both sides are in one folder: `A,B` are the beginnings or ends of file names, A for the reference, B for the NPU", groupPairing, rareLevel},
+		cmdFlag{"pair", namedValue(&o.Pair.NamesOnly, []string{"rules", "names"}, false, true), "pair tensors by `WHAT`: rules (equal names; what remains, by the spellings of exporters, the names that ATC joins, the places of modules), or names (equal names only)", groupPairing, rareLevel},
+		cmdFlag{"fuzzy", boolSwitch(&o.Pair.Fuzzy), "pair msprobe calls without a partner by their order, ignoring their numbers", groupPairing, rareLevel},
+		cmdFlag{"mask", textValue(&o.Mask), "tensor `NAME` beside log_probs: its zeros mark padding, which does not count; default: response_mask, if present", groupVerdict, rareLevel},
+		cmdFlag{"inputs", boolSwitch(&o.Pair.Inputs), "compare the inputs in dumps too; default: if the reference has inputs", groupPairing, rareLevel})
 }
 
 // parseStems reads the stems of both sides.
@@ -157,7 +157,7 @@ func stemsFlag(to *dumpdir.Stem) cmdFlag {
 		stems, err := parseStems(text)
 		return dumpdir.Stem{Own: stems[1], Other: stems[0]}, err
 	}
-	return cmdFlag{"stems", parsedValue(to, read), "for a folder with both sides, like --stems of compare: only files whose names begin or end with B, by `A,B`", groupChoice, isRare}
+	return cmdFlag{"stems", parsedValue(to, read), "for a folder with both sides, like --stems of compare: only files whose names begin or end with B, by `A,B`", groupChoice, rareLevel}
 }
 
 // roundValue chooses among several rounds of one tensor.
@@ -183,8 +183,8 @@ func roundValue(to *plan.Rounds) *value[plan.Rounds] {
 func (o *comparison) operatorFlags() []cmdFlag {
 	return []cmdFlag{
 		opsFlag(&o.ops),
-		{"ops-from", textValue(&o.files.Ops), "only operators of the names in `FILE`, one a line", groupChoice, isHidden},
-		{"result", textValue(&o.files.Logs), "folder `DIR` with the logs of 'hpaa import', which say why the NPU lacks tensors; default: the folder of the reports", groupFacts, isRare | topicHPAA},
+		{"ops-from", textValue(&o.files.Ops), "only operators of the names in `FILE`, one a line", groupChoice, hiddenLevel},
+		{"result", textValue(&o.files.Logs), "folder `DIR` with the logs of 'hpaa import', which say why the NPU lacks tensors; default: the folder of the reports", groupFacts, rareLevel | topicHPAA},
 	}
 }
 
@@ -192,17 +192,17 @@ func (o *comparison) shapeFlags() []cmdFlag {
 	s := &o.Shape
 	return []cmdFlag{
 		{"auto-layout", makeOptional("true", namedValue(&s.AutoLayout, []string{"auto", "true", "false", "off"}, align.LayoutByValues, align.LayoutByShape, align.LayoutOff, align.LayoutOff)),
-			"permute the axes of NPU tensors `WHEN`: auto if exactly one permutation makes the values agree, true if one known permutation has the reference's shape, off", groupPairing, isRare | topicLayouts},
-		{"transpose", keyedValues(&s.Transpose, parsePermutation), "permute the axes of an NPU tensor: `OP=PERM`, such as conv1=0,3,1,2", groupPairing, isRare | topicLayouts},
-		{"ref-format", axisOrder(&s.RefFormat), "axis `ORDER` of the reference, such as NHWC; default: from shapes and dumps", groupPairing, isRare | topicLayouts},
-		{"npu-format", axisOrder(&s.NPUFormat, "NC1HWC0", "FRACTAL_Z", "FRACTAL_NZ", "NDC1HWC0", "FRACTAL_Z_3D"), "`LAYOUT` of arrays and raw files of the NPU whose names have none, such as NC1HWC0", groupPairing, isRare | topicLayouts},
-		{"original-format", axisOrder(&s.OriginalFormat), "axis `ORDER` of the original shapes in dumps, where several would fit", groupPairing, isRare | topicLayouts},
-		{"crop-padding", boolSwitch(&s.CropPadding), "compare the common part where the NPU tensor is longer on one axis and zero there", groupPairing, isRare | topicLayouts},
-		{"force-compare", boolSwitch(&s.Force), "compare tensors of one size and different shapes too", groupPairing, isRare | topicLayouts},
-		{"strict-dtype", boolSwitch(&s.StrictDType), "different element types are a failure", groupPairing, isRare | topicLayouts},
-		{"ref-dtype", elementType(&s.RefDType), "element `TYPE` of reference raw files whose names have none; default: the type of the NPU tensor", groupPairing, isRare | topicLayouts},
-		{"bin-dtype|npu-dtype", elementType(&s.NPUDType), "element `TYPE` of NPU raw files whose names have none; default: the type of the reference", groupPairing, isRare | topicLayouts},
-		{"max-elems", integerValue(&s.MaxElements, 0, math.MaxInt64, "want a number from 1, or 0 for all"), "compare the first `N` elements only; such tensors cannot pass", groupChoice, isRare | topicLayouts},
+			"permute the axes of NPU tensors `WHEN`: auto if exactly one permutation makes the values agree, true if one known permutation has the reference's shape, off", groupPairing, rareLevel | topicLayouts},
+		{"transpose", keyedValues(&s.Transpose, parsePermutation), "permute the axes of an NPU tensor: `OP=PERM`, such as conv1=0,3,1,2", groupPairing, rareLevel | topicLayouts},
+		{"ref-format", axisOrder(&s.RefFormat), "axis `ORDER` of the reference, such as NHWC; default: from shapes and dumps", groupPairing, rareLevel | topicLayouts},
+		{"npu-format", axisOrder(&s.NPUFormat, "NC1HWC0", "FRACTAL_Z", "FRACTAL_NZ", "NDC1HWC0", "FRACTAL_Z_3D"), "`LAYOUT` of arrays and raw files of the NPU whose names have none, such as NC1HWC0", groupPairing, rareLevel | topicLayouts},
+		{"original-format", axisOrder(&s.OriginalFormat), "axis `ORDER` of the original shapes in dumps, where several would fit", groupPairing, rareLevel | topicLayouts},
+		{"crop-padding", boolSwitch(&s.CropPadding), "compare the common part where the NPU tensor is longer on one axis and zero there", groupPairing, rareLevel | topicLayouts},
+		{"force-compare", boolSwitch(&s.Force), "compare tensors of one size and different shapes too", groupPairing, rareLevel | topicLayouts},
+		{"strict-dtype", boolSwitch(&s.StrictDType), "different element types are a failure", groupPairing, rareLevel | topicLayouts},
+		{"ref-dtype", elementType(&s.RefDType), "element `TYPE` of reference raw files whose names have none; default: the type of the NPU tensor", groupPairing, rareLevel | topicLayouts},
+		{"bin-dtype|npu-dtype", elementType(&s.NPUDType), "element `TYPE` of NPU raw files whose names have none; default: the type of the reference", groupPairing, rareLevel | topicLayouts},
+		{"max-elems", integerValue(&s.MaxElements, 0, math.MaxInt64, "want a number from 1, or 0 for all"), "compare the first `N` elements only; such tensors cannot pass", groupChoice, rareLevel | topicLayouts},
 	}
 }
 
@@ -233,9 +233,9 @@ var orderSources = []string{"auto", "dump.json", "runtime", "csv", "ir", "fusion
 
 func (o *comparison) orderFlags() []cmdFlag {
 	return []cmdFlag{
-		{"order", choice(&o.order, orderSources), fillUsage("`SOURCE` of the execution order: %s, or auto: the first one available", orderSources[1:]), groupFacts, isRare | topicOrder},
-		{"node-runtime-filename", textValue(&o.files.Runtime), "times of operators in `FILE`, as HPAA's node_runtime.file", groupFacts, isRare | topicOrder | topicHPAA},
-		{"order-file", textValue(&o.files.Execution), "execution order in `FILE`, one operator a line, as MindSpore's ms_execution_order_graph_0.csv", groupFacts, isHidden},
+		{"order", choice(&o.order, orderSources), fillUsage("`SOURCE` of the execution order: %s, or auto: the first one available", orderSources[1:]), groupFacts, rareLevel | topicOrder},
+		{"node-runtime-filename", textValue(&o.files.Runtime), "times of operators in `FILE`, as HPAA's node_runtime.file", groupFacts, rareLevel | topicOrder | topicHPAA},
+		{"order-file", textValue(&o.files.Execution), "execution order in `FILE`, one operator a line, as MindSpore's ms_execution_order_graph_0.csv", groupFacts, hiddenLevel},
 	}
 }
 
@@ -266,11 +266,11 @@ func (o *comparison) chooseOrder() error {
 // graphFlags lists the flags for the data flow between operators, which the diagnosis uses.
 func (o *comparison) graphFlags() []cmdFlag {
 	ir := irFlag(&o.IR)
-	ir.levels |= isHidden
+	ir.levels |= hiddenLevel
 	return []cmdFlag{
-		{"consumer-map|consumer-map-filename", textValue(&o.files.Consumers), "inputs of operators in `FILE`, as HPAA's consumer_map_dict.file", groupFacts, isHidden},
+		{"consumer-map|consumer-map-filename", textValue(&o.files.Consumers), "inputs of operators in `FILE`, as HPAA's consumer_map_dict.file", groupFacts, hiddenLevel},
 		ir,
-		{"flow", choice(&o.Judge.Verdict.Flow, limits.FlowSources()), "source of the data flow: auto (graph files, else inputs whose elements equal an earlier output, which reads the inputs of one side), files, none", groupFacts, isRare | topicOrder},
+		{"flow", choice(&o.Judge.Verdict.Flow, limits.FlowSources()), "source of the data flow: auto (graph files, else inputs whose elements equal an earlier output, which reads the inputs of one side), files, none", groupFacts, rareLevel | topicOrder},
 	}
 }
 
@@ -279,10 +279,10 @@ func (o *comparison) graphFlags() []cmdFlag {
 func (o *comparison) acceptanceFlags() []cmdFlag {
 	return []cmdFlag{
 		{"noise", textValue(&o.Second), "`PATH` of a second reference of lower precision; its distance from the first is the noise that the verdict allows", groupFacts, topicLimits},
-		{"standard", choice(&o.Standard.Name, standard.Names()), "judge single operators by the acceptance standard `NAME` instead: cann-eco, cann-mixed, cann-l0, cann-l1, cann-l2 (the last three need --third)", groupVerdict, isRare | topicLimits},
-		{"third", textValue(&o.Third), "`PATH` of a third-party result for --standard, paired with the reference like the NPU data", groupVerdict, isRare | topicLimits},
-		{"check", choice(&o.Check, conclude.CheckModes()), "compute `OPERATORS` of the NPU again from their own dumped inputs: suspects (operators that the evidence suspects or cannot clear), all, none", groupVerdict, isRare | topicLimits},
-		{"hf32", makeOptional(string(limits.HF32On), choice(&o.Judge.Verdict.HF32, limits.HF32Modes())), "`MODE` says whether float32 products use HF32, that is inputs rounded to 11 bits: auto (on if all products of a kind show it; off with --standard), on (also without MODE), off", groupVerdict, isRare | topicLimits},
+		{"standard", choice(&o.Standard.Name, standard.Names()), "judge single operators by the acceptance standard `NAME` instead: cann-eco, cann-mixed, cann-l0, cann-l1, cann-l2 (the last three need --third)", groupVerdict, rareLevel | topicLimits},
+		{"third", textValue(&o.Third), "`PATH` of a third-party result for --standard, paired with the reference like the NPU data", groupVerdict, rareLevel | topicLimits},
+		{"check", choice(&o.Check, conclude.CheckModes()), "compute `OPERATORS` of the NPU again from their own dumped inputs: suspects (operators that the evidence suspects or cannot clear), all, none", groupVerdict, rareLevel | topicLimits},
+		{"hf32", makeOptional(string(limits.HF32On), choice(&o.Judge.Verdict.HF32, limits.HF32Modes())), "`MODE` says whether float32 products use HF32, that is inputs rounded to 11 bits: auto (on if all products of a kind show it; off with --standard), on (also without MODE), off", groupVerdict, rareLevel | topicLimits},
 	}
 }
 
@@ -350,8 +350,8 @@ func (o *comparison) failureFlags() []cmdFlag {
 		{"fail-on", elementList(&o.FailOn, failNames, failNames[:4], parseFailStatus), fillUsage("`STATUSES` that fail; %s", failNames), groupCI, 0},
 		{"exit-zero", boolSwitch(&o.ExitZero), "failures do not change the exit status", groupCI, 0},
 		{"baseline", textValue(&o.BaselineFile), "failures in `FILE` are known; only new and worse ones fail", groupCI, 0},
-		{updateFlag, boolSwitch(&o.UpdateBaseline), "write the findings of this run to the file of --baseline", groupCI, isRare},
-		{"baseline-slack", decimalValue(&o.Slack, func(x float64) bool { return x >= 1 }, "want a factor from 1"), "a known failure may get worse by up to this `FACTOR`", groupCI, isRare},
+		{updateFlag, boolSwitch(&o.UpdateBaseline), "write the findings of this run to the file of --baseline", groupCI, rareLevel},
+		{"baseline-slack", decimalValue(&o.Slack, func(x float64) bool { return x >= 1 }, "want a factor from 1"), "a known failure may get worse by up to this `FACTOR`", groupCI, rareLevel},
 		{"require-coverage", coverageValue(&o.Coverage), "fail unless this `SHARE` is compared; of the reference: all, 90%, 0.9, or a number of tensors", groupCI, 0},
 	}
 }

@@ -42,13 +42,13 @@ func newCompareOutput() compareOutput {
 func (o *compareOutput) listFlags() []cmdFlag {
 	elements, pictures := &o.look.Elements, &o.pictures
 	return append(o.reportStyleFlags(), []cmdFlag{
-		{"topn", integerValue(&o.topN, 1, maxWorst, fmt.Sprintf("want 1 to %d", maxWorst)), "keep the worst `N` elements of bad tensors", groupDetails, isRare},
-		{"diff-cnt", integerValue(&elements.Count, 1, math.MaxInt, "want at least 1"), "at most `N` error elements in the CSV of an operator", groupDetails, isRare | topicHPAA},
-		{"diff-order", namedValue(&elements.Worst, []string{"index", "worst"}, false, true), "`ORDER` of these elements: index or worst", groupDetails, isRare | topicHPAA},
+		{"topn", integerValue(&o.topN, 1, maxWorst, fmt.Sprintf("want 1 to %d", maxWorst)), "keep the worst `N` elements of bad tensors", groupDetails, rareLevel},
+		{"diff-cnt", integerValue(&elements.Count, 1, math.MaxInt, "want at least 1"), "at most `N` error elements in the CSV of an operator", groupDetails, rareLevel | topicHPAA},
+		{"diff-order", namedValue(&elements.Worst, []string{"index", "worst"}, false, true), "`ORDER` of these elements: index or worst", groupDetails, rareLevel | topicHPAA},
 		{"show-graph", boolSwitch(&pictures.Plots), "with -out: draw plots of bad tensors; three of each, as PNG files", groupDetails, 0},
-		{"pictures", integerOrAll(&pictures.Kept, 0, record.AllPictures), "keep the pictures of `N` tensors in compare.json, the most telling first, or of all", groupDetails, isRare},
-		{"max-bins", integerValue(&pictures.Bins.Max, math.MinInt, maxBins, fmt.Sprintf("want at most %d, more than a plot is wide", maxBins)), "at most `N` bins in the histograms of plots and pictures", groupDetails, isRare},
-		{"min-bins", integerValue(&pictures.Bins.Min, 1, math.MaxInt, "want at least 1"), "at least `N` bins", groupDetails, isRare},
+		{"pictures", integerOrAll(&pictures.Kept, 0, record.AllPictures), "keep the pictures of `N` tensors in compare.json, the most telling first, or of all", groupDetails, rareLevel},
+		{"max-bins", integerValue(&pictures.Bins.Max, math.MinInt, maxBins, fmt.Sprintf("want at most %d, more than a plot is wide", maxBins)), "at most `N` bins in the histograms of plots and pictures", groupDetails, rareLevel},
+		{"min-bins", integerValue(&pictures.Bins.Min, 1, math.MaxInt, "want at least 1"), "at least `N` bins", groupDetails, rareLevel},
 	}...)
 }
 
@@ -57,11 +57,11 @@ func (o *compareOutput) reportStyleFlags() []cmdFlag {
 	extra := boolSwitch(&o.look.HPAA.ExtraColumns)
 	o.extraGiven = func() bool { return extra.givenText != "" }
 	return append(reportFlags[*record.Report](&o.reportOptions, "`FORMATS` of the reports: %s; default: text; with -out html, json and csv; for data of HPAA html, json and hpaa"), []cmdFlag{
-		{"rows", choice(&o.rows, []string{"all", "bad", "full"}), "`WHICH` rows compare.json, junit.xml and report.html hold: all, or bad (without rows that passed); default: all, up to 1000000", groupReports, isRare},
-		{"extra-columns", extra, "append dumptool's own columns to HPAA's in cpu_vs_npu.csv; with --format hpaa only if given", groupReports, isRare | topicHPAA},
-		{"matrix", boolSwitch(&o.look.Matrix), "print the rounds of text as a matrix of ranks and steps", groupReports, isRare},
-		{"hpaa-version", namedValue(&o.look.HPAA.Successor, []string{"successor"}, true), "columns of cpu_vs_npu.csv: `successor` adds cos_sim", groupReports, isRare | topicHPAA},
-		{"bom", boolSwitch(&o.look.HPAA.BOM), "start CSV files with a byte order mark, for Excel", groupReports, isRare | topicHPAA},
+		{"rows", choice(&o.rows, []string{"all", "bad", "full"}), "`WHICH` rows compare.json, junit.xml and report.html hold: all, or bad (without rows that passed); default: all, up to 1000000", groupReports, rareLevel},
+		{"extra-columns", extra, "append dumptool's own columns to HPAA's in cpu_vs_npu.csv; with --format hpaa only if given", groupReports, rareLevel | topicHPAA},
+		{"matrix", boolSwitch(&o.look.Matrix), "print the rounds of text as a matrix of ranks and steps", groupReports, rareLevel},
+		{"hpaa-version", namedValue(&o.look.HPAA.Successor, []string{"successor"}, true), "columns of cpu_vs_npu.csv: `successor` adds cos_sim", groupReports, rareLevel | topicHPAA},
+		{"bom", boolSwitch(&o.look.HPAA.BOM), "start CSV files with a byte order mark, for Excel", groupReports, rareLevel | topicHPAA},
 	}...)
 }
 

@@ -203,7 +203,7 @@ type fieldAbout struct {
 
 // toFlag returns the definition of the flag.
 func (f *profileFlag) toFlag(usage string) cmdFlag {
-	row := cmdFlag{names: f.name, usage: usage, section: groupMore, levels: isRare} // help lists the keys of each profile instead
+	row := cmdFlag{names: f.name, usage: usage, section: groupMore, levels: rareLevel} // help lists the keys of each profile instead
 	if f.kind == dumpconf.TypeStrings || f.kind == dumpconf.TypeUints {
 		l := textList(&f.givenValues)
 		l.kind = f.typeName()

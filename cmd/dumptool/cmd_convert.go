@@ -79,7 +79,7 @@ the list of failures from the files that the shards left in DIR.`,
 func (o *convertOptions) addFlags(cmd *cobra.Command) {
 	target := layoutName(&o.Target)
 	target.known = layoutsByGroup()
-	json := o.json.flag("print one JSON object a file with what was written")
+	json := o.json.flag("print one JSON object for each input file, with the written files")
 	addFlags(cmd, slices.Concat([]cmdFlag{pathFlag(&o.paths, "dump `PATH`: a file, a list of files, or a folder")}, roundFlags(&o.Rounds), []cmdFlag{
 		outFlag(&o.Out, "output folder `DIR`"), json,
 		opsFlag(&o.ops), findFlag(&o.find), containerFlag(&o.Version),

@@ -369,7 +369,7 @@ func visitDefined(cmd *cobra.Command, visit func(*pflag.Flag)) {
 func (h help) flagsByGroup(cmd *cobra.Command) map[group]*pflag.FlagSet {
 	sets := map[group]*pflag.FlagSet{}
 	visitDefined(cmd, func(f *pflag.Flag) {
-		if f.Hidden || h.omitsRareFlags && hasLevel(f, isRare) {
+		if f.Hidden || h.omitsRareFlags && hasLevel(f, rareLevel) {
 			return
 		}
 		g := cmp.Or(groupOf(f), groupMore)

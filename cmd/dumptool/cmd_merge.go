@@ -44,7 +44,7 @@ type mergeKind struct {
 // Kinds of documents. Add new ones here.
 var (
 	mergeComparisons = &mergeKind{command: "compare", schema: record.Schema, earlier: record.EarlierSchema, file: "compare.json", format: parseFormat[*record.Report],
-		summary: "make one report of what all shards of 'compare' wrote",
+		summary: "merge the documents of all shards of 'compare' into one report",
 		begin: func(m *mergeState) ([]cmdFlag, func() error) {
 			o := newCompareOptions()
 			return o.listFlags(), func() error { return m.mergeCompared(o) }
@@ -54,13 +54,13 @@ var (
 			return append(o.output.reportStyleFlags(), o.failureFlags()...)
 		}}
 	mergeAnalyses = reportKind(overflow.MergeAnalyses, "overflow analyze", overflow.Schema,
-		"make one report of what all shards of 'overflow analyze' wrote",
+		"merge the documents of all shards of 'overflow analyze' into one report",
 		"overflow records do not change the exit status")
 	mergeScans = reportKind(overflow.MergeScans, "overflow scan", overflow.ScanSchema,
-		"make one report of what all shards of 'overflow scan' wrote",
+		"merge the documents of all shards of 'overflow scan' into one report",
 		"bad tensors do not change the exit status")
 	mergeConverts = &mergeKind{command: "convert", schema: convert.Schema, file: convert.DocumentName,
-		summary: "make one report of what all shards of 'convert' wrote",
+		summary: "list the failures of all shards of 'convert'",
 		begin:   func(m *mergeState) ([]cmdFlag, func() error) { return nil, m.mergeConverted },
 		shown:   func() []cmdFlag { return nil }}
 )

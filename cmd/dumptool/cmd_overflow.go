@@ -265,7 +265,7 @@ counts too. Where some files could not be read it is 3 in any case.`,
 	cmd.Long += exitStatus(exitFinding, exitNothing, exitInterrupted)
 	addFlags(cmd, append(roundFlags(&opts.rounds), morePaths(&opts.paths),
 		cmdFlag{"extended", boolSwitch(&opts.extended), "print causes, hex values, time and warnings too", groupReports, 0},
-		cmdFlag{"json", boolSwitch(new(bool)), "print JSON, which is the only form", groupReports, isHidden},
+		cmdFlag{"json", boolSwitch(new(bool)), "print JSON, which is the only form", groupReports, hiddenLevel},
 		outFlag(&opts.out, "write files to folder `DIR`, not to stdout"), opts.exitZero.flag("overflows do not change the exit status"))...)
 	return cmd
 }

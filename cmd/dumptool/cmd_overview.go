@@ -44,7 +44,7 @@ nearly all of it; element types are those of at most 64 files.`,
 		RunE:        func(cmd *cobra.Command, args []string) error { return runOverview(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitNothing, exitInterrupted)
-	addFlags(cmd, append(slices.DeleteFunc(roundFlags(&opts.rounds), func(f cmdFlag) bool { return f.levels&isRare != 0 }), opts.json.flag("print one JSON object"))...)
+	addFlags(cmd, append(slices.DeleteFunc(roundFlags(&opts.rounds), func(f cmdFlag) bool { return f.levels&rareLevel != 0 }), opts.json.flag("print one JSON object"))...)
 	return cmd
 }
 

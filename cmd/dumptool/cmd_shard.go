@@ -115,8 +115,8 @@ func (o *shardOptions) listFlags() []cmdFlag {
 	return []cmdFlag{
 		{shardFlag, textValue(&o.shard), "do part `I/N` of the work, I from 0; merge joins the parts; auto/N: I from the scheduler", groupMore, topicShards},
 		runFlag(&o.run, "`ID` of the run; a merge takes only documents of this run"),
-		{"compress", boolSwitch(&o.compress), "with --shard: write the document as .json.zst, which merge, report and judge read", groupMore, isRare | topicShards},
-		{"resume|retry-errors", boolSwitch(&o.resume), "continue the same work in -out: keep its results, and do only the missing part (not fetched, or not reached)", groupMore, isRare | topicShards},
+		{"compress", boolSwitch(&o.compress), "with --shard: write the document as .json.zst, which merge, report and judge read", groupMore, rareLevel | topicShards},
+		{"resume|retry-errors", boolSwitch(&o.resume), "continue the same work in -out: keep its results, and do only the missing part (not fetched, or not reached)", groupMore, rareLevel | topicShards},
 	}
 }
 
@@ -211,7 +211,7 @@ func runFlag(to *string, usage string) cmdFlag {
 		}
 		return text, nil
 	}
-	return cmdFlag{runName, v, usage, groupMore, isRare}
+	return cmdFlag{runName, v, usage, groupMore, rareLevel}
 }
 
 // waitUntil retries until there is no error, or for at most a time, and returns the last error.

@@ -62,10 +62,10 @@ type level uint64
 
 // Levels, and the topics of help that list a flag.
 const (
-	// isRare flags appear only in the whole help.
-	isRare level = 1 << iota
-	// isHidden flags are older spellings: they work, but help does not list them.
-	isHidden
+	// rareLevel flags appear only in the whole help.
+	rareLevel level = 1 << iota
+	// hiddenLevel flags are older spellings: they work, but help does not list them.
+	hiddenLevel
 	topicLimits
 	topicOrder
 	topicLayouts
@@ -140,7 +140,7 @@ func addFlags(cmd *cobra.Command, all ...cmdFlag) { addFlagsTo(cmd.Flags(), all.
 func addFlagsTo(flags *pflag.FlagSet, all ...cmdFlag) {
 	for _, d := range all {
 		names, usage := strings.Split(d.names, "|"), strings.Split(d.usage, listBreak)
-		f := &pflag.Flag{Name: names[0], Usage: usageText(usage), Value: d.value, DefValue: d.value.String(), Hidden: d.levels&isHidden != 0}
+		f := &pflag.Flag{Name: names[0], Usage: usageText(usage), Value: d.value, DefValue: d.value.String(), Hidden: d.levels&hiddenLevel != 0}
 		names = names[1:]
 		if len(names) > 0 && len(names[0]) == 1 {
 			f.Shorthand, names = names[0], names[1:]
@@ -170,7 +170,7 @@ func pathFlag(to *[]string, usage string) cmdFlag {
 // morePaths is another spelling of the arguments, listed as rare.
 func morePaths(to *[]string) cmdFlag {
 	f := pathFlag(to, "another spelling of the argument `PATH`")
-	f.levels |= isRare
+	f.levels |= rareLevel
 	return f
 }
 
@@ -179,8 +179,8 @@ func roundFlags(to *dumpdir.Selection) []cmdFlag {
 	return []cmdFlag{
 		{"rank", roundChoice(&to[dumpdir.ByRank], dumpdir.ParseNumbers), "only these `RANKS`, such as 0,3-5,10; devices are ranks", groupChoice, 0},
 		{"step|iteration", roundChoice(&to[dumpdir.ByStep], dumpdir.ParseNumbers), "only these `STEPS`, such as 0,3-5,10; iterations are steps", groupChoice, 0},
-		{"graph", roundChoice(&to[dumpdir.ByGraph], dumpdir.ParseNumbers), "only graphs, or models, of these `IDS`", groupChoice, isRare},
-		{"model|net", roundChoice(&to[dumpdir.ByModel], dumpdir.ParseNames), "only networks or models of these `NAMES`, separated by |", groupChoice, isRare},
+		{"graph", roundChoice(&to[dumpdir.ByGraph], dumpdir.ParseNumbers), "only graphs, or models, of these `IDS`", groupChoice, rareLevel},
+		{"model|net", roundChoice(&to[dumpdir.ByModel], dumpdir.ParseNames), "only networks or models of these `NAMES`, separated by |", groupChoice, rareLevel},
 	}
 }
 
@@ -192,8 +192,8 @@ func sideFlags(ref, npu *dumpdir.Selection) (all []cmdFlag) {
 		both.value = newBothSides(ofRef[i].value.(*value[dumpdir.Choice]), ofNPU[i].value.(*value[dumpdir.Choice]))
 		both.usage = fillUsage("%s; REF:NPU for each side", []string{both.usage})
 		all = append(all, both,
-			cmdFlag{"ref-" + name, ofRef[i].value, "--" + name + " for the reference only", groupChoice, isHidden},
-			cmdFlag{"npu-" + name, ofNPU[i].value, "--" + name + " for the NPU data only", groupChoice, isHidden})
+			cmdFlag{"ref-" + name, ofRef[i].value, "--" + name + " for the reference only", groupChoice, hiddenLevel},
+			cmdFlag{"npu-" + name, ofNPU[i].value, "--" + name + " for the NPU data only", groupChoice, hiddenLevel})
 	}
 	return all
 }
@@ -268,7 +268,7 @@ func checkIR(ir string) error {
 
 // jobsFlag sets the number of workers.
 func jobsFlag(to *int, usage string) cmdFlag {
-	return cmdFlag{"jobs|j|max-cores", integerValue(to, 0, 1<<20, "want at least 1, or 0 for one per CPU"), usage, groupMore, isRare}
+	return cmdFlag{"jobs|j|max-cores", integerValue(to, 0, 1<<20, "want at least 1, or 0 for one per CPU"), usage, groupMore, rareLevel}
 }
 
 // readersFlag is jobsFlag for commands that only read files.
@@ -278,7 +278,7 @@ func readersFlag(to *int) cmdFlag {
 
 // containerFlag sets the container version of the dumps.
 func containerFlag(to *int) cmdFlag {
-	return cmdFlag{"version|v", integerValue(to, 0, 2, "want 1 or 2"), "dump container `1|2`: protobuf or binary; default: from the file", groupChoice, isRare}
+	return cmdFlag{"version|v", integerValue(to, 0, 2, "want 1 or 2"), "dump container `1|2`: protobuf or binary; default: from the file", groupChoice, rareLevel}
 }
 
 // nodeFlags are flags of HPAA's scripts: they rename operators and skip some.
@@ -289,8 +289,8 @@ func nodeFlags(nameMap *string, skipKeys *[]string, exclude **dumpdir.NameSet) [
 // skipFlags are the nodeFlags that skip operators.
 func skipFlags(skipKeys *[]string, exclude **dumpdir.NameSet, in group) []cmdFlag {
 	return []cmdFlag{
-		{"skip-keys", nameLists(skipKeys), "skip operators whose name contains one of `KEYS`, separated by commas", in, isRare | topicHPAA},
-		{"exclude-node-list", &list[*dumpdir.NameSet]{to: exclude, read: func(texts []string) (*dumpdir.NameSet, error) { return namesOf(texts) }}, "skip operators of these `NAMES`, or re:PATTERN", in, isRare | topicHPAA},
+		{"skip-keys", nameLists(skipKeys), "skip operators whose name contains one of `KEYS`, separated by commas", in, rareLevel | topicHPAA},
+		{"exclude-node-list", &list[*dumpdir.NameSet]{to: exclude, read: func(texts []string) (*dumpdir.NameSet, error) { return namesOf(texts) }}, "skip operators of these `NAMES`, or re:PATTERN", in, rareLevel | topicHPAA},
 	}
 }
 

@@ -85,7 +85,7 @@ func reportFlags[R any](o *reportOptions, usage string) []cmdFlag {
 
 // noPathsFlag shortens paths in pages that are passed on.
 func noPathsFlag(to *bool) cmdFlag {
-	return cmdFlag{"no-paths", boolSwitch(to), "in the page (html), keep only the last part of every path", groupReports, isRare}
+	return cmdFlag{"no-paths", boolSwitch(to), "in the page (html), keep only the last part of every path", groupReports, rareLevel}
 }
 
 // checkReports checks the flags for reports of results of type R.

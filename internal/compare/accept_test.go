@@ -102,7 +102,7 @@ func TestThird(t *testing.T) {
 		status record.Status
 		text   string
 	}{
-		"good": {record.Pass, ""}, "bad": {record.Fail, "max relative error / max relative error of the third 16 > 2: 0.0156 and 0.000977"},
+		"good": {record.Pass, ""}, "bad": {record.Fail, "max relative error / same of the third result 16 > 2: 0.0156 and 0.000977"},
 		"gone": {record.Skip, "the third result has no such tensor"}, "short": {record.Skip, "the third result is (1,), the reference (2,)"},
 		"torn": {record.Error, "third: "},
 	}

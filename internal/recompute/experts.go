@@ -82,7 +82,7 @@ func gatingSoftmax(c *call) []*Array {
 func gatingTopK(c *call) []*Array {
 	x := c.input(0)
 	if renorm, ok := c.attrs["renorm"].Value.Number(); c.err != nil || ok && renorm != 0 {
-		return []*Array{c.fail("renorm %v, want 0", renorm)}
+		return []*Array{c.fail("attribute renorm is %v, only 0 is supported", renorm)}
 	}
 	weight := softmax(x, false, 1)
 	if c.isAttributeTrue("norm_type") {

@@ -188,7 +188,7 @@ func tokensCut(p *problem, _ Attributes) *cutRule {
 	tokens := x[:len(x)-1].Elements()
 	if len(outs) != 2 || isFloat(outs[1].DType) || !outs[1].Shape.Equal(outs[0].Shape) || len(outs[0].Shape) < 2 ||
 		outs[0].Shape[:len(outs[0].Shape)-1].Elements() != tokens || outs[0].Shape[len(outs[0].Shape)-1] > w[0] {
-		return misfit("outputs are not the weights and the numbers of some of %d experts for %d tokens", w[0], tokens)
+		return misfit("outputs do not have the shapes of weights and indices of selected experts (%d experts, %d tokens)", w[0], tokens)
 	}
 	c := wholeTensors(p)
 	c.in[0].shape = tensor.Shape{tokens, w[1]}

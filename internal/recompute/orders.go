@@ -55,7 +55,7 @@ func medianOfLine(_ *call, line []float64) float64 {
 func kthOfLine(c *call, line []float64) float64 {
 	k := c.numberAttribute("k")
 	if k != math.Trunc(k) || k < 1 || k > float64(len(line)) {
-		c.fail("k %v of lines of %d elements", k, len(line))
+		c.fail("k is %v, but lines have %d elements", k, len(line))
 		return 0
 	}
 	return line[int(k)-1]

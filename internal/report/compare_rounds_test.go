@@ -100,7 +100,7 @@ net/fc1    Conv2D       1  rank 1 step 2
 All tensors of rank 1 step 2 in execution order:
   ▁▁████
     ^ first bad
-  █ bad by itself, ▁ pass
+  █ own error, ▁ pass
 
 First bad       net/fc1 (Conv2D), rank 1 step 2
                 2 of 4 elements are errors (50 %), first at 0 (0, 0): reference

@@ -24,7 +24,7 @@ var stripCells = []struct {
 	record.MarkRounding:    {"▂", "-", ui.Plain, "#9aa0a6", 8, lang.Text{EN: "rounding"}},
 	record.MarkWarned:      {"▄", "w", ui.Doubtful, "#d99000", 12, lang.Text{EN: "warning"}},
 	record.MarkFails:       {"▆", "x", ui.Doubtful, "#e9a3a3", 17, lang.Text{EN: "bad by its inputs or rounding"}},
-	record.MarkOrigin:      {"█", "#", ui.Bad, "#c81e1e", 24, lang.Text{EN: "bad by itself"}},
+	record.MarkOrigin:      {"█", "#", ui.Bad, "#c81e1e", 24, lang.Text{EN: "own error"}},
 }
 
 // stripMark returns the mark of a row in a strip; tensors that could not be compared stand out.

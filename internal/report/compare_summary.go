@@ -175,9 +175,9 @@ func (t Text) findingFacts(r *record.Report) []summaryItem {
 	}
 	// The spread needs the data flow.
 	if first := f.FirstBad >= 0 && !r.GraphSource.IsZero(); first && (len(f.Chain) > 1 || f.OutputsBad) {
-		among := lang.Text{EN: "no output of the network among them"}
+		among := lang.Text{EN: "no network output is affected"}
 		if f.OutputsBad {
-			among = lang.Text{EN: "outputs of the network among them"}
+			among = lang.Text{EN: "network outputs are affected"}
 		}
 		add(t.format("compare_summary¦Spread"), t.format("%s bad: the first bad one and all that it affects, %s", tensors(max(len(f.Chain), 1)), among))
 	}

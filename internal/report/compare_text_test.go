@@ -27,7 +27,7 @@ could not be compared (1 SHAPE_MISMATCH, 1 DTYPE_MISMATCH, 1 AMBIGUOUS, 2 ERROR)
 All tensors in execution order:
   ▁▄__██████▆▄__▆
       ^ first bad
-  █ bad by itself, ▆ bad by its inputs or rounding, ▄ warning, ▁ pass, _ not
+  █ own error, ▆ bad by its inputs or rounding, ▄ warning, ▁ pass, _ not
     compared
 
 First bad       net/conv1 (Conv2D)
@@ -46,7 +46,7 @@ First overflow  net/log2 (Conv2D), 3 of 4 elements
 Largest jump    net/conv1 (Conv2D): mean_rel is 4200 x the mean_rel of its
                   inputs
 Spread          3 tensors bad: the first bad one and all that it affects,
-                  outputs of the network among them
+                  network outputs are affected
 Not compared    net/mat: SHAPE_MISMATCH, (2, 3) against (3, 2)
                 net/type: DTYPE_MISMATCH, the element types differ
                 net/twin: AMBIGUOUS, several tensors match
@@ -135,7 +135,7 @@ func TestCompareTextLongLists(t *testing.T) {
 	for _, want := range []string{
 		"                op9: AMBIGUOUS, several tensors match\n                and 2 more\n",
 		"Suspects        6 tensors before the first bad one not compared, the fault may be there: op0, op1, op2, op3, op4 and 1 more\n",
-		"Spread          2 tensors bad: the first bad one and all that it affects, no output of the network among them\n",
+		"Spread          2 tensors bad: the first bad one and all that it affects, no network output is affected\n",
 		"Baseline        b.json\n                updated\n",
 	} {
 		if !strings.Contains(got, want) {

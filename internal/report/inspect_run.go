@@ -212,7 +212,7 @@ func (p *printer) groupsText(s *ranks.Survey) []string {
 	}
 	lines := []string{text}
 	if len(s.Missing) > 0 {
-		lines = append(lines, p.format("%s of these groups are not here", trace.RankText(s.Missing)))
+		lines = append(lines, p.format("%s of these groups are missing from the dump", trace.RankText(s.Missing)))
 	}
 	return lines
 }

@@ -145,7 +145,7 @@ func (d *document) setRows() error {
 	case r.Rows == nil:
 		return lang.Errorf("key %q is missing: not a document of %s", "rows", Schema)
 	case r.LeftOut < 0 || r.LeftOut > math.MaxInt-r.Len():
-		return lang.Errorf("left_out is %d", r.LeftOut)
+		return lang.Errorf("left_out is %d, not a number of rows", r.LeftOut)
 	}
 	rows := r.Len()
 	checks := []error{r.Findings.check(rows), r.checkLinks()}

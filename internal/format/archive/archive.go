@@ -246,7 +246,7 @@ func (e *Entry) check() error {
 	case e.method == methodStored && e.packed != e.Size:
 		return formatError(e.header, "the entry is stored in %d bytes, but has %d", e.packed, e.Size)
 	case e.method == methodDeflated && e.Size/maxRatio > e.packed:
-		return formatError(e.header, "the entry has %d bytes, more than %d deflated ones can be", e.Size, e.packed)
+		return formatError(e.header, "the entry has %d bytes, more than %d deflated bytes can hold", e.Size, e.packed)
 	case e.method != methodStored && e.method != methodDeflated:
 		name := ""
 		if known := methodNames[e.method]; known != "" {
