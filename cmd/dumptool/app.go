@@ -371,7 +371,7 @@ func (a *app) checkArchives(line *innerLine) error {
 		}
 	}
 	for _, path := range paths {
-		if store.Remote(path) {
+		if store.IsRemote(path) {
 			if name := strings.ToLower(path); bundle.HasCompressedName(name) {
 				return configError(bundle.SharedError(path))
 			}

@@ -102,7 +102,7 @@ func newClusterJobCommand(a *app, on string, summary lang.Text, write func(*clus
 			if err != nil {
 				return asUsage(err)
 			}
-			if parts := opts.shardFolder(line); on != slurmScheduler && !store.Remote(parts) {
+			if parts := opts.shardFolder(line); on != slurmScheduler && !store.IsRemote(parts) {
 				a.warnf("%s is a local path: mount a volume there in every pod", parts)
 			}
 			_, err = a.out.WriteString(text)
@@ -165,11 +165,11 @@ func (o *clusterOptions) finishFor(on string, line *innerLine, secretGiven bool)
 			return usagef("the shards would write to %s inside %s, which they read: choose another folder by --work or -out", parts, in)
 		}
 	}
-	if !secretGiven && !slices.ContainsFunc(append(inputs, parts, line.lastOut()), store.Remote) {
+	if !secretGiven && !slices.ContainsFunc(append(inputs, parts, line.lastOut()), store.IsRemote) {
 		j.Secret = ""
 	}
 	switch j.Logs = store.Join(o.folderOf(line), "logs"); {
-	case store.Remote(j.Logs):
+	case store.IsRemote(j.Logs):
 		j.Logs = store.Join("dumptool-logs", j.Run)
 	case on == slurmScheduler && strings.HasPrefix(j.Logs, "-"):
 		j.Logs = "./" + j.Logs
@@ -299,7 +299,7 @@ func (o *clusterOptions) splitJob(line *innerLine) error {
 	case o.work != "":
 	case out == "":
 		return usagef("no folder for the files of the shards: give -out to %s, or --work", line.name)
-	case slices.Contains([]string{".", "..", string(filepath.Separator)}, base) || store.Remote(out) && store.Dir(store.Clean(out)) == store.Clean(out):
+	case slices.Contains([]string{".", "..", string(filepath.Separator)}, base) || store.IsRemote(out) && store.Dir(store.Clean(out)) == store.Clean(out):
 		return usagef("-out %s: no folder can be created beside it: give a folder for the files of the shards (--work)", out)
 	}
 	all := func(*pflag.Flag) bool { return true }

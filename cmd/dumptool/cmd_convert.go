@@ -301,7 +301,7 @@ func (a *app) printCommands(x *convert.Extraction) error {
 // file of the graph; nil if they do not have it.
 func shapeOfGraph(ctx context.Context, file string, t *tensorfile.Tensor) (shape tensor.Shape, graph string) {
 	path, err := store.Abs(file)
-	if err != nil || store.Remote(file) {
+	if err != nil || store.IsRemote(file) {
 		return nil, ""
 	}
 	root := store.Dir(path)

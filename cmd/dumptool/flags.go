@@ -184,7 +184,7 @@ func roundFlags(to *dumpdir.Selection) []cmdFlag {
 	}
 }
 
-// sideFlags choose rounds of both runs, and of each one.
+// sideFlags choose rounds: of both runs with one flag, or of a single run.
 func sideFlags(ref, npu *dumpdir.Selection) (all []cmdFlag) {
 	ofRef, ofNPU := roundFlags(ref), roundFlags(npu)
 	for i, both := range roundFlags(new(dumpdir.Selection)) {
@@ -418,7 +418,7 @@ func (a *app) abortStale(out string, age time.Duration) error {
 	switch {
 	case age < 0:
 		return usagef("--%s %v: want a time such as 24h", abortStaleFlag, age)
-	case !store.Remote(out):
+	case !store.IsRemote(out):
 		return usagef("--%s is for -out s3://bucket/key, not for %s", abortStaleFlag, out)
 	}
 	removed, err := store.AbortStale(out, time.Now().Add(-age))

@@ -326,7 +326,7 @@ const (
 func roundsOfPaths(of func(dumpdir.Coordinates) string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		folders := slices.DeleteFunc(slices.Concat(args, pathsOf(cmd.Flags())), func(path string) bool {
-			if store.Remote(path) {
+			if store.IsRemote(path) {
 				return true
 			}
 			info, err := store.Stat(path)

@@ -100,7 +100,7 @@ func checkFolder(out string) error {
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return safefile.MkdirAll(out) // the error names the obstacle
-	case store.Remote(out):
+	case store.IsRemote(out):
 		return nil
 	}
 	there := out

@@ -425,5 +425,5 @@ func isAlike(name, other string) bool {
 		return false
 	}
 	defer b.Close()
-	return graph.AlikeIR(a, b)
+	return graph.IsSameGraphIR(a, b)
 }

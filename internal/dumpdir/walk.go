@@ -126,7 +126,7 @@ func (w *walker) addGiven(name string, info fs.FileInfo, err error, only tensorf
 	f := &Folder{Path: name, Dir: "."}
 	w.run.folders = append(w.run.folders, f)
 	names := &dumpfmt.Mapping{}
-	if err == nil || !store.Remote(name) {
+	if err == nil || !store.IsRemote(name) {
 		names = w.readMapping(store.Dir(name), store.Dir(abs))
 	}
 	file := w.add(f, store.Base(name), info, names)
@@ -169,7 +169,7 @@ func (w *walker) listFolder(ctx context.Context, dir, rel string, parent *Folder
 	for _, e := range entries {
 		name := e.Name()
 		switch {
-		case store.Remote(dir) && (!filepath.IsLocal(name) || name == "."):
+		case store.IsRemote(dir) && (!filepath.IsLocal(name) || name == "."):
 			w.run.Files = append(w.run.Files, &File{Folder: f, Name: name, path: dir, Err: lang.Errorf("%s: %q in a key is no name of a file or folder", dir, name)})
 		case e.IsDir():
 			if w.opt.NoRecursive || w.skips(e) {
@@ -236,7 +236,7 @@ func (w *walker) add(f *Folder, name string, info fs.FileInfo, names *dumpfmt.Ma
 		file.Size = info.Size()
 	}
 	etag := ""
-	if store.Remote(where) && info != nil {
+	if store.IsRemote(where) && info != nil {
 		etag, _ = info.Sys().(string)
 	}
 	below := name
@@ -348,7 +348,7 @@ func AddMapping(dir string, names []RenamedFile) error {
 	if len(old) > 0 && old[len(old)-1] != '\n' {
 		added = append([]byte{'\n'}, added...)
 	}
-	if store.Remote(path) { // objects cannot be appended to
+	if store.IsRemote(path) { // objects cannot be appended to
 		return safefile.WriteFile(path, append(old, added...))
 	}
 	// One write at the end, so that runs at the same time do not lose lines.
@@ -365,7 +365,7 @@ func AddMapping(dir string, names []RenamedFile) error {
 func readWhole(path string) ([]byte, error) {
 	for size := -1; ; time.Sleep(10 * time.Millisecond) {
 		data, err := safefile.ReadFile(path)
-		if err != nil || store.Remote(path) || len(data) == size || len(data) == 0 || data[len(data)-1] == '\n' {
+		if err != nil || store.IsRemote(path) || len(data) == size || len(data) == 0 || data[len(data)-1] == '\n' {
 			return data, err
 		}
 		size = len(data)

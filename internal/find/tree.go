@@ -67,7 +67,7 @@ func IsUsage(err error) bool {
 func openTree(ctx context.Context, opt *Options) (*tree, error) {
 	for _, p := range append(slices.Clone(opt.Paths), opt.IR...) {
 		_, err := store.Stat(p)
-		if store.Remote(p) && err != nil {
+		if store.IsRemote(p) && err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				err = notFolderError{err}
 			}
@@ -165,7 +165,7 @@ func (t *tree) findAbove(p string) {
 
 // ancestor returns the folder levels above p.
 func ancestor(p string, levels int) string {
-	if !store.Remote(p) {
+	if !store.IsRemote(p) {
 		return store.Join(p, strings.Repeat("../", levels))
 	}
 	for range levels {

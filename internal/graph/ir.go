@@ -364,11 +364,11 @@ func LastStage(all []SavedFile) []int {
 	return chosen
 }
 
-// AlikeIR reports whether ReadIR returns the same graph for two texts: each pair of lines is equal,
+// IsSameGraphIR reports whether ReadIR returns the same graph for two texts: each pair of lines is equal,
 // or has the same length and differs only in parts that are not kept, such as the address of a
 // subgraph or the number of a rank among the attributes. Graphs of the ranks of one network differ
 // in such lines. In doubt the result is false.
-func AlikeIR(a, b io.Reader) bool {
+func IsSameGraphIR(a, b io.Reader) bool {
 	x, y := make([]byte, irBuffer), make([]byte, irBuffer)
 	for kept := 0; ; { // bytes of an incomplete line at the start of both buffers
 		n, err := io.ReadFull(a, x[kept:])

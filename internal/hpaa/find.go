@@ -33,7 +33,7 @@ type Source struct {
 	Dir, Top string
 	// AllowOutside accepts pieces outside of the description's folder and of Top.
 	AllowOutside bool
-	// Skip lists folders of results.
+	// Skip lists folders that hold results, not pieces.
 	Skip []string
 }
 

@@ -32,7 +32,7 @@ func resolveFolder(path string) string {
 	if abs, err := store.Abs(path); err == nil {
 		path = abs
 	}
-	if store.Remote(path) {
+	if store.IsRemote(path) {
 		return path
 	}
 	if dir, err := store.Real(store.Dir(path)); err == nil {

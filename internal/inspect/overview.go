@@ -155,7 +155,7 @@ func (o *Overview) findTypes(ctx context.Context) error {
 		}
 	}
 	most := mostHeaders
-	if len(files) > 0 && store.Remote(files[0].Path()) {
+	if len(files) > 0 && store.IsRemote(files[0].Path()) {
 		most = mostRemote
 	}
 	n := min(len(files), most)
@@ -238,7 +238,7 @@ func (o *Overview) findSides() {
 		}
 	case len(paths) != 1 || o.Of.Single:
 	case o.hasSides(paths[0]):
-	case !store.Remote(paths[0]):
+	case !store.IsRemote(paths[0]):
 		o.findBeside(paths[0])
 	}
 }

@@ -264,7 +264,7 @@ func (j *judge) compareCells(l *linear, o rowIndex, rows int64, p *projection, f
 			d := sums[at] - p.offset[b] - expected[b]
 			z := d / math.Sqrt(noise+float64(width*chain*spread*p.share[b]))
 			if z != z {
-				continue // NaN and infinities are found by the rows computed in full
+				continue // the comparison of rows in full finds NaN and infinities
 			}
 			strict := d / math.Sqrt(noise+float64(width*narrow*spread*p.share[b]))
 			z = math.Abs(z)

@@ -190,7 +190,7 @@ func gatherPictures(f *Folder, r *record.Report, labels *labels, gather Gather) 
 }
 
 // operatorStems returns, by row index, the file names without extension of the rows that have
-// files. With plots more rows have files; the names of the other rows do not change.
+// files. Plots add rows with files, and do not change the names of the other rows.
 func operatorStems(r *record.Report, names *labels, plots bool) (stems map[int]string, files *FileNames) {
 	stems, files = map[int]string{}, NewFileNames()
 	for i, row := range r.AllRows() {

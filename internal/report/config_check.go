@@ -91,7 +91,7 @@ func (c *ConfigChecks) diffName(name string) string {
 			name = inside
 		}
 	}
-	if name = store.Clean(name); store.Remote(name) || !filepath.IsLocal(name) {
+	if name = store.Clean(name); store.IsRemote(name) || !filepath.IsLocal(name) {
 		name = store.Base(name)
 	}
 	return filepath.ToSlash(name)
@@ -108,7 +108,7 @@ func (c *ConfigChecks) uri(name string) string {
 // uriIn returns the URI of a file relative to a folder.
 func uriIn(folder, name string) string {
 	path := store.Clean(name)
-	if scheme, object, ok := strings.Cut(path, "://"); ok && store.Remote(path) {
+	if scheme, object, ok := strings.Cut(path, "://"); ok && store.IsRemote(path) {
 		bucket, key, _ := strings.Cut(object, "/")
 		return (&url.URL{Scheme: scheme, Host: bucket, Path: "/" + key}).String()
 	}

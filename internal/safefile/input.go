@@ -27,7 +27,7 @@ type remoteInput struct {
 // block forever. Allowed are the null device, as an empty file, and files that the process has open
 // already, such as /dev/stdin and the names that shells substitute for <(command).
 func Open(path string) (Input, error) {
-	if store.Remote(path) {
+	if store.IsRemote(path) {
 		src, err := store.Open(path)
 		if err != nil {
 			return nil, err

@@ -13,7 +13,7 @@ import (
 // permissions. It refuses read-only files, and files with several hard links, of which only this
 // name would get the new data. Remote files keep no attributes.
 func Replace(path string, data []byte) error {
-	if store.Remote(path) {
+	if store.IsRemote(path) {
 		return WriteFile(path, data)
 	}
 	info, err := os.Stat(path)
@@ -109,7 +109,7 @@ func CheckOutput(output string, inputs ...string) error {
 // folder. Remote files are the same if bucket and key are equal; two names of one bucket are not
 // detected.
 func IsSameFile(a, b string) bool {
-	if store.Remote(a) || store.Remote(b) {
+	if store.IsRemote(a) || store.IsRemote(b) {
 		a, errA := store.Abs(a)
 		b, errB := store.Abs(b)
 		return errA == nil && errB == nil && a == b

@@ -11,8 +11,8 @@ import (
 // object.
 var schemes = []string{"s3://", "obs://"}
 
-// Remote reports whether a path is in object storage or in an archive, not a file of the system.
-func Remote(path string) bool {
+// IsRemote reports whether a path is in object storage or in an archive, not a file of the system.
+func IsRemote(path string) bool {
 	if schemeOf(path) != "" {
 		return true
 	}
@@ -46,7 +46,7 @@ func splitPath(path string) (root, rest string) {
 // Join joins path elements like filepath.Join. Remote paths are joined by single slashes and not
 // cleaned.
 func Join(elem ...string) string {
-	if len(elem) == 0 || !Remote(elem[0]) {
+	if len(elem) == 0 || !IsRemote(elem[0]) {
 		return filepath.Join(elem...)
 	}
 	path := elem[0]
@@ -73,7 +73,7 @@ func isRoot(path string) bool {
 
 // Dir returns the folder of a path like filepath.Dir. Dir of a bucket is the bucket.
 func Dir(path string) string {
-	if !Remote(path) {
+	if !IsRemote(path) {
 		return filepath.Dir(path)
 	}
 	root, rest := splitPath(path)
@@ -89,7 +89,7 @@ func Base(path string) string {
 		}
 		return name[strings.LastIndexByte(name, '/')+1:]
 	}
-	if !Remote(path) {
+	if !IsRemote(path) {
 		return filepath.Base(path)
 	}
 	path = strings.TrimRight(path[len(schemeOf(path)):], "/")
@@ -97,7 +97,7 @@ func Base(path string) string {
 }
 
 // IsAbs reports whether a path is absolute. Remote paths are absolute.
-func IsAbs(path string) bool { return Remote(path) || filepath.IsAbs(path) }
+func IsAbs(path string) bool { return IsRemote(path) || filepath.IsAbs(path) }
 
 // Abs returns the canonical path: like filepath.Abs, and for remote paths with s3:// and without a
 // trailing slash.
@@ -106,7 +106,7 @@ func Abs(path string) (string, error) {
 		abs, err := Abs(archive)
 		return abs + Mark + strings.Trim(name, "/"), err
 	}
-	if !Remote(path) {
+	if !IsRemote(path) {
 		return filepath.Abs(path)
 	}
 	return schemes[0] + strings.TrimSuffix(path[len(schemeOf(path)):], "/"), nil
@@ -115,7 +115,7 @@ func Abs(path string) (string, error) {
 // Clean returns the shortest spelling of a path like filepath.Clean. Remote paths only lose a
 // trailing slash.
 func Clean(path string) string {
-	if !Remote(path) {
+	if !IsRemote(path) {
 		return filepath.Clean(path)
 	}
 	root, rest := splitPath(path)
@@ -124,10 +124,10 @@ func Clean(path string) string {
 
 // Rel returns target relative to base like filepath.Rel. A remote target must be at or below base.
 func Rel(base, target string) (string, error) {
-	if !Remote(base) && !Remote(target) {
+	if !IsRemote(base) && !IsRemote(target) {
 		return filepath.Rel(base, target)
 	}
-	if Remote(base) && Remote(target) {
+	if IsRemote(base) && IsRemote(target) {
 		from, _ := Abs(base)
 		to, _ := Abs(target)
 		if to == from {
@@ -146,7 +146,7 @@ func Rel(base, target string) (string, error) {
 // Real returns an existing path without symbolic links like filepath.EvalSymlinks. Remote paths
 // have none.
 func Real(path string) (string, error) {
-	if Remote(path) {
+	if IsRemote(path) {
 		_, err := Stat(path)
 		return path, err
 	}

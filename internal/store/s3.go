@@ -32,7 +32,7 @@ type s3 struct {
 	heads  *headCache
 	blocks *blocks
 	shared sharedTable
-	active atomic.Int64 // sources that are read beyond their heads
+	active atomic.Int64 // number of sources of which more than the cached head is read
 	parts  *partBuffers
 	health health
 

@@ -149,7 +149,7 @@ func (f *File) addChecksum(from store.Source) {
 
 // openRegular opens a file, but no folder and no pipe, which would block.
 func openRegular(path string) (store.Source, error) {
-	if !store.Remote(path) {
+	if !store.IsRemote(path) {
 		if file, err := store.Open(path); err == nil {
 			if err = checkRegular(store.Mode(file)); err != nil {
 				_ = file.Close() // only read

@@ -85,7 +85,7 @@ func (r *row) findModelNaN() []finding.Finding {
 // documented rule.
 func (r *row) findNonFinite() []finding.Finding {
 	// NaN propagates; its origin may be further upstream.
-	travelled := func(in *row) bool { return in.result() != nil && newNonFinite(in.result()) > 0 }
+	travelled := func(in *row) bool { return in.result() != nil && countNewNonFinite(in.result()) > 0 }
 	if npuNonFinite(r.result()) == 0 {
 		return nil
 	}

@@ -61,7 +61,7 @@ type operator struct {
 	// The compared rows: its own inputs, and its outputs.
 	inputs, outputs []*row
 	// sources are the known rows that it reads, possibly through operators without compared
-	// outputs (through). inner are the operators that run inside it.
+	// outputs (bypassed). inner are the operators that run inside it.
 	sources        []*row
 	bypassed       []string
 	inner          []*operator
@@ -73,8 +73,8 @@ type operator struct {
 	lacksReference bool      // the reference lacks an input, or rows of an input
 	// hasUnmadeInput: an input that only one side holds equals no output before it.
 	hasUnmadeInput bool
-	isVisited      bool // by the walk; passed: the walk has finished with the operator
-	isFinished     bool
+	isVisited      bool // the walk has reached the operator
+	isFinished     bool // the walk has judged the operator
 }
 
 // lacksInputs reports whether a module was dumped without inputs: msprobe leaves out the tensors that a module takes by

@@ -139,7 +139,7 @@ func (n *dataFlow) findFirsts(v *record.Findings) {
 		if res == nil {
 			continue
 		}
-		if v.FirstNaN < 0 && newNonFinite(res) > 0 {
+		if v.FirstNaN < 0 && countNewNonFinite(res) > 0 {
 			v.FirstNaN = r.index
 		}
 		// A passing integer at the limit of its type may be off by one.
@@ -158,9 +158,9 @@ func (n *dataFlow) findLargestJump(v *record.Findings) {
 	}
 }
 
-// newNonFinite counts the NaN and infinities of the NPU whose reference is of another
+// countNewNonFinite counts the NaN and infinities of the NPU whose reference is of another
 // class.
-func newNonFinite(res *metrics.Result) (count int64) {
+func countNewNonFinite(res *metrics.Result) (count int64) {
 	for npu := range res.Classes {
 		for ref, pairs := range res.Classes[npu] {
 			if npu != int(metrics.Finite) && npu != ref {

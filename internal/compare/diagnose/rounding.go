@@ -109,7 +109,7 @@ func (r *row) isExplainedBy(in *row) bool {
 		return true
 	case in.failsByRounding:
 		return r.failsByRounding
-	case newNonFinite(in.result()) > 0:
+	case countNewNonFinite(in.result()) > 0:
 		return true
 	}
 	return damageOf(in.result())*inputShare >= damageOf(r.result()) ||

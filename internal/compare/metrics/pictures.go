@@ -361,7 +361,7 @@ func (g *gatherer) chooseBins(limits BinLimits) {
 			values.add(s.Min.Value(), s.Max.Value())
 		}
 	}
-	count := 2*g.Total - g.RefStats.nonFinite() - g.NPUStats.nonFinite()
+	count := 2*g.Total - g.RefStats.countNonFinite() - g.NPUStats.countNonFinite()
 	if g.OfSample > 0 {
 		count = min(count, 2*g.OfSample)
 	}
@@ -378,7 +378,7 @@ func (g *gatherer) chooseBins(limits BinLimits) {
 	g.Diff = ErrorBins{NewBins(abs), NewBins(rel)}
 }
 
-func (s *SideStats) nonFinite() int64 { return s.NaN + s.PosInf + s.NegInf }
+func (s *SideStats) countNonFinite() int64 { return s.NaN + s.PosInf + s.NegInf }
 
 // logFactor: bins have equal width in log10 if the largest error exceeds the median by this
 // factor.

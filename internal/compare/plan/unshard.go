@@ -174,20 +174,20 @@ func (o *Options) shapesDiffer(of, npu *dumpdir.Round) bool {
 			theirs[tensorKey(op, &op.Tensors[i])] = &op.Tensors[i]
 		}
 	}
-	type both struct{ ref, npu *dumpdir.Tensor }
-	var pairs []both
+	type tensorPair struct{ ref, npu *dumpdir.Tensor }
+	var pairs []tensorPair
 	known := true
 	for _, op := range npu.Ops {
 		for i := range op.Tensors {
 			t := &op.Tensors[i]
 			if ref := theirs[tensorKey(op, t)]; ref != nil {
-				pairs = append(pairs, both{ref, t})
+				pairs = append(pairs, tensorPair{ref, t})
 				known = known && t.Statistics != nil && ref.Statistics != nil
 			}
 		}
 	}
 	if n := len(pairs); !known && n > maxShapeFiles {
-		some := make([]both, maxShapeFiles)
+		some := make([]tensorPair, maxShapeFiles)
 		for i := range some {
 			some[i] = pairs[i*n/maxShapeFiles]
 		}

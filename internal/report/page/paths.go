@@ -23,7 +23,7 @@ func newPathless(paths []string) *pathRemover {
 	folders, pairs := map[string]bool{}, []string{}
 	for _, p := range paths {
 		p = strings.ReplaceAll(p, `\`, "/")
-		if store.Remote(p) {
+		if store.IsRemote(p) {
 			scheme, rest, _ := strings.Cut(p, "://")
 			pairs, p = append(pairs, scheme+"://", ""), rest
 		}
