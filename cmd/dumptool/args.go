@@ -162,8 +162,8 @@ func rewriteFlag(cmd *cobra.Command, word string) flagWord {
 	w := flagWord{text: text, known: true, takesNext: !hasValue && f.NoOptDefVal == ""}
 	if !hasValue && f.NoOptDefVal != "" {
 		w.words = []string{"true", "false"}
-		if v, ok := f.Value.(interface{ values() []string }); ok {
-			w.words = append(w.words, v.values()...)
+		if v, ok := f.Value.(interface{ completions() []string }); ok {
+			w.words = append(w.words, v.completions()...)
 		}
 	}
 	return w

@@ -153,8 +153,8 @@ func addFlagsTo(flags *pflag.FlagSet, all ...cmdFlag) {
 			s.flags = flags
 		}
 		flags.AddFlag(f)
-		if v, ok := d.value.(interface{ values() []string }); ok && len(v.values()) > 0 {
-			completeValues(f, v.values())
+		if v, ok := d.value.(interface{ completions() []string }); ok && len(v.completions()) > 0 {
+			completeValues(f, v.completions())
 		}
 	}
 }

@@ -237,9 +237,9 @@ type UnsupportedError struct {
 func (e *UnsupportedError) Error() string { return e.Text().String() }
 
 // Text is the error in both languages.
-func (e *UnsupportedError) Text() lang.Text { return lang.Say("dumpfmt: %s", e.text()).Text() }
+func (e *UnsupportedError) Text() lang.Text { return lang.Say("dumpfmt: %s", e.sentence()).Text() }
 
-func (e *UnsupportedError) text() lang.Sentence { return lang.Say("%s is not supported", e.What) }
+func (e *UnsupportedError) sentence() lang.Sentence { return lang.Say("%s is not supported", e.What) }
 
 // verdict is an error about the contents of a file, not about reading it.
 type verdict interface {
