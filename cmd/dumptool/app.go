@@ -39,10 +39,10 @@ type app struct {
 	settings config.Options
 	// commands returns the commands below the root.
 	commands func(*app) []*cobra.Command
-	// first is the first word of the command line. alone reports whether commands made only the
+	// firstWord is the first word of the command line. alone reports whether commands made only the
 	// command that first names.
-	first string
-	alone bool
+	firstWord  string
+	isOnlyWord bool
 	// requested is the command to run. wholeHelp reports whether its help may exceed a screen.
 	requested *cobra.Command
 	wholeHelp bool
@@ -54,16 +54,16 @@ type app struct {
 	unknownVariables []string
 	// lastOutcome is the last outcome passed to conclude.
 	lastOutcome batch.Outcome
-	// likeHPAA reports whether a flag has a spelling of HPAA's scripts, or dumptool was called
+	// hasHPAASpelling reports whether a flag has a spelling of HPAA's scripts, or dumptool was called
 	// under the name of one.
-	likeHPAA bool
-	// asHPAA reports whether dumptool was called under the name of HPAA's script.
-	asHPAA bool
-	// running is true from the start of a command's own work. Earlier errors are mistakes on the
+	hasHPAASpelling bool
+	// isHPAA reports whether dumptool was called under the name of HPAA's script.
+	isHPAA bool
+	// isRunning is true from the start of a command's own work. Earlier errors are mistakes on the
 	// command line.
-	running bool
-	// shared reports whether other processes read the same runs.
-	shared bool
+	isRunning bool
+	// isShared reports whether other processes read the same runs.
+	isShared bool
 }
 
 // newApp returns an app with the settings of the process.
@@ -98,15 +98,15 @@ func (a *app) lostResultsError(err, lost error) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(lost, syscall.EPIPE):
-		return unlessClosed(err)
+		return ignoreClosedPipe(err)
 	case !errors.Is(err, lost):
 		a.report(err)
 	}
 	return incompletef("cannot write the results: %w", lost)
 }
 
-// unlessClosed returns err, or nil if err says that the reader closed the pipe.
-func unlessClosed(err error) error {
+// ignoreClosedPipe returns err, or nil if err says that the reader closed the pipe.
+func ignoreClosedPipe(err error) error {
 	if errors.Is(err, syscall.EPIPE) {
 		return nil
 	}
@@ -148,7 +148,7 @@ func (a *app) warnOfRun(run *dumpdir.Run, err error, chosen dumpdir.Selection) (
 func warn[T string | lang.Sentence](a *app, warnings []T) {
 	for _, w := range warnings {
 		if s, ok := any(w).(lang.Sentence); ok {
-			a.msg.Warnf("%s", a.inLang(s))
+			a.msg.Warnf("%s", a.translate(s))
 		} else {
 			a.msg.Warnf("%s", w)
 		}
@@ -158,27 +158,27 @@ func warn[T string | lang.Sentence](a *app, warnings []T) {
 // warnf, infof and failf print a warning, a note and an error, in Chinese if the table of messages
 // has a translation.
 func (a *app) warnf(format string, args ...any) {
-	a.msg.Warnf("%s", a.inLang(lang.Say(format, args...)))
+	a.msg.Warnf("%s", a.translate(lang.Say(format, args...)))
 }
 func (a *app) infof(format string, args ...any) {
-	a.msg.Infof("%s", a.inLang(lang.Say(format, args...)))
+	a.msg.Infof("%s", a.translate(lang.Say(format, args...)))
 }
 func (a *app) failf(format string, args ...any) {
-	a.msg.Errorf("%s", a.inLang(lang.Say(format, args...)))
+	a.msg.Errorf("%s", a.translate(lang.Say(format, args...)))
 }
 
 func (a *app) printMessages(messages []batch.Message) {
 	for _, m := range messages {
 		if m.Hint {
-			a.msg.Hintf("%s", a.inLang(m.Text))
+			a.msg.Hintf("%s", a.translate(m.Text))
 		} else {
-			a.msg.Log().Log(context.Background(), m.Level, a.inLang(m.Text), m.Attrs...)
+			a.msg.Log().Log(context.Background(), m.Level, a.translate(m.Text), m.Attrs...)
 		}
 	}
 }
 
-// inLang renders a message in the user's language. JSON logs are always English.
-func (a *app) inLang(s lang.Sentence) string {
+// translate renders a message in the user's language. JSON logs are always English.
+func (a *app) translate(s lang.Sentence) string {
 	if a.global.logFormat == ui.LogJSON {
 		return s.String()
 	}
@@ -236,14 +236,14 @@ func printNext[R any](p *resultPrinter, result R) error {
 
 // execute runs the command that args name.
 func (a *app) execute(ctx context.Context, args []string) error {
-	a.asHPAA = len(args) > 0 && toolOf(args[0]) != nil && toolOf(args[0]).name == hpaaTool
-	a.likeHPAA = a.asHPAA || slices.ContainsFunc(args, isHPAAFlag)
+	a.isHPAA = len(args) > 0 && findTool(args[0]) != nil && findTool(args[0]).name == hpaaTool
+	a.hasHPAASpelling = a.isHPAA || slices.ContainsFunc(args, isHPAAFlag)
 	args, unused, err := translateTool(args)
 	if err != nil {
 		return err
 	}
 	if len(args) > 0 {
-		a.first = args[0]
+		a.firstWord = args[0]
 	}
 	root := newRootCommand(a)
 	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
@@ -264,7 +264,7 @@ func (a *app) execute(ctx context.Context, args []string) error {
 	if err == nil {
 		return nil
 	}
-	if !a.running {
+	if !a.isRunning {
 		// The global flags may have been parsed before the mistake.
 		a.msg = ui.NewMessages(a.streams, a.messageOptions())
 		err = asUsage(err)
@@ -301,13 +301,13 @@ func (a *app) prepare(cmd *cobra.Command) error {
 	guard.Observe(a.logStack)
 	a.msg.RedirectLog()
 	if takesSettings(cmd) {
-		a.sayUnread(cmd)
+		a.warnOfUnread(cmd)
 	}
 	if err := refuseFileAsOut(cmd); err != nil {
 		return err
 	}
 	if f := cmd.Flags().Lookup(shardFlag); f != nil {
-		a.shared = f.Value.String() != ""
+		a.isShared = f.Value.String() != ""
 	}
 	a.useArchives(cmd.Context())
 	return a.useStore(cmd.Context())
@@ -324,7 +324,7 @@ func (a *app) logStack(p *guard.Panic) {
 func (a *app) watchStart(cmd *cobra.Command) {
 	if work := cmd.RunE; work != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
-			a.running = true
+			a.isRunning = true
 			return work(cmd, args)
 		}
 	}
@@ -336,7 +336,7 @@ func (a *app) watchStart(cmd *cobra.Command) {
 // unpackMaxFlag limits the bytes unpacked from an archive.
 func unpackMaxFlag(to *int64) cmdFlag {
 	*to = 1 << 40
-	return cmdFlag{"unpack-max", (*sizeFlag)(to), "unpack at most this many bytes of an archive to $TMPDIR", global, rare}
+	return cmdFlag{"unpack-max", (*sizeFlag)(to), "unpack at most this many bytes of an archive to $TMPDIR", groupGlobal, rareLevel}
 }
 
 // useArchives sets up the reading of archives.
@@ -345,7 +345,7 @@ func (a *app) useArchives(ctx context.Context) {
 		progress := a.msg.Progress("unpacking")
 		defer progress.Close()
 		b, err := bundle.Open(path, bundle.Options{
-			Max: a.global.unpackMax, Shared: a.shared, Tensors: tensorfile.HoldsTensors, Context: ctx,
+			Max: a.global.unpackMax, Shared: a.isShared, Tensors: tensorfile.HoldsTensors, Context: ctx,
 			Watch: func(done, total int64) { progress.Observe(0, 1, done, total) },
 			Warn:  func(s lang.Sentence) { warn(a, []lang.Sentence{s}) },
 		})
@@ -363,7 +363,7 @@ func (a *app) useArchives(ctx context.Context) {
 // checkArchives refuses archives that every shard of a command would unpack. Archives in object storage
 // are recognised by name: the shards read them first.
 func (a *app) checkArchives(line *innerLine) error {
-	a.shared = true
+	a.isShared = true
 	paths := slices.Clone(line.args)
 	for _, v := range line.values {
 		if isPathFlag(v.flag) && v.flag.Name != "out" {
@@ -371,7 +371,7 @@ func (a *app) checkArchives(line *innerLine) error {
 		}
 	}
 	for _, path := range paths {
-		if store.Remote(path) {
+		if store.IsRemote(path) {
 			if name := strings.ToLower(path); bundle.HasCompressedName(name) {
 				return configError(bundle.SharedError(path))
 			}

@@ -54,7 +54,7 @@ func beginsWithPath(root, overview *cobra.Command, args []string) bool {
 		if word == "--" || !w.known {
 			return false
 		}
-		if w.takesNext || w.takesNextOf(args[i+1:]) {
+		if w.takesNext || w.takesNextWord(args[i+1:]) {
 			i++
 		}
 	}
@@ -74,7 +74,7 @@ func rewriteFor(root *cobra.Command, args []string, inGroup bool) commandLine {
 		case len(word) > 1 && word[0] == '-':
 			w := rewriteFlag(line.cmd, word)
 			line.args[i] = w.text
-			if w.takesNextOf(args[i+1:]) {
+			if w.takesNextWord(args[i+1:]) {
 				// Python's option parsers take the value from the next word.
 				line.args[i] += "=" + strings.ToLower(args[i+1])
 				args = slices.Delete(slices.Clone(args), i+1, i+2)
@@ -136,8 +136,8 @@ type flagWord struct {
 	words []string
 }
 
-// takesNextOf reports whether the word after a flag is its value.
-func (w *flagWord) takesNextOf(behind []string) bool {
+// takesNextWord reports whether the word after a flag is its value.
+func (w *flagWord) takesNextWord(behind []string) bool {
 	return len(behind) > 0 && slices.Contains(w.words, strings.ToLower(behind[0]))
 }
 
@@ -154,7 +154,7 @@ func rewriteFlag(cmd *cobra.Command, word string) flagWord {
 	case f == nil && double:
 		return flagWord{text: word}
 	case f == nil:
-		return shorthands(cmd.Flags(), word)
+		return rewriteShorthands(cmd.Flags(), word)
 	}
 	text := "--" + f.Name
 	if hasValue {
@@ -163,8 +163,8 @@ func rewriteFlag(cmd *cobra.Command, word string) flagWord {
 	w := flagWord{text: text, known: true, takesNext: !hasValue && f.NoOptDefVal == ""}
 	if !hasValue && f.NoOptDefVal != "" {
 		w.words = []string{"true", "false"}
-		if v, ok := f.Value.(interface{ values() []string }); ok {
-			w.words = append(w.words, v.values()...)
+		if v, ok := f.Value.(interface{ completions() []string }); ok {
+			w.words = append(w.words, v.completions()...)
 		}
 	}
 	return w
@@ -195,8 +195,8 @@ func flagValue(f *pflag.Flag, value string) string {
 	return value
 }
 
-// shorthands reads a word of shorthands. Its text stays unchanged.
-func shorthands(flags *pflag.FlagSet, word string) flagWord {
+// rewriteShorthands reads a word of shorthands. Its text stays unchanged.
+func rewriteShorthands(flags *pflag.FlagSet, word string) flagWord {
 	for i := 1; i < len(word); i++ {
 		f := flags.ShorthandLookup(word[i : i+1])
 		switch {
@@ -260,14 +260,14 @@ var tools = []tool{
 			{names: "advisor"}, {names: "overflow-detection"}, {names: "ffts"}, {names: "p|post-process", value: true},
 			{names: "op|op-name", value: true, flag: "--ops"},
 			{names: "ml|max-line-number", value: true}, {names: "ignore-single-op-result"}, // the table is one file
-			{names: "q|quant-fusion-rule-file", value: true, read: insteadOf("pairs are found without rules of quantisation; --map-node-dict pairs names that differ")},
-			{names: "cf|close-fusion-rule-file", value: true, read: insteadOf("operators of the reference have their own names; --map-node-dict pairs those that differ")},
-			{names: "r|range", value: true, read: insteadOf("operators have no numbers here; 'dumptool compare --ops NAMES' takes their names, and re:PATTERN")},
-			{names: "s|select", value: true, read: insteadOf("operators have no numbers here; 'dumptool compare --ops NAMES' takes their names, and re:PATTERN")},
-			{names: "map|mapping", read: insteadOf("there is no table of pairs alone; compare.json has the rule, the files and the names of each")},
-			{names: "c|custom-script-path", value: true, read: insteadOf("code of others is not run; 'dumptool compare --format json' has all metrics")},
-			{names: "o|output-tensor", value: true, read: insteadOf("'dumptool compare detail --op NAME:output:N' shows one tensor")},
-			{names: "i|input-tensor", value: true, read: insteadOf("'dumptool compare detail --op NAME:input:N' shows one tensor")},
+			{names: "q|quant-fusion-rule-file", value: true, read: refuseFlag("pairs are found without rules of quantisation; --map-node-dict pairs names that differ")},
+			{names: "cf|close-fusion-rule-file", value: true, read: refuseFlag("operators of the reference have their own names; --map-node-dict pairs those that differ")},
+			{names: "r|range", value: true, read: refuseFlag("operators have no numbers here; 'dumptool compare --ops NAMES' takes their names, and re:PATTERN")},
+			{names: "s|select", value: true, read: refuseFlag("operators have no numbers here; 'dumptool compare --ops NAMES' takes their names, and re:PATTERN")},
+			{names: "map|mapping", read: refuseFlag("there is no table of pairs alone; compare.json has the rule, the files and the names of each")},
+			{names: "c|custom-script-path", value: true, read: refuseFlag("code of others is not run; 'dumptool compare --format json' has all metrics")},
+			{names: "o|output-tensor", value: true, read: refuseFlag("'dumptool compare detail --op NAME:output:N' shows one tensor")},
+			{names: "i|input-tensor", value: true, read: refuseFlag("'dumptool compare detail --op NAME:input:N' shows one tensor")},
 		}},
 		{"convert", []string{"convert"}, nil, nil},
 		{"overflow", []string{"overflow", "analyze"}, [][]string{{"--out", "."}}, []toolFlag{
@@ -289,24 +289,26 @@ var tools = []tool{
 			{names: "o|output-path", value: true, flag: "--out"},
 			{names: "c|compare-only"}, {names: "s|stack-mode"},
 			{names: "f|fuzzy-match", flag: "--fuzzy"},
-			{names: "tp|target-path", value: true, read: func(path string) ([]string, error) { return []string{"--npu", runOf(path)}, nil }},
-			{names: "gp|golden-path", value: true, read: func(path string) ([]string, error) { return []string{"--cpu", runOf(path)}, nil }},
-			{names: "dm|data-mapping", value: true, read: mappingFile},
-			{names: "lm|layer-mapping", value: true, read: mappingFile},
+			{names: "tp|target-path", value: true, read: func(path string) ([]string, error) { return []string{"--npu", folderOfRun(path)}, nil }},
+			{names: "gp|golden-path", value: true, read: func(path string) ([]string, error) { return []string{"--cpu", folderOfRun(path)}, nil }},
+			{names: "dm|data-mapping", value: true, read: mappingArguments},
+			{names: "lm|layer-mapping", value: true, read: mappingArguments},
 			// Without a file the API names are the known ones.
-			{names: "cm|cell-mapping", value: true, optional: true, read: mappingFile},
-			{names: "am|api-mapping", value: true, optional: true, read: mappingFile},
+			{names: "cm|cell-mapping", value: true, optional: true, read: mappingArguments},
+			{names: "am|api-mapping", value: true, optional: true, read: mappingArguments},
 		}},
 	}},
 }
 
-// insteadOf refuses a flag that has no meaning here, and says what to use.
-func insteadOf(what string) func(string) ([]string, error) {
+// refuseFlag refuses a flag that has no meaning here, and says what to use.
+func refuseFlag(what string) func(string) ([]string, error) {
 	return func(string) ([]string, error) { return nil, usagef("%s", what) }
 }
 
-// mappingFile returns the arguments for a file of names.
-func mappingFile(path string) ([]string, error) { return []string{"--map-node-dict", "@" + path}, nil }
+// mappingArguments returns the arguments for a file of names.
+func mappingArguments(path string) ([]string, error) {
+	return []string{"--map-node-dict", "@" + path}, nil
+}
 
 // msprobeSides reads the paths of both sides from the file of -i.
 func msprobeSides(path string) ([]string, error) {
@@ -324,11 +326,11 @@ func msprobeSides(path string) ([]string, error) {
 	if sides.NPU == "" || sides.Bench == "" {
 		return nil, usagef("%s: want an object with the keys npu_path and bench_path", path)
 	}
-	return []string{"--cpu", runOf(sides.Bench), "--npu", runOf(sides.NPU)}, nil
+	return []string{"--cpu", folderOfRun(sides.Bench), "--npu", folderOfRun(sides.NPU)}, nil
 }
 
-// runOf returns the folder of a dump.json, and other paths unchanged.
-func runOf(path string) string {
+// folderOfRun returns the folder of a dump.json, and other paths unchanged.
+func folderOfRun(path string) string {
 	if store.Base(path) == "dump.json" {
 		return store.Dir(path)
 	}
@@ -337,14 +339,14 @@ func runOf(path string) string {
 
 // toolArguments returns the arguments of a process, after the name of the tool if it was called as one.
 func toolArguments(args []string) []string {
-	if t := toolOf(store.Base(args[0])); t != nil {
+	if t := findTool(store.Base(args[0])); t != nil {
 		return append([]string{t.name}, args[1:]...)
 	}
 	return args[1:]
 }
 
-// toolOf finds a tool by name, or returns nil.
-func toolOf(word string) *tool {
+// findTool finds a tool by name, or returns nil.
+func findTool(word string) *tool {
 	i := slices.IndexFunc(tools, func(t tool) bool { return t.name == strings.TrimSuffix(word, ".py") })
 	if i < 0 {
 		return nil
@@ -358,7 +360,7 @@ func translateTool(args []string) (line, unused []string, err error) {
 	if len(args) == 0 {
 		return args, nil, nil
 	}
-	t := toolOf(args[0])
+	t := findTool(args[0])
 	if t == nil {
 		return args, nil, nil
 	}

@@ -66,25 +66,25 @@ The inputs must have been dumped (dump_mode all).`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runCheck(cmd, a, opts, args) },
 	}
-	cmd.Long += formatHelp[*check.Report]() + exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
-	addFlags(cmd, append(slices.Concat([]cmdFlag{pathFlag(&opts.paths, "folder `PATH` with the dumps")}, roundFlags(&opts.Select), skipFlags(&opts.Filter.SkipKeys, &opts.Filter.Exclude, choosing), groupFlags(&opts.Ranks.Groups.Mesh, &opts.groups)),
+	cmd.Long += formatHelp[*check.Report]() + exitStatus(exitFinding, exitNothing, exitCoverage, exitInterrupted)
+	addFlags(cmd, append(slices.Concat([]cmdFlag{pathFlag(&opts.paths, "folder `PATH` with the dumps")}, roundFlags(&opts.Select), skipFlags(&opts.Filter.SkipKeys, &opts.Filter.Exclude, groupChoice), groupFlags(&opts.Ranks.Groups.Mesh, &opts.groups)),
 		opsFlag(&opts.ops), containerFlag(&opts.Version),
-		cmdFlag{"only", listOfTexts(&opts.Only, check.Parts), fillUsage("`PARTS` to check: %s; default: all that the data allow", check.Parts), choosing, 0},
-		cmdFlag{"attr", textList(&opts.attrs), "attribute `OP.KEY=VALUE`, such as conv1.strides=2,2; TYPE:LayerNorm.epsilon=1e-5 for all of a type", facts, 0},
-		cmdFlag{"graph-file", textList(&opts.graphFiles), "`FILE` with attributes, data flow or execution order; recognised by its content: the graph of an offline model (JSON or ge_proto_*.txt), an execution order of MindSpore, a map of consumers of HPAA, or a graph of MindSpore or folder of graphs", facts, 0},
-		cmdFlag{"fusion|f|fusion-rule-file", textValue(&opts.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", facts, hidden},
+		cmdFlag{"only", listOfTexts(&opts.Only, check.Parts), fillUsage("`PARTS` to check: %s; default: all that the data allow", check.Parts), groupChoice, 0},
+		cmdFlag{"attr", textList(&opts.attrs), "attribute `OP.KEY=VALUE`, such as conv1.strides=2,2; TYPE:LayerNorm.epsilon=1e-5 for all of a type", groupFacts, 0},
+		cmdFlag{"graph-file", textList(&opts.graphFiles), "`FILE` with attributes, data flow or execution order; recognised by its content: the graph of an offline model (JSON or ge_proto_*.txt), an execution order of MindSpore, a map of consumers of HPAA, or a graph of MindSpore or folder of graphs", groupFacts, 0},
+		cmdFlag{"fusion|f|fusion-rule-file", textValue(&opts.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", groupFacts, hiddenLevel},
 		irFlag(&opts.open.IR),
 		stemsFlag(&opts.open.Stem),
-		cmdFlag{"strict-replicas", boolSwitch(&opts.Ranks.StrictReplicas), "sums that ranks hold in different roundings are a finding (HCCL_DETERMINISTIC=true)", judging, 0},
-		cmdFlag{"extract", textValue(&opts.extract), "write each WRONG or MISFIT operator to folder `DIR`: inputs, outputs, and scripts that run it again", reporting, 0},
-		cmdFlag{"extract-max", &opts.extractMax, "largest `SIZE` of the arrays of one operator for --extract", reporting, rare},
-		cmdFlag{"seed", integerBetween(&opts.Seed, 0, math.MaxInt64, "want a number of at least 0"), "seed `N` of the random signs and samples", judging, rare},
-		cmdFlag{"full", boolSwitch(&opts.Full), "compute everything, whatever the cost", judging, 0},
-		cmdFlag{"budget", integerBetween(&opts.Budget, 0, math.MaxInt64, "want a number of at least 0"), "budget of one operator, `N` multiply-adds (or elements, without products); larger operators are sampled; 0: no limit", judging, rare},
-		cmdFlag{"types", textValue(&opts.types), "print the `TYPES` that are known, with inputs and attributes, or --types=LayerNorm,Conv2D these, and end", more, 0},
-		cmdFlag{"all", boolSwitch(&opts.all), "list every operator without a verdict, with what is missing, instead of one line per reason", reporting, 0},
-		cmdFlag{"require-coverage", shareOf(&opts.Require), "fail unless this `SHARE` of the operators is judged, such as all, 90%, 0.9", ci, 0},
-		cmdFlag{"fail-on", listOfTexts(&opts.FailOn, check.Findings), fillUsage("`STATUSES` that count as a finding: %s", check.Findings), ci, 0},
+		cmdFlag{"strict-replicas", boolSwitch(&opts.Ranks.StrictReplicas), "sums that ranks hold in different roundings are a finding (HCCL_DETERMINISTIC=true)", groupVerdict, 0},
+		cmdFlag{"extract", textValue(&opts.extract), "write each WRONG or MISFIT operator to folder `DIR`: inputs, outputs, and scripts that run it again", groupReports, 0},
+		cmdFlag{"extract-max", &opts.extractMax, "largest `SIZE` of the arrays of one operator for --extract", groupReports, rareLevel},
+		cmdFlag{"seed", integerValue(&opts.Seed, 0, math.MaxInt64, "want a number of at least 0"), "seed `N` of the random signs and samples", groupVerdict, rareLevel},
+		cmdFlag{"full", boolSwitch(&opts.Full), "compute everything, whatever the cost", groupVerdict, 0},
+		cmdFlag{"budget", integerValue(&opts.Budget, 0, math.MaxInt64, "want a number of at least 0"), "budget of one operator, `N` multiply-adds (or elements, without products); larger operators are sampled; 0: no limit", groupVerdict, rareLevel},
+		cmdFlag{"types", textValue(&opts.types), "print the `TYPES` that are known, with inputs and attributes, or --types=LayerNorm,Conv2D these, and end", groupMore, 0},
+		cmdFlag{"all", boolSwitch(&opts.all), "list every operator without a verdict, with what is missing, instead of one line per reason", groupReports, 0},
+		cmdFlag{"require-coverage", shareValue(&opts.Require), "fail unless this `SHARE` of the operators is judged, such as all, 90%, 0.9", groupCI, 0},
+		cmdFlag{"fail-on", listOfTexts(&opts.FailOn, check.Findings), fillUsage("`STATUSES` that count as a finding: %s", check.Findings), groupCI, 0},
 		jobsFlag(&opts.Workers, "`N` operators at a time; default: one per CPU"))...)
 	cmd.Flag("types").NoOptDefVal = allTypes
 	excludeFromSettings(cmd.Flag("types"))
@@ -157,7 +157,7 @@ func checkIsDump(ctx context.Context, path string) error {
 	if err != nil || role != sidefile.FusionFile && role != sidefile.IRFile {
 		return nil //nolint:nilerr // it may be a dump
 	}
-	if _, ok := checkedConfig(ctx, path); ok {
+	if _, ok := countMistakes(ctx, path); ok {
 		return usagef("%s is a dump configuration: %s", path, lang.CommandLine("config", "check", lang.PathArgument(path)))
 	}
 	if schema, err := report.SchemaOf(path); err == nil {
@@ -215,7 +215,7 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 		cases = report.NewCases(o.extract)
 		o.Extract, o.ExtractMost = cases.Write, int64(o.extractMax)
 	}
-	origin := (&shardOptions{}).origin(cmd, nil, shard.Spec{}, run.Listing())
+	origin := (&shardOptions{}).newOrigin(cmd, nil, shard.Spec{}, run.Listing())
 	origin.Argv = wordsOf(cmd.Flags(), changesResults) // to say how an operator runs again
 	r, interrupted := withProgress(a, "checking", func(observe func(batch.Event)) (*check.Report, error) {
 		o.Observe = observe
@@ -228,7 +228,7 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 		return interrupted
 	}
 	if cases != nil {
-		messages, err := cases.Written()
+		messages, err := cases.Messages()
 		if err != nil {
 			return err
 		}

@@ -40,13 +40,13 @@ Every run has an ID of its own, in the name of the folder of its shards and in
 their documents. A job that is submitted again does only the missing part; shards
 made from other files or with other options are made again.`,
 	})
-	cmd.Long += exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
+	cmd.Long += exitStatus(exitFinding, exitNothing, exitCoverage, exitInterrupted)
 	cmd.AddCommand(
-		newClusterJobCommand(a, onSlurm, lang.Text{EN: "print a script that submits the work to Slurm"},
+		newClusterJobCommand(a, slurmScheduler, lang.Text{EN: "print a script that submits the work to Slurm"},
 			func(j *cluster.Job) (string, error) { return j.Slurm(), nil }, clusterSlurm),
-		newClusterJobCommand(a, onKubernetes, lang.Text{EN: "print Jobs that do the work on Kubernetes"},
-			(*cluster.Job).Kubernetes, clusterKubernetes),
-		newClusterJobCommand(a, onVolcano, lang.Text{EN: "print a job that does the work on Volcano"},
+		newClusterJobCommand(a, kubernetesScheduler, lang.Text{EN: "print Jobs that do the work on Kubernetes"},
+			(*cluster.Job).WriteKubernetes, clusterKubernetes),
+		newClusterJobCommand(a, volcanoScheduler, lang.Text{EN: "print a job that does the work on Volcano"},
 			(*cluster.Job).Volcano, clusterVolcano),
 		newClusterLocalCommand(a),
 		newClusterMergeCommand(a),
@@ -56,9 +56,9 @@ made from other files or with other options are made again.`,
 
 // Schedulers.
 const (
-	onSlurm      = "slurm"
-	onKubernetes = "kubernetes"
-	onVolcano    = "volcano"
+	slurmScheduler      = "slurm"
+	kubernetesScheduler = "kubernetes"
+	volcanoScheduler    = "volcano"
 )
 
 // Help texts of the commands.
@@ -102,35 +102,35 @@ func newClusterJobCommand(a *app, on string, summary lang.Text, write func(*clus
 			if err != nil {
 				return asUsage(err)
 			}
-			if parts := opts.shardFolder(line); on != onSlurm && !store.Remote(parts) {
+			if parts := opts.shardFolder(line); on != slurmScheduler && !store.IsRemote(parts) {
 				a.warnf("%s is a local path: mount a volume there in every pod", parts)
 			}
 			_, err = a.out.WriteString(text)
-			return unlessClosed(err)
+			return ignoreClosedPipe(err)
 		},
 	}
 	cmd.Long += exitStatus()
 	j := &opts.job
 	*j = cluster.Job{Name: "dumptool", CPUs: 4, Memory: "1Gi", MergeMemory: "8Gi", Image: "registry.example/dumptool:1", Secret: "s3-credentials", Deadline: 6 * time.Hour}
 	opts.addFlags(cmd, "folder `DIR` for the files of the shards; default: beside -out of the command")
-	addFlags(cmd, cmdFlag{"name", textValue(&j.Name), "`NAME` at the beginning of all job names", more, 0},
-		cmdFlag{"cpus", integerBetween(&j.CPUs, math.MinInt, math.MaxInt, "want a number"), "CPUs of a shard", more, 0},
-		cmdFlag{"memory", textValue(&j.Memory), "memory of a shard, `SIZE` such as 512Mi or 8Gi", more, 0},
-		cmdFlag{"merge-memory", textValue(&j.MergeMemory), "memory of the merge, `SIZE` such as 8Gi", more, 0})
-	if on != onVolcano {
+	addFlags(cmd, cmdFlag{"name", textValue(&j.Name), "`NAME` at the beginning of all job names", groupMore, 0},
+		cmdFlag{"cpus", integerValue(&j.CPUs, math.MinInt, math.MaxInt, "want a number"), "CPUs of a shard", groupMore, 0},
+		cmdFlag{"memory", textValue(&j.Memory), "memory of a shard, `SIZE` such as 512Mi or 8Gi", groupMore, 0},
+		cmdFlag{"merge-memory", textValue(&j.MergeMemory), "memory of the merge, `SIZE` such as 8Gi", groupMore, 0})
+	if on != volcanoScheduler {
 		addFlags(cmd, parallelFlag(&j.Parallel, "shards at a time; default: as many as the cluster has room for"))
 	}
-	file, example := map[string]string{onSlurm: "submit.sh", onKubernetes: "jobs.yaml", onVolcano: "job.yaml"}[on], "--cpus 8"
-	if on == onSlurm {
+	file, example := map[string]string{slurmScheduler: "submit.sh", kubernetesScheduler: "jobs.yaml", volcanoScheduler: "job.yaml"}[on], "--cpus 8"
+	if on == slurmScheduler {
 		example = "--sbatch '--partition=cpu --time=2:00:00'"
-		addFlags(cmd, cmdFlag{"sbatch", sbatchWords(&j.Sbatch), "more `OPTIONS` of sbatch for all jobs, such as '--partition=cpu --time=2:00:00'; may be repeated", more, 0})
+		addFlags(cmd, cmdFlag{"sbatch", sbatchWords(&j.Sbatch), "more `OPTIONS` of sbatch for all jobs, such as '--partition=cpu --time=2:00:00'; may be repeated", groupMore, 0})
 	} else {
-		addFlags(cmd, cmdFlag{"image", textValue(&j.Image), "`IMAGE` of the container with dumptool", more, 0},
-			cmdFlag{"secret", textValue(&j.Secret), "`NAME` of the secret with the keys of the object storage, as environment", more, 0},
-			cmdFlag{"deadline", durationValue(&j.Deadline), "time limit `TIME` of the shards; the merge waits as long for them", more, 0})
+		addFlags(cmd, cmdFlag{"image", textValue(&j.Image), "`IMAGE` of the container with dumptool", groupMore, 0},
+			cmdFlag{"secret", textValue(&j.Secret), "`NAME` of the secret with the keys of the object storage, as environment", groupMore, 0},
+			cmdFlag{"deadline", durationValue(&j.Deadline), "time limit `TIME` of the shards; the merge waits as long for them", groupMore, 0})
 	}
-	if on == onVolcano {
-		addFlags(cmd, cmdFlag{"queue", textValue(&j.Queue), "`QUEUE` of Volcano; default: its own", more, 0})
+	if on == volcanoScheduler {
+		addFlags(cmd, cmdFlag{"queue", textValue(&j.Queue), "`QUEUE` of Volcano; default: its own", groupMore, 0})
 	}
 	cmd.Example = fmt.Sprintf(clusterExamples, on, file, example)
 	return cmd
@@ -138,7 +138,7 @@ func newClusterJobCommand(a *app, on string, summary lang.Text, write func(*clus
 
 // parallelFlag limits the shards that run at a time.
 func parallelFlag(to *int, usage string) cmdFlag {
-	return cmdFlag{"parallel", integerBetween(to, 0, math.MaxInt, "want a number from 0"), usage, more, 0}
+	return cmdFlag{"parallel", integerValue(to, 0, math.MaxInt, "want a number from 0"), usage, groupMore, 0}
 }
 
 // sbatchWords splits each value into the words of a shell.
@@ -165,13 +165,13 @@ func (o *clusterOptions) finishFor(on string, line *innerLine, secretGiven bool)
 			return usagef("the shards would write to %s inside %s, which they read: choose another folder by --work or -out", parts, in)
 		}
 	}
-	if !secretGiven && !slices.ContainsFunc(append(inputs, parts, line.lastOut()), store.Remote) {
+	if !secretGiven && !slices.ContainsFunc(append(inputs, parts, line.lastOut()), store.IsRemote) {
 		j.Secret = ""
 	}
-	switch j.Logs = store.Join(o.folder(line), "logs"); {
-	case store.Remote(j.Logs):
+	switch j.Logs = store.Join(o.folderOf(line), "logs"); {
+	case store.IsRemote(j.Logs):
 		j.Logs = store.Join("dumptool-logs", j.Run)
-	case on == onSlurm && strings.HasPrefix(j.Logs, "-"):
+	case on == slurmScheduler && strings.HasPrefix(j.Logs, "-"):
 		j.Logs = "./" + j.Logs
 	}
 	if err := j.Check(); err != nil {
@@ -203,7 +203,7 @@ status of the merge: a trial of what a cluster does.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runClusterLocal(cmd, a, opts, args) },
 	}
-	cmd.Long += exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
+	cmd.Long += exitStatus(exitFinding, exitNothing, exitCoverage, exitInterrupted)
 	opts.job = cluster.Job{Name: "local", CPUs: 1, Memory: "1Gi", MergeMemory: "1Gi", Deadline: time.Hour}
 	opts.addFlags(cmd, "folder `DIR` for the files of the shards; default: a temporary one")
 	addFlags(cmd, parallelFlag(&opts.job.Parallel, "shards at a time; default: one per CPU"))
@@ -247,8 +247,8 @@ func endedError(status int) error {
 }
 
 func (o *clusterOptions) addFlags(cmd *cobra.Command, work string) {
-	addFlags(cmd, cmdFlag{"shards|n", integerBetween(&o.job.N, 1, shard.MaxShards, shardsWanted), "number of shards `N`", choosing, 0},
-		cmdFlag{"work", textValue(&o.work), work, more, 0},
+	addFlags(cmd, cmdFlag{"shards|n", integerValue(&o.job.N, 1, shard.MaxShards, shardsWanted), "number of shards `N`", groupChoice, 0},
+		cmdFlag{"work", textValue(&o.work), work, groupMore, 0},
 		runFlag(&o.job.Run, "`ID` of the run; default: a new one"))
 }
 
@@ -299,23 +299,23 @@ func (o *clusterOptions) splitJob(line *innerLine) error {
 	case o.work != "":
 	case out == "":
 		return usagef("no folder for the files of the shards: give -out to %s, or --work", line.name)
-	case slices.Contains([]string{".", "..", string(filepath.Separator)}, base) || store.Remote(out) && store.Dir(store.Clean(out)) == store.Clean(out):
+	case slices.Contains([]string{".", "..", string(filepath.Separator)}, base) || store.IsRemote(out) && store.Dir(store.Clean(out)) == store.Clean(out):
 		return usagef("-out %s: no folder can be created beside it: give a folder for the files of the shards (--work)", out)
 	}
 	all := func(*pflag.Flag) bool { return true }
 	words, run := strings.Fields(line.name), []string{"--run", j.Run}
 	ofShard := func(f *pflag.Flag) bool { return f.Name != "out" && f.Name != updateFlag }
-	j.Shard = slices.Concat(words, line.flags(ofShard), run, []string{"-out", o.shardFolder(line)}, line.arguments())
+	j.Shard = slices.Concat(words, line.selectFlags(ofShard), run, []string{"-out", o.shardFolder(line)}, line.arguments())
 	j.Merge = slices.Concat([]string{"cluster", "merge", "-n", strconv.Itoa(j.N)}, run)
 	if o.work != "" {
 		j.Merge = append(j.Merge, "--work="+o.work)
 	}
-	j.Merge = slices.Concat(j.Merge, []string{"--"}, words, line.flags(all), line.arguments())
+	j.Merge = slices.Concat(j.Merge, []string{"--"}, words, line.selectFlags(all), line.arguments())
 	return nil
 }
 
-// folder returns the folder of the run: beside the output, unless --work is given.
-func (o *clusterOptions) folder(line *innerLine) string {
+// folderOf returns the folder of the run: beside the output, unless --work is given.
+func (o *clusterOptions) folderOf(line *innerLine) string {
 	work := o.work
 	if work == "" {
 		out := store.Clean(line.lastOut())
@@ -329,7 +329,7 @@ func (o *clusterOptions) shardFolder(line *innerLine) string {
 	if line.name == "convert" {
 		return line.lastOut()
 	}
-	return o.folder(line)
+	return o.folderOf(line)
 }
 
 // innerLine is the command line of a command to run in shards.
@@ -351,7 +351,7 @@ func (a *app) parseLine(args []string) (*innerLine, error) {
 	if len(args) == 0 {
 		return nil, usagef("no command given: -- %s ... is needed", strings.Join(shardCommands, "|"))
 	}
-	a.first = args[0]
+	a.firstWord = args[0]
 	root := newRootCommand(a)
 	rewritten := rewriteArgs(root, args)
 	if rewritten.extra != "" {
@@ -423,8 +423,8 @@ func (l *innerLine) inputs() (paths []string) {
 	return paths
 }
 
-// flags returns the flags of the line for which wanted is true.
-func (l *innerLine) flags(wanted func(*pflag.Flag) bool) []string {
+// selectFlags returns the flags of the line for which wanted is true.
+func (l *innerLine) selectFlags(wanted func(*pflag.Flag) bool) []string {
 	var words []string
 	for _, v := range l.values {
 		if wanted(v.flag) {

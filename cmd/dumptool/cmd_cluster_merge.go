@@ -37,7 +37,7 @@ documents in DIR without looking at the folders.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runClusterMerge(cmd, a, opts, args) },
 	}
-	cmd.Long += exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
+	cmd.Long += exitStatus(exitFinding, exitNothing, exitCoverage, exitInterrupted)
 	opts.addFlags(cmd, "folder `DIR` for the files of the shards; default: beside -out of the command")
 	addFlags(cmd, append(waitFlags(&opts.wait, &opts.missing, &opts.partly), opts.exitZero.flag("findings do not change the exit status"))...)
 	return cmd
@@ -53,17 +53,17 @@ func runClusterMerge(cmd *cobra.Command, a *app, o *clusterMergeOptions, args []
 		return err
 	}
 	ctx := cmd.Context()
-	w := &mergeInputs{of: o.job.N, look: func() (shard.Origin, error) { return a.originOf(ctx, o.job.ShardArgs(0)) }}
-	if w.now, err = w.look(); err != nil {
+	w := &mergeInputs{of: o.job.N, readOrigin: func() (shard.Origin, error) { return a.originOf(ctx, o.job.ShardArgs(0)) }}
+	if w.wantedOrigin, err = w.readOrigin(); err != nil {
 		return err
 	}
 	kind := mergeKinds()[slices.IndexFunc(mergeKinds(), func(k *mergeKind) bool { return k.command == line.name })]
-	err = runMerge(ctx, a, &merging{
+	err = runMerge(ctx, a, &mergeState{
 		mergeOptions: &mergeOptions{paths: []string{o.shardFolder(line)}, wait: o.wait, run: o.job.Run, missing: o.missing, allowMissing: o.partly},
 		own:          line.cmd.Flags(), awaited: w,
 	}, kind)
 	status := exitCode(err)
-	if !bool(o.exitZero) || o.missing || status != exitOK && status != exitFound {
+	if !bool(o.exitZero) || o.missing || status != exitOK && status != exitFinding {
 		return err
 	}
 	if status == exitOK {
@@ -81,9 +81,9 @@ func runClusterMerge(cmd *cobra.Command, a *app, o *clusterMergeOptions, args []
 // mergeInputs describes the documents that a merge of cluster waits for: shards would write these
 // documents now.
 type mergeInputs struct {
-	of   int
-	now  shard.Origin
-	look func() (shard.Origin, error)
+	of           int
+	wantedOrigin shard.Origin
+	readOrigin   func() (shard.Origin, error)
 	// listing is the listing of complete but outdated documents. stale counts the ignored documents.
 	listing string
 	stale   int
@@ -92,16 +92,16 @@ type mergeInputs struct {
 // retainUnfinished keeps the documents that shards would write now. If all shards are there and agree on
 // another listing of files, it lists the files again.
 func (w *mergeInputs) retainUnfinished(docs []shard.Document) ([]shard.Document, error) {
-	if len(docs) == w.of && docs[0].Listing != w.now.Listing && docs[0].Listing != w.listing &&
+	if len(docs) == w.of && docs[0].Listing != w.wantedOrigin.Listing && docs[0].Listing != w.listing &&
 		!slices.ContainsFunc(docs, func(d shard.Document) bool { return d.Listing != docs[0].Listing }) {
-		now, err := w.look()
+		now, err := w.readOrigin()
 		if err != nil {
 			return nil, err
 		}
-		w.now, w.listing = now, docs[0].Listing
+		w.wantedOrigin, w.listing = now, docs[0].Listing
 	}
 	kept := slices.DeleteFunc(slices.Clone(docs), func(d shard.Document) bool {
-		return d.Shard == nil || d.Shard.Of != w.of || d.Listing != w.now.Listing || d.RunID != w.now.RunID || d.DifferingOption(&w.now) != ""
+		return d.Shard == nil || d.Shard.Of != w.of || d.Listing != w.wantedOrigin.Listing || d.RunID != w.wantedOrigin.RunID || d.DifferingOption(&w.wantedOrigin) != ""
 	})
 	w.stale = len(docs) - len(kept)
 	return kept, nil
@@ -155,7 +155,7 @@ func (a *app) originOf(ctx context.Context, words []string) (shard.Origin, error
 	line.cmd.SetContext(ctx)
 	if err = a.prepare(line.cmd); err == nil {
 		var origin shard.Origin
-		if origin, err = a.shardable[line.cmd].origin(line.cmd, a, line.args); err == nil {
+		if origin, err = a.shardable[line.cmd].makeOrigin(line.cmd, a, line.args); err == nil {
 			return origin, nil
 		}
 	}

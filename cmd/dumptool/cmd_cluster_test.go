@@ -183,7 +183,7 @@ func TestClusterFlags(t *testing.T) {
 		if len(want) < 2 {
 			t.Fatalf("one run wrote %d files", len(want))
 		}
-		for _, on := range []string{onSlurm, onKubernetes, onVolcano, "local"} {
+		for _, on := range []string{slurmScheduler, kubernetesScheduler, volcanoScheduler, "local"} {
 			args := slices.Concat([]string{"cluster", on, "-n", "2", "--run", "7"}, flags, []string{"--"}, line)
 			if other == "verbose" { // on the other side
 				args = slices.Concat([]string{"cluster", on, "-n", "2", "--run", "7", "--"}, line, flags)
@@ -192,7 +192,7 @@ func TestClusterFlags(t *testing.T) {
 			switch on {
 			case "local":
 				run(args)
-			case onSlurm:
+			case slurmScheduler:
 				script, err := exec.Command("dumptool", args...).Output()
 				if err != nil {
 					t.Fatal(err)
@@ -227,7 +227,7 @@ func TestClusterFlags(t *testing.T) {
 func TestClusterAgain(t *testing.T) {
 	t.Parallel()
 	network := filepath.Join("..", "..", "testdata", "network")
-	for _, on := range []string{onKubernetes, onVolcano} {
+	for _, on := range []string{kubernetesScheduler, volcanoScheduler} {
 		t.Run(on, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
@@ -270,7 +270,7 @@ func TestClusterAgain(t *testing.T) {
 			}
 			same := func(when string) {
 				one := filepath.Join(t.TempDir(), "one")
-				if r := runArgs(t, append(slices.Clone(line), "-out", one)...); r.code != exitFound {
+				if r := runArgs(t, append(slices.Clone(line), "-out", one)...); r.code != exitFinding {
 					t.Fatalf("%+v", r)
 				}
 				read := func(folder string) map[string]string {

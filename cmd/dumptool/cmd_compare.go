@@ -74,7 +74,7 @@ of every bad tensor, logs, op_config.csv.`,
   dumptool compare golden.npy Conv2D.conv1.3.16.1624605159829577
   dumptool compare run1 run2 --profile exact --format json
   dumptool compare --cpu golden --npu dumps -out report --baseline known.json`,
-		Args:              atMost(2),
+		Args:              maxArgs(2),
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && checkExists(args[0]) != nil {
@@ -85,26 +85,26 @@ of every bad tensor, logs, op_config.csv.`,
 			return hintAtCommand(cmd, args, runCompare(cmd, a, opts, args))
 		},
 	}
-	cmd.Long += formatHelp[*record.Report]() + exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
+	cmd.Long += formatHelp[*record.Report]() + exitStatus(exitFinding, exitNothing, exitCoverage, exitInterrupted)
 	cmd.SuggestionsMinimumDistance = 2 // without it cobra suggests exact names only
-	addFlags(cmd, append(opts.flags(), opts.shards.flags()...)...)
+	addFlags(cmd, append(opts.listFlags(), opts.shards.listFlags()...)...)
 	makeExclusive(cmd, "json", "format")
 	a.shardable[cmd] = opts
-	cmd.AddCommand(newCompareDetailCommand(a), newCompareDeterminismCommand(a), newCompareCheckpointsCommand(a), newCompareJudgeCommand(a), newMergeOf(a, mergeComparisons))
+	cmd.AddCommand(newCompareDetailCommand(a), newCompareDeterminismCommand(a), newCompareCheckpointsCommand(a), newCompareJudgeCommand(a), newMergeSubcommand(a, mergeComparisons))
 	return cmd
 }
 
-// flags lists the flags without the flags about shards.
-func (o *compareOptions) flags() []cmdFlag {
+// listFlags lists the flags without the flags about shards.
+func (o *compareOptions) listFlags() []cmdFlag {
 	return slices.Concat(o.bothSideFlags(), o.operatorFlags(), o.pairFlags(), o.rankFlags(), o.shapeFlags(), o.graphFlags(), o.acceptanceFlags(), o.orderFlags(), o.judgeFlags(), o.failureFlags(), []cmdFlag{
-		{"fail-fast", boolSwitch(&o.FailFast), "stop after the first failure by limits in execution order", ci, rare},
-	}, o.output.flags())
+		{"fail-fast", boolSwitch(&o.FailFast), "stop after the first failure by limits in execution order", groupCI, rareLevel},
+	}, o.output.listFlags())
 }
 
 // rankFlags lists the flags for runs of many ranks.
 func (o *compareOptions) rankFlags() (all []cmdFlag) {
 	for _, f := range groupFlags(&o.Groups.Mesh, &o.groups) {
-		f.is |= rare
+		f.levels |= rareLevel
 		all = append(all, f)
 	}
 	return all
@@ -119,11 +119,11 @@ func (o *compareOptions) prepare(cmd *cobra.Command, a *app, args []string) (*co
 	warnOfModels(a, cmd)
 	o.warnOfTables(a, cmd)
 	if o.Shard.IsSharded() {
-		if err := o.forShard(); err != nil {
+		if err := o.prepareShard(); err != nil {
 			return nil, err
 		}
 	}
-	o.Origin = o.shards.origin(cmd, args, o.Shard, "")
+	o.Origin = o.shards.newOrigin(cmd, args, o.Shard, "")
 	plan, err := compare.New(cmd.Context(), o.Options)
 	if err != nil {
 		return nil, a.concludeError(err)
@@ -140,8 +140,8 @@ func (o *compareOptions) prepare(cmd *cobra.Command, a *app, args []string) (*co
 	return plan, nil
 }
 
-// origin implements shardable.
-func (o *compareOptions) origin(cmd *cobra.Command, a *app, args []string) (shard.Origin, error) {
+// makeOrigin implements shardable.
+func (o *compareOptions) makeOrigin(cmd *cobra.Command, a *app, args []string) (shard.Origin, error) {
 	plan, err := o.prepare(cmd, a, args)
 	if err != nil {
 		return shard.Origin{}, err
@@ -162,7 +162,7 @@ func runCompare(cmd *cobra.Command, a *app, o *compareOptions, args []string) er
 		return o.compareShard(ctx, a, cmd, plan)
 	}
 	if o.shards.resume {
-		earlier, complete := o.earlierReport(a, cmd, plan, o.documentPath())
+		earlier, complete := o.readEarlierReport(a, cmd, plan, o.documentPath())
 		if complete {
 			return a.conclude(o.Outcome(earlier))
 		}
@@ -177,8 +177,8 @@ func runCompare(cmd *cobra.Command, a *app, o *compareOptions, args []string) er
 	return a.conclude(o.Outcome(rep))
 }
 
-// forShard refuses options that need a whole run, and keeps the data that any report shows.
-func (o *compareOptions) forShard() error {
+// prepareShard refuses options that need a whole run, and keeps the data that any report shows.
+func (o *compareOptions) prepareShard() error {
 	switch {
 	case o.FailFast:
 		return usagef("--fail-fast: a shard does not see the failures of other shards")
@@ -199,7 +199,7 @@ func (o *compareOptions) forShard() error {
 // compareShard compares the rounds of a shard and writes its document.
 func (o *compareOptions) compareShard(ctx context.Context, a *app, cmd *cobra.Command, plan *compare.Run) error {
 	path := o.documentPath()
-	earlier, complete := o.earlierReport(a, cmd, plan, path)
+	earlier, complete := o.readEarlierReport(a, cmd, plan, path)
 	if complete {
 		return nil
 	}
@@ -221,7 +221,7 @@ func (o *compareOptions) compareShard(ctx context.Context, a *app, cmd *cobra.Co
 	if err != nil {
 		return err
 	}
-	a.shardWritten(o.Shard, path)
+	a.printShardWritten(o.Shard, path)
 	if n := run.Unfetched(); n > 0 {
 		return unfetchedError(n)
 	}
@@ -233,13 +233,13 @@ func (o *compareOptions) documentPath() string {
 	return shard.FindNamed(store.Join(o.output.out, o.Shard.Folder(), report.WriterOf[*record.Report]("json").File))
 }
 
-// earlierReport returns the report of the same work that --resume finds at path, or nil. complete reports
+// readEarlierReport returns the report of the same work that --resume finds at path, or nil. complete reports
 // whether it has no gaps.
-func (o *compareOptions) earlierReport(a *app, cmd *cobra.Command, plan *compare.Run, path string) (rep *record.Report, complete bool) {
+func (o *compareOptions) readEarlierReport(a *app, cmd *cobra.Command, plan *compare.Run, path string) (rep *record.Report, complete bool) {
 	origin := o.Origin
 	origin.Listing = plan.Listing()
-	d := o.shards.earlier(a, path, &origin)
-	if d == nil || o.KLD && o.Shard.IsSharded() && !hasFormat(d.Argv, divergence) {
+	d := o.shards.findEarlier(a, path, &origin)
+	if d == nil || o.KLD && o.Shard.IsSharded() && !hasFormat(d.Argv, divergenceFlag) {
 		return nil, false
 	}
 	rep, err := conclude.ReadReport(path)
@@ -264,10 +264,10 @@ func (o *compareOptions) resolve(ctx context.Context, a *app, args []string) err
 	if err := cmp.Or(o.checkFailures(), o.chooseStandard(), a.comparePaths(ctx, o.comparison, &o.output.out, args)); err != nil {
 		return err
 	}
-	if a.asHPAA && o.output.out == "" { // HPAA's result folder; with $DUMP_MEMORY_PATH it is below that
+	if a.isHPAA && o.output.out == "" { // HPAA's result folder; with $DUMP_MEMORY_PATH it is below that
 		o.output.out = "result"
 	}
-	chosen := a.getenv(memoryPath) == "" || !safefile.SameFile(o.output.out, store.Join(a.getenv(memoryPath), "result"))
+	chosen := a.getenv(memoryPath) == "" || !safefile.IsSameFile(o.output.out, store.Join(a.getenv(memoryPath), "result"))
 	if err := o.output.check(); err != nil {
 		return err
 	}
@@ -275,10 +275,10 @@ func (o *compareOptions) resolve(ctx context.Context, a *app, args []string) err
 	if o.Shard, err = o.shards.resolve(a, o.output.out); err != nil {
 		return err
 	}
-	if err := o.keepOut(o.output.out); err != nil {
+	if err := o.excludeOutput(o.output.out); err != nil {
 		return err
 	}
-	if err := o.output.resolve(&o.Options, a.likeHPAA || o.ofHPAA, chosen); err != nil {
+	if err := o.output.resolve(&o.Options, a.hasHPAASpelling || o.hasHPAASide, chosen); err != nil {
 		return err
 	}
 	o.Axes = a.streams.OutWidth > 0
@@ -427,7 +427,7 @@ func (a *app) comparePaths(ctx context.Context, o *comparison, out *string, args
 	}
 	root := a.getenv(memoryPath)
 	if root != "" && given == 0 && (o.Ref == "" || o.NPU == "") {
-		o.ofHPAA = o.Ref == "" && o.NPU == ""
+		o.hasHPAASide = o.Ref == "" && o.NPU == ""
 		for name, path := range map[string]*string{"cpu": &o.Ref, "npu": &o.NPU, "result": out} {
 			if *path == "" {
 				*path = store.Join(root, name)
@@ -455,7 +455,7 @@ func (a *app) comparePaths(ctx context.Context, o *comparison, out *string, args
 		}
 	}
 	order := cmp.Or(dumpdir.RuntimeFile(o.NPU), dumpdir.RuntimeFile(o.Ref))
-	o.ofHPAA = o.ofHPAA || order != ""
+	o.hasHPAASide = o.hasHPAASide || order != ""
 	if order = cmp.Or(o.files.Runtime, order); order != "" {
 		o.files.OrderFolder = store.Dir(order)
 	}
@@ -492,14 +492,14 @@ func (a *app) findTwoSides(ctx context.Context, o *comparison) error {
 	return nil
 }
 
-// keepOut excludes the output folder from the sides, and refuses it as a side.
-func (o *comparison) keepOut(out string) error {
+// excludeOutput excludes the output folder from the sides, and refuses it as a side.
+func (o *comparison) excludeOutput(out string) error {
 	o.Skip = out
 	switch {
 	case out == "":
-	case safefile.SameFile(out, o.Ref):
+	case safefile.IsSameFile(out, o.Ref):
 		return usagef("-out %s is the folder of --cpu: choose another folder", out)
-	case safefile.SameFile(out, o.NPU):
+	case safefile.IsSameFile(out, o.NPU):
 		return usagef("-out %s is the folder of --npu: choose another folder", out)
 	}
 	return nil

@@ -25,8 +25,8 @@ type comparison struct {
 	files sidefile.Files
 	// paths is another spelling of the arguments.
 	paths []string
-	// ofHPAA: a side is HPAA's.
-	ofHPAA bool
+	// hasHPAASide: a side is HPAA's.
+	hasHPAASide bool
 	// ops holds the values of --ops; the operators of a file are added.
 	ops []string
 	// order is the source of the execution order.
@@ -47,8 +47,8 @@ func newComparison() *comparison {
 
 func (o *comparison) bothSideFlags() []cmdFlag {
 	return slices.Concat([]cmdFlag{
-		{"cpu|g|cpu-dir|golden", textValue(&o.Ref), "`PATH` of the reference: a file or a folder", choosing, onMsaccucmp},
-		{"npu|m|npu-dir", textValue(&o.NPU), "`PATH` of the NPU data: a file or a folder", choosing, onMsaccucmp},
+		{"cpu|g|cpu-dir|golden", textValue(&o.Ref), "`PATH` of the reference: a file or a folder", groupChoice, topicMsaccucmp},
+		{"npu|m|npu-dir", textValue(&o.NPU), "`PATH` of the NPU data: a file or a folder", groupChoice, topicMsaccucmp},
 		morePaths(&o.paths),
 	}, sideFlags(&o.RefRounds, &o.NPURounds), []cmdFlag{o.workersFlag(), containerFlag(&o.Version)})
 }
@@ -63,32 +63,32 @@ func (o *comparison) judgeFlags() []cmdFlag {
 	share := func(x float64) bool { return x >= 0 && x <= 1 }
 	finite := func(x float64) bool { return x >= 0 && !math.IsInf(x, 0) }
 	return []cmdFlag{
-		{"verdict", choice(&v.Mode, limits.VerdictModes()), "`RULE` that decides: evidence of a fault, or limits; default: limits if any are given, else evidence", judging, onLimits},
-		{"profile", limitsProfile(&l.Profile), "`NAME` of a set of limits; hpaa, dtype (by element type), torch, exact", judging, onLimits},
-		{"atol", optionalNumber(&l.Atol, 0), "absolute limit `A`; hpaa: 0.005", judging, onLimits},
-		{"rtol", optionalNumber(&l.Rtol, 0), "limit relative to the reference `R`; hpaa: 0.2", judging, onLimits},
-		{"gate", metricGate(), "fail by `METRICS` of a whole tensor; cosine>=0.99, red<=0.01 (relative Euclidean distance), mean_rel<=0.01 (also undefined because a reference of zeros differs), sqnr>=30 (dB), ulp<=4 (of the NPU's type), with commas between them", judging, onLimits},
-		{"op-config|op-config-name", textValue(&o.files.OpConfig), "limits per operator in `FILE` (op_name,atol,rtol)", judging, onLimits | onHPAA},
-		{"tol-mode", byName(&o.Judge.Mode, limits.TolModes(), metrics.IsClose, metrics.BothExceeded, metrics.EitherExceeded), "error `RULE`: isclose (beyond atol + rtol*|cpu|), both-exceeded, either-exceeded", judging, rare | onLimits | onHPAA},
-		{"nan-policy", choice(&v.NaN, limits.NaNPolicies()), "`POLICY` for NaN and infinities: strict, equal, hpaa (replaced as HPAA does), ignore (not counted; a tensor with no other elements fails)", judging, rare | onLimits | onHPAA},
-		{"max-error-ratio", decimalValue(&v.MaxErrorRatio, share, "want a share from 0 to 1"), "a tensor passes with at most this `SHARE` of error elements", judging, rare | onLimits},
-		{"min-cos", optionalNumber(&v.Gates.MinCos, -1), "fail below this cosine `C`", judging, hidden | onLimits},
-		{"max-red", optionalNumber(&v.Gates.MaxRED, 0), "fail above this relative Euclidean distance `D`", judging, hidden | onLimits},
-		{"max-mean-rel", optionalNumber(&v.Gates.MaxMeanRel, 0), "fail above this mean relative error `E`, and where it is undefined because a reference of zeros differs", judging, hidden | onLimits},
-		{"min-sqnr", optionalNumber(&v.Gates.MinSQNR, math.Inf(-1)), "fail below this signal to noise ratio in `DB`", judging, hidden | onLimits},
-		{"max-ulp", optionalNumber(&v.Gates.MaxULP, 0), "fail above this distance in `ULPS` of the NPU's type", judging, hidden | onLimits},
-		{"int-tol", optionalNumber(&l.IntTol, 0), "limit for pairs of integers `N`", judging, rare | onLimits},
-		{"accum", decimalValue(&l.Accum, finite, "want a number from 0"), "widen the profile's rtol by sqrt(`K`), K products added up per element", judging, rare | onLimits},
+		{"verdict", choice(&v.Mode, limits.VerdictModes()), "`RULE` that decides: evidence of a fault, or limits; default: limits if any are given, else evidence", groupVerdict, topicLimits},
+		{"profile", profileValue(&l.Profile), "`NAME` of a set of limits; hpaa, dtype (by element type), torch, exact", groupVerdict, topicLimits},
+		{"atol", optionalNumber(&l.Atol, 0), "absolute limit `A`; hpaa: 0.005", groupVerdict, topicLimits},
+		{"rtol", optionalNumber(&l.Rtol, 0), "limit relative to the reference `R`; hpaa: 0.2", groupVerdict, topicLimits},
+		{"gate", gateSpelling(), "fail by `METRICS` of a whole tensor; cosine>=0.99, red<=0.01 (relative Euclidean distance), mean_rel<=0.01 (also undefined because a reference of zeros differs), sqnr>=30 (dB), ulp<=4 (of the NPU's type), with commas between them", groupVerdict, topicLimits},
+		{"op-config|op-config-name", textValue(&o.files.OpConfig), "limits per operator in `FILE` (op_name,atol,rtol)", groupVerdict, topicLimits | topicHPAA},
+		{"tol-mode", namedValue(&o.Judge.Mode, limits.TolModes(), metrics.IsClose, metrics.BothExceeded, metrics.EitherExceeded), "error `RULE`: isclose (beyond atol + rtol*|cpu|), both-exceeded, either-exceeded", groupVerdict, rareLevel | topicLimits | topicHPAA},
+		{"nan-policy", choice(&v.NaN, limits.NaNPolicies()), "`POLICY` for NaN and infinities: strict, equal, hpaa (replaced as HPAA does), ignore (not counted; a tensor with no other elements fails)", groupVerdict, rareLevel | topicLimits | topicHPAA},
+		{"max-error-ratio", decimalValue(&v.MaxErrorRatio, share, "want a share from 0 to 1"), "a tensor passes with at most this `SHARE` of error elements", groupVerdict, rareLevel | topicLimits},
+		{"min-cos", optionalNumber(&v.Gates.MinCos, -1), "fail below this cosine `C`", groupVerdict, hiddenLevel | topicLimits},
+		{"max-red", optionalNumber(&v.Gates.MaxRED, 0), "fail above this relative Euclidean distance `D`", groupVerdict, hiddenLevel | topicLimits},
+		{"max-mean-rel", optionalNumber(&v.Gates.MaxMeanRel, 0), "fail above this mean relative error `E`, and where it is undefined because a reference of zeros differs", groupVerdict, hiddenLevel | topicLimits},
+		{"min-sqnr", optionalNumber(&v.Gates.MinSQNR, math.Inf(-1)), "fail below this signal to noise ratio in `DB`", groupVerdict, hiddenLevel | topicLimits},
+		{"max-ulp", optionalNumber(&v.Gates.MaxULP, 0), "fail above this distance in `ULPS` of the NPU's type", groupVerdict, hiddenLevel | topicLimits},
+		{"int-tol", optionalNumber(&l.IntTol, 0), "limit for pairs of integers `N`", groupVerdict, rareLevel | topicLimits},
+		{"accum", decimalValue(&l.Accum, finite, "want a number from 0"), "widen the profile's rtol by sqrt(`K`), K products added up per element", groupVerdict, rareLevel | topicLimits},
 	}
 }
 
-// limitsProfile reads the name of a set of limits.
-func limitsProfile(to *limits.Profile) *value[limits.Profile] {
+// profileValue reads the name of a set of limits.
+func profileValue(to *limits.Profile) *value[limits.Profile] {
 	v := choice(to, limits.Profiles())
 	byName := v.read
 	v.read = func(text string) (limits.Profile, error) {
 		if slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(text))) {
-			return *to, &valueError{err: lang.Errorf(noLimitsFile), gone: true}
+			return *to, &valueError{err: lang.Errorf(noLimitsFile), isRemoved: true}
 		}
 		return byName(text)
 	}
@@ -103,8 +103,8 @@ var gates = []struct{ metric, op, flag string }{
 // gateForm matches the limit of a metric.
 var gateForm = lang.Pattern(`^\s*([a-z_-]+)\s*([<>]=)\s*(\S+)\s*$`)
 
-// metricGate is another spelling of the limits of metrics.
-func metricGate() *spelling {
+// gateSpelling is another spelling of the limits of metrics.
+func gateSpelling() *spelling {
 	flags := func() (names []string) {
 		for _, g := range gates {
 			names = append(names, g.flag)
@@ -130,16 +130,16 @@ func metricGate() *spelling {
 
 func (o *comparison) pairFlags() []cmdFlag {
 	return append(nodeFlags(&o.files.NameMap, &o.Pair.SkipKeys, &o.Pair.Exclude),
-		cmdFlag{"graph-file", textList(&o.graphFiles), "`FILE` with the data flow or the execution order; recognised by its content: an execution order of MindSpore, a map of consumers of HPAA, the graph of an offline model (JSON or ge_proto_*.txt), or a graph of MindSpore or folder of graphs", facts, onOrder | onHPAA | onMsaccucmp},
-		cmdFlag{"fusion|f|fusion-rule-file", textValue(&o.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", facts, hidden},
-		cmdFlag{"round", roundValue(&o.Pair.Rounds), "compare `WHICH` of several rounds of one tensor: all, first, last, or a number from 0", pairing, rare},
-		cmdFlag{"unshard", choice(&o.Unshard, plan.Unshards()), "compare tensors of several ranks with their part of a reference of one rank, found by values, `WHEN`: auto where the ranks are sharded, off", pairing, rare},
-		cmdFlag{"match-rows", textValue(&o.files.Rows), "compare the rows that both sides have, of runs with another batch, padding or token layout, `BY`: auto (equal token ids), off, or a file with lines REF,NPU of row numbers from 0; default: off", pairing, rare},
-		cmdFlag{"stems", parsedValue(&o.Stems, parseStems), "both sides are in one folder: `A,B` are the beginnings or ends of file names, A for the reference, B for the NPU", pairing, rare},
-		cmdFlag{"pair", byName(&o.Pair.NamesOnly, []string{"rules", "names"}, false, true), "pair tensors by `WHAT`: rules (equal names; what remains, by the spellings of exporters, the names that ATC joins, the places of modules), or names (equal names only)", pairing, rare},
-		cmdFlag{"fuzzy", boolSwitch(&o.Pair.Fuzzy), "pair msprobe calls without a partner by their order, ignoring their numbers", pairing, rare},
-		cmdFlag{"mask", textValue(&o.Mask), "tensor `NAME` beside log_probs: its zeros mark padding, which does not count; default: response_mask, if present", judging, rare},
-		cmdFlag{"inputs", boolSwitch(&o.Pair.Inputs), "compare the inputs in dumps too; default: if the reference has inputs", pairing, rare})
+		cmdFlag{"graph-file", textList(&o.graphFiles), "`FILE` with the data flow or the execution order; recognised by its content: an execution order of MindSpore, a map of consumers of HPAA, the graph of an offline model (JSON or ge_proto_*.txt), or a graph of MindSpore or folder of graphs", groupFacts, topicOrder | topicHPAA | topicMsaccucmp},
+		cmdFlag{"fusion|f|fusion-rule-file", textValue(&o.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", groupFacts, hiddenLevel},
+		cmdFlag{"round", roundValue(&o.Pair.Rounds), "compare `WHICH` of several rounds of one tensor: all, first, last, or a number from 0", groupPairing, rareLevel},
+		cmdFlag{"unshard", choice(&o.Unshard, plan.Unshards()), "compare tensors of several ranks with their part of a reference of one rank, found by values, `WHEN`: auto where the ranks are sharded, off", groupPairing, rareLevel},
+		cmdFlag{"match-rows", textValue(&o.files.Rows), "compare the rows that both sides have, of runs with another batch, padding or token layout, `BY`: auto (equal token ids), off, or a file with lines REF,NPU of row numbers from 0; default: off", groupPairing, rareLevel},
+		cmdFlag{"stems", parsedValue(&o.Stems, parseStems), "both sides are in one folder: `A,B` are the beginnings or ends of file names, A for the reference, B for the NPU", groupPairing, rareLevel},
+		cmdFlag{"pair", namedValue(&o.Pair.NamesOnly, []string{"rules", "names"}, false, true), "pair tensors by `WHAT`: rules (equal names; what remains, by the spellings of exporters, the names that ATC joins, the places of modules), or names (equal names only)", groupPairing, rareLevel},
+		cmdFlag{"fuzzy", boolSwitch(&o.Pair.Fuzzy), "pair msprobe calls without a partner by their order, ignoring their numbers", groupPairing, rareLevel},
+		cmdFlag{"mask", textValue(&o.Mask), "tensor `NAME` beside log_probs: its zeros mark padding, which does not count; default: response_mask, if present", groupVerdict, rareLevel},
+		cmdFlag{"inputs", boolSwitch(&o.Pair.Inputs), "compare the inputs in dumps too; default: if the reference has inputs", groupPairing, rareLevel})
 }
 
 // parseStems reads the stems of both sides.
@@ -157,12 +157,12 @@ func stemsFlag(to *dumpdir.Stem) cmdFlag {
 		stems, err := parseStems(text)
 		return dumpdir.Stem{Own: stems[1], Other: stems[0]}, err
 	}
-	return cmdFlag{"stems", parsedValue(to, read), "for a folder with both sides, like --stems of compare: only files whose names begin or end with B, by `A,B`", choosing, rare}
+	return cmdFlag{"stems", parsedValue(to, read), "for a folder with both sides, like --stems of compare: only files whose names begin or end with B, by `A,B`", groupChoice, rareLevel}
 }
 
 // roundValue chooses among several rounds of one tensor.
 func roundValue(to *plan.Rounds) *value[plan.Rounds] {
-	return &value[plan.Rounds]{to: to, kind: "string", given: "all", known: []string{"all", "first", "last"}, read: func(text string) (plan.Rounds, error) {
+	return &value[plan.Rounds]{to: to, kind: "string", givenText: "all", known: []string{"all", "first", "last"}, read: func(text string) (plan.Rounds, error) {
 		switch strings.ToLower(text) {
 		case "all", "":
 			return plan.Rounds{}, nil
@@ -183,26 +183,26 @@ func roundValue(to *plan.Rounds) *value[plan.Rounds] {
 func (o *comparison) operatorFlags() []cmdFlag {
 	return []cmdFlag{
 		opsFlag(&o.ops),
-		{"ops-from", textValue(&o.files.Ops), "only operators of the names in `FILE`, one a line", choosing, hidden},
-		{"result", textValue(&o.files.Logs), "folder `DIR` with the logs of 'hpaa import', which say why the NPU lacks tensors; default: the folder of the reports", facts, rare | onHPAA},
+		{"ops-from", textValue(&o.files.Ops), "only operators of the names in `FILE`, one a line", groupChoice, hiddenLevel},
+		{"result", textValue(&o.files.Logs), "folder `DIR` with the logs of 'hpaa import', which say why the NPU lacks tensors; default: the folder of the reports", groupFacts, rareLevel | topicHPAA},
 	}
 }
 
 func (o *comparison) shapeFlags() []cmdFlag {
 	s := &o.Shape
 	return []cmdFlag{
-		{"auto-layout", withoutArgument("true", byName(&s.AutoLayout, []string{"auto", "true", "false", "off"}, align.LayoutByValues, align.LayoutByShape, align.LayoutOff, align.LayoutOff)),
-			"permute the axes of NPU tensors `WHEN`: auto if exactly one permutation makes the values agree, true if one known permutation has the reference's shape, off", pairing, rare | onLayouts},
-		{"transpose", byKey(&s.Transpose, parsePermutation), "permute the axes of an NPU tensor: `OP=PERM`, such as conv1=0,3,1,2", pairing, rare | onLayouts},
-		{"ref-format", axisOrder(&s.RefFormat), "axis `ORDER` of the reference, such as NHWC; default: from shapes and dumps", pairing, rare | onLayouts},
-		{"npu-format", axisOrder(&s.NPUFormat, "NC1HWC0", "FRACTAL_Z", "FRACTAL_NZ", "NDC1HWC0", "FRACTAL_Z_3D"), "`LAYOUT` of arrays and raw files of the NPU whose names have none, such as NC1HWC0", pairing, rare | onLayouts},
-		{"original-format", axisOrder(&s.OriginalFormat), "axis `ORDER` of the original shapes in dumps, where several would fit", pairing, rare | onLayouts},
-		{"crop-padding", boolSwitch(&s.CropPadding), "compare the common part where the NPU tensor is longer on one axis and zero there", pairing, rare | onLayouts},
-		{"force-compare", boolSwitch(&s.Force), "compare tensors of one size and different shapes too", pairing, rare | onLayouts},
-		{"strict-dtype", boolSwitch(&s.StrictDType), "different element types are a failure", pairing, rare | onLayouts},
-		{"ref-dtype", elementType(&s.RefDType), "element `TYPE` of reference raw files whose names have none; default: the type of the NPU tensor", pairing, rare | onLayouts},
-		{"bin-dtype|npu-dtype", elementType(&s.NPUDType), "element `TYPE` of NPU raw files whose names have none; default: the type of the reference", pairing, rare | onLayouts},
-		{"max-elems", integerBetween(&s.MaxElements, 0, math.MaxInt64, "want a number from 1, or 0 for all"), "compare the first `N` elements only; such tensors cannot pass", choosing, rare | onLayouts},
+		{"auto-layout", makeOptional("true", namedValue(&s.AutoLayout, []string{"auto", "true", "false", "off"}, align.LayoutByValues, align.LayoutByShape, align.LayoutOff, align.LayoutOff)),
+			"permute the axes of NPU tensors `WHEN`: auto if exactly one permutation makes the values agree, true if one known permutation has the reference's shape, off", groupPairing, rareLevel | topicLayouts},
+		{"transpose", keyedValues(&s.Transpose, parsePermutation), "permute the axes of an NPU tensor: `OP=PERM`, such as conv1=0,3,1,2", groupPairing, rareLevel | topicLayouts},
+		{"ref-format", axisOrder(&s.RefFormat), "axis `ORDER` of the reference, such as NHWC; default: from shapes and dumps", groupPairing, rareLevel | topicLayouts},
+		{"npu-format", axisOrder(&s.NPUFormat, "NC1HWC0", "FRACTAL_Z", "FRACTAL_NZ", "NDC1HWC0", "FRACTAL_Z_3D"), "`LAYOUT` of arrays and raw files of the NPU whose names have none, such as NC1HWC0", groupPairing, rareLevel | topicLayouts},
+		{"original-format", axisOrder(&s.OriginalFormat), "axis `ORDER` of the original shapes in dumps, where several would fit", groupPairing, rareLevel | topicLayouts},
+		{"crop-padding", boolSwitch(&s.CropPadding), "compare the common part where the NPU tensor is longer on one axis and zero there", groupPairing, rareLevel | topicLayouts},
+		{"force-compare", boolSwitch(&s.Force), "compare tensors of one size and different shapes too", groupPairing, rareLevel | topicLayouts},
+		{"strict-dtype", boolSwitch(&s.StrictDType), "different element types are a failure", groupPairing, rareLevel | topicLayouts},
+		{"ref-dtype", elementType(&s.RefDType), "element `TYPE` of reference raw files whose names have none; default: the type of the NPU tensor", groupPairing, rareLevel | topicLayouts},
+		{"bin-dtype|npu-dtype", elementType(&s.NPUDType), "element `TYPE` of NPU raw files whose names have none; default: the type of the reference", groupPairing, rareLevel | topicLayouts},
+		{"max-elems", integerValue(&s.MaxElements, 0, math.MaxInt64, "want a number from 1, or 0 for all"), "compare the first `N` elements only; such tensors cannot pass", groupChoice, rareLevel | topicLayouts},
 	}
 }
 
@@ -233,9 +233,9 @@ var orderSources = []string{"auto", "dump.json", "runtime", "csv", "ir", "fusion
 
 func (o *comparison) orderFlags() []cmdFlag {
 	return []cmdFlag{
-		{"order", choice(&o.order, orderSources), fillUsage("`SOURCE` of the execution order: %s, or auto: the first one available", orderSources[1:]), facts, rare | onOrder},
-		{"node-runtime-filename", textValue(&o.files.Runtime), "times of operators in `FILE`, as HPAA's node_runtime.file", facts, rare | onOrder | onHPAA},
-		{"order-file", textValue(&o.files.Execution), "execution order in `FILE`, one operator a line, as MindSpore's ms_execution_order_graph_0.csv", facts, hidden},
+		{"order", choice(&o.order, orderSources), fillUsage("`SOURCE` of the execution order: %s, or auto: the first one available", orderSources[1:]), groupFacts, rareLevel | topicOrder},
+		{"node-runtime-filename", textValue(&o.files.Runtime), "times of operators in `FILE`, as HPAA's node_runtime.file", groupFacts, rareLevel | topicOrder | topicHPAA},
+		{"order-file", textValue(&o.files.Execution), "execution order in `FILE`, one operator a line, as MindSpore's ms_execution_order_graph_0.csv", groupFacts, hiddenLevel},
 	}
 }
 
@@ -250,7 +250,7 @@ func (o *comparison) chooseOrder() error {
 	case o.order == "csv" || o.order == "auto" && o.files.Execution != "":
 		o.OrderBy = dumpdir.ByExecution
 	case o.order != "auto":
-		o.OrderBy = dumpdir.OrderBy(o.order)
+		o.OrderBy = dumpdir.OrderSource(o.order)
 	}
 	switch {
 	case o.order == "runtime" && o.SideFiles.Runtime == nil:
@@ -266,11 +266,11 @@ func (o *comparison) chooseOrder() error {
 // graphFlags lists the flags for the data flow between operators, which the diagnosis uses.
 func (o *comparison) graphFlags() []cmdFlag {
 	ir := irFlag(&o.IR)
-	ir.is |= hidden
+	ir.levels |= hiddenLevel
 	return []cmdFlag{
-		{"consumer-map|consumer-map-filename", textValue(&o.files.Consumers), "inputs of operators in `FILE`, as HPAA's consumer_map_dict.file", facts, hidden},
+		{"consumer-map|consumer-map-filename", textValue(&o.files.Consumers), "inputs of operators in `FILE`, as HPAA's consumer_map_dict.file", groupFacts, hiddenLevel},
 		ir,
-		{"flow", choice(&o.Judge.Verdict.Flow, limits.FlowSources()), "source of the data flow: auto (graph files, else inputs whose elements equal an earlier output, which reads the inputs of one side), files, none", facts, rare | onOrder},
+		{"flow", choice(&o.Judge.Verdict.Flow, limits.FlowSources()), "source of the data flow: auto (graph files, else inputs whose elements equal an earlier output, which reads the inputs of one side), files, none", groupFacts, rareLevel | topicOrder},
 	}
 }
 
@@ -278,11 +278,11 @@ func (o *comparison) graphFlags() []cmdFlag {
 // verdict uses.
 func (o *comparison) acceptanceFlags() []cmdFlag {
 	return []cmdFlag{
-		{"noise", textValue(&o.Second), "`PATH` of a second reference of lower precision; its distance from the first is the noise that the verdict allows", facts, onLimits},
-		{"standard", choice(&o.Standard.Name, standard.Names()), "judge single operators by the acceptance standard `NAME` instead: cann-eco, cann-mixed, cann-l0, cann-l1, cann-l2 (the last three need --third)", judging, rare | onLimits},
-		{"third", textValue(&o.Third), "`PATH` of a third-party result for --standard, paired with the reference like the NPU data", judging, rare | onLimits},
-		{"check", choice(&o.Check, conclude.CheckModes()), "compute `OPERATORS` of the NPU again from their own dumped inputs: suspects (operators that the evidence suspects or cannot clear), all, none", judging, rare | onLimits},
-		{"hf32", withoutArgument(string(limits.HF32On), choice(&o.Judge.Verdict.HF32, limits.HF32Modes())), "`MODE` says whether float32 products use HF32, that is inputs rounded to 11 bits: auto (on if all products of a kind show it; off with --standard), on (also without MODE), off", judging, rare | onLimits},
+		{"noise", textValue(&o.Second), "`PATH` of a second reference of lower precision; its distance from the first is the noise that the verdict allows", groupFacts, topicLimits},
+		{"standard", choice(&o.Standard.Name, standard.Names()), "judge single operators by the acceptance standard `NAME` instead: cann-eco, cann-mixed, cann-l0, cann-l1, cann-l2 (the last three need --third)", groupVerdict, rareLevel | topicLimits},
+		{"third", textValue(&o.Third), "`PATH` of a third-party result for --standard, paired with the reference like the NPU data", groupVerdict, rareLevel | topicLimits},
+		{"check", choice(&o.Check, conclude.CheckModes()), "compute `OPERATORS` of the NPU again from their own dumped inputs: suspects (operators that the evidence suspects or cannot clear), all, none", groupVerdict, rareLevel | topicLimits},
+		{"hf32", makeOptional(string(limits.HF32On), choice(&o.Judge.Verdict.HF32, limits.HF32Modes())), "`MODE` says whether float32 products use HF32, that is inputs rounded to 11 bits: auto (on if all products of a kind show it; off with --standard), on (also without MODE), off", groupVerdict, rareLevel | topicLimits},
 	}
 }
 
@@ -334,8 +334,8 @@ var failStatuses = map[string]record.Status{
 // failNames lists the names of failStatuses in the order of messages.
 var failNames = []string{"fail", "shape", "dtype", "ambiguous", "rounding", "warn", "partial", "rows", "skip", "unmatched-ref", "unmatched-npu"}
 
-// failStatus reads a name of --fail-on.
-func failStatus(name string) (record.Status, error) {
+// parseFailStatus reads a name of --fail-on.
+func parseFailStatus(name string) (record.Status, error) {
 	status, ok := failStatuses[strings.ReplaceAll(strings.ToLower(name), "_", "-")]
 	if !ok {
 		last := len(failNames) - 1
@@ -347,12 +347,12 @@ func failStatus(name string) (record.Status, error) {
 // failureFlags lists the flags for the baseline and the exit status. Both depend on all rows of a run.
 func (o *comparison) failureFlags() []cmdFlag {
 	return []cmdFlag{
-		{"fail-on", elementList(&o.FailOn, failNames, failNames[:4], failStatus), fillUsage("`STATUSES` that fail; %s", failNames), ci, 0},
-		{"exit-zero", boolSwitch(&o.ExitZero), "failures do not change the exit status", ci, 0},
-		{"baseline", textValue(&o.BaselineFile), "failures in `FILE` are known; only new and worse ones fail", ci, 0},
-		{updateFlag, boolSwitch(&o.UpdateBaseline), "write the findings of this run to the file of --baseline", ci, rare},
-		{"baseline-slack", decimalValue(&o.Slack, func(x float64) bool { return x >= 1 }, "want a factor from 1"), "a known failure may get worse by up to this `FACTOR`", ci, rare},
-		{"require-coverage", coverageValue(&o.Coverage), "fail unless this `SHARE` is compared; of the reference: all, 90%, 0.9, or a number of tensors", ci, 0},
+		{"fail-on", elementList(&o.FailOn, failNames, failNames[:4], parseFailStatus), fillUsage("`STATUSES` that fail; %s", failNames), groupCI, 0},
+		{"exit-zero", boolSwitch(&o.ExitZero), "failures do not change the exit status", groupCI, 0},
+		{"baseline", textValue(&o.BaselineFile), "failures in `FILE` are known; only new and worse ones fail", groupCI, 0},
+		{updateFlag, boolSwitch(&o.UpdateBaseline), "write the findings of this run to the file of --baseline", groupCI, rareLevel},
+		{"baseline-slack", decimalValue(&o.Slack, func(x float64) bool { return x >= 1 }, "want a factor from 1"), "a known failure may get worse by up to this `FACTOR`", groupCI, rareLevel},
+		{"require-coverage", coverageValue(&o.Coverage), "fail unless this `SHARE` is compared; of the reference: all, 90%, 0.9, or a number of tensors", groupCI, 0},
 	}
 }
 

@@ -38,30 +38,30 @@ func newCompareOutput() compareOutput {
 		pictures: execute.PictureOptions{Kept: 200, Bins: metrics.BinLimits{Min: 1, Max: 128}}}
 }
 
-// flags lists the flags for the reports of a run.
-func (o *compareOutput) flags() []cmdFlag {
+// listFlags lists the flags for the reports of a run.
+func (o *compareOutput) listFlags() []cmdFlag {
 	elements, pictures := &o.look.Elements, &o.pictures
 	return append(o.reportStyleFlags(), []cmdFlag{
-		{"topn", integerBetween(&o.topN, 1, maxWorst, fmt.Sprintf("want 1 to %d", maxWorst)), "keep the worst `N` elements of bad tensors", closer, rare},
-		{"diff-cnt", integerBetween(&elements.Count, 1, math.MaxInt, "want at least 1"), "at most `N` error elements in the CSV of an operator", closer, rare | onHPAA},
-		{"diff-order", byName(&elements.Worst, []string{"index", "worst"}, false, true), "`ORDER` of these elements: index or worst", closer, rare | onHPAA},
-		{"show-graph", boolSwitch(&pictures.Plots), "with -out: draw plots of bad tensors; three of each, as PNG files", closer, 0},
-		{"pictures", integerOrAll(&pictures.Kept, 0, record.AllPictures), "keep the pictures of `N` tensors in compare.json, the most telling first, or of all", closer, rare},
-		{"max-bins", integerBetween(&pictures.Bins.Max, math.MinInt, maxBins, fmt.Sprintf("want at most %d, more than a plot is wide", maxBins)), "at most `N` bins in the histograms of plots and pictures", closer, rare},
-		{"min-bins", integerBetween(&pictures.Bins.Min, 1, math.MaxInt, "want at least 1"), "at least `N` bins", closer, rare},
+		{"topn", integerValue(&o.topN, 1, maxWorst, fmt.Sprintf("want 1 to %d", maxWorst)), "keep the worst `N` elements of bad tensors", groupDetails, rareLevel},
+		{"diff-cnt", integerValue(&elements.Count, 1, math.MaxInt, "want at least 1"), "at most `N` error elements in the CSV of an operator", groupDetails, rareLevel | topicHPAA},
+		{"diff-order", namedValue(&elements.Worst, []string{"index", "worst"}, false, true), "`ORDER` of these elements: index or worst", groupDetails, rareLevel | topicHPAA},
+		{"show-graph", boolSwitch(&pictures.Plots), "with -out: draw plots of bad tensors; three of each, as PNG files", groupDetails, 0},
+		{"pictures", integerOrAll(&pictures.Kept, 0, record.AllPictures), "keep the pictures of `N` tensors in compare.json, the most telling first, or of all", groupDetails, rareLevel},
+		{"max-bins", integerValue(&pictures.Bins.Max, math.MinInt, maxBins, fmt.Sprintf("want at most %d, more than a plot is wide", maxBins)), "at most `N` bins in the histograms of plots and pictures", groupDetails, rareLevel},
+		{"min-bins", integerValue(&pictures.Bins.Min, 1, math.MaxInt, "want at least 1"), "at least `N` bins", groupDetails, rareLevel},
 	}...)
 }
 
 // reportStyleFlags lists the flags for the look of the reports of any comparison.
 func (o *compareOutput) reportStyleFlags() []cmdFlag {
 	extra := boolSwitch(&o.look.HPAA.ExtraColumns)
-	o.extraGiven = func() bool { return extra.given != "" }
+	o.extraGiven = func() bool { return extra.givenText != "" }
 	return append(reportFlags[*record.Report](&o.reportOptions, "`FORMATS` of the reports: %s; default: text; with -out html, json and csv; for data of HPAA html, json and hpaa"), []cmdFlag{
-		{"rows", choice(&o.rows, []string{"all", "bad", "full"}), "`WHICH` rows compare.json, junit.xml and report.html hold: all, or bad (without rows that passed); default: all, up to 1000000", reporting, rare},
-		{"extra-columns", extra, "append dumptool's own columns to HPAA's in cpu_vs_npu.csv; with --format hpaa only if given", reporting, rare | onHPAA},
-		{"matrix", boolSwitch(&o.look.Matrix), "print the rounds of text as a matrix of ranks and steps", reporting, rare},
-		{"hpaa-version", byName(&o.look.HPAA.Successor, []string{"successor"}, true), "columns of cpu_vs_npu.csv: `successor` adds cos_sim", reporting, rare | onHPAA},
-		{"bom", boolSwitch(&o.look.HPAA.BOM), "start CSV files with a byte order mark, for Excel", reporting, rare | onHPAA},
+		{"rows", choice(&o.rows, []string{"all", "bad", "full"}), "`WHICH` rows compare.json, junit.xml and report.html hold: all, or bad (without rows that passed); default: all, up to 1000000", groupReports, rareLevel},
+		{"extra-columns", extra, "append dumptool's own columns to HPAA's in cpu_vs_npu.csv; with --format hpaa only if given", groupReports, rareLevel | topicHPAA},
+		{"matrix", boolSwitch(&o.look.Matrix), "print the rounds of text as a matrix of ranks and steps", groupReports, rareLevel},
+		{"hpaa-version", namedValue(&o.look.HPAA.Successor, []string{"successor"}, true), "columns of cpu_vs_npu.csv: `successor` adds cos_sim", groupReports, rareLevel | topicHPAA},
+		{"bom", boolSwitch(&o.look.HPAA.BOM), "start CSV files with a byte order mark, for Excel", groupReports, rareLevel | topicHPAA},
 	}...)
 }
 
@@ -122,21 +122,21 @@ func (o *compareOutput) resolve(opt *conclude.Options, ofHPAA, chosen bool) erro
 	if slices.Contains(o.formats, report.HPAAFormat) && !o.extraGiven() {
 		o.look.HPAA.ExtraColumns = false
 	}
-	o.setKept(opt)
+	o.setKeptData(opt)
 	if o.out == "" {
 		return nil
 	}
 	files := report.FilesOf[*record.Report](o.formats...)
 	for _, name := range files {
-		if opt.BaselineFile != "" && safefile.SameFile(opt.BaselineFile, store.Join(o.out, name)) {
+		if opt.BaselineFile != "" && safefile.IsSameFile(opt.BaselineFile, store.Join(o.out, name)) {
 			return usagef("--baseline %s: that is the name of a report", opt.BaselineFile)
 		}
 	}
 	return safefile.CheckWritable(o.out, files...)
 }
 
-// setKept makes the comparison keep the data that the reports need.
-func (o *compareOutput) setKept(opt *conclude.Options) {
+// setKeptData makes the comparison keep the data that the reports need.
+func (o *compareOutput) setKeptData(opt *conclude.Options) {
 	keep := report.KeepOf[*record.Report](o.formats...)
 	opt.Bins, opt.KLD, opt.Calls = keep.Bins, keep.Divergence, keep.Calls
 	if keep.Worst {
@@ -211,7 +211,7 @@ func (o *compareOutput) write(ctx context.Context, a *app, opt *conclude.Options
 	if len(left) > 0 {
 		a.warnf("%s already holds files that look like reports of another run: %s", o.out, lang.FirstNames(left))
 	}
-	return cmp.Or(a.reportsWritten(lang.Text{EN: "reports"}, o.out, failed), interrupted)
+	return cmp.Or(a.printReportsWritten(lang.Text{EN: "reports"}, o.out, failed), interrupted)
 }
 
 // gatherPictures reads tensors again for their pictures, with a progress bar.

@@ -39,13 +39,13 @@ coordinates. With -out both tensors are written as .npy files in the same shape
 and order, and the worst elements as a CSV file.`,
 		Example: `  dumptool compare detail --op conv1 --cpu golden --npu dumps
   dumptool compare detail --op conv1:output:0 golden dumps --topn 100 -out conv1`,
-		Args: atMost(2),
+		Args: maxArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error { return runCompareDetail(cmd.Context(), a, opts, args) },
 	}
-	cmd.Long += formatHelp[*record.Row]() + exitStatus(exitFound, exitNothing, exitInterrupted)
+	cmd.Long += formatHelp[*record.Row]() + exitStatus(exitFinding, exitNothing, exitInterrupted)
 	addFlags(cmd, slices.Concat([]cmdFlag{
-		{"op", textValue(&opts.op), "operator `NAME`, or a unique end of it; NAME:output:K for one of its tensors", choosing, 0},
-		{"topn", integerBetween(&opts.Top, 1, maxWorst, fmt.Sprintf("want 1 to %d", maxWorst)), "show the worst `N` elements", reporting, 0},
+		{"op", textValue(&opts.op), "operator `NAME`, or a unique end of it; NAME:output:K for one of its tensors", groupChoice, 0},
+		{"topn", integerValue(&opts.Top, 1, maxWorst, fmt.Sprintf("want 1 to %d", maxWorst)), "show the worst `N` elements", groupReports, 0},
 		outFlag(&opts.out, "write tensors and elements to folder `DIR`"),
 		(*exitZero)(&opts.ExitZero).flag("failures do not change the exit status"),
 	}, opts.bothSideFlags(), opts.judgeFlags(), opts.pairFlags(), opts.shapeFlags())...)
@@ -59,7 +59,7 @@ func (o *compareDetailOptions) resolve(ctx context.Context, a *app, selector com
 		return usagef("no operator given: --op NAME is needed")
 	}
 	var results string // HPAA's result folder, if the paths are HPAA's
-	if err := cmp.Or(a.comparePaths(ctx, o.comparison, &results, args), o.keepOut(o.out)); err != nil {
+	if err := cmp.Or(a.comparePaths(ctx, o.comparison, &results, args), o.excludeOutput(o.out)); err != nil {
 		return err
 	}
 	if o.out != "" {
@@ -105,7 +105,7 @@ func runCompareDetail(ctx context.Context, a *app, opts *compareDetailOptions, a
 		if err := printNext(&out, row); err != nil {
 			return err
 		}
-		if opts.out == "" || !row.Compared() {
+		if opts.out == "" || !row.IsCompared() {
 			continue
 		}
 		written, err := report.WriteDetail(folder, files, row, func(w io.Writer, npu bool) error { return plan.WriteTensor(ctx, w, &parts[i], npu) })
@@ -150,9 +150,9 @@ explain the difference), or UNKNOWN.`,
 			return runCompareDeterminism(cmd.Context(), a, opts, args)
 		},
 	}
-	cmd.Long += formatHelp[*determinism.Report]() + exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
+	cmd.Long += formatHelp[*determinism.Report]() + exitStatus(exitFinding, exitNothing, exitCoverage, exitInterrupted)
 	addFlags(cmd, slices.Concat([]cmdFlag{morePaths(&opts.paths)}, roundFlags(&opts.RefRounds), opts.operatorFlags(), opts.pairFlags(), opts.orderFlags(),
-		[]cmdFlag{opts.workersFlag(), containerFlag(&opts.Version), {"fail-on", choice(&opts.failOn, []string{"differ", "fault"}), "`WHAT` fails: differ (any bit), or fault (causes FAULT and UNKNOWN)", ci, 0},
+		[]cmdFlag{opts.workersFlag(), containerFlag(&opts.Version), {"fail-on", choice(&opts.failOn, []string{"differ", "fault"}), "`WHAT` fails: differ (any bit), or fault (causes FAULT and UNKNOWN)", groupCI, 0},
 			(*exitZero)(&opts.ExitZero).flag("differences do not change the exit status")})...)
 	addReportFlags[*determinism.Report](cmd, &opts.output)
 	return cmd
@@ -222,12 +222,12 @@ are not loaded.`,
 			return runCompareCheckpoints(cmd.Context(), a, opts)
 		},
 	}
-	cmd.Long += formatHelp[*checkpoint.Report]() + exitStatus(exitFound, exitNothing, exitInterrupted)
+	cmd.Long += formatHelp[*checkpoint.Report]() + exitStatus(exitFinding, exitNothing, exitInterrupted)
 	addFlags(cmd,
-		cmdFlag{"allow", textValue(&opts.allowed), "accept tensors of these `STATUSES` too, separated by commas: scaled, lora, only_a, only_b", ci, 0},
-		cmdFlag{"adapter", textValue(&opts.Adapter), "`FOLDER` of an adapter (LoRA): B is A with this adapter merged", pairing, 0},
-		cmdFlag{"write-map", textValue(&opts.writeMap), "write the pairs of tensors with equal elements to `FILE`, for --map-node-dict", reporting, 0},
-		cmdFlag{"all", boolSwitch(&opts.all), "list all tensors", reporting, 0},
+		cmdFlag{"allow", textValue(&opts.allowed), "accept tensors of these `STATUSES` too, separated by commas: scaled, lora, only_a, only_b", groupCI, 0},
+		cmdFlag{"adapter", textValue(&opts.Adapter), "`FOLDER` of an adapter (LoRA): B is A with this adapter merged", groupPairing, 0},
+		cmdFlag{"write-map", textValue(&opts.writeMap), "write the pairs of tensors with equal elements to `FILE`, for --map-node-dict", groupReports, 0},
+		cmdFlag{"all", boolSwitch(&opts.all), "list all tensors", groupReports, 0},
 		jobsFlag(&opts.Workers, "`N` workers; default: one per CPU, at most 16"),
 		(*exitZero)(&opts.exitZero).flag("differences do not change the exit status"))
 	addReportFlags[*checkpoint.Report](cmd, &opts.output)
@@ -291,7 +291,7 @@ Limits that are not given come from the profile, not from the run.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runCompareJudge(cmd.Context(), a, opts, args) },
 	}
-	cmd.Long += formatHelp[*conclude.Judgement]() + exitStatus(exitFound, exitNothing, exitCoverage)
+	cmd.Long += formatHelp[*conclude.Judgement]() + exitStatus(exitFinding, exitNothing, exitCoverage)
 	addFlags(cmd, append(opts.judgeFlags(), (*exitZero)(&opts.ExitZero).flag("failures do not change the exit status"))...)
 	formatFlag[*conclude.Judgement](cmd, &opts.format)
 	return cmd
@@ -316,7 +316,7 @@ func runCompareJudge(_ context.Context, a *app, opts *compareJudgeOptions, args 
 		a.printMessages([]batch.Message{batch.Warnf("%s omits %s that passed (--rows bad): their status under other limits is unknown (UNDECIDED)",
 			args[0], lang.CountText(n, "row"))})
 	}
-	if j.ByLevels {
+	if j.UsesLevels {
 		a.infof("%s lacks the noise of its rows: using the evidence of the run", args[0])
 	}
 	if err := printResult(a, opts.format, j, report.Options{}); err != nil {

@@ -140,7 +140,7 @@ func TestCompareHPAAFixtures(t *testing.T) {
 		out := filepath.Join(dir, mode)
 		r := runArgs(t, "compare", "--cpu", filepath.Join(dir, "cpu"), "--npu", filepath.Join(dir, "npu"), "--nan-policy", "hpaa",
 			"--tol-mode", mode, "--hpaa-version", "successor", "-out", out)
-		if r.code != exitFound {
+		if r.code != exitFinding {
 			t.Fatalf("%s: exit %d: %s", mode, r.code, r.err)
 		}
 		cells := readCells(t, filepath.Join(out, "cpu_vs_npu.csv"))
@@ -222,7 +222,7 @@ func TestCompareMsaccucmpFixtures(t *testing.T) {
 		writeNpy(t, filepath.Join(dir, "cpu", name+".npy"), f.dtype, strconv.Itoa(n), ref...)
 	}
 	r := runArgs(t, "compare", filepath.Join(dir, "cpu"), filepath.Join(dir, "npu"), "--format", "msaccucmp")
-	if r.code != exitFound {
+	if r.code != exitFinding {
 		t.Fatalf("exit %d: %s", r.code, r.err)
 	}
 	cells := cellsByColumn(t, r.out, "NPUDump")
@@ -251,7 +251,7 @@ func TestCompareWorkers(t *testing.T) {
 		out := filepath.Join(t.TempDir(), "out")
 		r := runArgs(t, "compare", "--cpu", filepath.Join(golden, "cpu"), "--npu", filepath.Join(golden, "npu"), "-j", workers,
 			"--format", "text,hpaa,json,junit,md,msaccucmp", "--extra-columns", "-out", out)
-		if r.code != exitFound {
+		if r.code != exitFinding {
 			t.Fatalf("-j %s: exit %d: %s", workers, r.code, r.err)
 		}
 		files := readDir(t, out)
@@ -349,7 +349,7 @@ func TestFusionText(t *testing.T) {
 			}
 		}
 		all := strings.Join(strings.Fields(r.out), " ")
-		if r.code != exitFound || !strings.Contains(inputs, test.source) || !strings.Contains(all, test.warning) || test.warning == "" && strings.Contains(all, "occur in") {
+		if r.code != exitFinding || !strings.Contains(inputs, test.source) || !strings.Contains(all, test.warning) || test.warning == "" && strings.Contains(all, "occur in") {
 			t.Errorf("%s: exit %d, %s", test.text, r.code, r.out)
 		}
 	}

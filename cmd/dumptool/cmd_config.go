@@ -32,7 +32,7 @@ config.json of msprobe, and the dump options of the graph engine and of the
 TensorFlow adapter, written as a flat JSON object. dumptool recognises the kind
 of a file by its keys.`,
 	})
-	cmd.Long += exitStatus(exitFound, exitInterrupted)
+	cmd.Long += exitStatus(exitFinding, exitInterrupted)
 	cmd.AddCommand(
 		newConfigNewCommand(a),
 		newConfigCheckCommand(a),
@@ -49,17 +49,17 @@ const targetVersion = "target-version"
 
 // schemaFlag reads the name of a schema.
 func schemaFlag(to *dumpconf.Schema, known ...dumpconf.Schema) *value[dumpconf.Schema] {
-	return byName(to, lists.Map(known, dumpconf.Schema.String), known...)
+	return namedValue(to, lists.Map(known, dumpconf.Schema.String), known...)
 }
 
 // targetFlags lists the flags for the schema and the target of a configuration.
 func targetFlags(o *dumpconf.Options) []cmdFlag {
 	schema := schemaFlag(&o.Schema, dumpconf.SchemaACL, dumpconf.SchemaMindSpore, dumpconf.SchemaGE, dumpconf.SchemaTF, dumpconf.SchemaMsprobe)
-	return append([]cmdFlag{{"schema", schema, "the file is of this `SCHEMA`: acl, mindspore, ge, tf or msprobe; default: from its keys", facts, 0}}, makingFlags(o)...)
+	return append([]cmdFlag{{"schema", schema, "the file is of this `SCHEMA`: acl, mindspore, ge, tf or msprobe; default: from its keys", groupFacts, 0}}, newConfigFlags(o)...)
 }
 
-// makingFlags lists the targetFlags that also apply to files that do not exist yet.
-func makingFlags(o *dumpconf.Options) []cmdFlag {
+// newConfigFlags lists the targetFlags that also apply to files that do not exist yet.
+func newConfigFlags(o *dumpconf.Options) []cmdFlag {
 	soc := textValue(&o.SoC)
 	soc.known = []string{"A2", "A3", "Ascend310P", "Ascend910", "Ascend910B", "cpu", "gpu"}
 	version := parsedValue(&o.TargetVersion, func(text string) (dumpconf.Version, error) {
@@ -78,15 +78,15 @@ func makingFlags(o *dumpconf.Options) []cmdFlag {
 	})
 	backend.known = configBackends
 	return []cmdFlag{
-		{targetVersion, version, "the file is for release `V` of CANN, or of MindSpore, such as 8.0 or 2.3.1; default: the newest", facts, 0},
-		{"soc", soc, "the file is for `PRODUCT`, such as Ascend910B, A2 or 310P; cpu or gpu for MindSpore without NPU", facts, 0},
-		{"backend", backend, "MindSpore runs on `BACKEND`: ge, ms_backend, O0, O1, O2 or pynative", facts, 0},
-		{"device", deviceIDs(&o.Devices), "`IDS` of the devices that will be used", facts, 0},
+		{targetVersion, version, "the file is for release `V` of CANN, or of MindSpore, such as 8.0 or 2.3.1; default: the newest", groupFacts, 0},
+		{"soc", soc, "the file is for `PRODUCT`, such as Ascend910B, A2 or 310P; cpu or gpu for MindSpore without NPU", groupFacts, 0},
+		{"backend", backend, "MindSpore runs on `BACKEND`: ge, ms_backend, O0, O1, O2 or pynative", groupFacts, 0},
+		{"device", deviceList(&o.Devices), "`IDS` of the devices that will be used", groupFacts, 0},
 	}
 }
 
-// deviceIDs reads device IDs.
-func deviceIDs(to *[]uint64) *list[[]uint64] {
+// deviceList reads device IDs.
+func deviceList(to *[]uint64) *list[[]uint64] {
 	return &list[[]uint64]{to: to, read: func(texts []string) (ids []uint64, err error) {
 		for text := range strings.SplitSeq(strings.Join(texts, ","), ",") {
 			id, err := strconv.ParseUint(strings.TrimSpace(text), 10, 31)
@@ -126,18 +126,18 @@ and error.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runConfigExplain(cmd.Context(), a, opts, args) },
 	}
-	cmd.Long += exitStatus(exitFound, exitInterrupted)
+	cmd.Long += exitStatus(exitFinding, exitInterrupted)
 	addFlags(cmd, append(targetFlags(&opts.Options),
-		cmdFlag{"check-env", boolSwitch(&opts.checkEnv), "take the environment into account", facts, 0},
+		cmdFlag{"check-env", boolSwitch(&opts.checkEnv), "take the environment into account", groupFacts, 0},
 		opts.exitZero.flag("errors do not change the exit status"), opts.json.flag("print a JSON object"))...)
 	return cmd
 }
 
 func runConfigExplain(ctx context.Context, a *app, opts *configExplainOptions, args []string) error {
 	if opts.checkEnv {
-		opts.Env, opts.Container = os.LookupEnv, dumpconf.InContainer()
+		opts.Env, opts.Container = os.LookupEnv, dumpconf.IsInContainer()
 	}
-	name, src, err := a.oneConfig(ctx, args, opts.Schema)
+	name, src, err := a.readOnlyConfig(ctx, args, opts.Schema)
 	if err != nil {
 		return err
 	}
@@ -152,12 +152,12 @@ func runConfigExplain(ctx context.Context, a *app, opts *configExplainOptions, a
 	if err := a.show(nil); err != nil {
 		return err
 	}
-	a.msg.Hintf("%s", a.inLang(lang.Say("'dumptool config check' shows all errors")))
+	a.msg.Hintf("%s", a.translate(lang.Say("'dumptool config check' shows all errors")))
 	return a.conclude(opts.exitZero.applyTo(batch.Outcomef(batch.Found, "errors found").AsShown()))
 }
 
-// oneConfig reads the one file in the arguments.
-func (a *app) oneConfig(ctx context.Context, args []string, schema dumpconf.Schema) (name string, src []byte, err error) {
+// readOnlyConfig reads the one file in the arguments.
+func (a *app) readOnlyConfig(ctx context.Context, args []string, schema dumpconf.Schema) (name string, src []byte, err error) {
 	switch len(args) {
 	case 0:
 		return "", nil, usagef("no file given; - stands for stdin")
@@ -184,10 +184,10 @@ type configOutput struct {
 	force bool
 }
 
-func (o *configOutput) flags() []cmdFlag {
+func (o *configOutput) listFlags() []cmdFlag {
 	return []cmdFlag{
 		outFlag(&o.out, "write to `FILE`, not to stdout"),
-		{"force", boolSwitch(&o.force), "replace the file of -out", reporting, 0},
+		{"force", boolSwitch(&o.force), "replace the file of -out", groupReports, 0},
 	}
 }
 
@@ -217,7 +217,7 @@ func (o *configOutput) existsError() error {
 func (a *app) writeConfig(o *configOutput, text []byte, opt dumpconf.Options) (*dumpconf.Report, error) {
 	r := dumpconf.Check(o.out, text, opt)
 	if first := r.FirstError(); first != nil {
-		return nil, usagef("%s: %s", report.ConfigName(o.out), a.inLang(first.Message))
+		return nil, usagef("%s: %s", report.ConfigName(o.out), a.translate(first.Message))
 	}
 	if o.out == "" {
 		return r, a.show(text)
@@ -295,16 +295,16 @@ warnings), and 3 if a file could not be read or written.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runConfigCheck(cmd.Context(), a, opts, args) },
 	}
-	cmd.Long += exitStatus(exitFound, exitInterrupted)
+	cmd.Long += exitStatus(exitFinding, exitInterrupted)
 	addFlags(cmd, targetFlags(&opts.Options)...)
 	formatFlag[*report.ConfigChecks](cmd, &opts.format)
 	addFlags(cmd,
-		cmdFlag{"check-fs", boolSwitch(&opts.checkFS), "check the folders named in the file too", facts, 0},
-		cmdFlag{"check-env", boolSwitch(&opts.checkEnv), "check the environment variables that override the file too", facts, 0},
-		cmdFlag{"world-size", integerBetween(&opts.WorldSize, 0, math.MaxInt64, "want a number from 0"), "the job has `N` ranks, for files of msprobe; default: unknown", facts, 0},
-		cmdFlag{"strict", boolSwitch(&opts.strict), "exit with 1 for warnings too", ci, 0},
-		cmdFlag{"fix", boolSwitch(&opts.fix), "print the change that repairs what can be repaired", reporting, 0},
-		cmdFlag{"write", boolSwitch(&opts.write), "with --fix: make the change", reporting, 0},
+		cmdFlag{"check-fs", boolSwitch(&opts.checkFS), "check the folders named in the file too", groupFacts, 0},
+		cmdFlag{"check-env", boolSwitch(&opts.checkEnv), "check the environment variables that override the file too", groupFacts, 0},
+		cmdFlag{"world-size", integerValue(&opts.WorldSize, 0, math.MaxInt64, "want a number from 0"), "the job has `N` ranks, for files of msprobe; default: unknown", groupFacts, 0},
+		cmdFlag{"strict", boolSwitch(&opts.strict), "exit with 1 for warnings too", groupCI, 0},
+		cmdFlag{"fix", boolSwitch(&opts.fix), "print the change that repairs what can be repaired", groupReports, 0},
+		cmdFlag{"write", boolSwitch(&opts.write), "with --fix: make the change", groupReports, 0},
 		opts.exitZero.flag("errors do not change the exit status"))
 	return cmd
 }
@@ -330,7 +330,7 @@ func (o *configCheckOptions) resolve(args []string) error {
 		o.Stat = dumpconf.StatFolder
 	}
 	if o.checkEnv {
-		o.Env, o.Container = os.LookupEnv, dumpconf.InContainer()
+		o.Env, o.Container = os.LookupEnv, dumpconf.IsInContainer()
 	}
 	return nil
 }
@@ -397,7 +397,7 @@ func (a *app) checkConfig(opts *configCheckOptions, name string, src []byte, che
 		a.recordFailure(checks, safefile.WithPath(name, err))
 		return
 	}
-	if opts.write && f.Changed() {
+	if opts.write && f.IsChanged() {
 		err = safefile.Replace(name, f.Fixed)
 	}
 	if err != nil {
@@ -445,5 +445,5 @@ func isFolder(name string) bool {
 // recordFailure records that a file could not be read or written.
 func (a *app) recordFailure(checks *dumpconf.Checks, err error) {
 	checks.Failed = append(checks.Failed, err.Error())
-	a.msg.Errorf("%s", a.inLang(lang.Error(err)))
+	a.msg.Errorf("%s", a.translate(lang.Error(err)))
 }

@@ -53,16 +53,16 @@ commas, or the flag is given several times.`,
 	}
 	cmd.Long += exitStatus(exitInterrupted)
 	opts.addFields(cmd)
-	addFlags(cmd, slices.Concat(makingFlags(&opts.Options), opts.output.flags())...)
+	addFlags(cmd, slices.Concat(newConfigFlags(&opts.Options), opts.output.listFlags())...)
 	return cmd
 }
 
 func runConfigNew(ctx context.Context, a *app, opts *configNewOptions, flags *pflag.FlagSet, args []string) error {
-	profile, err := a.profileOf(opts, args)
+	profile, err := a.findProfile(opts, args)
 	if err != nil {
 		return err
 	}
-	values, err := opts.values(flags, profile)
+	values, err := opts.valuesFor(flags, profile)
 	if err != nil {
 		return err
 	}
@@ -89,8 +89,8 @@ func hasOtherFlags(flags *pflag.FlagSet) bool {
 	return found
 }
 
-// profileOf returns the profile that the arguments name.
-func (a *app) profileOf(opts *configNewOptions, args []string) (*dumpconf.Profile, error) {
+// findProfile returns the profile that the arguments name.
+func (a *app) findProfile(opts *configNewOptions, args []string) (*dumpconf.Profile, error) {
 	all := opts.profiles
 	i := -1
 	if len(args) > 0 {
@@ -102,9 +102,9 @@ func (a *app) profileOf(opts *configNewOptions, args []string) (*dumpconf.Profil
 	case i >= 0:
 		return &all[i], nil
 	case len(args) == 1:
-		a.msg.Errorf("%s", a.inLang(lang.Say("no profile %q, there are:", args[0])))
+		a.msg.Errorf("%s", a.translate(lang.Say("no profile %q, there are:", args[0])))
 	default:
-		a.msg.Errorf("%s", a.inLang(lang.Say("no profile given, there are:")))
+		a.msg.Errorf("%s", a.translate(lang.Say("no profile given, there are:")))
 	}
 	for _, p := range all {
 		a.msg.Hintf("%-13s %s", p.Name, a.lang().Text(p.About))
@@ -187,12 +187,12 @@ func (a *app) askField(ctx context.Context, field *dumpconf.Field, lang report.L
 
 // profileFlag is the flag for a key of some profiles.
 type profileFlag struct {
-	name     string
-	profiles []string
-	abouts   []fieldAbout
-	kind     dumpconf.KeyType
-	values   []string // possible values of the key; nil for any
-	given    []string
+	name        string
+	profiles    []string
+	abouts      []fieldAbout
+	kind        dumpconf.KeyType
+	values      []string // possible values of the key; nil for any
+	givenValues []string
 }
 
 // fieldAbout describes a key in some profiles.
@@ -203,13 +203,13 @@ type fieldAbout struct {
 
 // toFlag returns the definition of the flag.
 func (f *profileFlag) toFlag(usage string) cmdFlag {
-	row := cmdFlag{names: f.name, usage: usage, in: more, is: rare} // help lists the keys of each profile instead
+	row := cmdFlag{names: f.name, usage: usage, section: groupMore, levels: rareLevel} // help lists the keys of each profile instead
 	if f.kind == dumpconf.TypeStrings || f.kind == dumpconf.TypeUints {
-		l := textList(&f.given)
+		l := textList(&f.givenValues)
 		l.kind = f.typeName()
 		row.value = l
 	} else {
-		row.value = &value[[]string]{to: &f.given, kind: f.typeName(), read: func(text string) ([]string, error) { return []string{text}, nil }}
+		row.value = &value[[]string]{to: &f.givenValues, kind: f.typeName(), read: func(text string) ([]string, error) { return []string{text}, nil }}
 	}
 	return row
 }
@@ -240,7 +240,7 @@ func (o *configNewOptions) addFields(cmd *cobra.Command) {
 		}
 	}
 	for _, f := range o.fields {
-		addFlags(cmd, f.toFlag(o.usage(f)))
+		addFlags(cmd, f.toFlag(o.flagUsage(f)))
 		values := f.values
 		if f.kind == dumpconf.TypeBool {
 			values = []string{"true", "false"}
@@ -251,14 +251,14 @@ func (o *configNewOptions) addFields(cmd *cobra.Command) {
 
 // addField adds a key of a profile.
 func (o *configNewOptions) addField(profile string, field *dumpconf.Field) {
-	f := o.field(field.Flag)
+	f := o.findField(field.Flag)
 	if f == nil {
 		f = &profileFlag{name: field.Flag, kind: field.Type}
 		o.fields = append(o.fields, f)
 	}
 	f.profiles = append(f.profiles, profile)
 	if field.Type != dumpconf.TypeBool {
-		f.values = append(f.values, valuesNotIn(field.Values, f.values)...)
+		f.values = append(f.values, subtractValues(field.Values, f.values)...)
 	}
 	i := slices.IndexFunc(f.abouts, func(a fieldAbout) bool { return a.Text == field.About })
 	if i < 0 {
@@ -268,8 +268,8 @@ func (o *configNewOptions) addField(profile string, field *dumpconf.Field) {
 	f.abouts[i].profiles = append(f.abouts[i].profiles, profile)
 }
 
-// field finds a flag by name, or returns nil.
-func (o *configNewOptions) field(name string) *profileFlag {
+// findField finds a flag by name, or returns nil.
+func (o *configNewOptions) findField(name string) *profileFlag {
 	for _, f := range o.fields {
 		if f.name == name {
 			return f
@@ -278,36 +278,36 @@ func (o *configNewOptions) field(name string) *profileFlag {
 	return nil
 }
 
-// usage describes a flag for the help. ms-* stands for all profiles of MindSpore.
-func (o *configNewOptions) usage(f *profileFlag) string {
+// flagUsage describes a flag for the help. ms-* stands for all profiles of MindSpore.
+func (o *configNewOptions) flagUsage(f *profileFlag) string {
 	ofMindSpore := slices.DeleteFunc(o.profileNames(), func(name string) bool { return !strings.HasPrefix(name, "ms-") })
 	var templates []string
 	var lists [][]string
 	for _, a := range f.abouts {
 		names := a.profiles
-		if len(valuesNotIn(ofMindSpore, names)) == 0 {
-			names = append(valuesNotIn(names, ofMindSpore), "ms-*")
+		if len(subtractValues(ofMindSpore, names)) == 0 {
+			names = append(subtractValues(names, ofMindSpore), "ms-*")
 		}
 		templates, lists = append(templates, "%s (%s)"), append(lists, []string{a.String()}, names)
 	}
 	return fillUsage(strings.Join(templates, "; "), lists...)
 }
 
-// valuesNotIn returns the values that are not in others.
-func valuesNotIn(values, others []string) []string {
+// subtractValues returns the values that are not in others.
+func subtractValues(values, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return slices.Contains(others, v) })
 }
 
-// values returns the flags' values for a profile. A flag that the profile lacks is a mistake on the
+// valuesFor returns the flags' values for a profile. A flag that the profile lacks is a mistake on the
 // command line. In settings it is ignored, since settings are for all profiles.
-func (o *configNewOptions) values(flags *pflag.FlagSet, p *dumpconf.Profile) (dumpconf.Values, error) {
+func (o *configNewOptions) valuesFor(flags *pflag.FlagSet, p *dumpconf.Profile) (dumpconf.Values, error) {
 	values := dumpconf.Values{}
 	for i := range p.Fields {
 		field := &p.Fields[i]
 		if !flags.Lookup(field.Flag).Changed {
 			continue
 		}
-		for _, text := range o.field(field.Flag).given {
+		for _, text := range o.findField(field.Flag).givenValues {
 			values[field.Key] = append(values[field.Key], field.Split(text)...)
 		}
 		if len(values[field.Key]) == 0 {
@@ -316,7 +316,7 @@ func (o *configNewOptions) values(flags *pflag.FlagSet, p *dumpconf.Profile) (du
 	}
 	var err error
 	flags.Visit(func(f *pflag.Flag) {
-		field := o.field(f.Name)
+		field := o.findField(f.Name)
 		if err == nil && field != nil && !slices.Contains(field.profiles, p.Name) {
 			err = usagef("profile %s has no --%s; it is for %s", p.Name, f.Name, strings.Join(field.profiles, ", "))
 		}

@@ -237,12 +237,12 @@ func TestDeviceIDs(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]uint64{"0": {0}, "0,1": {0, 1}, "3, 15": {3, 15}, "x": nil, "-1": nil, "": nil, "1,,2": nil, "4294967296": nil} {
 		var ids []uint64
-		if err := deviceIDs(&ids).Set(text); (err == nil) != (want != nil) || !slices.Equal(ids, want) {
+		if err := deviceList(&ids).Set(text); (err == nil) != (want != nil) || !slices.Equal(ids, want) {
 			t.Errorf("%q: %d, %v", text, ids, err)
 		}
 	}
 	var ids []uint64
-	d := deviceIDs(&ids)
+	d := deviceList(&ids)
 	for _, text := range []string{"0", "1,2"} {
 		if err := d.Set(text); err != nil {
 			t.Fatal(err)

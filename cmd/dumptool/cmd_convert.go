@@ -71,7 +71,7 @@ the list of failures from the files that the shards left in DIR.`,
 	cmd.Long += exitStatus(exitNothing, exitInterrupted)
 	opts.addFlags(cmd)
 	a.shardable[cmd] = opts
-	cmd.AddCommand(newMergeOf(a, mergeConverts))
+	cmd.AddCommand(newMergeSubcommand(a, mergeConverts))
 	return cmd
 }
 
@@ -79,26 +79,26 @@ the list of failures from the files that the shards left in DIR.`,
 func (o *convertOptions) addFlags(cmd *cobra.Command) {
 	target := layoutName(&o.Target)
 	target.known = layoutsByGroup()
-	json := o.json.flag("print one JSON object a file with what was written")
+	json := o.json.flag("print one JSON object for each input file, with the written files")
 	addFlags(cmd, slices.Concat([]cmdFlag{pathFlag(&o.paths, "dump `PATH`: a file, a list of files, or a folder")}, roundFlags(&o.Rounds), []cmdFlag{
 		outFlag(&o.Out, "output folder `DIR`"), json,
 		opsFlag(&o.ops), findFlag(&o.find), containerFlag(&o.Version),
-		{"no-recursive", boolSwitch(&o.flat), "do not search subfolders", choosing, 0},
-		{"output-tensor|o", tensorNumber(&o.Output), "convert output `N` only; for a single file", choosing, 0},
-		{"input-tensor|i", tensorNumber(&o.Input), "convert input `N` only; for a single file", choosing, 0},
-		{"format|f", target, "target `FORMAT`, such as NCHW or ND", pairing, 0},
-		{"shape|s", hostShape(&o.Shape), "host `SHAPE` in the order of the target, such as 1,3,224,224; for a single file", pairing, 0},
-		{"original-format", axisOrder(&o.Order), "axis `ORDER` of the original shapes, where several would fit", pairing, 0},
-		{"c0", countValue(&o.C0), "channel block of a device layout to make; default: by element type", pairing, 0},
-		{"groups", countValue(&o.Groups), "groups of FRACTAL_Z tensors; default: from the file", pairing, 0},
-		{"hidden-size", countValue(&o.HiddenSize), "hidden size of RNN layouts", pairing, 0},
-		{"input-size", countValue(&o.InputSize), "input size of RNN layouts", pairing, 0},
-		{"custom-script-path|c", textValue(&o.custom), "folder `DIR` with converters of your own in DIR/format_convert", pairing, 0},
-		{"type|t", choice(&o.Type, convert.Types), fillUsage("output `TYPE`: %s", toStrings(convert.Types)), pairing, 0},
-		{"skip-existing", boolSwitch(&o.SkipExisting), "keep output files that are there already", choosing, 0},
-		{abortStaleFlag, durationValue(&o.abortStale), "first remove unfinished uploads below -out that are older than `AGE`, such as 24h", more, 0},
+		{"no-recursive", boolSwitch(&o.flat), "do not search subfolders", groupChoice, 0},
+		{"output-tensor|o", tensorNumberValue(&o.Output), "convert output `N` only; for a single file", groupChoice, 0},
+		{"input-tensor|i", tensorNumberValue(&o.Input), "convert input `N` only; for a single file", groupChoice, 0},
+		{"format|f", target, "target `FORMAT`, such as NCHW or ND", groupPairing, 0},
+		{"shape|s", shapeValue(&o.Shape), "host `SHAPE` in the order of the target, such as 1,3,224,224; for a single file", groupPairing, 0},
+		{"original-format", axisOrder(&o.Order), "axis `ORDER` of the original shapes, where several would fit", groupPairing, 0},
+		{"c0", countValue(&o.C0), "channel block of a device layout to make; default: by element type", groupPairing, 0},
+		{"groups", countValue(&o.Groups), "groups of FRACTAL_Z tensors; default: from the file", groupPairing, 0},
+		{"hidden-size", countValue(&o.HiddenSize), "hidden size of RNN layouts", groupPairing, 0},
+		{"input-size", countValue(&o.InputSize), "input size of RNN layouts", groupPairing, 0},
+		{"custom-script-path|c", textValue(&o.custom), "folder `DIR` with converters of your own in DIR/format_convert", groupPairing, 0},
+		{"type|t", choice(&o.Type, convert.Types), fillUsage("output `TYPE`: %s", toStrings(convert.Types)), groupPairing, 0},
+		{"skip-existing", boolSwitch(&o.SkipExisting), "keep output files that are there already", groupChoice, 0},
+		{abortStaleFlag, durationValue(&o.abortStale), "first remove unfinished uploads below -out that are older than `AGE`, such as 24h", groupMore, 0},
 		jobsFlag(&o.Workers, "`N` files converted at a time; default: one per CPU and one more"),
-	}, o.shards.flags())...)
+	}, o.shards.listFlags())...)
 }
 
 func runConvert(cmd *cobra.Command, a *app, opts *convertOptions, args []string) error {
@@ -130,7 +130,7 @@ func runConvert(cmd *cobra.Command, a *app, opts *convertOptions, args []string)
 	case err != nil:
 		return err
 	case spec.IsSharded(): // its document lists failures
-		a.shardWritten(spec, convert.DocumentPath(opt.Out, spec))
+		a.printShardWritten(spec, convert.DocumentPath(opt.Out, spec))
 		return nil
 	}
 	return a.conclude(sum.Outcome(convert.InputsOf(in), opt.Out))
@@ -158,12 +158,12 @@ func (o *convertOptions) open(cmd *cobra.Command, a *app, args []string, spec sh
 		return nil, err
 	}
 	warn(a, warnings)
-	o.Origin = o.shards.origin(cmd, args, spec, in.Listing())
+	o.Origin = o.shards.newOrigin(cmd, args, spec, in.Listing())
 	return in, nil
 }
 
-// origin implements shardable.
-func (o *convertOptions) origin(cmd *cobra.Command, a *app, args []string) (shard.Origin, error) {
+// makeOrigin implements shardable.
+func (o *convertOptions) makeOrigin(cmd *cobra.Command, a *app, args []string) (shard.Origin, error) {
 	spec, err := o.resolve(a, convert.SplitPaths(append(o.paths, args...)))
 	if err == nil {
 		_, err = o.open(cmd, a, args, spec)
@@ -183,7 +183,7 @@ func (a *app) printConverted(r *convert.Result, json jsonFlag) error {
 	if !bool(json) || r.NotDump {
 		return nil
 	}
-	return unlessClosed(printResult(a, json.format(), r, report.Options{}))
+	return ignoreClosedPipe(printResult(a, json.format(), r, report.Options{}))
 }
 
 // check checks the flags against each other.
@@ -206,8 +206,8 @@ func (o *convertOptions) check(paths []string) (err error) {
 	return nil
 }
 
-// hostShape reads a shape such as 2,3,4; empty means none.
-func hostShape(to *tensor.Shape) *value[tensor.Shape] {
+// shapeValue reads a shape such as 2,3,4; empty means none.
+func shapeValue(to *tensor.Shape) *value[tensor.Shape] {
 	return parsedValue(to, func(text string) (tensor.Shape, error) {
 		text = strings.ReplaceAll(text, " ", "")
 		if !numbersForm().MatchString(text) {
@@ -225,8 +225,8 @@ func hostShape(to *tensor.Shape) *value[tensor.Shape] {
 	})
 }
 
-// tensorNumber reads the number of a tensor; empty means nil.
-func tensorNumber(to **int) *value[*int] {
+// tensorNumberValue reads the number of a tensor; empty means nil.
+func tensorNumberValue(to **int) *value[*int] {
 	return parsedValue(to, func(text string) (*int, error) {
 		n, err := strconv.ParseUint(text, 10, 31)
 		if err != nil {
@@ -284,7 +284,7 @@ func (a *app) printCommands(x *convert.Extraction) error {
 	}
 	for _, c := range commands {
 		if _, err := fmt.Fprintln(a.out, c); err != nil {
-			return unlessClosed(err)
+			return ignoreClosedPipe(err)
 		}
 	}
 	return a.conclude(x.CommandOutcome(commands, left))
@@ -294,7 +294,7 @@ func (a *app) printCommands(x *convert.Extraction) error {
 // file of the graph; nil if they do not have it.
 func shapeOfGraph(ctx context.Context, file string, t *tensorfile.Tensor) (shape tensor.Shape, graph string) {
 	path, err := store.Abs(file)
-	if err != nil || store.Remote(file) {
+	if err != nil || store.IsRemote(file) {
 		return nil, ""
 	}
 	root := store.Dir(path)

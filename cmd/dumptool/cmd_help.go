@@ -65,7 +65,7 @@ type topic struct {
 
 // topics lists all topics. Each flag's properties name its topics.
 var topics = []topic{
-	{"limits", "when a tensor fails", onLimits, `By default a tensor fails by evidence of a fault: its operator adds an error that
+	{"limits", "when a tensor fails", topicLimits, `By default a tensor fails by evidence of a fault: its operator adds an error that
 neither rounding nor the errors of its inputs explain. Limits decide instead where any
 are given: by flags, by a profile other than hpaa, or for single operators by the file
 of --op-config. An element is then an error unless |npu - cpu| <= atol + rtol*|cpu|.
@@ -74,23 +74,23 @@ Gates are limits on a metric of a whole tensor and apply in both cases. An undef
 metric breaks no gate, except a mean relative error that is undefined because a
 reference of zeros differs. --min-cos, --max-red, --max-mean-rel, --min-sqnr and
 --max-ulp are other spellings of gates.`},
-	{"order", "execution order, and the data flow between operators", onOrder, `The first bad operator is the first in execution order, and errors are traced from
+	{"order", "execution order, and the data flow between operators", topicOrder, `The first bad operator is the first in execution order, and errors are traced from
 operator to operator along the data flow. Both come from files beside the dumps. If
 these are not enough, give a file: an execution order, a map of consumers, a graph of
 MindSpore, the graph of an offline model. Without any file, inputs are joined with
 earlier outputs that have the same elements.`},
-	{"layouts", "shapes, axis orders and element types", onLayouts, `Tensors in a layout of the device are brought to the shape and axis order of the
+	{"layouts", "shapes, axis orders and element types", topicLayouts, `Tensors in a layout of the device are brought to the shape and axis order of the
 reference, as recorded in dumps and file names. These flags give what is not recorded,
 and say what to do with shapes that do not fit.`},
-	{"shards", "one run on many machines", onShards, `Each machine gets the whole command line and --shard I/N (auto/N if the scheduler sets
+	{"shards", "one run on many machines", topicShards, `Each machine gets the whole command line and --shard I/N (auto/N if the scheduler sets
 I), and writes a document below the folder of -out. From these documents 'dumptool
 merge' makes the reports of one run, without reading tensors. 'dumptool cluster' prints
 the jobs for Slurm, Kubernetes and Volcano.`},
-	{"hpaa", "files and names of HPAA", onHPAA, `With $DUMP_MEMORY_PATH set, its folders cpu, npu and result are the two sides and the
+	{"hpaa", "files and names of HPAA", topicHPAA, `With $DUMP_MEMORY_PATH set, its folders cpu, npu and result are the two sides and the
 place of the reports, where op_config.csv, node_runtime.file and
 consumer_map_dict.file are read. cpu_vs_npu.csv has HPAA's columns and numbers.
 'dumptool hpaa import' makes arrays of the raw pieces that the device leaves.`},
-	{"msaccucmp", "how flags of msaccucmp are spelled here", onMsaccucmp, `Long flags work with one dash, and with _ for -. -m and -g are the two sides, -f the
+	{"msaccucmp", "how flags of msaccucmp are spelled here", topicMsaccucmp, `Long flags work with one dash, and with _ for -. -m and -g are the two sides, -f the
 fusion rules, -out the folder of the reports; --format msaccucmp writes its table.
 'convert' has the flags of its shape conversion: -d, -out, -f, -s, -o, -i, -t, -v, -c.`},
 }
@@ -103,7 +103,7 @@ func (a *app) printTopic(root *cobra.Command, t *topic) {
 	for _, sub := range root.Commands() {
 		visitDefined(sub, func(f *pflag.Flag) {
 			if hasLevel(f, t.flags) && !f.Hidden && set.Lookup(f.Name) == nil {
-				set.AddFlag(h.flag(f))
+				set.AddFlag(h.translateFlag(f))
 			}
 		})
 	}
@@ -111,7 +111,7 @@ func (a *app) printTopic(root *cobra.Command, t *topic) {
 	if h.chinese {
 		text = lang.Chinese("topic¦" + t.name)
 	}
-	fmt.Fprintf(a.out, "%s\n\n%s\n%s", strings.TrimRight(h.wrap(text), "\n"), h.title("Flags"), h.flagUsages(set))
+	fmt.Fprintf(a.out, "%s\n\n%s\n%s", strings.TrimRight(h.wrap(text), "\n"), h.translateTitle("Flags"), h.flagUsages(set))
 }
 
 // topicNames lists the topics.
@@ -134,8 +134,8 @@ const (
 type help struct {
 	width   int
 	chinese bool
-	// brief omits rarely needed flags, briefer all examples but two, briefest all.
-	brief, briefer, briefest bool
+	// omitsRareFlags omits rarely needed flags, briefer all examples but two, briefest all.
+	omitsRareFlags, briefer, briefest bool
 }
 
 // helpFor returns the options for stdout.
@@ -147,8 +147,8 @@ func (a *app) helpFor() help {
 	return h
 }
 
-// allHelp is the flag that prints the whole help; --help prints a screen.
-func (a *app) allHelp() pflag.Value {
+// helpAllValue is the flag that prints the whole help; --help prints a screen.
+func (a *app) helpAllValue() pflag.Value {
 	v := boolSwitch(&a.wholeHelp)
 	v.read = func(text string) (bool, error) {
 		whole, err := strconv.ParseBool(text)
@@ -173,32 +173,32 @@ func (a *app) printHelp(cmd *cobra.Command) {
 	if h.chinese {
 		summariseInChinese(cmd.Root())
 	}
-	text := h.text(cmd)
-	for _, shorter := range []*bool{&h.brief, &h.briefer, &h.briefest} {
+	text := h.helpText(cmd)
+	for _, shorter := range []*bool{&h.omitsRareFlags, &h.briefer, &h.briefest} {
 		if !a.wholeHelp && strings.Count(text, "\n") > screenLines {
 			*shorter = true
-			text = h.text(cmd)
+			text = h.helpText(cmd)
 		}
 	}
 	fmt.Fprint(a.out, text)
 }
 
-// text returns the help of a command, with the exit status at its end.
-func (h help) text(cmd *cobra.Command) string {
+// helpText returns the help of a command, with the exit status at its end.
+func (h help) helpText(cmd *cobra.Command) string {
 	about, status, _ := strings.Cut(cmd.Long, exitStatusTitle)
 	if h.chinese {
 		chinese, ok := lang.Lookup("help¦" + strings.Join(commandPath(cmd), " "))
 		if !ok {
 			chinese = cmd.Short
 		}
-		about = chinese + "\n\n" + h.lists(about)
+		about = chinese + "\n\n" + h.translateLists(about)
 	}
 	about = strings.TrimSpace(about)
-	if h.brief {
+	if h.omitsRareFlags {
 		about, _, _ = strings.Cut(about, "\n\n")
 	}
 	about = strings.TrimRight(h.wrap(about), "\n")
-	return about + "\n\n" + h.usage(cmd) + h.translateLine(exitStatusTitle) + h.wrap(h.list(status))
+	return about + "\n\n" + h.usageLines(cmd) + h.translateLine(exitStatusTitle) + h.wrap(h.translateList(status))
 }
 
 // translateLine translates a word or line of help.
@@ -209,28 +209,28 @@ func (h help) translateLine(english string) string {
 	return english
 }
 
-// title translates a title of help.
-func (h help) title(english string) string {
+// translateTitle translates a title of help.
+func (h help) translateTitle(english string) string {
 	if h.chinese {
 		return h.translateLine(english) + "："
 	}
 	return english + ":"
 }
 
-// lists returns the paragraphs of a text that are lists with a title, translated.
-func (h help) lists(text string) string {
+// translateLists returns the paragraphs of a text that are lists with a title, translated.
+func (h help) translateLists(text string) string {
 	var all []string
 	for paragraph := range strings.SplitSeq(text, "\n\n") {
 		title, list, _ := strings.Cut(paragraph, ":\n")
 		if _, known := lang.Lookup(title); known {
-			all = append(all, h.title(title)+"\n"+h.list(list))
+			all = append(all, h.translateTitle(title)+"\n"+h.translateList(list))
 		}
 	}
 	return strings.Join(all, "\n\n")
 }
 
-// list translates the last column of a list's lines.
-func (h help) list(text string) string {
+// translateList translates the last column of a list's lines.
+func (h help) translateList(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		const gap = "  "
@@ -295,10 +295,10 @@ func wrapWords(text string, width, indent int) string {
 	return head + strings.Join(lines, "\n"+strings.Repeat(" ", indent)) + "\n"
 }
 
-// usage returns the usage lines of a command, and its flags in groups.
-func (h help) usage(cmd *cobra.Command) string {
+// usageLines returns the usage lines of a command, and its flags in groups.
+func (h help) usageLines(cmd *cobra.Command) string {
 	var b strings.Builder
-	b.WriteString(h.title("Usage") + "\n  " + strings.ReplaceAll(cmd.UseLine(), "[flags]", h.translateLine("[flags]")) + "\n")
+	b.WriteString(h.translateTitle("Usage") + "\n  " + strings.ReplaceAll(cmd.UseLine(), "[flags]", h.translateLine("[flags]")) + "\n")
 	if cmd.HasAvailableSubCommands() {
 		b.WriteString("  " + cmd.CommandPath() + " COMMAND\n")
 	}
@@ -306,20 +306,20 @@ func (h help) usage(cmd *cobra.Command) string {
 		if h.briefer {
 			examples = examples[:min(len(examples), 2)]
 		}
-		b.WriteString("\n" + h.title("Examples") + "\n" + strings.Join(examples, "\n") + "\n")
+		b.WriteString("\n" + h.translateTitle("Examples") + "\n" + strings.Join(examples, "\n") + "\n")
 	}
 	if cmd.HasAvailableSubCommands() {
-		b.WriteString("\n" + h.commands(cmd))
+		b.WriteString("\n" + h.listCommands(cmd))
 	}
 	sets := h.flagsByGroup(cmd)
 	gap := "\n"
 	for _, g := range groups {
 		set := sets[g]
-		if set == nil || h.brief && (g == global || g == storage) || g == storage && cmd.HasParent() {
+		if set == nil || h.omitsRareFlags && (g == groupGlobal || g == groupStorage) || g == groupStorage && cmd.HasParent() {
 			continue
 		}
-		b.WriteString(gap + h.title(string(g)) + "\n" + h.flagUsages(set))
-		if h.brief {
+		b.WriteString(gap + h.translateTitle(string(g)) + "\n" + h.flagUsages(set))
+		if h.omitsRareFlags {
 			gap = ""
 		}
 	}
@@ -327,19 +327,19 @@ func (h help) usage(cmd *cobra.Command) string {
 	if cmd.HasAvailableSubCommands() && !takesArguments(cmd) {
 		fmt.Fprintf(&b, h.translateLine("'%s COMMAND --help' says more about a command.\n"), cmd.CommandPath())
 	}
-	if h.brief {
+	if h.omitsRareFlags {
 		fmt.Fprintf(&b, h.translateLine("'%s --help-all' says more and lists all flags.\n"), cmd.CommandPath())
 	} else if cmd.HasParent() {
 		b.WriteString(h.translateLine("'dumptool --help-all' also lists the flags of object storage (s3://).\n"))
 	}
-	if set := sets[judging]; set != nil && set.Lookup("verdict") != nil {
+	if set := sets[groupVerdict]; set != nil && set.Lookup("verdict") != nil {
 		b.WriteString(h.wrap(fmt.Sprintf(h.translateLine("'dumptool help TOPIC': %s.\n"), h.topicNames())))
 	}
 	return b.String()
 }
 
-// commands lists the subcommands of a command.
-func (h help) commands(cmd *cobra.Command) string {
+// listCommands lists the subcommands of a command.
+func (h help) listCommands(cmd *cobra.Command) string {
 	var b strings.Builder
 	var names []string
 	for _, sub := range cmd.Commands() {
@@ -348,10 +348,10 @@ func (h help) commands(cmd *cobra.Command) string {
 			fmt.Fprintf(&b, "  %-12s %s\n", sub.Name(), sub.Short)
 		}
 	}
-	if h.brief && takesArguments(cmd) {
-		return h.title("Commands") + " " + strings.Join(names, ", ") + "\n"
+	if h.omitsRareFlags && takesArguments(cmd) {
+		return h.translateTitle("Commands") + " " + strings.Join(names, ", ") + "\n"
 	}
-	return h.title("Commands") + "\n" + b.String()
+	return h.translateTitle("Commands") + "\n" + b.String()
 }
 
 // visitDefined calls visit for the flags of a command in the order of their definition.
@@ -367,21 +367,21 @@ func visitDefined(cmd *cobra.Command, visit func(*pflag.Flag)) {
 func (h help) flagsByGroup(cmd *cobra.Command) map[group]*pflag.FlagSet {
 	sets := map[group]*pflag.FlagSet{}
 	visitDefined(cmd, func(f *pflag.Flag) {
-		if f.Hidden || h.brief && hasLevel(f, rare) {
+		if f.Hidden || h.omitsRareFlags && hasLevel(f, rareLevel) {
 			return
 		}
-		g := cmp.Or(groupOf(f), more)
+		g := cmp.Or(groupOf(f), groupMore)
 		if sets[g] == nil {
 			sets[g] = pflag.NewFlagSet(string(g), pflag.ContinueOnError)
 			sets[g].SortFlags = false
 		}
-		sets[g].AddFlag(h.flag(f))
+		sets[g].AddFlag(h.translateFlag(f))
 	})
 	return sets
 }
 
-// flag translates the usage of a flag; brief help ends it at the first semicolon.
-func (h help) flag(f *pflag.Flag) *pflag.Flag {
+// translateFlag translates the usage of a flag; brief help ends it at the first semicolon.
+func (h help) translateFlag(f *pflag.Flag) *pflag.Flag {
 	shown, end := *f, "; "
 	switch {
 	case h.chinese && f.Name == helpFlag:
@@ -389,7 +389,7 @@ func (h help) flag(f *pflag.Flag) *pflag.Flag {
 	case h.chinese:
 		shown.Usage, end = usageInChinese(f), "；"
 	}
-	if h.brief {
+	if h.omitsRareFlags {
 		shown.Usage, _, _ = strings.Cut(shown.Usage, end)
 	}
 	if word, usage := pflag.UnquoteUsage(&shown); f.NoOptDefVal != "" && word != "" { // the value is optional

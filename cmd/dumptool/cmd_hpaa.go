@@ -90,7 +90,7 @@ Every piece is in exactly one place: an array, a line of a log, or the list of
 other files in the messages and in --json.`,
 		Example: `  dumptool hpaa import --pieces pieces.jsonl
   dumptool hpaa import /data/test_1 --piece-pattern '{node}@{output}.{piece:hex}.dat' --encoding hex --dtype float16 --like /data/test_1/cpu`,
-		Args: atMost(2),
+		Args: maxArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("perf-all-nodes") {
 				a.infof("--perf-all-nodes is for performance tables: use it with dumptool perf")
@@ -110,24 +110,24 @@ func (o *hpaaImportOptions) addFlags(cmd *cobra.Command) {
 	addFlags(cmd, slices.Concat([]cmdFlag{
 		outFlag(&o.Out, "write the arrays to `DIR`; default: npu"),
 		o.json.flag("print one JSON object for each tensor, with the fate of its pieces"),
-		{"pieces", textValue(&src.Description), "the pieces are described in `FILE`: JSON Lines or CSV", choosing, 0},
-		{"piece-pattern", parsedValue(&src.Pattern, hpaa.ParsePattern), "`PATTERN` of the paths of the pieces, such as {node}@{output}.{piece:hex}.dat", choosing, 0},
-		{"npu-dir", textValue(&src.Dir), "folder of the pieces in `DIR`; default: dump_data", choosing, 0},
-		{"round", importRounds(&o.Rounds), "import `WHICH` of several rounds of one output: all, first, last, or a number", choosing, 0},
-		{"allow-outside", boolSwitch(&src.AllowOutside), "accept pieces outside of the folder of their description", choosing, 0},
-		{"ignore-others", boolSwitch(&o.ignoreOthers), "files that do not fit the pattern do not change the exit status", ci, 0},
+		{"pieces", textValue(&src.Description), "the pieces are described in `FILE`: JSON Lines or CSV", groupChoice, 0},
+		{"piece-pattern", parsedValue(&src.Pattern, hpaa.ParsePattern), "`PATTERN` of the paths of the pieces, such as {node}@{output}.{piece:hex}.dat", groupChoice, 0},
+		{"npu-dir", textValue(&src.Dir), "folder of the pieces in `DIR`; default: dump_data", groupChoice, 0},
+		{"round", importRounds(&o.Rounds), "import `WHICH` of several rounds of one output: all, first, last, or a number", groupChoice, 0},
+		{"allow-outside", boolSwitch(&src.AllowOutside), "accept pieces outside of the folder of their description", groupChoice, 0},
+		{"ignore-others", boolSwitch(&o.ignoreOthers), "files that do not fit the pattern do not change the exit status", groupCI, 0},
 	}, nodeFlags(&o.nameMap, &o.Filter.SkipKeys, &o.Filter.Exclude), []cmdFlag{
-		{"nodename-log", textValue(&o.nodeNames), "use the node names of another run, from its dump_memory_nodename.log in `FILE`", pairing, 0},
-		{"encoding", encoding, "`ENCODING` of pieces whose description has none; default: auto", pairing, 0},
-		{"skip", integerBetween(&o.Skip, 0, math.MaxInt64, "want a number from 0"), "bytes of header of pieces whose description has none", pairing, 0},
-		{"dtype", elementType(&o.DType), "element `TYPE` of pieces whose description has none, such as float16", pairing, 0},
-		{"shape", byKey(&o.Shapes, pieceShape), "shape of pieces whose description has none: `NODE=SHAPE`, such as conv1=2,3,5; without NODE= of all", pairing, 0},
-		{"like", textValue(&o.like), "take unknown types and shapes from the run in `PATH`, such as cpu: its shapes divided by the number of pieces", pairing, 0},
-		{"default-concat-dim", integerBetween(&o.Axis, -1, math.MaxInt, "want an axis from 0, or -1 for the first whose length is not 1"), "join pieces whose description has no axis on this `AXIS`; -1: the first whose length is not 1", pairing, 0},
-		{"result", textValue(&o.result), "write the logs to `DIR`; default: result", reporting, 0},
-		{"node-runtime-filename", textValue(&o.runtime), "write the order of the nodes to `FILE`, if times are known; default: node_runtime.file beside the logs", reporting, 0},
-		{"md5", boolSwitch(&o.Sums), "write md5.csv with the digest of every piece", reporting, 0},
-		{"perf-all-nodes", boolSwitch(&allNodes), "for dumptool perf; here it changes nothing", more, 0},
+		{"nodename-log", textValue(&o.nodeNames), "use the node names of another run, from its dump_memory_nodename.log in `FILE`", groupPairing, 0},
+		{"encoding", encoding, "`ENCODING` of pieces whose description has none; default: auto", groupPairing, 0},
+		{"skip", integerValue(&o.Skip, 0, math.MaxInt64, "want a number from 0"), "bytes of header of pieces whose description has none", groupPairing, 0},
+		{"dtype", elementType(&o.DType), "element `TYPE` of pieces whose description has none, such as float16", groupPairing, 0},
+		{"shape", keyedValues(&o.Shapes, pieceShape), "shape of pieces whose description has none: `NODE=SHAPE`, such as conv1=2,3,5; without NODE= of all", groupPairing, 0},
+		{"like", textValue(&o.like), "take unknown types and shapes from the run in `PATH`, such as cpu: its shapes divided by the number of pieces", groupPairing, 0},
+		{"default-concat-dim", integerValue(&o.Axis, -1, math.MaxInt, "want an axis from 0, or -1 for the first whose length is not 1"), "join pieces whose description has no axis on this `AXIS`; -1: the first whose length is not 1", groupPairing, 0},
+		{"result", textValue(&o.result), "write the logs to `DIR`; default: result", groupReports, 0},
+		{"node-runtime-filename", textValue(&o.runtime), "write the order of the nodes to `FILE`, if times are known; default: node_runtime.file beside the logs", groupReports, 0},
+		{"md5", boolSwitch(&o.Sums), "write md5.csv with the digest of every piece", groupReports, 0},
+		{"perf-all-nodes", boolSwitch(&allNodes), "for dumptool perf; here it changes nothing", groupMore, 0},
 		jobsFlag(&o.Workers, "`N` nodes joined at a time; default: one per CPU"),
 	})...)
 	makeExclusive(cmd, "pieces", "piece-pattern")
@@ -256,7 +256,7 @@ func pieceShape(text string) (node string, shape tensor.Shape, err error) {
 
 // importRounds chooses the rounds to import.
 func importRounds(to *hpaa.Rounds) *value[hpaa.Rounds] {
-	return &value[hpaa.Rounds]{to: to, kind: "string", given: "last", known: []string{"all", "first", "last"}, read: func(text string) (hpaa.Rounds, error) {
+	return &value[hpaa.Rounds]{to: to, kind: "string", givenText: "last", known: []string{"all", "first", "last"}, read: func(text string) (hpaa.Rounds, error) {
 		switch strings.ToLower(text) {
 		case "all":
 			return hpaa.Rounds{All: true}, nil
@@ -281,19 +281,19 @@ func (o *hpaaImportOptions) conclude(a *app, r *hpaa.Result) error {
 		inputs := []string{o.source.Description, o.nodeNames}
 		var kept bool
 		kept, failed = report.WriteImport(report.NewFolder(o.result, inputs...), r, o.runtime, inputs...)
-		if kept && !safefile.SameFile(o.nodeNames, store.Join(o.result, sidefile.NodeNamesName)) {
+		if kept && !safefile.IsSameFile(o.nodeNames, store.Join(o.result, sidefile.NodeNamesName)) {
 			a.warnf("%s has other names and is left unchanged: the device may have written it", store.Join(o.result, sidefile.NodeNamesName))
 		}
 	}
 	if o.json {
-		if err := unlessClosed(printResult(a, o.json.format(), r, report.Options{})); err != nil {
+		if err := ignoreClosedPipe(printResult(a, o.json.format(), r, report.Options{})); err != nil {
 			return err
 		}
 	}
 	outcome := a.conclude(r.Outcome(o.Out, o.ignoreOthers))
 	if len(failed) > 0 {
 		a.report(outcome)
-		return a.reportsWritten(lang.Text{EN: "logs"}, o.result, failed)
+		return a.printReportsWritten(lang.Text{EN: "logs"}, o.result, failed)
 	}
 	return outcome
 }

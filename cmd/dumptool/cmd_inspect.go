@@ -66,9 +66,9 @@ order; null means unknown. A file or tensor that cannot be read has the key
 func (o *inspectOptions) addFlags(cmd *cobra.Command) {
 	addFlags(cmd, slices.Concat([]cmdFlag{morePaths(&o.paths)}, roundFlags(&o.Rounds), []cmdFlag{
 		opsFlag(&o.ops), findFlag(&o.find), containerFlag(&o.Version),
-		{"stats", boolSwitch(&o.Stats), "show minimum, maximum, mean and the number of NaN and Inf of every tensor", reporting, 0},
-		{"long", boolSwitch(&o.long), "show all files and tensors, however many there are", reporting, 0},
-		{"script", boolSwitch(&o.Script), "show the line of the script for every operator", reporting, 0},
+		{"stats", boolSwitch(&o.Stats), "show minimum, maximum, mean and the number of NaN and Inf of every tensor", groupReports, 0},
+		{"long", boolSwitch(&o.long), "show all files and tensors, however many there are", groupReports, 0},
+		{"script", boolSwitch(&o.Script), "show the line of the script for every operator", groupReports, 0},
 		readersFlag(&o.Workers),
 		o.json.flag("print one JSON object a file"),
 	})...)
@@ -95,7 +95,7 @@ func runInspect(ctx context.Context, a *app, opts *inspectOptions, args []string
 	out := &resultPrinter{app: a, format: opts.json.format()}
 	headed := false
 	if inspect.HasHead(run) {
-		o, err := a.overview(ctx, run)
+		o, err := a.makeOverview(ctx, run)
 		if err != nil {
 			return err
 		}

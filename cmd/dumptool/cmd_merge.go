@@ -38,31 +38,31 @@ type mergeKind struct {
 	format func(name string) (string, error)
 	// begin returns the flags whose values a merge takes from the documents or from its own command line, and
 	// the merge function. shown lists the flags of the command's merge subcommand.
-	begin func(m *merging) (flags []cmdFlag, merge func() error)
+	begin func(m *mergeState) (flags []cmdFlag, merge func() error)
 	shown func() []cmdFlag
 }
 
 // Kinds of documents. Add new ones here.
 var (
-	mergeComparisons = &mergeKind{command: "compare", schema: record.Schema, earlier: record.EarlierSchema, file: "compare.json", format: oneFormat[*record.Report],
-		summary: "make one report of what all shards of 'compare' wrote",
-		begin: func(m *merging) ([]cmdFlag, func() error) {
+	mergeComparisons = &mergeKind{command: "compare", schema: record.Schema, earlier: record.EarlierSchema, file: "compare.json", format: parseFormat[*record.Report],
+		summary: "merge the documents of all shards of 'compare' into one report",
+		begin: func(m *mergeState) ([]cmdFlag, func() error) {
 			o := newCompareOptions()
-			return o.flags(), func() error { return m.mergeCompared(o) }
+			return o.listFlags(), func() error { return m.mergeCompared(o) }
 		},
 		shown: func() []cmdFlag {
 			o := newCompareOptions()
 			return append(o.output.reportStyleFlags(), o.failureFlags()...)
 		}}
 	mergeAnalyses = reportKind(overflow.MergeAnalyses, "overflow analyze", overflow.Schema,
-		"make one report of what all shards of 'overflow analyze' wrote",
+		"merge the documents of all shards of 'overflow analyze' into one report",
 		"overflow records do not change the exit status")
 	mergeScans = reportKind(overflow.MergeScans, "overflow scan", overflow.ScanSchema,
-		"make one report of what all shards of 'overflow scan' wrote",
+		"merge the documents of all shards of 'overflow scan' into one report",
 		"bad tensors do not change the exit status")
 	mergeConverts = &mergeKind{command: "convert", schema: convert.Schema, file: convert.DocumentName,
-		summary: "make one report of what all shards of 'convert' wrote",
-		begin:   func(m *merging) ([]cmdFlag, func() error) { return nil, m.mergeConverted },
+		summary: "list the failures of all shards of 'convert'",
+		begin:   func(m *mergeState) ([]cmdFlag, func() error) { return nil, m.mergeConverted },
 		shown:   func() []cmdFlag { return nil }}
 )
 
@@ -79,8 +79,8 @@ type mergeOptions struct {
 	allowMissing bool
 }
 
-// merging is a merge of documents of one kind.
-type merging struct {
+// mergeState is a merge of documents of one kind.
+type mergeState struct {
 	*mergeOptions
 	// own holds the report flags of the merge. They override the flags in the documents.
 	own *pflag.FlagSet
@@ -97,9 +97,9 @@ type merging struct {
 func newMergeCommand(a *app) *cobra.Command {
 	var output reportOptions
 	var zero exitZero
-	cmd := mergeCommand(a, mergeKinds(), outFlag(&output.out, "write the reports to folder `DIR`"),
-		cmdFlag{"format", listOfTexts(&output.formats, nil), "`FORMATS` of the reports; default: the formats of the shards", reporting, 0},
-		noPathsFlag(&output.noPaths), zero.flag("findings do not change the exit status"), sameAsJSON(func() {}))
+	cmd := newMergingCommand(a, mergeKinds(), outFlag(&output.out, "write the reports to folder `DIR`"),
+		cmdFlag{"format", listOfTexts(&output.formats, nil), "`FORMATS` of the reports; default: the formats of the shards", groupReports, 0},
+		noPathsFlag(&output.noPaths), zero.flag("findings do not change the exit status"), jsonAliasFlag(func() {}))
 	makeExclusive(cmd, "json", "format")
 	cmd.Short = "make one report of the documents of shards, or of several machines"
 
@@ -108,15 +108,15 @@ convert wrote, or such commands on different machines, and makes what one run wo
 have made. It reads no tensors. PATH is a document, a folder with one, or a folder of
 such folders; rank=7:PATH says which rank the document of one rank is.
 
-Shards that are missing are named, and nothing is written.` + exitStatus(exitFound, exitNothing, exitInterrupted)
+Shards that are missing are named, and nothing is written.` + exitStatus(exitFinding, exitNothing, exitInterrupted)
 	cmd.Example = `  dumptool merge shards -out report
   dumptool merge node*/overflow.json --format json,html -out report`
 	return cmd
 }
 
-// newMergeOf returns the merge subcommand of the command that writes documents of a kind.
-func newMergeOf(a *app, kind *mergeKind) *cobra.Command {
-	cmd := mergeCommand(a, []*mergeKind{kind}, kind.shown()...)
+// newMergeSubcommand returns the merge subcommand of the command that writes documents of a kind.
+func newMergeSubcommand(a *app, kind *mergeKind) *cobra.Command {
+	cmd := newMergingCommand(a, []*mergeKind{kind}, kind.shown()...)
 	if cmd.Flag("json") != nil {
 		makeExclusive(cmd, "json", "format")
 	}
@@ -127,15 +127,15 @@ func newMergeOf(a *app, kind *mergeKind) *cobra.Command {
 	return cmd
 }
 
-// mergeCommand returns a command that merges documents of some kinds.
-func mergeCommand(a *app, kinds []*mergeKind, flags ...cmdFlag) *cobra.Command {
+// newMergingCommand returns a command that merges documents of some kinds.
+func newMergingCommand(a *app, kinds []*mergeKind, flags ...cmdFlag) *cobra.Command {
 	opts := new(mergeOptions)
 	cmd := &cobra.Command{
 		Use:  "merge PATH...",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.paths = args
-			return runMerge(cmd.Context(), a, &merging{mergeOptions: opts, own: cmd.Flags()}, kinds...)
+			return runMerge(cmd.Context(), a, &mergeState{mergeOptions: opts, own: cmd.Flags()}, kinds...)
 		},
 	}
 	addFlags(cmd, slices.Concat(flags, waitFlags(&opts.wait, &opts.missing, &opts.allowMissing), []cmdFlag{runFlag(&opts.run, "use only documents of the run `ID`")})...)
@@ -145,14 +145,14 @@ func mergeCommand(a *app, kinds []*mergeKind, flags ...cmdFlag) *cobra.Command {
 // waitFlags lists the flags for missing shards.
 func waitFlags(wait *time.Duration, missing, allow *bool) []cmdFlag {
 	return []cmdFlag{
-		{"wait", durationValue(wait), "wait at most `TIME`, such as 6h, until all shards are there", choosing, onShards},
-		{"missing", boolSwitch(missing), "only print the numbers of the shards that are missing: 3,17,40-42", choosing, onShards},
-		{"allow-missing", boolSwitch(allow), "make a report of the shards that exist, as for an interrupted run", choosing, onShards},
+		{"wait", durationValue(wait), "wait at most `TIME`, such as 6h, until all shards are there", groupChoice, topicShards},
+		{"missing", boolSwitch(missing), "only print the numbers of the shards that are missing: 3,17,40-42", groupChoice, topicShards},
+		{"allow-missing", boolSwitch(allow), "make a report of the shards that exist, as for an interrupted run", groupChoice, topicShards},
 	}
 }
 
 // runMerge merges documents of one of the kinds.
-func runMerge(ctx context.Context, a *app, m *merging, kinds ...*mergeKind) error {
+func runMerge(ctx context.Context, a *app, m *mergeState, kinds ...*mergeKind) error {
 	switch {
 	case len(m.paths) == 0:
 		return usagef("no document or folder given")
@@ -164,7 +164,7 @@ func runMerge(ctx context.Context, a *app, m *merging, kinds ...*mergeKind) erro
 	if f := m.own.Lookup("format"); f != nil && f.Changed && kinds[0].format != nil {
 		check := kinds[0].format
 		if len(kinds) > 1 { // each kind has its own
-			check = func(name string) (string, error) { return "", removedBelow(nil, "--format "+name) }
+			check = func(name string) (string, error) { return "", findRemoved(nil, "--format "+name) }
 		}
 		for _, name := range valuesOf(f) {
 			if _, err := check(name); err != nil {
@@ -230,7 +230,7 @@ func runMerge(ctx context.Context, a *app, m *merging, kinds ...*mergeKind) erro
 
 // find finds the documents, all of one of the kinds. The error is a *shard.MissingError if only
 // some shards are missing.
-func (m *merging) find(kinds []*mergeKind) (*mergeKind, error) {
+func (m *mergeState) find(kinds []*mergeKind) (*mergeKind, error) {
 	names := lists.Map(kinds, func(k *mergeKind) string { return k.file })
 	m.docs = nil
 	where, awaited := strings.Join(m.paths, ", "), m.awaited
@@ -290,7 +290,7 @@ func (m *merging) find(kinds []*mergeKind) (*mergeKind, error) {
 }
 
 // setOrigin sets the origin of the result.
-func (m *merging) setOrigin() {
+func (m *mergeState) setOrigin() {
 	first := &m.docs[0]
 	m.origin = first.Origin
 	m.origin.Shard, m.origin.Argv = nil, nil
@@ -303,7 +303,7 @@ func (m *merging) setOrigin() {
 }
 
 // setFlags sets flags as the documents say, and as the merge itself says.
-func (m *merging) setFlags(all []cmdFlag) error {
+func (m *mergeState) setFlags(all []cmdFlag) error {
 	flags, first := pflag.NewFlagSet("", pflag.ContinueOnError), &m.docs[0]
 	flags.SetNormalizeFunc(normalizeFlag)
 	addFlagsTo(flags, all...)
@@ -346,12 +346,12 @@ type mergeable[T any] interface {
 // of its flag --exit-zero.
 func reportKind[T any, R mergeable[T]](merge func([]shard.Document, []R) (R, error), command, schema, summary, usage string) *mergeKind {
 	return &mergeKind{
-		command: command, schema: schema, exits: []int{exitFound}, file: report.WriterOf[R]("json").File, format: oneFormat[R],
+		command: command, schema: schema, exits: []int{exitFinding}, file: report.WriterOf[R]("json").File, format: parseFormat[R],
 		summary: summary,
 		shown: func() []cmdFlag {
 			return append(textReportFlags[R](new(reportOptions)), new(exitZero).flag(usage))
 		},
-		begin: func(m *merging) ([]cmdFlag, func() error) {
+		begin: func(m *mergeState) ([]cmdFlag, func() error) {
 			var output reportOptions
 			var zero exitZero
 			return append(textReportFlags[R](&output), zero.flag(usage)), func() error { return mergeReports(m, &output, zero, merge) }
@@ -360,7 +360,7 @@ func reportKind[T any, R mergeable[T]](merge func([]shard.Document, []R) (R, err
 }
 
 // mergeReports merges reports, and writes the result.
-func mergeReports[T any, R mergeable[T]](m *merging, output *reportOptions, zero exitZero, merge func([]shard.Document, []R) (R, error)) error {
+func mergeReports[T any, R mergeable[T]](m *mergeState, output *reportOptions, zero exitZero, merge func([]shard.Document, []R) (R, error)) error {
 	if err := checkReports[R](output); err != nil {
 		return err
 	}
@@ -394,7 +394,7 @@ func concludeReport[R any](a *app, o *reportOptions, zero exitZero, r R, outcome
 func oneFolderError() error { return usagef("want the one folder that the shards wrote to") }
 
 // mergeConverted concludes a conversion by shards.
-func (m *merging) mergeConverted() error {
+func (m *mergeState) mergeConverted() error {
 	if len(m.paths) != 1 {
 		return oneFolderError()
 	}
@@ -406,12 +406,12 @@ func (m *merging) mergeConverted() error {
 	return m.a.conclude(sum.Outcome(in, out))
 }
 
-// divergence is the format that needs a second pass over the tensors. Shards make that pass only if
+// divergenceFlag is the format that needs a second pass over the tensors. Shards make that pass only if
 // asked.
-const divergence = "msaccucmp"
+const divergenceFlag = "msaccucmp"
 
 // mergeCompared writes the reports of comparisons.
-func (m *merging) mergeCompared(o *compareOptions) error {
+func (m *mergeState) mergeCompared(o *compareOptions) error {
 	if err := cmp.Or(o.output.check(), o.checkFailures(), o.chooseOps(), o.output.resolve(&o.Options, false, true)); err != nil {
 		return err
 	}
@@ -419,8 +419,8 @@ func (m *merging) mergeCompared(o *compareOptions) error {
 	if err := compareError(o.LoadBaseline()); err != nil {
 		return err
 	}
-	if o.KLD && !hasFormat(m.docs[0].Argv, divergence) {
-		return hintf(usagef("--format %s: the documents have no Kullback-Leibler divergence", divergence), "use --format %s for the shards", divergence)
+	if o.KLD && !hasFormat(m.docs[0].Argv, divergenceFlag) {
+		return hintf(usagef("--format %s: the documents have no Kullback-Leibler divergence", divergenceFlag), "use --format %s for the shards", divergenceFlag)
 	}
 	o.Axes = m.a.streams.OutWidth > 0
 	rep, err := o.Merge(m.ctx, m.docs, m.origin)

@@ -29,7 +29,7 @@ func newOverflowCommand(a *app) *cobra.Command {
 overflow records (OpDebug dumps), their status words, and the dumps of the
 operators.`,
 	})
-	cmd.Long += exitStatus(exitFound, exitNothing, exitInterrupted)
+	cmd.Long += exitStatus(exitFinding, exitNothing, exitInterrupted)
 	cmd.AddCommand(
 		newOverflowDecodeCommand(a),
 		newOverflowStatusCommand(a),
@@ -97,18 +97,18 @@ func (o *overflowTreeOptions) prepare(cmd *cobra.Command, a *app, args []string,
 	if run, err = a.openRun(cmd.Context(), paths, o.open, o.Select); err != nil {
 		return nil, origin, err
 	}
-	return run, o.shards.origin(cmd, args, o.Shard, run.Listing()), nil
+	return run, o.shards.newOrigin(cmd, args, o.Shard, run.Listing()), nil
 }
 
-// origin implements shardable.
-func (o *overflowTreeOptions) origin(cmd *cobra.Command, a *app, args []string) (shard.Origin, error) {
+// makeOrigin implements shardable.
+func (o *overflowTreeOptions) makeOrigin(cmd *cobra.Command, a *app, args []string) (shard.Origin, error) {
 	_, origin, err := o.prepare(cmd, a, args, func(*reportOptions) error { return nil })
 	return origin, err
 }
 
-// runOverflow opens the given trees, analyzes them with look and writes the report, or the document
+// runOverflowReport opens the given trees, analyzes them with look and writes the report, or the document
 // of a shard.
-func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOptions, args []string, doing string,
+func runOverflowReport[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOptions, args []string, doing string,
 	look func(context.Context, *dumpdir.Run, overflow.Options) (R, error),
 ) error {
 	ctx := cmd.Context()
@@ -116,7 +116,7 @@ func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOp
 	if err != nil {
 		return err
 	}
-	r, complete := earlierOverflow[R](a, o, &origin)
+	r, complete := readEarlierOverflow[R](a, o, &origin)
 	if complete && o.Shard.IsSharded() {
 		return nil
 	}
@@ -152,14 +152,14 @@ func overflowFile[R any](o *overflowTreeOptions) string {
 	return shard.FindNamed(store.Join(o.output.out, o.Shard.Folder(), report.WriterOf[R]("json").File))
 }
 
-// earlierOverflow returns the report of the same work that --resume finds, or nil. complete reports
+// readEarlierOverflow returns the report of the same work that --resume finds, or nil. complete reports
 // whether it has no gaps.
-func earlierOverflow[R overflowReport](a *app, o *overflowTreeOptions, origin *shard.Origin) (r R, complete bool) {
+func readEarlierOverflow[R overflowReport](a *app, o *overflowTreeOptions, origin *shard.Origin) (r R, complete bool) {
 	if !o.shards.resume {
 		return r, false
 	}
 	path := overflowFile[R](o)
-	d := o.shards.earlier(a, path, origin)
+	d := o.shards.findEarlier(a, path, origin)
 	if d == nil || d.Decode(&r) != nil {
 		var none R
 		return none, false
@@ -180,7 +180,7 @@ func writeShard[R overflowReport](a *app, o *overflowTreeOptions, r R) error {
 	if err != nil {
 		return err
 	}
-	a.shardWritten(o.Shard, path)
+	a.printShardWritten(o.Shard, path)
 	if n := any(r).(overflowDocument).Unfetched(); n > 0 {
 		return unfetchedError(n)
 	}
@@ -210,17 +210,17 @@ of all shards.`,
   dumptool overflow analyze -d dumps -out report --format text,json,csv`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runOverflow(cmd, a, opts, args, "analyzing", overflow.Analyze)
+			return runOverflowReport(cmd, a, opts, args, "analyzing", overflow.Analyze)
 		},
 	}
-	cmd.Long += formatHelp[*overflow.Report]() + exitStatus(exitFound, exitNothing, exitInterrupted)
+	cmd.Long += formatHelp[*overflow.Report]() + exitStatus(exitFinding, exitNothing, exitInterrupted)
 	defineOverflow[*overflow.Report](cmd, opts, "overflow records do not change the exit status", append([]cmdFlag{
-		{"top-num|n", integerOrAll(&opts.MaxRecords, 1, 0), "examine the first `N` records of each rank, or all", choosing, 0},
-		{"all", boolSwitch(&opts.All), "show all records in full", reporting, 0},
+		{"top-num|n", integerOrAll(&opts.MaxRecords, 1, 0), "examine the first `N` records of each rank, or all", groupChoice, 0},
+		{"all", boolSwitch(&opts.All), "show all records in full", groupReports, 0},
 		irFlag(&opts.open.IR),
-	}, opts.shards.flags()...)...)
+	}, opts.shards.listFlags()...)...)
 	a.shardable[cmd] = opts
-	cmd.AddCommand(newMergeOf(a, mergeAnalyses))
+	cmd.AddCommand(newMergeSubcommand(a, mergeAnalyses))
 	return cmd
 }
 
@@ -262,10 +262,10 @@ counts too. Where some files could not be read it is 3 in any case.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runOverflowDecode(cmd.Context(), a, opts, args) },
 	}
-	cmd.Long += exitStatus(exitFound, exitNothing, exitInterrupted)
+	cmd.Long += exitStatus(exitFinding, exitNothing, exitInterrupted)
 	addFlags(cmd, append(roundFlags(&opts.rounds), morePaths(&opts.paths),
-		cmdFlag{"extended", boolSwitch(&opts.extended), "print causes, hex values, time and warnings too", reporting, 0},
-		cmdFlag{"json", boolSwitch(new(bool)), "print JSON, which is the only form", reporting, hidden},
+		cmdFlag{"extended", boolSwitch(&opts.extended), "print causes, hex values, time and warnings too", groupReports, 0},
+		cmdFlag{"json", boolSwitch(new(bool)), "print JSON, which is the only form", groupReports, hiddenLevel},
 		outFlag(&opts.out, "write files to folder `DIR`, not to stdout"), opts.exitZero.flag("overflows do not change the exit status"))...)
 	return cmd
 }
@@ -339,23 +339,23 @@ not read finished steps again.`,
 			case opts.Headroom == "" && opts.list != "":
 				return usagef("--write-list lists the operators that overflow by --headroom: add --headroom")
 			case opts.Headroom == "":
-				return runOverflow(cmd, a, opts, args, "scanning", overflow.Scan)
+				return runOverflowReport(cmd, a, opts, args, "scanning", overflow.Scan)
 			case opts.shards.shard != "" || opts.shards.resume:
 				return usagef("--headroom looks at whole runs: without --shard and --resume")
 			}
-			return runOverflow(cmd, a, opts, args, "scanning", overflow.FindHeadroom)
+			return runOverflowReport(cmd, a, opts, args, "scanning", overflow.FindHeadroom)
 		},
 	}
-	cmd.Long += formatHelp[*overflow.ScanReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)
+	cmd.Long += formatHelp[*overflow.ScanReport]() + exitStatus(exitFinding, exitNothing, exitInterrupted)
 	defineOverflow[*overflow.ScanReport](cmd, opts, "bad tensors do not change the exit status", append([]cmdFlag{
-		{"headroom", withoutArgument(overflow.HeadroomTypes[0], choice(&opts.Headroom, overflow.HeadroomTypes)), fillUsage("which operators of a clean run overflow in `TYPE`: %s; default: float16", overflow.HeadroomTypes), judging, 0},
-		{"write-list", textValue(&opts.list), "with --headroom: write the operators that overflow to `FILE`: names for ATC --keep_dtype, types for --modify_mixlist (*.json), modules of PyTorch", reporting, 0},
-		{"all", boolSwitch(&opts.All), "show all tensors, also good ones", choosing, 0},
+		{"headroom", makeOptional(overflow.HeadroomTypes[0], choice(&opts.Headroom, overflow.HeadroomTypes)), fillUsage("which operators of a clean run overflow in `TYPE`: %s; default: float16", overflow.HeadroomTypes), groupVerdict, 0},
+		{"write-list", textValue(&opts.list), "with --headroom: write the operators that overflow to `FILE`: names for ATC --keep_dtype, types for --modify_mixlist (*.json), modules of PyTorch", groupReports, 0},
+		{"all", boolSwitch(&opts.All), "show all tensors, also good ones", groupChoice, 0},
 		irFlag(&opts.open.IR),
 		stemsFlag(&opts.open.Stem),
-	}, opts.shards.flags()...)...)
+	}, opts.shards.listFlags()...)...)
 	a.shardable[cmd] = opts
-	cmd.AddCommand(newMergeOf(a, mergeScans))
+	cmd.AddCommand(newMergeSubcommand(a, mergeScans))
 	return cmd
 }
 
@@ -388,10 +388,10 @@ one that ran since the dump before.`,
   dumptool overflow watch dumps --format csv > changes.csv`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runOverflow(cmd, a, opts, args, "comparing", overflow.Watch)
+			return runOverflowReport(cmd, a, opts, args, "comparing", overflow.Watch)
 		},
 	}
-	cmd.Long += formatHelp[*overflow.WatchReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)
+	cmd.Long += formatHelp[*overflow.WatchReport]() + exitStatus(exitFinding, exitNothing, exitInterrupted)
 	defineOverflow[*overflow.WatchReport](cmd, opts, "overwritten outputs do not change the exit status")
 	return cmd
 }
@@ -435,13 +435,13 @@ with 0.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runOverflowStatus(cmd.Context(), a, opts, args) },
 	}
-	cmd.Long += exitStatus(exitFound, exitNothing, exitInterrupted)
+	cmd.Long += exitStatus(exitFinding, exitNothing, exitInterrupted)
 	opts.addFlags(cmd)
 	return cmd
 }
 
 func (o *overflowStatusOptions) addFlags(cmd *cobra.Command) {
-	register := &value[statusreg.Register]{to: &o.register, kind: "string", given: o.register.String(), read: func(text string) (statusreg.Register, error) {
+	register := &value[statusreg.Register]{to: &o.register, kind: "string", givenText: o.register.String(), read: func(text string) (statusreg.Register, error) {
 		r, ok := statusreg.ParseRegister(text)
 		if !ok {
 			return r, wantf("no such register, see 'dumptool help overflow status'")
@@ -451,7 +451,7 @@ func (o *overflowStatusOptions) addFlags(cmd *cobra.Command) {
 	for _, r := range statusreg.Registers() {
 		register.known = append(register.known, r.String())
 	}
-	addFlags(cmd, cmdFlag{"register", register, "register `NAME` of the plain numbers", choosing, 0},
+	addFlags(cmd, cmdFlag{"register", register, "register `NAME` of the plain numbers", groupChoice, 0},
 		o.json.flag("print a JSON list"), o.exitZero.flag("numeric causes do not change the exit status"))
 }
 
@@ -482,7 +482,7 @@ func runOverflowStatus(ctx context.Context, a *app, opts *overflowStatusOptions,
 		}
 	}
 	list := &report.StatusList{Text: a.textOptions(), JSON: bool(opts.json), W: a.out, Register: opts.register}
-	err := a.explainAll(ctx, list, args, values)
+	err := a.explainArguments(ctx, list, args, values)
 	if err := cmp.Or(err, list.Close()); err != nil {
 		return err
 	}
@@ -492,8 +492,8 @@ func runOverflowStatus(ctx context.Context, a *app, opts *overflowStatusOptions,
 // stdinArg stands for the standard input.
 const stdinArg = "-"
 
-// explainAll explains the values of all arguments.
-func (a *app) explainAll(ctx context.Context, list *report.StatusList, args []string, values [][]statusreg.FoundValue) error {
+// explainArguments explains the values of all arguments.
+func (a *app) explainArguments(ctx context.Context, list *report.StatusList, args []string, values [][]statusreg.FoundValue) error {
 	for i, arg := range args {
 		err := list.Explain(0, values[i])
 		if arg == stdinArg {

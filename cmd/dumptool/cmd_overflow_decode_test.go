@@ -490,7 +490,7 @@ func TestDecodeOut(t *testing.T) {
 	}
 	for range 2 {
 		got := runDecode(t, dir, "-out="+filepath.Join(dir, "out"), "d")
-		if got.code != exitFound || got.out != "" {
+		if got.code != exitFinding || got.out != "" {
 			t.Fatalf("got %+v", got)
 		}
 		wantContains(t, got.err, "5 of 5 records report an overflow\ndumptool: 5 files written to out\n")

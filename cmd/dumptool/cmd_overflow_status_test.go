@@ -131,7 +131,7 @@ func TestStatusJSON(t *testing.T) {
 {"value":"0x0","register":"aicore","bits":[],"unknown":"0x0"}
 ]
 `
-	if diff := cmp.Diff(result{exitFound, want, ""}, got, cmp.AllowUnexported(result{})); diff != "" {
+	if diff := cmp.Diff(result{exitFinding, want, ""}, got, cmp.AllowUnexported(result{})); diff != "" {
 		t.Errorf("result (-want +got):\n%s", diff)
 	}
 

@@ -44,7 +44,7 @@ nearly all of it; element types are those of at most 64 files.`,
 		RunE:        func(cmd *cobra.Command, args []string) error { return runOverview(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitNothing, exitInterrupted)
-	addFlags(cmd, append(slices.DeleteFunc(roundFlags(&opts.rounds), func(f cmdFlag) bool { return f.is&rare != 0 }), opts.json.flag("print one JSON object"))...)
+	addFlags(cmd, append(slices.DeleteFunc(roundFlags(&opts.rounds), func(f cmdFlag) bool { return f.levels&rareLevel != 0 }), opts.json.flag("print one JSON object"))...)
 	return cmd
 }
 
@@ -83,7 +83,7 @@ func runOverview(ctx context.Context, a *app, opts *overviewOptions, args []stri
 		return err
 	}
 	warn(a, dumpdir.ChoiceWarnings(dumpdir.RunSelection{Run: run, By: opts.rounds}))
-	o, err := a.overview(ctx, run)
+	o, err := a.makeOverview(ctx, run)
 	if err != nil {
 		return err
 	}
@@ -98,13 +98,13 @@ func runOverview(ctx context.Context, a *app, opts *overviewOptions, args []stri
 	return printResult(a, opts.json.format(), o, report.Options{})
 }
 
-// overview describes the paths of a run.
-func (a *app) overview(ctx context.Context, run *dumpdir.Run) (*inspect.Overview, error) {
-	return inspect.NewOverview(ctx, run, func(path string) (inspect.Configuration, bool) { return checkedConfig(ctx, path) })
+// makeOverview describes the paths of a run.
+func (a *app) makeOverview(ctx context.Context, run *dumpdir.Run) (*inspect.Overview, error) {
+	return inspect.NewOverview(ctx, run, func(path string) (inspect.Configuration, bool) { return countMistakes(ctx, path) })
 }
 
-// checkedConfig counts the mistakes in a dump configuration; ok is false for other files.
-func checkedConfig(ctx context.Context, path string) (c inspect.Configuration, ok bool) {
+// countMistakes counts the mistakes in a dump configuration; ok is false for other files.
+func countMistakes(ctx context.Context, path string) (c inspect.Configuration, ok bool) {
 	src, err := dumpconf.ReadFile(ctx, path, nil)
 	if err != nil || !dumpconf.IsConfiguration(src) {
 		return c, false

@@ -73,7 +73,7 @@ time.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runPerf(cmd.Context(), a, opts, args) },
 	}
-	cmd.Long += formatHelp[*perf.Report]() + exitStatus(exitFound, exitNothing, exitInterrupted)
+	cmd.Long += formatHelp[*perf.Report]() + exitStatus(exitFinding, exitNothing, exitInterrupted)
 	opts.addFlags(cmd)
 	return cmd
 }
@@ -81,20 +81,20 @@ time.`,
 func (o *perfOptions) addFlags(cmd *cobra.Command) {
 	th, positive := &o.Thresholds, func(x float64) bool { return x > 0 && !math.IsInf(x, 0) }
 	addFlags(cmd, append(nodeFlags(&o.nameMap, &o.Filter.SkipKeys, &o.Filter.Exclude), []cmdFlag{
-		{"baseline", textValue(&o.Baseline), "compare with the table or folder in `PATH`", judging, 0},
-		{"perf-all-nodes", inverseSwitch(&o.NoSpan), "operators with _span in their names too", choosing, 0},
-		{"sort", choice(&o.Sort, perf.SortKeys), fillUsage("order by `KEY`: %s", toStrings(perf.SortKeys)), reporting, 0},
-		{"class", choices(&o.Classes, perf.Classes(), nil), fillUsage("list operators of these `CLASSES` only: %s", toStrings(perf.Classes())), reporting, 0},
-		{"top", countValue(&o.Top), "text and md show the first `N` operators; 0: all", reporting, 0},
-		{"busy", &th.Busy, "share of mcu_cycle from which data movement or computation counts as busy", judging, 0},
-		{"lead", &th.Lead, "data movement or computation dominates if it takes this many times as long as the other", judging, 0},
-		{"wait", &th.Wait, "share of mcu_cycle from which waiting for other cores makes the class sync", judging, 0},
-		{"conflict", &th.Conflict, "share of mcu_cycle from which bank conflicts count as too many, if there is no baseline", judging, 0},
-		{"grow", &th.Grow, "share by which bytes and conflicts may exceed the baseline", judging, 0},
-		{"regress", &th.Regress, "share by which mcu_cycle may exceed the baseline", judging, 0},
-		{"mhz", decimalValue(&o.MHz, positive, "want a number above 0"), "clock of the cores in MHz: shows times too", reporting, 0},
-		{"peak-bpc", decimalValue(&o.PeakBPC, positive, "want a number above 0"), "bytes that the DDR can move in one cycle: shows how much of it is used", reporting, 0},
-		{"fail-on", choices((*[]perf.Failure)(&o.failOn), perf.FailNames(), perf.FailNames()[:3]), fillUsage("`FINDINGS` compared with the baseline that count as failures: %s", toStrings(perf.FailNames())), ci, 0},
+		{"baseline", textValue(&o.Baseline), "compare with the table or folder in `PATH`", groupVerdict, 0},
+		{"perf-all-nodes", invertedSwitch(&o.NoSpan), "operators with _span in their names too", groupChoice, 0},
+		{"sort", choice(&o.Sort, perf.SortKeys), fillUsage("order by `KEY`: %s", toStrings(perf.SortKeys)), groupReports, 0},
+		{"class", choices(&o.Classes, perf.Classes(), nil), fillUsage("list operators of these `CLASSES` only: %s", toStrings(perf.Classes())), groupReports, 0},
+		{"top", countValue(&o.Top), "text and md show the first `N` operators; 0: all", groupReports, 0},
+		{"busy", &th.Busy, "share of mcu_cycle from which data movement or computation counts as busy", groupVerdict, 0},
+		{"lead", &th.Lead, "data movement or computation dominates if it takes this many times as long as the other", groupVerdict, 0},
+		{"wait", &th.Wait, "an operator has class sync if it waits for other cores for at least this share of mcu_cycle", groupVerdict, 0},
+		{"conflict", &th.Conflict, "share of mcu_cycle from which bank conflicts count as too many, if there is no baseline", groupVerdict, 0},
+		{"grow", &th.Grow, "share by which bytes and conflicts may exceed the baseline", groupVerdict, 0},
+		{"regress", &th.Regress, "share by which mcu_cycle may exceed the baseline", groupVerdict, 0},
+		{"mhz", decimalValue(&o.MHz, positive, "want a number above 0"), "clock of the cores in MHz: shows times too", groupReports, 0},
+		{"peak-bpc", decimalValue(&o.PeakBPC, positive, "want a number above 0"), "bytes that the DDR can move in one cycle: shows how much of it is used", groupReports, 0},
+		{"fail-on", choices((*[]perf.Failure)(&o.failOn), perf.FailNames(), perf.FailNames()[:3]), fillUsage("`FINDINGS` compared with the baseline that count as failures: %s", toStrings(perf.FailNames())), groupCI, 0},
 		readersFlag(&o.Workers), o.exitZero.flag("findings do not change the exit status"),
 	}...)...)
 	addReportFlags[*perf.Report](cmd, &o.output)

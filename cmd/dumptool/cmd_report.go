@@ -48,8 +48,8 @@ tensors beside the page, if compare ran with --show-graph too.`,
 	}
 	cmd.Long += exitStatus(exitInterrupted)
 	addFlags(cmd, outFlag(&opts.out, "write the page to `FILE`, or as report.html to a folder; default: stdout"),
-		cmdFlag{"title", textValue(&opts.Title), "`TEXT` above the page", reporting, 0},
-		cmdFlag{"show-graph", boolSwitch(&opts.showGraph), "with -out: draw plots of bad tensors; beside the page, as PNG files", reporting, 0},
+		cmdFlag{"title", textValue(&opts.Title), "`TEXT` above the page", groupReports, 0},
+		cmdFlag{"show-graph", boolSwitch(&opts.showGraph), "with -out: draw plots of bad tensors; beside the page, as PNG files", groupReports, 0},
 		noPathsFlag(&opts.NoPaths))
 	return cmd
 }
@@ -123,7 +123,7 @@ func (o *reportCommandOptions) check(a *app, args []string) error {
 
 // drawDocuments draws the plots of documents, with a progress bar.
 func (a *app) drawDocuments(ctx context.Context, docs *report.Documents, folder *report.Folder) ([]error, error) {
-	if docs.HasPlots() == 0 {
+	if docs.CountPlots() == 0 {
 		a.warnf("--show-graph: the comparison has no data for plots; run compare with --show-graph")
 		return nil, nil
 	}

@@ -17,7 +17,7 @@ import (
 // facts or judges. Flags that only set other flags, or repeat the arguments, do not count.
 func changesResults(f *pflag.Flag) bool {
 	_, setsOthers := f.Value.(*spelling)
-	return slices.Contains([]group{choosing, pairing, facts, judging}, groupOf(f)) && !setsOthers && f.Name != "dump-path"
+	return slices.Contains([]group{groupChoice, groupPairing, groupFacts, groupVerdict}, groupOf(f)) && !setsOthers && f.Name != "dump-path"
 }
 
 // isPathFlag reports whether the value of a flag is a path, which may differ between machines.
@@ -28,7 +28,7 @@ func isPathFlag(f *pflag.Flag) bool {
 
 // changesReports reports whether a flag only changes what reports show, or when they fail.
 func changesReports(f *pflag.Flag) bool {
-	return slices.Contains([]group{reporting, ci, closer}, groupOf(f)) && f.Name != "out" && f.Name != "no-paths"
+	return slices.Contains([]group{groupReports, groupCI, groupDetails}, groupOf(f)) && f.Name != "out" && f.Name != "no-paths"
 }
 
 // roundOptions lists the options that change which rounds there are, and how they are judged.
@@ -92,7 +92,7 @@ func reportWords(flags *pflag.FlagSet, argv []string) (words []string) {
 // shardable holds the options of a command that can work in shards. origin returns the origin of the
 // document that the command would write: it lists the runs and reads nothing else.
 type shardable interface {
-	origin(cmd *cobra.Command, a *app, args []string) (shard.Origin, error)
+	makeOrigin(cmd *cobra.Command, a *app, args []string) (shard.Origin, error)
 }
 
 // shardFlag chooses the part of the work.
@@ -110,12 +110,12 @@ type shardOptions struct {
 	wholeRuns, ofReports bool
 }
 
-func (o *shardOptions) flags() []cmdFlag {
+func (o *shardOptions) listFlags() []cmdFlag {
 	return []cmdFlag{
-		{shardFlag, textValue(&o.shard), "do part `I/N` of the work, I from 0; merge joins the parts; auto/N: I from the scheduler", more, onShards},
+		{shardFlag, textValue(&o.shard), "do part `I/N` of the work, I from 0; merge joins the parts; auto/N: I from the scheduler", groupMore, topicShards},
 		runFlag(&o.run, "`ID` of the run; a merge takes only documents of this run"),
-		{"compress", boolSwitch(&o.compress), "with --shard: write the document as .json.zst, which merge, report and judge read", more, rare | onShards},
-		{"resume|retry-errors", boolSwitch(&o.resume), "continue the same work in -out: keep its results, and do only the missing part (not fetched, or not reached)", more, rare | onShards},
+		{"compress", boolSwitch(&o.compress), "with --shard: write the document as .json.zst, which merge, report and judge read", groupMore, rareLevel | topicShards},
+		{"resume|retry-errors", boolSwitch(&o.resume), "continue the same work in -out: keep its results, and do only the missing part (not fetched, or not reached)", groupMore, rareLevel | topicShards},
 	}
 }
 
@@ -140,8 +140,8 @@ func (o *shardOptions) resolve(a *app, out string) (shard.Spec, error) {
 	return spec, nil
 }
 
-// origin returns the origin of a command's document.
-func (o *shardOptions) origin(cmd *cobra.Command, args []string, spec shard.Spec, listing string) shard.Origin {
+// newOrigin returns the origin of a command's document.
+func (o *shardOptions) newOrigin(cmd *cobra.Command, args []string, spec shard.Spec, listing string) shard.Origin {
 	origin := shard.Origin{Tool: toolName(), Listing: listing, Options: optionsOf(cmd.Flags()), RunID: o.run}
 	if spec.IsSharded() {
 		origin.Shard = &spec
@@ -152,9 +152,9 @@ func (o *shardOptions) origin(cmd *cobra.Command, args []string, spec shard.Spec
 	return origin
 }
 
-// earlier returns, with --resume, the origin of the document at path. It returns nil if there is
+// findEarlier returns, with --resume, the origin of the document at path. It returns nil if there is
 // none or it belongs to other work.
-func (o *shardOptions) earlier(a *app, path string, origin *shard.Origin) *shard.Document {
+func (o *shardOptions) findEarlier(a *app, path string, origin *shard.Origin) *shard.Document {
 	if !o.resume {
 		return nil
 	}
@@ -162,7 +162,7 @@ func (o *shardOptions) earlier(a *app, path string, origin *shard.Origin) *shard
 	if err != nil {
 		return nil
 	}
-	if !d.SameWork(origin) {
+	if !d.IsSameWork(origin) {
 		a.infof("%s was made from other files or with other options: everything is done again", path)
 		return nil
 	}
@@ -172,7 +172,7 @@ func (o *shardOptions) earlier(a *app, path string, origin *shard.Origin) *shard
 // isFinished reports whether --resume finds the finished document of a shard at path. complete reports
 // whether a document has no gaps.
 func (o *shardOptions) isFinished(a *app, path string, origin *shard.Origin, complete func(d *shard.Document) bool) bool {
-	d := o.earlier(a, path, origin)
+	d := o.findEarlier(a, path, origin)
 	if d == nil || !complete(d) {
 		return false
 	}
@@ -190,8 +190,8 @@ func unfetchedError(n int) error {
 	return hintf(incompletef("%s could not be fetched", lang.CountText(n, "tensor")), "the same command line with --resume repeats only these")
 }
 
-// shardWritten prints where the document of a shard is.
-func (a *app) shardWritten(spec shard.Spec, path string) {
+// printShardWritten prints where the document of a shard is.
+func (a *app) printShardWritten(spec shard.Spec, path string) {
 	a.infof("shard %s written to %s", spec, path)
 }
 
@@ -210,7 +210,7 @@ func runFlag(to *string, usage string) cmdFlag {
 		}
 		return text, nil
 	}
-	return cmdFlag{runName, v, usage, more, rare}
+	return cmdFlag{runName, v, usage, groupMore, rareLevel}
 }
 
 // waitUntil retries until there is no error, or for at most a time, and returns the last error.

@@ -44,7 +44,7 @@ element, or without --cpu at the first one.`,
 		Example: `  dumptool show Conv2D.conv1.58.16.1624605159829577 --at 0,3,4,4
   dumptool show Conv2D.conv1.58.16.1624605159829577:output:0 --cpu golden/conv1.npy
   dumptool show weights.npz:fc.weight --window 4x16 --format json`,
-		Args: atMost(1),
+		Args: maxArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("no tensor given: FILE is needed")
@@ -55,13 +55,13 @@ element, or without --cpu at the first one.`,
 	cmd.Long += exitStatus(exitInterrupted)
 	target := layoutName(&opts.Target)
 	addFlags(cmd,
-		cmdFlag{"cpu|g|cpu-dir|golden", textValue(&opts.Reference), "`PATH` of the reference's file, with :output:K where it has several tensors, or of its run", choosing, 0},
-		cmdFlag{"at", indexValue(&opts.At), "the place `I,J,...`; default: the worst one, else the first", choosing, 0},
-		cmdFlag{"window", windowValue(&opts.Window), "at most `HxW` rows and columns", reporting, 0},
-		cmdFlag{"target-format|f", target, "target `FORMAT`, such as NCHW or ND; default: the original one", pairing, 0},
-		cmdFlag{"raw", boolSwitch(&opts.Raw), "the elements as they are stored, in the layout of the device", pairing, 0},
-		cmdFlag{"atol", decimalValue(&opts.Limits.Atol, isValidLimit, "want a finite number from 0"), "absolute limit `A` of marked elements", judging, 0},
-		cmdFlag{"rtol", decimalValue(&opts.Limits.Rtol, isValidLimit, "want a finite number from 0"), "relative limit `R` of marked elements", judging, 0})
+		cmdFlag{"cpu|g|cpu-dir|golden", textValue(&opts.Reference), "`PATH` of the reference's file, with :output:K where it has several tensors, or of its run", groupChoice, 0},
+		cmdFlag{"at", indexValue(&opts.At), "the place `I,J,...`; default: the worst one, else the first", groupChoice, 0},
+		cmdFlag{"window", windowValue(&opts.Window), "at most `HxW` rows and columns", groupReports, 0},
+		cmdFlag{"target-format|f", target, "target `FORMAT`, such as NCHW or ND; default: the original one", groupPairing, 0},
+		cmdFlag{"raw", boolSwitch(&opts.Raw), "the elements as they are stored, in the layout of the device", groupPairing, 0},
+		cmdFlag{"atol", decimalValue(&opts.Limits.Atol, isValidLimit, "want a finite number from 0"), "absolute limit `A` of marked elements", groupVerdict, 0},
+		cmdFlag{"rtol", decimalValue(&opts.Limits.Rtol, isValidLimit, "want a finite number from 0"), "relative limit `R` of marked elements", groupVerdict, 0})
 	formatFlag[*show.Window](cmd, &opts.format)
 	return cmd
 }
@@ -119,7 +119,7 @@ func runShow(ctx context.Context, a *app, opts *showOptions, name string) error 
 	}
 	var err error
 	if info, failed := store.Stat(opts.Reference); opts.Reference != "" && failed == nil && info.IsDir() {
-		if opts.Reference, err = partnerOf(ctx, name, opts.Reference); err != nil {
+		if opts.Reference, err = findPartner(ctx, name, opts.Reference); err != nil {
 			return err
 		}
 	}
@@ -133,9 +133,9 @@ func runShow(ctx context.Context, a *app, opts *showOptions, name string) error 
 	return printResult(a, opts.format, w, report.Options{})
 }
 
-// partnerOf returns the tensor of a run with which compare pairs a tensor, as show takes it: in the folder of the run
+// findPartner returns the tensor of a run with which compare pairs a tensor, as show takes it: in the folder of the run
 // that has the place of the tensor's folder, else in the whole run.
-func partnerOf(ctx context.Context, name, run string) (string, error) {
+func findPartner(ctx context.Context, name, run string) (string, error) {
 	path, of, err := tensorfile.Split(name)
 	if err != nil {
 		return "", err
@@ -143,31 +143,31 @@ func partnerOf(ctx context.Context, name, run string) (string, error) {
 	if path, err = store.Abs(path); err != nil { // rank and step are in the folders above
 		return "", err
 	}
-	for _, folder := range []string{equalPlace(run, store.Dir(path)), run} {
-		if partner, err := partnerIn(ctx, folder, path, of); partner != "" || err != nil && folder == run {
+	for _, folder := range []string{findEqualFolder(run, store.Dir(path)), run} {
+		if partner, err := findPartnerIn(ctx, folder, path, of); partner != "" || err != nil && folder == run {
 			return partner, err
 		}
 	}
 	return "", lang.Errorf("%s has no tensor with the name of %s, or several: give its file to --cpu", run, name)
 }
 
-// equalPlace returns the folder of a run whose path below the run is the longest end of the path of another folder,
+// findEqualFolder returns the folder of a run whose path below the run is the longest end of the path of another folder,
 // and the run if there is none.
-func equalPlace(run, folder string) string {
+func findEqualFolder(run, folder string) string {
 	found, below := run, ""
 	for dir := folder; store.Dir(dir) != dir; dir = store.Dir(dir) {
 		below = store.Join(store.Base(dir), below)
 		place := store.Join(run, below)
-		if info, err := store.Stat(place); err == nil && info.IsDir() && !safefile.SameFile(place, folder) {
+		if info, err := store.Stat(place); err == nil && info.IsDir() && !safefile.IsSameFile(place, folder) {
 			found = place
 		}
 	}
 	return found
 }
 
-// partnerIn returns the partner of a tensor in a folder, empty for none. Without a selector it is the first output's,
+// findPartnerIn returns the partner of a tensor in a folder, empty for none. Without a selector it is the first output's,
 // else the first input's, as show chooses.
-func partnerIn(ctx context.Context, folder, path string, of tensorfile.Selector) (partner string, err error) {
+func findPartnerIn(ctx context.Context, folder, path string, of tensorfile.Selector) (partner string, err error) {
 	p, err := plan.New(ctx, plan.Options{Ref: folder, NPU: path, Pair: plan.PairOptions{Inputs: of.Kind == tensor.Input}})
 	if err != nil {
 		return "", err

@@ -32,7 +32,7 @@ func newVersionCommand(a *app) *cobra.Command {
 // versionFlag adds dumptool --version.
 func versionFlag(a *app, root *cobra.Command) {
 	wanted := false
-	addFlags(root, cmdFlag{"version", boolSwitch(&wanted), "print the version of dumptool", more, 0})
+	addFlags(root, cmdFlag{"version", boolSwitch(&wanted), "print the version of dumptool", groupMore, 0})
 	excludeFromSettings(root.Flag("version"))
 	withoutIt := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {

@@ -51,7 +51,7 @@ func TestATB(t *testing.T) {
 		t.Errorf("compare: exit %d: %s%s", r.code, r.out, r.err)
 	}
 	writeTo(t, filepath.Join(npu, op, "after", "outtensor0.bin"), atbFile("2,3", 1, -2, 3, 4.5, 0.5, 6))
-	if r = runArgs(t, compare...); r.code != exitFound || !strings.Contains(r.out, "reference 0, NPU 0.5") {
+	if r = runArgs(t, compare...); r.code != exitFinding || !strings.Contains(r.out, "reference 0, NPU 0.5") {
 		t.Errorf("compare: exit %d: %s%s", r.code, r.out, r.err)
 	}
 

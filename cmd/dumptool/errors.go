@@ -38,7 +38,7 @@ func outcomeError(o batch.Outcome) error {
 		return nil
 	}
 	code := map[batch.Kind]int{
-		batch.Found: exitFound, batch.NotCovered: exitCoverage, batch.Nothing: exitNothing, batch.Incomplete: exitIncomplete,
+		batch.Found: exitFinding, batch.NotCovered: exitCoverage, batch.Nothing: exitNothing, batch.Incomplete: exitIncomplete,
 	}[o.Kind]
 	err := error(&codedError{code, lang.Problem{Sentence: o.Text}})
 	switch {
@@ -108,19 +108,19 @@ func (a *app) report(err error) {
 	case err == nil || errors.As(err, &done):
 		return
 	case errors.Is(err, context.Canceled):
-		a.msg.Errorf("%s", a.inLang(lang.Say("interrupted")))
+		a.msg.Errorf("%s", a.translate(lang.Say("interrupted")))
 		return
 	}
-	a.msg.Errorf("%s", a.inLang(lang.Error(err)))
+	a.msg.Errorf("%s", a.translate(lang.Error(err)))
 	if errors.As(err, &hint) {
-		a.msg.Hintf("%s", a.inLang(hint.hint))
+		a.msg.Hintf("%s", a.translate(hint.hint))
 	}
 }
 
 // Exit statuses. Scripts depend on them.
 const (
 	exitOK          = 0
-	exitFound       = 1
+	exitFinding     = 1
 	exitUsage       = 2
 	exitIncomplete  = 3
 	exitNothing     = 4
@@ -131,7 +131,7 @@ const (
 // exitMeanings explains the exit statuses in the help.
 var exitMeanings = map[int]string{
 	exitOK:          "done, no problem found",
-	exitFound:       "done, a problem was found",
+	exitFinding:     "done, a problem was found",
 	exitUsage:       "wrong usage or configuration",
 	exitIncomplete:  "some inputs or outputs failed, the rest was processed",
 	exitNothing:     "nothing to do: no input matched",

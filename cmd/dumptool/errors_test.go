@@ -26,7 +26,7 @@ func TestExitCodes(t *testing.T) {
 		text string
 	}{
 		"success":       {nil, 0, ""},
-		"found":         {&codedError{exitFound, lang.Errorf("%d tensors differ", 3)}, 1, "dumptool: 3 tensors differ\n"},
+		"found":         {&codedError{exitFinding, lang.Errorf("%d tensors differ", 3)}, 1, "dumptool: 3 tensors differ\n"},
 		"usage":         {usagef("-o and -i exclude each other"), 2, "dumptool: -o and -i exclude each other\n" + convertHelp},
 		"usage, hint":   {hintf(usagef("no input"), "give -d"), 2, "dumptool: no input\nhint: give -d\n"},
 		"incomplete":    {incompletef("1 of %d files failed: %w", 2, disk), 3, "dumptool: 1 of 2 files failed: disk is full\n"},
@@ -35,7 +35,7 @@ func TestExitCodes(t *testing.T) {
 		"plain":         {disk, 3, "dumptool: disk is full\n"},
 		"hint":          {hintf(disk, "delete %s", "it"), 3, "dumptool: disk is full\nhint: delete it\n"},
 		"interrupted":   {fmt.Errorf("compare: %w", context.Canceled), 130, "dumptool: interrupted\n"},
-		"reported":      {asReported(&codedError{exitFound, errors.New("3 tensors differ")}), 1, ""},
+		"reported":      {asReported(&codedError{exitFinding, errors.New("3 tensors differ")}), 1, ""},
 		"wrapped":       {fmt.Errorf("convert: %w", &codedError{exitNothing, errors.New("no dump")}), 4, "dumptool: convert: no dump\n"},
 		"first class":   {incompletef("some: %w", &codedError{exitNothing, errors.New("none")}), 3, "dumptool: some: none\n"},
 		"cancel before": {asReported(incompletef("some: %w", context.Canceled)), 130, ""},
@@ -55,7 +55,7 @@ func TestExitCodes(t *testing.T) {
 
 func TestExitStatus(t *testing.T) {
 	t.Parallel()
-	section := exitStatus(exitCoverage, exitFound, exitFound)
+	section := exitStatus(exitCoverage, exitFinding, exitFinding)
 	want := "\n\nEXIT STATUS\n" +
 		"  0    done, no problem found\n" +
 		"  1    done, a problem was found\n" +

@@ -32,9 +32,9 @@ type cmdFlag struct {
 	value pflag.Value
 	// The Chinese usage, in the catalogue, names the value by the same word. Brief help ends a usage at the first
 	// semicolon.
-	usage string
-	in    group
-	is    level
+	usage   string
+	section group
+	levels  level
 }
 
 // group is the title of a section of a help text.
@@ -42,36 +42,36 @@ type group string
 
 // Groups of flags.
 const (
-	choosing  group = "Choose"
-	pairing   group = "Pair"
-	facts     group = "Better facts"
-	judging   group = "Judge"
-	reporting group = "Report"
-	ci        group = "CI"
-	closer    group = "Look closer"
-	more      group = "More"
-	global    group = "Global flags"
-	storage   group = "Flags of object storage (s3://bucket/key)"
+	groupChoice  group = "Choose"
+	groupPairing group = "Pair"
+	groupFacts   group = "Better facts"
+	groupVerdict group = "Judge"
+	groupReports group = "Report"
+	groupCI      group = "CI"
+	groupDetails group = "Look closer"
+	groupMore    group = "More"
+	groupGlobal  group = "Global flags"
+	groupStorage group = "Flags of object storage (s3://bucket/key)"
 )
 
 // groups lists all groups in the order of a help text.
-var groups = []group{choosing, pairing, facts, judging, reporting, ci, closer, more, global, storage}
+var groups = []group{groupChoice, groupPairing, groupFacts, groupVerdict, groupReports, groupCI, groupDetails, groupMore, groupGlobal, groupStorage}
 
 // level says which help texts list a flag: a set of bits.
 type level uint64
 
 // Levels, and the topics of help that list a flag.
 const (
-	// rare flags appear only in the whole help.
-	rare level = 1 << iota
-	// hidden flags are older spellings: they work, but help does not list them.
-	hidden
-	onLimits
-	onOrder
-	onLayouts
-	onShards
-	onHPAA
-	onMsaccucmp
+	// rareLevel flags appear only in the whole help.
+	rareLevel level = 1 << iota
+	// hiddenLevel flags are older spellings: they work, but help does not list them.
+	hiddenLevel
+	topicLimits
+	topicOrder
+	topicLayouts
+	topicShards
+	topicHPAA
+	topicMsaccucmp
 )
 
 // Keys of annotations of flags.
@@ -140,7 +140,7 @@ func addFlags(cmd *cobra.Command, all ...cmdFlag) { addFlagsTo(cmd.Flags(), all.
 func addFlagsTo(flags *pflag.FlagSet, all ...cmdFlag) {
 	for _, d := range all {
 		names, usage := strings.Split(d.names, "|"), strings.Split(d.usage, listBreak)
-		f := &pflag.Flag{Name: names[0], Usage: usageText(usage), Value: d.value, DefValue: d.value.String(), Hidden: d.is&hidden != 0}
+		f := &pflag.Flag{Name: names[0], Usage: usageText(usage), Value: d.value, DefValue: d.value.String(), Hidden: d.levels&hiddenLevel != 0}
 		names = names[1:]
 		if len(names) > 0 && len(names[0]) == 1 {
 			f.Shorthand, names = names[0], names[1:]
@@ -148,13 +148,13 @@ func addFlagsTo(flags *pflag.FlagSet, all ...cmdFlag) {
 		if v, ok := d.value.(interface{ defaultValue() string }); ok {
 			f.NoOptDefVal = v.defaultValue()
 		}
-		f.Annotations = map[string][]string{levelKey: {strconv.FormatUint(uint64(d.is), 10)}, aliasKey: names, groupKey: {string(d.in)}, usageKey: usage}
+		f.Annotations = map[string][]string{levelKey: {strconv.FormatUint(uint64(d.levels), 10)}, aliasKey: names, groupKey: {string(d.section)}, usageKey: usage}
 		if s, ok := d.value.(*spelling); ok {
 			s.flags = flags
 		}
 		flags.AddFlag(f)
-		if v, ok := d.value.(interface{ values() []string }); ok && len(v.values()) > 0 {
-			completeValues(f, v.values())
+		if v, ok := d.value.(interface{ completions() []string }); ok && len(v.completions()) > 0 {
+			completeValues(f, v.completions())
 		}
 	}
 }
@@ -164,27 +164,27 @@ func addFlagsTo(flags *pflag.FlagSet, all ...cmdFlag) {
 
 // pathFlag is the usual spelling of the arguments as a flag.
 func pathFlag(to *[]string, usage string) cmdFlag {
-	return cmdFlag{"dump-path|d|dump-file", textList(to), usage, choosing, 0}
+	return cmdFlag{"dump-path|d|dump-file", textList(to), usage, groupChoice, 0}
 }
 
 // morePaths is another spelling of the arguments, listed as rare.
 func morePaths(to *[]string) cmdFlag {
 	f := pathFlag(to, "another spelling of the argument `PATH`")
-	f.is |= rare
+	f.levels |= rareLevel
 	return f
 }
 
 // roundFlags choose rounds by their coordinates.
 func roundFlags(to *dumpdir.Selection) []cmdFlag {
 	return []cmdFlag{
-		{"rank", roundChoice(&to[dumpdir.ByRank], dumpdir.ParseNumbers), "only these `RANKS`, such as 0,3-5,10; devices are ranks", choosing, 0},
-		{"step|iteration", roundChoice(&to[dumpdir.ByStep], dumpdir.ParseNumbers), "only these `STEPS`, such as 0,3-5,10; iterations are steps", choosing, 0},
-		{"graph", roundChoice(&to[dumpdir.ByGraph], dumpdir.ParseNumbers), "only graphs, or models, of these `IDS`", choosing, rare},
-		{"model|net", roundChoice(&to[dumpdir.ByModel], dumpdir.ParseNames), "only networks or models of these `NAMES`, separated by |", choosing, rare},
+		{"rank", roundChoice(&to[dumpdir.ByRank], dumpdir.ParseNumbers), "only these `RANKS`, such as 0,3-5,10; devices are ranks", groupChoice, 0},
+		{"step|iteration", roundChoice(&to[dumpdir.ByStep], dumpdir.ParseNumbers), "only these `STEPS`, such as 0,3-5,10; iterations are steps", groupChoice, 0},
+		{"graph", roundChoice(&to[dumpdir.ByGraph], dumpdir.ParseNumbers), "only graphs, or models, of these `IDS`", groupChoice, rareLevel},
+		{"model|net", roundChoice(&to[dumpdir.ByModel], dumpdir.ParseNames), "only networks or models of these `NAMES`, separated by |", groupChoice, rareLevel},
 	}
 }
 
-// sideFlags choose rounds of both runs, and of each one.
+// sideFlags choose rounds: of both runs with one flag, or of a single run.
 func sideFlags(ref, npu *dumpdir.Selection) (all []cmdFlag) {
 	ofRef, ofNPU := roundFlags(ref), roundFlags(npu)
 	for i, both := range roundFlags(new(dumpdir.Selection)) {
@@ -192,15 +192,15 @@ func sideFlags(ref, npu *dumpdir.Selection) (all []cmdFlag) {
 		both.value = newBothSides(ofRef[i].value.(*value[dumpdir.Choice]), ofNPU[i].value.(*value[dumpdir.Choice]))
 		both.usage = fillUsage("%s; REF:NPU for each side", []string{both.usage})
 		all = append(all, both,
-			cmdFlag{"ref-" + name, ofRef[i].value, "--" + name + " for the reference only", choosing, hidden},
-			cmdFlag{"npu-" + name, ofNPU[i].value, "--" + name + " for the NPU data only", choosing, hidden})
+			cmdFlag{"ref-" + name, ofRef[i].value, "--" + name + " for the reference only", groupChoice, hiddenLevel},
+			cmdFlag{"npu-" + name, ofNPU[i].value, "--" + name + " for the NPU data only", groupChoice, hiddenLevel})
 	}
 	return all
 }
 
 // opsFlag chooses operators of runs; readOps reads its values.
 func opsFlag(to *[]string) cmdFlag {
-	return cmdFlag{"ops", textList(to), "only operators of these `NAMES`, separated by commas; * matches any characters, ? matches one; also re:PATTERN, or @file with one name per line", choosing, 0}
+	return cmdFlag{"ops", textList(to), "only operators of these `NAMES`, separated by commas; * matches any characters, ? matches one; also re:PATTERN, or @file with one name per line", groupChoice, 0}
 }
 
 // readOps makes a set of the operators of --ops and more; nil for all.
@@ -228,7 +228,7 @@ func readOps(texts []string, more ...string) (*dumpdir.NameSet, error) {
 
 // findFlag chooses dumps by a query of dumptool find.
 func findFlag(query *string) cmdFlag {
-	return cmdFlag{"find", textValue(query), "only the dumps that 'dumptool find' returns for `QUERY`, such as resnet.py:88", choosing, 0}
+	return cmdFlag{"find", textValue(query), "only the dumps that 'dumptool find' returns for `QUERY`, such as resnet.py:88", groupChoice, 0}
 }
 
 // findDumps returns the dumps that --find chooses below paths, by absolute path; nil for all.
@@ -252,7 +252,7 @@ func (a *app) findDumps(ctx context.Context, query string, opt find.Options) (ma
 
 // irFlag names graphs of MindSpore.
 func irFlag(to *string) cmdFlag {
-	return cmdFlag{"ir", textValue(to), "graph of MindSpore in `PATH`, or folder of graphs, in place of the graphs of the run; off: none", facts, 0}
+	return cmdFlag{"ir", textValue(to), "graph of MindSpore in `PATH`, or folder of graphs, in place of the graphs of the run; off: none", groupFacts, 0}
 }
 
 // checkIR checks the value of --ir.
@@ -268,7 +268,7 @@ func checkIR(ir string) error {
 
 // jobsFlag sets the number of workers.
 func jobsFlag(to *int, usage string) cmdFlag {
-	return cmdFlag{"jobs|j|max-cores", integerBetween(to, 0, 1<<20, "want at least 1, or 0 for one per CPU"), usage, more, rare}
+	return cmdFlag{"jobs|j|max-cores", integerValue(to, 0, 1<<20, "want at least 1, or 0 for one per CPU"), usage, groupMore, rareLevel}
 }
 
 // readersFlag is jobsFlag for commands that only read files.
@@ -278,19 +278,19 @@ func readersFlag(to *int) cmdFlag {
 
 // containerFlag sets the container version of the dumps.
 func containerFlag(to *int) cmdFlag {
-	return cmdFlag{"version|v", integerBetween(to, 0, 2, "want 1 or 2"), "dump container `1|2`: protobuf or binary; default: from the file", choosing, rare}
+	return cmdFlag{"version|v", integerValue(to, 0, 2, "want 1 or 2"), "dump container `1|2`: protobuf or binary; default: from the file", groupChoice, rareLevel}
 }
 
 // nodeFlags are flags of HPAA's scripts: they rename operators and skip some.
 func nodeFlags(nameMap *string, skipKeys *[]string, exclude **dumpdir.NameSet) []cmdFlag {
-	return append(skipFlags(skipKeys, exclude, pairing), cmdFlag{"map-node-dict", textValue(nameMap), "`FILE` with pairs of names that differ; or its text, such as '{\"cpu_name\":\"npu_name\"}'; FILE.yaml is a mapping of msprobe: data, cell, layer or API", pairing, onHPAA})
+	return append(skipFlags(skipKeys, exclude, groupPairing), cmdFlag{"map-node-dict", textValue(nameMap), "`FILE` with pairs of names that differ; or its text, such as '{\"cpu_name\":\"npu_name\"}'; FILE.yaml is a mapping of msprobe: data, cell, layer or API", groupPairing, topicHPAA})
 }
 
 // skipFlags are the nodeFlags that skip operators.
 func skipFlags(skipKeys *[]string, exclude **dumpdir.NameSet, in group) []cmdFlag {
 	return []cmdFlag{
-		{"skip-keys", nameLists(skipKeys), "skip operators whose name contains one of `KEYS`, separated by commas", in, rare | onHPAA},
-		{"exclude-node-list", &list[*dumpdir.NameSet]{to: exclude, read: func(texts []string) (*dumpdir.NameSet, error) { return namesOf(texts) }}, "skip operators of these `NAMES`, or re:PATTERN", in, rare | onHPAA},
+		{"skip-keys", nameLists(skipKeys), "skip operators whose name contains one of `KEYS`, separated by commas", in, rareLevel | topicHPAA},
+		{"exclude-node-list", &list[*dumpdir.NameSet]{to: exclude, read: func(texts []string) (*dumpdir.NameSet, error) { return namesOf(texts) }}, "skip operators of these `NAMES`, or re:PATTERN", in, rareLevel | topicHPAA},
 	}
 }
 
@@ -305,14 +305,14 @@ func readNameMap(text string) (*sidefile.NameMap, error) {
 
 // outFlag names the output.
 func outFlag(out *string, usage string) cmdFlag {
-	return cmdFlag{"out|output|output-dir", textValue(out), usage, reporting, 0}
+	return cmdFlag{"out|output|output-dir", textValue(out), usage, groupReports, 0}
 }
 
 // exitZero: findings do not change the exit status.
 type exitZero bool
 
 func (z *exitZero) flag(usage string) cmdFlag {
-	return cmdFlag{"exit-zero", boolSwitch((*bool)(z)), usage, ci, 0}
+	return cmdFlag{"exit-zero", boolSwitch((*bool)(z)), usage, groupCI, 0}
 }
 
 // applyTo applies the flag to an outcome.
@@ -330,7 +330,7 @@ func (z exitZero) applyTo(o batch.Outcome) batch.Outcome {
 type jsonFlag bool
 
 func (j *jsonFlag) flag(usage string) cmdFlag {
-	return cmdFlag{"json", boolSwitch((*bool)(j)), usage, reporting, 0}
+	return cmdFlag{"json", boolSwitch((*bool)(j)), usage, groupReports, 0}
 }
 
 // format returns the name of the format.
@@ -344,8 +344,8 @@ func (j jsonFlag) format() string {
 // groupFlags describe the groups of ranks.
 func groupFlags(mesh *[]ranks.Axis, file *string) []cmdFlag {
 	return []cmdFlag{
-		{"parallel", parsedValue(mesh, ranks.ParseMesh), "`AXES` of the mesh of ranks, such as tp=2,dp=4; of tp, cp, ep, dp, pp and order=tp-cp-ep-dp-pp; default: from the dump", facts, 0},
-		{"groups", textValue(file), "`FILE` with the ranks of groups that the dump only names, one line NAME: 0,3,5 for each group", facts, 0},
+		{"parallel", parsedValue(mesh, ranks.ParseMesh), "`AXES` of the mesh of ranks, such as tp=2,dp=4; of tp, cp, ep, dp, pp and order=tp-cp-ep-dp-pp; default: from the dump", groupFacts, 0},
+		{"groups", textValue(file), "`FILE` with the ranks of groups that the dump only names, one line NAME: 0,3,5 for each group", groupFacts, 0},
 	}
 }
 
@@ -395,15 +395,15 @@ func (o *globalOptions) s3Flags() []cmdFlag {
 	s := &o.s3
 	s.PathStyle, s.Block, s.Cache, s.Spool, s.Concurrency, s.RetryTime = "auto", 8<<20, 64<<20, store.Spool, store.Concurrency, store.RetryTime
 	return []cmdFlag{
-		{"s3-endpoint", textValue(&s.Endpoint), "`URL` of the object storage; default: AWS_ENDPOINT_URL_S3, else AWS", storage, 0},
-		{"s3-region", textValue(&s.Region), "region `REGION` of the object storage; default: AWS_REGION, else from the endpoint", storage, 0},
-		{"s3-path-style", choice(&s.PathStyle, []string{"auto", "on", "off"}), "put the bucket into the path of URLs, not into the host name; auto: on, except for AWS and OBS", storage, 0},
-		{"s3-no-sign", boolSwitch(&s.NoSign), "do not sign requests, for public buckets", storage, 0},
-		{"s3-block", (*sizeFlag)(&s.Block), "bytes of one read request", storage, 0},
-		{"s3-concurrency", integerBetween(&s.Concurrency, math.MinInt, math.MaxInt, "want a number"), "requests that read at the same time", storage, 0},
-		{"s3-retry-time", durationValue(&s.RetryTime), "how long a failed request is retried", storage, 0},
-		{"s3-cache", (*sizeFlag)(&s.Cache), "bytes of objects in memory", storage, 0},
-		{"s3-spool", (*sizeFlag)(&s.Spool), "bytes of objects kept in $TMPDIR: objects that are read again and do not fit into memory", storage, 0},
+		{"s3-endpoint", textValue(&s.Endpoint), "`URL` of the object storage; default: AWS_ENDPOINT_URL_S3, else AWS", groupStorage, 0},
+		{"s3-region", textValue(&s.Region), "region `REGION` of the object storage; default: AWS_REGION, else from the endpoint", groupStorage, 0},
+		{"s3-path-style", choice(&s.PathStyle, []string{"auto", "on", "off"}), "put the bucket into the path of URLs, not into the host name; auto: on, except for AWS and OBS", groupStorage, 0},
+		{"s3-no-sign", boolSwitch(&s.NoSign), "do not sign requests, for public buckets", groupStorage, 0},
+		{"s3-block", (*sizeFlag)(&s.Block), "bytes of one read request", groupStorage, 0},
+		{"s3-concurrency", integerValue(&s.Concurrency, math.MinInt, math.MaxInt, "want a number"), "requests that read at the same time", groupStorage, 0},
+		{"s3-retry-time", durationValue(&s.RetryTime), "how long a failed request is retried", groupStorage, 0},
+		{"s3-cache", (*sizeFlag)(&s.Cache), "bytes of objects in memory", groupStorage, 0},
+		{"s3-spool", (*sizeFlag)(&s.Spool), "bytes of objects kept in $TMPDIR: objects that are read again and do not fit into memory", groupStorage, 0},
 	}
 }
 
@@ -418,16 +418,16 @@ func (a *app) abortStale(out string, age time.Duration) error {
 	switch {
 	case age < 0:
 		return usagef("--%s %v: want a time such as 24h", abortStaleFlag, age)
-	case !store.Remote(out):
+	case !store.IsRemote(out):
 		return usagef("--%s is for -out s3://bucket/key, not for %s", abortStaleFlag, out)
 	}
 	removed, err := store.AbortStale(out, time.Now().Add(-age))
 	for _, u := range removed {
-		a.msg.Infof("%s", a.inLang(lang.Say("%s: removed the parts of an upload that was begun at %s",
+		a.msg.Infof("%s", a.translate(lang.Say("%s: removed the parts of an upload that was begun at %s",
 			u.Path, u.Begun.UTC().Format(time.DateTime))))
 	}
 	if err == nil && len(removed) == 0 {
-		a.msg.Infof("%s", a.inLang(lang.Say("%s: no unfinished uploads older than %v", out, age)))
+		a.msg.Infof("%s", a.translate(lang.Say("%s: no unfinished uploads older than %v", out, age)))
 	}
 	return err
 }
@@ -439,7 +439,7 @@ func (a *app) useStore(ctx context.Context) error {
 	if set.Spool == 0 {
 		set.Spool = -1 // no spool
 	}
-	set.Note = func(note lang.Sentence) { a.msg.Infof("%s", a.inLang(note)) }
+	set.Note = func(note lang.Sentence) { a.msg.Infof("%s", a.translate(note)) }
 	if err := set.Check(); err != nil {
 		return usagef("object storage: %v", err)
 	}

@@ -38,7 +38,7 @@ func TestSameFlags(t *testing.T) {
 		if flag := cmd.Flags().Lookup; flag("format") != nil && flag("json") == nil && path != "convert" {
 			t.Errorf("%s has --format and no --json", path)
 		}
-		if finds := strings.Contains(cmd.Long, exitMeanings[exitFound]); finds && cmd.Flags().Lookup("exit-zero") == nil && !isGroup(cmd) && path != "cluster local" {
+		if finds := strings.Contains(cmd.Long, exitMeanings[exitFinding]); finds && cmd.Flags().Lookup("exit-zero") == nil && !isGroup(cmd) && path != "cluster local" {
 			t.Errorf("%s has an exit status for what it finds and no --exit-zero", path)
 		}
 		switch {

@@ -21,12 +21,12 @@ func formatFlag[R any](cmd *cobra.Command, format *string) {
 	names := report.FormatNames[R]()
 	last := len(names) - 1
 	*format = names[0]
-	addFlags(cmd, cmdFlag{"format", choice(format, names), fillUsage("`FORMAT` of the report: %s or %s", names[:last], names[last:]), reporting, 0}, sameAsJSON(func() { *format = "json" }))
+	addFlags(cmd, cmdFlag{"format", choice(format, names), fillUsage("`FORMAT` of the report: %s or %s", names[:last], names[last:]), groupReports, 0}, jsonAliasFlag(func() { *format = "json" }))
 	makeExclusive(cmd, "json", "format")
 }
 
-// sameAsJSON is --json, another spelling of --format json, which calls choose.
-func sameAsJSON(choose func()) cmdFlag {
+// jsonAliasFlag is --json, another spelling of --format json, which calls choose.
+func jsonAliasFlag(choose func()) cmdFlag {
 	json := boolSwitch(new(bool))
 	json.read = func(text string) (bool, error) {
 		yes, err := strconv.ParseBool(text)
@@ -35,12 +35,12 @@ func sameAsJSON(choose func()) cmdFlag {
 		}
 		return yes, err
 	}
-	return cmdFlag{"json", json, "the same as --format json", reporting, 0}
+	return cmdFlag{"json", json, "the same as --format json", groupReports, 0}
 }
 
-// oneFormat reads the name of a format of results of type R.
-func oneFormat[R any](name string) (string, error) {
-	if err := removedBelow(nil, "--format "+name); err != nil {
+// parseFormat reads the name of a format of results of type R.
+func parseFormat[R any](name string) (string, error) {
+	if err := findRemoved(nil, "--format "+name); err != nil {
 		return "", err
 	}
 	return matchKnown("--format", name, report.FormatNames[R]())
@@ -73,8 +73,8 @@ func reportFlags[R any](o *reportOptions, usage string) []cmdFlag {
 	names := report.FormatNames[R]()
 	all := []cmdFlag{
 		outFlag(&o.out, "write the reports to folder `DIR`"),
-		{"format", listOfTexts(&o.formats, names), fillUsage(usage, names), reporting, 0},
-		sameAsJSON(func() { o.formats = []string{"json"} }),
+		{"format", listOfTexts(&o.formats, names), fillUsage(usage, names), groupReports, 0},
+		jsonAliasFlag(func() { o.formats = []string{"json"} }),
 	}
 	if slices.Contains(names, "html") {
 		all = append(all, noPathsFlag(&o.noPaths))
@@ -84,13 +84,13 @@ func reportFlags[R any](o *reportOptions, usage string) []cmdFlag {
 
 // noPathsFlag shortens paths in pages that are passed on.
 func noPathsFlag(to *bool) cmdFlag {
-	return cmdFlag{"no-paths", boolSwitch(to), "in the page (html), keep only the last part of every path", reporting, rare}
+	return cmdFlag{"no-paths", boolSwitch(to), "in the page (html), keep only the last part of every path", groupReports, rareLevel}
 }
 
 // checkReports checks the flags for reports of results of type R.
 func checkReports[R any](o *reportOptions) error {
 	for i, f := range o.formats {
-		known, err := oneFormat[R](f)
+		known, err := parseFormat[R](f)
 		if err != nil {
 			return err
 		}
@@ -117,11 +117,11 @@ func writeReports[R any](a *app, o *reportOptions, result R, opt report.Options,
 	}
 	opt.Lang, opt.Page.Lang = a.lang(), string(a.global.lang)
 	failed := report.WriteFiles(report.NewFolder(o.out, inputs...), o.formats, result, opt)
-	return a.reportsWritten(lang.Text{EN: "report"}, o.out, failed)
+	return a.printReportsWritten(lang.Text{EN: "report"}, o.out, failed)
 }
 
-// reportsWritten prints the folder of the reports, or all errors but the first, which it returns.
-func (a *app) reportsWritten(what lang.Text, dir string, failed []error) error {
+// printReportsWritten prints the folder of the reports, or all errors but the first, which it returns.
+func (a *app) printReportsWritten(what lang.Text, dir string, failed []error) error {
 	if len(failed) == 0 {
 		a.infof("%s written to %s", what, dir)
 		return nil

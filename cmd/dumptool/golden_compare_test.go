@@ -78,7 +78,7 @@ func TestCompareGolden(t *testing.T) {
 	readJSON(t, filepath.Join(root, "expect.json"), &want)
 	out := filepath.Join(t.TempDir(), "out")
 	r := runArgs(t, "compare", "--cpu", filepath.Join(root, "cpu"), "--npu", filepath.Join(root, "npu"), "--atol", "0.005", "--rtol", "0.2", "--rows=full", "-out", out)
-	if r.code != exitFound {
+	if r.code != exitFinding {
 		t.Fatalf("exit %d: %s", r.code, r.err)
 	}
 	var doc struct{ Rows []comparedRow }

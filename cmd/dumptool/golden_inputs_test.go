@@ -364,7 +364,7 @@ func TestInputsPairs(t *testing.T) {
 		}
 		out := t.TempDir()
 		r := runArgs(t, "compare", "--cpu", filepath.Join(inputsRoot, c.Golden), "--npu", filepath.Join(inputsRoot, c.NPU), "--out", out)
-		if r.code != exitFound {
+		if r.code != exitFinding {
 			t.Errorf("exit %d: %s", r.code, r.err)
 		}
 		var doc struct {

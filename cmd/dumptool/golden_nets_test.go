@@ -298,8 +298,8 @@ func TestFaultyGoldenNets(t *testing.T) {
 		var missed []string
 		for _, n := range judgeNets(t, tt.strength, 14) {
 			found := n.named(t)
-			if found && (n.code != exitFound || n.doc.Summary.FirstBad == nil || *n.doc.Summary.FirstBad != n.doc.Summary.Origins[0].Row) {
-				t.Errorf("%s: exit %d, first_bad %v, want %d and the first origin", n.name, n.code, n.doc.Summary.FirstBad, exitFound)
+			if found && (n.code != exitFinding || n.doc.Summary.FirstBad == nil || *n.doc.Summary.FirstBad != n.doc.Summary.Origins[0].Row) {
+				t.Errorf("%s: exit %d, first_bad %v, want %d and the first origin", n.name, n.code, n.doc.Summary.FirstBad, exitFinding)
 			}
 			switch {
 			case !n.visible():
@@ -328,7 +328,7 @@ func TestVerdictKeepsReports(t *testing.T) {
 		reports := map[string]map[string][]byte{}
 		for _, mode := range []string{"evidence", "limits"} {
 			out := filepath.Join(t.TempDir(), "out")
-			if r := runArgs(t, append(truth.compare(folder), "--verdict", mode, "--out", out, "--format", "hpaa,json")...); r.code != exitOK && r.code != exitFound {
+			if r := runArgs(t, append(truth.compare(folder), "--verdict", mode, "--out", out, "--format", "hpaa,json")...); r.code != exitOK && r.code != exitFinding {
 				t.Fatalf("%s: exit %d: %s", name, r.code, r.err)
 			}
 			files := readDir(t, out)
@@ -465,7 +465,7 @@ func TestHF32(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join("..", "..", "testdata", "golden", "verdict", "hf32_conv")
 	args := []string{"compare", "--cpu", filepath.Join(folder, "cpu"), "--npu", filepath.Join(folder, "npu"), "--consumer-map", filepath.Join(folder, "consumer.map")}
-	for flag, want := range map[string]int{"": exitOK, "--hf32": exitOK, "--hf32=on": exitOK, "--hf32=auto": exitOK, "--hf32=off": exitFound} {
+	for flag, want := range map[string]int{"": exitOK, "--hf32": exitOK, "--hf32=on": exitOK, "--hf32=auto": exitOK, "--hf32=off": exitFinding} {
 		all := args
 		if flag != "" {
 			all = append(args[:len(args):len(args)], flag)

@@ -67,7 +67,7 @@ func TestSyncNames(t *testing.T) {
 			path := filepath.Join(folder, n.File)
 			if n.Status == "error" {
 				for _, args := range [][]string{{"inspect", path}, {"convert", "-d", path, "-out", t.TempDir()}, {"overflow", "scan", path}, {"compare", "--cpu", path, "--npu", path}} {
-					if r := runArgs(t, args...); r.code != exitIncomplete && r.code != exitFound || r.err == "" {
+					if r := runArgs(t, args...); r.code != exitIncomplete && r.code != exitFinding || r.err == "" {
 						t.Errorf("%s: exit %d, message %q", args[0], r.code, r.err)
 					}
 				}

@@ -43,10 +43,10 @@ var removed = map[string]string{
 }
 
 // removedError returns the error for a removed command below cmd, or flag of cmd; nil for other names.
-func removedError(cmd *cobra.Command, name string) error { return removedBelow(commandPath(cmd), name) }
+func removedError(cmd *cobra.Command, name string) error { return findRemoved(commandPath(cmd), name) }
 
-// removedBelow is removedError for the words of a command.
-func removedBelow(words []string, name string) error {
+// findRemoved is removedError for the words of a command.
+func findRemoved(words []string, name string) error {
 	for n := len(words); n >= 0; n-- {
 		key := strings.Join(append(words[:n:n], name), " ")
 		if instead := removed[key]; instead != "" {
@@ -64,7 +64,7 @@ func removedBelow(words []string, name string) error {
 func removedSetting(source string, path []string) error {
 	last := len(path) - 1
 	for _, name := range []string{"--" + path[last], path[last]} {
-		if err := removedBelow(path[:last], name); err != nil {
+		if err := findRemoved(path[:last], name); err != nil {
 			return &codedError{exitUsage, lang.Errorf("%s: %w", source, err)}
 		}
 	}

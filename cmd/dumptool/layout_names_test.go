@@ -70,7 +70,7 @@ func TestLayoutCompare(t *testing.T) {
 		{"conv1.NC1HWC0.npy", blocked, nil, exitOK},
 		{"conv1.output.0.1_2_2_3_16.float32.NC1HWC0.bin", floats(device), nil, exitOK},
 		{"conv1_output_0_shape_1_2_2_3_16_Float32_NC1HWC0.bin", floats(device), nil, exitOK},
-		{"conv1.npy", blocked, nil, exitFound},
+		{"conv1.npy", blocked, nil, exitFinding},
 		{"conv1.npy", blocked, []string{"--npu-format", "NC1HWC0"}, exitOK},
 		{"conv1_1x2x2x3x16.bin", floats(device), []string{"--npu-format", "NC1HWC0", "--npu-dtype", "float32"}, exitOK},
 		{"conv1.npy", array(t, transposed(host), 1, 2, 3, 18), []string{"--npu-format", "NHWC"}, exitOK},

@@ -13,17 +13,17 @@ import (
 )
 
 func main() {
-	ctx, stop := interruptible(context.Background(), os.Exit)
-	code := newApp(ui.System(os.Stdin, os.Stdout, os.Stderr)).run(ctx, toolArguments(os.Args))
+	ctx, stop := withInterrupts(context.Background(), os.Exit)
+	code := newApp(ui.NewSystemStreams(os.Stdin, os.Stdout, os.Stderr)).run(ctx, toolArguments(os.Args))
 	stop()
 	os.Exit(code)
 }
 
-// interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP cancels, so that running
+// withInterrupts returns a context that the first SIGINT, SIGTERM or SIGHUP cancels, so that running
 // jobs can end cleanly. The second signal calls exit at once. An ignored SIGHUP, as under nohup,
 // stays ignored. stop restores the default handling. SIGPIPE is ignored: a closed stdout gives a
 // write error instead of ending the process.
-func interruptible(parent context.Context, exit func(int)) (ctx context.Context, stop func()) {
+func withInterrupts(parent context.Context, exit func(int)) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

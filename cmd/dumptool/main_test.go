@@ -27,7 +27,7 @@ func TestSignals(t *testing.T) {
 			signal.Notify(wanted, sig)
 			defer signal.Stop(wanted)
 			codes := make(chan int, 1)
-			ctx, stop := interruptible(t.Context(), func(code int) { codes <- code })
+			ctx, stop := withInterrupts(t.Context(), func(code int) { codes <- code })
 			defer stop()
 			if ctx.Err() != nil {
 				t.Fatal("the context is done before any signal")
@@ -49,7 +49,7 @@ func TestSignals(t *testing.T) {
 func TestIgnoredHangup(t *testing.T) {
 	signal.Ignore(syscall.SIGHUP)
 	defer signal.Reset(syscall.SIGHUP)
-	ctx, stop := interruptible(t.Context(), func(int) { t.Error("exit was called") })
+	ctx, stop := withInterrupts(t.Context(), func(int) { t.Error("exit was called") })
 	defer stop()
 	self, err := os.FindProcess(os.Getpid())
 	if err != nil {
@@ -65,7 +65,7 @@ func TestIgnoredHangup(t *testing.T) {
 }
 
 func TestStopCancels(t *testing.T) {
-	ctx, stop := interruptible(t.Context(), func(int) { t.Error("exit was called") })
+	ctx, stop := withInterrupts(t.Context(), func(int) { t.Error("exit was called") })
 	stop()
 	if ctx.Err() == nil {
 		t.Error("the context lives on")

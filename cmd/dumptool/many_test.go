@@ -176,7 +176,7 @@ func TestBytesFetched(t *testing.T) {
 		f.reset()
 		args := strings.Fields("compare --cpu s3://bkt/cpu --npu s3://bkt/npu " + options)
 		got := runApp(t, args)
-		if got.Code != exitFound {
+		if got.Code != exitFinding {
 			t.Fatalf("%s: %+v", options, got)
 		}
 		if ratio := float64(f.sent.Load()) / float64(all); ratio > 1.1 || f.heads.Load() > 24 {
@@ -214,7 +214,7 @@ func TestOutageInMidRun(t *testing.T) {
 		}
 		return files
 	}
-	if got := runApp(t, line("one")); got.Code != exitFound {
+	if got := runApp(t, line("one")); got.Code != exitFinding {
 		t.Fatalf("%+v", got)
 	}
 	want := compared("one")
@@ -234,7 +234,7 @@ func TestOutageInMidRun(t *testing.T) {
 		}
 		awayAt(gets, back)
 		got := runApp(t, line("through", "--s3-retry-time", "2m"))
-		if got.Code != exitFound || strings.Count(got.Err, "object storage does not answer since ") != 1 || f.refused.Load() == 0 {
+		if got.Code != exitFinding || strings.Count(got.Err, "object storage does not answer since ") != 1 || f.refused.Load() == 0 {
 			t.Errorf("%d, %d requests refused\n%s", got.Code, f.refused.Load(), got.Err)
 		}
 		if diff := cmp.Diff(want, compared("through")); diff != "" {
@@ -269,7 +269,7 @@ func TestOutageInMidRun(t *testing.T) {
 			name = "merged"
 			got = runApp(t, []string{"merge", shards, "-out", filepath.Join(out, name)})
 		}
-		if most := ops + ranks*ops + 2*unfetched; got.Code != exitFound || f.gets.Load() > most || unfetched == 0 || unfetched == ranks*ops {
+		if most := ops + ranks*ops + 2*unfetched; got.Code != exitFinding || f.gets.Load() > most || unfetched == 0 || unfetched == ranks*ops {
 			t.Errorf("shard %q: %d GET for %d rows, want at most %d\n%+v", shard, f.gets.Load(), unfetched, most, got)
 		}
 		if diff := cmp.Diff(want, compared(name)); diff != "" {
@@ -300,7 +300,7 @@ func TestScanResumes(t *testing.T) {
 		line := func(name string, more ...string) []string {
 			return slices.Concat(strings.Fields("overflow scan s3://bkt/npu -j 1 --s3-retry-time 200ms --format json,csv,text -out "+filepath.Join(out, name)), all, more)
 		}
-		if got := runApp(t, line("one")); got.Code != exitFound {
+		if got := runApp(t, line("one")); got.Code != exitFinding {
 			t.Fatalf("%+v", got)
 		}
 		want := filesBelow(t, filepath.Join(out, "one"))
@@ -366,7 +366,7 @@ func resumed(t *testing.T, f *farStore, line []string, document string, steps, g
 	unfinished := strings.Count(string(data), `"unfinished": true`)
 	f.reset()
 	got := runApp(t, line)
-	if most := unfinished*gets + steps; got.Code != exitFound || int(f.gets.Load()) > most || unfinished == 0 {
+	if most := unfinished*gets + steps; got.Code != exitFinding || int(f.gets.Load()) > most || unfinished == 0 {
 		t.Errorf("%d GET with %d of %d steps unfinished\n%+v", f.gets.Load(), unfinished, steps, got)
 	}
 	return steps - unfinished
@@ -412,7 +412,7 @@ func TestWithoutSuspects(t *testing.T) {
 		f := newFarStore(t, filepath.Join("../../testdata/golden/recompute/nets", name))
 		fetched := func(mode string) [3]int64 {
 			f.reset()
-			if got := runApp(t, strings.Fields("compare --cpu s3://bkt/cpu --npu s3://bkt/npu -j 1 --check "+mode)); (got.Code == exitFound) != suspects {
+			if got := runApp(t, strings.Fields("compare --cpu s3://bkt/cpu --npu s3://bkt/npu -j 1 --check "+mode)); (got.Code == exitFinding) != suspects {
 				t.Fatalf("%s: %+v", name, got)
 			}
 			return [...]int64{f.sent.Load(), f.gets.Load(), f.heads.Load()}
@@ -434,7 +434,7 @@ func TestTransportIsNoOption(t *testing.T) {
 		return append(strings.Fields("compare --cpu s3://bkt/cpu --npu s3://bkt/npu --format json,csv,html,junit,md,text --pictures 0 -out "+filepath.Join(out, name)), more...)
 	}
 	want := runApp(t, line("one"))
-	if want.Code != exitFound {
+	if want.Code != exitFinding {
 		t.Fatalf("%+v", want)
 	}
 	yaml := filepath.Join(out, "mine.yaml")
@@ -568,7 +568,7 @@ func TestReplacedBetweenShards(t *testing.T) {
 			t.Errorf("%s: %+v, %v", line, got, err)
 		}
 		shard(0)
-		if got := runApp(t, []string{"merge", parts, "-out", report}); got.Code != 0 && got.Code != exitFound {
+		if got := runApp(t, []string{"merge", parts, "-out", report}); got.Code != 0 && got.Code != exitFinding {
 			t.Errorf("%s again: %+v", line, got)
 		}
 	}
@@ -585,7 +585,7 @@ func TestAttempts(t *testing.T) {
 	line := func(name string, more ...string) []string {
 		return append(strings.Fields("compare --cpu s3://bkt/cpu --npu s3://bkt/npu --format json,csv,md --pictures 0 -out "+filepath.Join(out, name)), more...)
 	}
-	if got := runApp(t, line("one")); got.Code != exitFound {
+	if got := runApp(t, line("one")); got.Code != exitFinding {
 		t.Fatalf("%+v", got)
 	}
 	parts := filepath.Join(out, "parts")
@@ -653,7 +653,7 @@ func TestAttempts(t *testing.T) {
 	if got := runApp(t, line("parts", "--shard", "1/2", "--resume")); got.Code != 0 {
 		t.Errorf("%+v", got)
 	}
-	if err := merge.Wait(); merge.ProcessState.ExitCode() != exitFound {
+	if err := merge.Wait(); merge.ProcessState.ExitCode() != exitFinding {
 		t.Errorf("%v\n%s", err, messages)
 	}
 	if diff := cmp.Diff(filesBelow(t, filepath.Join(out, "one")), filesBelow(t, filepath.Join(out, "merged"))); diff != "" {

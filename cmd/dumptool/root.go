@@ -30,16 +30,16 @@ type globalOptions struct {
 	unpackMax      int64
 }
 
-// flags lists the flags of every command. None changes the content of a result.
-func (o *globalOptions) flags() []cmdFlag {
+// listFlags lists the flags of every command. None changes the content of a result.
+func (o *globalOptions) listFlags() []cmdFlag {
 	o.logFormat, o.color = ui.LogText, ui.ColorAuto
 	return append([]cmdFlag{
-		{"quiet|q", boolSwitch(&o.quiet), "print errors only, no other messages and no progress", global, 0},
-		{"verbose", boolSwitch(&o.verbose), "print debug logs", global, 0},
-		{"log-format", &o.logFormat, "format of messages and logs", global, 0},
-		{"color", &o.color, "statuses, severities and carets in colour; auto: on a terminal, unless NO_COLOR is set", global, 0},
-		{"lang", &o.lang, "language of messages; default: from LC_ALL, LC_MESSAGES or LANG", global, 0},
-		{configFlag, textValue(&o.config), "read settings from `FILE` instead of dumptool.yaml", global, 0},
+		{"quiet|q", boolSwitch(&o.quiet), "print errors only, no other messages and no progress", groupGlobal, 0},
+		{"verbose", boolSwitch(&o.verbose), "print debug logs", groupGlobal, 0},
+		{"log-format", &o.logFormat, "format of messages and logs", groupGlobal, 0},
+		{"color", &o.color, "statuses, severities and carets in colour; auto: on a terminal, unless NO_COLOR is set", groupGlobal, 0},
+		{"lang", &o.lang, "language of messages; default: from LC_ALL, LC_MESSAGES or LANG", groupGlobal, 0},
+		{configFlag, textValue(&o.config), "read settings from `FILE` instead of dumptool.yaml", groupGlobal, 0},
 		unpackMaxFlag(&o.unpackMax),
 	}, o.s3Flags()...)
 }
@@ -76,8 +76,8 @@ func allCommands(a *app) (made []*cobra.Command) {
 		{"completion", newCompletionCommand},
 	}
 	for _, c := range all {
-		if c.name == a.first {
-			a.alone = true
+		if c.name == a.firstWord {
+			a.isOnlyWord = true
 			return append(made, c.make(a))
 		}
 	}
@@ -101,7 +101,7 @@ Long flags may be written with one dash and with _ for -. Every flag can also
 be set by the environment variable DUMPTOOL_<COMMAND>_<FLAG>, or in a file
 dumptool.yaml in the user's configuration folder.`,
 	})
-	root.Long += exitStatus(exitFound, exitIncomplete, exitNothing, exitCoverage, exitInterrupted)
+	root.Long += exitStatus(exitFinding, exitIncomplete, exitNothing, exitCoverage, exitInterrupted)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 && args[0] == "" {
@@ -122,7 +122,7 @@ dumptool.yaml in the user's configuration folder.`,
 	root.SetOut(a.out)
 	root.SetErr(a.streams.Err)
 	root.PersistentFlags().SortFlags = false
-	addFlagsTo(root.PersistentFlags(), append(a.global.flags(), cmdFlag{"help-all", a.allHelp(), "the complete help of a command, with all flags", global, 0})...)
+	addFlagsTo(root.PersistentFlags(), append(a.global.listFlags(), cmdFlag{"help-all", a.helpAllValue(), "the complete help of a command, with all flags", groupGlobal, 0})...)
 	excludeFromSettings(root.PersistentFlags().Lookup("help-all"))
 	completeValues(root.PersistentFlags().Lookup("color"), toStrings([]ui.ColorMode{ui.ColorAuto, ui.ColorAlways, ui.ColorNever}))
 	completeValues(root.PersistentFlags().Lookup("lang"), toStrings([]report.Lang{report.English, report.Chinese}))
@@ -146,10 +146,10 @@ func newGroup(cmd *cobra.Command) *cobra.Command {
 }
 
 // noArgs is the Args of commands without positional arguments.
-func noArgs(cmd *cobra.Command, args []string) error { return atMost(0)(cmd, args) }
+func noArgs(cmd *cobra.Command, args []string) error { return maxArgs(0)(cmd, args) }
 
-// atMost is the Args of commands with at most n positional arguments.
-func atMost(n int) cobra.PositionalArgs {
+// maxArgs is the Args of commands with at most n positional arguments.
+func maxArgs(n int) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) > n {
 			return usagef("unexpected argument %q", args[n])
@@ -252,14 +252,14 @@ To use it in the running shell:
 
 To use it in every shell, put that line into the shell's start-up file.` + exitStatus(),
 		ValidArgs:   shells,
-		Args:        oneShell,
+		Args:        shellArgs,
 		Annotations: withoutSettings(),
 		RunE:        func(cmd *cobra.Command, args []string) error { return runCompletion(a, cmd.Root(), args[0]) },
 	}
 }
 
-// oneShell is the Args of completion.
-func oneShell(cmd *cobra.Command, args []string) error {
+// shellArgs is the Args of completion.
+func shellArgs(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 || !slices.Contains(cmd.ValidArgs, args[0]) {
 		return usagef("one shell is needed: %s", strings.Join(cmd.ValidArgs, ", "))
 	}
@@ -326,7 +326,7 @@ const (
 func roundsOfPaths(of func(dumpdir.Coordinates) string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		folders := slices.DeleteFunc(slices.Concat(args, pathsOf(cmd.Flags())), func(path string) bool {
-			if store.Remote(path) {
+			if store.IsRemote(path) {
 				return true
 			}
 			info, err := store.Stat(path)

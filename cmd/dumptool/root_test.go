@@ -225,12 +225,12 @@ func TestFirstCommand(t *testing.T) {
 	whole, _ := testApp(t)
 	for _, cmd := range allCommands(whole) {
 		a, _ := testApp(t)
-		a.first = cmd.Name()
-		if alone := allCommands(a); len(alone) != 1 || alone[0].Name() != cmd.Name() || !a.alone {
+		a.firstWord = cmd.Name()
+		if alone := allCommands(a); len(alone) != 1 || alone[0].Name() != cmd.Name() || !a.isOnlyWord {
 			t.Errorf("%s is one of %d commands", cmd.Name(), len(alone))
 		}
 	}
-	if whole.alone {
+	if whole.isOnlyWord {
 		t.Error("all commands are one")
 	}
 }

@@ -50,7 +50,7 @@ func (a *app) applySettings(cmd *cobra.Command) error {
 	opt.File = a.settingsFile()
 	settings, err := config.Load(opt)
 	if err == nil {
-		err = settings.Check(func() config.Schema { return settingsSchema(a.wholeTree(cmd.Root())) })
+		err = settings.Check(func() config.Schema { return settingsSchema(a.newWholeTree(cmd.Root())) })
 	}
 	if err != nil {
 		return settingsError(err)
@@ -77,9 +77,9 @@ func (a *app) settingsFile() string {
 	return cmp.Or(a.global.config, a.getenv(config.EnvName(nil, configFlag)))
 }
 
-// wholeTree returns the command tree with all commands.
-func (a *app) wholeTree(root *cobra.Command) *cobra.Command {
-	if !a.alone {
+// newWholeTree returns the command tree with all commands.
+func (a *app) newWholeTree(root *cobra.Command) *cobra.Command {
+	if !a.isOnlyWord {
 		return root
 	}
 	return newRootCommand(newApp(a.streams))
@@ -105,9 +105,9 @@ func setFlags(cmd *cobra.Command, lookup func(*pflag.Flag) (config.Value, bool))
 	return err
 }
 
-// sayUnread warns of environment variables that no flag has, and of a configuration file in the working folder, which
+// warnOfUnread warns of environment variables that no flag has, and of a configuration file in the working folder, which
 // is not read. Parts of a run (--run) leave these warnings to the command that began the run.
-func (a *app) sayUnread(cmd *cobra.Command) {
+func (a *app) warnOfUnread(cmd *cobra.Command) {
 	opt := a.settings
 	if run := cmd.Flags().Lookup(runName); run != nil && run.Value.String() != "" {
 		return
@@ -135,7 +135,7 @@ func (a *app) checkEnvironment(cmd *cobra.Command) error {
 		return nil
 	}
 	of = nil
-	for _, c := range withSubcommands(a.wholeTree(cmd.Root())) {
+	for _, c := range withSubcommands(a.newWholeTree(cmd.Root())) {
 		of = append(of, variablesOf(c)...)
 	}
 	a.unknownVariables = slices.DeleteFunc(a.unknownVariables, func(name string) bool { return slices.Contains(of, name) })

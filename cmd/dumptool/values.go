@@ -25,15 +25,15 @@ type value[T any] struct {
 	kind string
 	read func(text string) (T, error)
 	// show formats the option; nil: the given text is shown.
-	show  func(T) string
-	given string
-	known []string
+	show      func(T) string
+	givenText string
+	known     []string
 	// bare is the value if the flag has none; empty for a flag that needs a value.
 	bare string
 }
 
-// withoutArgument makes the value of a flag optional.
-func withoutArgument[T any](word string, v *value[T]) *value[T] {
+// makeOptional makes the value of a flag optional.
+func makeOptional[T any](word string, v *value[T]) *value[T] {
 	v.bare = word
 	return v
 }
@@ -50,7 +50,7 @@ func (v *value[T]) defaultValue() string {
 func (v *value[T]) Set(text string) error {
 	read, err := v.read(text)
 	if err == nil {
-		*v.to, v.given = read, text
+		*v.to, v.givenText = read, text
 	}
 	return err
 }
@@ -60,21 +60,21 @@ func (v *value[T]) String() string {
 	if v.show != nil {
 		return v.show(*v.to)
 	}
-	return v.given
+	return v.givenText
 }
 
 // Type implements pflag.Value.
 func (v *value[T]) Type() string { return v.kind }
 
-// values returns the completions for the shell.
-func (v *value[T]) values() []string { return v.known }
+// completions returns the completions for the shell.
+func (v *value[T]) completions() []string { return v.known }
 
 // valueError is an error in the value of a flag, or in one element of it.
 type valueError struct {
 	element string
 	err     error
-	// alone: the message does not quote the value. gone: the value was removed, and the message names its replacement.
-	alone, gone bool
+	// hidesValue: the message does not quote the value. gone: the value was removed, and the message names its replacement.
+	hidesValue, isRemoved bool
 }
 
 func (e *valueError) Error() string { return e.err.Error() }
@@ -91,13 +91,13 @@ func invalidValue(f *pflag.Flag, text string, err error) error {
 	switch {
 	case !ok:
 		return nil
-	case wrong.alone:
+	case wrong.hidesValue:
 		return asUsage(lang.Errorf("%s: %v", flagText(f), wrong))
 	case wrong.element != "":
 		text = wrong.element
 	}
 	err = lang.Errorf("%s %s: %v", flagText(f), text, wrong)
-	if wrong.gone {
+	if wrong.isRemoved {
 		return &codedError{exitUsage, err}
 	}
 	return asUsage(err)
@@ -121,14 +121,14 @@ func boolSwitch(to *bool) *value[bool] {
 	return &value[bool]{to: to, kind: "bool", read: strconv.ParseBool, show: strconv.FormatBool}
 }
 
-// inverseSwitch is a switch with the opposite meaning of its option.
-func inverseSwitch(to *bool) *value[bool] {
+// invertedSwitch is a switch with the opposite meaning of its option.
+func invertedSwitch(to *bool) *value[bool] {
 	return &value[bool]{to: to, kind: "bool", show: func(b bool) string { return strconv.FormatBool(!b) },
 		read: func(text string) (bool, error) { b, err := strconv.ParseBool(text); return !b, err }}
 }
 
-// integerBetween is an integer from least to most.
-func integerBetween[N int | int64 | uint64](to *N, least, most N, want string) *value[N] {
+// integerValue is an integer from least to most.
+func integerValue[N int | int64 | uint64](to *N, least, most N, want string) *value[N] {
 	return &value[N]{to: to, kind: "int", show: func(n N) string { return strconv.FormatInt(int64(n), 10) }, read: func(text string) (N, error) {
 		n, err := strconv.ParseInt(text, 0, 64)
 		if err != nil || n < int64(least) || n > int64(most) {
@@ -140,12 +140,12 @@ func integerBetween[N int | int64 | uint64](to *N, least, most N, want string) *
 
 // countValue is an integer from 0.
 func countValue[N int | int64](to *N) *value[N] {
-	return integerBetween(to, 0, math.MaxInt32, "want a number from 0")
+	return integerValue(to, 0, math.MaxInt32, "want a number from 0")
 }
 
 // integerOrAll is an integer from least, or all.
 func integerOrAll(to *int, least, all int) *value[int] {
-	number := integerBetween(to, least, math.MaxInt, "")
+	number := integerValue(to, least, math.MaxInt, "")
 	return &value[int]{to: to, kind: "string",
 		read: func(text string) (int, error) {
 			if strings.EqualFold(text, "all") {
@@ -176,15 +176,15 @@ func decimalValue(to *float64, fine func(float64) bool, want string) *value[floa
 	}}
 }
 
-// shareOf is a share from 0 to 1, or a percentage.
-func shareOf(to *float64) *value[float64] {
+// shareValue is a share from 0 to 1, or a percentage.
+func shareValue(to *float64) *value[float64] {
 	v := decimalValue(to, func(x float64) bool { return x >= 0 && x <= 1 }, "want a share from 0 to 1 (or a percentage up to 100%)")
 	read := v.read
 	v.read = func(text string) (float64, error) {
 		if text == "all" {
 			text = "100%"
 		}
-		if share, percent := asShare(text); percent {
+		if share, percent := parseShare(text); percent {
 			text = showDecimal(share)
 		}
 		return read(text)
@@ -192,8 +192,8 @@ func shareOf(to *float64) *value[float64] {
 	return v
 }
 
-// asShare converts a percentage to a share of 1.
-func asShare(text string) (share float64, percent bool) {
+// parseShare converts a percentage to a share of 1.
+func parseShare(text string) (share float64, percent bool) {
 	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
 	v, err := strconv.ParseFloat(number, 64)
 	return v / 100, percent && err == nil
@@ -206,7 +206,7 @@ func optionalNumber(to **float64, least float64) *value[*float64] {
 	return &value[*float64]{to: to, kind: "float",
 		read: func(text string) (*float64, error) {
 			v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-			share, percent := asShare(text)
+			share, percent := parseShare(text)
 			switch {
 			case percent:
 				return nil, lang.Errorf("want a number, such as %[1]s for %[2]s", showDecimal(share), text)
@@ -235,14 +235,14 @@ func durationValue(to *time.Duration) *value[time.Duration] {
 	}}
 }
 
-// byName chooses an option by its name, in any letter case and with _ for -. The default has no name
+// namedValue chooses an option by its name, in any letter case and with _ for -. The default has no name
 // if it is not in options.
-func byName[T comparable](to *T, known []string, options ...T) *value[T] {
+func namedValue[T comparable](to *T, known []string, options ...T) *value[T] {
 	v := &value[T]{to: to, kind: "string", known: known}
 	if i := slices.Index(options, *to); i >= 0 {
-		v.given = known[i]
+		v.givenText = known[i]
 	}
-	none, byDefault := *to, v.given
+	none, byDefault := *to, v.givenText
 	v.read = func(text string) (T, error) {
 		if text == "" && byDefault == "" {
 			return none, nil
@@ -257,7 +257,7 @@ func byName[T comparable](to *T, known []string, options ...T) *value[T] {
 }
 
 // choice is one of the known values.
-func choice[S ~string](to *S, known []S) *value[S] { return byName(to, toStrings(known), known...) }
+func choice[S ~string](to *S, known []S) *value[S] { return namedValue(to, toStrings(known), known...) }
 
 // matchKnown finds a known value, in any letter case and with _ for -.
 func matchKnown[S ~string](flag, value string, known []S) (S, error) {
@@ -284,7 +284,7 @@ func parsedValue[T any](to *T, parse func(string) (T, error)) *value[T] {
 		}
 		v, err = parse(text)
 		if _, said := errors.AsType[*valueError](err); err != nil && !said {
-			err = &valueError{err: err, alone: true}
+			err = &valueError{err: err, hidesValue: true}
 		}
 		return v, err
 	}}
@@ -377,7 +377,7 @@ func newBothSides(ref, npu *value[dumpdir.Choice]) *bothSides {
 			}
 		}
 		for i, side := range s.each {
-			if side.given == "" {
+			if side.givenText == "" {
 				*side.to = chosen[i]
 			}
 		}
@@ -486,8 +486,8 @@ func (l *list[T]) String() string {
 // Type implements pflag.Value.
 func (l *list[T]) Type() string { return cmp.Or(l.kind, "stringSlice") }
 
-// values returns the completions for the shell.
-func (l *list[T]) values() []string { return l.known }
+// completions returns the completions for the shell.
+func (l *list[T]) completions() []string { return l.known }
 
 // textList accepts any texts.
 func textList(to *[]string) *list[[]string] {
@@ -530,7 +530,7 @@ func nameLists(to *[]string) *list[[]string] {
 	return &list[[]string]{to: to, read: func(texts []string) ([]string, error) {
 		names, err := sidefile.ParseList(texts...)
 		if err != nil {
-			return nil, &valueError{err: err, alone: true}
+			return nil, &valueError{err: err, hidesValue: true}
 		}
 		return names, nil
 	}}
@@ -547,13 +547,13 @@ func namesOf(lists []string, more ...string) (*dumpdir.NameSet, error) {
 		set, err = dumpdir.NewNameSet(append(names, more...))
 	}
 	if err != nil {
-		return nil, &valueError{err: err, alone: true}
+		return nil, &valueError{err: err, hidesValue: true}
 	}
 	return set, nil
 }
 
-// byKey reads OP=VALUE and maps operators to values. parse reads one entry.
-func byKey[V any](to *map[string]V, parse func(text string) (key string, v V, err error)) *list[map[string]V] {
+// keyedValues reads OP=VALUE and maps operators to values. parse reads one entry.
+func keyedValues[V any](to *map[string]V, parse func(text string) (key string, v V, err error)) *list[map[string]V] {
 	return &list[map[string]V]{to: to, read: func(texts []string) (map[string]V, error) {
 		all := map[string]V{}
 		for _, text := range texts {

@@ -241,7 +241,7 @@ func (b *Bundle) warn() {
 		return
 	}
 	slices.Sort(b.replaced)
-	for _, s := range archive.Replaced(slices.Compact(b.replaced)) {
+	for _, s := range archive.WarnOfReplaced(slices.Compact(b.replaced)) {
 		b.opt.Warn(lang.Say("%s: %s", b.path, s))
 	}
 	n := 0

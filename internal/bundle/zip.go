@@ -37,7 +37,7 @@ func (b *Bundle) readZip(name string) (bool, error) {
 		return false, nil
 	}
 	for i := range zip.Entries {
-		if zip.Entries[i].Encrypted() {
+		if zip.Entries[i].IsEncrypted() {
 			return false, b.unpackError(encrypted, "unzip")
 		}
 	}
@@ -124,7 +124,7 @@ func (s *inflatedFile) ReadAt(p []byte, off int64) (int, error) {
 	switch {
 	case s.err != nil:
 		return 0, s.err
-	case s.member.entry.Stored() || off+int64(len(p)) <= headerBytes && s.from == nil:
+	case s.member.entry.IsStored() || off+int64(len(p)) <= headerBytes && s.from == nil:
 		return s.data.ReadAt(p, off)
 	}
 	s.whole.Do(func() { s.from, s.fault = s.unpack() })

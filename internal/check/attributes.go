@@ -45,11 +45,11 @@ func (x *execution) lookUpGraphs() {
 	if !x.opt.Graph || x.hasUnfitGraph {
 		return
 	}
-	x.graphs = x.round.InGraphs(x.op)
+	x.graphs = x.round.GraphNodes(x.op)
 	x.row.hasGraph = len(x.graphs) > 0
 	for _, op := range x.graphs {
 		x.row.hasGraphAttributes = x.row.hasGraphAttributes || len(op.Attributes) > 0
-		if fused := op.Fused(); fused != nil && x.row.Fused == nil {
+		if fused := op.IsFused(); fused != nil && x.row.Fused == nil {
 			x.row.Fused = fused
 		}
 	}

@@ -103,7 +103,7 @@ type gradient struct {
 func (x *execution) judgeBackward(ctx context.Context) error {
 	forwards := x.candidateForwards()
 	if x.guess != nil || len(forwards) == 0 {
-		v := recompute.UndecidedVerdict(recompute.NoInputs, lang.Say("no forward call of these shapes was dumped"))
+		v := recompute.NewUndecidedVerdict(recompute.NoInputs, lang.Say("no forward call of these shapes was dumped"))
 		if rows := x.formulaRows(x.op.Call.API); x.guess != nil || rows == nil {
 			v.Reason, v.Why = recompute.NoType, lang.Sentence{}
 		}
@@ -180,7 +180,7 @@ func (x *execution) judgeGradients(ctx context.Context, forward *dumpdir.Op) (pa
 		p.row.Inputs = []Tensor{}
 		p.outputIndexes = []int{place}
 		parts = append(parts, p)
-		p.op, p.v, err = p.verdict(ctx, func(ctx context.Context) (*recompute.Operator, []lang.Sentence, *recompute.Verdict, error) {
+		p.op, p.v, err = p.bindAndJudge(ctx, func(ctx context.Context) (*recompute.Operator, []lang.Sentence, *recompute.Verdict, error) {
 			return p.bindOrSkip(ctx, &c, l)
 		})
 		if err == nil && p.op != nil {
@@ -212,7 +212,7 @@ func (x *execution) bindOrSkip(ctx context.Context, c *boundCall, gradient *mspr
 		return x.bindGradient(ctx, c, gradient)
 	}
 	x.outputs = []*recompute.Tensor{opened}
-	return nil, nil, &recompute.Verdict{Status: recompute.OK, Confidence: finding.High, Outputs: []recompute.Output{recompute.RightOutput(opened.Shape.Elements())}}, nil
+	return nil, nil, &recompute.Verdict{Status: recompute.OK, Confidence: finding.High, Outputs: []recompute.Output{recompute.NewRightOutput(opened.Shape.Elements())}}, nil
 }
 
 func isFloat(d tensor.DType) bool {
@@ -231,7 +231,7 @@ func (x *execution) bindGradient(ctx context.Context, c *boundCall, gradient *ms
 	input := c.formulaInput(gradient.Path)
 	g, ok := recompute.GradientOf(c.formula, input)
 	if !ok {
-		return nil, nil, recompute.UndecidedVerdict(recompute.NoType, lang.Sentence{}), nil
+		return nil, nil, recompute.NewUndecidedVerdict(recompute.NoType, lang.Sentence{}), nil
 	}
 	defer func() { x.row.Inputs = x.listTensors(x.inputs) }()
 	if g.Formula == "" {
@@ -253,7 +253,7 @@ func (x *execution) bindGradient(ctx context.Context, c *boundCall, gradient *ms
 		op.Saved = y[0]
 	}
 	if dy := named[g.Gradients]; recompute.IsProduct(c.formula) && len(dy) > 0 {
-		op = op.InType(dy[0].DType)
+		op = op.CastTo(dy[0].DType)
 	}
 	return op, warnings, nil, nil
 }
@@ -263,7 +263,7 @@ func (p *gradient) withdrawZeros(input *msprobe.Leaf) {
 	wanted := input != nil && input.Tensor.RequiresGrad != nil && *input.Tensor.RequiresGrad
 	if p.row.Reason == finding.ZeroOutput && !wanted {
 		p.op = nil
-		p.setVerdict(recompute.UndecidedVerdict(recompute.NoOutputs, lang.Say("zeros for an input that needs no gradient")))
+		p.setVerdict(recompute.NewUndecidedVerdict(recompute.NoOutputs, lang.Say("zeros for an input that needs no gradient")))
 	}
 }
 
@@ -314,7 +314,7 @@ func (x *execution) openLeaf(l *msprobe.Leaf) (one *recompute.Tensor, v *recompu
 		}
 		return one, nil, nil
 	}
-	return nil, recompute.UndecidedVerdict(recompute.NoInputs, lang.Say("%s was not dumped", l.Name)), nil
+	return nil, recompute.NewUndecidedVerdict(recompute.NoInputs, lang.Say("%s was not dumped", l.Name)), nil
 }
 
 // bindMove binds the gradient of a copy to a formula that moves the gradients of the outputs back to the input.
@@ -348,16 +348,16 @@ func (x *execution) bindMove(ctx context.Context, c *boundCall, input string) (o
 		}
 	}
 	if len(named[input]) == 0 || len(outputs) == 0 {
-		return nil, nil, recompute.UndecidedVerdict(recompute.NoInputs, lang.Sentence{}), nil
+		return nil, nil, recompute.NewUndecidedVerdict(recompute.NoInputs, lang.Sentence{}), nil
 	}
 	forward, warnings := recompute.BindCall(c.formula, named, outputs, c.attributes, x.attributes())
 	op, reason, err := recompute.GradientOfMove(ctx, forward, named[input][0], grads, x.outputs[0])
 	switch {
 	case op != nil || err != nil:
 	case reason == recompute.NoAttributes:
-		v = recompute.UndecidedVerdict(reason, lang.Say("%s does not determine which input element each output element comes from", x.forward.Names()[0]))
+		v = recompute.NewUndecidedVerdict(reason, lang.Say("%s does not determine which input element each output element comes from", x.forward.Names()[0]))
 	default:
-		v = recompute.UndecidedVerdict(reason, lang.Sentence{})
+		v = recompute.NewUndecidedVerdict(reason, lang.Sentence{})
 	}
 	return op, warnings, v, err
 }
@@ -366,7 +366,7 @@ func (x *execution) bindMove(ctx context.Context, c *boundCall, input string) (o
 // gradient that is wrong for every forward call is a MISFIT.
 func (x *execution) joinGradients(ctx context.Context, parts []*gradient, isAmbiguous bool) error {
 	if len(parts) == 0 {
-		x.setVerdict(recompute.UndecidedVerdict(recompute.NoOutputs, lang.Sentence{}))
+		x.setVerdict(recompute.NewUndecidedVerdict(recompute.NoOutputs, lang.Sentence{}))
 		return nil
 	}
 	worst := slices.MaxFunc(parts, func(a, b *gradient) int { return cmp.Compare(severityOf(a.row.Status), severityOf(b.row.Status)) })
@@ -406,7 +406,7 @@ func (x *execution) joinGradients(ctx context.Context, parts []*gradient, isAmbi
 func (x *execution) isForwardWrong(ctx context.Context, forward *dumpdir.Op) (bool, error) {
 	f := &execution{checker: x.checker, job: job{x.round, forward}, outcome: &outcome{row: Operator{Op: forward.Names()[0], Type: typeOf(forward)}}}
 	defer f.close()
-	_, v, err := f.verdict(ctx, f.bindCall)
+	_, v, err := f.bindAndJudge(ctx, f.bindCall)
 	return err == nil && (v.Status == recompute.Wrong || v.Status == recompute.Misfit), err
 }
 

@@ -329,7 +329,7 @@ func (x *execution) bindCall(ctx context.Context) (op *recompute.Operator, warni
 		return nil, nil, nil, err
 	}
 	x.row.Inputs = x.listTensors(x.inputs)
-	if v := x.refusal(c.formula, len(inputs) > 0); v != nil {
+	if v := x.findRefusal(c.formula, len(inputs) > 0); v != nil {
 		return nil, nil, v, nil
 	}
 	op, warnings = recompute.BindCall(c.formula, inputs, x.outputs, c.attributes, x.attributes())
@@ -349,7 +349,7 @@ func (x *execution) dropReturnedBias(ctx context.Context, inputs map[string][]*r
 		if out == nil || out.DType != bias.DType || out.Stored != bias.Stored || !out.Shape.Equal(bias.Shape) {
 			continue
 		}
-		same, err := recompute.SameBytes(ctx, bias, out)
+		same, err := recompute.HaveSameBytes(ctx, bias, out)
 		if err != nil {
 			return err
 		}

@@ -242,4 +242,4 @@ func (o *Operator) Explain() lang.Sentence {
 var Findings = []string{"wrong", "misfit", "low", "undecided", "weak"}
 
 // Types returns the table of checkable types, or the rows with any of the names.
-func Types(names ...string) []recompute.ListedForm { return recompute.List(names...) }
+func Types(names ...string) []recompute.FormListing { return recompute.List(names...) }

@@ -60,7 +60,7 @@ func (x *execution) judge(ctx context.Context) error {
 	case x.op.Call != nil && x.op.Call.API != "":
 		bind = x.bindCall
 	}
-	op, v, err := x.verdict(ctx, bind)
+	op, v, err := x.bindAndJudge(ctx, bind)
 	if err == nil && x.row.Status == recompute.Undecided && x.guess == nil {
 		return x.judgeModule(ctx)
 	}
@@ -73,9 +73,9 @@ func (x *execution) judge(ctx context.Context) error {
 	return cmp.Or(x.explain(ctx, op, v), x.extract(ctx, op, v))
 }
 
-// verdict judges the operator that bind returns, and records the verdict in the row. The operator is nil if it was
+// bindAndJudge judges the operator that bind returns, and records the verdict in the row. The operator is nil if it was
 // not computed again.
-func (x *execution) verdict(ctx context.Context, bind func(context.Context) (*recompute.Operator, []lang.Sentence, *recompute.Verdict, error)) (*recompute.Operator, *recompute.Verdict, error) {
+func (x *execution) bindAndJudge(ctx context.Context, bind func(context.Context) (*recompute.Operator, []lang.Sentence, *recompute.Verdict, error)) (*recompute.Operator, *recompute.Verdict, error) {
 	op, warnings, v, err := bind(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -179,7 +179,7 @@ func (x *execution) bindDump(context.Context) (op *recompute.Operator, warnings 
 		}
 	}
 	x.row.Inputs = x.listTensors(x.inputs)
-	if v := x.refusal(formula.Name, len(x.inputs) > 0); v != nil {
+	if v := x.findRefusal(formula.Name, len(x.inputs) > 0); v != nil {
 		return nil, nil, v, nil
 	}
 	if op, warnings, err = recompute.Bind(formula, x.placeInputs(x.inputs), x.outputs, x.attributes()); err == nil {
@@ -205,15 +205,15 @@ func (x *execution) moveOutputsFirst(first []int) {
 	x.outputs, x.outputIndexes = out, first
 }
 
-// refusal returns the verdict on an operator without a formula, inputs or outputs, nil otherwise.
-func (x *execution) refusal(formula string, hasInputs bool) *recompute.Verdict {
+// findRefusal returns the verdict on an operator without a formula, inputs or outputs, nil otherwise.
+func (x *execution) findRefusal(formula string, hasInputs bool) *recompute.Verdict {
 	switch {
 	case formula == "":
-		return recompute.UndecidedVerdict(recompute.NoType, lang.Sentence{})
+		return recompute.NewUndecidedVerdict(recompute.NoType, lang.Sentence{})
 	case !hasInputs:
-		return recompute.UndecidedVerdict(recompute.NoInputs, lang.Sentence{})
+		return recompute.NewUndecidedVerdict(recompute.NoInputs, lang.Sentence{})
 	case len(x.outputs) == 0:
-		return recompute.UndecidedVerdict(recompute.NoOutputs, lang.Sentence{})
+		return recompute.NewUndecidedVerdict(recompute.NoOutputs, lang.Sentence{})
 	}
 	return nil
 }
@@ -293,7 +293,7 @@ func (x *execution) toHost(s *tensorfile.Tensor, t *dumpdir.Tensor, images bool)
 	if t.Leaf != nil && t.Leaf.Tensor != nil {
 		host.DType = cmp.Or(t.Leaf.Tensor.ElementType(), host.DType)
 	}
-	stored, err := s.Stored()
+	stored, err := s.StoredShape()
 	if unsupported, ok := errors.AsType[*tensor.UnsupportedType](err); ok {
 		host.Stored, host.Shape = unsupported.DType, s.Shape
 		return x.recordStorage(host, s), nil
@@ -415,7 +415,7 @@ func (x *execution) setVerdict(v *recompute.Verdict) {
 			out.Output = v.Outputs[i]
 			out.setCoordinates()
 		case x.bias != nil && x.outputIndexes == nil && x.outputs[t.Index] == x.bias:
-			out.Output = recompute.RightOutput(out.Elements)
+			out.Output = recompute.NewRightOutput(out.Elements)
 		}
 		r.Outputs = append(r.Outputs, out)
 	}

@@ -35,7 +35,7 @@ func (x *execution) explain(ctx context.Context, op *recompute.Operator, v *reco
 	if v.Reason != recompute.ByCalcError && x.opt.forComparison {
 		return nil
 	}
-	expected, err := recompute.Expected(ctx, op, v.Attributes)
+	expected, err := recompute.ComputeExpected(ctx, op, v.Attributes)
 	if err != nil || expected == nil {
 		return err
 	}

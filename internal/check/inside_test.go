@@ -123,7 +123,7 @@ func TestInside(t *testing.T) {
 			if i < 0 || len(r.Problems) > 0 {
 				t.Fatalf("%+v, problems %v", r.Operators, r.Problems)
 			}
-			if o := &r.Operators[i]; o.Status != c.want || slices.Contains(o.Notes, recompute.OfInside) != (c.want == recompute.OK) {
+			if o := &r.Operators[i]; o.Status != c.want || slices.Contains(o.Notes, recompute.OfInnerCalls) != (c.want == recompute.OK) {
 				t.Errorf("%s %s %v, want %s", o.Status, o.Reason, o.Notes, c.want)
 			}
 			for i := range r.Operators { // the test writes right results

@@ -111,7 +111,7 @@ func (c *checker) fitsProbes(ctx context.Context, jobs []job, kind []int, rows [
 		case o.row.Status == recompute.Crashed:
 			c.Operators[i] = o.row
 		}
-		if k-fit > 0 { // one may fail, not two
+		if k-fit > 0 { // one probe may fail, and k-fit counts the failed ones
 			break
 		}
 	}

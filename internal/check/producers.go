@@ -81,13 +81,13 @@ func (x *execution) judgeModule(ctx context.Context) error {
 	if x.opt.forComparison || x.op.Call == nil || !msprobe.IsModule(x.op.Call.API) || len(x.outputs) == 0 || slices.Contains(x.outputs, nil) || !x.isSelfContained() {
 		return nil
 	}
-	v := &recompute.Verdict{Status: recompute.OK, Confidence: finding.High, Notes: []recompute.Note{recompute.OfInside}}
+	v := &recompute.Verdict{Status: recompute.OK, Confidence: finding.High, Notes: []recompute.Note{recompute.OfInnerCalls}}
 	for _, out := range x.outputs {
 		made, err := x.isComputedInside(ctx, out)
 		if err != nil || !made {
 			return err
 		}
-		v.Outputs = append(v.Outputs, recompute.RightOutput(out.Shape.Elements()))
+		v.Outputs = append(v.Outputs, recompute.NewRightOutput(out.Shape.Elements()))
 	}
 	x.row.setEvidenceText(lang.Sentence{}, lang.Sentence{})
 	x.setVerdict(v)
@@ -103,7 +103,7 @@ func (x *execution) readsOtherRanks() bool {
 	for _, op := range x.round.Ops {
 		if op.Call != nil && trace.IsCommunication(op) && slices.Contains(op.Call.Modules, x.op.Call.API) {
 			x.row.setEvidenceText(lang.Sentence{}, lang.Sentence{})
-			x.setVerdict(recompute.UndecidedVerdict(recompute.NoInputs, lang.Say("%s inside it reads tensors of other ranks", op.Names()[0])))
+			x.setVerdict(recompute.NewUndecidedVerdict(recompute.NoInputs, lang.Say("%s inside it reads tensors of other ranks", op.Names()[0])))
 			return true
 		}
 	}
@@ -160,7 +160,7 @@ func (x *execution) isComputedInside(ctx context.Context, out *recompute.Tensor)
 			if err != nil || one.Stored != out.Stored || !one.Shape.Equal(out.Shape) {
 				continue // an unreadable output is reported at its own operator
 			}
-			if same, err := recompute.SameBytes(ctx, one, out); same || err != nil {
+			if same, err := recompute.HaveSameBytes(ctx, one, out); same || err != nil {
 				return same, err
 			}
 		}
@@ -222,7 +222,7 @@ func (x *execution) changedInputs(ctx context.Context, inputs []*recompute.Tenso
 		if err != nil || out == nil || out.Stored != x.inputs[i].Stored || !out.Shape.Equal(x.inputs[i].Shape) {
 			continue // an unreadable output is reported at its own operator
 		}
-		same, err := recompute.SameBytes(ctx, x.inputs[i], out)
+		same, err := recompute.HaveSameBytes(ctx, x.inputs[i], out)
 		if err != nil {
 			return nil, 0, "", err
 		}

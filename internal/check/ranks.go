@@ -64,7 +64,7 @@ func (c *checker) judgeRanks(ctx context.Context, run *dumpdir.Run) error {
 }
 
 // hasRankChecks reports whether communication or replicas were checked.
-func (r *Report) hasRankChecks() bool { return r.Ranks != nil && r.Ranks.Checked() }
+func (r *Report) hasRankChecks() bool { return r.Ranks != nil && r.Ranks.HasChecks() }
 
 // ranksHeadline returns the headline of the first finding between ranks, zero for none.
 func (r *Report) ranksHeadline() lang.Sentence {

@@ -152,7 +152,7 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 		if headers.Rounds != nil && !headers.Rounds[round] {
 			continue
 		}
-		c.operatorsByFile[round], c.forwardsByName[round] = round.ByName(), forwardCalls(round)
+		c.operatorsByFile[round], c.forwardsByName[round] = round.OpsByName(), forwardCalls(round)
 		c.Orders, c.Rounds = append(c.Orders, round.Order), append(c.Rounds, round.At)
 		for _, op := range round.Ops {
 			if several && trace.IsCommunication(op) || msprobe.ParseName(op.Names()[0]).Direction == msprobe.Gradients { // not operators

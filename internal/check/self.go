@@ -27,8 +27,8 @@ func OpenRun(ctx context.Context, path string, files sidefile.Files, opt dumpdir
 // RecomputeOperators computes the operators of a run again for a comparison. It returns the judgement of each output,
 // and what could not be read. Operators without dumped inputs and operators of unknown types are left out, except on
 // ranks that are judged together.
-func RecomputeOperators(ctx context.Context, run *dumpdir.Run, opt Options, together func(dumpdir.Coordinates) bool) (all map[record.OutputAt]*record.RecomputedOutput, unread []lang.Sentence, err error) {
-	all, opt.Only = map[record.OutputAt]*record.RecomputedOutput{}, []string{Operators}
+func RecomputeOperators(ctx context.Context, run *dumpdir.Run, opt Options, together func(dumpdir.Coordinates) bool) (all map[record.OutputKey]*record.RecomputedOutput, unread []lang.Sentence, err error) {
+	all, opt.Only = map[record.OutputKey]*record.RecomputedOutput{}, []string{Operators}
 	opt.forComparison = true
 	opt.peers = func(o *Operator) string { // steps are judged independently
 		if !together(o.At) {
@@ -44,7 +44,7 @@ func RecomputeOperators(ctx context.Context, run *dumpdir.Run, opt Options, toge
 		o := &r.Operators[i]
 		for k := range o.Outputs {
 			if out := &o.Outputs[k]; len(o.Inputs) > 0 && o.appliesTo(out) {
-				all[record.OutputAt{File: out.file, Op: o.Op, Output: out.Index}] = o.outputJudgement(out)
+				all[record.OutputKey{File: out.file, Op: o.Op, Output: out.Index}] = o.outputJudgement(out)
 			}
 		}
 	}

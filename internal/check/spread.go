@@ -88,7 +88,7 @@ func (t *perturbation) recompute(ctx context.Context, kept, blank int, winner fl
 		one.Stored, one.Source = tensor.Float64, values
 		inputs[k] = &one
 	}
-	e, err := recompute.Expected(ctx, t.op.WithInputs(inputs), t.attrs)
+	e, err := recompute.ComputeExpected(ctx, t.op.WithInputs(inputs), t.attrs)
 	if e == nil || err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (f *unwrittenTracker) recordUnwrittenTail(ctx context.Context, x *execution
 	}
 	output.Stored, output.Source = tensor.Float64, other
 	substitute.Outputs = append([]*recompute.Tensor{&output}, op.Outputs[1:]...)
-	e, err := recompute.Expected(ctx, substitute.WithInputs(op.Inputs), attrs)
+	e, err := recompute.ComputeExpected(ctx, substitute.WithInputs(op.Inputs), attrs)
 	if err != nil || e == nil {
 		return err
 	}

@@ -263,7 +263,7 @@ func (f *unwrittenTracker) followOperator(ctx context.Context, x *execution) err
 	if x.op.Call != nil && x.op.Call.API != "" {
 		bind = x.bindCall
 	}
-	op, v, err := x.verdict(ctx, bind)
+	op, v, err := x.bindAndJudge(ctx, bind)
 	switch {
 	case err != nil || op == nil || v.Status != recompute.OK && v.Status != recompute.Low:
 		for _, h := range out {

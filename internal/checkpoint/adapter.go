@@ -65,7 +65,7 @@ func openAdapter(dir string, isOnA bool) (*adapter, error) {
 		return nil, lang.Errorf("%s: peft_type %q, lora_alpha %g, use_dora %t: want LORA, a number and false", path, config.Kind, config.Alpha, config.IsDoRA)
 	}
 	a := &adapter{side: &side{path: dir}, isOnA: isOnA, changes: map[string]*weightChange{}}
-	file := safefile.InFolder(dir, adapterModel+"safetensors", adapterModel+"bin")
+	file := safefile.ResolveInFolder(dir, adapterModel+"safetensors", adapterModel+"bin")
 	a.add(file, "", nil)
 	for _, w := range a.tensors {
 		part := loraName.FindStringSubmatch(withoutWrappers(w.name))

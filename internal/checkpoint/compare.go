@@ -77,8 +77,8 @@ type comparison struct {
 	a, b    *side
 	opt     Options
 	adapter *adapter     // nil for none
-	indexes []int        // of A's weights
-	found   []*lineMatch // by A's weights, nil for none by contents
+	indexes []int        // indexes of A's weights
+	found   []*lineMatch // for each weight of A its match by contents, nil for none
 	// paired has, for each weight of A without equal contents, the weight of B with its name; -1 for none.
 	paired []int32
 }

@@ -55,7 +55,7 @@ const minLine = 16
 func newWeight(file, name string, t *tensorfile.Tensor) *weight {
 	w := &weight{name: name, file: file, tensor: t, err: t.Err}
 	if w.err == nil {
-		w.shape, w.err = t.Stored()
+		w.shape, w.err = t.StoredShape()
 	}
 	if w.err == nil {
 		w.decoder, w.err = tensor.NewDecoder(t.DType)

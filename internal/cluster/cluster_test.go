@@ -271,7 +271,7 @@ func TestCheck(t *testing.T) {
 	}
 	j := sample()
 	j.Merge = []string{"\xff"}
-	if _, err := j.Kubernetes(); err == nil {
+	if _, err := j.WriteKubernetes(); err == nil {
 		t.Error("YAML has no bytes that are no UTF-8")
 	}
 	if _, err := j.Volcano(); err == nil {
@@ -279,11 +279,11 @@ func TestCheck(t *testing.T) {
 	}
 	j = sample()
 	j.N = MaxIndexed
-	if _, err := j.Kubernetes(); err != nil {
+	if _, err := j.WriteKubernetes(); err != nil {
 		t.Error(err)
 	}
 	j.N++
-	if _, err := j.Kubernetes(); err == nil || !strings.Contains(err.Error(), "-n 100001: an Indexed Job of Kubernetes has at most 100000 shards") {
+	if _, err := j.WriteKubernetes(); err == nil || !strings.Contains(err.Error(), "-n 100001: an Indexed Job of Kubernetes has at most 100000 shards") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -124,9 +124,9 @@ func (j *Job) labels() string {
 	return fmt.Sprintf("{app.kubernetes.io/name: dumptool, app.kubernetes.io/instance: %s}", yamlString(run))
 }
 
-// Kubernetes returns a manifest of an Indexed Job for the shards and a Job for the merge. Jobs
+// WriteKubernetes returns a manifest of an Indexed Job for the shards and a Job for the merge. Jobs
 // cannot depend on Jobs: both start at once, and the merge waits for the shards' documents.
-func (j *Job) Kubernetes() (string, error) {
+func (j *Job) WriteKubernetes() (string, error) {
 	if j.N > MaxIndexed {
 		return "", lang.Errorf("-n %d: an Indexed Job of Kubernetes has at most %d shards", j.N, MaxIndexed)
 	}

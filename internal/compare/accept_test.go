@@ -102,7 +102,7 @@ func TestThird(t *testing.T) {
 		status record.Status
 		text   string
 	}{
-		"good": {record.Pass, ""}, "bad": {record.Fail, "max relative error / max relative error of the third 16 > 2: 0.0156 and 0.000977"},
+		"good": {record.Pass, ""}, "bad": {record.Fail, "max relative error / same of the third result 16 > 2: 0.0156 and 0.000977"},
 		"gone": {record.Skip, "the third result has no such tensor"}, "short": {record.Skip, "the third result is (1,), the reference (2,)"},
 		"torn": {record.Error, "third: "},
 	}
@@ -113,7 +113,7 @@ func TestThird(t *testing.T) {
 		if len(row.Reasons) > 0 {
 			text = row.Reasons[0].Evidence.String()
 		}
-		if row.Status != w.status || !strings.HasPrefix(text, w.text) || (text == "") != (w.text == "") || row.Compared() != (row.Standard != nil) {
+		if row.Status != w.status || !strings.HasPrefix(text, w.text) || (text == "") != (w.text == "") || row.IsCompared() != (row.Standard != nil) {
 			t.Errorf("%s: %s, %q, want %s, %q", row.Op, row.Status, text, w.status, w.text)
 		}
 		if row.Op == "torn" && !strings.Contains(text, "torn.npy") {
@@ -184,7 +184,7 @@ func TestThirdRounds(t *testing.T) {
 		rep := runAll(t, opt)
 		var got []string
 		for i := range rep.Rows {
-			got = append(got, rep.Rows[i].At.Rank+" "+string(rep.Rows[i].Status))
+			got = append(got, rep.Rows[i].RoundCoordinates.Rank+" "+string(rep.Rows[i].Status))
 		}
 		if text := strings.Join(got, ", "); text != tt.want {
 			t.Errorf("reference %v, third %v: %s, want %s", tt.ref, tt.third, text, tt.want)

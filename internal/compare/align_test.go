@@ -455,7 +455,7 @@ func TestRawFiles(t *testing.T) {
 	}
 	for _, tt := range tests {
 		row := pairOf(t, tt.refName, tt.ref, tt.npuName, tt.npu, nil)
-		if row.Status != tt.want || row.Compared() && row.Result.Total != tt.elements {
+		if row.Status != tt.want || row.IsCompared() && row.Result.Total != tt.elements {
 			t.Errorf("%s: %s %v %v, want %s", tt.name, row.Status, row.Reasons, row.Err, tt.want)
 		}
 	}

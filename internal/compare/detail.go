@@ -64,7 +64,7 @@ func endsWith(name, suffix string) bool {
 // DetailOutcome returns the outcome for the selected tensors in a report.
 func (p *Run) DetailOutcome(ctx context.Context, s Selector, rep *record.Report) batch.Outcome {
 	found, failed, unread := 0, 0, 0
-	for _, row := range rep.All() {
+	for _, row := range rep.AllRows() {
 		if !s.Has(row) {
 			continue
 		}
@@ -72,7 +72,7 @@ func (p *Run) DetailOutcome(ctx context.Context, s Selector, rep *record.Report)
 		switch {
 		case row.Status == record.Error:
 			unread++
-		case row.Status.Bad():
+		case row.Status.IsBad():
 			failed++
 		}
 	}

@@ -6,7 +6,7 @@
 //	          (limits): Row.Pair; a failing pair is examined for patterns (diagnose): Row.Patterns. A row depends only
 //	          on its pair and the options, so rows are equal in any order, in any shard, on any machine
 //	conclude  rows -> rounds -> report: the rows and the data flow of a round give its verdicts (judgeRounds; diagnose,
-//	          verdict, statistics): Row.Verdict, Round.Findings. The rounds give the report (sumUp)
+//	          verdict, statistics): Row.Verdict, Round.Findings. The rounds give the report (setTotals)
 //
 // Package record has rows and report, and their document compare.json, which holds all input of the last step: 'judge'
 // repeats the step for a document, 'merge' for the rounds of several documents. Package report has the other output

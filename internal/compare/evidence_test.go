@@ -370,7 +370,7 @@ func TestEffectiveType(t *testing.T) {
 	}
 	checkTypes := func(rep *record.Report, want func(op string) string) {
 		t.Helper()
-		for _, row := range rep.All() {
+		for _, row := range rep.AllRows() {
 			bits := map[string]int{"": 23, "float16": 10, "bfloat16": 7}[want(row.Op)]
 			// The rounding of numbers spread evenly over their octaves.
 			rounding := math.Ldexp(float64(row.Evidence.RefRMS), -bits) / math.Sqrt(12)

@@ -222,8 +222,8 @@ func TestJudgeRows(t *testing.T) {
 	}{{false, false, record.Pass}, {false, true, record.Warn}, {true, false, record.Partial}, {true, true, record.Partial}} {
 		doc := documentOf(t, bad, l, strict)
 		doc.Rows[0].Partial, doc.Rows[0].Forced = tt.partial, tt.forced
-		if got := again(t, doc, loose, strict); got.Was != record.Fail || got.Status != tt.want {
-			t.Errorf("partial %v, forced %v: %s after %s, want %s after FAIL", tt.partial, tt.forced, got.Status, got.Was, tt.want)
+		if got := again(t, doc, loose, strict); got.OldStatus != record.Fail || got.Status != tt.want {
+			t.Errorf("partial %v, forced %v: %s after %s, want %s after FAIL", tt.partial, tt.forced, got.Status, got.OldStatus, tt.want)
 		}
 	}
 	gate := limits.Verdict{NaN: limits.NaNStrict, Gates: limits.Gates{MinCos: ptr(1.0)}}

@@ -333,7 +333,7 @@ func TestOrders(t *testing.T) {
 	fusion.Source = "fusion graph graph.json"
 	plain := tree(t, filepath.Join(dir, "plain"), "a.npy", "b.npy", "c.npy")
 	tests := []struct {
-		by       dumpdir.OrderBy
+		by       dumpdir.OrderSource
 		npu      string
 		want     string
 		inSource string

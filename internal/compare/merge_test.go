@@ -61,7 +61,7 @@ func TestTrimBins(t *testing.T) {
 	without := runAll(t, opt)
 	axes := 0
 	for i := range with.Rows {
-		if row := &with.Rows[i]; row.Compared() {
+		if row := &with.Rows[i]; row.IsCompared() {
 			axes += len(row.Result.Axes)
 			row.Result.Axes, row.Result.AbsHistogram.Bins, row.Result.RelHistogram.Bins = nil, nil, nil
 		}

@@ -55,7 +55,7 @@ func TestTokens(t *testing.T) {
 				t.Fatal(err)
 			}
 			var row *record.Row
-			for _, r := range rep.All() {
+			for _, r := range rep.AllRows() {
 				if r.Tokens != nil && row == nil {
 					row = r
 				}
@@ -90,7 +90,7 @@ func equalTokens(t *testing.T, what string, got *metrics.TokenNumbers, want *exp
 		got  metrics.Metric
 		want *float64
 	}{"mean |d|": {got.MeanAbs, want.MeanAbs}, "k1": {got.K1, want.K1}, "k3": {got.K3, want.K3}, "ratio": {got.Ratio, want.Ratio}} {
-		if pair.got.Defined() != (pair.want != nil) || pair.want != nil && math.Abs(pair.got.Value()-*pair.want) > 1e-14 {
+		if pair.got.IsDefined() != (pair.want != nil) || pair.want != nil && math.Abs(pair.got.Value()-*pair.want) > 1e-14 {
 			t.Errorf("%s: %s is %v, want %v", what, name, pair.got, pair.want)
 		}
 	}

@@ -112,14 +112,14 @@ func configPath(folder string) string {
 // reads it.
 func (opt Options) IgnoredFile() string {
 	path := configPath(opt.Working)
-	if path == "" || opt.File != "" || sameFile(path, configPath(opt.User)) {
+	if path == "" || opt.File != "" || isSameFile(path, configPath(opt.User)) {
 		return ""
 	}
 	return path
 }
 
-// sameFile reports whether two paths name one file.
-func sameFile(a, b string) bool {
+// isSameFile reports whether two paths name one file.
+func isSameFile(a, b string) bool {
 	infoA, errA := os.Stat(a)
 	infoB, errB := os.Stat(b)
 	return errA == nil && errB == nil && os.SameFile(infoA, infoB)

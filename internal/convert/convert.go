@@ -137,8 +137,8 @@ func (r *Row) setResult(err error) {
 // Label names the tensor, buffer or log space for messages.
 func (r *Row) Label() string { return tensorfile.Label(r.Name, tensor.Kind(r.Kind), r.Index) }
 
-// Failed reports whether the file or any of its rows failed.
-func (r *Result) Failed() bool {
+// HasFailed reports whether the file or any of its rows failed.
+func (r *Result) HasFailed() bool {
 	if r.Err != nil {
 		return true
 	}

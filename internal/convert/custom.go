@@ -46,7 +46,7 @@ type Custom struct {
 // NewCustom looks for converters below dir. A missing dir is an error; everything else is a
 // warning.
 func NewCustom(dir string) (*Custom, error) {
-	if store.Remote(dir) {
+	if store.IsRemote(dir) {
 		return nil, lang.Errorf("%s is in object storage: Python runs scripts from a local folder only", dir)
 	}
 	if info, err := os.Stat(dir); err != nil {

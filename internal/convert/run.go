@@ -100,7 +100,7 @@ func checkFolder(out string) error {
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return safefile.MkdirAll(out) // the error names the obstacle
-	case store.Remote(out):
+	case store.IsRemote(out):
 		return nil
 	}
 	there := out
@@ -225,7 +225,7 @@ func (s *Summary) add(r *Result) {
 		case errors.Is(r.why, errStatistics) || errors.Is(r.why, tensorfile.ErrNoData):
 			s.Statistics++
 		}
-	case r.Failed():
+	case r.HasFailed():
 		s.Failed++
 	case r.Empty:
 		s.Empty++
@@ -308,7 +308,7 @@ const failedListName = "convert_failed_file_list.txt"
 // outcomeLists lists the failures and the shortened names of a run.
 type outcomeLists struct {
 	failed    []string
-	shortened map[string][]dumpdir.Renamed // by folder
+	shortened map[string][]dumpdir.RenamedFile // by folder
 }
 
 func (l *outcomeLists) add(r *Result) {
@@ -319,14 +319,14 @@ func (l *outcomeLists) add(r *Result) {
 		if row.Original == "" || row.Err != nil {
 			continue
 		}
-		l.addShortened(store.Dir(row.Path), dumpdir.Renamed{Stored: store.Base(row.Path), Original: row.Original})
+		l.addShortened(store.Dir(row.Path), dumpdir.RenamedFile{Stored: store.Base(row.Path), Original: row.Original})
 	}
 }
 
 // addShortened adds a shortened name in a folder.
-func (l *outcomeLists) addShortened(dir string, name dumpdir.Renamed) {
+func (l *outcomeLists) addShortened(dir string, name dumpdir.RenamedFile) {
 	if l.shortened == nil {
-		l.shortened = map[string][]dumpdir.Renamed{}
+		l.shortened = map[string][]dumpdir.RenamedFile{}
 	}
 	l.shortened[dir] = append(l.shortened[dir], name)
 }

@@ -120,7 +120,7 @@ func TestTwins(t *testing.T) {
 	a, b, out := t.TempDir(), t.TempDir(), t.TempDir()
 	first, second := writeDump(t, a, opName, plainDump()), writeDump(t, b, opName, plainDump())
 	sum, results := convertAll(t, Options{Out: out}, first, second)
-	if sum.Failed != 1 || results[0].Failed() || !strings.Contains(fmt.Sprint(results[1].Err), first) {
+	if sum.Failed != 1 || results[0].HasFailed() || !strings.Contains(fmt.Sprint(results[1].Err), first) {
 		t.Errorf("summary %+v, error %v", sum, results[1].Err)
 	}
 }
@@ -145,7 +145,7 @@ func TestTwinsLeftAlone(t *testing.T) {
 				t.Errorf("%d workers: summary %+v, want %+v", workers, sum, want)
 			}
 			for i := range results {
-				if r := &results[i]; r.Failed() != (filepath.Base(r.Job.Path()) == opName && r.Job.Path() != good) || strings.Contains(fmt.Sprint(r.Err), "same names") {
+				if r := &results[i]; r.HasFailed() != (filepath.Base(r.Job.Path()) == opName && r.Job.Path() != good) || strings.Contains(fmt.Sprint(r.Err), "same names") {
 					t.Errorf("%s: error %v", r.Job.Path(), r.Err)
 				}
 			}
@@ -205,7 +205,7 @@ func TestOutputIsNeverInput(t *testing.T) {
 	path := writeFile(t, filepath.Join(dir, "x.npy"), []byte(data))
 	for _, out := range []string{dir, filepath.Join(dir, ".", "sub", "..")} {
 		_, results := convertAll(t, Options{Out: out}, path)
-		if !results[0].Failed() {
+		if !results[0].HasFailed() {
 			t.Errorf("%s: an input was replaced", out)
 		}
 	}
@@ -758,7 +758,7 @@ func TestSafetensorsOnce(t *testing.T) {
 	nchw := new(tensor.NCHW)
 	_, _ = convertAll(t, Options{Out: filepath.Join(dir, "npy"), Target: nchw}, path)
 	_, results := convertAll(t, Options{Out: filepath.Join(dir, "st"), Target: nchw, Type: Safetensors}, path)
-	if results[0].Failed() {
+	if results[0].HasFailed() {
 		t.Fatalf("%+v", results[0])
 	}
 	all := tree(t, filepath.Join(dir, "st"))[opName+".safetensors"]

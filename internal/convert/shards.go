@@ -153,7 +153,7 @@ func Merge(docs []shard.Document, out string, remove bool) (Summary, Inputs, err
 			if _, err := store.ResolveWithin(out, dir); err != nil {
 				return Summary{}, Inputs{}, lang.Errorf("file %d of the documents: %w", f.Place, err)
 			}
-			records.addShortened(dir, dumpdir.Renamed{Stored: string(n.Stored), Original: string(n.Original)})
+			records.addShortened(dir, dumpdir.RenamedFile{Stored: string(n.Stored), Original: string(n.Original)})
 		}
 	}
 	var err error

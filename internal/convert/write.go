@@ -73,7 +73,7 @@ type encoding struct {
 func (m *memory) newEncoding(to Type, dtype tensor.DType, shape tensor.Shape) (encoding, error) {
 	if to == Bin {
 		enc := encoding{encode: m.newPacker(dtype)}
-		if !dtype.Packed() {
+		if !dtype.IsPacked() {
 			enc.unit = int64(dtype.UnitSize())
 		}
 		return enc, nil
@@ -106,7 +106,7 @@ func (m *memory) newEncoding(to Type, dtype tensor.DType, shape tensor.Shape) (e
 
 // newPacker returns the encoder of stored elements, which packs sub-byte types.
 func (m *memory) newPacker(dtype tensor.DType) func([]byte) []byte {
-	if !dtype.Packed() {
+	if !dtype.IsPacked() {
 		return func(block []byte) []byte { return block }
 	}
 	return func(codes []byte) []byte {
@@ -229,7 +229,7 @@ func resize(b *[]byte, n int64) []byte {
 
 // writeUnchanged writes a tensor in its stored order.
 func (c *conversion) writeUnchanged(row *Row, t *tensorfile.Tensor, name namer) error {
-	shape, err := t.Stored()
+	shape, err := t.StoredShape()
 	if err != nil {
 		return err
 	}
@@ -347,7 +347,7 @@ func (c *conversion) convertLayout(row *Row, t *tensorfile.Tensor, name namer) e
 // storedShape returns the shape of the stored elements for a conversion: bytes of undefined type count
 // as elements if the shape has exactly as many.
 func (c *conversion) storedShape(t *tensorfile.Tensor) (tensor.Shape, error) {
-	shape, err := t.Stored()
+	shape, err := t.StoredShape()
 	if err == nil && t.DType == tensor.Undefined && len(t.Shape) > 0 {
 		if n, ok := t.Shape.Count(); ok && n == t.Size {
 			return t.Shape, nil
@@ -431,7 +431,7 @@ func isRandomAccess(t *tensorfile.Tensor) bool {
 // canSplit reports whether a tensor is large enough for several workers and its file allows writes
 // at any offset.
 func (c *conversion) canSplit(f *safefile.File, src elements, enc encoding) bool {
-	return src.n >= fewParts*partElements && src.openAnother != nil && enc.unit > 0 && cap(c.run.slots) > 1 && f.WritesAt()
+	return src.n >= fewParts*partElements && src.openAnother != nil && enc.unit > 0 && cap(c.run.slots) > 1 && f.CanWriteAt()
 }
 
 // fillParts writes a file like fill, with all free workers: each writes parts of the tensor at

@@ -223,5 +223,5 @@ func (a *ACL) kinds() aclKinds {
 	return k
 }
 
-// inFolders reports whether the dump writes its files into folders {time}/{device}.
-func (k aclKinds) inFolders() bool { return k.models || k.ops || k.overflow || k.watcher }
+// usesFolders reports whether the dump writes its files into folders {time}/{device}.
+func (k aclKinds) usesFolders() bool { return k.models || k.ops || k.overflow || k.watcher }

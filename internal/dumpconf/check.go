@@ -153,9 +153,9 @@ func (c *check) sortFindings() []Finding {
 }
 
 // relatedRange returns a second place for a finding.
-func (c *check) relatedRange(start, end int, message Text) []Related {
+func (c *check) relatedRange(start, end int, message Text) []RelatedPlace {
 	line, column := c.Doc.Position(start)
-	return []Related{{TextRange{line, column, start, end - start}, lang.Say("%s", message)}}
+	return []RelatedPlace{{TextRange{line, column, start, end - start}, lang.Say("%s", message)}}
 }
 
 // wholeText returns the place of findings about the whole text.
@@ -262,8 +262,8 @@ func (f *FileCheck) Report() *Report {
 	return f.Before
 }
 
-// Changed reports whether a repair changes the text.
-func (f *FileCheck) Changed() bool { return f.After != nil && !bytes.Equal(f.Source, f.Fixed) }
+// IsChanged reports whether a repair changes the text.
+func (f *FileCheck) IsChanged() bool { return f.After != nil && !bytes.Equal(f.Source, f.Fixed) }
 
 // Count returns the number of findings of a severity in all files.
 func (c *Checks) Count(s Severity) int {
@@ -278,7 +278,7 @@ func (c *Checks) Count(s Severity) int {
 func (c *Checks) FaultyFiles() int {
 	n := 0
 	for i := range c.Files {
-		if worst, found := c.Files[i].Report().Worst(); found && worst >= Warning {
+		if worst, found := c.Files[i].Report().WorstSeverity(); found && worst >= Warning {
 			n++
 		}
 	}
@@ -321,8 +321,8 @@ type TextRange struct {
 	Length int `json:"-"`
 }
 
-// Related is a second place of a finding.
-type Related struct {
+// RelatedPlace is a second place of a finding.
+type RelatedPlace struct {
 	TextRange
 	Message lang.Sentence `json:"message"`
 }
@@ -337,7 +337,7 @@ type Finding struct {
 	Code       string         `json:"code"`                 // the runtime's own error code, or empty
 	Suggestion string         `json:"suggestion,omitempty"` // what to write instead, or empty
 	Ignored    lang.Sentence  `json:"ignored,omitzero"`     // why the runtime does not read this, or empty
-	Related    []Related      `json:"related,omitempty"`
+	Related    []RelatedPlace `json:"related,omitempty"`
 	Edits      []jsonpos.Edit `json:"-"` // the repair, if there is one right answer
 
 	rule      *rule
@@ -362,8 +362,8 @@ type Report struct {
 	msprobe   *Object
 }
 
-// Worst returns the highest severity; false without findings.
-func (r *Report) Worst() (Severity, bool) {
+// WorstSeverity returns the highest severity; false without findings.
+func (r *Report) WorstSeverity() (Severity, bool) {
 	worst := Info
 	for i := range r.Findings {
 		worst = max(worst, r.Findings[i].Severity)

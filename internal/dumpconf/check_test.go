@@ -261,7 +261,7 @@ func TestWorst(t *testing.T) {
 		`[]`: "error",
 	} {
 		got := "none"
-		if s, any := Check("", []byte(text), Options{}).Worst(); any {
+		if s, any := Check("", []byte(text), Options{}).WorstSeverity(); any {
 			got = s.String()
 		}
 		if got != want {

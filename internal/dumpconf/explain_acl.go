@@ -205,13 +205,13 @@ func (e *explainer) describeACLPath(p string, k aclKinds) {
 		e.addText("where.relative", quoteJSON(p))
 	}
 	e.addTextIf(p != "" && !k.exception, "where.must-exist")
-	e.addTextIf(k.inFolders(), "where.time")
-	e.addTextIf(k.inFolders(), "where.mapping")
+	e.addTextIf(k.usesFolders(), "where.time")
+	e.addTextIf(k.usesFolders(), "where.mapping")
 }
 
 // describeACLEnvironment describes calls and variables.
 func (e *explainer) describeACLEnvironment(k aclKinds) {
-	if k.inFolders() {
+	if k.usesFolders() {
 		v, set := e.opt.lookupEnv("NPU_COLLECT_PATH")
 		e.addTextIf(set, "environment.collect-is-set", shorten(printable(v)))
 		e.addTextIf(!set, "environment.collect-unset")

@@ -25,7 +25,7 @@ func (e *explainer) describeMindSpore(m *MindSpore) {
 // noDumpReason returns the key of the text that explains why there is no dump, or empty.
 func (e *explainer) noDumpReason(m *MindSpore) string {
 	target := e.opt.TargetVersion
-	byDevice := !m.hasE2E() && !e.opt.noNPU()
+	byDevice := !m.hasE2E() && !e.opt.hasNoNPU()
 	switch {
 	case !m.Common.Present():
 		return "what.no-common"
@@ -52,9 +52,9 @@ func (e *explainer) noDumpReason(m *MindSpore) string {
 // decides, later the presence of e2e_dump_settings.
 func (e *explainer) isWrittenByFramework(m *MindSpore) bool {
 	if e.opt.TargetVersion.IsBefore(sinceMS23) {
-		return m.setting("enable").isTrue() || e.opt.noNPU()
+		return m.setting("enable").isTrue() || e.opt.hasNoNPU()
 	}
-	return m.hasE2E() || e.opt.noNPU()
+	return m.hasE2E() || e.opt.hasNoNPU()
 }
 
 func (e *explainer) describeMindSporeMode(m *MindSpore) {

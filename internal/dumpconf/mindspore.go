@@ -146,10 +146,10 @@ func usedDevices(b *builder, first []string) []string {
 	if len(b.opt.Devices) == 0 {
 		return first
 	}
-	return numbers(b.opt.Devices)
+	return numberTexts(b.opt.Devices)
 }
 
-func numbers(ids []uint64) []string {
+func numberTexts(ids []uint64) []string {
 	out := make([]string, len(ids))
 	for i, id := range ids {
 		out[i] = strconv.FormatUint(id, 10)

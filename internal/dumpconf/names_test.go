@@ -85,7 +85,7 @@ func TestProducts(t *testing.T) {
 		"gpu":           {false, false, true},
 	} {
 		o := Options{SoC: soc}
-		if got := []bool{o.isA2(), o.isA3(), o.noNPU()}; !slices.Equal(got, want) {
+		if got := []bool{o.isA2(), o.isA3(), o.hasNoNPU()}; !slices.Equal(got, want) {
 			t.Errorf("%q is %v, want %v", soc, got, want)
 		}
 	}

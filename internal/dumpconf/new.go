@@ -139,7 +139,7 @@ func (b *builder) checkField(f *Field, values []string) error {
 			return lang.Errorf("%s must be one of %s, found %s", f.Key, joinValues(f.Values), quoteShort(v))
 		case f.wantsNumbers() && !isNumber(v):
 			return lang.Errorf("%s must be a number such as 0 or 12, found %s", f.Key, quoteShort(v))
-		case f.Type == TypeBool && v != "true" && v != "false" && !lang.SameButForm("true", v) && !lang.SameButForm("false", v):
+		case f.Type == TypeBool && v != "true" && v != "false" && !lang.DiffersOnlyInForm("true", v) && !lang.DiffersOnlyInForm("false", v):
 			return lang.Errorf("%s must be true or false, found %s", f.Key, quoteShort(v))
 		case !utf8.ValidString(v):
 			return lang.Errorf("%s: %s is not UTF-8", f.Key, quoteShort(v))

@@ -85,9 +85,9 @@ func (o *Options) soc() string {
 	return s
 }
 
-func (o *Options) isCPU() bool  { return o.soc() == "cpu" }
-func (o *Options) noNPU() bool  { return o.isCPU() || o.soc() == "gpu" }
-func (o *Options) isA2A3() bool { return o.isA2() || o.isA3() }
+func (o *Options) isCPU() bool    { return o.soc() == "cpu" }
+func (o *Options) hasNoNPU() bool { return o.isCPU() || o.soc() == "gpu" }
+func (o *Options) isA2A3() bool   { return o.isA2() || o.isA3() }
 
 func (o *Options) isA2() bool {
 	s := o.soc()
@@ -117,19 +117,19 @@ func (o *Options) isKernelByKernel() bool {
 
 // needsMsprobe reports whether the release no longer dumps with this backend.
 func (o *Options) needsMsprobe() bool {
-	return o.isGraphEngine() && !o.noNPU() && !o.TargetVersion.IsBefore(sinceMS26)
+	return o.isGraphEngine() && !o.hasNoNPU() && !o.TargetVersion.IsBefore(sinceMS26)
 }
 
 // lacksE2EDump reports whether the framework cannot dump with this backend.
 func (o *Options) lacksE2EDump() bool {
-	return o.isGraphEngine() && !o.noNPU() && !o.TargetVersion.IsBefore(sinceMS23)
+	return o.isGraphEngine() && !o.hasNoNPU() && !o.TargetVersion.IsBefore(sinceMS23)
 }
 
 // needsE2ESettings reports whether MindSpore needs e2e_dump_settings. For an unknown backend it
 // assumes the release's default.
 func (o *Options) needsE2ESettings() bool {
 	switch {
-	case o.isKernelByKernel() || o.noNPU():
+	case o.isKernelByKernel() || o.hasNoNPU():
 		return true
 	case o.isGraphEngine():
 		return false
@@ -248,12 +248,12 @@ func readLimited(name string, stdin io.Reader) ([]byte, error) {
 	if err != nil {
 		return nil, safefile.WithPath(name, err)
 	}
-	return text, noConfig(name, text)
+	return text, binaryFileError(name, text)
 }
 
-// noConfig returns an error that identifies a binary file given as a configuration: a tensor file,
+// binaryFileError returns an error that identifies a binary file given as a configuration: a tensor file,
 // or another kind with zero bytes. It returns nil for possible texts.
-func noConfig(name string, text []byte) error {
+func binaryFileError(name string, text []byte) error {
 	if _, wide := jsonpos.FromUTF16(text); wide || bytes.IndexByte(text, 0) < 0 {
 		return nil
 	}
@@ -291,8 +291,8 @@ func StatFolder(path string) PathState {
 	return PathUsable
 }
 
-// InContainer reports whether this process runs in a Docker or Podman container.
-func InContainer() bool {
+// IsInContainer reports whether this process runs in a Docker or Podman container.
+func IsInContainer() bool {
 	for _, mark := range []string{"/.dockerenv", "/run/.containerenv"} {
 		if _, err := os.Stat(mark); err == nil {
 			return true

@@ -238,7 +238,7 @@ func (r *reporter) reportEnum(e Setting) {
 		return
 	}
 	best, hint := r.nearestWord(e.Value, e.key.Values), lang.Sentence{}
-	exact := best != "" && lang.SameButForm(best, e.Value)
+	exact := best != "" && lang.DiffersOnlyInForm(best, e.Value)
 	switch {
 	case exact:
 		hint = lang.Say("; write %s exactly so", jsonpos.Quote(best))
@@ -423,7 +423,7 @@ func (r *reporter) reportDuplicates(v *jsonpos.Value, path string) {
 			r.reportDuplicates(e, fmt.Sprintf("%s[%d]", path, i))
 		}
 	}
-	for first, again := range v.Repeated() {
+	for first, again := range v.EachRepeated() {
 		if r.isFull() {
 			return
 		}
@@ -454,7 +454,7 @@ var targetRules = []rule{
 		run: func(r *reporter) {
 			other := r.Schema != SchemaMindSpore
 			r.reportIf(other && r.opt.Backend != "", r.wholeText(), lang.Say("the backend %s", quoteShort(r.opt.Backend)), r.Schema)
-			r.reportIf(other && r.opt.noNPU(), r.wholeText(), lang.Say("the product %s", quoteShort(r.opt.SoC)), r.Schema)
+			r.reportIf(other && r.opt.hasNoNPU(), r.wholeText(), lang.Say("the product %s", quoteShort(r.opt.SoC)), r.Schema)
 		}},
 	{id: "CFG004", severity: Warning, checks: "an acl.json with settings of MindSpore",
 		message: Text{EN: "the ACL runtime does not read common_dump_settings, and MindSpore not \"dump\": make two files"},

@@ -73,7 +73,7 @@ func (r *reporter) reportUnknownKey(s unknownKey, names []string) {
 		hint = didYouMean(best)
 	}
 	f := r.report(s.span(), quoteShort(s.member.Key), hint).suggest(best)
-	if best != "" && lang.SameButForm(best, s.member.Key) && s.object.Node.Get(best) == nil {
+	if best != "" && lang.DiffersOnlyInForm(best, s.member.Key) && s.object.Node.Get(best) == nil {
 		f.Edits = replaceEdit(s.span(), jsonpos.Quote(best))
 	}
 }
@@ -101,7 +101,7 @@ var aclValueRules = []rule{
 				if s.Value != "" && !slices.Contains(s.key.Values, piece) {
 					at, best := partSpan(s, offset, len(piece)), r.nearestWord(piece, s.key.Values)
 					f := r.report(at, quoteShort(piece), joinValues(s.key.Values)).suggest(best)
-					if best != "" && lang.SameButForm(best, piece) && at.start > s.Node.Start {
+					if best != "" && lang.DiffersOnlyInForm(best, piece) && at.start > s.Node.Start {
 						f.Edits = replaceEdit(at, best)
 					}
 				}

@@ -58,7 +58,7 @@ var mindSporeShapeRules = []rule{
 	{id: "MS011", severity: Error, checks: "op_debug_mode is missing and there is no e2e_dump_settings",
 		guess: true, message: Text{EN: "op_debug_mode is required where e2e_dump_settings is missing; write 0 for an ordinary dump"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.reportIf(m.Common.Present() && !m.setting("op_debug_mode").Present() && !m.hasE2E() && !r.opt.noNPU() && !r.opt.TargetVersion.IsBefore(sinceMS12),
+			r.reportIf(m.Common.Present() && !m.setting("op_debug_mode").Present() && !m.hasE2E() && !r.opt.hasNoNPU() && !r.opt.TargetVersion.IsBefore(sinceMS12),
 				m.Common.keySpan()).suggest(`"op_debug_mode": 0`)
 		}},
 	{id: "MS018", severity: Error, checks: "a number that is quoted, negative, fractional or none", message: sentenceMessage,
@@ -144,7 +144,7 @@ var mindSporeCommonRules = []rule{
 				r.report(s.valueSpan(), lang.Say(", found %s", s.Node.Text))
 			case s.Uint == 2 && r.opt.TargetVersion.IsBefore(sinceMS15):
 				r.report(s.valueSpan(), Text{EN: "; 2 needs version 1.5 or later"})
-			case s.Uint == 2 && r.opt.noNPU():
+			case s.Uint == 2 && r.opt.hasNoNPU():
 				r.reportAs(Warning, s.valueSpan(), Text{EN: "; 2 is rejected on CPU and GPU"})
 			}
 		}},
@@ -183,7 +183,7 @@ func (r *reporter) reportBadChar(s Setting, bad *regexp.Regexp, allowed Text) {
 	r.report(partSpan(s, at[0], size), lang.Say("%s is not allowed in %s; allowed are %s", quoteShort(s.Value[at[0]:at[0]+size]), lastPart(s.Path), allowed))
 }
 
-var notInIteration = lang.Pattern(`[^0-9|-]`)
+var iterationForbidden = lang.Pattern(`[^0-9|-]`)
 
 // mindSporeIterationRules check the steps.
 var mindSporeIterationRules = []rule{
@@ -199,7 +199,7 @@ var mindSporeIterationRules = []rule{
 		message: Text{EN: `iteration %s: %s is not allowed; use digits, "-" and "|", or "all"`},
 		ms: func(m *MindSpore, r *reporter) {
 			s := m.setting("iteration")
-			at := notInIteration().FindStringIndex(s.Value)
+			at := iterationForbidden().FindStringIndex(s.Value)
 			if s.Value == "all" || at == nil {
 				return
 			}
@@ -212,7 +212,7 @@ var mindSporeIterationRules = []rule{
 		guess: true, message: Text{EN: "%s in iteration matches no step: it %s"},
 		ignored: Text{EN: "a piece matches no step"},
 		ms: func(m *MindSpore, r *reporter) {
-			legal := !notInIteration().MatchString(m.setting("iteration").Value)
+			legal := !iterationForbidden().MatchString(m.setting("iteration").Value)
 			for _, p := range m.Steps {
 				r.reportIf(legal && !p.Valid() && p.Fault != lang.StepRest, stepSpan(p, m.setting("iteration")), quoteShort(p.Text), stepFaults[p.Fault])
 			}
@@ -252,7 +252,7 @@ var mindSporeOldRules = []rule{
 		message: Text{EN: "saved_data %s cannot be used with e2e_dump_settings on Ascend in version 2.0; use tensor, or remove the block"},
 		ms: func(m *MindSpore, r *reporter) {
 			v := r.opt.TargetVersion
-			r.reportIf(v.Major == 2 && v.Minor == 0 && m.E2E.Present() && m.savesStatistics() && !r.opt.noNPU() && !r.opt.isKernelByKernel(),
+			r.reportIf(v.Major == 2 && v.Minor == 0 && m.E2E.Present() && m.savesStatistics() && !r.opt.hasNoNPU() && !r.opt.isKernelByKernel(),
 				m.setting("saved_data").valueSpan(), quoteShort(m.setting("saved_data").Value)).suggest("tensor")
 		}},
 }
@@ -375,7 +375,7 @@ var mindSporeDataRules = []rule{
 	{id: "MS026", severity: Error, checks: "statistics without e2e_dump_settings need file_format npy",
 		guess: true, message: Text{EN: `saved_data %s needs "file_format": "npy" where e2e_dump_settings is missing`},
 		ms: func(m *MindSpore, r *reporter) {
-			if !m.savesStatistics() || m.hasE2E() || r.opt.noNPU() || m.setting("file_format").Value == "npy" || m.setting("file_format").isWrongType() {
+			if !m.savesStatistics() || m.hasE2E() || r.opt.hasNoNPU() || m.setting("file_format").Value == "npy" || m.setting("file_format").isWrongType() {
 				return
 			}
 			if r.lacksE2E() {
@@ -424,7 +424,7 @@ func (r *reporter) reportStatistic(item Setting, seen map[string]bool) {
 	isRepeated := seen[name]
 	seen[name] = true
 	m := r.check.MindSpore
-	onDevice := m.setting("stat_calc_mode").Value == "device" && !r.opt.noNPU() && !m.savesTensors()
+	onDevice := m.setting("stat_calc_mode").Value == "device" && !r.opt.hasNoNPU() && !m.savesTensors()
 	switch {
 	case !slices.Contains(hostStatistics, item.Value):
 		best := r.nearestWord(item.Value, hostStatistics)
@@ -476,7 +476,7 @@ var mindSporeDebugRules = []rule{
 	{id: "MS060", severity: Warning, checks: "op_debug_mode is on for CPU or GPU",
 		message: Text{EN: "op_debug_mode %d saves nothing on CPU and GPU; write 0"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.reportIf(m.debugMode() != 0 && r.opt.noNPU(), m.setting("op_debug_mode").valueSpan(), m.debugMode()).suggest("0")
+			r.reportIf(m.debugMode() != 0 && r.opt.hasNoNPU(), m.setting("op_debug_mode").valueSpan(), m.debugMode()).suggest("0")
 		}},
 	{id: "MS036", severity: Warning, checks: "op_debug_mode 4 with saved_data or sampling",
 		message: Text{EN: "%s while op_debug_mode is 4"},
@@ -497,7 +497,7 @@ var mindSporeE2ERules = []rule{
 		ms: func(m *MindSpore, r *reporter) {
 			switch s := m.setting("stat_calc_mode"); {
 			case s.Value != "device":
-			case r.opt.noNPU():
+			case r.opt.hasNoNPU():
 				r.report(s.valueSpan(), Text{EN: " without an NPU"})
 			case m.savesTensors() && !m.setting("saved_data").isWrongType():
 				r.report(s.valueSpan(), Text{EN: `: it needs saved_data "statistic"`})
@@ -521,7 +521,7 @@ var mindSporeE2ERules = []rule{
 		guess: true, message: Text{EN: "sample_mode 1 is ignored %s"},
 		ignored: Text{EN: "sampling does not work here"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.reportIf(m.setting("sample_mode").Uint == 1 && r.opt.noNPU(), m.setting("sample_mode").valueSpan(), Text{EN: "on CPU and GPU"})
+			r.reportIf(m.setting("sample_mode").Uint == 1 && r.opt.hasNoNPU(), m.setting("sample_mode").valueSpan(), Text{EN: "on CPU and GPU"})
 			for _, s := range r.read.unknown {
 				v := s.member.Value
 				r.reportIf(!m.hasE2E() && s.member.Key == "sample_mode" && v.Kind == jsonpos.Number && v.Text == "1", s.span(), Text{EN: "without e2e_dump_settings"})
@@ -539,7 +539,7 @@ var mindSporeBackendRules = []rule{
 	{id: "MS061", severity: Warning, checks: "e2e_dump_settings for the graph engine, from version 2.4 on",
 		guess: true, message: Text{EN: "backend %s has no e2e_dump_settings since version 2.4; leave the block out"},
 		ms: func(m *MindSpore, r *reporter) {
-			r.reportIf(m.E2E.Present() && r.opt.isGraphEngine() && !r.opt.noNPU() && !r.opt.TargetVersion.IsBefore(sinceMS24),
+			r.reportIf(m.E2E.Present() && r.opt.isGraphEngine() && !r.opt.hasNoNPU() && !r.opt.TargetVersion.IsBefore(sinceMS24),
 				m.E2E.keySpan(), r.opt.Backend)
 		}},
 	{id: "MS058", severity: Info, checks: "dynamic graphs, or the graph engine from version 2.6 on",
@@ -556,6 +556,6 @@ var mindSporeBackendRules = []rule{
 
 // lacksE2E reports whether the backend writes nothing because e2e_dump_settings is missing.
 func (c *check) lacksE2E() bool {
-	return c.MindSpore.Common.Present() && !c.MindSpore.hasE2E() && c.opt.isKernelByKernel() && !c.opt.noNPU() &&
+	return c.MindSpore.Common.Present() && !c.MindSpore.hasE2E() && c.opt.isKernelByKernel() && !c.opt.hasNoNPU() &&
 		!c.opt.TargetVersion.IsBefore(sinceMS24)
 }

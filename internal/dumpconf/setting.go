@@ -241,7 +241,7 @@ func (d *decoder) readValue(s *Setting, want KeyType) {
 		d.noteWrongType(s, want)
 	} else if want == TypeString && s.key.Values != nil && !s.key.hasOwnRule {
 		d.enums = append(d.enums, *s)
-		if best := lang.Nearest(s.Value, s.key.Values); best != "" && lang.SameButForm(best, s.Value) {
+		if best := lang.Nearest(s.Value, s.key.Values); best != "" && lang.DiffersOnlyInForm(best, s.Value) {
 			s.Value = best
 		}
 	}

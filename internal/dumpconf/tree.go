@@ -174,7 +174,7 @@ func (t *Tree) addSides(run *dumpdir.Run, rank string) (bad []error) {
 
 // lastStage returns the files of graph.LastStage.
 func lastStage(files []*dumpdir.File) []*dumpdir.File {
-	saved := make([]graph.Saved, len(files))
+	saved := make([]graph.SavedFile, len(files))
 	for i, f := range files {
 		saved[i], _ = graph.ParseSaved(f.Name)
 	}

@@ -90,11 +90,11 @@ func (r *reader) readGraphs(reader *GraphFiles, f *Folder, targets []*Round) {
 		rounds[i] = newRoundGraph(round)
 	}
 	var files []*File
-	var saved []graph.Saved
+	var saved []graph.SavedFile
 	for _, file := range f.files {
 		s, ok := graph.ParseSaved(file.Name)
 		if file.path == "" && !ok { // given by the user
-			s, ok = graph.Saved{Stage: graph.OtherStage, Graph: -1, Seq: -1, Proto: strings.HasSuffix(file.Name, ".pb")}, true
+			s, ok = graph.SavedFile{Stage: graph.OtherStage, Graph: -1, Seq: -1, Proto: strings.HasSuffix(file.Name, ".pb")}, true
 		}
 		if ok && file.Err == nil {
 			files, saved = append(files, file), append(saved, s)
@@ -425,5 +425,5 @@ func isAlike(name, other string) bool {
 		return false
 	}
 	defer b.Close()
-	return graph.AlikeIR(a, b)
+	return graph.IsSameGraphIR(a, b)
 }

@@ -96,9 +96,9 @@ func isDumpJSON(f *File) bool {
 	return err == nil && (msprobe.IsDump(head) || isLines(f) && msprobe.HasLines(head))
 }
 
-// otherLists returns further files of a folder with the content of a dump.json, unless the list of
+// findOtherLists returns further files of a folder with the content of a dump.json, unless the list of
 // the folder is a dump.json by name.
-func otherLists(f *Folder) (names []string) {
+func findOtherLists(f *Folder) (names []string) {
 	if slices.Contains(dumpJSONs, f.list.Name) {
 		return nil
 	}
@@ -178,7 +178,7 @@ func finishMSProbe(r *reader, folders []*Folder) {
 		if file := dumpJSON(f); file != nil {
 			d := &msprobeFolder{reader: r, folder: f, file: file, at: r.coordinatesOf(f, "", ""), claimed: claimed}
 			d.addEntries()
-			if others := otherLists(f); len(others) > 0 {
+			if others := findOtherLists(f); len(others) > 0 {
 				r.run.addProblem(OtherLists, file.Path(), *d.at, lang.Errorf("other lists of calls are in the same folder: %s; give one of the files as the path", lang.FirstNames(others)))
 			}
 		}

@@ -37,7 +37,7 @@ func Open(ctx context.Context, paths []string, opt Options) (*Run, error) {
 	default:
 		r.attachGraphs()
 	}
-	r.run.findKnown()
+	r.run.findCoordinates()
 	r.run.findProblems()
 	return r.run, r.run.SortOperators(opt.Sources)
 }
@@ -75,7 +75,7 @@ type entry struct {
 
 // sideOrder is an order in the run, and a predicate for its folders.
 type sideOrder struct {
-	by    OrderBy
+	by    OrderSource
 	order *sidefile.Order
 	fits  func(*Folder) bool
 }
@@ -114,7 +114,7 @@ func absolutePath(f *Folder) (folderPath, bool) {
 	if f.isGiven() {
 		abs, written = store.Dir(abs), store.Dir(written)
 	}
-	if archive, name, ok := store.InArchive(abs); ok { // an archive is named after the packed folder
+	if archive, name, ok := store.SplitArchive(abs); ok { // an archive is named after the packed folder
 		abs = store.Join(strings.TrimSuffix(archive, archiveExt(archive)), name)
 	}
 	p := parsePath(filepath.ToSlash(abs))
@@ -285,7 +285,7 @@ func (r *reader) readSideFiles() {
 func (r *reader) relativePath(f *File) string { return path.Join(f.Folder.Dir, f.Name) }
 
 // readOrder reads an order in the run. It uses the readable part of a cut file.
-func (r *reader) readOrder(file *File, by OrderBy, read func(io.Reader, string) (*sidefile.Order, error), fits func(*Folder) bool) {
+func (r *reader) readOrder(file *File, by OrderSource, read func(io.Reader, string) (*sidefile.Order, error), fits func(*Folder) bool) {
 	var order *sidefile.Order
 	err := readSide(file.Path(), func(in io.Reader) (err error) {
 		order, err = read(in, r.relativePath(file))
@@ -364,7 +364,7 @@ func (b *roundBuilder) add(e *entry) {
 	}
 	op := b.byName[opKey{e.op, e.opType}]
 	if op == nil && e.statistics != nil { // names in tables have slashes, file names do not
-		op = b.byFileName(e)
+		op = b.findByFileName(e)
 	}
 	if op == nil {
 		op = &opBuilder{name: e.op, opType: e.opType}
@@ -374,8 +374,8 @@ func (b *roundBuilder) add(e *entry) {
 	op.entries = append(op.entries, e)
 }
 
-// byFileName returns the last operator whose normalised name is the name of an entry, nil for none.
-func (b *roundBuilder) byFileName(e *entry) *opBuilder {
+// findByFileName returns the last operator whose normalised name is the name of an entry, nil for none.
+func (b *roundBuilder) findByFileName(e *entry) *opBuilder {
 	if b.fileNames == nil {
 		b.fileNames = make(map[opKey]*opBuilder, len(b.ops))
 	}

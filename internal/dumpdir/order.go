@@ -12,31 +12,31 @@ import (
 	"dumptool/internal/sidefile"
 )
 
-// OrderBy names a source of the execution order, as --order does.
-type OrderBy string
+// OrderSource names a source of the execution order, as --order does.
+type OrderSource string
 
 // The sources.
 const (
 	// Auto is the first source that exists and has at least half of the operators.
-	Auto         OrderBy = ""
-	ByDumpJSON   OrderBy = "dump.json"
-	ByRuntime    OrderBy = "runtime"
-	ByExecution  OrderBy = "execution"
-	ByIR         OrderBy = "ir"
-	ByFusion     OrderBy = "fusion"
-	ByConsumers  OrderBy = "consumers"
-	ByStatistics OrderBy = "statistics"
-	BySequence   OrderBy = "sequence"
-	ByTimestamp  OrderBy = "timestamp"
-	ByID         OrderBy = "id"
-	ByNumber     OrderBy = "number"
-	ByName       OrderBy = "name"
+	Auto         OrderSource = ""
+	ByDumpJSON   OrderSource = "dump.json"
+	ByRuntime    OrderSource = "runtime"
+	ByExecution  OrderSource = "execution"
+	ByIR         OrderSource = "ir"
+	ByFusion     OrderSource = "fusion"
+	ByConsumers  OrderSource = "consumers"
+	ByStatistics OrderSource = "statistics"
+	BySequence   OrderSource = "sequence"
+	ByTimestamp  OrderSource = "timestamp"
+	ByID         OrderSource = "id"
+	ByNumber     OrderSource = "number"
+	ByName       OrderSource = "name"
 )
 
 // Sources are sources of the execution order and of the data flow; nil for missing ones.
 type Sources struct {
 	// By selects a source; Auto selects the best one.
-	By OrderBy
+	By OrderSource
 	// Runtime and Execution are order files. Files from the user replace files in the run.
 	Runtime, Execution *sidefile.Order
 	// Fusion is the graph of the compiler, Consumers a map of consumers.
@@ -61,7 +61,7 @@ func (s Sources) orElse(t *Sources) Sources {
 // Order describes the source of an execution order.
 type Order struct {
 	// By is the source: ByName if the order is unknown, never Auto.
-	By OrderBy `json:"-"`
+	By OrderSource `json:"-"`
 	// Name is the name of the source.
 	Name string `json:"-"`
 	// SourceCoverage lists rejected graphs with the data flow.
@@ -103,7 +103,7 @@ type ranking struct {
 
 // orderSource is a source of the execution order.
 type orderSource struct {
-	by OrderBy
+	by OrderSource
 	// rank orders items. It returns nil if the source is missing.
 	rank func(s *Sources, items []Item) *ranking
 	// absent is the error of a missing source that the user asked for.
@@ -150,7 +150,7 @@ const byNames = "natural order of names"
 // error if a source in By is missing, is no source, or covers none of the items.
 func (s *Sources) Rank(items []Item) (Order, []int, error) {
 	if s.By != Auto && s.By != ByName {
-		return s.rankBy(items)
+		return s.orderBySource(items)
 	}
 	o := Order{ByName, byNames, SourceCoverage{Source: lang.Say(byNames), Of: countOperators(items)}}
 	if s.By == Auto {
@@ -175,8 +175,8 @@ func (s *Sources) Rank(items []Item) (Order, []int, error) {
 	return o, placesByKey(items, func(*Item) (int, bool) { return 0, false }, cmp.Compare), nil
 }
 
-// rankBy orders items by the source in By, even if the source has few of them.
-func (s *Sources) rankBy(items []Item) (Order, []int, error) {
+// orderBySource orders items by the source in By, even if the source has few of them.
+func (s *Sources) orderBySource(items []Item) (Order, []int, error) {
 	var names []string
 	for _, source := range orderSources {
 		names = append(names, string(source.by))
@@ -197,7 +197,7 @@ func (s *Sources) rankBy(items []Item) (Order, []int, error) {
 	return Order{}, nil, lang.Errorf("order %q, want %s or %s", s.By, strings.Join(names, ", "), ByName)
 }
 
-func (o *Order) setSource(by OrderBy, r *ranking) {
+func (o *Order) setSource(by OrderSource, r *ranking) {
 	o.By, o.Name, o.Known = by, r.source, r.known
 	name := lang.Text{EN: r.source, ZH: SourceName(r.source).Chinese()}
 	o.Source = lang.Say("%s, %d of %d operators known", name, r.known, o.Of)
@@ -443,7 +443,7 @@ func (s *Sources) Flow(items []Item) Flow {
 // attachOrders gives a round its orders from the run: of each kind the order that has most of its
 // operators.
 func (r *reader) attachOrders(round *Round) {
-	best := make(map[OrderBy]int)
+	best := make(map[OrderSource]int)
 	var items []Item
 	for i := range r.orders {
 		o := &r.orders[i]
@@ -504,9 +504,9 @@ func (r *Round) sortOperators(given *Sources) error {
 	return nil
 }
 
-// InGraphs returns the nodes of an operator in the graph of the compiler and in the graphs of
+// GraphNodes returns the nodes of an operator in the graph of the compiler and in the graphs of
 // MindSpore; nil if no graph has it.
-func (r *Round) InGraphs(op *Op) (known []*graph.Op) {
+func (r *Round) GraphNodes(op *Op) (known []*graph.Op) {
 	for _, g := range []*graph.Graph{r.sources.Fusion, r.sources.ir} {
 		if g == nil {
 			continue
@@ -518,8 +518,8 @@ func (r *Round) InGraphs(op *Op) (known []*graph.Op) {
 	return known
 }
 
-// ByName has the operators of the round by their normalised names.
-func (r *Round) ByName() map[string][]*Op {
+// OpsByName has the operators of the round by their normalised names.
+func (r *Round) OpsByName() map[string][]*Op {
 	all := map[string][]*Op{}
 	for _, op := range r.Ops {
 		name := filename.Normalise(op.Name)

@@ -50,7 +50,7 @@ func TestRank(t *testing.T) {
 		Fusion:    readGraph(t, "fusion graph g.json", `{"graph":[{"op":[{"name":"b","id":9,"input":["op10:0"]},{"name":"op10","id":10}]}]}`),
 		Consumers: readGraph(t, "consumer map c", `{"op2":["b"],"b":["net/a"]}`),
 	}
-	one := func(by OrderBy) Sources {
+	one := func(by OrderSource) Sources {
 		s := all
 		s.By = by
 		return s
@@ -91,7 +91,7 @@ func TestRank(t *testing.T) {
 func TestWeakOrders(t *testing.T) {
 	for name, test := range map[string]struct {
 		items []Item
-		by    OrderBy
+		by    OrderSource
 	}{
 		"one has no timestamp":      {[]Item{{Names: []string{"a"}, Moment: Moment{Timestamp: 2}}, {Names: []string{"b"}}}, ByName},
 		"a parameter has none":      {[]Item{{Names: []string{"a"}, Moment: Moment{Timestamp: 2}}, {Names: []string{"c"}, Moment: Moment{Timestamp: 1}}, {Names: []string{"b"}, Passive: true}}, ByTimestamp},

@@ -21,7 +21,7 @@ var trees = []struct {
 	files    map[string]string
 	// below is the folder to open, empty for the whole tree.
 	below  string
-	by     OrderBy
+	by     OrderSource
 	rounds []string
 }{
 	{

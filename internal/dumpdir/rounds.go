@@ -80,9 +80,9 @@ func (s *Selection) Includes(at Coordinates) bool {
 // knownCoordinates are the coordinates with a known value in a run.
 type knownCoordinates [len(coordinates)]bool
 
-// findKnown finds the coordinates with a value in any round, record or folder. In a run without
+// findCoordinates finds the coordinates with a value in any round, record or folder. In a run without
 // tensors and records all coordinates count as known.
-func (r *Run) findKnown() {
+func (r *Run) findCoordinates() {
 	found := len(r.Rounds)+len(r.Records) > 0
 	for i, c := range coordinates {
 		r.known[i] = !found || slices.ContainsFunc(r.Rounds, func(x *Round) bool { return *c.value(&x.At) != "" }) ||

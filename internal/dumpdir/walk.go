@@ -127,7 +127,7 @@ func (w *walker) addGiven(name string, info fs.FileInfo, err error, only tensorf
 	f := &Folder{Path: name, Dir: "."}
 	w.run.folders = append(w.run.folders, f)
 	names := &dumpfmt.Mapping{}
-	if err == nil || !store.Remote(name) {
+	if err == nil || !store.IsRemote(name) {
 		names = w.readMapping(store.Dir(name), store.Dir(abs))
 	}
 	file := w.add(f, store.Base(name), info, names)
@@ -170,7 +170,7 @@ func (w *walker) listFolder(ctx context.Context, dir, rel string, parent *Folder
 	for _, e := range entries {
 		name := e.Name()
 		switch {
-		case store.Remote(dir) && (!filepath.IsLocal(name) || name == "."):
+		case store.IsRemote(dir) && (!filepath.IsLocal(name) || name == "."):
 			w.run.Files = append(w.run.Files, &File{Folder: f, Name: name, path: dir, Err: lang.Errorf("%s: %q in a key is no name of a file or folder", dir, name)})
 		case e.IsDir():
 			if w.opt.NoRecursive || w.skips(e) {
@@ -200,7 +200,7 @@ func (w *walker) skips(e fs.DirEntry) bool {
 		return false
 	}
 	info, err := e.Info()
-	return err == nil && slices.ContainsFunc(w.skip, func(x os.FileInfo) bool { return store.SameFile(info, x) })
+	return err == nil && slices.ContainsFunc(w.skip, func(x os.FileInfo) bool { return store.IsSameFile(info, x) })
 }
 
 // addFolderFile adds a file of a folder with absolute path abs. It follows links to files wherever they
@@ -237,7 +237,7 @@ func (w *walker) add(f *Folder, name string, info fs.FileInfo, names *dumpfmt.Ma
 		file.Size = info.Size()
 	}
 	etag := ""
-	if store.Remote(where) && info != nil {
+	if store.IsRemote(where) && info != nil {
 		etag, _ = info.Sys().(string)
 	}
 	below := name
@@ -317,11 +317,11 @@ func readSide(name string, read func(io.Reader) error) error {
 	return safefile.Read(name, func(file safefile.Input) error { return read(file) })
 }
 
-// Renamed is a file stored under another name.
-type Renamed struct{ Stored, Original string }
+// RenamedFile is a file stored under another name.
+type RenamedFile struct{ Stored, Original string }
 
 // AddMapping adds lines to the mapping.csv of a folder and keeps the existing ones.
-func AddMapping(dir string, names []Renamed) error {
+func AddMapping(dir string, names []RenamedFile) error {
 	path := store.Join(dir, MappingName)
 	old, err := readWhole(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -332,7 +332,7 @@ func AddMapping(dir string, names []Renamed) error {
 		return lang.Errorf("%s: %w", path, err)
 	}
 	var added []byte
-	slices.SortFunc(names, func(a, b Renamed) int { return strings.Compare(a.Stored, b.Stored) })
+	slices.SortFunc(names, func(a, b RenamedFile) int { return strings.Compare(a.Stored, b.Stored) })
 	for _, n := range names {
 		if have, ok := known.Original(n.Stored); !ok || have != n.Original {
 			added = append(added, dumpfmt.MappingLine(n.Stored, n.Original)...)
@@ -344,7 +344,7 @@ func AddMapping(dir string, names []Renamed) error {
 	if len(old) > 0 && old[len(old)-1] != '\n' {
 		added = append([]byte{'\n'}, added...)
 	}
-	if store.Remote(path) { // objects cannot be appended to
+	if store.IsRemote(path) { // objects cannot be appended to
 		return safefile.WriteFile(path, append(old, added...))
 	}
 	// One write at the end, so that runs at the same time do not lose lines.
@@ -361,7 +361,7 @@ func AddMapping(dir string, names []Renamed) error {
 func readWhole(path string) ([]byte, error) {
 	for size := -1; ; time.Sleep(10 * time.Millisecond) {
 		data, err := safefile.ReadFile(path)
-		if err != nil || store.Remote(path) || len(data) == size || len(data) == 0 || data[len(data)-1] == '\n' {
+		if err != nil || store.IsRemote(path) || len(data) == size || len(data) == 0 || data[len(data)-1] == '\n' {
 			return data, err
 		}
 		size = len(data)

@@ -198,7 +198,7 @@ func (h *tlvHead) readList(kind string, end int64) error {
 		return err
 	}
 	if rest := end - h.off; int64(n) > rest/fixed {
-		return formatError(at, lang.Say("%s count", lang.Say(kind)), lang.Plain(fmt.Sprint(n)), lang.Say("exceeds what the %d bytes of the list can hold", rest))
+		return formatError(at, lang.Say("%s count", lang.Say(kind)), lang.Plain(fmt.Sprint(n)), lang.Say("is more than the %d bytes of the list can hold", rest))
 	}
 	for range int(n) {
 		if err := h.chargeMemory(descriptorCost); err != nil {

@@ -41,7 +41,7 @@ func (p pair) times(q pair) pair {
 	return sum(s.hi, s.lo+(float64(p.hi*q.lo)+float64(p.lo*q.hi)))
 }
 
-func (p pair) over(q pair) pair {
+func (p pair) divide(q pair) pair {
 	ratio := p.hi / q.hi
 	back := product(ratio, q.hi)
 	rest := (p.hi - back.hi) - back.lo + p.lo - float64(ratio*q.lo)
@@ -121,7 +121,7 @@ func logOfFraction(x float64) (log pair, e float64) {
 	if m < math.Sqrt2/2 {
 		m, exp = float64(2*m), exp-1
 	}
-	s := pair{m - 1, 0}.over(sum(m, 1))
+	s := pair{m - 1, 0}.divide(sum(m, 1))
 	square, tail := float64(s.hi*s.hi), 0.0
 	for n := atanhTerms; n > 0; n-- {
 		tail = float64(square * (reciprocals[2*n+1] + tail))

@@ -202,7 +202,7 @@ func (b *builder) addEdges(op *Operator, g *loadedGraph, node int) {
 		}
 		constants = constants || len(sources) == 0
 		if len(sources) > 0 && !holdsInput(op.dumps, k) {
-			in.Dumped, in.Undumped = b.dumpedAbove(g, sources)
+			in.Dumped, in.Undumped = b.findDumpedProducers(g, sources)
 		}
 		// Some writers list only types of tensors, so they do not match inputs with constants.
 		if len(ins) == g.InputCount(n) || !constants {
@@ -354,9 +354,9 @@ func holdsInput(files []*dumpdir.File, index int) bool {
 	})
 }
 
-// dumpedAbove returns the nearest operators with dumps above an input, and the operators without
+// findDumpedProducers returns the nearest operators with dumps above an input, and the operators without
 // dumps in between; nothing if all producers of the input were dumped.
-func (b *builder) dumpedAbove(g *loadedGraph, sources []graph.Source) (dumped []Link, through []string) {
+func (b *builder) findDumpedProducers(g *loadedGraph, sources []graph.Source) (dumped []Link, through []string) {
 	seen := make(map[int]bool)
 	for level := 0; level < levelsAbove && len(sources) > 0; level++ {
 		var up []graph.Source

@@ -71,7 +71,7 @@ func TestMatching(t *testing.T) {
 		"":                {"x": false},
 	} {
 		for code, want := range codes {
-			if got := inCode(plainCode(code), plainCode(query)); got != want {
+			if got := occursInCode(plainCode(code), plainCode(query)); got != want {
 				t.Errorf("%q in %q: %v, want %v", query, code, got, want)
 			}
 		}

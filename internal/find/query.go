@@ -166,8 +166,8 @@ func isWord(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= 0x80
 }
 
-// inCode reports whether part occurs in plain code at word boundaries.
-func inCode(code, part string) bool {
+// occursInCode reports whether part occurs in plain code at word boundaries.
+func occursInCode(code, part string) bool {
 	return part != "" && containsWhere(code, part, func(before, after byte) bool {
 		return !(isWord(part[0]) && isWord(before)) && !(isWord(part[len(part)-1]) && isWord(after))
 	})
@@ -242,7 +242,7 @@ func (q *Query) stages() []matchStage {
 
 func (q *Query) codeStages() []matchStage {
 	part := plainCode(q.Text)
-	m := matcher{code: func(code string) bool { return inCode(plainCode(code), part) }}
+	m := matcher{code: func(code string) bool { return occursInCode(plainCode(code), part) }}
 	return []matchStage{{Code, m.scriptStage(false), false}, {Code, m.scriptStage(true), true}}
 }
 

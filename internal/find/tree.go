@@ -50,7 +50,7 @@ type root struct {
 }
 
 type graphFile struct {
-	graph.Saved
+	graph.SavedFile
 	path string
 	name string // as shown in results
 }
@@ -68,7 +68,7 @@ func IsUsage(err error) bool {
 func openTree(ctx context.Context, opt *Options) (*tree, error) {
 	for _, p := range append(slices.Clone(opt.Paths), opt.IR...) {
 		_, err := store.Stat(p)
-		if store.Remote(p) && err != nil {
+		if store.IsRemote(p) && err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				err = notFolderError{err}
 			}
@@ -166,7 +166,7 @@ func (t *tree) findAbove(p string) {
 
 // ancestor returns the folder levels above p.
 func ancestor(p string, levels int) string {
-	if !store.Remote(p) {
+	if !store.IsRemote(p) {
 		return store.Join(p, strings.Repeat("../", levels))
 	}
 	for range levels {
@@ -190,7 +190,7 @@ func (t *tree) addGraph(file, name string, given bool) {
 		return
 	}
 	if !ok {
-		saved = graph.Saved{Stage: graph.OtherStage, Graph: -1, Seq: -1, Proto: strings.HasSuffix(file, ".pb")}
+		saved = graph.SavedFile{Stage: graph.OtherStage, Graph: -1, Seq: -1, Proto: strings.HasSuffix(file, ".pb")}
 	}
 	dir := store.Dir(absolute(file))
 	rootName := store.Dir(name)
@@ -265,9 +265,9 @@ func bestGraphs(all []graphFile) []graphFile {
 	}
 	var best []graphFile
 	for _, files := range folders {
-		saved := make([]graph.Saved, len(files))
+		saved := make([]graph.SavedFile, len(files))
 		for i, g := range files {
-			saved[i] = g.Saved
+			saved[i] = g.SavedFile
 		}
 		for _, i := range graph.LastStage(saved) {
 			best = append(best, files[i])
@@ -372,7 +372,7 @@ func (g *loadedGraph) oddities() []lang.Sentence {
 // no nodes.
 func (r *root) load(ctx context.Context, reader *dumpdir.GraphFiles) (all []*loadedGraph, bad []Unreadable) {
 	if r.bare != nil {
-		return []*loadedGraph{{IR: graph.NewIR(r.bare.specs), file: graphFile{Saved: graph.Saved{Graph: r.bare.id}}, ops: r.bare.ops}}, nil
+		return []*loadedGraph{{IR: graph.NewIR(r.bare.specs), file: graphFile{SavedFile: graph.SavedFile{Graph: r.bare.id}}, ops: r.bare.ops}}, nil
 	}
 	hasNodes := make(map[int]bool)
 	for _, proto := range []bool{false, true} {

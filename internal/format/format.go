@@ -147,9 +147,9 @@ type checkedReader struct {
 	verify func() error
 }
 
-// Checked returns data with a checksum: verify compares it once need bytes have been read. If it
+// NewCheckedReader returns data with a checksum: verify compares it once need bytes have been read. If it
 // differs, that read and all later reads fail.
-func Checked(data *io.SectionReader, need int64, verify func() error) *io.SectionReader {
+func NewCheckedReader(data *io.SectionReader, need int64, verify func() error) *io.SectionReader {
 	c := &checkedReader{SectionReader: data, verify: verify}
 	c.left.Store(need)
 	return io.NewSectionReader(c, 0, data.Size())
@@ -278,7 +278,7 @@ func (v *View) newSource() (layout.Source, error) {
 			strides[i] = 0
 		}
 	}
-	plan, err := layout.Strided(v.Shape, strides)
+	plan, err := layout.PlanStrided(v.Shape, strides)
 	if err != nil {
 		return nil, err
 	}

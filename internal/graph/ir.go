@@ -261,8 +261,8 @@ func NewIR(ops []OpSpec) *IR {
 	return g
 }
 
-// Saved is the parsed name of a file in which MindSpore saved a graph.
-type Saved struct {
+// SavedFile is the parsed name of a file in which MindSpore saved a graph.
+type SavedFile struct {
 	// Stage ranks the compilation stages, latest first; dumps show the graph of the latest stage.
 	Stage int
 	// Graph is the number of the graph, -1 if the name has none.
@@ -293,16 +293,16 @@ var savedForms = [...]struct {
 const OtherStage = len(savedForms) - 1
 
 // ParseSaved parses the base name of a file. ok is false if the file cannot be a graph.
-func ParseSaved(base string) (Saved, bool) {
+func ParseSaved(base string) (SavedFile, bool) {
 	if !strings.Contains(base, "graph_") && !strings.HasSuffix(base, ".ir") {
-		return Saved{}, false
+		return SavedFile{}, false
 	}
 	for stage, form := range savedForms {
 		m := form.name.FindStringSubmatch(base)
 		if m == nil {
 			continue
 		}
-		s := Saved{Stage: stage, Graph: -1, Seq: -1, Proto: strings.HasSuffix(base, ".pb")}
+		s := SavedFile{Stage: stage, Graph: -1, Seq: -1, Proto: strings.HasSuffix(base, ".pb")}
 		if form.graph > 0 {
 			s.Graph = savedNumber(m[form.graph])
 		}
@@ -316,7 +316,7 @@ func ParseSaved(base string) (Saved, bool) {
 		}
 		return s, true
 	}
-	return Saved{}, false
+	return SavedFile{}, false
 }
 
 func savedNumber(digits string) int {
@@ -330,7 +330,7 @@ func savedNumber(digits string) int {
 // LastStage returns the indexes of the relevant files of a folder: the latest file of each graph in the latest stage.
 // Protobuf files come after the text files. A protobuf file is needed only if the text of its graph is missing or has
 // no nodes.
-func LastStage(all []Saved) []int {
+func LastStage(all []SavedFile) []int {
 	type key struct {
 		graph int
 		proto bool
@@ -364,11 +364,11 @@ func LastStage(all []Saved) []int {
 	return chosen
 }
 
-// AlikeIR reports whether ReadIR returns the same graph for two texts: each pair of lines is equal,
+// IsSameGraphIR reports whether ReadIR returns the same graph for two texts: each pair of lines is equal,
 // or has the same length and differs only in parts that are not kept, such as the address of a
 // subgraph or the number of a rank among the attributes. Graphs of the ranks of one network differ
 // in such lines. In doubt the result is false.
-func AlikeIR(a, b io.Reader) bool {
+func IsSameGraphIR(a, b io.Reader) bool {
 	x, y := make([]byte, irBuffer), make([]byte, irBuffer)
 	for kept := 0; ; { // bytes of an incomplete line at the start of both buffers
 		n, err := io.ReadFull(a, x[kept:])

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func alike(a, b string) bool { return AlikeIR(strings.NewReader(a), strings.NewReader(b)) }
+func alike(a, b string) bool { return IsSameGraphIR(strings.NewReader(a), strings.NewReader(b)) }
 
 func TestAlikeIR(t *testing.T) {
 	t.Parallel()
@@ -79,7 +79,7 @@ func TestAlikeMeansEqual(t *testing.T) {
 				continue
 			}
 			other[at] = "0a(){}<%:#\" \n"[random.IntN(13)]
-			if !AlikeIR(bytes.NewReader(data), bytes.NewReader(other)) {
+			if !IsSameGraphIR(bytes.NewReader(data), bytes.NewReader(other)) {
 				continue
 			}
 			same++

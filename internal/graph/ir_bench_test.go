@@ -55,7 +55,7 @@ func BenchmarkAlikeIR(b *testing.B) {
 	}
 	b.SetBytes(int64(text.Len()))
 	for b.Loop() {
-		if !graph.AlikeIR(bytes.NewReader(text.Bytes()), bytes.NewReader(other.Bytes())) {
+		if !graph.IsSameGraphIR(bytes.NewReader(text.Bytes()), bytes.NewReader(other.Bytes())) {
 			b.Fatal("not alike")
 		}
 	}

@@ -179,7 +179,7 @@ func TestIRTypes(t *testing.T) {
 
 func TestParseSaved(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]Saved{
+	for name, want := range map[string]SavedFile{
 		"ms_output_trace_code_graph_3.ir":         {0, 3, -1, false},
 		"ms_output_trace_code_graph_12.pb":        {0, 12, -1, true},
 		"trace_code_graph_0":                      {1, 0, -1, false},
@@ -199,7 +199,7 @@ func TestParseSaved(t *testing.T) {
 		"00_bootstrap_0001.dot":                   {},
 		"net.pb":                                  {},
 	} {
-		if got, ok := ParseSaved(name); got != want || ok != (want != Saved{}) {
+		if got, ok := ParseSaved(name); got != want || ok != (want != SavedFile{}) {
 			t.Errorf("%s: %+v %v, want %+v", name, got, ok, want)
 		}
 	}

@@ -176,8 +176,8 @@ func (r *textReader) lineError(found, wanted lang.Sentence) error {
 	return lang.Errorf("line %d: found %s, wanted %s", r.line, found, wanted)
 }
 
-// wrongByte returns the error for a byte returned by peek.
-func (r *textReader) wrongByte(c byte, wanted lang.Sentence) error {
+// wrongByteError returns the error for a byte returned by peek.
+func (r *textReader) wrongByteError(c byte, wanted lang.Sentence) error {
 	if c == 0 {
 		return r.lineError(lang.Say("the end of the file"), wanted)
 	}
@@ -250,7 +250,7 @@ func (r *textReader) readFields(end byte, read func(field []byte) error) error {
 				return err
 			}
 		default:
-			return r.wrongByte(c, lang.Say("the name of a field"))
+			return r.wrongByteError(c, lang.Say("the name of a field"))
 		}
 	}
 }
@@ -274,7 +274,7 @@ func (r *textReader) readMessage(read func(field []byte) error) error {
 	if err != nil {
 		return err
 	}
-	return r.wrongByte(c, lang.Say(`"{"`))
+	return r.wrongByteError(c, lang.Say(`"{"`))
 }
 
 // readString reads a string value.
@@ -287,7 +287,7 @@ func (r *textReader) readString(s *string) error {
 	case err != nil:
 		return err
 	case c != '"' && c != '\'':
-		return r.wrongByte(c, lang.Say("a string"))
+		return r.wrongByteError(c, lang.Say("a string"))
 	}
 	b, err := r.readScalar()
 	*s = string(b)
@@ -336,7 +336,7 @@ func (r *textReader) readScalar() ([]byte, error) {
 		err := r.readQuoted(true)
 		return r.token, err
 	case !wordBytes[c]:
-		return nil, r.wrongByte(c, lang.Say("a value"))
+		return nil, r.wrongByteError(c, lang.Say("a value"))
 	}
 	return r.readWord()
 }
@@ -364,7 +364,7 @@ func (r *textReader) skip() error {
 		case wordBytes[c]:
 			_, err = r.readWord()
 		default:
-			return r.wrongByte(c, lang.Say("a value"))
+			return r.wrongByteError(c, lang.Say("a value"))
 		}
 		if err != nil || depth == 0 {
 			return err

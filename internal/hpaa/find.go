@@ -33,7 +33,7 @@ type Source struct {
 	Dir, Top string
 	// AllowOutside accepts pieces outside of the description's folder and of Top.
 	AllowOutside bool
-	// Skip lists folders of results.
+	// Skip lists folders that hold results, not pieces.
 	Skip []string
 }
 
@@ -77,7 +77,7 @@ func (s *Source) listFiles() ([]string, error) {
 			return err
 		}
 		if d.IsDir() {
-			if path != top && slices.ContainsFunc(s.Skip, func(dir string) bool { return safefile.SameFile(dir, path) }) {
+			if path != top && slices.ContainsFunc(s.Skip, func(dir string) bool { return safefile.IsSameFile(dir, path) }) {
 				return fs.SkipDir
 			}
 			return nil
@@ -124,7 +124,7 @@ func (s *Source) readDescription() (*SearchResult, error) {
 	}
 	for _, name := range files {
 		path := store.Join(s.Dir, filepath.FromSlash(name))
-		if !known[resolveFolder(path)] && !safefile.SameFile(path, s.Description) {
+		if !known[resolveFolder(path)] && !safefile.IsSameFile(path, s.Description) {
 			found.Others = append(found.Others, UnusedFile{name, lang.Say("not described")})
 		}
 	}

@@ -91,7 +91,7 @@ func (s *openPiece) readHeader(file io.ReaderAt) *PieceError {
 	if s.shape == nil {
 		s.shape = shape
 	}
-	if !s.shape.Equal(shape) || s.dtype.UnitSize() != array.Host.Size() || s.dtype.Packed() {
+	if !s.shape.Equal(shape) || s.dtype.UnitSize() != array.Host.Size() || s.dtype.IsPacked() {
 		return &PieceError{SizeMismatch, lang.Say("found an array %v of %s, want %v of %s", shape, array.DType(), s.shape, s.dtype)}
 	}
 	return nil
@@ -294,7 +294,7 @@ func (t *modelTensor) open() error {
 	for i := range f.Tensors {
 		if found := &f.Tensors[i]; found.Name == t.member {
 			t.dtype = found.DType
-			t.shape, err = found.Stored()
+			t.shape, err = found.StoredShape()
 			return err
 		}
 	}

@@ -365,7 +365,7 @@ func (p *Piece) fromJSON(text []byte) error {
 	if doc.Root.Kind != jsonpos.Object {
 		return lang.Errorf("found %v, want an object", doc.Root.Kind)
 	}
-	for before, again := range doc.Root.Repeated() {
+	for before, again := range doc.Root.EachRepeated() {
 		_, column := doc.Position(again.KeyStart)
 		return lang.Errorf("column %d: duplicate key %q", column, lang.Clip(before.Key))
 	}

@@ -167,7 +167,7 @@ func (r *reader) decode() error {
 		last := r.at >= r.end
 		written, read, bad := form.decode(r.block[carried:], r.undecoded, last)
 		if bad != nil {
-			return r.badHex(r.at-int64(len(r.undecoded))+int64(bad.at), bad.want)
+			return r.hexError(r.at-int64(len(r.undecoded))+int64(bad.at), bad.want)
 		}
 		r.undecoded = r.undecoded[read:]
 		if written > 0 || last {
@@ -196,12 +196,12 @@ func (r *reader) fillText() error {
 // unpacked.
 func (r *reader) addDecoded(carried, n int) {
 	d, first := r.piece.dtype, int64(0)
-	if d.Packed() {
+	if d.IsPacked() {
 		first, _ = d.Elements(r.decoded)
 	}
 	r.decoded += int64(n)
 	all := r.block[:carried+n]
-	if !d.Packed() {
+	if !d.IsPacked() {
 		whole := len(all) - len(all)%d.UnitSize()
 		r.ready, r.partial = all[:whole], all[whole:]
 		return
@@ -237,8 +237,8 @@ func (r *reader) checkLength(ctx context.Context) error {
 	return nil
 }
 
-// badHex returns the error of the character at an offset of the file.
-func (r *reader) badHex(offset int64, want lang.Sentence) error {
+// hexError returns the error of the character at an offset of the file.
+func (r *reader) hexError(offset int64, want lang.Sentence) error {
 	line, column, found, err := describePosition(r.file, offset, r.end)
 	if err != nil {
 		return err

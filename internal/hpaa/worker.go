@@ -32,7 +32,7 @@ func resolveFolder(path string) string {
 	if abs, err := store.Abs(path); err == nil {
 		path = abs
 	}
-	if store.Remote(path) {
+	if store.IsRemote(path) {
 		return path
 	}
 	if dir, err := store.Real(store.Dir(path)); err == nil {
@@ -280,10 +280,10 @@ func joinFirst(texts []lang.Sentence) lang.Sentence {
 
 // addMapping writes the original names of renamed arrays to the mapping file.
 func (w *worker) addMapping(rows []*Row) error {
-	var names []dumpdir.Renamed
+	var names []dumpdir.RenamedFile
 	for _, row := range rows {
 		if row.Original != "" && row.PieceError == nil {
-			names = append(names, dumpdir.Renamed{Stored: store.Base(row.Path), Original: row.Original})
+			names = append(names, dumpdir.RenamedFile{Stored: store.Base(row.Path), Original: row.Original})
 		}
 	}
 	if len(names) == 0 {

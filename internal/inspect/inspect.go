@@ -370,14 +370,14 @@ func (f *File) Messages() []batch.Message {
 
 // Outcome returns the outcome of inspecting a run.
 func (s *Summary) Outcome(run *dumpdir.Run) batch.Outcome {
-	o, total := s.ended(run), s.Files+s.Failed
+	o, total := s.outcome(run), s.Files+s.Failed
 	if total > 0 && s.NotDumps > 0 {
 		o.Messages = append(o.Messages, batch.Infof("ignored %s, neither dump nor array", lang.CountText(s.NotDumps, "file")))
 	}
 	return o
 }
 
-func (s *Summary) ended(run *dumpdir.Run) batch.Outcome {
+func (s *Summary) outcome(run *dumpdir.Run) batch.Outcome {
 	switch total := s.Files + s.Failed; {
 	case s.Failed == 1 && total == 1:
 		return batch.Outcomef(batch.Incomplete, "the file could not be read completely").AsShown()

@@ -196,7 +196,7 @@ func TestStats(t *testing.T) {
 				data[i] = byte(i*i>>3 ^ i)
 			}
 			units := data
-			if d.Packed() {
+			if d.IsPacked() {
 				units = make([]byte, n)
 				tensor.Unpack(units, data, d, 0)
 			}

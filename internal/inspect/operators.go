@@ -43,7 +43,7 @@ type Operator struct {
 // fileOf is the operator of a file.
 type fileOf struct {
 	op *Operator
-	// counted: the file belongs to the execution whose inputs and outputs are counted.
+	// counted: the file belongs to the first execution of the operator, whose inputs and outputs are counted.
 	counted bool
 }
 

@@ -140,9 +140,9 @@ func emptyIfNil[T any](all []T) []T {
 // findTypes counts the types in tables, and in files spread over the run. It looks for inputs too.
 func (o *Overview) findTypes(ctx context.Context) error {
 	counts := make(map[string]int)
-	files := o.ofRole(dumpdir.Tensors)
+	files := o.filesOfRole(dumpdir.Tensors)
 	if len(files) == 0 {
-		files = o.ofRole(dumpdir.Unknown)
+		files = o.filesOfRole(dumpdir.Unknown)
 	}
 	for _, r := range o.Of.Rounds {
 		for _, op := range r.Ops {
@@ -156,7 +156,7 @@ func (o *Overview) findTypes(ctx context.Context) error {
 		}
 	}
 	most := mostHeaders
-	if len(files) > 0 && store.Remote(files[0].Path()) {
+	if len(files) > 0 && store.IsRemote(files[0].Path()) {
 		most = mostRemote
 	}
 	n := min(len(files), most)
@@ -186,7 +186,7 @@ func (o *Overview) findTypes(ctx context.Context) error {
 // HasTensors reports whether the run has data to compare or scan: tensors, files with names of dumps, or tables of
 // statistics.
 func (o *Overview) HasTensors() bool {
-	return len(o.Run.Types) > 0 || len(o.ofRole(dumpdir.Table)) > 0 || slices.ContainsFunc(o.ofRole(dumpdir.Tensors), isDump)
+	return len(o.Run.Types) > 0 || len(o.filesOfRole(dumpdir.Table)) > 0 || slices.ContainsFunc(o.filesOfRole(dumpdir.Tensors), isDump)
 }
 
 func isDump(f *dumpdir.File) bool {
@@ -194,7 +194,7 @@ func isDump(f *dumpdir.File) bool {
 	return name.IsDump()
 }
 
-func (o *Overview) ofRole(role dumpdir.Role) []*dumpdir.File {
+func (o *Overview) filesOfRole(role dumpdir.Role) []*dumpdir.File {
 	return lists.Filter(o.Of.Files, func(f *dumpdir.File) bool { return f.Role == role && f.Err == nil })
 }
 
@@ -234,7 +234,7 @@ func (o *Overview) findSides() {
 		}
 	case len(paths) != 1 || o.Of.Single:
 	case o.hasSides(paths[0]):
-	case !store.Remote(paths[0]):
+	case !store.IsRemote(paths[0]):
 		o.findBeside(paths[0])
 	}
 }
@@ -270,7 +270,7 @@ func listSides(run *dumpdir.Run, root string) (reference, npu string, ok bool) {
 	if len(folders) != 2 {
 		return "", "", false
 	}
-	a, b := inOrder(folders[0], folders[1])
+	a, b := orderSides(folders[0], folders[1])
 	switch {
 	case frameworks[a] == mindspore && frameworks[b] == pytorch:
 		a, b = b, a
@@ -278,7 +278,7 @@ func listSides(run *dumpdir.Run, root string) (reference, npu string, ok bool) {
 	case frameworks[a] == "" || frameworks[a] != frameworks[b] || !maps.Equal(calls[a], calls[b]):
 		return "", "", false
 	}
-	return inFolder(run, root, a), inFolder(run, root, b), true
+	return pathInFolder(run, root, a), pathInFolder(run, root, b), true
 }
 
 // Names of the frameworks in dump.json; either may be the reference of the other.
@@ -408,7 +408,7 @@ var steps = [...]suggestedCommand{
 		return []string{"overflow", "analyze", "-d", lang.PathArgument(o.Run.Paths[0])}
 	}},
 	{lang.Text{EN: "who overwrote the memory of an operator"}, func(o *Overview) []string {
-		return o.onFile([]string{"overflow", "watch"}, func(f *dumpdir.File) bool { return strings.Contains(filename.Parse(f.Name).OpName, "_To_") })
+		return o.commandOnFile([]string{"overflow", "watch"}, func(f *dumpdir.File) bool { return strings.Contains(filename.Parse(f.Name).OpName, "_To_") })
 	}},
 	{lang.Text{EN: "the script line and the dumps of an operator"}, func(o *Overview) []string {
 		query := "%0"
@@ -418,7 +418,7 @@ var steps = [...]suggestedCommand{
 				break
 			}
 		}
-		command := o.onFile([]string{"find", "-d"}, func(f *dumpdir.File) bool { return isSaved(false)(f.Name) || isSaved(true)(f.Name) })
+		command := o.commandOnFile([]string{"find", "-d"}, func(f *dumpdir.File) bool { return isSaved(false)(f.Name) || isSaved(true)(f.Name) })
 		if command == nil {
 			return nil
 		}
@@ -451,11 +451,11 @@ var steps = [...]suggestedCommand{
 		return nil
 	}},
 	{lang.Text{EN: "where the time goes"}, func(o *Overview) []string {
-		return o.onFile([]string{"perf"}, func(f *dumpdir.File) bool { return perfTable().MatchString(f.Name) })
+		return o.commandOnFile([]string{"perf"}, func(f *dumpdir.File) bool { return perfTable().MatchString(f.Name) })
 	}},
 	{lang.Text{EN: "arrays of the raw pieces of HPAA"}, func(o *Overview) []string {
 		pieces := func(f *dumpdir.File) bool { return strings.Contains(f.Name, "_map_name@") }
-		if o.onFile(nil, pieces) == nil {
+		if o.commandOnFile(nil, pieces) == nil {
 			return nil
 		}
 		return []string{"hpaa", "import", lang.PathArgument(strings.TrimSuffix(strings.TrimSuffix(o.Run.Paths[0], "/"), "/dump_data")), "--piece-pattern", "successor"}
@@ -473,7 +473,7 @@ var steps = [...]suggestedCommand{
 		return append([]string{"overflow", "scan"}, o.npu()...)
 	}},
 	{lang.Text{EN: "host files of the dumps"}, func(o *Overview) []string {
-		return o.onFile([]string{"convert", "-out", "converted", "-d"}, func(f *dumpdir.File) bool { return f.Role == dumpdir.Tensors && isDump(f) })
+		return o.commandOnFile([]string{"convert", "-out", "converted", "-d"}, func(f *dumpdir.File) bool { return f.Role == dumpdir.Tensors && isDump(f) })
 	}},
 	{lang.Text{EN: "every tensor with its range"}, func(o *Overview) []string {
 		if !o.HasTensors() {
@@ -494,8 +494,8 @@ func (o *Overview) npu() []string {
 // perfTable matches names of performance tables.
 var perfTable = lang.Pattern(`^op_perf(_[0-9]+)?\.csv$`)
 
-// onFile returns a command on the only given path if a file satisfies is.
-func (o *Overview) onFile(command []string, is func(*dumpdir.File) bool) []string {
+// commandOnFile returns a command on the only given path if a file satisfies is.
+func (o *Overview) commandOnFile(command []string, is func(*dumpdir.File) bool) []string {
 	if len(o.Run.Paths) > 1 || !slices.ContainsFunc(o.Of.Files, is) {
 		return nil
 	}

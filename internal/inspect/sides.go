@@ -40,7 +40,7 @@ func FindTwoSides(run *dumpdir.Run, root string) (s TwoSides, ok bool) {
 		if strings.TrimSuffix(a, path.Ext(a)) > strings.TrimSuffix(b, path.Ext(b)) { // dump.json is older than dump (1).json
 			a, b = b, a
 		}
-		a, b = inOrder(a, b)
+		a, b = orderSides(a, b)
 		return TwoSides{Reference: a, NPU: b}, true
 	}
 	if stems := stemsOf(run); stems != nil {
@@ -49,8 +49,8 @@ func FindTwoSides(run *dumpdir.Run, root string) (s TwoSides, ok bool) {
 	return TwoSides{}, false
 }
 
-// inOrder returns the reference first. If the names do not show which path is the reference, it keeps the order.
-func inOrder(a, b string) (reference, npu string) {
+// orderSides returns the reference first. If the names do not show which path is the reference, it keeps the order.
+func orderSides(a, b string) (reference, npu string) {
 	if sideOfFolder(path.Base(a)) == npuSide && sideOfFolder(path.Base(b)) != npuSide || sideOfFolder(path.Base(b)) == referenceSide && sideOfFolder(path.Base(a)) != referenceSide {
 		return b, a
 	}
@@ -94,7 +94,7 @@ func stemsOf(run *dumpdir.Run) []string {
 	if len(names) == 2 || len(pairs) != 1 || slices.ContainsFunc(pairs[0], isNoSide) {
 		return nil
 	}
-	a, b := inOrder(pairs[0][0], pairs[0][1])
+	a, b := orderSides(pairs[0][0], pairs[0][1])
 	return []string{a, b}
 }
 
@@ -133,9 +133,9 @@ func sideOfFolder(name string) side {
 	return found
 }
 
-// inFolder returns the path of a folder or archive of a run.
-func inFolder(run *dumpdir.Run, root, name string) string {
-	if _, _, packed := store.InArchive(run.Files[0].Path()); packed && !strings.Contains(root, "!") {
+// pathInFolder returns the path of a folder or archive of a run.
+func pathInFolder(run *dumpdir.Run, root, name string) string {
+	if _, _, packed := store.SplitArchive(run.Files[0].Path()); packed && !strings.Contains(root, "!") {
 		return root + "!" + name
 	}
 	return store.Join(root, name)
@@ -171,7 +171,7 @@ func Sides(run *dumpdir.Run, root string) (reference, npu string, ok bool) {
 	if len(sides[referenceSide]) != 1 || len(sides[npuSide]) != 1 {
 		return "", "", false
 	}
-	return inFolder(run, root, path.Join(above, sides[referenceSide][0])), inFolder(run, root, path.Join(above, sides[npuSide][0])), true
+	return pathInFolder(run, root, path.Join(above, sides[referenceSide][0])), pathInFolder(run, root, path.Join(above, sides[npuSide][0])), true
 }
 
 // branches returns the first folders of paths.

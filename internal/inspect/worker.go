@@ -209,7 +209,7 @@ func (w *worker) elements(ctx context.Context, f *File, src *tensorfile.Tensor, 
 	if t.Slice != nil && !src.CoversShape(src.Shape) {
 		src.Shape = t.Slice
 	}
-	shape, err := src.Stored()
+	shape, err := src.StoredShape()
 	var noElements *tensor.UnsupportedType
 	switch {
 	case errors.As(err, &noElements) && !w.opt.Stats:

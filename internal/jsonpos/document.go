@@ -156,9 +156,9 @@ func (v *Value) Get(key string) *Member {
 	return nil
 }
 
-// Repeated yields each member whose key occurred before, preceded by the previous member with that
+// EachRepeated yields each member whose key occurred before, preceded by the previous member with that
 // key.
-func (v *Value) Repeated() iter.Seq2[*Member, *Member] {
+func (v *Value) EachRepeated() iter.Seq2[*Member, *Member] {
 	return func(yield func(before, again *Member) bool) {
 		seen := make(map[string]*Member, min(len(v.Members), 16))
 		for i := range v.Members {

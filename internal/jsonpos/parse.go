@@ -31,14 +31,14 @@ func parse(src []byte) *parser {
 		p.addProblem(ByteOrderMark, 0, p.pos, "the file starts with a byte order mark; save it as UTF-8 without one").replace("")
 	}
 	p.skipSpace()
-	if p.atEnd() {
+	if p.isAtEnd() {
 		p.addProblem(Empty, p.pos, p.pos, "the file holds no value")
 		return p
 	}
 	p.root = p.readValue()
 	p.skipSpace()
 	switch c := p.peek(); {
-	case p.atEnd():
+	case p.isAtEnd():
 	case c == '}' || c == ']':
 		p.addProblem(ExtraData, p.pos, p.next(), "unexpected \"%c\": the document has already ended", c)
 	default:
@@ -87,7 +87,7 @@ func (p *parser) readValue() *Value {
 	case c == '"' || c == '\'':
 		v.Kind = String
 		v.Text = p.stringLiteral()
-	case p.atNumber() || p.atWord():
+	case p.isAtNumber() || p.isAtWord():
 		p.readConstant(v)
 	default:
 		p.skipUnexpected(lang.Text{EN: "a value"})
@@ -128,7 +128,7 @@ func (p *parser) readMember(v *Value) {
 		p.addProblem(Unexpected, p.pos, p.next(), "found \"%c\" where a key in double quotes is expected", c)
 		p.readValue()
 		return
-	case p.atWord() || p.atNumber():
+	case p.isAtWord() || p.isAtNumber():
 		m.Key = p.readWord()
 		p.addProblem(UnquotedKey, m.KeyStart, p.pos, "the key %s must be in double quotes", quoteShort(m.Key)).replace(Quote(m.Key))
 	default:
@@ -145,10 +145,10 @@ func (p *parser) readMemberValue(m *Member) *Value {
 	p.skipSpace()
 	if p.readColon(m.KeyEnd) {
 		p.skipSpace()
-		if !p.atEnd() && strings.IndexByte(",}]", p.peek()) < 0 {
+		if !p.isAtEnd() && strings.IndexByte(",}]", p.peek()) < 0 {
 			return p.readValue()
 		}
-		if !p.atEnd() {
+		if !p.isAtEnd() {
 			p.addProblem(MissingValue, m.KeyStart, m.KeyEnd, "the key %s has no value", quoteShort(m.Key))
 		}
 	}
@@ -158,7 +158,7 @@ func (p *parser) readMemberValue(m *Member) *Value {
 // readColon reads the text between key and value and reports whether a value may follow.
 func (p *parser) readColon(keyEnd int) bool {
 	switch c := p.peek(); {
-	case p.atEnd():
+	case p.isAtEnd():
 		return false
 	case c == ':':
 		p.consumeMark()
@@ -170,7 +170,7 @@ func (p *parser) readColon(keyEnd int) bool {
 		return false
 	default:
 		missing := p.addProblem(MissingColon, keyEnd, keyEnd, "missing colon after this key")
-		if strings.IndexByte("{[\"'", c) >= 0 || p.atNumber() || p.atWord() {
+		if strings.IndexByte("{[\"'", c) >= 0 || p.isAtNumber() || p.isAtWord() {
 			missing.replace(":")
 		}
 	}
@@ -180,7 +180,7 @@ func (p *parser) readColon(keyEnd int) bool {
 // skipUnexpected reports and skips characters that begin no value.
 func (p *parser) skipUnexpected(wanted lang.Text) {
 	start := p.pos
-	for first := true; !p.atEnd() && (first || !p.atDelimiter()); first = false {
+	for first := true; !p.isAtEnd() && (first || !p.isAtDelimiter()); first = false {
 		p.pos = p.next()
 	}
 	p.addProblem(Unexpected, start, p.pos, "found %s where %s is expected", quoteShort(string(p.src[start:p.pos])), wanted)
@@ -206,7 +206,7 @@ func (s *items) read() {
 		switch c := p.peek(); {
 		case p.stopped:
 			return
-		case p.atEnd():
+		case p.isAtEnd():
 			s.reportTruncated()
 			return
 		case c == s.closing:
@@ -330,7 +330,7 @@ var invisible = map[rune]lang.Text{
 	'\f':     {EN: "form feed"},
 }
 
-func (p *parser) atEnd() bool { return p.pos >= len(p.src) }
+func (p *parser) isAtEnd() bool { return p.pos >= len(p.src) }
 
 // next returns the offset behind the character here.
 func (p *parser) next() int {
@@ -364,7 +364,7 @@ func (p *parser) consumeMark() {
 
 // skipSpace skips white space, and reports comments and characters that look like space.
 func (p *parser) skipSpace() {
-	for !p.atEnd() {
+	for !p.isAtEnd() {
 		switch c := p.src[p.pos]; {
 		case c == ' ' || c == '\n' || c == '\r' || c == '\t':
 			p.pos++
@@ -443,8 +443,8 @@ func (p *parser) reportComment() {
 	}
 }
 
-// atDelimiter reports whether a delimiter begins here.
-func (p *parser) atDelimiter() bool {
+// isAtDelimiter reports whether a delimiter begins here.
+func (p *parser) isAtDelimiter() bool {
 	switch c := p.peek(); c {
 	case ',', ':', ';', '=', '{', '}', '[', ']', '"', '\'', ' ', '\t', '\n', '\r':
 		return true
@@ -494,14 +494,14 @@ func digits(text []byte) int {
 	return n
 }
 
-// atNumber reports whether an intended number begins here.
-func (p *parser) atNumber() bool {
+// isAtNumber reports whether an intended number begins here.
+func (p *parser) isAtNumber() bool {
 	c := p.peek()
 	return isDigit(c) || c == '-' || c == '+' || c == '.' && p.pos+1 < len(p.src) && isDigit(p.src[p.pos+1])
 }
 
-// atWord reports whether an unquoted word begins here.
-func (p *parser) atWord() bool {
+// isAtWord reports whether an unquoted word begins here.
+func (p *parser) isAtWord() bool {
 	r, _ := utf8.DecodeRune(p.src[p.pos:])
 	if r == utf8.RuneError {
 		return false
@@ -526,7 +526,7 @@ func (p *parser) readWord() string {
 
 // readConstant reads numbers, true, false, null, and common substitutes for them.
 func (p *parser) readConstant(v *Value) {
-	start, number := p.pos, p.atNumber()
+	start, number := p.pos, p.isAtNumber()
 	text := p.readWord()
 	meant := strings.ToLower(text)
 	switch meant {

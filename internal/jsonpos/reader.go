@@ -186,7 +186,7 @@ func (r *Reader) Decode(v any) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return r.errorAt(offset, pathText(path), wrong.Value, "a value for "+wrong.Type.String())
 	}
-	return r.failedAt(offset, path, err)
+	return r.withPlaceAt(offset, path, err)
 }
 
 // maxTried limits the children of a value that culprit tries.
@@ -221,10 +221,10 @@ func findCulprit(text []byte, into reflect.Type) (path []pathStep, at int) {
 	return path, at
 }
 
-// Failed adds the place of the next value to an error.
-func (r *Reader) Failed(err error) error { return r.failedAt(r.Offset(), r.path, err) }
+// WithPlace adds the place of the next value to an error.
+func (r *Reader) WithPlace(err error) error { return r.withPlaceAt(r.Offset(), r.path, err) }
 
-func (r *Reader) failedAt(offset int64, path []pathStep, err error) error {
+func (r *Reader) withPlaceAt(offset int64, path []pathStep, err error) error {
 	e := &Error{Path: pathText(path), Offset: offset, Err: err}
 	e.Line, e.Column = advance(r.line, r.column, r.buf[:offset-r.base])
 	return e
@@ -314,7 +314,7 @@ func (r *Reader) keepText(read func() error) error {
 
 func (r *Reader) readValue() (*Value, error) {
 	if r.values++; r.values > MaxValues {
-		return nil, r.failedAt(r.offset(), r.path, lang.Errorf("found more than %d values, wanted fewer", MaxValues))
+		return nil, r.withPlaceAt(r.offset(), r.path, lang.Errorf("found more than %d values, wanted fewer", MaxValues))
 	}
 	kind := r.Kind()
 	v := &Value{Kind: kind, Start: int(r.offset())}
@@ -355,7 +355,7 @@ func (r *Reader) readItems(opening, closing byte, what string, item func(i int) 
 		r.token = -1
 	}
 	if r.depth == MaxNesting {
-		return r.failedAt(r.offset(), r.path, lang.Errorf("found more than %d levels of brackets, wanted fewer", MaxNesting))
+		return r.withPlaceAt(r.offset(), r.path, lang.Errorf("found more than %d levels of brackets, wanted fewer", MaxNesting))
 	}
 	r.depth++
 	r.pos++

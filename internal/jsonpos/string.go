@@ -224,12 +224,12 @@ var simpleEscapes = map[byte]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f'
 func (l *literal) decodeEscape(s []byte, at int) int {
 	if len(s) < 2 {
 		l.isUnrepairable = true
-		return l.badEscape(at, 1, '\\')
+		return l.addBadEscape(at, 1, '\\')
 	}
 	plain, simple := simpleEscapes[s[1]]
 	switch {
 	case l.isRaw && s[1] != '\\' && s[1] != '"':
-		return l.badEscape(at, 2, '\\')
+		return l.addBadEscape(at, 2, '\\')
 	case simple:
 		l.out.WriteByte(plain)
 		return 2
@@ -239,14 +239,14 @@ func (l *literal) decodeEscape(s []byte, at int) int {
 	case s[1] == 'u':
 		return l.unicodeEscape(s, at)
 	default:
-		return l.badEscape(at, 2, '\\')
+		return l.addBadEscape(at, 2, '\\')
 	}
 }
 
 func (l *literal) unicodeEscape(s []byte, at int) int {
 	r, ok := parseHex4(s)
 	if !ok {
-		return l.badEscape(at, 2, '\\')
+		return l.addBadEscape(at, 2, '\\')
 	}
 	if !utf16.IsSurrogate(r) {
 		l.out.WriteRune(r)
@@ -259,7 +259,7 @@ func (l *literal) unicodeEscape(s []byte, at int) int {
 		}
 	}
 	l.isUnrepairable = true
-	l.badEscape(at, 6, utf8.RuneError)
+	l.addBadEscape(at, 6, utf8.RuneError)
 	return 6
 }
 
@@ -285,8 +285,8 @@ func unquote(text []byte) string {
 
 func isHex(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }
 
-// badEscape records a bad escape of length bytes, decoded as r. It returns how many bytes r replaces: 1, the backslash.
-func (l *literal) badEscape(at, length int, r rune) int {
+// addBadEscape records a bad escape of length bytes, decoded as r. It returns how many bytes r replaces: 1, the backslash.
+func (l *literal) addBadEscape(at, length int, r rune) int {
 	src := l.p.src
 	end := min(at+length, len(src))
 	for end < len(src) && length > 1 && !utf8.RuneStart(src[end]) {

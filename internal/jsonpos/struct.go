@@ -25,7 +25,7 @@ func (r *Reader) Struct(v any, own map[string]func() error) error {
 			return r.Skip()
 		}
 		if seen[key] {
-			return r.Failed(lang.Errorf("duplicate key %q", key))
+			return r.WithPlace(lang.Errorf("duplicate key %q", key))
 		}
 		seen[key] = true
 		switch {

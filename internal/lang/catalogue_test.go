@@ -342,7 +342,7 @@ func hides(lit *ast.CompositeLit) bool {
 	for _, e := range lit.Elts {
 		ast.Inspect(e, func(n ast.Node) bool {
 			id, ok := n.(*ast.Ident)
-			found = found || ok && id.Name == "hidden"
+			found = found || ok && id.Name == "hiddenLevel"
 			_, inner := n.(*ast.CompositeLit)
 			return !inner
 		})

@@ -48,8 +48,8 @@ func NearestOf(word string, candidates []string, most int) []string {
 // longestWord limits the words that count as misspellings, in bytes.
 const longestWord = 64
 
-// SameButForm reports whether a and b differ in case and separators only.
-func SameButForm(a, b string) bool { return normalise(a) == normalise(b) }
+// DiffersOnlyInForm reports whether a and b differ in case and separators only.
+func DiffersOnlyInForm(a, b string) bool { return normalise(a) == normalise(b) }
 
 func normalise(s string) string {
 	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(s))

@@ -131,7 +131,7 @@ func (pl *planner) inferSizes(rule *rule, p params) (shapeReading, params, error
 		if slices.Contains(orders, pl.Target) {
 			order = pl.Target
 		}
-		if d := (dims5{host[0], host[1], 1, 1, 1}); rule.checkSizes(d, pl.Shape, used) == nil {
+		if d := (axisSizes{host[0], host[1], 1, 1, 1}); rule.checkSizes(d, pl.Shape, used) == nil {
 			fitting = []shapeReading{{order, d}}
 		}
 	}

@@ -31,8 +31,8 @@ var fractalZ3D = rule{
 
 // groupedRelations gives the device shape of a layout of grouped filters; first is the formula of its
 // first dimension. D is 1 in FRACTAL_Z.
-func groupedRelations(f tensor.Format, first string) func(d dims5, p params) ([]relation, error) {
-	return func(d dims5, p params) ([]relation, error) {
+func groupedRelations(f tensor.Format, first string) func(d axisSizes, p params) ([]relation, error) {
+	return func(d axisSizes, p params) ([]relation, error) {
 		g, err := newGrouping(f, d, p)
 		if err != nil {
 			return nil, err
@@ -59,7 +59,7 @@ const maxGroups = 1<<16 - 1
 
 // newGrouping derives the packing. The host N axis is g*Cout, the C axis Cin. E =
 // min(lcm(lcm(Cin,C0)/Cin, lcm(Cout,16)/Cout), g).
-func newGrouping(f tensor.Format, d dims5, p params) (grouping, error) {
+func newGrouping(f tensor.Format, d axisSizes, p params) (grouping, error) {
 	host := d.shape("NCDHW")
 	g := max(p.groups, 1)
 	if g == 1 {
@@ -91,7 +91,7 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-func placeFractalZ(d dims5, _ tensor.Shape, p params) blockList {
+func placeFractalZ(d axisSizes, _ tensor.Shape, p params) blockList {
 	g, err := newGrouping(tensor.FractalZ, d, p)
 	if err != nil {
 		panic(err) // the relations have been checked before
@@ -129,13 +129,13 @@ var fractalZ3DTranspose = rule{
 	rank:   4,
 	axes3D: true,
 	blocks: fractalBlocks,
-	relations: func(d dims5, p params) ([]relation, error) {
+	relations: func(d axisSizes, p params) ([]relation, error) {
 		return []relation{
 			{name: "D0", formula: "D*ceil(N/C0)*H*W", want: d[axD] * ceilDiv(d[axN], p.c0) * d[axH] * d[axW]},
 			{name: "D1", formula: "ceil(C/16)", want: ceilDiv(d[axC], p.n0)}, {name: "N0", formula: "16", want: 16}, {name: "C0", formula: "C0", want: p.c0},
 		}, nil
 	},
-	place: func(d dims5, dev tensor.Shape, p params) blockList {
+	place: func(d axisSizes, dev tensor.Shape, p params) blockList {
 		w := dev[1] * p.n0 * p.c0
 		h := w * d[axW]
 		n1 := h * d[axH]
@@ -150,14 +150,14 @@ var fractalZWino = rule{
 	format: tensor.FractalZWino,
 	rank:   6,
 	blocks: func(dev tensor.Shape, p *params) { p.c0, p.n0 = dev[5], 16 },
-	relations: func(d dims5, p params) ([]relation, error) {
+	relations: func(d axisSizes, p params) ([]relation, error) {
 		return []relation{
 			{name: "C1", formula: "ceil(C/C0)", want: ceilDiv(d[axC], p.c0)},
 			{name: "N1", formula: "ceil(N/16)", want: ceilDiv(d[axN], p.n0)}, {name: "D2", formula: "2", want: 2},
 			{name: "D3", formula: "H*W", want: d[axH] * d[axW]}, {name: "D4", formula: "8", want: 8}, {name: "C0", formula: "C0", want: p.c0},
 		}, nil
 	},
-	place: func(d dims5, dev tensor.Shape, p params) blockList {
+	place: func(d axisSizes, dev tensor.Shape, p params) blockList {
 		w := 8 * p.c0
 		n8 := w * d[axH] * d[axW]
 		return singleBlock(splitAxis(d[axN], 8, p.c0, n8), splitAxis(d[axC], p.c0, 1, n8*2*dev[1]), linearAxis(d[axD], 0),
@@ -172,7 +172,7 @@ var fractalZC04 = rule{
 	format: tensor.FractalZC04,
 	rank:   4,
 	blocks: fractalBlocks,
-	relations: func(d dims5, p params) ([]relation, error) {
+	relations: func(d axisSizes, p params) ([]relation, error) {
 		if p.c0%4 != 0 {
 			return nil, &ShapeError{Format: tensor.FractalZC04, Host: d.shape("NCHW"),
 				Relation: lang.Say("C0 is %d, want a multiple of 4", p.c0)}
@@ -187,7 +187,7 @@ var fractalZC04 = rule{
 		}, nil
 	},
 	foldHW: true,
-	place: func(d dims5, dev tensor.Shape, p params) blockList {
+	place: func(d axisSizes, dev tensor.Shape, p params) blockList {
 		outer := dev[1] * p.n0 * p.c0
 		area := d[axH] * d[axW]
 		var blocks []block

@@ -10,11 +10,11 @@ import (
 var nc1hwc0 = rule{
 	format:    tensor.NC1HWC0,
 	rank:      5,
-	blocks:    lastIsC0,
+	blocks:    inferC0,
 	relations: nc1hwc0Relations,
 	place:     placeNC1HWC0,
-	padded: func(dev tensor.Shape) dims5 {
-		return dims5{dev[0], dev[1] * dev[4], 1, dev[2], dev[3]}
+	padded: func(dev tensor.Shape) axisSizes {
+		return axisSizes{dev[0], dev[1] * dev[4], 1, dev[2], dev[3]}
 	},
 }
 
@@ -23,7 +23,7 @@ var nc1hwc0C04 = rule{
 	format:    tensor.NC1HWC0C04,
 	rank:      5,
 	c0:        4,
-	blocks:    lastIsC0,
+	blocks:    inferC0,
 	relations: nc1hwc0Relations,
 	place:     placeNC1HWC0,
 	padded:    nc1hwc0.padded,
@@ -35,8 +35,8 @@ var ndc1hwc0 = rule{
 	format: tensor.NDC1HWC0,
 	rank:   6,
 	axes3D: true,
-	blocks: lastIsC0,
-	relations: func(d dims5, p params) ([]relation, error) {
+	blocks: inferC0,
+	relations: func(d axisSizes, p params) ([]relation, error) {
 		return []relation{
 			{name: "N", formula: "N", want: d[axN]}, {name: "D", formula: "D", want: d[axD]},
 			{name: "C1", formula: "ceil(C/C0)", want: ceilDiv(d[axC], p.c0)},
@@ -44,8 +44,8 @@ var ndc1hwc0 = rule{
 		}, nil
 	},
 	place: placeNC1HWC0,
-	padded: func(dev tensor.Shape) dims5 {
-		return dims5{dev[0], dev[2] * dev[5], dev[1], dev[3], dev[4]}
+	padded: func(dev tensor.Shape) axisSizes {
+		return axisSizes{dev[0], dev[2] * dev[5], dev[1], dev[3], dev[4]}
 	},
 }
 
@@ -54,8 +54,8 @@ var ndc1hwc0 = rule{
 var c1hwc0 = rule{
 	format: tensor.C1HWC0,
 	rank:   4,
-	blocks: lastIsC0,
-	relations: func(d dims5, p params) ([]relation, error) {
+	blocks: inferC0,
+	relations: func(d axisSizes, p params) ([]relation, error) {
 		if d[axC] != 1 {
 			return nil, &ShapeError{Format: tensor.C1HWC0, Host: d.shape("NCHW"),
 				Relation: lang.Say("C must be 1 (depth-wise filters)")}
@@ -65,14 +65,14 @@ var c1hwc0 = rule{
 			{name: "H", formula: "H", want: d[axH]}, {name: "W", formula: "W", want: d[axW]}, {name: "C0", formula: "C0", want: p.c0},
 		}, nil
 	},
-	place: func(d dims5, dev tensor.Shape, p params) blockList {
+	place: func(d axisSizes, dev tensor.Shape, p params) blockList {
 		w := p.c0
 		h := w * d[axW]
 		return singleBlock(splitAxis(d[axN], p.c0, 1, h*d[axH]), linearAxis(d[axC], 0), linearAxis(d[axD], 0),
 			linearAxis(d[axH], h), linearAxis(d[axW], w))
 	},
-	padded: func(dev tensor.Shape) dims5 {
-		return dims5{dev[0] * dev[3], 1, 1, dev[1], dev[2]}
+	padded: func(dev tensor.Shape) axisSizes {
+		return axisSizes{dev[0] * dev[3], 1, 1, dev[1], dev[2]}
 	},
 }
 
@@ -83,37 +83,37 @@ var c1hwc0 = rule{
 var c1hwncoc0 = rule{
 	format: tensor.C1HWNCoC0,
 	rank:   6,
-	blocks: lastIsC0,
-	relations: func(d dims5, p params) ([]relation, error) {
+	blocks: inferC0,
+	relations: func(d axisSizes, p params) ([]relation, error) {
 		return []relation{
 			{name: "C1", formula: "ceil(C/C0)", want: ceilDiv(d[axC], p.c0)},
 			{name: "H", formula: "H", want: d[axH]}, {name: "W", formula: "W", want: d[axW]},
 			{name: "N", formula: "N", want: d[axN], atLeast: true}, {name: "Co", formula: "C0", want: p.c0}, {name: "C0", formula: "C0", want: p.c0},
 		}, nil
 	},
-	place: func(d dims5, dev tensor.Shape, p params) blockList {
+	place: func(d axisSizes, dev tensor.Shape, p params) blockList {
 		n := p.c0 * p.c0
 		w := n * dev[3]
 		h := w * d[axW]
 		return singleBlock(linearAxis(d[axN], n), splitAxis(d[axC], p.c0, p.c0+1, h*d[axH]), linearAxis(d[axD], 0),
 			linearAxis(d[axH], h), linearAxis(d[axW], w))
 	},
-	padded: func(dev tensor.Shape) dims5 {
-		return dims5{dev[3], dev[0] * dev[5], 1, dev[1], dev[2]}
+	padded: func(dev tensor.Shape) axisSizes {
+		return axisSizes{dev[3], dev[0] * dev[5], 1, dev[1], dev[2]}
 	},
 }
 
-// lastIsC0 infers the channel block from the last device dimension.
-func lastIsC0(dev tensor.Shape, p *params) { p.c0, p.n0 = dev[len(dev)-1], 1 }
+// inferC0 infers the channel block from the last device dimension.
+func inferC0(dev tensor.Shape, p *params) { p.c0, p.n0 = dev[len(dev)-1], 1 }
 
-func nc1hwc0Relations(d dims5, p params) ([]relation, error) {
+func nc1hwc0Relations(d axisSizes, p params) ([]relation, error) {
 	return []relation{
 		{name: "N", formula: "N", want: d[axN]}, {name: "C1", formula: "ceil(C/C0)", want: ceilDiv(d[axC], p.c0)},
 		{name: "H", formula: "H", want: d[axH]}, {name: "W", formula: "W", want: d[axW]}, {name: "C0", formula: "C0", want: p.c0},
 	}, nil
 }
 
-func placeNC1HWC0(d dims5, _ tensor.Shape, p params) blockList {
+func placeNC1HWC0(d axisSizes, _ tensor.Shape, p params) blockList {
 	w := p.c0
 	h := w * d[axW]
 	c1 := h * d[axH]

@@ -213,7 +213,7 @@ var fractalZNLSTM = rule{
 	rank:   4,
 	c0:     16,
 	blocks: fractalBlocks,
-	relations: func(d dims5, p params) ([]relation, error) {
+	relations: func(d axisSizes, p params) ([]relation, error) {
 		hidden := d[axN] / 4
 		if d[axN]%4 != 0 || hidden == 0 || d[axC] <= hidden {
 			return nil, &ShapeError{Format: tensor.FractalZNLSTM, Host: d.shape("NCHW"), Relation: lang.Say(
@@ -225,7 +225,7 @@ var fractalZNLSTM = rule{
 			{name: "D1", formula: "4*H1", want: 4 * h1}, {name: "D2", formula: "16", want: 16}, {name: "D3", formula: "16", want: 16},
 		}, nil
 	},
-	place: func(d dims5, dev tensor.Shape, p params) blockList {
+	place: func(d axisSizes, dev tensor.Shape, p params) blockList {
 		hidden := d[axN] / 4
 		input := d[axC] - hidden
 		w := dev[1] * 256

@@ -238,7 +238,7 @@ func defaultC0(d tensor.DType) int64 {
 }
 
 // planToDevice plans the device layout of a rule for host sizes d, stored in the given order.
-func (pl *planner) planToDevice(rule *rule, d dims5, order string) error {
+func (pl *planner) planToDevice(rule *rule, d axisSizes, order string) error {
 	p := pl.targetParams(rule.c0)
 	want, err := rule.relations(d, p)
 	if err != nil {
@@ -472,9 +472,9 @@ func Select(got tensor.Shape, perm []int, joined int, runs []Run) (*Plan, error)
 	return picked, err
 }
 
-// Strided plans an array with the given strides, all at least 0, on a buffer. Elements may lie
+// PlanStrided plans an array with the given strides, all at least 0, on a buffer. Elements may lie
 // in any order and with gaps, and may overlap. The buffer ends with the last element.
-func Strided(want tensor.Shape, strides []int64) (*Plan, error) {
+func PlanStrided(want tensor.Shape, strides []int64) (*Plan, error) {
 	if len(strides) != len(want) {
 		return nil, lang.Errorf("%d strides for the %d axes of %v", len(strides), len(want), want)
 	}
@@ -502,7 +502,7 @@ func viewPlan(stored, want tensor.Shape, strides []int64) *Plan {
 }
 
 // permutationMap is the map of a host array stored in the order from.
-func permutationMap(stored, wanted dims5, from, to string) *Map {
+func permutationMap(stored, wanted axisSizes, from, to string) *Map {
 	return arrayView(stored.shape(from), wanted.axes(to), lists.Map(stored.axes(from), func(axis Axis) int64 { return axis.Stride }))
 }
 

@@ -55,7 +55,7 @@ func TestNamedLayoutsMatchTheFormulas(t *testing.T) {
 				}
 				f := rapid.SampledFrom(r.hostFormats()).Draw(t, "order")
 				back := rapid.SampledFrom(r.hostFormats()).Draw(t, "order back")
-				host := dims5{z.n, z.c, z.d, z.h, z.w}.shape(f.String())
+				host := axisSizes{z.n, z.c, z.d, z.h, z.w}.shape(f.String())
 				there := plan(t, Request{DType: dtypeOf[unit], Source: f, Shape: host, Groups: g, Target: r.format,
 					TargetC0: rapid.SampledFrom([]int64{8, 16, 32}).Draw(t, "C0")})
 				home := plan(t, Request{DType: dtypeOf[unit], Source: r.format, Shape: there.Shape, Original: host,
@@ -190,7 +190,7 @@ func TestDeviceToDevice(t *testing.T) {
 		to := rapid.SampledFrom(four).Draw(t, "to").format
 		order := rapid.SampledFrom(hostOrders[:4]).Draw(t, "order")
 		dim := func(name string, most int64) int64 { return rapid.Int64Range(1, most).Draw(t, name) }
-		shape := dims5{dim("N", 20), dim("C", 20), 1, dim("H", 4), dim("W", 4)}.shape(order.String())
+		shape := axisSizes{dim("N", 20), dim("C", 20), 1, dim("H", 4), dim("W", 4)}.shape(order.String())
 		src := numbers(shape.Elements(), 4)
 		first := plan(t, Request{DType: tensor.Float32, Source: order, Shape: shape, Target: from})
 		direct := plan(t, Request{DType: tensor.Float32, Source: order, Shape: shape, Target: to})

@@ -114,7 +114,7 @@ func (r *Reader) Elements(buf []byte, first int64) ([]byte, error) {
 	if r.m == nil || n == 0 || int64(len(buf))%r.unit != 0 || first < 0 || n > r.count-first {
 		return buf, r.ReadElements(buf, first)
 	}
-	if first == r.next && !r.inWindow(first) {
+	if first == r.next && !r.isInWindow(first) {
 		if err := r.loadSmall(); err != nil {
 			return nil, err
 		}
@@ -124,15 +124,15 @@ func (r *Reader) Elements(buf []byte, first int64) ([]byte, error) {
 			}
 		}
 	}
-	if r.inWindow(first) && r.inWindow(first+n-1) {
+	if r.isInWindow(first) && r.isInWindow(first+n-1) {
 		r.next = first + n
 		return r.window[(first-r.start)*r.unit:][:len(buf)], nil
 	}
 	return buf, r.ReadElements(buf, first)
 }
 
-// inWindow reports whether an element is in the window.
-func (r *Reader) inWindow(at int64) bool {
+// isInWindow reports whether an element is in the window.
+func (r *Reader) isInWindow(at int64) bool {
 	return at >= r.start && (at-r.start)*r.unit < int64(len(r.window))
 }
 

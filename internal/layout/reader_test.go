@@ -127,7 +127,7 @@ func TestReaderOfStrides(t *testing.T) {
 			}
 			return at
 		}
-		p, err := Strided(shape, strides)
+		p, err := PlanStrided(shape, strides)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -39,12 +39,12 @@ type rule struct {
 	// blocks infers the block sizes from a device shape of the right rank.
 	blocks func(dev tensor.Shape, p *params)
 	// relations returns the device shape for host sizes, dimension by dimension.
-	relations func(d dims5, p params) ([]relation, error)
+	relations func(d axisSizes, p params) ([]relation, error)
 	// place returns the offsets in a device buffer of shape dev.
-	place func(d dims5, dev tensor.Shape, p params) blockList
+	place func(d axisSizes, dev tensor.Shape, p params) blockList
 	// padded returns the host sizes of the whole device buffer, padding included; nil if the device
 	// shape does not determine them.
-	padded func(dev tensor.Shape) dims5
+	padded func(dev tensor.Shape) axisSizes
 }
 
 // rules holds the layouts of named axes. A new layout needs a file, a line here, and vectors in the
@@ -91,7 +91,7 @@ func (r *rule) inferBlocks(dev tensor.Shape, p params) (params, error) {
 }
 
 // checkSizes checks device shape dev against host sizes d.
-func (r *rule) checkSizes(d dims5, dev tensor.Shape, p params) error {
+func (r *rule) checkSizes(d axisSizes, dev tensor.Shape, p params) error {
 	want, err := r.relations(d, p)
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func shapeOf(want []relation) tensor.Shape {
 }
 
 // mapTo makes the map of host sizes d in the given host order.
-func (r *rule) mapTo(d dims5, dev tensor.Shape, p params, order string) *Map {
+func (r *rule) mapTo(d axisSizes, dev tensor.Shape, p params, order string) *Map {
 	m := &Map{Device: dev, Axes: d.axes(order), blocks: r.place(d, dev, p)}
 	if r.foldHW {
 		// H and W are neighbours in every host order of four axes.
@@ -197,8 +197,8 @@ func (e *MissingError) Text() lang.Text {
 // The named axes of convolution tensors. A 4-D tensor has D = 1.
 const axisNames = "NCDHW"
 
-// dims5 are the sizes of the named axes, in the order of axisNames.
-type dims5 [len(axisNames)]int64
+// axisSizes are the sizes of the named axes, in the order of axisNames.
+type axisSizes [len(axisNames)]int64
 
 const (
 	axN = iota
@@ -232,8 +232,8 @@ func IsHost(f tensor.Format) bool {
 }
 
 // nameAxes assigns a shape in the given order to the named axes.
-func nameAxes(order string, s tensor.Shape) dims5 {
-	d := dims5{1, 1, 1, 1, 1}
+func nameAxes(order string, s tensor.Shape) axisSizes {
+	d := axisSizes{1, 1, 1, 1, 1}
 	for i, letter := range order {
 		d[strings.IndexRune(axisNames, letter)] = s[i]
 	}
@@ -241,7 +241,7 @@ func nameAxes(order string, s tensor.Shape) dims5 {
 }
 
 // shape returns the sizes in the given order.
-func (d dims5) shape(order string) tensor.Shape {
+func (d axisSizes) shape(order string) tensor.Shape {
 	s := make(tensor.Shape, len(order))
 	for i, letter := range order {
 		s[i] = d[strings.IndexRune(axisNames, letter)]
@@ -251,7 +251,7 @@ func (d dims5) shape(order string) tensor.Shape {
 
 // axes returns the named axes with their strides in a host array of the given order. An axis
 // that is not in the order has stride 0 and must have size 1.
-func (d dims5) axes(order string) []Axis {
+func (d axisSizes) axes(order string) []Axis {
 	axes := make([]Axis, len(d))
 	strides := d.shape(order).Strides()
 	for i, size := range d {
@@ -281,7 +281,7 @@ var expansion = map[tensor.Format][5]string{
 // the named axes.
 type shapeReading struct {
 	order tensor.Format
-	dims  dims5
+	dims  axisSizes
 }
 
 // String prints the sizes by axis, such as NHWC (N=2 H=3 W=4 C=5).

@@ -50,11 +50,11 @@ func TestBadStrides(t *testing.T) {
 		{tensor.Shape{3, 3}, []int64{1, math.MaxInt64 / 2}, "reach beyond 63 bits"},
 		{tensor.Shape{3, 3, 2}, []int64{math.MaxInt64/4 + 1, math.MaxInt64 / 4, 1}, "reach beyond 63 bits"},
 	} {
-		if plan, err := Strided(test.shape, test.strides); plan != nil || err == nil || !strings.Contains(err.Error(), test.want) {
+		if plan, err := PlanStrided(test.shape, test.strides); plan != nil || err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v %v: %v, %v, want %s", test.shape, test.strides, plan, err, test.want)
 		}
 	}
-	if _, err := Strided(tensor.Shape{1, 3}, []int64{math.MaxInt64, math.MaxInt64/2 - 1}); err != nil {
+	if _, err := PlanStrided(tensor.Shape{1, 3}, []int64{math.MaxInt64, math.MaxInt64/2 - 1}); err != nil {
 		t.Error(err)
 	}
 }

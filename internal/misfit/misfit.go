@@ -15,7 +15,7 @@ import (
 const (
 	// MaxKept is the number of kept misfits per file; others are only counted.
 	MaxKept = 300
-	maxText = 120 // bytes of a kept text
+	maxText = 120 // maximum length of the text of a misfit, in bytes
 )
 
 // Misfit is a line or field that does not fit.

@@ -82,7 +82,7 @@ func TestEncodeByHand(t *testing.T) {
 	if len(payload) != 1048 {
 		t.Errorf("%d bytes, want 1048", len(payload))
 	}
-	if got := mustParse(t, payload); got.Areas[2].TaskID != 57 || got.Overflowed() {
+	if got := mustParse(t, payload); got.Areas[2].TaskID != 57 || got.HasOverflow() {
 		t.Errorf("areas %+v", got.Areas)
 	}
 }

@@ -19,7 +19,7 @@ func TestGolden(t *testing.T) {
 			if len(r.Warnings) > 0 {
 				t.Errorf("warnings: %q", r.Warnings)
 			}
-			if !r.Overflowed() {
+			if !r.HasOverflow() {
 				t.Error("no overflow found")
 			}
 			sameBytes(t, r.AppendJSON(nil), want)

@@ -180,7 +180,7 @@ func (m member) asObject() (*object, error) {
 		return nil, m.mismatchError(lang.Say("an object"))
 	}
 	o := &object{member: m, read: map[string]bool{}}
-	for _, repeated := range m.Repeated() {
+	for _, repeated := range m.EachRepeated() {
 		return nil, &JSONError{Path: o.pathOf(repeated.Key), Offset: int64(repeated.Value.Start), Found: lang.Say("a second value"), Wanted: lang.Say("one")}
 	}
 	return o, nil

@@ -247,8 +247,8 @@ type Area struct {
 	Status []uint64
 }
 
-// Overflowed reports whether any status word is not zero.
-func (a *Area) Overflowed() bool {
+// HasOverflow reports whether any status word is not zero.
+func (a *Area) HasOverflow() bool {
 	return slices.ContainsFunc(a.Status, func(w uint64) bool { return w != 0 })
 }
 

@@ -73,9 +73,9 @@ func (r *Record) Valid() bool {
 	return r.Generation == OldLayout || r.Header.Valid == 1
 }
 
-// Overflowed reports whether the record shows an overflow: it is valid and
+// HasOverflow reports whether the record shows an overflow: it is valid and
 // some status word is not zero.
-func (r *Record) Overflowed() bool { return len(r.Overflows()) > 0 }
+func (r *Record) HasOverflow() bool { return len(r.Overflows()) > 0 }
 
 // Overflows returns the areas that show an overflow, in file order; none if the record is not
 // valid.
@@ -85,7 +85,7 @@ func (r *Record) Overflows() []Area {
 	}
 	var out []Area
 	for i := range r.Areas {
-		if r.Areas[i].Overflowed() {
+		if r.Areas[i].HasOverflow() {
 			out = append(out, r.Areas[i])
 		}
 	}

@@ -149,8 +149,8 @@ func TestParseWarnings(t *testing.T) {
 			if d := cmp.Diff(tt.status, r.Areas[len(r.Areas)-1].Status); d != "" {
 				t.Errorf("status (-want +got):\n%s", d)
 			}
-			if r.Overflowed() != tt.overflow {
-				t.Errorf("Overflowed() = %v", r.Overflowed())
+			if r.HasOverflow() != tt.overflow {
+				t.Errorf("Overflowed() = %v", r.HasOverflow())
 			}
 			if len(r.Warnings) != len(tt.warnings) {
 				t.Fatalf("warnings %q, want %q", r.Warnings, tt.warnings)
@@ -222,7 +222,7 @@ func TestEmpty(t *testing.T) {
 		if r.Empty() != tt.want {
 			t.Errorf("%s: Empty() = %v", tt.name, r.Empty())
 		}
-		if tt.want && r.Overflowed() {
+		if tt.want && r.HasOverflow() {
 			t.Errorf("%s: empty and overflowed", tt.name)
 		}
 	}

@@ -107,8 +107,8 @@ func TestParseJSONInvalidRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Valid() || r.Overflowed() || len(r.Warnings) != 1 {
-		t.Errorf("valid %v, overflowed %v, warnings %q", r.Valid(), r.Overflowed(), r.Warnings)
+	if r.Valid() || r.HasOverflow() || len(r.Warnings) != 1 {
+		t.Errorf("valid %v, overflowed %v, warnings %q", r.Valid(), r.HasOverflow(), r.Warnings)
 	}
 }
 

@@ -94,7 +94,7 @@ func (r *Report) recordsOf(ctx context.Context, u *unit, files []dumpdir.Record,
 	if u.IsFirst() {
 		r.Dumps, r.Total, r.Problems = r.Dumps+len(ops), r.Total+len(records), append(r.Problems, problems...)
 	}
-	records = firstPerRank(records, opt.MaxRecords)
+	records = limitPerRank(records, opt.MaxRecords)
 	findProducers(records)
 	for i, x := range records {
 		x.Place = i + 1
@@ -184,8 +184,8 @@ func (s *recordSource) newProblem(err error) Problem {
 	return p
 }
 
-// firstPerRank keeps the first n records of each rank, all if n is 0.
-func firstPerRank(records []*Record, n int) []*Record {
+// limitPerRank keeps the first n records of each rank, all if n is 0.
+func limitPerRank(records []*Record, n int) []*Record {
 	if n <= 0 {
 		return records
 	}
@@ -282,7 +282,7 @@ func findProducers(records []*Record) {
 		}
 		ops := rounds[round]
 		if ops == nil {
-			ops = round.ByName()
+			ops = round.OpsByName()
 			rounds[round] = ops
 		}
 		r.Producers = producersOf(r.Op.op, round.Flow.Graph, ops)

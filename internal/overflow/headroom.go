@@ -268,7 +268,7 @@ func isMask(low, high float64) bool {
 // addIntermediates adds a margin for the largest number of each class of intermediate numbers.
 func (h *Headroom) addIntermediates(all []recompute.LargestIntermediate) {
 	for _, x := range all {
-		h.Margins = append(h.Margins, Margin{Where: x.Class, Log2: x.Log2, IsBound: recompute.InsideOf(x.Class).IsBound, IsPart: x.IsPart})
+		h.Margins = append(h.Margins, Margin{Where: x.Class, Log2: x.Log2, IsBound: recompute.IntermediateOf(x.Class).IsBound, IsPart: x.IsPart})
 	}
 }
 
@@ -302,7 +302,7 @@ func (h *Headroom) setStatus(isKnown bool, why lang.Sentence) bool {
 	hasFloats := slices.ContainsFunc(h.row.Tensors, func(t Tensor) bool { return !t.hasNoFloats() })
 	hasOutputs := slices.ContainsFunc(h.row.Tensors, func(t Tensor) bool { return t.Kind == tensor.Output || t.Kind == tensor.Gradient })
 	hasResults := h.row.hasResult(func(*Tensor) bool { return true })
-	isKnown = isKnown || !recompute.HasInside(h.OpType, h.OpName) || slices.ContainsFunc(h.Margins, func(m Margin) bool { return m.Where != inInput && m.Where != inOutput && !m.IsBound })
+	isKnown = isKnown || !recompute.HasIntermediates(h.OpType, h.OpName) || slices.ContainsFunc(h.Margins, func(m Margin) bool { return m.Where != inInput && m.Where != inOutput && !m.IsBound })
 	switch {
 	case !hasFloats || hasOutputs && !hasResults:
 		return false
@@ -411,7 +411,7 @@ func (h *Headroom) Text() lang.Sentence {
 		return lang.Sentence{}
 	}
 	isInside := m.Where != inInput && m.Where != inOutput
-	text := lang.Say("%s", recompute.InsideOf(m.Where).Text)
+	text := lang.Say("%s", recompute.IntermediateOf(m.Where).Text)
 	switch m.Where {
 	case inInput:
 		text = lang.Say("input %d", m.Index)

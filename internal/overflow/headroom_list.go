@@ -74,7 +74,7 @@ func (h *Headroom) listNames() (all []string) {
 		}
 		return nil
 	}
-	for _, g := range h.row.round.InGraphs(h.row.op) {
+	for _, g := range h.row.round.GraphNodes(h.row.op) {
 		all = append(all, g.Attributes[graph.OriginalNames].Values...)
 	}
 	for _, o := range h.row.op.Origins {

@@ -106,7 +106,7 @@ func dumpOf(record *recordSource, area *opdebug.Area, all *dumps) (*dump, Rule) 
 		}
 	}
 	for _, r := range rules {
-		isElsewhere := func(d *dump) bool { return r.fits(d) && d.dir != record.dir && sameStep(d.at, record.at) }
+		isElsewhere := func(d *dump) bool { return r.fits(d) && d.dir != record.dir && isSameStep(d.at, record.at) }
 		if d := bestFittingDump(record, all.at[runPart{rank: record.at.Rank, step: record.at.Step, task: r.task}], payload, isElsewhere); d != nil {
 			return d, r.name + OtherFolder
 		}
@@ -117,10 +117,10 @@ func dumpOf(record *recordSource, area *opdebug.Area, all *dumps) (*dump, Rule) 
 	return guess, ByTimestamp
 }
 
-// sameStep reports whether a record and a dump belong to the same step although they are in separate folders, as
+// isSameStep reports whether a record and a dump belong to the same step although they are in separate folders, as
 // MindSpore writes them: rank and step are equal, and one of the folders names no network. Weaker conditions do not
 // suffice, since ids repeat in every run, model and device.
-func sameStep(a, b dumpdir.Coordinates) bool {
+func isSameStep(a, b dumpdir.Coordinates) bool {
 	return a.Rank != "" && a.Step != "" && a.Rank == b.Rank && a.Step == b.Step && (a.Model == "" || b.Model == "")
 }
 

@@ -108,7 +108,7 @@ type Cause struct {
 func causesOf(words []statusreg.Result) []Cause {
 	causes := []Cause{}
 	for i := range words {
-		for _, e := range slices.Concat(words[i].Entries, words[i].Undocumented()) {
+		for _, e := range slices.Concat(words[i].Entries, words[i].UndocumentedEntries()) {
 			c := Cause{Mask: e.Mask.String(), Both: e.Meaning.Both()}
 			if len(words) > 1 {
 				c.Word = &i
@@ -160,7 +160,7 @@ func newRecord(f *recordSource, r *opdebug.Record) (*Record, error) {
 		if len(record.Units) == 0 { // the status is lost
 			record.Units = r.Areas[:1]
 		}
-	case !r.Overflowed():
+	case !r.HasOverflow():
 		return nil, lang.Errorf("no overflow recorded: every status is 0")
 	default:
 		area = &record.Units[len(record.Units)-1]
@@ -174,7 +174,7 @@ func newRecord(f *recordSource, r *opdebug.Record) (*Record, error) {
 	}
 	for _, a := range r.Overflows() {
 		if a.Unit != area.Unit {
-			record.Warnings = append(record.Warnings, lang.Say("%s overflowed too: status %s%s", a.Unit, hexWords(a.Status), inBrackets(DecodeStatus(&a))))
+			record.Warnings = append(record.Warnings, lang.Say("%s overflowed too: status %s%s", a.Unit, hexWords(a.Status), meaningsText(DecodeStatus(&a))))
 		}
 	}
 	words := record.DecodeStatus()
@@ -230,8 +230,8 @@ func statusMeanings(status []statusreg.Result) []string {
 	return all
 }
 
-// inBrackets formats the meanings of status words in brackets, if any.
-func inBrackets(status []statusreg.Result) string {
+// meaningsText formats the meanings of status words in brackets, if any.
+func meaningsText(status []statusreg.Result) string {
 	if all := statusMeanings(status); len(all) > 0 {
 		return " (" + strings.Join(all, ", ") + ")"
 	}

@@ -42,12 +42,12 @@ type DecodedRecord struct {
 	Err      error
 }
 
-// Overflowed reports whether the record shows an overflow. known is false for a rescued record that the device marked
+// HasOverflow reports whether the record shows an overflow. known is false for a rescued record that the device marked
 // as valid: its status is lost.
-func (r *DecodedRecord) Overflowed() (yes, known bool) {
+func (r *DecodedRecord) HasOverflow() (yes, known bool) {
 	switch {
 	case r.Record != nil:
-		return r.Record.Overflowed(), true
+		return r.Record.HasOverflow(), true
 	case r.Rescued == nil || r.Rescued.Header.Valid != 1:
 		return false, true
 	}
@@ -181,7 +181,7 @@ func (f *RecordFile) add(r DecodedRecord) {
 		switch {
 		case rec.Empty():
 			r.Warnings = append(r.Warnings, lang.Say("all fields are 0: no overflow recorded"))
-		case rec.Valid() && !rec.Overflowed():
+		case rec.Valid() && !rec.HasOverflow():
 			r.Warnings = append(r.Warnings, lang.Say("all status words are 0: no overflow recorded"))
 		}
 	}
@@ -288,7 +288,7 @@ func (f *RecordFile) readUndeclared(src *tensorfile.File) {
 	if src.Op != nil {
 		why = lang.Say("the dump of operator %q, no overflow record", src.Op.Name)
 	}
-	if t := src.OnlyBytes(); t != nil {
+	if t := src.OnlyByteTensor(); t != nil {
 		payload, err := t.Payload()
 		if err == nil && f.addPayload(payload, "neither the name nor the header says that this is an overflow record") {
 			return
@@ -470,7 +470,7 @@ func (s *DecodeSummary) add(f *RecordFile) {
 			continue
 		}
 		s.Records++
-		if yes, known := r.Overflowed(); yes || !known {
+		if yes, known := r.HasOverflow(); yes || !known {
 			s.Overflows++
 		}
 		s.Last = *r

@@ -27,7 +27,7 @@ func aboutFile(f *RecordFile) string {
 	for i := range f.Records {
 		r := &f.Records[i]
 		text := fmt.Sprintf("%s.%d @%d", f.BaseName(), r.Output, r.Timestamp)
-		yes, known := r.Overflowed()
+		yes, known := r.HasOverflow()
 		switch {
 		case r.Err != nil:
 			text += " failed"

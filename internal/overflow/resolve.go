@@ -96,7 +96,7 @@ func (r *ScanReport) resolve() {
 			s = &resolver{make(map[tensorKey]elementOrigin), make(map[TypeAndCount]elementOrigin), make(map[TypeAndCount]elementOrigin), r.Memory}
 			resolvers[row.Coordinates()] = s
 		}
-		row.fromDocument()
+		row.moveFieldsBack()
 		s.resolve(row)
 		for k := range row.Tensors {
 			t := &row.Tensors[k]
@@ -128,8 +128,8 @@ func (s *ScanRow) toDocument() {
 	}
 }
 
-// fromDocument moves the JSON fields of a shard's document back.
-func (s *ScanRow) fromDocument() {
+// moveFieldsBack moves the JSON fields of a shard's document back.
+func (s *ScanRow) moveFieldsBack() {
 	if s.Arguments != nil {
 		s.arguments, s.Arguments = *s.Arguments, nil
 	}
@@ -241,7 +241,7 @@ func (r *resolver) sourceOfInput(row *ScanRow, t *Tensor) elementOrigin {
 // holdsOnly reports whether all bad elements of a tensor are in rows of a source. Statistics do not show the rows;
 // their bad elements count as contained.
 func holdsOnly(t *Tensor, s *elementOrigin) bool {
-	return t.FromStatistics && s.row.FromStatistics() || liesWithin(t.badElements.Rows, rowsOf(t), s.rows, s.length)
+	return t.FromStatistics && s.row.IsFromStatistics() || liesWithin(t.badElements.Rows, rowsOf(t), s.rows, s.length)
 }
 
 // rowsOf returns the number of rows.

@@ -52,8 +52,8 @@ func (s *ScanRow) HasOverflow() bool {
 	return slices.ContainsFunc(s.Tensors, func(t Tensor) bool { return t.Bad })
 }
 
-// FromStatistics reports whether the row is based on a table of statistics.
-func (s *ScanRow) FromStatistics() bool {
+// IsFromStatistics reports whether the row is based on a table of statistics.
+func (s *ScanRow) IsFromStatistics() bool {
 	return slices.ContainsFunc(s.Tensors, func(t Tensor) bool { return t.FromStatistics })
 }
 
@@ -128,8 +128,8 @@ type ScanRound struct {
 // OrderSource is a source of the execution order of some rounds.
 type OrderSource struct {
 	// By is the kind of the source, Source its name.
-	By     dumpdir.OrderBy `json:"by"`
-	Source string          `json:"source"`
+	By     dumpdir.OrderSource `json:"by"`
+	Source string              `json:"source"`
 	// NumKnown is the number of operators that the source orders, of Total operators, in Rounds rounds; Rounds is
 	// absent in a single round.
 	NumKnown int `json:"known"`

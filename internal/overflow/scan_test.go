@@ -224,7 +224,7 @@ func TestTensorsWithoutData(t *testing.T) {
 	tr.file(dir+"statistic.csv", []byte("Device and PID,Execution Count,Op Name,Op Type,Op Id,Input/Output,Index,Dtype,Format,Shape,Max,Min,Mean,Norm,Tensor Path\n"+
 		"0_1,0,Mul,Mul,1,Output,0,float16,ND,2,inf,1,inf,inf,x\n0_1,0,Add,Add,0,Output,0,float16,ND,2,1,1,1,1,x\n"))
 	r := tr.scan(Options{})
-	if len(r.Rows) != 1 || r.Rows[0].OpName != "1_Mul" || !r.Rows[0].FromStatistics() || r.Tables != 2 || len(r.Problems) != 0 || !r.Rows[0].First {
+	if len(r.Rows) != 1 || r.Rows[0].OpName != "1_Mul" || !r.Rows[0].IsFromStatistics() || r.Tables != 2 || len(r.Problems) != 0 || !r.Rows[0].First {
 		t.Errorf("%+v", r)
 	}
 }

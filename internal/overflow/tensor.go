@@ -379,7 +379,7 @@ func statsOf(ctx context.Context, f *tensorfile.File, entries []dumpdir.Tensor, 
 		if t.name = src.Name; len(f.Tensors) == 1 && len(entries) == 1 {
 			t.Kind, t.Index = entries[0].Kind, entries[0].Index
 		}
-		shape, err := src.Stored()
+		shape, err := src.StoredShape()
 		if err == nil {
 			var stats *tensor.Stats
 			if stats, err = src.Stats(ctx, shape, block); stats != nil {

@@ -486,7 +486,7 @@ func (c *Change) addRuns(first, last int64) {
 // cannot represent, are formatted as hex bytes.
 func (e elementMap) formatElement(element []byte) string {
 	dec, err := tensor.NewDecoder(e.dtype)
-	if err != nil || e.dtype.Packed() || len(element) < int(e.bytes) || dec.Host().Complex() || dec.Host() == tensor.HostInt64 || dec.Host() == tensor.HostUint64 {
+	if err != nil || e.dtype.IsPacked() || len(element) < int(e.bytes) || dec.Host().Complex() || dec.Host() == tensor.HostInt64 || dec.Host() == tensor.HostUint64 {
 		return fmt.Sprintf("0x%x", element)
 	}
 	host, value, bits := make([]byte, dec.Host().Size()), make([]float64, 1), 32

@@ -131,8 +131,8 @@ func (c *Counters) Set(col Column, v Count) {
 	}
 }
 
-// Unknown returns the given columns whose counters are unknown.
-func (c *Counters) Unknown(columns ...Column) []Column {
+// SelectUnknown returns the given columns whose counters are unknown.
+func (c *Counters) SelectUnknown(columns ...Column) []Column {
 	return lists.Filter(columns, func(col Column) bool { return !c.Get(col).Known })
 }
 

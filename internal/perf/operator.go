@@ -120,8 +120,8 @@ type Quotient struct {
 	num, den  func(o *Operator) Count
 }
 
-// Of returns the quotient for an operator; nil if a number is unknown or the divisor is 0.
-func (q *Quotient) Of(o *Operator) *float64 { return q.num(o).Quotient(q.den(o)) }
+// ValueFor returns the quotient for an operator; nil if a number is unknown or the divisor is 0.
+func (q *Quotient) ValueFor(o *Operator) *float64 { return q.num(o).Quotient(q.den(o)) }
 
 // Quotients lists the quotients: the share of the shorter of moves and maths that ran beside the
 // other, shares of mcu_cycle and of the union, and bytes per cycle. For rows folded from several
@@ -221,7 +221,7 @@ var classColumns = []Column{MCU, VME, MME, MTE, PalVMEMME, PalMTEMME, PalVMEMTE,
 
 // classify returns the class of an operator with derived numbers: the first case that holds.
 func classify(o *Operator, th *Thresholds) Verdict {
-	if unknown := o.Unknown(classColumns...); len(unknown) > 0 {
+	if unknown := o.SelectUnknown(classColumns...); len(unknown) > 0 {
 		v := Verdict{Class: ClassUnknown, Confidence: NoClass}
 		for _, c := range unknown {
 			v.Evidence = append(v.Evidence, c.String())

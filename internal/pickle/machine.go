@@ -208,7 +208,7 @@ func (m *machine) nextUint(n int) (v uint64) {
 func (m *machine) nextLine() string {
 	i := bytes.IndexByte(m.data[m.pos:], '\n')
 	if i < 0 {
-		m.setTruncated("found no end of its line")
+		m.setTruncated("the line of its argument has no end")
 	}
 	if m.err != nil {
 		return ""

@@ -168,7 +168,7 @@ var malformed = []struct{ program, want string }{
 	{"\x95\xff\xff\xff\xff\xff\xff\xff\xffN.", "FRAME at 0x0: found 2 bytes more in the file, wanted a frame of 18446744073709551615"},
 	{"X\x01\x00\x00\x00\xff.", "not UTF-8"},
 	{"K", "BININT1 at 0x0: found 0 bytes more in the file, wanted 1"},
-	{"I1", "INT at 0x0: found no end of its line"},
+	{"I1", "INT at 0x0: the line of its argument has no end"},
 	{"Ix\n.", `found "x", wanted a decimal integer`},
 	{"I" + strings.Repeat("9", maxDigits+1) + "\n.", "wanted a decimal integer"},
 	{"\x8b\x01\x02\x00\x00" + strings.Repeat("a", 513) + ".", "LONG4 at 0x0: found an integer of 513 bytes"},

@@ -43,7 +43,7 @@ func (w *clockWalk) walkEvents() {
 	for {
 		moved, left := false, -1
 		for _, rank := range ranks {
-			calls := w.step.InOrder(rank)
+			calls := w.step.OrderedCalls(rank)
 			for w.nextCalls[rank] < len(calls) && w.tryCall(calls[w.nextCalls[rank]]) {
 				moved = true
 			}
@@ -55,7 +55,7 @@ func (w *clockWalk) walkEvents() {
 		case left < 0:
 			return
 		case !moved: // deadlock: the first rank proceeds all the same
-			w.passCall(w.step.InOrder(left)[w.nextCalls[left]], w.rankClocks[left]+1)
+			w.passCall(w.step.OrderedCalls(left)[w.nextCalls[left]], w.rankClocks[left]+1)
 		}
 	}
 }
@@ -146,7 +146,7 @@ func (r *Run) damagedCalls(f *Finding, events map[*trace.Step][]*Event) (*Spread
 			}
 		}
 		for rank, from := range reached {
-			calls := s.InOrder(rank)
+			calls := s.OrderedCalls(rank)
 			if from >= len(calls) {
 				continue
 			}

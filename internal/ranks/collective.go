@@ -160,7 +160,7 @@ type judgement struct {
 // reader reads the members of events, with buffers for a reduction. It serves one goroutine.
 type reader struct {
 	*trace.Files
-	reduced reduced
+	reduced reducedWindow
 }
 
 func newReader(version int) *reader { return &reader{Files: &trace.Files{Version: version}} }

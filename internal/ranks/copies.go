@@ -25,13 +25,13 @@ func (f *reader) judgeCopies(e *Event, p *outputPlan) judgement {
 			d := damage{member: i, inputPiece: part, at: at, index: k}
 			in, out := e.comms[part.from].In, e.comms[i].Out
 			at += part.n
-			equal, known := trace.SameDigests(in, part.first, out, d.at, part.n)
+			equal, known := trace.HaveSameDigests(in, part.first, out, d.at, part.n)
 			if !known {
 				if !trace.AllStored(in, out) {
 					return noElementsJudgement()
 				}
 				var err error
-				if equal, err = f.Same(in, part.first, out, d.at, part.n); err != nil {
+				if equal, err = f.HaveSameElements(in, part.first, out, d.at, part.n); err != nil {
 					return failedJudgement(err)
 				}
 			}

@@ -59,7 +59,7 @@ func (f *fed) given(t *rapid.T, ranks, steps []int) []string {
 		all = append(all, &located.Given)
 	}
 	var found []string
-	for _, x := range runOf(&run).Misplaced(all) {
+	for _, x := range runOf(&run).FindMisplaced(all) {
 		if x.refuted {
 			continue
 		}

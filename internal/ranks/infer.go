@@ -228,11 +228,11 @@ func (n *inference) countVotes(e *Event) (right, wrong int) {
 		return 0, len(e.Group)
 	}
 	if p.ranges == nil {
-		r := &reducer{reader: n.reader, event: e, plan: p, reduced: &n.reader.reduced}
+		r := &reducer{reader: n.reader, event: e, plan: p, reducedWindow: &n.reader.reduced}
 		return n.countVotesBy(e, r.holdsCopies)
 	}
 	for _, op := range append([]trace.Reduction{e.comms[0].Op}, e.otherReductions()...) {
-		r := &reducer{reader: n.reader, event: e, plan: p, op: op, reduced: &n.reader.reduced}
+		r := &reducer{reader: n.reader, event: e, plan: p, op: op, reducedWindow: &n.reader.reduced}
 		if r.setPrecision() != nil || !r.skip.IsZero() {
 			wrong = max(wrong, len(e.Group)-right)
 			continue
@@ -449,7 +449,7 @@ func (n *inference) sumErrors(e *Event) (all []float64) {
 	if err != nil || p.ranges == nil {
 		return nil
 	}
-	r := &reducer{reader: n.reader, event: e, plan: p, op: e.comms[0].Op, reduced: &n.reader.reduced}
+	r := &reducer{reader: n.reader, event: e, plan: p, op: e.comms[0].Op, reducedWindow: &n.reader.reduced}
 	if r.setPrecision() != nil || !r.skip.IsZero() {
 		return nil
 	}

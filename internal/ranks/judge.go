@@ -109,8 +109,8 @@ func (r *Report) hasWrongWeight(s *trace.Step, rank int, op string) bool {
 	})
 }
 
-// Checked reports whether anything was checked.
-func (r *Report) Checked() bool { return r.Events.Checked+r.Replicas.Sets > 0 }
+// HasChecks reports whether anything was checked.
+func (r *Report) HasChecks() bool { return r.Events.Checked+r.Replicas.Sets > 0 }
 
 // NewReport returns the empty report of a run.
 func (r *Run) NewReport() *Report {

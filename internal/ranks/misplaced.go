@@ -13,9 +13,9 @@ import (
 	"dumptool/internal/unshard"
 )
 
-// Misplaced finds ranks with data or experts of the reference that they should not have; steps has what the ranks of
+// FindMisplaced finds ranks with data or experts of the reference that they should not have; steps has what the ranks of
 // each step were given. Where the reference has the data of a call, it also decides whether the data is stale.
-func (r *Run) Misplaced(steps []*unshard.RankContents) []*Finding {
+func (r *Run) FindMisplaced(steps []*unshard.RankContents) []*Finding {
 	var refuted, found []*Finding
 	known := make(map[string]bool) // experts of earlier steps
 	for _, g := range steps {

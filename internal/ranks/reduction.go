@@ -67,7 +67,7 @@ func (f *reader) judgeReduction(e *Event, p *outputPlan) judgement {
 
 // recomputeReduction compares the outputs of the members of an event with a reduction of their inputs.
 func (f *reader) recomputeReduction(e *Event, p *outputPlan, op trace.Reduction) (*reducer, error) {
-	r := &reducer{reader: f, event: e, plan: p, op: op, reduced: &f.reduced}
+	r := &reducer{reader: f, event: e, plan: p, op: op, reducedWindow: &f.reduced}
 	if err := r.setPrecision(); err != nil || !r.skip.IsZero() {
 		return r, err
 	}
@@ -126,11 +126,11 @@ type reducer struct {
 	precision precision
 	growth    float64 // see precision.growth
 	members   []member
-	*reduced
+	*reducedWindow
 }
 
-// reduced is a window of a reduction.
-type reduced struct {
+// reducedWindow is a window of a reduction.
+type reducedWindow struct {
 	// exact is the reduction, size the sum of absolute values (for products their product). x is the input of a
 	// member, y its output, first the output of the first member. limits bounds the distance of y from exact; it is
 	// negative where other rules decide.
@@ -397,7 +397,7 @@ func (r *reducer) conclude() judgement {
 // areInputsLate reports whether the input of every member equals its output: the inputs were dumped after the call.
 func (r *reducer) areInputsLate() (bool, error) {
 	for _, m := range r.event.comms {
-		same, err := r.Same(m.In, 0, m.Out, 0, trace.CountElements(m.In))
+		same, err := r.HaveSameElements(m.In, 0, m.Out, 0, trace.CountElements(m.In))
 		if err != nil || !same {
 			return false, err
 		}

@@ -544,7 +544,7 @@ func mergeFindings(all []*Finding) []*Finding {
 	for _, same := range trace.GroupBy(slices.Values(all), func(f *Finding) (key, bool) {
 		k := key{kind: f.Kind, step: f.call.Step, rank: f.Rank}
 		if f.Kind == WrongExpert {
-			k.layer = trace.BeforeExpert(f.call.Name)
+			k.layer = trace.CutAtExpert(f.call.Name)
 		}
 		return k, f.Kind == StaleWeights || f.Kind == WrongExpert
 	}) {

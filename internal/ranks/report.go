@@ -190,7 +190,7 @@ func (r *Report) addFailure(err error) {
 
 // CleanText says that everything that was checked is right.
 func (r *Report) CleanText() lang.Sentence {
-	if !r.Checked() {
+	if !r.HasChecks() {
 		return lang.Say("NOTHING CHECKED: none of %s of %d ranks could be checked", lang.CountText(r.Events.Skipped, "communication"), r.World)
 	}
 	return lang.Say("OK: %s and %s of replicas of %d ranks are correct",

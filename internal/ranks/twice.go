@@ -26,7 +26,7 @@ type differingCalls struct {
 // compare compares the operators of all steps.
 func (t *differingCalls) compare(ctx context.Context, workers int) error {
 	t.equal, t.unequal = make(map[string]int), make(map[string]int)
-	alike := t.sameNames()
+	alike := t.groupByName()
 	if err := t.ReadAll(ctx, workers, tensorsOf(alike, inputsOf)); err != nil {
 		return err
 	}
@@ -76,8 +76,8 @@ func tensorsOf(groups [][]*trace.Call, of func(*trace.Call) []*trace.Tensor) (al
 	return all
 }
 
-// sameNames groups the operators of a step and stage by name.
-func (t *differingCalls) sameNames() (all [][]*trace.Call) {
+// groupByName groups the operators of a step and stage by name.
+func (t *differingCalls) groupByName() (all [][]*trace.Call) {
 	for _, s := range t.run.Steps {
 		stages := s.Stages()
 		for _, calls := range trace.GroupBy(s.AllCalls(), func(c *trace.Call) (string, bool) {

@@ -42,11 +42,11 @@ func (x *Array) mapElements(values elementValues, errors elementErrors) *Array {
 	}
 	z := m.array(x.shape)
 	a, b := x.errorBounds()
-	m.blocks(len(z.v), func(lo, hi int) {
+	m.eachRange(len(z.v), func(lo, hi int) {
 		v, x := z.v[lo:hi], x.v[lo:hi]
 		values(v, x)
-		errors(z.a[lo:hi], v, x, a[lo:hi], &m.narrow)
-		errors(z.b[lo:hi], v, x, b[lo:hi], &m.wide)
+		errors(z.narrow[lo:hi], v, x, a[lo:hi], &m.narrow)
+		errors(z.wide[lo:hi], v, x, b[lo:hi], &m.wide)
 	})
 	return z.clearNonFinite()
 }
@@ -57,11 +57,11 @@ func (x *Array) mapPairs(y *Array, values pairValues, errors pairErrors) *Array 
 	m := x.m
 	pa, pb := p.errorBounds()
 	qa, qb := q.errorBounds()
-	m.blocks(len(z.v), func(lo, hi int) {
+	m.eachRange(len(z.v), func(lo, hi int) {
 		v, x, y := z.v[lo:hi], p.v[lo:hi], q.v[lo:hi]
 		values(v, x, y)
-		errors(z.a[lo:hi], v, x, pa[lo:hi], y, qa[lo:hi], &m.narrow)
-		errors(z.b[lo:hi], v, x, pb[lo:hi], y, qb[lo:hi], &m.wide)
+		errors(z.narrow[lo:hi], v, x, pa[lo:hi], y, qa[lo:hi], &m.narrow)
+		errors(z.wide[lo:hi], v, x, pb[lo:hi], y, qb[lo:hi], &m.wide)
 	})
 	return z.clearNonFinite()
 }
@@ -70,14 +70,14 @@ func (x *Array) mapPairs(y *Array, values pairValues, errors pairErrors) *Array 
 func (x *Array) clearNonFinite() *Array {
 	for i, v := range x.v {
 		if v-v != 0 {
-			x.a[i], x.b[i] = 0, 0
+			x.narrow[i], x.wide[i] = 0, 0
 		}
 	}
 	return x
 }
 
-// loop applies a function of one number to each element.
-func loop(f func(x float64) float64) elementValues {
+// elementLoop applies a function of one number to each element.
+func elementLoop(f func(x float64) float64) elementValues {
 	return func(v, x []float64) {
 		for i, s := range x {
 			v[i] = f(s)
@@ -144,13 +144,13 @@ func (x *Array) mapKeepingErrors(values elementValues) *Array {
 	if x.m.err != nil {
 		return x
 	}
-	z := &Array{m: x.m, shape: x.shape, v: x.m.alloc(len(x.v)), a: x.a, b: x.b}
+	z := &Array{m: x.m, shape: x.shape, v: x.m.alloc(len(x.v)), narrow: x.narrow, wide: x.wide}
 	values(z.v, x.v)
 	return z
 }
 
-// roundedBetween adds the rounding to the output type that a healthy kernel may do before the next step.
-func (x *Array) roundedBetween() *Array {
+// roundBetweenSteps adds the rounding to the output type that a healthy kernel may do before the next step.
+func (x *Array) roundBetweenSteps() *Array {
 	rounding := x.m.stepRounding
 	if rounding == 0 {
 		return x
@@ -183,25 +183,25 @@ func (x *Array) mapSteps(f func(x float64) float64) *Array {
 	if x.m.err != nil {
 		return x
 	}
-	z := x.m.exact(x.shape, x.m.alloc(len(x.v)))
-	loop(f)(z.v, x.v)
+	z := x.m.exactArray(x.shape, x.m.alloc(len(x.v)))
+	elementLoop(f)(z.v, x.v)
 	return z
 }
 
 func (x *Array) exp() *Array {
-	return x.mapElements(loop(exact.Exp), func(e, v, _, ex []float64, c *bounds) {
+	return x.mapElements(elementLoop(exact.Exp), func(e, v, _, ex []float64, c *bounds) {
 		for i, s := range v {
 			t := ex[i]
 			if t != 0 {
-				t = float64(s * growth(t))
+				t = float64(s * expChange(t))
 			}
 			e[i] = t + float64(c.tf*s) + c.eta
 		}
 	})
 }
 
-// growth is the relative change of exp(x) if x grows by e: exp(e)-1, or two terms of its series where e is small.
-func growth(e float64) float64 {
+// expChange is the relative change of exp(x) if x grows by e: exp(e)-1, or two terms of its series where e is small.
+func expChange(e float64) float64 {
 	const small = 1e-3
 	if e < small {
 		return e + float64(float64(e*e)/2)
@@ -210,7 +210,7 @@ func growth(e float64) float64 {
 }
 
 func (x *Array) log() *Array {
-	return x.mapElements(loop(exact.Log), func(e, v, x, ex []float64, c *bounds) {
+	return x.mapElements(elementLoop(exact.Log), func(e, v, x, ex []float64, c *bounds) {
 		for i, s := range v {
 			e[i] = ex[i]/max(x[i]-ex[i], tiny) + float64(c.tf*(math.Abs(s)+.1))
 		}
@@ -255,7 +255,7 @@ func (x *Array) reciprocal() *Array {
 }
 
 func (x *Array) tanh() *Array {
-	return x.mapElements(loop(exact.Tanh), func(e, v, _, ex []float64, c *bounds) {
+	return x.mapElements(elementLoop(exact.Tanh), func(e, v, _, ex []float64, c *bounds) {
 		for i, s := range v {
 			e[i] = float64((1-float64(s*s))*ex[i]) + float64(c.tf*math.Abs(s)) + 2*c.u
 		}
@@ -265,19 +265,19 @@ func (x *Array) tanh() *Array {
 // capErrors limits the bounds to the largest possible distance of two results, such as 2 for numbers between -1 and
 // 1. Without a limit, bounds that grow from step to step become infinite, and infinity times 0 is NaN.
 func (x *Array) capErrors(distance float64) *Array {
-	for i := range x.a {
-		if !(x.a[i] <= distance) {
-			x.a[i] = distance
+	for i := range x.narrow {
+		if !(x.narrow[i] <= distance) {
+			x.narrow[i] = distance
 		}
-		if !(x.b[i] <= distance) {
-			x.b[i] = distance
+		if !(x.wide[i] <= distance) {
+			x.wide[i] = distance
 		}
 	}
 	return x
 }
 
 func (x *Array) erf() *Array {
-	return x.mapElements(loop(exact.Erf), func(e, v, x, ex []float64, c *bounds) {
+	return x.mapElements(elementLoop(exact.Erf), func(e, v, x, ex []float64, c *bounds) {
 		for i, s := range v {
 			t := ex[i]
 			if t != 0 {
@@ -288,14 +288,14 @@ func (x *Array) erf() *Array {
 	})
 }
 
-func waveErrors(e, _, x, ex []float64, c *bounds) {
+func sineErrors(e, _, x, ex []float64, c *bounds) {
 	for i, s := range x {
 		e[i] = ex[i] + c.tf + float64(c.u*math.Abs(s))
 	}
 }
 
-func (x *Array) sin() *Array { return x.mapElements(loop(exact.Sin), waveErrors) }
-func (x *Array) cos() *Array { return x.mapElements(loop(exact.Cos), waveErrors) }
+func (x *Array) sin() *Array { return x.mapElements(elementLoop(exact.Sin), sineErrors) }
+func (x *Array) cos() *Array { return x.mapElements(elementLoop(exact.Cos), sineErrors) }
 
 func (x *Array) pow(y *Array) *Array {
 	return x.mapPairs(y, func(v, x, y []float64) {
@@ -306,7 +306,7 @@ func (x *Array) pow(y *Array) *Array {
 		for i, s := range v {
 			l := math.Abs(exact.Log(max(math.Abs(x[i]), tiny)))
 			r := float64(math.Abs(y[i])*(float64(c.tf*(l+.1))+float64(2*c.u*l))) + c.tf
-			e[i] = float64(math.Abs(s) * growth(r))
+			e[i] = float64(math.Abs(s) * expChange(r))
 		}
 	})
 }
@@ -325,8 +325,8 @@ const (
 	smaller preference = false
 )
 
-// preferred returns one of two numbers; NaN takes precedence.
-func (p preference) preferred(x, y float64) float64 {
+// choose returns one of two numbers; NaN takes precedence.
+func (p preference) choose(x, y float64) float64 {
 	if x != x || p == larger && x > y || p == smaller && x < y {
 		return x
 	}
@@ -338,15 +338,15 @@ func (x *Array) selectPreferred(y *Array, by preference) *Array {
 	p, q, z := broadcastPair(x, y)
 	x.m.selects = true
 	for i, s := range p.v {
-		z.v[i] = by.preferred(s, q.v[i])
+		z.v[i] = by.choose(s, q.v[i])
 	}
-	if p.a == nil && q.a == nil {
-		z.a, z.b = nil, nil
+	if p.narrow == nil && q.narrow == nil {
+		z.narrow, z.wide = nil, nil
 	} else {
 		pa, pb := p.errorBounds()
 		qa, qb := q.errorBounds()
 		for i := range z.v {
-			z.a[i], z.b[i] = max(pa[i], qa[i]), max(pb[i], qb[i])
+			z.narrow[i], z.wide[i] = max(pa[i], qa[i]), max(pb[i], qb[i])
 		}
 		z.clearNonFinite()
 	}
@@ -373,14 +373,14 @@ func (x *Array) selectWhere(y, other *Array) *Array {
 			z.v[i] = p.v[i]
 		}
 	}
-	if p.a == nil && q.a == nil {
-		z.a, z.b = nil, nil
+	if p.narrow == nil && q.narrow == nil {
+		z.narrow, z.wide = nil, nil
 	} else {
 		pa, pb := p.errorBounds()
 		qa, qb := q.errorBounds()
 		for i, s := range on.v {
-			if z.a[i], z.b[i] = qa[i], qb[i]; s != 0 {
-				z.a[i], z.b[i] = pa[i], pb[i]
+			if z.narrow[i], z.wide[i] = qa[i], qb[i]; s != 0 {
+				z.narrow[i], z.wide[i] = pa[i], pb[i]
 			}
 		}
 	}
@@ -390,7 +390,7 @@ func (x *Array) selectWhere(y, other *Array) *Array {
 // mapPairsExactly applies a function without error to each pair of elements of two arrays.
 func (x *Array) mapPairsExactly(y *Array, f func(x, y float64) float64) *Array {
 	p, q, z := broadcastPair(x, y)
-	z.a, z.b = nil, nil
+	z.narrow, z.wide = nil, nil
 	for i, s := range p.v {
 		z.v[i] = f(s, q.v[i])
 	}
@@ -399,10 +399,10 @@ func (x *Array) mapPairsExactly(y *Array, f func(x, y float64) float64) *Array {
 
 // compare returns 1 where holds is true, else 0.
 func (x *Array) compare(y *Array, holds func(x, y float64) bool) *Array {
-	return x.mapPairsExactly(y, func(x, y float64) float64 { return flag(holds(x, y)) })
+	return x.mapPairsExactly(y, func(x, y float64) float64 { return boolToFloat(holds(x, y)) })
 }
 
-func flag(is bool) float64 {
+func boolToFloat(is bool) float64 {
 	if is {
 		return 1
 	}
@@ -428,9 +428,9 @@ func (x *Array) times(n float64) *Array {
 func (x *Array) atLeast(n float64) *Array { return x.max(x.m.number(n)) }
 func (x *Array) atMost(n float64) *Array  { return x.min(x.m.number(n)) }
 
-// lines calls f for every line of elements along axes. first is the offset of the line's first element, offsets are
+// eachLine calls f for every line of elements along axes. first is the offset of the line's first element, offsets are
 // the offsets of all its elements relative to first.
-func (x *Array) lines(axes []int, f func(line, first int, offsets []int)) {
+func (x *Array) eachLine(axes []int, f func(line, first int, offsets []int)) {
 	if x.checkAxes(axes); x.m.err != nil {
 		return
 	}
@@ -449,9 +449,9 @@ func (x *Array) lines(axes []int, f func(line, first int, offsets []int)) {
 		}
 	}
 	offsets := make([]int, along.Elements())
-	walk(along, alongStrides, func(i, offset int) { offsets[i] = offset })
+	walkElements(along, alongStrides, func(i, offset int) { offsets[i] = offset })
 	untilCheck := 0 // elements until the context is checked again
-	walk(across, acrossStrides, func(i, offset int) {
+	walkElements(across, acrossStrides, func(i, offset int) {
 		if untilCheck -= len(offsets); untilCheck <= 0 && !x.m.isStopped() {
 			untilCheck = cellElements
 		}
@@ -485,7 +485,7 @@ func (x *Array) reduce(axes []int, f func(z *Array, line int, r row)) *Array {
 	z := x.m.array(kept)
 	a, b := x.errorBounds()
 	var gathered row
-	x.lines(axes, func(line, first int, offsets []int) {
+	x.eachLine(axes, func(line, first int, offsets []int) {
 		n := len(offsets)
 		if n == 0 || offsets[n-1] == n-1 { // contiguous in memory
 			f(z, line, row{x.v[first:][:n], a[first:][:n], b[first:][:n]})
@@ -521,7 +521,7 @@ func (x *Array) mean(axes ...int) *Array {
 		return s
 	}
 	n := max(1, float64(len(x.v))/max(1, float64(len(s.v))))
-	return s.mul(&Array{m: x.m, v: []float64{1 / n}, a: []float64{x.m.narrow.u / n}, b: []float64{x.m.wide.u / n}})
+	return s.mul(&Array{m: x.m, v: []float64{1 / n}, narrow: []float64{x.m.narrow.u / n}, wide: []float64{x.m.wide.u / n}})
 }
 
 // reducePreferred returns the preferred element of every line, with the largest bound of the line.
@@ -532,7 +532,7 @@ func (x *Array) reducePreferred(by preference, axes ...int) *Array {
 		}
 		v, ea, eb := r.v[0], 0.0, 0.0
 		for _, s := range r.v {
-			v = by.preferred(s, v)
+			v = by.choose(s, v)
 		}
 		for i, e := range r.a {
 			ea, eb = max(ea, e), max(eb, r.b[i])

@@ -14,8 +14,8 @@ type Array struct {
 	m     *machine
 	shape tensor.Shape
 	v     []float64
-	// a are the narrow bounds, b the wide bounds, both absolute; nil for values without error.
-	a, b []float64
+	// narrow are the narrow bounds, b the wide bounds, both absolute; nil for values without error.
+	narrow, wide []float64
 }
 
 // bounds are the relative roundings of one kind of arithmetic.
@@ -62,8 +62,8 @@ type machine struct {
 	// kernels treat NaN differently.
 	maxMagnitude float64
 	selects      bool
-	// inside holds the largest values between inputs and outputs.
-	inside largestInside
+	// largest holds the largest values between inputs and outputs.
+	largest largestValues
 	// dynamicLength: the length of an output followed from the values of the inputs.
 	dynamicLength bool
 	err           error
@@ -92,8 +92,8 @@ func (m *machine) isStopped() bool {
 	return m.err != nil
 }
 
-// blocks calls f for consecutive ranges lo..hi of n elements, and stops between them if the machine is stopped.
-func (m *machine) blocks(n int, f func(lo, hi int)) {
+// eachRange calls f for consecutive ranges lo..hi of n elements, and stops between them if the machine is stopped.
+func (m *machine) eachRange(n int, f func(lo, hi int)) {
 	for lo := 0; lo < n && !m.isStopped(); lo += cellElements {
 		f(lo, min(n, lo+cellElements))
 	}
@@ -139,27 +139,27 @@ func (m *machine) fail(format string, args ...any) *Array {
 	return &Array{m: m, shape: tensor.Shape{0}}
 }
 
-// exact returns an array of values without error.
-func (m *machine) exact(shape tensor.Shape, v []float64) *Array {
+// exactArray returns an array of values without error.
+func (m *machine) exactArray(shape tensor.Shape, v []float64) *Array {
 	return &Array{m: m, shape: shape, v: v}
 }
 
 // number returns a number without error, which broadcasts to every shape.
-func (m *machine) number(x float64) *Array { return m.exact(nil, []float64{x}) }
+func (m *machine) number(x float64) *Array { return m.exactArray(nil, []float64{x}) }
 
 // array returns an array of a shape, not initialised.
 func (m *machine) array(shape tensor.Shape) *Array {
 	n := int(shape.Elements())
-	return &Array{m: m, shape: shape, v: m.alloc(n), a: m.alloc(n), b: m.alloc(n)}
+	return &Array{m: m, shape: shape, v: m.alloc(n), narrow: m.alloc(n), wide: m.alloc(n)}
 }
 
 // errorBounds returns the bounds of an array, zeros for values without error.
 func (x *Array) errorBounds() (a, b []float64) {
-	if x.a == nil {
+	if x.narrow == nil {
 		z := x.m.zeros(len(x.v))
 		return z, z
 	}
-	return x.a, x.b
+	return x.narrow, x.wide
 }
 
 // set sets an element and its bounds, which are 0 for NaN and infinities.
@@ -167,7 +167,7 @@ func (x *Array) set(i int, v, a, b float64) {
 	if v-v != 0 {
 		a, b = 0, 0
 	}
-	x.v[i], x.a[i], x.b[i] = v, a, b
+	x.v[i], x.narrow[i], x.wide[i] = v, a, b
 }
 
 // gatherFrom returns an array whose element i is element source(i) of x, or fill where source(i) is negative.
@@ -176,10 +176,10 @@ func (x *Array) gatherFrom(shape tensor.Shape, fill float64, source func(i int) 
 		return x
 	}
 	z := &Array{m: x.m, shape: shape, v: x.m.alloc(int(shape.Elements()))}
-	if x.a != nil {
-		z.a, z.b = x.m.alloc(len(z.v)), x.m.alloc(len(z.v))
+	if x.narrow != nil {
+		z.narrow, z.wide = x.m.alloc(len(z.v)), x.m.alloc(len(z.v))
 	}
-	x.m.blocks(len(z.v), func(lo, hi int) {
+	x.m.eachRange(len(z.v), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			z.copyElement(i, x, source(i), fill)
 		}
@@ -192,12 +192,12 @@ func (x *Array) copyElement(i int, src *Array, from int, fill float64) {
 	v, a, b := fill, 0.0, 0.0
 	if from >= 0 {
 		v = src.v[from]
-		if x.a != nil {
-			a, b = src.a[from], src.b[from]
+		if x.narrow != nil {
+			a, b = src.narrow[from], src.wide[from]
 		}
 	}
-	if x.v[i] = v; x.a != nil {
-		x.a[i], x.b[i] = a, b
+	if x.v[i] = v; x.narrow != nil {
+		x.narrow[i], x.wide[i] = a, b
 	}
 }
 
@@ -222,8 +222,8 @@ func (x *Array) reshape(shape ...int64) *Array {
 	return &z
 }
 
-// walk calls f for each element of a shape in C order, with its offset under the strides.
-func walk(shape tensor.Shape, strides []int64, f func(i, offset int)) {
+// walkElements calls f for each element of a shape in C order, with its offset under the strides.
+func walkElements(shape tensor.Shape, strides []int64, f func(i, offset int)) {
 	at, offset := make([]int64, len(shape)), int64(0)
 	n := int(shape.Elements())
 	for i := range n {
@@ -274,7 +274,7 @@ func (x *Array) expand(shape tensor.Shape) *Array {
 	if s, ok := broadcast(x.shape, shape); !ok || !s.Equal(shape) {
 		return x.m.fail("shapes %s and %s do not broadcast", x.shape, shape)
 	}
-	if len(x.v) == 1 && x.a == nil { // a number
+	if len(x.v) == 1 && x.narrow == nil { // narrow number
 		z := &Array{m: x.m, shape: shape, v: x.m.alloc(int(shape.Elements()))}
 		for i := range z.v {
 			z.v[i] = x.v[0]
@@ -290,10 +290,10 @@ func (x *Array) expand(shape tensor.Shape) *Array {
 	}
 	z := &Array{m: x.m, shape: shape, v: x.m.alloc(int(shape.Elements()))}
 	copyStrided(z.v, x.v, shape, strides)
-	if x.a != nil {
-		z.a, z.b = x.m.alloc(len(z.v)), x.m.alloc(len(z.v))
-		copyStrided(z.a, x.a, shape, strides)
-		copyStrided(z.b, x.b, shape, strides)
+	if x.narrow != nil {
+		z.narrow, z.wide = x.m.alloc(len(z.v)), x.m.alloc(len(z.v))
+		copyStrided(z.narrow, x.narrow, shape, strides)
+		copyStrided(z.wide, x.wide, shape, strides)
 	}
 	return z
 }
@@ -314,7 +314,7 @@ func copyStrided[T any](dst, src []T, shape tensor.Shape, strides []int64) {
 	if len(dst) == 0 {
 		return
 	}
-	walk(shape[:outer], strides[:outer], func(i, offset int) {
+	walkElements(shape[:outer], strides[:outer], func(i, offset int) {
 		to := dst[i*run:][:run]
 		if !same {
 			copy(to, src[offset:])
@@ -353,11 +353,11 @@ func cat(axis int, all ...*Array) *Array {
 			return m.fail("arrays of %d and %d axes cannot be concatenated", len(shape), len(x.shape))
 		}
 		shape[axis] += x.shape[axis]
-		exact = exact && x.a == nil
+		exact = exact && x.narrow == nil
 	}
 	z := m.array(shape)
 	if exact {
-		z.a, z.b = nil, nil
+		z.narrow, z.wide = nil, nil
 	}
 	inner, outer := int(shape[axis+1:].Elements()), int(shape[:axis].Elements())
 	at := 0
@@ -370,8 +370,8 @@ func cat(axis int, all ...*Array) *Array {
 			copy(z.v[at:], x.v[o*n:(o+1)*n])
 			if !exact {
 				a, b := x.errorBounds()
-				copy(z.a[at:], a[o*n:(o+1)*n])
-				copy(z.b[at:], b[o*n:(o+1)*n])
+				copy(z.narrow[at:], a[o*n:(o+1)*n])
+				copy(z.wide[at:], b[o*n:(o+1)*n])
 			}
 			at += n
 		}

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// statisticsWidth is the last axis of softmax_max and softmax_sum of npu_fusion_attention: each number is
+	// widthOfStatistics is the last axis of softmax_max and softmax_sum of npu_fusion_attention: each number is
 	// repeated 8 times.
-	statisticsWidth = 8
+	widthOfStatistics = 8
 	// maxAttention is the largest number of multiplications of an attention whose rows are all computed.
 	// rowsOfAttention is the number of cells computed of a larger one.
 	maxAttention, rowsOfAttention = 2e8, 64
 )
 
 // scaleOfHeads is the factor of the products of q and k, usually 1/sqrt(elements of a head).
-var scaleOfHeads = choice("scale", func(p *problem) (all []Attributes) {
+var scaleOfHeads = closedAttribute("scale", func(p *problem) (all []Attributes) {
 	seen := map[int64]bool{}
 	for _, layout := range append(layouts.choices(p), Attributes{}) {
 		for _, heads := range headCounts.choices(p) {
@@ -32,7 +32,7 @@ var scaleOfHeads = choice("scale", func(p *problem) (all []Attributes) {
 }).withFit(fitRule{})
 
 // layouts lists the usual orders of axes. The list is not complete.
-var layouts = incompleteAttribute(choice("layout", func(p *problem) (all []Attributes) {
+var layouts = incompleteAttribute(closedAttribute("layout", func(p *problem) (all []Attributes) {
 	for _, layout := range []string{"BNSD", "BSND", "BSH", "SBH"} {
 		if len(layout) == p.rank() || p.rank() == 3 && layout == "BNSD" { // BNSD without the batch axis
 			all = append(all, Attributes{"layout": {Text(layout), FromValues}})
@@ -45,7 +45,7 @@ var layouts = incompleteAttribute(choice("layout", func(p *problem) (all []Attri
 }))
 
 // headCounts lists usual numbers of heads that are concatenated on one axis. The list is not complete.
-var headCounts = incompleteAttribute(choice("heads", func(p *problem) (all []Attributes) {
+var headCounts = incompleteAttribute(closedAttribute("heads", func(p *problem) (all []Attributes) {
 	const most = 1 << 15 // elements of q: a larger one takes too long
 	q := p.Inputs[0].Shape
 	if len(q) != 3 || slices.Contains([]string{"BNSD", packed}, p.Attributes["layout"].Value.Text) || q.Elements() > most {
@@ -61,22 +61,22 @@ var headCounts = incompleteAttribute(choice("heads", func(p *problem) (all []Att
 
 // pseOrder says when a bias is added to the scores: before they are multiplied by the scale (1, as in the
 // documentation of npu_fusion_attention), or after.
-var pseOrder = choice("pse_type", func(p *problem) []Attributes {
+var pseOrder = closedAttribute("pse_type", func(p *problem) []Attributes {
 	if p.input(4) == nil {
 		return []Attributes{{}}
 	}
-	return flags("pse_type", true).choices(p)
+	return flagAttribute("pse_type", true).choices(p)
 })
 
 // maskBand says whether pre_tokens and next_tokens also limit a mask without a mode. By the documentation both have
 // to agree.
-var maskBand = choice("band", func(p *problem) []Attributes {
+var maskBand = closedAttribute("band", func(p *problem) []Attributes {
 	_, before := p.Attributes["pre_tokens"]
 	_, behind := p.Attributes["next_tokens"]
 	if p.input(3) == nil || !before && !behind {
 		return []Attributes{{}}
 	}
-	return flags("band", false).choices(p)
+	return flagAttribute("band", false).choices(p)
 })
 
 // readAttention translates the names of attributes in operators and functions, and derives causal from the modes of
@@ -126,7 +126,7 @@ func (j *judge) mayLackKeys(r *result) bool {
 	if q, ok := headsOf(j.op.Inputs[0].Shape, r.attrs, 0); ok && j.formula.name == "Attention" && j.op.Open && q.b > 1 && 2*bad*float64(q.b) >= 1 {
 		return true
 	}
-	return causal.Source == FromValues && causal.Value.String() != "0" && 4*bad >= 1 && 2*bad >= 1-float64(t.first)/float64(j.op.Outputs[0].elements())
+	return causal.Source == FromValues && causal.Value.String() != "0" && 4*bad >= 1 && 2*bad >= 1-float64(t.firstBad)/float64(j.op.Outputs[0].elements())
 }
 
 // packed is the layout of sequences one after another, without padding: tokens, heads, elements of a head. The
@@ -243,7 +243,7 @@ func statisticsOf(outputs []*Tensor, h Attributes, q headTensor, group int64) (a
 		if h["layout"].Value.Text == packed {
 			shape, layout = tensor.Shape{q.s, q.n, last}, h
 		}
-		if !t.Shape.Equal(shape) || last != statisticsWidth && (last != 1 || i > 0) {
+		if !t.Shape.Equal(shape) || last != widthOfStatistics && (last != 1 || i > 0) {
 			break
 		}
 		x, _ := headsOf(shape, layout, last)
@@ -283,21 +283,21 @@ func biasShape(s tensor.Shape, q, k headTensor) (tensor.Shape, bool) {
 
 func attention(c *call) []*Array {
 	q, k, v := c.input(0), c.input(1), c.input(2)
-	causal := int64(c.num("causal"))
+	causal := int64(c.numberAttribute("causal"))
 	if c.err != nil || causal < 0 || causal > 2 && causal != banded {
 		return []*Array{c.fail("a mask of mode %d, want 0 to 4", causal)}
 	}
-	scores, scale := q.dots(k), c.num("scale")
+	scores, scale := q.rowProducts(k), c.numberAttribute("scale")
 	c.recordIntermediate(scoresOfHeads, scores, 1)
 	switch {
 	case !c.hasInput(4):
 		scores = scores.times(scale)
-	case c.num("pse_type") == 1: // scale (q k' + pse), by the documents of CANN
+	case c.numberAttribute("pse_type") == 1: // scale (q k' + pse), by the documents of CANN
 		scores = scores.add(c.input(4)).times(scale)
-	case c.num("pse_type") == 0:
+	case c.numberAttribute("pse_type") == 0:
 		scores = scores.times(scale).add(c.input(4))
 	default:
-		return []*Array{c.fail("pse_type %v, want 0 or 1", c.num("pse_type"))}
+		return []*Array{c.fail("pse_type %v, want 0 or 1", c.numberAttribute("pse_type"))}
 	}
 	if c.hasInput(3) && !c.hasFlagMask() && causal == 0 {
 		scores = scores.add(c.input(3))
@@ -333,8 +333,8 @@ func (x *Array) copyEmptyRows(got, unmasked *Array) {
 	for i := range len(x.v) / max(1, row) {
 		if !slices.Contains(unmasked.v[i*n:][:n], 1) {
 			copy(x.v[i*row:][:row], got.v[i*row:])
-			clear(x.a[i*row:][:row])
-			clear(x.b[i*row:][:row])
+			clear(x.narrow[i*row:][:row])
+			clear(x.wide[i*row:][:row])
 		}
 	}
 }
@@ -354,7 +354,7 @@ func (c *call) acceptLeaks(weights, v, y *Array) {
 		row := at / n
 		for k, w := range weights.v[row*columns:][:columns] {
 			if w == 0 && isNonFinite(v.v[(row/rows*columns+k)*n+at%n]) {
-				y.v[at], y.a[at], y.b[at] = got, 0, 0
+				y.v[at], y.narrow[at], y.wide[at] = got, 0, 0
 			}
 		}
 	}
@@ -372,7 +372,7 @@ func (c *call) scoreFlags(scores *Array, causal int64) *Array {
 	if c.err != nil || !isMasked && causal == 0 && !c.isAttributeTrue("band") && !hasRows && !hasColumns {
 		return nil
 	}
-	t := c.exact(scores.shape, c.alloc(len(scores.v)))
+	t := c.exactArray(scores.shape, c.alloc(len(scores.v)))
 	rows, columns := int(scores.shape[3]), int(scores.shape[4])
 	perBatch := int(scores.shape[1:].Elements())
 	for i := 0; i < len(t.v); i += columns {
@@ -381,7 +381,7 @@ func (c *call) scoreFlags(scores *Array, causal int64) *Array {
 		low, high := c.band(causal, (k.end-k.first)-(q.end-q.first))
 		for column := range columns {
 			distance := float64((column - k.first) - (row - q.first))
-			t.v[i+column] = flag(row < q.end && column >= k.first && column < k.end && distance >= low && distance <= high)
+			t.v[i+column] = boolToFloat(row < q.end && column >= k.first && column < k.end && distance >= low && distance <= high)
 		}
 	}
 	if !isMasked {
@@ -389,7 +389,7 @@ func (c *call) scoreFlags(scores *Array, causal int64) *Array {
 	}
 	keep := c.textAttribute("masked") == "keep"
 	for i, v := range c.input(3).expand(scores.shape).v {
-		t.v[i] *= flag((v != 0) == keep)
+		t.v[i] *= boolToFloat((v != 0) == keep)
 	}
 	return t
 }
@@ -465,8 +465,8 @@ func (c *call) lengthOf(name string, batch, all int) int {
 	return int(min(n[batch], int64(all)))
 }
 
-// dots returns the products of the rows of x with the rows of y, which several heads of a group share.
-func (x *Array) dots(y *Array) *Array {
+// rowProducts returns the products of the rows of x with the rows of y, which several heads of a group share.
+func (x *Array) rowProducts(y *Array) *Array {
 	m := x.m
 	if m.err != nil || len(x.shape) != 5 || len(y.shape) != 5 || x.shape[4] != y.shape[4] {
 		return m.fail("rows of %s and %s", x.shape, y.shape)
@@ -504,8 +504,8 @@ func (x *Array) weightedRowSums(y *Array, format tensor.Float) *Array {
 	z := m.array(append(slices.Clone(x.shape[:4]), y.shape[4]))
 	size, square := m.alloc(n), m.alloc(n)
 	clear(z.v)
-	clear(z.a)
-	clear(z.b)
+	clear(z.narrow)
+	clear(z.wide)
 	rounding, chain := math.Ldexp(1, -format.Mantissa-1), math.Sqrt(float64(float64(columns)/cube)+1)
 	for row := range len(x.v) / max(1, columns) {
 		if m.isStopped() {
@@ -513,9 +513,9 @@ func (x *Array) weightedRowSums(y *Array, format tensor.Float) *Array {
 		}
 		clear(size)
 		clear(square)
-		v, a, b := z.v[row*n:][:n], z.a[row*n:][:n], z.b[row*n:][:n]
+		v, a, b := z.v[row*n:][:n], z.narrow[row*n:][:n], z.wide[row*n:][:n]
 		for k, s := range x.v[row*columns:][:columns] {
-			ea, eb := x.a[row*columns+k], x.b[row*columns+k]
+			ea, eb := x.narrow[row*columns+k], x.wide[row*columns+k]
 			if s == 0 {
 				continue // masked: the elements of this row may be anything
 			}

@@ -77,7 +77,7 @@ func TestAttention(t *testing.T) {
 	all := func(int, int) bool { return true }
 	masked := make([]float64, 6*9)
 	for i := range masked {
-		masked[i] = flag(r.IntN(3) == 0 && i%9 != 0)
+		masked[i] = boolToFloat(r.IntN(3) == 0 && i%9 != 0)
 	}
 	mask := &Tensor{DType: tensor.Int32, Stored: tensor.Int32, Shape: tensor.Shape{1, 1, 6, 9}, Source: numbers{masked, tensor.Int32}}
 	for _, c := range []struct {

@@ -33,8 +33,8 @@ const (
 // Sources lists all sources, the most reliable first.
 var Sources = []Source{FromHand, FromGraph, FromCall, FromInput, FromShape, FromValues, FromFit, FromDefault}
 
-// byHand sorts attributes given by the user before all others.
-func (s Source) byHand() int {
+// userOrder sorts attributes given by the user before all others.
+func (s Source) userOrder() int {
 	if s == FromHand {
 		return 0
 	}
@@ -188,8 +188,8 @@ func (c *call) input(k int) *Array {
 // hasInput reports whether an input is present.
 func (c *call) hasInput(k int) bool { return k < len(c.inputs) && c.inputs[k] != nil }
 
-// num returns an attribute of one number.
-func (c *call) num(name string) float64 {
+// numberAttribute returns an attribute of one number.
+func (c *call) numberAttribute(name string) float64 {
 	x, ok := c.attrs[name].Value.Number()
 	if !ok {
 		c.fail("attribute %s is %q, want a number", name, c.attrs[name].Value)
@@ -203,8 +203,8 @@ func (c *call) isAttributeTrue(name string) bool {
 	return x != 0
 }
 
-// ints returns an attribute of whole numbers.
-func (c *call) ints(name string) []int {
+// integerAttributes returns an attribute of whole numbers.
+func (c *call) integerAttributes(name string) []int {
 	all, ok := c.attrs[name].Value.Integers()
 	if !ok {
 		c.fail("attribute %s is %q, want whole numbers", name, c.attrs[name].Value)
@@ -284,8 +284,8 @@ type fitRule struct {
 	digits       int
 }
 
-// choice returns an attribute, or a group of attributes with names separated by blanks, with a closed list of values.
-func choice(names string, choices func(p *problem) []Attributes) attribute {
+// closedAttribute returns an attribute, or a group of attributes with names separated by blanks, with a closed list of values.
+func closedAttribute(names string, choices func(p *problem) []Attributes) attribute {
 	return attribute{names: strings.Fields(names), kind: closedKind, choices: choices}
 }
 
@@ -297,7 +297,7 @@ func (a attribute) withKind(kind attributeKind) attribute {
 
 // oneOf returns an attribute with a closed list of values.
 func oneOf(name string, values ...Value) attribute {
-	return choice(name, func(*problem) []Attributes {
+	return closedAttribute(name, func(*problem) []Attributes {
 		all := make([]Attributes, len(values))
 		for i, v := range values {
 			all[i] = Attributes{name: {v, FromValues}}
@@ -306,8 +306,8 @@ func oneOf(name string, values ...Value) attribute {
 	})
 }
 
-// texts returns an attribute whose value is one of some words, separated by blanks.
-func texts(name, words string) attribute {
+// textAttribute returns an attribute whose value is one of some words, separated by blanks.
+func textAttribute(name, words string) attribute {
 	var values []Value
 	for word := range strings.FieldsSeq(words) {
 		values = append(values, Text(word))
@@ -315,9 +315,9 @@ func texts(name, words string) attribute {
 	return oneOf(name, values...).withKind(textKind)
 }
 
-// flags returns an attribute with the values false and true; first is the likely value.
-func flags(name string, first bool) attribute {
-	return oneOf(name, Number(flag(first)), Number(flag(!first)))
+// flagAttribute returns an attribute with the values false and true; first is the likely value.
+func flagAttribute(name string, first bool) attribute {
+	return oneOf(name, Number(boolToFloat(first)), Number(boolToFloat(!first)))
 }
 
 // realNumber returns an attribute whose values are tried, then a number is fitted.
@@ -335,8 +335,8 @@ func (a attribute) withFit(f fitRule) attribute {
 	return a
 }
 
-// constant returns an attribute that nearly always has its default.
-func constant(name string, value float64) attribute {
+// defaultNumber returns an attribute that nearly always has its default.
+func defaultNumber(name string, value float64) attribute {
 	return oneOf(name, Number(value)).withKind(fixedKind)
 }
 
@@ -357,15 +357,15 @@ func baseOf(natural float64, values ...float64) attribute {
 	return realNumber("base", values...).withFit(fitRule{log: true, start: math.E, natural: natural}).withKind(usualKind)
 }
 
-// onlyKnown returns an attribute that has no effect unless it is known.
-func onlyKnown(name string) attribute { return choice(name, nil) }
+// optionalNumber returns an attribute that has no effect unless it is known.
+func optionalNumber(name string) attribute { return closedAttribute(name, nil) }
 
-// onlyKnownText returns a text that has no effect unless it is known.
-func onlyKnownText(name string) attribute { return onlyKnown(name).withKind(textKind) }
+// optionalText returns a text that has no effect unless it is known.
+func optionalText(name string) attribute { return optionalNumber(name).withKind(textKind) }
 
-// axisWhere returns the attribute axis; its choices are the axes of the first input for which fits is true.
-func axisWhere(fits func(p *problem, k int) bool) attribute {
-	return choice("axis", func(p *problem) (all []Attributes) {
+// axisChoice returns the attribute axis; its choices are the axes of the first input for which fits is true.
+func axisChoice(fits func(p *problem, k int) bool) attribute {
+	return closedAttribute("axis", func(p *problem) (all []Attributes) {
 		for k := range p.rank() {
 			if fits(p, k) {
 				all = append(all, Attributes{"axis": {integers(k), FromValues}})
@@ -375,14 +375,14 @@ func axisWhere(fits func(p *problem, k int) bool) attribute {
 	})
 }
 
-// subsets lists the sets of axes that may have been reduced to give the output's shape, small sets and last axes
+// listReducedAxes lists the sets of axes that may have been reduced to give the output's shape, small sets and last axes
 // first.
-func subsets(p *problem) (all []Attributes) {
+func listReducedAxes(p *problem) (all []Attributes) {
 	in, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	if len(in) > maxAxes {
 		return nil
 	}
-	sets := axisSets(len(in))
+	sets := listAxisSets(len(in))
 	if len(in) == 0 {
 		sets = [][]int{{}}
 	}
@@ -405,8 +405,8 @@ func subsets(p *problem) (all []Attributes) {
 // maxAxes limits the rank of tensors whose sets of axes are listed: 2^8 sets.
 const maxAxes = 8
 
-// axisSets lists the non-empty sets of axes of a rank, small sets and last axes first.
-func axisSets(rank int) (sets [][]int) {
+// listAxisSets lists the non-empty sets of axes of a rank, small sets and last axes first.
+func listAxisSets(rank int) (sets [][]int) {
 	for bits := 1; bits < 1<<rank; bits++ {
 		var axes []int
 		for k := range rank {
@@ -433,28 +433,28 @@ func axisSets(rank int) (sets [][]int) {
 
 var (
 	// reducedAxes are the axes that the output lacks or has with length 1.
-	reducedAxes = choice("axes", subsets)
+	reducedAxes = closedAttribute("axes", listReducedAxes)
 	// anyAxes are one or several axes, small sets and last axes first.
-	anyAxes = choice("axes", func(p *problem) (all []Attributes) {
+	anyAxes = closedAttribute("axes", func(p *problem) (all []Attributes) {
 		if p.rank() > maxAxes {
 			return nil
 		}
-		sets := axisSets(p.rank())
+		sets := listAxisSets(p.rank())
 		for _, s := range sets {
 			all = append(all, Attributes{"axes": {integers(s...), FromValues}})
 		}
 		return all
 	})
 	// lastAxes tries each single axis, beginning with the last axis.
-	lastAxes = choice("axes", func(p *problem) (all []Attributes) {
+	lastAxes = closedAttribute("axes", func(p *problem) (all []Attributes) {
 		for k := p.rank() - 1; k >= 0; k-- {
 			all = append(all, Attributes{"axes": {integers(k), FromValues}})
 		}
 		return all
 	})
 	// oneAxis is one reduced axis, or all axes.
-	oneAxis = choice("axes", func(p *problem) (all []Attributes) {
-		for _, a := range subsets(p) {
+	oneAxis = closedAttribute("axes", func(p *problem) (all []Attributes) {
+		for _, a := range listReducedAxes(p) {
 			// Without an axis, argmax and the like return an index into the flat array.
 			if n := len(a["axes"].Value.Numbers); n == 1 || n == p.rank() {
 				all = append(all, a)
@@ -463,7 +463,7 @@ var (
 		return all
 	})
 	// normAxes are the last axes, as many as the weight has first.
-	normAxes = choice("axes", func(p *problem) (all []Attributes) {
+	normAxes = closedAttribute("axes", func(p *problem) (all []Attributes) {
 		if p.rank() == 0 {
 			return nil
 		}
@@ -471,14 +471,14 @@ var (
 		if g := p.input(1); g != nil && len(g.Shape) <= p.rank() && g.Shape.Equal(p.Inputs[0].Shape[p.rank()-len(g.Shape):]) {
 			likely = max(1, len(g.Shape))
 		}
-		order := append([]int{likely}, slices.DeleteFunc(upTo(p.rank()+1), func(n int) bool { return n == 0 || n == likely })...)
+		order := append([]int{likely}, slices.DeleteFunc(firstIntegers(p.rank()+1), func(n int) bool { return n == 0 || n == likely })...)
 		for _, n := range order {
-			all = append(all, Attributes{"axes": {integers(upTo(p.rank())[p.rank()-n:]...), FromValues}})
+			all = append(all, Attributes{"axes": {integers(firstIntegers(p.rank())[p.rank()-n:]...), FromValues}})
 		}
 		return all
 	})
 	// divisors are the numbers of groups that divide the channels.
-	divisors = choice("num_groups", func(p *problem) (all []Attributes) {
+	divisors = closedAttribute("num_groups", func(p *problem) (all []Attributes) {
 		if p.rank() < 2 {
 			return nil
 		}
@@ -511,8 +511,8 @@ func channelsOf(x *Array) int64 {
 // maxGroups limits the numbers of groups that are tried in addition to the usual ones.
 const maxGroups = 1 << 16
 
-// fromBegin derives the axes of a norm from begin_norm_axis, or from normalized_shape.
-func fromBegin(p *problem, raw Attributes) Attributes {
+// readNormAxes derives the axes of a norm from begin_norm_axis, or from normalized_shape.
+func readNormAxes(p *problem, raw Attributes) Attributes {
 	first := p.rank()
 	from, ok := raw["begin_norm_axis"]
 	if n, is := from.Value.Integers(); ok && is && len(n) == 1 {
@@ -523,7 +523,7 @@ func fromBegin(p *problem, raw Attributes) Attributes {
 	if first < 0 || first >= p.rank() {
 		return raw
 	}
-	return raw.merge(Attributes{"axes": {integers(upTo(p.rank())[first:]...), from.Source}})
+	return raw.merge(Attributes{"axes": {integers(firstIntegers(p.rank())[first:]...), from.Source}})
 }
 
 // ParseValue reads a value as users write it: numbers separated by commas, true or false, or a text.

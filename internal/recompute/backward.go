@@ -24,7 +24,7 @@ func sumTo(x *Array, shape tensor.Shape) *Array {
 		}
 	}
 	if len(axes) > 0 {
-		x = x.roundedBetween().sum(axes...)
+		x = x.roundBetweenSteps().sum(axes...)
 	}
 	return x.reshape(shape...)
 }
@@ -70,12 +70,12 @@ func summedCut(p *problem, _ Attributes) *cutRule {
 	return c
 }
 
-// alongLines returns a cutter that divides the work along every axis of the output except the axes in the attribute
+// gradientLineCut returns a cutter that divides the work along every axis of the output except the axes in the attribute
 // "axes"; with all, along every axis.
-func alongLines(all bool) cutter {
+func gradientLineCut(all bool) cutter {
 	return func(p *problem, h Attributes) *cutRule {
 		x, c := p.Outputs[0].Shape, wholeTensors(p)
-		freeAxes, kept := upTo(len(x)), slices.Clone(x)
+		freeAxes, kept := firstIntegers(len(x)), slices.Clone(x)
 		axes, ok := h["axes"].Value.Integers()
 		for _, k := range axes {
 			if k < 0 || k >= int64(len(x)) {
@@ -103,8 +103,8 @@ func alongLines(all bool) cutter {
 	}
 }
 
-// perChannel is the cutter along the channels, for an output with one element for each channel.
-func perChannel(p *problem, _ Attributes) *cutRule {
+// channelOutputCut is the cutter along the channels, for an output with one element for each channel.
+func channelOutputCut(p *problem, _ Attributes) *cutRule {
 	x, c := p.Inputs[0].Shape, wholeTensors(p)
 	if len(x) < 2 || p.Outputs[0].elements() != x[1] {
 		return misfit("the output has the shape %s, the input %s", p.Outputs[0].Shape, x)
@@ -125,8 +125,8 @@ func perChannel(p *problem, _ Attributes) *cutRule {
 	return c
 }
 
-// sameImages is the cutter along images and channels.
-func sameImages(p *problem, _ Attributes) *cutRule {
+// imageChannelCut is the cutter along images and channels.
+func imageChannelCut(p *problem, _ Attributes) *cutRule {
 	x, dy := p.Outputs[0].Shape, p.Inputs[len(p.Inputs)-1].Shape
 	if axes := len(x) - 2; axes < 1 || axes > maxSpatial || len(dy) != len(x) || !slices.Equal(dy[:2], x[:2]) || len(p.Inputs) > 1 && !p.Inputs[0].Shape.Equal(x) {
 		return misfit("gradients of shape %s for images of shape %s", dy, x)
@@ -134,9 +134,9 @@ func sameImages(p *problem, _ Attributes) *cutRule {
 	return wholeTensors(p).cutAlong([]int{0, 1}, alignSameRank)
 }
 
-// ofForward returns an attribute of the forward formula for the formula of a gradient: its last input has the shape
+// forwardAttribute returns an attribute of the forward formula for the formula of a gradient: its last input has the shape
 // of the forward output.
-func ofForward(a attribute) attribute {
+func forwardAttribute(a attribute) attribute {
 	choices := a.choices
 	a.choices = func(p *problem) []Attributes {
 		q := *p.Operator
@@ -150,9 +150,9 @@ func ofForward(a attribute) attribute {
 }
 
 // axesOfGradient are the last axes of the input, as many as the gradient of the weight has.
-var axesOfGradient = choice("axes", func(p *problem) []Attributes {
+var axesOfGradient = closedAttribute("axes", func(p *problem) []Attributes {
 	n := min(len(p.Outputs[0].Shape), p.rank())
-	return []Attributes{{"axes": {integers(upTo(p.rank())[p.rank()-n:]...), FromShape}}}
+	return []Attributes{{"axes": {integers(firstIntegers(p.rank())[p.rank()-n:]...), FromShape}}}
 })
 
 // gateTie is a gate where the derivative is not defined: a kernel may pass the gradient, stop it, or pass half of it.
@@ -172,7 +172,7 @@ func (c *call) gateGradient(dy, gate *Array) *Array {
 			continue
 		}
 		if z.v[i] = dy.v[i] / 2; same {
-			z.v[i] = c.closer(c.got[0].v[i], z.v[i], c.closer(c.got[0].v[i], 0, dy.v[i]))
+			z.v[i] = c.chooseCloser(c.got[0].v[i], z.v[i], c.chooseCloser(c.got[0].v[i], 0, dy.v[i]))
 		}
 	}
 	return z
@@ -194,7 +194,7 @@ func gateAbove(x, y float64) float64 {
 	if x == y {
 		return gateTie
 	}
-	return flag(x > y)
+	return boolToFloat(x > y)
 }
 
 // bell is height*exp(-steep*x*x), the derivative of erf with suitable constants.
@@ -204,7 +204,7 @@ func bell(x *Array, steep, height float64) *Array {
 
 // swishSlope is the derivative of x*sigmoid(scale*x).
 func swishSlope(x *Array, scale float64) *Array {
-	s := sigmoid(x.times(scale)).roundedBetween()
+	s := sigmoid(x.times(scale)).roundBetweenSteps()
 	return s.add(x.times(scale).mul(s).mul(s.neg().plus(1)))
 }
 
@@ -222,7 +222,7 @@ func geluSlope(x *Array, form string) *Array {
 // dropoutGrad passes the gradients of the elements that the forward call kept, scaled. Dropped elements are 0 in the
 // output y.
 func dropoutGrad(c *call) *Array {
-	x, y, dy, p := c.input(0), c.input(1), c.input(2), c.num("p")
+	x, y, dy, p := c.input(0), c.input(1), c.input(2), c.numberAttribute("p")
 	if c.err != nil || !c.isAttributeTrue("training") || p == 0 {
 		return dy
 	}
@@ -233,7 +233,7 @@ func dropoutGrad(c *call) *Array {
 		if x == 0 {
 			return gateTie
 		}
-		return flag(y != 0)
+		return boolToFloat(y != 0)
 	}))
 }
 
@@ -278,8 +278,8 @@ func (p *problem) product(x1, x2 *Tensor, h Attributes, turned1, turned2 float64
 	return matMul(&problem{Operator: &q, ctx: p.ctx}, attrs)
 }
 
-// timesWeight multiplies a gradient by the weight of a norm, if there is one.
-func (c *call) timesWeight(dy *Array) *Array {
+// mulWeight multiplies a gradient by the weight of a norm, if there is one.
+func (c *call) mulWeight(dy *Array) *Array {
 	if c.hasInput(1) {
 		return dy.mul(c.normWeight(1))
 	}
@@ -290,13 +290,13 @@ func (c *call) timesWeight(dy *Array) *Array {
 // factor.
 func (c *call) normalise(x *Array, centred bool, axes ...int) (unit, scale *Array) {
 	if !centred {
-		scale = square(x).mean(axes...).plus(c.num("epsilon")).rsqrt()
+		scale = square(x).mean(axes...).plus(c.numberAttribute("epsilon")).rsqrt()
 		return x.mul(scale), scale
 	}
 	// The forward call saved the mean and the scale in the type of its output.
 	mean, _, variance := moments(x, axes...)
-	scale = variance.plus(c.num("epsilon")).rsqrt().roundedBetween()
-	return x.sub(mean.roundedBetween()).mul(scale), scale
+	scale = variance.plus(c.numberAttribute("epsilon")).rsqrt().roundBetweenSteps()
+	return x.sub(mean.roundBetweenSteps()).mul(scale), scale
 }
 
 // normGrad returns the gradient of the input x of a norm; g is the gradient of the normalised x.
@@ -317,7 +317,7 @@ func (c *call) gammaGrad(centred bool, axes ...int) *Array {
 
 // groupChannels reshapes images to (image, group, elements of the group).
 func (c *call) groupChannels(x *Array) *Array {
-	groups := int64(c.num("num_groups"))
+	groups := int64(c.numberAttribute("num_groups"))
 	if c.err != nil || len(x.shape) < 2 || groups < 1 || x.shape[1]%groups != 0 {
 		return c.fail("%d groups of shape %s", groups, x.shape)
 	}

@@ -166,7 +166,7 @@ func (c *call) avgPoolGrad() *Array {
 				n *= float64(inside)
 			}
 		}
-		if d := c.num("divisor"); d != 0 {
+		if d := c.numberAttribute("divisor"); d != 0 {
 			n = d
 		}
 		for _, k := range below {
@@ -176,8 +176,8 @@ func (c *call) avgPoolGrad() *Array {
 	return s.array()
 }
 
-// adaptiveGrad is the gradient of adaptive.
-func (c *call) adaptiveGrad() *Array {
+// adaptivePoolGrad is the gradient of adaptive.
+func (c *call) adaptivePoolGrad() *Array {
 	dy := c.input(0)
 	if c.err != nil {
 		return dy

@@ -31,12 +31,12 @@ func (c *call) crossEntropyGrad(softened bool) *Array {
 	if !softened {
 		return wanted.mul(dy).neg()
 	}
-	return softmax(x, true, axis).roundedBetween().exp().mul(wanted.sum(axis)).sub(wanted).mul(dy)
+	return softmax(x, true, axis).roundBetweenSteps().exp().mul(wanted.sum(axis)).sub(wanted).mul(dy)
 }
 
-// lossRows is the cutter along the first axis of logits with several axes. Targets that are classes are not cut,
+// lossRowCut is the cutter along the first axis of logits with several axes. Targets that are classes are not cut,
 // because the divisor of the mean is the sum of the weights of all targets.
-func lossRows(p *problem, _ Attributes) *cutRule {
+func lossRowCut(p *problem, _ Attributes) *cutRule {
 	c, x := wholeTensors(p), p.Inputs[0].Shape
 	if len(x) < 2 || !p.Outputs[0].Shape.Equal(x) {
 		return c
@@ -59,9 +59,9 @@ func (c *call) targetWeights(shape tensor.Shape, axis int, softened bool) (all *
 	target, classes, inner := c.input(1), int(shape[axis]), int(shape[axis+1:].Elements())
 	smoothing := 0.0
 	if softened {
-		smoothing = c.num("label_smoothing")
+		smoothing = c.numberAttribute("label_smoothing")
 	}
-	all = c.exact(shape, c.alloc(int(shape.Elements())))
+	all = c.exactArray(shape, c.alloc(int(shape.Elements())))
 	n := len(all.v) / max(1, classes)
 	first, targets := 0, n
 	if len(c.lo) > 0 {
@@ -85,7 +85,7 @@ func (c *call) targetWeights(shape tensor.Shape, axis int, softened bool) (all *
 	}
 	clear(all.v)
 	for k, v := range target.v {
-		if v == c.num("ignore_index") {
+		if v == c.numberAttribute("ignore_index") {
 			continue
 		}
 		if v != math.Trunc(v) || v < 0 || v >= float64(classes) {
@@ -119,5 +119,5 @@ func lossGrad(name, inputs string, f func(c *call) *Array, attrs ...attribute) f
 			dy = dy.div(c.number(float64(max(1, slope.shape[0]))))
 		}
 		return slope.mul(dy)
-	}, append(attrs, ofForward(lossReduction))...).ofSeveralKernels().withoutNames()
+	}, append(attrs, forwardAttribute(lossReduction))...).withSeveralKernels().withoutNames()
 }

@@ -9,8 +9,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// inverse returns the inverse of a permutation of axes, nil if perm is no permutation.
-func inverse(perm []int) []int {
+// invertPermutation returns the inverse of a permutation of axes, nil if perm is no permutation.
+func invertPermutation(perm []int) []int {
 	back := slices.Repeat([]int{-1}, len(perm))
 	for i, k := range perm {
 		if k < 0 || k >= len(perm) {
@@ -21,12 +21,12 @@ func inverse(perm []int) []int {
 	return back
 }
 
-// inversePermutations lists the permutations of the forward call.
-func inversePermutations(p *problem) []Attributes {
-	all := permutations(p)
+// listInversePermutations lists the permutations of the forward call.
+func listInversePermutations(p *problem) []Attributes {
+	all := listPermutations(p)
 	for _, h := range all {
 		perm, _ := h["perm"].Value.Integers()
-		h["perm"] = Attribute{integers(inverse(toInts(perm))...), h["perm"].Source}
+		h["perm"] = Attribute{integers(invertPermutation(toInts(perm))...), h["perm"].Source}
 	}
 	return all
 }
@@ -34,11 +34,11 @@ func inversePermutations(p *problem) []Attributes {
 // maxEmbeddingCells limits the computed cells of the gradient of a large embedding.
 const maxEmbeddingCells = 1 << 8
 
-// rowsOfEmbedding is the cutter of the gradient of an embedding: the output as rows along an axis, with the axes
+// embeddingRowCut is the cutter of the gradient of an embedding: the output as rows along an axis, with the axes
 // before and after it flattened.
-func rowsOfEmbedding(p *problem, h Attributes) *cutRule {
+func embeddingRowCut(p *problem, h Attributes) *cutRule {
 	c, out, n := wholeTensors(p), p.Outputs[0].Shape, p.Inputs[0].elements()
-	k, ok := axisIn(h, len(out))
+	k, ok := axisAttribute(h, len(out))
 	if !ok || n == 0 {
 		return misfit("axis %s of shape %s", h["axis"].Value, out)
 	}
@@ -134,14 +134,14 @@ func (p positionSource) ReadElements(dst []byte, first int64) error {
 // is too large, or it is not a correct copy.
 func GradientOfMove(ctx context.Context, forward *Operator, input *Tensor, grads []*Tensor, gradient *Tensor) (*Operator, Reason, error) {
 	f := formulaOf(forward.Formula)
-	if unjudgeable(f, forward) != nil {
+	if findUnjudgeable(f, forward) != nil {
 		return nil, NoAttributes, nil
 	}
 	if max(input.elements(), forward.Outputs[0].elements()) > maxElements {
 		return nil, OverBudget, nil
 	}
 	j := newJudge(ctx, forward, f)
-	best, _, _, err := j.bestHypothesis(j.hypotheses())
+	best, _, _, err := j.bestHypothesis(j.listHypotheses())
 	if err != nil || best == nil || !best.explains() {
 		return nil, NoAttributes, err
 	}

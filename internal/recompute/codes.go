@@ -15,8 +15,8 @@ const (
 	// minRepeated is the least average number of elements for each code with which counting is faster. maxPairs is
 	// the largest number of pairs for each code; a function has one.
 	minRepeated, maxPairs = 4, 4
-	// codesAtOnce is the number of elements read at a time.
-	codesAtOnce = 1 << 16
+	// codesPerRead is the number of elements read at a time.
+	codesPerRead = 1 << 16
 )
 
 // pairOfCodes is the stored bits of an input element and of its output element.
@@ -36,7 +36,7 @@ func (j *judge) compareCodes(p *problem, h Attributes, c *cutRule, t *tally) (do
 	}
 	m := &j.machine
 	m.reset()
-	x := m.exact(tensor.Shape{int64(codes)}, make([]float64, codes))
+	x := m.exactArray(tensor.Shape{int64(codes)}, make([]float64, codes))
 	in.decode(x.v, allCodes(codes))
 	evaluation := &call{machine: m, attrs: h, inputs: make([]*Array, len(p.Inputs)), types: make([]tensor.DType, len(p.Inputs)), shapes: []tensor.Shape{x.shape},
 		lo: make([]int64, len(c.free)), free: c.free, dtypes: []tensor.DType{p.Outputs[0].DType}}
@@ -89,8 +89,8 @@ func allCodes(n int) []byte {
 	return b
 }
 
-// codes reads the codes of contiguous elements from first on.
-func (f *feed) codes(dst []uint32, first int64) error {
+// readCodes reads the codes of contiguous elements from first on.
+func (f *feed) readCodes(dst []uint32, first int64) error {
 	unit := f.decoder.UnitSize()
 	f.raw = resize(f.raw, len(dst)*unit)
 	if err := f.source.ReadElements(f.raw, first); err != nil {
@@ -117,16 +117,16 @@ func (f *feed) codes(dst []uint32, first int64) error {
 func (j *judge) countCodes(in, out *feed, codes int, n int64) (counts []pairCount, err error) {
 	first := make([]pairCount, codes) // the first pair of each code; most codes have no other
 	others := map[pairOfCodes]int64{}
-	inCodes, outCodes := make([]uint32, codesAtOnce), make([]uint32, codesAtOnce)
-	for at := int64(0); at < n; at += codesAtOnce {
+	inCodes, outCodes := make([]uint32, codesPerRead), make([]uint32, codesPerRead)
+	for at := int64(0); at < n; at += codesPerRead {
 		if err := j.ctx.Err(); err != nil {
 			return nil, err
 		}
-		inCodes, outCodes = inCodes[:min(codesAtOnce, n-at)], outCodes[:min(codesAtOnce, n-at)]
-		if err := in.codes(inCodes, at); err != nil {
+		inCodes, outCodes = inCodes[:min(codesPerRead, n-at)], outCodes[:min(codesPerRead, n-at)]
+		if err := in.readCodes(inCodes, at); err != nil {
 			return nil, &TensorError{tensor.Input, 0, err}
 		}
-		if err := out.codes(outCodes, at); err != nil {
+		if err := out.readCodes(outCodes, at); err != nil {
 			return nil, &TensorError{tensor.Output, 0, err}
 		}
 		for i, k := range inCodes {
@@ -175,7 +175,7 @@ func (t *tally) addCodes(x, v *Array, out *feed, counts []pairCount) (ok bool) {
 	a, b := v.errorBounds()
 	for i, c := range counts {
 		k, one := c.in, *t.newLike()
-		one.add(&Array{m: m, v: v.v[k : k+1], a: a[k : k+1], b: b[k : k+1]}, m.exact(nil, y[i:i+1]), x.v[k]-x.v[k] != 0, nil, func(int) int64 { return 0 })
+		one.add(&Array{m: m, v: v.v[k : k+1], narrow: a[k : k+1], wide: b[k : k+1]}, m.exactArray(nil, y[i:i+1]), x.v[k]-x.v[k] != 0, nil, func(int) int64 { return 0 })
 		if one.bad > 0 {
 			return false
 		}

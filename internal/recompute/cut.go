@@ -85,8 +85,8 @@ func wholeTensors(p *problem) *cutRule {
 // uncut is the cutter for formulas that need whole tensors.
 func uncut(p *problem, _ Attributes) *cutRule { return wholeTensors(p) }
 
-// flat is the cutter that sees the first input and output as one row of elements.
-func flat(p *problem, h Attributes) *cutRule {
+// flatCut is the cutter that sees the first input and output as one row of elements.
+func flatCut(p *problem, h Attributes) *cutRule {
 	n := p.Inputs[0].elements()
 	if n != p.Outputs[0].elements() {
 		return misfit("%d elements of %d", p.Outputs[0].elements(), n)
@@ -96,8 +96,8 @@ func flat(p *problem, h Attributes) *cutRule {
 	return c.cutAlong([]int{0}, alignRight)
 }
 
-// elementwise is the cutter along all axes of the output, to which the inputs are broadcast.
-func elementwise(p *problem, _ Attributes) *cutRule {
+// elementwiseCut is the cutter along all axes of the output, to which the inputs are broadcast.
+func elementwiseCut(p *problem, _ Attributes) *cutRule {
 	c, shape := wholeTensors(p), tensor.Shape(nil)
 	for k, t := range p.Inputs {
 		if t == nil {
@@ -116,10 +116,10 @@ func elementwise(p *problem, _ Attributes) *cutRule {
 		c.out[0].shape = shape
 	}
 	c.pointwise = true
-	return c.cutAlong(upTo(len(shape)), alignRight)
+	return c.cutAlong(firstIntegers(len(shape)), alignRight)
 }
 
-func upTo(n int) []int {
+func firstIntegers(n int) []int {
 	all := make([]int, n)
 	for i := range all {
 		all[i] = i
@@ -165,21 +165,21 @@ func (c *cutRule) cutAlong(axes []int, axisOf axisMapper) *cutRule {
 	return c
 }
 
-// lines is the cutter of the first input along all axes except the attribute axes. Outputs have the same shape, or
+// lineCut is the cutter of the first input along all axes except the attribute axes. Outputs have the same shape, or
 // length 1 along these axes.
-func lines(p *problem, h Attributes) *cutRule {
+func lineCut(p *problem, h Attributes) *cutRule {
 	axes, ok := h["axes"].Value.Integers()
 	if !ok {
 		return misfit("attribute %s is %q, want axes", "axes", h["axes"].Value)
 	}
-	return linesCut(axes...)(p, h)
+	return fixedLineCut(axes...)(p, h)
 }
 
-// linesCut returns the cutter lines for known axes.
-func linesCut(axes ...int64) cutter {
+// fixedLineCut returns the cutter lines for known axes.
+func fixedLineCut(axes ...int64) cutter {
 	return func(p *problem, _ Attributes) *cutRule {
 		x, c := p.Inputs[0].Shape, wholeTensors(p)
-		freeAxes, kept := upTo(len(x)), slices.Clone(x)
+		freeAxes, kept := firstIntegers(len(x)), slices.Clone(x)
 		for _, k := range axes {
 			if k < 0 || k >= int64(len(x)) {
 				return misfit("axis %d of shape %s", k, x)
@@ -228,28 +228,28 @@ func copyCut(viewOf func(p *problem, h Attributes) (view, lang.Sentence)) cutter
 			c.out[0].shape = v.shape
 		}
 		c.in[0] = v
-		return c.cutAlong(upTo(len(v.shape)), alignRight)
+		return c.cutAlong(firstIntegers(len(v.shape)), alignRight)
 	}
 }
 
 // biasCut is the cutter of BiasAdd: the bias lies along the attribute axis.
 func biasCut(p *problem, h Attributes) *cutRule {
 	c, x := wholeTensors(p), p.Inputs[0].Shape
-	k, ok := axisIn(h, len(x))
+	k, ok := axisAttribute(h, len(x))
 	if !ok || x[k] != p.Inputs[1].elements() || !x.Equal(p.Outputs[0].Shape) {
 		return misfit("axis %s of shape %s, a bias of %d", h["axis"].Value, x, p.Inputs[1].elements())
 	}
 	c.in[1].shape = slices.Repeat(tensor.Shape{1}, len(x))
 	c.in[1].shape[k] = x[k]
-	return c.cutAlong(upTo(len(x)), alignRight)
+	return c.cutAlong(firstIntegers(len(x)), alignRight)
 }
 
-// images is the cutter along the first axis.
-func images(p *problem, _ Attributes) *cutRule {
+// imageCut is the cutter along the first axis.
+func imageCut(p *problem, _ Attributes) *cutRule {
 	if !p.Inputs[0].Shape.Equal(p.Outputs[0].Shape) {
 		return misfit("the output has the shape %s, the input %s", p.Outputs[0].Shape, p.Inputs[0].Shape)
 	}
-	return wholeTensors(p).cutAlong(upTo(min(1, len(p.Inputs[0].Shape))), alignSameRank)
+	return wholeTensors(p).cutAlong(firstIntegers(min(1, len(p.Inputs[0].Shape))), alignSameRank)
 }
 
 const (
@@ -294,8 +294,8 @@ func (c *cutRule) cut() (g *grid, ok bool) {
 	return g, true
 }
 
-// cells returns the number of cells.
-func (g *grid) cells() int64 {
+// cellCount returns the number of cells.
+func (g *grid) cellCount() int64 {
 	n := int64(1)
 	for _, k := range g.count {
 		n *= k
@@ -391,7 +391,7 @@ func newFeed(t *Tensor, v view) (*feed, error) {
 		f.strides = v.shape.Strides()
 		return f, nil
 	}
-	plan, err := layout.Strided(v.shape, v.strides)
+	plan, err := layout.PlanStrided(v.shape, v.strides)
 	if err != nil {
 		return nil, err
 	}
@@ -405,7 +405,7 @@ func (f *feed) read(m *machine, lo, hi []int64) (*Array, error) {
 	for k := range lo {
 		shape[k] = hi[k] - lo[k]
 	}
-	x := m.exact(shape, m.alloc(int(shape.Elements())))
+	x := m.exactArray(shape, m.alloc(int(shape.Elements())))
 	if len(x.v) == 0 {
 		return x, nil
 	}
@@ -425,21 +425,21 @@ func (f *feed) read(m *machine, lo, hi []int64) (*Array, error) {
 		return x, f.readInto(x.v, first)
 	}
 	if span := last - first + 1; span <= 4*int64(len(x.v)) || span <= 4*cellElements {
-		all, err := f.values64(first, span)
+		all, err := f.readValues(first, span)
 		if err != nil {
 			return nil, err
 		}
-		walk(outer, strides[:inner], func(i, offset int) { copy(x.v[int64(i)*run:][:run], all[offset:]) })
+		walkElements(outer, strides[:inner], func(i, offset int) { copy(x.v[int64(i)*run:][:run], all[offset:]) })
 		return x, nil
 	}
 	var failed error
-	walk(outer, strides[:inner], func(i, offset int) {
+	walkElements(outer, strides[:inner], func(i, offset int) {
 		if failed == nil && m.isStopped() {
 			failed = m.err
 		}
 		if failed == nil {
 			var part []float64
-			if part, failed = f.values64(first+int64(offset), run); failed == nil {
+			if part, failed = f.readValues(first+int64(offset), run); failed == nil {
 				copy(x.v[int64(i)*run:], part)
 			}
 		}
@@ -447,8 +447,8 @@ func (f *feed) read(m *machine, lo, hi []int64) (*Array, error) {
 	return x, failed
 }
 
-// values64 returns n contiguous elements. The slice is valid until the next call.
-func (f *feed) values64(first, n int64) ([]float64, error) {
+// readValues returns n contiguous elements. The slice is valid until the next call.
+func (f *feed) readValues(first, n int64) ([]float64, error) {
 	f.values = resize(f.values, int(n))
 	return f.values, f.readInto(f.values, first)
 }

@@ -70,7 +70,7 @@ func einsum(p *problem, h Attributes) (*linear, lang.Sentence) {
 		terms[i] = term{letters, p.cached(t), t.Shape}
 	}
 	if !explicit {
-		result = implicit(sides)
+		result = implicitResult(sides)
 	}
 	result = strings.Replace(result, "...", longest, 1)
 	var parts, rows, columns, summed string
@@ -88,7 +88,7 @@ func einsum(p *problem, h Attributes) (*linear, lang.Sentence) {
 			summed += name
 		}
 	}
-	if hasTwice(result) || len(result) != len(parts)+len(rows)+len(columns) {
+	if hasRepeatedLetter(result) || len(result) != len(parts)+len(rows)+len(columns) {
 		return nil, misfit
 	}
 	shapeOf := func(letters string) (s tensor.Shape) {
@@ -102,7 +102,7 @@ func einsum(p *problem, h Attributes) (*linear, lang.Sentence) {
 		return nil, misfit
 	}
 	l := &linear{parts: shapeOf(parts).Elements(), rows: shapeOf(rows).Elements(), k: shapeOf(summed).Elements(), n: shapeOf(columns).Elements(), byColumn: true}
-	adds := l.scale(h)
+	adds := l.setFactors(h)
 	offset := func(strides []int64, shape tensor.Shape, i int64) (at int64) {
 		for k, n := range shape.Coordinates(i) {
 			at += n * strides[k]
@@ -146,7 +146,7 @@ func einsum(p *problem, h Attributes) (*linear, lang.Sentence) {
 // offsetsOf returns the offsets of all elements of a shape with strides.
 func offsetsOf(shape tensor.Shape, strides []int64) []int64 {
 	all := make([]int64, shape.Elements())
-	walk(shape, strides, func(i, offset int) { all[i] = int64(offset) })
+	walkElements(shape, strides, func(i, offset int) { all[i] = int64(offset) })
 	return all
 }
 
@@ -162,9 +162,9 @@ func expandDots(letters string, rank int) (all, dots string) {
 	return before + dots + after, dots
 }
 
-// implicit returns the result of an equation without ->: the ellipsis, and the letters that occur once in
+// implicitResult returns the result of an equation without ->: the ellipsis, and the letters that occur once in
 // alphabetical order.
-func implicit(sides []string) string {
+func implicitResult(sides []string) string {
 	text := strings.ReplaceAll(strings.Join(sides, ""), ".", "")
 	letters := []byte(uniqueLetters(text))
 	slices.Sort(letters)
@@ -185,7 +185,7 @@ func uniqueLetters(s string) string {
 	return all
 }
 
-func hasTwice(letters string) bool { return len(uniqueLetters(letters)) != len(letters) }
+func hasRepeatedLetter(letters string) bool { return len(uniqueLetters(letters)) != len(letters) }
 
 // readContraction writes an equation for the axes dims of a tensordot: a number of last and first axes, or a list of
 // the axes of the first tensor followed by the axes of the second.

@@ -19,14 +19,14 @@ type result struct {
 	tallies []*tally
 	// maxMagnitude is the largest finite product or sum that was computed.
 	maxMagnitude float64
-	// inside holds the largest values between inputs and outputs.
-	inside largestInside
+	// largest holds the largest values between inputs and outputs.
+	largest largestValues
 	// why says why the attributes do not fit the shapes, zero if they do.
 	why lang.Sentence
 	// cells is the number of cells that were computed, total the number of all cells.
 	cells, total int64
 	products     []product
-	few          bool    // only a sample was computed
+	isSample     bool    // only a sample was computed
 	damage       *damage // where bad elements lie, if only some rows of a product were computed, else nil
 	// how says how much was computed: empty for all, else sampled or projected. scanned is the result of a
 	// projection, nil without one.
@@ -46,9 +46,9 @@ func (r *result) count(what func(t *tally) int64) (n int64) {
 	return n
 }
 
-func (r *result) countBad() int64    { return r.count(func(t *tally) int64 { return t.bad }) }
-func (r *result) countBeyond() int64 { return r.count(func(t *tally) int64 { return t.beyond }) }
-func (r *result) checked() int64     { return r.count(func(t *tally) int64 { return t.checked }) }
+func (r *result) countBad() int64     { return r.count(func(t *tally) int64 { return t.bad }) }
+func (r *result) countBeyond() int64  { return r.count(func(t *tally) int64 { return t.beyond }) }
+func (r *result) countChecked() int64 { return r.count(func(t *tally) int64 { return t.checked }) }
 
 // judge finds out what an operator computed. It holds the state of one call of Judge.
 type judge struct {
@@ -60,19 +60,19 @@ type judge struct {
 	irrelevant []string
 	// implausibleFit: the elements are explained only by a fitted number that has more digits than people choose.
 	implausibleFit bool
-	// worst is the offset of the worst unexplained element of the first output under the best attributes, 0 before it
+	// worstOffset is the offset of the worst unexplained element of the first output under the best attributes, 0 before it
 	// is known. around is the offset whose cell is used to fit a number, sampled the index in that cell of an element
 	// that the sample has to contain.
-	worst, around int64
-	sampled       int
-	// fewest is the number of bad elements in the sample of the best hypothesis, 0 while no hypothesis was sampled.
+	worstOffset, fitOffset int64
+	sampled                int
+	// fewestBad is the number of bad elements in the sample of the best hypothesis, 0 while no hypothesis was sampled.
 	// The sample of a hypothesis ends as soon as it has more.
-	fewest int64
+	fewestBad int64
 	// expected collects the computed outputs, damage the places of bad elements; nil if not wanted.
 	expected   *Expectation
 	damage     *damage
 	cachedSums map[string]*sums // sums of products of the sampled elements, by a key of the attributes
-	hits       []rowOf          // rows of a large product whose projection shows an error; further hypotheses compute them too
+	hits       []rowIndex       // rows of a large product whose projection shows an error; further hypotheses compute them too
 }
 
 // errTooLarge: the operator cannot be cut into parts that fit in memory.
@@ -80,7 +80,7 @@ var errTooLarge = lang.Errorf("the operator cannot be divided into parts that fi
 
 // evaluateAttributes compares the outputs with the formula under attributes h, in all cells or in a sample.
 func (j *judge) evaluateAttributes(h Attributes, few bool) (*result, error) {
-	r := &result{attrs: h, inside: noInside()}
+	r := &result{attrs: h, largest: newLargestValues()}
 	err := cmp.Or(j.evaluate(r, few), j.ctx.Err())
 	if err == nil && r.why.IsZero() {
 		r.systematic = r.findSystematic(j.op.Outputs[0].DType, j.formula.class)
@@ -94,10 +94,10 @@ func (j *judge) evaluate(r *result, few bool) error {
 	switch {
 	case j.formula.linear != nil:
 		return j.compareProduct(r, few)
-	case !j.formula.each:
+	case !j.formula.hasSeparateOutputs:
 		return j.evaluateCells(p, r, few)
 	}
-	p = p.eachOutput()
+	p = p.withSingleOutputs()
 	for k, t := range j.op.Outputs {
 		part := *j.op
 		part.Outputs = []*Tensor{t}
@@ -109,8 +109,8 @@ func (j *judge) evaluate(r *result, few bool) error {
 	return nil
 }
 
-// eachOutput returns the problem of a formula that computes one output at a time.
-func (p *problem) eachOutput() *problem {
+// withSingleOutputs returns the problem of a formula that computes one output at a time.
+func (p *problem) withSingleOutputs() *problem {
 	q := &problem{ctx: p.ctx, Operator: p.Operator, outputs: len(p.Outputs)}
 	for _, t := range p.Outputs {
 		q.shapes = append(q.shapes, t.Shape)
@@ -145,7 +145,7 @@ func (j *judge) evaluateCells(p *problem, r *result, few bool) error {
 		}
 		r.tallies = append(r.tallies, one)
 	}
-	n := g.cells()
+	n := g.cellCount()
 	if n == 0 {
 		return nil
 	}
@@ -176,11 +176,11 @@ func (j *judge) evaluateCells(p *problem, r *result, few bool) error {
 		if err := s.cell(i); err != nil {
 			return err
 		}
-		if r.cells++; few && j.fewest > 0 && r.countBad() > j.fewest {
+		if r.cells++; few && j.fewestBad > 0 && r.countBad() > j.fewestBad {
 			return nil
 		}
 	}
-	if k := g.cellAt(j.worst); few && k%step != 0 && r.why.IsZero() {
+	if k := g.cellAt(j.worstOffset); few && k%step != 0 && r.why.IsZero() {
 		return s.cell(k)
 	}
 	return nil
@@ -221,12 +221,12 @@ func (s *cellSweep) cell(i int64) error {
 		}
 		t := s.tallies[k].newLike()
 		t.mustShowNaN, t.overflowsFloat32 = !c.selects && s.formula.class != Move, m.maxMagnitude > math.MaxFloat32
-		t.mark = s.collector(s.output+k, c.outputs[k], y, t, c.offsets[k])
+		t.mark = s.newCollector(s.output+k, c.outputs[k], y, t, c.offsets[k])
 		t.add(c.outputs[k], y, c.nonFinite, tie, c.offsets[k])
 		s.addLength(c, k, t)
 		s.tallies[k].merge(t, 1)
 	}
-	s.result.add(m)
+	s.result.merge(m)
 	return nil
 }
 
@@ -246,11 +246,11 @@ func (s *cellSweep) addLength(c *evaluatedCell, k int, t *tally) {
 	t.bad, t.checked = t.bad+l.elements, t.checked+l.elements
 }
 
-// add merges the maxima and products of a cell.
-func (r *result) add(m *machine) {
+// merge merges the maxima and products of a cell.
+func (r *result) merge(m *machine) {
 	r.maxMagnitude, r.products = max(r.maxMagnitude, m.maxMagnitude), append(r.products, m.products...)
-	for i, v := range m.inside {
-		r.inside.keepLarger(insideClass(i), v)
+	for i, v := range m.largest {
+		r.largest.keepLarger(intermediateClass(i), v)
 	}
 }
 
@@ -296,7 +296,7 @@ type lengthMismatch struct {
 // read reads one cell of all inputs and outputs.
 func (g *grid) read(m *machine, p *problem, h Attributes, box cell, in, out []*feed) (*evaluatedCell, error) {
 	m.reset()
-	m.maxMagnitude, m.inside = 0, noInside()
+	m.maxMagnitude, m.largest = 0, newLargestValues()
 	c := &evaluatedCell{call: &call{machine: m, attrs: h, lo: box.lo, free: g.free, axis: g.axis}}
 	for k, f := range in {
 		if f == nil {
@@ -314,7 +314,7 @@ func (g *grid) read(m *machine, p *problem, h Attributes, box cell, in, out []*f
 			x = x.withRounding(p.Saved.DType)
 		}
 		c.inputs = append(c.inputs, x)
-		c.nonFinite = c.nonFinite || !finite(x.v)
+		c.nonFinite = c.nonFinite || !isAllFinite(x.v)
 	}
 	for k, f := range out {
 		lo, hi := box.boxOf(f.shape, func(i int) span { return g.free[i].out[k] })
@@ -378,8 +378,8 @@ func (c *evaluatedCell) shorten(k int) bool {
 	return true
 }
 
-// finite reports whether no element is NaN or infinite.
-func finite(v []float64) bool {
+// isAllFinite reports whether no element is NaN or infinite.
+func isAllFinite(v []float64) bool {
 	for _, x := range v {
 		if x-x != 0 {
 			return false
@@ -391,17 +391,17 @@ func finite(v []float64) bool {
 // cellSample holds some elements of a cell: computed, of the NPU, and the wide bound.
 type cellSample struct{ v, got, tol []float64 }
 
-// sample computes elements of a cell with the value x for an attribute; nil if the attributes do not fit the shapes.
-func (j *judge) sample(h Attributes, name string, x float64) (*cellSample, error) {
+// sampleAttribute computes elements of a cell with the value x for an attribute; nil if the attributes do not fit the shapes.
+func (j *judge) sampleAttribute(h Attributes, name string, x float64) (*cellSample, error) {
 	c, err := j.computeCell(h.merge(Attributes{name: {Number(x), FromFit}}))
 	if err != nil || c == nil {
 		return nil, err
 	}
-	return j.sampleOf(c), nil
+	return j.sampleCell(c), nil
 }
 
-// sampleOf returns about sampleElements elements of a cell, evenly spaced, among them j.sampled.
-func (j *judge) sampleOf(c *evaluatedCell) *cellSample {
+// sampleCell returns about sampleElements elements of a cell, evenly spaced, among them j.sampled.
+func (j *judge) sampleCell(c *evaluatedCell) *cellSample {
 	s, t := new(cellSample), newTally(j.op.Outputs[0].DType, j.formula.class)
 	n := len(c.got[0].v)
 	_, b := c.outputs[0].errorBounds()
@@ -428,7 +428,7 @@ func (j *judge) computeCell(h Attributes) (*evaluatedCell, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := g.read(&j.machine, p, h, g.cell(g.cellAt(j.around)), in, out)
+	c, err := g.read(&j.machine, p, h, g.cell(g.cellAt(j.fitOffset)), in, out)
 	if err != nil {
 		return nil, err
 	}
@@ -454,7 +454,7 @@ func IsZero(ctx context.Context, t *Tensor) (bool, error) {
 	f, err := newFeed(t, view{shape: t.Shape})
 	for first := int64(0); err == nil && first < t.elements(); first += cellElements {
 		var part []float64
-		if part, err = f.values64(first, min(cellElements, t.elements()-first)); err == nil {
+		if part, err = f.readValues(first, min(cellElements, t.elements()-first)); err == nil {
 			err = ctx.Err()
 		}
 		if slices.ContainsFunc(part, func(x float64) bool { return x != 0 }) {
@@ -470,13 +470,13 @@ func (t *Tensor) Values() ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.values64(0, t.elements())
+	return f.readValues(0, t.elements())
 }
 
-// bestMatches compares choices 0 to total-1 on random output elements and returns the attributes of the best ones, at
+// findBestMatches compares choices 0 to total-1 on random output elements and returns the attributes of the best ones, at
 // most keep. offset returns the offset in the first input from which choice i copies the output element at coord, -1 for a
 // zero.
-func (p *problem) bestMatches(total int64, keep int, offset func(i int64, coord []int64) int64, attrs func(i int64) Attributes) (all []Attributes) {
+func (p *problem) findBestMatches(total int64, keep int, offset func(i int64, coord []int64) int64, attrs func(i int64) Attributes) (all []Attributes) {
 	x, err := p.Inputs[0].Values()
 	out := p.Outputs[0]
 	if err != nil || p.Inputs[0].elements() > maxElements {
@@ -493,8 +493,8 @@ func (p *problem) bestMatches(total int64, keep int, offset func(i int64, coord 
 	var samples []sample
 	state := uint64(1)
 	for range sliceSamples {
-		at := int64(random(&state) % uint64(out.elements()))
-		v, err := f.values64(at, 1)
+		at := int64(nextRandom(&state) % uint64(out.elements()))
+		v, err := f.readValues(at, 1)
 		if err != nil {
 			return nil
 		}
@@ -530,8 +530,8 @@ func (p *problem) bestMatches(total int64, keep int, offset func(i int64, coord 
 	return all
 }
 
-// random returns the next pseudo-random number (splitmix64).
-func random(state *uint64) uint64 {
+// nextRandom returns the next pseudo-random number (splitmix64).
+func nextRandom(state *uint64) uint64 {
 	*state += 0x9e3779b97f4a7c15
 	z := *state
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9

@@ -60,11 +60,11 @@ func gatingSoftmax(c *call) []*Array {
 	if c.hasInput(1) && int64(len(c.input(1).v)) != got.shape[0] {
 		return []*Array{c.fail("finished of shape %s, want one bool for each token", c.input(1).shape)}
 	}
-	picked := share.ranking(got, int(got.shape[1]))
+	picked := share.rankColumns(got, int(got.shape[1]))
 	if c.err != nil {
 		return nil
 	}
-	y, rows := share.chooseColumns(picked), c.exact(got.shape, c.alloc(len(got.v)))
+	y, rows := share.chooseColumns(picked), c.exactArray(got.shape, c.alloc(len(got.v)))
 	n := int(got.shape[1])
 	for i := range rows.v {
 		token := i / n
@@ -82,7 +82,7 @@ func gatingSoftmax(c *call) []*Array {
 func gatingTopK(c *call) []*Array {
 	x := c.input(0)
 	if renorm, ok := c.attrs["renorm"].Value.Number(); c.err != nil || ok && renorm != 0 {
-		return []*Array{c.fail("renorm %v, want 0", renorm)}
+		return []*Array{c.fail("attribute renorm is %v, only 0 is supported", renorm)}
 	}
 	weight := softmax(x, false, 1)
 	if c.isAttributeTrue("norm_type") {
@@ -98,21 +98,21 @@ func gatingTopK(c *call) []*Array {
 	}
 	got := c.got[1]
 	score = c.maskGroups(score, got)
-	picked := score.ranking(got, int(got.shape[1]))
+	picked := score.rankColumns(got, int(got.shape[1]))
 	if c.err != nil {
 		return nil
 	}
 	y := weight.chooseColumns(picked)
 	if c.isAttributeTrue("norm_type") {
-		y = y.div(y.sum(1).plus(c.num("epsilon")))
+		y = y.div(y.sum(1).plus(c.numberAttribute("epsilon")))
 	}
-	return []*Array{y.times(c.num("routed_scaling_factor")), picked, weight}
+	return []*Array{y.times(c.numberAttribute("routed_scaling_factor")), picked, weight}
 }
 
 // maskGroups sets the scores of experts outside the selected groups to -Inf. A group from which the NPU selected
 // experts counts as selected if rounding allows it, other groups only if they are surely among the best.
 func (c *call) maskGroups(score, got *Array) *Array {
-	groups, maxGroups := int64(c.num("group_count")), int(c.num("k_group"))
+	groups, maxGroups := int64(c.numberAttribute("group_count")), int(c.numberAttribute("k_group"))
 	if groups == 1 || c.err != nil {
 		return score
 	}
@@ -131,8 +131,8 @@ func (c *call) maskGroups(score, got *Array) *Array {
 		for g := range low {
 			surely, maybe := 0, 0 // counts of better groups
 			for other := range low {
-				surely += int(flag(low[other] > high[g]))
-				maybe += int(flag(other != g && high[other] >= low[g]))
+				surely += int(boolToFloat(low[other] > high[g]))
+				maybe += int(boolToFloat(other != g && high[other] >= low[g]))
 			}
 			used := slices.ContainsFunc(got.v[row*k:][:k], func(e float64) bool { return e >= 0 && int(e)/size == g })
 			if maybe < maxGroups || used && surely < maxGroups {
@@ -196,7 +196,7 @@ func initRouting(c *call) []*Array {
 		return []*Array{c.fail("indices of shape %s and shape %s do not broadcast", rows.shape, experts.shape)}
 	}
 	n := len(rows.v)
-	order := upTo(n)
+	order := firstIntegers(n)
 	slices.SortStableFunc(order, func(i, k int) int { return cmp.Compare(experts.v[i], experts.v[k]) })
 	from := make([]int, n) // the source row at each position
 	expertOf := slices.Repeat([]float64{math.NaN()}, n)
@@ -212,7 +212,7 @@ func initRouting(c *call) []*Array {
 			from = npuOrder
 		}
 	}
-	places, sorted := c.exact(tensor.Shape{int64(n)}, c.alloc(n)), c.exact(tensor.Shape{int64(n)}, c.alloc(n))
+	places, sorted := c.exactArray(tensor.Shape{int64(n)}, c.alloc(n)), c.exactArray(tensor.Shape{int64(n)}, c.alloc(n))
 	for place, row := range from {
 		places.v[row], sorted.v[place] = float64(place), expertOf[row]
 	}
@@ -248,7 +248,7 @@ func finalizeRouting(c *call) *Array {
 	}
 	chosen, columns := len(index.v)/tokens, int(x.shape[len(x.shape)-1])
 	shape := tensor.Shape{int64(tokens), int64(chosen), int64(columns)}
-	isByToken := c.num("drop_pad_mode") >= 2
+	isByToken := c.numberAttribute("drop_pad_mode") >= 2
 	if c.isTooLarge(shape) {
 		return x
 	}

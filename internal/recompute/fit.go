@@ -25,12 +25,12 @@ const (
 func (j *judge) fitAttribute(start *result, all []Attributes) (*result, error) {
 	var best *result
 	var fitted attribute
-	defer func() { j.around, j.sampled = 0, 0 }()
+	defer func() { j.fitOffset, j.sampled = 0, 0 }()
 	for _, a := range j.formula.attrs {
 		if a.fit == nil || j.isKnown(a) {
 			continue
 		}
-		for _, h := range starts(start.attrs, all, a.names[0]) {
+		for _, h := range listStarts(start.attrs, all, a.names[0]) {
 			for _, onlyBad := range []bool{false, true} { // fit to all elements, then to the bad ones
 				x, ok, err := j.solve(h, a, onlyBad)
 				if err != nil {
@@ -105,8 +105,8 @@ func roundDigits(x float64, digits int) float64 {
 	return x
 }
 
-// starts lists the sets of values that differ in other attributes than name, best first.
-func starts(best Attributes, all []Attributes, name string) (some []Attributes) {
+// listStarts lists the sets of values that differ in other attributes than name, best first.
+func listStarts(best Attributes, all []Attributes, name string) (some []Attributes) {
 	for _, h := range append([]Attributes{best}, all...) {
 		known := slices.ContainsFunc(some, func(s Attributes) bool {
 			for other, x := range h {
@@ -143,11 +143,11 @@ type slopes struct {
 func (j *judge) slopesAt(start Attributes, a *attribute, x float64, counts func(i int) bool) (*slopes, error) {
 	const delta = 1e-5
 	h := float64(delta * max(1, math.Abs(x)))
-	low, err := j.sample(start, a.names[0], a.fit.positionToNumber(x))
+	low, err := j.sampleAttribute(start, a.names[0], a.fit.positionToNumber(x))
 	if err != nil || low == nil {
 		return nil, err
 	}
-	high, err := j.sample(start, a.names[0], a.fit.positionToNumber(x+h))
+	high, err := j.sampleAttribute(start, a.names[0], a.fit.positionToNumber(x+h))
 	if err != nil || high == nil {
 		return nil, err
 	}
@@ -186,15 +186,15 @@ func (j *judge) solve(start Attributes, a attribute, onlyBad bool) (float64, boo
 		return 0, false, nil
 	}
 	var counts func(i int) bool
-	j.around, j.sampled = 0, 0
+	j.fitOffset, j.sampled = 0, 0
 	if onlyBad {
-		j.around = j.worst
+		j.fitOffset = j.worstOffset
 		c, err := j.computeCell(start)
 		if err != nil || c == nil {
 			return 0, false, err
 		}
 		j.sampled = c.worstElement()
-		if counts, ok = j.sampleOf(c).beyondWide(); !ok {
+		if counts, ok = j.sampleCell(c).selectBeyondWide(); !ok {
 			return 0, false, nil
 		}
 	}
@@ -226,9 +226,9 @@ func (c *evaluatedCell) worstElement() (worst int) {
 	return worst
 }
 
-// beyondWide returns a predicate for elements beyond the wide bound; some is false if there are no such elements or
+// selectBeyondWide returns a predicate for elements beyond the wide bound; some is false if there are no such elements or
 // if more than half of the elements are beyond the bound.
-func (s *cellSample) beyondWide() (counts func(i int) bool, some bool) {
+func (s *cellSample) selectBeyondWide() (counts func(i int) bool, some bool) {
 	wrong, n := make([]bool, len(s.v)), 0
 	for i, v := range s.v {
 		if wrong[i] = !(math.Abs(s.got[i]-v) <= s.tol[i]); wrong[i] {
@@ -241,8 +241,8 @@ func (s *cellSample) beyondWide() (counts func(i int) bool, some bool) {
 // minFitElements is the least number of elements to fit a number to, unless all others are right without it.
 const minFitElements = 4
 
-// implausible returns the name of an attribute whose fitted number has more decimal digits than people choose.
-func (j *judge) implausible(r *result) (name string, ok bool) {
+// findImplausible returns the name of an attribute whose fitted number has more decimal digits than people choose.
+func (j *judge) findImplausible(r *result) (name string, ok bool) {
 	for _, a := range j.formula.attrs {
 		x := r.attrs[a.names[0]]
 		if v, _ := x.Value.Number(); x.Source == FromFit && a.fit.digits > 0 && roundDigits(v, a.fit.digits) != v {
@@ -303,7 +303,7 @@ func (j *judge) solveFrom(start Attributes, a *attribute, x float64, counts func
 			allowed = append(allowed, interval{min(low, high), max(low, high)})
 		}
 	}
-	step, _ := densestCentre(allowed)
+	step, _ := findDensestCentre(allowed)
 	x = a.fit.positionToNumber(x + step)
 	return x, x-x == 0, nil
 }
@@ -311,8 +311,8 @@ func (j *judge) solveFrom(start Attributes, a *attribute, x float64, counts func
 // interval is the range of a number that one element allows.
 type interval struct{ low, high float64 }
 
-// densestCentre returns the centre of the range that lies in the most intervals, and their number.
-func densestCentre(all []interval) (x float64, most int) {
+// findDensestCentre returns the centre of the range that lies in the most intervals, and their number.
+func findDensestCentre(all []interval) (x float64, most int) {
 	type edge struct {
 		at   float64
 		step int

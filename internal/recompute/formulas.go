@@ -55,26 +55,26 @@ type formula struct {
 	read func(p *problem, raw Attributes) Attributes
 	// open: the operator may compute something else than any choice of the attributes.
 	open bool
-	// repeats: the operator is idempotent, f(f(x)) = f(x), so that an overwritten input does no harm.
-	repeats bool
-	// each: outputs are computed one at a time.
-	each bool
-	// steps: the operator consists of several kernels, and each may round to the type of the output.
-	steps bool
-	// writes: the operator overwrites its first input.
-	writes bool
-	// updates: the outputs are the first inputs after an update, as in optimisers.
-	updates bool
-	// states: further outputs are no results, but seeds, offsets of random numbers and memory for later calls.
-	states bool
-	// sized: the length of an output may depend on the values of the inputs.
-	sized bool
+	// isIdempotent: the operator is idempotent, f(f(x)) = f(x), so that an overwritten input does no harm.
+	isIdempotent bool
+	// hasSeparateOutputs: outputs are computed one at a time.
+	hasSeparateOutputs bool
+	// hasSteps: the operator consists of several kernels, and each may round to the type of the output.
+	hasSteps bool
+	// overwritesInput: the operator overwrites its first input.
+	overwritesInput bool
+	// updatesInputs: the outputs are the first inputs after an update, as in optimisers.
+	updatesInputs bool
+	// hasStates: further outputs are no results, but seeds, offsets of random numbers and memory for later calls.
+	hasStates bool
+	// hasDynamicLength: the length of an output may depend on the values of the inputs.
+	hasDynamicLength bool
 	// outputs is the number of outputs that are computed, 0 for one. Further outputs are not judged.
 	outputs int
 	// isOfImages: an input of four axes is a batch of images with the channels on the second axis.
 	isOfImages bool
-	// ofOutput: the attribute axis refers to the shape of the output, not of the first input.
-	ofOutput bool
+	// axisOfOutput: the attribute axis refers to the shape of the output, not of the first input.
+	axisOfOutput bool
 }
 
 // operators is the table of all operators, in groups of similar operators.
@@ -92,20 +92,20 @@ func binary(names string, class Class, noise *optype.Type, f func(x, y *Array) *
 	return elementwiseRow(names, "x1 x2", class, noise, binaryFormula(f))
 }
 
-// withNumber returns the row of a function of each element and a number, which is an attribute.
-func withNumber(names string, class Class, noise *optype.Type, f func(x *Array, n float64) *Array, number attribute) formula {
-	row := elementwiseRow(names, "x", class, noise, oneOutput(func(c *call) *Array { return f(c.input(0), c.num(number.names[0])) }))
+// unaryWithNumber returns the row of a function of each element and a number, which is an attribute.
+func unaryWithNumber(names string, class Class, noise *optype.Type, f func(x *Array, n float64) *Array, number attribute) formula {
+	row := elementwiseRow(names, "x", class, noise, oneOutput(func(c *call) *Array { return f(c.input(0), c.numberAttribute(number.names[0])) }))
 	row.attrs = []attribute{number}
 	return row
 }
 
 func elementwiseRow(names, inputs string, class Class, noise *optype.Type, compute func(c *call) []*Array) formula {
 	name, _, _ := strings.Cut(names, " ")
-	return formula{name: name, class: class, noise: noise, inputs: inputs, cut: elementwise, compute: compute, forms: []nameGroup{newNameGroup(names, "")}}
+	return formula{name: name, class: class, noise: noise, inputs: inputs, cut: elementwiseCut, compute: compute, forms: []nameGroup{newNameGroup(names, "")}}
 }
 
-// noiseOnly returns the row of operators without a formula.
-func noiseOnly(noise *optype.Type, names string) formula {
+// noiseRow returns the row of operators without a formula.
+func noiseRow(noise *optype.Type, names string) formula {
 	return formula{noise: noise, forms: []nameGroup{newNameGroup(names, "")}}
 }
 
@@ -117,7 +117,7 @@ func (f formula) withNames(names, inputs string, noise ...*optype.Type) formula 
 
 // idempotent returns the row of an operator with f(f(x)) = f(x).
 func (f formula) idempotent() formula {
-	f.repeats = true
+	f.isIdempotent = true
 	return f
 }
 
@@ -138,32 +138,32 @@ func oneOutput(f func(c *call) *Array) func(c *call) []*Array {
 
 // Noise of operators whose class does not determine it, or that several rows share.
 var (
-	unbounded      = &optype.Type{} // several classes in one, or differences of products
-	layers         = &optype.Type{Parameters: 1 << 2}
-	lipschitz      = &optype.Type{Class: optype.Lipschitz, Factor: 1}
-	addition       = &optype.Type{Class: optype.Lipschitz, Factor: 1, Trait: optype.Adds}
-	selects        = &optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true}
-	weightedSelect = &optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true, Parameters: 1<<1 | 1<<2}
-	multiplication = &optype.Type{Class: optype.Multiply}
-	division       = &optype.Type{Class: optype.Divide}
-	quotients      = &optype.Type{Noise: optype.NoiseQuotient} // with further terms, so that their class is unknown
-	powers         = &optype.Type{Class: optype.Multiply, Form: optype.Square}
-	roots          = &optype.Type{Class: optype.Divide, Form: optype.Root}
-	logarithms     = &optype.Type{Class: optype.Divide, Form: optype.Logarithm}
-	exponents      = &optype.Type{Class: optype.Exponential, Transcendental: true}
-	gates          = &optype.Type{Class: optype.Gated}
-	quantises      = &optype.Type{Class: optype.Quantise}
-	dequantises    = &optype.Type{Class: optype.Dequantise}
-	copies         = &optype.Type{Class: optype.Move}
-	gathers        = &optype.Type{Class: optype.Move, Gathers: true}
-	scatters       = &optype.Type{Gathers: true}
-	embeddings     = &optype.Type{Class: optype.Move, Gathers: true, Parameters: 1<<1 | 1<<2}
-	indices        = &optype.Type{Class: optype.Index, Indices: 1 << 0}
+	unbounded         = &optype.Type{} // several classes in one, or differences of products
+	layers            = &optype.Type{Parameters: 1 << 2}
+	lipschitz         = &optype.Type{Class: optype.Lipschitz, Factor: 1}
+	addition          = &optype.Type{Class: optype.Lipschitz, Factor: 1, Trait: optype.Adds}
+	selection         = &optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true}
+	weightedSelection = &optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true, Parameters: 1<<1 | 1<<2}
+	multiplication    = &optype.Type{Class: optype.Multiply}
+	division          = &optype.Type{Class: optype.Divide}
+	quotients         = &optype.Type{Noise: optype.NoiseQuotient} // with further terms, so that their class is unknown
+	powers            = &optype.Type{Class: optype.Multiply, Form: optype.Square}
+	roots             = &optype.Type{Class: optype.Divide, Form: optype.Root}
+	logarithms        = &optype.Type{Class: optype.Divide, Form: optype.Logarithm}
+	exponents         = &optype.Type{Class: optype.Exponential, Transcendental: true}
+	gates             = &optype.Type{Class: optype.Gated}
+	quantisation      = &optype.Type{Class: optype.Quantise}
+	dequantisation    = &optype.Type{Class: optype.Dequantise}
+	copies            = &optype.Type{Class: optype.Move}
+	gathering         = &optype.Type{Class: optype.Move, Gathers: true}
+	scattering        = &optype.Type{Gathers: true}
+	embeddings        = &optype.Type{Class: optype.Move, Gathers: true, Parameters: 1<<1 | 1<<2}
+	indices           = &optype.Type{Class: optype.Index, Indices: 1 << 0}
 	// The length of the output depends on the values of the inputs.
-	foundPlaces    = &optype.Type{Class: optype.Index, Indices: 1 << 0, Sized: true}
-	sorts          = &optype.Type{Class: optype.Move, Indices: 1 << 1}
-	placed         = &optype.Type{Class: optype.Move, Indices: 1 << 0}
-	extremal       = &optype.Type{Class: optype.Move, Indices: 1 << 1, Noise: optype.NoiseLipschitz}
+	searchResults  = &optype.Type{Class: optype.Index, Indices: 1 << 0, Sized: true}
+	sorting        = &optype.Type{Class: optype.Move, Indices: 1 << 1}
+	relocation     = &optype.Type{Class: optype.Move, Indices: 1 << 0}
+	extremeValues  = &optype.Type{Class: optype.Move, Indices: 1 << 1, Noise: optype.NoiseLipschitz}
 	totals         = &optype.Type{Class: optype.Reduce, Form: optype.Sum}
 	spreads        = &optype.Type{Noise: optype.NoiseReduce, Trait: optype.Spreads}
 	layerNorms     = &optype.Type{Class: optype.Normalise, Parameters: 1<<1 | 1<<2 | 1<<3}
@@ -181,14 +181,14 @@ var (
 	halvesProduct  = &optype.Type{Noise: optype.NoiseProduct}
 )
 
-// smooth returns the noise of a function of one number with a derivative of at most slope.
-func smooth(slope float64) *optype.Type {
+// smoothNoise returns the noise of a function of one number with a derivative of at most slope.
+func smoothNoise(slope float64) *optype.Type {
 	return &optype.Type{Class: optype.Lipschitz, Factor: slope, Transcendental: true}
 }
 
 // noiseOfClass is the noise of the formulas of a class. Classes Plain and Tabled have formulas of every kind.
 var noiseOfClass = [...]*optype.Type{Move: copies, Exact: lipschitz, Plain: unbounded, Divided: division, Tabled: unbounded, Norm: {Class: optype.Normalise},
-	Reduced: {Class: optype.Reduce}, Linear: matrices, Converted: copies, Integral: quantises, Quantised: quantises}
+	Reduced: {Class: optype.Reduce}, Linear: matrices, Converted: copies, Integral: quantisation, Quantised: quantisation}
 
 // noiseOf returns how noise passes through the operators of a form.
 func (f *formula) noiseOf(group *nameGroup) *optype.Type {
@@ -231,9 +231,9 @@ func (f *formula) findMissing(op *Operator) (r Reason, name string) {
 func (f *formula) judgedOutputs(outputs []*Tensor) []*Tensor {
 	n := slices.Index(outputs, nil)
 	switch {
-	case f.each && n >= 0:
+	case f.hasSeparateOutputs && n >= 0:
 		return nil
-	case f.each:
+	case f.hasSeparateOutputs:
 		return outputs
 	case n < 0:
 		n = len(outputs)

@@ -410,7 +410,7 @@ func TestHandCases(t *testing.T) {
 		seen[name] = true
 	}
 	for _, f := range allFormulas() {
-		if !seen[f.name] && !f.writes {
+		if !seen[f.name] && !f.overwritesInput {
 			t.Errorf("formula %s has no case", f.name)
 		}
 	}
@@ -430,7 +430,7 @@ func allFormulas() (all []*formula) {
 func TestOverwritten(t *testing.T) {
 	t.Parallel()
 	for _, c := range handCases(t) {
-		if f := formulaOf(FormulaOf(c.opType).Name); f == nil || !f.updates {
+		if f := formulaOf(FormulaOf(c.opType).Name); f == nil || !f.updatesInputs {
 			continue
 		}
 		c.in = slices.Clone(c.in)

@@ -32,15 +32,15 @@ func readGeGlu(_ *problem, raw Attributes) Attributes {
 	return raw
 }
 
-// imageCutter is the cutter along images. The moments of groups have one row for each image.
-func imageCutter(p *problem, h Attributes) *cutRule {
-	c := images(p, h)
+// groupImageCut is the cutter along images. The moments of groups have one row for each image.
+func groupImageCut(p *problem, h Attributes) *cutRule {
+	c := imageCut(p, h)
 	if !c.why.IsZero() {
 		return c
 	}
 	c.free = nil
 	x := p.Inputs[0].Shape
-	n, _ := integer(h, "num_groups")
+	n, _ := integerAttribute(h, "num_groups")
 	for i, t := range p.Outputs[1:] {
 		if len(x) < 2 || t.elements() != x[0]*n {
 			c.out = c.out[:i+1]
@@ -48,18 +48,18 @@ func imageCutter(p *problem, h Attributes) *cutRule {
 		}
 		c.out[i+1].shape = slices.Concat(tensor.Shape{x[0], n}, slices.Repeat(tensor.Shape{1}, len(x)-2))
 	}
-	return c.cutAlong(upTo(min(1, len(x))), alignSameRank)
+	return c.cutAlong(firstIntegers(min(1, len(x))), alignSameRank)
 }
 
 // maskedSoftmax is a softmax over the elements whose mask is 0. Rows without such elements are not defined and copied
 // from the NPU.
 func maskedSoftmax(c *call) *Array {
-	x := c.input(0).times(c.num("scale"))
+	x := c.input(0).times(c.numberAttribute("scale"))
 	last := len(x.shape) - 1
 	if c.err != nil || !c.hasInput(1) {
 		return softmax(x, false, last)
 	}
-	unmasked := c.input(1).mapSteps(func(v float64) float64 { return flag(v == 0) }).expand(x.shape)
+	unmasked := c.input(1).mapSteps(func(v float64) float64 { return boolToFloat(v == 0) }).expand(x.shape)
 	y := softmax(unmasked.selectWhere(x, c.number(math.Inf(-1))), false, last)
 	if c.err == nil {
 		y.copyEmptyRows(c.got[0], unmasked)
@@ -81,10 +81,10 @@ func reshapedView(p *problem, h Attributes) (view, lang.Sentence) {
 	return permutedView(shape, toInts(perm))
 }
 
-// parameterCutter is the elementwise cutter for parameters that lie along one axis.
-func parameterCutter(p *problem, h Attributes) *cutRule {
+// parameterCut is the elementwise cutter for parameters that lie along one axis.
+func parameterCut(p *problem, h Attributes) *cutRule {
 	x := p.Inputs[0].Shape
-	k, ok := axisIn(h, len(x))
+	k, ok := axisAttribute(h, len(x))
 	if !ok || !x.Equal(p.Outputs[0].Shape) {
 		return misfit("scales of shape %s for %s", p.Inputs[1].Shape, x)
 	}
@@ -105,7 +105,7 @@ func parameterCutter(p *problem, h Attributes) *cutRule {
 			return misfit("scales of shape %s for %s", t.Shape, x)
 		}
 	}
-	return c.cutAlong(upTo(len(x)), alignRight)
+	return c.cutAlong(firstIntegers(len(x)), alignRight)
 }
 
 // readQuant reads the spellings of rounding modes, and the axis of kernels that multiply: -2 stays, all other values
@@ -148,7 +148,7 @@ func (c *call) roundToIntegers(x *Array) *Array {
 	}
 	c.ties = make([]bool, len(x.v))
 	low, high := integerRange(c.dtypes[0])
-	z := c.exact(x.shape, c.alloc(len(x.v)))
+	z := c.exactArray(x.shape, c.alloc(len(x.v)))
 	for i, q := range x.v {
 		off := float64(math.Abs(q)*step) + 1e-6
 		c.ties[i] = round(q-off) != round(q+off)
@@ -159,8 +159,8 @@ func (c *call) roundToIntegers(x *Array) *Array {
 	return z
 }
 
-// quantiseBy multiplies by scales or divides by them (div_mode), adds offsets and rounds.
-func quantiseBy(c *call) *Array {
+// quantiseWithScales multiplies by scales or divides by them (div_mode), adds offsets and rounds.
+func quantiseWithScales(c *call) *Array {
 	x, scale := c.input(0), c.input(1)
 	if c.isAttributeTrue("div_mode") {
 		x = x.div(scale)
@@ -212,15 +212,15 @@ type weightScales struct {
 func weightScalesOf(p *problem, h Attributes, k, n int64) (*weightScales, lang.Sentence) {
 	var err error
 	w := &weightScales{group: k}
-	if w.scale, err = scalesOf(p.Inputs[2]); err != nil {
+	if w.scale, err = readScales(p.Inputs[2]); err != nil {
 		return nil, lang.Error(err)
 	}
 	if t := p.input(3); t != nil && t.elements() > 0 {
-		if w.offset, err = scalesOf(t); err != nil {
+		if w.offset, err = readScales(t); err != nil {
 			return nil, lang.Error(err)
 		}
 	}
-	if size, ok := integer(h, "antiquant_group_size"); ok && size > 0 {
+	if size, ok := integerAttribute(h, "antiquant_group_size"); ok && size > 0 {
 		w.group = size
 	}
 	w.groups = (k + w.group - 1) / max(1, w.group)
@@ -230,8 +230,8 @@ func weightScalesOf(p *problem, h Attributes, k, n int64) (*weightScales, lang.S
 	return w, lang.Sentence{}
 }
 
-// number converts a weight. Scales are stored in the order of the weights, by columns or by rows.
-func (w *weightScales) number(weight float64, row, column, n int64, byColumn bool) float64 {
+// weightValue converts a weight. Scales are stored in the order of the weights, by columns or by rows.
+func (w *weightScales) weightValue(weight float64, row, column, n int64, byColumn bool) float64 {
 	at := row/w.group*n + column
 	switch {
 	case len(w.scale) == 1:
@@ -270,7 +270,7 @@ func weightQuantMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 			if l.byColumn {
 				row, column = int64(i)%l.k, from+int64(i)/l.k
 			}
-			v[i] = scales.number(weight, row, column, l.n, l.byColumn)
+			v[i] = scales.weightValue(weight, row, column, l.n, l.byColumn)
 		}
 		return v, nil
 	}
@@ -289,7 +289,7 @@ func groupedMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 	}
 	turned, _ := h["transpose_x2"].Value.Number()
 	weights := matrixOf(p.Operator, w, turned != 0)
-	ends, why := endsOfGroups(p, h, weights.before.Elements())
+	ends, why := groupEnds(p, h, weights.before.Elements())
 	if !why.IsZero() {
 		return nil, why
 	}
@@ -323,8 +323,8 @@ func groupedMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 	return l, lang.Sentence{}
 }
 
-// endsOfGroups returns the row at which each group ends, from a list of ends or of lengths.
-func endsOfGroups(p *problem, h Attributes, groups int64) ([]int64, lang.Sentence) {
+// groupEnds returns the row at which each group ends, from a list of ends or of lengths.
+func groupEnds(p *problem, h Attributes, groups int64) ([]int64, lang.Sentence) {
 	rows := p.Inputs[0].Shape[0]
 	list := h["groups_of_rows"].Value
 	if t := p.input(3); t != nil && t.elements() > 0 {

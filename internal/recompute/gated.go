@@ -26,7 +26,7 @@ func (x *Array) product(axes ...int) *Array {
 }
 
 // diagonal is the offset of the diagonal that bounds a triangle: 0 first, then by distance from 0.
-var diagonal = choice("diagonal", func(p *problem) (all []Attributes) {
+var diagonal = closedAttribute("diagonal", func(p *problem) (all []Attributes) {
 	if p.rank() < 2 {
 		return nil
 	}
@@ -43,7 +43,7 @@ var diagonal = choice("diagonal", func(p *problem) (all []Attributes) {
 // triangle keeps the elements of matrices for which belongs is true, and sets the others to 0.
 func triangle(belongs func(row, column, diagonal int) bool) func(c *call) *Array {
 	return func(c *call) *Array {
-		x, diagonal := c.input(0), int(c.num("diagonal"))
+		x, diagonal := c.input(0), int(c.numberAttribute("diagonal"))
 		if c.err != nil || len(x.shape) < 2 {
 			return c.fail("a triangle of shape %s", x.shape)
 		}
@@ -63,11 +63,11 @@ func matricesCut(p *problem, _ Attributes) *cutRule {
 	if len(x) < 2 || !x.Equal(p.Outputs[0].Shape) {
 		return misfit("the output has the shape %s, the input %s", p.Outputs[0].Shape, x)
 	}
-	return wholeTensors(p).cutAlong(upTo(len(x)-2), alignSameRank)
+	return wholeTensors(p).cutAlong(firstIntegers(len(x)-2), alignSameRank)
 }
 
 // halvedAxis is the axis with twice the length in the input.
-var halvedAxis = axisWhere(func(p *problem, k int) bool {
+var halvedAxis = axisChoice(func(p *problem, k int) bool {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	return len(x) == len(out) && x[k] == 2*out[k]
 })
@@ -75,7 +75,7 @@ var halvedAxis = axisWhere(func(p *problem, k int) bool {
 // halvesCut is the cutter along all axes except the axis of the halves.
 func halvesCut(p *problem, h Attributes) *cutRule {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
-	k, ok := axisIn(h, len(x))
+	k, ok := axisAttribute(h, len(x))
 	half := slices.Clone(x)
 	if !ok || x[k]%2 != 0 {
 		return misfit("halves of axis %s of shape %s", h["axis"].Value, x)
@@ -83,13 +83,13 @@ func halvesCut(p *problem, h Attributes) *cutRule {
 	if half[k] /= 2; !half.Equal(out) {
 		return misfit("the output has the shape %s, want %s", out, half)
 	}
-	return wholeTensors(p).cutAlong(slices.Delete(upTo(len(x)), k, k+1), alignSameRank)
+	return wholeTensors(p).cutAlong(slices.Delete(firstIntegers(len(x)), k, k+1), alignSameRank)
 }
 
 // halves returns the two halves of the input along an axis.
 func (c *call) halves() (a, b *Array) {
 	x := c.input(0)
-	k, ok := axisIn(c.attrs, len(x.shape))
+	k, ok := axisAttribute(c.attrs, len(x.shape))
 	if c.err != nil || !ok {
 		x = c.fail("axis %s", c.attrs["axis"].Value)
 		return x, x
@@ -97,24 +97,24 @@ func (c *call) halves() (a, b *Array) {
 	shape, strides := slices.Clone(x.shape), x.shape.Strides()
 	shape[k] /= 2
 	offsets := make([]int, shape.Elements())
-	walk(shape, strides, func(i, offset int) { offsets[i] = offset })
+	walkElements(shape, strides, func(i, offset int) { offsets[i] = offset })
 	part := func(begin int) *Array {
 		return x.gatherFrom(shape, 0, func(i int) int { return offsets[i] + begin })
 	}
 	return part(0), part(int(shape[k] * strides[k]))
 }
 
-// halvesOfLines is the cutter lastWhole for a last axis of even length.
-func halvesOfLines(p *problem, h Attributes) *cutRule {
+// evenLineCut is the cutter wholeLineCut for a last axis of even length.
+func evenLineCut(p *problem, h Attributes) *cutRule {
 	if rank := p.rank(); rank > 0 && p.Inputs[0].Shape[rank-1]%2 != 0 {
 		return misfit("halves of shape %s", p.Inputs[0].Shape)
 	}
-	return lastWhole(p, h)
+	return wholeLineCut(p, h)
 }
 
-// lastWhole is the elementwise cutter without the last axis.
-func lastWhole(p *problem, h Attributes) *cutRule {
-	c := elementwise(p, h)
+// wholeLineCut is the elementwise cutter without the last axis.
+func wholeLineCut(p *problem, h Attributes) *cutRule {
+	c := elementwiseCut(p, h)
 	c.pointwise = false
 	if x := p.Inputs[0].Shape; c.why.IsZero() && (len(x) == 0 || !x.Equal(p.Outputs[0].Shape)) {
 		return misfit("the output has the shape %s, the input %s", p.Outputs[0].Shape, x)
@@ -123,11 +123,11 @@ func lastWhole(p *problem, h Attributes) *cutRule {
 		return c
 	}
 	c.free = nil
-	return c.cutAlong(upTo(len(c.out[0].shape)-1), alignRight)
+	return c.cutAlong(firstIntegers(len(c.out[0].shape)-1), alignRight)
 }
 
 // rotation says which elements of a line form the pairs that are rotated.
-var rotation = texts("mode", strings.Join(rotations, " "))
+var rotation = textAttribute("mode", strings.Join(rotations, " "))
 
 // rotations are the modes in the order of their numbers. Pairs are elements at the same position of the two halves of
 // a line, neighbours, elements of the two halves of each half, and neighbours whose results are split into the two
@@ -188,7 +188,7 @@ func tokensCut(p *problem, _ Attributes) *cutRule {
 	tokens := x[:len(x)-1].Elements()
 	if len(outs) != 2 || isFloat(outs[1].DType) || !outs[1].Shape.Equal(outs[0].Shape) || len(outs[0].Shape) < 2 ||
 		outs[0].Shape[:len(outs[0].Shape)-1].Elements() != tokens || outs[0].Shape[len(outs[0].Shape)-1] > w[0] {
-		return misfit("outputs are not the weights and the numbers of some of %d experts for %d tokens", w[0], tokens)
+		return misfit("outputs do not have the shapes of weights and indices of selected experts (%d experts, %d tokens)", w[0], tokens)
 	}
 	c := wholeTensors(p)
 	c.in[0].shape = tensor.Shape{tokens, w[1]}
@@ -206,9 +206,9 @@ func topKRouter(c *call) []*Array {
 	if c.err != nil {
 		return nil
 	}
-	logits := x.productWithRows(w).roundedBetween()
+	logits := x.productWithRows(w).roundBetweenSteps()
 	most := int(c.shapes[0][1])
-	picked := logits.ranking(c.got[1], most)
+	picked := logits.rankColumns(c.got[1], most)
 	if c.err != nil {
 		return nil
 	}
@@ -249,23 +249,23 @@ func (x *Array) productWithRows(w *Array) *Array {
 	return z
 }
 
-// ranking returns the columns of the largest elements of each row in descending order. The NPU's order is accepted if
+// rankColumns returns the columns of the largest elements of each row in descending order. The NPU's order is accepted if
 // rounding may produce it.
-func (x *Array) ranking(got *Array, most int) *Array {
+func (x *Array) rankColumns(got *Array, most int) *Array {
 	if x.m.err != nil {
 		return x
 	}
 	columns := int(x.shape[1])
 	_, tol := x.errorBounds()
-	out := x.m.exact(got.shape, x.m.alloc(len(got.v)))
+	out := x.m.exactArray(got.shape, x.m.alloc(len(got.v)))
 	for row := range int(x.shape[0]) {
 		if x.m.isStopped() {
 			break
 		}
 		v, e := x.v[row*columns:][:columns], tol[row*columns:][:columns]
 		order := got.v[row*most:][:most]
-		if !mayRank(v, e, order) {
-			all := upTo(columns)
+		if !isPossibleRanking(v, e, order) {
+			all := firstIntegers(columns)
 			slices.SortStableFunc(all, func(i, k int) int { return cmp.Compare(v[k], v[i]) })
 			order = make([]float64, most)
 			for i := range order {
@@ -279,9 +279,9 @@ func (x *Array) ranking(got *Array, most int) *Array {
 	return out
 }
 
-// mayRank reports whether an order may be the descending order of the largest elements, within their errors.
-func mayRank(v, tol, order []float64) bool {
-	unranked := upTo(len(v))
+// isPossibleRanking reports whether an order may be the descending order of the largest elements, within their errors.
+func isPossibleRanking(v, tol, order []float64) bool {
+	unranked := firstIntegers(len(v))
 	for _, at := range order {
 		k := slices.Index(unranked, int(at))
 		if at != math.Trunc(at) || k < 0 {

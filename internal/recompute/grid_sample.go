@@ -92,7 +92,7 @@ func (s *gridSampler) cross(dst, before []gridTap, coordinate float64, n int64) 
 	isTie := s.mode == "nearest" && math.Abs(t-.5) <= 0x1p-8
 	if isTie { // both neighbours count: one with the weight 0
 		first = low
-		weights = []float64{flag(math.RoundToEven(at) == low), flag(math.RoundToEven(at) != low)}
+		weights = []float64{boolToFloat(math.RoundToEven(at) == low), boolToFloat(math.RoundToEven(at) != low)}
 	}
 	for _, b := range before {
 		for k, w := range weights {

@@ -7,13 +7,13 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// hypotheses lists the possible sets of attributes: the known values, combined with every choice of each unknown
+// listHypotheses lists the possible sets of attributes: the known values, combined with every choice of each unknown
 // attribute. The choices of the first attribute of the list vary fastest.
-func (j *judge) hypotheses() []Attributes {
+func (j *judge) listHypotheses() []Attributes {
 	all := []Attributes{j.op.Attributes}
 	p := &problem{ctx: j.ctx, Operator: j.op}
-	if j.formula.each {
-		p = p.eachOutput()
+	if j.formula.hasSeparateOutputs {
+		p = p.withSingleOutputs()
 		part := *j.op
 		part.Outputs = part.Outputs[:1]
 		p.Operator = &part
@@ -62,7 +62,7 @@ func (j *judge) hypotheses() []Attributes {
 // normaliseAxes replaces negative axes by axes counted from the first one, so that formulas see no negative axis.
 func (j *judge) normaliseAxes(h Attributes) Attributes {
 	rank := j.op.rank()
-	if j.formula.ofOutput {
+	if j.formula.axisOfOutput {
 		rank = len(j.op.Outputs[0].Shape)
 	}
 	for _, name := range []string{"axis", "axes", "perm"} {

@@ -113,7 +113,7 @@ func indexView(x tensor.Shape, items []indexItem) (v view, axes []int, ok bool) 
 			v.offset += at * strides[k]
 			k++
 		default:
-			begin, n, step, fits := item.rangeIn(x[k])
+			begin, n, step, fits := item.sliceRange(x[k])
 			if !fits {
 				return v, nil, false
 			}
@@ -125,9 +125,9 @@ func indexView(x tensor.Shape, items []indexItem) (v view, axes []int, ok bool) 
 	return v, axes, true
 }
 
-// rangeIn returns the begin, number of elements and step of a slice of an axis of n elements. Steps below 1 are not
+// sliceRange returns the begin, number of elements and step of a slice of an axis of n elements. Steps below 1 are not
 // possible.
-func (s *indexItem) rangeIn(n int64) (begin, count, step int64, ok bool) {
+func (s *indexItem) sliceRange(n int64) (begin, count, step int64, ok bool) {
 	step = 1
 	if s.step != nil {
 		step = *s.step

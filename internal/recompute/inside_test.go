@@ -38,11 +38,11 @@ func TestInside(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]bool{"RmsNorm": true, "FlashAttentionScore": true, "SoftmaxV2": false, "BatchNorm": false, "x": false} {
-		if HasInside(name, "") != want {
+		if HasIntermediates(name, "") != want {
 			t.Errorf("%s: %v, want %v", name, !want, want)
 		}
 	}
-	if !HasInside("rms_norm", "Functional.rms_norm.0.forward") {
+	if !HasIntermediates("rms_norm", "Functional.rms_norm.0.forward") {
 		t.Error("a call of rms_norm has a sum of squares")
 	}
 }

@@ -124,9 +124,9 @@ func TestRoughIntegers(t *testing.T) {
 	out := newTally(tensor.Int64, Integral)
 	m := new(machine)
 	v := math.Ldexp(1, 60)
-	x, y := m.exact(tensor.Shape{2}, []float64{v, v}), m.exact(tensor.Shape{2}, []float64{v + 256, v + math.Ldexp(1, 40)})
+	x, y := m.exactArray(tensor.Shape{2}, []float64{v, v}), m.exactArray(tensor.Shape{2}, []float64{v + 256, v + math.Ldexp(1, 40)})
 	out.add(x, y, false, nil, func(i int) int64 { return int64(i) })
-	if out.bad != 1 || out.first != 1 {
-		t.Errorf("%d bad, the first at %d, want the second alone", out.bad, out.first)
+	if out.bad != 1 || out.firstBad != 1 {
+		t.Errorf("%d bad, the first at %d, want the second alone", out.bad, out.firstBad)
 	}
 }

@@ -87,8 +87,8 @@ const (
 	ByPeers Note = "FORMULA_OF_PEERS"
 	// Autocast: the inputs were rounded to the type of the output first.
 	Autocast Note = "AUTOCAST"
-	// OfInside: outputs of the module are outputs of calls inside it.
-	OfInside Note = "OUTPUT_OF_INSIDE"
+	// OfInnerCalls: outputs of the module are outputs of calls inside it.
+	OfInnerCalls Note = "OUTPUT_OF_INSIDE"
 	// OperandBits: the factors were rounded to 8 bits, as in most products of the run.
 	OperandBits Note = "OPERAND_BITS"
 )
@@ -133,8 +133,8 @@ type Element struct {
 	NPU      *tensor.Number `json:"npu,omitempty"`
 }
 
-// RightOutput returns the result for an output of n elements that are all right.
-func RightOutput(n int64) Output {
+// NewRightOutput returns the result for an output of n elements that are all right.
+func NewRightOutput(n int64) Output {
 	return Output{Elements: n, Checked: n, How: "all", Elems: []Element{}}
 }
 
@@ -172,8 +172,8 @@ func (v *Verdict) Set(status Status, reason Reason, confidence finding.Confidenc
 // IsRight reports whether the operator is OK or LOW.
 func (v *Verdict) IsRight() bool { return v.Status == OK || v.Status == Low }
 
-// UndecidedVerdict returns an UNDECIDED verdict.
-func UndecidedVerdict(reason Reason, why lang.Sentence) *Verdict {
+// NewUndecidedVerdict returns an UNDECIDED verdict.
+func NewUndecidedVerdict(reason Reason, why lang.Sentence) *Verdict {
 	return &Verdict{Status: Undecided, Reason: reason, Why: why}
 }
 
@@ -192,17 +192,17 @@ func (v *Verdict) IsMostlyRight() bool {
 func Judge(ctx context.Context, op *Operator) (*Verdict, error) {
 	f := formulaOf(op.Formula)
 	if f == nil {
-		return UndecidedVerdict(NoType, lang.Sentence{}), nil
+		return NewUndecidedVerdict(NoType, lang.Sentence{}), nil
 	}
-	if v := unjudgeable(f, op); v != nil {
+	if v := findUnjudgeable(f, op); v != nil {
 		return v, nil
 	}
 	if overwritten, err := f.isOverwritten(ctx, op); overwritten || err != nil {
-		return UndecidedVerdict(InPlace, lang.Sentence{}), err
+		return NewUndecidedVerdict(InPlace, lang.Sentence{}), err
 	}
 	v, err := newJudge(ctx, op, f).decide()
 	if errors.Is(err, errTooLarge) {
-		return UndecidedVerdict(OverBudget, lang.Error(err)), nil
+		return NewUndecidedVerdict(OverBudget, lang.Error(err)), nil
 	}
 	return v, err
 }
@@ -216,44 +216,44 @@ func newJudge(ctx context.Context, op *Operator, f *formula) *judge {
 	j.machine.ctx = ctx
 	if d := op.Outputs[0].DType; isFloat(d) {
 		j.machine.narrow, j.machine.wide = narrowBounds, wideBounds(d)
-		if op.Open || f.steps {
+		if op.Open || f.hasSteps {
 			j.machine.stepRounding = math.Ldexp(1, -formatOf(d).Mantissa-1)
 		}
 	}
 	return j
 }
 
-// unjudgeable returns the verdict on an operator that lacks something or has nothing to compare, nil if it can be judged.
-func unjudgeable(f *formula, op *Operator) *Verdict {
+// findUnjudgeable returns the verdict on an operator that lacks something or has nothing to compare, nil if it can be judged.
+func findUnjudgeable(f *formula, op *Operator) *Verdict {
 	if missing, name := f.findMissing(op); missing != NoReason {
-		return UndecidedVerdict(missing, lang.Plain(name))
+		return NewUndecidedVerdict(missing, lang.Plain(name))
 	}
 	for _, t := range append(slices.Clip(op.Inputs), op.Outputs...) {
 		if t == nil {
 			continue
 		}
 		if _, err := tensor.NewDecoder(t.Stored); err != nil || t.Stored.Host().Complex() {
-			return UndecidedVerdict(NoDType, lang.Plain(t.Stored.String()))
+			return NewUndecidedVerdict(NoDType, lang.Plain(t.Stored.String()))
 		}
 	}
-	if f.writes && op.Overlap == nil && !op.Called {
-		return UndecidedVerdict(InPlace, lang.Sentence{})
+	if f.overwritesInput && op.Overlap == nil && !op.Called {
+		return NewUndecidedVerdict(InPlace, lang.Sentence{})
 	}
 	if op.hasUnreadInput {
-		return UndecidedVerdict(NoAttributes, lang.Say("an input is given that the formula does not read"))
+		return NewUndecidedVerdict(NoAttributes, lang.Say("an input is given that the formula does not read"))
 	}
-	if op.Outputs[0].elements() == 0 && !f.sized {
+	if op.Outputs[0].elements() == 0 && !f.hasDynamicLength {
 		return &Verdict{Status: OK, Confidence: finding.High}
 	}
 	if slices.ContainsFunc(op.Inputs, func(t *Tensor) bool { return t != nil && t.elements() == 0 }) && f.class != Move {
-		return UndecidedVerdict(NoInputs, lang.Sentence{})
+		return NewUndecidedVerdict(NoInputs, lang.Sentence{})
 	}
 	return nil
 }
 
 // decide tries the possible attributes and judges the operator by the result that explains most elements.
 func (j *judge) decide() (*Verdict, error) {
-	all := j.hypotheses()
+	all := j.listHypotheses()
 	if err := j.ctx.Err(); err != nil { // the list may be incomplete
 		return nil, err
 	}
@@ -262,14 +262,14 @@ func (j *judge) decide() (*Verdict, error) {
 		return nil, err
 	}
 	if best == nil {
-		v := UndecidedVerdict(NoAttributes, why)
+		v := NewUndecidedVerdict(NoAttributes, why)
 		v.Hypotheses = tried
 		return v, nil
 	}
 	v := &Verdict{Attributes: best.attrs, Hypotheses: tried, Adds: j.formula.hasSums(j.op, best.attrs)}
 	if !best.explains() {
 		if spots := best.tallies[0].spots; len(spots) > 0 {
-			j.worst = spots[0].offset
+			j.worstOffset = spots[0].offset
 		}
 		fitted, err := j.fitAttribute(best, all)
 		if err != nil {
@@ -277,9 +277,9 @@ func (j *judge) decide() (*Verdict, error) {
 		}
 		// With a fitted number so large that most computed elements overflow, every output would be explained. Divisors of
 		// 0 overflow with any number.
-		if before := best.tallies[0].overflow; fitted != nil && (2*fitted.tallies[0].overflow < fitted.checked() || fitted.tallies[0].overflow <= before) {
+		if before := best.tallies[0].overflow; fitted != nil && (2*fitted.tallies[0].overflow < fitted.countChecked() || fitted.tallies[0].overflow <= before) {
 			if j.machine.lacksInput { // another form of the formula needs the missing input and may explain the output without this number
-				return UndecidedVerdict(NoInputs, lang.Sentence{}), nil
+				return NewUndecidedVerdict(NoInputs, lang.Sentence{}), nil
 			}
 			best, v.Attributes = fitted, fitted.attrs
 			v.Notes = append(v.Notes, UnusualAttribute)
@@ -292,13 +292,13 @@ func (j *judge) decide() (*Verdict, error) {
 	}
 	if j.isInexact(best) {
 		d := j.op.Outputs[0].DType
-		return UndecidedVerdict(NoDType, lang.Say("%s beyond 2^53: float64 does not hold all of these integers", d)), nil
+		return NewUndecidedVerdict(NoDType, lang.Say("%s beyond 2^53: float64 does not hold all of these integers", d)), nil
 	}
 	if best.countBad() > 0 {
 		err = j.decideBad(v, best)
 	} else {
 		err = j.decideWithinBounds(v, best)
-		if name, ok := j.implausible(best); ok {
+		if name, ok := j.findImplausible(best); ok {
 			v.Set(Misfit, NoReason, Suspect)
 			v.Why = lang.Say("only %s=%s explains the output, an implausible value", name, best.attrs[name].Value)
 		}
@@ -327,7 +327,7 @@ const maxFull = 2
 func (j *judge) bestHypothesis(all []Attributes) (best *result, tried int, why lang.Sentence, err error) {
 	for tried < len(all) && (best == nil || !best.explains()) {
 		var candidates []*result
-		j.fewest = 0
+		j.fewestBad = 0
 		for more := true; tried < len(all) && more; tried++ {
 			r, err := j.evaluateAttributes(all[tried], len(all) > 1)
 			if err != nil {
@@ -338,12 +338,12 @@ func (j *judge) bestHypothesis(all []Attributes) (best *result, tried int, why l
 				continue
 			}
 			candidates = append(candidates, r)
-			if bad := r.countBad(); j.fewest == 0 || bad < j.fewest {
-				j.fewest = bad
+			if bad := r.countBad(); j.fewestBad == 0 || bad < j.fewestBad {
+				j.fewestBad = bad
 			}
-			more = r.countBeyond() > 0 || r.checked() == 0
+			more = r.countBeyond() > 0 || r.countChecked() == 0
 		}
-		j.fewest = 0
+		j.fewestBad = 0
 		slices.SortStableFunc(candidates, func(r, s *result) int { return r.compare(s) })
 		for i, r := range candidates[:min(len(candidates), maxFull)] {
 			if !r.explains() && (i > 0 || best != nil && (r.systematic.reason != NoReason || r.compare(best) > 0)) {
@@ -376,7 +376,7 @@ func (r *result) compare(s *result) int {
 		}
 		return n
 	}
-	x, y := float64(r.countBad())/float64(max(1, r.checked())), float64(s.countBad())/float64(max(1, s.checked()))
+	x, y := float64(r.countBad())/float64(max(1, r.countChecked())), float64(s.countBad())/float64(max(1, s.countChecked()))
 	switch {
 	case x != y && (x < y):
 		return -1
@@ -416,8 +416,8 @@ func (j *judge) setCounts(v *Verdict, r *result) {
 		if t.infinite && t.worst <= 1 {
 			o.Worst = tensor.Number(math.Inf(1))
 		}
-		if t.first >= 0 {
-			o.FirstBad = &Element{Offset: t.first}
+		if t.firstBad >= 0 {
+			o.FirstBad = &Element{Offset: t.firstBad}
 		}
 		for _, s := range t.spots {
 			computed, npu := tensor.Number(s.computed), tensor.Number(s.npu)
@@ -427,10 +427,10 @@ func (j *judge) setCounts(v *Verdict, r *result) {
 	}
 }
 
-// inPlace reports whether the output was written over an input, so that the dumped input is not the original one.
-func (j *judge) inPlace() (bool, error) {
+// isInPlace reports whether the output was written over an input, so that the dumped input is not the original one.
+func (j *judge) isInPlace() (bool, error) {
 	switch f := j.formula; {
-	case j.op.Called || f.repeats:
+	case j.op.Called || f.isIdempotent:
 		return false, nil
 	case j.op.Overlap != nil:
 		return *j.op.Overlap, nil
@@ -442,7 +442,7 @@ func (j *judge) inPlace() (bool, error) {
 	if x == nil || x.Stored != y.Stored || !x.Shape.Equal(y.Shape) || x.elements() <= few {
 		return false, nil
 	}
-	return SameBytes(j.ctx, x, y)
+	return HaveSameBytes(j.ctx, x, y)
 }
 
 // decideWithinBounds judges an operator whose elements all lie within the wide bound.
@@ -468,7 +468,7 @@ func (j *judge) decideWithinBounds(v *Verdict, r *result) error {
 	shape := r.systematic
 	if shape.reason == NoReason {
 		if r.relativeBound() > maxRelativeBound {
-			*v = *UndecidedVerdict(IllConditioned, lang.Sentence{})
+			*v = *NewUndecidedVerdict(IllConditioned, lang.Sentence{})
 			return nil
 		}
 		if !isCoarse {
@@ -477,7 +477,7 @@ func (j *judge) decideWithinBounds(v *Verdict, r *result) error {
 		shape = systematic{reason: ByPrecision, note: Coarse}
 	}
 	v.Status, v.Reason = Wrong, shape.reason
-	if j.allKnown() {
+	if j.hasAllAttributes() {
 		v.Confidence = finding.High
 	}
 	if shape.note != "" {
@@ -496,7 +496,7 @@ func (j *judge) findBetterValue(r *result) (*result, string, error) {
 		if a.choices == nil || !j.isGiven(a) || len(a.names) > 1 {
 			continue
 		}
-		others, err := j.fitOther(r, a)
+		others, err := j.fitOtherValue(r, a)
 		if err != nil {
 			return nil, "", err
 		}
@@ -518,11 +518,11 @@ func (j *judge) findBetterValue(r *result) (*result, string, error) {
 	return nil, "", nil
 }
 
-// fitOther fits a number of two decimal digits, as people choose them, for an attribute whose known value leaves
+// fitOtherValue fits a number of two decimal digits, as people choose them, for an attribute whose known value leaves
 // nearly all elements beyond the narrow bound. It returns nothing for other attributes and outputs.
-func (j *judge) fitOther(r *result, a attribute) ([]Attributes, error) {
+func (j *judge) fitOtherValue(r *result, a attribute) ([]Attributes, error) {
 	const nearlyAll, digits = 0.9, 2
-	if a.fit == nil || float64(r.countBeyond()) < nearlyAll*float64(r.checked()) || r.checked() < 2*minFitElements {
+	if a.fit == nil || float64(r.countBeyond()) < nearlyAll*float64(r.countChecked()) || r.countChecked() < 2*minFitElements {
 		return nil, nil
 	}
 	wide := j.machine.wide

@@ -24,7 +24,7 @@ func randomTensor(r *rand.Rand, scale float64, s ...int64) *Tensor {
 func computedBy(t *testing.T, formula, attrs string, shape tensor.Shape, in ...*Tensor) *Tensor {
 	t.Helper()
 	out := &Tensor{DType: tensor.Float32, Stored: tensor.Float32, Shape: shape, Source: numbers{make([]float64, shape.Elements()), tensor.Float32}}
-	all, err := Expected(context.Background(), &Operator{Formula: formula, Inputs: in, Outputs: []*Tensor{out}}, attributesOf(attrs))
+	all, err := ComputeExpected(context.Background(), &Operator{Formula: formula, Inputs: in, Outputs: []*Tensor{out}}, attributesOf(attrs))
 	if err != nil || all == nil || all.Values[0] == nil {
 		t.Fatalf("%s %s: not computed, %v", formula, attrs, err)
 	}
@@ -217,7 +217,7 @@ func TestPlaces(t *testing.T) {
 						continue
 					}
 					found := false
-					for _, g := range geometries(n, k, out, []int64{1}) {
+					for _, g := range listGeometries(n, k, out, []int64{1}) {
 						found = found || g.before == pad && (g.stride == s || out == 1)
 					}
 					if !found {

@@ -50,9 +50,9 @@ type linear struct {
 
 const (
 	// maxWholeProduct limits the multiplications of a product for which all rows are computed. Of a larger product
-	// rowsInFull rows are computed, of a larger convolution pixelsInFull pixels.
-	maxWholeProduct          = 2e7
-	rowsInFull, pixelsInFull = 16, 64
+	// fullRows rows are computed, of a larger convolution fullPixels pixels.
+	maxWholeProduct      = 2e7
+	fullRows, fullPixels = 16, 64
 	// Projections cannot check a large product that is followed by an activation. Of such a product rowsOfActivation
 	// rows are computed, or as many as costOfActivation multiplications allow.
 	rowsOfActivation, costOfActivation = int64(256), 1e9
@@ -65,8 +65,8 @@ const (
 	cube = 16
 )
 
-// scale sets alpha and beta from the attributes. adds is false if beta is 0, so that nothing is added.
-func (l *linear) scale(h Attributes) (adds bool) {
+// setFactors sets alpha and beta from the attributes. adds is false if beta is 0, so that nothing is added.
+func (l *linear) setFactors(h Attributes) (adds bool) {
 	alpha, hasAlpha := h["alpha"].Value.Number()
 	beta, hasBeta := h["beta"].Value.Number()
 	if hasAlpha && hasBeta && (alpha != 1 || beta != 1) {
@@ -87,8 +87,8 @@ type product struct {
 	count    int64
 }
 
-// rowOf is a row of a part.
-type rowOf struct{ part, row int64 }
+// rowIndex is a row of a part.
+type rowIndex struct{ part, row int64 }
 
 // sums are the results of rows of a product, one number for each output element: the sums of the products, of their
 // absolute values and of their squares; and the sums of the squared partial sums at each rounding of the matrix unit,
@@ -96,7 +96,7 @@ type rowOf struct{ part, row int64 }
 type sums struct{ v, size, square, partial []float64 }
 
 // multiply computes rows of one part. ordered tracks partial sums.
-func (l *linear) multiply(m *machine, rows []rowOf, ordered bool) (*sums, error) {
+func (l *linear) multiply(m *machine, rows []rowIndex, ordered bool) (*sums, error) {
 	count := len(rows) * int(l.n)
 	s := &sums{m.alloc(count), m.alloc(count), m.alloc(count), nil}
 	clear(s.v)
@@ -234,7 +234,7 @@ func (m *machine) boundedArray(s *sums, l *linear, rows int) *Array {
 		root := math.Sqrt(q)
 		e := func(c *bounds) float64 { return float64(2*c.acc*chain*s.size[i]) + float64(6*(c.inp+l.factors)*root) }
 		m.trackMagnitude(s.size[i])
-		m.inside.keepLarger(productSums, s.size[i])
+		m.largest.keepLarger(productSums, s.size[i])
 		x.set(i, v, e(&m.narrow), e(w)+transforms)
 		spread := float64(n * (float64(float64(v*v)/3) + float64(q/2)))
 		if s.partial != nil {
@@ -281,14 +281,14 @@ func (j *judge) compareProduct(r *result, few bool) error {
 	}
 	t := newTally(j.op.Outputs[0].DType, j.formula.class)
 	r.tallies = append(r.tallies, t)
-	r.total, r.few = l.parts*l.rows, few
+	r.total, r.isSample = l.parts*l.rows, few
 	rows := l.chooseRows(few, j.op.Full)
 	if !few && int64(len(rows)) < r.total {
 		more, err := j.projectLarge(r, l)
 		if err != nil {
 			return err
 		}
-		rows = union(rows, more)
+		rows = mergeRows(rows, more)
 	}
 	if r.cells = int64(len(rows)); !few {
 		r.cells = r.total // the projection checked all rows
@@ -303,20 +303,20 @@ func (j *judge) compareProduct(r *result, few bool) error {
 
 // projectLarge checks a large product by projection and returns the rows to compute: rows that the projection hits,
 // or a larger sample if the product cannot be projected.
-func (j *judge) projectLarge(r *result, l *linear) ([]rowOf, error) {
+func (j *judge) projectLarge(r *result, l *linear) ([]rowIndex, error) {
 	isLinear := r.attrs["activation"].Value.Text == "none" || r.attrs["activation"].Source == ""
 	rowCost := float64(l.k) * float64(l.n)
 	scanCost := float64(l.parts) * float64(l.rows) * float64(l.k) * float64(min(maxBlocks, l.n))
 	budget := float64(j.op.Budget)
 	if !isLinear || l.scales != nil || l.factors != 0 || l.alpha != 0 || l.beta != 0 || budget > 0 && scanCost > budget || !isFloat(j.op.Outputs[0].DType) {
-		want := min(rowsOfActivation, max(pixelsInFull, int64(costOfActivation/rowCost)))
+		want := min(rowsOfActivation, max(fullPixels, int64(costOfActivation/rowCost)))
 		if budget > 0 {
 			want = min(want, int64(budget/rowCost))
 		}
 		r.how = "sampled"
-		return union(l.sampleRows(want), j.hits), nil
+		return mergeRows(l.sampleRows(want), j.hits), nil
 	}
-	p, err := j.scan(l, uint64(j.op.Seed))
+	p, err := j.projectRows(l, uint64(j.op.Seed))
 	if err != nil {
 		return nil, err
 	}
@@ -325,21 +325,21 @@ func (j *judge) projectLarge(r *result, l *linear) ([]rowOf, error) {
 	return j.hits, nil
 }
 
-// union merges two lists of rows, in order and without duplicates.
-func union(a, b []rowOf) []rowOf {
+// mergeRows merges two lists of rows, in order and without duplicates.
+func mergeRows(a, b []rowIndex) []rowIndex {
 	all := slices.Concat(a, b)
-	slices.SortFunc(all, func(a, b rowOf) int { return cmp.Or(cmp.Compare(a.part, b.part), cmp.Compare(a.row, b.row)) })
+	slices.SortFunc(all, func(a, b rowIndex) int { return cmp.Or(cmp.Compare(a.part, b.part), cmp.Compare(a.row, b.row)) })
 	return slices.Compact(all)
 }
 
 // computeRows computes rows and compares them, in groups of one part and about rowElements elements.
-func (j *judge) computeRows(r *result, l *linear, rows []rowOf, out *feed, t *tally, ordered bool) error {
+func (j *judge) computeRows(r *result, l *linear, rows []rowIndex, out *feed, t *tally, ordered bool) error {
 	size := max(1, int(rowElements/max(1, l.n)))
 	for len(rows) > 0 {
 		if err := j.ctx.Err(); err != nil {
 			return err
 		}
-		n := slices.IndexFunc(rows, func(o rowOf) bool { return o.part != rows[0].part })
+		n := slices.IndexFunc(rows, func(o rowIndex) bool { return o.part != rows[0].part })
 		if n < 0 {
 			n = len(rows)
 		}
@@ -353,22 +353,22 @@ func (j *judge) computeRows(r *result, l *linear, rows []rowOf, out *feed, t *ta
 }
 
 // chooseRows lists the rows that are computed.
-func (l *linear) chooseRows(few, full bool) []rowOf {
-	var all []rowOf
+func (l *linear) chooseRows(few, full bool) []rowIndex {
+	var all []rowIndex
 	total := l.parts * l.rows
 	want := total
 	switch {
 	case few:
 		want = min(total, max(3, (sampleElements+l.n-1)/max(1, l.n)))
 	case !full && l.cost() > maxWholeProduct:
-		want = rowsInFull
+		want = fullRows
 		if l.edgeRows != nil {
-			want = pixelsInFull
+			want = fullPixels
 		}
 	}
 	if want >= total {
 		for i := range total {
-			all = append(all, rowOf{i / l.rows, i % l.rows})
+			all = append(all, rowIndex{i / l.rows, i % l.rows})
 		}
 		return all
 	}
@@ -376,10 +376,10 @@ func (l *linear) chooseRows(few, full bool) []rowOf {
 }
 
 // sampleRows returns want rows: the first, the middle and the last one, edgeRows, and random rows.
-func (l *linear) sampleRows(want int64) []rowOf {
+func (l *linear) sampleRows(want int64) []rowIndex {
 	total := l.parts * l.rows
 	want = min(want, total)
-	var all []rowOf
+	var all []rowIndex
 	chosen := map[int64]bool{0: true, total - 1: true, total / 2: true}
 	for _, row := range l.edgeRows {
 		for _, at := range []int64{row, total - l.rows + row} {
@@ -390,17 +390,17 @@ func (l *linear) sampleRows(want int64) []rowOf {
 	}
 	state := uint64(want)
 	for int64(len(chosen)) < want {
-		chosen[int64(random(&state)%uint64(total))] = true
+		chosen[int64(nextRandom(&state)%uint64(total))] = true
 	}
 	for i := range chosen {
-		all = append(all, rowOf{i / l.rows, i % l.rows})
+		all = append(all, rowIndex{i / l.rows, i % l.rows})
 	}
-	return union(all, nil)
+	return mergeRows(all, nil)
 }
 
 // sumsOf multiplies rows of one part. Sums of a sample are cached for hypotheses that differ only in the activation.
-func (j *judge) sumsOf(r *result, l *linear, rows []rowOf, ordered bool) (*sums, error) {
-	if !r.few {
+func (j *judge) sumsOf(r *result, l *linear, rows []rowIndex, ordered bool) (*sums, error) {
+	if !r.isSample {
 		return l.multiply(&j.machine, rows, ordered)
 	}
 	key := r.attrs.productKey() + fmt.Sprint(rows[0], len(rows))
@@ -423,14 +423,14 @@ func (j *judge) sumsOf(r *result, l *linear, rows []rowOf, ordered bool) (*sums,
 const maxCachedSums = 32
 
 // productKey returns the attributes that change a product, as text.
-func (a Attributes) productKey() string { return a.text("activation") }
+func (a Attributes) productKey() string { return a.textWithout("activation") }
 
 // Arguments returns the values of all attributes but the types that operands were rounded to, in the order of their
 // names.
-func (a Attributes) Arguments() string { return a.text(operands, scalars) }
+func (a Attributes) Arguments() string { return a.textWithout(operands, scalars) }
 
-// text returns the values of the other attributes in the order of their names.
-func (a Attributes) text(except ...string) (text string) {
+// textWithout returns the values of the other attributes in the order of their names.
+func (a Attributes) textWithout(except ...string) (text string) {
 	for _, name := range slices.Sorted(maps.Keys(a)) {
 		if !slices.Contains(except, name) {
 			text += name + "=" + a[name].Value.String() + " "
@@ -440,30 +440,30 @@ func (a Attributes) text(except ...string) (text string) {
 }
 
 // compareRows computes rows of one part and compares them.
-func (j *judge) compareRows(r *result, l *linear, rows []rowOf, out *feed, t *tally, ordered bool) error {
+func (j *judge) compareRows(r *result, l *linear, rows []rowIndex, out *feed, t *tally, ordered bool) error {
 	m := &j.machine
 	m.reset()
-	m.maxMagnitude, m.inside = 0, noInside()
+	m.maxMagnitude, m.largest = 0, newLargestValues()
 	s, err := j.sumsOf(r, l, rows, ordered)
 	if err != nil {
 		return err
 	}
 	x, beta := m.boundedArray(s, l, len(rows)), 1.0
 	if l.alpha != 0 || l.beta != 0 {
-		x, beta = x.roundedBetween().times(l.alpha), l.beta
+		x, beta = x.roundBetweenSteps().times(l.alpha), l.beta
 	}
 	if l.columns != nil {
 		bias, err := l.columns(rows[0].part)
 		if err != nil {
 			return &TensorError{tensor.Input, 2, err}
 		}
-		x = x.roundedBetween().add(m.exact(tensor.Shape{l.n}, slices.Clone(bias)).times(beta))
+		x = x.roundBetweenSteps().add(m.exactArray(tensor.Shape{l.n}, slices.Clone(bias)).times(beta))
 	}
 	if l.scales != nil {
 		x = l.scaleColumns(x, rows, j.op.Outputs[0].DType)
 	}
 	for _, f := range l.addends {
-		b := m.exact(x.shape, m.alloc(len(x.v)))
+		b := m.exactArray(x.shape, m.alloc(len(x.v)))
 		if err := l.gather(j.ctx, f, b.v, rows); err != nil {
 			return &TensorError{tensor.Input, 2, err}
 		}
@@ -476,31 +476,31 @@ func (j *judge) compareRows(r *result, l *linear, rows []rowOf, out *feed, t *ta
 		r.why = lang.Error(m.err)
 		return nil //nolint:nilerr // the attributes do not fit the shapes
 	}
-	y := m.exact(x.shape, m.alloc(len(x.v)))
+	y := m.exactArray(x.shape, m.alloc(len(x.v)))
 	if err := l.gather(j.ctx, out, y.v, rows); err != nil {
 		return &TensorError{tensor.Output, 0, err}
 	}
 	nonFinite := slices.ContainsFunc(s.v, func(v float64) bool { return v-v != 0 })
 	offset := func(i int) int64 { o := rows[int64(i)/l.n]; return l.offset(o.part, o.row, int64(i)%l.n) }
-	t.mark, t.overflowsFloat32 = j.collector(0, x, y, t, offset), m.maxMagnitude > math.MaxFloat32
+	t.mark, t.overflowsFloat32 = j.newCollector(0, x, y, t, offset), m.maxMagnitude > math.MaxFloat32
 	t.add(x, y, nonFinite, nil, offset)
-	r.add(m)
+	r.merge(m)
 	return nil
 }
 
 // scaleColumns multiplies integer sums by the scales, adds shifts, and rounds if the output has integers.
-func (l *linear) scaleColumns(x *Array, rows []rowOf, d tensor.DType) *Array {
+func (l *linear) scaleColumns(x *Array, rows []rowIndex, d tensor.DType) *Array {
 	m := x.m
-	x = x.mul(m.exact(tensor.Shape{l.n}, slices.Clone(l.scales)))
+	x = x.mul(m.exactArray(tensor.Shape{l.n}, slices.Clone(l.scales)))
 	if l.rowScales != nil {
 		factors := make([]float64, len(rows))
 		for i, o := range rows {
 			factors[i] = l.rowScales[o.part*l.rows+o.row]
 		}
-		x = x.mul(m.exact(tensor.Shape{int64(len(rows)), 1}, factors))
+		x = x.mul(m.exactArray(tensor.Shape{int64(len(rows)), 1}, factors))
 	}
 	if l.shifts != nil {
-		x = x.add(m.exact(tensor.Shape{l.n}, slices.Clone(l.shifts)))
+		x = x.add(m.exactArray(tensor.Shape{l.n}, slices.Clone(l.shifts)))
 	}
 	if isFloat(d) || m.err != nil {
 		return x
@@ -510,7 +510,7 @@ func (l *linear) scaleColumns(x *Array, rows []rowOf, d tensor.DType) *Array {
 	z := m.array(x.shape)
 	for i, v := range x.v {
 		off := float64(step*math.Abs(v)) + 1e-6
-		near := flag(math.RoundToEven(v-off) != math.RoundToEven(v+off))
+		near := boolToFloat(math.RoundToEven(v-off) != math.RoundToEven(v+off))
 		z.set(i, min(max(math.RoundToEven(v), low), high), near, near)
 	}
 	return z
@@ -519,7 +519,7 @@ func (l *linear) scaleColumns(x *Array, rows []rowOf, d tensor.DType) *Array {
 // gather sets dst to the elements of rows of one part in a tensor of the output's shape: in one read if few elements lie
 // between them, column by column if the rows are adjacent in the tensor, such as the pixels of an image, and otherwise
 // in halves.
-func (l *linear) gather(ctx context.Context, f *feed, dst []float64, rows []rowOf) error {
+func (l *linear) gather(ctx context.Context, f *feed, dst []float64, rows []rowIndex) error {
 	if err := ctx.Err(); err != nil || len(rows) == 0 || l.n == 0 {
 		return err
 	}
@@ -533,7 +533,7 @@ func (l *linear) gather(ctx context.Context, f *feed, dst []float64, rows []rowO
 	}
 	first, height := slices.Min(starts), slices.Max(starts)-slices.Min(starts)+1
 	if span := height + columns[l.n-1]; span <= 4*max(cellElements, int64(len(dst))) {
-		values, err := f.values64(first, span)
+		values, err := f.readValues(first, span)
 		if err != nil {
 			return err
 		}
@@ -551,7 +551,7 @@ func (l *linear) gather(ctx context.Context, f *feed, dst []float64, rows []rowO
 		return l.gather(ctx, f, dst[int64(half)*l.n:], rows[half:])
 	}
 	for c, at := range columns {
-		values, err := f.values64(first+at, height)
+		values, err := f.readValues(first+at, height)
 		if err != nil {
 			return err
 		}

@@ -11,8 +11,8 @@ import (
 
 func identity(x *Array) *Array { return x }
 
-// axisIn returns the attribute axis; ok is false if it is not an axis of the rank.
-func axisIn(h Attributes, rank int) (int, bool) {
+// axisAttribute returns the attribute axis; ok is false if it is not an axis of the rank.
+func axisAttribute(h Attributes, rank int) (int, bool) {
 	all, ok := h["axis"].Value.Integers()
 	if !ok || len(all) != 1 {
 		return 0, false
@@ -43,8 +43,8 @@ func permutedView(x tensor.Shape, perm []int) (view, lang.Sentence) {
 	return v, lang.Sentence{}
 }
 
-// permutations lists the permutations of axes that give the output's shape.
-func permutations(p *problem) (all []Attributes) {
+// listPermutations lists the permutations of axes that give the output's shape.
+func listPermutations(p *problem) (all []Attributes) {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	if !slices.Equal(slices.Sorted(slices.Values(x)), slices.Sorted(slices.Values(out))) {
 		return nil // ensures that every partial permutation can be completed
@@ -75,7 +75,7 @@ func permutations(p *problem) (all []Attributes) {
 func concatCut(pack bool) cutter {
 	return func(p *problem, h Attributes) *cutRule {
 		c, out := wholeTensors(p), p.Outputs[0].Shape
-		k, ok := axisIn(h, len(out))
+		k, ok := axisAttribute(h, len(out))
 		if !ok {
 			return misfit("axis %s of shape %s", h["axis"].Value, out)
 		}
@@ -126,7 +126,7 @@ func (c *call) cat() *Array { return cat(c.axis, c.inputs...) }
 // splitView returns the view of the current output's part of the input.
 func splitView(p *problem, h Attributes) (view, lang.Sentence) {
 	x := p.Inputs[0].Shape
-	k, ok := axisIn(h, len(x))
+	k, ok := axisAttribute(h, len(x))
 	if !ok {
 		return view{}, lang.Say("the axis does not fit")
 	}
@@ -190,30 +190,30 @@ func (t *Tensor) reverse(axis int) *Tensor {
 	return &one
 }
 
-// maxSlices limits the slices of a tensor that are tried, on sliceSamples random elements each; the keptSlices
+// maxSlices limits the slices of a tensor that are tried, on sliceSamples random elements each; the maxKeptSlices
 // best become hypotheses. If there are more slices, only strides up to maxStep are tried.
 const (
 	maxSlices, sliceSamples, maxStep = 60000, 48, 4
-	keptSlices                       = 3
+	maxKeptSlices                    = 3
 )
 
-// slicesOf lists the slices that explain most of some output elements. The output may have other axes of length 1
+// listSlices lists the slices that explain most of some output elements. The output may have other axes of length 1
 // than the input.
-func slicesOf(p *problem) (all []Attributes) {
-	for _, shape := range sliceShapes(p.Inputs[0].Shape, p.Outputs[0].Shape) {
+func listSlices(p *problem) (all []Attributes) {
+	for _, shape := range listSliceShapes(p.Inputs[0].Shape, p.Outputs[0].Shape) {
 		of, out := *p, *p.Outputs[0]
 		out.Shape = shape
 		of.Operator = p.WithInputs(p.Inputs)
 		of.Outputs = []*Tensor{&out}
-		for _, a := range of.slices() {
+		for _, a := range of.matchSlices() {
 			all = append(all, a.merge(Attributes{"shape": {integers(shape...), FromValues}}))
 		}
 	}
 	return all
 }
 
-// sliceShapes lists the shapes that a slice of x may have had before axes of length 1 were dropped or added.
-func sliceShapes(x, out tensor.Shape) (all []tensor.Shape) {
+// listSliceShapes lists the shapes that a slice of x may have had before axes of length 1 were dropped or added.
+func listSliceShapes(x, out tensor.Shape) (all []tensor.Shape) {
 	if len(x) == len(out) {
 		all = append(all, out)
 	}
@@ -241,13 +241,13 @@ func sliceShapes(x, out tensor.Shape) (all []tensor.Shape) {
 // maxAlignments limits the ways to omit axes: all ways for 8 axes.
 const maxAlignments = 70
 
-// slices lists the slices of the input that explain the largest share of a sample of output elements, for an output
+// matchSlices lists the slices of the input that explain the largest share of a sample of output elements, for an output
 // of the same rank.
-func (p *problem) slices() []Attributes {
+func (p *problem) matchSlices() []Attributes {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
-	choices, total := slicesUpTo(x, out, math.MaxInt64)
+	choices, total := listSteps(x, out, math.MaxInt64)
 	if total > maxSlices {
-		choices, total = slicesUpTo(x, out, maxStep)
+		choices, total = listSteps(x, out, maxStep)
 	}
 	if total > maxSlices || total == 0 {
 		return nil
@@ -262,7 +262,7 @@ func (p *problem) slices() []Attributes {
 		}
 		return begin, steps
 	}
-	return p.bestMatches(total, keptSlices, func(i int64, coord []int64) int64 {
+	return p.findBestMatches(total, maxKeptSlices, func(i int64, coord []int64) int64 {
 		begin, steps := at(i)
 		offset := int64(0)
 		for k, s := range x.Strides() {
@@ -275,9 +275,9 @@ func (p *problem) slices() []Attributes {
 	})
 }
 
-// slicesUpTo lists begin and step of each axis that give the output's shape, with steps up to largest, and counts
+// listSteps lists begin and step of each axis that give the output's shape, with steps up to largest, and counts
 // their combinations. It stops counting above maxSlices.
-func slicesUpTo(x, out tensor.Shape, largest int64) (choices [][][2]int64, total int64) {
+func listSteps(x, out tensor.Shape, largest int64) (choices [][][2]int64, total int64) {
 	total, choices = 1, make([][][2]int64, len(x))
 	for k, n := range out {
 		most := int64(1)
@@ -296,8 +296,8 @@ func slicesUpTo(x, out tensor.Shape, largest int64) (choices [][][2]int64, total
 	return choices, total
 }
 
-// padsOf lists the possible paddings before the input along each axis.
-func padsOf(p *problem) []Attributes {
+// listPads lists the possible paddings before the input along each axis.
+func listPads(p *problem) []Attributes {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	if len(x) != len(out) {
 		return nil
@@ -309,7 +309,7 @@ func padsOf(p *problem) []Attributes {
 			return nil
 		}
 	}
-	return p.bestMatches(total, 2, func(i int64, coord []int64) int64 {
+	return p.findBestMatches(total, 2, func(i int64, coord []int64) int64 {
 		before, offset := sizes.Coordinates(i), int64(0)
 		for k, s := range x.Strides() {
 			if coord[k] < before[k] || coord[k] >= before[k]+x[k] {
@@ -348,12 +348,12 @@ func padCut(p *problem, h Attributes) *cutRule {
 // paddingModes maps a mode to the index of the element that replaces an index outside 0..n-1.
 var paddingModes = map[string]func(at, n int64) int64{
 	"reflect": func(at, n int64) int64 { return max(at, -at) - max(0, 2*(at-(n-1))) },
-	"edge":    edge, "replicate": edge,
+	"edge":    clampIndex, "replicate": clampIndex,
 	"symmetric": func(at, n int64) int64 { return max(at, -1-at) - max(0, 2*(at-n)+1) },
 	"circular":  func(at, n int64) int64 { return (at%n + n) % n },
 }
 
-func edge(at, n int64) int64 { return min(max(at, 0), n-1) }
+func clampIndex(at, n int64) int64 { return min(max(at, 0), n-1) }
 
 // reflectingModes are the modes that read elements of the input, possibly far away.
 var reflectingModes = slices.Sorted(maps.Keys(paddingModes))
@@ -361,7 +361,7 @@ var reflectingModes = slices.Sorted(maps.Keys(paddingModes))
 // pad returns the part of the padded input that lies in the cell.
 func pad(c *call) *Array {
 	x, shape := c.input(0), c.shapes[0]
-	before := c.ints("before")
+	before := c.integerAttributes("before")
 	if c.err != nil {
 		return x
 	}
@@ -369,13 +369,13 @@ func pad(c *call) *Array {
 	strides, fill := x.shape.Strides(), 0.0
 	padding := paddingModes[c.textAttribute("mode")]
 	if padding == nil {
-		fill = c.num("value")
+		fill = c.numberAttribute("value")
 	}
 	lo := make([]int64, len(shape)) // first index of the cell along each axis
 	for i, f := range c.free {
 		lo[f.out[0].axis] = c.lo[i]
 	}
-	walk(shape, make([]int64, len(shape)), func(i, _ int) {
+	walkElements(shape, make([]int64, len(shape)), func(i, _ int) {
 		if i%cellElements == 0 && c.isStopped() || c.err != nil {
 			return
 		}

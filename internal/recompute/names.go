@@ -32,7 +32,7 @@ type nameGroup struct {
 	// :NAME=VALUE is an attribute that the type always has, ?NAME=VALUE a default, which holds only if a
 	// graph lists all attributes that differ from their defaults.
 	//
-	// Calls: the arguments, see argumentOf. The first input of the formula is the first argument unless
+	// Calls: the arguments, see parseArgument. The first input of the formula is the first argument unless
 	// an argument names it.
 	inputs string
 	// noise is the noise of the operators with these names, nil for the noise of the row.
@@ -54,11 +54,11 @@ func newNameGroup(names, inputs string, noise ...*optype.Type) nameGroup {
 type namespace uint8
 
 const (
-	aType namespace = iota
-	aFunction
-	aModule     // of torch.nn
-	aWideModule // a module that may compute more than the formula
-	ofMindSpore
+	typeSpace namespace = iota
+	functionSpace
+	moduleSpace     // of torch.nn
+	wideModuleSpace // a module that may compute more than the formula
+	mindSporeSpace
 )
 
 // splitNamespace returns the namespace of a name in the table and the name without its prefix.
@@ -66,16 +66,16 @@ func splitNamespace(name string) (namespace, string) {
 	prefix, rest, _ := strings.Cut(name, ".")
 	switch prefix {
 	case "nn":
-		return aModule, rest
+		return moduleSpace, rest
 	case "module":
-		return aWideModule, rest
+		return wideModuleSpace, rest
 	case "ms":
-		return ofMindSpore, rest
+		return mindSporeSpace, rest
 	}
 	if rest != "" || strings.ToLower(name[:1]) == name[:1] {
-		return aFunction, name
+		return functionSpace, name
 	}
-	return aType, name
+	return typeSpace, name
 }
 
 // Formula says what the operators of a type compute and in which order they have their inputs and outputs.
@@ -120,10 +120,10 @@ type Argument struct {
 	Index bool
 }
 
-// argumentOf parses an argument of the table, KEYWORD:NAME=DEFAULT. NAME may be omitted if it is the keyword. ==
+// parseArgument parses an argument of the table, KEYWORD:NAME=DEFAULT. NAME may be omitted if it is the keyword. ==
 // stands before the only value for which the row holds. After the keyword, * takes all following arguments, !
 // requires a tensor, and [] is an index. parameters* are all parameters of a module in their order.
-func argumentOf(text string) (a Argument) {
+func parseArgument(text string) (a Argument) {
 	text, a.Default, _ = strings.Cut(text, "=")
 	if a.Only = strings.HasPrefix(a.Default, "="); a.Only {
 		a.Default = a.Default[1:]
@@ -142,7 +142,7 @@ func (f *formula) call(inputs string) (c Call) {
 	c.Formula = f.name
 	own := strings.Fields(f.inputs)
 	for text := range strings.FieldsSeq(inputs) {
-		c.Arguments = append(c.Arguments, argumentOf(text))
+		c.Arguments = append(c.Arguments, parseArgument(text))
 	}
 	first := strings.TrimRight(own[0], "?*")
 	if !slices.ContainsFunc(c.Arguments, func(a Argument) bool { return a.Name == first }) {
@@ -173,7 +173,7 @@ func (c Call) withSpatialAxes(f *formula, name string) Call {
 // tensor or of two.
 func (f *nameGroup) isInMindSpore() bool {
 	first, _, _ := strings.Cut(f.inputs, " ")
-	return first == "" || argumentOf(first).Name == "x2"
+	return first == "" || parseArgument(first).Name == "x2"
 }
 
 // nameTable is the table of operators by name.
@@ -202,22 +202,22 @@ func (x *nameTable) add(f *formula, group *nameGroup) {
 		space, name := splitNamespace(name)
 		x.addNoise(space, name, f.noiseOf(group))
 		if f.name == "" {
-			if space == aWideModule {
+			if space == wideModuleSpace {
 				x.modules[name] = nil // a longer ending takes precedence over the shorter ending of a formula
 			}
 			continue
 		}
 		switch space {
-		case aType:
+		case typeSpace:
 			x.types[strings.ToLower(name)] = Formula{f.name, group.inputs, group.outputs, f.isOfImages}
-		case aFunction:
+		case functionSpace:
 			x.functions[name] = append(x.functions[name], f.call(group.inputs).withSpatialAxes(f, name))
-		case aModule, aWideModule:
+		case moduleSpace, wideModuleSpace:
 			c := f.call(group.inputs).withSpatialAxes(f, name)
-			c.Open = space == aWideModule
+			c.Open = space == wideModuleSpace
 			x.modules[name] = append(x.modules[name], c)
 		}
-		if space == ofMindSpore || (space == aFunction || space == aModule && group.inputs == "") && group.isInMindSpore() {
+		if space == mindSporeSpace || (space == functionSpace || space == moduleSpace && group.inputs == "") && group.isInMindSpore() {
 			x.mindspore[name] = append(x.mindspore[name], f.call(group.inputs))
 		}
 	}
@@ -231,14 +231,14 @@ func (x *nameTable) addNoise(space namespace, name string, noise *optype.Type) {
 	if x.noise[low] == nil {
 		x.noise[low] = noise
 	}
-	x.isType[low] = x.isType[low] || space == aType
-	if (space == aModule || space == aWideModule) && x.moduleNoise[name] == nil {
+	x.isType[low] = x.isType[low] || space == typeSpace
+	if (space == moduleSpace || space == wideModuleSpace) && x.moduleNoise[name] == nil {
 		x.moduleNoise[name] = noise
 	}
 }
 
-// byClass returns the entry for the class of a module: for its name, else for the longest matching ending (*Name).
-func byClass[T any](all map[string]T, class string) (one T) {
+// findByClass returns the entry for the class of a module: for its name, else for the longest matching ending (*Name).
+func findByClass[T any](all map[string]T, class string) (one T) {
 	if one, ok := all[class]; ok {
 		return one
 	}
@@ -302,7 +302,7 @@ func TypeOfOperator(opType, name string) optype.Type {
 		return TypeOf(call.Callee)
 	}
 	// Output that a module copies from its parameters, such as an embedding, is not bounded by the inputs.
-	if t := byClass(table().moduleNoise, call.Class()); t != nil && (t.Parameters == 0 || !t.Class.Exact()) {
+	if t := findByClass(table().moduleNoise, call.Class()); t != nil && (t.Parameters == 0 || !t.Class.Exact()) {
 		return *t
 	}
 	return optype.Type{}
@@ -311,7 +311,7 @@ func TypeOfOperator(opType, name string) optype.Type {
 // typeOfFile is TypeOf for a file name without kind and index: a call of PyTorch (CallOfFile), or the name of a node
 // that ends with its type, such as encoder/MatMul_1. Lower-case names are chosen by users and are ignored.
 func typeOfFile(name string) optype.Type {
-	words, family := wordsOfFile(name)
+	words, family := splitFileName(name)
 	switch last := words[len(words)-1]; {
 	case slices.Contains(words, string(msprobe.Backward)):
 		return optype.Type{}
@@ -326,7 +326,7 @@ func typeOfFile(name string) optype.Type {
 // CallOfFile returns msprobe's name of the forward call in a file whose name has _ in place of dots:
 // Functional.layer_norm.3.forward for 012_Functional_layer_norm_3. It is empty for other names.
 func CallOfFile(name string) string {
-	words, family := wordsOfFile(name)
+	words, family := splitFileName(name)
 	if family < 0 || slices.Contains(words, string(msprobe.Backward)) || slices.ContainsFunc(words[:family], func(word string) bool { return !isDigits(word) }) {
 		return ""
 	}
@@ -337,9 +337,9 @@ func CallOfFile(name string) string {
 	return msprobe.Name{Callee: words[family] + "." + strings.Join(words[family+1:], "_"), Number: number}.InDirection(msprobe.Forward)
 }
 
-// wordsOfFile splits a file name at _, without the number and the direction at its end, and returns the index of the
+// splitFileName splits a file name at _, without the number and the direction at its end, and returns the index of the
 // word that is a family, -1 for none.
-func wordsOfFile(name string) (words []string, family int) {
+func splitFileName(name string) (words []string, family int) {
 	words = strings.Split(name[strings.LastIndexAny(name, "./:")+1:], "_")
 	for len(words) > 1 && (isDigits(words[len(words)-1]) || words[len(words)-1] == string(msprobe.Forward)) {
 		words = words[:len(words)-1]
@@ -357,7 +357,7 @@ func TypeOfCall(name string) optype.Type {
 	call := msprobe.ParseName(name)
 	if class := call.Class(); class != "" {
 		t := TypeOf(families[0] + "." + class)
-		if wide := byClass(table().moduleNoise, class); wide != nil && t == (optype.Type{}) {
+		if wide := findByClass(table().moduleNoise, class); wide != nil && t == (optype.Type{}) {
 			return *wide
 		}
 		return t
@@ -381,7 +381,7 @@ func FormulaOf(name string) Formula { return table().types[strings.ToLower(name)
 // HasStates reports whether outputs that the formula does not compute are no results, but seeds and memory.
 func HasStates(name string) bool {
 	f := formulaOf(name)
-	return f != nil && f.states
+	return f != nil && f.hasStates
 }
 
 // Ignored lists arguments that do not change the result of any function.
@@ -405,7 +405,7 @@ func CallsOf(api, framework string) (function string, rows []Call) {
 		calls = table().modules
 	}
 	if class != "" {
-		return class, byClass(calls, class)
+		return class, findByClass(calls, class)
 	}
 	function = call.Function()
 	name := function
@@ -424,10 +424,10 @@ func AtenCalls(api string) []Call {
 	return table().functions["Aten."+msprobe.ParseName(api).Function()]
 }
 
-// DifferentModules reports whether modules of two classes surely compute different things. Classes that are not in
+// AreDifferentModules reports whether modules of two classes surely compute different things. Classes that are not in
 // the table, by name or ending, may compute anything.
-func DifferentModules(a, b string) bool {
-	as, bs := byClass(table().modules, a), byClass(table().modules, b)
+func AreDifferentModules(a, b string) bool {
+	as, bs := findByClass(table().modules, a), findByClass(table().modules, b)
 	return len(as) > 0 && len(bs) > 0 && !slices.ContainsFunc(as, func(x Call) bool {
 		return slices.ContainsFunc(bs, func(y Call) bool { return x.Formula == y.Formula })
 	})

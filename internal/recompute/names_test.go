@@ -62,10 +62,10 @@ func TestNamedOnce(t *testing.T) {
 			for name := range strings.FieldsSeq(as.names) {
 				space, name := splitNamespace(name)
 				low := strings.ToLower(name)
-				if other, ok := formulas[low]; ok && space == aType && f.name != "" {
+				if other, ok := formulas[low]; ok && space == typeSpace && f.name != "" {
 					t.Errorf("type %s has the formulas %s and %s", name, other, f.name)
 				}
-				if space == aType {
+				if space == typeSpace {
 					formulas[low] = f.name
 				}
 				one := *f.noiseOf(as)
@@ -202,10 +202,10 @@ func TestDifferentModules(t *testing.T) {
 		{"GELU", "SiLU", true}, {"NewGELUActivation", "GELU", false}, {"GELUActivation", "SiLUActivation", true}, {"QuickGELUActivation", "GELUActivation", true}, {"Linear", "ColumnParallelLinear", false}, {"Linear", "LayerNorm", true}, {"RMSNorm", "LlamaRMSNorm", false},
 		{"LlamaRMSNorm", "TENorm", false}, {"Unheard", "Linear", false}, {"", "", false},
 	} {
-		if got := DifferentModules(test.a, test.b); got != test.want {
+		if got := AreDifferentModules(test.a, test.b); got != test.want {
 			t.Errorf("%s and %s: %v", test.a, test.b, got)
 		}
-		if got := DifferentModules(test.b, test.a); got != test.want {
+		if got := AreDifferentModules(test.b, test.a); got != test.want {
 			t.Errorf("%s and %s: %v", test.b, test.a, got)
 		}
 	}

@@ -109,7 +109,7 @@ func (o *Operator) castInputs(h Attributes) *Operator {
 		if t == nil || ofScalars && !isNumber(t) || formatOf(t.DType).Mantissa <= formatOf(d).Mantissa || k > 1 && d != o.Outputs[0].DType {
 			continue
 		}
-		inputs[k] = t.roundedTo(d)
+		inputs[k] = t.roundTo(d)
 	}
 	if o.casts == nil {
 		o.casts = map[tensor.DType]*Operator{}
@@ -118,16 +118,16 @@ func (o *Operator) castInputs(h Attributes) *Operator {
 	return o.casts[d]
 }
 
-// roundedTo returns the tensor with its elements rounded to a type when they are read.
-func (t *Tensor) roundedTo(d tensor.DType) *Tensor {
+// roundTo returns the tensor with its elements rounded to a type when they are read.
+func (t *Tensor) roundTo(d tensor.DType) *Tensor {
 	one := *t
 	one.DType, one.rounded = d, d
 	return &one
 }
 
-// InType returns the operator as autocast runs it in a type: wider inputs are rounded first, and a wider output holds
+// CastTo returns the operator as autocast runs it in a type: wider inputs are rounded first, and a wider output holds
 // numbers of the type.
-func (o *Operator) InType(d tensor.DType) *Operator {
+func (o *Operator) CastTo(d tensor.DType) *Operator {
 	if !isFloat(d) {
 		return o
 	}
@@ -135,7 +135,7 @@ func (o *Operator) InType(d tensor.DType) *Operator {
 	inputs := slices.Clone(o.Inputs)
 	for i, t := range inputs {
 		if isWider(t) {
-			inputs[i] = t.roundedTo(d)
+			inputs[i] = t.roundTo(d)
 		}
 	}
 	as := o.WithInputs(inputs)
@@ -157,7 +157,7 @@ func (j *judge) isExplainedByBFloat16(r *result) (bool, error) {
 	}
 	for _, few := range []bool{true, false} {
 		s, err := j.evaluateAttributes(r.attrs.merge(operandsOf(tensor.BFloat16)), few)
-		if err != nil || !s.why.IsZero() || !s.explains() || s.checked() == 0 {
+		if err != nil || !s.why.IsZero() || !s.explains() || s.countChecked() == 0 {
 			return false, err
 		}
 	}

@@ -45,15 +45,15 @@ func (t *Tensor) eachBlock(n int64, add func(values []float64)) error {
 	f, err := newFeed(t, view{shape: t.Shape})
 	for first := int64(0); err == nil && first < n; first += cellElements {
 		var part []float64
-		if part, err = f.values64(first, min(cellElements, n-first)); err == nil {
+		if part, err = f.readValues(first, min(cellElements, n-first)); err == nil {
 			add(part)
 		}
 	}
 	return err
 }
 
-// SameBytes reports whether two tensors of the same type and shape hold the same bytes.
-func SameBytes(ctx context.Context, x, y *Tensor) (bool, error) {
+// HaveSameBytes reports whether two tensors of the same type and shape hold the same bytes.
+func HaveSameBytes(ctx context.Context, x, y *Tensor) (bool, error) {
 	unit := x.Stored.UnitSize()
 	p, q := make([]byte, 0), make([]byte, 0)
 	for first, n := int64(0), x.elements(); first < n; first += cellElements {
@@ -303,7 +303,7 @@ func (o *Operator) setAttributes(f *formula, raw Attributes) (warnings []lang.Se
 			if also, ok := aliases[name]; ok {
 				names = strings.Fields(also)
 			}
-			slices.SortStableFunc(names, func(s, t string) int { return raw[s].Source.byHand() - raw[t].Source.byHand() })
+			slices.SortStableFunc(names, func(s, t string) int { return raw[s].Source.userOrder() - raw[t].Source.userOrder() })
 			for _, alias := range names {
 				x, ok := raw[alias]
 				if !ok {
@@ -325,11 +325,11 @@ func (o *Operator) setAttributes(f *formula, raw Attributes) (warnings []lang.Se
 type valueKind uint8
 
 const (
-	aNumber valueKind = iota
-	aList
-	aText
-	aNumbers
-	aSteps
+	numberKind valueKind = iota
+	listKind
+	literalKind
+	numbersKind
+	stepsKind
 )
 
 // text describes the kind in messages.
@@ -339,16 +339,16 @@ func (k valueKind) text() lang.Sentence {
 
 func (k valueKind) accepts(v Value) bool {
 	switch k {
-	case aNumber:
+	case numberKind:
 		_, ok := v.Number()
 		return ok
-	case aText:
+	case literalKind:
 		return v.IsText()
-	case aNumbers:
+	case numbersKind:
 		return !v.IsText() && len(v.Numbers) <= maxValues
 	}
 	all, ok := v.Integers()
-	if k == aSteps && ok && slices.Min(append(all, 1)) < 1 {
+	if k == stepsKind && ok && slices.Min(append(all, 1)) < 1 {
 		return false
 	}
 	return ok && len(v.Numbers) > 0 && len(v.Numbers) <= maxValues
@@ -357,22 +357,22 @@ func (k valueKind) accepts(v Value) bool {
 // valueKind returns the required form of the value of one of the attribute's names.
 func (a *attribute) valueKind(name string) valueKind {
 	if a.kind == textKind {
-		return aText
+		return literalKind
 	}
 	switch name {
 	case "strides", "dilations", "ksize":
 		if a.choices == nil || slices.Contains(a.names, "pads") { // of a window
-			return aSteps
+			return stepsKind
 		}
-		return aList
+		return listKind
 	case "axes", "axis", "perm", "lengths", "lengths_kv", "groups_of_rows", "shape", "begin", "before", "pads", "shifts", "axes_of_tensors":
-		return aList
+		return listKind
 	case "coeff", "scales":
-		return aNumbers
+		return numbersKind
 	case "added", "padding_mode", "layout": // one of a fixed set of texts
-		return aText
+		return literalKind
 	}
-	return aNumber
+	return numberKind
 }
 
 // constantSource is the source of a tensor of float64 whose elements all have one value.
@@ -485,18 +485,18 @@ func (o *Operator) translateArguments(raw Attributes) Attributes {
 		}
 	}
 	if raw["source"].Value.Numbers != nil { // movedim(source, destination)
-		if perm := movedAxes(raw["source"].Value, raw["destination"].Value, rank); perm != nil {
+		if perm := permutationOfMove(raw["source"].Value, raw["destination"].Value, rank); perm != nil {
 			raw["perm"] = Attribute{integers(perm...), raw["source"].Source}
 		}
 	}
 	if raw["reversed"].Value.Numbers != nil { // .T reverses all axes
-		perm := upTo(rank)
+		perm := firstIntegers(rank)
 		slices.Reverse(perm)
 		raw["perm"] = Attribute{integers(perm...), raw["reversed"].Source}
 	}
 	first, ok := raw["swap0"].Value.Integers()
 	second, too := raw["swap1"].Value.Integers()
-	if perm := upTo(rank); ok && too && len(first) == 1 && len(second) == 1 {
+	if perm := firstIntegers(rank); ok && too && len(first) == 1 && len(second) == 1 {
 		i, j := normaliseAxis(first[0], rank), normaliseAxis(second[0], rank)
 		if min(i, j) >= 0 && max(i, j) < rank {
 			perm[i], perm[j] = perm[j], perm[i]
@@ -506,15 +506,15 @@ func (o *Operator) translateArguments(raw Attributes) Attributes {
 	return raw
 }
 
-// movedAxes returns the permutation of movedim: axis from[i] moves to position to[i], the others keep their order. It
+// permutationOfMove returns the permutation of movedim: axis from[i] moves to position to[i], the others keep their order. It
 // is nil if the axes do not fit the rank.
-func movedAxes(from, to Value, rank int) []int {
+func permutationOfMove(from, to Value, rank int) []int {
 	source, ok := from.Integers()
 	target, too := to.Integers()
 	if !ok || !too || len(source) != len(target) {
 		return nil
 	}
-	unmoved, perm := upTo(rank), slices.Repeat([]int{-1}, rank)
+	unmoved, perm := firstIntegers(rank), slices.Repeat([]int{-1}, rank)
 	for i, k := range source {
 		axis, place := normaliseAxis(k, rank), normaliseAxis(target[i], rank)
 		if min(axis, place) < 0 || max(axis, place) >= rank || perm[place] >= 0 {
@@ -539,8 +539,8 @@ func normaliseAxis(k int64, rank int) int {
 	return int(k)
 }
 
-// ListedForm is a name group of a row of the table, as the list of operators shows it.
-type ListedForm struct {
+// FormListing is a name group of a row of the table, as the list of operators shows it.
+type FormListing struct {
 	// Names are the names in one namespace: types of CANN (MindSpore has them for its operators too), or functions or
 	// modules of a framework. Inputs lists the inputs in their order, or the arguments of the call.
 	Names             []string
@@ -552,15 +552,15 @@ type ListedForm struct {
 }
 
 // frameworks names the owner of each namespace.
-var frameworks = [...]string{aType: "CANN", aFunction: "PyTorch", aModule: "torch.nn", aWideModule: "torch.nn", ofMindSpore: "MindSpore"}
+var frameworks = [...]string{typeSpace: "CANN", functionSpace: "PyTorch", moduleSpace: "torch.nn", wideModuleSpace: "torch.nn", mindSporeSpace: "MindSpore"}
 
 // List returns the name groups of all rows with a formula; with names only the groups that have one of the names.
-func List(names ...string) (all []ListedForm) {
+func List(names ...string) (all []FormListing) {
 	for space := range frameworks {
 		for i := range operators {
 			f := &operators[i]
 			for k := range f.forms {
-				one := f.listForm(&f.forms[k], namespace(space))
+				one := f.describeForm(&f.forms[k], namespace(space))
 				has := func(name string) bool {
 					return slices.ContainsFunc(one.Names, func(own string) bool { return strings.EqualFold(own, name) || strings.HasSuffix(own, "."+name) })
 				}
@@ -573,8 +573,8 @@ func List(names ...string) (all []ListedForm) {
 	return all
 }
 
-// listForm describes a name group in a namespace. Names is empty if the group has no name there.
-func (f *formula) listForm(group *nameGroup, space namespace) (one ListedForm) {
+// describeForm describes a name group in a namespace. Names is empty if the group has no name there.
+func (f *formula) describeForm(group *nameGroup, space namespace) (one FormListing) {
 	for name := range strings.FieldsSeq(group.names) {
 		if s, name := splitNamespace(name); s == space {
 			one.Names = append(one.Names, name)
@@ -584,7 +584,7 @@ func (f *formula) listForm(group *nameGroup, space namespace) (one ListedForm) {
 		return one
 	}
 	one.Framework, one.Formula, one.Class, one.Inputs = frameworks[space], f.name, f.class.String(), cmp.Or(group.inputs, f.inputs)
-	if space != aType {
+	if space != typeSpace {
 		c := f.call(group.inputs)
 		one.Inputs = c.signature()
 	}

@@ -99,7 +99,7 @@ func (p *Piece) isSmallEnough(f *formula, h Attributes, maxBytes int64) bool {
 
 // chooseCut chooses the largest part that fits, longest along the last axes of the formula.
 func (p *Piece) chooseCut(f *formula, v *Verdict, maxBytes int64) (bool, error) {
-	if f.each || f.cut == nil {
+	if f.hasSeparateOutputs || f.cut == nil {
 		return false, nil
 	}
 	c := f.cut(&problem{Operator: p.Operator}, v.Attributes)
@@ -189,7 +189,7 @@ func (p *Piece) read(c *cutRule, whole *Operator, box cell) error {
 		if err != nil {
 			return nil, err
 		}
-		plan, err := layout.Strided(t.Shape, strides)
+		plan, err := layout.PlanStrided(t.Shape, strides)
 		if err != nil {
 			return nil, err
 		}
@@ -212,8 +212,8 @@ func (p *Piece) read(c *cutRule, whole *Operator, box cell) error {
 	return nil
 }
 
-// Expected computes the outputs of an operator; nil if they are too large.
-func Expected(ctx context.Context, op *Operator, h Attributes) (*Expectation, error) {
+// ComputeExpected computes the outputs of an operator; nil if they are too large.
+func ComputeExpected(ctx context.Context, op *Operator, h Attributes) (*Expectation, error) {
 	f := formulaOf(op.Formula)
 	total := int64(0)
 	for _, t := range op.Outputs {
@@ -243,10 +243,10 @@ func computeOutputs(ctx context.Context, op *Operator, f *formula, h Attributes)
 	return j.expected, nil
 }
 
-// collector returns a function that records computed values and bounds, or the places of bad elements, as they are
+// newCollector returns a function that records computed values and bounds, or the places of bad elements, as they are
 // compared; nil if neither is wanted. If a right element differs by more than its bound, such as one beyond the range
 // of its type, its difference is recorded as the bound.
-func (j *judge) collector(output int, x, y *Array, t *tally, offset func(i int) int64) func(i int, bad bool) {
+func (j *judge) newCollector(output int, x, y *Array, t *tally, offset func(i int) int64) func(i int, bad bool) {
 	e := j.expected
 	switch s := j.damage; {
 	case s != nil && s.output == output:
@@ -273,8 +273,8 @@ func (j *judge) collector(output int, x, y *Array, t *tally, offset func(i int) 
 	}
 }
 
-// rowsOfProduct is the cutter of matrix products: batch axes, rows and columns of the result.
-func rowsOfProduct(p *problem, h Attributes) *cutRule {
+// productCut is the cutter of matrix products: batch axes, rows and columns of the result.
+func productCut(p *problem, h Attributes) *cutRule {
 	c := wholeTensors(p)
 	x1, x2, out := c.in[0].shape, c.in[1].shape, c.out[0].shape
 	rank := len(out)
@@ -300,8 +300,8 @@ func rowsOfProduct(p *problem, h Attributes) *cutRule {
 	return c
 }
 
-// imagesOfConvolution is the cutter of convolutions: images and, without groups, filters.
-func imagesOfConvolution(p *problem, _ Attributes) *cutRule {
+// convolutionCut is the cutter of convolutions: images and, without groups, filters.
+func convolutionCut(p *problem, _ Attributes) *cutRule {
 	c := wholeTensors(p)
 	x, w, out := c.in[0].shape, c.in[1].shape, c.out[0].shape
 	images, filters := freeAxis{size: out[0], in: []span{{axis: 0}, {axis: -1}}, out: []span{{axis: 0}}}, freeAxis{size: out[1], in: []span{{axis: -1}, {axis: 0}}, out: []span{{axis: 1}}}

@@ -39,7 +39,7 @@ func TestPieceOf(t *testing.T) {
 			t.Errorf("%s %s: %s, %v", c.formula, c.attrs, v.Status, err)
 			continue
 		}
-		whole, err := Expected(context.Background(), op, v.Attributes)
+		whole, err := ComputeExpected(context.Background(), op, v.Attributes)
 		if err != nil {
 			t.Fatal(err)
 		}

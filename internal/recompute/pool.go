@@ -8,8 +8,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// planes is the cutter along images and channels.
-func planes(p *problem, _ Attributes) *cutRule {
+// planeCut is the cutter along images and channels.
+func planeCut(p *problem, _ Attributes) *cutRule {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	if axes := len(x) - 2; axes < 1 || axes > maxSpatial {
 		return misfit("shape %s: want 1 to %d axes after the axes of images and channels", x, maxSpatial)
@@ -34,10 +34,10 @@ func planes(p *problem, _ Attributes) *cutRule {
 // windows are windows over the planes of x. under returns the index in the plane, along an axis, of element q of
 // window o; fill replaces elements outside of the plane.
 type windows struct {
-	x      *Array
-	kernel []int64
-	fill   float64
-	under  func(axis int, o, q int64) int64
+	x       *Array
+	kernel  []int64
+	fill    float64
+	indexOf func(axis int, o, q int64) int64
 }
 
 // reduceWindows computes one element of each window, a few windows at a time. each, unless nil, is called for windows
@@ -48,7 +48,7 @@ func (c *call) reduceWindows(w *windows, f func(below *Array) *Array, each func(
 	step := max(1, cellElements/max(1, planes.Elements()*size))
 	for first := int64(0); first < positions && !c.isStopped(); first += step {
 		n, mark := min(step, positions-first), c.mark()
-		below, places := w.patches(c.shapes[0][2:], first, n)
+		below, places := w.readPatches(c.shapes[0][2:], first, n)
 		one := f(below)
 		if each != nil && c.err == nil {
 			each(below, one, first, n, places)
@@ -57,17 +57,17 @@ func (c *call) reduceWindows(w *windows, f func(below *Array) *Array, each func(
 		for p := range planes.Elements() {
 			to, from := p*positions+first, p*n
 			copy(z.v[to:], one.v[from:][:n])
-			copy(z.a[to:], a[from:][:n])
-			copy(z.b[to:], b[from:][:n])
+			copy(z.narrow[to:], a[from:][:n])
+			copy(z.wide[to:], b[from:][:n])
 		}
 		c.release(mark)
 	}
 	return z
 }
 
-// patches returns the elements of windows first to first+n-1 and their offsets in a plane; out is the shape of all
+// readPatches returns the elements of windows first to first+n-1 and their offsets in a plane; out is the shape of all
 // windows.
-func (w *windows) patches(out tensor.Shape, first, n int64) (*Array, []int) {
+func (w *windows) readPatches(out tensor.Shape, first, n int64) (*Array, []int) {
 	in, size := w.x.shape[2:], tensor.Shape(w.kernel).Elements()
 	from, strides := make([]int, 0, n*size), in.Strides()
 	for i := range n {
@@ -75,7 +75,7 @@ func (w *windows) patches(out tensor.Shape, first, n int64) (*Array, []int) {
 		for j := range size {
 			offset, rest := int64(0), j
 			for k := len(w.kernel) - 1; k >= 0; k-- {
-				place := w.under(k, at[k], rest%w.kernel[k])
+				place := w.indexOf(k, at[k], rest%w.kernel[k])
 				if rest /= w.kernel[k]; place < 0 || place >= in[k] {
 					offset = -1
 					break
@@ -109,14 +109,14 @@ func (c *call) largestInWindows(w *windows) []*Array {
 	if len(c.got) < 2 {
 		return []*Array{c.reduceWindows(w, func(below *Array) *Array { return below.largest(3) }, nil).reshape(c.shapes[0]...)}
 	}
-	positions, at := int(c.shapes[0][2:].Elements()), c.exact(c.shapes[0], c.alloc(int(c.shapes[0].Elements())))
+	positions, at := int(c.shapes[0][2:].Elements()), c.exactArray(c.shapes[0], c.alloc(int(c.shapes[0].Elements())))
 	z := c.reduceWindows(w, func(below *Array) *Array { return below.largest(3) }, func(below, one *Array, first, n int64, places []int) {
 		size := len(places) / int(n)
 		for i := range one.v {
 			plane, window := i/int(n), i%int(n)
 			to, found := plane*positions+int(first)+window, -1.
 			for q, place := range places[window*size:][:size] {
-				if isBest := place >= 0 && ascending(below.v[i*size+q], one.v[i]) == 0; isBest && (found < 0 || float64(place) == c.got[1].v[to]) {
+				if isBest := place >= 0 && compareNumbers(below.v[i*size+q], one.v[i]) == 0; isBest && (found < 0 || float64(place) == c.got[1].v[to]) {
 					found = float64(place)
 				}
 			}
@@ -148,7 +148,7 @@ func (c *call) pool(mean bool) []*Array {
 	if !mean {
 		return c.largestInWindows(&windows{x, k, math.Inf(-1), under})
 	}
-	counts := c.exact(tensor.Shape{1, 1, out.Elements(), 1}, c.alloc(int(out.Elements())))
+	counts := c.exactArray(tensor.Shape{1, 1, out.Elements(), 1}, c.alloc(int(out.Elements())))
 	for i := range counts.v {
 		if i%cellElements == 0 && c.isStopped() {
 			break
@@ -168,7 +168,7 @@ func (c *call) pool(mean bool) []*Array {
 			n *= inside
 		}
 		counts.v[i] = float64(n)
-		if d := c.num("divisor"); d != 0 {
+		if d := c.numberAttribute("divisor"); d != 0 {
 			counts.v[i] = d
 		}
 	}
@@ -201,15 +201,15 @@ func adaptiveKernel(out tensor.Shape, begin, end func(axis int, o int64) int64) 
 	}
 }
 
-// adaptive returns the mean of windows that divide an image as evenly as possible.
-func adaptive(c *call) *Array {
+// adaptivePool returns the mean of windows that divide an image as evenly as possible.
+func adaptivePool(c *call) *Array {
 	x := c.input(0)
 	if c.err != nil {
 		return x
 	}
 	in, out := x.shape[2:], c.shapes[0][2:]
 	begin, end := adaptiveWindows(in, out)
-	counts := c.exact(tensor.Shape{1, 1, out.Elements(), 1}, c.alloc(int(out.Elements())))
+	counts := c.exactArray(tensor.Shape{1, 1, out.Elements(), 1}, c.alloc(int(out.Elements())))
 	for i := range counts.v {
 		n := int64(1)
 		for k, o := range out.Coordinates(int64(i)) {
@@ -221,8 +221,8 @@ func adaptive(c *call) *Array {
 	return c.reduceWindows(&windows{x, kernel, 0, under}, sumPatches, nil).div(counts).reshape(c.shapes[0]...)
 }
 
-// adaptiveLargest returns the largest element of windows that divide an image as evenly as possible, and its place.
-func adaptiveLargest(c *call) []*Array {
+// adaptiveMaxPool returns the largest element of windows that divide an image as evenly as possible, and its place.
+func adaptiveMaxPool(c *call) []*Array {
 	x := c.input(0)
 	if c.err != nil {
 		return []*Array{x}
@@ -237,7 +237,7 @@ func adaptiveLargest(c *call) []*Array {
 var usualKernels = []int64{2, 3, 1, 4, 5, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16}
 
 // poolGeometry lists the likely windows: of usual sizes, or of a whole axis.
-var poolGeometry = choice("ksize strides pads dilations", func(p *problem) (all []Attributes) {
+var poolGeometry = closedAttribute("ksize strides pads dilations", func(p *problem) (all []Attributes) {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	if len(x) < 3 || len(x)-2 > maxSpatial || len(out) != len(x) {
 		return nil
@@ -253,7 +253,7 @@ var poolGeometry = choice("ksize strides pads dilations", func(p *problem) (all 
 			sizes = slices.Concat([]int64{x[axis]}, usualKernels)
 		}
 		for _, k := range sizes {
-			for _, g := range geometries(x[axis], k, out[axis], dilations) {
+			for _, g := range listGeometries(x[axis], k, out[axis], dilations) {
 				if g.stride <= max(k, 2) && g.before <= k/2 {
 					own = append(own, g)
 				}
@@ -262,7 +262,7 @@ var poolGeometry = choice("ksize strides pads dilations", func(p *problem) (all 
 		return own
 	}
 	const most = 200
-	likely := p.windows(x, out, usual)
+	likely := p.combineGeometries(x, out, usual)
 	for _, g := range likely[:min(len(likely), most)] {
 		all = append(all, windowAttributes(g, FromValues))
 	}
@@ -299,7 +299,7 @@ func readPool(p *problem, raw Attributes) Attributes {
 
 // quantise rounds x*scale + offset to integers. Numbers close to a half may be rounded either way.
 func quantise(c *call) *Array {
-	x, scale, offset := c.input(0), c.num("scale"), c.num("offset")
+	x, scale, offset := c.input(0), c.numberAttribute("scale"), c.numberAttribute("offset")
 	if c.isAttributeTrue("sqrt_mode") {
 		scale = float64(scale * scale)
 	}
@@ -312,7 +312,7 @@ const quantSamples, quantTurns = 1 << 12, 8
 
 // quantScale fits scale and offset: each output element allows an interval of the scale, and the scale that most
 // intervals contain is taken.
-var quantScale = choice("scale offset", func(p *problem) (all []Attributes) {
+var quantScale = closedAttribute("scale offset", func(p *problem) (all []Attributes) {
 	x, err := newCachedTensor(p.Inputs[0]).readRun(0, min(p.Inputs[0].elements(), quantSamples))
 	if err != nil || p.Outputs[0].elements() != p.Inputs[0].elements() {
 		return nil
@@ -352,7 +352,7 @@ var quantScale = choice("scale offset", func(p *problem) (all []Attributes) {
 			a, b := (y[i]-.5-offset)/x[i], (y[i]+.5-offset)/x[i]
 			allowed = append(allowed, interval{min(a, b), max(a, b)})
 		}
-		return densestCentre(allowed)
+		return findDensestCentre(allowed)
 	}
 	offsetFor := func(scale float64) (float64, int) {
 		var allowed []interval
@@ -360,7 +360,7 @@ var quantScale = choice("scale offset", func(p *problem) (all []Attributes) {
 			at := y[i] - float64(scale*x[i])
 			allowed = append(allowed, interval{at - .5, at + .5})
 		}
-		return densestCentre(allowed)
+		return findDensestCentre(allowed)
 	}
 	var fits []fit
 	for _, offset := range []float64{0, shift} {
@@ -406,14 +406,14 @@ func dequantCut(p *problem, h Attributes) *cutRule {
 	}
 	c.in[1].shape = slices.Repeat(tensor.Shape{1}, len(x))
 	c.in[1].shape[axis] = n
-	return c.cutAlong(upTo(len(x)), alignRight)
+	return c.cutAlong(firstIntegers(len(x)), alignRight)
 }
 
 // dequantise multiplies by the scale. A uint64 holds it as float32 in its lower half.
 func dequantise(c *call) *Array {
 	x, q := c.input(0), c.input(1)
 	if c.err == nil && (c.types[1] == tensor.Uint64 || c.types[1] == tensor.Int64) {
-		lowFloats(q.v)
+		decodeScales(q.v)
 	}
 	y := x.mul(q)
 	if c.isAttributeTrue("sqrt_mode") {
@@ -425,27 +425,27 @@ func dequantise(c *call) *Array {
 	return y
 }
 
-// lowFloats replaces integers by the float32 in their low 32 bits, which is CANN's format of scales. Higher bits are
+// decodeScales replaces integers by the float32 in their low 32 bits, which is CANN's format of scales. Higher bits are
 // flags below 2^48, so that float64 holds the integer exactly.
-func lowFloats(v []float64) {
+func decodeScales(v []float64) {
 	for i, n := range v {
 		v[i] = float64(math.Float32frombits(uint32(uint64(n))))
 	}
 }
 
-// scalesOf reads all scales.
-func scalesOf(t *Tensor) ([]float64, error) {
+// readScales reads all scales.
+func readScales(t *Tensor) ([]float64, error) {
 	f, err := newFeed(t, view{shape: t.Shape})
 	if err != nil || t.elements() > maxElements {
 		return nil, cmp.Or(err, errTooLarge)
 	}
-	v, err := f.values64(0, t.elements())
+	v, err := f.readValues(0, t.elements())
 	if err != nil {
 		return nil, err
 	}
 	v = slices.Clone(v)
 	if t.DType == tensor.Uint64 || t.DType == tensor.Int64 {
-		lowFloats(v)
+		decodeScales(v)
 	}
 	return v, nil
 }

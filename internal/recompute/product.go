@@ -23,7 +23,7 @@ func newCachedTensor(t *Tensor) *cachedTensor {
 	w.feed, w.err = newFeed(t, view{shape: t.Shape})
 	if n := t.elements(); w.err == nil && n <= maxCached {
 		var v []float64
-		v, w.err = w.feed.values64(0, n)
+		v, w.err = w.feed.readValues(0, n)
 		w.all = v
 	}
 	return w
@@ -37,7 +37,7 @@ func (w *cachedTensor) readRun(first, n int64) ([]float64, error) {
 	if w.all != nil {
 		return w.all[first : first+n], nil
 	}
-	return w.feed.values64(first, n)
+	return w.feed.readValues(first, n)
 }
 
 // cached returns the cached form of a tensor.
@@ -73,8 +73,8 @@ func matrixOf(o *Operator, t *Tensor, turned bool) matrix {
 	return m
 }
 
-// row copies a row of a matrix to dst.
-func (m *matrix) row(part, row int64, dst []float64) error {
+// copyRow copies a row of a matrix to dst.
+func (m *matrix) copyRow(part, row int64, dst []float64) error {
 	base := part * m.rows * m.cols
 	if !m.transposed {
 		v, err := m.t.readRun(base+row*m.cols, m.cols)
@@ -91,8 +91,8 @@ func (m *matrix) row(part, row int64, dst []float64) error {
 	return nil
 }
 
-// transposedRows copies n rows of a transposed matrix to dst.
-func (m *matrix) transposedRows(part, row, n int64, dst []float64) error {
+// copyTransposedRows copies n rows of a transposed matrix to dst.
+func (m *matrix) copyTransposedRows(part, row, n int64, dst []float64) error {
 	for k := range m.cols {
 		v, err := m.t.readRun(part*m.rows*m.cols+k*m.rows+row, n)
 		if err != nil {
@@ -139,11 +139,11 @@ func matMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 		return nil, lang.Say("the output has the shape %s", out.Shape)
 	}
 	l.left = func(part, row int64, dst []float64) error {
-		return left.row(broadcastIndex(before, left.before, part), row, dst)
+		return left.copyRow(broadcastIndex(before, left.before, part), row, dst)
 	}
 	if left.transposed {
 		l.block = func(part, row, n int64, dst []float64) error {
-			return left.transposedRows(broadcastIndex(before, left.before, part), row, n, dst)
+			return left.copyTransposedRows(broadcastIndex(before, left.before, part), row, n, dst)
 		}
 	}
 	l.right = func(part, from, to int64) ([]float64, error) {
@@ -154,7 +154,7 @@ func matMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 		return right.t.readRun(broadcastIndex(before, right.before, part)*right.rows*right.cols+from*each, (to-from)*each)
 	}
 	l.offset = func(part, row, column int64) int64 { return (part*l.rows+row)*l.n + column }
-	adds := l.scale(h)
+	adds := l.setFactors(h)
 	if bias := p.input(2); bias != nil && bias.elements() > 0 && h["added"].Value.Text != "no" && adds {
 		out := p.Outputs[0].Shape
 		if all, ok := broadcast(bias.Shape, out); bias.elements() != l.n || ok && all.Equal(out) && len(bias.Shape) > 0 && bias.Shape[len(bias.Shape)-1] != l.n {
@@ -228,11 +228,11 @@ func quantMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 	if !why.IsZero() {
 		return nil, why
 	}
-	if l.scales, why = perColumn(p.Inputs[2], l.n); !why.IsZero() {
+	if l.scales, why = readColumnNumbers(p.Inputs[2], l.n); !why.IsZero() {
 		return nil, why
 	}
 	if t := p.input(5); t != nil && t.elements() > 0 {
-		if l.rowScales, why = perColumn(t, l.parts*l.rows); !why.IsZero() {
+		if l.rowScales, why = readColumnNumbers(t, l.parts*l.rows); !why.IsZero() {
 			return nil, why
 		}
 	}
@@ -240,7 +240,7 @@ func quantMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 		if t == nil || t.elements() == 0 || !isFloat(t.DType) {
 			continue
 		}
-		shifts, why := perColumn(t, l.n)
+		shifts, why := readColumnNumbers(t, l.n)
 		if !why.IsZero() {
 			return nil, why
 		}
@@ -261,9 +261,9 @@ func hasOffsets(t *Tensor) bool {
 	return t.DType.Bits() == 64 && (err != nil || slices.ContainsFunc(v, func(x float64) bool { return uint64(math.Abs(x))>>37&0x1ff != 0 }))
 }
 
-// perColumn reads n numbers, or one number and repeats it.
-func perColumn(t *Tensor, n int64) ([]float64, lang.Sentence) {
-	v, err := scalesOf(t)
+// readColumnNumbers reads n numbers, or one number and repeats it.
+func readColumnNumbers(t *Tensor, n int64) ([]float64, lang.Sentence) {
+	v, err := readScales(t)
 	switch {
 	case err != nil:
 		return nil, lang.Error(err)
@@ -294,7 +294,7 @@ func (o *Operator) viewAs(t *Tensor, s tensor.Shape) *Tensor {
 }
 
 // transposes lists the transpositions of the factors that fit the shapes.
-var transposes = choice("transpose_x1 transpose_x2", func(p *problem) (all []Attributes) {
+var transposes = closedAttribute("transpose_x1 transpose_x2", func(p *problem) (all []Attributes) {
 	for _, t := range [][2]float64{{0, 0}, {0, 1}, {1, 0}, {1, 1}} {
 		h := Attributes{"transpose_x1": {Number(t[0]), FromValues}, "transpose_x2": {Number(t[1]), FromValues}}
 		if _, why := matMul(p, h); why.IsZero() {
@@ -305,11 +305,11 @@ var transposes = choice("transpose_x1 transpose_x2", func(p *problem) (all []Att
 })
 
 // biasAdded says whether the bias is added: a module may return the bias unadded instead.
-var biasAdded = choice("added", func(p *problem) []Attributes {
+var biasAdded = closedAttribute("added", func(p *problem) []Attributes {
 	if bias := p.input(2); !p.Open || bias == nil || bias.elements() == 0 {
 		return []Attributes{{}}
 	}
-	return texts("added", "yes no").choices(p)
+	return textAttribute("added", "yes no").choices(p)
 }).withKind(fixedKind)
 
 // addExtras adds the inputs after the weights: the bias, and tensors of the output's shape.

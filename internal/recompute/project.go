@@ -48,7 +48,7 @@ type projectionResult struct {
 
 // deviatingRow is a row with a larger deviation than rounding explains; z is its largest deviation.
 type deviatingRow struct {
-	rowOf
+	rowIndex
 	z float64
 }
 
@@ -66,7 +66,7 @@ func (l *linear) project(ctx context.Context, part int64, seed uint64) (*project
 	p.signs = make([]float64, l.n)
 	state := seed*seedStep + uint64(part)
 	for i := range p.signs {
-		p.signs[i] = float64(int64(random(&state)>>63)*2 - 1)
+		p.signs[i] = float64(int64(nextRandom(&state)>>63)*2 - 1)
 	}
 	p.sums, p.squares, p.share = make([]float64, l.k*p.blocks), make([]float64, l.k), make([]float64, p.blocks)
 	lineLength, lines := l.n, l.k
@@ -142,13 +142,13 @@ func (p *projection) addColumn(c int64, line []float64) {
 
 // addOutputs adds the signed elements of rows of a tensor of the output's shape, times scale, to the cells, and the
 // squares of their rounding steps to steps unless steps is nil.
-func (l *linear) addOutputs(ctx context.Context, f *feed, o rowOf, rows int64, p *projection, scale float64, sums, steps []float64, format *tensor.Float) error {
+func (l *linear) addOutputs(ctx context.Context, f *feed, o rowIndex, rows int64, p *projection, scale float64, sums, steps []float64, format *tensor.Float) error {
 	batch := max(1, rowElements/max(1, l.n))
 	values := make([]float64, min(batch, rows)*l.n)
 	for from := int64(0); from < rows; from += batch {
-		list := make([]rowOf, min(batch, rows-from))
+		list := make([]rowIndex, min(batch, rows-from))
 		for i := range list {
-			list[i] = rowOf{o.part, o.row + from + int64(i)}
+			list[i] = rowIndex{o.part, o.row + from + int64(i)}
 		}
 		if err := l.gather(ctx, f, values[:int64(len(list))*l.n], list); err != nil {
 			return err
@@ -168,8 +168,8 @@ func (l *linear) addOutputs(ctx context.Context, f *feed, o rowOf, rows int64, p
 	return nil
 }
 
-// scan projects all rows of the product.
-func (j *judge) scan(l *linear, seed uint64) (*projectionResult, error) {
+// projectRows projects all rows of the product.
+func (j *judge) projectRows(l *linear, seed uint64) (*projectionResult, error) {
 	total := &projectionResult{}
 	out := j.op.Outputs[0]
 	f, err := newFeed(out, view{shape: out.Shape})
@@ -194,10 +194,10 @@ func (j *judge) scan(l *linear, seed uint64) (*projectionResult, error) {
 			if err := j.ctx.Err(); err != nil {
 				return nil, err
 			}
-			if err := l.leftRows(j.ctx, part, row, n, left); err != nil {
+			if err := l.readLeftRows(j.ctx, part, row, n, left); err != nil {
 				return nil, &TensorError{tensor.Input, 0, err}
 			}
-			if err := j.compareCells(l, rowOf{part, row}, n, p, f, left, total); err != nil {
+			if err := j.compareCells(l, rowIndex{part, row}, n, p, f, left, total); err != nil {
 				return nil, err
 			}
 			row += n
@@ -206,8 +206,8 @@ func (j *judge) scan(l *linear, seed uint64) (*projectionResult, error) {
 	return total, nil
 }
 
-// leftRows sets dst to rows of the left factor.
-func (l *linear) leftRows(ctx context.Context, part, row, n int64, dst []float64) error {
+// readLeftRows sets dst to rows of the left factor.
+func (l *linear) readLeftRows(ctx context.Context, part, row, n int64, dst []float64) error {
 	if l.block != nil {
 		return l.block(part, row, n, dst)
 	}
@@ -223,7 +223,7 @@ func (l *linear) leftRows(ctx context.Context, part, row, n int64, dst []float64
 }
 
 // compareCells compares rows of the output with their projection.
-func (j *judge) compareCells(l *linear, o rowOf, rows int64, p *projection, f *feed, left []float64, total *projectionResult) error {
+func (j *judge) compareCells(l *linear, o rowIndex, rows int64, p *projection, f *feed, left []float64, total *projectionResult) error {
 	out := j.op.Outputs[0]
 	format := formatOf(out.DType)
 	sums, steps := make([]float64, rows*p.blocks), make([]float64, rows*p.blocks)
@@ -264,7 +264,7 @@ func (j *judge) compareCells(l *linear, o rowOf, rows int64, p *projection, f *f
 			d := sums[at] - p.offset[b] - expected[b]
 			z := d / math.Sqrt(noise+float64(width*chain*spread*p.share[b]))
 			if z != z {
-				continue // NaN and infinities are found by the rows computed in full
+				continue // the comparison of rows in full finds NaN and infinities
 			}
 			strict := d / math.Sqrt(noise+float64(width*narrow*spread*p.share[b]))
 			z = math.Abs(z)
@@ -276,14 +276,14 @@ func (j *judge) compareCells(l *linear, o rowOf, rows int64, p *projection, f *f
 		}
 		total.maxZ = max(total.maxZ, maxZ)
 		if maxZ > cellHit || math.Sqrt(rowSum/float64(p.blocks)) > rowHit {
-			total.hits = append(total.hits, deviatingRow{rowOf{o.part, o.row + r}, maxZ})
+			total.hits = append(total.hits, deviatingRow{rowIndex{o.part, o.row + r}, maxZ})
 		}
 	}
 	return nil
 }
 
 // worstRows returns the rows to compute in full: the maxHits rows with the largest deviations, in order.
-func (p *projectionResult) worstRows() (rows []rowOf) {
+func (p *projectionResult) worstRows() (rows []rowIndex) {
 	slices.SortStableFunc(p.hits, func(a, b deviatingRow) int {
 		switch {
 		case a.z > b.z:
@@ -294,9 +294,9 @@ func (p *projectionResult) worstRows() (rows []rowOf) {
 		return 0
 	})
 	for _, h := range p.hits[:min(len(p.hits), maxHits)] {
-		rows = append(rows, h.rowOf)
+		rows = append(rows, h.rowIndex)
 	}
-	slices.SortFunc(rows, func(a, b rowOf) int {
+	slices.SortFunc(rows, func(a, b rowIndex) int {
 		if a.part != b.part {
 			return int(a.part - b.part)
 		}

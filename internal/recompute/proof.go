@@ -11,29 +11,29 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// allKnown reports whether every attribute is known.
-func (j *judge) allKnown() bool {
+// hasAllAttributes reports whether every attribute is known.
+func (j *judge) hasAllAttributes() bool {
 	return !slices.ContainsFunc(j.formula.attrs, func(a attribute) bool { return !j.isKnown(a) })
 }
 
 // decideBad judges an operator with elements beyond the wide bound.
 func (j *judge) decideBad(v *Verdict, r *result) error {
-	bad, n := r.countBad(), r.checked()
+	bad, n := r.countBad(), r.countChecked()
 	share := 1 - float64(bad)/float64(n)
 	v.Extent = Part
 	if share < .05 { // of the elements are right
 		v.Extent = All
 	}
-	inPlace, err := j.inPlace()
+	inPlace, err := j.isInPlace()
 	switch {
 	case err != nil:
 		return err
 	case inPlace:
-		*v = *UndecidedVerdict(InPlace, lang.Sentence{})
+		*v = *NewUndecidedVerdict(InPlace, lang.Sentence{})
 		return nil
 	}
 	v.Status, v.Reason, v.Confidence = Wrong, ByCalcError, finding.Medium
-	if j.allKnown() || v.Extent == Part {
+	if j.hasAllAttributes() || v.Extent == Part {
 		v.Confidence = finding.High
 	}
 	if is, err := j.isExplainedByBFloat16(r); is || err != nil {
@@ -57,13 +57,13 @@ func (j *judge) decideBad(v *Verdict, r *result) error {
 	case proven && !r.length.IsZero():
 		v.Reason, v.Why = ByShape, r.length
 	case j.machine.lacksInput: // another form of the formula needs the missing input
-		*v = *UndecidedVerdict(NoInputs, lang.Sentence{})
+		*v = *NewUndecidedVerdict(NoInputs, lang.Sentence{})
 	case proven:
 	case few:
-		*v = *UndecidedVerdict(NoAttributes, lang.Say("too few elements to infer %s: give it by --attr, or the graph by -f", j.openNames()))
+		*v = *NewUndecidedVerdict(NoAttributes, lang.Say("too few elements to infer %s: give it by --attr, or the graph by -f", j.unknownNames()))
 	default:
 		v.Set(Misfit, NoReason, Suspect)
-		if open := j.openNames(); open != "" {
+		if open := j.unknownNames(); open != "" {
 			v.Why = lang.Say("no value of %s explains the output: give it by --attr, or the graph by -f", open)
 		}
 	}
@@ -73,8 +73,8 @@ func (j *judge) decideBad(v *Verdict, r *result) error {
 // hasFewDependents reports whether bad elements may depend on an unknown number that changes too few finite elements
 // to be fitted to them. The elements around the worst one are counted.
 func (j *judge) hasFewDependents(r *result) (bool, error) {
-	j.around = j.worst
-	defer func() { j.around = 0 }()
+	j.fitOffset = j.worstOffset
+	defer func() { j.fitOffset = 0 }()
 	for _, a := range j.formula.attrs {
 		x, ok := r.attrs[a.names[0]].Value.Number()
 		if a.fit == nil || j.isKnown(a) || !ok {
@@ -99,8 +99,8 @@ func (j *judge) hasFewDependents(r *result) (bool, error) {
 	return false, nil
 }
 
-// openNames lists the unknown attributes, separated by commas.
-func (j *judge) openNames() string {
+// unknownNames lists the unknown attributes, separated by commas.
+func (j *judge) unknownNames() string {
 	var names []string
 	for _, a := range j.formula.attrs {
 		for _, name := range a.names {
@@ -145,7 +145,7 @@ func (j *judge) isDecided(r *result) bool {
 
 // isPart reports whether usual values of the attributes explain all elements except a part of the output.
 func (j *judge) isPart(r *result) (bool, error) {
-	share, single := 1-float64(r.countBad())/float64(r.checked()), !j.op.Open
+	share, single := 1-float64(r.countBad())/float64(r.countChecked()), !j.op.Open
 	for _, a := range j.formula.attrs {
 		if r.attrs[a.names[0]].Source == FromFit {
 			return false, nil
@@ -156,7 +156,7 @@ func (j *judge) isPart(r *result) (bool, error) {
 	// be a part; nearlyAll the explained share with which scattered elements count as a part.
 	const fewChecked, most, nearlyAll = 8, .5, .99
 	switch {
-	case r.checked() < fewChecked || share < most && r.countBad() > 1 || j.mayLackKeys(r):
+	case r.countChecked() < fewChecked || share < most && r.countBad() > 1 || j.mayLackKeys(r):
 		return false, nil
 	case single && (share >= nearlyAll || r.countBad() == 1):
 		return true, nil

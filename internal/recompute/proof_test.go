@@ -143,7 +143,7 @@ func TestDensestCentre(t *testing.T) {
 		{[]interval{{0, 1}, {1, 2}}, 1, 2}, // they touch
 		{[]interval{{-4, -2}, {-3, -1}, {7, 9}}, -2.5, 2},
 	} {
-		if x, most := densestCentre(c.all); x != c.x || most != c.most {
+		if x, most := findDensestCentre(c.all); x != c.x || most != c.most {
 			t.Errorf("%v: %v by %d, want %v by %d", c.all, x, most, c.x, c.most)
 		}
 	}

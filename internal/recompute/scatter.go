@@ -20,7 +20,7 @@ func (c *call) fitUpdates(shape tensor.Shape, u *Array) *Array {
 				return c.fail("updates of shape %s for indices of shape %s", u.shape, shape)
 			}
 		}
-		walk(shape, strides, func(i, offset int) { from[i] = offset })
+		walkElements(shape, strides, func(i, offset int) { from[i] = offset })
 		return u.gatherFrom(shape, 0, func(i int) int { return from[i] })
 	}
 	return u.expand(shape)
@@ -35,41 +35,41 @@ func (c *call) scatter(x *Array, to []int, u *Array, add bool) *Array {
 	z := c.array(x.shape)
 	a, b := x.errorBounds()
 	copy(z.v, x.v)
-	copy(z.a, a)
-	copy(z.b, b)
+	copy(z.narrow, a)
+	copy(z.wide, b)
 	ua, ub := u.errorBounds()
 	count, size := map[int]int{}, map[int]float64{}
 	for i, k := range to {
 		switch {
 		case add:
 			z.v[k] += u.v[i]
-			z.a[k], z.b[k] = z.a[k]+ua[i], z.b[k]+ub[i]
+			z.narrow[k], z.wide[k] = z.narrow[k]+ua[i], z.wide[k]+ub[i]
 			count[k]++
 			size[k] += math.Abs(u.v[i])
-		case count[k] > 0 && len(c.got) > 0 && len(c.got[0].v) == len(z.v) && c.closer(c.got[0].v[k], z.v[k], u.v[i]) == z.v[k]:
+		case count[k] > 0 && len(c.got) > 0 && len(c.got[0].v) == len(z.v) && c.chooseCloser(c.got[0].v[k], z.v[k], u.v[i]) == z.v[k]:
 		default:
-			z.v[k], z.a[k], z.b[k] = u.v[i], ua[i], ub[i]
+			z.v[k], z.narrow[k], z.wide[k] = u.v[i], ua[i], ub[i]
 			count[k]++
 		}
 	}
 	for k, n := range size {
 		s := n + math.Abs(x.v[k])
-		z.a[k] += float64(c.narrow.u * float64(count[k]) * s)
-		z.b[k] += float64(c.wide.u * float64(count[k]) * s)
+		z.narrow[k] += float64(c.narrow.u * float64(count[k]) * s)
+		z.wide[k] += float64(c.wide.u * float64(count[k]) * s)
 	}
 	return z.clearNonFinite()
 }
 
-// closer returns x or y, whichever is closer to the NPU's element got.
-func (c *call) closer(got, x, y float64) float64 {
+// chooseCloser returns x or y, whichever is closer to the NPU's element got.
+func (c *call) chooseCloser(got, x, y float64) float64 {
 	if math.Abs(got-x) <= math.Abs(got-y) {
 		return x
 	}
 	return y
 }
 
-// placesIn converts an array of indices to integers from 0 to n-1; negative indices count from the end.
-func (c *call) placesIn(index *Array, n int64) []int {
+// toIndices converts an array of indices to integers from 0 to n-1; negative indices count from the end.
+func (c *call) toIndices(index *Array, n int64) []int {
 	all := make([]int, len(index.v))
 	for i, v := range index.v {
 		if v < 0 {
@@ -84,10 +84,10 @@ func (c *call) placesIn(index *Array, n int64) []int {
 	return all
 }
 
-// elementsAt returns offsets in x: an index replaces the coordinate along the attribute axis, the other coordinates
+// offsetsAt returns offsets in x: an index replaces the coordinate along the attribute axis, the other coordinates
 // are the coordinates of the index itself.
-func (c *call) elementsAt(x, index *Array) []int {
-	k, ok := axisIn(c.attrs, len(x.shape))
+func (c *call) offsetsAt(x, index *Array) []int {
+	k, ok := axisAttribute(c.attrs, len(x.shape))
 	if c.err != nil || !ok || len(index.shape) != len(x.shape) {
 		c.fail("indices of shape %s for axis %s of shape %s", index.shape, c.attrs["axis"].Value, x.shape)
 		return nil
@@ -98,7 +98,7 @@ func (c *call) elementsAt(x, index *Array) []int {
 			return nil
 		}
 	}
-	places := c.placesIn(index, x.shape[k])
+	places := c.toIndices(index, x.shape[k])
 	if c.err != nil {
 		return nil
 	}
@@ -106,23 +106,23 @@ func (c *call) elementsAt(x, index *Array) []int {
 	along := int(strides[k])
 	strides[k] = 0
 	all := make([]int, len(places))
-	walk(index.shape, strides, func(i, offset int) { all[i] = offset + places[i]*along })
+	walkElements(index.shape, strides, func(i, offset int) { all[i] = offset + places[i]*along })
 	return all
 }
 
 // writeRows adds or copies rows of updates to the rows along an axis that the indices select.
 func (c *call) writeRows(add bool) *Array {
 	x, index, u := c.input(0), c.input(1), c.input(2)
-	k, ok := axisIn(c.attrs, len(x.shape))
+	k, ok := axisAttribute(c.attrs, len(x.shape))
 	if c.err != nil || !ok {
 		return c.fail("axis %s of shape %s", c.attrs["axis"].Value, x.shape)
 	}
-	places := c.placesIn(index, x.shape[k])
+	places := c.toIndices(index, x.shape[k])
 	shape := slices.Clone(x.shape)
 	if shape[k] = int64(len(places)); c.isTooLarge(shape) {
 		return x
 	}
-	u = u.expand(shape).times(c.num("alpha"))
+	u = u.expand(shape).times(c.numberAttribute("alpha"))
 	if c.err != nil {
 		return x
 	}
@@ -130,7 +130,7 @@ func (c *call) writeRows(add bool) *Array {
 	along, inner := int(strides[k]), int(shape[k+1:].Elements())
 	strides[k] = 0
 	to := make([]int, shape.Elements())
-	walk(shape, strides, func(i, offset int) { to[i] = offset + places[i/inner%len(places)]*along })
+	walkElements(shape, strides, func(i, offset int) { to[i] = offset + places[i/inner%len(places)]*along })
 	return c.scatter(x, to, u, add)
 }
 
@@ -147,7 +147,7 @@ func (c *call) isTooLarge(shape tensor.Shape) bool {
 
 // scatterReduce combines the elements of x, unless include_self is false, with the updates at their places.
 func scatterReduce(c *call) *Array {
-	x, to := c.input(0), c.elementsAt(c.input(0), c.input(1))
+	x, to := c.input(0), c.offsetsAt(c.input(0), c.input(1))
 	u := c.fitUpdates(c.input(1).shape, c.input(2))
 	if c.err != nil || len(u.v) < len(to) {
 		return x
@@ -172,7 +172,7 @@ func scatterReduce(c *call) *Array {
 		}
 		switch v = all[0]; c.textAttribute("reduce") {
 		case "amax":
-			v = slices.MaxFunc(all, ascending)
+			v = slices.MaxFunc(all, compareNumbers)
 			size = 0
 		case "amin":
 			v, size = slices.Min(all), 0
@@ -202,7 +202,7 @@ func scatterReduce(c *call) *Array {
 // readBagMode converts the number of a mode in torch.embedding_bag to its name.
 func readBagMode(_ *problem, raw Attributes) Attributes {
 	names := []string{"sum", "mean", "max"}
-	if n, ok := integer(raw, "mode"); ok && n >= 0 && int(n) < len(names) {
+	if n, ok := integerAttribute(raw, "mode"); ok && n >= 0 && int(n) < len(names) {
 		return raw.merge(Attributes{"mode": {Text(names[n]), raw["mode"].Source}})
 	}
 	return raw
@@ -215,7 +215,7 @@ func embeddingBag(c *call) *Array {
 	if c.err != nil || len(x.shape) != 2 || len(index.shape) == 1 && !c.hasInput(2) {
 		return c.fail("indices of shape %s for rows of shape %s", index.shape, x.shape)
 	}
-	places := c.placesIn(index, x.shape[0])
+	places := c.toIndices(index, x.shape[0])
 	var begins []int
 	switch {
 	case len(index.shape) == 2:
@@ -223,12 +223,12 @@ func embeddingBag(c *call) *Array {
 			begins = append(begins, i*int(index.shape[1]))
 		}
 	default:
-		begins = c.placesIn(c.input(2), int64(len(places))+1)
+		begins = c.toIndices(c.input(2), int64(len(places))+1)
 		if c.isAttributeTrue("include_last_offset") && len(begins) > 0 {
 			begins = begins[:len(begins)-1]
 		}
 	}
-	padding, hasPadding := integer(c.attrs, "padding_idx")
+	padding, hasPadding := integerAttribute(c.attrs, "padding_idx")
 	if padding < 0 {
 		padding += x.shape[0]
 	}
@@ -267,7 +267,7 @@ func embeddingBag(c *call) *Array {
 		}
 	}
 	if len(bags) == 0 {
-		return c.exact(tensor.Shape{0, x.shape[1]}, nil)
+		return c.exactArray(tensor.Shape{0, x.shape[1]}, nil)
 	}
 	return cat(0, bags...)
 }
@@ -279,7 +279,7 @@ func maxUnpool(c *call) *Array {
 		return c.fail("places of shape %s for elements of %s in images of %s", index.shape, x.shape, out)
 	}
 	plane, own := out[2:].Elements(), int(x.shape[2:].Elements())
-	to := c.placesIn(index, plane)
+	to := c.toIndices(index, plane)
 	for i := range to {
 		to[i] += i / own * int(plane)
 	}

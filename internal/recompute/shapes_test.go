@@ -73,7 +73,7 @@ func (c *handCase) atZero(output int) float64 {
 		}
 		return 1 / n
 	case "AscendQuant":
-		return flag(strings.Contains(c.attrs, "offset=1"))
+		return boolToFloat(strings.Contains(c.attrs, "offset=1"))
 	case "Attention":
 		return math.Ln2 * float64(output) // two keys
 	case "Exp", "Cos", "Pow", "LogicalNot", "Equal", "GreaterEqual", "LessEqual":
@@ -109,7 +109,7 @@ func judgeAny(t *testing.T, c handCase) (all []*Verdict) {
 			if _, err := PieceOf(ctx, op, v, 1<<10); err != nil {
 				t.Fatalf("%s: %v", c, err)
 			}
-			if _, err := Expected(ctx, op, v.Attributes); err != nil {
+			if _, err := ComputeExpected(ctx, op, v.Attributes); err != nil {
 				t.Fatalf("%s: %v", c, err)
 			}
 		}
@@ -222,7 +222,7 @@ func TestMoreOutputs(t *testing.T) {
 	t.Parallel()
 	for _, c := range handCases(t) {
 		f := formulaOf(cmp.Or(FormulaOf(c.opType).Name, c.opType))
-		if f.each { // all outputs are parts of the input
+		if f.hasSeparateOutputs { // all outputs are parts of the input
 			continue
 		}
 		n := len(c.out)

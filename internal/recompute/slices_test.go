@@ -70,7 +70,7 @@ func TestShapesOfSlices(t *testing.T) {
 		{tensor.Shape{4, 5}, tensor.Shape{4, 1}, []tensor.Shape{{4, 1}, {1, 4}}}, // [:, 0:1] or [0, 0:4, None]
 		{tensor.Shape{3, 4, 5}, tensor.Shape{3, 2}, []tensor.Shape{{3, 2, 1}, {3, 1, 2}, {1, 3, 2}}},
 	} {
-		got := sliceShapes(c.x, c.out)
+		got := listSliceShapes(c.x, c.out)
 		if !slices.EqualFunc(got, c.want, func(s, t tensor.Shape) bool { return s.Equal(t) }) {
 			t.Errorf("%s to %s: %v, want %v", c.x, c.out, got, c.want)
 		}

@@ -134,7 +134,7 @@ func TestManyAxes(t *testing.T) {
 func TestJoinedGeometries(t *testing.T) {
 	t.Parallel()
 	p := &problem{Operator: &Operator{}}
-	all := p.convWindows(tensor.Shape{50, 50, 50}, tensor.Shape{51, 51, 51}, tensor.Shape{1, 1, 1}, []int64{1, 2, 3, 4, 6})
+	all := p.listConvWindows(tensor.Shape{50, 50, 50}, tensor.Shape{51, 51, 51}, tensor.Shape{1, 1, 1}, []int64{1, 2, 3, 4, 6})
 	if len(all) != maxHypotheses || all[0]["strides"].Value.String() != "1,1,1" || all[0]["dilations"].Value.String() != "1,1,1" {
 		t.Errorf("%d geometries, first %v", len(all), all[0])
 	}

@@ -37,11 +37,11 @@ type suppression struct {
 // number is not finite.
 func newSuppression(boxes, scores []float64, shape tensor.Shape, types []tensor.DType) (s *suppression, ok bool) {
 	n := len(scores)
-	if !shape.Equal(tensor.Shape{int64(n), 4}) || !finite(boxes) || !finite(scores) {
+	if !shape.Equal(tensor.Shape{int64(n), 4}) || !isAllFinite(boxes) || !isAllFinite(scores) {
 		return nil, false
 	}
 	unit := func(d tensor.DType) float64 { return math.Ldexp(1, -formatOf(d).Mantissa-1) }
-	s = &suppression{boxes: boxes, scores: scores, order: upTo(n), minScore: -math.MaxFloat64, boxRounding: unit(types[0]), scoreRounding: unit(types[1])}
+	s = &suppression{boxes: boxes, scores: scores, order: firstIntegers(n), minScore: -math.MaxFloat64, boxRounding: unit(types[0]), scoreRounding: unit(types[1])}
 	slices.SortStableFunc(s.order, func(i, k int) int { return cmp.Compare(scores[k], scores[i]) })
 	return s, true
 }
@@ -63,9 +63,9 @@ func (s *suppression) isHigher(x, y float64) bool {
 	return x-y > float64(s.scoreRounding*(math.Abs(x)+math.Abs(y)))
 }
 
-// keptBoxes returns the boxes that suppression keeps, at most maxBoxes. got are the boxes that the NPU kept: if an
+// keepBoxes returns the boxes that suppression keeps, at most maxBoxes. got are the boxes that the NPU kept: if an
 // overlap is so close to the threshold that rounding decides, the NPU's decision is followed.
-func (s *suppression) keptBoxes(c *call, got []float64, threshold float64, maxBoxes int) (all []int) {
+func (s *suppression) keepBoxes(c *call, got []float64, threshold float64, maxBoxes int) (all []int) {
 	delta := float64(threshold * float64(overlapSteps*s.boxRounding))
 	low, high := threshold-delta, threshold+delta
 	// nearest is the largest overlap of each box with a kept box: infinite for a box that cannot be kept, the
@@ -109,8 +109,8 @@ func indexOf(x float64, n int) (k int, ok bool) {
 	return int(x), x >= 0 && x < float64(n) && x == math.Trunc(x)
 }
 
-// suppress returns the indices of the kept boxes.
-func suppress(c *call) *Array {
+// keptIndices returns the indices of the kept boxes.
+func keptIndices(c *call) *Array {
 	boxes, scores := c.input(0), c.input(1)
 	if c.err != nil {
 		return boxes
@@ -126,19 +126,19 @@ func suppress(c *call) *Array {
 	if least, ok := c.attrs["score_threshold"].Value.Number(); ok {
 		s.minScore = least
 	}
-	all := s.keptBoxes(c, got, c.num(overlapThreshold), maxBoxes)
+	all := s.keepBoxes(c, got, c.numberAttribute(overlapThreshold), maxBoxes)
 	c.dynamicLength = true
-	z := c.exact(tensor.Shape{int64(len(all))}, c.alloc(len(all)))
+	z := c.exactArray(tensor.Shape{int64(len(all))}, c.alloc(len(all)))
 	for i, k := range all {
 		z.v[i] = float64(k)
 	}
 	return z
 }
 
-// overlapThresholds returns one value for an unknown threshold: the first usual number, else the shortest number,
+// findThreshold returns one value for an unknown threshold: the first usual number, else the shortest number,
 // with which the NPU could have kept these boxes. If there is none, the output is wrong for every threshold.
-func overlapThresholds(p *problem) []Attributes {
-	low, high := p.overlaps()
+func findThreshold(p *problem) []Attributes {
+	low, high := p.thresholdRange()
 	threshold := .5
 	usual := []float64{.5, .7, .45, .6, .4, .3, .65, .55, .35}
 	if k := slices.IndexFunc(usual, func(x float64) bool { return low <= x && x < high }); k >= 0 {
@@ -154,10 +154,10 @@ func overlapThresholds(p *problem) []Attributes {
 	return []Attributes{{overlapThreshold: {Number(threshold), FromValues}}}
 }
 
-// overlaps returns the range of the threshold: low is the largest overlap of two boxes that the NPU kept, high the
+// thresholdRange returns the range of the threshold: low is the largest overlap of two boxes that the NPU kept, high the
 // smallest overlap for which it dropped a box. A box is dropped for its largest overlap with a kept box whose score
 // is not lower.
-func (p *problem) overlaps() (low, high float64) {
+func (p *problem) thresholdRange() (low, high float64) {
 	low, high = 0, 1
 	boxes, err := p.Inputs[0].Values()
 	scores, err2 := p.Inputs[1].Values()

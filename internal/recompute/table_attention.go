@@ -6,11 +6,11 @@ import "dumptool/internal/optype"
 // experts.
 //
 // Attention is softmax(q k' scale + bias) v for each head; several heads of q may share a head of k and v. Fused
-// attention also returns the largest score of each row and the sum of the exponentials, each repeated statisticsWidth
+// attention also returns the largest score of each row and the sum of the exponentials, each repeated widthOfStatistics
 // times.
 var attentions = []formula{
-	{name: "Attention", class: Tabled, noise: attentionNoise, inputs: "q k v mask? bias?", cut: attentionCut, outputs: 3, states: true, compute: attention, read: readAttention,
-		attrs: []attribute{onlyKnown("pre_tokens"), onlyKnown("next_tokens"), onlyKnown("lengths"), onlyKnown("lengths_kv"), layouts, headCounts, pseOrder, scaleOfHeads, oneOf("causal", Number(0), Number(1), Number(2)).withKind(usualKind), maskBand, texts("masked", "out keep")}, forms: []nameGroup{
+	{name: "Attention", class: Tabled, noise: attentionNoise, inputs: "q k v mask? bias?", cut: attentionCut, outputs: 3, hasStates: true, compute: attention, read: readAttention,
+		attrs: []attribute{optionalNumber("pre_tokens"), optionalNumber("next_tokens"), optionalNumber("lengths"), optionalNumber("lengths_kv"), layouts, headCounts, pseOrder, scaleOfHeads, oneOf("causal", Number(0), Number(1), Number(2)).withKind(usualKind), maskBand, textAttribute("masked", "out keep")}, forms: []nameGroup{
 			{names: "FlashAttentionScore", inputs: "q k v bias? ~ -? mask? ~ lengths! lengths_kv! ~* :masked=out ?scale=1 ?pse_type=1", outputs: []int{3, 0, 1}},
 			newNameGroup("PromptFlashAttention", "q k v bias? mask? lengths! lengths_kv! ~* :masked=out ?scale=1 ?layout=BSH ?next_tokens=0"),
 			newNameGroup("IncreFlashAttention", "q k v bias? mask? lengths_kv! ~* :masked=out ?scale=1 ?layout=BSH"),
@@ -38,17 +38,17 @@ var attentions = []formula{
 		a, b := c.halves()
 		return a.mul(sigmoid(b))
 	}), attrs: []attribute{halvedAxis}, forms: []nameGroup{newNameGroup("GLU", ""), newNameGroup("glu", "dim:axis=-1"), newNameGroup("nn.GLU", "")}},
-	{name: "RotaryMul", class: Plain, noise: halvesProduct, inputs: "x cos sin", cut: halvesOfLines,
+	{name: "RotaryMul", class: Plain, noise: halvesProduct, inputs: "x cos sin", cut: evenLineCut,
 		compute: oneOutput(func(c *call) *Array { return c.rotate(c.input(0), c.input(1), c.input(2)) }), read: readRotation, attrs: []attribute{rotation},
 		forms: []nameGroup{newNameGroup("RotaryMul", ""), newNameGroup("RotaryPositionEmbedding", "x cos sin ~* ?mode=half"), newNameGroup("npu_rotary_mul", "r1:cos! r2:sin! rotary_mode:mode=half"), newNameGroup("npu_rotary_position_embedding", "x! cos! sin! mode=0")}},
 	{name: "ApplyRotaryPosEmb", class: Plain, noise: halvesProduct, inputs: "query key cos sin", cut: uncut, outputs: 2, compute: func(c *call) []*Array {
 		return []*Array{c.rotate(c.input(0), c.input(2), c.input(3)), c.rotate(c.input(1), c.input(2), c.input(3))}
 	}, read: readRotation, attrs: []attribute{rotation}, forms: []nameGroup{newNameGroup("ApplyRotaryPosEmb", "")}},
-	{name: "TopKRouter", class: Tabled, inputs: "x weight", cut: tokensCut, outputs: 2, compute: topKRouter, attrs: []attribute{texts("mode", "chosen all sigmoid sigmoid_share")},
+	{name: "TopKRouter", class: Tabled, inputs: "x weight", cut: tokensCut, outputs: 2, compute: topKRouter, attrs: []attribute{textAttribute("mode", "chosen all sigmoid sigmoid_share")},
 		forms: []nameGroup{newNameGroup("TopKRouter", ""), newNameGroup("module.TopKRouter module.MoERouter", inputsOfRouter)}},
 
-	noiseOnly(attentionEffect, "flash_attention"),
-	noiseOnly(halvesProduct, "apply_rotary_emb rotary_mul"),
+	noiseRow(attentionEffect, "flash_attention"),
+	noiseRow(halvesProduct, "apply_rotary_emb rotary_mul"),
 }
 
 // attentionEffect is the noise of attention functions without a class.

@@ -98,9 +98,9 @@ func factorGrad(names, inputs string, f func(x *Array) *Array) formula {
 	return elementwiseGrad(names, inputs, Tabled, func(c *call) *Array { return c.input(1).mul(f(c.input(0))) })
 }
 
-// ofSeveralKernels marks a row whose operator runs as several kernels, each rounding to the type of the output.
-func (f formula) ofSeveralKernels() formula {
-	f.steps = true
+// withSeveralKernels marks a row whose operator runs as several kernels, each rounding to the type of the output.
+func (f formula) withSeveralKernels() formula {
+	f.hasSteps = true
 	return f
 }
 
@@ -122,8 +122,8 @@ func (f formula) withoutNames() formula {
 	return f
 }
 
-// readBy returns the row with a function that derives its attributes from others.
-func (f formula) readBy(read func(p *problem, raw Attributes) Attributes) formula {
+// withReader returns the row with a function that derives its attributes from others.
+func (f formula) withReader(read func(p *problem, raw Attributes) Attributes) formula {
 	f.read = read
 	return f
 }
@@ -150,13 +150,13 @@ var backwards = []formula{
 	elementwiseGrad("NegGrad", "dy", Exact, func(c *call) *Array { return c.input(0).neg() }).withoutNames(),
 	factorGrad("SquareGrad", "x dy", func(x *Array) *Array { return x.times(2) }).withoutNames(),
 	elementwiseGrad("SqrtGrad", "y dy", Divided, func(c *call) *Array { return c.input(1).div(c.input(0).times(2)) }),
-	factorGrad("RsqrtGrad", "y dy", func(y *Array) *Array { return square(y).mul(y).times(-.5).roundedBetween() }).ofSeveralKernels(),
-	factorGrad("ReciprocalGrad InvGrad", "y dy", func(y *Array) *Array { return square(y).neg().roundedBetween() }).ofSeveralKernels(),
+	factorGrad("RsqrtGrad", "y dy", func(y *Array) *Array { return square(y).mul(y).times(-.5).roundBetweenSteps() }).withSeveralKernels(),
+	factorGrad("ReciprocalGrad InvGrad", "y dy", func(y *Array) *Array { return square(y).neg().roundBetweenSteps() }).withSeveralKernels(),
 	factorGrad("ExpGrad", "y dy", identity).withoutNames(),
 	elementwiseGrad("LogGrad", "x dy", Divided, func(c *call) *Array { return c.input(1).div(c.input(0)) }).withoutNames(),
-	factorGrad("SinGrad", "x dy", func(x *Array) *Array { return x.cos().roundedBetween() }).ofSeveralKernels().withoutNames(),
-	factorGrad("CosGrad", "x dy", func(x *Array) *Array { return x.sin().neg().roundedBetween() }).ofSeveralKernels().withoutNames(),
-	factorGrad("ErfGrad", "x dy", func(x *Array) *Array { return bell(x, 1, 2/math.Sqrt(math.Pi)).roundedBetween() }).ofSeveralKernels().withoutNames(),
+	factorGrad("SinGrad", "x dy", func(x *Array) *Array { return x.cos().roundBetweenSteps() }).withSeveralKernels().withoutNames(),
+	factorGrad("CosGrad", "x dy", func(x *Array) *Array { return x.sin().neg().roundBetweenSteps() }).withSeveralKernels().withoutNames(),
+	factorGrad("ErfGrad", "x dy", func(x *Array) *Array { return bell(x, 1, 2/math.Sqrt(math.Pi)).roundBetweenSteps() }).withSeveralKernels().withoutNames(),
 	factorGrad("LogSigmoidGrad", "x dy", func(x *Array) *Array { return sigmoid(x.neg()) }).withOrder("dy x"),
 	factorGrad("MishGrad", "x dy", func(x *Array) *Array {
 		t := softplus(x).tanh()
@@ -166,45 +166,49 @@ var backwards = []formula{
 		return isLower(x, -3).selectWhere(x.m.number(0), isLower(x, 3).selectWhere(x.times(1.0/3).plus(.5), x.m.number(1)))
 	}).withOrder("dy x"),
 	elementwiseGrad("HardSigmoidGrad", "x dy", Plain, func(c *call) *Array {
-		return c.gateGradient(c.input(1), gateBetween(c.input(0).times(c.num("alpha")).plus(c.num("beta")), c.number(0), c.number(1))).times(c.num("alpha"))
+		return c.gateGradient(c.input(1), gateBetween(c.input(0).times(c.numberAttribute("alpha")).plus(c.numberAttribute("beta")), c.number(0), c.number(1))).times(c.numberAttribute("alpha"))
 	}).withOrder("dy x").withAttrs(realNumber("alpha", 1.0/6, .2), realNumber("beta", .5)),
 	factorGrad("FastGeluGrad", "x dy", func(x *Array) *Array { return swishSlope(x, 1.702) }).withOrder("dy x"),
-	elementwiseGrad("SwishGrad", "x dy", Tabled, func(c *call) *Array { return c.input(1).mul(swishSlope(c.input(0), c.num("scale")).roundedBetween()) }).ofSeveralKernels().withOrder("dy x -?").withAttrs(realNumber("scale", 1)).withNames("SiluGrad", "dy x :scale=1").withNames("silu_backward", "grad_output:dy! self:x! :scale=1"),
+	elementwiseGrad("SwishGrad", "x dy", Tabled, func(c *call) *Array {
+		return c.input(1).mul(swishSlope(c.input(0), c.numberAttribute("scale")).roundBetweenSteps())
+	}).withSeveralKernels().withOrder("dy x -?").withAttrs(realNumber("scale", 1)).withNames("SiluGrad", "dy x :scale=1").withNames("silu_backward", "grad_output:dy! self:x! :scale=1"),
 	elementwiseGrad("GeluGrad", "x dy", Tabled, func(c *call) *Array { return c.input(1).mul(geluSlope(c.input(0), c.textAttribute("approximate"))) }).withOrder("dy x -? :approximate=tanh").
-		withAttrs(texts("approximate", "none tanh")).withNames("GeluGradV2", "dy x").withNames("gelu_backward", "grad_output:dy! self:x! approximate=none"),
+		withAttrs(textAttribute("approximate", "none tanh")).withNames("GeluGradV2", "dy x").withNames("gelu_backward", "grad_output:dy! self:x! approximate=none"),
 	elementwiseGrad("EluGrad", "x dy", Tabled, func(c *call) *Array {
-		return c.input(1).mul(positive(c.input(0)).selectWhere(c.number(1), c.input(0).atMost(0).exp().times(c.num("alpha"))))
+		return c.input(1).mul(zeroNegatives(c.input(0)).selectWhere(c.number(1), c.input(0).atMost(0).exp().times(c.numberAttribute("alpha"))))
 	}).withAttrs(realNumber("alpha", 1)).withoutNames(),
 	elementwiseGrad("LeakyReluGrad", "x dy", Plain, func(c *call) *Array {
-		return positive(c.input(0)).selectWhere(c.input(1), c.input(1).times(c.num("negative_slope")))
+		return zeroNegatives(c.input(0)).selectWhere(c.input(1), c.input(1).times(c.numberAttribute("negative_slope")))
 	}).withOrder("dy x").
 		withAttrs(realNumber("negative_slope", 0, .01, .1, .2)).asGate(),
 	elementwiseGrad("SoftplusGrad", "x dy", Tabled, func(c *call) *Array {
-		scaled := c.input(0).times(c.num("beta"))
-		return c.input(1).mul(isLower(scaled, c.num("threshold")).selectWhere(sigmoid(scaled), c.number(1)))
-	}).withOrder("dy x :beta=1 :threshold=inf").withAttrs(realNumber("beta", 1), constant("threshold", 20)).withNames("SoftplusV2Grad", "dy x").withNames("softplus_backward", "grad_output:dy! self:x! beta threshold"),
+		scaled := c.input(0).times(c.numberAttribute("beta"))
+		return c.input(1).mul(isLower(scaled, c.numberAttribute("threshold")).selectWhere(sigmoid(scaled), c.number(1)))
+	}).withOrder("dy x :beta=1 :threshold=inf").withAttrs(realNumber("beta", 1), defaultNumber("threshold", 20)).withNames("SoftplusV2Grad", "dy x").withNames("softplus_backward", "grad_output:dy! self:x! beta threshold"),
 	elementwiseGrad("ClipByValueGrad", "x low high dy", Exact, func(c *call) *Array {
 		return c.gateGradient(c.input(3), gateBetween(c.input(0), c.input(1), c.input(2)))
 	}).withoutNames(),
-	elementwiseGrad("DropoutGrad", "x y dy", Plain, dropoutGrad).withAttrs(realNumber("p", 0, .1, .5, .2, .3), flags("training", true)).withoutNames(),
+	elementwiseGrad("DropoutGrad", "x y dy", Plain, dropoutGrad).withAttrs(realNumber("p", 0, .1, .5, .2, .3), flagAttribute("training", true)).withoutNames(),
 
 	elementwiseGrad("BroadcastGrad", "dy", Exact, func(c *call) *Array {
 		if _, ok := c.attrs["beta"]; ok {
-			return c.input(0).times(c.num("beta"))
+			return c.input(0).times(c.numberAttribute("beta"))
 		}
 		return c.input(0)
-	}).withAttrs(onlyKnown("beta")).withoutNames(),
-	elementwiseGrad("AxpyGrad", "dy", Plain, func(c *call) *Array { return c.input(0).times(c.num("alpha")) }).withAttrs(realNumber("alpha", 1)).withoutNames(),
-	elementwiseGrad("SubScaledGrad", "dy", Plain, func(c *call) *Array { return c.input(0).times(-c.num("alpha")) }).withAttrs(realNumber("alpha", 1)).withoutNames(),
-	elementwiseGrad("MulGrad", "x2 dy", Plain, func(c *call) *Array { return c.input(1).mul(c.input(0)) }).ofSeveralKernels().withoutNames(),
-	elementwiseGrad("AddcmulGrad", "x2 dy", Plain, func(c *call) *Array { return c.input(1).mul(c.input(0)).roundedBetween().times(c.num("value")) }).withAttrs(realNumber("value", 1)).ofSeveralKernels().withoutNames(),
-	elementwiseGrad("DivGrad", "x2 dy", Divided, func(c *call) *Array { return c.input(1).div(c.input(0)) }).ofSeveralKernels().withoutNames(),
+	}).withAttrs(optionalNumber("beta")).withoutNames(),
+	elementwiseGrad("AxpyGrad", "dy", Plain, func(c *call) *Array { return c.input(0).times(c.numberAttribute("alpha")) }).withAttrs(realNumber("alpha", 1)).withoutNames(),
+	elementwiseGrad("SubScaledGrad", "dy", Plain, func(c *call) *Array { return c.input(0).times(-c.numberAttribute("alpha")) }).withAttrs(realNumber("alpha", 1)).withoutNames(),
+	elementwiseGrad("MulGrad", "x2 dy", Plain, func(c *call) *Array { return c.input(1).mul(c.input(0)) }).withSeveralKernels().withoutNames(),
+	elementwiseGrad("AddcmulGrad", "x2 dy", Plain, func(c *call) *Array {
+		return c.input(1).mul(c.input(0)).roundBetweenSteps().times(c.numberAttribute("value"))
+	}).withAttrs(realNumber("value", 1)).withSeveralKernels().withoutNames(),
+	elementwiseGrad("DivGrad", "x2 dy", Divided, func(c *call) *Array { return c.input(1).div(c.input(0)) }).withSeveralKernels().withoutNames(),
 	elementwiseGrad("DivisorGrad", "x1 x2 dy", Divided, func(c *call) *Array {
-		return c.input(2).mul(c.input(0).div(c.input(1)).roundedBetween().div(c.input(1)).roundedBetween()).neg()
-	}).ofSeveralKernels().withoutNames(),
+		return c.input(2).mul(c.input(0).div(c.input(1)).roundBetweenSteps().div(c.input(1)).roundBetweenSteps()).neg()
+	}).withSeveralKernels().withoutNames(),
 	elementwiseGrad("PowGrad", "x1 x2 dy", Tabled, func(c *call) *Array {
-		return c.input(2).mul(c.input(0).pow(c.input(1).plus(-1)).roundedBetween().mul(c.input(1)).roundedBetween())
-	}).ofSeveralKernels().withoutNames(),
+		return c.input(2).mul(c.input(0).pow(c.input(1).plus(-1)).roundBetweenSteps().mul(c.input(1)).roundBetweenSteps())
+	}).withSeveralKernels().withoutNames(),
 	elementwiseGrad("MaximumGrad", "x1 x2 dy", Exact, func(c *call) *Array {
 		return c.gateGradient(c.input(2), c.input(0).mapPairsExactly(c.input(1), gateAbove))
 	}).withoutNames(),
@@ -214,77 +218,79 @@ var backwards = []formula{
 	elementwiseGrad("SelectGrad", "mask dy", Exact, func(c *call) *Array { return c.input(0).selectWhere(c.input(1), c.number(0)) }).withoutNames(),
 	elementwiseGrad("MaskedFillGrad", "mask dy", Exact, func(c *call) *Array { return c.input(0).selectWhere(c.number(0), c.input(1)) }).withoutNames(),
 
-	{name: "MatMulGrad", class: Linear, noise: unbounded, inputs: "x2 dy", linear: matMulGrad, cut: uncut, read: readTransposes, steps: true, attrs: []attribute{constant("transpose_x2", 0), onlyKnown("alpha")}},
-	{name: "MatMulWeightGrad", class: Linear, noise: unbounded, inputs: "x1 dy", linear: matMulWeightGrad, cut: uncut, read: readTransposes, steps: true, attrs: []attribute{constant("transpose_x2", 0), onlyKnown("alpha")}},
+	{name: "MatMulGrad", class: Linear, noise: unbounded, inputs: "x2 dy", linear: matMulGrad, cut: uncut, read: readTransposes, hasSteps: true, attrs: []attribute{defaultNumber("transpose_x2", 0), optionalNumber("alpha")}},
+	{name: "MatMulWeightGrad", class: Linear, noise: unbounded, inputs: "x1 dy", linear: matMulWeightGrad, cut: uncut, read: readTransposes, hasSteps: true, attrs: []attribute{defaultNumber("transpose_x2", 0), optionalNumber("alpha")}},
 
-	{name: "ReduceSumGrad", class: Exact, noise: unbounded, inputs: "dy", cut: alongLines(true), compute: oneOutput(func(c *call) *Array { return c.input(0).expand(c.shapes[0]) }), attrs: []attribute{ofForward(reducedAxes)}, ofOutput: true},
-	{name: "ReduceMeanGrad", class: Divided, noise: unbounded, inputs: "dy", cut: alongLines(false), compute: oneOutput(func(c *call) *Array {
+	{name: "ReduceSumGrad", class: Exact, noise: unbounded, inputs: "dy", cut: gradientLineCut(true), compute: oneOutput(func(c *call) *Array { return c.input(0).expand(c.shapes[0]) }), attrs: []attribute{forwardAttribute(reducedAxes)}, axisOfOutput: true},
+	{name: "ReduceMeanGrad", class: Divided, noise: unbounded, inputs: "dy", cut: gradientLineCut(false), compute: oneOutput(func(c *call) *Array {
 		n := 1.0
-		for _, k := range c.ints("axes") {
+		for _, k := range c.integerAttributes("axes") {
 			n *= float64(c.shapes[0][k])
 		}
 		return c.input(0).div(c.number(n)).expand(c.shapes[0])
-	}), attrs: []attribute{ofForward(reducedAxes)}, ofOutput: true},
-	gradientRow("LogSumExpGrad", "x y dy", alongLines(false), func(c *call) *Array { return c.input(2).mul(c.input(0).sub(c.input(1)).roundedBetween().exp()) }, ofForward(reducedAxes)).ofSeveralKernels().withoutNames(),
-	gradientRow("LpNormGrad", "x y dy", alongLines(false), func(c *call) *Array {
-		if p := c.num("p"); p != 2 {
+	}), attrs: []attribute{forwardAttribute(reducedAxes)}, axisOfOutput: true},
+	gradientRow("LogSumExpGrad", "x y dy", gradientLineCut(false), func(c *call) *Array { return c.input(2).mul(c.input(0).sub(c.input(1)).roundBetweenSteps().exp()) }, forwardAttribute(reducedAxes)).withSeveralKernels().withoutNames(),
+	gradientRow("LpNormGrad", "x y dy", gradientLineCut(false), func(c *call) *Array {
+		if p := c.numberAttribute("p"); p != 2 {
 			return c.fail("a norm of order %v", p)
 		}
-		return c.input(2).mul(c.input(0).div(c.input(1)).roundedBetween())
-	}, ofForward(reducedAxes), realNumber("p", 2)).ofSeveralKernels().withoutNames(),
-	gradientRow("VarGrad", "x dy", alongLines(false), func(c *call) *Array {
-		x, axes := c.input(0), c.ints("axes")
+		return c.input(2).mul(c.input(0).div(c.input(1)).roundBetweenSteps())
+	}, forwardAttribute(reducedAxes), realNumber("p", 2)).withSeveralKernels().withoutNames(),
+	gradientRow("VarGrad", "x dy", gradientLineCut(false), func(c *call) *Array {
+		x, axes := c.input(0), c.integerAttributes("axes")
 		_, distance, _ := moments(x, axes...)
 		if c.err != nil || len(c.input(1).v) == 0 {
 			return x
 		}
-		n := float64(len(x.v)/len(c.input(1).v)) - c.num("correction")
-		return distance.mul(c.input(1)).roundedBetween().times(2 / n)
-	}, ofForward(reducedAxes), correction).ofSeveralKernels().withoutNames(),
+		n := float64(len(x.v)/len(c.input(1).v)) - c.numberAttribute("correction")
+		return distance.mul(c.input(1)).roundBetweenSteps().times(2 / n)
+	}, forwardAttribute(reducedAxes), correction).withSeveralKernels().withoutNames(),
 
-	gradientRow("LogSoftmaxGrad", "y dy", lines, func(c *call) *Array { return c.input(1).sub(c.input(0).exp().mul(c.input(1).sum(c.ints("axes")...))) }, anyAxes).withOrder("dy y").withNames("_log_softmax_backward_data", "grad_output:dy! output:y! dim:axes input_dtype:-"),
-	gradientRow("LayerNormGrad", "x gamma? dy", lines, func(c *call) *Array {
-		return c.normGrad(c.input(0), c.timesWeight(c.input(2)), true, c.ints("axes")...)
-	}, normAxes, epsilon(), unitOffset).withOrder("dy x - - gamma").readBy(fromBegin),
-	gradientRow("LayerNormGammaGrad", "x dy", uncut, func(c *call) *Array { return c.gammaGrad(true, c.ints("axes")...) }, axesOfGradient, epsilon()).withoutNames().readBy(fromBegin),
-	gradientRow("RmsNormGrad", "x gamma? dy", lines, func(c *call) *Array {
-		return c.normGrad(c.input(0), c.timesWeight(c.input(2)), false, c.ints("axes")...)
-	}, normAxes, epsilon(), unitOffset).withOrder("dy x - gamma").readBy(fromBegin),
-	gradientRow("RmsNormGammaGrad", "x dy", uncut, func(c *call) *Array { return c.gammaGrad(false, c.ints("axes")...) }, axesOfGradient, epsilon()).withoutNames().readBy(fromBegin),
+	gradientRow("LogSoftmaxGrad", "y dy", lineCut, func(c *call) *Array {
+		return c.input(1).sub(c.input(0).exp().mul(c.input(1).sum(c.integerAttributes("axes")...)))
+	}, anyAxes).withOrder("dy y").withNames("_log_softmax_backward_data", "grad_output:dy! output:y! dim:axes input_dtype:-"),
+	gradientRow("LayerNormGrad", "x gamma? dy", lineCut, func(c *call) *Array {
+		return c.normGrad(c.input(0), c.mulWeight(c.input(2)), true, c.integerAttributes("axes")...)
+	}, normAxes, epsilon(), unitOffset).withOrder("dy x - - gamma").withReader(readNormAxes),
+	gradientRow("LayerNormGammaGrad", "x dy", uncut, func(c *call) *Array { return c.gammaGrad(true, c.integerAttributes("axes")...) }, axesOfGradient, epsilon()).withoutNames().withReader(readNormAxes),
+	gradientRow("RmsNormGrad", "x gamma? dy", lineCut, func(c *call) *Array {
+		return c.normGrad(c.input(0), c.mulWeight(c.input(2)), false, c.integerAttributes("axes")...)
+	}, normAxes, epsilon(), unitOffset).withOrder("dy x - gamma").withReader(readNormAxes),
+	gradientRow("RmsNormGammaGrad", "x dy", uncut, func(c *call) *Array { return c.gammaGrad(false, c.integerAttributes("axes")...) }, axesOfGradient, epsilon()).withoutNames().withReader(readNormAxes),
 	gradientRow("BatchNormGrad", "x scale? dy", channelsCut, func(c *call) *Array {
 		x := c.input(0)
-		dx := c.normGrad(x, c.input(2), true, slices.Delete(upTo(len(x.shape)), 1, 2)...)
+		dx := c.normGrad(x, c.input(2), true, slices.Delete(firstIntegers(len(x.shape)), 1, 2)...)
 		if c.hasInput(1) {
-			dx = dx.mul(channels(x, c.input(1)))
+			dx = dx.mul(alignChannels(x, c.input(1)))
 		}
 		return dx
-	}, epsilon()).ofSeveralKernels().withoutNames(),
-	gradientRow("BatchNormScaleGrad", "x dy", perChannel, func(c *call) *Array {
+	}, epsilon()).withSeveralKernels().withoutNames(),
+	gradientRow("BatchNormScaleGrad", "x dy", channelOutputCut, func(c *call) *Array {
 		x := c.input(0)
-		axes := slices.Delete(upTo(len(x.shape)), 1, 2)
+		axes := slices.Delete(firstIntegers(len(x.shape)), 1, 2)
 		unit, _ := c.normalise(x, true, axes...)
 		return unit.mul(c.input(1)).sum(axes...).reshape(-1)
-	}, epsilon()).ofSeveralKernels().withoutNames(),
-	gradientRow("BNInferGrad", "dy scale? variance", linesCut(1), func(c *call) *Array {
+	}, epsilon()).withSeveralKernels().withoutNames(),
+	gradientRow("BNInferGrad", "dy scale? variance", fixedLineCut(1), func(c *call) *Array {
 		dy := c.input(0)
-		g := dy.mul(channels(dy, c.input(2)).plus(c.num("epsilon")).rsqrt())
+		g := dy.mul(alignChannels(dy, c.input(2)).plus(c.numberAttribute("epsilon")).rsqrt())
 		if c.hasInput(1) {
-			g = g.mul(channels(dy, c.input(1)))
+			g = g.mul(alignChannels(dy, c.input(1)))
 		}
 		return g
 	}, epsilon()).withoutNames(),
-	gradientRow("BNInferScaleGrad", "x mean variance dy", perChannel, func(c *call) *Array {
+	gradientRow("BNInferScaleGrad", "x mean variance dy", channelOutputCut, func(c *call) *Array {
 		x := c.input(0)
-		unit := c.standardise(x, channels(x, c.input(1)), channels(x, c.input(2)))
-		return unit.mul(c.input(3)).sum(slices.Delete(upTo(len(x.shape)), 1, 2)...).reshape(-1)
+		unit := c.standardise(x, alignChannels(x, c.input(1)), alignChannels(x, c.input(2)))
+		return unit.mul(c.input(3)).sum(slices.Delete(firstIntegers(len(x.shape)), 1, 2)...).reshape(-1)
 	}, epsilon()).withoutNames(),
-	gradientRow("ChannelsGrad", "dy", perChannel, func(c *call) *Array {
-		return c.input(0).sum(slices.Delete(upTo(len(c.input(0).shape)), 1, 2)...).reshape(-1)
+	gradientRow("ChannelsGrad", "dy", channelOutputCut, func(c *call) *Array {
+		return c.input(0).sum(slices.Delete(firstIntegers(len(c.input(0).shape)), 1, 2)...).reshape(-1)
 	}).withoutNames(),
-	gradientRow("GroupNormGrad", "x gamma? dy", images, func(c *call) *Array {
+	gradientRow("GroupNormGrad", "x gamma? dy", imageCut, func(c *call) *Array {
 		x, g := c.input(0), c.input(2)
 		if c.hasInput(1) {
-			g = g.mul(channels(x, c.input(1)))
+			g = g.mul(alignChannels(x, c.input(1)))
 		}
 		return c.normGrad(c.groupChannels(x), c.groupChannels(g), true, 2).reshape(x.shape...)
 	}, divisors, epsilon()).withoutNames(),
@@ -294,32 +300,32 @@ var backwards = []formula{
 		if c.err != nil {
 			return x
 		}
-		return unit.reshape(x.shape...).mul(c.input(1)).sum(slices.Delete(upTo(len(x.shape)), 1, 2)...).reshape(-1)
+		return unit.reshape(x.shape...).mul(c.input(1)).sum(slices.Delete(firstIntegers(len(x.shape)), 1, 2)...).reshape(-1)
 	}, divisors, epsilon()).withoutNames(),
 
-	{name: "MaxPoolGrad", class: Reduced, noise: gates, inputs: "x dy", cut: sameImages, compute: oneOutput((*call).maxPoolGrad), read: readPool, attrs: []attribute{ofForward(poolGeometry)}, isOfImages: true, forms: []nameGroup{newNameGroup("MaxPoolGrad", "x - dy", &optype.Type{Class: optype.Gated, Form: optype.Pooled})}},
-	{name: "AvgPoolGrad", class: Reduced, noise: unbounded, inputs: "dy", cut: sameImages, compute: oneOutput((*call).avgPoolGrad), read: readPool, attrs: []attribute{ofForward(poolGeometry), flags("exclusive", true), constant("divisor", 0)}},
-	{name: "AdaptiveAvgPoolGrad", class: Reduced, noise: unbounded, inputs: "dy", cut: sameImages, compute: oneOutput((*call).adaptiveGrad)},
+	{name: "MaxPoolGrad", class: Reduced, noise: gates, inputs: "x dy", cut: imageChannelCut, compute: oneOutput((*call).maxPoolGrad), read: readPool, attrs: []attribute{forwardAttribute(poolGeometry)}, isOfImages: true, forms: []nameGroup{newNameGroup("MaxPoolGrad", "x - dy", &optype.Type{Class: optype.Gated, Form: optype.Pooled})}},
+	{name: "AvgPoolGrad", class: Reduced, noise: unbounded, inputs: "dy", cut: imageChannelCut, compute: oneOutput((*call).avgPoolGrad), read: readPool, attrs: []attribute{forwardAttribute(poolGeometry), flagAttribute("exclusive", true), defaultNumber("divisor", 0)}},
+	{name: "AdaptiveAvgPoolGrad", class: Reduced, noise: unbounded, inputs: "dy", cut: imageChannelCut, compute: oneOutput((*call).adaptivePoolGrad)},
 
 	{name: "TransposeGrad", class: Move, noise: unbounded, inputs: "dy", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		perm, _ := h["perm"].Value.Integers()
-		return permutedView(p.Inputs[0].Shape, inverse(toInts(perm)))
-	}), attrs: []attribute{choice("perm", inversePermutations)}},
-	{name: "EmbeddingDenseGrad", class: Reduced, noise: scatters, inputs: "indices dy", cut: rowsOfEmbedding, compute: oneOutput((*call).embeddingGrad), ofOutput: true,
-		attrs: []attribute{oneOf("axis", integers(0)), onlyKnown("padding_idx"), constant("scale_grad_by_freq", 0)}, forms: []nameGroup{newNameGroup("EmbeddingDenseGrad", "dy indices", scatters), newNameGroup("embedding_dense_backward", "grad_output:dy! indices! num_weights:- padding_idx scale_grad_by_freq :axis=0")}},
+		return permutedView(p.Inputs[0].Shape, invertPermutation(toInts(perm)))
+	}), attrs: []attribute{closedAttribute("perm", listInversePermutations)}},
+	{name: "EmbeddingDenseGrad", class: Reduced, noise: scattering, inputs: "indices dy", cut: embeddingRowCut, compute: oneOutput((*call).embeddingGrad), axisOfOutput: true,
+		attrs: []attribute{oneOf("axis", integers(0)), optionalNumber("padding_idx"), defaultNumber("scale_grad_by_freq", 0)}, forms: []nameGroup{newNameGroup("EmbeddingDenseGrad", "dy indices", scattering), newNameGroup("embedding_dense_backward", "grad_output:dy! indices! num_weights:- padding_idx scale_grad_by_freq :axis=0")}},
 	gradientRow(moveGrad, "places*", uncut, (*call).moveGrad).withoutNames(),
 
-	gradientRow("CrossEntropyGrad", "x target weight? dy", lossRows, func(c *call) *Array { return c.crossEntropyGrad(true) }, constant("ignore_index", -100), labelSmoothing, ofForward(lossReduction)).ofSeveralKernels().withoutNames(),
-	gradientRow("NLLLossGrad", "x target weight? dy", lossRows, func(c *call) *Array { return c.crossEntropyGrad(false) }, constant("ignore_index", -100), ofForward(lossReduction)).ofSeveralKernels().withoutNames(),
-	lossGrad("MseLossGrad", "x y dy", func(c *call) *Array { return c.input(0).sub(c.input(1)).roundedBetween().times(2) }),
+	gradientRow("CrossEntropyGrad", "x target weight? dy", lossRowCut, func(c *call) *Array { return c.crossEntropyGrad(true) }, defaultNumber("ignore_index", -100), labelSmoothing, forwardAttribute(lossReduction)).withSeveralKernels().withoutNames(),
+	gradientRow("NLLLossGrad", "x target weight? dy", lossRowCut, func(c *call) *Array { return c.crossEntropyGrad(false) }, defaultNumber("ignore_index", -100), forwardAttribute(lossReduction)).withSeveralKernels().withoutNames(),
+	lossGrad("MseLossGrad", "x y dy", func(c *call) *Array { return c.input(0).sub(c.input(1)).roundBetweenSteps().times(2) }),
 	lossGrad("L1LossGrad", "x y dy", func(c *call) *Array { return c.input(0).sub(c.input(1)).mapSteps(sign) }),
 	lossGrad("SmoothL1LossGrad", "x y dy", func(c *call) *Array {
-		d, beta := c.input(0).sub(c.input(1)), c.num("beta")
+		d, beta := c.input(0).sub(c.input(1)), c.numberAttribute("beta")
 		if beta == 0 {
 			return d.mapSteps(sign)
 		}
 		return d.times(1 / beta).atLeast(-1).atMost(1)
-	}, constant("beta", 1)),
+	}, defaultNumber("beta", 1)),
 	lossGrad("SigmoidCrossEntropyGrad", "x y weight? pos_weight? dy", func(c *call) *Array {
 		y := c.input(1)
 		right := y

@@ -11,7 +11,7 @@ import (
 // creations are the formulas of tensors that follow from a few numbers, of grids, and of matrices with a diagonal.
 var creations = []formula{
 	wholeRow("Linspace", Plain, "start end", func(c *call) *Array {
-		start, end, share := c.input(0), c.input(1), c.exact(c.shapes[0], c.alloc(int(c.shapes[0].Elements())))
+		start, end, share := c.input(0), c.input(1), c.exactArray(c.shapes[0], c.alloc(int(c.shapes[0].Elements())))
 		for i := range share.v {
 			share.v[i] = float64(i) / math.Max(1, float64(len(share.v)-1))
 		}
@@ -22,7 +22,7 @@ var creations = []formula{
 			return c.fail("a matrix of shape %s", c.shapes[0])
 		}
 		columns := int(c.shapes[0][1])
-		return c.input(0).gatherFrom(c.shapes[0], 0, func(i int) int { return -int(flag(i/columns != i%columns)) })
+		return c.input(0).gatherFrom(c.shapes[0], 0, func(i int) int { return -int(boolToFloat(i/columns != i%columns)) })
 	}).withNames("eye", ":value=1 n:- m:-"),
 	trianglePlaces("TrilIndices", func(row, column, diagonal int) bool { return column <= row+diagonal }).withNames("tril_indices", "row:rows col:columns offset:diagonal=0"),
 	trianglePlaces("TriuIndices", func(row, column, diagonal int) bool { return column >= row+diagonal }).withNames("triu_indices", "row:rows col:columns offset:diagonal=0"),
@@ -36,24 +36,26 @@ var creations = []formula{
 			all = append(all, x.reshape(shape...).expand(c.shapes[len(all)]))
 		}
 		return all
-	}, attrs: []attribute{texts("indexing", "ij xy")}, forms: []nameGroup{newNameGroup("meshgrid", "tensors*:x indexing=ij")}},
+	}, attrs: []attribute{textAttribute("indexing", "ij xy")}, forms: []nameGroup{newNameGroup("meshgrid", "tensors*:x indexing=ij")}},
 	wholeRow("Diag", Move, "x", func(c *call) *Array {
 		if len(c.input(0).shape) == 2 {
-			return c.diagonal(int(c.num("diagonal")))
+			return c.diagonal(int(c.numberAttribute("diagonal")))
 		}
-		return c.embedDiagonal(c.input(0), int(c.num("diagonal")))
-	}, constant("diagonal", 0)).withNames("diag", "diagonal=0"),
-	wholeRow("DiagEmbed", Move, "x", func(c *call) *Array { return c.embedDiagonal(c.input(0), int(c.num("diagonal"))) }, constant("diagonal", 0)).
+		return c.embedDiagonal(c.input(0), int(c.numberAttribute("diagonal")))
+	}, defaultNumber("diagonal", 0)).withNames("diag", "diagonal=0"),
+	wholeRow("DiagEmbed", Move, "x", func(c *call) *Array { return c.embedDiagonal(c.input(0), int(c.numberAttribute("diagonal"))) }, defaultNumber("diagonal", 0)).
 		withNames("diag_embed", "offset:diagonal=0 dim1:-==-2 dim2:-==-1"),
-	wholeRow("DiagFlat", Move, "x", func(c *call) *Array { return c.embedDiagonal(c.input(0).reshape(-1), int(c.num("diagonal"))) }, constant("diagonal", 0)).withNames("diagflat", "offset:diagonal=0"),
-	wholeRow("AffineGrid", Plain, "theta", affineGrid, flags("align_corners", false)).withNames("affine_grid", "theta! size:- align_corners=0"),
+	wholeRow("DiagFlat", Move, "x", func(c *call) *Array {
+		return c.embedDiagonal(c.input(0).reshape(-1), int(c.numberAttribute("diagonal")))
+	}, defaultNumber("diagonal", 0)).withNames("diagflat", "offset:diagonal=0"),
+	wholeRow("AffineGrid", Plain, "theta", affineGrid, flagAttribute("align_corners", false)).withNames("affine_grid", "theta! size:- align_corners=0"),
 }
 
 // trianglePlaces returns the row of the rows and columns of the elements of a triangle of a matrix; withNames adds its
 // names.
 func trianglePlaces(name string, belongs func(row, column, diagonal int) bool) formula {
 	return wholeRow(name, Integral, "rows columns", func(c *call) *Array {
-		rows, columns, diagonal := c.input(0), c.input(1), int(c.num("diagonal"))
+		rows, columns, diagonal := c.input(0), c.input(1), int(c.numberAttribute("diagonal"))
 		if c.err != nil || len(rows.v) != 1 || len(columns.v) != 1 || c.isTooLarge(tensor.Shape{int64(rows.v[0]), int64(columns.v[0])}) {
 			return c.fail("a matrix of %s rows and %s columns", rows.shape, columns.shape)
 		}
@@ -65,8 +67,8 @@ func trianglePlaces(name string, belongs func(row, column, diagonal int) bool) f
 				}
 			}
 		}
-		return c.exact(tensor.Shape{2, int64(len(all[0]))}, slices.Concat(all[:]...))
-	}, constant("diagonal", 0))
+		return c.exactArray(tensor.Shape{2, int64(len(all[0]))}, slices.Concat(all[:]...))
+	}, defaultNumber("diagonal", 0))
 }
 
 // diagonal returns a diagonal of a matrix, which is the first input.
@@ -108,7 +110,7 @@ func affineGrid(c *call) *Array {
 		return c.fail("matrices of shape %s for a grid of shape %s", theta.shape, out)
 	}
 	places := func(n int64, shape ...int64) *Array {
-		z := c.exact(shape, c.alloc(int(n)))
+		z := c.exactArray(shape, c.alloc(int(n)))
 		for i := range z.v {
 			switch at := float64(2*i + 1); {
 			case !c.isAttributeTrue("align_corners"):

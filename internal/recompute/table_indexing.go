@@ -14,36 +14,36 @@ import (
 // The attribute index is the text between the brackets, its items separated by semicolons: a number, a slice as
 // [start, stop, step], None, ... or T for a tensor, which is an input.
 var indexings = []formula{
-	{name: "GetItem", class: Move, noise: gathers, inputs: "x indices*?", cut: getItemCut, sized: true, compute: oneOutput(func(c *call) *Array {
+	{name: "GetItem", class: Move, noise: gathering, inputs: "x indices*?", cut: getItemCut, hasDynamicLength: true, compute: oneOutput(func(c *call) *Array {
 		if len(c.inputs) == 1 {
 			return c.input(0)
 		}
-		return c.takeAt(c.input(0), c.ints("axes_of_tensors"), c.inputs[1:])
-	}), read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 1) }, attrs: []attribute{onlyKnownText("index"), onlyKnown("axes_of_tensors")}, forms: []nameGroup{newNameGroup("__getitem__", "index:indices[]"), newNameGroup("Aten.index Torch.index", "indices[]")}},
+		return c.selectAt(c.input(0), c.integerAttributes("axes_of_tensors"), c.inputs[1:])
+	}), read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 1) }, attrs: []attribute{optionalText("index"), optionalNumber("axes_of_tensors")}, forms: []nameGroup{newNameGroup("__getitem__", "index:indices[]"), newNameGroup("Aten.index Torch.index", "indices[]")}},
 	{name: "SetItem", class: Move, noise: unbounded, inputs: "x value indices*?", cut: uncut, compute: oneOutput(setItem),
-		read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 2) }, attrs: []attribute{onlyKnownText("index"), onlyKnown("axes_of_tensors"), flags("accumulate", false)}, forms: []nameGroup{newNameGroup("__setitem__", "index:indices[] value :accumulate=0", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("index_put", "indices[] values:value! accumulate=0 unsafe:-", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newNameGroup("_index_put_impl", "indices[] values:value! accumulate=0 unsafe:-")}},
-	{name: "GatherElements", class: Move, noise: gathers, inputs: "x index", cut: uncut, compute: oneOutput(func(c *call) *Array {
-		from := c.elementsAt(c.input(0), c.input(1))
+		read: func(p *problem, raw Attributes) Attributes { return withTensorAxes(p, raw, 2) }, attrs: []attribute{optionalText("index"), optionalNumber("axes_of_tensors"), flagAttribute("accumulate", false)}, forms: []nameGroup{newNameGroup("__setitem__", "index:indices[] value :accumulate=0", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("index_put", "indices[] values:value! accumulate=0 unsafe:-", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newNameGroup("_index_put_impl", "indices[] values:value! accumulate=0 unsafe:-")}},
+	{name: "GatherElements", class: Move, noise: gathering, inputs: "x index", cut: uncut, compute: oneOutput(func(c *call) *Array {
+		from := c.offsetsAt(c.input(0), c.input(1))
 		return c.input(0).gatherFrom(c.input(1).shape, 0, func(i int) int { return from[i] })
-	}), attrs: []attribute{axisWhere(anyAxis)}, forms: []nameGroup{newNameGroup("GatherElements", "", gathers), newNameGroup("GatherD", "x axis! index"), newNameGroup("gather", "dim:axis index! sparse_grad:-", gathers), newNameGroup("take_along_dim", "indices:index! dim:axis", &optype.Type{Noise: optype.NoiseMove})}},
+	}), attrs: []attribute{axisChoice(acceptsAnyAxis)}, forms: []nameGroup{newNameGroup("GatherElements", "", gathering), newNameGroup("GatherD", "x axis! index"), newNameGroup("gather", "dim:axis index! sparse_grad:-", gathering), newNameGroup("take_along_dim", "indices:index! dim:axis", &optype.Type{Noise: optype.NoiseMove})}},
 	{name: "ScatterElements", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array {
-		to := c.elementsAt(c.input(0), c.input(1))
+		to := c.offsetsAt(c.input(0), c.input(1))
 		return c.scatter(c.input(0), to, c.fitUpdates(c.input(1).shape, c.input(2)), c.textAttribute("reduction") == "add")
-	}), attrs: []attribute{axisWhere(anyAxis), texts("reduction", "none add")}, forms: []nameGroup{newNameGroup("ScatterElements", "", scatters), newNameGroup("scatter", "dim:axis index! src:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newNameGroup("scatter", "dim:axis index! src:updates reduce:reduction"), newNameGroup("scatter", "dim:axis index! value:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newNameGroup("scatter_add", "dim:axis index! src:updates! :reduction=add", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
-	wholeRow("ScatterReduce", Plain, "x index updates", scatterReduce, axisWhere(anyAxis), texts("reduce", "sum mean amax amin prod"), flags("include_self", true)).
+	}), attrs: []attribute{axisChoice(acceptsAnyAxis), textAttribute("reduction", "none add")}, forms: []nameGroup{newNameGroup("ScatterElements", "", scattering), newNameGroup("scatter", "dim:axis index! src:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newNameGroup("scatter", "dim:axis index! src:updates reduce:reduction"), newNameGroup("scatter", "dim:axis index! value:updates :reduction=none", &optype.Type{Gathers: true, Noise: optype.NoiseMove}), newNameGroup("scatter_add", "dim:axis index! src:updates! :reduction=add", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
+	wholeRow("ScatterReduce", Plain, "x index updates", scatterReduce, axisChoice(acceptsAnyAxis), textAttribute("reduce", "sum mean amax amin prod"), flagAttribute("include_self", true)).
 		withNames("scatter_reduce", "dim:axis index! src:updates! reduce include_self=1"),
-	wholeRow("EmbeddingBag", Reduced, "indices x offsets? weights?", embeddingBag, texts("mode", "mean sum max"), onlyKnown("padding_idx"), constant("include_last_offset", 0)).readBy(readBagMode).
+	wholeRow("EmbeddingBag", Reduced, "indices x offsets? weights?", embeddingBag, textAttribute("mode", "mean sum max"), optionalNumber("padding_idx"), defaultNumber("include_last_offset", 0)).withReader(readBagMode).
 		withNames("Functional.embedding_bag", "input:indices! weight:x! offsets max_norm:-==None norm_type:- scale_grad_by_freq:- mode=mean sparse:- per_sample_weights:weights include_last_offset=0 padding_idx", embeddings).
 		withNames("Torch.embedding_bag Aten.embedding_bag Aten._embedding_bag", "weight:x! indices! offsets scale_grad_by_freq:- mode=0 sparse:- per_sample_weights:weights include_last_offset=0 padding_idx", embeddings).
 		withNames("nn.EmbeddingBag", "input:indices! offsets per_sample_weights:weights weight:x!", embeddings),
 	wholeRow("MaxUnpool", Move, "x index", maxUnpool).withNames("max_unpool1d max_unpool2d max_unpool3d", "indices:index! kernel_size:- stride:- padding:- output_size:-").withNames("nn.MaxUnpool1d nn.MaxUnpool2d nn.MaxUnpool3d", "indices:index! output_size:-"),
-	{name: "IndexAdd", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.writeRows(true) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}, forms: []nameGroup{newNameGroup("index_add", "dim:axis index! source:updates! alpha=1", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
-	{name: "IndexCopy", class: Move, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.writeRows(false) }), attrs: []attribute{axisWhere(anyAxis), constant("alpha", 1)}, forms: []nameGroup{newNameGroup("index_copy", "dim:axis index! source:updates! :alpha=1"), newNameGroup("index_fill", "dim:axis index! value:updates :alpha=1")}},
-	{name: "Take", class: Move, noise: gathers, inputs: "x index", cut: uncut, compute: oneOutput(func(c *call) *Array {
-		from := c.placesIn(c.input(1), int64(len(c.input(0).v)))
+	{name: "IndexAdd", class: Plain, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.writeRows(true) }), attrs: []attribute{axisChoice(acceptsAnyAxis), defaultNumber("alpha", 1)}, forms: []nameGroup{newNameGroup("index_add", "dim:axis index! source:updates! alpha=1", &optype.Type{Gathers: true, Noise: optype.NoiseLipschitz})}},
+	{name: "IndexCopy", class: Move, noise: unbounded, inputs: "x index updates", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.writeRows(false) }), attrs: []attribute{axisChoice(acceptsAnyAxis), defaultNumber("alpha", 1)}, forms: []nameGroup{newNameGroup("index_copy", "dim:axis index! source:updates! :alpha=1"), newNameGroup("index_fill", "dim:axis index! value:updates :alpha=1")}},
+	{name: "Take", class: Move, noise: gathering, inputs: "x index", cut: uncut, compute: oneOutput(func(c *call) *Array {
+		from := c.toIndices(c.input(1), int64(len(c.input(0).v)))
 		return c.input(0).gatherFrom(c.input(1).shape, 0, func(i int) int { return from[i] })
-	}), forms: []nameGroup{newNameGroup("take", "index!", gathers)}},
-	{name: "MaskedSelect", class: Move, noise: gathers, inputs: "x mask", cut: uncut, sized: true, compute: oneOutput(func(c *call) *Array {
+	}), forms: []nameGroup{newNameGroup("take", "index!", gathering)}},
+	{name: "MaskedSelect", class: Move, noise: gathering, inputs: "x mask", cut: uncut, hasDynamicLength: true, compute: oneOutput(func(c *call) *Array {
 		x, on := c.maskedOffsets()
 		return x.gatherFrom(tensor.Shape{int64(len(on))}, 0, func(i int) int { return on[i] })
 	}), forms: []nameGroup{newNameGroup("MaskedSelect", "", &optype.Type{Class: optype.Move, Gathers: true, Sized: true}), newNameGroup("masked_select", "mask!", &optype.Type{Noise: optype.NoiseMove, Sized: true})}},
@@ -54,10 +54,10 @@ var indexings = []formula{
 		}
 		return c.scatter(x, on, c.input(2), false)
 	}), forms: []nameGroup{newNameGroup("MaskedScatter", ""), newNameGroup("masked_scatter", "mask! source:updates!")}},
-	{name: "NonZero", class: Integral, inputs: "x", cut: uncut, sized: true, compute: nonZero, outputs: maxAxes, forms: []nameGroup{newNameGroup("NonZero", "", foundPlaces), newNameGroup("Where", ""), newNameGroup("where", "condition:x!"), newNameGroup("nonzero", "as_tuple:-", foundPlaces)}},
-	{name: "Roll", class: Move, inputs: "x", cut: uncut, compute: oneOutput(roll), attrs: []attribute{onlyKnown("shifts"), choice("axes", func(*problem) []Attributes { return []Attributes{{"axes": {Numbers(), FromDefault}}} })}, forms: []nameGroup{newNameGroup("Roll", "", copies), newNameGroup("roll", "shifts dims:axes", copies)}},
+	{name: "NonZero", class: Integral, inputs: "x", cut: uncut, hasDynamicLength: true, compute: nonZero, outputs: maxAxes, forms: []nameGroup{newNameGroup("NonZero", "", searchResults), newNameGroup("Where", ""), newNameGroup("where", "condition:x!"), newNameGroup("nonzero", "as_tuple:-", searchResults)}},
+	{name: "Roll", class: Move, inputs: "x", cut: uncut, compute: oneOutput(roll), attrs: []attribute{optionalNumber("shifts"), closedAttribute("axes", func(*problem) []Attributes { return []Attributes{{"axes": {Numbers(), FromDefault}}} })}, forms: []nameGroup{newNameGroup("Roll", "", copies), newNameGroup("roll", "shifts dims:axes", copies)}},
 	{name: "ReverseV2", class: Move, inputs: "x", cut: uncut, compute: oneOutput(func(c *call) *Array {
-		x, axes := c.input(0), c.ints("axes")
+		x, axes := c.input(0), c.integerAttributes("axes")
 		x.checkAxes(axes)
 		return c.mapCoordinates(x, func(at []int64) {
 			for _, k := range axes {
@@ -65,7 +65,7 @@ var indexings = []formula{
 			}
 		})
 	}), attrs: []attribute{anyAxes}, forms: []nameGroup{newNameGroup("ReverseV2", "x axes!", copies), newNameGroup("ReverseV2D", "x"), newNameGroup("flip", "dims*:axes", copies), newNameGroup("fliplr", ":axes=1"), newNameGroup("flipud", ":axes=0")}},
-	{name: "RepeatInterleave", class: Move, inputs: "x repeats", cut: uncut, compute: oneOutput(repeatInterleave), attrs: []attribute{onlyKnown("axis")}, forms: []nameGroup{newNameGroup("RepeatInterleave", ""), newNameGroup("repeat_interleave", "repeats dim:axis output_size:-", copies)}},
+	{name: "RepeatInterleave", class: Move, inputs: "x repeats", cut: uncut, compute: oneOutput(repeatInterleave), attrs: []attribute{optionalNumber("axis")}, forms: []nameGroup{newNameGroup("RepeatInterleave", ""), newNameGroup("repeat_interleave", "repeats dim:axis output_size:-", copies)}},
 	{name: "RepeatEach", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
 			out := p.Outputs[0].Shape
@@ -75,18 +75,18 @@ var indexings = []formula{
 			v.shape, v.strides = slices.Insert(v.shape, k+1, out[k]/n), slices.Insert(v.strides, k+1, 0)
 			return true
 		})
-	}), attrs: []attribute{axisWhere(func(p *problem, k int) bool { return len(p.Outputs[0].Shape) == p.rank() })}, forms: []nameGroup{newNameGroup("repeat_interleave", "")}}, // a number of repeats that was not dumped
+	}), attrs: []attribute{axisChoice(func(p *problem, k int) bool { return len(p.Outputs[0].Shape) == p.rank() })}, forms: []nameGroup{newNameGroup("repeat_interleave", "")}}, // a number of repeats that was not dumped
 	{name: "Narrow", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
-			start, ok := integer(h, "start")
-			length, has := integer(h, "length")
+			start, ok := integerAttribute(h, "start")
+			length, has := integerAttribute(h, "length")
 			if start < 0 {
 				start += n
 			}
 			v.shape[k], v.offset = length, start*stride
 			return ok && has && length >= 0 && start >= 0 && start <= n-length
 		})
-	}), attrs: []attribute{onlyKnown("axis"), onlyKnown("start"), onlyKnown("length")}, forms: []nameGroup{newNameGroup("narrow", "dim:axis start length", copies)}},
+	}), attrs: []attribute{optionalNumber("axis"), optionalNumber("start"), optionalNumber("length")}, forms: []nameGroup{newNameGroup("narrow", "dim:axis start length", copies)}},
 	{name: "SliceAxis", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
 			bound := func(name string) (int64, bool) {
@@ -98,28 +98,28 @@ var indexings = []formula{
 			}
 			start, ok := bound("start")
 			end, has := bound("end")
-			step, too := integer(h, "step")
+			step, too := integerAttribute(h, "step")
 			if !ok || !has || !too || step < 1 {
 				return false
 			}
 			v.shape[k], v.strides[k], v.offset = max(0, end-start+step-1)/step, stride*step, start*stride
 			return true
 		})
-	}), attrs: []attribute{onlyKnown("axis"), onlyKnown("start"), onlyKnown("end"), onlyKnown("step")}, forms: []nameGroup{newNameGroup("Aten.slice", "dim:axis=0 start=0 end=inf step=1")}},
+	}), attrs: []attribute{optionalNumber("axis"), optionalNumber("start"), optionalNumber("end"), optionalNumber("step")}, forms: []nameGroup{newNameGroup("Aten.slice", "dim:axis=0 start=0 end=inf step=1")}},
 	{name: "SelectAt", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
-			at, ok := integer(h, "at")
+			at, ok := integerAttribute(h, "at")
 			if at < 0 {
 				at += n
 			}
 			v.shape, v.strides, v.offset = slices.Delete(v.shape, k, k+1), slices.Delete(v.strides, k, k+1), at*stride
 			return ok && at >= 0 && at < n
 		})
-	}), attrs: []attribute{onlyKnown("axis"), onlyKnown("at")}, forms: []nameGroup{newNameGroup("select", "dim:axis index:at")}},
+	}), attrs: []attribute{optionalNumber("axis"), optionalNumber("at")}, forms: []nameGroup{newNameGroup("select", "dim:axis index:at")}},
 	{name: "Unfold", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		return axisView(p, h, func(n, stride int64, v *view, k int) bool {
-			size, ok := integer(h, "size")
-			step, has := integer(h, "step")
+			size, ok := integerAttribute(h, "size")
+			step, has := integerAttribute(h, "step")
 			if !ok || !has || size < 0 || size > n || step < 1 {
 				return false
 			}
@@ -136,7 +136,7 @@ var indexings = []formula{
 	}), attrs: []attribute{blockSize, blockMode}, forms: []nameGroup{newNameGroup("SpaceToDepth", "", copies), newNameGroup("PixelUnshuffle", ":mode=CRD"), newNameGroup("pixel_unshuffle", "downscale_factor:block_size :mode=CRD"), newNameGroup("nn.PixelUnshuffle", ":mode=CRD")}},
 	{name: "ShuffleChannel", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(func(p *problem, h Attributes) (view, lang.Sentence) {
 		x := p.Inputs[0].Shape
-		g, ok := integer(h, "num_groups")
+		g, ok := integerAttribute(h, "num_groups")
 		if !ok || len(x) < 2 || g < 1 || x[1]%g != 0 {
 			return view{}, lang.Say("%s groups of shape %s", h["num_groups"].Value, x)
 		}
@@ -150,33 +150,33 @@ var indexings = []formula{
 			return misfit("a value of shape %s", p.Inputs[0].Shape)
 		}
 		c.in[0].shape = tensor.Shape{}
-		return c.cutAlong(upTo(len(c.out[0].shape)), alignRight)
-	}, compute: oneOutput(convert), attrs: []attribute{texts("mode", "trunc")}, forms: []nameGroup{newNameGroup("Fill", "- value"), newNameGroup("zeros", ":value=0 size*:-", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("ones", ":value=1 size*:-", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("full", "size:- fill_value:value", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("full_like", "input:- value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newNameGroup("fill", "input:- value"), newNameGroup("scalar_tensor Torch.tensor as_tensor", "data:value"), newNameGroup("new_full", "input:- size:- fill_value:value"), newNameGroup("full_like", "input:- fill_value:value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newNameGroup("new_zeros", ":value=0 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newNameGroup("new_ones", ":value=1 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
-	{name: "ZerosLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: unaryFormula(func(x *Array) *Array { return x.mapSteps(func(float64) float64 { return 0 }) }), forms: []nameGroup{newNameGroup("ZerosLike", ""), newNameGroup("zeros_like", "", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newNameGroup("zero", "")}},
-	{name: "OnesLike", class: Move, noise: unbounded, inputs: "x", cut: elementwise, compute: unaryFormula(func(x *Array) *Array { return x.mapSteps(func(float64) float64 { return 1 }) }), forms: []nameGroup{newNameGroup("OnesLike", ""), newNameGroup("ones_like", "", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
+		return c.cutAlong(firstIntegers(len(c.out[0].shape)), alignRight)
+	}, compute: oneOutput(convert), attrs: []attribute{textAttribute("mode", "trunc")}, forms: []nameGroup{newNameGroup("Fill", "- value"), newNameGroup("zeros", ":value=0 size*:-", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("ones", ":value=1 size*:-", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("full", "size:- fill_value:value", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("full_like", "input:- value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newNameGroup("fill", "input:- value"), newNameGroup("scalar_tensor Torch.tensor as_tensor", "data:value"), newNameGroup("new_full", "input:- size:- fill_value:value"), newNameGroup("full_like", "input:- fill_value:value", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newNameGroup("new_zeros", ":value=0 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newNameGroup("new_ones", ":value=1 input:- size*:-", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
+	{name: "ZerosLike", class: Move, noise: unbounded, inputs: "x", cut: elementwiseCut, compute: unaryFormula(func(x *Array) *Array { return x.mapSteps(func(float64) float64 { return 0 }) }), forms: []nameGroup{newNameGroup("ZerosLike", ""), newNameGroup("zeros_like", "", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs}), newNameGroup("zero", "")}},
+	{name: "OnesLike", class: Move, noise: unbounded, inputs: "x", cut: elementwiseCut, compute: unaryFormula(func(x *Array) *Array { return x.mapSteps(func(float64) float64 { return 1 }) }), forms: []nameGroup{newNameGroup("OnesLike", ""), newNameGroup("ones_like", "", &optype.Type{Noise: optype.NoiseMove, Buffer: optype.AllInputs})}},
 	{name: "Copy", class: Converted, noise: unbounded, inputs: "x", cut: func(p *problem, _ Attributes) *cutRule {
 		x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 		if s, ok := broadcast(x, out); !ok || !s.Equal(out) {
 			return misfit("the output has the shape %s, the input %s", out, x)
 		}
-		return wholeTensors(p).cutAlong(upTo(len(out)), alignRight)
-	}, compute: oneOutput(convert), attrs: []attribute{texts("mode", "trunc")}, forms: []nameGroup{newNameGroup("copy", "input:- src:x!")}},
+		return wholeTensors(p).cutAlong(firstIntegers(len(out)), alignRight)
+	}, compute: oneOutput(convert), attrs: []attribute{textAttribute("mode", "trunc")}, forms: []nameGroup{newNameGroup("copy", "input:- src:x!")}},
 	{name: "Range", class: Plain, noise: unbounded, inputs: "start step", cut: uncut, compute: oneOutput(func(c *call) *Array {
-		n := c.exact(c.shapes[0], c.alloc(int(c.shapes[0].Elements())))
+		n := c.exactArray(c.shapes[0], c.alloc(int(c.shapes[0].Elements())))
 		for i := range n.v {
 			n.v[i] = float64(i)
 		}
 		return c.input(0).add(n.mul(c.input(1))).withTermRoundings(c.input(0))
 	}), forms: []nameGroup{newNameGroup("Range", "start - step"), newNameGroup("arange", "end:- :start=0 :step=1", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("arange", "start end:- step=1", &optype.Type{Noise: optype.NoiseMove})}},
-	{name: "Dropout", class: Plain, noise: unbounded, inputs: "x", cut: elementwise, compute: oneOutput(dropout), attrs: []attribute{realNumber("p", 0, .1, .5, .2, .3), flags("training", true), constant("dropped_axes", 0)}, forms: []nameGroup{
+	{name: "Dropout", class: Plain, noise: unbounded, inputs: "x", cut: elementwiseCut, compute: oneOutput(dropout), attrs: []attribute{realNumber("p", 0, .1, .5, .2, .3), flagAttribute("training", true), defaultNumber("dropped_axes", 0)}, forms: []nameGroup{
 		newNameGroup("dropout1d", "p=0.5 training=1 :dropped_axes=1", randomMask), newNameGroup("dropout2d feature_dropout", "p=0.5 training=1 :dropped_axes=2", randomMask), newNameGroup("dropout3d", "p=0.5 training=1 :dropped_axes=3", randomMask),
 		newNameGroup("nn.Dropout1d", ":dropped_axes=1", randomMask), newNameGroup("nn.Dropout2d", ":dropped_axes=2", randomMask), newNameGroup("nn.Dropout3d", ":dropped_axes=3", randomMask), newNameGroup("dropout", "p=0.5 training=1", &optype.Type{Class: optype.Move, Random: true}), newNameGroup("nn.Dropout", "", &optype.Type{Class: optype.Move, Random: true})}},
 }
 
-func anyAxis(*problem, int) bool { return true }
+func acceptsAnyAxis(*problem, int) bool { return true }
 
 // unfolding lists the axes and steps of windows along an axis: the last axis of the output has their size.
-var unfolding = choice("axis size step", func(p *problem) (all []Attributes) {
+var unfolding = closedAttribute("axis size step", func(p *problem) (all []Attributes) {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	if len(out) != len(x)+1 {
 		return nil
@@ -192,8 +192,8 @@ var unfolding = choice("axis size step", func(p *problem) (all []Attributes) {
 	return all
 })
 
-// integer returns an attribute of one whole number.
-func integer(h Attributes, name string) (int64, bool) {
+// integerAttribute returns an attribute of one whole number.
+func integerAttribute(h Attributes, name string) (int64, bool) {
 	all, ok := h[name].Value.Integers()
 	if !ok || len(all) != 1 {
 		return 0, false
@@ -205,7 +205,7 @@ func integer(h Attributes, name string) (int64, bool) {
 // attributes fit.
 func axisView(p *problem, h Attributes, change func(n, stride int64, v *view, k int) bool) (view, lang.Sentence) {
 	x := p.Inputs[0].Shape
-	k, ok := axisIn(h, len(x))
+	k, ok := axisAttribute(h, len(x))
 	if !ok {
 		return view{}, lang.Say("axis %s of shape %s", h["axis"].Value, x)
 	}
@@ -217,7 +217,7 @@ func axisView(p *problem, h Attributes, change func(n, stride int64, v *view, k 
 }
 
 // blockSize is the edge of a block of pixels, which follows from the shapes.
-var blockSize = choice("block_size", func(p *problem) []Attributes {
+var blockSize = closedAttribute("block_size", func(p *problem) []Attributes {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	n := len(x)
 	if n < 3 || len(out) != n || min(x[n-1], out[n-1]) == 0 {
@@ -228,12 +228,12 @@ var blockSize = choice("block_size", func(p *problem) []Attributes {
 
 // blockMode is the order of channels: in CRD the channels of one block are adjacent, in DCR the channels at the same
 // position of all blocks.
-var blockMode = texts("mode", "DCR CRD")
+var blockMode = textAttribute("mode", "DCR CRD")
 
 // blocksView turns channels into blocks of pixels (toSpace), or blocks of pixels into channels.
 func blocksView(p *problem, h Attributes, toSpace bool) (view, lang.Sentence) {
 	x := p.Inputs[0].Shape
-	r, ok := integer(h, "block_size")
+	r, ok := integerAttribute(h, "block_size")
 	n := len(x)
 	if !ok || n < 3 || r < 1 || r > maxBlock || toSpace && x[n-3]%(r*r) != 0 || !toSpace && (x[n-2]%r != 0 || x[n-1]%r != 0) {
 		return view{}, lang.Say("blocks of %s of shape %s", h["block_size"].Value, x)
@@ -311,7 +311,7 @@ func (c *call) coordinatesOf(t *Array) []*Array {
 	}
 	all := make([]*Array, len(t.shape))
 	for k := range all {
-		all[k] = c.exact(tensor.Shape{int64(len(on))}, c.alloc(len(on)))
+		all[k] = c.exactArray(tensor.Shape{int64(len(on))}, c.alloc(len(on)))
 	}
 	for i, at := range on {
 		for k, n := range t.shape.Coordinates(at) {
@@ -321,9 +321,9 @@ func (c *call) coordinatesOf(t *Array) []*Array {
 	return all
 }
 
-// takeAt selects elements of an array by the tensors of an index, which apply to axes.
-func (c *call) takeAt(x *Array, axes []int, tensors []*Array) *Array {
-	shape, from := c.offsets(x, axes, c.indexArrays(tensors, c.types[len(c.types)-len(tensors):]))
+// selectAt selects elements of an array by the tensors of an index, which apply to axes.
+func (c *call) selectAt(x *Array, axes []int, tensors []*Array) *Array {
+	shape, from := c.indexOffsets(x, axes, c.indexArrays(tensors, c.types[len(c.types)-len(tensors):]))
 	if c.err != nil {
 		return x
 	}
@@ -351,10 +351,10 @@ func setItem(c *call) *Array {
 	if !fits {
 		return c.fail("index %s of shape %s", c.attrs["index"].Value, x.shape)
 	}
-	places := c.exact(v.shape, c.alloc(int(v.shape.Elements())))
-	walk(v.shape, v.strides, func(i, offset int) { places.v[i] = float64(int(v.offset) + offset) })
+	places := c.exactArray(v.shape, c.alloc(int(v.shape.Elements())))
+	walkElements(v.shape, v.strides, func(i, offset int) { places.v[i] = float64(int(v.offset) + offset) })
 	if len(axes) > 0 {
-		places = c.takeAt(places, axes, c.inputs[2:])
+		places = c.selectAt(places, axes, c.inputs[2:])
 	}
 	if c.err != nil {
 		return x
@@ -420,7 +420,7 @@ func (c *call) mapCoordinates(x *Array, source func(at []int64)) *Array {
 
 // roll shifts elements along axes, cyclically; without axes along the flattened array.
 func roll(c *call) *Array {
-	x, shifts, axes := c.input(0), c.ints("shifts"), c.ints("axes")
+	x, shifts, axes := c.input(0), c.integerAttributes("shifts"), c.integerAttributes("axes")
 	if x.checkAxes(axes); c.err != nil || len(axes) > 0 && len(axes) != len(shifts) || len(axes) == 0 && len(shifts) != 1 {
 		return c.fail("shifts %s along axes %s", c.attrs["shifts"].Value, c.attrs["axes"].Value)
 	}
@@ -439,7 +439,7 @@ func roll(c *call) *Array {
 // repeatInterleave repeats each row along an axis, or each element of the flattened array.
 func repeatInterleave(c *call) *Array {
 	x, repeats := c.input(0), c.input(1)
-	k, ok := axisIn(c.attrs, len(x.shape))
+	k, ok := axisAttribute(c.attrs, len(x.shape))
 	if _, has := c.attrs["axis"]; !has {
 		x, k, ok = x.reshape(-1), 0, true
 	}
@@ -469,7 +469,7 @@ var randomMask = &optype.Type{Class: optype.Move, Random: true}
 // axes, is 0 or x/(1-p), and the NPU's choice is accepted if the number of zeros is plausible: within 6 standard
 // deviations of the binomial distribution. Planes whose input is 0, such as masked probabilities, do not count.
 func dropout(c *call) *Array {
-	x, p := c.input(0), c.num("p")
+	x, p := c.input(0), c.numberAttribute("p")
 	if c.err != nil || !c.isAttributeTrue("training") || p == 0 {
 		return x
 	}
@@ -481,12 +481,12 @@ func dropout(c *call) *Array {
 	if len(got.v) != len(x.v) || len(x.v) == 0 {
 		return kept
 	}
-	plane := int(x.shape[min(max(0, len(x.shape)-int(c.num("dropped_axes"))), len(x.shape)):].Elements())
-	isDropped := c.exact(x.shape, c.alloc(len(x.v)))
+	plane := int(x.shape[min(max(0, len(x.shape)-int(c.numberAttribute("dropped_axes"))), len(x.shape)):].Elements())
+	isDropped := c.exactArray(x.shape, c.alloc(len(x.v)))
 	isZero := func(v float64) bool { return v == 0 }
 	dropped, n := 0.0, 0.0
 	for first := 0; first < len(x.v); first += plane {
-		all := flag(!slices.ContainsFunc(got.v[first:first+plane], func(v float64) bool { return v != 0 }))
+		all := boolToFloat(!slices.ContainsFunc(got.v[first:first+plane], func(v float64) bool { return v != 0 }))
 		for i := range plane {
 			isDropped.v[first+i] = all
 		}

@@ -10,15 +10,15 @@ import (
 
 // lineOperators are the formulas of sums, norms, moments and orders of lines.
 var lineOperators = []formula{
-	{name: "ReduceStd", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array { return c.variance().sqrt() }), attrs: []attribute{reducedAxes, correction}, forms: []nameGroup{newNameGroup("ReduceStd", "", &optype.Type{Noise: optype.NoiseReduce}), newNameGroup("std", "dim:axes unbiased:correction=1 keepdim:-", spreads), newNameGroup("std", "dim:axes correction=1 keepdim:-", spreads), newNameGroup("std", "unbiased:correction", spreads)}},
-	{name: "ReduceVar", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput((*call).variance), attrs: []attribute{reducedAxes, correction}, forms: []nameGroup{newNameGroup("var", "dim:axes unbiased:correction=1 keepdim:-", spreads), newNameGroup("var", "dim:axes correction=1 keepdim:-", spreads), newNameGroup("var", "unbiased:correction", spreads)}},
-	{name: "LpNorm", class: Reduced, noise: unbounded, inputs: "x", cut: lines, read: readOrder, compute: oneOutput(func(c *call) *Array { return c.input(0).norm(c.num("p"), c.ints("axes")...) }), attrs: []attribute{reducedAxes, realNumber("p", 2, 1)}, forms: []nameGroup{newNameGroup("LpNorm", "", &optype.Type{Noise: optype.NoiseReduce}), newNameGroup("LpNormV2", ""), newNameGroup("linalg_norm linalg_vector_norm", "ord:p=2 dim:axes keepdim:-", spreads), newNameGroup("norm", "p=2 dim:axes keepdim:-", spreads), newNameGroup("linalg.norm linalg.vector_norm", "dim:axes keepdim:-"), newNameGroup("vector_norm", "ord:p=2 dim:axes keepdim:-")}},
-	{name: "LpNormalize", class: Norm, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array {
+	{name: "ReduceStd", class: Norm, noise: unbounded, inputs: "x", cut: lineCut, compute: oneOutput(func(c *call) *Array { return c.variance().sqrt() }), attrs: []attribute{reducedAxes, correction}, forms: []nameGroup{newNameGroup("ReduceStd", "", &optype.Type{Noise: optype.NoiseReduce}), newNameGroup("std", "dim:axes unbiased:correction=1 keepdim:-", spreads), newNameGroup("std", "dim:axes correction=1 keepdim:-", spreads), newNameGroup("std", "unbiased:correction", spreads)}},
+	{name: "ReduceVar", class: Norm, noise: unbounded, inputs: "x", cut: lineCut, compute: oneOutput((*call).variance), attrs: []attribute{reducedAxes, correction}, forms: []nameGroup{newNameGroup("var", "dim:axes unbiased:correction=1 keepdim:-", spreads), newNameGroup("var", "dim:axes correction=1 keepdim:-", spreads), newNameGroup("var", "unbiased:correction", spreads)}},
+	{name: "LpNorm", class: Reduced, noise: unbounded, inputs: "x", cut: lineCut, read: readNormOrder, compute: oneOutput(func(c *call) *Array { return c.input(0).norm(c.numberAttribute("p"), c.integerAttributes("axes")...) }), attrs: []attribute{reducedAxes, realNumber("p", 2, 1)}, forms: []nameGroup{newNameGroup("LpNorm", "", &optype.Type{Noise: optype.NoiseReduce}), newNameGroup("LpNormV2", ""), newNameGroup("linalg_norm linalg_vector_norm", "ord:p=2 dim:axes keepdim:-", spreads), newNameGroup("norm", "p=2 dim:axes keepdim:-", spreads), newNameGroup("linalg.norm linalg.vector_norm", "dim:axes keepdim:-"), newNameGroup("vector_norm", "ord:p=2 dim:axes keepdim:-")}},
+	{name: "LpNormalize", class: Norm, noise: unbounded, inputs: "x", cut: lineCut, compute: oneOutput(func(c *call) *Array {
 		x := c.input(0)
-		return x.div(x.norm(c.num("p"), c.ints("axes")...).atLeast(c.num("epsilon")))
-	}), attrs: []attribute{anyAxes, constant("p", 2), epsilon(1e-12)}, forms: []nameGroup{newNameGroup("normalize", "p=2 dim:axes=1 eps:epsilon=1e-12", &optype.Type{Class: optype.Normalise, Parameters: 1<<1 | 1<<2 | 1<<3, Trait: optype.KeepsMean})}},
+		return x.div(x.norm(c.numberAttribute("p"), c.integerAttributes("axes")...).atLeast(c.numberAttribute("epsilon")))
+	}), attrs: []attribute{anyAxes, defaultNumber("p", 2), epsilon(1e-12)}, forms: []nameGroup{newNameGroup("normalize", "p=2 dim:axes=1 eps:epsilon=1e-12", &optype.Type{Class: optype.Normalise, Parameters: 1<<1 | 1<<2 | 1<<3, Trait: optype.KeepsMean})}},
 	reduction("ReduceLogSumExp", Tabled, func(x *Array, axes ...int) *Array {
-		top := x.largest(axes...).mapKeepingErrors(loop(func(v float64) float64 { return min(max(v, -math.MaxFloat64), math.MaxFloat64) }))
+		top := x.largest(axes...).mapKeepingErrors(elementLoop(func(v float64) float64 { return min(max(v, -math.MaxFloat64), math.MaxFloat64) }))
 		return x.sub(top).exp().sum(axes...).log().add(top)
 	}).withNames("ReduceLogSumExp", "x axes!").withNames("logsumexp", "dim:axes keepdim:-", &optype.Type{Noise: optype.NoiseExponent}),
 	reduction("ReduceAll", Integral, func(x *Array, axes ...int) *Array {
@@ -30,14 +30,14 @@ var lineOperators = []formula{
 	reduction("CountNonzero", Integral, func(x *Array, axes ...int) *Array {
 		return indicator(func(v float64) bool { return v != 0 })(x).sum(axes...)
 	}).withNames("count_nonzero", "dim:axes"),
-	{name: "AMinMax", class: Exact, inputs: "x", cut: lines, outputs: 2, compute: func(c *call) []*Array {
-		axes := c.ints("axes")
+	{name: "AMinMax", class: Exact, inputs: "x", cut: lineCut, outputs: 2, compute: func(c *call) []*Array {
+		axes := c.integerAttributes("axes")
 		return []*Array{c.input(0).smallest(axes...), c.input(0).largest(axes...)}
 	}, attrs: []attribute{reducedAxes}, forms: []nameGroup{newNameGroup("aminmax", "dim:axes keepdim:-")}},
-	{name: "Softmin", class: Tabled, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(func(c *call) *Array { return softmax(c.input(0).neg(), false, c.ints("axes")...) }), attrs: []attribute{anyAxes}, forms: []nameGroup{newNameGroup("softmin", "dim:axes"), newNameGroup("nn.Softmin", "")}},
-	{name: "Cumprod", class: Reduced, noise: unbounded, inputs: "x", cut: lines, compute: oneOutput(cumprod), attrs: []attribute{lastAxes, flags("exclusive", false), flags("reverse", false)}, forms: []nameGroup{newNameGroup("Cumprod", "x axes!"), newNameGroup("CumprodD", "x"), newNameGroup("cumprod", "dim:axes :exclusive=0 :reverse=0")}},
-	{name: "Sort", class: Exact, inputs: "x", cut: lines, outputs: 2, compute: func(c *call) []*Array { return c.sort(c.got[len(c.got)-1]) }, attrs: []attribute{lastAxes, flags("descending", false)}, forms: []nameGroup{newNameGroup("Sort", "", sorts), newNameGroup("sort", "dim:axes=-1 descending=0 stable:-", sorts)}},
-	{name: "ArgSort", class: Integral, inputs: "x", cut: lines, compute: func(c *call) []*Array { return c.sort(c.got[0])[1:] }, attrs: []attribute{lastAxes, flags("descending", false)}, forms: []nameGroup{newNameGroup("argsort", "dim:axes=-1 descending=0 stable:-", indices)}},
+	{name: "Softmin", class: Tabled, noise: unbounded, inputs: "x", cut: lineCut, compute: oneOutput(func(c *call) *Array { return softmax(c.input(0).neg(), false, c.integerAttributes("axes")...) }), attrs: []attribute{anyAxes}, forms: []nameGroup{newNameGroup("softmin", "dim:axes"), newNameGroup("nn.Softmin", "")}},
+	{name: "Cumprod", class: Reduced, noise: unbounded, inputs: "x", cut: lineCut, compute: oneOutput(cumprod), attrs: []attribute{lastAxes, flagAttribute("exclusive", false), flagAttribute("reverse", false)}, forms: []nameGroup{newNameGroup("Cumprod", "x axes!"), newNameGroup("CumprodD", "x"), newNameGroup("cumprod", "dim:axes :exclusive=0 :reverse=0")}},
+	{name: "Sort", class: Exact, inputs: "x", cut: lineCut, outputs: 2, compute: func(c *call) []*Array { return c.sort(c.got[len(c.got)-1]) }, attrs: []attribute{lastAxes, flagAttribute("descending", false)}, forms: []nameGroup{newNameGroup("Sort", "", sorting), newNameGroup("sort", "dim:axes=-1 descending=0 stable:-", sorting)}},
+	{name: "ArgSort", class: Integral, inputs: "x", cut: lineCut, compute: func(c *call) []*Array { return c.sort(c.got[0])[1:] }, attrs: []attribute{lastAxes, flagAttribute("descending", false)}, forms: []nameGroup{newNameGroup("argsort", "dim:axes=-1 descending=0 stable:-", indices)}},
 }
 
 // correction is subtracted from the divisor of a variance: 1 for the sample variance.
@@ -45,17 +45,17 @@ var correction = oneOf("correction", Number(1), Number(0))
 
 // variance returns the mean squared distance from the mean, divided by n minus the correction.
 func (c *call) variance() *Array {
-	x, axes := c.input(0), c.ints("axes")
+	x, axes := c.input(0), c.integerAttributes("axes")
 	_, distance, _ := moments(x, axes...)
 	sum := square(distance).sum(axes...)
 	if c.err != nil || len(sum.v) == 0 {
 		return sum
 	}
-	return sum.div(c.number(float64(len(x.v)/len(sum.v)) - c.num("correction")))
+	return sum.div(c.number(float64(len(x.v)/len(sum.v)) - c.numberAttribute("correction")))
 }
 
-// readOrder converts the name of a norm to its order.
-func readOrder(_ *problem, raw Attributes) Attributes {
+// readNormOrder converts the name of a norm to its order.
+func readNormOrder(_ *problem, raw Attributes) Attributes {
 	p, ok := raw["p"]
 	if !ok || p.Value.Text != "fro" {
 		return raw
@@ -88,7 +88,7 @@ func (x *Array) norm(p float64, axes ...int) *Array {
 func cumprod(c *call) *Array {
 	x := c.input(0)
 	z := c.array(x.shape)
-	x.lines(c.ints("axes"), func(_, first int, beside []int) {
+	x.eachLine(c.integerAttributes("axes"), func(_, first int, beside []int) {
 		product := 1.0
 		for n := range beside {
 			k := first + beside[n]
@@ -115,16 +115,16 @@ func (c *call) sort(got *Array) []*Array {
 	if c.err != nil {
 		return nil
 	}
-	values, places := c.exact(x.shape, c.alloc(len(x.v))), c.exact(x.shape, c.alloc(len(x.v)))
+	values, places := c.exactArray(x.shape, c.alloc(len(x.v))), c.exactArray(x.shape, c.alloc(len(x.v)))
 	descending := c.isAttributeTrue("descending")
-	x.lines(c.ints("axes"), func(_, first int, beside []int) {
+	x.eachLine(c.integerAttributes("axes"), func(_, first int, beside []int) {
 		order := sortLine(x, first, beside, descending)
 		if len(got.v) == len(x.v) {
 			to := slices.Clone(beside)
 			for i := range to {
 				to[i] += first
 			}
-			order = orderOf(x, got, to, first, beside, order)
+			order = sortedOrder(x, got, to, first, beside, order)
 		}
 		place := make(map[int]int, len(beside))
 		for i, k := range beside {
@@ -138,9 +138,9 @@ func (c *call) sort(got *Array) []*Array {
 	return []*Array{values, places}
 }
 
-// orderOf returns the NPU's order of the elements of a line if it is a permutation with the same values as order,
+// sortedOrder returns the NPU's order of the elements of a line if it is a permutation with the same values as order,
 // else order. got has the NPU's indices at the positions to.
-func orderOf(x, got *Array, to []int, first int, beside, order []int) []int {
+func sortedOrder(x, got *Array, to []int, first int, beside, order []int) []int {
 	own, used := make([]int, len(order)), make([]bool, len(beside))
 	for i := range order {
 		y := got.v[to[i]]
@@ -148,7 +148,7 @@ func orderOf(x, got *Array, to []int, first int, beside, order []int) []int {
 			return order
 		}
 		used[int(y)] = true
-		if own[i] = first + beside[int(y)]; ascending(x.v[own[i]], x.v[order[i]]) != 0 {
+		if own[i] = first + beside[int(y)]; compareNumbers(x.v[own[i]], x.v[order[i]]) != 0 {
 			return order
 		}
 	}
@@ -173,27 +173,27 @@ var losses = []formula{
 		if c.err != nil || last != 1 {
 			return []*Array{c.fail("logits of shape %s", x.shape)}
 		}
-		classes := c.exact(tensor.Shape{1, x.shape[1]}, c.alloc(int(x.shape[1])))
+		classes := c.exactArray(tensor.Shape{1, x.shape[1]}, c.alloc(int(x.shape[1])))
 		for i := range classes.v {
 			classes.v[i] = float64(i)
 		}
 		chosen := c.input(1).reshape(-1, 1).compare(classes, func(x, y float64) bool { return x == y })
-		return []*Array{c.likelihood(softmax(x, true, last), 0), softmax(x, false, last).sub(chosen)}
+		return []*Array{c.classLosses(softmax(x, true, last), 0), softmax(x, false, last).sub(chosen)}
 	}, forms: []nameGroup{newNameGroup("SparseSoftmaxCrossEntropyWithLogits", "", &optype.Type{Noise: optype.NoiseLoss})}},
-	{name: "NLLLoss", class: Plain, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.likelihood(c.input(0), 0) }), attrs: []attribute{ignoreIndex, lossReduction}, forms: []nameGroup{newNameGroup("NLLLoss", "", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("nll_loss", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("nn.NLLLoss", "target!", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("nll_loss_forward nll_loss2d_forward", "self:x! target! weight reduction:-==1 ignore_index=-100 :reduction=mean")}},
+	{name: "NLLLoss", class: Plain, noise: unbounded, inputs: "x target weight?", cut: uncut, compute: oneOutput(func(c *call) *Array { return c.classLosses(c.input(0), 0) }), attrs: []attribute{ignoreIndex, lossReduction}, forms: []nameGroup{newNameGroup("NLLLoss", "", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("nll_loss", "target! weight size_average:- ignore_index=-100 reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("nn.NLLLoss", "target!", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("nll_loss_forward nll_loss2d_forward", "self:x! target! weight reduction:-==1 ignore_index=-100 :reduction=mean")}},
 	loss("MseLoss", func(x, y *Array) *Array { return square(x.sub(y)) }).withNames("MseLoss", "", &optype.Type{Noise: optype.NoiseLoss}).withNames("mse_loss", "target:y! size_average:- reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}).withNames("nn.MSELoss", "target:y!", &optype.Type{Noise: optype.NoiseLoss}),
 	loss("L1Loss", func(x, y *Array) *Array { return x.sub(y).abs() }).withNames("LpLoss", "x y").withNames("l1_loss", "target:y! size_average:- reduce:- reduction=mean", &optype.Type{Noise: optype.NoiseLoss}).withNames("nn.L1Loss", "target:y!"),
 	{name: "SmoothL1LossV2", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
-		beta, d := c.num("beta"), c.input(0).sub(c.input(1)).abs()
+		beta, d := c.numberAttribute("beta"), c.input(0).sub(c.input(1)).abs()
 		if beta == 0 {
 			return c.reduceLoss(d, nil)
 		}
 		return c.reduceLoss(isLower(d, beta).selectWhere(square(d).times(.5/beta), d.plus(-beta/2)), nil)
-	}), attrs: []attribute{constant("beta", 1), lossReduction}, forms: []nameGroup{newNameGroup("SmoothL1LossV2", ""), newNameGroup("nn.SmoothL1Loss", "target:y!"), newNameGroup("smooth_l1_loss", "target:y! size_average:- reduce:- reduction=mean beta=1", &optype.Type{Noise: optype.NoiseLoss})}},
+	}), attrs: []attribute{defaultNumber("beta", 1), lossReduction}, forms: []nameGroup{newNameGroup("SmoothL1LossV2", ""), newNameGroup("nn.SmoothL1Loss", "target:y!"), newNameGroup("smooth_l1_loss", "target:y! size_average:- reduce:- reduction=mean beta=1", &optype.Type{Noise: optype.NoiseLoss})}},
 	{name: "HuberLoss", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
-		delta, d := c.num("delta"), c.input(0).sub(c.input(1)).abs()
+		delta, d := c.numberAttribute("delta"), c.input(0).sub(c.input(1)).abs()
 		return c.reduceLoss(isLower(d, delta).selectWhere(square(d).times(.5), d.plus(-delta/2).times(delta)), nil)
-	}), attrs: []attribute{constant("delta", 1), lossReduction}, forms: []nameGroup{newNameGroup("huber_loss", "target:y! reduction=mean delta=1"), newNameGroup("nn.HuberLoss", "target:y!")}},
+	}), attrs: []attribute{defaultNumber("delta", 1), lossReduction}, forms: []nameGroup{newNameGroup("huber_loss", "target:y! reduction=mean delta=1"), newNameGroup("nn.HuberLoss", "target:y!")}},
 	{name: "BinaryCrossEntropy", class: Tabled, noise: unbounded, inputs: "x y weight?", cut: uncut, compute: oneOutput(func(c *call) *Array {
 		x, y := c.input(0), c.input(1)
 		// PyTorch clamps the logarithms to at least -100.
@@ -216,14 +216,14 @@ var losses = []formula{
 		}
 		isZero := y.compare(c.number(0), func(x, y float64) bool { return x == y })
 		return c.reduceLoss(isZero.selectWhere(c.number(0), y.mul(y.log().sub(x))), nil)
-	}), attrs: []attribute{constant("log_target", 0), lossReduction}, forms: []nameGroup{newNameGroup("KLDiv", ""), newNameGroup("nn.KLDivLoss", "target:y!", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("kl_div", "target:y! size_average:- reduce:- reduction=mean log_target=0", &optype.Type{Noise: optype.NoiseLoss})}},
+	}), attrs: []attribute{defaultNumber("log_target", 0), lossReduction}, forms: []nameGroup{newNameGroup("KLDiv", ""), newNameGroup("nn.KLDivLoss", "target:y!", &optype.Type{Noise: optype.NoiseLoss}), newNameGroup("kl_div", "target:y! size_average:- reduce:- reduction=mean log_target=0", &optype.Type{Noise: optype.NoiseLoss})}},
 	{name: "PairwiseDistance", class: Reduced, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
-		d := c.input(0).sub(c.input(1)).plus(c.num("epsilon"))
-		return d.norm(c.num("p"), len(d.shape)-1)
-	}), attrs: []attribute{constant("p", 2), epsilon(1e-6)}, forms: []nameGroup{newNameGroup("nn.PairwiseDistance", "x1:x! x2:y!"), newNameGroup("pairwise_distance", "x1:x! x2:y! p=2 eps:epsilon=1e-6 keepdim:-")}},
+		d := c.input(0).sub(c.input(1)).plus(c.numberAttribute("epsilon"))
+		return d.norm(c.numberAttribute("p"), len(d.shape)-1)
+	}), attrs: []attribute{defaultNumber("p", 2), epsilon(1e-6)}, forms: []nameGroup{newNameGroup("nn.PairwiseDistance", "x1:x! x2:y!"), newNameGroup("pairwise_distance", "x1:x! x2:y! p=2 eps:epsilon=1e-6 keepdim:-")}},
 	{name: "CosineSimilarity", class: Norm, noise: unbounded, inputs: "x y", cut: uncut, compute: oneOutput(func(c *call) *Array {
-		x, y, axes := c.input(0), c.input(1), c.ints("axes")
-		size := func(x *Array) *Array { return x.norm(2, axes...).atLeast(c.num("epsilon")) }
+		x, y, axes := c.input(0), c.input(1), c.integerAttributes("axes")
+		size := func(x *Array) *Array { return x.norm(2, axes...).atLeast(c.numberAttribute("epsilon")) }
 		return x.mul(y).sum(axes...).div(size(x).mul(size(y)))
 	}), attrs: []attribute{reducedAxes, epsilon(1e-8)}, forms: []nameGroup{newNameGroup("nn.CosineSimilarity", "x1:x! x2:y!"), newNameGroup("cosine_similarity", "x1:x! x2:y! dim:axes=1 eps:epsilon=1e-8")}},
 }
@@ -234,11 +234,11 @@ func loss(name string, f func(x, y *Array) *Array) formula {
 }
 
 // lossReduction is mean, sum, batchmean or none.
-var lossReduction = choice("reduction", func(p *problem) []Attributes {
+var lossReduction = closedAttribute("reduction", func(p *problem) []Attributes {
 	if p.Outputs[0].elements() > 1 {
-		return texts("reduction", "none").choices(p)
+		return textAttribute("reduction", "none").choices(p)
 	}
-	return texts("reduction", "mean sum batchmean none").choices(p)
+	return textAttribute("reduction", "mean sum batchmean none").choices(p)
 }).withKind(textKind)
 
 func isLower(x *Array, n float64) *Array {
@@ -259,7 +259,7 @@ func (c *call) reduceLoss(x, weights *Array) *Array {
 	if c.err != nil {
 		return x
 	}
-	all := upTo(len(x.shape))
+	all := firstIntegers(len(x.shape))
 	n := c.number(float64(len(x.v)))
 	switch c.textAttribute("reduction") {
 	case "none":
@@ -283,17 +283,17 @@ func (c *call) reduceLoss(x, weights *Array) *Array {
 
 // crossEntropy is the loss of the softmax along axis 1, or along the only axis. Targets are classes or probabilities.
 func crossEntropy(c *call) *Array {
-	return c.overRows(func(x, target *Array) (losses, weights *Array) {
-		smoothing, axis := c.num("label_smoothing"), min(1, len(x.shape)-1)
+	return c.reduceRowLosses(func(x, target *Array) (losses, weights *Array) {
+		smoothing, axis := c.numberAttribute("label_smoothing"), min(1, len(x.shape)-1)
 		logs := softmax(x, true, axis)
 		if !isFloat(c.types[1]) {
-			return c.likelihoods(logs, target, smoothing)
+			return c.classLossesAndWeights(logs, target, smoothing)
 		}
 		if smoothing != 0 {
 			target = target.times(1 - smoothing).plus(smoothing / float64(x.shape[axis]))
 		}
 		if c.hasInput(2) {
-			target = target.mul(channels(x, c.input(2)))
+			target = target.mul(alignChannels(x, c.input(2)))
 		}
 		if losses = logs.mul(target).sum(axis).neg(); c.err == nil {
 			losses = losses.reshape(slices.Delete(slices.Clone(losses.shape), axis, axis+1)...)
@@ -302,8 +302,8 @@ func crossEntropy(c *call) *Array {
 	})
 }
 
-// overRows computes the losses of a few rows of logits and targets at a time, to save memory, and reduces them.
-func (c *call) overRows(f func(x, target *Array) (losses, weights *Array)) *Array {
+// reduceRowLosses computes the losses of a few rows of logits and targets at a time, to save memory, and reduces them.
+func (c *call) reduceRowLosses(f func(x, target *Array) (losses, weights *Array)) *Array {
 	x, target := c.input(0), c.input(1)
 	if c.err != nil || len(x.shape) == 0 {
 		return c.fail("logits of shape %s", x.shape)
@@ -345,8 +345,8 @@ func (x *Array) firstAxisRange(first, n int64) *Array {
 	size := x.shape[1:].Elements()
 	from, to := int(first*size), int((first+n)*size)
 	z := &Array{m: x.m, shape: slices.Concat(tensor.Shape{n}, x.shape[1:]), v: x.v[from:to]}
-	if x.a != nil {
-		z.a, z.b = x.a[from:to], x.b[from:to]
+	if x.narrow != nil {
+		z.narrow, z.wide = x.narrow[from:to], x.wide[from:to]
 	}
 	return z
 }
@@ -354,20 +354,20 @@ func (x *Array) firstAxisRange(first, n int64) *Array {
 // append appends rows.
 func (x *Array) append(rows *Array) {
 	a, b := rows.errorBounds()
-	x.v, x.a, x.b = append(x.v, rows.v...), append(x.a, a...), append(x.b, b...)
+	x.v, x.narrow, x.wide = append(x.v, rows.v...), append(x.narrow, a...), append(x.wide, b...)
 }
 
-// likelihood is the negative log-likelihood of the target class. With label smoothing all classes contribute.
-func (c *call) likelihood(logs *Array, smoothing float64) *Array {
+// classLosses is the negative log-likelihood of the target class. With label smoothing all classes contribute.
+func (c *call) classLosses(logs *Array, smoothing float64) *Array {
 	target := c.input(1)
 	if c.err != nil || len(logs.shape) == 0 {
 		return c.fail("logits of shape %s", logs.shape)
 	}
-	return c.reduceLoss(c.likelihoods(logs, target, smoothing))
+	return c.reduceLoss(c.classLossesAndWeights(logs, target, smoothing))
 }
 
-// likelihoods returns the losses of all elements and their weights in a mean.
-func (c *call) likelihoods(logs, target *Array, smoothing float64) (losses, weights *Array) {
+// classLossesAndWeights returns the losses of all elements and their weights in a mean.
+func (c *call) classLossesAndWeights(logs, target *Array, smoothing float64) (losses, weights *Array) {
 	if c.err != nil {
 		return logs, nil
 	}
@@ -377,7 +377,7 @@ func (c *call) likelihoods(logs, target *Array, smoothing float64) (losses, weig
 	if int64(len(target.v)) != rest.Elements() || c.hasInput(2) && len(c.input(2).v) != classes {
 		return c.fail("targets of shape %s for logits of shape %s", target.shape, logs.shape), nil
 	}
-	ignored, from := c.num("ignore_index"), make([]int, len(target.v))
+	ignored, from := c.numberAttribute("ignore_index"), make([]int, len(target.v))
 	for i, v := range target.v {
 		switch from[i] = -1; {
 		case v == ignored:
@@ -388,10 +388,10 @@ func (c *call) likelihoods(logs, target *Array, smoothing float64) (losses, weig
 		}
 	}
 	chosen := logs.gatherFrom(rest, 0, func(i int) int { return from[i] })
-	weights = c.exact(rest, c.alloc(len(from)))
+	weights = c.exactArray(rest, c.alloc(len(from)))
 	all := c.number(1) // weights of all classes
 	if c.hasInput(2) {
-		all = channels(logs, c.input(2))
+		all = alignChannels(logs, c.input(2))
 	}
 	for i, k := range from {
 		switch weights.v[i] = 1; {

@@ -13,22 +13,22 @@ import (
 var marginLosses = []formula{
 	lossOf("TripletMarginLoss", "anchor positive negative", func(c *call) *Array {
 		distance := func(x, y *Array) *Array {
-			d := x.sub(y).plus(c.num("epsilon"))
-			return d.norm(c.num("p"), len(d.shape)-1).reshape(d.shape[:max(0, len(d.shape)-1)]...)
+			d := x.sub(y).plus(c.numberAttribute("epsilon"))
+			return d.norm(c.numberAttribute("p"), len(d.shape)-1).reshape(d.shape[:max(0, len(d.shape)-1)]...)
 		}
 		near, far := distance(c.input(0), c.input(1)), distance(c.input(0), c.input(2))
 		if c.isAttributeTrue("swap") {
 			far = far.min(distance(c.input(1), c.input(2)))
 		}
-		return near.sub(far).plus(c.num("margin")).atLeast(0)
-	}, realNumber("margin", 1), constant("p", 2), constant("epsilon", 1e-6), constant("swap", 0)).
+		return near.sub(far).plus(c.numberAttribute("margin")).atLeast(0)
+	}, realNumber("margin", 1), defaultNumber("p", 2), defaultNumber("epsilon", 1e-6), defaultNumber("swap", 0)).
 		withNames("triplet_margin_loss", "anchor:anchor! positive! negative! margin=1 p=2 eps:epsilon=1e-6 swap=0 size_average:- reduce:- reduction=mean").withNames("nn.TripletMarginLoss", "anchor:anchor! positive! negative!"),
 	lossOf("MarginRankingLoss", "x1 x2 target", func(c *call) *Array {
-		return c.input(1).sub(c.input(0)).mul(c.input(2)).plus(c.num("margin")).atLeast(0)
+		return c.input(1).sub(c.input(0)).mul(c.input(2)).plus(c.numberAttribute("margin")).atLeast(0)
 	}, realNumber("margin", 0)).withNames("margin_ranking_loss", "input1:x1! input2:x2! target! margin=0 size_average:- reduce:- reduction=mean").withNames("nn.MarginRankingLoss", "input1:x1! input2:x2! target!"),
 	lossOf("HingeEmbeddingLoss", "x target", func(c *call) *Array {
 		x := c.input(0)
-		return isLower(c.input(1), 0).selectWhere(x.neg().plus(c.num("margin")).atLeast(0), x)
+		return isLower(c.input(1), 0).selectWhere(x.neg().plus(c.numberAttribute("margin")).atLeast(0), x)
 	}, realNumber("margin", 1)).withNames("hinge_embedding_loss", "target! margin=1 size_average:- reduce:- reduction=mean").withNames("nn.HingeEmbeddingLoss", "target!"),
 	lossOf("CosineEmbeddingLoss", "x1 x2 target", func(c *call) *Array {
 		const epsilon = 1e-12
@@ -36,7 +36,7 @@ var marginLosses = []formula{
 		last := max(0, len(x.shape)-1)
 		sum := func(x *Array) *Array { return x.sum(min(last, max(0, len(x.shape)-1))).reshape(-1) }
 		cosine := sum(x.mul(y)).div(sum(square(x)).plus(epsilon).mul(sum(square(y)).plus(epsilon)).sqrt())
-		return isLower(c.input(2), 0).selectWhere(cosine.plus(-c.num("margin")).atLeast(0), cosine.neg().plus(1))
+		return isLower(c.input(2), 0).selectWhere(cosine.plus(-c.numberAttribute("margin")).atLeast(0), cosine.neg().plus(1))
 	}, realNumber("margin", 0)).withNames("cosine_embedding_loss", "input1:x1! input2:x2! target! margin=0 size_average:- reduce:- reduction=mean").withNames("nn.CosineEmbeddingLoss", "input1:x1! input2:x2! target!"),
 	lossOf("SoftMarginLoss", "x target", func(c *call) *Array {
 		x := c.input(0).mul(c.input(1)).neg()
@@ -55,25 +55,25 @@ var marginLosses = []formula{
 		if c.isAttributeTrue("log_input") {
 			return x.exp().sub(y.mul(x))
 		}
-		return x.sub(y.mul(x.plus(c.num("epsilon")).log()))
-	}, flags("log_input", true), constant("epsilon", 1e-8)).withNames("poisson_nll_loss", "target! log_input=1 full:-==0 size_average:- eps:epsilon=1e-8 reduce:- reduction=mean").withNames("nn.PoissonNLLLoss", "target!"),
+		return x.sub(y.mul(x.plus(c.numberAttribute("epsilon")).log()))
+	}, flagAttribute("log_input", true), defaultNumber("epsilon", 1e-8)).withNames("poisson_nll_loss", "target! log_input=1 full:-==0 size_average:- eps:epsilon=1e-8 reduce:- reduction=mean").withNames("nn.PoissonNLLLoss", "target!"),
 	lossOf("GaussianNLLLoss", "x target variance", func(c *call) *Array {
-		variance := c.input(2).atLeast(c.num("epsilon"))
+		variance := c.input(2).atLeast(c.numberAttribute("epsilon"))
 		return variance.log().add(square(c.input(0).sub(c.input(1))).div(variance)).times(.5)
-	}, constant("epsilon", 1e-6)).withNames("gaussian_nll_loss", "target! var:variance! full:-==0 eps:epsilon=1e-6 reduction=mean").withNames("nn.GaussianNLLLoss", "target! var:variance!"),
+	}, defaultNumber("epsilon", 1e-6)).withNames("gaussian_nll_loss", "target! var:variance! full:-==0 eps:epsilon=1e-6 reduction=mean").withNames("nn.GaussianNLLLoss", "target! var:variance!"),
 	lossOf("MultiMarginLoss", "x target weight?", func(c *call) *Array {
 		x := c.input(0)
 		if c.err != nil || len(x.shape) != 2 || int64(len(c.input(1).v)) != x.shape[0] {
 			return c.fail("logits of shape %s", x.shape)
 		}
 		classes := int(x.shape[1])
-		places := c.placesIn(c.input(1), x.shape[1])
+		places := c.toIndices(c.input(1), x.shape[1])
 		if c.err != nil {
 			return x
 		}
 		chosen := x.gatherFrom(tensor.Shape{x.shape[0], 1}, 0, func(i int) int { return i*classes + places[i] })
-		each := x.sub(chosen).plus(c.num("margin")).atLeast(0)
-		if c.num("p") != 1 {
+		each := x.sub(chosen).plus(c.numberAttribute("margin")).atLeast(0)
+		if c.numberAttribute("p") != 1 {
 			each = square(each)
 		}
 		others := each.gatherFrom(x.shape, 0, func(i int) int {
@@ -87,7 +87,7 @@ var marginLosses = []formula{
 		}
 		return others.sum(1).times(1 / float64(classes)).reshape(-1)
 	}, oneOf("p", Number(1), Number(2)), realNumber("margin", 1)).withNames("multi_margin_loss", "target! p=1 margin=1 weight size_average:- reduce:- reduction=mean").withNames("nn.MultiMarginLoss", "target!"),
-	lossOf("CTCLoss", "logs targets input_lengths target_lengths", alignmentLoss, constant("blank", 0), constant("zero_infinity", 0)).
+	lossOf("CTCLoss", "logs targets input_lengths target_lengths", alignmentLoss, defaultNumber("blank", 0), defaultNumber("zero_infinity", 0)).
 		withNames("ctc_loss", "log_probs:logs! targets! input_lengths target_lengths blank=0 reduction=mean zero_infinity=0").withNames("nn.CTCLoss", "log_probs:logs! targets! input_lengths target_lengths"),
 }
 
@@ -113,7 +113,7 @@ func alignmentLoss(c *call) *Array {
 	if c.textAttribute("reduction") != "none" || len(z.v) != batch {
 		z = c.array([]int64{int64(batch)})
 	}
-	blank, first := int(c.num("blank")), 0
+	blank, first := int(c.numberAttribute("blank")), 0
 	for b := range batch {
 		n, s := int(lengths.v[b]), int(sizes.v[b])
 		from := first

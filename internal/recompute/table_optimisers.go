@@ -8,19 +8,19 @@ import (
 // optimisers are the formulas of one step of an optimiser. The first inputs are the states, and the outputs are their
 // new values.
 var optimisers = []formula{
-	optimiser("ApplyAdam", "var m v beta1_power beta2_power lr beta1 beta2 epsilon grad", applyAdam, flags("use_nesterov", false)).withNames("ApplyAdam ApplyAdamD", "").
+	optimiser("ApplyAdam", "var m v beta1_power beta2_power lr beta1 beta2 epsilon grad", applyAdam, flagAttribute("use_nesterov", false)).withNames("ApplyAdam ApplyAdamD", "").
 		withNames("npu_apply_adam", "beta1_power beta2_power lr beta1 beta2 epsilon grad! use_locking:- use_nesterov=0 out:var!"),
-	optimiser("ApplyAdamW", "var m v beta1_power beta2_power lr weight_decay beta1 beta2 epsilon grad max_grad_norm?", applyAdamW, flags("amsgrad", false), flags("maximize", false)).withNames("ApplyAdamW", "").
+	optimiser("ApplyAdamW", "var m v beta1_power beta2_power lr weight_decay beta1 beta2 epsilon grad max_grad_norm?", applyAdamW, flagAttribute("amsgrad", false), flagAttribute("maximize", false)).withNames("ApplyAdamW", "").
 		withNames("npu_apply_adam_w", "beta1_power beta2_power lr weight_decay beta1 beta2 epsilon grad! max_grad_norm amsgrad=0 maximize=0 out:var!"),
-	optimiser("ApplyMomentum", "var accum lr grad momentum", applyMomentum, flags("use_nesterov", false)).withNames("ApplyMomentum ApplyMomentumD", ""),
-	optimiser("SGD", "var accum gradient lr momentum stat", applySGD, constant("dampening", 0), constant("weight_decay", 0), flags("nesterov", false)).withNames("SGD", "var gradient lr accum momentum stat"),
+	optimiser("ApplyMomentum", "var accum lr grad momentum", applyMomentum, flagAttribute("use_nesterov", false)).withNames("ApplyMomentum ApplyMomentumD", ""),
+	optimiser("SGD", "var accum gradient lr momentum stat", applySGD, defaultNumber("dampening", 0), defaultNumber("weight_decay", 0), flagAttribute("nesterov", false)).withNames("SGD", "var gradient lr accum momentum stat"),
 	optimiser("ApplyGradientDescent", "var alpha delta", func(c *call) []*Array {
 		return []*Array{c.input(0).sub(c.setting(1).mul(c.input(2)))}
 	}).withNames("ApplyGradientDescent", ""),
 }
 
 func optimiser(name, inputs string, step func(c *call) []*Array, attrs ...attribute) formula {
-	return formula{name: name, class: Divided, noise: unbounded, inputs: inputs, cut: elementwise, compute: step, attrs: attrs, updates: true, outputs: 3}
+	return formula{name: name, class: Divided, noise: unbounded, inputs: inputs, cut: elementwiseCut, compute: step, attrs: attrs, updatesInputs: true, outputs: 3}
 }
 
 // setting returns an input with a scalar setting of the optimiser. Its kernel gets it rounded to float32.
@@ -35,16 +35,18 @@ func (c *call) setting(k int) *Array {
 // complement returns 1 - x.
 func complement(x *Array) *Array { return x.neg().plus(1) }
 
-// moving returns the next moving average: share*old + (1-share)*next.
-func moving(old, next, share *Array) *Array { return old.mul(share).add(next.mul(complement(share))) }
+// movingAverage returns the next moving average: share*old + (1-share)*next.
+func movingAverage(old, next, share *Array) *Array {
+	return old.mul(share).add(next.mul(complement(share)))
+}
 
 // applyAdam gets powers of beta1 and beta2 that include the current step.
 func applyAdam(c *call) []*Array {
 	grad, beta1, beta2 := c.input(9), c.setting(6), c.setting(7)
-	m, v := moving(c.input(1), grad, beta1), moving(c.input(2), square(grad), beta2)
+	m, v := movingAverage(c.input(1), grad, beta1), movingAverage(c.input(2), square(grad), beta2)
 	step := m
 	if c.isAttributeTrue("use_nesterov") {
-		step = moving(m, grad, beta1)
+		step = movingAverage(m, grad, beta1)
 	}
 	rate := c.setting(5).mul(complement(c.setting(4)).sqrt()).div(complement(c.setting(3)))
 	return []*Array{c.input(0).sub(rate.mul(step).div(v.sqrt().add(c.setting(8)))), m, v}
@@ -56,7 +58,7 @@ func applyAdamW(c *call) []*Array {
 	if c.isAttributeTrue("maximize") {
 		grad = grad.neg()
 	}
-	m, v := moving(c.input(1), grad, beta1), moving(c.input(2), square(grad), beta2)
+	m, v := movingAverage(c.input(1), grad, beta1), movingAverage(c.input(2), square(grad), beta2)
 	most := v
 	if c.isAttributeTrue("amsgrad") {
 		most = c.input(11).max(v)
@@ -78,9 +80,9 @@ func applyMomentum(c *call) []*Array {
 
 // applySGD starts the accumulator with the gradient where stat is not 0.
 func applySGD(c *call) []*Array {
-	grad, lr, momentum := c.input(2).add(c.input(0).times(c.num("weight_decay"))), c.setting(3), c.setting(4)
-	accum := c.input(1).mul(momentum).add(grad.times(1 - c.num("dampening")))
-	accum = positive(c.input(5)).selectWhere(grad, accum)
+	grad, lr, momentum := c.input(2).add(c.input(0).times(c.numberAttribute("weight_decay"))), c.setting(3), c.setting(4)
+	accum := c.input(1).mul(momentum).add(grad.times(1 - c.numberAttribute("dampening")))
+	accum = zeroNegatives(c.input(5)).selectWhere(grad, accum)
 	step := accum
 	if c.isAttributeTrue("nesterov") {
 		step = grad.add(accum.mul(momentum))
@@ -91,7 +93,7 @@ func applySGD(c *call) []*Array {
 // isOverwritten reports whether a state of an optimiser is identical to its new value: then the input was dumped
 // after the step.
 func (f *formula) isOverwritten(ctx context.Context, op *Operator) (bool, error) {
-	if !f.updates {
+	if !f.updatesInputs {
 		return false, nil
 	}
 	for k, out := range op.Outputs {
@@ -99,7 +101,7 @@ func (f *formula) isOverwritten(ctx context.Context, op *Operator) (bool, error)
 		if in == nil || in.Stored != out.Stored || !in.Shape.Equal(out.Shape) {
 			continue
 		}
-		if same, err := SameBytes(ctx, in, out); same || err != nil {
+		if same, err := HaveSameBytes(ctx, in, out); same || err != nil {
 			return same, err
 		}
 	}

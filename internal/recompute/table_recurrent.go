@@ -11,23 +11,23 @@ import (
 // recurrents are the formulas of recurrent layers and cells, and of whole attention modules of torch.nn. Weights are
 // in the order of PyTorch: for each layer and direction weight_ih, weight_hh and, if present, bias_ih, bias_hh.
 var recurrents = []formula{
-	layersOf("LSTM", 4, lstmStep), layersOf("GRU", 3, gruStep), layersOf("RNN", 1, rnnStep, nonlinearity),
-	cellOf("LSTMCell", 4, lstmStep), cellOf("GRUCell", 3, gruStep), cellOf("RNNCell", 1, rnnStep, nonlinearity),
+	layerRow("LSTM", 4, lstmStep), layerRow("GRU", 3, gruStep), layerRow("RNN", 1, rnnStep, nonlinearity),
+	cellRow("LSTMCell", 4, lstmStep), cellRow("GRUCell", 3, gruStep), cellRow("RNNCell", 1, rnnStep, nonlinearity),
 	{name: "MultiheadAttention", class: Linear, noise: unbounded, inputs: "q k v in_weight in_bias? out_weight out_bias? mask? padding?", cut: uncut, outputs: 2, compute: multihead, open: true,
-		attrs: []attribute{usualHeads, flags("batch_first", false)}, forms: []nameGroup{newNameGroup("nn.MultiheadAttention", "query:q! key:k! value:v! key_padding_mask:padding need_weights:- attn_mask:mask average_attn_weights:- is_causal:- in_proj_weight:in_weight! in_proj_bias:in_bias out_proj.weight:out_weight! out_proj.bias:out_bias")}},
+		attrs: []attribute{usualHeads, flagAttribute("batch_first", false)}, forms: []nameGroup{newNameGroup("nn.MultiheadAttention", "query:q! key:k! value:v! key_padding_mask:padding need_weights:- attn_mask:mask average_attn_weights:- is_causal:- in_proj_weight:in_weight! in_proj_bias:in_bias out_proj.weight:out_weight! out_proj.bias:out_bias")}},
 }
 
 // nonlinearity is the function of a plain recurrent layer.
-var nonlinearity = texts("nonlinearity", "tanh relu")
+var nonlinearity = textAttribute("nonlinearity", "tanh relu")
 
-func layersOf(name string, gates int64, f cellStep, attrs ...attribute) formula {
+func layerRow(name string, gates int64, f cellStep, attrs ...attribute) formula {
 	// torch.lstm and torch.gru draw random numbers in training with dropout.
 	function := newNameGroup(strings.ToLower(name), "hx:h params:weights! has_biases:- num_layers:- dropout:- train==False bidirectional:- batch_first")
-	return formula{name: name, class: Linear, noise: layers, forms: []nameGroup{newNameGroup("nn."+name, "hx:h parameters*:weights!"), function}, inputs: "x h? c? weights*", cut: uncut, outputs: 3, compute: recurrent(gates, f, (*recurrence).layers), attrs: append(attrs, flags("batch_first", false)), open: true}
+	return formula{name: name, class: Linear, noise: layers, forms: []nameGroup{newNameGroup("nn."+name, "hx:h parameters*:weights!"), function}, inputs: "x h? c? weights*", cut: uncut, outputs: 3, compute: recurrentFormula(gates, f, (*recurrence).computeLayers), attrs: append(attrs, flagAttribute("batch_first", false)), open: true}
 }
 
-func cellOf(name string, gates int64, f cellStep, attrs ...attribute) formula {
-	return formula{name: name, class: Linear, noise: unbounded, forms: []nameGroup{newNameGroup("nn."+name, "hx:h parameters*:weights!")}, inputs: "x h? c? weights*", cut: uncut, outputs: 2, compute: recurrent(gates, f, (*recurrence).cell), attrs: attrs}
+func cellRow(name string, gates int64, f cellStep, attrs ...attribute) formula {
+	return formula{name: name, class: Linear, noise: unbounded, forms: []nameGroup{newNameGroup("nn."+name, "hx:h parameters*:weights!")}, inputs: "x h? c? weights*", cut: uncut, outputs: 2, compute: recurrentFormula(gates, f, (*recurrence).computeCell), attrs: attrs}
 }
 
 // affineRows returns the products of the last axis of x with the rows of a matrix, plus the bias unless bias is nil.
@@ -97,8 +97,8 @@ func (x *Array) swapFirstAxes() *Array {
 // state weights, both for all gates.
 type cellStep func(op *call, in, own, h, c *Array) (nextH, nextC *Array)
 
-// gatePart returns part k, of equal parts, of the last axis.
-func gatePart(x *Array, k, of int64) *Array {
+// gateOf returns part k, of equal parts, of the last axis.
+func gateOf(x *Array, k, of int64) *Array {
 	axis := len(x.shape) - 1
 	if axis < 0 {
 		return x.m.fail("gates of a number")
@@ -109,14 +109,14 @@ func gatePart(x *Array, k, of int64) *Array {
 
 func lstmStep(_ *call, in, own, _, c *Array) (h, next *Array) {
 	all := in.add(own)
-	next = sigmoid(gatePart(all, 1, 4)).mul(c).add(sigmoid(gatePart(all, 0, 4)).mul(gatePart(all, 2, 4).tanh()))
-	return sigmoid(gatePart(all, 3, 4)).mul(next.tanh()), next
+	next = sigmoid(gateOf(all, 1, 4)).mul(c).add(sigmoid(gateOf(all, 0, 4)).mul(gateOf(all, 2, 4).tanh()))
+	return sigmoid(gateOf(all, 3, 4)).mul(next.tanh()), next
 }
 
 func gruStep(_ *call, in, own, h, _ *Array) (next, _ *Array) {
-	reset := sigmoid(gatePart(in, 0, 3).add(gatePart(own, 0, 3)))
-	update := sigmoid(gatePart(in, 1, 3).add(gatePart(own, 1, 3)))
-	fresh := gatePart(in, 2, 3).add(reset.mul(gatePart(own, 2, 3))).tanh()
+	reset := sigmoid(gateOf(in, 0, 3).add(gateOf(own, 0, 3)))
+	update := sigmoid(gateOf(in, 1, 3).add(gateOf(own, 1, 3)))
+	fresh := gateOf(in, 2, 3).add(reset.mul(gateOf(own, 2, 3))).tanh()
 	return fresh.add(update.mul(h.sub(fresh))), nil
 }
 
@@ -124,8 +124,8 @@ func rnnStep(op *call, in, own, _, _ *Array) (next, _ *Array) {
 	return activate(in.add(own), op.textAttribute("nonlinearity")), nil
 }
 
-// recurrent returns the computation of a layer or a cell with a number of gates.
-func recurrent(gates int64, f cellStep, run func(r *recurrence, x *Array) []*Array) func(c *call) []*Array {
+// recurrentFormula returns the computation of a layer or a cell with a number of gates.
+func recurrentFormula(gates int64, f cellStep, run func(r *recurrence, x *Array) []*Array) func(c *call) []*Array {
 	return func(c *call) []*Array {
 		x, weights := c.input(0), c.inputs[min(3, len(c.inputs)):]
 		if c.err != nil || len(x.shape) == 0 || len(weights) < 2 || len(weights[1].shape) != 2 || weights[1].shape[0] != gates*weights[1].shape[1] {
@@ -156,7 +156,7 @@ func (r *recurrence) initialState(k int, shape tensor.Shape) *Array {
 	if r.hasInput(k) {
 		return r.input(k).reshape(shape...)
 	}
-	return r.exact(shape, make([]float64, shape.Elements()))
+	return r.exactArray(shape, make([]float64, shape.Elements()))
 }
 
 // bias returns bias k of a layer in one direction, nil if there is none.
@@ -167,16 +167,16 @@ func (r *recurrence) bias(layer, k int) *Array {
 	return r.weights[layer*r.each+k]
 }
 
-// cell computes one step.
-func (r *recurrence) cell(x *Array) []*Array {
+// computeCell computes one step.
+func (r *recurrence) computeCell(x *Array) []*Array {
 	shape := slices.Concat(x.shape[:len(x.shape)-1], tensor.Shape{r.hidden})
 	h, c := r.step(r.call, x.affineRows(r.weights[0], r.bias(0, 2)), r.initialState(1, shape).affineRows(r.weights[1], r.bias(0, 3)), r.initialState(1, shape), r.initialState(2, shape))
 	return []*Array{h, c}
 }
 
-// layers computes all steps of all layers, in one or both directions. It returns the outputs of the last layer and
+// computeLayers computes all steps of all layers, in one or both directions. It returns the outputs of the last layer and
 // the last states.
-func (r *recurrence) layers(x *Array) []*Array {
+func (r *recurrence) computeLayers(x *Array) []*Array {
 	y := r.shapes[0]
 	if len(y) == 0 || y[len(y)-1] != r.hidden && y[len(y)-1] != 2*r.hidden {
 		return []*Array{r.fail("an output of shape %s of %d hidden elements", y, r.hidden)}
@@ -237,7 +237,7 @@ func (r *recurrence) layers(x *Array) []*Array {
 }
 
 // usualHeads lists usual numbers of heads that divide the elements of a query.
-var usualHeads = choice("heads", func(p *problem) (all []Attributes) {
+var usualHeads = closedAttribute("heads", func(p *problem) (all []Attributes) {
 	if p.rank() == 0 {
 		return nil
 	}
@@ -254,7 +254,7 @@ var usualHeads = choice("heads", func(p *problem) (all []Attributes) {
 // projection of the concatenated heads. The second output is the mean of the weights over the heads.
 func multihead(c *call) []*Array {
 	q, k, v, w := c.input(0), c.input(1), c.input(2), c.input(3)
-	heads := int64(c.num("heads"))
+	heads := int64(c.numberAttribute("heads"))
 	if c.err != nil || len(q.shape) != 3 || len(k.shape) != 3 || len(w.shape) != 2 || heads < 1 {
 		return []*Array{c.fail("a query of shape %s and weights of shape %s", q.shape, w.shape)}
 	}

@@ -52,7 +52,7 @@ func convTranspose(p *problem, h Attributes) (*linear, lang.Sentence) {
 	l.offset = func(part, row, column int64) int64 {
 		return (row/pixels*out[1]+part*l.n+column)*pixels + row%pixels
 	}
-	l.edgeRows, l.adjacentRows = corners(out[2:]), pixels
+	l.edgeRows, l.adjacentRows = cornerOffsets(out[2:]), pixels
 	return l, l.addExtras(p)
 }
 
@@ -93,7 +93,7 @@ func (w *window) transposedPatch(image *cachedTensor, x tensor.Shape, base, chan
 }
 
 // transposedGeometry lists the geometries that give the output's shape, the same for all axes.
-var transposedGeometry = choice("strides pads dilations", func(p *problem) (all []Attributes) {
+var transposedGeometry = closedAttribute("strides pads dilations", func(p *problem) (all []Attributes) {
 	x, w, out := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
 	if len(x) < 3 || len(w) != len(x) || len(out) != len(x) {
 		return nil
@@ -163,32 +163,32 @@ func convFilterGrad(p *problem, h Attributes) (*linear, lang.Sentence) {
 }
 
 // filterGradGeometry lists the geometries of the convolution whose weights have the gradient.
-var filterGradGeometry = choice("strides pads dilations", func(p *problem) []Attributes {
+var filterGradGeometry = closedAttribute("strides pads dilations", func(p *problem) []Attributes {
 	x, dy, w := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
 	if len(x) < 3 || len(x)-2 > maxSpatial || len(w) != len(x) || len(dy) != len(x) {
 		return nil
 	}
-	return p.convWindows(x[2:], w[2:], dy[2:], []int64{1, 2})
+	return p.listConvWindows(x[2:], w[2:], dy[2:], []int64{1, 2})
 })
 
 // resizes are the formulas of operators that change the number of pixels, that view a tensor as overlapping windows,
 // or that read or write diagonals.
 var resizes = []formula{
-	{name: "Interpolate", class: Plain, noise: unbounded, inputs: "x", cut: planes, compute: oneOutput(interpolate), attrs: []attribute{
-		texts("mode", "nearest linear nearest-exact cubic"),
-		flags("align_corners", false), flags("half_pixel_centers", true), scales}, forms: []nameGroup{newNameGroup("ResizeBilinearV2 ResizeBilinearV2D", "x -? :mode=linear"), newNameGroup("ResizeNearestNeighborV2 ResizeNearestNeighborV2D", "x -? :mode=nearest"), newNameGroup("interpolate upsample", "size:- scale_factor:scales mode=nearest align_corners=0 recompute_scale_factor:-==0 :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("interpolate", "size:- scale_factor:- mode=nearest align_corners=0 recompute_scale_factor:-==1 :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("upsample_bilinear", "size:- scale_factor:scales :mode=linear :align_corners=1"), newNameGroup("upsample_nearest", "size:- scale_factor:scales :mode=nearest"), newNameGroup("upsample_nearest1d upsample_nearest2d upsample_nearest3d", "output_size:- scales:- scales_w:- :mode=nearest"), newNameGroup("upsample_linear1d upsample_bilinear2d upsample_trilinear3d", "output_size:- align_corners scales:- scales_w:- :mode=linear :half_pixel_centers=1"), newNameGroup("nn.Upsample", "", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("nn.UpsamplingNearest2d nn.UpsamplingBilinear2d", "")}},
+	{name: "Interpolate", class: Plain, noise: unbounded, inputs: "x", cut: planeCut, compute: oneOutput(interpolate), attrs: []attribute{
+		textAttribute("mode", "nearest linear nearest-exact cubic"),
+		flagAttribute("align_corners", false), flagAttribute("half_pixel_centers", true), scales}, forms: []nameGroup{newNameGroup("ResizeBilinearV2 ResizeBilinearV2D", "x -? :mode=linear"), newNameGroup("ResizeNearestNeighborV2 ResizeNearestNeighborV2D", "x -? :mode=nearest"), newNameGroup("interpolate upsample", "size:- scale_factor:scales mode=nearest align_corners=0 recompute_scale_factor:-==0 :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("interpolate", "size:- scale_factor:- mode=nearest align_corners=0 recompute_scale_factor:-==1 :half_pixel_centers=1 antialias:-==0", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("upsample_bilinear", "size:- scale_factor:scales :mode=linear :align_corners=1"), newNameGroup("upsample_nearest", "size:- scale_factor:scales :mode=nearest"), newNameGroup("upsample_nearest1d upsample_nearest2d upsample_nearest3d", "output_size:- scales:- scales_w:- :mode=nearest"), newNameGroup("upsample_linear1d upsample_bilinear2d upsample_trilinear3d", "output_size:- align_corners scales:- scales_w:- :mode=linear :half_pixel_centers=1"), newNameGroup("nn.Upsample", "", &optype.Type{Noise: optype.NoiseMove}), newNameGroup("nn.UpsamplingNearest2d nn.UpsamplingBilinear2d", "")}},
 	{name: "GridSampler2D", class: Plain, noise: unbounded, inputs: "x grid", cut: uncut, compute: oneOutput(gridSample), attrs: []attribute{
-		texts("interpolation_mode", "bilinear nearest bicubic"), texts("padding_mode", "zeros border reflection"), flags("align_corners", false)},
+		textAttribute("interpolation_mode", "bilinear nearest bicubic"), textAttribute("padding_mode", "zeros border reflection"), flagAttribute("align_corners", false)},
 		forms: []nameGroup{newNameGroup("GridSampler2D GridSampler3D", "?interpolation_mode=bilinear ?padding_mode=zeros ?align_corners=0"), newNameGroup("grid_sampler grid_sampler_2d", "grid! interpolation_mode:-==0 padding_mode:-==0 align_corners :interpolation_mode=bilinear :padding_mode=zeros"), newNameGroup("grid_sample", "grid! mode:interpolation_mode=bilinear padding_mode=zeros align_corners=0")}},
 	{name: "Im2col", class: Move, inputs: "x", cut: uncut, compute: oneOutput(im2col), read: readPairs, attrs: []attribute{blocksGeometry}, forms: []nameGroup{newNameGroup("nn.Unfold", ""), newNameGroup("Im2col", ""), newNameGroup("im2col", "kernel_size:ksize dilation padding stride"), newNameGroup("unfold", "kernel_size:ksize dilation=1 padding=0 stride=1", copies)}},
 	{name: "Col2im", class: Reduced, noise: &optype.Type{Noise: optype.NoiseMove}, inputs: "x", cut: uncut, compute: oneOutput(col2im), read: readPairs, attrs: []attribute{blocksGeometry}, forms: []nameGroup{newNameGroup("nn.Fold", ""),
 		newNameGroup("fold col2im", "output_size:- kernel_size:ksize dilation=1 padding=0 stride=1")}},
-	{name: "Diagonal", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(diagonalView), attrs: []attribute{constant("offset", 0), constant("dim1", 0), constant("dim2", 1)}, forms: []nameGroup{newNameGroup("diagonal", "offset=0 dim1=0 dim2=1", &optype.Type{Noise: optype.NoiseMove})}},
+	{name: "Diagonal", class: Move, inputs: "x", compute: unaryFormula(identity), cut: copyCut(diagonalView), attrs: []attribute{defaultNumber("offset", 0), defaultNumber("dim1", 0), defaultNumber("dim2", 1)}, forms: []nameGroup{newNameGroup("diagonal", "offset=0 dim1=0 dim2=1", &optype.Type{Noise: optype.NoiseMove})}},
 }
 
 // scales are the factors of an image's axes: none, so that they follow from the sizes, or one factor for all axes, the
 // quotient of small integers, whose products with the sizes are rounded down to the sizes of the output.
-var scales = choice("scales", func(p *problem) []Attributes {
+var scales = closedAttribute("scales", func(p *problem) []Attributes {
 	const largestDenominator = 20
 	all := []Attributes{{"scales": {Numbers(), FromDefault}}}
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
@@ -232,9 +232,9 @@ func readPairs(_ *problem, raw Attributes) Attributes {
 // diagonalView returns a view of a diagonal of two axes, along a new last axis.
 func diagonalView(p *problem, h Attributes) (view, lang.Sentence) {
 	x := p.Inputs[0].Shape
-	offset, ok := integer(h, "offset")
-	first, has := integer(h, "dim1")
-	second, too := integer(h, "dim2")
+	offset, ok := integerAttribute(h, "offset")
+	first, has := integerAttribute(h, "dim1")
+	second, too := integerAttribute(h, "dim2")
 	i, j := normaliseAxis(first, len(x)), normaliseAxis(second, len(x))
 	if !ok || !has || !too || min(i, j) < 0 || max(i, j) >= len(x) || i == j {
 		return view{}, lang.Say("a diagonal of axes %d and %d of shape %s", first, second, x)
@@ -257,7 +257,7 @@ func diagonalView(p *problem, h Attributes) (view, lang.Sentence) {
 // im2col returns the elements of all windows: channels and kernel positions are one axis, windows the last axis.
 func im2col(c *call) *Array {
 	x := c.input(0)
-	shape, source := c.blocks(x.shape)
+	shape, source := c.blockElements(x.shape)
 	if c.err != nil {
 		return x
 	}
@@ -267,7 +267,7 @@ func im2col(c *call) *Array {
 // col2im adds the elements of all windows at their pixels: the adjoint of im2col.
 func col2im(c *call) *Array {
 	x := c.input(0)
-	shape, source := c.blocks(c.shapes[0])
+	shape, source := c.blockElements(c.shapes[0])
 	if c.err != nil || len(x.v) != int(shape.Elements()) {
 		return c.fail("windows of shape %s for images of shape %s", x.shape, c.shapes[0])
 	}
@@ -281,9 +281,9 @@ func col2im(c *call) *Array {
 	return c.scatter(c.number(0).expand(c.shapes[0]), to, inside, true)
 }
 
-// blocks returns the shape of the windows of an image by im2col, and the offset in the image of each of their
+// blockElements returns the shape of the windows of an image by im2col, and the offset in the image of each of their
 // elements, -1 for an element outside.
-func (c *call) blocks(image tensor.Shape) (shape tensor.Shape, source func(i int) int) {
+func (c *call) blockElements(image tensor.Shape) (shape tensor.Shape, source func(i int) int) {
 	kernel := c.attrs["ksize"]
 	k, _ := kernel.Value.Integers()
 	w, ok := windowOf(c.attrs, k)
@@ -330,7 +330,7 @@ func (w *window) blockCounts(image tensor.Shape) tensor.Shape {
 
 // blocksGeometry lists the geometries of im2col and its adjoint, with the same stride, padding and dilation for both
 // axes: the image has four axes, the windows three.
-var blocksGeometry = choice("ksize strides pads dilations", func(p *problem) (all []Attributes) {
+var blocksGeometry = closedAttribute("ksize strides pads dilations", func(p *problem) (all []Attributes) {
 	image, windows := p.Inputs[0].Shape, p.Outputs[0].Shape
 	if len(image) == 3 {
 		image, windows = windows, image

@@ -20,54 +20,54 @@ var statistics = []formula{
 	reduction("NanMean", Reduced, func(x *Array, axes ...int) *Array {
 		return x.mapSteps(zeroForNaN).sum(axes...).div(indicator(func(v float64) bool { return v == v })(x).sum(axes...))
 	}).withNames("nanmean", "dim:axes keepdim:-"),
-	orderRow("NanMedian", orderStatistic(nanMedian), reducedAxes).withNames("nanmedian", "dim:axes keepdim:-"),
+	orderRow("NanMedian", orderStatistic(nanMedianOfLine), reducedAxes).withNames("nanmedian", "dim:axes keepdim:-"),
 	momentsRow("VarMean", (*call).variance).withNames("var_mean", "dim:axes unbiased:correction=1 keepdim:-", spreads).withNames("var_mean", "dim:axes correction=1 keepdim:-", spreads),
 	momentsRow("StdMean", func(c *call) *Array { return c.variance().sqrt() }).withNames("std_mean", "dim:axes unbiased:correction=1 keepdim:-").withNames("std_mean", "dim:axes correction=1 keepdim:-"),
 	wholeRow("Quantile", Plain, "x q", quantile, reducedAxes).withNames("quantile", "q dim:axes keepdim:- interpolation:-==linear"),
-	wholeRow("SearchSorted", Integral, "boundaries x", insertionPoints, flags("right", false)).readBy(readSide).withNames("SearchSorted", "", indices).
+	wholeRow("SearchSorted", Integral, "boundaries x", insertionPoints, flagAttribute("right", false)).withReader(readSide).withNames("SearchSorted", "", indices).
 		withNames("searchsorted", "sorted_sequence:boundaries! input:x out_int32:- right=0 side", indices).withNames("bucketize", "input:x boundaries! out_int32:- right=0"),
-	wholeRow("Bincount", Reduced, "x weights?", bincount, constant("minlength", 0)).ofValues().withNames("Bincount", "x - weights?").withNames("bincount", "weights minlength=0"),
+	wholeRow("Bincount", Reduced, "x weights?", bincount, defaultNumber("minlength", 0)).withDynamicLength().withNames("Bincount", "x - weights?").withNames("bincount", "weights minlength=0"),
 	wholeRow("IsIn", Integral, "x elements", func(c *call) *Array {
 		known := map[float64]bool{}
 		for _, v := range c.input(1).v {
 			known[v] = true
 		}
 		return indicator(func(v float64) bool { return known[v] != c.isAttributeTrue("invert") })(c.input(0))
-	}, constant("invert", 0)).withNames("isin", "elements:x test_elements:elements assume_unique:- invert=0"),
-	wholeRow("Diff", Plain, "x before? after?", differences, axisWhere(anyAxis), constant("n", 1)).withNames("diff", "n=1 dim:axis=-1 prepend:before append:after"),
-	wholeRow("Cross", Plain, "x1 x2", crossProduct, axisWhere(func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == 3 })).withNames("Cross", "").withNames("cross linalg_cross", "other:x2! dim:axis"),
+	}, defaultNumber("invert", 0)).withNames("isin", "elements:x test_elements:elements assume_unique:- invert=0"),
+	wholeRow("Diff", Plain, "x before? after?", differences, axisChoice(acceptsAnyAxis), defaultNumber("n", 1)).withNames("diff", "n=1 dim:axis=-1 prepend:before append:after"),
+	wholeRow("Cross", Plain, "x1 x2", crossProduct, axisChoice(func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == 3 })).withNames("Cross", "").withNames("cross linalg_cross", "other:x2! dim:axis"),
 	wholeRow("Trace", Reduced, "x", func(c *call) *Array { return c.diagonal(0).sum(0).reshape() }).withNames("trace", "", &optype.Type{Noise: optype.NoiseSums}),
 	wholeRow("UniqueConsecutive", Move, "x", func(c *call) *Array {
-		kept := slices.DeleteFunc(upTo(len(c.input(0).v)), func(i int) bool { return i > 0 && c.input(0).v[i] == c.input(0).v[i-1] })
+		kept := slices.DeleteFunc(firstIntegers(len(c.input(0).v)), func(i int) bool { return i > 0 && c.input(0).v[i] == c.input(0).v[i-1] })
 		return c.input(0).gatherFrom(tensor.Shape{int64(len(kept))}, 0, func(i int) int { return kept[i] })
-	}).ofValues().withNames("unique_consecutive", "return_inverse:-==0 return_counts:-==0"),
+	}).withDynamicLength().withNames("unique_consecutive", "return_inverse:-==0 return_counts:-==0"),
 	wholeRow("LogCumsumExp", Tabled, "x", logCumsumExp, lastAxes).withNames("logcumsumexp", "dim:axes"),
 	wholeRow("Trapezoid", Plain, "x", func(c *call) *Array {
 		x := c.input(0)
-		k, ok := axisIn(c.attrs, len(x.shape))
+		k, ok := axisAttribute(c.attrs, len(x.shape))
 		if !ok || c.err != nil || x.shape[k] < 2 {
 			return c.fail("axis %s of shape %s", c.attrs["axis"].Value, x.shape)
 		}
 		n := int(x.shape[k]) - 1
-		return x.axisRange(k, 0, n).add(x.axisRange(k, 1, n)).sum(k).times(c.num("dx") / 2)
-	}, axisWhere(anyAxis), realNumber("dx", 1)).withNames("trapezoid trapz", "dx=1 dim:axis=-1"),
+		return x.axisRange(k, 0, n).add(x.axisRange(k, 1, n)).sum(k).times(c.numberAttribute("dx") / 2)
+	}, axisChoice(acceptsAnyAxis), realNumber("dx", 1)).withNames("trapezoid trapz", "dx=1 dim:axis=-1"),
 	wholeRow("Dist", Reduced, "x1 x2", func(c *call) *Array {
 		d := c.input(0).sub(c.input(1))
-		return d.norm(c.num("p"), upTo(len(d.shape))...)
+		return d.norm(c.numberAttribute("p"), firstIntegers(len(d.shape))...)
 	}, realNumber("p", 2, 1)).withNames("dist", "other:x2! p=2"),
 	wholeRow("Cdist", Reduced, "x1 x2", pairDistances, realNumber("p", 2, 1)).withNames("Cdist", "").withNames("cdist", "x1:x1! x2:x2! p=2 compute_mode:-"),
 }
 
 // momentsRow returns the row of a measure of spread and the mean of lines.
 func momentsRow(name string, spread func(c *call) *Array) formula {
-	return formula{name: name, class: Norm, inputs: "x", cut: lines, outputs: 2, compute: func(c *call) []*Array {
-		return []*Array{spread(c), c.input(0).mean(c.ints("axes")...)}
+	return formula{name: name, class: Norm, inputs: "x", cut: lineCut, outputs: 2, compute: func(c *call) []*Array {
+		return []*Array{spread(c), c.input(0).mean(c.integerAttributes("axes")...)}
 	}, attrs: []attribute{reducedAxes, correction}}
 }
 
-// ofValues marks a row whose output length depends on the values of the inputs.
-func (f formula) ofValues() formula {
-	f.sized = true
+// withDynamicLength marks a row whose output length depends on the values of the inputs.
+func (f formula) withDynamicLength() formula {
+	f.hasDynamicLength = true
 	return f
 }
 
@@ -75,7 +75,7 @@ func (f formula) ofValues() formula {
 func logCumsumExp(c *call) *Array {
 	x := c.input(0)
 	z := c.array(x.shape)
-	x.lines(c.ints("axes"), func(_, first int, beside []int) {
+	x.eachLine(c.integerAttributes("axes"), func(_, first int, beside []int) {
 		sum := math.Inf(-1)
 		for i, k := range beside {
 			sum = addLogs(sum, x.v[first+k])
@@ -93,9 +93,9 @@ func zeroForNaN(v float64) float64 {
 	return v
 }
 
-// nanMedian returns the lower of two middle numbers of a sorted line whose NaN come last.
-func nanMedian(_ *call, line []float64) float64 {
-	n, _ := slices.BinarySearchFunc(line, 0, func(v, _ float64) int { return -int(flag(v == v)) })
+// nanMedianOfLine returns the lower of two middle numbers of a sorted line whose NaN come last.
+func nanMedianOfLine(_ *call, line []float64) float64 {
+	n, _ := slices.BinarySearchFunc(line, 0, func(v, _ float64) int { return -int(boolToFloat(v == v)) })
 	return line[max(0, n-1)/2]
 }
 
@@ -105,8 +105,8 @@ func quantile(c *call) *Array {
 	if c.err != nil || len(q.v) != 1 || q.v[0] < 0 || q.v[0] > 1 {
 		return c.fail("%d quantiles: want one from 0 to 1", len(q.v))
 	}
-	return x.reduce(c.ints("axes"), func(z *Array, line int, r row) {
-		all := slices.SortedFunc(slices.Values(r.v), ascending)
+	return x.reduce(c.integerAttributes("axes"), func(z *Array, line int, r row) {
+		all := slices.SortedFunc(slices.Values(r.v), compareNumbers)
 		if len(all) == 0 {
 			return
 		}
@@ -128,7 +128,7 @@ func readSide(_ *problem, raw Attributes) Attributes {
 	if !ok {
 		return raw
 	}
-	return raw.merge(Attributes{"right": {Number(flag(side.Value.Text == "right")), side.Source}})
+	return raw.merge(Attributes{"right": {Number(boolToFloat(side.Value.Text == "right")), side.Source}})
 }
 
 // insertionPoints returns for each element the number of boundaries below it; with the attribute right, the number of
@@ -141,7 +141,7 @@ func insertionPoints(c *call) *Array {
 		return c.fail("boundaries of shape %s for elements of shape %s", bounds.shape, x.shape)
 	}
 	n, right := int(bounds.shape[last]), c.isAttributeTrue("right")
-	z := c.exact(x.shape, c.alloc(len(x.v)))
+	z := c.exactArray(x.shape, c.alloc(len(x.v)))
 	for i, v := range x.v {
 		line := bounds.v
 		if last > 0 {
@@ -158,9 +158,9 @@ func bincount(c *call) *Array {
 	for _, v := range x.v {
 		largest = max(largest, v)
 	}
-	n := max(largest+1, c.num("minlength"))
+	n := max(largest+1, c.numberAttribute("minlength"))
 	if shape := (tensor.Shape{int64(n)}); c.err == nil && !c.isTooLarge(shape) {
-		places, weights := c.placesIn(x, int64(n)), c.number(1)
+		places, weights := c.toIndices(x, int64(n)), c.number(1)
 		if c.hasInput(1) {
 			weights = c.input(1)
 		}
@@ -179,7 +179,7 @@ func (x *Array) axisRange(axis, first, n int) *Array {
 // differences returns n times the differences of neighbours along an axis, which before and after extend.
 func differences(c *call) *Array {
 	x := c.input(0)
-	k, ok := axisIn(c.attrs, len(x.shape))
+	k, ok := axisAttribute(c.attrs, len(x.shape))
 	if !ok || c.err != nil {
 		return c.fail("axis %s of shape %s", c.attrs["axis"].Value, x.shape)
 	}
@@ -194,7 +194,7 @@ func differences(c *call) *Array {
 	if c.err != nil {
 		return x
 	}
-	for range int(max(0, min(c.num("n"), float64(x.shape[k])))) { // further differences are empty
+	for range int(max(0, min(c.numberAttribute("n"), float64(x.shape[k])))) { // further differences are empty
 		if c.err != nil {
 			break
 		}
@@ -209,7 +209,7 @@ func differences(c *call) *Array {
 // crossProduct is the product of vectors of three elements along an axis.
 func crossProduct(c *call) *Array {
 	x, y, _ := broadcastPair(c.input(0), c.input(1))
-	k, ok := axisIn(c.attrs, len(x.shape))
+	k, ok := axisAttribute(c.attrs, len(x.shape))
 	if !ok || c.err != nil || x.shape[k] != 3 {
 		return c.fail("axis %s of shape %s", c.attrs["axis"].Value, x.shape)
 	}
@@ -232,15 +232,15 @@ func pairDistances(c *call) *Array {
 		return c.fail("rows of shapes %s and %s", x.shape, y.shape)
 	}
 	last := len(shape) - 1
-	z := x.sub(y).norm(c.num("p"), last)
-	if c.num("p") != 2 || c.err != nil {
+	z := x.sub(y).norm(c.numberAttribute("p"), last)
+	if c.numberAttribute("p") != 2 || c.err != nil {
 		return z.reshape(shape[:last]...)
 	}
 	// Kernels may compute |x|^2 + |y|^2 - 2xy, whose rounding errors do not shrink with the distance.
 	size := square(x).sum(last).add(square(y).sum(last))
 	for i, s := range size.expand(z.shape).v {
 		off := func(u float64) float64 { return min(math.Sqrt(float64(8*u*s)), float64(8*u*s)/max(z.v[i], tiny)) }
-		z.a[i], z.b[i] = z.a[i]+off(c.narrow.u), z.b[i]+off(c.wide.u)
+		z.narrow[i], z.wide[i] = z.narrow[i]+off(c.narrow.u), z.wide[i]+off(c.wide.u)
 	}
 	return z.reshape(shape[:last]...)
 }

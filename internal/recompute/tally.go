@@ -37,14 +37,14 @@ const maxSpots = 3
 
 // tally accumulates the differences between an output and its computed values.
 type tally struct {
-	dtype  tensor.DType
-	format tensor.Float
-	float  bool // float: the type rounds
-	strict bool // strict: no difference is allowed
-	// least is the smallest normal number, limit the number from which on values round to infinity.
-	least, limit float64
-	slack        float64 // factor on the wide bound where a number was fitted, else 1
-	mustShowNaN  bool    // mustShowNaN: a computed NaN has to be NaN in the output
+	dtype    tensor.DType
+	format   tensor.Float
+	isFloat  bool // isFloat: the type rounds
+	isStrict bool // isStrict: no difference is allowed
+	// minNormal is the smallest normal number, limit the number from which on values round to infinity.
+	minNormal, overflowLimit float64
+	slack                    float64 // factor on the wide bound where a number was fitted, else 1
+	mustShowNaN              bool    // mustShowNaN: a computed NaN has to be NaN in the output
 	// overflowsFloat32: products or sums exceed float32, the accumulator of kernels. NaN and infinities may follow
 	// from it.
 	overflowsFloat32 bool
@@ -52,7 +52,7 @@ type tally struct {
 	// narrow bound. overflow and skipped are described at Output.
 	checked, bad, beyond, overflow, skipped int64
 	worst                                   float64
-	first                                   int64 // offset of the first bad element, -1 for none
+	firstBad                                int64 // offset of the first bad element, -1 for none
 	spots                                   []spot
 	used                                    float64
 	// Sums over the used elements: squares of the ratio of the difference to the narrow and the wide bound, squares
@@ -67,12 +67,12 @@ type tally struct {
 
 func newTally(d tensor.DType, class Class) *tally {
 	f := formatOf(d)
-	return &tally{dtype: d, format: f, float: isFloat(d), least: f.Normal(), limit: f.Max - float64(stepOf(&f, f.Max)/2), first: -1, slack: 1, strict: !isFloat(d) || class == Move}
+	return &tally{dtype: d, format: f, isFloat: isFloat(d), minNormal: f.Normal(), overflowLimit: f.Max - float64(stepOf(&f, f.Max)/2), firstBad: -1, slack: 1, isStrict: !isFloat(d) || class == Move}
 }
 
 // newLike returns an empty tally for the same kind of output.
 func (t *tally) newLike() *tally {
-	return &tally{dtype: t.dtype, format: t.format, float: t.float, strict: t.strict, least: t.least, limit: t.limit, slack: t.slack, mustShowNaN: t.mustShowNaN, overflowsFloat32: t.overflowsFloat32, first: -1}
+	return &tally{dtype: t.dtype, format: t.format, isFloat: t.isFloat, isStrict: t.isStrict, minNormal: t.minNormal, overflowLimit: t.overflowLimit, slack: t.slack, mustShowNaN: t.mustShowNaN, overflowsFloat32: t.overflowsFloat32, firstBad: -1}
 }
 
 // merge adds the counts of another tally n times.
@@ -93,16 +93,16 @@ func (t *tally) merge(o *tally, n int64) {
 		*sum.to += float64(k * sum.from)
 	}
 	t.worst, t.largest, t.infinite = max(t.worst, o.worst), max(t.largest, o.largest), t.infinite || o.infinite
-	if o.first >= 0 && (t.first < 0 || o.first < t.first) {
-		t.first = o.first
+	if o.firstBad >= 0 && (t.firstBad < 0 || o.firstBad < t.firstBad) {
+		t.firstBad = o.firstBad
 	}
 	for _, s := range o.spots {
 		t.keepSpot(s)
 	}
 }
 
-// rough is the relative bound of integers beyond 2^53, which float64 holds without their low bits.
-const rough = 0x1p-30
+// roughFactor is the relative bound of integers beyond 2^53, which float64 holds without their low bits.
+const roughFactor = 0x1p-30
 
 // add compares computed elements x with elements y of the NPU. nonFinite: an input of the cell is NaN or infinite.
 // nearTie reports elements that may be rounded to either of two integers.
@@ -110,19 +110,19 @@ func (t *tally) add(x, y *Array, nonFinite bool, nearTie func(i int) bool, offse
 	a, b := x.errorBounds()
 	t.checked += int64(len(x.v))
 	for i := 0; i < len(x.v); i++ {
-		if t.float && t.mark == nil {
+		if t.isFloat && t.mark == nil {
 			if i += t.addGood(x.v[i:], a[i:], b[i:], y.v[i:]); i == len(x.v) {
 				return
 			}
 		}
 		v := x.v[i]
 		if t.dtype == tensor.Bool {
-			v = flag(v != 0)
+			v = boolToFloat(v != 0)
 		}
 		d := math.Abs(y.v[i] - v)
 		ea, eb := a[i], b[i]
-		if !t.float && math.Abs(v) > maxInteger {
-			ea, eb = float64(rough*math.Abs(v)), float64(rough*math.Abs(v))
+		if !t.isFloat && math.Abs(v) > maxInteger {
+			ea, eb = float64(roughFactor*math.Abs(v)), float64(roughFactor*math.Abs(v))
 		}
 		bad := t.compare(v, ea, eb, y.v[i], d, nonFinite, nearTie != nil && nearTie(i), offset, i)
 		if t.mark != nil {
@@ -144,11 +144,11 @@ func (t *tally) addGood(v, a, b, y []float64) int {
 		step := math.Float64frombits(uint64(max(int64(math.Float64bits(v)>>52&0x7ff)-bits, lowest)) << 52)
 		size, d := math.Abs(v), math.Abs(y[i]-v)
 		room := step
-		if y[i] == 0 && size < t.least {
-			room += t.least
+		if y[i] == 0 && size < t.minNormal {
+			room += t.minNormal
 		}
 		tolA, tolB := a[i]+room, b[i]+room
-		if !(d <= tolA && d <= tolB && d <= math.MaxFloat64 && size+b[i] <= t.limit) || t.strict && d != 0 {
+		if !(d <= tolA && d <= tolB && d <= math.MaxFloat64 && size+b[i] <= t.overflowLimit) || t.isStrict && d != 0 {
 			n = i
 			break
 		}
@@ -180,14 +180,14 @@ func (t *tally) addGood(v, a, b, y []float64) int {
 // smallest normal one may also be 0.
 func (t *tally) tolerance(v, e, y float64) float64 {
 	switch {
-	case v-v != 0 || t.strict && e == 0:
+	case v-v != 0 || t.isStrict && e == 0:
 		return 0
-	case !t.float:
+	case !t.isFloat:
 		return math.Ceil(e)
 	}
 	step := e + stepOf(&t.format, v)
-	if y == 0 && math.Abs(v) < t.least {
-		step += t.least
+	if y == 0 && math.Abs(v) < t.minNormal {
+		step += t.minNormal
 	}
 	return step
 }
@@ -198,13 +198,13 @@ func (t *tally) compare(v, ea, eb, y, d float64, nonFinite, tie bool, offset fun
 	finite := v-v == 0
 	tolA, tolB, big := 0.0, 0.0, false
 	switch {
-	case t.float:
+	case t.isFloat:
 		step := stepOf(&t.format, v)
-		if y == 0 && math.Abs(v) < t.least {
-			step += t.least
+		if y == 0 && math.Abs(v) < t.minNormal {
+			step += t.minNormal
 		}
 		tolA, tolB = ea+step, eb+step
-		big = finite && math.Abs(v)+eb > t.limit || !finite && v == v && !nonFinite
+		big = finite && math.Abs(v)+eb > t.overflowLimit || !finite && v == v && !nonFinite
 	case tie:
 		tolA, tolB = 1, 1
 	case eb > 0:
@@ -217,7 +217,7 @@ func (t *tally) compare(v, ea, eb, y, d float64, nonFinite, tie bool, offset fun
 	case same || saturated:
 	case t.overflowsFloat32 && y-y != 0:
 		big = true
-	case finite && t.strict && !tie:
+	case finite && t.isStrict && !tie:
 		bad, beyond = eb == 0 || !(d <= float64(tolB*t.slack)), eb == 0 || !(d <= tolA)
 	case finite:
 		bad, beyond = !(d <= float64(tolB*t.slack)), !(d <= tolA)
@@ -226,7 +226,7 @@ func (t *tally) compare(v, ea, eb, y, d float64, nonFinite, tie bool, offset fun
 	default:
 		bad, beyond = true, true
 	}
-	if finite && !t.float && t.dtype != tensor.Bool {
+	if finite && !t.isFloat && t.dtype != tensor.Bool {
 		if low, high := integerRange(t.dtype); v < low || v > high { // kernels wrap or saturate here: both are right
 			big, bad, beyond = true, false, false
 		}
@@ -239,7 +239,7 @@ func (t *tally) compare(v, ea, eb, y, d float64, nonFinite, tie bool, offset fun
 	}
 	if finite && !big && y-y == 0 {
 		t.accumulate(v, y, d, tolA, tolB)
-		if t.float {
+		if t.isFloat {
 			s := stepOf(&t.format, v)
 			t.steps += float64(s * s)
 		}
@@ -272,8 +272,8 @@ func (t *tally) accumulate(v, y, d, tolA, tolB float64) {
 // addBad counts a bad element and keeps it if it is one of the worst.
 func (t *tally) addBad(v, y, d, tol float64, offset int64) {
 	t.bad++
-	if t.first < 0 || offset < t.first {
-		t.first = offset
+	if t.firstBad < 0 || offset < t.firstBad {
+		t.firstBad = offset
 	}
 	ratio := d
 	if tol > 0 {
@@ -327,7 +327,7 @@ const (
 // values gives a factor that deviates from 1 by more than minShift and by more than minSigmas standard deviations.
 func (t *tally) hasCommonFactor(minShift float64) bool {
 	const minElements, minSigmas = 32, 20
-	if t.used < minElements || t.values == 0 || !t.float {
+	if t.used < minElements || t.values == 0 || !t.isFloat {
 		return false
 	}
 	shift := t.products / t.values

@@ -90,14 +90,14 @@ func conv2D(p *problem, h Attributes) (*linear, lang.Sentence) {
 	l.offset = func(part, row, column int64) int64 {
 		return (row/pixels*out[1]+part*l.n+column)*pixels + row%pixels
 	}
-	l.edgeRows, l.adjacentRows = corners(out[2:]), pixels
+	l.edgeRows, l.adjacentRows = cornerOffsets(out[2:]), pixels
 	same := func(v []int64, n int64) bool { return !slices.ContainsFunc(v, func(k int64) bool { return k != n }) }
 	l.winograd = axes == 2 && (p.Transforms || same(g.kernel, 3) && same(g.stride, 1) && same(g.dilation, 1) && groups == 1)
 	return l, l.addExtras(p)
 }
 
-// corners returns the offsets of the corners of an image.
-func corners(s tensor.Shape) (all []int64) {
+// cornerOffsets returns the offsets of the corners of an image.
+func cornerOffsets(s tensor.Shape) (all []int64) {
 	for bits := range 1 << len(s) {
 		at := int64(0)
 		for k, n := range s {
@@ -178,7 +178,7 @@ func (w *window) copyPadded(image *cachedTensor, offset, begin, n int64, dst []f
 }
 
 // paddingMode is the padding mode of a module, whose arguments are not in a dump.
-var paddingMode = texts("padding_mode", "zeros circular reflect replicate").withKind(fixedKind)
+var paddingMode = textAttribute("padding_mode", "zeros circular reflect replicate").withKind(fixedKind)
 
 const (
 	// maxStride limits the strides to try.
@@ -194,9 +194,9 @@ type axisGeometry struct{ kernel, stride, before, dilation int64 }
 // extent returns the number of elements that a window spans.
 func (g axisGeometry) extent() int64 { return (g.kernel-1)*g.dilation + 1 }
 
-// geometries lists the strides, paddings and dilations of one axis that give out outputs, the likely ones first:
+// listGeometries lists the strides, paddings and dilations of one axis that give out outputs, the likely ones first:
 // small strides, and equal padding on both sides.
-func geometries(n, kernel, out int64, dilations []int64) (all []axisGeometry) {
+func listGeometries(n, kernel, out int64, dilations []int64) (all []axisGeometry) {
 	for _, d := range dilations {
 		if d > 1 && kernel == 1 {
 			continue
@@ -225,17 +225,17 @@ func geometries(n, kernel, out int64, dilations []int64) (all []axisGeometry) {
 	return all
 }
 
-var convGeometry = choice("strides pads dilations", func(p *problem) []Attributes {
+var convGeometry = closedAttribute("strides pads dilations", func(p *problem) []Attributes {
 	x, w, out := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
 	if len(x) < 3 || len(x)-2 > maxSpatial || len(w) != len(x) || len(out) != len(x) {
 		return nil
 	}
-	return p.convWindows(x[2:], w[2:], out[2:], []int64{1, 2, 3, 4, 6})
+	return p.listConvWindows(x[2:], w[2:], out[2:], []int64{1, 2, 3, 4, 6})
 })
 
-// convWindows lists the geometries of a kernel that give the shape out of x.
-func (p *problem) convWindows(x, kernel, out tensor.Shape, dilations []int64) (all []Attributes) {
-	for _, g := range p.windows(x, out, func(axis int) []axisGeometry { return geometries(x[axis], kernel[axis], out[axis], dilations) }) {
+// listConvWindows lists the geometries of a kernel that give the shape out of x.
+func (p *problem) listConvWindows(x, kernel, out tensor.Shape, dilations []int64) (all []Attributes) {
+	for _, g := range p.combineGeometries(x, out, func(axis int) []axisGeometry { return listGeometries(x[axis], kernel[axis], out[axis], dilations) }) {
 		h := windowAttributes(g, FromShape)
 		delete(h, "ksize")
 		all = append(all, h)
@@ -252,8 +252,8 @@ func windowAttributes(g []axisGeometry, from Source) Attributes {
 	return Attributes{"ksize": {integers(k...), from}, "strides": {integers(s...), from}, "pads": {integers(b...), from}, "dilations": {integers(d...), from}}
 }
 
-// windows combines the geometries of all axes, with equal dilations, the likely combinations first.
-func (p *problem) windows(x, out tensor.Shape, geometries func(axis int) []axisGeometry) [][]axisGeometry {
+// combineGeometries combines the geometries of all axes, with equal dilations, the likely combinations first.
+func (p *problem) combineGeometries(x, out tensor.Shape, geometries func(axis int) []axisGeometry) [][]axisGeometry {
 	joined := [][]axisGeometry{nil}
 	for k := range x {
 		var next [][]axisGeometry

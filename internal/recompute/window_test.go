@@ -64,7 +64,7 @@ func TestPoolsByLoops(t *testing.T) {
 			for _, divisor := range []float64{0, 5} {
 				for _, formula := range []string{"MaxPool", "AvgPool"} {
 					want, shape := poolByLoop(x.Source.(numbers).v, planes, height, width, g.k, g.s, g.p, g.d, formula == "AvgPool", exclusive, divisor)
-					attrs := fmt.Sprintf("ksize=%d,%d strides=%d,%d pads=%d,%d dilations=%d,%d exclusive=%v divisor=%v", g.k[0], g.k[1], g.s[0], g.s[1], g.p[0], g.p[1], g.d[0], g.d[1], flag(exclusive), divisor)
+					attrs := fmt.Sprintf("ksize=%d,%d strides=%d,%d pads=%d,%d dilations=%d,%d exclusive=%v divisor=%v", g.k[0], g.k[1], g.s[0], g.s[1], g.p[0], g.p[1], g.d[0], g.d[1], boolToFloat(exclusive), divisor)
 					got := computedBy(t, formula, attrs, shape, x).Source.(numbers).v
 					for i := range want {
 						if math.Abs(got[i]-want[i]) > 1e-6 {
@@ -126,7 +126,7 @@ func TestGeometries(t *testing.T) {
 				}
 			}
 			for out, wanted := range outputs {
-				all := geometries(n, k, out, []int64{1, 2})
+				all := listGeometries(n, k, out, []int64{1, 2})
 				for _, g := range wanted {
 					if !slices.Contains(all, g) && (out > 1 || g.stride == 1) { // with one output the stride does not matter
 						t.Errorf("%d elements, windows of %d, %d outputs: no steps, padding and distances %v among %v", n, k, out, g, all)

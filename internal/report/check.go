@@ -23,7 +23,7 @@ func checkColumns(t Text, several bool) []Column[*check.Operator] {
 	rank := textColumn("rank", func(o row) string { return o.At.Rank }).withTitle("RANK").withRank(3)
 	step := textColumn("step", func(o row) string { return o.At.Step }).withTitle("STEP").withRank(4)
 	if !several {
-		rank, step = rank.onlyIn(InCSV|InJSON), step.onlyIn(InCSV|InJSON)
+		rank, step = rank.inForms(InCSV|InJSON), step.inForms(InCSV|InJSON)
 	}
 	first := func(o row) *check.Output {
 		if len(o.Outputs) == 0 {
@@ -37,10 +37,10 @@ func checkColumns(t Text, several bool) []Column[*check.Operator] {
 		rank, step,
 		textColumn("status", func(o row) string { return string(o.Status) }).withTitle("STATUS").withRank(1),
 		textColumn("reason", func(o row) string { return string(o.Reason) }).withTitle("REASON").withRank(2),
-		textColumn("extent", func(o row) string { return string(o.Extent) }).onlyIn(InCSV | InJSON),
-		textColumn("confidence", func(o row) string { return string(o.Confidence) }).onlyIn(InCSV | InJSON),
+		textColumn("extent", func(o row) string { return string(o.Extent) }).inForms(InCSV | InJSON),
+		textColumn("confidence", func(o row) string { return string(o.Confidence) }).inForms(InCSV | InJSON),
 		textColumn("checked", func(o row) string { return t.translate(first(o).How) }).withTitle("CHECKED").withRank(7),
-		numberColumn("bad", func(o row) int64 { return first(o).Bad }).onlyIn(InCSV | InJSON),
+		numberColumn("bad", func(o row) int64 { return first(o).Bad }).inForms(InCSV | InJSON),
 		numberColumn("worst_ratio", func(o row) *float64 {
 			x := float64(first(o).Worst)
 			if first(o).Checked == 0 {
@@ -48,9 +48,9 @@ func checkColumns(t Text, several bool) []Column[*check.Operator] {
 			}
 			return &x
 		}).withTitle("WORST/BOUND").withRank(6),
-		numberColumn("beyond_narrow", func(o row) int64 { return first(o).Beyond }).onlyIn(InCSV | InJSON),
+		numberColumn("beyond_narrow", func(o row) int64 { return first(o).Beyond }).inForms(InCSV | InJSON),
 		textColumn("attributes", t.attributesText).withTitle("ATTRIBUTES").withRank(8),
-		textColumn("file", func(o row) string { return o.File }).onlyIn(InCSV | InJSON),
+		textColumn("file", func(o row) string { return o.File }).inForms(InCSV | InJSON),
 	}
 }
 
@@ -81,11 +81,11 @@ func (t Text) WriteCheckMarkdown(w io.Writer, r *check.Report) error {
 // coverage.
 func (t Text) WriteCheck(w io.Writer, r *check.Report) error { return t.printerTo(w).printCheck(r) }
 
-// bySeverity are the statuses in the order in which operators are listed.
-var bySeverity = []recompute.Status{recompute.Wrong, recompute.Crashed, recompute.Misfit, recompute.Low, recompute.Undecided}
+// severityOrder are the statuses in the order in which operators are listed.
+var severityOrder = []recompute.Status{recompute.Wrong, recompute.Crashed, recompute.Misfit, recompute.Low, recompute.Undecided}
 
-// groupedFrom is the number of operators from which they are grouped.
-const groupedFrom = 20
+// minGrouped is the number of operators from which they are grouped.
+const minGrouped = 20
 
 func (p *printer) printCheck(r *check.Report) error {
 	p.text(p.sentence(r.Summary.Headline))
@@ -106,18 +106,18 @@ func (p *printer) printCheck(r *check.Report) error {
 }
 
 // printNotOK lists the operators that are not OK. Unless all operators are requested, it lists groups in place of more
-// than groupedFrom operators, and in place of operators without a verdict.
+// than minGrouped operators, and in place of operators without a verdict.
 func (p *printer) printNotOK(r *check.Report) {
 	rows := slices.DeleteFunc(pointers(r.Operators), func(o *check.Operator) bool { return o.Status == recompute.OK })
 	slices.SortStableFunc(rows, func(a, b *check.Operator) int {
-		return slices.Index(bySeverity, a.Status) - slices.Index(bySeverity, b.Status)
+		return slices.Index(severityOrder, a.Status) - slices.Index(severityOrder, b.Status)
 	})
 	single := slices.IndexFunc(rows, func(o *check.Operator) bool { return o.Status == recompute.Undecided })
 	if single < 0 || p.All || len(rows)-single == 1 {
 		single = len(rows)
 	}
-	lines := lists.Map(operatorFolds.joinRows(rows[:single]), func(line folded[check.Operator]) *check.Operator { return line.row })
-	if len(lines) > groupedFrom && single < len(rows) {
+	lines := lists.Map(operatorFolds.joinRows(rows[:single]), func(line foldedRow[check.Operator]) *check.Operator { return line.row })
+	if len(lines) > minGrouped && single < len(rows) {
 		lines, single = nil, 0
 	}
 	if len(lines) > 0 {
@@ -181,13 +181,13 @@ func (p *printer) firstWrongFacts(r *check.Report, o *check.Operator) []summaryI
 	case o.Reason == recompute.ByUnwritten:
 		lines = append(lines, p.format(proofOfUnwritten))
 	case !slices.Contains(o.Notes, recompute.ByPeers): // which needs the others of its kind
-		lines = append(lines, p.format("reproduce: %s", reproduce(r, o)))
+		lines = append(lines, p.format("reproduce: %s", reproduceCommand(r, o)))
 	}
 	return []summaryItem{{label: p.format("First wrong"), lines: lines}}
 }
 
-// reproduce returns the command that writes the files to run an operator again.
-func reproduce(r *check.Report, o *check.Operator) string {
+// reproduceCommand returns the command that writes the files to run an operator again.
+func reproduceCommand(r *check.Report, o *check.Operator) string {
 	args := append([]string{"check"}, r.RecheckArguments()...)
 	return lang.CommandLine(append(append(args, roundFlags(o.At.Rank, o.At.Step, o.Op)...), "--extract", "repro")...)
 }
@@ -218,9 +218,9 @@ func (p *printer) checkFacts(r *check.Report) (facts factList) {
 		covered += p.format("; not: %s", strings.Join(not, ", "))
 	}
 	facts.add(p.format("check¦Coverage"), covered)
-	facts.add(p.format("Crashed"), p.unjudged(r, recompute.Crashed)...)
-	facts.add(p.format("check¦Suspects"), p.unjudged(r, recompute.Misfit)...)
-	facts.add(p.format("Undecided"), p.unjudged(r, recompute.Undecided)...)
+	facts.add(p.format("Crashed"), p.unjudgedLines(r, recompute.Crashed)...)
+	facts.add(p.format("check¦Suspects"), p.unjudgedLines(r, recompute.Misfit)...)
+	facts.add(p.format("Undecided"), p.unjudgedLines(r, recompute.Undecided)...)
 	var unwritten []string
 	for i := range r.Unwritten {
 		if u := &r.Unwritten[i]; u.Reaches == "" {
@@ -252,9 +252,9 @@ func (p *printer) checkFacts(r *check.Report) (facts factList) {
 	return facts
 }
 
-// unjudged describes the first operators with a status in more detail than their reason does, such as
+// unjudgedLines describes the first operators with a status in more detail than their reason does, such as
 // the misfit or the bug. An operator of several rounds is listed once.
-func (p *printer) unjudged(r *check.Report, status recompute.Status) (lines []string) {
+func (p *printer) unjudgedLines(r *check.Report, status recompute.Status) (lines []string) {
 	const most = 5
 	omitted, seen, again := 0, make(map[string]int), make(map[int]int)
 	for i := range r.Operators {
@@ -367,14 +367,14 @@ func WriteCheckJUnit(w io.Writer, r *check.Report) error {
 }
 
 // WriteCheckTypes prints the table of operator types that check knows.
-func (t Text) WriteCheckTypes(w io.Writer, types []recompute.ListedForm) error {
+func (t Text) WriteCheckTypes(w io.Writer, types []recompute.FormListing) error {
 	p := t.printerTo(w)
-	printTable(p, Table[*recompute.ListedForm]{[]Column[*recompute.ListedForm]{
-		textColumn("types", func(r *recompute.ListedForm) string { return strings.Join(r.Names, " ") }).withTitle("TYPE"),
-		textColumn("of", func(r *recompute.ListedForm) string { return r.Framework }).withTitle("check¦OF"),
-		textColumn("inputs", func(r *recompute.ListedForm) string { return r.Inputs }).withTitle("INPUTS"),
-		textColumn("class", func(r *recompute.ListedForm) string { return r.Class }).withTitle("BOUND"),
-		textColumn("attributes", func(r *recompute.ListedForm) string { return strings.Join(p.sentences(r.Attributes), p.format("; ")) }).withTitle("ATTRIBUTES"),
+	printTable(p, Table[*recompute.FormListing]{[]Column[*recompute.FormListing]{
+		textColumn("types", func(r *recompute.FormListing) string { return strings.Join(r.Names, " ") }).withTitle("TYPE"),
+		textColumn("of", func(r *recompute.FormListing) string { return r.Framework }).withTitle("check¦OF"),
+		textColumn("inputs", func(r *recompute.FormListing) string { return r.Inputs }).withTitle("INPUTS"),
+		textColumn("class", func(r *recompute.FormListing) string { return r.Class }).withTitle("BOUND"),
+		textColumn("attributes", func(r *recompute.FormListing) string { return strings.Join(p.sentences(r.Attributes), p.format("; ")) }).withTitle("ATTRIBUTES"),
 	}, pointers(types)}, minName)
 	return p.err
 }

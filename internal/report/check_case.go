@@ -55,21 +55,21 @@ type caseDocument struct {
 
 // Cases writes operators to run again, each into a folder of its own.
 type Cases struct {
-	dir                   string
-	names                 *FileNames
-	written, parts, empty int
-	err                   error
+	dir                        string
+	names                      *FileNames
+	countWritten, parts, empty int
+	err                        error
 }
 
 // NewCases returns a writer of cases below a folder.
 func NewCases(dir string) *Cases { return &Cases{dir: dir, names: NewFileNames()} }
 
-// Written returns messages on the written cases; the error is the first one.
-func (c *Cases) Written() ([]batch.Message, error) {
-	if c.err != nil || c.written == 0 {
+// Messages returns messages on the written cases; the error is the first one.
+func (c *Cases) Messages() ([]batch.Message, error) {
+	if c.err != nil || c.countWritten == 0 {
 		return nil, c.err
 	}
-	all := []batch.Message{batch.Infof("%s: %s to run again, each with a README.md", c.dir, lang.CountText(c.written, "operator"))}
+	all := []batch.Message{batch.Infof("%s: %s to run again, each with a README.md", c.dir, lang.CountText(c.countWritten, "operator"))}
 	if c.parts > 0 {
 		all = append(all, batch.Infof("%s: only the part around the worst element was written, since the whole exceeds --extract-max", lang.CountText(c.parts, "operator")))
 	}
@@ -88,7 +88,7 @@ func (c *Cases) Write(one *check.Case) {
 	if c.err = w.write(); c.err != nil {
 		return
 	}
-	c.written++
+	c.countWritten++
 	switch {
 	case one.Piece == nil:
 		c.empty++
@@ -104,15 +104,15 @@ type caseWriter struct {
 	err    error
 }
 
-// file writes a file of the case, unless writing failed before.
-func (w *caseWriter) file(name string, render func(io.Writer) error) {
+// writeFile writes a file of the case, unless writing failed before.
+func (w *caseWriter) writeFile(name string, render func(io.Writer) error) {
 	if w.err == nil {
 		w.err = w.folder.Write(name, render)
 	}
 }
 
 func (w *caseWriter) write() error {
-	op, inputCut, outputCut := w.Whole, noCut, noCut
+	op, inputCut, outputCut := w.Whole, nilRange, nilRange
 	if p := w.Piece; p != nil {
 		op = p.Operator
 		inputCut, outputCut = func(k int) *recompute.PieceRange { return p.InputCuts[k] }, func(k int) *recompute.PieceRange { return p.OutputCuts[k] }
@@ -121,38 +121,38 @@ func (w *caseWriter) write() error {
 	for k, t := range op.Inputs {
 		var one *caseTensor
 		if t != nil {
-			one = w.tensor(t, fmt.Sprintf("input_%d.npy", k), inputCut(k))
+			one = w.writeTensor(t, fmt.Sprintf("input_%d.npy", k), inputCut(k))
 		}
 		doc.Inputs = append(doc.Inputs, one)
 	}
 	for k, t := range op.Outputs {
-		one := w.tensor(t, fmt.Sprintf("output_%d.npy", k), outputCut(k))
+		one := w.writeTensor(t, fmt.Sprintf("output_%d.npy", k), outputCut(k))
 		if p := w.Piece; p != nil && p.Values[k] != nil {
 			one.Expected, one.Bound = fmt.Sprintf("expected_%d.npy", k), fmt.Sprintf("bound_%d.npy", k)
-			w.file(one.Expected, numbersOf(tensor.HostFloat64, t.Shape, p.Values[k]))
-			w.file(one.Bound, numbersOf(tensor.HostFloat32, t.Shape, p.Bounds[k]))
+			w.writeFile(one.Expected, numbersOf(tensor.HostFloat64, t.Shape, p.Values[k]))
+			w.writeFile(one.Bound, numbersOf(tensor.HostFloat32, t.Shape, p.Bounds[k]))
 		}
 		doc.Outputs = append(doc.Outputs, one)
 	}
-	w.file("op.json", func(to io.Writer) error { return writeJSON(to, doc) })
-	w.file("README.md", w.readme)
+	w.writeFile("op.json", func(to io.Writer) error { return writeJSON(to, doc) })
+	w.writeFile("README.md", w.writeReadme)
 	if w.Piece != nil {
-		w.file("repro.py", bytesWriter(reproNumpy))
-		w.file("repro_torch.py", bytesWriter(reproTorch))
+		w.writeFile("repro.py", bytesWriter(reproNumpy))
+		w.writeFile("repro_torch.py", bytesWriter(reproTorch))
 	}
 	return w.err
 }
 
-func noCut(int) *recompute.PieceRange { return nil }
+func nilRange(int) *recompute.PieceRange { return nil }
 
-// tensor writes a tensor of the dump in host order.
-func (w *caseWriter) tensor(t *recompute.Tensor, name string, cut *recompute.PieceRange) *caseTensor {
+// writeTensor writes a writeTensor of the dump in host order.
+func (w *caseWriter) writeTensor(t *recompute.Tensor, name string, cut *recompute.PieceRange) *caseTensor {
 	one := &caseTensor{DType: t.DType.String(), Shape: append(tensor.Shape{}, t.Shape...), Cut: cut}
 	if w.Piece == nil {
 		return one
 	}
 	one.File = name
-	w.file(name, func(to io.Writer) error { return npy.Write(context.Background(), to, t.Source, t.Stored, one.Shape) })
+	w.writeFile(name, func(to io.Writer) error { return npy.Write(context.Background(), to, t.Source, t.Stored, one.Shape) })
 	return one
 }
 
@@ -179,8 +179,8 @@ func numbersOf(host tensor.Host, shape tensor.Shape, values []float64) func(io.W
 	}
 }
 
-// readme writes the difference and how to run the case, in English and Chinese.
-func (w *caseWriter) readme(to io.Writer) error {
+// writeReadme writes the difference and how to run the case, in English and Chinese.
+func (w *caseWriter) writeReadme(to io.Writer) error {
 	op, typ := escapeMarkdown(w.Row.Op), escapeMarkdown(w.Row.Type)
 	var bad, n int64
 	for _, o := range w.Row.Outputs {

@@ -35,7 +35,7 @@ func TestCaseOfPart(t *testing.T) {
 	dir := t.TempDir()
 	c := NewCases(dir)
 	c.Write(&check.Case{Row: &check.Operator{Op: "neg", Type: "Neg"}, Whole: op, Piece: piece})
-	messages, err := c.Written()
+	messages, err := c.Messages()
 	if err != nil || len(messages) != 2 {
 		t.Fatalf("%v, %v", messages, err)
 	}

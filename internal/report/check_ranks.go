@@ -39,7 +39,7 @@ func (p *printer) printRanks(r *ranks.Report, paths []string) {
 		facts.add(p.format("Others"), firstLines(p.Text, joinRanks(r.Findings[1:]), shownFindings, p.findingLine)...)
 	}
 	facts.add(p.format("Ranks"), p.meshText(r))
-	if r.Checked() || r.Events.Skipped > 0 { // not for a shard
+	if r.HasChecks() || r.Events.Skipped > 0 { // not for a shard
 		facts.add(p.format("Events"), p.eventsText(r))
 		facts.add(p.format("Replicas"), p.format("%d sets checked, %d wrong, %d differ by rounding", r.Replicas.Sets, r.Replicas.Wrong, r.Replicas.Drift))
 	}

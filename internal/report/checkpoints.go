@@ -16,18 +16,18 @@ func (t Text) checkpointTable(rows []*checkpoint.Row) Table[*checkpoint.Row] {
 	return Table[*checkpoint.Row]{Rows: rows, Columns: []Column[*checkpoint.Row]{
 		textColumn("status", func(r *checkpoint.Row) checkpoint.Status { return r.Status }).withTitle("STATUS"),
 		textColumn("a", func(r *checkpoint.Row) string { return r.A }).withTitle("A"),
-		textColumn("b", func(r *checkpoint.Row) string { return strings.Join(r.B, " ") }).onlyIn(InCSV),
+		textColumn("b", func(r *checkpoint.Row) string { return strings.Join(r.B, " ") }).inForms(InCSV),
 		textColumn("b", func(r *checkpoint.Row) string {
 			if len(r.B) < 2 {
 				return strings.Join(r.B, "")
 			}
 			return fmt.Sprintf("%s +%d", r.B[0], len(r.B)-1)
-		}).withTitle("B").onlyIn(InText),
-		textColumn("shape", func(r *checkpoint.Row) string { return r.Shape.String() }).onlyIn(InCSV),
-		textColumn("dtype", func(r *checkpoint.Row) string { return r.DType.String() }).onlyIn(InCSV),
-		numberColumn("elements", func(r *checkpoint.Row) int64 { return r.Elements }).onlyIn(InCSV),
+		}).withTitle("B").inForms(InText),
+		textColumn("shape", func(r *checkpoint.Row) string { return r.Shape.String() }).inForms(InCSV),
+		textColumn("dtype", func(r *checkpoint.Row) string { return r.DType.String() }).inForms(InCSV),
+		numberColumn("elements", func(r *checkpoint.Row) int64 { return r.Elements }).inForms(InCSV),
 		numberColumn("differing", func(r *checkpoint.Row) int64 { return r.Differing }).withTitle("DIFFERING").hideIfEmpty(),
-		textColumn("layout", func(r *checkpoint.Row) checkpoint.Status { return r.Layout }).onlyIn(InCSV),
+		textColumn("layout", func(r *checkpoint.Row) checkpoint.Status { return r.Layout }).inForms(InCSV),
 		textColumn("how", func(r *checkpoint.Row) string {
 			if r.How.IsZero() {
 				return ""

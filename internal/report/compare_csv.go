@@ -31,76 +31,80 @@ func (o *CSVOptions) writeByteOrderMark(w io.Writer) (err error) {
 	return err
 }
 
-// labelled is a compared row with its label and its numbers.
-type labelled struct {
+// labelledRow is a compared row with its label and its numbers.
+type labelledRow struct {
 	*record.Row
 	label  string
 	result *metrics.Result // without lists
 }
 
 // csvColumns returns the columns of cpu_vs_npu.csv.
-func csvColumns(opt CSVOptions) []Column[labelled] {
-	columns := []Column[labelled]{
-		textColumn("op_name", func(r labelled) string {
+func csvColumns(opt CSVOptions) []Column[labelledRow] {
+	columns := []Column[labelledRow]{
+		textColumn("op_name", func(r labelledRow) string {
 			return r.label + "(atol=" + allDigits(r.Limits.Atol) + ",rtol=" + allDigits(r.Limits.Rtol) + ")"
 		}),
-		textColumn("nan/inf", func(r labelled) string { return pythonBool(r.result.HPAA.NonFinite) }),
-		textColumn("errors/total", func(r labelled) string { return ratioText(r.result.HPAA.Count, r.result.Total) }),
+		textColumn("nan/inf", func(r labelledRow) string { return pythonBool(r.result.HPAA.NonFinite) }),
+		textColumn("errors/total", func(r labelledRow) string { return ratioText(r.result.HPAA.Count, r.result.Total) }),
 	}
 	if opt.Successor {
 		columns = append(columns, metricColumns(metrics.Successor)...)
 	}
 	columns = append(columns,
 		textColumn("1st_diff_offset/offset_dim/data_shape", firstDifference),
-		numberColumn("ref_value", func(r labelled) numeral { return hpaaValue(r, func(e *metrics.Element) metrics.Value { return e.Ref }) }),
-		numberColumn("npu_value", func(r labelled) numeral { return hpaaValue(r, func(e *metrics.Element) metrics.Value { return e.NPU }) }))
+		numberColumn("ref_value", func(r labelledRow) numeral {
+			return hpaaValue(r, func(e *metrics.Element) metrics.Value { return e.Ref })
+		}),
+		numberColumn("npu_value", func(r labelledRow) numeral {
+			return hpaaValue(r, func(e *metrics.Element) metrics.Value { return e.NPU })
+		}))
 	columns = append(columns, metricColumns(metrics.HPAATable)...)
 	if !opt.ExtraColumns {
 		return columns
 	}
 	columns = append(columns,
-		textColumn("status", func(r labelled) record.Status { return r.Status }),
-		textColumn("reason", func(r labelled) string { return codesText(r.Reasons) }))
+		textColumn("status", func(r labelledRow) record.Status { return r.Status }),
+		textColumn("reason", func(r labelledRow) string { return codesText(r.Reasons) }))
 	for _, m := range metrics.ReportMetrics(metrics.ExtraColumns) {
-		columns = append(columns, textColumn(m.Title, func(r labelled) string { return plainDecimal(m.Of(r.result)) }))
+		columns = append(columns, textColumn(m.Title, func(r labelledRow) string { return plainDecimal(m.MetricOf(r.result)) }))
 	}
 	columns = append(columns,
-		numberColumn("order", func(r labelled) int { return r.Order }),
-		textColumn("dtype_ref", func(r labelled) tensor.DType { return r.result.RefDType }),
-		textColumn("dtype_npu", func(r labelled) tensor.DType { return r.result.NPUDType }))
+		numberColumn("order", func(r labelledRow) int { return r.Order }),
+		textColumn("dtype_ref", func(r labelledRow) tensor.DType { return r.result.RefDType }),
+		textColumn("dtype_npu", func(r labelledRow) tensor.DType { return r.result.NPUDType }))
 	columns = append(columns,
-		numberColumn("errors", func(r labelled) int64 { return r.result.HPAA.Count }),
-		numberColumn("total", func(r labelled) int64 { return r.result.Total }),
-		textColumn("ratio", func(r labelled) string {
+		numberColumn("errors", func(r labelledRow) int64 { return r.result.HPAA.Count }),
+		numberColumn("total", func(r labelledRow) int64 { return r.result.Total }),
+		textColumn("ratio", func(r labelledRow) string {
 			return plainDecimal(metrics.NumberOf(record.Share(r.result.HPAA.Count, r.result.Total)))
 		}),
-		textColumn("score", func(r labelled) string {
+		textColumn("score", func(r labelledRow) string {
 			if r.Evidence == nil {
 				return undefined
 			}
 			return plainDecimal(metrics.NumberOf(float64(r.Evidence.Score)))
 		}),
-		textColumn("shape", func(r labelled) string { return r.Shape.String() }),
-		textColumn("ref_file", func(r labelled) string { return quoteAsText(r.RefFile) }),
-		textColumn("npu_file", func(r labelled) string { return quoteAsText(r.NPUFile) }))
-	for i, c := range (&record.At{}).Coordinates() {
-		columns = append(columns, textColumn(c.Name, func(r labelled) string { return r.At.Coordinates()[i].Value }))
+		textColumn("shape", func(r labelledRow) string { return r.Shape.String() }),
+		textColumn("ref_file", func(r labelledRow) string { return quoteAsText(r.RefFile) }),
+		textColumn("npu_file", func(r labelledRow) string { return quoteAsText(r.NPUFile) }))
+	for i, c := range (&record.RoundCoordinates{}).Coordinates() {
+		columns = append(columns, textColumn(c.Name, func(r labelledRow) string { return r.RoundCoordinates.Coordinates()[i].Value }))
 	}
 	return columns
 }
 
 // plainDecimal formats a number without an exponent, which spreadsheets may misread.
 func plainDecimal(m metrics.Metric) string {
-	if !m.Defined() || math.IsInf(m.Value(), 0) || math.IsNaN(m.Value()) {
-		return orElse(m, undefined, allDigits)
+	if !m.IsDefined() || math.IsInf(m.Value(), 0) || math.IsNaN(m.Value()) {
+		return metricOr(m, undefined, allDigits)
 	}
 	return strconv.FormatFloat(m.Value(), 'f', -1, 64)
 }
 
 // metricColumns returns the columns of the metrics that a report shows, with all digits.
-func metricColumns(report metrics.Report) (columns []Column[labelled]) {
+func metricColumns(report metrics.Report) (columns []Column[labelledRow]) {
 	for _, m := range metrics.ReportMetrics(report) {
-		columns = append(columns, numberColumn(m.Title, func(r labelled) metrics.Metric { return m.Of(r.result) }))
+		columns = append(columns, numberColumn(m.Title, func(r labelledRow) metrics.Metric { return m.MetricOf(r.result) }))
 	}
 	return columns
 }
@@ -111,30 +115,30 @@ func metricColumns(report metrics.Report) (columns []Column[labelled]) {
 // Statistics have no line in it: in a folder they have a table of their own, otherwise that table
 // is written instead.
 func WriteCompareCSV(w io.Writer, r *record.Report, opt Options) error {
-	if r.Verdict == byStatistics && !opt.folder {
+	if r.Verdict == statisticsMethod && !opt.folder {
 		return writeStatisticsCSV(w, r, opt)
 	}
 	if err := opt.HPAA.writeByteOrderMark(w); err != nil {
 		return err
 	}
 	labels, columns := labelsOf(r), csvColumns(opt.HPAA)
-	if r.Any(func(row *record.Row) bool { return row.Script != "" || row.Modules != nil }) {
-		columns = append(columns, textColumn("script", func(r labelled) string { return r.Script }), textColumn("modules", func(r labelled) string { return modulePath(r.Row) }))
+	if r.HasRow(func(row *record.Row) bool { return row.Script != "" || row.Modules != nil }) {
+		columns = append(columns, textColumn("script", func(r labelledRow) string { return r.Script }), textColumn("modules", func(r labelledRow) string { return modulePath(r.Row) }))
 	}
-	if r.Any(func(row *record.Row) bool { return row.Tokens != nil }) {
-		columns = append(columns, tokenColumns(func(r labelled) *metrics.TokenNumbers {
+	if r.HasRow(func(row *record.Row) bool { return row.Tokens != nil }) {
+		columns = append(columns, tokenColumns(func(r labelledRow) *metrics.TokenNumbers {
 			if r.Tokens == nil {
 				return nil
 			}
 			return &r.Tokens.TokenNumbers
 		}, plainDecimal)...)
 	}
-	return writeCSV(w, columns, func(yield func(labelled) bool) {
-		for _, row := range r.All() {
-			if !row.Compared() {
+	return writeCSV(w, columns, func(yield func(labelledRow) bool) {
+		for _, row := range r.AllRows() {
+			if !row.IsCompared() {
 				continue
 			}
-			if !yield(labelled{row, labels.labelOf(row), row.Result}) {
+			if !yield(labelledRow{row, labels.labelOf(row), row.Result}) {
 				return
 			}
 		}
@@ -159,7 +163,7 @@ func pythonBool(yes bool) string {
 }
 
 // firstDifference formats the offset of the first error, its coordinates and the shape.
-func firstDifference(r labelled) string {
+func firstDifference(r labelledRow) string {
 	place := undefined + "/" + undefined
 	if first := r.result.HPAA.First; first != nil {
 		place = strconv.FormatInt(first.Offset, 10) + "/" + tensor.Shape(record.Coordinates(r.Shape, first.Offset)).String()
@@ -168,7 +172,7 @@ func firstDifference(r labelled) string {
 }
 
 // hpaaValue formats one side of the first error, or of the first element.
-func hpaaValue(r labelled, side func(*metrics.Element) metrics.Value) numeral {
+func hpaaValue(r labelledRow, side func(*metrics.Element) metrics.Value) numeral {
 	shown := r.result.Start
 	if first := r.result.HPAA.First; first != nil {
 		shown = first
@@ -229,12 +233,12 @@ func isOpErrors(r io.Reader) bool {
 // WriteOpErrors writes {op}.csv: erroneous elements of a row. std_value is the value of the
 // reference, as in HPAA; undefined differences are NA.
 func WriteOpErrors(w io.Writer, row *record.Row, opt OpErrors) error {
-	return opErrors(writeErroneous(row, opt)).CSV(w)
+	return opErrors(selectErrors(row, opt)).CSV(w)
 }
 
-// writeErroneous returns the elements of {op}.csv.
-func writeErroneous(row *record.Row, opt OpErrors) []metrics.Element {
-	if !row.Compared() {
+// selectErrors returns the elements of {op}.csv.
+func selectErrors(row *record.Row, opt OpErrors) []metrics.Element {
+	if !row.IsCompared() {
 		return nil
 	}
 	result := row.Result

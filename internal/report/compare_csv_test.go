@@ -58,7 +58,7 @@ func TestCompareCSV(t *testing.T) {
 
 func TestCompareCSVOptions(t *testing.T) {
 	row := failing("conv")
-	row.At = record.At{Rank: "3", Step: "12", Graph: "1", Model: "=net"}
+	row.RoundCoordinates = record.RoundCoordinates{Rank: "3", Step: "12", Graph: "1", Model: "=net"}
 	r := reportOf(row)
 	got := rendered(t, func(w io.Writer) error {
 		return WriteCompareCSV(w, r, Options{HPAA: CSVOptions{Successor: true, ExtraColumns: true, BOM: true}})
@@ -180,7 +180,7 @@ func TestGoldenCells(t *testing.T) {
 // sameNumber reports whether a cell is a number within a gap.
 func sameNumber(t *testing.T, name, cell string, want metrics.Metric, gap float64) {
 	t.Helper()
-	if !want.Defined() {
+	if !want.IsDefined() {
 		if cell != "NA" {
 			t.Errorf("%s is %q, want NA", name, cell)
 		}

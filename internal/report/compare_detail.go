@@ -21,7 +21,7 @@ func (t Text) WriteCompareDetail(w io.Writer, row *record.Row) error {
 	p.text(string(row.Status) + p.format(": ") + rowTitle(row))
 	p.writeBlankLine()
 	p.facts(p.detailFacts(row))
-	if !row.Compared() {
+	if !row.IsCompared() {
 		return p.err
 	}
 	result := row.Result
@@ -50,15 +50,15 @@ func (t Text) detailFacts(row *record.Row) factList {
 	facts.add(t.format("Paired by"), row.Rule)
 	facts.add(t.format("Notes"), t.sentences(slices.Concat(row.Notes, row.Warnings))...)
 	reasons := t.reasonLines(row)
-	if !row.Compared() && len(reasons) == 0 {
-		reasons = []string{t.whyNot(row)}
+	if !row.IsCompared() && len(reasons) == 0 {
+		reasons = []string{t.notComparedText(row)}
 	}
 	facts.add(t.format("Reasons"), reasons...)
 	facts.add(t.format("By itself"), t.recomputationLines(row.Self)...)
 	if row.Err != nil {
 		facts.add(t.format("Error"), t.sentence(lang.Error(row.Err)))
 	}
-	if !row.Compared() {
+	if !row.IsCompared() {
 		return facts
 	}
 	l := &row.Limits
@@ -98,9 +98,9 @@ func statisticsTable(r *metrics.Result) Table[*statistic] {
 	}}
 	rows := map[string]*statistic{} // by title; the reference comes first
 	for _, m := range metrics.ReportMetrics(metrics.Sides) {
-		text := shortMetric(m.Of(r))
+		text := shortMetric(m.MetricOf(r))
 		if m.Unit == metrics.UnitCount {
-			text = exactMetric(m.Of(r))
+			text = exactMetric(m.MetricOf(r))
 		}
 		if s := rows[m.Title]; s != nil {
 			s.npu = text
@@ -116,13 +116,13 @@ func statisticsTable(r *metrics.Result) Table[*statistic] {
 func metricsTable(r *metrics.Result) Table[metrics.TitledMetric] {
 	return Table[metrics.TitledMetric]{Rows: metrics.ReportMetrics(metrics.Detail), Columns: []Column[metrics.TitledMetric]{
 		textColumn("metric", func(m metrics.TitledMetric) string { return m.Title }).withTitle("METRIC"),
-		numberColumn("value", func(m metrics.TitledMetric) metrics.Metric { return m.Of(r) }).withTitle("VALUE").withRank(1),
+		numberColumn("value", func(m metrics.TitledMetric) metrics.Metric { return m.MetricOf(r) }).withTitle("VALUE").withRank(1),
 		numberColumn("at", func(m metrics.TitledMetric) string {
 			i := metrics.Index(m.Name + "_offset")
 			if i < 0 {
 				return ""
 			}
-			return orElse(metrics.Table[i].Of(r), "", allDigits)
+			return metricOr(metrics.Table[i].MetricOf(r), "", allDigits)
 		}).withTitle("AT").withRank(2),
 	}}
 }
@@ -134,8 +134,8 @@ func elementsTable(shape tensor.Shape, worst []metrics.Element) Table[metrics.El
 			return "(" + tensor.Shape(record.Coordinates(shape, e.Offset)).Join(", ") + ")"
 		}).withTitle("COORDINATES"),
 		numberColumn("offset", func(e metrics.Element) int64 { return e.Offset }).withTitle("OFFSET").withRank(5),
-		numberColumn("reference", func(e metrics.Element) string { return formatElement(e.Ref, digits(shownDigits)) }).withTitle("REFERENCE").withRank(1),
-		numberColumn("npu", func(e metrics.Element) string { return formatElement(e.NPU, digits(shownDigits)) }).withRank(2),
+		numberColumn("reference", func(e metrics.Element) string { return formatElement(e.Ref, significantDigits(shownDigits)) }).withTitle("REFERENCE").withRank(1),
+		numberColumn("npu", func(e metrics.Element) string { return formatElement(e.NPU, significantDigits(shownDigits)) }).withRank(2),
 		numberColumn("abs", func(e metrics.Element) metrics.Metric { return differenceMetric(e.Abs) }).withTitle("ABS").withRank(3),
 		numberColumn("rel", func(e metrics.Element) metrics.Metric { return differenceMetric(e.Rel) }).withTitle("REL").withRank(4),
 	}}
@@ -154,7 +154,7 @@ func WriteCompareDetailCSV(w io.Writer, row *record.Row) error {
 		}))
 	}
 	t := Table[metrics.Element]{Columns: slices.Concat(index, axes, []Column[metrics.Element]{npu, ref}, differences)}
-	if row.Compared() {
+	if row.IsCompared() {
 		t.Rows = row.Result.Worst
 	}
 	return t.CSV(w)

@@ -17,11 +17,11 @@ import (
 func (t Text) runFacts(r *record.Report) (facts factList) {
 	c := &r.Coverage
 	lines := []string{t.format("%d of %s of the reference compared (%.3g %%)", c.Compared, tensors(c.Reference), 100*c.Ratio())}
-	lines = append(append(lines, t.commonRowLines(r)...), t.pairedBy(c)...)
+	lines = append(append(lines, t.commonRowLines(r)...), t.pairingLines(c)...)
 	lines = append(lines, t.nameLists([]nameList{{t.format("only in the reference"), c.RefOnly}, {t.format("only in the NPU run"), c.NPUOnly},
 		{t.format("skipped"), c.Skipped}, {t.format("unread"), c.Unread}, {t.format("rounds of one side only"), t.sentences(c.Rounds)},
 		{t.format("older files of the same name"), c.Superseded}, {t.format("in op_config.csv only"), c.Unused}})...)
-	if near := nearNames(r); len(near) > 0 {
+	if near := similarNames(r); len(near) > 0 {
 		lines = append(lines, t.format("nearest names, which --map-node-dict can pair (%d): %s", len(near), t.shortList(near)))
 	}
 	facts.add(t.format("Coverage"), lines...)
@@ -35,14 +35,14 @@ func (t Text) runFacts(r *record.Report) (facts factList) {
 	switch {
 	case graph == "" && hasNoOrder(r):
 		graph = t.format("unknown")
-	case graph == "" && r.Verdict == byStatistics:
+	case graph == "" && r.Verdict == statisticsMethod:
 		graph = t.format("tensors of the reference with the same statistics")
 	case graph == "":
 		graph = t.format("unknown: the preceding operator is taken as the input")
-		if r.Verdict == byEvidence {
+		if r.Verdict == evidenceMethod {
 			graph = t.format("unknown: the preceding tensors are taken as inputs (--graph-file names the real inputs)")
 		}
-		if !orderKnown(r) {
+		if !isOrderKnown(r) {
 			graph = t.format("unknown")
 		}
 	}
@@ -54,8 +54,8 @@ func (t Text) runFacts(r *record.Report) (facts factList) {
 	return facts
 }
 
-// pairedBy counts the tensors that are paired although their names differ.
-func (t Text) pairedBy(c *record.Coverage) []string {
+// pairingLines counts the tensors that are paired although their names differ.
+func (t Text) pairingLines(c *record.Coverage) []string {
 	rules := lists.Map(slices.Sorted(maps.Keys(c.PairedBy)), func(rule string) string { return fmt.Sprintf("%s %d", rule, c.PairedBy[rule]) })
 	if rules == nil {
 		return nil
@@ -66,12 +66,12 @@ func (t Text) pairedBy(c *record.Coverage) []string {
 // cannotFailText says for how many tensors atol exceeds every value, so that no error can break the limits; empty if the
 // verdict is by evidence.
 func (t Text) cannotFailText(r *record.Report) string {
-	if r.Verdict == byEvidence {
+	if r.Verdict == evidenceMethod {
 		return ""
 	}
 	n := 0
-	for _, row := range r.All() {
-		if !row.Compared() || row.Result.BothFinite() == 0 {
+	for _, row := range r.AllRows() {
+		if !row.IsCompared() || row.Result.CountBothFinite() == 0 {
 			continue
 		}
 		if most := row.Result.Ref.Largest(); most > 0 && most < row.Limits.Atol {
@@ -94,9 +94,9 @@ func matchedRows(r *record.Report) (matched, of int64) {
 	return matched, of
 }
 
-// mayMatch reports whether matched rows could make the tensors of a row comparable: their numbers of elements differ,
+// mayBeMatched reports whether matched rows could make the tensors of a row comparable: their numbers of elements differ,
 // and they have several axes.
-func mayMatch(row *record.Row) bool {
+func mayBeMatched(row *record.Row) bool {
 	return row.Status == record.ShapeMismatch && min(len(row.RefShape), len(row.NPUShape)) > 1 && finding.Has(row.Reasons, finding.SizeMismatch)
 }
 
@@ -105,7 +105,7 @@ func mayMatch(row *record.Row) bool {
 func (t Text) commonRowLines(r *record.Report) (lines []string) {
 	found := map[record.CommonPart]int{}
 	var order []record.CommonPart
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		if row.Common == nil || !row.Common.Counts {
 			continue
 		}
@@ -132,12 +132,12 @@ func (t Text) commonRowLines(r *record.Report) (lines []string) {
 	return lines
 }
 
-// nearNames lists the operators that only the reference has, each with the most similar name of the
+// similarNames lists the operators that only the reference has, each with the most similar name of the
 // NPU.
-func nearNames(r *record.Report) []string {
+func similarNames(r *record.Report) []string {
 	var all []string
 	seen := make(map[string]bool)
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		if row.Status == record.UnmatchedRef && row.Near != "" && !seen[row.Op] {
 			seen[row.Op] = true
 			all = append(all, row.Op+" | "+row.Near)
@@ -152,9 +152,9 @@ func (t Text) verdictLines(r *record.Report) []string {
 	switch {
 	case r.Standard != "":
 		lines = []string{t.format("by the standard %s for single operators; the limits count error elements only", r.Standard)}
-	case r.Verdict == byLimits:
+	case r.Verdict == limitsMethod:
 		lines = []string{t.format("by limits")}
-	case r.Verdict == byStatistics: // the headline says it
+	case r.Verdict == statisticsMethod: // the headline says it
 		return nil
 	}
 	if !r.VerdictWhy.IsZero() {
@@ -170,14 +170,14 @@ func (t Text) verdictLines(r *record.Report) []string {
 // likely one or the tensor fails, with the flag that decides.
 func (t Text) guessedAxisLines(r *record.Report) []string {
 	var lines []string
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		for _, n := range row.Notes {
 			if isGuess(n, row) {
 				lines = append(lines, rowInRound(row)+t.format(": ")+t.sentence(n))
 			}
 		}
 	}
-	return firstLines(t, lines, listedNames, func(line string) string { return line })
+	return firstLines(t, lines, maxListedNames, func(line string) string { return line })
 }
 
 // isGuess reports whether a note says that an order of axes was guessed.
@@ -233,14 +233,14 @@ func rowLabels(r *record.Report, rows []int) []string {
 
 // shortList joins the first names.
 func (t Text) shortList(names []string) string {
-	if more := len(names) - listedNames; more > 0 {
-		return strings.Join(names[:listedNames], ", ") + t.format(" and %d more", more)
+	if more := len(names) - maxListedNames; more > 0 {
+		return strings.Join(names[:maxListedNames], ", ") + t.format(" and %d more", more)
 	}
 	return strings.Join(names, ", ")
 }
 
-// fewDigits is the number of digits in tables of rows.
-const fewDigits = 3
+// roundFewDigits is the number of digits in tables of rows.
+const roundFewDigits = 3
 
 // firstCodes joins the codes of the first reasons of a row.
 func firstCodes(row *record.Row, most int) string {
@@ -249,19 +249,23 @@ func firstCodes(row *record.Row, most int) string {
 
 // worstTable returns the table of the worst rows, with the codes of their first reasons. The
 // numbers cover pairs that are finite on both sides.
-func worstTable(r *record.Report, worst []int, names shortNames, codes int) Table[labelled] {
-	t := Table[labelled]{Columns: []Column[labelled]{
-		textColumn("op", func(row labelled) string { return names.nameInRound(row.Row) }).withTitle("OP"),
-		textColumn("status", func(row labelled) record.Status { return row.Status }).withTitle("STATUS").withRank(4),
-		numberColumn("errors/total", func(row labelled) string { return ratioText(row.Errors, row.result.Total) }).withTitle("ERRORS/TOTAL").withRank(1),
-		numberColumn("max_abs", func(row labelled) string { return orElse(row.result.MaxAbs.Metric, noValue, digits(fewDigits)) }).withRank(3),
-		numberColumn("mean_rel", func(row labelled) string { return orElse(row.result.MeanRel, noValue, digits(fewDigits)) }).withRank(6),
-		numberColumn("cosine", func(row labelled) string { return orElse(row.result.Cosine, noValue, formatCosine) }).withRank(5),
-		textColumn("reason", func(row labelled) string { return firstCodes(row.Row, codes) }).withTitle("REASON").withRank(2),
+func worstTable(r *record.Report, worst []int, names shortNames, codes int) Table[labelledRow] {
+	t := Table[labelledRow]{Columns: []Column[labelledRow]{
+		textColumn("op", func(row labelledRow) string { return names.nameInRound(row.Row) }).withTitle("OP"),
+		textColumn("status", func(row labelledRow) record.Status { return row.Status }).withTitle("STATUS").withRank(4),
+		numberColumn("errors/total", func(row labelledRow) string { return ratioText(row.Errors, row.result.Total) }).withTitle("ERRORS/TOTAL").withRank(1),
+		numberColumn("max_abs", func(row labelledRow) string {
+			return metricOr(row.result.MaxAbs.Metric, noValue, significantDigits(roundFewDigits))
+		}).withRank(3),
+		numberColumn("mean_rel", func(row labelledRow) string {
+			return metricOr(row.result.MeanRel, noValue, significantDigits(roundFewDigits))
+		}).withRank(6),
+		numberColumn("cosine", func(row labelledRow) string { return metricOr(row.result.Cosine, noValue, formatCosine) }).withRank(5),
+		textColumn("reason", func(row labelledRow) string { return firstCodes(row.Row, codes) }).withTitle("REASON").withRank(2),
 	}}
 	for _, i := range worst {
 		row := r.Row(i)
-		t.Rows = append(t.Rows, labelled{Row: row, result: row.Result})
+		t.Rows = append(t.Rows, labelledRow{Row: row, result: row.Result})
 	}
 	return t
 }
@@ -279,7 +283,7 @@ func standardVerdict(r *record.Report, compared, misses int) lang.Sentence {
 		if failed == 1 {
 			text = lang.Say("1 of %s does not meet the standard%s", tensors(compared), tail)
 		}
-		return withKnownFailures(r, fmt.Sprintf("FAIL (%s)", r.Standard), text)
+		return failingVerdict(r, fmt.Sprintf("FAIL (%s)", r.Standard), text)
 	case misses > 0 && misses == n[record.Error]:
 		return lang.Say("ERROR (%s): the standard is met by %s compared%s", r.Standard, allTensorsText(compared), tail)
 	case misses > 0:
@@ -298,7 +302,7 @@ func standardVerdict(r *record.Report, compared, misses int) lang.Sentence {
 // elements it needs and does not have.
 func standardRows(r *record.Report, status record.Status) []int {
 	var rows []int
-	for i, row := range r.All() {
+	for i, row := range r.AllRows() {
 		if row.Status == status && (finding.Has(row.Reasons, finding.NotStandard) || finding.Has(row.Reasons, finding.StatisticsOnly)) {
 			rows = append(rows, i)
 		}
@@ -317,7 +321,7 @@ func (t Text) standardFacts(r *record.Report) (facts factList) {
 	} {
 		facts.add(list.label, firstLines(t, standardRows(r, list.status), compareWorst, func(i int) string {
 			row := r.Row(i)
-			return rowTitle(row) + t.format(": ") + t.whyNot(row)
+			return rowTitle(row) + t.format(": ") + t.notComparedText(row)
 		})...)
 	}
 	return facts
@@ -334,7 +338,7 @@ type operatorRows struct {
 // groupByOperator groups the rows with some statuses by operator and status.
 func groupByOperator(r *record.Report, statuses ...record.Status) []operatorRows {
 	var rows []*record.Row
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		if slices.Contains(statuses, row.Status) {
 			rows = append(rows, row)
 		}
@@ -370,7 +374,7 @@ type roundLister struct {
 }
 
 func (t Text) roundLister(r *record.Report) *roundLister {
-	p := &roundLister{t, networksOf(r.Rounds), map[string]*record.Round{}}
+	p := &roundLister{t, graphRoundsOf(r.Rounds), map[string]*record.Round{}}
 	for i := range r.Rounds {
 		p.rounds[r.Rounds[i].Name] = &r.Rounds[i]
 	}
@@ -400,8 +404,8 @@ func (p *roundLister) roundsOfOperator(o operatorRows) string {
 	return p.placesOf(p.networks, at)
 }
 
-// firstOfAll returns the first row with the rounds of all rows in place of its own.
-func (p *roundLister) firstOfAll(o operatorRows) *record.Row {
+// mergeRows returns the first row with the rounds of all rows in place of its own.
+func (p *roundLister) mergeRows(o operatorRows) *record.Row {
 	row := *o.Row
 	if len(o.rounds) > 1 {
 		row.Round = p.roundsOfOperator(o)
@@ -419,7 +423,7 @@ func (t Text) problemFacts(r *record.Report) []summaryItem {
 	places, explained := t.roundLister(r), false
 	lines := firstLines(t, missed, compareWorst, func(o operatorRows) string {
 		row := o.Row
-		why := t.whyNot(row)
+		why := t.notComparedText(row)
 		if row.Status == record.Ambiguous {
 			if explained { // the files named are the first operator's
 				why, _, _ = strings.Cut(why, t.format(": "))
@@ -432,7 +436,7 @@ func (t Text) problemFacts(r *record.Report) []summaryItem {
 		lines = append(lines, t.format("--map-node-dict pairs these tensors: %s",
 			lang.ShellLine([]string{"--map-node-dict", "{" + jsonpos.Quote(ambiguous[0].Op) + `:"NPU_NAME"}`})))
 	}
-	if r.Any(mayMatch) {
+	if r.HasRow(mayBeMatched) {
 		lines = append(lines, t.format("--match-rows auto compares the rows that both sides have, of runs with another batch, padding or token layout"))
 	}
 	return []summaryItem{{label: t.format("Not compared"), lines: lines}}

@@ -27,7 +27,7 @@ import (
 func NewCompareFolder(dir string, r *record.Report, others ...string) *Folder {
 	compared := map[string]bool{"": true} // an absent side
 	others = slices.Clip(others)
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		for _, path := range []string{row.RefPath, row.NPUPath} {
 			if !compared[path] {
 				others, compared[path] = append(others, path), true
@@ -81,7 +81,7 @@ func writeHPAA(folder *Folder, r *record.Report, opt Options) error {
 	labels := labelsOf(r)
 	stems, names := operatorStems(r, labels, opt.Plots)
 	renamed := false
-	for i, row := range r.All() {
+	for i, row := range r.AllRows() {
 		stem, ok := stems[i]
 		if !ok {
 			continue
@@ -110,7 +110,7 @@ func writeHPAA(folder *Folder, r *record.Report, opt Options) error {
 // writeStatisticsBeside writes the rows that were compared by statistics, which cpu_vs_npu.csv
 // lacks.
 func writeStatisticsBeside(folder *Folder, r *record.Report, opt Options) error {
-	if !r.Any(func(row *record.Row) bool { return row.Statistics != nil && row.Judged() }) {
+	if !r.HasRow(func(row *record.Row) bool { return row.Statistics != nil && row.IsJudged() }) {
 		return nil
 	}
 	return folder.Write(statisticsFile, func(w io.Writer) error { return writeStatisticsCSV(w, r, opt) })
@@ -133,7 +133,7 @@ func writeOpConfig(folder *Folder, r *record.Report) error {
 		return err
 	}
 	names := func(yield func(string) bool) {
-		for _, row := range r.All() {
+		for _, row := range r.AllRows() {
 			if op := row.Op; row.RefFile != "" && csvText(op) == op && !yield(op) {
 				return
 			}
@@ -185,16 +185,16 @@ func gatherPictures(f *Folder, r *record.Report, labels *labels, gather Gather) 
 }
 
 // operatorStems returns, by row index, the file names without extension of the rows that have
-// files. With plots more rows have files; the names of the other rows do not change.
+// files. Plots add rows with files, and do not change the names of the other rows.
 func operatorStems(r *record.Report, names *labels, plots bool) (stems map[int]string, files *FileNames) {
 	stems, files = map[int]string{}, NewFileNames()
-	for i, row := range r.All() {
-		if row.Compared() && row.HasErrors() {
+	for i, row := range r.AllRows() {
+		if row.IsCompared() && row.HasErrors() {
 			stems[i] = files.Stem(names.labelOf(row))
 		}
 	}
-	for i, row := range r.All() {
-		if plots && row.Compared() && row.Status == record.Fail && stems[i] == "" { // rows with errors have one already
+	for i, row := range r.AllRows() {
+		if plots && row.IsCompared() && row.Status == record.Fail && stems[i] == "" { // rows with errors have one already
 			stems[i] = files.Stem(names.labelOf(row))
 		}
 	}
@@ -217,7 +217,7 @@ type File struct {
 // without a row follow.
 func SkipLogs(r *record.Report, kept []sidefile.SkipLine) []File {
 	labels := labelsOf(r)
-	kept = withoutRow(kept, r, labels)
+	kept = linesWithoutRow(kept, r, labels)
 	var files []File
 	for _, name := range []string{sidefile.CheckSkipName, sidefile.ConcateSkipName, sidefile.CompareSkipName, sidefile.InvalidOutName} {
 		files = append(files, File{name, func(w io.Writer) error { return writeSkipLog(w, r, labels, kept, name) }})
@@ -225,13 +225,13 @@ func SkipLogs(r *record.Report, kept []sidefile.SkipLine) []File {
 	return files
 }
 
-// withoutRow returns the lines about tensors without a row.
-func withoutRow(lines []sidefile.SkipLine, r *record.Report, labels *labels) []sidefile.SkipLine {
+// linesWithoutRow returns the lines about tensors without a row.
+func linesWithoutRow(lines []sidefile.SkipLine, r *record.Report, labels *labels) []sidefile.SkipLine {
 	if len(lines) == 0 {
 		return nil
 	}
 	var known filename.Index
-	for i, row := range r.All() {
+	for i, row := range r.AllRows() {
 		known.Add(labels.labelOf(row), i)
 		known.Add(rowLabel(row), i)
 	}
@@ -247,13 +247,13 @@ func writeSkipLog(w io.Writer, r *record.Report, labels *labels, kept []sidefile
 	line := func(label, code, text string) {
 		out.WriteString(ui.Escape(label) + "\t" + ui.Escape(code) + "\t" + ui.Escape(text) + "\n")
 	}
-	for _, row := range r.All() {
-		if row.Compared() {
+	for _, row := range r.AllRows() {
+		if row.IsCompared() {
 			continue
 		}
 		code, log := skipCode(row)
 		if log == name {
-			line(labels.labelOf(row), code, english.whyNot(row))
+			line(labels.labelOf(row), code, english.notComparedText(row))
 		}
 	}
 	for _, l := range kept {
@@ -264,8 +264,8 @@ func writeSkipLog(w io.Writer, r *record.Report, labels *labels, kept []sidefile
 	return out.Flush()
 }
 
-// logOf maps reasons to logs.
-var logOf = map[finding.Code]string{
+// skipLogs maps reasons to logs.
+var skipLogs = map[finding.Code]string{
 	finding.BadHex:         sidefile.CheckSkipName,
 	finding.SizeMismatch:   sidefile.CheckSkipName,
 	finding.MissingPiece:   sidefile.ConcateSkipName,
@@ -281,7 +281,7 @@ func skipCode(row *record.Row) (code, log string) {
 		code = string(row.Reasons[0].Code)
 	}
 	for _, reason := range row.Reasons {
-		if to, ok := logOf[reason.Code]; ok {
+		if to, ok := skipLogs[reason.Code]; ok {
 			return string(reason.Code), to
 		}
 	}
@@ -307,8 +307,8 @@ var compareStatusText = map[record.Status]lang.Text{
 	record.Skip:          {EN: "skipped on request"},
 }
 
-// whyNot returns why a row was not compared.
-func (t Text) whyNot(row *record.Row) string {
+// notComparedText returns why a row was not compared.
+func (t Text) notComparedText(row *record.Row) string {
 	var parts []string
 	for _, reason := range row.Reasons {
 		if !reason.Evidence.IsZero() {

@@ -126,7 +126,7 @@ func reportOf(rows ...record.Row) *record.Report {
 		if rows[i].Status != record.UnmatchedNPU {
 			r.Coverage.Reference++
 		}
-		if rows[i].Compared() {
+		if rows[i].IsCompared() {
 			r.Coverage.Compared++
 		}
 	}

@@ -69,7 +69,7 @@ func WriteCompareJUnit(w io.Writer, r *record.Report) error {
 	if r.Meaning.CannotShowFault() {
 		unproven = english.CompareVerdict(r)
 	}
-	for i, row := range r.All() {
+	for i, row := range r.AllRows() {
 		switch kind := junitKindOf(row.Status, row.Known && !worse[i]); {
 		case kind == junitFailure:
 			suite.Failures++
@@ -81,7 +81,7 @@ func WriteCompareJUnit(w io.Writer, r *record.Report) error {
 	}
 	between := rankCases(ranksOf(r), &suite)
 	return writeJUnit(w, &suite, properties, concatenate(between, func(yield func(junitCase) bool) {
-		for i, row := range r.All() {
+		for i, row := range r.AllRows() {
 			if !yield(junitCaseOf(row, worse[i], unproven)) {
 				return
 			}
@@ -207,8 +207,8 @@ func firstReason(row *record.Row) string {
 	if lines := english.reasonLines(row); len(lines) > 0 {
 		return lines[0]
 	}
-	if !row.Compared() {
-		return string(row.Status) + ": " + english.whyNot(row)
+	if !row.IsCompared() {
+		return string(row.Status) + ": " + english.notComparedText(row)
 	}
 	return string(row.Status) + ": " + english.errorsText(row)
 }
@@ -222,7 +222,7 @@ func junitBody(row *record.Row) string {
 	if row.Err != nil {
 		lines = append(lines, "error: "+row.Err.Error())
 	}
-	if !row.Compared() {
+	if !row.IsCompared() {
 		return strings.Join(lines, "\n")
 	}
 	lines = append(lines, "shape: "+row.Shape.String(), english.errorsText(row))
@@ -239,12 +239,12 @@ func junitRow(row *record.Row) *junitProperties {
 	if row.Status == record.Rounding {
 		all = append(all, junitProperty{"rounding", "true"})
 	}
-	for _, c := range row.At.Coordinates() {
+	for _, c := range row.RoundCoordinates.Coordinates() {
 		if c.Value != "" {
 			all = append(all, junitProperty{c.Name, escapeLines(c.Value)})
 		}
 	}
-	if row.Compared() {
+	if row.IsCompared() {
 		all = append(all, junitMetrics(row)...)
 	}
 	if len(all) == 0 {
@@ -264,7 +264,7 @@ func junitMetrics(row *record.Row) []junitProperty {
 		{"rtol", allDigits(row.Limits.Rtol)},
 	}
 	for _, m := range metrics.ReportMetrics(metrics.JUnit) {
-		properties = append(properties, junitProperty{m.Title, exactMetric(m.Of(r))})
+		properties = append(properties, junitProperty{m.Title, exactMetric(m.MetricOf(r))})
 	}
 	return append(properties, junitProperty{"class_mismatch", strconv.FormatInt(r.Mismatch.Count, 10)})
 }

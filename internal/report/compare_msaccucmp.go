@@ -26,7 +26,7 @@ const notANumber = "NaN"
 func WriteCompareMsaccucmp(w io.Writer, r *record.Report) error {
 	return writeCSV(w, msaccucmpColumns(r), func(yield func(*msaccucmpRow) bool) {
 		index, before := 0, new(record.Row)
-		for _, row := range r.All() {
+		for _, row := range r.AllRows() {
 			if index == 0 || row.Op != before.Op || row.Round != before.Round {
 				index++
 			}
@@ -47,7 +47,7 @@ type msaccucmpRow struct {
 }
 
 func newMsaccucmpRow(row *record.Row, index int) *msaccucmpRow {
-	if !row.Compared() {
+	if !row.IsCompared() {
 		return &msaccucmpRow{Row: row, index: index}
 	}
 	r := row.Result
@@ -58,33 +58,33 @@ func newMsaccucmpRow(row *record.Row, index int) *msaccucmpRow {
 func msaccucmpColumns(r *record.Report) []Column[*msaccucmpRow] {
 	type row = *msaccucmpRow
 	address := func(file func(*record.Row) string) (columns []Column[row]) {
-		if r.Any(func(row *record.Row) bool { return isDump(file(row)) }) {
+		if r.HasRow(func(row *record.Row) bool { return isDump(file(row)) }) {
 			columns = append(columns, textColumn("Address", func(row) string { return notANumber }))
 		}
 		return columns
 	}
 	metric := func(name string, of func(*accuracy) metrics.Metric) Column[row] {
-		return numberColumn(name, func(r row) numeral { return numeral(orElse(of(&r.accuracy), notANumber, sixDecimals)) })
+		return numberColumn(name, func(r row) numeral { return numeral(metricOr(of(&r.accuracy), notANumber, sixDecimals)) })
 	}
 	columns := slices.Concat(
 		[]Column[row]{
 			numberColumn("Index", func(r row) int { return r.index }),
-			textColumn("OpType", func(r row) string { return orNaN(r.OpType) }),
-			textColumn("NPUDump", func(r row) string { return orStar(npuName(r.Row), r.Status == record.UnmatchedRef) }),
+			textColumn("OpType", func(r row) string { return nanIfEmpty(r.OpType) }),
+			textColumn("NPUDump", func(r row) string { return starIfMissing(npuName(r.Row), r.Status == record.UnmatchedRef) }),
 			textColumn("DataType", func(r row) string { return dtypeText(r.NPUDType) }),
 		},
 		address(func(r *record.Row) string { return r.NPUFile }),
 		[]Column[row]{
-			textColumn("GroundTruth", func(r row) string { return orStar(r.Op, r.Status == record.UnmatchedNPU) }),
+			textColumn("GroundTruth", func(r row) string { return starIfMissing(r.Op, r.Status == record.UnmatchedNPU) }),
 			textColumn("DataType", func(r row) string { return dtypeText(r.RefDType) }),
 		},
 		address(func(r *record.Row) string { return r.RefFile }),
 		[]Column[row]{
 			textColumn("TensorIndex", tensorIndex),
-			textColumn("Shape", func(r row) string { return "[" + shownShape(r.Row).Join(",") + "]" }),
+			textColumn("Shape", func(r row) string { return "[" + comparedShape(r.Row).Join(",") + "]" }),
 			textColumn("OverFlow", func(r row) string { return overflowCell(r.result) }),
 		})
-	if r.Any(func(row *record.Row) bool { return recordedPath(row.NPUFile) != "" || recordedPath(row.RefFile) != "" }) {
+	if r.HasRow(func(row *record.Row) bool { return recordedPath(row.NPUFile) != "" || recordedPath(row.RefFile) != "" }) {
 		columns = recordedColumns()
 	}
 	return append(columns,
@@ -112,12 +112,12 @@ func recordedColumns() []Column[*msaccucmpRow] {
 		return ""
 	}
 	return []Column[row]{
-		numberColumn("Index", func(r row) numeral { return numeral(orNaN(part(r, 2))) }),
-		textColumn("NPUDump", func(r row) string { return orStar(part(r, 1), r.Status == record.UnmatchedRef) }),
-		textColumn("NPUDumpPath", func(r row) string { return orStar(recordedPath(r.NPUFile), r.Status == record.UnmatchedRef) }),
-		textColumn("GroundTruthPath", func(r row) string { return orStar(recordedPath(r.RefFile), r.Status == record.UnmatchedNPU) }),
+		numberColumn("Index", func(r row) numeral { return numeral(nanIfEmpty(part(r, 2))) }),
+		textColumn("NPUDump", func(r row) string { return starIfMissing(part(r, 1), r.Status == record.UnmatchedRef) }),
+		textColumn("NPUDumpPath", func(r row) string { return starIfMissing(recordedPath(r.NPUFile), r.Status == record.UnmatchedRef) }),
+		textColumn("GroundTruthPath", func(r row) string { return starIfMissing(recordedPath(r.RefFile), r.Status == record.UnmatchedNPU) }),
 		textColumn("DataType", func(r row) string { return dtypeText(r.NPUDType) }),
-		textColumn("Shape", func(r row) string { return "[" + shownShape(r.Row).Join(",") + "]" }),
+		textColumn("Shape", func(r row) string { return "[" + comparedShape(r.Row).Join(",") + "]" }),
 	}
 }
 
@@ -134,10 +134,10 @@ func recordedPath(file string) string {
 // failReason returns why a row was not compared, or has no cosine.
 func failReason(r *msaccucmpRow) string {
 	switch {
-	case !r.Compared():
+	case !r.IsCompared():
 		code, _ := skipCode(r.Row)
-		return code + ": " + english.whyNot(r.Row)
-	case r.cosine.Defined() || r.result.Total == 0:
+		return code + ": " + english.notComparedText(r.Row)
+	case r.cosine.IsDefined() || r.result.Total == 0:
 		return ""
 	case !r.finite:
 		return "[CosineSimilarity] a side has a NaN or an infinity"
@@ -145,8 +145,8 @@ func failReason(r *msaccucmpRow) string {
 	return "[CosineSimilarity] one side is all zero"
 }
 
-// orStar returns a name, or * for a missing side.
-func orStar(name string, missing bool) string {
+// starIfMissing returns a name, or * for a missing side.
+func starIfMissing(name string, missing bool) string {
 	if missing {
 		return "*"
 	}
@@ -166,7 +166,7 @@ func isDump(file string) bool {
 // npuName returns the operator's name on the NPU side.
 func npuName(row *record.Row) string { return cmp.Or(row.NPUOp, row.Op) }
 
-func orNaN(text string) string { return cmp.Or(text, notANumber) }
+func nanIfEmpty(text string) string { return cmp.Or(text, notANumber) }
 
 func dtypeText(d tensor.DType) string {
 	if d == tensor.Undefined {
@@ -175,8 +175,8 @@ func dtypeText(d tensor.DType) string {
 	return d.String()
 }
 
-// shownShape returns the compared shape, else the shape of one side.
-func shownShape(row *record.Row) tensor.Shape {
+// comparedShape returns the compared shape, else the shape of one side.
+func comparedShape(row *record.Row) tensor.Shape {
 	switch {
 	case row.Shape != nil:
 		return row.Shape
@@ -202,7 +202,7 @@ func sixDecimals(x float64) string {
 	if math.IsNaN(x) {
 		return notANumber
 	}
-	return decimals(6)(x)
+	return fixedDecimals(6)(x)
 }
 
 // spreadsText formats the spreads of both sides.
@@ -226,7 +226,7 @@ func meanAndDeviation(s *metrics.SideStats) string {
 		}
 		mean, std = metrics.NumberOf(math.Inf(sign)), metrics.Metric{}
 	}
-	return "(" + orElse(mean, notANumber, thousandths) + ";" + orElse(std, notANumber, thousandths) + ")"
+	return "(" + metricOr(mean, notANumber, thousandths) + ";" + metricOr(std, notANumber, thousandths) + ")"
 }
 
 // thousandths formats x with 3 decimals; values below 0.001 are 0.
@@ -234,7 +234,7 @@ func thousandths(x float64) string {
 	if math.Abs(x) < 0.001 {
 		x = 0
 	}
-	return decimals(3)(x)
+	return fixedDecimals(3)(x)
 }
 
 // accuracy holds the metrics of msaccucmp over whole tensors. Unlike the metrics of a Result they
@@ -247,11 +247,11 @@ type accuracy struct {
 // accuracyOf returns msaccucmp's metrics for a result.
 func accuracyOf(r *metrics.Result) accuracy {
 	a := accuracy{cosine: r.Cosine, maxAbs: r.MaxAbs.Metric, accRel: r.AccRel, red: r.RED, kld: r.KLD, meanAbs: r.MeanAbs, rmse: r.RMSE, maxRel: r.MaxRel.Metric,
-		finite: r.BothFinite() == r.Total}
+		finite: r.CountBothFinite() == r.Total}
 	if r.CosineZero == metrics.OneZero {
 		a.cosine = metrics.Metric{}
 	}
-	if !a.accRel.Defined() && r.RelUndefined == 0 {
+	if !a.accRel.IsDefined() && r.RelUndefined == 0 {
 		a.accRel = metrics.NumberOf(0) // all zero on both sides, or empty
 		if r.Total > 0 {
 			a.maxRel = metrics.NumberOf(0)
@@ -263,7 +263,7 @@ func accuracyOf(r *metrics.Result) accuracy {
 	if !a.finite {
 		a.coverAllPairs(r)
 	}
-	if a.accRel.Defined() && r.Total > 0 {
+	if a.accRel.IsDefined() && r.Total > 0 {
 		a.meanRel = metrics.NumberOf(a.accRel.Value() / float64(r.Total))
 	}
 	return a
@@ -293,7 +293,7 @@ func (a *accuracy) coverAllPairs(r *metrics.Result) {
 	default: // a finite number over an infinity is 0, its relative error 1
 		a.red = nan
 		sum, top := 0.0, 1.0
-		if r.AccRel.Defined() {
+		if r.AccRel.IsDefined() {
 			sum, top = r.AccRel.Value(), max(r.MaxRel.Value(), 1)
 		}
 		a.accRel, a.maxRel = metrics.NumberOf(sum+float64(fromRef)), metrics.NumberOf(top)

@@ -49,8 +49,8 @@ const msprobeName = "compare_result"
 // writeMSProbeRounds writes a table for each of several rounds, because rows do not name their
 // round.
 func writeMSProbeRounds(f *Folder, r *record.Report, _ Options) error {
-	var rounds []record.At
-	tables := make(map[record.At][]record.CallPair)
+	var rounds []record.RoundCoordinates
+	tables := make(map[record.RoundCoordinates][]record.CallPair)
 	for _, c := range callsOf(r) {
 		if tables[c.At] == nil {
 			rounds = append(rounds, c.At)
@@ -81,24 +81,24 @@ func writeMSProbeRounds(f *Folder, r *record.Report, _ Options) error {
 type msprobeMode uint8
 
 const (
-	byTensors msprobeMode = iota
-	byNumbers
-	byDigests
+	tensorMode msprobeMode = iota
+	numberMode
+	digestMode
 )
 
 func msprobeModeOf(r *record.Report) msprobeMode {
-	if r.Verdict != byStatistics {
-		return byTensors
+	if r.Verdict != statisticsMethod {
+		return tensorMode
 	}
 	for i := range r.Len() {
-		if row := r.Row(i); row.Statistics != nil && row.Judged() {
-			if row.Statistics.ByDigest() {
-				return byDigests
+		if row := r.Row(i); row.Statistics != nil && row.IsJudged() {
+			if row.Statistics.HasComparableDigests() {
+				return digestMode
 			}
-			return byNumbers
+			return numberMode
 		}
 	}
-	return byNumbers
+	return numberMode
 }
 
 // callsOf returns the calls of a report; for runs of other dumpers the rows of each operator.
@@ -107,7 +107,7 @@ func callsOf(r *record.Report) []record.CallPair {
 		return r.Calls
 	}
 	var all []record.CallPair
-	for i, row := range r.All() {
+	for i, row := range r.AllRows() {
 		if row.NPUFile == "" {
 			continue
 		}
@@ -119,8 +119,8 @@ func callsOf(r *record.Report) []record.CallPair {
 		if row.RefFile != "" {
 			v.Ref = leaf(row.Op, row.RefDType, row.RefShape)
 		}
-		if n := len(all); n == 0 || all[n-1].API != npuName(row) || all[n-1].At != row.At {
-			all = append(all, record.CallPair{At: row.At, API: npuName(row)})
+		if n := len(all); n == 0 || all[n-1].API != npuName(row) || all[n-1].At != row.RoundCoordinates {
+			all = append(all, record.CallPair{At: row.RoundCoordinates, API: npuName(row)})
 		}
 		last := &all[len(all)-1]
 		last.Values = append(last.Values, v)
@@ -150,13 +150,13 @@ type valueNumber struct {
 type judgment uint8
 
 const (
-	passes judgment = iota
-	warns
-	fails
-	unpaired
+	judgedPass judgment = iota
+	judgedWarning
+	judgedError
+	judgedUnmatched
 )
 
-var judgments = [...]string{passes: "pass", warns: "warning", fails: "error", unpaired: "unmatched"}
+var judgments = [...]string{judgedPass: "pass", judgedWarning: "warning", judgedError: "error", judgedUnmatched: "unmatched"}
 
 func newMSProbeRows(r *record.Report, c *record.CallPair) []msprobeRow {
 	rows, mode := make([]msprobeRow, len(c.Values)), msprobeModeOf(r)
@@ -169,9 +169,9 @@ func newMSProbeRows(r *record.Report, c *record.CallPair) []msprobeRow {
 		row.setStatistics()
 		switch {
 		case v.Ref == nil:
-			row.judgment = unpaired
+			row.judgment = judgedUnmatched
 			row.messages = append(row.messages, "unmatched: the reference has no such value")
-		case mode == byTensors:
+		case mode == tensorMode:
 			row.setMetrics(r)
 		}
 	}
@@ -300,8 +300,8 @@ func (r *msprobeRow) setMetrics(rep *record.Report) {
 		return
 	}
 	row := rep.Row(r.Row)
-	if !row.Compared() {
-		r.messages = append(r.messages, english.whyNot(row))
+	if !row.IsCompared() {
+		r.messages = append(r.messages, english.notComparedText(row))
 		return
 	}
 	res := row.Result
@@ -315,20 +315,20 @@ func (r *msprobeRow) setMetrics(rep *record.Report) {
 	}
 	number := func(m metrics.Metric) any {
 		switch {
-		case !m.Defined():
+		case !m.IsDefined():
 			return notAvailable
 		case math.IsInf(m.Value(), 0):
 			return " " + jsonpos.FormatFloat(m.Value())
 		}
 		return numeral(jsonpos.FormatFloat(m.Value()))
 	}
-	finite := float64(res.BothFinite())
+	finite := float64(res.CountBothFinite())
 	good := float64(res.Total) - finite // NaN and infinities at the same places count as 0
 	share := func(m metrics.Metric) metrics.Metric {
 		return metrics.NumberOf((math.Round(m.Value()*finite) + good) / float64(res.Total))
 	}
 	r.numbers.cosine, r.numbers.thousandth = res.Cosine, share(res.R1000)
-	r.metrics = [6]any{number(res.Cosine), number(metrics.NumberIf(math.Sqrt(res.MSE.Value()*finite), res.MSE.Defined())),
+	r.metrics = [6]any{number(res.Cosine), number(metrics.NumberIf(math.Sqrt(res.MSE.Value()*finite), res.MSE.IsDefined())),
 		number(metrics.NumberOf(res.MaxAbs.Value())), number(largestRelative(res)), number(r.numbers.thousandth), number(share(res.R5000))}
 	switch {
 	case len(n.Shape) == 0:
@@ -398,11 +398,11 @@ func msprobeColumns(mode msprobeMode) []Column[*msprobeRow] {
 		}
 	}
 	switch mode {
-	case byDigests:
+	case digestMode:
 		both("NPU MD5", "BENCH MD5", digestOf)
-	case byTensors:
+	case tensorMode:
 		each(func(r row, i int) any { return r.metrics[i] }, "Cosine", "EucDist", "MaxAbsErr", "MaxRelativeErr", "One Thousandth Err Ratio", "Five Thousandths Err Ratio")
-	case byNumbers:
+	case numberMode:
 		each(func(r row, i int) any { return r.diffs[i][0] }, "Max diff", "Min diff", "Mean diff", "L2norm diff")
 		each(func(r row, i int) any {
 			if p, ok := r.diffs[i][1].(percent); ok {
@@ -411,7 +411,7 @@ func msprobeColumns(mode msprobeMode) []Column[*msprobeRow] {
 			return r.diffs[i][1]
 		}, "MaxRelativeErr", "MinRelativeErr", "MeanRelativeErr", "NormRelativeErr")
 	}
-	if mode != byDigests {
+	if mode != digestMode {
 		each(func(r row, i int) any { return r.npu[i] }, "NPU max", "NPU min", "NPU mean", "NPU l2norm")
 		each(func(r row, i int) any { return r.ref[i] }, "Bench max", "Bench min", "Bench mean", "Bench l2norm")
 	}
@@ -426,7 +426,7 @@ func msprobeColumns(mode msprobeMode) []Column[*msprobeRow] {
 		textColumn("Result", func(r row) string { return judgments[r.judgment] }),
 		textColumn("Err_message", func(r row) string { return strings.Join(r.messages, "; ") }),
 		textColumn("NPU_Stack_Info", func(r row) string { return r.stack }))
-	if mode == byTensors {
+	if mode == tensorMode {
 		columns = append(columns, textColumn("Data_name", func(r row) string { return "[" + dataName(r.NPU) + ", " + dataName(r.Ref) + "]" }))
 	}
 	return columns

@@ -20,8 +20,8 @@ const (
 	goodCosine, cosineFall        = 0.9, 0.1
 )
 
-// notJudged lists functions whose outputs hold no computed values, or copies of the inputs.
-var notJudged = []string{"empty", "empty_like", "numpy", "to", "__setitem__", "empty_with_format", "new_empty", "new_empty_strided", "empty_strided"}
+// notJudgedText lists functions whose outputs hold no computed values, or copies of the inputs.
+var notJudgedText = []string{"empty", "empty_like", "numpy", "to", "__setitem__", "empty_with_format", "new_empty", "new_empty_strided", "empty_strided"}
 
 // inputsUnused lists functions that only write to their arguments.
 var inputsUnused = []string{"_reduce_scatter_base", "_all_gather_base", "all_to_all_single", "batch_isend_irecv"}
@@ -29,7 +29,7 @@ var inputsUnused = []string{"_reduce_scatter_base", "_all_gather_base", "all_to_
 // judgeCall judges the values of a call by msprobe's rules.
 func judgeCall(api string, rows []msprobeRow) {
 	function := functionOf(api)
-	if slices.Contains(notJudged, function) {
+	if slices.Contains(notJudgedText, function) {
 		return
 	}
 	for i := range rows {
@@ -55,23 +55,23 @@ func judgeCall(api string, rows []msprobeRow) {
 	if first < 0 {
 		return
 	}
-	in, out := worstOf(inputs), worstOf(outputs)
+	in, out := worstNumbersOf(inputs), worstNumbersOf(outputs)
 	switch r := &rows[first]; r.mode {
-	case byTensors:
+	case tensorMode:
 		if in.thousandth > goodThousandth && out.thousandth < badThousandth {
-			r.addFault(fails, "error thousandth: the share of relative errors below 0.001 falls from that of the inputs")
+			r.addFault(judgedError, "error thousandth: the share of relative errors below 0.001 falls from that of the inputs")
 		}
 		if in.cosine > goodCosine && in.cosine-out.cosine > cosineFall {
-			r.addFault(warns, "warning cosine: the cosine falls from that of the inputs")
+			r.addFault(judgedWarning, "warning cosine: the cosine falls from that of the inputs")
 		}
-	case byNumbers:
+	case numberMode:
 		for _, o := range outputs {
 			if in.norm < goodNorm && o.numbers.norm.Value() > badNorm {
-				o.addFault(fails, "error norm: the norm differs, those of the inputs do not")
+				o.addFault(judgedError, "error norm: the norm differs, those of the inputs do not")
 			}
 		}
 		if in.norm == 0 && out.norm > goodNorm || in.norm > 0 && out.norm/in.norm > normRatio {
-			r.addFault(warns, "warning norm: the norm differs by more than those of the inputs")
+			r.addFault(judgedWarning, "warning norm: the norm differs by more than those of the inputs")
 		}
 	}
 }
@@ -89,10 +89,10 @@ func functionOf(api string) string {
 // differences as 0.
 type worstNumbers struct{ thousandth, cosine, norm float64 }
 
-func worstOf(rows []*msprobeRow) worstNumbers {
+func worstNumbersOf(rows []*msprobeRow) worstNumbers {
 	w := worstNumbers{1, 1, 0}
 	lower := func(to *float64, m metrics.Metric) {
-		if m.Defined() {
+		if m.IsDefined() {
 			*to = min(*to, m.Value())
 		}
 	}
@@ -114,38 +114,38 @@ func (r *msprobeRow) addFault(j judgment, message string) {
 func (r *msprobeRow) judge() {
 	n, b := r.NPU, r.Ref
 	if gradCell(n) != notAvailable && gradCell(b) != notAvailable && gradCell(n) != gradCell(b) {
-		r.addFault(fails, "error requires_grad: they differ")
+		r.addFault(judgedError, "error requires_grad: they differ")
 	}
-	if r.mode == byDigests {
+	if r.mode == digestMode {
 		if digestOf(n) != digestOf(b) {
-			r.addFault(fails, "error digest: they differ")
+			r.addFault(judgedError, "error digest: they differ")
 		}
 		return
 	}
 	switch {
 	case n.Tensor != nil && b.Tensor != nil:
 		if isLost(n.Tensor.Max, b.Tensor.Max) || isLost(n.Tensor.Min, b.Tensor.Min) {
-			r.addFault(fails, "error nonfinite: max or min of the NPU is NaN or infinite")
+			r.addFault(judgedError, "error nonfinite: max or min of the NPU is NaN or infinite")
 		}
-		if !sameType(n.Tensor, b.Tensor) {
-			r.addFault(fails, "error dtype: they differ")
+		if !isSameType(n.Tensor, b.Tensor) {
+			r.addFault(judgedError, "error dtype: they differ")
 		}
 		if !n.Tensor.Shape.Equal(b.Tensor.Shape) {
-			r.addFault(fails, "error shape: they differ")
+			r.addFault(judgedError, "error shape: they differ")
 		}
 	case n.Value != nil && b.Value != nil:
 		if n.Value.Text != b.Value.Text {
-			r.addFault(fails, "error scalar: they differ")
+			r.addFault(judgedError, "error scalar: they differ")
 		}
 	case typeCell(n) != typeCell(b):
-		r.addFault(fails, "error dtype: they differ")
+		r.addFault(judgedError, "error dtype: they differ")
 	}
 }
 
-// sameType reports whether two tensors have one element type, which frameworks name in several
+// isSameType reports whether two tensors have one element type, which frameworks name in several
 // ways. Runs of dumpers other than msprobe, whose tensors have no framework type, may differ in
 // type on purpose.
-func sameType(n, b *msprobe.Tensor) bool {
+func isSameType(n, b *msprobe.Tensor) bool {
 	return n.DType == b.DType || n.Type == "" || n.ElementType() == b.ElementType() && n.ElementType() != tensor.Undefined
 }
 

@@ -27,7 +27,7 @@ func TestMSProbeModes(t *testing.T) {
 		{[]record.Row{row("a", false, norm), row("b", true, norm)}, "L2norm diff"},
 	} {
 		var out strings.Builder
-		if err := WriteCompareMSProbe(&out, &record.Report{Verdict: byStatistics, Rows: test.rows}); err != nil {
+		if err := WriteCompareMSProbe(&out, &record.Report{Verdict: statisticsMethod, Rows: test.rows}); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSpace(out.String()), "\n")

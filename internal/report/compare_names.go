@@ -31,7 +31,7 @@ func rowLabel(r *record.Row) string {
 // Rows with equal labels, such as two NPU operators with one origin, also have the NPU's name.
 func CompareLabels(r *record.Report) []string {
 	names, labels := labelsOf(r), make([]string, r.Len())
-	for i, row := range r.All() {
+	for i, row := range r.AllRows() {
 		labels[i] = names.labelOf(row)
 	}
 	return labels
@@ -58,7 +58,7 @@ func labelsOf(r *record.Report) *labels {
 // repeatedNames returns the names that several rows have.
 func repeatedNames(r *record.Report, name func(*record.Row) string) map[string]bool {
 	seen, repeated := map[string]bool{}, map[string]bool{}
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		label := name(row)
 		if seen[label] {
 			repeated[label] = true

@@ -19,25 +19,25 @@ type graphRounds struct {
 	rounds       map[[2]string]*record.Round
 }
 
-// networksOf sorts rounds by rank and step; nil if several rounds have the same rank and step.
-func networksOf(rounds []record.Round) (all []graphRounds) {
+// graphRoundsOf sorts rounds by rank and step; nil if several rounds have the same rank and step.
+func graphRoundsOf(rounds []record.Round) (all []graphRounds) {
 	index := map[[2]string]int{}
 	for i := range rounds {
 		r := &rounds[i]
-		id := [2]string{r.At.Graph, r.At.Model}
+		id := [2]string{r.RoundCoordinates.Graph, r.RoundCoordinates.Model}
 		at, seen := index[id]
 		if !seen {
 			at = len(all)
 			index[id] = at
-			all = append(all, graphRounds{name: roundName(record.At{Graph: r.At.Graph, Model: r.At.Model}), rounds: map[[2]string]*record.Round{}})
+			all = append(all, graphRounds{name: roundName(record.RoundCoordinates{Graph: r.RoundCoordinates.Graph, Model: r.RoundCoordinates.Model}), rounds: map[[2]string]*record.Round{}})
 		}
 		n := &all[at]
-		place := [2]string{r.At.Rank, r.At.Step}
+		place := [2]string{r.RoundCoordinates.Rank, r.RoundCoordinates.Step}
 		if n.rounds[place] != nil {
 			return nil
 		}
 		n.rounds[place] = r
-		n.ranks, n.steps = append(n.ranks, r.At.Rank), append(n.steps, r.At.Step)
+		n.ranks, n.steps = append(n.ranks, r.RoundCoordinates.Rank), append(n.steps, r.RoundCoordinates.Step)
 	}
 	for i := range all {
 		all[i].ranks, all[i].steps = axisOf(all[i].ranks), axisOf(all[i].steps)
@@ -55,7 +55,7 @@ func axisOf(values []string) []string {
 }
 
 // roundName names the known coordinates of a round.
-func roundName(at record.At) string {
+func roundName(at record.RoundCoordinates) string {
 	var words []string
 	for _, c := range at.Coordinates() {
 		if c.Value != "" {
@@ -249,7 +249,7 @@ type badOperator struct {
 func sortByStep(rounds []record.Round) []*record.Round {
 	all := pointers(rounds)
 	slices.SortStableFunc(all, func(a, b *record.Round) int {
-		return cmp.Or(lang.CompareNatural(a.At.Step, b.At.Step), lang.CompareNatural(a.At.Rank, b.At.Rank))
+		return cmp.Or(lang.CompareNatural(a.RoundCoordinates.Step, b.RoundCoordinates.Step), lang.CompareNatural(a.RoundCoordinates.Rank, b.RoundCoordinates.Rank))
 	})
 	return all
 }
@@ -295,16 +295,16 @@ func roundTable(r *record.Report) Table[*record.Round] {
 		return titleOf(r.Row(i))
 	}
 	return Table[round]{Rows: pointers(r.Rounds), Columns: []Column[round]{
-		textColumn("round", func(x round) string { return x.Name }).onlyFor(func(x round) bool { return x.At == record.At{} }).hideIfEmpty(),
-		textColumn("rank", func(x round) string { return x.At.Rank }).hideIfEmpty(),
-		textColumn("step", func(x round) string { return x.At.Step }).hideIfEmpty(),
-		textColumn("graph", func(x round) string { return x.At.Graph }).hideIfEmpty(),
-		textColumn("model", func(x round) string { return x.At.Model }).hideIfEmpty(),
+		textColumn("round", func(x round) string { return x.Name }).emptyUnless(func(x round) bool { return x.RoundCoordinates == record.RoundCoordinates{} }).hideIfEmpty(),
+		textColumn("rank", func(x round) string { return x.RoundCoordinates.Rank }).hideIfEmpty(),
+		textColumn("step", func(x round) string { return x.RoundCoordinates.Step }).hideIfEmpty(),
+		textColumn("graph", func(x round) string { return x.RoundCoordinates.Graph }).hideIfEmpty(),
+		textColumn("model", func(x round) string { return x.RoundCoordinates.Model }).hideIfEmpty(),
 		textColumn("status", func(x round) record.Status { return x.Status() }).withTitle("STATUS"),
 		numberColumn("failed/compared", func(x round) string { return fmt.Sprintf("%d/%d", x.Counts[record.Fail], comparedOf(x)) }).withTitle("FAILED/COMPARED"),
 		textColumn("first bad", func(x round) string { return row(x.Findings.FirstBad) }).withTitle("FIRST BAD").hideIfEmpty(),
 		textColumn("last good", func(x round) string { return row(x.Findings.LastGood) }).withTitle("LAST GOOD").hideIfEmpty(),
-		textColumn("largest jump", func(x round) string { return row(x.Findings.JumpOfOrigin()) }).onlyFor(func(x round) bool { return !(x.Findings.Jump < notableJump) }).withTitle("LARGEST JUMP").hideIfEmpty(),
+		textColumn("largest jump", func(x round) string { return row(x.Findings.JumpOfOrigin()) }).emptyUnless(func(x round) bool { return !(x.Findings.Jump < notableJump) }).withTitle("LARGEST JUMP").hideIfEmpty(),
 	}}
 }
 
@@ -389,7 +389,7 @@ func (p *printer) printRounds(r *record.Report, names shortNames) {
 	}
 	p.writeBlankLine()
 	p.text(p.roundsText(r))
-	networks := networksOf(r.Rounds)
+	networks := graphRoundsOf(r.Rounds)
 	switch {
 	case !p.Matrix && !slices.ContainsFunc(r.Rounds, func(x record.Round) bool { return x.Status() != record.Pass }): // the count says it
 	case (p.Matrix || p.markdown) && networks != nil:

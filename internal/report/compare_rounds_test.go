@@ -18,11 +18,11 @@ import (
 var netOps = []string{"net/conv1", "net/relu1", "net/fc1", "net/add1", "net/fc2", "net/prob"}
 
 // roundsOf makes a report of rounds; some are bad from an operator on.
-func roundsOf(rounds []record.At, firstBad func(at record.At) string) *record.Report {
+func roundsOf(rounds []record.RoundCoordinates, firstBad func(at record.RoundCoordinates) string) *record.Report {
 	var rows []record.Row
 	var all []record.Round
 	for _, at := range rounds {
-		round := record.Round{Name: roundName(record.At{Rank: at.Rank, Step: at.Step}), At: at, RefAt: at, OrderKnown: true, Counts: map[record.Status]int{}, Findings: record.NoFindings()}
+		round := record.Round{Name: roundName(record.RoundCoordinates{Rank: at.Rank, Step: at.Step}), RoundCoordinates: at, RefAt: at, OrderKnown: true, Counts: map[record.Status]int{}, Findings: record.NoFindings()}
 		bad := firstBad(at)
 		for k, op := range netOps {
 			row := passing(op)
@@ -32,7 +32,7 @@ func roundsOf(rounds []record.At, firstBad func(at record.At) string) *record.Re
 			if round.Findings.FirstBad >= 0 {
 				row = failing(op)
 			}
-			row.Round, row.At, row.Order = round.Name, at, k
+			row.Round, row.RoundCoordinates, row.Order = round.Name, at, k
 			round.Counts[row.Status]++
 			rows = append(rows, row)
 		}
@@ -47,19 +47,19 @@ func roundsOf(rounds []record.At, firstBad func(at record.At) string) *record.Re
 }
 
 // devices returns rounds for some ranks and steps.
-func devices(ranks, steps int) (all []record.At) {
+func devices(ranks, steps int) (all []record.RoundCoordinates) {
 	for rank := range ranks {
 		for step := range steps {
-			all = append(all, record.At{Rank: fmt.Sprint(rank), Step: fmt.Sprint(step), Graph: "1", Model: "net"})
+			all = append(all, record.RoundCoordinates{Rank: fmt.Sprint(rank), Step: fmt.Sprint(step), Graph: "1", Model: "net"})
 		}
 	}
 	return all
 }
 
 // headed sets the round of the headline.
-func headed(r *record.Report, at record.At) *record.Report {
+func headed(r *record.Report, at record.RoundCoordinates) *record.Report {
 	for i := range r.Rounds {
-		if r.Rounds[i].At == at {
+		if r.Rounds[i].RoundCoordinates == at {
 			r.Findings = r.Rounds[i].Findings
 		}
 	}
@@ -75,8 +75,8 @@ func summaryAt(t *testing.T, r *record.Report, width int) string {
 
 // TestRounds: two ranks with three steps each, one of them bad.
 func TestRounds(t *testing.T) {
-	at := record.At{Rank: "1", Step: "2", Graph: "1", Model: "net"}
-	r := headed(roundsOf(devices(2, 3), func(x record.At) string {
+	at := record.RoundCoordinates{Rank: "1", Step: "2", Graph: "1", Model: "net"}
+	r := headed(roundsOf(devices(2, 3), func(x record.RoundCoordinates) string {
 		if x == at {
 			return "net/fc1"
 		}
@@ -100,7 +100,7 @@ net/fc1    Conv2D       1  rank 1 step 2
 All tensors of rank 1 step 2 in execution order:
   ▁▁████
     ^ first bad
-  █ bad by itself, ▁ pass
+  █ own error, ▁ pass
 
 First bad       net/fc1 (Conv2D), rank 1 step 2
                 2 of 4 elements are errors (50 %), first at 0 (0, 0): reference
@@ -132,7 +132,7 @@ Coverage `
 // TestRoundColors: statuses are coloured in the verdict, the matrix and the rows.
 func TestRoundColors(t *testing.T) {
 	rounds := devices(1, 2)
-	r := headed(roundsOf(rounds, func(x record.At) string { return map[string]string{"1": "net/fc1"}[x.Step] }), rounds[1])
+	r := headed(roundsOf(rounds, func(x record.RoundCoordinates) string { return map[string]string{"1": "net/fc1"}[x.Step] }), rounds[1])
 	got := printed(t, func(w io.Writer) error { return Text{Width: 80, Matrix: true, Color: true}.WriteCompare(w, r) })
 	for _, want := range []string{"\x1b[1;31mFAIL\x1b[0m: 4 of 12 tensors", "\n0          \x1b[32mPASS\x1b[0m  \x1b[1;31mFAIL\x1b[0m\n", "\n> net/fc1    \x1b[1;31mFAIL\x1b[0m "} {
 		if !strings.Contains(got, want) {
@@ -148,7 +148,7 @@ func TestRoundColors(t *testing.T) {
 // TestRoundsInPipe: without a terminal each round has a line.
 func TestRoundsInPipe(t *testing.T) {
 	rounds := devices(2, 2)
-	r := headed(roundsOf(rounds, func(x record.At) string {
+	r := headed(roundsOf(rounds, func(x record.RoundCoordinates) string {
 		if x.Step == "1" {
 			return map[string]string{"0": "net/add1", "1": "net/relu1"}[x.Rank]
 		}
@@ -176,7 +176,7 @@ First bad       net/add1 (Conv2D), rank 0 step 1
 // split into as many parts as needed.
 func TestManyRounds(t *testing.T) {
 	from := map[string]int{"0": 12, "1": 12, "2": 12, "5": 17}
-	r := roundsOf(devices(8, 20), func(x record.At) string {
+	r := roundsOf(devices(8, 20), func(x record.RoundCoordinates) string {
 		var step int
 		fmt.Sscan(x.Step, &step)
 		if first, bad := from[x.Rank]; !bad || step < first {
@@ -187,7 +187,7 @@ func TestManyRounds(t *testing.T) {
 		}
 		return "net/conv1"
 	})
-	r = headed(r, record.At{Rank: "0", Step: "12", Graph: "1", Model: "net"})
+	r = headed(r, record.RoundCoordinates{Rank: "0", Step: "12", Graph: "1", Model: "net"})
 	want := `
 160 rounds: 133 PASS, 27 FAIL
 STATUS  FIRST BAD  ROUNDS  WHERE
@@ -200,7 +200,7 @@ FAIL    net/fc2         6  ranks 0-2 step 15; rank 5 steps 17-19
 			t.Errorf("width %d: (-want +got):\n%s", width, cmp.Diff(want, got))
 		}
 	}
-	good := roundsOf(devices(8, 20), func(record.At) string { return "" })
+	good := roundsOf(devices(8, 20), func(record.RoundCoordinates) string { return "" })
 	if got := summaryAt(t, good, 0); !strings.Contains(got, "\n160 rounds: 160 PASS\n\n") {
 		t.Errorf("all passed:\n%s", got)
 	}
@@ -208,7 +208,7 @@ FAIL    net/fc2         6  ranks 0-2 step 15; rank 5 steps 17-19
 		t.Error(verdict)
 	}
 	// Every second step fails: no neighbours are alike.
-	r = roundsOf(devices(1, 20), func(x record.At) string {
+	r = roundsOf(devices(1, 20), func(x record.RoundCoordinates) string {
 		if strings.ContainsAny(x.Step[len(x.Step)-1:], "13579") {
 			return "net/fc2"
 		}
@@ -254,12 +254,12 @@ func TestManyRanks(t *testing.T) {
 			return ""
 		}, []string{"\n512 rounds: 412 PASS, 100 FAIL\n", "FAIL    net/conv1      10  ranks 0-9\n", "FAIL    net/fc2        90  ranks 10-99\n"}},
 	} {
-		var ranks []record.At
+		var ranks []record.RoundCoordinates
 		for i := range 512 {
-			ranks = append(ranks, record.At{Rank: fmt.Sprint(i)})
+			ranks = append(ranks, record.RoundCoordinates{Rank: fmt.Sprint(i)})
 		}
-		r := roundsOf(ranks, func(at record.At) string { return tt.bad(at.Rank) })
-		r = headed(r, r.Rounds[max(0, r.HeadlineRound())].At)
+		r := roundsOf(ranks, func(at record.RoundCoordinates) string { return tt.bad(at.Rank) })
+		r = headed(r, r.Rounds[max(0, r.HeadlineRound())].RoundCoordinates)
 		got := summaryAt(t, r, 0)
 		if n := strings.Count(got, "\n"); n > most {
 			t.Errorf("%s: %d lines, want at most %d:\n%s", name, n, most, got)
@@ -274,8 +274,8 @@ func TestManyRanks(t *testing.T) {
 
 // TestRoundAxes: runs with only ranks, only steps, several graphs, or folders.
 func TestRoundAxes(t *testing.T) {
-	bad := func(at record.At) func(record.At) string {
-		return func(x record.At) string {
+	bad := func(at record.RoundCoordinates) func(record.RoundCoordinates) string {
+		return func(x record.RoundCoordinates) string {
 			if x == at {
 				return "net/fc1"
 			}
@@ -283,18 +283,18 @@ func TestRoundAxes(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		rounds []record.At
+		rounds []record.RoundCoordinates
 		bad    int
 		want   string
 	}{
-		"ranks": {[]record.At{{Rank: "0"}, {Rank: "1"}, {Rank: "10"}}, 2,
+		"ranks": {[]record.RoundCoordinates{{Rank: "0"}, {Rank: "1"}, {Rank: "10"}}, 2,
 			"RANK  STATUS\n0     PASS\n1     PASS\n10    FAIL\n\nFIRST BAD  TYPE    ROUNDS  WHERE\nnet/fc1    Conv2D       1  rank 10\n"},
-		"steps": {[]record.At{{Step: "0"}, {Step: "5"}}, 1,
+		"steps": {[]record.RoundCoordinates{{Step: "0"}, {Step: "5"}}, 1,
 			"STEP  0     5\n      PASS  FAIL\n\nFIRST BAD  TYPE    ROUNDS  WHERE\nnet/fc1    Conv2D       1  step 5\n"},
-		"graphs": {[]record.At{{Rank: "0", Graph: "1"}, {Rank: "1", Graph: "1"}, {Rank: "0", Graph: "2"}}, 2,
+		"graphs": {[]record.RoundCoordinates{{Rank: "0", Graph: "1"}, {Rank: "1", Graph: "1"}, {Rank: "0", Graph: "2"}}, 2,
 			"graph 1:\nRANK  STATUS\n0     PASS\n1     PASS\ngraph 2:\nRANK  STATUS\n0     FAIL\n\n" +
 				"FIRST BAD  TYPE    ROUNDS  WHERE\nnet/fc1    Conv2D       1  graph 2 rank 0\n"},
-		"a missing one": {[]record.At{{Rank: "0", Step: "0"}, {Rank: "0", Step: "1"}, {Rank: "1", Step: "0"}}, 2,
+		"a missing one": {[]record.RoundCoordinates{{Rank: "0", Step: "0"}, {Rank: "0", Step: "1"}, {Rank: "1", Step: "0"}}, 2,
 			"RANK/STEP  0     1\n0          PASS  PASS\n1          FAIL  -\n"},
 	} {
 		r := headed(roundsOf(c.rounds, bad(c.rounds[c.bad])), c.rounds[c.bad])
@@ -302,7 +302,7 @@ func TestRoundAxes(t *testing.T) {
 			t.Errorf("%s: no\n%s\nin\n%s", name, c.want, got)
 		}
 	}
-	r := roundsOf([]record.At{{}, {}}, bad(record.At{Rank: "none"}))
+	r := roundsOf([]record.RoundCoordinates{{}, {}}, bad(record.RoundCoordinates{Rank: "none"}))
 	r.Rounds[0].Name, r.Rounds[1].Name = "before", "after/x"
 	if got, want := summaryAt(t, r, 80), "2 rounds: 2 PASS\nROUND    STATUS  FAILED/COMPARED\nbefore   PASS                0/6\nafter/x  PASS                0/6\n"; !strings.Contains(got, want) {
 		t.Errorf("folders: no\n%s\nin\n%s", want, got)
@@ -312,7 +312,7 @@ func TestRoundAxes(t *testing.T) {
 // TestRoundsMarkdown has the matrix and the first bad operators.
 func TestRoundsMarkdown(t *testing.T) {
 	rounds := devices(2, 2)
-	r := headed(roundsOf(rounds, func(x record.At) string {
+	r := headed(roundsOf(rounds, func(x record.RoundCoordinates) string {
 		if x == rounds[3] {
 			return "net/fc1"
 		}
@@ -342,7 +342,7 @@ func TestRoundsMarkdown(t *testing.T) {
 
 // TestWithoutOrder: without an order no operator is called the first bad one.
 func TestWithoutOrder(t *testing.T) {
-	r := roundsOf([]record.At{{}}, func(record.At) string { return "net/add1" })
+	r := roundsOf([]record.RoundCoordinates{{}}, func(record.RoundCoordinates) string { return "net/add1" })
 	r.Rounds[0].OrderKnown, r.Rounds[0].Findings = false, record.NoFindings()
 	got := summaryAt(t, r, 160)
 	want := "Failing         by name, the execution order is not known (--graph-file gives it)\n" +
@@ -350,7 +350,9 @@ func TestWithoutOrder(t *testing.T) {
 	if !strings.Contains(got, want) || strings.Contains(got, "First bad") || !strings.Contains(got, "The worst rows") {
 		t.Errorf("no\n%s\nin\n%s", want, got)
 	}
-	many := roundsOf(devices(2, 2), func(x record.At) string { return map[string]string{"0": "net/fc2", "1": "net/prob"}[x.Rank] })
+	many := roundsOf(devices(2, 2), func(x record.RoundCoordinates) string {
+		return map[string]string{"0": "net/fc2", "1": "net/prob"}[x.Rank]
+	})
 	for i := range many.Rounds {
 		many.Rounds[i].OrderKnown, many.Rounds[i].Findings = false, record.NoFindings()
 	}
@@ -370,10 +372,10 @@ func TestWithoutOrder(t *testing.T) {
 
 // TestAmbiguousRounds: an operator that is ambiguous in many rounds has one line.
 func TestAmbiguousRounds(t *testing.T) {
-	r := roundsOf(devices(2, 3), func(record.At) string { return "" })
+	r := roundsOf(devices(2, 3), func(record.RoundCoordinates) string { return "" })
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		*row = record.Row{Op: row.Op, Kind: "output", Round: row.Round, At: row.At, Order: row.Order, Verdict: record.Verdict{Status: record.Ambiguous,
+		*row = record.Row{Op: row.Op, Kind: "output", Round: row.Round, RoundCoordinates: row.RoundCoordinates, Order: row.Order, Verdict: record.Verdict{Status: record.Ambiguous,
 			Reasons: []finding.Finding{{Code: finding.Unknown, Evidence: lang.Plain("2 NPU tensors by rule name: a/" + row.Op + ", b/" + row.Op)}}}}
 		if i >= 30 && row.Op == "net/prob" {
 			row.Status, row.Reasons = record.ShapeMismatch, []finding.Finding{{Evidence: lang.Plain("(2, 3) against (3, 2)")}}
@@ -400,7 +402,7 @@ func TestAmbiguousRounds(t *testing.T) {
 func TestShortNames(t *testing.T) {
 	prefix := "Default/network/_backbone/"
 	rounds := devices(1, 1)
-	r := headed(roundsOf(rounds, func(record.At) string { return "net/fc1" }), rounds[0])
+	r := headed(roundsOf(rounds, func(record.RoundCoordinates) string { return "net/fc1" }), rounds[0])
 	for i := range r.Rows {
 		r.Rows[i].Op = prefix + r.Rows[i].Op
 	}

@@ -20,7 +20,7 @@ import (
 func statisticsVerdict(r *record.Report, compared int) lang.Sentence {
 	m := &r.Meaning
 	origins, damaged, by := statisticsOrigins(r), 0, availableData(r)
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		if row.Downstream {
 			damaged++
 		}
@@ -43,7 +43,7 @@ func statisticsVerdict(r *record.Report, compared int) lang.Sentence {
 		if len(origins) > 0 {
 			text = lang.Say("%s; in addition %s", text, foldedOrigins(r, origins))
 		}
-		return withKnownFailures(r, "FAIL", text)
+		return failingVerdict(r, "FAIL", text)
 	case len(origins) == 1:
 		row := r.Row(origins[0])
 		if row.FirstCode() == finding.CameIn {
@@ -52,16 +52,16 @@ func statisticsVerdict(r *record.Report, compared int) lang.Sentence {
 		}
 		text = lang.Say("judged from %s only, 1 operator adds an error of its own: %s%s", by, rowTitle(row), kindInBrackets(row))
 		if e := row.Evidence; e != nil && e.Score > 1 {
-			text = lang.Say("%s, %s x the error that rounding explains", text, digits(fewDigits)(float64(e.Score)))
+			text = lang.Say("%s, %s x the error that rounding explains", text, significantDigits(roundFewDigits)(float64(e.Score)))
 		}
 	case len(origins) > 1:
 		text = lang.Say("judged from %s only, %d operators add an error of their own: %s", by, len(origins), foldedOrigins(r, origins))
 	case r.Counts[record.Fail] > 0:
-		return withKnownFailures(r, "FAIL", lang.Say("judged from %s only, %d of %s differ", by, r.Counts[record.Fail], tensors(compared)))
+		return failingVerdict(r, "FAIL", lang.Say("judged from %s only, %d of %s differ", by, r.Counts[record.Fail], tensors(compared)))
 	case !m.NoVerdict.IsZero():
 		return noVerdictText(r)
 	case r.LowCoverage():
-		return lowCoverage(r)
+		return lowCoverageVerdict(r)
 	default:
 		return statisticsPass(r, compared)
 	}
@@ -71,12 +71,12 @@ func statisticsVerdict(r *record.Report, compared int) lang.Sentence {
 	case damaged > 1:
 		text = lang.Say("%s; %s after it differ", text, tensors(damaged))
 	}
-	return withKnownFailures(r, "FAIL", lang.Say("%s%s", text, comparedShare(r)))
+	return failingVerdict(r, "FAIL", lang.Say("%s%s", text, comparedShare(r)))
 }
 
 // availableData names the available data: statistics or digests.
 func availableData(r *record.Report) lang.Text {
-	if r.Any(func(row *record.Row) bool { return row.Statistics != nil && row.Statistics.Ref.Max.Defined() }) {
+	if r.HasRow(func(row *record.Row) bool { return row.Statistics != nil && row.Statistics.Ref.Max.IsDefined() }) {
 		return lang.Text{EN: "max/min/mean/norm"}
 	}
 	return lang.Text{EN: "digests"}
@@ -85,8 +85,8 @@ func availableData(r *record.Report) lang.Text {
 // statisticsPass returns the verdict if nothing looks wrong.
 func statisticsPass(r *record.Report, compared int) lang.Sentence {
 	differ, infinite, worst := 0, 0, (*record.Row)(nil)
-	for _, row := range r.All() {
-		if row.Statistics == nil || !row.Judged() {
+	for _, row := range r.AllRows() {
+		if row.Statistics == nil || !row.IsJudged() {
 			continue
 		}
 		if !row.Statistics.Equal() {
@@ -104,7 +104,7 @@ func statisticsPass(r *record.Report, compared int) lang.Sentence {
 		text = lang.Say("%s, %d differ by rounding", text, differ)
 	}
 	if worst != nil && worst.Evidence.Score > 0 {
-		text = lang.Say("%s (worst B %s at %s)", text, digits(fewDigits)(float64(worst.Evidence.Score)), worst.Op)
+		text = lang.Say("%s (worst B %s at %s)", text, significantDigits(roundFewDigits)(float64(worst.Evidence.Score)), worst.Op)
 	}
 	if infinite > 0 {
 		text = lang.Say("%s; NaN or infinities in %s of the NPU alone", text, tensors(infinite))
@@ -119,14 +119,14 @@ func statisticsOrigins(r *record.Report) []int {
 
 // startNumbers describes the first statistic that differs in a tensor that differs from the start.
 func startNumbers(r *record.Report, s record.Start) lang.Sentence {
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		x := row.Statistics
 		if x == nil || row.Op != s.Op || x.Place(row) != s.Tensor {
 			continue
 		}
 		for _, name := range []string{"norm", "max", "min", "mean"} { // in order of preference
 			n := record.StatisticNumbers[slices.IndexFunc(record.StatisticNumbers, func(n record.StatisticNumber) bool { return n.Name == name })]
-			if ref, npu := n.Of(&x.Ref), n.Of(&x.NPU); ref.Defined() && npu.Defined() && ref.Value() != npu.Value() {
+			if ref, npu := n.Of(&x.Ref), n.Of(&x.NPU); ref.IsDefined() && npu.IsDefined() && ref.Value() != npu.Value() {
 				form := distinguishingFormat(npu, ref)
 				return lang.Say("%s %s, reference %s", name, form(npu.Value()), form(ref.Value()))
 			}
@@ -184,7 +184,7 @@ const maxStarts = 5
 
 // statisticsFacts describes differences from the start, the origins and the next step.
 func (t Text) statisticsFacts(r *record.Report) (facts factList) {
-	if r.Verdict != byStatistics {
+	if r.Verdict != statisticsMethod {
 		return nil
 	}
 	facts.add(t.format("Start"), firstLines(t, r.Meaning.Start, maxStarts, func(s record.Start) string {
@@ -198,7 +198,7 @@ func (t Text) statisticsFacts(r *record.Report) (facts factList) {
 	if len(origins) == 0 {
 		return facts
 	}
-	ops, isMsprobe := withProducers(r, origins[:min(len(origins), maxStarts)])
+	ops, isMsprobe := operatorsWithProducers(r, origins[:min(len(origins), maxStarts)])
 	lines := []string{t.format("dump the tensors of %s: elements that changed places do not show in max, min, mean and norm, so the fault may be in the operators that produced the inputs", strings.Join(ops, ", "))}
 	if isMsprobe {
 		for i := range ops {
@@ -210,9 +210,9 @@ func (t Text) statisticsFacts(r *record.Report) (facts factList) {
 	return facts
 }
 
-// withProducers returns the operators of rows and those that made their inputs, and whether
+// operatorsWithProducers returns the operators of rows and those that made their inputs, and whether
 // all are calls of msprobe.
-func withProducers(r *record.Report, rows []int) (ops []string, isMsprobe bool) {
+func operatorsWithProducers(r *record.Report, rows []int) (ops []string, isMsprobe bool) {
 	isMsprobe = true
 	for _, i := range rows {
 		for _, k := range append([]int{i}, r.Row(i).Inputs...) {
@@ -260,33 +260,33 @@ func quotient(x, size float64) metrics.Metric {
 // statisticsColumns returns the columns of rows judged by statistics or digests, in text.
 func (t Text) statisticsColumns(rows []aroundRow) []Column[aroundRow] {
 	var all []Column[aroundRow]
-	if !slices.ContainsFunc(rows, func(r aroundRow) bool { return r.hasStatistics() && r.Statistics.Ref.Max.Defined() }) {
+	if !slices.ContainsFunc(rows, func(r aroundRow) bool { return r.hasStatistics() && r.Statistics.Ref.Max.IsDefined() }) {
 		return append(all, textColumn("digest", func(r aroundRow) string {
 			if r.Statistics.Ref.Digest == r.Statistics.NPU.Digest {
 				return r.Statistics.Ref.Digest
 			}
 			return cmp.Or(r.Statistics.Ref.Digest, noValue) + " / " + cmp.Or(r.Statistics.NPU.Digest, noValue)
-		}).onlyFor(aroundRow.hasStatistics).withTitle("DIGEST").withRank(2))
+		}).emptyUnless(aroundRow.hasStatistics).withTitle("DIGEST").withRank(2))
 	}
 	for _, n := range record.StatisticNumbers {
 		if !slices.ContainsFunc(rows, func(r aroundRow) bool {
-			return r.hasStatistics() && (n.Of(&r.Statistics.Ref).Defined() || n.Of(&r.Statistics.NPU).Defined())
+			return r.hasStatistics() && (n.Of(&r.Statistics.Ref).IsDefined() || n.Of(&r.Statistics.NPU).IsDefined())
 		}) {
 			continue
 		}
 		all = append(all, numberColumn(n.Name, func(r aroundRow) string {
 			ref, npu := n.Of(&r.Statistics.Ref), n.Of(&r.Statistics.NPU)
-			if ref.Defined() == npu.Defined() && ref.Value() == npu.Value() {
-				return orElse(ref, noValue, fourDigits)
+			if ref.IsDefined() == npu.IsDefined() && ref.Value() == npu.Value() {
+				return metricOr(ref, noValue, fourDigits)
 			}
 			form := distinguishingFormat(ref, npu)
-			return orElse(ref, noValue, form) + " / " + orElse(npu, noValue, form)
-		}).onlyFor(aroundRow.hasStatistics).withHeading(strings.ToUpper(n.Name)).withRank(statisticRanks[n.Name]))
+			return metricOr(ref, noValue, form) + " / " + metricOr(npu, noValue, form)
+		}).emptyUnless(aroundRow.hasStatistics).withHeading(strings.ToUpper(n.Name)).withRank(statisticRanks[n.Name]))
 	}
 	for _, n := range noiseNumbers {
 		all = append(all, numberColumn(n.name, func(r aroundRow) string {
-			return orElse(n.of(r.Evidence), "", digits(fewDigits))
-		}).onlyFor(aroundRow.hasEvidence).withTitle(n.title).withRank(n.rank))
+			return metricOr(n.of(r.Evidence), "", significantDigits(roundFewDigits))
+		}).emptyUnless(aroundRow.hasEvidence).withTitle(n.title).withRank(n.rank))
 	}
 	return all
 }
@@ -296,7 +296,7 @@ const statisticsFile = "statistics.csv"
 
 // definedOrEmpty returns the cell of a number, empty if it is undefined.
 func definedOrEmpty(m metrics.Metric) any {
-	if !m.Defined() {
+	if !m.IsDefined() {
 		return ""
 	}
 	return m
@@ -331,11 +331,11 @@ func writeStatisticsCSV(w io.Writer, r *record.Report, opt Options) error {
 			return definedOrEmpty(n.of(r.Evidence))
 		}))
 	}
-	columns = append(columns, textColumn("rank", func(r row) string { return r.At.Rank }), textColumn("step", func(r row) string { return r.At.Step }),
+	columns = append(columns, textColumn("rank", func(r row) string { return r.RoundCoordinates.Rank }), textColumn("step", func(r row) string { return r.RoundCoordinates.Step }),
 		textColumn("script", func(r row) string { return r.Script }), textColumn("modules", modulePath))
 	return writeCSV(w, columns, func(yield func(row) bool) {
-		for _, row := range r.All() {
-			if row.Statistics != nil && row.Judged() && !yield(row) {
+		for _, row := range r.AllRows() {
+			if row.Statistics != nil && row.IsJudged() && !yield(row) {
 				return
 			}
 		}

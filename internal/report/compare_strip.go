@@ -24,12 +24,12 @@ var stripCells = []struct {
 	record.MarkRounding:    {"▂", "-", ui.Plain, "#9aa0a6", 8, lang.Text{EN: "rounding"}},
 	record.MarkWarned:      {"▄", "w", ui.Doubtful, "#d99000", 12, lang.Text{EN: "warning"}},
 	record.MarkFails:       {"▆", "x", ui.Doubtful, "#e9a3a3", 17, lang.Text{EN: "bad by its inputs or rounding"}},
-	record.MarkOrigin:      {"█", "#", ui.Bad, "#c81e1e", 24, lang.Text{EN: "bad by itself"}},
+	record.MarkOrigin:      {"█", "#", ui.Bad, "#c81e1e", 24, lang.Text{EN: "own error"}},
 }
 
 // stripMark returns the mark of a row in a strip; tensors that could not be compared stand out.
 func stripMark(r *record.Report, i int) record.Mark {
-	if row := r.Row(i); row.Status.Bad() && !row.Judged() {
+	if row := r.Row(i); row.Status.IsBad() && !row.IsJudged() {
 		return record.MarkOrigin
 	}
 	return r.Mark(i, r.Row(i))
@@ -47,8 +47,8 @@ func stripOf(r *record.Report, most int) (cells []record.Mark, first, each int, 
 		return nil, first, 0, ""
 	}
 	from := r.Findings.FirstBad
-	for i, row := range r.All() {
-		if from < 0 && row.Status.Bad() {
+	for i, row := range r.AllRows() {
+		if from < 0 && row.Status.IsBad() {
 			from = i
 		}
 	}
@@ -123,7 +123,7 @@ func (t Text) stripTitle(r *record.Report, round string, each int) string {
 	if round != "" {
 		title = t.format("All tensors of %s", round)
 	}
-	if orderKnown(r) {
+	if isOrderKnown(r) {
 		title += t.format(" in execution order")
 	} else {
 		title += t.format(" (execution order unknown)")
@@ -153,7 +153,7 @@ const widestSpark = 64
 // unevenAxisLines returns a line with the profile of the axis along which a row's errors are uneven, on
 // a terminal and if the row's profiles were kept.
 func (t Text) unevenAxisLines(row *record.Row) []string {
-	if t.Width <= 0 || !row.Compared() || len(row.Reasons) == 0 {
+	if t.Width <= 0 || !row.IsCompared() || len(row.Reasons) == 0 {
 		return nil
 	}
 	facts := row.Reasons[0].Facts

@@ -17,7 +17,7 @@ import (
 // an origin, - for a row that was not compared.
 func stripped(levels string) *record.Report {
 	r := reportOf()
-	r.Verdict = byEvidence
+	r.Verdict = evidenceMethod
 	for i, c := range levels {
 		row := passing(fmt.Sprintf("op%d", i))
 		row.Order = i
@@ -62,9 +62,9 @@ func TestStrip(t *testing.T) {
 		text   Text
 		want   string
 	}{
-		{"PPWROFF-", Text{Width: 80}, "All tensors in execution order:\n  ▁▁▄▂█▆▆_\n      ^ first bad\n  █ bad by itself, ▆ bad by its inputs or rounding, ▄ warning, ▂ rounding, ▁\n    pass, _ not compared\n"},
+		{"PPWROFF-", Text{Width: 80}, "All tensors in execution order:\n  ▁▁▄▂█▆▆_\n      ^ first bad\n  █ own error, ▆ bad by its inputs or rounding, ▄ warning, ▂ rounding, ▁ pass, _\n    not compared\n"},
 		{"PPWROFF-", Text{Width: 80, ASCII: true, Lang: Chinese}, "全部张量，按执行顺序：\n  ..w-#xx_\n      ^ 首个出错\n  # 自身出错，x 因输入或舍入而出错，w 警告，- 舍入，. 通过，_ 未比对\n"},
-		{strings.Repeat("P", 90) + "OF", Text{Width: 34, ASCII: true}, "All tensors in execution order,\nthe worst of each 4:\n  ......................#\n              first bad ^\n  # bad by itself, . pass\n"},
+		{strings.Repeat("P", 90) + "OF", Text{Width: 34, ASCII: true}, "All tensors in execution order,\nthe worst of each 4:\n  ......................#\n              first bad ^\n  # own error, . pass\n"},
 		{"PPP", Text{}, ""},
 		{"PP", Text{Width: 80}, ""},
 		{"PPP", Text{Width: 4}, ""},

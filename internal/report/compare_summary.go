@@ -17,8 +17,8 @@ import (
 // compareWorst is the number of rows in tables of the worst rows.
 const compareWorst = 10
 
-// listedNames is the number of names in a list of a summary.
-const listedNames = 5
+// maxListedNames is the number of names in a list of a summary.
+const maxListedNames = 5
 
 // comma separates the parts of an enumeration.
 var comma = lang.Text{EN: ", "}
@@ -45,11 +45,11 @@ func rounds(n int) lang.Text { return count(n, "round") }
 
 // failuresVerdict returns the verdict on failing rows.
 func failuresVerdict(r *record.Report, compared int) lang.Sentence {
-	return withKnownFailures(r, "FAIL", lang.Say("%d of %s beyond the limits", r.Counts[record.Fail], tensors(compared)))
+	return failingVerdict(r, "FAIL", lang.Say("%d of %s beyond the limits", r.Counts[record.Fail], tensors(compared)))
 }
 
-// withKnownFailures returns the verdict on failing rows. A baseline may know some of them.
-func withKnownFailures(r *record.Report, status string, text lang.Sentence) lang.Sentence {
+// failingVerdict returns the verdict on failing rows. A baseline may know some of them.
+func failingVerdict(r *record.Report, status string, text lang.Sentence) lang.Sentence {
 	if b := r.Baseline; b != nil && (b.Updated || len(b.Known) > 0) {
 		if b.Updated || len(b.New)+len(b.Worse) == 0 {
 			return lang.Say("KNOWN FAILURES: %s, all of them in the baseline", text)
@@ -59,19 +59,19 @@ func withKnownFailures(r *record.Report, status string, text lang.Sentence) lang
 	return lang.Say("%s: %s", status, text)
 }
 
-// firstRound names the first of several rounds with a first bad row, the operator, and the number
+// firstRoundText names the first of several rounds with a first bad row, the operator, and the number
 // of ranks with the same first bad operator.
-func firstRound(r *record.Report) lang.Sentence {
+func firstRoundText(r *record.Report) lang.Sentence {
 	at := r.FirstBadRound()
 	if at < 0 || len(r.Rounds) < 2 {
 		return lang.Sentence{}
 	}
 	bad := r.Row(r.Rounds[at].Findings.FirstBad)
-	if all := operatorsOf(r); r.Verdict == byEvidence && len(all) == 1 && all[0].Op == bad.Op {
+	if all := operatorsOf(r); r.Verdict == evidenceMethod && len(all) == 1 && all[0].Op == bad.Op {
 		return lang.Sentence{} // the headline has its rounds
 	}
 	ranks, steps := coordinatesOf(r.Rounds)
-	same := lists.Map(r.SameOperator(at), func(i int) record.Round { return r.Rounds[i] })
+	same := lists.Map(r.RoundsWithSameOperator(at), func(i int) record.Round { return r.Rounds[i] })
 	sameRanks, sameSteps := coordinatesOf(same)
 	where := lang.Sentence{}
 	switch {
@@ -87,7 +87,7 @@ func firstRound(r *record.Report) lang.Sentence {
 func coordinatesOf(rounds []record.Round) (ranks, steps int) {
 	byRank, byStep := map[string]bool{}, map[string]bool{}
 	for i := range rounds {
-		byRank[rounds[i].At.Rank], byStep[rounds[i].At.Step] = true, true
+		byRank[rounds[i].RoundCoordinates.Rank], byStep[rounds[i].RoundCoordinates.Step] = true, true
 	}
 	return len(byRank), len(byStep)
 }
@@ -95,8 +95,8 @@ func coordinatesOf(rounds []record.Round) (ranks, steps int) {
 // comparedRows counts the compared rows.
 func comparedRows(r *record.Report) int {
 	n := 0
-	for _, row := range r.All() {
-		if row.Judged() {
+	for _, row := range r.AllRows() {
+		if row.IsJudged() {
 			n++
 		}
 	}
@@ -156,7 +156,7 @@ func (t Text) findingFacts(r *record.Report) factList {
 	if i := f.FirstDamaged; i >= 0 && i != f.FirstBad && i < r.Len() {
 		facts = append(facts, summaryItem{t.format("report¦First damaged"), t.firstBad(r.Row(i)), t.filesOf(r.Row(i))})
 	}
-	if row := rowAt(r, f.FirstNaN); row != nil && row.Compared() {
+	if row := rowAt(r, f.FirstNaN); row != nil && row.IsCompared() {
 		result := row.Result
 		bad := result.NPU.NaN + result.NPU.PosInf + result.NPU.NegInf
 		add(t.format("First NaN/inf"), t.format("%s, %d of %d elements", title(row), bad, result.Total))
@@ -173,9 +173,9 @@ func (t Text) findingFacts(r *record.Report) factList {
 	}
 	// The spread needs the data flow.
 	if first := f.FirstBad >= 0 && !r.GraphSource.IsZero(); first && (len(f.Chain) > 1 || f.OutputsBad) {
-		among := lang.Text{EN: "no output of the network among them"}
+		among := lang.Text{EN: "no network output is affected"}
 		if f.OutputsBad {
-			among = lang.Text{EN: "outputs of the network among them"}
+			among = lang.Text{EN: "network outputs are affected"}
 		}
 		add(t.format("compare_summary¦Spread"), t.format("%s bad: the first bad one and all that it affects, %s", tensors(max(len(f.Chain), 1)), among))
 	}
@@ -201,7 +201,7 @@ func (t Text) meaningFacts(r *record.Report) (facts factList) {
 		}
 	}
 	if p := m.Power; p != nil && 10*(p.Of-p.Judged) > p.Of {
-		text := t.format("%d of %s not judged: only faults above %d %% would have been seen there%s", p.Of-p.Judged, tensors(p.Of), int(100*record.MostPower), moreToDump(r))
+		text := t.format("%d of %s not judged: only faults above %d %% would have been seen there%s", p.Of-p.Judged, tensors(p.Of), int(100*record.MostPower), dumpAdvice(r))
 		if p.Deepest != "" {
 			text += t.format(" (the last that was judged: %s)", p.Deepest)
 		}
@@ -218,8 +218,8 @@ func (t Text) meaningFacts(r *record.Report) (facts factList) {
 // reference has non-finite elements where the NPU is finite, with their number and the total; nil
 // if there is none.
 func firstReferenceNaN(r *record.Report, round string) (row *record.Row, n, total int64) {
-	for _, row := range r.All() {
-		if !row.Compared() || round != "" && row.Round != round {
+	for _, row := range r.AllRows() {
+		if !row.IsCompared() || round != "" && row.Round != round {
 			continue
 		}
 		if n := countReferenceNonFinite(row); n > 0 {
@@ -240,7 +240,7 @@ func countReferenceNonFinite(row *record.Row) int64 {
 
 // rowAt returns the row of a finding if it exists and was compared.
 func rowAt(r *record.Report, i int) *record.Row {
-	if i < 0 || i >= r.Len() || !r.Row(i).Judged() {
+	if i < 0 || i >= r.Len() || !r.Row(i).IsJudged() {
 		return nil
 	}
 	return r.Row(i)
@@ -278,14 +278,14 @@ func rowTitle(row *record.Row) string {
 	switch {
 	case row.Round == "":
 		return titleOf(row)
-	case row.At == record.At{}: // a folder
+	case row.RoundCoordinates == record.RoundCoordinates{}: // a folder
 		return titleOf(row) + ", round " + row.Round
 	}
 	return titleOf(row) + ", " + row.Round
 }
 
-// orderKnown reports whether the execution order of all rounds is known.
-func orderKnown(r *record.Report) bool {
+// isOrderKnown reports whether the execution order of all rounds is known.
+func isOrderKnown(r *record.Report) bool {
 	return !slices.ContainsFunc(r.Rounds, func(x record.Round) bool { return !x.OrderKnown })
 }
 
@@ -293,7 +293,7 @@ func orderKnown(r *record.Report) bool {
 // the first; nil if there is nothing to list.
 func (t Text) allOrigins(r *record.Report) *summaryItem {
 	origins, places := operatorsOf(r), t.roundLister(r)
-	if r.Verdict != byEvidence || len(origins) == 0 || len(origins) == 1 && r.Findings.FirstBad >= 0 {
+	if r.Verdict != evidenceMethod || len(origins) == 0 || len(origins) == 1 && r.Findings.FirstBad >= 0 {
 		return nil
 	}
 	var lines []string
@@ -301,7 +301,7 @@ func (t Text) allOrigins(r *record.Report) *summaryItem {
 		lines = []string{t.format("neither the data flow nor the execution order is known (--graph-file gives it)")}
 	}
 	return &summaryItem{label: t.format("Origins"), lines: append(lines, firstLines(t, origins, compareWorst, func(o operatorRows) string {
-		row := places.firstOfAll(o)
+		row := places.mergeRows(o)
 		line := rowTitle(row)
 		if reasons := t.reasonLines(row); len(reasons) > 0 {
 			line += t.format(": ") + reasons[0]
@@ -317,7 +317,7 @@ func (t Text) allOrigins(r *record.Report) *summaryItem {
 // bad one: with known data flow, the failing operators whose inputs pass. It is nil if there is an
 // order.
 func (t Text) unorderedFailures(r *record.Report) *summaryItem {
-	if r.Findings.FirstBad >= 0 || orderKnown(r) || r.Verdict == byEvidence {
+	if r.Findings.FirstBad >= 0 || isOrderKnown(r) || r.Verdict == evidenceMethod {
 		return nil
 	}
 	if origins := r.Findings.Origins; len(origins) > 0 {
@@ -349,10 +349,10 @@ func (t Text) foldedTitle(row *record.Row) string {
 // firstBad describes the first bad row, without its files.
 func (t Text) firstBad(row *record.Row) []string {
 	lines := []string{t.foldedTitle(row)}
-	if row.Compared() {
+	if row.IsCompared() {
 		lines = append(lines, t.errorsText(row))
 	} else if row.Statistics != nil && len(row.Reasons) > 0 { // the reasons have the numbers
-	} else if row.Statistics != nil && row.Judged() {
+	} else if row.Statistics != nil && row.IsJudged() {
 		lines = append(lines, t.statisticsText(row.Statistics))
 	} else {
 		lines = append(lines, t.join(string(row.Status), t.Lang.Text(compareStatusText[row.Status])))
@@ -369,20 +369,20 @@ func (t Text) errorsText(row *record.Row) string {
 	}
 	if e := row.First; e != nil {
 		text += t.format(", first at %d (%s): reference %s, NPU %s", e.Offset, tensor.Shape(record.Coordinates(row.Shape, e.Offset)).Join(", "),
-			formatElement(e.Ref, digits(shownDigits)), formatElement(e.NPU, digits(shownDigits)))
+			formatElement(e.Ref, significantDigits(shownDigits)), formatElement(e.NPU, significantDigits(shownDigits)))
 	}
 	return text
 }
 
 // statisticsText formats the statistics of both sides.
 func (t Text) statisticsText(s *record.Statistics) string {
-	if s.ByDigest() {
+	if s.HasComparableDigests() {
 		return t.format("digest: reference %s, NPU %s", s.Ref.Digest, s.NPU.Digest)
 	}
 	side := func(s *record.SideStatistics) string {
 		var parts []string
 		for _, n := range record.StatisticNumbers {
-			if x := n.Of(s); x.Defined() {
+			if x := n.Of(s); x.IsDefined() {
 				parts = append(parts, n.Name+" "+fourDigits(x.Value()))
 			}
 		}

@@ -40,7 +40,7 @@ func (t Text) WriteCompare(w io.Writer, r *record.Report) error {
 func (p *printer) printComparison(r *record.Report) error {
 	around, worst := aroundFirstBad(r), []int(nil)
 	if around == nil {
-		worst = r.Worst()
+		worst = r.WorstRows()
 	}
 	names := p.shortNames(r, around, worst)
 	if names.prefix != "" {
@@ -56,11 +56,11 @@ func (p *printer) printComparison(r *record.Report) error {
 	case len(around) > 0:
 		p.writeBlankLine()
 		p.text(p.aroundText(r))
-		p.table("", p.aroundTable(around, names, p.codes()).Grid(p.Lang).fit(p.Width, minAround))
+		p.table("", p.aroundTable(around, names, p.codesPerRow()).Grid(p.Lang).fit(p.Width, minAround))
 	case len(worst) > 0:
 		p.writeBlankLine()
 		p.text(p.format("The worst rows (numbers over finite elements):"))
-		p.table("", worstTable(r, worst, names, p.codes()).Grid(p.Lang).Fit(p.Width))
+		p.table("", worstTable(r, worst, names, p.codesPerRow()).Grid(p.Lang).Fit(p.Width))
 	}
 	p.explainCodes(r, around, worst)
 	if all := ranksOf(r); all != nil {
@@ -87,7 +87,7 @@ func (p *printer) printVerdict(text string) {
 func (p *printer) explainCodes(r *record.Report, around []aroundRow, worst []int) {
 	var codes []string
 	add := func(row *record.Row) {
-		for _, reason := range row.Reasons[:min(p.codes(), len(row.Reasons))] {
+		for _, reason := range row.Reasons[:min(p.codesPerRow(), len(row.Reasons))] {
 			codes = append(codes, string(reason.Code))
 		}
 	}
@@ -102,8 +102,8 @@ func (p *printer) explainCodes(r *record.Report, around []aroundRow, worst []int
 	p.legend(codes, func(code string) string { return p.Lang.Text(finding.Code(code).Words()) })
 }
 
-// codes returns the number of reason codes of a row that fit in a table.
-func (t Text) codes() int {
+// codesPerRow returns the number of reason codes of a row that fit in a table.
+func (t Text) codesPerRow() int {
 	switch {
 	case t.Width <= 0:
 		return allCodes
@@ -115,10 +115,10 @@ func (t Text) codes() int {
 
 // aroundText explains the table of the rows around the first bad row.
 func (t Text) aroundText(r *record.Report) string {
-	if r.Verdict == byEvidence {
+	if r.Verdict == evidenceMethod {
 		return t.format("Rows around the first bad one, in execution order (RED: rms error / rms of the reference; EXPECTED: the RED that input errors and rounding explain; SCORE: RED / EXPECTED):")
 	}
-	if r.Verdict == byStatistics {
+	if r.Verdict == statisticsMethod {
 		return t.format("Rows around the first bad one, in execution order (reference / NPU where they differ; Z: the difference; EXPECTED: the difference that noise explains; B: Z / limit, a fault above 1):")
 	}
 	return t.format("Rows around the first bad one, in execution order (RED: rms error / rms of the reference; TREND: RED / RED of the inputs or of the previous operator):")
@@ -149,7 +149,7 @@ const (
 
 // aroundRow is a row of the table around the first bad row; Row is nil for a gap.
 type aroundRow struct {
-	labelled
+	labelledRow
 	// isFirstBad marks the first bad row.
 	isFirstBad bool
 	trend      string
@@ -165,13 +165,13 @@ func aroundFirstBad(r *record.Report) []aroundRow {
 	from, to := max(0, at-rowsBefore), min(len(order), at+rowsAfter+1)
 	shown := order[from:to]
 	trends := map[int]string{}
-	if r.Verdict != byEvidence {
+	if r.Verdict != evidenceMethod {
 		trends = trendsOf(r, order)
 	}
 	var rows []aroundRow
 	add := func(i int) {
 		row := r.Row(i)
-		rows = append(rows, aroundRow{labelled: labelled{Row: row, result: row.Result}, isFirstBad: i == r.Findings.FirstBad, trend: trends[i]})
+		rows = append(rows, aroundRow{labelledRow: labelledRow{Row: row, result: row.Result}, isFirstBad: i == r.Findings.FirstBad, trend: trends[i]})
 	}
 	for _, i := range shown {
 		add(i)
@@ -189,7 +189,7 @@ func aroundFirstBad(r *record.Report) []aroundRow {
 // the list.
 func executionOrder(r *record.Report, row int) (order []int, at int) {
 	round := r.Row(row).Round
-	for i, x := range r.All() {
+	for i, x := range r.AllRows() {
 		if x.Round == round {
 			order = append(order, i)
 		}
@@ -206,33 +206,33 @@ func trendsOf(r *record.Report, order []int) map[int]string {
 	var before, inputs, outputs metrics.Metric // the largest errors
 	for _, i := range order {
 		row := r.Row(i)
-		if !row.Compared() {
+		if !row.IsCompared() {
 			continue
 		}
 		if row.Op != op {
-			if outputs.Defined() {
+			if outputs.IsDefined() {
 				before = outputs
 			}
 			op, inputs, outputs = row.Op, metrics.Metric{}, metrics.Metric{}
 		}
 		red := row.Result.RED
 		if tensor.Kind(row.Kind).IsInput() {
-			inputs = larger(inputs, red)
+			inputs = largerMetric(inputs, red)
 			continue
 		}
 		base := before
-		if inputs.Defined() {
+		if inputs.IsDefined() {
 			base = inputs
 		}
 		trends[i] = trendText(base, red)
-		outputs = larger(outputs, red)
+		outputs = largerMetric(outputs, red)
 	}
 	return trends
 }
 
-// larger returns the larger of two metrics; either may be undefined.
-func larger(a, b metrics.Metric) metrics.Metric {
-	if !a.Defined() || b.Defined() && b.Value() > a.Value() {
+// largerMetric returns the larger of two metrics; either may be undefined.
+func largerMetric(a, b metrics.Metric) metrics.Metric {
+	if !a.IsDefined() || b.IsDefined() && b.Value() > a.Value() {
 		return b
 	}
 	return a
@@ -241,7 +241,7 @@ func larger(a, b metrics.Metric) metrics.Metric {
 // trendText formats the growth factor of an error, empty if unknown.
 func trendText(before, after metrics.Metric) string {
 	switch {
-	case !before.Defined() || !after.Defined() || before.Value() == 0 && after.Value() == 0:
+	case !before.IsDefined() || !after.IsDefined() || before.Value() == 0 && after.Value() == 0:
 		return ""
 	case before.Value() == 0:
 		return "from 0"
@@ -249,9 +249,9 @@ func trendText(before, after metrics.Metric) string {
 	const whole, many = 100, 1e6 // from whole on without decimals, from many on with an exponent
 	ratio := after.Value() / before.Value()
 	if ratio >= whole && ratio < many {
-		return "x " + decimals(0)(ratio)
+		return "x " + fixedDecimals(0)(ratio)
 	}
-	return "x " + digits(fewDigits)(ratio)
+	return "x " + significantDigits(roundFewDigits)(ratio)
 }
 
 // Marks before the names of rows: the first bad row, and other rows.
@@ -265,7 +265,7 @@ const (
 func (t Text) aroundTable(rows []aroundRow, names shortNames, codes int) Table[aroundRow] {
 	type row = aroundRow
 	number := func(rank int, name string, cell func(row) string) Column[row] {
-		return numberColumn(name, cell).onlyFor(func(r row) bool { return r.result != nil }).withRank(rank)
+		return numberColumn(name, cell).emptyUnless(func(r row) bool { return r.result != nil }).withRank(rank)
 	}
 	all := []Column[row]{
 		textColumn("op", func(r row) string {
@@ -277,15 +277,17 @@ func (t Text) aroundTable(rows []aroundRow, names shortNames, codes int) Table[a
 			}
 			return otherMark + names.shortName(r.Row)
 		}).withTitle(otherMark + "OP"),
-		textColumn("status", func(r row) record.Status { return r.Status }).onlyFor(aroundRow.isRow).withTitle("STATUS").withRank(3),
+		textColumn("status", func(r row) record.Status { return r.Status }).emptyUnless(aroundRow.isRow).withTitle("STATUS").withRank(3),
 		number(4, "errors/total", func(r row) string { return ratioText(r.Errors, r.result.Total) }).withTitle("ERRORS/TOTAL"),
-		number(7, "max_abs", func(r row) string { return orElse(r.result.MaxAbs.Metric, noValue, digits(fewDigits)) }),
-		number(5, "red", func(r row) string { return orElse(r.result.RED, noValue, digits(fewDigits)) }),
+		number(7, "max_abs", func(r row) string {
+			return metricOr(r.result.MaxAbs.Metric, noValue, significantDigits(roundFewDigits))
+		}),
+		number(5, "red", func(r row) string { return metricOr(r.result.RED, noValue, significantDigits(roundFewDigits)) }),
 		number(2, "trend", func(r row) string { return r.trend }),
-		number(4, "expected", func(r row) string { return digits(fewDigits)(r.Evidence.Relative()) }).onlyFor(aroundRow.hasEvidence).withTitle("EXPECTED"),
-		number(2, "score", func(r row) string { return digits(fewDigits)(float64(r.Evidence.Score)) }).onlyFor(aroundRow.hasEvidence).withTitle("SCORE"),
-		number(6, "cosine", func(r row) string { return orElse(r.result.Cosine, noValue, formatCosine) }),
-		textColumn("reason", func(r row) string { return firstCodes(r.Row, codes) }).onlyFor(aroundRow.isRow).withTitle("REASON").withRank(1),
+		number(4, "expected", func(r row) string { return significantDigits(roundFewDigits)(r.Evidence.Relative()) }).emptyUnless(aroundRow.hasEvidence).withTitle("EXPECTED"),
+		number(2, "score", func(r row) string { return significantDigits(roundFewDigits)(float64(r.Evidence.Score)) }).emptyUnless(aroundRow.hasEvidence).withTitle("SCORE"),
+		number(6, "cosine", func(r row) string { return metricOr(r.result.Cosine, noValue, formatCosine) }),
+		textColumn("reason", func(r row) string { return firstCodes(r.Row, codes) }).emptyUnless(aroundRow.isRow).withTitle("REASON").withRank(1),
 	}
 	if slices.ContainsFunc(rows, aroundRow.hasStatistics) {
 		all = slices.Concat(all[:2], t.statisticsColumns(rows), all[len(all)-1:])
@@ -336,16 +338,16 @@ func shortNamesOf(rows []*record.Row) shortNames {
 	if !strings.Contains(prefix, separators) {
 		separators = "._"
 	}
-	prefix = beforeNumber(prefix[:strings.LastIndexAny(prefix, separators)+1])
+	prefix = cutBeforeNumber(prefix[:strings.LastIndexAny(prefix, separators)+1])
 	if len(prefix) < shortPrefix || slices.ContainsFunc(rows, func(row *record.Row) bool { return row.Op == prefix }) {
 		return shortNames{}
 	}
 	return shortNames{prefix}
 }
 
-// beforeNumber cuts a prefix before its first part that ends in a number, such as layer15, which
+// cutBeforeNumber cuts a prefix before its first part that ends in a number, such as layer15, which
 // identifies the layer of an operator.
-func beforeNumber(prefix string) string {
+func cutBeforeNumber(prefix string) string {
 	at := 0
 	for _, part := range namePart().FindAllString(prefix, -1) {
 		if word := strings.TrimRight(part, "/._"); strings.TrimRightFunc(word, unicode.IsDigit) != word {

@@ -27,7 +27,7 @@ could not be compared (1 SHAPE_MISMATCH, 1 DTYPE_MISMATCH, 1 AMBIGUOUS, 2 ERROR)
 All tensors in execution order:
   ▁▄__██████▆▄__▆
       ^ first bad
-  █ bad by itself, ▆ bad by its inputs or rounding, ▄ warning, ▁ pass, _ not
+  █ own error, ▆ bad by its inputs or rounding, ▄ warning, ▁ pass, _ not
     compared
 
 First bad       net/conv1 (Conv2D)
@@ -46,7 +46,7 @@ First overflow  net/log2 (Conv2D), 3 of 4 elements
 Largest jump    net/conv1 (Conv2D): mean_rel is 4200 x the mean_rel of its
                   inputs
 Spread          3 tensors bad: the first bad one and all that it affects,
-                  outputs of the network among them
+                  network outputs are affected
 Not compared    net/mat: SHAPE_MISMATCH, (2, 3) against (3, 2)
                 net/type: DTYPE_MISMATCH, the element types differ
                 net/twin: AMBIGUOUS, several tensors match
@@ -135,7 +135,7 @@ func TestCompareTextLongLists(t *testing.T) {
 	for _, want := range []string{
 		"                op9: AMBIGUOUS, several tensors match\n                and 2 more\n",
 		"Suspects        6 tensors before the first bad one not compared, the fault may be there: op0, op1, op2, op3, op4 and 1 more\n",
-		"Spread          2 tensors bad: the first bad one and all that it affects, no output of the network among them\n",
+		"Spread          2 tensors bad: the first bad one and all that it affects, no network output is affected\n",
 		"Baseline        b.json\n                updated\n",
 	} {
 		if !strings.Contains(got, want) {
@@ -194,7 +194,7 @@ func TestValueShort(t *testing.T) {
 		{metrics.Value{DType: tensor.Complex64, Real: math.NaN(), Imag: 2}, "nan+2j", "nan+2j"},
 		{metrics.Value{DType: tensor.Float32, Real: math.Inf(-1)}, "-inf", "-inf"},
 	} {
-		if got := formatElement(c.value, digits(shownDigits)); got != c.short {
+		if got := formatElement(c.value, significantDigits(shownDigits)); got != c.short {
 			t.Errorf("%v is %q, want %q", c.value, got, c.short)
 		}
 		if got := formatElement(c.value, allDigits); got != c.full {
@@ -358,14 +358,14 @@ func TestNarrowNumbers(t *testing.T) {
 		{metrics.Metric{}, "-", "-"}, {known(1), "1", "1"}, {known(-1), "-1", "-1"}, {known(0.9999999), "1", "0.999999"},
 		{known(0.123456789), "0.123", "0.123457"}, {known(0), "0", "0"},
 	} {
-		if got := orElse(c.metric, noValue, digits(3)); got != c.wantNarrow {
+		if got := metricOr(c.metric, noValue, significantDigits(3)); got != c.wantNarrow {
 			t.Errorf("%v is %q, want %q", c.metric, got, c.wantNarrow)
 		}
-		if got := orElse(c.metric, noValue, formatCosine); got != c.wantAsACosine {
+		if got := metricOr(c.metric, noValue, formatCosine); got != c.wantAsACosine {
 			t.Errorf("cosine %v is %q, want %q", c.metric, got, c.wantAsACosine)
 		}
 	}
-	if got := digits(3)(math.Inf(1)) + digits(3)(33554431); got != "inf3.36e+07" {
+	if got := significantDigits(3)(math.Inf(1)) + significantDigits(3)(33554431); got != "inf3.36e+07" {
 		t.Error(got)
 	}
 }

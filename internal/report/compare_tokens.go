@@ -12,7 +12,7 @@ import (
 // tokenFacts gives the numbers of log probabilities, a line for each of their rows, the largest ratio first.
 func (t Text) tokenFacts(r *record.Report) []summaryItem {
 	var rows []*record.Row
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		if row.Tokens != nil {
 			rows = append(rows, row)
 		}
@@ -35,8 +35,8 @@ type tokenSet struct {
 	*metrics.TokenNumbers
 }
 
-// shownTokens is the number of sequences, and of positions, in the tables of a row.
-const shownTokens = 8
+// maxTokens is the number of sequences, and of positions, in the tables of a row.
+const maxTokens = 8
 
 // worstTokens returns the sets with the largest mean |d|, the largest first. Each stands for fold places.
 func worstTokens(all []metrics.TokenNumbers, fold int64) (worst []tokenSet) {
@@ -44,9 +44,9 @@ func worstTokens(all []metrics.TokenNumbers, fold int64) (worst []tokenSet) {
 	for i := range order {
 		order[i] = i
 	}
-	order = slices.DeleteFunc(order, func(i int) bool { return !all[i].MeanAbs.Defined() })
+	order = slices.DeleteFunc(order, func(i int) bool { return !all[i].MeanAbs.IsDefined() })
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(all[b].MeanAbs.Value(), all[a].MeanAbs.Value()) })
-	for _, i := range order[:min(len(order), shownTokens)] {
+	for _, i := range order[:min(len(order), maxTokens)] {
 		places := strconv.FormatInt(int64(i)*fold, 10)
 		if fold > 1 {
 			places += "-" + strconv.FormatInt(int64(i+1)*fold-1, 10)

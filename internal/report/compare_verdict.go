@@ -69,7 +69,7 @@ func stepMismatch(r *record.Report) lang.Sentence {
 	n := 0
 	var text lang.Sentence
 	for i := range r.Rounds {
-		ref, npu := r.Rounds[i].RefAt.Step, r.Rounds[i].At.Step
+		ref, npu := r.Rounds[i].RefAt.Step, r.Rounds[i].RoundCoordinates.Step
 		if ref == "" || npu == "" || ref == npu {
 			continue
 		}
@@ -88,13 +88,13 @@ func stepMismatch(r *record.Report) lang.Sentence {
 // expected result.
 func haveSameBits(r *record.Report) bool {
 	n := 0
-	if r.Verdict != byEvidence || r.Counts[record.Fail]+r.Counts[record.Warn] > 0 {
+	if r.Verdict != evidenceMethod || r.Counts[record.Fail]+r.Counts[record.Warn] > 0 {
 		return false
 	}
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		switch {
-		case !row.Judged() && (row.RefFile == "" || row.NPUFile == ""):
-		case !row.Judged() || !row.SameBits() || row.Common != nil:
+		case !row.IsJudged() && (row.RefFile == "" || row.NPUFile == ""):
+		case !row.IsJudged() || !row.HasSameBits() || row.Common != nil:
 			return false
 		default:
 			n++
@@ -106,23 +106,23 @@ func haveSameBits(r *record.Report) bool {
 // runVerdict returns the verdict of a run: by evidence of a fault, or by limits.
 func runVerdict(r *record.Report) lang.Sentence {
 	n, compared := r.Counts, comparedRows(r)
-	missed, misses := notCompared(r)
+	missed, misses := notComparedTexts(r)
 	var tail lang.Sentence
 	if misses > 0 {
 		tail = lang.Say("; %s", missed)
 	}
-	evidence := r.Verdict == byEvidence
+	evidence := r.Verdict == evidenceMethod
 	switch left := len(standardRows(r, record.Skip)); {
 	case r.Standard != "" && compared > 0:
 		return lang.Say("%s%s", standardVerdict(r, compared, misses), tail)
 	case r.Standard != "" && misses == 0 && left > 0:
 		return lang.Say("NOTHING COMPARED: the standard %s could not be applied to %s", r.Standard, tensors(left))
 	case n[record.Fail] > 0 && evidence && !r.Interrupted: // an interrupted run is not judged
-		return lang.Say("%s%s%s", faultsVerdict(r), firstRound(r), tail)
-	case r.Verdict == byStatistics && compared > 0 && !r.Interrupted:
-		return lang.Say("%s%s%s", statisticsVerdict(r, compared), firstRound(r), tail)
+		return lang.Say("%s%s%s", faultsVerdict(r), firstRoundText(r), tail)
+	case r.Verdict == statisticsMethod && compared > 0 && !r.Interrupted:
+		return lang.Say("%s%s%s", statisticsVerdict(r, compared), firstRoundText(r), tail)
 	case n[record.Fail] > 0:
-		return lang.Say("%s%s%s%s", failuresVerdict(r, compared), firstRound(r), besideLimits(r), tail)
+		return lang.Say("%s%s%s%s", failuresVerdict(r, compared), firstRoundText(r), evidenceBesideLimits(r), tail)
 	case misses > 0 && misses == n[record.Error]:
 		return lang.Say("ERROR: %s", missed)
 	case misses > 0 && misses == n[record.Ambiguous] && compared == 0:
@@ -138,27 +138,27 @@ func runVerdict(r *record.Report) lang.Sentence {
 	case n[record.Partial] > 0:
 		return lang.Say("PARTIAL: only a part of %d of %s was compared", n[record.Partial], tensors(compared))
 	case r.LowCoverage() && evidence:
-		return lowCoverage(r)
+		return lowCoverageVerdict(r)
 	case evidence && r.Meaning.CannotShowFault():
 		return unprovenVerdict(r, compared)
 	case evidence:
 		return healthyVerdict(r, compared)
 	case n[record.Warn] > 0:
-		return lang.Say("PASS with warnings: %s within the limits, %d of them with a warning%s%s", allTensorsText(compared), n[record.Warn], numberlessText(r), besideLimits(r))
+		return lang.Say("PASS with warnings: %s within the limits, %d of them with a warning%s%s", allTensorsText(compared), n[record.Warn], numberlessText(r), evidenceBesideLimits(r))
 	}
-	return lang.Say("PASS: %s within the limits%s%s", allTensorsText(compared), numberlessText(r), besideLimits(r))
+	return lang.Say("PASS: %s within the limits%s%s", allTensorsText(compared), numberlessText(r), evidenceBesideLimits(r))
 }
 
 // The verdict modes of reports.
 const (
-	byEvidence = "evidence"
-	byLimits   = "limits"
-	// byStatistics is the mode of dumps without elements.
-	byStatistics = "statistics"
+	evidenceMethod = "evidence"
+	limitsMethod   = "limits"
+	// statisticsMethod is the mode of dumps without elements.
+	statisticsMethod = "statistics"
 )
 
-// notCompared describes how many tensors could not be compared, and why.
-func notCompared(r *record.Report) (text lang.Sentence, misses int) {
+// notComparedTexts describes how many tensors could not be compared, and why.
+func notComparedTexts(r *record.Report) (text lang.Sentence, misses int) {
 	var missed []lang.Sentence
 	for _, status := range []record.Status{record.ShapeMismatch, record.DTypeMismatch, record.Ambiguous, record.Error} {
 		if n := r.Counts[status]; n > 0 {
@@ -169,9 +169,9 @@ func notCompared(r *record.Report) (text lang.Sentence, misses int) {
 	return lang.Say("%s could not be compared (%s)", tensors(misses), lang.Join(missed, comma)), misses
 }
 
-// besideLimits describes the evidence beside a verdict by limits.
-func besideLimits(r *record.Report) lang.Sentence {
-	if r.Verdict != byLimits {
+// evidenceBesideLimits describes the evidence beside a verdict by limits.
+func evidenceBesideLimits(r *record.Report) lang.Sentence {
+	if r.Verdict != limitsMethod {
 		return lang.Sentence{}
 	}
 	origins := operatorsOf(r)
@@ -201,7 +201,7 @@ func originsOf(r *record.Report) []int {
 			add(i)
 		}
 	}
-	for i, row := range r.All() {
+	for i, row := range r.AllRows() {
 		if row.IsOrigin() && !first[i] && !(row.Kind == string(tensor.Output) && named[operator{row.Op, row.Round}]) {
 			add(i)
 		}
@@ -228,7 +228,7 @@ func originNames(r *record.Report, origins []operatorRows) lang.Sentence {
 	var names []lang.Sentence
 	places := english.roundLister(r)
 	for _, o := range origins[:min(maxOrigins, len(origins))] {
-		row := places.firstOfAll(o)
+		row := places.mergeRows(o)
 		names = append(names, lang.Say("%s%s", rowTitle(row), reasonInBrackets(row)))
 	}
 	list := lang.Join(names, comma)
@@ -254,7 +254,7 @@ func faultsVerdict(r *record.Report) lang.Sentence {
 		return lang.Say("KNOWN FAILURES: %s, all of them in the baseline", originCount(len(origins)))
 	}
 	damaged, gates := 0, 0 // by all origins together
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		if row.Downstream {
 			damaged++
 		}
@@ -268,7 +268,7 @@ func faultsVerdict(r *record.Report) lang.Sentence {
 		text = lang.Say("FAIL: %d of %s break a gate", r.Counts[record.Fail], tensors(comparedRows(r)))
 	case len(origins) == 1 && len(origins[0].rounds) > 1:
 		o := origins[0]
-		text = lang.Say("FAIL: %s (%s)", oneOrigin(english.roundLister(r).firstOfAll(o)), o.Round)
+		text = lang.Say("FAIL: %s (%s)", oneOrigin(english.roundLister(r).mergeRows(o)), o.Round)
 	case len(r.Rounds) > 1 && len(origins) > 1:
 		bad := map[string]bool{}
 		for _, o := range origins {
@@ -346,14 +346,14 @@ func oneOrigin(row *record.Row) lang.Sentence {
 		return lang.Say("%s%s computes the right result from its own inputs, but differs from the reference: compare inputs, weights and attributes", rowTitle(row), reasonInBrackets(row))
 	case row.Kind == string(tensor.Input) && e != nil && e.Score >= 1.5:
 		return lang.Say("%s%s is wrong: an operator before it, which was not dumped, adds an error, %s x the error that rounding explains",
-			rowTitle(row), reasonInBrackets(row), digits(fewDigits)(float64(e.Score)))
+			rowTitle(row), reasonInBrackets(row), significantDigits(roundFewDigits)(float64(e.Score)))
 	case e == nil || e.Score == 0:
 		return lang.Say("1 operator is wrong: %s%s", rowTitle(row), reasonInBrackets(row))
 	case e.Score < 1.5:
 		return lang.Say("1 operator adds an error of its own: %s%s", rowTitle(row), reasonInBrackets(row))
 	}
 	return lang.Say("1 operator adds an error of its own: %s%s, %s x the error that rounding explains",
-		rowTitle(row), reasonInBrackets(row), digits(fewDigits)(float64(e.Score)))
+		rowTitle(row), reasonInBrackets(row), significantDigits(roundFewDigits)(float64(e.Score)))
 }
 
 // cameInText names the place where an error entered that no dumped operator produced.
@@ -381,14 +381,14 @@ func numberlessText(r *record.Report) lang.Sentence {
 // most operators would not have been noticed.
 func unprovenVerdict(r *record.Report, compared int) lang.Sentence {
 	if p := r.Meaning.Power; p != nil && p.Judged > 0 {
-		return lang.Say("PASS WITHOUT PROOF: no operator looks wrong, but only %d of %s would have shown a fault below %d %%%s", p.Judged, tensors(p.Of), int(100*record.MostPower), moreToDump(r))
+		return lang.Say("PASS WITHOUT PROOF: no operator looks wrong, but only %d of %s would have shown a fault below %d %%%s", p.Judged, tensors(p.Of), int(100*record.MostPower), dumpAdvice(r))
 	}
-	return lang.Say("PASS WITHOUT PROOF: no operator looks wrong, but none of %s%s would have shown a fault below %d %%%s", tensors(compared), numberlessText(r), int(100*record.MostPower), moreToDump(r))
+	return lang.Say("PASS WITHOUT PROOF: no operator looks wrong, but none of %s%s would have shown a fault below %d %%%s", tensors(compared), numberlessText(r), int(100*record.MostPower), dumpAdvice(r))
 }
 
-// moreToDump advises how more operators can be judged. It does not ask for inputs if some were dumped.
-func moreToDump(r *record.Report) lang.Sentence {
-	for _, row := range r.All() {
+// dumpAdvice advises how more operators can be judged. It does not ask for inputs if some were dumped.
+func dumpAdvice(r *record.Report) lang.Sentence {
+	for _, row := range r.AllRows() {
 		if row.Kind == string(tensor.Input) || row.Self != nil {
 			return lang.Say("; dumptool check tells which operators are right")
 		}
@@ -413,8 +413,8 @@ func healthyVerdict(r *record.Report, compared int) lang.Sentence {
 	return lang.Say("PASS with warnings: %s; WARN %d: %s", text, warned, warningCounts(r))
 }
 
-// lowCoverage returns the verdict if few operators have a partner.
-func lowCoverage(r *record.Report) lang.Sentence {
+// lowCoverageVerdict returns the verdict if few operators have a partner.
+func lowCoverageVerdict(r *record.Report) lang.Sentence {
 	of := r.Meaning.Operators
 	return lang.Say("LOW COVERAGE: only %d of %d operators have a partner; none of them looks wrong", of.Compared, min(of.Reference, of.NPU))
 }
@@ -449,9 +449,9 @@ func powerText(r *record.Report) lang.Sentence {
 	case p == nil:
 		return lang.Sentence{}
 	case p.Share < 0.9:
-		return lang.Say("; in %d %% of %s faults above %s %% would have been seen", int(100*p.Share), which, digits(fewDigits)(100*p.Size))
+		return lang.Say("; in %d %% of %s faults above %s %% would have been seen", int(100*p.Share), which, significantDigits(roundFewDigits)(100*p.Size))
 	}
-	return lang.Say("; faults above %s %% would have been seen in %d %% of %s", digits(fewDigits)(100*p.Size), int(100*p.Share), which)
+	return lang.Say("; faults above %s %% would have been seen in %d %% of %s", significantDigits(roundFewDigits)(100*p.Size), int(100*p.Share), which)
 }
 
 // beyondLimits counts the rows with status ROUNDING: with judged, the rows in which the evidence or recomputation would
@@ -459,25 +459,25 @@ func powerText(r *record.Report) lang.Sentence {
 // and their lowest cosine.
 func beyondLimits(r *record.Report, judged bool) (n int, worst lang.Sentence) {
 	share, least := 0.0, metrics.Metric{}
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		e := row.Evidence
 		if row.Status != record.Rounding || judged != (e != nil && e.Judged || row.Self.IsRight()) {
 			continue
 		}
 		n++
 		share = max(share, record.Share(row.Errors, row.Result.Total))
-		if c := row.Result.Cosine; c.Defined() && (!least.Defined() || c.Value() < least.Value()) {
+		if c := row.Result.Cosine; c.IsDefined() && (!least.IsDefined() || c.Value() < least.Value()) {
 			least = c
 		}
 	}
-	return n, lang.Say("worst %s %% of the elements, cosine %s", digits(fewDigits)(100*share), orElse(least, noValue, formatCosine))
+	return n, lang.Say("worst %s %% of the elements, cosine %s", significantDigits(roundFewDigits)(100*share), metricOr(least, noValue, formatCosine))
 }
 
 // warningCounts counts warnings by their first code.
 func warningCounts(r *record.Report) lang.Sentence {
 	counts := map[finding.Code]int{}
 	var codes []finding.Code
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		if row.Status != record.Warn {
 			continue
 		}

@@ -31,7 +31,7 @@ func TestBeyondLimits(t *testing.T) {
 		return record.Row{Kind: "output", Result: &metrics.Result{Total: 10, Cosine: metrics.NumberOf(cosine)}, Errors: errors,
 			Verdict: record.Verdict{Status: record.Rounding, Evidence: &record.Evidence{Judged: judged}}}
 	}
-	r := &record.Report{Verdict: byEvidence, Findings: record.NoFindings(), Rows: []record.Row{row(true, 1, 0.99), row(false, 9, 0.67), row(false, 8, 0.7)}}
+	r := &record.Report{Verdict: evidenceMethod, Findings: record.NoFindings(), Rows: []record.Row{row(true, 1, 0.99), row(false, 9, 0.67), row(false, 8, 0.7)}}
 	r.Count()
 	want := "PASS: no operator looks wrong: 1 of 3 tensors are beyond the limits by rounding only (worst 10 % of the elements, cosine 0.99); " +
 		"2 beyond the limits and not judged (worst 90 % of the elements, cosine 0.67)"
@@ -42,7 +42,7 @@ func TestBeyondLimits(t *testing.T) {
 
 // accepted returns a report of an acceptance with rows of these statuses.
 func accepted(statuses ...record.Status) *record.Report {
-	r := &record.Report{Standard: "cann-eco", Verdict: byLimits, Findings: record.NoFindings()}
+	r := &record.Report{Standard: "cann-eco", Verdict: limitsMethod, Findings: record.NoFindings()}
 	for i, status := range statuses {
 		row := record.Row{Op: string(rune('a' + i)), Kind: "output", Pair: record.PairVerdict{Status: status}, Verdict: record.Verdict{Status: status}}
 		switch status {

@@ -62,7 +62,7 @@ func WriteConfigChecksJSON(w io.Writer, c *ConfigChecks) error {
 // out.
 func WriteConfigDiffs(w io.Writer, c *ConfigChecks) error {
 	return c.writeEach(w, func(f *dumpconf.FileCheck) []byte {
-		if !f.Changed() || !isShownAsDiff(f) {
+		if !f.IsChanged() || !isShownAsDiff(f) {
 			return nil
 		}
 		return ConfigDiff(c.diffName(f.Name), f.Source, f.Fixed)
@@ -91,7 +91,7 @@ func (c *ConfigChecks) diffName(name string) string {
 			name = inside
 		}
 	}
-	if name = store.Clean(name); store.Remote(name) || !filepath.IsLocal(name) {
+	if name = store.Clean(name); store.IsRemote(name) || !filepath.IsLocal(name) {
 		name = store.Base(name)
 	}
 	return filepath.ToSlash(name)
@@ -108,7 +108,7 @@ func (c *ConfigChecks) uri(name string) string {
 // uriIn returns the URI of a file relative to a folder.
 func uriIn(folder, name string) string {
 	path := store.Clean(name)
-	if scheme, object, ok := strings.Cut(path, "://"); ok && store.Remote(path) {
+	if scheme, object, ok := strings.Cut(path, "://"); ok && store.IsRemote(path) {
 		bucket, key, _ := strings.Cut(object, "/")
 		return (&url.URL{Scheme: scheme, Host: bucket, Path: "/" + key}).String()
 	}
@@ -155,7 +155,7 @@ func (c *ConfigChecks) outcome(strict bool) batch.Outcome {
 func configMessages(f *dumpconf.FileCheck, written bool) []batch.Message {
 	name := ConfigName(f.Name)
 	var all []batch.Message
-	if f.Changed() && !written && !isShownAsDiff(f) {
+	if f.IsChanged() && !written && !isShownAsDiff(f) {
 		all = append(all, batch.Warnf("%s is not UTF-8: the change cannot be shown, --write makes it", name))
 	}
 	if f.Report().More && (f.After == nil || written) {
@@ -163,14 +163,14 @@ func configMessages(f *dumpconf.FileCheck, written bool) []batch.Message {
 	}
 	switch {
 	case f.After == nil || written && !f.Written:
-	case written && f.Changed():
+	case written && f.IsChanged():
 		if left := f.After.Count(dumpconf.Error); left == 0 {
 			all = append(all, batch.Infof("%s is repaired: findings before %s, left %s", name, findingCount(f.Before), findingCount(f.After)))
 		} else {
 			all = append(all, batch.Infof("%s is changed, but not repaired: findings before %s, left %s, of them %s",
 				name, findingCount(f.Before), findingCount(f.After), lang.CountText(left, "error")))
 		}
-	case f.Changed():
+	case f.IsChanged():
 		all = append(all, batch.Infof("%s: findings now %s, after this change %s", name, findingCount(f.Before), findingCount(f.After)))
 	case len(f.Before.Findings) == 0:
 	case written:
@@ -375,7 +375,7 @@ const (
 // columns is cut around the place. It reads no more of the text than needed.
 func newExcerpt(text []byte, start, end, room int) excerpt {
 	room = max(room, 8)
-	before, atStart := cellsBefore(text[:start], room)
+	before, atStart := cellsUpTo(text[:start], room)
 	line, atEnd := cellsAfter(text[start:end], room)
 	place := len(line) // the number of cells up to the end of the place
 	if atEnd && bytes.IndexByte(text[start:end], '\n') < 0 {
@@ -414,9 +414,9 @@ func columnsOf(cells []string) int {
 	return width
 }
 
-// cellsBefore returns the characters before the end of text on its line, as cells, a little over
+// cellsUpTo returns the characters before the end of text on its line, as cells, a little over
 // room columns at most. whole is false if the line has more.
-func cellsBefore(text []byte, room int) (cells []string, whole bool) {
+func cellsUpTo(text []byte, room int) (cells []string, whole bool) {
 	width := 0
 	for len(text) > 0 && text[len(text)-1] != '\n' && width <= room {
 		r, n := utf8.DecodeLastRune(text)
@@ -428,7 +428,7 @@ func cellsBefore(text []byte, room int) (cells []string, whole bool) {
 	return cells, len(text) == 0 || text[len(text)-1] == '\n'
 }
 
-// cellsAfter is like cellsBefore for the start of text.
+// cellsAfter is like cellsUpTo for the start of text.
 func cellsAfter(text []byte, room int) (cells []string, whole bool) {
 	ends := func() bool { return len(text) == 0 || text[0] == '\n' || bytes.HasPrefix(text, []byte("\r\n")) }
 	for width := 0; !ends() && width <= room; {

@@ -201,7 +201,7 @@ func sampleReport(t *testing.T) *dumpconf.Report {
 			{
 				Rule: "ACL008", Severity: dumpconf.Info, Path: "dump.dump_step", Ignored: lang.Plain("no step <counts>"),
 				TextRange: configPlace(t, sampleConfig, `"dump_step"`, 2), Message: lang.Plain("given twice"),
-				Related: []dumpconf.Related{{TextRange: configPlace(t, sampleConfig, `"dump_step"`, 1), Message: lang.Plain("first here")}},
+				Related: []dumpconf.RelatedPlace{{TextRange: configPlace(t, sampleConfig, `"dump_step"`, 1), Message: lang.Plain("first here")}},
 			},
 		},
 	}

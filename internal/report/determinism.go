@@ -67,11 +67,11 @@ func (t Text) driftName(r *determinism.Row) string {
 	return label
 }
 
-// shownDrifts limits the tensors listed in the text, shownLeftOut the listed tensors that were not
+// maxDrifts limits the tensors listed in the text, maxLeftOut the listed tensors that were not
 // compared.
 const (
-	shownDrifts  = 20
-	shownLeftOut = 10
+	maxDrifts  = 20
+	maxLeftOut = 10
 )
 
 // WriteDeterminism prints whether the runs agree, and the first tensors that differ, in execution
@@ -104,13 +104,13 @@ func (t Text) WriteDeterminism(w io.Writer, d *determinism.Report) error {
 	var shown []driftedRow
 	var why []string
 	for _, r := range pointers(d.Rows) {
-		if r.Differs() && len(shown) < shownDrifts {
+		if r.Differs() && len(shown) < maxDrifts {
 			shown, why = append(shown, worstDrift(r)), append(why, p.driftWhy(r)...)
 		}
 	}
 	p.table("", p.differingTable(shown).Grid(p.Lang).Fit(p.Width))
-	if d.Differing > shownDrifts {
-		p.text(p.format("and %d more", d.Differing-shownDrifts))
+	if d.Differing > maxDrifts {
+		p.text(p.format("and %d more", d.Differing-maxDrifts))
 	}
 	if len(why) > 0 {
 		p.writeBlankLine()
@@ -124,7 +124,7 @@ func (t Text) WriteDeterminism(w io.Writer, d *determinism.Report) error {
 func (p *printer) printLeftOut(d *determinism.Report) {
 	if len(d.LeftOut) > 0 {
 		p.writeBlankLine()
-		p.facts([]summaryItem{{label: p.format("determinism¦Left out"), lines: firstLines(p.Text, d.LeftOut, shownLeftOut, p.sentence)}})
+		p.facts([]summaryItem{{label: p.format("determinism¦Left out"), lines: firstLines(p.Text, d.LeftOut, maxLeftOut, p.sentence)}})
 	}
 }
 
@@ -197,7 +197,7 @@ func worstDrift(r *determinism.Row) driftedRow {
 		if d.First != nil && (at == nil || *d.First < *at) {
 			at = d.First
 		}
-		if d.MaxAbs.Defined() && (!distance.Defined() || d.MaxAbs.Value() > distance.Value()) {
+		if d.MaxAbs.IsDefined() && (!distance.IsDefined() || d.MaxAbs.Value() > distance.Value()) {
 			distance = d.MaxAbs
 		}
 	}

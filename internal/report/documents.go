@@ -54,7 +54,7 @@ var documentNames = []string{documentName, "overflow.json", "overflow_scan.json"
 func ReadDocuments(paths []string) (*Documents, error) {
 	d := &Documents{Documents: page.Documents{}}
 	for _, path := range paths {
-		path = safefile.InFolder(path, documentNames...)
+		path = safefile.ResolveInFolder(path, documentNames...)
 		if err := d.add(path, func(offset int64) (io.ReadCloser, error) { return shard.OpenAt(path, offset) }); err != nil {
 			if _, twice := errors.AsType[*TwiceError](err); twice {
 				return nil, err
@@ -109,8 +109,8 @@ func SchemaOf(path string) (string, error) {
 	return schemaOf(func(offset int64) (io.ReadCloser, error) { return shard.OpenAt(path, offset) })
 }
 
-// errFound ends the search for a key.
-var errFound = lang.Errorf("found")
+// errSchemaFound ends the search for a key.
+var errSchemaFound = lang.Errorf("found")
 
 // schemaOf returns the schema of a document, which must be an object.
 func schemaOf(open func(offset int64) (io.ReadCloser, error)) (schema string, err error) {
@@ -127,10 +127,10 @@ func schemaOf(open func(offset int64) (io.ReadCloser, error)) (schema string, er
 		if err := in.Decode(&schema); err != nil {
 			return err
 		}
-		return errFound
+		return errSchemaFound
 	})
 	switch {
-	case errors.Is(err, errFound):
+	case errors.Is(err, errSchemaFound):
 		return schema, nil
 	case err != nil:
 		return "", err
@@ -146,7 +146,7 @@ func (d *Documents) WritePage(w io.Writer, dir string, written []record.File, op
 		return page.Write(w, nil, opt.Page)
 	}
 	opt.beside = written
-	if dir != "" && safefile.SameFile(dir, store.Dir(d.Path)) {
+	if dir != "" && safefile.IsSameFile(dir, store.Dir(d.Path)) {
 		opt.beside = append(opt.beside, d.Comparison.Files...)
 	}
 	c := &page.Comparison{Report: d.Comparison}
@@ -156,12 +156,12 @@ func (d *Documents) WritePage(w io.Writer, dir string, written []record.File, op
 	return writeComparedPage(w, c, opt)
 }
 
-// HasPlots counts the rows that have plots.
-func (d *Documents) HasPlots() (n int) {
+// CountPlots counts the rows that have plots.
+func (d *Documents) CountPlots() (n int) {
 	if d.Comparison == nil {
 		return 0
 	}
-	for _, row := range d.Comparison.All() {
+	for _, row := range d.Comparison.AllRows() {
 		if isDrawn(row) {
 			n++
 		}
@@ -177,7 +177,7 @@ func isDrawn(row *record.Row) bool {
 func (d *Documents) WritePlots(ctx context.Context, f *Folder, observe func(batch.Event)) (failed []error, err error) {
 	failed = gatherPictures(f, d.Comparison, labelsOf(d.Comparison), func(draw func(int, *metrics.Pictures) func() error) (failed []error) {
 		var rows []int
-		for i, row := range d.Comparison.All() {
+		for i, row := range d.Comparison.AllRows() {
 			if isDrawn(row) {
 				rows = append(rows, i)
 			}

@@ -61,7 +61,7 @@ func TestReadDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, err := ReadDocuments([]string{path})
-	if err != nil || len(d.Comparison.Rows) != len(everything().Rows) || d.HasPlots() != 0 {
+	if err != nil || len(d.Comparison.Rows) != len(everything().Rows) || d.CountPlots() != 0 {
 		t.Fatalf("%v, error %v", d, err)
 	}
 	checkShown(t, rendered(t, everything().Write), Options{})
@@ -100,18 +100,18 @@ func checkShown(t rapid.TB, text string, opt Options) {
 func TestShown(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := reportOf()
-		r.Verdict = rapid.SampledFrom([]string{byEvidence, byLimits}).Draw(t, "verdict")
+		r.Verdict = rapid.SampledFrom([]string{evidenceMethod, limitsMethod}).Draw(t, "verdict")
 		r.Args = []string{"--cpu=a/golden", "--npu=/b/dumps"}
 		names := []string{"net/a/conv", "net/b/conv", "layer1_x", "layer1_y", "layer1_z", "plain"}
 		for k := range rapid.IntRange(1, 3).Draw(t, "rounds") {
 			round := record.Round{Findings: record.NoFindings(), OrderKnown: true}
 			if rapid.Bool().Draw(t, "named") {
-				round.Name, round.At = fmt.Sprint("rank ", k), record.At{Rank: fmt.Sprint(k)}
+				round.Name, round.RoundCoordinates = fmt.Sprint("rank ", k), record.RoundCoordinates{Rank: fmt.Sprint(k)}
 			}
 			first := len(r.Rows)
 			for range rapid.IntRange(0, 20).Draw(t, "rows") {
 				row := passing(rapid.SampledFrom(names).Draw(t, "op"))
-				row.Round, row.At, row.Output = round.Name, round.At, rapid.IntRange(0, 1).Draw(t, "output")
+				row.Round, row.RoundCoordinates, row.Output = round.Name, round.RoundCoordinates, rapid.IntRange(0, 1).Draw(t, "output")
 				row.RefFile, row.NPUFile = fmt.Sprintf("a/golden/%d/x", k), fmt.Sprintf("/b/dumps/%d/y:output:1", k)
 				if rapid.IntRange(0, 3).Draw(t, "modules") == 0 {
 					row.Modules = []string{"model", fmt.Sprint("layer", k)}

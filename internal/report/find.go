@@ -25,7 +25,7 @@ func (t Text) WriteFound(w io.Writer, a *find.SearchResult) error {
 		return nil
 	}
 	p.text(p.foundCountText(a))
-	for _, ranks := range sameAnswers(a.Results) {
+	for _, ranks := range groupAnswers(a.Results) {
 		p.writeBlankLine()
 		switch first := ranks[0].(type) {
 		case *find.Operator:
@@ -58,8 +58,8 @@ func (p *printer) foundCountText(a *find.SearchResult) string {
 	return a.Query + p.format(": ") + p.join(some(len(a.Results)-params, "operator"), some(params, "parameter"))
 }
 
-// sameAnswers groups results that differ only in their rank, ordered by the first of each group.
-func sameAnswers(results []find.Result) [][]find.Result {
+// groupAnswers groups results that differ only in their rank, ordered by the first of each group.
+func groupAnswers(results []find.Result) [][]find.Result {
 	var groups [][]find.Result
 	of := make(map[string]int)
 	for _, r := range results {

@@ -19,31 +19,31 @@ type rankStepFolds[R any] struct {
 	replaces func(row, more *R) bool
 }
 
-// folded is a copy of a row that stands for several rows. Its place lists their ranks and steps.
-type folded[R any] struct {
+// foldedRow is a copy of a row that stands for several rows. Its place lists their ranks and steps.
+type foldedRow[R any] struct {
 	row   *R
 	count int
 }
 
 // joinRows joins alike rows of several ranks, then of several steps, in the order of the first ones.
-func (f *rankStepFolds[R]) joinRows(rows []*R) []folded[R] {
-	all := make([]folded[R], len(rows))
+func (f *rankStepFolds[R]) joinRows(rows []*R) []foldedRow[R] {
+	all := make([]foldedRow[R], len(rows))
 	for i, row := range rows {
 		one := *row
-		all[i] = folded[R]{&one, 1}
+		all[i] = foldedRow[R]{&one, 1}
 	}
 	all = f.foldAxis(all, func(c *dumpdir.Coordinates) *string { return &c.Rank })
 	return f.foldAxis(all, func(c *dumpdir.Coordinates) *string { return &c.Step })
 }
 
 // foldAxis joins alike rows along one axis.
-func (f *rankStepFolds[R]) foldAxis(rows []folded[R], axis func(*dumpdir.Coordinates) *string) []folded[R] {
+func (f *rankStepFolds[R]) foldAxis(rows []foldedRow[R], axis func(*dumpdir.Coordinates) *string) []foldedRow[R] {
 	type id struct {
 		place  dumpdir.Coordinates
 		key    string
 		repeat int // rows of one place may be alike
 	}
-	var all []folded[R]
+	var all []foldedRow[R]
 	var values [][]string
 	index := map[id]int{}
 	for _, next := range rows {

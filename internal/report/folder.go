@@ -160,7 +160,7 @@ func isTable(name string) bool { return filepath.Ext(name) == ".csv" }
 func (f *Folder) opFiles(r *record.Report) []record.File {
 	var files []record.File
 	names, labels := NewFileNames(), labelsOf(r)
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		if !row.HasErrors() {
 			continue
 		}
@@ -196,7 +196,7 @@ func (f *Folder) hasWritten(file record.File) bool {
 		}
 		a, errA := store.Lstat(store.Join(f.Dir, w.Name))
 		b, errB := store.Lstat(store.Join(f.Dir, file.Name))
-		return errA == nil && errB == nil && store.SameFile(a, b)
+		return errA == nil && errB == nil && store.IsSameFile(a, b)
 	})
 }
 

@@ -70,45 +70,45 @@ func listFormats() []Format {
 		}},
 		{"csv", "a table; compare: HPAA's columns, followed by more", []Writer{
 			withExtraFiles(writerFor(hpaaTable, WriteCompareCSV), writeTablesBeside),
-			ignoringOptions("", WriteCompareDetailCSV),
-			ignoringOptions("determinism.csv", WriteDeterminismCSV),
-			ignoringOptions("", WriteJudgementCSV),
-			ignoringOptions("overflow.csv", WriteAnalysisCSV),
-			ignoringOptions("overflow_scan.csv", WriteScanCSV),
-			ignoringOptions("overflow_watch.csv", WriteWatchCSV),
-			ignoringOptions("headroom.csv", WriteHeadroomCSV),
-			ignoringOptions("checkpoints.csv", WriteCheckpointsCSV),
-			withExtraFiles(ignoringOptions("check.csv", WriteCheckCSV), func(f *Folder, r *check.Report, _ Options) error { return writeRanksBeside(f, checkRanksFile, r.Ranks) }),
-			ignoringOptions("perf.csv", WritePerfCSV),
+			plainWriter("", WriteCompareDetailCSV),
+			plainWriter("determinism.csv", WriteDeterminismCSV),
+			plainWriter("", WriteJudgementCSV),
+			plainWriter("overflow.csv", WriteAnalysisCSV),
+			plainWriter("overflow_scan.csv", WriteScanCSV),
+			plainWriter("overflow_watch.csv", WriteWatchCSV),
+			plainWriter("headroom.csv", WriteHeadroomCSV),
+			plainWriter("checkpoints.csv", WriteCheckpointsCSV),
+			withExtraFiles(plainWriter("check.csv", WriteCheckCSV), func(f *Folder, r *check.Report, _ Options) error { return writeRanksBeside(f, checkRanksFile, r.Ranks) }),
+			plainWriter("perf.csv", WritePerfCSV),
 		}},
 		{HPAAFormat, "the files of HPAA: its table, errors of each operator, logs, op_config.csv", []Writer{
-			withExtraFiles(writerFor(hpaaTable, WriteCompareCSV).withDetails(Keep{Errors: true}), writeHPAA),
+			withExtraFiles(writerFor(hpaaTable, WriteCompareCSV).withDetails(KeptData{Errors: true}), writeHPAA),
 		}},
 		{documentFormat, "all results, for programs", []Writer{
-			ignoringOptions(documentName, writeCompareJSON).withDetails(Keep{Worst: true, Bins: true, Pictures: true}).badRowsOnly(),
-			ignoringOptions("", WriteCompareDetailJSON),
-			ignoringOptions("determinism.json", writeDocument[*determinism.Report]),
-			ignoringOptions("", WriteJudgementJSON),
-			ignoringOptions("", writeLine[Version]),
-			ignoringOptions("", writeLine[*inspect.File]),
-			ignoringOptions("", writeLine[*inspect.Overview]),
-			ignoringOptions("", writeDocument[*show.Window]),
-			ignoringOptions("", writeEscaped[*convert.Result]),
-			ignoringOptions("", writeEscaped[*hpaa.Result]),
-			ignoringOptions("", writeDocument[*find.SearchResult]),
-			ignoringOptions("overflow.json", writeDocument[*overflow.Report]),
-			ignoringOptions("overflow_scan.json", writeDocument[*overflow.ScanReport]),
-			ignoringOptions("overflow_watch.json", writeDocument[*overflow.WatchReport]),
-			ignoringOptions("headroom.json", writeDocument[*overflow.HeadroomReport]),
-			ignoringOptions("checkpoints.json", writeDocument[*checkpoint.Report]),
-			ignoringOptions("check.json", writeDocument[*check.Report]),
-			ignoringOptions("perf.json", WritePerfJSON),
-			ignoringOptions("", WriteConfigChecksJSON),
-			ignoringOptions("", WriteConfigExplanationJSON),
+			plainWriter(documentName, writeCompareJSON).withDetails(KeptData{Worst: true, Bins: true, Pictures: true}).badRowsOnly(),
+			plainWriter("", WriteCompareDetailJSON),
+			plainWriter("determinism.json", writeDocument[*determinism.Report]),
+			plainWriter("", WriteJudgementJSON),
+			plainWriter("", writeLine[Version]),
+			plainWriter("", writeLine[*inspect.File]),
+			plainWriter("", writeLine[*inspect.Overview]),
+			plainWriter("", writeDocument[*show.Window]),
+			plainWriter("", writeEscaped[*convert.Result]),
+			plainWriter("", writeEscaped[*hpaa.Result]),
+			plainWriter("", writeDocument[*find.SearchResult]),
+			plainWriter("overflow.json", writeDocument[*overflow.Report]),
+			plainWriter("overflow_scan.json", writeDocument[*overflow.ScanReport]),
+			plainWriter("overflow_watch.json", writeDocument[*overflow.WatchReport]),
+			plainWriter("headroom.json", writeDocument[*overflow.HeadroomReport]),
+			plainWriter("checkpoints.json", writeDocument[*checkpoint.Report]),
+			plainWriter("check.json", writeDocument[*check.Report]),
+			plainWriter("perf.json", WritePerfJSON),
+			plainWriter("", WriteConfigChecksJSON),
+			plainWriter("", WriteConfigExplanationJSON),
 		}},
 		{"junit", "a test case for each tensor, for CI services", []Writer{
-			ignoringOptions("junit.xml", WriteCompareJUnit).withDetails(Keep{Worst: true}).badRowsOnly(),
-			ignoringOptions("check_junit.xml", WriteCheckJUnit),
+			plainWriter("junit.xml", WriteCompareJUnit).withDetails(KeptData{Worst: true}).badRowsOnly(),
+			plainWriter("check_junit.xml", WriteCheckJUnit),
 		}},
 		{"md", "Markdown, for a comment on a code host", []Writer{
 			textWriter("compare.md", Text.WriteCompareMarkdown),
@@ -118,13 +118,13 @@ func listFormats() []Format {
 			textWriter("perf.md", Text.WritePerfMarkdown),
 		}},
 		{"msaccucmp", "a table with the columns of msaccucmp", []Writer{
-			ignoringOptions("result_msaccucmp.csv", WriteCompareMsaccucmp).withDetails(Keep{Divergence: true}),
+			plainWriter("result_msaccucmp.csv", WriteCompareMsaccucmp).withDetails(KeptData{Divergence: true}),
 		}},
 		{"msprobe", "a table with the columns of msprobe", []Writer{
-			withExtraFiles(ignoringOptions(msprobeName+".csv", WriteCompareMSProbe).withDetails(Keep{Calls: true}), writeMSProbeRounds),
+			withExtraFiles(plainWriter(msprobeName+".csv", WriteCompareMSProbe).withDetails(KeptData{Calls: true}), writeMSProbeRounds),
 		}},
 		{pageFormat, "a page for a browser, in one file", []Writer{
-			writerFor("report.html", writePage).withDetails(Keep{Worst: true, Bins: true, Pictures: true}).badRowsOnly(),
+			writerFor("report.html", writePage).withDetails(KeptData{Worst: true, Bins: true, Pictures: true}).badRowsOnly(),
 			pagedWriter("determinism.html", determinism.Schema, writeDocument[*determinism.Report]),
 			pagedWriter("overflow.html", overflow.Schema, writeDocument[*overflow.Report]),
 			pagedWriter("overflow_scan.html", overflow.ScanSchema, writeDocument[*overflow.ScanReport]),
@@ -134,11 +134,11 @@ func listFormats() []Format {
 			pagedWriter("perf.html", perf.Schema, WritePerfJSON),
 		}},
 		{"sarif", "for services that show findings in the source code", []Writer{
-			ignoringOptions("", WriteConfigChecksSARIF),
-			ignoringOptions("compare.sarif", sarifWriter(placesOfCompare, func(r *record.Report) string { return r.Tool })),
-			ignoringOptions("overflow.sarif", sarifWriter(analysisPlaces, func(r *overflow.Report) string { return r.Tool })),
-			ignoringOptions("overflow_scan.sarif", sarifWriter(scanPlaces, func(r *overflow.ScanReport) string { return r.Tool })),
-			ignoringOptions("check.sarif", sarifWriter(placesOfCheck, func(r *check.Report) string { return r.Tool })),
+			plainWriter("", WriteConfigChecksSARIF),
+			plainWriter("compare.sarif", sarifWriter(placesOfCompare, func(r *record.Report) string { return r.Tool })),
+			plainWriter("overflow.sarif", sarifWriter(analysisPlaces, func(r *overflow.Report) string { return r.Tool })),
+			plainWriter("overflow_scan.sarif", sarifWriter(scanPlaces, func(r *overflow.ScanReport) string { return r.Tool })),
+			plainWriter("check.sarif", sarifWriter(placesOfCheck, func(r *check.Report) string { return r.Tool })),
 		}},
 	}
 }
@@ -166,8 +166,8 @@ type Format struct {
 type Writer struct {
 	// File is the name of the report in an output folder.
 	File string
-	// Keep is the data that a comparison must keep for the report.
-	Keep Keep
+	// KeptData is the data that a comparison must keep for the report.
+	Keep KeptData
 
 	// canOmitRows: Options.OnlyBad omits rows of the report.
 	canOmitRows bool
@@ -178,8 +178,8 @@ type Writer struct {
 	writeExtra func(f *Folder, result any, opt Options) error
 }
 
-// Keep lists the data of a comparison, beside the rows, that a report shows.
-type Keep struct {
+// KeptData lists the data of a comparison, beside the rows, that a report shows.
+type KeptData struct {
 	// Worst keeps the elements that differ most, Errors the elements beyond the limits, Divergence
 	// the Kullback-Leibler divergence, Bins histograms and profiles of axes, Calls the values of
 	// msprobe's calls, and Pictures the pictures of rows that have them.
@@ -187,7 +187,7 @@ type Keep struct {
 }
 
 // withDetails returns a writer whose reports show more than the rows.
-func (w Writer) withDetails(k Keep) Writer {
+func (w Writer) withDetails(k KeptData) Writer {
 	w.Keep = k
 	return w
 }
@@ -250,8 +250,8 @@ func writerFor[R any](file string, write func(w io.Writer, result R, opt Options
 		write: func(w io.Writer, result any, opt Options) error { return write(w, result.(R), opt) }}
 }
 
-// ignoringOptions returns a writer that ignores the options.
-func ignoringOptions[R any](file string, write func(w io.Writer, result R) error) Writer {
+// plainWriter returns a writer that ignores the options.
+func plainWriter[R any](file string, write func(w io.Writer, result R) error) Writer {
 	return writerFor(file, func(w io.Writer, result R, _ Options) error { return write(w, result) })
 }
 
@@ -309,11 +309,11 @@ func FilesOf[R any](formats ...string) []string {
 }
 
 // KeepOf returns the data that a comparison must keep for reports of R in some formats.
-func KeepOf[R any](formats ...string) Keep {
-	var all Keep
+func KeepOf[R any](formats ...string) KeptData {
+	var all KeptData
 	for _, f := range formats {
 		k := WriterOf[R](f).Keep
-		all = Keep{Worst: all.Worst || k.Worst, Errors: all.Errors || k.Errors, Divergence: all.Divergence || k.Divergence, Bins: all.Bins || k.Bins, Calls: all.Calls || k.Calls, Pictures: all.Pictures || k.Pictures}
+		all = KeptData{Worst: all.Worst || k.Worst, Errors: all.Errors || k.Errors, Divergence: all.Divergence || k.Divergence, Bins: all.Bins || k.Bins, Calls: all.Calls || k.Calls, Pictures: all.Pictures || k.Pictures}
 	}
 	return all
 }

@@ -17,22 +17,22 @@ func (t Text) headroomTable(rows []*overflow.Headroom, severalRounds bool) Table
 			m = h.Margins[0]
 		}
 		return m, len(h.Margins) > 0
-	}, textColumn("where", func(m overflow.Margin) string { return m.Where }).onlyIn(InCSV), textColumn("index", func(m overflow.Margin) int { return m.Index }).onlyIn(InCSV),
-		textColumn("log2", func(m overflow.Margin) float64 { return m.Log2 }).onlyIn(InCSV), textColumn("bits", func(m overflow.Margin) float64 { return m.Bits }).onlyIn(InCSV),
-		textColumn("bound", func(m overflow.Margin) bool { return m.IsBound }).onlyIn(InCSV))
+	}, textColumn("where", func(m overflow.Margin) string { return m.Where }).inForms(InCSV), textColumn("index", func(m overflow.Margin) int { return m.Index }).inForms(InCSV),
+		textColumn("log2", func(m overflow.Margin) float64 { return m.Log2 }).inForms(InCSV), textColumn("bits", func(m overflow.Margin) float64 { return m.Bits }).inForms(InCSV),
+		textColumn("bound", func(m overflow.Margin) bool { return m.IsBound }).inForms(InCSV))
 	return Table[*overflow.Headroom]{Rows: rows, Columns: slices.Concat([]Column[*overflow.Headroom]{
 		textColumn("status", func(h *overflow.Headroom) overflow.HeadroomStatus { return h.Status }).withTitle("STATUS"),
-		textColumn("operator", (*overflow.Headroom).Label).withTitle("OPERATOR").onlyIn(InText),
-		textColumn("margin", func(h *overflow.Headroom) string { return cmp.Or(t.sentence(h.Text()), noValue) }).withTitle("headroom¦MARGIN").onlyIn(InText),
-		textColumn("op_type", func(h *overflow.Headroom) string { return h.OpType }).onlyIn(InCSV),
-		textColumn("op_name", func(h *overflow.Headroom) string { return h.OpName }).onlyIn(InCSV),
+		textColumn("operator", (*overflow.Headroom).Label).withTitle("OPERATOR").inForms(InText),
+		textColumn("margin", func(h *overflow.Headroom) string { return cmp.Or(t.sentence(h.Text()), noValue) }).withTitle("headroom¦MARGIN").inForms(InText),
+		textColumn("op_type", func(h *overflow.Headroom) string { return h.OpType }).inForms(InCSV),
+		textColumn("op_name", func(h *overflow.Headroom) string { return h.OpName }).inForms(InCSV),
 	}, least, []Column[*overflow.Headroom]{
-		textColumn("rank", func(h *overflow.Headroom) string { return h.At.Rank }).onlyFor(isBeside).withTitle("RANK").hideIfEmpty().withRank(1),
-		textColumn("step", func(h *overflow.Headroom) string { return h.At.Step }).onlyFor(isBeside).withTitle("STEP").hideIfEmpty().withRank(2),
+		textColumn("rank", func(h *overflow.Headroom) string { return h.At.Rank }).emptyUnless(isBeside).withTitle("RANK").hideIfEmpty().withRank(1),
+		textColumn("step", func(h *overflow.Headroom) string { return h.At.Step }).emptyUnless(isBeside).withTitle("STEP").hideIfEmpty().withRank(2),
 		textColumn("reason", func(h *overflow.Headroom) string { return t.Lang.Text(lang.Text{EN: h.Reason, ZH: h.ReasonZH}) }).withTitle("REASON").hideIfEmpty().withRank(3),
-		textColumn("order", func(h *overflow.Headroom) int { return h.Order }).onlyIn(InCSV),
-		textColumn("file", func(h *overflow.Headroom) string { return h.File }).onlyIn(InCSV),
-		textColumn("script", func(h *overflow.Headroom) string { return h.Script }).onlyIn(InCSV),
+		textColumn("order", func(h *overflow.Headroom) int { return h.Order }).inForms(InCSV),
+		textColumn("file", func(h *overflow.Headroom) string { return h.File }).inForms(InCSV),
+		textColumn("script", func(h *overflow.Headroom) string { return h.Script }).inForms(InCSV),
 	})}
 }
 

@@ -19,7 +19,7 @@ import (
 func (t Text) WriteInspected(w io.Writer, f *inspect.File) error {
 	p := t.printerTo(w)
 	p.print(ui.Escape(f.Entry.Path()) + "\n")
-	for _, line := range p.aboutFile(f) {
+	for _, line := range p.fileLines(f) {
 		p.print(textIndent + ui.Escape(line) + "\n")
 	}
 	p.sideText(f)
@@ -71,23 +71,23 @@ func (p *printer) printMisfits(f *inspect.File) {
 }
 
 // printInspected prints the contents of a file.
-func (p *printer) printInspected(rows []inspected) {
+func (p *printer) printInspected(rows []inspectedRow) {
 	if len(rows) == 0 {
 		return
 	}
-	whole := Table[inspected]{slices.Concat(inspectedColumns, statsColumns), rows}.Grid(p.Lang)
+	whole := Table[inspectedRow]{slices.Concat(inspectedColumns, statsColumns), rows}.Grid(p.Lang)
 	if p.fitsTerminal(whole) {
 		p.grid(textIndent, whole, 0)
 		return
 	}
-	p.table(textIndent, Table[inspected]{inspectedColumns, rows}.Grid(p.Lang))
-	if rows = slices.DeleteFunc(rows, func(r inspected) bool { return r.tensor == nil || r.tensor.Stats == nil }); len(rows) > 0 {
-		p.table(textIndent, Table[inspected]{slices.Concat(inspectedColumns[:2], statsColumns), rows}.Grid(p.Lang))
+	p.table(textIndent, Table[inspectedRow]{inspectedColumns, rows}.Grid(p.Lang))
+	if rows = slices.DeleteFunc(rows, func(r inspectedRow) bool { return r.tensor == nil || r.tensor.Stats == nil }); len(rows) > 0 {
+		p.table(textIndent, Table[inspectedRow]{slices.Concat(inspectedColumns[:2], statsColumns), rows}.Grid(p.Lang))
 	}
 }
 
-// aboutFile describes a file as a whole.
-func (t Text) aboutFile(f *inspect.File) []string {
+// fileLines describes a file as a whole.
+func (t Text) fileLines(f *inspect.File) []string {
 	var lines []string
 	if f.OriginalName != "" {
 		lines = append(lines, t.format("originally %s", f.OriginalName))
@@ -109,7 +109,7 @@ func (t Text) aboutFile(f *inspect.File) []string {
 		lines = append(lines, container)
 	}
 	if f.HasName {
-		lines = append(lines, t.aboutName(f))
+		lines = append(lines, t.nameText(f))
 	}
 	if n := len(f.Values); n > 0 {
 		lines = append(lines, t.format("%s besides tensors (--json lists them)", lang.CountText(n, "value")))
@@ -119,7 +119,7 @@ func (t Text) aboutFile(f *inspect.File) []string {
 	}
 	for i := range f.Outputs {
 		if r := f.Outputs[i].Record; r != nil {
-			lines = append(lines, t.aboutRecord(r)...)
+			lines = append(lines, t.recordLines(r)...)
 		}
 	}
 	return lines
@@ -146,8 +146,8 @@ func deviceText(t *inspect.Tensor) string {
 	return t.Device
 }
 
-// aboutName describes the ids in the name of a file.
-func (t Text) aboutName(f *inspect.File) string {
+// nameText describes the ids in the name of a file.
+func (t Text) nameText(f *inspect.File) string {
 	n := f.Name
 	text := fmt.Sprintf("task %d", n.TaskID)
 	if n.HasStream {
@@ -176,15 +176,15 @@ func dumpTime(micros uint64) string {
 	return strconv.FormatUint(micros, 10)
 }
 
-// aboutRecord summarises an overflow record, a line per unit.
-func (t Text) aboutRecord(r *opdebug.Record) []string {
+// recordLines summarises an overflow record, a line per unit.
+func (t Text) recordLines(r *opdebug.Record) []string {
 	title := t.format("overflow record: ")
 	switch {
 	case !r.Valid():
 		return []string{title + t.format("not valid")}
 	case r.Empty():
 		return []string{title + t.format("report¦empty")}
-	case !r.Overflowed():
+	case !r.HasOverflow():
 		return []string{title + t.format("no overflow")}
 	}
 	var lines []string
@@ -198,8 +198,8 @@ func (t Text) aboutRecord(r *opdebug.Record) []string {
 	return lines
 }
 
-// inspected is a tensor, a buffer or space, or a row of a table.
-type inspected struct {
+// inspectedRow is a tensor, a buffer or space, or a row of a table.
+type inspectedRow struct {
 	op     string // for a row of a table
 	name   string
 	size   int64
@@ -208,19 +208,19 @@ type inspected struct {
 }
 
 // inspectedRows lists the contents of a file in file order.
-func inspectedRows(f *inspect.File) []inspected {
-	var rows []inspected
+func inspectedRows(f *inspect.File) []inspectedRow {
+	var rows []inspectedRow
 	for _, t := range slices.Concat(pointers(f.Inputs), pointers(f.Outputs), pointers(f.Tensors)) {
-		rows = append(rows, inspected{name: t.Label(), size: t.Size, tensor: t})
+		rows = append(rows, inspectedRow{name: t.Label(), size: t.Size, tensor: t})
 	}
 	for _, b := range f.Buffers {
-		rows = append(rows, inspected{name: blobName("L1 buffer", "buffer", b), size: b.Size})
+		rows = append(rows, inspectedRow{name: blobName("L1 buffer", "buffer", b), size: b.Size})
 	}
 	for _, b := range f.Spaces {
-		rows = append(rows, inspected{name: blobName("log space", "space", b), size: b.Size})
+		rows = append(rows, inspectedRow{name: blobName("log space", "space", b), size: b.Size})
 	}
 	for _, s := range pointers(f.Statistics) {
-		rows = append(rows, inspected{s.Op, s.Label(), s.Size, &s.Tensor, s})
+		rows = append(rows, inspectedRow{s.Op, s.Label(), s.Size, &s.Tensor, s})
 	}
 	return rows
 }
@@ -228,11 +228,11 @@ func inspectedRows(f *inspect.File) []inspected {
 // inspectedColumns describe a tensor, statsColumns its elements.
 var (
 	inspectedColumns = slices.Concat(
-		[]Column[inspected]{
-			textColumn("operator", func(r inspected) string { return r.op }).withTitle("OPERATOR").hideIfEmpty(),
-			textColumn("tensor", func(r inspected) string { return r.name }).withTitle("TENSOR"),
+		[]Column[inspectedRow]{
+			textColumn("operator", func(r inspectedRow) string { return r.op }).withTitle("OPERATOR").hideIfEmpty(),
+			textColumn("tensor", func(r inspectedRow) string { return r.name }).withTitle("TENSOR"),
 		},
-		columnsOfPart(func(r inspected) (*inspect.Tensor, bool) { return r.tensor, r.tensor != nil },
+		columnsOfPart(func(r inspectedRow) (*inspect.Tensor, bool) { return r.tensor, r.tensor != nil },
 			textColumn("dtype", (*inspect.Tensor).TypeName).withTitle("DTYPE"),
 			textColumn("format", formatText).withTitle("FORMAT"),
 			textColumn("shape", func(t *inspect.Tensor) string { return shapeText(t.Shape) }).withTitle("SHAPE"),
@@ -253,14 +253,14 @@ var (
 			textColumn("strides", stridesText).withTitle("STRIDES").hideIfEmpty(),
 			textColumn("device", deviceText).withTitle("DEVICE").hideIfEmpty(),
 		),
-		[]Column[inspected]{numberColumn("bytes", func(r inspected) any {
+		[]Column[inspectedRow]{numberColumn("bytes", func(r inspectedRow) any {
 			if r.row != nil && r.size == 0 { // a table row whose tensor is missing
 				return nil
 			}
 			return r.size
 		}).withTitle("BYTES").hideIfEmpty()},
 	)
-	statsColumns = slices.Concat(columnsOfPart(func(r inspected) (s *inspect.Stats, ok bool) {
+	statsColumns = slices.Concat(columnsOfPart(func(r inspectedRow) (s *inspect.Stats, ok bool) {
 		if r.tensor != nil {
 			s = r.tensor.Stats
 		}
@@ -272,7 +272,7 @@ var (
 		numberColumn("nan", func(s *inspect.Stats) *int64 { return s.NaN }).hideIfEmpty(),
 		numberColumn("+inf", func(s *inspect.Stats) *int64 { return s.PosInf }).hideIfEmpty(),
 		numberColumn("-inf", func(s *inspect.Stats) *int64 { return s.NegInf }).hideIfEmpty(),
-	), columnsOfPart(func(r inspected) (*inspect.Statistics, bool) { return r.row, r.row != nil },
+	), columnsOfPart(func(r inspectedRow) (*inspect.Statistics, bool) { return r.row, r.row != nil },
 		numberColumn("norm", func(s *inspect.Statistics) any {
 			if s.Norm == nil {
 				return nil

@@ -195,8 +195,8 @@ func (p *printer) sourcesText(run *dumpdir.Run, most int, of func(*dumpdir.Round
 	return firstLines(p.Text, all, most, func(source string) string { return source })
 }
 
-// shownGroups is the number of groups up to which each is listed.
-const shownGroups = 8
+// maxShownGroups is the number of groups up to which each is listed.
+const maxShownGroups = 8
 
 // groupsText describes the groups that communicate, and their missing members.
 func (p *printer) groupsText(s *ranks.Survey) []string {
@@ -204,13 +204,13 @@ func (p *printer) groupsText(s *ranks.Survey) []string {
 		return []string{p.format("not named by the dump")}
 	}
 	text := p.format("%s, from %s", ranks.AxesText(s.Axes), s.Groups[0].Source)
-	if len(s.Groups) <= shownGroups {
+	if len(s.Groups) <= maxShownGroups {
 		all := lists.Map(s.Groups, func(g ranks.Group) string { return trace.Ranges(g.Ranks) })
 		text += ": " + strings.Join(all, " | ")
 	}
 	lines := []string{text}
 	if len(s.Missing) > 0 {
-		lines = append(lines, p.format("%s of these groups are not here", trace.RankText(s.Missing)))
+		lines = append(lines, p.format("%s of these groups are missing from the dump", trace.RankText(s.Missing)))
 	}
 	return lines
 }

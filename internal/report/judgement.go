@@ -14,20 +14,20 @@ import (
 func judgedTable(rows []*conclude.JudgedRow) Table[*conclude.JudgedRow] {
 	type row = *conclude.JudgedRow
 	return Table[row]{Rows: rows, Columns: []Column[row]{
-		textColumn("op_name", judgedLabel).withTitle("TENSOR").onlyIn(InText | InCSV),
-		textColumn("op", func(r row) string { return r.Op }).onlyIn(InJSON),
-		textColumn("kind", func(r row) string { return r.Kind }).onlyIn(InJSON),
-		textColumn("output", func(r row) int { return r.Output }).onlyIn(InJSON),
-		textColumn("round", func(r row) string { return r.Round }).onlyIn(InJSON),
-		textColumn("was", func(r row) record.Status { return r.Was }).withTitle("judgement¦WAS").withRank(3),
+		textColumn("op_name", judgedLabel).withTitle("TENSOR").inForms(InText | InCSV),
+		textColumn("op", func(r row) string { return r.Op }).inForms(InJSON),
+		textColumn("kind", func(r row) string { return r.Kind }).inForms(InJSON),
+		textColumn("output", func(r row) int { return r.Output }).inForms(InJSON),
+		textColumn("round", func(r row) string { return r.Round }).inForms(InJSON),
+		textColumn("was", func(r row) record.Status { return r.OldStatus }).withTitle("judgement¦WAS").withRank(3),
 		textColumn("status", func(r row) record.Status { return r.Status }).withTitle("NOW").withRank(1),
-		numberColumn("atol", func(r row) float64 { return r.Limits.Atol }).onlyIn(InCSV | InJSON),
-		numberColumn("rtol", func(r row) float64 { return r.Limits.Rtol }).onlyIn(InCSV | InJSON),
-		textColumn("source", func(r row) string { return r.Limits.Source() }).onlyIn(InJSON),
-		numberColumn("total", func(r row) int64 { return r.Total }).onlyIn(InJSON),
+		numberColumn("atol", func(r row) float64 { return r.Limits.Atol }).inForms(InCSV | InJSON),
+		numberColumn("rtol", func(r row) float64 { return r.Limits.Rtol }).inForms(InCSV | InJSON),
+		textColumn("source", func(r row) string { return r.Limits.Source() }).inForms(InJSON),
+		numberColumn("total", func(r row) int64 { return r.Total }).inForms(InJSON),
 		numberColumn("errors", func(r row) *int64 { return r.Errors }).withTitle("ERRORS").withRank(2),
-		numberColumn("total", func(r row) int64 { return r.Total }).withTitle("OF").onlyIn(InText | InCSV).withRank(4),
-		textColumn("reasons", func(r row) []finding.Finding { return nonNilList(r.Reasons) }).onlyIn(InJSON),
+		numberColumn("total", func(r row) int64 { return r.Total }).withTitle("OF").inForms(InText | InCSV).withRank(4),
+		textColumn("reasons", func(r row) []finding.Finding { return nonNilList(r.Reasons) }).inForms(InJSON),
 	}}
 }
 
@@ -61,7 +61,7 @@ func (t Text) WriteJudgement(w io.Writer, j *conclude.Judgement) error {
 	if j.Counts[limits.Undecided] > j.LeftOut {
 		p.text(p.format("UNDECIDED: compare.json does not hold enough to decide; run compare again with these limits"))
 	}
-	changed := slices.DeleteFunc(pointers(j.Rows), func(r *conclude.JudgedRow) bool { return r.Was == r.Status && r.Status != record.Fail })
+	changed := slices.DeleteFunc(pointers(j.Rows), func(r *conclude.JudgedRow) bool { return r.OldStatus == r.Status && r.Status != record.Fail })
 	if len(changed) > 0 {
 		p.writeBlankLine()
 		p.table("", judgedTable(changed).Grid(p.Lang).Fit(p.Width))

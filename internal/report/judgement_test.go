@@ -17,7 +17,7 @@ import (
 func judged() *conclude.Judgement {
 	bounds := record.Limits{Atol: 1, Rtol: 0, AtolSource: "flag", RtolSource: "flag"}
 	row := func(op string, output int, was, is record.Status, errors *int64) conclude.JudgedRow {
-		return conclude.JudgedRow{Op: op, Kind: "output", Output: output, Was: was, Status: is, Limits: bounds, Total: 8, Errors: errors}
+		return conclude.JudgedRow{Op: op, Kind: "output", Output: output, OldStatus: was, Status: is, Limits: bounds, Total: 8, Errors: errors}
 	}
 	rows := []conclude.JudgedRow{
 		row("same", 0, record.Pass, record.Pass, new(int64)),

@@ -22,8 +22,8 @@ type formatNumberAs func(x float64) string
 // allDigits formats x with all digits; parsing gives x again.
 func allDigits(x float64) string { return jsonpos.FormatFloat(x) }
 
-// digits formats numbers with n significant digits.
-func digits(n int) formatNumberAs {
+// significantDigits formats numbers with n significant digits.
+func significantDigits(n int) formatNumberAs {
 	return func(x float64) string {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			return allDigits(x)
@@ -38,21 +38,21 @@ func fourDigits(x float64) string {
 	if x == math.Trunc(x) && math.Abs(x) < 1e6 {
 		return strconv.FormatFloat(x, 'f', -1, 64)
 	}
-	text := digits(4)(x)
+	text := significantDigits(4)(x)
 	if x != 1 && text == "1" {
-		return digits(9)(x)
+		return significantDigits(9)(x)
 	}
 	return text
 }
 
 // distinguishingFormat returns the first of short, 6 and 9 digits that shows the difference of two numbers.
 func distinguishingFormat(a, b metrics.Metric) formatNumberAs {
-	for _, f := range []formatNumberAs{fourDigits, digits(6)} {
+	for _, f := range []formatNumberAs{fourDigits, significantDigits(6)} {
 		if f(a.Value()) != f(b.Value()) {
 			return f
 		}
 	}
-	return digits(9) // of a float32
+	return significantDigits(9) // of a float32
 }
 
 // formatCosine formats x with at most 6 decimals; the result is 1 only if x is 1 within rounding.
@@ -67,8 +67,8 @@ func formatCosine(x float64) string {
 // the decimal point.
 const manyDigits = 1e15
 
-// decimals formats numbers with n decimals, and large numbers with an exponent.
-func decimals(n int) formatNumberAs {
+// fixedDecimals formats numbers with n decimals, and large numbers with an exponent.
+func fixedDecimals(n int) formatNumberAs {
 	return func(x float64) string {
 		switch {
 		case math.IsNaN(x) || math.IsInf(x, 0):
@@ -83,27 +83,27 @@ func decimals(n int) formatNumberAs {
 // hpaaNumber formats x with 6 decimals as HPAA does, with 9 digits if the decimals would be 0, and
 // large numbers with all digits and an exponent.
 func hpaaNumber(x float64) string {
-	text := decimals(6)(x)
+	text := fixedDecimals(6)(x)
 	switch {
 	case math.Abs(x) >= manyDigits && !math.IsInf(x, 0):
 		return strconv.FormatFloat(x, 'e', -1, 64)
 	case x != 0 && strings.Trim(text, "-0.") == "":
-		return digits(9)(x)
+		return significantDigits(9)(x)
 	}
 	return text
 }
 
-// orElse formats a metric; other stands for an undefined one.
-func orElse(m metrics.Metric, other string, f formatNumberAs) string {
-	if !m.Defined() {
+// metricOr formats a metric; other stands for an undefined one.
+func metricOr(m metrics.Metric, other string, f formatNumberAs) string {
+	if !m.IsDefined() {
 		return other
 	}
 	return f(m.Value())
 }
 
 // exactMetric formats a metric for programs, shortMetric for people.
-func exactMetric(m metrics.Metric) string { return orElse(m, undefined, allDigits) }
-func shortMetric(m metrics.Metric) string { return orElse(m, noValue, fourDigits) }
+func exactMetric(m metrics.Metric) string { return metricOr(m, undefined, allDigits) }
+func shortMetric(m metrics.Metric) string { return metricOr(m, noValue, fourDigits) }
 
 // differenceMetric returns a difference of elements as a metric; NaN is undefined.
 func differenceMetric(x float64) metrics.Metric { return metrics.NumberIf(x, !math.IsNaN(x)) }

@@ -226,7 +226,7 @@ func AppendRecordExtended(dst []byte, r *overflow.DecodedRecord) []byte {
 		form.setLayout(r.Record.Generation, r.Record.Valid())
 		form.Record, form.Areas.Rows = r.Record.AppendJSON(nil), pointers(r.Record.Areas)
 	}
-	if yes, known := r.Overflowed(); known && r.Err == nil {
+	if yes, known := r.HasOverflow(); known && r.Err == nil {
 		form.Overflowed = &yes
 	}
 	return append(dst, marshal(form, "    ")...)

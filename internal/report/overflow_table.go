@@ -25,7 +25,7 @@ var tensorColumns = slices.Concat(
 		textColumn("shape", func(t *overflow.Tensor) tensor.Shape { return t.Shape }).withTitle("SHAPE"),
 	},
 	columnsOfPart(func(t *overflow.Tensor) (*overflow.Stats, bool) { return t.Stats, t.Stats != nil },
-		numberColumn("count", func(s *overflow.Stats) *int64 { return s.Count }).onlyIn(InCSV),
+		numberColumn("count", func(s *overflow.Stats) *int64 { return s.Count }).inForms(InCSV),
 		numberColumn("nan", func(s *overflow.Stats) *int64 { return s.NaN }),
 		numberColumn("+inf", func(s *overflow.Stats) *int64 { return s.PosInf }),
 		numberColumn("-inf", func(s *overflow.Stats) *int64 { return s.NegInf }),
@@ -39,16 +39,16 @@ var tensorColumns = slices.Concat(
 		numberColumn("max", func(s *overflow.Stats) *float64 { return s.Max }).withTitle("overflow_table¦MAX"),
 		numberColumn("mean", func(s *overflow.Stats) *float64 { return s.Mean }).withTitle("MEAN"),
 	),
-	[]Column[*overflow.Tensor]{textColumn("first bad", firstBadText).withTitle("overflow_table¦FIRST BAD").onlyIn(InText)},
+	[]Column[*overflow.Tensor]{textColumn("first bad", firstBadText).withTitle("overflow_table¦FIRST BAD").inForms(InText)},
 	columnsOfPart(firstBadOf,
-		textColumn("first_bad", func(e *overflow.Element) int64 { return e.Index }).onlyIn(InCSV),
-		textColumn("coordinates", func(e *overflow.Element) string { return tensor.Shape(e.Coord).Join(" ") }).onlyIn(InCSV),
+		textColumn("first_bad", func(e *overflow.Element) int64 { return e.Index }).inForms(InCSV),
+		textColumn("coordinates", func(e *overflow.Element) string { return tensor.Shape(e.Coord).Join(" ") }).inForms(InCSV),
 	),
-	[]Column[*overflow.Tensor]{textColumn("error", func(t *overflow.Tensor) string { return t.Error }).onlyIn(InCSV)},
+	[]Column[*overflow.Tensor]{textColumn("error", func(t *overflow.Tensor) string { return t.Error }).inForms(InCSV)},
 )
 
-// fromStatistics marks tensors known only from a table of statistics.
-var fromStatistics = textColumn("from_statistics", func(t *overflow.Tensor) bool { return t.FromStatistics }).emptyIfZero()
+// statisticsMark marks tensors known only from a table of statistics.
+var statisticsMark = textColumn("from_statistics", func(t *overflow.Tensor) bool { return t.FromStatistics }).emptyIfZero()
 
 // firstBadText returns the first bad value of a tensor, and its place.
 func firstBadText(t *overflow.Tensor) any {
@@ -124,7 +124,7 @@ func pointer[V any](v V, ok bool) *V {
 
 // entriesOf returns the documented and undocumented entries of a decoded value.
 func entriesOf(r *statusreg.Result) []statusreg.Entry {
-	return slices.Concat(r.Entries, r.Undocumented())
+	return slices.Concat(r.Entries, r.UndocumentedEntries())
 }
 
 // causesText joins the meanings of the status words.
@@ -168,7 +168,7 @@ type rowTensor[R any] struct {
 func joinColumns[R any](columns, rounds []Column[R]) []Column[rowTensor[R]] {
 	alone := func(r rowTensor[R]) (R, bool) { return r.of, true }
 	tensor := func(r rowTensor[R]) (*overflow.Tensor, bool) { return r.tensor, r.tensor != nil }
-	return slices.Concat(columnsOfPart(alone, columns...), columnsOfPart(tensor, tensorColumns...), columnsOfPart(alone, rounds...), columnsOfPart(tensor, fromStatistics))
+	return slices.Concat(columnsOfPart(alone, columns...), columnsOfPart(tensor, tensorColumns...), columnsOfPart(alone, rounds...), columnsOfPart(tensor, statisticsMark))
 }
 
 // WriteAnalysisCSV writes a line for every tensor of every record; a record without tensors has one
@@ -307,9 +307,9 @@ func (p *printer) verdictsText(counts map[overflow.Verdict]int) string {
 		switch n := counts[v]; {
 		case n == 0:
 		case len(counts) == 1:
-			all = append(all, p.verdict(v))
+			all = append(all, p.verdictText(v))
 		default:
-			all = append(all, fmt.Sprintf(p.format("%s %d x"), p.verdict(v), n))
+			all = append(all, fmt.Sprintf(p.format("%s %d x"), p.verdictText(v), n))
 		}
 	}
 	return p.join(all...)

@@ -86,7 +86,7 @@ func (p *printer) printScan(r *overflow.ScanReport) error {
 	if len(r.Rows) > 0 {
 		p.printOrders(r.Orders)
 	}
-	graphs := severalGraphs(r.Rows)
+	graphs := hasSeveralGraphs(r.Rows)
 	if shown := p.printScanGroups(r); shown >= 0 {
 		p.writeBlankLine()
 		p.printRow(&r.Rows[shown], graphs, 0)
@@ -130,7 +130,7 @@ func (p *printer) printOrders(orders []overflow.OrderSource) {
 	if all < 2 {
 		return
 	}
-	for _, o := range byKind(orders) {
+	for _, o := range mergeKinds(orders) {
 		text := p.Lang.Text(dumpdir.SourceName(o.Source)) + fmt.Sprintf(p.format(", %d of %d operators known"), o.NumKnown, o.Total)
 		if o.By == dumpdir.ByName {
 			text = p.format("unknown, by name")
@@ -142,10 +142,10 @@ func (p *printer) printOrders(orders []overflow.OrderSource) {
 	}
 }
 
-// byKind merges sources of one kind, such as a file per rank, under the name of the first.
-func byKind(orders []overflow.OrderSource) []overflow.OrderSource {
+// mergeKinds merges sources of one kind, such as a file per rank, under the name of the first.
+func mergeKinds(orders []overflow.OrderSource) []overflow.OrderSource {
 	var kinds []overflow.OrderSource
-	files := make(map[dumpdir.OrderBy]int)
+	files := make(map[dumpdir.OrderSource]int)
 	for _, o := range orders {
 		files[o.By]++
 		i := slices.IndexFunc(kinds, func(k overflow.OrderSource) bool { return k.By == o.By })
@@ -164,8 +164,8 @@ func byKind(orders []overflow.OrderSource) []overflow.OrderSource {
 	return kinds
 }
 
-// severalGraphs reports whether rows belong to several graphs or models, which must then be named.
-func severalGraphs(rows []overflow.ScanRow) bool {
+// hasSeveralGraphs reports whether rows belong to several graphs or models, which must then be named.
+func hasSeveralGraphs(rows []overflow.ScanRow) bool {
 	for i := range rows {
 		a, b := &rows[0], &rows[i]
 		if a.Graph != b.Graph || a.Model != b.Model || a.Folder != b.Folder {
@@ -175,7 +175,7 @@ func severalGraphs(rows []overflow.ScanRow) bool {
 	return false
 }
 
-func (p *printer) verdict(v overflow.Verdict) string { return p.translate(string(v)) }
+func (p *printer) verdictText(v overflow.Verdict) string { return p.translate(string(v)) }
 
 // printSummary prints the first record of each device, or that there is none.
 func (p *printer) printSummary(r *overflow.Report) {
@@ -191,7 +191,7 @@ func (p *printer) printSummary(r *overflow.Report) {
 		p.line("", p.format("%d overflow records; the first of each rank:", r.Total))
 		for i := range r.Records {
 			if record := &r.Records[i]; isFirst(r, i) {
-				p.line(textIndent, p.formatHead(i, p.rankAndStep(record.Coordinates(), false), p.operatorText(record))+p.format(" - ")+p.verdict(record.Verdict))
+				p.line(textIndent, p.formatHead(i, p.rankAndStep(record.Coordinates(), false), p.operatorText(record))+p.format(" - ")+p.verdictText(record.Verdict))
 			}
 		}
 	}
@@ -243,8 +243,8 @@ func (p *printer) operatorText(r *overflow.Record) string {
 	return name
 }
 
-// time formats microseconds since 1970.
-func (p *printer) time(micros uint64) string {
+// timeText formats microseconds since 1970.
+func (p *printer) timeText(micros uint64) string {
 	if text := dateTime(micros); text != "" {
 		return text + " UTC"
 	}
@@ -254,7 +254,7 @@ func (p *printer) time(micros uint64) string {
 // printRecord prints one record with its analysis.
 func (p *printer) printRecord(r *overflow.Record, i int, first bool) {
 	p.heading(p.formatHead(i, p.rankAndStep(r.Coordinates(), first), p.operatorText(r)))
-	p.labeled("verdict", p.conclusionText(r))
+	p.printLabeled("verdict", p.conclusionText(r))
 	p.line(textIndent, p.idsText(r))
 	p.printCauses(r)
 	if at := p.originText(r); at != "" {
@@ -263,17 +263,17 @@ func (p *printer) printRecord(r *overflow.Record, i int, first bool) {
 	p.path(textIndent, p.format("record: "), r.File)
 	if r.Op != nil {
 		p.path(textIndent, p.format("dump: "), r.Op.File)
-		p.labeled("matched by", p.ruleText(r.Op.MatchedBy))
+		p.printLabeled("matched by", p.ruleText(r.Op.MatchedBy))
 	}
 	p.printTensors(r.Tensors)
 	for i := range r.Producers {
-		p.labeled("reads", p.producerText(&r.Producers[i]))
+		p.printLabeled("reads", p.producerText(&r.Producers[i]))
 	}
 	for _, t := range r.Advice {
-		p.labeled("advice", p.Lang.Text(t))
+		p.printLabeled("advice", p.Lang.Text(t))
 	}
 	for _, w := range r.Warnings {
-		p.labeled("warning", p.sentence(w))
+		p.printLabeled("warning", p.sentence(w))
 	}
 }
 
@@ -334,9 +334,9 @@ func (p *printer) printCauses(r *overflow.Record) {
 // conclusionText returns the verdict with its reason.
 func (p *printer) conclusionText(r *overflow.Record) string {
 	if r.Reason == "" {
-		return p.verdict(r.Verdict)
+		return p.verdictText(r.Verdict)
 	}
-	return p.verdict(r.Verdict) + p.format(" - ") + p.Lang.Text(lang.Text{EN: r.Reason, ZH: cmp.Or(r.ReasonZH, r.Reason)})
+	return p.verdictText(r.Verdict) + p.format(" - ") + p.Lang.Text(lang.Text{EN: r.Reason, ZH: cmp.Or(r.ReasonZH, r.Reason)})
 }
 
 // idsText formats the ids of a record's task, and its status.
@@ -358,7 +358,7 @@ func (p *printer) idsText(r *overflow.Record) string {
 // originText formats when and where the overflow happened: the known ones of model, core, block and
 // program counter.
 func (p *printer) originText(r *overflow.Record) string {
-	parts := []string{p.time(r.Timestamp), withLabel(p.format("model "), r.Model)}
+	parts := []string{p.timeText(r.Timestamp), withLabel(p.format("model "), r.Model)}
 	for _, c := range placeColumns {
 		parts = append(parts, withLabel(p.Lang.Text(c.Title)+" ", exactCell(c.Cell(r))))
 	}
@@ -381,7 +381,7 @@ func (p *printer) printRow(r *overflow.ScanRow, graphs bool, more int) {
 	if graphs {
 		where = p.join(where, p.graphCoordinates(r.Coordinates()))
 	}
-	where = p.join(where, p.time(r.Timestamp))
+	where = p.join(where, p.timeText(r.Timestamp))
 	what := opText(r.OpType, r.OpName) + withLabel("  ", r.Script)
 	if where != "" && what != "" {
 		where += p.format(": ")
@@ -400,14 +400,14 @@ func (p *printer) printRow(r *overflow.ScanRow, graphs bool, more int) {
 		p.line(textIndent, p.format("the same in %s (--format csv has the numbers)", lang.CountText(more, "more round")))
 	}
 	if r.Verdict != "" {
-		verdict := p.verdict(r.Verdict)
-		if r.FromStatistics() {
+		verdict := p.verdictText(r.Verdict)
+		if r.IsFromStatistics() {
 			verdict += p.format(", from statistics")
 		}
 		if r.Reason != "" {
 			verdict += p.format(" - ") + p.Lang.Text(lang.Text{EN: r.Reason, ZH: cmp.Or(r.ReasonZH, r.Reason)})
 		}
-		p.labeled("verdict", verdict)
+		p.printLabeled("verdict", verdict)
 	}
 	p.printTensors(r.Tensors)
 }
@@ -455,7 +455,7 @@ func (p *printer) printTensors(tensors []overflow.Tensor) {
 	t.Rows = slices.DeleteFunc(t.Rows, func(t *overflow.Tensor) bool { return t.Stats == nil })
 	all := len(t.Rows)
 	if p.Width > 0 && all > maxTensors {
-		t.Rows = badOrFirst(t.Rows)
+		t.Rows = selectTensors(t.Rows)
 	}
 	if len(t.Rows) > 0 {
 		p.printTensorGrid(t.Grid(p.Lang))
@@ -474,8 +474,8 @@ func (p *printer) printTensors(tensors []overflow.Tensor) {
 // hundreds of inputs.
 const maxTensors = 16
 
-// badOrFirst returns the bad tensors, or the first ones if none is bad, at most maxTensors.
-func badOrFirst(rows []*overflow.Tensor) []*overflow.Tensor {
+// selectTensors returns the bad tensors, or the first ones if none is bad, at most maxTensors.
+func selectTensors(rows []*overflow.Tensor) []*overflow.Tensor {
 	bad := slices.DeleteFunc(slices.Clone(rows), func(t *overflow.Tensor) bool { return !t.Bad })
 	if len(bad) > 0 {
 		rows = bad

@@ -14,29 +14,29 @@ import (
 var watchColumns = []Column[*overflow.Change]{
 	textColumn("rank", func(c *overflow.Change) string { return c.Rank }).hideIfEmpty(),
 	textColumn("step", func(c *overflow.Change) string { return c.Step }).hideIfEmpty(),
-	textColumn("op_type", func(c *overflow.Change) string { return c.OpType }).onlyIn(InCSV),
+	textColumn("op_type", func(c *overflow.Change) string { return c.OpType }).inForms(InCSV),
 	textColumn("op", func(c *overflow.Change) string { return c.Op }).withTitle("OPERATOR"),
 	textColumn("after", func(c *overflow.Change) string { return c.After }).withTitle("CHANGED AFTER"),
-	textColumn("before", func(c *overflow.Change) string { return c.Before }).onlyIn(InCSV),
-	textColumn("first", func(c *overflow.Change) bool { return c.First }).onlyIn(InCSV),
-	textColumn("timestamp", func(c *overflow.Change) uint64 { return c.Timestamp }).onlyIn(InCSV),
+	textColumn("before", func(c *overflow.Change) string { return c.Before }).inForms(InCSV),
+	textColumn("first", func(c *overflow.Change) bool { return c.First }).inForms(InCSV),
+	textColumn("timestamp", func(c *overflow.Change) uint64 { return c.Timestamp }).inForms(InCSV),
 	textColumn("tensor", changedTensor).withTitle("TENSOR"),
 	textColumn("dtype", func(c *overflow.Change) string { return c.DType.String() }).withTitle("overflow¦DTYPE"),
-	textColumn("shape", func(c *overflow.Change) tensor.Shape { return c.Shape }).onlyIn(InCSV),
-	textColumn("elements", elementsText).withTitle("ELEMENTS").onlyIn(InText),
-	numberColumn("elements", func(c *overflow.Change) int64 { return c.Elements }).onlyIn(InCSV),
-	numberColumn("of", func(c *overflow.Change) int64 { return c.Total }).onlyIn(InCSV),
-	textColumn("ranges", runsText).onlyIn(InCSV),
-	numberColumn("runs", func(c *overflow.Change) int64 { return c.NumRanges }).onlyIn(InCSV),
-	numberColumn("first_byte", func(c *overflow.Change) int64 { return c.FirstByte }).onlyIn(InCSV),
+	textColumn("shape", func(c *overflow.Change) tensor.Shape { return c.Shape }).inForms(InCSV),
+	textColumn("elements", elementsText).withTitle("ELEMENTS").inForms(InText),
+	numberColumn("elements", func(c *overflow.Change) int64 { return c.Elements }).inForms(InCSV),
+	numberColumn("of", func(c *overflow.Change) int64 { return c.Total }).inForms(InCSV),
+	textColumn("ranges", runsText).inForms(InCSV),
+	numberColumn("runs", func(c *overflow.Change) int64 { return c.NumRanges }).inForms(InCSV),
+	numberColumn("first_byte", func(c *overflow.Change) int64 { return c.FirstByte }).inForms(InCSV),
 	numberColumn("bytes", func(c *overflow.Change) int64 { return c.Bytes }).withTitle("BYTES"),
-	numberColumn("size", func(c *overflow.Change) int64 { return c.Size }).onlyIn(InCSV),
+	numberColumn("size", func(c *overflow.Change) int64 { return c.Size }).inForms(InCSV),
 	textColumn("was", func(c *overflow.Change) string { return c.OldValue }).withTitle("WAS"),
 	textColumn("is", func(c *overflow.Change) string { return c.NewValue }).withTitle("IS"),
-	textColumn("file", func(c *overflow.Change) string { return c.File }).onlyIn(InCSV),
-	textColumn("before_file", func(c *overflow.Change) string { return c.BeforeFile }).onlyIn(InCSV),
-	textColumn("graph", func(c *overflow.Change) string { return c.Graph }).onlyIn(InCSV),
-	textColumn("model", func(c *overflow.Change) string { return c.Model }).onlyIn(InCSV),
+	textColumn("file", func(c *overflow.Change) string { return c.File }).inForms(InCSV),
+	textColumn("before_file", func(c *overflow.Change) string { return c.BeforeFile }).inForms(InCSV),
+	textColumn("graph", func(c *overflow.Change) string { return c.Graph }).inForms(InCSV),
+	textColumn("model", func(c *overflow.Change) string { return c.Model }).inForms(InCSV),
 }
 
 func changedTensor(c *overflow.Change) string { return fmt.Sprintf("%s %d", c.Kind, c.Index) }
@@ -57,8 +57,8 @@ func runsText(c *overflow.Change) string {
 	return strings.Join(runs, " ")
 }
 
-// elementsIn lists the differing elements within a sentence.
-func (p *printer) elementsIn(c *overflow.Change) string {
+// elementsClause lists the differing elements within a sentence.
+func (p *printer) elementsClause(c *overflow.Change) string {
 	return strings.NewReplacer(" ", ", ", "-", p.format(" to ")).Replace(runsText(c)) + fmt.Sprintf(p.format(" of %d"), c.Total)
 }
 
@@ -95,7 +95,7 @@ func (p *printer) firstChange(c *overflow.Change) string {
 		since = p.format("the dump after %s", c.Before)
 	}
 	return p.format("%s%s first changed after %s: %s, elements %s, %s -> %s, since %s",
-		c.Op, where, c.After, changedTensor(c), p.elementsIn(c), c.OldValue, c.NewValue, since)
+		c.Op, where, c.After, changedTensor(c), p.elementsClause(c), c.OldValue, c.NewValue, since)
 }
 
 // WriteWatchCSV writes a line for every change.

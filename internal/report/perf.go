@@ -45,10 +45,10 @@ func perfColumns(r *perf.Report) []Column[*perf.Operator] {
 		textColumn("confidence", func(o op) perf.Confidence { return o.Confidence }).withDescription("How certain the class is: high, medium, low or none."),
 		textColumn("evidence", func(o op) wordList { return nonNilList(o.Evidence) }).withDescription("The columns that decided about the class, or what contradicts itself."),
 		textColumn("unit", func(o op) string { return o.Unit }).emptyIfZero().withDescription("The busier unit of class compute: mme or vme."),
-		textColumn("derived", func(o op) any { return json.RawMessage(appendObject(nil, derived, o)) }).onlyIn(InJSON).withDescription("Numbers that follow from the counters."),
+		textColumn("derived", func(o op) any { return json.RawMessage(appendObject(nil, derived, o)) }).inForms(InJSON).withDescription("Numbers that follow from the counters."),
 	)
 	for _, c := range derived {
-		columns = append(columns, c.onlyIn(InCSV))
+		columns = append(columns, c.inForms(InCSV))
 	}
 	if r.BaselineSummary != nil {
 		columns = append(columns, baselineColumns()...)
@@ -58,21 +58,21 @@ func perfColumns(r *perf.Report) []Column[*perf.Operator] {
 	}
 	return append(columns,
 		textColumn("advice", func(o op) wordList { return nonNilList(o.Codes()) }).withDescription("The codes of the findings."),
-		textColumn("explanation", func(o op) string { return o.Text.String() }).onlyIn(InCSV),
-		textColumn("explanation", func(o op) lang.Text { return o.Text.Text() }).onlyIn(InJSON).withDescription("Why it is of its class, and what helps."),
+		textColumn("explanation", func(o op) string { return o.Text.String() }).inForms(InCSV),
+		textColumn("explanation", func(o op) lang.Text { return o.Text.Text() }).inForms(InJSON).withDescription("Why it is of its class, and what helps."),
 		textColumn("advice_text", func(o op) []lang.Text {
 			texts := []lang.Text{}
 			for _, a := range o.Advice {
 				texts = append(texts, a.Text.Text())
 			}
 			return texts
-		}).onlyIn(InJSON).withDescription("The findings in words."),
+		}).inForms(InJSON).withDescription("The findings in words."),
 		textColumn("extra", func(o op) any {
 			if all := o.UnknownColumns(); all != nil {
 				return all
 			}
 			return nil
-		}).onlyIn(InJSON).withDescription("The cells of columns that are not known."),
+		}).inForms(InJSON).withDescription("The cells of columns that are not known."),
 	)
 }
 
@@ -88,7 +88,7 @@ func derivedColumns(r *perf.Report) []Column[*perf.Operator] {
 		numberColumn("hidden_data", func(o op) perf.Count { return o.HiddenData }).withDescription("Cycles of moves beside maths."),
 	}
 	for _, q := range perf.Quotients() {
-		columns = append(columns, numberColumn(q.Name, q.Of).withDescription(q.Doc))
+		columns = append(columns, numberColumn(q.Name, q.ValueFor).withDescription(q.Doc))
 	}
 	columns = append(columns, numberColumn("ddr_bytes", func(o op) perf.Count { return o.DDRBytes }).withDescription("Bytes of all DMA channels."))
 	if r.PeakBPC > 0 {
@@ -210,7 +210,7 @@ func (p *printer) printPerf(r *perf.Report) error {
 func (t Text) perfSummary(r *perf.Report) string {
 	cycles := t.format("%d cycles", r.Total)
 	if r.MHz > 0 {
-		cycles += t.format(" (%s ms at %s MHz)", digits(6)(float64(r.Total)/r.MHz/1000), digits(-1)(r.MHz))
+		cycles += t.format(" (%s ms at %s MHz)", significantDigits(6)(float64(r.Total)/r.MHz/1000), significantDigits(-1)(r.MHz))
 	}
 	head := t.join(t.Lang.Text(count(len(r.Operators), "operator")), cycles)
 	if shares := t.classShares(r); shares != "" {
@@ -290,7 +290,7 @@ func (t Text) perfTop(r *perf.Report) Table[*perf.Operator] {
 			if o.Class == perf.ClassInconsistent {
 				return noValue
 			}
-			return shareText(q.Of(o))
+			return shareText(q.ValueFor(o))
 		})
 	}
 	columns := []Column[op]{

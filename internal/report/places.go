@@ -50,7 +50,7 @@ func unprovenPlace(r *record.Report) []fileFinding {
 	if !r.Meaning.CannotShowFault() {
 		return nil
 	}
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		if name := cmp.Or(row.NPUFile, row.RefFile); name != "" {
 			return []fileFinding{{rule: "NO_PROOF", about: "the comparison proves nothing", level: levelWarning, file: fileOf(name), title: "verdict", text: english.CompareVerdict(r), key: "verdict"}}
 		}
@@ -62,7 +62,7 @@ func unprovenPlace(r *record.Report) []fileFinding {
 // the baseline, are notes.
 func comparePlaces(r *record.Report) (all []fileFinding) {
 	names := labelsOf(r)
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		p := fileFinding{level: levelOfRow(row), title: names.labelOf(row), key: row.Name()}
 		if p.level == "" {
 			continue
@@ -71,10 +71,10 @@ func comparePlaces(r *record.Report) (all []fileFinding) {
 		p.about = strings.ToLower(strings.ReplaceAll(p.rule, "_", " "))
 		p.setFile(row.Script, fileOf(cmp.Or(row.NPUFile, row.RefFile)))
 		p.text = fmt.Sprintf("%s: %s", names.labelOf(row), row.Status)
-		if row.Compared() {
+		if row.IsCompared() {
 			p.text += fmt.Sprintf(", %d of %d elements are errors", row.Errors, row.Result.Total)
 		}
-		if why := english.whyNot(row); why != "" {
+		if why := english.notComparedText(row); why != "" {
 			p.text += "; " + why
 		}
 		all = append(all, p)
@@ -101,7 +101,7 @@ func levelOfRow(row *record.Row) string {
 	switch {
 	case row.Downstream || row.Known:
 		return levelNote
-	case row.Status.Bad() || row.Status == record.Error:
+	case row.Status.IsBad() || row.Status == record.Error:
 		return levelError
 	case row.Status == record.Warn || row.Status == record.Partial:
 		return levelWarning

@@ -76,7 +76,7 @@ func (p *printer) printWindow(s *show.Window, title string, side func(*show.Row)
 			if i >= int64(len(values)) {
 				return ""
 			}
-			text := formatElement(values[i], digits(shownDigits))
+			text := formatElement(values[i], significantDigits(shownDigits))
 			switch {
 			case !marked || s.Reference == nil:
 				return text

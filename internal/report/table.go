@@ -79,8 +79,8 @@ func (c Column[R]) emptyIfZero() Column[R] {
 	return c
 }
 
-// onlyFor makes cells empty unless is holds for the row.
-func (c Column[R]) onlyFor(is func(R) bool) Column[R] {
+// emptyUnless makes cells empty unless is holds for the row.
+func (c Column[R]) emptyUnless(is func(R) bool) Column[R] {
 	cell := c.Cell
 	c.Cell = func(r R) any {
 		if !is(r) {
@@ -91,8 +91,8 @@ func (c Column[R]) onlyFor(is func(R) bool) Column[R] {
 	return c
 }
 
-// onlyIn limits a column to some forms.
-func (c Column[R]) onlyIn(f Forms) Column[R] {
+// inForms limits a column to some forms.
+func (c Column[R]) inForms(f Forms) Column[R] {
 	c.In = f
 	return c
 }
@@ -183,7 +183,7 @@ func exactCell(v any) string {
 		if v == nil {
 			return ""
 		}
-		return digits(-1)(*v)
+		return significantDigits(-1)(*v)
 	case metrics.Metric:
 		return exactMetric(v)
 	case tensor.Shape:

@@ -216,8 +216,8 @@ func (p *printer) line(indent, text string) {
 	}
 }
 
-// labeled writes an indented line with a label.
-func (p *printer) labeled(en, text string) {
+// printLabeled writes an indented line with a label.
+func (p *printer) printLabeled(en, text string) {
 	p.line(textIndent, p.format("%s: ", p.format(en))+text)
 }
 

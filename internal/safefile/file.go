@@ -41,7 +41,7 @@ type File struct {
 // untouched until Commit; anything but a regular file there is an error, so that a device or a
 // folder is never replaced.
 func Create(path string) (*File, error) {
-	if store.Remote(path) {
+	if store.IsRemote(path) {
 		out, err := store.Create(path)
 		if err != nil {
 			return nil, err
@@ -70,7 +70,7 @@ func Create(path string) (*File, error) {
 // CreateNew is Create for a file that must not replace another one: if path exists at Commit, the
 // error of Commit wraps os.ErrExist.
 func CreateNew(path string) (*File, error) {
-	if store.Remote(path) {
+	if store.IsRemote(path) {
 		out, err := store.CreateNew(path)
 		if err != nil {
 			return nil, err
@@ -104,8 +104,8 @@ func (f *File) Reserve(size int64) {
 	}
 }
 
-// WritesAt reports whether WriteAt may be called; a remote file is written from front to back.
-func (f *File) WritesAt() bool {
+// CanWriteAt reports whether WriteAt may be called; a remote file is written from front to back.
+func (f *File) CanWriteAt() bool {
 	_, ok := f.out.(io.WriterAt)
 	return ok
 }
@@ -155,7 +155,7 @@ func (f *File) keepFirstError(err error) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !store.Remote(f.path) {
+	if !store.IsRemote(f.path) {
 		err = finalPathError("write", f.path, err)
 	}
 	if f.err == nil {
@@ -218,7 +218,7 @@ func (f *File) writeAll(data []byte) error {
 // In object storage, without folders, an object named dir is an error: nothing could be read below
 // it.
 func MkdirAll(dir string) error {
-	if store.Remote(dir) {
+	if store.IsRemote(dir) {
 		if err := store.CheckFolder(dir); err != nil {
 			return lang.Errorf("cannot make folder %w", err)
 		}
@@ -337,7 +337,7 @@ func (t *tempFile) remove() { _ = os.Remove(t.Name()) }
 // CheckWritable tests, before hours of work, whether files with these names can be written to dir,
 // which need not exist. It leaves nothing behind.
 func CheckWritable(dir string, names ...string) error {
-	if store.Remote(dir) {
+	if store.IsRemote(dir) {
 		for _, name := range names[:min(1, len(names))] { // one object stands for all names
 			if err := store.CheckWritable(store.Join(dir, name)); err != nil {
 				return lang.Errorf("cannot write to %w", err)

@@ -27,7 +27,7 @@ type remoteInput struct {
 // block forever. Allowed are the null device, as an empty file, and files that the process has open
 // already, such as /dev/stdin and the names that shells substitute for <(command).
 func Open(path string) (Input, error) {
-	if store.Remote(path) {
+	if store.IsRemote(path) {
 		src, err := store.Open(path)
 		if err != nil {
 			return nil, err
@@ -72,9 +72,9 @@ func ReadFile(path string) ([]byte, error) {
 // openFileNames matches names of files that a process has open already.
 var openFileNames = lang.Pattern(`^(/dev/stdin|/dev/fd/\d+|/proc/(self|thread-self|\d+)/fd/\d+)$`)
 
-// InFolder returns a path of a file. A folder is replaced by the first of names that exists in it,
+// ResolveInFolder returns a path of a file. A folder is replaced by the first of names that exists in it,
 // else by names[0] in it; any other path is returned unchanged.
-func InFolder(path string, names ...string) string {
+func ResolveInFolder(path string, names ...string) string {
 	if info, err := store.Stat(path); err != nil || !info.IsDir() {
 		return path
 	}

@@ -13,7 +13,7 @@ import (
 // permissions. It refuses read-only files, and files with several hard links, of which only this
 // name would get the new data. Remote files keep no attributes.
 func Replace(path string, data []byte) error {
-	if store.Remote(path) {
+	if store.IsRemote(path) {
 		return WriteFile(path, data)
 	}
 	info, err := os.Stat(path)
@@ -97,19 +97,19 @@ func (e *OverwriteError) Text() lang.Text {
 // CheckOutput returns an *OverwriteError if output is the same file as one of inputs.
 func CheckOutput(output string, inputs ...string) error {
 	for _, input := range inputs {
-		if SameFile(output, input) {
+		if IsSameFile(output, input) {
 			return &OverwriteError{Output: output, Input: input}
 		}
 	}
 	return nil
 }
 
-// SameFile reports whether a and b name one file, also by a relative path, a symbolic link or a
+// IsSameFile reports whether a and b name one file, also by a relative path, a symbolic link or a
 // hard link. Two names that do not exist yet are the same if they have one base name in the same
 // folder. Remote files are the same if bucket and key are equal; two names of one bucket are not
 // detected.
-func SameFile(a, b string) bool {
-	if store.Remote(a) || store.Remote(b) {
+func IsSameFile(a, b string) bool {
+	if store.IsRemote(a) || store.IsRemote(b) {
 		a, errA := store.Abs(a)
 		b, errB := store.Abs(b)
 		return errA == nil && errB == nil && a == b

@@ -48,10 +48,10 @@ func TestSameFile(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := SameFile(tt.a, tt.b); got != tt.want {
+			if got := IsSameFile(tt.a, tt.b); got != tt.want {
 				t.Errorf("SameFile(%q, %q) = %v, want %v", tt.a, tt.b, got, tt.want)
 			}
-			if got := SameFile(tt.b, tt.a); got != tt.want {
+			if got := IsSameFile(tt.b, tt.a); got != tt.want {
 				t.Errorf("SameFile(%q, %q) = %v, want %v", tt.b, tt.a, got, tt.want)
 			}
 		})

@@ -132,7 +132,7 @@ func (d *Document) read() error {
 		return err
 	}
 	defer f.Close()
-	var options []earlierOption
+	var options []oldOption
 	fields := map[string]any{"schema": &d.Schema, "tool": &d.Tool, "shard": &d.Shard, "listing": &d.Listing,
 		"options": &options, "argv": &d.Argv, "run_id": &d.RunID, "interrupted": &d.Interrupted, "unfetched": &d.Unfetched}
 	in := jsonpos.NewReader(f, math.MaxInt64)
@@ -155,16 +155,16 @@ func (d *Document) read() error {
 	return nil
 }
 
-// earlierOption is an option as earlier documents have it: options of reports and paths stand among
+// oldOption is an option as earlier documents have it: options of reports and paths stand among
 // the others.
-type earlierOption struct {
+type oldOption struct {
 	Option
 	Path bool `json:"path"`
 }
 
 // setOptions sets the options, and moves options of reports to the command line. Paths may differ
 // between machines: --ir and --custom-script-path are paths that earlier documents do not mark.
-func (o *Origin) setOptions(all []earlierOption) {
+func (o *Origin) setOptions(all []oldOption) {
 	for _, x := range all {
 		switch {
 		case x.Of == OfReport:
@@ -284,8 +284,8 @@ func (o *Origin) DifferingOption(other *Origin) string {
 	return slices.Min(names)
 }
 
-// SameWork reports whether two documents come from the same files, options and shard or run.
-func (o *Origin) SameWork(other *Origin) bool {
+// IsSameWork reports whether two documents come from the same files, options and shard or run.
+func (o *Origin) IsSameWork(other *Origin) bool {
 	a, b := o.Shard, other.Shard
 	return (a == nil) == (b == nil) && (a == nil || *a == *b) && o.Listing == other.Listing && o.RunID == other.RunID && o.DifferingOption(other) == ""
 }

@@ -191,8 +191,7 @@ type Portion struct {
 	Mine []int
 }
 
-// IsFirst reports whether the first part is the shard's; messages about the whole unit belong
-// there.
+// IsFirst reports whether the shard has the first part. That shard prints the messages about the whole unit.
 func (p *Portion) IsFirst() bool { return len(p.Mine) > 0 && p.Mine[0] == 0 }
 
 // MarkUnits marks the unit's pieces that belong to the shard.

@@ -118,7 +118,7 @@ func TestSameWork(t *testing.T) {
 	} {
 		a, b := base(), base()
 		tt.change(&b)
-		if got := a.SameWork(&b); got != tt.work || b.SameWork(&a) != tt.work {
+		if got := a.IsSameWork(&b); got != tt.work || b.IsSameWork(&a) != tt.work {
 			t.Errorf("%s: the same work: %v, want %v", name, got, tt.work)
 		}
 	}

@@ -443,7 +443,7 @@ func resolveName(name string, side *Side) (*align.Ref, error) {
 	if err != nil {
 		return nil, safefile.WithPath(path, err)
 	}
-	stored, err := t.Stored()
+	stored, err := t.StoredShape()
 	if err != nil {
 		return nil, safefile.WithPath(path, err)
 	}

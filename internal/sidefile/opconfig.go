@@ -184,9 +184,9 @@ func (c *OpConfig) Find(names ...string) (OpLimits, bool) {
 	return OpLimits{}, false
 }
 
-// Unused returns the names in the file that no operator has. Operators are given by their names,
+// FindUnused returns the names in the file that no operator has. Operators are given by their names,
 // the best first.
-func (c *OpConfig) Unused(ops iter.Seq[[]string]) []string {
+func (c *OpConfig) FindUnused(ops iter.Seq[[]string]) []string {
 	used := numbersOf(&c.index, ops)
 	var unused []string
 	for i, e := range c.Entries {

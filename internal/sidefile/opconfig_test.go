@@ -79,7 +79,7 @@ func TestOpConfigFind(t *testing.T) {
 	if e, _ := c.Find("x", "c"); e.Line != 2 {
 		t.Errorf("the second name: %+v", e)
 	}
-	unused := c.Unused(slices.Values([][]string{{"a/b"}, {"c"}}))
+	unused := c.FindUnused(slices.Values([][]string{{"a/b"}, {"c"}}))
 	if diff := cmp.Diff([]string{"d/e", "d.e"}, unused); diff != "" {
 		t.Error(diff)
 	}

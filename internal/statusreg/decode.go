@@ -74,8 +74,8 @@ func Decode(r Register, v Value) Result {
 	return res
 }
 
-// Undocumented returns an entry for each undocumented bit or code in Unknown, in bit order.
-func (r *Result) Undocumented() []Entry {
+// UndocumentedEntries returns an entry for each undocumented bit or code in Unknown, in bit order.
+func (r *Result) UndocumentedEntries() []Entry {
 	t := r.Register.table()
 	rest := r.Unknown
 	var entries []Entry

@@ -140,7 +140,7 @@ func TestUndocumented(t *testing.T) {
 	} {
 		res := Decode(c.register, c.value)
 		var en, zh []string
-		for _, e := range res.Undocumented() {
+		for _, e := range res.UndocumentedEntries() {
 			en = append(en, e.Meaning.String())
 			zh = append(zh, e.Meaning.Chinese())
 			if e.IsDocumented() || e.Global != -1 {
@@ -158,7 +158,7 @@ func TestUndocumented(t *testing.T) {
 
 func TestOutsideValidMask(t *testing.T) {
 	res := Decode(DavidCube, Value{0x19})
-	all := append(res.Entries, res.Undocumented()...)
+	all := append(res.Entries, res.UndocumentedEntries()...)
 	for i, want := range []struct {
 		name, note string
 		global     int
@@ -173,7 +173,7 @@ func TestOutsideValidMask(t *testing.T) {
 	}
 	// Bits above the register have no number.
 	res = Decode(DavidL1High, Bit(32))
-	if e := res.Undocumented()[0]; e.Global != -1 || e.Note.EN == "" {
+	if e := res.UndocumentedEntries()[0]; e.Global != -1 || e.Note.EN == "" {
 		t.Errorf("bit 32 of a register of 32 bits is %+v", e)
 	}
 }
@@ -185,7 +185,7 @@ func TestDecodeGlobal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all := append(res.Entries, res.Undocumented()...)
+		all := append(res.Entries, res.UndocumentedEntries()...)
 		if len(all) != 1 || all[0].Global != n {
 			t.Fatalf("number %d: %+v", n, all)
 		}
@@ -254,7 +254,7 @@ func checkComplete(t *testing.T, res Result) {
 		t.Fatalf("%v %v: known %v and unknown %v", res.Register, res.Value, known, res.Unknown)
 	}
 	last = -1
-	for _, e := range res.Undocumented() {
+	for _, e := range res.UndocumentedEntries() {
 		if e.IsDocumented() || e.Meaning.EN == "" || e.Meaning.Chinese() == "" || e.Bit <= last || !unknown.And(e.Mask).IsZero() {
 			t.Fatalf("%v %v: not documented %+v", res.Register, res.Value, e)
 		}

@@ -49,7 +49,7 @@ func UseArchives(open func(path string) (Members, error)) { archives.open.Store(
 // Mount returns the path of the folder of all files if path is an archive, which then ends with
 // Mark, and path itself otherwise.
 func Mount(path string) (string, error) {
-	if archive, name, ok := InArchive(path); ok && name == "" {
+	if archive, name, ok := SplitArchive(path); ok && name == "" {
 		return archive + Mark, nil
 	}
 	if info, err := Stat(path); err != nil || !info.Mode().IsRegular() {
@@ -82,7 +82,7 @@ func CloseArchives() error {
 // mountAt returns the archive at a path, nil if the file is not an archive.
 func mountAt(path string) (*mount, error) {
 	open := archives.open.Load()
-	if _, _, inside := InArchive(path); inside || open == nil {
+	if _, _, inside := SplitArchive(path); inside || open == nil {
 		return nil, nil
 	}
 	abs, err := Abs(path)
@@ -149,9 +149,9 @@ func openArchive(path string) (bool, error) {
 	return false, nil
 }
 
-// InArchive splits a path into the archive and the name in it; ok is false for paths outside of
+// SplitArchive splits a path into the archive and the name in it; ok is false for paths outside of
 // mounted archives.
-func InArchive(path string) (archive, name string, ok bool) {
+func SplitArchive(path string) (archive, name string, ok bool) {
 	m, i := mountOf(path)
 	if m == nil {
 		return path, "", false

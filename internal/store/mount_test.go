@@ -130,7 +130,7 @@ func TestMount(t *testing.T) {
 	if err := CloseArchives(); err != nil || in.closed != 1 {
 		t.Errorf("closed %d times, %v", in.closed, err)
 	}
-	if Remote("run.zip!a.npy") {
+	if IsRemote("run.zip!a.npy") {
 		t.Error("still mounted")
 	}
 }

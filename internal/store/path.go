@@ -11,8 +11,8 @@ import (
 // object.
 var schemes = []string{"s3://", "obs://"}
 
-// Remote reports whether a path is in object storage or in an archive, not a file of the system.
-func Remote(path string) bool {
+// IsRemote reports whether a path is in object storage or in an archive, not a file of the system.
+func IsRemote(path string) bool {
 	if schemeOf(path) != "" {
 		return true
 	}
@@ -46,7 +46,7 @@ func splitPath(path string) (root, rest string) {
 // Join joins path elements like filepath.Join. Remote paths are joined by single slashes and not
 // cleaned.
 func Join(elem ...string) string {
-	if len(elem) == 0 || !Remote(elem[0]) {
+	if len(elem) == 0 || !IsRemote(elem[0]) {
 		return filepath.Join(elem...)
 	}
 	path := elem[0]
@@ -73,7 +73,7 @@ func isRoot(path string) bool {
 
 // Dir returns the folder of a path like filepath.Dir. Dir of a bucket is the bucket.
 func Dir(path string) string {
-	if !Remote(path) {
+	if !IsRemote(path) {
 		return filepath.Dir(path)
 	}
 	root, rest := splitPath(path)
@@ -83,13 +83,13 @@ func Dir(path string) string {
 // Base returns the last element of a path like filepath.Base. Base of a bucket is its name, and of
 // the root of an archive the name of the archive.
 func Base(path string) string {
-	if archive, name, ok := InArchive(path); ok {
+	if archive, name, ok := SplitArchive(path); ok {
 		if name = strings.TrimRight(name, "/"); name == "" {
 			return Base(archive)
 		}
 		return name[strings.LastIndexByte(name, '/')+1:]
 	}
-	if !Remote(path) {
+	if !IsRemote(path) {
 		return filepath.Base(path)
 	}
 	path = strings.TrimRight(path[len(schemeOf(path)):], "/")
@@ -97,16 +97,16 @@ func Base(path string) string {
 }
 
 // IsAbs reports whether a path is absolute. Remote paths are absolute.
-func IsAbs(path string) bool { return Remote(path) || filepath.IsAbs(path) }
+func IsAbs(path string) bool { return IsRemote(path) || filepath.IsAbs(path) }
 
 // Abs returns the canonical path: like filepath.Abs, and for remote paths with s3:// and without a
 // trailing slash.
 func Abs(path string) (string, error) {
-	if archive, name, ok := InArchive(path); ok {
+	if archive, name, ok := SplitArchive(path); ok {
 		abs, err := Abs(archive)
 		return abs + Mark + strings.Trim(name, "/"), err
 	}
-	if !Remote(path) {
+	if !IsRemote(path) {
 		return filepath.Abs(path)
 	}
 	return schemes[0] + strings.TrimSuffix(path[len(schemeOf(path)):], "/"), nil
@@ -115,7 +115,7 @@ func Abs(path string) (string, error) {
 // Clean returns the shortest spelling of a path like filepath.Clean. Remote paths only lose a
 // trailing slash.
 func Clean(path string) string {
-	if !Remote(path) {
+	if !IsRemote(path) {
 		return filepath.Clean(path)
 	}
 	root, rest := splitPath(path)
@@ -124,10 +124,10 @@ func Clean(path string) string {
 
 // Rel returns target relative to base like filepath.Rel. A remote target must be at or below base.
 func Rel(base, target string) (string, error) {
-	if !Remote(base) && !Remote(target) {
+	if !IsRemote(base) && !IsRemote(target) {
 		return filepath.Rel(base, target)
 	}
-	if Remote(base) && Remote(target) {
+	if IsRemote(base) && IsRemote(target) {
 		from, _ := Abs(base)
 		to, _ := Abs(target)
 		if to == from {
@@ -146,7 +146,7 @@ func Rel(base, target string) (string, error) {
 // Real returns an existing path without symbolic links like filepath.EvalSymlinks. Remote paths
 // have none.
 func Real(path string) (string, error) {
-	if Remote(path) {
+	if IsRemote(path) {
 		_, err := Stat(path)
 		return path, err
 	}

@@ -44,7 +44,7 @@ func TestPaths(t *testing.T) {
 		t.Errorf("Rel = %q", got)
 	}
 	for path, want := range map[string]bool{"s3://b": true, "obs://b": true, "s3:/b": false, "x/s3://b": false, "S3://b": false, "": false} {
-		if Remote(path) != want {
+		if IsRemote(path) != want {
 			t.Errorf("Remote(%q) = %v", path, !want)
 		}
 	}

@@ -32,7 +32,7 @@ type s3 struct {
 	heads  *headCache
 	blocks *blocks
 	shared sharedTable
-	active atomic.Int64 // sources that are read beyond their heads
+	active atomic.Int64 // number of sources of which more than the cached head is read
 	parts  *partBuffers
 	health health
 
@@ -165,11 +165,11 @@ func (s *s3) Head(bucket, key string) (Object, error) {
 	if err != nil {
 		return Object{}, s.explain("read "+key, err)
 	}
-	return fromClient(&found), nil
+	return toObject(&found), nil
 }
 
-// fromClient converts an object of the client library. Some listings have quotes around the ETag.
-func fromClient(o *minio.ObjectInfo) Object {
+// toObject converts an object of the client library. Some listings have quotes around the ETag.
+func toObject(o *minio.ObjectInfo) Object {
 	return Object{Key: o.Key, Size: o.Size, ModTime: o.LastModified, ETag: strings.Trim(o.ETag, `"`)}
 }
 

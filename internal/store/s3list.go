@@ -65,7 +65,7 @@ func (s *s3) HasPrefix(bucket, prefix string) (found bool, err error) {
 func (s *s3) fetchPages(bucket, prefix, delimiter string) (objects []Object, prefixes []string, err error) {
 	err = s.eachPage(bucket, prefix, delimiter, 1000, func(page *minio.ListBucketV2Result) bool {
 		for i := range page.Contents {
-			if o := fromClient(&page.Contents[i]); strings.HasPrefix(o.Key, prefix) {
+			if o := toObject(&page.Contents[i]); strings.HasPrefix(o.Key, prefix) {
 				objects = append(objects, o)
 			}
 		}

@@ -255,7 +255,7 @@ func (u *upload) complete() error {
 // isThere reports whether the object exists with the expected size and ETag.
 func (u *upload) isThere(ctx context.Context, isOurs func(etag string) bool) bool {
 	now, err := u.s.core.StatObject(ctx, u.bucket, u.key, minio.StatObjectOptions{})
-	return err == nil && now.Size == u.size && isOurs(fromClient(&now).ETag)
+	return err == nil && now.Size == u.size && isOurs(toObject(&now).ETag)
 }
 
 // createObject makes the request that creates the object. With isNew it sends If-None-Match. Some

@@ -82,7 +82,7 @@ type Objects interface {
 func Open(path string) (Source, error) { return withPath(path, open) }
 
 func open(path string) (Source, error) {
-	if !Remote(path) {
+	if !IsRemote(path) {
 		return openLocal(path)
 	}
 	l, err := parsePath(path)
@@ -149,7 +149,7 @@ func AnnounceFullRead(from Source) {
 // Keep announces that a file will be opened and read several times until done is called. Fetched
 // data of a listed object is kept until then, in memory or in $TMPDIR.
 func Keep(path string) (done func()) {
-	if l, err := parsePath(path); Remote(path) && err == nil {
+	if l, err := parsePath(path); IsRemote(path) && err == nil {
 		if known := l.listingOf(l.bucket, l.key); known != nil {
 			o, isThere := known.object(l.key)
 			if s, ok := l.objects.(interface {
@@ -167,7 +167,7 @@ func Keep(path string) (done func()) {
 func Stat(path string) (fs.FileInfo, error) { return withPath(path, stat) }
 
 func stat(path string) (fs.FileInfo, error) {
-	if !Remote(path) {
+	if !IsRemote(path) {
 		info, err := os.Stat(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -214,7 +214,7 @@ func (m missingError) Unwrap() error { return m.error }
 
 // Lstat is Stat without following a link.
 func Lstat(path string) (fs.FileInfo, error) {
-	if !Remote(path) {
+	if !IsRemote(path) {
 		return os.Lstat(path)
 	}
 	return Stat(path)
@@ -223,7 +223,7 @@ func Lstat(path string) (fs.FileInfo, error) {
 // ReadDir lists a folder in the order of names. Remote names may be impossible in a file system:
 // "..", or "/" between two consecutive slashes.
 func ReadDir(path string) ([]fs.DirEntry, error) {
-	if !Remote(path) {
+	if !IsRemote(path) {
 		return os.ReadDir(path)
 	}
 	l, err := parsePath(path)
@@ -235,7 +235,7 @@ func ReadDir(path string) ([]fs.DirEntry, error) {
 
 // WalkDir visits all files and folders at and below root like filepath.WalkDir.
 func WalkDir(root string, visit fs.WalkDirFunc) error {
-	if !Remote(root) {
+	if !IsRemote(root) {
 		return filepath.WalkDir(root, visit)
 	}
 	err := Preload(root)
@@ -276,7 +276,7 @@ func walk(path string, at fs.DirEntry, visit fs.WalkDirFunc) error {
 // once, a thousand objects a request; Stat, ReadDir and Open at and below it use this list from
 // then on, except for objects that this process writes. For local folders it does nothing.
 func Preload(path string) error {
-	if !Remote(path) {
+	if !IsRemote(path) {
 		return nil
 	}
 	l, err := parsePath(path)
@@ -355,7 +355,7 @@ func CheckFolder(path string) error {
 
 // Remove removes a file.
 func Remove(path string) error {
-	if !Remote(path) {
+	if !IsRemote(path) {
 		return os.Remove(path)
 	}
 	l, err := parsePath(path)
@@ -403,7 +403,7 @@ func PrefetchJobs(n int, path string) int {
 // requestAndCacheLimits returns the maximum number of concurrent requests and the number of objects whose blocks
 // fit the cache; 0 for local paths.
 func requestAndCacheLimits(path string) (requests, objects int) {
-	if !Remote(path) {
+	if !IsRemote(path) {
 		return 0, 0
 	}
 	if l, err := parsePath(path); err == nil {
@@ -416,8 +416,8 @@ func requestAndCacheLimits(path string) (requests, objects int) {
 	return 0, 0
 }
 
-// SameFile reports whether two descriptions are of the same file, like os.SameFile.
-func SameFile(a, b fs.FileInfo) bool {
+// IsSameFile reports whether two descriptions are of the same file, like os.SameFile.
+func IsSameFile(a, b fs.FileInfo) bool {
 	ra, isRemoteA := a.(*info)
 	rb, isRemoteB := b.(*info)
 	if isRemoteA && isRemoteB {

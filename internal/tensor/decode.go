@@ -347,8 +347,8 @@ func (d DType) packingOf() *packing {
 	return packings[d]
 }
 
-// Packed reports whether several elements of the type share a byte.
-func (d DType) Packed() bool { return d.packingOf() != nil }
+// IsPacked reports whether several elements of the type share a byte.
+func (d DType) IsPacked() bool { return d.packingOf() != nil }
 
 // packedPosition returns the packing of d, the byte that holds packed element first
 // and the number of the element in that byte.

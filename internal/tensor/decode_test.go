@@ -167,7 +167,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		count, _ := d.Elements(int64(len(data)))
 		units := data
-		if d.Packed() {
+		if d.IsPacked() {
 			units = unpackAll(data, d)
 		}
 		unit, size := dec.UnitSize(), dec.Host().Size()

@@ -69,7 +69,7 @@ func TestDTypeTable(t *testing.T) {
 		if got, ok := ParseDType(strings.ToUpper(row.name)); !ok || got != row.number {
 			t.Errorf("ParseDType(%q) = %d, %v", strings.ToUpper(row.name), got, ok)
 		}
-		if want := row.bits > 0 && row.bits < 8; d.Packed() != want {
+		if want := row.bits > 0 && row.bits < 8; d.IsPacked() != want {
 			t.Errorf("%s: Packed() = %v", d, !want)
 		}
 		if want := (row.bits + 7) / 8; d.UnitSize() != want {
@@ -86,7 +86,7 @@ func TestUnknownDType(t *testing.T) {
 		if d.String() != name {
 			t.Errorf("String() = %q, want %q", d.String(), name)
 		}
-		if d.Bits() != 0 || d.UnitSize() != 0 || d.Host() != HostNone || d.Packed() {
+		if d.Bits() != 0 || d.UnitSize() != 0 || d.Host() != HostNone || d.IsPacked() {
 			t.Errorf("%s has elements", d)
 		}
 		if n, ok := d.Bytes(1); ok {

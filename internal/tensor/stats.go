@@ -292,7 +292,7 @@ func (a *Accumulator) Stats() Stats {
 	}
 	low, high := a.finite.low+0, a.finite.high+0 // -0 + 0 is 0
 	// Rounding must not carry the mean beyond the bounds.
-	mean := float64(a.huge.DividedBy(finite)/hugeScale) + a.finite.sum.DividedBy(finite)
+	mean := float64(a.huge.DivideBy(finite)/hugeScale) + a.finite.sum.DivideBy(finite)
 	mean = min(max(mean, low), high)
 	s.Min, s.Max, s.Mean = &low, &high, &mean
 	if a.squares != nil {
@@ -438,9 +438,9 @@ func (s Sum) Merge(t Sum) Sum {
 // Total returns the sum rounded to float64.
 func (s Sum) Total() float64 { return s.Value + s.Rest }
 
-// DividedBy returns the sum divided by n, from 1 to 2^53: the quotient of the rounded sum, corrected by
+// DivideBy returns the sum divided by n, from 1 to 2^53: the quotient of the rounded sum, corrected by
 // the rounding errors of the sum and of the quotient.
-func (s Sum) DividedBy(n int64) float64 {
+func (s Sum) DivideBy(n int64) float64 {
 	total := Sum{Value: s.Value}.Plus(s.Rest)
 	quotient := total.Value / float64(n)
 	remainder := exact.Remainder(total.Value, quotient, float64(n)) + total.Rest

@@ -106,7 +106,7 @@ func TestUnpackMisuse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { mustPanic(t, misuse) })
 	}
-	if slices.ContainsFunc(packedTypes, func(d DType) bool { return !d.Packed() }) {
+	if slices.ContainsFunc(packedTypes, func(d DType) bool { return !d.IsPacked() }) {
 		t.Error("a packed type does not say so")
 	}
 }

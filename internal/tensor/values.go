@@ -13,8 +13,8 @@ func (h Host) Complex() bool { return h == HostComplex64 || h == HostComplex128 
 // Integer reports whether elements are integers or bools.
 func (h Host) Integer() bool { return h >= HostBool && h <= HostUint64 }
 
-// Signed reports whether elements are signed integers.
-func (h Host) Signed() bool { return h >= HostInt8 && h <= HostInt64 }
+// IsSigned reports whether elements are signed integers.
+func (h Host) IsSigned() bool { return h >= HostInt8 && h <= HostInt64 }
 
 // splitParts returns the type of the parts of an element and their number: two for a complex type,
 // otherwise one, the element itself.

@@ -88,7 +88,7 @@ func isInRun(path, link string) (string, error) {
 // names are literal.
 func joinLink(dir, link string) string {
 	link = path.Clean(filepath.ToSlash(link))
-	for store.Remote(dir) && strings.HasPrefix(link, "../") {
+	for store.IsRemote(dir) && strings.HasPrefix(link, "../") {
 		dir, link = store.Dir(dir), link[len("../"):]
 	}
 	return store.Join(dir, link)

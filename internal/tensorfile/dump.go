@@ -93,9 +93,9 @@ func (f *File) IsRecord(name string) bool {
 	return f.Op != nil && (f.Op.dump.IsOpDebug() || n.IsOpDebug())
 }
 
-// OnlyBytes returns the only tensor of a file if it holds bytes: it may be an overflow record under
+// OnlyByteTensor returns the only tensor of a file if it holds bytes: it may be an overflow record under
 // any name. It returns nil for several tensors, and for a tensor of another kind or type.
-func (f *File) OnlyBytes() *Tensor {
+func (f *File) OnlyByteTensor() *Tensor {
 	if t := f.Tensors; len(t) == 1 && t[0].Kind == tensor.Output && t[0].DType == tensor.Uint8 {
 		return &t[0]
 	}
@@ -105,7 +105,7 @@ func (f *File) OnlyBytes() *Tensor {
 // HoldsRecord reports whether the contents of the only tensor of a file are an overflow record of
 // the new layout.
 func (f *File) HoldsRecord() bool {
-	t := f.OnlyBytes()
+	t := f.OnlyByteTensor()
 	if t == nil {
 		return false
 	}

@@ -25,8 +25,8 @@ type RawHint struct {
 	Layout *tensor.Format
 }
 
-// readRaw reads a file of elements without a header as one tensor. The hint adds to the data in its
-// name. A file whose name ends in .txt is a text of numbers, read as float64.
+// readRaw reads a file of elements without a header as one tensor. The hint supplies what the
+// file name does not say. A file whose name ends in .txt is a text of numbers, read as float64.
 //
 // The size of the file must be the size of the shape; only a file of a synchronous dump of
 // MindSpore may be larger. Without any shape the whole file is one dimension. If the name has a

@@ -103,7 +103,7 @@ func TestOpenRaw(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got.Tensor.Tensor, cmpopts.IgnoreFields(tensor.Tensor{}, "Data")); diff != "" || tt.err != "" || len(f.Tensors) != 1 {
 				t.Errorf("error %q is wanted\n%s", tt.err, diff)
 			}
-			if shape, err := got.Stored(); err != nil || !shape.Equal(got.Shape) {
+			if shape, err := got.StoredShape(); err != nil || !shape.Equal(got.Shape) {
 				t.Errorf("stored shape %v, error %v", shape, err)
 			}
 			read, err := io.ReadAll(got.Data)

@@ -130,10 +130,10 @@ func (f *File) addChecksum(from store.Source) {
 			continue
 		}
 		need := t.Size
-		if shape, err := t.Stored(); err == nil {
+		if shape, err := t.StoredShape(); err == nil {
 			need, _ = t.DType.Bytes(shape.Elements())
 		}
-		t.Data = format.Checked(t.Data, need, verify)
+		t.Data = format.NewCheckedReader(t.Data, need, verify)
 	}
 	if f.Op == nil {
 		return
@@ -141,7 +141,7 @@ func (f *File) addChecksum(from store.Source) {
 	for _, blobs := range [][]dumpfmt.Blob{f.Op.Buffers, f.Op.Spaces} {
 		for i := range blobs {
 			if b := &blobs[i]; b.Data != nil {
-				b.Data = format.Checked(b.Data, b.Size, verify)
+				b.Data = format.NewCheckedReader(b.Data, b.Size, verify)
 			}
 		}
 	}
@@ -149,7 +149,7 @@ func (f *File) addChecksum(from store.Source) {
 
 // openRegular opens a file, but no folder and no pipe, which would block.
 func openRegular(path string) (store.Source, error) {
-	if !store.Remote(path) {
+	if !store.IsRemote(path) {
 		if file, err := store.Open(path); err == nil {
 			if err = checkRegular(store.Mode(file)); err != nil {
 				_ = file.Close() // only read
@@ -295,10 +295,10 @@ func (f *File) Close() error {
 	return f.file.Close()
 }
 
-// Stored returns the shape of the stored elements. Without a recorded shape, and for bytes of
+// StoredShape returns the shape of the stored elements. Without a recorded shape, and for bytes of
 // undefined type, it is one dimension with all elements. The tensor may have more bytes than the
 // shape needs; fewer bytes are an error.
-func (t *Tensor) Stored() (tensor.Shape, error) {
+func (t *Tensor) StoredShape() (tensor.Shape, error) {
 	if t.Err != nil {
 		return nil, t.Err
 	}
@@ -378,7 +378,7 @@ func (e *Elements) ReadElements(dst []byte, first int64) error {
 }
 
 func (e *Elements) readElements(dst []byte, first int64) error {
-	if !e.t.DType.Packed() {
+	if !e.t.DType.IsPacked() {
 		return e.read(dst, first*e.unit)
 	}
 	n := int64(len(dst))

@@ -58,7 +58,7 @@ func TestStored(t *testing.T) {
 		{"unusable", format.Tensor{Err: broken}, nil, "broken"},
 	}
 	for _, tt := range tests {
-		got, err := (&Tensor{Tensor: tt.t}).Stored()
+		got, err := (&Tensor{Tensor: tt.t}).StoredShape()
 		text := ""
 		if err != nil {
 			text = err.Error()
@@ -92,7 +92,7 @@ func TestElements(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := data
-		if d.Packed() {
+		if d.IsPacked() {
 			want = make([]byte, n)
 			tensor.Unpack(want, data, d, 0)
 		}

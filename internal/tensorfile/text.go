@@ -35,7 +35,7 @@ func readText(file io.ReaderAt, size, most int64) (io.ReaderAt, int64, error) {
 			return nil, 0, lang.Errorf("line %d: %.40q is not a real number", w.line, s.Text())
 		}
 		if int64(len(numbers)) == 8*most {
-			return nil, 0, lang.Errorf("line %d: there are more numbers than %d, want .npy or .bin for so many", w.line, most)
+			return nil, 0, lang.Errorf("line %d: more than %d numbers; use .npy or .bin for larger arrays", w.line, most)
 		}
 		numbers = binary.LittleEndian.AppendUint64(numbers, math.Float64bits(v))
 	}

@@ -85,7 +85,7 @@ func TestTextLimit(t *testing.T) {
 		t.Errorf("%d bytes, error %v", size, err)
 	}
 	data, _, err := readText(strings.NewReader(text), int64(len(text)), 2)
-	if want := "line 2: there are more numbers than 2, want .npy or .bin for so many"; data != nil || err == nil || err.Error() != want {
+	if want := "line 2: more than 2 numbers; use .npy or .bin for larger arrays"; data != nil || err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }

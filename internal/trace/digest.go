@@ -74,7 +74,7 @@ const readTogether = 32
 
 // ReadAll computes the digests of tensors in parallel, before they are needed.
 func (d *Digests) ReadAll(ctx context.Context, workers int, all []*Tensor) error {
-	all = slices.DeleteFunc(all, func(t *Tensor) bool { return t.Digest != "" || t.mark != "" || !t.Stored() || d.failed[t] })
+	all = slices.DeleteFunc(all, func(t *Tensor) bool { return t.Digest != "" || t.mark != "" || !t.IsStored() || d.failed[t] })
 	return batch.Run(ctx, batch.Options{Workers: workers, Budget: MemoryBudget}, slices.Collect(slices.Chunk(all, readTogether)),
 		func([]*Tensor) int64 { return WindowMemory },
 		func(_ context.Context, some []*Tensor) *Digests {
@@ -107,7 +107,7 @@ func (d *Digests) read(t *Tensor) (string, bool) {
 		return t.mark, t.mark != ""
 	}
 	mark := ""
-	if t.Stored() {
+	if t.IsStored() {
 		var crc uint32
 		var bytes int64
 		unsaid := t.numbers == 0 // it is unknown whether the elements are finite
@@ -153,7 +153,7 @@ func (d *Digests) IsNotFinite(t *Tensor) bool { return d.finitenessOf(t) == notF
 // finitenessOf tells whether a tensor has NaN or infinities. If the dump has neither a digest nor statistics, the
 // elements are read.
 func (d *Digests) finitenessOf(t *Tensor) finiteness {
-	if t.numbers == 0 && t.Digest == "" && t.Stored() {
+	if t.numbers == 0 && t.Digest == "" && t.IsStored() {
 		d.read(t)
 	}
 	return t.numbers
@@ -210,7 +210,7 @@ const uniformSample = 1 << 12
 // IsUniform reports whether all finite elements are the same. Such tensors are equal on ranks that
 // are no replicas of each other.
 func (f *Files) IsUniform(t *Tensor) bool {
-	if t.spread == unknown && t.Stored() {
+	if t.spread == unknown && t.IsStored() {
 		t.spread = uniform
 		x := make([]float64, min(t.Elements(), uniformSample))
 		if f.Floats(x, []*Tensor{t}, 0) == nil {

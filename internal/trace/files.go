@@ -55,7 +55,7 @@ const maxOpen = 64
 // Files caches recently used tensors as open files. It serves one goroutine.
 type Files struct {
 	pool *tensorfile.Pool
-	open []*opened // the last one was used last
+	open []*openFile // the last one was used last
 	// Version is the version of the dump container, 0 for the version in the file.
 	Version int
 
@@ -63,7 +63,7 @@ type Files struct {
 	bufferA, bufferB []byte // buffers for compared elements
 }
 
-type opened struct {
+type openFile struct {
 	tensor *Tensor
 	values *Values
 }
@@ -81,7 +81,7 @@ func (f *Files) values(t *Tensor) (*Values, error) {
 	if t.Data != nil {
 		return t.Data, nil
 	}
-	if i := slices.IndexFunc(f.open, func(o *opened) bool { return o.tensor == t }); i >= 0 {
+	if i := slices.IndexFunc(f.open, func(o *openFile) bool { return o.tensor == t }); i >= 0 {
 		o := f.open[i]
 		f.open = append(slices.Delete(f.open, i, i+1), o)
 		return o.values, nil
@@ -101,7 +101,7 @@ func (f *Files) values(t *Tensor) (*Values, error) {
 		_ = f.open[0].values.close()
 		f.open = slices.Delete(f.open, 0, 1)
 	}
-	f.open = append(f.open, &opened{t, v})
+	f.open = append(f.open, &openFile{t, v})
 	return v, nil
 }
 
@@ -211,7 +211,7 @@ func (f *Files) openFile(of *dumpdir.Tensor) (*Values, error) {
 		_ = file.Close()
 		return nil, err
 	}
-	shape, err := t.Stored()
+	shape, err := t.StoredShape()
 	var v *Values
 	if err == nil {
 		v, err = NewValues(t.Elements(), t.DType, shape, file.Close)

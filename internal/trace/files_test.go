@@ -89,7 +89,7 @@ func TestJoined(t *testing.T) {
 		x := &trace.Tensor{Name: name, DType: tensor.Float32, Shape: tensor.Shape{rows, columns}, Pieces: pieces}
 		f := new(trace.Files)
 		got := make([]float64, rows*columns)
-		if x.Stored() {
+		if x.IsStored() {
 			t.Errorf("%s: pieces in memory make no file", name)
 		}
 		x.File = ranktest.NoFile

@@ -81,12 +81,12 @@ func RoleOf(name string) string {
 const commPrefix = "Distributed."
 
 // WithLayer replaces the number of the layer in a name.
-func WithLayer(name string, n int) string { return renumbered(name, layerWords, n) }
+func WithLayer(name string, n int) string { return renumber(name, layerWords, n) }
 
 // WithExpert replaces the number of the expert in a name.
-func WithExpert(name string, n int) string { return renumbered(name, expertWords, n) }
+func WithExpert(name string, n int) string { return renumber(name, expertWords, n) }
 
-func renumbered(name string, words []string, n int) string {
+func renumber(name string, words []string, n int) string {
 	for _, old := range slices.Backward(numbersIn(name)) {
 		if old.isAfterWord(name, words) {
 			name = name[:old.from] + strconv.Itoa(n) + name[old.to:]
@@ -98,7 +98,7 @@ func renumbered(name string, words []string, n int) string {
 // ExpertsModule returns the name of the module that contains the experts of a call, such as mlp for
 // mlp.experts.local_experts.3.
 func ExpertsModule(name string) string {
-	module := BeforeExpert(name)
+	module := CutAtExpert(name)
 	for _, word := range expertWords {
 		if at := len(module) - len(word) - 1; at >= 0 && module[at+1:] == word && strings.ContainsAny(module[at:at+1], separators) {
 			module = module[:at]
@@ -107,8 +107,8 @@ func ExpertsModule(name string) string {
 	return module
 }
 
-// BeforeExpert returns a name up to the words before the number of the expert; the whole name without such a number.
-func BeforeExpert(name string) string {
+// CutAtExpert returns a name up to the words before the number of the expert; the whole name without such a number.
+func CutAtExpert(name string) string {
 	for _, word := range expertWords {
 		for at := range name {
 			end := at + 1 + len(word)

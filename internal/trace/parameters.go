@@ -12,7 +12,7 @@ func (s *Step) FindParameters(d *Digests) {
 	for _, calls := range s.Calls {
 		sizes := make(map[int64]bool)
 		for _, c := range calls {
-			for _, t := range c.maybeParameters() {
+			for _, t := range c.possibleParameters() {
 				sizes[t.Elements()] = true
 			}
 		}
@@ -25,7 +25,7 @@ func (s *Step) FindParameters(d *Digests) {
 			}
 		}
 		for _, c := range calls {
-			for _, t := range c.maybeParameters() {
+			for _, t := range c.possibleParameters() {
 				if mark := d.Mark(t); mark != "" && !written[mark] {
 					c.Params = append(c.Params, t)
 				}
@@ -34,8 +34,8 @@ func (s *Step) FindParameters(d *Digests) {
 	}
 }
 
-// maybeParameters returns the inputs of an operator that may be parameters.
-func (c *Call) maybeParameters() (all []*Tensor) {
+// possibleParameters returns the inputs of an operator that may be parameters.
+func (c *Call) possibleParameters() (all []*Tensor) {
 	if c.Comm != nil || len(c.In) == 0 {
 		return nil
 	}

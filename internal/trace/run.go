@@ -139,8 +139,8 @@ const (
 	uniform // all are equal, or some are NaN or infinite
 )
 
-// Stored reports whether the elements can be read.
-func (t *Tensor) Stored() bool { return t.File != nil || t.Data != nil }
+// IsStored reports whether the elements can be read.
+func (t *Tensor) IsStored() bool { return t.File != nil || t.Data != nil }
 
 // Elements returns the number of elements.
 func (t *Tensor) Elements() int64 { return t.Shape.Elements() }
@@ -197,8 +197,8 @@ func (t *Tensor) IsInteger() bool {
 	return (t.DType == tensor.Int64 || t.DType == tensor.Int32) && t.Elements() > 1
 }
 
-// Summed reports whether a tensor is the result of a summing communication.
-func (t *Tensor) Summed() bool {
+// IsSummed reports whether a tensor is the result of a summing communication.
+func (t *Tensor) IsSummed() bool {
 	m := t.Call.Comm
 	return m != nil && m.API.Sums() && slices.Contains(m.Out, t)
 }

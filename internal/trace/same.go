@@ -6,17 +6,17 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Same reports whether ranges of elements are equal bit by bit.
-func (f *Files) Same(a []*Tensor, firstA int64, b []*Tensor, firstB, n int64) (bool, error) {
-	if equal, known := SameDigests(a, firstA, b, firstB, n); known {
+// HaveSameElements reports whether ranges of elements are equal bit by bit.
+func (f *Files) HaveSameElements(a []*Tensor, firstA int64, b []*Tensor, firstB, n int64) (bool, error) {
+	if equal, known := HaveSameDigests(a, firstA, b, firstB, n); known {
 		return equal, nil
 	}
 	differ, err := f.Differences(a, firstA, b, firstB, n, 1)
 	return differ.Count == 0, err
 }
 
-// SameDigests compares ranges that are one whole tensor each by their digests, if both have digests of the same kind.
-func SameDigests(a []*Tensor, firstA int64, b []*Tensor, firstB, n int64) (equal, known bool) {
+// HaveSameDigests compares ranges that are one whole tensor each by their digests, if both have digests of the same kind.
+func HaveSameDigests(a []*Tensor, firstA int64, b []*Tensor, firstB, n int64) (equal, known bool) {
 	s, t := wholeTensor(a, firstA, n), wholeTensor(b, firstB, n)
 	if s == nil || t == nil || s.Digest == "" || len(s.Digest) != len(t.Digest) || s.DType != t.DType {
 		return false, false
@@ -96,10 +96,10 @@ func (d *Difference) add(x, y []byte, from int64) {
 
 // SurelySame reports whether ranges of elements are known to be equal.
 func (f *Files) SurelySame(a []*Tensor, firstA int64, b []*Tensor, firstB, n int64) bool {
-	if _, known := SameDigests(a, firstA, b, firstB, n); !known && !AllStored(a, b) {
+	if _, known := HaveSameDigests(a, firstA, b, firstB, n); !known && !AllStored(a, b) {
 		return false
 	}
-	equal, err := f.Same(a, firstA, b, firstB, n)
+	equal, err := f.HaveSameElements(a, firstA, b, firstB, n)
 	return err == nil && equal && n > 0
 }
 
@@ -107,7 +107,7 @@ func (f *Files) SurelySame(a []*Tensor, firstA int64, b []*Tensor, firstB, n int
 func AllStored(lists ...[]*Tensor) bool {
 	for _, list := range lists {
 		for _, t := range list {
-			if !t.Stored() {
+			if !t.IsStored() {
 				return false
 			}
 		}

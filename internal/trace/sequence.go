@@ -8,8 +8,8 @@ import (
 // not derived from equal tensors.
 const knownShare = 0.5
 
-// InOrder returns the calls of a rank in the order of execution, if it is known.
-func (s *Step) InOrder(rank int) []*Call {
+// OrderedCalls returns the calls of a rank in the order of execution, if it is known.
+func (s *Step) OrderedCalls(rank int) []*Call {
 	if calls := s.sequence[rank]; calls != nil {
 		return calls
 	}

@@ -34,7 +34,7 @@ func TestSequence(t *testing.T) {
 	s := r.Steps[0]
 	s.PutInOrder(&trace.Digests{Files: new(trace.Files)})
 	var got []string
-	for i, c := range s.InOrder(0) {
+	for i, c := range s.OrderedCalls(0) {
 		got = append(got, c.Name)
 		if c.Place != i {
 			t.Errorf("%s has the place %d, want %d", c.Name, c.Place, i)
@@ -60,8 +60,8 @@ func TestNoSequence(t *testing.T) {
 		}
 		s := b.Run().Steps[0]
 		s.PutInOrder(&trace.Digests{Files: new(trace.Files)})
-		if s.IsOrdered() || s.InOrder(0)[0].Name != "Module.b.B.forward.0" {
-			t.Errorf("%v: %v", values, s.InOrder(0)[0].Name)
+		if s.IsOrdered() || s.OrderedCalls(0)[0].Name != "Module.b.B.forward.0" {
+			t.Errorf("%v: %v", values, s.OrderedCalls(0)[0].Name)
 		}
 	}
 }
@@ -81,7 +81,7 @@ func TestUnplaced(t *testing.T) {
 	b.Call(0, 0, "zeros", &trace.Call{In: list(value(4), ranktest.Of(d, 0, 0, 0, 0, 0, 0)), Out: list(value(5))})
 	s := b.Run().Steps[0]
 	s.PutInOrder(&trace.Digests{Files: new(trace.Files)})
-	for _, c := range s.InOrder(0) {
+	for _, c := range s.OrderedCalls(0) {
 		if c.Unplaced != want[c.Name] {
 			t.Errorf("%s: unplaced %v, want %v", c.Name, c.Unplaced, want[c.Name])
 		}

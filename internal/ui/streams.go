@@ -30,8 +30,8 @@ type Streams struct {
 	OutWidth, ErrWidth int
 }
 
-// System returns streams over the files of the process.
-func System(in, out, err *os.File) Streams {
+// NewSystemStreams returns streams over the files of the process.
+func NewSystemStreams(in, out, err *os.File) Streams {
 	s := Streams{
 		In: in, Out: out, Err: err,
 		InTTY:  term.IsTerminal(int(in.Fd())),

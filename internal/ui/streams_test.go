@@ -17,7 +17,7 @@ func TestSystemOfFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	s := System(f, f, f)
+	s := NewSystemStreams(f, f, f)
 	if s.OutTTY || s.ErrTTY || s.OutWidth != 0 {
 		t.Errorf("a file passes for a terminal: %+v", s)
 	}

@@ -93,7 +93,7 @@ func (u *unsharder) array(t *trace.Tensor, steps []int64, hold bool) *locate.Arr
 
 // readArray reads a tensor with a step along each axis.
 func (u *unsharder) readArray(t *trace.Tensor, steps []int64) *locate.Array {
-	if !t.Stored() || t.Elements() == 0 || t.Loose {
+	if !t.IsStored() || t.Elements() == 0 || t.Loose {
 		return nil
 	}
 	d, err := u.StoredType(t)

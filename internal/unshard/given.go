@@ -66,7 +66,7 @@ func (u *unsharder) collectGiven(calls []*trace.Call) {
 				seen[u.Mark(t)] = true
 			}
 		}
-		if key := trace.BeforeExpert(c.Name) + " " + strconv.Itoa(c.Expert()); c.Expert() >= 0 && len(c.Params) > 0 && !held[key] {
+		if key := trace.CutAtExpert(c.Name) + " " + strconv.Itoa(c.Expert()); c.Expert() >= 0 && len(c.Params) > 0 && !held[key] {
 			held[key] = true
 			u.addExpert(c)
 		}
@@ -126,7 +126,7 @@ func (u *unsharder) otherSteps() []*trace.Step {
 		s = u.joinRanks(s)
 		for _, c := range s.Calls[0] {
 			for _, t := range c.Tensors() {
-				joinAsIn(t, u.refs[c.Name+" "+t.Place()])
+				joinLike(t, u.refs[c.Name+" "+t.Place()])
 			}
 		}
 		u.opened = append(u.opened, s)
@@ -136,11 +136,11 @@ func (u *unsharder) otherSteps() []*trace.Step {
 
 // addExpert adds an expert of the rank, with its number in the reference.
 func (u *unsharder) addExpert(c *trace.Call) {
-	h := &Expert{Call: c, Number: -1, Layer: trace.BeforeExpert(trace.WithLayer(c.Name, c.Layer+u.shift))}
+	h := &Expert{Call: c, Number: -1, Layer: trace.CutAtExpert(trace.WithLayer(c.Name, c.Layer+u.shift))}
 	if name := u.nameOf(c); name != "" {
 		_, _, h.Number = trace.ParseName(name)
 	}
-	for u.refs[trace.WithExpert(h.Layer+strings.TrimPrefix(c.Name, trace.BeforeExpert(c.Name)), h.Count)+" "+c.Params[0].Place()] != nil {
+	for u.refs[trace.WithExpert(h.Layer+strings.TrimPrefix(c.Name, trace.CutAtExpert(c.Name)), h.Count)+" "+c.Params[0].Place()] != nil {
 		h.Count++
 	}
 	u.out.Given.Experts = append(u.out.Given.Experts, h)

@@ -162,7 +162,7 @@ func (j *joiner) numberExperts() {
 
 // layerName returns the name of a call up to the number of its expert, with the global number of its layer.
 func (j *joiner) layerName(c *trace.Call) string {
-	return trace.BeforeExpert(trace.WithLayer(c.Name, c.Layer+j.shift[c.Rank]))
+	return trace.CutAtExpert(trace.WithLayer(c.Name, c.Layer+j.shift[c.Rank]))
 }
 
 // nameOf returns the name of a call in the merged step.
@@ -369,8 +369,8 @@ func tokensOf(t *trace.Tensor, m *locate.Map) (k locate.KnownIndex, ok bool) {
 	return k, true
 }
 
-// joinAsIn joins a tensor like the tensor of the same name in another step.
-func joinAsIn(t, o *trace.Tensor) {
+// joinLike joins a tensor like the tensor of the same name in another step.
+func joinLike(t, o *trace.Tensor) {
 	if !t.Loose || o == nil || len(o.Pieces) != len(t.Pieces) || o.Loose {
 		return
 	}

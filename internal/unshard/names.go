@@ -64,7 +64,7 @@ func (u *unsharder) expertOf(c *trace.Call, name string) string {
 	if len(c.Params) == 0 {
 		_, _, local := trace.ParseName(c.Name)
 		for mine, theirs := range u.names {
-			if _, _, expert := trace.ParseName(mine); expert == local && trace.BeforeExpert(mine) == trace.BeforeExpert(c.Name) {
+			if _, _, expert := trace.ParseName(mine); expert == local && trace.CutAtExpert(mine) == trace.CutAtExpert(c.Name) {
 				_, _, n := trace.ParseName(theirs)
 				return trace.WithExpert(name, n)
 			}

@@ -98,7 +98,7 @@ func TestTrees(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = convert.Run(ctx, opt, in, nil, func(r *convert.Result) error {
-		if r.Failed() || len(r.Warnings) > 0 {
+		if r.HasFailed() || len(r.Warnings) > 0 {
 			t.Fatalf("%s: %+v", r.Job.Path(), r)
 		}
 		name := filename.Parse(r.Job.Name)

@@ -38,26 +38,26 @@ func (n *net) attention(q, k, v value, causal bool) value {
 		for i := range shared.V {
 			shared.V[i] = float64(i * k.dim(0) / q.dim(0))
 		}
-		to := n.given("Const|", shared, I32)
+		to := n.addConstant("Const|", shared, I32)
 		k, v = n.gather("GatherV2|Tensor.index_select", k, to), n.gather("GatherV2|Tensor.index_select", v, to)
 	}
-	scores := n.scaled(n.batched(q, k, true), 1/math.Sqrt(float64(q.dim(2))))
+	scores := n.scaled(n.batchedProduct(q, k, true), 1/math.Sqrt(float64(q.dim(2))))
 	if causal {
 		rows, keys := q.dim(1), k.dim(1)
-		scores = n.masked(scores, rows, keys)
+		scores = n.maskScores(scores, rows, keys)
 	}
-	return n.batched(n.softmax(scores), v, false)
+	return n.batchedProduct(n.softmax(scores), v, false)
 }
 
-// masked masks the keys of later rows, by adding or by filling.
-func (n *net) masked(scores value, rows, keys int) value {
+// maskScores masks the keys of later rows, by adding or by filling.
+func (n *net) maskScores(scores value, rows, keys int) value {
 	late := zeros(1, rows, keys)
 	for i := range late.V {
 		late.V[i] = float64(b2i(i%keys > i/keys+keys-rows))
 	}
 	if n.IntN(2) == 0 {
 		fill := pick(n, -10000, -65504, math.Inf(-1))
-		return n.binary("MaskedFill|Tensor.masked_fill", scores, n.given("Const|", late, Bool), func(x, m float64) float64 {
+		return n.binary("MaskedFill|Tensor.masked_fill", scores, n.addConstant("Const|", late, Bool), func(x, m float64) float64 {
 			if m != 0 {
 				return fill
 			}
@@ -67,7 +67,7 @@ func (n *net) masked(scores value, rows, keys int) value {
 	for i := range late.V {
 		late.V[i] *= -10000
 	}
-	return n.plus(scores, n.given("Const|", late, n.typ))
+	return n.plus(scores, n.addConstant("Const|", late, n.typ))
 }
 
 // swiGLU is the feed-forward block of LLaMA.
@@ -98,8 +98,8 @@ func llama(n *net) {
 	n.linear(n.norm(rmsNorm, x), 96, false)
 }
 
-// written returns a cache with one more row. The NPU never wrote the rows behind it if unwritten.
-func (n *net) written(cache, row value, at int, unwritten bool) value {
+// writeRow returns a cache with one more row. The NPU never wrote the rows behind it if unwritten.
+func (n *net) writeRow(cache, row value, at int, unwritten bool) value {
 	return n.add("KVCacheScatterUpdate|NPU.npu_scatter_nd_update_", []value{cache, row}, func(m *machine, in []*Array) []*Array {
 		y := in[0].clone()
 		heads, rows, wide := y.dim(0), y.dim(1), y.dim(2)
@@ -114,7 +114,7 @@ func (n *net) written(cache, row value, at int, unwritten bool) value {
 				m.notes["unwritten"]++
 			}
 		}
-		return one(y)
+		return single(y)
 	})
 }
 
@@ -135,8 +135,8 @@ func decode(n *net) {
 			return n.input(a, n.typ)
 		}
 		q := n.rotary(n.heads(n.linear(y, width, true), heads), at)
-		k := n.written(cache(), n.rotary(n.heads(n.linear(y, width, true), heads), at), at, unwritten)
-		v := n.written(cache(), n.heads(n.linear(y, width, true), heads), at, unwritten)
+		k := n.writeRow(cache(), n.rotary(n.heads(n.linear(y, width, true), heads), at), at, unwritten)
+		v := n.writeRow(cache(), n.heads(n.linear(y, width, true), heads), at, unwritten)
 		k, v = n.slice(k, 1, 0, at+1), n.slice(v, 1, 0, at+1)
 		if n.IntN(2) == 0 {
 			y = n.flash("IncreFlashAttention|NPU.npu_incre_flash_attention", q, k, v, false, 1)
@@ -159,16 +159,16 @@ func moe(n *net) {
 			logits = n.cast(logits, F32)
 		}
 		top := n.topK(n.softmax(logits), k)
-		sorted := n.routed(y, top.at(1), k)
-		h := n.grouped(sorted, 2*width, experts)
-		h = n.grouped(n.silu(h), width, experts, sorted.at(2))
-		x = n.plus(x, n.finalized(h, sorted.at(1), top, k))
+		sorted := n.route(y, top.output(1), k)
+		h := n.groupedProduct(sorted, 2*width, experts)
+		h = n.groupedProduct(n.silu(h), width, experts, sorted.output(2))
+		x = n.plus(x, n.finalize(h, sorted.output(1), top, k))
 	}
 	n.linear(n.norm(rmsNorm, x), 40, false)
 }
 
-// routed sorts the rows by expert and returns the rows, their origins, and their experts.
-func (n *net) routed(x, experts value, k int) value {
+// route sorts the rows by expert and returns the rows, their origins, and their experts.
+func (n *net) route(x, experts value, k int) value {
 	return n.add("MoeInitRouting|NPU.npu_moe_init_routing", []value{x, experts}, func(m *machine, in []*Array) []*Array {
 		width := x.dim(1)
 		order := make([]int, len(in[1].V))
@@ -187,10 +187,10 @@ func (n *net) routed(x, experts value, k int) value {
 	}, x.typ(), I32, I32)
 }
 
-// grouped multiplies rows by the weights of their expert.
-func (n *net) grouped(x value, width, experts int, of ...value) value {
+// groupedProduct multiplies rows by the weights of their expert.
+func (n *net) groupedProduct(x value, width, experts int, of ...value) value {
 	if of == nil {
-		of = []value{x.at(2)}
+		of = []value{x.output(2)}
 	}
 	in := x.dim(1)
 	w := n.weight(1/math.Sqrt(float64(in))/max(x.spread(), 1e-3), experts, width, in)
@@ -203,12 +203,12 @@ func (n *net) grouped(x value, width, experts int, of ...value) value {
 			from := (e*width + i%width) * in
 			y.V[i] = m.dot(xv[r*in:(r+1)*in], wv[from:from+in])
 		}
-		return one(y)
+		return single(y)
 	})
 }
 
-// finalized returns the weighted sums of the experts' rows in the original order.
-func (n *net) finalized(y, from, top value, k int) value {
+// finalize returns the weighted sums of the experts' rows in the original order.
+func (n *net) finalize(y, from, top value, k int) value {
 	return n.add("MoeFinalizeRouting|NPU.npu_moe_finalize_routing", []value{y, from, top}, func(_ *machine, in []*Array) []*Array {
 		width := y.dim(1)
 		out := zeros(y.dim(0)/k, width)
@@ -218,7 +218,7 @@ func (n *net) finalized(y, from, top value, k int) value {
 				out.V[o/k*width+c] += in[0].V[i*width+c] * in[2].V[o]
 			}
 		}
-		return one(out)
+		return single(out)
 	})
 }
 
@@ -231,7 +231,7 @@ func detect(n *net) {
 	c, classes, anchors := pick(n, 8, 16), pick(n, 2, 5), 2
 	fine := n.convBlock(n.convBlock(n.features(1, 3, 32, 32), c, 2), c, 2)
 	coarse := n.convBlock(fine, c, 2)
-	up := n.plus(fine, n.resized(n.conv(coarse, c, 1, 1, true), true))
+	up := n.plus(fine, n.resize(n.conv(coarse, c, 1, 1, true), true))
 	var scores, boxes []value
 	for _, f := range []value{up, coarse} {
 		f = n.relu(n.conv(f, c, 3, 1, true))
@@ -246,32 +246,32 @@ func detect(n *net) {
 		for i := range y.V {
 			y.V[i] = slices.Max(in[0].V[i*classes : (i+1)*classes])
 		}
-		return one(y)
+		return single(y)
 	})
 	top := n.topK(best, 32)
-	places := n.reshape(top.at(1), 32)
+	places := n.reshape(top.output(1), 32)
 	places.out[0] = I32
 	box = n.gather("GatherV2|Tensor.index_select", box, places)
 	grid := zeros(score.dim(0), 2)
 	for i := range grid.V {
 		grid.V[i] = float64(i*7%61) / 2
 	}
-	anchor := n.gather("GatherV2|Tensor.index_select", n.given("Const|", grid, n.typ), places)
+	anchor := n.gather("GatherV2|Tensor.index_select", n.addConstant("Const|", grid, n.typ), places)
 	parts := n.split(box, 1, 2)
 	center := n.plus(anchor, n.scaled(parts, 4))
-	half := n.scaled(n.exp(n.scaled(parts.at(1), 0.3)), 3)
+	half := n.scaled(n.exp(n.scaled(parts.output(1), 0.3)), 3)
 	corners := n.concat(1, n.minus(center, half), n.plus(center, half))
-	kept := n.suppressed(corners, top, 10)
+	kept := n.suppress(corners, top, 10)
 	n.gather("GatherV2|Tensor.index_select", corners, kept)
 }
 
-// suppressed returns the indexes of the best boxes that do not overlap (non-maximum suppression).
-func (n *net) suppressed(boxes, scores value, most int) value {
+// suppress returns the indexes of the best boxes that do not overlap (non-maximum suppression).
+func (n *net) suppress(boxes, scores value, most int) value {
 	return n.add("NonMaxSuppressionV3|Torch.nms", []value{boxes, scores}, func(_ *machine, in []*Array) []*Array {
 		b := func(i int) []float64 { return in[0].V[4*i : 4*i+4] }
 		area := func(x []float64) float64 { return max(x[2]-x[0], 0) * max(x[3]-x[1], 0) }
 		out, kept := zeros(most), 0
-		for _, i := range ranked(in[1].V) {
+		for _, i := range rankColumns(in[1].V) {
 			free := true
 			for _, j := range out.V[:kept] {
 				p, q := b(i), b(int(j))
@@ -283,7 +283,7 @@ func (n *net) suppressed(boxes, scores value, most int) value {
 				kept++
 			}
 		}
-		return one(out)
+		return single(out)
 	}, I32)
 }
 
@@ -295,7 +295,7 @@ func unet(n *net) {
 	for level := range 2 {
 		skips = append(skips, x)
 		if n.IntN(2) == 0 {
-			x = n.resized(x, false)
+			x = n.resize(x, false)
 		} else {
 			x = n.conv(x, x.dim(1), 3, 2, true)
 		}
@@ -303,7 +303,7 @@ func unet(n *net) {
 	}
 	x = n.plus(x, block(x, x.dim(1)))
 	for level := 1; level >= 0; level-- {
-		x = n.concat(1, n.conv(n.resized(x, true), c<<level, 3, 1, true), skips[level])
+		x = n.concat(1, n.conv(n.resize(x, true), c<<level, 3, 1, true), skips[level])
 		x = block(x, c<<level)
 	}
 	n.conv(n.silu(n.norm(groupNorm, x)), 4, 3, 1, true)
@@ -322,7 +322,7 @@ func recommend(n *net) {
 		vectors = append(vectors, n.reshape(n.embedding(n.weight(pick(n, 0.05, 1), 300, width), ids), rows, 1, width))
 	}
 	all := n.concat(1, vectors...)
-	dots := n.reshape(n.batched(all, all, true), rows, (fields+1)*(fields+1))
+	dots := n.reshape(n.batchedProduct(all, all, true), rows, (fields+1)*(fields+1))
 	x := n.concat(1, dense, dots)
 	for range n.between(1, 3) {
 		x = n.relu(n.linear(x, 48, true))
@@ -361,12 +361,12 @@ func train(n *net) {
 	for r := range rows {
 		hot.V[r*classes+n.IntN(classes)] = 1
 	}
-	d := n.scaled(n.minus(n.softmax(x), n.given("Const|", hot, n.typ)), scale/float64(rows))
+	d := n.scaled(n.minus(n.softmax(x), n.addConstant("Const|", hot, n.typ)), scale/float64(rows))
 	for i := layers; i >= 0; i-- {
 		l := all[i]
 		dw := n.product("MatMulV2|!Functional.linear", l.x, d, true, false)
 		n.reduce(d, 0, false) // the gradient of the bias
-		n.updated(l.w, dw, scale)
+		n.update(l.w, dw, scale)
 		if l.x == first {
 			break
 		}
@@ -381,15 +381,15 @@ func train(n *net) {
 	}
 }
 
-// updated returns the weight after an optimizer step: SGD, or Adam with the moments of earlier steps, if any.
-func (n *net) updated(w, grad value, scale float64) value {
+// update returns the weight after an optimizer step: SGD, or Adam with the moments of earlier steps, if any.
+func (n *net) update(w, grad value, scale float64) value {
 	if n.IntN(2) == 0 {
 		return n.add("ApplyGradientDescent|NPU.npu_sgd", []value{w, grad}, func(_ *machine, in []*Array) []*Array {
 			y := in[0].like()
 			for i, v := range in[0].V {
 				y.V[i] = v - 0.01*in[1].V[i]/scale
 			}
-			return one(y)
+			return single(y)
 		}, F32)
 	}
 	size, first := grad.spread()/scale, n.IntN(4) == 0
@@ -415,7 +415,7 @@ func (n *net) updated(w, grad value, scale float64) value {
 			}
 			y.V[i] = v - 0.01*moment/(math.Sqrt(square)+eps)
 		}
-		return one(y)
+		return single(y)
 	}, F32)
 }
 
@@ -429,8 +429,8 @@ func amp(n *net) {
 		if n.IntN(2) == 0 {
 			q, k := n.heads(n.linear(y, width, true), heads), n.heads(n.linear(y, width, true), heads)
 			v := n.heads(n.linear(y, width, true), heads)
-			p := n.softmax(n.cast(n.scaled(n.batched(q, k, true), 1/math.Sqrt(float64(width/heads))), F32))
-			y = n.linear(n.flat(n.batched(n.cast(p, t), v, false)), width, true)
+			p := n.softmax(n.cast(n.scaled(n.batchedProduct(q, k, true), 1/math.Sqrt(float64(width/heads))), F32))
+			y = n.linear(n.flat(n.batchedProduct(n.cast(p, t), v, false)), width, true)
 		} else {
 			y = n.linear(n.gelu(n.linear(y, 2*width, true)), width, true)
 		}
@@ -461,7 +461,7 @@ func flashNet(n *net) {
 	x := n.features(rows, width)
 	for range n.between(1, 3) {
 		qkv := n.split(n.linear(n.norm(layerNorm, x), 3*width, true), 1, 3)
-		q, k, v := n.heads(qkv, heads), n.heads(qkv.at(1), heads), n.heads(qkv.at(2), heads)
+		q, k, v := n.heads(qkv, heads), n.heads(qkv.output(1), heads), n.heads(qkv.output(2), heads)
 		k, v = n.slice(k, 1, 0, length), n.slice(v, 1, 0, length)
 		y := n.flash(pick(n, "PromptFlashAttention|NPU.npu_prompt_flash_attention", "FusedInferAttentionScore|NPU.npu_fused_infer_attention_score"), q, k, v, false, length)
 		if length < rows { // later operators read the written rows only
@@ -475,7 +475,7 @@ func flashNet(n *net) {
 
 func gru(n *net) {
 	rows, width, steps := pick(n, 1, 8, 16), pick(n, 24, 48), n.between(3, 10)
-	h := n.given("Const|", zeros(rows, width), n.typ)
+	h := n.addConstant("Const|", zeros(rows, width), n.typ)
 	series := n.features(steps, rows, 12)
 	if n.IntN(2) == 0 {
 		flat := n.reshape(series, steps*rows, 12)
@@ -487,8 +487,8 @@ func gru(n *net) {
 		x := n.reshape(n.slice(series, 0, t, t+1), rows, 12)
 		gx := n.split(n.product("MatMulV2|Functional.linear", x, wx, false, false, b), 1, 3)
 		gh := n.split(n.product("MatMulV2|Functional.linear", h, wh, false, false), 1, 3)
-		r, z := n.sigmoid(n.plus(gx, gh)), n.sigmoid(n.plus(gx.at(1), gh.at(1)))
-		c := n.tanh(n.plus(gx.at(2), n.times(r, gh.at(2))))
+		r, z := n.sigmoid(n.plus(gx, gh)), n.sigmoid(n.plus(gx.output(1), gh.output(1)))
+		c := n.tanh(n.plus(gx.output(2), n.times(r, gh.output(2))))
 		h = n.plus(c, n.times(z, n.minus(h, c)))
 		all = append(all, n.reshape(h, 1, rows, width))
 	}
@@ -505,20 +505,20 @@ func ill(n *net) {
 			gram := n.scaled(n.product("MatMulV2|Torch.matmul", x, x, true, false), 1/float64(rows))
 			x = n.product("MatMulV2|Torch.matmul", n.product("MatMulV2|Torch.matmul", x, gram, false, false), gram, false, false)
 		case 1: // a cancelling sum
-			big := n.given("Const|", normal(n.Rand, 30*max(x.spread(), 0.1), 1, width), n.typ)
+			big := n.addConstant("Const|", normal(n.Rand, 30*max(x.spread(), 0.1), 1, width), n.typ)
 			x = n.minus(n.plus(x, big), big)
 		case 2: // probabilities of large logits
 			x = n.times(x, n.softmax(n.scaled(x, 20/max(x.spread(), 1e-3))))
 		case 3: // variance as a difference
 			mean := n.reduce(x, -1, true)
 			v := n.minus(n.reduce(n.square(x), -1, true), n.square(mean))
-			x = n.times(x, n.rsqrt(n.plus(v, n.given("Const|", &Array{Shape: []int{1}, V: []float64{0.01}}, n.typ))))
+			x = n.times(x, n.rsqrt(n.plus(v, n.addConstant("Const|", &Array{Shape: []int{1}, V: []float64{0.01}}, n.typ))))
 		case 4: // log-sum-exp
 			e := n.reduce(n.exp(n.scaled(x, 1/max(x.spread(), 1e-3))), -1, false)
 			x = n.minus(x, n.log(e))
 		default: // a quotient with small divisors
-			d := n.plus(n.square(x), n.given("Const|", &Array{Shape: []int{1}, V: []float64{0.02 * x.spread() * x.spread()}}, n.typ))
-			x = n.over(x, d)
+			d := n.plus(n.square(x), n.addConstant("Const|", &Array{Shape: []int{1}, V: []float64{0.02 * x.spread() * x.spread()}}, n.typ))
+			x = n.divide(x, d)
 		}
 		x = n.norm(layerNorm, x)
 	}
@@ -545,11 +545,11 @@ func graphNet(n *net) {
 	for i := range ones.V {
 		ones.V[i] = 1
 	}
-	degree := n.scatterAdd(n.given("Const|", ones, n.typ), to, nodes)
+	degree := n.scatterAdd(n.addConstant("Const|", ones, n.typ), to, nodes)
 	degree = n.unary("Maximum|Tensor.clamp", degree, func(v float64) float64 { return max(v, 1) })
 	for range n.between(1, 4) {
 		message := n.relu(n.linear(n.concat(1, n.gather("GatherV2|Tensor.index_select", x, from), n.gather("GatherV2|Tensor.index_select", x, to)), width, true))
-		sum := n.over(n.scatterAdd(message, to, nodes), degree)
+		sum := n.divide(n.scatterAdd(message, to, nodes), degree)
 		x = n.tanh(n.linear(n.concat(1, x, sum), width, true))
 	}
 	n.linear(n.reduce(x, 0, true), pick(n, 1, 5), true)
@@ -572,19 +572,19 @@ func audio(n *net) {
 			cosine.V[s*samples/2+f], sine.V[s*samples/2+f] = cos, sin
 		}
 	}
-	x := n.times(n.input(wave, n.typ), n.given("Const|", window, n.typ))
-	re := n.product("MatMulV2|Torch.matmul", x, n.given("Const|", cosine, n.typ), false, false)
-	im := n.product("MatMulV2|Torch.matmul", x, n.given("Const|", sine, n.typ), false, false)
+	x := n.times(n.input(wave, n.typ), n.addConstant("Const|", window, n.typ))
+	re := n.product("MatMulV2|Torch.matmul", x, n.addConstant("Const|", cosine, n.typ), false, false)
+	im := n.product("MatMulV2|Torch.matmul", x, n.addConstant("Const|", sine, n.typ), false, false)
 	power := n.plus(n.square(re), n.square(im))
 	mel := n.weight(0.2, samples/2, 20)
 	for i, v := range mel.ref().V {
 		mel.ref().V[i] = math.Abs(v)
 	}
 	w := mel.ref()
-	mel.eval = func(*machine, []*Array) []*Array { return one(w.clone()) }
+	mel.eval = func(*machine, []*Array) []*Array { return single(w.clone()) }
 	y := n.product("MatMulV2|Torch.matmul", power, mel, false, false)
 	floor := max(1e-3*y.spread(), 1e-6) // relative to the signal
-	y = n.plus(y, n.given("Const|", &Array{Shape: []int{1}, V: []float64{floor}}, n.typ))
+	y = n.plus(y, n.addConstant("Const|", &Array{Shape: []int{1}, V: []float64{floor}}, n.typ))
 	y = n.log(y)
 	y = n.norm(layerNorm, y)
 	for range n.between(1, 2) {
@@ -606,7 +606,7 @@ func movers(n *net) {
 			axis := n.IntN(4)
 			if x.dim(axis)%2 == 0 {
 				parts := n.split(x, axis, 2)
-				x = n.concat(axis, parts.at(1), parts)
+				x = n.concat(axis, parts.output(1), parts)
 			}
 		case 3:
 			axis := n.IntN(4)
@@ -618,7 +618,7 @@ func movers(n *net) {
 			for i, p := range n.Perm(len(order.V)) {
 				order.V[i] = float64(p)
 			}
-			x = n.gather("GatherV2|Tensor.index_select", x, n.given("Const|", order, I32))
+			x = n.gather("GatherV2|Tensor.index_select", x, n.addConstant("Const|", order, I32))
 		default:
 			x = n.plus(x, n.weight(0.5, 1, x.dim(3)))
 		}

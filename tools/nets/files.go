@@ -241,8 +241,8 @@ func wide(shape []int) (s tensor.Shape) {
 	return s
 }
 
-// described is a tensor in dump.json.
-type described struct {
+// description is a tensor in dump.json.
+type description struct {
 	Type, Dtype         string
 	Shape               []int
 	Max, Min, Mean, Nrm float64
@@ -250,7 +250,7 @@ type described struct {
 }
 
 // text returns JSON as Python writes it, with NaN and Infinity.
-func (d described) text() string {
+func (d description) text() string {
 	num := func(x float64) string {
 		switch {
 		case math.IsNaN(x):
@@ -282,14 +282,14 @@ func (w *writer) msprobe(npu bool) error {
 			for k, a := range all {
 				file := fmt.Sprintf("%s.%s.%d.%s", w.names[nd], kind, k, ext)
 				host, data := w.elements(a, npu)
-				data, err := contained(ext, host, wide(a.Shape), data)
+				data, err := wrapContent(ext, host, wide(a.Shape), data)
 				if err == nil {
 					err = w.put(npu, data, dir, "dump_tensor_data", file)
 				}
 				if err != nil {
 					return "", err
 				}
-				texts = append(texts, w.described(a, npu, framework, file).text())
+				texts = append(texts, w.describe(a, npu, framework, file).text())
 			}
 			return strings.Join(texts, ", "), nil
 		}
@@ -320,12 +320,12 @@ func (w *writer) msprobe(npu bool) error {
 	return nil
 }
 
-func (w *writer) described(a *Array, npu bool, framework, file string) described {
+func (w *writer) describe(a *Array, npu bool, framework, file string) description {
 	t := a.Type
 	if !npu && t.float() {
 		t = F32
 	}
-	d := described{Type: "torch.Tensor", Dtype: types[t].msprobe, Shape: a.Shape, File: file, Max: math.Inf(-1), Min: math.Inf(1)}
+	d := description{Type: "torch.Tensor", Dtype: types[t].msprobe, Shape: a.Shape, File: file, Max: math.Inf(-1), Min: math.Inf(1)}
 	if framework == "mindspore" {
 		d.Type, d.Dtype = "mindspore.Tensor", strings.ToUpper(t.String()[:1])+t.String()[1:]
 		if t == BF16 {
@@ -341,8 +341,8 @@ func (w *writer) described(a *Array, npu bool, framework, file string) described
 	return d
 }
 
-// contained returns the contents of a .npy or .pt file.
-func contained(ext string, host tensor.Host, shape tensor.Shape, data []byte) ([]byte, error) {
+// wrapContent returns the contents of a .npy or .pt file.
+func wrapContent(ext string, host tensor.Host, shape tensor.Shape, data []byte) ([]byte, error) {
 	if ext == "npy" {
 		head, err := npy.AppendHeader(nil, host, shape)
 		return append(head, data...), err

@@ -66,18 +66,18 @@ type outcome struct {
 	origins  []string // operators; names of inputs are in brackets
 }
 
-func (o *outcome) named() bool { return slices.Contains(o.origins, o.Op) }
-func (o *outcome) first() bool { return len(o.origins) > 0 && o.origins[0] == o.Op }
-func (o *outcome) wrong() bool {
+func (o *outcome) isNamed() bool { return slices.Contains(o.origins, o.Op) }
+func (o *outcome) isFirst() bool { return len(o.origins) > 0 && o.origins[0] == o.Op }
+func (o *outcome) isWrong() bool {
 	return slices.ContainsFunc(o.origins, func(s string) bool { return s != o.Op })
 }
 
-// right reports whether the verdict is right.
-func (o *outcome) right() bool {
+// isRight reports whether the verdict is right.
+func (o *outcome) isRight() bool {
 	if o.Mode == "clean" {
 		return o.exit == 0
 	}
-	return o.exit == 1 && o.first() && !o.wrong()
+	return o.exit == 1 && o.isFirst() && !o.isWrong()
 }
 
 func run(args []string, stdout io.Writer) (err error) {
@@ -113,7 +113,7 @@ func run(args []string, stdout io.Writer) (err error) {
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
 	if *depth {
-		return byDepth(stdout, program, dir, first, last)
+		return printByDepth(stdout, program, dir, first, last)
 	}
 	chosen := slices.Sorted(maps.Keys(families))
 	if *names != "all" {
@@ -148,7 +148,7 @@ func run(args []string, stdout io.Writer) (err error) {
 	all = slices.DeleteFunc(all, func(o *outcome) bool { return o.Mode != "clean" && o.Fault == "" })
 	if *list {
 		for _, o := range all {
-			if !o.right() {
+			if !o.isRight() {
 				fmt.Fprintln(stdout, o.line())
 			}
 		}
@@ -270,9 +270,9 @@ func (c *counts) add(o *outcome) {
 		return
 	}
 	c.nets++
-	c.named += b2i(o.named())
-	c.first += b2i(o.first())
-	c.wrong += b2i(o.wrong())
+	c.named += b2i(o.isNamed())
+	c.first += b2i(o.isFirst())
+	c.wrong += b2i(o.isWrong())
 }
 
 func (c *counts) faults() string {
@@ -328,9 +328,9 @@ var (
 	}
 )
 
-// byDepth prints the verdicts on networks with many layers: healthy ones, and with a quarter of one tensor, at 7
+// printByDepth prints the verdicts on networks with many layers: healthy ones, and with a quarter of one tensor, at 7
 // tenths of the layers, multiplied by 1.25.
-func byDepth(stdout io.Writer, program, dir string, first, last uint64) error {
+func printByDepth(stdout io.Writer, program, dir string, first, last uint64) error {
 	t := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "layers\tdumped\tclean\tfailed\tfaults\tseen\tnamed\tfirst\twrong\t\n")
 	for _, layers := range depths {

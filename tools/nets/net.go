@@ -32,14 +32,14 @@ type value struct {
 	k int
 }
 
-func (v value) ref() *Array         { return v.node.ref[v.k] }
-func (v value) shape() []int        { return v.ref().Shape }
-func (v value) dim(axis int) int    { return v.ref().dim(axis) }
-func (v value) typ() Type           { return v.out[v.k] }
-func (v value) at(k int) value      { return value{v.node, k} }
-func (v value) rank() int           { return len(v.shape()) }
-func (v value) spread() float64     { return rms(v.ref().V) }
-func (v value) with(n ...int) []int { return append(slices.Clone(v.shape()[:v.rank()-1]), n...) }
+func (v value) ref() *Array              { return v.node.ref[v.k] }
+func (v value) shape() []int             { return v.ref().Shape }
+func (v value) dim(axis int) int         { return v.ref().dim(axis) }
+func (v value) typ() Type                { return v.out[v.k] }
+func (v value) output(k int) value       { return value{v.node, k} }
+func (v value) rank() int                { return len(v.shape()) }
+func (v value) spread() float64          { return rms(v.ref().V) }
+func (v value) shapeWith(n ...int) []int { return append(slices.Clone(v.shape()[:v.rank()-1]), n...) }
 
 // net is a simulated network. The reference's values are computed while it is built.
 type net struct {
@@ -156,10 +156,10 @@ func arrays(of []value, npu bool) []*Array {
 	return all
 }
 
-// given adds values from outside: inputs, weights and constants of the network.
-func (n *net) given(kind string, a *Array, t Type) value {
+// addConstant adds values from outside: inputs, weights and constants of the network.
+func (n *net) addConstant(kind string, a *Array, t Type) value {
 	if !n.own {
-		a = rounded(a, t)
+		a = roundTo(a, t)
 	}
 	v := n.add(kind, nil, func(*machine, []*Array) []*Array { return []*Array{a.clone()} }, t)
 	v.constant = true
@@ -168,18 +168,18 @@ func (n *net) given(kind string, a *Array, t Type) value {
 
 // input adds an input of the network, which is dumped in half of the networks.
 func (n *net) input(a *Array, t Type) value {
-	v := n.given("Data|", a, t)
+	v := n.addConstant("Data|", a, t)
 	v.constant = n.IntN(2) == 0
 	return v
 }
 
 // weight adds normally distributed weights.
 func (n *net) weight(std float64, shape ...int) value {
-	return n.given("Const|", normal(n.Rand, std, shape...), n.typ)
+	return n.addConstant("Const|", normal(n.Rand, std, shape...), n.typ)
 }
 
-// rounded returns an array rounded to a type.
-func rounded(a *Array, t Type) *Array {
+// roundTo returns an array rounded to a type.
+func roundTo(a *Array, t Type) *Array {
 	b := a.clone()
 	for i, x := range b.V {
 		b.V[i] = t.round(x)
@@ -234,7 +234,7 @@ func (n *net) choose(strong bool) *fault {
 	for range 30 {
 		f := &fault{strong: strong, node: pick(n, open...), seed: n.Uint64()}
 		f.output = n.IntN(len(f.node.out))
-		own, kinds := possible(f.node, f.output, strong)
+		own, kinds := possibleFaults(f.node, f.output, strong)
 		if len(own) > 0 && (len(kinds) == 0 || n.IntN(2) == 0) {
 			kinds = own
 		}
@@ -243,7 +243,7 @@ func (n *net) choose(strong bool) *fault {
 		}
 		f.kind = pick(n, kinds...)
 		n.run(f)
-		if visible(f.node.ref[f.output], clean[f.node][f.output], f.node.npu[f.output]) {
+		if isVisible(f.node.ref[f.output], clean[f.node][f.output], f.node.npu[f.output]) {
 			return f
 		}
 	}
@@ -251,13 +251,13 @@ func (n *net) choose(strong bool) *fault {
 	return nil
 }
 
-// visible reports whether a fault changes a tensor by at least 3 times its RMS error without the fault, or by 8 times
+// isVisible reports whether a fault changes a tensor by at least 3 times its RMS error without the fault, or by 8 times
 // its largest error, or makes an element NaN or infinite, or finite.
-func visible(ref, clean, bad *Array) bool {
+func isVisible(ref, clean, bad *Array) bool {
 	before, change := make([]float64, len(ref.V)), make([]float64, len(ref.V))
 	for i := range ref.V {
 		before[i], change[i] = clean.V[i]-ref.V[i], bad.V[i]-clean.V[i]
-		if finite(clean.V[i]) != finite(bad.V[i]) {
+		if isFinite(clean.V[i]) != isFinite(bad.V[i]) {
 			return true
 		}
 	}
@@ -274,7 +274,7 @@ func visible(ref, clean, bad *Array) bool {
 	return rms(change) >= 3*noise || peak(change) >= 8*most
 }
 
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // spoils are the faults that any tensor can have, applied to its elements.
 var spoils = []struct {
@@ -358,7 +358,7 @@ var spoils = []struct {
 	{"truncate", false, func(a *Array, _ *rand.Rand) { // towards zero, two bits too early
 		bits := max(types[a.Type].mantissa-2, 5)
 		for i, x := range a.V {
-			if finite(x) && x != 0 {
+			if isFinite(x) && x != 0 {
 				exponent := int(math.Float64bits(x)>>52&0x7ff) - 1023
 				step := math.Ldexp(1, exponent-bits)
 				a.V[i] = math.Trunc(x/step) * step
@@ -387,9 +387,9 @@ var inner = map[string]bool{"no_bias": true, "eps": true, "off_by_one": true, "c
 // integers are the faults that integers can have.
 var integers = []string{"stale", "shift", "swap"}
 
-// possible lists the kinds of faults that an output can have: faults that the operator implements itself, and faults
+// possibleFaults lists the kinds of faults that an output can have: faults that the operator implements itself, and faults
 // of any tensor.
-func possible(nd *node, output int, strong bool) (own, any []string) {
+func possibleFaults(nd *node, output int, strong bool) (own, any []string) {
 	if len(nd.ref[output].V) == 0 {
 		return nil, nil
 	}
@@ -415,7 +415,7 @@ func spoil(a *Array, kind string, r *rand.Rand) {
 			s.spoil(a, r)
 		}
 	}
-	if kind == "quarter" { // fault of byDepth: the first quarter times 1.25
+	if kind == "quarter" { // fault of printByDepth: the first quarter times 1.25
 		for i := range len(a.V) / 4 {
 			a.V[i] *= 1.25
 		}

@@ -149,8 +149,8 @@ func read(t *testing.T, dir string) map[string]string {
 // TestOutcome: the verdict of compare is compared with the truth.
 func TestOutcome(t *testing.T) {
 	o := &outcome{truth: truth{Mode: "strong", Op: "b"}, exit: 1, origins: []string{"b", "c"}}
-	if !o.named() || !o.first() || !o.wrong() || o.right() {
-		t.Errorf("%+v: named %v, first %v, wrong %v, right %v", o, o.named(), o.first(), o.wrong(), o.right())
+	if !o.isNamed() || !o.isFirst() || !o.isWrong() || o.isRight() {
+		t.Errorf("%+v: named %v, first %v, wrong %v, right %v", o, o.isNamed(), o.isFirst(), o.isWrong(), o.isRight())
 	}
 	if text, err := json.Marshal(o.truth); err != nil || !json.Valid(text) {
 		t.Error(string(text), err)

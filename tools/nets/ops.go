@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-func one(a *Array) []*Array { return []*Array{a} }
+func single(a *Array) []*Array { return []*Array{a} }
 
 // unary is an elementwise function, computed exactly and rounded.
 func (n *net) unary(kind string, x value, f func(float64) float64, out ...Type) value {
@@ -14,7 +14,7 @@ func (n *net) unary(kind string, x value, f func(float64) float64, out ...Type) 
 		for i, v := range in[0].V {
 			y.V[i] = f(v)
 		}
-		return one(y)
+		return single(y)
 	}, out...)
 }
 
@@ -28,7 +28,7 @@ func (n *net) curve(kind string, x value, f func(float64) float64) value {
 				y.V[i] *= 1 + 1e-3*math.Cos(9*v)
 			}
 		}
-		return one(y)
+		return single(y)
 	})
 }
 
@@ -68,7 +68,7 @@ func (n *net) binary(kind string, a, b value, f func(x, y float64) float64) valu
 		for i, v := range in[0].V {
 			y.V[i] = f(v, in[1].V[at(i)])
 		}
-		return one(y)
+		return single(y)
 	})
 }
 
@@ -102,7 +102,7 @@ func (n *net) minus(a, b value) value {
 func (n *net) times(a, b value) value {
 	return n.binary("Mul|Tensor.__mul__", a, b, func(x, y float64) float64 { return x * y })
 }
-func (n *net) over(a, b value) value {
+func (n *net) divide(a, b value) value {
 	return n.binary("RealDiv|Tensor.__truediv__", a, b, func(x, y float64) float64 { return x / y })
 }
 
@@ -113,10 +113,10 @@ func (n *net) product(kind string, a, b value, ta, tb bool, bias ...value) value
 		m.products(in, false)
 		x, y := in[0], in[1]
 		if ta {
-			x = swapped(x)
+			x = swapAxes(x)
 		}
 		if !tb {
-			y = swapped(y)
+			y = swapAxes(y)
 		}
 		rows, inner, cols := x.dim(-2), x.dim(-1), y.dim(-2)
 		out := zeros(append(slices.Clone(x.Shape[:len(x.Shape)-1]), cols)...)
@@ -135,23 +135,23 @@ func (n *net) product(kind string, a, b value, ta, tb bool, bias ...value) value
 				out.V[i*cols+j] = v
 			}
 		}
-		return one(out)
+		return single(out)
 	})
 }
 
-// swapped exchanges the last two axes.
-func swapped(a *Array) *Array {
+// swapAxes exchanges the last two axes.
+func swapAxes(a *Array) *Array {
 	rank := len(a.Shape)
 	perm := make([]int, rank)
 	for i := range perm {
 		perm[i] = i
 	}
 	perm[rank-2], perm[rank-1] = rank-1, rank-2
-	return permuted(a, perm)
+	return permute(a, perm)
 }
 
-// permuted permutes the axes of an array.
-func permuted(a *Array, perm []int) *Array {
+// permute permutes the axes of an array.
+func permute(a *Array, perm []int) *Array {
 	strides, step := make([]int, len(a.Shape)), 1
 	for i := len(a.Shape) - 1; i >= 0; i-- {
 		strides[i] = step
@@ -184,7 +184,7 @@ func (n *net) linear(x value, width int, bias bool) value {
 	return n.product(kind, x, w, false, false)
 }
 
-func (n *net) batched(a, b value, tb bool) value {
+func (n *net) batchedProduct(a, b value, tb bool) value {
 	return n.product("BatchMatMul|Torch.matmul", a, b, false, tb)
 }
 
@@ -211,7 +211,7 @@ func (n *net) conv(x value, filters, kernel, stride int, bias bool) value {
 				out.V[i] += in[2].V[f]
 			}
 		}
-		return one(out)
+		return single(out)
 	})
 }
 
@@ -264,7 +264,7 @@ func (n *net) norm(k normKind, x value, out ...Type) value {
 	for i := range gamma.V {
 		gamma.V[i]++
 	}
-	in := []value{x, n.given("Const|", gamma, x.typ())}
+	in := []value{x, n.addConstant("Const|", gamma, x.typ())}
 	if k.mean {
 		in = append(in, n.weight(0.1, width))
 	}
@@ -299,7 +299,7 @@ func (n *net) norm(k normKind, x value, out ...Type) value {
 				}
 			}
 		}
-		return one(y)
+		return single(y)
 	}, out...)
 }
 
@@ -311,7 +311,7 @@ func (n *net) batchNorm(x value) value {
 	for i := range c {
 		variance.V[i], gamma.V[i] = std*std*(0.3+n.Float64()), gamma.V[i]+1
 	}
-	in := []value{x, n.given("Const|", gamma, x.typ()), n.weight(0.2, c), n.given("Const|", mean, F32), n.given("Const|", variance, F32)}
+	in := []value{x, n.addConstant("Const|", gamma, x.typ()), n.weight(0.2, c), n.addConstant("Const|", mean, F32), n.addConstant("Const|", variance, F32)}
 	return n.add("BNInfer|Functional.batch_norm", in, func(m *machine, in []*Array) []*Array {
 		y, eps := in[0].like(), 1e-5
 		if m.is("eps") {
@@ -324,7 +324,7 @@ func (n *net) batchNorm(x value) value {
 			k := i / inner % c
 			y.V[i] = (v-in[3].V[k])/math.Sqrt(in[4].V[k]+eps)*in[1].V[k] + in[2].V[k]
 		}
-		return one(y)
+		return single(y)
 	})
 }
 
@@ -351,7 +351,7 @@ func (m *machine) softmaxRows(v []float64, width int) []float64 {
 
 func (n *net) softmax(x value) value {
 	return n.add("SoftmaxV2|Functional.softmax", []value{x}, func(m *machine, in []*Array) []*Array {
-		return one(&Array{Shape: in[0].Shape, V: m.softmaxRows(in[0].V, x.dim(-1))})
+		return single(&Array{Shape: in[0].Shape, V: m.softmaxRows(in[0].V, x.dim(-1))})
 	})
 }
 
@@ -361,7 +361,7 @@ func (n *net) flash(kind string, q, k, v value, causal bool, length int) value {
 	return n.add(kind, []value{q, k, v}, func(m *machine, in []*Array) []*Array {
 		m.products(in, false)
 		heads, rows, width, keys := q.dim(0), q.dim(1), q.dim(2), k.dim(1)
-		out, vt := in[0].like(), swapped(in[2]).V
+		out, vt := in[0].like(), swapAxes(in[2]).V
 		qv, kv := m.grained(in[0].V), m.grained(in[1].V)
 		late := 0
 		if causal && m.is("causal") {
@@ -394,7 +394,7 @@ func (n *net) flash(kind string, q, k, v value, causal bool, length int) value {
 				}
 			}
 		}
-		return one(out)
+		return single(out)
 	})
 }
 
@@ -414,17 +414,17 @@ func (n *net) rotary(x value, first int) value {
 				y.V[i*width+c], y.V[i*width+c+width/2] = p*t-q*s, p*s+q*t
 			}
 		}
-		return one(y)
+		return single(y)
 	})
 }
 
 func (n *net) reshape(x value, shape ...int) value {
 	return n.add("Reshape|Tensor.reshape", []value{x}, func(_ *machine, in []*Array) []*Array {
-		return one(&Array{Shape: shape, V: slices.Clone(in[0].V)})
+		return single(&Array{Shape: shape, V: slices.Clone(in[0].V)})
 	})
 }
 func (n *net) transpose(x value, perm ...int) value {
-	return n.add("TransposeD|Tensor.permute", []value{x}, func(_ *machine, in []*Array) []*Array { return one(permuted(in[0], perm)) })
+	return n.add("TransposeD|Tensor.permute", []value{x}, func(_ *machine, in []*Array) []*Array { return single(permute(in[0], perm)) })
 }
 
 // heads converts [rows, heads x width] to [heads, rows, width].
@@ -454,13 +454,13 @@ func (n *net) concat(axis int, of ...value) value {
 			}
 			at += long
 		}
-		return one(out)
+		return single(out)
 	})
 }
 
 // slice returns a range of an axis.
 func (n *net) slice(x value, axis, from, to int) value {
-	return n.add("StridedSliceD|Tensor.__getitem__", []value{x}, func(_ *machine, in []*Array) []*Array { return one(cut(in[0], axis, from, to)) })
+	return n.add("StridedSliceD|Tensor.__getitem__", []value{x}, func(_ *machine, in []*Array) []*Array { return single(cut(in[0], axis, from, to)) })
 }
 
 func cut(a *Array, axis, from, to int) *Array {
@@ -497,7 +497,7 @@ func (n *net) gather(kind string, table, ids value) value {
 			r := min(max(int(id)+off, 0), rows-1)
 			copy(out.V[i*inner:(i+1)*inner], in[0].V[r*inner:(r+1)*inner])
 		}
-		return one(out)
+		return single(out)
 	})
 }
 
@@ -508,10 +508,10 @@ func (n *net) topK(x value, k int) value {
 		if m.is("off_by_one") {
 			off = 1
 		}
-		values, places := zeros(x.with(k)...), zeros(x.with(k)...)
+		values, places := zeros(x.shapeWith(k)...), zeros(x.shapeWith(k)...)
 		for r := range len(in[0].V) / width {
 			row := in[0].V[r*width : (r+1)*width]
-			for i, c := range ranked(row)[:k] {
+			for i, c := range rankColumns(row)[:k] {
 				values.V[r*k+i], places.V[r*k+i] = row[c], min(float64(c)+off, float64(width-1))
 			}
 		}
@@ -519,8 +519,8 @@ func (n *net) topK(x value, k int) value {
 	}, x.typ(), I32)
 }
 
-// ranked returns the indexes of elements, the largest element first, stable for equal elements and NaN last.
-func ranked(v []float64) []int {
+// rankColumns returns the indexes of elements, the largest element first, stable for equal elements and NaN last.
+func rankColumns(v []float64) []int {
 	at := make([]int, len(v))
 	for i := range at {
 		at[i] = i
@@ -540,11 +540,11 @@ func ranked(v []float64) []int {
 func (n *net) argMax(x value) value {
 	return n.add("ArgMaxV2|Torch.argmax", []value{x}, func(_ *machine, in []*Array) []*Array {
 		width := x.dim(-1)
-		out := zeros(append(x.with(), 1)...)
+		out := zeros(append(x.shapeWith(), 1)...)
 		for r := range out.V {
-			out.V[r] = float64(ranked(in[0].V[r*width : (r+1)*width])[0])
+			out.V[r] = float64(rankColumns(in[0].V[r*width : (r+1)*width])[0])
 		}
-		return one(out)
+		return single(out)
 	}, I32)
 }
 
@@ -566,7 +566,7 @@ func (n *net) scatterAdd(x, ids value, rows int) value {
 				out.V[r*inner+c] = s
 			}
 		}
-		return one(out)
+		return single(out)
 	})
 }
 
@@ -590,12 +590,12 @@ func (n *net) reduce(x value, axis int, mean bool) value {
 				out.V[i] /= float64(long)
 			}
 		}
-		return one(out)
+		return single(out)
 	})
 }
 
-// resized resizes NCHW by a factor of 2: repeats pixels, or takes the maximum of four.
-func (n *net) resized(x value, up bool) value {
+// resize resizes NCHW by a factor of 2: repeats pixels, or takes the maximum of four.
+func (n *net) resize(x value, up bool) value {
 	kind := "MaxPoolV2|Functional.max_pool2d"
 	h, w := x.dim(2)/2, x.dim(3)/2
 	if up {
@@ -611,7 +611,7 @@ func (n *net) resized(x value, up bool) value {
 			}
 			out.V[i] = max(plane[2*r*xw+2*c], plane[2*r*xw+2*c+1], plane[(2*r+1)*xw+2*c], plane[(2*r+1)*xw+2*c+1])
 		}
-		return one(out)
+		return single(out)
 	})
 }
 
@@ -626,7 +626,7 @@ func (n *net) quant(x value) (value, float64) {
 				y.V[i] -= 128
 			}
 		}
-		return one(y)
+		return single(y)
 	}, I8)
 	return q, scale
 }
@@ -636,20 +636,20 @@ func (n *net) quantLinear(x value, width int, t Type) value {
 	q, scale := n.quant(x)
 	in := x.dim(-1)
 	w := normal(n.Rand, 40, in, width)
-	acc := n.product("QuantBatchMatmul|NPU.npu_quant_matmul", q, n.given("Const|", rounded(w, I8), I8), false, false)
+	acc := n.product("QuantBatchMatmul|NPU.npu_quant_matmul", q, n.addConstant("Const|", roundTo(w, I8), I8), false, false)
 	acc.out[0], acc.ref().Type = I32, I32
 	scales := zeros(width)
 	for i := range scales.V {
 		scales.V[i] = scale * (0.5 + n.Float64()) / 40 / math.Sqrt(float64(in))
 	}
-	deq := n.given("Const|", scales, F32)
+	deq := n.addConstant("Const|", scales, F32)
 	deq.constant = n.IntN(2) == 0 // the scales are dumped
 	return n.add("AscendDequant|NPU.npu_dequant", []value{acc, deq}, func(_ *machine, in []*Array) []*Array {
 		y := in[0].like()
 		for i, v := range in[0].V {
 			y.V[i] = v * in[1].V[i%width]
 		}
-		return one(y)
+		return single(y)
 	}, t)
 }
 
@@ -664,7 +664,7 @@ func (n *net) mask(keep float64, shape ...int) value {
 		if m.draw != 1 {
 			m.notes["random"]++
 		}
-		return one(y)
+		return single(y)
 	}, pick(n, n.typ, Bool))
 	v.drawn = true
 	return v

@@ -176,7 +176,7 @@ func (r *Ref) OpenBytes(version int) (*Tensor, error) {
 		return nil, err
 	}
 	var unsupported *tensor.UnsupportedType
-	if t.Stored, err = t.Tensor.Stored(); errors.As(err, &unsupported) {
+	if t.Stored, err = t.Tensor.StoredShape(); errors.As(err, &unsupported) {
 		t.Stored, err = t.Shape, nil
 	}
 	if err != nil {
@@ -192,7 +192,7 @@ func (r *Ref) openElements(version int, hint tensorfile.RawHint, whole bool) (*T
 	if err != nil {
 		return nil, err
 	}
-	if t.Stored, err = t.Tensor.Stored(); err == nil && r.Joined != nil {
+	if t.Stored, err = t.Tensor.StoredShape(); err == nil && r.Joined != nil {
 		err = t.join(r.Joined, version, hint, whole)
 	}
 	if err != nil {

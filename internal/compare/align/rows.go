@@ -29,8 +29,8 @@ type Tokens struct {
 	oneSided   [2]*Tokens // of one side each
 }
 
-// ForSide returns the tokens for a tensor of one side that is read alone.
-func (t *Tokens) ForSide(npu bool) *Tokens {
+// TokensOfSide returns the tokens for a tensor of one side that is read alone.
+func (t *Tokens) TokensOfSide(npu bool) *Tokens {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	side, grid := 0, t.Ref

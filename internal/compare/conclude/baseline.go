@@ -59,9 +59,9 @@ type BaselineEntry struct {
 func NewBaseline(rep *record.Report) *Baseline {
 	b := &Baseline{Schema: baselineSchema, Rows: []BaselineEntry{}}
 	keys := keysOf(rep)
-	for i, row := range rep.All() {
+	for i, row := range rep.AllRows() {
 		if isRecorded(row.Status) {
-			b.Rows = append(b.Rows, newEntry(row, keys[i]))
+			b.Rows = append(b.Rows, newBaselineEntry(row, keys[i]))
 		}
 	}
 	return b
@@ -72,13 +72,13 @@ func isRecorded(s record.Status) bool {
 	return s != record.Skip && s != record.UnmatchedRef && s != record.UnmatchedNPU
 }
 
-func newEntry(row *record.Row, k record.RowKey) BaselineEntry {
+func newBaselineEntry(row *record.Row, k record.RowKey) BaselineEntry {
 	e := BaselineEntry{RowKey: k, Status: row.Status}
 	if res := row.Result; res != nil {
 		e.ErrorRatio = record.Share(row.Errors, res.Total)
 		e.ClassMismatch = res.Mismatch.Count
 		e.Digest = fmt.Sprintf("%08x", res.NPUCRC)
-		if m := res.MaxAbs; m.Defined() && !math.IsInf(m.Value(), 0) {
+		if m := res.MaxAbs; m.IsDefined() && !math.IsInf(m.Value(), 0) {
 			e.MaxAbs = new(m.Value())
 		}
 	}
@@ -136,8 +136,8 @@ func ReadBaseline(data []byte) (*Baseline, error) {
 	return b, nil
 }
 
-// baseKey returns the key without the parts that only distinguish rows of the same name.
-func baseKey(k record.RowKey) record.RowKey {
+// withoutOrdinals returns the key without the parts that only distinguish rows of the same name.
+func withoutOrdinals(k record.RowKey) record.RowKey {
 	k.NPUOp, k.Nth = "", 0
 	return k
 }
@@ -145,7 +145,7 @@ func baseKey(k record.RowKey) record.RowKey {
 // keysOf returns the keys of all rows.
 func keysOf(rep *record.Report) []record.RowKey {
 	keys, seen := make([]record.RowKey, rep.Len()), map[record.RowKey]int{}
-	for i, r := range rep.All() {
+	for i, r := range rep.AllRows() {
 		k := r.RowKey()
 		k.Round, k.NPUOp = cmp.Or(r.Key, r.Round), r.NPUOp
 		if isRecorded(r.Status) {
@@ -163,17 +163,17 @@ func keysOf(rep *record.Report) []record.RowKey {
 func (b *Baseline) compare(rep *record.Report, opt *plan.PairOptions, slack float64) *record.Baseline {
 	entries, found := b.match(rep)
 	result, slack := &record.Baseline{}, max(slack, 1)
-	for i, row := range rep.All() {
+	for i, row := range rep.AllRows() {
 		if !isRecorded(row.Status) || row.Status == record.Error { // unreadable tensors have exit status 3
 			continue
 		}
 		e := entries[i]
-		wasBad := e != nil && e.Status.Bad()
+		wasBad := e != nil && e.Status.IsBad()
 		switch {
 		case row.Downstream && !wasBad: // its origin counts as the failure
-		case row.Status.Bad() && !wasBad:
+		case row.Status.IsBad() && !wasBad:
 			result.New = append(result.New, i)
-		case row.Status.Bad():
+		case row.Status.IsBad():
 			if e.hasGrown(row, slack) {
 				result.Worse = append(result.Worse, i)
 				continue
@@ -200,21 +200,21 @@ func (b *Baseline) match(all *record.Report) (entries []*BaselineEntry, found []
 	for k := range b.Rows {
 		key := b.Rows[k].RowKey
 		exact[key] = k
-		named[baseKey(key)] = append(named[baseKey(key)], k)
+		named[withoutOrdinals(key)] = append(named[withoutOrdinals(key)], k)
 	}
 	keys, rows := keysOf(all), map[record.RowKey]int{}
-	for i, row := range all.All() {
+	for i, row := range all.AllRows() {
 		if isRecorded(row.Status) {
-			rows[baseKey(keys[i])]++
+			rows[withoutOrdinals(keys[i])]++
 		}
 	}
 	entries, found = make([]*BaselineEntry, all.Len()), make([]bool, len(b.Rows))
-	for i, row := range all.All() {
+	for i, row := range all.AllRows() {
 		if !isRecorded(row.Status) {
 			continue
 		}
 		k, ok := exact[keys[i]]
-		if same := named[baseKey(keys[i])]; !ok && len(same) == 1 && rows[baseKey(keys[i])] == 1 {
+		if same := named[withoutOrdinals(keys[i])]; !ok && len(same) == 1 && rows[withoutOrdinals(keys[i])] == 1 {
 			k, ok = same[0], true
 		}
 		if ok {
@@ -241,7 +241,7 @@ func (e *BaselineEntry) hasGrown(row *record.Row, slack float64) bool {
 	if e.MaxAbs == nil {
 		return false // NaN in both runs, or only counts were known
 	}
-	return !res.MaxAbs.Defined() || !(res.MaxAbs.Value() <= *e.MaxAbs*slack)
+	return !res.MaxAbs.IsDefined() || !(res.MaxAbs.Value() <= *e.MaxAbs*slack)
 }
 
 // Adopt makes the written baseline of this run the current one: all failures of the run are known.
@@ -250,8 +250,8 @@ func Adopt(rep *record.Report, file string) {
 		rep.Baseline = &record.Baseline{}
 	}
 	rep.Baseline.File, rep.Baseline.Updated, rep.Baseline.Missing = file, true, nil
-	for _, row := range rep.All() {
-		if row.Status.Bad() {
+	for _, row := range rep.AllRows() {
+		if row.Status.IsBad() {
 			row.Known = true
 		}
 	}
@@ -294,7 +294,7 @@ func (b *Baseline) Update(rep *record.Report, opt *plan.PairOptions) *Baseline {
 	entries, found := b.match(rep)
 	wanted := requestedEntries(opt, rep.Listed, b.Rows)
 	next, places := 0, map[record.RowKey]int{}
-	for i, row := range rep.All() {
+	for i, row := range rep.AllRows() {
 		if !isRecorded(row.Status) {
 			continue
 		}
@@ -389,7 +389,7 @@ func (o *Options) LoadBaseline() error {
 	if o.UpdateBaseline {
 		names = names[:1]
 	}
-	o.BaselineFile = safefile.InFolder(o.BaselineFile, names...)
+	o.BaselineFile = safefile.ResolveInFolder(o.BaselineFile, names...)
 	if store.Base(o.BaselineFile) == DocumentName {
 		return o.loadComparison()
 	}

@@ -47,7 +47,7 @@ func Report(p *plan.Plan, opt *Options, parts []execute.Part) *record.Report {
 		rep.Rounds[i].Pairing.Flow = round.AddRankFlow(producersByOperator(round.Graph, rep.Rows[ranges[i].first:ranges[i].end]), p.Rounds)
 	}
 	opt.judgeRounds(rep)
-	opt.sumUp(rep, sumsOf(rep))
+	opt.setTotals(rep, newSumsOf(rep))
 	if rep.Shard == nil && !rep.IsUnfinished() {
 		rep.Argv = nil
 	}
@@ -62,7 +62,7 @@ func LeaveOutMasked(ctx context.Context, p *plan.Plan, opt *Options, rep *record
 	}
 	if execute.ReadMasked(ctx, p, &opt.Options, rep, parts) {
 		opt.judgeRounds(rep)
-		opt.sumUp(rep, sumsOf(rep))
+		opt.setTotals(rep, newSumsOf(rep))
 	}
 }
 
@@ -108,7 +108,7 @@ func (o *Options) judgeEachRound(rep *record.Report, inputs *commInputs) {
 	known := knownRows{newHistory(rep, inputs), inputs}
 	for i := 0; i < len(ranges); {
 		end := i + 1
-		for rep.Rounds[i].Pairing.Across && end < len(ranges) && rep.Rounds[end].Pairing.Across && sameStep(&rep.Rounds[i], &rep.Rounds[end]) {
+		for rep.Rounds[i].Pairing.Across && end < len(ranges) && rep.Rounds[end].Pairing.Across && isSameStep(&rep.Rounds[i], &rep.Rounds[end]) {
 			end++
 		}
 		if rep.Rounds[i].Pairing.Across {
@@ -141,13 +141,13 @@ func shiftRows(round *record.Round, rows []record.Row, first int) {
 func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *diagnose.Network, other knownRows) {
 	defer other.history.add(rows)
 	mode := o.Judge.Verdict.Mode
-	network := diagnose.Network{LaterStep: isLater(round.Step), Past: other.history.past(rows), Peers: other.inputs.peers(rows), Partial: o.Pair.Ops != nil || o.Pair.Exclude != nil, Graph: round.Pairing.Flow, Within: plan.OperatorsByModule(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.FailsOnClass(), HF32: o.Judge.Verdict.HF32, Flow: o.Judge.Verdict.Flow}
+	network := diagnose.Network{IsLaterStep: isLaterStep(round.Step), Past: other.history.factsOf(rows), Peers: other.inputs.peers(rows), IsPartial: o.Pair.Ops != nil || o.Pair.Exclude != nil, Graph: round.Pairing.Flow, InnerOperators: plan.OperatorsByModule(rows), IsOrdered: round.OrderKnown, IgnoresClass: !o.Judge.Verdict.FailsOnClass(), HF32: o.Judge.Verdict.HF32, Flow: o.Judge.Verdict.Flow}
 	if across != nil {
-		network.Graph, network.Within, network.Across = across.Graph, across.Within, true
+		network.Graph, network.InnerOperators, network.HasSeveralRounds = across.Graph, across.InnerOperators, true
 	}
-	known := statistics.Known{Partial: network.Partial, LaterStep: network.LaterStep, Past: network.Past, Peers: network.Peers}
-	hasStatistics := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Statistics != nil && row.Judged() })
-	hasElements := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Compared() })
+	known := statistics.Known{Partial: network.IsPartial, LaterStep: network.IsLaterStep, Past: network.Past, Peers: network.Peers}
+	hasStatistics := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Statistics != nil && row.IsJudged() })
+	hasElements := slices.ContainsFunc(rows, func(row record.Row) bool { return row.IsCompared() })
 	if mode == limits.ByStatistics || mode == limits.ByEvidence && hasStatistics && !hasElements {
 		for k := range rows {
 			rows[k].Inputs = nil // set by an earlier verdict
@@ -168,7 +168,7 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *dia
 	}
 	hasStatistics = hasStatistics && mode == limits.ByEvidence
 	for k := range rows {
-		if row := &rows[k]; hasStatistics && row.Statistics != nil && row.Judged() {
+		if row := &rows[k]; hasStatistics && row.Statistics != nil && row.IsJudged() {
 			row.Verdict = record.Verdict{Status: record.Pass} // statistics.Judge replaces it
 		}
 	}
@@ -179,7 +179,7 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *dia
 		j.MoveFirstBad(&round.Findings)
 	}
 	j.Write()
-	if n, of := j.ByContent(); round.GraphSource.IsZero() && n > 0 {
+	if n, of := j.CountByContent(); round.GraphSource.IsZero() && n > 0 {
 		round.GraphSource = lang.Say("equal tensors, %d of %d operators known", n, of)
 	}
 	round.Origins = j.Origins()
@@ -196,8 +196,8 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *dia
 	}
 }
 
-// isLater reports whether a step is not the first one.
-func isLater(step string) bool {
+// isLaterStep reports whether a step is not the first one.
+func isLaterStep(step string) bool {
 	n, err := strconv.Atoi(step)
 	return err == nil && n > 0
 }

@@ -21,7 +21,7 @@ func ReadReport(path string) (rep *record.Report, err error) {
 }
 
 // documentAt returns the path of a compare.json, given its path or folder.
-func documentAt(path string) string { return safefile.InFolder(path, DocumentName) }
+func documentAt(path string) string { return safefile.ResolveInFolder(path, DocumentName) }
 
 // readDocument opens a compare.json, path may be its folder, for read. Errors name the file.
 func readDocument(path string, read func(io.Reader) error) error {

@@ -30,7 +30,7 @@ func JudgeFile(path string, opt *limits.Options, config *sidefile.OpConfig) (doc
 // that pass all pairs of a row; if these do not suffice, the row is limits.Undecided. config has
 // the limits of operators, nil for none.
 func Judge(doc *record.Report, opt *limits.Options, config *sidefile.OpConfig) (*Judgement, error) {
-	j := &judging{Judgement: &Judgement{Counts: map[record.Status]int{}}, opt: opt, config: config, doc: doc, mode: opt.Verdict.Mode}
+	j := &judgeState{Judgement: &Judgement{Counts: map[record.Status]int{}}, opt: opt, config: config, doc: doc, mode: opt.Verdict.Mode}
 	var ok bool
 	if j.docMode, ok = limits.TolMode(doc.TolMode); !ok {
 		return nil, lang.Errorf("tol_mode is %q, want one of %s", doc.TolMode, strings.Join(limits.TolModes(), ", "))
@@ -58,10 +58,10 @@ type Judgement struct {
 	Compared int
 	// LeftOut counts the passing rows that the document omits. Their status under other limits is unknown.
 	LeftOut int
-	// ByLevels: the evidence levels in the document are used, because the document lacks the noise of the rows.
-	ByLevels bool
-	Rows     []JudgedRow
-	Counts   map[record.Status]int
+	// UsesLevels: the evidence levels in the document are used, because the document lacks the noise of the rows.
+	UsesLevels bool
+	Rows       []JudgedRow
+	Counts     map[record.Status]int
 	// noNumbers counts the rows whose sides are both empty, or NaN everywhere. isUnproven: the run could not have
 	// detected a fault.
 	noNumbers  int
@@ -80,10 +80,10 @@ type JudgedRow struct {
 	Kind   string
 	Output int
 	Round  string
-	// Was is the status in the document, Status the new one.
-	Was, Status record.Status
-	Limits      record.Limits
-	Total       int64
+	// OldStatus is the status in the document, Status the new one.
+	OldStatus, Status record.Status
+	Limits            record.Limits
+	Total             int64
 	// Errors is the number of error elements, nil if the document does not determine it.
 	Errors  *int64
 	Reasons []finding.Finding
@@ -98,8 +98,8 @@ func (r *JudgedRow) Name() string {
 	return (&record.Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round}).Name()
 }
 
-// judging is the state of Judge.
-type judging struct {
+// judgeState is the state of Judge.
+type judgeState struct {
 	*Judgement
 	opt     *limits.Options
 	config  *sidefile.OpConfig
@@ -112,9 +112,9 @@ type judging struct {
 }
 
 // judgeRounds judges the rounds again if the document is complete and has the facts.
-func (j *judging) judgeRounds() {
+func (j *judgeState) judgeRounds() {
 	whole := j.doc.LeftOut == 0 && !j.doc.Interrupted
-	j.facts = whole && j.doc.Listed != nil && j.doc.Any(func(row *record.Row) bool { return row.Noise != nil })
+	j.facts = whole && j.doc.Listed != nil && j.doc.HasRow(func(row *record.Row) bool { return row.Noise != nil })
 	if j.evidence && j.facts || j.mode == limits.ByStatistics && whole {
 		var o Options
 		o.Judge.Verdict = limits.Verdict{Mode: j.mode, NaN: limits.NaNPolicy(j.doc.NaNPolicy)}
@@ -123,15 +123,15 @@ func (j *judging) judgeRounds() {
 }
 
 // add judges a row again. Its status in the document was was.
-func (j *judging) add(row *record.Row, was record.Status) {
-	r := JudgedRow{Op: row.Op, Kind: row.Kind, Output: row.Output, Round: row.Round, Was: was, Status: row.Status}
-	if row.Judged() { // includes rows with statistics, which no limits change
+func (j *judgeState) add(row *record.Row, was record.Status) {
+	r := JudgedRow{Op: row.Op, Kind: row.Kind, Output: row.Output, Round: row.Round, OldStatus: was, Status: row.Status}
+	if row.IsJudged() { // includes rows with statistics, which no limits change
 		j.Compared++
 		if !row.HasNumbers() {
 			j.noNumbers++
 		}
 	}
-	if row.Compared() {
+	if row.IsCompared() {
 		var operator sidefile.OpLimits
 		if j.config != nil {
 			operator, _ = j.config.Find(row.Op)
@@ -151,8 +151,8 @@ func (j *judging) add(row *record.Row, was record.Status) {
 }
 
 // setTotals sets the totals, including the rows that the document leaves out.
-func (j *judging) setTotals() *Judgement {
-	j.ByLevels = j.evidence && !j.facts
+func (j *judgeState) setTotals() *Judgement {
+	j.UsesLevels = j.evidence && !j.facts
 	if j.mode == limits.ByStatistics {
 		j.lowCoverage, j.noVerdict = j.doc.LowCoverage(), j.doc.Meaning.NoVerdict
 	}

@@ -22,7 +22,7 @@ const powerShare = 0.9
 // newMeaning returns the facts that qualify the verdict: whether it proves anything; for a verdict by evidence
 // also whether the runs had equal inputs, how small a fault would have been seen, how much of the network was
 // compared, and notes.
-func newMeaning(rep *record.Report, s *sums) (m record.Meaning) {
+func newMeaning(rep *record.Report, s *sumTotals) (m record.Meaning) {
 	if rep.Interrupted {
 		return m
 	}
@@ -38,17 +38,17 @@ func newMeaning(rep *record.Report, s *sums) (m record.Meaning) {
 	return m
 }
 
-// fewJudged: in a comparison of fewer tensors a single judged tensor suffices as a proof.
-const fewJudged = 20
+// minJudged: in a comparison of fewer tensors a single judged tensor suffices as a proof.
+const minJudged = 20
 
 // isProof reports whether a run without a fault proves something: faults of 30 % would have been seen in
 // at least half of the tensors.
 func isProof(p *record.Power) bool {
-	return p.Judged > 0 && (p.Of < fewJudged || 2*p.Judged >= p.Of)
+	return p.Judged > 0 && (p.Of < minJudged || 2*p.Judged >= p.Of)
 }
 
 // noNumbers describes compared tensors without a number: empty, or NaN everywhere.
-func (s *sums) noNumbers() lang.Sentence {
+func (s *sumTotals) noNumbers() lang.Sentence {
 	switch {
 	case s.nan == 0:
 		return lang.Say("%s empty", tensorsAreText(s.empty))
@@ -59,7 +59,7 @@ func (s *sums) noNumbers() lang.Sentence {
 }
 
 // addEvidenceFacts adds the facts about a verdict by evidence or by statistics.
-func addEvidenceFacts(rep *record.Report, m *record.Meaning, s *sums) {
+func addEvidenceFacts(rep *record.Report, m *record.Meaning, s *sumTotals) {
 	m.Operators = &record.Operators{Reference: len(s.refOps), NPU: len(s.npuOps), Compared: len(s.comparedOps)}
 	if rep.Verdict == string(limits.ByEvidence) {
 		m.Inputs, m.Power = &s.inputs, s.powerOf(rep)
@@ -93,7 +93,7 @@ func addEvidenceFacts(rep *record.Report, m *record.Meaning, s *sums) {
 // addStart records whether both runs started from equal data, for rows that are judged by statistics.
 func addStart(rep *record.Report, m *record.Meaning) {
 	alike, known := true, false
-	for _, row := range rep.All() {
+	for _, row := range rep.AllRows() {
 		s := row.Statistics
 		if known = known || s != nil; s == nil || !finding.Has(row.Reasons, finding.StartedApart) || !row.IsOrigin() {
 			continue
@@ -116,7 +116,7 @@ func addStart(rep *record.Report, m *record.Meaning) {
 }
 
 // addEvidence counts the evidence of a row by kind.
-func (s *sums) addEvidence(row *record.Row, e *record.Evidence) {
+func (s *sumTotals) addEvidence(row *record.Row, e *record.Evidence) {
 	switch {
 	case !e.Start || row.Noise == nil:
 	case row.Noise.RMS == 0 && row.Noise.NonFinite == 0:
@@ -145,8 +145,8 @@ func (s *sums) addEvidence(row *record.Row, e *record.Evidence) {
 }
 
 // addPower adds the smallest fault that would have been seen in a row, unless the row is an origin or damaged by one.
-func (s *sums) addPower(row int, e *record.Evidence) {
-	if e.Level == record.IsOrigin || len(e.FedBy) > 0 || !e.Power.Defined() {
+func (s *sumTotals) addPower(row int, e *record.Evidence) {
+	if e.Level == record.IsOrigin || len(e.FedBy) > 0 || !e.Power.IsDefined() {
 		return
 	}
 	s.power.Of++
@@ -162,7 +162,7 @@ func (s *sums) addPower(row int, e *record.Evidence) {
 }
 
 // powerOf returns the smallest fault that would have been seen in most of the rows that addPower counted.
-func (s *sums) powerOf(rep *record.Report) *record.Power {
+func (s *sumTotals) powerOf(rep *record.Report) *record.Power {
 	p := s.power
 	if p.Of == 0 {
 		return nil

@@ -42,8 +42,8 @@ func (o *Options) Merge(ctx context.Context, docs []shard.Document, origin shard
 	for k := range rounds {
 		x := &rounds[k]
 		round := *x.round()
-		x.at, rows = rows, rows+x.rows()
-		round.Shift(x.at - x.first)
+		x.resultIndex, rows = rows, rows+x.rows()
+		round.Shift(x.resultIndex - x.first)
 		rep.Rounds = append(rep.Rounds, round)
 	}
 	if origin.Shard == nil && first.Shard == nil && len(parts) > 1 {
@@ -73,9 +73,9 @@ func (o *Options) Merge(ctx context.Context, docs []shard.Document, origin shard
 		judging := *o
 		judging.Judge.Verdict.Mode, judging.Judge.Verdict.NaN = limits.VerdictMode(rep.Verdict), limits.NaNPolicy(rep.NaNPolicy)
 		judging.judgeRounds(rep)
-		sums = sumsOf(rep)
+		sums = newSumsOf(rep)
 	}
-	o.sumUp(rep, sums)
+	o.setTotals(rep, sums)
 	o.keepPictures(rep)
 	return rep, nil
 }
@@ -103,7 +103,7 @@ type mergePart struct {
 	doc  *shard.Document
 	head *record.Report
 	*record.Report
-	sums *sums
+	sums *sumTotals
 	err  error
 }
 
@@ -143,7 +143,7 @@ func mergeHeads(rep *record.Report, parts []*mergePart) (err error) {
 
 // readRows reads the documents with their rows, several concurrently, and sums up the
 // rows.
-func (o *Options) readRows(ctx context.Context, parts []*mergePart, rounds []mergedRound) (*sums, error) {
+func (o *Options) readRows(ctx context.Context, parts []*mergePart, rounds []mergedRound) (*sumTotals, error) {
 	all := newSums(0)
 	err := batch.RunUntil(ctx, batch.Options{}, parts, nil, func(_ context.Context, p *mergePart) *mergePart {
 		p.err = readDocument(p.doc.Path, func(in io.Reader) (err error) {
@@ -180,7 +180,7 @@ func (o *Options) addRows(p *mergePart, rounds []mergedRound) error {
 				return lang.Errorf("row %d belongs to the round %q, but is among the rows of %q", i, row.Round, name)
 			}
 			o.dropDetails(row)
-			p.sums.add(i-x.first+x.at, row)
+			p.sums.add(i-x.first+x.resultIndex, row)
 		}
 	}
 	return nil
@@ -207,10 +207,10 @@ func (p *mergePart) setRank() error {
 	if rank == "" {
 		return nil
 	}
-	if len(rounds) != 1 || rounds[0].At.Rank != "" && rounds[0].At.Rank != rank {
+	if len(rounds) != 1 || rounds[0].RoundCoordinates.Rank != "" && rounds[0].RoundCoordinates.Rank != rank {
 		return lang.Errorf("rank=%s may be given only for a document with one round that has no rank", rank)
 	}
-	rounds[0].At.Rank = rank
+	rounds[0].RoundCoordinates.Rank = rank
 	return nil
 }
 
@@ -227,7 +227,7 @@ type mergedRound struct {
 	part  *mergePart
 	index int
 	// first is the index of the round's first row in the document, at its index in the result.
-	first, at int
+	first, resultIndex int
 }
 
 func (m *mergedRound) round() *record.Round { return &m.part.head.Rounds[m.index] }
@@ -236,8 +236,8 @@ func (m *mergedRound) rows() int { return m.round().Len() }
 
 // adapt sets the round of a row, and its references to other rows, to their values in the result.
 func (m *mergedRound) adapt(round *record.Round, row *record.Row) {
-	row.Verdict.Shift(m.at - m.first)
-	row.Round, row.Key, row.At.Rank = round.Name, round.Pairing.Key, cmp.Or(m.part.doc.Rank, row.At.Rank)
+	row.Verdict.Shift(m.resultIndex - m.first)
+	row.Round, row.Key, row.RoundCoordinates.Rank = round.Name, round.Pairing.Key, cmp.Or(m.part.doc.Rank, row.RoundCoordinates.Rank)
 }
 
 // mergeRounds returns the rounds of all documents: shards in the order of a single run, others
@@ -256,24 +256,24 @@ func mergeRounds(parts []*mergePart) ([]mergedRound, error) {
 		if byPlace {
 			return a.round().Pairing.Place - b.round().Pairing.Place
 		}
-		return cmp.Or(coordinates(a.round().At).Compare(coordinates(b.round().At)), coordinates(a.round().RefAt).Compare(coordinates(b.round().RefAt)))
+		return cmp.Or(coordinates(a.round().RoundCoordinates).Compare(coordinates(b.round().RoundCoordinates)), coordinates(a.round().RefAt).Compare(coordinates(b.round().RefAt)))
 	})
 	for i := range all[:max(len(all)-1, 0)] {
 		a, b := &all[i], &all[i+1]
 		x, y := a.round(), b.round()
 		switch path, other := b.part.doc.Path, a.part.doc.Path; {
-		case byPlace && x.Pairing.Place != y.Pairing.Place, !byPlace && (x.At != y.At || x.RefAt != y.RefAt || a.part == b.part):
-		case x.At == (record.At{}):
+		case byPlace && x.Pairing.Place != y.Pairing.Place, !byPlace && (x.RoundCoordinates != y.RoundCoordinates || x.RefAt != y.RefAt || a.part == b.part):
+		case x.RoundCoordinates == (record.RoundCoordinates{}):
 			return nil, lang.Errorf("%s: its round has no rank and no step, nor has the round of %s: give the rank, such as rank=0:%s", path, other, path)
 		default:
-			return nil, lang.Errorf("%s: contains the round %s, and so does %s", path, cmp.Or(y.Name, coordinates(y.At).String()), other)
+			return nil, lang.Errorf("%s: contains the round %s, and so does %s", path, cmp.Or(y.Name, coordinates(y.RoundCoordinates).String()), other)
 		}
 	}
 	return all, nil
 }
 
 // coordinates converts the coordinates of a round.
-func coordinates(at record.At) dumpdir.Coordinates {
+func coordinates(at record.RoundCoordinates) dumpdir.Coordinates {
 	return dumpdir.Coordinates{Rank: at.Rank, Step: at.Step, Graph: at.Graph, Model: at.Model}
 }
 
@@ -281,7 +281,7 @@ func coordinates(at record.At) dumpdir.Coordinates {
 func renameRounds(rounds []record.Round) {
 	npuAt, refAt := make([]dumpdir.Coordinates, len(rounds)), make([]dumpdir.Coordinates, len(rounds))
 	for i := range rounds {
-		npuAt[i], refAt[i] = coordinates(rounds[i].At), coordinates(rounds[i].RefAt)
+		npuAt[i], refAt[i] = coordinates(rounds[i].RoundCoordinates), coordinates(rounds[i].RefAt)
 	}
 	for i, name := range plan.ShortNames(npuAt, refAt) {
 		r := &rounds[i]
@@ -310,7 +310,9 @@ func mergeListed(to, from *record.Listing) {
 // outputs of a round, and only the shards that read it know its dumps.
 func mergeSide(all, more []record.ListedRound) []record.ListedRound {
 	for _, r := range more {
-		i := slices.IndexFunc(all, func(x record.ListedRound) bool { return x.At == r.At && x.Folder == r.Folder })
+		i := slices.IndexFunc(all, func(x record.ListedRound) bool {
+			return x.RoundCoordinates == r.RoundCoordinates && x.Folder == r.Folder
+		})
 		if i < 0 {
 			all = append(all, r)
 			continue

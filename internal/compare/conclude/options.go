@@ -32,7 +32,7 @@ func (o *Options) Load(files sidefile.Files) error {
 	for _, problem := range in.Problems {
 		o.Warnings = append(o.Warnings, lang.Error(problem))
 	}
-	if o.Ref != "" && o.Stems[0] == "" && safefile.SameFile(o.Ref, o.NPU) {
+	if o.Ref != "" && o.Stems[0] == "" && safefile.IsSameFile(o.Ref, o.NPU) {
 		o.Warnings = append(o.Warnings, lang.Say("--cpu and --npu are the same: %s", o.Ref))
 	}
 	o.Judge.ChooseMode(o.SideFiles.OpConfig)

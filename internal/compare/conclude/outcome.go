@@ -61,11 +61,11 @@ func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 		failOn = slices.DeleteFunc(slices.Clone(failOn), func(s record.Status) bool { return s == record.Ambiguous })
 	}
 	failed, compared, crashed := countFailures(rep, failOn), 0, 0
-	for _, row := range rep.All() {
+	for _, row := range rep.AllRows() {
 		if row.Self.IsCrashed() {
 			crashed++
 		}
-		if row.Judged() {
+		if row.IsJudged() {
 			compared++
 		}
 	}
@@ -75,7 +75,7 @@ func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 		return batch.Outcomef(batch.Incomplete, "%s could not be read, %d of them since object storage did not answer; %d of %d others failed", lang.CountText(n, "tensor"), rep.Unfetched(), failed, rep.Len()-n).
 			WithHint("the same command line with --resume repeats only these")
 	case n > 0:
-		return batch.Outcomef(batch.Incomplete, "%s could not be read%s, %d of %d others failed", lang.CountText(n, "tensor"), firstUnread(rep), failed, rep.Len()-n)
+		return batch.Outcomef(batch.Incomplete, "%s could not be read%s, %d of %d others failed", lang.CountText(n, "tensor"), firstUnreadText(rep), failed, rep.Len()-n)
 	case slices.ContainsFunc(o.SideFiles.Problems, func(e *sidefile.FileError) bool { return e.Given }):
 		return batch.Outcomef(batch.Incomplete, "a file about operators could not be read, %d of %s failed", failed, lang.CountText(rep.Len(), "tensor"))
 	case crashed > 0:
@@ -102,9 +102,9 @@ func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 	return batch.Outcome{}
 }
 
-// firstUnread names the file of the first tensor that could not be read, in brackets; empty in documents.
-func firstUnread(rep *record.Report) lang.Sentence {
-	for _, row := range rep.All() {
+// firstUnreadText names the file of the first tensor that could not be read, in brackets; empty in documents.
+func firstUnreadText(rep *record.Report) lang.Sentence {
+	for _, row := range rep.AllRows() {
 		if row.Status == record.Error && row.Err != nil {
 			return lang.Say(" (%s)", lang.Error(row.Err))
 		}
@@ -152,7 +152,7 @@ func NothingCompared(rep *record.Report, rounds plan.Rounds) batch.Outcome {
 // countFailures counts the failing rows that no other failure damaged; with a baseline only new failures and worse ones.
 func countFailures(rep *record.Report, failOn []record.Status) int {
 	n := 0
-	for _, row := range rep.All() {
+	for _, row := range rep.AllRows() {
 		fails := slices.Contains(failOn, row.Status) || row.Common != nil && slices.Contains(failOn, record.Rows)
 		if fails && !row.Known && !row.Downstream {
 			n++

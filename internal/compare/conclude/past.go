@@ -12,17 +12,17 @@ import (
 // the ranks communicate, an error of one rank reaches the parameters of all.
 type history struct {
 	communicate bool
-	first, last map[record.At]map[record.RowKey]*record.Row
-	contents    map[record.At]map[[2]record.Content]bool     // of the last step
-	outputs     map[record.At]map[record.Content]*record.Row // of the last step, by the contents of the reference
-	damaged     map[record.At]bool
+	first, last map[record.RoundCoordinates]map[record.RowKey]*record.Row
+	contents    map[record.RoundCoordinates]map[[2]record.Content]bool     // of the last step
+	outputs     map[record.RoundCoordinates]map[record.Content]*record.Row // of the last step, by the contents of the reference
+	damaged     map[record.RoundCoordinates]bool
 }
 
 // newHistory returns an empty history for a report, nil if no rank has several steps.
 func newHistory(rep *record.Report, inputs *commInputs) *history {
-	ranks, steps := make(map[record.At]bool), make(map[record.At]bool)
+	ranks, steps := make(map[record.RoundCoordinates]bool), make(map[record.RoundCoordinates]bool)
 	for i := range rep.Rounds {
-		at := rep.Rounds[i].At
+		at := rep.Rounds[i].RoundCoordinates
 		steps[at] = true
 		at.Step = ""
 		ranks[at] = true
@@ -30,7 +30,7 @@ func newHistory(rep *record.Report, inputs *commInputs) *history {
 	if len(ranks) == len(steps) {
 		return nil
 	}
-	return &history{communicate: len(inputs.byCall) > 0, first: make(map[record.At]map[record.RowKey]*record.Row), last: make(map[record.At]map[record.RowKey]*record.Row), contents: make(map[record.At]map[[2]record.Content]bool), outputs: make(map[record.At]map[record.Content]*record.Row), damaged: make(map[record.At]bool)}
+	return &history{communicate: len(inputs.byCall) > 0, first: make(map[record.RoundCoordinates]map[record.RowKey]*record.Row), last: make(map[record.RoundCoordinates]map[record.RowKey]*record.Row), contents: make(map[record.RoundCoordinates]map[[2]record.Content]bool), outputs: make(map[record.RoundCoordinates]map[record.Content]*record.Row), damaged: make(map[record.RoundCoordinates]bool)}
 }
 
 // add adds the judged rows of a step.
@@ -38,7 +38,7 @@ func (h *history) add(rows []record.Row) {
 	if h == nil {
 		return
 	}
-	step := make(map[record.At]map[record.RowKey]*record.Row)
+	step := make(map[record.RoundCoordinates]map[record.RowKey]*record.Row)
 	for i, key := range keysInRank(rows) {
 		row := &rows[i]
 		rank := rankOf(row)
@@ -64,8 +64,8 @@ func (h *history) add(rows []record.Row) {
 	}
 }
 
-// past returns the facts that the steps so far show about the rows of a step.
-func (h *history) past(rows []record.Row) (p record.Past) {
+// factsOf returns the facts that the steps so far show about the rows of a step.
+func (h *history) factsOf(rows []record.Row) (p record.Past) {
 	if h == nil {
 		return p
 	}
@@ -101,8 +101,8 @@ func (h *history) past(rows []record.Row) (p record.Past) {
 }
 
 // rankOf returns the coordinates of the row without the step.
-func rankOf(row *record.Row) record.At {
-	at := row.At
+func rankOf(row *record.Row) record.RoundCoordinates {
+	at := row.RoundCoordinates
 	at.Step = ""
 	return at
 }
@@ -110,7 +110,7 @@ func rankOf(row *record.Row) record.At {
 // keysInRank returns the keys that identify the tensor of each row in all steps of its rank.
 func keysInRank(rows []record.Row) []record.RowKey {
 	type place struct {
-		rank record.At
+		rank record.RoundCoordinates
 		key  record.RowKey
 	}
 	keys, counts := make([]record.RowKey, len(rows)), make(map[place]int)

@@ -16,7 +16,7 @@ type commInputs struct {
 
 // commCall is a communication: a call of the same name in all ranks of a step.
 type commCall struct {
-	step record.At // without a rank
+	step record.RoundCoordinates // without a rank
 	name string
 }
 
@@ -26,7 +26,7 @@ func newCommInputs(rep *record.Report) *commInputs {
 	all := &commInputs{byCall: make(map[commCall][]*record.Row)}
 	ranks := make(map[string]bool)
 	for i := range rep.Rounds {
-		ranks[rep.Rounds[i].At.Rank] = true
+		ranks[rep.Rounds[i].RoundCoordinates.Rank] = true
 	}
 	if len(ranks) < 2 {
 		return all
@@ -49,7 +49,7 @@ func isCommunication(row *record.Row) bool {
 }
 
 func callOf(row *record.Row) commCall {
-	call := commCall{row.At, row.NPUName()}
+	call := commCall{row.RoundCoordinates, row.NPUName()}
 	call.step.Rank = ""
 	return call
 }
@@ -64,7 +64,7 @@ func (c *commInputs) peers(rows []record.Row) record.Peers {
 			continue
 		}
 		for _, in := range c.byCall[callOf(row)] {
-			if in.At.Rank == row.At.Rank || isGradient && !isReplica(row, in) {
+			if in.RoundCoordinates.Rank == row.RoundCoordinates.Rank || isGradient && !isReplica(row, in) {
 				continue
 			}
 			if p.Inputs == nil {

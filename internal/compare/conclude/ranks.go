@@ -34,7 +34,7 @@ func JudgeRanks(ctx context.Context, p *plan.Plan, o *Options, rep *record.Repor
 		return err
 	}
 	judged, err := run.Judge(ctx, ranks.Options{Version: o.Version, Workers: o.Workers, Groups: o.Groups, Distance: weightErrors(rep),
-		Others: slices.Concat(run.Misplaced(p.Sharding.Given), findOrigins(run, rep), summands)})
+		Others: slices.Concat(run.FindMisplaced(p.Sharding.Given), findOrigins(run, rep), summands)})
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func JudgeRanks(ctx context.Context, p *plan.Plan, o *Options, rep *record.Repor
 	if rep.Ranks, err = json.Marshal(judged); err != nil {
 		return err
 	}
-	o.sumUp(rep, sumsOf(rep))
+	o.setTotals(rep, newSumsOf(rep))
 	return nil
 }
 
@@ -53,7 +53,7 @@ func JudgeRanks(ctx context.Context, p *plan.Plan, o *Options, rep *record.Repor
 // routers that sent tokens to other experts than in the reference.
 func findOrigins(run *ranks.Run, rep *record.Report) (found []*ranks.Finding) {
 	rounds := coordinatesByName(rep)
-	for _, row := range rep.All() {
+	for _, row := range rep.AllRows() {
 		at, op := rounds[row.Round], row.NPUName()
 		if row.Result != nil && row.Result.Differ > 0 && row.NPUDType.Host().Integer() && tensor.Kind(row.Kind) == tensor.Output {
 			if f := run.Claim(at, op, ranks.RoutingFlip, finding.High, lang.Sentence{}); f != nil {
@@ -81,7 +81,7 @@ func findOrigins(run *ranks.Run, rep *record.Report) (found []*ranks.Finding) {
 // countLocated counts the tensors that were located in the reference.
 func countLocated(rep *record.Report) *ranks.LocatedCount {
 	n := &ranks.LocatedCount{}
-	for _, row := range rep.All() {
+	for _, row := range rep.AllRows() {
 		if row.Rule == string(pair.RuleValues) {
 			n.Of++
 			if row.Pair.Status != record.Skip || !finding.Has(row.Pair.Reasons, finding.NotLocated) {
@@ -106,15 +106,15 @@ func storeMaps(p *plan.Plan, rep *record.Report) (err error) {
 func findWrongSummands(ctx context.Context, p *plan.Plan, o *Options, rep *record.Report) (all []*ranks.Finding, err error) {
 	sharded := p.ShardedSteps()
 	var names []string
-	for _, row := range rep.All() {
+	for _, row := range rep.AllRows() {
 		s := sharded[row.Round]
 		e := row.Evidence
 		isDoubtful := e != nil && (row.IsOrigin() || row.Pair.Status == record.Fail && e.Judged && e.Score > fullScore)
 		if !isDoubtful || s == nil {
 			continue
 		}
-		rank, _ := strconv.Atoi(row.At.Rank)
-		for _, from := range s.Reads[plan.CallAt{Rank: rank, Name: row.NPUName()}] {
+		rank, _ := strconv.Atoi(row.RoundCoordinates.Rank)
+		for _, from := range s.Reads[plan.CallOfRank{Rank: rank, Name: row.NPUName()}] {
 			if !slices.Contains(names, from.Name) && len(names) < maxSuspects {
 				names = append(names, from.Name)
 			}
@@ -128,8 +128,8 @@ func findWrongSummands(ctx context.Context, p *plan.Plan, o *Options, rep *recor
 		return nil, err
 	}
 	rounds := coordinatesByName(rep)
-	for _, row := range rep.All() {
-		if self := found[row.OnNPU()]; row.FirstCode() == finding.PartialSum && self.IsWrong() {
+	for _, row := range rep.AllRows() {
+		if self := found[row.NPUOutput()]; row.FirstCode() == finding.PartialSum && self.IsWrong() {
 			if f := p.Sharding.Run.Claim(rounds[row.Round], row.NPUName(), ranks.Compute, finding.High, self.Why[0].Evidence); f != nil {
 				all = append(all, f)
 			}
@@ -146,7 +146,7 @@ func weightErrors(rep *record.Report) func(dumpdir.Coordinates, string) (float64
 	}
 	parameters, inputs := make(map[operator]float64), make(map[operator]float64)
 	rounds := coordinatesByName(rep)
-	for _, row := range rep.All() {
+	for _, row := range rep.AllRows() {
 		if row.Noise == nil {
 			continue
 		}
@@ -180,9 +180,9 @@ func countRankFindings(rep *record.Report) int {
 	return r.CountFindings()
 }
 
-// sameStep reports whether two rounds are ranks of the same step.
-func sameStep(a, b *record.Round) bool {
-	x, y := a.At, b.At
+// isSameStep reports whether two rounds are ranks of the same step.
+func isSameStep(a, b *record.Round) bool {
+	x, y := a.RoundCoordinates, b.RoundCoordinates
 	x.Rank, y.Rank = "", ""
 	return x == y && a.Pairing.Folder == b.Pairing.Folder
 }
@@ -192,7 +192,7 @@ func coordinatesByName(rep *record.Report) map[string]dumpdir.Coordinates {
 	all := make(map[string]dumpdir.Coordinates, len(rep.Rounds))
 	for i := range rep.Rounds {
 		r := &rep.Rounds[i]
-		at := coordinates(r.At)
+		at := coordinates(r.RoundCoordinates)
 		at.Folder = r.Pairing.Folder
 		all[r.Name] = at
 	}
@@ -204,8 +204,8 @@ func coordinatesByName(rep *record.Report) map[string]dumpdir.Coordinates {
 func (o *Options) judgeRanksTogether(rep *record.Report, from, end int, ranges []rowRange, other knownRows) {
 	rounds := rep.Rounds[from:end]
 	first, last := len(rep.Rows), 0
-	merged := record.Round{Findings: record.NoFindings(), OrderKnown: true, At: record.At{Step: rounds[0].Step}}
-	network := &diagnose.Network{Graph: record.Flow{}, Within: map[string][]string{}}
+	merged := record.Round{Findings: record.NoFindings(), OrderKnown: true, RoundCoordinates: record.RoundCoordinates{Step: rounds[0].Step}}
+	network := &diagnose.Network{Graph: record.Flow{}, InnerOperators: map[string][]string{}}
 	for i := range rounds {
 		r, at := &rounds[i], ranges[from+i]
 		if at.first < at.end {
@@ -216,12 +216,12 @@ func (o *Options) judgeRanksTogether(rep *record.Report, from, end int, ranges [
 			merged.GraphSource = r.GraphSource
 		}
 		for op, sources := range r.Pairing.Flow {
-			network.Graph[diagnose.Key(op, r.Name)] = keySources(sources, r.Name)
+			network.Graph[diagnose.OperatorKey(op, r.Name)] = withRoundKeys(sources, r.Name)
 		}
 		for op, inside := range plan.OperatorsByModule(rep.Rows[at.first:at.end]) {
 			for _, name := range inside {
-				key := diagnose.Key(op, r.Name)
-				network.Within[key] = append(network.Within[key], diagnose.Key(name, r.Name))
+				key := diagnose.OperatorKey(op, r.Name)
+				network.InnerOperators[key] = append(network.InnerOperators[key], diagnose.OperatorKey(name, r.Name))
 			}
 		}
 	}
@@ -237,25 +237,25 @@ func (o *Options) judgeRanksTogether(rep *record.Report, from, end int, ranges [
 		if r.GraphSource.IsZero() {
 			r.GraphSource = merged.GraphSource
 		}
-		r.Findings, r.Origins = findingsIn(&merged, at)
+		r.Findings, r.Origins = selectFindings(&merged, at)
 	}
 }
 
-// keySources returns sources with keys, which include the round, as the names of their operators.
-func keySources(sources []record.Source, round string) []record.Source {
+// withRoundKeys returns sources with keys, which include the round, as the names of their operators.
+func withRoundKeys(sources []record.Source, round string) []record.Source {
 	all := make([]record.Source, len(sources))
 	for i, s := range sources {
 		operatorRound := round
 		if s.Round != "" {
 			operatorRound = s.Round
 		}
-		all[i] = record.Source{Op: diagnose.Key(s.Op, operatorRound), Output: s.Output}
+		all[i] = record.Source{Op: diagnose.OperatorKey(s.Op, operatorRound), Output: s.Output}
 	}
 	return all
 }
 
-// findingsIn returns the findings of a step in the rows of one of its rounds. Findings in other rounds are dropped.
-func findingsIn(all *record.Round, at rowRange) (record.Findings, []int) {
+// selectFindings returns the findings of a step in the rows of one of its rounds. Findings in other rounds are dropped.
+func selectFindings(all *record.Round, at rowRange) (record.Findings, []int) {
 	isInRound := func(row int) bool { return row >= at.first && row < at.end }
 	inRound := func(rows []int) []int {
 		return slices.DeleteFunc(slices.Clone(rows), func(row int) bool { return !isInRound(row) })

@@ -39,7 +39,7 @@ type RecomputeOptions struct {
 
 // recomputeOperators recomputes the operators of a side with some names, or all operators without names. It returns the
 // judgements of their outputs, and warnings about unreadable files. change, unless nil, changes the operators first.
-func (o *Options) recomputeOperators(ctx context.Context, p *plan.Plan, npu bool, names []string, change func(*dumpdir.Op)) (map[record.OutputAt]*record.RecomputedOutput, []lang.Sentence, error) {
+func (o *Options) recomputeOperators(ctx context.Context, p *plan.Plan, npu bool, names []string, change func(*dumpdir.Op)) (map[record.OutputKey]*record.RecomputedOutput, []lang.Sentence, error) {
 	path, other, rounds := o.Ref, o.NPU, o.RefRounds
 	if npu {
 		path, other, rounds = o.NPU, o.Ref, o.NPURounds
@@ -64,7 +64,7 @@ func (o *Options) recomputeOperators(ctx context.Context, p *plan.Plan, npu bool
 			return nil, nil, err
 		}
 	}
-	return check.RecomputeOperators(ctx, run, opt, p.Sharding.InSameShard())
+	return check.RecomputeOperators(ctx, run, opt, p.Sharding.IsInSameShard())
 }
 
 // maxSuspects limits, each by itself, the recomputed operators at which an error may begin and the recomputed operators
@@ -77,7 +77,7 @@ func Recompute(ctx context.Context, p *plan.Plan, o *Options, rep *record.Report
 	if rep.Interrupted || o.Standard.Name != "" {
 		return nil
 	}
-	r := &recomputation{Plan: p, opt: o, rep: rep, steps: p.ShardedSteps(), results: make(map[record.OutputAt]*record.RecomputedOutput), npuComputed: make(map[string]bool), refComputed: make(map[string]bool), remaining: [...]int{maxSuspects, maxSuspects}}
+	r := &recomputation{Plan: p, opt: o, rep: rep, steps: p.ShardedSteps(), results: make(map[record.OutputKey]*record.RecomputedOutput), npuComputed: make(map[string]bool), refComputed: make(map[string]bool), remaining: [...]int{maxSuspects, maxSuspects}}
 	switch {
 	case o.Check == CheckAll:
 		if _, err := r.recompute(ctx, nil, nil); err != nil {
@@ -106,7 +106,7 @@ type recomputation struct {
 	opt     *Options
 	rep     *record.Report
 	steps   map[string]*plan.ShardedStep
-	results map[record.OutputAt]*record.RecomputedOutput // the results
+	results map[record.OutputKey]*record.RecomputedOutput // the results
 	// npuComputed and refComputed are the operators that were recomputed on the NPU and in the reference. remaining is
 	// how many more operators of each list of suspectedOperators may be recomputed.
 	npuComputed, refComputed map[string]bool
@@ -154,11 +154,11 @@ func (a *recomputation) recompute(ctx context.Context, names []string, suspects 
 	}
 	var unread []lang.Sentence
 	if suspects == nil || len(names) > 0 {
-		var found map[record.OutputAt]*record.RecomputedOutput
+		var found map[record.OutputKey]*record.RecomputedOutput
 		if found, unread, err = o.recomputeOperators(ctx, a.Plan, true, names, nil); err != nil {
 			if rep.Interrupted = ctx.Err() != nil; rep.Interrupted {
 				o.judgeRounds(rep)
-				o.sumUp(rep, sumsOf(rep))
+				o.setTotals(rep, newSumsOf(rep))
 			}
 			return false, err
 		}
@@ -168,13 +168,13 @@ func (a *recomputation) recompute(ctx context.Context, names []string, suspects 
 	for i := range rep.Rows {
 		row := &rep.Rows[i]
 		if row.Self == nil && row.Kind == string(tensor.Output) && row.NPUPath != "" && (suspects == nil || suspects[suspectOf(row, a.steps)]) {
-			row.Self = a.results[row.OnNPU()]
+			row.Self = a.results[row.NPUOutput()]
 			more = more || row.Self != nil
 		}
 	}
 	if more || len(unread) > 0 {
 		o.judgeRounds(rep)
-		o.sumUp(rep, sumsOf(rep))
+		o.setTotals(rep, newSumsOf(rep))
 	}
 	return more, nil
 }
@@ -200,7 +200,7 @@ func (a *recomputation) suspectedOperators() (names [2][]string, suspects map[su
 	suspects = make(map[suspectedOperator]bool)
 	named := map[string]bool{}
 	for i := range names {
-		for _, row := range a.rep.All() {
+		for _, row := range a.rep.AllRows() {
 			e := row.Evidence
 			mayBegin := e != nil && e.Level >= record.SuspectedOrigin || row.Status == record.ShapeMismatch && row.Common != nil
 			isDamaged := e != nil && row.Status == record.Fail
@@ -222,9 +222,9 @@ const (
 	// fullScore is the score from which on an operator uses all of its expected error. Sums in too few bits, another
 	// epsilon, and 1 in 100 healthy operators reach it.
 	fullScore = 1.1
-	// farAbove: an operator beyond its limits is recomputed if its score exceeds this multiple of the median score of
+	// farAboveRatio: an operator beyond its limits is recomputed if its score exceeds this multiple of the median score of
 	// its class.
-	farAbove = 4
+	farAboveRatio = 4
 )
 
 // addUndecided adds operators that the evidence can neither accuse nor clear: operators that use all of their expected
@@ -236,8 +236,8 @@ func addUndecided(rep *record.Report, steps map[string]*plan.ShardedStep, names 
 		named[name] = true
 	}
 	counts := make(map[string]int) // number of operators by round
-	for _, isUndecided := range []func(*record.Row) bool{isAtBound, isInsensitive, aboveClass(rep)} {
-		for _, row := range rep.All() {
+	for _, isUndecided := range []func(*record.Row) bool{isAtBound, isInsensitive, isAboveClass(rep)} {
+		for _, row := range rep.AllRows() {
 			s := suspectOf(row, steps)
 			if row.Evidence == nil || row.Kind != string(tensor.Output) || row.NPUPath == "" || suspects[s] || counts[row.Round] == maxUndecided || !isUndecided(row) {
 				continue
@@ -261,14 +261,14 @@ func isAtBound(row *record.Row) bool {
 // isInsensitive reports whether the evidence would only see a large fault of the row.
 func isInsensitive(row *record.Row) bool {
 	e := row.Evidence
-	return !e.Judged && e.Power.Defined() && !e.Start
+	return !e.Judged && e.Power.IsDefined() && !e.Start
 }
 
-// aboveClass returns a predicate for rows that are beyond their limits with a score far above the median of
+// isAboveClass returns a predicate for rows that are beyond their limits with a score far above the median of
 // their class.
-func aboveClass(rep *record.Report) func(*record.Row) bool {
+func isAboveClass(rep *record.Report) func(*record.Row) bool {
 	scores := map[string][]float64{}
-	for _, row := range rep.All() {
+	for _, row := range rep.AllRows() {
 		if e := row.Evidence; e != nil && row.Kind == string(tensor.Output) {
 			scores[e.Class] = append(scores[e.Class], float64(e.Score))
 		}
@@ -280,6 +280,6 @@ func aboveClass(rep *record.Report) func(*record.Row) bool {
 	}
 	return func(row *record.Row) bool {
 		e := row.Evidence
-		return row.Pair.Status == record.Fail && float64(e.Score) > farAbove*median[e.Class]
+		return row.Pair.Status == record.Fail && float64(e.Score) > farAboveRatio*median[e.Class]
 	}
 }

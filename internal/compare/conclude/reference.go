@@ -17,7 +17,7 @@ import (
 func (a *recomputation) recomputeReference(ctx context.Context) (more bool, err error) {
 	var rows []*record.Row
 	var names []string
-	for _, row := range a.rep.All() {
+	for _, row := range a.rep.AllRows() {
 		if code := row.FirstCode(); (code == finding.ReferenceDiffers || code == finding.Pole) && row.RefPath != "" && row.Self.IsRight() && !a.refComputed[row.Op] {
 			rows, names = append(rows, row), append(names, row.Op)
 		}
@@ -36,8 +36,8 @@ func (a *recomputation) recomputeReference(ctx context.Context) (more bool, err 
 	for _, name := range names {
 		a.refComputed[name] = true
 	}
-	for _, row := range a.rep.All() {
-		ref, self := found[row.OnReference()], row.Self
+	for _, row := range a.rep.AllRows() {
+		ref, self := found[row.ReferenceOutput()], row.Self
 		if !ref.IsRight() || !self.IsRight() || self.BothRight || self.OtherArguments {
 			continue
 		}
@@ -46,7 +46,7 @@ func (a *recomputation) recomputeReference(ctx context.Context) (more bool, err 
 	}
 	if more {
 		a.opt.judgeRounds(a.rep)
-		a.opt.sumUp(a.rep, sumsOf(a.rep))
+		a.opt.setTotals(a.rep, newSumsOf(a.rep))
 	}
 	return more, nil
 }
@@ -54,19 +54,19 @@ func (a *recomputation) recomputeReference(ctx context.Context) (more bool, err 
 // recomputeGolden recomputes the operators of rows whose reference holds outputs only, and adds their judgements to
 // found. Each input is the reference's tensor that corresponds to the input on the NPU, or the NPU's tensor if no dumped
 // operator produced the input. The attributes are the attributes on the NPU.
-func (a *recomputation) recomputeGolden(ctx context.Context, rows []*record.Row, found map[record.OutputAt]*record.RecomputedOutput) error {
+func (a *recomputation) recomputeGolden(ctx context.Context, rows []*record.Row, found map[record.OutputKey]*record.RecomputedOutput) error {
 	operators := map[suspectedOperator]bool{}
 	var names []string
 	for _, row := range rows {
-		if found[row.OnReference()] == nil {
+		if found[row.ReferenceOutput()] == nil {
 			operators[suspectedOperator{round: row.Round, name: row.NPUName()}] = true
 			names = append(names, row.NPUName())
 		}
 	}
-	outputs := map[record.OutputAt]*record.Row{}
-	for _, row := range a.rep.All() {
-		if operators[suspectedOperator{round: row.Round, name: row.NPUName()}] && row.Kind == string(tensor.Output) && row.Compared() && row.RefPath == row.RefFile {
-			outputs[record.OutputAt{File: row.NPUPath, Output: row.Output}] = row
+	outputs := map[record.OutputKey]*record.Row{}
+	for _, row := range a.rep.AllRows() {
+		if operators[suspectedOperator{round: row.Round, name: row.NPUName()}] && row.Kind == string(tensor.Output) && row.IsCompared() && row.RefPath == row.RefFile {
+			outputs[record.OutputKey{File: row.NPUPath, Output: row.Output}] = row
 		}
 	}
 	if len(outputs) == 0 {
@@ -76,7 +76,7 @@ func (a *recomputation) recomputeGolden(ctx context.Context, rows []*record.Row,
 		var rows []*record.Row
 		for i := range op.Tensors {
 			t := &op.Tensors[i]
-			if row := outputs[record.OutputAt{File: t.File.Path(), Output: t.Index}]; row != nil && t.Kind == tensor.Output {
+			if row := outputs[record.OutputKey{File: t.File.Path(), Output: t.Index}]; row != nil && t.Kind == tensor.Output {
 				rows = append(rows, row)
 			}
 		}
@@ -85,8 +85,8 @@ func (a *recomputation) recomputeGolden(ctx context.Context, rows []*record.Row,
 		}
 	})
 	for _, row := range outputs {
-		if self := selves[record.OutputAt{File: row.RefPath, Op: row.NPUName(), Output: row.Output}]; self != nil {
-			found[row.OnReference()] = self
+		if self := selves[record.OutputKey{File: row.RefPath, Op: row.NPUName(), Output: row.Output}]; self != nil {
+			found[row.ReferenceOutput()] = self
 		}
 	}
 	return err
@@ -123,8 +123,8 @@ func (a *recomputation) producerOf(rows []*record.Row, input int) (latest *recor
 		}
 		read := &row.Reads[i]
 		count, _ := read.Shape.Count()
-		for _, p := range a.rep.All() {
-			if p.Compared() && p.Round == operator.Round && p.Op != operator.Op && p.Order <= operator.Order && p.Result.NPUCRC == read.CRC && p.Result.Total == count &&
+		for _, p := range a.rep.AllRows() {
+			if p.IsCompared() && p.Round == operator.Round && p.Op != operator.Op && p.Order <= operator.Order && p.Result.NPUCRC == read.CRC && p.Result.Total == count &&
 				p.NPUDType.String() == read.DType && p.RefPath == p.RefFile && (latest == nil || p.Order > latest.Order) {
 				latest, shape = p, read.Shape
 			}

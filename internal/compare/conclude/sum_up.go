@@ -16,10 +16,10 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// sumUp sets the totals of a report: counts, the first bad round (by step, then rank),
+// setTotals sets the totals of a report: counts, the first bad round (by step, then rank),
 // coverage, warnings and the comparison with the baseline. It depends only on the rounds and
 // the options. s has the sums over all rows.
-func (o *Options) sumUp(rep *record.Report, s *sums) {
+func (o *Options) setTotals(rep *record.Report, s *sumTotals) {
 	rep.OrderSource = record.TextOfAll(rep.Rounds, func(r *record.Round) lang.Sentence { return r.OrderSource })
 	for i, rows := range roundRanges(rep) {
 		rep.Rounds[i].Counts = map[record.Status]int{}
@@ -54,8 +54,8 @@ func setFindings(rep *record.Report) {
 	}
 }
 
-// sums has the totals over all rows.
-type sums struct {
+// sumTotals has the totals over all rows.
+type sumTotals struct {
 	heldType heldType
 	// requested and compared are hashes of the names of reference tensors: the tensors to compare, and the compared
 	// tensors.
@@ -72,30 +72,30 @@ type sums struct {
 	rounded            *record.Row // the first input that only one side holds in a coarser type, nil without one
 }
 
-func newSums(rows int) *sums {
+func newSums(rows int) *sumTotals {
 	names := func() map[string]bool { return make(map[string]bool, rows) }
 	tensors := func() [][sha256.Size]byte { return make([][sha256.Size]byte, 0, rows) }
-	return &sums{requested: tensors(), compared: tensors(), refOps: names(), npuOps: names(), comparedOps: names(), kinds: map[string]int{}, deepest: -1}
+	return &sumTotals{requested: tensors(), compared: tensors(), refOps: names(), npuOps: names(), comparedOps: names(), kinds: map[string]int{}, deepest: -1}
 }
 
-// sumsOf sums the rows of a report.
-func sumsOf(rep *record.Report) *sums {
+// newSumsOf sums the rows of a report.
+func newSumsOf(rep *record.Report) *sumTotals {
 	s := newSums(rep.Len())
-	for i, row := range rep.All() {
+	for i, row := range rep.AllRows() {
 		s.add(i, row)
 	}
 	return s
 }
 
 // add adds the row at index i of the report.
-func (s *sums) add(i int, row *record.Row) {
+func (s *sumTotals) add(i int, row *record.Row) {
 	s.heldType.add(row)
 	s.addTensor(row)
-	if row.Judged() {
+	if row.IsJudged() {
 		s.judged++
 	}
 	switch {
-	case !row.Judged() || row.HasNumbers():
+	case !row.IsJudged() || row.HasNumbers():
 	case row.IsEmpty():
 		s.empty++
 	default:
@@ -108,13 +108,13 @@ func (s *sums) add(i int, row *record.Row) {
 }
 
 // addTensor adds the tensors and the operator of a row.
-func (s *sums) addTensor(row *record.Row) {
+func (s *sumTotals) addTensor(row *record.Row) {
 	if row.RefFile != "" {
 		name := sha256.Sum256([]byte(row.RefFile))
 		if row.Status != record.Skip || finding.Has(row.Reasons, finding.NotStandard) {
 			s.requested = append(s.requested, name)
 		}
-		if row.Judged() {
+		if row.IsJudged() {
 			s.compared = append(s.compared, name)
 		}
 	}
@@ -127,13 +127,13 @@ func (s *sums) addTensor(row *record.Row) {
 	if row.NPUFile != "" {
 		s.npuOps[row.Op] = true
 	}
-	if row.Judged() {
+	if row.IsJudged() {
 		s.comparedOps[row.Op] = true
 	}
 }
 
 // merge adds the sums of another part of the rows.
-func (s *sums) merge(o *sums) {
+func (s *sumTotals) merge(o *sumTotals) {
 	s.heldType.merge(&o.heldType)
 	s.requested, s.compared = append(s.requested, o.requested...), append(s.compared, o.compared...)
 	maps.Copy(s.refOps, o.refOps)
@@ -185,7 +185,7 @@ func (h *heldType) name() string {
 
 // setCoverage sets the coverage. A tensor of the reference counts once, even if it was compared in several rounds;
 // skipped tensors do not count.
-func setCoverage(rep *record.Report, s *sums) {
+func setCoverage(rep *record.Report, s *sumTotals) {
 	c := &rep.Coverage
 	*c = record.Coverage{Unused: c.Unused}
 	wanted := s.requested
@@ -199,7 +199,7 @@ func setCoverage(rep *record.Report, s *sums) {
 			}
 		}
 	}
-	for _, row := range rep.All() {
+	for _, row := range rep.AllRows() {
 		if row.PairedBy != "" {
 			if c.PairedBy == nil {
 				c.PairedBy = make(map[string]int)
@@ -286,7 +286,7 @@ func (o *Options) warnings(rep *record.Report) []lang.Sentence {
 	all = append(all, o.warnOfUnusedTransposes(rep)...)
 	all = append(all, fileWarnings(rep)...)
 	if !rep.Interrupted {
-		for _, row := range rep.All() {
+		for _, row := range rep.AllRows() {
 			if !row.Undiagnosed.IsZero() {
 				all = append(all, row.Undiagnosed)
 			}
@@ -303,7 +303,7 @@ func (o *Options) warnings(rep *record.Report) []lang.Sentence {
 // fileWarnings returns the warnings of the rows about their files.
 func fileWarnings(rep *record.Report) []lang.Sentence {
 	var all []lang.Sentence
-	for _, row := range rep.All() {
+	for _, row := range rep.AllRows() {
 		all = append(all, row.Warnings...)
 	}
 	return tensorfile.FirstWarnings(all)
@@ -315,7 +315,7 @@ func (o *Options) warnOfUnusedTransposes(rep *record.Report) (warnings []lang.Se
 		return nil
 	}
 	found := map[string]bool{}
-	for _, row := range rep.All() {
+	for _, row := range rep.AllRows() {
 		found[row.Op] = true
 	}
 	for _, op := range slices.Sorted(maps.Keys(o.Shape.Transpose)) {
@@ -328,5 +328,5 @@ func (o *Options) warnOfUnusedTransposes(rep *record.Report) (warnings []lang.Se
 
 // hasPairs reports whether any row has both sides, compared or not.
 func hasPairs(rep *record.Report) bool {
-	return rep.Any(func(r *record.Row) bool { return r.Compared() || r.RefFile != "" && r.NPUFile != "" })
+	return rep.HasRow(func(r *record.Row) bool { return r.IsCompared() || r.RefFile != "" && r.NPUFile != "" })
 }

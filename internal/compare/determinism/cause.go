@@ -72,7 +72,7 @@ func (r *Row) isInput() bool { return tensor.Kind(r.Kind).IsInput() }
 
 // recomputedRun has the results of recomputing the outputs of a run.
 type recomputedRun struct {
-	outputs map[record.OutputAt]*record.RecomputedOutput
+	outputs map[record.OutputKey]*record.RecomputedOutput
 	// communications maps the names of communications to whether they are right; empty unless all
 	// communications of the run were judged.
 	communications map[string]bool
@@ -213,7 +213,7 @@ func (r *Row) evidence(runs []recomputedRun) (e evidence) {
 		if drift.File == nil {
 			continue
 		}
-		self := runs[i].outputs[record.OutputAt{File: r.paths[i], Op: r.Op, Output: r.Output}]
+		self := runs[i].outputs[record.OutputKey{File: r.paths[i], Op: r.Op, Output: r.Output}]
 		isRight, isCommunication := runs[i].communications[r.Op]
 		switch {
 		case isCommunication && isRight, self.IsRight():
@@ -316,7 +316,7 @@ func (d *Drift) isNarrow() bool { return d.fraction > 0 && d.fraction < singleFr
 
 // ulp returns the largest distance from the first run in ulp of the numbers, 0 if elements were not compared.
 func (d *Drift) ulp() float64 {
-	if !d.MaxULP.Defined() {
+	if !d.MaxULP.IsDefined() {
 		return 0
 	}
 	return math.Ldexp(d.MaxULP.Value(), -d.unused)

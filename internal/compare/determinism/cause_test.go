@@ -96,7 +96,7 @@ func TestCause(t *testing.T) {
 		runs := make([]recomputedRun, 2)
 		for i, one := range []*record.RecomputedOutput{c.a, c.b} {
 			if one != nil {
-				runs[i].outputs = map[record.OutputAt]*record.RecomputedOutput{{File: r.paths[i], Op: c.op}: one}
+				runs[i].outputs = map[record.OutputKey]*record.RecomputedOutput{{File: r.paths[i], Op: c.op}: one}
 			}
 		}
 		if cause, why := r.cause(c.inputs, runs); cause != c.cause || why.String() != c.why {

@@ -262,7 +262,7 @@ type Options struct {
 	Pair   plan.PairOptions
 	// SideFiles and OrderBy are as in plan.Options.
 	SideFiles sidefile.Inputs
-	OrderBy   dumpdir.OrderBy
+	OrderBy   dumpdir.OrderSource
 	// Files are the side files by their paths, IR is as in plan.Options.
 	Files   sidefile.Files
 	IR      string
@@ -327,7 +327,7 @@ func (d *Report) countTables() (n int) {
 // warnOfSameFolder warns of runs that are the same folder: they are trivially equal.
 func (d *Report) warnOfSameFolder() {
 	for i, path := range d.Runs {
-		same := func(other string) bool { return safefile.SameFile(other, path) }
+		same := func(other string) bool { return safefile.IsSameFile(other, path) }
 		if k := slices.IndexFunc(d.Runs[:i], same); k >= 0 {
 			d.Warnings = append(d.Warnings, lang.Say("%s and %s are the same folder or file: comparing them proves nothing", d.Runs[k], path))
 		}

@@ -176,7 +176,7 @@ func (d *Drift) compare(ctx context.Context, a, b *align.Tensor) error {
 	}
 	d.Compared, d.Bits, d.places = true, stored.count, stored.places
 	d.Elements, d.Flipped = a.Stored.Elements(), stored.count == 1 && stored.flips == 1
-	if f, ok := tensor.ScalarFloat(a.DType); ok && !a.DType.Packed() {
+	if f, ok := tensor.ScalarFloat(a.DType); ok && !a.DType.IsPacked() {
 		d.fraction = f.Mantissa
 		if a.DType == tensor.Float32 && stored.unusedBits() >= fewestUnused {
 			d.unused = stored.unusedBits()
@@ -192,7 +192,7 @@ func (d *Drift) compare(ctx context.Context, a, b *align.Tensor) error {
 
 // measure sets the distances relative to the numbers of the tensors.
 func (d *Drift) measure(res *metrics.Result) {
-	if !d.MaxAbs.Defined() || res.Ref.NaN != res.NPU.NaN {
+	if !d.MaxAbs.IsDefined() || res.Ref.NaN != res.NPU.NaN {
 		d.steps, d.jump = math.Inf(1), math.Inf(1)
 		return
 	}
@@ -312,7 +312,7 @@ func (b *bitDrift) countValues(left, right float64) {
 // whose values have one code each, and for complex types.
 func valueOf(d tensor.DType) func(stored []byte) float64 {
 	dec, err := tensor.NewDecoder(d)
-	if err != nil || d.Packed() || dec.Host().Complex() {
+	if err != nil || d.IsPacked() || dec.Host().Complex() {
 		return func([]byte) float64 { return 1 }
 	}
 	host, value := make([]byte, dec.Host().Size()), make([]float64, 1)

@@ -65,7 +65,7 @@ func TestStarts(t *testing.T) {
 		rows := []testRow{measured("a", "Relu", rounding), measured("b", "Relu", rounding)}
 		in := startsWith(asInput(measured("w", "MatMul", tt.rms), tt.kind), tt.apart)
 		rows = inOrder(append(rows[:tt.place:tt.place], append([]testRow{in}, rows[tt.place:]...)...)...)
-		j := judgedBy(rows, Network{Ordered: !tt.unordered, LaterStep: tt.later})
+		j := judgedBy(rows, Network{IsOrdered: !tt.unordered, IsLaterStep: tt.later})
 		got := j.named("w")
 		if origins := j.names(j.Origins()); origins != tt.origins || finding.Has(got.Reasons, finding.StartedApart) != (tt.origins == "w") || (got.Status == record.Fail) != (tt.origins == "w") {
 			t.Errorf("%s: origins %q, %s by %v, want origins %q", tt.name, origins, got.Status, got.Reasons, tt.origins)
@@ -96,7 +96,7 @@ func TestTrained(t *testing.T) {
 			tt.change(&past)
 		}
 		rows := inOrder(measured("a", "Relu", rounding), startsWith(asInput(measured("w", "MatMul", tt.rms), tensor.Parameter), 1), measured("b", "Relu", rounding))
-		j := judgedBy(rows, Network{Ordered: true, LaterStep: true, Past: past})
+		j := judgedBy(rows, Network{IsOrdered: true, IsLaterStep: true, Past: past})
 		if origins := j.names(j.Origins()); origins != tt.origins {
 			t.Errorf("%s: origins %q, want %q: %v", tt.name, origins, tt.origins, j.named("w").Reasons)
 		}
@@ -117,7 +117,7 @@ func TestFirstInput(t *testing.T) {
 		{"Functional.relu.3.forward", 0.05, "Functional.relu.3.forward"},
 	} {
 		in := startsWith(asInput(measured(tt.op, "", tt.rms), tensor.Input), 1)
-		j := judgedBy(inOrder(in, measured(tt.op, "", tt.rms), measured("Functional.relu.4.forward", "", tt.rms)), Network{Ordered: true})
+		j := judgedBy(inOrder(in, measured(tt.op, "", tt.rms), measured("Functional.relu.4.forward", "", tt.rms)), Network{IsOrdered: true})
 		if origins := j.names(j.Origins()); origins != tt.origins {
 			t.Errorf("%s with an error of %.2g: origins %q, want %q", tt.op, tt.rms, origins, tt.origins)
 		}
@@ -135,7 +135,7 @@ func TestTokensOfATie(t *testing.T) {
 	for _, input := range []int{0, 1} {
 		in := asInput(ids("embedding", "Embedding"), tensor.Input)
 		in.Output = input
-		j := judgedBy(inOrder(measured("a", "MatMul", rounding), ids("argmax", "ArgMax"), in), Network{Ordered: true})
+		j := judgedBy(inOrder(measured("a", "MatMul", rounding), ids("argmax", "ArgMax"), in), Network{IsOrdered: true})
 		if got := j.named("embedding"); finding.Has(got.Reasons, finding.StartedApart) {
 			t.Errorf("ids as input %d: %s by %v", input, got.Status, got.Reasons)
 		}
@@ -163,7 +163,7 @@ func TestProducersWithoutOrder(t *testing.T) {
 		{"a module", []testRow{out("m", 1), in("b", 1), out("b", 2), out("a", 1)}, map[string][]string{"m": {"a"}}, "b<a"},
 		{"one of two equal outputs is wrong on the NPU", []testRow{out("a", 1), holding(measured("b", "Relu", faulty), 1, 2), holding(asInput(measured("c", "Relu", faulty), tensor.Input), 1, 2)}, nil, "c<b"},
 	} {
-		n := newNetwork(inOrder(tt.rows...), Network{Within: tt.within})
+		n := newNetwork(inOrder(tt.rows...), Network{InnerOperators: tt.within})
 		var got []string
 		for i := range n.rows {
 			if p := n.rows[i].producer; p != nil {
@@ -191,17 +191,17 @@ func TestArrivals(t *testing.T) {
 		{
 			"changed between two operators", []testRow{
 				holding(measured("a", "MatMul", rounding), 1, 2), holding(asInput(measured("b", "Relu", faulty), tensor.Input), 1, 3), holding(measured("b", "Relu", faulty), 4, 5),
-			}, Network{Ordered: true}, "b", finding.Memory, "the output of a:output:0",
+			}, Network{IsOrdered: true}, "b", finding.Memory, "the output of a:output:0",
 		},
 		{
 			"inside a module", []testRow{
 				measured("a", "MatMul", rounding), unlike(asInput(measured("b", "Relu", faulty), tensor.Input)), measured("b", "Relu", faulty), measured("m", "Block", faulty),
-			}, Network{Ordered: true, Within: map[string][]string{"m": {"b"}}}, "m", finding.CameIn, "before b:input:0",
+			}, Network{IsOrdered: true, InnerOperators: map[string][]string{"m": {"b"}}}, "m", finding.CameIn, "before b:input:0",
 		},
 		{
 			"behind an operator of one side", []testRow{
 				measured("a", "MatMul", rounding), alone, asInput(measured("b", "Relu", faulty), tensor.Input), measured("b", "Relu", faulty),
-			}, Network{Ordered: true}, "b", finding.CameIn, "u:0",
+			}, Network{IsOrdered: true}, "b", finding.CameIn, "u:0",
 		},
 	} {
 		j := judgedBy(inOrder(tt.rows...), tt.known)

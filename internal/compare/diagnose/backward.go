@@ -80,9 +80,9 @@ func (o *operator) typeOfGradient() optype.Type {
 	return optype.Type{}
 }
 
-// read returns the compared rows that an operator reads: its inputs, and for a backward call the inputs
+// readRows returns the compared rows that an operator reads: its inputs, and for a backward call the inputs
 // and outputs of its forward call.
-func (o *operator) read() []*row {
+func (o *operator) readRows() []*row {
 	if o.forward == nil {
 		return o.inputs
 	}

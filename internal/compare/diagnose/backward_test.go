@@ -37,7 +37,7 @@ func TestForwards(t *testing.T) {
 		{"of another round", []testRow{other, call(b0, tensor.Input, 4, 2)}, ""},
 		{"of another module", []testRow{call("Module.other.Linear.forward.0", tensor.Output, 4, 2), call(b0, tensor.Input, 4, 2)}, ""},
 	} {
-		n := newNetwork(inOrder(tt.rows...), Network{Ordered: true})
+		n := newNetwork(inOrder(tt.rows...), Network{IsOrdered: true})
 		got := ""
 		if f := n.rows[len(tt.rows)-1].operator.forward; f != nil {
 			got = f.name
@@ -66,7 +66,7 @@ func TestBackward(t *testing.T) {
 		rows := inOrder(
 			asInput(measured(forward, "", rounding), tensor.Input), measured(forward, "", tt.out),
 			unlike(asInput(measured(backward, "", tt.in), tensor.Input)), measured(backward, "", tt.gradient))
-		j := judgedBy(rows, Network{Ordered: true})
+		j := judgedBy(rows, Network{IsOrdered: true})
 		if got := j.names(j.Origins()); got != tt.origins {
 			t.Errorf("%s: origins %q, want %q", tt.name, got, tt.origins)
 		}
@@ -82,7 +82,7 @@ func TestOneOperator(t *testing.T) {
 	second := measured("a", "Foo", faulty)
 	second.Output = 1
 	rows := inOrder(asInput(measured("a", "Foo", rounding), tensor.Input), measured("a", "Foo", faulty), second)
-	j := judgedBy(rows, Network{Ordered: true})
+	j := judgedBy(rows, Network{IsOrdered: true})
 	if origins := j.Origins(); len(origins) != 1 || origins[0] != 1 || j.rows[2].Status != record.Fail {
 		t.Errorf("origins %v, the second output is %s", origins, j.rows[2].Status)
 	}
@@ -113,7 +113,7 @@ func TestSumsOfGradients(t *testing.T) {
 		rows := inOrder(
 			asInput(measured(forward, "", rounding), tensor.Input), measured(forward, "", rounding),
 			asInput(measured(backward, "", rounding), tensor.Input), sumOf(measured(backward, "", faulty), ref, 100*ref))
-		if got := judgedBy(rows, Network{Ordered: true}); got.names(got.Origins()) != want {
+		if got := judgedBy(rows, Network{IsOrdered: true}); got.names(got.Origins()) != want {
 			t.Errorf("sums of %g: origins %q, want %q", ref, got.names(got.Origins()), want)
 		}
 	}
@@ -130,7 +130,7 @@ func TestGradientsOfParameters(t *testing.T) {
 		"an earlier one": {made, other, holding(asInput(measured(gradient, "", faulty), tensor.Gradient), 4, 5)},
 	} {
 		for _, ordered := range []bool{true, false} {
-			j := judgedBy(inOrder(rows...), Network{Ordered: ordered})
+			j := judgedBy(inOrder(rows...), Network{IsOrdered: ordered})
 			got := j.named(gradient)
 			if origins := j.names(j.Origins()); origins != backward {
 				t.Errorf("%s, ordered %t: origins %q, want %q", name, ordered, origins, backward)

@@ -51,7 +51,7 @@ type judgedRow struct {
 }
 
 func conclude(rows []testRow, graph record.Flow) *judgedRows {
-	c := Conclude(rows, Network{Graph: graph, Ordered: true})
+	c := Conclude(rows, Network{Graph: graph, IsOrdered: true})
 	v := &judgedRows{Findings: c.Findings}
 	for i := range rows {
 		v.rows = append(v.rows, judgedRow{&c.network.rows[i], c.Reasons(i)})
@@ -69,7 +69,7 @@ func (v *judgedRows) text() string {
 
 // reads returns the indexes of the inputs of a row.
 func (r *row) reads() (inputs []int) {
-	for _, in := range r.resolved().rows {
+	for _, in := range r.resolveInputs().rows {
 		inputs = append(inputs, in.index)
 	}
 	return inputs
@@ -191,11 +191,11 @@ func TestRules(t *testing.T) {
 			if (got.findings[0].Confidence == finding.High) != test.high {
 				t.Errorf("confidence %s", got.findings[0].Confidence)
 			}
-			if got.resolved().inferred || !slices.Equal(got.reads(), []int{0}) {
-				t.Errorf("inputs %v, inferred %t", got.reads(), got.resolved().inferred)
+			if got.resolveInputs().isInferred || !slices.Equal(got.reads(), []int{0}) {
+				t.Errorf("inputs %v, inferred %t", got.reads(), got.resolveInputs().isInferred)
 			}
 			guessed := conclude([]testRow{test.in, test.out}, nil).rows[1]
-			if !guessed.resolved().inferred || !slices.Equal(codesOf(guessed.findings), test.want) {
+			if !guessed.resolveInputs().isInferred || !slices.Equal(codesOf(guessed.findings), test.want) {
 				t.Errorf("without a graph: %+v", guessed)
 			}
 		})
@@ -349,7 +349,7 @@ func TestUnevenRounding(t *testing.T) {
 			axis.Bins = append(axis.Bins, bin)
 		}
 		op.Result.Axes = []metrics.AxisProfile{axis}
-		if op.Uneven = mostUneven(op.Result); op.Uneven == nil {
+		if op.Uneven = findMostUneven(op.Result); op.Uneven == nil {
 			t.Fatalf("%d errors are even", errors)
 		}
 		op.Patterns = []finding.Finding{{Code: finding.Stride, Confidence: finding.Medium, Evidence: lang.Plain("one column")}}
@@ -438,8 +438,8 @@ func TestCopiesOnly(t *testing.T) {
 		graph[fmt.Sprintf("c%d", i)] = []record.Source{{Op: fmt.Sprintf("c%d", i+1), Output: 0}}
 	}
 	v := conclude(inOrder(good("a"), bad("last")), graph)
-	if got := v.rows[1]; len(got.reads()) != 0 || len(got.resolved().through) > searchLimit {
-		t.Errorf("inputs %v through %d operators", got.reads(), len(got.resolved().through))
+	if got := v.rows[1]; len(got.reads()) != 0 || len(got.resolveInputs().bypassed) > searchLimit {
+		t.Errorf("inputs %v through %d operators", got.reads(), len(got.resolveInputs().bypassed))
 	}
 }
 
@@ -448,7 +448,7 @@ func TestNoOrder(t *testing.T) {
 	ops := inOrder(good("a"), bad("b"), bad("c"))
 	ops[2].Order = ops[1].Order
 	v := conclude(ops, nil)
-	if got := v.rows[2]; len(got.reads()) != 0 || got.resolved().inferred {
+	if got := v.rows[2]; len(got.reads()) != 0 || got.resolveInputs().isInferred {
 		t.Errorf("inputs %v of an operator at the place of another", got.reads())
 	}
 	if v.FirstBad != 1 || !slices.Equal(v.rows[1].reads(), []int{0}) {

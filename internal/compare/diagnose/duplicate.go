@@ -40,7 +40,7 @@ func (n *dataFlow) findDuplicates() {
 		}
 	}
 	for i := range n.rows {
-		if r := &n.rows[i]; len(same) > 0 && r.compared {
+		if r := &n.rows[i]; len(same) > 0 && r.isCompared {
 			if rows, asked := same[r.digest(npuSide)]; asked {
 				same[r.digest(npuSide)] = append(rows, r)
 			}
@@ -51,7 +51,7 @@ func (n *dataFlow) findDuplicates() {
 		if !r.mayBeDuplicate() {
 			continue
 		}
-		if others := r.rowsOfSameDigest(same[r.digest(npuSide)]); len(others) > 0 {
+		if others := r.selectSameDigest(same[r.digest(npuSide)]); len(others) > 0 {
 			r.duplicates = r.duplicateFinding(others)
 		}
 	}
@@ -60,16 +60,16 @@ func (n *dataFlow) findDuplicates() {
 // mayBeDuplicate reports whether a failing row may hold another tensor. Equality of constant
 // tensors proves nothing.
 func (r *row) mayBeDuplicate() bool {
-	if !r.failed() || !r.compared {
+	if !r.hasFailed() || !r.isCompared {
 		return false
 	}
 	res := r.result()
-	return res.StrictErrors() > 0 && !(res.RED.Defined() && res.RED.Value() < minStale) && (res.Complex || res.NPU.Min.Value() != res.NPU.Max.Value())
+	return res.StrictErrors() > 0 && !(res.RED.IsDefined() && res.RED.Value() < minStale) && (res.Complex || res.NPU.Min.Value() != res.NPU.Max.Value())
 }
 
-// rowsOfSameDigest returns the rows of other operators with the same NPU digest but another reference. If a tensor is a stale
+// selectSameDigest returns the rows of other operators with the same NPU digest but another reference. If a tensor is a stale
 // copy, the original agrees with its own reference.
-func (r *row) rowsOfSameDigest(same []*row) []*row {
+func (r *row) selectSameDigest(same []*row) []*row {
 	return slices.DeleteFunc(slices.Clone(same), func(other *row) bool {
 		return other.operator == r.operator || other.digest(refSide) == r.digest(refSide) && other.source.RefDType == r.source.RefDType
 	})
@@ -81,7 +81,7 @@ func (r *row) duplicateFinding(others []*row) []finding.Finding {
 	for i, other := range others {
 		names[i] = other.source.Name()
 	}
-	found := oneFinding(finding.Duplicate, finding.Medium, lang.Say("the NPU tensor equals the NPU tensor of %s (CRC-32C %08x), but the references of the two differ (stale buffer?)", firstOf(names), r.result().NPUCRC))
+	found := newFindings(finding.Duplicate, finding.Medium, lang.Say("the NPU tensor equals the NPU tensor of %s (CRC-32C %08x), but the references of the two differ (stale buffer?)", joinFirstNames(names), r.result().NPUCRC))
 	found[0].Facts = found[0].Facts.Int(finding.OtherRow, int64(others[0].index))
 	return found
 }
@@ -92,7 +92,7 @@ func insertFindings(findings, more []finding.Finding) []finding.Finding {
 	if len(more) == 0 {
 		return findings
 	}
-	table := patterns()
+	table := listPatterns()
 	place := func(code finding.Code) int {
 		return slices.IndexFunc(table, func(p pattern) bool { return p.code == code })
 	}

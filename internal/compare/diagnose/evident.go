@@ -17,32 +17,32 @@ import (
 // evidenceRow is a row during the judgement by evidence.
 type evidenceRow struct {
 	*row
-	verdict verdict.Verdict
-	fedBy   []*evidenceRow
-	// beyond is the error divided by the noise of the second reference, 0 without a second
+	verdict   verdict.Verdict
+	inputRows []*evidenceRow
+	// secondRatio is the error divided by the noise of the second reference, 0 without a second
 	// reference.
-	beyond           float64
+	secondRatio      float64
 	depth            int    // number of operators on the longest path to the row
 	outputsBefore    int    // number of outputs judged before it
 	hasLostNumbers   bool   // some pairs have NaN or infinity only in the reference
 	hasGuessedInputs bool   // the inputs are assumed to be the rows before it
 	inferredInputs   []*row // the inputs, if they were identified by their values
-	origin           bool
-	unbounded        bool // statistics judge it, see isUnbounded
-	damaged          bool
-	behindChoice     bool  // an input is random, or selected by tied indices
-	coarser          bool  // it computes in a coarser type, while a few operators of its kind do not
-	hf32             bool  // a product of inputs rounded to 11 bits
-	leftOut          int64 // number of elements not judged, since an index within its error selects them
-	// biasOfInputs: the inputs have a bias of the same sign as the row.
-	biasOfInputs bool
-	downstream   bool   // it fails because an input fails
-	unpaired     []*row // outputs of operators that only one side ran before this input, which is far off
-	gap          *row   // an input inside a module that starts apart there, since its producer was not dumped
-	outside      bool   // it comes from outside the run, see isOutside
-	cleared      bool   // right for its own inputs, but different from the reference
-	unwritten    unwritten
-	rules        []string // names of the rules of the network that hold
+	isOrigin         bool
+	hasNoBound       bool // statistics judge it, see isUnbounded
+	isDamaged        bool
+	followsChoice    bool  // an input is random, or selected by tied indices
+	isCoarser        bool  // it computes in a coarser type, while a few operators of its kind do not
+	usesHF32         bool  // a product of inputs rounded to 11 bits
+	countLeftOut     int64 // number of elements not judged, since an index within its error selects them
+	// hasBiasOfInputs: the inputs have a bias of the same sign as the row.
+	hasBiasOfInputs bool
+	isDownstream    bool   // it fails because an input fails
+	unpaired        []*row // outputs of operators that only one side ran before this input, which is far off
+	gap             *row   // an input inside a module that starts apart there, since its producer was not dumped
+	isExternal      bool   // it comes from outside the run, see isOutside
+	isCleared       bool   // right for its own inputs, but different from the reference
+	unwritten       unwritten
+	rules           []string // names of the rules of the network that hold
 }
 
 // guessedInputs is the number of preceding rows that are assumed to be the inputs of a row if no graph names its inputs.
@@ -56,15 +56,15 @@ func (x *evidenceRow) inputs() []*row {
 		return []*row{x.producer}
 	case x.copiedFrom != nil:
 		return []*row{x.copiedFrom}
-	case x.isInput && o.known && len(o.inputs) > 1: // unknown which input it was computed from
+	case x.isInput && o.isKnown && len(o.inputs) > 1: // unknown which input it was computed from
 		return nil
 	case len(x.inferredInputs) > 0:
 		return x.inferredInputs
 	case !x.isInput && len(o.inputs) > 0:
-		return slices.Concat(o.read(), x.childOutputs())
+		return slices.Concat(o.readRows(), x.childOutputs())
 	case x.hasGuessedInputs:
 		return slices.Clip(n.judgedOutputs[max(0, x.outputsBefore-guessedInputs):x.outputsBefore])
-	case o.known:
+	case o.isKnown:
 		return o.sources
 	}
 	return nil
@@ -78,8 +78,8 @@ type Judgement struct {
 	evidence   []evidenceRow    // by row index
 	commonType tensor.DType     // the type whose values most float32 arrays hold
 	tallies    map[string]tally // float32 arrays by type of operator
-	// onOneSide holds the types that some row stores on one side only, as after autocast.
-	onOneSide        map[tensor.DType]bool
+	// oneSidedTypes holds the types that some row stores on one side only, as after autocast.
+	oneSidedTypes    map[tensor.DType]bool
 	hf32             map[optype.Form]bool      // kinds of products whose inputs are rounded to 11 bits
 	unread           []bool                    // rows that no operator reads, nil if there are none
 	judgedRows       int                       // number of judged rows
@@ -90,15 +90,15 @@ type Judgement struct {
 	outputErrors     []float64                 // sorted relative errors of outputs, see isFarGradient
 	hasChosenIndices bool                      // an earlier output of integers differs
 	origins          []*evidenceRow
-	applied          bool // the statuses are set by evidence
+	isApplied        bool // the statuses are set by evidence
 	rounder          verdict.Rounder
 }
 
 // Judge judges all rows of a round by the errors that their operators add.
 func Judge(rows []record.Row, known Network) *Judgement {
 	j := judge(newNetwork(rows, known))
-	hasFlow := len(known.Graph) > 0 || slices.ContainsFunc(j.operators, func(o *operator) bool { return o.known })
-	if n := j.countUnproven(); known.Ordered && hasFlow && n >= limits.FewOrigins && float64(n) > limits.TooManyOrigins*float64(j.judgedRows) {
+	hasFlow := len(known.Graph) > 0 || slices.ContainsFunc(j.operators, func(o *operator) bool { return o.isKnown })
+	if n := j.countUnproven(); known.IsOrdered && hasFlow && n >= limits.FewOrigins && float64(n) > limits.TooManyOrigins*float64(j.judgedRows) {
 		if len(known.Graph) == 0 {
 			known.Flow = FlowFiles
 		}
@@ -107,7 +107,7 @@ func Judge(rows []record.Row, known Network) *Judgement {
 		j.Unfit = true
 	}
 	for i := range j.evidence {
-		if x := &j.evidence[i]; x.biasOfInputs && x.status == record.Warn && !x.source.Forced &&
+		if x := &j.evidence[i]; x.hasBiasOfInputs && x.status == record.Warn && !x.source.Forced &&
 			len(x.source.Pair.Reasons) > 0 && len(finding.WithoutCode(x.source.Pair.Reasons, finding.Bias)) == 0 {
 			x.status = record.Pass
 		}
@@ -115,9 +115,9 @@ func Judge(rows []record.Row, known Network) *Judgement {
 	return j
 }
 
-// ByContent returns the number of operators whose inputs were found by equal elements, and the number of all
+// CountByContent returns the number of operators whose inputs were found by equal elements, and the number of all
 // operators.
-func (j *Judgement) ByContent() (known, total int) { return j.byContent(), len(j.operators) }
+func (j *Judgement) CountByContent() (known, total int) { return j.countByContent(), len(j.operators) }
 
 // Write sets the fields of the rows from the judgement.
 func (j *Judgement) Write() {
@@ -126,19 +126,19 @@ func (j *Judgement) Write() {
 		to.Inputs = j.rows[i].inputRows()
 		var reasons []finding.Finding
 		if x.row != nil {
-			to.Status, to.Evidence, to.Type = x.status, x.toRecord(), x.held
-			if x.biasOfInputs && finding.Has(to.Reasons, finding.Bias) {
+			to.Status, to.Evidence, to.Type = x.status, x.toRecord(), x.heldType
+			if x.hasBiasOfInputs && finding.Has(to.Reasons, finding.Bias) {
 				to.Reasons = finding.WithoutCode(to.Reasons, finding.Bias)
 			}
 			switch {
-			case j.applied:
+			case j.isApplied:
 				reasons = x.withFacts(x.explain())
-			case x.origin: // the limits may have accused an input
+			case x.isOrigin: // the limits may have accused an input
 				reasons = x.withFacts(x.explain())
 				to.Reasons = finding.WithoutCode(finding.WithoutCode(to.Reasons, finding.LayerInputBad), finding.Unknown)
 			}
-			if j.applied && x.compared {
-				to.Downstream = x.downstream
+			if j.isApplied && x.isCompared {
+				to.Downstream = x.isDownstream
 			}
 		}
 		to.Reasons = finding.Merge(reasons, to.Reasons)
@@ -172,7 +172,7 @@ func judge(n *dataFlow) *Judgement {
 	}
 	readers := j.readers()
 	for _, x := range j.origins {
-		if x.mayHaveStartedApart(readers[x.operator.index]) {
+		if x.mayBeOtherStart(readers[x.operator.index]) {
 			x.verdict.Kind = verdict.Apart
 		}
 	}
@@ -184,17 +184,17 @@ func walk(j *Judgement) *Judgement {
 	n := j.dataFlow
 	n.judgedOutputs, j.evidence = nil, make([]evidenceRow, len(n.rows))
 	for i := range n.rows {
-		if n.rows[i].held = ""; n.rows[i].compared {
+		if n.rows[i].heldType = ""; n.rows[i].isCompared {
 			n.rows[i].noise = n.rows[i].source.Noise
 		}
 	}
 	j.countHeldTypes()
 	for _, o := range n.walkOrder {
-		for _, r := range slices.Concat(o.inputs, o.inOrder()) {
+		for _, r := range slices.Concat(o.inputs, o.orderedOutputs()) {
 			x := &j.evidence[r.index]
 			*x = j.judge(r)
 			j.judgedRows++
-			if x.origin && !slices.ContainsFunc(j.origins, func(o *evidenceRow) bool { return o.operator == x.operator && !o.isInput && !x.isInput }) {
+			if x.isOrigin && !slices.ContainsFunc(j.origins, func(o *evidenceRow) bool { return o.operator == x.operator && !o.isInput && !x.isInput }) {
 				j.origins = append(j.origins, x)
 			}
 		}
@@ -213,23 +213,23 @@ func walk(j *Judgement) *Judgement {
 func (j *Judgement) judge(r *row) evidenceRow {
 	x := evidenceRow{row: r, depth: 1, outputsBefore: len(j.judgedOutputs)}
 	o, source, dumpedInputs := r.operator, r.source, r.operator.inputs
-	op := verdict.Operator{Type: r.typ, AnyClass: j.AnyClass, Output: source.Output, Known: o.known, HF32: r.isProduct() && (j.HF32 == HF32On || j.hf32[r.product()])}
+	op := verdict.Operator{Type: r.typ, AnyClass: j.IgnoresClass, Output: source.Output, Known: o.isKnown, HF32: r.isProduct() && (j.HF32 == HF32On || j.hf32[r.product()])}
 	switch {
 	case r.producer != nil || r.copiedFrom != nil:
 		op.Type = optype.Type{Class: optype.Move}
 	case !r.isInput && len(dumpedInputs) > 0:
-	case o.known:
-		op.Hidden = len(o.through) > 0
-		if r.isInput || o.looped || op.Hidden {
+	case o.isKnown:
+		op.Hidden = len(o.bypassed) > 0
+		if r.isInput || o.isLooped || op.Hidden {
 			op.Type = optype.Type{}
 		}
-	case j.Ordered:
+	case j.IsOrdered:
 		x.hasGuessedInputs = len(j.judgedOutputs) > 0
 		op.Type = optype.Type{}
 	default:
 		op.Type = optype.Type{}
 	}
-	op.Guessed, x.hf32 = x.hasGuessedInputs || len(x.childOutputs()) > 0, op.HF32
+	op.Guessed, x.usesHF32 = x.hasGuessedInputs || len(x.childOutputs()) > 0, op.HF32
 	if o.forward != nil && !r.isInput {
 		op.Gradients = len(dumpedInputs)
 	}
@@ -241,26 +241,26 @@ func (j *Judgement) judge(r *row) evidenceRow {
 	for _, in := range inputs {
 		if before := j.judgementOf(in); before != nil { // nil in a cycle
 			x.depth = max(x.depth, before.depth+1)
-			op.Behind = op.Behind || before.behindChoice
+			op.Behind = op.Behind || before.followsChoice
 			isSuspect = isSuspect || before.verdict.Level >= verdict.Suspect
 			x.dependOn(before, !before.isEqual())
 		}
 		if in.noise != nil {
 			op.Inputs = append(op.Inputs, in.noise)
 		} else {
-			bad = bad || !in.compared
+			bad = bad || !in.isCompared
 			op.Type = optype.Type{}
 		}
 	}
 	for _, peer := range j.Peers.Inputs[source] {
-		if !r.isInput && peer.Compared() && peer.Noise != nil {
+		if !r.isInput && peer.IsCompared() && peer.Noise != nil {
 			op.Inputs = append(op.Inputs, peer.Noise)
 		}
 	}
 	if j.Peers.AreDamaged(source) {
 		j.isReached = true
 	}
-	op.Tainted = len(x.fedBy) > 0 || j.Peers.AreDamaged(source)
+	op.Tainted = len(x.inputRows) > 0 || j.Peers.AreDamaged(source)
 	badInside := false // a bad operator inside this one explains the row
 	for _, in := range r.innerOutputs() {
 		if before := j.judgementOf(in); before != nil && before.isBad() {
@@ -269,41 +269,41 @@ func (j *Judgement) judge(r *row) evidenceRow {
 		}
 	}
 	switch {
-	case !r.compared:
+	case !r.isCompared:
 		if n := len(j.origins); r.isInput && len(inputs) == 0 && n > 0 && j.origins[n-1].source.Round == source.Round {
 			x.dependOn(j.origins[n-1], true) // the size is not wrong in the input, but in an unknown producer
 		}
 		switch {
-		case !r.failed() || badInside:
+		case !r.hasFailed() || badInside:
 		case source.Self.IsWrong():
-			x.origin = true
+			x.isOrigin = true
 		case r.isInput:
-			x.origin = !bad && len(x.fedBy) == 0 && (j.Ordered || len(inputs) > 0)
+			x.isOrigin = !bad && len(x.inputRows) == 0 && (j.IsOrdered || len(inputs) > 0)
 		default:
-			x.origin = !bad && len(x.fedBy) == 0 && !(isSuspect && source.Self.IsRight())
+			x.isOrigin = !bad && len(x.inputRows) == 0 && !(isSuspect && source.Self.IsRight())
 		}
 		return x
 	case r.noise == nil:
-		x.origin = r.failed() && !op.Tainted && !badInside
+		x.isOrigin = r.hasFailed() && !op.Tainted && !badInside
 		return x
 	}
-	x.leftOut = x.leaveOutSelected(&op)
+	x.countLeftOut = x.leaveOutSelected(&op)
 	x.verdict = x.judgeWritten(j, &op)
-	x.outside = j.isOutside(&x)
-	s := &ruleState{evidenceRow: &x, j: j, op: &op, badInside: badInside, isCarriedInput: r.isInput && len(x.inputs()) == 0 && (j.judgedRows > 0 || j.Partial)}
+	x.isExternal = j.isOutside(&x)
+	s := &ruleState{evidenceRow: &x, j: j, op: &op, hasInnerOrigin: badInside, isCarriedInput: r.isInput && len(x.inputs()) == 0 && (j.judgedRows > 0 || j.IsPartial)}
 	s.apply(hypotheses)
-	x.leftOut += x.verdict.LeftOut
-	x.biasOfInputs = op.BiasOfInputs()
+	x.countLeftOut += x.verdict.LeftOut
+	x.hasBiasOfInputs = op.BiasOfInputs()
 	x.hasLostNumbers = lostNumbers(r.result()) > 0
 	s.apply(excuses)
-	x.origin = !badInside && x.verdict.Level == verdict.Origin
+	x.isOrigin = !badInside && x.verdict.Level == verdict.Origin
 	s.apply(places)
 	j.hasRandom = j.hasRandom || x.verdict.Kind == verdict.Drawn
 	j.hasChosenIndices = j.hasChosenIndices || !r.isInput && r.noise.Type.Integer && r.noise.RMS > 0
-	x.behindChoice = op.Behind || x.verdict.Level == verdict.Suspect && x.verdict.Kind >= verdict.Drawn
-	if len(x.fedBy) > 0 && !x.origin {
+	x.followsChoice = op.Behind || x.verdict.Level == verdict.Suspect && x.verdict.Kind >= verdict.Drawn
+	if len(x.inputRows) > 0 && !x.isOrigin {
 		newNaN := op.Out.NonFinite > 0 || x.hasLostNumbers
-		x.damaged = x.verdict.Kind == verdict.InputNaN && newNaN || op.IsDamaged(&j.rounder)
+		x.isDamaged = x.verdict.Kind == verdict.InputNaN && newNaN || op.IsDamaged(&j.rounder)
 	}
 	return x
 }
@@ -311,7 +311,7 @@ func (j *Judgement) judge(r *row) evidenceRow {
 // Unbounded returns the rows with elements that statistics judge.
 func (j *Judgement) Unbounded() (rows []int) {
 	for i := range j.evidence {
-		if x := &j.evidence[i]; x.unbounded && !x.origin {
+		if x := &j.evidence[i]; x.hasNoBound && !x.isOrigin {
 			rows = append(rows, i)
 		}
 	}
@@ -332,7 +332,7 @@ func lostNumbers(res *metrics.Result) int64 {
 }
 
 // isBad reports whether the row is an origin or depends on one.
-func (x *evidenceRow) isBad() bool { return x.origin || len(x.fedBy) > 0 }
+func (x *evidenceRow) isBad() bool { return x.isOrigin || len(x.inputRows) > 0 }
 
 // mayLose reports whether a row has NaN or infinities that may turn numbers into NaN downstream.
 func (j *Judgement) mayLose(in *row) bool {
@@ -343,16 +343,16 @@ func (j *Judgement) mayLose(in *row) bool {
 // isUnexplained reports whether a row fails by limits and rounding does not explain its error.
 func (j *Judgement) isUnexplained(r *row) bool {
 	x := j.judgementOf(r)
-	return r.failed() && (x == nil || x.noise == nil || x.isBad() || x.verdict.Level > verdict.Clean)
+	return r.hasFailed() && (x == nil || x.noise == nil || x.isBad() || x.verdict.Level > verdict.Clean)
 }
 
 // dependOn adds before to the origins that the row depends on, if before is an origin. With passesOn (the errors of
 // before pass through) it also adds the origins that before depends on.
 func (x *evidenceRow) dependOn(before *evidenceRow, passesOn bool) {
 	if passesOn {
-		x.addOrigins(before.fedBy...)
+		x.addOrigins(before.inputRows...)
 	}
-	if before.origin {
+	if before.isOrigin {
 		x.addOrigins(before)
 	}
 }
@@ -360,13 +360,13 @@ func (x *evidenceRow) dependOn(before *evidenceRow, passesOn bool) {
 // addOrigins adds origins that the row depends on, each once. Most rows have the same origins as an
 // input, and share its slice.
 func (x *evidenceRow) addOrigins(origins ...*evidenceRow) {
-	if len(x.fedBy) == 0 {
-		x.fedBy = slices.Clip(origins)
+	if len(x.inputRows) == 0 {
+		x.inputRows = slices.Clip(origins)
 		return
 	}
 	for _, o := range origins {
-		if !slices.Contains(x.fedBy, o) {
-			x.fedBy = append(x.fedBy, o)
+		if !slices.Contains(x.inputRows, o) {
+			x.inputRows = append(x.inputRows, o)
 		}
 	}
 }
@@ -375,11 +375,11 @@ func (x *evidenceRow) addOrigins(origins ...*evidenceRow) {
 // rounding cannot have, or is large.
 func isOriginWithoutInputs(op *verdict.Operator, v *verdict.Verdict) bool {
 	formed := []verdict.Kind{verdict.NonFinite, verdict.Overflow, verdict.Scaled, verdict.Constant, verdict.BeyondNoise}
-	return slices.Contains(formed, v.Kind) || v.Structured || isLarge(op)
+	return slices.Contains(formed, v.Kind) || v.Structured || hasLargeError(op)
 }
 
-// isLarge reports whether the error of an output exceeds a quarter of the reference (rms).
-func isLarge(op *verdict.Operator) bool { return op.Out.RMS > 0.25*op.Out.RefRMS }
+// hasLargeError reports whether the error of an output exceeds a quarter of the reference (rms).
+func hasLargeError(op *verdict.Operator) bool { return op.Out.RMS > 0.25*op.Out.RefRMS }
 
 // hasSpecificPattern reports whether a failing row has a pattern of faultsOnly that no input has.
 func (x *evidenceRow) hasSpecificPattern(op *verdict.Operator) bool {
@@ -399,28 +399,28 @@ var faultsOnly = []finding.Code{finding.Duplicate, finding.Swapped, finding.Shif
 // data flow is known.
 func (j *Judgement) Apply() (v record.Findings) {
 	for i := range j.evidence {
-		if x := &j.evidence[i]; x.row != nil && x.compared {
+		if x := &j.evidence[i]; x.row != nil && x.isCompared {
 			// A row always fails if a gate rejects it, or if the policy for NaN leaves nothing to compare.
 			source := x.source
-			gate := finding.Has(source.Pair.Reasons, finding.Gate) || x.failed() && finding.Has(source.Pair.Reasons, finding.NPUNaN)
-			x.status = x.outline().Status(x.status, source, gate)
-			x.downstream = x.status == record.Fail && !x.origin && !gate
+			gate := finding.Has(source.Pair.Reasons, finding.Gate) || x.hasFailed() && finding.Has(source.Pair.Reasons, finding.NPUNaN)
+			x.status = x.evidenceOfStatus().Status(x.status, source, gate)
+			x.isDownstream = x.status == record.Fail && !x.isOrigin && !gate
 		}
 	}
-	j.applied = true
+	j.isApplied = true
 	v = record.NoFindings()
 	v.Origins = j.Origins()
-	if len(j.origins) > 0 && (j.Ordered || len(j.Graph) > 0 || j.byContent() > 0) {
+	if len(j.origins) > 0 && (j.IsOrdered || len(j.Graph) > 0 || j.countByContent() > 0) {
 		v.FirstBad, v.FirstDamaged = v.Origins[0], v.Origins[0]
-		if j.Ordered {
+		if j.IsOrdered {
 			j.findLastGood(&v, func(r *row) bool { return r.status.Passes() })
 		}
 		j.findDependentRows(&v)
 	}
-	if j.Ordered {
+	if j.IsOrdered {
 		j.findFirsts(&v)
 	}
-	if j.findLargestJump(&v); v.LargestJump >= 0 && !j.evidence[v.LargestJump].origin {
+	if j.findLargestJump(&v); v.LargestJump >= 0 && !j.evidence[v.LargestJump].isOrigin {
 		v.LargestJump, v.Jump = -1, 0 // meaningless if nothing is wrong
 	}
 	return v
@@ -432,7 +432,7 @@ func (j *Judgement) MoveFirstBad(v *record.Findings) {
 	if v.FirstBad < 0 || len(j.origins) == 0 {
 		return
 	}
-	i := max(0, slices.IndexFunc(j.origins, func(x *evidenceRow) bool { return x.failed() }))
+	i := max(0, slices.IndexFunc(j.origins, func(x *evidenceRow) bool { return x.hasFailed() }))
 	if j.origins[i].index == v.FirstBad {
 		return
 	}
@@ -442,14 +442,14 @@ func (j *Judgement) MoveFirstBad(v *record.Findings) {
 	j.findDependentRows(v)
 }
 
-// outline returns the evidence from which the status follows.
-func (x *evidenceRow) outline() *record.Evidence {
-	e := &record.Evidence{FedBy: []int{}, Damaged: x.damaged, BiasOfInputs: x.biasOfInputs, Level: int(x.verdict.Level), Kind: x.verdict.Kind.String()}
-	for _, o := range x.fedBy {
+// evidenceOfStatus returns the evidence from which the status follows.
+func (x *evidenceRow) evidenceOfStatus() *record.Evidence {
+	e := &record.Evidence{FedBy: []int{}, Damaged: x.isDamaged, BiasOfInputs: x.hasBiasOfInputs, Level: int(x.verdict.Level), Kind: x.verdict.Kind.String()}
+	for _, o := range x.inputRows {
 		e.FedBy = append(e.FedBy, o.index)
 	}
 	slices.Sort(e.FedBy)
-	if x.origin {
+	if x.isOrigin {
 		e.Level = record.IsOrigin
 	}
 	return e
@@ -457,11 +457,11 @@ func (x *evidenceRow) outline() *record.Evidence {
 
 // toRecord returns the evidence for reports, nil for a row that was not compared.
 func (x *evidenceRow) toRecord() *record.Evidence {
-	if !x.compared {
+	if !x.isCompared {
 		return nil
 	}
-	e := x.outline()
-	e.Noise = jsonpos.Float(x.beyond)
+	e := x.evidenceOfStatus()
+	e.Noise = jsonpos.Float(x.secondRatio)
 	if n := x.noise; n != nil {
 		v := &x.verdict
 		e.Class, e.RMS, e.RefRMS, e.Rounding = v.Class.String(), jsonpos.Float(n.RMS), jsonpos.Float(n.RefRMS), jsonpos.Float(n.Rounding)
@@ -474,9 +474,9 @@ func (x *evidenceRow) toRecord() *record.Evidence {
 		if power, ok := v.Power(n); ok {
 			e.Power, e.Judged = metrics.NumberOf(power), power <= record.MostPower
 		}
-		e.LeftOut, e.HF32 = x.leftOut, x.hf32
+		e.LeftOut, e.HF32 = x.countLeftOut, x.usesHF32
 		e.Rules = append([]string{v.Rule}, x.rules...)
 	}
-	e.Start = x.outside
+	e.Start = x.isExternal
 	return e
 }

@@ -13,12 +13,12 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// inOrder returns the outputs in the order of judgement: indices last, because their verdict depends on the verdict on
+// orderedOutputs returns the outputs in the order of judgement: indices last, because their verdict depends on the verdict on
 // the numbers that they select.
-func (o *operator) inOrder() (outputs []*row) {
+func (o *operator) orderedOutputs() (outputs []*row) {
 	for _, indices := range []bool{false, true} {
 		for _, r := range o.outputs {
-			if r.indices == indices {
+			if r.isIndices == indices {
 				outputs = append(outputs, r)
 			}
 		}
@@ -60,11 +60,11 @@ func (x *evidenceRow) leaveOutSelected(op *verdict.Operator) (leftOut int64) {
 	return leftOut
 }
 
-// isClose reports whether the sorted numbers of a row are no further apart than its errors, so
+// isDense reports whether the sorted numbers of a row are no further apart than its errors, so
 // that ties are common.
-func (r *row) isClose() bool {
+func (r *row) isDense() bool {
 	res, shape := r.result(), r.noise.Shape
-	if res == nil || !res.Ref.Min.Defined() || len(shape) == 0 || r.picksOne() {
+	if res == nil || !res.Ref.Min.IsDefined() || len(shape) == 0 || r.picksOne() {
 		return false
 	}
 	steps := float64(max(shape[len(shape)-1]-1, 1))
@@ -112,14 +112,14 @@ func (j *Judgement) isOutside(x *evidenceRow) bool {
 	}
 	isParameter := r.isParameter()
 	switch {
-	case j.firstUpdate >= 0 && (!j.Ordered || r.place > j.firstUpdate), isParameter && j.LaterStep:
+	case j.firstUpdate >= 0 && (!j.IsOrdered || r.place > j.firstUpdate), isParameter && j.IsLaterStep:
 		return false
 	case isParameter || r.typ.Start:
 		return true
-	case !j.Ordered || r.operator.known && len(r.operator.sources) > 0:
+	case !j.IsOrdered || r.operator.isKnown && len(r.operator.sources) > 0:
 		return false
 	}
-	return r.noise.Type.Integer && !j.hasChosenIndices || r.place < j.firstOutput && !j.Partial
+	return r.noise.Type.Integer && !j.hasChosenIndices || r.place < j.firstOutput && !j.IsPartial
 }
 
 // isSure reports whether the error is large and far beyond the error that any operator makes from known inputs.
@@ -127,16 +127,16 @@ func (x *evidenceRow) isSure() bool {
 	return x.verdict.Score > limits.Sure && x.noise.RMS > limits.SureShare*x.noise.RefRMS
 }
 
-// unpairedBefore returns the outputs of operators that only the NPU ran between the last compared output and an
+// findUnpairedBefore returns the outputs of operators that only the NPU ran between the last compared output and an
 // input, followed by the outputs of operators that only the reference ran. It returns nil if the NPU ran none. Moves
 // do not count: they make no error.
-func (j *Judgement) unpairedBefore(r *row) (rows []*row) {
+func (j *Judgement) findUnpairedBefore(r *row) (rows []*row) {
 	for _, before := range slices.Backward(j.order[:r.place]) {
 		switch {
 		case before.isInput:
 		case before.source.Status == record.UnmatchedNPU && before.typ.Class != optype.Move:
 			rows = append(rows, before)
-		case before.compared:
+		case before.isCompared:
 			if len(rows) == 0 {
 				return nil
 			}
@@ -214,10 +214,10 @@ func (j *Judgement) usualErrors(r *row) (absolute, relative float64) {
 		j.usualByPlace = map[string]*errorsOfPlace{}
 		for i := range j.rows {
 			if r := &j.rows[i]; (!r.isInput || r.producer == nil) && r.noise != nil && r.noise.Count > 1 { // the counters of an optimiser are exact
-				e := j.usualByPlace[r.calledPlace()]
+				e := j.usualByPlace[r.placeKey()]
 				if e == nil {
 					e = &errorsOfPlace{}
-					j.usualByPlace[r.calledPlace()] = e
+					j.usualByPlace[r.placeKey()] = e
 				}
 				e.absolute, e.relative = append(e.absolute, r.noise.RMS), append(e.relative, r.relativeError())
 			}
@@ -228,7 +228,7 @@ func (j *Judgement) usualErrors(r *row) (absolute, relative float64) {
 		}
 	}
 	const leastAlike = 4
-	e := j.usualByPlace[r.calledPlace()]
+	e := j.usualByPlace[r.placeKey()]
 	if e == nil || len(e.absolute) < leastAlike {
 		return 0, 0
 	}
@@ -238,8 +238,8 @@ func (j *Judgement) usualErrors(r *row) (absolute, relative float64) {
 // errorsOfPlace are the errors of tensors at the same position of calls with the same name, sorted.
 type errorsOfPlace struct{ absolute, relative []float64 }
 
-// calledPlace returns a key for the position of a tensor in all calls of a type whose names differ by digits only.
-func (r *row) calledPlace() string {
+// placeKey returns a key for the position of a tensor in all calls of a type whose names differ by digits only.
+func (r *row) placeKey() string {
 	letters := strings.Map(func(c rune) rune {
 		if unicode.IsDigit(c) {
 			return -1
@@ -252,18 +252,18 @@ func (r *row) calledPlace() string {
 // compareStart judges a tensor from outside the run: either both sides are equal after rounding to the coarser of
 // their types, or the runs started apart.
 func (x *evidenceRow) compareStart() {
-	x.origin = false
-	switch count := x.countApart(); {
+	x.isOrigin = false
+	switch count := x.countRoundedDifferences(); {
 	case count > 0:
-		x.origin, x.verdict.Level, x.verdict.Kind = true, verdict.Origin, verdict.Apart
+		x.isOrigin, x.verdict.Level, x.verdict.Kind = true, verdict.Origin, verdict.Apart
 	case x.verdict.Level == verdict.Origin || x.verdict.Level == verdict.Suspect && x.verdict.Kind < verdict.Drawn:
 		x.verdict.Level, x.verdict.Kind = verdict.Clean, verdict.None
 	}
 }
 
-// countApart counts the elements that differ after one rounding. A tensor of few elements does not show its type: it
+// countRoundedDifferences counts the elements that differ after one rounding. A tensor of few elements does not show its type: it
 // has the type of the other inputs of its operator.
-func (x *evidenceRow) countApart() int64 {
+func (x *evidenceRow) countRoundedDifferences() int64 {
 	count, _ := x.noise.Apart.Count()
 	if count == 0 || x.noise.Elements >= tensor.LeastFine || x.noise.Type.Integer {
 		return count
@@ -291,19 +291,19 @@ func (x *evidenceRow) isRoundedOnOneSide(j *Judgement) bool {
 		return false
 	}
 	count, by := a.Count()
-	return count == 0 && by != j.commonType && !j.onOneSide[by]
+	return count == 0 && by != j.commonType && !j.oneSidedTypes[by]
 }
 
 // isOtherTensor reports whether the two sides are different tensors.
 func (r *row) isOtherTensor() bool {
 	res := r.result()
-	return res != nil && res.Cosine.Defined() && res.Cosine.Value() < limits.ApartCosine
+	return res != nil && res.Cosine.IsDefined() && res.Cosine.Value() < limits.ApartCosine
 }
 
-// mayHaveStartedApart reports whether an operator without known inputs made an entirely
+// mayBeOtherStart reports whether an operator without known inputs made an entirely
 // different tensor, and everything that reads it differs entirely too: the input data differed,
 // or the operator is wrong.
-func (x *evidenceRow) mayHaveStartedApart(readers []*operator) bool {
+func (x *evidenceRow) mayBeOtherStart(readers []*operator) bool {
 	if x.isStart() || len(x.inputs()) > 0 || x.noise == nil || !x.isUnrelated() || len(x.patterns()) > 0 {
 		return false
 	}
@@ -333,7 +333,7 @@ func (j *Judgement) findUnread() []bool {
 	readers := j.readers()
 	for i := range j.evidence {
 		x := &j.evidence[i]
-		if x.row == nil || !x.compared || x.noise == nil || x.hasLostNumbers && !x.isInput || !x.origin && len(x.fedBy) == 0 {
+		if x.row == nil || !x.isCompared || x.noise == nil || x.hasLostNumbers && !x.isInput || !x.isOrigin && len(x.inputRows) == 0 {
 			continue
 		}
 		n, reading := x.noise, readers[x.operator.index]
@@ -358,7 +358,7 @@ func (j *Judgement) findUnread() []bool {
 // memory that was never written and may hold NaN, such as the first argument of baddbmm(beta=0). Integers of few bits
 // are quantised numbers.
 func (x *evidenceRow) mayBeRenumbered() bool {
-	if x.outside {
+	if x.isExternal {
 		return x.noise.Type.Integer && (x.noise.Type.Mantissa >= 31 || x.noise.Type.Mantissa == 1)
 	}
 	return x.isStart() && (x.isOtherTensor() || x.noise.NonFinite > 0)
@@ -372,7 +372,7 @@ func (j *Judgement) differOnlyByRounding(operators []*operator, passesOn bool) b
 	for _, o := range operators {
 		for _, r := range o.outputs {
 			x := j.judgementOf(r)
-			if x == nil || r.noise == nil || o.inferred && !passesOn {
+			if x == nil || r.noise == nil || o.isInferred && !passesOn {
 				continue
 			}
 			e := &x.verdict.Expectation

@@ -20,15 +20,15 @@ const (
 	FlowNone  FlowFrom = "none"
 )
 
-// FlowsFrom lists the sources.
-func FlowsFrom() []FlowFrom { return []FlowFrom{FlowAuto, FlowFiles, FlowNone} }
+// FlowSources lists the sources.
+func FlowSources() []FlowFrom { return []FlowFrom{FlowAuto, FlowFiles, FlowNone} }
 
-// ByContent reports whether equal elements count as data flow.
-func (f FlowFrom) ByContent() bool { return f != FlowFiles && f != FlowNone }
+// UsesContent reports whether equal elements count as data flow.
+func (f FlowFrom) UsesContent() bool { return f != FlowFiles && f != FlowNone }
 
-// leastCopied is the number of elements below which two tensors may be equal by
+// minCopied is the number of elements below which two tensors may be equal by
 // chance.
-const leastCopied = 8
+const minCopied = 8
 
 // tensorKey identifies a tensor by its type, shape and elements.
 type tensorKey struct {
@@ -41,7 +41,7 @@ type tensorKey struct {
 // which does not identify its producer.
 func (r *row) tensorKey(side int) (c tensorKey, ok bool) {
 	res := r.result()
-	if res == nil || res.Total < leastCopied {
+	if res == nil || res.Total < minCopied {
 		return c, false
 	}
 	stats, dtype := &res.Ref, r.source.RefDType
@@ -49,12 +49,12 @@ func (r *row) tensorKey(side int) (c tensorKey, ok bool) {
 		stats, dtype = &res.NPU, r.source.NPUDType
 	}
 	sum := r.digest(side)
-	return tensorKey{sum.crc, sum.count, dtype.String(), r.source.Shape.String()}, stats.Min.Defined() && stats.Min.Value() != stats.Max.Value()
+	return tensorKey{sum.crc, sum.count, dtype.String(), r.source.Shape.String()}, stats.Min.IsDefined() && stats.Min.Value() != stats.Max.Value()
 }
 
-// anyShape returns the content without the shape: a reshape is often not an operator
+// withoutShape returns the content without the shape: a reshape is often not an operator
 // of its own.
-func (c tensorKey) anyShape() tensorKey {
+func (c tensorKey) withoutShape() tensorKey {
 	c.shape = ""
 	return c
 }
@@ -66,7 +66,7 @@ type producers [2]map[tensorKey]*row
 func (p *producers) add(r *row, keep bool) {
 	for side := range p {
 		c, ok := r.tensorKey(side)
-		for _, c := range []tensorKey{c, c.anyShape()} {
+		for _, c := range []tensorKey{c, c.withoutShape()} {
 			if ok && !(keep && p[side][c] != nil) {
 				p[side][c] = r
 			}
@@ -79,7 +79,7 @@ func (p *producers) add(r *row, keep bool) {
 // producer and the producers differ, the NPU read a wrong tensor.
 func (n *dataFlow) findProducers() {
 	reads := func(r *row) bool { return r.isInput || len(r.source.Reads) > 0 }
-	if !n.Flow.ByContent() || !slices.ContainsFunc(n.order, reads) {
+	if !n.Flow.UsesContent() || !slices.ContainsFunc(n.order, reads) {
 		return
 	}
 	rounds := map[string]*producers{} // ranks do not read tensors of other ranks
@@ -89,7 +89,7 @@ func (n *dataFlow) findProducers() {
 		}
 		return rounds[r.source.Round]
 	}
-	if !n.Ordered {
+	if !n.IsOrdered {
 		for _, passed := range []bool{false, true} { // modules, and outputs that pass an input on, come last: they produce only content without another producer
 			for _, r := range n.order {
 				if !r.isInput && (r.passesOn() || len(r.operator.inner) > 0) == passed {
@@ -108,15 +108,15 @@ func (n *dataFlow) findProducers() {
 			}
 			continue
 		}
-		s := r.sourcesIn(latest)
+		s := r.findSources(latest)
 		r.operator.hasUnmadeInput = r.operator.hasUnmadeInput || s.hasUnmadeInput
-		if len(s.rows) > 0 && !r.operator.known && len(r.operator.inputs) == 0 {
+		if len(s.rows) > 0 && !r.operator.isKnown && len(r.operator.inputs) == 0 {
 			found = append(found, s)
 			for _, source := range s.rows {
 				reached[source] = true
 			}
 		}
-		if n.Ordered {
+		if n.IsOrdered {
 			latest.add(r, false)
 		}
 	}
@@ -126,7 +126,7 @@ func (n *dataFlow) findProducers() {
 // passesOn reports whether an output has the elements of an input of its operator.
 func (r *row) passesOn() bool {
 	return slices.ContainsFunc(r.operator.inputs, func(in *row) bool {
-		return in.compared && r.compared && in.digest(npuSide) == r.digest(npuSide)
+		return in.isCompared && r.isCompared && in.digest(npuSide) == r.digest(npuSide)
 	})
 }
 
@@ -146,15 +146,15 @@ func (r *row) findProducer(latest *producers) {
 		r.producer = nil
 		return
 	}
-	if r.producer != candidates[npuSide] && r.network.Ordered {
-		r.misread = candidates[npuSide]
+	if r.producer != candidates[npuSide] && r.network.IsOrdered {
+		r.misreadFrom = candidates[npuSide]
 	}
 	o := r.operator
-	if o.known || r.producer.operator == o {
+	if o.isKnown || r.producer.operator == o {
 		return
 	}
-	if o.inferred {
-		o.sources, o.inferred = nil, false
+	if o.isInferred {
+		o.sources, o.isInferred = nil, false
 	}
 	if !slices.Contains(o.sources, r.producer) {
 		o.sources = append(o.sources, r.producer)
@@ -169,20 +169,20 @@ type sources struct {
 	hasUnknownInput bool // an input has no producer, and by the operator type it is no parameter
 }
 
-// sourcesIn returns the sources of the operator of a row with Reads.
-func (r *row) sourcesIn(latest *producers) sources {
+// findSources returns the sources of the operator of a row with Reads.
+func (r *row) findSources(latest *producers) sources {
 	s := sources{reader: r.operator}
 	for i := range r.source.Reads {
 		read, by := &r.source.Reads[i], latest[refSide]
 		count, _ := read.Shape.Count()
-		if count < leastCopied || read.Constant {
+		if count < minCopied || read.Constant {
 			continue
 		}
 		if read.NPU {
 			by = latest[npuSide]
 		}
 		c := tensorKey{read.CRC, count, read.DType, read.Shape.String()}
-		switch source := cmp.Or(by[c], by[c.anyShape()]); {
+		switch source := cmp.Or(by[c], by[c.withoutShape()]); {
 		case source == nil:
 			s.hasUnmadeInput = true
 			s.hasUnknownInput = s.hasUnknownInput || !r.typ.IsParameter(read.Input)
@@ -205,16 +205,16 @@ func (n *dataFlow) setSources(found []sources, reached map[*row]bool) {
 	})
 	for _, s := range found {
 		if !s.hasUnknownInput || s.reader.index <= lost {
-			s.reader.sources, s.reader.inferred, s.reader.known = s.rows, false, true
+			s.reader.sources, s.reader.isInferred, s.reader.isKnown = s.rows, false, true
 		}
 	}
 }
 
-// byContent counts the operators whose inputs were found by equal elements.
-func (n *dataFlow) byContent() (known int) {
+// countByContent counts the operators whose inputs were found by equal elements.
+func (n *dataFlow) countByContent() (known int) {
 	for _, o := range n.operators {
 		_, inGraph := n.Graph[o.name]
-		if o.known && !inGraph || slices.ContainsFunc(o.inputs, func(r *row) bool { return r.producer != nil }) {
+		if o.isKnown && !inGraph || slices.ContainsFunc(o.inputs, func(r *row) bool { return r.producer != nil }) {
 			known++
 		}
 	}
@@ -243,10 +243,10 @@ func (j *Judgement) inferInputs(r *row) (inputs []*row, op optype.Type, found bo
 	}
 	before := j.judgedOutputs[max(0, len(j.judgedOutputs)-searchedRows):]
 	for _, row := range slices.Backward(before) {
-		if sameReference(r.noise, row.noise) {
+		if hasSameStatistics(r.noise, row.noise) {
 			continue
 		}
-		if t, ok := out.RelateToOne(row.asSource()); ok {
+		if t, ok := out.RelateToOne(row.toSource()); ok {
 			consider(row.noise.RMS, t, row)
 		}
 	}
@@ -265,15 +265,15 @@ func (j *Judgement) inferInputs(r *row) (inputs []*row, op optype.Type, found bo
 	return inputs, op, found
 }
 
-// asSource returns the row as a possible input of other rows, cached until its noise changes.
-func (r *row) asSource() *verdict.Source {
+// toSource returns the row as a possible input of other rows, cached until its noise changes.
+func (r *row) toSource() *verdict.Source {
 	if r.sourceCache == nil || r.sourceCache.Noise != r.noise {
 		r.sourceCache = &verdict.Source{Noise: r.noise}
 	}
 	return r.sourceCache
 }
 
-// sameReference reports whether two references have equal statistics: the second may be a recomputation of the first.
-func sameReference(a, b *noise.Noise) bool {
+// hasSameStatistics reports whether two references have equal statistics: the second may be a recomputation of the first.
+func hasSameStatistics(a, b *noise.Noise) bool {
 	return a.Count == b.Count && a.RefMax == b.RefMax && a.RefRMS == b.RefRMS && a.RefMean == b.RefMean
 }

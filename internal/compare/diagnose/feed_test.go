@@ -65,7 +65,7 @@ func TestFeed(t *testing.T) {
 		{"a factor that may be a tensor", []testRow{rowWith("x", x, 1e-4), rowWith("y", y, 1e-4), rowWith("twice", twice, 1e-4)}, ""},
 		{"nothing of it", []testRow{rowWith("y", y, 1e-4), rowWith("z", z, 1e-4), rowWith("relu", relu, 1e-4)}, ""},
 	} {
-		j := Judge(inOrder(tt.rows...), Network{Ordered: true})
+		j := Judge(inOrder(tt.rows...), Network{IsOrdered: true})
 		last := j.judgedOutputs[len(j.judgedOutputs)-1]
 		j.judgedOutputs = j.judgedOutputs[:len(j.judgedOutputs)-1]
 		got := ""
@@ -81,7 +81,7 @@ func TestFeed(t *testing.T) {
 	}
 	// A damaged Relu: its input is known, and the excess error is not damage passed on.
 	rows := inOrder(rowWith("x", x, 1e-4), rowWith("y", y, 0.01), rowWith("relu", relu, 3e-3))
-	j := Judge(rows, Network{Ordered: true})
+	j := Judge(rows, Network{IsOrdered: true})
 	if !slices.Equal(j.Origins(), []int{2}) {
 		t.Fatalf("origins %v, want the last one", j.Origins())
 	}
@@ -89,7 +89,7 @@ func TestFeed(t *testing.T) {
 		t.Errorf("made of %q", text)
 	}
 	// With a graph the operator is identified by the values of its known inputs.
-	known := Network{Ordered: true, Graph: record.Flow{"x": nil, "y": nil, "relu": {{Op: "x", Output: -1}}}}
+	known := Network{IsOrdered: true, Graph: record.Flow{"x": nil, "y": nil, "relu": {{Op: "x", Output: -1}}}}
 	if j := Judge(rows, known); !slices.Equal(j.Origins(), []int{2}) || j.evidence[2].verdict.Class != optype.Lipschitz {
 		t.Errorf("origins %v, the class is %s, want %s", j.Origins(), j.evidence[2].verdict.Class, optype.Lipschitz)
 	}

@@ -50,65 +50,65 @@ const (
 // numbers.
 func (r *row) judge() []finding.Finding {
 	switch {
-	case r.isGood() && r.status != record.Pass && r.compared:
-		return r.modelNaN()
-	case !r.failed():
+	case r.isGood() && r.status != record.Pass && r.isCompared:
+		return r.findModelNaN()
+	case !r.hasFailed():
 		return nil
-	case !r.compared:
-		return finding.Merge(r.shapeInputBad(), r.patterns())
+	case !r.isCompared:
+		return finding.Merge(r.findShapeCause(), r.patterns())
 	}
-	findings := slices.Concat(r.ownPatterns(), r.modelNaN(), r.nonFinite(), r.findJumps())
-	inputs := r.inputBad()
-	if uneven := r.source.Uneven; len(inputs) == 0 && !finding.Has(findings, finding.CalcError) && uneven != nil && !r.rounding {
+	findings := slices.Concat(r.ownPatterns(), r.findModelNaN(), r.findNonFinite(), r.findJumps())
+	inputs := r.findBadInputCause()
+	if uneven := r.source.Uneven; len(inputs) == 0 && !finding.Has(findings, finding.CalcError) && uneven != nil && !r.failsByRounding {
 		// Rounding may also concentrate in part of an axis, if a norm amplifies some columns.
-		findings = append(findings, oneFinding(finding.CalcError, finding.Medium, unevenText(uneven))...)
+		findings = append(findings, newFindings(finding.CalcError, finding.Medium, unevenText(uneven))...)
 	}
 	findings = append(findings, inputs...)
 	if len(findings) == 0 {
-		findings = r.accumulated()
+		findings = r.findAccumulated()
 	}
 	if len(findings) == 0 {
-		findings = r.unknown()
+		findings = r.unexplainedFindings()
 	}
 	return finding.Merge(findings, r.patterns())
 }
 
-// modelNaN finds pairs whose only NaN and infinities are at the same places on both sides: a
+// findModelNaN finds pairs whose only NaN and infinities are at the same places on both sides: a
 // documented rule.
-func (r *row) modelNaN() []finding.Finding {
+func (r *row) findModelNaN() []finding.Finding {
 	if r.result().Mismatch.Count > 0 {
 		return nil
 	}
-	return oneFinding(finding.ModelNaN, finding.High, modelNaN(r.result()))
+	return newFindings(finding.ModelNaN, finding.High, modelNaN(r.result()))
 }
 
-// nonFinite finds NaN and infinities of the NPU that come from no input: a
+// findNonFinite finds NaN and infinities of the NPU that come from no input: a
 // documented rule.
-func (r *row) nonFinite() []finding.Finding {
+func (r *row) findNonFinite() []finding.Finding {
 	// NaN propagates; its origin may be further upstream.
-	travelled := func(in *row) bool { return in.result() != nil && newNonFinite(in.result()) > 0 }
+	travelled := func(in *row) bool { return in.result() != nil && countNewNonFinite(in.result()) > 0 }
 	if npuNonFinite(r.result()) == 0 {
 		return nil
 	}
 	patterns := r.patterns()
 	misread := finding.Has(patterns, finding.Endian) || finding.Has(patterns, finding.DTypeMisread) || finding.Has(patterns, finding.BitFlip)
-	if misread || slices.ContainsFunc(r.resolved().rows, travelled) {
+	if misread || slices.ContainsFunc(r.resolveInputs().rows, travelled) {
 		return nil
 	}
-	return r.madeNonFinite()
+	return r.findNonFiniteCause()
 }
 
-// madeNonFinite returns the cause of NaN and infinities of the NPU.
-func (r *row) madeNonFinite() []finding.Finding {
+// findNonFiniteCause returns the cause of NaN and infinities of the NPU.
+func (r *row) findNonFiniteCause() []finding.Finding {
 	if evidence := halfOverflow(r.result()); !evidence.IsZero() {
-		return oneFinding(finding.OverflowFP16, overflowConfidence(r.result()), evidence)
+		return newFindings(finding.OverflowFP16, overflowConfidence(r.result()), evidence)
 	}
-	return oneFinding(finding.NPUNaN, finding.High, npuNaN(r.result()))
+	return newFindings(finding.NPUNaN, finding.High, npuNaN(r.result()))
 }
 
 // confidence returns the confidence of a finding: known if the inputs are known, guessed if they are inferred.
 func (r *row) confidence(known, guessed finding.Confidence) finding.Confidence {
-	if r.resolved().inferred {
+	if r.resolveInputs().isInferred {
 		return guessed
 	}
 	return known
@@ -117,25 +117,25 @@ func (r *row) confidence(known, guessed finding.Confidence) finding.Confidence {
 // findJumps finds jumps of the error. They count even with bad inputs. An uneven axis is added to
 // the evidence.
 func (r *row) findJumps() []finding.Finding {
-	evidence := r.jumps()
+	evidence := r.jumpEvidence()
 	if len(evidence) == 0 {
 		return nil
 	}
 	if r.source.Uneven != nil {
 		evidence = append(evidence, unevenText(r.source.Uneven))
 	}
-	return oneFinding(finding.CalcError, r.confidence(finding.High, finding.Medium), lang.Join(evidence, semicolon))
+	return newFindings(finding.CalcError, r.confidence(finding.High, finding.Medium), lang.Join(evidence, semicolon))
 }
 
-// jumps returns the evidence of the jump rules: a jump of the mean relative error, a fall of the
+// jumpEvidence returns the evidence of the jump rules: a jump of the mean relative error, a fall of the
 // correlation.
-func (r *row) jumps() (evidence []lang.Sentence) {
+func (r *row) jumpEvidence() (evidence []lang.Sentence) {
 	res, in := r.result(), r.worstInputMetrics()
 	red, p50 := res.RED.Value(), res.RelQuantiles.P50.Value()
 	var besides lang.Sentence
 	switch {
-	case !in.meanRel.Defined() || !res.MeanRel.Defined() || in.meanRel.Value() >= goodMeanRel || res.MeanRel.Value() <= badMeanRel:
-	case red >= jumpRED && red > r.grownRED():
+	case !in.meanRel.IsDefined() || !res.MeanRel.IsDefined() || in.meanRel.Value() >= goodMeanRel || res.MeanRel.Value() <= badMeanRel:
+	case red >= jumpRED && red > r.maxRoundingRED():
 		besides = lang.Say("RED %s >= %d", number(red), jumpRED)
 	case p50 >= jumpP50:
 		besides = lang.Say("median relative error %s >= %d", number(p50), jumpP50)
@@ -144,20 +144,20 @@ func (r *row) jumps() (evidence []lang.Sentence) {
 		evidence = append(evidence, lang.Say("mean relative error %s > %d, inputs: %s < %g (%s); %s",
 			number(res.MeanRel.Value()), badMeanRel, number(in.meanRel.Value()), goodMeanRel, r.inputNames(), besides))
 	}
-	if !in.pearson.Defined() || !res.Pearson.Defined() || in.pearson.Value() <= goodPearson || res.Pearson.Value() >= badPearson ||
-		res.BothFinite() < minCorrelated || res.RED.Value() < smallRED && res.RelQuantiles.P90.Value() < smallP90 {
+	if !in.pearson.IsDefined() || !res.Pearson.IsDefined() || in.pearson.Value() <= goodPearson || res.Pearson.Value() >= badPearson ||
+		res.CountBothFinite() < minCorrelated || res.RED.Value() < smallRED && res.RelQuantiles.P90.Value() < smallP90 {
 		return evidence
 	}
 	return append(evidence, lang.Say("Pearson correlation %s < %g, inputs: %s > %g (%s)",
 		number(res.Pearson.Value()), badPearson, number(in.pearson.Value()), goodPearson, r.inputNames()))
 }
 
-// accumulated finds rows whose error grows no more than by rounding, all over the tensor. The
+// findAccumulated finds rows whose error grows no more than by rounding, all over the tensor. The
 // RED must agree, since the mean relative error of the inputs may come from a few references
 // near 0.
-func (r *row) accumulated() []finding.Finding {
+func (r *row) findAccumulated() []finding.Finding {
 	res, in := r.result(), r.worstInputMetrics()
-	if !in.meanRel.Defined() || !res.MeanRel.Defined() || res.Mismatch.Count > 0 || r.hasOutliers() || !res.RED.Defined() || res.RED.Value() > r.grownRED() {
+	if !in.meanRel.IsDefined() || !res.MeanRel.IsDefined() || res.Mismatch.Count > 0 || r.hasOutliers() || !res.RED.IsDefined() || res.RED.Value() > r.maxRoundingRED() {
 		return nil
 	}
 	rounding := r.roundingError()
@@ -165,7 +165,7 @@ func (r *row) accumulated() []finding.Finding {
 	if res.MeanRel.Value() > bound {
 		return nil
 	}
-	return oneFinding(finding.Accumulated, r.confidence(finding.Medium, finding.Low), lang.Say(
+	return newFindings(finding.Accumulated, r.confidence(finding.Medium, finding.Low), lang.Say(
 		"mean relative error %s <= %s = %d x %s of the inputs (%s) + %s of rounding in %s (sums of %d terms assumed)",
 		number(res.MeanRel.Value()), number(bound), growth, number(in.meanRel.Value()), r.inputNames(), number(rounding), res.NPUDType, assumedSum))
 }
@@ -174,42 +174,42 @@ func (r *row) accumulated() []finding.Finding {
 // are known.
 func (r *row) accumulatedBound() (bound float64, ok bool) {
 	in := r.worstInputMetrics().meanRel
-	return float64(growth*in.Value()) + r.roundingError(), in.Defined()
+	return float64(growth*in.Value()) + r.roundingError(), in.IsDefined()
 }
 
 // hasOutliers reports whether a few elements differ by far more than the others.
 func (r *row) hasOutliers() bool {
 	p99 := r.result().AbsQuantiles.P99
-	return p99.Defined() && r.result().MaxAbs.Value() > outlier*p99.Value()
+	return p99.IsDefined() && r.result().MaxAbs.Value() > outlier*p99.Value()
 }
 
-// unknown returns the patterns, or without patterns the numbers that no rule
+// unexplainedFindings returns the patterns, or without patterns the numbers that no rule
 // explains.
-func (r *row) unknown() []finding.Finding {
-	if len(r.patterns()) > 0 && !r.rounding {
+func (r *row) unexplainedFindings() []finding.Finding {
+	if len(r.patterns()) > 0 && !r.failsByRounding {
 		return slices.Clone(r.patterns())
 	}
 	res, in := r.result(), r.worstInputMetrics()
 	text := lang.Say("mean relative error %s, Pearson correlation %s", metricText(res.MeanRel), metricText(res.Pearson))
-	if len(r.resolved().rows) > 0 {
+	if len(r.resolveInputs().rows) > 0 {
 		text = lang.Say("%s, of the inputs %s and %s (%s)", text, metricText(in.meanRel), metricText(in.pearson), r.inputNames())
 	}
 	parts := []lang.Sentence{text}
 	add := func(more lang.Sentence) { parts = append(parts, more) }
-	if r.rounding {
-		add(lang.Say("RED %s <= %s, the limit for rounding", number(res.RED.Value()), number(r.grownRED())))
-	} else if res.RED.Value() > r.grownRED() && len(r.resolved().rows) > 0 {
+	if r.failsByRounding {
+		add(lang.Say("RED %s <= %s, the limit for rounding", number(res.RED.Value()), number(r.maxRoundingRED())))
+	} else if res.RED.Value() > r.maxRoundingRED() && len(r.resolveInputs().rows) > 0 {
 		add(lang.Say("RED %s > %s, the limit for rounding (RED of the inputs: %s)",
-			number(res.RED.Value()), number(r.grownRED()), number(in.red)))
+			number(res.RED.Value()), number(r.maxRoundingRED()), number(in.red)))
 	}
 	if r.hasOutliers() {
 		add(lang.Say("max |d| %s > %d x its 99 %% quantile %s",
 			number(res.MaxAbs.Value()), outlier, number(res.AbsQuantiles.P99.Value())))
 	}
-	if len(r.resolved().rows) == 0 {
+	if len(r.resolveInputs().rows) == 0 {
 		add(lang.Say("no inputs are known (first operator, with other input data?)"))
 	}
-	return oneFinding(finding.Unknown, finding.Low, lang.Join(parts, semicolon))
+	return newFindings(finding.Unknown, finding.Low, lang.Join(parts, semicolon))
 }
 
 // withFacts adds facts to the findings that have none.
@@ -248,19 +248,19 @@ func ResultFacts(code finding.Code, r *metrics.Result) (f finding.Facts) {
 		if first := r.Mismatch.First; first != nil {
 			f = f.Int("first", first.Offset)
 		}
-		if r.Ref.Min.Defined() {
+		if r.Ref.Min.IsDefined() {
 			f = f.Number("largest_ref", r.Ref.Largest())
 		}
 	case finding.Bias:
-		if r.Bias.Defined() && r.BiasZ.Defined() {
+		if r.Bias.IsDefined() && r.BiasZ.IsDefined() {
 			f = f.Number("share", (1+math.Abs(r.Bias.Value()))/2).Number("z", r.BiasZ.Value()).Int("count", r.BiasCount)
 		}
 	case finding.Scale:
-		if r.Scale.Defined() && r.ScaleResidual.Defined() {
+		if r.Scale.IsDefined() && r.ScaleResidual.IsDefined() {
 			f = f.Number("scale", r.Scale.Value()).Number("residual", r.ScaleResidual.Value())
 		}
 	case finding.Margin:
-		if r.Margin.Defined() {
+		if r.Margin.IsDefined() {
 			f = f.Number("margin", r.Margin.Value())
 		}
 	}
@@ -290,10 +290,10 @@ func (r *row) calculationFacts() (f finding.Facts) {
 		}
 	}
 	f = append(f, r.meanRelFacts()...)
-	if in, res := r.worstInputMetrics().pearson, r.result(); res != nil && in.Defined() && res.Pearson.Defined() {
+	if in, res := r.worstInputMetrics().pearson, r.result(); res != nil && in.IsDefined() && res.Pearson.IsDefined() {
 		f = f.Number("pearson_in", in.Value()).Number("pearson_out", res.Pearson.Value())
 	}
-	if in := r.resolved().rows; len(in) > 0 {
+	if in := r.resolveInputs().rows; len(in) > 0 {
 		f = f.Int(finding.InputRow, int64(in[0].index))
 	}
 	return f
@@ -301,7 +301,7 @@ func (r *row) calculationFacts() (f finding.Facts) {
 
 // meanRelFacts returns the mean relative errors of the inputs and of the row.
 func (r *row) meanRelFacts() (f finding.Facts) {
-	if in, res := r.worstInputMetrics().meanRel, r.result(); res != nil && in.Defined() && res.MeanRel.Defined() {
+	if in, res := r.worstInputMetrics().meanRel, r.result(); res != nil && in.IsDefined() && res.MeanRel.IsDefined() {
 		f = f.Number("mean_rel_in", in.Value()).Number("mean_rel_out", res.MeanRel.Value())
 	}
 	return f
@@ -309,15 +309,15 @@ func (r *row) meanRelFacts() (f finding.Facts) {
 
 // inputFacts returns the facts of the first bad input.
 func (r *row) inputFacts() (f finding.Facts) {
-	inputs := r.resolved()
-	if i := slices.IndexFunc(inputs.rows, (*row).failed); i >= 0 {
+	inputs := r.resolveInputs()
+	if i := slices.IndexFunc(inputs.rows, (*row).hasFailed); i >= 0 {
 		in := inputs.rows[i]
 		f = f.Int(finding.InputRow, int64(in.index))
 		if res := in.result(); res != nil {
 			f = f.Int("errors", res.StrictErrors()).Int("total", res.Total)
 		}
 	}
-	return f.Flag("inferred", inputs.inferred)
+	return f.Flag("inferred", inputs.isInferred)
 }
 
 // hasWrongSibling reports whether another output of the operator is wrong by recomputation: then the operator is
@@ -351,25 +351,25 @@ func (x *evidenceRow) addRecomputation(findings []finding.Finding) []finding.Fin
 		own[0].Confidence = finding.High
 		own[0].Evidence = joinNonEmpty(lang.Say("recomputed from the NPU inputs: %s", own[0].Evidence), x.excessText())
 		return finding.Merge(own, findings)
-	case x.cleared && x.verdict.Kind == verdict.Unwritten: // the fault is the unwritten memory
-	case x.cleared:
-		if others := x.badInputs(); len(others) > 0 {
-			return finding.Merge(oneFinding(finding.InputDiffers, self.Confidence(), lang.Say("the NPU result is right for the NPU inputs, but %s of the reference differ by more than rounding", someOf(others, ""))), findings)
+	case x.isCleared && x.verdict.Kind == verdict.Unwritten: // the fault is the unwritten memory
+	case x.isCleared:
+		if others := x.findBadInputs(); len(others) > 0 {
+			return finding.Merge(newFindings(finding.InputDiffers, self.Confidence(), lang.Say("the NPU result is right for the NPU inputs, but %s of the reference differ by more than rounding", joinFirstRows(others, ""))), findings)
 		}
 		if a := x.source.Argument; a != nil {
-			return finding.Merge(oneFinding(finding.ArgumentsDiffer, self.Confidence(), lang.Say("the NPU result is right for the NPU inputs, but argument %s is %.100s on the NPU and %.100s in the reference", a.Name, a.NPU, a.Ref)), findings)
+			return finding.Merge(newFindings(finding.ArgumentsDiffer, self.Confidence(), lang.Say("the NPU result is right for the NPU inputs, but argument %s is %.100s on the NPU and %.100s in the reference", a.Name, a.NPU, a.Ref)), findings)
 		}
-		return finding.Merge(oneFinding(finding.ReferenceDiffers, self.Confidence(), lang.Say("the NPU result is right for the NPU inputs: compare the weights and attributes of both sides")), findings)
+		return finding.Merge(newFindings(finding.ReferenceDiffers, self.Confidence(), lang.Say("the NPU result is right for the NPU inputs: compare the weights and attributes of both sides")), findings)
 	}
 	if a := x.source.Argument; a != nil {
-		return append(findings, oneFinding(finding.ArgumentsDiffer, finding.Low, lang.Say("argument %s also differs: %.100s on the NPU, %.100s in the reference", a.Name, a.NPU, a.Ref))...)
+		return append(findings, newFindings(finding.ArgumentsDiffer, finding.Low, lang.Say("argument %s also differs: %.100s on the NPU, %.100s in the reference", a.Name, a.NPU, a.Ref))...)
 	}
 	return findings
 }
 
-// badInputs returns the inputs that differ from the reference by more than rounding.
-func (x *evidenceRow) badInputs() []*row {
-	return lists.Filter(x.inputs(), func(in *row) bool { return in.failed() || in.status == record.Warn })
+// findBadInputs returns the inputs that differ from the reference by more than rounding.
+func (x *evidenceRow) findBadInputs() []*row {
+	return lists.Filter(x.inputs(), func(in *row) bool { return in.hasFailed() || in.status == record.Warn })
 }
 
 // hasOtherInput reports whether an input is known and differs.
@@ -377,8 +377,8 @@ func (x *evidenceRow) hasOtherInput() bool {
 	return slices.ContainsFunc(x.inputs(), func(in *row) bool { return in.noise != nil && in.noise.RMS > 0 })
 }
 
-// wrongButAgreeing returns the findings of a row that is wrong by recomputation but agrees with the reference.
-func (x *evidenceRow) wrongButAgreeing() []finding.Finding {
+// findAgreeingFault returns the findings of a row that is wrong by recomputation but agrees with the reference.
+func (x *evidenceRow) findAgreeingFault() []finding.Finding {
 	own := x.source.Self.Why
-	return finding.Merge(oneFinding(finding.SelfWrong, own[0].Confidence, lang.Say("recomputed from the NPU inputs: %s; the reference agrees with the NPU", own[0].Evidence)), own)
+	return finding.Merge(newFindings(finding.SelfWrong, own[0].Confidence, lang.Say("recomputed from the NPU inputs: %s; the reference agrees with the NPU", own[0].Evidence)), own)
 }

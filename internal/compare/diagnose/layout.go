@@ -14,25 +14,25 @@ import (
 
 // testPermuted tests for another order of axes.
 func testPermuted(p *pair) lang.Sentence {
-	if p.result != nil && (p.errors < 4 || !p.sameStatistics()) {
+	if p.result != nil && (p.errors < 4 || !p.mayBePermuted()) {
 		return lang.Sentence{}
 	}
-	best, evidence := p.permutation(p.candidates())
+	best, evidence := p.findPermutation(p.listOrders())
 	if best != nil && best.axes != nil {
 		p.facts = p.facts.List("perm", best.axes)
 	}
 	return evidence
 }
 
-// sameStatistics reports whether both sides may hold the same elements in
+// mayBePermuted reports whether both sides may hold the same elements in
 // another order.
-func (p *pair) sameStatistics() bool {
+func (p *pair) mayBePermuted() bool {
 	r := p.result
 	if r.RefSum == r.NPUSum {
 		return true
 	}
 	a, b := &r.Ref, &r.NPU
-	if !a.Mean.Defined() || !b.Mean.Defined() {
+	if !a.Mean.IsDefined() || !b.Mean.IsDefined() {
 		return false
 	}
 	near := func(x, y, scale float64) bool { return math.Abs(x-y) <= float64(0.05*scale)+p.request.Limits.Atol }
@@ -41,11 +41,11 @@ func (p *pair) sameStatistics() bool {
 		near(a.Min.Value(), b.Min.Value(), span) && near(a.Max.Value(), b.Max.Value(), span)
 }
 
-// permutation returns the order in which the NPU tensor agrees with the reference: the best candidate,
+// findPermutation returns the order in which the NPU tensor agrees with the reference: the best candidate,
 // among equal ones the first.
-func (p *pair) permutation(candidates []order) (best *order, evidence lang.Sentence) {
+func (p *pair) findPermutation(candidates []order) (best *order, evidence lang.Sentence) {
 	s := p.sample()
-	if p.result != nil && !s.hasWrong {
+	if p.result != nil && !s.hasErrors {
 		return nil, evidence
 	}
 	seen, others, least := make(map[string]bool), 0, math.Inf(1)
@@ -167,7 +167,7 @@ func (p *pair) tryOrder(s *sample, o *order) (f hypothesisFit) {
 	step := max(1, len(s.offsets)/firstSample)
 	for start := range step {
 		for i := start; i < len(s.offsets); i += step {
-			p.ref.values(want[:], o.refOffset(s.offsets[i]))
+			p.ref.readValues(want[:], o.refOffset(s.offsets[i]))
 			f.add(p, s.n[i], s.r[i], s.n[i], want[0])
 			if f.isRefuted(len(s.offsets)) {
 				return f
@@ -177,8 +177,8 @@ func (p *pair) tryOrder(s *sample, o *order) (f hypothesisFit) {
 	return f
 }
 
-// candidates returns the orders to try, known layouts first.
-func (p *pair) candidates() []order {
+// listOrders returns the orders to try, known layouts first.
+func (p *pair) listOrders() []order {
 	ref, npu := p.request.Shape, p.npuShape()
 	same := npu.Equal(ref)
 	var all []order
@@ -210,7 +210,7 @@ func (p *pair) candidates() []order {
 	}
 	all = append(all, blockedOrders(ref)...)
 	if sorted := slices.Sorted(slices.Values(npu)); !same && slices.Equal(sorted, slices.Sorted(slices.Values(ref))) {
-		all = append(all, newOrder(ref, countingNumbers(len(ref)), lang.Say(
+		all = append(all, newOrder(ref, firstIntegers(len(ref)), lang.Say(
 			"the NPU data are in the axis order of the reference %s, only their shape %s is wrong", ref, npu)))
 	}
 	return all
@@ -218,7 +218,7 @@ func (p *pair) candidates() []order {
 
 // isReversed reports whether a permutation reverses the axes.
 func isReversed(axes []int) bool {
-	reversed := countingNumbers(len(axes))
+	reversed := firstIntegers(len(axes))
 	slices.Reverse(reversed)
 	return slices.Equal(axes, reversed)
 }
@@ -234,9 +234,9 @@ func movedText(known axisOrder) lang.Sentence {
 	return lang.Say("the NPU data are in the order of the reference and were read in another order of axes")
 }
 
-// blocked is a device layout without padding for a shape: the axes in host order are cut into
+// blockedLayout is a device layout without padding for a shape: the axes in host order are cut into
 // pieces, and the data store the pieces in another order.
-type blocked struct {
+type blockedLayout struct {
 	name, host string
 	pieces     tensor.Shape
 	device     []int // indexes of pieces in data order
@@ -249,8 +249,8 @@ var blockSizes = [...]int64{16, 32, 8}
 // fractal is the number of rows in a fractal.
 const fractal = 16
 
-// blockedLayouts lists the device layouts without padding for a shape.
-func blockedLayouts(s tensor.Shape) (all []blocked) {
+// listBlockedLayouts lists the device layouts without padding for a shape.
+func listBlockedLayouts(s tensor.Shape) (all []blockedLayout) {
 	add := func(name, host string, pieces tensor.Shape, device ...int) {
 		for _, n := range pieces {
 			if n == 0 {
@@ -258,7 +258,7 @@ func blockedLayouts(s tensor.Shape) (all []blocked) {
 			}
 		}
 		if count, _ := pieces.Count(); count == s.Elements() {
-			all = append(all, blocked{name, host, pieces, device})
+			all = append(all, blockedLayout{name, host, pieces, device})
 		}
 	}
 	last := len(s) - 1
@@ -281,7 +281,7 @@ func blockedLayouts(s tensor.Shape) (all []blocked) {
 
 // blockedOrders returns the candidates for device data that were read as host data, and the reverse.
 func blockedOrders(ref tensor.Shape) (all []order) {
-	for _, b := range blockedLayouts(ref) {
+	for _, b := range listBlockedLayouts(ref) {
 		inverse := make([]int, len(b.device))
 		for at, piece := range b.device {
 			inverse[piece] = at
@@ -296,7 +296,7 @@ func blockedOrders(ref tensor.Shape) (all []order) {
 
 // transpose describes the permutation; empty for the identity.
 func (o *order) transpose() lang.Sentence {
-	if slices.Equal(o.axes, countingNumbers(len(o.axes))) {
+	if slices.Equal(o.axes, firstIntegers(len(o.axes))) {
 		return lang.Sentence{}
 	}
 	return lang.Say("with transpose %s ", axesText(o.axes))
@@ -322,7 +322,7 @@ func axisOrders(rank int) []axisOrder {
 	var all []axisOrder
 	add := func(o axisOrder) {
 		same := func(other axisOrder) bool { return slices.Equal(o.axes, other.axes) }
-		if !slices.Equal(o.axes, countingNumbers(rank)) && !slices.ContainsFunc(all, same) {
+		if !slices.Equal(o.axes, firstIntegers(rank)) && !slices.ContainsFunc(all, same) {
 			all = append(all, o)
 		}
 	}
@@ -341,9 +341,9 @@ func axisOrders(rank int) []axisOrder {
 		return nil
 	}
 	moved := func(from, to int) []int {
-		return slices.Insert(slices.Delete(countingNumbers(rank), from, from+1), to, from)
+		return slices.Insert(slices.Delete(firstIntegers(rank), from, from+1), to, from)
 	}
-	reversed := countingNumbers(rank)
+	reversed := firstIntegers(rank)
 	slices.Reverse(reversed)
 	others := [][]int{moved(rank-1, rank-2), reversed, moved(rank-1, 1), moved(1, rank-1)}
 	if rank <= 4 {

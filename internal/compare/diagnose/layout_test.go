@@ -88,7 +88,7 @@ func findPermutation(t *testing.T, in Tensors) (*order, lang.Sentence, error) {
 	if err != nil {
 		return nil, lang.Sentence{}, err
 	}
-	o, evidence := p.permutation(p.candidates())
+	o, evidence := p.findPermutation(p.listOrders())
 	return o, evidence, p.err()
 }
 
@@ -194,10 +194,10 @@ func TestAxisOrders(t *testing.T) {
 		seen := map[string]bool{}
 		for _, known := range all {
 			axes := known.axes
-			if sorted := slices.Sorted(slices.Values(axes)); !slices.Equal(sorted, countingNumbers(rank)) {
+			if sorted := slices.Sorted(slices.Values(axes)); !slices.Equal(sorted, firstIntegers(rank)) {
 				t.Errorf("%v is no permutation", axes)
 			}
-			if seen[axesText(axes)] || slices.Equal(axes, countingNumbers(rank)) {
+			if seen[axesText(axes)] || slices.Equal(axes, firstIntegers(rank)) {
 				t.Errorf("%v is there twice or does nothing", axes)
 			}
 			seen[axesText(axes)] = true

@@ -29,7 +29,7 @@ func (n *dataFlow) acceptLengths() {
 		case !r.isInput:
 			sources = slices.Concat(r.operator.inputs, r.operator.sources)
 		}
-		from := func(in *row) bool { return in.sameLengths(c) }
+		from := func(in *row) bool { return in.hasRatioOf(c) }
 		switch {
 		case slices.ContainsFunc(sources, from), r.source.Self.IsRight() && slices.ContainsFunc(sources, (*row).hasOtherLength), r.isStart() && (r.place < n.firstOutput || slices.ContainsFunc(accepted, from)), !r.isInput && r.isSizedByValues() && r.mayTie():
 			accepted = append(accepted, r)
@@ -43,12 +43,12 @@ func (r *row) useCommonPart() {
 	s := r.source
 	s.Common.Counts = true
 	s.Status, s.Reasons = s.Pair.Status, finding.WithoutCode(s.Reasons, finding.SizeMismatch)
-	r.status, r.compared, r.noise = s.Status, s.Compared(), s.Noise
-	r.wasBad = r.failed()
+	r.status, r.isCompared, r.noise = s.Status, s.IsCompared(), s.Noise
+	r.failedBefore = r.hasFailed()
 }
 
-// sameLengths reports whether the accepted lengths of a row have the same ratio as the lengths of c.
-func (r *row) sameLengths(c *record.CommonPart) bool {
+// hasRatioOf reports whether the accepted lengths of a row have the same ratio as the lengths of c.
+func (r *row) hasRatioOf(c *record.CommonPart) bool {
 	common := r.source.Common
 	return r.hasOtherLength() && common.Ref*c.NPU == common.NPU*c.Ref
 }
@@ -68,13 +68,13 @@ func (r *row) mayTie() bool {
 	const few = 20
 	c, self := r.source.Common, r.source.Self
 	apart := max(c.Ref-c.NPU, c.NPU-c.Ref)
-	return self.IsRight() && !r.readsEqual() || !self.IsWrong() && (apart <= 1 || few*apart <= max(c.Ref, c.NPU))
+	return self.IsRight() && !r.hasEqualInputs() || !self.IsWrong() && (apart <= 1 || few*apart <= max(c.Ref, c.NPU))
 }
 
-// readsEqual reports whether all inputs are known and equal on both sides.
-func (r *row) readsEqual() bool {
-	in := r.resolved()
-	return len(in.rows) > 0 && !in.inferred && !slices.ContainsFunc(in.rows, func(in *row) bool { return in.noise == nil || in.noise.RMS > 0 || in.noise.NonFinite > 0 })
+// hasEqualInputs reports whether all inputs are known and equal on both sides.
+func (r *row) hasEqualInputs() bool {
+	in := r.resolveInputs()
+	return len(in.rows) > 0 && !in.isInferred && !slices.ContainsFunc(in.rows, func(in *row) bool { return in.noise == nil || in.noise.RMS > 0 || in.noise.NonFinite > 0 })
 }
 
 // isSizedByValues reports whether the length of an output depends on the values of the inputs.

@@ -58,7 +58,7 @@ func TestLengths(t *testing.T) {
 		{"other numbers where the lengths meet again", []testRow{in("a"), computed(ofLengths(out("a", "nms"), 20, 40), "ok"), computed(measured("b", "Concat", faulty), "ok")}, record.Rounding, "", ""},
 		{"other numbers of it, wrong", []testRow{in("a"), computed(ofLengths(out("a", "nms"), 20, 40), "ok"), computed(measured("b", "Concat", faulty), "wrong")}, record.Fail, finding.ShapeDiffers, "b"},
 	} {
-		j := judgedBy(inOrder(tt.rows...), Network{Ordered: true})
+		j := judgedBy(inOrder(tt.rows...), Network{IsOrdered: true})
 		got := &j.rows[len(tt.rows)-1]
 		if got.Status != tt.status || j.names(j.Origins()) != tt.origins || tt.code != "" && !finding.Has(got.Reasons, tt.code) || tt.status == record.Pass && len(got.Reasons) > 0 {
 			t.Errorf("%s: %s by %v, origins %q, want %s by %q, origins %q", tt.name, got.Status, got.Reasons, j.names(j.Origins()), tt.status, tt.code, tt.origins)

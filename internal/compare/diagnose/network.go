@@ -20,38 +20,38 @@ import (
 type Network struct {
 	// Graph may be nil, may name unknown operators, and may have cycles.
 	Graph record.Flow
-	// Within lists, for each module, the operators that run inside. A module is no suspect if an
+	// InnerOperators lists, for each module, the operators that run inside. A module is no suspect if an
 	// operator inside it is bad.
-	Within map[string][]string
-	// Ordered: the rows are in the order of execution.
-	Ordered bool
-	// AnyClass: NaN and infinities on one side are no errors.
-	AnyClass bool
+	InnerOperators map[string][]string
+	// IsOrdered: the rows are in the order of execution.
+	IsOrdered bool
+	// IgnoresClass: NaN and infinities on one side are no errors.
+	IgnoresClass bool
 	// HF32 says whether products of float32 have inputs of 11 bits.
 	HF32 HF32
 	// Flow says which sources besides the graph give the data flow.
 	Flow FlowFrom
-	// LaterStep: a step of an optimiser may have changed the parameters before.
-	LaterStep bool
+	// IsLaterStep: a step of an optimiser may have changed the parameters before.
+	IsLaterStep bool
 	// Past has the facts that earlier steps show.
 	Past record.Past
-	// Partial: operators were left out, by options or in the dump. What the first dumped operator reads may have been
+	// IsPartial: operators were left out, by options or in the dump. What the first dumped operator reads may have been
 	// computed.
-	Partial bool
+	IsPartial bool
 	// Peers are the rows of other ranks from which the results of communications were computed.
 	Peers record.Peers
-	// Across: the rows belong to several rounds, the ranks of a step. Graph and Within then
+	// HasSeveralRounds: the rows belong to several rounds, the ranks of a step. Graph and Within then
 	// use Key for operators.
-	Across bool
+	HasSeveralRounds bool
 }
 
-// Key names an operator of one of several rounds.
-func Key(op, round string) string { return op + "@" + round }
+// OperatorKey names an operator of one of several rounds.
+func OperatorKey(op, round string) string { return op + "@" + round }
 
 // key returns the name of a row's operator in Graph and Within.
 func (n *Network) key(row *record.Row) string {
-	if n.Across {
-		return Key(row.Op, row.Round)
+	if n.HasSeveralRounds {
+		return OperatorKey(row.Op, row.Round)
 	}
 	return row.Op
 }
@@ -63,20 +63,20 @@ type operator struct {
 	// The compared rows: its own inputs, and its outputs.
 	inputs, outputs []*row
 	// sources are the known rows that it reads, possibly through operators without compared
-	// outputs (through). inner are the operators that run inside it.
-	sources   []*row
-	through   []string
-	inner     []*operator
-	container *operator // the innermost module around it, nil for none
-	forward   *operator // of a backward call, nil for none
-	known     bool      // the sources are known, from the graph or from equal contents
-	inferred  bool      // sources were inferred from the execution order
-	looped    bool      // it comes before one of its producers in the walk, because of a cycle
-	lost      bool      // the reference lacks an input, or rows of an input
+	// outputs (bypassed). inner are the operators that run inside it.
+	sources        []*row
+	bypassed       []string
+	inner          []*operator
+	container      *operator // the innermost module around it, nil for none
+	forward        *operator // of a backward call, nil for none
+	isKnown        bool      // the sources are known, from the graph or from equal contents
+	isInferred     bool      // sources were inferred from the execution order
+	isLooped       bool      // it comes before one of its producers in the walk, because of a cycle
+	lacksReference bool      // the reference lacks an input, or rows of an input
 	// hasUnmadeInput: an input that only one side holds equals no output before it.
 	hasUnmadeInput bool
-	visited        bool // by the walk; passed: the walk has finished with the operator
-	passed         bool
+	isVisited      bool // the walk has reached the operator
+	isFinished     bool // the walk has judged the operator
 }
 
 // lacksInputs reports whether a module was dumped without inputs: msprobe leaves out the tensors that a module takes by
@@ -85,11 +85,11 @@ func (o *operator) lacksInputs() bool {
 	return msprobe.IsModule(o.name) && !slices.ContainsFunc(o.inputs, func(r *row) bool { return r.source.Kind == string(tensor.Input) })
 }
 
-// resolved has the inputs of a row.
-type resolved struct {
-	rows     []*row
-	inferred bool     // from the execution order
-	through  []string // operators in between without compared outputs
+// resolvedInputs has the inputs of a row.
+type resolvedInputs struct {
+	rows       []*row
+	isInferred bool     // from the execution order
+	bypassed   []string // operators in between without compared outputs
 }
 
 // dataFlow has the operators of a round and their inputs.
@@ -101,7 +101,7 @@ type dataFlow struct {
 	// firstOutput is the position of the first output. updated is the position of the first row of a backward pass or an
 	// optimiser, after which parameters may have changed; -1 without such a row.
 	firstOutput, firstUpdate int
-	matched                  bool        // --match-rows matched the rows of some tensor
+	hasMatchedRows           bool        // --match-rows matched the rows of some tensor
 	walkOrder                []*operator // each after its producers
 	// judgedOutputs are the outputs with known noise, in the order of judgement.
 	judgedOutputs []*row
@@ -112,7 +112,7 @@ func newNetwork(rows []record.Row, known Network) *dataFlow {
 	n := &dataFlow{Network: known, rows: make([]row, len(rows)), order: make([]*row, 0, len(rows))}
 	for i := range rows {
 		n.rows[i] = n.newRow(i, &rows[i])
-		n.matched = n.matched || n.rows[i].isMatched()
+		n.hasMatchedRows = n.hasMatchedRows || n.rows[i].isMatched()
 		n.order = append(n.order, &n.rows[i])
 	}
 	slices.SortStableFunc(n.order, func(a, b *row) int { return cmp.Compare(a.source.Order, b.source.Order) })
@@ -122,7 +122,7 @@ func newNetwork(rows []record.Row, known Network) *dataFlow {
 		if !r.isInput {
 			n.firstOutput = min(n.firstOutput, place)
 		}
-		if n.firstUpdate < 0 && r.updates() {
+		if n.firstUpdate < 0 && r.isInUpdate() {
 			n.firstUpdate = place
 		}
 	}
@@ -131,12 +131,12 @@ func newNetwork(rows []record.Row, known Network) *dataFlow {
 	n.findIndices()
 	n.findProducers()
 	n.findInner()
-	n.Partial = n.Partial || !n.Across && !n.LaterStep && n.isPartial()
+	n.IsPartial = n.IsPartial || !n.HasSeveralRounds && !n.IsLaterStep && n.isPartial()
 	n.acceptLengths()
 	n.findDuplicates()
 	n.findSwapped()
 	for _, r := range n.order {
-		r.rounding = r.isRounding()
+		r.failsByRounding = r.isRounding()
 	}
 	return n
 }
@@ -148,7 +148,7 @@ func (n *dataFlow) isPartial() bool {
 		if len(o.inner) > 0 || len(o.outputs) == 0 {
 			continue
 		}
-		if o.outputs[0].updates() {
+		if o.outputs[0].isInUpdate() {
 			break
 		}
 		open := false
@@ -159,7 +159,7 @@ func (n *dataFlow) isPartial() bool {
 				}
 			}
 		}
-		c.Add(o.name, open && (o.inferred || len(o.sources) == 0))
+		c.Add(o.name, open && (o.isInferred || len(o.sources) == 0))
 	}
 	return c.IsPartial()
 }
@@ -170,22 +170,22 @@ func (n *dataFlow) walk() []*operator {
 	walked := make([]*operator, 0, len(n.operators))
 	var visit func(*operator)
 	visit = func(o *operator) {
-		o.visited = true
-		if !o.inferred { // inferred sources do not determine the order
+		o.isVisited = true
+		if !o.isInferred { // isInferred sources do not determine the order
 			for _, r := range o.sources {
 				switch source := r.operator; {
-				case !source.visited:
+				case !source.isVisited:
 					visit(source)
-				case !source.passed && source != o:
-					o.looped = true
+				case !source.isFinished && source != o:
+					o.isLooped = true
 				}
 			}
 		}
-		o.passed = true
+		o.isFinished = true
 		walked = append(walked, o)
 	}
 	for _, o := range n.operators {
-		if !o.visited {
+		if !o.isVisited {
 			visit(o)
 		}
 	}
@@ -204,9 +204,9 @@ func (n *dataFlow) group() map[string]*operator {
 			all[o.name] = o
 		}
 		r.operator = o
-		o.lost = o.lost || r.isInput && (r.source.Part.IsLost() || finding.Has(r.source.Pair.Reasons, finding.NotLocated))
+		o.lacksReference = o.lacksReference || r.isInput && (r.source.Part.IsLost() || finding.Has(r.source.Pair.Reasons, finding.NotLocated))
 		switch {
-		case !r.failed() && !r.isGood():
+		case !r.hasFailed() && !r.isGood():
 		case r.isInput:
 			o.inputs = append(o.inputs, r)
 		default:
@@ -225,18 +225,18 @@ func (n *dataFlow) resolve(all map[string]*operator) {
 	}
 	var before *operator // the last operator with compared outputs
 	for i, o := range n.operators {
-		if _, o.known = n.Graph[o.name]; o.known {
+		if _, o.isKnown = n.Graph[o.name]; o.isKnown {
 			n.search(all, o)
-		} else if n.Ordered && before != nil && first[before.index] < first[i] {
-			o.sources, o.inferred = before.outputs, true
+		} else if n.IsOrdered && before != nil && first[before.index] < first[i] {
+			o.sources, o.isInferred = before.outputs, true
 		}
 		if len(o.outputs) > 0 {
 			before = o
 		}
-		for _, name := range n.Within[o.name] {
+		for _, name := range n.InnerOperators[o.name] {
 			if inside := all[name]; inside != nil && inside != o {
 				o.inner = append(o.inner, inside)
-				if c := inside.container; c == nil || len(n.Within[o.name]) < len(n.Within[c.name]) {
+				if c := inside.container; c == nil || len(n.InnerOperators[o.name]) < len(n.InnerOperators[c.name]) {
 					inside.container = o
 				}
 			}
@@ -244,13 +244,13 @@ func (n *dataFlow) resolve(all map[string]*operator) {
 	}
 }
 
-// resolved returns the known inputs of the row: the compared inputs of its operator, or else the
+// resolvedInputs returns the known inputs of the row: the compared inputs of its operator, or else the
 // sources of the operator; in both cases also the outputs of operators inside it.
-func (r *row) resolved() resolved {
+func (r *row) resolveInputs() resolvedInputs {
 	o := r.operator
-	in := resolved{rows: o.sources, inferred: o.inferred, through: o.through}
-	if read := o.read(); !r.isInput && len(read) > 0 {
-		in = resolved{rows: read}
+	in := resolvedInputs{rows: o.sources, isInferred: o.isInferred, bypassed: o.bypassed}
+	if read := o.readRows(); !r.isInput && len(read) > 0 {
+		in = resolvedInputs{rows: read}
 	}
 	if inside := r.innerOutputs(); len(inside) > 0 {
 		in.rows = slices.Concat(in.rows, inside)
@@ -284,9 +284,9 @@ func (r *row) childOutputs() (rows []*row) {
 
 // inputRows returns the indexes of the rows that the row is known to read.
 func (r *row) inputRows() (rows []int) {
-	in := r.resolved()
+	in := r.resolveInputs()
 	for _, x := range in.rows {
-		if x != r && !in.inferred {
+		if x != r && !in.isInferred {
 			rows = append(rows, x.index)
 		}
 	}
@@ -313,7 +313,7 @@ func (n *dataFlow) search(all map[string]*operator, o *operator) {
 		case len(producer.outputs) > 0:
 			o.sources = append(o.sources, producer.output(source.Output)...)
 			continue
-		case n.Across && len(producer.inputs) > 0: // its inputs are summands
+		case n.HasSeveralRounds && len(producer.inputs) > 0: // its inputs are summands
 			o.sources = append(o.sources, producer.inputs...)
 			continue
 		}
@@ -322,7 +322,7 @@ func (n *dataFlow) search(all map[string]*operator, o *operator) {
 		}
 		visited[source.Op] = true
 		if further := n.Graph[source.Op]; len(visited) <= searchLimit && len(further) <= searchLimit {
-			o.through = append(o.through, source.Op)
+			o.bypassed = append(o.bypassed, source.Op)
 			queue = append(queue, further...)
 		}
 	}
@@ -342,48 +342,48 @@ func (o *operator) output(output int) []*row {
 
 // row is a row during judgement.
 type row struct {
-	source   *record.Row
-	network  *dataFlow
-	operator *operator
-	index    int // in the round
-	place    int // in execution order
-	status   record.Status
-	isInput  bool
-	compared bool
-	typ      optype.Type // properties of the operator type
-	indices  bool        // integers that index another tensor
-	wasBad   bool        // failed before the judgement
-	rounding bool        // fails only by accumulated rounding
+	source          *record.Row
+	network         *dataFlow
+	operator        *operator
+	index           int // in the round
+	place           int // in execution order
+	status          record.Status
+	isInput         bool
+	isCompared      bool
+	typ             optype.Type // properties of the operator type
+	isIndices       bool        // integers that index another tensor
+	failedBefore    bool        // failed before the judgement
+	failsByRounding bool        // fails only by accumulated rounding
 	// The findings by limits include a calculation error, a bad input.
 	hasCalcError, hasInputBad bool
 	// noise describes the differences of the row for the judgement by evidence, nil if not known.
 	noise       *noise.Noise
-	held        string          // type whose values a float32 array holds, if it is narrower
+	heldType    string          // type whose values a float32 array holds, if it is narrower
 	sourceCache *verdict.Source // the row as a possible input of others, only for the latest rows
 
 	// producer is the output that an input is a copy of, nil if unknown. misread is the output
 	// that the NPU read instead.
-	producer, misread *row
+	producer, misreadFrom *row
 	// copiedFrom is the output of an operator inside a module, if the module's output is a copy of it.
 	copiedFrom *row
 
 	duplicates   []finding.Finding  // the tensor equals the tensor of other rows
-	swapped      []finding.Finding  // two rows have each other's tensor
+	swapFindings []finding.Finding  // two rows have each other's tensor
 	patternCache *[]finding.Finding // patterns, computed on first use
 	inputMetrics *inputNumbers
 }
 
 func (n *dataFlow) newRow(index int, source *record.Row) row {
 	r := row{source: source, network: n, index: index, status: source.Status, isInput: tensor.Kind(source.Kind).IsInput() || source.Kind == string(tensor.Gradient),
-		compared: source.Compared(), typ: recompute.TypeOfOperator(source.OpType, source.Op)}
-	if r.compared {
+		isCompared: source.IsCompared(), typ: recompute.TypeOfOperator(source.OpType, source.Op)}
+	if r.isCompared {
 		r.noise = source.Noise
 	}
-	if n.Across && strings.Contains(strings.ToLower(source.Op), ".router.") {
+	if n.HasSeveralRounds && strings.Contains(strings.ToLower(source.Op), ".router.") {
 		r.typ.Indices |= 1 << source.Output // a router of tokens returns the indices of experts
 	}
-	r.indices = !r.isInput && r.noise != nil && r.noise.Type.Integer && r.typ.IsIndex(source.Output)
-	r.wasBad = r.failed()
+	r.isIndices = !r.isInput && r.noise != nil && r.noise.Type.Integer && r.typ.IsIndex(source.Output)
+	r.failedBefore = r.hasFailed()
 	return r
 }
 
@@ -393,7 +393,7 @@ func (n *dataFlow) findInner() {
 	for _, o := range n.operators {
 		for _, r := range o.outputs {
 			for _, in := range r.innerOutputs() {
-				if in.compared && r.compared && (in.digest(npuSide) == r.digest(npuSide) || r.copiedFrom == nil && in.digest(refSide) == r.digest(refSide)) {
+				if in.isCompared && r.isCompared && (in.digest(npuSide) == r.digest(npuSide) || r.copiedFrom == nil && in.digest(refSide) == r.digest(refSide)) {
 					r.copiedFrom = in
 				}
 			}
@@ -408,7 +408,7 @@ func (n *dataFlow) findIndices() {
 		numbers := slices.ContainsFunc(o.outputs, func(r *row) bool { return r.noise != nil && !r.noise.Type.Integer })
 		for _, r := range o.outputs {
 			if numbers && r.isWideInteger() && r.typ == (optype.Type{}) {
-				r.indices = true
+				r.isIndices = true
 			}
 		}
 	}
@@ -420,15 +420,15 @@ func (r *row) isWideInteger() bool {
 	return r.noise != nil && r.noise.Type.Integer && r.noise.Type.Mantissa > 16
 }
 
-// updates reports whether a row belongs to a backward pass or an optimiser.
-func (r *row) updates() bool {
+// isInUpdate reports whether a row belongs to a backward pass or an optimiser.
+func (r *row) isInUpdate() bool {
 	name := strings.ToLower(r.source.Op)
 	return strings.Contains(name, "backward") || strings.Contains(name, "gradient") || strings.HasPrefix(r.source.OpType, "Apply")
 }
 
-// failed reports whether the row is bad; a row with different shapes is bad, without a
+// hasFailed reports whether the row is bad; a row with different shapes is bad, without a
 // result.
-func (r *row) failed() bool {
+func (r *row) hasFailed() bool {
 	return r.status == record.Fail || r.status == record.ShapeMismatch || r.status == record.DTypeMismatch
 }
 
@@ -445,12 +445,12 @@ func (r *row) result() *metrics.Result { return r.source.Result }
 func (r *row) patterns() []finding.Finding {
 	if r.patternCache == nil {
 		all := []finding.Finding(r.source.Patterns)
-		if r.wasBad {
-			all = insertFindings(all, r.swapped)
+		if r.failedBefore {
+			all = insertFindings(all, r.swapFindings)
 		}
-		if r.wasBad && r.compared {
+		if r.failedBefore && r.isCompared {
 			all = insertFindings(all, r.duplicates)
-			all = finding.Merge(all, oneFinding(finding.ModelNaN, finding.High, modelNaN(r.result())))
+			all = finding.Merge(all, newFindings(finding.ModelNaN, finding.High, modelNaN(r.result())))
 		}
 		r.patternCache = &all
 	}
@@ -470,16 +470,16 @@ func (r *row) worstInputMetrics() inputNumbers {
 	}
 	in := new(inputNumbers)
 	r.inputMetrics = in
-	for _, x := range r.resolved().rows {
+	for _, x := range r.resolveInputs().rows {
 		res := x.result()
 		if res == nil {
 			continue
 		}
 		in.red = max(in.red, res.RED.Value())
-		if m := res.MeanRel; m.Defined() && (!in.meanRel.Defined() || m.Value() > in.meanRel.Value()) {
+		if m := res.MeanRel; m.IsDefined() && (!in.meanRel.IsDefined() || m.Value() > in.meanRel.Value()) {
 			in.meanRel = m
 		}
-		if m := res.Pearson; m.Defined() && (!in.pearson.Defined() || m.Value() < in.pearson.Value()) {
+		if m := res.Pearson; m.IsDefined() && (!in.pearson.IsDefined() || m.Value() < in.pearson.Value()) {
 			in.pearson = m
 		}
 	}

@@ -48,13 +48,13 @@ type Conclusion struct {
 func Conclude(rows []record.Row, known Network) *Conclusion {
 	n := newNetwork(rows, known)
 	for i := range n.rows {
-		if r := &n.rows[i]; r.failed() {
+		if r := &n.rows[i]; r.hasFailed() {
 			findings := r.judge()
 			r.hasCalcError, r.hasInputBad = finding.Has(findings, finding.CalcError), finding.Has(findings, finding.LayerInputBad)
 		}
 	}
 	v := record.NoFindings()
-	if n.Ordered {
+	if n.IsOrdered {
 		n.locateFirstBad(&v)
 		n.findFirsts(&v)
 		n.findDependentRows(&v)
@@ -78,7 +78,7 @@ func (n *dataFlow) locateFirstBad(v *record.Findings) {
 		if !bad(r) {
 			continue
 		}
-		inputs, first := r.resolved().rows, v.FirstBad < 0
+		inputs, first := r.resolveInputs().rows, v.FirstBad < 0
 		if good := len(inputs) > 0 && !slices.ContainsFunc(inputs, bad); first || good {
 			v.FirstBad = r.index
 			if good || len(inputs) == 0 {
@@ -99,7 +99,7 @@ func (n *dataFlow) findLastGood(v *record.Findings, good func(*row) bool) {
 		switch {
 		case good(r):
 			v.LastGood, v.Suspects = r.index, nil
-		case !r.failed():
+		case !r.hasFailed():
 			v.Suspects = append(v.Suspects, r.index)
 		}
 	}
@@ -110,7 +110,7 @@ func (n *dataFlow) findOrigins(v *record.Findings) {
 	bad := n.isCountedBad(v)
 	v.FirstDamaged = -1
 	for _, r := range n.order {
-		if r.operator.known && bad(r) && !slices.ContainsFunc(r.resolved().rows, bad) {
+		if r.operator.isKnown && bad(r) && !slices.ContainsFunc(r.resolveInputs().rows, bad) {
 			v.Origins = append(v.Origins, r.index)
 		}
 	}
@@ -121,15 +121,15 @@ func (n *dataFlow) findOrigins(v *record.Findings) {
 func (n *dataFlow) isCountedBad(v *record.Findings) func(*row) bool {
 	origin := false
 	for _, r := range n.order {
-		if !r.failed() || r.rounding || r.hasInputBad {
+		if !r.hasFailed() || r.failsByRounding || r.hasInputBad {
 			continue
 		}
 		origin = true
-		if v.FirstDamaged < 0 && (!r.compared || r.hasCalcError || len(r.ownPatterns()) > 0) {
+		if v.FirstDamaged < 0 && (!r.isCompared || r.hasCalcError || len(r.ownPatterns()) > 0) {
 			v.FirstDamaged = r.index
 		}
 	}
-	return func(r *row) bool { return r.failed() && !(origin && r.rounding) }
+	return func(r *row) bool { return r.hasFailed() && !(origin && r.failsByRounding) }
 }
 
 // findFirsts finds the first NaN and the first overflow.
@@ -139,11 +139,11 @@ func (n *dataFlow) findFirsts(v *record.Findings) {
 		if res == nil {
 			continue
 		}
-		if v.FirstNaN < 0 && newNonFinite(res) > 0 {
+		if v.FirstNaN < 0 && countNewNonFinite(res) > 0 {
 			v.FirstNaN = r.index
 		}
 		// A passing integer at the limit of its type may be off by one.
-		if _, float := precisionOf(res.NPUDType); v.FirstOverflow < 0 && res.Overflowed > 0 && (float || r.failed()) {
+		if _, float := precisionOf(res.NPUDType); v.FirstOverflow < 0 && res.Overflowed > 0 && (float || r.hasFailed()) {
 			v.FirstOverflow = r.index
 		}
 	}
@@ -158,9 +158,9 @@ func (n *dataFlow) findLargestJump(v *record.Findings) {
 	}
 }
 
-// newNonFinite counts the NaN and infinities of the NPU whose reference is of another
+// countNewNonFinite counts the NaN and infinities of the NPU whose reference is of another
 // class.
-func newNonFinite(res *metrics.Result) (count int64) {
+func countNewNonFinite(res *metrics.Result) (count int64) {
 	for npu := range res.Classes {
 		for ref, pairs := range res.Classes[npu] {
 			if npu != int(metrics.Finite) && npu != ref {
@@ -175,7 +175,7 @@ func newNonFinite(res *metrics.Result) (count int64) {
 // unknown.
 func (r *row) errorGrowth() float64 {
 	res, in := r.result(), r.worstInputMetrics()
-	if res == nil || !res.MeanRel.Defined() || !in.meanRel.Defined() {
+	if res == nil || !res.MeanRel.IsDefined() || !in.meanRel.IsDefined() {
 		return 0
 	}
 	format, ok := precisionOf(res.NPUDType)
@@ -198,14 +198,14 @@ func (n *dataFlow) findDependentRows(v *record.Findings) {
 	reached[first.index] = true
 	for queue := []*operator{first}; len(queue) > 0; queue = queue[1:] {
 		for _, reader := range readers[queue[0].index] {
-			if !reached[reader.index] && slices.ContainsFunc(reader.outputs, (*row).failed) {
+			if !reached[reader.index] && slices.ContainsFunc(reader.outputs, (*row).hasFailed) {
 				reached[reader.index] = true
 				queue = append(queue, reader)
 			}
 		}
 	}
 	for _, r := range n.order {
-		if r.failed() && reached[r.operator.index] {
+		if r.hasFailed() && reached[r.operator.index] {
 			v.Chain = append(v.Chain, r.index)
 			v.OutputsBad = v.OutputsBad || !r.isInput && len(readers[r.operator.index]) == 0
 		}

@@ -213,7 +213,7 @@ func TestCleanDeepNets(t *testing.T) {
 					continue
 				}
 				failing++
-				if m := ops[i].Result.MeanRel; m.Defined() && m.Value() > badMeanRel {
+				if m := ops[i].Result.MeanRel; m.IsDefined() && m.Value() > badMeanRel {
 					large++
 				}
 				codes[op.findings[0].Code]++

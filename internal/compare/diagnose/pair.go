@@ -34,8 +34,8 @@ func newSide(reader metrics.Reader, dtype tensor.DType, count int64) (*side, err
 	return &side{reader: reader, decoder: decoder, count: count}, err
 }
 
-// bytes returns n stored elements, valid until the next call.
-func (s *side) bytes(first, n int64) []byte {
+// readBytes returns n stored elements, valid until the next call.
+func (s *side) readBytes(first, n int64) []byte {
 	unit := int64(s.decoder.UnitSize())
 	if s.count <= wholeLimit {
 		if s.whole == nil {
@@ -56,21 +56,21 @@ func (s *side) read(dst []byte, first int64) {
 	}
 }
 
-// values sets dst to the elements from first on.
-func (s *side) values(dst []complex128, first int64) {
-	s.decode(dst, s.bytes(first, int64(len(dst))), s.decoder)
+// readValues sets dst to the elements from first on.
+func (s *side) readValues(dst []complex128, first int64) {
+	s.decode(dst, s.readBytes(first, int64(len(dst))), s.decoder)
 }
 
-// elementsAt returns the elements at rising offsets, and their stored bytes. It reads neighbours in one
+// readElements returns the elements at rising offsets, and their stored bytes. It reads neighbours in one
 // call.
-func (s *side) elementsAt(offsets []int64) (values []complex128, stored []byte) {
+func (s *side) readElements(offsets []int64) (values []complex128, stored []byte) {
 	stored = make([]byte, 0, len(offsets)*s.decoder.UnitSize())
 	for i, n := 0, 0; i < len(offsets); i += n {
 		n = 1
 		for i+n < len(offsets) && offsets[i+n] == offsets[i]+int64(n) {
 			n++
 		}
-		stored = append(stored, s.bytes(offsets[i], int64(n))...)
+		stored = append(stored, s.readBytes(offsets[i], int64(n))...)
 	}
 	values = make([]complex128, len(offsets))
 	s.decode(values, stored, s.decoder)
@@ -83,7 +83,7 @@ func (s *side) readRun(first, n int64) []complex128 {
 		return nil
 	}
 	values := make([]complex128, n)
-	s.values(values, first)
+	s.readValues(values, first)
 	return values
 }
 
@@ -157,7 +157,7 @@ func (p *pair) isNear(n, r complex128) bool {
 		return true
 	}
 	d, size := magnitude(n-r), magnitude(r)
-	return finite(d) && finite(size) && (p.request.Limits.Passes(d, size) || d <= 2*p.format.epsilon*size)
+	return isFinite(d) && isFinite(size) && (p.request.Limits.Passes(d, size) || d <= 2*p.format.epsilon*size)
 }
 
 // magnitude returns |v|, with a fast path for real numbers.
@@ -168,7 +168,7 @@ func magnitude(v complex128) float64 {
 	return exact.Hypot(real(v), imag(v))
 }
 
-func finite(x float64) bool { return x-x == 0 }
+func isFinite(x float64) bool { return x-x == 0 }
 
 const (
 	// sampleRuns is the number of runs sampled all over a tensor, each of runLength elements;
@@ -184,10 +184,10 @@ type sample struct {
 	offsets []int64
 	n, r    []complex128
 	stored  []byte // stored elements of the NPU
-	// hasWrong: some n do not pass; otherwise no hypothesis is tested. maxAfter is the limit of the sum of
+	// hasErrors: some n do not pass; otherwise no hypothesis is tested. maxAfter is the limit of the sum of
 	// |value - want| under a hypothesis that holds.
-	hasWrong bool
-	maxAfter float64
+	hasErrors bool
+	maxAfter  float64
 	// runs are the first offsets of the runs in the sample, each of length elements.
 	runs   []int64
 	length int64
@@ -225,11 +225,11 @@ func (p *pair) sample() *sample {
 	for _, offset := range errors {
 		add(offset, offset+1)
 	}
-	s.n, s.stored = p.npu.elementsAt(s.offsets)
-	s.r, _ = p.ref.elementsAt(s.offsets)
+	s.n, s.stored = p.npu.readElements(s.offsets)
+	s.r, _ = p.ref.readElements(s.offsets)
 	s.maxAfter = maxRemaining(s.n, s.r)
-	for i := 0; i < len(s.n) && !s.hasWrong; i++ {
-		s.hasWrong = !p.isNear(s.n[i], s.r[i])
+	for i := 0; i < len(s.n) && !s.hasErrors; i++ {
+		s.hasErrors = !p.isNear(s.n[i], s.r[i])
 	}
 	p.sampled = s
 	return s
@@ -238,8 +238,8 @@ func (p *pair) sample() *sample {
 // pairsAt returns pairs at rising offsets, from the sample if it was read; it must contain them.
 func (p *pair) pairsAt(offsets []int64) (n, r []complex128) {
 	if p.sampled == nil {
-		n, _ = p.npu.elementsAt(offsets)
-		r, _ = p.ref.elementsAt(offsets)
+		n, _ = p.npu.readElements(offsets)
+		r, _ = p.ref.readElements(offsets)
 		return n, r
 	}
 	for _, offset := range offsets {
@@ -253,7 +253,7 @@ func (p *pair) pairsAt(offsets []int64) (n, r []complex128) {
 // places that do not follow the axes of the tensor.
 func sampleOffsets(count, size int64) []int64 {
 	if count <= size {
-		return countingNumbers(count)
+		return firstIntegers(count)
 	}
 	offsets := make([]int64, size)
 	part := count / size
@@ -293,7 +293,7 @@ const remainingShare = 0.1
 // maxRemaining returns the limit of the sum of differences under a hypothesis that holds.
 func maxRemaining(n, r []complex128) (sum float64) {
 	for i := range n {
-		if d := magnitude(n[i] - r[i]); finite(d) {
+		if d := magnitude(n[i] - r[i]); isFinite(d) {
 			sum += d
 		}
 	}
@@ -335,7 +335,7 @@ func (f *hypothesisFit) add(p *pair, n, r, value, want complex128) {
 		f.telling++
 		if good {
 			f.tellingPassed++
-			f.values, f.wants = distinctWith(f.values, value), distinctWith(f.wants, want)
+			f.values, f.wants = addDistinct(f.values, value), addDistinct(f.wants, want)
 		}
 		if good && wrong {
 			f.tellingFixed++
@@ -343,7 +343,7 @@ func (f *hypothesisFit) add(p *pair, n, r, value, want complex128) {
 	}
 	before, after := magnitude(n-r), magnitude(value-want)
 	switch {
-	case finite(before) && finite(after):
+	case isFinite(before) && isFinite(after):
 		f.before += before
 		f.after += after
 		if after < before {
@@ -351,9 +351,9 @@ func (f *hypothesisFit) add(p *pair, n, r, value, want complex128) {
 		} else if after > before {
 			f.worse++
 		}
-	case finite(after):
+	case isFinite(after):
 		f.better++
-	case finite(before):
+	case isFinite(before):
 		f.worse++
 	}
 }
@@ -364,8 +364,8 @@ func (f *hypothesisFit) isRefuted(size int) bool {
 	return (f.tried-f.passed)*100 > size || f.maxAfter > 0 && f.after > f.maxAfter
 }
 
-// distinctWith adds a value to a list of the first few distinct values.
-func distinctWith(values []complex128, v complex128) []complex128 {
+// addDistinct adds a value to a list of the first few distinct values.
+func addDistinct(values []complex128, v complex128) []complex128 {
 	if len(values) >= minDistinct || slices.Contains(values, v) {
 		return values
 	}

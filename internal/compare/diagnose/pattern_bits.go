@@ -8,10 +8,10 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// reread decodes the NPU elements of the sample in another way.
-func (p *pair) reread(decoder tensor.Decoder, change func(element []byte)) (f hypothesisFit) {
+// decodeAgain decodes the NPU elements of the sample in another way.
+func (p *pair) decodeAgain(decoder tensor.Decoder, change func(element []byte)) (f hypothesisFit) {
 	s, size := p.sample(), p.npu.decoder.UnitSize()
-	if f.maxAfter = s.maxAfter; !s.hasWrong {
+	if f.maxAfter = s.maxAfter; !s.hasErrors {
 		return f
 	}
 	var value [1]complex128
@@ -37,7 +37,7 @@ func testByteSwapped(p *pair) lang.Sentence {
 	if p.errors < 4 || size < 2 {
 		return lang.Sentence{}
 	}
-	f := p.reread(p.npu.decoder, func(element []byte) {
+	f := p.decodeAgain(p.npu.decoder, func(element []byte) {
 		for part := range slices.Chunk(element, size) {
 			slices.Reverse(part)
 		}
@@ -69,7 +69,7 @@ func testOtherType(p *pair) lang.Sentence {
 			continue
 		}
 		decoder, _ := tensor.NewDecoder(sibling) // every sibling has a decoder
-		if f := p.reread(decoder, func([]byte) {}); f.isExplained() {
+		if f := p.decodeAgain(decoder, func([]byte) {}); f.isExplained() {
 			return lang.Say("read as %s instead of %s, %s", sibling, actual, f.passText())
 		}
 	}
@@ -92,8 +92,8 @@ func testBitFlips(p *pair) lang.Sentence {
 		if !p.isFarOff(n[i], want) {
 			return lang.Sentence{}
 		}
-		element := slices.Clone(p.npu.bytes(offset, 1))
-		bit := slices.IndexFunc(countingNumbers(p.elementBits()), func(bit int) bool {
+		element := slices.Clone(p.npu.readBytes(offset, 1))
+		bit := slices.IndexFunc(firstIntegers(p.elementBits()), func(bit int) bool {
 			element[bit/8] ^= 1 << (bit % 8)
 			p.npu.decode(value[:], element, p.npu.decoder)
 			element[bit/8] ^= 1 << (bit % 8)
@@ -120,7 +120,7 @@ func (p *pair) isFarOff(n, r complex128) bool {
 
 // elementBits returns the number of significant bits of an NPU element.
 func (p *pair) elementBits() int {
-	if d := p.request.NPUDType; d.Packed() {
+	if d := p.request.NPUDType; d.IsPacked() {
 		return d.Bits()
 	}
 	return 8 * p.npu.decoder.UnitSize()
@@ -135,8 +135,8 @@ func (p *pair) goodError() float64 {
 	return min(max(4*format.epsilon, 4*p.result.RelQuantiles.P90.Value()), max(0.02, format.epsilon))
 }
 
-// countingNumbers returns 0, 1, ... n-1.
-func countingNumbers[T int | int64](n T) []T {
+// firstIntegers returns 0, 1, ... n-1.
+func firstIntegers[T int | int64](n T) []T {
 	all := make([]T, n)
 	for i := range all {
 		all[i] = T(i)

@@ -104,7 +104,7 @@ func testShifted(p *pair) lang.Sentence {
 	if p.errors < 4 || p.result.Total < 8 {
 		return lang.Sentence{}
 	}
-	if !p.sample().hasWrong {
+	if !p.sample().hasErrors {
 		return lang.Sentence{}
 	}
 	var row int64
@@ -115,10 +115,10 @@ func testShifted(p *pair) lang.Sentence {
 	for k := int64(1); k <= maxShift; k++ {
 		near = append(near, k, -k)
 	}
-	best, shift := p.bestShift(p.windows(-maxShift, maxShift), near)
+	best, shift := p.findBestShift(p.listWindows(-maxShift, maxShift), near)
 	for _, k := range []int64{row, -row} {
 		if row > maxShift && shift == 0 {
-			best, shift = p.bestShift(p.windows(k, k), []int64{k})
+			best, shift = p.findBestShift(p.listWindows(k, k), []int64{k})
 		}
 	}
 	if shift == 0 {
@@ -134,9 +134,9 @@ func testShifted(p *pair) lang.Sentence {
 		shift, name, best.passText(), number(after), number(before))
 }
 
-// bestShift returns the shift that holds with the smallest error, 0 for none; among equal ones the
+// findBestShift returns the shift that holds with the smallest error, 0 for none; among equal ones the
 // first.
-func (p *pair) bestShift(windows []window, shifts []int64) (best hypothesisFit, shift int64) {
+func (p *pair) findBestShift(windows []window, shifts []int64) (best hypothesisFit, shift int64) {
 	size, none := 0, hypothesisFit{}
 	for _, w := range windows {
 		size += len(w.n)
@@ -172,8 +172,8 @@ func (p *pair) tryShift(windows []window, k int64, size int, f hypothesisFit) hy
 	return f
 }
 
-// windows returns the runs of the sample, with the range that shifts from low to high reach.
-func (p *pair) windows(low, high int64) (all []window) {
+// listWindows returns the runs of the sample, with the range that shifts from low to high reach.
+func (p *pair) listWindows(low, high int64) (all []window) {
 	s := p.sample()
 	for _, first := range s.runs {
 		at, _ := slices.BinarySearch(s.offsets, first)

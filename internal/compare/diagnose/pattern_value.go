@@ -151,7 +151,7 @@ func testZeroOutput(p *pair) lang.Sentence {
 func testConstOutput(p *pair) lang.Sentence {
 	r := p.result
 	low, high := r.NPU.Min, r.NPU.Max
-	constant := low.Defined() && low.Value() == high.Value() && r.NPU.NaN+r.NPU.PosInf+r.NPU.NegInf == 0
+	constant := low.IsDefined() && low.Value() == high.Value() && r.NPU.NaN+r.NPU.PosInf+r.NPU.NegInf == 0
 	if p.errors == 0 || !constant || r.Total < 2 || r.Complex || r.Ref.Min.Value() == r.Ref.Max.Value() {
 		return lang.Sentence{}
 	}
@@ -181,19 +181,19 @@ const (
 	minChange   = 0.02
 )
 
-// scaleFits reports whether n is about s*r, not only due to a few large elements.
-func (p *pair) scaleFits() (s, residual float64, ok bool) {
+// fitScale reports whether n is about s*r, not only due to a few large elements.
+func (p *pair) fitScale() (s, residual float64, ok bool) {
 	r := p.result
 	s, residual = r.Scale.Value(), r.ScaleResidual.Value()
-	if p.errors == 0 || !r.Scale.Defined() || residual >= maxResidual || math.Abs(s-1) <= minChange || s == 0 {
+	if p.errors == 0 || !r.Scale.IsDefined() || residual >= maxResidual || math.Abs(s-1) <= minChange || s == 0 {
 		return s, residual, false
 	}
-	f := p.fitOf(func(r complex128) complex128 { return complex(float64(s*real(r)), float64(s*imag(r))) })
-	return s, residual, f.closerThanHalf() && f.isVaried()
+	f := p.tryFunction(func(r complex128) complex128 { return complex(float64(s*real(r)), float64(s*imag(r))) })
+	return s, residual, f.isCloserThanHalf() && f.isVaried()
 }
 
-// fitOf compares the NPU elements of the sample with a function of the reference.
-func (p *pair) fitOf(want func(r complex128) complex128) (f hypothesisFit) {
+// tryFunction compares the NPU elements of the sample with a function of the reference.
+func (p *pair) tryFunction(want func(r complex128) complex128) (f hypothesisFit) {
 	s := p.sample()
 	for i, n := range s.n {
 		f.add(p, n, s.r[i], n, want(s.r[i]))
@@ -201,14 +201,14 @@ func (p *pair) fitOf(want func(r complex128) complex128) (f hypothesisFit) {
 	return f
 }
 
-// closerThanHalf is a weaker closeness test, for hypotheses with estimated
+// isCloserThanHalf is a weaker closeness test, for hypotheses with estimated
 // numbers.
-func (f *hypothesisFit) closerThanHalf() bool {
+func (f *hypothesisFit) isCloserThanHalf() bool {
 	return f.tried >= 4 && f.wrong > 0 && f.better > 9*f.worse && f.after <= 0.5*f.before
 }
 
 func testNegated(p *pair) lang.Sentence {
-	s, residual, ok := p.scaleFits()
+	s, residual, ok := p.fitScale()
 	if !ok || math.Abs(s+1) > minChange {
 		return lang.Sentence{}
 	}
@@ -216,8 +216,8 @@ func testNegated(p *pair) lang.Sentence {
 }
 
 func testScaled(p *pair) lang.Sentence {
-	s, residual, ok := p.scaleFits()
-	if _, deviation := p.displacement(); !ok || deviation*4 < residual*p.rms() {
+	s, residual, ok := p.fitScale()
+	if _, deviation := p.fitOffset(); !ok || deviation*4 < residual*p.rms() {
 		return lang.Sentence{}
 	}
 	return lang.Say("NPU = %s x reference, residual %s < %g%s", element(s), number(residual), maxResidual, scaleName(s, p.request.Shape))
@@ -226,26 +226,26 @@ func testScaled(p *pair) lang.Sentence {
 // rms returns the root mean square of the reference, 0 if undefined.
 func (p *pair) rms() float64 { return p.result.Ref.RMS.Value() }
 
-// displacement returns an offset between n and r: the mean and the deviation of d. deviation is
+// fitOffset returns an offset between n and r: the mean and the deviation of d. deviation is
 // infinite if no offset fits.
-func (p *pair) displacement() (mean, deviation float64) {
+func (p *pair) fitOffset() (mean, deviation float64) {
 	r := p.result
 	mean, deviation = r.MeanD.Value(), r.StdD.Value()
 	// The reference may be about 0 everywhere.
 	small := math.Max(maxResidual*p.rms(), 0.01*math.Abs(mean))
-	if r.Complex || !r.MeanD.Defined() || !r.StdD.Defined() || math.Abs(mean) <= 5*deviation || deviation > small {
+	if r.Complex || !r.MeanD.IsDefined() || !r.StdD.IsDefined() || math.Abs(mean) <= 5*deviation || deviation > small {
 		return 0, math.Inf(1)
 	}
 	return mean, deviation
 }
 
 func testDisplaced(p *pair) lang.Sentence {
-	mean, deviation := p.displacement()
+	mean, deviation := p.fitOffset()
 	residual := p.result.ScaleResidual
-	if p.errors == 0 || math.IsInf(deviation, 1) || residual.Defined() && residual.Value()*p.rms()*4 < deviation { // a factor explains it much better
+	if p.errors == 0 || math.IsInf(deviation, 1) || residual.IsDefined() && residual.Value()*p.rms()*4 < deviation { // a factor explains it much better
 		return lang.Sentence{}
 	}
-	if f := p.fitOf(func(r complex128) complex128 { return r + complex(mean, 0) }); !f.closerThanHalf() {
+	if f := p.tryFunction(func(r complex128) complex128 { return r + complex(mean, 0) }); !f.isCloserThanHalf() {
 		return lang.Sentence{}
 	}
 	return lang.Say("NPU = reference %+.6g, |mean d| > 5 x std of d (%s), rms of the reference %s",
@@ -261,7 +261,7 @@ const (
 // testBiased tests whether the signs of the differences are unbalanced.
 func testBiased(p *pair) lang.Sentence {
 	r, side := p.result, lang.Text{EN: "small"}
-	if p.errors == 0 || !r.BiasZ.Defined() || math.Abs(r.BiasZ.Value()) <= minBiasZ || r.BiasCount < minBiased {
+	if p.errors == 0 || !r.BiasZ.IsDefined() || math.Abs(r.BiasZ.Value()) <= minBiasZ || r.BiasCount < minBiased {
 		return lang.Sentence{}
 	}
 	if r.Bias.Value() > 0 {

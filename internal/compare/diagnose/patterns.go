@@ -34,7 +34,7 @@ func Examine(ctx context.Context, in Tensors) (found []finding.Finding, uneven *
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, pattern := range patterns() {
+	for _, pattern := range listPatterns() {
 		if p.result == nil && pattern.code != finding.Layout || pattern.test == nil || !pattern.applies(found) {
 			continue
 		}
@@ -47,11 +47,11 @@ func Examine(ctx context.Context, in Tensors) (found []finding.Finding, uneven *
 			found = append(found, finding.Finding{Code: pattern.code, Confidence: p.confidence, Evidence: text, Facts: p.facts})
 		}
 	}
-	return found, mostUneven(p.result), nil
+	return found, findMostUneven(p.result), nil
 }
 
-// oneFinding returns one finding, none without evidence.
-func oneFinding(code finding.Code, confidence finding.Confidence, evidence lang.Sentence) []finding.Finding {
+// newFindings returns one finding, none without evidence.
+func newFindings(code finding.Code, confidence finding.Confidence, evidence lang.Sentence) []finding.Finding {
 	if evidence.IsZero() {
 		return nil
 	}
@@ -74,7 +74,7 @@ const (
 type pattern struct {
 	code        finding.Code
 	description string
-	reads       reads
+	needs       reads
 	confidence  finding.Confidence // unless the test sets another one
 	// test returns the evidence, zero if the pattern does not apply. nil for
 	// readsRows.
@@ -84,9 +84,9 @@ type pattern struct {
 	compatible []finding.Code
 }
 
-// patterns lists the tests in order: first the patterns that explain the whole tensor and are least likely by chance.
+// listPatterns lists the tests in order: first the patterns that explain the whole tensor and are least likely by chance.
 // A new cause needs a line here and an example in the test of the table.
-func patterns() []pattern {
+func listPatterns() []pattern {
 	return []pattern{
 		{finding.ModelNaN, "no errors, and NaN or the same infinity on both sides", readsNothing, finding.High, testModelNaN, nil},
 		{finding.ZeroOutput, "zeros only", readsNothing, finding.High, testZeroOutput, nil},

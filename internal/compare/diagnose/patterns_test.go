@@ -45,7 +45,7 @@ func patternsBeside(t *testing.T, in Tensors, others ...string) []finding.Findin
 		other.RefCRC++
 		rows = append(rows, rowOf(name, record.Pass, &other))
 	}
-	return newNetwork(rows, Network{Ordered: true}).rows[0].patterns()
+	return newNetwork(rows, Network{IsOrdered: true}).rows[0].patterns()
 }
 
 // distribution returns the values of good tensors.

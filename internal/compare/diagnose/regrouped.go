@@ -8,32 +8,32 @@ import (
 // testRegrouped tests for positions of one axis in another order: interleaved pairs instead of two halves (rotary
 // embeddings), regrouped heads, gates side by side instead of interleaved.
 func testRegrouped(p *pair) lang.Sentence {
-	if p.result == nil || p.errors < 4 || !p.sameStatistics() {
+	if p.result == nil || p.errors < 4 || !p.mayBePermuted() {
 		return lang.Sentence{}
 	}
-	_, evidence := p.permutation(regroupings(p.request.Shape))
+	_, evidence := p.findPermutation(listRegroupings(p.request.Shape))
 	return evidence
 }
 
 // The longest axis that is tried, and the lengths of the blocks within which positions change places.
-const mostRegrouped = 1 << 16
+const maxRegrouped = 1 << 16
 
 var regroupedBlocks = []int64{128, 64, 32, 16, 96, 80, 192, 256}
 
-// regroupings lists the orders in which the positions of one axis, or of each block of it, are transposed: position
+// listRegroupings lists the orders in which the positions of one axis, or of each block of it, are transposed: position
 // i*parts + j of the reference is position j*(length/parts) + i of the NPU.
-func regroupings(shape tensor.Shape) (all []order) {
+func listRegroupings(shape tensor.Shape) (all []order) {
 	strides := shape.Strides()
 	for axis := len(shape) - 1; axis >= 0; axis-- {
 		n := shape[axis]
-		if n > mostRegrouped {
+		if n > maxRegrouped {
 			continue
 		}
 		for _, block := range append([]int64{n}, regroupedBlocks...) {
 			if block > n || n%block != 0 {
 				continue
 			}
-			for _, parts := range partsOf(block, block == n) {
+			for _, parts := range listPartCounts(block, block == n) {
 				all = append(all, newRegrouping(shape, strides, axis, block, parts))
 			}
 		}
@@ -41,9 +41,9 @@ func regroupings(shape tensor.Shape) (all []order) {
 	return all
 }
 
-// partsOf lists the numbers of parts of a block: for a whole axis all divisors up to 128 and their complementary
+// listPartCounts lists the numbers of parts of a block: for a whole axis all divisors up to 128 and their complementary
 // divisors, for blocks within an axis 2 and half of the length.
-func partsOf(block int64, whole bool) (all []int64) {
+func listPartCounts(block int64, whole bool) (all []int64) {
 	if !whole {
 		if block%2 == 0 {
 			return []int64{2, block / 2}

@@ -11,11 +11,11 @@ import (
 
 // Limits between rounding and damage. The HPAA manual has none.
 const (
-	// fewErrors is the share of errors (0 to 1) up to which rounding errors may be uneven.
-	fewErrors = 0.01
-	// sparse: below this share of errors (0 to 1) in a bad part of an axis, only the smallest elements of the part are
+	// maxFewErrors is the share of errors (0 to 1) up to which rounding errors may be uneven.
+	maxFewErrors = 0.01
+	// sparseShare: below this share of errors (0 to 1) in a bad part of an axis, only the smallest elements of the part are
 	// bad.
-	sparse = 0.25
+	sparseShare = 0.25
 	// maxRounding is the assumed maximum rounding error of sums in coarse
 	// types.
 	maxRounding = 0.1
@@ -30,8 +30,8 @@ func (r *row) roundingError() float64 {
 	return float64(format.epsilon * math.Sqrt(assumedSum))
 }
 
-// grownRED returns the largest RED that rounding can produce from the RED of the inputs.
-func (r *row) grownRED() float64 {
+// maxRoundingRED returns the largest RED that rounding can produce from the RED of the inputs.
+func (r *row) maxRoundingRED() float64 {
 	return float64(growth*r.worstInputMetrics().red) + math.Min(r.roundingError(), maxRounding)
 }
 
@@ -39,12 +39,12 @@ func (r *row) grownRED() float64 {
 // more than rounding can add, the errors are spread over the tensor, and its failing inputs also fail only by rounding.
 func (r *row) isRounding() bool {
 	res := r.result()
-	if !r.failed() || res == nil || res.Mismatch.Count > 0 || !res.RED.Defined() || res.RED.Value() > r.grownRED() {
+	if !r.hasFailed() || res == nil || res.Mismatch.Count > 0 || !res.RED.IsDefined() || res.RED.Value() > r.maxRoundingRED() {
 		return false
 	}
-	isFew, inputs := errorRatio(res) < fewErrors, r.resolved().rows
-	if _, float := precisionOf(res.NPUDType); !float || r.hasOutliers() || len(r.jumps()) > 0 || len(inputs) == 0 && !isFew ||
-		slices.ContainsFunc(inputs, func(in *row) bool { return in.failed() && !in.rounding }) {
+	isFew, inputs := errorRatio(res) < maxFewErrors, r.resolveInputs().rows
+	if _, float := precisionOf(res.NPUDType); !float || r.hasOutliers() || len(r.jumpEvidence()) > 0 || len(inputs) == 0 && !isFew ||
+		slices.ContainsFunc(inputs, func(in *row) bool { return in.hasFailed() && !in.failsByRounding }) {
 		return false
 	}
 	if slices.ContainsFunc(r.patterns(), func(f finding.Finding) bool { return isSpecific(f.Code) && f.Code != finding.Stride }) {
@@ -52,16 +52,16 @@ func (r *row) isRounding() bool {
 	}
 	// Errors in part of an axis are damage unless only its smallest elements are bad.
 	u := r.source.Uneven
-	return isFew || u == nil || !(errorRatio(res) >= sparse*(float64(u.To-u.From)/float64(u.Size)))
+	return isFew || u == nil || !(errorRatio(res) >= sparseShare*(float64(u.To-u.From)/float64(u.Size)))
 }
 
 func errorRatio(res *metrics.Result) float64 {
 	return float64(res.StrictErrors()) / float64(max(res.Total, 1))
 }
 
-// damage returns the relative error of a tensor: the RED, plus the full magnitude of each
+// damageOf returns the relative error of a tensor: the RED, plus the full magnitude of each
 // element that is NaN or infinite on one side.
-func damage(res *metrics.Result) float64 {
+func damageOf(res *metrics.Result) float64 {
 	return math.Sqrt(float64(res.RED.Value()*res.RED.Value()) + float64(res.Mismatch.Count)/float64(max(res.Total, 1)))
 }
 
@@ -74,21 +74,21 @@ func isSpecific(code finding.Code) bool {
 func (r *row) ownPatterns() []finding.Finding {
 	reference, _ := refNonFinite(r.result())
 	return slices.DeleteFunc(slices.Clone(r.patterns()), func(f finding.Finding) bool {
-		return r.rounding || !isSpecific(f.Code) && (f.Code != finding.ModelNaN || reference == 0) || r.isInherited(f.Code)
+		return r.failsByRounding || !isSpecific(f.Code) && (f.Code != finding.ModelNaN || reference == 0) || r.isInherited(f.Code)
 	})
 }
 
 // isInherited reports whether a bad input has the pattern too.
 func (r *row) isInherited(code finding.Code) bool {
-	same := func(f finding.Finding) bool { return family(f.Code) == family(code) }
-	return slices.ContainsFunc(r.resolved().rows, func(in *row) bool {
-		return in.failed() && slices.ContainsFunc(in.patterns(), same)
+	same := func(f finding.Finding) bool { return familyOf(f.Code) == familyOf(code) }
+	return slices.ContainsFunc(r.resolveInputs().rows, func(in *row) bool {
+		return in.hasFailed() && slices.ContainsFunc(in.patterns(), same)
 	})
 }
 
-// family returns a common code for a pattern and the pattern that the next operator turns it
+// familyOf returns a common code for a pattern and the pattern that the next operator turns it
 // into.
-func family(code finding.Code) finding.Code {
+func familyOf(code finding.Code) finding.Code {
 	switch code {
 	case finding.ConstOutput:
 		return finding.ZeroOutput
@@ -99,31 +99,31 @@ func family(code finding.Code) finding.Code {
 	}
 }
 
-// explainedBy reports whether a bad input explains the bad row: the errors of both are comparable, and the error of
+// isExplainedBy reports whether a bad input explains the bad row: the errors of both are comparable, and the error of
 // the input is more than rounding, or the error of the row is rounding too.
-func (r *row) explainedBy(in *row) bool {
+func (r *row) isExplainedBy(in *row) bool {
 	switch {
-	case !in.failed():
+	case !in.hasFailed():
 		return false
-	case !in.compared:
+	case !in.isCompared:
 		return true
-	case in.rounding:
-		return r.rounding
-	case newNonFinite(in.result()) > 0:
+	case in.failsByRounding:
+		return r.failsByRounding
+	case countNewNonFinite(in.result()) > 0:
 		return true
 	}
-	return damage(in.result())*inputShare >= damage(r.result()) ||
+	return damageOf(in.result())*inputShare >= damageOf(r.result()) ||
 		errorRatio(in.result())*inputShare >= errorRatio(r.result())
 }
 
-// inputBad finds the bad inputs that explain the row.
-func (r *row) inputBad() []finding.Finding {
+// findBadInputCause finds the bad inputs that explain the row.
+func (r *row) findBadInputCause() []finding.Finding {
 	var bad []lang.Sentence
 	more := 0
-	for _, in := range r.resolved().rows {
+	for _, in := range r.resolveInputs().rows {
 		switch res := in.result(); {
-		case !in.failed() || r.compared && !r.explainedBy(in):
-		case len(bad) == mostNames:
+		case !in.hasFailed() || r.isCompared && !r.isExplainedBy(in):
+		case len(bad) == maxNames:
 			more++
 		case res == nil:
 			bad = append(bad, lang.Plain(rowName(in.source)))
@@ -135,15 +135,15 @@ func (r *row) inputBad() []finding.Finding {
 	if len(bad) == 0 {
 		return nil
 	}
-	return oneFinding(finding.LayerInputBad, r.confidence(finding.Medium, finding.Low), lang.Say("bad input %s%s",
+	return newFindings(finding.LayerInputBad, r.confidence(finding.Medium, finding.Low), lang.Say("bad input %s%s",
 		appendMore(lang.Join(bad, lang.Text{EN: ", "}), more), r.howInputsAreKnown()))
 }
 
-// shapeInputBad is inputBad for a row with different shapes: a preceding operator is a reason
+// findShapeCause is findBadInputCause for a row with different shapes: a preceding operator is a reason
 // only if it is known to be an input.
-func (r *row) shapeInputBad() []finding.Finding {
-	if r.resolved().inferred {
+func (r *row) findShapeCause() []finding.Finding {
+	if r.resolveInputs().isInferred {
 		return nil
 	}
-	return r.inputBad()
+	return r.findBadInputCause()
 }

@@ -14,7 +14,7 @@ import (
 // tensor itself (verdict.Rules).
 type Rule struct {
 	// Name is unique. Says describes when the rule holds and what follows, in the words of docs/verdict.md.
-	Name, Says string
+	Name, Description string
 	// Group: only the first rule of a group that holds acts. A rule without a group acts whenever it holds.
 	Group string
 	// act applies the rule if it holds, and reports whether it holds.
@@ -26,7 +26,7 @@ type ruleState struct {
 	*evidenceRow
 	j              *Judgement
 	op             *verdict.Operator
-	badInside      bool // an origin inside the module explains the row
+	hasInnerOrigin bool // an origin inside the module explains the row
 	isCarriedInput bool // an input without a compared producer, behind the first operator of the run
 }
 
@@ -48,30 +48,30 @@ func (s *ruleState) setVerdict(level verdict.Level, kind verdict.Kind) bool {
 }
 
 // Rules lists the rules in their order.
-func Rules() []Rule { return slices.Concat(allHypotheses(), allExcuses(), allPlaces()) }
+func Rules() []Rule { return slices.Concat(hypothesisRules(), excuseRules(), placeRules()) }
 
 // The rules that are switched on.
 var (
-	hypotheses = switchedOn(allHypotheses())
-	excuses    = switchedOn(allExcuses())
-	places     = switchedOn(allPlaces())
+	hypotheses = enabledRules(hypothesisRules())
+	excuses    = enabledRules(excuseRules())
+	places     = enabledRules(placeRules())
 )
 
-func switchedOn(rules []Rule) []Rule {
+func enabledRules(rules []Rule) []Rule {
 	return slices.DeleteFunc(rules, func(r Rule) bool { return verdict.IsSwitchedOff(r.Name) })
 }
 
-// allHypotheses are the rules that judge a tensor as the output of an operator other than its type says.
-func allHypotheses() []Rule {
+// hypothesisRules are the rules that judge a tensor as the output of an operator other than its type says.
+func hypothesisRules() []Rule {
 	return []Rule{
-		{"other-function", "the error is not explained by the type's bound, but it is if the operator reads only a part of a larger input, or is a fused function whose slope, as the reference shows it, is steeper than its name implies: explained", "", (*ruleState).otherFunction},
-		{"inputs-by-values", "no graph names the inputs or the type: both are inferred from the values of the reference, and the tensor is judged again with them", "", (*ruleState).byValues},
+		{"other-function", "the error is not explained by the type's bound, but it is if the operator reads only a part of a larger input, or is a fused function whose slope, as the reference shows it, is steeper than its name implies: explained", "", (*ruleState).hasOtherFunction},
+		{"inputs-by-values", "no graph names the inputs or the type: both are inferred from the values of the reference, and the tensor is judged again with them", "", (*ruleState).judgeByValues},
 	}
 }
 
-// allExcuses are the rules about differences that may be no faults, and about faults that the error alone
+// excuseRules are the rules about differences that may be no faults, and about faults that the error alone
 // does not show.
-func allExcuses() []Rule {
+func excuseRules() []Rule {
 	return []Rule{
 		{"numbers-lost", "the reference has NaN or infinity where the NPU has a number, and no input has such elements: origin NONFINITE", "lost", func(s *ruleState) bool {
 			return s.losesNumbers() && !slices.ContainsFunc(s.inputs(), s.j.mayLose) && s.setVerdict(verdict.Origin, verdict.NonFinite)
@@ -79,9 +79,9 @@ func allExcuses() []Rule {
 		{"numbers-lost-before", "the reference has NaN or infinity where the NPU has a number, as in an input: INPUT_NAN", "lost", func(s *ruleState) bool {
 			return s.losesNumbers() && s.setVerdict(s.verdict.Level, verdict.InputNaN)
 		}},
-		{"second-reference", "with `--noise`: the error exceeds 6 x the distance of the two references, and its ratio to this distance is 3 x larger than for any input (9 x behind an origin): origin NOISE", "second", (*ruleState).beyondSecond},
+		{"second-reference", "with `--noise`: the error exceeds 6 x the distance of the two references, and its ratio to this distance is 3 x larger than for any input (9 x behind an origin): origin NOISE", "second", (*ruleState).judgeBySecondReference},
 		{"within-second", "with `--noise`: suspected, but the error is below 3 x the distance of the two references: explained", "second", func(s *ruleState) bool {
-			return s.hasSecond() && s.verdict.Level == verdict.Suspect && s.beyond < limits.NoiseGrowth && s.setVerdict(verdict.Clean, verdict.None)
+			return s.hasSecondReference() && s.verdict.Level == verdict.Suspect && s.secondRatio < limits.NoiseGrowth && s.setVerdict(verdict.Clean, verdict.None)
 		}},
 		{"unread", "some rows have entirely different values, but the outputs of all operators that read the tensor agree: UNREAD, suspected", "excuse", func(s *ruleState) bool {
 			return !s.isInput && s.j.unread != nil && s.j.unread[s.index] && s.setVerdict(verdict.Suspect, verdict.Unread)
@@ -121,26 +121,26 @@ func allExcuses() []Rule {
 	}
 }
 
-// allPlaces are the rules about the place of an error: whether it begins at the row.
-func allPlaces() []Rule {
+// placeRules are the rules about the place of an error: whether it begins at the row.
+func placeRules() []Rule {
 	return []Rule{
 		{"pattern", "it fails with a pattern that only a fault causes (SHIFT, SWAPPED, LAYOUT, ZERO_TAIL, ...) and that no input has; SCORE > 1.5: origin", "", func(s *ruleState) bool {
-			holds := !s.origin && !s.badInside && s.row.status == record.Fail && s.verdict.Kind < verdict.Drawn && s.hasSpecificPattern(s.op)
-			s.origin = s.origin || holds
+			holds := !s.isOrigin && !s.hasInnerOrigin && s.row.status == record.Fail && s.verdict.Kind < verdict.Drawn && s.hasSpecificPattern(s.op)
+			s.isOrigin = s.isOrigin || holds
 			return holds
 		}},
-		{"usual-error", "the absolute or relative error of an input without a producer is at most 4 x the median of tensors with its name (4 or more tensors): no origin; see carried for gradients of weights", "", func(s *ruleState) bool {
-			return s.origin && s.isInput && s.producer == nil && !s.outside && !s.isFarGradient() && s.hasUsualError() && s.acceptRow()
+		{"usual-error", "the absolute or relative error of an input without a producer is at most 4 x the median of tensors with its name (4 or more tensors): no isOrigin; see carried for gradients of weights", "", func(s *ruleState) bool {
+			return s.isOrigin && s.isInput && s.producer == nil && !s.isExternal && !s.isFarGradient() && s.hasUsualError() && s.acceptRow()
 		}},
 		{"cancelling-sum", "an input without a producer and with one axis, such as the gradient of a bias, is off by at most 3 x the error of the sum of a gradient of the backward pass over all its other axes: no origin", "place", func(s *ruleState) bool {
-			return s.origin && s.isInput && s.producer == nil && !s.outside && s.isCancellingSum() && s.acceptRow()
+			return s.isOrigin && s.isInput && s.producer == nil && !s.isExternal && s.isCancellingSum() && s.acceptRow()
 		}},
 		{"unpaired-before", "an input without a producer is far off (SCORE > 8, rms error > 10 %), and between it and the last compared output are only operators that one side alone ran: origin, named by these operators", "place", (*ruleState).isBehindUnpaired},
 		{"renumbered", "integers from outside the run, or an input such as a cache without a producer, differ entirely, but all operators that read them agree: INDEX_DIFFERS, suspected", "place", func(s *ruleState) bool {
 			return s.isInput && s.j.unread != nil && s.j.unread[s.index] && s.setVerdict(verdict.Suspect, verdict.Renumbered) && s.acceptRow()
 		}},
 		{"same-tensor", "an input without a producer equals, on both sides, an origin before it: read again, as by a module and by the call inside, no origin of its own", "place", func(s *ruleState) bool {
-			at := slices.IndexFunc(s.j.origins, func(o *evidenceRow) bool { return o.isStart() && s.readsAgain(o.row) })
+			at := slices.IndexFunc(s.j.origins, func(o *evidenceRow) bool { return o.isStart() && s.isRepeatOf(o.row) })
 			if at < 0 || !s.isStart() {
 				return false
 			}
@@ -154,7 +154,7 @@ func allPlaces() []Rule {
 		{"step-before", "the reference reads an output of the step before, such as a cache or a state: origin STARTED_APART if the error exceeds 3 %, 1.5 x the error of that output and 4 x its rounding, because the NPU read another tensor; else no origin", "place", (*ruleState).isOfStepBefore},
 		{"trained", "a parameter of a later step is off by at most 1.5 x (single elements 3 x) the change that training made in the reference since the first compared step, plus the rounding of its type, or an earlier step has an origin: no origin; the NPU alone did not change it since the step before, or it is further off: origin STARTED_APART", "place", (*ruleState).isTrained},
 		{"outside", "it comes from outside the run (parameters of the first step, integers, inputs of the first operator): origin STARTED_APART, unless both sides are equal after one rounding to the coarser type", "place", func(s *ruleState) bool {
-			holds := s.outside && !(s.noise.Type.Integer && len(s.j.origins) > 0)
+			holds := s.isExternal && !(s.noise.Type.Integer && len(s.j.origins) > 0)
 			if holds {
 				s.compareStart()
 			}
@@ -162,28 +162,28 @@ func allPlaces() []Rule {
 		}},
 		{"behind-origins", "its inputs are unknown or guessed, or it is an input and chosen indices differ before it, and an earlier tensor is an origin or depends on an origin in another rank: no origin", "place", func(s *ruleState) bool {
 			before := slices.Concat(s.j.origins, s.j.gaps)
-			holds := (len(before) > 0 || s.j.isReached) && ((s.hasGuessedInputs || s.j.Ordered && len(s.inputs()) == 0 || s.isInput && s.j.hasChosenIndices) && s.origin && s.verdict.Kind != verdict.ZeroRows || s.isCarriedInput)
+			holds := (len(before) > 0 || s.j.isReached) && ((s.hasGuessedInputs || s.j.IsOrdered && len(s.inputs()) == 0 || s.isInput && s.j.hasChosenIndices) && s.isOrigin && s.verdict.Kind != verdict.ZeroRows || s.isCarriedInput)
 			if holds {
 				s.addOrigins(before...)
 			}
 			return holds && s.acceptRow()
 		}},
 		{"behind-random", "an input without a producer is another tensor (cosine < 0.9), and random numbers differed before it: RANDOM, suspected", "place", func(s *ruleState) bool {
-			return s.isCarriedInput && s.j.hasRandom && s.origin && s.isOtherTensor() && s.setVerdict(verdict.Suspect, verdict.Drawn) && s.acceptRow()
+			return s.isCarriedInput && s.j.hasRandom && s.isOrigin && s.isOtherTensor() && s.setVerdict(verdict.Suspect, verdict.Drawn) && s.acceptRow()
 		}},
-		{"carried", "an input without a producer, not of the first operator of the network: origin only if the order is known and it has NaN or infinities of one side, or is another tensor (cosine < 0.9), or its rms error exceeds 3 % and it is read by the first operator of a dump that leaves operators out, or if it is the gradient of a weight (2 axes or more) with a relative error above 25 % and 100 x the median of the outputs, or above 1 % and 1000 x this median", "place", func(s *ruleState) bool {
-			s.origin = s.origin && (!s.isCarriedInput || s.j.Ordered && (s.verdict.Kind == verdict.NonFinite || s.isOtherTensor() || s.isFarApart() || s.isFarGradient()))
+		{"carried", "an input without a producer, not of the first operator of the network: isOrigin only if the order is known and it has NaN or infinities of one side, or is another tensor (cosine < 0.9), or its rms error exceeds 3 % and it is read by the first operator of a dump that leaves operators out, or if it is the gradient of a weight (2 axes or more) with a relative error above 25 % and 100 x the median of the outputs, or above 1 % and 1000 x this median", "place", func(s *ruleState) bool {
+			s.isOrigin = s.isOrigin && (!s.isCarriedInput || s.j.IsOrdered && (s.verdict.Kind == verdict.NonFinite || s.isOtherTensor() || s.hasLargeStartError() || s.isFarGradient()))
 			return s.isCarriedInput
 		}},
 		{"no-producers", "neither its inputs nor the order of the operators is known: origin only if the error has a form that rounding does not have, or exceeds 25 % of the reference (rms)", "place", func(s *ruleState) bool {
 			o := s.operator
-			holds := !o.known && len(o.inputs) == 0 && (!s.j.Ordered || len(s.j.operators) < 2)
-			s.origin = s.origin && (!holds || isOriginWithoutInputs(s.op, &s.verdict))
+			holds := !o.isKnown && len(o.inputs) == 0 && (!s.j.IsOrdered || len(s.j.operators) < 2)
+			s.isOrigin = s.isOrigin && (!holds || isOriginWithoutInputs(s.op, &s.verdict))
 			return holds
 		}},
 		{"undumped-inputs", "a module that was dumped without inputs: origin only if it has NaN, overflows or is constant, or if the error exceeds 25 % of the reference (rms)", "place", func(s *ruleState) bool {
 			holds := s.operator.lacksInputs() && !s.isInput
-			s.origin = s.origin && (!holds || slices.Contains([]verdict.Kind{verdict.NonFinite, verdict.Overflow, verdict.Constant}, s.verdict.Kind) || isLarge(s.op))
+			s.isOrigin = s.isOrigin && (!holds || slices.Contains([]verdict.Kind{verdict.NonFinite, verdict.Overflow, verdict.Constant}, s.verdict.Kind) || hasLargeError(s.op))
 			return holds
 		}},
 		{"known-by-statistics", "an input, or the producer of an input, has no elements but statistics, and they differ: the statistics of the row judge it, unless it has NaN or overflows", "", (*ruleState).isUnbounded},
@@ -192,47 +192,47 @@ func allPlaces() []Rule {
 		{"gap", "the output of a module in which the error of an input begins (see inside-module): origin, CAME_IN", "", (*ruleState).isGap},
 		{"computed-wrong", "computed again from its dumped inputs, the output is wrong on the NPU, and it is unexplained, fails or differs from the reference; or no attributes explain the output, and its error exceeds the limits and 1.5 x the expected error: origin", "again", func(s *ruleState) bool {
 			self := s.source.Self
-			isMisfit := self.IsMisfit() && s.failed() && s.verdict.Score > 1.5 && len(s.fedBy) == 0
-			holds := s.mayStandAlone() && (isMisfit || self.IsWrong() && (s.verdict.Level != verdict.Clean || s.failed() || !s.agreesWithReference()))
-			s.origin = s.origin || holds
+			isMisfit := self.IsMisfit() && s.hasFailed() && s.verdict.Score > 1.5 && len(s.inputRows) == 0
+			holds := s.mayStandAlone() && (isMisfit || self.IsWrong() && (s.verdict.Level != verdict.Clean || s.hasFailed() || !s.agreesWithReference()))
+			s.isOrigin = s.isOrigin || holds
 			return holds && s.setVerdict(verdict.Origin, s.verdict.Kind)
 		}},
 		{"right-behind", "computed again, the output is right, and its inputs depend on an origin or have another length: explained", "again", func(s *ruleState) bool {
-			return s.isRight() && s.origin && (len(s.fedBy) > 0 || slices.ContainsFunc(s.inputs(), (*row).hasOtherLength)) && s.setVerdict(verdict.Clean, s.verdict.Kind) && s.acceptRow()
+			return s.isRight() && s.isOrigin && (len(s.inputRows) > 0 || slices.ContainsFunc(s.inputs(), (*row).hasOtherLength)) && s.setVerdict(verdict.Clean, s.verdict.Kind) && s.acceptRow()
 		}},
 		{"right-not-finite", "computed again, the output is right, and its NaN and infinities come from known inputs that differ only by rounding, unless the reference has other attributes: POLE, suspected", "again", func(s *ruleState) bool {
-			return s.isRight() && s.origin && s.verdict.Kind == verdict.NonFinite && s.source.Argument == nil && !s.source.Self.OtherArguments && !s.hasGuessedInputs && !s.operator.hasUnmadeInput && len(s.badInputs()) == 0 && s.hasOtherInput() && s.setVerdict(verdict.Suspect, verdict.AtPole) && s.acceptRow()
+			return s.isRight() && s.isOrigin && s.verdict.Kind == verdict.NonFinite && s.source.Argument == nil && !s.source.Self.OtherArguments && !s.hasGuessedInputs && !s.operator.hasUnmadeInput && len(s.findBadInputs()) == 0 && s.hasOtherInput() && s.setVerdict(verdict.Suspect, verdict.AtPole) && s.acceptRow()
 		}},
 		{"right-at-pole", "computed again, the output is right; few elements of a division or of an operator of unknown type are off: AMPLIFIED, suspected", "again", func(s *ruleState) bool {
-			return s.isRight() && s.origin && s.verdict.Kind == verdict.Sparse && (s.verdict.Class == optype.Unknown || s.verdict.Class == optype.Divide) && len(s.badInputs()) == 0 && s.setVerdict(verdict.Suspect, verdict.Amplified) && s.acceptRow()
+			return s.isRight() && s.isOrigin && s.verdict.Kind == verdict.Sparse && (s.verdict.Class == optype.Unknown || s.verdict.Class == optype.Divide) && len(s.findBadInputs()) == 0 && s.setVerdict(verdict.Suspect, verdict.Amplified) && s.acceptRow()
 		}},
 		{"right-and-usual", "computed again, the output is right, and its error is at most 4 x the median error of tensors with its name: AMPLIFIED, suspected", "again", func(s *ruleState) bool {
-			return s.isRight() && s.origin && s.hasUsualError() && s.setVerdict(verdict.Suspect, verdict.Amplified) && s.acceptRow()
+			return s.isRight() && s.isOrigin && s.hasUsualError() && s.setVerdict(verdict.Suspect, verdict.Amplified) && s.acceptRow()
 		}},
 		{"right-on-both-sides", "computed again, the outputs of the NPU and of the reference are right for their inputs, with the same attributes, and rounding explains their inputs: AMPLIFIED, suspected", "again", func(s *ruleState) bool {
-			return s.isRight() && s.origin && s.source.Self.BothRight && s.source.Argument == nil && !slices.ContainsFunc(s.inputs(), s.j.isUnexplained) && s.hasOtherInput() && s.setVerdict(verdict.Suspect, verdict.Amplified) && s.acceptRow()
+			return s.isRight() && s.isOrigin && s.source.Self.BothRight && s.source.Argument == nil && !slices.ContainsFunc(s.inputs(), s.j.isUnexplained) && s.hasOtherInput() && s.setVerdict(verdict.Suspect, verdict.Amplified) && s.acceptRow()
 		}},
 		{"right-with-trained", "computed again, the output is right, and it reads a parameter that differs since an earlier step, see kept and trained: explained", "again", func(s *ruleState) bool {
-			return s.isRight() && s.origin && slices.ContainsFunc(s.inputs(), s.j.isTrainedParameter) && s.setVerdict(verdict.Clean, s.verdict.Kind) && s.acceptRow()
+			return s.isRight() && s.isOrigin && slices.ContainsFunc(s.inputs(), s.j.isTrainedParameter) && s.setVerdict(verdict.Clean, s.verdict.Kind) && s.acceptRow()
 		}},
 		{"right-with-other-inputs", "computed again, the output is right for the NPU's inputs, and no rule above explains its difference from the reference: origin INPUT_DIFFERS, ARGUMENTS_DIFFER or REFERENCE_DIFFERS", "again", func(s *ruleState) bool {
-			s.cleared = s.isRight() && s.origin
-			return s.cleared
+			s.isCleared = s.isRight() && s.isOrigin
+			return s.isCleared
 		}},
 		{"suspect-right", "suspected, but computed again the output is right: explained", "again", func(s *ruleState) bool {
-			return s.isRight() && s.verdict.Level == verdict.Suspect && s.verdict.Kind < verdict.Drawn && len(s.operator.through) == 0 && s.setVerdict(verdict.Clean, s.verdict.Kind)
+			return s.isRight() && s.verdict.Level == verdict.Suspect && s.verdict.Kind < verdict.Drawn && len(s.operator.bypassed) == 0 && s.setVerdict(verdict.Clean, s.verdict.Kind)
 		}},
 		{"other-expert", "the operator read rows, of another expert of a mixture of experts, that the reference's operator did not read: INDEX, suspected, no origin", "", func(s *ruleState) bool {
-			return s.origin && !s.isInput && s.operator.lost && !s.source.Part.IsLost() && s.setVerdict(verdict.Suspect, verdict.Selected) && s.acceptRow()
+			return s.isOrigin && !s.isInput && s.operator.lacksReference && !s.source.Part.IsLost() && s.setVerdict(verdict.Suspect, verdict.Selected) && s.acceptRow()
 		}},
 		{"another-tensor", "an origin without a producer has nothing in common with the reference (cosine < 0.9): STARTED_APART", "", func(s *ruleState) bool {
-			return s.origin && s.isStart() && s.isOtherTensor() && s.setVerdict(s.verdict.Level, verdict.Apart)
+			return s.isOrigin && s.isStart() && s.isOtherTensor() && s.setVerdict(s.verdict.Level, verdict.Apart)
 		}},
 	}
 }
 
-// readsAgain reports whether the row has the tensors of another row on both sides.
-func (s *ruleState) readsAgain(other *row) bool {
+// isRepeatOf reports whether the row has the tensors of another row on both sides.
+func (s *ruleState) isRepeatOf(other *row) bool {
 	a, known := s.source.Contents()
 	b, _ := other.source.Contents()
 	return known && a == b
@@ -249,8 +249,8 @@ func (s *ruleState) isOfStepBefore() bool {
 		return false
 	}
 	near := float64(1.5*before.RMS) + float64(4*max(s.noise.Rounding, before.Rounding))
-	if s.origin = s.noise.RMS > max(near, record.Changed*s.noise.RefRMS); s.origin {
-		s.outside = true
+	if s.isOrigin = s.noise.RMS > max(near, record.Changed*s.noise.RefRMS); s.isOrigin {
+		s.isExternal = true
 		s.setVerdict(verdict.Origin, verdict.Apart)
 	}
 	return true
@@ -266,8 +266,8 @@ func (s *ruleState) isTrained() bool {
 	// A parameter that is stored in few bits is rounded in each step. The largest elements have the largest rounding.
 	lost := s.noise.Rounding
 	outdated := past.Unchanged[s.index] && s.noise.RMS > 8*lost
-	s.outside = !past.Damaged && (outdated || s.noise.RMS > near+float64(4*lost) || s.noise.Max > float64(2*near)+float64(16*lost))
-	if s.origin = s.outside; s.origin {
+	s.isExternal = !past.Damaged && (outdated || s.noise.RMS > near+float64(4*lost) || s.noise.Max > float64(2*near)+float64(16*lost))
+	if s.isOrigin = s.isExternal; s.isOrigin {
 		return s.setVerdict(verdict.Origin, verdict.Apart)
 	}
 	return s.setVerdict(verdict.Clean, verdict.None)
@@ -276,7 +276,7 @@ func (s *ruleState) isTrained() bool {
 // isTrainedParameter reports whether a row is a parameter that differs since an earlier step and is no origin.
 func (j *Judgement) isTrainedParameter(r *row) bool {
 	x := j.judgementOf(r)
-	return x != nil && !x.origin && r.isParameter() && r.isStart() && r.noise != nil && r.noise.RMS > 0 && j.Past.Change(r.index) > 0
+	return x != nil && !x.isOrigin && r.isParameter() && r.isStart() && r.noise != nil && r.noise.RMS > 0 && j.Past.Change(r.index) > 0
 }
 
 // isCancellingSum reports whether a vector differs by no more than a sum of a gradient over all other axes. The gradient
@@ -287,23 +287,23 @@ func (s *ruleState) isCancellingSum() bool {
 		return false
 	}
 	return slices.ContainsFunc(s.j.rows, func(r row) bool {
-		return r.noise != nil && r.updates() && len(r.noise.Shape) > 1 && slices.Contains(r.noise.Shape, shape[0]) &&
+		return r.noise != nil && r.isInUpdate() && len(r.noise.Shape) > 1 && slices.Contains(r.noise.Shape, shape[0]) &&
 			s.noise.RMS <= 3*r.noise.RMS*math.Sqrt(float64(r.noise.Elements)/float64(shape[0]))
 	})
 }
 
-// isFarApart reports whether an input of the first dumped operator has a larger error than rounding brings along.
-func (s *ruleState) isFarApart() bool {
+// hasLargeStartError reports whether an input of the first dumped operator has a larger error than rounding brings along.
+func (s *ruleState) hasLargeStartError() bool {
 	return s.place < s.j.firstOutput && s.noise.RMS > max(limits.FirstInput*s.noise.RefRMS, 32*s.noise.Rounding)
 }
 
 // acceptRow records that the row is no origin, and returns true.
 func (s *ruleState) acceptRow() bool {
-	s.origin = false
+	s.isOrigin = false
 	return true
 }
 
-func (s *ruleState) otherFunction() bool {
+func (s *ruleState) hasOtherFunction() bool {
 	if s.verdict.Level == verdict.Clean {
 		return false
 	}
@@ -319,12 +319,12 @@ func (s *ruleState) otherFunction() bool {
 	return true
 }
 
-// byValues judges a row of an unknown operator, or with guessed inputs, once more: with the operator and the inputs
+// judgeByValues judges a row of an unknown operator, or with guessed inputs, once more: with the operator and the inputs
 // that the values of the references show. If the level differs, the second verdict counts.
-func (s *ruleState) byValues() bool {
+func (s *ruleState) judgeByValues() bool {
 	x, o := s.evidenceRow, s.operator
 	dumped := len(o.inputs) > 0 && s.op.Type == (optype.Type{}) // known inputs, unknown type
-	if x.isInput || o.looped || !x.hasGuessedInputs && !(o.known && len(o.inputs) == 0) && !dumped || s.op.IsAlwaysClean() {
+	if x.isInput || o.isLooped || !x.hasGuessedInputs && !(o.isKnown && len(o.inputs) == 0) && !dumped || s.op.IsAlwaysClean() {
 		return false
 	}
 	inputs, op, found := x.inputs(), *s.op, s.op.Type.Class == optype.Unknown
@@ -361,20 +361,20 @@ func (s *ruleState) byValues() bool {
 // losesNumbers reports whether some pairs have NaN or infinity only in the reference, and no rule has
 // found an origin.
 func (s *ruleState) losesNumbers() bool {
-	return s.hasLostNumbers && !s.j.AnyClass && s.verdict.Level != verdict.Origin
+	return s.hasLostNumbers && !s.j.IgnoresClass && s.verdict.Level != verdict.Origin
 }
 
-// hasSecond reports whether a second reference shows how large the noise of the row is. Equal integers show nothing
+// hasSecondReference reports whether a second reference shows how large the noise of the row is. Equal integers show nothing
 // about ties.
-func (s *ruleState) hasSecond() bool {
+func (s *ruleState) hasSecondReference() bool {
 	second := s.source.Second
 	nonFinite := func(in *row) bool { return in.noise != nil && in.noise.NonFinite > 0 }
 	return second != nil && !slices.ContainsFunc(s.inputs(), nonFinite) && !(s.op.Out.Type.Integer && second.RMS == 0)
 }
 
-// beyondSecond judges the error by the distance of two healthy references. It needs neither the type of
+// judgeBySecondReference judges the error by the distance of two healthy references. It needs neither the type of
 // the operator nor a bound.
-func (s *ruleState) beyondSecond() bool {
+func (s *ruleState) judgeBySecondReference() bool {
 	second, out := s.source.Second, s.op.Out
 	if second == nil {
 		return false
@@ -385,18 +385,18 @@ func (s *ruleState) beyondSecond() bool {
 	}
 	rms, most := float64(second.RMS), float64(second.Max)
 	distance := math.Sqrt(float64(rms*rms) + float64(floor*floor))
-	s.beyond = max(ratioOrZero(out.RMS, distance), ratioOrZero(out.Max, max(most, 8*floor, 4*rms)))
+	s.secondRatio = max(ratioOrZero(out.RMS, distance), ratioOrZero(out.Max, max(most, 8*floor, 4*rms)))
 	limit := 1.0
 	for _, in := range s.inputs() {
 		if before := s.j.judgementOf(in); before != nil {
-			limit = max(limit, before.beyond)
+			limit = max(limit, before.secondRatio)
 		}
 	}
 	limit *= limits.NoiseGrowth
 	if s.op.Tainted {
 		limit *= limits.NoiseGrowth
 	}
-	return s.hasSecond() && s.beyond > limits.Noise && s.beyond > limit && (s.verdict.Level != verdict.Origin || s.verdict.Kind == verdict.Value) &&
+	return s.hasSecondReference() && s.secondRatio > limits.Noise && s.secondRatio > limit && (s.verdict.Level != verdict.Origin || s.verdict.Kind == verdict.Value) &&
 		s.setVerdict(verdict.Origin, verdict.BeyondNoise)
 }
 
@@ -414,7 +414,7 @@ func (s *ruleState) computes() bool { return !s.isInput && s.noise.RMS != 0 }
 // isMixed reports whether an output follows from all rows of a batch although common rows alone were compared: it, or
 // another output of its operator, has no axis of rows, or the operator normalises over rows.
 func (s *ruleState) isMixed() bool {
-	if !s.network.matched || !s.computes() {
+	if !s.network.hasMatchedRows || !s.computes() {
 		return false
 	}
 	mixes := s.typ.Class == optype.BatchNormalise || slices.ContainsFunc(s.operator.outputs, func(r *row) bool { return !r.isMatched() && r.noise != nil && r.noise.RMS > 0 })
@@ -424,7 +424,7 @@ func (s *ruleState) isMixed() bool {
 
 // choosesIndices reports whether the row holds indices that differ.
 func (s *ruleState) choosesIndices() bool {
-	return s.computes() && (s.indices || s.verdict.Class == optype.Index)
+	return s.computes() && (s.isIndices || s.verdict.Class == optype.Index)
 }
 
 // hasWrongIndices reports whether differing indices are wrong. They are right if the known numbers that they select
@@ -434,17 +434,17 @@ func (s *ruleState) hasWrongIndices() bool {
 	hasValues, valuesRight, close := false, true, op.Behind
 	inputsDiffer := len(op.Inputs) == 0 && !op.Known || slices.ContainsFunc(op.Inputs, func(in *noise.Noise) bool { return in.RMS > 0 })
 	for _, other := range s.operator.outputs {
-		if before := s.j.judgementOf(other); before != nil && !other.indices && other.noise != nil && !other.noise.Type.Integer {
+		if before := s.j.judgementOf(other); before != nil && !other.isIndices && other.noise != nil && !other.noise.Type.Integer {
 			hasValues, valuesRight = true, valuesRight && before.verdict.Level == verdict.Clean
-			close = close || other.isClose()
+			close = close || other.isDense()
 		}
 	}
-	return n.Shift != 0 && n.Differing == n.Elements || n.Elements >= leastCopied && 2*n.Differing > n.Elements && !close || hasValues && !valuesRight || !hasValues && !inputsDiffer
+	return n.Shift != 0 && n.Differing == n.Elements || n.Elements >= minCopied && 2*n.Differing > n.Elements && !close || hasValues && !valuesRight || !hasValues && !inputsDiffer
 }
 
 func (s *ruleState) isBehindUnpaired() bool {
-	if s.origin && s.isStart() && !s.outside && len(s.j.origins) == 0 && s.isSure() {
-		s.unpaired = s.j.unpairedBefore(s.row)
+	if s.isOrigin && s.isStart() && !s.isExternal && len(s.j.origins) == 0 && s.isSure() {
+		s.unpaired = s.j.findUnpairedBefore(s.row)
 	}
 	return len(s.unpaired) > 0
 }
@@ -456,14 +456,14 @@ func (s *ruleState) isUnbounded() bool {
 	if len(inputs) == 0 && s.isInput {
 		inputs = s.j.order // any of them
 	}
-	s.unbounded = s.origin && kind != verdict.NonFinite && kind != verdict.Overflow && kind != verdict.Apart &&
+	s.hasNoBound = s.isOrigin && kind != verdict.NonFinite && kind != verdict.Overflow && kind != verdict.Apart &&
 		slices.ContainsFunc(inputs, func(in *row) bool { return in.source.DiffersByStatistics() })
-	return s.unbounded && s.acceptRow()
+	return s.hasNoBound && s.acceptRow()
 }
 
 func (s *ruleState) isInsideModule() bool {
 	at := s.j.containerOf(s.row)
-	if at == nil || !s.origin || !s.isStart() || s.outside {
+	if at == nil || !s.isOrigin || !s.isStart() || s.isExternal {
 		return false
 	}
 	s.addOrigins(at)
@@ -472,11 +472,11 @@ func (s *ruleState) isInsideModule() bool {
 }
 
 func (s *ruleState) isNotIndependent() bool {
-	if s.verdict.Level != verdict.Origin || s.origin {
+	if s.verdict.Level != verdict.Origin || s.isOrigin {
 		return false
 	}
 	s.verdict.Level = verdict.Clean
-	if len(s.fedBy) == 0 && !(s.source.Second != nil && s.beyond < limits.NoiseGrowth) {
+	if len(s.inputRows) == 0 && !(s.source.Second != nil && s.secondRatio < limits.NoiseGrowth) {
 		s.verdict.Level = verdict.Suspect
 	}
 	return true
@@ -487,13 +487,13 @@ func (s *ruleState) isGap() bool {
 	if self.gap == nil {
 		return false
 	}
-	s.gap, s.origin, s.verdict.Level = self.gap, true, verdict.Origin
-	s.fedBy = slices.DeleteFunc(slices.Clone(s.fedBy), func(o *evidenceRow) bool { return o == self })
+	s.gap, s.isOrigin, s.verdict.Level = self.gap, true, verdict.Origin
+	s.inputRows = slices.DeleteFunc(slices.Clone(s.inputRows), func(o *evidenceRow) bool { return o == self })
 	return true
 }
 
 // mayStandAlone reports whether recomputation alone can judge the row: an output without a bad operator inside it.
-func (s *ruleState) mayStandAlone() bool { return !s.isInput && !s.badInside }
+func (s *ruleState) mayStandAlone() bool { return !s.isInput && !s.hasInnerOrigin }
 
 // isRight reports whether recomputation shows that the row is right.
 func (s *ruleState) isRight() bool {

@@ -25,7 +25,7 @@ func TestRulesInDocs(t *testing.T) {
 	}
 	for _, r := range Rules() {
 		names = append(names, fmt.Sprintf("%d | %s | %s |", len(names)+1, r.Name, r.Group))
-		english = append(english, r.Says)
+		english = append(english, r.Description)
 	}
 	row := regexp.MustCompile(`(?m)^\| (\d+) \| ([a-z-]+) \|([^|]*)\| (.*) \|([^|]*)\|$`)
 	for _, page := range []string{"verdict.md", "zh/verdict.md"} {

@@ -19,7 +19,7 @@ func TestSelfBehind(t *testing.T) {
 		if between != "" {
 			flow = map[string][]string{"z": {between}, between: {"b"}}
 		}
-		if got := judgedBy(rows, Network{Graph: fromConsumers(flow), Ordered: true}).named("b"); got.Status != want {
+		if got := judgedBy(rows, Network{Graph: fromConsumers(flow), IsOrdered: true}).named("b"); got.Status != want {
 			t.Errorf("behind %q: %s by %v, want %s", between, got.Status, got.Reasons, want)
 		}
 	}
@@ -60,7 +60,7 @@ func TestSelf(t *testing.T) {
 		{"what may be amplified, and is right", 0.12, rounding, rounding, right, true, "", record.Rounding, finding.Accumulated, "", true},
 	} {
 		rows := inOrder(measured("a", "Relu", tt.a), measured("b", "Add", tt.b), measured("z", "Conv2D", tt.z))
-		known, of := Network{Graph: fromConsumers(map[string][]string{"z": {"a"}, "a": {"b"}}), Ordered: true}, "b"
+		known, of := Network{Graph: fromConsumers(map[string][]string{"z": {"a"}, "a": {"b"}}), IsOrdered: true}, "b"
 		if tt.unordered {
 			known, of = Network{}, "a"
 		}
@@ -100,7 +100,7 @@ func TestNotFinite(t *testing.T) {
 		b := bad("b")
 		b.OpType, b.Noise = "Acos", measured("b", "Acos", rounding).Noise
 		b.Noise.NonFinite, b.Self, b.Argument = 3, &record.RecomputedOutput{Status: tt.status}, tt.argument
-		row := judgedBy(inOrder(measured("a", "Relu", tt.input), b), Network{Graph: fromConsumers(map[string][]string{"a": {"b"}}), Ordered: true}).named("b")
+		row := judgedBy(inOrder(measured("a", "Relu", tt.input), b), Network{Graph: fromConsumers(map[string][]string{"a": {"b"}}), IsOrdered: true}).named("b")
 		if row.Status != tt.want || row.FirstCode() != tt.code {
 			t.Errorf("%s: %s by %v, want %s by %s", tt.name, row.Status, row.Reasons, tt.want, tt.code)
 		}
@@ -130,7 +130,7 @@ func TestUsualError(t *testing.T) {
 			r.Kind = "input"
 			rows = append(rows, r)
 		}
-		j := judgedBy(inOrder(rows...), Network{Ordered: true})
+		j := judgedBy(inOrder(rows...), Network{IsOrdered: true})
 		if got := j.names(j.Origins()); got != tt.want {
 			t.Errorf("%s: origins %q, want %q; %v", tt.name, got, tt.want, j.rows[4].Reasons)
 		}

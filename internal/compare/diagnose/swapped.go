@@ -33,7 +33,7 @@ func (n *dataFlow) findSwapped() {
 		switch r := &n.rows[i]; {
 		case r.mayBeSwapped():
 			compared = append(compared, r)
-		case r.status == record.ShapeMismatch && !r.compared && len(r.source.Patterns) == 0 && !r.source.RefShape.Equal(r.source.NPUShape):
+		case r.status == record.ShapeMismatch && !r.isCompared && len(r.source.Patterns) == 0 && !r.source.RefShape.Equal(r.source.NPUShape):
 			shaped = append(shaped, r)
 		}
 	}
@@ -62,7 +62,7 @@ func (n *dataFlow) findSwapped() {
 	}
 	for a, others := range partners {
 		if len(others) == 1 && len(partners[others[0]]) == 1 {
-			a.swapped = a.swapFinding(others[0])
+			a.swapFindings = a.swapFinding(others[0])
 		}
 	}
 }
@@ -75,7 +75,7 @@ func (r *row) mayBeSwapped() bool {
 	}
 	res := r.result()
 	isReal := func(s *metrics.SideStats) bool {
-		return s.Mean.Defined() && s.Std.Defined() && s.Std.Value() > 0 && s.Min.Defined() && s.Max.Defined()
+		return s.Mean.IsDefined() && s.Std.IsDefined() && s.Std.Value() > 0 && s.Min.IsDefined() && s.Max.IsDefined()
 	}
 	return res.Total >= minSwapped && !res.Complex && isFloating(res.RefDType) && isFloating(res.NPUDType) && isReal(&res.Ref) && isReal(&res.NPU)
 }
@@ -90,20 +90,20 @@ func isFloating(d tensor.DType) bool {
 // reference. References with similar extremes, such as masks, prove nothing.
 func (r *row) isSwappedWith(o *row) bool {
 	a, b := r.result(), o.result()
-	return r.operator != o.operator && a.Total == b.Total && !sameExtremes(&a.Ref, &b.Ref) &&
-		sameNumbers(&a.NPU, &b.Ref, a.Total) && sameNumbers(&b.NPU, &a.Ref, a.Total) && !contradicts(a, b) && !contradicts(b, a)
+	return r.operator != o.operator && a.Total == b.Total && !hasSameExtremes(&a.Ref, &b.Ref) &&
+		mayHaveSameNumbers(&a.NPU, &b.Ref, a.Total) && mayHaveSameNumbers(&b.NPU, &a.Ref, a.Total) && !isContradicted(a, b) && !isContradicted(b, a)
 }
 
-// sameNumbers reports whether two sides may hold the same n elements, up to rounding.
-func sameNumbers(a, b *metrics.SideStats, n int64) bool {
+// mayHaveSameNumbers reports whether two sides may hold the same n elements, up to rounding.
+func mayHaveSameNumbers(a, b *metrics.SideStats, n int64) bool {
 	std, root := b.Std.Value(), math.Sqrt(float64(n))
 	near := func(x, y metrics.Metric, most float64) bool { return math.Abs(x.Value()-y.Value()) <= most }
 	return a.NaN == b.NaN && a.PosInf == b.PosInf && a.NegInf == b.NegInf && math.Abs(float64(a.Zeros-b.Zeros)) <= float64(swapSpread*root) &&
-		near(a.Mean, b.Mean, swapSpread*std/root) && near(a.Std, b.Std, swapSpread*std/root) && sameExtremes(a, b)
+		near(a.Mean, b.Mean, swapSpread*std/root) && near(a.Std, b.Std, swapSpread*std/root) && hasSameExtremes(a, b)
 }
 
-// sameExtremes reports whether two sides have the same minimum and maximum, up to rounding.
-func sameExtremes(a, b *metrics.SideStats) bool {
+// hasSameExtremes reports whether two sides have the same minimum and maximum, up to rounding.
+func hasSameExtremes(a, b *metrics.SideStats) bool {
 	most := float64(swapRounding * max(largestOf(a), largestOf(b)))
 	return math.Abs(a.Min.Value()-b.Min.Value()) <= most && math.Abs(a.Max.Value()-b.Max.Value()) <= most
 }
@@ -113,9 +113,9 @@ func largestOf(s *metrics.SideStats) float64 {
 	return max(math.Abs(s.Min.Value()), math.Abs(s.Max.Value()))
 }
 
-// contradicts reports whether the first errors of two results are at the same offset, and the NPU
+// isContradicted reports whether the first errors of two results are at the same offset, and the NPU
 // element of a there differs from the reference of b.
-func contradicts(a, b *metrics.Result) bool {
+func isContradicted(a, b *metrics.Result) bool {
 	x, y := a.Beyond.First, b.Beyond.First
 	if x == nil || y == nil || x.Offset != y.Offset {
 		return false
@@ -126,10 +126,10 @@ func contradicts(a, b *metrics.Result) bool {
 // swapFinding returns the finding for a row whose tensor is swapped with o's.
 func (r *row) swapFinding(o *row) []finding.Finding {
 	var found []finding.Finding
-	if r.compared {
-		found = oneFinding(finding.Swapped, finding.Medium, lang.Say("the NPU tensor has the mean, deviation, minimum and maximum of the reference of %s, and the reverse holds: the NPU tensor that belongs here is probably in %s (files swapped?)", o.source.Name(), o.source.NPUFile))
+	if r.isCompared {
+		found = newFindings(finding.Swapped, finding.Medium, lang.Say("the NPU tensor has the mean, deviation, minimum and maximum of the reference of %s, and the reverse holds: the NPU tensor that belongs here is probably in %s (files swapped?)", o.source.Name(), o.source.NPUFile))
 	} else {
-		found = oneFinding(finding.Swapped, finding.Low, lang.Say("the NPU tensor has the shape of the reference of %s, and the reverse holds: the NPU tensor that belongs here is probably in %s (files swapped?)", o.source.Name(), o.source.NPUFile))
+		found = newFindings(finding.Swapped, finding.Low, lang.Say("the NPU tensor has the shape of the reference of %s, and the reverse holds: the NPU tensor that belongs here is probably in %s (files swapped?)", o.source.Name(), o.source.NPUFile))
 	}
 	found[0].Facts = found[0].Facts.Int(finding.OtherRow, int64(o.index))
 	return found

@@ -48,7 +48,7 @@ func TestSwapped(t *testing.T) {
 		types := []tensor.DType{tensor.Float16, tensor.BFloat16, tensor.Float32}
 		rows := pairedRows(t, types[seed%3], refs, npus)
 		for _, isOrdered := range []bool{true, false} {
-			all := newNetwork(rows, Network{Ordered: isOrdered}).rows
+			all := newNetwork(rows, Network{IsOrdered: isOrdered}).rows
 			for i, other := range []string{"conv1", "conv0", ""} {
 				found := all[i].patterns()
 				is := len(found) > 0 && found[0].Code == finding.Swapped

@@ -113,12 +113,12 @@ func (p *pair) restrict(r reads) {
 // is not found in rounding errors.
 func TestPatterns(t *testing.T) {
 	form, chinese := regexp.MustCompile(`^[a-zN0-9][^!]*[^ .;,]$`), regexp.MustCompile(`\p{Han}`)
-	for _, p := range patterns() {
+	for _, p := range listPatterns() {
 		t.Run(string(p.code)+", "+p.description, func(t *testing.T) {
 			if p.description == "" {
 				t.Error("the pattern does not say what it looks for")
 			}
-			if p.reads == readsRows {
+			if p.needs == readsRows {
 				if p.test != nil {
 					t.Error("a pattern of several rows has no test of a pair")
 				}
@@ -128,7 +128,7 @@ func TestPatterns(t *testing.T) {
 			if bad == nil {
 				t.Fatal("no example")
 			}
-			bad.restrict(p.reads)
+			bad.restrict(p.needs)
 			text := p.test(bad).Text()
 			if err := bad.err(); err != nil || text.String() == "" {
 				t.Fatalf("evidence %q, error %v", text, err)

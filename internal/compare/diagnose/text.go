@@ -21,20 +21,20 @@ import (
 // it, or the share of rounding.
 func (x *evidenceRow) explain() []finding.Finding {
 	switch {
-	case !x.compared:
-		return x.addRecomputation(finding.Merge(x.shapeInputBad(), x.patterns()))
-	case x.origin:
+	case !x.isCompared:
+		return x.addRecomputation(finding.Merge(x.findShapeCause(), x.patterns()))
+	case x.isOrigin:
 		return x.addRecomputation(x.findCause())
-	case x.status == record.Fail && len(x.fedBy) > 0:
-		return oneFinding(finding.LayerInputBad, x.confidence(), x.originsText())
+	case x.status == record.Fail && len(x.inputRows) > 0:
+		return newFindings(finding.LayerInputBad, x.confidence(), x.originsText())
 	case x.status == record.Rounding:
-		return oneFinding(finding.Accumulated, x.confidence(), x.roundingText())
+		return newFindings(finding.Accumulated, x.confidence(), x.roundingText())
 	case x.status == record.Warn && x.source.Self.IsWrong():
-		return finding.Merge(x.wrongButAgreeing(), x.modelNaN())
+		return finding.Merge(x.findAgreeingFault(), x.findModelNaN())
 	case x.status == record.Warn && x.verdict.Level == verdict.Suspect:
-		return finding.Merge(oneFinding(x.describeExcuse()), x.modelNaN())
+		return finding.Merge(newFindings(x.describeExcuse()), x.findModelNaN())
 	case x.status.Passes():
-		return x.modelNaN()
+		return x.findModelNaN()
 	}
 	return nil
 }
@@ -55,11 +55,11 @@ func (x *evidenceRow) confidence() finding.Confidence {
 // error.
 func (x *evidenceRow) findCause() []finding.Finding {
 	if len(x.unpaired) > 0 {
-		return oneFinding(finding.CameIn, finding.Medium, lang.Say("the operator that produced this tensor has no partner on the other side: %s (RED %s, cosine %s)",
-			someOf(x.unpaired, ""), metricText(x.result().RED), metricText(x.result().Cosine)))
+		return newFindings(finding.CameIn, finding.Medium, lang.Say("the operator that produced this tensor has no partner on the other side: %s (RED %s, cosine %s)",
+			joinFirstRows(x.unpaired, ""), metricText(x.result().RED), metricText(x.result().Cosine)))
 	}
 	if x.gap != nil {
-		return oneFinding(finding.CameIn, finding.Medium, lang.Say("inside this module, before %s: no dumped operator produced this input, and it differs (RED %s, cosine %s)", rowName(x.gap.source), metricText(x.gap.result().RED), metricText(x.gap.result().Cosine)))
+		return newFindings(finding.CameIn, finding.Medium, lang.Say("inside this module, before %s: no dumped operator produced this input, and it differs (RED %s, cosine %s)", rowName(x.gap.source), metricText(x.gap.result().RED), metricText(x.gap.result().Cosine)))
 	}
 	own := x.ownPatterns()
 	if len(own) > 0 && !x.wasChanged() && x.verdict.Kind != verdict.ZeroRows {
@@ -68,40 +68,40 @@ func (x *evidenceRow) findCause() []finding.Finding {
 	}
 	code, confidence := x.code(), x.confidence()
 	if x.noise == nil {
-		return finding.Merge(x.patterns(), oneFinding(finding.Unknown, finding.Low, lang.Say("beyond the limits; the error that rounding explains is unknown")))
+		return finding.Merge(x.patterns(), newFindings(finding.Unknown, finding.Low, lang.Say("beyond the limits; the error that rounding explains is unknown")))
 	}
 	switch code {
 	case finding.NPUNaN:
 		if x.hasLostNumbers && x.noise.NonFinite == 0 {
-			return oneFinding(finding.ModelNaN, finding.High, lang.Say("the reference is NaN or infinite at %d elements where the NPU has numbers", lostNumbers(x.result())))
+			return newFindings(finding.ModelNaN, finding.High, lang.Say("the reference is NaN or infinite at %d elements where the NPU has numbers", lostNumbers(x.result())))
 		}
-		return x.madeNonFinite()
+		return x.findNonFiniteCause()
 	case finding.StartedApart:
-		if x.outside {
-			return oneFinding(code, finding.High, x.startedApart())
+		if x.isExternal {
+			return newFindings(code, finding.High, x.startText())
 		}
-		return oneFinding(code, finding.High, lang.Say("no compared operator produced this tensor, and the two sides have nothing in common: cosine %s", metricText(x.result().Cosine)))
+		return newFindings(code, finding.High, lang.Say("no compared operator produced this tensor, and the two sides have nothing in common: cosine %s", metricText(x.result().Cosine)))
 	case finding.Memory:
-		if x.misread == nil {
-			return finding.Merge(oneFinding(code, finding.High, lang.Say("the reference reads the output of %s here; on the NPU the tensor was overwritten in between (%d of %d elements)",
+		if x.misreadFrom == nil {
+			return finding.Merge(newFindings(code, finding.High, lang.Say("the reference reads the output of %s here; on the NPU the tensor was overwritten in between (%d of %d elements)",
 				x.producer.source.Name(), x.result().StrictErrors(), x.noise.Elements)), x.patterns())
 		}
-		return oneFinding(code, finding.High, lang.Say("the NPU read %s here, the reference %s", x.misread.source.Name(), x.producer.source.Name()))
+		return newFindings(code, finding.High, lang.Say("the NPU read %s here, the reference %s", x.misreadFrom.source.Name(), x.producer.source.Name()))
 	case finding.Unwritten:
-		return finding.Merge(oneFinding(code, finding.High, lang.Say("%s; this operator mixes these rows with written rows", x.unwritten.describe())), x.patterns())
+		return finding.Merge(newFindings(code, finding.High, lang.Say("%s; this operator mixes these rows with written rows", x.unwritten.describe())), x.patterns())
 	case finding.OverflowFP16:
-		return oneFinding(code, finding.High, lang.Say("%d elements are beyond the range of %s (largest %s)",
+		return newFindings(code, finding.High, lang.Say("%d elements are beyond the range of %s (largest %s)",
 			x.noise.Overflows, x.noise.Type.Name, element(x.noise.Type.Max)))
 	}
-	parts := []lang.Sentence{x.describeError(), x.scaledPart(), x.excessText()}
+	parts := []lang.Sentence{x.describeError(), x.scaledPartText(), x.excessText()}
 	if x.source.Uneven != nil && x.verdict.Kind != verdict.Scaled {
 		parts = append(parts, unevenText(x.source.Uneven))
 	}
-	return finding.Merge(oneFinding(code, confidence, joinNonEmpty(parts...)), x.patterns())
+	return finding.Merge(newFindings(code, confidence, joinNonEmpty(parts...)), x.patterns())
 }
 
-// startedApart describes an input from outside the run that differs.
-func (x *evidenceRow) startedApart() lang.Sentence {
+// startText describes an input from outside the run that differs.
+func (x *evidenceRow) startText() lang.Sentence {
 	n := x.noise
 	if past := &x.network.Past; x.isParameter() && past.Change(x.index) > 0 {
 		if past.Unchanged[x.index] {
@@ -129,7 +129,7 @@ func joinNonEmpty(parts ...lang.Sentence) lang.Sentence {
 func (x *evidenceRow) code() finding.Code {
 	n, v, res := x.noise, &x.verdict, x.result()
 	switch kind := v.Kind; {
-	case x.misread != nil || x.wasChanged():
+	case x.misreadFrom != nil || x.wasChanged():
 		return finding.Memory
 	case kind == verdict.Apart:
 		return finding.StartedApart
@@ -159,7 +159,7 @@ func (x *evidenceRow) code() finding.Code {
 // holds other elements, although the output is right.
 func (x *evidenceRow) wasChanged() bool {
 	p := x.producer
-	return p != nil && x.isInput && !p.failed() && p.compared && p.digest(refSide) == x.digest(refSide) && p.digest(npuSide) != x.digest(npuSide)
+	return p != nil && x.isInput && !p.hasFailed() && p.isCompared && p.digest(refSide) == x.digest(refSide) && p.digest(npuSide) != x.digest(npuSide)
 }
 
 // describeError describes the error of an origin.
@@ -187,7 +187,7 @@ func (x *evidenceRow) describeError() lang.Sentence {
 	case verdict.Selected:
 		return lang.Say("%d of %d indices differ, and the values that they point to are not ties", n.Differing, n.Elements)
 	case verdict.BeyondNoise:
-		return lang.Say("the error is %s x the error of the second reference", number(x.beyond))
+		return lang.Say("the error is %s x the error of the second reference", number(x.secondRatio))
 	case verdict.Step:
 		return lang.Say("more elements are one quantisation step off than ties explain")
 	}
@@ -200,11 +200,11 @@ const unrelatedCosine = 0.3
 // isUnrelated reports whether the two sides have nothing in common.
 func (x *evidenceRow) isUnrelated() bool {
 	res := x.result()
-	return res != nil && res.Cosine.Defined() && math.Abs(res.Cosine.Value()) < unrelatedCosine && x.noise.RefStd > 0 && !x.noise.Constant
+	return res != nil && res.Cosine.IsDefined() && math.Abs(res.Cosine.Value()) < unrelatedCosine && x.noise.RefStd > 0 && !x.noise.Constant
 }
 
-// scaledPart describes the range of an axis that is multiplied by a factor, unless it is the whole axis.
-func (x *evidenceRow) scaledPart() lang.Sentence {
+// scaledPartText describes the range of an axis that is multiplied by a factor, unless it is the whole axis.
+func (x *evidenceRow) scaledPartText() lang.Sentence {
 	n := x.noise
 	last := len(n.Shape) - 1
 	if last < 0 {
@@ -223,8 +223,8 @@ func (x *evidenceRow) scaledPart() lang.Sentence {
 	return lang.Sentence{}
 }
 
-// leastScaled is the number of elements of a group below which any error looks like a factor.
-const leastScaled = 8
+// minScaled is the number of elements of a group below which any error looks like a factor.
+const minScaled = 8
 
 // scaledErrors is the minimum distance of a group's factor from 1, in standard errors.
 const scaledErrors = 8
@@ -232,7 +232,7 @@ const scaledErrors = 8
 // scaledRange finds a range of neighbouring groups that are multiplied by a common factor, while the
 // groups outside of the range are not; false for none.
 func scaledRange(g *noise.Groups) (first, end int64, factor float64, ok bool) {
-	if len(g.Scale) != len(g.RMS) || len(g.Scale) < 2 || g.Size*g.Fold < leastScaled {
+	if len(g.Scale) != len(g.RMS) || len(g.Scale) < 2 || g.Size*g.Fold < minScaled {
 		return 0, 0, 0, false
 	}
 	count := float64(g.Size * g.Fold)
@@ -279,7 +279,7 @@ func (x *evidenceRow) excessText() lang.Sentence {
 
 // inputsText names the inputs; the operator's own inputs by their kind and number.
 func (x *evidenceRow) inputsText() lang.Sentence {
-	names, through := someOf(x.inputs(), x.source.Op+":"), x.operator.through
+	names, through := joinFirstRows(x.inputs(), x.source.Op+":"), x.operator.bypassed
 	switch {
 	case len(x.inferredInputs) > 0:
 		return lang.Say("%s, by their values", names)
@@ -288,22 +288,22 @@ func (x *evidenceRow) inputsText() lang.Sentence {
 	case x.hasGuessedInputs:
 		return lang.Say("one of the %d preceding tensors", len(x.inputs()))
 	case len(through) > 0 && !x.isInput && len(x.operator.inputs) == 0:
-		return lang.Say("%s, through %s (no dump)", names, firstOf(through))
+		return lang.Say("%s, through %s (no dump)", names, joinFirstNames(through))
 	}
 	return names
 }
 
 // originsText names the origins that damaged the row.
 func (x *evidenceRow) originsText() lang.Sentence {
-	origins := make([]*row, len(x.fedBy))
-	for i, o := range x.fedBy {
+	origins := make([]*row, len(x.inputRows))
+	for i, o := range x.inputRows {
 		origins[i] = o.row
 	}
 	if x.noise == nil || x.verdict.Kind == verdict.InputNaN {
-		return lang.Say("the error comes from %s", someOf(origins, ""))
+		return lang.Say("the error comes from %s", joinFirstRows(origins, ""))
 	}
 	return lang.Say("the error comes from %s: rms error %s, expected of damaged inputs %s",
-		someOf(origins, ""), number(x.noise.RMS), number(x.verdict.Sum))
+		joinFirstRows(origins, ""), number(x.noise.RMS), number(x.verdict.Sum))
 }
 
 // roundingText says how much of the error rounding explains.
@@ -328,7 +328,7 @@ func (x *evidenceRow) describeExcuse() (finding.Code, finding.Confidence, lang.S
 			}
 			return finding.PrecisionLoss, finding.High, lang.Say("%s holds %s numbers here, the other side float32: rounded on one side", side, by)
 		}
-		return finding.PrecisionLoss, confidence, lang.Say("this operator computes in %s; other operators of its type keep float32 precision", x.held)
+		return finding.PrecisionLoss, confidence, lang.Say("this operator computes in %s; other operators of its type keep float32 precision", x.heldType)
 	case verdict.Tied:
 		if c := x.source.Common; c != nil && x.source.Self.IsRight() {
 			return finding.IndexTie, confidence, lang.Say("%d elements, %d in the reference: the number depends on the input values and is right for the NPU inputs", c.NPU, c.Ref)
@@ -382,16 +382,16 @@ func (e element) String() string { return strconv.FormatFloat(float64(e), 'g', 6
 var semicolon = lang.Text{EN: "; "}
 
 func (r *row) inputNames() lang.Sentence {
-	return lang.Say("%s%s", someOf(r.resolved().rows, ""), r.howInputsAreKnown())
+	return lang.Say("%s%s", joinFirstRows(r.resolveInputs().rows, ""), r.howInputsAreKnown())
 }
 
 // howInputsAreKnown says how the inputs are known if no graph names them.
 func (r *row) howInputsAreKnown() lang.Sentence {
-	switch in := r.resolved(); {
-	case in.inferred:
+	switch in := r.resolveInputs(); {
+	case in.isInferred:
 		return lang.Say(", inferred from the execution order")
-	case len(in.through) > 0:
-		return lang.Say(", through %s (no dump)", firstOf(in.through))
+	case len(in.bypassed) > 0:
+		return lang.Say(", through %s (no dump)", joinFirstNames(in.bypassed))
 	default:
 		return lang.Sentence{}
 	}
@@ -404,19 +404,19 @@ func rowName(r *record.Row) string {
 	return fmt.Sprintf("%s:%s:%d", r.Op, r.Kind, r.Output)
 }
 
-// mostNames is the maximum number of names in evidence.
-const mostNames = 3
+// maxNames is the maximum number of names in evidence.
+const maxNames = 3
 
-// firstOf joins the first mostNames names.
-func firstOf(names []string) lang.Sentence {
-	shown := min(len(names), mostNames)
+// joinFirstNames joins the first maxNames names.
+func joinFirstNames(names []string) lang.Sentence {
+	shown := min(len(names), maxNames)
 	return appendMore(lang.Plain(strings.Join(names[:shown], ", ")), len(names)-shown)
 }
 
-// someOf joins the names of the first mostNames rows, without a prefix.
-func someOf(rows []*row, prefix string) lang.Sentence {
-	names := make([]string, 0, mostNames)
-	for _, r := range rows[:min(len(rows), mostNames)] {
+// joinFirstRows joins the names of the first maxNames rows, without a prefix.
+func joinFirstRows(rows []*row, prefix string) lang.Sentence {
+	names := make([]string, 0, maxNames)
+	for _, r := range rows[:min(len(rows), maxNames)] {
 		names = append(names, strings.TrimPrefix(rowName(r.source), prefix))
 	}
 	return appendMore(lang.Plain(strings.Join(names, ", ")), len(rows)-len(names))
@@ -432,7 +432,7 @@ func appendMore(list lang.Sentence, more int) lang.Sentence {
 
 // metricText returns a metric as text, possibly undefined.
 func metricText(m metrics.Metric) any {
-	if !m.Defined() {
+	if !m.IsDefined() {
 		return lang.Text{EN: "undefined"}
 	}
 	return number(m.Value())

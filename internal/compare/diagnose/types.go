@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// leastPlain is the number of float32 tensors of one operator type from which on they decide about the other
+	// minPlain is the number of float32 tensors of one operator type from which on they decide about the other
 	// tensors of this type.
-	leastPlain = 3
-	// leastValues is the number of different values of all tensors of a round together that show their type, if no
+	minPlain = 3
+	// minValues is the number of different values of all tensors of a round together that show their type, if no
 	// single tensor has enough.
-	leastValues = 64
+	minValues = 64
 )
 
 // tally counts the float32 arrays of an operator type: all arrays, and the arrays whose values need float32.
@@ -29,11 +29,11 @@ type tally struct{ all, plain int }
 func (j *Judgement) countHeldTypes() {
 	counts, all := map[tensor.DType]int{}, 0
 	values, distinct := map[tensor.DType]int{}, 0 // of arrays with few different values
-	j.tallies, j.onOneSide = map[string]tally{}, map[tensor.DType]bool{}
+	j.tallies, j.oneSidedTypes = map[string]tally{}, map[tensor.DType]bool{}
 	for i := range j.rows {
 		r := &j.rows[i]
 		if ref, npu := r.source.RefDType, r.source.NPUDType; ref != npu {
-			j.onOneSide[ref], j.onOneSide[npu] = true, true
+			j.oneSidedTypes[ref], j.oneSidedTypes[npu] = true, true
 		}
 		if r.noise == nil || r.noise.Grid == nil {
 			continue
@@ -52,7 +52,7 @@ func (j *Judgement) countHeldTypes() {
 				values[d] += r.noise.Grid.Distinct
 			}
 		}
-		if op := r.talliedType(); op != "" && !r.isInput {
+		if op := r.typeOfTally(); op != "" && !r.isInput {
 			t := j.tallies[op]
 			t.all++
 			if !ok && !hasFewValues {
@@ -63,15 +63,15 @@ func (j *Judgement) countHeldTypes() {
 	}
 	j.commonType = tensor.Undefined
 	if i := slices.IndexFunc(noise.Coarser, func(d tensor.DType) bool {
-		return 2*counts[d] > all || all == 0 && distinct >= leastValues && values[d] == distinct
+		return 2*counts[d] > all || all == 0 && distinct >= minValues && values[d] == distinct
 	}); i >= 0 {
 		j.commonType = noise.Coarser[i]
 	}
 }
 
-// talliedType returns the operator type under which the type of an output is counted, empty for none: the type of a
+// typeOfTally returns the operator type under which the type of an output is counted, empty for none: the type of a
 // node of a graph, or the called function if the file is PyTorch's, which names bfloat16 where an array of numpy cannot.
-func (r *row) talliedType() string {
+func (r *row) typeOfTally() string {
 	if r.source.OpType != "" || r.typ.Class.Exact() || filepath.Ext(r.source.NPUPath) != ".pt" {
 		return r.source.OpType
 	}
@@ -89,7 +89,7 @@ func (x *evidenceRow) findHeldType(j *Judgement) {
 		return
 	}
 	held, ok := n.HeldType()
-	kind := j.tallies[x.talliedType()]
+	kind := j.tallies[x.typeOfTally()]
 	isOf, _ := n.IsOf(x.source.DeclaredType)
 	switch {
 	case isOf:
@@ -97,10 +97,10 @@ func (x *evidenceRow) findHeldType(j *Judgement) {
 	case n.Apart != nil && slices.Contains(noise.Coarser, n.Apart.NPU):
 		held, ok = n.Apart.NPU, true
 	case !ok || 2*kind.plain < kind.all:
-	case kind.plain >= leastPlain:
+	case kind.plain >= minPlain:
 		return // others of this operator type use all bits of float32
 	default:
-		x.coarser = kind.plain > 0
+		x.isCoarser = kind.plain > 0
 	}
 	if !ok {
 		inputs := slices.DeleteFunc(slices.Clone(x.inputs()), func(in *row) bool { return in.noise == nil || in.noise.Type.Integer })
@@ -113,14 +113,14 @@ func (x *evidenceRow) findHeldType(j *Judgement) {
 		}
 	}
 	if ok {
-		x.row.noise, x.row.held = n.WithType(held), held.String()
+		x.row.noise, x.row.heldType = n.WithType(held), held.String()
 	}
 }
 
 // warnOfPrecision suspects a tensor with fewer mantissa bits than a few others of the same operator type, if the
 // limits allow its error.
 func (s *ruleState) warnOfPrecision() bool {
-	if !s.coarser || s.failed() || s.verdict.Level != verdict.Clean || s.op.Tainted || len(s.op.Inputs) == 0 {
+	if !s.isCoarser || s.hasFailed() || s.verdict.Level != verdict.Clean || s.op.Tainted || len(s.op.Inputs) == 0 {
 		return false
 	}
 	asFloat32 := *s.op
@@ -159,8 +159,8 @@ const (
 	HF32Off  HF32 = "off"
 )
 
-// HF32s lists the ways.
-func HF32s() []HF32 { return []HF32{HF32Auto, HF32On, HF32Off} }
+// HF32Modes lists the ways.
+func HF32Modes() []HF32 { return []HF32{HF32Auto, HF32On, HF32Off} }
 
 // Errors of products with inputs of 11 bits, as a multiple of 2^-12 times the expected error: least and most.
 const (
@@ -200,9 +200,9 @@ func (j *Judgement) findHF32() map[optype.Form]bool {
 			switch share := x.noise.RMS / x.verdict.Expectation.Own / hf32Factor; {
 			case share < hf32Least:
 				below++
-			case x.origin && (share > hf32Most || x.verdict.Kind != verdict.Value || x.verdict.Structured):
+			case x.isOrigin && (share > hf32Most || x.verdict.Kind != verdict.Value || x.verdict.Structured):
 				above++
-			case x.origin:
+			case x.isOrigin:
 				within++
 			}
 		}

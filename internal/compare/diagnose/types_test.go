@@ -81,7 +81,7 @@ func TestTypes(t *testing.T) {
 		for name := range strings.FieldsSeq(tt.rows) {
 			rows = append(rows, rowNamed(name))
 		}
-		known := Network{Ordered: true}
+		known := Network{IsOrdered: true}
 		if tt.consumers != nil {
 			known.Graph = fromConsumers(tt.consumers)
 		}
@@ -103,7 +103,7 @@ func TestTypeByOutput(t *testing.T) {
 	rows := inOrder(heldRow("x", tensor.Float32, 23, false), heldRow("y", tensor.Float32, 7, false), heldRow("y", tensor.Float32, 7, true), heldRow("y", tensor.Float32, 7, true))
 	rows[2].Output, rows[3].Output = 1, 2
 	rows[3].Noise = nil
-	Judge(rows, Network{Ordered: true, Graph: record.Flow{"x": nil, "y": {{Op: "x"}}}}).Write()
+	Judge(rows, Network{IsOrdered: true, Graph: record.Flow{"x": nil, "y": {{Op: "x"}}}}).Write()
 	var types []string
 	for i := range rows {
 		types = append(types, rows[i].Type)
@@ -124,7 +124,7 @@ func TestSaidType(t *testing.T) {
 		rows[i].DeclaredType = tensor.BFloat16
 	}
 	rows[2].DeclaredType = tensor.Float16 // its numbers fit both bfloat16 and float16
-	Judge(rows, Network{Ordered: true, Graph: record.Flow{"few": nil, "lied": nil, "many": nil}}).Write()
+	Judge(rows, Network{IsOrdered: true, Graph: record.Flow{"few": nil, "lied": nil, "many": nil}}).Write()
 	for i, want := range []string{"bfloat16", "", "float16"} {
 		if row := &rows[i]; row.Type != want || row.IsOrigin() {
 			t.Errorf("%s is of type %q, origin %v; want %q and none", row.Op, row.Type, row.IsOrigin(), want)
@@ -155,7 +155,7 @@ func TestFewerBitsThanOthers(t *testing.T) {
 			graph[name] = []record.Source{{Op: "input"}}
 		}
 		rows = inOrder(rows...)
-		j := Judge(rows, Network{Ordered: true, Graph: graph})
+		j := Judge(rows, Network{IsOrdered: true, Graph: graph})
 		j.Apply()
 		j.Write()
 		if row := &rows[1]; row.Status != c.want || c.want == record.Warn && !finding.Has(row.Reasons, finding.PrecisionLoss) {

@@ -25,10 +25,10 @@ const (
 	maxRunShare   = 0.5
 )
 
-// mostUneven returns the most uneven axis, and with it the other axes if the errors lie in a part of the axis; nil if the
+// findMostUneven returns the most uneven axis, and with it the other axes if the errors lie in a part of the axis; nil if the
 // errors are even.
-func mostUneven(r *metrics.Result) *record.Unevenness {
-	axes := unevenAxes(r)
+func findMostUneven(r *metrics.Result) *record.Unevenness {
+	axes := findUnevenAxes(r)
 	if len(axes) == 0 {
 		return nil
 	}
@@ -41,17 +41,17 @@ func mostUneven(r *metrics.Result) *record.Unevenness {
 	return &u
 }
 
-// unevenAxes returns the axes with clearly uneven errors, the most uneven one first. An axis
+// findUnevenAxes returns the axes with clearly uneven errors, the most uneven one first. An axis
 // counts only if the relative errors agree with the absolute ones: a channel of large values has
 // large errors without a fault.
-func unevenAxes(r *metrics.Result) []record.Unevenness {
+func findUnevenAxes(r *metrics.Result) []record.Unevenness {
 	if r == nil || r.Total < minAxisTotal || r.StrictErrors() < minAxisErrors {
 		return nil
 	}
 	var all []record.Unevenness
 	classes := 2*r.Mismatch.Count > r.StrictErrors() // most errors are NaN and infinities
 	for i := range r.Axes {
-		if u, ok := unevenAxis(&r.Axes[i], classes); ok {
+		if u, ok := measureAxis(&r.Axes[i], classes); ok {
 			all = append(all, u)
 		}
 	}
@@ -113,8 +113,8 @@ func tileOf(u *record.Unevenness) (tile int64) {
 	return tile
 }
 
-// unevenAxis measures one axis.
-func unevenAxis(axis *metrics.AxisProfile, byCount bool) (u record.Unevenness, ok bool) {
+// measureAxis measures one axis.
+func measureAxis(axis *metrics.AxisProfile, byCount bool) (u record.Unevenness, ok bool) {
 	bins := axis.Bins
 	if len(bins) < 2 {
 		return u, false
@@ -130,12 +130,12 @@ func unevenAxis(axis *metrics.AxisProfile, byCount bool) (u record.Unevenness, o
 	peak, worst := peakRatio(abs)
 	relPeak, relWorst := peakRatio(rel)
 	u = record.Unevenness{AxisRange: record.AxisRange{Axis: axis.Axis, Size: axis.Size}, Counted: byCount, Half: half, RelHalf: relHalf, Peak: peak, RelPeak: relPeak}
-	from, to := smallestRun(bins)
+	from, to := findSmallestRun(bins)
 	inRun := func(i int) bool { return from <= i && i < to }
 	byHalf := u.Half >= minHalfRatio && u.RelHalf >= minHalfRatio && worse == relWorse
 	byPeak := u.Peak >= minPeakRatio && u.RelPeak >= minPeakRatio && inRun(worst) && inRun(relWorst) &&
 		float64(to-from) <= maxRunShare*float64(len(bins))
-	from, to = widen(bins, from, to)
+	from, to = widenRun(bins, from, to)
 	u.From, u.To = int64(from)*axis.Fold, min(int64(to)*axis.Fold, axis.Size)
 	if !byHalf && !byPeak {
 		return u, false
@@ -193,9 +193,9 @@ func peakRatio(b []float64) (ratio jsonpos.Float, peak int) {
 	return ratioOf(b[peak], sorted[len(sorted)/2]), peak
 }
 
-// smallestRun returns the shortest run of bins with 90 % of the errors, the first among
+// findSmallestRun returns the shortest run of bins with 90 % of the errors, the first among
 // equal ones.
-func smallestRun(bins []metrics.AxisBin) (from, to int) {
+func findSmallestRun(bins []metrics.AxisBin) (from, to int) {
 	var total int64
 	for i := range bins {
 		total += bins[i].Errors
@@ -216,9 +216,9 @@ func smallestRun(bins []metrics.AxisBin) (from, to int) {
 	return from, to
 }
 
-// widen extends a run by neighbours that are about as bad, so that it ends where the errors
+// widenRun extends a run by neighbours that are about as bad, so that it ends where the errors
 // end.
-func widen(bins []metrics.AxisBin, from, to int) (int, int) {
+func widenRun(bins []metrics.AxisBin, from, to int) (int, int) {
 	var errors, count int64
 	for _, b := range bins[from:to] {
 		errors += b.Errors

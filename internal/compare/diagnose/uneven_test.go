@@ -58,12 +58,12 @@ func TestUneven(t *testing.T) {
 			npu := noisy(rng, ref)
 			spoiled(rng, test.shape, npu, test.bad...)
 			result := engines.compare(t, request(test.shape, k), memory{store(k.ref, ref), 4}, memory{store(k.npu, npu), 2})
-			axes := unevenAxes(result)
+			axes := findUnevenAxes(result)
 			if len(axes) != len(test.bad) {
 				t.Errorf("%v: %d uneven axes: %+v", test.bad, len(axes), axes)
 				continue
 			}
-			if box := mostUneven(result); len(box.Also) != len(test.bad)-1 {
+			if box := findMostUneven(result); len(box.Also) != len(test.bad)-1 {
 				t.Errorf("%v: the box is %+v", test.bad, box)
 			}
 			u := axes[0]
@@ -93,7 +93,7 @@ func TestUnevenNaN(t *testing.T) {
 	}
 	k := kind{tensor.Float16, tensor.Float32}
 	result, _ := diagnosed(t, request(shape, k), memory{store(k.ref, ref), 4}, memory{store(k.npu, npu), 2})
-	axes := unevenAxes(result)
+	axes := findUnevenAxes(result)
 	if len(axes) == 0 || axes[0].Axis != 0 || axes[0].From != 32 || axes[0].To != 64 {
 		t.Errorf("got %+v, want axis 0 [32, 64)", axes)
 	}
@@ -155,7 +155,7 @@ func TestEven(t *testing.T) {
 			if result.StrictErrors() >= minAxisErrors {
 				judged++
 			}
-			for _, u := range unevenAxes(result) {
+			for _, u := range findUnevenAxes(result) {
 				alarms++
 				t.Logf("maker %d, seed %d: %s", m, seed, unevenText(&u).String())
 			}

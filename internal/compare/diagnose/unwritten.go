@@ -47,7 +47,7 @@ func (x *evidenceRow) judgeWritten(j *Judgement, op *verdict.Operator) verdict.V
 		x.unwritten.rows = 0
 		return whole
 	}
-	off, rows := foreignRows(x.noise), x.noise.Rows.Count
+	off, rows := countForeignRows(x.noise), x.noise.Rows.Count
 	x.unwritten.rows = min(int64(share*float64(rows)), off)
 	if x.unwritten.rows == rows && x.typ.NoiseWay() != optype.NoiseMove {
 		x.unwritten.rows = 0 // a computed output has no unwritten rows
@@ -59,10 +59,10 @@ func (x *evidenceRow) judgeWritten(j *Judgement, op *verdict.Operator) verdict.V
 	for _, in := range x.inputs() {
 		before := j.judgementOf(in)
 		if i := slices.Index(inputs, in.noise); i >= 0 && before != nil && before.unwritten.rows > 0 {
-			inputs[i] = withoutRows(in.noise, before.unwritten.rows)
+			inputs[i] = dropRows(in.noise, before.unwritten.rows)
 		}
 	}
-	op.Inputs, op.Out = inputs, withoutRows(op.Out, x.unwritten.rows)
+	op.Inputs, op.Out = inputs, dropRows(op.Out, x.unwritten.rows)
 	v := op.Judge()
 	if v.Level == verdict.Origin {
 		x.unwritten.rows, v.Kind = 0, verdict.Unwritten
@@ -70,9 +70,9 @@ func (x *evidenceRow) judgeWritten(j *Judgement, op *verdict.Operator) verdict.V
 	return v
 }
 
-// withoutRows returns a copy without the errors of the worst rows, and without the NaN and infinities if the worst rows
+// dropRows returns a copy without the errors of the worst rows, and without the NaN and infinities if the worst rows
 // may hold all of them. Maxima shrink by the same factor as the root mean square.
-func withoutRows(n *noise.Noise, rows int64) *noise.Noise {
+func dropRows(n *noise.Noise, rows int64) *noise.Noise {
 	kept := *n
 	kept.ExcludeWorstRows(rows)
 	if n.RMS > 0 {
@@ -85,14 +85,14 @@ func withoutRows(n *noise.Noise, rows int64) *noise.Noise {
 	return &kept
 }
 
-// isForeign reports whether the rows of a bin differ by more than half of their size.
-func isForeign(g *noise.Groups, bin int) bool { return g.RMS[bin] > g.RefRMS[bin]/2 }
+// hasForeignRows reports whether the rows of a bin differ by more than half of their size.
+func hasForeignRows(g *noise.Groups, bin int) bool { return g.RMS[bin] > g.RefRMS[bin]/2 }
 
-// foreignRows counts the rows that differ by more than half of their size, or are not finite.
-func foreignRows(n *noise.Noise) (count int64) {
+// countForeignRows counts the rows that differ by more than half of their size, or are not finite.
+func countForeignRows(n *noise.Noise) (count int64) {
 	g := &n.Rows
 	for i := range g.RMS {
-		if isForeign(g, i) {
+		if hasForeignRows(g, i) {
 			count += min(g.Fold, g.Count-int64(i)*g.Fold)
 		}
 	}
@@ -109,7 +109,7 @@ func (u *unwritten) describe() lang.Sentence {
 	g := &u.partial.noise.Rows
 	first, last, all := -1, -1, 0
 	for i := range g.RMS {
-		if isForeign(g, i) {
+		if hasForeignRows(g, i) {
 			if first < 0 {
 				first = i
 			}
@@ -117,7 +117,7 @@ func (u *unwritten) describe() lang.Sentence {
 		}
 	}
 	if all == 0 || all != last-first+1 {
-		return lang.Say("%d of %d rows of the memory that %s returned were not written", foreignRows(u.partial.noise), g.Count, memory)
+		return lang.Say("%d of %d rows of the memory that %s returned were not written", countForeignRows(u.partial.noise), g.Count, memory)
 	}
 	return lang.Say("rows %d to %d of the memory that %s returned were not written", first, last, memory)
 }

@@ -48,7 +48,7 @@ const (
 // walked names the operators in the order of the walk, with a star for an operator that comes before its producer
 // because of a cycle.
 func walked(rows []testRow, graph record.Flow) string {
-	n := newNetwork(rows, Network{Graph: graph, Ordered: true})
+	n := newNetwork(rows, Network{Graph: graph, IsOrdered: true})
 	op := map[*operator]string{}
 	for i := range n.rows {
 		op[n.rows[i].operator] = rows[i].Op
@@ -56,7 +56,7 @@ func walked(rows []testRow, graph record.Flow) string {
 	var names []string
 	for _, o := range n.walk() {
 		name := op[o]
-		if o.looped {
+		if o.isLooped {
 			name += "*"
 		}
 		names = append(names, name)
@@ -174,7 +174,7 @@ func TestJudge(t *testing.T) {
 		if tt.consumers != nil {
 			graph = fromConsumers(tt.consumers)
 		}
-		j := judgedBy(tt.rows, Network{Graph: graph, Ordered: !tt.unordered})
+		j := judgedBy(tt.rows, Network{Graph: graph, IsOrdered: !tt.unordered})
 		var statuses []string
 		for _, r := range j.rows {
 			statuses = append(statuses, string(r.Status))
@@ -202,7 +202,7 @@ func TestJudgeClasses(t *testing.T) {
 	rows := inOrder(measured("a", "Relu", rounding), measured("b", "Relu", rounding), missing("x"), measured("c", "Relu", rounding),
 		measured("d", "Foo", rounding), measured("e", "Relu", rounding), measured("f", "Relu", rounding), measured("loose", "Relu", rounding))
 	graph := fromConsumers(map[string][]string{"a": {"b", "x"}, "x": {"c"}, "b": {"d"}, "e": {"f"}, "f": {"e"}})
-	j := judgedBy(rows, Network{Graph: graph, Ordered: true})
+	j := judgedBy(rows, Network{Graph: graph, IsOrdered: true})
 	for op, want := range map[string]optype.Class{
 		"a": optype.Lipschitz, "b": optype.Lipschitz, "c": optype.Unknown, "d": optype.Unknown, "e": optype.Lipschitz, "f": optype.Unknown, "loose": optype.Unknown,
 	} {
@@ -213,7 +213,7 @@ func TestJudgeClasses(t *testing.T) {
 	// Inputs that were dumped themselves count, not their producers.
 	in := measured("b", "Relu", 0.2)
 	in.Kind = "input"
-	own := judgedBy(inOrder(measured("a", "Relu", rounding), in, measured("b", "Relu", 0.2)), Network{Graph: fromConsumers(map[string][]string{"a": {"b"}}), Ordered: true})
+	own := judgedBy(inOrder(measured("a", "Relu", rounding), in, measured("b", "Relu", 0.2)), Network{Graph: fromConsumers(map[string][]string{"a": {"b"}}), IsOrdered: true})
 	if origins := own.Origins(); len(origins) != 1 || origins[0] != 1 {
 		t.Errorf("origins %v, want the input", origins)
 	}
@@ -226,7 +226,7 @@ func TestAfterNaN(t *testing.T) {
 		row.Noise.NonFinite = nan
 		return row
 	}
-	j := judgedBy(inOrder(withNaN("a", rounding, 1), withNaN("equal", 0, 0), withNaN("rounded", rounding, 0), withNaN("b", rounding, 2), withNaN("wrong", faulty, 0)), Network{Ordered: true})
+	j := judgedBy(inOrder(withNaN("a", rounding, 1), withNaN("equal", 0, 0), withNaN("rounded", rounding, 0), withNaN("b", rounding, 2), withNaN("wrong", faulty, 0)), Network{IsOrdered: true})
 	var statuses []string
 	for _, r := range j.rows {
 		statuses = append(statuses, string(r.Status))
@@ -257,7 +257,7 @@ func TestUnfit(t *testing.T) {
 			}
 			rows = append(rows, measured(name, "Relu", rms))
 		}
-		j := judgedBy(inOrder(rows...), Network{Graph: fromConsumers(consumers), Ordered: true})
+		j := judgedBy(inOrder(rows...), Network{Graph: fromConsumers(consumers), IsOrdered: true})
 		if j.Unfit != tt.unfit {
 			t.Errorf("%d wrong of %d: unfit %t with origins %v, want %t", tt.wrong, tt.rows, j.Unfit, j.names(j.Origins()), tt.unfit)
 		}
@@ -271,7 +271,7 @@ func TestUnfit(t *testing.T) {
 func TestEqual(t *testing.T) {
 	in := measured("exp", "Exp", 0)
 	in.Kind = "input"
-	j := judgedBy(inOrder(measured("a", "Relu", faulty), in, measured("exp", "Exp", faulty)), Network{Ordered: true})
+	j := judgedBy(inOrder(measured("a", "Relu", faulty), in, measured("exp", "Exp", faulty)), Network{IsOrdered: true})
 	if origins := j.names(j.Origins()); origins != "a exp" || len(j.rows[2].Evidence.FedBy) != 0 {
 		t.Errorf("origins %s, exp is fed by %v", origins, j.rows[2].Evidence.FedBy)
 	}
@@ -290,7 +290,7 @@ func TestMisnamed(t *testing.T) {
 			a.Noise.Probe.Values = append(a.Noise.Probe.Values, float32(x))
 			b.Noise.Probe.Values = append(b.Noise.Probe.Values, float32(f(x)))
 		}
-		j := judgedBy(inOrder(measured("z", "MatMul", 0.05), a, b), Network{Graph: fromConsumers(map[string][]string{"z": {"a"}, "a": {"b"}}), Ordered: true})
+		j := judgedBy(inOrder(measured("z", "MatMul", 0.05), a, b), Network{Graph: fromConsumers(map[string][]string{"z": {"a"}, "a": {"b"}}), IsOrdered: true})
 		if got := j.names(j.Origins()[1:]); got != name {
 			t.Errorf("origins behind the first one: %q, want %q", got, name)
 		}
@@ -312,7 +312,7 @@ func TestWithoutInputs(t *testing.T) {
 		{"behind a gap", []testRow{measured("a", "Relu", rounding), unlike(asInput(measured("b", "Relu", faulty), tensor.Input)), measured("b", "Relu", faulty), measured("m", "Attention", faulty), measured("out", "Block", faulty)},
 			map[string][]string{"out": {"b", "m"}}, "out"},
 	} {
-		j := judgedBy(inOrder(tt.rows...), Network{Graph: record.Flow{"m": nil}, Within: tt.within, Ordered: true})
+		j := judgedBy(inOrder(tt.rows...), Network{Graph: record.Flow{"m": nil}, InnerOperators: tt.within, IsOrdered: true})
 		if got := j.names(j.Origins()); got != tt.origins {
 			t.Errorf("%s: origins %q, want %q", tt.name, got, tt.origins)
 		}

@@ -110,7 +110,7 @@ type sharedRef struct {
 func (e *executor) findShared(pairs []int) (giveUp func()) {
 	e.shared = map[string]*sharedRef{}
 	for _, i := range pairs {
-		if ref := e.plan.Pairs[i].Ref; ref != nil && store.Remote(ref.Path) {
+		if ref := e.plan.Pairs[i].Ref; ref != nil && store.IsRemote(ref.Path) {
 			if e.shared[ref.Path] == nil {
 				e.shared[ref.Path] = &sharedRef{release: func() {}}
 			}
@@ -173,7 +173,7 @@ func newExecutor(p *plan.Plan, opt *Options) *executor {
 	// processors would not be faster and would need more memory. If more pairs were computed
 	// in turns, segment by segment, fetched data would be evicted before they are read.
 	slots, open := opt.Workers, opt.Workers
-	if store.Remote(opt.Ref) || store.Remote(opt.NPU) {
+	if store.IsRemote(opt.Ref) || store.IsRemote(opt.NPU) {
 		slots = min(slots, runtime.GOMAXPROCS(0))
 		open = max(store.PrefetchJobs(open, opt.Ref), store.PrefetchJobs(open, opt.NPU))
 	}

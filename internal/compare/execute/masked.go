@@ -63,7 +63,7 @@ func ReadMasked(ctx context.Context, p *plan.Plan, opt *Options, rep *record.Rep
 // mask.
 func maskOf(in, output *record.Row) *mask {
 	r := in.Result
-	if r == nil || in.Kind == string(tensor.Output) || in.Noise == nil || r.StrictErrors() > 0 || !r.Ref.Min.Defined() {
+	if r == nil || in.Kind == string(tensor.Output) || in.Noise == nil || r.StrictErrors() > 0 || !r.Ref.Min.IsDefined() {
 		return nil
 	}
 	axes := slices.DeleteFunc(slices.Clone(in.Shape), func(n int64) bool { return n == 1 })

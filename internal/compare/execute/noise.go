@@ -44,7 +44,7 @@ func (e *executor) measureNoise(ctx context.Context, a *align.Alignment, row *re
 		return res, err
 	}
 	again := false
-	if res.Ref.Min.Defined() && res.Ref.Min.Value() <= maskStart {
+	if res.Ref.Min.IsDefined() && res.Ref.Min.Value() <= maskStart {
 		if req.Noise.Mask, err = e.maskLimit(a, req); err != nil {
 			return nil, err
 		}

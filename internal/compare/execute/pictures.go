@@ -86,8 +86,8 @@ const (
 // keptRows returns the rows whose pictures stay in the report.
 func (o *PictureOptions) keptRows(rep *record.Report) map[int]bool {
 	compared, read := int64(0), int64(0)
-	for _, row := range rep.All() {
-		if row.Compared() {
+	for _, row := range rep.AllRows() {
+		if row.IsCompared() {
 			compared += row.Result.Total
 		}
 	}

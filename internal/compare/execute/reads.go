@@ -17,7 +17,7 @@ func (e *executor) identifyInputs(ctx context.Context, x *plan.Pair, row *record
 	var reads []record.InputRead
 	tokens := x.Round.Tokens
 	if tokens != nil && len(x.Reads) > 0 {
-		tokens = tokens.ForSide(!x.ReadsOfRef)
+		tokens = tokens.TokensOfSide(!x.ReadsOfRef)
 	}
 	for _, t := range x.Reads {
 		read, err := e.checksum(ctx, x.Row.Op, t, tokens)

@@ -56,7 +56,7 @@ func (e *executor) tensorStatistics(ctx context.Context, t *plan.Tensor) (*dumpd
 		return nil, err
 	}
 	defer open.Close()
-	shape, err := open.Tensor.Stored()
+	shape, err := open.Tensor.StoredShape()
 	if err != nil {
 		return nil, err
 	}

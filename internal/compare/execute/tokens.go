@@ -112,7 +112,7 @@ func LocateTokens(p *plan.Plan, opt *Options, rep *record.Report, parts []Part) 
 		var earlier []*Part
 		for k := range parts {
 			row := parts[k].Row
-			if row.Round == own.Round && row.Kind == string(tensor.Output) && row.Order < own.Order && row.Status.Bad() && row.Compared() && !row.Result.Complex && hasTokens(row.Shape, own.Tokens.Shape) {
+			if row.Round == own.Round && row.Kind == string(tensor.Output) && row.Order < own.Order && row.Status.IsBad() && row.IsCompared() && !row.Result.Complex && hasTokens(row.Shape, own.Tokens.Shape) {
 				earlier = append(earlier, &parts[k])
 			}
 		}

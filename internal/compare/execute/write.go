@@ -13,7 +13,7 @@ import (
 // WriteTensor writes one side of a part as a .npy file, in the shape and order of axes of the
 // comparison, so that the files of both sides can be subtracted.
 func WriteTensor(ctx context.Context, w io.Writer, p *plan.Plan, opt *Options, part *Part, npu bool) error {
-	if !part.Row.Compared() {
+	if !part.Row.IsCompared() {
 		return lang.Errorf("%s was not compared", part.Row.Name())
 	}
 	return newExecutor(p, opt).withPair(part, func(a *align.Alignment, r *align.Readers) error {

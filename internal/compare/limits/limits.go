@@ -81,7 +81,7 @@ type FlowSource = diagnose.FlowFrom
 const FlowAuto = diagnose.FlowAuto
 
 // FlowSources lists the sources.
-func FlowSources() []FlowSource { return diagnose.FlowsFrom() }
+func FlowSources() []FlowSource { return diagnose.FlowSources() }
 
 // HF32 says how to judge products of float32: see diagnose.
 type HF32 = diagnose.HF32
@@ -93,7 +93,7 @@ const (
 )
 
 // HF32Modes lists the values.
-func HF32Modes() []HF32 { return diagnose.HF32s() }
+func HF32Modes() []HF32 { return diagnose.HF32Modes() }
 
 // ChooseMode sets the mode if the user did not: limits if the user set any limit, since a
 // limit is meant as a gate, else evidence. config has the limits of operators, nil for none;
@@ -146,12 +146,12 @@ type facts struct {
 func factsOf(res *metrics.Result) *facts {
 	_, float := precisionOf(res.NPUDType)
 	return &facts{
-		total: res.Total, bothFinite: res.BothFinite(), mismatch: res.Mismatch.Count,
+		total: res.Total, bothFinite: res.CountBothFinite(), mismatch: res.Mismatch.Count,
 		nanBoth: res.Classes[metrics.NaN][metrics.NaN], saturatedBoth: res.SaturatedBoth,
 		relUndefined: res.RelUndefined,
 		cos:          res.Cosine, red: res.RED, meanRel: res.MeanRel, sqnr: res.SQNR, ulps: res.ULPMax.Metric,
 		meanD: res.MeanD, rmse: res.RMSE, integer: !float, squaresOverflow: res.LacksSquares() && res.MaxAbs.Value() > 0,
-		looksLikeMask: res.NPU.Max.Defined() && res.NPU.Max.Value() < -res.NPU.Min.Value(),
+		looksLikeMask: res.NPU.Max.IsDefined() && res.NPU.Max.Value() < -res.NPU.Min.Value(),
 	}
 }
 
@@ -239,14 +239,14 @@ func (g *Gates) failedGates(f *facts) []finding.Finding {
 	} {
 		v := gate.metric.Value()
 		switch {
-		case gate.limit == nil || !gate.metric.Defined() && !gate.lacks:
-		case !gate.metric.Defined():
+		case gate.limit == nil || !gate.metric.IsDefined() && !gate.lacks:
+		case !gate.metric.IsDefined():
 			broken(lang.Say("squares of the values exceed the range of float64: no metric for the gate %s%s%g", gate.name, gate.op, *gate.limit))
 		case gate.op == ">=" && !(v >= *gate.limit), gate.op == "<=" && !(v <= *gate.limit):
 			broken(lang.Say("%s %.6g breaks the gate %[1]s%[3]s%[4]g", gate.name, v, gate.op, *gate.limit))
 		}
 	}
-	if g.MaxMeanRel != nil && !f.meanRel.Defined() && f.relUndefined > 0 {
+	if g.MaxMeanRel != nil && !f.meanRel.IsDefined() && f.relUndefined > 0 {
 		broken(lang.Say("%d elements differ from a reference of 0: no mean relative error for the gate mean_rel<=%g", f.relUndefined, *g.MaxMeanRel))
 	}
 	return reasons
@@ -258,7 +258,7 @@ func (o *Verdict) warnings(f *facts) []finding.Finding {
 	warn := func(code finding.Code, confidence finding.Confidence, evidence lang.Sentence) {
 		reasons = append(reasons, finding.Finding{Code: code, Confidence: confidence, Evidence: evidence})
 	}
-	if f.total >= warnBiasCount && f.ulps.Value() > 1 && f.meanD.Defined() && math.Abs(f.meanD.Value()) >= warnBias*f.rmse.Value() && f.rmse.Value() > 0 {
+	if f.total >= warnBiasCount && f.ulps.Value() > 1 && f.meanD.IsDefined() && math.Abs(f.meanD.Value()) >= warnBias*f.rmse.Value() && f.rmse.Value() > 0 {
 		warn(finding.Bias, finding.Medium, lang.Say("the differences have a bias: mean %.3g, %.3g x their root mean square",
 			f.meanD.Value(), math.Abs(f.meanD.Value())/f.rmse.Value()))
 	}

@@ -82,9 +82,9 @@ func finiteErrors(res *metrics.Result, was, now metrics.Limits) (least, most int
 	case res.Passes(now):
 		return 0, 0
 	case was.Mode != now.Mode:
-		return 0, res.BothFinite()
+		return 0, res.CountBothFinite()
 	}
-	least, most = 0, res.BothFinite()
+	least, most = 0, res.CountBothFinite()
 	if now.Atol >= was.Atol && now.Rtol >= was.Rtol {
 		most = errors
 	}
@@ -112,7 +112,7 @@ type decision struct{ passes, fails bool }
 // decideBySmallest judges a limit by the smallest limit that passes all pairs, while the other limit is was.
 func decideBySmallest(smallest metrics.Metric, limit, other, was float64) decision {
 	v := smallest.Value()
-	if !smallest.Defined() || math.IsNaN(v) {
+	if !smallest.IsDefined() || math.IsNaN(v) {
 		return decision{}
 	}
 	return decision{passes: limit >= v && other >= was, fails: limit < v && other <= was}
@@ -123,7 +123,7 @@ func decideBySmallest(smallest metrics.Metric, limit, other, was float64) decisi
 func decideByMargin(margin metrics.Metric, was, now metrics.Limits) decision {
 	const slack = 1 + 0x1p-40 // exceeds the rounding errors of limits and quotients
 	m := margin.Value()
-	if !margin.Defined() || math.IsNaN(m) {
+	if !margin.IsDefined() || math.IsNaN(m) {
 		return decision{}
 	}
 	least, most := math.Inf(1), 0.0 // factors from the earlier limits to the new ones

@@ -17,7 +17,7 @@ func JudgeStatistics(row *record.Row) {
 		row.Pair.Status = record.Fail
 		row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: code, Confidence: finding.Medium, Evidence: evidence})
 	}
-	if s.ByDigest() {
+	if s.HasComparableDigests() {
 		if s.Ref.Digest != s.NPU.Digest {
 			fail(finding.DigestDiffers, lang.Say("digest %s, the reference has %s", s.NPU.Digest, s.Ref.Digest))
 		}
@@ -35,7 +35,7 @@ func JudgeStatistics(row *record.Row) {
 	}{{"norm", s.Ref.Norm, s.NPU.Norm}, {"max", s.Ref.Max, s.NPU.Max}, {"min", s.Ref.Min, s.NPU.Min}} {
 		d := math.Abs(n.npu.Value() - n.ref.Value())
 		beyond := d > row.Limits.Atol && d > row.Limits.Rtol*max(math.Abs(n.ref.Value()), math.Abs(n.npu.Value())) || d > 0 && !float && n.name != "norm"
-		if n.ref.Defined() && n.npu.Defined() && beyond {
+		if n.ref.IsDefined() && n.npu.IsDefined() && beyond {
 			fail(finding.StatisticsDiffer, lang.Say("%s %s, the reference has %s", n.name, n.npu, n.ref))
 			return
 		}
@@ -45,5 +45,5 @@ func JudgeStatistics(row *record.Row) {
 // isLost reports whether a number is finite in the reference and not finite on the NPU.
 func isLost(npu, ref metrics.Metric) bool {
 	finite := func(m metrics.Metric) bool { return !math.IsNaN(m.Value()) && !math.IsInf(m.Value(), 0) }
-	return npu.Defined() && ref.Defined() && !finite(npu) && finite(ref)
+	return npu.IsDefined() && ref.IsDefined() && !finite(npu) && finite(ref)
 }

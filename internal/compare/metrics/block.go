@@ -25,17 +25,17 @@ type block struct {
 	d          []float64 // differences; two for each complex element, real and imaginary part: see subtract
 	abs, rel   []float64 // of the remaining pairs, see relate
 	extent     extent
-	runs       kernel.GroupSums // sums over the pairs from the noise collector: see AddBlock
-	digests    kernel.Digests   // of all elements
-	errors     kernel.Flagged   // of the marked pairs; Max is over all pairs
-	equal      bool             // both sides have the same bytes
-	quotients  bool             // |d|/|r| are counted
-	marked     bool             // flags were already set together with the differences
-	hashed     bool             // digests were computed together with the values
-	coded      bool             // codes are set
-	gathered   bool             // pairs were removed: positions has the places of the rest
-	failed     bool             // flags contain errors
-	failedLast bool             // failed of the previous block
+	runs       kernel.GroupSums   // sums over the pairs from the noise collector: see AddBlock
+	digests    kernel.Digests     // of all elements
+	errors     kernel.FlaggedSums // of the marked pairs; Max is over all pairs
+	equal      bool               // both sides have the same bytes
+	quotients  bool               // |d|/|r| are counted
+	marked     bool               // flags were already set together with the differences
+	hashed     bool               // digests were computed together with the values
+	coded      bool               // codes are set
+	gathered   bool               // pairs were removed: positions has the places of the rest
+	failed     bool               // flags contain errors
+	failedLast bool               // failed of the previous block
 }
 
 // reset sets the block to the count pairs from an offset on.
@@ -47,7 +47,7 @@ func (b *block) reset(first int64, count int, ref, npu []byte) {
 	if b.equal = b.e.npu.dtype == b.e.ref.dtype && bytes.Equal(b.n.stored, b.r.stored); b.equal {
 		b.abs, b.rel = b.zeros[:count], b.zeros[:count]
 	}
-	b.sums, b.extent, b.runs, b.digests, b.errors = node{}, extent{}, kernel.GroupSums{}, kernel.Digests{}, kernel.Flagged{}
+	b.sums, b.extent, b.runs, b.digests, b.errors = node{}, extent{}, kernel.GroupSums{}, kernel.Digests{}, kernel.FlaggedSums{}
 	b.failedLast = b.failed
 	b.hashed, b.coded, b.gathered, b.failed, b.marked = false, false, false, false, false
 }

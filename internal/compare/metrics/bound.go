@@ -28,7 +28,7 @@ func (b *block) updateBounds() {
 	if x.maxAbs > math.MaxFloat64 { // such a difference passes no limits; the kernel has not marked the pair
 		p.minLimits = minLimits{math.Inf(1), math.Inf(1), math.Inf(1)}
 		b.marked = false
-	} else if p.minLimits.add(limits, *x, b.abs, b.r.values); quiet || !b.marked && !limits.exceeded(b.abs, b.r.values) {
+	} else if p.minLimits.add(limits, *x, b.abs, b.r.values); quiet || !b.marked && !limits.areExceeded(b.abs, b.r.values) {
 		return
 	}
 	if b.marked {

@@ -22,7 +22,7 @@ func TestExceeded(t *testing.T) {
 				want bool
 			}{{0.75, false}, {math.Nextafter(0.75, 1), true}, {nan, true}, {inf, true}} {
 				abs[at] = c.abs
-				if got := (Limits{0.25, 0.5, IsClose}).exceeded(abs, r); got != c.want {
+				if got := (Limits{0.25, 0.5, IsClose}).areExceeded(abs, r); got != c.want {
 					t.Errorf("%v at %d of %d: exceeded %v", c.abs, at, count, got)
 				}
 			}

@@ -54,7 +54,7 @@ func (e *Engine) result(p *Partial, s *node) *Result {
 	}
 	r.AbsHistogram, r.RelHistogram = p.absHistogram, p.relHistogram
 	r.RelHistogram.Zeros -= p.counts[quotientZeros]
-	r.Differ = r.BothFinite() - r.AbsHistogram.Zeros + p.mismatch.count
+	r.Differ = r.CountBothFinite() - r.AbsHistogram.Zeros + p.mismatch.count
 	r.Axes, r.WithoutAxes = e.axes.profiles(p.lists.axes, &p.axes, p.elements), p.withoutAxes
 	if p.noise != nil {
 		r.Noise = p.noise.Finish(p.absHistogram.lowerEdges())
@@ -62,7 +62,7 @@ func (e *Engine) result(p *Partial, s *node) *Result {
 	e.setElements(r, p, s)
 	e.setSides(r, p, s)
 	e.setHPAA(r, p, s)
-	if r.BothFinite() > 0 {
+	if r.CountBothFinite() > 0 {
 		e.setDifferences(r, p, s)
 		e.setRelations(r, p, s)
 	}
@@ -79,7 +79,7 @@ func (e *Engine) setElements(r *Result, p *Partial, s *node) {
 		r.Listed = make([]Element, 0, len(p.listed))
 	}
 	for i := range p.listed {
-		r.Listed = append(r.Listed, e.decoded(&p.listed[i]))
+		r.Listed = append(r.Listed, e.decodeElement(&p.listed[i]))
 	}
 	r.Worst = e.worstErrors(p)
 }
@@ -97,10 +97,10 @@ func (e *Engine) worstErrors(p *Partial) (worst []Element) {
 		worst = slices.Grow(p.lists.worst[:0], n)
 	}
 	for i := range p.mismatched {
-		worst = append(worst, e.decoded(&p.mismatched[i]))
+		worst = append(worst, e.decodeElement(&p.mismatched[i]))
 	}
 	for i := range ranked {
-		worst = append(worst, e.decoded(&ranked[i].location))
+		worst = append(worst, e.decodeElement(&ranked[i].location))
 	}
 	return worst
 }
@@ -110,12 +110,12 @@ func (e *Engine) element(p *location) *Element {
 	if p == nil {
 		return nil
 	}
-	out := e.decoded(p)
+	out := e.decodeElement(p)
 	return &out
 }
 
-// decoded returns the element of a location.
-func (e *Engine) decoded(p *location) Element {
+// decodeElement returns the element of a location.
+func (e *Engine) decodeElement(p *location) Element {
 	out := Element{Offset: p.offset, Abs: p.abs, Rel: p.rel}
 	out.Ref = e.ref.decodeOne(p.ref[:e.ref.size])
 	out.NPU = e.npu.decodeOne(p.npu[:e.npu.size])
@@ -195,7 +195,7 @@ func (m moment) statistics(b bounds, largest float64) SideStats {
 		return SideStats{}
 	}
 	s := SideStats{Min: NumberOf(b.min), Max: NumberOf(b.max), Mean: finite(m.mean)}
-	if s.Mean.Defined() {
+	if s.Mean.IsDefined() {
 		s.Mean = NumberOf(min(max(m.mean, b.min), b.max))
 	}
 	if hasSquares(largest) {
@@ -235,7 +235,7 @@ func (e *Engine) setHPAA(r *Result, p *Partial, s *node) {
 
 // countRatios counts the pairs of finite elements with r != 0, which have a relative error.
 func (e *Engine) countRatios(r *Result, p *Partial) int64 {
-	return r.BothFinite() - p.counts[relativeZeros]
+	return r.CountBothFinite() - p.counts[relativeZeros]
 }
 
 func (x extreme) extreme() Extreme {
@@ -247,7 +247,7 @@ func (x extreme) extreme() Extreme {
 
 // setDifferences sets the metrics of d = n-r.
 func (e *Engine) setDifferences(r *Result, p *Partial, s *node) {
-	count := float64(r.BothFinite())
+	count := float64(r.CountBothFinite())
 	d := s.pair.d
 	r.MaxAbs = p.maxAbs.extreme()
 	r.MeanAbs = NumberOf(sumValue(s.absD) / count)
@@ -268,7 +268,7 @@ func (e *Engine) setDifferences(r *Result, p *Partial, s *node) {
 	r.ULPMean = NumberOf(sumValue(s.ulps) / count)
 	r.BiasCount = p.counts[differing]
 	if !e.complex {
-		r.BiasCount = r.BothFinite() - r.AbsHistogram.Zeros
+		r.BiasCount = r.CountBothFinite() - r.AbsHistogram.Zeros
 	}
 	if n := float64(r.BiasCount); n > 0 {
 		bias := (n - float64(2*p.counts[negative])) / n
@@ -304,7 +304,7 @@ func (e *Engine) setNoiseRatios(r *Result, p *Partial, s *node) {
 	r.RED = ratio(math.Sqrt(dd), math.Sqrt(rr))
 	r.SQNR = decibels(math.Sqrt(rr), math.Sqrt(dd))
 	r.SNR = decibels(math.Sqrt(ref.m2), math.Sqrt(d.m2))
-	r.PSNR = decibels(p.maxRef, math.Sqrt(dd/float64(r.BothFinite())))
+	r.PSNR = decibels(p.maxRef, math.Sqrt(dd/float64(r.CountBothFinite())))
 }
 
 // setAngles sets cosine and correlation. They are exactly 1 for equal tensors.
@@ -327,7 +327,7 @@ func (e *Engine) setAngles(r *Result, s *node, equal bool) {
 		if r.CosineZero == NoneZero {
 			r.Cosine = NumberOf(1)
 		}
-		if r.Pearson.Defined() {
+		if r.Pearson.IsDefined() {
 			r.Pearson = NumberOf(1)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 // String prints the number with all of its digits, an undefined one as NA.
 func (m Metric) String() string {
-	if !m.Defined() {
+	if !m.IsDefined() {
 		return "NA"
 	}
 	return jsonpos.FormatFloat(m.Value())
@@ -21,7 +21,7 @@ func (m Metric) String() string {
 // MarshalJSON implements json.Marshaler: a number, or null if undefined; NaN and infinities are the strings "nan",
 // "inf" and "-inf".
 func (m Metric) MarshalJSON() ([]byte, error) {
-	if !m.Defined() {
+	if !m.IsDefined() {
 		return []byte("null"), nil
 	}
 	return jsonpos.AppendNumber(nil, m.Value()), nil
@@ -40,7 +40,7 @@ func (m *Metric) UnmarshalJSON(data []byte) (err error) {
 
 // OrNaN returns the value, NaN if undefined.
 func (m Metric) OrNaN() float64 {
-	if !m.Defined() {
+	if !m.IsDefined() {
 		return math.NaN()
 	}
 	return m.Value()
@@ -50,7 +50,7 @@ func (m Metric) OrNaN() float64 {
 // "nan", "inf" and "-inf", or a list of two numbers for a complex element.
 func (v Value) String() string {
 	switch h := v.DType.Host(); {
-	case h.Signed():
+	case h.IsSigned():
 		return strconv.FormatInt(int64(v.Int), 10)
 	case h.Integer():
 		return strconv.FormatUint(v.Int, 10)

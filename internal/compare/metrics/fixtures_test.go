@@ -68,9 +68,9 @@ func compareValues(t *testing.T, d tensor.DType, limits Limits, n, r []float64) 
 // near reports whether a metric has a value; NaN stands for undefined.
 func near(m Metric, want, tolerance float64) bool {
 	if math.IsNaN(want) {
-		return !m.Defined()
+		return !m.IsDefined()
 	}
-	return m.Defined() && (m.Value() == want || math.Abs(m.Value()-want) <= tolerance*math.Abs(want))
+	return m.IsDefined() && (m.Value() == want || math.Abs(m.Value()-want) <= tolerance*math.Abs(want))
 }
 
 // TestHPAAFixtures uses float64 on both sides if float16 would round the values; infinities
@@ -216,7 +216,7 @@ func TestEmpty(t *testing.T) {
 		t.Errorf("%d segments, want 0", e.Segments())
 	}
 	r := e.NewMerger().Finish()
-	if r.Total != 0 || r.Start != nil || r.Cosine.Defined() || r.RED.Defined() || r.Ref.Mean.Defined() || r.HPAA.Mean.Defined() || r.Margin.Defined() {
+	if r.Total != 0 || r.Start != nil || r.Cosine.IsDefined() || r.RED.IsDefined() || r.Ref.Mean.IsDefined() || r.HPAA.Mean.IsDefined() || r.Margin.IsDefined() {
 		t.Errorf("%+v", r)
 	}
 }
@@ -241,7 +241,7 @@ func TestClassPairs(t *testing.T) {
 				r.HPAA.Count != hpaa || r.HPAA.NonFinite != (cn != int(Finite)) || int64(len(r.ErrorOffsets)) != strict {
 				t.Errorf("%v against %v: %+v", n, ref, r)
 			}
-			if r.HPAA.Mean.Value() != replaced[cr] || r.MaxAbs.Defined() != (cn == 0 && cr == 0) {
+			if r.HPAA.Mean.Value() != replaced[cr] || r.MaxAbs.IsDefined() != (cn == 0 && cr == 0) {
 				t.Errorf("%v against %v: HPAA %+v, max %v", n, ref, r.HPAA, r.MaxAbs)
 			}
 		}

@@ -66,7 +66,7 @@ type goldenRow struct {
 
 func checkMetric(t *testing.T, name string, got Metric, want number64, tolerance float64) {
 	t.Helper()
-	if got.Defined() != want.present {
+	if got.IsDefined() != want.present {
 		t.Errorf("%s = %v, want %+v", name, got, want)
 		return
 	}

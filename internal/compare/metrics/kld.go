@@ -27,7 +27,7 @@ const kldBlock = 1 << 16
 // float64 and for empty tensors.
 func (p *Pool) KLD(ctx context.Context, req Request, res *Result, ref, npu Reader) (Metric, error) {
 	n := res.Total
-	if n == 0 || res.Complex || res.BothFinite() != n {
+	if n == 0 || res.Complex || res.CountBothFinite() != n {
 		return Metric{}, nil
 	}
 	r, m := newKLDSide(&res.Ref), newKLDSide(&res.NPU)

@@ -66,7 +66,7 @@ func TestKLDFixtures(t *testing.T) {
 	}
 	for _, tt := range tests {
 		m := kldOf(t, tensor.Float32, tt.npu, tt.ref)
-		if m.Defined() == math.IsNaN(tt.want) || m.Defined() && math.Abs(m.Value()-tt.want) > 1e-6 {
+		if m.IsDefined() == math.IsNaN(tt.want) || m.IsDefined() && math.Abs(m.Value()-tt.want) > 1e-6 {
 			t.Errorf("%v beside %v: %+v, want %v", tt.npu, tt.ref, m, tt.want)
 		}
 	}
@@ -84,7 +84,7 @@ func TestKLDBlocks(t *testing.T) {
 			ref[0], ref[n-1] = -5, 2000
 			npu[0], npu[n-1] = -6, 2002
 			m, want := kldOf(t, d, npu, ref), slowKLD(npu, ref)
-			if !m.Defined() || math.Abs(m.Value()-want) > 1e-12*(1+want) {
+			if !m.IsDefined() || math.Abs(m.Value()-want) > 1e-12*(1+want) {
 				t.Errorf("%d of %s: %+v, want %v", n, d, m, want)
 			}
 		}

@@ -61,13 +61,13 @@ func (l Limits) limit(ref float64) float64 {
 // limits calls it. Neither NaN nor a difference beyond the range of float64 passes.
 func (l Limits) Passes(abs, ref float64) bool { return abs <= min(l.limit(ref), math.MaxFloat64) }
 
-// exceeded reports whether any element does not pass.
-func (l Limits) exceeded(abs, r []float64) bool { return l.firstBeyond(abs, r) < len(abs) }
+// areExceeded reports whether any element does not pass.
+func (l Limits) areExceeded(abs, r []float64) bool { return l.findFirstBeyond(abs, r) < len(abs) }
 
-// firstBeyond returns the index of the first element that does not pass, len(abs) if all do.
-func (l Limits) firstBeyond(abs, r []float64) int {
+// findFirstBeyond returns the index of the first element that does not pass, len(abs) if all do.
+func (l Limits) findFirstBeyond(abs, r []float64) int {
 	if l.Mode == IsClose {
-		return kernel.FirstBeyond(abs, r, l.Atol, l.Rtol)
+		return kernel.FindFirstBeyond(abs, r, l.Atol, l.Rtol)
 	}
 	for i, a := range abs {
 		if !l.Passes(a, math.Abs(r[i])) {

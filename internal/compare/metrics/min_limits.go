@@ -70,12 +70,12 @@ func (t *minLimits) add(l Limits, x extent, abs, r []float64) {
 	if !x.inMargin && l.marginBound(x) > t.margin {
 		t.addMargin(l, abs, r)
 	}
-	if with := (Limits{l.Atol, t.rtol, l.Mode}); !with.provesPass(x) && with.exceeded(abs, r) {
+	if with := (Limits{l.Atol, t.rtol, l.Mode}); !with.provesPass(x) && with.areExceeded(abs, r) {
 		t.rtol = raiseLimit(abs, r, t.rtol, func(rtol, abs, ref float64) bool {
 			return Limits{l.Atol, rtol, l.Mode}.Passes(abs, ref)
 		}, func(abs, ref float64) float64 { return (abs - l.Atol) / ref })
 	}
-	if with := (Limits{t.atol, l.Rtol, l.Mode}); !with.provesPass(x) && with.exceeded(abs, r) {
+	if with := (Limits{t.atol, l.Rtol, l.Mode}); !with.provesPass(x) && with.areExceeded(abs, r) {
 		t.atol = raiseLimit(abs, r, t.atol, func(atol, abs, ref float64) bool {
 			return Limits{atol, l.Rtol, l.Mode}.Passes(abs, ref)
 		}, func(abs, ref float64) float64 { return abs - float64(l.Rtol*ref) })
@@ -84,7 +84,7 @@ func (t *minLimits) add(l Limits, x extent, abs, r []float64) {
 
 func (t *minLimits) addMargin(l Limits, abs, r []float64) {
 	for i := 0; !math.IsInf(t.margin, 1); i++ {
-		i += l.scaleBy(t.margin/slack).firstBeyond(abs[i:], r[i:])
+		i += l.scaleBy(t.margin/slack).findFirstBeyond(abs[i:], r[i:])
 		if i == len(abs) {
 			return
 		}

@@ -199,7 +199,7 @@ func worstPlace(res *Result) int64 {
 	switch {
 	case len(res.Worst) > 0:
 		return res.Worst[0].Offset
-	case res.MaxAbs.Defined():
+	case res.MaxAbs.IsDefined():
 		return res.MaxAbs.Offset
 	}
 	return 0
@@ -357,11 +357,11 @@ func (g *gatherer) chooseBins(limits BinLimits) {
 	slices.Sort(g.points)
 	var values bounds
 	for _, s := range []*SideStats{&g.RefStats, &g.NPUStats} {
-		if s.Min.Defined() {
+		if s.Min.IsDefined() {
 			values.add(s.Min.Value(), s.Max.Value())
 		}
 	}
-	count := 2*g.Total - g.RefStats.nonFinite() - g.NPUStats.nonFinite()
+	count := 2*g.Total - g.RefStats.countNonFinite() - g.NPUStats.countNonFinite()
 	if g.OfSample > 0 {
 		count = min(count, 2*g.OfSample)
 	}
@@ -378,7 +378,7 @@ func (g *gatherer) chooseBins(limits BinLimits) {
 	g.Diff = ErrorBins{NewBins(abs), NewBins(rel)}
 }
 
-func (s *SideStats) nonFinite() int64 { return s.NaN + s.PosInf + s.NegInf }
+func (s *SideStats) countNonFinite() int64 { return s.NaN + s.PosInf + s.NegInf }
 
 // logFactor: bins have equal width in log10 if the largest error exceeds the median by this
 // factor.
@@ -437,7 +437,7 @@ func (g *gatherer) buildPictures() *Pictures {
 	if g.usesSampledBins() {
 		g.eachSampled(g.countErrors)
 	}
-	for _, entries := range [][]ranked{g.worst.entries, g.worstRatios.entries} {
+	for _, entries := range [][]rankedElement{g.worst.entries, g.worstRatios.entries} {
 		for i := range entries {
 			g.Sample.Errors = append(g.Sample.Errors, SampledError{entries[i].offset, entries[i].abs, entries[i].rel})
 		}

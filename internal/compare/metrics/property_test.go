@@ -333,7 +333,7 @@ func TestScaling(t *testing.T) {
 			check(name, pair[1], want)
 		}
 		for _, m := range []Metric{got.RMSE, got.Ref.RMS, got.NPU.Std, got.HPAA.Std} {
-			if m.Defined() != (exp < 400 && exp > -400) {
+			if m.IsDefined() != (exp < 400 && exp > -400) {
 				t.Errorf("2^%d: a root of squares is %v", exp, m)
 			}
 		}

@@ -16,8 +16,8 @@ type location struct {
 	replaced bool
 }
 
-// ranked is a location with its score in a ranking.
-type ranked struct {
+// rankedElement is a location with its score in a ranking.
+type rankedElement struct {
 	score float64
 	location
 }
@@ -28,11 +28,11 @@ type ranking struct {
 	limit int
 	// floor is the lowest score that can still enter.
 	floor   float64
-	entries []ranked // the best first
+	entries []rankedElement // the best first
 }
 
 // compareRanked is negative if a ranks before b.
-func compareRanked(a, b ranked) int {
+func compareRanked(a, b rankedElement) int {
 	return cmp.Or(-cmp.Compare(a.score, b.score), cmp.Compare(a.offset, b.offset))
 }
 
@@ -45,7 +45,7 @@ func (r *ranking) add(score float64, l location) {
 	if len(r.entries) == r.limit {
 		r.entries = r.entries[:r.limit-1]
 	}
-	if r.entries = slices.Insert(r.entries, at, ranked{score, l}); len(r.entries) == r.limit {
+	if r.entries = slices.Insert(r.entries, at, rankedElement{score, l}); len(r.entries) == r.limit {
 		r.floor = math.Nextafter(r.entries[r.limit-1].score, math.Inf(1))
 	}
 }

@@ -14,10 +14,10 @@ func TestRanking(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 9))
 	for limit := 1; limit < 40; limit++ {
 		r := ranking{limit: limit}
-		var all []ranked
+		var all []rankedElement
 		for offset := range int64(200) {
 			score := float64(1 + random.IntN(60))
-			all = append(all, ranked{score, location{offset: offset}})
+			all = append(all, rankedElement{score, location{offset: offset}})
 			if score >= r.floor {
 				r.add(score, all[offset].location)
 			}

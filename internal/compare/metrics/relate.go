@@ -61,7 +61,7 @@ func (b *block) computeRatios() kernel.Ratios {
 		wanted.Flags, wanted.Flag, wanted.FlagAtol, wanted.FlagRtol = b.flags[:b.count], beyondError|hpaaError, limits.Atol, limits.Rtol
 	}
 	c := b.histograms.tables.Relatives(b.rel, b.abs, from, what, b.r.values, &wanted)
-	b.errors = kernel.Flagged{Sum: c.FlaggedAbs, Max: c.MaxAbs, Count: c.Flagged}
+	b.errors = kernel.FlaggedSums{Sum: c.FlaggedAbs, Max: c.MaxAbs, Count: c.Flagged}
 	b.extent.inMargin = scaled.Mode == IsClose && !c.Exceeds && c.MaxAbs <= math.MaxFloat64
 	b.extent.passes = b.extent.inMargin && share <= 1
 	return c

@@ -50,8 +50,8 @@ func NumberIf(x float64, is bool) Metric {
 	return NumberOf(x)
 }
 
-// Defined reports whether the metric has a value.
-func (m Metric) Defined() bool { return m.bits != 0 }
+// IsDefined reports whether the metric has a value.
+func (m Metric) IsDefined() bool { return m.bits != 0 }
 
 // Value returns the value, 0 if undefined.
 func (m Metric) Value() float64 {
@@ -64,7 +64,7 @@ func (m Metric) Value() float64 {
 // Equal reports whether two metrics are equal; two NaN are equal.
 func (m Metric) Equal(o Metric) bool {
 	a, b := m.Value(), o.Value()
-	return m.Defined() == o.Defined() && (a == b || a != a && b != b)
+	return m.IsDefined() == o.IsDefined() && (a == b || a != a && b != b)
 }
 
 // Extreme is an extreme value and the lowest offset where it occurs. Offset is meaningless
@@ -120,7 +120,7 @@ type SideStats struct {
 // ToStats converts the statistics of count elements to tensor.Stats.
 func (s *SideStats) ToStats(count int64) *tensor.Stats {
 	number := func(m Metric) *float64 {
-		if !m.Defined() {
+		if !m.IsDefined() {
 			return nil
 		}
 		return new(m.Value())
@@ -288,8 +288,8 @@ func (s *SideStats) Largest() float64 {
 	return math.Max(math.Abs(s.Min.Value()), math.Abs(s.Max.Value()))
 }
 
-// BothFinite returns the number of pairs that are finite on both sides.
-func (r *Result) BothFinite() int64 { return r.Classes[Finite][Finite] }
+// CountBothFinite returns the number of pairs that are finite on both sides.
+func (r *Result) CountBothFinite() int64 { return r.Classes[Finite][Finite] }
 
 // Passes reports whether the largest |d| and |d|/|r| prove that all finite pairs pass the
 // limits. false proves nothing.
@@ -300,10 +300,10 @@ func (r *Result) Passes(l Limits) bool {
 // LacksSquares reports whether metrics over squares, such as cosine, RED and rms, are undefined
 // because a magnitude reaches 2^400 or all are at most 2^-400.
 func (r *Result) LacksSquares() bool {
-	if r.BothFinite() > 0 && !(r.RMSE.Defined() && r.RED.Defined() && r.CosineRaw.Defined()) {
+	if r.CountBothFinite() > 0 && !(r.RMSE.IsDefined() && r.RED.IsDefined() && r.CosineRaw.IsDefined()) {
 		return true
 	}
-	return r.Ref.Max.Defined() != r.Ref.RMS.Defined() || r.NPU.Max.Defined() != r.NPU.RMS.Defined() || r.HPAA.Mean.Defined() != r.HPAA.RMS.Defined()
+	return r.Ref.Max.IsDefined() != r.Ref.RMS.IsDefined() || r.NPU.Max.IsDefined() != r.NPU.RMS.IsDefined() || r.HPAA.Mean.IsDefined() != r.HPAA.RMS.IsDefined()
 }
 
 // StrictErrors returns the number of errors by the strict policy: finite elements

@@ -28,8 +28,8 @@ type Definition struct {
 	field func(r *Result) any
 }
 
-// Of returns the metric of a result; undefined if Undefined is true for its types.
-func (d *Definition) Of(r *Result) Metric {
+// MetricOf returns the metric of a result; undefined if Undefined is true for its types.
+func (d *Definition) MetricOf(r *Result) Metric {
 	if d.Undefined != nil && d.Undefined(r.RefDType, r.NPUDType) {
 		return Metric{}
 	}
@@ -39,7 +39,7 @@ func (d *Definition) Of(r *Result) Metric {
 	case *int64:
 		return NumberOf(float64(*at)) // real counts are far below 2^53
 	case *Extreme:
-		return NumberIf(float64(at.Offset), at.Defined())
+		return NumberIf(float64(at.Offset), at.IsDefined())
 	case *float64:
 		return NumberOf(*at)
 	}

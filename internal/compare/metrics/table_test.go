@@ -97,8 +97,8 @@ func quotient(a, b *big.Float) answer {
 // are infinite.
 func (a answer) check(t testing.TB, name string, got Metric) {
 	t.Helper()
-	if a.undefined || !got.Defined() {
-		if a.undefined == got.Defined() && !a.orUndefined {
+	if a.undefined || !got.IsDefined() {
+		if a.undefined == got.IsDefined() && !a.orUndefined {
 			t.Errorf("%s is %v, want it undefined: %v", name, got, a.undefined)
 		}
 		return
@@ -132,7 +132,7 @@ func checkTable(t testing.TB, p *slowPair, r *Result) {
 			t.Errorf("metric %s has no slow reference", d.Name)
 			continue
 		}
-		reference(p).check(t, d.Name, d.Of(r))
+		reference(p).check(t, d.Name, d.MetricOf(r))
 	}
 }
 

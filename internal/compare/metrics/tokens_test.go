@@ -45,7 +45,7 @@ func TestTokenCounter(t *testing.T) {
 				t.Errorf("counts %+v, want %+v", got.TokenNumbers, n)
 			}
 			for _, pair := range [][2]Metric{{got.MeanAbs, n.MeanAbs}, {got.K1, n.K1}, {got.K3, n.K3}, {got.Ratio, n.Ratio}} {
-				if pair[0].Defined() != pair[1].Defined() || pair[0].Defined() && math.Abs(pair[0].Value()-pair[1].Value()) > 1e-15 {
+				if pair[0].IsDefined() != pair[1].IsDefined() || pair[0].IsDefined() && math.Abs(pair[0].Value()-pair[1].Value()) > 1e-15 {
 					t.Errorf("%v, want %v", pair[0], pair[1])
 				}
 			}

@@ -268,7 +268,7 @@ func haveSameInputs(a, b *call) bool {
 		return false
 	}
 	x, y := &a.source.Leaves[i], &b.source.Leaves[k]
-	return x.Kind == y.Kind && slices.Equal(lengths(x.Tensor.Shape), lengths(y.Tensor.Shape))
+	return x.Kind == y.Kind && slices.Equal(sortedLengths(x.Tensor.Shape), sortedLengths(y.Tensor.Shape))
 }
 
 // ClassesAtPlace returns the classes of a module and of its partner; empty texts unless only their place

@@ -20,7 +20,7 @@ type join struct {
 	isDecided []bool
 	reasons   map[int]lang.Sentence
 	isUsed    []bool // the tensor of the reference has a pair or an ambiguity
-	shapes    map[tensorAt][]tensor.Shape
+	shapes    map[tensorPlace][]tensor.Shape
 
 	pairs     []Pair
 	ambiguous []Ambiguity
@@ -36,13 +36,13 @@ type target struct {
 func newJoin(opt *Options, ref, npu []*Tensor) *join {
 	return &join{
 		opt: opt, ref: ref, npu: npu, isDecided: make([]bool, len(npu)), reasons: make(map[int]lang.Sentence),
-		isUsed: make([]bool, len(ref)), shapes: make(map[tensorAt][]tensor.Shape),
+		isUsed: make([]bool, len(ref)), shapes: make(map[tensorPlace][]tensor.Shape),
 	}
 }
 
 // pairAll applies all rules to the tensors that are not skipped, and sorts pairs and ambiguities by
 // position.
-func (j *join) pairAll(skipped map[*Tensor]*Skipped) {
+func (j *join) pairAll(skipped map[*Tensor]*SkippedPair) {
 	active := func(t *Tensor) *Tensor {
 		if skipped[t] != nil {
 			return nil
@@ -236,8 +236,8 @@ func keepSameSlice(refs []*Tensor, found []int, slice string) []int {
 	return found
 }
 
-// tensorAt is the position of a tensor and its side.
-type tensorAt struct {
+// tensorPlace is the position of a tensor and its side.
+type tensorPlace struct {
 	at  int
 	npu bool
 }
@@ -252,10 +252,10 @@ func (j *join) shapesOf(at int, npu bool) []tensor.Shape {
 	if t.Shape != nil {
 		return []tensor.Shape{t.Shape}
 	}
-	shapes, asked := j.shapes[tensorAt{at, npu}]
+	shapes, asked := j.shapes[tensorPlace{at, npu}]
 	if !asked && j.opt.Shapes != nil {
 		shapes = j.opt.Shapes(t.ID, npu)
-		j.shapes[tensorAt{at, npu}] = shapes
+		j.shapes[tensorPlace{at, npu}] = shapes
 	}
 	return shapes
 }
@@ -302,7 +302,7 @@ type entry struct {
 func newRefIndex(refs []*Tensor, keysOf func(*Tensor) keys, wanted []keys) refIndex {
 	x := make(refIndex, len(wanted))
 	for _, ks := range wanted {
-		for k := range ks.all {
+		for k := range ks.eachKey {
 			x[k] = nil
 		}
 	}

@@ -161,7 +161,7 @@ func (j *join) pairLoosely(r *rule, refs, same []int, i int) {
 func (j *join) haveSameShape(ref, npu int) bool {
 	for _, a := range j.shapesOf(ref, false) {
 		for _, b := range j.shapesOf(npu, true) {
-			if slices.Equal(lengths(a), lengths(b)) {
+			if slices.Equal(sortedLengths(a), sortedLengths(b)) {
 				return true
 			}
 		}
@@ -169,8 +169,8 @@ func (j *join) haveSameShape(ref, npu int) bool {
 	return false
 }
 
-// lengths returns the lengths of the axes other than 1, sorted.
-func lengths(s tensor.Shape) []int64 {
+// sortedLengths returns the lengths of the axes other than 1, sorted.
+func sortedLengths(s tensor.Shape) []int64 {
 	all := slices.DeleteFunc(slices.Clone(s), func(n int64) bool { return n == 1 })
 	slices.Sort(all)
 	return all

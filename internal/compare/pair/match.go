@@ -22,13 +22,13 @@ func Match(ref, npu []Tensor, opt Options) *Result {
 	res := &Result{Fused: make(map[int][]string)}
 	refs, npus := filterKind(ref, opt.Kind), filterKind(npu, opt.Kind)
 	refStems, npuStems := collectStems(refs), collectStems(npus)
-	var old []Superseded
+	var old []SupersededTensor
 	refs, res.Superseded = latestExecutions(refs, false, npuStems)
 	npus, old = latestExecutions(npus, true, refStems)
 	res.Superseded = append(res.Superseded, old...)
 
 	s := &skipReasons{opt.SkipKeys, opt.Exclude, make(map[string]bool)}
-	skipped := make(map[*Tensor]*Skipped)
+	skipped := make(map[*Tensor]*SkippedPair)
 	for _, side := range [][]*Tensor{refs, npus} {
 		for _, t := range side {
 			if why := s.reason(t); why != nil {
@@ -63,7 +63,7 @@ func filterKind(tensors []Tensor, k tensor.Kind) []*Tensor {
 type collector struct {
 	join    *join
 	res     *Result
-	skipped map[*Tensor]*Skipped
+	skipped map[*Tensor]*SkippedPair
 	// refDone and npuDone: the tensor is in the result.
 	refDone, npuDone []bool
 }
@@ -114,7 +114,7 @@ func (c *collector) collectSkipped() {
 }
 
 // skip adds a skipped pair; -1 stands for no tensor.
-func (c *collector) skip(ref, npu int, why Skipped) {
+func (c *collector) skip(ref, npu int, why SkippedPair) {
 	why.Ref, why.NPU = -1, -1
 	if ref >= 0 {
 		c.refDone[ref] = true
@@ -135,7 +135,7 @@ func (c *collector) collectRest() {
 		case why != nil:
 			c.skip(i, -1, *why)
 		default:
-			u := Unmatched{ID: t.ID}
+			u := UnmatchedTensor{ID: t.ID}
 			if calls := c.join.opt.Calls; calls != nil && t.Call != "" {
 				u.Why, u.Near = explainNoNPUCall(t), calls.ref.near[t.Name()]
 			}
@@ -148,7 +148,7 @@ func (c *collector) collectRest() {
 		case why != nil:
 			c.skip(-1, i, *why)
 		default:
-			u := Unmatched{ID: t.ID, Why: c.join.reasons[i]}
+			u := UnmatchedTensor{ID: t.ID, Why: c.join.reasons[i]}
 			if calls := c.join.opt.Calls; calls != nil && t.Call != "" {
 				u.Near = calls.npu.near[t.Name()]
 			}
@@ -165,18 +165,18 @@ type skipReasons struct {
 }
 
 // reason returns why t is skipped; nil if it is not.
-func (s *skipReasons) reason(t *Tensor) *Skipped {
+func (s *skipReasons) reason(t *Tensor) *SkippedPair {
 	for _, k := range s.keys {
 		for _, name := range t.Names() {
 			if k != "" && strings.Contains(name, k) {
 				s.used[k] = true
-				return &Skipped{Code: SkipKey, Key: k}
+				return &SkippedPair{Code: SkipKey, Key: k}
 			}
 		}
 	}
 	if name, ok := t.matchingName(s.exclude); ok {
 		s.used[name] = true
-		return &Skipped{Code: Excluded, Key: name}
+		return &SkippedPair{Code: Excluded, Key: name}
 	}
 	return nil
 }
@@ -194,7 +194,7 @@ type occurrence struct {
 //
 // A short number may be part of a name: layer1.0.1 and layer1.0.2 may be two modules of a network. They count as
 // modules if the other side has files with all these names.
-func latestExecutions(tensors []*Tensor, npu bool, otherStems map[string]bool) (kept []*Tensor, old []Superseded) {
+func latestExecutions(tensors []*Tensor, npu bool, otherStems map[string]bool) (kept []*Tensor, old []SupersededTensor) {
 	groups := make(map[occurrence][]*Tensor)
 	first := make(map[occurrence]*Tensor, len(tensors)) // most operators run once
 	for _, t := range tensors {
@@ -225,7 +225,7 @@ func latestExecutions(tensors []*Tensor, npu bool, otherStems map[string]bool) (
 	}
 	for _, t := range tensors {
 		if last := by[t]; last != nil {
-			old = append(old, Superseded{t.ID, last.ID, npu})
+			old = append(old, SupersededTensor{t.ID, last.ID, npu})
 		} else {
 			kept = append(kept, t)
 		}
@@ -283,10 +283,10 @@ func (c *collector) keepOps(used map[string]bool) {
 	res.Ambiguous = slices.DeleteFunc(res.Ambiguous, func(a Ambiguity) bool {
 		return !slices.ContainsFunc(a.Refs, in(ref)) && !slices.ContainsFunc(a.NPUs, in(npu))
 	})
-	res.Skipped = slices.DeleteFunc(res.Skipped, func(s Skipped) bool { return !ref[s.Ref] && !npu[s.NPU] })
-	res.UnmatchedRef = slices.DeleteFunc(res.UnmatchedRef, func(u Unmatched) bool { return !ref[u.ID] })
-	res.UnmatchedNPU = slices.DeleteFunc(res.UnmatchedNPU, func(u Unmatched) bool { return !npu[u.ID] })
-	res.Superseded = slices.DeleteFunc(res.Superseded, func(s Superseded) bool {
+	res.Skipped = slices.DeleteFunc(res.Skipped, func(s SkippedPair) bool { return !ref[s.Ref] && !npu[s.NPU] })
+	res.UnmatchedRef = slices.DeleteFunc(res.UnmatchedRef, func(u UnmatchedTensor) bool { return !ref[u.ID] })
+	res.UnmatchedNPU = slices.DeleteFunc(res.UnmatchedNPU, func(u UnmatchedTensor) bool { return !npu[u.ID] })
+	res.Superseded = slices.DeleteFunc(res.Superseded, func(s SupersededTensor) bool {
 		if s.NPU {
 			return !npu[s.By]
 		}

@@ -216,10 +216,10 @@ type Options struct {
 type Result struct {
 	Pairs        []Pair
 	Ambiguous    []Ambiguity
-	UnmatchedRef []Unmatched
-	UnmatchedNPU []Unmatched
-	Skipped      []Skipped
-	Superseded   []Superseded
+	UnmatchedRef []UnmatchedTensor
+	UnmatchedNPU []UnmatchedTensor
+	Skipped      []SkippedPair
+	Superseded   []SupersededTensor
 	// Fused has the operators of the reference that an NPU operator fuses, by the ID of its tensor.
 	Fused map[int][]string
 	// Unused are skip keys, excluded names and wanted operators that match no tensor.
@@ -240,8 +240,8 @@ type Ambiguity struct {
 	Rule       Rule
 }
 
-// Unmatched is a tensor without a partner.
-type Unmatched struct {
+// UnmatchedTensor is a tensor without a partner.
+type UnmatchedTensor struct {
 	ID int
 	// Why is the reason of the rule that reserved the tensor, empty for none.
 	Why lang.Sentence
@@ -258,15 +258,15 @@ const (
 	Excluded SkipCode = "EXCLUDED"
 )
 
-// Skipped is a pair, or a single tensor, that is excluded from the comparison.
-type Skipped struct {
+// SkippedPair is a pair, or a single tensor, that is excluded from the comparison.
+type SkippedPair struct {
 	Ref, NPU int
 	Code     SkipCode
 	Key      string // the key, name or pattern
 }
 
-// Superseded is a tensor of an earlier run of its operator in the round.
-type Superseded struct {
+// SupersededTensor is a tensor of an earlier run of its operator in the round.
+type SupersededTensor struct {
 	ID, By int
 	NPU    bool // the side of both
 }

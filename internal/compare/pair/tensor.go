@@ -144,8 +144,8 @@ type shortenedKey struct {
 	certain bool
 }
 
-// all yields all keys.
-func (k *keys) all(yield func(key) bool) {
+// eachKey yields all keys.
+func (k *keys) eachKey(yield func(key) bool) {
 	for _, whole := range k.whole {
 		if !yield(whole) {
 			return

@@ -32,7 +32,7 @@ func (p *Planner) pairTensors() {
 
 // matchRounds pairs the tensors inside each pair of rounds.
 func (p *Planner) matchRounds() {
-	refs, npus := p.ref.byRound(), p.npu.byRound()
+	refs, npus := p.ref.tensorsByRound(), p.npu.tensorsByRound()
 	for _, round := range p.rounds {
 		whole, npu, sharded := refs[round.pair.Ref], npus[round.pair.NPU], round.sharded
 		opt := p.matchOptions(whole)
@@ -95,7 +95,7 @@ func (p *Planner) addMatches(round *Round, r *pair.Result) {
 		x.Row.Pair.Set(record.Skip, finding.Code(s.Code), lang.Say("matches %q", s.Key))
 	}
 	for _, s := range r.Superseded {
-		if by := (supersededBy{s.By, s.NPU}); !slices.Contains(p.olderBy[by], s.ID) { // another pair of rounds may have added it
+		if by := (laterExecution{s.By, s.NPU}); !slices.Contains(p.olderBy[by], s.ID) { // another pair of rounds may have added it
 			p.olderBy[by] = append(p.olderBy[by], s.ID)
 		}
 		items := p.ref.Tensors
@@ -106,8 +106,8 @@ func (p *Planner) addMatches(round *Round, r *pair.Result) {
 	}
 }
 
-// byRound returns the tensors of each round.
-func (s *Side) byRound() map[*dumpdir.Round][]pair.Tensor {
+// tensorsByRound returns the tensors of each round.
+func (s *Side) tensorsByRound() map[*dumpdir.Round][]pair.Tensor {
 	rounds := make(map[*dumpdir.Round][]pair.Tensor, len(s.rounds))
 	first := 0
 	for i := range s.pairingNames {
@@ -154,12 +154,12 @@ func (p *Planner) pairFiles() bool {
 	}
 	for r := range rnamed {
 		if !refs[r] && (inputs || rnamed[r].Kind == tensor.Output) {
-			p.addUnpaired(round, pair.Unmatched{ID: r}, false)
+			p.addUnpaired(round, pair.UnmatchedTensor{ID: r}, false)
 		}
 	}
 	for n := range nnamed {
 		if !npus[n] && (inputs || nnamed[n].Kind == tensor.Output) {
-			p.addUnpaired(round, pair.Unmatched{ID: n}, true)
+			p.addUnpaired(round, pair.UnmatchedTensor{ID: n}, true)
 		}
 	}
 	return true
@@ -185,7 +185,7 @@ func outputIndexes(items []*Tensor) []int {
 // addPair adds a pair; ref or npu is -1 if the side is missing.
 func (p *Planner) addPair(round *Round, ref, npu int, rule string) *Pair {
 	x := Pair{Row: p.newRow(ref, npu, rule), Round: round}
-	x.Row.Round, x.Row.At, x.Row.Key = round.Name, round.At, round.Pairing.Key
+	x.Row.Round, x.Row.RoundCoordinates, x.Row.Key = round.Name, round.RoundCoordinates, round.Pairing.Key
 	if npu >= 0 {
 		x.NPU = p.npu.Tensors[npu]
 	}
@@ -277,7 +277,7 @@ func (p *Planner) addUnread() {
 		if !slices.Contains(p.rounds, m.round) {
 			continue
 		}
-		row := &record.Row{Op: store.Base(m.problem.Path), Kind: string(tensor.Output), Round: m.round.Name, At: m.round.At, Key: m.round.Pairing.Key}
+		row := &record.Row{Op: store.Base(m.problem.Path), Kind: string(tensor.Output), Round: m.round.Name, RoundCoordinates: m.round.RoundCoordinates, Key: m.round.Pairing.Key}
 		MarkUnread(row, safefile.WithPath(m.problem.Path, m.problem.Err))
 		if m.side == p.ref {
 			row.RefFile, row.RefPath = filepath.ToSlash(m.problem.Path), m.problem.Path
@@ -323,7 +323,7 @@ func (p *Planner) addAmbiguous(round *Round, a *pair.Ambiguity) {
 }
 
 // addUnpaired adds a row for a tensor without a partner.
-func (p *Planner) addUnpaired(round *Round, u pair.Unmatched, npu bool) {
+func (p *Planner) addUnpaired(round *Round, u pair.UnmatchedTensor, npu bool) {
 	var x *Pair
 	if npu {
 		x = p.addPair(round, -1, u.ID, "")

@@ -216,7 +216,7 @@ func (p *Planner) pairValues() {
 			}
 		}
 		for _, c := range npu.Calls {
-			of := record.CallPair{At: round.At, API: c.API, Stack: c.Stack}
+			of := record.CallPair{At: round.RoundCoordinates, API: c.API, Stack: c.Stack}
 			for i := range c.Leaves {
 				l := &c.Leaves[i]
 				if !wanted(l) {
@@ -257,7 +257,7 @@ func (r *Round) countDiffering(c *record.CallPair) (first *record.Argument) {
 			r.Pairing.FirstDiffer = lang.Say("%s is %.100s, the reference has %.100s", name, a.NPU, a.Ref)
 		}
 	}
-	if own, other := r.calls.ClassesAtPlace(c.API, true); recompute.DifferentModules(own, other) {
+	if own, other := r.calls.ClassesAtPlace(c.API, true); recompute.AreDifferentModules(own, other) {
 		add(c.API, record.Argument{Name: "class", Ref: other, NPU: own})
 	}
 	for _, v := range c.Values {
@@ -315,8 +315,8 @@ func (s *Side) recorderTensors(tensors []pair.Tensor) (all []pair.RecorderPositi
 	return all, at
 }
 
-// supersededBy is a tensor that replaces earlier executions on its side.
-type supersededBy struct {
+// laterExecution is a tensor that replaces earlier executions on its side.
+type laterExecution struct {
 	id  int
 	npu bool
 }
@@ -331,7 +331,7 @@ func (p *Planner) Executions(x *Pair, npu bool) []*Tensor {
 	if last == nil {
 		return nil
 	}
-	all := lists.Map(p.olderBy[supersededBy{last.ID, npu}], func(id int) *Tensor { return side.Tensors[id] })
+	all := lists.Map(p.olderBy[laterExecution{last.ID, npu}], func(id int) *Tensor { return side.Tensors[id] })
 	slices.SortStableFunc(all, func(a, b *Tensor) int { return cmp.Compare(p.timestamp(a, npu), p.timestamp(b, npu)) })
 	return append(all, last)
 }

@@ -45,7 +45,7 @@ type Options struct {
 	// Shard limits the run to the rounds of one of several shards.
 	Shard shard.Spec
 	// OrderBy is the source of the execution order.
-	OrderBy dumpdir.OrderBy
+	OrderBy dumpdir.OrderSource
 	// Keep also keeps the details of good rows, and allows writing tensors after the comparison. Tensors with only
 	// statistics are then left out.
 	Keep bool

@@ -209,7 +209,7 @@ func compareRows(a, b *record.Row) int {
 // side has, of operators that no file connects.
 func (p *Planner) planReads() {
 	v := &p.options.Judge.Verdict
-	if !v.Flow.ByContent() || v.Mode != limits.ByEvidence || p.options.Standard.Name != "" {
+	if !v.Flow.UsesContent() || v.Mode != limits.ByEvidence || p.options.Standard.Name != "" {
 		return
 	}
 	byNPU, byRef := p.npu.inputsByOp(), p.ref.inputsByOp()

@@ -172,7 +172,7 @@ type Planner struct {
 	otherRounds []*dumpdir.Round
 	// olderBy has the earlier executions of a tensor within one round; the last execution
 	// is paired.
-	olderBy map[supersededBy][]int
+	olderBy map[laterExecution][]int
 	calls   []record.CallPair
 	listed  *record.Listing
 	// misplaced are unreadable files that belong to no operator.
@@ -186,7 +186,7 @@ func PlanSides(opt *Options, ref, npu *Side) *Planner { return planSides(opt, re
 
 // planSides is PlanSides for a share of the rounds, nil for all.
 func planSides(opt *Options, ref, npu *Side, mine *roundShare) *Planner {
-	p := &Planner{options: opt, ref: ref, npu: npu, share: mine, olderBy: map[supersededBy][]int{}}
+	p := &Planner{options: opt, ref: ref, npu: npu, share: mine, olderBy: map[laterExecution][]int{}}
 	if mine != nil {
 		p.sharding = mine.sharding
 	}
@@ -205,7 +205,7 @@ func (p *Planner) plan() *Plan {
 		pools: []*tensorfile.Pool{p.ref.files, p.npu.files}, Calls: p.calls, Listed: p.listed, inventory: inventory.String(),
 		otherFileCount: p.ref.otherFiles + p.npu.otherFiles, MayRecompute: p.npu.mayRecompute()}
 	if config := p.options.SideFiles.OpConfig; config != nil {
-		plan.Unused = config.Unused(pair.Names(p.ref.pairingNames, p.npu.pairingNames))
+		plan.Unused = config.FindUnused(pair.Names(p.ref.pairingNames, p.npu.pairingNames))
 	}
 	for i := range plan.Pairs {
 		x := &plan.Pairs[i]

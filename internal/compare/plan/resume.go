@@ -16,7 +16,7 @@ func (p *Plan) Resume(earlier *record.Report) {
 		return strings.Join([]string{row.Name(), row.NPUOp, row.RefFile, row.NPUFile}, "\x00")
 	}
 	rows := map[string]*record.Row{}
-	for _, row := range earlier.All() {
+	for _, row := range earlier.AllRows() {
 		if row.Pair.Status != record.Error {
 			rows[key(row)] = row
 		}

@@ -63,7 +63,7 @@ func (p *Planner) pairRounds() {
 	keys, names := p.npu.roundKeys(), roundNames(chosen)
 	for i, x := range chosen {
 		p.rounds = append(p.rounds, &Round{pair: x, Round: record.Round{
-			Name: names[i], At: recordCoordinates(x.At), RefAt: recordCoordinates(x.Ref.At), Notes: x.Notes, Findings: record.NoFindings(),
+			Name: names[i], RoundCoordinates: recordCoordinates(x.At), RefAt: recordCoordinates(x.Ref.At), Notes: x.Notes, Findings: record.NoFindings(),
 			Pairing: record.Pairing{Place: i, Key: keys[x.NPU]}}})
 		if p.sharding != nil && p.sharding.byRound[x.NPU] != nil {
 			r := p.rounds[i]
@@ -83,7 +83,7 @@ func (p *Planner) pairRounds() {
 func (s *Side) listRounds(alone []*dumpdir.Round, outputs bool) []record.ListedRound {
 	all := make([]record.ListedRound, len(s.rounds))
 	for i, r := range s.rounds {
-		all[i] = record.ListedRound{At: recordCoordinates(r.At), Folder: r.At.Folder, Paired: !slices.Contains(alone, r), Dumps: s.dumps[r]}
+		all[i] = record.ListedRound{RoundCoordinates: recordCoordinates(r.At), Folder: r.At.Folder, Paired: !slices.Contains(alone, r), Dumps: s.dumps[r]}
 		if outputs && !all[i].Paired {
 			all[i].Outputs = s.outputsIn(r)
 		}
@@ -208,8 +208,8 @@ func (s *Side) outputsIn(round *dumpdir.Round) int {
 }
 
 // recordCoordinates converts coordinates for records.
-func recordCoordinates(c dumpdir.Coordinates) record.At {
-	return record.At{Rank: c.Rank, Step: c.Step, Graph: c.Graph, Model: c.Model}
+func recordCoordinates(c dumpdir.Coordinates) record.RoundCoordinates {
+	return record.RoundCoordinates{Rank: c.Rank, Step: c.Step, Graph: c.Graph, Model: c.Model}
 }
 
 // selectedRound returns the selected NPU round, nil for all.

@@ -60,7 +60,7 @@ func (p *Planner) addThird(ctx context.Context) error {
 // same round; else nil.
 func findThird(x *Pair, candidates []*Pair) *Tensor {
 	if len(candidates) > 1 {
-		candidates = slices.DeleteFunc(slices.Clone(candidates), func(c *Pair) bool { return c.Row.At != x.Row.At })
+		candidates = slices.DeleteFunc(slices.Clone(candidates), func(c *Pair) bool { return c.Row.RoundCoordinates != x.Row.RoundCoordinates })
 	}
 	if len(candidates) != 1 {
 		return nil

@@ -33,8 +33,8 @@ func (s *sharding) stepOf(r *dumpdir.Round) *ShardedStep {
 	return s.byRound[r]
 }
 
-// InSameShard returns a predicate for coordinates of the NPU: whether the ranks of the step are judged together.
-func (s *sharding) InSameShard() func(dumpdir.Coordinates) bool {
+// IsInSameShard returns a predicate for coordinates of the NPU: whether the ranks of the step are judged together.
+func (s *sharding) IsInSameShard() func(dumpdir.Coordinates) bool {
 	rounds := make(map[dumpdir.Coordinates]bool)
 	if s != nil {
 		for r := range s.byRound {
@@ -53,19 +53,19 @@ type ShardedStep struct {
 	locations map[int]location // locations of NPU tensors, by ID
 	located   map[int]bool     // IDs of the reference tensors that some rank has
 	// Reads are the calls whose results each communication reads.
-	Reads map[CallAt][]CallAt
+	Reads map[CallOfRank][]CallOfRank
 	// joined are reference tensors that are joined from pieces of several ranks, by the ID of the NPU tensor.
 	joined map[int]*align.Joined
 	// names are the names of NPU calls in the reference.
-	names map[CallAt]string
+	names map[CallOfRank]string
 	// clock is the Lamport clock of each call; ordered reports whether the causal order is known.
-	clock             map[CallAt]int
+	clock             map[CallOfRank]int
 	ordered           bool
 	hasOnlyStatistics bool // only statistics are known, which do not locate tensors
 }
 
-// CallAt is a call of a rank.
-type CallAt struct {
+// CallOfRank is a call of a rank.
+type CallOfRank struct {
 	Rank int
 	Name string
 }
@@ -174,20 +174,20 @@ func (o *Options) shapesDiffer(of, npu *dumpdir.Round) bool {
 			theirs[tensorKey(op, &op.Tensors[i])] = &op.Tensors[i]
 		}
 	}
-	type both struct{ ref, npu *dumpdir.Tensor }
-	var pairs []both
+	type tensorPair struct{ ref, npu *dumpdir.Tensor }
+	var pairs []tensorPair
 	known := true
 	for _, op := range npu.Ops {
 		for i := range op.Tensors {
 			t := &op.Tensors[i]
 			if ref := theirs[tensorKey(op, t)]; ref != nil {
-				pairs = append(pairs, both{ref, t})
+				pairs = append(pairs, tensorPair{ref, t})
 				known = known && t.Statistics != nil && ref.Statistics != nil
 			}
 		}
 	}
 	if n := len(pairs); !known && n > maxShapeFiles {
-		some := make([]both, maxShapeFiles)
+		some := make([]tensorPair, maxShapeFiles)
 		for i := range some {
 			some[i] = pairs[i*n/maxShapeFiles]
 		}

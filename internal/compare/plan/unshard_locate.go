@@ -102,7 +102,7 @@ func (s *Side) tensorIDs() map[*dumpdir.Tensor]int {
 
 // setLocations stores the locations of the tensors.
 func (s *ShardedStep) setLocations(located *unshard.StepPositions, ref *Side, refID, npuID map[*dumpdir.Tensor]int) {
-	s.locations, s.located, s.names, s.joined = make(map[int]location, len(located.At)), make(map[int]bool), make(map[CallAt]string), make(map[int]*align.Joined)
+	s.locations, s.located, s.names, s.joined = make(map[int]location, len(located.At)), make(map[int]bool), make(map[CallOfRank]string), make(map[int]*align.Joined)
 	type of struct {
 		m    *locate.Role
 		what string
@@ -130,7 +130,7 @@ func (s *ShardedStep) setLocations(located *unshard.StepPositions, ref *Side, re
 		if l.Map != nil {
 			key := of{l.Map, record.PartOf}
 			switch {
-			case t.Summed():
+			case t.IsSummed():
 				key.what = record.SumOf
 			case x.isCommunication:
 				key.what = record.CopyOf
@@ -142,23 +142,23 @@ func (s *ShardedStep) setLocations(located *unshard.StepPositions, ref *Side, re
 		}
 		s.locations[id], s.located[x.ref] = x, true
 		if !x.isCommunication {
-			s.names[CallAt{t.Call.Rank, t.Call.Name}] = l.Ref.Call.Name
+			s.names[CallOfRank{t.Call.Rank, t.Call.Name}] = l.Ref.Call.Name
 		}
 	}
 }
 
 // setOrder sets the causal order of the calls, and the inputs of communications.
 func (s *ShardedStep) setOrder(flow *ranks.Flow, located *unshard.StepPositions) {
-	s.Reads, s.clock = make(map[CallAt][]CallAt), make(map[CallAt]int)
+	s.Reads, s.clock = make(map[CallOfRank][]CallOfRank), make(map[CallOfRank]int)
 	for at, sources := range flow.Reads(located.Sources) {
-		key := CallAt{at.Rank, at.Name}
+		key := CallOfRank{at.Rank, at.Name}
 		for _, from := range sources {
-			s.Reads[key] = append(s.Reads[key], CallAt{from.Rank, from.Name})
+			s.Reads[key] = append(s.Reads[key], CallOfRank{from.Rank, from.Name})
 		}
 	}
 	s.ordered = flow.Ordered
 	for c, clock := range flow.Clocks {
-		s.clock[CallAt{c.Rank, c.Name}] = clock
+		s.clock[CallOfRank{c.Rank, c.Name}] = clock
 	}
 }
 

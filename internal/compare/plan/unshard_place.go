@@ -71,11 +71,11 @@ func (p *Planner) setParts(round *Round, from int) {
 
 // missingTensors returns the reference tensors that are listed as missing: the tensors that no rank has, in the round
 // of the first rank only.
-func (s *ShardedStep) missingTensors(ref *Side, round *Round, all []pair.Unmatched) []pair.Unmatched {
+func (s *ShardedStep) missingTensors(ref *Side, round *Round, all []pair.UnmatchedTensor) []pair.UnmatchedTensor {
 	if round.pair.NPU != s.npu[0] {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(u pair.Unmatched) bool {
+	return slices.DeleteFunc(slices.Clone(all), func(u pair.UnmatchedTensor) bool {
 		return s.located[u.ID] || len(s.refs) > 1 && trace.IsCommunication(ref.op[u.ID])
 	})
 }
@@ -83,7 +83,7 @@ func (s *ShardedStep) missingTensors(ref *Side, round *Round, all []pair.Unmatch
 // clockOf returns the position of a tensor in the causal order of all ranks.
 func (s *ShardedStep) clockOf(npu *Side, t *Tensor, place int) int {
 	rank, _ := strconv.Atoi(npu.round[t.ID].At.Rank)
-	if clock, ok := s.clock[CallAt{rank, npu.op[t.ID].Names()[0]}]; ok {
+	if clock, ok := s.clock[CallOfRank{rank, npu.op[t.ID].Names()[0]}]; ok {
 		return clock
 	}
 	return place
@@ -111,7 +111,7 @@ func (r *Round) AddRankFlow(flow record.Flow, rounds []*Round) record.Flow {
 	if flow == nil {
 		flow = record.Flow{}
 	}
-	rank, _ := strconv.Atoi(r.At.Rank)
+	rank, _ := strconv.Atoi(r.RoundCoordinates.Rank)
 	for at, reads := range r.sharded.Reads {
 		if at.Rank != rank {
 			continue
@@ -121,7 +121,7 @@ func (r *Round) AddRankFlow(flow record.Flow, rounds []*Round) record.Flow {
 			source := record.Source{Op: cmp.Or(r.sharded.names[from], from.Name), Output: -1}
 			if from.Rank != rank {
 				i := slices.IndexFunc(rounds, func(x *Round) bool {
-					return x.sharded == r.sharded && x.At.Rank == strconv.Itoa(from.Rank)
+					return x.sharded == r.sharded && x.RoundCoordinates.Rank == strconv.Itoa(from.Rank)
 				})
 				if i < 0 {
 					continue

@@ -39,7 +39,7 @@ func (r *Report) BadRows() *Report {
 			add(list...)
 		}
 	}
-	for i, row := range r.All() {
+	for i, row := range r.AllRows() {
 		if row.Status == Pass {
 			continue
 		}
@@ -150,12 +150,12 @@ func (r *Report) PictureRows(n int) []int {
 	var rows []int
 	chosen := map[int]bool{}
 	add := func(i int) {
-		if i >= 0 && i < r.Len() && len(rows) < n && !chosen[i] && r.Row(i).Compared() {
+		if i >= 0 && i < r.Len() && len(rows) < n && !chosen[i] && r.Row(i).IsCompared() {
 			chosen[i] = true
 			rows = append(rows, i)
 		}
 	}
-	for i, row := range r.All() {
+	for i, row := range r.AllRows() {
 		if r.isDamagedHere(i, row) {
 			add(i)
 		}
@@ -165,11 +165,11 @@ func (r *Report) PictureRows(n int) []int {
 			add(i)
 		}
 	}
-	for _, i := range r.Worst() {
+	for _, i := range r.WorstRows() {
 		add(i)
 	}
 	for _, status := range []Status{Fail, Warn} {
-		for i, row := range r.All() {
+		for i, row := range r.AllRows() {
 			if row.Status == status {
 				add(i)
 			}
@@ -209,11 +209,11 @@ const (
 // Mark returns the mark of the row with index i.
 func (r *Report) Mark(i int, row *Row) Mark {
 	switch {
-	case row.Status.Bad() && r.isDamagedHere(i, row):
+	case row.Status.IsBad() && r.isDamagedHere(i, row):
 		return MarkOrigin
-	case row.Status.Bad() || row.Status == Error:
+	case row.Status.IsBad() || row.Status == Error:
 		return MarkFails
-	case !row.Judged():
+	case !row.IsJudged():
 		return MarkNotCompared
 	case row.Status == Rounding:
 		return MarkRounding

@@ -76,7 +76,7 @@ func TestBadRows(t *testing.T) {
 		}
 		said := func(r *record.Report) []any {
 			f := &r.Findings
-			all := []any{name(r, f.FirstBad), name(r, f.LastGood), name(r, f.LargestJump), names(r, r.Origins), names(r, r.Worst())}
+			all := []any{name(r, f.FirstBad), name(r, f.LastGood), name(r, f.LargestJump), names(r, r.Origins), names(r, r.WorstRows())}
 			if r.Baseline != nil {
 				all = append(all, names(r, r.Baseline.Fixed))
 			}

@@ -129,7 +129,7 @@ func documentOf(r *Report) *document {
 	s := &d.Summary
 	s.counts, s.Origins, s.Coverage, s.FirstBad = countsOf(r.Counts), r.originsJSON(), c.Ratio(), r.firstBad()
 	s.FirstDamaged, s.LastGood, s.Suspects, s.FirstNaN = r.rowName(f.FirstDamaged), r.rowName(f.LastGood), r.rowNames(f.Suspects), r.rowName(f.FirstNaN)
-	s.FirstOverflow, s.LargestJump, s.Jump, s.Worst = r.rowName(f.FirstOverflow), r.rowName(f.LargestJump), f.largestJump(), r.rowNames(r.Worst())
+	s.FirstOverflow, s.LargestJump, s.Jump, s.Worst = r.rowName(f.FirstOverflow), r.rowName(f.LargestJump), f.largestJump(), r.rowNames(r.WorstRows())
 	if b := r.Baseline; b != nil {
 		d.Baseline = &baselineJSON{&Baseline{File: b.File, Missing: copyList(b.Missing), Updated: b.Updated}, r.rowNames(b.New), r.rowNames(b.Known), r.rowNames(b.Worse), r.rowNames(b.Fixed)}
 	}
@@ -145,7 +145,7 @@ func (d *document) setRows() error {
 	case r.Rows == nil:
 		return lang.Errorf("key %q is missing: not a document of %s", "rows", Schema)
 	case r.LeftOut < 0 || r.LeftOut > math.MaxInt-r.Len():
-		return lang.Errorf("left_out is %d", r.LeftOut)
+		return lang.Errorf("left_out is %d, not a number of rows", r.LeftOut)
 	}
 	rows := r.Len()
 	checks := []error{r.Findings.check(rows), r.checkLinks()}
@@ -183,7 +183,7 @@ func (r *Report) rowsOf(names []string) []int {
 		return nil
 	}
 	at := map[string][]int{}
-	for i, row := range r.All() {
+	for i, row := range r.AllRows() {
 		name := row.Name()
 		at[name] = append(at[name], i)
 	}

@@ -38,7 +38,7 @@ func (n jsonMembers) MarshalJSON() ([]byte, error) {
 			b = append(b, ',')
 		}
 		b = append(append(append(b, '"'), x.key...), `":`...)
-		if x.value.Defined() {
+		if x.value.IsDefined() {
 			b = jsonpos.AppendNumber(b, x.value.Value())
 		} else {
 			b = append(b, "null"...)
@@ -75,7 +75,7 @@ func metricsOf(r *metrics.Result) jsonMembers {
 		m := &metrics.Table[i]
 		all[i].key = m.Name
 		if r != nil && !(m.Name == kldKey && hasConstantSide(r)) {
-			all[i].value = m.Of(r)
+			all[i].value = m.MetricOf(r)
 		}
 	}
 	return all
@@ -94,7 +94,7 @@ func setMetrics(r *metrics.Result, all jsonMembers) error {
 
 // hasConstantSide reports whether a side of a pair is constant.
 func hasConstantSide(r *metrics.Result) bool {
-	return r.Ref.Min.Defined() && (r.Ref.Min.Value() == r.Ref.Max.Value() || r.NPU.Min.Value() == r.NPU.Max.Value())
+	return r.Ref.Min.IsDefined() && (r.Ref.Min.Value() == r.Ref.Max.Value() || r.NPU.Min.Value() == r.NPU.Max.Value())
 }
 
 // definedUnlessNaN returns x as a metric, undefined if x is NaN.

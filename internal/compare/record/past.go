@@ -77,7 +77,7 @@ func (r *Row) Contents() (c [2]Content, ok bool) {
 		return c, false
 	case s != nil:
 		for i, side := range [2]SideStatistics{s.Ref, s.NPU} {
-			if side.Call, side.Leaf = 0, 0; !side.Mean.Defined() || side.Max == side.Min {
+			if side.Call, side.Leaf = 0, 0; !side.Mean.IsDefined() || side.Max == side.Min {
 				return c, false
 			}
 			c[i] = Content{statistics: side, count: count}

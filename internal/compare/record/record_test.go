@@ -106,8 +106,8 @@ func documentReport() *record.Report {
 		r.Rows = append(r.Rows, row)
 		r.Counts[status]++
 	}
-	r.Rows[2].Round, r.Rows[2].At = "rank 1 step 2", record.At{Rank: "1", Step: "2", Graph: "0", Model: "net"}
-	r.Rounds = []record.Round{{Name: "rank 1 step 2", At: r.Rows[2].At, RefAt: record.At{Rank: "0", Model: "net"}, Notes: []lang.Sentence{lang.Plain("rank 1 is compared with rank 0")},
+	r.Rows[2].Round, r.Rows[2].RoundCoordinates = "rank 1 step 2", record.RoundCoordinates{Rank: "1", Step: "2", Graph: "0", Model: "net"}
+	r.Rounds = []record.Round{{Name: "rank 1 step 2", RoundCoordinates: r.Rows[2].RoundCoordinates, RefAt: record.RoundCoordinates{Rank: "0", Model: "net"}, Notes: []lang.Sentence{lang.Plain("rank 1 is compared with rank 0")},
 		OrderSource: lang.Plain("timestamps"), OrderKnown: true, Counts: map[record.Status]int{record.Fail: 1, record.Pass: 2}, Findings: r.Findings}}
 	return r
 }
@@ -211,7 +211,7 @@ func TestDocumentUncomparedRow(t *testing.T) {
 	for i := range report.Rows {
 		row := &report.Rows[i]
 		plain := decode(t, row)
-		if row.Compared() {
+		if row.IsCompared() {
 			if plain["total"] == nil {
 				t.Errorf("%s: compared, without a total", row.Status)
 			}

@@ -177,17 +177,17 @@ func (r *Report) Count() {
 	}
 }
 
-// Worst returns the indexes of the compared rows that did not pass, at most worstShown:
+// WorstRows returns the indexes of the compared rows that did not pass, at most worstShown:
 // failures first, then by the share of errors, by the mean relative and by the
 // largest absolute error.
-func (r *Report) Worst() []int {
+func (r *Report) WorstRows() []int {
 	type rank struct {
 		row int
 		by  [4]float64 // the most important first; larger is worse
 	}
 	var all []rank
-	for i, row := range r.All() {
-		if !row.Compared() || row.Status == Pass {
+	for i, row := range r.AllRows() {
+		if !row.IsCompared() || row.Status == Pass {
 			continue
 		}
 		result := row.Result
@@ -208,7 +208,7 @@ func (r *Report) Worst() []int {
 
 // numberOrLeast returns a metric for sorting: an undefined metric is less than all others.
 func numberOrLeast(m metrics.Metric) float64 {
-	if !m.Defined() {
+	if !m.IsDefined() {
 		return math.Inf(-1)
 	}
 	return m.Value()
@@ -246,8 +246,8 @@ func (r *Report) Len() int { return len(r.Rows) }
 // Row returns the row at an index.
 func (r *Report) Row(i int) *Row { return &r.Rows[i] }
 
-// All iterates over the rows.
-func (r *Report) All() iter.Seq2[int, *Row] {
+// AllRows iterates over the rows.
+func (r *Report) AllRows() iter.Seq2[int, *Row] {
 	return func(yield func(int, *Row) bool) {
 		for i := range r.Rows {
 			if !yield(i, &r.Rows[i]) {
@@ -259,7 +259,7 @@ func (r *Report) All() iter.Seq2[int, *Row] {
 
 // Unfetched counts the rows whose tensors object storage did not deliver.
 func (r *Report) Unfetched() (n int) {
-	for _, row := range r.All() {
+	for _, row := range r.AllRows() {
 		if row.Transport {
 			n++
 		}
@@ -275,8 +275,8 @@ func (r *Report) IsCutShort() bool { return r.Interrupted || r.FailedFast }
 // then has the details of its rows, so that the other run can reuse them.
 func (r *Report) IsUnfinished() bool { return r.Interrupted || r.Unfetched() > 0 }
 
-// Any reports whether any row satisfies the predicate.
-func (r *Report) Any(is func(*Row) bool) bool {
+// HasRow reports whether any row satisfies the predicate.
+func (r *Report) HasRow(is func(*Row) bool) bool {
 	for i := range r.Rows {
 		if is(&r.Rows[i]) {
 			return true
@@ -305,7 +305,7 @@ type Listing struct {
 
 // ListedRound is a round of a side.
 type ListedRound struct {
-	At
+	RoundCoordinates
 	// Folder is the rest of the path, if the other coordinates do not distinguish the rounds.
 	Folder string `json:"folder,omitempty"`
 	// Outputs is the number of tensors that a comparison of the whole round would have
@@ -382,7 +382,7 @@ type Pairing struct {
 // CallPair is a call of the NPU's msprobe run with its values and their partners in the reference. It is not in
 // compare.json.
 type CallPair struct {
-	At    At
+	At    RoundCoordinates
 	API   string
 	Stack []string // the lines of the script, the innermost first
 	// Values are in the order of the call.

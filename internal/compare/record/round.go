@@ -8,19 +8,19 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// At has the coordinates of a round in its run. Unknown coordinates are empty.
-type At struct {
+// RoundCoordinates has the coordinates of a round in its run. Unknown coordinates are empty.
+type RoundCoordinates struct {
 	Rank  string `json:"rank,omitempty"`
 	Step  string `json:"step,omitempty"`
 	Graph string `json:"graph,omitempty"`
 	Model string `json:"model,omitempty"`
 }
 
-// Coordinate is a named value of an At.
+// Coordinate is a named value of RoundCoordinates.
 type Coordinate struct{ Name, Value string }
 
 // Coordinates returns the values with their names, also empty values.
-func (a *At) Coordinates() []Coordinate {
+func (a *RoundCoordinates) Coordinates() []Coordinate {
 	return []Coordinate{{"rank", a.Rank}, {"step", a.Step}, {"graph", a.Graph}, {"model", a.Model}}
 }
 
@@ -30,10 +30,10 @@ type Round struct {
 	// Name is the short name that the rows of the round have as Row.Round: rank 1 step 2, or a folder. It is empty if
 	// there is only one round.
 	Name string `json:"round"`
-	// At are the coordinates of the NPU's round, completed by the coordinates of the
+	// RoundCoordinates are the coordinates of the NPU's round, completed by the coordinates of the
 	// reference; RefAt are the coordinates of the reference.
-	At
-	RefAt At `json:"-"`
+	RoundCoordinates
+	RefAt RoundCoordinates `json:"-"`
 	// Notes say which coordinates differ, and other facts about the pair of rounds.
 	Notes []lang.Sentence `json:"notes"`
 	// OrderSource says where the execution order comes from. OrderKnown is false if the order is the order of the
@@ -123,7 +123,7 @@ func (r *Round) hasPriorityOver(other *Round) bool {
 	if a, b := r.rankByFindings(), other.rankByFindings(); a != b {
 		return a > b
 	}
-	return cmp.Or(lang.CompareNatural(r.At.Step, other.At.Step), lang.CompareNatural(r.At.Rank, other.At.Rank)) < 0
+	return cmp.Or(lang.CompareNatural(r.RoundCoordinates.Step, other.RoundCoordinates.Step), lang.CompareNatural(r.RoundCoordinates.Rank, other.RoundCoordinates.Rank)) < 0
 }
 
 // rankByFindings ranks a round by its findings: 3 with a first bad row, 2 with origins, 1 if bad.
@@ -134,14 +134,14 @@ func (r *Round) rankByFindings() int {
 		return 3
 	case len(f.Origins) > 0:
 		return 2
-	case r.Status().Bad():
+	case r.Status().IsBad():
 		return 1
 	}
 	return 0
 }
 
-// SameOperator returns the rounds whose first bad row has the same operator as the first bad row of the given round.
-func (r *Report) SameOperator(round int) []int {
+// RoundsWithSameOperator returns the rounds whose first bad row has the same operator as the first bad row of the given round.
+func (r *Report) RoundsWithSameOperator(round int) []int {
 	bad := r.Rounds[round].Findings.FirstBad
 	if bad < 0 {
 		return nil

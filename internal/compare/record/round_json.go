@@ -42,8 +42,8 @@ func countsOf(byStatus map[Status]int) (c counts) {
 	return c
 }
 
-// byStatus returns the numbers above 0.
-func (c *counts) byStatus() map[Status]int {
+// positiveCounts returns the numbers above 0.
+func (c *counts) positiveCounts() map[Status]int {
 	all := map[Status]int{}
 	for status, n := range c.fields() {
 		if *n > 0 {
@@ -62,15 +62,15 @@ type plainRound Round
 type roundJSON struct {
 	*plainRound
 	// Ref is nil if the reference has the same coordinates.
-	Ref         *At            `json:"ref,omitempty"`
-	Status      Status         `json:"status"`
-	Counts      counts         `json:"counts"`
-	FirstBad    *string        `json:"first_bad"`
-	LastGood    *string        `json:"last_good"`
-	LargestJump *string        `json:"largest_jump"`
-	Jump        metrics.Metric `json:"jump"`
-	OutputsBad  *bool          `json:"outputs_bad"`
-	Findings    findingsJSON   `json:"findings"`
+	Ref         *RoundCoordinates `json:"ref,omitempty"`
+	Status      Status            `json:"status"`
+	Counts      counts            `json:"counts"`
+	FirstBad    *string           `json:"first_bad"`
+	LastGood    *string           `json:"last_good"`
+	LargestJump *string           `json:"largest_jump"`
+	Jump        metrics.Metric    `json:"jump"`
+	OutputsBad  *bool             `json:"outputs_bad"`
+	Findings    findingsJSON      `json:"findings"`
 }
 
 // roundsOf returns the rounds of a report as in compare.json.
@@ -84,7 +84,7 @@ func (r *Report) roundsOf() []roundJSON {
 			plainRound: (*plainRound)(&x), Status: x.Status(), Counts: countsOf(x.Counts), FirstBad: r.rowName(f.FirstBad), LastGood: r.rowName(f.LastGood),
 			LargestJump: r.rowName(f.LargestJump), Jump: f.largestJump(), OutputsBad: &f.OutputsBad, Findings: f.forJSON(),
 		}
-		if x.RefAt != x.At {
+		if x.RefAt != x.RoundCoordinates {
 			j.Ref = &x.RefAt
 		}
 		all = append(all, j)
@@ -100,7 +100,7 @@ func (r *Report) readRounds(in *jsonpos.Reader) error {
 		if err := in.Struct(&j, nil); err != nil {
 			return err
 		}
-		x.RefAt, x.Counts, x.Findings.Jump = x.At, j.Counts.byStatus(), j.Jump.Value()
+		x.RefAt, x.Counts, x.Findings.Jump = x.RoundCoordinates, j.Counts.positiveCounts(), j.Jump.Value()
 		if j.Ref != nil {
 			x.RefAt = *j.Ref
 		}

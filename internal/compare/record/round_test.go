@@ -14,7 +14,7 @@ func TestHeadline(t *testing.T) {
 	bad := func(rank, step string, row int) record.Round {
 		f := record.NoFindings()
 		f.FirstBad = row
-		return record.Round{At: record.At{Rank: rank, Step: step}, Counts: map[record.Status]int{record.Fail: 1}, Findings: f}
+		return record.Round{RoundCoordinates: record.RoundCoordinates{Rank: rank, Step: step}, Counts: map[record.Status]int{record.Fail: 1}, Findings: f}
 	}
 	r := &record.Report{
 		Rows:   []record.Row{{Op: "a"}, {Op: "b"}, {Op: "a"}},
@@ -23,11 +23,11 @@ func TestHeadline(t *testing.T) {
 	if at := r.HeadlineRound(); at != 2 || r.FirstBadRound() != 2 {
 		t.Errorf("headline %d, first bad in %d, want 2", at, r.FirstBadRound())
 	}
-	if diff := cmp.Diff([]int{0, 2}, r.SameOperator(2)); diff != "" {
+	if diff := cmp.Diff([]int{0, 2}, r.RoundsWithSameOperator(2)); diff != "" {
 		t.Errorf("the same operator (-want +got):\n%s", diff)
 	}
 	r.Rounds = r.Rounds[3:]
-	if r.HeadlineRound() != 0 || r.FirstBadRound() != -1 || r.SameOperator(0) != nil {
+	if r.HeadlineRound() != 0 || r.FirstBadRound() != -1 || r.RoundsWithSameOperator(0) != nil {
 		t.Errorf("headline %d, first bad in %d", r.HeadlineRound(), r.FirstBadRound())
 	}
 }

@@ -102,8 +102,8 @@ type Row struct {
 	Output int    `json:"output"`  // index of the output
 	// Round is the name of the round in Report.Rounds, empty if there is only one.
 	Round string `json:"round"`
-	// At are the coordinates of the round.
-	At
+	// RoundCoordinates are the coordinates of the round.
+	RoundCoordinates
 	// Script is the line of the user's script that called the operator, as FILE:LINE. Modules are the modules around
 	// the call, the outermost first. Both are empty if unknown.
 	Script  string   `json:"script,omitempty"`
@@ -204,8 +204,8 @@ type Row struct {
 // SetCall sets the place in the script and the modules of the operator's call.
 func (r *Row) SetCall(script string, modules []string) { r.Script, r.Modules = script, modules }
 
-// Compared reports whether the tensors of the row were compared.
-func (r *Row) Compared() bool { return r.Result != nil && (r.Common == nil || r.Common.Counts) }
+// IsCompared reports whether the tensors of the row were compared.
+func (r *Row) IsCompared() bool { return r.Result != nil && (r.Common == nil || r.Common.Counts) }
 
 // Name names the row as op:output:k, followed by the round if it has a name.
 func (r *Row) Name() string {
@@ -289,7 +289,7 @@ func (r *Row) HasErrors() bool { return r.Pair.Status == Fail }
 
 // IsDrawn reports whether the row gets plots if plots are requested: it fails, by limits or by
 // evidence.
-func (r *Row) IsDrawn() bool { return r.Compared() && (r.HasErrors() || r.Status == Fail) }
+func (r *Row) IsDrawn() bool { return r.IsCompared() && (r.HasErrors() || r.Status == Fail) }
 
 // Status is the outcome of a row.
 type Status string
@@ -319,8 +319,8 @@ func Statuses() []Status { return slices.Clone(statuses) }
 
 var statuses = []Status{Pass, Warn, Fail, ShapeMismatch, DTypeMismatch, Ambiguous, Error, Partial, Skip, UnmatchedRef, UnmatchedNPU, Rounding}
 
-// Bad reports whether a status is an accuracy failure, which a baseline may list.
-func (s Status) Bad() bool {
+// IsBad reports whether a status is an accuracy failure, which a baseline may list.
+func (s Status) IsBad() bool {
 	return s == Fail || s == ShapeMismatch || s == DTypeMismatch || s == Ambiguous
 }
 
@@ -361,21 +361,21 @@ type Check struct {
 	Holds bool           `json:"holds"`
 }
 
-// Judged reports whether the tensors of the row were compared, element by element or
+// IsJudged reports whether the tensors of the row were compared, element by element or
 // by statistics.
-func (r *Row) Judged() bool {
-	return r.Compared() || r.Statistics != nil && r.RefFile != "" && r.NPUFile != ""
+func (r *Row) IsJudged() bool {
+	return r.IsCompared() || r.Statistics != nil && r.RefFile != "" && r.NPUFile != ""
 }
 
 // DiffersByStatistics reports whether only the statistics of both tensors are known, and they differ: the errors of
 // the elements are unknown.
 func (r *Row) DiffersByStatistics() bool {
-	return !r.Compared() && r.Judged() && !r.Statistics.Equal()
+	return !r.IsCompared() && r.IsJudged() && !r.Statistics.Equal()
 }
 
 // IsEmpty reports whether both tensors of the row have no elements.
 func (r *Row) IsEmpty() bool {
-	if r.Compared() {
+	if r.IsCompared() {
 		return r.Result.Total == 0
 	}
 	return r.RefShape != nil && r.NPUShape != nil && r.RefShape.Elements() == 0 && r.NPUShape.Elements() == 0
@@ -385,16 +385,16 @@ func (r *Row) IsEmpty() bool {
 // are not empty, and not NaN everywhere.
 func (r *Row) HasNumbers() bool {
 	switch {
-	case !r.Judged(), r.IsEmpty():
+	case !r.IsJudged(), r.IsEmpty():
 		return false
-	case r.Compared():
+	case r.IsCompared():
 		return r.Result.Total > r.Result.Classes[metrics.NaN][metrics.NaN]
 	}
 	return r.Statistics.hasNumbers()
 }
 
-// SameBits reports whether the tensors were compared and both have the same digests.
-func (r *Row) SameBits() bool {
+// HasSameBits reports whether the tensors were compared and both have the same digests.
+func (r *Row) HasSameBits() bool {
 	res := r.Result
 	return res != nil && (res.RefCRC != 0 || res.RefSum != 0) && r.RefDType == r.NPUDType && res.RefCRC == res.NPUCRC && res.RefSum == res.NPUSum
 }

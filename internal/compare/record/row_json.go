@@ -167,7 +167,7 @@ func newRowJSON(r *Row, detail bool) *rowJSON {
 	if r.Err != nil {
 		f.Error = nullableText(r.Err.Error())
 	}
-	if r.Judged() {
+	if r.IsJudged() {
 		f.StatusLimits = &r.Pair.Status
 	}
 	if !slices.EqualFunc(r.Pair.Reasons, r.Reasons, finding.Finding.Equal) {

@@ -30,10 +30,10 @@ func TestStatisticsJSON(t *testing.T) {
 			t.Errorf("norm %v, reference %v: ratio %v, want %v", test.npu, test.ref, got, test.want)
 		}
 	}
-	if got := (&Statistics{Ref: SideStatistics{Norm: number(1)}, NPU: SideStatistics{Norm: number(nan)}}).NormRatio(); !got.Defined() || got.Value() == got.Value() {
+	if got := (&Statistics{Ref: SideStatistics{Norm: number(1)}, NPU: SideStatistics{Norm: number(nan)}}).NormRatio(); !got.IsDefined() || got.Value() == got.Value() {
 		t.Errorf("of a norm of NaN the ratio is %v", got)
 	}
-	if !(&Row{Statistics: want, RefFile: "a", NPUFile: "b"}).Judged() || (&Row{}).Judged() || (&Row{Statistics: want, RefFile: "a"}).Judged() {
+	if !(&Row{Statistics: want, RefFile: "a", NPUFile: "b"}).IsJudged() || (&Row{}).IsJudged() || (&Row{Statistics: want, RefFile: "a"}).IsJudged() {
 		t.Error("a row is judged by statistics of both sides")
 	}
 }

@@ -93,17 +93,17 @@ func (s *RecomputedOutput) check() error {
 	return nil
 }
 
-// OutputAt identifies an output of an NPU run: its file, its operator and its index.
-type OutputAt struct {
+// OutputKey identifies an output of an NPU run: its file, its operator and its index.
+type OutputKey struct {
 	File, Op string
 	Output   int
 }
 
-// OnNPU identifies the output of the row on the NPU.
-func (r *Row) OnNPU() OutputAt { return OutputAt{r.NPUPath, r.NPUName(), r.Output} }
+// NPUOutput identifies the output of the row on the NPU.
+func (r *Row) NPUOutput() OutputKey { return OutputKey{r.NPUPath, r.NPUName(), r.Output} }
 
-// OnReference identifies the output of the row in the reference.
-func (r *Row) OnReference() OutputAt { return OutputAt{r.RefPath, r.Op, r.Output} }
+// ReferenceOutput identifies the output of the row in the reference.
+func (r *Row) ReferenceOutput() OutputKey { return OutputKey{r.RefPath, r.Op, r.Output} }
 
 // NPUName returns the name of the operator on the NPU.
 func (r *Row) NPUName() string {

@@ -62,9 +62,9 @@ func (s *Statistics) Place(row *Row) string {
 // hasNumbers reports whether some statistic is defined and not NaN on both sides, or both sides have
 // digests.
 func (s *Statistics) hasNumbers() bool {
-	return s.ByDigest() || slices.ContainsFunc(StatisticNumbers, func(n StatisticNumber) bool {
+	return s.HasComparableDigests() || slices.ContainsFunc(StatisticNumbers, func(n StatisticNumber) bool {
 		a, b := n.Of(&s.Ref), n.Of(&s.NPU)
-		return a.Defined() != b.Defined() || a.Defined() && !(math.IsNaN(a.Value()) && math.IsNaN(b.Value()))
+		return a.IsDefined() != b.IsDefined() || a.IsDefined() && !(math.IsNaN(a.Value()) && math.IsNaN(b.Value()))
 	})
 }
 
@@ -79,8 +79,8 @@ func (s *Statistics) Equal() bool {
 	return s.Ref.Digest == s.NPU.Digest
 }
 
-// ByDigest reports whether both sides have digests of one kind, which decide alone.
-func (s *Statistics) ByDigest() bool {
+// HasComparableDigests reports whether both sides have digests of one kind, which decide alone.
+func (s *Statistics) HasComparableDigests() bool {
 	return s.Ref.Digest != "" && len(s.Ref.Digest) == len(s.NPU.Digest)
 }
 
@@ -89,7 +89,7 @@ func (s *Statistics) ByDigest() bool {
 func (s *Statistics) NormRatio() metrics.Metric {
 	ref, npu := s.Ref.Norm, s.NPU.Norm
 	switch {
-	case !ref.Defined() || !npu.Defined() || !(ref.Value() >= 0) || ref.Value() > math.MaxFloat64 || npu.Value() < 0:
+	case !ref.IsDefined() || !npu.IsDefined() || !(ref.Value() >= 0) || ref.Value() > math.MaxFloat64 || npu.Value() < 0:
 		return metrics.Metric{}
 	case ref.Value() == npu.Value():
 		return metrics.NumberOf(1)

@@ -192,10 +192,10 @@ var checkText = map[string]lang.Text{
 	maxRelative:       {EN: "max relative error"},
 	shareWithin:       {EN: "share of elements within the tolerance"},
 	maxAbs:            {EN: "max absolute error"},
-	maxRelativeRatio:  {EN: "max relative error / max relative error of the third"},
-	meanRelativeRatio: {EN: "mean relative error / mean relative error of the third"},
-	rmsRatio:          {EN: "root mean square error / root mean square error of the third"},
-	smallErrors:       {EN: "errors among small values / errors of the third"},
+	maxRelativeRatio:  {EN: "max relative error / same of the third result"},
+	meanRelativeRatio: {EN: "mean relative error / same of the third result"},
+	rmsRatio:          {EN: "root mean square error / same of the third result"},
+	smallErrors:       {EN: "errors among small values / same of the third result"},
 	different:         {EN: "elements that are not bit-equal"},
 	maxDifference:     {EN: "largest difference"},
 }
@@ -255,7 +255,7 @@ func failedText(c *record.Check) lang.Sentence {
 		limit += fmt.Sprintf(" (2^%d)", exp-1)
 	}
 	text := lang.Say("%s %s %s %s", checkText[c.Name], value, relation, limit)
-	if c.NPU.Defined() {
+	if c.NPU.IsDefined() {
 		text = lang.Say("%s: %.3g and %.3g", text, c.NPU.Value(), c.Third.Value())
 	}
 	return text

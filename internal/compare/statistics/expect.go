@@ -17,7 +17,7 @@ const amplified = 30
 // scale of both sides counts, since the reference may be nearly 0 where the NPU is not.
 func (e entry) absolute() float64 {
 	size := e.ref.scale()
-	if e.npu != nil && e.npu.finite() {
+	if e.npu != nil && e.npu.isFinite() {
 		size = max(size, e.npu.scale())
 	}
 	return float64(e.noise * size)
@@ -124,7 +124,7 @@ func (c *call) expectedNoise(v *value) float64 {
 	}
 	for _, e := range c.entries {
 		switch {
-		case !e.ref.float() || !e.ref.hasRange():
+		case !e.ref.isFloat() || !e.ref.hasRange():
 		case e.gradient:
 			t.back += float64(e.noise * e.noise)
 			t.size, t.n, t.shift = max(t.size, e.ref.rms()), t.n+e.ref.n, max(t.shift, math.Abs(e.shift))

@@ -14,7 +14,7 @@ import (
 func sized(n int64, rms, most float64) *sideStatistics {
 	is := func(v float64) metrics.Metric { return metrics.NumberOf(v) }
 	s := record.SideStatistics{Max: is(most), Min: is(-most), Mean: is(0), Norm: is(rms * math.Sqrt(float64(n)))}
-	return newNumbers(s, tensor.Float32, tensor.Shape{n / 4, 4})
+	return newSideStatistics(s, tensor.Float32, tensor.Shape{n / 4, 4})
 }
 
 // with changes a tensor.

@@ -20,8 +20,8 @@ const (
 	candidates = 6
 	// A tensor without a producer is a consequence, not a fault, if its relative difference is at most follows times
 	// the noise of the run. For gradients, which are accumulated without a call, the factor is sums.
-	follows = 8
-	sums    = 12
+	maxDrift = 8
+	sums     = 12
 	// betweenModules is the maximum relative difference of a module's input that cancellation between two modules
 	// explains. The difference must also be less than cancelled times the noise of the run.
 	betweenModules = 0.1
@@ -34,11 +34,11 @@ func (j *judge) input(v *value) {
 	switch {
 	case v.op.noise == optype.NoiseGarbage || v.place.Unread:
 		v.taint = unread
-	case v.measured:
-		v.noise, v.taint = v.seenNoise()
+	case v.isMeasured:
+		v.noise, v.taint = v.measuredNoise()
 	case !v.ref.hasRange() && (v.ref.Digest == "" || v.npu.Digest == ""):
 	case j.judgeProduced(v), j.judgeOrphan(v):
-	case !v.ref.float():
+	case !v.ref.isFloat():
 		j.judgeInteger(v)
 	default:
 		j.judgeUnproduced(v)
@@ -63,13 +63,13 @@ func (j *judge) judgeProduced(v *value) bool {
 		from, intact = made[i], true
 	}
 	v.from = from
-	v.noise, v.taint, v.tied = from.noise, from.taint, from.tied
-	if v.float() {
+	v.noise, v.taint, v.isTied = from.noise, from.taint, from.isTied
+	if v.isFloat() {
 		v.noise = max(from.noise, min(v.z, 1))
 	}
 	switch {
-	case from.taint != clean || intact || !v.float() && v.isSame || from.npu == nil:
-	case v.overwritten(from):
+	case from.taint != clean || intact || !v.isFloat() && v.isSame || from.npu == nil:
+	case v.isOverwritten(from):
 		why := lang.Say("the reference reads the output of %s here; the NPU reads %s, but %[1]s wrote %[3]s", from.op.name, v.npu.text(), from.npu.text())
 		if between := j.writerBetween(from.op, v.op, v.npu); between != "" {
 			why = lang.Say("%s; %s, which runs between the two operators, wrote exactly this value (overwritten in place)", why, between)
@@ -79,18 +79,18 @@ func (j *judge) judgeProduced(v *value) bool {
 	return true
 }
 
-// overwritten reports whether the NPU reads values that differ from the values of the producer: something else wrote
+// isOverwritten reports whether the NPU reads values that differ from the values of the producer: something else wrote
 // to the memory.
-func (v *value) overwritten(from *value) bool {
+func (v *value) isOverwritten(from *value) bool {
 	if from.npu.dtype != v.npu.dtype || v.isSame || !v.isDistinctive() {
 		return false
 	}
 	module := v.op.backward && from.op.module
-	if !v.float() || v.shape {
+	if !v.isFloat() || v.hasOtherShape {
 		return !module
 	}
-	between := differ(from.npu, v.npu).z
-	return between > max(copied+float64(2*max(from.npu.coarse, v.npu.coarse)), 4*from.z) &&
+	between := differenceOf(from.npu, v.npu).z
+	return between > max(copied+float64(2*max(from.npu.normRounding, v.npu.normRounding)), 4*from.z) &&
 		!module && !(v.op.backward && between <= 4*v.roundingError(optype.NoiseProduct))
 }
 
@@ -102,7 +102,7 @@ func (v *value) isDistinctive() bool {
 
 // reportOverwritten makes a tensor with overwritten memory an origin, unless the same memory was reported before.
 func (j *judge) reportOverwritten(v *value, why lang.Sentence) {
-	v.consequence(origin)
+	v.setConsequence(origin)
 	if !slices.ContainsFunc(j.damaged, func(other *sideStatistics) bool { return isSameReading(other, v.npu) }) {
 		j.damaged = append(j.damaged, v.npu)
 		j.reportOrigin(v, string(finding.Memory), finding.Medium, why)
@@ -124,7 +124,7 @@ func (j *judge) writerBetween(from, to *op, x *sideStatistics) string {
 // judgeOrphan judges a tensor that was produced by an operator without a partner, and reports whether it is such a
 // tensor.
 func (j *judge) judgeOrphan(v *value) bool {
-	if !v.float() || len(j.orphans.nearTensors(v.ref)) == 0 {
+	if !v.isFloat() || len(j.orphans.nearTensors(v.ref)) == 0 {
 		return false
 	}
 	run := j.forward
@@ -134,10 +134,10 @@ func (j *judge) judgeOrphan(v *value) bool {
 	run = max(run, 2*v.rounding(), resolved)
 	switch {
 	case v.isSame:
-	case !v.shape && v.z <= follows*run:
+	case !v.hasOtherShape && v.z <= maxDrift*run:
 		v.noise = max(run, v.z)
 	default:
-		v.consequence(came)
+		v.setConsequence(came)
 	}
 	return true
 }
@@ -162,13 +162,13 @@ func (v *value) grid() float64 {
 func (j *judge) judgeInteger(v *value) {
 	switch t := j.hiddenTaint(0, true, 0); {
 	case v.isSame && j.damagedChoice && v.mayDiffer():
-		v.consequence(origin)
+		v.setConsequence(origin)
 	case v.isSame:
-		v.tied = j.anyFloat && v.mayDiffer() && j.isPartial()
+		v.isTied = j.anyFloat && v.mayDiffer() && j.isPartial()
 	case t != clean:
-		v.consequence(t)
+		v.setConsequence(t)
 	case len(j.origins) > 0:
-		v.consequence(origin)
+		v.setConsequence(origin)
 	case j.noisyChoice:
 		j.startTaint(v, flip)
 	default:
@@ -186,12 +186,12 @@ func (j *judge) judgeUnproduced(v *value) {
 	default:
 		u = v.grid()
 	}
-	coarse := max(v.ref.coarse, v.npu.coarse)
-	equal := v.isSame || !v.shape && !v.lost && v.norm <= equalAsPrinted+coarse+u && v.mean <= equalAsPrinted+coarse+float64(u/4)+float64(4*u)/math.Sqrt(max(v.ref.n, 1)) && v.bounds <= equalAsPrinted+u
-	run := j.runAt(v.op)
+	coarse := max(v.ref.normRounding, v.npu.normRounding)
+	equal := v.isSame || !v.hasOtherShape && !v.isLost && v.norm <= printedPrecision+coarse+u && v.mean <= printedPrecision+coarse+float64(u/4)+float64(4*u)/math.Sqrt(max(v.ref.n, 1)) && v.bounds <= printedPrecision+u
+	run := j.noiseAt(v.op)
 	parameter := v.isParameter()
 	begins := parameter || !j.anyFloat
-	switch t := j.hiddenTaint(v.z, v.shape, run); {
+	switch t := j.hiddenTaint(v.z, v.hasOtherShape, run); {
 	case !v.isSame && j.isTrained(v):
 		v.noise = min(1, max(3*v.z, j.past.Change(v.index)/4/v.ref.rms()))
 		v.setEvidence(trainedKind)
@@ -213,48 +213,48 @@ func (j *judge) judgeUnproduced(v *value) {
 		v.noise = max(u, run, v.z)
 	case begins && v.op.backward:
 		v.noise = max(v.z, run)
-	case begins && !parameter && j.isPartial() && !v.shape && !v.lost:
+	case begins && !parameter && j.isPartial() && !v.hasOtherShape && !v.isLost:
 		typical := j.typicalDifference()
-		if v.noise = v.z; v.z > max(sums*u, min(follows*typical, mostDrift)) {
+		if v.noise = v.z; v.z > max(sums*u, min(maxDrift*typical, maxDriftShare)) {
 			j.reportOrigin(v, string(finding.CameIn), finding.Medium, lang.Say("no dumped operator produced %s of %s; relative difference %.2g, of outputs of the run typically %.2g", v.place.Place(v.row), v.op.name, v.z, typical))
 		}
 	case begins:
 		j.judgeStart(v, parameter)
 	case t != clean:
-		v.consequence(t)
+		v.setConsequence(t)
 	case len(j.origins) > 0:
-		v.consequence(origin)
-	case v.lost:
-		j.reportCameIn(v, run)
-	case (v.op.backward || v.op.optimiser) && !v.shape && v.z <= sums*max(run, u, resolved), v.op.optimiser && j.cancels(v):
+		v.setConsequence(origin)
+	case v.isLost:
+		j.reportHiddenOrigin(v, run)
+	case (v.op.backward || v.op.optimiser) && !v.hasOtherShape && v.z <= sums*max(run, u, resolved), v.op.optimiser && j.isCancelled(v):
 		v.noise = max(run, u, v.z)
 	case v.op.backward:
 		j.reportOrigin(v, string(finding.CameIn), finding.Medium, lang.Say("no dumped operator produced this gradient; relative difference %.2g, of earlier gradients at most %.2g", v.z, max(run, u)))
-	case run > 0 && !v.shape && v.z <= follows*run, j.modules && !v.shape && v.z < min(betweenModules, cancelled*run):
-		v.noise, v.doubtful = max(run, v.z), v.z > follows*run
+	case run > 0 && !v.hasOtherShape && v.z <= maxDrift*run, j.modules && !v.hasOtherShape && v.z < min(betweenModules, cancelled*run):
+		v.noise, v.isDoubtful = max(run, v.z), v.z > maxDrift*run
 	case j.modules, v.op.optimiser, v.place.RequiresGrad && run > 0:
-		j.reportCameIn(v, run)
+		j.reportHiddenOrigin(v, run)
 	default:
 		j.judgeStart(v, false)
 	}
 }
 
-// cancels reports whether a tensor with one axis, such as the gradient of a bias, differs by no more than the rounding
+// isCancelled reports whether a tensor with one axis, such as the gradient of a bias, differs by no more than the rounding
 // error of a sum of gradients of a backward call over all other axes. The gradient of a bias in front of a
 // normalisation is such a sum, and 0 in theory.
-func (j *judge) cancels(v *value) bool {
-	if v.shape || v.lost || len(v.ref.shape) != 1 {
+func (j *judge) isCancelled(v *value) bool {
+	if v.hasOtherShape || v.isLost || len(v.ref.shape) != 1 {
 		return false
 	}
 	size := float64(v.z * v.ref.rms())
 	return slices.ContainsFunc(j.values, func(g *value) bool {
-		return g.op.backward && g.float() && g.paired() && slices.Contains(g.ref.shape, v.ref.shape[0]) &&
+		return g.op.backward && g.isFloat() && g.isPaired() && slices.Contains(g.ref.shape, v.ref.shape[0]) &&
 			size <= sums*g.rounding()*math.Sqrt(g.ref.n/v.ref.n)*g.ref.rms()
 	})
 }
 
-// leavesOut reports whether the dump leaves out operators of the forward pass.
-func (j *judge) leavesOut() bool {
+// isIncomplete reports whether the dump leaves out operators of the forward pass.
+func (j *judge) isIncomplete() bool {
 	var c record.Completeness
 	outputs := memory{}
 	for _, o := range j.ops {
@@ -263,7 +263,7 @@ func (j *judge) leavesOut() bool {
 		}
 		open := false
 		for _, v := range o.ins {
-			if v.paired() && v.float() && !v.isParameter() {
+			if v.isPaired() && v.isFloat() && !v.isParameter() {
 				if open = len(outputs.nearTensors(v.ref)) == 0; !open {
 					break
 				}
@@ -285,7 +285,7 @@ func (j *judge) leavesOut() bool {
 func (j *judge) typicalDifference() float64 {
 	var all []float64
 	for _, v := range j.values {
-		if !v.op.isLate() && !v.kind().IsInput() && v.paired() && v.float() {
+		if !v.op.isLate() && !v.kind().IsInput() && v.isPaired() && v.isFloat() {
 			all = append(all, v.z)
 		}
 	}
@@ -296,20 +296,20 @@ func (j *judge) typicalDifference() float64 {
 	return all[len(all)/2]
 }
 
-// reportCameIn makes an origin where an operator that was not dumped changed a tensor: at the innermost dumped module
+// reportHiddenOrigin makes an origin where an operator that was not dumped changed a tensor: at the innermost dumped module
 // around the call that reads the tensor, else at the tensor itself.
-func (j *judge) reportCameIn(v *value, run float64) {
+func (j *judge) reportHiddenOrigin(v *value, run float64) {
 	place, confidence := v, finding.Medium
 	if j.modules {
 		confidence = finding.Low
 		for _, name := range v.op.modules {
-			if m := j.byName[name]; m != nil && m.paired && len(m.outs) > 0 && m.outs[0].paired() {
+			if m := j.byName[name]; m != nil && m.hasPair && len(m.outs) > 0 && m.outs[0].isPaired() {
 				place = m.outs[0]
 			}
 		}
 	}
-	v.consequence(origin)
-	if v.lost {
+	v.setConsequence(origin)
+	if v.isLost {
 		j.nan = true
 		j.reportOrigin(place, string(finding.CameIn), confidence, lang.Say("NaN or infinities come from outside: no dumped operator produced %s of %s: %s", v.place.Place(v.row), v.op.name, v.text()))
 		return
@@ -317,8 +317,8 @@ func (j *judge) reportCameIn(v *value, run float64) {
 	j.reportOrigin(place, string(finding.CameIn), confidence, lang.Say("no dumped operator produced %s of %s; relative difference %.2g, of earlier tensors at most %.2g", v.place.Place(v.row), v.op.name, v.z, run))
 }
 
-// runAt returns the noise of the run at a call.
-func (j *judge) runAt(o *op) float64 {
+// noiseAt returns the noise of the run at a call.
+func (j *judge) noiseAt(o *op) float64 {
 	run, least := j.forward, resolved
 	if o.backward || o.optimiser {
 		run = max(j.backward, run)
@@ -351,7 +351,7 @@ func (v *value) isParameter() bool {
 	}
 	most := 0.0
 	for _, other := range o.ins {
-		if other.float() {
+		if other.isFloat() {
 			most = max(most, other.ref.n)
 		}
 	}
@@ -371,7 +371,7 @@ func (j *judge) judgeStart(v *value, parameter bool) {
 		kind = startParameter
 	}
 	switch {
-	case j.drifted && parameter && !v.shape && v.z <= mostDrift && !j.isOutdated(v):
+	case j.hasDriftedApart && parameter && !v.hasOtherShape && v.z <= maxDriftShare && !j.isOutdated(v):
 		v.noise = min(1, 3*v.z)
 		v.setEvidence(string(finding.Drifted))
 	case v.op.unreliable && (j.noisyChoice || len(j.origins) > 0):
@@ -386,7 +386,7 @@ func (j *judge) judgeStart(v *value, parameter bool) {
 // since an earlier step has an origin. An outdated one is not.
 func (j *judge) isTrained(v *value) bool {
 	near := float64(record.Trained * j.past.Change(v.index))
-	if near == 0 || v.shape || v.lost || !v.isParameter() {
+	if near == 0 || v.hasOtherShape || v.isLost || !v.isParameter() {
 		return false
 	}
 	near += float64(2 * v.grid() * max(v.ref.magnitude(), v.npu.magnitude())) // in each step, a parameter of few bits is rounded
@@ -405,25 +405,25 @@ func (v *value) largest() float64 {
 }
 
 const (
-	// mostDrift is the maximum relative difference of weights that drifted apart in training. leastDrift is the
+	// maxDriftShare is the maximum relative difference of weights that drifted apart in training. leastDrift is the
 	// minimum number of parameters that must differ.
-	mostDrift  = 0.01
-	leastDrift = 4
+	maxDriftShare = 0.01
+	leastDrift    = 4
 )
 
-// drift reports whether most parameters differ by a little and none by much: the runs started alike, and the compared
+// hasDrifted reports whether most parameters differ by a little and none by much: the runs started alike, and the compared
 // step is a later one.
-func (j *judge) drift() bool {
+func (j *judge) hasDrifted() bool {
 	parameters, differ := 0, 0
 	for _, v := range j.values {
-		if !v.kind().IsInput() || v.op.isLate() || !v.paired() || !v.float() || !v.isParameter() {
+		if !v.kind().IsInput() || v.op.isLate() || !v.isPaired() || !v.isFloat() || !v.isParameter() {
 			continue
 		}
 		parameters++
 		switch {
-		case v.shape || v.z > mostDrift:
+		case v.hasOtherShape || v.z > maxDriftShare:
 			return false
-		case v.z > equalAsPrinted+v.rounding():
+		case v.z > printedPrecision+v.rounding():
 			differ++
 		}
 	}

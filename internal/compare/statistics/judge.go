@@ -55,17 +55,17 @@ type Known struct {
 func Judge(rows []record.Row, known Known) (f record.Findings, noVerdict lang.Sentence) {
 	j := newJudge(rows)
 	j.past = &known.Past
-	j.isPartial = sync.OnceValue(func() bool { return known.Partial || !known.LaterStep && j.leavesOut() })
+	j.isPartial = sync.OnceValue(func() bool { return known.Partial || !known.LaterStep && j.isIncomplete() })
 	for _, v := range j.values {
 		_, isUnbounded := slices.BinarySearch(known.Unbounded, v.index)
-		v.measured = v.row.Result != nil && !isUnbounded
+		v.isMeasured = v.row.Result != nil && !isUnbounded
 	}
-	judged := slices.DeleteFunc(slices.Clone(j.values), func(v *value) bool { return v.measured || !v.paired() })
+	judged := slices.DeleteFunc(slices.Clone(j.values), func(v *value) bool { return v.isMeasured || !v.isPaired() })
 	for _, v := range judged {
 		v.row.Verdict = record.Verdict{Status: record.Pass, Inputs: v.row.Inputs}
 	}
-	if j.onlyDigests() {
-		j.byDigests()
+	if j.hasOnlyDigests() {
+		j.judgeByDigests()
 	} else {
 		j.walk()
 	}
@@ -114,7 +114,7 @@ func (j *judge) findings(rows []record.Row) record.Findings {
 	f.FirstBad, f.FirstDamaged = f.Origins[0], f.Origins[0]
 	for i := range rows {
 		row := &rows[i]
-		if i < f.FirstBad && row.Status == record.Pass && row.Judged() {
+		if i < f.FirstBad && row.Status == record.Pass && row.IsJudged() {
 			f.LastGood = i
 		}
 		if f.FirstNaN < 0 && finding.Has(row.Reasons, finding.NPUNaN) {
@@ -124,12 +124,12 @@ func (j *judge) findings(rows []record.Row) record.Findings {
 	return f
 }
 
-// seenNoise returns the noise and the taint of a tensor whose elements were compared.
-func (v *value) seenNoise() (float64, taint) {
+// measuredNoise returns the noise and the taint of a tensor whose elements were compared.
+func (v *value) measuredNoise() (float64, taint) {
 	switch {
 	case v.row.IsOrigin() || v.row.Downstream:
 		return 1, origin
-	case v.row.Result.RED.Defined():
+	case v.row.Result.RED.IsDefined():
 		return min(1, v.row.Result.RED.Value()), clean
 	}
 	return 0, clean
@@ -155,7 +155,7 @@ func (v *value) setEvidence(kind string) { v.row.Evidence = v.evidence(kind) }
 func (v *value) evidence(kind string) *record.Evidence {
 	size := v.ref.rms()
 	return &record.Evidence{Class: v.op.noise.String(), Kind: kind, RMS: jsonpos.Float(v.z * size), RefRMS: jsonpos.Float(size),
-		Expected: jsonpos.Float(v.expected * size), Score: jsonpos.Float(v.score), Lambda: jsonpos.Float(v.noise), FedBy: []int{}, Judged: v.judged}
+		Expected: jsonpos.Float(v.expected * size), Score: jsonpos.Float(v.score), Lambda: jsonpos.Float(v.noise), FedBy: []int{}, Judged: v.isJudged}
 }
 
 // taintCodes are the codes of rows that differ because of earlier tensors.
@@ -165,7 +165,7 @@ var taintCodes = map[taint]finding.Code{start: finding.StartedApart, random: fin
 func (v *value) conclude() {
 	row := v.row
 	if e := row.Evidence; row.Status == record.Fail {
-		e.Lambda, e.Score, e.Expected, e.Judged = jsonpos.Float(v.noise), jsonpos.Float(v.score), jsonpos.Float(v.expected*v.ref.rms()), v.judged
+		e.Lambda, e.Score, e.Expected, e.Judged = jsonpos.Float(v.noise), jsonpos.Float(v.score), jsonpos.Float(v.expected*v.ref.rms()), v.isJudged
 		return
 	} else if e == nil {
 		v.setEvidence("")
@@ -176,41 +176,41 @@ func (v *value) conclude() {
 	switch code := taintCodes[v.taint]; {
 	case row.Evidence.Kind == string(finding.Drifted) || row.Evidence.Kind == trainedKind:
 		v.set(record.Warn, finding.Drifted, finding.Medium, v.text())
-	case !v.ref.hasRange() && !v.comparable() && v.ref.dtype != v.npu.dtype:
+	case !v.ref.hasRange() && !v.hasComparableDigests() && v.ref.dtype != v.npu.dtype:
 		v.set(record.Warn, finding.DTypeDiffers, finding.High, lang.Say("%s, reference %s: digests of different types cannot be compared", v.npu.dtype, v.ref.dtype))
-	case !v.ref.hasRange() && otherKind(v.ref, v.npu):
+	case !v.ref.hasRange() && hasOtherDigestKind(v.ref, v.npu):
 		v.set(record.Warn, finding.DigestDiffers, finding.Low, lang.Say("digests of different kinds cannot be compared: %s", v.text()))
 	case code != "":
 		v.set(record.Warn, code, finding.Medium, v.text())
-	case v.taint == origin && (v.shape || v.lost || !v.ref.hasRange() || v.z > 3*max(v.expected, v.rounding(), resolved)):
+	case v.taint == origin && (v.hasOtherShape || v.isLost || !v.ref.hasRange() || v.z > 3*max(v.expected, v.rounding(), resolved)):
 		v.set(record.Fail, finding.LayerInputBad, finding.Medium, v.text())
 		row.Downstream = true
-	case !v.ref.hasRange() && v.comparable(): // bits differ between devices without a fault
+	case !v.ref.hasRange() && v.hasComparableDigests(): // bits differ between devices without a fault
 		v.set(record.Warn, finding.DigestDiffers, finding.Low, v.text())
 	}
 }
 
 // formatNumber formats a number with 6 digits.
 func formatNumber(m metrics.Metric) string {
-	if !m.Defined() {
+	if !m.IsDefined() {
 		return "-"
 	}
 	return strconv.FormatFloat(m.Value(), 'g', 6, 64)
 }
 
 // The two runs are repeats on one kind of device if at least this share (0 to 1) of the operators with equal inputs
-// have equal outputs, and at least repeatLeast operators have equal inputs. Only between repeats is a digest that
+// have equal outputs, and at least minRepeats operators have equal inputs. Only between repeats is a digest that
 // differs a fault.
 const (
 	repeatShare = 0.95
-	repeatLeast = 20
+	minRepeats  = 20
 )
 
-// onlyDigests reports whether the reference has digests and no statistics of floating-point tensors.
-func (j *judge) onlyDigests() bool {
+// hasOnlyDigests reports whether the reference has digests and no statistics of floating-point tensors.
+func (j *judge) hasOnlyDigests() bool {
 	digests := false
 	for _, v := range j.values {
-		if v.float() && v.ref.hasRange() {
+		if v.isFloat() && v.ref.hasRange() {
 			return false
 		}
 		digests = digests || v.ref != nil && v.ref.Digest != ""
@@ -222,34 +222,34 @@ func (j *judge) onlyDigests() bool {
 // a candidate for an origin.
 type digests struct {
 	*judge
-	anyDiffers bool // an output so far differs
-	computed   int  // operators that compute, with equal inputs
-	equal      int  // operators with equal outputs
-	types      bool // a type differs
-	candidates []*value
+	hasDifference     bool // an output so far differs
+	computed          int  // operators that compute, with equal inputs
+	equal             int  // operators with equal outputs
+	hasTypeDifference bool // a type differs
+	candidates        []*value
 }
 
-// byDigests judges all operators by digests.
-func (j *judge) byDigests() {
+// judgeByDigests judges all operators by digests.
+func (j *judge) judgeByDigests() {
 	d := &digests{judge: j}
 	for _, o := range j.ops {
-		if o.refCall >= 0 && o.paired {
+		if o.refCall >= 0 && o.hasPair {
 			d.addDigests(o)
 		}
 	}
-	repeat := d.computed >= repeatLeast && float64(d.equal) >= repeatShare*float64(d.computed)
+	repeat := d.computed >= minRepeats && float64(d.equal) >= repeatShare*float64(d.computed)
 	confidence := finding.Low
 	if repeat {
 		confidence = finding.Medium
 	}
 	for _, v := range d.candidates {
-		if repeat || !v.ref.float() || v.op.noise == optype.NoiseMove {
+		if repeat || !v.ref.isFloat() || v.op.noise == optype.NoiseMove {
 			j.reportOrigin(v, string(finding.DigestDiffers), confidence, lang.Say("the digests of the operator's inputs are equal on both sides, but its output differs: %s", v.text()))
 		}
 	}
 	switch {
 	case len(j.origins)+len(j.starts) > 0:
-	case d.computed == 0 && d.types:
+	case d.computed == 0 && d.hasTypeDifference:
 		j.noVerdict = lang.Say("digests of different types or kinds cannot be compared; dump statistics instead")
 	case len(d.candidates) > 0:
 		j.noVerdict = lang.Say("bits differ from %s on, as is normal between devices (%d of %d outputs of equal inputs are equal); dump statistics instead", d.candidates[0].op.name, d.equal, d.computed)
@@ -260,23 +260,27 @@ func (j *judge) byDigests() {
 	for _, v := range j.values {
 		if v.op.noise == optype.NoiseGarbage || v.place.Unread {
 			v.taint = unread
-		} else if v.paired() && v.taint == clean && !v.isSame && v.op.refCall >= j.origins[0].op.refCall {
+		} else if v.isPaired() && v.taint == clean && !v.isSame && v.op.refCall >= j.origins[0].op.refCall {
 			v.taint = origin
 		}
 	}
 }
 
-// comparable reports whether the digests of both sides can be compared: they are of one kind, and of elements of one
+// hasComparableDigests reports whether the digests of both sides can be compared: they are of one kind, and of elements of one
 // type.
-func (v *value) comparable() bool {
-	return v.paired() && sameKind(v.ref, v.npu) && v.ref.dtype == v.npu.dtype
+func (v *value) hasComparableDigests() bool {
+	return v.isPaired() && hasSameDigestKind(v.ref, v.npu) && v.ref.dtype == v.npu.dtype
 }
 
-// sameKind reports whether two tensors have digests of one kind, such as MD5: digests of one length.
-func sameKind(a, b *sideStatistics) bool { return a.Digest != "" && len(a.Digest) == len(b.Digest) }
+// hasSameDigestKind reports whether two tensors have digests of one kind, such as MD5: digests of one length.
+func hasSameDigestKind(a, b *sideStatistics) bool {
+	return a.Digest != "" && len(a.Digest) == len(b.Digest)
+}
 
-// otherKind reports whether two tensors have digests of different kinds.
-func otherKind(a, b *sideStatistics) bool { return a.Digest != "" && b.Digest != "" && !sameKind(a, b) }
+// hasOtherDigestKind reports whether two tensors have digests of different kinds.
+func hasOtherDigestKind(a, b *sideStatistics) bool {
+	return a.Digest != "" && b.Digest != "" && !hasSameDigestKind(a, b)
+}
 
 // producersOf returns the outputs whose reference digest is the tensor's. differ reports whether any such output differs
 // on the NPU.
@@ -291,27 +295,27 @@ func (d *digests) producersOf(v *value) (makers []*value, differ bool) {
 
 func (d *digests) addDigests(o *op) {
 	if forward := d.byName[o.call.InDirection(msprobe.Forward)]; o.backward {
-		o.bad = forward != nil && forward.bad || (forward == nil || !forward.paired) && d.anyDiffers
+		o.bad = forward != nil && forward.bad || (forward == nil || !forward.hasPair) && d.hasDifference
 	}
 	seen := 0
 	for _, v := range o.ins {
-		d.types = d.types || v.paired() && (v.ref.dtype != v.npu.dtype || otherKind(v.ref, v.npu))
-		if !v.comparable() {
+		d.hasTypeDifference = d.hasTypeDifference || v.isPaired() && (v.ref.dtype != v.npu.dtype || hasOtherDigestKind(v.ref, v.npu))
+		if !v.hasComparableDigests() {
 			continue
 		}
 		seen++
 		if !v.isSame && o.noise != optype.NoiseGarbage && !v.place.Unread {
 			o.bad = true
-			d.readOther(v)
+			d.addDifferentInput(v)
 		}
 	}
-	bad := o.bad || (o.gradients || seen == 0) && d.anyDiffers
+	bad := o.bad || (o.gradients || seen == 0) && d.hasDifference
 	for _, v := range o.outs {
-		if !v.comparable() {
+		if !v.hasComparableDigests() {
 			continue
 		}
 		_, passed := d.producersOf(v)
-		d.anyDiffers = d.anyDiffers || !v.isSame
+		d.hasDifference = d.hasDifference || !v.isSame
 		d.outputs.add(v)
 		if passed || !v.isSame && o.module && d.innerTaint(o) != clean {
 			continue
@@ -325,7 +329,7 @@ func (d *digests) addDigests(o *op) {
 			v.taint = random
 			v.setEvidence(string(finding.Random))
 		default:
-			if o.noise != optype.NoiseMove && v.float() {
+			if o.noise != optype.NoiseMove && v.isFloat() {
 				if d.computed++; v.isSame {
 					d.equal++
 				}
@@ -337,16 +341,16 @@ func (d *digests) addDigests(o *op) {
 	}
 }
 
-// readOther handles an input whose digest differs.
-func (d *digests) readOther(v *value) {
+// addDifferentInput handles an input whose digest differs.
+func (d *digests) addDifferentInput(v *value) {
 	made, differ := d.producersOf(v)
 	parameter := v.isParameter()
 	switch {
 	case len(made) > 0 && !differ:
 		d.reportOrigin(v, string(finding.Memory), finding.Medium, lang.Say("the reference reads the output of %s here; the NPU reads another tensor", made[len(made)-1].op.name))
 	case len(made) > 0 || v.op.backward:
-	case !parameter && v.float() && (d.computed > 0 || d.types): // produced between the calls that were dumped
-	case parameter || !d.anyDiffers:
+	case !parameter && v.isFloat() && (d.computed > 0 || d.hasTypeDifference): // produced between the calls that were dumped
+	case parameter || !d.hasDifference:
 		d.judgeStart(v, parameter)
 	}
 }

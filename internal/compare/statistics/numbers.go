@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// equalAsPrinted is the maximum relative difference of numbers that are equal as printed.
-	equalAsPrinted = 1e-5
-	// equalReadings is the maximum relative difference between the norms or means of two readings of one tensor.
-	equalReadings = 3e-5
+	// printedPrecision is the maximum relative difference of numbers that are equal as printed.
+	printedPrecision = 1e-5
+	// readingPrecision is the maximum relative difference between the norms or means of two readings of one tensor.
+	readingPrecision = 3e-5
 	// resolved is the smallest relative rounding error that statistics show. integers is the maximum relative
 	// difference of the norms and means of equal integers, which are summed in float32.
 	resolved = 1e-6
@@ -32,11 +32,11 @@ type sideStatistics struct {
 	dtype tensor.DType
 	shape tensor.Shape
 	n     float64 // elements, 1 where the shape is not known
-	// coarse is the relative rounding error of the norm and the mean if they were computed in 16 bits, else 0.
-	coarse float64
+	// normRounding is the relative rounding error of the norm and the mean if they were computed in 16 bits, else 0.
+	normRounding float64
 }
 
-func newNumbers(s record.SideStatistics, dtype tensor.DType, shape tensor.Shape) *sideStatistics {
+func newSideStatistics(s record.SideStatistics, dtype tensor.DType, shape tensor.Shape) *sideStatistics {
 	x := &sideStatistics{SideStatistics: s, dtype: dtype, shape: shape, n: 1}
 	for _, d := range shape {
 		x.n *= float64(d)
@@ -46,16 +46,16 @@ func newNumbers(s record.SideStatistics, dtype tensor.DType, shape tensor.Shape)
 
 // hasRange reports whether the largest and smallest element are known; finite reports whether both are finite, so
 // that all elements are.
-func (x *sideStatistics) hasRange() bool { return x.Max.Defined() && x.Min.Defined() }
+func (x *sideStatistics) hasRange() bool { return x.Max.IsDefined() && x.Min.IsDefined() }
 
-func (x *sideStatistics) finite() bool {
-	return x.hasRange() && finite(x.Max.Value()) && finite(x.Min.Value())
+func (x *sideStatistics) isFinite() bool {
+	return x.hasRange() && isFinite(x.Max.Value()) && isFinite(x.Min.Value())
 }
 
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// float reports whether the elements are floating-point numbers.
-func (x *sideStatistics) float() bool { return rounding[x.dtype] > 0 }
+// isFloat reports whether the elements are floating-point numbers.
+func (x *sideStatistics) isFloat() bool { return rounding[x.dtype] > 0 }
 
 // rounding is half a unit in the last place of 1 in a type; integers have none.
 var rounding = map[tensor.DType]float64{
@@ -73,7 +73,7 @@ func (x *sideStatistics) magnitude() float64 {
 // hasNorm reports whether the norm is known. A norm that was computed in float16 saturates at 65504 and counts as
 // unknown.
 func (x *sideStatistics) hasNorm() bool {
-	return x.Norm.Defined() && finite(x.Norm.Value()) && !(x.coarse > 0 && x.Norm.Value() >= 0.99*tensor.MaxFloat16)
+	return x.Norm.IsDefined() && isFinite(x.Norm.Value()) && !(x.normRounding > 0 && x.Norm.Value() >= 0.99*tensor.MaxFloat16)
 }
 
 // rms is the root mean square of the elements; half of the largest magnitude if the norm is not known.
@@ -90,7 +90,7 @@ func (x *sideStatistics) rms() float64 {
 // deviation is the standard deviation of the elements, at least 1e-4 of the root mean square.
 func (x *sideStatistics) deviation() float64 {
 	r := x.rms()
-	if !finite(x.Mean.Value()) {
+	if !isFinite(x.Mean.Value()) {
 		return r
 	}
 	return math.Sqrt(max(float64(r*r)-float64(x.Mean.Value()*x.Mean.Value()), 1e-8*r*r))
@@ -102,7 +102,7 @@ const masked = -9000
 
 // isMask reports whether the tensor is a mask, or scores to which a mask was added.
 func (x *sideStatistics) isMask() bool {
-	return x.float() && x.hasRange() && x.Min.Value() <= masked && (x.Max.Value() <= masked || -x.Min.Value() >= 64*max(math.Abs(x.Max.Value()), 1e-3))
+	return x.isFloat() && x.hasRange() && x.Min.Value() <= masked && (x.Max.Value() <= masked || -x.Min.Value() >= 64*max(math.Abs(x.Max.Value()), 1e-3))
 }
 
 // withFill returns a mask with the fill value of another mask, so that the shares of masked elements can be compared.
@@ -113,8 +113,8 @@ func (x *sideStatistics) withFill(with *sideStatistics) *sideStatistics {
 		y.Max = x.Max
 	}
 	k := with.Min.Value() / x.Min.Value()
-	if finite(k*x.Mean.Value()) && finite(with.Mean.Value()) && finite(k*x.Norm.Value()) && finite(with.Norm.Value()) {
-		y.Mean, y.Norm = metrics.NumberIf(k*x.Mean.Value(), x.Mean.Defined()), metrics.NumberIf(k*x.Norm.Value(), x.Norm.Defined())
+	if isFinite(k*x.Mean.Value()) && isFinite(with.Mean.Value()) && isFinite(k*x.Norm.Value()) && isFinite(with.Norm.Value()) {
+		y.Mean, y.Norm = metrics.NumberIf(k*x.Mean.Value(), x.Mean.IsDefined()), metrics.NumberIf(k*x.Norm.Value(), x.Norm.IsDefined())
 	}
 	return &y
 }
@@ -140,18 +140,18 @@ func isSameReading(a, b *sideStatistics) bool {
 		return false
 	case !a.hasRange() || !b.hasRange():
 		return a.Digest != "" && a.Digest == b.Digest
-	case a.Digest != "" && b.Digest != "" && a.dtype == b.dtype && a.shape.Equal(b.shape) && !a.float():
+	case a.Digest != "" && b.Digest != "" && a.dtype == b.dtype && a.shape.Equal(b.shape) && !a.isFloat():
 		return a.Digest == b.Digest
-	case !a.finite():
+	case !a.isFinite():
 		return isEqual(a.Max.Value(), b.Max.Value()) && isEqual(a.Min.Value(), b.Min.Value())
 	case a.Max.Value() != b.Max.Value() || a.Min.Value() != b.Min.Value():
 		return false
 	}
-	within := equalReadings + float64(2*max(a.coarse, b.coarse))
+	within := readingPrecision + float64(2*max(a.normRounding, b.normRounding))
 	if a.hasNorm() && b.hasNorm() && math.Abs(a.Norm.Value()-b.Norm.Value()) > within*max(a.Norm.Value(), b.Norm.Value()) {
 		return false
 	}
-	return !a.Mean.Defined() || !b.Mean.Defined() ||
+	return !a.Mean.IsDefined() || !b.Mean.IsDefined() ||
 		!(math.Abs(a.Mean.Value()-b.Mean.Value()) > within*max(a.rms(), b.rms(), math.Abs(a.Mean.Value())))
 }
 
@@ -186,14 +186,14 @@ type difference struct {
 	// max, min and shift are the signed differences of max, min and mean: NPU minus reference.
 	max, min, shift float64
 	isSame          bool // no number differs
-	shape           bool // the shapes differ
-	lost            bool // the value is finite in the reference only
+	hasOtherShape   bool // the shapes differ
+	isLost          bool // the value is finite in the reference only
 }
 
-// differ computes the difference between a tensor and its reference.
-func differ(ref, npu *sideStatistics) difference {
-	d := difference{shape: ref.shape != nil && npu.shape != nil && !ref.shape.Equal(npu.shape)}
-	digests := sameKind(ref, npu)
+// differenceOf computes the difference between a tensor and its reference.
+func differenceOf(ref, npu *sideStatistics) difference {
+	d := difference{hasOtherShape: ref.shape != nil && npu.shape != nil && !ref.shape.Equal(npu.shape)}
+	digests := hasSameDigestKind(ref, npu)
 	if digests && (!ref.hasRange() || ref.dtype == npu.dtype) {
 		d.isSame = ref.Digest == npu.Digest
 	}
@@ -202,13 +202,13 @@ func differ(ref, npu *sideStatistics) difference {
 		return d
 	}
 	equal := isEqual(ref.Max.Value(), npu.Max.Value()) && isEqual(ref.Min.Value(), npu.Min.Value()) && isEqual(ref.Norm.Value(), npu.Norm.Value()) && isEqual(ref.Mean.Value(), npu.Mean.Value()) &&
-		ref.Norm.Defined() == npu.Norm.Defined() && ref.Mean.Defined() == npu.Mean.Defined()
-	d.isSame = !d.shape && (d.isSame || equal) && !(digests && ref.dtype == npu.dtype && ref.Digest != npu.Digest)
-	if ref.isMask() && npu.isMask() && math.Abs(npu.Min.Value()-ref.Min.Value()) > equalAsPrinted*math.Abs(ref.Min.Value()) {
+		ref.Norm.IsDefined() == npu.Norm.IsDefined() && ref.Mean.IsDefined() == npu.Mean.IsDefined()
+	d.isSame = !d.hasOtherShape && (d.isSame || equal) && !(digests && ref.dtype == npu.dtype && ref.Digest != npu.Digest)
+	if ref.isMask() && npu.isMask() && math.Abs(npu.Min.Value()-ref.Min.Value()) > printedPrecision*math.Abs(ref.Min.Value()) {
 		npu = npu.withFill(ref)
 	}
-	if !ref.finite() || !npu.finite() {
-		d.lost = ref.finite()
+	if !ref.isFinite() || !npu.isFinite() {
+		d.isLost = ref.isFinite()
 		return d
 	}
 	if most := max(ref.magnitude(), npu.magnitude()); most > 0 {
@@ -219,13 +219,13 @@ func differ(ref, npu *sideStatistics) difference {
 		if ref.hasNorm() && npu.hasNorm() {
 			d.norm = math.Abs(npu.Norm.Value()-ref.Norm.Value()) / max(npu.Norm.Value(), ref.Norm.Value())
 		}
-		if ref.Mean.Defined() && npu.Mean.Defined() && finite(ref.Mean.Value()) && finite(npu.Mean.Value()) {
+		if ref.Mean.IsDefined() && npu.Mean.IsDefined() && isFinite(ref.Mean.Value()) && isFinite(npu.Mean.Value()) {
 			d.shift = npu.Mean.Value() - ref.Mean.Value()
 			d.mean = math.Abs(d.shift) / rms
 		}
 	}
 	d.z = max(d.norm, d.mean, d.bounds)
-	if !ref.float() && !d.shape && d.bounds == 0 && d.norm < integers && d.mean < integers && !digests {
+	if !ref.isFloat() && !d.hasOtherShape && d.bounds == 0 && d.norm < integers && d.mean < integers && !digests {
 		d.isSame, d.z = true, 0
 	}
 	return d
@@ -239,7 +239,7 @@ func (v *value) faultPattern() string { return errorPattern(v.ref, v.npu, &v.dif
 func errorPattern(ref, npu *sideStatistics, d *difference) string {
 	most := ref.magnitude()
 	switch {
-	case !ref.hasNorm() || !npu.hasNorm() || most == 0 || !npu.finite():
+	case !ref.hasNorm() || !npu.hasNorm() || most == 0 || !npu.isFinite():
 		return ""
 	case isFloat16(npu) && npu.magnitude() == tensor.MaxFloat16 && most < tensor.MaxFloat16:
 		return string(finding.Saturation)
@@ -250,11 +250,11 @@ func errorPattern(ref, npu *sideStatistics, d *difference) string {
 	if ref.Norm.Value() != 0 {
 		k = npu.Norm.Value() / ref.Norm.Value()
 	}
-	within := max(0.02*math.Abs(k-1), 4*rounding[npu.dtype], equalAsPrinted)
+	within := max(0.02*math.Abs(k-1), 4*rounding[npu.dtype], printedPrecision)
 	is := func(x, r, k float64) bool { return math.Abs(x-float64(k*r)) <= within*max(math.Abs(k), 1)*most }
 	switch {
 	case math.Abs(k-1) > max(1e-4, 2*within) && is(npu.Max.Value(), ref.Max.Value(), k) && is(npu.Min.Value(), ref.Min.Value(), k) &&
-		(!ref.Mean.Defined() || !npu.Mean.Defined() || math.Abs(npu.Mean.Value()-float64(k*ref.Mean.Value())) <= max(within, 0.02)*ref.rms()*k):
+		(!ref.Mean.IsDefined() || !npu.Mean.IsDefined() || math.Abs(npu.Mean.Value()-float64(k*ref.Mean.Value())) <= max(within, 0.02)*ref.rms()*k):
 		return fmt.Sprintf("%s x%.4g", finding.Scale, k)
 	case math.Abs(k-1) < 0.02 && math.Abs(ref.Max.Value()+ref.Min.Value()) > 4*within*most && is(npu.Max.Value(), ref.Min.Value(), -1) && is(npu.Min.Value(), ref.Max.Value(), -1):
 		return "SIGN"
@@ -294,7 +294,7 @@ func (x *sideStatistics) text() lang.Sentence {
 
 // text formats the statistics of both sides.
 func (v *value) text() lang.Sentence {
-	if v.shape {
+	if v.hasOtherShape {
 		return lang.Say("shape %v, reference %v", v.npu.shape, v.ref.shape)
 	}
 	return lang.Say("%s; reference %s", v.npu.text(), v.ref.text())

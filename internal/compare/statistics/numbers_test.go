@@ -32,8 +32,8 @@ func TestNear(t *testing.T) {
 		{"the number of elements", func(x *sideStatistics) { x.n = 5 }, false},
 		{"another shape", func(x *sideStatistics) { x.shape = tensor.Shape{2, 2} }, true},
 		{"no mean", func(x *sideStatistics) { x.Mean = metrics.Metric{} }, true},
-		{"coarse, inside", func(x *sideStatistics) { x.coarse, x.Norm = coarse, metrics.NumberOf(up(far)) }, true},
-		{"coarse, outside", func(x *sideStatistics) { x.coarse, x.Norm = coarse, metrics.NumberOf(down(far)) }, false},
+		{"coarse, inside", func(x *sideStatistics) { x.normRounding, x.Norm = coarse, metrics.NumberOf(up(far)) }, true},
+		{"coarse, outside", func(x *sideStatistics) { x.normRounding, x.Norm = coarse, metrics.NumberOf(down(far)) }, false},
 		{"not finite", func(x *sideStatistics) { x.Max = metrics.NumberOf(math.NaN()) }, false},
 	} {
 		a, b := base(), base().with(test.b)
@@ -66,7 +66,7 @@ func TestCoarse(t *testing.T) {
 	}
 	sides := func(j *judge) (ref, npu []float64) {
 		for _, v := range j.values {
-			ref, npu = append(ref, v.ref.coarse), append(npu, v.npu.coarse)
+			ref, npu = append(ref, v.ref.normRounding), append(npu, v.npu.normRounding)
 		}
 		return ref, npu
 	}
@@ -94,13 +94,13 @@ func TestCoarse(t *testing.T) {
 		}
 	}
 	x := sized(64, 8188, 60000) // a norm of 65504
-	if x.coarse = 0x1p-11; x.hasNorm() || x.rms() != 30000 {
+	if x.normRounding = 0x1p-11; x.hasNorm() || x.rms() != 30000 {
 		t.Errorf("a norm of 65504 of 16 bits is known: the size is %g, want half of 60000", x.rms())
 	}
-	if x.coarse = 0; !x.hasNorm() || x.rms() != 8188 {
+	if x.normRounding = 0; !x.hasNorm() || x.rms() != 8188 {
 		t.Errorf("a norm of 65504 of float32 is not known: the size is %g, want 8188", x.rms())
 	}
-	if x.Norm = metrics.NumberOf(0.99*65504 - 1); !x.with(func(x *sideStatistics) { x.coarse = 0x1p-11 }).hasNorm() {
+	if x.Norm = metrics.NumberOf(0.99*65504 - 1); !x.with(func(x *sideStatistics) { x.normRounding = 0x1p-11 }).hasNorm() {
 		t.Error("a norm below 0.99 x 65504 is not known")
 	}
 	if x.Norm = metrics.NumberOf(math.Inf(1)); x.hasNorm() || x.rms() != 30000 {
@@ -113,7 +113,7 @@ func TestCoarse(t *testing.T) {
 func TestDiffer(t *testing.T) {
 	ref, npu := sized(64, 2, 6), sized(64, 2.125, 7)
 	npu.Min, npu.Mean = metrics.NumberOf(-6.5), metrics.NumberOf(0.25)
-	d := differ(ref, npu)
+	d := differenceOf(ref, npu)
 	for name, pair := range map[string][2]float64{
 		"zn": {d.norm, 1.0 / 17}, "zm": {d.mean, 0.25 / 2.125}, "zx": {d.bounds, 1.0 / 7}, "z": {d.z, 1.0 / 7},
 		"d_max": {d.max, 1}, "d_min": {d.min, -0.5}, "d_mean": {d.shift, 0.25},
@@ -124,7 +124,7 @@ func TestDiffer(t *testing.T) {
 	}
 	mean := func(m float64) *sideStatistics { return sized(64, 2, 6).with(withMean(m)) }
 	// The difference of the means is relative to the size: 1e-7 for 1e-9 is negligible.
-	if d := differ(mean(1e-9), mean(1e-7)); d.z > 1e-7 {
+	if d := differenceOf(mean(1e-9), mean(1e-7)); d.z > 1e-7 {
 		t.Errorf("means near zero differ by %g", d.z)
 	}
 	// The spread without the mean: sqrt(4 - 2.56), at least 1e-4 of the size.
@@ -145,7 +145,7 @@ func TestDiffer(t *testing.T) {
 		{whole(16, ""), whole(16*(1+1.9e-6), ""), true}, {whole(16, ""), whole(16*(1+2.1e-6), ""), false},
 		{whole(16, "a"), whole(16*(1+1.9e-6), "b"), false}, {whole(16, "a"), whole(17, "a"), true},
 	} {
-		if differ(test.ref, test.npu).isSame != test.want {
+		if differenceOf(test.ref, test.npu).isSame != test.want {
 			t.Errorf("norms %g %q and %g %q: same is not %t", test.ref.Norm.Value(), test.ref.Digest, test.npu.Norm.Value(), test.npu.Digest, test.want)
 		}
 	}
@@ -172,8 +172,8 @@ func TestPattern(t *testing.T) {
 		{"nothing that is seen", "float32 8,8", "6 -3 0.1 16", "6.1 -2 0.1 15", ""},
 	} {
 		g := out(test.typ, test.ref, test.npu)
-		ref, npu := newNumbers(g.row.Statistics.Ref, g.row.RefDType, g.row.RefShape), newNumbers(g.row.Statistics.NPU, g.row.NPUDType, g.row.NPUShape)
-		d := differ(ref, npu)
+		ref, npu := newSideStatistics(g.row.Statistics.Ref, g.row.RefDType, g.row.RefShape), newSideStatistics(g.row.Statistics.NPU, g.row.NPUDType, g.row.NPUShape)
+		d := differenceOf(ref, npu)
 		if got := errorPattern(ref, npu, &d); got != test.want {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}

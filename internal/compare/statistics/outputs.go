@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// unknown is the expected noise, as a share of the root mean square, above which only zeros, constants and NaN
+	// unknownNoise is the expected noise, as a share of the root mean square, above which only zeros, constants and NaN
 	// are judged.
-	unknown = 0.5
+	unknownNoise = 0.5
 	// The limits of an output with expected noise e and n elements: norm and mean may differ by inPhase*e (all noise
 	// may be in phase) + sigmas*e/sqrt(n) (three standard deviations), max and min by extremes*e (the largest of a
 	// few samples). Gradients have lateRatio of these limits.
@@ -29,10 +29,10 @@ const (
 	certain = 10
 	// reserve: an output of a forward call is wrong if it uses more of its limit than reserve times the largest share
 	// that forward calls used so far. Each further call multiplies this share by fades.
-	reserve = 6
-	fades   = 0.98
-	// narrow: if an operator fails, an input that passed with a score above narrow is the origin.
-	narrow = 0.4
+	reserve   = 6
+	fadeRatio = 0.98
+	// narrowShare: if an operator fails, an input that passed with a score above narrow is the origin.
+	narrowShare = 0.4
 	// If there are at least crowd elements for each index, and the noise of the inputs is below noisyIndex, near ties
 	// cannot explain that an index does not occur any more.
 	crowd      = 16.0
@@ -42,7 +42,7 @@ const (
 // roundingError returns the rounding error of an operator that passes noise in the given way, relative to the output.
 func (v *value) roundingError(way optype.Noise) float64 {
 	u := v.grid()
-	if v.float() {
+	if v.isFloat() {
 		u = max(u, resolved)
 	}
 	if way == optype.NoiseSums || way == optype.NoiseAttention || way == optype.NoiseUnknown && v.op.module {
@@ -54,27 +54,27 @@ func (v *value) roundingError(way optype.Noise) float64 {
 // output judges a tensor that a call produced. The first case that holds decides.
 func (j *judge) output(c *call, v *value) {
 	v.noise, v.taint = 0, c.taint
-	v.tied = c.tied && (c.noise == optype.NoiseMove || !slices.ContainsFunc(c.ins, func(in *value) bool { return in.paired() && !in.tied }))
+	v.isTied = c.followsTie && (c.noise == optype.NoiseMove || !slices.ContainsFunc(c.ins, func(in *value) bool { return in.isPaired() && !in.isTied }))
 	switch {
-	case v.row.Status == record.Fail: // an error that came in inside this module, see reportCameIn
-		v.consequence(origin)
+	case v.row.Status == record.Fail: // an error that came in inside this module, see reportHiddenOrigin
+		v.setConsequence(origin)
 	case c.noise == optype.NoiseGarbage:
 		v.taint = unread
-	case v.measured:
-		v.noise, v.taint = v.seenNoise()
-	case v.shape && c.typ.Sized && c.taint != origin && c.largestNoise() > 0:
+	case v.isMeasured:
+		v.noise, v.taint = v.measuredNoise()
+	case v.hasOtherShape && c.typ.Sized && c.taint != origin && c.largestNoise() > 0:
 		j.startTaint(v, cmp.Or(c.taint, flip))
 		v.setEvidence(string(finding.Flip))
-	case v.shape && c.taint == clean:
+	case v.hasOtherShape && c.taint == clean:
 		j.reportOrigin(v, string(finding.ShapeDiffers), finding.High, v.text())
-	case v.shape:
-		v.consequence(cmp.Or(c.taint, origin))
+	case v.hasOtherShape:
+		v.setConsequence(cmp.Or(c.taint, origin))
 	case !v.ref.hasRange():
 		v.noise = c.largestNoise()
-	case c.noise == optype.NoiseRandom && !c.backward && c.isDrawn(v):
+	case c.noise == optype.NoiseRandom && !c.backward && c.hasOtherRandoms(v):
 		j.startTaint(v, random)
 		v.setEvidence("RANDOM")
-	case !v.float():
+	case !v.isFloat():
 		j.judgeIntegers(c, v)
 	default:
 		j.judgeFloats(c, v)
@@ -84,39 +84,39 @@ func (j *judge) output(c *call, v *value) {
 // largestNoise returns the largest noise of the inputs.
 func (c *call) largestNoise() float64 { return largestOf(c.entries, noiseIn) }
 
-// isDrawn reports whether the output of a random operator holds other random numbers. Dropout outside of training
+// hasOtherRandoms reports whether the output of a random operator holds other random numbers. Dropout outside of training
 // draws none: it passes its input on.
-func (c *call) isDrawn(v *value) bool {
+func (c *call) hasOtherRandoms(v *value) bool {
 	if v.isSame || slices.ContainsFunc(c.ins, func(in *value) bool { return isSameReading(in.ref, v.ref) }) {
 		return false
 	}
 	noise := c.largestNoise()
-	return !v.float() || max(v.norm, v.mean)*math.Sqrt(v.ref.n) > 0.05+float64(5*noise) || v.z > follows*max(v.roundingError(c.noise), noise)
+	return !v.isFloat() || max(v.norm, v.mean)*math.Sqrt(v.ref.n) > 0.05+float64(5*noise) || v.z > maxDrift*max(v.roundingError(c.noise), noise)
 }
 
 // judgeIntegers judges an output of integers or bools.
 func (j *judge) judgeIntegers(c *call, v *value) {
 	noise := c.largestNoise() // of floating-point and of integer inputs
-	floats := slices.ContainsFunc(c.entries, func(e entry) bool { return e.float() })
-	step := v.max == v.min && v.max != 0 && !v.ref.isConstant() && v.max == math.Trunc(v.max) && v.ref.dtype != tensor.Bool && (!v.ref.Mean.Defined() || math.Abs(v.shift-v.max) <= 0.1*math.Abs(v.max))
+	floats := slices.ContainsFunc(c.entries, func(e entry) bool { return e.isFloat() })
+	step := v.max == v.min && v.max != 0 && !v.ref.isConstant() && v.max == math.Trunc(v.max) && v.ref.dtype != tensor.Bool && (!v.ref.Mean.IsDefined() || math.Abs(v.shift-v.max) <= 0.1*math.Abs(v.max))
 	few := float64(10*v.ref.n*noise) < 0.02 // too little noise for another choice
-	v.tied = v.tied || floats && !few && !v.ref.Mean.Defined() && v.ref.Digest == "" && (c.typ.Indices != 0 || c.typ.Class == optype.Index)
+	v.isTied = v.isTied || floats && !few && !v.ref.Mean.IsDefined() && v.ref.Digest == "" && (c.typ.Indices != 0 || c.typ.Class == optype.Index)
 	switch {
 	case v.isSame && c.taint == origin && v.mayDiffer():
 		j.damagedChoice = true
 	case v.isSame:
 		v.noise, v.taint = 0, clean
 	case c.taint != clean:
-		v.consequence(c.taint)
+		v.setConsequence(c.taint)
 	case step && v.ref.n >= 2:
 		j.reportOrigin(v, string(finding.Offset), finding.High, lang.Say("every index is off by %g: %s", v.max, v.text()))
 	case (c.typ.Indices != 0 || c.typ.Class == optype.Index) && (v.npu.Min.Value() < 0 && v.ref.Min.Value() >= 0 || v.npu.Max.Value() >= c.longest(v) && v.ref.Max.Value() < c.longest(v)):
 		j.reportOrigin(v, string(finding.Exact), finding.High, lang.Say("an index is outside of the input: %s", v.text()))
 	case c.typ.Indices != 0 && noise < noisyIndex && (v.max != 0 || v.min != 0) && v.ref.n >= crowd*(1+v.ref.Max.Value()-v.ref.Min.Value()):
 		j.reportOrigin(v, string(finding.Exact), finding.Low, lang.Say("the output has at least %.0f elements for each possible index, but the largest or smallest index of the reference does not occur: %s", crowd, v.text()))
-	case !floats && !c.tied && c.noise != optype.NoiseRandom:
+	case !floats && !c.followsTie && c.noise != optype.NoiseRandom:
 		j.reportOrigin(v, string(finding.Exact), finding.High, lang.Say("the integer inputs are equal on both sides, but the integer output differs: %s", v.text()))
-	case floats && few && !c.tied && !j.seen[flip]:
+	case floats && few && !c.followsTie && !j.taintsSoFar[flip]:
 		j.reportOrigin(v, string(finding.Exact), finding.Low, lang.Say("the inputs differ by only %.1g, too little to change the choice: %s", noise, v.text()))
 	default:
 		j.startTaint(v, flip)
@@ -126,7 +126,7 @@ func (j *judge) judgeIntegers(c *call, v *value) {
 
 // mayDiffer reports whether elements of an integer tensor may differ although its statistics are equal, because these
 // are only the largest and the smallest element.
-func (v *value) mayDiffer() bool { return v.ref.Digest == "" && !v.ref.Mean.Defined() }
+func (v *value) mayDiffer() bool { return v.ref.Digest == "" && !v.ref.Mean.IsDefined() }
 
 // longest returns the largest dimension of the inputs; for an index operator the number of elements from which each
 // index is chosen.
@@ -148,29 +148,29 @@ func (c *call) longest(v *value) float64 {
 func (j *judge) judgeFloats(c *call, v *value) {
 	made := j.producers(v.ref)
 	switch {
-	case v.npu.hasRange() && v.lost:
+	case v.npu.hasRange() && v.isLost:
 		j.judgeNonFinite(c, v, made)
 		return
-	case !v.ref.finite():
+	case !v.ref.isFinite():
 		v.noise = c.largestNoise()
 		return
-	case (c.noise == optype.NoiseMove || c.noise == optype.NoiseRandom) && !c.unreliable && c.taint != origin && j.notCopied(c, v), len(made) > 0 && j.judgeRepeated(c, v, made):
+	case (c.noise == optype.NoiseMove || c.noise == optype.NoiseRandom) && !c.unreliable && c.taint != origin && j.judgeMoved(c, v), len(made) > 0 && j.judgeRepeated(c, v, made):
 		return
 	}
 	e, hard := c.expectCapped(v), v.constantPattern(c)
 	v.expected = e
 	vague := c.noise == optype.NoiseLipschitz || c.noise == optype.NoiseUnknown || c.noise == optype.NoiseMove
 	if j.isLowCoverage { // the noise of operators without a partner is not known
-		e = max(e, unknown)
+		e = max(e, unknownNoise)
 	}
 	switch {
 	case hard != "" && (c.taint == clean || !c.module && !c.isLate() && c.taint != origin && c.noise != optype.NoiseLipschitz) &&
-		!(vague && v.expected >= unknown) && v.ref.magnitude() > 3e-7:
+		!(vague && v.expected >= unknownNoise) && v.ref.magnitude() > 3e-7:
 		j.reportOrigin(v, hard, finding.High, lang.Say("%s; the operator's inputs are not constant", v.text()))
 	case c.taint != clean:
-		v.consequence(c.taint)
+		v.setConsequence(c.taint)
 		v.expected = max(j.forward, j.backward)
-	case e >= unknown:
+	case e >= unknownNoise:
 		v.noise = v.noiseOfPassed(e, j.largest)
 	default:
 		j.testDifferences(c, v, e)
@@ -181,15 +181,15 @@ func (j *judge) judgeFloats(c *call, v *value) {
 func (j *judge) judgeNonFinite(c *call, v *value, made []*value) {
 	switch {
 	case len(made) > 0 && isSameReading(made[0].npu, v.npu), c.taint == origin:
-		v.consequence(origin)
+		v.setConsequence(origin)
 	case c.hasPole(v):
-		v.consequence(came)
+		v.setConsequence(came)
 		v.set(record.Warn, finding.NPUNaN, finding.Medium, lang.Say("NaN or infinities result from an input that rounds to 0 on the NPU: %s", v.text()))
-	case !c.nan && !(j.nan && (c.isLate() || c.module)):
+	case !c.hasNaN && !(j.nan && (c.isLate() || c.module)):
 		j.nan = true
 		j.reportOrigin(v, "NAN", finding.High, lang.Say("the operator's output has NaN or infinities: %s; its inputs are finite", v.text()))
 	default:
-		v.consequence(cmp.Or(c.taint, origin))
+		v.setConsequence(cmp.Or(c.taint, origin))
 	}
 }
 
@@ -202,14 +202,14 @@ func (c *call) hasPole(v *value) bool {
 
 // reachesZero reports whether noise explains that an input reaches 0 on the NPU alone: a quotient is infinite there.
 func (v *value) reachesZero() bool {
-	return v.paired() && v.float() && v.taint == clean && v.ref.Min.Value() > 0 && v.noise*v.ref.rms() >= v.ref.Min.Value() && v.npu.Min.Value() <= 0
+	return v.isPaired() && v.isFloat() && v.taint == clean && v.ref.Min.Value() > 0 && v.noise*v.ref.rms() >= v.ref.Min.Value() && v.npu.Min.Value() <= 0
 }
 
 // constantPattern returns the pattern of an output whose elements are all equal (ZERO_OUTPUT, CONSTANT) although the
 // elements of the reference and of the inputs are not; empty otherwise.
 func (v *value) constantPattern(c *call) string {
 	constant := func(in *value) bool {
-		return in.npu != nil && in.npu.hasRange() && in.npu.float() && (in.npu.isConstant() || in.npu.magnitude() == 0)
+		return in.npu != nil && in.npu.hasRange() && in.npu.isFloat() && (in.npu.isConstant() || in.npu.magnitude() == 0)
 	}
 	switch {
 	case v.ref.n <= 1 || !v.npu.hasRange() || v.npu.Max.Value() != v.npu.Min.Value() || v.ref.Max.Value() == v.ref.Min.Value() || v.ref.magnitude() == 0,
@@ -223,16 +223,16 @@ func (v *value) constantPattern(c *call) string {
 	return ""
 }
 
-// notCopied handles operators that only move elements, or pass them on as dropout does outside of training: an input
+// judgeMoved handles operators that only move elements, or pass them on as dropout does outside of training: an input
 // and an output that are equal in the reference must be equal on the NPU. It reports whether they are not.
-func (j *judge) notCopied(c *call, v *value) bool {
+func (j *judge) judgeMoved(c *call, v *value) bool {
 	for _, in := range c.ins {
-		if !in.paired() || in.ref.dtype != v.ref.dtype || in.npu.dtype != v.npu.dtype || in.ref.n <= 1 ||
-			!isSameReading(in.ref, v.ref) || !in.npu.finite() || in.row.Output != 0 && !c.backward || in.taint == unread {
+		if !in.isPaired() || in.ref.dtype != v.ref.dtype || in.npu.dtype != v.npu.dtype || in.ref.n <= 1 ||
+			!isSameReading(in.ref, v.ref) || !in.npu.isFinite() || in.row.Output != 0 && !c.backward || in.taint == unread {
 			continue
 		}
-		d := differ(in.npu, v.npu)
-		if isSameReading(in.npu, v.npu) || d.z <= copied+float64(2*max(in.npu.coarse, v.npu.coarse)) {
+		d := differenceOf(in.npu, v.npu)
+		if isSameReading(in.npu, v.npu) || d.z <= copied+float64(2*max(in.npu.normRounding, v.npu.normRounding)) {
 			return false
 		}
 		j.reportOrigin(v, cmp.Or(errorPattern(in.npu, v.npu, &d), string(finding.NotCopied)), finding.High, lang.Say("in the reference this operator leaves its input unchanged; on the NPU it reads %s and writes %s", in.npu.text(), v.npu.text()))
@@ -252,8 +252,8 @@ func (j *judge) judgeRepeated(c *call, v *value, made []*value) bool {
 	case !c.module && c.noise != optype.NoiseMove:
 		return false
 	case cmp.Or(c.taint, from.taint) != clean:
-		v.consequence(cmp.Or(c.taint, from.taint))
-	case v.z > follows*max(from.noise, v.roundingError(c.noise), resolved):
+		v.setConsequence(cmp.Or(c.taint, from.taint))
+	case v.z > maxDrift*max(from.noise, v.roundingError(c.noise), resolved):
 		j.reportOrigin(v, cmp.Or(v.faultPattern(), string(finding.NotCopied)), finding.High, lang.Say("in the reference this tensor is the unchanged output of %s: %s", from.op.name, v.text()))
 	default:
 		v.noise, v.taint = max(from.noise, v.z), clean
@@ -264,7 +264,7 @@ func (j *judge) judgeRepeated(c *call, v *value, made []*value) bool {
 // testDifferences compares the differences of an output with the limits that follow from the expected noise e.
 func (j *judge) testDifferences(c *call, v *value, e float64) {
 	u, magnitude := v.roundingError(c.noise), v.ref.magnitude()
-	coarse, ratio, wide := max(v.ref.coarse, v.npu.coarse), 1.0, 1.0
+	coarse, ratio, wide := max(v.ref.normRounding, v.npu.normRounding), 1.0, 1.0
 	if c.isLate() {
 		ratio = lateRatio
 	}
@@ -273,7 +273,7 @@ func (j *judge) testDifferences(c *call, v *value, e float64) {
 	}
 	share := 1.0
 	if !c.isLate() {
-		share = min(1, reserve*j.used)
+		share = min(1, reserve*j.largestShare)
 	}
 	e = max(e*share, min(e, largestOf(c.entries, func(in entry) float64 { return in.z })))
 	limit := float64(ratio*(float64(inPhase*e)+float64(sigmas*e)/math.Sqrt(max(v.ref.n, 1)))) + float64(2*coarse) + floor
@@ -288,28 +288,28 @@ func (j *judge) testDifferences(c *call, v *value, e float64) {
 		bounds = float64(4*u) + float64(3*extremes*e*f)/magnitude
 		score = max(v.norm/limit, v.mean/limit, math.Abs(v.min)/magnitude/bounds, math.Abs(v.max)/(3*extremes*e*f))
 	}
-	v.score, v.judged = score, true
+	v.score, v.isJudged = score, true
 	switch {
 	case score <= 1:
 		if score > 0 && !c.isLate() {
-			j.used = max(fades*j.used, score*share)
+			j.largestShare = max(fadeRatio*j.largestShare, score*share)
 		}
 		v.noise, v.taint = v.noiseOfPassed(v.expected, j.largest), clean
 		v.expected = e
 		return
-	case c.tied && (score*share <= certain || c.readsTiedRows(v)):
+	case c.followsTie && (score*share <= certain || c.readsTiedRows(v)):
 		j.startTaint(v, flip)
 		v.setEvidence(string(finding.Flip))
 		return
 	}
 	v.expected = e
-	if i := slices.IndexFunc(c.ins, func(in *value) bool { return in.doubtful }); i >= 0 {
-		v.consequence(origin)
-		j.reportCameIn(c.ins[i], j.runAt(c.op))
+	if i := slices.IndexFunc(c.ins, func(in *value) bool { return in.isDoubtful }); i >= 0 {
+		v.setConsequence(origin)
+		j.reportHiddenOrigin(c.ins[i], j.noiseAt(c.op))
 		return
 	}
-	if from := j.narrowInput(c); from != nil {
-		v.consequence(origin)
+	if from := j.findNarrowInput(c); from != nil {
+		v.setConsequence(origin)
 		j.reportOrigin(from, cmp.Or(from.faultPattern(), "VALUE"), finding.Low, lang.Say("the difference is %.2g of this tensor's limit, more than for any earlier tensor; for %s, which reads this tensor, it is %.2g of the limit: %s", from.score, c.name, score, from.text()))
 		return
 	}
@@ -327,14 +327,14 @@ func (j *judge) testDifferences(c *call, v *value, e float64) {
 	j.reportOrigin(v, kind, confidence, why)
 }
 
-// narrowInput returns a tensor that passed by a narrow margin and is an input of a wrong output, nil if there is none.
-func (j *judge) narrowInput(c *call) *value {
+// findNarrowInput returns a tensor that passed by a narrow margin and is an input of a wrong output, nil if there is none.
+func (j *judge) findNarrowInput(c *call) *value {
 	for _, in := range c.ins {
-		if !in.paired() {
+		if !in.isPaired() {
 			continue
 		}
 		for _, from := range j.producers(in.ref) {
-			if from.judged && from.score > narrow && from.row.Status == record.Pass {
+			if from.isJudged && from.score > narrowShare && from.row.Status == record.Pass {
 				return from
 			}
 		}
@@ -346,7 +346,7 @@ func (j *judge) narrowInput(c *call) *value {
 // indices are known.
 func (j *judge) isLookup(c *call) bool {
 	return c.noise == optype.NoiseMove && slices.ContainsFunc(c.ins, func(in *value) bool {
-		return in.paired() && in.from == nil && !in.float() && in.ref.hasRange() && !in.ref.Mean.Defined() && in.ref.Digest == "" && in.ref.n > 1
+		return in.isPaired() && in.from == nil && !in.isFloat() && in.ref.hasRange() && !in.ref.Mean.IsDefined() && in.ref.Digest == "" && in.ref.n > 1
 	})
 }
 
@@ -356,7 +356,7 @@ const tiedRows = 0.05
 
 // readsTiedRows reports whether an output differs as if a few of its rows were selected by tied indices.
 func (c *call) readsTiedRows(v *value) bool {
-	return c.noise == optype.NoiseMove && max(v.norm, v.mean) <= tiedRows && slices.ContainsFunc(c.ins, func(in *value) bool { return in.tied && !in.float() })
+	return c.noise == optype.NoiseMove && max(v.norm, v.mean) <= tiedRows && slices.ContainsFunc(c.ins, func(in *value) bool { return in.isTied && !in.isFloat() })
 }
 
 // noiseOfPassed returns the noise of an output that passed: the expected noise e, lowered to the noise that the output's

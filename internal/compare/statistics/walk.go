@@ -51,26 +51,26 @@ type value struct {
 	// noise is the relative error that the tensor may have, taint the reason why it may have a larger one.
 	noise float64
 	taint taint
-	// measured: the elements were compared, and a bound for their error is known.
-	measured bool
+	// isMeasured: the elements were compared, and a bound for their error is known.
+	isMeasured bool
 	// expected is the noise that was predicted for an output before its own numbers were considered. score is the
 	// difference divided by its limit. judged reports whether the limits were applied.
 	expected, score float64
-	judged          bool
-	// tied: the tensor holds indices chosen among noisy numbers, or was computed from such indices.
+	isJudged        bool
+	// isTied: the tensor holds indices chosen among noisy numbers, or was computed from such indices.
 	// It may differ although the printed indices agree.
-	tied bool
-	// doubtful: the difference of this input is explained only if values cancel between two modules.
-	doubtful bool
+	isTied bool
+	// isDoubtful: the difference of this input is explained only if values cancel between two modules.
+	isDoubtful bool
 }
 
 func (v *value) kind() tensor.Kind { return tensor.Kind(v.row.Kind) }
 
-// paired reports whether both runs have the tensor.
-func (v *value) paired() bool { return v.ref != nil && v.npu != nil }
+// isPaired reports whether both runs have the tensor.
+func (v *value) isPaired() bool { return v.ref != nil && v.npu != nil }
 
-// consequence marks a tensor as damaged by an earlier tensor.
-func (v *value) consequence(t taint) { v.noise, v.taint = 1, t }
+// setConsequence marks a tensor as damaged by an earlier tensor.
+func (v *value) setConsequence(t taint) { v.noise, v.taint = 1, t }
 
 // op is a call or an operator of the reference, and the NPU's of the same name.
 type op struct {
@@ -84,7 +84,7 @@ type op struct {
 	module, backward, gradients bool
 	// optimiser: a forward call after the last backward call.
 	optimiser        bool
-	paired           bool // any tensor has a partner
+	hasPair          bool // any tensor has a partner
 	refCall, npuCall int  // positions in execution order, -1 on a side without the call
 	modules          []string
 	// api is the name of the called function, without numbers; empty for operators of a graph.
@@ -111,14 +111,14 @@ type memory map[mark][]*value
 
 func (m memory) add(v *value) { m[v.ref.memoryKey()] = append(m[v.ref.memoryKey()], v) }
 
-// mostAlike limits the search among tensors with one mark to the latest ones: if many tensors have the same bounds, a
+// maxAlike limits the search among tensors with one mark to the latest ones: if many tensors have the same bounds, a
 // full search takes quadratic time.
-const mostAlike = 256
+const maxAlike = 256
 
 // nearTensors returns the tensors that are near x, the latest first.
 func (m memory) nearTensors(x *sideStatistics) (found []*value) {
 	all := m[x.memoryKey()]
-	for _, v := range slices.Backward(all[max(0, len(all)-mostAlike):]) {
+	for _, v := range slices.Backward(all[max(0, len(all)-maxAlike):]) {
 		if isSameReading(v.ref, x) {
 			found = append(found, v)
 		}
@@ -128,27 +128,27 @@ func (m memory) nearTensors(x *sideStatistics) (found []*value) {
 
 // judge is the state of a walk over the operators in the order of the reference.
 type judge struct {
-	values        []*value
-	ops           []*op
-	byName        map[string]*op
-	modules       bool        // only modules were dumped
-	isLowCoverage bool        // fewer than half of the operators have a partner
-	isPartial     func() bool // operators were left out, by options or in the dump
-	past          *record.Past
-	drifted       bool // the weights drifted apart: the compared step is a later one
+	values          []*value
+	ops             []*op
+	byName          map[string]*op
+	modules         bool        // only modules were dumped
+	isLowCoverage   bool        // fewer than half of the operators have a partner
+	isPartial       func() bool // operators were left out, by options or in the dump
+	past            *record.Past
+	hasDriftedApart bool // the weights drifted apart: the compared step is a later one
 
-	outputs  memory            // outputs so far
-	orphans  memory            // outputs so far of operators without a partner
-	damaged  []*sideStatistics // overwritten tensors that were reported
-	byModule map[string]taint  // taints of the operators inside, by module
-	seen     [came]bool        // taints that arose so far
+	outputs     memory            // outputs so far
+	orphans     memory            // outputs so far of operators without a partner
+	damaged     []*sideStatistics // overwritten tensors that were reported
+	byModule    map[string]taint  // taints of the operators inside, by module
+	taintsSoFar [came]bool        // taints that arose so far
 
 	// forward and backward are the noise of the run so far in each pass, largest is the largest rounding error of its
 	// types.
 	forward, backward, largest float64
-	// used is the largest share of its limits (0 to 1) that a forward call used so far; the share of older calls
+	// largestShare is the largest share of its limits (0 to 1) that a forward call used so far; the share of older calls
 	// fades.
-	used                       float64
+	largestShare               float64
 	anyFloat, noisyChoice, nan bool
 	// damagedChoice: integers were chosen from damaged values, and their statistics do not show which.
 	damagedChoice bool
@@ -161,7 +161,7 @@ type judge struct {
 
 // newJudge makes operators from rows, and sorts them and their tensors in the order of the reference.
 func newJudge(rows []record.Row) *judge {
-	j := &judge{byName: map[string]*op{}, outputs: memory{}, orphans: memory{}, byModule: map[string]taint{}, used: 1.0 / reserve}
+	j := &judge{byName: map[string]*op{}, outputs: memory{}, orphans: memory{}, byModule: map[string]taint{}, largestShare: 1.0 / reserve}
 	for i := range rows {
 		j.add(&rows[i], i)
 	}
@@ -171,15 +171,15 @@ func newJudge(rows []record.Row) *judge {
 		slices.SortStableFunc(o.ins, byLeaf)
 		slices.SortStableFunc(o.outs, byLeaf)
 	}
-	j.coarse(func(v *value) *sideStatistics { return v.ref })
-	j.coarse(func(v *value) *sideStatistics { return v.npu })
+	j.markCoarse(func(v *value) *sideStatistics { return v.ref })
+	j.markCoarse(func(v *value) *sideStatistics { return v.npu })
 	for _, v := range j.values {
-		if v.paired() {
-			v.difference = differ(v.ref, v.npu)
+		if v.isPaired() {
+			v.difference = differenceOf(v.ref, v.npu)
 		}
 	}
-	j.count()
-	j.drifted = j.drift()
+	j.countCalls()
+	j.hasDriftedApart = j.hasDrifted()
 	return j
 }
 
@@ -201,15 +201,15 @@ func (j *judge) add(row *record.Row, index int) {
 		refCall, npuCall = row.Order, row.Order
 	}
 	if row.RefFile != "" {
-		v.ref, o.refCall = newNumbers(s.Ref, row.RefDType, row.RefShape), refCall
+		v.ref, o.refCall = newSideStatistics(s.Ref, row.RefDType, row.RefShape), refCall
 		if s.Tensor != "" {
 			v.leaf = s.Ref.Leaf
 		}
 	}
 	if row.NPUFile != "" {
-		v.npu, o.npuCall = newNumbers(s.NPU, row.NPUDType, row.NPUShape), npuCall
+		v.npu, o.npuCall = newSideStatistics(s.NPU, row.NPUDType, row.NPUShape), npuCall
 	}
-	o.paired = o.paired || v.paired()
+	o.hasPair = o.hasPair || v.isPaired()
 	if v.kind().IsInput() {
 		o.ins = append(o.ins, v)
 	} else {
@@ -235,9 +235,9 @@ func newOp(row *record.Row) *op {
 	return o
 }
 
-// coarse marks all tensors of 16 bits of a side if their statistics were computed in 16 bits: nearly all norms of
+// markCoarse marks all tensors of 16 bits of a side if their statistics were computed in 16 bits: nearly all norms of
 // float16 are numbers of float16.
-func (j *judge) coarse(side func(*value) *sideStatistics) {
+func (j *judge) markCoarse(side func(*value) *sideStatistics) {
 	norms, half := 0, 0
 	float16, _ := tensor.FloatOf(tensor.Float16)
 	for _, v := range j.values {
@@ -253,14 +253,14 @@ func (j *judge) coarse(side func(*value) *sideStatistics) {
 	}
 	for _, v := range j.values {
 		if x := side(v); x != nil && (x.dtype == tensor.Float16 || x.dtype == tensor.BFloat16) {
-			x.coarse = rounding[x.dtype]
+			x.normRounding = rounding[x.dtype]
 		}
 	}
 }
 
-// count finds the functions that the two sides call a different number of times, and whether most operators have
+// countCalls finds the functions that the two sides call a different number of times, and whether most operators have
 // partners.
-func (j *judge) count() {
+func (j *judge) countCalls() {
 	calls := map[string]int{}
 	ref, npu, paired := 0, 0, 0
 	j.modules = true
@@ -279,7 +279,7 @@ func (j *judge) count() {
 				calls[o.api]--
 			}
 		}
-		if o.paired {
+		if o.hasPair {
 			paired++
 		}
 	}
@@ -303,18 +303,18 @@ type entry struct {
 	gradient bool // the tensor is an incoming gradient of a backward call
 }
 
-// float reports whether a tensor of the reference has floating-point numbers.
-func (v *value) float() bool { return v.ref != nil && v.ref.float() }
+// isFloat reports whether a tensor of the reference has floating-point numbers.
+func (v *value) isFloat() bool { return v.ref != nil && v.ref.isFloat() }
 
 // call is an operator under judgement with the tensors that add noise to its outputs.
 type call struct {
 	*op
 	entries []entry
 	// outputs are the outputs of the forward call that belongs to a backward call.
-	outputs []*value
-	taint   taint
-	nan     bool // an input on the NPU is not finite
-	tied    bool // an input may result from another choice
+	outputs    []*value
+	taint      taint
+	hasNaN     bool // an input on the NPU is not finite
+	followsTie bool // an input may result from another choice
 }
 
 // add adds a tensor whose noise reaches the outputs.
@@ -332,7 +332,7 @@ func (c *call) assumeInputNoise(noise float64) {
 // walk judges all operators in the order of the reference.
 func (j *judge) walk() {
 	for _, o := range j.ops {
-		if o.refCall >= 0 && o.paired {
+		if o.refCall >= 0 && o.hasPair {
 			j.judgeOperator(o)
 			continue
 		}
@@ -349,20 +349,20 @@ func (j *judge) judgeOperator(o *op) {
 	c := &call{op: o}
 	worst := 0.0
 	for _, v := range o.ins {
-		if !v.paired() {
+		if !v.isPaired() {
 			continue
 		}
 		if j.input(v); v.taint == unread {
 			continue
 		}
-		if v.float() {
+		if v.isFloat() {
 			j.largest = max(j.largest, v.rounding())
-			c.nan = c.nan || v.npu.hasRange() && !v.npu.finite()
+			c.hasNaN = c.hasNaN || v.npu.hasRange() && !v.npu.isFinite()
 			if v.taint == clean && !o.backward && !o.optimiser {
 				j.forward = max(0.98*j.forward, min(v.z, 1))
 			}
 		}
-		c.tied = c.tied || v.tied
+		c.followsTie = c.followsTie || v.isTied
 		c.add(v, o.backward && v.kind() == tensor.Input)
 		worst = max(worst, v.z)
 	}
@@ -381,7 +381,7 @@ func (j *judge) judgeOperator(o *op) {
 		}
 		c.assumeInputNoise(max(j.forward, j.backward, 2*j.largest))
 	}
-	j.noisyChoice = j.noisyChoice || c.chooses()
+	j.noisyChoice = j.noisyChoice || c.isChoice()
 	run := &j.forward
 	if o.isLate() {
 		run = &j.backward
@@ -392,13 +392,13 @@ func (j *judge) judgeOperator(o *op) {
 			continue
 		}
 		if v.npu == nil {
-			v.consequence(came)
+			v.setConsequence(came)
 			continue
 		}
 		if j.output(c, v); v.taint != unread {
 			passed = earlierTaint(passed, v.taint)
 		}
-		if v.float() {
+		if v.isFloat() {
 			j.anyFloat, j.largest = true, max(j.largest, v.rounding())
 			if v.taint == clean && !o.optimiser {
 				*run = max(0.98**run, v.z, min(v.noise, 8*v.z))
@@ -417,9 +417,9 @@ func (j *judge) judgeOperator(o *op) {
 
 // hasUnknownInputs reports whether a call produces floating-point numbers but none of its inputs is known.
 func (c *call) hasUnknownInputs() bool {
-	known := func(e entry) bool { return e.float() && (e.gradient || !c.backward) }
+	known := func(e entry) bool { return e.isFloat() && (e.gradient || !c.backward) }
 	switch {
-	case c.gradients || !slices.ContainsFunc(c.outs, (*value).float) || slices.ContainsFunc(c.entries, known):
+	case c.gradients || !slices.ContainsFunc(c.outs, (*value).isFloat) || slices.ContainsFunc(c.entries, known):
 		return false
 	case c.noise == optype.NoiseRandom || c.noise == optype.NoiseGarbage:
 		return false
@@ -427,10 +427,10 @@ func (c *call) hasUnknownInputs() bool {
 	return c.backward || c.module || c.noise != optype.NoiseMove && c.noise != optype.NoiseFunction
 }
 
-// chooses reports whether a call makes discrete values from noisy ones: integers, or results that were not dumped.
-func (c *call) chooses() bool {
-	noisy := func(e entry) bool { return e.float() && e.noise > 0 }
-	whole := func(v *value) bool { return v.ref != nil && !v.ref.float() }
+// isChoice reports whether a call makes discrete values from noisy ones: integers, or results that were not dumped.
+func (c *call) isChoice() bool {
+	noisy := func(e entry) bool { return e.isFloat() && e.noise > 0 }
+	whole := func(v *value) bool { return v.ref != nil && !v.ref.isFloat() }
 	return !c.isLate() && slices.ContainsFunc(c.entries, noisy) &&
 		(len(c.outs) == 0 || c.typ.Class == optype.Quantise || slices.ContainsFunc(c.outs, whole))
 }
@@ -440,15 +440,15 @@ func (c *call) chooses() bool {
 func (j *judge) addForward(c *call) {
 	forward := j.byName[c.call.InDirection(msprobe.Forward)]
 	if c.gradients {
-		if back := j.byName[c.call.InDirection(msprobe.Backward)]; back != nil && back.paired {
+		if back := j.byName[c.call.InDirection(msprobe.Backward)]; back != nil && back.hasPair {
 			for _, v := range back.ins {
-				if v.paired() && v.taint != unread {
+				if v.isPaired() && v.taint != unread {
 					c.add(v, true)
 				}
 			}
 		}
 	}
-	known := forward != nil && forward.paired && forward != c.op
+	known := forward != nil && forward.hasPair && forward != c.op
 	switch {
 	case c.gradients && !slices.ContainsFunc(c.entries, func(e entry) bool { return e.gradient }):
 		c.assumeInputNoise(1)
@@ -459,7 +459,7 @@ func (j *judge) addForward(c *call) {
 		return
 	}
 	for _, v := range forward.ins {
-		if v.paired() && v.float() && v.taint != unread {
+		if v.isPaired() && v.isFloat() && v.taint != unread {
 			c.add(v, false)
 		}
 	}
@@ -498,11 +498,11 @@ func (j *judge) innerTaint(o *op) taint {
 // if there is none. z and shape tell by how much the tensor differs, run is the noise of the run.
 func (j *judge) hiddenTaint(z float64, shape bool, run float64) taint {
 	switch {
-	case j.seen[start]:
+	case j.taintsSoFar[start]:
 		return start
-	case j.seen[random]:
+	case j.taintsSoFar[random]:
 		return random
-	case j.seen[flip] && (shape || z > follows*max(run, 2*j.largest, resolved)):
+	case j.taintsSoFar[flip] && (shape || z > maxDrift*max(run, 2*j.largest, resolved)):
 		return flip
 	}
 	return clean
@@ -510,8 +510,8 @@ func (j *judge) hiddenTaint(z float64, shape bool, run float64) taint {
 
 // startTaint makes a tensor the start of a taint.
 func (j *judge) startTaint(v *value, t taint) {
-	v.consequence(t)
-	j.seen[t] = true
+	v.setConsequence(t)
+	j.taintsSoFar[t] = true
 }
 
 // reportStart reports an input that should be equal and is not: the runs did not start alike.
@@ -522,7 +522,7 @@ func (j *judge) reportStart(v *value, kind string, why lang.Sentence) {
 
 // reportOrigin makes a tensor an origin.
 func (j *judge) reportOrigin(v *value, kind string, confidence finding.Confidence, why lang.Sentence) {
-	v.consequence(origin)
+	v.setConsequence(origin)
 	j.origins = append(j.origins, v)
 	code, _ := kindOf(kind)
 	v.fail(code, kind, confidence, why)

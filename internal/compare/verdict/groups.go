@@ -169,8 +169,8 @@ func (o *Operator) scaledGroupError(groups *noise.Groups, relative, inverse []fl
 	})
 }
 
-// dividedGroups gives the groups of a quotient by a number no bounds: they have the relative errors of the input, which
-// differ from group to group.
+// dividedGroups removes the bounds of the groups of a quotient by a number: the groups have the relative errors of the
+// input, which differ from group to group.
 func (o *Operator) dividedGroups(e *expectation) {
 	if o.dividesByNumber() {
 		e.rows, e.channels = nil, nil

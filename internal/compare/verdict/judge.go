@@ -115,7 +115,7 @@ func (o *Operator) excludeFlips() int64 {
 		return 0
 	}
 	both := *s
-	both.RMS, both.Lone = s.TwoSided(), 0
+	both.RMS, both.Lone = s.RMSWithoutZeros(), 0
 	o.Out = &both
 	return s.OneSided
 }

@@ -60,11 +60,13 @@ type Entry struct {
 	sum     *sum   // nil before Data
 }
 
-// Stored reports whether the data is not compressed.
-func (e *Entry) Stored() bool { return e.method == methodStored }
+// IsStored reports whether the data is not compressed.
+func (e *Entry) IsStored() bool { return e.method == methodStored }
 
-// Encrypted reports whether the entry needs a password.
-func (e *Entry) Encrypted() bool { return e.flags&(flagEncrypted|flagStrongEncrypted|flagMasked) != 0 }
+// IsEncrypted reports whether the entry needs a password.
+func (e *Entry) IsEncrypted() bool {
+	return e.flags&(flagEncrypted|flagStrongEncrypted|flagMasked) != 0
+}
 
 // The file types in the Unix mode.
 const (
@@ -117,8 +119,8 @@ func (a *Archive) Current() (current []*Entry, replaced []string) {
 	return current, slices.Compact(replaced)
 }
 
-// Replaced returns the warning about names with several entries, empty for none.
-func Replaced(names []string) []lang.Sentence {
+// WarnOfReplaced returns the warning about names with several entries, empty for none.
+func WarnOfReplaced(names []string) []lang.Sentence {
 	if len(names) == 0 {
 		return nil
 	}
@@ -237,14 +239,14 @@ func (e *Entry) Data() (*io.SectionReader, error) {
 // check returns an error for impossible or unsupported values in the directory.
 func (e *Entry) check() error {
 	switch {
-	case e.Encrypted():
+	case e.IsEncrypted():
 		return unsupported(e.header, "the entry is encrypted")
 	case e.flags&flagPatched != 0:
 		return unsupported(e.header, "the entry is a patch of another file")
 	case e.method == methodStored && e.packed != e.Size:
 		return formatError(e.header, "the entry is stored in %d bytes, but has %d", e.packed, e.Size)
 	case e.method == methodDeflated && e.Size/maxRatio > e.packed:
-		return formatError(e.header, "the entry has %d bytes, more than %d deflated ones can be", e.Size, e.packed)
+		return formatError(e.header, "the entry has %d bytes, more than %d deflated bytes can hold", e.Size, e.packed)
 	case e.method != methodStored && e.method != methodDeflated:
 		name := ""
 		if known := methodNames[e.method]; known != "" {

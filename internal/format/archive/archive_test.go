@@ -314,7 +314,7 @@ func malformed(t testing.TB) []badFile {
 		{"another name", patch(stored, localSignature, 30, 'b'), "another name"},
 		{"longer header", patch(stored, localSignature, 28, 0xff, 0xff), "overlaps the data after it"},
 		{"deflated beyond", patch(deflated, directorySignature, 20, 0xff, 0xff), "has 65535 bytes of data"},
-		{"deflated too small", patch(deflated, directorySignature, 24, 0, 0, 0, 0x7f), "the entry has 2130706432 bytes, more than 24 deflated ones can be"},
+		{"deflated too small", patch(deflated, directorySignature, 24, 0, 0, 0, 0x7f), "the entry has 2130706432 bytes, more than 24 deflated bytes can hold"},
 		{"inflates to less", patch(deflated, directorySignature, 24, 0xe9), "the entry inflates to 1000 bytes, want 1001"},
 		{"inflates to more", patch(deflated, directorySignature, 24, 0xe7), "the entry inflates to more than 999 bytes"},
 		{"deflated ends early", patch(deflated, directorySignature, 20, 10), "the deflated data ends early"},

@@ -21,12 +21,12 @@ const (
 	goodWindow = 1 << 20
 )
 
-// chunked reads the stored bytes of a dataset in chunks, in C order.
+// chunkedDataset reads the stored bytes of a dataset in chunks, in C order.
 //
 // It decodes one window at a time: a range of positions of one axis with all its inner axes, at one
 // position of the outer axes. If memory suffices, windows end at borders of chunks, so that a
 // sequential read decodes each chunk once.
-type chunked struct {
+type chunkedDataset struct {
 	f          *file
 	shape      tensor.Shape
 	chunk      tensor.Shape // shape of a chunk; chunks at the edge are stored whole
@@ -59,7 +59,7 @@ type chunk struct {
 
 // chooseWindows chooses the windows. The limit of a window is the available memory minus one chunk,
 // and at least a fifth of that memory. The dataset must not be empty.
-func (c *chunked) chooseWindows(memory int64) {
+func (c *chunkedDataset) chooseWindows(memory int64) {
 	c.chunkBytes = c.chunk.Elements() * c.unit
 	c.strides, c.chunkStrides = c.shape.Strides(), c.chunk.Strides()
 	limit := max(memory-c.chunkBytes, memory/5)
@@ -80,7 +80,7 @@ func (c *chunked) chooseWindows(memory int64) {
 
 // decodedBytes estimates the bytes decoded for all elements: all chunks, and 4096 bytes of overhead
 // for each.
-func (c *chunked) decodedBytes() int64 {
+func (c *chunkedDataset) decodedBytes() int64 {
 	n := c.chunkBytes + 4096
 	for j := range c.shape {
 		var ok bool
@@ -93,7 +93,7 @@ func (c *chunked) decodedBytes() int64 {
 
 // unwritten counts the elements in chunks that were never written. places counts the chunks looked
 // up in the file so far. A broken index ends the count without an error: reading reports it.
-func (c *chunked) unwritten(places *int64) (n int64) {
+func (c *chunkedDataset) unwritten(places *int64) (n int64) {
 	if _, none := c.index.(emptyIndex); none {
 		return c.shape.Elements()
 	}
@@ -122,10 +122,10 @@ func (c *chunked) unwritten(places *int64) (n int64) {
 }
 
 // innerBytes returns the bytes of one position of an axis.
-func (c *chunked) innerBytes(axis int64) int64 { return c.shape[axis+1:].Elements() * c.unit }
+func (c *chunkedDataset) innerBytes(axis int64) int64 { return c.shape[axis+1:].Elements() * c.unit }
 
 // ReadAt reads stored bytes. Several goroutines may call it.
-func (c *chunked) ReadAt(p []byte, off int64) (int, error) {
+func (c *chunkedDataset) ReadAt(p []byte, off int64) (int, error) {
 	d := c.f.decoders.take(c)
 	n := 0
 	for n < len(p) {
@@ -152,7 +152,7 @@ func (c *chunked) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // decode decodes the window that contains a byte.
-func (c *chunked) decode(d *decoder, at int64) error {
+func (c *chunkedDataset) decode(d *decoder, at int64) error {
 	lo, hi := make([]int64, len(c.shape)), slices.Clone(c.shape)
 	index := c.shape.Coordinates(at / c.unit)
 	for j := range c.axis {
@@ -196,7 +196,7 @@ func (c *chunked) decode(d *decoder, at int64) error {
 }
 
 // load decodes a chunk into d.plain, unless it is already decoded.
-func (c *chunked) load(d *decoder, ch *chunk, place []int64) error {
+func (c *chunkedDataset) load(d *decoder, ch *chunk, place []int64) error {
 	if d.plain != nil && d.loaded == ch.addr {
 		return nil
 	}
@@ -238,7 +238,7 @@ type chunkBox struct {
 }
 
 // boxOf returns the part of the chunk at a place that lies in the window of positions lo to hi.
-func (c *chunked) boxOf(place, lo, hi []int64) *chunkBox {
+func (c *chunkedDataset) boxOf(place, lo, hi []int64) *chunkBox {
 	axis := max(c.whole, c.axis) // runs along this axis are contiguous on both sides
 	b := &chunkBox{lo: make([]int64, axis+1), hi: make([]int64, axis+1), fromStrides: c.chunkStrides, toStrides: c.strides}
 	for j := range b.lo {
@@ -289,7 +289,7 @@ func eachPlace(first, end []int64, f func(at []int64) error) error {
 
 // decoder is the memory for decoding chunks.
 type decoder struct {
-	of     *chunked
+	of     *chunkedDataset
 	window []byte // bytes from start on
 	start  int64
 
@@ -323,7 +323,7 @@ type decoders struct {
 }
 
 // take returns the last decoder of c, or a new one.
-func (p *decoders) take(c *chunked) *decoder {
+func (p *decoders) take(c *chunkedDataset) *decoder {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i, d := range p.free {

@@ -42,7 +42,7 @@ func TestChunks(t *testing.T) {
 		for k := range want {
 			want[k] = byte(rnd.Uint32())
 		}
-		x := &chunked{shape: shape, chunk: size, unit: int64(unit), size: int64(len(want)), plainEdges: rnd.IntN(4) == 0}
+		x := &chunkedDataset{shape: shape, chunk: size, unit: int64(unit), size: int64(len(want)), plainEdges: rnd.IntN(4) == 0}
 		for _, f := range rnd.Perm(4)[:rnd.IntN(4)] {
 			x.filters = append(x.filters, []filter{{id: filterDeflate}, {filterShuffle, unit}, {filterShuffle, 3}, {id: filterFletcher}}[f])
 		}
@@ -67,7 +67,7 @@ func TestChunks(t *testing.T) {
 }
 
 // storeChunks writes the chunks of data; in place of omitted chunks data gets the fill value.
-func storeChunks(rnd *rand.Rand, x *chunked, data []byte) {
+func storeChunks(rnd *rand.Rand, x *chunkedDataset, data []byte) {
 	unit := int(x.unit)
 	places := make(tensor.Shape, len(x.shape))
 	for j := range places {

@@ -135,7 +135,7 @@ func (l *dataLocator) parseOldVersions() error {
 	case storedInOnePiece:
 		return l.setContiguousData(addr, l.d.size)
 	case storedInChunks:
-		return l.setChunkedData(dims, func(*chunked) (index, error) { return l.newTree1Index(addr, dims) })
+		return l.setChunkedData(dims, func(*chunkedDataset) (index, error) { return l.newTree1Index(addr, dims) })
 	}
 	return l.unknownVersion(class)
 }
@@ -152,7 +152,7 @@ func (l *dataLocator) parseNewVersions(version int) error {
 		if version == 3 {
 			rank, addr := c.u8(), c.address()
 			dims := l.readDimensions(rank, 4)
-			return l.setChunkedData(dims, func(*chunked) (index, error) { return l.newTree1Index(addr, dims) })
+			return l.setChunkedData(dims, func(*chunkedDataset) (index, error) { return l.newTree1Index(addr, dims) })
 		}
 		return l.parseNewChunks(version)
 	default:
@@ -242,7 +242,7 @@ func (l *dataLocator) readDimensions(rank, n int) tensor.Shape {
 }
 
 // setChunkedData makes chunks of these dimensions the data. find reads their index.
-func (l *dataLocator) setChunkedData(dims tensor.Shape, find func(*chunked) (index, error)) error {
+func (l *dataLocator) setChunkedData(dims tensor.Shape, find func(*chunkedDataset) (index, error)) error {
 	shape := l.d.space.shape
 	switch {
 	case l.c.err != nil:
@@ -253,7 +253,7 @@ func (l *dataLocator) setChunkedData(dims tensor.Shape, find func(*chunked) (ind
 		return l.setUnwritten()
 	}
 	unit := int64(l.d.elementType.size)
-	x := &chunked{f: l.f, shape: shape, chunk: dims[:len(shape)], unit: unit, size: l.d.size, fill: l.empty}
+	x := &chunkedDataset{f: l.f, shape: shape, chunk: dims[:len(shape)], unit: unit, size: l.d.size, fill: l.empty}
 	n, ok := x.chunk.Count()
 	if ok {
 		n, ok = multiply(n, unit)
@@ -334,7 +334,7 @@ func (l *dataLocator) parseNewChunks(version int) error {
 	}
 	c.skip(indexParameters[kind])
 	addr := c.address()
-	return l.setChunkedData(dims, func(x *chunked) (index, error) {
+	return l.setChunkedData(dims, func(x *chunkedDataset) (index, error) {
 		x.plainEdges = flags&1 != 0
 		if addr == none {
 			return emptyIndex{}, nil
@@ -373,7 +373,7 @@ func (l *dataLocator) newTree2Index(addr int64, e entry) (index, error) {
 }
 
 // readArrayIndex reads an index that numbers the chunks.
-func (l *dataLocator) readArrayIndex(kind int, addr int64, e entry, x *chunked) (index, error) {
+func (l *dataLocator) readArrayIndex(kind int, addr int64, e entry, x *chunkedDataset) (index, error) {
 	first, open := 0, 0
 	for j, n := range l.d.space.max {
 		if n == unlimited {

@@ -78,7 +78,7 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 	f.Size = count * int64(h.Host.Size())
 	f.Spare = size - f.Offset - f.Size
 	if f.Spare < 0 {
-		return nil, wrongLength(size, "data is truncated", f.Size, size-f.Offset)
+		return nil, lengthError(size, "data is truncated", f.Size, size-f.Offset)
 	}
 	return f, nil
 }
@@ -127,8 +127,8 @@ func describe(msg lang.Sentence, value any, off int64) lang.Text {
 	return lang.Say("npy: %s, found %v at %#x", msg, value, off).Text()
 }
 
-// wrongLength returns the error of a part of the file with a wrong length.
-func wrongLength(off int64, problem string, want, found int64) error {
+// lengthError returns the error of a part of the file with a wrong length.
+func lengthError(off int64, problem string, want, found int64) error {
 	return &FormatError{off, lang.Say("%s, want %d bytes", lang.Say(problem), want), found}
 }
 
@@ -170,7 +170,7 @@ func readHeader(r io.ReaderAt, size int64) (source, error) {
 	}
 	switch {
 	case length > size-start:
-		return source{}, wrongLength(start, "header is truncated", length, size-start)
+		return source{}, lengthError(start, "header is truncated", length, size-start)
 	case length > maxHeader:
 		return source{}, &UnsupportedError{int64(len(Magic) + 2),
 			lang.Say("header length over %d bytes is not supported", maxHeader), length}
@@ -200,7 +200,7 @@ func parsePrefix(b []byte) (start, length int64, err error) {
 		return 0, 0, &FormatError{0, lang.Say("magic is wrong, want %q", Magic), string(b[:n])}
 	}
 	if len(b) < version+2 {
-		return 0, 0, wrongLength(int64(len(b)), "file is truncated", int64(version+2), int64(len(b)))
+		return 0, 0, lengthError(int64(len(b)), "file is truncated", int64(version+2), int64(len(b)))
 	}
 	major, minor := b[version], b[version+1]
 	if major < 1 || major > 3 || minor != 0 {
@@ -214,7 +214,7 @@ func parsePrefix(b []byte) (start, length int64, err error) {
 	}
 	switch {
 	case len(field) < want:
-		return 0, 0, wrongLength(int64(version+2), "header length is truncated", int64(want), int64(len(field)))
+		return 0, 0, lengthError(int64(version+2), "header length is truncated", int64(want), int64(len(field)))
 	case major == 1:
 		length = int64(binary.LittleEndian.Uint16(field))
 	default:

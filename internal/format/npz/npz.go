@@ -57,15 +57,15 @@ func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
 	if len(c.Tensors) == 0 && len(others) > 0 {
 		return nil, lang.Errorf("none of the %d entries of the archive, such as %q, is an array of numpy", len(others), others[0])
 	}
-	c.Warnings = slices.Concat(archive.Replaced(replaced), c.Warnings, otherWarnings(others))
+	c.Warnings = slices.Concat(archive.WarnOfReplaced(replaced), c.Warnings, warnOfOthers(others))
 	return c, nil
 }
 
 // maxWarnings bounds the entries named in warnings.
 const maxWarnings = 10
 
-// otherWarnings returns the warnings about entries that are not arrays.
-func otherWarnings(others []string) []lang.Sentence {
+// warnOfOthers returns the warnings about entries that are not arrays.
+func warnOfOthers(others []string) []lang.Sentence {
 	var all []lang.Sentence
 	for i, name := range others {
 		if i == maxWarnings {
@@ -90,7 +90,7 @@ func readArray(t *tensor.Tensor, entry *archive.Entry) (spare int64, err error) 
 		return 0, err
 	}
 	t.DType, t.Format, t.Shape, t.Size = array.DType(), tensor.ND, array.Shape, array.Size
-	t.Data = format.Checked(array.Data(), array.Size, entry.Verify)
+	t.Data = format.NewCheckedReader(array.Data(), array.Size, entry.Verify)
 	if t.Shape == nil {
 		t.Shape = tensor.Shape{}
 	}

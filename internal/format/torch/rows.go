@@ -271,7 +271,7 @@ func (w *walker) tensorData(t *pickledTensor) (*io.SectionReader, error) {
 	view.Stored, view.Offset = stored, t.offset
 	data := view.Data()
 	if verify := w.records[s.key].verify; verify != nil {
-		data = format.Checked(data, data.Size(), verify)
+		data = format.NewCheckedReader(data, data.Size(), verify)
 	}
 	return data, nil
 }

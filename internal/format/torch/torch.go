@@ -173,7 +173,7 @@ func openZip(r io.ReaderAt, size int64, u *unpickler) (*format.Contents, error) 
 	if !hasSums {
 		c.Warnings = append(c.Warnings, lang.Say("the archive has no valid checksums: damaged data would not be noticed"))
 	}
-	c.Warnings = append(c.Warnings, archive.Replaced(replaced)...)
+	c.Warnings = append(c.Warnings, archive.WarnOfReplaced(replaced)...)
 	return c, nil
 }
 

@@ -11,16 +11,16 @@ import (
 type otherComparison struct {
 	Title string `json:"title"`
 	// After is the title of the comparison itself, if both would have the same title.
-	After    string          `json:"after,omitempty"`
-	Headline text            `json:"headline"`
-	Rounds   []record.At     `json:"rounds"`
-	Statuses []record.Status `json:"statuses"`
-	Name     []string        `json:"name"` // as in commands; output 0 is just its operator
-	Round    []int           `json:"round"`
-	Status   []int           `json:"status"`
-	Mark     []record.Mark   `json:"mark"`
-	MeanRel  numberList      `json:"mean_rel"`
-	Score    numberList      `json:"score"`
+	After    string                    `json:"after,omitempty"`
+	Headline text                      `json:"headline"`
+	Rounds   []record.RoundCoordinates `json:"rounds"`
+	Statuses []record.Status           `json:"statuses"`
+	Name     []string                  `json:"name"` // as in commands; output 0 is just its operator
+	Round    []int                     `json:"round"`
+	Status   []int                     `json:"status"`
+	Mark     []record.Mark             `json:"mark"`
+	MeanRel  numberList                `json:"mean_rel"`
+	Score    numberList                `json:"score"`
 }
 
 // sideOf makes the columns of the comparison before another one.
@@ -32,10 +32,10 @@ func sideOf(c *Comparison, noPaths bool) *otherComparison {
 		s.Title, s.After = before+": "+s.Title, after+": "+own
 	}
 	for i := range r.Rounds {
-		s.Rounds = append(s.Rounds, r.Rounds[i].At)
+		s.Rounds = append(s.Rounds, r.Rounds[i].RoundCoordinates)
 	}
 	if len(s.Rounds) == 0 {
-		s.Rounds = []record.At{{}}
+		s.Rounds = []record.RoundCoordinates{{}}
 	}
 	rows := rowsOf(r)
 	s.Name, s.Round, s.Status, s.Mark, s.MeanRel = rows.tensors, rows.cols.Round, rows.cols.Status, rows.cols.Mark, rows.cols.MeanRel

@@ -91,7 +91,7 @@ func (c *checkReader) round(at dumpdir.Coordinates) int {
 		i = len(c.marks)
 		c.rounds[at], c.marks = i, append(c.marks, record.MarkNotCompared)
 		none := landmarks{Bad: -1, Damaged: -1, Good: -1, NaN: -1, Overflow: -1, Jump: -1, Factor: make(numberList, 1), Suspects: []int{}}
-		c.run.Rounds = append(c.run.Rounds, round{Name: at.Folder, At: record.At{Rank: at.Rank, Step: at.Step, Graph: at.Graph, Model: at.Model}, Status: record.Status(recompute.Undecided), Known: true, Find: none})
+		c.run.Rounds = append(c.run.Rounds, round{Name: at.Folder, At: record.RoundCoordinates{Rank: at.Rank, Step: at.Step, Graph: at.Graph, Model: at.Model}, Status: record.Status(recompute.Undecided), Known: true, Find: none})
 	}
 	return i
 }

@@ -77,7 +77,7 @@ type pageRows struct {
 func rowsOf(r *record.Report) *pageRows {
 	g := new(pageRows)
 	g.indexRounds(r)
-	for i, row := range r.All() {
+	for i, row := range r.AllRows() {
 		g.add(r, i, row)
 	}
 	return g
@@ -219,7 +219,7 @@ func (g *pageRows) addNumbers(row *record.Row) {
 	}
 	c.Err, c.Total = append(c.Err, row.Errors), append(c.Total, result.Total)
 	c.MeanRel, c.MaxAbs, c.ULP = append(c.MeanRel, result.MeanRel), append(c.MaxAbs, result.MaxAbs.Metric), append(c.ULP, result.ULPMax.Metric)
-	c.CosDist = append(c.CosDist, metrics.NumberIf(1-result.Cosine.Value(), result.Cosine.Defined()))
+	c.CosDist = append(c.CosDist, metrics.NumberIf(1-result.Cosine.Value(), result.Cosine.IsDefined()))
 }
 
 // changesOf returns the changes of the rows since the baseline.

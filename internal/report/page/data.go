@@ -92,11 +92,11 @@ type factJSON struct {
 
 // round is a round of the run.
 type round struct {
-	Name   string        `json:"name"`
-	At     record.At     `json:"at"`
-	Status record.Status `json:"status"`
-	Known  bool          `json:"known"` // execution order known
-	Find   landmarks     `json:"find"`
+	Name   string                  `json:"name"`
+	At     record.RoundCoordinates `json:"at"`
+	Status record.Status           `json:"status"`
+	Known  bool                    `json:"known"` // execution order known
+	Find   landmarks               `json:"find"`
 }
 
 // landmarks locates the errors of a round by row indexes, -1 for none.
@@ -179,7 +179,7 @@ func roundsOf(r *record.Report) ([]round, int) {
 	var all []round
 	for i := range r.Rounds {
 		x := &r.Rounds[i]
-		all = append(all, round{x.Name, x.At, x.Status(), x.OrderKnown, landmarksOf(r, &x.Findings, x.Findings.Origins)})
+		all = append(all, round{x.Name, x.RoundCoordinates, x.Status(), x.OrderKnown, landmarksOf(r, &x.Findings, x.Findings.Origins)})
 	}
 	return all, max(0, r.HeadlineRound())
 }
@@ -228,7 +228,7 @@ func (n numberList) MarshalJSON() ([]byte, error) {
 
 func appendNumber(b []byte, x number) []byte {
 	switch {
-	case !x.Defined():
+	case !x.IsDefined():
 		return append(b, "null"...)
 	case math.IsNaN(x.Value()):
 		return append(b, `"nan"`...)
@@ -247,7 +247,7 @@ type numbersByName struct {
 }
 
 func (n *numbersByName) add(name string, x number) {
-	if x.Defined() {
+	if x.IsDefined() {
 		n.names, n.values = append(n.names, name), append(n.values, x)
 	}
 }

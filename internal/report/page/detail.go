@@ -175,7 +175,7 @@ func elementsOf(row *record.Row, r *metrics.Result) (d elements) {
 	}
 	d.Classes = &numbersByName{}
 	for i := range metrics.Table {
-		d.Metrics = append(d.Metrics, metrics.Table[i].Of(r))
+		d.Metrics = append(d.Metrics, metrics.Table[i].MetricOf(r))
 	}
 	for n, counts := range r.Classes {
 		for ref, count := range counts {
@@ -241,7 +241,7 @@ func evidenceOf(e *record.Evidence) *evidence {
 // statisticsOf returns the statistics and digests that either side has.
 func statisticsOf(s *record.Statistics) (all [][3]string) {
 	for _, n := range record.StatisticNumbers {
-		if ref, npu := n.Of(&s.Ref), n.Of(&s.NPU); ref.Defined() || npu.Defined() {
+		if ref, npu := n.Of(&s.Ref), n.Of(&s.NPU); ref.IsDefined() || npu.IsDefined() {
 			all = append(all, [3]string{n.Name, statisticText(ref), statisticText(npu)})
 		}
 	}
@@ -253,7 +253,7 @@ func statisticsOf(s *record.Statistics) (all [][3]string) {
 
 // statisticText formats a statistic with enough digits to see every judged difference.
 func statisticText(m metrics.Metric) string {
-	if !m.Defined() {
+	if !m.IsDefined() {
 		return ""
 	}
 	return strconv.FormatFloat(m.Value(), 'g', valueDigits, 64)
@@ -268,7 +268,7 @@ func rowsWithDetail(r *record.Report) []int {
 		taken[i] = true
 	}
 	var passed []int
-	for i, row := range r.All() {
+	for i, row := range r.AllRows() {
 		switch {
 		case taken[i]:
 		case row.Status != record.Pass:

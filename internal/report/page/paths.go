@@ -23,7 +23,7 @@ func newPathless(paths []string) *pathRemover {
 	folders, pairs := map[string]bool{}, []string{}
 	for _, p := range paths {
 		p = strings.ReplaceAll(p, `\`, "/")
-		if store.Remote(p) {
+		if store.IsRemote(p) {
 			scheme, rest, _ := strings.Cut(p, "://")
 			pairs, p = append(pairs, scheme+"://", ""), rest
 		}
@@ -65,7 +65,7 @@ var keepNames = []string{"name", "op", "op_name", "mod", "from"}
 // encode writes the output of marshal, which may be large.
 func (p *pathRemover) encode(w io.Writer, value any) error {
 	if p == nil {
-		return json.NewEncoder(withoutEnd{w}).Encode(value)
+		return json.NewEncoder(newlineTrimmer{w}).Encode(value)
 	}
 	text, err := p.marshal(value)
 	if err == nil {
@@ -74,11 +74,11 @@ func (p *pathRemover) encode(w io.Writer, value any) error {
 	return err
 }
 
-// withoutEnd drops the newline behind JSON.
-type withoutEnd struct{ io.Writer }
+// newlineTrimmer drops the newline behind JSON.
+type newlineTrimmer struct{ io.Writer }
 
 // Write implements io.Writer.
-func (w withoutEnd) Write(text []byte) (int, error) {
+func (w newlineTrimmer) Write(text []byte) (int, error) {
 	n, err := w.Writer.Write(bytes.TrimSuffix(text, []byte("\n")))
 	if err != nil {
 		return n, err

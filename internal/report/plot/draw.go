@@ -296,7 +296,7 @@ func histogramOf(what string, nonFinite, undefined int64, b metrics.Bins) panel 
 			a.text("no finite errors")
 			return
 		}
-		a.bars(grid, b.Counts, most(b.Counts), red)
+		a.bars(grid, b.Counts, maxOfSides(b.Counts), red)
 	}
 	return p
 }
@@ -318,7 +318,7 @@ func valuesOf(p *metrics.Pictures) panel {
 			a.text("no finite values")
 			return
 		}
-		highest := most(p.Values.Ref, p.Values.NPU)
+		highest := maxOfSides(p.Values.Ref, p.Values.NPU)
 		a.bars(grid, p.Values.Ref, highest, blue)
 		a.outline(grid, p.Values.NPU, highest, red)
 		a.legend([]label{{"CPU", blue, true}, {"NPU", red, false}})
@@ -359,7 +359,7 @@ func counts(g metrics.Grid, sides ...[]int64) panel {
 	default:
 		p.x = linear(g.Low, g.High)
 	}
-	highest := most(sides...)
+	highest := maxOfSides(sides...)
 	p.y = axis{{0, "0"}}
 	for n := int64(1); n <= highest; n *= 10 {
 		p.y = append(p.y, tick{height(n, highest), fmt.Sprint(n)})
@@ -370,7 +370,7 @@ func counts(g metrics.Grid, sides ...[]int64) panel {
 	return p
 }
 
-func most(sides ...[]int64) int64 {
+func maxOfSides(sides ...[]int64) int64 {
 	highest := int64(0)
 	for _, counts := range sides {
 		highest = max(highest, slices.Max(append([]int64{0}, counts...)))

@@ -93,7 +93,7 @@ func (s *sheet) draw(w io.Writer, name, errors string, panels []panel) error {
 		top := inside.Min.Y + i*each
 		s.panel(&panels[i], image.Rect(inside.Min.X+left, top, inside.Max.X, top+each-margin))
 	}
-	return png.Encode(w, s.quantised())
+	return png.Encode(w, s.toPalette())
 }
 
 // title returns the line at the top; a long name loses its middle.
@@ -160,8 +160,8 @@ func (s *sheet) panel(p *panel, bounds image.Rectangle) {
 	p.draw(in)
 }
 
-// quantised returns the picture in the colours of the palette.
-func (s *sheet) quantised() *image.Paletted {
+// toPalette returns the picture in the colours of the palette.
+func (s *sheet) toPalette() *image.Paletted {
 	out := image.NewPaletted(s.img.Rect, palette)
 	known := map[[3]uint8]uint8{}
 	var last [3]uint8

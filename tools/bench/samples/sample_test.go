@@ -47,7 +47,7 @@ func TestConvert(t *testing.T) {
 		t.Fatal(err)
 	}
 	sum, err := convert.Run(context.Background(), opt, in, nil, func(r *convert.Result) error {
-		if r.Failed() || len(r.Warnings) > 0 {
+		if r.HasFailed() || len(r.Warnings) > 0 {
 			t.Errorf("%s: %+v", r.Job.Name, r)
 		}
 		for _, row := range r.Rows {

@@ -118,7 +118,7 @@ func BenchmarkLoops(b *testing.B) {
 		{"HalfPairs", func(i int) { HalfPairs(d, rel, apart[2*i:][:2048], src[4*i:][:4096], &nSpan, &rSpan, &digests) }},
 		{"HalfPairsAlike", func(i int) { HalfPairs(d, rel, alike[2*i:][:2048], src[4*i:][:4096], &nSpan, &rSpan, &digests) }},
 		{"AddTo", func(i int) { AddTo(d, n[i:][:1024]) }},
-		{"FirstBeyond", func(i int) { FirstBeyond(abs, r[i:][:1024], 10, 1) }},
+		{"FirstBeyond", func(i int) { FindFirstBeyond(abs, r[i:][:1024], 10, 1) }},
 		{"Round", func(i int) { half.Round(codes, n[i:][:1024]) }},
 		{"Codes16", func(i int) { Codes16(codes, src[2*i:][:2048]) }},
 		{"Codes32", func(i int) { Codes32(codes, src[4*i:][:4096]) }},

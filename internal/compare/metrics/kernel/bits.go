@@ -5,11 +5,11 @@ import "unsafe"
 // chunk is the number of pairs in a block of the plain loops; fixed, to avoid bounds checks.
 const chunk = 64
 
-// bitsIn reinterprets values as their bits without copying. Loading a number into the right
+// bitsOf reinterprets values as their bits without copying. Loading a number into the right
 // kind of register is cheaper than moving it between integer and floating-point registers.
-func bitsIn(values *[chunk]float64) *[chunk]uint64 { return (*[chunk]uint64)(unsafe.Pointer(values)) }
+func bitsOf(values *[chunk]float64) *[chunk]uint64 { return (*[chunk]uint64)(unsafe.Pointer(values)) }
 
-// sliceBits is bitsIn for a slice.
+// sliceBits is bitsOf for a slice.
 func sliceBits(values []float64) []uint64 {
 	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(values))), len(values))
 }

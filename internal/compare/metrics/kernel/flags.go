@@ -6,9 +6,9 @@ import (
 	"math/bits"
 )
 
-// Flagged has the sum, the maximum and the number of the flagged magnitudes. The sum has the
+// FlaggedSums has the sum, the maximum and the number of the flagged magnitudes. The sum has the
 // bits of Sum with the other magnitudes set to 0.
-type Flagged struct {
+type FlaggedSums struct {
 	Sum, Max float64
 	Count    int64
 }
@@ -18,7 +18,7 @@ const eachByte = 0x0101010101010101
 
 // SumFlagged sums the magnitudes whose flag, a single bit, is set. NaN counts as the largest.
 // Fast paths: neighbours often have all the flag, or none.
-func SumFlagged(values []float64, flags []uint8, flag uint8) Flagged {
+func SumFlagged(values []float64, flags []uint8, flag uint8) FlaggedSums {
 	s0, s1, s2, s3 := 0.0, 0.0, 0.0, 0.0
 	var high, high1 uint64
 	count, shift := 0, bits.TrailingZeros8(flag)
@@ -56,7 +56,7 @@ func SumFlagged(values []float64, flags []uint8, flag uint8) Flagged {
 		high = max(high, a)
 		count += int(is)
 	}
-	return Flagged{sumLanes(sums[:]), math.Float64frombits(max(high, high1)), int64(count)}
+	return FlaggedSums{sumLanes(sums[:]), math.Float64frombits(max(high, high1)), int64(count)}
 }
 
 // CountFlags adds 1 to the counts of elements with a flag and returns the number of these

@@ -38,10 +38,10 @@ func (f *Fold) Add(k int, t *Totals, n *Numbers, q *Quad, weight float64) {
 	f.RMS[k] += float64(weight * float64(n.RMS[k]*n.RMS[k]))
 	f.Rounding[k] += float64(weight * float64(n.Rounding[k]*n.Rounding[k]))
 	f.Mean[k] += float64(weight * n.Mean[k])
-	f.Relative[k] = larger(f.Relative[k], n.Relative[k])
-	f.Inverse[k] = larger(f.Inverse[k], n.Inverse[k])
-	f.MaxR[k] = larger(f.MaxR[k], q.MaxR[k])
-	f.MaxD[k] = larger(f.MaxD[k], q.MaxD[k])
+	f.Relative[k] = keepLarger(f.Relative[k], n.Relative[k])
+	f.Inverse[k] = keepLarger(f.Inverse[k], n.Inverse[k])
+	f.MaxR[k] = keepLarger(f.MaxR[k], q.MaxR[k])
+	f.MaxD[k] = keepLarger(f.MaxD[k], q.MaxD[k])
 	t.R[k] += float64(q.Counts[k] * n.RefMean[k])
 	t.D[k] += q.D[k]
 	t.DR[k] += q.DR[k]
@@ -50,8 +50,8 @@ func (f *Fold) Add(k int, t *Totals, n *Numbers, q *Quad, weight float64) {
 	t.Mean[k] += float64(q.D[k] * n.Mean[k])
 }
 
-// larger returns y if it is larger than x, else x.
-func larger(x, y float64) float64 {
+// keepLarger returns y if it is larger than x, else x.
+func keepLarger(x, y float64) float64 {
 	if y > x {
 		return y
 	}

@@ -138,6 +138,6 @@ func (s *GroupSums) add(t *GroupSums) {
 	s.DD += t.DD
 	s.DR += t.DR
 	s.UU += t.UU
-	s.MaxD, s.MaxR = larger(s.MaxD, t.MaxD), larger(s.MaxR, t.MaxR)
+	s.MaxD, s.MaxR = keepLarger(s.MaxD, t.MaxD), keepLarger(s.MaxR, t.MaxR)
 	s.Count += t.Count
 }

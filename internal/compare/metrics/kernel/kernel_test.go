@@ -318,7 +318,7 @@ func TestRelativeHeads(t *testing.T) {
 		if got.Abs != sumLanes(sumAbs[:]) || got.Negative != below {
 			t.Errorf("%d: the sum of |d| is %v and %d are negative, want %v and %d", count, got.Abs, got.Negative, sumLanes(sumAbs[:]), below)
 		}
-		if got != want || got.Exceeds != (FirstBeyond(abs, r, wanted.Atol, wanted.Rtol) < count) || !slices.Equal(rel, plainRel) {
+		if got != want || got.Exceeds != (FindFirstBeyond(abs, r, wanted.Atol, wanted.Rtol) < count) || !slices.Equal(rel, plainRel) {
 			t.Errorf("%d: relatives %v, want %v", count, out, plainOut)
 		}
 	}

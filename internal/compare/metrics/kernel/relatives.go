@@ -10,7 +10,7 @@ import (
 type RelativeOptions struct {
 	// Quotients: count |d|/|r| in the histogram.
 	Quotients bool
-	// Atol and Rtol are limits of |d|: see FirstBeyond.
+	// Atol and Rtol are limits of |d|: see FindFirstBeyond.
 	Atol, Rtol float64
 	// Flags, unless nil, is set to Flag for pairs beyond FlagAtol and FlagRtol, to 0 for the rest.
 	Flags              []uint8
@@ -118,7 +118,7 @@ func (t *Tables) relativesTail(done int, rel, abs, n, s, r []float64, w *Relativ
 		abs[i], rel[i] = d, q
 		out.sums[k] += q
 		out.sums[4+k] += ref
-		out.sums[8+k], out.sums[12+k] = larger(out.sums[8+k], q), larger(out.sums[12+k], d)
+		out.sums[8+k], out.sums[12+k] = keepLarger(out.sums[8+k], q), keepLarger(out.sums[12+k], d)
 		out.sums[16+k] += d
 		if q < 1e-3 {
 			out.counts[8+k]++

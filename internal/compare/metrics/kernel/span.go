@@ -15,7 +15,7 @@ type Span struct {
 func SpanOf(values []float64) Span {
 	b := newBitBounds()
 	for ; len(values) >= chunk; values = values[chunk:] {
-		b.addChunk(bitsIn((*[chunk]float64)(values)))
+		b.addChunk(bitsOf((*[chunk]float64)(values)))
 	}
 	for _, v := range values {
 		b.add(math.Float64bits(v))

@@ -215,13 +215,13 @@ func TestCounts(t *testing.T) {
 		for i := range abs {
 			abs[i] = 0.5 + float64(0.25*math.Abs(r[i]))
 		}
-		if FirstBeyond(abs, r, 0.5, 0.25) < count {
+		if FindFirstBeyond(abs, r, 0.5, 0.25) < count {
 			t.Fatalf("%d: %v is beyond what it is", round, abs)
 		}
 		at := random.IntN(count)
 		for _, x := range []float64{math.Nextafter(abs[at], inf), inf, nan} {
 			abs[at] = x
-			if FirstBeyond(abs, r, 0.5, 0.25) != at {
+			if FindFirstBeyond(abs, r, 0.5, 0.25) != at {
 				t.Fatalf("%d: %v at %d of %d is not seen", round, x, at, count)
 			}
 		}

@@ -88,7 +88,7 @@ type Noise struct {
 
 	// Flips counts the pairs with exactly one side above 0, OneSided the pairs with exactly one
 	// side equal to 0. TwoSidedRMS is the root mean square of the differences without the
-	// one-sided pairs, 0 if there are none: see TwoSided.
+	// one-sided pairs, 0 if there are none: see RMSWithoutZeros.
 	Flips       int64   `json:"flips,omitempty"`
 	OneSided    int64   `json:"one_sided,omitempty"`
 	TwoSidedRMS float64 `json:"two_sided_rms,omitempty"`
@@ -204,9 +204,9 @@ func (c *Column) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// TwoSided returns the root mean square of the differences without the pairs that have
+// RMSWithoutZeros returns the root mean square of the differences without the pairs that have
 // exactly one side equal to 0.
-func (n *Noise) TwoSided() float64 {
+func (n *Noise) RMSWithoutZeros() float64 {
 	if n.OneSided == 0 {
 		return n.RMS
 	}

@@ -87,7 +87,7 @@ func TestSinglesByHand(t *testing.T) {
 		d    tensor.DType
 		n, r []float64 // of two rows
 		want Noise
-		two  float64 // TwoSided
+		two  float64 // RMSWithoutZeros
 	}{
 		"equal":              {tensor.Float16, []float64{1, -2, 0, 4}, []float64{1, -2, 0, 4}, Noise{}, 0},
 		"a sign":             {tensor.Float16, []float64{1, -2, -3, 4}, []float64{1, -2, 3, 4}, Noise{Flips: 1, RowsOff: 1, Lone: 1}, 3},
@@ -113,7 +113,7 @@ func TestSinglesByHand(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("%s in segments of %d (-want +got):\n%s", name, each, diff)
 			}
-			if two := noise.TwoSided(); two != tt.two {
+			if two := noise.RMSWithoutZeros(); two != tt.two {
 				t.Errorf("%s: the two-sided differences are %v, want %v", name, two, tt.two)
 			}
 		}
