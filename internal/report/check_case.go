@@ -145,7 +145,7 @@ func (w *caseWriter) write() error {
 
 func nilRange(int) *recompute.PieceRange { return nil }
 
-// writeTensor writes a writeTensor of the dump in host order.
+// writeTensor writes a tensor of the dump in host order.
 func (w *caseWriter) writeTensor(t *recompute.Tensor, name string, cut *recompute.PieceRange) *caseTensor {
 	one := &caseTensor{DType: t.DType.String(), Shape: append(tensor.Shape{}, t.Shape...), Cut: cut}
 	if w.Piece == nil {

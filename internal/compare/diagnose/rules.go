@@ -129,7 +129,7 @@ func placeRules() []Rule {
 			s.isOrigin = s.isOrigin || holds
 			return holds
 		}},
-		{"usual-error", "the absolute or relative error of an input without a producer is at most 4 x the median of tensors with its name (4 or more tensors): no isOrigin; see carried for gradients of weights", "", func(s *ruleState) bool {
+		{"usual-error", "the absolute or relative error of an input without a producer is at most 4 x the median of tensors with its name (4 or more tensors): no origin; see carried for gradients of weights", "", func(s *ruleState) bool {
 			return s.isOrigin && s.isInput && s.producer == nil && !s.isExternal && !s.isFarGradient() && s.hasUsualError() && s.acceptRow()
 		}},
 		{"cancelling-sum", "an input without a producer and with one axis, such as the gradient of a bias, is off by at most 3 x the error of the sum of a gradient of the backward pass over all its other axes: no origin", "place", func(s *ruleState) bool {
@@ -171,7 +171,7 @@ func placeRules() []Rule {
 		{"behind-random", "an input without a producer is another tensor (cosine < 0.9), and random numbers differed before it: RANDOM, suspected", "place", func(s *ruleState) bool {
 			return s.isCarriedInput && s.j.hasRandom && s.isOrigin && s.isOtherTensor() && s.setVerdict(verdict.Suspect, verdict.Drawn) && s.acceptRow()
 		}},
-		{"carried", "an input without a producer, not of the first operator of the network: isOrigin only if the order is known and it has NaN or infinities of one side, or is another tensor (cosine < 0.9), or its rms error exceeds 3 % and it is read by the first operator of a dump that leaves operators out, or if it is the gradient of a weight (2 axes or more) with a relative error above 25 % and 100 x the median of the outputs, or above 1 % and 1000 x this median", "place", func(s *ruleState) bool {
+		{"carried", "an input without a producer, not of the first operator of the network: origin only if the order is known and it has NaN or infinities of one side, or is another tensor (cosine < 0.9), or its rms error exceeds 3 % and it is read by the first operator of a dump that leaves operators out, or if it is the gradient of a weight (2 axes or more) with a relative error above 25 % and 100 x the median of the outputs, or above 1 % and 1000 x this median", "place", func(s *ruleState) bool {
 			s.isOrigin = s.isOrigin && (!s.isCarriedInput || s.j.IsOrdered && (s.verdict.Kind == verdict.NonFinite || s.isOtherTensor() || s.hasLargeStartError() || s.isFarGradient()))
 			return s.isCarriedInput
 		}},
@@ -240,14 +240,11 @@ func (s *ruleState) isRepeatOf(other *row) bool {
 
 // isOfStepBefore judges an input that the reference took from the step before.
 func (s *ruleState) isOfStepBefore() bool {
-	past := &s.j.Past
-	if !past.Known || past.Before[s.index] == nil || s.producer != nil || s.isParameter() || s.noise.Type.Integer {
+	row := s.j.Past.OfStepBefore(s.index)
+	if row == nil || row.Noise == nil || row.Noise.NonFinite > 0 || s.producer != nil || s.isParameter() || s.noise.Type.Integer {
 		return false
 	}
-	before := past.Before[s.index].Noise
-	if before == nil || before.NonFinite > 0 {
-		return false
-	}
+	before := row.Noise
 	near := float64(1.5*before.RMS) + float64(4*max(s.noise.Rounding, before.Rounding))
 	if s.isOrigin = s.noise.RMS > max(near, record.Changed*s.noise.RefRMS); s.isOrigin {
 		s.isExternal = true

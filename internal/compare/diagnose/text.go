@@ -109,8 +109,7 @@ func (x *evidenceRow) startText() lang.Sentence {
 		}
 		return lang.Say("the parameter differs by %s (rms), and training changed it by only %s since the first compared step", number(n.RMS), number(past.Change(x.index)))
 	}
-	if past := &x.network.Past; past.Known && past.Before[x.index] != nil {
-		before := past.Before[x.index]
+	if before := x.network.Past.OfStepBefore(x.index); before != nil && before.Noise != nil {
 		return lang.Say("the reference reads output %d of %s of the step before, the NPU another tensor: the error is %s (rms), the error of that output %s", before.Output, before.Op, number(n.RMS), number(before.Noise.RMS))
 	}
 	count, by := n.Apart.Count()

@@ -57,6 +57,14 @@ func (p *Past) SetTrained(index int, first, last, now *Row) {
 	}
 }
 
+// OfStepBefore returns the row of Before, nil if there is none.
+func (p *Past) OfStepBefore(index int) *Row {
+	if len(p.Before) == 0 {
+		return nil
+	}
+	return p.Before[index]
+}
+
 // Changed is the minimum error, as a share (0 to 1) of the values, of an input that is not the output of the step before:
 // a cache may be stored in few bits.
 const Changed = 0.03

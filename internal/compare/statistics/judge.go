@@ -54,7 +54,8 @@ type Known struct {
 // cannot be judged, empty if they can.
 func Judge(rows []record.Row, known Known) (f record.Findings, noVerdict lang.Sentence) {
 	j := newJudge(rows)
-	j.past = &known.Past
+	j.past, j.peers = &known.Past, &known.Peers
+	j.typical = sync.OnceValue(j.typicalDifference)
 	j.isPartial = sync.OnceValue(func() bool { return known.Partial || !known.LaterStep && j.isIncomplete() })
 	for _, v := range j.values {
 		_, isUnbounded := slices.BinarySearch(known.Unbounded, v.index)

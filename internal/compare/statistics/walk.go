@@ -135,7 +135,9 @@ type judge struct {
 	isLowCoverage   bool        // fewer than half of the operators have a partner
 	isPartial       func() bool // operators were left out, by options or in the dump
 	past            *record.Past
-	hasDriftedApart bool // the weights drifted apart: the compared step is a later one
+	peers           *record.Peers
+	typical         func() float64 // see typicalDifference
+	hasDriftedApart bool           // the weights drifted apart: the compared step is a later one
 
 	outputs     memory            // outputs so far
 	orphans     memory            // outputs so far of operators without a partner
