@@ -88,7 +88,7 @@ func (o *perfOptions) addFlags(cmd *cobra.Command) {
 		{"top", countValue(&o.Top), "text and md show the first `N` operators; 0: all", groupReports, 0},
 		{"busy", &th.Busy, "share of mcu_cycle from which data movement or computation counts as busy", groupVerdict, 0},
 		{"lead", &th.Lead, "data movement or computation dominates if it takes this many times as long as the other", groupVerdict, 0},
-		{"wait", &th.Wait, "an operator has class sync if it waits for other cores for at least this share of mcu_cycle", groupVerdict, 0},
+		{"wait", &th.Wait, "waiting for at least this share of mcu_cycle makes an operator sync", groupVerdict, 0},
 		{"conflict", &th.Conflict, "share of mcu_cycle from which bank conflicts count as too many, if there is no baseline", groupVerdict, 0},
 		{"grow", &th.Grow, "share by which bytes and conflicts may exceed the baseline", groupVerdict, 0},
 		{"regress", &th.Regress, "share by which mcu_cycle may exceed the baseline", groupVerdict, 0},

@@ -96,7 +96,7 @@ func (o *Options) judgeRounds(rep *record.Report) {
 	inputs := newCommInputs(rep)
 	o.judgeEachRound(rep, inputs)
 	// An error of one rank reaches the ranks that communicate with it: these are judged again with this error.
-	if inputs.findDamaged() {
+	if inputs.findDamaged(rep.Rows) {
 		resetVerdicts(rep.Rows)
 		o.judgeEachRound(rep, inputs)
 	}

@@ -9,9 +9,9 @@ import (
 )
 
 // history has the rows of the first and of the last judged step of each rank. damaged are the ranks with an origin. If
-// the ranks communicate, an error of one rank reaches the parameters of all.
+// the ranks communicate (inputs), an error of one rank reaches the parameters of all.
 type history struct {
-	communicate bool
+	inputs      *commInputs
 	first, last map[record.RoundCoordinates]map[record.RowKey]*record.Row
 	contents    map[record.RoundCoordinates]map[[2]record.Content]bool     // of the last step
 	outputs     map[record.RoundCoordinates]map[record.Content]*record.Row // of the last step, by the contents of the reference
@@ -30,7 +30,7 @@ func newHistory(rep *record.Report, inputs *commInputs) *history {
 	if len(ranks) == len(steps) {
 		return nil
 	}
-	return &history{communicate: len(inputs.byCall) > 0, first: make(map[record.RoundCoordinates]map[record.RowKey]*record.Row), last: make(map[record.RoundCoordinates]map[record.RowKey]*record.Row), contents: make(map[record.RoundCoordinates]map[[2]record.Content]bool), outputs: make(map[record.RoundCoordinates]map[record.Content]*record.Row), damaged: make(map[record.RoundCoordinates]bool)}
+	return &history{inputs: inputs, first: make(map[record.RoundCoordinates]map[record.RowKey]*record.Row), last: make(map[record.RoundCoordinates]map[record.RowKey]*record.Row), contents: make(map[record.RoundCoordinates]map[[2]record.Content]bool), outputs: make(map[record.RoundCoordinates]map[record.Content]*record.Row), damaged: make(map[record.RoundCoordinates]bool)}
 }
 
 // add adds the judged rows of a step.
@@ -79,7 +79,7 @@ func (h *history) factsOf(rows []record.Row) (p record.Past) {
 		if !p.Known {
 			p = record.Past{Known: true, Trained: make([]float64, len(rows)), Unchanged: make([]bool, len(rows)), Carried: make([]bool, len(rows)), Before: make([]*record.Row, len(rows))}
 		}
-		p.Damaged = p.Damaged || h.damaged[rank] || h.communicate && len(h.damaged) > 0
+		p.Damaged = p.Damaged || h.damaged[rank] || h.inputs.isBehindOrigin(row)
 		if c, ok := row.Contents(); ok {
 			if p.Carried[i] = h.contents[rank][c]; !p.Carried[i] && row.Kind == string(tensor.Input) {
 				p.Before[i] = h.outputs[rank][c[0]]

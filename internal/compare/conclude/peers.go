@@ -1,6 +1,9 @@
 package conclude
 
 import (
+	"math"
+	"strconv"
+
 	"dumptool/internal/compare/record"
 	"dumptool/internal/optype"
 	"dumptool/internal/recompute"
@@ -8,10 +11,11 @@ import (
 )
 
 // commInputs has the inputs of the communications of all ranks, and the gradients of parameters, which are sums over
-// ranks if they are equal in several ranks.
+// ranks if they are equal in several ranks of the reference.
 type commInputs struct {
-	byCall  map[commCall][]*record.Row
-	damaged map[*record.Row]bool // see findDamaged
+	byCall      map[commCall][]*record.Row
+	damaged     map[*record.Row]bool // see findDamaged
+	firstOrigin int                  // the first step with an origin
 }
 
 // commCall is a communication: a call of the same name in all ranks of a step.
@@ -23,7 +27,7 @@ type commCall struct {
 // newCommInputs returns the inputs of the communications of a report, empty for a run of one rank. Ranks that are in
 // different groups count as members of one: the expected error of a result is then too large, never too small.
 func newCommInputs(rep *record.Report) *commInputs {
-	all := &commInputs{byCall: make(map[commCall][]*record.Row)}
+	all := &commInputs{byCall: make(map[commCall][]*record.Row), firstOrigin: math.MaxInt}
 	ranks := make(map[string]bool)
 	for i := range rep.Rounds {
 		ranks[rep.Rounds[i].RoundCoordinates.Rank] = true
@@ -76,23 +80,38 @@ func (c *commInputs) peers(rows []record.Row) record.Peers {
 	return p
 }
 
-// isReplica reports whether two gradients are equal on both sides.
+// isReplica reports whether two gradients are equal in the reference: each is the sum over the ranks.
 func isReplica(a, b *record.Row) bool {
-	x, known := a.Contents()
-	y, _ := b.Contents()
+	x, known := a.RefContent()
+	y, _ := b.RefContent()
 	return known && x == y && a.Output == b.Output
 }
 
 // findDamaged finds the inputs in which an error begins or that depend on one, after all rows were judged. It reports
-// whether there are any.
-func (c *commInputs) findDamaged() bool {
-	c.damaged = make(map[*record.Row]bool)
+// whether there are any. A gradient that is equal in several ranks depends on the origins of all of them.
+func (c *commInputs) findDamaged(rows []record.Row) bool {
+	c.damaged, c.firstOrigin = make(map[*record.Row]bool), math.MaxInt
+	ranks := make(map[record.RoundCoordinates]bool) // with an origin other than a gradient
+	for i := range rows {
+		if row := &rows[i]; row.IsOrigin() && row.Kind != string(tensor.Gradient) {
+			ranks[row.RoundCoordinates] = true
+			if n, err := strconv.Atoi(row.RoundCoordinates.Step); err == nil {
+				c.firstOrigin = min(c.firstOrigin, n)
+			}
+		}
+	}
 	for _, inputs := range c.byCall {
 		for _, in := range inputs {
-			if in.Downstream || in.IsOrigin() && in.Kind != string(tensor.Gradient) {
+			if in.Downstream || in.IsOrigin() && in.Kind != string(tensor.Gradient) || in.Kind == string(tensor.Gradient) && ranks[in.RoundCoordinates] {
 				c.damaged[in] = true
 			}
 		}
 	}
 	return len(c.damaged) > 0
+}
+
+// isBehindOrigin reports whether an origin is in an earlier step of any rank, see findDamaged.
+func (c *commInputs) isBehindOrigin(row *record.Row) bool {
+	n, err := strconv.Atoi(row.RoundCoordinates.Step)
+	return err == nil && len(c.byCall) > 0 && n > c.firstOrigin
 }

@@ -79,23 +79,35 @@ type Content struct {
 
 // Contents returns the contents of the reference and of the NPU, false if the row does not identify them.
 func (r *Row) Contents() (c [2]Content, ok bool) {
+	ref, ok := r.RefContent()
+	if s := r.Statistics; s != nil {
+		npu, known := statisticsContent(s.NPU, ref.count)
+		return [2]Content{ref, npu}, ok && known
+	}
+	if ok {
+		c = [2]Content{ref, {crc: r.Result.NPUCRC, sum: r.Result.NPUSum, count: ref.count}}
+	}
+	return c, ok
+}
+
+// RefContent returns the contents of the reference, false if the row does not identify them.
+func (r *Row) RefContent() (c Content, ok bool) {
 	count := r.RefShape.Elements()
 	switch s := r.Statistics; {
 	case count < leastContents:
 		return c, false
 	case s != nil:
-		for i, side := range [2]SideStatistics{s.Ref, s.NPU} {
-			if side.Call, side.Leaf = 0, 0; !side.Mean.IsDefined() || side.Max == side.Min {
-				return c, false
-			}
-			c[i] = Content{statistics: side, count: count}
-		}
+		return statisticsContent(s.Ref, count)
 	case r.Result != nil:
-		c = [2]Content{{crc: r.Result.RefCRC, sum: r.Result.RefSum, count: count}, {crc: r.Result.NPUCRC, sum: r.Result.NPUSum, count: count}}
-	default:
-		return c, false
+		return Content{crc: r.Result.RefCRC, sum: r.Result.RefSum, count: count}, true
 	}
-	return c, true
+	return c, false
+}
+
+// statisticsContent identifies a tensor of count elements by its statistics, which a constant has in common with many.
+func statisticsContent(side SideStatistics, count int64) (c Content, ok bool) {
+	side.Call, side.Leaf = 0, 0
+	return Content{statistics: side, count: count}, count >= leastContents && side.Mean.IsDefined() && side.Max != side.Min
 }
 
 // leastContents is the minimum number of elements of tensors that are compared between steps.

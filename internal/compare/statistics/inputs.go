@@ -202,6 +202,8 @@ func (j *judge) judgeUnproduced(v *value) {
 	case !v.isSame && j.isTrained(v):
 		v.noise = min(1, max(3*v.z, j.past.Change(v.index)/4/v.ref.rms()))
 		v.setEvidence(trainedKind)
+	case j.past.Damaged && v.isLost:
+		v.setConsequence(origin)
 	case parameter && j.isOutdated(v):
 		j.judgeStart(v, true)
 	case !v.isSame && j.past.Known && j.past.Carried[v.index]: // judged in the step before

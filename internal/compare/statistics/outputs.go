@@ -186,7 +186,7 @@ func (j *judge) judgeFloats(c *call, v *value) {
 // judgeNonFinite judges an output with NaN or infinities on the NPU where the reference is finite.
 func (j *judge) judgeNonFinite(c *call, v *value, made []*value) {
 	switch {
-	case len(made) > 0 && isSameReading(made[0].npu, v.npu), c.taint == origin:
+	case len(made) > 0 && isSameReading(made[0].npu, v.npu), c.taint == origin, j.peers.AreDamaged(v.row), len(c.ins) == 0 && j.past.Damaged:
 		v.setConsequence(origin)
 	case c.hasPole(v):
 		v.setConsequence(came)
