@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -221,5 +222,88 @@ func TestCoarseWithoutApart(t *testing.T) {
 	x := &evidenceRow{row: &row{source: new(record.Row), isInput: true, noise: new(noise.Noise)}, verdict: verdict.Verdict{Kind: verdict.Coarse}}
 	if code, _, text := x.describeExcuse(); code != finding.PrecisionLoss || text.IsZero() {
 		t.Errorf("%s: %v", code, text)
+	}
+}
+
+// TestStepBefore: the reference reads an output of the step before. The NPU may read it with the error of that output,
+// rounded again, or from a cache of few bits.
+func TestStepBefore(t *testing.T) {
+	for _, tt := range []struct {
+		rms, before float64
+		origins     string
+	}{
+		{0.02, 0, ""}, // below 3 %
+		{0.04, 0, "x"},
+		{0.2, 0.15, ""},
+		{0.4, 0.2, "x"},
+	} {
+		before := measured("state", "Tanh", tt.before)
+		past := record.Past{Known: true, Trained: make([]float64, 3), Unchanged: make([]bool, 3), Carried: make([]bool, 3), Before: []*record.Row{nil, &before, nil}}
+		rows := inOrder(measured("a", "Relu", rounding), startsWith(asInput(measured("x", "Relu", tt.rms), tensor.Input), 1), measured("b", "Relu", rounding))
+		j := judgedBy(rows, Network{IsOrdered: true, IsLaterStep: true, Past: past})
+		if origins := j.names(j.Origins()); origins != tt.origins {
+			t.Errorf("error %g, of the output before %g: origins %q, want %q", tt.rms, tt.before, origins, tt.origins)
+		}
+	}
+}
+
+// TestFarGradient: the gradient of a weight without a producer is an origin if its error is far above the errors of
+// outputs. Gradients of a bias may cancel.
+func TestFarGradient(t *testing.T) {
+	for _, tt := range []struct {
+		outputs, gradient float64
+		shape             tensor.Shape
+		origins           string
+	}{
+		{0x1p-9, 0.12, tensor.Shape{8, 16}, ""},   // 61 medians, as healthy runs have
+		{0x1p-9, 0.4, tensor.Shape{8, 16}, "g"},   // a micro-batch is lost
+		{0x1p-7, 0.4, tensor.Shape{8, 16}, ""},    // 51 medians
+		{0x1p-24, 0.02, tensor.Shape{8, 16}, "g"}, // float32
+		{0x1p-24, 0.005, tensor.Shape{8, 16}, ""},
+		{0x1p-9, 0.4, tensor.Shape{128}, ""},
+	} {
+		var rows []testRow
+		flow := record.Flow{"g": nil}
+		for _, name := range []string{"a", "b", "c", "d", "e"} {
+			rows, flow[name] = append(rows, measured(name, "Relu", tt.outputs)), nil
+		}
+		g := startsWith(asInput(measured("g", "", tt.gradient), tensor.Gradient), 1)
+		g.Noise.Shape = tt.shape
+		if tt.outputs < 0x1p-20 {
+			g.Noise.Type, _ = noise.TypeOf(tensor.Float32)
+			g.Noise.Rounding = 0x1p-25
+		}
+		j := judgedBy(inOrder(append(rows, g)...), Network{IsOrdered: true, Graph: flow})
+		if origins := j.names(j.Origins()); origins != tt.origins {
+			t.Errorf("outputs %g, gradient %g %v: origins %q, want %q, rules %v", tt.outputs, tt.gradient, tt.shape, origins, tt.origins, j.named("g").Evidence.Rules)
+		}
+	}
+}
+
+// TestPeers: the result of a communication has the errors of the inputs of all ranks, and depends on their origins.
+func TestPeers(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		peer    float64 // error of the input of another rank, 0 for no other rank
+		damaged bool
+		result  float64
+		origins string
+	}{
+		{"alone", 0, false, faulty, "sum"},
+		{"the other rank has a larger error", faulty, false, faulty, ""},
+		{"the other rank has a small error", rounding, false, faulty, "sum"},
+		{"an error began in the other rank", faulty, true, faulty, ""},
+	} {
+		rows := inOrder(measured("a", "Relu", rounding), measured("sum", "AllReduce", tt.result))
+		known := Network{IsOrdered: true, Graph: record.Flow{"a": nil, "sum": {{Op: "a"}}}}
+		judged := slices.Clone(rows)
+		if tt.peer > 0 {
+			in := measured("sum", "AllReduce", tt.peer)
+			known.Peers = record.Peers{Inputs: map[*record.Row][]*record.Row{&judged[1]: {&in}}, Damaged: map[*record.Row]bool{&in: tt.damaged}}
+		}
+		j := &judgement{Judgement: Judge(judged, known), rows: judged}
+		if origins := j.names(j.Origins()); origins != tt.origins {
+			t.Errorf("%s: origins %q, want %q", tt.name, origins, tt.origins)
+		}
 	}
 }
