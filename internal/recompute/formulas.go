@@ -168,7 +168,7 @@ var (
 	spreads        = &optype.Type{Noise: optype.NoiseReduce, Trait: optype.Spreads}
 	layerNorms     = &optype.Type{Class: optype.Normalise, Parameters: 1<<1 | 1<<2 | 1<<3}
 	rootMeanNorms  = &optype.Type{Class: optype.Normalise, Form: optype.RootMeanNorm, Parameters: 1<<1 | 1<<2}
-	groupNorms     = &optype.Type{Class: optype.Normalise, Form: optype.GroupNorm, Parameters: 1<<1 | 1<<2}
+	groupNorms     = &optype.Type{Class: optype.Normalise, Form: optype.GroupNorm, Parameters: 1<<1 | 1<<2 | 1<<3}
 	sumNorms       = &optype.Type{Noise: optype.NoiseNorm, Parameters: 1 << 2}
 	instanceNorms  = &optype.Type{Class: optype.Normalise, Form: optype.InstanceNorm, Parameters: 1<<1 | 1<<2 | 1<<3}
 	batchNorms     = &optype.Type{Class: optype.BatchNormalise, Parameters: 1<<1 | 1<<2 | 1<<3 | 1<<4}

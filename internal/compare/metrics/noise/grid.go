@@ -76,11 +76,15 @@ func (g *NumberGrid) countOffGrid(d tensor.DType) int64 {
 var Coarser = []tensor.DType{tensor.BFloat16, tensor.Float16}
 
 // coarsening converts rounding errors of float32 to rounding errors of a coarser type: factor is the ratio of the
-// errors, least the error of the smallest numbers.
+// errors, least the error of the smallest numbers: 0 for a type with the exponents of float32, whose errors contain it.
 type coarsening struct{ factor, least float64 }
 
 func coarseningTo(t Type) coarsening {
-	return coarsening{math.Ldexp(1, 23-t.Mantissa), t.Subnormal() / math.Sqrt(12)}
+	c := coarsening{factor: math.Ldexp(1, 23-t.Mantissa)}
+	if single, _ := TypeOf(tensor.Float32); t.MinExp > single.MinExp {
+		c.least = t.Subnormal() / math.Sqrt(12)
+	}
+	return c
 }
 
 // coarsenings returns the conversions to the coarser types.
