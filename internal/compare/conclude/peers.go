@@ -18,10 +18,12 @@ type commInputs struct {
 	firstOrigin int                  // the first step with an origin
 }
 
-// commCall is a communication: a call of the same name in all ranks of a step.
+// commCall is a communication: a call of the same name in all ranks of a step; or a gradient that is equal in several
+// ranks of the reference, where each is the sum over the ranks.
 type commCall struct {
-	step record.RoundCoordinates // without a rank
-	name string
+	step     record.RoundCoordinates // without a rank
+	name     string
+	gradient record.Content
 }
 
 // newCommInputs returns the inputs of the communications of a report, empty for a run of one rank. Ranks that are in
@@ -36,8 +38,9 @@ func newCommInputs(rep *record.Report) *commInputs {
 		return all
 	}
 	for i := range rep.Rows {
-		if row := &rep.Rows[i]; row.Kind == string(tensor.Gradient) || row.Kind == string(tensor.Input) && isCommunication(row) {
-			call := callOf(row)
+		row := &rep.Rows[i]
+		call, known := callOf(row)
+		if known && (row.Kind == string(tensor.Gradient) || row.Kind == string(tensor.Input) && isCommunication(row)) {
 			all.byCall[call] = append(all.byCall[call], row)
 		}
 	}
@@ -52,39 +55,35 @@ func isCommunication(row *record.Row) bool {
 	return typ.Noise == optype.NoiseRanks
 }
 
-func callOf(row *record.Row) commCall {
-	call := commCall{row.RoundCoordinates, row.NPUName()}
+// callOf returns the communication of a row, false for a gradient whose contents the row does not identify.
+func callOf(row *record.Row) (call commCall, known bool) {
+	call = commCall{step: row.RoundCoordinates, name: row.NPUName()}
 	call.step.Rank = ""
-	return call
+	if row.Kind != string(tensor.Gradient) {
+		return call, true
+	}
+	call.gradient, known = row.RefContent()
+	return call, known
 }
 
-// peers returns the inputs of other ranks from which each row was computed, and the replicas of a gradient.
+// peers returns the inputs of all ranks from which each row was computed, and the replicas of a gradient. The rows of a
+// call share a list.
 func (c *commInputs) peers(rows []record.Row) record.Peers {
 	p := record.Peers{Damaged: c.damaged}
 	for i := range rows {
 		row := &rows[i]
-		isGradient := row.Kind == string(tensor.Gradient)
-		if len(c.byCall) == 0 || !isGradient && row.Kind != string(tensor.Output) {
+		if len(c.byCall) == 0 || row.Kind != string(tensor.Gradient) && row.Kind != string(tensor.Output) {
 			continue
 		}
-		for _, in := range c.byCall[callOf(row)] {
-			if in.RoundCoordinates.Rank == row.RoundCoordinates.Rank || isGradient && !isReplica(row, in) {
-				continue
-			}
+		call, _ := callOf(row)
+		if inputs := c.byCall[call]; len(inputs) > 0 {
 			if p.Inputs == nil {
 				p.Inputs = make(map[*record.Row][]*record.Row)
 			}
-			p.Inputs[row] = append(p.Inputs[row], in)
+			p.Inputs[row] = inputs
 		}
 	}
 	return p
-}
-
-// isReplica reports whether two gradients are equal in the reference: each is the sum over the ranks.
-func isReplica(a, b *record.Row) bool {
-	x, known := a.RefContent()
-	y, _ := b.RefContent()
-	return known && x == y && a.Output == b.Output
 }
 
 // findDamaged finds the inputs in which an error begins or that depend on one, after all rows were judged. It reports

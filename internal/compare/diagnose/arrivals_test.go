@@ -299,6 +299,7 @@ func TestPeers(t *testing.T) {
 		judged := slices.Clone(rows)
 		if tt.peer > 0 {
 			in := measured("sum", "AllReduce", tt.peer)
+			in.RoundCoordinates.Rank = "1"
 			known.Peers = record.Peers{Inputs: map[*record.Row][]*record.Row{&judged[1]: {&in}}, Damaged: map[*record.Row]bool{&in: tt.damaged}}
 		}
 		j := &judgement{Judgement: Judge(judged, known), rows: judged}

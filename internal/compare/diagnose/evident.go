@@ -252,7 +252,7 @@ func (j *Judgement) judge(r *row) evidenceRow {
 			op.Type = optype.Type{}
 		}
 	}
-	for _, peer := range j.Peers.Inputs[source] {
+	for peer := range j.Peers.Of(source) {
 		if !r.isInput && peer.IsCompared() && peer.Noise != nil {
 			op.Inputs = append(op.Inputs, peer.Noise)
 		}

@@ -1,8 +1,8 @@
 package record
 
 import (
+	"iter"
 	"math"
-	"slices"
 
 	"dumptool/internal/compare/metrics"
 )
@@ -154,14 +154,31 @@ func (r *Row) Numbers() *Statistics {
 
 // Peers are the rows of other ranks from which the results of communications were computed. The zero value has none.
 type Peers struct {
-	// Inputs has the inputs of other ranks, by the result; the equal tensors of other ranks for the gradient of a
-	// parameter.
+	// Inputs has the inputs of all ranks, by the result; the equal tensors of all ranks for the gradient of a parameter.
 	Inputs map[*Row][]*Row
 	// Damaged are inputs in which an error begins, or that depend on such an error.
 	Damaged map[*Row]bool
 }
 
+// Of returns the inputs of other ranks.
+func (p *Peers) Of(result *Row) iter.Seq[*Row] {
+	return func(yield func(*Row) bool) {
+		for _, in := range p.Inputs[result] {
+			if in.RoundCoordinates.Rank != result.RoundCoordinates.Rank && !yield(in) {
+				return
+			}
+		}
+	}
+}
+
 // AreDamaged reports whether the result of a communication depends on an error of another rank.
 func (p *Peers) AreDamaged(result *Row) bool {
-	return slices.ContainsFunc(p.Inputs[result], func(in *Row) bool { return p.Damaged[in] })
+	if len(p.Damaged) > 0 {
+		for in := range p.Of(result) {
+			if p.Damaged[in] {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -281,7 +281,7 @@ func (j *judge) testDifferences(c *call, v *value, e float64) {
 	if !c.isLate() {
 		share = min(1, reserve*j.largestShare)
 	}
-	for _, in := range j.peers.Inputs[v.row] {
+	for in := range j.peers.Of(v.row) {
 		if of := in.Largest() / v.ref.rms(); of < 1 {
 			e += of
 		}
