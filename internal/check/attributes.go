@@ -49,7 +49,7 @@ func (x *execution) lookUpGraphs() {
 	x.row.hasGraph = len(x.graphs) > 0
 	for _, op := range x.graphs {
 		x.row.hasGraphAttributes = x.row.hasGraphAttributes || len(op.Attributes) > 0
-		if fused := op.IsFused(); fused != nil && x.row.Fused == nil {
+		if fused := op.Fused(); fused != nil && x.row.Fused == nil {
 			x.row.Fused = fused
 		}
 	}

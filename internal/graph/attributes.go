@@ -48,9 +48,9 @@ func (op *Op) storeAttribute(key string, a *Attribute) {
 	op.Attributes[key] = *a
 }
 
-// IsFused reports whether several operators of the model were merged into this one; nil if the graph
+// Fused reports whether several operators of the model were merged into this one; nil if the graph
 // does not say.
-func (op *Op) IsFused() *bool {
+func (op *Op) Fused() *bool {
 	names, ok := op.Attributes[OriginalNames]
 	if !ok || len(names.Values) == 0 {
 		return nil

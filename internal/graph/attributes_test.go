@@ -54,7 +54,7 @@ func TestAttributes(t *testing.T) {
 		if !reflect.DeepEqual(op.Attributes, want) {
 			t.Errorf("%s: attributes %v, want %v", name, op.Attributes, want)
 		}
-		if fused := op.IsFused(); fused == nil || !*fused {
+		if fused := op.Fused(); fused == nil || !*fused {
 			t.Errorf("%s: fused %v", name, fused)
 		}
 		if g, err = ReadFusion(strings.NewReader(text)); err != nil || g.Find("conv").Attributes != nil {

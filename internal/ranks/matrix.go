@@ -54,7 +54,7 @@ func (r *Run) matrix(found []*Finding, reached map[*Finding]map[int]int) *Matrix
 		row := []byte(strings.Repeat(string(Absent), len(m.Layers)))
 		for _, c := range step.Calls[rank] {
 			if at := slices.Index(m.Layers, c.LayerOf()); at >= 0 {
-				row[at] = isStronger(row[at], letterOf(c, found, reached))
+				row[at] = strongerMark(row[at], letterOf(c, found, reached))
 			}
 		}
 		cells[rank] = string(row)
@@ -71,19 +71,19 @@ func letterOf(c *trace.Call, found []*Finding, reached map[*Finding]map[int]int)
 	for _, f := range found {
 		switch {
 		case f.call == c && f.Class == CommClass, f.Class == CommClass && c.Comm != nil && f.call.Name == c.Name && f.call.Step == c.Step && slices.Contains(f.Members, c.Rank):
-			letter = isStronger(letter, Communication)
+			letter = strongerMark(letter, Communication)
 		case f.call == c:
-			letter = isStronger(letter, Origin)
+			letter = strongerMark(letter, Origin)
 		case f.call.Step == c.Step:
 			if from, ok := reached[f][c.Rank]; ok && c.Place >= from {
-				letter = isStronger(letter, Damaged)
+				letter = strongerMark(letter, Damaged)
 			}
 		}
 	}
 	return letter
 }
 
-func isStronger(a, b byte) byte {
+func strongerMark(a, b byte) byte {
 	const order = " .#xc"
 	if strings.IndexByte(order, b) > strings.IndexByte(order, a) {
 		return b

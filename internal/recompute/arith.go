@@ -311,8 +311,8 @@ func (x *Array) pow(y *Array) *Array {
 	})
 }
 
-// mayDropNaN returns the array, and allows kernels to return a number in place of NaN.
-func (x *Array) mayDropNaN() *Array {
+// allowDroppedNaN lets kernels return a number in place of NaN, and returns the array.
+func (x *Array) allowDroppedNaN() *Array {
 	x.m.selects = true
 	return x
 }

@@ -34,7 +34,7 @@ var elementwiseOperators = []formula{
 	unary("FastGelu QuickGelu npu_fast_gelu fast_gelu", Tabled, smoothNoise(1.13), fastGelu),
 	unary("FastGeluV2", Plain, smoothNoise(1.13), fastGeluV2),
 	unary("SignBit signbit", Integral, nil, indicator(math.Signbit)),
-	unary("Sign sign sgn", Integral, nil, func(x *Array) *Array { return x.mapSteps(sign).mayDropNaN() }).idempotent(),
+	unary("Sign sign sgn", Integral, nil, func(x *Array) *Array { return x.mapSteps(sign).allowDroppedNaN() }).idempotent(),
 	unary("LogicalNot logical_not", Integral, nil, func(x *Array) *Array { return x.mapSteps(func(v float64) float64 { return boolToFloat(v == 0) }) }),
 	roundingRow("Floor floor", math.Floor), roundingRow("Ceil ceil", math.Ceil), roundingRow("Rint Round round", math.RoundToEven).withNames("round", "decimals:-==0"), roundingRow("Trunc trunc fix", math.Trunc),
 

@@ -77,7 +77,7 @@ var functions = []formula{
 		limit := c.input(1).abs().times(c.numberAttribute("rtol")).plus(c.numberAttribute("atol"))
 		return c.input(0).sub(c.input(1)).abs().compare(limit, func(x, y float64) bool { return x <= y })
 	}), attrs: []attribute{defaultNumber("rtol", 1e-5), defaultNumber("atol", 1e-8)}, forms: []nameGroup{newNameGroup("isclose", "other:x2! rtol=1e-5 atol=1e-8 equal_nan:-==0")}},
-	binary("Hypot", Divided, unbounded, func(x, y *Array) *Array { return square(x).add(square(y)).sqrt().mayDropNaN() }).withNames("hypot", "other:x2!"),
+	binary("Hypot", Divided, unbounded, func(x, y *Array) *Array { return square(x).add(square(y)).sqrt().allowDroppedNaN() }).withNames("hypot", "other:x2!"),
 	binary("CopySign", Exact, nil, func(x, y *Array) *Array { return x.mapPairsExactly(y, math.Copysign) }).withNames("copysign", "other:x2"),
 	binary("Fmax", Exact, nil, func(x, y *Array) *Array { return x.mapPairsExactly(y, preferNumber(larger)) }).withNames("fmax", "other:x2!"),
 	binary("Fmin", Exact, nil, func(x, y *Array) *Array { return x.mapPairsExactly(y, preferNumber(smaller)) }).withNames("fmin", "other:x2!"),
@@ -90,7 +90,7 @@ var functions = []formula{
 				return y
 			}
 			return max(0, sign(x))
-		}).mayDropNaN()
+		}).allowDroppedNaN()
 	}).withNames("heaviside", "values:x2!"),
 	binary("FloorMod remainder __mod__ __imod__", Plain, unbounded, func(x, y *Array) *Array { return x.modulo(y, math.Floor) }).withNames("__rmod__", "input:x2 other:x1"),
 	binary("Mod fmod", Plain, unbounded, func(x, y *Array) *Array { return x.modulo(y, math.Trunc) }),
@@ -110,7 +110,7 @@ var functions = []formula{
 		attrs: []attribute{realNumber("value", 1)}, forms: []nameGroup{newNameGroup("Addcdiv", "x x1 x2 value!"), newNameGroup("addcdiv", "tensor1:x1! tensor2:x2! value=1"), newNameGroup("addcdiv", "input:x! tensor1:x1! tensor2:x2! value")}},
 	{name: "Lerp", class: Plain, noise: unbounded, inputs: "start end weight", cut: elementwiseCut, compute: oneOutput(func(c *call) *Array {
 		start, end, w := c.input(0), c.input(1), c.input(2)
-		return start.add(w.mul(end.sub(start))).withTermRoundings(start, end).mayDropNaN()
+		return start.add(w.mul(end.sub(start))).withTermRoundings(start, end).allowDroppedNaN()
 	}), forms: []nameGroup{newNameGroup("Lerp", "", &optype.Type{Noise: optype.NoiseLipschitz}), newNameGroup("lerp", "end! weight", &optype.Type{Noise: optype.NoiseLipschitz})}},
 }
 

@@ -119,7 +119,7 @@ func quantile(c *call) *Array {
 		// PyTorch rounds the position to float32.
 		off := float64(single*(2+at)*(high-low)) + float64(4*single*(math.Abs(low)+math.Abs(high)))
 		z.set(line, low+float64((at-float64(below))*(high-low)), off, off)
-	}).mayDropNaN()
+	}).allowDroppedNaN()
 }
 
 // readSide converts the argument side of searchsorted to the attribute right.

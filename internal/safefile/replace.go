@@ -27,7 +27,7 @@ func Replace(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := mayReplace(target, info); err != nil {
+	if err := checkReplaceable(target, info); err != nil {
 		return err
 	}
 	f, err := Create(target)
@@ -44,8 +44,8 @@ func Replace(path string, data []byte) error {
 	return f.Commit()
 }
 
-// mayReplace returns an error if a file must not be replaced.
-func mayReplace(path string, info fs.FileInfo) error {
+// checkReplaceable returns an error if a file must not be replaced.
+func checkReplaceable(path string, info fs.FileInfo) error {
 	if info.Mode().Perm()&0o222 == 0 {
 		return lang.Errorf("the file is read-only; it is not changed")
 	}

@@ -32,7 +32,7 @@ type s3 struct {
 	heads  *headCache
 	blocks *blocks
 	shared sharedTable
-	active atomic.Int64 // number of sources of which more than the cached head is read
+	active atomic.Int64 // number of sources that were read beyond the cached head
 	parts  *partBuffers
 	health health
 

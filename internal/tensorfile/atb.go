@@ -39,7 +39,7 @@ func readATB(f *File, src *containerInput) error {
 // readLinked reads the elements from the file that a header links to. The linked file must lie in the
 // same run and hold the elements itself.
 func (f *File) readLinked(head *atb.Header) error {
-	path, err := isInRun(f.Path, head.Link)
+	path, err := resolveInRun(f.Path, head.Link)
 	if err != nil {
 		return lang.Errorf("the data are in another file: %w", err)
 	}
@@ -62,8 +62,8 @@ func (f *File) readLinked(head *atb.Header) error {
 	return head.Check(other.Data.Size())
 }
 
-// isInRun resolves a link in the file at path. Links that lead out of the file's run are refused.
-func isInRun(path, link string) (string, error) {
+// resolveInRun resolves a link in the file at path. Links that lead out of the file's run are refused.
+func resolveInRun(path, link string) (string, error) {
 	path, err := store.Abs(path)
 	if err != nil {
 		return "", err

@@ -70,16 +70,17 @@ func callOf(row *record.Row) (call commCall, known bool) {
 // call share a list.
 func (c *commInputs) peers(rows []record.Row) record.Peers {
 	p := record.Peers{Damaged: c.damaged}
+	if len(c.byCall) == 0 {
+		return p
+	}
+	p.Inputs = make(map[*record.Row][]*record.Row)
 	for i := range rows {
 		row := &rows[i]
-		if len(c.byCall) == 0 || row.Kind != string(tensor.Gradient) && row.Kind != string(tensor.Output) {
+		if row.Kind != string(tensor.Gradient) && row.Kind != string(tensor.Output) {
 			continue
 		}
 		call, _ := callOf(row)
 		if inputs := c.byCall[call]; len(inputs) > 0 {
-			if p.Inputs == nil {
-				p.Inputs = make(map[*record.Row][]*record.Row)
-			}
 			p.Inputs[row] = inputs
 		}
 	}
@@ -101,7 +102,11 @@ func (c *commInputs) findDamaged(rows []record.Row) bool {
 	}
 	for _, inputs := range c.byCall {
 		for _, in := range inputs {
-			if in.Downstream || in.IsOrigin() && in.Kind != string(tensor.Gradient) || in.Kind == string(tensor.Gradient) && ranks[in.RoundCoordinates] {
+			isDamaged := in.Downstream || in.IsOrigin()
+			if in.Kind == string(tensor.Gradient) {
+				isDamaged = in.Downstream || ranks[in.RoundCoordinates]
+			}
+			if isDamaged {
 				c.damaged[in] = true
 			}
 		}

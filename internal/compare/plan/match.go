@@ -335,7 +335,7 @@ func (p *Planner) addUnpaired(round *Round, u pair.UnmatchedTensor, npu bool) {
 	}
 	for _, it := range []*Tensor{x.Ref, x.NPU} {
 		if it != nil && it.Statistics != nil && (it.Table || p.options.Judge.Verdict.Mode == limits.ByStatistics) {
-			x.Row.Statistics = hasOnlyStatistics(x)
+			x.Row.Statistics = unpairedStatistics(x)
 		}
 		if it != nil && it.Err != nil {
 			x.Row.Pair.Reasons = nil

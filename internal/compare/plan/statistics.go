@@ -62,8 +62,8 @@ func sideStatistics(s *dumpdir.Statistics) record.SideStatistics {
 		Call: s.Spot.Call, Leaf: s.Spot.Leaf}
 }
 
-// hasOnlyStatistics returns the statistics of a tensor without a partner.
-func hasOnlyStatistics(x *Pair) *record.Statistics {
+// unpairedStatistics returns the statistics of a tensor without a partner.
+func unpairedStatistics(x *Pair) *record.Statistics {
 	var ref, npu *dumpdir.Statistics
 	if x.Ref != nil {
 		ref = x.Ref.Statistics

@@ -18,7 +18,7 @@ const (
 	copies = 8
 	// candidates is the largest number of outputs that are considered as producers of an input.
 	candidates = 6
-	// A tensor without a producer is a consequence, not a fault, if its relative difference is at most follows times
+	// A tensor without a producer is a consequence, not a fault, if its relative difference is at most maxDrift times
 	// the noise of the run. For gradients, which are accumulated without a call, the factor is sums.
 	maxDrift = 8
 	sums     = 12
